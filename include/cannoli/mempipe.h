@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mempipe: the shared memory through which translated code hands events to
+ * the recorder.  This header is the one definition of its layout; QEMU and
+ * cannoli-record both compile it.  Everything is in host byte order, both ends
+ * run on one machine and a version number refuses all others.
+ *
+ * The recorder makes one memfd per recording and lays it out; every traced
+ * process maps all of it before the guest starts and keeps no descriptor.
+ *
+ *   struct mempipe_ctl        one
+ *   struct mempipe_pipe       nr_pipes: one per guest thread alive
+ *   struct mempipe_chunk      nr_chunks = nr_pipes + nr_pool: chunk headers
+ *   aux rings                 nr_pipes * aux_bytes
+ *   chunks                    nr_chunks * chunk_bytes
+ *
+ * The file is sparse: memory is taken only for what has been touched.
+ *
+ * A guest thread owns one pipe and fills one chunk at a time: words (see
+ * events.h) grow up from its start, addresses (addr_bytes each) grow down from
+ * its end, so address number i stands at chunk + chunk_bytes - (i+1) *
+ * addr_bytes.  A full chunk is handed over whole: header filled in, then its
+ * number + 1 stored (release) in the next mail slot of the pipe, then the
+ * doorbell.  The recorder reads it, zeroes what was used and gives it back:
+ * chunk number i < nr_pipes belongs to pipe i for good (its "home": so that a
+ * thread can always go on in the end), the others go to the shared pool.  A
+ * thread that finds neither its home nor a pool chunk free waits: nothing is
+ * ever dropped.
+ *
+ * Chunks are zero wherever nothing was written yet.  When a process dies, the
+ * recorder finds the last chunk of each of its pipes in live_chunk and what it
+ * holds by looking for the last word that is not zero, unless `running' is 0:
+ * then quiet_words and quiet_addrs are exact.
+ *
+ * The aux ring of a pipe is a byte stream of records (u64 aligned) for what
+ * translated code cannot put into the columns: block definitions and accesses
+ * made inside helpers.  A definition stands in the ring before its block can
+ * run on any thread; so a reader that looks at a chunk first and then drains
+ * every ring knows all ids that stand in the chunk.  The reader must drain
+ * rings without waiting for anything else.
+ */
+#ifndef CANNOLI_MEMPIPE_H
+#define CANNOLI_MEMPIPE_H
+
+#include <stdint.h>
+#include "cannoli/events.h"
+
+#define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
+#define MEMPIPE_VERSION   1u
+#define MEMPIPE_LINE      64
+#define MEMPIPE_MAIL      128u  /* mail slots of a pipe, a power of two, more
+                                   than the chunks one pipe can have in flight */
+#define MEMPIPE_MAX_POOL  96u
+
+/*
+ * Free space (bytes) that every chunk keeps between its columns for what C code
+ * adds on behalf of a block that is already running (LEFT, FAULT, the SUSPEND
+ * mark): a room check in translated code asks for its own need plus this.
+ */
+#define MEMPIPE_SLACK     64u
+
+/* States of a pipe. */
+enum {
+    MEMPIPE_FREE = 0,     /* may be claimed by compare-and-swap */
+    MEMPIPE_CLAIMED = 1,  /* a thread or fork is setting it up */
+    MEMPIPE_LIVE = 2,     /* identity valid, thread runs */
+    MEMPIPE_ENDED = 3,    /* last chunk handed over; recorder frees the pipe */
+};
+
+/*
+ * One guest thread.  Lines are written by one side only, as said.
+ * `state' FREE -> CLAIMED -> LIVE -> ENDED is the producer's, ENDED -> FREE
+ * the recorder's (release stores; read with acquire).
+ */
+struct mempipe_pipe {
+    /* line 0: producer, set before LIVE */
+    uint32_t state;
+    uint32_t serial;        /* unique in the recording, in order of creation */
+    int32_t  pid;           /* as getpid(2) and gettid(2) tell the guest */
+    int32_t  tid;
+    int32_t  ppid;          /* for a process's first thread: who forked it */
+    int32_t  ptid;          /* thread that created this one, 0 for the first */
+    uint32_t is_process;    /* 1: first thread of its process */
+    uint32_t end_reason;    /* MEMPIPE_END_*, with ENDED */
+    uint64_t start_ns;      /* CLOCK_MONOTONIC */
+    uint64_t end_ns;
+    int32_t  end_status;    /* exit code, or signal number */
+    uint32_t pad0;
+
+    /* line 1: producer, while it runs */
+    uint32_t live_chunk __attribute__((aligned(MEMPIPE_LINE)));
+                            /* chunk being filled + 1, 0 if none */
+    uint32_t live_seq;      /* its sequence number in this pipe, from 0 */
+    uint32_t running;       /* 1: inside translated code */
+    uint32_t quiet_words;   /* lengths of both columns while running == 0 */
+    uint32_t quiet_addrs;
+    uint32_t waits;         /* how often the thread waited for a chunk */
+    uint64_t wait_ns;       /* and how long, in all */
+
+    /* line 2: producer: bytes ever put into the aux ring */
+    uint64_t aux_head __attribute__((aligned(MEMPIPE_LINE)));
+    /* line 3: recorder: bytes ever taken out of it */
+    uint64_t aux_tail __attribute__((aligned(MEMPIPE_LINE)));
+
+    /*
+     * Mail: slot seq % MEMPIPE_MAIL holds chunk number + 1, or 0.  Stored by
+     * the producer (release), cleared by the recorder (release).
+     */
+    uint32_t mail[MEMPIPE_MAIL] __attribute__((aligned(MEMPIPE_LINE)));
+} __attribute__((aligned(MEMPIPE_LINE)));
+
+enum {
+    MEMPIPE_END_EXIT = 1,    /* this thread ended by itself */
+    MEMPIPE_END_GROUP = 2,   /* it ended its whole process (end_status) */
+    MEMPIPE_END_SIGNAL = 3,  /* a signal ended the process (end_status) */
+    MEMPIPE_END_EXEC = 4,    /* execve replaced the process: no longer traced
+                                unless the pipe turns LIVE again (it failed) */
+};
+
+/* Header of a chunk, written before its mail. */
+struct mempipe_chunk {
+    uint32_t next_free;     /* pool: next free chunk + 1 */
+    uint32_t busy;          /* home chunk: 1 from claim until given back */
+    uint32_t pipe;          /* whose events it holds */
+    uint32_t seq;
+    uint32_t words;         /* length of the word column */
+    uint32_t addrs;         /* length of the address column */
+    uint64_t aux_pos;       /* aux_head then: later records are later events */
+    uint64_t start_ns;      /* CLOCK_MONOTONIC when it was begun, handed over */
+    uint64_t end_ns;
+} __attribute__((aligned(MEMPIPE_LINE)));
+
+struct mempipe_ctl {
+    /* line 0: set by the recorder before anybody maps it */
+    uint64_t magic;
+    uint32_t version;
+    uint32_t ctl_bytes;     /* sizeof(struct mempipe_ctl) */
+    uint64_t total_bytes;
+    uint32_t nr_pipes;
+    uint32_t nr_pool;
+    uint32_t chunk_bytes;   /* power of two, 64 KiB .. 4 MiB */
+    uint32_t aux_bytes;     /* power of two, 128 KiB or more */
+    uint32_t events;        /* CTR_EVENTS_* to make */
+    uint32_t discard;       /* 1: nobody listens, chunks are reused at once
+                               (what the translated code alone costs) */
+    uint64_t pipes_off;     /* bytes from the start of the mapping */
+
+    uint64_t headers_off __attribute__((aligned(MEMPIPE_LINE)));
+    uint64_t aux_off;
+    uint64_t chunks_off;
+    uint32_t live;          /* 1: somebody watches: hand over at system calls */
+
+    /* set by QEMU's first process, before its first LIVE pipe */
+    uint32_t addr_bytes;    /* 4 or 8: width of an address column entry */
+    uint32_t elf_machine;   /* e_machine of the target */
+    uint32_t big_endian;
+    char     target[32];    /* QEMU's target name: "arm", "x86_64" */
+    char     qemu_version[32];
+
+    /*
+     * The recorder's main thread holds this robust process-shared mutex while
+     * it lives.  The kernel sets FUTEX_OWNER_DIED in its first word when the
+     * recorder dies, however it dies: the other end's sign of life.  Room for
+     * a pthread_mutex_t.
+     */
+    uint32_t owner[32] __attribute__((aligned(MEMPIPE_LINE)));
+
+    /* Rung (incremented, futex woken if `asleep') after mail, a state change
+     * or a ring that is half full. */
+    uint32_t doorbell __attribute__((aligned(MEMPIPE_LINE)));
+    uint32_t asleep;        /* recorder: about to wait on doorbell */
+
+    /* Incremented by the recorder when a chunk or ring space came free. */
+    uint32_t space __attribute__((aligned(MEMPIPE_LINE)));
+    uint32_t space_waiters; /* producers about to wait on space */
+
+    /* Head of the free pool: tag << 32 | chunk number + 1 (or 0). */
+    uint64_t pool_head __attribute__((aligned(MEMPIPE_LINE)));
+
+    uint32_t next_id __attribute__((aligned(MEMPIPE_LINE)));
+                            /* next block id to hand out, from 1 */
+    uint32_t next_serial;
+    uint32_t pipes_high;    /* pipes ever claimed are below this number */
+    uint32_t nr_exhausted;  /* threads that found no free pipe (fatal) */
+};
+
+/* Aux records: u32 bytes (of the whole record, a multiple of 8), u32 type. */
+enum {
+    MEMPIPE_AUX_PAD = 1,    /* fills the ring up to its end */
+    MEMPIPE_AUX_BLOCK = 2,  /* struct mempipe_aux_block, then a definition */
+    MEMPIPE_AUX_ACCESS = 3, /* struct mempipe_aux_access */
+};
+
+struct mempipe_aux {
+    uint32_t bytes;
+    uint32_t type;
+};
+
+struct mempipe_aux_block {
+    struct mempipe_aux h;
+    uint32_t id;
+    uint32_t def_bytes;     /* of the block definition that follows */
+};
+
+/*
+ * An access made inside a helper, on behalf of instruction `insn' of the block
+ * whose id was the last one among the first `words' words of chunk `seq',
+ * after `addrs' inline accesses of the chunk.
+ */
+struct mempipe_aux_access {
+    struct mempipe_aux h;
+    uint32_t seq;
+    uint32_t words;
+    uint32_t addrs;
+    uint16_t insn;
+    uint8_t  store;         /* 0 load, 1 store */
+    uint8_t  big_endian;
+    uint32_t size;          /* bytes, 1 or more */
+    uint32_t pad;
+    uint64_t addr;
+};
+
+#endif
