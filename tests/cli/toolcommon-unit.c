@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tools share, against slow and obvious versions of the same: number
+ * formatting against printf, sets of ranges against a bitmap, values of
+ * options, JSON strings, and disassembly of known instructions.
+ */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+#include "common/disas.h"
+#include "common/options.h"
+#include "common/ranges.h"
+#include "common/textbuf.h"
+
+static int failures;
+
+#define CHECK(cond, ...)                                                                 \
+    do {                                                                                 \
+        if (!(cond)) {                                                                   \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                              \
+            fprintf(stderr, __VA_ARGS__);                                                \
+            fputc('\n', stderr);                                                         \
+            failures++;                                                                  \
+        }                                                                                \
+    } while (0)
+
+static uint64_t rng_state = 88172645463325252ull;
+
+/* xorshift64 */
+static uint64_t rng(void)
+{
+    rng_state ^= rng_state << 13;
+    rng_state ^= rng_state >> 7;
+    rng_state ^= rng_state << 17;
+    return rng_state;
+}
+
+static void check_number(uint64_t v)
+{
+    char mine[64], theirs[64];
+
+    *fmt_u64(mine, v) = 0;
+    snprintf(theirs, sizeof(theirs), "%" PRIu64, v);
+    CHECK(!strcmp(mine, theirs), "fmt_u64: %s for %s", mine, theirs);
+    *fmt_hex(mine, v) = 0;
+    snprintf(theirs, sizeof(theirs), "%" PRIx64, v);
+    CHECK(!strcmp(mine, theirs), "fmt_hex: %s for %s", mine, theirs);
+    for (int width = 1; width <= 16; width += 5) {
+        *fmt_u64_width(mine, v, (unsigned)width) = 0;
+        snprintf(theirs, sizeof(theirs), "%*" PRIu64, width, v);
+        CHECK(!strcmp(mine, theirs), "fmt_u64_width: '%s' for '%s'", mine, theirs);
+        *fmt_hex_width(mine, v, (unsigned)width) = 0;
+        snprintf(theirs, sizeof(theirs), "%0*" PRIx64, width, v);
+        CHECK(!strcmp(mine, theirs), "fmt_hex_width: '%s' for '%s'", mine, theirs);
+    }
+}
+
+static void test_numbers(void)
+{
+    for (uint64_t v = 0; v < 20000; v++) {
+        check_number(v);
+    }
+    for (int bits = 0; bits < 64; bits++) {
+        for (int i = 0; i < 200; i++) {
+            check_number(rng() >> bits);
+        }
+        check_number(1ull << bits);
+        check_number((1ull << bits) - 1);
+    }
+    for (uint64_t v = 1; v < UINT64_MAX / 10; v *= 10) {
+        check_number(v);
+        check_number(v - 1);
+    }
+    check_number(UINT64_MAX);
+}
+
+static void test_ranges(void)
+{
+    enum { SPAN = 300 };
+    uint64_t base[2] = {0, UINT64_MAX - SPAN + 1};
+
+    for (int round = 0; round < 400; round++) {
+        struct range_set set = {0};
+        bool has[SPAN] = {false};
+        uint64_t b = base[round & 1];
+        for (int i = 0; i < 25; i++) {
+            unsigned first = (unsigned)(rng() % SPAN), len = (unsigned)(rng() % 20);
+            unsigned last = first + len < SPAN ? first + len : SPAN - 1;
+            CHECK(range_set_add(&set, b + first, b + last), "range_set_add");
+            memset(has + first, true, last - first + 1);
+            for (size_t k = 1; k < set.n; k++) {
+                CHECK(set.r[k - 1].last + 1 < set.r[k].first, "ranges touch");
+            }
+        }
+        for (unsigned i = 0; i < SPAN; i++) {
+            unsigned last = i + (unsigned)(rng() % (SPAN - i));
+            CHECK(range_set_has(&set, b + i) == has[i], "range_set_has %u", i);
+            CHECK(range_set_meets(&set, b + i, b + last) ==
+                      !!memchr(has + i, true, last - i + 1),
+                  "range_set_meets %u-%u", i, last);
+        }
+        range_set_fini(&set);
+    }
+}
+
+static void test_values(void)
+{
+    static const char *const good[] = {"1",
+                                       "0x10-0x20",
+                                       "5+1",
+                                       "1-2,7,0x30+16",
+                                       "18446744073709551615",
+                                       "0-18446744073709551615"};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "0x",
+                                      "1-",
+                                      "-1",
+                                      "2-2",
+                                      "3-2",
+                                      "1+0",
+                                      "1,",
+                                      ",1",
+                                      "1 ",
+                                      "18446744073709551616",
+                                      "0xffffffffffffffff+2",
+                                      "1-2-3"};
+    struct range_set set = {0};
+    uint64_t v;
+    unsigned jobs;
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        CHECK(tool_parse_ranges(good[i], &set), "refused '%s'", good[i]);
+    }
+    range_set_fini(&set);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        CHECK(!tool_parse_ranges(bad[i], &set), "took '%s'", bad[i]);
+        range_set_fini(&set);
+    }
+    CHECK(tool_parse_ranges("0x10-0x20,0xffffffffffffffff", &set), "range");
+    CHECK(set.n == 2 && set.r[0].first == 16 && set.r[0].last == 31, "half-open");
+    range_set_fini(&set);
+    CHECK(tool_parse_list("3,1,2", &set) && range_set_has(&set, 2), "list");
+    CHECK(!tool_parse_list("3-4", &set), "list took a range");
+    range_set_fini(&set);
+    CHECK(tool_parse_u64("0xfF", &v) && v == 255, "0xfF");
+    CHECK(!tool_parse_u64("+1", &v) && !tool_parse_u64(" 1", &v), "+1");
+    CHECK(tool_parse_jobs("1", &jobs) && jobs == 1, "-j1");
+    CHECK(!tool_parse_jobs("0", &jobs) && !tool_parse_jobs("1025", &jobs), "-j0");
+}
+
+static void test_json(void)
+{
+    static const struct {
+        const char *in, *out;
+    } t[] = {
+        {"plain", "\"plain\""},
+        {"a\"b\\c\n\x7f", "\"a\\\"b\\\\c\\u000a\\u007f\""},
+        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+         "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
+        {"\xff\xc3(\xc0\x80\xed\xa0\x80",
+         "\"\\ufffd\\ufffd(\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\""},
+        {"\xe2\x82", "\"\\ufffd\\ufffd\""},
+    };
+
+    for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+        struct textbuf b = {0};
+        CHECK(textbuf_json_string(&b, t[i].in, strlen(t[i].in)), "json");
+        CHECK(b.len == strlen(t[i].out) && !memcmp(b.data, t[i].out, b.len),
+              "json %zu: %.*s", i, (int)b.len, b.data);
+        textbuf_fini(&b);
+    }
+}
+
+static void check_disas(struct disas *d, uint64_t pc, const char *bytes, size_t n,
+                        const char *want)
+{
+    char text[DISAS_TEXT_MAX + 1];
+
+    text[disas_insn(d, pc, (const uint8_t *)bytes, n, text)] = 0;
+    CHECK(!strcmp(text, want), "disas: '%s', not '%s'", text, want);
+}
+
+static void test_disas(void)
+{
+    static const struct {
+        unsigned machine;
+        bool be;
+        const char *target;
+        unsigned mode;
+        const char *bytes;
+        size_t n;
+        const char *want;
+    } t[] = {
+        {EM_ARM, false, "arm", 0, "\x00\x48\x2d\xe9", 4, "push {fp, lr}"},
+        {EM_ARM, false, "arm", CTR_MODE_THUMB, "\x70\x47", 2, "bx lr"},
+        {EM_ARM, false, "arm", CTR_MODE_THUMB, "\xff\xf7\xfe\xff", 4, "bl #0x1000"},
+        {EM_AARCH64, false, "aarch64", 0, "\xc0\x03\x5f\xd6", 4, "ret"},
+        {EM_AARCH64, true, "aarch64_be", 0, "\xfd\x03\x00\x91", 4, "mov x29, sp"},
+        {EM_386, false, "i386", CTR_MODE_X86_32, "\x89\xe5", 2, "mov ebp, esp"},
+        {EM_X86_64, false, "x86_64", CTR_MODE_X86_64, "\x48\x89\xe5", 3, "mov rbp, rsp"},
+        {EM_X86_64, false, "x86_64", CTR_MODE_X86_64, "\x48\x89\xe5\x90", 4,
+         ".byte 0x48, 0x89, 0xe5, 0x90"},
+        {EM_MIPS, true, "mips", 0, "\x27\xbd\xff\xe0", 4, "addiu $sp, $sp, -0x20"},
+        {EM_MIPS, false, "mipsel", 0, "\xe0\xff\xbd\x27", 4, "addiu $sp, $sp, -0x20"},
+        {EM_MIPS, true, "mips64", 0, "\x67\xbd\xff\xe0", 4, "daddiu $sp, $sp, -0x20"},
+        {EM_MIPS, true, "mips", CTR_MODE_MIPS16, "\x65\x00", 2, ".byte 0x65, 0x00"},
+        {EM_PPC64, false, "ppc64le", 0, "\x20\x00\x80\x4e", 4, "blr"},
+        {EM_PPC, true, "ppc", 0, "\x4e\x80\x00\x20", 4, "blr"},
+        {EM_S390, true, "s390x", 0, "\x07\xfe", 2, "br %r14"},
+        {EM_S390, true, "s390x", 0, "\xd2\x07\x10\x00\x20\x00", 6,
+         "mvc 0(8, %r1), 0(%r2)"},
+        {EM_SPARCV9, true, "sparc64", 0, "\x01\x00\x00\x00", 4, "nop"},
+        {EM_68K, true, "m68k", 0, "\x4e\x75", 2, "rts"},
+        {EM_PARISC, true, "hppa", 0, "\x08\x00\x02\x40", 4,
+         ".byte 0x08, 0x00, 0x02, 0x40"},
+    };
+
+    for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+        struct disas *d = disas_new(t[i].machine, t[i].be, t[i].target);
+        CHECK(d, "disas_new");
+        disas_block(d, t[i].mode);
+        check_disas(d, 0x1000, t[i].bytes, t[i].n, t[i].want);
+        disas_free(d);
+    }
+
+    /* An IT block holds within a block and ends with it. */
+    struct disas *d = disas_new(EM_ARM, false, "arm");
+    disas_block(d, CTR_MODE_THUMB);
+    check_disas(d, 0x1000, "\x08\xbf", 2, "it eq");
+    check_disas(d, 0x1002, "\x01\x20", 2, "moveq r0, #1");
+    check_disas(d, 0x1004, "\x01\x20", 2, "movs r0, #1");
+    check_disas(d, 0x1006, "\x04\xbf", 2, "itt eq");
+    disas_block(d, CTR_MODE_THUMB);
+    check_disas(d, 0x1000, "\x01\x20", 2, "movs r0, #1");
+    disas_block(d, CTR_MODE_DEFAULT);
+    check_disas(d, 0x1000, "\x1e\xff\x2f\xe1", 4, "bx lr");
+    CHECK(!strncmp(disas_engine(d), "Capstone ", 9), "engine");
+    disas_free(d);
+}
+
+int main(void)
+{
+    test_numbers();
+    test_ranges();
+    test_values();
+    test_json();
+    test_disas();
+    if (failures) {
+        fprintf(stderr, "%d checks failed\n", failures);
+        return 1;
+    }
+    puts("ok");
+    return 0;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parser behind options.h: getopt_long driven by the tool's table, with
+ * messages of our own, so that every mistake is one line in one form.
+ */
+#include "common/options.h"
+
+#include <getopt.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int options_init(struct tool_options *o)
+{
+    size_t n = 0, s = 0;
+
+    while (o->table[n].key || o->table[n].help) {
+        n++;
+    }
+    o->longopts = calloc(n + 1, sizeof(*o->longopts));
+    o->shortopts = calloc(2 * n + 2, 1);
+    if (!o->longopts || !o->shortopts) {
+        tool_error(o->prog, "out of memory");
+        return -1;
+    }
+    o->shortopts[s++] = ':'; /* a missing argument is told from a bad option */
+    for (size_t i = 0; i < n; i++) {
+        const struct tool_option *t = &o->table[i];
+        if (!t->key) {
+            continue;
+        }
+        if (t->key < TOOL_OPT_LONG) {
+            o->shortopts[s++] = (char)t->key;
+            if (t->arg) {
+                o->shortopts[s++] = ':';
+            }
+        }
+        o->longopts[o->nopt++] = (struct option){
+            .name = t->name,
+            .has_arg = t->arg ? required_argument : no_argument,
+            .val = t->key,
+        };
+    }
+    opterr = 0;
+    optind = 1;
+    return 0;
+}
+
+static const struct tool_option *option_of_key(const struct tool_options *o, int key)
+{
+    for (const struct tool_option *t = o->table; t->key || t->help; t++) {
+        if (t->key == key && key) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+int tool_options_next(struct tool_options *o)
+{
+    const struct tool_option *t;
+    int before, key;
+
+    if (!o->longopts && options_init(o) < 0) {
+        return TOOL_OPTIONS_ERROR;
+    }
+    before = optind;
+    key = getopt_long(o->argc, o->argv, o->shortopts, o->longopts, NULL);
+    o->arg = optarg;
+    switch (key) {
+    case -1:
+        return TOOL_OPTIONS_END;
+    case ':':
+        t = option_of_key(o, optopt);
+        tool_usage_error(o->prog, "option '--%s' needs an argument: %s", t->name, t->arg);
+        return TOOL_OPTIONS_ERROR;
+    case '?':
+        /* optopt: a letter that is none, a flag given an argument, or 0 for
+         * a long name, which then is the word before optind. */
+        t = option_of_key(o, optopt);
+        if (t) {
+            tool_usage_error(o->prog, "option '--%s' takes no argument", t->name);
+        } else if (optopt) {
+            tool_usage_error(o->prog, "unknown option '-%c'", optopt);
+        } else {
+            const char *word = o->argv[optind > before ? optind - 1 : before];
+            tool_usage_error(o->prog, "unknown or ambiguous option '%s'", word);
+        }
+        return TOOL_OPTIONS_ERROR;
+    default:
+        return key;
+    }
+}
+
+void tool_options_fini(struct tool_options *o)
+{
+    free(o->longopts);
+    free(o->shortopts);
+    o->longopts = NULL;
+    o->shortopts = NULL;
+    o->nopt = 0;
+}
+
+void tool_options_help(const struct tool_options *o, FILE *out)
+{
+    fprintf(out, "Usage: %s %s\n%s\n", o->prog, o->usage, o->about);
+    for (const struct tool_option *t = o->table; t->key || t->help; t++) {
+        char left[64];
+        if (!t->key) {
+            fprintf(out, "\n%s:\n", t->help);
+            continue;
+        }
+        if (t->key < TOOL_OPT_LONG) {
+            snprintf(left, sizeof(left), "-%c, --%s%s%s", t->key, t->name,
+                     t->arg ? "=" : "", t->arg ? t->arg : "");
+        } else {
+            snprintf(left, sizeof(left), "    --%s%s%s", t->name, t->arg ? "=" : "",
+                     t->arg ? t->arg : "");
+        }
+        fprintf(out, "  %-24s  ", left);
+        for (const char *p = t->help; *p; p++) {
+            fputc(*p, out);
+            if (*p == '\n') {
+                fprintf(out, "%28s", "");
+            }
+        }
+        fputc('\n', out);
+    }
+}
+
+void tool_print_version(const char *prog)
+{
+    printf("%s (cannoli) %s\n", prog, CANNOLI_VERSION);
+}
+
+void tool_error(const char *prog, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fprintf(stderr, "%s: ", prog);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+int tool_usage_error(const char *prog, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fprintf(stderr, "%s: ", prog);
+    vfprintf(stderr, fmt, ap);
+    fprintf(stderr, ". Try '%s --help'.\n", prog);
+    va_end(ap);
+    return TOOL_USAGE;
+}
+
+/*
+ * Reads a number at `text': decimal, or hexadecimal after 0x; no sign, no
+ * blank.  Returns what stands behind it, or NULL.
+ */
+static const char *number_at(const char *text, uint64_t *value)
+{
+    unsigned base = 10;
+    uint64_t v = 0;
+    const char *p = text;
+
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {
+        base = 16;
+        p += 2;
+    }
+    const char *first = p;
+    for (;; p++) {
+        unsigned digit;
+        if (*p >= '0' && *p <= '9') {
+            digit = (unsigned)(*p - '0');
+        } else if (base == 16 && *p >= 'a' && *p <= 'f') {
+            digit = (unsigned)(*p - 'a') + 10;
+        } else if (base == 16 && *p >= 'A' && *p <= 'F') {
+            digit = (unsigned)(*p - 'A') + 10;
+        } else {
+            break;
+        }
+        if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, digit, &v)) {
+            return NULL;
+        }
+    }
+    *value = v;
+    return p == first ? NULL : p;
+}
+
+bool tool_parse_u64(const char *text, uint64_t *value)
+{
+    const char *end = number_at(text, value);
+    return end && !*end;
+}
+
+bool tool_parse_jobs(const char *text, unsigned *jobs)
+{
+    uint64_t v;
+
+    if (!tool_parse_u64(text, &v) || v < 1 || v > 1024) {
+        return false;
+    }
+    *jobs = (unsigned)v;
+    return true;
+}
+
+bool tool_parse_ranges(const char *text, struct range_set *set)
+{
+    const char *p = text;
+
+    for (;;) {
+        uint64_t from, to, last;
+        p = number_at(p, &from);
+        if (!p) {
+            return false;
+        }
+        last = from;
+        if (*p == '-') {
+            p = number_at(p + 1, &to);
+            if (!p || to <= from) {
+                return false;
+            }
+            last = to - 1;
+        } else if (*p == '+') {
+            p = number_at(p + 1, &to);
+            if (!p || to == 0 || __builtin_add_overflow(from, to - 1, &last)) {
+                return false;
+            }
+        }
+        if (!range_set_add(set, from, last)) {
+            return false;
+        }
+        if (!*p) {
+            return true;
+        }
+        if (*p++ != ',') {
+            return false;
+        }
+    }
+}
+
+bool tool_parse_list(const char *text, struct range_set *set)
+{
+    const char *p = text;
+
+    for (;;) {
+        uint64_t v;
+        p = number_at(p, &v);
+        if (!p || !range_set_add(set, v, v)) {
+            return false;
+        }
+        if (!*p) {
+            return true;
+        }
+        if (*p++ != ',') {
+            return false;
+        }
+    }
+}
+
+bool tool_parse_color(const char *text, enum tool_color *color)
+{
+    static const char *const names[] = {"auto", "always", "never"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!strcmp(text, names[i])) {
+            *color = (enum tool_color)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tool_color_on(enum tool_color color, int fd)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    if (color != TOOL_COLOR_AUTO) {
+        return color == TOOL_COLOR_ALWAYS;
+    }
+    return isatty(fd) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+unsigned tool_default_jobs(void)
+{
+    cpu_set_t set;
+    int n = 1;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+        n = CPU_COUNT(&set);
+    }
+    return n < 1 ? 1 : n > 64 ? 64 : (unsigned)n;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Command lines: one table per tool feeds the parser and --help, so that the
+ * two cannot disagree.
+ */
+#ifndef TOOLS_OPTIONS_H
+#define TOOLS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/ranges.h"
+
+/* Exit statuses that every tool shares. */
+enum tool_exit {
+    TOOL_OK = 0,
+    TOOL_FAILED = 1,
+    TOOL_USAGE = 2,
+    TOOL_PARTIAL = 3, /* done, but the trace was truncated or incomplete */
+};
+
+/*
+ * One option.  `key' is its short letter, or TOOL_OPT_LONG + n for an option
+ * that has a long name only.  `arg' names the argument, NULL if there is none.
+ * A row with key 0 and a help text is a heading in --help.  The table ends
+ * with a row of zeros.
+ */
+struct tool_option {
+    int key;
+    const char *name;
+    const char *arg;
+    const char *help; /* may hold '\n': further lines are indented alike */
+};
+
+#define TOOL_OPT_LONG 256
+
+/* Options that every tool has. */
+enum {
+    TOOL_OPT_HELP = 'h',
+    TOOL_OPT_VERSION = 'V',
+};
+#define TOOL_OPTIONS_COMMON                                                              \
+    {TOOL_OPT_HELP, "help", NULL, "show this help and exit"},                            \
+    {                                                                                    \
+        TOOL_OPT_VERSION, "version", NULL, "show the version and exit"                   \
+    }
+
+struct tool_options {
+    const char *prog;  /* name for messages */
+    const char *usage; /* "[OPTION]... FILE" */
+    const char *about; /* what the tool does, for --help */
+    const struct tool_option *table;
+    int argc;
+    char **argv;
+    const char *arg; /* argument of the option just returned */
+    /* private */
+    struct option *longopts;
+    char *shortopts;
+    size_t nopt;
+};
+
+/* Keys that tool_options_next returns beside those of the table. */
+enum {
+    TOOL_OPTIONS_END = -1,   /* operands stand from argv[optind] on */
+    TOOL_OPTIONS_ERROR = -2, /* the mistake has been printed: exit TOOL_USAGE */
+};
+
+/*
+ * Parses the next option.  prog, usage, about, table, argc and argv must be
+ * set, the rest zero.  Uses getopt_long(3), so only one parser at a time.
+ */
+int tool_options_next(struct tool_options *o);
+
+/* Frees what tool_options_next took; does nothing on a zeroed parser. */
+void tool_options_fini(struct tool_options *o);
+
+/* Prints what --help shows. */
+void tool_options_help(const struct tool_options *o, FILE *out);
+
+/* Prints "PROG (cannoli) VERSION". */
+void tool_print_version(const char *prog);
+
+/* One line on stderr: "prog: ...". */
+void tool_error(const char *prog, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * One line on stderr: "prog: .... Try 'prog --help'."  Returns TOOL_USAGE, so
+ * that a parser can `return tool_usage_error(...)'.
+ */
+int tool_usage_error(const char *prog, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Values of options.  Each returns false if the text is not such a value. */
+bool tool_parse_u64(const char *text, uint64_t *value); /* decimal or 0x... */
+bool tool_parse_jobs(const char *text, unsigned *jobs); /* 1..1024 */
+/* "A-B" (B not included), "A+LENGTH", or "A" alone (one byte); hexadecimal
+ * with 0x, or decimal; several with commas.  Adds to `set'. */
+bool tool_parse_ranges(const char *text, struct range_set *set);
+/* Comma list of numbers, added to `set' as one-element ranges. */
+bool tool_parse_list(const char *text, struct range_set *set);
+
+/* --color=auto|always|never; auto asks isatty(fd) and NO_COLOR. */
+enum tool_color { TOOL_COLOR_AUTO, TOOL_COLOR_ALWAYS, TOOL_COLOR_NEVER };
+bool tool_parse_color(const char *text, enum tool_color *color);
+bool tool_color_on(enum tool_color color, int fd);
+
+/* Workers to use when the user does not say: the processors we may run on. */
+unsigned tool_default_jobs(void);
+
+#endif
