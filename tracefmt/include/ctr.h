@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libctr: reading .ctr execution traces (see ctr(5) and tracefmt/FORMAT.md).
+ *
+ * A trace holds, for every guest thread, the instructions it executed and the
+ * memory accesses they made, exactly and in order.  Two ways to read it:
+ *
+ *   ctr_replay   callbacks run in parallel on different chunks; what they
+ *                append to their output is handed to one ordered callback in
+ *                recorded order.  Works on files and on streams.
+ *   ctr_cursor   one event after the other, and seeking (files only).
+ *
+ * Conventions
+ *   Every function that returns int returns 0 on success and a negated enum
+ *   ctr_error otherwise, unless it says something else.  Where a function
+ *   takes a struct ctr_diag it may be NULL; it is filled in on failure only.
+ *   The library never prints, exits, or installs signal handlers; it has no
+ *   mutable global state.  A struct ctr_trace may be used by one thread at a
+ *   time, except that callbacks of ctr_replay may call the ctr_trace_* look-up
+ *   functions concurrently.
+ *   All file contents are treated as hostile: a bad file makes calls fail,
+ *   never crash, and memory is bounded (about 64 MiB for each worker, plus the
+ *   dictionary of blocks, plus 100 bytes for each chunk of the file).
+ *
+ * Ordinals: the instructions of each thread are counted from 0.  Ranges are
+ * half-open.  Times are nanoseconds of CLOCK_MONOTONIC of the machine on which
+ * the trace was recorded; struct ctr_info tells what that is in real time.
+ */
+#ifndef CTR_H
+#define CTR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CTR_API __attribute__((visibility("default")))
+#else
+#define CTR_API
+#endif
+
+/* ------------------------------------------------------------------ errors */
+
+enum ctr_error {
+    CTR_E_OK = 0,
+    CTR_E_IO = 1,          /* the system refused; ctr_diag.sys_errno */
+    CTR_E_NOMEM = 2,
+    CTR_E_CORRUPT = 3,     /* the data contradict themselves or a checksum */
+    CTR_E_TRUNCATED = 4,   /* the data end too early */
+    CTR_E_UNSUPPORTED = 5, /* newer than this library */
+    CTR_E_LIMIT = 6,       /* beyond a limit of the format or of the library */
+    CTR_E_NOTTRACE = 7,    /* not a .ctr file at all (also an empty one) */
+    CTR_E_INVAL = 8,       /* the caller's mistake */
+};
+
+/* What went wrong and where.  Owned by the caller, no pointers inside. */
+struct ctr_diag {
+    int code;              /* enum ctr_error, not negated */
+    int sys_errno;         /* errno with CTR_E_IO, else 0 */
+    uint64_t off;          /* offset in the file; CTR_NO_OFF if none */
+    char field[32];        /* what was being read: "chunk.words" */
+    char text[160];        /* one sentence without a final period */
+};
+#define CTR_NO_OFF UINT64_MAX
+
+/* A short English name of an error ("corrupt"); code may be negated. */
+CTR_API const char *ctr_strerror(int code);
+
+/* Version of the library, "0.1.0". */
+CTR_API const char *ctr_version(void);
+
+/* ------------------------------------------------------------- open, close */
+
+struct ctr_trace;
+
+#define CTR_OPEN_NO_INDEX  0x1u  /* scan section by section, ignore the index */
+#define CTR_OPEN_STREAM    0x2u  /* read as a stream even if seekable */
+
+/*
+ * Opens a trace.  path "-" is standard input.  Something that cannot be seeked
+ * is read as a stream: then this call returns as soon as the description of
+ * the recording has arrived, and tables and totals grow while ctr_replay
+ * reads.  A file is opened by its index, or, if that is missing or damaged,
+ * by a scan over its sections (payload is not read).
+ * Returns -CTR_E_NOTTRACE, -CTR_E_UNSUPPORTED, -CTR_E_IO, -CTR_E_NOMEM,
+ * -CTR_E_CORRUPT; -CTR_E_TRUNCATED if there is no whole chunk in the file.
+ */
+CTR_API int ctr_open(struct ctr_trace **out, const char *path, unsigned flags,
+                     struct ctr_diag *diag);
+
+/* The same on a descriptor, which the trace takes over (closes), also when
+ * the call fails. */
+CTR_API int ctr_open_fd(struct ctr_trace **out, int fd, unsigned flags,
+                        struct ctr_diag *diag);
+
+/* NULL is allowed.  Cursors must be closed before. */
+CTR_API void ctr_close(struct ctr_trace *tr);
+
+/* ------------------------------------------------------------- description */
+
+/* events masks; same values as CTR_EVENTS_* of cannoli/events.h */
+#define CTR_HAS_EXEC  0x1u
+#define CTR_HAS_MEM   0x2u
+
+enum ctr_state {
+    CTR_COMPLETE = 0,   /* finished by the recorder */
+    CTR_UNFINISHED = 1, /* whole sections only, but no end: the recorder was
+                           stopped, or still runs */
+    CTR_TRUNCATED = 2,  /* ends inside a section, or a section is damaged */
+    CTR_STREAMING = 3,  /* a stream whose end was not read yet */
+};
+
+struct ctr_info {
+    uint32_t version;         /* of the format */
+    uint32_t events;          /* CTR_HAS_* */
+    uint32_t elf_machine;     /* e_machine of the target */
+    uint8_t  big_endian;      /* target */
+    uint8_t  addr_bits;       /* 32 or 64 */
+    uint8_t  has_index;       /* opened by its index */
+    uint8_t  seekable;        /* 0: a stream */
+    enum ctr_state state;
+    const char *target;       /* QEMU's name: "arm", "x86_64" */
+    const char *qemu_version;
+    const char *recorder;     /* name and version of what wrote the file */
+    int argc;                 /* the command that was recorded */
+    const char *const *argv;
+    uint64_t start_realtime_ns;  /* since 1970 ... */
+    uint64_t start_ns;           /* ... and the same moment in trace time */
+    uint64_t end_ns;             /* of the last event known */
+    uint64_t file_bytes;      /* size, or what was read of a stream so far */
+    uint64_t insns;           /* totals over all chunks known */
+    uint64_t loads;
+    uint64_t stores;
+    uint32_t processes;       /* sizes of the tables below */
+    uint32_t threads;
+    uint32_t blocks;          /* definitions known so far */
+    uint64_t chunks;
+};
+
+/* Strings live as long as the trace.  After ctr_replay on a stream: final. */
+CTR_API void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out);
+
+/*
+ * When the state is not CTR_COMPLETE and not CTR_STREAMING: what stopped the
+ * reading (code CTR_E_OK if the file simply has no end).
+ */
+CTR_API void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out);
+
+enum ctr_end {
+    CTR_END_UNKNOWN = 0,   /* no end recorded */
+    CTR_END_EXIT = 1,      /* ended by itself */
+    CTR_END_GROUP = 2,     /* ended its whole process; status = exit code */
+    CTR_END_SIGNAL = 3,    /* a signal ended it; status = signal */
+    CTR_END_EXEC = 4,      /* execve replaced the process */
+    CTR_END_KILLED = 5,    /* vanished without telling (kill -9) */
+};
+
+struct ctr_process {
+    uint32_t index;        /* in the table, from 0, in order of creation */
+    int32_t pid;
+    int32_t ppid;
+    uint64_t start_ns;
+    uint64_t end_ns;       /* 0 if not known */
+    uint32_t end_reason;   /* enum ctr_end */
+    int32_t end_status;
+};
+
+struct ctr_thread {
+    uint32_t index;        /* in the table, from 0, in order of creation */
+    uint32_t process;      /* index in the process table */
+    int32_t pid;
+    int32_t tid;
+    int32_t ptid;          /* tid of the creator, 0 for a process's first */
+    uint8_t incomplete;    /* its last events may be missing */
+    uint64_t start_ns;
+    uint64_t end_ns;       /* 0 if not known */
+    uint32_t end_reason;   /* enum ctr_end */
+    int32_t end_status;
+    uint64_t insns;        /* totals; on a stream valid after ctr_replay */
+    uint64_t loads;
+    uint64_t stores;
+    uint64_t chunks;
+};
+
+/*
+ * Entry i of a table, or NULL if there is none.  Valid as long as the trace.
+ * On a stream a thread is known before its first chunk; its totals and its
+ * end are filled in when the stream has ended.
+ */
+CTR_API const struct ctr_process *ctr_trace_process(const struct ctr_trace *tr,
+                                                    uint32_t i);
+CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr,
+                                                  uint32_t i);
+
+/* A run of consecutive blocks of one thread, decodable by itself. */
+struct ctr_chunk {
+    uint64_t index;        /* in recorded order, from 0 */
+    uint64_t off;          /* in the file */
+    uint64_t bytes;        /* in the file */
+    uint64_t raw_bytes;    /* of its columns before compression */
+    uint32_t thread;       /* index in the thread table */
+    uint32_t flags;        /* 0 */
+    uint64_t first;        /* ordinal of its first instruction */
+    uint64_t insns;
+    uint64_t loads;
+    uint64_t stores;
+    uint64_t runs;         /* blocks entered */
+    uint64_t start_ns;
+    uint64_t end_ns;
+};
+
+/* Chunk i (files only); returns -CTR_E_INVAL if there is none. */
+CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i,
+                            struct ctr_chunk *out);
+
+/* ------------------------------------------------------------------ blocks */
+
+/* How a block's bytes are to be read; CTR_MODE_* of cannoli/events.h. */
+enum ctr_mode {
+    CTR_ISA_DEFAULT = 0,
+    CTR_ISA_THUMB = 1,     /* arm: T32 */
+    CTR_ISA_X86_16 = 2,
+    CTR_ISA_X86_32 = 3,
+    CTR_ISA_X86_64 = 4,
+    CTR_ISA_MIPS16 = 5,
+    CTR_ISA_MICROMIPS = 6,
+};
+
+/* An access that an instruction of a block can make, in program order. */
+struct ctr_slot {
+    uint16_t insn;         /* which instruction, from 0 */
+    uint16_t group;        /* 0: always made; else conditional or repeated */
+    uint8_t size;          /* bytes, 1..128 */
+    uint8_t store;         /* 0 load, 1 store */
+    uint8_t big_endian;    /* how the value stands in memory */
+    uint8_t zero;
+};
+
+/* One translation of a piece of guest code. */
+struct ctr_block {
+    uint32_t id;           /* from 1 */
+    uint16_t ninsn;        /* 1..512 */
+    uint16_t nslot;
+    uint16_t ngroup;
+    uint8_t mode;          /* enum ctr_mode */
+    uint8_t reserved;
+    uint64_t pc;           /* of the first instruction */
+    uint64_t cs_base;      /* QEMU's, distinguish translations of one pc */
+    uint64_t tb_flags;
+    uint32_t cflags;
+    const uint16_t *off;   /* [ninsn + 1]: where instruction i starts in code */
+    const uint8_t *code;   /* off[ninsn] bytes */
+    const uint64_t *pcs;   /* [ninsn], or NULL if the code is contiguous */
+    const struct ctr_slot *slots; /* [nslot] */
+};
+
+static inline uint64_t ctr_block_pc(const struct ctr_block *b, unsigned i)
+{
+    return b->pcs ? b->pcs[i] : b->pc + b->off[i];
+}
+
+static inline unsigned ctr_block_len(const struct ctr_block *b, unsigned i)
+{
+    return (unsigned)(b->off[i + 1] - b->off[i]);
+}
+
+static inline const uint8_t *ctr_block_bytes(const struct ctr_block *b, unsigned i)
+{
+    return b->code + b->off[i];
+}
+
+/*
+ * The definition of block id, valid as long as the trace, or NULL.  On a file
+ * opened by its index definitions are read on demand: call ctr_trace_blocks
+ * first when they are wanted outside of a replay or cursor.
+ */
+CTR_API const struct ctr_block *ctr_trace_block(const struct ctr_trace *tr,
+                                                uint32_t id);
+
+/* Reads all definitions of a file.  Does nothing on a stream. */
+CTR_API int ctr_trace_blocks(struct ctr_trace *tr, struct ctr_diag *diag);
+
+/* ------------------------------------------------------------------ events */
+
+#define CTR_EV_FAULTED  0x1u  /* the instruction raised a signal; what it did
+                                 before is told, it may run again later */
+#define CTR_EV_UNSURE   0x8u  /* the thread was ended here: of this block, and
+                                 after it, more may have run */
+
+/* One instruction executed. */
+struct ctr_exec {
+    uint64_t ordinal;
+    uint64_t pc;
+    const uint8_t *bytes;
+    uint8_t len;
+    uint8_t mode;          /* enum ctr_mode */
+    uint16_t flags;        /* CTR_EV_* */
+    uint16_t insn;         /* number in its block */
+    const struct ctr_block *block;
+    const struct ctr_thread *thread;
+};
+
+/* One access made by the instruction with this ordinal. */
+struct ctr_mem {
+    uint64_t ordinal;
+    uint64_t pc;
+    uint64_t addr;         /* of the first (lowest) byte */
+    uint32_t size;         /* bytes; above 128 only with helper */
+    uint8_t store;         /* 0 load, 1 store */
+    uint8_t big_endian;
+    uint8_t helper;        /* made by a helper function of QEMU */
+    uint16_t insn;
+    const struct ctr_block *block;
+    const struct ctr_thread *thread;
+};
+
+/* One run of a block: instructions first..end-1 of it were executed. */
+struct ctr_run {
+    uint64_t ordinal;      /* of instruction `first' */
+    const struct ctr_block *block;
+    uint16_t first;        /* not 0: the run began in an earlier chunk, or is
+                              cut by the filter */
+    uint16_t end;          /* ninsn, or less if it was left early */
+    uint16_t flags;        /* CTR_EV_* , of the last instruction */
+    const struct ctr_thread *thread;
+};
+
+/* ------------------------------------------------------------------ filter */
+
+struct ctr_range {
+    uint64_t from;
+    uint64_t to;           /* exclusive; UINT64_MAX: includes the last byte */
+};
+
+#define CTR_KIND_EXEC   0x1u
+#define CTR_KIND_LOAD   0x2u
+#define CTR_KIND_STORE  0x4u
+#define CTR_KIND_ALL    0x7u
+
+/*
+ * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
+ * An event must satisfy every part that is given; within a list any entry.
+ *   pid, tid     a thread is selected if its pid is in pids (or npid is 0) and
+ *                its tid is in tids (or ntid is 0)
+ *   from, to     ordinals, within each selected thread; to == 0: no end
+ *   pcs          pc of the instruction, also for its accesses
+ *   addrs        accesses that touch at least one byte of a range.  With this
+ *                given, an exec event comes only for instructions that have
+ *                such an access
+ *   kinds        CTR_KIND_*; 0 is CTR_KIND_ALL
+ * Chunks that cannot match are not read when there is an index.
+ * run callbacks know only pids, tids, from and to.
+ */
+struct ctr_filter {
+    uint64_t from;
+    uint64_t to;
+    uint32_t kinds;
+    uint32_t npid;
+    uint32_t ntid;
+    uint32_t npc;
+    uint32_t naddr;
+    const int32_t *pids;
+    const int32_t *tids;
+    const struct ctr_range *pcs;
+    const struct ctr_range *addrs;
+};
+#define CTR_FILTER_INIT {0}
+
+/* ------------------------------------------------------------------ replay */
+
+/*
+ * The work on one piece of one chunk.  Callbacks get it to append output and
+ * to find what is theirs.
+ */
+struct ctr_job;
+
+/* Which worker runs this, 0..workers-1; one callback at a time each. */
+CTR_API unsigned ctr_job_worker(const struct ctr_job *job);
+CTR_API const struct ctr_chunk *ctr_job_chunk(const struct ctr_job *job);
+CTR_API const struct ctr_thread *ctr_job_thread(const struct ctr_job *job);
+
+/*
+ * Room for n more bytes of output, or NULL (no memory; the replay then ends
+ * with -CTR_E_NOMEM).  ctr_job_commit says how many of them are used.
+ * A piece may start a new buffer only between events, so that what one
+ * callback commits is never torn apart.
+ */
+CTR_API void *ctr_job_reserve(struct ctr_job *job, size_t n);
+CTR_API void ctr_job_commit(struct ctr_job *job, size_t n);
+/* Returns 0 or -CTR_E_NOMEM. */
+CTR_API int ctr_job_append(struct ctr_job *job, const void *data, size_t n);
+
+struct ctr_progress {
+    uint64_t chunks_done;
+    uint64_t chunks;       /* that will be read; 0 on a stream */
+    uint64_t insns_done;   /* in the chunks done */
+    uint64_t insns;        /* 0 on a stream */
+    uint64_t bytes_done;
+    uint64_t bytes;        /* 0 on a stream */
+};
+
+/*
+ * Callbacks; any may be NULL, and what is not asked for is not decoded.  A
+ * callback that returns nonzero stops the replay, which then returns that
+ * value (use positive ones to tell them from errors).
+ *
+ * begin, exec, mem, run, end run on worker threads, in parallel for different
+ * pieces, in order within one piece: begin, then for each run of a block its
+ * run callback, then for each of its instructions exec and then its accesses
+ * in the order in which they were made; end.
+ *
+ * ordered gets what the callbacks appended, strictly in recorded order: one
+ * call at a time, but from any thread.  A piece with much output may be told
+ * in several calls; a piece without output is not told.  `data' is valid
+ * during the call.
+ *
+ * progress comes now and then (about every 100 ms at most), one at a time.
+ */
+struct ctr_replay_ops {
+    int (*begin)(void *arg, struct ctr_job *job);
+    int (*exec)(void *arg, struct ctr_job *job, const struct ctr_exec *e);
+    int (*mem)(void *arg, struct ctr_job *job, const struct ctr_mem *m);
+    int (*run)(void *arg, struct ctr_job *job, const struct ctr_run *r);
+    int (*end)(void *arg, struct ctr_job *job);
+    int (*ordered)(void *arg, const struct ctr_job *job, const void *data, size_t n);
+    int (*progress)(void *arg, const struct ctr_progress *p);
+};
+
+struct ctr_replay_opts {
+    unsigned workers;      /* 0: as many as there are processors */
+    /*
+     * Not 0: a piece is at most about so many instructions of a chunk instead
+     * of a whole one.  For callbacks that are slow or have much output (text):
+     * first results come sooner and all workers share one chunk.  The chunk
+     * is decoded once for each piece.  The order of all output is unchanged.
+     */
+    uint32_t piece_insns;
+    const struct ctr_filter *filter; /* NULL: everything */
+};
+
+/*
+ * Replays the trace, or the part that opts->filter selects.  On a file it may
+ * be called again and again; a stream is consumed.  opts may be NULL.
+ *
+ * Chunks are taken in recorded order; at most a few are in memory at a time,
+ * output beyond some MiB of a piece that is not the next in order waits.  On a
+ * stream each chunk is worked on when it has arrived.
+ *
+ * Errors in the data are met in order: everything recorded before the damaged
+ * chunk is delivered first, then the call fails (-CTR_E_CORRUPT, ...).
+ * A stream or file that merely ends early is no error here: see
+ * ctr_trace_info().state afterwards.
+ */
+CTR_API int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg,
+                       const struct ctr_replay_opts *opts, struct ctr_diag *diag);
+
+/* ------------------------------------------------------------------ cursor */
+
+struct ctr_cursor;
+
+enum ctr_event_kind { CTR_EVENT_EXEC = 1, CTR_EVENT_MEM = 2 };
+
+struct ctr_event {
+    enum ctr_event_kind kind;
+    struct ctr_exec exec;  /* the instruction; with a mem event too */
+    struct ctr_mem mem;    /* CTR_EVENT_MEM only */
+};
+
+/*
+ * A cursor stands before the first event that the filter (may be NULL, is
+ * copied) selects.  On a stream it can only go forward, and nothing else may
+ * read the trace.
+ */
+CTR_API int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
+                            const struct ctr_filter *filter, struct ctr_diag *diag);
+CTR_API void ctr_cursor_close(struct ctr_cursor *c);
+
+/* Returns 1 and the next event, 0 at the end, or a negated error. */
+CTR_API int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev,
+                            struct ctr_diag *diag);
+
+/*
+ * Go before the first selected event of: the instruction `ordinal' of a
+ * thread (index in the thread table); the first chunk of a thread; the first
+ * chunk, in recorded order, that was not over at time ns.  Afterwards the
+ * cursor goes on in recorded order through all selected threads.
+ * Returns -CTR_E_INVAL on a stream or if there is no such place.
+ */
+CTR_API int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread,
+                                    uint64_t ordinal, struct ctr_diag *diag);
+CTR_API int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread,
+                                   struct ctr_diag *diag);
+CTR_API int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns,
+                                 struct ctr_diag *diag);
+
+/* ------------------------------------------------------ index, without events */
+
+/*
+ * How often the blocks ran.  `full' counts runs of all instructions.  A run of
+ * only a part (left early, or cut between two chunks) is told by a call of its
+ * own with first and end, full == 0 and partial its count: for the counts of
+ * single instructions add both.
+ */
+struct ctr_count {
+    const struct ctr_block *block;
+    uint64_t full;
+    uint64_t partial;
+    uint16_t first;
+    uint16_t end;
+};
+
+/*
+ * Adds up, over all chunks of the selected threads (pids and tids of filter;
+ * NULL: all), how often each block ran, and calls fn once for each block and
+ * part.  Uses the index, and the chunks' own summaries where there is none;
+ * event columns are not read.  Files only.
+ */
+CTR_API int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
+                             int (*fn)(void *arg, const struct ctr_count *count),
+                             void *arg, struct ctr_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

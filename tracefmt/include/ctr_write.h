@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libctr: writing .ctr traces.  Used by the recorder and by tests; not
+ * installed.  Three objects, made to be used by three kinds of threads:
+ *
+ *   ctr_dict     block definitions, by the thread that drains the pipes
+ *   ctr_encoder  one for each worker: packs segments into a chunk
+ *   ctr_writer   one thread writes sections in order
+ *
+ * Every function that returns int returns 0 or a negated enum ctr_error and
+ * takes a diag that may be NULL.
+ */
+#ifndef CTR_WRITE_H
+#define CTR_WRITE_H
+
+#include "ctr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -------------------------------------------------------------- dictionary */
+
+struct ctr_dict;
+
+/*
+ * events: CTR_EVENTS_* mask of the recording.  Without CTR_EVENTS_MEM
+ * definitions are kept without their access slots.
+ */
+CTR_API int ctr_dict_new(struct ctr_dict **out, unsigned events);
+CTR_API void ctr_dict_free(struct ctr_dict *dict);
+
+/*
+ * Makes raw_id (1..0x7fffffff, as handed out by QEMU) known.  def is a block
+ * definition as in cannoli/events.h; it is checked and copied.  The same
+ * definition under another raw id gets the same canonical id.  One thread at a
+ * time; encoders and the writer may run meanwhile.
+ * Returns -CTR_E_CORRUPT for a bad definition, or a raw id that is already
+ * known with a different definition; -CTR_E_NOMEM, -CTR_E_LIMIT.
+ */
+CTR_API int ctr_dict_add(struct ctr_dict *dict, uint32_t raw_id, const void *def,
+                         size_t def_bytes, struct ctr_diag *diag);
+
+/* Number of canonical ids handed out so far. */
+CTR_API uint32_t ctr_dict_size(const struct ctr_dict *dict);
+/* 1 if raw_id is known. */
+CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
+
+/* ----------------------------------------------------------------- encoder */
+
+/* An access made inside a helper: struct mempipe_aux_access without header. */
+struct ctr_extra {
+    uint32_t words;        /* position in this segment's columns */
+    uint32_t addrs;
+    uint16_t insn;
+    uint8_t store;
+    uint8_t big_endian;
+    uint32_t size;
+    uint64_t addr;
+};
+
+/* The segment ends inside a block that was still running (killed process). */
+#define CTR_SEGMENT_UNSURE  0x1u
+
+/*
+ * One pipe chunk of a thread.  `extras' in the order in which they were made,
+ * which is the order of (words, addrs).
+ */
+struct ctr_segment {
+    const uint32_t *words;
+    uint32_t n_words;
+    uint32_t n_addrs;
+    const void *addrs_end; /* address i at addrs_end - (i+1) * addr_bytes */
+    const struct ctr_extra *extras;
+    uint32_t n_extras;
+    uint32_t flags;        /* CTR_SEGMENT_* */
+    uint64_t start_ns;     /* CLOCK_MONOTONIC */
+    uint64_t end_ns;
+};
+
+/* What one call of ctr_encoder_run may be given, over all its segments: */
+#define CTR_MAX_CHUNK_WORDS   (1u << 21)
+#define CTR_MAX_CHUNK_ADDRS   (1u << 21)
+#define CTR_MAX_CHUNK_EXTRAS  (1u << 21)
+
+/* The result: a chunk ready to be written.  Reusable, has its own buffers. */
+struct ctr_packed;
+CTR_API int ctr_packed_new(struct ctr_packed **out);
+CTR_API void ctr_packed_free(struct ctr_packed *p);
+
+struct ctr_packed_info {
+    uint64_t insns;
+    uint64_t loads;
+    uint64_t stores;
+    uint64_t runs;         /* 0: nothing to write (ctr_writer_chunk skips it) */
+    uint64_t bytes;        /* compressed, without the section's header */
+    uint64_t raw_bytes;
+    uint32_t unsure;       /* 1: its last block got CTR_LEFT_UNSURE */
+    uint32_t dropped_faults; /* FAULT words that had no block before them in
+                              the chunk; 0 unless something is wrong */
+    uint32_t last_raw;     /* raw id of the last block entered, 0 if none */
+};
+CTR_API void ctr_packed_info(const struct ctr_packed *p, struct ctr_packed_info *out);
+
+struct ctr_encoder;
+
+/*
+ * One for each worker thread; dict is shared and must outlive it.
+ * addr_bytes: 4 or 8, width of an address column entry.  level: of zstd.
+ */
+CTR_API int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
+                            unsigned addr_bytes, int level);
+CTR_API void ctr_encoder_free(struct ctr_encoder *enc);
+
+/*
+ * Packs consecutive segments of one guest thread into one chunk.  Words and
+ * addresses are only read.  All raw ids must have been added to the dictionary
+ * (happening before this call).
+ * Returns -CTR_E_CORRUPT if the words make no sense (unknown id, group or
+ * count that the block does not have, addresses missing or left over): diag
+ * says which word of which segment (off = segment << 32 | word).
+ * -CTR_E_LIMIT if there is more than CTR_MAX_CHUNK_*.
+ */
+CTR_API int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *segs,
+                            unsigned n_segs, struct ctr_packed *out,
+                            struct ctr_diag *diag);
+
+/* ------------------------------------------------------------------ writer */
+
+struct ctr_writer;
+
+/* What was recorded; strings and arrays are copied. */
+struct ctr_meta {
+    const char *target;        /* QEMU's name of the target */
+    const char *qemu_version;
+    const char *recorder;      /* "cannoli-record 0.1.0" */
+    int argc;
+    const char *const *argv;
+    uint32_t elf_machine;
+    uint32_t events;           /* CTR_EVENTS_* */
+    uint8_t big_endian;
+    uint8_t addr_bits;         /* 32 or 64 */
+    uint64_t start_realtime_ns;
+    uint64_t start_ns;         /* CLOCK_MONOTONIC at the same moment */
+};
+
+/*
+ * Starts a trace on fd (regular file at offset 0, pipe, socket) by writing
+ * header and description.  fd stays the caller's and is never closed here.
+ * A regular file is cut to length 0 first.  SIGPIPE should be ignored.
+ */
+CTR_API int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
+                           const struct ctr_meta *meta, int level,
+                           struct ctr_diag *diag);
+/* Frees it; does not finish the file.  NULL is allowed. */
+CTR_API void ctr_writer_free(struct ctr_writer *w);
+
+/* A new process or thread; *index is its number from now on. */
+CTR_API int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
+                               uint64_t start_ns, uint32_t *index,
+                               struct ctr_diag *diag);
+CTR_API int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid,
+                              int32_t ptid, uint64_t start_ns, uint32_t *index,
+                              struct ctr_diag *diag);
+
+/* Their end; kept and written by ctr_writer_finish.  end_reason: CTR_END_*. */
+CTR_API int ctr_writer_process_end(struct ctr_writer *w, uint32_t process,
+                                   uint64_t end_ns, uint32_t end_reason,
+                                   int32_t end_status);
+CTR_API int ctr_writer_thread_end(struct ctr_writer *w, uint32_t thread, uint64_t end_ns,
+                                  uint32_t end_reason, int32_t end_status,
+                                  int incomplete);
+
+/*
+ * Writes the definitions that the chunk needs, then the chunk.  Chunks of one
+ * thread must come in order; their first ordinal is filled in here.  `packed'
+ * may be reused afterwards.
+ */
+CTR_API int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread,
+                             const struct ctr_packed *packed, struct ctr_diag *diag);
+
+/* Bytes written so far, and totals of the chunks written. */
+struct ctr_writer_stats {
+    uint64_t bytes;
+    uint64_t chunks;
+    uint64_t insns;
+    uint64_t loads;
+    uint64_t stores;
+    uint32_t blocks;
+};
+CTR_API void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stats *out);
+
+/*
+ * Writes index, ends of threads and processes, and the seek table.
+ *
+ * Errors of writing: when a call fails with -CTR_E_IO, the file holds all
+ * sections before the failed one whole (a regular file is cut back to them),
+ * and that is a readable, unfinished trace.  Calls that would write fail with
+ * the same error from then on, but ctr_writer_finish tries again: the end may
+ * fit where a chunk did not.
+ */
+CTR_API int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
