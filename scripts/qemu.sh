@@ -1,0 +1,344 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Gets, verifies, patches and builds QEMU for cannoli-record.
+#
+# The source is Debian 13's (through apt, see lib.sh) or the user's own, of any
+# 10.0.x.  Every step leaves its result under BUILD/qemu and is skipped when
+# what it depends on has not changed: source and patch (key of the tree),
+# compiler and options (key of the object folder).  A changed patch rebuilds
+# only what it touches, because the fresh tree is copied over the old one file
+# by file; a further target is added to those already configured.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+SUITE=trixie # the Debian release whose QEMU is 10.0.x
+
+help() {
+    cat <<EOF
+Usage: scripts/qemu.sh [OPTION]... [TARGET]...
+Build the patched QEMU user-mode emulators that cannoli-record runs.
+
+  -t, --targets LIST    targets, separated by commas (default: arm); 'all' is
+                        every user-mode target that QEMU has
+  -s, --source PATH     QEMU 10.0.x as a release tarball or a source folder
+                        (copied, never changed); default: Debian's, by apt
+  -b, --build-dir DIR   the project's build folder (default: build); programs
+                        go to DIR/libexec/cannoli
+  -j, --jobs N          jobs at once (default: number of processors)
+      --patch FILE      patch to apply (default: qemu_patches.patch)
+      --plugins         build QEMU's plugins mem and execlog as well, into
+                        DIR/qemu/plugins
+      --variant KIND    patched (default); plain: not patched, into
+                        DIR/qemu/plain; off: patched but configured without
+                        --with-cannoli, into DIR/qemu/off
+      --configure-only  stop before compiling
+  -q, --quiet           say only what went wrong
+  -h, --help            show this help
+EOF
+}
+
+TARGETS="" SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) PATCH=$ROOT/qemu_patches.patch
+PLUGINS="" VARIANT=patched CONFIGURE_ONLY=""
+while [ $# -gt 0 ]; do
+    case $1 in
+    -t|--targets) need_arg "$1" "$@"; TARGETS="$TARGETS,$2"; shift ;;
+    -s|--source) need_arg "$1" "$@"; SOURCE=$2; shift ;;
+    -b|--build-dir) need_arg "$1" "$@"; BUILD=$2; shift ;;
+    -j|--jobs) need_arg "$1" "$@"; JOBS=$2; shift ;;
+    --patch) need_arg "$1" "$@"; PATCH=$2; shift ;;
+    --plugins) PLUGINS=1 ;;
+    --variant) need_arg "$1" "$@"; VARIANT=$2; shift ;;
+    --configure-only) CONFIGURE_ONLY=1 ;;
+    -q|--quiet) QUIET=1 ;;
+    -h|--help) help; exit 0 ;;
+    -*) usage_error "unknown option '$1'" ;;
+    *) TARGETS="$TARGETS,$1" ;;
+    esac
+    shift
+done
+case $VARIANT in patched|plain|off) ;; *) usage_error "no variant '$VARIANT'" ;; esac
+case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
+read -r -a WANTED <<<"${TARGETS//,/ }"
+[ ${#WANTED[@]} -gt 0 ] || WANTED=(arm)
+for i in "${!WANTED[@]}"; do
+    WANTED[i]=${WANTED[i]%-linux-user}
+    [[ ${WANTED[i]} =~ ^[a-z0-9_]+$ ]] || usage_error "not a target: '${WANTED[i]}'"
+done
+[ -z "$SOURCE" ] || [ -e "$SOURCE" ] || die "no such file or folder: $SOURCE"
+[ "$VARIANT" = plain ] || [ -r "$PATCH" ] || die "cannot read the patch: $PATCH"
+
+mkdir -p "$BUILD/qemu" || exit 1
+BUILD=$(cd "$BUILD" && pwd)
+WORK=$BUILD/qemu
+case $VARIANT in
+patched) SRC=$WORK/src OBJ=$WORK/obj OUT=$BUILD/libexec/cannoli ;;
+plain) SRC=$WORK/src-plain OBJ=$WORK/obj-plain OUT=$WORK/plain ;;
+off) SRC=$WORK/src OBJ=$WORK/obj-off OUT=$WORK/off ;;
+esac
+BUILT=$WORK/built-$VARIANT
+mkdir -p "$WORK/log" "$WORK/dl" "$OUT" || exit 1
+
+# One run at a time in a build folder.
+exec 9>"$WORK/lock"
+flock 9
+
+# The interpreter that Debian's python3 packages (meson, distlib) are for.
+PYTHON=/usr/bin/python3
+[ -x $PYTHON ] || PYTHON=$(command -v python3 || echo python3)
+
+check_tools() {
+    local need=()
+    command -v cc >/dev/null || need+=(gcc libc6-dev)
+    command -v ninja >/dev/null || need+=(ninja-build)
+    command -v patch >/dev/null || need+=(patch)
+    command -v xz >/dev/null || need+=(xz-utils)
+    if ! command -v pkg-config >/dev/null; then
+        need+=(pkg-config)
+    else
+        pkg-config --exists glib-2.0 || need+=(libglib2.0-dev)
+        pkg-config --exists zlib || need+=(zlib1g-dev)
+    fi
+    $PYTHON -c 'import venv, ensurepip' 2>/dev/null || need+=(python3-venv)
+    $PYTHON -c 'import distlib' 2>/dev/null || need+=(python3-distlib)
+    [ ${#need[@]} = 0 ] ||
+        die "missing packages: ${need[*]} (apt-get install them, or run scripts/setup.sh)"
+}
+
+# Sets TARBALL or TREE, and SOURCE_ID.
+get_source() {
+    TARBALL="" TREE=""
+    if [ -d "$SOURCE" ]; then
+        TREE=$(cd "$SOURCE" && pwd)
+        [ -r "$TREE/VERSION" ] || die "not a QEMU source folder: $SOURCE"
+        SOURCE_ID=tree:$TREE
+        return
+    elif [ -n "$SOURCE" ]; then
+        TARBALL=$SOURCE
+    else
+        TARBALL=$(find "$WORK/dl" -name 'qemu_*.orig.tar.*' ! -name '*.asc' | sort -V | tail -n 1)
+        [ -n "$TARBALL" ] && [ -e "$WORK/dl/verified" ] || fetch_source
+    fi
+    SOURCE_ID=tar:$(sha256 "$TARBALL")
+    [ -n "$SOURCE" ] || [ "$SOURCE_ID" = "tar:$(cat "$WORK/dl/verified")" ] ||
+        die "$TARBALL is not the file that was verified; remove it"
+}
+
+# apt checks the release's signature, with it the source index, with that the
+# .dsc, and with that the tarball; the last link is checked once more here, on
+# the file that is going to be used.
+fetch_source() {
+    local dsc sum listed
+    say "fetching the QEMU source package of Debian $SUITE"
+    apt_private "$WORK/apt" $SUITE "$(dpkg --print-architecture)" src
+    rm -rf "$WORK/dl" && mkdir "$WORK/dl"
+    (cd "$WORK/dl" && run "$WORK/log/fetch.log" "fetching the QEMU source" \
+        apt_in "$WORK/apt" source --download-only qemu) || exit 1
+    dsc=$(find "$WORK/dl" -name 'qemu_*.dsc')
+    TARBALL=$(find "$WORK/dl" -name 'qemu_*.orig.tar.*' ! -name '*.asc')
+    [ -r "$TARBALL" ] && [ -r "$dsc" ] || die "the source package holds no QEMU tarball"
+    sum=$(sha256 "$TARBALL")
+    listed=$(awk -v f="${TARBALL##*/}" '/^Checksums-Sha256:/ { on = 1; next } /^[^ ]/ { on = 0 }
+        on && $3 == f { print $1 }' "$dsc")
+    [ "$sum" = "$listed" ] || die "${TARBALL##*/} is not the file its .dsc names"
+    say "verified: signature of the $SUITE release and of its source index (by apt)"
+    say "verified: ${TARBALL##*/} sha256 $sum, as in ${dsc##*/}"
+    echo "$sum" >"$WORK/dl/verified"
+}
+
+check_version() {
+    local version
+    version=$(cat "$1/VERSION" 2>/dev/null)
+    # shellcheck disable=SC2254
+    case $version in
+    10.0.[0-9]|10.0.[1-4][0-9]) VERSION=$version ;;
+    '') die "no QEMU source in ${SOURCE:-the source package}" ;;
+    *) die "QEMU $version will not do: the patch is for 10.0.x" ;;
+    esac
+}
+
+# Applies to a fresh tree only, so nothing is left half patched.
+apply_patch() {
+    local log=$WORK/log/patch.log where
+    if patch -d "$1" -p1 --batch --forward --no-backup-if-mismatch -r - \
+        <"$PATCH" >"$log" 2>&1; then
+        return
+    fi
+    if [ -n "$TREE" ] && patch -d "$TREE" -p1 --batch --reverse --dry-run \
+        <"$PATCH" >/dev/null 2>&1; then
+        say "$TREE has the patch already"
+        rm -rf "$1"
+        copy_tree "$1"
+        return
+    fi
+    where=$(awk '/^(checking|patching) file/ { file = $3 }
+        /FAILED at/ { print "hunk " $2 " of " file " at line " $5; exit }
+        /can.t find file|No file to patch/ { print "no file for " $0; exit }' "$log")
+    die "the patch does not apply to QEMU $VERSION: ${where:-see the log} (all of it: $log)"
+}
+
+copy_tree() {
+    mkdir -p "$1"
+    tar -C "$TREE" --exclude=./.git --exclude=./build -cf - . | tar -C "$1" -xf - ||
+        die "cannot copy $TREE"
+}
+
+# Makes SRC.  A file keeps its time unless its content changed.
+make_tree() {
+    local key="$SOURCE_ID" new=$SRC.new path
+    [ "$VARIANT" = plain ] || key="$key patch:$(sha256 "$PATCH")"
+    if [ -z "$TREE" ] && [ "$(cat "$SRC/.cannoli-key" 2>/dev/null)" = "$key" ]; then
+        check_version "$SRC"
+        return
+    fi
+    rm -rf "$new"
+    mkdir -p "$new"
+    if [ -n "$TREE" ]; then
+        copy_tree "$new"
+    else
+        run "$WORK/log/unpack.log" "unpacking ${TARBALL##*/}" \
+            tar -C "$new" --strip-components=1 -xf "$TARBALL"
+    fi
+    check_version "$new"
+    say "QEMU $VERSION, $VARIANT"
+    [ "$VARIANT" = plain ] || apply_patch "$new"
+    if [ -d "$SRC" ]; then
+        rm -f "$SRC/.cannoli-key"
+        (cd "$SRC" && find . ! -type d) | while IFS= read -r path; do
+            [ -e "$new/$path" ] || [ -L "$new/$path" ] || rm -f "$SRC/$path"
+        done
+        (cd "$new" && find . ! -type d) | while IFS= read -r path; do
+            if [ -L "$new/$path" ] || ! cmp -s "$new/$path" "$SRC/$path"; then
+                mkdir -p "$SRC/${path%/*}"
+                rm -f "$SRC/$path"
+                cp -P "$new/$path" "$SRC/$path"
+            fi
+        done
+        rm -rf "$new"
+    else
+        mv "$new" "$SRC"
+    fi
+    echo "$key" >"$SRC/.cannoli-key"
+}
+
+# QEMU wants a newer meson than Debian 12 has, and pycotap; both are pure Python.
+make_meson() {
+    local pkg
+    if $PYTHON - 2>/dev/null <<'EOF'
+import pycotap, mesonbuild.coredata as c
+assert tuple(map(int, c.version.split('.')[:2])) >= (1, 5)
+EOF
+    then
+        MESON_ENV=()
+        return
+    fi
+    MESON_ENV=("PATH=$WORK/meson/usr/bin:$PATH"
+        "PYTHONPATH=$WORK/meson/usr/lib/python3/dist-packages")
+    [ -e "$WORK/meson/complete" ] && return
+    say "fetching meson and pycotap of Debian $SUITE"
+    apt_private "$WORK/apt" $SUITE "$(dpkg --print-architecture)" src
+    rm -rf "$WORK/meson"
+    mkdir -p "$WORK/meson"
+    (cd "$WORK/meson" && run "$WORK/log/meson.log" "fetching meson" \
+        apt_in "$WORK/apt" download meson python3-pycotap) || exit 1
+    for pkg in "$WORK"/meson/*.deb; do
+        dpkg -x "$pkg" "$WORK/meson" || die "cannot unpack $pkg"
+    done
+    touch "$WORK/meson/complete"
+}
+
+in_env() { env "${MESON_ENV[@]}" "$@"; }
+
+# Configures for the targets wanted and those configured before.
+configure() {
+    local args t list compiler
+    compiler=$(cc --version | head -n 1)
+    args=(--python="$PYTHON" --disable-docs --disable-download --disable-install-blobs
+        --disable-system --disable-tools --disable-debug-info)
+    [ "$VARIANT" != patched ] || args+=("--with-cannoli=$ROOT/include")
+    KEY="$compiler ${args[*]} $SRC ${MESON_ENV[*]-}"
+    if [ -d "$OBJ" ] && [ "$(cat "$OBJ/.cannoli-key" 2>/dev/null)" != "$KEY" ]; then
+        rm -rf "$OBJ"
+    fi
+    mkdir -p "$OBJ"
+    list=$(cat "$OBJ/.cannoli-targets" 2>/dev/null)
+    for t in "${WANTED[@]}"; do
+        case " $list " in *" $t "*) ;; *) list="${list:+$list }$t" ;; esac
+    done
+    if [ "$(cat "$OBJ/.cannoli-targets" 2>/dev/null)" != "$list" ] ||
+        [ ! -e "$OBJ/build.ninja" ]; then
+        say "configuring for $list"
+        rm -f "$OBJ/.cannoli-targets"
+        (cd "$OBJ" && run "$WORK/log/configure-$VARIANT.log" "configuring QEMU" in_env \
+            "$SRC/configure" "${args[@]}" \
+            --target-list="$(sed 's/ /-linux-user,/g; s/$/-linux-user/' <<<"$list")") || exit 1
+        echo "$KEY" >"$OBJ/.cannoli-key"
+        echo "$list" >"$OBJ/.cannoli-targets"
+    fi
+}
+
+# Builds the programs wanted and puts them in place.
+compile() {
+    local goals=() t p out
+    for t in "${WANTED[@]}"; do goals+=("qemu-$t"); done
+    [ -z "$PLUGINS" ] || goals+=(tests/tcg/plugins/libmem.so contrib/plugins/libexeclog.so)
+    say "compiling: ${goals[*]}"
+    run "$WORK/log/ninja-$VARIANT.log" "compiling QEMU" in_env \
+        ninja -C "$OBJ" -j "$JOBS" "${goals[@]}"
+    for t in "${WANTED[@]}"; do
+        out=$OUT/qemu-$t
+        cmp -s "$OBJ/qemu-$t" "$out" && continue
+        # a new file: the old one may be running
+        cp "$OBJ/qemu-$t" "$out.new" && "$out.new" --version >/dev/null &&
+            mv "$out.new" "$out" || die "qemu-$t cannot be put into $OUT"
+    done
+    if [ -n "$PLUGINS" ]; then
+        mkdir -p "$WORK/plugins"
+        for p in tests/tcg/plugins/libmem.so contrib/plugins/libexeclog.so; do
+            cp "$OBJ/$p" "$WORK/plugins/" || die "cannot copy $p"
+        done
+    fi
+}
+
+# What the programs depend on, so that an unchanged build is recognised at once.
+fingerprint() {
+    {
+        cat "$SRC/.cannoli-key" "$OBJ/.cannoli-key"
+        sha256 "$ROOT"/include/cannoli/*.h
+    } | sha256
+}
+
+up_to_date() {
+    local t
+    [ -z "$TREE" ] && [ -e "$BUILT" ] || return 1
+    for t in "${WANTED[@]}"; do
+        [ -x "$OUT/qemu-$t" ] && grep -qx "$t $1" "$BUILT" || return 1
+    done
+    [ -z "$PLUGINS" ] || [ -e "$WORK/plugins/libexeclog.so" ]
+}
+
+check_tools
+get_source
+make_tree
+if [ "${WANTED[*]}" = all ]; then
+    mapfile -t WANTED < <(cd "$SRC/configs/targets" && printf '%s\n' ./*-linux-user.mak |
+        sed 's,^\./,,; s,-linux-user\.mak$,,')
+fi
+for t in "${WANTED[@]}"; do
+    [ -e "$SRC/configs/targets/$t-linux-user.mak" ] || usage_error "QEMU has no target '$t'"
+done
+make_meson
+configure
+[ -z "$CONFIGURE_ONLY" ] || exit 0
+print=$(fingerprint)
+if up_to_date "$print"; then
+    say "up to date: ${WANTED[*]}"
+    exit 0
+fi
+compile
+touch "$BUILT"
+for t in "${WANTED[@]}"; do
+    sed -i "/^$t /d" "$BUILT"
+    echo "$t $print" >>"$BUILT"
+done
+say "built in $OUT: ${WANTED[*]}"
