@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Which guest programs there are, for which targets, and what each is for.
+
+A target here is an instruction set (arm and thumb run under the same QEMU).
+Kinds of programs:
+
+exact     deterministic, one thread: compared event by event with QEMU's own
+          log and its mem plugin
+bytes     know which bytes their instructions touched and print them
+property  threads, processes, signals: checked by what must hold
+"""
+
+COMMON = "-O1 -g0 -static -fno-pie -no-pie -fno-stack-protector -w"
+
+
+class Target:
+    def __init__(self, cc, flags="", qemu=None, objdump=None):
+        self.cc = cc
+        self.flags = flags
+        self.qemu = qemu
+        self.objdump = objdump or cc.replace("gcc", "objdump")
+
+
+TARGETS = {
+    "arm": Target("arm-linux-gnueabi-gcc",
+                  "-marm -march=armv7-a -mfpu=neon -mfloat-abi=softfp", "arm"),
+    "thumb": Target("arm-linux-gnueabihf-gcc", "-mthumb -march=armv7-a -mfpu=neon", "arm"),
+    "aarch64": Target("aarch64-linux-gnu-gcc", "", "aarch64"),
+    "mipsel": Target("mipsel-linux-gnu-gcc", "", "mipsel"),
+    "mips": Target("mips-linux-gnu-gcc", "", "mips"),
+    "riscv64": Target("riscv64-linux-gnu-gcc", "", "riscv64"),
+    "x86_64": Target("gcc", "", "x86_64"),
+    "i386": Target("i686-linux-gnu-gcc", "", "i386"),
+    "s390x": Target("s390x-linux-gnu-gcc", "-march=z13", "s390x"),
+    "ppc64le": Target("powerpc64le-linux-gnu-gcc", "", "ppc64le"),
+}
+ALL = list(TARGETS)
+ARM = ["arm", "thumb"]
+MIPS = ["mipsel", "mips"]
+X86 = ["x86_64", "i386"]
+
+
+class Program:
+    def __init__(self, name, kind, targets=ALL, flags="", cpu=None, args=(), libs="",
+                 source=None, expect=0, ci=True, check=None):
+        self.name = name
+        self.kind = kind
+        self.targets = targets
+        self.flags = flags
+        self.cpu = cpu              # for qemu -cpu
+        self.args = list(args)
+        self.libs = libs
+        self.source = source or name + ".c"
+        self.expect = expect        # exit status of the guest
+        self.ci = ci                # also without --full
+        self.check = check          # property programs: a function of props.py
+
+
+PROGRAMS = [
+    Program("calls", "exact"),
+    Program("memory", "exact"),
+    Program("atomics", "exact", libs="-Wl,--as-needed -latomic"),
+    Program("floats", "exact", libs="-lm"),
+    Program("floats-O3", "exact", source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
+    Program("faults", "exact"),
+    Program("smc", "exact"),
+    Program("x86", "exact", X86, flags="-msse2", cpu="max"),
+    Program("x86rep", "exact", X86),
+    Program("arm", "exact", ARM),
+    Program("aarch64", "exact", ["aarch64"], cpu="max", flags="-march=armv8.3-a"),
+    Program("mips", "exact", MIPS),
+    Program("riscv", "exact", ["riscv64"]),
+    Program("s390x", "exact", ["s390x"], cpu="max"),
+    Program("ppc", "exact", ["ppc64le"]),
+]
+BY_NAME = {p.name: p for p in PROGRAMS}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two readers of oracle-compare and what they read: one struct insn per
+ * instruction executed, in order.
+ */
+#ifndef ORACLE_COMPARE_H
+#define ORACLE_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define INSN_CODE_MAX 32
+#define INSN_TEXT_MAX 64
+
+struct access {
+    uint64_t addr;
+    uint32_t size;
+    bool store;
+};
+
+struct insn {
+    uint64_t pc;
+    uint64_t number;      /* Trace lines or ordinals from 0 */
+    struct access *acc;
+    size_t n, room;
+    uint64_t cs_base;     /* witness only, as the rest */
+    uint32_t cflags;
+    bool redone;          /* a second Trace line was folded in */
+    uint8_t code_len;     /* 0: not known */
+    uint8_t code[INSN_CODE_MAX];
+    char text[INSN_TEXT_MAX];
+};
+
+struct counts {
+    uint64_t insns, accesses;
+    uint64_t stopped, atomic, execute, halves, blind, other;
+};
+
+/* A line reader: the line stands at `line' until the next call. */
+struct lines {
+    FILE *f;
+    char *line;
+    size_t room;
+};
+
+struct code;
+
+struct witness {
+    struct lines in;
+    char target[16];
+    struct counts *counts;
+    bool execute_twice;
+    struct insn ring[3];   /* given out, current, next */
+    unsigned at;
+    bool have_current, ended;
+    uint64_t number;
+    struct code *codes;    /* hash table: the bytes last translated at a pc */
+    size_t ncodes, room;
+    uint64_t last_code_pc;
+    const char *bad;
+};
+
+struct trace {
+    struct lines in;
+    struct insn ring[2];
+    unsigned at;
+    bool have_next, ended;
+    int64_t tid;
+    const char *bad;
+};
+
+/* How many bytes an instruction loads and stores, -1 where it does not say. */
+struct known_bytes {
+    int64_t load, store;
+};
+
+/* Return the next instruction, or NULL at the end (or with ->bad set). */
+struct insn *witness_next(struct witness *w);
+struct insn *trace_next(struct trace *t);
+bool witness_open(struct witness *w, const char *file, const char *target, struct counts *c);
+bool trace_open(struct trace *t, const char *file);
+
+void insn_copy(struct insn *to, const struct insn *from, uint64_t number);
+void insn_add(struct insn *in, uint64_t addr, uint32_t size, bool store);
+
+/* Does QEMU make this instruction's accesses where the plugin cannot see? */
+bool is_blind(const char *target, const uint8_t *code, unsigned len, struct known_bytes *known);
+
+#endif
