@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the tools share, against slow and obvious versions of the same: number
- * formatting against printf, sets of ranges against a bitmap, values of
- * options, JSON strings, and disassembly of known instructions.
+ * formatting against printf, values of options, JSON strings, and disassembly of known
+ * instructions.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -13,7 +13,6 @@
 #include "cannoli/events.h"
 #include "common/disas.h"
 #include "common/options.h"
-#include "common/ranges.h"
 #include "common/textbuf.h"
 
 static int failures;
@@ -78,43 +77,21 @@ static void test_numbers(void)
     check_number(UINT64_MAX);
 }
 
-static void test_ranges(void)
-{
-    enum { SPAN = 300 };
-    uint64_t base[2] = {0, UINT64_MAX - SPAN + 1};
-
-    for (int round = 0; round < 400; round++) {
-        struct range_set set = {0};
-        bool has[SPAN] = {false};
-        uint64_t b = base[round & 1];
-        for (int i = 0; i < 25; i++) {
-            unsigned first = (unsigned)(rng() % SPAN), len = (unsigned)(rng() % 20);
-            unsigned last = first + len < SPAN ? first + len : SPAN - 1;
-            CHECK(range_set_add(&set, b + first, b + last), "range_set_add");
-            memset(has + first, true, last - first + 1);
-            for (size_t k = 1; k < set.n; k++) {
-                CHECK(set.r[k - 1].last + 1 < set.r[k].first, "ranges touch");
-            }
-        }
-        for (unsigned i = 0; i < SPAN; i++) {
-            unsigned last = i + (unsigned)(rng() % (SPAN - i));
-            CHECK(range_set_has(&set, b + i) == has[i], "range_set_has %u", i);
-            CHECK(range_set_meets(&set, b + i, b + last) ==
-                      !!memchr(has + i, true, last - i + 1),
-                  "range_set_meets %u-%u", i, last);
-        }
-        range_set_fini(&set);
-    }
-}
-
 static void test_values(void)
 {
-    static const char *const good[] = {"1",
-                                       "0x10-0x20",
-                                       "5+1",
-                                       "1-2,7,0x30+16",
-                                       "18446744073709551615",
-                                       "0-18446744073709551615"};
+    static const struct {
+        const char *text;
+        uint64_t from, to; /* of the last range */
+        uint32_t n;
+    } good[] = {
+        {"1", 1, 2, 1},
+        {"0x10-0x20", 16, 32, 1},
+        {"5+1", 5, 6, 1},
+        {"1-2,7,0x30+16", 48, 64, 3},
+        {"0xffffffffffffffff", UINT64_MAX, UINT64_MAX, 1},
+        {"0xfffffffffffffff0+16", UINT64_MAX - 15, UINT64_MAX, 1},
+        {"0-18446744073709551615", 0, UINT64_MAX, 1},
+    };
     static const char *const bad[] = {"",
                                       "x",
                                       "0x",
@@ -128,25 +105,34 @@ static void test_values(void)
                                       "1 ",
                                       "18446744073709551616",
                                       "0xffffffffffffffff+2",
-                                      "1-2-3"};
-    struct range_set set = {0};
+                                      "1-2-3",
+                                      "1+",
+                                      "1,,2"};
+    static const char *const bad_ids[] = {"", "0", "3-4", "2147483648", "1,", "x", "-5"};
+    struct tool_ids ids = {0};
     uint64_t v;
     unsigned jobs;
 
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
-        CHECK(tool_parse_ranges(good[i], &set), "refused '%s'", good[i]);
+        struct tool_ranges r = {0};
+        CHECK(tool_parse_ranges(good[i].text, &r), "refused '%s'", good[i].text);
+        CHECK(r.n == good[i].n && r.v[r.n - 1].from == good[i].from &&
+                  r.v[r.n - 1].to == good[i].to,
+              "'%s' misread", good[i].text);
+        free(r.v);
     }
-    range_set_fini(&set);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        CHECK(!tool_parse_ranges(bad[i], &set), "took '%s'", bad[i]);
-        range_set_fini(&set);
+        struct tool_ranges r = {0};
+        CHECK(!tool_parse_ranges(bad[i], &r), "took '%s'", bad[i]);
+        free(r.v);
     }
-    CHECK(tool_parse_ranges("0x10-0x20,0xffffffffffffffff", &set), "range");
-    CHECK(set.n == 2 && set.r[0].first == 16 && set.r[0].last == 31, "half-open");
-    range_set_fini(&set);
-    CHECK(tool_parse_list("3,1,2", &set) && range_set_has(&set, 2), "list");
-    CHECK(!tool_parse_list("3-4", &set), "list took a range");
-    range_set_fini(&set);
+    CHECK(tool_parse_ids("3,1", &ids) && tool_parse_ids("2147483647", &ids) &&
+              ids.n == 3 && ids.v[0] == 3 && ids.v[1] == 1 && ids.v[2] == INT32_MAX,
+          "ids");
+    for (size_t i = 0; i < sizeof(bad_ids) / sizeof(*bad_ids); i++) {
+        CHECK(!tool_parse_ids(bad_ids[i], &ids), "took id '%s'", bad_ids[i]);
+    }
+    free(ids.v);
     CHECK(tool_parse_u64("0xfF", &v) && v == 255, "0xfF");
     CHECK(!tool_parse_u64("+1", &v) && !tool_parse_u64(" 1", &v), "+1");
     CHECK(tool_parse_jobs("1", &jobs) && jobs == 1, "-j1");
@@ -246,7 +232,6 @@ static void test_disas(void)
 int main(void)
 {
     test_numbers();
-    test_ranges();
     test_values();
     test_json();
     test_disas();

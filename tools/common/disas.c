@@ -208,7 +208,11 @@ size_t disas_insn(struct disas *d, uint64_t pc, const uint8_t *bytes, size_t len
         return (size_t)(p - text);
     }
     p = FMT_LIT(p, ".byte");
-    for (size_t i = 0; i < len && i < 40; i++) {
+    for (size_t i = 0; i < len; i++) {
+        if (i == 40) {
+            p = FMT_LIT(p, ", ...");
+            break;
+        }
         p = i ? FMT_LIT(p, ", 0x") : FMT_LIT(p, " 0x");
         p = fmt_bytes(p, bytes + i, 1);
     }

@@ -103,6 +103,14 @@ void tool_options_fini(struct tool_options *o)
     o->nopt = 0;
 }
 
+const char *tool_option_name(struct tool_options *o, int key)
+{
+    const struct tool_option *t = option_of_key(o, key);
+
+    snprintf(o->name, sizeof(o->name), "--%s", t ? t->name : "?");
+    return o->name;
+}
+
 void tool_options_help(const struct tool_options *o, FILE *out)
 {
     fprintf(out, "Usage: %s %s\n%s\n", o->prog, o->usage, o->about);
@@ -209,58 +217,68 @@ bool tool_parse_jobs(const char *text, unsigned *jobs)
     return true;
 }
 
-bool tool_parse_ranges(const char *text, struct range_set *set)
+/* One range at `text', exclusive as in struct ctr_range. */
+static const char *range_at(const char *text, struct ctr_range *r)
 {
-    const char *p = text;
+    const char *p = number_at(text, &r->from);
+    uint64_t length = 1;
 
-    for (;;) {
-        uint64_t from, to, last;
-        p = number_at(p, &from);
-        if (!p) {
-            return false;
-        }
-        last = from;
-        if (*p == '-') {
-            p = number_at(p + 1, &to);
-            if (!p || to <= from) {
-                return false;
-            }
-            last = to - 1;
-        } else if (*p == '+') {
-            p = number_at(p + 1, &to);
-            if (!p || to == 0 || __builtin_add_overflow(from, to - 1, &last)) {
-                return false;
-            }
-        }
-        if (!range_set_add(set, from, last)) {
-            return false;
-        }
-        if (!*p) {
-            return true;
-        }
-        if (*p++ != ',') {
-            return false;
-        }
+    if (p && *p == '-') {
+        p = number_at(p + 1, &r->to);
+        return p && r->to > r->from ? p : NULL;
     }
+    if (p && *p == '+') {
+        p = number_at(p + 1, &length);
+    }
+    if (!p || !length || length - 1 > UINT64_MAX - r->from) {
+        return NULL;
+    }
+    /* Up to the last byte of all is written as UINT64_MAX. */
+    r->to = length > UINT64_MAX - r->from ? UINT64_MAX : r->from + length;
+    return p;
 }
 
-bool tool_parse_list(const char *text, struct range_set *set)
+static const char *id_at(const char *text, int32_t *id)
 {
-    const char *p = text;
+    uint64_t v;
+    const char *p = number_at(text, &v);
 
-    for (;;) {
-        uint64_t v;
-        p = number_at(p, &v);
-        if (!p || !range_set_add(set, v, v)) {
+    *id = (int32_t)v;
+    return p && v && v <= INT32_MAX ? p : NULL;
+}
+
+bool tool_parse_ranges(const char *text, struct tool_ranges *list)
+{
+    do {
+        struct ctr_range *v = realloc(list->v, (list->n + 1) * sizeof(*v));
+        if (!v) {
             return false;
         }
-        if (!*p) {
-            return true;
-        }
-        if (*p++ != ',') {
+        list->v = v;
+        text = range_at(text, &v[list->n]);
+        if (!text) {
             return false;
         }
-    }
+        list->n++;
+    } while (*text++ == ',');
+    return !text[-1];
+}
+
+bool tool_parse_ids(const char *text, struct tool_ids *list)
+{
+    do {
+        int32_t *v = realloc(list->v, (list->n + 1) * sizeof(*v));
+        if (!v) {
+            return false;
+        }
+        list->v = v;
+        text = id_at(text, &v[list->n]);
+        if (!text) {
+            return false;
+        }
+        list->n++;
+    } while (*text++ == ',');
+    return !text[-1];
 }
 
 bool tool_parse_color(const char *text, enum tool_color *color)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/ranges.h"
+#include "ctr.h"
 
 /* Exit statuses that every tool shares. */
 enum tool_exit {
@@ -59,6 +59,7 @@ struct tool_options {
     struct option *longopts;
     char *shortopts;
     size_t nopt;
+    char name[32];
 };
 
 /* Keys that tool_options_next returns beside those of the table. */
@@ -75,6 +76,9 @@ int tool_options_next(struct tool_options *o);
 
 /* Frees what tool_options_next took; does nothing on a zeroed parser. */
 void tool_options_fini(struct tool_options *o);
+
+/* The long name of an option of the table, with its dashes, for messages. */
+const char *tool_option_name(struct tool_options *o, int key);
 
 /* Prints what --help shows. */
 void tool_options_help(const struct tool_options *o, FILE *out);
@@ -96,11 +100,23 @@ int tool_usage_error(const char *prog, const char *fmt, ...)
 /* Values of options.  Each returns false if the text is not such a value. */
 bool tool_parse_u64(const char *text, uint64_t *value); /* decimal or 0x... */
 bool tool_parse_jobs(const char *text, unsigned *jobs); /* 1..1024 */
-/* "A-B" (B not included), "A+LENGTH", or "A" alone (one byte); hexadecimal
- * with 0x, or decimal; several with commas.  Adds to `set'. */
-bool tool_parse_ranges(const char *text, struct range_set *set);
-/* Comma list of numbers, added to `set' as one-element ranges. */
-bool tool_parse_list(const char *text, struct range_set *set);
+/*
+ * Lists that grow with each option given, as struct ctr_filter wants them;
+ * zero is empty, free(3) what is in them.
+ *   ranges  "A-B" (B not included), "A+LENGTH", or "A" alone (one address);
+ *           hexadecimal with 0x, or decimal; several with commas
+ *   ids     process or thread ids: "4242,4243"
+ */
+struct tool_ranges {
+    struct ctr_range *v;
+    uint32_t n;
+};
+struct tool_ids {
+    int32_t *v;
+    uint32_t n;
+};
+bool tool_parse_ranges(const char *text, struct tool_ranges *list);
+bool tool_parse_ids(const char *text, struct tool_ids *list);
 
 /* --color=auto|always|never; auto asks isatty(fd) and NO_COLOR. */
 enum tool_color { TOOL_COLOR_AUTO, TOOL_COLOR_ALWAYS, TOOL_COLOR_NEVER };

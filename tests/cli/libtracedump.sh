@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+# What the tests of tracedump share; sourced, not run.
+set -u
+export NO_COLOR=
+failed=0
+
+fail() {
+    echo "FAIL: $*" >&2
+    failed=1
+}
+
+# run STATUS COMMAND...: stdout and stderr go to files of these names; the
+# status must be as said.
+run() {
+    local want=$1 got
+    shift
+    "$@" >stdout 2>stderr
+    got=$?
+    [ "$got" -eq "$want" ] || fail "'$*' ended with $got, not $want: $(head -3 stderr)"
+}
+
+# The command just run said exactly one line on stderr.
+one_line() {
+    [ "$(wc -l <stderr)" -eq 1 ] || fail "not one line on stderr for $*: $(head -5 stderr)"
+}
+
+silent() {
+    [ ! -s stderr ] || fail "something on stderr for $*: $(head -5 stderr)"
+}
+
+same() {
+    cmp "$1" "$2" || {
+        fail "$3"
+        diff "$1" "$2" | head -8 >&2
+    }
+}
+
+# golden NAME: stdout is what tests/cli/expected/NAME holds.  With
+# UPDATE_EXPECTED=1 the file is written instead; read what changed before you
+# commit it.
+golden() {
+    local file=$SRC/tests/cli/expected/$1
+    if [ -n "${UPDATE_EXPECTED:-}" ]; then
+        mkdir -p "${file%/*}"
+        cp stdout "$file"
+    fi
+    same "$file" stdout "output is not that of expected/$1"
+}
+
+finish() {
+    exit "$failed"
+}

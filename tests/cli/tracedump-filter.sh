@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+# Every selection against the same selection made from the whole by a few
+# lines of Python.
+. "$SRC/tests/cli/libtracedump.sh"
+
+for seed in 21 22 23; do
+    "$TOOLS/mktrace" random $seed 12 80 t.ctr expect.json || exit 1
+    SEED=$seed python3 - <<'PY' || fail "seed $seed"
+import json, os, random, subprocess, sys
+dump = os.environ["BIN"] + "/tracedump"
+rnd = random.Random(int(os.environ["SEED"]))
+events = [json.loads(line) for line in open("expect.json")]
+pcs = sorted({int(e["pc"], 16) for e in events})
+addrs = sorted({int(e["addr"], 16) for e in events if "addr" in e})
+
+def ranges(values, spread):
+    out, texts = [], []
+    for _ in range(rnd.choice([1, 1, 3])):
+        a = max(0, rnd.choice(values) - rnd.randrange(spread))
+        n = rnd.choice([1, rnd.randrange(1, 2 * spread)])
+        out.append((a, a + n))
+        texts.append(rnd.choice(["0x%x-0x%x" % (a, a + n), "%d+%d" % (a, n)])
+                     if n > 1 else hex(a))
+    return out, ",".join(texts)
+
+def hit(rs, first, last):
+    return any(first < b and last >= a for a, b in rs)
+
+def select(o):
+    chosen = []
+    for e in events:
+        if e["ordinal"] < o.get("from", 0) or e["ordinal"] >= o.get("to", 1 << 64):
+            continue
+        if "pid" in o and e["pid"] not in o["pid"] or "tid" in o and e["tid"] not in o["tid"]:
+            continue
+        pc = int(e["pc"], 16)
+        if "pc" in o and not hit(o["pc"], pc, pc):
+            continue
+        chosen.append(e)
+    kinds = o.get("kinds", {"exec", "load", "store"})
+    if "addr" in o:
+        mem = kinds - {"exec"} or {"load", "store"}
+        match = [e["kind"] in mem and "addr" in e and
+                 hit(o["addr"], int(e["addr"], 16), int(e["addr"], 16) + e["size"] - 1)
+                 for e in chosen]
+        who = {(e["tid"], e["ordinal"]) for e, m in zip(chosen, match) if m}
+        chosen = [e for e, m in zip(chosen, match)
+                  if m or e["kind"] == "exec" and (e["tid"], e["ordinal"]) in who]
+    return [e for e in chosen if e["kind"] in kinds]
+
+def check(o, args):
+    want = select(o)
+    for how in (["-j1"], ["-j3", "--no-index"]):
+        cmd = [dump, "--json", "--no-disas"] + args + how + ["t.ctr"]
+        p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        got = [json.loads(line) for line in p.stdout.splitlines()]
+        if p.returncode or p.stderr or got != want:
+            for g, w in zip(got + [None], want + [None]):
+                if g != w:
+                    break
+            print("%s\n%d, %d events, not %d; got %s, want %s %s" %
+                  (" ".join(cmd), p.returncode, len(got), len(want), g, w, p.stderr),
+                  file=sys.stderr)
+            sys.exit(1)
+    return len(want)
+
+total = 0
+names = [({"exec"}, "exec"), ({"load"}, "load"), ({"store"}, "store"),
+         ({"load", "store"}, "mem"), ({"exec", "load", "store"}, "exec,mem"),
+         ({"exec", "load"}, "exec,load"), ({"exec", "store"}, "store,exec")]
+last = max(e["ordinal"] for e in events)
+for n in range(150):
+    o, args = {}, []
+    if rnd.random() < 0.4:
+        o["from"] = rnd.randrange(last + 5)
+        args += ["--from", str(o["from"])]
+    pick = rnd.random()
+    if pick < 0.2:
+        o["to"] = o.get("from", 0) + rnd.choice([0, 1, rnd.randrange(last)])
+        args += ["--to=%d" % o["to"]]
+    elif pick < 0.4:
+        count = rnd.choice([0, 1, rnd.randrange(last)])
+        o["to"] = o.get("from", 0) + count
+        args += ["-n", str(count)]
+    if rnd.random() < 0.3:
+        o["pid"] = rnd.choice([{100}, {200}, {100, 200}, {300}])
+        args += ["--pid", ",".join(map(str, o["pid"]))]
+    if rnd.random() < 0.3:
+        o["tid"] = set(rnd.sample([100, 101, 102, 200, 999], rnd.randrange(1, 4)))
+        for t in o["tid"]:
+            args += ["-t", str(t)]
+    if rnd.random() < 0.3:
+        o["pc"], text = ranges(pcs, 4000)
+        args += ["--pc", text]
+    if rnd.random() < 0.5:
+        o["addr"], text = ranges(addrs, rnd.choice([8, 100000, 100000000]))
+        args += ["--addr", text]
+    if rnd.random() < 0.6:
+        o["kinds"], text = rnd.choice(names)
+        args += ["--events", text]
+    total += check(o, args)
+check({"from": 3, "to": (1 << 64) - 1}, ["--from=3", "--count=18446744073709551615"])
+assert total > 1000, "the selections hardly selected anything: %d" % total
+PY
+done
+finish

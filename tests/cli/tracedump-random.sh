@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+# Random traces against what their maker says is in them; and one output,
+# whatever the number of workers and the way in which the file is read.
+. "$SRC/tests/cli/libtracedump.sh"
+
+dump="$BIN/tracedump"
+check_seed() {
+    "$TOOLS/mktrace" random "$1" "$2" "$3" t.ctr expect.json || exit 1
+    for how in -j1 -j2 -j7 "-j3 --no-index"; do
+        # shellcheck disable=SC2086
+        run 0 "$dump" --json --no-disas $how t.ctr
+        same expect.json stdout "seed $1 $how"
+    done
+    run 0 "$dump" --json --no-disas -j2 - < <(cat t.ctr)
+    same expect.json stdout "seed $1 as a stream"
+    run 0 "$dump" --json --no-disas - <t.ctr
+    same expect.json stdout "seed $1 on standard input"
+    "$dump" -j1 t.ctr >text1 || fail "seed $1 -j1 as text"
+    run 0 "$dump" -j4 t.ctr
+    same text1 stdout "seed $1: text of -j1 and -j4"
+    run 0 "$dump" -j4 - < <(cat t.ctr)
+    same text1 stdout "seed $1: text of a stream"
+}
+
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    check_seed $seed 9 60
+done
+check_seed 100 400 3
+check_seed 101 5 20000
+
+# Text and JSON tell the same: instructions and accesses of each line.
+python3 - <<'PY' || fail "text and JSON differ"
+import json, re, subprocess, os
+dump = os.environ["BIN"] + "/tracedump"
+text = subprocess.run([dump, "--no-disas", "t.ctr"], stdout=subprocess.PIPE, check=True, text=True).stdout
+told = []
+for line in text.splitlines():
+    ordinal, thread, pc, code, rest = re.fullmatch(
+        r" *(\d+) (\d+/\d+) +0x([0-9a-f]+) ([0-9a-f]+)(.*)", line).groups()
+    key = (int(ordinal), thread, int(pc, 16))
+    # an instruction cut between two chunks goes on with a line of its own
+    if not (told and rest and ("exec",) + key in told[-400:]):
+        told.append(("exec",) + key)
+    rest = rest.replace("  faulted", "")
+    for rw, addr, size in re.findall(r"  ([rw]) 0x([0-9a-f]+)/(\d+)", rest):
+        told.append(({"r": "load", "w": "store"}[rw],) + key + (int(addr, 16), int(size)))
+want = []
+for line in open("expect.json"):
+    e = json.loads(line)
+    key = (e["ordinal"], "%d/%d" % (e["pid"], e["tid"]), int(e["pc"], 16))
+    if e["kind"] == "exec":
+        want.append(("exec",) + key)
+    else:
+        want.append((e["kind"],) + key + (int(e["addr"], 16), e["size"]))
+# Lines of instructions that go on are exec events twice at most there.
+drop = [x for x in told if x[0] != "exec"]
+assert drop == [x for x in want if x[0] != "exec"], "accesses differ"
+assert {x for x in told if x[0] == "exec"} == {x for x in want if x[0] == "exec"}, "instructions differ"
+PY
+finish

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The text of instructions, made once for each block.
+ *
+ * A dump has far more lines than the guest program has instructions, and
+ * disassembling one takes a thousand times as long as copying its text.
+ */
+#include "dump.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/disas.h"
+
+/* Text that a cache may hold before it is thrown away. */
+#define CACHE_BYTES (64u << 20)
+
+/* Column, counted from the bytes on, where accesses begin. */
+#define DISAS_WIDTH 34
+
+#define BOLD "\033[1m"
+#define FAINT "\033[2m"
+#define PLAIN "\033[0m"
+
+struct insntext {
+    struct disas *disas; /* NULL with --no-disas */
+    bool json, color;
+    unsigned pc_width, bytes_width;
+    struct block_text **by_id;
+    size_t nr_ids;
+    size_t bytes;
+    struct textbuf scratch;
+};
+
+/* Width of the column of instruction bytes: the longest common ones fit. */
+static unsigned bytes_width_of(unsigned e_machine)
+{
+    switch (e_machine) {
+    case EM_386:
+    case EM_X86_64:
+        return 20;
+    case EM_S390:
+        return 12;
+    case EM_68K:
+        return 16;
+    case EM_SH:
+        return 4;
+    default:
+        return 8;
+    }
+}
+
+struct insntext *insntext_new(const struct ctr_info *info, const struct dump_options *opt)
+{
+    struct insntext *t = calloc(1, sizeof(*t));
+
+    if (!t) {
+        return NULL;
+    }
+    t->json = opt->json;
+    t->color = opt->color;
+    t->pc_width = info->addr_bits == 32 ? 8 : 12;
+    t->bytes_width = bytes_width_of(info->elf_machine);
+    if (!opt->no_disas) {
+        t->disas = disas_new(info->elf_machine, info->big_endian, info->target);
+        if (!t->disas) {
+            free(t);
+            return NULL;
+        }
+    }
+    return t;
+}
+
+static void forget_all(struct insntext *t)
+{
+    for (size_t i = 0; i < t->nr_ids; i++) {
+        if (t->by_id[i]) {
+            free(t->by_id[i]->text);
+            free(t->by_id[i]);
+            t->by_id[i] = NULL;
+        }
+    }
+    t->bytes = 0;
+}
+
+void insntext_free(struct insntext *t)
+{
+    if (t) {
+        forget_all(t);
+        free(t->by_id);
+        textbuf_fini(&t->scratch);
+        disas_free(t->disas);
+        free(t);
+    }
+}
+
+static bool room_for_id(struct insntext *t, uint32_t id)
+{
+    size_t n = t->nr_ids ? t->nr_ids : 1024;
+    struct block_text **by_id;
+
+    while (n <= id) {
+        n *= 2;
+    }
+    if (n == t->nr_ids) {
+        return true;
+    }
+    by_id = realloc(t->by_id, n * sizeof(*by_id));
+    if (!by_id) {
+        return false;
+    }
+    memset(by_id + t->nr_ids, 0, (n - t->nr_ids) * sizeof(*by_id));
+    t->by_id = by_id;
+    t->nr_ids = n;
+    return true;
+}
+
+/* "0x00010400 00482de9 push {fp, lr}" */
+static char *text_form(struct insntext *t, char *p, const struct ctr_block *b, unsigned i,
+                       struct insn_text *it)
+{
+    char *start = p, *column;
+    unsigned width;
+
+    p = FMT_LIT(p, "0x");
+    p = fmt_hex_width(p, ctr_block_pc(b, i), t->pc_width);
+    it->pc_len = (uint16_t)(p - start);
+    *p++ = ' ';
+    if (t->color) {
+        p = FMT_LIT(p, FAINT);
+    }
+    column = p;
+    p = fmt_bytes(p, ctr_block_bytes(b, i), ctr_block_len(b, i));
+    width = t->bytes_width;
+    if (t->disas) {
+        while (p - column < (ptrdiff_t)width) {
+            *p++ = ' ';
+        }
+        if (t->color) {
+            p = FMT_LIT(p, PLAIN BOLD);
+        }
+        *p++ = ' ';
+        column = p;
+        p += disas_insn(t->disas, ctr_block_pc(b, i), ctr_block_bytes(b, i),
+                        ctr_block_len(b, i), p);
+        width = DISAS_WIDTH;
+    }
+    it->pad =
+        p - column < (ptrdiff_t)width ? (uint16_t)(width - (unsigned)(p - column)) : 0;
+    if (t->color) {
+        p = FMT_LIT(p, PLAIN);
+    }
+    return p;
+}
+
+/* ,"pc":"0x10400","bytes":"00482de9","disas":"push {fp, lr}" */
+static char *json_form(struct insntext *t, char *p, const struct ctr_block *b, unsigned i,
+                       struct insn_text *it)
+{
+    char *start = p;
+
+    p = FMT_LIT(p, ",\"pc\":\"0x");
+    p = fmt_hex(p, ctr_block_pc(b, i));
+    *p++ = '"';
+    it->pc_len = (uint16_t)(p - start);
+    p = FMT_LIT(p, ",\"bytes\":\"");
+    p = fmt_bytes(p, ctr_block_bytes(b, i), ctr_block_len(b, i));
+    *p++ = '"';
+    if (t->disas) {
+        /* Capstone's texts hold nothing that JSON would escape. */
+        p = FMT_LIT(p, ",\"disas\":\"");
+        p += disas_insn(t->disas, ctr_block_pc(b, i), ctr_block_bytes(b, i),
+                        ctr_block_len(b, i), p);
+        *p++ = '"';
+    }
+    return p;
+}
+
+const struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b)
+{
+    struct block_text *bt;
+    size_t bytes;
+
+    if (b->id < t->nr_ids && t->by_id[b->id]) {
+        return t->by_id[b->id];
+    }
+    if (t->bytes > CACHE_BYTES) {
+        forget_all(t);
+    }
+    bytes = sizeof(*bt) + b->ninsn * sizeof(bt->insn[0]);
+    if (!room_for_id(t, b->id) || !(bt = calloc(1, bytes))) {
+        return NULL;
+    }
+    if (t->disas) {
+        disas_block(t->disas, b->mode);
+    }
+    t->scratch.len = 0;
+    for (unsigned i = 0; i < b->ninsn; i++) {
+        size_t most = 2 * (size_t)ctr_block_len(b, i) + DISAS_TEXT_MAX + 128;
+        char *p = textbuf_reserve(&t->scratch, most);
+        if (!p) {
+            free(bt);
+            return NULL;
+        }
+        bt->insn[i].off = (uint32_t)t->scratch.len;
+        p = t->json ? json_form(t, p, b, i, &bt->insn[i])
+                    : text_form(t, p, b, i, &bt->insn[i]);
+        textbuf_commit(&t->scratch, p);
+        bt->insn[i].len = (uint16_t)(t->scratch.len - bt->insn[i].off);
+    }
+    bt->text = malloc(t->scratch.len);
+    if (!bt->text) {
+        free(bt);
+        return NULL;
+    }
+    memcpy(bt->text, t->scratch.data, t->scratch.len);
+    t->bytes += bytes + t->scratch.len;
+    t->by_id[b->id] = bt;
+    return bt;
+}

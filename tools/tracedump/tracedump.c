@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracedump: shows what a recorded program executed and which memory it
+ * accessed; see tracedump(1).  This file is its command line.
+ */
+#include "dump.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "common/trace.h"
+
+enum {
+    OPT_FROM = TOOL_OPT_LONG,
+    OPT_TO,
+    OPT_PC,
+    OPT_NO_DISAS,
+    OPT_JSON,
+    OPT_COLOR,
+    OPT_NO_INDEX,
+};
+
+static const struct tool_option option_table[] = {
+    {0, NULL, NULL, "What to show"},
+    {OPT_FROM, "from", "N", "begin with ordinal N of each thread"},
+    {OPT_TO, "to", "N", "stop before ordinal N of each thread"},
+    {'n', "count", "N", "show N ordinals of each thread, from --from on"},
+    {'p', "pid", "LIST", "only these processes"},
+    {'t', "thread", "LIST", "only these threads, by thread id"},
+    {OPT_PC, "pc", "RANGES",
+     "only instructions at these addresses:\nA-B (B not included), A+LENGTH or A"},
+    {'a', "addr", "RANGES", "only accesses that touch these addresses"},
+    {'e', "events", "LIST", "exec, load, store, mem (both); default exec,mem"},
+    {0, NULL, NULL, "How to show it"},
+    {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
+    {OPT_JSON, "json", NULL, "one JSON object a line"},
+    {'i', "info", NULL, "what is known about the recording, no events"},
+    {OPT_COLOR, "color", "WHEN", "auto, always or never"},
+    {'q', "quiet", NULL, "no progress, no remark on a partial trace"},
+    {0, NULL, NULL, "How to read"},
+    {'j', "jobs", "N", "work with N workers"},
+    {OPT_NO_INDEX, "no-index", NULL, "read from start to end, without the index"},
+    {0, NULL, NULL, "Other"},
+    TOOL_OPTIONS_COMMON,
+    {0},
+};
+
+/* What the command line says, before it is put together. */
+struct command_line {
+    struct dump_options opt;
+    struct tool_ids pids, tids;
+    struct tool_ranges pcs, addrs;
+    uint64_t from, to, count;
+    bool has_to, has_count;
+    enum tool_color color;
+};
+
+static bool parse_kinds(const char *text, uint32_t *kinds)
+{
+    static const struct {
+        const char *name;
+        uint32_t kinds;
+    } names[] = {
+        {"exec", CTR_KIND_EXEC},
+        {"load", CTR_KIND_LOAD},
+        {"store", CTR_KIND_STORE},
+        {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
+    };
+
+    for (;;) {
+        size_t len = strcspn(text, ","), i;
+        for (i = 0; i < 4; i++) {
+            if (strlen(names[i].name) == len && !memcmp(names[i].name, text, len)) {
+                *kinds |= names[i].kinds;
+                break;
+            }
+        }
+        if (i == 4) {
+            return false;
+        }
+        if (!text[len]) {
+            return true;
+        }
+        text += len + 1;
+    }
+}
+
+/* Takes one option in; false if its argument is wrong. */
+static bool take_option(struct command_line *c, int key, const char *arg)
+{
+    switch (key) {
+    case OPT_FROM:
+        return tool_parse_u64(arg, &c->from);
+    case OPT_TO:
+        c->has_to = true;
+        return tool_parse_u64(arg, &c->to);
+    case 'n':
+        c->has_count = true;
+        return tool_parse_u64(arg, &c->count);
+    case 'p':
+        return tool_parse_ids(arg, &c->pids);
+    case 't':
+        return tool_parse_ids(arg, &c->tids);
+    case OPT_PC:
+        return tool_parse_ranges(arg, &c->pcs);
+    case 'a':
+        return tool_parse_ranges(arg, &c->addrs);
+    case 'e':
+        return parse_kinds(arg, &c->opt.kinds);
+    case OPT_NO_DISAS:
+        c->opt.no_disas = true;
+        return true;
+    case OPT_JSON:
+        c->opt.json = true;
+        return true;
+    case 'i':
+        c->opt.info = true;
+        return true;
+    case OPT_COLOR:
+        return tool_parse_color(arg, &c->color);
+    case 'q':
+        c->opt.quiet = true;
+        return true;
+    case 'j':
+        return tool_parse_jobs(arg, &c->opt.jobs);
+    case OPT_NO_INDEX:
+        c->opt.no_index = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Puts the filter together; TOOL_OK or TOOL_USAGE. */
+static int finish_options(struct command_line *c)
+{
+    struct ctr_filter *f = &c->opt.filter;
+
+    if (c->has_to && c->has_count) {
+        return tool_usage_error(PROG, "--to and --count cannot be used together");
+    }
+    if (c->has_to && c->to < c->from) {
+        return tool_usage_error(PROG, "--to is below --from");
+    }
+    if (c->has_count) {
+        c->to = c->count > UINT64_MAX - c->from ? UINT64_MAX : c->from + c->count;
+    }
+    f->from = c->from;
+    f->to = c->to;
+    if ((c->has_to || c->has_count) && c->to == c->from) {
+        f->from = f->to = UINT64_MAX; /* nothing at all; to == 0 would mean no end */
+    }
+    f->pids = c->pids.v;
+    f->npid = c->pids.n;
+    f->tids = c->tids.v;
+    f->ntid = c->tids.n;
+    f->pcs = c->pcs.v;
+    f->npc = c->pcs.n;
+    f->addrs = c->addrs.v;
+    f->naddr = c->addrs.n;
+    c->opt.kinds = c->opt.kinds ? c->opt.kinds : CTR_KIND_ALL;
+    c->opt.jobs = c->opt.jobs ? c->opt.jobs : tool_default_jobs();
+    c->opt.color = !c->opt.json && tool_color_on(c->color, STDOUT_FILENO);
+    return TOOL_OK;
+}
+
+/* Returns TOOL_OK with c->opt.path set, or NULL there if all is done already. */
+static int parse_command_line(struct command_line *c, struct tool_options *o)
+{
+    int key;
+
+    while ((key = tool_options_next(o)) != TOOL_OPTIONS_END) {
+        switch (key) {
+        case TOOL_OPTIONS_ERROR:
+            return TOOL_USAGE;
+        case TOOL_OPT_HELP:
+            tool_options_help(o, stdout);
+            return TOOL_OK;
+        case TOOL_OPT_VERSION:
+            tool_print_version(PROG);
+            return TOOL_OK;
+        default:
+            if (!take_option(c, key, o->arg)) {
+                return tool_usage_error(PROG, "bad argument '%s' for option '%s'", o->arg,
+                                        tool_option_name(o, key));
+            }
+        }
+    }
+    if (optind == o->argc) {
+        return tool_usage_error(PROG, "no trace file given ('-' is standard input)");
+    }
+    if (optind + 1 < o->argc) {
+        return tool_usage_error(PROG, "more than one trace file given");
+    }
+    c->opt.path = o->argv[optind];
+    return finish_options(c);
+}
+
+static int dump_file(const struct dump_options *opt)
+{
+    struct ctr_trace *tr;
+    int status;
+
+    status = tool_trace_open(PROG, opt->path, opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
+    if (status) {
+        return status;
+    }
+    status = opt->info ? dump_info(tr, opt) : dump_events(tr, opt);
+    if (status == DUMP_CUT_SHORT) {
+        status = TOOL_OK; /* what else is in the trace, nobody asked */
+    } else if (status == TOOL_OK) {
+        status = tool_trace_verdict(PROG, opt->path, tr, opt->quiet);
+    }
+    ctr_close(tr);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct command_line c = {0};
+    struct tool_options o = {
+        .prog = PROG,
+        .usage = "[OPTION]... FILE",
+        .about =
+            "Show the instructions and memory accesses of a recorded program; FILE is "
+            "a trace\nmade by cannoli-record, or '-' for one on standard input.",
+        .table = option_table,
+        .argc = argc,
+        .argv = argv,
+    };
+    int status;
+
+    /* `tracedump | head' ends by EPIPE, quietly and with status 0. */
+    signal(SIGPIPE, SIG_IGN);
+    status = parse_command_line(&c, &o);
+    if (status == TOOL_OK && c.opt.path) {
+        status = dump_file(&c.opt);
+    }
+    tool_options_fini(&o);
+    free(c.pids.v);
+    free(c.tids.v);
+    free(c.pcs.v);
+    free(c.addrs.v);
+    return status;
+}
