@@ -20,10 +20,13 @@ static int options_init(struct tool_options *o)
         n++;
     }
     o->longopts = calloc(n + 1, sizeof(*o->longopts));
-    o->shortopts = calloc(2 * n + 2, 1);
+    o->shortopts = calloc(2 * n + 3, 1);
     if (!o->longopts || !o->shortopts) {
         tool_error(o->prog, "out of memory");
         return -1;
+    }
+    if (o->stop_at_operand) {
+        o->shortopts[s++] = '+';
     }
     o->shortopts[s++] = ':'; /* a missing argument is told from a bad option */
     for (size_t i = 0; i < n; i++) {

@@ -54,7 +54,8 @@ struct tool_options {
     const struct tool_option *table;
     int argc;
     char **argv;
-    const char *arg; /* argument of the option just returned */
+    bool stop_at_operand; /* options after the first operand are not ours */
+    const char *arg;      /* argument of the option just returned */
     /* private */
     struct option *longopts;
     char *shortopts;
