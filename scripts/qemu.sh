@@ -160,11 +160,11 @@ check_version() {
 # Applies to a fresh tree only, so nothing is left half patched.
 apply_patch() {
     local log=$WORK/log/patch.log where
-    if patch -d "$1" -p1 --batch --forward --no-backup-if-mismatch -r - \
+    if patch -d "$1" -p1 --fuzz=0 --batch --forward --no-backup-if-mismatch -r - \
         <"$PATCH" >"$log" 2>&1; then
         return
     fi
-    if [ -n "$TREE" ] && patch -d "$TREE" -p1 --batch --reverse --dry-run \
+    if [ -n "$TREE" ] && patch -d "$TREE" -p1 --fuzz=0 --batch --reverse --dry-run \
         <"$PATCH" >/dev/null 2>&1; then
         say "$TREE has the patch already"
         rm -rf "$1"
@@ -172,8 +172,8 @@ apply_patch() {
         return
     fi
     where=$(awk '/^(checking|patching) file/ { file = $3 }
-        /FAILED at/ { print "hunk " $2 " of " file " at line " $5; exit }
-        /can.t find file|No file to patch/ { print "no file for " $0; exit }' "$log")
+        /FAILED at/ { print "hunk " $2 " of " file ", line " $5 + 0; exit }
+        /can.t find file|No file to patch/ { print "it names a file that is not there"; exit }' "$log")
     die "the patch does not apply to QEMU $VERSION: ${where:-see the log} (all of it: $log)"
 }
 
@@ -185,7 +185,7 @@ copy_tree() {
 
 # Makes SRC.  A file keeps its time unless its content changed.
 make_tree() {
-    local key="$SOURCE_ID" new=$SRC.new path
+    local key="$SOURCE_ID" new=$SRC.new
     [ "$VARIANT" = plain ] || key="$key patch:$(sha256 "$PATCH")"
     if [ -z "$TREE" ] && [ "$(cat "$SRC/.cannoli-key" 2>/dev/null)" = "$key" ]; then
         check_version "$SRC"
@@ -204,16 +204,7 @@ make_tree() {
     [ "$VARIANT" = plain ] || apply_patch "$new"
     if [ -d "$SRC" ]; then
         rm -f "$SRC/.cannoli-key"
-        (cd "$SRC" && find . ! -type d) | while IFS= read -r path; do
-            [ -e "$new/$path" ] || [ -L "$new/$path" ] || rm -f "$SRC/$path"
-        done
-        (cd "$new" && find . ! -type d) | while IFS= read -r path; do
-            if [ -L "$new/$path" ] || ! cmp -s "$new/$path" "$SRC/$path"; then
-                mkdir -p "$SRC/${path%/*}"
-                rm -f "$SRC/$path"
-                cp -P "$new/$path" "$SRC/$path"
-            fi
-        done
+        $PYTHON "$ROOT/scripts/update-tree.py" "$new" "$SRC" || die "cannot update $SRC"
         rm -rf "$new"
     else
         mv "$new" "$SRC"
@@ -247,33 +238,37 @@ EOF
     touch "$WORK/meson/complete"
 }
 
-in_env() { env "${MESON_ENV[@]}" "$@"; }
+# A fixed hash seed makes what QEMU's generators write the same each time.
+in_env() { env PYTHONHASHSEED=0 "${MESON_ENV[@]}" "$@"; }
 
 # Configures for the targets wanted and those configured before.
 configure() {
-    local args t list compiler
+    local args t list compiler key
     compiler=$(cc --version | head -n 1)
     args=(--python="$PYTHON" --disable-docs --disable-download --disable-install-blobs
         --disable-system --disable-tools --disable-debug-info)
     [ "$VARIANT" != patched ] || args+=("--with-cannoli=$ROOT/include")
-    KEY="$compiler ${args[*]} $SRC ${MESON_ENV[*]-}"
-    if [ -d "$OBJ" ] && [ "$(cat "$OBJ/.cannoli-key" 2>/dev/null)" != "$KEY" ]; then
+    # Another compiler means from scratch; other options or another configure
+    # script, to run it again.
+    if [ -d "$OBJ" ] && [ "$(cat "$OBJ/.cannoli-compiler" 2>/dev/null)" != "$compiler" ]; then
         rm -rf "$OBJ"
     fi
     mkdir -p "$OBJ"
-    list=$(cat "$OBJ/.cannoli-targets" 2>/dev/null)
+    echo "$compiler" >"$OBJ/.cannoli-compiler"
+    list=$(sed -n 's/^targets //p' "$OBJ/.cannoli-key" 2>/dev/null)
     for t in "${WANTED[@]}"; do
         case " $list " in *" $t "*) ;; *) list="${list:+$list }$t" ;; esac
     done
-    if [ "$(cat "$OBJ/.cannoli-targets" 2>/dev/null)" != "$list" ] ||
-        [ ! -e "$OBJ/build.ninja" ]; then
+    key="targets $list
+${args[*]} $SRC ${MESON_ENV[*]-}
+$(cd "$SRC" && sha256 configure scripts/meson-buildoptions.sh meson_options.txt)"
+    if [ "$(cat "$OBJ/.cannoli-key" 2>/dev/null)" != "$key" ] || [ ! -e "$OBJ/build.ninja" ]; then
         say "configuring for $list"
-        rm -f "$OBJ/.cannoli-targets"
+        rm -f "$OBJ/.cannoli-key"
         (cd "$OBJ" && run "$WORK/log/configure-$VARIANT.log" "configuring QEMU" in_env \
             "$SRC/configure" "${args[@]}" \
             --target-list="$(sed 's/ /-linux-user,/g; s/$/-linux-user/' <<<"$list")") || exit 1
-        echo "$KEY" >"$OBJ/.cannoli-key"
-        echo "$list" >"$OBJ/.cannoli-targets"
+        echo "$key" >"$OBJ/.cannoli-key"
     fi
 }
 
@@ -303,7 +298,8 @@ compile() {
 # What the programs depend on, so that an unchanged build is recognised at once.
 fingerprint() {
     {
-        cat "$SRC/.cannoli-key" "$OBJ/.cannoli-key"
+        cat "$SRC/.cannoli-key" "$OBJ/.cannoli-compiler"
+        sed 1d "$OBJ/.cannoli-key"
         sha256 "$ROOT"/include/cannoli/*.h
     } | sha256
 }

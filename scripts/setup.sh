@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Sets everything up on a fresh machine: the Debian packages that are missing,
+# the project's own programs into BUILD/bin, the patched QEMUs into
+# BUILD/libexec/cannoli.  Running it again does only what has to be done again.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# The targets that the tests cover.
+ALL_TESTED=arm,aarch64,i386,mips,mipsel,ppc64le,riscv64,s390x,x86_64
+
+help() {
+    cat <<EOF
+Usage: scripts/setup.sh [OPTION]...
+Install what is missing and build everything.
+
+  -t, --targets LIST    QEMU targets, separated by commas, or 'all' that QEMU has
+                        (default: $ALL_TESTED)
+  -s, --source PATH     QEMU 10.0.x as a tarball or folder (default: Debian's)
+  -b, --build-dir DIR   build folder (default: build)
+  -j, --jobs N          jobs at once (default: number of processors)
+      --tests           also what the tests need: cross compilers, test packages,
+                        QEMU's plugins, programs of other Debian architectures
+      --werror          compiler warnings are errors
+      --no-apt          install no packages; say which are missing and go on
+  -q, --quiet           say only what went wrong
+  -h, --help            show this help
+EOF
+}
+
+TARGETS=$ALL_TESTED SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) TESTS="" WERROR="" APT=1
+while [ $# -gt 0 ]; do
+    case $1 in
+    -t|--targets) need_arg "$1" "$@"; TARGETS=$2; shift ;;
+    -s|--source) need_arg "$1" "$@"; SOURCE=$2; shift ;;
+    -b|--build-dir) need_arg "$1" "$@"; BUILD=$2; shift ;;
+    -j|--jobs) need_arg "$1" "$@"; JOBS=$2; shift ;;
+    --tests) TESTS=1 ;;
+    --werror) WERROR=1 ;;
+    --no-apt) APT="" ;;
+    -q|--quiet) QUIET=1 ;;
+    -h|--help) help; exit 0 ;;
+    -*) usage_error "unknown option '$1'" ;;
+    *) usage_error "unexpected argument '$1'" ;;
+    esac
+    shift
+done
+case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
+
+# The programs and the library; then QEMU.
+PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
+    libzstd-dev libxxhash-dev libcapstone-dev libelf-dev
+    patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev)
+TEST_PACKAGES=(libcmocka-dev zstd clang git strace
+    gcc-arm-linux-gnueabi gcc-arm-linux-gnueabihf gcc-aarch64-linux-gnu
+    gcc-mipsel-linux-gnu gcc-mips-linux-gnu gcc-riscv64-linux-gnu
+    gcc-s390x-linux-gnu gcc-powerpc64le-linux-gnu gcc-i686-linux-gnu)
+SYSROOTS=(amd64 arm64 armhf i386 mipsel ppc64el riscv64 s390x)
+
+mkdir -p "$BUILD/log" || exit 1
+BUILD=$(cd "$BUILD" && pwd)
+
+install_packages() {
+    local missing
+    command -v dpkg-query >/dev/null || return 0
+    read -r -a missing <<<"$(missing_packages "$@")"
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ -z "$APT" ]; then
+        say "not installed: ${missing[*]}"
+        return
+    fi
+    say "installing: ${missing[*]}"
+    run "$BUILD/log/apt-update.log" "apt-get update" as_root apt-get -q update
+    run "$BUILD/log/apt-install.log" "installing packages" as_root \
+        env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
+        "${missing[@]}"
+}
+
+install_packages "${PACKAGES[@]}" ${TESTS:+"${TEST_PACKAGES[@]}"}
+command -v cmake >/dev/null || die "cmake is not installed"
+
+options=()
+if [ ! -e "$BUILD/CMakeCache.txt" ]; then
+    ! command -v ninja >/dev/null || options+=(-G Ninja)
+    options+=(-DBUILD_TESTING=OFF)
+fi
+[ -z "$TESTS" ] || options+=(-DBUILD_TESTING=ON)
+[ -z "$WERROR" ] || options+=(-DCANNOLI_WERROR=ON)
+say "building the programs"
+run "$BUILD/log/cmake.log" "configuring" cmake -S "$ROOT" -B "$BUILD" "${options[@]}"
+run "$BUILD/log/build.log" "compiling" cmake --build "$BUILD" -j "$JOBS"
+
+quiet=()
+[ -z "${QUIET-}" ] || quiet=(-q)
+"$ROOT/scripts/qemu.sh" "${quiet[@]}" -b "$BUILD" -j "$JOBS" -t "$TARGETS" \
+    ${SOURCE:+-s "$SOURCE"} ${TESTS:+--plugins} || exit 1
+[ -z "$TESTS" ] ||
+    "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot" "${SYSROOTS[@]}" || exit 1
+say "ready: programs in $BUILD/bin, QEMUs in $BUILD/libexec/cannoli"
