@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checking block definitions.  The recorder's dictionary and the reader both
+ * go through here, so that what was written can be read.
+ */
+#include "blockdef.h"
+#include "le.h"
+#include "util.h"
+
+static int bad(struct ctr_diag *diag, uint64_t off, const char *what)
+{
+    return ctr_fail(diag, CTR_E_CORRUPT, off, "block", "bad block definition: %s", what);
+}
+
+int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off,
+                   struct ctr_diag *diag)
+{
+    const uint8_t *p = def;
+    if (n < CTR_BLOCKDEF_FIXED) {
+        return bad(diag, off, "too short");
+    }
+    struct blockdef d = {
+        .body = p,
+        .ninsn = le16(p + CTR_BLOCKDEF_NINSN),
+        .nslot = le16(p + CTR_BLOCKDEF_NSLOT),
+        .ngroup = le16(p + CTR_BLOCKDEF_NGROUP),
+        .flags = p[CTR_BLOCKDEF_FLAGS],
+        .code_bytes = le32(p + CTR_BLOCKDEF_CODELEN),
+    };
+    if (d.ninsn < 1 || d.ninsn > CTR_MAX_BLOCK_INSNS) {
+        return bad(diag, off, "number of instructions");
+    }
+    if (d.nslot > CTR_MAX_BLOCK_SLOTS) {
+        return bad(diag, off, "number of slots");
+    }
+    if (d.flags & ~CTR_BLOCK_HAS_PCS) {
+        return bad(diag, off, "flags");
+    }
+    if (d.code_bytes > UINT16_MAX) {
+        return bad(diag, off, "length of its code");
+    }
+    size_t want = (size_t)CTR_BLOCKDEF_FIXED + d.ninsn + d.code_bytes +
+                  (size_t)d.nslot * CTR_BLOCKDEF_SLOT +
+                  (d.flags & CTR_BLOCK_HAS_PCS ? (size_t)d.ninsn * 8 : 0);
+    if (n != want) {
+        return bad(diag, off, "length");
+    }
+    d.bytes = (uint32_t)n;
+    d.len = p + CTR_BLOCKDEF_FIXED;
+    d.code = d.len + d.ninsn;
+    d.slot = d.code + d.code_bytes;
+    if (d.flags & CTR_BLOCK_HAS_PCS) {
+        d.pcs = d.slot + (size_t)d.nslot * CTR_BLOCKDEF_SLOT;
+    }
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < d.ninsn; i++) {
+        sum += d.len[i];
+    }
+    if (sum != d.code_bytes) {
+        return bad(diag, off, "instruction lengths");
+    }
+    unsigned last = 0;
+    for (unsigned i = 0; i < d.nslot; i++) {
+        const uint8_t *s = d.slot + (size_t)i * CTR_BLOCKDEF_SLOT;
+        unsigned insn = le16(s);
+        if (insn < last || insn >= d.ninsn || le16(s + 2) > d.ngroup) {
+            return bad(diag, off, "slot");
+        }
+        if (s[4] & ~(CTR_ACCESS_SIZE_LOG2 | CTR_ACCESS_STORE | CTR_ACCESS_BE) || s[5]) {
+            return bad(diag, off, "kind of access");
+        }
+        last = insn;
+    }
+    *out = d;
+    return 0;
+}

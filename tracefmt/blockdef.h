@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Checking and unpacking block definitions (cannoli/events.h). */
+#ifndef CTR_BLOCKDEF_H
+#define CTR_BLOCKDEF_H
+
+#include "ctr.h"
+#include "cannoli/events.h"
+
+/* Where the parts of a checked definition stand. */
+struct blockdef {
+    const uint8_t *body;
+    uint32_t bytes;
+    uint16_t ninsn;
+    uint16_t nslot;
+    uint16_t ngroup;
+    uint8_t flags;
+    uint32_t code_bytes;
+    const uint8_t *len;  /* [ninsn] */
+    const uint8_t *code;
+    const uint8_t *slot; /* [nslot * CTR_BLOCKDEF_SLOT] */
+    const uint8_t *pcs;  /* [ninsn * 8] or NULL */
+};
+
+/*
+ * Checks a definition of n bytes, which must be all of it.  off is for the
+ * diagnostic.  Returns 0 or -CTR_E_CORRUPT.
+ */
+int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off,
+                   struct ctr_diag *diag);
+
+/* Unpacks slot i of a checked definition. */
+static inline void blockdef_slot(const struct blockdef *d, unsigned i,
+                                 struct ctr_slot *out)
+{
+    const uint8_t *s = d->slot + (size_t)i * CTR_BLOCKDEF_SLOT;
+    out->insn = (uint16_t)(s[0] | s[1] << 8);
+    out->group = (uint16_t)(s[2] | s[3] << 8);
+    out->size = (uint8_t)CTR_ACCESS_SIZE(s[4]);
+    out->store = (s[4] & CTR_ACCESS_STORE) != 0;
+    out->big_endian = (s[4] & CTR_ACCESS_BE) != 0;
+    out->zero = 0;
+}
+
+/*
+ * Fills first[1..ngroup] with the first slot of each group, nslot for a group
+ * that has none.  first[0] is not used.
+ */
+static inline void blockdef_groups(const struct blockdef *d, uint16_t *first)
+{
+    for (unsigned g = 0; g <= d->ngroup; g++) {
+        first[g] = d->nslot;
+    }
+    for (unsigned i = d->nslot; i-- > 0;) {
+        struct ctr_slot s;
+        blockdef_slot(d, i, &s);
+        first[s.group] = (uint16_t)i;
+    }
+}
+
+/*
+ * How many slots of a block have been passed when a run is resumed inside
+ * instruction insn: all unconditional ones of earlier instructions, and those
+ * before the last group slot of insn.
+ */
+static inline unsigned slots_resume_at(const struct ctr_slot *slots, unsigned nslot,
+                                       unsigned insn)
+{
+    unsigned at = 0;
+    for (unsigned k = 0; k < nslot && slots[k].insn <= insn; k++) {
+        if (slots[k].insn < insn || slots[k].group) {
+            at = k + 1;
+        }
+    }
+    return at;
+}
+
+#endif

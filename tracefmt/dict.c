@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The dictionary of block definitions while a trace is written.
+ *
+ * Different processes of a recording publish the same definition under
+ * different raw ids; the file knows it once, under a canonical id.  One thread
+ * adds; encoders look up raw ids and the writer canonical ones meanwhile,
+ * without locks (see idtab).
+ */
+#include "dict.h"
+
+#include <string.h>
+#include <xxhash.h>
+#include "le.h"
+
+#define DICT_MAX_IDS (1u << 28)
+
+int ctr_dict_new(struct ctr_dict **out, unsigned events)
+{
+    struct ctr_dict *d = calloc(1, sizeof(*d));
+    *out = NULL;
+    if (!d) {
+        return -CTR_E_NOMEM;
+    }
+    d->events = events;
+    d->nbucket = 4096;
+    d->bucket = calloc(d->nbucket, sizeof(d->bucket[0]));
+    if (!d->bucket || idtab_init(&d->by_raw) || idtab_init(&d->by_id)) {
+        ctr_dict_free(d);
+        return -CTR_E_NOMEM;
+    }
+    *out = d;
+    return 0;
+}
+
+void ctr_dict_free(struct ctr_dict *d)
+{
+    if (!d) {
+        return;
+    }
+    uint32_t n = atomic_load_explicit(&d->size, memory_order_relaxed);
+    for (uint32_t id = 1; d->by_id.top && id <= n; id++) {
+        free(idtab_get(&d->by_id, id));
+    }
+    idtab_fini(&d->by_id);
+    idtab_fini(&d->by_raw);
+    free(d->bucket);
+    buf_free(&d->strip);
+    free(d);
+}
+
+uint32_t ctr_dict_size(const struct ctr_dict *d)
+{
+    /* pairs with the release in ctr_dict_add: entries up to it are there */
+    return atomic_load_explicit(&d->size, memory_order_acquire);
+}
+
+int ctr_dict_has(const struct ctr_dict *d, uint32_t raw_id)
+{
+    return dict_raw(d, raw_id) != NULL;
+}
+
+/* The definition without slots, for recordings without accesses. */
+static int strip_slots(struct ctr_dict *d, struct blockdef *def)
+{
+    size_t head = CTR_BLOCKDEF_FIXED + (size_t)def->ninsn + def->code_bytes;
+    size_t pcs = def->pcs ? (size_t)def->ninsn * 8 : 0;
+    if (buf_room(&d->strip, head + pcs)) {
+        return -CTR_E_NOMEM;
+    }
+    memcpy(d->strip.p, def->body, head);
+    if (pcs) {
+        memcpy(d->strip.p + head, def->pcs, pcs);
+    }
+    put16(d->strip.p + CTR_BLOCKDEF_NSLOT, 0);
+    put16(d->strip.p + CTR_BLOCKDEF_NGROUP, 0);
+    return blockdef_parse(def, d->strip.p, head + pcs, CTR_NO_OFF, NULL);
+}
+
+static int grow_buckets(struct ctr_dict *d)
+{
+    uint32_t n = d->nbucket * 2;
+    struct dict_entry **b = calloc(n, sizeof(b[0]));
+    if (!b) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < d->nbucket; i++) {
+        for (struct dict_entry *e = d->bucket[i], *next; e; e = next) {
+            next = e->next;
+            e->next = b[e->hash & (n - 1)];
+            b[e->hash & (n - 1)] = e;
+        }
+    }
+    free(d->bucket);
+    d->bucket = b;
+    d->nbucket = n;
+    return 0;
+}
+
+static struct dict_entry *find(const struct ctr_dict *d, const struct blockdef *def,
+                               uint64_t hash)
+{
+    for (struct dict_entry *e = d->bucket[hash & (d->nbucket - 1)]; e; e = e->next) {
+        if (e->hash == hash && e->def.bytes == def->bytes &&
+            memcmp(e->def.body, def->body, def->bytes) == 0) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
+                                    uint64_t hash)
+{
+    size_t groups = ((size_t)def->ngroup + 1) * sizeof(uint16_t);
+    struct dict_entry *e = malloc(sizeof(*e) + groups + def->bytes);
+    if (!e) {
+        return NULL;
+    }
+    memset(e, 0, sizeof(*e));
+    e->group_first = (uint16_t *)(e + 1);
+    uint8_t *body = (uint8_t *)(e + 1) + groups;
+    memcpy(body, def->body, def->bytes);
+    blockdef_parse(&e->def, body, def->bytes, CTR_NO_OFF, NULL);
+    blockdef_groups(&e->def, e->group_first);
+    e->id = id;
+    e->hash = hash;
+    for (unsigned i = 0; i < def->nslot; i++) {
+        struct ctr_slot s;
+        blockdef_slot(&e->def, i, &s);
+        e->has_groups |= s.group != 0;
+        e->nstore += s.group == 0 && s.store;
+        e->nload += s.group == 0 && !s.store;
+    }
+    return e;
+}
+
+int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t n,
+                 struct ctr_diag *diag)
+{
+    struct blockdef def;
+    if (raw_id == 0 || raw_id >= IDTAB_LIMIT) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
+                        "block id %u is out of range", raw_id);
+    }
+    int err = blockdef_parse(&def, bytes, n, CTR_NO_OFF, diag);
+    if (err) {
+        return err;
+    }
+    if (!(d->events & CTR_EVENTS_MEM) && def.nslot + def.ngroup > 0) {
+        err = strip_slots(d, &def);
+        if (err) {
+            return ctr_fail_nomem(diag);
+        }
+    }
+    uint64_t hash = XXH3_64bits(def.body, def.bytes);
+    struct dict_entry *e = find(d, &def, hash);
+    const struct dict_entry *known = dict_raw(d, raw_id);
+    if (known && known != e) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
+                        "block id %u was defined differently before", raw_id);
+    }
+    if (!e) {
+        uint32_t id = atomic_load_explicit(&d->size, memory_order_relaxed) + 1;
+        if (id > DICT_MAX_IDS) {
+            return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "block.id",
+                            "more than %u block definitions", DICT_MAX_IDS);
+        }
+        if (id > d->nbucket && grow_buckets(d)) {
+            return ctr_fail_nomem(diag);
+        }
+        e = entry_new(&def, id, hash);
+        if (!e) {
+            return ctr_fail_nomem(diag);
+        }
+        if (idtab_set(&d->by_id, id, e)) {
+            free(e);
+            return ctr_fail_nomem(diag);
+        }
+        e->next = d->bucket[hash & (d->nbucket - 1)];
+        d->bucket[hash & (d->nbucket - 1)] = e;
+        /* pairs with the acquire in ctr_dict_size */
+        atomic_store_explicit(&d->size, id, memory_order_release);
+    }
+    if (idtab_set(&d->by_raw, raw_id, e)) {
+        return ctr_fail_nomem(diag);
+    }
+    return 0;
+}

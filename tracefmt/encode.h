@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside of the encoder: encode.c walks over words and addresses and fills
+ * the arrays below, encode_pack.c makes the file's columns of them.
+ */
+#ifndef CTR_ENCODE_H
+#define CTR_ENCODE_H
+
+#include <zstd.h>
+#include "dict.h"
+#include "packed.h"
+#include "pageset.h"
+
+/* What an encoder knows of a block met in the chunk at hand. */
+struct local {
+    uint32_t next[2];  /* token that came after its id [0], after its markers [1] */
+    uint32_t base;     /* of its slots in the arena */
+    uint32_t fast;     /* whole runs on the fast path ... */
+    uint32_t full;     /* ... and others */
+    uint16_t nslot;
+    uint16_t ninsn;
+    uint8_t slow;      /* not for the fast path: has groups, or never ran yet */
+    uint8_t pad[7];
+};
+
+/* Predictor of a slot: the last address and the step that led to it. */
+struct pred64 {
+    uint64_t last;
+    uint64_t step;
+};
+struct pred32 {
+    uint32_t last;
+    uint32_t step;
+};
+
+/* Predictor of extra accesses, found by a hash of where they are made. */
+#define EXTRA_PREDS 1024u
+
+/* Counter of partial runs: a hash table, key 0 is free. */
+struct cut {
+    uint64_t key;      /* local << 20 | first << 10 | end, plus 1 */
+    uint64_t count;
+};
+
+struct ctr_encoder {
+    const struct ctr_dict *dict;
+    unsigned addr_bytes;
+    int mem;           /* accesses are recorded */
+    ZSTD_CCtx *cctx;
+
+    /* raw id -> local: valid if map[raw] - map_base < nloc */
+    uint32_t *map;
+    uint32_t map_cap;
+    uint32_t map_base;
+
+    struct local *loc;
+    const struct dict_entry **def; /* of each local */
+    uint32_t nloc;
+    uint32_t loc_cap;
+    struct local start; /* stands before the first token */
+    uint32_t ctx_loc;   /* whose prediction is next; TOK_NONE: start's */
+    uint32_t ctx_which;
+
+    void *pred;         /* arena of struct pred32 or pred64 */
+    struct ctr_slot *slot;
+    uint32_t nslot;
+    uint32_t slot_cap;
+
+    uint8_t *tok_hit;   /* 0 or 1 for each token */
+    uint32_t ntok;
+    uint16_t *tok_miss;
+    uint32_t ntok_miss;
+    uint32_t tok_cap;
+
+    uint8_t *addr_hit;
+    uint32_t naddr;
+    void *addr_miss;    /* steps: uint32_t or uint64_t */
+    uint32_t naddr_miss;
+    uint64_t *cand;     /* page | store, whenever a slot left its last page */
+    uint32_t ncand;
+    uint32_t addr_cap;
+
+    struct buf extra_meta;
+    struct buf extra_delta;
+    uint32_t nextra;
+    uint32_t extra_run; /* run of the last one */
+    struct pred64 extra_pred[EXTRA_PREDS];
+
+    struct pageset pages[2]; /* [store] */
+    struct cut *cut;
+    uint32_t cut_cap;
+    uint32_t ncut;
+
+    uint32_t runs;
+    uint64_t insns;     /* of slow runs; fast ones are added in the end */
+    uint64_t loads;
+    uint64_t stores;
+    uint32_t dropped_faults;
+    uint32_t last_raw;
+    uint32_t flags;     /* CHUNK_F_* */
+    uint8_t unsure;
+
+    struct buf raw;     /* column before compression */
+};
+
+/* Makes the columns and the summary.  Returns 0, -CTR_E_NOMEM, -CTR_E_IO. */
+int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *diag);
+
+#endif

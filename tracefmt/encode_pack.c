@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the encoder's arrays to the columns of the file: bytes of 0 and 1 to
+ * bitmaps, steps to varints, then zstd; and the chunk's share of the index.
+ */
+#include "encode.h"
+
+#include <string.h>
+#include <xxhash.h>
+#include "le.h"
+
+/* Packs n bytes of 0 or 1, lowest bit first.  Reads up to 8 bytes ahead. */
+static size_t pack_bits(uint8_t *out, const uint8_t *bytes, size_t n)
+{
+    size_t full = n / 8;
+    for (size_t i = 0; i < full; i++) {
+        /* Each byte's lowest bit is moved into its place in the top byte. */
+        out[i] = (uint8_t)(le64(bytes + 8 * i) * 0x0102040810204080ull >> 56);
+    }
+    if (n % 8) {
+        uint8_t last = 0;
+        for (size_t i = 0; i < n % 8; i++) {
+            last |= (uint8_t)(bytes[8 * full + i] << i);
+        }
+        out[full++] = last;
+    }
+    return full;
+}
+
+static int compress(struct ctr_encoder *e, struct packed_frame *f, uint64_t *raw_bytes,
+                    struct ctr_diag *diag)
+{
+    f->dsize = (uint32_t)e->raw.n;
+    f->z.n = 0;
+    f->hash = 0;
+    if (e->raw.n == 0) {
+        return 0;
+    }
+    size_t bound = ZSTD_compressBound(e->raw.n);
+    if (buf_room(&f->z, bound)) {
+        return ctr_fail_nomem(diag);
+    }
+    size_t z = ZSTD_compress2(e->cctx, f->z.p, bound, e->raw.p, e->raw.n);
+    if (ZSTD_isError(z)) {
+        return ctr_fail(diag, CTR_E_NOMEM, CTR_NO_OFF, "zstd", "%s",
+                        ZSTD_getErrorName(z));
+    }
+    f->z.n = z;
+    f->hash = XXH64(f->z.p, z, 0);
+    *raw_bytes += e->raw.n;
+    return 0;
+}
+
+/* WORDS: ids of the blocks, bitmap of the tokens, misses. */
+static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
+{
+    if (buf_room(&e->raw, (size_t)e->nloc * 4 + e->ntok / 8 + 1 +
+                              (size_t)e->ntok_miss * 2)) {
+        return -1;
+    }
+    uint8_t *p = e->raw.p;
+    for (uint32_t i = 0; i < e->nloc; i++, p += 4) {
+        uint32_t id = e->def[i]->id;
+        *max_id = id > *max_id ? id : *max_id;
+        put32(p, id);
+    }
+    p += pack_bits(p, e->tok_hit, e->ntok);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (e->ntok_miss) {
+        memcpy(p, e->tok_miss, (size_t)e->ntok_miss * 2);
+    }
+#else
+    for (uint32_t i = 0; i < e->ntok_miss; i++) {
+        put16(p + 2 * (size_t)i, e->tok_miss[i]);
+    }
+#endif
+    p += (size_t)e->ntok_miss * 2;
+    e->raw.n = (size_t)(p - e->raw.p);
+    return 0;
+}
+
+/*
+ * ADDRS: bitmap of the accesses whose step was foretold; bitmap, over those
+ * that were not, of steps equal to that of the miss before; other steps.
+ * Whether a step is kept is a conditional add again.
+ */
+#define PACK_STEPS(T, ZIGZAG)                                                            \
+    do {                                                                                 \
+        const T *miss = (const T *)e->addr_miss;                                         \
+        T last = 0;                                                                      \
+        for (uint32_t i = 0; i < e->naddr_miss; i++) {                                   \
+            unsigned same = miss[i] == last;                                             \
+            last = miss[i];                                                              \
+            same_bits[i] = (uint8_t)same;                                                \
+            size_t len = put_varint_fast(p, ZIGZAG(last));                               \
+            p += same ? 0 : len;                                                         \
+        }                                                                                \
+    } while (0)
+
+static int pack_addrs(struct ctr_encoder *e)
+{
+    if (e->naddr == 0) {
+        e->raw.n = 0;
+        return 0;
+    }
+    size_t bits = (e->naddr + 7) / 8;
+    size_t same = (e->naddr_miss + 7) / 8;
+    if (buf_room(&e->raw, bits + same + (size_t)e->naddr_miss * VARINT_MAX + 16)) {
+        return -1;
+    }
+    pack_bits(e->raw.p, e->addr_hit, e->naddr);
+    uint8_t *p = e->raw.p + bits + same;
+    uint8_t *same_bits = e->addr_hit; /* packed already: room for naddr bytes */
+    if (e->addr_bytes == 4) {
+        PACK_STEPS(uint32_t, zigzag32);
+    } else {
+        PACK_STEPS(uint64_t, zigzag64);
+    }
+    pack_bits(e->raw.p + bits, same_bits, e->naddr_miss);
+    e->raw.n = (size_t)(p - e->raw.p);
+    return 0;
+}
+
+/* EXTRAS: varint length of the first part, where and what, then the steps. */
+static int pack_extras(struct ctr_encoder *e)
+{
+    e->raw.n = 0;
+    if (e->nextra == 0) {
+        return 0;
+    }
+    if (buf_room(&e->raw, VARINT_MAX + e->extra_meta.n + e->extra_delta.n)) {
+        return -1;
+    }
+    e->raw.n = put_varint(e->raw.p, e->extra_meta.n);
+    if (buf_append(&e->raw, e->extra_meta.p, e->extra_meta.n) ||
+        buf_append(&e->raw, e->extra_delta.p, e->extra_delta.n)) {
+        return -1;
+    }
+    return 0;
+}
+
+/* How often each block ran: one row of a PART's counts. */
+static int pack_counts(struct ctr_encoder *e, struct buf *out)
+{
+    out->n = 0;
+    if (buf_reserve(out, ((size_t)e->nloc * 2 + (size_t)e->ncut * 4 + 2) * VARINT_MAX)) {
+        return -1;
+    }
+    uint8_t *p = out->p;
+    uint32_t last = 0, n = 0;
+    for (uint32_t i = 0; i < e->nloc; i++) {
+        n += e->loc[i].fast + e->loc[i].full != 0;
+    }
+    p += put_varint(p, n);
+    for (uint32_t i = 0; i < e->nloc; i++) {
+        uint64_t count = (uint64_t)e->loc[i].fast + e->loc[i].full;
+        if (count) {
+            uint32_t id = e->def[i]->id;
+            p += put_varint(p, zigzag64((uint64_t)id - last));
+            p += put_varint(p, count);
+            last = id;
+        }
+    }
+    p += put_varint(p, e->ncut);
+    last = 0;
+    for (uint32_t i = 0; e->ncut && i < e->cut_cap; i++) {
+        if (e->cut[i].key) {
+            uint64_t key = e->cut[i].key - 1;
+            uint32_t id = e->def[key >> 20]->id;
+            p += put_varint(p, zigzag64((uint64_t)id - last));
+            p += put_varint(p, key >> 10 & 0x3ff);
+            p += put_varint(p, key & 0x3ff);
+            p += put_varint(p, e->cut[i].count);
+            last = id;
+        }
+    }
+    out->n = (size_t)(p - out->p);
+    return 0;
+}
+
+static int pack_pages(struct ctr_encoder *e, struct buf *out)
+{
+    for (uint32_t i = 0; i < e->ncand; i++) {
+        uint64_t c = e->cand[i];
+        if (pageset_add(&e->pages[c & 1], c >> PAGE_BITS)) {
+            return -1;
+        }
+    }
+    out->n = 0;
+    return pageset_write(&e->pages[0], out) || pageset_write(&e->pages[1], out);
+}
+
+int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *diag)
+{
+    uint64_t raw = 0;
+    uint32_t max_id = 0;
+    if (pack_words(e, &max_id)) {
+        return ctr_fail_nomem(diag);
+    }
+    int err = compress(e, &out->frame[FRAME_WORDS], &raw, diag);
+    if (err) {
+        return err;
+    }
+    uint32_t naddr_miss = e->naddr_miss;
+    if (pack_addrs(e)) {
+        return ctr_fail_nomem(diag);
+    }
+    err = compress(e, &out->frame[FRAME_ADDRS], &raw, diag);
+    if (err) {
+        return err;
+    }
+    if (pack_extras(e)) {
+        return ctr_fail_nomem(diag);
+    }
+    if (e->raw.n > MAX_COLUMN) {
+        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "extras",
+                        "more extra accesses than a chunk can hold");
+    }
+    err = compress(e, &out->frame[FRAME_EXTRAS], &raw, diag);
+    if (err) {
+        return err;
+    }
+    if (pack_counts(e, &out->counts) || pack_pages(e, &out->pages)) {
+        return ctr_fail_nomem(diag);
+    }
+    for (uint32_t i = 0; i < e->nloc; i++) {
+        uint64_t n = e->loc[i].fast;
+        e->insns += n * e->loc[i].ninsn;
+        e->loads += n * e->def[i]->nload;
+        e->stores += n * e->def[i]->nstore;
+    }
+    out->flags = e->flags;
+    out->max_id = max_id;
+    out->locals = e->nloc;
+    out->tokens = e->ntok;
+    out->token_miss = e->ntok_miss;
+    out->addrs = e->naddr;
+    out->addr_miss = naddr_miss;
+    out->extras = e->nextra;
+    out->info = (struct ctr_packed_info){
+        .insns = e->insns,
+        .loads = e->loads,
+        .stores = e->stores,
+        .runs = e->runs,
+        .raw_bytes = raw,
+        .unsure = e->unsure,
+        .dropped_faults = e->dropped_faults,
+        .last_raw = e->last_raw,
+    };
+    for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
+        out->info.bytes += out->frame[i].z.n;
+    }
+    return 0;
+}

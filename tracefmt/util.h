@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Small things that all of the library uses: failing, growing, tables. */
+#ifndef CTR_UTIL_H
+#define CTR_UTIL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include "ctr.h"
+
+/*
+ * Fills in diag (if there is one) and returns -code.  With CTR_E_IO errno is
+ * taken along.
+ */
+int ctr_fail(struct ctr_diag *diag, int code, uint64_t off, const char *field,
+             const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* No memory, said in one way everywhere. */
+int ctr_fail_nomem(struct ctr_diag *diag);
+
+/* ------------------------------------------------------------------ buffer */
+
+struct buf {
+    uint8_t *p;
+    size_t n;
+    size_t cap;
+};
+
+/* Makes room for `more' bytes behind the first n.  Returns 0 or -1. */
+int buf_reserve(struct buf *b, size_t more);
+int buf_append(struct buf *b, const void *data, size_t n);
+void buf_free(struct buf *b);
+
+/* A buffer to be overwritten: capacity of at least n, contents lost. */
+int buf_room(struct buf *b, size_t n);
+
+/* --------------------------------------------------------------- id tables */
+
+/*
+ * Pointers by number, for one thread that adds and any number that look up
+ * meanwhile: pages never move.  A store (release) in idtab_set pairs with the
+ * loads (acquire) of idtab_get.
+ */
+#define IDTAB_PAGE_BITS 13u
+#define IDTAB_PAGE      (1u << IDTAB_PAGE_BITS)
+#define IDTAB_LIMIT     0x80000000u
+#define IDTAB_TOP       (IDTAB_LIMIT >> IDTAB_PAGE_BITS)
+
+struct idtab_page {
+    void *_Atomic entry[IDTAB_PAGE];
+};
+
+struct idtab {
+    struct idtab_page *_Atomic *top; /* [IDTAB_TOP], zero pages until touched */
+};
+
+int idtab_init(struct idtab *t);
+void idtab_fini(struct idtab *t);
+/* id < IDTAB_LIMIT.  Returns 0 or -1 (no memory). */
+int idtab_set(struct idtab *t, uint32_t id, void *entry);
+
+static inline void *idtab_get(const struct idtab *t, uint32_t id)
+{
+    if (id >= IDTAB_LIMIT) {
+        return NULL;
+    }
+    struct idtab_page *page =
+        atomic_load_explicit(&t->top[id >> IDTAB_PAGE_BITS], memory_order_acquire);
+    if (!page) {
+        return NULL;
+    }
+    return atomic_load_explicit(&page->entry[id & (IDTAB_PAGE - 1)], memory_order_acquire);
+}
+
+#endif
