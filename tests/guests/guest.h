@@ -10,8 +10,10 @@
  *   X 0xPC            the instruction at PC was executed once more
  *   L 0xADDR LEN      .. and loaded these bytes
  *   S 0xADDR LEN      .. and stored these
+ *   l, s 0xADDR LEN   .. and may have, or not (bytes that mean nothing)
+ *   F 0xPC            it was executed once more and faulted
  *
- * tests/oracle/bytes.py holds the trace against it.  WITNESS_INSN makes one
+ * tests/oracle/bytecheck.py holds the trace against it.  WITNESS_INSN makes one
  * instruction with a label in front, so that its pc has a name.
  */
 #ifndef GUEST_H
@@ -95,12 +97,33 @@ static inline void on_signal(int sig, void (*f)(int, siginfo_t *, void *))
 
 /* ---- byte witness ------------------------------------------------------ */
 
+#ifdef __thumb__
+#define GUEST_PC_TAG 1ul
+#else
+#define GUEST_PC_TAG 0ul
+#endif
+
 #define SITE(name) extern const char site_##name[]
 #define SITE_LABEL(name) ".globl site_" #name "\nsite_" #name ":\n"
 
 static inline void executed(const char *site)
 {
-    printf("X 0x%lx\n", (unsigned long)site);
+    printf("X 0x%lx\n", (unsigned long)site & ~GUEST_PC_TAG);
+}
+
+static inline void faulted(const char *site)
+{
+    printf("F 0x%lx\n", (unsigned long)site & ~GUEST_PC_TAG);
+}
+
+static inline void may_load(const void *p, unsigned long len)
+{
+    printf("l 0x%lx %lu\n", (unsigned long)p, len);
+}
+
+static inline void may_store(const void *p, unsigned long len)
+{
+    printf("s 0x%lx %lu\n", (unsigned long)p, len);
 }
 
 static inline void loaded(const void *p, unsigned long len)

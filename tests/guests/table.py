@@ -72,5 +72,10 @@ PROGRAMS = [
     Program("riscv", "exact", ["riscv64"]),
     Program("s390x", "exact", ["s390x"], cpu="max"),
     Program("ppc", "exact", ["ppc64le"]),
+    Program("s390x-bytes", "bytes", ["s390x"], cpu="max"),
+    Program("aarch64-bytes", "bytes", ["aarch64"], cpu="max"),
+    Program("x86-bytes", "bytes", X86, flags="-msse2", cpu="max"),
+    Program("ppc-bytes", "bytes", ["ppc64le"]),
+    Program("riscv-bytes", "bytes", ["riscv64"], cpu="max"),
 ]
 BY_NAME = {p.name: p for p in PROGRAMS}

@@ -8,7 +8,7 @@
 
 #include <setjmp.h>
 
-#define BIG 131072
+#define BIG 8192
 static uint8_t a[BIG * 8 + 64] __attribute__((aligned(64)));
 static uint8_t b[BIG * 8 + 64] __attribute__((aligned(64)));
 

@@ -28,10 +28,21 @@ static bool s390x_is_blind(const uint8_t *c, unsigned len, struct known_bytes *k
     case 0xd7: /* XC: of a field with itself, it only stores */
         k->store = l1;
         return true;
-    case 0xd0: case 0xd5: case 0xdc: case 0xdd: /* TRTR CLC TR TRT */
-    case 0x0e: case 0x0f: case 0xa8: case 0xa9: /* MVCL CLCL MVCLE CLCLE */
-    case 0xe1: case 0xe2: case 0xe9: case 0xea: /* PKU UNPKU PKA UNPKA */
-    case 0xf1: case 0xf2: case 0xf3:            /* MVO PACK UNPK */
+    case 0xd0:
+    case 0xd5:
+    case 0xdc:
+    case 0xdd: /* TRTR CLC TR TRT */
+    case 0x0e:
+    case 0x0f:
+    case 0xa8:
+    case 0xa9: /* MVCL CLCL MVCLE CLCLE */
+    case 0xe1:
+    case 0xe2:
+    case 0xe9:
+    case 0xea: /* PKU UNPKU PKA UNPKA */
+    case 0xf1:
+    case 0xf2:
+    case 0xf3: /* MVO PACK UNPK */
         return true;
     case 0xb2:
         return op2 == 0xb241 || op2 == 0xb254 || op2 == 0xb255 || op2 == 0xb257 ||
@@ -57,11 +68,11 @@ static bool s390x_is_blind(const uint8_t *c, unsigned len, struct known_bytes *k
 
 static bool aarch64_is_blind(uint32_t w)
 {
-    return (w & 0xffffffe0) == 0xd50b7420 ||   /* DC ZVA */
-           (w & 0xffffff80) == 0xd50b7400 ||   /* DC GVA, GZVA */
-           (w & 0x3b200c00) == 0x19000400 ||   /* CPY*, SET* */
-           ((w >> 25) & 0x4f) == 0x42 ||       /* SVE loads and stores */
-           (w >> 25) == 0x70;                  /* SME loads and stores */
+    return (w & 0xffffffe0) == 0xd50b7420 || /* DC ZVA */
+           (w & 0xffffff80) == 0xd50b7400 || /* DC GVA, GZVA */
+           (w & 0x3b200c00) == 0x19000400 || /* CPY*, SET* */
+           ((w >> 25) & 0x4f) == 0x42 ||     /* SVE loads and stores */
+           (w >> 25) == 0x70;                /* SME loads and stores */
 }
 
 static bool riscv_is_blind(uint32_t w)
@@ -70,24 +81,27 @@ static bool riscv_is_blind(uint32_t w)
     unsigned op = w & 0x7f;
 
     return ((op == 0x07 || op == 0x27) && (width == 0 || width >= 5)) ||
-           (op == 0x0f && width == 2);         /* cbo.* */
+           (op == 0x0f && width == 2); /* cbo.* */
 }
 
 static bool ppc_is_blind(uint32_t w)
 {
     unsigned xo = (w >> 1) & 0x3ff;
 
-    return w >> 26 == 46 || w >> 26 == 47 ||   /* lmw, stmw */
-           (w >> 26 == 31 && (xo == 1014 || xo == 597 || xo == 533 || xo == 725 || xo == 661));
+    return w >> 26 == 46 || w >> 26 == 47 || /* lmw, stmw */
+           (w >> 26 == 31 &&
+            (xo == 1014 || xo == 597 || xo == 533 || xo == 725 || xo == 661));
 }
 
-static bool x86_is_blind(const uint8_t *c, unsigned len, bool long_mode, struct known_bytes *k)
+static bool x86_is_blind(const uint8_t *c, unsigned len, bool long_mode,
+                         struct known_bytes *k)
 {
     unsigned i = 0, reg;
 
-    while (i < len && (c[i] == 0x66 || c[i] == 0x67 || c[i] == 0xf2 || c[i] == 0xf3 ||
-                       c[i] == 0x2e || c[i] == 0x36 || c[i] == 0x3e || c[i] == 0x26 ||
-                       c[i] == 0x64 || c[i] == 0x65 || (long_mode && (c[i] & 0xf0) == 0x40))) {
+    while (i < len &&
+           (c[i] == 0x66 || c[i] == 0x67 || c[i] == 0xf2 || c[i] == 0xf3 ||
+            c[i] == 0x2e || c[i] == 0x36 || c[i] == 0x3e || c[i] == 0x26 ||
+            c[i] == 0x64 || c[i] == 0x65 || (long_mode && (c[i] & 0xf0) == 0x40))) {
         i++;
     }
     if (i + 2 >= len + (c[i] != 0x0f)) {
@@ -106,26 +120,27 @@ static bool x86_is_blind(const uint8_t *c, unsigned len, bool long_mode, struct 
     switch (c[i]) {
     case 0xdb:
         if (reg == 5) {
-            *k = (struct known_bytes){10, 0};  /* fld m80 */
+            *k = (struct known_bytes){10, 0}; /* fld m80 */
             return true;
         }
         if (reg == 7) {
-            *k = (struct known_bytes){0, 10};  /* fstp m80 */
+            *k = (struct known_bytes){0, 10}; /* fstp m80 */
             return true;
         }
         return false;
     case 0xdf:
-        return reg == 4 || reg == 6;           /* fbld, fbstp */
+        return reg == 4 || reg == 6; /* fbld, fbstp */
     case 0xd9:
-        return reg == 4 || reg == 6;           /* fldenv, fnstenv */
+        return reg == 4 || reg == 6; /* fldenv, fnstenv */
     case 0xdd:
-        return reg == 4 || reg == 6;           /* frstor, fnsave */
+        return reg == 4 || reg == 6; /* frstor, fnsave */
     default:
         return false;
     }
 }
 
-bool is_blind(const char *target, const uint8_t *code, unsigned len, struct known_bytes *known)
+bool is_blind(const char *target, const uint8_t *code, unsigned len,
+              struct known_bytes *known)
 {
     uint32_t w = 0;
 
@@ -136,7 +151,8 @@ bool is_blind(const char *target, const uint8_t *code, unsigned len, struct know
         return x86_is_blind(code, len, target[0] == 'x', known);
     }
     if (len == 4) {
-        w = (uint32_t)code[0] << 24 | (uint32_t)code[1] << 16 | (uint32_t)code[2] << 8 | code[3];
+        w = (uint32_t)code[0] << 24 | (uint32_t)code[1] << 16 | (uint32_t)code[2] << 8 |
+            code[3];
     }
     if (strcmp(target, "aarch64") == 0) {
         return aarch64_is_blind(w);

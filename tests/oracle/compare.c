@@ -27,8 +27,11 @@
  *  blind     an instruction whose helper works on host pointers shows the
  *            plugin nothing or a part: what the plugin saw must be in the
  *            trace, which may hold more (programs that know their bytes are
- *            the witness for these; see bytes.py).  Where the instruction
+ *            the witness for these; see bytecheck.py).  Where the instruction
  *            itself tells how many bytes it touches, the number must be right.
+ *  slide     (--slide) addresses at the top of the host's space may all differ
+ *            by one distance, a multiple of the page: the plugin's mappings
+ *            stand before the guest's there.
  */
 #include "compare.h"
 
@@ -38,6 +41,8 @@
 #include <string.h>
 
 #define HISTORY 12
+#define HOST_TOP 0x7e0000000000ull
+#define HOST_END 0x7fffffffffffull
 
 static void print_insn(const char *label, const struct insn *in)
 {
@@ -47,10 +52,33 @@ static void print_insn(const char *label, const struct insn *in)
             printf(" ... (%zu in all)", in->n);
             break;
         }
-        printf(" %s 0x%" PRIx64 "/%u", in->acc[i].store ? "store" : "load", in->acc[i].addr,
-               in->acc[i].size);
+        printf(" %s 0x%" PRIx64 "/%u", in->acc[i].store ? "store" : "load",
+               in->acc[i].addr, in->acc[i].size);
     }
     printf("\n");
+}
+
+static bool same_place(struct slide *s, uint64_t w, uint64_t t)
+{
+    if (s->allowed && w >= HOST_TOP && t >= HOST_TOP && w <= HOST_END && t <= HOST_END) {
+        if (!s->known) {
+            s->known = (t - w) % 4096 == 0;
+            s->distance = t - w;
+        }
+        return s->known && t - w == s->distance;
+    }
+    return w == t;
+}
+
+static void move_accesses(struct slide *s, struct insn *w, struct insn *t)
+{
+    for (size_t i = 0; s->allowed && i < w->n; i++) {
+        if (i < t->n && same_place(s, w->acc[i].addr, t->acc[i].addr)) {
+            w->acc[i].addr = t->acc[i].addr;
+        } else if (s->known && w->acc[i].addr >= HOST_TOP && w->acc[i].addr <= HOST_END) {
+            w->acc[i].addr += s->distance;
+        }
+    }
 }
 
 static bool same_access(const struct access *a, const struct access *b)
@@ -93,7 +121,8 @@ static bool covers(const struct insn *w, const struct insn *t)
             bool found = false;
 
             for (size_t j = 0; j < t->n && !found; j++) {
-                found = t->acc[j].store == w->acc[i].store && at - t->acc[j].addr < t->acc[j].size;
+                found = t->acc[j].store == w->acc[i].store &&
+                        at - t->acc[j].addr < t->acc[j].size;
             }
             if (!found) {
                 return false;
@@ -114,7 +143,8 @@ static bool right_totals(const struct insn *t, const struct known_bytes *k)
            (k->store < 0 || sum[1] == (uint64_t)k->store);
 }
 
-static bool compare(struct witness *w, struct trace *t, struct counts *c)
+static bool compare(struct witness *w, struct trace *t, struct slide *slide,
+                    struct counts *c)
 {
     struct insn history[HISTORY] = {0};
     uint64_t n = 0;
@@ -124,15 +154,19 @@ static bool compare(struct witness *w, struct trace *t, struct counts *c)
         struct insn *b = trace_next(t);
         struct known_bytes known = {-1, -1};
 
+        if (a && b) {
+            move_accesses(slide, a, b);
+        }
         if (!a && !b) {
             break;
         }
         if (!a || !b) {
             printf("difference at instruction %" PRIu64 ": the %s ends here\n", n,
                    a ? "trace" : "witness");
-        } else if (a->pc != b->pc) {
+        } else if (!same_place(slide, a->pc, b->pc)) {
             printf("difference at instruction %" PRIu64 ": pc\n", n);
-        } else if (a->redone || (a->code_len && is_blind(w->target, a->code, a->code_len, &known))) {
+        } else if (a->redone ||
+                   (a->code_len && is_blind(w->target, a->code, a->code_len, &known))) {
             c->blind++;
             c->accesses += b->n;
             if (covers(a, b) && (a->redone || right_totals(b, &known))) {
@@ -183,11 +217,15 @@ static bool compare(struct witness *w, struct trace *t, struct counts *c)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"target", required_argument, NULL, 't'},  {"witness", required_argument, NULL, 'w'},
-        {"trace", required_argument, NULL, 'j'},   {"execute-twice", no_argument, NULL, '2'},
+        {"target", required_argument, NULL, 't'},
+        {"witness", required_argument, NULL, 'w'},
+        {"trace", required_argument, NULL, 'j'},
+        {"execute-twice", no_argument, NULL, '2'},
+        {"slide", no_argument, NULL, 's'},
         {NULL, 0, NULL, 0},
     };
     const char *target = NULL, *wfile = NULL, *tfile = NULL;
+    struct slide slide = {0};
     struct counts c = {0};
     struct witness w;
     struct trace t;
@@ -205,6 +243,9 @@ int main(int argc, char **argv)
         case 'j':
             tfile = optarg;
             break;
+        case 's':
+            slide.allowed = true;
+            break;
         case '2':
             twice = true;
             break;
@@ -221,7 +262,7 @@ int main(int argc, char **argv)
         return 2;
     }
     w.execute_twice = twice;
-    if (!compare(&w, &t, &c)) {
+    if (!compare(&w, &t, &slide, &c)) {
         return 1;
     }
     if (w.bad || t.bad) {
@@ -233,8 +274,9 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("equal: %" PRIu64 " instructions, %" PRIu64 " accesses", c.insns, c.accesses);
-    printf(" (stopped %" PRIu64 ", atomic %" PRIu64 ", execute %" PRIu64 ", halves %" PRIu64
-           ", blind %" PRIu64 ", other lines %" PRIu64 ")\n",
-           c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other);
+    printf(" (stopped %" PRIu64 ", atomic %" PRIu64 ", execute %" PRIu64
+           ", halves %" PRIu64 ", blind %" PRIu64 ", other lines %" PRIu64
+           ", slide 0x%" PRIx64 ")\n",
+           c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, slide.distance);
     return 0;
 }

@@ -22,13 +22,13 @@ struct access {
 
 struct insn {
     uint64_t pc;
-    uint64_t number;      /* Trace lines or ordinals from 0 */
+    uint64_t number; /* Trace lines or ordinals from 0 */
     struct access *acc;
     size_t n, room;
-    uint64_t cs_base;     /* witness only, as the rest */
+    uint64_t cs_base; /* witness only, as the rest */
     uint32_t cflags;
-    bool redone;          /* a second Trace line was folded in */
-    uint8_t code_len;     /* 0: not known */
+    bool redone;      /* a second Trace line was folded in */
+    uint8_t code_len; /* 0: not known */
     uint8_t code[INSN_CODE_MAX];
     char text[INSN_TEXT_MAX];
 };
@@ -52,11 +52,11 @@ struct witness {
     char target[16];
     struct counts *counts;
     bool execute_twice;
-    struct insn ring[3];   /* given out, current, next */
+    struct insn ring[3]; /* given out, current, next */
     unsigned at;
     bool have_current, ended;
     uint64_t number;
-    struct code *codes;    /* hash table: the bytes last translated at a pc */
+    struct code *codes; /* hash table: the bytes last translated at a pc */
     size_t ncodes, room;
     uint64_t last_code_pc;
     const char *bad;
@@ -71,6 +71,15 @@ struct trace {
     const char *bad;
 };
 
+/*
+ * Where QEMU leaves a guest's mappings to the host kernel (a 64-bit guest
+ * without -R), the plugin's own mappings move all of them by one distance.
+ */
+struct slide {
+    bool allowed, known;
+    uint64_t distance; /* trace minus witness, a multiple of the page */
+};
+
 /* How many bytes an instruction loads and stores, -1 where it does not say. */
 struct known_bytes {
     int64_t load, store;
@@ -79,13 +88,15 @@ struct known_bytes {
 /* Return the next instruction, or NULL at the end (or with ->bad set). */
 struct insn *witness_next(struct witness *w);
 struct insn *trace_next(struct trace *t);
-bool witness_open(struct witness *w, const char *file, const char *target, struct counts *c);
+bool witness_open(struct witness *w, const char *file, const char *target,
+                  struct counts *c);
 bool trace_open(struct trace *t, const char *file);
 
 void insn_copy(struct insn *to, const struct insn *from, uint64_t number);
 void insn_add(struct insn *in, uint64_t addr, uint32_t size, bool store);
 
 /* Does QEMU make this instruction's accesses where the plugin cannot see? */
-bool is_blind(const char *target, const uint8_t *code, unsigned len, struct known_bytes *known);
+bool is_blind(const char *target, const uint8_t *code, unsigned len,
+              struct known_bytes *known);
 
 #endif

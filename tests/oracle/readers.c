@@ -17,7 +17,7 @@
 /* What was translated last at a pc. */
 struct code {
     uint64_t pc;
-    uint8_t len;          /* 0: an empty place of the table */
+    uint8_t len; /* 0: an empty place of the table */
     uint8_t bytes[INSN_CODE_MAX];
     char text[INSN_TEXT_MAX];
 };
@@ -202,7 +202,8 @@ static bool read_access_line(struct witness *w, char *line, struct insn *in)
         return false;
     }
     if (pc != in->pc) {
-        w->bad = "witness: an access belongs to another instruction than the one that runs";
+        w->bad =
+            "witness: an access belongs to another instruction than the one that runs";
     }
     insn_add(in, addr, (uint32_t)bits / 8, p[1] == 's');
     return true;
@@ -211,8 +212,9 @@ static bool read_access_line(struct witness *w, char *line, struct insn *in)
 /* Does `next' say that `cur' was given up and is run again alone? */
 static bool is_atomic_rerun(const struct insn *cur, const struct insn *next)
 {
-    return next->pc == cur->pc && (cur->cflags & CF_PARALLEL) && !(next->cflags & CF_PARALLEL) &&
-           (next->cflags & CF_NO_GOTO_PTR) && (next->cflags & CF_COUNT_MASK) == 1;
+    return next->pc == cur->pc && (cur->cflags & CF_PARALLEL) &&
+           !(next->cflags & CF_PARALLEL) && (next->cflags & CF_NO_GOTO_PTR) &&
+           (next->cflags & CF_COUNT_MASK) == 1;
 }
 
 static void find_code(struct witness *w, struct insn *in)
@@ -261,7 +263,8 @@ struct insn *witness_next(struct witness *w)
                 cur->cflags = next->cflags;
                 cur->n = 0;
                 continue;
-            } else if (is_s390x && next->cs_base && next->pc == cur->pc && !w->execute_twice) {
+            } else if (is_s390x && next->cs_base && next->pc == cur->pc &&
+                       !w->execute_twice) {
                 w->counts->execute++;
                 cur->redone = true;
                 continue;
@@ -282,7 +285,8 @@ struct insn *witness_next(struct witness *w)
             w->number--;
             continue;
         } else if (line[0] == '\0' || strncmp(line, "----------------", 16) == 0 ||
-                   strncmp(line, "IN:", 3) == 0 || strncmp(line, "insn_vaddr,", 11) == 0) {
+                   strncmp(line, "IN:", 3) == 0 ||
+                   strncmp(line, "insn_vaddr,", 11) == 0) {
             continue;
         }
         w->counts->other++;
@@ -294,7 +298,8 @@ struct insn *witness_next(struct witness *w)
     return NULL;
 }
 
-bool witness_open(struct witness *w, const char *file, const char *target, struct counts *c)
+bool witness_open(struct witness *w, const char *file, const char *target,
+                  struct counts *c)
 {
     memset(w, 0, sizeof(*w));
     snprintf(w->target, sizeof(w->target), "%s", target);
@@ -305,7 +310,7 @@ bool witness_open(struct witness *w, const char *file, const char *target, struc
 /* ---- the trace --------------------------------------------------------- */
 
 struct event {
-    char kind;            /* 'e', 'l', 's', or 0 */
+    char kind; /* 'e', 'l', 's', or 0 */
     uint64_t ordinal, pc, addr, size;
     int64_t tid;
 };
@@ -390,7 +395,8 @@ struct insn *trace_next(struct trace *t)
             t->tid = e.tid;
         }
         if (e.ordinal != (t->have_next ? cur->number + 1 : 0) || e.tid != t->tid) {
-            t->bad = e.tid != t->tid ? "trace: more than one thread" : "trace: an ordinal is missing";
+            t->bad = e.tid != t->tid ? "trace: more than one thread"
+                                     : "trace: an ordinal is missing";
             fprintf(stderr, "trace line: %s\n", line);
             break;
         }

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Where the programs are, how they are run, and how two tellings are compared."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+GUESTS = os.path.join(ROOT, "tests", "guests")
+sys.path.insert(0, GUESTS)
+from table import TARGETS  # noqa: E402
+
+# Guests of 64 bits get their mappings where the host kernel likes, unless QEMU
+# reserves a region for them: the plugin's own mappings would move them.  An
+# x86_64 guest cannot have one (its vsyscall page stands above), so that the
+# comparison follows the move there.
+RESERVE = {"aarch64": "0x4000000000", "riscv64": "0x4000000000", "s390x": "0x4000000000",
+           "ppc64le": "0x4000000000"}
+SLIDE = {"x86_64"}
+
+
+class Failure(Exception):
+    """A case that did not hold; its text says what was seen."""
+
+
+class Skip(Exception):
+    """A case that cannot run here; its text says why."""
+
+
+class Tools:
+    def __init__(self, build, work):
+        self.build = build
+        self.qemu_dir = os.environ.get("CANNOLI_QEMU_DIR",
+                                       os.path.join(build, "libexec", "cannoli"))
+        self.bin = os.environ.get("CANNOLI_BIN_DIR", os.path.join(build, "bin"))
+        self.plugins = os.environ.get("CANNOLI_PLUGIN_DIR", os.path.join(build, "qemu", "plugins"))
+        self.guests = os.environ.get("CANNOLI_GUEST_DIR", os.path.join(build, "guests"))
+        self.work = work
+        self.compare = os.path.join(build, "tests", "oracle", "oracle-compare")
+        if not os.path.exists(self.compare):
+            self.compare = os.path.join(work, "oracle-compare")
+            subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", self.compare]
+                           + [os.path.join(HERE, f) for f in ("compare.c", "readers.c", "blind.c")],
+                           check=True)
+
+    def qemu(self, target):
+        path = os.path.join(self.qemu_dir, "qemu-" + (TARGETS[target].qemu
+                                                      if target in TARGETS else target))
+        if not os.path.exists(path):
+            raise Skip("no %s" % path)
+        return path
+
+    def plugin(self):
+        for sub in ("", "tests/tcg/plugins"):
+            path = os.path.join(self.plugins, sub, "libmem.so")
+            if os.path.exists(path):
+                return path
+        raise Skip("no libmem.so in %s" % self.plugins)
+
+    def program(self, name):
+        path = os.path.join(self.bin, name)
+        if not os.path.exists(path):
+            raise Skip("no %s" % path)
+        return path
+
+
+def guest_options(target, cpu=None, reserve=True):
+    options = ["-seed", "1"]
+    qemu = TARGETS[target].qemu if target in TARGETS else target
+    if reserve and qemu in RESERVE:
+        options += ["-R", RESERVE[qemu]]
+    if cpu:
+        options += ["-cpu", cpu]
+    return options
+
+
+def status_of(code):
+    """As a shell would say it: 128+N for signal N."""
+    return 128 - code if code < 0 else code
+
+
+class Run:
+    """A guest that was run: what it printed and how it ended."""
+
+    def __init__(self, stdout, stderr, status):
+        self.stdout = stdout
+        self.stderr = stderr
+        self.status = status
+
+
+def no_core():
+    import resource
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def record(tools, trace, guest, environment=None, cwd=None, timeout=600, options=(), stdin=None):
+    """cannoli-record the command line `guest' (its qemu first)."""
+    command = ["setarch", "-R", tools.program("cannoli-record"), "-q", "-o", trace,
+               *options, "--", *guest]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            done = subprocess.run(command, stdin=stdin or subprocess.DEVNULL, stdout=out,
+                                  stderr=err, env=environment or {}, cwd=cwd, timeout=timeout,
+                                  preexec_fn=no_core)
+        except subprocess.TimeoutExpired:
+            raise Failure("the recording did not end in %d s" % timeout)
+        out.seek(0)
+        err.seek(0)
+        run = Run(out.read(), err.read().decode(errors="replace"), status_of(done.returncode))
+    if run.status == 125:
+        raise Failure("cannoli-record failed: %s" % run.stderr.strip()[-500:])
+    return run
+
+
+def plain(guest, environment=None, cwd=None, timeout=600):
+    """The same command line without a recorder."""
+    done = subprocess.run(["setarch", "-R", *guest], stdin=subprocess.DEVNULL,
+                          capture_output=True, env=environment or {}, cwd=cwd, timeout=timeout,
+                          preexec_fn=no_core)
+    return Run(done.stdout, done.stderr.decode(errors="replace"), status_of(done.returncode))
+
+
+def dump(tools, trace, *options):
+    """tracedump --json as a process whose stdout is read line by line."""
+    return subprocess.Popen([tools.program("tracedump"), "--json", *options, trace],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def dump_lines(tools, trace, *options):
+    process = dump(tools, trace, *options)
+    for line in process.stdout:
+        yield line.decode()
+    error = process.stderr.read().decode()
+    if process.wait() != 0:
+        raise Failure("tracedump: status %d: %s" % (process.returncode, error.strip()))
+
+
+def split_guest(guest):
+    """[qemu, options.., program, args..] with our options only in between."""
+    return guest[0], guest[1:]
+
+
+def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=1200):
+    """Run the witness beside tracedump and compare; returns (summary, Run)."""
+    qemu, rest = split_guest(guest)
+    name = TARGETS[target].qemu if target in TARGETS else target
+    witness = ["setarch", "-R", qemu, "-one-insn-per-tb", "-d", "in_asm,exec,nochain,plugin",
+               "-plugin", tools.plugin() + ",print-accesses=true", *rest]
+    read_end, write_end = os.pipe()
+    with tempfile.TemporaryFile() as out:
+        w = subprocess.Popen(witness, stdin=subprocess.DEVNULL, stdout=out, stderr=write_end,
+                             env=environment or {}, cwd=cwd, preexec_fn=no_core)
+        os.close(write_end)
+        d = dump(tools, trace)
+        command = [tools.compare, "--target", name, "--witness", "/dev/fd/%d" % read_end,
+                   "--trace", "/dev/fd/%d" % d.stdout.fileno()]
+        if name in SLIDE:
+            command.append("--slide")
+        if os.environ.get("CANNOLI_EXECUTE_TWICE"):
+            command.append("--execute-twice")
+        c = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             pass_fds=(read_end, d.stdout.fileno()))
+        os.close(read_end)
+        d.stdout.close()
+        try:
+            text = c.communicate(timeout=timeout)[0].decode(errors="replace").strip()
+        except subprocess.TimeoutExpired:
+            text = "no end in %d s" % timeout
+        equal = c.returncode == 0
+        if not equal:
+            for p in (c, w, d):
+                if p.poll() is None:
+                    p.send_signal(signal.SIGKILL)
+        w.wait()
+        error = d.stderr.read().decode(errors="replace").strip()
+        d.wait()
+        out.seek(0)
+        run = Run(out.read(), "", status_of(w.returncode))
+    if not equal:
+        raise Failure(text + ("\ntracedump: " + error if error else ""))
+    if d.returncode != 0:
+        raise Failure("tracedump: status %d: %s" % (d.returncode, error))
+    return text, run
+
+
+def remove(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def work_folder(given):
+    if given:
+        os.makedirs(given, exist_ok=True)
+        return given, False
+    return tempfile.mkdtemp(prefix="oracle."), True
+
+
+def drop_folder(path):
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Hold recorded traces against independent witnesses.
+
+  run.py [--target T] [--case C] [--full]
+
+One line per case, PASS, FAIL or SKIP; the exit status is 1 when any failed.
+A case is KIND:TARGET:NAME, and --case takes shell patterns ("exact:arm:*").
+Kinds: exact, bytes, property (see tests/guests/table.py), random and real.
+"""
+import argparse
+import fnmatch
+import os
+import sys
+import time
+
+import common
+from common import Failure, Skip, TARGETS
+import bytecheck as byte_witness
+import props
+import realprogs
+import randomrun
+
+sys.path.insert(0, common.GUESTS)
+import build  # noqa: E402
+from table import PROGRAMS  # noqa: E402
+
+
+def guest_command(tools, program, target):
+    path = build.build_one(program, target, tools.guests)
+    return ([tools.qemu(target)] + common.guest_options(target, program.cpu)
+            + ["./" + os.path.basename(path)] + program.args), os.path.dirname(path)
+
+
+def run_exact(tools, program, target):
+    guest, folder = guest_command(tools, program, target)
+    trace = os.path.join(tools.work, "exact-%s-%s.ctr" % (target, program.name))
+    recorded = common.record(tools, trace, guest, cwd=folder)
+    if recorded.status != program.expect:
+        raise Failure("exit status %d instead of %d: %s"
+                      % (recorded.status, program.expect, recorded.stderr.strip()[-300:]))
+    summary, run = common.compare_exactly(tools, target, guest, trace, cwd=folder)
+    if (run.stdout, run.status) != (recorded.stdout, recorded.status):
+        raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
+                      % (recorded.stdout[-200:], recorded.status, run.stdout[-200:], run.status))
+    common.remove(trace)
+    return summary
+
+
+def run_bytes(tools, program, target):
+    guest, folder = guest_command(tools, program, target)
+    trace = os.path.join(tools.work, "bytes-%s-%s.ctr" % (target, program.name))
+    recorded = common.record(tools, trace, guest, cwd=folder)
+    if recorded.status != program.expect:
+        raise Failure("exit status %d: %s" % (recorded.status, recorded.stderr.strip()[-300:]))
+    said, total = byte_witness.read_statement(recorded.stdout.decode())
+    if not said:
+        raise Failure("the program said nothing")
+    seen = byte_witness.read_trace(common.dump_lines(tools, trace), said)
+    wrong = byte_witness.compare(said, seen)
+    if wrong:
+        names = symbols(target, os.path.join(folder, program.name))
+        shown = [name_pc(text, names) for text in wrong[:20]]
+        raise Failure("%d differences\n  %s" % (len(wrong), "\n  ".join(shown)))
+    common.remove(trace)
+    return "%d instructions, %d bytes" % (sum(map(len, said.values())), total)
+
+
+def symbols(target, path):
+    """The watched instructions' names, {pc text: name}."""
+    import subprocess
+    nm = TARGETS[target].cc.replace("gcc", "nm")
+    done = subprocess.run([nm, path], capture_output=True, text=True)
+    return {"0x%x" % int(line.split()[0], 16): line.split()[2][5:]
+            for line in done.stdout.splitlines()
+            if len(line.split()) == 3 and line.split()[2].startswith("site_")}
+
+
+def name_pc(text, names):
+    word = text.split()
+    return text.replace(word[1], "%s (%s)" % (word[1], names.get(word[1].rstrip(":"), "?")), 1)
+
+
+def cases(args):
+    for program in PROGRAMS:
+        for target in program.targets:
+            if program.ci or args.full:
+                yield program.kind, target, program.name, program
+    for target in TARGETS:
+        yield "random", target, "random", None
+        for name in realprogs.names(target, args.full):
+            yield "real", target, name, None
+
+
+def run_case(tools, args, kind, target, name, program):
+    if kind == "exact":
+        return run_exact(tools, program, target)
+    if kind == "bytes":
+        return run_bytes(tools, program, target)
+    if kind == "property":
+        guest, folder = guest_command(tools, program, target)
+        return props.run(tools, program, target, guest, folder)
+    if kind == "random":
+        return randomrun.run_target(tools, target, args.seed,
+                                    args.count or (1000 if args.full else 40))
+    return realprogs.run(tools, target, name)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--target", action="append", choices=TARGETS)
+    ap.add_argument("--case", action="append", help="a pattern of KIND:TARGET:NAME")
+    ap.add_argument("--full", action="store_true", help="everything, not only CI's sample")
+    ap.add_argument("--build", default=os.environ.get("CANNOLI_BUILD_DIR",
+                                                      os.path.join(common.ROOT, "build")))
+    ap.add_argument("--work", help="folder for traces (kept); default: a temporary one")
+    ap.add_argument("--seed", type=int, default=1, help="of the random programs")
+    ap.add_argument("--count", type=int, help="random programs per target")
+    ap.add_argument("--list", action="store_true", help="name the cases and end")
+    args = ap.parse_args()
+
+    chosen = []
+    for kind, target, name, program in cases(args):
+        label = "%s:%s:%s" % (kind, target, name)
+        if args.target and target not in args.target:
+            continue
+        if args.case and not any(fnmatch.fnmatch(label, c) for c in args.case):
+            continue
+        chosen.append((label, kind, target, name, program))
+    if args.list:
+        print("\n".join(c[0] for c in chosen))
+        return 0
+
+    work, temporary = common.work_folder(args.work)
+    tools = common.Tools(args.build, work)
+    count = {"PASS": 0, "FAIL": 0, "SKIP": 0}
+    for label, kind, target, name, program in chosen:
+        start = time.monotonic()
+        try:
+            text, word = run_case(tools, args, kind, target, name, program), "PASS"
+        except Failure as err:
+            text, word = str(err), "FAIL"
+        except Skip as err:
+            text, word = str(err), "SKIP"
+        count[word] += 1
+        print("%s %s (%.1f s) %s" % (word, label, time.monotonic() - start, text), flush=True)
+    print("%(PASS)d passed, %(FAIL)d failed, %(SKIP)d skipped" % count)
+    if temporary:
+        common.drop_folder(work)
+    return 1 if count["FAIL"] or not count["PASS"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
