@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The dispatcher's half: takes everything out of the pipes, keeps account of
+ * processes and threads, and makes jobs for the pipeline.  One thread.
+ */
+#ifndef RECORDER_DRAIN_H
+#define RECORDER_DRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctr_write.h"
+#include "guests.h"
+#include "mempipe_host.h"
+#include "pipeline.h"
+
+struct drain;
+
+struct drain_ops {
+    /*
+     * The first thread is there, and with it what is known about the target.
+     * Returns the pipeline that takes the jobs, or NULL: then everything is
+     * thrown away from now on.
+     */
+    struct pipeline *(*begin)(void *arg);
+    void *arg;
+};
+
+struct drain_totals {
+    uint32_t processes, threads; /* ever seen */
+    uint64_t waits, wait_ns;     /* of the guest, for space */
+};
+
+/* How the command's own process ended, as wait(2) tells; -1: not yet. */
+#define DRAIN_STATUS_UNKNOWN (-1)
+
+/* Returns NULL when there is no memory.  `dict' gets all block definitions. */
+struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
+                        struct ctr_dict *dict, unsigned workers,
+                        const struct drain_ops *ops);
+/* Whatever the pipes still hold is dropped. */
+void drain_free(struct drain *d);
+
+/*
+ * One look at everything.  Returns 1 if there was something to do, 0 if not, a
+ * negated enum ctr_error (and one sentence in diag) if the guest's events make
+ * no sense.
+ */
+int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag);
+
+/* Nothing is left: no traced process and no pipe that may still come alive. */
+bool drain_is_over(const struct drain *d);
+
+/* How long the caller may sleep until something is due, in ms. */
+int drain_patience(const struct drain *d);
+
+/* The command's process, and its status as soon as it is known. */
+void drain_set_root(struct drain *d, pid_t pid, int wait_status);
+
+void drain_get_totals(const struct drain *d, struct drain_totals *totals);
+
+#endif

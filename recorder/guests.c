@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The dispatcher sleeps on a futex, the deaths of processes come through
+ * descriptors: a thread of its own turns the one into the other.  It only
+ * rings; which processes have ended is found out by asking each pidfd.
+ */
+#include "guests.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void *bellman_main(void *arg)
+{
+    struct guests *g = arg;
+    struct epoll_event ev[16];
+
+    for (;;) {
+        int n = epoll_wait(g->epoll, ev, 16, -1);
+        for (int i = 0; i < n; i++) {
+            if (ev[i].data.fd == g->stop) {
+                return NULL;
+            }
+        }
+        if (n > 0) {
+            mempipe_host_ring(g->host);
+        }
+    }
+}
+
+int guests_open(struct guests *g, struct mempipe_host *host)
+{
+    struct epoll_event ev = {.events = EPOLLIN};
+    sigset_t all, old;
+    int err;
+
+    memset(g, 0, sizeof(*g));
+    g->host = host;
+    g->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (g->epoll < 0) {
+        return -errno;
+    }
+    g->stop = eventfd(0, EFD_CLOEXEC);
+    ev.data.fd = g->stop;
+    if (g->stop < 0 || epoll_ctl(g->epoll, EPOLL_CTL_ADD, g->stop, &ev) < 0) {
+        err = -errno;
+        goto out_fds;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    err = -pthread_create(&g->bellman, NULL, bellman_main, g);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!err) {
+        return 0;
+    }
+
+out_fds:
+    if (g->stop >= 0) {
+        close(g->stop);
+    }
+    close(g->epoll);
+    return err;
+}
+
+void guests_close(struct guests *g)
+{
+    uint64_t one = 1;
+
+    if (write(g->stop, &one, sizeof(one)) == (ssize_t)sizeof(one)) {
+        pthread_join(g->bellman, NULL);
+    }
+    close(g->stop);
+    close(g->epoll);
+    while (g->processes) {
+        struct guest_process *p = g->processes;
+        guests_remove(g, p);
+        free(p);
+    }
+}
+
+struct guest_process *guests_find(struct guests *g, pid_t pid)
+{
+    for (struct guest_process *p = g->processes; p; p = p->next) {
+        if (p->pid == pid && !p->execed) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+struct guest_process *guests_add(struct guests *g, pid_t pid, pid_t ppid)
+{
+    struct guest_process *p = calloc(1, sizeof(*p));
+    struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT};
+
+    if (!p) {
+        return NULL;
+    }
+    p->pid = pid;
+    p->ppid = ppid;
+    p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    /* Without one, because it is gone or because there are no descriptors left,
+     * guests_poll asks by number. */
+    if (p->pidfd >= 0) {
+        ev.data.fd = p->pidfd;
+        epoll_ctl(g->epoll, EPOLL_CTL_ADD, p->pidfd, &ev);
+    }
+    p->next = g->processes;
+    g->processes = p;
+    return p;
+}
+
+void guests_remove(struct guests *g, struct guest_process *p)
+{
+    struct guest_process **at = &g->processes;
+
+    while (*at != p) {
+        at = &(*at)->next;
+    }
+    *at = p->next;
+    if (p->pidfd >= 0) {
+        close(p->pidfd);
+        p->pidfd = -1;
+    }
+}
+
+/* Whether the process still maps our memory; if it may not be asked, it does. */
+static bool maps_pipe(const struct guests *g, pid_t pid)
+{
+    char name[64], *line = NULL;
+    size_t cap = 0;
+    bool found = false;
+    FILE *f;
+
+    snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+    f = fopen(name, "re");
+    if (!f) {
+        return errno != ENOENT && errno != ESRCH;
+    }
+    while (!found && getline(&line, &cap, f) > 0) {
+        unsigned long ino;
+        found = sscanf(line, "%*s %*s %*s %*s %lu", &ino) == 1 && ino == g->host->ino &&
+                strstr(line, "/memfd:cannoli");
+    }
+    free(line);
+    fclose(f);
+    return found;
+}
+
+void guests_poll(struct guests *g, bool look_exec)
+{
+    for (struct guest_process *p = g->processes; p; p = p->next) {
+        struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+
+        if (p->dead) {
+            continue;
+        }
+        if (p->pidfd >= 0) {
+            p->dead = poll(&fd, 1, 0) == 1;
+        } else {
+            p->dead = kill(p->pid, 0) < 0 && errno == ESRCH;
+        }
+        if (!p->dead && look_exec && p->exec_pending && !maps_pipe(g, p->pid)) {
+            p->dead = true;
+            p->execed = true;
+        }
+    }
+}

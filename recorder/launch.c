@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * QEMU runs as   qemu-ARCH -cannoli pipe=FD <the rest of the user's command>
+ *
+ * FD is the pipe's memfd at a number that the guest will hardly use; QEMU maps
+ * it and closes it before the guest starts.  All that the recorder opened is
+ * close-on-exec, and the child undoes whatever the recorder changed of what is
+ * inherited.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cannoli/mempipe.h"
+#include "common/options.h"
+#include "elf_target.h"
+
+#define PROG "cannoli-record"
+
+/* Where the descriptor of the pipe is put, if the limit allows. */
+#define PIPE_FD_MIN 200
+
+static bool is_executable(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static char *join(const char *dir, size_t dir_len, const char *name)
+{
+    char *path;
+
+    if (dir_len == 0) {
+        dir = ".";
+        dir_len = 1;
+    }
+    return asprintf(&path, "%.*s/%s", (int)dir_len, dir, name) < 0 ? NULL : path;
+}
+
+/* Looks for `name' in one folder, or in a list with colons. */
+static char *find_in(const char *dirs, const char *name)
+{
+    while (dirs) {
+        const char *end = strchrnul(dirs, ':');
+        char *path = join(dirs, (size_t)(end - dirs), name);
+
+        if (path && is_executable(path)) {
+            return path;
+        }
+        free(path);
+        dirs = *end ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* ../libexec/cannoli as seen from the folder that holds this program. */
+static char *libexec_dir(void)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *dir;
+
+    for (int cut = 0; cut < 2; cut++) {
+        while (n > 0 && self[n - 1] != '/') {
+            n--;
+        }
+        if (n <= 0) {
+            return NULL;
+        }
+        n--;
+    }
+    self[n] = '\0';
+    return asprintf(&dir, "%s/libexec/cannoli", self) < 0 ? NULL : dir;
+}
+
+static char *find_qemu(const char *name, const char *qemu_dir, char **looked)
+{
+    char *libexec = libexec_dir();
+    const char *env = getenv("CANNOLI_QEMU_DIR");
+    char *path = NULL;
+
+    *looked = NULL;
+    if (qemu_dir) {
+        path = find_in(qemu_dir, name);
+        if (!path && asprintf(looked, "'%s'", qemu_dir) < 0) {
+            *looked = NULL;
+        }
+        free(libexec);
+        return path;
+    }
+    if (env && *env) {
+        path = find_in(env, name);
+    }
+    if (!path && libexec) {
+        path = join(libexec, strlen(libexec), name);
+        if (path && !is_executable(path)) {
+            free(path);
+            path = NULL;
+        }
+    }
+    if (!path) {
+        path = find_in(getenv("PATH"), name);
+    }
+    if (!path &&
+        asprintf(looked, "%s%s'%s' or PATH", env && *env ? "CANNOLI_QEMU_DIR, " : "", "",
+                 libexec ? libexec : "../libexec/cannoli") < 0) {
+        *looked = NULL;
+    }
+    free(libexec);
+    return path;
+}
+
+/* Whether a patched QEMU stands at `path'; a wrapper script is believed. */
+static int check_qemu(const char *path)
+{
+    unsigned version = 0;
+
+    switch (elf_cannoli_version(path, &version)) {
+    case ELF_NOTE_FOUND:
+        if (version == MEMPIPE_VERSION) {
+            return 0;
+        }
+        tool_error(PROG,
+                   "'%s' was built for version %u of the recording interface, this "
+                   "program has %u: build both from the same sources",
+                   path, version, MEMPIPE_VERSION);
+        return LAUNCH_NOT_EXECUTABLE;
+    case ELF_NOTE_ABSENT:
+        tool_error(PROG,
+                   "'%s' is a QEMU without the cannoli patch: build a patched one with "
+                   "scripts/setup.sh, or say where it is with --qemu-dir",
+                   path);
+        return LAUNCH_NOT_EXECUTABLE;
+    case ELF_NOTE_ERROR:
+        tool_error(PROG, "cannot read '%s': %s", path, strerror(errno));
+        return LAUNCH_NOT_EXECUTABLE;
+    case ELF_NOTE_NOT_ELF:
+        break;
+    }
+    return 0;
+}
+
+static bool is_qemu_name(const char *base)
+{
+    return !strncmp(base, "qemu-", 5) && elf_is_target(base + 5);
+}
+
+/* Options of qemu-user that have an argument of their own. */
+static bool qemu_option_has_arg(const char *opt)
+{
+    static const char *const with_arg[] = {
+        "g", "L",    "s",     "cpu",    "E",       "U",         "0",
+        "r", "B",    "R",     "d",      "dfilter", "D",         "p",
+        "t", "seed", "trace", "plugin", "tb-size", "rtsig-map", "cannoli",
+    };
+
+    for (size_t i = 0; i < sizeof(with_arg) / sizeof(with_arg[0]); i++) {
+        if (!strcmp(opt, with_arg[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool qemu_option_alone(const char *opt)
+{
+    static const char *const alone[] = {
+        "one-insn-per-tb", "strace", "perfmap", "jitdump", "xtensa-abi-call0",
+    };
+
+    for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+        if (!strcmp(opt, alone[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * QEMU tells of a program that is not there in its own way, on stdout and with
+ * status 1.  Where its options leave no doubt which argument the program is,
+ * it is looked at here, and a mistake ends as in a shell.
+ */
+static int check_guest(char **argv)
+{
+    struct stat st;
+    int i = 1, err;
+
+    while (argv[i] && argv[i][0] == '-') {
+        const char *opt = argv[i] + 1 + (argv[i][1] == '-');
+        if (qemu_option_has_arg(opt)) {
+            if (!argv[i + 1]) {
+                return 0;
+            }
+            i += 2;
+        } else if (qemu_option_alone(opt)) {
+            i++;
+        } else {
+            return 0;
+        }
+    }
+    if (!argv[i]) {
+        return 0;
+    }
+    if (stat(argv[i], &st) < 0 || access(argv[i], R_OK) < 0) {
+        err = errno;
+    } else if (S_ISDIR(st.st_mode)) {
+        err = EISDIR;
+    } else {
+        return 0;
+    }
+    tool_error(PROG, "cannot run '%s': %s", argv[i], strerror(err));
+    return err == ENOENT || err == ENOTDIR ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE;
+}
+
+/* argv of the plan: `head' (owned where marked), then the rest of the command. */
+static int plan_argv(struct launch_plan *plan, char *const *head, const bool *owned,
+                     int n_head, char **rest)
+{
+    int n = 0;
+
+    while (rest[n]) {
+        n++;
+    }
+    plan->argv = calloc((size_t)(n_head + n) + 3, sizeof(char *));
+    if (!plan->argv) {
+        tool_error(PROG, "out of memory");
+        return LAUNCH_FAILED;
+    }
+    for (int i = 0; i < n_head; i++) {
+        plan->argv[i] = head[i];
+        plan->owns_arg[i] = owned[i];
+    }
+    memcpy(plan->argv + n_head, rest, (size_t)n * sizeof(char *));
+    plan->argc = n_head + n;
+    return 0;
+}
+
+static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_dir)
+{
+    static const bool not_owned[1] = {false};
+    int err;
+
+    if (strchr(command[0], '/')) {
+        plan->qemu = strdup(command[0]);
+        if (access(command[0], F_OK) < 0) {
+            tool_error(PROG, "cannot run '%s': %s", command[0], strerror(errno));
+            return LAUNCH_NOT_FOUND;
+        }
+        if (!is_executable(command[0])) {
+            tool_error(PROG, "cannot run '%s': %s", command[0], strerror(EACCES));
+            return LAUNCH_NOT_EXECUTABLE;
+        }
+    } else {
+        char *looked;
+        plan->qemu = find_qemu(command[0], qemu_dir, &looked);
+        if (!plan->qemu) {
+            tool_error(PROG,
+                       "there is no %s in %s: build it with scripts/setup.sh, or say "
+                       "where it is with --qemu-dir",
+                       command[0], looked ? looked : "the usual folders");
+            free(looked);
+            return LAUNCH_NOT_FOUND;
+        }
+    }
+    err = check_qemu(plan->qemu);
+    if (!err) {
+        err = check_guest(command);
+    }
+    return err ? err : plan_argv(plan, command, not_owned, 1, command + 1);
+}
+
+/* A guest program: QEMU is chosen by its ELF header. */
+static int plan_guest(struct launch_plan *plan, char **command, const char *qemu_dir)
+{
+    char *path = strchr(command[0], '/') ? strdup(command[0])
+                                         : find_in(getenv("PATH"), command[0]);
+    const char *target = NULL;
+    char *name, *looked;
+    struct stat st;
+    int status;
+
+    if (!path || access(path, F_OK) < 0) {
+        tool_error(PROG, "cannot run '%s': %s", command[0],
+                   path ? strerror(errno) : "there is no such program in PATH");
+        free(path);
+        return LAUNCH_NOT_FOUND;
+    }
+    status = LAUNCH_NOT_EXECUTABLE;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        tool_error(PROG, "cannot run '%s': %s", path, strerror(EISDIR));
+        goto fail;
+    }
+    switch (elf_target(path, &target)) {
+    case ELF_UNREADABLE:
+        tool_error(PROG, "cannot read '%s': %s", path, strerror(errno));
+        goto fail;
+    case ELF_NOT_ELF:
+        tool_error(PROG,
+                   "'%s' is no ELF program: for a script record its interpreter, as in "
+                   "'%s -- qemu-ARCH INTERPRETER %s'",
+                   path, PROG, path);
+        goto fail;
+    case ELF_UNKNOWN:
+        tool_error(PROG,
+                   "'%s' is a program for a machine that QEMU's user mode does not "
+                   "know",
+                   path);
+        goto fail;
+    case ELF_FILE:
+        break;
+    }
+    if (asprintf(&name, "qemu-%s", target) < 0) {
+        goto fail;
+    }
+    plan->qemu = find_qemu(name, qemu_dir, &looked);
+    if (!plan->qemu) {
+        tool_error(PROG,
+                   "'%s' needs %s, and there is none in %s: build it with "
+                   "scripts/setup.sh, or say where it is with --qemu-dir",
+                   command[0], name, looked ? looked : "the usual folders");
+        free(looked);
+        free(name);
+        status = LAUNCH_NOT_FOUND;
+        goto fail;
+    }
+    status = check_qemu(plan->qemu);
+    if (status) {
+        free(name);
+        goto fail;
+    }
+    if (strcmp(path, command[0])) {
+        /* Found in PATH: the program sees the name that was typed. */
+        char *const head[] = {name, (char *)"-0", command[0], path};
+        static const bool owned[] = {true, false, false, true};
+        return plan_argv(plan, head, owned, 4, command + 1);
+    }
+    char *const head[] = {name, path};
+    static const bool owned[] = {true, true};
+    return plan_argv(plan, head, owned, 2, command + 1);
+
+fail:
+    free(path);
+    return status;
+}
+
+int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir)
+{
+    const char *slash = strrchr(command[0], '/');
+    unsigned version;
+
+    memset(plan, 0, sizeof(*plan));
+    /* By its name, or, with a slash, by the note that a patched QEMU carries. */
+    if (is_qemu_name(slash ? slash + 1 : command[0]) ||
+        (slash && elf_cannoli_version(command[0], &version) == ELF_NOTE_FOUND)) {
+        return plan_qemu(plan, command, qemu_dir);
+    }
+    return plan_guest(plan, command, qemu_dir);
+}
+
+void launch_plan_free(struct launch_plan *plan)
+{
+    free(plan->qemu);
+    for (int i = 0; plan->argv && i < 4; i++) {
+        if (plan->owns_arg[i]) {
+            free(plan->argv[i]);
+        }
+    }
+    free(plan->argv);
+    memset(plan, 0, sizeof(*plan));
+}
+
+/* The pipe at a high number, or as high as the limit lets us. */
+static int high_fd(int fd, const struct rlimit *limit)
+{
+    rlim_t min = PIPE_FD_MIN;
+    int high = -1;
+
+    if (limit->rlim_cur <= min) {
+        min = limit->rlim_cur ? limit->rlim_cur - 1 : 0;
+    }
+    while (high < 0 && min > 2) {
+        high = fcntl(fd, F_DUPFD, (int)min);
+        if (high < 0 && errno != EMFILE && errno != EINVAL) {
+            break;
+        }
+        min--;
+    }
+    return high;
+}
+
+static void child(const struct launch_plan *plan, const struct launch_env *env,
+                  char **argv, int report)
+{
+    static char option[] = "-cannoli";
+    static char value[32];
+    int fd, err;
+
+    /* pairs with the watchdog's load */
+    __atomic_store_n(&env->shared->root, getpid(), __ATOMIC_RELEASE);
+    setrlimit(RLIMIT_NOFILE, env->nofile);
+    fd = high_fd(env->pipe_fd, env->nofile);
+    if (fd < 0) {
+        goto fail;
+    }
+    snprintf(value, sizeof(value), "pipe=%d", fd);
+    argv[1] = option;
+    argv[2] = value;
+    if (env->stdout_fd >= 0 && dup2(env->stdout_fd, STDOUT_FILENO) < 0) {
+        goto fail;
+    }
+    signals_restore(env->signals);
+    execv(plan->qemu, argv);
+fail:
+    err = errno;
+    if (write(report, &err, sizeof(err)) < 0) {
+        _exit(LAUNCH_FAILED);
+    }
+    _exit(LAUNCH_NOT_EXECUTABLE);
+}
+
+int launch_start(const struct launch_plan *plan, const struct launch_env *env, pid_t *pid)
+{
+    char **argv = calloc((size_t)plan->argc + 3, sizeof(char *));
+    int report[2], err = 0;
+    sigset_t all, mask;
+    ssize_t n;
+
+    if (!argv || pipe2(report, O_CLOEXEC) < 0) {
+        tool_error(PROG, "cannot start '%s': %s", plan->qemu, strerror(errno));
+        free(argv);
+        return LAUNCH_FAILED;
+    }
+    argv[0] = plan->argv[0];
+    memcpy(argv + 3, plan->argv + 1, (size_t)plan->argc * sizeof(char *));
+    /* A signal must not meet our handlers in the child. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask);
+    *pid = fork();
+    if (*pid == 0) {
+        child(plan, env, argv, report[1]);
+    }
+    err = *pid < 0 ? errno : 0;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    close(report[1]);
+    do {
+        n = *pid < 0 ? 0 : read(report[0], &err, sizeof(err));
+    } while (n < 0 && errno == EINTR);
+    close(report[0]);
+    free(argv);
+    if (err) {
+        tool_error(PROG, "cannot start '%s': %s", plan->qemu, strerror(err));
+        return *pid < 0 ? LAUNCH_FAILED : LAUNCH_NOT_EXECUTABLE;
+    }
+    return 0;
+}

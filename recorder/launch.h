@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the user's command to a running QEMU: finds the program that is to be
+ * executed, and starts it such that the guest notices nothing.
+ */
+#ifndef RECORDER_LAUNCH_H
+#define RECORDER_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "signals.h"
+#include "watchdog.h"
+
+struct launch_plan {
+    char *qemu;       /* path of the QEMU to execute */
+    char **argv;      /* its arguments, with room for two behind argv[0] */
+    int argc;         /* without these two */
+    bool owns_arg[4]; /* argv[i] was made here */
+};
+
+/* Exit statuses of the recorder's own, as a shell has them. */
+enum {
+    LAUNCH_FAILED = 125,
+    LAUNCH_NOT_EXECUTABLE = 126,
+    LAUNCH_NOT_FOUND = 127,
+};
+
+/*
+ * Decides what to execute for `command'.  qemu_dir (may be NULL) is the user's.
+ * Returns 0, or an exit status after one line on stderr.
+ */
+int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir);
+void launch_plan_free(struct launch_plan *plan);
+
+struct launch_env {
+    const struct signals_saved *signals; /* to restore in the child */
+    const struct rlimit *nofile;         /* to restore in the child */
+    int pipe_fd;                         /* memfd to pass */
+    int stdout_fd;                       /* >= 0: becomes the guest's stdout */
+    struct watchdog_shared *shared;      /* root is told here */
+};
+
+/*
+ * Forks and executes.  Returns 0 and the pid, or an exit status after one line
+ * on stderr.
+ */
+int launch_start(const struct launch_plan *plan, const struct launch_env *env,
+                 pid_t *pid);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cannoli-record: records what a program does under QEMU.  This file is its
+ * command line.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cannoli/events.h"
+#include "common/options.h"
+#include "session.h"
+
+#define DEFAULT_OUTPUT "cannoli.ctr"
+#define DEFAULT_LEVEL 1
+#define MAX_LEVEL 19
+#define MAX_DEFAULT_WORKERS 16
+
+enum {
+    OPT_LEVEL = TOOL_OPT_LONG,
+    OPT_QEMU_DIR,
+    OPT_DISCARD,
+};
+
+static const struct tool_option table[] = {
+    {'o', "output", "FILE",
+     "write the trace to FILE; '-' is standard output\n"
+     "(default " DEFAULT_OUTPUT ")"},
+    {'e', "events", "LIST", "what to record: exec, mem or exec,mem (default)"},
+    {OPT_LEVEL, "level", "N", "compression, 1 (default) to 19"},
+    {'j', "jobs", "N", "compress with N threads (default: one per processor)"},
+    {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
+    {'q', "quiet", NULL, "no progress, no summary"},
+    {'v', "verbose", NULL, "say what is done"},
+    {OPT_DISCARD, "discard", NULL,
+     "make all events and throw them away: no trace\n"
+     "(to measure what recording costs the program)"},
+    TOOL_OPTIONS_COMMON,
+    {0},
+};
+
+static bool parse_events(const char *text, unsigned *events)
+{
+    *events = 0;
+    for (;;) {
+        size_t n = strcspn(text, ",");
+
+        if (n == 4 && !memcmp(text, "exec", n)) {
+            *events |= CTR_EVENTS_EXEC;
+        } else if (n == 3 && !memcmp(text, "mem", n)) {
+            /* An access has its place in the execution: that comes with it. */
+            *events |= CTR_EVENTS_EXEC | CTR_EVENTS_MEM;
+        } else {
+            return false;
+        }
+        if (!text[n]) {
+            return true;
+        }
+        text += n + 1;
+    }
+}
+
+/* Returns -1 to go on, or the status to exit with. */
+static int parse(struct tool_options *o, struct session_config *config)
+{
+    uint64_t v;
+
+    for (;;) {
+        switch (tool_options_next(o)) {
+        case TOOL_OPTIONS_END:
+            return -1;
+        case 'o':
+            config->output = o->arg;
+            break;
+        case 'e':
+            if (!parse_events(o->arg, &config->events)) {
+                return tool_usage_error(o->prog, "'%s' is no list of exec and mem",
+                                        o->arg);
+            }
+            break;
+        case OPT_LEVEL:
+            if (!tool_parse_u64(o->arg, &v) || v < 1 || v > MAX_LEVEL) {
+                return tool_usage_error(o->prog, "'%s' is no level from 1 to %d", o->arg,
+                                        MAX_LEVEL);
+            }
+            config->level = (int)v;
+            break;
+        case 'j':
+            if (!tool_parse_jobs(o->arg, &config->workers) || config->workers > 64) {
+                return tool_usage_error(
+                    o->prog, "'%s' is no number of threads from 1 to 64", o->arg);
+            }
+            break;
+        case OPT_QEMU_DIR:
+            config->qemu_dir = o->arg;
+            break;
+        case 'q':
+            config->quiet = true;
+            break;
+        case 'v':
+            config->verbose = true;
+            break;
+        case OPT_DISCARD:
+            config->discard = true;
+            break;
+        case TOOL_OPT_HELP:
+            tool_options_help(o, stdout);
+            return TOOL_OK;
+        case TOOL_OPT_VERSION:
+            tool_print_version(o->prog);
+            return TOOL_OK;
+        default:
+            return TOOL_USAGE;
+        }
+    }
+}
+
+/*
+ * Numbers 0 to 2 may be closed.  They are then taken until the end, so that no
+ * file of ours gets them, and closed again in the guest.
+ */
+static void occupy_standard_descriptors(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0) {
+            return;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct session_config config = {
+        .output = DEFAULT_OUTPUT,
+        .events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+        .level = DEFAULT_LEVEL,
+        .argc = argc,
+        .argv = argv,
+    };
+    struct tool_options o = {
+        .prog = "cannoli-record",
+        .usage = "[OPTION]... -- COMMAND [ARGUMENT]...",
+        .about =
+            "Records every instruction and memory access of a program that runs under\n"
+            "QEMU.  COMMAND is 'qemu-ARCH [QEMU-OPTION]... PROGRAM', or just a PROGRAM:\n"
+            "then its file says which QEMU runs it.\n",
+        .table = table,
+        .argc = argc,
+        .argv = argv,
+        .stop_at_operand = true,
+    };
+    int status;
+
+    occupy_standard_descriptors();
+    config.workers = tool_default_jobs();
+    if (config.workers > MAX_DEFAULT_WORKERS) {
+        config.workers = MAX_DEFAULT_WORKERS;
+    }
+    status = parse(&o, &config);
+    tool_options_fini(&o);
+    if (status >= 0) {
+        return status;
+    }
+    config.command = argv + optind;
+    if (!config.command[0] || !config.command[0][0]) {
+        return tool_usage_error(o.prog, "no command to record");
+    }
+    return session_run(&config);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The recorder's end of a mempipe (cannoli/mempipe.h): makes the shared memory,
+ * takes mail and aux records out of it, gives chunks back.
+ *
+ * All functions but mempipe_host_release and mempipe_host_ring are for one
+ * thread, the one that drains the pipe.
+ */
+#ifndef RECORDER_MEMPIPE_HOST_H
+#define RECORDER_MEMPIPE_HOST_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cannoli/mempipe.h"
+
+struct mempipe_config {
+    uint32_t nr_pipes;    /* most guest threads alive at once */
+    uint32_t nr_pool;     /* shared chunks, at most MEMPIPE_MAX_POOL */
+    uint32_t chunk_bytes; /* power of two, 64 KiB .. 4 MiB */
+    uint32_t aux_bytes;   /* power of two, at least 128 KiB */
+    uint32_t events;      /* CTR_EVENTS_* */
+    bool discard;
+    bool live;
+};
+
+struct mempipe_host {
+    int fd; /* memfd, close-on-exec */
+    ino_t ino;
+    size_t bytes;
+    uint8_t *base;
+    struct mempipe_ctl *ctl;
+    struct mempipe_pipe *pipes;
+    struct mempipe_chunk *chunks;
+    uint8_t *held; /* of each chunk: how often taken and not yet released (atomic) */
+};
+
+/*
+ * Makes and maps the memory and takes the `owner' mutex in the name of the
+ * calling thread: when that thread dies, so the guest knows, does the recorder.
+ * Returns 0 or a negated errno value; `h' needs no close then.
+ */
+int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config);
+void mempipe_host_close(struct mempipe_host *h);
+
+/* Bytes that a mempipe of this shape maps. */
+uint64_t mempipe_host_size(const struct mempipe_config *config);
+
+static inline uint8_t *mempipe_host_chunk(const struct mempipe_host *h, uint32_t chunk)
+{
+    return h->base + h->ctl->chunks_off + (uint64_t)chunk * h->ctl->chunk_bytes;
+}
+
+/*
+ * Takes the mail with sequence number `seq' out of a pipe.  Returns the chunk
+ * number + 1, whose header then is valid, or 0 if there is no such mail yet.
+ */
+uint32_t mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq);
+
+/*
+ * Called with each aux record of a pipe, in order; `rec' is valid during the
+ * call and rec->bytes is within the ring.  A negative result stops the drain.
+ */
+typedef int mempipe_aux_fn(void *ctx, uint32_t pipe, const struct mempipe_aux *rec);
+
+/*
+ * Takes all aux records out of a pipe.  Returns 1 if there was any, 0 if not, a
+ * negative number from `fn', or -EPROTO if the ring holds nonsense (the guest
+ * has scribbled over it).
+ */
+int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn *fn,
+                           void *ctx);
+
+/*
+ * Notes that a chunk is in the recorder's hands.  Mail does this by itself; it
+ * is for chunks that were never sent.
+ */
+static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
+{
+    __atomic_fetch_add(&h->held[chunk], 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Gives a chunk that is held back after its columns, `words' and `addrs' long, have been
+ * read: zeroes it, returns it to its home or to the pool, wakes who waits.
+ * `trim' gives the memory of a home chunk back to the system.  Any thread.
+ */
+void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words,
+                          uint32_t addrs, bool trim);
+
+/*
+ * Lengths of the columns of a chunk that was never handed over because its
+ * process died while it filled it.  `words' is exact; `addrs' is the smallest
+ * length that the memory allows, because an address may be 0.
+ */
+void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t *words,
+                          uint32_t *addrs);
+
+/*
+ * Before a pipe whose thread has ended is freed: true if its home chunk is back
+ * (or was lost by a thread killed in the middle, and now is back), false if it
+ * still is held.
+ */
+bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe);
+
+/* Frees a pipe: no mail, no records and no live chunk are left in it. */
+void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe);
+
+/* Rings the recorder's own doorbell.  Async-signal-safe, any thread. */
+void mempipe_host_ring(struct mempipe_host *h);
+
+/*
+ * Waits until the doorbell differs from `seen', at most timeout_ms (-1: as
+ * long as it takes).  A signal ends the wait too.
+ */
+void mempipe_host_wait(struct mempipe_host *h, uint32_t seen, int timeout_ms);
+
+static inline uint32_t mempipe_host_doorbell(const struct mempipe_host *h)
+{
+    /* pairs with the increment of whoever rings */
+    return __atomic_load_n(&h->ctl->doorbell, __ATOMIC_SEQ_CST);
+}
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Encode workers and the writer.
+ *
+ * Two lists hold the same jobs: `todo', what workers still have to pack, in
+ * order, and `ordered', what the writer still has to write, in order.  Chunks
+ * go back to the guest as soon as they are packed.  What is packed and not yet
+ * written is bounded by making workers wait before they begin another job: the
+ * oldest job was begun first, so the writer never waits for a waiting worker.
+ */
+#include "pipeline.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKED_MAX_BYTES (32u << 20)
+
+struct worker {
+    struct pipeline *pl;
+    struct ctr_encoder *enc;
+    pthread_t thread;
+};
+
+struct pipeline {
+    struct mempipe_host *host;
+    struct ctr_writer *writer;
+    unsigned addr_bytes;
+    unsigned n_workers;
+    struct worker *workers;
+    pthread_t writer_thread;
+    uint64_t raw_bytes; /* the writer's own, copied into stats */
+    uint32_t incomplete;
+
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t work;  /* todo grew, packed bytes shrank, or the end */
+    pthread_cond_t ready; /* the first ordered job is done, or the end */
+    struct job *todo, **todo_end;
+    struct job *ordered, **ordered_end;
+    unsigned backlog;
+    uint64_t packed_bytes;
+    bool ending;
+    int error;
+    struct ctr_diag diag;
+    struct pipeline_stats stats;
+    struct ctr_packed **spare; /* unused results, for reuse */
+    unsigned n_spare, max_spare;
+
+    uint32_t held; /* atomic */
+};
+
+static void fail(struct pipeline *pl, int error, const struct ctr_diag *diag)
+{
+    pthread_mutex_lock(&pl->lock);
+    if (!pl->error) {
+        pl->error = error;
+        pl->diag = *diag;
+    }
+    pthread_mutex_unlock(&pl->lock);
+    mempipe_host_ring(pl->host);
+}
+
+static void release_segments(struct pipeline *pl, struct job *job)
+{
+    for (unsigned i = 0; i < job->n_segs; i++) {
+        struct job_segment *s = &job->segs[i];
+
+        mempipe_host_release(pl->host, s->chunk, s->words, s->addrs, job->trim);
+        /* pairs with the load in pipeline_chunks_held */
+        __atomic_fetch_sub(&pl->held, 1, __ATOMIC_RELEASE);
+        free(s->extras);
+        s->extras = NULL;
+    }
+}
+
+static void pack(struct worker *w, struct job *job)
+{
+    struct pipeline *pl = w->pl;
+    struct ctr_segment segs[JOB_SEGMENTS] = {0};
+    unsigned n = job->n_segs;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct job_segment *s = &job->segs[i];
+        const uint8_t *mem = mempipe_host_chunk(pl->host, s->chunk);
+
+        segs[i] = (struct ctr_segment){
+            .words = (const uint32_t *)mem,
+            .n_words = s->words,
+            .n_addrs = s->addrs,
+            .addrs_end = mem + pl->host->ctl->chunk_bytes,
+            .extras = s->extras,
+            .n_extras = s->n_extras,
+            .flags = s->flags,
+            .start_ns = s->start_ns,
+            .end_ns = s->end_ns,
+        };
+    }
+    job->error = ctr_encoder_run(w->enc, segs, n, job->packed, &job->diag);
+    if (job->error == -CTR_E_CORRUPT && n > 1 &&
+        (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
+        /*
+         * The half-written chunk of a killed process may hold a block that
+         * nobody got to describe; what came before it is good.
+         */
+        job->error = ctr_encoder_run(w->enc, segs, n - 1, job->packed, &job->diag);
+    } else if (job->error == -CTR_E_CORRUPT && (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
+        segs[0].n_words = 0;
+        segs[0].n_addrs = 0;
+        segs[0].n_extras = 0;
+        segs[0].flags = 0;
+        job->error = ctr_encoder_run(w->enc, segs, 1, job->packed, &job->diag);
+    }
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    struct pipeline *pl = w->pl;
+
+    pthread_mutex_lock(&pl->lock);
+    for (;;) {
+        struct job *job;
+        bool drop;
+
+        while (!pl->todo || pl->packed_bytes > PACKED_MAX_BYTES) {
+            if (!pl->todo && pl->ending) {
+                pthread_mutex_unlock(&pl->lock);
+                return NULL;
+            }
+            pthread_cond_wait(&pl->work, &pl->lock);
+        }
+        job = pl->todo;
+        pl->todo = job->next_todo;
+        if (!pl->todo) {
+            pl->todo_end = &pl->todo;
+        }
+        pl->backlog--;
+        drop = pl->error != 0;
+        job->packed = pl->n_spare ? pl->spare[--pl->n_spare] : NULL;
+        pthread_mutex_unlock(&pl->lock);
+
+        if (!drop) {
+            struct ctr_packed_info info = {0};
+            if (!job->packed) {
+                job->error = ctr_packed_new(&job->packed);
+            }
+            if (!job->error) {
+                pack(w, job);
+            }
+            if (job->error) {
+                fail(pl, job->error, &job->diag);
+            } else {
+                ctr_packed_info(job->packed, &info);
+                job->bytes = info.bytes;
+            }
+        } else {
+            job->error = -CTR_E_INVAL;
+        }
+        release_segments(pl, job);
+
+        pthread_mutex_lock(&pl->lock);
+        pl->packed_bytes += job->bytes;
+        job->done = true;
+        if (job == pl->ordered) {
+            pthread_cond_signal(&pl->ready);
+        }
+        if (!pl->todo) {
+            /* The dispatcher may have smaller jobs for an idle worker. */
+            mempipe_host_ring(pl->host);
+        }
+    }
+}
+
+static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
+{
+    struct guest_process *p = job->process;
+    struct guest_thread *t = job->thread;
+    struct ctr_packed_info info;
+
+    switch (job->kind) {
+    case JOB_PROCESS:
+        return ctr_writer_process(pl->writer, p->pid, p->ppid, p->start_ns, &p->index,
+                                  diag);
+    case JOB_THREAD:
+        return ctr_writer_thread(pl->writer, p->index, t->tid, t->ptid, t->start_ns,
+                                 &t->index, diag);
+    case JOB_CHUNK:
+        ctr_packed_info(job->packed, &info);
+        if (info.unsure) {
+            t->incomplete = true;
+        }
+        pl->raw_bytes += info.raw_bytes;
+        return ctr_writer_chunk(pl->writer, t->index, job->packed, diag);
+    case JOB_THREAD_END:
+        pl->incomplete += t->incomplete;
+        return ctr_writer_thread_end(pl->writer, t->index, t->end_ns, t->end_reason,
+                                     t->end_status, t->incomplete);
+    case JOB_PROCESS_END:
+        return ctr_writer_process_end(pl->writer, p->index, p->end_ns, p->end_reason,
+                                      p->end_status);
+    }
+    return -CTR_E_INVAL;
+}
+
+/*
+ * After a failure to write, chunks are dropped, and so are objects that the
+ * file does not know; ends of those it knows are still told, for the finish.
+ */
+static bool writable_after_error(const struct job *job)
+{
+    return (job->kind == JOB_THREAD_END && job->thread->index != UINT32_MAX) ||
+           (job->kind == JOB_PROCESS_END && job->process->index != UINT32_MAX);
+}
+
+static void *writer_main(void *arg)
+{
+    struct pipeline *pl = arg;
+
+    pthread_mutex_lock(&pl->lock);
+    for (;;) {
+        struct ctr_diag diag = {0};
+        struct job *job;
+        bool drop;
+        int err = 0;
+
+        while (!pl->ordered || !pl->ordered->done) {
+            if (!pl->ordered && pl->ending) {
+                pthread_mutex_unlock(&pl->lock);
+                return NULL;
+            }
+            pthread_cond_wait(&pl->ready, &pl->lock);
+        }
+        job = pl->ordered;
+        pl->ordered = job->next_ordered;
+        if (!pl->ordered) {
+            pl->ordered_end = &pl->ordered;
+        }
+        drop = job->error || (pl->error && !writable_after_error(job));
+        pthread_mutex_unlock(&pl->lock);
+
+        if (job->kind == JOB_PROCESS) {
+            job->process->index = UINT32_MAX;
+        } else if (job->kind == JOB_THREAD) {
+            job->thread->index = UINT32_MAX;
+        } else if (job->kind == JOB_CHUNK && drop) {
+            job->thread->incomplete = true;
+        }
+        if (!drop) {
+            err = write_job(pl, job, &diag);
+            if (err) {
+                fail(pl, err, &diag);
+            }
+        }
+        if (job->kind == JOB_THREAD_END) {
+            free(job->thread);
+        } else if (job->kind == JOB_PROCESS_END) {
+            free(job->process);
+        }
+
+        pthread_mutex_lock(&pl->lock);
+        ctr_writer_stats(pl->writer, &pl->stats.out);
+        pl->stats.raw_bytes = pl->raw_bytes;
+        pl->stats.incomplete = pl->incomplete;
+        if (job->packed) {
+            if (pl->n_spare < pl->max_spare) {
+                pl->spare[pl->n_spare++] = job->packed;
+            } else {
+                ctr_packed_free(job->packed);
+            }
+        }
+        pl->packed_bytes -= job->bytes;
+        if (job->bytes && pl->todo) {
+            pthread_cond_broadcast(&pl->work);
+        }
+        free(job);
+    }
+}
+
+static void stop_threads(struct pipeline *pl, unsigned workers, bool writer)
+{
+    pthread_mutex_lock(&pl->lock);
+    pl->ending = true;
+    pthread_cond_broadcast(&pl->work);
+    pthread_cond_broadcast(&pl->ready);
+    pthread_mutex_unlock(&pl->lock);
+    for (unsigned i = 0; i < workers; i++) {
+        pthread_join(pl->workers[i].thread, NULL);
+    }
+    if (writer) {
+        pthread_join(pl->writer_thread, NULL);
+    }
+}
+
+static int start_threads(struct pipeline *pl)
+{
+    sigset_t all, old;
+    unsigned n = 0;
+    int err = 0;
+
+    /* Signals are the main thread's. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (n < pl->n_workers && !err) {
+        err = pthread_create(&pl->workers[n].thread, NULL, worker_main, &pl->workers[n]);
+        n += !err;
+    }
+    if (!err) {
+        err = pthread_create(&pl->writer_thread, NULL, writer_main, pl);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (err) {
+        stop_threads(pl, n, false);
+    }
+    return err;
+}
+
+int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
+                 struct ctr_diag *diag)
+{
+    struct pipeline *pl = calloc(1, sizeof(*pl));
+    int err = -CTR_E_NOMEM;
+
+    if (!pl) {
+        return err;
+    }
+    pl->host = config->host;
+    pl->addr_bytes = config->host->ctl->addr_bytes;
+    pl->n_workers = config->workers;
+    pl->max_spare = 2 * config->workers;
+    pl->workers = calloc(config->workers, sizeof(*pl->workers));
+    pl->spare = calloc(pl->max_spare, sizeof(*pl->spare));
+    pl->todo_end = &pl->todo;
+    pl->ordered_end = &pl->ordered;
+    pthread_mutex_init(&pl->lock, NULL);
+    pthread_cond_init(&pl->work, NULL);
+    pthread_cond_init(&pl->ready, NULL);
+    if (!pl->workers || !pl->spare) {
+        goto out_free;
+    }
+    for (unsigned i = 0; i < pl->n_workers; i++) {
+        pl->workers[i].pl = pl;
+        err = ctr_encoder_new(&pl->workers[i].enc, config->dict, pl->addr_bytes,
+                              config->level);
+        if (err) {
+            goto out_free;
+        }
+    }
+    err = ctr_writer_new(&pl->writer, config->fd, config->dict, &config->meta,
+                         config->level, diag);
+    if (err) {
+        goto out_free;
+    }
+    if (start_threads(pl)) {
+        err = -CTR_E_NOMEM;
+        goto out_free;
+    }
+    *out = pl;
+    return 0;
+
+out_free:
+    pipeline_free(pl);
+    return err;
+}
+
+void pipeline_submit(struct pipeline *pl, struct job *job)
+{
+    job->next_todo = NULL;
+    job->next_ordered = NULL;
+    job->done = job->kind != JOB_CHUNK;
+    pthread_mutex_lock(&pl->lock);
+    *pl->ordered_end = job;
+    pl->ordered_end = &job->next_ordered;
+    if (job->kind == JOB_CHUNK) {
+        __atomic_fetch_add(&pl->held, job->n_segs, __ATOMIC_RELAXED);
+        *pl->todo_end = job;
+        pl->todo_end = &job->next_todo;
+        pl->backlog++;
+        pthread_cond_signal(&pl->work);
+    } else if (job == pl->ordered) {
+        pthread_cond_signal(&pl->ready);
+    }
+    pthread_mutex_unlock(&pl->lock);
+}
+
+unsigned pipeline_backlog(struct pipeline *pl)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&pl->lock);
+    n = pl->backlog;
+    pthread_mutex_unlock(&pl->lock);
+    return n;
+}
+
+uint32_t pipeline_chunks_held(const struct pipeline *pl)
+{
+    /* pairs with the subtraction of the workers */
+    return __atomic_load_n(&pl->held, __ATOMIC_ACQUIRE);
+}
+
+int pipeline_error(struct pipeline *pl, struct ctr_diag *diag)
+{
+    int error;
+
+    pthread_mutex_lock(&pl->lock);
+    error = pl->error;
+    if (error) {
+        *diag = pl->diag;
+    }
+    pthread_mutex_unlock(&pl->lock);
+    return error;
+}
+
+void pipeline_stats(struct pipeline *pl, struct pipeline_stats *stats)
+{
+    pthread_mutex_lock(&pl->lock);
+    *stats = pl->stats;
+    pthread_mutex_unlock(&pl->lock);
+}
+
+int pipeline_finish(struct pipeline *pl, struct ctr_diag *diag)
+{
+    int err;
+
+    stop_threads(pl, pl->n_workers, true);
+    err = ctr_writer_finish(pl->writer, diag);
+    ctr_writer_stats(pl->writer, &pl->stats.out);
+    return err;
+}
+
+void pipeline_free(struct pipeline *pl)
+{
+    if (!pl) {
+        return;
+    }
+    ctr_writer_free(pl->writer);
+    for (unsigned i = 0; pl->workers && i < pl->n_workers; i++) {
+        ctr_encoder_free(pl->workers[i].enc);
+    }
+    for (unsigned i = 0; i < pl->n_spare; i++) {
+        ctr_packed_free(pl->spare[i]);
+    }
+    pthread_mutex_destroy(&pl->lock);
+    pthread_cond_destroy(&pl->work);
+    pthread_cond_destroy(&pl->ready);
+    free(pl->workers);
+    free(pl->spare);
+    free(pl);
+}

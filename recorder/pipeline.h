@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From segments to the file: encode workers and the writer thread.
+ *
+ * The dispatcher submits jobs in the order in which they are to stand in the
+ * file.  Workers pack the chunks among them in parallel; one thread writes all
+ * jobs in order.  Nothing here waits for the guest.
+ */
+#ifndef RECORDER_PIPELINE_H
+#define RECORDER_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctr_write.h"
+#include "mempipe_host.h"
+
+/* A job packs so many segments at most, or about so many bytes of them. */
+#define JOB_SEGMENTS 16
+#define JOB_FULL_CHUNKS 4
+
+/* Numbers that only the writer thread reads and writes: index. */
+struct guest_process {
+    int32_t pid, ppid;
+    int pidfd;        /* -1: it was gone when it was first seen */
+    bool dead;        /* its last event has been written into the pipe */
+    bool execed;      /* it lives on as another program */
+    unsigned threads; /* of it that hold a pipe */
+    uint64_t start_ns, end_ns;
+    uint32_t end_reason; /* enum ctr_end */
+    int32_t end_status;
+    bool exec_pending; /* one of its threads is inside execve */
+    uint32_t index;
+    struct guest_process *next;
+};
+
+struct guest_thread {
+    struct guest_process *process;
+    int32_t tid, ptid;
+    uint64_t start_ns, end_ns;
+    uint32_t end_reason;
+    int32_t end_status;
+    bool incomplete;
+    uint32_t index;
+};
+
+enum job_kind {
+    JOB_PROCESS,     /* process: a new one */
+    JOB_THREAD,      /* thread: a new one */
+    JOB_CHUNK,       /* thread, segs */
+    JOB_THREAD_END,  /* thread, freed by the writer afterwards */
+    JOB_PROCESS_END, /* process, freed by the writer afterwards */
+};
+
+struct job_segment {
+    uint32_t chunk;
+    uint32_t words, addrs;
+    uint32_t flags; /* CTR_SEGMENT_* */
+    uint64_t start_ns, end_ns;
+    struct ctr_extra *extras; /* the job's, malloc'ed */
+    uint32_t n_extras;
+};
+
+struct job {
+    enum job_kind kind;
+    struct guest_process *process;
+    struct guest_thread *thread;
+    bool trim; /* give memory of home chunks back */
+    unsigned n_segs;
+    struct job_segment segs[JOB_SEGMENTS];
+    /* private */
+    bool done;
+    int error;
+    struct ctr_diag diag;
+    struct ctr_packed *packed;
+    uint64_t bytes;
+    struct job *next_todo, *next_ordered;
+};
+
+struct pipeline;
+
+struct pipeline_config {
+    struct mempipe_host *host;
+    const struct ctr_dict *dict;
+    int fd;
+    unsigned workers;
+    int level;
+    struct ctr_meta meta;
+};
+
+/*
+ * Starts the trace on config->fd and the threads.  Returns 0 or a negated enum
+ * ctr_error; then nothing needs to be freed.
+ */
+int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
+                 struct ctr_diag *diag);
+
+/* Takes over a job made with calloc(3), its extras and, for *_END, its object. */
+void pipeline_submit(struct pipeline *pl, struct job *job);
+
+/* Chunk jobs that no worker has begun. */
+unsigned pipeline_backlog(struct pipeline *pl);
+
+/* Pipe chunks that jobs hold at the moment. */
+uint32_t pipeline_chunks_held(const struct pipeline *pl);
+
+/*
+ * Not 0 after a failure, which it copies: from then on jobs are dropped and
+ * their chunks released.  The recorder's doorbell is rung when it happens.
+ */
+int pipeline_error(struct pipeline *pl, struct ctr_diag *diag);
+
+struct pipeline_stats {
+    struct ctr_writer_stats out;
+    uint64_t raw_bytes;
+    uint32_t incomplete; /* threads whose last events may be missing */
+};
+void pipeline_stats(struct pipeline *pl, struct pipeline_stats *stats);
+
+/*
+ * Waits for all jobs, ends the threads and finishes the file, also after a
+ * failure.  Returns 0 or a negated enum ctr_error of the finishing.
+ */
+int pipeline_finish(struct pipeline *pl, struct ctr_diag *diag);
+void pipeline_free(struct pipeline *pl);
+
+#endif

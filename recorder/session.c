@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts the parts together and runs the main loop: one round after the other
+ * while there is something to do, asleep on the doorbell when there is not.
+ *
+ * A recording ends by itself when the command and all traced processes have
+ * ended.  It is ended by a signal, by a failure to write or by events that make
+ * no sense: then the guest is killed, what it did until then is still taken
+ * out of the pipe, and the file is finished.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "drain.h"
+#include "launch.h"
+#include "status.h"
+#include "watchdog.h"
+
+#define PROG "cannoli-record"
+#define CHUNK_BYTES (512u << 10)
+#define AUX_BYTES (128u << 10)
+#define MAX_PIPES 16384u
+#define MIN_PIPES 16u
+#define POOL 48u
+
+enum ending {
+    ENDING_NOT = 0,
+    ENDING_SIGNAL, /* end_signal asked for it */
+    ENDING_OUTPUT, /* the trace cannot be written */
+    ENDING_EVENTS, /* the guest's events make no sense, or there is no memory */
+};
+
+struct session {
+    const struct session_config *config;
+    struct mempipe_host host;
+    struct guests guests;
+    struct watchdog watchdog;
+    struct signals_saved signals;
+    struct rlimit nofile;
+    struct ctr_dict *dict;
+    struct drain *drain;
+    struct pipeline *pipeline;
+    struct status status;
+    int out_fd;
+    bool out_created; /* the file did not exist before */
+    bool begun;       /* the trace was begun */
+    pid_t root;       /* 0 once it has been waited for */
+    int root_status;  /* of wait(2) */
+    uint64_t start_ns, start_realtime_ns;
+    enum ending ending;
+    int end_signal;
+    int end_error; /* enum ctr_error, negated */
+    struct ctr_diag end_diag;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static const char *output_name(const struct session *s)
+{
+    return strcmp(s->config->output, "-") ? s->config->output : "standard output";
+}
+
+/* ------------------------------------------------------------------ set up */
+
+/*
+ * The file is not cut before a traced program runs: a mistyped command leaves
+ * an older trace alone.
+ */
+static int open_output(struct session *s, bool *live)
+{
+    const char *path = s->config->output;
+    struct stat st;
+
+    if (strcmp(path, "-") == 0) {
+        s->out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    } else {
+        s->out_created = stat(path, &st) < 0 && errno == ENOENT;
+        s->out_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    }
+    if (s->out_fd < 0 || fstat(s->out_fd, &st) < 0) {
+        tool_error(PROG, "cannot write '%s': %s", path, strerror(errno));
+        return LAUNCH_FAILED;
+    }
+    if (isatty(s->out_fd)) {
+        tool_error(PROG, "a trace is not written to a terminal: use -o FILE or a pipe");
+        return TOOL_USAGE;
+    }
+    *live = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+    return 0;
+}
+
+static void close_output(struct session *s)
+{
+    if (s->out_fd < 0) {
+        return;
+    }
+    if (!s->begun && s->out_created) {
+        unlink(s->config->output); /* empty, and made by us a moment ago */
+    }
+    close(s->out_fd);
+}
+
+/* The limit for our own many pidfds; the guest gets back what we had. */
+static void raise_nofile(struct session *s)
+{
+    struct rlimit more;
+
+    if (getrlimit(RLIMIT_NOFILE, &s->nofile) < 0) {
+        return;
+    }
+    more = s->nofile;
+    more.rlim_cur = more.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &more);
+}
+
+/* As many pipes as the user's limits on address space and file size admit. */
+static int open_pipe(struct session *s, bool live)
+{
+    struct mempipe_config c = {
+        .nr_pipes = MAX_PIPES,
+        .nr_pool = POOL,
+        .chunk_bytes = CHUNK_BYTES,
+        .aux_bytes = AUX_BYTES,
+        .events = s->config->events,
+        .discard = s->config->discard,
+        .live = live,
+    };
+    struct rlimit as, fsize;
+    uint64_t most = UINT64_MAX;
+    int err;
+
+    if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
+        most = as.rlim_cur / 4;
+    }
+    if (getrlimit(RLIMIT_FSIZE, &fsize) == 0 && fsize.rlim_cur < most) {
+        most = fsize.rlim_cur;
+    }
+    while (mempipe_host_size(&c) > most && c.nr_pipes > MIN_PIPES) {
+        c.nr_pipes /= 2;
+    }
+    err = mempipe_host_open(&s->host, &c);
+    if (err) {
+        tool_error(PROG, "cannot make the shared memory of %llu MiB: %s",
+                   (unsigned long long)(mempipe_host_size(&c) >> 20), strerror(-err));
+        return LAUNCH_FAILED;
+    }
+    if (s->config->verbose) {
+        tool_error(PROG, "pipe: %u threads at most, %u + %u chunks of %u KiB", c.nr_pipes,
+                   c.nr_pipes, c.nr_pool, c.chunk_bytes >> 10);
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- the loop */
+
+static void end_recording(struct session *s, enum ending why)
+{
+    if (!s->ending) {
+        s->ending = why;
+    }
+}
+
+/* The first traced thread is there: start the trace. */
+static struct pipeline *begin_trace(void *arg)
+{
+    struct session *s = arg;
+    const struct mempipe_ctl *ctl = s->host.ctl;
+    char target[sizeof(ctl->target)], version[sizeof(ctl->qemu_version)];
+    struct pipeline_config config = {
+        .host = &s->host,
+        .dict = s->dict,
+        .fd = s->out_fd,
+        .workers = s->config->workers,
+        .level = s->config->level,
+    };
+    int argc = 0;
+
+    if (s->config->discard) {
+        return NULL;
+    }
+    while (s->config->command[argc]) {
+        argc++;
+    }
+    snprintf(target, sizeof(target), "%.*s", (int)sizeof(target) - 1, ctl->target);
+    snprintf(version, sizeof(version), "%.*s", (int)sizeof(version) - 1,
+             ctl->qemu_version);
+    config.meta = (struct ctr_meta){
+        .target = target,
+        .qemu_version = version,
+        .recorder = PROG " " CANNOLI_VERSION,
+        .argc = argc,
+        .argv = (const char *const *)s->config->command,
+        .elf_machine = ctl->elf_machine,
+        .events = s->config->events,
+        .big_endian = ctl->big_endian != 0,
+        .addr_bits = (uint8_t)(8 * ctl->addr_bytes),
+        .start_realtime_ns = s->start_realtime_ns,
+        .start_ns = s->start_ns,
+    };
+    s->begun = true;
+    s->end_error = pipeline_new(&s->pipeline, &config, &s->end_diag);
+    if (s->end_error) {
+        s->pipeline = NULL;
+        end_recording(s, ENDING_OUTPUT);
+    }
+    return s->pipeline;
+}
+
+/* Waits for whoever has ended or stopped; only the command is of interest. */
+static void reap(struct session *s)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != s->root) {
+            continue;
+        }
+        if (!WIFSTOPPED(status)) {
+            s->root = 0;
+            s->root_status = status;
+            __atomic_store_n(&s->watchdog.shared->root, 0, __ATOMIC_RELEASE);
+            drain_set_root(s->drain, pid, status);
+        } else if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
+                   WSTOPSIG(status) == SIGTTOU) {
+            /* Job control: whoever waits for us is to see that it has stopped. */
+            status_clear(&s->status);
+            signals_stop_self(WSTOPSIG(status));
+            kill(s->root, SIGCONT);
+        }
+    }
+}
+
+static void numbers(struct session *s, struct status_numbers *n)
+{
+    struct pipeline_stats out = {0};
+    struct drain_totals totals;
+
+    if (s->pipeline) {
+        pipeline_stats(s->pipeline, &out);
+    }
+    drain_get_totals(s->drain, &totals);
+    *n = (struct status_numbers){
+        .insns = out.out.insns,
+        .loads = out.out.loads,
+        .stores = out.out.stores,
+        .bytes = out.out.bytes,
+        .processes = totals.processes,
+        .threads = totals.threads,
+        .incomplete = out.incomplete,
+        .waits = totals.waits,
+        .wait_ns = totals.wait_ns,
+    };
+}
+
+static void look_for_reasons_to_end(struct session *s)
+{
+    struct ctr_diag diag;
+    int err;
+
+    s->end_signal = signals_end_wanted();
+    if (s->end_signal) {
+        end_recording(s, ENDING_SIGNAL);
+    }
+    if (s->pipeline && !s->ending && (err = pipeline_error(s->pipeline, &diag)) != 0) {
+        s->end_error = err;
+        s->end_diag = diag;
+        end_recording(s, err == -CTR_E_IO ? ENDING_OUTPUT : ENDING_EVENTS);
+    }
+}
+
+static void loop(struct session *s)
+{
+    bool broken = false;
+
+    for (;;) {
+        uint32_t seen = mempipe_host_doorbell(&s->host);
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
+        unsigned killed = 0;
+        int got = 0;
+
+        if (signals_child_changed()) {
+            reap(s);
+        }
+        look_for_reasons_to_end(s);
+        if (s->ending) {
+            killed = watchdog_kill_all(&s->host, s->root);
+        }
+        if (!broken) {
+            struct ctr_diag diag = {0};
+            got = drain_round(s->drain, now, &diag);
+            if (got < 0) {
+                broken = true;
+                s->end_error = got;
+                s->end_diag = diag;
+                end_recording(s, ENDING_EVENTS);
+                continue;
+            }
+        }
+        if (!s->root && !got && (broken ? !killed : drain_is_over(s->drain))) {
+            return;
+        }
+        if (status_is_due(&s->status, now)) {
+            struct status_numbers n;
+            numbers(s, &n);
+            status_draw(&s->status, now, &n);
+        }
+        if (!got) {
+            int patience = s->ending ? 10 : drain_patience(s->drain);
+            if (s->status.on && patience > 500) {
+                patience = 500;
+            }
+            mempipe_host_wait(&s->host, seen, patience);
+        }
+    }
+}
+
+/* -------------------------------------------------------------- at the end */
+
+static void report_failure(struct session *s, int err, const struct ctr_diag *diag)
+{
+    status_clear(&s->status);
+    if (err == -CTR_E_IO) {
+        if (diag->sys_errno != EPIPE) {
+            tool_error(PROG, "cannot write '%s': %s; the recording ends here",
+                       output_name(s), strerror(diag->sys_errno));
+        }
+    } else if (diag->text[0]) {
+        tool_error(PROG, "the recording ends here: %s: %s (%s, %s %#llx)",
+                   ctr_strerror(err), diag->text, diag->field,
+                   diag->off == CTR_NO_OFF ? "no" : "at", (unsigned long long)diag->off);
+    } else {
+        tool_error(PROG, "the recording ends here: %s", ctr_strerror(err));
+    }
+}
+
+static int exit_status(const struct session *s)
+{
+    switch (s->ending) {
+    case ENDING_SIGNAL:
+        return 128 + s->end_signal;
+    case ENDING_OUTPUT:
+        return s->end_error == -CTR_E_IO && s->end_diag.sys_errno == EPIPE
+                   ? 128 + SIGPIPE
+                   : LAUNCH_FAILED;
+    case ENDING_EVENTS:
+        return LAUNCH_FAILED;
+    case ENDING_NOT:
+        break;
+    }
+    return WIFSIGNALED(s->root_status) ? 128 + WTERMSIG(s->root_status)
+                                       : WEXITSTATUS(s->root_status);
+}
+
+static int finish(struct session *s)
+{
+    struct ctr_diag diag = {0};
+    struct status_numbers n;
+    int status, err = 0;
+
+    status_clear(&s->status);
+    if (s->pipeline) {
+        err = pipeline_finish(s->pipeline, &diag);
+        if (!s->ending && pipeline_error(s->pipeline, &s->end_diag)) {
+            /* It came with the last chunks, when the guest had ended. */
+            s->end_error = pipeline_error(s->pipeline, &s->end_diag);
+            end_recording(s, s->end_error == -CTR_E_IO ? ENDING_OUTPUT : ENDING_EVENTS);
+        }
+    }
+    numbers(s, &n);
+    status = exit_status(s);
+    if (s->ending == ENDING_OUTPUT || s->ending == ENDING_EVENTS) {
+        report_failure(s, s->end_error, &s->end_diag);
+    } else if (err) {
+        s->end_error = err;
+        s->end_diag = diag;
+        s->ending = ENDING_OUTPUT;
+        status = exit_status(s);
+        report_failure(s, err, &diag);
+    } else if (!n.threads && !s->ending) {
+        if (!s->config->quiet) {
+            tool_error(PROG, "'%s' ended before a program ran: nothing was recorded",
+                       s->config->command[0]);
+        }
+    } else if (s->pipeline && !s->config->quiet) {
+        status_summary(&s->status, clock_ns(CLOCK_MONOTONIC), &n, output_name(s));
+    }
+    return status;
+}
+
+static int record(struct session *s, const struct launch_plan *plan)
+{
+    struct launch_env env = {
+        .signals = &s->signals,
+        .nofile = &s->nofile,
+        .pipe_fd = s->host.fd,
+        .stdout_fd =
+            s->config->discard || strcmp(s->config->output, "-") ? -1 : STDERR_FILENO,
+        .shared = s->watchdog.shared,
+    };
+    struct drain_ops ops = {.begin = begin_trace, .arg = s};
+    int status = LAUNCH_FAILED;
+
+    s->start_ns = clock_ns(CLOCK_MONOTONIC);
+    s->start_realtime_ns = clock_ns(CLOCK_REALTIME);
+    status_init(&s->status, s->config->quiet || s->config->discard, s->start_ns);
+    if (ctr_dict_new(&s->dict, s->config->events) || guests_open(&s->guests, &s->host)) {
+        tool_error(PROG, "out of memory");
+        goto out_dict;
+    }
+    s->drain = drain_new(&s->host, &s->guests, s->dict, s->config->workers, &ops);
+    if (!s->drain) {
+        tool_error(PROG, "out of memory");
+        goto out_guests;
+    }
+    status = launch_start(plan, &env, &s->root);
+    if (status == 0) {
+        drain_set_root(s->drain, s->root, DRAIN_STATUS_UNKNOWN);
+        loop(s);
+        status = finish(s);
+    } else if (s->root > 0) {
+        waitpid(s->root, NULL, 0);
+    }
+    pipeline_free(s->pipeline);
+    drain_free(s->drain);
+out_guests:
+    guests_close(&s->guests);
+out_dict:
+    ctr_dict_free(s->dict);
+    return status;
+}
+
+int session_run(const struct session_config *config)
+{
+    struct session s = {.config = config, .out_fd = -1};
+    struct launch_plan plan;
+    bool live = false;
+    int status, err;
+
+    status = launch_plan_make(&plan, config->command, config->qemu_dir);
+    if (status) {
+        goto out_plan;
+    }
+    if (config->verbose) {
+        tool_error(PROG, "QEMU: %s", plan.qemu);
+    }
+    if (!config->discard) {
+        status = open_output(&s, &live);
+        if (status) {
+            goto out_output;
+        }
+    }
+    raise_nofile(&s);
+    status = open_pipe(&s, live);
+    if (status) {
+        goto out_output;
+    }
+    err = watchdog_start(&s.watchdog, &s.host, config->argc, config->argv);
+    if (err) {
+        tool_error(PROG, "cannot fork: %s", strerror(-err));
+        status = LAUNCH_FAILED;
+        goto out_host;
+    }
+    signals_install(&s.signals, &s.host);
+    status = record(&s, &plan);
+    watchdog_stop(&s.watchdog);
+    signals_restore(&s.signals);
+
+out_host:
+    mempipe_host_close(&s.host);
+out_output:
+    close_output(&s);
+out_plan:
+    launch_plan_free(&plan);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* One recording, from the user's command to the finished file. */
+#ifndef RECORDER_SESSION_H
+#define RECORDER_SESSION_H
+
+#include <stdbool.h>
+
+struct session_config {
+    const char *output; /* "-": standard output */
+    const char *qemu_dir;
+    unsigned events; /* CTR_EVENTS_* */
+    int level;
+    unsigned workers;
+    bool quiet, verbose;
+    bool discard;   /* make events, throw them away, write nothing */
+    char **command; /* NULL-terminated, not empty */
+    int argc;       /* of main, to rename the watchdog */
+    char **argv;
+};
+
+/* Returns the exit status of the program. */
+int session_run(const struct session_config *config);
+
+#endif

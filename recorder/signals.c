@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signal handlers must find their data without an argument, so this file holds
+ * the only mutable state of file scope: flags, and whose doorbell to ring.
+ */
+#include "signals.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const int changed[SIGNALS_CHANGED] = {
+    SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
+    SIGXFSZ, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU,
+};
+
+static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t end_signal;
+static volatile sig_atomic_t child_changed;
+static struct mempipe_host *volatile bell;
+
+static void on_signal(int sig)
+{
+    int saved_errno = errno;
+    struct mempipe_host *host = bell;
+
+    if (sig == SIGCHLD) {
+        child_changed = 1;
+    } else if (sig != SIGINT || ++interrupts == 2) {
+        if (!end_signal) {
+            end_signal = sig;
+        }
+    }
+    if (host) {
+        mempipe_host_ring(host);
+    }
+    errno = saved_errno;
+}
+
+void signals_install(struct signals_saved *saved, struct mempipe_host *host)
+{
+    sigset_t ours;
+
+    interrupts = 0;
+    end_signal = 0;
+    child_changed = 0;
+    bell = host;
+    sigemptyset(&ours);
+    for (int i = 0; i < SIGNALS_CHANGED; i++) {
+        struct sigaction sa;
+        int sig = changed[i];
+
+        memset(&sa, 0, sizeof(sa));
+        sigemptyset(&sa.sa_mask);
+        sigaction(sig, NULL, &saved->old[i]);
+        if (sig == SIGCHLD) {
+            sa.sa_handler = on_signal;
+        } else if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP) {
+            sa.sa_handler = saved->old[i].sa_handler == SIG_IGN ? SIG_IGN : on_signal;
+        } else {
+            sa.sa_handler = SIG_IGN;
+        }
+        sigaction(sig, &sa, NULL);
+        sigaddset(&ours, sig);
+    }
+    sigprocmask(SIG_UNBLOCK, &ours, &saved->mask);
+}
+
+void signals_restore(const struct signals_saved *saved)
+{
+    bell = NULL;
+    for (int i = 0; i < SIGNALS_CHANGED; i++) {
+        sigaction(changed[i], &saved->old[i], NULL);
+    }
+    sigprocmask(SIG_SETMASK, &saved->mask, NULL);
+}
+
+int signals_end_wanted(void)
+{
+    return end_signal;
+}
+
+bool signals_child_changed(void)
+{
+    if (!child_changed) {
+        return false;
+    }
+    child_changed = 0;
+    return true;
+}
+
+void signals_stop_self(int sig)
+{
+    struct sigaction dfl, old;
+    sigset_t set, mask;
+
+    memset(&dfl, 0, sizeof(dfl));
+    dfl.sa_handler = SIG_DFL;
+    sigaction(sig, &dfl, &old);
+    sigemptyset(&set);
+    sigaddset(&set, sig);
+    sigprocmask(SIG_UNBLOCK, &set, &mask);
+    raise(sig);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    sigaction(sig, &old, NULL);
+}

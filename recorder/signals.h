@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals of the recorder.  Handlers only set flags and ring the doorbell; the
+ * main loop reads the flags.  What the guest inherits is what the recorder was
+ * started with, to the bit.
+ */
+#ifndef RECORDER_SIGNALS_H
+#define RECORDER_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "mempipe_host.h"
+
+/* Signals whose disposition the recorder changes, and what it was before. */
+#define SIGNALS_CHANGED 10
+struct signals_saved {
+    sigset_t mask;
+    struct sigaction old[SIGNALS_CHANGED];
+};
+
+/*
+ * Installs the handlers, which ring the doorbell of `host' until
+ * signals_restore is called.
+ *
+ * SIGINT is counted: the terminal sends it to the guest as well, which is free
+ * to handle it.  SIGTERM and SIGHUP ask for the end.  SIGQUIT and the stop
+ * signals of the terminal are left to the guest; SIGPIPE and SIGXFSZ are ignored:
+ * a failed write says as much.  A signal
+ * that was ignored when the recorder was started stays ignored.
+ */
+void signals_install(struct signals_saved *saved, struct mempipe_host *host);
+
+/* Puts everything back.  Async-signal-safe: for the child too, before exec. */
+void signals_restore(const struct signals_saved *saved);
+
+/* The signal that asks for the end of the recording now, or 0. */
+int signals_end_wanted(void);
+
+/* True once after each SIGCHLD. */
+bool signals_child_changed(void);
+
+/* Stops this process as the terminal's `sig' would have. */
+void signals_stop_self(int sig);
+
+#endif

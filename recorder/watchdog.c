@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The watchdog waits in a read that nothing but the end of the recorder can
+ * finish, so it costs nothing while all goes well.  It is forked before the
+ * guest, so that the guest can neither see nor wait for it, and it leaves the
+ * session, so that no terminal signal reaches it.
+ *
+ * QEMU looks for the recorder's death too, but only when it waits for it; a
+ * guest asleep in a system call would sleep on.
+ */
+#include "watchdog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char last_words[] =
+    "cannoli-record: the recorder was killed, so the recorded program is ended\n";
+
+int watchdog_has_ended(pid_t pid)
+{
+    struct pollfd p = {.events = POLLIN};
+    int ended;
+
+    p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (p.fd < 0) {
+        return errno == ESRCH;
+    }
+    ended = poll(&p, 1, 0) == 1;
+    close(p.fd);
+    return ended;
+}
+
+static unsigned kill_one(pid_t pid)
+{
+    /* Numbers from shared memory: never signal init, a group or ourselves. */
+    if (pid <= 1 || pid == getpid() || watchdog_has_ended(pid)) {
+        return 0;
+    }
+    return kill(pid, SIGKILL) == 0;
+}
+
+unsigned watchdog_kill_all(const struct mempipe_host *host, pid_t root)
+{
+    uint32_t high = __atomic_load_n(&host->ctl->pipes_high, __ATOMIC_SEQ_CST);
+    unsigned n = kill_one(root);
+
+    for (uint32_t i = 0; i < high && i < host->ctl->nr_pipes; i++) {
+        uint32_t state = __atomic_load_n(&host->pipes[i].state, __ATOMIC_ACQUIRE);
+        pid_t pid = __atomic_load_n(&host->pipes[i].pid, __ATOMIC_RELAXED);
+
+        if ((state == MEMPIPE_LIVE || state == MEMPIPE_CLAIMED) && pid != root) {
+            n += kill_one(pid);
+        }
+    }
+    return n;
+}
+
+static void rename_self(int argc, char **argv)
+{
+    static const char name[] = "ctr-watchdog";
+    char *end = argv[0] + strlen(argv[0]) + 1;
+
+    prctl(PR_SET_NAME, name);
+    for (int i = 1; i < argc && argv[i] == end; i++) {
+        end += strlen(argv[i]) + 1;
+    }
+    memset(argv[0], 0, (size_t)(end - argv[0]));
+    strncpy(argv[0], name, (size_t)(end - argv[0]) - 1);
+}
+
+static void watch(int life, struct watchdog_shared *shared, struct mempipe_host *host)
+{
+    const struct timespec tick = {0, 2 * 1000 * 1000};
+    unsigned quiet = 0;
+    ssize_t n;
+    char c;
+
+    do {
+        n = read(life, &c, 1);
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    /* pairs with the store in watchdog_stop */
+    if (__atomic_load_n(&shared->finished, __ATOMIC_ACQUIRE)) {
+        return;
+    }
+    for (bool said = false; quiet < 50; nanosleep(&tick, NULL)) {
+        pid_t root = __atomic_load_n(&shared->root, __ATOMIC_ACQUIRE);
+        bool any = watchdog_kill_all(host, root) > 0;
+
+        if (any && !said) {
+            said = true;
+            if (write(STDERR_FILENO, last_words, sizeof(last_words) - 1) < 0) {
+                said = true; /* nobody is left to be told */
+            }
+        }
+        /* A fork under way shows up in a pipe a moment later. */
+        quiet = any ? 0 : quiet + 1;
+    }
+}
+
+static void watchdog_main(int life, struct watchdog_shared *shared,
+                          struct mempipe_host *host, int argc, char **argv)
+{
+    sigset_t all;
+    int null;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid();
+    rename_self(argc, argv);
+    /* Keep stderr, and `life' as number 3; whatever else is open is not ours. */
+    null = open("/dev/null", O_RDWR);
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+    }
+    if (life != 3) {
+        dup2(life, 3);
+    }
+    close_range(4, ~0u, 0);
+    if (chdir("/") < 0) {
+        return;
+    }
+    watch(3, shared, host);
+}
+
+int watchdog_start(struct watchdog *w, struct mempipe_host *host, int argc, char **argv)
+{
+    int fds[2], err;
+
+    memset(w, 0, sizeof(*w));
+    w->shared = mmap(NULL, sizeof(*w->shared), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (w->shared == MAP_FAILED) {
+        return -errno;
+    }
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        err = -errno;
+        goto out_map;
+    }
+    w->pid = fork();
+    if (w->pid < 0) {
+        err = -errno;
+        goto out_pipe;
+    }
+    if (w->pid == 0) {
+        close(fds[1]);
+        watchdog_main(fds[0], w->shared, host, argc, argv);
+        _exit(0);
+    }
+    close(fds[0]);
+    w->life = fds[1];
+    return 0;
+
+out_pipe:
+    close(fds[0]);
+    close(fds[1]);
+out_map:
+    munmap(w->shared, sizeof(*w->shared));
+    return err;
+}
+
+void watchdog_stop(struct watchdog *w)
+{
+    /* pairs with the load in watch */
+    __atomic_store_n(&w->shared->finished, 1, __ATOMIC_RELEASE);
+    close(w->life);
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    munmap(w->shared, sizeof(*w->shared));
+}

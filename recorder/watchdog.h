@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small process that outlives the recorder: should the recorder be killed,
+ * it ends the guest, says why, and goes.
+ */
+#ifndef RECORDER_WATCHDOG_H
+#define RECORDER_WATCHDOG_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "mempipe_host.h"
+
+/* Shared by recorder, the child before its exec, and watchdog. */
+struct watchdog_shared {
+    int32_t root;     /* pid of the command, 0 until it is known */
+    int32_t finished; /* 1: the recorder ends as it should */
+};
+
+struct watchdog {
+    pid_t pid;
+    int life; /* its other end sees EOF when the recorder is gone */
+    struct watchdog_shared *shared;
+};
+
+/*
+ * Forks the watchdog.  To be called before anything else is forked and before
+ * there are threads.  `argv' is that of main: the process is renamed.
+ * Returns 0 or a negated errno value.
+ */
+int watchdog_start(struct watchdog *w, struct mempipe_host *host, int argc, char **argv);
+
+/* Tells it that all is well and waits for its end. */
+void watchdog_stop(struct watchdog *w);
+
+/*
+ * Sends SIGKILL to every process that is attached to the pipe, or is about to
+ * be, and to `root' unless that is 0.  Returns how many there were that had not
+ * ended yet.
+ */
+unsigned watchdog_kill_all(const struct mempipe_host *host, pid_t root);
+
+/* 1: the process has ended (it may be a zombie), 0: it runs. */
+int watchdog_has_ended(pid_t pid);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The producing end of a mempipe in plain C: what QEMU's translated code and
+ * its helpers do, for tests and benchmarks that need no QEMU.  One struct
+ * producer is one guest thread; it is not shared between threads.
+ */
+#ifndef TESTS_MEMPIPE_PRODUCER_H
+#define TESTS_MEMPIPE_PRODUCER_H
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cannoli/mempipe.h"
+
+struct producer {
+    uint8_t *base;
+    struct mempipe_ctl *ctl;
+    struct mempipe_pipe *p;
+    struct mempipe_chunk *chunks;
+    uint32_t pipe;
+    uint32_t chunk; /* being filled */
+    uint32_t seq;
+    uint8_t *mem;
+    uint8_t *low;  /* next word goes here */
+    uint8_t *high; /* last address stands here */
+    uint64_t chunk_ns;
+};
+
+static inline uint64_t producer_now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static inline void producer_die(const char *why)
+{
+    fprintf(stderr, "producer: %s\n", why);
+    _exit(125);
+}
+
+/* Maps the pipe behind `fd' and closes it, or uses `base' if that is set. */
+static inline void producer_map(struct producer *q, int fd, void *base)
+{
+    memset(q, 0, sizeof(*q));
+    if (!base) {
+        struct mempipe_ctl head;
+        if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+            head.magic != MEMPIPE_MAGIC || head.version != MEMPIPE_VERSION) {
+            producer_die("not a mempipe of this version");
+        }
+        base = mmap(NULL, head.total_bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (base == MAP_FAILED) {
+            producer_die("cannot map the mempipe");
+        }
+        close(fd);
+    }
+    q->base = base;
+    q->ctl = base;
+    q->chunks = (struct mempipe_chunk *)(q->base + q->ctl->headers_off);
+}
+
+static inline struct mempipe_pipe *producer_pipe(const struct producer *q, uint32_t pipe)
+{
+    return (struct mempipe_pipe *)(q->base + q->ctl->pipes_off) + pipe;
+}
+
+static inline void producer_ring(struct producer *q)
+{
+    /* Pairs with the recorder's "asleep = 1, then look at the doorbell". */
+    __atomic_fetch_add(&q->ctl->doorbell, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&q->ctl->asleep, __ATOMIC_SEQ_CST)) {
+        syscall(SYS_futex, &q->ctl->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+}
+
+/* Claims a pipe; its state is CLAIMED, nothing else is set. */
+static inline uint32_t producer_claim(struct producer *q)
+{
+    for (uint32_t i = 0; i < q->ctl->nr_pipes; i++) {
+        uint32_t want = MEMPIPE_FREE;
+        /* pairs with the recorder's release store of FREE */
+        if (__atomic_compare_exchange_n(&producer_pipe(q, i)->state, &want,
+                                        MEMPIPE_CLAIMED, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+            uint32_t high = __atomic_load_n(&q->ctl->pipes_high, __ATOMIC_RELAXED);
+            while (high < i + 1 &&
+                   !__atomic_compare_exchange_n(&q->ctl->pipes_high, &high, i + 1, false,
+                                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+            }
+            return i;
+        }
+    }
+    producer_die("no free pipe");
+    return 0;
+}
+
+static inline bool producer_try_chunk(struct producer *q, uint32_t *chunk)
+{
+    /* pairs with the recorder's release store */
+    if (!__atomic_load_n(&q->chunks[q->pipe].busy, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&q->chunks[q->pipe].busy, 1, __ATOMIC_RELAXED);
+        *chunk = q->pipe;
+        return true;
+    }
+    uint64_t head = __atomic_load_n(&q->ctl->pool_head, __ATOMIC_ACQUIRE);
+    while ((uint32_t)head) {
+        uint32_t top = (uint32_t)head - 1;
+        /* may be stale; the tag then makes the exchange fail */
+        uint32_t below = __atomic_load_n(&q->chunks[top].next_free, __ATOMIC_RELAXED);
+        uint64_t next = (((head >> 32) + 1) << 32) | below;
+        if (__atomic_compare_exchange_n(&q->ctl->pool_head, &head, next, true,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            *chunk = top;
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef bool producer_try_fn(struct producer *q, uint32_t *arg);
+
+/* Waits until `try' succeeds: it is tried again whenever space came free. */
+static inline void producer_wait(struct producer *q, producer_try_fn *try, uint32_t *arg)
+{
+    uint64_t start;
+
+    for (int i = 0; i < 100; i++) {
+        if (try(q, arg)) {
+            return;
+        }
+    }
+    start = producer_now_ns();
+    __atomic_fetch_add(&q->p->waits, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&q->ctl->space_waiters, 1, __ATOMIC_SEQ_CST);
+    producer_ring(q);
+    for (;;) {
+        const struct timespec ts = {0, 100 * 1000000};
+        uint32_t seen = __atomic_load_n(&q->ctl->space, __ATOMIC_SEQ_CST);
+        if (try(q, arg)) {
+            break;
+        }
+        if (syscall(SYS_futex, &q->ctl->space, FUTEX_WAIT, seen, &ts, NULL, 0) < 0 &&
+            errno == ETIMEDOUT &&
+            __atomic_load_n(&q->ctl->owner[0], __ATOMIC_RELAXED) & FUTEX_OWNER_DIED) {
+            producer_die("the recorder is gone");
+        }
+    }
+    __atomic_fetch_sub(&q->ctl->space_waiters, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&q->p->wait_ns, producer_now_ns() - start, __ATOMIC_RELAXED);
+}
+
+static inline void producer_take_chunk(struct producer *q)
+{
+    producer_wait(q, producer_try_chunk, &q->chunk);
+    q->mem = q->base + q->ctl->chunks_off + (uint64_t)q->chunk * q->ctl->chunk_bytes;
+    q->low = q->mem;
+    q->high = q->mem + q->ctl->chunk_bytes;
+    q->chunk_ns = producer_now_ns();
+    __atomic_store_n(&q->p->live_seq, q->seq, __ATOMIC_RELAXED);
+    /* The release orders it behind live_seq for who looks after our death. */
+    __atomic_store_n(&q->p->live_chunk, q->chunk + 1, __ATOMIC_RELEASE);
+}
+
+struct producer_identity {
+    int32_t pid, tid, ppid, ptid;
+    bool is_process;
+};
+
+/* Makes this thread the owner of a pipe claimed before. */
+static inline void producer_attach(struct producer *q, uint32_t pipe,
+                                   const struct producer_identity *id)
+{
+    q->pipe = pipe;
+    q->p = producer_pipe(q, pipe);
+    q->seq = 0;
+    q->p->serial = __atomic_fetch_add(&q->ctl->next_serial, 1, __ATOMIC_RELAXED);
+    q->p->pid = id->pid;
+    q->p->tid = id->tid;
+    q->p->ppid = id->ppid;
+    q->p->ptid = id->ptid;
+    q->p->is_process = id->is_process;
+    q->p->end_reason = 0;
+    q->p->start_ns = producer_now_ns();
+    __atomic_store_n(&q->p->running, 1, __ATOMIC_RELAXED);
+    producer_take_chunk(q);
+    /* pairs with the recorder's acquire load */
+    __atomic_store_n(&q->p->state, MEMPIPE_LIVE, __ATOMIC_RELEASE);
+    producer_ring(q);
+}
+
+static inline uint32_t producer_words(const struct producer *q)
+{
+    return (uint32_t)(q->low - q->mem) / 4;
+}
+
+static inline uint32_t producer_addrs(const struct producer *q)
+{
+    return (uint32_t)(q->mem + q->ctl->chunk_bytes - q->high) / q->ctl->addr_bytes;
+}
+
+/* Hands the chunk over without taking another one. */
+static inline void producer_post(struct producer *q)
+{
+    struct mempipe_chunk *c = &q->chunks[q->chunk];
+
+    c->pipe = q->pipe;
+    c->seq = q->seq;
+    c->words = producer_words(q);
+    c->addrs = producer_addrs(q);
+    c->aux_pos = q->p->aux_head;
+    c->start_ns = q->chunk_ns;
+    c->end_ns = producer_now_ns();
+    /* pairs with the recorder's acquire load in take_mail */
+    __atomic_store_n(&q->p->mail[q->seq % MEMPIPE_MAIL], q->chunk + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&q->p->live_chunk, 0, __ATOMIC_RELAXED);
+    q->seq++;
+    producer_ring(q);
+}
+
+static inline void producer_hand_over(struct producer *q)
+{
+    producer_post(q);
+    producer_take_chunk(q);
+}
+
+/* Makes sure that so many words and addresses fit into the chunk. */
+static inline void producer_room(struct producer *q, uint32_t words, uint32_t addrs)
+{
+    if ((size_t)(q->high - q->low) <
+        words * 4u + addrs * q->ctl->addr_bytes + MEMPIPE_SLACK) {
+        producer_hand_over(q);
+    }
+}
+
+static inline void producer_word(struct producer *q, uint32_t word)
+{
+    /* relaxed: read by the recorder only after a hand-over or our death */
+    __atomic_store_n((uint32_t *)q->low, word, __ATOMIC_RELAXED);
+    q->low += 4;
+}
+
+static inline void producer_addr(struct producer *q, uint64_t addr)
+{
+    q->high -= q->ctl->addr_bytes;
+    memcpy(q->high, &addr, q->ctl->addr_bytes);
+}
+
+/* Outside translated code the lengths of the columns are told. */
+static inline void producer_quiet(struct producer *q, bool quiet)
+{
+    __atomic_store_n(&q->p->quiet_words, producer_words(q), __ATOMIC_RELAXED);
+    __atomic_store_n(&q->p->quiet_addrs, producer_addrs(q), __ATOMIC_RELAXED);
+    __atomic_store_n(&q->p->running, !quiet, __ATOMIC_RELEASE);
+}
+
+/* Ends the thread: hands the rest over and leaves the pipe to the recorder. */
+static inline void producer_end(struct producer *q, uint32_t reason, int32_t status)
+{
+    if (producer_words(q)) {
+        producer_post(q);
+    }
+    q->p->end_reason = reason;
+    q->p->end_status = status;
+    q->p->end_ns = producer_now_ns();
+    /* pairs with the recorder's acquire load */
+    __atomic_store_n(&q->p->state, MEMPIPE_ENDED, __ATOMIC_RELEASE);
+    producer_ring(q);
+}
+
+static inline bool producer_try_aux(struct producer *q, uint32_t *bytes)
+{
+    /* pairs with the recorder's release store of the tail */
+    uint64_t tail = __atomic_load_n(&q->p->aux_tail, __ATOMIC_ACQUIRE);
+    uint64_t head = q->p->aux_head;
+    uint32_t at = (uint32_t)head & (q->ctl->aux_bytes - 1);
+    uint32_t to_end = q->ctl->aux_bytes - at;
+    uint32_t need = *bytes <= to_end ? *bytes : to_end + *bytes;
+
+    return q->ctl->aux_bytes - (head - tail) >= need;
+}
+
+/* Puts a record (its length and type are filled in here) into the aux ring. */
+static inline void producer_aux(struct producer *q, uint32_t type,
+                                struct mempipe_aux *rec, uint32_t rec_bytes,
+                                const void *more, uint32_t more_bytes)
+{
+    uint8_t *ring = q->base + q->ctl->aux_off + (uint64_t)q->pipe * q->ctl->aux_bytes;
+    uint32_t bytes = (rec_bytes + more_bytes + 7u) & ~7u;
+    uint64_t head = q->p->aux_head;
+    uint32_t at = (uint32_t)head & (q->ctl->aux_bytes - 1);
+
+    producer_wait(q, producer_try_aux, &bytes);
+    if (bytes > q->ctl->aux_bytes - at) {
+        *(struct mempipe_aux *)(ring + at) =
+            (struct mempipe_aux){q->ctl->aux_bytes - at, MEMPIPE_AUX_PAD};
+        head += q->ctl->aux_bytes - at;
+        at = 0;
+    }
+    rec->bytes = bytes;
+    rec->type = type;
+    memcpy(ring + at, rec, rec_bytes);
+    if (more_bytes) {
+        memcpy(ring + at + rec_bytes, more, more_bytes);
+    }
+    /* pairs with the recorder's acquire load */
+    __atomic_store_n(&q->p->aux_head, head + bytes, __ATOMIC_RELEASE);
+    if (head + bytes - __atomic_load_n(&q->p->aux_tail, __ATOMIC_RELAXED) >
+        q->ctl->aux_bytes / 2) {
+        producer_ring(q);
+    }
+}
+
+/* Publishes a block definition; returns its id. */
+static inline uint32_t producer_define(struct producer *q, const void *def,
+                                       uint32_t bytes)
+{
+    struct mempipe_aux_block b = {
+        .id = __atomic_fetch_add(&q->ctl->next_id, 1, __ATOMIC_RELAXED),
+        .def_bytes = bytes,
+    };
+
+    producer_aux(q, MEMPIPE_AUX_BLOCK, &b.h, sizeof(b), def, bytes);
+    return b.id;
+}
+
+#endif

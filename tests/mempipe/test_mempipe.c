@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mempipe between threads of one process: many producers, one drainer, and
+ * a releaser, as in the recorder.  Every word, address and record must arrive
+ * once and in order, however small the pool; also under the thread sanitizer,
+ * which cannot look into two processes.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "mempipe_host.h"
+#include "producer.h"
+
+#define PRODUCERS 6
+#define LIVES 8       /* threads that follow each other on one pipe */
+#define WORDS 200000u /* of each life */
+#define RECORD_EVERY 512u
+#define TASKS 256
+
+static int failures;
+
+#define CHECK(cond, ...)                                                                 \
+    do {                                                                                 \
+        if (!(cond)) {                                                                   \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                              \
+            fprintf(stderr, __VA_ARGS__);                                                \
+            fputc('\n', stderr);                                                         \
+            __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);                          \
+        }                                                                                \
+    } while (0)
+
+struct task {
+    uint32_t chunk, words, addrs;
+};
+
+/* The drainer's view of a pipe. */
+struct view {
+    bool alive, closing;
+    uint32_t next_seq;
+    uint64_t words, addrs; /* seen of this life */
+    uint64_t records;
+    uint32_t tag;
+};
+
+struct bench {
+    struct mempipe_host host;
+    struct view views[64];
+    uint64_t lives_over;
+    /* chunks on their way to the releaser */
+    struct task tasks[TASKS];
+    uint32_t put, got; /* atomic */
+    bool stop;         /* atomic */
+};
+
+static uint32_t word_of(uint32_t tag, uint64_t i)
+{
+    return 1 + (uint32_t)((i * 2654435761u + tag * 40503u) & 0x3fffffffu);
+}
+
+static uint64_t addr_of(uint32_t tag, uint64_t i)
+{
+    return (i << 16) ^ tag;
+}
+
+static void *produce(void *arg)
+{
+    struct bench *b = arg;
+
+    for (int life = 0; life < LIVES; life++) {
+        struct producer q;
+        uint64_t addrs = 0;
+        uint32_t tag;
+
+        producer_map(&q, -1, b->host.base);
+        producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = 1});
+        tag = q.p->serial;
+        for (uint64_t i = 0; i < WORDS; i++) {
+            producer_room(&q, 1, 2);
+            producer_word(&q, word_of(tag, i));
+            for (uint64_t k = i % 3; k; k--) {
+                producer_addr(&q, addr_of(tag, addrs++));
+            }
+            if (i % RECORD_EVERY == 0) {
+                struct mempipe_aux_access a = {.words = tag, .addr = i};
+                producer_aux(&q, MEMPIPE_AUX_ACCESS, &a.h, sizeof(a), NULL, 0);
+            }
+            if (i % 50000 == 49999) {
+                producer_hand_over(&q); /* also small ones, and empty ones */
+                producer_hand_over(&q);
+            }
+        }
+        producer_end(&q, MEMPIPE_END_EXIT, (int32_t)addrs);
+    }
+    return NULL;
+}
+
+static void *release(void *arg)
+{
+    struct bench *b = arg;
+
+    for (;;) {
+        uint32_t got = b->got;
+        /* pairs with the drainer's release store of put */
+        if (__atomic_load_n(&b->put, __ATOMIC_ACQUIRE) != got) {
+            struct task t = b->tasks[got % TASKS];
+            mempipe_host_release(&b->host, t.chunk, t.words, t.addrs, got % 5 == 0);
+            __atomic_store_n(&b->got, got + 1, __ATOMIC_RELEASE);
+        } else if (__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
+            return NULL;
+        } else {
+            sched_yield();
+        }
+    }
+}
+
+static int on_record(void *arg, uint32_t pipe, const struct mempipe_aux *rec)
+{
+    struct bench *b = arg;
+    const struct mempipe_aux_access *a = (const struct mempipe_aux_access *)rec;
+    struct view *v = &b->views[pipe];
+
+    CHECK(rec->type == MEMPIPE_AUX_ACCESS, "record of type %u", rec->type);
+    CHECK(a->words == b->host.pipes[pipe].serial, "record of another life");
+    CHECK(a->addr == v->records * RECORD_EVERY, "record %" PRIu64 " is %" PRIu64,
+          v->records, a->addr);
+    v->records++;
+    return 0;
+}
+
+static void take_chunk(struct bench *b, uint32_t pipe, uint32_t chunk)
+{
+    const struct mempipe_chunk *c = &b->host.chunks[chunk];
+    const uint8_t *mem = mempipe_host_chunk(&b->host, chunk);
+    const uint32_t *words = (const uint32_t *)mem;
+    struct view *v = &b->views[pipe];
+    unsigned bad = 0;
+
+    CHECK(c->pipe == pipe && c->seq == v->next_seq, "chunk header");
+    for (uint32_t i = 0; i < c->words; i++) {
+        bad += words[i] != word_of(v->tag, v->words++);
+    }
+    for (uint32_t i = 0; i < c->addrs; i++) {
+        uint64_t a;
+        memcpy(&a, mem + b->host.ctl->chunk_bytes - (i + 1) * 8, 8);
+        bad += a != addr_of(v->tag, v->addrs++);
+    }
+    CHECK(!bad, "%u wrong entries in chunk %u of pipe %u", bad, chunk, pipe);
+    v->next_seq++;
+    while (b->put - __atomic_load_n(&b->got, __ATOMIC_ACQUIRE) == TASKS) {
+        sched_yield();
+    }
+    b->tasks[b->put % TASKS] = (struct task){chunk, c->words, c->addrs};
+    __atomic_store_n(&b->put, b->put + 1, __ATOMIC_RELEASE);
+}
+
+static bool drain_pipe(struct bench *b, uint32_t i)
+{
+    struct mempipe_pipe *p = &b->host.pipes[i];
+    struct view *v = &b->views[i];
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE), mail;
+    bool any = false;
+
+    if (v->closing) {
+        if (mempipe_host_home_is_back(&b->host, i)) {
+            v->closing = false;
+            mempipe_host_free_pipe(&b->host, i);
+        }
+        return true;
+    }
+    if (state != MEMPIPE_LIVE && state != MEMPIPE_ENDED) {
+        return false;
+    }
+    if (!v->alive) {
+        *v = (struct view){.alive = true, .tag = p->serial};
+    }
+    while ((mail = mempipe_host_take_mail(&b->host, i, v->next_seq)) != 0) {
+        take_chunk(b, i, mail - 1);
+        any = true;
+    }
+    any |= mempipe_host_drain_aux(&b->host, i, on_record, b) != 0;
+    if (state == MEMPIPE_ENDED) {
+        CHECK(v->words == WORDS, "%" PRIu64 " words of %u arrived", v->words, WORDS);
+        CHECK(v->addrs == (uint64_t)p->end_status, "%" PRIu64 " addresses", v->addrs);
+        CHECK(v->records == (WORDS + RECORD_EVERY - 1) / RECORD_EVERY,
+              "%" PRIu64 " records", v->records);
+        if (p->live_chunk) {
+            mempipe_host_hold(&b->host, p->live_chunk - 1);
+            mempipe_host_release(&b->host, p->live_chunk - 1, 0, 0, false);
+        }
+        v->alive = false;
+        v->closing = true;
+        b->lives_over++;
+        any = true;
+    }
+    return any;
+}
+
+static void test_threads(uint32_t nr_pool)
+{
+    struct mempipe_config c = {
+        .nr_pipes = 64,
+        .nr_pool = nr_pool,
+        .chunk_bytes = 64u << 10,
+        .aux_bytes = 128u << 10,
+    };
+    struct bench *b = calloc(1, sizeof(*b));
+    pthread_t threads[PRODUCERS], releaser;
+
+    CHECK(mempipe_host_open(&b->host, &c) == 0, "open");
+    b->host.ctl->addr_bytes = 8;
+    pthread_create(&releaser, NULL, release, b);
+    for (int i = 0; i < PRODUCERS; i++) {
+        pthread_create(&threads[i], NULL, produce, b);
+    }
+    while (b->lives_over < PRODUCERS * LIVES) {
+        uint32_t seen = mempipe_host_doorbell(&b->host);
+        uint32_t high = __atomic_load_n(&b->host.ctl->pipes_high, __ATOMIC_SEQ_CST);
+        bool any = false;
+
+        for (uint32_t i = 0; i < high; i++) {
+            any |= drain_pipe(b, i);
+        }
+        if (!any) {
+            mempipe_host_wait(&b->host, seen, 10000);
+        }
+    }
+    for (int i = 0; i < PRODUCERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    __atomic_store_n(&b->stop, true, __ATOMIC_RELEASE);
+    pthread_join(releaser, NULL);
+
+    /* Whatever came back is zero again and nothing got lost. */
+    uint32_t free_chunks = 0;
+    for (uint32_t n = (uint32_t)b->host.ctl->pool_head; n;
+         n = b->host.chunks[n - 1].next_free) {
+        free_chunks++;
+    }
+    CHECK(free_chunks == nr_pool, "%u of %u chunks are back", free_chunks, nr_pool);
+    for (uint32_t i = 0; i < c.nr_pipes + nr_pool; i++) {
+        const uint64_t *mem = (const uint64_t *)mempipe_host_chunk(&b->host, i);
+        uint64_t sum = 0;
+        for (size_t k = 0; k < c.chunk_bytes / 8; k++) {
+            sum |= mem[k];
+        }
+        CHECK(sum == 0, "chunk %u is not zero", i);
+    }
+    mempipe_host_close(&b->host);
+    free(b);
+}
+
+/* What is found in a chunk whose thread was killed while it filled it. */
+static void test_measure(void)
+{
+    struct mempipe_config c = {
+        .nr_pipes = 2, .nr_pool = 2, .chunk_bytes = 64u << 10, .aux_bytes = 128u << 10};
+    struct mempipe_host h;
+    struct producer q;
+    uint32_t words, addrs;
+
+    for (uint32_t ab = 4; ab <= 8; ab += 4) {
+        CHECK(mempipe_host_open(&h, &c) == 0, "open");
+        h.ctl->addr_bytes = ab;
+        producer_map(&q, -1, h.base);
+        producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = 1});
+        mempipe_host_measure(&h, q.chunk, &words, &addrs);
+        CHECK(words == 0 && addrs == 0, "empty: %u words, %u addresses", words, addrs);
+
+        producer_word(&q, 7);
+        producer_word(&q, CTR_WORD_LEFT | 3);
+        producer_word(&q, 0);
+        producer_word(&q, 8);
+        producer_addr(&q, 0x1000);
+        producer_addr(&q, 0);
+        producer_addr(&q, 0x2000);
+        mempipe_host_measure(&h, q.chunk, &words, &addrs);
+        CHECK(words == 4 && addrs == 3, "%u words, %u addresses", words, addrs);
+
+        /* As full as a chunk may get. */
+        while ((size_t)(q.high - q.low) >= 4 + ab + MEMPIPE_SLACK) {
+            producer_word(&q, 9);
+            producer_addr(&q, 0xffff);
+        }
+        mempipe_host_measure(&h, q.chunk, &words, &addrs);
+        CHECK(words == producer_words(&q) && addrs == producer_addrs(&q),
+              "full: %u words, %u addresses", words, addrs);
+        mempipe_host_close(&h);
+    }
+}
+
+/* Nonsense in a ring is refused, not followed. */
+static void test_bad_ring(void)
+{
+    struct mempipe_config c = {
+        .nr_pipes = 1, .nr_pool = 1, .chunk_bytes = 64u << 10, .aux_bytes = 128u << 10};
+    static const struct mempipe_aux bad[] = {
+        {0, MEMPIPE_AUX_ACCESS},           {4, MEMPIPE_AUX_ACCESS},
+        {12, MEMPIPE_AUX_ACCESS},          {256u << 10, MEMPIPE_AUX_PAD},
+        {UINT32_MAX - 7, MEMPIPE_AUX_PAD}, {64, MEMPIPE_AUX_PAD},
+    };
+    struct mempipe_host h;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CHECK(mempipe_host_open(&h, &c) == 0, "open");
+        memcpy(h.base + h.ctl->aux_off, &bad[i], sizeof(bad[i]));
+        h.pipes[0].aux_head = 32;
+        CHECK(mempipe_host_drain_aux(&h, 0, on_record, NULL) == -EPROTO, "case %zu", i);
+        CHECK(mempipe_host_drain_aux(&h, 0, on_record, NULL) == 0, "case %zu again", i);
+        mempipe_host_close(&h);
+    }
+}
+
+int main(void)
+{
+    test_measure();
+    test_bad_ring();
+    test_threads(0);
+    test_threads(1);
+    test_threads(24);
+    return failures ? 1 : 0;
+}
