@@ -77,5 +77,15 @@ PROGRAMS = [
     Program("x86-bytes", "bytes", X86, flags="-msse2", cpu="max"),
     Program("ppc-bytes", "bytes", ["ppc64le"]),
     Program("riscv-bytes", "bytes", ["riscv64"], cpu="max"),
+    Program("threads", "property", libs="-pthread"),
+    Program("adds", "property", libs="-pthread", args=["20000"]),
+    Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=False),
+    Program("signals", "property"),
+    Program("forktree", "property"),
+    Program("processes", "property", libs="-pthread"),
+    Program("exitgroup", "property", libs="-pthread", expect=5),
+    Program("closing", "property", libs="-pthread"),
+    Program("daemon", "property", expect=6),
+    Program("addresses", "property", args=["one", "two"], expect=17),
 ]
 BY_NAME = {p.name: p for p in PROGRAMS}

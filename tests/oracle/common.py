@@ -39,12 +39,18 @@ class Tools:
         self.plugins = os.environ.get("CANNOLI_PLUGIN_DIR", os.path.join(build, "qemu", "plugins"))
         self.guests = os.environ.get("CANNOLI_GUEST_DIR", os.path.join(build, "guests"))
         self.work = work
-        self.compare = os.path.join(build, "tests", "oracle", "oracle-compare")
-        if not os.path.exists(self.compare):
-            self.compare = os.path.join(work, "oracle-compare")
-            subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", self.compare]
-                           + [os.path.join(HERE, f) for f in ("compare.c", "readers.c", "blind.c")],
+        self.compare = self.helper("oracle-compare", "compare.c", "blind.c")
+        self.flow = self.helper("oracle-flow", "flow.c")
+
+    def helper(self, name, *sources):
+        """A program of this folder: the build's, or one made here and now."""
+        path = os.path.join(self.build, "tests", "oracle", name)
+        if not os.path.exists(path):
+            path = os.path.join(self.work, name)
+            subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", path]
+                           + [os.path.join(HERE, f) for f in sources + ("readers.c",)],
                            check=True)
+        return path
 
     def qemu(self, target):
         path = os.path.join(self.qemu_dir, "qemu-" + (TARGETS[target].qemu

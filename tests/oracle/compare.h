@@ -80,6 +80,17 @@ struct slide {
     uint64_t distance; /* trace minus witness, a multiple of the page */
 };
 
+/* A line of tracedump --json. */
+struct event {
+    char kind; /* 'e', 'l', 's' */
+    uint64_t ordinal, pc, addr, size;
+    int64_t pid, tid;
+};
+
+bool lines_open(struct lines *in, const char *file);
+char *next_line(struct lines *in);
+bool read_event(const char *line, struct event *e);
+
 /* How many bytes an instruction loads and stores, -1 where it does not say. */
 struct known_bytes {
     int64_t load, store;

@@ -50,7 +50,7 @@ void insn_copy(struct insn *to, const struct insn *from, uint64_t number)
     }
 }
 
-static char *next_line(struct lines *in)
+char *next_line(struct lines *in)
 {
     ssize_t len = getline(&in->line, &in->room, in->f);
 
@@ -63,7 +63,7 @@ static char *next_line(struct lines *in)
     return in->line;
 }
 
-static bool lines_open(struct lines *in, const char *file)
+bool lines_open(struct lines *in, const char *file)
 {
     in->f = fopen(file, "r");
     if (in->f) {
@@ -309,19 +309,13 @@ bool witness_open(struct witness *w, const char *file, const char *target,
 
 /* ---- the trace --------------------------------------------------------- */
 
-struct event {
-    char kind; /* 'e', 'l', 's', or 0 */
-    uint64_t ordinal, pc, addr, size;
-    int64_t tid;
-};
-
 static uint64_t json_number(const char *v)
 {
     return strtoull(*v == '"' ? v + 1 : v, NULL, 0);
 }
 
 /* One flat object; members other than ours are skipped. */
-static bool read_event(const char *p, struct event *e)
+bool read_event(const char *p, struct event *e)
 {
     memset(e, 0, sizeof(*e));
     while ((p = strchr(p, '"'))) {
@@ -342,6 +336,8 @@ static bool read_event(const char *p, struct event *e)
             e->ordinal = json_number(v);
         } else if (n == 3 && memcmp(key, "tid", 3) == 0) {
             e->tid = (int64_t)json_number(v);
+        } else if (n == 3 && memcmp(key, "pid", 3) == 0) {
+            e->pid = (int64_t)json_number(v);
         } else if (n == 2 && memcmp(key, "pc", 2) == 0) {
             e->pc = json_number(v);
         } else if (n == 4 && memcmp(key, "addr", 4) == 0) {

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""Properties of traces that no second run can confirm.
+
+The program says on stdout what must be found ("stores ADDR N", "adds ADDR N",
+"threads N", "processes N"); oracle-flow counts, and checks that in each thread
+every instruction is one to which the one before may go.  Where branches may go
+is read out of objdump's text, so that no decoder of ours is its own judge.
+"""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import common
+from common import Failure, TARGETS
+
+HANDLERS = {"tick", "repeat", "leave", "fault", "skip", "fix", "sigcancel_handler",
+            "sighandler_setxid", "__nptl_setxid_sighandler"}
+LL_SC = {"arm", "thumb", "mips", "mipsel", "ppc64le"}
+# What these print must be the same without a recorder.
+SAME_OUTPUT = {"addresses", "closing", "threads", "forktree", "processes", "daemon"}
+# A thread that exit_group or a signal stopped may be marked as incomplete.
+MAY_BE_CUT = {"exitgroup", "processes"}
+
+LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]+ )+)\s*\t(\S+)(?:\s+(.*))?$")
+ADDRESS = re.compile(r"\b([0-9a-f]+) <")
+CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?"
+ARM_DIRECT = re.compile(r"^(?:b|bl|blx)%s(?:\.[nw])?$|^cbn?z$" % CONDITION)
+ARM_ANY = re.compile(r"^(?:bx|blx|bxj)%s(?:\.[nw])?$|^tb[bh]$|^svc|^udf|^bkpt" % CONDITION)
+A64_DIRECT = re.compile(r"^(?:b|bl|b\.\w+|cbn?z|tbn?z)$")
+A64_ANY = re.compile(r"^(?:br|blr|ret|svc|brk|udf|bra|blra|reta)")
+MIPS_DIRECT = re.compile(r"^(?:b|bal|j|jal|jalx|beq|bne|beqz|bnez|bgtz|blez|bltz|bgez|bltzal|bgezal"
+                         r"|bc1[tf])l?$")
+MIPS_ANY = re.compile(r"^(?:jr|jalr)")
+RISCV_DIRECT = re.compile(r"^(?:c\.)?(?:j|jal|b(?:eq|ne|lt|ge|le|gt)(?:z|u)?)$")
+RISCV_ANY = re.compile(r"^(?:c\.)?(?:jr|jalr|ret|ecall|ebreak|unimp)$")
+X86_ANY = re.compile(r"^(?:ret|iret|syscall|sysenter|int|hlt|ud2|lret|into)")
+PPC_ANY = re.compile(r"^b.*(?:lr|ctr)l?[+-]?$|^scv?$|^trap$")
+
+
+def classify(target, mnemonic, operands):
+    """The KIND letter of oracle-flow and whether the operand is a target."""
+    if target in ("arm", "thumb"):
+        if ARM_DIRECT.match(mnemonic) and ADDRESS.search(operands):
+            return "d"
+        if (ARM_ANY.match(mnemonic) or operands.startswith("pc,")
+                or (re.search(r"\bpc\}", operands) and re.match("pop|ldm", mnemonic))):
+            return "a"
+    elif target == "aarch64":
+        if A64_DIRECT.match(mnemonic):
+            return "d"
+        if A64_ANY.match(mnemonic):
+            return "a"
+    elif target in ("mips", "mipsel"):
+        if MIPS_DIRECT.match(mnemonic):
+            return "D"
+        if MIPS_ANY.match(mnemonic):
+            return "A"
+        if mnemonic in ("syscall", "break"):
+            return "a"
+    elif target == "riscv64":
+        if RISCV_DIRECT.match(mnemonic):
+            return "d"
+        if RISCV_ANY.match(mnemonic):
+            return "a"
+    elif target in ("x86_64", "i386"):
+        words = (mnemonic + " " + operands).split()
+        while words and words[0] in ("notrack", "bnd", "lock", "data16", "addr32", "cs", "ds"):
+            words = words[1:]
+        if words and words[0] in ("rep", "repz", "repnz", "repe", "repne"):
+            return "a" if len(words) > 1 and words[1].startswith("ret") else "r"
+        name = words[0] if words else ""
+        if X86_ANY.match(name) or (name.startswith(("call", "jmp")) and "*" in words[1]):
+            return "a"
+        if name.startswith(("call", "j", "loop")):
+            return "d"
+    elif target == "s390x":
+        relative = ADDRESS.search(operands) and not mnemonic.endswith("rl")
+        if mnemonic[0] in "jc" and relative and mnemonic not in ("clfhsi",):
+            return "d"
+        if mnemonic.startswith("b"):
+            return "d" if relative else "a"
+        if mnemonic in ("ex", "exrl", "svc", "trap") or mnemonic.startswith("trap"):
+            return "a"
+    elif target == "ppc64le":
+        if PPC_ANY.match(mnemonic):
+            return "a"
+        if mnemonic.startswith("b") and ADDRESS.search(operands):
+            return "d"
+    return "-"
+
+
+def code_table(target, path, watched, out):
+    """Write what oracle-flow wants to know of a program."""
+    objdump = TARGETS[target].objdump
+    if objdump == "gcc":
+        objdump = "objdump"
+    process = subprocess.Popen([objdump, "-d", "-w", "-z", path], stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        m = LINE.match(line)
+        if not m:
+            continue
+        pc, code, mnemonic, operands = m.groups()
+        operands = operands or ""
+        kind = classify(target, mnemonic, operands)
+        targets = []
+        if kind in "dD":
+            found = ADDRESS.findall(operands)
+            targets = found[-1:]
+        elif kind == "r":
+            kind, targets = "d", [pc]
+        out.write("i %s %x %s %s\n" % (pc, len(code.replace(" ", "")) // 2, kind,
+                                       " ".join(targets)))
+    if process.wait():
+        raise Failure("objdump failed")
+    nm = objdump.replace("objdump", "nm")
+    for line in subprocess.run([nm, path], capture_output=True, text=True).stdout.splitlines():
+        word = line.split()
+        if len(word) == 3 and word[2] in HANDLERS:
+            out.write("h %x\n" % (int(word[0], 16) & ~(1 if target == "thumb" else 0)))
+    for addr in watched:
+        out.write("w %x\n" % addr)
+    out.flush()
+
+
+def statements(text):
+    said = {"stores": {}, "adds": {}, "threads": None, "processes": None}
+    for line in text.splitlines():
+        word = line.split()
+        if len(word) == 3 and word[0] in ("stores", "adds"):
+            said[word[0]][int(word[1], 16)] = int(word[2])
+        elif len(word) == 2 and word[0] in ("threads", "processes"):
+            said[word[0]] = int(word[1])
+    return said
+
+
+def flow(tools, target, path, watched, trace, may_be_cut):
+    """Run oracle-flow; returns (threads, {addr: (loads, stores)})."""
+    threads, counts = [], {}
+    with tempfile.NamedTemporaryFile("w", dir=tools.work, suffix=".code") as code:
+        code_table(target, path, watched, code)
+        d = common.dump(tools, trace)
+        done = subprocess.run([tools.flow, "--code", code.name, "--trace",
+                               "/dev/fd/%d" % d.stdout.fileno()],
+                              pass_fds=(d.stdout.fileno(),), capture_output=True, text=True)
+        d.stdout.close()
+        error = d.stderr.read().decode()
+        d.wait()
+    if done.returncode:
+        raise Failure("\n".join(line for line in done.stdout.splitlines()
+                                if line.startswith("violation"))[:4000] + done.stderr)
+    if d.returncode not in ((0, 3) if may_be_cut else (0,)):
+        raise Failure("tracedump: status %d: %s" % (d.returncode, error))
+    for line in done.stdout.splitlines():
+        word = line.split()
+        if word[0] == "thread":
+            threads.append(tuple(int(w) for w in word[1:]))
+        elif word[0] == "watch":
+            counts[int(word[1], 16)] = (int(word[2]), int(word[3]))
+    return threads, counts
+
+
+def check_info(tools, trace, threads, processes):
+    done = subprocess.run([tools.program("tracedump"), "--info", "--json", trace],
+                          capture_output=True, text=True)
+    if done.returncode not in (0, 3):
+        raise Failure("tracedump --info: status %d: %s" % (done.returncode, done.stderr))
+    info = json.loads(done.stdout)
+    for name, column in (("instructions", 2), ("loads", 3), ("stores", 4)):
+        total = sum(t[column] for t in threads)
+        if info[name] != total:
+            raise Failure("--info says %d %s, the events are %d" % (info[name], name, total))
+    if len(info["threads"]) != len(threads) or len(info["processes"]) != processes:
+        raise Failure("--info lists %d threads and %d processes, the events have %d and %d"
+                      % (len(info["threads"]), len(info["processes"]), len(threads), processes))
+
+
+def run(tools, program, target, guest, folder):
+    trace = os.path.join(tools.work, "property-%s-%s.ctr" % (target, program.name))
+    environment = {"HOME": "/", "GUEST_TEST": "1"}
+    if program.name == "addresses":
+        guest = [w for i, w in enumerate(guest)
+                 if w != "-R" and (i == 0 or guest[i - 1] != "-R")]
+    recorded = common.record(tools, trace, guest, environment, folder)
+    text = recorded.stdout.decode(errors="replace")
+    if recorded.status != program.expect:
+        raise Failure("exit status %d instead of %d: %s%s"
+                      % (recorded.status, program.expect, text[-200:],
+                         recorded.stderr.strip()[-300:]))
+    if program.name in SAME_OUTPUT:
+        unrecorded = common.plain(guest, environment, folder)
+        if unrecorded.stdout != recorded.stdout:
+            a = unrecorded.stdout.decode(errors="replace").splitlines()
+            b = text.splitlines()
+            other = ["%s -> %s" % (x, y) for x, y in zip(a, b) if x != y]
+            raise Failure("it prints other things when recorded: %s (%d lines, %d)"
+                          % ("; ".join(other[:5]), len(a), len(b)))
+    said = statements(text)
+    watched = list(said["stores"]) + list(said["adds"])
+    threads, counts = flow(tools, target, os.path.join(folder, program.name), watched, trace,
+                           program.name in MAY_BE_CUT)
+    wrong = []
+    for addr, n in said["stores"].items():
+        if counts[addr][1] != n:
+            wrong.append("0x%x: %d stores, the trace has %d" % (addr, n, counts[addr][1]))
+    shared = max(said["adds"].values(), default=0)
+    for addr, n in said["adds"].items():
+        loads, stores = counts[addr]
+        if target in LL_SC:
+            good = stores >= n if n == shared else stores == n
+            good = good and loads >= stores
+        else:
+            good = stores == n and n <= loads <= n + 4
+        if not good:
+            wrong.append("0x%x: %d additions, the trace has %d loads, %d stores"
+                         % (addr, n, loads, stores))
+    processes = len({t[0] for t in threads})
+    if said["threads"] is not None and len(threads) != said["threads"]:
+        wrong.append("%d threads, the trace has %d" % (said["threads"], len(threads)))
+    if said["processes"] is not None and processes != said["processes"]:
+        wrong.append("%d processes, the trace has %d" % (said["processes"], processes))
+    if wrong:
+        raise Failure("%d differences: %s" % (len(wrong), "; ".join(wrong[:8])))
+    check_info(tools, trace, threads, processes)
+    common.remove(trace)
+    return "%d threads, %d processes, %d instructions" % (len(threads), processes,
+                                                          sum(t[2] for t in threads))
