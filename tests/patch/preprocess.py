@@ -7,7 +7,7 @@ usage: preprocess.py OBJ SRC OBJ SRC 'TARGET ...'
 Both builds first make their generated sources.  Then every source file of the
 programs is preprocessed with its own compile command, without line markers and
 with __LINE__ made 0 (a line added to a file moves the numbers in assertions), the
-two trees' paths are made alike, and the results are compared by hash.
+two trees' paths and the white space are made alike, and the results are compared by hash.
 """
 import concurrent.futures
 import hashlib
@@ -74,6 +74,8 @@ def preprocessed(args, obj, src):
         for form in (path, os.path.relpath(path, obj)):
             if form != ".":
                 text = re.sub(re.escape(form.encode()) + rb"(?=[/\"])", name, text)
+    text = b"\n".join(line for line in (b" ".join(line.split()) for line in text.splitlines())
+                      if line)
     return hashlib.sha256(text).digest(), text
 
 
