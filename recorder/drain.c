@@ -684,6 +684,15 @@ static bool is_due(const struct drain *d, const struct slot *s, uint64_t now)
            now - s->pending_ns >= age;
 }
 
+/* Whether threads wait for chunks, or soon will. */
+static bool chunks_are_short(const struct drain *d)
+{
+    /* Pairs with the addition of who is about to wait, and rings. */
+    return __atomic_load_n(&d->host->ctl->space_waiters, __ATOMIC_SEQ_CST) ||
+           (d->n_pending + pipeline_chunks_held(d->pipeline)) * 4 >=
+               d->host->ctl->nr_pool * 3;
+}
+
 /* Step 5: jobs of what is due; smaller ones when the guest runs out of chunks. */
 static int make_jobs(struct drain *d, uint64_t now)
 {
@@ -699,9 +708,7 @@ static int make_jobs(struct drain *d, uint64_t now)
             err = dispatch(d, s);
         }
     }
-    while (!err && d->pipeline && d->n_pending &&
-           (d->n_pending + pipeline_chunks_held(d->pipeline)) * 4 >=
-               d->host->ctl->nr_pool * 3 &&
+    while (!err && d->pipeline && d->n_pending && chunks_are_short(d) &&
            pipeline_backlog(d->pipeline) < d->workers) {
         struct slot *most = NULL;
         for (uint32_t i = 0; i < high; i++) {
