@@ -31,7 +31,8 @@ run() {
     local log=$1 what=$2 why
     shift 2
     if ! LC_ALL=C "$@" >"$log" 2>&1 </dev/null; then
-        why=$(grep -aE '(^|[^a-z])(E|error|ERROR|fatal|FAILED)[: ]' "$log" | head -n 1)
+        why=$(grep -aE '^E: |[Ee]rror: |ERROR: |fatal: ' "$log" | head -n 1)
+        [ -n "$why" ] || why=$(grep -aE 'FAILED|Error' "$log" | head -n 1)
         [ -n "$why" ] || why=$(tail -n 1 "$log")
         die "$what failed: ${why:-no message} (all of it: $log)"
     fi

@@ -50,13 +50,13 @@ case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
 
 # The programs and the library; then QEMU.
 PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
-    libzstd-dev libxxhash-dev libcapstone-dev libelf-dev
+    libzstd-dev libxxhash-dev libcapstone-dev
     patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev)
 TEST_PACKAGES=(libcmocka-dev zstd clang git strace
     gcc-arm-linux-gnueabi gcc-arm-linux-gnueabihf gcc-aarch64-linux-gnu
     gcc-mipsel-linux-gnu gcc-mips-linux-gnu gcc-riscv64-linux-gnu
     gcc-s390x-linux-gnu gcc-powerpc64le-linux-gnu gcc-i686-linux-gnu)
-SYSROOTS=(amd64 arm64 armhf i386 mipsel ppc64el riscv64 s390x)
+SYSROOTS=(amd64 arm64 armel armhf i386 mipsel ppc64el riscv64 s390x)
 
 mkdir -p "$BUILD/log" || exit 1
 BUILD=$(cd "$BUILD" && pwd)

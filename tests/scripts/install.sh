@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# `cmake --install` puts everything under a prefix in the shape it has in the
+# build folder, and it works from there, the build folder out of sight: the
+# recorder finds its QEMUs, the library its users.
+set -u
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+fail() { echo "FAILED: $*"; exit 1; }
+
+cmake --install "$BUILD" --prefix "$TMP/prefix" >"$TMP/log" 2>&1 ||
+    { cat "$TMP/log"; fail "cmake --install"; }
+cd "$TMP" || exit 1
+for program in cannoli-record tracedump; do
+    [ -x prefix/bin/$program ] || fail "no bin/$program"
+    prefix/bin/$program --version >out 2>err || { cat err; fail "$program --version"; }
+    grep -q "^$program" out && [ ! -s err ] || fail "$program --version says $(cat out err)"
+done
+for page in "$SRC"/man/*.[1-8]; do
+    section=${page##*.}
+    cmp "$page" "prefix/share/man/man$section/${page##*/}" || fail "no man page ${page##*/}"
+done
+for program in "$BUILD"/libexec/cannoli/qemu-*; do
+    [ -e "$program" ] || break
+    cmp "$program" "prefix/libexec/cannoli/${program##*/}" || fail "no ${program##*/}"
+done
+[ -z "$(grep -rl "$SRC" prefix/lib/*/pkgconfig prefix/lib/pkgconfig prefix/include 2>/dev/null)" ] ||
+    fail "an installed file names the source folder"
+
+# The example, built as a user would build it
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+PKG_CONFIG_PATH=$(find "$TMP/prefix" -name pkgconfig -type d)
+[ -n "$PKG_CONFIG_PATH" ] || fail "no pkg-config file"
+LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+{ cmake -S "$SRC/examples" -B example && cmake --build example; } >"$TMP/log" 2>&1 ||
+    { cat "$TMP/log"; fail "examples against the installed library"; }
+
+if [ -x prefix/libexec/cannoli/qemu-arm ] && command -v arm-linux-gnueabi-gcc >/dev/null; then
+    echo 'int main(void) { return 7; }' >app.c
+    arm-linux-gnueabi-gcc -static -o app app.c || exit 1
+    env -u CANNOLI_QEMU_DIR prefix/bin/cannoli-record -q -o run.ctr -- ./app
+    status=$?
+    [ $status = 7 ] || fail "the installed recorder ends with $status, not with its guest's 7"
+    prefix/bin/tracedump --count 5 run.ctr >out || fail "the installed tracedump"
+    [ "$(wc -l <out)" -ge 5 ] || fail "the trace is short"
+fi
+echo "installed and used: $(find prefix -type f | wc -l) files"

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What the scripts say when they are called wrongly, and what lib.sh takes from
+# either form of apt configuration.
+set -u
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+cd "$TMP" || exit 1
+checks=0
+fail() { echo "FAILED: $*"; exit 1; }
+
+# usage SCRIPT PATTERN ARGUMENTS...: status 2, what is wrong, where to read on
+usage() {
+    local script=$1 pattern=$2
+    shift 2
+    "$SRC/scripts/$script" "$@" >out 2>err </dev/null
+    [ $? = 2 ] || fail "$script $*: not status 2"
+    [ ! -s out ] && [ "$(wc -l <err)" = 2 ] || { cat out err; fail "$script $*: not two lines"; }
+    grep -qE "^$script: $pattern\$" err || { cat err; fail "$script $*: no '$pattern'"; }
+    grep -qx "Try '$script --help'" err || fail "$script $*: no hint"
+    checks=$((checks + 1))
+}
+for script in setup.sh demo.sh test.sh qemu.sh sysroot.sh; do
+    usage $script "unknown option '--frob'" --frob
+    "$SRC/scripts/$script" --help >out 2>err && [ -s out ] && [ ! -s err ] ||
+        fail "$script --help"
+    checks=$((checks + 1))
+done
+usage setup.sh "not a number of jobs: 'x'" --jobs x
+usage sysroot.sh "no architecture given"
+usage sysroot.sh "Debian has no architecture 'vax' to take programs of" -d "$TMP/s" vax
+
+if command -v apt-get >/dev/null; then
+    # shellcheck source=../../scripts/lib.sh
+    . "$SRC/scripts/lib.sh"
+    PROG=lib codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+    mkdir sources empty
+    cat >sources/a.sources <<EOF
+# a stanza of its own key
+Types: deb
+URIs: http://archive.invalid/debian
+Suites: $codename $codename-updates
+Components: main contrib
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ text
+ -----END PGP PUBLIC KEY BLOCK-----
+
+Types: deb
+URIs: http://other.invalid/things
+Suites: stable-of-theirs
+Components: main
+EOF
+    echo "deb [arch=$(dpkg --print-architecture) signed-by=/k.gpg] http://archive.invalid/sec $codename-security main" \
+        >sources/b.list
+    # apt cannot reach these hosts: only what it is told is looked at
+    cat >apt.conf <<EOF
+Dir::Etc::sourcelist "$TMP/none.list";
+Dir::Etc::sourceparts "$TMP/sources";
+Acquire::http::Proxy "http://127.0.0.1:9";
+Acquire::Retries::Delay "false";
+EOF
+    (APT_CONFIG=$TMP/apt.conf apt_private "$TMP/apt" trixie amd64) 2>err && fail "apt reached nowhere"
+    grep -q '^lib: apt cannot fetch the lists of trixie (amd64); is there a network?' err ||
+        { cat err; fail "no word of the network"; }
+    cat >expected <<EOF
+# made from the system's own apt configuration
+
+Types: deb
+URIs: http://archive.invalid/debian/
+Suites: trixie-updates
+Components: main
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ text
+ -----END PGP PUBLIC KEY BLOCK-----
+
+Types: deb
+URIs: http://archive.invalid/debian/
+Suites: trixie
+Components: main
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ text
+ -----END PGP PUBLIC KEY BLOCK-----
+
+Types: deb
+URIs: http://archive.invalid/sec/
+Suites: trixie-security
+Components: main
+Signed-By: /k.gpg
+EOF
+    diff expected apt/apt.sources.new || fail "sources taken over wrongly"
+    checks=$((checks + 1))
+    rm -rf apt sources/*
+    echo 'deb http://other.invalid/things theirs main' >sources/c.list
+    (APT_CONFIG=$TMP/apt.conf apt_private "$TMP/apt" trixie amd64) 2>err && fail "no archive, no error"
+    grep -qx 'lib: the apt configuration names no Debian archive to take trixie from' err ||
+        { cat err; fail "no word of the missing archive"; }
+    checks=$((checks + 1))
+fi
+echo "$checks passed, 0 failed"
