@@ -87,6 +87,9 @@ if [ ! -e "$BUILD/CMakeCache.txt" ]; then
 fi
 [ -z "$TESTS" ] || options+=(-DBUILD_TESTING=ON)
 [ -z "$WERROR" ] || options+=(-DCANNOLI_WERROR=ON)
+# what the target `qemu' and the tests of the patch are to use
+options+=("-DCANNOLI_QEMU_TARGETS=$TARGETS"
+    "-DCANNOLI_QEMU_SOURCE=${SOURCE:+$(realpath -m "$SOURCE")}")
 say "building the programs"
 run "$BUILD/log/cmake.log" "configuring" cmake -S "$ROOT" -B "$BUILD" "${options[@]}"
 run "$BUILD/log/build.log" "compiling" cmake --build "$BUILD" -j "$JOBS"

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run counts: single tests, tests that count their own cases, skipped ones,
+# and it fails when a test fails, when none ran and when a failing test hides it.
+set -u
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+cd "$TMP" || exit 1
+checks=0
+fail() { echo "FAILED: $*"; exit 1; }
+
+# suite FOLDER: makes a build folder of the tests on standard input, NAME COMMAND
+suite() {
+    mkdir -p "$1"
+    while read -r name command; do
+        echo "add_test($name sh -c [==[$command]==])"
+        echo "set_tests_properties($name PROPERTIES SKIP_RETURN_CODE 77 LABELS $name)"
+    done >"$1/CTestTestfile.cmake"
+}
+
+# expect STATUS LAST-LINE ARGUMENTS...
+expect() {
+    local status=$1 line=$2 got
+    shift 2
+    "$SRC/tests/run" "$@" >out 2>&1
+    got=$?
+    [ $got = "$status" ] && [ "$(tail -n 1 out)" = "$line" ] ||
+        { cat out; fail "run $*: status $got and '$(tail -n 1 out)', not $status and '$line'"; }
+    checks=$((checks + 1))
+}
+
+suite good <<'EOF'
+one exit 0
+cases echo noise; echo "7 passed, 0 failed"
+mocka echo "[==========] 3 test(s) run."; echo "[  PASSED  ] 3 test(s)."
+EOF
+expect 0 "11 passed, 0 failed" good
+expect 0 "8 passed, 0 failed" 'good:^(one|cases)$'
+suite bad <<'EOF'
+one exit 0
+two exit 1
+cases echo "5 passed, 2 failed"; exit 1
+later echo "cannot here"; exit 77
+EOF
+expect 1 "6 passed, 3 failed, 1 skipped" bad
+expect 1 "17 passed, 3 failed, 1 skipped" good bad
+grep -qx 'failed: bad two' out && grep -qx 'failed: bad cases' out || fail "failures are not named"
+suite liar <<'EOF'
+cases echo "5 passed, 2 failed"; exit 0
+EOF
+expect 1 "5 passed, 2 failed" liar
+suite crash <<'EOF'
+cases echo "5 passed, 0 failed"; kill -SEGV $$
+EOF
+expect 1 "5 passed, 1 failed" crash
+mkdir nothing
+touch nothing/CTestTestfile.cmake
+expect 1 "0 passed, 1 failed" nothing
+expect 1 "0 passed, 1 failed" good:nosuchlabel
+expect 1 "0 passed, 1 failed" nosuchfolder
+suite skips <<'EOF'
+later exit 77
+EOF
+expect 1 "0 passed, 0 failed, 1 skipped" skips
+suite lost <<'EOF'
+gone exit 0
+EOF
+sed -i 's,gone sh,gone /nowhere/sh,' lost/CTestTestfile.cmake
+expect 1 "0 passed, 1 failed" lost
+echo "$checks passed, 0 failed"
