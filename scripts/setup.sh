@@ -55,7 +55,10 @@ PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
 TEST_PACKAGES=(libcmocka-dev zstd clang git strace
     gcc-arm-linux-gnueabi gcc-arm-linux-gnueabihf gcc-aarch64-linux-gnu
     gcc-mipsel-linux-gnu gcc-mips-linux-gnu gcc-riscv64-linux-gnu
-    gcc-s390x-linux-gnu gcc-powerpc64le-linux-gnu gcc-i686-linux-gnu)
+    gcc-s390x-linux-gnu gcc-powerpc64le-linux-gnu gcc-i686-linux-gnu
+    libc6-dev-armel-cross libc6-dev-armhf-cross libc6-dev-arm64-cross
+    libc6-dev-mipsel-cross libc6-dev-mips-cross libc6-dev-riscv64-cross
+    libc6-dev-s390x-cross libc6-dev-ppc64el-cross libc6-dev-i386-cross)
 SYSROOTS=(amd64 arm64 armel armhf i386 mipsel ppc64el riscv64 s390x)
 
 mkdir -p "$BUILD/log" || exit 1
