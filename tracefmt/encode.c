@@ -72,7 +72,7 @@ void ctr_encoder_free(struct ctr_encoder *e)
     free(e->addr_hit);
     free(e->addr_miss);
     free(e->cand);
-    free(e->cut);
+    countmap_fini(&e->cuts);
     buf_free(&e->extra_meta);
     buf_free(&e->extra_delta);
     buf_free(&e->raw);
@@ -173,10 +173,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t addrs)
     e->extra_run = 0;
     pageset_clear(&e->pages[0]);
     pageset_clear(&e->pages[1]);
-    if (e->ncut) {
-        memset(e->cut, 0, e->cut_cap * sizeof(e->cut[0]));
-        e->ncut = 0;
-    }
+    countmap_clear(&e->cuts);
     e->runs = 0;
     e->insns = e->loads = e->stores = 0;
     e->dropped_faults = 0;
@@ -641,43 +638,6 @@ out:
     return 0;
 }
 
-/* Partial runs of a block, counted apart. */
-static int count_cut(struct ctr_encoder *e, uint32_t local, uint32_t first, uint32_t n)
-{
-    if (e->ncut * 2 >= e->cut_cap) {
-        uint32_t cap = e->cut_cap ? e->cut_cap * 2 : 256;
-        struct cut *c = calloc(cap, sizeof(c[0]));
-        if (!c) {
-            return -1;
-        }
-        for (uint32_t i = 0; i < e->cut_cap; i++) {
-            if (e->cut[i].key) {
-                uint32_t at = (uint32_t)(e->cut[i].key * 0x9e3779b97f4a7c15ull >> 32);
-                while (c[at & (cap - 1)].key) {
-                    at++;
-                }
-                c[at & (cap - 1)] = e->cut[i];
-            }
-        }
-        free(e->cut);
-        e->cut = c;
-        e->cut_cap = cap;
-    }
-    uint64_t key = ((uint64_t)local << 20 | first << 10 | n) + 1;
-    uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32);
-    for (;; at++) {
-        struct cut *c = &e->cut[at & (e->cut_cap - 1)];
-        if (!c->key) {
-            c->key = key;
-            e->ncut++;
-        }
-        if (c->key == key) {
-            c->count++;
-            return 0;
-        }
-    }
-}
-
 /* Extra accesses of the run: those placed at one of its words. */
 static int run_extras(struct ctr_encoder *e, struct walk *w, const struct run *r,
                       int put, uint32_t *last_insn, struct ctr_diag *diag)
@@ -847,7 +807,7 @@ static int run_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag
         if (r.first == 0 && r.n == b->ninsn) {
             b->full++;
             b->slow = e->def[r.local]->has_groups || r.accesses < b->nslot;
-        } else if (r.n > r.first && count_cut(e, r.local, r.first, r.n)) {
+        } else if (r.n > r.first && countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
             return ctr_fail_nomem(diag);
         }
     }

@@ -7,6 +7,7 @@
 #define CTR_ENCODE_H
 
 #include <zstd.h>
+#include "countmap.h"
 #include "dict.h"
 #include "packed.h"
 #include "pageset.h"
@@ -35,12 +36,6 @@ struct pred32 {
 
 /* Predictor of extra accesses, found by a hash of where they are made. */
 #define EXTRA_PREDS 1024u
-
-/* Counter of partial runs: a hash table, key 0 is free. */
-struct cut {
-    uint64_t key;      /* local << 20 | first << 10 | end, plus 1 */
-    uint64_t count;
-};
 
 struct ctr_encoder {
     const struct ctr_dict *dict;
@@ -87,9 +82,7 @@ struct ctr_encoder {
     struct pred64 extra_pred[EXTRA_PREDS];
 
     struct pageset pages[2]; /* [store] */
-    struct cut *cut;
-    uint32_t cut_cap;
-    uint32_t ncut;
+    struct countmap cuts;    /* partial runs, by local */
 
     uint32_t runs;
     uint64_t insns;     /* of slow runs; fast ones are added in the end */

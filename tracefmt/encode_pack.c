@@ -89,11 +89,11 @@ static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
         const T *miss = (const T *)e->addr_miss;                                         \
         T last = 0;                                                                      \
         for (uint32_t i = 0; i < e->naddr_miss; i++) {                                   \
-            unsigned same = miss[i] == last;                                             \
+            unsigned again = miss[i] == last;                                            \
             last = miss[i];                                                              \
-            same_bits[i] = (uint8_t)same;                                                \
+            same_bits[i] = (uint8_t)again;                                               \
             size_t len = put_varint_fast(p, ZIGZAG(last));                               \
-            p += same ? 0 : len;                                                         \
+            p += again ? 0 : len;                                                        \
         }                                                                                \
     } while (0)
 
@@ -143,7 +143,7 @@ static int pack_extras(struct ctr_encoder *e)
 static int pack_counts(struct ctr_encoder *e, struct buf *out)
 {
     out->n = 0;
-    if (buf_reserve(out, ((size_t)e->nloc * 2 + (size_t)e->ncut * 4 + 2) * VARINT_MAX)) {
+    if (buf_reserve(out, ((size_t)e->nloc * 2 + (size_t)e->cuts.n * 4 + 2) * VARINT_MAX)) {
         return -1;
     }
     uint8_t *p = out->p;
@@ -161,16 +161,16 @@ static int pack_counts(struct ctr_encoder *e, struct buf *out)
             last = id;
         }
     }
-    p += put_varint(p, e->ncut);
+    p += put_varint(p, e->cuts.n);
     last = 0;
-    for (uint32_t i = 0; e->ncut && i < e->cut_cap; i++) {
-        if (e->cut[i].key) {
-            uint64_t key = e->cut[i].key - 1;
-            uint32_t id = e->def[key >> 20]->id;
+    for (uint32_t i = 0; e->cuts.n && i < e->cuts.cap; i++) {
+        if (e->cuts.entry[i].key) {
+            uint64_t key = e->cuts.entry[i].key - 1;
+            uint32_t id = e->def[CUT_BLOCK(key)]->id;
             p += put_varint(p, zigzag64((uint64_t)id - last));
-            p += put_varint(p, key >> 10 & 0x3ff);
-            p += put_varint(p, key & 0x3ff);
-            p += put_varint(p, e->cut[i].count);
+            p += put_varint(p, CUT_FIRST(key));
+            p += put_varint(p, CUT_END(key));
+            p += put_varint(p, e->cuts.entry[i].count);
             last = id;
         }
     }

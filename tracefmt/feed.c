@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunks in recorded order, from a file (by its chunk table; the index tells
+ * which cannot hold anything of interest) or from a stream (section by
+ * section, filling the tables on the way).
+ */
+#include "feed.h"
+
+#include <string.h>
+#include "le.h"
+
+/* ------------------------------------------------------------------ filter */
+
+/* One piece of memory for copies of all lists. */
+static int copy_lists(struct feed *f, const struct ctr_filter *src)
+{
+    size_t pid = src->npid * sizeof(src->pids[0]);
+    size_t tid = src->ntid * sizeof(src->tids[0]);
+    size_t pc = src->npc * sizeof(src->pcs[0]);
+    size_t addr = src->naddr * sizeof(src->addrs[0]);
+    uint8_t *p = malloc(pc + addr + pid + tid + 1);
+    if (!p) {
+        return -1;
+    }
+    f->lists = p;
+    f->filter = *src;
+    f->filter.pcs = (struct ctr_range *)p;
+    f->filter.addrs = (struct ctr_range *)(p + pc);
+    f->filter.pids = (int32_t *)(p + pc + addr);
+    f->filter.tids = (int32_t *)(p + pc + addr + pid);
+    if (pc) {
+        memcpy(p, src->pcs, pc);
+    }
+    if (addr) {
+        memcpy(p + pc, src->addrs, addr);
+    }
+    if (pid) {
+        memcpy(p + pc + addr, src->pids, pid);
+    }
+    if (tid) {
+        memcpy(p + pc + addr + pid, src->tids, tid);
+    }
+    return 0;
+}
+
+int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *filter,
+              struct ctr_diag *diag)
+{
+    memset(f, 0, sizeof(*f));
+    f->tr = tr;
+    if (filter && copy_lists(f, filter)) {
+        return ctr_fail_nomem(diag);
+    }
+    if (f->filter.to == 0) {
+        f->filter.to = UINT64_MAX;
+    }
+    f->kinds = f->filter.kinds ? f->filter.kinds : CTR_KIND_ALL;
+    part_reader_init(&f->index, tr);
+    return 0;
+}
+
+void feed_fini(struct feed *f)
+{
+    free(f->lists);
+    part_reader_fini(&f->index);
+}
+
+static int listed(const int32_t *list, uint32_t n, int32_t v)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == v) {
+            return 1;
+        }
+    }
+    return n == 0;
+}
+
+int feed_thread(const struct feed *f, const struct ctr_thread *t)
+{
+    return listed(f->filter.pids, f->filter.npid, t->pid) &&
+           listed(f->filter.tids, f->filter.ntid, t->tid);
+}
+
+/* What the chunk table alone tells. */
+static int chunk_may_match(const struct feed *f, const struct ctr_chunk *c)
+{
+    const struct ctr_thread *t = ctr_trace_thread(f->tr, c->thread);
+    if (!t || !feed_thread(f, t)) {
+        return 0;
+    }
+    uint64_t first = c->first - (c->flags & CHUNK_F_RESUMES && c->first ? 1 : 0);
+    return first < f->filter.to && c->first + c->insns > f->filter.from;
+}
+
+struct pc_search {
+    const struct feed *feed;
+    int found;
+    struct ctr_diag *diag;
+};
+
+static int pc_in_block(void *arg, uint32_t id, unsigned first, unsigned end,
+                       uint64_t count)
+{
+    struct pc_search *s = arg;
+    const struct feed *f = s->feed;
+    (void)count;
+    if (s->found) {
+        return 0;
+    }
+    int err = trace_need_block(f->tr, id, s->diag);
+    if (err) {
+        return err;
+    }
+    const struct ctr_block *b = ctr_trace_block(f->tr, id);
+    if (end == 0) {
+        end = b->ninsn;
+    }
+    for (unsigned i = first; i < end && i < b->ninsn && !s->found; i++) {
+        uint64_t pc = ctr_block_pc(b, i);
+        s->found = in_ranges(f->filter.pcs, f->filter.npc, pc, pc);
+    }
+    return 0;
+}
+
+/* What the index tells: 1 may match, 0 cannot, or an error. */
+static int index_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
+{
+    int want_addr = f->filter.naddr != 0;
+    /* A resumed instruction has accesses here without being counted here. */
+    int want_pc = f->filter.npc != 0 && !(f->tr->chunks[i].flags & CHUNK_F_RESUMES);
+    if (!f->tr->has_index || (!want_addr && !want_pc)) {
+        return 1;
+    }
+    struct pc_search s = {.feed = f, .diag = diag};
+    int reads = 1, writes = 1;
+    int err = part_reader_chunk(&f->index, i, want_pc ? pc_in_block : NULL, &s,
+                                want_addr ? f->filter.addrs : NULL, f->filter.naddr,
+                                &reads, &writes, diag);
+    if (err) {
+        return err;
+    }
+    if (want_pc && !s.found) {
+        return 0;
+    }
+    return !want_addr || (reads && f->kinds & CTR_KIND_LOAD) ||
+           (writes && f->kinds & CTR_KIND_STORE);
+}
+
+/* -------------------------------------------------------------------- file */
+
+static int read_chunk(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+                      struct ctr_diag *diag)
+{
+    struct section *sec = &out->sec;
+    int err = section_read(&f->tr->src, c->off, sec, diag);
+    if (err < 0) {
+        return err;
+    }
+    if (err || sec->type != SECT_CHUNK || le64(sec->body + CHUNK_NUMBER) != c->index ||
+        le32(sec->body + CHUNK_THREAD) != c->thread ||
+        le64(sec->body + CHUNK_FIRST) != c->first ||
+        le64(sec->body + CHUNK_INSNS) != c->insns ||
+        le64(sec->body + CHUNK_LOADS) != c->loads ||
+        le64(sec->body + CHUNK_STORES) != c->stores ||
+        le32(sec->body + CHUNK_RUNS) != c->runs) {
+        return ctr_fail(diag, CTR_E_CORRUPT, c->off, "chunk",
+                        "not the chunk of the index");
+    }
+    out->pub = *c;
+    err = section_payload(&f->tr->src, sec, decoder_frames(f->mem), &out->payload, diag);
+    if (err) {
+        return err;
+    }
+    return trace_need_block(f->tr, le32(sec->body + CHUNK_MAX_ID), diag);
+}
+
+static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    struct ctr_trace *tr = f->tr;
+    while (f->next < tr->nchunks) {
+        const struct ctr_chunk *c = &tr->chunks[f->next++];
+        if (!chunk_may_match(f, c)) {
+            continue;
+        }
+        int may = index_may_match(f, c->index, diag);
+        if (may < 0) {
+            return may;
+        }
+        if (may) {
+            int err = read_chunk(f, c, out, diag);
+            return err ? err : 1;
+        }
+    }
+    if (tr->damage.code == CTR_E_CORRUPT) {
+        if (diag) {
+            *diag = tr->damage;
+        }
+        return -CTR_E_CORRUPT;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ stream */
+
+/* Handles one section.  Returns 1 for a chunk that is selected. */
+static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    struct ctr_trace *tr = f->tr;
+    struct section *sec = &out->sec;
+    uint64_t raw = 0;
+    int err;
+    if (sec->type == 0) {
+        return section_skip(&tr->src, sec, diag);
+    }
+    if (sec->seq != tr->next_seq) {
+        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "section",
+                        "section %u where %u should be", sec->seq, tr->next_seq);
+    }
+    tr->next_seq++;
+    switch (sec->type) {
+    case SECT_PROCESS:
+        return trace_add_process(tr, sec->body, sec->off, diag);
+    case SECT_THREAD:
+        return trace_add_thread(tr, sec->body, sec->off, diag);
+    case SECT_DICT:
+        err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
+        return err ? err : trace_add_dict(tr, sec, diag);
+    case SECT_CHUNK:
+        err = section_payload(&tr->src, sec, CHUNK_FRAMES, &out->payload, diag);
+        if (err) {
+            return err;
+        }
+        for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
+            raw += sec->frame[i].dsize;
+        }
+        err = trace_count_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
+                                &out->pub, diag);
+        return err ? err : chunk_may_match(f, &out->pub);
+    case SECT_ROOT:
+        return trace_set_root(tr, sec, 0, diag);
+    case SECT_END:
+        tr->state = CTR_COMPLETE;
+        return 0;
+    case SECT_META:
+        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "meta", "a second description");
+    default:
+        return section_skip(&tr->src, sec, diag);
+    }
+}
+
+static int next_of_stream(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    struct ctr_trace *tr = f->tr;
+    struct ctr_diag why;
+    while (tr->state == CTR_STREAMING) {
+        int err = section_read(&tr->src, tr->src.pos, &out->sec, &why);
+        if (err == SECTION_EOF) {
+            tr->state = CTR_UNFINISHED;
+            break;
+        }
+        if (!err) {
+            err = stream_section(f, out, &why);
+        }
+        if (err == 1) {
+            return 1;
+        }
+        if (err < 0) {
+            tr->state = CTR_TRUNCATED;
+            tr->damage = why;
+            if (err == -CTR_E_TRUNCATED) {
+                break;
+            }
+            if (diag) {
+                *diag = why;
+            }
+            return err;
+        }
+    }
+    /* What follows the end is read away, so that the writer is not hurt. */
+    uint8_t scrap[4096];
+    size_t got = 1;
+    while (tr->state == CTR_COMPLETE && got) {
+        source_read(&tr->src, tr->src.pos, scrap, sizeof(scrap), &got, "end", NULL);
+        got = got == sizeof(scrap);
+    }
+    if (tr->nchunks == 0 && tr->state != CTR_COMPLETE) {
+        return ctr_fail(diag, CTR_E_TRUNCATED, tr->src.pos, "chunk",
+                        "there is no whole chunk in the stream");
+    }
+    return 0;
+}
+
+int feed_next(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    return f->tr->src.seekable ? next_of_file(f, out, diag)
+                               : next_of_stream(f, out, diag);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Selecting: which chunks must be read, and which of their events count.
+ * A feed delivers the chunks of a trace in recorded order.
+ */
+#ifndef CTR_FEED_H
+#define CTR_FEED_H
+
+#include "decode.h"
+
+/* Walks over the rows of the index's PARTs (indexed files). */
+struct part_reader {
+    struct ctr_trace *tr;
+    int loaded;
+    uint32_t part;
+    uint64_t chunk;        /* whose row comes next */
+    struct buf counts, pages;
+    const uint8_t *c, *c_end;
+    const uint8_t *p, *p_end;
+};
+
+void part_reader_init(struct part_reader *r, struct ctr_trace *tr);
+void part_reader_fini(struct part_reader *r);
+/*
+ * Positions at chunk i (never backwards), then reads its row: fn gets its
+ * block counts (n of them: full when end == 0), and *reads and *writes tell
+ * whether a page of the ranges is touched.  fn and ranges may be NULL.
+ */
+typedef int part_count_fn(void *arg, uint32_t id, unsigned first, unsigned end,
+                          uint64_t count);
+int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
+                      const struct ctr_range *addrs, uint32_t naddr, int *reads,
+                      int *writes, struct ctr_diag *diag);
+
+struct feed {
+    struct ctr_trace *tr;
+    struct ctr_filter filter; /* lists copied */
+    void *lists;
+    uint32_t kinds;
+    int mem;               /* accesses will be decoded */
+    uint64_t next;         /* file: next chunk to look at */
+    struct part_reader index;
+};
+
+int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *filter,
+              struct ctr_diag *diag);
+void feed_fini(struct feed *f);
+
+/*
+ * Reads the next chunk that is selected, and what it needs.  Returns 1, 0 at
+ * the end, or an error.
+ */
+int feed_next(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag);
+
+int feed_thread(const struct feed *f, const struct ctr_thread *t);
+
+static inline int in_ranges(const struct ctr_range *r, uint32_t n, uint64_t first,
+                            uint64_t last)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (first < r[i].to && last >= r[i].from) {
+            return 1;
+        }
+        if (r[i].to == UINT64_MAX && last == UINT64_MAX) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Does the filter take an access of this kind at this address? */
+static inline int feed_access(const struct feed *f, const struct access *a)
+{
+    if (!(f->kinds & (a->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
+        return 0;
+    }
+    if (f->filter.naddr == 0) {
+        return 1;
+    }
+    uint64_t last = a->addr + (a->size - 1);
+    return in_ranges(f->filter.addrs, f->filter.naddr, a->addr,
+                     last < a->addr ? UINT64_MAX : last);
+}
+
+/*
+ * Goes through the instructions of a run that are selected.  After each
+ * expand_step that returns 1: instruction insn, with its accesses
+ * access[a..a_end-1] (feed_access says which), and exec says whether the
+ * instruction itself is an event.
+ */
+struct expand {
+    const struct feed *feed;
+    const struct run *run;
+    uint64_t lo, hi;       /* ordinals */
+    uint32_t i;            /* next instruction */
+    uint32_t a_next;
+    uint32_t insn;
+    uint64_t ordinal;
+    uint64_t pc;
+    uint32_t a, a_end;
+    int exec;
+};
+
+static inline void expand_init(struct expand *x, const struct feed *f, const struct run *r,
+                               uint64_t lo, uint64_t hi)
+{
+    x->feed = f;
+    x->run = r;
+    x->lo = lo;
+    x->hi = hi;
+    x->a_next = 0;
+    /* What is left of a resumed instruction comes first. */
+    x->i = r->first && r->naccess && r->access[0].insn < r->first ? r->first - 1u
+                                                                  : r->first;
+}
+
+static inline int expand_step(struct expand *x)
+{
+    const struct run *r = x->run;
+    const struct feed *f = x->feed;
+    while (x->i < r->end) {
+        uint32_t i = x->i++;
+        x->insn = i;
+        x->a = x->a_next;
+        while (x->a_next < r->naccess && r->access[x->a_next].insn <= i) {
+            x->a_next++;
+        }
+        x->a_end = x->a_next;
+        x->ordinal = r->ordinal + i - r->first;
+        if (x->ordinal < x->lo || x->ordinal >= x->hi) {
+            continue;
+        }
+        x->pc = ctr_block_pc(&r->block->pub, i);
+        if (f->filter.npc && !in_ranges(f->filter.pcs, f->filter.npc, x->pc, x->pc)) {
+            continue;
+        }
+        x->exec = i >= r->first && (f->kinds & CTR_KIND_EXEC);
+        if (f->filter.naddr) {
+            uint32_t a = x->a;
+            while (a < x->a_end && !feed_access(f, &r->access[a])) {
+                a++;
+            }
+            if (a == x->a_end) {
+                continue;
+            }
+        }
+        return 1;
+    }
+    return 0;
+}
+
+/* The exec event at which an expansion stands. */
+static inline void expand_exec(const struct expand *x, const struct ctr_thread *t,
+                               struct ctr_exec *e)
+{
+    const struct ctr_block *b = &x->run->block->pub;
+    e->ordinal = x->ordinal;
+    e->pc = x->pc;
+    e->bytes = ctr_block_bytes(b, x->insn);
+    e->len = (uint8_t)ctr_block_len(b, x->insn);
+    e->mode = b->mode;
+    e->flags = x->insn + 1u == x->run->end ? x->run->flags : 0;
+    e->insn = (uint16_t)x->insn;
+    e->block = b;
+    e->thread = t;
+}
+
+/* The event of access number a. */
+static inline void expand_mem(const struct expand *x, const struct ctr_thread *t,
+                              uint32_t a, struct ctr_mem *m)
+{
+    const struct access *c = &x->run->access[a];
+    m->ordinal = x->ordinal;
+    m->pc = x->pc;
+    m->addr = c->addr;
+    m->size = c->size;
+    m->store = c->store;
+    m->big_endian = (c->flags & ACCESS_BE) != 0;
+    m->helper = (c->flags & ACCESS_HELPER) != 0;
+    m->insn = c->insn;
+    m->block = &x->run->block->pub;
+    m->thread = t;
+}
+
+#endif

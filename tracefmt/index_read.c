@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening a finished file by its index: from the end over the seek table to
+ * END, from there to ROOT, from there to the rows of the PARTs.  Whatever is
+ * not as it should be is an error here, and the caller scans instead.
+ */
+#include "trace.h"
+
+#include <string.h>
+#include <xxhash.h>
+#include "le.h"
+
+static int no_index(struct ctr_diag *diag, uint64_t off, const char *what)
+{
+    return ctr_fail(diag, CTR_E_CORRUPT, off, "index", "%s", what);
+}
+
+/* Finds END by the seek table's footer and checks the table's checksum. */
+static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *diag)
+{
+    uint8_t foot[SEEK_FOOT];
+    uint64_t size = tr->src.size;
+    if (size < tr->data_off + END_BYTES + FRAME_HEAD + SEEK_FOOT) {
+        return no_index(diag, size, "too short");
+    }
+    int err = source_read(&tr->src, size - SEEK_FOOT, foot, sizeof(foot), NULL, "index",
+                          diag);
+    if (err) {
+        return err;
+    }
+    uint64_t frames = le32(foot);
+    uint64_t table = FRAME_HEAD + frames * SEEK_ENTRY + SEEK_FOOT;
+    if (le32(foot + 5) != SEEK_FOOT_MAGIC || foot[4] != 0 || frames > SEEK_MAX_FRAMES ||
+        table + END_BYTES + tr->data_off > size) {
+        return no_index(diag, size - SEEK_FOOT, "no seek table");
+    }
+    uint64_t at = size - table;
+    err = section_read(&tr->src, at - END_BYTES, end, diag);
+    if (err) {
+        return err;
+    }
+    if (end->type != SECT_END || section_end(end) != at) {
+        return no_index(diag, at - END_BYTES, "no end section");
+    }
+    XXH64_state_t *state = XXH64_createState();
+    if (!state) {
+        return ctr_fail_nomem(diag);
+    }
+    XXH64_reset(state, 0);
+    while (at < size && !err) {
+        uint8_t piece[16384];
+        size_t n = size - at < sizeof(piece) ? (size_t)(size - at) : sizeof(piece);
+        err = source_read(&tr->src, at, piece, n, NULL, "index", diag);
+        if (!err) {
+            XXH64_update(state, piece, n);
+        }
+        at += n;
+    }
+    if (!err && XXH64_digest(state) != le64(end->body + END_SEEK_HASH)) {
+        err = no_index(diag, size - table, "checksum of the seek table is wrong");
+    }
+    XXH64_freeState(state);
+    return err;
+}
+
+static int read_part_section(struct ctr_trace *tr, uint32_t part, struct section *sec,
+                             struct ctr_diag *diag)
+{
+    const struct part_row *row = &tr->parts[part];
+    int err = section_read(&tr->src, row->off, sec, diag);
+    if (err < 0) {
+        return err;
+    }
+    if (err || sec->type != SECT_PART || le64(sec->body + PART_FIRST) != row->first ||
+        le32(sec->body + PART_COUNT) != row->count) {
+        return no_index(diag, row->off, "not the part of the index");
+    }
+    return 0;
+}
+
+static int read_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag)
+{
+    struct section sec;
+    int err = read_part_section(tr, part, &sec, diag);
+    if (!err) {
+        err = section_payload(&tr->src, &sec, 1, &tr->payload, diag);
+    }
+    if (!err) {
+        err = section_frame(&sec, &tr->payload, 0, PART_MAX_CHUNKS * ROW, tr->dctx,
+                            &tr->raw, "part", diag);
+    }
+    if (err) {
+        return err;
+    }
+    const struct part_row *row = &tr->parts[part];
+    if (row->first != tr->nchunks || tr->raw.n != (size_t)row->count * ROW) {
+        return no_index(diag, row->off, "parts do not fit together");
+    }
+    uint64_t last = tr->nchunks ? tr->chunks[tr->nchunks - 1].off : tr->data_off - 1;
+    for (uint32_t i = 0; i < row->count; i++) {
+        const uint8_t *p = tr->raw.p + (size_t)i * ROW;
+        uint64_t off = le64(p + ROW_OFF), bytes = le64(p + ROW_BYTES);
+        if (off <= last || off > tr->src.size || bytes > tr->src.size - off) {
+            return no_index(diag, row->off, "offset of a chunk");
+        }
+        last = off;
+        err = trace_add_chunk(tr, p + ROW_CHUNK, off, bytes, le64(p + ROW_RAW), diag);
+        if (err) {
+            return err;
+        }
+    }
+    return 0;
+}
+
+int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
+{
+    struct section end, root;
+    int err = find_end(tr, &end, diag);
+    if (err) {
+        return err;
+    }
+    uint64_t root_off = le64(end.body + END_ROOT);
+    if (le64(end.body + END_META) != FILE_HEAD || root_off >= end.off) {
+        return no_index(diag, end.off, "bad offset");
+    }
+    err = section_read(&tr->src, root_off, &root, diag);
+    if (err < 0) {
+        return err;
+    }
+    if (err || root.type != SECT_ROOT || section_end(&root) > end.off) {
+        return no_index(diag, root_off, "no index");
+    }
+    err = trace_set_root(tr, &root, 1, diag);
+    for (uint32_t i = 0; !err && i < tr->nparts; i++) {
+        err = read_part(tr, i, diag);
+    }
+    if (err) {
+        return err;
+    }
+    if (tr->nchunks != le64(root.body + ROOT_CHUNKS) ||
+        tr->insns != le64(root.body + ROOT_INSNS) ||
+        tr->loads != le64(root.body + ROOT_LOADS) ||
+        tr->stores != le64(root.body + ROOT_STORES) ||
+        tr->nblocks_known != le32(root.body + ROOT_BLOCKS)) {
+        return no_index(diag, root_off, "totals do not add up");
+    }
+    return 0;
+}
+
+int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame,
+                     struct buf *out, struct ctr_diag *diag)
+{
+    struct section sec;
+    int err = read_part_section(tr, part, &sec, diag);
+    if (!err) {
+        err = section_payload(&tr->src, &sec, frame + 1, &tr->payload, diag);
+    }
+    if (!err) {
+        err = section_frame(&sec, &tr->payload, frame, PART_MAX_RAW, tr->dctx, out,
+                            frame == 1 ? "part.counts" : "part.pages", diag);
+    }
+    return err;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the rows of the index: counts of blocks, sets of pages. */
+#include "feed.h"
+
+#include <string.h>
+#include "le.h"
+
+void part_reader_init(struct part_reader *r, struct ctr_trace *tr)
+{
+    memset(r, 0, sizeof(*r));
+    r->tr = tr;
+}
+
+void part_reader_fini(struct part_reader *r)
+{
+    buf_free(&r->counts);
+    buf_free(&r->pages);
+}
+
+static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
+{
+    return ctr_fail(diag, CTR_E_CORRUPT, r->tr->parts[r->part].off, "part",
+                    "index row of chunk %llu", (unsigned long long)r->chunk);
+}
+
+static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
+                      struct ctr_diag *diag)
+{
+    uint64_t n, delta, first, end, count, id = 0;
+    if (get_varint(&r->c, r->c_end, &n)) {
+        return bad_row(r, diag);
+    }
+    for (; n; n--) {
+        if (get_varint(&r->c, r->c_end, &delta) || get_varint(&r->c, r->c_end, &count)) {
+            return bad_row(r, diag);
+        }
+        id += unzigzag64(delta);
+        if (id == 0 || id > r->tr->nblocks_known) {
+            return bad_row(r, diag);
+        }
+        int err = fn ? fn(arg, (uint32_t)id, 0, 0, count) : 0;
+        if (err) {
+            return err;
+        }
+    }
+    if (get_varint(&r->c, r->c_end, &n)) {
+        return bad_row(r, diag);
+    }
+    for (id = 0; n; n--) {
+        if (get_varint(&r->c, r->c_end, &delta) || get_varint(&r->c, r->c_end, &first) ||
+            get_varint(&r->c, r->c_end, &end) || get_varint(&r->c, r->c_end, &count)) {
+            return bad_row(r, diag);
+        }
+        id += unzigzag64(delta);
+        if (id == 0 || id > r->tr->nblocks_known || first >= end ||
+            end > CTR_MAX_BLOCK_INSNS) {
+            return bad_row(r, diag);
+        }
+        int err = fn ? fn(arg, (uint32_t)id, (unsigned)first, (unsigned)end, count) : 0;
+        if (err) {
+            return err;
+        }
+    }
+    return 0;
+}
+
+/* A page is that of an access's first byte, so a range reaches back a little. */
+static int page_in_ranges(const struct ctr_range *addrs, uint32_t naddr, uint64_t page)
+{
+    uint64_t first = page << PAGE_BITS;
+    uint64_t last = first + ((1u << PAGE_BITS) - 1);
+    last = last + (MAX_INLINE_SIZE - 1) < last ? UINT64_MAX : last + (MAX_INLINE_SIZE - 1);
+    return in_ranges(addrs, naddr, first, last);
+}
+
+static int pages_row(struct part_reader *r, const struct ctr_range *addrs,
+                     uint32_t naddr, int *found, struct ctr_diag *diag)
+{
+    uint64_t n, delta, page = 0;
+    if (get_varint(&r->p, r->p_end, &n)) {
+        return bad_row(r, diag);
+    }
+    *found = n == 0; /* any page */
+    for (; n > 1; n--) {
+        if (get_varint(&r->p, r->p_end, &delta)) {
+            return bad_row(r, diag);
+        }
+        page += delta;
+        if (!*found && addrs) {
+            *found = page_in_ranges(addrs, naddr, page);
+        }
+    }
+    return 0;
+}
+
+static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag)
+{
+    r->part = part;
+    r->chunk = r->tr->parts[part].first;
+    r->loaded = 0;
+    int err = trace_part_frame(r->tr, part, 1, &r->counts, diag);
+    if (!err) {
+        err = trace_part_frame(r->tr, part, 2, &r->pages, diag);
+    }
+    if (err) {
+        return err;
+    }
+    r->c = r->counts.p;
+    r->c_end = r->c + r->counts.n;
+    r->p = r->pages.p;
+    r->p_end = r->p + r->pages.n;
+    r->loaded = 1;
+    return 0;
+}
+
+int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
+                      const struct ctr_range *addrs, uint32_t naddr, int *reads,
+                      int *writes, struct ctr_diag *diag)
+{
+    uint32_t part = r->loaded && i >= r->chunk ? r->part : 0;
+    while (part < r->tr->nparts &&
+           i - r->tr->parts[part].first >= r->tr->parts[part].count) {
+        part++;
+    }
+    if (part == r->tr->nparts) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "part", "no row for a chunk");
+    }
+    if (!r->loaded || part != r->part || i < r->chunk) {
+        int err = load_part(r, part, diag);
+        if (err) {
+            return err;
+        }
+    }
+    while (r->chunk <= i) {
+        int here = r->chunk == i;
+        int rd, wr;
+        int err = counts_row(r, here ? fn : NULL, arg, diag);
+        if (!err) {
+            err = pages_row(r, here ? addrs : NULL, naddr, &rd, diag);
+        }
+        if (!err) {
+            err = pages_row(r, here ? addrs : NULL, naddr, &wr, diag);
+        }
+        if (err) {
+            return err;
+        }
+        if (here && reads) {
+            *reads = rd;
+            *writes = wr;
+        }
+        r->chunk++;
+    }
+    return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding out what is in a file that has no index, or a damaged one: section
+ * by section, headers only.  What is whole is used; what ended the scan is
+ * kept as the damage of the trace.
+ */
+#include "trace.h"
+
+#include <string.h>
+#include "le.h"
+
+static int scan_section(struct ctr_trace *tr, const struct section *sec, int *ended,
+                        struct ctr_diag *diag)
+{
+    uint64_t bytes = section_end(sec) - sec->off;
+    uint64_t raw = 0;
+    if (sec->type == 0) {
+        return sec->flags ? ctr_fail(diag, CTR_E_CORRUPT, sec->off, "seek table",
+                                     "a seek table without an end")
+                          : 0;
+    }
+    if (sec->seq != tr->next_seq) {
+        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "section",
+                        "section %u where %u should be", sec->seq, tr->next_seq);
+    }
+    tr->next_seq++;
+    switch (sec->type) {
+    case SECT_PROCESS:
+        return trace_add_process(tr, sec->body, sec->off, diag);
+    case SECT_THREAD:
+        return trace_add_thread(tr, sec->body, sec->off, diag);
+    case SECT_DICT:
+        return trace_add_dict_row(tr, sec->off, le32(sec->body + DICT_FIRST),
+                                  le32(sec->body + DICT_COUNT), diag);
+    case SECT_CHUNK:
+        for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
+            raw += sec->frame[i].dsize;
+        }
+        return trace_add_chunk(tr, sec->body, sec->off, bytes, raw, diag);
+    case SECT_ROOT:
+        return trace_set_root(tr, sec, 0, diag);
+    case SECT_END:
+        *ended = 1;
+        return 0;
+    case SECT_META:
+        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "meta", "a second description");
+    default:
+        return 0;
+    }
+}
+
+int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag)
+{
+    uint64_t off = tr->data_off;
+    struct ctr_diag why;
+    int ended = 0;
+    memset(&tr->damage, 0, sizeof(tr->damage));
+    tr->damage.off = CTR_NO_OFF;
+    tr->next_seq = 1;
+    tr->state = CTR_UNFINISHED;
+    for (;;) {
+        struct section sec;
+        int err = section_read(&tr->src, off, &sec, &why);
+        if (err == SECTION_EOF) {
+            return 0;
+        }
+        if (!err) {
+            err = scan_section(tr, &sec, &ended, &why);
+        }
+        if (err == -CTR_E_CORRUPT || err == -CTR_E_TRUNCATED) {
+            tr->damage = why;
+            tr->state = CTR_TRUNCATED;
+            return 0;
+        }
+        if (err) {
+            if (diag) {
+                *diag = why;
+            }
+            return err;
+        }
+        off = section_end(&sec);
+        if (ended) {
+            break;
+        }
+    }
+    /* Only the seek table may follow; a cut or damaged one harms nobody who
+     * has come here. */
+    tr->state = CTR_COMPLETE;
+    struct section sec;
+    int err = section_read(&tr->src, off, &sec, &why);
+    if (err || sec.type != 0 || !sec.flags) {
+        tr->state = CTR_TRUNCATED;
+        ctr_fail(&tr->damage, CTR_E_TRUNCATED, off, "seek table",
+                 "the seek table is missing or damaged");
+    }
+    return 0;
+}

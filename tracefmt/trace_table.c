@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of an open trace: what META, PROCESS, THREAD, DICT, CHUNK and
+ * ROOT say is checked here, whichever way it was found.
+ */
+#include "trace.h"
+
+#include <string.h>
+#include "le.h"
+
+#define MAX_BLOCK_MEMORY ((uint64_t)2 << 30)
+#define MAX_NUMBER       0x40000000u
+
+static int corrupt(struct ctr_diag *diag, uint64_t off, const char *field,
+                   const char *what)
+{
+    return ctr_fail(diag, CTR_E_CORRUPT, off, field, "%s", what);
+}
+
+/* -------------------------------------------------------------------- META */
+
+int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
+                   struct ctr_diag *diag)
+{
+    int err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
+    if (!err) {
+        err = section_frame(sec, &tr->payload, 0, META_MAX, tr->dctx, &tr->raw, "meta",
+                            diag);
+    }
+    if (err) {
+        return err;
+    }
+    const uint8_t *p = tr->raw.p;
+    size_t n = tr->raw.n;
+    if (n < META_STRINGS) {
+        return corrupt(diag, sec->off, "meta", "too short");
+    }
+    tr->events = le32(p + META_EVENTS);
+    tr->elf_machine = le32(p + META_MACHINE);
+    tr->big_endian = p[META_BIG_ENDIAN];
+    tr->addr_bits = p[META_ADDR_BITS];
+    tr->start_realtime_ns = le64(p + META_REALTIME);
+    tr->start_ns = le64(p + META_START);
+    tr->end_ns = tr->start_ns;
+    uint64_t argc = le32(p + META_ARGC);
+    if (tr->addr_bits != 32 && tr->addr_bits != 64) {
+        return corrupt(diag, sec->off, "meta", "address width");
+    }
+    /* Every string is at least its NUL. */
+    n -= META_STRINGS;
+    if (argc + 3 > n) {
+        return corrupt(diag, sec->off, "meta", "number of arguments");
+    }
+    tr->meta = malloc(n);
+    tr->argv = calloc(argc + 1, sizeof(tr->argv[0]));
+    if (!tr->meta || !tr->argv) {
+        return ctr_fail_nomem(diag);
+    }
+    memcpy(tr->meta, p + META_STRINGS, n);
+    const char *s = tr->meta;
+    const char *end = s + n;
+    for (uint64_t i = 0; i < argc + 3; i++) {
+        const char *nul = memchr(s, 0, (size_t)(end - s));
+        if (!nul) {
+            return corrupt(diag, sec->off, "meta", "strings");
+        }
+        switch (i) {
+        case 0:
+            tr->target = s;
+            break;
+        case 1:
+            tr->qemu_version = s;
+            break;
+        case 2:
+            tr->recorder = s;
+            break;
+        default:
+            tr->argv[i - 3] = s;
+        }
+        s = nul + 1;
+    }
+    tr->argc = (uint32_t)argc;
+    return 0;
+}
+
+/* --------------------------------------------------- processes and threads */
+
+int trace_add_process(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
+                      struct ctr_diag *diag)
+{
+    if (le32(body + PROC_INDEX) != tr->nprocs || tr->nprocs >= MAX_NUMBER) {
+        return corrupt(diag, off, "process", "processes are out of order");
+    }
+    struct ctr_process *p = calloc(1, sizeof(*p));
+    if (!p || idtab_set(&tr->procs, tr->nprocs, p)) {
+        free(p);
+        return ctr_fail_nomem(diag);
+    }
+    p->index = tr->nprocs;
+    p->pid = (int32_t)le32(body + PROC_PID);
+    p->ppid = (int32_t)le32(body + PROC_PPID);
+    p->start_ns = le64(body + PROC_START);
+    tr->nprocs++;
+    return 0;
+}
+
+int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
+                     struct ctr_diag *diag)
+{
+    uint32_t process = le32(body + THR_PROCESS);
+    if (le32(body + THR_INDEX) != tr->nthreads || tr->nthreads >= MAX_NUMBER ||
+        process >= tr->nprocs) {
+        return corrupt(diag, off, "thread", "threads are out of order");
+    }
+    const struct ctr_process *p = idtab_get(&tr->procs, process);
+    struct thread *t = calloc(1, sizeof(*t));
+    if (!t || idtab_set(&tr->threads, tr->nthreads, t)) {
+        free(t);
+        return ctr_fail_nomem(diag);
+    }
+    t->pub.index = tr->nthreads;
+    t->pub.process = process;
+    t->pub.pid = p->pid;
+    t->pub.tid = (int32_t)le32(body + THR_TID);
+    t->pub.ptid = (int32_t)le32(body + THR_PTID);
+    t->pub.start_ns = le64(body + THR_START);
+    tr->nthreads++;
+    return 0;
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *bytes)
+{
+    size_t off_n = ((size_t)d->ninsn + 1) * sizeof(uint16_t);
+    size_t group_n = ((size_t)d->ngroup + 1) * sizeof(uint16_t);
+    size_t slot_n = (size_t)d->nslot * sizeof(struct ctr_slot);
+    size_t pcs_n = d->pcs ? (size_t)d->ninsn * sizeof(uint64_t) : 0;
+    size_t n = sizeof(struct block) + pcs_n + off_n + group_n + slot_n + d->code_bytes;
+    struct block *b = calloc(1, n);
+    if (!b) {
+        return NULL;
+    }
+    *bytes = n + 16;
+    uint64_t *pcs = (uint64_t *)(b + 1);
+    uint16_t *off = (uint16_t *)((uint8_t *)pcs + pcs_n);
+    uint16_t *group = off + d->ninsn + 1;
+    struct ctr_slot *slot = (struct ctr_slot *)(group + d->ngroup + 1);
+    uint8_t *code = (uint8_t *)(slot + d->nslot);
+
+    b->pub.id = id;
+    b->pub.ninsn = d->ninsn;
+    b->pub.nslot = d->nslot;
+    b->pub.ngroup = d->ngroup;
+    b->pub.mode = d->body[CTR_BLOCKDEF_MODE];
+    b->pub.pc = le64(d->body + CTR_BLOCKDEF_PC);
+    b->pub.cs_base = le64(d->body + CTR_BLOCKDEF_CS_BASE);
+    b->pub.tb_flags = le64(d->body + CTR_BLOCKDEF_TB_FLAGS);
+    b->pub.cflags = le32(d->body + CTR_BLOCKDEF_CFLAGS);
+    for (unsigned i = 0; i < d->ninsn; i++) {
+        off[i + 1] = (uint16_t)(off[i] + d->len[i]);
+        if (d->pcs) {
+            pcs[i] = le64(d->pcs + (size_t)i * 8);
+        }
+    }
+    for (unsigned i = 0; i < d->nslot; i++) {
+        blockdef_slot(d, i, &slot[i]);
+        b->has_groups |= slot[i].group != 0;
+    }
+    blockdef_groups(d, group);
+    memcpy(code, d->code, d->code_bytes);
+    b->pub.off = off;
+    b->pub.code = code;
+    b->pub.pcs = d->pcs ? pcs : NULL;
+    b->pub.slots = slot;
+    b->group_first = group;
+    return b;
+}
+
+int trace_add_dict(struct ctr_trace *tr, const struct section *sec,
+                   struct ctr_diag *diag)
+{
+    uint32_t id = le32(sec->body + DICT_FIRST);
+    uint32_t count = le32(sec->body + DICT_COUNT);
+    uint32_t have = atomic_load_explicit(&tr->nblocks, memory_order_relaxed);
+    if (id != have + 1 || count > MAX_NUMBER || have > MAX_NUMBER) {
+        return corrupt(diag, sec->off, "dict", "definitions are out of order");
+    }
+    int err = section_frame(sec, &tr->payload, 0, DICT_MAX_RAW, tr->dctx, &tr->raw,
+                            "dict", diag);
+    if (err) {
+        return err;
+    }
+    const uint8_t *p = tr->raw.p;
+    size_t left = tr->raw.n;
+    for (; count; count--, id++) {
+        struct blockdef def;
+        if (left < 8 || le32(p) != id || le32(p + 4) > left - 8) {
+            return corrupt(diag, sec->off, "dict", "definitions are out of order");
+        }
+        uint32_t n = le32(p + 4);
+        err = blockdef_parse(&def, p + 8, n, sec->off, diag);
+        if (err) {
+            return err;
+        }
+        size_t bytes = 0;
+        struct block *b = block_new(&def, id, &bytes);
+        if (!b) {
+            return ctr_fail_nomem(diag);
+        }
+        tr->block_bytes += bytes;
+        if (tr->block_bytes > MAX_BLOCK_MEMORY) {
+            free(b);
+            return ctr_fail(diag, CTR_E_LIMIT, sec->off, "dict",
+                            "too many block definitions");
+        }
+        if (idtab_set(&tr->blocks, id, b)) {
+            free(b);
+            return ctr_fail_nomem(diag);
+        }
+        /* pairs with the acquire in ctr_trace_info */
+        atomic_store_explicit(&tr->nblocks, id, memory_order_release);
+        p += 8 + n;
+        left -= 8 + n;
+    }
+    if (left) {
+        return corrupt(diag, sec->off, "dict", "data left over");
+    }
+    if (tr->nblocks_known < id - 1) {
+        tr->nblocks_known = id - 1;
+    }
+    return 0;
+}
+
+int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first,
+                       uint32_t count, struct ctr_diag *diag)
+{
+    if (first != tr->nblocks_known + 1 || count == 0 || count > MAX_NUMBER ||
+        first > MAX_NUMBER) {
+        return corrupt(diag, off, "dict", "definitions are out of order");
+    }
+    if (tr->ndicts == tr->dicts_cap) {
+        uint32_t cap = tr->dicts_cap * 2 + 16;
+        void *p = realloc(tr->dicts, cap * sizeof(tr->dicts[0]));
+        if (!p) {
+            return ctr_fail_nomem(diag);
+        }
+        tr->dicts = p;
+        tr->dicts_cap = cap;
+    }
+    tr->dicts[tr->ndicts++] = (struct dict_row){off, first, count};
+    tr->nblocks_known += count;
+    return 0;
+}
+
+int trace_need_block(struct ctr_trace *tr, uint32_t id, struct ctr_diag *diag)
+{
+    while (atomic_load_explicit(&tr->nblocks, memory_order_relaxed) < id) {
+        if (tr->dicts_loaded == tr->ndicts) {
+            return corrupt(diag, CTR_NO_OFF, "dict", "a block has no definition");
+        }
+        const struct dict_row *row = &tr->dicts[tr->dicts_loaded];
+        struct section sec;
+        int err = section_read(&tr->src, row->off, &sec, diag);
+        if (err == 0 && (sec.type != SECT_DICT ||
+                         le32(sec.body + DICT_FIRST) != row->first ||
+                         le32(sec.body + DICT_COUNT) != row->count)) {
+            err = corrupt(diag, row->off, "dict", "not the section of the index");
+        }
+        if (err > 0) {
+            err = ctr_fail(diag, CTR_E_TRUNCATED, row->off, "dict",
+                           "the file has become shorter");
+        }
+        if (!err) {
+            err = section_payload(&tr->src, &sec, 1, &tr->payload, diag);
+        }
+        if (!err) {
+            err = trace_add_dict(tr, &sec, diag);
+        }
+        if (err) {
+            return err;
+        }
+        tr->dicts_loaded++;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ chunks */
+
+int trace_count_chunk(struct ctr_trace *tr, const uint8_t *b, uint64_t off,
+                      uint64_t bytes, uint64_t raw_bytes, struct ctr_chunk *out,
+                      struct ctr_diag *diag)
+{
+    struct thread *t = trace_thread(tr, le32(b + CHUNK_THREAD));
+    *out = (struct ctr_chunk){
+        .index = le64(b + CHUNK_NUMBER),
+        .off = off,
+        .bytes = bytes,
+        .raw_bytes = raw_bytes,
+        .thread = le32(b + CHUNK_THREAD),
+        .flags = le32(b + CHUNK_FLAGS),
+        .first = le64(b + CHUNK_FIRST),
+        .insns = le64(b + CHUNK_INSNS),
+        .loads = le64(b + CHUNK_LOADS),
+        .stores = le64(b + CHUNK_STORES),
+        .runs = le32(b + CHUNK_RUNS),
+        .start_ns = le64(b + CHUNK_START),
+        .end_ns = le64(b + CHUNK_END),
+    };
+    if (!t) {
+        return corrupt(diag, off, "chunk", "its thread is not known");
+    }
+    if (out->index != tr->nchunks || out->first != t->insns) {
+        return corrupt(diag, off, "chunk", "a chunk is missing before it");
+    }
+    const uint64_t limit = (uint64_t)MAX_ADDRS + MAX_EXTRAS;
+    if (out->insns > out->runs * CTR_MAX_BLOCK_INSNS || out->runs > MAX_TOKENS ||
+        out->loads > limit || out->stores > limit || out->flags & ~CHUNK_F_RESUMES ||
+        t->insns > UINT64_MAX / 2) {
+        return corrupt(diag, off, "chunk", "impossible counts");
+    }
+    t->insns += out->insns;
+    t->loads += out->loads;
+    t->stores += out->stores;
+    t->chunks++;
+    tr->nchunks++;
+    tr->insns += out->insns;
+    tr->loads += out->loads;
+    tr->stores += out->stores;
+    if (out->end_ns > tr->end_ns) {
+        tr->end_ns = out->end_ns;
+    }
+    return 0;
+}
+
+int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
+                    uint64_t bytes, uint64_t raw_bytes, struct ctr_diag *diag)
+{
+    if (tr->nchunks == tr->chunks_cap) {
+        uint64_t cap = tr->chunks_cap * 2 + 64;
+        void *p = realloc(tr->chunks, cap * sizeof(tr->chunks[0]));
+        if (!p) {
+            return ctr_fail_nomem(diag);
+        }
+        tr->chunks = p;
+        tr->chunks_cap = cap;
+    }
+    struct ctr_chunk *c = &tr->chunks[tr->nchunks];
+    return trace_count_chunk(tr, body, off, bytes, raw_bytes, c, diag);
+}
+
+void trace_publish_totals(struct ctr_trace *tr)
+{
+    for (uint32_t i = 0; i < tr->nthreads; i++) {
+        struct thread *t = trace_thread(tr, i);
+        t->pub.insns = t->insns;
+        t->pub.loads = t->loads;
+        t->pub.stores = t->stores;
+        t->pub.chunks = t->chunks;
+    }
+}
+
+/* -------------------------------------------------------------------- ROOT */
+
+int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
+                   struct ctr_diag *diag)
+{
+    int err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
+    if (!err) {
+        err = section_frame(sec, &tr->payload, 0, ROOT_MAX_RAW, tr->dctx, &tr->raw,
+                            "root", diag);
+    }
+    if (err) {
+        return err;
+    }
+    uint64_t nparts = le32(sec->body + ROOT_PARTS);
+    uint64_t ndicts = le32(sec->body + ROOT_DICTS);
+    uint64_t nprocs = le32(sec->body + ROOT_PROCESSES);
+    uint64_t nthreads = le32(sec->body + ROOT_THREADS);
+    if (nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW + nprocs * PROC_ROW +
+            nthreads * THR_ROW !=
+        tr->raw.n) {
+        return corrupt(diag, sec->off, "root", "length of the index");
+    }
+    const uint8_t *p = tr->raw.p;
+    if (all) {
+        tr->parts = calloc(nparts + 1, sizeof(tr->parts[0]));
+        if (!tr->parts) {
+            return ctr_fail_nomem(diag);
+        }
+        for (uint64_t i = 0; i < nparts; i++, p += ROOT_PART_ROW) {
+            tr->parts[i] = (struct part_row){le64(p), le64(p + 8), le32(p + 16)};
+        }
+        tr->nparts = (uint32_t)nparts;
+        for (uint64_t i = 0; i < ndicts; i++, p += ROOT_DICT_ROW) {
+            err = trace_add_dict_row(tr, le64(p), le32(p + 8), le32(p + 12), diag);
+            if (err) {
+                return err;
+            }
+        }
+    } else {
+        p += nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW;
+        if (nprocs != tr->nprocs || nthreads != tr->nthreads ||
+            le64(sec->body + ROOT_CHUNKS) != tr->nchunks) {
+            return corrupt(diag, sec->off, "root", "the index is of another file");
+        }
+    }
+    for (uint64_t i = 0; i < nprocs; i++, p += PROC_ROW) {
+        if (all) {
+            err = trace_add_process(tr, p, sec->off, diag);
+            if (err) {
+                return err;
+            }
+        }
+        struct ctr_process *proc = idtab_get(&tr->procs, (uint32_t)i);
+        proc->end_ns = le64(p + PROC_END);
+        proc->end_reason = le32(p + PROC_REASON);
+        proc->end_status = (int32_t)le32(p + PROC_STATUS);
+    }
+    for (uint64_t i = 0; i < nthreads; i++, p += THR_ROW) {
+        if (all) {
+            err = trace_add_thread(tr, p, sec->off, diag);
+            if (err) {
+                return err;
+            }
+        }
+        struct thread *t = trace_thread(tr, (uint32_t)i);
+        t->pub.end_ns = le64(p + THR_END);
+        t->pub.end_reason = le32(p + THR_REASON);
+        t->pub.end_status = (int32_t)le32(p + THR_STATUS);
+        t->pub.incomplete = (le32(p + THR_FLAGS) & THR_INCOMPLETE) != 0;
+        if (t->pub.end_ns > tr->end_ns) {
+            tr->end_ns = t->pub.end_ns;
+        }
+    }
+    return 0;
+}

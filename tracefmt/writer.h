@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of the writer: writer.c writes sections, write_index.c the index. */
+#ifndef CTR_WRITER_H
+#define CTR_WRITER_H
+
+#include <zstd.h>
+#include "dict.h"
+#include "format.h"
+#include "packed.h"
+
+struct writer_process {
+    int32_t pid;
+    int32_t ppid;
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint32_t end_reason;
+    int32_t end_status;
+};
+
+struct writer_thread {
+    uint32_t process;
+    int32_t tid;
+    int32_t ptid;
+    uint32_t flags;
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint32_t end_reason;
+    int32_t end_status;
+    uint64_t insns; /* written so far: first ordinal of its next chunk */
+};
+
+struct ctr_writer {
+    int fd;
+    int regular;          /* can be cut back */
+    int broken;           /* half a section is out and cannot be taken back */
+    struct ctr_diag fail; /* code != 0: of the write that failed */
+    const struct ctr_dict *dict;
+    ZSTD_CCtx *cctx;
+    uint64_t off;         /* end of the last whole section */
+    uint64_t meta_off;
+    uint32_t seq;
+    uint32_t dict_done;   /* ids 1..dict_done are in the file */
+    struct ctr_writer_stats stats;
+
+    struct writer_process *proc;
+    uint32_t nproc;
+    uint32_t proc_cap;
+    struct writer_thread *thread;
+    uint32_t nthread;
+    uint32_t thread_cap;
+
+    struct buf seek;      /* entries of the seek table */
+    struct buf parts;     /* rows of ROOT */
+    struct buf dicts;
+    uint32_t nparts;
+    uint32_t ndicts;
+
+    /* the part at hand */
+    struct buf rows;
+    struct buf counts;
+    struct buf pages;
+    uint64_t part_first;
+    uint32_t part_chunks;
+
+    struct buf raw;       /* scratch */
+    struct packed_frame z[SECT_MAX_FRAMES];
+};
+
+/* A section's payload frames. */
+struct out_frame {
+    const void *data;
+    uint32_t csize;
+    uint32_t dsize;
+    uint64_t hash;
+};
+
+/* Compresses w->raw (or anything) into w->z[i] and describes it in *out. */
+int writer_compress(struct ctr_writer *w, const struct buf *raw, unsigned i,
+                    struct out_frame *out, struct ctr_diag *diag);
+
+/* Writes a section; its offset is w->off before the call. */
+int writer_section(struct ctr_writer *w, unsigned type, unsigned flags,
+                   const uint8_t *body, unsigned body_bytes,
+                   const struct out_frame *frames, unsigned nframes,
+                   struct ctr_diag *diag);
+
+/* Builds a section's header in head (SECT_MAX_HEAD), returns its length. */
+uint32_t writer_section_head(uint8_t *head, unsigned type, unsigned flags, uint32_t seq,
+                             const uint8_t *body, unsigned body_bytes,
+                             const struct out_frame *frames, unsigned nframes);
+
+/* Writes all of the pieces, or cuts the file back to w->off. */
+struct iovec;
+int writer_out(struct ctr_writer *w, struct iovec *iov, unsigned n,
+               struct ctr_diag *diag);
+
+/* Adds a chunk just written to the part at hand. */
+int index_add_chunk(struct ctr_writer *w, uint64_t off, uint64_t bytes,
+                    const uint8_t *body, const struct ctr_packed *p,
+                    struct ctr_diag *diag);
+/* Writes the part at hand, if it has chunks. */
+int index_flush_part(struct ctr_writer *w, struct ctr_diag *diag);
+
+#endif
