@@ -469,9 +469,10 @@ int session_run(const struct session_config *config)
         }
     }
     raise_nofile(&s);
+    signals_install(&s.signals);
     status = open_pipe(&s, live);
     if (status) {
-        goto out_output;
+        goto out_signals;
     }
     err = watchdog_start(&s.watchdog, &s.host, config->argc, config->argv);
     if (err) {
@@ -479,13 +480,15 @@ int session_run(const struct session_config *config)
         status = LAUNCH_FAILED;
         goto out_host;
     }
-    signals_install(&s.signals, &s.host);
+    signals_set_bell(&s.host);
     status = record(&s, &plan);
     watchdog_stop(&s.watchdog);
-    signals_restore(&s.signals);
+    signals_set_bell(NULL);
 
 out_host:
     mempipe_host_close(&s.host);
+out_signals:
+    signals_restore(&s.signals);
 out_output:
     close_output(&s);
 out_plan:

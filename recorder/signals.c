@@ -36,14 +36,13 @@ static void on_signal(int sig)
     errno = saved_errno;
 }
 
-void signals_install(struct signals_saved *saved, struct mempipe_host *host)
+void signals_install(struct signals_saved *saved)
 {
     sigset_t ours;
 
     interrupts = 0;
     end_signal = 0;
     child_changed = 0;
-    bell = host;
     sigemptyset(&ours);
     for (int i = 0; i < SIGNALS_CHANGED; i++) {
         struct sigaction sa;
@@ -63,6 +62,11 @@ void signals_install(struct signals_saved *saved, struct mempipe_host *host)
         sigaddset(&ours, sig);
     }
     sigprocmask(SIG_UNBLOCK, &ours, &saved->mask);
+}
+
+void signals_set_bell(struct mempipe_host *host)
+{
+    bell = host;
 }
 
 void signals_restore(const struct signals_saved *saved)

@@ -20,8 +20,7 @@ struct signals_saved {
 };
 
 /*
- * Installs the handlers, which ring the doorbell of `host' until
- * signals_restore is called.
+ * Installs the handlers.
  *
  * SIGINT is counted: the terminal sends it to the guest as well, which is free
  * to handle it.  SIGTERM and SIGHUP ask for the end.  SIGQUIT and the stop
@@ -29,7 +28,10 @@ struct signals_saved {
  * a failed write says as much.  A signal
  * that was ignored when the recorder was started stays ignored.
  */
-void signals_install(struct signals_saved *saved, struct mempipe_host *host);
+void signals_install(struct signals_saved *saved);
+
+/* From now on handlers ring the doorbell of `host'; NULL: no more. */
+void signals_set_bell(struct mempipe_host *host);
 
 /* Puts everything back.  Async-signal-safe: for the child too, before exec. */
 void signals_restore(const struct signals_saved *saved);

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+# What the tests of cannoli-record share; sourced, not run.  The guest is a
+# script for the program that stands in for QEMU (tests/mempipe/fakeqemu.c).
+. "$SRC/tests/cli/libtracedump.sh"
+record=$BIN/cannoli-record
+dump=$BIN/tracedump
+fake=$BUILD/tests/mempipe/fake
+unset CANNOLI_QEMU_DIR
+
+# guest NAME LINE...: a program for the stand-in
+guest() {
+    local name=$1
+    shift
+    printf '%s\n' "$@" >"$name"
+}
+
+# rec STATUS [OPTION...] -- COMMAND...: as run, with the stand-in as QEMU
+rec() {
+    local want=$1
+    shift
+    run "$want" "$record" --qemu-dir "$fake" "$@"
+}
+
+# info FILE: what tracedump says about a trace, as lines "key value"
+info() {
+    "$dump" --info --json "$1" >info.json 2>info.err
+    info_status=$?
+    python3 - info.json <<'END'
+import json, sys
+i = json.load(open(sys.argv[1]))
+for key in ("instructions", "loads", "stores"):
+    print(key, i[key])
+print("threads", len(i["threads"]))
+print("processes", len(i["processes"]))
+print("incomplete", sum(1 for t in i["threads"] if t["incomplete"]))
+END
+}
+
+# counts FILE INSNS LOADS STORES THREADS PROCESSES INCOMPLETE
+counts() {
+    local file=$1
+    shift
+    zstd -tq "$file" || fail "$file: zstd -t refuses it"
+    printf 'instructions %s\nloads %s\nstores %s\nthreads %s\nprocesses %s\nincomplete %s\n' \
+        "$@" >want
+    info "$file" >got
+    # tracedump says with its status that the end of a thread may be missing
+    [ "$info_status" -eq $(($6 ? 3 : 0)) ] || fail "$file: tracedump --info: $info_status $(cat info.err)"
+    cmp -s want got || fail "$file: $(diff want got | grep '^[<>]' | tr '\n' ' ')"
+}
+
+# Whether a process has ended; a zombie has.
+gone() {
+    case $(ps -o stat= -p "$1" 2>/dev/null) in
+    ''|Z*) return 0 ;;
+    esac
+    return 1
+}
+
+# eventually COMMAND...: until it succeeds, for a while
+eventually() {
+    local i
+    for i in $(seq 300); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    fail "this never came true: $*"
+    return 1
+}

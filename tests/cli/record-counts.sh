@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+# Everything that was executed is in the trace: counted by somebody who knows.
+. "$SRC/tests/cli/librecord.sh"
+
+guest one 'blocks 150000'
+rec 0 -o one.ctr -- qemu-arm one
+one_line
+grep -q '400,000 instructions' stderr || fail "summary: $(cat stderr)"
+counts one.ctr 400000 150000 50000 1 1 0
+
+# Thread count, level and live reader change nothing.
+"$dump" --no-disas one.ctr | sed 's/[0-9]*\.[0-9]*s//' >one.txt
+for opts in '-j1' '-j7 --level 9' '-q'; do
+    rec 0 $opts -o other.ctr -- qemu-arm one
+    counts other.ctr 400000 150000 50000 1 1 0
+done
+silent -q
+
+rec 0 -e exec -o exec.ctr -- qemu-arm one
+counts exec.ctr 400000 0 0 1 1 0
+rec 0 --events=mem -o mem.ctr -- qemu-arm one
+counts mem.ctr 400000 150000 50000 1 1 0
+
+# Long enough to fill the pipe many times over
+guest long 'blocks 6000000' 'helper 20000' 'blocks 1500'
+rec 0 -o long.ctr -- qemu-arm long
+counts long.ctr 16024000 6021500 2000500 1 1 0
+
+guest empty
+rec 0 -o empty.ctr -- qemu-arm empty
+zstd -tq empty.ctr || fail "a program without events: zstd refuses the trace"
+
+guest threads 'blocks 15' 'threads 40 1500' 'threads 40 150' 'blocks 15'
+rec 0 -o threads.ctr -- qemu-arm threads
+counts threads.ctr $((80 + 160000 + 16000)) $((30 + 60000 + 6000)) $((10 + 20000 + 2000)) 81 1 0
+
+# more threads than have a home that stays warm, all with much to say
+guest many 'threads 150 60000'
+rec 0 -o many.ctr -- qemu-arm many
+counts many.ctr 24000000 9000000 3000000 151 1 0
+
+guest forks 'forks 100 150' 'blocks 15' 'forks 100 1500'
+rec 0 -o forks.ctr -- qemu-arm forks
+counts forks.ctr $((40 + 40000 + 400000)) $((15 + 15000 + 150000)) $((5 + 5000 + 50000)) 201 201 0
+
+# A child goes on when the command has ended: so does the recording.
+guest orphan 'blocks 15' 'orphan 150'
+rec 0 -o orphan.ctr -- qemu-arm orphan
+counts orphan.ctr 440 165 55 2 2 0
+
+# execve: what came before is there, what comes after is not, its status is.
+guest exec 'blocks 15' 'badexec' 'blocks 15' 'exec /bin/sh -c exit&&exit 5'
+printf 'blocks 15\nbadexec\nblocks 15\nexec /bin/false\n' >exec
+rec 1 -o exec.ctr -- qemu-arm exec
+counts exec.ctr 80 30 10 1 1 0
+"$dump" --info --json exec.ctr | grep -q '"exec"' || fail "the end by execve is not told"
+# A child that became another program is not waited for.
+guest execfork 'execfork /bin/sleep 20' 'blocks 15' 'sleep 300'
+start=$SECONDS
+rec 0 -o execfork.ctr -- qemu-arm execfork
+counts execfork.ctr 40 15 5 2 2 0
+[ $((SECONDS - start)) -lt 15 ] || fail "the recording waited for a program not traced"
+
+# Nothing is written when events are thrown away.
+rec 0 --discard -o discard.ctr -- qemu-arm threads
+[ ! -e discard.ctr ] || fail "--discard wrote a file"
+finish

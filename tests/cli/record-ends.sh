@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+# Every way in which a recording can end: the status, and what is in the file.
+. "$SRC/tests/cli/librecord.sh"
+
+guest status 'blocks 15' 'exit 42'
+rec 42 -o a.ctr -- qemu-arm status
+counts a.ctr 40 15 5 1 1 0
+guest signal 'blocks 15' 'signal 15'
+rec 143 -o a.ctr -- qemu-arm signal
+counts a.ctr 40 15 5 1 1 0
+
+# kill -9 in the middle of a block: all but what nobody can know
+guest kill 'blocks 1500000' 'kill'
+rec 137 -o a.ctr -- qemu-arm kill
+counts a.ctr 4000002 1500001 500000 1 1 1
+rec 137 -e exec -o a.ctr -- qemu-arm kill
+info a.ctr >got
+grep -q '^incomplete 1$' got || fail "a killed thread is not marked"
+
+# start NAME [OPTION...]: records in the background until the guest is ready
+start() {
+    local name=$1
+    shift
+    rm -f ready
+    # A shell ignores SIGINT for what it runs in the background.
+    env --default-signal=INT "$record" --qemu-dir "$fake" -o a.ctr "$@" \
+        -- qemu-arm "$name" 2>stderr &
+    pid=$!
+    eventually test -e ready
+    child=$(pgrep -P "$pid" -x qemu-arm)
+}
+
+# ended STATUS: the recorder ends like this
+ended() {
+    wait "$pid"
+    local got=$?
+    [ "$got" -eq "$1" ] || fail "status $got, not $1: $(cat stderr)"
+    gone "$child" || fail "the guest is still there"
+}
+
+guest sleep 'blocks 15' 'ready ready' 'sleep 30000'
+guest spin 'blocks 15' 'ready ready' 'spin'
+guest family 'blocks 15' 'orphan 1500000000' 'orphan 1500000000' 'ready ready' 'sleep 30000'
+
+for what in sleep spin family; do
+    start $what
+    kill -TERM "$pid"
+    ended 143
+    zstd -tq a.ctr || fail "$what: SIGTERM: not a whole trace"
+    [ "$(wc -l <stderr)" -eq 1 ] || fail "$what: SIGTERM: $(cat stderr)"
+done
+
+# Of a terminal's signals the first is the guest's: one that lives on is recorded.
+guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 1500' 'blocks 15' 'exit 9'
+start handles
+kill -INT "$pid" "$child"
+ended 9
+counts a.ctr 80 30 10 1 1 0
+guest dies 'blocks 15' 'ready ready' 'sleep 30000'
+start dies
+kill -INT "$pid" "$child"
+ended 130
+counts a.ctr 40 15 5 1 1 1
+guest stubborn 'handle 2' 'blocks 15' 'ready ready' 'sleep 30000'
+start stubborn
+kill -INT "$pid" "$child"
+sleep 0.3
+kill -INT "$pid" "$child"
+ended 130
+counts a.ctr 40 15 5 1 1 1
+
+# The guest killed from outside, asleep: nothing is lost.
+start sleep
+kill -KILL "$child"
+ended 137
+counts a.ctr 40 15 5 1 1 1
+
+# The recorder killed: the guest ends at once and says why, wherever it is.
+for what in sleep spin family; do
+    start $what
+    family=$(pgrep -g "$(ps -o pgid= -p "$pid" | tr -d ' ')" -x qemu-arm)
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    for p in $child $family; do
+        eventually gone "$p"
+    done
+    eventually grep -q 'the recorder was killed' stderr
+    [ "$(wc -l <stderr)" -eq 1 ] || fail "$what: recorder killed: $(cat stderr)"
+    "$dump" --info a.ctr >/dev/null 2>&1
+    case $? in
+    0|1|3) ;;
+    *) fail "$what: tracedump of an unfinished file: $?" ;;
+    esac
+done
+[ -z "$(find /dev/shm -newer family -name '*cannoli*')" ] || fail "something is left in /dev/shm"
+
+# Whoever reads the trace goes away: quietly over.
+"$record" --qemu-dir "$fake" -o - -- qemu-arm spin 2>stderr | head -c 100 >/dev/null
+got=${PIPESTATUS[0]}
+[ "$got" -eq 141 ] || fail "reader gone: status $got"
+silent "reader gone"
+
+# Events that make no sense are an error, not a crash.
+guest nonsense 'blocks 15' 'nonsense' 'sleep 30000'
+rec 125 -o a.ctr -- qemu-arm nonsense
+one_line nonsense
+finish

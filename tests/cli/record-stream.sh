@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# A trace to a pipe: it is the same trace, it shows a running program at once,
+# and the guest's own output does not get into it.
+. "$SRC/tests/cli/librecord.sh"
+
+guest one 'blocks 1500' 'print from the guest' 'helper 15' 'blocks 150' 'exit 6'
+"$record" --qemu-dir "$fake" -q -o - -- qemu-arm one 2>err | cat >a.ctr
+[ "${PIPESTATUS[0]}" -eq 6 ] || fail "status"
+[ "$(cat err)" = 'from the guest' ] || fail "the guest's output went elsewhere: $(cat err)"
+counts a.ctr 4415 1665 550 1 1 0
+rec 6 -q -o b.ctr -- qemu-arm one
+"$dump" --no-disas --json a.ctr | sed 's/"[pt]id":[0-9]*//g' >a.txt
+"$dump" --no-disas --json b.ctr | sed 's/"[pt]id":[0-9]*//g' >b.txt
+same b.txt a.txt "streamed and written traces differ"
+
+mkfifo fifo
+"$record" --qemu-dir "$fake" -q -o fifo -- qemu-arm one >/dev/null &
+cat fifo >c.ctr
+wait
+counts c.ctr 4415 1665 550 1 1 0
+
+# A program that waits: its past is on the screen already.
+guest waits 'blocks 15' 'sleep 30000'
+"$record" --qemu-dir "$fake" -q -o - -- qemu-arm waits 2>/dev/null > >(
+    exec "$dump" --no-disas --json - >live.txt) &
+pid=$!
+eventually eval '[ "$(grep -c exec live.txt)" -eq 40 ]'
+kill -TERM "$pid"
+wait "$pid"
+[ $? -eq 143 ] || fail "status after SIGTERM"
+finish

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+# The guest notices nothing: descriptors, environment, signals, folder, output
+# and status are those of a run without recorder.
+. "$SRC/tests/cli/librecord.sh"
+
+guest look 'environ' 'fds' 'signals' 'print done'
+
+# alike COMMAND...: `recorded' and `plain' run what they get; the outputs agree
+alike() {
+    local name=$1
+    shift
+    "$@" "$fake/qemu-arm" look >plain.out 2>plain.err
+    "$@" "$record" -q --qemu-dir "$fake" -o a.ctr -- "$fake/qemu-arm" look >rec.out 2>rec.err
+    # The shell's idea of the last command is not the guest's business.
+    sed -i '/^_=/d' plain.out rec.out
+    same plain.out rec.out "$name: the guest sees a difference"
+    same plain.err rec.err "$name: stderr differs"
+    grep -q '^done$' rec.out || fail "$name: nothing came out: $(cat rec.err)"
+}
+alike simple env
+alike 'empty environment' env -i
+alike 'with variables' env A=1 QEMU_LD_PREFIX=/x
+alike 'open descriptors' bash -c 'exec 5</dev/null 7</dev/null "$@"' bash
+alike 'no standard input' bash -c 'exec <&- "$@"' bash
+alike 'no standard error' bash -c 'exec 2>&- "$@"' bash
+alike 'nothing open' bash -c 'exec 3>&1 <&- 2>&- "$@"' bash
+alike 'few descriptors' bash -c 'ulimit -n 20; exec "$@"' bash
+alike 'ignored signals' bash -c 'trap "" INT QUIT TERM HUP PIPE CHLD TSTP XFSZ; exec "$@"' bash
+alike 'a limit on memory' bash -c 'ulimit -v 4000000; exec "$@"' bash
+python3 - >block.py <<'END'
+print("import os, signal, sys")
+print("signal.pthread_sigmask(signal.SIG_BLOCK, {2, 10, 15, 17})")
+print("os.execv(sys.argv[1], sys.argv[1:])")
+END
+alike 'blocked signals' python3 block.py
+
+# with a terminal on all three, and without one
+python3 - "$record" "$fake" <<'END' || fail "on a terminal"
+import os, pty, sys
+record, fake = sys.argv[1:]
+def through(argv):
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(argv[0], argv)
+    out = b""
+    while True:
+        try:
+            data = os.read(fd, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        out += data
+    os.close(fd)
+    return out, os.waitpid(pid, 0)[1]
+plain = through([fake + "/qemu-arm", "look"])
+rec = through([record, "-q", "-o", "t.ctr", "--", fake + "/qemu-arm", "look"])
+if plain != rec:
+    print(plain, rec, sep="\n", file=sys.stderr)
+sys.exit(plain != rec)
+END
+
+# Ctrl-C at a terminal: the guest that handles it goes on, the other ends.
+guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 1500' 'blocks 15' 'exit 9'
+guest dies 'blocks 15' 'ready ready' 'sleep 30000'
+python3 - "$record" "$fake" <<'END' || fail "Ctrl-C at a terminal"
+import os, pty, sys, time
+record, fake = sys.argv[1:]
+def through(name):
+    if os.path.exists("ready"):
+        os.unlink("ready")
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(record, [record, "--qemu-dir", fake, "-q", "-o", name + ".ctr", "--",
+                          "qemu-arm", name])
+    while not os.path.exists("ready"):
+        time.sleep(0.05)
+    time.sleep(0.1)
+    os.write(fd, b"\x03")
+    try:
+        while os.read(fd, 4096):
+            pass
+    except OSError:
+        pass
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+got = through("handles"), through("dies")
+if got != (9, 130):
+    print(got, file=sys.stderr)
+sys.exit(got != (9, 130))
+END
+counts handles.ctr 80 30 10 1 1 0
+counts dies.ctr 40 15 5 1 1 1
+finish

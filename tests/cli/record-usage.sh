@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# The command line: mistakes are one line and status 2; --help and the man page
+# know the same options.
+. "$SRC/tests/cli/librecord.sh"
+
+usage() {
+    run 2 "$record" "$@"
+    one_line "$@"
+    grep -q "^cannoli-record: .*Try 'cannoli-record --help'\.$" stderr ||
+        fail "$*: $(cat stderr)"
+    [ ! -s stdout ] || fail "$*: something on stdout"
+}
+usage
+usage --
+usage -o x.ctr
+usage --nonsense -- qemu-arm x
+usage -x -- qemu-arm x
+usage --output
+usage --quiet=1 -- qemu-arm x
+usage --level 0 -- qemu-arm x
+usage --level=20 -- qemu-arm x
+usage --level=fast -- qemu-arm x
+usage -j 0 -- qemu-arm x
+usage -j 65 -- qemu-arm x
+usage -e exec,call -- qemu-arm x
+usage --events= -- qemu-arm x
+usage ''
+
+run 0 "$record" --help
+silent --help
+grep -o -- '--[a-z-]*' stdout | sort -u >options
+[ "$(wc -l <options)" -ge 10 ] || fail "--help names too few options"
+while read -r option; do
+    grep -qF -- "$(printf '%s' "${option#--}" | sed 's/-/\\-/g')" \
+        "$SRC/man/cannoli-record.1" || fail "the man page does not know $option"
+done <options
+run 0 "$record" -V
+grep -qE '^cannoli-record \(cannoli\) [0-9.]+$' stdout || fail "version: $(cat stdout)"
+
+# What stands behind the command is the command's.
+guest words 'print done'
+rec 0 -qo words.ctr -- qemu-arm words --help -o other.ctr
+[ "$(cat stdout)" = done ] && [ ! -e other.ctr ] || fail "the command lost its arguments"
+rec 0 -qo words.ctr qemu-arm words --help
+[ "$(cat stdout)" = done ] || fail "without --: $(cat stdout stderr)"
+finish
