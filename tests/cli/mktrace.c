@@ -12,6 +12,8 @@
  *       that the words of cannoli/events.h can tell.  EXPECT gets the events
  *       as `tracedump --json --no-disas' must show them: written by the code
  *       that invents them, with printf, and not by reading anything back.
+ *       EXPECT.cut gets tid and ordinal of each instruction whose accesses are
+ *       divided between two chunks.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -26,7 +28,7 @@
 #include "cannoli/events.h"
 #include "ctr_write.h"
 
-#define MAX_WORDS  (1u << 18)
+#define MAX_WORDS (1u << 20)
 #define MAX_EXTRAS (1u << 14)
 
 /* A trace being made: the writer's objects, and the segment being filled. */
@@ -42,12 +44,13 @@ struct maker {
     struct ctr_extra *extras;
     uint32_t n_words, n_addrs, n_extras;
     uint64_t clock_ns;
-    FILE *expect;
+    FILE *expect, *cuts;
 };
 
 static void die(const char *what, int ret, const struct ctr_diag *diag)
 {
-    fprintf(stderr, "mktrace: %s: %s: %s\n", what, ctr_strerror(ret), diag ? diag->text : "");
+    fprintf(stderr, "mktrace: %s: %s: %s\n", what, ctr_strerror(ret),
+            diag ? diag->text : "");
     exit(1);
 }
 
@@ -115,8 +118,8 @@ static uint32_t add_process(struct maker *m, int32_t pid, int32_t ppid)
     struct ctr_diag diag = {0};
     uint32_t index;
 
-    check("process",
-          ctr_writer_process(m->writer, pid, ppid, m->clock_ns, &index, &diag), &diag);
+    check("process", ctr_writer_process(m->writer, pid, ppid, m->clock_ns, &index, &diag),
+          &diag);
     return index;
 }
 
@@ -278,7 +281,7 @@ static void add_block(struct maker *m, const struct block *b)
 
 /* ----------------------------------------------------------- fixed traces */
 
-#define LOAD4  2u
+#define LOAD4 2u
 #define STORE4 (2u | CTR_ACCESS_STORE)
 
 static void make_sample(const char *path, bool killed, bool finish)
@@ -300,7 +303,7 @@ static void make_sample(const char *path, bool killed, bool finish)
     block_insn(&loop, "\x00\x30\x84\xe5", 4); /* str r3, [r4] */
     block_slot(&loop, 0, STORE4);
     block_insn(&loop, "\xfc\xff\xff\x1a", 4); /* bne */
-    block_insn(&thumb, "\x10\xb5", 2);         /* push {r4, lr} */
+    block_insn(&thumb, "\x10\xb5", 2);        /* push {r4, lr} */
     block_slot(&thumb, 0, STORE4);
     block_slot(&thumb, 0, STORE4);
     block_insn(&thumb, "\x00\xf0\x02\xf8", 4); /* bl */
@@ -350,8 +353,9 @@ static void make_sample(const char *path, bool killed, bool finish)
 
     ctr_writer_thread_end(m.writer, t1, m.clock_ns, CTR_END_GROUP, 3, 0);
     ctr_writer_thread_end(m.writer, t2, m.clock_ns, CTR_END_EXIT, 0, 0);
-    ctr_writer_thread_end(m.writer, t3, m.clock_ns, killed ? CTR_END_KILLED : CTR_END_SIGNAL,
-                          killed ? 9 : 11, killed);
+    ctr_writer_thread_end(m.writer, t3, m.clock_ns,
+                          killed ? CTR_END_KILLED : CTR_END_SIGNAL, killed ? 9 : 11,
+                          killed);
     ctr_writer_process_end(m.writer, p1, m.clock_ns, CTR_END_GROUP, 3);
     ctr_writer_process_end(m.writer, p2, m.clock_ns,
                            killed ? CTR_END_KILLED : CTR_END_SIGNAL, killed ? 9 : 11);
@@ -366,35 +370,92 @@ static const struct target {
     unsigned addr_bits, mode, len[3];
     const char *code;
 } targets[] = {
-    {"arm", EM_ARM, false, 32, 0, {4, 4, 4},
+    {"arm",
+     EM_ARM,
+     false,
+     32,
+     0,
+     {4, 4, 4},
      "\x10\x40\x2d\xe9\x00\x40\xa0\xe1\x1e\xff\x2f\xe1"},
-    {"armeb", EM_ARM, true, 32, 0, {4, 4, 4},
+    {"armeb",
+     EM_ARM,
+     true,
+     32,
+     0,
+     {4, 4, 4},
      "\xe9\x2d\x40\x10\xe1\xa0\x40\x00\xe1\x2f\xff\x1e"},
-    {"aarch64", EM_AARCH64, false, 64, 0, {4, 4, 4},
+    {"aarch64",
+     EM_AARCH64,
+     false,
+     64,
+     0,
+     {4, 4, 4},
      "\xfd\x7b\xbf\xa9\xfd\x03\x00\x91\xc0\x03\x5f\xd6"},
-    {"mips", EM_MIPS, true, 32, 0, {4, 4, 4},
+    {"mips",
+     EM_MIPS,
+     true,
+     32,
+     0,
+     {4, 4, 4},
      "\x27\xbd\xff\xe0\x03\xe0\x00\x08\x00\x00\x00\x00"},
-    {"mipsel", EM_MIPS, false, 32, 0, {4, 4, 4},
+    {"mipsel",
+     EM_MIPS,
+     false,
+     32,
+     0,
+     {4, 4, 4},
      "\xe0\xff\xbd\x27\x08\x00\xe0\x03\x00\x00\x00\x00"},
-    {"mips64", EM_MIPS, true, 64, 0, {4, 4, 4},
+    {"mips64",
+     EM_MIPS,
+     true,
+     64,
+     0,
+     {4, 4, 4},
      "\x67\xbd\xff\xe0\x03\xe0\x00\x08\x00\x00\x00\x00"},
-    {"riscv64", EM_RISCV, false, 64, 0, {2, 4, 2},
-     "\x41\x11\x13\x05\x10\x00\x82\x80"},
-    {"x86_64", EM_X86_64, false, 64, CTR_MODE_X86_64, {1, 3, 10},
+    {"riscv64", EM_RISCV, false, 64, 0, {2, 4, 2}, "\x41\x11\x13\x05\x10\x00\x82\x80"},
+    {"x86_64",
+     EM_X86_64,
+     false,
+     64,
+     CTR_MODE_X86_64,
+     {1, 3, 10},
      "\x55\x48\x89\xe5\x48\xb8\x88\x77\x66\x55\x44\x33\x22\x11"},
-    {"i386", EM_386, false, 32, CTR_MODE_X86_32, {1, 2, 2},
-     "\x55\x89\xe5\xf3\xa4"},
-    {"s390x", EM_S390, true, 64, 0, {6, 4, 2},
+    {"i386", EM_386, false, 32, CTR_MODE_X86_32, {1, 2, 2}, "\x55\x89\xe5\xf3\xa4"},
+    {"s390x",
+     EM_S390,
+     true,
+     64,
+     0,
+     {6, 4, 2},
      "\xeb\x6f\xf0\x30\x00\x24\xa7\xfb\xff\x60\x07\xfe"},
-    {"ppc", EM_PPC, true, 32, 0, {4, 4, 4},
+    {"ppc",
+     EM_PPC,
+     true,
+     32,
+     0,
+     {4, 4, 4},
      "\x7c\x08\x02\xa6\x94\x21\xff\xf0\x4e\x80\x00\x20"},
-    {"ppc64le", EM_PPC64, false, 64, 0, {4, 4, 4},
+    {"ppc64le",
+     EM_PPC64,
+     false,
+     64,
+     0,
+     {4, 4, 4},
      "\xa6\x02\x08\x7c\xe1\xff\x21\xf8\x20\x00\x80\x4e"},
-    {"sparc64", EM_SPARCV9, true, 64, 0, {4, 4, 4},
+    {"sparc64",
+     EM_SPARCV9,
+     true,
+     64,
+     0,
+     {4, 4, 4},
      "\x9d\xe3\xbf\x50\x81\xc7\xe0\x08\x01\x00\x00\x00"},
-    {"m68k", EM_68K, true, 32, 0, {4, 2, 2},
-     "\x4e\x56\xff\xfc\x4e\x5e\x4e\x75"},
-    {"hppa", EM_PARISC, true, 32, 0, {4, 4, 4},
+    {"m68k", EM_68K, true, 32, 0, {4, 2, 2}, "\x4e\x56\xff\xfc\x4e\x5e\x4e\x75"},
+    {"hppa",
+     EM_PARISC,
+     true,
+     32,
+     0,
+     {4, 4, 4},
      "\x08\x00\x02\x40\xe8\x40\xc0\x02\x34\x1c\x00\x00"},
 };
 
@@ -433,7 +494,7 @@ static void make_target(const char *name, const char *path)
 
 /* ---------------------------------------------------------- random traces */
 
-#define NR_BLOCKS  300
+#define NR_BLOCKS 300
 #define NR_THREADS 4
 
 static uint64_t rng_state;
@@ -497,8 +558,8 @@ static uint64_t pc_of(const struct block *b, unsigned insn)
     return b->pc + 4 * insn;
 }
 
-static void tell_exec(const struct maker *m, const struct walker *w, const struct block *b,
-                      unsigned insn, bool faulted)
+static void tell_exec(const struct maker *m, const struct walker *w,
+                      const struct block *b, unsigned insn, bool faulted)
 {
     const uint8_t *c = b->code + 4 * insn;
 
@@ -510,14 +571,16 @@ static void tell_exec(const struct maker *m, const struct walker *w, const struc
             faulted ? ",\"faulted\":true" : "");
 }
 
-static void tell_access(const struct maker *m, const struct walker *w, const struct block *b,
-                        unsigned insn, bool store, uint64_t addr, unsigned size)
+static void tell_access(const struct maker *m, const struct walker *w,
+                        const struct block *b, unsigned insn, bool store, uint64_t addr,
+                        unsigned size)
 {
     fprintf(m->expect,
             "{\"kind\":\"%s\",\"ordinal\":%" PRIu64
             ",\"pid\":%d,\"tid\":%d,\"pc\":\"0x%" PRIx64 "\",\"addr\":\"0x%" PRIx64
             "\",\"size\":%u}\n",
-            store ? "store" : "load", w->ordinal, w->pid, w->tid, pc_of(b, insn), addr, size);
+            store ? "store" : "load", w->ordinal, w->pid, w->tid, pc_of(b, insn), addr,
+            size);
 }
 
 /* Makes the access of slot s. */
@@ -637,6 +700,7 @@ static void do_resume(struct maker *m, struct walker *w)
     while (b->slot[s].insn != w->cut_insn || !b->slot[s].group) {
         s++;
     }
+    fprintf(m->cuts, "%d %" PRIu64 "\n", w->tid, w->ordinal);
     put_word(m, CTR_WORD_RESUME | w->cut_insn);
     put_word(m, b->id);
     do_accesses(m, w, b, w->cut_insn, s, w->cut_rounds, false);
@@ -652,13 +716,16 @@ static void make_random(char **argv)
     struct walker walkers[NR_THREADS] = {0};
     unsigned chunks, runs;
     uint32_t process = 0;
+    char cuts[4096];
 
     rng_state = strtoull(argv[0], NULL, 0);
     chunks = (unsigned)strtoul(argv[1], NULL, 0);
     runs = (unsigned)strtoul(argv[2], NULL, 0);
     maker_open(&m, argv[3], "arm", EM_ARM, false, 32);
+    snprintf(cuts, sizeof(cuts), "%s.cut", argv[4]);
     m.expect = fopen(argv[4], "w");
-    if (!m.expect) {
+    m.cuts = fopen(cuts, "w");
+    if (!m.expect || !m.cuts) {
         perror(argv[4]);
         exit(1);
     }
@@ -687,7 +754,7 @@ static void make_random(char **argv)
         flush_chunk(&m, w->thread, 0);
     }
     maker_close(&m, true);
-    if (fclose(m.expect)) {
+    if (fclose(m.expect) || fclose(m.cuts)) {
         perror(argv[4]);
         exit(1);
     }

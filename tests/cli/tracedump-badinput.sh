@@ -79,7 +79,8 @@ for cut in range(0, len(good), step):
     for stream in (False, True):
         p = run(good[:cut], "cut at %d" % cut, stream)
         if p.returncode == 0:
-            print("cut at %d: status 0" % cut, file=sys.stderr)
+            if bad < 10:
+                print("cut at %d%s: status 0" % (cut, ", stream" if stream else ""), file=sys.stderr)
             bad += 1
         # more of the file is never less of the trace
         if len(p.stdout) < seen.get(stream, 0):

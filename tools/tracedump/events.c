@@ -52,7 +52,8 @@ struct dump {
     struct ctr_info info;
     struct worker *workers;
     struct progress progress;
-    bool hold_exec; /* only with the accesses that the user asked for */
+    bool hold_exec; /* only with an access that the user asked for ... */
+    bool hide_mem;  /* ... which is not shown itself */
     int sys_errno;  /* of writing; set by the ordered callback only */
 };
 
@@ -282,6 +283,9 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     bool held = w->held && w->ordinal == m->ordinal;
     char *start, *p;
 
+    if (d->hide_mem && !held) {
+        return 0;
+    }
     if (!it || !(start = ctr_job_reserve(job, it->len + it->pad + 2 * LINE_MAX_REST))) {
         return DUMP_STOP_NOMEM;
     }
@@ -291,12 +295,16 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
         if (held) {
             p = json_exec(w, p, m->ordinal, it, w->held_flags);
         }
-        p = json_mem(w, p, it, m);
+        if (!d->hide_mem) {
+            p = json_mem(w, p, it, m);
+        }
     } else {
         if (held || !w->in_line || w->ordinal != m->ordinal) {
             p = text_exec(d, w, p, m->ordinal, it, held ? w->held_flags : 0);
         }
-        p = text_mem(d, w, p, it, m);
+        if (!d->hide_mem) {
+            p = text_mem(d, w, p, it, m);
+        }
     }
     ctr_job_commit(job, (size_t)(p - start));
     return 0;
@@ -350,12 +358,13 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         return dump_replay_status(opt, DUMP_STOP_NOMEM, 0, NULL);
     }
     memset(d.workers, 0, opt->jobs * sizeof(*d.workers));
-    /* The library passes an instruction that made any matching access; here
-     * it must be one of a kind that is shown. */
-    d.hold_exec = execs && accesses && filter.naddr;
-    filter.kinds = opt->kinds;
+    /* With --addr an instruction is shown for an access of a kind that is
+     * shown, or of any kind if none is: its access calls it up. */
+    d.hold_exec = execs && filter.naddr;
+    d.hide_mem = d.hold_exec && !accesses;
+    filter.kinds = d.hide_mem ? CTR_KIND_ALL : opt->kinds;
     ops.exec = execs ? on_exec : NULL;
-    ops.mem = accesses ? on_mem : NULL;
+    ops.mem = accesses || d.hide_mem ? on_mem : NULL;
     ret = ctr_replay(tr, &ops, &d, &ropts, &diag);
     progress_clear(&d.progress);
     for (unsigned i = 0; i < opt->jobs; i++) {

@@ -18,7 +18,7 @@
 #define CACHE_BYTES (64u << 20)
 
 /* Column, counted from the bytes on, where accesses begin. */
-#define DISAS_WIDTH 34
+#define DISAS_WIDTH 30
 
 #define BOLD "\033[1m"
 #define FAINT "\033[2m"
