@@ -15,6 +15,10 @@ static bool s390x_is_blind(const uint8_t *c, unsigned len, struct known_bytes *k
     unsigned op2 = len >= 2 ? (unsigned)c[0] << 8 | c[1] : 0;
 
     switch (c[0]) {
+    case 0x44: /* EX: its target may be any of these */
+        return true;
+    case 0xc6: /* EXRL */
+        return len >= 2 && (c[1] & 15) == 0;
     case 0xd2: /* MVC */
     case 0xe8: /* MVCIN */
         *k = (struct known_bytes){l1, l1};

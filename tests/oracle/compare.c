@@ -29,9 +29,9 @@
  *            trace, which may hold more (programs that know their bytes are
  *            the witness for these; see bytecheck.py).  Where the instruction
  *            itself tells how many bytes it touches, the number must be right.
- *  slide     (--slide) addresses at the top of the host's space may all differ
- *            by one distance, a multiple of the page: the plugin's mappings
- *            stand before the guest's there.
+ *  slide     (--slide) pages at the top of the host's space may stand elsewhere,
+ *            each page of the witness for one page of the trace: the plugin's
+ *            own mappings took their places.
  */
 #include "compare.h"
 
@@ -58,25 +58,59 @@ static void print_insn(const char *label, const struct insn *in)
     printf("\n");
 }
 
-static bool same_place(struct slide *s, uint64_t w, uint64_t t)
+/* The page of the trace that stands for a page of the witness; 0: none yet. */
+static uint64_t page_of(struct slide *s, uint64_t witness)
 {
-    if (s->allowed && w >= HOST_TOP && t >= HOST_TOP && w <= HOST_END && t <= HOST_END) {
-        if (!s->known) {
-            s->known = (t - w) % 4096 == 0;
-            s->distance = t - w;
-        }
-        return s->known && t - w == s->distance;
+    if (s->last < s->n && s->pages[s->last].witness == witness) {
+        return s->pages[s->last].trace;
     }
-    return w == t;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->pages[i].witness == witness) {
+            s->last = i;
+            return s->pages[i].trace;
+        }
+    }
+    return 0;
 }
 
+static bool same_place(struct slide *s, uint64_t w, uint64_t t)
+{
+    uint64_t page;
+
+    if (!s->allowed || w < HOST_TOP || t < HOST_TOP || w > HOST_END || t > HOST_END) {
+        return w == t;
+    }
+    page = page_of(s, w >> 12);
+    if (page) {
+        return page == t >> 12 && (w & 4095) == (t & 4095);
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->pages[i].trace == t >> 12) {
+            return false;
+        }
+    }
+    if (s->n == s->room) {
+        s->room = s->room ? s->room * 2 : 64;
+        s->pages = realloc(s->pages, s->room * sizeof(s->pages[0]));
+        if (!s->pages) {
+            exit(2);
+        }
+    }
+    s->pages[s->n].witness = w >> 12;
+    s->pages[s->n++].trace = t >> 12;
+    return (w & 4095) == (t & 4095);
+}
+
+/* Where pages moved, bring the witness's addresses to the trace's places. */
 static void move_accesses(struct slide *s, struct insn *w, struct insn *t)
 {
     for (size_t i = 0; s->allowed && i < w->n; i++) {
-        if (i < t->n && same_place(s, w->acc[i].addr, t->acc[i].addr)) {
+        uint64_t addr = w->acc[i].addr, page = page_of(s, addr >> 12);
+
+        if (page) {
+            w->acc[i].addr = page << 12 | (addr & 4095);
+        } else if (i < t->n && same_place(s, addr, t->acc[i].addr)) {
             w->acc[i].addr = t->acc[i].addr;
-        } else if (s->known && w->acc[i].addr >= HOST_TOP && w->acc[i].addr <= HOST_END) {
-            w->acc[i].addr += s->distance;
         }
     }
 }
@@ -141,6 +175,16 @@ static bool right_totals(const struct insn *t, const struct known_bytes *k)
     }
     return (k->load < 0 || sum[0] == (uint64_t)k->load) &&
            (k->store < 0 || sum[1] == (uint64_t)k->store);
+}
+
+static size_t moved(const struct slide *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        n += s->pages[i].witness != s->pages[i].trace;
+    }
+    return n;
 }
 
 static bool compare(struct witness *w, struct trace *t, struct slide *slide,
@@ -276,7 +320,7 @@ int main(int argc, char **argv)
     printf("equal: %" PRIu64 " instructions, %" PRIu64 " accesses", c.insns, c.accesses);
     printf(" (stopped %" PRIu64 ", atomic %" PRIu64 ", execute %" PRIu64
            ", halves %" PRIu64 ", blind %" PRIu64 ", other lines %" PRIu64
-           ", slide 0x%" PRIx64 ")\n",
-           c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, slide.distance);
+           ", moved %zu)\n",
+           c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, moved(&slide));
     return 0;
 }

@@ -73,11 +73,14 @@ struct trace {
 
 /*
  * Where QEMU leaves a guest's mappings to the host kernel (a 64-bit guest
- * without -R), the plugin's own mappings move all of them by one distance.
+ * without -R), the plugin's own mappings move them by whole pages.
  */
 struct slide {
-    bool allowed, known;
-    uint64_t distance; /* trace minus witness, a multiple of the page */
+    bool allowed;
+    struct {
+        uint64_t witness, trace; /* page numbers */
+    } * pages;
+    size_t n, room, last;
 };
 
 /* A line of tracedump --json. */

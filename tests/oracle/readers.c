@@ -102,6 +102,12 @@ static void codes_grow(struct witness *w)
     free(old);
 }
 
+static bool is_execute(const struct witness *w, const struct code *c)
+{
+    return strcmp(w->target, "s390x") == 0 &&
+           (c->bytes[0] == 0x44 || (c->bytes[0] == 0xc6 && (c->bytes[1] & 15) == 0));
+}
+
 /*
  * "0xPC:  HEX [HEX..]  mnemonic ..", HEX in units of the target, one space
  * apart.  (Targets of QEMU's own disassemblers may have no bytes: no place in
@@ -147,7 +153,10 @@ static void read_code(struct witness *w, char *line)
         }
         place = code_place(w, pc);
         w->ncodes += place->len == 0;
-        *place = c;
+        /* the target of an EXECUTE is listed at the same pc: keep the first */
+        if (!place->len || !is_execute(w, place)) {
+            *place = c;
+        }
     }
 }
 

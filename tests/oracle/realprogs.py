@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Real programs of foreign Debian architectures, compared event by event.
+
+scripts/sysroot.sh fetches them; qemu -L runs them against their own libraries.
+"""
+import os
+
+import common
+from common import Failure, Skip, TARGETS
+
+ARCHITECTURE = {"arm": "armel", "thumb": "armhf", "aarch64": "arm64", "mipsel": "mipsel",
+                "riscv64": "riscv64", "x86_64": "amd64", "i386": "i386", "s390x": "s390x",
+                "ppc64le": "ppc64el"}
+
+TEXT = ("the quick brown fox jumps over the lazy dog\n" * 20
+        + "".join("%d %d %s\n" % (i, i * i % 97, "x" * (i % 13)) for i in range(200)))
+SQL = ("create table t(a integer primary key, b text, c real);"
+       "with recursive n(i) as (select 1 union all select i+1 from n where i < 60)"
+       " insert into t select i, 'row ' || (i * 7919 % 101), i / 3.0 from n;"
+       "create index tb on t(b);"
+       "select b, sum(c), count(*) from t group by substr(b, 1, 5) order by 2 desc limit 5;"
+       "select group_concat(a) from (select a from t where b like '%1%' order by c);")
+
+# name: (program in the sysroot, arguments, also without --full)
+PROGRAMS = {
+    "busybox-sort": ("bin/busybox", ["sort", "-n", "{text}"], True),
+    "busybox-sh": ("bin/busybox", ["sh", "-c", "i=0; while [ $i -lt 25 ]; do i=$((i+1));"
+                                   " case $i in 1*) echo one$i;; *) printf '%03d\\n' $i;;"
+                                   " esac; done"], True),
+    "busybox-md5sum": ("bin/busybox", ["md5sum", "{text}"], False),
+    "busybox-sha256sum": ("bin/busybox", ["sha256sum", "{text}"], False),
+    "busybox-gzip": ("bin/busybox", ["gzip", "-c", "{text}"], False),
+    "busybox-awk": ("bin/busybox", ["awk", "{s[$1%7]+=$2} END {for (i in s) print i, s[i]}",
+                                    "{text}"], False),
+    "busybox-grep": ("bin/busybox", ["grep", "-E", "(fox|9[0-9]) .*x", "{text}"], False),
+    "busybox-sed": ("bin/busybox", ["sed", "s/\\([a-z]*\\) \\(.*\\)/\\2 \\1/;3,9d", "{text}"], False),
+    "bc": ("usr/bin/bc", ["{bc}"], False),
+    "sqlite3": ("usr/bin/sqlite3", [":memory:", SQL], False),
+}
+
+
+def names(target, full):
+    return [n for n, p in PROGRAMS.items()
+            if target in ARCHITECTURE and (full or p[2])]
+
+
+def run(tools, target, name):
+    root = os.path.join(os.environ.get("CANNOLI_SYSROOT_DIR",
+                                       os.path.join(tools.build, "sysroot")),
+                        ARCHITECTURE[target])
+    program, args, _ = PROGRAMS[name]
+    path = os.path.join(root, program)
+    if not os.path.exists(path):
+        path = os.path.join(root, "usr", program)
+    if not os.path.exists(path):
+        raise Skip("no %s in %s: run scripts/sysroot.sh %s"
+                   % (program, root, ARCHITECTURE[target]))
+    files = {"text": "input.txt", "bc": "input.bc"}
+    with open(os.path.join(tools.work, files["text"]), "w") as f:
+        f.write(TEXT)
+    with open(os.path.join(tools.work, files["bc"]), "w") as f:
+        f.write("scale=30\nfor (i = 1; i < 6; i++) sqrt(i) / i\n2^200\ndefine f(n) {\n"
+                "if (n < 2) return (1)\nreturn (n * f(n - 1))\n}\nf(20)\nquit\n")
+    args = [files.get(a.strip("{}"), a) if a.startswith("{") and a.endswith("}")
+            and a.strip("{}") in files else a for a in args]
+    guest = ([tools.qemu(target)] + common.guest_options(target) + ["-L", root, path] + args)
+    environment = {"PATH": "/bin:/usr/bin", "LC_ALL": "C", "PYTHONHASHSEED": "0", "TZ": "UTC"}
+    trace = os.path.join(tools.work, "real-%s-%s.ctr" % (target, name))
+    recorded = common.record(tools, trace, guest, environment, tools.work)
+    if recorded.status:
+        raise Failure("exit status %d: %s" % (recorded.status, recorded.stderr.strip()[-300:]))
+    summary, witness = common.compare_exactly(tools, target, guest, trace, environment, tools.work)
+    if witness.stdout != recorded.stdout:
+        raise Failure("recorded it printed other things than unrecorded")
+    common.remove(trace)
+    return summary
