@@ -53,6 +53,9 @@
  *                           with CTR_LEFT_SUSPEND) inside instruction i.
  *                           Instructions 0..i were counted there; the run goes
  *                           on with the remaining accesses of instruction i.
+ *                           Also a block that only goes on with what the
+ *                           instruction before it, the last one of another
+ *                           block, began (the target of s390x EXECUTE).
  *                           Unconditional slots up to the last one that stands
  *                           before a group slot of instruction i were made.
  */
@@ -73,7 +76,7 @@
 
 /* The last of the n instructions raised a signal (it may run again later). */
 #define CTR_LEFT_FAULTED       0x001u
-/* Pipe only: instruction n did nothing yet and will run again; forget it. */
+/* Pipe only: the last of the n has done nothing yet and will run again; forget it. */
 #define CTR_LEFT_RESTART       0x002u
 /* The run goes on in the next chunk of this thread, with a RESUME word. */
 #define CTR_LEFT_SUSPEND       0x004u
