@@ -188,14 +188,15 @@ static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag
     case JOB_CHUNK:
         ctr_packed_info(job->packed, &info);
         if (info.unsure) {
-            t->incomplete = true;
+            t->unsure = true;
         }
         pl->raw_bytes += info.raw_bytes;
         return ctr_writer_chunk(pl->writer, t->index, job->packed, diag);
     case JOB_THREAD_END:
-        pl->incomplete += t->incomplete;
+        pl->incomplete += t->incomplete || t->unsure;
         return ctr_writer_thread_end(pl->writer, t->index, t->end_ns, t->end_reason,
-                                     t->end_status, t->incomplete);
+                                     t->end_status,
+                                     t->incomplete || t->unsure);
     case JOB_PROCESS_END:
         return ctr_writer_process_end(pl->writer, p->index, p->end_ns, p->end_reason,
                                       p->end_status);
@@ -244,7 +245,7 @@ static void *writer_main(void *arg)
         } else if (job->kind == JOB_THREAD) {
             job->thread->index = UINT32_MAX;
         } else if (job->kind == JOB_CHUNK && drop) {
-            job->thread->incomplete = true;
+            job->thread->unsure = true;
         }
         if (!drop) {
             err = write_job(pl, job, &diag);

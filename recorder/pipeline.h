@@ -40,7 +40,8 @@ struct guest_thread {
     uint64_t start_ns, end_ns;
     uint32_t end_reason;
     int32_t end_status;
-    bool incomplete;
+    bool incomplete; /* its last events may be missing: known to the drainer */
+    bool unsure;     /* ... known to the writer, and the writer's alone */
     uint32_t index;
 };
 

@@ -5,7 +5,7 @@
 record=$BIN/cannoli-record
 dump=$BIN/tracedump
 fake=$BUILD/tests/mempipe/fake
-unset CANNOLI_QEMU_DIR
+unset CANNOLI_QEMU_DIR # the tests set it when they mean it
 
 # guest NAME LINE...: a program for the stand-in
 guest() {
