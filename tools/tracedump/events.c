@@ -43,8 +43,11 @@ struct worker {
     bool in_line; /* text: a line was begun */
     bool held;    /* an exec event waits for a matching access */
     uint16_t held_flags;
-    uint64_t ordinal; /* of the line begun, or of the event held */
-    bool any_access;  /* text: the line has one */
+    uint16_t held_insn;
+    uint16_t pad; /* text: blanks before the line's first access */
+    const struct ctr_block *held_block;
+    uint64_t held_ordinal;
+    uint64_t ordinal; /* of the line begun */
 } __attribute__((aligned(128)));
 
 struct dump {
@@ -184,19 +187,17 @@ static char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t
         }
     }
     w->in_line = true;
-    w->any_access = flags != 0; /* then the column is gone anyway */
+    w->pad = flags ? 0 : it->pad; /* with flags the column is gone anyway */
     w->ordinal = ordinal;
     return p;
 }
 
 static char *text_mem(const struct dump *d, struct worker *w, char *p,
-                      const struct insn_text *it, const struct ctr_mem *m)
+                      const struct ctr_mem *m)
 {
-    if (!w->any_access) {
-        w->any_access = true;
-        memset(p, ' ', it->pad);
-        p += it->pad;
-    }
+    memset(p, ' ', w->pad);
+    p += w->pad;
+    w->pad = 0;
     *p++ = ' ';
     *p++ = ' ';
     if (d->opt->color) {
@@ -252,60 +253,67 @@ static char *json_mem(struct worker *w, char *p, const struct insn_text *it,
 
 /* ----------------------------------------------------------------- events */
 
+/* Prints an instruction; 0 or DUMP_STOP_NOMEM. */
+static int put_exec(const struct dump *d, struct worker *w, struct ctr_job *job,
+                    const struct ctr_block *b, unsigned insn, uint64_t ordinal,
+                    unsigned flags)
+{
+    const struct insn_text *it = text_of(w, b, insn);
+    char *start, *p;
+
+    if (!it || !(start = ctr_job_reserve(job, it->len + LINE_MAX_REST))) {
+        return DUMP_STOP_NOMEM;
+    }
+    p = d->opt->json ? json_exec(w, start, ordinal, it, flags)
+                     : text_exec(d, w, start, ordinal, it, flags);
+    ctr_job_commit(job, (size_t)(p - start));
+    return 0;
+}
+
 static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    struct dump *d = arg;
+    struct worker *w = worker_of(d, job);
+
+    if (d->hold_exec) {
+        w->held = true;
+        w->held_block = e->block;
+        w->held_insn = e->insn;
+        w->held_flags = e->flags;
+        w->held_ordinal = e->ordinal;
+        return 0;
+    }
+    return put_exec(d, w, job, e->block, e->insn, e->ordinal, e->flags);
+}
+
+/*
+ * The instruction is begun here if its exec event was held back, or is not
+ * shown, or stands in another chunk.  An access may belong to another block
+ * than its instruction: of s390x EXECUTE both have one.
+ */
+static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
     const struct insn_text *it;
     char *start, *p;
+    int ret = 0;
 
-    if (d->hold_exec) {
-        w->held = true;
-        w->held_flags = e->flags;
-        w->ordinal = e->ordinal;
-        return 0;
+    if (w->held && w->held_ordinal == m->ordinal) {
+        ret = put_exec(d, w, job, w->held_block, w->held_insn, m->ordinal, w->held_flags);
+    } else if (!d->opt->json && !d->hide_mem &&
+               !(w->in_line && w->ordinal == m->ordinal)) {
+        ret = put_exec(d, w, job, m->block, m->insn, m->ordinal, 0);
     }
-    it = text_of(w, e->block, e->insn);
-    if (!it || !(start = ctr_job_reserve(job, it->len + LINE_MAX_REST))) {
-        return DUMP_STOP_NOMEM;
-    }
-    p = d->opt->json ? json_exec(w, start, e->ordinal, it, e->flags)
-                     : text_exec(d, w, start, e->ordinal, it, e->flags);
-    ctr_job_commit(job, (size_t)(p - start));
-    return 0;
-}
-
-static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
-{
-    struct dump *d = arg;
-    struct worker *w = worker_of(d, job);
-    const struct insn_text *it = text_of(w, m->block, m->insn);
-    bool held = w->held && w->ordinal == m->ordinal;
-    char *start, *p;
-
-    if (d->hide_mem && !held) {
-        return 0;
-    }
-    if (!it || !(start = ctr_job_reserve(job, it->len + it->pad + 2 * LINE_MAX_REST))) {
-        return DUMP_STOP_NOMEM;
-    }
-    p = start;
     w->held = false;
-    if (d->opt->json) {
-        if (held) {
-            p = json_exec(w, p, m->ordinal, it, w->held_flags);
-        }
-        if (!d->hide_mem) {
-            p = json_mem(w, p, it, m);
-        }
-    } else {
-        if (held || !w->in_line || w->ordinal != m->ordinal) {
-            p = text_exec(d, w, p, m->ordinal, it, held ? w->held_flags : 0);
-        }
-        if (!d->hide_mem) {
-            p = text_mem(d, w, p, it, m);
-        }
+    if (ret || d->hide_mem) {
+        return ret;
     }
+    it = text_of(w, m->block, m->insn);
+    if (!it || !(start = ctr_job_reserve(job, it->pc_len + w->pad + LINE_MAX_REST))) {
+        return DUMP_STOP_NOMEM;
+    }
+    p = d->opt->json ? json_mem(w, start, it, m) : text_mem(d, w, start, m);
     ctr_job_commit(job, (size_t)(p - start));
     return 0;
 }
