@@ -248,6 +248,25 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
     }
 }
 
+/*
+ * Behind END the seek table must follow, whole.  It is read away, so that the
+ * writer is not hurt.
+ */
+static void end_of_stream(struct ctr_trace *tr)
+{
+    struct section sec;
+    uint64_t off = tr->src.pos;
+    int err = section_read(&tr->src, off, &sec, NULL);
+    if (!err) {
+        err = sec.type == 0 && sec.flags ? section_skip(&tr->src, &sec, NULL) : 1;
+    }
+    if (err) {
+        tr->state = CTR_TRUNCATED;
+        ctr_fail(&tr->damage, CTR_E_TRUNCATED, off, "seek table",
+                 "the seek table is missing or damaged");
+    }
+}
+
 static int next_of_stream(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
 {
     struct ctr_trace *tr = f->tr;
@@ -264,6 +283,9 @@ static int next_of_stream(struct feed *f, struct raw_chunk *out, struct ctr_diag
         if (err == 1) {
             return 1;
         }
+        if (tr->state == CTR_COMPLETE) {
+            end_of_stream(tr);
+        }
         if (err < 0) {
             tr->state = CTR_TRUNCATED;
             tr->damage = why;
@@ -275,13 +297,6 @@ static int next_of_stream(struct feed *f, struct raw_chunk *out, struct ctr_diag
             }
             return err;
         }
-    }
-    /* What follows the end is read away, so that the writer is not hurt. */
-    uint8_t scrap[4096];
-    size_t got = 1;
-    while (tr->state == CTR_COMPLETE && got) {
-        source_read(&tr->src, tr->src.pos, scrap, sizeof(scrap), &got, "end", NULL);
-        got = got == sizeof(scrap);
     }
     if (tr->nchunks == 0 && tr->state != CTR_COMPLETE) {
         return ctr_fail(diag, CTR_E_TRUNCATED, tr->src.pos, "chunk",

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A simulated guest: invents blocks, "runs" them at random, and tells the run
+ * twice: as a list of events, and as the words, addresses and extra accesses
+ * that translated code would leave in the pipe.  The list is what a reader of
+ * the trace must give back.  It knows nothing of the library's code.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "ctr_write.h"
+
+struct sim_event {
+    uint8_t mem;       /* 0 an instruction, 1 an access */
+    uint8_t store;
+    uint8_t big_endian;
+    uint8_t helper;
+    uint8_t flags;     /* CTR_EV_* of an instruction */
+    uint16_t insn;
+    uint32_t size;     /* of the access, or length of the instruction */
+    uint64_t ordinal;
+    uint64_t pc;
+    uint64_t addr;
+    uint64_t code;     /* hash of the instruction's bytes */
+};
+
+struct sim_slot {
+    uint16_t insn;
+    uint16_t group;
+    uint8_t access;
+};
+
+struct sim_block {
+    uint32_t id;       /* raw */
+    uint64_t pc[512];
+    uint8_t len[512];
+    uint8_t code[512 * 15];
+    uint16_t off[513];
+    unsigned ninsn, nslot, ngroup;
+    struct sim_slot slot[2048];
+    uint8_t mode;
+    uint8_t *def;
+    size_t def_bytes;
+};
+
+struct sim_segment {
+    uint32_t *words;
+    uint32_t n_words, cap_words;
+    uint64_t *addrs;   /* in the order made */
+    uint32_t n_addrs, cap_addrs;
+    struct ctr_extra *extras;
+    uint32_t n_extras, cap_extras;
+    uint32_t flags;
+    void *column;      /* as in the pipe */
+    void *column_end;
+};
+
+/* One guest thread. */
+struct sim_thread {
+    struct sim_event *ev;
+    size_t n_ev, cap_ev;
+    struct sim_segment *seg;
+    unsigned n_seg, cap_seg;
+    uint64_t ordinal;
+    uint64_t loads, stores;
+    int incomplete;
+};
+
+/* Features to use, a mask */
+#define SIM_GROUPS   0x01u
+#define SIM_LEFT     0x02u
+#define SIM_RESTART  0x04u
+#define SIM_SUSPEND  0x08u
+#define SIM_EXTRAS   0x10u
+#define SIM_FAULT    0x20u
+#define SIM_UNSURE   0x40u
+#define SIM_BIG      0x80u   /* now and then a block of the largest size */
+#define SIM_ALL      0xffu
+
+struct sim {
+    uint64_t rng;
+    unsigned features;
+    unsigned addr_bytes;
+    unsigned events;   /* CTR_EVENTS_* */
+    struct sim_block *block;
+    unsigned nblock;
+};
+
+void sim_init(struct sim *s, uint64_t seed, unsigned nblock, unsigned addr_bytes,
+              unsigned events, unsigned features);
+void sim_fini(struct sim *s);
+uint32_t sim_random(struct sim *s, uint32_t n); /* below n */
+
+/* Runs about `runs' blocks on a thread and lays out the columns. */
+void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs);
+void sim_thread_fini(struct sim_thread *t);
+
+/* All definitions into a dictionary; stops the test on an error. */
+void sim_fill_dict(const struct sim *s, struct ctr_dict *dict);
+
+/* The segments of a thread as the encoder wants them; free() it. */
+struct ctr_segment *sim_segments(const struct sim_thread *t);
+
+#endif

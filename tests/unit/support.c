@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* What the unit tests share (see support.h). */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cannoli/events.h"
+
+/* ----------------------------------------------------------------- writing */
+
+int recording_write(struct recording *r, int fd, unsigned group, int finish)
+{
+    static const char *const argv[] = {"qemu-test", "./guest", "an argument", NULL};
+    struct ctr_meta meta = {
+        .target = "test",
+        .qemu_version = "10.0.13",
+        .recorder = "unit test",
+        .argc = 3,
+        .argv = argv,
+        .elf_machine = 40,
+        .events = r->sim.events,
+        .addr_bits = (uint8_t)(r->sim.addr_bytes * 8),
+        .start_realtime_ns = 1700000000000000000ull,
+        .start_ns = 1000,
+    };
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_writer *w;
+    struct ctr_segment *seg[MAX_SIM_THREADS];
+    unsigned at[MAX_SIM_THREADS] = {0};
+    uint32_t index[MAX_SIM_THREADS];
+    struct ctr_diag diag;
+    assert_int_equal(ctr_dict_new(&dict, r->sim.events), 0);
+    sim_fill_dict(&r->sim, dict);
+    assert_int_equal(ctr_encoder_new(&enc, dict, r->sim.addr_bytes, 1), 0);
+    assert_int_equal(ctr_packed_new(&packed), 0);
+    int err = ctr_writer_new(&w, fd, dict, &meta, 1, &diag);
+    for (unsigned i = 0; i < r->nthread; i++) {
+        seg[i] = sim_segments(&r->thread[i]);
+    }
+    uint32_t process = 0;
+    for (unsigned i = 0; !err && i < r->nthread; i++) {
+        if (i % 2 == 0) {
+            err = ctr_writer_process(w, 100 + (int)i, 99, 1000, &process, &diag);
+        }
+        if (!err) {
+            err = ctr_writer_thread(w, process, 100 + (int)i, i % 2 ? 99 + (int)i : 0,
+                                    1000 + i, &index[i], &diag);
+        }
+    }
+    for (unsigned busy = 1; !err && busy;) {
+        busy = 0;
+        for (unsigned i = 0; !err && i < r->nthread; i++) {
+            unsigned n = r->thread[i].n_seg - at[i];
+            n = n < group ? n : group;
+            if (n == 0) {
+                continue;
+            }
+            busy = 1;
+            int bad = ctr_encoder_run(enc, seg[i] + at[i], n, packed, &diag);
+            if (bad) {
+                fail_msg("encoder: %s (%s, offset 0x%llx)", diag.text, diag.field,
+                         (unsigned long long)diag.off);
+            }
+            at[i] += n;
+            err = ctr_writer_chunk(w, index[i], packed, &diag);
+        }
+    }
+    for (unsigned i = 0; w && i < r->nthread; i++) {
+        ctr_writer_thread_end(w, i, 9000 + i, CTR_END_EXIT, (int)i,
+                              r->thread[i].incomplete);
+        ctr_writer_process_end(w, i / 2, 9900, CTR_END_GROUP, 7);
+    }
+    if (finish && w) {
+        int bad = ctr_writer_finish(w, &diag);
+        err = err ? err : bad;
+    }
+    for (unsigned i = 0; i < r->nthread; i++) {
+        free(seg[i]);
+    }
+    ctr_writer_free(w);
+    ctr_packed_free(packed);
+    ctr_encoder_free(enc);
+    ctr_dict_free(dict);
+    return err;
+}
+
+void recording_make(struct recording *r, uint64_t seed, unsigned nthread, unsigned runs,
+                    unsigned nblock, unsigned addr_bytes, unsigned events,
+                    unsigned features, unsigned group, int finish)
+{
+    memset(r, 0, sizeof(*r));
+    sim_init(&r->sim, seed, nblock, addr_bytes, events, features);
+    r->nthread = nthread;
+    for (unsigned i = 0; i < nthread; i++) {
+        sim_thread_run(&r->sim, &r->thread[i], runs);
+    }
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(recording_write(r, fd, group, finish), 0);
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    r->bytes = (size_t)st.st_size;
+    r->file = malloc(r->bytes);
+    assert_non_null(r->file);
+    assert_int_equal(pread(fd, r->file, r->bytes, 0), (ssize_t)r->bytes);
+    close(fd);
+}
+
+void recording_free(struct recording *r)
+{
+    for (unsigned i = 0; i < r->nthread; i++) {
+        sim_thread_fini(&r->thread[i]);
+    }
+    sim_fini(&r->sim);
+    free(r->file);
+}
+
+int file_of(const void *data, size_t n)
+{
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, data, n), (ssize_t)n);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+struct ctr_trace *open_bytes(const void *data, size_t n, unsigned flags)
+{
+    struct ctr_trace *tr;
+    struct ctr_diag diag;
+    if (ctr_open_fd(&tr, file_of(data, n), flags, &diag)) {
+        fail_msg("open: %s", diag.text);
+    }
+    return tr;
+}
+
+/* ----------------------------------------------------------------- reading */
+
+void event_of_exec(const struct ctr_exec *e, struct got *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->thread = e->thread->index;
+    out->e.ordinal = e->ordinal;
+    out->e.pc = e->pc;
+    out->e.insn = e->insn;
+    out->e.size = e->len;
+    out->e.flags = (uint8_t)e->flags;
+    out->e.code = 14695981039346656037ull;
+    for (unsigned i = 0; i < e->len; i++) {
+        out->e.code = (out->e.code ^ e->bytes[i]) * 1099511628211ull;
+    }
+}
+
+void event_of_mem(const struct ctr_mem *m, struct got *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->thread = m->thread->index;
+    out->e.mem = 1;
+    out->e.ordinal = m->ordinal;
+    out->e.pc = m->pc;
+    out->e.insn = m->insn;
+    out->e.addr = m->addr;
+    out->e.size = m->size;
+    out->e.store = m->store;
+    out->e.big_endian = m->big_endian;
+    out->e.helper = m->helper;
+}
+
+static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    struct got g;
+    (void)arg;
+    event_of_exec(e, &g);
+    return ctr_job_append(job, &g, sizeof(g));
+}
+
+static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    struct got g;
+    (void)arg;
+    event_of_mem(m, &g);
+    return ctr_job_append(job, &g, sizeof(g));
+}
+
+static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct events *ev = arg;
+    size_t k = n / sizeof(struct got);
+    (void)job;
+    if (ev->n + k > ev->cap) {
+        ev->cap = (ev->n + k) * 2;
+        ev->e = realloc(ev->e, ev->cap * sizeof(ev->e[0]));
+        assert_non_null(ev->e);
+    }
+    memcpy(ev->e + ev->n, data, n);
+    ev->n += k;
+    return 0;
+}
+
+int read_events(struct ctr_trace *tr, const struct ctr_replay_opts *opts,
+                struct events *out, struct ctr_diag *diag)
+{
+    static const struct ctr_replay_ops ops = {
+        .exec = on_exec, .mem = on_mem, .ordered = on_ordered};
+    memset(out, 0, sizeof(*out));
+    return ctr_replay(tr, &ops, out, opts, diag);
+}
+
+void events_free(struct events *e)
+{
+    free(e->e);
+    memset(e, 0, sizeof(*e));
+}
+
+size_t check_prefix(const struct recording *r, const struct events *got)
+{
+    size_t at[MAX_SIM_THREADS] = {0};
+    for (size_t i = 0; i < got->n; i++) {
+        const struct got *g = &got->e[i];
+        assert_true(g->thread < r->nthread);
+        const struct sim_thread *t = &r->thread[g->thread];
+        size_t k = at[g->thread]++;
+        assert_true(k < t->n_ev);
+        if (memcmp(&g->e, &t->ev[k], sizeof(g->e)) != 0) {
+            const struct sim_event *w = &t->ev[k];
+            fail_msg("thread %u event %zu: got %s ordinal %llu pc %llx addr %llx size %u "
+                     "flags %u store %u, want %s ordinal %llu pc %llx addr %llx size %u "
+                     "flags %u store %u",
+                     g->thread, k, g->e.mem ? "mem" : "exec",
+                     (unsigned long long)g->e.ordinal, (unsigned long long)g->e.pc,
+                     (unsigned long long)g->e.addr, g->e.size, g->e.flags, g->e.store,
+                     w->mem ? "mem" : "exec", (unsigned long long)w->ordinal,
+                     (unsigned long long)w->pc, (unsigned long long)w->addr, w->size,
+                     w->flags, w->store);
+        }
+    }
+    return got->n;
+}
+
+void check_events(const struct recording *r, const struct events *got)
+{
+    size_t want = 0;
+    for (unsigned i = 0; i < r->nthread; i++) {
+        want += r->thread[i].n_ev;
+    }
+    assert_int_equal(check_prefix(r, got), want);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What the unit tests share: writing a simulated run, reading it back. */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "sim.h"
+
+#define MAX_SIM_THREADS 8
+
+/* A simulated recording. */
+struct recording {
+    struct sim sim;
+    struct sim_thread thread[MAX_SIM_THREADS];
+    unsigned nthread;
+    uint8_t *file;        /* the trace */
+    size_t bytes;
+};
+
+/*
+ * Simulates threads and writes their trace, group segments to a chunk, chunks
+ * of the threads in turn.  finish 0: without an end.
+ */
+void recording_make(struct recording *r, uint64_t seed, unsigned nthread, unsigned runs,
+                    unsigned nblock, unsigned addr_bytes, unsigned events,
+                    unsigned features, unsigned group, int finish);
+void recording_free(struct recording *r);
+/* Writes it to fd; returns the writer's first error. */
+int recording_write(struct recording *r, int fd, unsigned group, int finish);
+
+/* A descriptor of a file with these bytes, at its start. */
+int file_of(const void *data, size_t n);
+struct ctr_trace *open_bytes(const void *data, size_t n, unsigned flags);
+
+/* An event read back. */
+struct got {
+    uint32_t thread;
+    struct sim_event e;
+};
+struct events {
+    struct got *e;
+    size_t n, cap;
+    int runs;             /* count runs instead */
+    uint64_t run_insns;
+};
+
+/* Replays; returns what ctr_replay returned.  Events are in *out. */
+int read_events(struct ctr_trace *tr, const struct ctr_replay_opts *opts,
+                struct events *out, struct ctr_diag *diag);
+void events_free(struct events *e);
+void event_of_exec(const struct ctr_exec *e, struct got *out);
+void event_of_mem(const struct ctr_mem *m, struct got *out);
+
+/* Must be what was simulated, all of it, thread by thread. */
+void check_events(const struct recording *r, const struct events *got);
+/* The same, but the end may be missing; returns how many there are. */
+size_t check_prefix(const struct recording *r, const struct events *got);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dictionary and encoder on input made by hand: what each refuses, and the
+ * corners that random programs do not meet.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "cannoli/events.h"
+
+/* A block of ninsn 4-byte instructions at pc, each with one load of size 4. */
+static size_t simple_def(uint8_t *d, uint64_t pc, unsigned ninsn, unsigned nslot)
+{
+    memset(d, 0, 40);
+    memcpy(d, &pc, 8); /* the tests' machines are little-endian */
+    d[28] = (uint8_t)ninsn;
+    d[29] = (uint8_t)(ninsn >> 8);
+    d[30] = (uint8_t)nslot;
+    d[36] = (uint8_t)(ninsn * 4);
+    d[37] = (uint8_t)(ninsn * 4 >> 8);
+    uint8_t *p = d + 40;
+    memset(p, 4, ninsn);
+    p += ninsn;
+    memset(p, 0x90, ninsn * 4);
+    p += ninsn * 4;
+    for (unsigned i = 0; i < nslot; i++, p += 6) {
+        memset(p, 0, 6);
+        p[0] = (uint8_t)(i < ninsn ? i : ninsn - 1);
+        p[4] = 2;
+    }
+    return (size_t)(p - d);
+}
+
+/* ------------------------------------------------------------------- dict */
+
+static void test_dict(void **state)
+{
+    struct ctr_dict *d;
+    struct ctr_diag diag;
+    uint8_t def[8192];
+    (void)state;
+    assert_int_equal(ctr_dict_new(&d, CTR_EVENTS_MEM), 0);
+    size_t n = simple_def(def, 0x1000, 3, 2);
+    assert_int_equal(ctr_dict_add(d, 5, def, n, &diag), 0);
+    assert_int_equal(ctr_dict_size(d), 1);
+    /* the same again, and under another raw id */
+    assert_int_equal(ctr_dict_add(d, 5, def, n, &diag), 0);
+    assert_int_equal(ctr_dict_add(d, 9, def, n, &diag), 0);
+    assert_int_equal(ctr_dict_size(d), 1);
+    assert_true(ctr_dict_has(d, 9));
+    assert_false(ctr_dict_has(d, 6));
+    /* another definition under a known raw id */
+    n = simple_def(def, 0x2000, 3, 2);
+    assert_int_equal(ctr_dict_add(d, 5, def, n, &diag), -CTR_E_CORRUPT);
+    assert_int_equal(ctr_dict_add(d, 0, def, n, &diag), -CTR_E_CORRUPT);
+    assert_int_equal(ctr_dict_add(d, 0x80000000u, def, n, &diag), -CTR_E_CORRUPT);
+    assert_int_equal(ctr_dict_size(d), 1);
+    ctr_dict_free(d);
+}
+
+static void test_dict_bad(void **state)
+{
+    static const struct {
+        unsigned at;
+        uint8_t value;
+    } change[] = {
+        {28, 0},   /* no instructions */
+        {29, 3},   /* too many */
+        {30, 3},   /* one slot more than there is */
+        {31, 0x21}, /* far too many */
+        {35, 2},   /* unknown flag */
+        {35, 1},   /* pcs that are not there */
+        {36, 13},  /* length of the code */
+        {39, 1},   /* huge length of the code */
+        {40, 5},   /* lengths do not add up */
+        {55, 3},   /* slot of an instruction that is not there */
+        {57, 1},   /* slot of a group that is not there */
+        {59, 0x42}, /* unknown kind of access */
+        {60, 1},   /* not zero */
+        {61, 0},   /* second slot: order of instructions, with the next */
+    };
+    struct ctr_dict *d;
+    struct ctr_diag diag;
+    uint8_t def[256];
+    (void)state;
+    assert_int_equal(ctr_dict_new(&d, CTR_EVENTS_MEM), 0);
+    size_t n = simple_def(def, 0x1000, 3, 2);
+    assert_int_equal(n, 67);
+    for (unsigned i = 0; i < sizeof(change) / sizeof(change[0]); i++) {
+        simple_def(def, 0x1000, 3, 2);
+        if (change[i].at == 61) {
+            def[55] = 2; /* first slot behind the second */
+        }
+        def[change[i].at] = change[i].value;
+        uint8_t *copy = malloc(n); /* so that reading too far is noticed */
+        memcpy(copy, def, n);
+        if (ctr_dict_add(d, 1, copy, n, &diag) != -CTR_E_CORRUPT) {
+            fail_msg("change %u was accepted", i);
+        }
+        assert_int_equal(diag.code, CTR_E_CORRUPT);
+        free(copy);
+    }
+    for (size_t len = 0; len < n; len++) {
+        simple_def(def, 0x1000, 3, 2);
+        uint8_t *copy = malloc(len + 1);
+        memcpy(copy, def, len);
+        assert_int_equal(ctr_dict_add(d, 1, copy, len, &diag), -CTR_E_CORRUPT);
+        free(copy);
+    }
+    assert_int_equal(ctr_dict_size(d), 0);
+    ctr_dict_free(d);
+}
+
+/* ---------------------------------------------------------------- encoder */
+
+struct bench {
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+};
+
+/* Block 1: three instructions, one load each.  Block 2: one, no accesses. */
+static void bench_open(struct bench *b)
+{
+    uint8_t def[256];
+    assert_int_equal(ctr_dict_new(&b->dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM), 0);
+    size_t n = simple_def(def, 0x1000, 3, 3);
+    assert_int_equal(ctr_dict_add(b->dict, 1, def, n, NULL), 0);
+    n = simple_def(def, 0x2000, 1, 0);
+    assert_int_equal(ctr_dict_add(b->dict, 2, def, n, NULL), 0);
+    assert_int_equal(ctr_encoder_new(&b->enc, b->dict, 8, 1), 0);
+    assert_int_equal(ctr_packed_new(&b->packed), 0);
+}
+
+static void bench_close(struct bench *b)
+{
+    ctr_packed_free(b->packed);
+    ctr_encoder_free(b->enc);
+    ctr_dict_free(b->dict);
+}
+
+static int encode(struct bench *b, const uint32_t *words, uint32_t n, uint32_t n_addrs,
+                  const struct ctr_extra *extras, uint32_t n_extras, uint32_t flags)
+{
+    uint64_t column[16];
+    for (unsigned i = 0; i < 16; i++) {
+        column[i] = 0x5000 + i * 8;
+    }
+    struct ctr_segment seg = {
+        .words = words,
+        .n_words = n,
+        .n_addrs = n_addrs,
+        .addrs_end = column + 16,
+        .extras = extras,
+        .n_extras = n_extras,
+        .flags = flags,
+    };
+    struct ctr_diag diag;
+    return ctr_encoder_run(b->enc, &seg, 1, b->packed, &diag);
+}
+
+#define ENCODE(b, addrs, flags, ...)                                                     \
+    encode(b, (const uint32_t[]){__VA_ARGS__},                                           \
+           sizeof((const uint32_t[]){__VA_ARGS__}) / 4, addrs, NULL, 0, flags)
+
+static void test_encoder_refuses(void **state)
+{
+    struct bench b;
+    (void)state;
+    bench_open(&b);
+    const int bad = -CTR_E_CORRUPT;
+    assert_int_equal(ENCODE(&b, 3, 0, 1), 0);
+    assert_int_equal(ENCODE(&b, 3, 0, 3), bad);                /* unknown block */
+    assert_int_equal(ENCODE(&b, 3, 0, 0), bad);                /* no word */
+    assert_int_equal(ENCODE(&b, 3, 0, 1, 0), bad);
+    assert_int_equal(ENCODE(&b, 3, 0, 0x7fffffff), bad);
+    assert_int_equal(ENCODE(&b, 2, 0, 1), bad);                /* address missing */
+    assert_int_equal(ENCODE(&b, 4, 0, 1), bad);                /* left over */
+    assert_int_equal(ENCODE(&b, 0, 0, 2, 1), bad);
+    assert_int_equal(ENCODE(&b, 3, 0, 0x80000001, 1), bad);    /* GROUP first */
+    assert_int_equal(ENCODE(&b, 3, 0, 1, 0x80000001), bad);    /* no such group */
+    assert_int_equal(ENCODE(&b, 3, 0, 1, 0x90000001), bad);    /* no such word */
+    assert_int_equal(ENCODE(&b, 1, 0, 1, 0xd0000001), bad);    /* number missing */
+    assert_int_equal(ENCODE(&b, 1, 0, 1, 0xd0000001, 2), bad); /* more than there is */
+    assert_int_equal(ENCODE(&b, 2, 0, 1, 0xd0000001, 2), bad); /* of instruction 2 */
+    assert_int_equal(ENCODE(&b, 2, 0, 1, 0xd0000002, 1), bad); /* left over */
+    assert_int_equal(ENCODE(&b, 1, 0, 1, 0xd0000004, 1), bad); /* 4 instructions */
+    assert_int_equal(ENCODE(&b, 4, 0, 1, 0xd0000003, 4), bad); /* 4 accesses */
+    assert_int_equal(ENCODE(&b, 1, 0, 1, 0xd0000000, 1), bad); /* before the first */
+    assert_int_equal(ENCODE(&b, 1, 0, 1, 0xc0000000 | 4 << 14 | 1), bad);
+    assert_int_equal(ENCODE(&b, 3, 0, 1, 0xc0000000 | 3 << 14 | 4), bad);
+    assert_int_equal(ENCODE(&b, 3, 0, 1, 0xc0000000 | 3 << 14 | 3, 0xd0000003, 3), bad);
+    assert_int_equal(ENCODE(&b, 3, 0, 0xf0000000), bad);       /* resume what? */
+    assert_int_equal(ENCODE(&b, 3, 0, 0xf0000003, 1), bad);    /* no instruction 3 */
+    assert_int_equal(ENCODE(&b, 0, 0, 0xf0000002, 0xf0000000), bad);
+
+    struct ctr_extra x = {.words = 1, .insn = 0, .size = 8};
+    const uint32_t run[] = {2, 1};
+    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), 0);
+    x.words = 0; /* before the first block */
+    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
+    x.words = 3; /* behind the last word */
+    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
+    x.words = 1;
+    x.insn = 1; /* block 2 has one instruction */
+    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
+    x.insn = 0;
+    x.size = 0;
+    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
+    /* and it still works */
+    assert_int_equal(ENCODE(&b, 6, 0, 1, 2, 1), 0);
+    bench_close(&b);
+}
+
+static void test_encoder_counts(void **state)
+{
+    struct bench b;
+    struct ctr_packed_info info;
+    (void)state;
+    bench_open(&b);
+    /* left before its first instruction, or nothing but forgotten: no run */
+    assert_int_equal(ENCODE(&b, 0, 0, 1, 0xd0000000, 0), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.runs, 0);
+    assert_int_equal(ENCODE(&b, 1, 0, 1, 0xd0020001, 1), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.runs, 0);
+    assert_int_equal(info.loads, 0);
+    /* instruction 3 is forgotten with its access */
+    assert_int_equal(ENCODE(&b, 3, 0, 1, 0xd0020003, 3), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.insns, 2);
+    assert_int_equal(info.loads, 2);
+    /* a FAULT that belongs to no block of the chunk */
+    assert_int_equal(ENCODE(&b, 0, 0, 0xe0000000, 2), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.dropped_faults, 1);
+    assert_int_equal(info.insns, 1);
+    assert_int_equal(info.last_raw, 2);
+    /* killed inside block 1, with one access known; and with none */
+    assert_int_equal(ENCODE(&b, 1, CTR_SEGMENT_UNSURE, 2, 1), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.insns, 2);
+    assert_int_equal(info.unsure, 1);
+    assert_int_equal(ENCODE(&b, 0, CTR_SEGMENT_UNSURE, 2, 1), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.insns, 2);
+    assert_int_equal(info.loads, 0);
+    /* the last block was left already: nothing to doubt */
+    assert_int_equal(ENCODE(&b, 1, CTR_SEGMENT_UNSURE, 1, 0xd0000001, 1), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.unsure, 0);
+    /* too much at once */
+    struct ctr_segment seg = {.n_words = CTR_MAX_CHUNK_WORDS + 1};
+    assert_int_equal(ctr_encoder_run(b.enc, &seg, 1, b.packed, NULL), -CTR_E_LIMIT);
+    bench_close(&b);
+}
+
+/* ------------------------------------------- more blocks than 16-bit tokens */
+
+#define MANY 70000u
+
+static int check_many(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    uint64_t *at = arg;
+    const uint64_t *got = data;
+    (void)job;
+    for (size_t i = 0; i < n / 16; i++, ++*at) {
+        uint64_t k = *at % MANY;
+        assert_int_equal(got[2 * i], 0x100000 + k * 8);
+        assert_int_equal(got[2 * i + 1], 0x7000000 + k * 4096 + *at / MANY);
+    }
+    return 0;
+}
+
+static int put_many(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    (void)arg;
+    const uint64_t pair[2] = {m->pc, m->addr};
+    return ctr_job_append(job, pair, sizeof(pair));
+}
+
+static void test_many_blocks(void **state)
+{
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_writer *w;
+    struct ctr_diag diag;
+    uint32_t process, thread;
+    (void)state;
+    assert_int_equal(ctr_dict_new(&dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM), 0);
+    uint32_t *words = malloc(3 * MANY * sizeof(words[0]));
+    uint32_t *addrs = malloc(3 * MANY * sizeof(addrs[0]));
+    assert_true(words && addrs);
+    for (uint32_t i = 0; i < 3 * MANY; i++) {
+        words[i] = i % MANY + 1;
+        addrs[3 * MANY - 1 - i] = 0x7000000 + (i % MANY) * 4096 + i / MANY;
+        if (i < MANY) {
+            uint8_t def[64];
+            size_t n = simple_def(def, 0x100000 + (uint64_t)i * 8, 1, 1);
+            assert_int_equal(ctr_dict_add(dict, i + 1, def, n, &diag), 0);
+        }
+    }
+    assert_int_equal(ctr_dict_size(dict), MANY);
+    struct ctr_segment seg = {
+        .words = words,
+        .n_words = 3 * MANY,
+        .n_addrs = 3 * MANY,
+        .addrs_end = addrs + 3 * MANY,
+    };
+    assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
+    assert_int_equal(ctr_packed_new(&packed), 0);
+    assert_int_equal(ctr_encoder_run(enc, &seg, 1, packed, &diag), 0);
+    struct ctr_meta meta = {.events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM, .addr_bits = 32};
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, &diag), 0);
+    assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
+    assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag), 0);
+    assert_int_equal(ctr_writer_chunk(w, thread, packed, &diag), 0);
+    assert_int_equal(ctr_writer_finish(w, &diag), 0);
+    ctr_writer_free(w);
+
+    struct ctr_trace *tr;
+    assert_int_equal(ctr_open_fd(&tr, fd, 0, &diag), 0);
+    static const struct ctr_replay_ops ops = {.mem = put_many, .ordered = check_many};
+    struct ctr_replay_opts opts = {.workers = 1};
+    uint64_t at = 0;
+    assert_int_equal(ctr_replay(tr, &ops, &at, &opts, &diag), 0);
+    assert_int_equal(at, 3 * MANY);
+    /* Pages: far more than a set holds stand for any page. */
+    struct ctr_range range = {0x7000000, 0x7000001};
+    struct ctr_filter f = {.addrs = &range, .naddr = 1};
+    static const struct ctr_replay_ops count = {.mem = put_many};
+    opts.filter = &f;
+    assert_int_equal(ctr_replay(tr, &count, NULL, &opts, &diag), 0);
+    ctr_close(tr);
+    ctr_packed_free(packed);
+    ctr_encoder_free(enc);
+    ctr_dict_free(dict);
+    free(words);
+    free(addrs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dict),
+        cmocka_unit_test(test_dict_bad),
+        cmocka_unit_test(test_encoder_refuses),
+        cmocka_unit_test(test_encoder_counts),
+        cmocka_unit_test(test_many_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

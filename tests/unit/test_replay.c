@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replay and cursor: order and output do not depend on workers or pieces,
+ * callbacks can stop it, damage is met in order; seeking anywhere equals
+ * reading from the start.
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cannoli/events.h"
+
+/* ------------------------------------------------------------ -j1 equals -jN */
+
+struct text {
+    char *p;
+    size_t n, cap;
+    size_t calls;
+    uint64_t last_seq;
+    size_t stop_at;
+};
+
+static int text_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    (void)arg;
+    char *p = ctr_job_reserve(job, 80);
+    if (!p) {
+        return -CTR_E_NOMEM;
+    }
+    int n = snprintf(p, 80, "%u %llu %llx %u %u\n", e->thread->index,
+                     (unsigned long long)e->ordinal, (unsigned long long)e->pc, e->len,
+                     e->flags);
+    ctr_job_commit(job, (size_t)n);
+    return 0;
+}
+
+static int text_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    char line[80];
+    (void)arg;
+    int n = snprintf(line, sizeof(line), "  %c %llx %u\n", m->store ? 's' : 'l',
+                     (unsigned long long)m->addr, m->size);
+    return ctr_job_append(job, line, (size_t)n);
+}
+
+static int text_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct text *t = arg;
+    t->calls++;
+    assert_true(ctr_job_chunk(job)->index >= t->last_seq);
+    t->last_seq = ctr_job_chunk(job)->index;
+    if (t->n + n > t->cap) {
+        t->cap = (t->n + n) * 2;
+        t->p = realloc(t->p, t->cap);
+        assert_non_null(t->p);
+    }
+    memcpy(t->p + t->n, data, n);
+    t->n += n;
+    return t->stop_at && t->calls >= t->stop_at ? 42 : 0;
+}
+
+static const struct ctr_replay_ops text_ops = {
+    .exec = text_exec, .mem = text_mem, .ordered = text_ordered};
+
+static void test_workers(void **state)
+{
+    static const struct {
+        unsigned workers;
+        uint32_t piece;
+        unsigned flags;
+    } way[] = {{2, 0, 0},    {5, 0, 0},  {1, 1000, 0},
+               {3, 1000, 0}, {8, 64, 0}, {4, 200, CTR_OPEN_STREAM}};
+    struct recording r;
+    struct ctr_diag diag;
+    (void)state;
+    /* Chunks with far more output than is kept back. */
+    recording_make(&r, 21, 3, 12000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL,
+                   100, 1);
+    struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+    struct ctr_replay_opts opts = {.workers = 1};
+    struct text one = {0};
+    assert_int_equal(ctr_replay(tr, &text_ops, &one, &opts, &diag), 0);
+    ctr_close(tr);
+    assert_true(one.n > 1 << 20);
+    for (unsigned i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
+        struct text t = {0};
+        tr = open_bytes(r.file, r.bytes, way[i].flags);
+        opts.workers = way[i].workers;
+        opts.piece_insns = way[i].piece;
+        assert_int_equal(ctr_replay(tr, &text_ops, &t, &opts, &diag), 0);
+        assert_int_equal(t.n, one.n);
+        assert_memory_equal(t.p, one.p, one.n);
+        free(t.p);
+        ctr_close(tr);
+    }
+    free(one.p);
+    recording_free(&r);
+}
+
+static void test_stop(void **state)
+{
+    struct recording r;
+    struct ctr_diag diag;
+    (void)state;
+    recording_make(&r, 22, 2, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
+                   1);
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+        struct ctr_replay_opts opts = {.workers = workers};
+        struct text t = {.stop_at = 3};
+        assert_int_equal(ctr_replay(tr, &text_ops, &t, &opts, &diag), 42);
+        assert_int_equal(t.calls, 3);
+        free(t.p);
+        ctr_close(tr);
+    }
+    recording_free(&r);
+}
+
+struct stopper {
+    uint64_t chunk;
+    _Atomic uint64_t begun, ended;
+    struct text text;
+};
+
+static int stop_begin(void *arg, struct ctr_job *job)
+{
+    struct stopper *s = arg;
+    atomic_fetch_add(&s->begun, 1);
+    assert_true(ctr_job_worker(job) < 3);
+    assert_int_equal(ctr_job_thread(job)->index, ctr_job_chunk(job)->thread);
+    char line[32];
+    int n = snprintf(line, sizeof(line), "%llu\n",
+                     (unsigned long long)ctr_job_chunk(job)->index);
+    return ctr_job_append(job, line, (size_t)n);
+}
+
+static int stop_end(void *arg, struct ctr_job *job)
+{
+    struct stopper *s = arg;
+    atomic_fetch_add(&s->ended, 1);
+    return ctr_job_chunk(job)->index == s->chunk ? 7 : 0;
+}
+
+static int stop_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct stopper *s = arg;
+    return text_ordered(&s->text, job, data, n);
+}
+
+/* A worker's stop takes effect in order: chunks before it are all told. */
+static void test_stop_in_order(void **state)
+{
+    static const struct ctr_replay_ops ops = {
+        .begin = stop_begin, .end = stop_end, .ordered = stop_ordered};
+    struct recording r;
+    struct ctr_diag diag;
+    (void)state;
+    recording_make(&r, 23, 1, 3000, 60, 8, CTR_EVENTS_EXEC, SIM_ALL, 1, 1);
+    for (unsigned workers = 1; workers <= 3; workers++) {
+        struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+        struct ctr_replay_opts opts = {.workers = workers};
+        struct stopper s = {.chunk = 5};
+        assert_int_equal(ctr_replay(tr, &ops, &s, &opts, &diag), 7);
+        assert_int_equal(s.text.n, 12);
+        assert_memory_equal(s.text.p, "0\n1\n2\n3\n4\n5\n", 12);
+        free(s.text.p);
+        ctr_close(tr);
+    }
+    recording_free(&r);
+}
+
+/* ------------------------------------------------------------ runs, counts */
+
+struct tally {
+    uint64_t insns;
+    uint64_t *full; /* by block id */
+    uint64_t part[3];
+};
+
+static int tally_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
+{
+    struct tally *t = arg;
+    (void)job;
+    t->insns += (uint64_t)(r->end - r->first);
+    if (r->first == 0 && r->end == r->block->ninsn) {
+        t->full[r->block->id]++;
+    } else if (r->end > r->first) {
+        t->part[0]++;
+        t->part[1] += r->first * 3u + r->end;
+        t->part[2] += r->block->id;
+    }
+    return 0;
+}
+
+static int tally_count(void *arg, const struct ctr_count *c)
+{
+    struct tally *t = arg;
+    t->insns += (c->full + c->partial) * (uint64_t)(c->end - c->first);
+    t->full[c->block->id] += c->full;
+    t->part[0] += c->partial;
+    t->part[1] += c->partial * (c->first * 3u + c->end);
+    t->part[2] += c->partial * c->block->id;
+    return 0;
+}
+
+static void test_counts(void **state)
+{
+    static const struct ctr_replay_ops ops = {.run = tally_run};
+    struct recording r;
+    struct ctr_diag diag;
+    (void)state;
+    recording_make(&r, 24, 4, 4000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
+                   1);
+    int32_t tid = 101;
+    struct ctr_filter one = {.tids = &tid, .ntid = 1};
+    for (unsigned i = 0; i < 4; i++) {
+        struct ctr_trace *tr = open_bytes(r.file, r.bytes, i & 1 ? CTR_OPEN_NO_INDEX : 0);
+        struct ctr_replay_opts opts = {.workers = 1, .filter = i & 2 ? &one : NULL};
+        struct tally a = {.full = calloc(100, 8)}, b = {.full = calloc(100, 8)};
+        assert_true(a.full && b.full);
+        assert_int_equal(ctr_replay(tr, &ops, &a, &opts, &diag), 0);
+        assert_int_equal(ctr_trace_counts(tr, opts.filter, tally_count, &b, &diag), 0);
+        assert_int_equal(a.insns, b.insns);
+        assert_memory_equal(a.full, b.full, 800);
+        assert_memory_equal(a.part, b.part, sizeof(a.part));
+        if (!(i & 2)) {
+            uint64_t sum = 0;
+            for (unsigned k = 0; k < r.nthread; k++) {
+                sum += r.thread[k].ordinal;
+            }
+            assert_int_equal(a.insns, sum);
+        }
+        /* The filter cuts runs at its ordinals. */
+        struct ctr_filter some = {.from = 100, .to = 1234};
+        struct tally c = {.full = calloc(100, 8)};
+        opts.filter = &some;
+        opts.piece_insns = 77;
+        assert_int_equal(ctr_replay(tr, &ops, &c, &opts, &diag), 0);
+        assert_int_equal(c.insns, 4 * 1134);
+        free(a.full);
+        free(b.full);
+        free(c.full);
+        ctr_close(tr);
+    }
+    recording_free(&r);
+}
+
+/* ------------------------------------------------------------------ cursor */
+
+static int next_event(struct ctr_cursor *c, struct got *g)
+{
+    struct ctr_event ev;
+    struct ctr_diag diag;
+    int ret = ctr_cursor_next(c, &ev, &diag);
+    if (ret < 0) {
+        fail_msg("cursor: %s", diag.text);
+    }
+    if (ret == 1) {
+        if (ev.kind == CTR_EVENT_EXEC) {
+            event_of_exec(&ev.exec, g);
+        } else {
+            event_of_mem(&ev.mem, g);
+            assert_int_equal(ev.exec.ordinal, ev.mem.ordinal);
+        }
+    }
+    return ret;
+}
+
+static void test_cursor(void **state)
+{
+    struct recording r;
+    struct ctr_diag diag;
+    struct events all;
+    struct got g;
+    (void)state;
+    recording_make(&r, 25, 3, 700, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
+                   1);
+    struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+    struct ctr_replay_opts opts = {.workers = 1};
+    assert_int_equal(read_events(tr, &opts, &all, &diag), 0);
+    check_events(&r, &all);
+    struct ctr_cursor *c;
+    assert_int_equal(ctr_cursor_open(&c, tr, NULL, &diag), 0);
+    for (size_t i = 0; i < all.n; i++) {
+        assert_int_equal(next_event(c, &g), 1);
+        assert_memory_equal(&g, &all.e[i], sizeof(g));
+    }
+    assert_int_equal(next_event(c, &g), 0);
+    assert_int_equal(next_event(c, &g), 0);
+
+    /* Seek to every instruction, and read on a little. */
+    for (size_t i = 0; i < all.n; i++) {
+        if (all.e[i].e.mem) {
+            continue;
+        }
+        assert_int_equal(
+            ctr_cursor_seek_ordinal(c, all.e[i].thread, all.e[i].e.ordinal, &diag), 0);
+        for (size_t k = i; k < i + 4 && k < all.n; k++) {
+            assert_int_equal(next_event(c, &g), 1);
+            assert_memory_equal(&g, &all.e[k], sizeof(g));
+        }
+    }
+    assert_int_equal(ctr_cursor_seek_ordinal(c, 1, r.thread[1].ordinal, &diag),
+                     -CTR_E_INVAL);
+    assert_int_equal(ctr_cursor_seek_ordinal(c, 9, 0, &diag), -CTR_E_INVAL);
+    for (uint32_t t = 0; t < r.nthread; t++) {
+        assert_int_equal(ctr_cursor_seek_thread(c, t, &diag), 0);
+        assert_int_equal(next_event(c, &g), 1);
+        assert_int_equal(g.thread, t);
+        assert_int_equal(g.e.ordinal, 0);
+    }
+    assert_int_equal(ctr_cursor_seek_time(c, 0, &diag), 0);
+    assert_int_equal(next_event(c, &g), 1);
+    assert_memory_equal(&g, &all.e[0], sizeof(g));
+    assert_int_equal(ctr_cursor_seek_time(c, UINT64_MAX, &diag), -CTR_E_INVAL);
+    ctr_cursor_close(c);
+    ctr_close(tr);
+
+    /* On a stream: forward, with a filter. */
+    tr = open_bytes(r.file, r.bytes, CTR_OPEN_STREAM);
+    struct ctr_filter f = {.kinds = CTR_KIND_STORE};
+    assert_int_equal(ctr_cursor_open(&c, tr, &f, &diag), 0);
+    assert_int_equal(ctr_cursor_seek_ordinal(c, 0, 0, &diag), -CTR_E_INVAL);
+    for (size_t i = 0; i < all.n; i++) {
+        if (all.e[i].e.store) {
+            assert_int_equal(next_event(c, &g), 1);
+            assert_memory_equal(&g, &all.e[i], sizeof(g));
+        }
+    }
+    assert_int_equal(next_event(c, &g), 0);
+    ctr_cursor_close(c);
+    ctr_close(tr);
+    events_free(&all);
+    recording_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_workers),       cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_stop_in_order), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_cursor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was simulated is what is read back: over random programs, both address
+ * widths, with and without accesses, read by the index, by a scan, as a
+ * stream, with one worker and with many, in whole chunks and in pieces.
+ */
+#include "support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cannoli/events.h"
+
+#define SEEDS 40
+
+static void check_info(const struct recording *r, struct ctr_trace *tr, int index)
+{
+    struct ctr_info info;
+    uint64_t insns = 0, loads = 0, stores = 0;
+    ctr_trace_info(tr, &info);
+    assert_int_equal(info.state, CTR_COMPLETE);
+    assert_int_equal(info.has_index, index);
+    assert_int_equal(info.threads, r->nthread);
+    assert_int_equal(info.processes, (r->nthread + 1) / 2);
+    assert_int_equal(info.argc, 3);
+    assert_string_equal(info.argv[2], "an argument");
+    assert_string_equal(info.target, "test");
+    assert_int_equal(info.elf_machine, 40);
+    assert_int_equal(info.addr_bits, r->sim.addr_bytes * 8);
+    for (unsigned i = 0; i < r->nthread; i++) {
+        const struct ctr_thread *t = ctr_trace_thread(tr, i);
+        const struct sim_thread *s = &r->thread[i];
+        assert_non_null(t);
+        assert_int_equal(t->tid, 100 + i);
+        assert_int_equal(t->insns, s->ordinal);
+        assert_int_equal(t->loads, s->loads);
+        assert_int_equal(t->stores, s->stores);
+        assert_int_equal(t->incomplete, s->incomplete);
+        assert_int_equal(t->end_reason, CTR_END_EXIT);
+        assert_int_equal(t->end_status, i);
+        assert_int_equal(ctr_trace_process(tr, t->process)->end_status, 7);
+        insns += s->ordinal;
+        loads += s->loads;
+        stores += s->stores;
+    }
+    assert_null(ctr_trace_thread(tr, r->nthread));
+    assert_int_equal(info.insns, insns);
+    assert_int_equal(info.loads, loads);
+    assert_int_equal(info.stores, stores);
+}
+
+static void read_one_way(const struct recording *r, unsigned flags, unsigned workers,
+                         uint32_t piece)
+{
+    struct ctr_trace *tr = open_bytes(r->file, r->bytes, flags);
+    struct ctr_replay_opts opts = {.workers = workers, .piece_insns = piece};
+    struct events ev;
+    struct ctr_diag diag;
+    if (read_events(tr, &opts, &ev, &diag)) {
+        fail_msg("replay: %s", diag.text);
+    }
+    check_events(r, &ev);
+    check_info(r, tr, flags == 0);
+    events_free(&ev);
+    ctr_close(tr);
+}
+
+static void read_all_ways(const struct recording *r)
+{
+    read_one_way(r, 0, 1, 0);
+    read_one_way(r, 0, 3, 0);
+    read_one_way(r, 0, 2, 50);
+    read_one_way(r, CTR_OPEN_NO_INDEX, 2, 7);
+    read_one_way(r, CTR_OPEN_STREAM, 1, 0);
+    read_one_way(r, CTR_OPEN_STREAM, 3, 30);
+}
+
+static void test_random_programs(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= SEEDS; seed++) {
+        struct recording r;
+        /* The first seeds have one feature each, the others all. */
+        unsigned features = seed <= 8 ? 1u << (seed - 1) | SIM_GROUPS : SIM_ALL;
+        recording_make(&r, seed, 1 + seed % 4, 300, 20 + seed % 50, seed % 3 ? 8 : 4,
+                       seed % 5 == 0 ? CTR_EVENTS_EXEC : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                       features, 1 + seed % 4, 1);
+        read_all_ways(&r);
+        recording_free(&r);
+    }
+}
+
+/* One long thread: many parts of the index, predictors with a history. */
+static void test_long(void **state)
+{
+    struct recording r;
+    (void)state;
+    recording_make(&r, 4242, 2, 30000, 400, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL,
+                   1, 1);
+    struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+    struct ctr_info info;
+    ctr_trace_info(tr, &info);
+    assert_true(info.chunks > 300);
+    ctr_close(tr);
+    read_one_way(&r, 0, 4, 0);
+    read_one_way(&r, CTR_OPEN_STREAM, 2, 0);
+    recording_free(&r);
+}
+
+/* Nothing happened at all. */
+static void test_empty(void **state)
+{
+    struct recording r;
+    (void)state;
+    recording_make(&r, 1, 0, 0, 1, 8, CTR_EVENTS_EXEC, 0, 1, 1);
+    read_all_ways(&r);
+    recording_free(&r);
+}
+
+struct pipe_job {
+    struct recording *r;
+    int fd;
+};
+
+static void *write_into_pipe(void *arg)
+{
+    struct pipe_job *job = arg;
+    recording_write(job->r, job->fd, 2, 1);
+    close(job->fd);
+    return NULL;
+}
+
+/* A real pipe: what goes in while it is written comes out. */
+static void test_pipe(void **state)
+{
+    (void)state;
+    for (unsigned seed = 500; seed < 505; seed++) {
+        struct recording r;
+        int fd[2];
+        pthread_t thread;
+        recording_make(&r, seed, 3, 2000, 100, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                       SIM_ALL, 2, 1);
+        assert_int_equal(pipe(fd), 0);
+        struct pipe_job job = {&r, fd[1]};
+        assert_int_equal(pthread_create(&thread, NULL, write_into_pipe, &job), 0);
+        struct ctr_trace *tr;
+        struct ctr_diag diag;
+        assert_int_equal(ctr_open_fd(&tr, fd[0], 0, &diag), 0);
+        struct ctr_replay_opts opts = {.workers = 2};
+        struct events ev;
+        assert_int_equal(read_events(tr, &opts, &ev, &diag), 0);
+        check_events(&r, &ev);
+        check_info(&r, tr, 0);
+        assert_int_equal(read_events(tr, &opts, &ev, &diag), -CTR_E_INVAL);
+        pthread_join(thread, NULL);
+        events_free(&ev);
+        ctr_close(tr);
+        recording_free(&r);
+    }
+}
+
+/* ----------------------------------------------------------------- filters */
+
+static int in_list(const int32_t *list, uint32_t n, int32_t v)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == v) {
+            return 1;
+        }
+    }
+    return n == 0;
+}
+
+static int wanted_mem(const struct ctr_filter *f, const struct sim_event *e)
+{
+    unsigned kinds = f->kinds ? f->kinds : CTR_KIND_ALL;
+    if (!e->mem || !(kinds & (e->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < f->naddr; i++) {
+        uint64_t last = e->addr + (e->size - 1);
+        if (last < e->addr) {
+            last = UINT64_MAX;
+        }
+        if (last >= f->addrs[i].from && e->addr < f->addrs[i].to) {
+            return 1;
+        }
+    }
+    return f->naddr == 0;
+}
+
+static int wanted(const struct ctr_filter *f, const struct sim_thread *t, size_t at)
+{
+    const struct sim_event *e = &t->ev[at];
+    unsigned kinds = f->kinds ? f->kinds : CTR_KIND_ALL;
+    if (e->ordinal < f->from || (f->to && e->ordinal >= f->to)) {
+        return 0;
+    }
+    int pc = f->npc == 0;
+    for (uint32_t i = 0; i < f->npc; i++) {
+        pc |= e->pc >= f->pcs[i].from && e->pc < f->pcs[i].to;
+    }
+    if (!pc) {
+        return 0;
+    }
+    if (e->mem) {
+        return wanted_mem(f, e);
+    }
+    if (!(kinds & CTR_KIND_EXEC)) {
+        return 0;
+    }
+    if (f->naddr == 0) {
+        return 1;
+    }
+    for (size_t k = at + 1; k < t->n_ev && t->ev[k].mem; k++) {
+        if (wanted_mem(f, &t->ev[k])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void check_filter(const struct recording *r, const struct ctr_filter *f,
+                         unsigned flags, uint32_t piece)
+{
+    struct ctr_trace *tr = open_bytes(r->file, r->bytes, flags);
+    struct ctr_replay_opts opts = {.workers = 2, .piece_insns = piece, .filter = f};
+    struct events ev;
+    struct ctr_diag diag;
+    if (read_events(tr, &opts, &ev, &diag)) {
+        fail_msg("replay: %s", diag.text);
+    }
+    for (unsigned i = 0; i < r->nthread; i++) {
+        const struct sim_thread *t = &r->thread[i];
+        size_t at = 0;
+        int on = in_list(f->pids, f->npid, 100 + (int)(i & ~1u)) &&
+                 in_list(f->tids, f->ntid, 100 + (int)i);
+        for (size_t k = 0; on && k < t->n_ev; k++) {
+            if (!wanted(f, t, k)) {
+                continue;
+            }
+            while (at < ev.n && ev.e[at].thread != i) {
+                at++;
+            }
+            assert_true(at < ev.n);
+            assert_memory_equal(&ev.e[at].e, &t->ev[k], sizeof(t->ev[k]));
+            at++;
+        }
+        while (at < ev.n) {
+            assert_int_not_equal(ev.e[at++].thread, i);
+        }
+    }
+    events_free(&ev);
+    ctr_close(tr);
+}
+
+static void test_filters(void **state)
+{
+    struct recording r;
+    (void)state;
+    /* No resumed instructions: their halves are two chunks' business. */
+    recording_make(&r, 31, 4, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                   SIM_ALL & ~SIM_SUSPEND, 1, 1);
+    struct sim *s = &r.sim;
+    for (unsigned i = 0; i < 120; i++) {
+        int32_t pids[2] = {100 + (int)sim_random(s, 4), 102};
+        int32_t tids[2] = {100 + (int)sim_random(s, 4), 100 + (int)sim_random(s, 4)};
+        const struct sim_block *b = &s->block[sim_random(s, s->nblock)];
+        struct ctr_range pcs[2] = {{b->pc[0], b->pc[0] + 20}, {0x20000, 0x30000}};
+        const struct sim_thread *t = &r.thread[0];
+        uint64_t page = t->ev[sim_random(s, (uint32_t)t->n_ev)].addr & ~0xfffull;
+        struct ctr_range addrs[2] = {{page, page + 1 + sim_random(s, 8192)}, {1, 2}};
+        struct ctr_filter f = {
+            .from = i & 1 ? sim_random(s, 5000) : 0,
+            .kinds = i & 2 ? 1 + sim_random(s, 7) : 0,
+            .pids = pids,
+            .npid = i & 4 ? 1 + sim_random(s, 2) : 0,
+            .tids = tids,
+            .ntid = i & 8 ? 1 + sim_random(s, 2) : 0,
+            .pcs = pcs,
+            .npc = i & 16 ? 1 + sim_random(s, 2) : 0,
+            .addrs = addrs,
+            .naddr = i & 32 ? 1 + sim_random(s, 2) : 0,
+        };
+        f.to = i & 64 ? f.from + 1 + sim_random(s, 3000) : 0;
+        check_filter(&r, &f, 0, i % 3 ? 0 : 100);
+        check_filter(&r, &f, i % 2 ? CTR_OPEN_STREAM : CTR_OPEN_NO_INDEX, 0);
+    }
+    recording_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_empty),           cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_filters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
