@@ -15,7 +15,7 @@
 #define DEFAULT_OUTPUT "cannoli.ctr"
 #define DEFAULT_LEVEL 1
 #define MAX_LEVEL 19
-#define MAX_DEFAULT_WORKERS 16
+#define MAX_DEFAULT_WORKERS 8
 
 enum {
     OPT_LEVEL = TOOL_OPT_LONG,

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PACKED_MAX_BYTES (32u << 20)
+#define PACKED_MAX_BYTES (16u << 20)
 
 struct worker {
     struct pipeline *pl;
@@ -195,8 +195,7 @@ static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag
     case JOB_THREAD_END:
         pl->incomplete += t->incomplete || t->unsure;
         return ctr_writer_thread_end(pl->writer, t->index, t->end_ns, t->end_reason,
-                                     t->end_status,
-                                     t->incomplete || t->unsure);
+                                     t->end_status, t->incomplete || t->unsure);
     case JOB_PROCESS_END:
         return ctr_writer_process_end(pl->writer, p->index, p->end_ns, p->end_reason,
                                       p->end_status);
@@ -328,7 +327,7 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
     pl->host = config->host;
     pl->addr_bytes = config->host->ctl->addr_bytes;
     pl->n_workers = config->workers;
-    pl->max_spare = 2 * config->workers;
+    pl->max_spare = config->workers / 2 + 1;
     pl->workers = calloc(config->workers, sizeof(*pl->workers));
     pl->spare = calloc(pl->max_spare, sizeof(*pl->spare));
     pl->todo_end = &pl->todo;

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads and processes: who owns a pipe, how they ended, and what can be saved
+ * of what they had not handed over.
+ */
+#include "drain_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "watchdog.h"
+
+/* A claimed pipe whose creator is dead may still come alive within this. */
+#define CLAIM_NS 1000000000ull
+
+int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
+{
+    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    struct slot *s = &d->slots[pipe];
+    struct guest_process *process;
+    struct guest_thread *t;
+    int err = 0;
+
+    if (!d->begun) {
+        if (d->host->ctl->addr_bytes != 4 && d->host->ctl->addr_bytes != 8) {
+            return drain_oddity(d, pipe, "QEMU did not say how wide addresses are");
+        }
+        d->begun = true;
+        d->pipeline = d->ops.begin(d->ops.arg);
+    }
+    process = guests_find(d->guests, p->pid);
+    if (!process) {
+        process = guests_add(d->guests, p->pid, p->ppid);
+        if (!process) {
+            return -CTR_E_NOMEM;
+        }
+        process->start_ns = p->start_ns;
+        d->totals.processes++;
+        err = drain_submit(d, drain_job_new(JOB_PROCESS, process, NULL));
+    }
+    t = calloc(1, sizeof(*t));
+    if (!t) {
+        return -CTR_E_NOMEM;
+    }
+    t->process = process;
+    t->tid = p->tid;
+    t->ptid = p->ptid;
+    t->start_ns = p->start_ns;
+    process->threads++;
+    memset(s, 0, sizeof(*s));
+    s->thread = t;
+    s->pending_ns = now;
+    d->totals.threads++;
+    return err ? err : drain_submit(d, drain_job_new(JOB_THREAD, process, t));
+}
+
+/* Takes the chunk that a thread was filling when it ended, if there is one that
+ * it did not hand over. */
+static bool take_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
+{
+    struct mempipe_pipe *p = &d->host->pipes[pipe];
+    /* pairs with the producer's release store; it set live_seq before */
+    uint32_t live = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
+
+    if (!live || live > d->host->ctl->nr_pipes + d->host->ctl->nr_pool) {
+        return false;
+    }
+    /* Already handed over, unless nothing ever is. */
+    if (!d->host->ctl->discard &&
+        __atomic_load_n(&p->live_seq, __ATOMIC_RELAXED) != d->slots[pipe].next_seq) {
+        return false;
+    }
+    *chunk = live - 1;
+    __atomic_store_n(&p->live_chunk, 0, __ATOMIC_RELAXED);
+    mempipe_host_hold(d->host, *chunk);
+    return true;
+}
+
+/* Saves what a thread that got no chance to hand over had written. */
+static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
+{
+    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    struct slot *s = &d->slots[pipe];
+    struct job_segment seg = {.end_ns = now};
+    int err;
+
+    if (!take_live_chunk(d, pipe, &seg.chunk)) {
+        return 0;
+    }
+    seg.start_ns =
+        s->n_pending ? s->pending[s->n_pending - 1].end_ns : s->thread->start_ns;
+    if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
+        seg.flags = CTR_SEGMENT_UNSURE;
+        s->thread->incomplete = true;
+        mempipe_host_measure(d->host, seg.chunk, &seg.words, &seg.addrs);
+    } else {
+        seg.words = p->quiet_words;
+        seg.addrs = p->quiet_addrs;
+        if (drain_segment_bytes(d, &seg) > d->host->ctl->chunk_bytes) {
+            return drain_oddity(d, pipe, "the lengths of its last chunk are impossible");
+        }
+    }
+    if (!seg.words) {
+        drain_release_segment(d, &seg);
+        return 0;
+    }
+    if (s->n_pending == JOB_SEGMENTS) {
+        err = drain_dispatch(d, s);
+        if (err) {
+            return err;
+        }
+    }
+    err = drain_attach_extras(d, s, &seg, s->next_seq);
+    s->next_seq++;
+    drain_push_segment(d, s, &seg, now);
+    return err;
+}
+
+/* The thread is over and its pipe is empty. */
+static int finish_thread(struct drain *d, uint32_t pipe)
+{
+    struct mempipe_pipe *p = &d->host->pipes[pipe];
+    struct slot *s = &d->slots[pipe];
+    struct guest_thread *t = s->thread;
+    struct job_segment left = {0};
+    int err = drain_dispatch(d, s);
+
+    if (take_live_chunk(d, pipe, &left.chunk)) {
+        drain_release_segment(d, &left);
+    }
+    d->totals.waits += p->waits;
+    d->totals.wait_ns += p->wait_ns;
+    t->process->threads--;
+    if (t->end_ns > t->process->end_ns) {
+        t->process->end_ns = t->end_ns;
+    }
+    if (!err) {
+        err = drain_submit(d, drain_job_new(JOB_THREAD_END, NULL, t));
+    }
+    free(s->extras);
+    memset(s, 0, sizeof(*s));
+    /* Its next owner takes the home chunk without asking. */
+    s->closing = true;
+    d->n_closing++;
+    __atomic_store_n(&p->state, MEMPIPE_ENDED, __ATOMIC_RELAXED);
+    return err;
+}
+
+void drain_free_closing(struct drain *d)
+{
+    for (uint32_t i = 0, high = drain_pipes_high(d); d->n_closing && i < high; i++) {
+        if (d->slots[i].closing && mempipe_host_home_is_back(d->host, i)) {
+            d->slots[i].closing = false;
+            d->n_closing--;
+            mempipe_host_free_pipe(d->host, i);
+        }
+    }
+}
+
+/* A thread that ended in the regular way. */
+static int finish_ended(struct drain *d, uint32_t pipe)
+{
+    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    struct guest_thread *t = d->slots[pipe].thread;
+
+    t->end_reason = p->end_reason;
+    t->end_status = p->end_status;
+    t->end_ns = p->end_ns;
+    if (p->end_reason != MEMPIPE_END_EXIT || t->process->end_reason <= CTR_END_EXIT) {
+        t->process->end_reason = p->end_reason;
+        t->process->end_status = p->end_status;
+    }
+    return finish_thread(d, pipe);
+}
+
+/* How a process ended, from what its threads say. */
+static void judge_process(struct drain *d, struct guest_process *p)
+{
+    bool left = false;
+
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
+        const struct mempipe_pipe *q = &d->host->pipes[i];
+
+        if (!d->slots[i].thread || d->slots[i].thread->process != p) {
+            continue;
+        }
+        if (q->end_reason > MEMPIPE_END_EXIT) {
+            p->end_reason = q->end_reason;
+            p->end_status = q->end_status;
+            return;
+        }
+        left = true;
+    }
+    if (p->execed) {
+        p->end_reason = CTR_END_EXEC;
+    } else if (p->end_reason <= CTR_END_EXIT && (left || !p->end_reason)) {
+        p->end_reason = CTR_END_KILLED;
+        p->end_status = 0;
+        if (p->pid == d->root && d->root_status != DRAIN_STATUS_UNKNOWN &&
+            WIFSIGNALED(d->root_status)) {
+            p->end_status = WTERMSIG(d->root_status);
+        }
+    }
+}
+
+static int finish_process(struct drain *d, struct guest_process *p, uint64_t now)
+{
+    int err = 0;
+
+    judge_process(d, p);
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high && !err; i++) {
+        const struct mempipe_pipe *q = &d->host->pipes[i];
+        struct guest_thread *t = d->slots[i].thread;
+
+        if (!t || t->process != p) {
+            continue;
+        }
+        if (d->slots[i].ended) {
+            err = finish_ended(d, i);
+            continue;
+        }
+        err = recover_tail(d, i, now);
+        t->end_reason = q->end_reason ? q->end_reason : p->end_reason;
+        t->end_status = q->end_reason ? q->end_status : p->end_status;
+        t->end_ns = q->end_ns && q->end_reason ? q->end_ns : now;
+        if (p->end_reason == CTR_END_KILLED) {
+            t->incomplete = true;
+        }
+        if (!err) {
+            err = finish_thread(d, i);
+        }
+    }
+    if (!p->end_ns) {
+        p->end_ns = now;
+    }
+    guests_remove(d->guests, p);
+    return err ? err : drain_submit(d, drain_job_new(JOB_PROCESS_END, p, NULL));
+}
+
+static bool has_more(const struct drain *d, const struct guest_process *p)
+{
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
+        if (d->slots[i].thread && d->slots[i].thread->process == p && d->slots[i].more) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int drain_finish_the_dead(struct drain *d, uint64_t now)
+{
+    struct guest_process *p, *next;
+    int any = 0, err;
+
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
+        if (d->slots[i].thread && d->slots[i].ended && !d->slots[i].more) {
+            err = finish_ended(d, i);
+            if (err) {
+                return err;
+            }
+            any = 1;
+        }
+    }
+    for (p = d->guests->processes; p; p = next) {
+        next = p->next;
+        if (p->dead && !has_more(d, p)) {
+            err = finish_process(d, p, now);
+            if (err) {
+                return err;
+            }
+            any = 1;
+        }
+    }
+    return any;
+}
+
+/*
+ * Frees pipes that were claimed for somebody who will never come: the thread or
+ * the fork was killed in the middle.
+ */
+void drain_sweep_claims(struct drain *d, uint64_t now)
+{
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
+        struct mempipe_pipe *p = &d->host->pipes[i];
+        pid_t owner = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
+        bool known = owner > 1;
+
+        if (!d->slots[i].claimed_ns || now - d->slots[i].claimed_ns < CLAIM_NS) {
+            continue;
+        }
+        owner = known ? owner : __atomic_load_n(&p->ppid, __ATOMIC_RELAXED);
+        if (owner > 1 ? watchdog_has_ended(owner) : !d->guests->processes) {
+            uint32_t want = MEMPIPE_CLAIMED;
+            /* pairs with the claim; keeps others off while it is cleared */
+            if (__atomic_compare_exchange_n(&p->state, &want, MEMPIPE_ENDED, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+                d->slots[i].claimed_ns = 0;
+                d->slots[i].closing = true;
+                d->n_claimed--;
+                d->n_closing++;
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From chunks to jobs: several chunks of a thread are packed together, as that
+ * makes the trace smaller, unless somebody waits for the result or for chunks.
+ */
+#include "drain_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Chunks older than this are packed although a job is not full. */
+#define AGE_NS 1000000000ull
+#define AGE_LIVE_NS 50000000ull
+/* More helper accesses than this are not put together into one job. */
+#define JOB_EXTRAS (256u << 10)
+
+void drain_release_segment(struct drain *d, struct job_segment *s)
+{
+    mempipe_host_release(d->host, s->chunk, s->words, s->addrs, s->chunk >= WARM_HOMES);
+    free(s->extras);
+}
+
+struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
+                          struct guest_thread *t)
+{
+    struct job *job = calloc(1, sizeof(*job));
+
+    if (job) {
+        job->kind = kind;
+        job->process = p;
+        job->thread = t;
+    }
+    return job;
+}
+
+/* Hands a job over; without a pipeline what it carries is dropped. */
+int drain_submit(struct drain *d, struct job *job)
+{
+    if (!job) {
+        return -CTR_E_NOMEM;
+    }
+    if (d->pipeline) {
+        pipeline_submit(d->pipeline, job);
+        return 0;
+    }
+    for (unsigned i = 0; i < job->n_segs; i++) {
+        drain_release_segment(d, &job->segs[i]);
+    }
+    if (job->kind == JOB_THREAD_END) {
+        free(job->thread);
+    } else if (job->kind == JOB_PROCESS_END) {
+        free(job->process);
+    }
+    free(job);
+    return 0;
+}
+
+/* Makes a job of the first n chunks that are pending. */
+static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
+{
+    struct job *job;
+
+    if (!n) {
+        return 0;
+    }
+    job = drain_job_new(JOB_CHUNK, NULL, s->thread);
+    if (!job) {
+        return -CTR_E_NOMEM;
+    }
+    job->trim = (size_t)(s - d->slots) >= WARM_HOMES;
+    job->n_segs = n;
+    memcpy(job->segs, s->pending, n * sizeof(s->pending[0]));
+    for (unsigned i = 0; i < n; i++) {
+        s->pending_bytes -= drain_segment_bytes(d, &s->pending[i]);
+        s->pending_extras -= s->pending[i].n_extras;
+    }
+    d->n_pending -= n;
+    s->n_pending -= n;
+    memmove(s->pending, s->pending + n, s->n_pending * sizeof(s->pending[0]));
+    return drain_submit(d, job);
+}
+
+int drain_dispatch(struct drain *d, struct slot *s)
+{
+    return dispatch_first(d, s, s->n_pending);
+}
+
+/* Gives the segment the helper accesses that were made during it. */
+int drain_attach_extras(struct drain *d, struct slot *s, struct job_segment *seg,
+                        uint32_t seq)
+{
+    size_t n = 0, skip = 0;
+
+    /* Of an earlier chunk: there is none, unless the guest scribbled. */
+    while (skip < s->n_extras && (int32_t)(s->extras[skip].seq - seq) < 0) {
+        skip++;
+    }
+    if (skip) {
+        return drain_oddity(d, (uint32_t)(s - d->slots),
+                            "an access came after its chunk");
+    }
+    while (n < s->n_extras && s->extras[n].seq == seq) {
+        n++;
+    }
+    if (n) {
+        seg->extras = malloc(n * sizeof(*seg->extras));
+        if (!seg->extras) {
+            return -CTR_E_NOMEM;
+        }
+        for (size_t i = 0; i < n; i++) {
+            seg->extras[i] = s->extras[i].x;
+        }
+        seg->n_extras = (uint32_t)n;
+        s->pending_extras += (uint32_t)n;
+        s->n_extras -= n;
+        memmove(s->extras, s->extras + n, s->n_extras * sizeof(*s->extras));
+    }
+    return 0;
+}
+
+void drain_push_segment(struct drain *d, struct slot *s, const struct job_segment *seg,
+                        uint64_t now)
+{
+    if (!s->n_pending) {
+        s->pending_ns = now;
+    }
+    s->pending[s->n_pending++] = *seg;
+    s->pending_bytes += drain_segment_bytes(d, seg);
+    d->n_pending++;
+}
+
+/* Completes the chunks of this round; what gets too large goes at once. */
+static int settle_fresh(struct drain *d, struct slot *s)
+{
+    int err = 0;
+
+    while (s->n_fresh && !err) {
+        unsigned i = s->n_pending - s->n_fresh;
+
+        err = drain_attach_extras(d, s, &s->pending[i], s->next_seq - s->n_fresh);
+        s->n_fresh--;
+        if (!err && s->pending_extras > JOB_EXTRAS) {
+            err = dispatch_first(d, s, i + 1);
+        }
+    }
+    return err;
+}
+
+static bool is_due(const struct drain *d, const struct slot *s, uint64_t now)
+{
+    uint64_t full = (uint64_t)JOB_FULL_CHUNKS * d->host->ctl->chunk_bytes;
+    uint64_t age = d->host->ctl->live ? AGE_LIVE_NS : AGE_NS;
+
+    return s->n_pending == JOB_SEGMENTS || s->pending_bytes >= full - full / 8 ||
+           now - s->pending_ns >= age;
+}
+
+/* Whether threads wait for chunks, or soon will. */
+static bool chunks_are_short(const struct drain *d)
+{
+    /* Pairs with the addition of who is about to wait, and rings. */
+    return __atomic_load_n(&d->host->ctl->space_waiters, __ATOMIC_SEQ_CST) ||
+           (d->n_pending + pipeline_chunks_held(d->pipeline)) * 4 >=
+               d->host->ctl->nr_pool * 3;
+}
+
+/* Step 5: jobs of what is due; smaller ones when the guest runs out of chunks. */
+int drain_make_jobs(struct drain *d, uint64_t now)
+{
+    uint32_t high = drain_pipes_high(d);
+    int err = 0;
+
+    for (uint32_t i = 0; i < high && !err; i++) {
+        struct slot *s = &d->slots[i];
+        if (s->n_fresh) {
+            err = settle_fresh(d, s);
+        }
+        if (!err && s->n_pending && is_due(d, s, now)) {
+            err = drain_dispatch(d, s);
+        }
+    }
+    while (!err && d->pipeline && d->n_pending && chunks_are_short(d) &&
+           pipeline_backlog(d->pipeline) < d->workers) {
+        struct slot *most = NULL;
+        for (uint32_t i = 0; i < high; i++) {
+            if (d->slots[i].n_pending &&
+                (!most || d->slots[i].pending_bytes > most->pending_bytes)) {
+                most = &d->slots[i];
+            }
+        }
+        err = most ? drain_dispatch(d, most) : 0;
+    }
+    return err;
+}

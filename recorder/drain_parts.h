@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of the drainer share: drain.c goes the rounds, drain_jobs.c
+ * makes jobs of chunks, drain_ends.c keeps the books on threads and processes.
+ * Functions that return int return 0 or a negated enum ctr_error.
+ */
+#ifndef RECORDER_DRAIN_PARTS_H
+#define RECORDER_DRAIN_PARTS_H
+
+#include "drain.h"
+
+/* Homes below this number keep their memory when they are given back. */
+#define WARM_HOMES 64
+
+struct tagged_extra {
+    uint32_t seq;
+    struct ctr_extra x;
+};
+
+/* The recorder's side of one pipe. */
+struct slot {
+    struct guest_thread *thread; /* NULL while nobody is known to own it */
+    uint32_t next_seq;           /* of the mail expected */
+    bool ended;                  /* the state was ENDED in step 2 */
+    bool closing;                /* over, but its home chunk is being packed */
+    uint64_t claimed_ns;         /* when it was first seen CLAIMED, 0: it is not */
+    bool more;                   /* mail was left for the next round */
+    unsigned n_pending, n_fresh; /* the last n_fresh came in this round */
+    uint64_t pending_bytes, pending_ns;
+    uint32_t pending_extras;
+    struct tagged_extra *extras; /* of chunks that have not arrived */
+    size_t n_extras, cap_extras;
+    struct job_segment pending[JOB_SEGMENTS];
+};
+
+struct drain {
+    struct mempipe_host *host;
+    struct guests *guests;
+    struct ctr_dict *dict;
+    struct pipeline *pipeline;
+    struct drain_ops ops;
+    unsigned workers;
+    bool begun;
+    uint32_t n_pending; /* chunks in all slots */
+    unsigned n_claimed, n_closing;
+    bool exec_pending;
+    uint64_t exec_look_ns, claim_look_ns;
+    pid_t root;
+    int root_status;
+    struct drain_totals totals;
+    struct ctr_diag *diag; /* of the round under way */
+    uint32_t *news;        /* pipes that came alive, for sorting */
+    struct slot *slots;
+};
+
+/* Pipes that were ever claimed have numbers below this. */
+static inline uint32_t drain_pipes_high(const struct drain *d)
+{
+    uint32_t high = __atomic_load_n(&d->host->ctl->pipes_high, __ATOMIC_SEQ_CST);
+
+    return high < d->host->ctl->nr_pipes ? high : d->host->ctl->nr_pipes;
+}
+
+/* Bytes that a chunk's columns hold. */
+static inline uint64_t drain_segment_bytes(const struct drain *d,
+                                           const struct job_segment *seg)
+{
+    return (uint64_t)seg->words * sizeof(uint32_t) +
+           (uint64_t)seg->addrs * d->host->ctl->addr_bytes;
+}
+
+/* The guest did what it cannot do; fills the diag, returns -CTR_E_CORRUPT. */
+int drain_oddity(struct drain *d, uint32_t pipe, const char *text);
+
+/* ---- drain_jobs.c ---- */
+
+/* NULL when there is no memory; drain_submit understands that. */
+struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
+                          struct guest_thread *t);
+
+/* Hands a job over; without a pipeline what it carries is dropped. */
+int drain_submit(struct drain *d, struct job *job);
+
+/* Gives a chunk back without having packed it. */
+void drain_release_segment(struct drain *d, struct job_segment *s);
+
+/* Adds a chunk to what is pending of a thread; there must be room for it. */
+void drain_push_segment(struct drain *d, struct slot *s, const struct job_segment *seg,
+                        uint64_t now);
+
+/* Gives the segment the helper accesses that were made during it. */
+int drain_attach_extras(struct drain *d, struct slot *s, struct job_segment *seg,
+                        uint32_t seq);
+
+/* Makes a job of all chunks that are pending of a thread. */
+int drain_dispatch(struct drain *d, struct slot *s);
+
+/* Makes jobs of what is due; smaller ones when the guest runs out of chunks. */
+int drain_make_jobs(struct drain *d, uint64_t now);
+
+/* ---- drain_ends.c ---- */
+
+/* A pipe came alive: whose it is. */
+int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now);
+
+/* Closes the books on threads and processes that have ended; 1 if there were. */
+int drain_finish_the_dead(struct drain *d, uint64_t now);
+
+/* Frees the pipes of ended threads whose home chunks are back. */
+void drain_free_closing(struct drain *d);
+
+/* Frees pipes that were claimed for somebody who will never come. */
+void drain_sweep_claims(struct drain *d, uint64_t now);
+
+#endif
