@@ -30,6 +30,8 @@ static void *bellman_main(void *arg)
             }
         }
         if (n > 0) {
+            /* pairs with the exchange in guests_poll */
+            __atomic_store_n(&g->deaths, true, __ATOMIC_RELEASE);
             mempipe_host_ring(g->host);
         }
     }
@@ -111,6 +113,8 @@ struct guest_process *guests_add(struct guests *g, pid_t pid, pid_t ppid)
     if (p->pidfd >= 0) {
         ev.data.fd = p->pidfd;
         epoll_ctl(g->epoll, EPOLL_CTL_ADD, p->pidfd, &ev);
+    } else {
+        g->unwatched++;
     }
     p->next = g->processes;
     g->processes = p;
@@ -128,6 +132,8 @@ void guests_remove(struct guests *g, struct guest_process *p)
     if (p->pidfd >= 0) {
         close(p->pidfd);
         p->pidfd = -1;
+    } else {
+        g->unwatched--;
     }
 }
 
@@ -156,6 +162,10 @@ static bool maps_pipe(const struct guests *g, pid_t pid)
 
 void guests_poll(struct guests *g, bool look_exec)
 {
+    if (!__atomic_exchange_n(&g->deaths, false, __ATOMIC_ACQUIRE) && !look_exec &&
+        !g->unwatched) {
+        return;
+    }
     for (struct guest_process *p = g->processes; p; p = p->next) {
         struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
 

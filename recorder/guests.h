@@ -17,6 +17,8 @@ struct guests {
     struct mempipe_host *host;
     struct guest_process *processes; /* that still hold a pipe or run */
     int epoll, stop;                 /* of the thread that rings on deaths */
+    bool deaths;                     /* atomic: it rang since the last look */
+    unsigned unwatched;              /* processes without a pidfd */
     pthread_t bellman;
 };
 
@@ -35,7 +37,8 @@ struct guest_process *guests_add(struct guests *g, pid_t pid, pid_t ppid);
 void guests_remove(struct guests *g, struct guest_process *p);
 
 /*
- * Marks the processes that have ended as dead.  With `look_exec' also asks the
+ * Marks the processes that have ended as dead; asks only if there is reason to
+ * think that some have.  With `look_exec' also asks the
  * system whether those inside execve are still the program that was traced.
  */
 void guests_poll(struct guests *g, bool look_exec);

@@ -53,19 +53,19 @@ done
 # Of a terminal's signals the first is the guest's: one that lives on is recorded.
 guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 1500' 'blocks 15' 'exit 9'
 start handles
-kill -INT "$pid" "$child"
+kill -INT "$pid" "$child" 2>/dev/null
 ended 9
 counts a.ctr 80 30 10 1 1 0
 guest dies 'blocks 15' 'ready ready' 'sleep 30000'
 start dies
-kill -INT "$pid" "$child"
+kill -INT "$pid" "$child" 2>/dev/null
 ended 130
 counts a.ctr 40 15 5 1 1 1
 guest stubborn 'handle 2' 'blocks 15' 'ready ready' 'sleep 30000'
 start stubborn
-kill -INT "$pid" "$child"
+kill -INT "$pid" "$child" 2>/dev/null
 sleep 0.3
-kill -INT "$pid" "$child"
+kill -INT "$pid" "$child" 2>/dev/null
 ended 130
 counts a.ctr 40 15 5 1 1 1
 

@@ -62,6 +62,43 @@ if plain != rec:
 sys.exit(plain != rec)
 END
 
+# Ctrl-Z: whoever started the recorder sees it stop, and go on when continued.
+guest sleeps 'blocks 15' 'ready ready' 'sleep 1000' 'blocks 15' 'exit 9'
+python3 - "$record" "$fake" <<'END' || fail "Ctrl-Z at a terminal"
+import os, pty, signal, sys, time
+record, fake = sys.argv[1:]
+if os.path.exists("ready"):
+    os.unlink("ready")
+pid, fd = pty.fork()
+if pid == 0:  # a shell with job control, more or less
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpgrp())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execv(record, [record, "--qemu-dir", fake, "-q", "-o", "z.ctr", "--",
+                          "qemu-arm", "sleeps"])
+    status = os.waitpid(job, os.WUNTRACED)[1]
+    stopped = os.WIFSTOPPED(status) and os.WSTOPSIG(status) == signal.SIGTSTP
+    time.sleep(0.3)
+    still = os.waitpid(job, os.WUNTRACED | os.WNOHANG)[0] == 0
+    os.killpg(job, signal.SIGCONT)
+    status = os.waitpid(job, 0)[1]
+    os._exit(0 if stopped and still and os.waitstatus_to_exitcode(status) == 9 else 1)
+while not os.path.exists("ready"):
+    time.sleep(0.05)
+time.sleep(0.1)
+os.write(fd, b"\x1a")
+try:
+    while os.read(fd, 4096):
+        pass
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+counts z.ctr 80 30 10 1 1 0
+
 # Ctrl-C at a terminal: the guest that handles it goes on, the other ends.
 guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 1500' 'blocks 15' 'exit 9'
 guest dies 'blocks 15' 'ready ready' 'sleep 30000'
