@@ -61,6 +61,17 @@ rec 0 -o execfork.ctr -- qemu-arm execfork
 counts execfork.ctr 40 15 5 2 2 0
 [ $((SECONDS - start)) -lt 15 ] || fail "the recording waited for a program not traced"
 
+# Several recordings at once do not meet.
+for i in 1 2 3 4 5 6; do
+    guest "at-once-$i" "forks $i 150" 'helper 15' 'threads 3 1500'
+    "$record" --qemu-dir "$fake" -q -o "at-once-$i.ctr" -- qemu-arm "at-once-$i" &
+done
+wait
+for i in 1 2 3 4 5 6; do
+    counts "at-once-$i.ctr" $((400 * i + 15 + 12000)) $((150 * i + 15 + 4500)) \
+        $((50 * i + 1500)) $((4 + i)) $((1 + i)) 0
+done
+
 # Nothing is written when events are thrown away.
 rec 0 --discard -o discard.ctr -- qemu-arm threads
 [ ! -e discard.ctr ] || fail "--discard wrote a file"
