@@ -11,8 +11,8 @@
 
 static int bad(struct decoder *d, const char *column, const char *what)
 {
-    return ctr_fail(d->diag, CTR_E_CORRUPT, d->chunk->sec.off, column, "chunk %llu: %s",
-                    (unsigned long long)d->chunk->pub.index, what);
+    return ctr_fail(d->diag, CTR_E_CORRUPT, d->pub.off, column, "chunk %llu: %s",
+                    (unsigned long long)d->pub.index, what);
 }
 
 int decoder_init(struct decoder *d)
@@ -305,6 +305,7 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
                   const struct raw_chunk *chunk, int mem, struct ctr_diag *diag)
 {
     d->chunk = chunk;
+    d->pub = chunk->pub;
     d->diag = diag;
     d->mem = mem;
     d->addr_bits = tr->addr_bits;
@@ -319,6 +320,7 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     if (!err && mem) {
         err = load_extras(d);
     }
+    d->chunk = NULL;
     return err;
 }
 
@@ -544,7 +546,7 @@ out:
 /* At the end everything must have been used, and the sums be as told. */
 static int check_end(struct decoder *d)
 {
-    const struct ctr_chunk *c = &d->chunk->pub;
+    const struct ctr_chunk *c = &d->pub;
     if (d->ordinal - c->first != c->insns || d->run != c->runs) {
         return bad(d, "chunk.words", "counts are wrong");
     }

@@ -54,7 +54,8 @@ struct extra {
 struct decoder {
     ZSTD_DCtx *dctx;
     struct ctr_diag *diag;
-    const struct raw_chunk *chunk;
+    const struct raw_chunk *chunk; /* while it begins only */
+    struct ctr_chunk pub;
     int mem;             /* accesses are decoded */
     unsigned addr_bits;
 
@@ -104,7 +105,8 @@ static inline unsigned decoder_frames(int mem)
 }
 
 /*
- * Begins a chunk.  All definitions that it needs must be loaded.
+ * Begins a chunk.  All definitions that it needs must be loaded.  The chunk is
+ * not needed afterwards; diag is, it is used by decoder_next.
  * Returns 0 or an error of the data (diag).
  */
 int decoder_begin(struct decoder *d, const struct ctr_trace *tr,

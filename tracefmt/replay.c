@@ -52,11 +52,13 @@ struct ctr_job {
     struct replay *rp;
     unsigned worker;
     struct decoder dec;
+    int dec_on;                 /* dec stands in a chunk, on run */
+    struct run run;
     struct piece piece;
     struct ctr_chunk pub;
     const struct ctr_thread *thread;
     struct buf out;
-    struct ctr_job *next;       /* spare ones, for output that waits */
+    int stopped;                /* the replay is over, whatever the piece was */
 };
 
 struct replay {
@@ -376,39 +378,59 @@ static int do_run(struct ctr_job *job, const struct run *r)
     return 0;
 }
 
+/*
+ * The runs of a piece.  When the piece before it that this worker has done was
+ * of the same chunk, decoding goes on there: the run on which that one ended
+ * comes again, as both may have a share in it.  (A run that ends exactly where
+ * the piece ends is not the last one: a resumed run behind it can have
+ * accesses of the same instruction.)
+ */
+static int do_runs(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    struct piece *p = &job->piece;
+    struct run *r = &job->run;
+    int ret = 1;
+    if (job->dec_on && job->dec.pub.index == job->pub.index) {
+        job->dec.diag = &p->diag;
+    } else {
+        ret = decoder_begin(&job->dec, rp->tr, &p->chunk->raw, rp->mem, &p->diag);
+        ret = ret ? ret : decoder_next(&job->dec, r);
+    }
+    job->dec_on = 0;
+    for (; ret == 1; ret = decoder_next(&job->dec, r)) {
+        if (r->ordinal + (uint64_t)(r->end - r->first) < p->lo) {
+            continue;
+        }
+        int stop = do_run(job, r);
+        if (stop || p->result) {
+            return stop ? stop : p->result; /* or no memory, in a callback */
+        }
+        if (job->out.n > PIECE_TELL && flush(job)) {
+            job->stopped = 1;
+            return 0;
+        }
+        if (r->ordinal + (uint64_t)(r->end - r->first) > p->hi) {
+            job->dec_on = 1;
+            return 0;
+        }
+    }
+    return ret;
+}
+
 static int do_piece(struct ctr_job *job)
 {
     struct replay *rp = job->rp;
     const struct ctr_replay_ops *ops = rp->ops;
-    struct piece *p = &job->piece;
     int ret = 0;
     if (ops->begin) {
         ret = ops->begin(rp->arg, job);
     }
     if (!ret && (ops->run || ops->exec || ops->mem)) {
-        struct run r;
-        ret = decoder_begin(&job->dec, rp->tr, &p->chunk->raw, rp->mem, &p->diag);
-        while (!ret) {
-            ret = decoder_next(&job->dec, &r);
-            if (ret != 1) {
-                break;
-            }
-            ret = 0;
-            /* One more: a resumed instruction has the ordinal before. */
-            if (r.ordinal >= p->hi && r.ordinal - 1 >= p->hi) {
-                break;
-            }
-            if (r.ordinal + (uint64_t)(r.end - r.first) < p->lo) {
-                continue;
-            }
-            ret = do_run(job, &r);
-            if (!ret && job->out.n > PIECE_TELL && flush(job)) {
-                return 0;
-            }
-            if (p->result) {
-                ret = p->result; /* no memory, in a callback */
-            }
-        }
+        ret = do_runs(job);
+    }
+    if (!ret && job->stopped) {
+        return 0;
     }
     if (!ret && ops->end) {
         ret = ops->end(rp->arg, job);

@@ -120,6 +120,7 @@ void buf_free(struct buf *b)
 
 int idtab_init(struct idtab *t)
 {
+    t->pages = 0;
     t->top = calloc(IDTAB_TOP, sizeof(t->top[0]));
     return t->top ? 0 : -1;
 }
@@ -129,7 +130,7 @@ void idtab_fini(struct idtab *t)
     if (!t->top) {
         return;
     }
-    for (uint32_t i = 0; i < IDTAB_TOP; i++) {
+    for (uint32_t i = 0; i < t->pages; i++) {
         free(atomic_load_explicit(&t->top[i], memory_order_relaxed));
     }
     free(t->top);
@@ -147,6 +148,9 @@ int idtab_set(struct idtab *t, uint32_t id, void *entry)
         }
         atomic_store_explicit(&t->top[id >> IDTAB_PAGE_BITS], page,
                               memory_order_release);
+        if (t->pages <= id >> IDTAB_PAGE_BITS) {
+            t->pages = (id >> IDTAB_PAGE_BITS) + 1;
+        }
     }
     atomic_store_explicit(&page->entry[id & (IDTAB_PAGE - 1)], entry,
                           memory_order_release);

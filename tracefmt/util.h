@@ -52,6 +52,7 @@ struct idtab_page {
 
 struct idtab {
     struct idtab_page *_Atomic *top; /* [IDTAB_TOP], zero pages until touched */
+    uint32_t pages;                  /* in use below this number; the adder's */
 };
 
 int idtab_init(struct idtab *t);

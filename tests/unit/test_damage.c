@@ -185,7 +185,7 @@ static void test_hostile(void **state)
     small(&r, 9, 1);
     uint8_t *data = malloc(r.bytes);
     assert_non_null(data);
-    for (unsigned i = 0; i < 3000; i++) {
+    for (unsigned i = 0; i < 1500; i++) {
         memcpy(data, r.file, r.bytes);
         unsigned n = 1 + sim_random(&r.sim, 8);
         while (n--) {

@@ -275,7 +275,7 @@ static void test_cursor(void **state)
     struct events all;
     struct got g;
     (void)state;
-    recording_make(&r, 25, 3, 700, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
+    recording_make(&r, 25, 3, 250, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
                    1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_replay_opts opts = {.workers = 1};

@@ -434,8 +434,8 @@ struct ctr_replay_opts {
     /*
      * Not 0: a piece is at most about so many instructions of a chunk instead
      * of a whole one.  For callbacks that are slow or have much output (text):
-     * first results come sooner and all workers share one chunk.  The chunk
-     * is decoded once for each piece.  The order of all output is unchanged.
+     * first results come sooner and all workers share one chunk.  Each
+     * worker decodes the chunk.  The order of all output is unchanged.
      */
     uint32_t piece_insns;
     const struct ctr_filter *filter; /* NULL: everything */
