@@ -19,10 +19,11 @@
 #include "common/trace.h"
 
 /*
- * Instructions that a worker formats at a time: some ten MiB of text, so that
- * the first page comes at once and all workers share large chunks.
+ * Instructions that a worker formats at a time: some MiB of text, so that the
+ * first page comes at once, and that all workers share large chunks without
+ * waiting until what they made may be written.
  */
-#define PIECE_INSNS (256u << 10)
+#define PIECE_INSNS (64u << 10)
 
 /* Most bytes of a line besides the text of its instruction. */
 #define LINE_MAX_REST 256
