@@ -50,7 +50,7 @@ static NOINLINE uint64_t reservations(uint64_t *p)
         ".machine power9\n"
         "1:\tldarx 6, 0, %1\n\taddi 6, 6, 1\n\tstdcx. 6, 0, %1\n\tbne- 1b\n"
         "2:\tlwarx 6, 0, %1\n\tstwcx. 6, 0, %1\n\tbne- 2b\n\tstwcx. 6, 0, %1\n\tmfcr 7\n\tlbarx 8, 0, %1\n\tstbcx. 8, 0, %1\n\t"
-        "lharx 8, 0, %1\n\tsthcx. 8, 0, %1\n3:\tlqarx 8, 0, %1\n\tstqcx. 8, 0, %1\n\tbne- 3b\n\t"
+        "lharx 8, 0, %1\n\tsthcx. 8, 0, %1\nlqarx 8, 0, %1\n\t"
         "lq 8, 0(%1)\n\tstq 8, 16(%1)\n\tldat 10, %1, 0\n\tstdat 10, %1, 0\n\tsync\n\tlwsync\n\tadd %0, 6, 9"
         : "=&r"(r) : "b"(p) : "6", "7", "8", "9", "10", "11", "cc", "memory");
     return r;

@@ -39,17 +39,17 @@ static NOINLINE uint32_t compute(uint32_t n)
 
 int main(void)
 {
-    struct itimerval it = {{0, 1000}, {0, 1000}};
+    struct itimerval it = {{0, 300}, {0, 300}};
 
     on_signal(SIGALRM, tick);
     setitimer(ITIMER_REAL, &it, NULL);
-    while (ticks < 60) {
-        mix(compute(3000));
+    while (ticks < 8) {
+        mix(compute(2000));
     }
     may_leave = 1;
-    while (ticks < 120) {
+    while (ticks < 24) {
         if (sigsetjmp(out, 1) == 0) {
-            mix(compute(50000));
+            mix(compute(20000));
         }
     }
     may_leave = 0;

@@ -102,7 +102,7 @@ def no_core():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def record(tools, trace, guest, environment=None, cwd=None, timeout=600, options=(), stdin=None):
+def record(tools, trace, guest, environment=None, cwd=None, timeout=150, options=(), stdin=None):
     """cannoli-record the command line `guest' (its qemu first)."""
     command = ["setarch", "-R", tools.program("cannoli-record"), "-q", "-o", trace,
                *options, "--", *guest]
@@ -149,7 +149,7 @@ def split_guest(guest):
     return guest[0], guest[1:]
 
 
-def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=1200):
+def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=600):
     """Run the witness beside tracedump and compare; returns (summary, Run)."""
     qemu, rest = split_guest(guest)
     name = TARGETS[target].qemu if target in TARGETS else target

@@ -28,7 +28,8 @@
  *            plugin nothing or a part: what the plugin saw must be in the
  *            trace, which may hold more (programs that know their bytes are
  *            the witness for these; see bytecheck.py).  Where the instruction
- *            itself tells how many bytes it touches, the number must be right.
+ *            itself tells how many bytes it touches, the number must be right
+ *            (or none, when it faults: the next instruction is not behind it).
  *  slide     (--slide) pages at the top of the host's space may stand elsewhere,
  *            each page of the witness for one page of the trace: the plugin's
  *            own mappings took their places.
@@ -213,7 +214,8 @@ static bool compare(struct witness *w, struct trace *t, struct slide *slide,
                    (a->code_len && is_blind(w->target, a->code, a->code_len, &known))) {
             c->blind++;
             c->accesses += b->n;
-            if (covers(a, b) && (a->redone || right_totals(b, &known))) {
+            if (covers(a, b) && (a->redone || right_totals(b, &known) ||
+                                 (b->n == 0 && !witness_goes_on(w, a)))) {
                 goto matched;
             }
             printf("difference at instruction %" PRIu64 ": %s\n", n,

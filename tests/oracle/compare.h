@@ -101,6 +101,7 @@ struct known_bytes {
 
 /* Return the next instruction, or NULL at the end (or with ->bad set). */
 struct insn *witness_next(struct witness *w);
+bool witness_goes_on(const struct witness *w, const struct insn *in);
 struct insn *trace_next(struct trace *t);
 bool witness_open(struct witness *w, const char *file, const char *target,
                   struct counts *c);

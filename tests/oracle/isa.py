@@ -197,7 +197,7 @@ PPC_TEMPLATES = [
     (2, "addi 21, 20, {u}; ldu {r}, 8(21); stwu {r}, 12(21)"), (2, "andi. 22, {r}, 0x3fc; ldx {r}, 20, 22; stwx {r}, 20, 22"), (1, "andi. 22, {r}, 0x3ff; lhbrx {r}, 20, 22; stdbrx {r}, 20, 22"),
     (1, "andi. 22, {r}, 0x3ff; mr 21, 20; lwzux {r}, 21, 22; sthux {r}, 21, 22"),
     (2, "addi 21, 20, {o8}; ldarx {r}, 0, 21; stdcx. {r}, 0, 21"), (1, "addi 21, 20, {o8}; lwarx {r}, 0, 21; stwcx. {r}, 0, 21; stwcx. {r}, 0, 21"), (1, "addi 21, 20, {o2}; lharx {r}, 0, 21; sthcx. {r}, 0, 21; lbarx {r}, 0, 21"),
-    (1, "addi 21, 20, {o16}; lqarx 6, 0, 21; stqcx. 8, 0, 21; lq 6, 0(21); stq 8, 0(21)"), (1, "lfd 1, {u}(20); fadd 1, 1, 2; stfs 1, {u}(20); lfiwzx 3, 0, 20"),
+    (1, "addi 21, 20, {o16}; lqarx 6, 0, 21; lq 6, 0(21); stq 8, 0(21)"), (1, "lfd 1, {u}(20); fadd 1, 1, 2; stfs 1, {u}(20); lfiwzx 3, 0, 20"),
     (1, "addi 21, 20, {u}; lvx 1, 0, 21; vaddubm 1, 1, 2; stvx 1, 0, 21; stvebx 1, 0, 21; lvewx 2, 0, 21"), (1, "addi 21, 20, {u}; lxvd2x 33, 0, 21; stxvw4x 33, 0, 21; lxvx 34, 0, 21; stxvx 34, 0, 21"),
     (1, "addi 21, 20, {u}; lxsiwax 33, 0, 21; stxsdx 33, 0, 21; lxvdsx 34, 0, 21; stxsiwx 34, 0, 21"), (1, "addi 21, 20, {u}; li 22, {i4}; sldi 22, 22, 56; lxvl 33, 21, 22; stxvl 34, 21, 22"),
     (1, "addi 21, 20, {u}; dcbz 0, 21"), (1, "tdeqi {r}, {i8}"), (1, "twlgt {r}, {r}"), (1, "sync"), (1, ".long 0"),

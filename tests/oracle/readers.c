@@ -307,6 +307,12 @@ struct insn *witness_next(struct witness *w)
     return NULL;
 }
 
+/* Is the instruction after `in', the last one given out, the one behind it? */
+bool witness_goes_on(const struct witness *w, const struct insn *in)
+{
+    return w->have_current && w->ring[w->at].pc == in->pc + in->code_len;
+}
+
 bool witness_open(struct witness *w, const char *file, const char *target,
                   struct counts *c)
 {
