@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "watchdog.h"
 
@@ -22,6 +23,9 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     struct guest_thread *t;
     int err = 0;
 
+    if (p->pid <= 0) {
+        return drain_oddity(d, pipe, "its thread belongs to no process");
+    }
     if (!d->begun) {
         if (d->host->ctl->addr_bytes != 4 && d->host->ctl->addr_bytes != 8) {
             return drain_oddity(d, pipe, "QEMU did not say how wide addresses are");
@@ -276,30 +280,39 @@ int drain_finish_the_dead(struct drain *d, uint64_t now)
 }
 
 /*
- * Frees pipes that were claimed for somebody who will never come: the thread or
- * the fork was killed in the middle.
+ * Whether nobody will come any more for a pipe that was claimed: the thread or
+ * the fork it was for was killed in the middle.  As long as that may be known
+ * later only, the pipe is kept: there are many.
  */
+static bool claim_is_stale(struct drain *d, const struct mempipe_pipe *p, uint64_t age)
+{
+    pid_t pid = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
+    pid_t ppid = __atomic_load_n(&p->ppid, __ATOMIC_RELAXED);
+
+    if (pid > 1) {
+        return age >= CLAIM_NS && watchdog_has_ended(pid);
+    }
+    /* A child whose parent is dead may be about to say who it is; the command's
+     * own threads, whose parent we are, have died with the command. */
+    return !d->guests->processes && (age >= CLAIM_NS || ppid == getpid());
+}
+
 void drain_sweep_claims(struct drain *d, uint64_t now)
 {
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
         struct mempipe_pipe *p = &d->host->pipes[i];
-        pid_t owner = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
-        bool known = owner > 1;
+        struct slot *s = &d->slots[i];
+        uint32_t want = MEMPIPE_CLAIMED;
 
-        if (!d->slots[i].claimed_ns || now - d->slots[i].claimed_ns < CLAIM_NS) {
-            continue;
-        }
-        owner = known ? owner : __atomic_load_n(&p->ppid, __ATOMIC_RELAXED);
-        if (owner > 1 ? watchdog_has_ended(owner) : !d->guests->processes) {
-            uint32_t want = MEMPIPE_CLAIMED;
-            /* pairs with the claim; keeps others off while it is cleared */
-            if (__atomic_compare_exchange_n(&p->state, &want, MEMPIPE_ENDED, false,
-                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-                d->slots[i].claimed_ns = 0;
-                d->slots[i].closing = true;
-                d->n_claimed--;
-                d->n_closing++;
-            }
+        /* The exchange pairs with the claim; it keeps others off until the pipe
+         * is cleared. */
+        if (s->claimed_ns && claim_is_stale(d, p, now - s->claimed_ns) &&
+            __atomic_compare_exchange_n(&p->state, &want, MEMPIPE_ENDED, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            s->claimed_ns = 0;
+            s->closing = true;
+            d->n_claimed--;
+            d->n_closing++;
         }
     }
 }

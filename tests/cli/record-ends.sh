@@ -17,6 +17,11 @@ rec 137 -e exec -o a.ctr -- qemu-arm kill
 info a.ctr >got
 grep -q '^incomplete 1$' got || fail "a killed thread is not marked"
 
+# ... or while a thread or a child was being made
+guest claim 'blocks 15' 'claim' 'claimfork' 'kill'
+rec 137 -o a.ctr -- qemu-arm claim
+counts a.ctr 42 16 5 1 1 1
+
 # start NAME [OPTION...]: records in the background until the guest is ready
 start() {
     local name=$1

@@ -23,6 +23,8 @@
  *   sleep MS       in a "system call"
  *   ready FILE     make an empty file
  *   handle SIG     handle signal SIG by ignoring it
+ *   claim          claim a pipe for a thread that never comes
+ *   claimfork      claim a pipe for a child that never comes
  *   spin           run blocks for ever
  *   kill           SIGKILL in the middle of a block
  *   signal N       end by a signal, having told so
@@ -209,7 +211,10 @@ static pid_t fork_traced(struct fake *f)
     if (pid < 0) {
         producer_die("cannot fork");
     } else if (pid > 0) {
-        __atomic_store_n(&p->pid, pid, __ATOMIC_RELAXED);
+        /* Only into an empty place: by now it may be somebody else's pipe. */
+        int32_t none = 0;
+        __atomic_compare_exchange_n(&p->pid, &none, pid, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
         producer_ring(&f->q);
     } else {
         struct producer_identity id = {
@@ -380,6 +385,10 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
         producer_word(&f->q, f->ids[BLOCK_A]);
         addr(f, 0x12340);
         kill(getpid(), SIGKILL);
+    } else if (!strcmp(cmd, "claim")) {
+        producer_pipe(&f->q, producer_claim(&f->q))->ppid = getppid();
+    } else if (!strcmp(cmd, "claimfork")) {
+        producer_pipe(&f->q, producer_claim(&f->q))->ppid = getpid();
     } else if (!strcmp(cmd, "nonsense")) {
         producer_word(&f->q, f->ids[BLOCK_B]);
         producer_word(&f->q, 0x7ffffff0);
