@@ -47,7 +47,12 @@ static NOINLINE void stored_where_equal(const uint8_t *x, const uint8_t *p, unsi
             }                                                                                 \
         }                                                                                     \
         executed(site_##name);                                                                \
-        stored_where_equal(first, p, (size));                                                 \
+        stored_where_equal(first, p, (size) < 512 ? (size) : 512);                            \
+        if ((size) > 512) { /* the header was prepared: only XSTATE_BV is sure */             \
+            stored(p + 512, 8);                                                               \
+            may_store(p + 512, 64);                                                           \
+            stored_where_equal(first + 576, p + 576, (size) - 576);                           \
+        }                                                                                     \
         may_load(p, (size));                                                                  \
     } while (0)
 
@@ -121,7 +126,9 @@ static NOINLINE void x87(uint8_t *p)
     executed(site_fnstenv);
     stored(p + 128, 28);
     executed(site_fldenv);
-    loaded(p + 128, 10);
+    for (int i = 0; i < 3; i++) { /* control, status and tag words */
+        loaded(p + 128 + 4 * i, 2);
+    }
     may_load(p + 128, 28);
 }
 

@@ -25,7 +25,7 @@ from table import COMMON
 
 BATCH = 50
 CPU = {"x86_64": "max", "i386": "max", "s390x": "max", "riscv64": "max", "aarch64": "max"}
-FLAGS = {"arm": "-Wa,-mimplicit-it=always", "thumb": "-Wa,-mimplicit-it=always"}
+FLAGS = {"x86_64": "-D_GNU_SOURCE", "i386": "-D_GNU_SOURCE", "arm": "-Wa,-mimplicit-it=always", "thumb": "-Wa,-mimplicit-it=always"}
 TOKEN = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 
@@ -87,15 +87,16 @@ class Writer:
             self.put(isa.setreg(register, value))
         for b in range(blocks):
             looping = rng.random() < 0.3
+            self.lines.append("%s:" % self.label(b))
             if looping:
                 self.put(isa.loop[0], n=rng.randrange(1, 6))
-            self.lines.append("%s:" % self.label(b))
+                self.lines.append("%s:" % self.label(100 + b))
             for text in rng.choices(texts, weights, k=rng.randrange(2, 9)):
                 self.put(text)
             if rng.random() < 0.15:
                 self.put(rng.choice(isa.call), leaf=".Lleaf%d" % self.number)
             if looping:
-                self.put(isa.loop[1], label=self.label(b))
+                self.put(isa.loop[1], label=self.label(100 + b))
             elif rng.random() < 0.5:
                 self.put(rng.choice(isa.branch), label=self.label(rng.randrange(b + 1, blocks + 1)))
         self.lines.append("%s:" % self.label(blocks))

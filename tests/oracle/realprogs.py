@@ -2,6 +2,8 @@
 """Real programs of foreign Debian architectures, compared event by event.
 
 scripts/sysroot.sh fetches them; qemu -L runs them against their own libraries.
+Programs that do arithmetic on their process id (busybox sh: $$) are left out: no
+two runs of them are equal where division is a subroutine.
 """
 import os
 
@@ -24,14 +26,11 @@ SQL = ("create table t(a integer primary key, b text, c real);"
 # name: (program in the sysroot, arguments, also without --full)
 PROGRAMS = {
     "busybox-sort": ("bin/busybox", ["sort", "-n", "{text}"], True),
-    "busybox-sh": ("bin/busybox", ["sh", "-c", "i=0; while [ $i -lt 25 ]; do i=$((i+1));"
-                                   " case $i in 1*) echo one$i;; *) printf '%03d\\n' $i;;"
-                                   " esac; done"], True),
     "busybox-md5sum": ("bin/busybox", ["md5sum", "{text}"], False),
     "busybox-sha256sum": ("bin/busybox", ["sha256sum", "{text}"], False),
     "busybox-gzip": ("bin/busybox", ["gzip", "-c", "{text}"], False),
     "busybox-awk": ("bin/busybox", ["awk", "{s[$1%7]+=$2} END {for (i in s) print i, s[i]}",
-                                    "{text}"], False),
+                                    "{text}"], True),
     "busybox-grep": ("bin/busybox", ["grep", "-E", "(fox|9[0-9]) .*x", "{text}"], False),
     "busybox-sed": ("bin/busybox", ["sed", "s/\\([a-z]*\\) \\(.*\\)/\\2 \\1/;3,9d", "{text}"], False),
     "bc": ("usr/bin/bc", ["{bc}"], False),
