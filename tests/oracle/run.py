@@ -4,7 +4,8 @@
 
   run.py [--target T] [--case C] [--full]
 
-One line per case, PASS, FAIL or SKIP; the exit status is 1 when any failed.
+One line per case, PASS, FAIL or SKIP; the exit status is 1 when any failed and
+77 when none could run.
 A case is KIND:TARGET:NAME, and --case takes shell patterns ("exact:arm:*").
 Kinds: exact, bytes, property (see tests/guests/table.py), random and real.
 """
@@ -148,7 +149,7 @@ def main():
     print("%(PASS)d passed, %(FAIL)d failed, %(SKIP)d skipped" % count)
     if temporary:
         common.drop_folder(work)
-    return 1 if count["FAIL"] or not count["PASS"] else 0
+    return 1 if count["FAIL"] else 0 if count["PASS"] else 77
 
 
 if __name__ == "__main__":
