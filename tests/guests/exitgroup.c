@@ -35,7 +35,7 @@ int main(void)
         usleep(100);
     }
     touch(&slots[0], 1234);
-    usleep(3000);
+    usleep(300);
     printf("stores 0x%lx 1234\nthreads 7\n", (unsigned long)&slots[0]);
     fflush(stdout);
     _exit(5);

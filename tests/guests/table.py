@@ -77,6 +77,7 @@ PROGRAMS = [
     Program("x86-bytes", "bytes", X86, flags="-msse2", cpu="max"),
     Program("ppc-bytes", "bytes", ["ppc64le"]),
     Program("riscv-bytes", "bytes", ["riscv64"], cpu="max"),
+    Program("stale", "bytes"),
     Program("threads", "property", libs="-pthread"),
     Program("adds", "property", libs="-pthread", args=["20000"]),
     Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=False),

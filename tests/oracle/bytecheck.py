@@ -7,7 +7,8 @@ each execution of that pc in order, exactly these bytes: each byte loaded is in
 a load, each byte stored in a store, and no other byte.  "l addr len" and
 "s addr len" are bytes that may be there or not (reserved fields of fxsave, the
 other operand of XC).  "F pc" stands for an execution that faulted: its accesses
-are not compared.
+are not compared.  "C pc bytes" says which instruction it was that ran at a pc,
+where the program rewrites itself.
 """
 import json
 
@@ -94,4 +95,25 @@ def compare(said, seen):
                 if a - b or b - a - e.may[kind]:
                     wrong.append("pc 0x%x execution %d, %s: missing %s, too many %s"
                                  % (pc, i, kind, ranges(a - b), ranges(b - a - e.may[kind])))
+    return wrong
+
+
+def code_said(text):
+    """{pc: [bytes as hex]} of the program's C lines."""
+    said = {}
+    for line in text.splitlines():
+        word = line.split()
+        if len(word) == 3 and word[0] == "C":
+            said.setdefault(int(word[1], 16), []).append(word[2])
+    return said
+
+
+def code_differences(said, dump):
+    """dump(pc) gives tracedump's text lines for one pc."""
+    wrong = []
+    for pc, expected in said.items():
+        got = [line.split()[3] for line in dump(pc) if len(line.split()) >= 4]
+        if got != expected:
+            wrong.append("pc 0x%x: executed %s, the trace has %s"
+                         % (pc, " ".join(expected), " ".join(got)))
     return wrong

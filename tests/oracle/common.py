@@ -144,6 +144,14 @@ def dump_lines(tools, trace, *options):
         raise Failure("tracedump: status %d: %s" % (process.returncode, error.strip()))
 
 
+def dump_text(tools, trace, *options):
+    done = subprocess.run([tools.program("tracedump"), *options, trace], capture_output=True,
+                          text=True)
+    if done.returncode:
+        raise Failure("tracedump: status %d: %s" % (done.returncode, done.stderr.strip()))
+    return done.stdout.splitlines()
+
+
 def split_guest(guest):
     """[qemu, options.., program, args..] with our options only in between."""
     return guest[0], guest[1:]

@@ -54,6 +54,14 @@ def run_bytes(tools, program, target):
     recorded = common.record(tools, trace, guest, cwd=folder)
     if recorded.status != program.expect:
         raise Failure("exit status %d: %s" % (recorded.status, recorded.stderr.strip()[-300:]))
+    code = byte_witness.code_said(recorded.stdout.decode())
+    if code:
+        wrong = byte_witness.code_differences(code, lambda pc: common.dump_text(
+            tools, trace, "--no-disas", "--events", "exec", "--pc", "0x%x" % pc))
+        if wrong:
+            raise Failure("\n  ".join(wrong))
+        common.remove(trace)
+        return "%d rewritten instructions" % sum(map(len, code.values()))
     said, total = byte_witness.read_statement(recorded.stdout.decode())
     if not said:
         raise Failure("the program said nothing")
