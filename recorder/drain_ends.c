@@ -281,20 +281,22 @@ int drain_finish_the_dead(struct drain *d, uint64_t now)
 
 /*
  * Whether nobody will come any more for a pipe that was claimed: the thread or
- * the fork it was for was killed in the middle.  As long as that may be known
- * later only, the pipe is kept: there are many.
+ * the fork it was for was killed in the middle.  While others run that is not
+ * asked, since a parent may be late to say which child it meant; until then the
+ * pipe is lost, and there are many.
  */
-static bool claim_is_stale(struct drain *d, const struct mempipe_pipe *p, uint64_t age)
+static bool claim_is_stale(const struct drain *d, const struct mempipe_pipe *p,
+                           uint64_t age)
 {
     pid_t pid = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
     pid_t ppid = __atomic_load_n(&p->ppid, __ATOMIC_RELAXED);
 
-    if (pid > 1) {
-        return age >= CLAIM_NS && watchdog_has_ended(pid);
+    if (d->guests->processes || (pid > 1 && !watchdog_has_ended(pid))) {
+        return false;
     }
     /* A child whose parent is dead may be about to say who it is; the command's
      * own threads, whose parent we are, have died with the command. */
-    return !d->guests->processes && (age >= CLAIM_NS || ppid == getpid());
+    return age >= CLAIM_NS || (pid <= 1 && ppid == getpid());
 }
 
 void drain_sweep_claims(struct drain *d, uint64_t now)
