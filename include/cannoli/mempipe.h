@@ -75,17 +75,26 @@ enum {
 struct mempipe_pipe {
     /* line 0: producer, set before LIVE */
     uint32_t state;
-    uint32_t serial;        /* unique in the recording, in order of creation */
-    int32_t  pid;           /* as getpid(2) and gettid(2) tell the guest */
-    int32_t  tid;
+    uint32_t is_process;    /* 1: first thread of its process */
+    union {
+        struct {
+            uint32_t serial; /* unique in the recording, in order of claims */
+            int32_t  pid;    /* as getpid(2) tells the guest */
+        };
+        /*
+         * Both at once.  A parent that comes late must not name its child in a
+         * pipe that somebody else has claimed by now: it replaces its own
+         * serial and pid 0, or nothing.
+         */
+        uint64_t serial_pid;
+    };
+    int32_t  tid;           /* as gettid(2) tells the guest */
     int32_t  ppid;          /* for a process's first thread: who forked it */
     int32_t  ptid;          /* thread that created this one, 0 for the first */
-    uint32_t is_process;    /* 1: first thread of its process */
     uint32_t end_reason;    /* MEMPIPE_END_*, with ENDED */
     uint64_t start_ns;      /* CLOCK_MONOTONIC */
     uint64_t end_ns;
     int32_t  end_status;    /* exit code, or signal number */
-    uint32_t pad0;
 
     /* line 1: producer, while it runs */
     uint32_t live_chunk __attribute__((aligned(MEMPIPE_LINE)));

@@ -204,17 +204,17 @@ static pid_t fork_traced(struct fake *f)
     uint32_t pipe = producer_claim(&f->q);
     struct mempipe_pipe *p = producer_pipe(&f->q, pipe);
     pid_t parent = getpid(), pid;
+    struct mempipe_pipe mine = {.serial = p->serial}, named = mine;
 
-    p->pid = 0;
     p->ppid = parent;
     pid = fork();
     if (pid < 0) {
         producer_die("cannot fork");
     } else if (pid > 0) {
         /* Only into an empty place: by now it may be somebody else's pipe. */
-        int32_t none = 0;
-        __atomic_compare_exchange_n(&p->pid, &none, pid, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED);
+        named.pid = pid;
+        __atomic_compare_exchange_n(&p->serial_pid, &mine.serial_pid, named.serial_pid,
+                                    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         producer_ring(&f->q);
     } else {
         struct producer_identity id = {

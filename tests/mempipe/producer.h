@@ -97,6 +97,10 @@ static inline uint32_t producer_claim(struct producer *q)
                                         MEMPIPE_CLAIMED, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
             uint32_t high = __atomic_load_n(&q->ctl->pipes_high, __ATOMIC_RELAXED);
+            struct mempipe_pipe unnamed = {
+                .serial = __atomic_fetch_add(&q->ctl->next_serial, 1, __ATOMIC_RELAXED)};
+            __atomic_store_n(&producer_pipe(q, i)->serial_pid, unnamed.serial_pid,
+                             __ATOMIC_RELAXED);
             while (high < i + 1 &&
                    !__atomic_compare_exchange_n(&q->ctl->pipes_high, &high, i + 1, false,
                                                 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
@@ -187,8 +191,7 @@ static inline void producer_attach(struct producer *q, uint32_t pipe,
     q->pipe = pipe;
     q->p = producer_pipe(q, pipe);
     q->seq = 0;
-    q->p->serial = __atomic_fetch_add(&q->ctl->next_serial, 1, __ATOMIC_RELAXED);
-    q->p->pid = id->pid;
+    __atomic_store_n(&q->p->pid, id->pid, __ATOMIC_RELAXED);
     q->p->tid = id->tid;
     q->p->ppid = id->ppid;
     q->p->ptid = id->ptid;
