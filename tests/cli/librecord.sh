@@ -67,3 +67,22 @@ eventually() {
     fail "this never came true: $*"
     return 1
 }
+
+# start COMMAND...: records into a.ctr in the background, until the guest has
+# made the file `ready'; $pid and $child are the recorder and the guest.
+start() {
+    rm -f ready
+    # A shell ignores SIGINT for what it runs in the background.
+    env --default-signal=INT "$record" --qemu-dir "$fake" -o a.ctr -- "$@" 2>stderr &
+    pid=$!
+    eventually test -e ready
+    child=$(pgrep -P "$pid" -x qemu-arm)
+}
+
+# ended STATUS: the recorder ends like this, and the guest is gone
+ended() {
+    wait "$pid"
+    local got=$?
+    [ "$got" -eq "$1" ] || fail "status $got, not $1: $(cat stderr)"
+    gone "$child" || fail "the guest is still there"
+}

@@ -22,33 +22,12 @@ guest claim 'blocks 15' 'claim' 'claimfork' 'kill'
 rec 137 -o a.ctr -- qemu-arm claim
 counts a.ctr 42 16 5 1 1 1
 
-# start NAME [OPTION...]: records in the background until the guest is ready
-start() {
-    local name=$1
-    shift
-    rm -f ready
-    # A shell ignores SIGINT for what it runs in the background.
-    env --default-signal=INT "$record" --qemu-dir "$fake" -o a.ctr "$@" \
-        -- qemu-arm "$name" 2>stderr &
-    pid=$!
-    eventually test -e ready
-    child=$(pgrep -P "$pid" -x qemu-arm)
-}
-
-# ended STATUS: the recorder ends like this
-ended() {
-    wait "$pid"
-    local got=$?
-    [ "$got" -eq "$1" ] || fail "status $got, not $1: $(cat stderr)"
-    gone "$child" || fail "the guest is still there"
-}
-
 guest sleep 'blocks 15' 'ready ready' 'sleep 30000'
 guest spin 'blocks 15' 'ready ready' 'spin'
 guest family 'blocks 15' 'orphan 1500000000' 'orphan 1500000000' 'ready ready' 'sleep 30000'
 
 for what in sleep spin family; do
-    start $what
+    start qemu-arm $what
     kill -TERM "$pid"
     ended 143
     zstd -tq a.ctr || fail "$what: SIGTERM: not a whole trace"
@@ -57,17 +36,17 @@ done
 
 # Of a terminal's signals the first is the guest's: one that lives on is recorded.
 guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 1500' 'blocks 15' 'exit 9'
-start handles
+start qemu-arm handles
 kill -INT "$pid" "$child" 2>/dev/null
 ended 9
 counts a.ctr 80 30 10 1 1 0
 guest dies 'blocks 15' 'ready ready' 'sleep 30000'
-start dies
+start qemu-arm dies
 kill -INT "$pid" "$child" 2>/dev/null
 ended 130
 counts a.ctr 40 15 5 1 1 1
 guest stubborn 'handle 2' 'blocks 15' 'ready ready' 'sleep 30000'
-start stubborn
+start qemu-arm stubborn
 kill -INT "$pid" "$child" 2>/dev/null
 sleep 0.3
 kill -INT "$pid" "$child" 2>/dev/null
@@ -75,14 +54,14 @@ ended 130
 counts a.ctr 40 15 5 1 1 1
 
 # The guest killed from outside, asleep: nothing is lost.
-start sleep
+start qemu-arm sleep
 kill -KILL "$child"
 ended 137
 counts a.ctr 40 15 5 1 1 1
 
 # The recorder killed: the guest ends at once and says why, wherever it is.
 for what in sleep spin family; do
-    start $what
+    start qemu-arm $what
     family=$(pgrep -g "$(ps -o pgid= -p "$pid" | tr -d ' ')" -x qemu-arm)
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null

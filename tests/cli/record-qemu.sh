@@ -147,39 +147,24 @@ rm -f cannoli.ctr
 rec 0 -q -- ./guest exit 0
 [ -s cannoli.ctr ] || fail "no cannoli.ctr"
 
-# start WHAT N: in the background, until it is ready
-start() {
-    rm -f ready
-    env --default-signal=INT "$record" --qemu-dir "$qemu_dir" -q -o a.ctr -- \
-        ./guest "$@" 2>stderr &
-    pid=$!
-    eventually test -e ready
-    child=$(pgrep -P "$pid" -x qemu-arm)
-}
-ended() {
-    wait "$pid"
-    local got=$?
-    [ "$got" -eq "$1" ] || fail "status $got, not $1: $(cat stderr)"
-    gone "$child" || fail "the guest is still there"
-}
-start sleep 2
+start ./guest sleep 2
 kill -INT "$pid" "$child"
 ended 9
 for what in sleep spin; do
-    start $what
+    start ./guest $what
     kill -INT "$pid" "$child"
     ended 130
-    start $what
+    start ./guest $what
     kill -TERM "$pid"
     ended 143
     "$dump" --no-disas a.ctr >/dev/null 2>err
     [ $? -eq 3 ] || fail "$what: after SIGTERM: $(cat err)"
-    start $what
+    start ./guest $what
     kill -KILL "$child"
     ended 137
     info a.ctr >got
     grep -q '^incomplete 1$' got || fail "$what: a killed thread is not marked"
-    start $what
+    start ./guest $what
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
     eventually gone "$child"
