@@ -40,7 +40,7 @@ class Tools:
         self.guests = os.environ.get("CANNOLI_GUEST_DIR", os.path.join(build, "guests"))
         self.work = work
         self.compare = self.helper("oracle-compare", "compare.c", "blind.c")
-        self.flow = self.helper("oracle-flow", "flow.c")
+        self.flow = self.helper("oracle-flow", "flow.c", "blind.c")
 
     def helper(self, name, *sources):
         """A program of this folder: the build's, or one made here and now."""
@@ -157,12 +157,18 @@ def split_guest(guest):
     return guest[0], guest[1:]
 
 
-def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=600):
-    """Run the witness beside tracedump and compare; returns (summary, Run)."""
+def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=600,
+                    blocks=False):
+    """Run the witness beside tracedump and compare; returns (summary, Run).
+
+    With blocks, QEMU's blocks are as long as ever, and accesses alone are compared.
+    """
     qemu, rest = split_guest(guest)
     name = TARGETS[target].qemu if target in TARGETS else target
-    witness = ["setarch", "-R", qemu, "-one-insn-per-tb", "-d", "in_asm,exec,nochain,plugin",
-               "-plugin", tools.plugin() + ",print-accesses=true", *rest]
+    log = ["-d", "in_asm,plugin"] if blocks else ["-one-insn-per-tb", "-d",
+                                                  "in_asm,exec,nochain,plugin"]
+    witness = ["setarch", "-R", qemu, *log, "-plugin", tools.plugin() + ",print-accesses=true",
+               *rest]
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as out:
         w = subprocess.Popen(witness, stdin=subprocess.DEVNULL, stdout=out, stderr=write_end,
@@ -171,6 +177,8 @@ def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, tim
         d = dump(tools, trace)
         command = [tools.compare, "--target", name, "--witness", "/dev/fd/%d" % read_end,
                    "--trace", "/dev/fd/%d" % d.stdout.fileno()]
+        if blocks:
+            command.append("--accesses")
         if name in SLIDE:
             command.append("--slide")
         if os.environ.get("CANNOLI_EXECUTE_TWICE"):

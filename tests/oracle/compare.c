@@ -2,7 +2,7 @@
 /*
  * oracle-compare: one execution told twice, event by event.
  *
- *   oracle-compare --target T --witness FILE --trace FILE
+ *   oracle-compare [--accesses] --target T --witness FILE --trace FILE
  *
  * The witness is what an unrecorded QEMU says with
  *
@@ -12,6 +12,10 @@
  * the trace is what `tracedump --json' says.  Both are read once, as streams
  * (pipes will do), folded into one record per instruction executed, and
  * compared until the first difference, which is printed with what went before.
+ *
+ * With --accesses the witness ran in ordinary blocks: accesses alone are
+ * compared, in order and each with its pc.  (QEMU itself does not always do the
+ * same in long blocks and in blocks of one instruction.)
  *
  * Rules by which the witness is read (each is counted in the summary):
  *  stopped   "Stopped execution of TB chain before": the block named by the
@@ -260,12 +264,57 @@ static bool compare(struct witness *w, struct trace *t, struct slide *slide,
     return true;
 }
 
+/*
+ * The second opinion: the plugin's accesses of a run in ordinary blocks, in
+ * order and each with its pc, against those of the trace.
+ */
+static bool compare_accesses(struct witness *w, struct trace *t, struct slide *slide,
+                             struct counts *c)
+{
+    struct insn seen = {0};
+    struct access acc = {0};
+    uint64_t pc = 0;
+    bool have = witness_access(w, &pc, &acc);
+    struct insn *b;
+
+    while ((b = trace_next(t))) {
+        bool blind = witness_is_blind(w, b->pc);
+        size_t bytes = 0, told = 0;
+
+        for (size_t i = 0; i < b->n; i++) {
+            bytes += b->acc[i].size;
+        }
+        seen.pc = b->pc;
+        seen.number = c->insns++;
+        seen.n = 0;
+        while (have && same_place(slide, pc, b->pc) && (blind || told < bytes)) {
+            insn_add(&seen, acc.addr, acc.size, acc.store);
+            told += acc.size;
+            have = witness_access(w, &pc, &acc);
+        }
+        move_accesses(slide, &seen, b);
+        c->blind += blind;
+        c->accesses += b->n;
+        if (blind ? !covers(&seen, b) : !same_accesses(&seen, b, c)) {
+            printf("difference at instruction %" PRIu64 ": accesses\n", seen.number);
+            print_insn("witness", &seen);
+            print_insn("trace", b);
+            return false;
+        }
+    }
+    if (have) {
+        printf("difference: the trace ends here\n");
+    }
+    return !have;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
         {"target", required_argument, NULL, 't'},
         {"witness", required_argument, NULL, 'w'},
         {"trace", required_argument, NULL, 'j'},
+        {"accesses", no_argument, NULL, 'a'},
         {"execute-twice", no_argument, NULL, '2'},
         {"slide", no_argument, NULL, 's'},
         {NULL, 0, NULL, 0},
@@ -275,7 +324,7 @@ int main(int argc, char **argv)
     struct counts c = {0};
     struct witness w;
     struct trace t;
-    bool twice = false;
+    bool twice = false, accesses = false;
     int opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -288,6 +337,9 @@ int main(int argc, char **argv)
             break;
         case 'j':
             tfile = optarg;
+            break;
+        case 'a':
+            accesses = true;
             break;
         case 's':
             slide.allowed = true;
@@ -308,7 +360,7 @@ int main(int argc, char **argv)
         return 2;
     }
     w.execute_twice = twice;
-    if (!compare(&w, &t, &slide, &c)) {
+    if (!(accesses ? compare_accesses : compare)(&w, &t, &slide, &c)) {
         return 1;
     }
     if (w.bad || t.bad) {

@@ -102,6 +102,9 @@ struct known_bytes {
 /* Return the next instruction, or NULL at the end (or with ->bad set). */
 struct insn *witness_next(struct witness *w);
 bool witness_goes_on(const struct witness *w, const struct insn *in);
+/* The next access that the plugin saw, without its Trace line. */
+bool witness_access(struct witness *w, uint64_t *pc, struct access *acc);
+bool witness_is_blind(struct witness *w, uint64_t pc);
 struct insn *trace_next(struct trace *t);
 bool witness_open(struct witness *w, const char *file, const char *target,
                   struct counts *c);

@@ -188,13 +188,13 @@ static bool read_trace_line(char *line, struct insn *in)
 }
 
 /* "PC,SYMBOL,VADDR,HWADDR,BITS,load|store,VALUE" */
-static bool read_access_line(struct witness *w, char *line, struct insn *in)
+static bool parse_access(char *line, uint64_t *pc, struct access *acc)
 {
-    uint64_t pc, addr;
+    uint64_t addr;
     unsigned long bits;
     char *p;
 
-    pc = strtoull(line, &p, 16);
+    *pc = strtoull(line, &p, 16);
     if (*p != ',' || !(p = strchr(p + 1, ','))) {
         return false;
     }
@@ -210,12 +210,54 @@ static bool read_access_line(struct witness *w, char *line, struct insn *in)
     if (*p != ',') {
         return false;
     }
+    *acc = (struct access){addr, (uint32_t)bits / 8, p[1] == 's'};
+    return true;
+}
+
+static bool read_access_line(struct witness *w, char *line, struct insn *in)
+{
+    struct access acc;
+    uint64_t pc;
+
+    if (!parse_access(line, &pc, &acc)) {
+        return false;
+    }
     if (pc != in->pc) {
         w->bad =
             "witness: an access belongs to another instruction than the one that runs";
     }
-    insn_add(in, addr, (uint32_t)bits / 8, p[1] == 's');
+    insn_add(in, acc.addr, acc.size, acc.store);
     return true;
+}
+
+bool witness_access(struct witness *w, uint64_t *pc, struct access *acc)
+{
+    char *line;
+
+    while ((line = next_line(&w->in))) {
+        char *p = line + 2;
+
+        if (line[0] != '0' || line[1] != 'x') {
+            continue;
+        }
+        while ((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f')) {
+            p++;
+        }
+        if (*p == ':') {
+            read_code(w, line);
+        } else if (*p == ',' && parse_access(line, pc, acc)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool witness_is_blind(struct witness *w, uint64_t pc)
+{
+    struct known_bytes known;
+    struct code *c = w->room ? code_place(w, pc) : NULL;
+
+    return c && c->len && is_blind(w->target, c->bytes, c->len, &known);
 }
 
 /* Does `next' say that `cur' was given up and is run again alone? */
