@@ -15,7 +15,7 @@ struct blockdef {
     uint16_t ngroup;
     uint8_t flags;
     uint32_t code_bytes;
-    const uint8_t *len;  /* [ninsn] */
+    const uint8_t *len; /* [ninsn] */
     const uint8_t *code;
     const uint8_t *slot; /* [nslot * CTR_BLOCKDEF_SLOT] */
     const uint8_t *pcs;  /* [ninsn * 8] or NULL */

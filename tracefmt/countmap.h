@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 struct countmap_entry {
-    uint64_t key;   /* plus 1; 0 is free */
+    uint64_t key; /* plus 1; 0 is free */
     uint64_t count;
 };
 
 struct countmap {
     struct countmap_entry *entry;
-    uint32_t cap;   /* a power of two, or 0 */
+    uint32_t cap; /* a power of two, or 0 */
     uint32_t n;
 };
 
@@ -22,10 +22,10 @@ void countmap_clear(struct countmap *m);
 void countmap_fini(struct countmap *m);
 
 /* Partial runs of a block are counted under (block, first, end). */
-#define CUT_KEY(block, first, end) \
+#define CUT_KEY(block, first, end)                                                       \
     ((uint64_t)(block) << 20 | (uint64_t)(first) << 10 | (uint64_t)(end))
 #define CUT_BLOCK(key) ((uint32_t)((key) >> 20))
 #define CUT_FIRST(key) ((uint32_t)((key) >> 10 & 0x3ff))
-#define CUT_END(key)   ((uint32_t)((key) & 0x3ff))
+#define CUT_END(key) ((uint32_t)((key)&0x3ff))
 
 #endif

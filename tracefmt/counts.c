@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct tally {
-    uint64_t *full;  /* by id */
+    uint64_t *full; /* by id */
     struct countmap cuts;
     struct ctr_diag *diag;
 };

@@ -9,14 +9,14 @@ struct ctr_cursor {
     struct raw_chunk raw;
     struct decoder dec;
     const struct ctr_thread *thread;
-    int in_chunk;          /* the decoder stands in raw */
-    int in_run;            /* x expands run */
-    int in_insn;           /* x stands on an instruction */
+    int in_chunk; /* the decoder stands in raw */
+    int in_run;   /* x expands run */
+    int in_insn;  /* x stands on an instruction */
     struct run run;
     struct expand x;
-    uint32_t a;            /* next access of the instruction */
+    uint32_t a; /* next access of the instruction */
     struct ctr_exec exec;
-    uint64_t seek_chunk;   /* in this chunk, events before seek_lo are skipped */
+    uint64_t seek_chunk; /* in this chunk, events before seek_lo are skipped */
     uint64_t seek_lo;
 };
 
@@ -33,8 +33,8 @@ int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
         free(c);
         return err;
     }
-    c->feed.mem = (tr->events & CTR_HAS_MEM) &&
-                  (c->feed.kinds & (CTR_KIND_LOAD | CTR_KIND_STORE));
+    c->feed.mem =
+        (tr->events & CTR_HAS_MEM) && (c->feed.kinds & (CTR_KIND_LOAD | CTR_KIND_STORE));
     c->seek_chunk = UINT64_MAX;
     if (decoder_init(&c->dec)) {
         ctr_cursor_close(c);
@@ -146,8 +146,7 @@ int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordi
     const struct ctr_trace *tr = c->feed.tr;
     for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
         const struct ctr_chunk *k = &tr->chunks[i];
-        if (k->thread == thread && ordinal >= k->first &&
-            ordinal - k->first < k->insns) {
+        if (k->thread == thread && ordinal >= k->first && ordinal - k->first < k->insns) {
             jump(c, i, ordinal);
             return 0;
         }

@@ -394,8 +394,8 @@ static int merge_extras(struct decoder *d, struct run *r)
 {
     uint32_t in = 0, out = 0;
     while (d->have_extra && d->extra.run == d->run) {
-        if (d->extra.rel < in || d->extra.rel > r->naccess ||
-            d->extra.a.insn >= r->end || d->extra.a.insn + 1u < r->first) {
+        if (d->extra.rel < in || d->extra.rel > r->naccess || d->extra.a.insn >= r->end ||
+            d->extra.a.insn + 1u < r->first) {
             return bad(d, "chunk.extras", "an access out of place");
         }
         size_t need = (size_t)out + (d->extra.rel - in) + 1 + (r->naccess - d->extra.rel);
@@ -412,7 +412,8 @@ static int merge_extras(struct decoder *d, struct run *r)
         }
         struct access *a = &d->merged[out++];
         *a = d->extra.a;
-        unsigned h = (r->block->pub.id * 31 + a->insn * 2u + a->store) & (EXTRA_PREDS - 1);
+        unsigned h =
+            (r->block->pub.id * 31 + a->insn * 2u + a->store) & (EXTRA_PREDS - 1);
         uint64_t step = d->extra_pred[h].step + a->addr;
         a->addr = d->extra_pred[h].last + step;
         d->extra_pred[h].last = a->addr;
@@ -436,11 +437,11 @@ static int merge_extras(struct decoder *d, struct run *r)
 
 /* What the markers behind a block's token say. */
 struct ending {
-    uint32_t groups;     /* first token behind the id */
+    uint32_t groups; /* first token behind the id */
     uint32_t groups_end;
-    uint32_t slots;      /* LEFT_AT: unconditional slots passed, else maximum */
-    uint32_t limit;      /* LEFT: inline accesses of this run, else maximum */
-    uint32_t resume;     /* instruction + 1, or 0 */
+    uint32_t slots;  /* LEFT_AT: unconditional slots passed, else maximum */
+    uint32_t limit;  /* LEFT: inline accesses of this run, else maximum */
+    uint32_t resume; /* instruction + 1, or 0 */
 };
 
 static int read_ending(struct decoder *d, struct run *r, struct ending *e)
@@ -460,8 +461,7 @@ static int read_ending(struct decoder *d, struct run *r, struct ending *e)
         i++;
     } else if (i < d->ntok && CTR_WORD_KIND(tok[i]) == CTR_WORD_LEFT) {
         r->end = (uint16_t)CTR_LEFT_INSNS(tok[i]);
-        r->flags =
-            CTR_LEFT_FLAGS(tok[i]) & (CTR_EV_FAULTED | CTR_EV_UNSURE);
+        r->flags = CTR_LEFT_FLAGS(tok[i]) & (CTR_EV_FAULTED | CTR_EV_UNSURE);
         e->limit = tok[i + 1];
         i += 2;
     }
@@ -550,9 +550,9 @@ static int check_end(struct decoder *d)
     if (d->ordinal - c->first != c->insns || d->run != c->runs) {
         return bad(d, "chunk.words", "counts are wrong");
     }
-    if (d->mem && (d->addr_at != d->addr_n || d->miss_at != d->miss_n ||
-                   d->steps != d->steps_end || d->have_extra ||
-                   d->loads != c->loads || d->stores != c->stores)) {
+    if (d->mem &&
+        (d->addr_at != d->addr_n || d->miss_at != d->miss_n || d->steps != d->steps_end ||
+         d->have_extra || d->loads != c->loads || d->stores != c->stores)) {
         return bad(d, "chunk.addrs", "counts are wrong");
     }
     return 0;

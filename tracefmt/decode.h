@@ -17,26 +17,26 @@ struct access {
     uint32_t size;
     uint16_t insn;
     uint8_t store;
-    uint8_t flags;       /* ACCESS_* */
+    uint8_t flags; /* ACCESS_* */
 };
-#define ACCESS_BE      0x1u
-#define ACCESS_HELPER  0x2u
+#define ACCESS_BE 0x1u
+#define ACCESS_HELPER 0x2u
 
 /* One run: instructions first..end-1, and all its accesses in order. */
 struct run {
     const struct block *block;
-    uint64_t ordinal;    /* of `first' */
+    uint64_t ordinal; /* of `first' */
     uint16_t first;
     uint16_t end;
-    uint16_t flags;      /* CTR_EV_* */
+    uint16_t flags; /* CTR_EV_* */
     uint32_t naccess;
     const struct access *access;
 };
 
 struct dlocal {
     const struct block *block;
-    uint32_t next[2];    /* predicted tokens, as in the encoder */
-    uint32_t base;       /* of its slots */
+    uint32_t next[2]; /* predicted tokens, as in the encoder */
+    uint32_t base;    /* of its slots */
     uint16_t nslot;
     uint16_t ninsn;
     uint8_t has_groups;
@@ -56,21 +56,23 @@ struct decoder {
     struct ctr_diag *diag;
     const struct raw_chunk *chunk; /* while it begins only */
     struct ctr_chunk pub;
-    int mem;             /* accesses are decoded */
+    int mem; /* accesses are decoded */
     unsigned addr_bits;
 
     struct buf words, addrs, extras; /* columns */
-    uint32_t *tok;       /* tokens, with the numbers behind LEFT in place */
+    uint32_t *tok;                   /* tokens, with the numbers behind LEFT in place */
     size_t tok_cap;
     uint32_t ntok;
-    uint32_t at;         /* next token */
+    uint32_t at; /* next token */
     struct dlocal *loc;
     uint32_t loc_cap;
     uint32_t nloc;
-    struct { uint64_t last, step; } *pred;
+    struct {
+        uint64_t last, step;
+    } * pred;
     size_t pred_cap;
 
-    uint32_t addr_at;    /* accesses done */
+    uint32_t addr_at; /* accesses done */
     uint32_t addr_n;
     uint32_t miss_at;
     uint32_t miss_n;
@@ -83,7 +85,9 @@ struct decoder {
     int have_extra;      /* `extra' is the next one */
     struct extra extra;
     const uint8_t *meta, *meta_end, *delta, *delta_end;
-    struct { uint64_t last, step; } extra_pred[EXTRA_PREDS];
+    struct {
+        uint64_t last, step;
+    } extra_pred[EXTRA_PREDS];
 
     struct access *access;
     size_t access_cap;

@@ -13,7 +13,7 @@
 #include <xxhash.h>
 #include "le.h"
 
-#define DICT_MAX_IDS (1u << 28)
+#define DICT_RAW_LIMIT 0x80000000u
 
 int ctr_dict_new(struct ctr_dict **out, unsigned events)
 {
@@ -25,7 +25,8 @@ int ctr_dict_new(struct ctr_dict **out, unsigned events)
     d->events = events;
     d->nbucket = 4096;
     d->bucket = calloc(d->nbucket, sizeof(d->bucket[0]));
-    if (!d->bucket || idtab_init(&d->by_raw) || idtab_init(&d->by_id)) {
+    if (!d->bucket || idtab_init(&d->by_raw, DICT_RAW_LIMIT) ||
+        idtab_init(&d->by_id, DICT_MAX_IDS + 1)) {
         ctr_dict_free(d);
         return -CTR_E_NOMEM;
     }
@@ -139,7 +140,7 @@ int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t 
                  struct ctr_diag *diag)
 {
     struct blockdef def;
-    if (raw_id == 0 || raw_id >= IDTAB_LIMIT) {
+    if (raw_id == 0 || raw_id >= DICT_RAW_LIMIT) {
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
                         "block id %u is out of range", raw_id);
     }

@@ -5,12 +5,13 @@
 
 #include "blockdef.h"
 #include "ctr_write.h"
+#include "format.h"
 #include "util.h"
 
 /* A definition met in this recording.  Never changes once published. */
 struct dict_entry {
-    uint32_t id;             /* canonical, from 1 */
-    uint32_t nload;          /* unconditional slots */
+    uint32_t id;    /* canonical, from 1 */
+    uint32_t nload; /* unconditional slots */
     uint32_t nstore;
     uint8_t has_groups;
     uint64_t hash;

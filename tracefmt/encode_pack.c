@@ -54,8 +54,8 @@ static int compress(struct ctr_encoder *e, struct packed_frame *f, uint64_t *raw
 /* WORDS: ids of the blocks, bitmap of the tokens, misses. */
 static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
 {
-    if (buf_room(&e->raw, (size_t)e->nloc * 4 + e->ntok / 8 + 1 +
-                              (size_t)e->ntok_miss * 2)) {
+    if (buf_room(&e->raw,
+                 (size_t)e->nloc * 4 + e->ntok / 8 + 1 + (size_t)e->ntok_miss * 2)) {
         return -1;
     }
     uint8_t *p = e->raw.p;
@@ -143,7 +143,8 @@ static int pack_extras(struct ctr_encoder *e)
 static int pack_counts(struct ctr_encoder *e, struct buf *out)
 {
     out->n = 0;
-    if (buf_reserve(out, ((size_t)e->nloc * 2 + (size_t)e->cuts.n * 4 + 2) * VARINT_MAX)) {
+    if (buf_reserve(out,
+                    ((size_t)e->nloc * 2 + (size_t)e->cuts.n * 4 + 2) * VARINT_MAX)) {
         return -1;
     }
     uint8_t *p = out->p;

@@ -13,7 +13,7 @@ struct part_reader {
     struct ctr_trace *tr;
     int loaded;
     uint32_t part;
-    uint64_t chunk;        /* whose row comes next */
+    uint64_t chunk; /* whose row comes next */
     struct buf counts, pages;
     const uint8_t *c, *c_end;
     const uint8_t *p, *p_end;
@@ -37,8 +37,8 @@ struct feed {
     struct ctr_filter filter; /* lists copied */
     void *lists;
     uint32_t kinds;
-    int mem;               /* accesses will be decoded */
-    uint64_t next;         /* file: next chunk to look at */
+    int mem;       /* accesses will be decoded */
+    uint64_t next; /* file: next chunk to look at */
     struct part_reader index;
 };
 
@@ -91,8 +91,8 @@ static inline int feed_access(const struct feed *f, const struct access *a)
 struct expand {
     const struct feed *feed;
     const struct run *run;
-    uint64_t lo, hi;       /* ordinals */
-    uint32_t i;            /* next instruction */
+    uint64_t lo, hi; /* ordinals */
+    uint32_t i;      /* next instruction */
     uint32_t a_next;
     uint32_t insn;
     uint64_t ordinal;
@@ -101,8 +101,8 @@ struct expand {
     int exec;
 };
 
-static inline void expand_init(struct expand *x, const struct feed *f, const struct run *r,
-                               uint64_t lo, uint64_t hi)
+static inline void expand_init(struct expand *x, const struct feed *f,
+                               const struct run *r, uint64_t lo, uint64_t hi)
 {
     x->feed = f;
     x->run = r;
@@ -110,8 +110,8 @@ static inline void expand_init(struct expand *x, const struct feed *f, const str
     x->hi = hi;
     x->a_next = 0;
     /* What is left of a resumed instruction comes first. */
-    x->i = r->first && r->naccess && r->access[0].insn < r->first ? r->first - 1u
-                                                                  : r->first;
+    x->i =
+        r->first && r->naccess && r->access[0].insn < r->first ? r->first - 1u : r->first;
 }
 
 static inline int expand_step(struct expand *x)

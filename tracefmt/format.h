@@ -7,42 +7,44 @@
 #define CTR_FORMAT_H
 
 /* zstd's skippable frames */
-#define FRAME_HEAD        8u          /* u32 magic, u32 size of what follows */
-#define FRAME_OURS        0x184D2A5Cu
-#define FRAME_SEEK_TABLE  0x184D2A5Eu
-#define SEEK_FOOT_MAGIC   0x8F92EAB1u
-#define SEEK_FOOT         9u          /* u32 frames, u8 descriptor, u32 magic */
-#define SEEK_ENTRY        8u          /* u32 csize, u32 dsize */
-#define SEEK_MAX_FRAMES   0x08000000u
+#define FRAME_HEAD 8u /* u32 magic, u32 size of what follows */
+#define FRAME_OURS 0x184D2A5Cu
+#define FRAME_SEEK_TABLE 0x184D2A5Eu
+#define SEEK_FOOT_MAGIC 0x8F92EAB1u
+#define SEEK_FOOT 9u  /* u32 frames, u8 descriptor, u32 magic */
+#define SEEK_ENTRY 8u /* u32 csize, u32 dsize */
+#define SEEK_MAX_FRAMES 0x08000000u
 
 /* file header: the first frame */
-#define FILE_MAGIC        "\x89" "CTR\r\n\x1a\n"
-#define FILE_MAGIC_BYTES  8u
-#define FILE_HEAD         40u         /* with the frame's head */
-#define FILE_OFF_MAGIC    8u
-#define FILE_OFF_VERSION  16u
+#define FILE_MAGIC                                                                       \
+    "\x89"                                                                               \
+    "CTR\r\n\x1a\n"
+#define FILE_MAGIC_BYTES 8u
+#define FILE_HEAD 40u /* with the frame's head */
+#define FILE_OFF_MAGIC 8u
+#define FILE_OFF_VERSION 16u
 #define FILE_OFF_INCOMPAT 20u
-#define FILE_OFF_COMPAT   24u
-#define FILE_OFF_ZERO     28u
-#define FILE_OFF_HASH     32u         /* XXH64 of bytes 0..31 */
-#define FORMAT_VERSION    1u
+#define FILE_OFF_COMPAT 24u
+#define FILE_OFF_ZERO 28u
+#define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
+#define FORMAT_VERSION 1u
 
 /* section header: a frame of ours; offsets from the frame's start */
-#define SECT_TAG          0x54434553u /* "SECT" */
-#define SECT_OFF_TAG      8u
-#define SECT_OFF_TYPE     12u         /* u16 */
-#define SECT_OFF_FLAGS    14u         /* u16 */
-#define SECT_OFF_SEQ      16u         /* u32 */
-#define SECT_OFF_NFRAMES  20u         /* u16 */
-#define SECT_OFF_BODY     22u         /* u16 bytes of the body */
-#define SECT_OFF_FRAMES   24u
-#define SECT_FRAME        16u         /* u32 csize, u32 dsize, u64 XXH64 */
-#define SECT_HASH         8u          /* XXH64 of all before, at the end */
-#define SECT_MAX_FRAMES   4u
-#define SECT_MAX_BODY     256u
-#define SECT_MAX_HEAD     (SECT_OFF_FRAMES + SECT_MAX_FRAMES * SECT_FRAME + SECT_MAX_BODY + \
-                           SECT_HASH)
-#define SECT_REQUIRED     0x1u        /* a reader must know this type */
+#define SECT_TAG 0x54434553u /* "SECT" */
+#define SECT_OFF_TAG 8u
+#define SECT_OFF_TYPE 12u    /* u16 */
+#define SECT_OFF_FLAGS 14u   /* u16 */
+#define SECT_OFF_SEQ 16u     /* u32 */
+#define SECT_OFF_NFRAMES 20u /* u16 */
+#define SECT_OFF_BODY 22u    /* u16 bytes of the body */
+#define SECT_OFF_FRAMES 24u
+#define SECT_FRAME 16u /* u32 csize, u32 dsize, u64 XXH64 */
+#define SECT_HASH 8u   /* XXH64 of all before, at the end */
+#define SECT_MAX_FRAMES 4u
+#define SECT_MAX_BODY 256u
+#define SECT_MAX_HEAD                                                                    \
+    (SECT_OFF_FRAMES + SECT_MAX_FRAMES * SECT_FRAME + SECT_MAX_BODY + SECT_HASH)
+#define SECT_REQUIRED 0x1u /* a reader must know this type */
 
 enum {
     SECT_META = 1,
@@ -55,124 +57,127 @@ enum {
     SECT_END = 8,
 };
 
+#define MAX_THREADS (1u << 24) /* and processes */
+
 /* META: frame 0 */
-#define META_EVENTS       0u          /* u32 */
-#define META_MACHINE      4u          /* u32 */
-#define META_BIG_ENDIAN   8u          /* u8 */
-#define META_ADDR_BITS    9u          /* u8 */
-#define META_ZERO         10u         /* u16 */
-#define META_ARGC         12u         /* u32 */
-#define META_REALTIME     16u         /* u64 */
-#define META_START        24u         /* u64 */
-#define META_STRINGS      32u         /* target, qemu, recorder, argv; NUL after each */
-#define META_MAX          (8u << 20)
+#define META_EVENTS 0u     /* u32 */
+#define META_MACHINE 4u    /* u32 */
+#define META_BIG_ENDIAN 8u /* u8 */
+#define META_ADDR_BITS 9u  /* u8 */
+#define META_ZERO 10u      /* u16 */
+#define META_ARGC 12u      /* u32 */
+#define META_REALTIME 16u  /* u64 */
+#define META_START 24u     /* u64 */
+#define META_STRINGS 32u   /* target, qemu, recorder, argv; NUL after each */
+#define META_MAX (8u << 20)
 
 /* PROCESS: body, and with an end in ROOT */
-#define PROC_INDEX        0u          /* u32 */
-#define PROC_PID          4u          /* i32 */
-#define PROC_PPID         8u          /* i32 */
-#define PROC_ZERO         12u         /* u32 */
-#define PROC_START        16u         /* u64 */
-#define PROC_BODY         24u
-#define PROC_END          24u         /* u64 */
-#define PROC_REASON       32u         /* u32 */
-#define PROC_STATUS       36u         /* i32 */
-#define PROC_ROW          40u
+#define PROC_INDEX 0u  /* u32 */
+#define PROC_PID 4u    /* i32 */
+#define PROC_PPID 8u   /* i32 */
+#define PROC_ZERO 12u  /* u32 */
+#define PROC_START 16u /* u64 */
+#define PROC_BODY 24u
+#define PROC_END 24u    /* u64 */
+#define PROC_REASON 32u /* u32 */
+#define PROC_STATUS 36u /* i32 */
+#define PROC_ROW 40u
 
 /* THREAD: body, and with an end in ROOT */
-#define THR_INDEX         0u          /* u32 */
-#define THR_PROCESS       4u          /* u32 */
-#define THR_TID           8u          /* i32 */
-#define THR_PTID          12u         /* i32 */
-#define THR_START         16u         /* u64 */
-#define THR_BODY          24u
-#define THR_END           24u         /* u64 */
-#define THR_REASON        32u         /* u32 */
-#define THR_STATUS        36u         /* i32 */
-#define THR_FLAGS         40u         /* u32: bit 0 incomplete */
-#define THR_ZERO          44u         /* u32 */
-#define THR_ROW           48u
-#define THR_INCOMPLETE    0x1u
+#define THR_INDEX 0u   /* u32 */
+#define THR_PROCESS 4u /* u32 */
+#define THR_TID 8u     /* i32 */
+#define THR_PTID 12u   /* i32 */
+#define THR_START 16u  /* u64 */
+#define THR_BODY 24u
+#define THR_END 24u    /* u64 */
+#define THR_REASON 32u /* u32 */
+#define THR_STATUS 36u /* i32 */
+#define THR_FLAGS 40u  /* u32: bit 0 incomplete */
+#define THR_ZERO 44u   /* u32 */
+#define THR_ROW 48u
+#define THR_INCOMPLETE 0x1u
 
 /* DICT: body; frame 0: u32 id, u32 bytes, definition, ... */
-#define DICT_FIRST        0u          /* u32 id */
-#define DICT_COUNT        4u          /* u32 */
-#define DICT_BODY         8u
-#define DICT_MAX_RAW      (16u << 20)
+#define DICT_FIRST 0u /* u32 id */
+#define DICT_COUNT 4u /* u32 */
+#define DICT_BODY 8u
+#define DICT_MAX_IDS (1u << 28)
+#define DICT_MAX_RAW (16u << 20)
 
 /* CHUNK: body; frame 0 words, 1 addresses, 2 extra accesses */
-#define CHUNK_NUMBER      0u          /* u64 */
-#define CHUNK_THREAD      8u          /* u32 */
-#define CHUNK_FLAGS       12u         /* u32 */
-#define CHUNK_FIRST       16u         /* u64 */
-#define CHUNK_INSNS       24u         /* u64 */
-#define CHUNK_LOADS       32u         /* u64 */
-#define CHUNK_STORES      40u         /* u64 */
-#define CHUNK_START       48u         /* u64 */
-#define CHUNK_END         56u         /* u64 */
-#define CHUNK_RUNS        64u         /* u32 */
-#define CHUNK_MAX_ID      68u         /* u32 highest block id */
-#define CHUNK_LOCALS      72u         /* u32 */
-#define CHUNK_TOKENS      76u         /* u32 */
-#define CHUNK_TOKEN_MISS  80u         /* u32 halfwords */
-#define CHUNK_ADDRS       84u         /* u32 */
-#define CHUNK_ADDR_MISS   88u         /* u32 */
-#define CHUNK_EXTRAS      92u         /* u32 */
-#define CHUNK_BODY        96u
-#define CHUNK_F_RESUMES   0x1u        /* begins inside an instruction */
+#define CHUNK_NUMBER 0u      /* u64 */
+#define CHUNK_THREAD 8u      /* u32 */
+#define CHUNK_FLAGS 12u      /* u32 */
+#define CHUNK_FIRST 16u      /* u64 */
+#define CHUNK_INSNS 24u      /* u64 */
+#define CHUNK_LOADS 32u      /* u64 */
+#define CHUNK_STORES 40u     /* u64 */
+#define CHUNK_START 48u      /* u64 */
+#define CHUNK_END 56u        /* u64 */
+#define CHUNK_RUNS 64u       /* u32 */
+#define CHUNK_MAX_ID 68u     /* u32 highest block id */
+#define CHUNK_LOCALS 72u     /* u32 */
+#define CHUNK_TOKENS 76u     /* u32 */
+#define CHUNK_TOKEN_MISS 80u /* u32 halfwords */
+#define CHUNK_ADDRS 84u      /* u32 */
+#define CHUNK_ADDR_MISS 88u  /* u32 */
+#define CHUNK_EXTRAS 92u     /* u32 */
+#define CHUNK_BODY 96u
+#define CHUNK_F_RESUMES 0x1u /* begins inside an instruction */
 enum { FRAME_WORDS = 0, FRAME_ADDRS = 1, FRAME_EXTRAS = 2, CHUNK_FRAMES = 3 };
 
-#define MAX_LOCALS        (1u << 21)
-#define MAX_TOKENS        (1u << 22)
-#define MAX_ADDRS         (1u << 21)
-#define MAX_EXTRAS        (1u << 21)
-#define MAX_CHUNK_SLOTS   (1u << 21)  /* slots of all blocks of a chunk */
-#define MAX_COLUMN        (48u << 20) /* bytes of a column */
+#define MAX_LOCALS (1u << 21)
+#define MAX_TOKENS (1u << 22)
+#define MAX_ADDRS (1u << 21)
+#define MAX_EXTRAS (1u << 21)
+#define MAX_CHUNK_SLOTS (1u << 21) /* slots of all blocks of a chunk */
+#define MAX_COLUMN (48u << 20)     /* bytes of a column */
 
 /* token misses: 16-bit units */
-#define TOK16_GROUP       0xe000u     /* + group, 1..0xfff */
-#define TOK16_GROUP_MAX   0x0fffu
-#define TOK16_ESCAPE      0xffffu     /* then the token, low half first */
-#define TOK_NONE          0xffffffffu /* prediction of what was never met */
+#define TOK16_GROUP 0xe000u /* + group, 1..0xfff */
+#define TOK16_GROUP_MAX 0x0fffu
+#define TOK16_ESCAPE 0xffffu /* then the token, low half first */
+#define TOK_NONE 0xffffffffu /* prediction of what was never met */
 
 /* PART: body; frame 0 rows, 1 block counts, 2 pages */
-#define PART_FIRST        0u          /* u64 number of its first chunk */
-#define PART_COUNT        8u          /* u32 chunks */
-#define PART_ZERO         12u         /* u32 */
-#define PART_BODY         16u
-#define PART_MAX_CHUNKS   256u
-#define PART_MAX_RAW      (64u << 20)
-#define ROW_OFF           0u          /* u64 offset of the chunk's section */
-#define ROW_BYTES         8u          /* u64 of the whole section */
-#define ROW_RAW           16u         /* u64 */
-#define ROW_CHUNK         24u         /* the chunk's body up to CHUNK_LOCALS */
-#define ROW_CHUNK_BYTES   72u
-#define ROW               96u
-#define PAGE_BITS         12u
-#define MAX_PAGES         (1u << 16)  /* of a set; more: "any page" */
-#define MAX_INLINE_SIZE   128u        /* longest access of a slot */
+#define PART_FIRST 0u /* u64 number of its first chunk */
+#define PART_COUNT 8u /* u32 chunks */
+#define PART_ZERO 12u /* u32 */
+#define PART_BODY 16u
+#define PART_MAX_CHUNKS 256u
+#define PART_MAX_RAW (64u << 20)
+#define ROW_OFF 0u    /* u64 offset of the chunk's section */
+#define ROW_BYTES 8u  /* u64 of the whole section */
+#define ROW_RAW 16u   /* u64 */
+#define ROW_CHUNK 24u /* the chunk's body up to CHUNK_LOCALS */
+#define ROW_CHUNK_BYTES 72u
+#define ROW 96u
+#define PAGE_BITS 12u
+#define MAX_PAGES (1u << 16) /* of a set; more: "any page" */
+#define MAX_INLINE_SIZE 128u /* longest access of a slot */
 
 /* ROOT: body; frame 0: parts, dicts, processes, threads */
-#define ROOT_PARTS        0u          /* u32 */
-#define ROOT_DICTS        4u          /* u32 */
-#define ROOT_PROCESSES    8u          /* u32 */
-#define ROOT_THREADS      12u         /* u32 */
-#define ROOT_CHUNKS       16u         /* u64 */
-#define ROOT_INSNS        24u         /* u64 */
-#define ROOT_LOADS        32u         /* u64 */
-#define ROOT_STORES       40u         /* u64 */
-#define ROOT_BLOCKS       48u         /* u32 */
-#define ROOT_ZERO         52u         /* u32 */
-#define ROOT_BODY         56u
-#define ROOT_PART_ROW     24u         /* u64 offset, u64 first chunk, u32 count, u32 0 */
-#define ROOT_DICT_ROW     16u         /* u64 offset, u32 first id, u32 count */
-#define ROOT_MAX_RAW      (256u << 20)
+#define ROOT_PARTS 0u     /* u32 */
+#define ROOT_DICTS 4u     /* u32 */
+#define ROOT_PROCESSES 8u /* u32 */
+#define ROOT_THREADS 12u  /* u32 */
+#define ROOT_CHUNKS 16u   /* u64 */
+#define ROOT_INSNS 24u    /* u64 */
+#define ROOT_LOADS 32u    /* u64 */
+#define ROOT_STORES 40u   /* u64 */
+#define ROOT_BLOCKS 48u   /* u32 */
+#define ROOT_ZERO 52u     /* u32 */
+#define ROOT_BODY 56u
+#define ROOT_PART_ROW 24u /* u64 offset, u64 first chunk, u32 count, u32 0 */
+#define ROOT_DICT_ROW 16u /* u64 offset, u32 first id, u32 count */
+#define ROOT_MAX_RAW (256u << 20)
 
 /* END: body */
-#define END_ROOT          0u          /* u64 offset of ROOT */
-#define END_META          8u          /* u64 offset of META */
-#define END_SEEK_HASH     16u         /* u64 XXH64 of the seek table's frame */
-#define END_BODY          24u
-#define END_BYTES         (SECT_OFF_FRAMES + END_BODY + SECT_HASH)
+#define END_ROOT 0u       /* u64 offset of ROOT */
+#define END_META 8u       /* u64 offset of META */
+#define END_SEEK_HASH 16u /* u64 XXH64 of the seek table's frame */
+#define END_BODY 24u
+#define END_BYTES (SECT_OFF_FRAMES + END_BODY + SECT_HASH)
 
 #endif

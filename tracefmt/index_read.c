@@ -23,8 +23,8 @@ static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *
     if (size < tr->data_off + END_BYTES + FRAME_HEAD + SEEK_FOOT) {
         return no_index(diag, size, "too short");
     }
-    int err = source_read(&tr->src, size - SEEK_FOOT, foot, sizeof(foot), NULL, "index",
-                          diag);
+    int err =
+        source_read(&tr->src, size - SEEK_FOOT, foot, sizeof(foot), NULL, "index", diag);
     if (err) {
         return err;
     }
@@ -147,8 +147,8 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
     return 0;
 }
 
-int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame,
-                     struct buf *out, struct ctr_diag *diag)
+int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct buf *out,
+                     struct ctr_diag *diag)
 {
     struct section sec;
     int err = read_part_section(tr, part, &sec, diag);

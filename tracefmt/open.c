@@ -139,8 +139,9 @@ int ctr_open_fd(struct ctr_trace **out, int fd, unsigned flags, struct ctr_diag 
     struct stat st;
     tr->src.fd = fd;
     tr->dctx = ZSTD_createDCtx();
-    if (!tr->dctx || idtab_init(&tr->procs) || idtab_init(&tr->threads) ||
-        idtab_init(&tr->blocks)) {
+    if (!tr->dctx || idtab_init(&tr->procs, MAX_THREADS) ||
+        idtab_init(&tr->threads, MAX_THREADS) ||
+        idtab_init(&tr->blocks, DICT_MAX_IDS + 1)) {
         err = ctr_fail_nomem(diag);
         goto out_close;
     }

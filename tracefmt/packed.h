@@ -8,14 +8,14 @@
 #include "util.h"
 
 struct packed_frame {
-    struct buf z;    /* compressed; empty if the column is */
+    struct buf z; /* compressed; empty if the column is */
     uint32_t dsize;
-    uint64_t hash;   /* XXH64 of z */
+    uint64_t hash; /* XXH64 of z */
 };
 
 struct ctr_packed {
     struct ctr_packed_info info;
-    uint32_t flags;  /* CHUNK_F_* */
+    uint32_t flags; /* CHUNK_F_* */
     uint32_t max_id;
     uint32_t locals;
     uint32_t tokens;

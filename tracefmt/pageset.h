@@ -9,10 +9,10 @@
 #define PAGESET_FILTER 256u
 
 struct pageset {
-    uint64_t *slot;   /* open addressing, page + 1, 0 is free */
+    uint64_t *slot; /* open addressing, page + 1, 0 is free */
     uint32_t mask;
     uint32_t n;
-    uint8_t any;      /* too many: stands for all pages */
+    uint8_t any; /* too many: stands for all pages */
     uint64_t *sorted;
     uint64_t filter[PAGESET_FILTER]; /* page + 1 last met, by low bits */
 };

@@ -69,12 +69,13 @@ static int page_in_ranges(const struct ctr_range *addrs, uint32_t naddr, uint64_
 {
     uint64_t first = page << PAGE_BITS;
     uint64_t last = first + ((1u << PAGE_BITS) - 1);
-    last = last + (MAX_INLINE_SIZE - 1) < last ? UINT64_MAX : last + (MAX_INLINE_SIZE - 1);
+    last =
+        last + (MAX_INLINE_SIZE - 1) < last ? UINT64_MAX : last + (MAX_INLINE_SIZE - 1);
     return in_ranges(addrs, naddr, first, last);
 }
 
-static int pages_row(struct part_reader *r, const struct ctr_range *addrs,
-                     uint32_t naddr, int *found, struct ctr_diag *diag)
+static int pages_row(struct part_reader *r, const struct ctr_range *addrs, uint32_t naddr,
+                     int *found, struct ctr_diag *diag)
 {
     uint64_t n, delta, page = 0;
     if (get_varint(&r->p, r->p_end, &n)) {

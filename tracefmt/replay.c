@@ -19,16 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PIECE_TELL (64u << 10)  /* output told at once by the next in order */
-#define PIECE_WAIT (8u << 20)   /* output at which others wait */
+#define PIECE_TELL (64u << 10) /* output told at once by the next in order */
+#define PIECE_WAIT (8u << 20)  /* output at which others wait */
 #define PROGRESS_NS 100000000ll
 #define MAX_WORKERS 256u
 
 /* A chunk shared by the pieces made of it. */
 struct shared_chunk {
     struct raw_chunk raw;
-    unsigned users;             /* under src_lock */
-    struct shared_chunk *next;  /* free list */
+    unsigned users;            /* under src_lock */
+    struct shared_chunk *next; /* free list */
 };
 
 struct piece {
@@ -43,7 +43,7 @@ struct piece {
 struct done {
     int ready;
     struct piece piece;
-    struct ctr_job *job;        /* holds its output */
+    struct ctr_job *job; /* holds its output */
 };
 
 struct replay;
@@ -52,13 +52,13 @@ struct ctr_job {
     struct replay *rp;
     unsigned worker;
     struct decoder dec;
-    int dec_on;                 /* dec stands in a chunk, on run */
+    int dec_on; /* dec stands in a chunk, on run */
     struct run run;
     struct piece piece;
     struct ctr_chunk pub;
     const struct ctr_thread *thread;
     struct buf out;
-    int stopped;                /* the replay is over, whatever the piece was */
+    int stopped; /* the replay is over, whatever the piece was */
 };
 
 struct replay {
@@ -68,20 +68,20 @@ struct replay {
     uint32_t piece_insns;
     int mem;
 
-    pthread_mutex_t src_lock;   /* the feed and what follows */
+    pthread_mutex_t src_lock; /* the feed and what follows */
     struct feed feed;
-    struct shared_chunk *cur;   /* chunk being cut into pieces */
-    uint64_t cur_at, cur_end;   /* ordinals still to be handed out */
+    struct shared_chunk *cur; /* chunk being cut into pieces */
+    uint64_t cur_at, cur_end; /* ordinals still to be handed out */
     int cur_first;
     struct shared_chunk *spare;
     uint64_t seq;
     int src_end;
 
-    pthread_mutex_t lock;       /* everything below */
-    pthread_cond_t moved;       /* head, telling or stop have changed */
+    pthread_mutex_t lock; /* everything below */
+    pthread_cond_t moved; /* head, telling or stop have changed */
     struct done *ring;
     unsigned ring_size;
-    uint64_t head;              /* next piece to be told */
+    uint64_t head; /* next piece to be told */
     int telling;
     int stop;
     int result;
@@ -335,8 +335,7 @@ static int do_run(struct ctr_job *job, const struct run *r)
     uint64_t n = (uint64_t)(r->end - r->first);
     if (ops->run && r->ordinal < p->hi && r->ordinal + n > p->lo) {
         unsigned skip = r->ordinal < p->lo ? (unsigned)(p->lo - r->ordinal) : 0;
-        unsigned cut =
-            r->ordinal + n > p->hi ? (unsigned)(r->ordinal + n - p->hi) : 0;
+        unsigned cut = r->ordinal + n > p->hi ? (unsigned)(r->ordinal + n - p->hi) : 0;
         struct ctr_run run = {
             .ordinal = r->ordinal + skip,
             .block = &r->block->pub,
@@ -521,8 +520,7 @@ static void count_work(struct replay *rp)
     for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
         const struct ctr_chunk *c = &tr->chunks[i];
         if (feed_thread(&rp->feed, ctr_trace_thread(tr, c->thread)) &&
-            c->first < rp->feed.filter.to &&
-            c->first + c->insns > rp->feed.filter.from) {
+            c->first < rp->feed.filter.to && c->first + c->insns > rp->feed.filter.from) {
             rp->prog.chunks++;
             rp->prog.insns += c->insns;
             rp->prog.bytes += c->bytes;

@@ -13,17 +13,17 @@
 #include <xxhash.h>
 #include "le.h"
 
-#define HEAD_MAX   4096u        /* of any section, also of later versions */
-#define READ_STEP  (1u << 20)   /* a stream's payload is believed as it comes */
+#define HEAD_MAX 4096u       /* of any section, also of later versions */
+#define READ_STEP (1u << 20) /* a stream's payload is believed as it comes */
 
 int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got,
                 const char *field, struct ctr_diag *diag)
 {
     size_t done = 0;
     while (done < n) {
-        ssize_t r = s->seekable
-                        ? pread(s->fd, (uint8_t *)buf + done, n - done, (off_t)(off + done))
-                        : read(s->fd, (uint8_t *)buf + done, n - done);
+        ssize_t r = s->seekable ? pread(s->fd, (uint8_t *)buf + done, n - done,
+                                        (off_t)(off + done))
+                                : read(s->fd, (uint8_t *)buf + done, n - done);
         if (r < 0) {
             if (errno == EINTR) {
                 continue;
@@ -146,7 +146,8 @@ int section_read(struct source *s, uint64_t off, struct section *out,
         out->payload = size;
         out->flags = magic == FRAME_SEEK_TABLE;
     } else {
-        if (size + FRAME_HEAD > HEAD_MAX || size < SECT_OFF_FRAMES + SECT_HASH - FRAME_HEAD) {
+        if (size + FRAME_HEAD > HEAD_MAX ||
+            size < SECT_OFF_FRAMES + SECT_HASH - FRAME_HEAD) {
             return ctr_fail(diag, CTR_E_CORRUPT, off, "section", "bad section header");
         }
         out->head_bytes = (uint32_t)size + FRAME_HEAD;
@@ -200,7 +201,8 @@ int section_skip(struct source *s, const struct section *sec, struct ctr_diag *d
     uint64_t left = sec->payload;
     while (left && !s->seekable) {
         size_t n = left < sizeof(scrap) ? left : sizeof(scrap);
-        int err = source_read(s, section_end(sec) - left, scrap, n, NULL, "section", diag);
+        int err =
+            source_read(s, section_end(sec) - left, scrap, n, NULL, "section", diag);
         if (err) {
             return err;
         }

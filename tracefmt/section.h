@@ -31,13 +31,13 @@ struct section_frame {
 struct section {
     uint64_t off;
     uint32_t head_bytes;
-    uint16_t type;        /* 0: a skippable frame of somebody else's */
+    uint16_t type; /* 0: a skippable frame of somebody else's */
     uint16_t flags;
     uint32_t seq;
     uint32_t body_bytes;
     uint32_t nframes;
     struct section_frame frame[SECT_MAX_FRAMES]; /* of known types */
-    uint64_t payload;     /* bytes of all frames */
+    uint64_t payload;                            /* bytes of all frames */
     uint8_t body[SECT_MAX_BODY];
 };
 

@@ -27,15 +27,15 @@ struct part_row {
 
 struct ctr_trace {
     struct source src;
-    uint64_t data_off;     /* of the section behind META */
+    uint64_t data_off; /* of the section behind META */
     uint32_t version;
-    uint32_t next_seq;     /* stream, scan: number of the next section */
+    uint32_t next_seq; /* stream, scan: number of the next section */
     enum ctr_state state;
     struct ctr_diag damage;
     int has_index;
 
     /* META */
-    char *meta;            /* all strings */
+    char *meta; /* all strings */
     const char **argv;
     uint32_t argc;
     const char *target, *qemu_version, *recorder;
@@ -73,7 +73,7 @@ struct ctr_trace {
     uint64_t loads;
     uint64_t stores;
 
-    ZSTD_DCtx *dctx;       /* for everything but chunks; one thread at a time */
+    ZSTD_DCtx *dctx; /* for everything but chunks; one thread at a time */
     struct buf payload;
     struct buf raw;
 };
@@ -88,8 +88,8 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
 /* Definitions of a DICT section whose payload is in tr->payload. */
 int trace_add_dict(struct ctr_trace *tr, const struct section *sec,
                    struct ctr_diag *diag);
-int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first,
-                       uint32_t count, struct ctr_diag *diag);
+int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first, uint32_t count,
+                       struct ctr_diag *diag);
 /*
  * Checks what a chunk says of itself against what is known, fills in *out and
  * adds to the totals.  body: ROW_CHUNK_BYTES of it.  trace_add_chunk also puts
@@ -116,7 +116,7 @@ static inline const struct block *trace_block(const struct ctr_trace *tr, uint32
 
 struct thread {
     struct ctr_thread pub;
-    uint64_t insns;        /* so far: also first ordinal of its next chunk */
+    uint64_t insns; /* so far: also first ordinal of its next chunk */
     uint64_t loads;
     uint64_t stores;
     uint64_t chunks;
@@ -130,8 +130,8 @@ static inline struct thread *trace_thread(const struct ctr_trace *tr, uint32_t i
 /* index_read.c: opens by the index; an error means that there is none */
 int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag);
 /* A PART's frame (1 counts, 2 pages) into *out. */
-int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame,
-                     struct buf *out, struct ctr_diag *diag);
+int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct buf *out,
+                     struct ctr_diag *diag);
 
 /* scan.c */
 int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag);

@@ -9,7 +9,6 @@
 #include "le.h"
 
 #define MAX_BLOCK_MEMORY ((uint64_t)2 << 30)
-#define MAX_NUMBER       0x40000000u
 
 static int corrupt(struct ctr_diag *diag, uint64_t off, const char *field,
                    const char *what)
@@ -19,8 +18,7 @@ static int corrupt(struct ctr_diag *diag, uint64_t off, const char *field,
 
 /* -------------------------------------------------------------------- META */
 
-int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
-                   struct ctr_diag *diag)
+int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_diag *diag)
 {
     int err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
     if (!err) {
@@ -88,7 +86,7 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
 int trace_add_process(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
                       struct ctr_diag *diag)
 {
-    if (le32(body + PROC_INDEX) != tr->nprocs || tr->nprocs >= MAX_NUMBER) {
+    if (le32(body + PROC_INDEX) != tr->nprocs || tr->nprocs >= MAX_THREADS) {
         return corrupt(diag, off, "process", "processes are out of order");
     }
     struct ctr_process *p = calloc(1, sizeof(*p));
@@ -108,7 +106,7 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
                      struct ctr_diag *diag)
 {
     uint32_t process = le32(body + THR_PROCESS);
-    if (le32(body + THR_INDEX) != tr->nthreads || tr->nthreads >= MAX_NUMBER ||
+    if (le32(body + THR_INDEX) != tr->nthreads || tr->nthreads >= MAX_THREADS ||
         process >= tr->nprocs) {
         return corrupt(diag, off, "thread", "threads are out of order");
     }
@@ -177,13 +175,12 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     return b;
 }
 
-int trace_add_dict(struct ctr_trace *tr, const struct section *sec,
-                   struct ctr_diag *diag)
+int trace_add_dict(struct ctr_trace *tr, const struct section *sec, struct ctr_diag *diag)
 {
     uint32_t id = le32(sec->body + DICT_FIRST);
     uint32_t count = le32(sec->body + DICT_COUNT);
     uint32_t have = atomic_load_explicit(&tr->nblocks, memory_order_relaxed);
-    if (id != have + 1 || count > MAX_NUMBER || have > MAX_NUMBER) {
+    if (id != have + 1 || count > DICT_MAX_IDS - have) {
         return corrupt(diag, sec->off, "dict", "definitions are out of order");
     }
     int err = section_frame(sec, &tr->payload, 0, DICT_MAX_RAW, tr->dctx, &tr->raw,
@@ -232,11 +229,11 @@ int trace_add_dict(struct ctr_trace *tr, const struct section *sec,
     return 0;
 }
 
-int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first,
-                       uint32_t count, struct ctr_diag *diag)
+int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first, uint32_t count,
+                       struct ctr_diag *diag)
 {
-    if (first != tr->nblocks_known + 1 || count == 0 || count > MAX_NUMBER ||
-        first > MAX_NUMBER) {
+    if (first != tr->nblocks_known + 1 || count == 0 ||
+        count > DICT_MAX_IDS - tr->nblocks_known) {
         return corrupt(diag, off, "dict", "definitions are out of order");
     }
     if (tr->ndicts == tr->dicts_cap) {
@@ -262,9 +259,9 @@ int trace_need_block(struct ctr_trace *tr, uint32_t id, struct ctr_diag *diag)
         const struct dict_row *row = &tr->dicts[tr->dicts_loaded];
         struct section sec;
         int err = section_read(&tr->src, row->off, &sec, diag);
-        if (err == 0 && (sec.type != SECT_DICT ||
-                         le32(sec.body + DICT_FIRST) != row->first ||
-                         le32(sec.body + DICT_COUNT) != row->count)) {
+        if (err == 0 &&
+            (sec.type != SECT_DICT || le32(sec.body + DICT_FIRST) != row->first ||
+             le32(sec.body + DICT_COUNT) != row->count)) {
             err = corrupt(diag, row->off, "dict", "not the section of the index");
         }
         if (err > 0) {

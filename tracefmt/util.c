@@ -118,10 +118,11 @@ void buf_free(struct buf *b)
     memset(b, 0, sizeof(*b));
 }
 
-int idtab_init(struct idtab *t)
+int idtab_init(struct idtab *t, uint32_t limit)
 {
     t->pages = 0;
-    t->top = calloc(IDTAB_TOP, sizeof(t->top[0]));
+    t->limit = limit;
+    t->top = calloc(limit / IDTAB_PAGE + 1, sizeof(t->top[0]));
     return t->top ? 0 : -1;
 }
 
@@ -146,8 +147,7 @@ int idtab_set(struct idtab *t, uint32_t id, void *entry)
         if (!page) {
             return -1;
         }
-        atomic_store_explicit(&t->top[id >> IDTAB_PAGE_BITS], page,
-                              memory_order_release);
+        atomic_store_explicit(&t->top[id >> IDTAB_PAGE_BITS], page, memory_order_release);
         if (t->pages <= id >> IDTAB_PAGE_BITS) {
             t->pages = (id >> IDTAB_PAGE_BITS) + 1;
         }

@@ -42,27 +42,26 @@ int buf_room(struct buf *b, size_t n);
  * loads (acquire) of idtab_get.
  */
 #define IDTAB_PAGE_BITS 13u
-#define IDTAB_PAGE      (1u << IDTAB_PAGE_BITS)
-#define IDTAB_LIMIT     0x80000000u
-#define IDTAB_TOP       (IDTAB_LIMIT >> IDTAB_PAGE_BITS)
+#define IDTAB_PAGE (1u << IDTAB_PAGE_BITS)
 
 struct idtab_page {
     void *_Atomic entry[IDTAB_PAGE];
 };
 
 struct idtab {
-    struct idtab_page *_Atomic *top; /* [IDTAB_TOP], zero pages until touched */
+    struct idtab_page *_Atomic *top; /* one for each IDTAB_PAGE ids */
+    uint32_t limit;                  /* ids are below */
     uint32_t pages;                  /* in use below this number; the adder's */
 };
 
-int idtab_init(struct idtab *t);
+int idtab_init(struct idtab *t, uint32_t limit);
 void idtab_fini(struct idtab *t);
-/* id < IDTAB_LIMIT.  Returns 0 or -1 (no memory). */
+/* id < limit.  Returns 0 or -1 (no memory). */
 int idtab_set(struct idtab *t, uint32_t id, void *entry);
 
 static inline void *idtab_get(const struct idtab *t, uint32_t id)
 {
-    if (id >= IDTAB_LIMIT) {
+    if (id >= t->limit) {
         return NULL;
     }
     struct idtab_page *page =
@@ -70,7 +69,8 @@ static inline void *idtab_get(const struct idtab *t, uint32_t id)
     if (!page) {
         return NULL;
     }
-    return atomic_load_explicit(&page->entry[id & (IDTAB_PAGE - 1)], memory_order_acquire);
+    return atomic_load_explicit(&page->entry[id & (IDTAB_PAGE - 1)],
+                                memory_order_acquire);
 }
 
 #endif

@@ -35,8 +35,7 @@ static int write_failed(struct ctr_writer *w, size_t done, struct ctr_diag *diag
     return err;
 }
 
-int writer_out(struct ctr_writer *w, struct iovec *iov, unsigned n,
-               struct ctr_diag *diag)
+int writer_out(struct ctr_writer *w, struct iovec *iov, unsigned n, struct ctr_diag *diag)
 {
     size_t done = 0;
     while (n) {
@@ -116,14 +115,14 @@ int writer_section(struct ctr_writer *w, unsigned type, unsigned flags,
     if (w->seek.n / SEEK_ENTRY + nframes + 2 > SEEK_MAX_FRAMES) {
         return ctr_fail(diag, CTR_E_LIMIT, w->off, "seek table", "too many frames");
     }
-    uint32_t n = writer_section_head(head, type, flags, w->seq, body, body_bytes, frames,
-                                     nframes);
+    uint32_t n =
+        writer_section_head(head, type, flags, w->seq, body, body_bytes, frames, nframes);
     iov[0] = (struct iovec){head, n};
     unsigned niov = 1;
     for (unsigned i = 0; i < nframes; i++) {
         if (frames[i].csize) {
-            iov[niov++] = (struct iovec){(void *)(uintptr_t)frames[i].data,
-                                         frames[i].csize};
+            iov[niov++] =
+                (struct iovec){(void *)(uintptr_t)frames[i].data, frames[i].csize};
         }
     }
     int err = writer_out(w, iov, niov, diag);
@@ -250,8 +249,7 @@ int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
         err = ctr_fail_nomem(diag);
         goto out_free;
     }
-    if (ZSTD_isError(
-            ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_compressionLevel, level)) ||
+    if (ZSTD_isError(ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_compressionLevel, level)) ||
         ZSTD_isError(ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_checksumFlag, 1))) {
         err = ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "level", "bad level %d", level);
         goto out_free;
@@ -259,8 +257,8 @@ int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         w->regular = 1;
         if (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET) < 0) {
-            err = ctr_fail(diag, CTR_E_IO, 0, "write", "cannot write: %s",
-                           strerror(errno));
+            err =
+                ctr_fail(diag, CTR_E_IO, 0, "write", "cannot write: %s", strerror(errno));
             goto out_free;
         }
     }
@@ -307,9 +305,12 @@ void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stats *out)
 
 /* ---------------------------------------------------- processes and threads */
 
-int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
-                       uint64_t start_ns, uint32_t *index, struct ctr_diag *diag)
+int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid, uint64_t start_ns,
+                       uint32_t *index, struct ctr_diag *diag)
 {
+    if (w->nproc == MAX_THREADS) {
+        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "process", "too many processes");
+    }
     if (w->nproc == w->proc_cap) {
         uint32_t cap = w->proc_cap * 2 + 16;
         void *p = realloc(w->proc, cap * sizeof(w->proc[0]));
@@ -324,8 +325,8 @@ int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
     put32(body + PROC_PID, (uint32_t)pid);
     put32(body + PROC_PPID, (uint32_t)ppid);
     put64(body + PROC_START, start_ns);
-    int err = writer_section(w, SECT_PROCESS, SECT_REQUIRED, body, sizeof(body), NULL, 0,
-                             diag);
+    int err =
+        writer_section(w, SECT_PROCESS, SECT_REQUIRED, body, sizeof(body), NULL, 0, diag);
     if (err) {
         return err;
     }
@@ -340,6 +341,9 @@ int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid, int32
 {
     if (process >= w->nproc) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "thread", "no such process");
+    }
+    if (w->nthread == MAX_THREADS) {
+        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "thread", "too many threads");
     }
     if (w->nthread == w->thread_cap) {
         uint32_t cap = w->thread_cap * 2 + 16;
@@ -356,8 +360,8 @@ int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid, int32
     put32(body + THR_TID, (uint32_t)tid);
     put32(body + THR_PTID, (uint32_t)ptid);
     put64(body + THR_START, start_ns);
-    int err = writer_section(w, SECT_THREAD, SECT_REQUIRED, body, sizeof(body), NULL, 0,
-                             diag);
+    int err =
+        writer_section(w, SECT_THREAD, SECT_REQUIRED, body, sizeof(body), NULL, 0, diag);
     if (err) {
         return err;
     }
@@ -491,8 +495,8 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
         };
     }
     uint64_t off = w->off;
-    err = writer_section(w, SECT_CHUNK, SECT_REQUIRED, b, sizeof(b), f, CHUNK_FRAMES,
-                         diag);
+    err =
+        writer_section(w, SECT_CHUNK, SECT_REQUIRED, b, sizeof(b), f, CHUNK_FRAMES, diag);
     if (err) {
         return err;
     }

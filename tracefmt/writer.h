@@ -36,10 +36,10 @@ struct ctr_writer {
     struct ctr_diag fail; /* code != 0: of the write that failed */
     const struct ctr_dict *dict;
     ZSTD_CCtx *cctx;
-    uint64_t off;         /* end of the last whole section */
+    uint64_t off; /* end of the last whole section */
     uint64_t meta_off;
     uint32_t seq;
-    uint32_t dict_done;   /* ids 1..dict_done are in the file */
+    uint32_t dict_done; /* ids 1..dict_done are in the file */
     struct ctr_writer_stats stats;
 
     struct writer_process *proc;
@@ -49,8 +49,8 @@ struct ctr_writer {
     uint32_t nthread;
     uint32_t thread_cap;
 
-    struct buf seek;      /* entries of the seek table */
-    struct buf parts;     /* rows of ROOT */
+    struct buf seek;  /* entries of the seek table */
+    struct buf parts; /* rows of ROOT */
     struct buf dicts;
     uint32_t nparts;
     uint32_t ndicts;
@@ -62,7 +62,7 @@ struct ctr_writer {
     uint64_t part_first;
     uint32_t part_chunks;
 
-    struct buf raw;       /* scratch */
+    struct buf raw; /* scratch */
     struct packed_frame z[SECT_MAX_FRAMES];
 };
 

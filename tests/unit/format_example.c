@@ -16,16 +16,16 @@
 
 /* Two Thumb-like instructions, a load of 4 bytes; and a store in group 1. */
 static const uint8_t def1[] = {
-    0x00, 0x10, 0, 0, 0, 0, 0, 0,             /* pc 0x1000 */
-    0,    0,    0, 0, 0, 0, 0, 0,             /* cs_base */
-    0,    0,    0, 0, 0, 0, 0, 0,             /* tb_flags */
-    0,    0,    0, 0,                         /* cflags */
-    2,    0,    2, 0, 1, 0,                   /* 2 instructions, 2 slots, 1 group */
-    1,    0,    4, 0, 0, 0,                   /* mode, flags, 4 bytes of code */
-    2,    2,                                  /* lengths */
-    0x08, 0x68, 0x08, 0x60,                   /* ldr r0,[r1]; str r0,[r1] */
-    0,    0,    0, 0, 0x02, 0,                /* slot: insn 0, always, load 4 */
-    1,    0,    1, 0, 0x12, 0,                /* slot: insn 1, group 1, store 4 */
+    0x00, 0x10, 0,    0,    0,    0, 0, 0, /* pc 0x1000 */
+    0,    0,    0,    0,    0,    0, 0, 0, /* cs_base */
+    0,    0,    0,    0,    0,    0, 0, 0, /* tb_flags */
+    0,    0,    0,    0,                   /* cflags */
+    2,    0,    2,    0,    1,    0,       /* 2 instructions, 2 slots, 1 group */
+    1,    0,    4,    0,    0,    0,       /* mode, flags, 4 bytes of code */
+    2,    2,                               /* lengths */
+    0x08, 0x68, 0x08, 0x60,                /* ldr r0,[r1]; str r0,[r1] */
+    0,    0,    0,    0,    0x02, 0,       /* slot: insn 0, always, load 4 */
+    1,    0,    1,    0,    0x12, 0,       /* slot: insn 1, group 1, store 4 */
 };
 
 static void fail(const char *what, const struct ctr_diag *diag)
@@ -71,9 +71,8 @@ static int make(void)
     struct ctr_diag diag = {.text = "out of memory"};
     uint32_t process, thread;
     int fd = memfd_create("example", MFD_CLOEXEC);
-    if (fd < 0 || ctr_dict_new(&dict, meta.events) ||
-        ctr_encoder_new(&enc, dict, 4, 1) || ctr_packed_new(&packed) ||
-        ctr_dict_add(dict, 7, def1, sizeof(def1), &diag) ||
+    if (fd < 0 || ctr_dict_new(&dict, meta.events) || ctr_encoder_new(&enc, dict, 4, 1) ||
+        ctr_packed_new(&packed) || ctr_dict_add(dict, 7, def1, sizeof(def1), &diag) ||
         ctr_encoder_run(enc, &seg, 1, packed, &diag) ||
         ctr_writer_new(&w, fd, dict, &meta, 1, &diag) ||
         ctr_writer_process(w, 42, 41, 1050, &process, &diag) ||
@@ -125,7 +124,8 @@ static void print(FILE *out, const uint8_t *p, size_t n)
                 fprintf(stderr, "format_example: bad frame at %zu\n", at);
                 exit(1);
             }
-            fprintf(out, "-- zstd frame of %zu bytes at %06zx, decompressed:\n", size, at);
+            fprintf(out, "-- zstd frame of %zu bytes at %06zx, decompressed:\n", size,
+                    at);
             dump(out, raw, got, 0);
             at += size;
             continue;

@@ -303,11 +303,11 @@ enum exit_kind { WHOLE, LEAVE_AT, LEAVE, FORGET, SUSPEND };
 struct running {
     const struct sim_block *b;
     enum exit_kind kind;
-    unsigned steps;      /* slots and rounds to go before the exit */
-    unsigned uncond;     /* unconditional slots passed */
-    int out;             /* left */
-    int resumed_insn;    /* fault of a resumed instruction is not told */
-    unsigned n;          /* instructions when left */
+    unsigned steps;   /* slots and rounds to go before the exit */
+    unsigned uncond;  /* unconditional slots passed */
+    int out;          /* left */
+    int resumed_insn; /* fault of a resumed instruction is not told */
+    unsigned n;       /* instructions when left */
 };
 
 /* Is a slot the first behind which no group slot of its instruction comes? */
@@ -401,7 +401,8 @@ static int run_insn(struct sim *s, struct sim_thread *t, struct running *r, unsi
 }
 
 /* The marker at the end, and FAULT. */
-static void run_end(struct sim *s, struct sim_thread *t, struct running *r, size_t exec_ev)
+static void run_end(struct sim *s, struct sim_thread *t, struct running *r,
+                    size_t exec_ev)
 {
     unsigned n = r->n;
     int fault = has(s, SIM_FAULT) && chance(s, 30) && r->kind != FORGET;
@@ -442,8 +443,8 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
         return;
     }
     /* Where it is left, should its accesses not decide that before. */
-    unsigned last = r.kind == WHOLE || r.kind == SUSPEND ? b->ninsn
-                                                         : 1 + sim_random(s, b->ninsn);
+    unsigned last =
+        r.kind == WHOLE || r.kind == SUSPEND ? b->ninsn : 1 + sim_random(s, b->ninsn);
     size_t exec_ev = SIZE_MAX;
     unsigned slot = 0;
     for (unsigned i = 0; i < b->ninsn && !r.out; i++) {

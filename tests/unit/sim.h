@@ -13,17 +13,17 @@
 #include "ctr_write.h"
 
 struct sim_event {
-    uint8_t mem;       /* 0 an instruction, 1 an access */
+    uint8_t mem; /* 0 an instruction, 1 an access */
     uint8_t store;
     uint8_t big_endian;
     uint8_t helper;
-    uint8_t flags;     /* CTR_EV_* of an instruction */
+    uint8_t flags; /* CTR_EV_* of an instruction */
     uint16_t insn;
-    uint32_t size;     /* of the access, or length of the instruction */
+    uint32_t size; /* of the access, or length of the instruction */
     uint64_t ordinal;
     uint64_t pc;
     uint64_t addr;
-    uint64_t code;     /* hash of the instruction's bytes */
+    uint64_t code; /* hash of the instruction's bytes */
 };
 
 struct sim_slot {
@@ -33,7 +33,7 @@ struct sim_slot {
 };
 
 struct sim_block {
-    uint32_t id;       /* raw */
+    uint32_t id; /* raw */
     uint64_t pc[512];
     uint8_t len[512];
     uint8_t code[512 * 15];
@@ -48,12 +48,12 @@ struct sim_block {
 struct sim_segment {
     uint32_t *words;
     uint32_t n_words, cap_words;
-    uint64_t *addrs;   /* in the order made */
+    uint64_t *addrs; /* in the order made */
     uint32_t n_addrs, cap_addrs;
     struct ctr_extra *extras;
     uint32_t n_extras, cap_extras;
     uint32_t flags;
-    void *column;      /* as in the pipe */
+    void *column; /* as in the pipe */
     void *column_end;
 };
 
@@ -69,21 +69,21 @@ struct sim_thread {
 };
 
 /* Features to use, a mask */
-#define SIM_GROUPS   0x01u
-#define SIM_LEFT     0x02u
-#define SIM_RESTART  0x04u
-#define SIM_SUSPEND  0x08u
-#define SIM_EXTRAS   0x10u
-#define SIM_FAULT    0x20u
-#define SIM_UNSURE   0x40u
-#define SIM_BIG      0x80u   /* now and then a block of the largest size */
-#define SIM_ALL      0xffu
+#define SIM_GROUPS 0x01u
+#define SIM_LEFT 0x02u
+#define SIM_RESTART 0x04u
+#define SIM_SUSPEND 0x08u
+#define SIM_EXTRAS 0x10u
+#define SIM_FAULT 0x20u
+#define SIM_UNSURE 0x40u
+#define SIM_BIG 0x80u /* now and then a block of the largest size */
+#define SIM_ALL 0xffu
 
 struct sim {
     uint64_t rng;
     unsigned features;
     unsigned addr_bytes;
-    unsigned events;   /* CTR_EVENTS_* */
+    unsigned events; /* CTR_EVENTS_* */
     struct sim_block *block;
     unsigned nblock;
 };

@@ -17,7 +17,7 @@ struct recording {
     struct sim sim;
     struct sim_thread thread[MAX_SIM_THREADS];
     unsigned nthread;
-    uint8_t *file;        /* the trace */
+    uint8_t *file; /* the trace */
     size_t bytes;
 };
 
@@ -44,7 +44,7 @@ struct got {
 struct events {
     struct got *e;
     size_t n, cap;
-    int runs;             /* count runs instead */
+    int runs; /* count runs instead */
     uint64_t run_insns;
 };
 

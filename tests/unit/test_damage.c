@@ -164,7 +164,8 @@ static void test_flip_in_chunk(void **state)
 
 static void test_not_a_trace(void **state)
 {
-    static const char text[] = "#!/bin/sh\necho this is not a trace at all, not even near\n";
+    static const char text[] =
+        "#!/bin/sh\necho this is not a trace at all, not even near\n";
     struct ctr_trace *tr;
     struct ctr_diag diag;
     (void)state;
@@ -192,9 +193,10 @@ static void test_hostile(void **state)
             size_t at = sim_random(&r.sim, (uint32_t)r.bytes);
             data[at] = (uint8_t)sim_random(&r.sim, 256);
         }
-        read_damaged(&r, data, r.bytes, i % 3 == 0 ? CTR_OPEN_STREAM
-                                        : i % 3 == 1 ? CTR_OPEN_NO_INDEX
-                                                     : 0,
+        read_damaged(&r, data, r.bytes,
+                     i % 3 == 0   ? CTR_OPEN_STREAM
+                     : i % 3 == 1 ? CTR_OPEN_NO_INDEX
+                                  : 0,
                      0);
     }
     free(data);

@@ -67,20 +67,20 @@ static void test_dict_bad(void **state)
         unsigned at;
         uint8_t value;
     } change[] = {
-        {28, 0},   /* no instructions */
-        {29, 3},   /* too many */
-        {30, 3},   /* one slot more than there is */
+        {28, 0},    /* no instructions */
+        {29, 3},    /* too many */
+        {30, 3},    /* one slot more than there is */
         {31, 0x21}, /* far too many */
-        {35, 2},   /* unknown flag */
-        {35, 1},   /* pcs that are not there */
-        {36, 13},  /* length of the code */
-        {39, 1},   /* huge length of the code */
-        {40, 5},   /* lengths do not add up */
-        {55, 3},   /* slot of an instruction that is not there */
-        {57, 1},   /* slot of a group that is not there */
+        {35, 2},    /* unknown flag */
+        {35, 1},    /* pcs that are not there */
+        {36, 13},   /* length of the code */
+        {39, 1},    /* huge length of the code */
+        {40, 5},    /* lengths do not add up */
+        {55, 3},    /* slot of an instruction that is not there */
+        {57, 1},    /* slot of a group that is not there */
         {59, 0x42}, /* unknown kind of access */
-        {60, 1},   /* not zero */
-        {61, 0},   /* second slot: order of instructions, with the next */
+        {60, 1},    /* not zero */
+        {61, 0},    /* second slot: order of instructions, with the next */
     };
     struct ctr_dict *d;
     struct ctr_diag diag;
@@ -173,12 +173,12 @@ static void test_encoder_refuses(void **state)
     bench_open(&b);
     const int bad = -CTR_E_CORRUPT;
     assert_int_equal(ENCODE(&b, 3, 0, 1), 0);
-    assert_int_equal(ENCODE(&b, 3, 0, 3), bad);                /* unknown block */
-    assert_int_equal(ENCODE(&b, 3, 0, 0), bad);                /* no word */
+    assert_int_equal(ENCODE(&b, 3, 0, 3), bad); /* unknown block */
+    assert_int_equal(ENCODE(&b, 3, 0, 0), bad); /* no word */
     assert_int_equal(ENCODE(&b, 3, 0, 1, 0), bad);
     assert_int_equal(ENCODE(&b, 3, 0, 0x7fffffff), bad);
-    assert_int_equal(ENCODE(&b, 2, 0, 1), bad);                /* address missing */
-    assert_int_equal(ENCODE(&b, 4, 0, 1), bad);                /* left over */
+    assert_int_equal(ENCODE(&b, 2, 0, 1), bad); /* address missing */
+    assert_int_equal(ENCODE(&b, 4, 0, 1), bad); /* left over */
     assert_int_equal(ENCODE(&b, 0, 0, 2, 1), bad);
     assert_int_equal(ENCODE(&b, 3, 0, 0x80000001, 1), bad);    /* GROUP first */
     assert_int_equal(ENCODE(&b, 3, 0, 1, 0x80000001), bad);    /* no such group */
@@ -193,8 +193,8 @@ static void test_encoder_refuses(void **state)
     assert_int_equal(ENCODE(&b, 1, 0, 1, 0xc0000000 | 4 << 14 | 1), bad);
     assert_int_equal(ENCODE(&b, 3, 0, 1, 0xc0000000 | 3 << 14 | 4), bad);
     assert_int_equal(ENCODE(&b, 3, 0, 1, 0xc0000000 | 3 << 14 | 3, 0xd0000003, 3), bad);
-    assert_int_equal(ENCODE(&b, 3, 0, 0xf0000000), bad);       /* resume what? */
-    assert_int_equal(ENCODE(&b, 3, 0, 0xf0000003, 1), bad);    /* no instruction 3 */
+    assert_int_equal(ENCODE(&b, 3, 0, 0xf0000000), bad);    /* resume what? */
+    assert_int_equal(ENCODE(&b, 3, 0, 0xf0000003, 1), bad); /* no instruction 3 */
     assert_int_equal(ENCODE(&b, 0, 0, 0xf0000002, 0xf0000000), bad);
 
     struct ctr_extra x = {.words = 1, .insn = 0, .size = 8};

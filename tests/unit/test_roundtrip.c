@@ -152,7 +152,8 @@ static void test_pipe(void **state)
         assert_int_equal(read_events(tr, &opts, &ev, &diag), 0);
         check_events(&r, &ev);
         check_info(&r, tr, 0);
-        assert_int_equal(read_events(tr, &opts, &ev, &diag), -CTR_E_INVAL);
+        struct events none;
+        assert_int_equal(read_events(tr, &opts, &none, &diag), -CTR_E_INVAL);
         pthread_join(thread, NULL);
         events_free(&ev);
         ctr_close(tr);

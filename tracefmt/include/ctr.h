@@ -16,8 +16,8 @@
  *   takes a struct ctr_diag it may be NULL; it is filled in on failure only.
  *   The library never prints, exits, or installs signal handlers; it has no
  *   mutable global state.  A struct ctr_trace may be used by one thread at a
- *   time, except that callbacks of ctr_replay may call the ctr_trace_* look-up
- *   functions concurrently.
+ *   time, except that callbacks of ctr_replay may look up processes, threads
+ *   and blocks concurrently.
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded (about 64 MiB for each worker, plus the
  *   dictionary of blocks, plus 100 bytes for each chunk of the file).
@@ -46,7 +46,7 @@ extern "C" {
 
 enum ctr_error {
     CTR_E_OK = 0,
-    CTR_E_IO = 1,          /* the system refused; ctr_diag.sys_errno */
+    CTR_E_IO = 1, /* the system refused; ctr_diag.sys_errno */
     CTR_E_NOMEM = 2,
     CTR_E_CORRUPT = 3,     /* the data contradict themselves or a checksum */
     CTR_E_TRUNCATED = 4,   /* the data end too early */
@@ -58,11 +58,11 @@ enum ctr_error {
 
 /* What went wrong and where.  Owned by the caller, no pointers inside. */
 struct ctr_diag {
-    int code;              /* enum ctr_error, not negated */
-    int sys_errno;         /* errno with CTR_E_IO, else 0 */
-    uint64_t off;          /* offset in the file; CTR_NO_OFF if none */
-    char field[32];        /* what was being read: "chunk.words" */
-    char text[160];        /* one sentence without a final period */
+    int code;       /* enum ctr_error, not negated */
+    int sys_errno;  /* errno with CTR_E_IO, else 0 */
+    uint64_t off;   /* offset in the file; CTR_NO_OFF if none */
+    char field[32]; /* what was being read: "chunk.words" */
+    char text[160]; /* one sentence without a final period */
 };
 #define CTR_NO_OFF UINT64_MAX
 
@@ -76,8 +76,8 @@ CTR_API const char *ctr_version(void);
 
 struct ctr_trace;
 
-#define CTR_OPEN_NO_INDEX  0x1u  /* scan section by section, ignore the index */
-#define CTR_OPEN_STREAM    0x2u  /* read as a stream even if seekable */
+#define CTR_OPEN_NO_INDEX 0x1u /* scan section by section, ignore the index */
+#define CTR_OPEN_STREAM 0x2u   /* read as a stream even if seekable */
 
 /*
  * Opens a trace.  path "-" is standard input.  Something that cannot be seeked
@@ -102,8 +102,8 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 /* ------------------------------------------------------------- description */
 
 /* events masks; same values as CTR_EVENTS_* of cannoli/events.h */
-#define CTR_HAS_EXEC  0x1u
-#define CTR_HAS_MEM   0x2u
+#define CTR_HAS_EXEC 0x1u
+#define CTR_HAS_MEM 0x2u
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -114,29 +114,29 @@ enum ctr_state {
 };
 
 struct ctr_info {
-    uint32_t version;         /* of the format */
-    uint32_t events;          /* CTR_HAS_* */
-    uint32_t elf_machine;     /* e_machine of the target */
-    uint8_t  big_endian;      /* target */
-    uint8_t  addr_bits;       /* 32 or 64 */
-    uint8_t  has_index;       /* opened by its index */
-    uint8_t  seekable;        /* 0: a stream */
+    uint32_t version;     /* of the format */
+    uint32_t events;      /* CTR_HAS_* */
+    uint32_t elf_machine; /* e_machine of the target */
+    uint8_t big_endian;   /* target */
+    uint8_t addr_bits;    /* 32 or 64 */
+    uint8_t has_index;    /* opened by its index */
+    uint8_t seekable;     /* 0: a stream */
     enum ctr_state state;
-    const char *target;       /* QEMU's name: "arm", "x86_64" */
+    const char *target; /* QEMU's name: "arm", "x86_64" */
     const char *qemu_version;
-    const char *recorder;     /* name and version of what wrote the file */
-    int argc;                 /* the command that was recorded */
+    const char *recorder; /* name and version of what wrote the file */
+    int argc;             /* the command that was recorded */
     const char *const *argv;
-    uint64_t start_realtime_ns;  /* since 1970 ... */
-    uint64_t start_ns;           /* ... and the same moment in trace time */
-    uint64_t end_ns;             /* of the last event known */
-    uint64_t file_bytes;      /* size, or what was read of a stream so far */
-    uint64_t insns;           /* totals over all chunks known */
+    uint64_t start_realtime_ns; /* since 1970 ... */
+    uint64_t start_ns;          /* ... and the same moment in trace time */
+    uint64_t end_ns;            /* of the last event known */
+    uint64_t file_bytes;        /* size, or what was read of a stream so far */
+    uint64_t insns;             /* totals over all chunks known */
     uint64_t loads;
     uint64_t stores;
-    uint32_t processes;       /* sizes of the tables below */
+    uint32_t processes; /* sizes of the tables below */
     uint32_t threads;
-    uint32_t blocks;          /* definitions known so far */
+    uint32_t blocks; /* definitions known so far */
     uint64_t chunks;
 };
 
@@ -150,36 +150,36 @@ CTR_API void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out);
 CTR_API void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out);
 
 enum ctr_end {
-    CTR_END_UNKNOWN = 0,   /* no end recorded */
-    CTR_END_EXIT = 1,      /* ended by itself */
-    CTR_END_GROUP = 2,     /* ended its whole process; status = exit code */
-    CTR_END_SIGNAL = 3,    /* a signal ended it; status = signal */
-    CTR_END_EXEC = 4,      /* execve replaced the process */
-    CTR_END_KILLED = 5,    /* vanished without telling (kill -9) */
+    CTR_END_UNKNOWN = 0, /* no end recorded */
+    CTR_END_EXIT = 1,    /* ended by itself */
+    CTR_END_GROUP = 2,   /* ended its whole process; status = exit code */
+    CTR_END_SIGNAL = 3,  /* a signal ended it; status = signal */
+    CTR_END_EXEC = 4,    /* execve replaced the process */
+    CTR_END_KILLED = 5,  /* vanished without telling (kill -9) */
 };
 
 struct ctr_process {
-    uint32_t index;        /* in the table, from 0, in order of creation */
+    uint32_t index; /* in the table, from 0, in order of creation */
     int32_t pid;
     int32_t ppid;
     uint64_t start_ns;
-    uint64_t end_ns;       /* 0 if not known */
-    uint32_t end_reason;   /* enum ctr_end */
+    uint64_t end_ns;     /* 0 if not known */
+    uint32_t end_reason; /* enum ctr_end */
     int32_t end_status;
 };
 
 struct ctr_thread {
-    uint32_t index;        /* in the table, from 0, in order of creation */
-    uint32_t process;      /* index in the process table */
+    uint32_t index;   /* in the table, from 0, in order of creation */
+    uint32_t process; /* index in the process table */
     int32_t pid;
     int32_t tid;
-    int32_t ptid;          /* tid of the creator, 0 for a process's first */
-    uint8_t incomplete;    /* its last events may be missing */
+    int32_t ptid;       /* tid of the creator, 0 for a process's first */
+    uint8_t incomplete; /* its last events may be missing */
     uint64_t start_ns;
-    uint64_t end_ns;       /* 0 if not known */
-    uint32_t end_reason;   /* enum ctr_end */
+    uint64_t end_ns;     /* 0 if not known */
+    uint32_t end_reason; /* enum ctr_end */
     int32_t end_status;
-    uint64_t insns;        /* totals; on a stream valid after ctr_replay */
+    uint64_t insns; /* totals; on a stream valid after ctr_replay */
     uint64_t loads;
     uint64_t stores;
     uint64_t chunks;
@@ -192,22 +192,21 @@ struct ctr_thread {
  */
 CTR_API const struct ctr_process *ctr_trace_process(const struct ctr_trace *tr,
                                                     uint32_t i);
-CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr,
-                                                  uint32_t i);
+CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, uint32_t i);
 
 /* A run of consecutive blocks of one thread, decodable by itself. */
 struct ctr_chunk {
-    uint64_t index;        /* in recorded order, from 0 */
-    uint64_t off;          /* in the file */
-    uint64_t bytes;        /* in the file */
-    uint64_t raw_bytes;    /* of its columns before compression */
-    uint32_t thread;       /* index in the thread table */
-    uint32_t flags;        /* 0 */
-    uint64_t first;        /* ordinal of its first instruction */
+    uint64_t index;     /* in recorded order, from 0 */
+    uint64_t off;       /* in the file */
+    uint64_t bytes;     /* in the file */
+    uint64_t raw_bytes; /* of its columns before compression */
+    uint32_t thread;    /* index in the thread table */
+    uint32_t flags;     /* 0 */
+    uint64_t first;     /* ordinal of its first instruction */
     uint64_t insns;
     uint64_t loads;
     uint64_t stores;
-    uint64_t runs;         /* blocks entered */
+    uint64_t runs; /* blocks entered */
     uint64_t start_ns;
     uint64_t end_ns;
 };
@@ -221,7 +220,7 @@ CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i,
 /* How a block's bytes are to be read; CTR_MODE_* of cannoli/events.h. */
 enum ctr_mode {
     CTR_ISA_DEFAULT = 0,
-    CTR_ISA_THUMB = 1,     /* arm: T32 */
+    CTR_ISA_THUMB = 1, /* arm: T32 */
     CTR_ISA_X86_16 = 2,
     CTR_ISA_X86_32 = 3,
     CTR_ISA_X86_64 = 4,
@@ -231,29 +230,29 @@ enum ctr_mode {
 
 /* An access that an instruction of a block can make, in program order. */
 struct ctr_slot {
-    uint16_t insn;         /* which instruction, from 0 */
-    uint16_t group;        /* 0: always made; else conditional or repeated */
-    uint8_t size;          /* bytes, 1..128 */
-    uint8_t store;         /* 0 load, 1 store */
-    uint8_t big_endian;    /* how the value stands in memory */
+    uint16_t insn;      /* which instruction, from 0 */
+    uint16_t group;     /* 0: always made; else conditional or repeated */
+    uint8_t size;       /* bytes, 1..128 */
+    uint8_t store;      /* 0 load, 1 store */
+    uint8_t big_endian; /* how the value stands in memory */
     uint8_t zero;
 };
 
 /* One translation of a piece of guest code. */
 struct ctr_block {
-    uint32_t id;           /* from 1 */
-    uint16_t ninsn;        /* 1..512 */
+    uint32_t id;    /* from 1 */
+    uint16_t ninsn; /* 1..512 */
     uint16_t nslot;
     uint16_t ngroup;
-    uint8_t mode;          /* enum ctr_mode */
+    uint8_t mode; /* enum ctr_mode */
     uint8_t reserved;
-    uint64_t pc;           /* of the first instruction */
-    uint64_t cs_base;      /* QEMU's, distinguish translations of one pc */
+    uint64_t pc;      /* of the first instruction */
+    uint64_t cs_base; /* QEMU's, distinguish translations of one pc */
     uint64_t tb_flags;
     uint32_t cflags;
-    const uint16_t *off;   /* [ninsn + 1]: where instruction i starts in code */
-    const uint8_t *code;   /* off[ninsn] bytes */
-    const uint64_t *pcs;   /* [ninsn], or NULL if the code is contiguous */
+    const uint16_t *off;          /* [ninsn + 1]: where instruction i starts in code */
+    const uint8_t *code;          /* off[ninsn] bytes */
+    const uint64_t *pcs;          /* [ninsn], or NULL if the code is contiguous */
     const struct ctr_slot *slots; /* [nslot] */
 };
 
@@ -277,18 +276,19 @@ static inline const uint8_t *ctr_block_bytes(const struct ctr_block *b, unsigned
  * opened by its index definitions are read on demand: call ctr_trace_blocks
  * first when they are wanted outside of a replay or cursor.
  */
-CTR_API const struct ctr_block *ctr_trace_block(const struct ctr_trace *tr,
-                                                uint32_t id);
+CTR_API const struct ctr_block *ctr_trace_block(const struct ctr_trace *tr, uint32_t id);
 
 /* Reads all definitions of a file.  Does nothing on a stream. */
 CTR_API int ctr_trace_blocks(struct ctr_trace *tr, struct ctr_diag *diag);
 
 /* ------------------------------------------------------------------ events */
 
-#define CTR_EV_FAULTED  0x1u  /* the instruction raised a signal; what it did
-                                 before is told, it may run again later */
-#define CTR_EV_UNSURE   0x8u  /* the thread was ended here: of this block, and
-                                 after it, more may have run */
+#define CTR_EV_FAULTED                                                                   \
+    0x1u /* the instruction raised a signal; what it did                                 \
+            before is told, it may run again later */
+#define CTR_EV_UNSURE                                                                    \
+    0x8u /* the thread was ended here: of this block, and                                \
+            after it, more may have run */
 
 /* One instruction executed. */
 struct ctr_exec {
@@ -296,9 +296,9 @@ struct ctr_exec {
     uint64_t pc;
     const uint8_t *bytes;
     uint8_t len;
-    uint8_t mode;          /* enum ctr_mode */
-    uint16_t flags;        /* CTR_EV_* */
-    uint16_t insn;         /* number in its block */
+    uint8_t mode;   /* enum ctr_mode */
+    uint16_t flags; /* CTR_EV_* */
+    uint16_t insn;  /* number in its block */
     const struct ctr_block *block;
     const struct ctr_thread *thread;
 };
@@ -307,11 +307,11 @@ struct ctr_exec {
 struct ctr_mem {
     uint64_t ordinal;
     uint64_t pc;
-    uint64_t addr;         /* of the first (lowest) byte */
-    uint32_t size;         /* bytes; above 128 only with helper */
-    uint8_t store;         /* 0 load, 1 store */
+    uint64_t addr; /* of the first (lowest) byte */
+    uint32_t size; /* bytes; above 128 only with helper */
+    uint8_t store; /* 0 load, 1 store */
     uint8_t big_endian;
-    uint8_t helper;        /* made by a helper function of QEMU */
+    uint8_t helper; /* made by a helper function of QEMU */
     uint16_t insn;
     const struct ctr_block *block;
     const struct ctr_thread *thread;
@@ -319,12 +319,12 @@ struct ctr_mem {
 
 /* One run of a block: instructions first..end-1 of it were executed. */
 struct ctr_run {
-    uint64_t ordinal;      /* of instruction `first' */
+    uint64_t ordinal; /* of instruction `first' */
     const struct ctr_block *block;
-    uint16_t first;        /* not 0: the run began in an earlier chunk, or is
-                              cut by the filter */
-    uint16_t end;          /* ninsn, or less if it was left early */
-    uint16_t flags;        /* CTR_EV_* , of the last instruction */
+    uint16_t first; /* not 0: the run began in an earlier chunk, or is
+                       cut by the filter */
+    uint16_t end;   /* ninsn, or less if it was left early */
+    uint16_t flags; /* CTR_EV_* , of the last instruction */
     const struct ctr_thread *thread;
 };
 
@@ -332,13 +332,13 @@ struct ctr_run {
 
 struct ctr_range {
     uint64_t from;
-    uint64_t to;           /* exclusive; UINT64_MAX: includes the last byte */
+    uint64_t to; /* exclusive; UINT64_MAX: includes the last byte */
 };
 
-#define CTR_KIND_EXEC   0x1u
-#define CTR_KIND_LOAD   0x2u
-#define CTR_KIND_STORE  0x4u
-#define CTR_KIND_ALL    0x7u
+#define CTR_KIND_EXEC 0x1u
+#define CTR_KIND_LOAD 0x2u
+#define CTR_KIND_STORE 0x4u
+#define CTR_KIND_ALL 0x7u
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
@@ -367,7 +367,10 @@ struct ctr_filter {
     const struct ctr_range *pcs;
     const struct ctr_range *addrs;
 };
-#define CTR_FILTER_INIT {0}
+#define CTR_FILTER_INIT                                                                  \
+    {                                                                                    \
+        0                                                                                \
+    }
 
 /* ------------------------------------------------------------------ replay */
 
@@ -395,11 +398,11 @@ CTR_API int ctr_job_append(struct ctr_job *job, const void *data, size_t n);
 
 struct ctr_progress {
     uint64_t chunks_done;
-    uint64_t chunks;       /* that will be read; 0 on a stream */
-    uint64_t insns_done;   /* in the chunks done */
-    uint64_t insns;        /* 0 on a stream */
+    uint64_t chunks;     /* that will be read; 0 on a stream */
+    uint64_t insns_done; /* in the chunks done */
+    uint64_t insns;      /* 0 on a stream */
     uint64_t bytes_done;
-    uint64_t bytes;        /* 0 on a stream */
+    uint64_t bytes; /* 0 on a stream */
 };
 
 /*
@@ -430,7 +433,7 @@ struct ctr_replay_ops {
 };
 
 struct ctr_replay_opts {
-    unsigned workers;      /* 0: as many as there are processors */
+    unsigned workers; /* 0: as many as there are processors */
     /*
      * Not 0: a piece is at most about so many instructions of a chunk instead
      * of a whole one.  For callbacks that are slow or have much output (text):
@@ -465,8 +468,8 @@ enum ctr_event_kind { CTR_EVENT_EXEC = 1, CTR_EVENT_MEM = 2 };
 
 struct ctr_event {
     enum ctr_event_kind kind;
-    struct ctr_exec exec;  /* the instruction; with a mem event too */
-    struct ctr_mem mem;    /* CTR_EVENT_MEM only */
+    struct ctr_exec exec; /* the instruction; with a mem event too */
+    struct ctr_mem mem;   /* CTR_EVENT_MEM only */
 };
 
 /*

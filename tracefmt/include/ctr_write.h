@@ -50,7 +50,7 @@ CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
 
 /* An access made inside a helper: struct mempipe_aux_access without header. */
 struct ctr_extra {
-    uint32_t words;        /* position in this segment's columns */
+    uint32_t words; /* position in this segment's columns */
     uint32_t addrs;
     uint16_t insn;
     uint8_t store;
@@ -60,7 +60,7 @@ struct ctr_extra {
 };
 
 /* The segment ends inside a block that was still running (killed process). */
-#define CTR_SEGMENT_UNSURE  0x1u
+#define CTR_SEGMENT_UNSURE 0x1u
 
 /*
  * One pipe chunk of a thread.  `extras' in the order in which they were made,
@@ -73,15 +73,15 @@ struct ctr_segment {
     const void *addrs_end; /* address i at addrs_end - (i+1) * addr_bytes */
     const struct ctr_extra *extras;
     uint32_t n_extras;
-    uint32_t flags;        /* CTR_SEGMENT_* */
-    uint64_t start_ns;     /* CLOCK_MONOTONIC */
+    uint32_t flags;    /* CTR_SEGMENT_* */
+    uint64_t start_ns; /* CLOCK_MONOTONIC */
     uint64_t end_ns;
 };
 
 /* What one call of ctr_encoder_run may be given, over all its segments: */
-#define CTR_MAX_CHUNK_WORDS   (1u << 21)
-#define CTR_MAX_CHUNK_ADDRS   (1u << 21)
-#define CTR_MAX_CHUNK_EXTRAS  (1u << 21)
+#define CTR_MAX_CHUNK_WORDS (1u << 21)
+#define CTR_MAX_CHUNK_ADDRS (1u << 21)
+#define CTR_MAX_CHUNK_EXTRAS (1u << 21)
 
 /* The result: a chunk ready to be written.  Reusable, has its own buffers. */
 struct ctr_packed;
@@ -92,13 +92,13 @@ struct ctr_packed_info {
     uint64_t insns;
     uint64_t loads;
     uint64_t stores;
-    uint64_t runs;         /* 0: nothing to write (ctr_writer_chunk skips it) */
-    uint64_t bytes;        /* compressed, without the section's header */
+    uint64_t runs;  /* 0: nothing to write (ctr_writer_chunk skips it) */
+    uint64_t bytes; /* compressed, without the section's header */
     uint64_t raw_bytes;
-    uint32_t unsure;       /* 1: its last block got CTR_LEFT_UNSURE */
+    uint32_t unsure;         /* 1: its last block got CTR_LEFT_UNSURE */
     uint32_t dropped_faults; /* FAULT words that had no block before them in
                               the chunk; 0 unless something is wrong */
-    uint32_t last_raw;     /* raw id of the last block entered, 0 if none */
+    uint32_t last_raw;       /* raw id of the last block entered, 0 if none */
 };
 CTR_API void ctr_packed_info(const struct ctr_packed *p, struct ctr_packed_info *out);
 
@@ -131,17 +131,17 @@ struct ctr_writer;
 
 /* What was recorded; strings and arrays are copied. */
 struct ctr_meta {
-    const char *target;        /* QEMU's name of the target */
+    const char *target; /* QEMU's name of the target */
     const char *qemu_version;
-    const char *recorder;      /* "cannoli-record 0.1.0" */
+    const char *recorder; /* "cannoli-record 0.1.0" */
     int argc;
     const char *const *argv;
     uint32_t elf_machine;
-    uint32_t events;           /* CTR_EVENTS_* */
+    uint32_t events; /* CTR_EVENTS_* */
     uint8_t big_endian;
-    uint8_t addr_bits;         /* 32 or 64 */
+    uint8_t addr_bits; /* 32 or 64 */
     uint64_t start_realtime_ns;
-    uint64_t start_ns;         /* CLOCK_MONOTONIC at the same moment */
+    uint64_t start_ns; /* CLOCK_MONOTONIC at the same moment */
 };
 
 /*
@@ -150,15 +150,13 @@ struct ctr_meta {
  * A regular file is cut to length 0 first.  SIGPIPE should be ignored.
  */
 CTR_API int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
-                           const struct ctr_meta *meta, int level,
-                           struct ctr_diag *diag);
+                           const struct ctr_meta *meta, int level, struct ctr_diag *diag);
 /* Frees it; does not finish the file.  NULL is allowed. */
 CTR_API void ctr_writer_free(struct ctr_writer *w);
 
 /* A new process or thread; *index is its number from now on. */
 CTR_API int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
-                               uint64_t start_ns, uint32_t *index,
-                               struct ctr_diag *diag);
+                               uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
 CTR_API int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid,
                               int32_t ptid, uint64_t start_ns, uint32_t *index,
                               struct ctr_diag *diag);

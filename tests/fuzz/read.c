@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* What the fuzz targets share (see fuzz.h). */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "format.h"
+#include "le.h"
+#include "support.h"
+#include "cannoli/events.h"
+
+static int count_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    volatile uint64_t *sum = arg;
+    (void)job;
+    for (unsigned i = 0; i < e->len; i++) {
+        *sum += e->bytes[i];
+    }
+    *sum += e->pc + e->thread->index + e->block->id;
+    return 0;
+}
+
+static int count_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    volatile uint64_t *sum = arg;
+    *sum += m->addr + m->size + m->pc;
+    return ctr_job_append(job, &m->addr, sizeof(m->addr));
+}
+
+static int count_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
+{
+    volatile uint64_t *sum = arg;
+    (void)job;
+    if (r->first > r->end || r->end > r->block->ninsn) {
+        abort();
+    }
+    *sum += r->ordinal + r->end;
+    return 0;
+}
+
+static int count_count(void *arg, const struct ctr_count *c)
+{
+    volatile uint64_t *sum = arg;
+    *sum += c->full + c->partial + c->block->pc;
+    return 0;
+}
+
+void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
+{
+    static const struct ctr_replay_ops ops = {
+        .exec = count_exec, .mem = count_mem, .run = count_run};
+    static const struct ctr_replay_ops counting = {.run = count_run};
+    struct ctr_trace *tr;
+    struct ctr_diag diag;
+    uint64_t sum = 0;
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, data, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET)) {
+        abort();
+    }
+    if (ctr_open_fd(&tr, fd, flags, &diag)) {
+        return;
+    }
+    struct ctr_replay_opts opts = {.workers = 1, .piece_insns = 100};
+    ctr_replay(tr, &ops, &sum, &opts, &diag);
+    if (!(flags & CTR_OPEN_STREAM)) {
+        struct ctr_range range = {0x1000, 0x40000000};
+        struct ctr_filter f = {
+            .pcs = &range, .npc = 1, .addrs = &range, .naddr = 1, .from = 5};
+        opts.filter = &f;
+        ctr_replay(tr, &ops, &sum, &opts, &diag);
+        opts.filter = NULL;
+        ctr_replay(tr, &counting, &sum, &opts, &diag);
+        ctr_trace_counts(tr, NULL, count_count, &sum, &diag);
+        struct ctr_cursor *c;
+        if (ctr_cursor_open(&c, tr, NULL, &diag) == 0) {
+            struct ctr_event ev;
+            for (unsigned i = 0; i < 50 && ctr_cursor_next(c, &ev, &diag) == 1; i++) {
+                sum += ev.exec.ordinal;
+            }
+            ctr_cursor_seek_ordinal(c, 0, 20, &diag);
+            ctr_cursor_next(c, &ev, &diag);
+            ctr_cursor_close(c);
+        }
+    }
+    struct ctr_info info;
+    ctr_trace_info(tr, &info);
+    for (uint32_t i = 0; i < info.threads; i++) {
+        sum += ctr_trace_thread(tr, i)->insns;
+    }
+    ctr_close(tr);
+}
+
+void fuzz_fix_hashes(uint8_t *data, size_t n)
+{
+    if (n < FILE_HEAD) {
+        return;
+    }
+    put64(data + FILE_OFF_HASH, XXH64(data, FILE_OFF_HASH, 0));
+    for (size_t at = FILE_HEAD; n - at > SECT_OFF_FRAMES + SECT_HASH;) {
+        uint8_t *p = data + at;
+        size_t size = le32(p + 4);
+        if (le32(p) != FRAME_OURS || size < SECT_OFF_FRAMES || size + 8 > n - at) {
+            return;
+        }
+        size += 8;
+        size_t payload = at + size;
+        unsigned frames = le16(p + SECT_OFF_NFRAMES);
+        for (unsigned i = 0; i < frames; i++) {
+            size_t f = SECT_OFF_FRAMES + (size_t)i * SECT_FRAME;
+            if (f + SECT_FRAME + SECT_HASH > size) {
+                break;
+            }
+            size_t csize = le32(p + f);
+            if (csize > n - payload) {
+                break;
+            }
+            put64(p + f + 8, XXH64(data + payload, csize, 0));
+            payload += csize;
+        }
+        put64(p + size - SECT_HASH, XXH64(p, size - SECT_HASH, 0));
+        at = payload;
+    }
+}
+
+uint8_t *fuzz_trace(unsigned seed, size_t *n)
+{
+    struct recording r;
+    recording_make(&r, seed + 1, 1 + seed % 3, 30 + seed * 5, 5 + seed, seed & 1 ? 4 : 8,
+                   seed % 5 == 4 ? CTR_EVENTS_EXEC : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                   SIM_ALL & ~SIM_BIG, 1 + seed % 3, seed % 4 != 3);
+    uint8_t *p = r.file;
+    *n = r.bytes;
+    r.file = NULL;
+    recording_free(&r);
+    return p;
+}
