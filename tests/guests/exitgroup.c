@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* exit_group by the first thread while six others compute without end. */
+/*
+ * exit_group by the first thread while six others compute without end (four of
+ * them with system calls in between).
+ */
 #include "guest.h"
 
 #include <pthread.h>
@@ -13,6 +16,9 @@ static void *work(void *arg)
     __atomic_fetch_add(&started, 1, __ATOMIC_SEQ_CST);
     for (;;) {
         (*p)++;
+        if ((uintptr_t)arg > 2) {
+            getppid();
+        }
     }
     return NULL;
 }

@@ -121,12 +121,15 @@ def record(tools, trace, guest, environment=None, cwd=None, timeout=150, options
     return run
 
 
-def plain(guest, environment=None, cwd=None, timeout=600):
-    """The same command line without a recorder."""
-    done = subprocess.run(["setarch", "-R", *guest], stdin=subprocess.DEVNULL,
-                          capture_output=True, env=environment or {}, cwd=cwd, timeout=timeout,
-                          preexec_fn=no_core)
-    return Run(done.stdout, done.stderr.decode(errors="replace"), status_of(done.returncode))
+def plain(guest, environment=None, cwd=None, timeout=150):
+    """The same command line without a recorder, its descriptors of the same kind."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        done = subprocess.run(["setarch", "-R", *guest], stdin=subprocess.DEVNULL, stdout=out,
+                              stderr=err, env=environment or {}, cwd=cwd, timeout=timeout,
+                              preexec_fn=no_core)
+        out.seek(0)
+        err.seek(0)
+        return Run(out.read(), err.read().decode(errors="replace"), status_of(done.returncode))
 
 
 def dump(tools, trace, *options):

@@ -7,15 +7,17 @@
  * The trace is `tracedump --json'.  FILE tells about the program's code, one
  * statement a line, numbers in hex:
  *
- *   i PC LEN KIND [TARGET..]   an instruction; KIND: - goes on behind itself,
+ *   i PC LEN KIND[v] [TARGET..]  an instruction; KIND: - goes on behind itself,
  *                              d may also go to its targets, a may go anywhere
  *                              (indirect branch, return, system call), D and A
- *                              the same after the next instruction (delay slot)
+ *                              the same after the next instruction (delay slot);
+ *                              v: its accesses are not always the same ones
  *   h PC                       a signal handler begins here
  *   w ADDR                     count the accesses that touch this address
  *
- * In every thread ordinals must count up from 0, and each instruction must be
- * one to which the one before may go; a handler's first instruction may stand
+ * In every thread ordinals must count up from 0, each instruction must make the
+ * same accesses (how many, which sizes, loads or stores) every time, and it must
+ * be one to which the one before may go; a handler's first instruction may stand
  * behind anything, and nothing is known of code that FILE does not name (the
  * vdso, a signal trampoline).  Prints one line per thread, watched address and
  * violation; exits with 1 if there was a violation.
@@ -28,20 +30,22 @@
 #include <string.h>
 
 #define MAX_TARGETS 2
-#define MAX_SHOWN 20
+#define MAX_SHOWN 6
 
 struct known {
     uint64_t pc;
     uint64_t target[MAX_TARGETS];
     uint8_t len, ntargets;
     char kind; /* as above; 0: a free place */
-    bool handler;
+    bool handler, varies;
+    uint64_t shape; /* of its accesses, 0: not executed yet */
 };
 
 struct thread {
     int64_t pid, tid;
     uint64_t insns, loads, stores;
     uint64_t prev, before; /* the last instructions' pcs */
+    uint64_t shape;        /* of the last one's accesses so far */
     bool has_prev, has_before;
 };
 
@@ -138,6 +142,8 @@ static bool read_code(const char *file)
             k->len = (uint8_t)strtoul(p, &p, 16);
             k->kind = p[1];
             p += 2;
+            k->varies = *p == 'v';
+            p += k->varies;
             while (*p == ' ' && k->ntargets < MAX_TARGETS) {
                 k->target[k->ntargets++] = strtoull(p, &p, 16);
             }
@@ -256,6 +262,29 @@ static void count_access(const struct event *e)
     }
 }
 
+static uint64_t shape_add(uint64_t shape, uint64_t what)
+{
+    return (shape ^ what) * 0x100000001b3ull + 1;
+}
+
+/* The thread's last instruction is complete: it did as at other times. */
+static void check_shape(const struct thread *t, const struct event *next)
+{
+    struct known *k = place(t->prev);
+    const struct known *to = place(next->pc);
+
+    /* one that a signal or a fault interrupted may have done less */
+    if (!k->kind || !k->len || k->varies || (to->kind && to->handler)) {
+        return;
+    }
+    if (!k->shape) {
+        k->shape = t->shape;
+    } else if (k->shape != t->shape) {
+        violation(next, "the instruction before made other accesses than before, pc",
+                  t->prev);
+    }
+}
+
 static void one_event(const struct event *e)
 {
     struct thread *t = thread_of(e);
@@ -265,6 +294,7 @@ static void one_event(const struct event *e)
             violation(e, "this access stands behind another instruction, pc", t->prev);
         }
         count_access(e);
+        t->shape = shape_add(t->shape, e->size << 1 | (e->kind == 's'));
         t->loads += e->kind == 'l';
         t->stores += e->kind == 's';
         return;
@@ -274,6 +304,10 @@ static void one_event(const struct event *e)
     } else if (t->has_prev && !may_follow(t, e->pc)) {
         violation(e, "it cannot follow pc", t->prev);
     }
+    if (t->has_prev) {
+        check_shape(t, e);
+    }
+    t->shape = 1;
     t->insns = e->ordinal + 1;
     t->before = t->prev;
     t->has_before = t->has_prev;
