@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the generated functions of program_table one after another.  A fault
+ * Runs the generated functions of program_table one after another, argv[2]
+ * times all of them; with argv[1] "parallel" in QEMU's parallel context.  A fault
  * is answered in turn by opening the closed page (the instruction runs again),
  * by stepping over the instruction, and by leaving the function.
  */
@@ -67,29 +68,34 @@ static void on_fault(int sig, siginfo_t *si, void *ctx)
     siglongjmp(out, 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE};
+    uint32_t rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
     unsigned finished = 0;
 
     buffer = map_pages(OPEN_BYTES + PAGE_BYTES, PROT_READ | PROT_WRITE);
     for (unsigned i = 0; i < OPEN_BYTES; i += i < 2048 ? 1 : 64) {
         buffer[i] = (uint8_t)rnd();
     }
+    if (argc > 1 && strcmp(argv[1], "parallel") == 0) { /* a shared mapping: QEMU now generates code for a parallel context */
+        mmap((void *)0x21000000, 65536, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
     for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         on_signal(signals[i], on_fault);
     }
-    for (volatile uint32_t i = 0; i < program_count; i++) {
+    for (volatile uint32_t i = 0; i < program_count * rounds; i++) {
         mprotect(buffer + OPEN_BYTES, PAGE_BYTES, PROT_NONE);
         opened = 0;
         if (sigsetjmp(out, 1) == 0) {
-            program_table[i]();
+            program_table[i % program_count]();
             finished++;
         }
     }
     for (unsigned i = 0; i < 2048; i += 3) {
         mix(buffer[i]);
     }
-    printf("%u of %u finished, %u faults, ", finished, (unsigned)program_count, faults);
+    printf("%u of %u finished, %u faults, ", finished, (unsigned)(program_count * rounds), faults);
     return finish("random");
 }

@@ -8,7 +8,9 @@
 
 Program K of seed S is the same text wherever it is made: a function of straight
 code, forward branches, loops of a few rounds and calls, built from the
-templates of isa.py.  Many functions make one executable with random_harness.c.
+templates of isa.py.  Many functions make one executable with random_harness.c;
+every second hundred or so runs in QEMU's parallel context, where atomic operations
+are helpers or single steps.
 
 QEMU itself is not always the same in blocks of one instruction: s390x STOC, say,
 goes by another condition code there.  Where pcs or accesses differ but those that
@@ -159,10 +161,11 @@ def program_at(target, path, text):
     return None
 
 
-def run_batch(tools, target, seed, numbers):
+def run_batch(tools, target, seed, numbers, rounds=1):
     path = build(tools, target, seed, numbers)
     guest = ([tools.qemu(target)] + common.guest_options(target, CPU.get(target))
-             + ["./" + os.path.basename(path)])
+             + ["./" + os.path.basename(path)]
+             + ["parallel" if numbers[0] // BATCH % 2 else "serial", str(rounds)])
     trace = path + ".ctr"
     recorded = common.record(tools, trace, guest, cwd=tools.work)
     if recorded.status:
@@ -191,12 +194,12 @@ def run_batch(tools, target, seed, numbers):
     return int(re.search(r"equal: (\d+)", summary).group(1)), recorded.stdout.decode()
 
 
-def run_target(tools, target, seed, count, first=0):
+def run_target(tools, target, seed, count, first=0, rounds=1):
     total, finished, faults, wrong, notes = 0, 0, 0, [], []
     for at in range(first, first + count, BATCH):
         numbers = list(range(at, min(at + BATCH, first + count)))
         try:
-            instructions, said = run_batch(tools, target, seed, numbers)
+            instructions, said = run_batch(tools, target, seed, numbers, rounds)
         except Failure as err:
             wrong.append(str(err))
             continue
@@ -222,6 +225,7 @@ def main():
     ap.add_argument("--count", type=int, default=100)
     ap.add_argument("--first", type=int, default=0, help="number of the first program")
     ap.add_argument("--only", type=int, help="this program alone")
+    ap.add_argument("--rounds", type=int, default=1, help="run each program so often")
     ap.add_argument("--show", action="store_true", help="print the text instead")
     ap.add_argument("--build", default=os.environ.get("CANNOLI_BUILD_DIR",
                                                       os.path.join(common.ROOT, "build")))
@@ -235,9 +239,10 @@ def main():
     try:
         tools = common.Tools(args.build, work)
         if args.only is not None:
-            print(run_batch(tools, args.target, args.seed, [args.only])[1].strip(), "equal")
+            print(run_batch(tools, args.target, args.seed, [args.only], args.rounds)[1].strip(), "equal")
         else:
-            print(run_target(tools, args.target, args.seed, args.count, args.first))
+            print(run_target(tools, args.target, args.seed, args.count, args.first,
+                             args.rounds))
         return 0
     except (Failure, Skip) as err:
         print(err)

@@ -111,7 +111,8 @@ def run_case(tools, args, kind, target, name, program):
         return props.run(tools, program, target, guest, folder)
     if kind == "random":
         return randomrun.run_target(tools, target, args.seed,
-                                    args.count or (1000 if args.full else 40))
+                                    args.count or (1000 if args.full else 125),
+                                    rounds=4 if args.full else 1)
     return realprogs.run(tools, target, name)
 
 
