@@ -287,7 +287,14 @@ static bool compare_accesses(struct witness *w, struct trace *t, struct slide *s
         seen.pc = b->pc;
         seen.number = c->insns++;
         seen.n = 0;
-        while (have && same_place(slide, pc, b->pc) && (blind || told < bytes)) {
+        while (have && same_place(slide, pc, b->pc) && told < bytes) {
+            struct insn one = {.acc = &acc, .n = 1};
+
+            /* of a blind instruction the plugin may not see all: the rest of what
+               it tells may be the next execution's */
+            if (blind && !covers(&one, b)) {
+                break;
+            }
             insn_add(&seen, acc.addr, acc.size, acc.store);
             told += acc.size;
             have = witness_access(w, &pc, &acc);

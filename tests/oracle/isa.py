@@ -12,6 +12,10 @@ filled in at random:
 The buffer's first 16 KiB are open, the page behind is closed at first.  Its
 address is in a register that nothing else writes; so is a second pointer,
 which a template sets before it uses it.
+
+Left out, because QEMU itself runs them differently in blocks of one instruction
+and in longer ones: ppc STQCX. (fails once in a long block), and s390x TR with a
+condition tested behind it (its condition code is taken from a stale place).
 """
 
 
@@ -176,7 +180,7 @@ S390_TEMPLATES = [
     (1, "xi {u}(%r9), {i8}"), (1, "asi {o4}(%r9), 3"), (1, "agsi {o8}(%r9), -3"), (1, "mvhhi {u}(%r9), 7"), (1, "chsi {u}(%r9), 7"),
     (2, "locg{cn} {r}, {u}(%r9)"), (2, "stocg{cn} {r}, {u}(%r9)"), (1, "loc{cn} {r}, {u}(%r9)"), (1, "stoc{cn} {r}, {u}(%r9)"),
     (2, "mvc {u}({len},%r9), {u}(%r9)"), (1, "oc {u}({len},%r9), {u}(%r9)"), (1, "xc {u}({len},%r9), {u}(%r9)"), (1, "nc {u}({len},%r9), {u}(%r9)"),
-    (1, "clc {u}({len},%r9), {u}(%r9)"), (1, "mvcin {u}({len},%r9), 300(%r9)"), (1, "tr {u}({len},%r9), 1024(%r9)"), (1, "pack {u}(5,%r9), {u}(9,%r9)"),
+    (1, "clc {u}({len},%r9), {u}(%r9)"), (1, "mvcin {u}({len},%r9), 300(%r9)"), (1, "tr {u}({len},%r9), 1024(%r9); cr %r0, %r1"), (1, "pack {u}(5,%r9), {u}(9,%r9)"),
     (1, "lghi %r6, {i6}; exrl %r6, 78f; j 77f; 78: mvc 0(1,%r9), 200(%r9); 77:"), (1, "lghi %r6, {i6}; exrl %r6, 78f; j 77f; 78: clc 0(1,%r9), 200(%r9); 77:"),
     (1, "lghi %r6, 0; exrl %r6, 78f; j 77f; 78: lg {r}, 200(%r9); 77:"), (1, "lghi %r6, 0; exrl %r6, 78f; j 77f; 78: stg {r}, 208(%r9); 77:"),
     (1, "la %r6, {o16}(%r9); lpq %r2, 0(%r6); stpq %r4, 0(%r6); cdsg %r2, %r4, 0(%r6)"), (1, "la %r6, {o8}(%r9); csg {r}, {r}, 0(%r6); laag {r}, {r}, 0(%r6); lan {r}, {r}, 0(%r6)"),

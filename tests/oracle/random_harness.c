@@ -78,7 +78,9 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < OPEN_BYTES; i += i < 2048 ? 1 : 64) {
         buffer[i] = (uint8_t)rnd();
     }
-    if (argc > 1 && strcmp(argv[1], "parallel") == 0) { /* a shared mapping: QEMU now generates code for a parallel context */
+    if (argc > 1 &&
+        strcmp(argv[1], "parallel") ==
+            0) { /* a shared mapping: QEMU now generates code for a parallel context */
         mmap((void *)0x21000000, 65536, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
@@ -96,6 +98,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < 2048; i += 3) {
         mix(buffer[i]);
     }
-    printf("%u of %u finished, %u faults, ", finished, (unsigned)(program_count * rounds), faults);
+    printf("%u of %u finished, %u faults, ", finished, (unsigned)(program_count * rounds),
+           faults);
     return finish("random");
 }
