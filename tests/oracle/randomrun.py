@@ -98,7 +98,8 @@ class Writer:
             if looping:
                 self.put(isa.loop[0], n=rng.randrange(1, 6))
                 self.lines.append("%s:" % self.label(100 + b))
-            for text in rng.choices(texts, weights, k=rng.randrange(2, 9)):
+            length = rng.randrange(100, 400) if rng.random() < 0.02 else rng.randrange(2, 9)
+            for text in rng.choices(texts, weights, k=length):
                 self.put(text)
             if rng.random() < 0.15:
                 self.put(rng.choice(isa.call), leaf=".Lleaf%d" % self.number)
