@@ -16,6 +16,8 @@ which a template sets before it uses it.
 Left out, because QEMU itself runs them differently in blocks of one instruction
 and in longer ones: ppc STQCX. (fails once in a long block), and s390x TR with a
 condition tested behind it (its condition code is taken from a stale place).
+Vector stores that fault half-way are left out too: with a plugin QEMU goes
+element by element, without one it looks at all pages first.
 """
 
 
@@ -187,8 +189,6 @@ RISCV_TEMPLATES = [
     (1, "sh1add {r}, {r}, {r}; andn {r}, {r}, {r}; rol {r}, {r}, {r}; bset {r}, {r}, {r}; zext.h {r}, {r}; rev8 {r}, {r}"),
     (1, "vsetvli s4, zero, e8, m1, ta, ma; addi s5, s2, {u}; vl2re8.v v2, (s5); vs1r.v v2, (s5); vlm.v v0, (s5); vsm.v v0, (s5); vle8.v v3, (s5), v0.t"),
     (1, "li s4, {i4}; vsetvli s4, s4, e32, m1, ta, ma; addi s5, s2, {o4}; vid.v v4; vsll.vi v4, v4, 3; vluxei32.v v5, (s5), v4; vsuxei32.v v5, (s5), v4; vlseg3e32.v v6, (s5)"),
-    (1, "li s4, 0x3ff0; add s4, s4, s2; vsetvli s5, zero, e8, m1, ta, ma; vle8ff.v v3, (s4); csrr {r}, vl; vse8.v v3, (s2)"),
-    (1, "li s4, 0x3ff8; add s4, s4, s2; vsetvli s5, zero, e64, m1, ta, ma; vse64.v v3, (s4); sd {r}, 8(s2)"),
     (1, "fence.i"),
     (1, "vsetvli s4, zero, e32, m1, ta, ma; addi s5, s2, {o4}; vle32.v v1, (s5); vadd.vv v2, v1, v1; vse32.v v2, (s5)"),
     (1, "li s4, {i4}; vsetvli s4, s4, e8, m2, ta, ma; addi s5, s2, {u}; vle8.v v2, (s5); vse8.v v2, (s5)"),
