@@ -44,8 +44,30 @@ def run_exact(tools, program, target):
     if (run.stdout, run.status) != (recorded.stdout, recorded.status):
         raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
                       % (recorded.stdout[-200:], recorded.status, run.stdout[-200:], run.status))
+    if program.name in EXEC_ALONE:
+        exec_alone(tools, guest, trace, folder)
     common.remove(trace)
     return summary
+
+
+# These are recorded once more without memory accesses.
+EXEC_ALONE = {"calls", "faults", "smc", "x86", "arm", "aarch64", "mips", "riscv", "s390x", "ppc"}
+
+
+def exec_alone(tools, guest, trace, folder):
+    """A trace of execution alone has the same instructions as one with accesses."""
+    other = trace + ".exec"
+    common.record(tools, other, guest, cwd=folder, options=("--events", "exec"))
+    pcs = [[line[line.index('"ordinal"'):line.index('"pid"')] + line[line.index('"pc"'):]
+            for line in common.dump_lines(tools, path, "--events", "exec")]
+           for path in (trace, other)]
+    for i, (a, b) in enumerate(zip(*pcs)):
+        if a != b:
+            raise Failure("with --events exec, line %d is %s instead of %s" % (i, b, a))
+    if len(pcs[0]) != len(pcs[1]):
+        raise Failure("with --events exec %d instructions instead of %d"
+                      % (len(pcs[1]), len(pcs[0])))
+    common.remove(other)
 
 
 def run_bytes(tools, program, target):
