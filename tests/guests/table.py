@@ -82,6 +82,7 @@ PROGRAMS = [
     Program("adds", "property", libs="-pthread", args=["20000"]),
     Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=False),
     Program("signals", "property"),
+    Program("storm", "property", libs="-pthread"),
     Program("forktree", "property"),
     Program("processes", "property", libs="-pthread"),
     Program("exitgroup", "property", libs="-pthread", expect=5),
