@@ -42,18 +42,23 @@ static inline void blockdef_slot(const struct blockdef *d, unsigned i,
 }
 
 /*
- * Fills first[1..ngroup] with the first slot of each group, nslot for a group
- * that has none.  first[0] is not used.
+ * Fills first[1..ngroup] with the first slot of each group and end[1..ngroup]
+ * with that behind its last one; both nslot for a group that has none.  Element
+ * 0 is not used.
  */
-static inline void blockdef_groups(const struct blockdef *d, uint16_t *first)
+static inline void blockdef_groups(const struct blockdef *d, uint16_t *first,
+                                   uint16_t *end)
 {
     for (unsigned g = 0; g <= d->ngroup; g++) {
-        first[g] = d->nslot;
+        first[g] = end[g] = d->nslot;
     }
-    for (unsigned i = d->nslot; i-- > 0;) {
+    for (unsigned i = 0; i < d->nslot; i++) {
         struct ctr_slot s;
         blockdef_slot(d, i, &s);
-        first[s.group] = (uint16_t)i;
+        if (first[s.group] == d->nslot) {
+            first[s.group] = (uint16_t)i;
+        }
+        end[s.group] = (uint16_t)(i + 1);
     }
 }
 

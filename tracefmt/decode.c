@@ -520,7 +520,7 @@ static int slow_accesses(struct decoder *d, const struct dlocal *l, struct run *
                 uncond++;
             }
         }
-        for (uint32_t k = g; k < nslot; k++) {
+        for (uint32_t k = g; k < b->group_end[group]; k++) {
             if (slot[k].group == group) {
                 MAKE(k);
             }

@@ -113,17 +113,18 @@ static struct dict_entry *find(const struct ctr_dict *d, const struct blockdef *
 static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
                                     uint64_t hash)
 {
-    size_t groups = ((size_t)def->ngroup + 1) * sizeof(uint16_t);
+    size_t groups = ((size_t)def->ngroup + 1) * 2 * sizeof(uint16_t);
     struct dict_entry *e = malloc(sizeof(*e) + groups + def->bytes);
     if (!e) {
         return NULL;
     }
     memset(e, 0, sizeof(*e));
     e->group_first = (uint16_t *)(e + 1);
+    e->group_end = e->group_first + def->ngroup + 1;
     uint8_t *body = (uint8_t *)(e + 1) + groups;
     memcpy(body, def->body, def->bytes);
     blockdef_parse(&e->def, body, def->bytes, CTR_NO_OFF, NULL);
-    blockdef_groups(&e->def, e->group_first);
+    blockdef_groups(&e->def, e->group_first, e->group_end);
     e->id = id;
     e->hash = hash;
     for (unsigned i = 0; i < def->nslot; i++) {

@@ -11,13 +11,14 @@
 /* A definition met in this recording.  Never changes once published. */
 struct dict_entry {
     uint32_t id;    /* canonical, from 1 */
-    uint32_t nload; /* unconditional slots */
-    uint32_t nstore;
+    uint16_t nload; /* unconditional slots */
+    uint16_t nstore;
     uint8_t has_groups;
     uint64_t hash;
     struct dict_entry *next; /* same bucket */
     uint16_t *group_first;   /* see blockdef_groups; behind this */
-    struct blockdef def;     /* points behind this too */
+    uint16_t *group_end;
+    struct blockdef def; /* points behind this too */
 };
 
 struct ctr_dict {

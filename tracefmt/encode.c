@@ -3,10 +3,9 @@
  * The encoder: from the columns that translated code wrote to those of the
  * file.  This is the bottleneck of a recording, hence its shape:
  *
- * encode_fast handles whole runs of blocks whose slots are all unconditional.
- * encode_slow handles everything else (groups, blocks left early, resumed
- * runs, extra accesses, the first run of a block in the chunk) one run at a
- * time, and checks all there is to check.
+ * encode_fast handles whole runs of blocks met before in the chunk.  encode_slow
+ * handles everything else (blocks left early, resumed runs, extra accesses, the
+ * first run of a block) one run at a time, and checks all there is to check.
  *
  * Blocks get numbers local to the chunk, so that all state is dense however
  * many blocks the recording has.  Predictors start from nothing in each chunk.
@@ -57,8 +56,11 @@ void ctr_encoder_free(struct ctr_encoder *e)
     free(e->map);
     free(e->loc);
     free(e->def);
+    free(e->raw_of);
     free(e->pred);
     free(e->slot);
+    free(e->kind);
+    free(e->pending);
     free(e->tok_hit);
     free(e->tok_miss);
     free(e->addr_hit);
@@ -68,6 +70,7 @@ void ctr_encoder_free(struct ctr_encoder *e)
     buf_free(&e->extra_meta);
     buf_free(&e->extra_delta);
     buf_free(&e->raw);
+    buf_free(&e->same);
     free(e);
 }
 
@@ -136,9 +139,10 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t addrs)
     }
     if (addrs + 1 > e->addr_cap) {
         e->addr_cap = 0;
-        if (fresh(&e->addr_hit, addrs + 9, 1) ||
+        if (fresh(&e->addr_hit, addrs / 64 + 1, sizeof(e->addr_hit[0])) ||
             fresh(&e->addr_miss, addrs + 1, e->addr_bytes) ||
-            fresh(&e->cand, addrs + 1, sizeof(e->cand[0]))) {
+            fresh(&e->cand, addrs + 1, sizeof(e->cand[0])) ||
+            fresh(&e->pending, addrs + 1, sizeof(e->pending[0]))) {
             return -1;
         }
         e->addr_cap = (uint32_t)addrs + 1;
@@ -156,7 +160,8 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t addrs)
     e->ctx_which = 0;
     e->nslot = 0;
     e->ntok = e->ntok_miss = 0;
-    e->naddr = e->naddr_miss = e->ncand = 0;
+    e->naddr_hit = e->naddr_miss = e->ncand = e->npending = 0;
+    e->addr_bits = ADDR_BITS_EMPTY;
     if (e->nextra) {
         memset(e->extra_pred, 0, sizeof(e->extra_pred));
     }
@@ -199,7 +204,8 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
     if (e->nloc == e->loc_cap) {
         uint32_t cap = e->loc_cap * 2 + 512;
         if (grow(&e->loc, cap, sizeof(e->loc[0])) ||
-            grow(&e->def, cap, sizeof(e->def[0]))) {
+            grow(&e->def, cap, sizeof(e->def[0])) ||
+            grow(&e->raw_of, cap, sizeof(e->raw_of[0]))) {
             return -CTR_E_NOMEM;
         }
         e->loc_cap = cap;
@@ -207,7 +213,8 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
     size_t pred_size = e->addr_bytes == 4 ? sizeof(struct pred32) : sizeof(struct pred64);
     if (e->nslot + d->def.nslot >= e->slot_cap) {
         uint32_t cap = e->slot_cap * 2 + 1024 + d->def.nslot;
-        if (grow(&e->pred, cap, pred_size) || grow(&e->slot, cap, sizeof(e->slot[0]))) {
+        if (grow(&e->pred, cap, pred_size) || grow(&e->slot, cap, sizeof(e->slot[0])) ||
+            grow(&e->kind, cap, sizeof(e->kind[0]))) {
             return -CTR_E_NOMEM;
         }
         e->slot_cap = cap;
@@ -215,18 +222,20 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
     uint32_t l = e->nloc++;
     e->map[raw] = e->map_base + l;
     e->def[l] = d;
+    e->raw_of[l] = raw;
     e->loc[l] = (struct local){
         .next = {TOK_NONE, TOK_NONE},
         .base = e->nslot,
         .nslot = d->def.nslot,
         .ninsn = d->def.ninsn,
-        .slow = 1,
+        .groups = d->has_groups,
     };
     if (d->def.nslot) {
         memset((uint8_t *)e->pred + e->nslot * pred_size, 0, d->def.nslot * pred_size);
     }
     for (unsigned i = 0; i < d->def.nslot; i++) {
         blockdef_slot(&d->def, i, &e->slot[e->nslot + i]);
+        e->kind[e->nslot + i] = e->slot[e->nslot + i].store;
     }
     e->nslot += d->def.nslot;
     *out = l;
@@ -238,10 +247,17 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
 static int segment_run(struct ctr_encoder *e, const struct ctr_segment *seg,
                        struct ctr_diag *diag)
 {
-    struct walk w = {.seg = seg};
-    if (e->mem && seg->n_addrs && (uintptr_t)seg->addrs_end % e->addr_bytes) {
+    struct ctr_segment own = *seg;
+    struct walk w = {.seg = &own};
+    if (e->mem && seg->n_addrs &&
+        (!seg->addrs_end || (uintptr_t)seg->addrs_end % e->addr_bytes)) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "addrs", "not aligned");
     }
+    if (!e->mem || seg->n_addrs == 0) {
+        own.n_addrs = 0;
+        own.addrs_end = e->addr_miss; /* anything that is not NULL */
+    }
+    seg = &own;
     while (w.word < seg->n_words) {
         /* A run that has extra accesses, or ends the segment, is a slow one. */
         uint32_t stop = seg->n_words - 1;
@@ -253,11 +269,7 @@ static int segment_run(struct ctr_encoder *e, const struct ctr_segment *seg,
             }
             stop = at - 1 < stop ? at - 1 : stop;
         }
-        if (e->addr_bytes == 4) {
-            encode_fast32(e, &w, stop);
-        } else {
-            encode_fast64(e, &w, stop);
-        }
+        encode_fast(e, &w, stop);
         int err = encode_slow(e, &w, diag);
         if (err) {
             return err;

@@ -21,9 +21,11 @@ struct local {
     uint32_t full;    /* ... and others */
     uint16_t nslot;
     uint16_t ninsn;
-    uint8_t slow; /* not for the fast path: has groups, or never ran yet */
+    uint8_t groups; /* it has some */
     uint8_t pad[7];
 };
+
+#define ADDR_BITS_EMPTY (1ull << 63)
 
 /* Predictor of a slot: the last address and the step that led to it. */
 struct pred64 {
@@ -51,6 +53,7 @@ struct ctr_encoder {
 
     struct local *loc;
     const struct dict_entry **def; /* of each local */
+    uint32_t *raw_of;
     uint32_t nloc;
     uint32_t loc_cap;
     struct local start; /* stands before the first token */
@@ -59,6 +62,7 @@ struct ctr_encoder {
 
     void *pred; /* arena of struct pred32 or pred64 */
     struct ctr_slot *slot;
+    uint8_t *kind; /* of each slot: 1 store, 0 load */
     uint32_t nslot;
     uint32_t slot_cap;
 
@@ -68,9 +72,12 @@ struct ctr_encoder {
     uint32_t ntok_miss;
     uint32_t tok_cap;
 
-    uint8_t *addr_hit;
-    uint32_t naddr;
-    void *addr_miss; /* steps: uint32_t or uint64_t */
+    uint32_t *pending; /* slots of a run's accesses */
+    uint32_t npending;
+    uint64_t *addr_hit; /* bitmap, full words; the rest is in addr_bits */
+    uint32_t naddr_hit;
+    uint64_t addr_bits; /* ADDR_BITS_EMPTY when there are none */
+    void *addr_miss;    /* steps: uint32_t or uint64_t */
     uint32_t naddr_miss;
     uint64_t *cand; /* page | store, whenever a slot left its last page */
     uint32_t ncand;
@@ -95,6 +102,7 @@ struct ctr_encoder {
     uint8_t unsure;
 
     struct buf raw; /* column before compression */
+    struct buf same;
 };
 
 /* A segment while it is walked. */
@@ -115,8 +123,11 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out);
  * encode_fast.c: takes whole runs from w->word until one needs encode_slow or
  * word `stop' is reached.
  */
-void encode_fast32(struct ctr_encoder *e, struct walk *w, uint32_t stop);
-void encode_fast64(struct ctr_encoder *e, struct walk *w, uint32_t stop);
+void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop);
+
+/* The same file: takes the addresses from w->addr on, of the pending slots,
+ * through the predictors. */
+void encode_pending(struct ctr_encoder *e, struct walk *w);
 
 /* encode_slow.c: takes the run at w->word, whatever it is like. */
 int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hot loop of a recording: whole runs of blocks with unconditional slots.
+ * The hot loops of a recording: whole runs of blocks, as nearly all are.
  *
- * It makes no decision that depends on data where a store and a conditional add
+ * They make no decision that depends on data where a store and a conditional add
  * will do: whether a prediction was right ends up as a byte in an array, and
  * what it should have been is always stored but only kept if it was wrong.
  * encode_pack turns these arrays into bitmaps and varints afterwards.
@@ -10,36 +10,208 @@
 #include "encode.h"
 
 /*
- * One access on the fast path.  T is the width of an address; a, last, step
- * are all of it.  The page is a candidate for the index when the slot leaves
- * its last one (its first run, on the slow path, put that in).
+ * One access of slot `at' at address a; T is the width of an address.  Whether
+ * the step was foretold goes into a word of 64 bits, from above; a 1 that was
+ * put in first comes out when it is full.  The page is a candidate for the
+ * index when the slot leaves its last one.
  */
-#define FAST_SLOTS(T, PRED)                                                              \
+#define PREDICT(T, at)                                                                   \
     do {                                                                                 \
-        struct PRED *pr = (struct PRED *)pred + b->base;                                 \
-        const struct ctr_slot *sl = slot + b->base;                                      \
-        const T *ap = (const T *)addr;                                                   \
-        T *ms = (T *)miss;                                                               \
-        for (unsigned j = 0; j < ns; j++) {                                              \
-            T a = *--ap;                                                                 \
-            T last = pr[j].last;                                                         \
-            T step = (T)(a - last);                                                      \
-            unsigned ok = step == pr[j].step;                                            \
-            pr[j].last = a;                                                              \
-            pr[j].step = step;                                                           \
-            *addr_hit++ = (uint8_t)ok;                                                   \
-            *ms = step;                                                                  \
-            ms += !ok;                                                                   \
-            *cand = ((uint64_t)a & ~(uint64_t)((1u << PAGE_BITS) - 1)) | sl[j].store;    \
-            cand += (a ^ last) >> PAGE_BITS != 0;                                        \
+        T a = *--addr;                                                                   \
+        T before = pred[at].last;                                                        \
+        T step = (T)(a - before);                                                        \
+        unsigned ok = step == pred[at].step;                                             \
+        pred[at].last = a;                                                               \
+        pred[at].step = step;                                                            \
+        *miss = step;                                                                    \
+        miss += !ok;                                                                     \
+        uint64_t full = bits & 1;                                                        \
+        bits = bits >> 1 | (uint64_t)ok << 63;                                           \
+        if (full) {                                                                      \
+            *hit++ = bits;                                                               \
+            bits = ADDR_BITS_EMPTY;                                                      \
         }                                                                                \
-        addr = ap;                                                                       \
-        miss = ms;                                                                       \
+        if ((a ^ before) >> PAGE_BITS) {                                                 \
+            *cand++ = ((uint64_t)a & ~(uint64_t)((1u << PAGE_BITS) - 1)) | kind[at];     \
+        }                                                                                \
     } while (0)
 
-/* Takes whole runs from w until one needs encode_slow or `stop' is reached. */
-static inline __attribute__((always_inline)) void
-run_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop, const unsigned addr_bytes)
+/* Everything that PREDICT uses, from the encoder and back. */
+#define PREDICT_BEGIN(T, PRED)                                                           \
+    struct PRED *const pred = e->pred;                                                   \
+    const uint8_t *const kind = e->kind;                                                 \
+    const T *addr = (const T *)w->seg->addrs_end - w->addr;                              \
+    T *miss = (T *)e->addr_miss + e->naddr_miss;                                         \
+    uint64_t *hit = e->addr_hit + e->naddr_hit;                                          \
+    uint64_t bits = e->addr_bits;                                                        \
+    uint64_t *cand = e->cand + e->ncand
+
+#define PREDICT_END(T)                                                                   \
+    do {                                                                                 \
+        e->naddr_miss = (uint32_t)(miss - (T *)e->addr_miss);                            \
+        e->naddr_hit = (uint32_t)(hit - e->addr_hit);                                    \
+        e->addr_bits = bits;                                                             \
+        e->ncand = (uint32_t)(cand - e->cand);                                           \
+        w->addr = (uint32_t)((const T *)w->seg->addrs_end - addr);                       \
+    } while (0)
+
+/* The accesses of the slots noted in e->pending. */
+static void pending32(struct ctr_encoder *e, struct walk *w)
+{
+    PREDICT_BEGIN(uint32_t, pred32);
+    for (uint32_t i = 0; i < e->npending; i++) {
+        PREDICT(uint32_t, e->pending[i]);
+    }
+    PREDICT_END(uint32_t);
+}
+
+static void pending64(struct ctr_encoder *e, struct walk *w)
+{
+    PREDICT_BEGIN(uint64_t, pred64);
+    for (uint32_t i = 0; i < e->npending; i++) {
+        PREDICT(uint64_t, e->pending[i]);
+    }
+    PREDICT_END(uint64_t);
+}
+
+void encode_pending(struct ctr_encoder *e, struct walk *w)
+{
+    uint64_t stores = 0;
+    for (uint32_t i = 0; i < e->npending; i++) {
+        stores += e->kind[e->pending[i]];
+    }
+    e->stores += stores;
+    e->loads += e->npending - stores;
+    if (e->addr_bytes == 4) {
+        pending32(e, w);
+    } else {
+        pending64(e, w);
+    }
+    e->npending = 0;
+}
+
+/* Words of the fast path, from the encoder and back. */
+struct fast {
+    uint8_t *tok_hit;
+    uint16_t *tok_miss;
+    uint32_t *ctx;
+};
+
+/* Can run_groups take these GROUP words, with so many addresses left? */
+static int groups_ok(const uint32_t *words, uint32_t at, uint32_t end,
+                     const struct dict_entry *d, uint32_t left)
+{
+    uint64_t need = d->def.nslot;
+    for (; at < end; at++) {
+        uint32_t group = CTR_GROUP_OF(words[at]);
+        if (group == 0 || group > d->def.ngroup || group > TOK16_GROUP_MAX ||
+            words[at] != (CTR_WORD_GROUP | group)) {
+            return 0;
+        }
+        if (d->group_first[group] == d->def.nslot) {
+            return 0;
+        }
+        need += (uint64_t)(d->group_end[group] - d->group_first[group]);
+    }
+    return need <= left;
+}
+
+/*
+ * A whole run of a block with groups.  words[at] is the first word behind its
+ * id; returns the first behind its GROUP words, or 0, with nothing changed, if
+ * encode_slow must look at it.
+ */
+static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                           uint32_t at, uint32_t stop, uint32_t l)
+{
+    const uint32_t *words = w->seg->words;
+    const struct dict_entry *d = e->def[l];
+    struct local *b = &e->loc[l];
+    const struct ctr_slot *slot = e->slot + b->base;
+    uint32_t *out = e->pending;
+    uint32_t next = 0;
+    uint32_t end = at;
+    while (end < stop && CTR_WORD_KIND(words[end]) == CTR_WORD_GROUP) {
+        end++;
+    }
+    if (words[end] >> 31 || !groups_ok(words, at, end, d, w->seg->n_addrs - w->addr)) {
+        return 0;
+    }
+    unsigned hit = *f->ctx == l;
+    *f->ctx = l;
+    f->ctx = &b->next[0];
+    *f->tok_hit++ = (uint8_t)hit;
+    *f->tok_miss = (uint16_t)l;
+    f->tok_miss += !hit;
+    for (; at < end; at++) {
+        uint32_t word = words[at];
+        uint32_t group = CTR_GROUP_OF(word);
+        for (; next < d->group_first[group]; next++) {
+            *out = b->base + next;
+            out += slot[next].group == 0;
+        }
+        for (uint32_t k = d->group_first[group]; k < d->group_end[group]; k++) {
+            *out = b->base + k;
+            out += slot[k].group == group;
+        }
+        hit = *f->ctx == word;
+        *f->ctx = word;
+        f->ctx = &b->next[1];
+        *f->tok_hit++ = (uint8_t)hit;
+        *f->tok_miss = (uint16_t)(TOK16_GROUP + group);
+        f->tok_miss += !hit;
+    }
+    for (; next < b->nslot; next++) {
+        *out = b->base + next;
+        out += slot[next].group == 0;
+    }
+    e->npending = (uint32_t)(out - e->pending);
+    encode_pending(e, w);
+    return end;
+}
+
+/*
+ * Whole runs of blocks without groups, from w->word on.  Returns how many;
+ * *last is the local number of the last one.
+ */
+#define FAST(T, PRED)                                                                    \
+    do {                                                                                 \
+        PREDICT_BEGIN(T, PRED);                                                          \
+        uint32_t left = w->seg->n_addrs - w->addr;                                       \
+        for (; i < stop; i++) {                                                          \
+            uint32_t word = words[i];                                                    \
+            if (word >= map_cap || words[i + 1] >> 31) {                                 \
+                break;                                                                   \
+            }                                                                            \
+            uint32_t this = map[word] - map_base;                                        \
+            if (this >= nloc) {                                                          \
+                break;                                                                   \
+            }                                                                            \
+            struct local *b = &loc[this];                                                \
+            uint32_t at = b->base;                                                       \
+            uint32_t ns = b->nslot;                                                      \
+            if (b->groups || ns > left) {                                                \
+                break;                                                                   \
+            }                                                                            \
+            l = this;                                                                    \
+            unsigned same = *ctx == l;                                                   \
+            *ctx = l;                                                                    \
+            ctx = &b->next[0];                                                           \
+            *tok_hit++ = (uint8_t)same;                                                  \
+            *tok_miss = (uint16_t)l;                                                     \
+            tok_miss += !same;                                                           \
+            b->fast++;                                                                   \
+            left -= ns;                                                                  \
+            for (uint32_t end = at + ns; at < end; at++) {                               \
+                PREDICT(T, at);                                                          \
+            }                                                                            \
+        }                                                                                \
+        PREDICT_END(T);                                                                  \
+    } while (0)
+
+static inline __attribute__((always_inline)) uint32_t
+run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
+          uint32_t *last, const unsigned addr_bytes)
 {
     const uint32_t *words = w->seg->words;
     const uint32_t *map = e->map;
@@ -47,73 +219,75 @@ run_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop, const unsigned ad
     const uint32_t map_base = e->map_base;
     const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
     struct local *loc = e->loc;
-    void *pred = e->pred;
-    const struct ctr_slot *slot = e->slot;
-    uint8_t *tok_hit = e->tok_hit + e->ntok;
-    uint16_t *tok_miss = e->tok_miss + e->ntok_miss;
-    uint8_t *addr_hit = e->addr_hit + e->naddr;
-    void *miss = (uint8_t *)e->addr_miss + (size_t)e->naddr_miss * addr_bytes;
-    uint64_t *cand = e->cand + e->ncand;
-    const void *addr = (const uint8_t *)w->seg->addrs_end - (size_t)w->addr * addr_bytes;
-    uint32_t left = w->seg->n_addrs - w->addr;
-    uint32_t *ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
-                                           : &loc[e->ctx_loc].next[e->ctx_which];
-    uint32_t first = w->word;
-    uint32_t i = first;
-    uint32_t l = 0;
-    struct local *b = NULL;
-
-    for (; i < stop; i++) {
-        uint32_t word = words[i];
-        if (word >= map_cap || words[i + 1] >> 31) {
-            break;
-        }
-        uint32_t this = map[word] - map_base;
-        if (this >= nloc) {
-            break;
-        }
-        unsigned ns = loc[this].nslot;
-        if (loc[this].slow || ns > left) {
-            break;
-        }
-        l = this;
-        b = &loc[l];
-        unsigned hit = *ctx == l;
-        *ctx = l;
-        ctx = &b->next[0];
-        *tok_hit++ = (uint8_t)hit;
-        *tok_miss = (uint16_t)l;
-        tok_miss += !hit;
-        b->fast++;
-        left -= ns;
-        if (addr_bytes == 4) {
-            FAST_SLOTS(uint32_t, pred32);
-        } else {
-            FAST_SLOTS(uint64_t, pred64);
-        }
+    uint8_t *tok_hit = f->tok_hit;
+    uint16_t *tok_miss = f->tok_miss;
+    uint32_t *ctx = f->ctx;
+    uint32_t i = w->word;
+    uint32_t l = *last;
+    if (addr_bytes == 4) {
+        FAST(uint32_t, pred32);
+    } else {
+        FAST(uint64_t, pred64);
     }
-    if (i == first) {
+    uint32_t n = i - w->word;
+    f->tok_hit = tok_hit;
+    f->tok_miss = tok_miss;
+    f->ctx = ctx;
+    w->word = i;
+    *last = l;
+    return n;
+}
+
+static uint32_t run_plain32(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop, uint32_t *last)
+{
+    return run_plain(e, w, f, stop, last, 4);
+}
+
+static uint32_t run_plain64(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop, uint32_t *last)
+{
+    return run_plain(e, w, f, stop, last, 8);
+}
+
+void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
+{
+    const uint32_t *words = w->seg->words;
+    struct fast f = {
+        .tok_hit = e->tok_hit + e->ntok,
+        .tok_miss = e->tok_miss + e->ntok_miss,
+        .ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
+                                      : &e->loc[e->ctx_loc].next[e->ctx_which],
+    };
+    uint32_t last = TOK_NONE; /* local number of the last block */
+    for (;;) {
+        e->runs += e->addr_bytes == 4 ? run_plain32(e, w, &f, stop, &last)
+                                      : run_plain64(e, w, &f, stop, &last);
+        /* What stopped it may be a whole run of a block with groups. */
+        uint32_t i = w->word;
+        if (i >= stop || words[i] >= e->map_cap) {
+            break;
+        }
+        uint32_t l = e->map[words[i]] - e->map_base;
+        if (l >= e->nloc || l >= TOK16_GROUP || !e->loc[l].groups) {
+            break;
+        }
+        uint32_t end = run_groups(e, w, &f, i + 1, stop, l);
+        if (end == 0) {
+            break;
+        }
+        e->loc[l].full++;
+        e->insns += e->loc[l].ninsn;
+        e->runs++;
+        last = l;
+        w->word = end;
+    }
+    if (last == TOK_NONE) {
         return;
     }
-    w->word = i;
-    w->addr = w->seg->n_addrs - left;
-    e->last_raw = words[i - 1];
-    e->runs += i - first;
-    e->ctx_loc = l;
-    e->ctx_which = 0;
-    e->ntok = (uint32_t)(tok_hit - e->tok_hit);
-    e->ntok_miss = (uint32_t)(tok_miss - e->tok_miss);
-    e->naddr = (uint32_t)(addr_hit - e->addr_hit);
-    e->naddr_miss = (uint32_t)(((uint8_t *)miss - (uint8_t *)e->addr_miss) / addr_bytes);
-    e->ncand = (uint32_t)(cand - e->cand);
-}
-
-void encode_fast32(struct ctr_encoder *e, struct walk *w, uint32_t stop)
-{
-    run_fast(e, w, stop, 4);
-}
-
-void encode_fast64(struct ctr_encoder *e, struct walk *w, uint32_t stop)
-{
-    run_fast(e, w, stop, 8);
+    e->ctx_loc = last;
+    e->ctx_which = f.ctx == &e->loc[last].next[1];
+    e->last_raw = e->raw_of[last];
+    e->ntok = (uint32_t)(f.tok_hit - e->tok_hit);
+    e->ntok_miss = (uint32_t)(f.tok_miss - e->tok_miss);
 }

@@ -97,20 +97,30 @@ static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
         }                                                                                \
     } while (0)
 
-static int pack_addrs(struct ctr_encoder *e)
+static int pack_addrs(struct ctr_encoder *e, uint32_t *naddr)
 {
-    if (e->naddr == 0) {
-        e->raw.n = 0;
+    uint64_t rest = e->addr_bits;
+    unsigned more = 63u - (unsigned)__builtin_ctzll(rest);
+    *naddr = e->naddr_hit * 64 + more;
+    e->raw.n = 0;
+    if (*naddr == 0) {
         return 0;
     }
-    size_t bits = (e->naddr + 7) / 8;
-    size_t same = (e->naddr_miss + 7) / 8;
-    if (buf_room(&e->raw, bits + same + (size_t)e->naddr_miss * VARINT_MAX + 16)) {
+    size_t bits = ((size_t)*naddr + 7) / 8;
+    size_t same = ((size_t)e->naddr_miss + 7) / 8;
+    if (buf_room(&e->raw, bits + 8 + same + (size_t)e->naddr_miss * VARINT_MAX + 16) ||
+        buf_room(&e->same, (size_t)e->naddr_miss + 8)) {
         return -1;
     }
-    pack_bits(e->raw.p, e->addr_hit, e->naddr);
+    for (uint32_t i = 0; i < e->naddr_hit; i++) {
+        put64(e->raw.p + 8 * (size_t)i, e->addr_hit[i]);
+    }
+    if (more) {
+        /* the bits stand at the top, above the 1 that came first */
+        put64(e->raw.p + 8 * (size_t)e->naddr_hit, rest >> (64 - more));
+    }
     uint8_t *p = e->raw.p + bits + same;
-    uint8_t *same_bits = e->addr_hit; /* packed already: room for naddr bytes */
+    uint8_t *same_bits = e->same.p;
     if (e->addr_bytes == 4) {
         PACK_STEPS(uint32_t, zigzag32);
     } else {
@@ -202,8 +212,8 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     if (err) {
         return err;
     }
-    uint32_t naddr_miss = e->naddr_miss;
-    if (pack_addrs(e)) {
+    uint32_t naddr = 0;
+    if (pack_addrs(e, &naddr)) {
         return ctr_fail_nomem(diag);
     }
     err = compress(e, &out->frame[FRAME_ADDRS], &raw, diag);
@@ -235,8 +245,8 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     out->locals = e->nloc;
     out->tokens = e->ntok;
     out->token_miss = e->ntok_miss;
-    out->addrs = e->naddr;
-    out->addr_miss = naddr_miss;
+    out->addrs = naddr;
+    out->addr_miss = e->naddr_miss;
     out->extras = e->nextra;
     out->info = (struct ctr_packed_info){
         .insns = e->insns,

@@ -82,41 +82,6 @@ static void put_number(struct ctr_encoder *e, uint32_t number)
     e->ntok_miss += 2;
 }
 
-static inline uint64_t address(const struct ctr_encoder *e, const struct walk *w,
-                               uint32_t i)
-{
-    if (e->addr_bytes == 4) {
-        return ((const uint32_t *)w->seg->addrs_end)[-(ptrdiff_t)i - 1];
-    }
-    return ((const uint64_t *)w->seg->addrs_end)[-(ptrdiff_t)i - 1];
-}
-
-/* One inline access of slot `at' in the arena. */
-static void put_access(struct ctr_encoder *e, uint32_t at, uint64_t addr)
-{
-    unsigned hit;
-    if (e->addr_bytes == 4) {
-        struct pred32 *p = (struct pred32 *)e->pred + at;
-        uint32_t step = (uint32_t)addr - p->last;
-        hit = step == p->step;
-        *p = (struct pred32){(uint32_t)addr, step};
-        ((uint32_t *)e->addr_miss)[e->naddr_miss] = step;
-    } else {
-        struct pred64 *p = (struct pred64 *)e->pred + at;
-        uint64_t step = addr - p->last;
-        hit = step == p->step;
-        *p = (struct pred64){addr, step};
-        ((uint64_t *)e->addr_miss)[e->naddr_miss] = step;
-    }
-    e->addr_hit[e->naddr++] = (uint8_t)hit;
-    e->naddr_miss += !hit;
-    const struct ctr_slot *s = &e->slot[at];
-    e->cand[e->ncand++] =
-        (addr & ~(uint64_t)((1u << PAGE_BITS) - 1)) | (uint64_t)s->store;
-    e->loads += !s->store;
-    e->stores += s->store;
-}
-
 /* Finds the end of the run at w->word and what ended it. */
 static int run_scan(struct ctr_encoder *e, const struct walk *w, struct run *r,
                     struct ctr_diag *diag)
@@ -234,7 +199,7 @@ static int run_accesses(struct ctr_encoder *e, const struct walk *w, struct run 
             r->last_insn = slot[k].insn + 1u;                                            \
         }                                                                                \
         if (put) {                                                                       \
-            put_access(e, base + (k), address(e, w, w->addr + made));                    \
+            e->pending[e->npending++] = base + (k);                                      \
         }                                                                                \
         made++;                                                                          \
     } while (0)
@@ -267,7 +232,7 @@ static int run_accesses(struct ctr_encoder *e, const struct walk *w, struct run 
         if (put) {
             put_marker(e, r->local, CTR_WORD_GROUP | group);
         }
-        for (uint32_t k = g; k < nslot; k++) {
+        for (uint32_t k = g; k < d->group_end[group]; k++) {
             if (slot[k].group == group) {
                 MAKE(k);
             }
@@ -441,9 +406,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         if (r.limit != UINT32_MAX && e->mem && r.accesses != r.limit) {
             return encode_bad_word(w, r.at, diag, "more accesses than the block has");
         }
-        if (taken < r.accesses) {
-            taken = r.accesses;
-        }
+        taken = taken < r.accesses ? r.accesses : taken;
         if (r.fault || r.left || r.unsure) {
             uint32_t flags = r.flags | (r.fault ? CTR_LEFT_FAULTED : 0u);
             put_marker(e, r.local, CTR_WORD_LEFT | flags << 16 | r.n);
@@ -459,13 +422,17 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         e->insns += r.n - r.first;
         if (r.first == 0 && r.n == b->ninsn) {
             b->full++;
-            b->slow = e->def[r.local]->has_groups || r.accesses < b->nslot;
         } else if (r.n > r.first &&
                    countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
             return ctr_fail_nomem(diag);
         }
     }
     w->word = r.end;
-    w->addr += e->mem ? taken : 0;
+    if (e->mem) {
+        /* Addresses that are not kept are passed over. */
+        uint32_t end = w->addr + taken;
+        encode_pending(e, w);
+        w->addr = end;
+    }
     return 0;
 }

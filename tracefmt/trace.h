@@ -11,6 +11,7 @@ struct block {
     struct ctr_block pub;
     uint8_t has_groups;
     const uint16_t *group_first; /* [ngroup + 1], see blockdef_groups */
+    const uint16_t *group_end;
 };
 
 struct dict_row {

@@ -131,7 +131,7 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
 static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *bytes)
 {
     size_t off_n = ((size_t)d->ninsn + 1) * sizeof(uint16_t);
-    size_t group_n = ((size_t)d->ngroup + 1) * sizeof(uint16_t);
+    size_t group_n = ((size_t)d->ngroup + 1) * 2 * sizeof(uint16_t);
     size_t slot_n = (size_t)d->nslot * sizeof(struct ctr_slot);
     size_t pcs_n = d->pcs ? (size_t)d->ninsn * sizeof(uint64_t) : 0;
     size_t n = sizeof(struct block) + pcs_n + off_n + group_n + slot_n + d->code_bytes;
@@ -143,7 +143,7 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     uint64_t *pcs = (uint64_t *)(b + 1);
     uint16_t *off = (uint16_t *)((uint8_t *)pcs + pcs_n);
     uint16_t *group = off + d->ninsn + 1;
-    struct ctr_slot *slot = (struct ctr_slot *)(group + d->ngroup + 1);
+    struct ctr_slot *slot = (struct ctr_slot *)(group + 2 * ((size_t)d->ngroup + 1));
     uint8_t *code = (uint8_t *)(slot + d->nslot);
 
     b->pub.id = id;
@@ -165,13 +165,14 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
         blockdef_slot(d, i, &slot[i]);
         b->has_groups |= slot[i].group != 0;
     }
-    blockdef_groups(d, group);
+    blockdef_groups(d, group, group + d->ngroup + 1);
     memcpy(code, d->code, d->code_bytes);
     b->pub.off = off;
     b->pub.code = code;
     b->pub.pcs = d->pcs ? pcs : NULL;
     b->pub.slots = slot;
     b->group_first = group;
+    b->group_end = group + d->ngroup + 1;
     return b;
 }
 
