@@ -208,7 +208,7 @@ static bool may_follow(const struct thread *t, uint64_t to)
         to == from->pc + from->len) {
         return true;
     }
-    if (from->kind == 'd' || from->kind == 'D') {
+    if (from->kind == 'd') {
         for (unsigned i = 0; i < from->ntargets; i++) {
             if (from->target[i] == to) {
                 return true;
