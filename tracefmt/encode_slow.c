@@ -385,9 +385,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
     if (keep) {
         e->last_raw = r.raw;
         if (r.resumed) {
-            if (e->runs == 0) {
-                e->flags |= CHUNK_F_RESUMES;
-            }
+            e->flags |= CHUNK_F_RESUMES;
             put_token(e, CTR_WORD_RESUME | r.resume_insn);
             e->ctx_loc = TOK_NONE;
             e->ctx_which = 1;

@@ -124,7 +124,7 @@ enum {
 #define CHUNK_ADDR_MISS 88u  /* u32 */
 #define CHUNK_EXTRAS 92u     /* u32 */
 #define CHUNK_BODY 96u
-#define CHUNK_F_RESUMES 0x1u /* begins inside an instruction */
+#define CHUNK_F_RESUMES 0x1u /* has resumed runs */
 enum { FRAME_WORDS = 0, FRAME_ADDRS = 1, FRAME_EXTRAS = 2, CHUNK_FRAMES = 3 };
 
 #define MAX_LOCALS (1u << 21)

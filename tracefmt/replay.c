@@ -463,11 +463,15 @@ static void *work(void *arg)
             if (!job->piece.result) {
                 job->piece.result = ret;
             }
+        }
+        complete(job);
+        /* Only now: on a stream this lock may be held for as long as nothing
+         * comes in, and what is there must be told meanwhile. */
+        if (c) {
             pthread_mutex_lock(&rp->src_lock);
             chunk_release(rp, c);
             pthread_mutex_unlock(&rp->src_lock);
         }
-        complete(job);
     }
     return NULL;
 }

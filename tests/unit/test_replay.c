@@ -6,10 +6,12 @@
  */
 #include "support.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cannoli/events.h"
 
 /* ------------------------------------------------------------ -j1 equals -jN */
@@ -336,12 +338,90 @@ static void test_cursor(void **state)
     recording_free(&r);
 }
 
+/* -------------------------------------------------------------- live stream */
+
+struct live {
+    const struct recording *r;
+    size_t first; /* bytes up to the end of the first chunk */
+    int fd;
+    _Atomic int told; /* the first chunk's output has come */
+    int waited;
+};
+
+static int live_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct live *live = arg;
+    (void)job;
+    (void)data;
+    (void)n;
+    atomic_store(&live->told, 1);
+    return 0;
+}
+
+/* Writes the first chunk, waits until it has been told, writes the rest. */
+static void *live_write(void *arg)
+{
+    struct live *live = arg;
+    const uint8_t *p = live->r->file;
+    size_t at = 0, end = live->first;
+    for (int part = 0; part < 2; part++) {
+        while (at < end) {
+            ssize_t n = write(live->fd, p + at, end - at);
+            if (n <= 0) {
+                break;
+            }
+            at += (size_t)n;
+        }
+        for (int i = 0; part == 0 && i < 3000 && !atomic_load(&live->told); i++) {
+            usleep(10000);
+            live->waited = i;
+        }
+        if (part == 0 && !atomic_load(&live->told)) {
+            live->waited = -1;
+        }
+        end = live->r->bytes;
+    }
+    close(live->fd);
+    return NULL;
+}
+
+/* What has arrived is told although nothing more comes. */
+static void test_live(void **state)
+{
+    static const struct ctr_replay_ops ops = {
+        .exec = text_exec, .mem = text_mem, .ordered = live_ordered};
+    struct recording r;
+    struct ctr_diag diag;
+    (void)state;
+    recording_make(&r, 26, 1, 300, 30, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
+                   1);
+    struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+    struct ctr_chunk c;
+    assert_int_equal(ctr_trace_chunk(tr, 0, &c), 0);
+    ctr_close(tr);
+    for (unsigned i = 0; i < 12; i++) {
+        int fd[2];
+        pthread_t thread;
+        assert_int_equal(pipe(fd), 0);
+        struct live live = {.r = &r, .first = c.off + c.bytes, .fd = fd[1]};
+        assert_int_equal(pthread_create(&thread, NULL, live_write, &live), 0);
+        assert_int_equal(ctr_open_fd(&tr, fd[0], 0, &diag), 0);
+        struct ctr_replay_opts opts = {.workers = 1 + i % 3,
+                                       .piece_insns = i & 4 ? 50 : 0};
+        assert_int_equal(ctr_replay(tr, &ops, &live, &opts, &diag), 0);
+        pthread_join(thread, NULL);
+        assert_int_not_equal(live.waited, -1);
+        ctr_close(tr);
+    }
+    recording_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers),       cmocka_unit_test(test_stop),
         cmocka_unit_test(test_stop_in_order), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_cursor),        cmocka_unit_test(test_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

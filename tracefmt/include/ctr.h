@@ -194,6 +194,10 @@ CTR_API const struct ctr_process *ctr_trace_process(const struct ctr_trace *tr,
                                                     uint32_t i);
 CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, uint32_t i);
 
+/* Runs go on in it that began before: accesses can belong to the instruction
+ * before its first. */
+#define CTR_CHUNK_RESUMES 0x1u
+
 /* A run of consecutive blocks of one thread, decodable by itself. */
 struct ctr_chunk {
     uint64_t index;     /* in recorded order, from 0 */
@@ -201,7 +205,7 @@ struct ctr_chunk {
     uint64_t bytes;     /* in the file */
     uint64_t raw_bytes; /* of its columns before compression */
     uint32_t thread;    /* index in the thread table */
-    uint32_t flags;     /* 0 */
+    uint32_t flags;     /* CTR_CHUNK_* */
     uint64_t first;     /* ordinal of its first instruction */
     uint64_t insns;
     uint64_t loads;
