@@ -173,6 +173,44 @@ static NOINLINE void first_fault(uint8_t *p)
     loaded(p, n);
 }
 
+/* SME: rows and columns of the ZA tile, in streaming mode. */
+static NOINLINE void tiles(uint8_t *p, uint8_t *q, unsigned long n)
+{
+    SITE(sme_ld1b);
+    SITE(sme_st1b);
+    SITE(sme_ld1d);
+    SITE(sme_st1w);
+    SITE(sme_ldr);
+    SITE(sme_str);
+    unsigned long svl, k;
+
+    __asm__ volatile(".arch armv8.2-a+sve+sme\n\trdsvl %0, #1\n\tsmstart\n\tmov w12, #1\n\twhilelo p0.b, xzr, %3\n"
+                     SITE_LABEL(sme_ld1b) "ld1b {za0h.b[w12, 0]}, p0/z, [%1]\n" SITE_LABEL(
+                         sme_st1b) "st1b {za0v.b[w12, 1]}, p0, [%2]\n\twhilelo p0.d, xzr, %3\n" SITE_LABEL(sme_ld1d)
+                     "ld1d {za1h.d[w12, 0]}, p0/z, [%1]\n\twhilelo p0.s, xzr, %3\n" SITE_LABEL(sme_st1w)
+                     "st1w {za2v.s[w12, 1]}, p0, [%2]\n" SITE_LABEL(sme_ldr) "ldr za[w12, 1], [%1, #1, mul vl]\n"
+                     SITE_LABEL(sme_str) "str za[w12, 0], [%2]\n\tsmstop"
+                     : "=&r"(svl) : "r"(p), "r"(q), "r"(n)
+                     : "memory", "cc", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9",
+                       "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",
+                       "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+    k = n < svl ? n : svl;
+    executed(site_sme_ld1b);
+    loaded(p, k);
+    executed(site_sme_st1b);
+    stored(q, k);
+    k = n < svl / 8 ? n : svl / 8;
+    executed(site_sme_ld1d);
+    loaded(p, k * 8);
+    k = n < svl / 4 ? n : svl / 4;
+    executed(site_sme_st1w);
+    stored(q, k * 4);
+    executed(site_sme_ldr);
+    loaded(p + svl, svl);
+    executed(site_sme_str);
+    stored(q, svl);
+}
+
 int main(void)
 {
     static const long lengths[] = {0, 1, 7, 16, 63, 64, 100, 1000, 4096, 5000};
@@ -197,6 +235,8 @@ int main(void)
     for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         contiguous(m + 64, m + 4096, counts[i]);
         contiguous(m + 4096 * 4 - 37, m + 4096 * 8 - 51, counts[i]);
+        tiles(m + 64, m + 4096, counts[i]);
+        tiles(m + 4096 * 4 - 37, m + 4096 * 8 - 51, counts[i]);
     }
     for (int i = 0; i < 5; i++) {
         first_fault(m + 4096);

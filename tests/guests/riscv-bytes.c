@@ -88,6 +88,16 @@ static NOINLINE void first_fault(uint8_t *p, unsigned long n)
     RVV(vlseg2e8ff, "8", "m1", "vlseg2e8ff.v v4, (%2)", loaded(p, vl * 2));
 }
 
+static NOINLINE void zero_block(uint8_t *p)
+{
+    SITE(cbo_zero);
+
+    __asm__ volatile(".option push\n\t.option arch, +zicboz\n" SITE_LABEL(cbo_zero) "cbo.zero (%0)\n\t.option pop"
+                     : : "r"(p) : "memory");
+    executed(site_cbo_zero);
+    stored((void *)((uintptr_t)p & ~63ul), 64);
+}
+
 int main(void)
 {
     static const unsigned long counts[] = {0, 1, 2, 3, 5, 8, 16, 17, 100};
@@ -101,6 +111,9 @@ int main(void)
         mask_words[i] = MASK_WORD;
     }
     __asm__ volatile("csrr %0, 0xc22" : "=r"(vlenb));
+    for (int i = 0; i < 9; i++) {
+        zero_block(m + 4096 + i * 37);
+    }
     for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         loads(m + 64, m + 4096, counts[i]);
         loads(m + 3 * 4096 - 24, m + 5 * 4096 - 40, counts[i]);

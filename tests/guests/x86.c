@@ -181,6 +181,17 @@ static NOINLINE void scalar(void)
                      "enter $16, $3\n\tleave\n\tpop %%" BP
                      : "=&r"(r) : "r"(a) : "memory", "cc");
     mix(r);
+    /* far returns: flags, segment and pc come off the stack in one helper */
+#ifdef __x86_64__
+    __asm__ volatile("mov %%cs, %%eax\n\tpush %%rax\n\tlea 1f(%%rip), %%rdx\n\tpush %%rdx\n\tlretq\n"
+                     "1:\tmov %%rsp, %%rcx\n\tmov %%ss, %%edx\n\tpush %%rdx\n\tpush %%rcx\n\tpushf\n\tpush %%rax\n\t"
+                     "lea 2f(%%rip), %%rdx\n\tpush %%rdx\n\tiretq\n2:"
+                     : : : "rax", "rcx", "rdx", "cc", "memory");
+#else
+    __asm__ volatile("push %%cs\n\tpush $1f\n\tlret\n1:\tpushf\n\tpush %%cs\n\tpush $2f\n\tiret\n2:\t"
+                     "push %%ds\n\tpop %%ds\n\tpush %%es\n\tpop %%es"
+                     : : : "cc", "memory");
+#endif
     __asm__ volatile("xlat" : "+a"(r) : "b"(a) : "memory");
     mix(r & 0xff);
     __asm__ volatile("call 1f\n\tjmp 2f\n1:\tret $0\n2:\tmov $20, %0\n3:\tdec %0\n\tjnz 3b\n\t"

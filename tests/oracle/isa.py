@@ -189,7 +189,8 @@ RISCV_TEMPLATES = [
     (1, "sh1add {r}, {r}, {r}; andn {r}, {r}, {r}; rol {r}, {r}, {r}; bset {r}, {r}, {r}; zext.h {r}, {r}; rev8 {r}, {r}"),
     (1, "vsetvli s4, zero, e8, m1, ta, ma; addi s5, s2, {u}; vl2re8.v v2, (s5); vs1r.v v2, (s5); vlm.v v0, (s5); vsm.v v0, (s5); vle8.v v3, (s5), v0.t"),
     (1, "li s4, {i4}; vsetvli s4, s4, e32, m1, ta, ma; addi s5, s2, {o4}; vid.v v4; vsll.vi v4, v4, 3; vluxei32.v v5, (s5), v4; vsuxei32.v v5, (s5), v4; vlseg3e32.v v6, (s5)"),
-    (1, "fence.i"),
+    (1, "fence.i"), (1, "addi s4, s2, {o16}; cbo.zero (s4); sd {r}, 8(s2)"),
+    (1, "addi s4, s2, {o16}; .word 0x28ba252f; .word 0x28da362f; .word 0x28ea452f"),  # amocas.w .d .q
     (1, "vsetvli s4, zero, e32, m1, ta, ma; addi s5, s2, {o4}; vle32.v v1, (s5); vadd.vv v2, v1, v1; vse32.v v2, (s5)"),
     (1, "li s4, {i4}; vsetvli s4, s4, e8, m2, ta, ma; addi s5, s2, {u}; vle8.v v2, (s5); vse8.v v2, (s5)"),
     (1, "li s4, 3; vsetvli s4, s4, e16, m1, ta, ma; addi s5, s2, {o2}; li s4, 6; vlse16.v v2, (s5), s4; vsse16.v v2, (s5), s4; vlseg2e16.v v4, (s5)"),
@@ -240,7 +241,7 @@ PPC_TEMPLATES = [
     (1, "addi 21, 20, {o16}; lqarx 6, 0, 21; lq 6, 0(21); stq 8, 0(21)"), (1, "lfd 1, {u}(20); fadd 1, 1, 2; stfs 1, {u}(20); lfiwzx 3, 0, 20"),
     (1, "addi 21, 20, {u}; lvx 1, 0, 21; vaddubm 1, 1, 2; stvx 1, 0, 21; stvebx 1, 0, 21; lvewx 2, 0, 21"), (1, "addi 21, 20, {u}; lxvd2x 33, 0, 21; stxvw4x 33, 0, 21; lxvx 34, 0, 21; stxvx 34, 0, 21"),
     (1, "addi 21, 20, {u}; lxsiwax 33, 0, 21; stxsdx 33, 0, 21; lxvdsx 34, 0, 21; stxsiwx 34, 0, 21"), (1, "addi 21, 20, {u}; li 22, {i4}; sldi 22, 22, 56; lxvl 33, 21, 22; stxvl 34, 21, 22"),
-    (1, "addi 21, 20, {u}; dcbz 0, 21"), (1, "tdeqi {r}, {i8}"), (1, "twlgt {r}, {r}"), (1, "sync"), (1, ".long 0"),
+    (1, "addi 21, 20, {u}; dcbz 0, 21"), (1, "addi 21, 20, {u}; icbi 0, 21; isync; dcbt 0, 21; dcbst 0, 21"), (1, "tdeqi {r}, {i8}"), (1, "twlgt {r}, {r}"), (1, "sync"), (1, ".long 0"),
     (1, "addi 21, 20, {o8}; 78: ldarx 4, 0, 21; addi 4, 4, 1; stdcx. 4, 0, 21; bne- 78b"),
     (1, ".machine power10; pld {r}, {u}(20); pstd {r}, {u}(20); plwa {r}, {u}(20); plxv 33, {u}(20); pstxv 33, {u}(20); .machine power9"),
     (1, ".machine power10; addi 21, 20, {o16}; lxvp 34, 0(21); stxvp 34, 32(21); lxvrbx 33, 0, 21; stxvrdx 33, 0, 21; .machine power9"),
@@ -332,7 +333,7 @@ ISAS = {
         templates=RISCV_TEMPLATES,
         branch=["beq {r}, {r}, {label}", "bltu {r}, {r}, {label}", "bgez {r}, {label}", "bnez {r}, {label}", "j {label}"],
         loop=("li s3, {n}", "addi s3, s3, -1; bnez s3, {label}"),
-        leaf="ret", call=["jal {leaf}", "la s4, {leaf}; jalr s4"], preamble=".option arch, +v\n.option arch, +zba\n.option arch, +zbb\n.option arch, +zbs\n.option norelax\n"),
+        leaf="ret", call=["jal {leaf}", "la s4, {leaf}; jalr s4"], preamble=".option arch, +v\n.option arch, +zba\n.option arch, +zbb\n.option arch, +zbs\n.option arch, +zicboz\n.option norelax\n"),
     "s390x": Isa(
         lists={"r": ["%%r%d" % i for i in range(6)], "cn": ["e", "ne", "h", "l", "nh", "nl", "he", "le"],
                "len": ["1", "2", "7", "8", "16", "33", "100", "256"]},
