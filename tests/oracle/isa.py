@@ -20,6 +20,8 @@ Vector stores that fault half-way are left out too: with a plugin QEMU goes
 element by element, without one it looks at all pages first.
 """
 
+import re
+
 
 class Isa:
     def __init__(self, lists, prologue, epilogue, setreg, templates, branch, loop, leaf, call,
@@ -294,7 +296,11 @@ def x86(wide):
         for a, b in sub:
             text = text.replace(a, b)
         return text
-    t = [(w, put(s)) for w, s in t if wide or not s.startswith("enter")]
+    # What leaves flags undefined is followed by what defines them: QEMU's lazy flags
+    # are not the same in blocks of different lengths.
+    undefined = re.compile(r"\b(?:bt[src]?|bs[fr]|i?mul|i?div|sh[lr]d|sh[lr]|sar|r[oc][lr]|aam)[bwlq]?\b")
+    t = [(w, put(s) + ("; testl %ebx, %ebx" if undefined.search(s) else ""))
+         for w, s in t if wide or not s.startswith("enter")]
     full = ["%rax", "%rbx", "%rcx", "%rdx"] if wide else regs
     return Isa(
         lists={"r": regs, "R": full, "Q": full,
