@@ -81,7 +81,7 @@ def make_programs(args, tmp):
         found.append(("gzip armhf", qemu + "/qemu-arm",
                       prefix + ["gzip", "-c", data], None))
         found.append(("sha256sum armhf", qemu + "/qemu-arm",
-                      prefix + ["sha256sum"] + [data] * 4, None))
+                      prefix + ["sha256sum"] + [data] * 16, None))
         found.append(("sqlite3 armhf", qemu + "/qemu-arm",
                       ["-L", root, os.path.join(root, "usr/bin/sqlite3"),
                        ":memory:"], sql))
