@@ -32,7 +32,9 @@ export PKG_CONFIG_PATH LD_LIBRARY_PATH
 PKG_CONFIG_PATH=$(find "$TMP/prefix" -name pkgconfig -type d)
 [ -n "$PKG_CONFIG_PATH" ] || fail "no pkg-config file"
 LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
-{ cmake -S "$SRC/examples" -B example && cmake --build example; } >"$TMP/log" 2>&1 ||
+generator=()
+! command -v ninja >/dev/null || generator=(-G Ninja)
+{ cmake -S "$SRC/examples" -B example "${generator[@]}" && cmake --build example; } >"$TMP/log" 2>&1 ||
     { cat "$TMP/log"; fail "examples against the installed library"; }
 
 if [ -x prefix/libexec/cannoli/qemu-arm ] && command -v arm-linux-gnueabi-gcc >/dev/null; then
