@@ -61,8 +61,10 @@ counts a.ctr 40 15 5 1 1 1
 
 # The recorder killed: the guest ends at once and says why, wherever it is.
 for what in sleep spin family; do
+    set -m # in a process group of its own, by which its orphans are found
     start qemu-arm $what
-    family=$(pgrep -g "$(ps -o pgid= -p "$pid" | tr -d ' ')" -x qemu-arm)
+    set +m
+    family=$(pgrep -g "$pid" -x qemu-arm)
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
     for p in $child $family; do
