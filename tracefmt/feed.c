@@ -212,11 +212,10 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
     if (sec->type == 0) {
         return section_skip(&tr->src, sec, diag);
     }
-    if (sec->seq != tr->next_seq) {
-        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "section",
-                        "section %u where %u should be", sec->seq, tr->next_seq);
+    err = trace_count_section(tr, sec, diag);
+    if (err) {
+        return err;
     }
-    tr->next_seq++;
     switch (sec->type) {
     case SECT_PROCESS:
         return trace_add_process(tr, sec->body, sec->off, diag);

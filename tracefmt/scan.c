@@ -19,11 +19,10 @@ static int scan_section(struct ctr_trace *tr, const struct section *sec, int *en
                                      "a seek table without an end")
                           : 0;
     }
-    if (sec->seq != tr->next_seq) {
-        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "section",
-                        "section %u where %u should be", sec->seq, tr->next_seq);
+    int err = trace_count_section(tr, sec, diag);
+    if (err) {
+        return err;
     }
-    tr->next_seq++;
     switch (sec->type) {
     case SECT_PROCESS:
         return trace_add_process(tr, sec->body, sec->off, diag);

@@ -80,6 +80,10 @@ struct ctr_trace {
 };
 
 /* trace_table.c: adding to the tables, with checks */
+
+/* The next section of a stream or scan is `sec'; none may be missing between. */
+int trace_count_section(struct ctr_trace *tr, const struct section *sec,
+                        struct ctr_diag *diag);
 int trace_add_process(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
                       struct ctr_diag *diag);
 int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,

@@ -81,6 +81,17 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_d
     return 0;
 }
 
+int trace_count_section(struct ctr_trace *tr, const struct section *sec,
+                        struct ctr_diag *diag)
+{
+    if (sec->seq != tr->next_seq) {
+        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "section",
+                        "section %u where %u should be", sec->seq, tr->next_seq);
+    }
+    tr->next_seq++;
+    return 0;
+}
+
 /* --------------------------------------------------- processes and threads */
 
 int trace_add_process(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
