@@ -7,7 +7,7 @@
  *   3. take mail;
  *   4. empty every aux ring: a block was described in one of them before it
  *      could run, so afterwards the blocks of all chunks taken in 3 are known,
- *      and so are the helpers' accesses that belong to them;
+ *      and so are all records that belong to them;
  *   5. make jobs of the chunks;
  *   6. close the books on threads and processes that had ended in 1 or 2.
  *
@@ -49,7 +49,8 @@ struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
     /* Only what is used of these is ever touched. */
     d->slots = calloc(host->ctl->nr_pipes, sizeof(*d->slots));
     d->news = calloc(host->ctl->nr_pipes, sizeof(*d->news));
-    if (!d->slots || !d->news) {
+    d->scratch = malloc(host->ctl->aux_bytes);
+    if (!d->slots || !d->news || !d->scratch) {
         drain_free(d);
         return NULL;
     }
@@ -64,60 +65,16 @@ void drain_free(struct drain *d)
     for (uint32_t i = 0; d->slots && i < drain_pipes_high(d); i++) {
         struct slot *s = &d->slots[i];
         for (unsigned k = 0; k < s->n_pending; k++) {
-            free(s->pending[k].extras);
+            free(s->pending[k].aux);
         }
-        free(s->extras);
+        drain_drop_aux(s);
         free(s->thread);
     }
     free(d->slots);
     free(d->news);
+    free(d->scratch);
+    free(d->regs);
     free(d);
-}
-
-static int on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec)
-{
-    struct drain *d = arg;
-    struct slot *s = &d->slots[pipe];
-
-    if (rec->type == MEMPIPE_AUX_BLOCK) {
-        const struct mempipe_aux_block *b = (const struct mempipe_aux_block *)rec;
-        if (rec->bytes < sizeof(*b) || b->def_bytes > rec->bytes - sizeof(*b)) {
-            return drain_oddity(d, pipe, "a block definition is longer than its record");
-        }
-        return d->host->ctl->discard
-                   ? 0
-                   : ctr_dict_add(d->dict, b->id, b + 1, b->def_bytes, d->diag);
-    }
-    if (rec->type == MEMPIPE_AUX_ACCESS) {
-        const struct mempipe_aux_access *a = (const struct mempipe_aux_access *)rec;
-        if (rec->bytes < sizeof(*a) || !s->thread) {
-            return drain_oddity(d, pipe, "an access came from nobody");
-        }
-        if (!d->pipeline) {
-            return 0;
-        }
-        if (s->n_extras == s->cap_extras) {
-            size_t cap = s->cap_extras ? 2 * s->cap_extras : 256;
-            void *grown = realloc(s->extras, cap * sizeof(*s->extras));
-            if (!grown) {
-                return -CTR_E_NOMEM;
-            }
-            s->extras = grown;
-            s->cap_extras = cap;
-        }
-        s->extras[s->n_extras++] = (struct tagged_extra){
-            .seq = a->seq,
-            .x = {.words = a->words,
-                  .addrs = a->addrs,
-                  .insn = a->insn,
-                  .store = a->store,
-                  .big_endian = a->big_endian,
-                  .size = a->size,
-                  .addr = a->addr},
-        };
-        return 0;
-    }
-    return drain_oddity(d, pipe, "a record of unknown type");
 }
 
 static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
@@ -139,7 +96,7 @@ static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
         struct job_segment seg = {
             .chunk = mail - 1,
             .words = c->words,
-            .addrs = c->addrs,
+            .units = c->units,
             .start_ns = c->start_ns,
             .end_ns = c->end_ns,
         };
@@ -218,26 +175,37 @@ static int adopt_news(struct drain *d, uint32_t n, uint64_t now)
     return 0;
 }
 
-/* Step 4, over all pipes, also those that came alive since step 2. */
-static int drain_rings(struct drain *d, uint64_t now)
+/* Pipes that came alive since step 2: what they describe may be in use already. */
+static int adopt_late(struct drain *d, uint64_t now)
 {
-    int any = 0;
+    uint32_t n = 0;
+    int err;
 
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
-        const struct mempipe_pipe *p = &d->host->pipes[i];
+        uint32_t state = __atomic_load_n(&d->host->pipes[i].state, __ATOMIC_ACQUIRE);
+
+        if (!d->slots[i].thread && !d->slots[i].closing &&
+            (state == MEMPIPE_LIVE || state == MEMPIPE_ENDED)) {
+            d->slots[i].ended = false; /* as of step 2 */
+            d->news[n++] = i;
+        }
+    }
+    err = adopt_news(d, n, now);
+    return err ? err : n > 0;
+}
+
+/* Step 4.  A ring whose pipe is not alive yet may hold its first state. */
+static int drain_rings(struct drain *d, uint64_t now)
+{
+    int any = adopt_late(d, now);
+
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high && any >= 0; i++) {
         int got;
 
-        if (!d->slots[i].thread && !d->slots[i].closing) {
-            uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
-            if (state == MEMPIPE_LIVE || state == MEMPIPE_ENDED) {
-                got = drain_adopt(d, i, now);
-                if (got < 0) {
-                    return got;
-                }
-                any = 1;
-            }
+        if (!d->slots[i].thread) {
+            continue;
         }
-        got = mempipe_host_drain_aux(d->host, i, on_aux, d);
+        got = mempipe_host_drain_aux(d->host, i, drain_on_aux, d);
         if (got < 0) {
             return got == -EPROTO
                        ? drain_oddity(d, i, "its ring of records holds nonsense")
@@ -250,15 +218,20 @@ static int drain_rings(struct drain *d, uint64_t now)
 
 int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
 {
-    bool look_exec = d->exec_pending && now_ns - d->exec_look_ns > 50000000u;
+    bool look_exec;
     int any = 0, got;
     uint32_t n_news;
 
+    /* The workers are behind: the guest has to wait, see drain_aux.c. */
+    if (d->pipeline && pipeline_aux_held(d->pipeline) > PIPELINE_AUX_BYTES) {
+        return 0;
+    }
+    look_exec = d->exec_pending && now_ns - d->exec_look_ns > 50000000u;
     d->diag = diag;
     if (look_exec) {
         d->exec_look_ns = now_ns;
     }
-    guests_poll(d->guests, look_exec);
+    guests_poll(d->guests, look_exec, now_ns);
     drain_free_closing(d);
     n_news = look_at_states(d, now_ns);
     got = adopt_news(d, n_news, now_ns);

@@ -34,6 +34,10 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
         d->pipeline = d->ops.begin(d->ops.arg);
     }
     process = guests_find(d->guests, p->pid);
+    if (process && p->is_process && process->has_first) {
+        guests_replace(d->guests, process);
+        process = NULL;
+    }
     if (!process) {
         process = guests_add(d->guests, p->pid, p->ppid);
         if (!process) {
@@ -47,6 +51,7 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     if (!t) {
         return -CTR_E_NOMEM;
     }
+    process->has_first |= p->is_process != 0;
     t->process = process;
     t->tid = p->tid;
     t->ptid = p->ptid;
@@ -54,7 +59,9 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     process->threads++;
     memset(s, 0, sizeof(*s));
     s->thread = t;
+    s->aux_end = &s->aux;
     s->pending_ns = now;
+    d->n_threads++;
     d->totals.threads++;
     return err ? err : drain_submit(d, drain_job_new(JOB_THREAD, process, t));
 }
@@ -87,38 +94,44 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
     struct slot *s = &d->slots[pipe];
     struct job_segment seg = {.end_ns = now};
-    int err;
+    int err = 0;
 
     if (!take_live_chunk(d, pipe, &seg.chunk)) {
         return 0;
     }
-    seg.start_ns =
-        s->n_pending ? s->pending[s->n_pending - 1].end_ns : s->thread->start_ns;
+    seg.start_ns = d->host->chunks[seg.chunk].start_ns;
+    if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
+        seg.start_ns = now; /* scribbled over */
+    }
     if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
         seg.flags = CTR_SEGMENT_UNSURE;
         s->thread->incomplete = true;
-        mempipe_host_measure(d->host, seg.chunk, &seg.words, &seg.addrs);
+        mempipe_host_measure(d->host, seg.chunk, &seg.words, &seg.units);
+        if (s->aux && s->aux->seq == s->next_seq && seg.units < s->last_units) {
+            seg.units = s->last_units;
+        }
     } else {
         seg.words = p->quiet_words;
-        seg.addrs = p->quiet_addrs;
-        if (drain_segment_bytes(d, &seg) > d->host->ctl->chunk_bytes) {
-            return drain_oddity(d, pipe, "the lengths of its last chunk are impossible");
-        }
+        seg.units = p->quiet_units;
     }
-    if (!seg.words) {
+    if (drain_segment_bytes(d, &seg) > d->host->ctl->chunk_bytes) {
+        return drain_oddity(d, pipe, "the lengths of its last chunk are impossible");
+    }
+    drain_attach_aux(d, s, &seg, s->next_seq);
+    if (!seg.words && !seg.aux) {
         drain_release_segment(d, &seg);
         return 0;
     }
-    if (s->n_pending == JOB_SEGMENTS) {
+    if (s->n_pending == JOB_SEGMENTS || s->pending_aux > JOB_AUX_BYTES) {
         err = drain_dispatch(d, s);
         if (err) {
+            drain_release_segment(d, &seg);
             return err;
         }
     }
-    err = drain_attach_extras(d, s, &seg, s->next_seq);
     s->next_seq++;
     drain_push_segment(d, s, &seg, now);
-    return err;
+    return 0;
 }
 
 /* The thread is over and its pipe is empty. */
@@ -142,7 +155,8 @@ static int finish_thread(struct drain *d, uint32_t pipe)
     if (!err) {
         err = drain_submit(d, drain_job_new(JOB_THREAD_END, NULL, t));
     }
-    free(s->extras);
+    drain_drop_aux(s);
+    d->n_threads--;
     memset(s, 0, sizeof(*s));
     /* Its next owner takes the home chunk without asking. */
     s->closing = true;

@@ -11,13 +11,16 @@
 /* Chunks older than this are packed although a job is not full. */
 #define AGE_NS 1000000000ull
 #define AGE_LIVE_NS 50000000ull
-/* More helper accesses than this are not put together into one job. */
-#define JOB_EXTRAS (256u << 10)
+/* Chunks of one file chunk are from within this time, while threads run side by
+ * side: readers put threads together in the order of their file chunks' begins. */
+#define SPAN_NS 50000000ull
+/* No more bytes of records are kept for jobs to come, of all threads. */
+#define PENDING_AUX_BYTES (64u << 20)
 
 void drain_release_segment(struct drain *d, struct job_segment *s)
 {
-    mempipe_host_release(d->host, s->chunk, s->words, s->addrs, s->chunk >= WARM_HOMES);
-    free(s->extras);
+    mempipe_host_release(d->host, s->chunk, s->words, s->units, s->chunk >= WARM_HOMES);
+    free(s->aux);
 }
 
 struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
@@ -51,6 +54,7 @@ int drain_submit(struct drain *d, struct job *job)
     } else if (job->kind == JOB_PROCESS_END) {
         free(job->process);
     }
+    free(job->regs);
     free(job);
     return 0;
 }
@@ -59,6 +63,7 @@ int drain_submit(struct drain *d, struct job *job)
 static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
 {
     struct job *job;
+    uint64_t aux = 0;
 
     if (!n) {
         return 0;
@@ -72,8 +77,10 @@ static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
     memcpy(job->segs, s->pending, n * sizeof(s->pending[0]));
     for (unsigned i = 0; i < n; i++) {
         s->pending_bytes -= drain_segment_bytes(d, &s->pending[i]);
-        s->pending_extras -= s->pending[i].n_extras;
+        aux += s->pending[i].aux ? s->pending[i].aux->bytes : 0;
     }
+    s->pending_aux -= aux;
+    d->pending_aux -= aux;
     d->n_pending -= n;
     s->n_pending -= n;
     memmove(s->pending, s->pending + n, s->n_pending * sizeof(s->pending[0]));
@@ -83,39 +90,6 @@ static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
 int drain_dispatch(struct drain *d, struct slot *s)
 {
     return dispatch_first(d, s, s->n_pending);
-}
-
-/* Gives the segment the helper accesses that were made during it. */
-int drain_attach_extras(struct drain *d, struct slot *s, struct job_segment *seg,
-                        uint32_t seq)
-{
-    size_t n = 0, skip = 0;
-
-    /* Of an earlier chunk: there is none, unless the guest scribbled. */
-    while (skip < s->n_extras && (int32_t)(s->extras[skip].seq - seq) < 0) {
-        skip++;
-    }
-    if (skip) {
-        return drain_oddity(d, (uint32_t)(s - d->slots),
-                            "an access came after its chunk");
-    }
-    while (n < s->n_extras && s->extras[n].seq == seq) {
-        n++;
-    }
-    if (n) {
-        seg->extras = malloc(n * sizeof(*seg->extras));
-        if (!seg->extras) {
-            return -CTR_E_NOMEM;
-        }
-        for (size_t i = 0; i < n; i++) {
-            seg->extras[i] = s->extras[i].x;
-        }
-        seg->n_extras = (uint32_t)n;
-        s->pending_extras += (uint32_t)n;
-        s->n_extras -= n;
-        memmove(s->extras, s->extras + n, s->n_extras * sizeof(*s->extras));
-    }
-    return 0;
 }
 
 void drain_push_segment(struct drain *d, struct slot *s, const struct job_segment *seg,
@@ -129,7 +103,12 @@ void drain_push_segment(struct drain *d, struct slot *s, const struct job_segmen
     d->n_pending++;
 }
 
-/* Completes the chunks of this round; what gets too large goes at once. */
+static bool side_by_side(const struct drain *d)
+{
+    return d->n_threads > 1;
+}
+
+/* Completes the chunks of this round; what gets too large or long goes at once. */
 static int settle_fresh(struct drain *d, struct slot *s)
 {
     int err = 0;
@@ -137,9 +116,17 @@ static int settle_fresh(struct drain *d, struct slot *s)
     while (s->n_fresh && !err) {
         unsigned i = s->n_pending - s->n_fresh;
 
-        err = drain_attach_extras(d, s, &s->pending[i], s->next_seq - s->n_fresh);
+        if (i && side_by_side(d) &&
+            s->pending[i].end_ns - s->pending[0].start_ns > SPAN_NS) {
+            err = dispatch_first(d, s, i);
+            if (err) {
+                break;
+            }
+            i = 0;
+        }
+        drain_attach_aux(d, s, &s->pending[i], s->next_seq - s->n_fresh);
         s->n_fresh--;
-        if (!err && s->pending_extras > JOB_EXTRAS) {
+        if (s->pending_aux > JOB_AUX_BYTES) {
             err = dispatch_first(d, s, i + 1);
         }
     }
@@ -148,8 +135,10 @@ static int settle_fresh(struct drain *d, struct slot *s)
 
 static bool is_due(const struct drain *d, const struct slot *s, uint64_t now)
 {
-    uint64_t full = (uint64_t)JOB_FULL_CHUNKS * d->host->ctl->chunk_bytes;
-    uint64_t age = d->host->ctl->live ? AGE_LIVE_NS : AGE_NS;
+    bool data = d->host->ctl->events & (CTR_EVENTS_VAL | CTR_EVENTS_REG);
+    uint64_t full = (uint64_t)(data ? JOB_FULL_CHUNKS_DATA : JOB_FULL_CHUNKS) *
+                    d->host->ctl->chunk_bytes;
+    uint64_t age = d->host->ctl->live ? AGE_LIVE_NS : side_by_side(d) ? SPAN_NS : AGE_NS;
 
     return s->n_pending == JOB_SEGMENTS || s->pending_bytes >= full - full / 8 ||
            now - s->pending_ns >= age;
@@ -178,6 +167,15 @@ int drain_make_jobs(struct drain *d, uint64_t now)
         if (!err && s->n_pending && is_due(d, s, now)) {
             err = drain_dispatch(d, s);
         }
+    }
+    while (!err && d->pending_aux > PENDING_AUX_BYTES) {
+        struct slot *most = NULL;
+        for (uint32_t i = 0; i < high; i++) {
+            if (!most || d->slots[i].pending_aux > most->pending_aux) {
+                most = &d->slots[i];
+            }
+        }
+        err = drain_dispatch(d, most);
     }
     while (!err && d->pipeline && d->n_pending && chunks_are_short(d) &&
            pipeline_backlog(d->pipeline) < d->workers) {

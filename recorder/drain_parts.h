@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of the drainer share: drain.c goes the rounds, drain_jobs.c
- * makes jobs of chunks, drain_ends.c keeps the books on threads and processes.
- * Functions that return int return 0 or a negated enum ctr_error.
+ * makes jobs of chunks, drain_aux.c takes the records of the rings, drain_ends.c keeps
+ * the books on threads and processes. Functions that return int return 0 or a negated
+ * enum ctr_error.
  */
 #ifndef RECORDER_DRAIN_PARTS_H
 #define RECORDER_DRAIN_PARTS_H
@@ -11,11 +12,8 @@
 
 /* Homes below this number keep their memory when they are given back. */
 #define WARM_HOMES 64
-
-struct tagged_extra {
-    uint32_t seq;
-    struct ctr_extra x;
-};
+/* More bytes of records than this are not put together into one job. */
+#define JOB_AUX_BYTES (4u << 20)
 
 /* The recorder's side of one pipe. */
 struct slot {
@@ -26,10 +24,10 @@ struct slot {
     uint64_t claimed_ns;         /* when it was first seen CLAIMED, 0: it is not */
     bool more;                   /* mail was left for the next round */
     unsigned n_pending, n_fresh; /* the last n_fresh came in this round */
-    uint64_t pending_bytes, pending_ns;
-    uint32_t pending_extras;
-    struct tagged_extra *extras; /* of chunks that have not arrived */
-    size_t n_extras, cap_extras;
+    uint64_t pending_bytes, pending_aux, pending_ns;
+    struct aux_records *aux;      /* of chunks that have not arrived, oldest first */
+    struct aux_records **aux_end; /* where the last of them hangs */
+    uint32_t last_units;          /* the place of the last record */
     struct job_segment pending[JOB_SEGMENTS];
 };
 
@@ -41,15 +39,20 @@ struct drain {
     struct drain_ops ops;
     unsigned workers;
     bool begun;
-    uint32_t n_pending; /* chunks in all slots */
+    uint32_t n_pending;   /* chunks in all slots ... */
+    uint64_t pending_aux; /* ... and bytes of their records */
+    uint32_t n_threads;   /* slots that have one */
     unsigned n_claimed, n_closing;
     bool exec_pending;
     uint64_t exec_look_ns, claim_look_ns;
     pid_t root;
     int root_status;
     struct drain_totals totals;
-    struct ctr_diag *diag; /* of the round under way */
-    uint32_t *news;        /* pipes that came alive, for sorting */
+    struct ctr_diag *diag;             /* of the round under way */
+    uint32_t *news;                    /* pipes that came alive, for sorting */
+    uint8_t *scratch;                  /* a record, out of the shared memory */
+    struct mempipe_aux_regtable *regs; /* with the table behind; NULL: none yet */
+    uint32_t state_bytes;              /* of all its registers */
     struct slot *slots;
 };
 
@@ -66,7 +69,7 @@ static inline uint64_t drain_segment_bytes(const struct drain *d,
                                            const struct job_segment *seg)
 {
     return (uint64_t)seg->words * sizeof(uint32_t) +
-           (uint64_t)seg->addrs * d->host->ctl->addr_bytes;
+           (uint64_t)seg->units * d->host->ctl->addr_bytes;
 }
 
 /* The guest did what it cannot do; fills the diag, returns -CTR_E_CORRUPT. */
@@ -88,15 +91,23 @@ void drain_release_segment(struct drain *d, struct job_segment *s);
 void drain_push_segment(struct drain *d, struct slot *s, const struct job_segment *seg,
                         uint64_t now);
 
-/* Gives the segment the helper accesses that were made during it. */
-int drain_attach_extras(struct drain *d, struct slot *s, struct job_segment *seg,
-                        uint32_t seq);
-
 /* Makes a job of all chunks that are pending of a thread. */
 int drain_dispatch(struct drain *d, struct slot *s);
 
 /* Makes jobs of what is due; smaller ones when the guest runs out of chunks. */
 int drain_make_jobs(struct drain *d, uint64_t now);
+
+/* ---- drain_aux.c ---- */
+
+/* Takes one record; a mempipe_aux_fn. */
+int drain_on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec, uint32_t bytes);
+
+/* Gives the segment, chunk `seq', the records that have their place in it. */
+void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
+                      uint32_t seq);
+
+/* Forgets the records of chunks that have not arrived. */
+void drain_drop_aux(struct slot *s);
 
 /* ---- drain_ends.c ---- */
 

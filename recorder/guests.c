@@ -17,6 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "elf_target.h"
+
+/* A QEMU that replaced a traced program and has not come to us in this time is on
+ * its own: it was started without -cannoli. */
+#define LIMBO_NS 2000000000ull
+
 static void *bellman_main(void *arg)
 {
     struct guests *g = arg;
@@ -90,7 +96,7 @@ void guests_close(struct guests *g)
 struct guest_process *guests_find(struct guests *g, pid_t pid)
 {
     for (struct guest_process *p = g->processes; p; p = p->next) {
-        if (p->pid == pid && !p->execed) {
+        if (p->pid == pid && !p->execed && !p->replaced) {
             return p;
         }
     }
@@ -160,24 +166,65 @@ static bool maps_pipe(const struct guests *g, pid_t pid)
     return found;
 }
 
-void guests_poll(struct guests *g, bool look_exec)
+/*
+ * Whether the process has become a patched QEMU, by execve with --follow-exec or
+ * binfmt_misc, which then is about to come alive in a pipe.
+ */
+static bool is_qemu(pid_t pid)
+{
+    char name[64];
+    unsigned version;
+
+    snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
+    return elf_cannoli_version(name, &version) == ELF_NOTE_FOUND;
+}
+
+static bool has_ended(const struct guest_process *p)
+{
+    struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+
+    if (p->pidfd >= 0) {
+        return poll(&fd, 1, 0) == 1;
+    }
+    return kill(p->pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Whether a process inside execve has become a program that is not recorded. */
+static bool has_left(const struct guests *g, struct guest_process *p, uint64_t now_ns)
+{
+    if (maps_pipe(g, p->pid)) {
+        p->limbo_ns = 0;
+        return false;
+    }
+    if (!is_qemu(p->pid)) {
+        return true;
+    }
+    p->limbo_ns = p->limbo_ns ? p->limbo_ns : now_ns;
+    return now_ns - p->limbo_ns > LIMBO_NS;
+}
+
+void guests_replace(struct guests *g, struct guest_process *p)
+{
+    if (!has_ended(p) || p->exec_pending) {
+        p->execed = true;
+    }
+    p->replaced = true;
+    /* pairs with the exchange in guests_poll */
+    __atomic_store_n(&g->deaths, true, __ATOMIC_RELEASE);
+}
+
+void guests_poll(struct guests *g, bool look_exec, uint64_t now_ns)
 {
     if (!__atomic_exchange_n(&g->deaths, false, __ATOMIC_ACQUIRE) && !look_exec &&
         !g->unwatched) {
         return;
     }
     for (struct guest_process *p = g->processes; p; p = p->next) {
-        struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
-
         if (p->dead) {
             continue;
         }
-        if (p->pidfd >= 0) {
-            p->dead = poll(&fd, 1, 0) == 1;
-        } else {
-            p->dead = kill(p->pid, 0) < 0 && errno == ESRCH;
-        }
-        if (!p->dead && look_exec && p->exec_pending && !maps_pipe(g, p->pid)) {
+        p->dead = p->replaced || has_ended(p);
+        if (!p->dead && look_exec && p->exec_pending && has_left(g, p, now_ns)) {
             p->dead = true;
             p->execed = true;
         }

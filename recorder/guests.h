@@ -37,10 +37,17 @@ struct guest_process *guests_add(struct guests *g, pid_t pid, pid_t ppid);
 void guests_remove(struct guests *g, struct guest_process *p);
 
 /*
+ * The pid of `p' has come up with a first thread once more: after execve, or, when
+ * `p' has ended unnoticed, in a new process.  guests_find does not find it any
+ * more; the next guests_poll takes it for dead.
+ */
+void guests_replace(struct guests *g, struct guest_process *p);
+
+/*
  * Marks the processes that have ended as dead; asks only if there is reason to
  * think that some have.  With `look_exec' also asks the
  * system whether those inside execve are still the program that was traced.
  */
-void guests_poll(struct guests *g, bool look_exec);
+void guests_poll(struct guests *g, bool look_exec, uint64_t now_ns);
 
 #endif

@@ -8,18 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cannoli/events.h"
+#include "cannoli/mempipe.h"
 #include "common/options.h"
 #include "session.h"
 
 #define DEFAULT_OUTPUT "cannoli.ctr"
 #define DEFAULT_LEVEL 1
+#define DEFAULT_DATA_LIMIT 4096
 #define MAX_LEVEL 19
 #define MAX_DEFAULT_WORKERS 8
 
 enum {
     OPT_LEVEL = TOOL_OPT_LONG,
     OPT_QEMU_DIR,
+    OPT_DATA_LIMIT,
+    OPT_NO_FOLLOW_FORKS,
+    OPT_FOLLOW_EXEC,
     OPT_DISCARD,
 };
 
@@ -27,7 +31,16 @@ static const struct tool_option table[] = {
     {'o', "output", "FILE",
      "write the trace to FILE; '-' is standard output\n"
      "(default " DEFAULT_OUTPUT ")"},
-    {'e', "events", "LIST", "what to record: exec, mem or exec,mem (default)"},
+    {'e', "events", "LIST",
+     "what to record, beside exec: mem, val, reg, sys, map,\n"
+     "thr, time, all (default exec,mem,sys,map,thr,time)"},
+    {OPT_DATA_LIMIT, "data-limit", "SIZE",
+     "keep SIZE bytes of each buffer that a system call\n"
+     "reads or writes, or 'all' (default 4KiB)"},
+    {OPT_NO_FOLLOW_FORKS, "no-follow-forks", NULL, "do not record child processes"},
+    {OPT_FOLLOW_EXEC, "follow-exec", NULL,
+     "run programs that the program executes under QEMU,\n"
+     "and record them, too"},
     {OPT_LEVEL, "level", "N", "compression, 1 (default) to 19"},
     {'j', "jobs", "N", "compress with N threads (default: one per processor)"},
     {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
@@ -40,25 +53,76 @@ static const struct tool_option table[] = {
     {0},
 };
 
+/* An access has its place in the execution, and a value in an access. */
+static const struct {
+    const char *name;
+    unsigned events;
+} kinds[] = {
+    {"exec", CTR_EVENTS_EXEC},
+    {"mem", CTR_EVENTS_MEM},
+    {"val", CTR_EVENTS_MEM | CTR_EVENTS_VAL},
+    {"reg", CTR_EVENTS_REG},
+    {"sys", CTR_EVENTS_SYS},
+    {"map", CTR_EVENTS_MAP},
+    {"thr", CTR_EVENTS_THR},
+    {"time", CTR_EVENTS_TIME},
+    {"all", CTR_EVENTS_ALL},
+};
+
 static bool parse_events(const char *text, unsigned *events)
 {
-    *events = 0;
+    *events = CTR_EVENTS_EXEC;
     for (;;) {
-        size_t n = strcspn(text, ",");
+        size_t n = strcspn(text, ","), i = 0;
 
-        if (n == 4 && !memcmp(text, "exec", n)) {
-            *events |= CTR_EVENTS_EXEC;
-        } else if (n == 3 && !memcmp(text, "mem", n)) {
-            /* An access has its place in the execution: that comes with it. */
-            *events |= CTR_EVENTS_EXEC | CTR_EVENTS_MEM;
-        } else {
+        while (i < sizeof(kinds) / sizeof(kinds[0]) &&
+               (strlen(kinds[i].name) != n || memcmp(text, kinds[i].name, n) != 0)) {
+            i++;
+        }
+        if (i == sizeof(kinds) / sizeof(kinds[0])) {
             return false;
         }
+        *events |= kinds[i].events;
         if (!text[n]) {
             return true;
         }
         text += n + 1;
     }
+}
+
+/* "4096", "64K", "64KiB", "1MiB", "all". */
+static bool parse_limit(const char *text, uint32_t *bytes)
+{
+    static const char units[] = "KMG";
+    size_t n = strspn(text, "0123456789");
+    const char *unit = text[n] ? strchr(units, text[n]) : NULL;
+    char digits[16];
+    uint64_t v;
+
+    if (!strcmp(text, "all")) {
+        *bytes = UINT32_MAX;
+        return true;
+    }
+    if (!n || n >= sizeof(digits)) {
+        return false;
+    }
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    if (!tool_parse_u64(digits, &v)) {
+        return false;
+    }
+    text += n;
+    if (unit) {
+        unsigned shift = 10 * (unsigned)(unit - units + 1);
+
+        if (v >> (32 - shift)) {
+            return false;
+        }
+        v <<= shift;
+        text += !strcmp(text + 1, "iB") ? 3 : 1;
+    }
+    *bytes = (uint32_t)v;
+    return !*text && v < UINT32_MAX;
 }
 
 /* Returns -1 to go on, or the status to exit with. */
@@ -75,9 +139,22 @@ static int parse(struct tool_options *o, struct session_config *config)
             break;
         case 'e':
             if (!parse_events(o->arg, &config->events)) {
-                return tool_usage_error(o->prog, "'%s' is no list of exec and mem",
-                                        o->arg);
+                return tool_usage_error(
+                    o->prog,
+                    "'%s' is no list of exec, mem, val, reg, sys, map, thr, time",
+                    o->arg);
             }
+            break;
+        case OPT_DATA_LIMIT:
+            if (!parse_limit(o->arg, &config->data_limit)) {
+                return tool_usage_error(o->prog, "'%s' is no size below 4 GiB", o->arg);
+            }
+            break;
+        case OPT_NO_FOLLOW_FORKS:
+            config->follow &= ~MEMPIPE_FOLLOW_FORK;
+            break;
+        case OPT_FOLLOW_EXEC:
+            config->follow |= MEMPIPE_FOLLOW_EXEC;
             break;
         case OPT_LEVEL:
             if (!tool_parse_u64(o->arg, &v) || v < 1 || v > MAX_LEVEL) {
@@ -133,7 +210,9 @@ int main(int argc, char **argv)
 {
     struct session_config config = {
         .output = DEFAULT_OUTPUT,
-        .events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+        .events = CTR_EVENTS_ALL & ~(CTR_EVENTS_VAL | CTR_EVENTS_REG),
+        .data_limit = DEFAULT_DATA_LIMIT,
+        .follow = MEMPIPE_FOLLOW_FORK,
         .level = DEFAULT_LEVEL,
         .argc = argc,
         .argv = argv,
@@ -142,8 +221,9 @@ int main(int argc, char **argv)
         .prog = "cannoli-record",
         .usage = "[OPTION]... -- COMMAND [ARGUMENT]...",
         .about =
-            "Records every instruction and memory access of a program that runs under\n"
-            "QEMU.  COMMAND is 'qemu-ARCH [QEMU-OPTION]... PROGRAM', or just a PROGRAM:\n"
+            "Records everything that a program does under QEMU: instructions, memory\n"
+            "accesses, system calls, and more.  COMMAND is 'qemu-ARCH [QEMU-OPTION]... "
+            "PROGRAM', or just a PROGRAM:\n"
             "then its file says which QEMU runs it.\n",
         .table = table,
         .argc = argc,

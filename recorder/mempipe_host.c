@@ -98,7 +98,12 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     if (h->fd < 0) {
         return -errno;
     }
-    if (ftruncate(h->fd, (off_t)l.total) < 0 || fstat(h->fd, &st) < 0) {
+    /*
+     * The guest's later programs (execve) open it by way of /proc/PID/fd, which the
+     * system allows to who may look into this process; nobody else has business here.
+     */
+    if (fchmod(h->fd, 0600) < 0 || ftruncate(h->fd, (off_t)l.total) < 0 ||
+        fstat(h->fd, &st) < 0) {
         err = -errno;
         goto out_fd;
     }
@@ -125,6 +130,10 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
         .chunk_bytes = config->chunk_bytes,
         .aux_bytes = config->aux_bytes,
         .events = config->events,
+        .data_limit = config->data_limit,
+        .follow = config->follow,
+        .recorder_pid = getpid(),
+        .pipe_fd = h->fd,
         .discard = config->discard,
         .live = config->live,
         .pipes_off = l.pipes,
@@ -196,20 +205,22 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
         uint32_t at = (uint32_t)tail & (size - 1);
         const struct mempipe_aux *rec = (const struct mempipe_aux *)(ring + at);
         uint64_t left = head - tail;
+        /* once: the guest may scribble */
+        uint32_t bytes = __atomic_load_n(&rec->bytes, __ATOMIC_RELAXED);
 
-        if (left > size || rec->bytes < sizeof(*rec) || rec->bytes % 8 ||
-            rec->bytes > left || rec->bytes > size - at) {
+        if (left > size || bytes < sizeof(*rec) || bytes % 8 || bytes > left ||
+            bytes > size - at) {
             result = -EPROTO;
             tail = head;
             break;
         }
         if (rec->type != MEMPIPE_AUX_PAD) {
-            result = fn(ctx, pipe, rec);
+            result = fn(ctx, pipe, rec, bytes);
             if (result < 0) {
                 break;
             }
         }
-        tail += rec->bytes;
+        tail += bytes;
     }
     /* pairs with the producer's acquire load when it looks for room */
     __atomic_store_n(&p->aux_tail, tail, __ATOMIC_RELEASE);
@@ -222,15 +233,15 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
 
 /*
  * What lies behind the end of a column may have been written without having
- * been counted: an address whose access then faulted.
+ * been counted: an address whose access then faulted, a half-written value.
  */
 static void zero_columns(struct mempipe_host *h, uint32_t chunk, uint32_t words,
-                         uint32_t addrs)
+                         uint32_t units)
 {
     uint8_t *base = mempipe_host_chunk(h, chunk);
     const size_t all = h->ctl->chunk_bytes;
     size_t low = (size_t)words * sizeof(uint32_t) + MEMPIPE_SLACK;
-    size_t high = (size_t)addrs * h->ctl->addr_bytes + MEMPIPE_SLACK;
+    size_t high = (size_t)units * h->ctl->addr_bytes + MEMPIPE_SLACK;
 
     if (low >= all || high >= all - low) {
         memset(base, 0, all);
@@ -241,7 +252,7 @@ static void zero_columns(struct mempipe_host *h, uint32_t chunk, uint32_t words,
 }
 
 void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words,
-                          uint32_t addrs, bool trim)
+                          uint32_t units, bool trim)
 {
     const off_t off = (off_t)(h->ctl->chunks_off + (uint64_t)chunk * h->ctl->chunk_bytes);
 
@@ -249,7 +260,7 @@ void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words
     if (!trim || chunk >= h->ctl->nr_pipes ||
         fallocate(h->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
                   h->ctl->chunk_bytes) < 0) {
-        zero_columns(h, chunk, words, addrs);
+        zero_columns(h, chunk, words, units);
     }
     if (chunk < h->ctl->nr_pipes) {
         /* pairs with the producer's acquire load of its home chunk */
@@ -270,7 +281,7 @@ void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words
 }
 
 void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t *words,
-                          uint32_t *addrs)
+                          uint32_t *units)
 {
     const uint8_t *base = mempipe_host_chunk(h, chunk);
     const uint32_t *col = (const uint32_t *)base;
@@ -295,7 +306,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
         }
         pos += ab;
     }
-    *addrs = (uint32_t)((h->ctl->chunk_bytes - pos) / ab);
+    *units = (uint32_t)((h->ctl->chunk_bytes - pos) / ab);
 }
 
 bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe)
@@ -324,9 +335,23 @@ void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe)
     p->running = 0;
     p->waits = 0;
     p->wait_ns = 0;
+    p->aux_tail = p->aux_head; /* of an owner that was killed before it came alive */
     memset(p->mail, 0, sizeof(p->mail));
     /* pairs with the compare-and-swap that claims it */
     __atomic_store_n(&p->state, MEMPIPE_FREE, __ATOMIC_RELEASE);
+}
+
+bool mempipe_host_knows(const struct mempipe_host *h, pid_t pid)
+{
+    uint32_t high = __atomic_load_n(&h->ctl->pipes_high, __ATOMIC_SEQ_CST);
+
+    for (uint32_t i = 0; pid > 0 && i < high && i < h->ctl->nr_pipes; i++) {
+        if (__atomic_load_n(&h->pipes[i].pid, __ATOMIC_RELAXED) == pid &&
+            __atomic_load_n(&h->pipes[i].state, __ATOMIC_ACQUIRE) != MEMPIPE_FREE) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void mempipe_host_ring(struct mempipe_host *h)

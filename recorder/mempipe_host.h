@@ -23,6 +23,8 @@ struct mempipe_config {
     uint32_t chunk_bytes; /* power of two, 64 KiB .. 4 MiB */
     uint32_t aux_bytes;   /* power of two, at least 128 KiB */
     uint32_t events;      /* CTR_EVENTS_* */
+    uint32_t data_limit;  /* bytes kept of what system calls read and write */
+    uint32_t follow;      /* MEMPIPE_FOLLOW_* */
     bool discard;
     bool live;
 };
@@ -62,9 +64,11 @@ uint32_t mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t 
 
 /*
  * Called with each aux record of a pipe, in order; `rec' is valid during the
- * call and rec->bytes is within the ring.  A negative result stops the drain.
+ * call and `bytes' long, within the ring.  What stands there may change at any
+ * time, should the guest scribble.  A negative result stops the drain.
  */
-typedef int mempipe_aux_fn(void *ctx, uint32_t pipe, const struct mempipe_aux *rec);
+typedef int mempipe_aux_fn(void *ctx, uint32_t pipe, const struct mempipe_aux *rec,
+                           uint32_t bytes);
 
 /*
  * Takes all aux records out of a pipe.  Returns 1 if there was any, 0 if not, a
@@ -84,20 +88,21 @@ static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
 }
 
 /*
- * Gives a chunk that is held back after its columns, `words' and `addrs' long, have been
+ * Gives a chunk that is held back after its columns, `words' and `units' long, have been
  * read: zeroes it, returns it to its home or to the pool, wakes who waits.
  * `trim' gives the memory of a home chunk back to the system.  Any thread.
  */
 void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words,
-                          uint32_t addrs, bool trim);
+                          uint32_t units, bool trim);
 
 /*
  * Lengths of the columns of a chunk that was never handed over because its
- * process died while it filled it.  `words' is exact; `addrs' is the smallest
- * length that the memory allows, because an address may be 0.
+ * process died while it filled it.  `words' is exact; `units' is the smallest
+ * length that the memory allows, because addresses and values may be 0: behind
+ * it, down to the words, all is zero.
  */
 void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t *words,
-                          uint32_t *addrs);
+                          uint32_t *units);
 
 /*
  * Before a pipe whose thread has ended is freed: true if its home chunk is back
@@ -108,6 +113,9 @@ bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe);
 
 /* Frees a pipe: no mail, no records and no live chunk are left in it. */
 void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe);
+
+/* Whether a process with this pid holds a pipe.  Async-signal-safe. */
+bool mempipe_host_knows(const struct mempipe_host *h, pid_t pid);
 
 /* Rings the recorder's own doorbell.  Async-signal-safe, any thread. */
 void mempipe_host_ring(struct mempipe_host *h);

@@ -47,7 +47,8 @@ struct pipeline {
     struct ctr_packed **spare; /* unused results, for reuse */
     unsigned n_spare, max_spare;
 
-    uint32_t held; /* atomic */
+    uint32_t held;     /* atomic */
+    uint64_t aux_held; /* atomic */
 };
 
 static void fail(struct pipeline *pl, int error, const struct ctr_diag *diag)
@@ -61,16 +62,36 @@ static void fail(struct pipeline *pl, int error, const struct ctr_diag *diag)
     mempipe_host_ring(pl->host);
 }
 
+static uint64_t aux_bytes(const struct job *job)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < job->n_segs; i++) {
+        n += job->segs[i].aux ? job->segs[i].aux->bytes : 0;
+    }
+    return n;
+}
+
 static void release_segments(struct pipeline *pl, struct job *job)
 {
+    const uint64_t aux = aux_bytes(job);
+
     for (unsigned i = 0; i < job->n_segs; i++) {
         struct job_segment *s = &job->segs[i];
 
-        mempipe_host_release(pl->host, s->chunk, s->words, s->addrs, job->trim);
+        mempipe_host_release(pl->host, s->chunk, s->words, s->units, job->trim);
         /* pairs with the load in pipeline_chunks_held */
         __atomic_fetch_sub(&pl->held, 1, __ATOMIC_RELEASE);
-        free(s->extras);
-        s->extras = NULL;
+        free(s->aux);
+        s->aux = NULL;
+    }
+    if (aux) {
+        /* pairs with the load in pipeline_aux_held */
+        uint64_t before = __atomic_fetch_sub(&pl->aux_held, aux, __ATOMIC_RELEASE);
+
+        if (before > PIPELINE_AUX_BYTES && before - aux <= PIPELINE_AUX_BYTES) {
+            mempipe_host_ring(pl->host);
+        }
     }
 }
 
@@ -87,10 +108,10 @@ static void pack(struct worker *w, struct job *job)
         segs[i] = (struct ctr_segment){
             .words = (const uint32_t *)mem,
             .n_words = s->words,
-            .n_addrs = s->addrs,
-            .addrs_end = mem + pl->host->ctl->chunk_bytes,
-            .extras = s->extras,
-            .n_extras = s->n_extras,
+            .n_units = s->units,
+            .data_end = mem + pl->host->ctl->chunk_bytes,
+            .aux = s->aux ? s->aux->data : NULL,
+            .aux_bytes = s->aux ? s->aux->bytes : 0,
             .flags = s->flags,
             .start_ns = s->start_ns,
             .end_ns = s->end_ns,
@@ -106,8 +127,8 @@ static void pack(struct worker *w, struct job *job)
         job->error = ctr_encoder_run(w->enc, segs, n - 1, job->packed, &job->diag);
     } else if (job->error == -CTR_E_CORRUPT && (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
         segs[0].n_words = 0;
-        segs[0].n_addrs = 0;
-        segs[0].n_extras = 0;
+        segs[0].n_units = 0;
+        segs[0].aux_bytes = 0;
         segs[0].flags = 0;
         job->error = ctr_encoder_run(w->enc, segs, 1, job->packed, &job->diag);
     }
@@ -179,6 +200,9 @@ static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag
     struct ctr_packed_info info;
 
     switch (job->kind) {
+    case JOB_REGS:
+        return ctr_writer_regs(pl->writer, job->regs->n, job->regs + 1,
+                               job->regs->table_bytes, diag);
     case JOB_PROCESS:
         return ctr_writer_process(pl->writer, p->pid, p->ppid, p->start_ns, &p->index,
                                   diag);
@@ -273,6 +297,7 @@ static void *writer_main(void *arg)
         if (job->bytes && pl->todo) {
             pthread_cond_broadcast(&pl->work);
         }
+        free(job->regs);
         free(job);
     }
 }
@@ -373,6 +398,7 @@ void pipeline_submit(struct pipeline *pl, struct job *job)
     pl->ordered_end = &job->next_ordered;
     if (job->kind == JOB_CHUNK) {
         __atomic_fetch_add(&pl->held, job->n_segs, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&pl->aux_held, aux_bytes(job), __ATOMIC_RELAXED);
         *pl->todo_end = job;
         pl->todo_end = &job->next_todo;
         pl->backlog++;
@@ -397,6 +423,12 @@ uint32_t pipeline_chunks_held(const struct pipeline *pl)
 {
     /* pairs with the subtraction of the workers */
     return __atomic_load_n(&pl->held, __ATOMIC_ACQUIRE);
+}
+
+uint64_t pipeline_aux_held(const struct pipeline *pl)
+{
+    /* pairs with the subtraction of the workers */
+    return __atomic_load_n(&pl->aux_held, __ATOMIC_ACQUIRE);
 }
 
 int pipeline_error(struct pipeline *pl, struct ctr_diag *diag)

@@ -15,21 +15,28 @@
 #include "ctr_write.h"
 #include "mempipe_host.h"
 
-/* A job packs so many segments at most, or about so many bytes of them. */
+/*
+ * A job packs so many segments at most, or about so many full chunks; more where
+ * there is much to say of a block when it is met for the first time in a job.
+ */
 #define JOB_SEGMENTS 16
 #define JOB_FULL_CHUNKS 4
+#define JOB_FULL_CHUNKS_DATA 8 /* with values or registers */
 
 /* Numbers that only the writer thread reads and writes: index. */
 struct guest_process {
     int32_t pid, ppid;
     int pidfd;        /* -1: it was gone when it was first seen */
     bool dead;        /* its last event has been written into the pipe */
-    bool execed;      /* it lives on as another program */
+    bool execed;      /* it lives on as another program, which may be another one here */
     unsigned threads; /* of it that hold a pipe */
     uint64_t start_ns, end_ns;
     uint32_t end_reason; /* enum ctr_end */
     int32_t end_status;
     bool exec_pending; /* one of its threads is inside execve */
+    bool has_first;    /* its first thread is known */
+    bool replaced;     /* a later program of the same process is recorded already */
+    uint64_t limbo_ns; /* since when it is a QEMU that has not come to us, 0: it is not */
     uint32_t index;
     struct guest_process *next;
 };
@@ -46,6 +53,7 @@ struct guest_thread {
 };
 
 enum job_kind {
+    JOB_REGS,        /* regs: the register table */
     JOB_PROCESS,     /* process: a new one */
     JOB_THREAD,      /* thread: a new one */
     JOB_CHUNK,       /* thread, segs */
@@ -53,20 +61,28 @@ enum job_kind {
     JOB_PROCESS_END, /* process, freed by the writer afterwards */
 };
 
+/* Records of one chunk out of a pipe's ring, as they stood there. */
+struct aux_records {
+    struct aux_records *next; /* of a later chunk */
+    uint32_t seq;             /* of the chunk */
+    uint32_t bytes, cap;      /* used of data, and its size */
+    uint64_t data[];
+};
+
 struct job_segment {
     uint32_t chunk;
-    uint32_t words, addrs;
+    uint32_t words, units;
     uint32_t flags; /* CTR_SEGMENT_* */
     uint64_t start_ns, end_ns;
-    struct ctr_extra *extras; /* the job's, malloc'ed */
-    uint32_t n_extras;
+    struct aux_records *aux; /* the job's, malloc'ed; NULL: none */
 };
 
 struct job {
     enum job_kind kind;
     struct guest_process *process;
     struct guest_thread *thread;
-    bool trim; /* give memory of home chunks back */
+    struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, with the table behind */
+    bool trim;                         /* give memory of home chunks back */
     unsigned n_segs;
     struct job_segment segs[JOB_SEGMENTS];
     /* private */
@@ -96,7 +112,7 @@ struct pipeline_config {
 int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
                  struct ctr_diag *diag);
 
-/* Takes over a job made with calloc(3), its extras and, for *_END, its object. */
+/* Takes over a job made with calloc(3), what hangs on it and, for *_END, its object. */
 void pipeline_submit(struct pipeline *pl, struct job *job);
 
 /* Chunk jobs that no worker has begun. */
@@ -104,6 +120,11 @@ unsigned pipeline_backlog(struct pipeline *pl);
 
 /* Pipe chunks that jobs hold at the moment. */
 uint32_t pipeline_chunks_held(const struct pipeline *pl);
+
+/* Bytes of records that jobs hold at the moment.  When they fall below
+ * PIPELINE_AUX_BYTES the recorder's doorbell is rung. */
+#define PIPELINE_AUX_BYTES (128u << 20)
+uint64_t pipeline_aux_held(const struct pipeline *pl);
 
 /*
  * Not 0 after a failure, which it copies: from then on jobs are dropped and

@@ -140,6 +140,8 @@ static int open_pipe(struct session *s, bool live)
         .chunk_bytes = CHUNK_BYTES,
         .aux_bytes = AUX_BYTES,
         .events = s->config->events,
+        .data_limit = s->config->data_limit,
+        .follow = s->config->follow,
         .discard = s->config->discard,
         .live = live,
     };
@@ -344,9 +346,13 @@ static void report_failure(struct session *s, int err, const struct ctr_diag *di
                        output_name(s), strerror(diag->sys_errno));
         }
     } else if (diag->text[0]) {
-        tool_error(PROG, "the recording ends here: %s: %s (%s, %s %#llx)",
-                   ctr_strerror(err), diag->text, diag->field,
-                   diag->off == CTR_NO_OFF ? "no" : "at", (unsigned long long)diag->off);
+        char at[32] = "";
+
+        if (diag->off != CTR_NO_OFF) {
+            snprintf(at, sizeof(at), " at %#llx", (unsigned long long)diag->off);
+        }
+        tool_error(PROG, "the recording ends here: %s: %s (%s%s)", ctr_strerror(err),
+                   diag->text, diag->field, at);
     } else {
         tool_error(PROG, "the recording ends here: %s", ctr_strerror(err));
     }

@@ -4,11 +4,14 @@
 #define RECORDER_SESSION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct session_config {
     const char *output; /* "-": standard output */
     const char *qemu_dir;
-    unsigned events; /* CTR_EVENTS_* */
+    unsigned events;     /* CTR_EVENTS_* */
+    uint32_t data_limit; /* bytes kept of each buffer of a system call */
+    uint32_t follow;     /* MEMPIPE_FOLLOW_* */
     int level;
     unsigned workers;
     bool quiet, verbose;

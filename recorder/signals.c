@@ -18,13 +18,22 @@ static volatile sig_atomic_t end_signal;
 static volatile sig_atomic_t child_changed;
 static struct mempipe_host *volatile bell;
 
-static void on_signal(int sig)
+/* kill(0, SIGTERM) in a guest means those that the guest knows of. */
+static bool guest_sent_it(const struct mempipe_host *host, const siginfo_t *info)
+{
+    return host && info->si_code <= 0 && mempipe_host_knows(host, info->si_pid);
+}
+
+static void on_signal(int sig, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
     struct mempipe_host *host = bell;
 
+    (void)context;
     if (sig == SIGCHLD) {
         child_changed = 1;
+    } else if (guest_sent_it(host, info)) {
+        return;
     } else if (sig != SIGINT || ++interrupts == 2) {
         if (!end_signal) {
             end_signal = sig;
@@ -51,10 +60,10 @@ void signals_install(struct signals_saved *saved)
         memset(&sa, 0, sizeof(sa));
         sigemptyset(&sa.sa_mask);
         sigaction(sig, NULL, &saved->old[i]);
-        if (sig == SIGCHLD) {
-            sa.sa_handler = on_signal;
-        } else if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP) {
-            sa.sa_handler = saved->old[i].sa_handler == SIG_IGN ? SIG_IGN : on_signal;
+        if (sig == SIGCHLD || ((sig == SIGINT || sig == SIGTERM || sig == SIGHUP) &&
+                               saved->old[i].sa_handler != SIG_IGN)) {
+            sa.sa_sigaction = on_signal;
+            sa.sa_flags = SA_SIGINFO;
         } else {
             sa.sa_handler = SIG_IGN;
         }

@@ -25,8 +25,9 @@ struct signals_saved {
  * SIGINT is counted: the terminal sends it to the guest as well, which is free
  * to handle it.  SIGTERM and SIGHUP ask for the end.  SIGQUIT and the stop
  * signals of the terminal are left to the guest; SIGPIPE and SIGXFSZ are ignored:
- * a failed write says as much.  A signal
- * that was ignored when the recorder was started stays ignored.
+ * a failed write says as much.  A signal that was ignored when the recorder was
+ * started stays ignored, and so is one that a recorded process sent to its whole
+ * process group.
  */
 void signals_install(struct signals_saved *saved);
 

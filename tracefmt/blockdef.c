@@ -4,6 +4,7 @@
  * go through here, so that what was written can be read.
  */
 #include "blockdef.h"
+#include "format.h"
 #include "le.h"
 #include "util.h"
 
@@ -59,17 +60,29 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
     if (sum != d.code_bytes) {
         return bad(diag, off, "instruction lengths");
     }
-    unsigned last = 0;
+    unsigned last = 0, last_reg = 0;
     for (unsigned i = 0; i < d.nslot; i++) {
         const uint8_t *s = d.slot + (size_t)i * CTR_BLOCKDEF_SLOT;
-        unsigned insn = le16(s);
-        if (insn < last || insn >= d.ninsn || le16(s + 2) > d.ngroup) {
+        unsigned insn = le16(s), which = le16(s + 2);
+        unsigned reg = s[4] & CTR_ACCESS_REG;
+        if (insn < last || insn >= d.ninsn || (!reg && which > d.ngroup)) {
             return bad(diag, off, "slot");
         }
-        if (s[4] & ~(CTR_ACCESS_SIZE_LOG2 | CTR_ACCESS_STORE | CTR_ACCESS_BE) || s[5]) {
+        if (reg) {
+            if (s[4] & ~(CTR_ACCESS_SIZE_LOG2 | CTR_ACCESS_REG) || s[5] ||
+                CTR_ACCESS_SIZE(s[4]) > MAX_REG_BYTES || which >= CTR_MAX_REGS) {
+                return bad(diag, off, "register slot");
+            }
+            d.nreg++;
+            d.reg_end = (uint16_t)(which >= d.reg_end ? which + 1 : d.reg_end);
+        } else if (s[4] & ~(CTR_ACCESS_SIZE_LOG2 | CTR_ACCESS_STORE | CTR_ACCESS_BE) ||
+                   s[5]) {
             return bad(diag, off, "kind of access");
+        } else if (last_reg && insn == last) {
+            return bad(diag, off, "an access behind a register");
         }
         last = insn;
+        last_reg = reg;
     }
     *out = d;
     return 0;

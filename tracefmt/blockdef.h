@@ -13,6 +13,8 @@ struct blockdef {
     uint16_t ninsn;
     uint16_t nslot;
     uint16_t ngroup;
+    uint16_t nreg;    /* register slots among them */
+    uint16_t reg_end; /* highest register of one + 1, or 0 */
     uint8_t flags;
     uint32_t code_bytes;
     const uint8_t *len; /* [ninsn] */
@@ -38,7 +40,13 @@ static inline void blockdef_slot(const struct blockdef *d, unsigned i,
     out->size = (uint8_t)CTR_ACCESS_SIZE(s[4]);
     out->store = (s[4] & CTR_ACCESS_STORE) != 0;
     out->big_endian = (s[4] & CTR_ACCESS_BE) != 0;
-    out->zero = 0;
+    out->reg = (s[4] & CTR_ACCESS_REG) != 0;
+}
+
+/* The group of a slot, 0 of a register's. */
+static inline unsigned slot_group(const struct ctr_slot *s)
+{
+    return s->reg ? 0 : s->group;
 }
 
 /*
@@ -55,10 +63,11 @@ static inline void blockdef_groups(const struct blockdef *d, uint16_t *first,
     for (unsigned i = 0; i < d->nslot; i++) {
         struct ctr_slot s;
         blockdef_slot(d, i, &s);
-        if (first[s.group] == d->nslot) {
-            first[s.group] = (uint16_t)i;
+        unsigned g = slot_group(&s);
+        if (first[g] == d->nslot) {
+            first[g] = (uint16_t)i;
         }
-        end[s.group] = (uint16_t)(i + 1);
+        end[g] = (uint16_t)(i + 1);
     }
 }
 
@@ -72,7 +81,7 @@ static inline unsigned slots_resume_at(const struct ctr_slot *slots, unsigned ns
 {
     unsigned at = 0;
     for (unsigned k = 0; k < nslot && slots[k].insn <= insn; k++) {
-        if (slots[k].insn < insn || slots[k].group) {
+        if (slots[k].insn < insn || slot_group(&slots[k])) {
             at = k + 1;
         }
     }

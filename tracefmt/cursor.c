@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* One event after the other, and seeking. */
-#include "feed.h"
+#include "walk.h"
 
 #include <string.h>
+
+/* Where a cursor stands. */
+enum stage {
+    NO_CHUNK,
+    BETWEEN, /* before the run: events ... */
+    OUTSIDE, /* ... then changes of registers from outside, from number `at' on */
+    IN_RUN,  /* x expands it */
+    IN_INSN, /* on an instruction: accesses from `at' on ... */
+    IN_REGS, /* ... then its registers */
+};
 
 struct ctr_cursor {
     struct feed feed;
     struct raw_chunk raw;
-    struct decoder dec;
-    const struct ctr_thread *thread;
-    int in_chunk; /* the decoder stands in raw */
-    int in_run;   /* x expands run */
-    int in_insn;  /* x stands on an instruction */
-    struct run run;
+    struct walk walk;
+    enum stage stage;
+    int told; /* walk's event was handed out */
     struct expand x;
-    uint32_t a; /* next access of the instruction */
+    uint32_t at;
     struct ctr_exec exec;
     uint64_t seek_chunk; /* in this chunk, events before seek_lo are skipped */
     uint64_t seek_lo;
@@ -28,15 +35,22 @@ int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
     if (!c) {
         return ctr_fail_nomem(diag);
     }
-    int err = feed_init(&c->feed, tr, filter, diag);
+    struct feed *f = &c->feed;
+    int err = feed_init(f, tr, filter, diag);
     if (err) {
         free(c);
         return err;
     }
-    c->feed.mem =
-        (tr->events & CTR_HAS_MEM) && (c->feed.kinds & (CTR_KIND_LOAD | CTR_KIND_STORE));
+    if (tr->events & CTR_HAS_MEM && f->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE)) {
+        f->want |= DEC_MEM | (tr->events & CTR_HAS_VAL ? DEC_VAL : 0u);
+    }
+    if (tr->events & CTR_HAS_REG && f->kinds & CTR_KIND_REG) {
+        f->want |= DEC_REG;
+    }
+    f->os = feed_os_kinds(f);
+    f->runs = f->kinds & CTR_KIND_EXEC || f->want;
     c->seek_chunk = UINT64_MAX;
-    if (decoder_init(&c->dec)) {
+    if (walk_init(&c->walk)) {
         ctr_cursor_close(c);
         return ctr_fail_nomem(diag);
     }
@@ -49,90 +63,209 @@ void ctr_cursor_close(struct ctr_cursor *c)
     if (!c) {
         return;
     }
-    decoder_fini(&c->dec);
+    walk_fini(&c->walk);
     buf_free(&c->raw.payload);
     feed_fini(&c->feed);
     free(c);
 }
 
-/* Moves to the next run.  Returns 1, 0 at the end of the trace, or an error. */
-static int next_run(struct ctr_cursor *c, struct ctr_diag *diag)
+/* The first ordinal that counts in the chunk at hand. */
+static uint64_t lowest(const struct ctr_cursor *c)
 {
+    uint64_t lo = c->feed.filter.from;
+    return c->walk.pub.index == c->seek_chunk && lo < c->seek_lo ? c->seek_lo : lo;
+}
+
+/* Begins the next chunk.  Returns 1, 0 at the end of the trace, or an error. */
+static int next_chunk(struct ctr_cursor *c, struct ctr_diag *diag)
+{
+    int ret = feed_next(&c->feed, &c->raw, diag);
+    if (ret != 1) {
+        return ret;
+    }
+    ret = walk_begin(&c->walk, &c->feed, &c->raw, diag);
+    if (ret) {
+        return ret;
+    }
+    c->stage = BETWEEN;
+    c->told = 0;
+    return 1;
+}
+
+/* The next event between the run before and this one.  Returns 1, 0, or an error. */
+static int next_between(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    struct walk *w = &c->walk;
     for (;;) {
-        int ret;
-        if (!c->in_chunk) {
-            ret = feed_next(&c->feed, &c->raw, diag);
-            if (ret != 1) {
-                return ret;
-            }
-            ret = decoder_begin(&c->dec, c->feed.tr, &c->raw, c->feed.mem, diag);
-            if (ret) {
-                return ret;
-            }
-            c->in_chunk = 1;
-            c->thread = ctr_trace_thread(c->feed.tr, c->raw.pub.thread);
+        int ret = c->told ? evdec_next(&w->events) : 0;
+        c->told = 0;
+        if (!ret) {
+            ret = walk_event(w);
         }
-        c->dec.diag = diag;
-        ret = decoder_next(&c->dec, &c->run);
-        if (ret < 0) {
+        if (ret != 1) {
             return ret;
         }
-        if (ret == 1) {
-            uint64_t lo = c->feed.filter.from;
-            if (c->raw.pub.index == c->seek_chunk && lo < c->seek_lo) {
-                lo = c->seek_lo;
-            }
-            expand_init(&c->x, &c->feed, &c->run, lo, c->feed.filter.to);
+        c->told = 1;
+        if (walk_event_selected(w) && w->events.ev.ordinal >= lowest(c)) {
+            ev->kind = CTR_CURSOR_OS;
+            ev->os = w->events.ev;
+            ev->os.thread = w->thread;
             return 1;
         }
-        c->in_chunk = 0;
     }
+}
+
+/* The next change from outside that is selected. */
+static int next_out(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    struct walk *w = &c->walk;
+    if (c->at >= w->regs.nchanged || !walk_out_selected(w)) {
+        return 0;
+    }
+    walk_out_event(w, c->at++, &ev->reg);
+    ev->kind = CTR_CURSOR_REG;
+    return ev->reg.ordinal >= lowest(c);
+}
+
+static int next_mem(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    while (c->at < c->x.a_end) {
+        uint32_t a = c->at++;
+        if (feed_access(&c->feed, &c->walk.run.access[a])) {
+            ev->kind = CTR_CURSOR_MEM;
+            ev->exec = c->exec;
+            expand_mem(&c->x, c->walk.thread, a, &ev->mem);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int next_reg(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    if (!c->walk.view || c->at >= c->walk.regs.nchanged) {
+        return 0;
+    }
+    ev->kind = CTR_CURSOR_REG;
+    ev->exec = c->exec;
+    expand_reg(&c->x, c->walk.thread, c->at++, &ev->reg);
+    return 1;
+}
+
+/* The next instruction of the run; returns 1 if it is an event itself. */
+static int next_insn(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    if (!expand_step(&c->x, 1)) {
+        return 0;
+    }
+    c->stage = IN_INSN;
+    c->at = c->x.a;
+    expand_exec(&c->x, c->walk.thread, &c->exec);
+    ev->kind = CTR_CURSOR_EXEC;
+    ev->exec = c->exec;
+    return c->x.exec;
+}
+
+/* Registers after the events before the run; then the run. */
+static int begin_run(struct ctr_cursor *c)
+{
+    struct walk *w = &c->walk;
+    if (!w->more) {
+        c->stage = NO_CHUNK;
+        return 0;
+    }
+    if (walk_end(w) < lowest(c)) {
+        c->stage = BETWEEN;
+        return walk_next(w);
+    }
+    if (w->view) {
+        regstate_settle(&w->regs);
+    }
+    expand_init(&c->x, &c->feed, &w->run, w->view ? &w->regs : NULL, &w->reg_next,
+                lowest(c), c->feed.filter.to);
+    c->stage = IN_RUN;
+    return 0;
+}
+
+/* One stage further, where this one has nothing to tell. */
+static int next_stage(struct ctr_cursor *c)
+{
+    struct walk *w = &c->walk;
+    switch (c->stage) {
+    case BETWEEN:
+        c->stage = OUTSIDE;
+        c->at = 0;
+        w->regs.nchanged = 0;
+        if (w->view) {
+            walk_outs(w);
+        }
+        return 0;
+    case OUTSIDE:
+        return begin_run(c);
+    case IN_RUN:
+        if (walk_end(w) > c->feed.filter.to) {
+            c->stage = NO_CHUNK;
+            return 0;
+        }
+        c->stage = BETWEEN;
+        return walk_next(w);
+    case IN_INSN:
+        c->stage = IN_REGS;
+        c->at = 0;
+        return 0;
+    case IN_REGS:
+    case NO_CHUNK:
+        c->stage = IN_RUN;
+        break;
+    }
+    return 0;
 }
 
 int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
 {
+    walk_diag(&c->walk, diag);
     for (;;) {
-        if (c->in_insn) {
-            while (c->a < c->x.a_end) {
-                uint32_t a = c->a++;
-                if (feed_access(&c->feed, &c->run.access[a])) {
-                    ev->kind = CTR_EVENT_MEM;
-                    ev->exec = c->exec;
-                    expand_mem(&c->x, c->thread, a, &ev->mem);
-                    return 1;
-                }
-            }
-            c->in_insn = 0;
-        }
-        if (!c->in_run) {
-            int ret = next_run(c, diag);
+        enum stage stage = c->stage;
+        int ret = 0;
+        switch (stage) {
+        case NO_CHUNK:
+            ret = next_chunk(c, diag);
             if (ret != 1) {
                 return ret;
             }
-            c->in_run = 1;
-        }
-        if (!expand_step(&c->x)) {
-            c->in_run = 0;
             continue;
+        case BETWEEN:
+            ret = next_between(c, ev);
+            break;
+        case OUTSIDE:
+            ret = next_out(c, ev);
+            break;
+        case IN_RUN:
+            ret = next_insn(c, ev);
+            break;
+        case IN_INSN:
+            ret = next_mem(c, ev);
+            break;
+        case IN_REGS:
+            ret = next_reg(c, ev);
+            break;
         }
-        c->in_insn = 1;
-        c->a = c->x.a;
-        expand_exec(&c->x, c->thread, &c->exec);
-        if (c->x.exec) {
-            ev->kind = CTR_EVENT_EXEC;
-            ev->exec = c->exec;
-            memset(&ev->mem, 0, sizeof(ev->mem));
-            return 1;
+        if (!ret && c->stage == stage) {
+            ret = next_stage(c);
+        }
+        if (ret) {
+            return ret;
         }
     }
 }
 
-static void jump(struct ctr_cursor *c, uint64_t chunk, uint64_t lo)
+/* To the chunk number `at' in order of time. */
+static void jump(struct ctr_cursor *c, uint64_t at, uint64_t lo)
 {
-    c->feed.next = chunk;
-    c->seek_chunk = chunk;
+    c->feed.next = at;
+    c->seek_chunk = trace_chunk_at(c->feed.tr, at)->index;
     c->seek_lo = lo;
-    c->in_chunk = c->in_run = c->in_insn = 0;
+    c->stage = NO_CHUNK;
 }
 
 static int no_place(struct ctr_diag *diag, const char *what)
@@ -145,7 +278,7 @@ int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordi
 {
     const struct ctr_trace *tr = c->feed.tr;
     for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
-        const struct ctr_chunk *k = &tr->chunks[i];
+        const struct ctr_chunk *k = trace_chunk_at(tr, i);
         if (k->thread == thread && ordinal >= k->first && ordinal - k->first < k->insns) {
             jump(c, i, ordinal);
             return 0;
@@ -158,7 +291,7 @@ int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_dia
 {
     const struct ctr_trace *tr = c->feed.tr;
     for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
-        if (tr->chunks[i].thread == thread) {
+        if (trace_chunk_at(tr, i)->thread == thread) {
             jump(c, i, 0);
             return 0;
         }
@@ -170,7 +303,7 @@ int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *dia
 {
     const struct ctr_trace *tr = c->feed.tr;
     for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
-        if (tr->chunks[i].end_ns >= ns) {
+        if (trace_chunk_at(tr, i)->end_ns >= ns) {
             jump(c, i, 0);
             return 0;
         }

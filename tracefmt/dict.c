@@ -61,21 +61,36 @@ int ctr_dict_has(const struct ctr_dict *d, uint32_t raw_id)
     return dict_raw(d, raw_id) != NULL;
 }
 
-/* The definition without slots, for recordings without accesses. */
+/* The definition without the slots of what is not recorded. */
 static int strip_slots(struct ctr_dict *d, struct blockdef *def)
 {
     size_t head = CTR_BLOCKDEF_FIXED + (size_t)def->ninsn + def->code_bytes;
     size_t pcs = def->pcs ? (size_t)def->ninsn * 8 : 0;
-    if (buf_room(&d->strip, head + pcs)) {
+    int mem = (d->events & CTR_EVENTS_MEM) != 0;
+    int reg = (d->events & CTR_EVENTS_REG) != 0;
+    if (buf_room(&d->strip, def->bytes)) {
         return -CTR_E_NOMEM;
     }
     memcpy(d->strip.p, def->body, head);
-    if (pcs) {
-        memcpy(d->strip.p + head, def->pcs, pcs);
+    uint8_t *p = d->strip.p + head;
+    unsigned nslot = 0;
+    for (unsigned i = 0; i < def->nslot; i++) {
+        const uint8_t *s = def->slot + (size_t)i * CTR_BLOCKDEF_SLOT;
+        if (s[4] & CTR_ACCESS_REG ? reg : mem) {
+            memcpy(p, s, CTR_BLOCKDEF_SLOT);
+            p += CTR_BLOCKDEF_SLOT;
+            nslot++;
+        }
     }
-    put16(d->strip.p + CTR_BLOCKDEF_NSLOT, 0);
-    put16(d->strip.p + CTR_BLOCKDEF_NGROUP, 0);
-    return blockdef_parse(def, d->strip.p, head + pcs, CTR_NO_OFF, NULL);
+    if (pcs) {
+        memcpy(p, def->pcs, pcs);
+        p += pcs;
+    }
+    put16(d->strip.p + CTR_BLOCKDEF_NSLOT, (uint16_t)nslot);
+    if (!mem) {
+        put16(d->strip.p + CTR_BLOCKDEF_NGROUP, 0);
+    }
+    return blockdef_parse(def, d->strip.p, (size_t)(p - d->strip.p), CTR_NO_OFF, NULL);
 }
 
 static int grow_buckets(struct ctr_dict *d)
@@ -127,12 +142,19 @@ static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
     blockdef_groups(&e->def, e->group_first, e->group_end);
     e->id = id;
     e->hash = hash;
+    e->pc = le64(e->def.body + CTR_BLOCKDEF_PC);
+    e->end = e->pc + e->def.code_bytes;
+    if (e->def.pcs) {
+        unsigned last = e->def.ninsn - 1u;
+        e->end = le64(e->def.pcs + (size_t)last * 8) + e->def.len[last];
+    }
     for (unsigned i = 0; i < def->nslot; i++) {
         struct ctr_slot s;
         blockdef_slot(&e->def, i, &s);
-        e->has_groups |= s.group != 0;
-        e->nstore += s.group == 0 && s.store;
-        e->nload += s.group == 0 && !s.store;
+        e->has_groups |= slot_group(&s) != 0;
+        e->nreg += s.reg;
+        e->nstore += slot_group(&s) == 0 && !s.reg && s.store;
+        e->nload += slot_group(&s) == 0 && !s.reg && !s.store;
     }
     return e;
 }
@@ -149,7 +171,8 @@ int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t 
     if (err) {
         return err;
     }
-    if (!(d->events & CTR_EVENTS_MEM) && def.nslot + def.ngroup > 0) {
+    if ((!(d->events & CTR_EVENTS_MEM) && def.nslot - def.nreg + def.ngroup > 0) ||
+        (!(d->events & CTR_EVENTS_REG) && def.nreg > 0)) {
         err = strip_slots(d, &def);
         if (err) {
             return ctr_fail_nomem(diag);

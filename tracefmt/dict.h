@@ -13,8 +13,11 @@ struct dict_entry {
     uint32_t id;    /* canonical, from 1 */
     uint16_t nload; /* unconditional slots */
     uint16_t nstore;
+    uint16_t nreg; /* register slots */
     uint8_t has_groups;
     uint64_t hash;
+    uint64_t pc;             /* of its first instruction */
+    uint64_t end;            /* just behind its last one */
     struct dict_entry *next; /* same bucket */
     uint16_t *group_first;   /* see blockdef_groups; behind this */
     uint16_t *group_end;

@@ -8,10 +8,13 @@
 #define CTR_ENCODE_H
 
 #include <zstd.h>
+#include "cannoli/mempipe.h"
 #include "countmap.h"
 #include "dict.h"
+#include "evcol.h"
 #include "packed.h"
 #include "pageset.h"
+#include "value.h"
 
 /* What an encoder knows of a block met in the chunk at hand. */
 struct local {
@@ -19,11 +22,44 @@ struct local {
     uint32_t base;    /* of its slots in the arena */
     uint32_t fast;    /* whole runs on the fast path ... */
     uint32_t full;    /* ... and others */
+    uint32_t pieces;  /* of its values in their arena */
     uint16_t nslot;
     uint16_t ninsn;
-    uint8_t groups; /* it has some */
-    uint8_t pad[7];
+    uint16_t units; /* of data that a whole run makes; with groups: at most a slot */
+    uint8_t groups; /* it has some (or more units than fit): needs a closer look */
+    uint8_t kinds;  /* LOCAL_* */
 };
+
+/*
+ * Who comes next.  The token behind a plain run is foretold by its block's context;
+ * whenever that changes it is noted here, beside the miss: the context of which local
+ * block (TOK_NONE: another one), and how many plain runs of it had come to their next
+ * token by then.  Fall-throughs are counted from that in the end, see encode_follow.c.
+ */
+struct follow {
+    uint32_t from;
+    uint32_t since;
+};
+/* The same of a block, while they are counted. */
+struct follower {
+    uint64_t pc;
+    uint64_t end;
+    uint32_t next;  /* foretold: local number, or anything that is none */
+    uint32_t since; /* plain runs that came before it was */
+    uint32_t falls; /* runs that went on just behind the block */
+};
+
+/*
+ * All its slots are accesses with a value of one piece; registers, whose pieces stand
+ * in the data column as they come.
+ */
+#define LOCAL_SINGLES 1u
+#define LOCAL_REGS 2u
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define PIECES_IN_LINE 0 /* the highest piece of a value stands lowest */
+#else
+#define PIECES_IN_LINE 1
+#endif
 
 #define ADDR_BITS_EMPTY (1ull << 63)
 
@@ -37,14 +73,29 @@ struct pred32 {
     uint32_t step;
 };
 
+/* Where values of a kind go: one byte of 0 or 1 and perhaps a varint for each. */
+struct value_out {
+    uint8_t *hit;
+    uint8_t *miss;
+    uint32_t nhit;
+    size_t nmiss;
+    uint32_t cap;         /* of pieces */
+    uint64_t prev, prev2; /* values before */
+};
+
 /* Predictor of extra accesses, found by a hash of where they are made. */
 #define EXTRA_PREDS 1024u
 
 struct ctr_encoder {
     const struct ctr_dict *dict;
     unsigned addr_bytes;
-    int mem; /* accesses are recorded */
+    uint8_t mem;   /* accesses are recorded */
+    uint8_t val;   /* with their values */
+    uint8_t reg;   /* registers are */
+    uint8_t data;  /* val or reg: a slot is more than an address */
+    uint8_t slots; /* mem or reg: there are slots */
     ZSTD_CCtx *cctx;
+    int level;
 
     /* raw id -> local: valid if map[raw] - map_base < nloc */
     uint32_t *map;
@@ -53,29 +104,41 @@ struct ctr_encoder {
 
     struct local *loc;
     const struct dict_entry **def; /* of each local */
+    struct follower *follower;     /* of each local */
     uint32_t *raw_of;
     uint32_t nloc;
     uint32_t loc_cap;
     struct local start; /* stands before the first token */
     uint32_t ctx_loc;   /* whose prediction is next; TOK_NONE: start's */
     uint32_t ctx_which;
+    uint32_t ctx_since; /* plain runs of ctx_loc before its last run */
+    uint32_t fall_from; /* the last run was a whole one of this, but not a plain one */
+    uint32_t first;     /* of the chunk's runs; TOK_NONE: resumed */
+    uint32_t last;      /* run, if it was whole, or TOK_NONE */
 
     void *pred; /* arena of struct pred32 or pred64 */
     struct ctr_slot *slot;
-    uint8_t *kind; /* of each slot: 1 store, 0 load */
+    uint8_t *kind;      /* of each slot: 1 store, 0 load or register */
+    uint8_t *units;     /* that it takes in the data column */
+    uint32_t *piece_of; /* its first piece, with values or registers */
     uint32_t nslot;
     uint32_t slot_cap;
+    struct piece *piece;
+    uint32_t npiece;
+    uint32_t piece_cap;
 
     uint8_t *tok_hit; /* 0 or 1 for each token */
     uint32_t ntok;
     uint16_t *tok_miss;
+    struct follow *follow; /* for each halfword of tok_miss */
     uint32_t ntok_miss;
     uint32_t tok_cap;
 
-    uint32_t *pending; /* slots of a run's accesses */
+    uint32_t *pending; /* slots of a run */
     uint32_t npending;
     uint64_t *addr_hit; /* bitmap, full words; the rest is in addr_bits */
-    uint32_t naddr_hit;
+    uint8_t *addr_hits; /* with values or registers instead: 0 or 1 for each */
+    uint32_t naddr_hit; /* of whichever it is */
     uint64_t addr_bits; /* ADDR_BITS_EMPTY when there are none */
     void *addr_miss;    /* steps: uint32_t or uint64_t */
     uint32_t naddr_miss;
@@ -86,15 +149,27 @@ struct ctr_encoder {
     struct buf extra_meta;
     struct buf extra_delta;
     uint32_t nextra;
-    uint32_t extra_run; /* run of the last one */
+    uint64_t extra_bytes; /* of their data, in all segments, and 7 for each */
+    uint32_t extra_run;   /* run of the last one */
     struct pred64 extra_pred[EXTRA_PREDS];
+
+    struct value_out vals;         /* values of accesses */
+    struct value_out regvals;      /* of registers */
+    uint64_t memory[VALUE_PLACES]; /* what was seen last where */
+    uint64_t regs[VALUE_PLACES];
+    uint32_t nregs;      /* register slots, of slow runs */
+    struct buf reg_meta; /* extra register changes */
+    uint32_t nreg_extra;
+    uint32_t reg_run; /* run of the last one */
+    struct evenc events;
+    struct buf state;
 
     struct pageset pages[2]; /* [store] */
     struct countmap cuts;    /* partial runs, by local */
 
     uint32_t runs;
-    uint64_t insns; /* of slow runs; fast ones are added in the end */
-    uint64_t loads;
+    uint64_t insns;
+    uint64_t loads; /* of slow runs; fast ones are added in the end */
     uint64_t stores;
     uint32_t dropped_faults;
     uint32_t last_raw;
@@ -108,9 +183,46 @@ struct ctr_encoder {
 /* A segment while it is walked. */
 struct walk {
     const struct ctr_segment *seg;
-    uint32_t word;  /* next word */
-    uint32_t addr;  /* next address */
-    uint32_t extra; /* next extra access */
+    uint32_t word;   /* next word */
+    uint32_t unit;   /* next unit of data */
+    uint32_t have;   /* units that whole runs may use, and ... */
+    uint32_t sure;   /* ... the last run of a killed process */
+    uint32_t aux;    /* next aux record: offset of it */
+    uint32_t passed; /* words of the slow runs that were taken */
+    int first;       /* segment of the chunk */
+};
+
+/* Everything about one slow run, found before anything is put out. */
+struct slow_run {
+    uint32_t at;     /* its first word */
+    uint32_t groups; /* first word behind the id */
+    uint32_t groups_end;
+    uint32_t end; /* first word of what follows */
+    uint32_t raw;
+    uint32_t local;
+    uint32_t first; /* instructions first..n-1 are counted here */
+    uint32_t n;
+    uint32_t left_at; /* the LEFT_AT word, or 0 */
+    uint32_t flags;   /* CTR_LEFT_* */
+    uint32_t number;  /* with left: the length of the data column then */
+    uint8_t left;     /* LEFT */
+    uint8_t restart;  /* instruction n + 1 is to be forgotten */
+    uint8_t resumed;
+    uint32_t resume_insn;
+    uint8_t fault;
+    uint8_t unsure;
+    uint32_t limit;     /* units of data at most */
+    uint32_t slots;     /* made */
+    uint32_t units;     /* that they took */
+    uint32_t last_insn; /* of the slots: highest instruction + 1 */
+};
+
+/* Words of the fast path, from the encoder and back. */
+struct fast {
+    uint8_t *tok_hit;
+    uint32_t miss; /* halfwords of token misses */
+    uint32_t *ctx;
+    struct follow follow; /* of that context */
 };
 
 /*
@@ -125,12 +237,43 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out);
  */
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop);
 
-/* The same file: takes the addresses from w->addr on, of the pending slots,
- * through the predictors. */
+/* The same file: takes the data from w->unit on, of the pending slots, through
+ * the predictors.  They remain pending. */
 void encode_pending(struct ctr_encoder *e, struct walk *w);
+
+/*
+ * encode_data.c, the same with values or registers: whole runs of blocks without
+ * groups; pending slots; and data of an extra access.
+ */
+uint32_t encode_data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                          uint32_t stop, uint32_t *last);
+void encode_data_pending(struct ctr_encoder *e, struct walk *w);
+void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
+                       const uint8_t *data, uint32_t n);
 
 /* encode_slow.c: takes the run at w->word, whatever it is like. */
 int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag);
+
+/* encode_follow.c: a whole run of `from' was followed by one of `to'. */
+void encode_follow(struct ctr_encoder *e, uint32_t from, uint32_t to);
+/* Counts the others, when all runs were taken. */
+void encode_follow_end(struct ctr_encoder *e);
+
+/*
+ * encode_aux.c.  encode_aux_check looks at all records of a segment, the others
+ * rely on it.  encode_aux_stop: the word at which the fast path must stop for the
+ * next one.  encode_between passes the records up to word `upto', those of events
+ * and the like are put out; encode_run_aux puts out (or, without `put', only looks
+ * at) those of instructions of the run, whose slots are pending.
+ */
+int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
+                     struct ctr_diag *diag);
+uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct walk *w);
+int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
+                   struct ctr_diag *diag);
+int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
+                   int put, uint32_t *last_insn, struct ctr_diag *diag);
+
 int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
                     const char *what);
 

@@ -40,7 +40,7 @@
 #define PREDICT_BEGIN(T, PRED)                                                           \
     struct PRED *const pred = e->pred;                                                   \
     const uint8_t *const kind = e->kind;                                                 \
-    const T *addr = (const T *)w->seg->addrs_end - w->addr;                              \
+    const T *addr = (const T *)w->seg->data_end - w->unit;                               \
     T *miss = (T *)e->addr_miss + e->naddr_miss;                                         \
     uint64_t *hit = e->addr_hit + e->naddr_hit;                                          \
     uint64_t bits = e->addr_bits;                                                        \
@@ -52,10 +52,10 @@
         e->naddr_hit = (uint32_t)(hit - e->addr_hit);                                    \
         e->addr_bits = bits;                                                             \
         e->ncand = (uint32_t)(cand - e->cand);                                           \
-        w->addr = (uint32_t)((const T *)w->seg->addrs_end - addr);                       \
+        w->unit = (uint32_t)((const T *)w->seg->data_end - addr);                        \
     } while (0)
 
-/* The accesses of the slots noted in e->pending. */
+/* The slots noted in e->pending, addresses all of them. */
 static void pending32(struct ctr_encoder *e, struct walk *w)
 {
     PREDICT_BEGIN(uint32_t, pred32);
@@ -76,30 +76,29 @@ static void pending64(struct ctr_encoder *e, struct walk *w)
 
 void encode_pending(struct ctr_encoder *e, struct walk *w)
 {
-    uint64_t stores = 0;
+    uint32_t stores = 0, regs = 0;
     for (uint32_t i = 0; i < e->npending; i++) {
         stores += e->kind[e->pending[i]];
+        regs += e->slot[e->pending[i]].reg;
     }
     e->stores += stores;
-    e->loads += e->npending - stores;
-    if (e->addr_bytes == 4) {
+    e->nregs += regs;
+    e->loads += e->npending - stores - regs;
+    if (e->data) {
+        encode_data_pending(e, w);
+    } else if (e->addr_bytes == 4) {
         pending32(e, w);
     } else {
         pending64(e, w);
     }
-    e->npending = 0;
 }
 
-/* Words of the fast path, from the encoder and back. */
-struct fast {
-    uint8_t *tok_hit;
-    uint16_t *tok_miss;
-    uint32_t *ctx;
-};
-
-/* Can run_groups take these GROUP words, with so many addresses left? */
+/*
+ * Can run_groups take these GROUP words, with so much data left, if a slot takes
+ * `most' units?
+ */
 static int groups_ok(const uint32_t *words, uint32_t at, uint32_t end,
-                     const struct dict_entry *d, uint32_t left)
+                     const struct dict_entry *d, unsigned most, uint32_t left)
 {
     uint64_t need = d->def.nslot;
     for (; at < end; at++) {
@@ -113,7 +112,7 @@ static int groups_ok(const uint32_t *words, uint32_t at, uint32_t end,
         }
         need += (uint64_t)(d->group_end[group] - d->group_first[group]);
     }
-    return need <= left;
+    return need * most <= left;
 }
 
 /*
@@ -134,39 +133,43 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
     while (end < stop && CTR_WORD_KIND(words[end]) == CTR_WORD_GROUP) {
         end++;
     }
-    if (words[end] >> 31 || !groups_ok(words, at, end, d, w->seg->n_addrs - w->addr)) {
+    if (words[end] >> 31 || !groups_ok(words, at, end, d, b->units, w->have - w->unit)) {
         return 0;
     }
     unsigned hit = *f->ctx == l;
     *f->ctx = l;
     f->ctx = &b->next[0];
     *f->tok_hit++ = (uint8_t)hit;
-    *f->tok_miss = (uint16_t)l;
-    f->tok_miss += !hit;
+    e->tok_miss[f->miss] = (uint16_t)l;
+    e->follow[f->miss] = f->follow;
+    f->miss += !hit;
+    f->follow = (struct follow){end > at ? TOK_NONE : l, b->fast};
     for (; at < end; at++) {
         uint32_t word = words[at];
         uint32_t group = CTR_GROUP_OF(word);
         for (; next < d->group_first[group]; next++) {
             *out = b->base + next;
-            out += slot[next].group == 0;
+            out += slot_group(&slot[next]) == 0;
         }
         for (uint32_t k = d->group_first[group]; k < d->group_end[group]; k++) {
             *out = b->base + k;
-            out += slot[k].group == group;
+            out += slot_group(&slot[k]) == group;
         }
         hit = *f->ctx == word;
         *f->ctx = word;
         f->ctx = &b->next[1];
         *f->tok_hit++ = (uint8_t)hit;
-        *f->tok_miss = (uint16_t)(TOK16_GROUP + group);
-        f->tok_miss += !hit;
+        e->tok_miss[f->miss] = (uint16_t)(TOK16_GROUP + group);
+        e->follow[f->miss] = (struct follow){TOK_NONE, 0};
+        f->miss += !hit;
     }
     for (; next < b->nslot; next++) {
         *out = b->base + next;
-        out += slot[next].group == 0;
+        out += slot_group(&slot[next]) == 0;
     }
     e->npending = (uint32_t)(out - e->pending);
     encode_pending(e, w);
+    e->npending = 0;
     return end;
 }
 
@@ -177,7 +180,7 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
 #define FAST(T, PRED)                                                                    \
     do {                                                                                 \
         PREDICT_BEGIN(T, PRED);                                                          \
-        uint32_t left = w->seg->n_addrs - w->addr;                                       \
+        uint32_t left = w->have - w->unit;                                               \
         for (; i < stop; i++) {                                                          \
             uint32_t word = words[i];                                                    \
             if (word >= map_cap || words[i + 1] >> 31) {                                 \
@@ -198,9 +201,12 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
             *ctx = l;                                                                    \
             ctx = &b->next[0];                                                           \
             *tok_hit++ = (uint8_t)same;                                                  \
-            *tok_miss = (uint16_t)l;                                                     \
-            tok_miss += !same;                                                           \
-            b->fast++;                                                                   \
+            tok_miss[miss_at] = (uint16_t)l;                                             \
+            follow[miss_at] = from;                                                      \
+            miss_at += !same;                                                            \
+            from = (struct follow){l, b->fast};                                          \
+            b->fast = from.since + 1;                                                    \
+            insns += b->ninsn;                                                           \
             left -= ns;                                                                  \
             for (uint32_t end = at + ns; at < end; at++) {                               \
                 PREDICT(T, at);                                                          \
@@ -220,10 +226,14 @@ run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
     const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
     struct local *loc = e->loc;
     uint8_t *tok_hit = f->tok_hit;
-    uint16_t *tok_miss = f->tok_miss;
+    uint16_t *const tok_miss = e->tok_miss;
+    struct follow *const follow = e->follow;
+    struct follow from = f->follow;
+    uint32_t miss_at = f->miss;
     uint32_t *ctx = f->ctx;
     uint32_t i = w->word;
     uint32_t l = *last;
+    uint64_t insns = 0;
     if (addr_bytes == 4) {
         FAST(uint32_t, pred32);
     } else {
@@ -231,8 +241,10 @@ run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
     }
     uint32_t n = i - w->word;
     f->tok_hit = tok_hit;
-    f->tok_miss = tok_miss;
+    f->miss = miss_at;
+    f->follow = from;
     f->ctx = ctx;
+    e->insns += insns;
     w->word = i;
     *last = l;
     return n;
@@ -255,14 +267,21 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     const uint32_t *words = w->seg->words;
     struct fast f = {
         .tok_hit = e->tok_hit + e->ntok,
-        .tok_miss = e->tok_miss + e->ntok_miss,
+        .miss = e->ntok_miss,
         .ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
                                       : &e->loc[e->ctx_loc].next[e->ctx_which],
+        .follow = {e->ctx_which ? TOK_NONE : e->ctx_loc, e->ctx_since},
     };
     uint32_t last = TOK_NONE; /* local number of the last block */
     for (;;) {
-        e->runs += e->addr_bytes == 4 ? run_plain32(e, w, &f, stop, &last)
-                                      : run_plain64(e, w, &f, stop, &last);
+        uint32_t first = w->word;
+        e->runs += e->data              ? encode_data_runs(e, w, &f, stop, &last)
+                   : e->addr_bytes == 4 ? run_plain32(e, w, &f, stop, &last)
+                                        : run_plain64(e, w, &f, stop, &last);
+        if (w->word > first && e->fall_from != TOK_NONE) {
+            encode_follow(e, e->fall_from, e->map[words[first]] - e->map_base);
+            e->fall_from = TOK_NONE;
+        }
         /* What stopped it may be a whole run of a block with groups. */
         uint32_t i = w->word;
         if (i >= stop || words[i] >= e->map_cap) {
@@ -276,6 +295,10 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         if (end == 0) {
             break;
         }
+        if (e->fall_from != TOK_NONE) {
+            encode_follow(e, e->fall_from, l);
+        }
+        e->fall_from = l;
         e->loc[l].full++;
         e->insns += e->loc[l].ninsn;
         e->runs++;
@@ -285,9 +308,11 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     if (last == TOK_NONE) {
         return;
     }
+    e->last = last;
     e->ctx_loc = last;
+    e->ctx_since = f.follow.since;
     e->ctx_which = f.ctx == &e->loc[last].next[1];
     e->last_raw = e->raw_of[last];
     e->ntok = (uint32_t)(f.tok_hit - e->tok_hit);
-    e->ntok_miss = (uint32_t)(f.tok_miss - e->tok_miss);
+    e->ntok_miss = f.miss;
 }

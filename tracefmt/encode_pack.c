@@ -27,9 +27,20 @@ static size_t pack_bits(uint8_t *out, const uint8_t *bytes, size_t n)
     return full;
 }
 
-static int compress(struct ctr_encoder *e, struct packed_frame *f, uint64_t *raw_bytes,
-                    struct ctr_diag *diag)
+/*
+ * What is left of register values after foretelling them is much, and nearly random:
+ * a lower level than the lowest usual one is faster and packs it nearly as well.
+ */
+static int level_of(const struct ctr_encoder *e, unsigned frame)
 {
+    return frame == FRAME_REGS && e->level == 1 ? -1 : e->level;
+}
+
+/* Compresses e->raw into column i. */
+static int compress(struct ctr_encoder *e, unsigned i, struct ctr_packed *out,
+                    uint64_t *raw_bytes, struct ctr_diag *diag)
+{
+    struct packed_frame *f = &out->frame[i];
     f->dsize = (uint32_t)e->raw.n;
     f->z.n = 0;
     f->hash = 0;
@@ -40,7 +51,10 @@ static int compress(struct ctr_encoder *e, struct packed_frame *f, uint64_t *raw
     if (buf_room(&f->z, bound)) {
         return ctr_fail_nomem(diag);
     }
-    size_t z = ZSTD_compress2(e->cctx, f->z.p, bound, e->raw.p, e->raw.n);
+    size_t z = ZSTD_CCtx_setParameter(e->cctx, ZSTD_c_compressionLevel, level_of(e, i));
+    if (!ZSTD_isError(z)) {
+        z = ZSTD_compress2(e->cctx, f->z.p, bound, e->raw.p, e->raw.n);
+    }
     if (ZSTD_isError(z)) {
         return ctr_fail(diag, CTR_E_NOMEM, CTR_NO_OFF, "zstd", "%s",
                         ZSTD_getErrorName(z));
@@ -101,7 +115,7 @@ static int pack_addrs(struct ctr_encoder *e, uint32_t *naddr)
 {
     uint64_t rest = e->addr_bits;
     unsigned more = 63u - (unsigned)__builtin_ctzll(rest);
-    *naddr = e->naddr_hit * 64 + more;
+    *naddr = e->data ? e->naddr_hit : e->naddr_hit * 64 + more;
     e->raw.n = 0;
     if (*naddr == 0) {
         return 0;
@@ -112,10 +126,13 @@ static int pack_addrs(struct ctr_encoder *e, uint32_t *naddr)
         buf_room(&e->same, (size_t)e->naddr_miss + 8)) {
         return -1;
     }
-    for (uint32_t i = 0; i < e->naddr_hit; i++) {
+    if (e->data) {
+        pack_bits(e->raw.p, e->addr_hits, e->naddr_hit);
+    }
+    for (uint32_t i = 0; !e->data && i < e->naddr_hit; i++) {
         put64(e->raw.p + 8 * (size_t)i, e->addr_hit[i]);
     }
-    if (more) {
+    if (more && !e->data) {
         /* the bits stand at the top, above the 1 that came first */
         put64(e->raw.p + 8 * (size_t)e->naddr_hit, rest >> (64 - more));
     }
@@ -149,12 +166,76 @@ static int pack_extras(struct ctr_encoder *e)
     return 0;
 }
 
+/* Bitmap of the pieces that were foretold, and the misses of the others, at *pp. */
+static void put_values(const struct value_out *o, uint8_t **pp)
+{
+    uint8_t *p = *pp;
+    p += pack_bits(p, o->hit, o->nhit);
+    if (o->nmiss) {
+        memcpy(p, o->miss, o->nmiss);
+    }
+    *pp = p + o->nmiss;
+}
+
+/* VALUES: number of pieces; hits; misses. */
+static int pack_vals(struct ctr_encoder *e)
+{
+    const struct value_out *o = &e->vals;
+    e->raw.n = 0;
+    if (!e->val || o->nhit == 0) {
+        return 0;
+    }
+    if (buf_room(&e->raw, 4 + (size_t)o->nhit / 8 + 1 + o->nmiss)) {
+        return -1;
+    }
+    uint8_t *p = e->raw.p;
+    put32(p, o->nhit);
+    p += 4;
+    put_values(o, &p);
+    e->raw.n = (size_t)(p - e->raw.p);
+    return 0;
+}
+
+/* REGS: number of pieces, bytes of misses; hits; misses; extra changes. */
+static int pack_regs(struct ctr_encoder *e)
+{
+    const struct value_out *o = &e->regvals;
+    e->raw.n = 0;
+    if (!e->reg || (o->nhit == 0 && e->nreg_extra == 0)) {
+        return 0;
+    }
+    if (buf_room(&e->raw, 8 + (size_t)o->nhit / 8 + 1 + o->nmiss + e->reg_meta.n)) {
+        return -1;
+    }
+    uint8_t *p = e->raw.p;
+    put32(p, o->nhit);
+    put32(p + 4, (uint32_t)o->nmiss);
+    p += 8;
+    put_values(o, &p);
+    if (e->reg_meta.n) {
+        memcpy(p, e->reg_meta.p, e->reg_meta.n);
+    }
+    e->raw.n = (size_t)(p - e->raw.p) + e->reg_meta.n;
+    return 0;
+}
+
+static int pack_state(struct ctr_encoder *e)
+{
+    e->raw.n = 0;
+    return e->state.n ? buf_append(&e->raw, e->state.p, e->state.n) : 0;
+}
+
+static int pack_events(struct ctr_encoder *e)
+{
+    return evenc_pack(&e->events, &e->raw);
+}
+
 /* How often each block ran: one row of a PART's counts. */
 static int pack_counts(struct ctr_encoder *e, struct buf *out)
 {
     out->n = 0;
     if (buf_reserve(out,
-                    ((size_t)e->nloc * 2 + (size_t)e->cuts.n * 4 + 2) * VARINT_MAX)) {
+                    ((size_t)e->nloc * 3 + (size_t)e->cuts.n * 4 + 2) * VARINT_MAX)) {
         return -1;
     }
     uint8_t *p = out->p;
@@ -169,6 +250,7 @@ static int pack_counts(struct ctr_encoder *e, struct buf *out)
             uint32_t id = e->def[i]->id;
             p += put_varint(p, zigzag64((uint64_t)id - last));
             p += put_varint(p, count);
+            p += put_varint(p, e->follower[i].falls);
             last = id;
         }
     }
@@ -208,7 +290,7 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     if (pack_words(e, &max_id)) {
         return ctr_fail_nomem(diag);
     }
-    int err = compress(e, &out->frame[FRAME_WORDS], &raw, diag);
+    int err = compress(e, FRAME_WORDS, out, &raw, diag);
     if (err) {
         return err;
     }
@@ -216,43 +298,57 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     if (pack_addrs(e, &naddr)) {
         return ctr_fail_nomem(diag);
     }
-    err = compress(e, &out->frame[FRAME_ADDRS], &raw, diag);
+    err = compress(e, FRAME_ADDRS, out, &raw, diag);
     if (err) {
         return err;
     }
-    if (pack_extras(e)) {
-        return ctr_fail_nomem(diag);
+    for (unsigned i = FRAME_EXTRAS; i < CHUNK_FRAMES; i++) {
+        static int (*const pack[])(struct ctr_encoder *) = {
+            [FRAME_EXTRAS] = pack_extras, [FRAME_VALUES] = pack_vals,
+            [FRAME_REGS] = pack_regs,     [FRAME_EVENTS] = pack_events,
+            [FRAME_STATE] = pack_state,
+        };
+        if (pack[i](e)) {
+            return ctr_fail_nomem(diag);
+        }
+        if (raw + e->raw.n > MAX_COLUMN || e->vals.nhit > MAX_PIECES) {
+            return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "segments",
+                            "more data than a chunk can hold");
+        }
+        err = compress(e, i, out, &raw, diag);
+        if (err) {
+            return err;
+        }
     }
-    if (e->raw.n > MAX_COLUMN) {
-        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "extras",
-                        "more extra accesses than a chunk can hold");
-    }
-    err = compress(e, &out->frame[FRAME_EXTRAS], &raw, diag);
-    if (err) {
-        return err;
-    }
+    encode_follow_end(e);
     if (pack_counts(e, &out->counts) || pack_pages(e, &out->pages)) {
         return ctr_fail_nomem(diag);
     }
     for (uint32_t i = 0; i < e->nloc; i++) {
         uint64_t n = e->loc[i].fast;
-        e->insns += n * e->loc[i].ninsn;
         e->loads += n * e->def[i]->nload;
         e->stores += n * e->def[i]->nstore;
+        e->nregs += (uint32_t)n * e->def[i]->nreg;
     }
-    out->flags = e->flags;
+    out->flags = e->flags | e->events.flags;
     out->max_id = max_id;
+    out->from = e->first == TOK_NONE ? 0 : e->def[e->first]->id;
+    out->to = e->last == TOK_NONE ? 0 : e->def[e->last]->id;
     out->locals = e->nloc;
     out->tokens = e->ntok;
     out->token_miss = e->ntok_miss;
     out->addrs = naddr;
     out->addr_miss = e->naddr_miss;
     out->extras = e->nextra;
+    out->regs = e->nregs;
+    out->reg_extras = e->nreg_extra;
+    out->events = e->events.count;
     out->info = (struct ctr_packed_info){
         .insns = e->insns,
         .loads = e->loads,
         .stores = e->stores,
         .runs = e->runs,
+        .events = e->events.count,
         .raw_bytes = raw,
         .unsure = e->unsure,
         .dropped_faults = e->dropped_faults,

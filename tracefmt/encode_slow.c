@@ -6,32 +6,6 @@
  */
 #include "encode.h"
 
-#include "le.h"
-
-/* Everything about one run, found before anything is put out. */
-struct run {
-    uint32_t at;     /* its first word */
-    uint32_t groups; /* first word behind the id */
-    uint32_t groups_end;
-    uint32_t end; /* first word of what follows */
-    uint32_t raw;
-    uint32_t local;
-    uint32_t first; /* instructions first..n-1 are counted here */
-    uint32_t n;
-    uint32_t left_at; /* the LEFT_AT word, or 0 */
-    uint32_t flags;   /* CTR_LEFT_* */
-    uint32_t number;  /* with left: the length of the address column then */
-    uint8_t left;     /* LEFT */
-    uint8_t restart;  /* instruction n + 1 is to be forgotten */
-    uint8_t resumed;
-    uint32_t resume_insn;
-    uint8_t fault;
-    uint8_t unsure;
-    uint32_t limit;     /* inline accesses at most */
-    uint32_t accesses;  /* inline accesses made */
-    uint32_t last_insn; /* of the accesses: highest instruction + 1 */
-};
-
 int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
                     const char *what)
 {
@@ -51,7 +25,12 @@ static void put_token(struct ctr_encoder *e, uint32_t tok)
         return;
     }
     uint16_t *m = e->tok_miss + e->ntok_miss;
+    struct follow *f = e->follow + e->ntok_miss;
     uint32_t group = CTR_GROUP_OF(tok);
+    f[0] = f[1] = f[2] = (struct follow){TOK_NONE, 0};
+    if (e->ctx_which == 0) {
+        f[0] = (struct follow){e->ctx_loc, e->ctx_since};
+    }
     if (tok < TOK16_GROUP) {
         m[0] = (uint16_t)tok;
         e->ntok_miss++;
@@ -77,19 +56,21 @@ static void put_marker(struct ctr_encoder *e, uint32_t local, uint32_t tok)
 static void put_number(struct ctr_encoder *e, uint32_t number)
 {
     uint16_t *m = e->tok_miss + e->ntok_miss;
+    struct follow *f = e->follow + e->ntok_miss;
+    f[0] = f[1] = (struct follow){TOK_NONE, 0};
     m[0] = (uint16_t)number;
     m[1] = (uint16_t)(number >> 16);
     e->ntok_miss += 2;
 }
 
 /* Finds the end of the run at w->word and what ended it. */
-static int run_scan(struct ctr_encoder *e, const struct walk *w, struct run *r,
+static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run *r,
                     struct ctr_diag *diag)
 {
     const uint32_t *words = w->seg->words;
     uint32_t n = w->seg->n_words;
     uint32_t i = w->word;
-    *r = (struct run){.at = i};
+    *r = (struct slow_run){.at = i};
     if (!CTR_WORD_IS_BLOCK(words[i])) {
         if (CTR_WORD_KIND(words[i]) != CTR_WORD_RESUME ||
             words[i] != (CTR_WORD_RESUME | CTR_RESUME_INSN(words[i]))) {
@@ -154,46 +135,48 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct run *r,
     if (r->n > def->ninsn || r->first > def->ninsn) {
         return encode_bad_word(w, i - 1, diag, "more instructions than the block has");
     }
-    if (r->left && e->mem) {
-        if (r->number < w->addr || r->number > w->seg->n_addrs) {
-            return encode_bad_word(w, i - 1, diag, "impossible number of accesses");
+    if (r->left && e->slots) {
+        if (r->number < w->unit || r->number > w->have) {
+            return encode_bad_word(w, i - 1, diag, "impossible length of the data");
         }
-        r->limit = r->number - w->addr;
+        r->limit = r->number - w->unit;
     }
     r->unsure = i == n && !r->left && !r->left_at && !r->fault &&
                 (w->seg->flags & CTR_SEGMENT_UNSURE);
     if (r->unsure) {
-        r->limit = w->seg->n_addrs - w->addr;
+        r->limit = w->sure > w->unit ? w->sure - w->unit : 0;
     }
     return 0;
 }
 
 /*
- * Goes through the accesses of a run in the order in which they were made.
- * With `put' tokens and accesses are put out, else they are only counted, and
- * the first one of instruction stop_insn or later ends it.
+ * Goes through the slots of a run in the order in which they were made.  With
+ * `put' tokens are put out and slots become pending, else they are only counted,
+ * and the first one of instruction stop_insn or later ends it.
  */
-static int run_accesses(struct ctr_encoder *e, const struct walk *w, struct run *r,
-                        int put, uint32_t stop_insn, struct ctr_diag *diag)
+static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_run *r,
+                     int put, uint32_t stop_insn, struct ctr_diag *diag)
 {
     const struct dict_entry *d = e->def[r->local];
     const uint32_t base = e->loc[r->local].base;
     const struct ctr_slot *slot = e->slot + base;
+    const uint8_t *units = e->units + base;
     const uint32_t nslot = d->def.nslot;
-    const uint32_t have = w->seg->n_addrs - w->addr;
+    const uint32_t have = w->have - w->unit;
     uint32_t next = 0;   /* first slot not passed yet */
     uint32_t uncond = 0; /* unconditional ones passed */
     uint32_t made = 0;
+    uint32_t used = 0; /* units */
     r->last_insn = 0;
 
 /* Slot k is made now, unless the run ends before it. */
 #define MAKE(k)                                                                          \
     do {                                                                                 \
-        if (made == r->limit || slot[k].insn >= stop_insn) {                             \
+        if (units[k] > r->limit - used || slot[k].insn >= stop_insn) {                   \
             goto out;                                                                    \
         }                                                                                \
-        if (made == have) {                                                              \
-            return encode_bad_word(w, r->at, diag, "addresses missing");                 \
+        if (units[k] > have - used) {                                                    \
+            return encode_bad_word(w, r->at, diag, "data missing");                      \
         }                                                                                \
         if (slot[k].insn >= r->last_insn) {                                              \
             r->last_insn = slot[k].insn + 1u;                                            \
@@ -201,16 +184,17 @@ static int run_accesses(struct ctr_encoder *e, const struct walk *w, struct run 
         if (put) {                                                                       \
             e->pending[e->npending++] = base + (k);                                      \
         }                                                                                \
+        used += units[k];                                                                \
         made++;                                                                          \
     } while (0)
 
     if (r->resumed) {
         next = slots_resume_at(slot, nslot, r->resume_insn);
         for (uint32_t k = 0; k < next; k++) {
-            uncond += slot[k].group == 0;
+            uncond += slot_group(&slot[k]) == 0;
         }
     }
-    for (uint32_t i = r->groups; e->mem && i < r->groups_end; i++) {
+    for (uint32_t i = r->groups; e->slots && i < r->groups_end; i++) {
         uint32_t group = CTR_GROUP_OF(w->seg->words[i]);
         if (group == 0 || group > d->def.ngroup ||
             w->seg->words[i] != (CTR_WORD_GROUP | group)) {
@@ -221,115 +205,44 @@ static int run_accesses(struct ctr_encoder *e, const struct walk *w, struct run 
             continue;
         }
         for (; next < g; next++) {
-            if (slot[next].group == 0) {
+            if (slot_group(&slot[next]) == 0) {
                 MAKE(next);
                 uncond++;
             }
         }
-        if (made == r->limit || slot[g].insn >= stop_insn) {
+        if (r->limit == used || slot[g].insn >= stop_insn) {
             goto out;
         }
         if (put) {
             put_marker(e, r->local, CTR_WORD_GROUP | group);
         }
         for (uint32_t k = g; k < d->group_end[group]; k++) {
-            if (slot[k].group == group) {
+            if (slot_group(&slot[k]) == group) {
                 MAKE(k);
             }
         }
     }
-    uint32_t upto = r->left_at && e->mem ? CTR_LEFT_AT_SLOTS(r->left_at) : UINT32_MAX;
+    uint32_t upto = r->left_at && e->slots ? CTR_LEFT_AT_SLOTS(r->left_at) : UINT32_MAX;
     for (; next < nslot && uncond < upto; next++) {
-        if (slot[next].group == 0) {
+        if (slot_group(&slot[next]) == 0) {
             MAKE(next);
             uncond++;
         }
     }
-    if (r->left_at && e->mem && uncond != upto) {
+    if (r->left_at && e->slots && uncond != upto) {
         return encode_bad_word(w, r->groups_end, diag, "impossible number of slots");
     }
 out:
 #undef MAKE
-    r->accesses = made;
-    return 0;
-}
-
-/* Extra accesses of the run: those placed at one of its words. */
-static int run_extras(struct ctr_encoder *e, struct walk *w, const struct run *r, int put,
-                      uint32_t *last_insn, struct ctr_diag *diag)
-{
-    const struct ctr_segment *seg = w->seg;
-    uint32_t i = w->extra;
-    uint32_t before = 0;
-    for (; i < seg->n_extras && seg->extras[i].words <= r->end; i++) {
-        const struct ctr_extra *x = &seg->extras[i];
-        if (!e->mem) {
-            continue;
-        }
-        if (x->words <= r->at || x->addrs < w->addr + before || x->size == 0 ||
-            x->insn + 1u < r->first || x->insn >= e->def[r->local]->def.ninsn) {
-            return encode_bad_word(w, r->at, diag, "extra access out of place");
-        }
-        before = x->addrs - w->addr;
-        if (x->insn >= *last_insn) {
-            *last_insn = x->insn + 1u;
-        }
-        if (!put || (x->insn >= r->n && r->restart)) {
-            continue;
-        }
-        if (x->insn >= r->n) {
-            return encode_bad_word(w, r->at, diag,
-                                   "extra access of an instruction not executed");
-        }
-        uint32_t rel = before;
-        if (rel > r->accesses) {
-            return encode_bad_word(w, r->at, diag, "extra access out of place");
-        }
-        if (buf_reserve(&e->extra_meta, 6 * VARINT_MAX) ||
-            buf_reserve(&e->extra_delta, VARINT_MAX)) {
-            return ctr_fail_nomem(diag);
-        }
-        uint8_t *m = e->extra_meta.p + e->extra_meta.n;
-        uint8_t *m0 = m;
-        m += put_varint(m, e->runs - e->extra_run);
-        m += put_varint(m, rel);
-        m += put_varint(m, x->insn);
-        m += put_varint(m, (uint64_t)x->size << 2 | (x->big_endian ? 2u : 0u) |
-                               (x->store ? 1u : 0u));
-        e->extra_meta.n += (size_t)(m - m0);
-        struct pred64 *p =
-            &e->extra_pred[(e->def[r->local]->id * 31 + x->insn * 2 + (x->store != 0)) &
-                           (EXTRA_PREDS - 1)];
-        uint64_t step = x->addr - p->last;
-        e->extra_delta.n += put_varint_fast(e->extra_delta.p + e->extra_delta.n,
-                                            zigzag64(step - p->step));
-        *p = (struct pred64){x->addr, step};
-        e->extra_run = e->runs;
-        e->nextra++;
-        e->loads += !x->store;
-        e->stores += x->store != 0;
-        /* A set that has become "any page" needs no more. */
-        struct pageset *set = &e->pages[x->store != 0];
-        uint64_t last = (x->addr + (x->size - 1)) >> PAGE_BITS;
-        for (uint64_t page = x->addr >> PAGE_BITS; !set->any; page++) {
-            if (pageset_add(set, page)) {
-                return ctr_fail_nomem(diag);
-            }
-            if (page == last) {
-                break;
-            }
-        }
-    }
-    if (put) {
-        w->extra = i;
-    }
+    r->slots = made;
+    r->units = used;
     return 0;
 }
 
 /* The run that begins at w->word, whatever it is like. */
 int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
 {
-    struct run r;
+    struct slow_run r;
     if (w->seg->words[w->word] == CTR_WORD_FAULT) {
         e->dropped_faults++;
         w->word++;
@@ -340,7 +253,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         return err;
     }
     struct local *b = &e->loc[r.local];
-    uint32_t taken = 0; /* addresses that belong to it, also forgotten ones */
+    uint32_t taken = 0; /* data that belong to it, also forgotten ones */
     uint32_t extra_last = 0;
     int keep = 1;
     if (r.flags & CTR_LEFT_RESTART) {
@@ -349,21 +262,21 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         r.restart = 1;
         r.n -= r.n > 0;
         r.flags &= ~CTR_LEFT_RESTART;
-        err = run_accesses(e, w, &r, 0, r.n, diag);
+        err = run_slots(e, w, &r, 0, r.n, diag);
         if (err) {
             return err;
         }
-        r.limit = r.accesses;
+        r.limit = r.units;
     } else if (r.unsure) {
-        err = run_accesses(e, w, &r, 0, UINT32_MAX, diag);
+        err = run_slots(e, w, &r, 0, UINT32_MAX, diag);
         if (!err) {
-            err = run_extras(e, w, &r, 0, &extra_last, diag);
+            err = encode_run_aux(e, w, &r, 0, &extra_last, diag);
         }
         if (err) {
             return err;
         }
-        r.limit = r.accesses;
-        taken = r.accesses;
+        r.limit = r.units;
+        taken = r.units;
         r.n = r.last_insn > extra_last ? r.last_insn : extra_last;
         r.n = r.n > r.first ? r.n : (r.first ? r.first : 1);
         r.flags |= CTR_LEFT_UNSURE;
@@ -374,10 +287,10 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
     }
     if (r.n == 0) {
         keep = 0; /* left before its first instruction */
-        if (r.limit && r.limit != UINT32_MAX && e->mem) {
-            return encode_bad_word(w, r.at, diag, "accesses without an instruction");
+        if (r.limit && r.limit != UINT32_MAX && e->slots) {
+            return encode_bad_word(w, r.at, diag, "data without an instruction");
         }
-        err = run_extras(e, w, &r, 1, &extra_last, diag);
+        err = encode_run_aux(e, w, &r, 1, &extra_last, diag);
         if (err) {
             return err;
         }
@@ -389,48 +302,55 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
             put_token(e, CTR_WORD_RESUME | r.resume_insn);
             e->ctx_loc = TOK_NONE;
             e->ctx_which = 1;
+        } else if (e->fall_from != TOK_NONE) {
+            encode_follow(e, e->fall_from, r.local);
+        }
+        if (e->runs == 0) {
+            e->first = r.resumed ? TOK_NONE : r.local;
         }
         put_token(e, r.local);
         e->ctx_loc = r.local;
         e->ctx_which = 0;
-        err = run_accesses(e, w, &r, 1, UINT32_MAX, diag);
+        e->ctx_since = b->fast;
+        err = run_slots(e, w, &r, 1, UINT32_MAX, diag);
         if (err) {
             return err;
         }
         if (r.last_insn > r.n) {
-            return encode_bad_word(w, r.at, diag,
-                                   "accesses of an instruction not executed");
+            return encode_bad_word(w, r.at, diag, "data of an instruction not executed");
         }
-        if (r.limit != UINT32_MAX && e->mem && r.accesses != r.limit) {
-            return encode_bad_word(w, r.at, diag, "more accesses than the block has");
+        if (r.limit != UINT32_MAX && e->slots && r.units != r.limit) {
+            return encode_bad_word(w, r.at, diag, "more data than the block makes");
         }
-        taken = taken < r.accesses ? r.accesses : taken;
+        taken = taken < r.units ? r.units : taken;
         if (r.fault || r.left || r.unsure) {
             uint32_t flags = r.flags | (r.fault ? CTR_LEFT_FAULTED : 0u);
             put_marker(e, r.local, CTR_WORD_LEFT | flags << 16 | r.n);
-            put_number(e, r.accesses);
+            put_number(e, r.slots);
         } else if (r.left_at) {
-            put_marker(e, r.local, e->mem ? r.left_at : CTR_WORD_LEFT_AT | r.n << 14);
+            put_marker(e, r.local, e->slots ? r.left_at : CTR_WORD_LEFT_AT | r.n << 14);
         }
-        err = run_extras(e, w, &r, 1, &extra_last, diag);
+        uint32_t unit = w->unit;
+        encode_pending(e, w);
+        w->unit = unit;
+        err = encode_run_aux(e, w, &r, 1, &extra_last, diag);
         if (err) {
             return err;
         }
+        e->npending = 0;
         e->runs++;
         e->insns += r.n - r.first;
+        e->fall_from = e->last = TOK_NONE;
         if (r.first == 0 && r.n == b->ninsn) {
             b->full++;
+            e->fall_from = e->last = r.local;
         } else if (r.n > r.first &&
                    countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
             return ctr_fail_nomem(diag);
         }
     }
     w->word = r.end;
-    if (e->mem) {
-        /* Addresses that are not kept are passed over. */
-        uint32_t end = w->addr + taken;
-        encode_pending(e, w);
-        w->addr = end;
-    }
-    return 0;
+    w->passed = r.end;
+    w->unit += taken; /* what is not kept is passed over */
+    return encode_between(e, w, r.end, diag);
 }

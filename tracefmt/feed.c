@@ -55,6 +55,7 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
         f->filter.to = UINT64_MAX;
     }
     f->kinds = f->filter.kinds ? f->filter.kinds : CTR_KIND_ALL;
+    f->runs = 1;
     part_reader_init(&f->index, tr);
     return 0;
 }
@@ -62,6 +63,7 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
 void feed_fini(struct feed *f)
 {
     free(f->lists);
+    free(f->may);
     part_reader_fini(&f->index);
 }
 
@@ -81,15 +83,24 @@ int feed_thread(const struct feed *f, const struct ctr_thread *t)
            listed(f->filter.tids, f->filter.ntid, t->tid);
 }
 
-/* What the chunk table alone tells. */
-static int chunk_may_match(const struct feed *f, const struct ctr_chunk *c)
+int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
 {
     const struct ctr_thread *t = ctr_trace_thread(f->tr, c->thread);
     if (!t || !feed_thread(f, t)) {
         return 0;
     }
-    uint64_t first = c->first - (c->flags & CHUNK_F_RESUMES && c->first ? 1 : 0);
-    return first < f->filter.to && c->first + c->insns > f->filter.from;
+    uint32_t os = (c->flags & CHUNK_F_SYSTEM ? CTR_KIND_SYS : 0) |
+                  (c->flags & CHUNK_F_MAPS ? CTR_KIND_MAP : 0) |
+                  (c->flags & CHUNK_F_THREADS ? CTR_KIND_THR : 0);
+    os &= f->os;
+    int regs = (f->want & DEC_REG) != 0;
+    if (!os && !(f->runs && (c->runs || regs))) {
+        return 0;
+    }
+    /* What is left of the instruction before; events behind the last. */
+    uint64_t before = (c->flags & CHUNK_F_RESUMES || regs) && c->first;
+    return c->first - before < f->filter.to &&
+           c->first + c->insns + (os != 0) > f->filter.from;
 }
 
 struct pc_search {
@@ -99,11 +110,12 @@ struct pc_search {
 };
 
 static int pc_in_block(void *arg, uint32_t id, unsigned first, unsigned end,
-                       uint64_t count)
+                       uint64_t count, uint64_t falls)
 {
     struct pc_search *s = arg;
     const struct feed *f = s->feed;
     (void)count;
+    (void)falls;
     if (s->found) {
         return 0;
     }
@@ -122,13 +134,13 @@ static int pc_in_block(void *arg, uint32_t id, unsigned first, unsigned end,
     return 0;
 }
 
-/* What the index tells: 1 may match, 0 cannot, or an error. */
-static int index_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
+/* What the index tells of a chunk: 1 may match, 0 cannot, or an error. */
+static int row_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
 {
     int want_addr = f->filter.naddr != 0;
     /* A resumed instruction has accesses here without being counted here. */
     int want_pc = f->filter.npc != 0 && !(f->tr->chunks[i].flags & CHUNK_F_RESUMES);
-    if (!f->tr->has_index || (!want_addr && !want_pc)) {
+    if (!want_addr && !want_pc) {
         return 1;
     }
     struct pc_search s = {.feed = f, .diag = diag};
@@ -146,10 +158,46 @@ static int index_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
            (writes && f->kinds & CTR_KIND_STORE);
 }
 
+/*
+ * The same of any chunk.  A PART can only be read from its begin, and chunks are
+ * not asked for in the order of the file, so all of a PART is looked at once.
+ */
+enum { MAY_UNKNOWN = 0, MAY_NOT = 1, MAY_MATCH = 2 };
+
+static int index_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
+{
+    const struct ctr_trace *tr = f->tr;
+    if (!tr->has_index || (!f->filter.naddr && !f->filter.npc)) {
+        return 1;
+    }
+    if (!f->may) {
+        f->may = calloc(tr->nchunks, 1);
+        if (!f->may) {
+            return ctr_fail_nomem(diag);
+        }
+    }
+    if (f->may[i] == MAY_UNKNOWN) {
+        uint32_t lo = 0, hi = tr->nparts;
+        while (hi - lo > 1) {
+            uint32_t mid = lo + (hi - lo) / 2;
+            *(tr->parts[mid].first <= i ? &lo : &hi) = mid;
+        }
+        uint64_t end = tr->parts[lo].first + tr->parts[lo].count;
+        for (uint64_t k = tr->parts[lo].first; k < end && k < tr->nchunks; k++) {
+            int may = feed_chunk(f, &tr->chunks[k]) ? row_may_match(f, k, diag) : 0;
+            if (may < 0) {
+                return may;
+            }
+            f->may[k] = may ? MAY_MATCH : MAY_NOT;
+        }
+    }
+    return f->may[i] != MAY_NOT;
+}
+
 /* -------------------------------------------------------------------- file */
 
-static int read_chunk(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
-                      struct ctr_diag *diag)
+int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+              struct ctr_diag *diag)
 {
     struct section *sec = &out->sec;
     int err = section_read(&f->tr->src, c->off, sec, diag);
@@ -167,8 +215,10 @@ static int read_chunk(struct feed *f, const struct ctr_chunk *c, struct raw_chun
                         "not the chunk of the index");
     }
     out->pub = *c;
-    err = section_payload(&f->tr->src, sec, decoder_frames(f->mem), &out->payload, diag);
-    if (err) {
+    unsigned columns =
+        (f->runs ? decoder_columns(f->want) : 0) | (f->os ? 1u << FRAME_EVENTS : 0);
+    err = section_columns(&f->tr->src, sec, columns, &out->payload, diag);
+    if (err || !f->runs) {
         return err;
     }
     return trace_need_block(f->tr, le32(sec->body + CHUNK_MAX_ID), diag);
@@ -178,8 +228,8 @@ static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *
 {
     struct ctr_trace *tr = f->tr;
     while (f->next < tr->nchunks) {
-        const struct ctr_chunk *c = &tr->chunks[f->next++];
-        if (!chunk_may_match(f, c)) {
+        const struct ctr_chunk *c = trace_chunk_at(tr, f->next++);
+        if (!feed_chunk(f, c)) {
             continue;
         }
         int may = index_may_match(f, c->index, diag);
@@ -187,7 +237,7 @@ static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *
             return may;
         }
         if (may) {
-            int err = read_chunk(f, c, out, diag);
+            int err = feed_read(f, c, out, diag);
             return err ? err : 1;
         }
     }
@@ -225,7 +275,8 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
         err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
         return err ? err : trace_add_dict(tr, sec, diag);
     case SECT_CHUNK:
-        err = section_payload(&tr->src, sec, CHUNK_FRAMES, &out->payload, diag);
+        err =
+            section_columns(&tr->src, sec, (1u << CHUNK_FRAMES) - 1, &out->payload, diag);
         if (err) {
             return err;
         }
@@ -234,7 +285,9 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
         }
         err = trace_count_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
                                 &out->pub, diag);
-        return err ? err : chunk_may_match(f, &out->pub);
+        return err ? err : feed_chunk(f, &out->pub);
+    case SECT_REGS:
+        return trace_set_regs(tr, sec, diag);
     case SECT_ROOT:
         return trace_set_root(tr, sec, 0, diag);
     case SECT_END:

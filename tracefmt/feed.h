@@ -7,6 +7,8 @@
 #define CTR_FEED_H
 
 #include "decode.h"
+#include "evcol.h"
+#include "regview.h"
 
 /* Walks over the rows of the index's PARTs (indexed files). */
 struct part_reader {
@@ -23,11 +25,11 @@ void part_reader_init(struct part_reader *r, struct ctr_trace *tr);
 void part_reader_fini(struct part_reader *r);
 /*
  * Positions at chunk i (never backwards), then reads its row: fn gets its
- * block counts (n of them: full when end == 0), and *reads and *writes tell
- * whether a page of the ranges is touched.  fn and ranges may be NULL.
+ * block counts (n of them: full when end == 0, with falls, the fall-throughs), and *reads
+ * and *writes tell whether a page of the ranges is touched.  fn and ranges may be NULL.
  */
 typedef int part_count_fn(void *arg, uint32_t id, unsigned first, unsigned end,
-                          uint64_t count);
+                          uint64_t count, uint64_t falls);
 int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
                       const struct ctr_range *addrs, uint32_t naddr, int *reads,
                       int *writes, struct ctr_diag *diag);
@@ -37,9 +39,12 @@ struct feed {
     struct ctr_filter filter; /* lists copied */
     void *lists;
     uint32_t kinds;
-    int mem;       /* accesses will be decoded */
-    uint64_t next; /* file: next chunk to look at */
+    int runs;      /* runs of blocks will be decoded; 1 at first ... */
+    unsigned want; /* ... and DEC_* with them */
+    uint32_t os;   /* CTR_KIND_* of the system's events that are wanted */
+    uint64_t next; /* file: next chunk to look at, in order of time */
     struct part_reader index;
+    uint8_t *may; /* what the index says of each chunk, as far as it was asked */
 };
 
 int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *filter,
@@ -52,7 +57,21 @@ void feed_fini(struct feed *f);
  */
 int feed_next(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag);
 
+/* Reads this chunk of a file, and what it needs. */
+int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+              struct ctr_diag *diag);
+
 int feed_thread(const struct feed *f, const struct ctr_thread *t);
+/* Can a chunk hold anything of interest, as far as the chunk table tells? */
+int feed_chunk(const struct feed *f, const struct ctr_chunk *c);
+
+/* The system's events that the filter lets through: 0 if it is for instructions. */
+static inline uint32_t feed_os_kinds(const struct feed *f)
+{
+    return f->filter.npc || f->filter.naddr
+               ? 0
+               : f->kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR);
+}
 
 static inline int in_ranges(const struct ctr_range *r, uint32_t n, uint64_t first,
                             uint64_t last)
@@ -86,11 +105,16 @@ static inline int feed_access(const struct feed *f, const struct access *a)
  * Goes through the instructions of a run that are selected.  After each
  * expand_step that returns 1: instruction insn, with its accesses
  * access[a..a_end-1] (feed_access says which), and exec says whether the
- * instruction itself is an event.
+ * instruction itself is an event.  With regs, *reg_next is the run's first
+ * register write that was not made yet; those of each instruction are made, and
+ * regs->changed tells what became of them.  Instructions from hi on are left
+ * for another time.
  */
 struct expand {
     const struct feed *feed;
     const struct run *run;
+    struct regstate *regs; /* or NULL */
+    uint32_t *reg_next;
     uint64_t lo, hi; /* ordinals */
     uint32_t i;      /* next instruction */
     uint32_t a_next;
@@ -102,32 +126,57 @@ struct expand {
 };
 
 static inline void expand_init(struct expand *x, const struct feed *f,
-                               const struct run *r, uint64_t lo, uint64_t hi)
+                               const struct run *r, struct regstate *regs,
+                               uint32_t *reg_next, uint64_t lo, uint64_t hi)
 {
     x->feed = f;
     x->run = r;
+    x->regs = regs;
+    x->reg_next = reg_next;
     x->lo = lo;
     x->hi = hi;
     x->a_next = 0;
     /* What is left of a resumed instruction comes first. */
-    x->i =
-        r->first && r->naccess && r->access[0].insn < r->first ? r->first - 1u : r->first;
+    int rest = (r->naccess && r->access[0].insn < r->first) ||
+               (r->nreg && r->regs[0].insn < r->first);
+    x->i = r->first && rest ? r->first - 1u : r->first;
 }
 
-static inline int expand_step(struct expand *x)
+/* Makes the register writes of the run up to instruction i. */
+static inline void expand_regs(const struct run *r, struct regstate *regs,
+                               uint32_t *reg_next, unsigned i)
+{
+    while (*reg_next < r->nreg && r->regs[*reg_next].insn <= i) {
+        const struct reg_write *w = &r->regs[(*reg_next)++];
+        regstate_write(regs, w->reg, w->value);
+    }
+}
+
+#define EXPAND_INLINE static inline __attribute__((always_inline))
+
+/* regs: 0 if it is known that there are none. */
+EXPAND_INLINE int expand_step(struct expand *x, const int regs)
 {
     const struct run *r = x->run;
     const struct feed *f = x->feed;
     while (x->i < r->end) {
-        uint32_t i = x->i++;
+        uint32_t i = x->i;
+        x->ordinal = r->ordinal + i - r->first;
+        if (x->ordinal >= x->hi) {
+            return 0;
+        }
+        x->i++;
         x->insn = i;
         x->a = x->a_next;
         while (x->a_next < r->naccess && r->access[x->a_next].insn <= i) {
             x->a_next++;
         }
         x->a_end = x->a_next;
-        x->ordinal = r->ordinal + i - r->first;
-        if (x->ordinal < x->lo || x->ordinal >= x->hi) {
+        if (regs && x->regs) {
+            expand_regs(r, x->regs, x->reg_next, i);
+            regstate_settle(x->regs);
+        }
+        if (x->ordinal < x->lo) {
             continue;
         }
         x->pc = ctr_block_pc(&r->block->pub, i);
@@ -178,8 +227,25 @@ static inline void expand_mem(const struct expand *x, const struct ctr_thread *t
     m->big_endian = (c->flags & ACCESS_BE) != 0;
     m->helper = (c->flags & ACCESS_HELPER) != 0;
     m->insn = c->insn;
+    m->data = c->data;
     m->block = &x->run->block->pub;
     m->thread = t;
+}
+
+/* The event of changed register number k of the instruction. */
+static inline void expand_reg(const struct expand *x, const struct ctr_thread *t,
+                              uint32_t k, struct ctr_reg_change *c)
+{
+    uint16_t reg = x->regs->changed[k];
+    c->ordinal = x->ordinal;
+    c->pc = x->pc;
+    c->reg = reg;
+    c->size = x->regs->view->reg[reg].pub.size;
+    c->value = regstate_value(x->regs, reg);
+    c->outside = 0;
+    c->insn = (uint16_t)x->insn;
+    c->block = &x->run->block->pub;
+    c->thread = t;
 }
 
 #endif

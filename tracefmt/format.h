@@ -27,7 +27,7 @@
 #define FILE_OFF_COMPAT 24u
 #define FILE_OFF_ZERO 28u
 #define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
-#define FORMAT_VERSION 1u
+#define FORMAT_VERSION 2u
 
 /* section header: a frame of ours; offsets from the frame's start */
 #define SECT_TAG 0x54434553u /* "SECT" */
@@ -40,7 +40,7 @@
 #define SECT_OFF_FRAMES 24u
 #define SECT_FRAME 16u /* u32 csize, u32 dsize, u64 XXH64 */
 #define SECT_HASH 8u   /* XXH64 of all before, at the end */
-#define SECT_MAX_FRAMES 4u
+#define SECT_MAX_FRAMES 8u
 #define SECT_MAX_BODY 256u
 #define SECT_MAX_HEAD                                                                    \
     (SECT_OFF_FRAMES + SECT_MAX_FRAMES * SECT_FRAME + SECT_MAX_BODY + SECT_HASH)
@@ -55,6 +55,7 @@ enum {
     SECT_PART = 6,
     SECT_ROOT = 7,
     SECT_END = 8,
+    SECT_REGS = 9,
 };
 
 #define MAX_THREADS (1u << 24) /* and processes */
@@ -105,34 +106,59 @@ enum {
 #define DICT_MAX_IDS (1u << 28)
 #define DICT_MAX_RAW (16u << 20)
 
-/* CHUNK: body; frame 0 words, 1 addresses, 2 extra accesses */
-#define CHUNK_NUMBER 0u      /* u64 */
-#define CHUNK_THREAD 8u      /* u32 */
-#define CHUNK_FLAGS 12u      /* u32 */
-#define CHUNK_FIRST 16u      /* u64 */
-#define CHUNK_INSNS 24u      /* u64 */
-#define CHUNK_LOADS 32u      /* u64 */
-#define CHUNK_STORES 40u     /* u64 */
-#define CHUNK_START 48u      /* u64 */
-#define CHUNK_END 56u        /* u64 */
-#define CHUNK_RUNS 64u       /* u32 */
-#define CHUNK_MAX_ID 68u     /* u32 highest block id */
-#define CHUNK_LOCALS 72u     /* u32 */
-#define CHUNK_TOKENS 76u     /* u32 */
-#define CHUNK_TOKEN_MISS 80u /* u32 halfwords */
-#define CHUNK_ADDRS 84u      /* u32 */
-#define CHUNK_ADDR_MISS 88u  /* u32 */
-#define CHUNK_EXTRAS 92u     /* u32 */
-#define CHUNK_BODY 96u
+/* CHUNK: body; the frames are its columns */
+#define CHUNK_NUMBER 0u       /* u64 */
+#define CHUNK_THREAD 8u       /* u32 */
+#define CHUNK_FLAGS 12u       /* u32 */
+#define CHUNK_FIRST 16u       /* u64 */
+#define CHUNK_INSNS 24u       /* u64 */
+#define CHUNK_LOADS 32u       /* u64 */
+#define CHUNK_STORES 40u      /* u64 */
+#define CHUNK_START 48u       /* u64 */
+#define CHUNK_END 56u         /* u64 */
+#define CHUNK_RUNS 64u        /* u32 */
+#define CHUNK_MAX_ID 68u      /* u32 highest block id */
+#define CHUNK_FROM 72u        /* u32 block of its first run, 0: a resumed one */
+#define CHUNK_TO 76u          /* u32 block of its last run, 0: not a whole one */
+#define CHUNK_LOCALS 80u      /* u32 */
+#define CHUNK_TOKENS 84u      /* u32 */
+#define CHUNK_TOKEN_MISS 88u  /* u32 halfwords */
+#define CHUNK_ADDRS 92u       /* u32 inline accesses */
+#define CHUNK_ADDR_MISS 96u   /* u32 */
+#define CHUNK_EXTRAS 100u     /* u32 extra accesses */
+#define CHUNK_REGS 104u       /* u32 register slots made */
+#define CHUNK_REG_EXTRAS 108u /* u32 extra register changes */
+#define CHUNK_EVENTS 112u     /* u32 */
+#define CHUNK_ZERO 116u       /* u32 */
+#define CHUNK_BODY 120u
 #define CHUNK_F_RESUMES 0x1u /* has resumed runs */
-enum { FRAME_WORDS = 0, FRAME_ADDRS = 1, FRAME_EXTRAS = 2, CHUNK_FRAMES = 3 };
+#define CHUNK_F_MAPS 0x2u    /* has CTR_EVENT_MAP */
+#define CHUNK_F_THREADS 0x4u /* has CTR_EVENT_THREAD */
+#define CHUNK_F_SYSTEM 0x8u  /* has other events */
+#define CHUNK_F_EVENTS (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM)
+#define CHUNK_F_ALL (CHUNK_F_RESUMES | CHUNK_F_EVENTS)
+enum {
+    FRAME_WORDS = 0,
+    FRAME_ADDRS = 1,
+    FRAME_EXTRAS = 2,
+    FRAME_VALUES = 3,
+    FRAME_REGS = 4,
+    FRAME_EVENTS = 5,
+    FRAME_STATE = 6,
+    CHUNK_FRAMES = 7,
+};
 
 #define MAX_LOCALS (1u << 21)
 #define MAX_TOKENS (1u << 22)
-#define MAX_ADDRS (1u << 21)
+#define MAX_ADDRS (1u << 22)
 #define MAX_EXTRAS (1u << 21)
-#define MAX_CHUNK_SLOTS (1u << 21) /* slots of all blocks of a chunk */
-#define MAX_COLUMN (48u << 20)     /* bytes of a column */
+#define MAX_REG_SLOTS (1u << 22) /* made in a chunk */
+#define MAX_REG_EXTRAS (1u << 22)
+#define MAX_CHUNK_EVENTS (1u << 22)
+#define MAX_CHUNK_SLOTS (1u << 21)  /* slots of all blocks of a chunk */
+#define MAX_CHUNK_PIECES (1u << 21) /* pieces of their values */
+#define MAX_PIECES (1u << 23)       /* of the values made in a chunk, each column */
+#define MAX_COLUMN (48u << 20)      /* bytes of all columns of a chunk */
 
 /* token misses: 16-bit units */
 #define TOK16_GROUP 0xe000u /* + group, 1..0xfff */
@@ -151,11 +177,18 @@ enum { FRAME_WORDS = 0, FRAME_ADDRS = 1, FRAME_EXTRAS = 2, CHUNK_FRAMES = 3 };
 #define ROW_BYTES 8u  /* u64 of the whole section */
 #define ROW_RAW 16u   /* u64 */
 #define ROW_CHUNK 24u /* the chunk's body up to CHUNK_LOCALS */
-#define ROW_CHUNK_BYTES 72u
-#define ROW 96u
+#define ROW_CHUNK_BYTES 80u
+#define ROW 104u
 #define PAGE_BITS 12u
 #define MAX_PAGES (1u << 16) /* of a set; more: "any page" */
 #define MAX_INLINE_SIZE 128u /* longest access of a slot */
+#define MAX_REG_BYTES 16u
+
+/* REGS: body; frame 0: the table, as in events.h */
+#define REGS_COUNT 0u /* u32 entries */
+#define REGS_STATE 4u /* u32 bytes of a state */
+#define REGS_BODY 8u
+#define REGS_MAX_RAW (2u << 20)
 
 /* ROOT: body; frame 0: parts, dicts, processes, threads */
 #define ROOT_PARTS 0u     /* u32 */
@@ -168,7 +201,8 @@ enum { FRAME_WORDS = 0, FRAME_ADDRS = 1, FRAME_EXTRAS = 2, CHUNK_FRAMES = 3 };
 #define ROOT_STORES 40u   /* u64 */
 #define ROOT_BLOCKS 48u   /* u32 */
 #define ROOT_ZERO 52u     /* u32 */
-#define ROOT_BODY 56u
+#define ROOT_REGS 56u     /* u64 offset of REGS, 0: there is none */
+#define ROOT_BODY 64u
 #define ROOT_PART_ROW 24u /* u64 offset, u64 first chunk, u32 count, u32 0 */
 #define ROOT_DICT_ROW 16u /* u64 offset, u32 first id, u32 count */
 #define ROOT_MAX_RAW (256u << 20)

@@ -112,6 +112,19 @@ static int read_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag)
     return 0;
 }
 
+static int read_regs(struct ctr_trace *tr, struct ctr_diag *diag)
+{
+    struct section sec;
+    int err = section_read(&tr->src, tr->regs_off, &sec, diag);
+    if (err < 0) {
+        return err;
+    }
+    if (err || sec.type != SECT_REGS) {
+        return no_index(diag, tr->regs_off, "not the registers of the index");
+    }
+    return trace_set_regs(tr, &sec, diag);
+}
+
 int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
 {
     struct section end, root;
@@ -131,6 +144,9 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
         return no_index(diag, root_off, "no index");
     }
     err = trace_set_root(tr, &root, 1, diag);
+    if (!err && tr->regs_off) {
+        err = read_regs(tr, diag);
+    }
     for (uint32_t i = 0; !err && i < tr->nparts; i++) {
         err = read_part(tr, i, diag);
     }

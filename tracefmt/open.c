@@ -79,10 +79,14 @@ static void reset_tables(struct ctr_trace *tr)
         free(idtab_get(&tr->threads, i));
         idtab_set(&tr->threads, i, NULL);
     }
+    trace_free_regs(tr);
+    free(tr->order);
+    tr->order = NULL;
     free(tr->parts);
     tr->parts = NULL;
     tr->nparts = 0;
     tr->nprocs = tr->nthreads = 0;
+    tr->has_root = 0;
     tr->ndicts = 0;
     tr->nblocks_known = 0;
     tr->nchunks = 0;
@@ -95,6 +99,9 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
     if (!(flags & CTR_OPEN_NO_INDEX)) {
         struct ctr_diag why;
         int err = trace_open_index(tr, &why);
+        if (err == 0) {
+            err = trace_make_order(tr, &why);
+        }
         if (err == 0) {
             tr->has_index = 1;
             tr->state = CTR_COMPLETE;
@@ -110,6 +117,12 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
         reset_tables(tr);
     }
     int err = trace_open_scan(tr, diag);
+    if (!err) {
+        err = trace_make_order(tr, diag);
+    }
+    if (!err && !tr->has_root) {
+        err = trace_ends(tr, diag);
+    }
     if (err) {
         return err;
     }
@@ -208,6 +221,7 @@ void ctr_close(struct ctr_trace *tr)
     idtab_fini(&tr->blocks);
     free(tr->dicts);
     free(tr->chunks);
+    free(tr->ends);
     free(tr->meta);
     free(tr->argv);
     ZSTD_freeDCtx(tr->dctx);

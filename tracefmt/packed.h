@@ -17,12 +17,17 @@ struct ctr_packed {
     struct ctr_packed_info info;
     uint32_t flags; /* CHUNK_F_* */
     uint32_t max_id;
+    uint32_t from; /* blocks of the first and the last run, see CHUNK_FROM */
+    uint32_t to;
     uint32_t locals;
     uint32_t tokens;
     uint32_t token_miss;
     uint32_t addrs;
     uint32_t addr_miss;
     uint32_t extras;
+    uint32_t regs;
+    uint32_t reg_extras;
+    uint32_t events;
     uint64_t start_ns;
     uint64_t end_ns;
     struct packed_frame frame[CHUNK_FRAMES];

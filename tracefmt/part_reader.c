@@ -26,19 +26,20 @@ static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
 static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
                       struct ctr_diag *diag)
 {
-    uint64_t n, delta, first, end, count, id = 0;
+    uint64_t n, delta, first, end, count, falls, id = 0;
     if (get_varint(&r->c, r->c_end, &n)) {
         return bad_row(r, diag);
     }
     for (; n; n--) {
-        if (get_varint(&r->c, r->c_end, &delta) || get_varint(&r->c, r->c_end, &count)) {
+        if (get_varint(&r->c, r->c_end, &delta) || get_varint(&r->c, r->c_end, &count) ||
+            get_varint(&r->c, r->c_end, &falls)) {
             return bad_row(r, diag);
         }
         id += unzigzag64(delta);
-        if (id == 0 || id > r->tr->nblocks_known) {
+        if (id == 0 || id > r->tr->nblocks_known || falls > count) {
             return bad_row(r, diag);
         }
-        int err = fn ? fn(arg, (uint32_t)id, 0, 0, count) : 0;
+        int err = fn ? fn(arg, (uint32_t)id, 0, 0, count, falls) : 0;
         if (err) {
             return err;
         }
@@ -56,7 +57,7 @@ static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
             end > CTR_MAX_BLOCK_INSNS) {
             return bad_row(r, diag);
         }
-        int err = fn ? fn(arg, (uint32_t)id, (unsigned)first, (unsigned)end, count) : 0;
+        int err = fn ? fn(arg, (uint32_t)id, (unsigned)first, (unsigned)end, count, 0) : 0;
         if (err) {
             return err;
         }

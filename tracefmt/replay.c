@@ -12,7 +12,7 @@
  * A piece that fails, or whose callback says stop, takes its place in the
  * order like any other: everything before it is told, nothing after it.
  */
-#include "feed.h"
+#include "walk.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -31,18 +31,19 @@ struct shared_chunk {
     struct shared_chunk *next; /* free list */
 };
 
-struct piece {
+struct job_piece {
     uint64_t seq;
-    struct shared_chunk *chunk; /* NULL: only carries an error */
-    uint64_t lo, hi;            /* ordinals */
-    int last;                   /* of its chunk */
+    struct shared_chunk *chunk;  /* NULL: only carries an error */
+    uint64_t lo, hi;             /* ordinals of instructions */
+    uint64_t place_lo, place_hi; /* ... and of what happens between them */
+    int last;                    /* of its chunk */
     int result;
     struct ctr_diag diag;
 };
 
 struct done {
     int ready;
-    struct piece piece;
+    struct job_piece piece;
     struct ctr_job *job; /* holds its output */
 };
 
@@ -51,10 +52,9 @@ struct replay;
 struct ctr_job {
     struct replay *rp;
     unsigned worker;
-    struct decoder dec;
-    int dec_on; /* dec stands in a chunk, on run */
-    struct run run;
-    struct piece piece;
+    struct walk walk;
+    int walk_on; /* it stands in a chunk, on a run */
+    struct job_piece piece;
     struct ctr_chunk pub;
     const struct ctr_thread *thread;
     struct buf out;
@@ -66,7 +66,7 @@ struct replay {
     const struct ctr_replay_ops *ops;
     void *arg;
     uint32_t piece_insns;
-    int mem;
+    int decodes; /* more is asked for than begin and end */
 
     pthread_mutex_t src_lock; /* the feed and what follows */
     struct feed feed;
@@ -172,7 +172,7 @@ static int take_chunk(struct replay *rp, struct ctr_diag *diag)
 }
 
 /* Takes the next piece; returns 1, or 0 at the end.  Errors are pieces. */
-static int take_piece(struct replay *rp, struct piece *out)
+static int take_piece(struct replay *rp, struct job_piece *out)
 {
     memset(out, 0, sizeof(*out));
     if (rp->src_end) {
@@ -193,14 +193,16 @@ static int take_piece(struct replay *rp, struct piece *out)
     out->seq = rp->seq++;
     out->chunk = c;
     out->lo = rp->cur_first ? f->from : rp->cur_at;
+    out->place_lo = rp->cur_first ? 0 : rp->cur_at;
     c->users++;
     if (rp->piece_insns && rp->cur_at < rp->cur_end &&
         rp->cur_end - rp->cur_at > rp->piece_insns) {
         rp->cur_at += rp->piece_insns;
         rp->cur_first = 0;
-        out->hi = rp->cur_at;
+        out->hi = out->place_hi = rp->cur_at;
     } else {
         out->hi = f->to;
+        out->place_hi = UINT64_MAX;
         out->last = 1;
         chunk_release(rp, c);
         rp->cur = NULL;
@@ -327,11 +329,102 @@ static void complete(struct ctr_job *job)
 
 /* -------------------------------------------------------------------- work */
 
-static int do_run(struct ctr_job *job, const struct run *r)
+/* What happened between the run before and this one. */
+static int do_between(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    const struct job_piece *p = &job->piece;
+    struct walk *w = &job->walk;
+    int ret;
+    while ((ret = walk_event(w)) == 1) {
+        struct ctr_os_event *e = &w->events.ev;
+        if (e->ordinal >= p->place_hi) {
+            break;
+        }
+        if (e->ordinal >= p->place_lo && walk_event_selected(w)) {
+            e->thread = job->thread;
+            ret = rp->ops->os(rp->arg, job, e);
+            if (ret) {
+                return ret;
+            }
+        }
+        ret = evdec_next(&w->events);
+        if (ret) {
+            return ret;
+        }
+    }
+    uint64_t place = walk_outs_key(w);
+    if (ret < 0 || !w->view || w->outs_done || place >= p->place_hi) {
+        return ret < 0 ? ret : 0;
+    }
+    walk_outs(w);
+    if (place < p->place_lo || !walk_out_selected(w)) {
+        return 0;
+    }
+    for (uint32_t k = 0; k < w->regs.nchanged; k++) {
+        struct ctr_reg_change c;
+        walk_out_event(w, k, &c);
+        ret = rp->ops->reg(rp->arg, job, &c);
+        if (ret) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The instructions of the run.  Made twice, as following registers would make it
+ * slower where nobody asks for them.
+ */
+EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
 {
     struct replay *rp = job->rp;
     const struct ctr_replay_ops *ops = rp->ops;
-    const struct piece *p = &job->piece;
+    const struct run *r = &job->walk.run;
+    struct expand x;
+    int ret = 0;
+    expand_init(&x, &rp->feed, r, regs, &job->walk.reg_next, job->piece.lo,
+                job->piece.hi);
+    while (!ret && expand_step(&x, regs != NULL)) {
+        if (x.exec && ops->exec) {
+            struct ctr_exec e;
+            expand_exec(&x, job->thread, &e);
+            ret = ops->exec(rp->arg, job, &e);
+        }
+        for (uint32_t a = x.a; !ret && ops->mem && a < x.a_end; a++) {
+            if (feed_access(&rp->feed, &r->access[a])) {
+                struct ctr_mem m;
+                expand_mem(&x, job->thread, a, &m);
+                ret = ops->mem(rp->arg, job, &m);
+            }
+        }
+        for (uint32_t k = 0; regs && !ret && k < regs->nchanged; k++) {
+            struct ctr_reg_change c;
+            expand_reg(&x, job->thread, k, &c);
+            ret = ops->reg(rp->arg, job, &c);
+        }
+    }
+    return ret;
+}
+
+static int do_insns_plain(struct ctr_job *job)
+{
+    return do_insns(job, NULL);
+}
+
+static int do_insns_regs(struct ctr_job *job)
+{
+    regstate_settle(&job->walk.regs); /* what runs that were skipped have changed */
+    return do_insns(job, &job->walk.regs);
+}
+
+static int do_run(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    const struct ctr_replay_ops *ops = rp->ops;
+    const struct job_piece *p = &job->piece;
+    struct walk *w = &job->walk;
+    const struct run *r = &w->run;
     uint64_t n = (uint64_t)(r->end - r->first);
     if (ops->run && r->ordinal < p->hi && r->ordinal + n > p->lo) {
         unsigned skip = r->ordinal < p->lo ? (unsigned)(p->lo - r->ordinal) : 0;
@@ -349,32 +442,10 @@ static int do_run(struct ctr_job *job, const struct run *r)
             return ret;
         }
     }
-    if (!ops->exec && !ops->mem) {
-        return 0;
+    if (w->view) {
+        return do_insns_regs(job);
     }
-    struct expand x;
-    expand_init(&x, &rp->feed, r, p->lo, p->hi);
-    while (expand_step(&x)) {
-        if (x.exec && ops->exec) {
-            struct ctr_exec e;
-            expand_exec(&x, job->thread, &e);
-            int ret = ops->exec(rp->arg, job, &e);
-            if (ret) {
-                return ret;
-            }
-        }
-        for (uint32_t a = x.a; ops->mem && a < x.a_end; a++) {
-            if (feed_access(&rp->feed, &r->access[a])) {
-                struct ctr_mem m;
-                expand_mem(&x, job->thread, a, &m);
-                int ret = ops->mem(rp->arg, job, &m);
-                if (ret) {
-                    return ret;
-                }
-            }
-        }
-    }
-    return 0;
+    return ops->exec || ops->mem ? do_insns_plain(job) : 0;
 }
 
 /*
@@ -387,30 +458,36 @@ static int do_run(struct ctr_job *job, const struct run *r)
 static int do_runs(struct ctr_job *job)
 {
     struct replay *rp = job->rp;
-    struct piece *p = &job->piece;
-    struct run *r = &job->run;
-    int ret = 1;
-    if (job->dec_on && job->dec.pub.index == job->pub.index) {
-        job->dec.diag = &p->diag;
+    struct job_piece *p = &job->piece;
+    struct walk *w = &job->walk;
+    int ret = 0;
+    if (job->walk_on && w->pub.index == job->pub.index) {
+        walk_diag(w, &p->diag);
     } else {
-        ret = decoder_begin(&job->dec, rp->tr, &p->chunk->raw, rp->mem, &p->diag);
-        ret = ret ? ret : decoder_next(&job->dec, r);
+        ret = walk_begin(w, &rp->feed, &p->chunk->raw, &p->diag);
     }
-    job->dec_on = 0;
-    for (; ret == 1; ret = decoder_next(&job->dec, r)) {
-        if (r->ordinal + (uint64_t)(r->end - r->first) < p->lo) {
+    job->walk_on = 0;
+    for (; !ret; ret = walk_next(w)) {
+        ret = walk_between(w) ? do_between(job) : 0;
+        if (ret || p->result) {
+            return ret ? ret : p->result; /* or no memory, in a callback */
+        }
+        if (!w->more) {
+            return 0;
+        }
+        if (walk_end(w) < p->lo) {
             continue;
         }
-        int stop = do_run(job, r);
-        if (stop || p->result) {
-            return stop ? stop : p->result; /* or no memory, in a callback */
+        ret = do_run(job);
+        if (ret || p->result) {
+            return ret ? ret : p->result;
         }
         if (job->out.n > PIECE_TELL && flush(job)) {
             job->stopped = 1;
             return 0;
         }
-        if (r->ordinal + (uint64_t)(r->end - r->first) > p->hi) {
-            job->dec_on = 1;
+        if (walk_end(w) > p->hi) {
+            job->walk_on = 1;
             return 0;
         }
     }
@@ -425,7 +502,7 @@ static int do_piece(struct ctr_job *job)
     if (ops->begin) {
         ret = ops->begin(rp->arg, job);
     }
-    if (!ret && (ops->run || ops->exec || ops->mem)) {
+    if (!ret && rp->decodes) {
         ret = do_runs(job);
     }
     if (!ret && job->stopped) {
@@ -481,7 +558,7 @@ static void *work(void *arg)
 static void job_free(struct ctr_job *job)
 {
     if (job) {
-        decoder_fini(&job->dec);
+        walk_fini(&job->walk);
         buf_free(&job->out);
         free(job);
     }
@@ -495,7 +572,7 @@ static struct ctr_job *job_new(struct replay *rp, unsigned worker, int decodes)
     }
     job->rp = rp;
     job->worker = worker;
-    if (decodes && decoder_init(&job->dec)) {
+    if (decodes && walk_init(&job->walk)) {
         free(job);
         return NULL;
     }
@@ -518,13 +595,34 @@ static void run_workers(struct ctr_job **job, unsigned workers)
     free(thread);
 }
 
+/* What must be decoded for what is asked for. */
+static void choose_columns(struct replay *rp)
+{
+    const struct ctr_replay_ops *ops = rp->ops;
+    struct feed *f = &rp->feed;
+    uint32_t has = rp->tr->events;
+    int mem = ops->mem && f->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
+    int reg = ops->reg && f->kinds & CTR_KIND_REG && has & CTR_HAS_REG;
+    int exec = ops->exec && f->kinds & CTR_KIND_EXEC;
+    if (has & CTR_HAS_MEM && (mem || ((exec || reg) && f->filter.naddr))) {
+        f->want |= DEC_MEM | (mem && has & CTR_HAS_VAL ? DEC_VAL : 0u);
+    }
+    f->want |= reg ? DEC_REG : 0u;
+    f->os = ops->os ? feed_os_kinds(f) : 0;
+    rp->decodes = ops->run || exec || f->want || f->os;
+    /* begin and end come for every chunk when nothing else is asked for. */
+    f->runs = ops->run || exec || f->want || !rp->decodes;
+    if (!f->runs) {
+        rp->piece_insns = 0;
+    }
+}
+
 static void count_work(struct replay *rp)
 {
     const struct ctr_trace *tr = rp->tr;
     for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
         const struct ctr_chunk *c = &tr->chunks[i];
-        if (feed_thread(&rp->feed, ctr_trace_thread(tr, c->thread)) &&
-            c->first < rp->feed.filter.to && c->first + c->insns > rp->feed.filter.from) {
+        if (feed_chunk(&rp->feed, c)) {
             rp->prog.chunks++;
             rp->prog.insns += c->insns;
             rp->prog.bytes += c->bytes;
@@ -553,10 +651,7 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
     if (err) {
         return err;
     }
-    rp.mem = (tr->events & CTR_HAS_MEM) &&
-             ((ops->mem && rp.feed.kinds & (CTR_KIND_LOAD | CTR_KIND_STORE)) ||
-              (ops->exec && rp.feed.filter.naddr));
-    rp.feed.mem = rp.mem;
+    choose_columns(&rp);
     count_work(&rp);
     pthread_mutex_init(&rp.src_lock, NULL);
     pthread_mutex_init(&rp.lock, NULL);

@@ -36,6 +36,8 @@ static int scan_section(struct ctr_trace *tr, const struct section *sec, int *en
             raw += sec->frame[i].dsize;
         }
         return trace_add_chunk(tr, sec->body, sec->off, bytes, raw, diag);
+    case SECT_REGS:
+        return trace_set_regs(tr, sec, diag);
     case SECT_ROOT:
         return trace_set_root(tr, sec, 0, diag);
     case SECT_END:

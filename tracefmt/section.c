@@ -63,6 +63,7 @@ static const struct {
     [SECT_PART] = {PART_BODY, 3, "part"},
     [SECT_ROOT] = {ROOT_BODY, 1, "root"},
     [SECT_END] = {END_BODY, 0, "end"},
+    [SECT_REGS] = {REGS_BODY, 1, "regs"},
 };
 
 static int is_known(unsigned type)
@@ -168,31 +169,52 @@ int section_read(struct source *s, uint64_t off, struct section *out,
     return 0;
 }
 
-int section_payload(struct source *s, const struct section *sec, unsigned nframes,
-                    struct buf *buf, struct ctr_diag *diag)
+/* Reads n bytes of the payload, from `at' on. */
+static int read_payload(struct source *s, const struct section *sec, uint64_t at,
+                        uint64_t n, struct buf *buf, struct ctr_diag *diag)
 {
-    uint64_t n = 0;
     const char *name = is_known(sec->type) ? known[sec->type].name : "section";
-    for (unsigned i = 0; i < nframes && i < sec->nframes; i++) {
-        n += sec->frame[i].csize;
-    }
-    if (!s->seekable) {
-        n = sec->payload;
-    }
     buf->n = 0;
     while (buf->n < n) {
         size_t step = n - buf->n < READ_STEP || s->seekable ? n - buf->n : READ_STEP;
         if (buf_reserve(buf, step)) {
             return ctr_fail_nomem(diag);
         }
-        int err = source_read(s, sec->off + sec->head_bytes + buf->n, buf->p + buf->n,
-                              step, NULL, name, diag);
+        int err = source_read(s, sec->off + sec->head_bytes + at + buf->n,
+                              buf->p + buf->n, step, NULL, name, diag);
         if (err) {
             return err;
         }
         buf->n += step;
     }
     return 0;
+}
+
+int section_payload(struct source *s, const struct section *sec, unsigned nframes,
+                    struct buf *buf, struct ctr_diag *diag)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < nframes && i < sec->nframes; i++) {
+        n += sec->frame[i].csize;
+    }
+    return read_payload(s, sec, 0, s->seekable ? n : sec->payload, buf, diag);
+}
+
+int section_columns(struct source *s, struct section *sec, unsigned columns,
+                    struct buf *buf, struct ctr_diag *diag)
+{
+    uint64_t at = 0, from = 0, to = 0;
+    for (unsigned i = 0; i < sec->nframes; i++) {
+        uint64_t end = at + sec->frame[i].csize;
+        if (columns >> i & 1 && end > at) {
+            from = to ? from : at;
+            to = end;
+        }
+        at = end;
+    }
+    sec->have_at = s->seekable ? from : 0;
+    return s->seekable ? read_payload(s, sec, from, to - from, buf, diag)
+                       : read_payload(s, sec, 0, sec->payload, buf, diag);
 }
 
 int section_skip(struct source *s, const struct section *sec, struct ctr_diag *diag)
@@ -229,10 +251,10 @@ int section_frame(const struct section *sec, const struct buf *payload, unsigned
         return ctr_fail(diag, CTR_E_LIMIT, off, field, "column of %u bytes is too large",
                         f->dsize);
     }
-    if (at + f->csize > payload->n) {
+    if (at < sec->have_at || at - sec->have_at + f->csize > payload->n) {
         return ctr_fail(diag, CTR_E_CORRUPT, off, field, "column missing");
     }
-    const uint8_t *src = payload->p + at;
+    const uint8_t *src = payload->p + (at - sec->have_at);
     if (XXH64(src, f->csize, 0) != f->hash) {
         return ctr_fail(diag, CTR_E_CORRUPT, off, field, "checksum is wrong");
     }

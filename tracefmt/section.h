@@ -38,6 +38,7 @@ struct section {
     uint32_t nframes;
     struct section_frame frame[SECT_MAX_FRAMES]; /* of known types */
     uint64_t payload;                            /* bytes of all frames */
+    uint64_t have_at; /* section_columns: first byte of the payload that was read */
     uint8_t body[SECT_MAX_BODY];
 };
 
@@ -64,6 +65,13 @@ static inline uint64_t section_end(const struct section *s)
  * all are consumed.
  */
 int section_payload(struct source *s, const struct section *sec, unsigned nframes,
+                    struct buf *buf, struct ctr_diag *diag);
+
+/*
+ * Reads the payload frames of the mask `columns' (bit i: frame i) for
+ * section_frame; on a file those only, as far as they stand beside each other.
+ */
+int section_columns(struct source *s, struct section *sec, unsigned columns,
                     struct buf *buf, struct ctr_diag *diag);
 
 /* Consumes the payload of a section that nobody wants (streams). */

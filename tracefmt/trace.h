@@ -4,12 +4,15 @@
 #define CTR_TRACE_H
 
 #include "blockdef.h"
+#include "regview.h"
 #include "section.h"
 
 /* A definition with what decoding needs.  One piece of memory. */
 struct block {
     struct ctr_block pub;
     uint8_t has_groups;
+    uint16_t nreg;               /* register slots */
+    uint16_t reg_end;            /* highest register of a slot + 1, or 0 */
     const uint16_t *group_first; /* [ngroup + 1], see blockdef_groups */
     const uint16_t *group_end;
 };
@@ -20,10 +23,21 @@ struct dict_row {
     uint32_t count;
 };
 
+/* Blocks of a chunk's first and last run, see CHUNK_FROM and CHUNK_TO. */
+struct chunk_ends {
+    uint32_t from;
+    uint32_t to;
+};
+
 struct part_row {
     uint64_t off;
     uint64_t first;
     uint32_t count;
+};
+
+struct trace_regs {
+    struct regtable table;
+    struct regview view;
 };
 
 struct ctr_trace {
@@ -34,6 +48,7 @@ struct ctr_trace {
     enum ctr_state state;
     struct ctr_diag damage;
     int has_index;
+    int has_root; /* ends of processes and threads are told */
 
     /* META */
     char *meta; /* all strings */
@@ -47,6 +62,12 @@ struct ctr_trace {
     uint64_t start_realtime_ns;
     uint64_t start_ns;
     uint64_t end_ns;
+
+    /* REGS */
+    struct trace_regs *regs_own;
+    const struct regtable *regs; /* NULL: no section of that kind was met */
+    const struct regview *view;
+    uint64_t regs_off; /* ROOT's word for where it is, or 0 */
 
     /* Tables; looked up by callbacks while the replay adds to them. */
     struct idtab procs;
@@ -67,6 +88,8 @@ struct ctr_trace {
     uint32_t nparts;
 
     struct ctr_chunk *chunks; /* files only */
+    struct chunk_ends *ends;  /* of each */
+    uint32_t *order;          /* their numbers in order of time; NULL: as they stand */
     uint64_t nchunks;
     uint64_t chunks_cap;
 
@@ -78,6 +101,24 @@ struct ctr_trace {
     struct buf payload;
     struct buf raw;
 };
+
+/* trace_regs.c: the REGS section, whose payload is read here */
+int trace_set_regs(struct ctr_trace *tr, const struct section *sec,
+                   struct ctr_diag *diag);
+void trace_free_regs(struct ctr_trace *tr);
+
+/* ends.c: files without ROOT, when all chunks are known */
+int trace_ends(struct ctr_trace *tr, struct ctr_diag *diag);
+
+/* order.c: files, when all chunks are known */
+int trace_make_order(struct ctr_trace *tr, struct ctr_diag *diag);
+
+/* Chunk number `at' in order of time. */
+static inline const struct ctr_chunk *trace_chunk_at(const struct ctr_trace *tr,
+                                                     uint64_t at)
+{
+    return &tr->chunks[tr->order ? tr->order[at] : at];
+}
 
 /* trace_table.c: adding to the tables, with checks */
 
@@ -117,6 +158,13 @@ int trace_need_block(struct ctr_trace *tr, uint32_t id, struct ctr_diag *diag);
 static inline const struct block *trace_block(const struct ctr_trace *tr, uint32_t id)
 {
     return idtab_get(&tr->blocks, id);
+}
+
+/* The address just behind a block. */
+static inline uint64_t block_end(const struct ctr_block *b)
+{
+    unsigned last = b->ninsn - 1u;
+    return ctr_block_pc(b, last) + ctr_block_len(b, last);
 }
 
 struct thread {

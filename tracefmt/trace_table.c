@@ -174,8 +174,10 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     }
     for (unsigned i = 0; i < d->nslot; i++) {
         blockdef_slot(d, i, &slot[i]);
-        b->has_groups |= slot[i].group != 0;
+        b->has_groups |= slot_group(&slot[i]) != 0;
     }
+    b->nreg = d->nreg;
+    b->reg_end = d->reg_end;
     blockdef_groups(d, group, group + d->ngroup + 1);
     memcpy(code, d->code, d->code_bytes);
     b->pub.off = off;
@@ -211,6 +213,10 @@ int trace_add_dict(struct ctr_trace *tr, const struct section *sec, struct ctr_d
         err = blockdef_parse(&def, p + 8, n, sec->off, diag);
         if (err) {
             return err;
+        }
+        if ((def.nreg && !(tr->events & CTR_EVENTS_REG)) ||
+            (def.nslot > def.nreg && !(tr->events & CTR_EVENTS_MEM))) {
+            return corrupt(diag, sec->off, "dict", "a slot of what is not recorded");
         }
         size_t bytes = 0;
         struct block *b = block_new(&def, id, &bytes);
@@ -324,7 +330,7 @@ int trace_count_chunk(struct ctr_trace *tr, const uint8_t *b, uint64_t off,
     }
     const uint64_t limit = (uint64_t)MAX_ADDRS + MAX_EXTRAS;
     if (out->insns > out->runs * CTR_MAX_BLOCK_INSNS || out->runs > MAX_TOKENS ||
-        out->loads > limit || out->stores > limit || out->flags & ~CHUNK_F_RESUMES ||
+        out->loads > limit || out->stores > limit || out->flags & ~CHUNK_F_ALL ||
         t->insns > UINT64_MAX / 2) {
         return corrupt(diag, off, "chunk", "impossible counts");
     }
@@ -352,9 +358,16 @@ int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
             return ctr_fail_nomem(diag);
         }
         tr->chunks = p;
+        p = realloc(tr->ends, cap * sizeof(tr->ends[0]));
+        if (!p) {
+            return ctr_fail_nomem(diag);
+        }
+        tr->ends = p;
         tr->chunks_cap = cap;
     }
     struct ctr_chunk *c = &tr->chunks[tr->nchunks];
+    tr->ends[tr->nchunks] =
+        (struct chunk_ends){le32(body + CHUNK_FROM), le32(body + CHUNK_TO)};
     return trace_count_chunk(tr, body, off, bytes, raw_bytes, c, diag);
 }
 
@@ -392,6 +405,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         return corrupt(diag, sec->off, "root", "length of the index");
     }
     const uint8_t *p = tr->raw.p;
+    tr->has_root = 1;
     if (all) {
         tr->parts = calloc(nparts + 1, sizeof(tr->parts[0]));
         if (!tr->parts) {
@@ -401,6 +415,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
             tr->parts[i] = (struct part_row){le64(p), le64(p + 8), le32(p + 16)};
         }
         tr->nparts = (uint32_t)nparts;
+        tr->regs_off = le64(sec->body + ROOT_REGS);
         for (uint64_t i = 0; i < ndicts; i++, p += ROOT_DICT_ROW) {
             err = trace_add_dict_row(tr, le64(p), le32(p + 8), le32(p + 12), diag);
             if (err) {

@@ -82,6 +82,7 @@ static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
     put64(body + ROOT_LOADS, w->stats.loads);
     put64(body + ROOT_STORES, w->stats.stores);
     put32(body + ROOT_BLOCKS, w->dict_done);
+    put64(body + ROOT_REGS, w->regs_off);
     w->raw.n = 0;
     int bad = buf_append(&w->raw, w->parts.p, w->parts.n) ||
               buf_append(&w->raw, w->dicts.p, w->dicts.n);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include "le.h"
+#include "regtable.h"
 
 #define DICT_SECTION_BYTES (1u << 20)
 
@@ -289,6 +290,7 @@ void ctr_writer_free(struct ctr_writer *w)
     buf_free(&w->seek);
     buf_free(&w->parts);
     buf_free(&w->dicts);
+    buf_free(&w->regs);
     buf_free(&w->rows);
     buf_free(&w->counts);
     buf_free(&w->pages);
@@ -301,6 +303,49 @@ void ctr_writer_free(struct ctr_writer *w)
 void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stats *out)
 {
     *out = w->stats;
+}
+
+/* --------------------------------------------------------------- registers */
+
+int ctr_writer_regs(struct ctr_writer *w, uint32_t n, const void *table, size_t bytes,
+                    struct ctr_diag *diag)
+{
+    if (w->nregs) {
+        return n == w->nregs && bytes == w->regs.n && memcmp(table, w->regs.p, bytes) == 0
+                   ? 0
+                   : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "regs",
+                              "another register table");
+    }
+    if (w->stats.chunks) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "regs",
+                        "the register table comes behind chunks");
+    }
+    struct regtable t;
+    int err = regtable_parse(&t, n, table, bytes, CTR_NO_OFF, diag);
+    if (err) {
+        return err;
+    }
+    uint8_t body[REGS_BODY];
+    put32(body + REGS_COUNT, n);
+    put32(body + REGS_STATE, t.state_bytes);
+    regtable_fini(&t);
+    w->regs.n = 0;
+    if (buf_append(&w->regs, table, bytes)) {
+        return ctr_fail_nomem(diag);
+    }
+    struct out_frame f;
+    uint64_t off = w->off;
+    err = writer_compress(w, &w->regs, 0, &f, diag);
+    if (!err) {
+        err =
+            writer_section(w, SECT_REGS, SECT_REQUIRED, body, sizeof(body), &f, 1, diag);
+    }
+    if (err) {
+        return err;
+    }
+    w->nregs = n;
+    w->regs_off = off;
+    return 0;
 }
 
 /* ---------------------------------------------------- processes and threads */
@@ -459,7 +504,7 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
     if (thread >= w->nthread) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "chunk", "no such thread");
     }
-    if (p->info.runs == 0) {
+    if (p->info.runs == 0 && p->info.events == 0 && p->reg_extras == 0) {
         return 0;
     }
     int err = write_dict(w, p->max_id, diag);
@@ -479,12 +524,17 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
     put64(b + CHUNK_END, p->end_ns);
     put32(b + CHUNK_RUNS, (uint32_t)p->info.runs);
     put32(b + CHUNK_MAX_ID, p->max_id);
+    put32(b + CHUNK_FROM, p->from);
+    put32(b + CHUNK_TO, p->to);
     put32(b + CHUNK_LOCALS, p->locals);
     put32(b + CHUNK_TOKENS, p->tokens);
     put32(b + CHUNK_TOKEN_MISS, p->token_miss);
     put32(b + CHUNK_ADDRS, p->addrs);
     put32(b + CHUNK_ADDR_MISS, p->addr_miss);
     put32(b + CHUNK_EXTRAS, p->extras);
+    put32(b + CHUNK_REGS, p->regs);
+    put32(b + CHUNK_REG_EXTRAS, p->reg_extras);
+    put32(b + CHUNK_EVENTS, p->events);
     struct out_frame f[CHUNK_FRAMES];
     for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
         f[i] = (struct out_frame){

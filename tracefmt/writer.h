@@ -54,6 +54,9 @@ struct ctr_writer {
     struct buf dicts;
     uint32_t nparts;
     uint32_t ndicts;
+    struct buf regs; /* the register table */
+    uint32_t nregs;  /* 0: none was written */
+    uint64_t regs_off;
 
     /* the part at hand */
     struct buf rows;

@@ -11,15 +11,27 @@
  *
  *   words      uint32_t, one per block entered, plus markers where the run
  *              of the block differs from "every instruction, and every
- *              unconditional access, once";
- *   addresses  the guest address of each access that translated code makes
- *              itself ("inline"), in the order in which they were made.
+ *              unconditional slot, once";
+ *   data       what translated code says of each slot that it passes, in that
+ *              order: of an access that it makes itself ("inline") the guest
+ *              address, and with CTR_EVENTS_VAL the value; of a register slot
+ *              the register's value.
  *
- * Accesses that QEMU makes inside a helper are listed apart ("extra"
- * accesses), with their place in both columns.
+ * The data column consists of units as wide as an address column entry of the
+ * target, 4 or 8 bytes.  A value of n bytes takes CTR_UNITS(n, unit) units; an
+ * access takes one for its address and, with values, those of its value behind.
+ * A value that does not fill its units leaves the rest of them undefined.
  *
- * A block has access slots in program order.  A slot of group 0 is
- * unconditional: it is made once whenever control passes its place.  The slots
+ * What cannot be told so is listed apart, with its place in both columns:
+ * accesses that QEMU makes inside a helper ("extra" accesses), register changes
+ * that are not seen in translated code ("extra" register changes) and what the
+ * operating system does (events).
+ *
+ * A block has slots in program order; the register slots of an instruction stand
+ * behind its accesses.  A slot of group 0 is unconditional (all register slots
+ * are): it is made once whenever control passes its place.  A register slot
+ * tells a register that the instruction may have written; a reader shows it if
+ * the value is not the one from before.  The slots
  * of group g >= 1 are made together, each time a GROUP word for g stands after
  * the block's id; a group may run no time, once, or many times (a loop inside
  * one instruction).  With P the next unconditional slot not yet made, a GROUP
@@ -40,12 +52,12 @@
  *   0x80000000 | group      GROUP
  *   0xc0000000 | n<<14 | s  LEFT_AT: the block was left by an exit inside it,
  *                           after n instructions (1..512) and s unconditional
- *                           slots (0..16383)
+ *                           slots (0..16383), register slots included
  *   0xd0000000 | f<<16 | n  LEFT: the block was left after n instructions
  *                           (0..512).  The next word is a number: in the pipe
- *                           the length of the address column of the chunk at
- *                           that time, in a file the number of inline accesses
- *                           that this run of the block made.  f: LEFT_* flags
+ *                           the length in units of the data column of the chunk
+ *                           at that time, in a file the number of slots that
+ *                           this run of the block made.  f: LEFT_* flags
  *   0xe0000000              FAULT (pipe only): the instruction at which the
  *                           block just before was left raised a signal
  *   0xf0000000 | i          RESUME: the next word is the id of a block whose
@@ -93,7 +105,10 @@
  *   u8  code[code_bytes]   the instructions' bytes, in order
  *   ...  slot[nslot]       CTR_BLOCKDEF_SLOT bytes each:
  *                            u16 insn, u16 group, u8 access, u8 zero;
- *                            in program order, so that insn never falls
+ *                            in program order, so that insn never falls.
+ *                            Of a register slot (CTR_ACCESS_REG) `group' is
+ *                            the register's number in the register table,
+ *                            and no other bit but the size is set
  *   u64 pc[ninsn]          only with CTR_BLOCK_HAS_PCS; otherwise each
  *                          instruction stands behind the one before
  */
@@ -117,6 +132,10 @@
 #define CTR_ACCESS_SIZE_LOG2   0x07u
 #define CTR_ACCESS_STORE       0x10u
 #define CTR_ACCESS_BE          0x20u   /* value is big-endian in memory */
+#define CTR_ACCESS_REG         0x40u   /* no access: a register, 1..16 bytes */
+
+/* Units that a value of n bytes takes in the data column. */
+#define CTR_UNITS(n, unit)     (((n) + (unit) - 1u) / (unit))
 
 /* How a block's bytes are to be read, where the machine leaves it open. */
 #define CTR_MODE_DEFAULT       0u
@@ -128,7 +147,108 @@
 #define CTR_MODE_MICROMIPS     6u
 
 /* What is recorded (bit mask; blocks are always part of a trace) */
-#define CTR_EVENTS_EXEC        0x1u
-#define CTR_EVENTS_MEM         0x2u
+#define CTR_EVENTS_EXEC        0x01u
+#define CTR_EVENTS_MEM         0x02u   /* accesses */
+#define CTR_EVENTS_VAL         0x04u   /* their values; only with MEM */
+#define CTR_EVENTS_REG         0x08u   /* register changes and states */
+#define CTR_EVENTS_SYS         0x10u   /* system calls, signals */
+#define CTR_EVENTS_MAP         0x20u   /* mappings */
+#define CTR_EVENTS_THR         0x40u   /* threads and processes: start, end, name */
+#define CTR_EVENTS_TIME        0x80u   /* times of SYS events (others always have one) */
+#define CTR_EVENTS_ALL         0xffu
+
+/*
+ * Registers.  A trace with CTR_EVENTS_REG has a table of registers, numbered
+ * from 0, of 1 to 16 bytes each.  Values are little-endian integers.  A *state*
+ * is the values of all of them, in the order of the table.  Table entry, packed:
+ *
+ *   u8 size, u8 flags, u8 name length, u8 zero, name
+ *
+ * Names are those of gdb's target descriptions where the whole register is one
+ * there ("r0", "rax", "sp"), of QEMU otherwise.  A register wider than 16 bytes
+ * is entered in pieces, one behind the other, lowest first, all of one name with
+ * CTR_REG_PIECE in all but the last.  What gdb calls one register but QEMU
+ * computes from several (flags) is entered as those, with CTR_REG_RAW; the
+ * reader makes the named one of them (tracefmt/FORMAT.md lists which).
+ */
+#define CTR_REG_RAW            0x01u   /* not for display by itself */
+#define CTR_REG_PIECE          0x02u   /* goes on in the next entry */
+#define CTR_REG_VECTOR         0x04u   /* show in hexadecimal, whole */
+#define CTR_REG_SPECIAL        0x08u   /* control and status */
+#define CTR_MAX_REGS           4096u
+#define CTR_MAX_STATE_BYTES    (64u << 10)
+
+/*
+ * Events: what happened to a thread between two runs of blocks.  The payloads
+ * are little-endian and packed, the same in the pipe and in a file.  `str' is
+ * u16 length and the bytes, without a NUL.
+ */
+enum ctr_event_type {
+    /*
+     * Before and after a system call:
+     *   u32 nr, u32 flags (CTR_SYSCALL_*), i64 result (0 before), u64 args[8],
+     *   str name
+     * Both tell all of it.  A call can have a beginning only (exit, a thread that
+     * was killed, execve) or an end only (the child of fork).  What the call
+     * read and wrote stands between the two.
+     */
+    CTR_EVENT_SYSCALL = 1,
+    CTR_EVENT_SYSRET = 2,
+    /*
+     * Guest memory that the system read or wrote on behalf of the thread:
+     *   u64 addr, u64 size, u32 flags (CTR_USERMEM_*), u32 n, u8 bytes[n]
+     * n is less than size when there is more than the limit of the recording.
+     */
+    CTR_EVENT_USERMEM = 3,
+    /*
+     * A signal was delivered:
+     *   u32 signo, i32 code (si_code), i32 pid, u32 uid (sender, if the code says
+     *   so), u64 addr (si_addr), u64 value (si_value), u64 pc (interrupted),
+     *   u64 handler, u32 flags (CTR_SIGNAL_*), u32 zero
+     */
+    CTR_EVENT_SIGNAL = 4,
+    /* A signal handler returned: u64 pc (where the thread goes on). */
+    CTR_EVENT_SIGRETURN = 5,
+    /*
+     * A change of the address space that succeeded, of the whole process:
+     *   u32 op (CTR_MAP_*), u32 prot (1 read, 2 write, 4 execute), u32 flags (the
+     *   guest's MAP_*), u32 zero, u64 start, u64 size, u64 offset (of the file),
+     *   u64 old_start, u64 old_size (mremap), u64 dev, u64 inode,
+     *   str path ("" anonymous; "[stack]", "[heap]", "[vdso]"), str build_id (raw)
+     * The first thread of a process begins with one CTR_MAP_INITIAL for each
+     * range that is mapped.
+     */
+    CTR_EVENT_MAP = 6,
+    /*
+     * Threads and processes:
+     *   u32 op (CTR_THREAD_*), i32 pid, i32 tid, i32 ppid, i32 ptid (of the
+     *   thread that made it, also by fork; 0: none that is recorded), u32 reason (as
+     *   ctr_end in ctr.h), i32 status,
+     *   str name (START: of the thread as prctl(2) tells it; NAME: the new one;
+     *   EXEC: path of the program)
+     */
+    CTR_EVENT_THREAD = 7,
+};
+
+#define CTR_SYSCALL_NORETURN   0x1u    /* result is none: sigreturn, restarted */
+#define CTR_USERMEM_WRITE      0x1u    /* the system wrote (bytes: what it wrote) */
+#define CTR_USERMEM_STRING     0x2u    /* it read a string (size: with its NUL) */
+#define CTR_SIGNAL_HANDLER     0x1u    /* a handler runs */
+#define CTR_SIGNAL_FATAL       0x2u    /* it ends the process */
+#define CTR_SIGNAL_SYNC        0x4u    /* raised by the instruction at pc */
+
+#define CTR_MAP_INITIAL        1u
+#define CTR_MAP_MMAP           2u
+#define CTR_MAP_MUNMAP         3u
+#define CTR_MAP_MPROTECT       4u
+#define CTR_MAP_MREMAP         5u      /* old_* vanish unless the flags keep them */
+#define CTR_MAP_BRK            6u      /* start, size: the heap as it is now */
+#define CTR_MAP_SHMAT          7u
+#define CTR_MAP_SHMDT          8u
+
+#define CTR_THREAD_START       1u
+#define CTR_THREAD_END         2u      /* of the thread; the last one ends the process */
+#define CTR_THREAD_NAME        3u
+#define CTR_THREAD_EXEC        4u      /* execve succeeded; the process goes on in it */
 
 #endif

@@ -17,9 +17,10 @@
  * The file is sparse: memory is taken only for what has been touched.
  *
  * A guest thread owns one pipe and fills one chunk at a time: words (see
- * events.h) grow up from its start, addresses (addr_bytes each) grow down from
- * its end, so address number i stands at chunk + chunk_bytes - (i+1) *
- * addr_bytes.  A full chunk is handed over whole: header filled in, then its
+ * events.h) grow up from its start, data units (addr_bytes each) grow down from
+ * its end, so unit number i stands at chunk + chunk_bytes - (i+1) * addr_bytes.
+ * A value of k units beginning with number i is one integer in host byte order
+ * at chunk + chunk_bytes - (i+k) * addr_bytes.  A full chunk is handed over whole: header filled in, then its
  * number + 1 stored (release) in the next mail slot of the pipe, then the
  * doorbell.  The recorder reads it, zeroes what was used and gives it back:
  * chunk number i < nr_pipes belongs to pipe i for good (its "home": so that a
@@ -30,7 +31,7 @@
  * Chunks are zero wherever nothing was written yet.  When a process dies, the
  * recorder finds the last chunk of each of its pipes in live_chunk and what it
  * holds by looking for the last word that is not zero, unless `running' is 0:
- * then quiet_words and quiet_addrs are exact.
+ * then quiet_words and quiet_units are exact.
  *
  * The aux ring of a pipe is a byte stream of records (u64 aligned) for what
  * translated code cannot put into the columns: block definitions and accesses
@@ -46,7 +47,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
-#define MEMPIPE_VERSION   1u
+#define MEMPIPE_VERSION   2u
 #define MEMPIPE_LINE      64
 #define MEMPIPE_MAIL      128u  /* mail slots of a pipe, a power of two, more
                                    than the chunks one pipe can have in flight */
@@ -58,6 +59,19 @@
  * mark): a room check in translated code asks for its own need plus this.
  */
 #define MEMPIPE_SLACK     64u
+
+/*
+ * A chunk with more bytes of aux records than this is handed over as soon as that
+ * is possible, whatever its columns hold: the recorder keeps them until the chunk
+ * has come.  A system call's data are told in records of at most MEMPIPE_DATA_BYTES
+ * of payload each, one USERMEM event behind the other.
+ */
+#define MEMPIPE_CHUNK_AUX  (1u << 20)
+#define MEMPIPE_DATA_BYTES (32u << 10)
+
+/* ctl.follow */
+#define MEMPIPE_FOLLOW_FORK 1u  /* record child processes, too */
+#define MEMPIPE_FOLLOW_EXEC 2u  /* start QEMU for guest programs given to execve */
 
 /* States of a pipe. */
 enum {
@@ -90,7 +104,7 @@ struct mempipe_pipe {
     };
     int32_t  tid;           /* as gettid(2) tells the guest */
     int32_t  ppid;          /* for a process's first thread: who forked it */
-    int32_t  ptid;          /* thread that created this one, 0 for the first */
+    int32_t  ptid;          /* thread that made this one, also by fork; 0: none */
     uint32_t end_reason;    /* MEMPIPE_END_*, with ENDED */
     uint64_t start_ns;      /* CLOCK_MONOTONIC */
     uint64_t end_ns;
@@ -102,7 +116,7 @@ struct mempipe_pipe {
     uint32_t live_seq;      /* its sequence number in this pipe, from 0 */
     uint32_t running;       /* 1: inside translated code */
     uint32_t quiet_words;   /* lengths of both columns while running == 0 */
-    uint32_t quiet_addrs;
+    uint32_t quiet_units;
     uint32_t waits;         /* how often the thread waited for a chunk */
     uint64_t wait_ns;       /* and how long, in all */
 
@@ -133,7 +147,7 @@ struct mempipe_chunk {
     uint32_t pipe;          /* whose events it holds */
     uint32_t seq;
     uint32_t words;         /* length of the word column */
-    uint32_t addrs;         /* length of the address column */
+    uint32_t units;         /* length of the data column */
     uint64_t aux_pos;       /* aux_head then: later records are later events */
     uint64_t start_ns;      /* CLOCK_MONOTONIC when it was begun, handed over */
     uint64_t end_ns;
@@ -153,6 +167,10 @@ struct mempipe_ctl {
     uint32_t discard;       /* 1: nobody listens, chunks are reused at once
                                (what the translated code alone costs) */
     uint64_t pipes_off;     /* bytes from the start of the mapping */
+    uint32_t data_limit;    /* bytes of a USERMEM event that are kept */
+    uint32_t follow;        /* MEMPIPE_FOLLOW_* */
+    int32_t  recorder_pid;  /* /proc/<recorder_pid>/fd/<pipe_fd> is this memory, */
+    int32_t  pipe_fd;       /* for programs started by execve */
 
     uint64_t headers_off __attribute__((aligned(MEMPIPE_LINE)));
     uint64_t aux_off;
@@ -160,7 +178,7 @@ struct mempipe_ctl {
     uint32_t live;          /* 1: somebody watches: hand over at system calls */
 
     /* set by QEMU's first process, before its first LIVE pipe */
-    uint32_t addr_bytes;    /* 4 or 8: width of an address column entry */
+    uint32_t addr_bytes;    /* 4 or 8: width of an address, and of a unit of data */
     uint32_t elf_machine;   /* e_machine of the target */
     uint32_t big_endian;
     char     target[32];    /* QEMU's target name: "arm", "x86_64" */
@@ -197,7 +215,12 @@ struct mempipe_ctl {
 enum {
     MEMPIPE_AUX_PAD = 1,    /* fills the ring up to its end */
     MEMPIPE_AUX_BLOCK = 2,  /* struct mempipe_aux_block, then a definition */
-    MEMPIPE_AUX_ACCESS = 3, /* struct mempipe_aux_access */
+    MEMPIPE_AUX_REGTABLE = 3, /* struct mempipe_aux_regtable, then entries */
+    /* with a place in a chunk: */
+    MEMPIPE_AUX_ACCESS = 8, /* struct mempipe_aux_access, then data */
+    MEMPIPE_AUX_REGS = 9,   /* struct mempipe_aux_regs, then registers */
+    MEMPIPE_AUX_STATE = 10, /* struct mempipe_aux_place, then the state */
+    MEMPIPE_AUX_EVENT = 11, /* struct mempipe_aux_event, then its payload */
 };
 
 struct mempipe_aux {
@@ -212,21 +235,67 @@ struct mempipe_aux_block {
 };
 
 /*
- * An access made inside a helper, on behalf of instruction `insn' of the block
- * whose id was the last one among the first `words' words of chunk `seq',
- * after `addrs' inline accesses of the chunk.
+ * What follows has its place in a chunk: in the chunk with sequence number
+ * `seq' of the pipe, when its columns held `words' words and `units' units of
+ * data.  The recorder keeps these records as they are, in order, for whoever
+ * packs the chunk.
  */
-struct mempipe_aux_access {
+struct mempipe_aux_place {
     struct mempipe_aux h;
     uint32_t seq;
     uint32_t words;
-    uint32_t addrs;
+    uint32_t units;
+    uint32_t n;             /* by type */
+};
+
+/*
+ * An access made inside a helper, on behalf of instruction `insn' of the block
+ * whose id was the last one among the words.  n: bytes of data that follow, 0
+ * without CTR_EVENTS_VAL, else `size': what was loaded or stored, as it stands in
+ * memory.
+ */
+struct mempipe_aux_access {
+    struct mempipe_aux_place p;
     uint16_t insn;
     uint8_t  store;         /* 0 load, 1 store */
     uint8_t  big_endian;
     uint32_t size;          /* bytes, 1 or more */
-    uint32_t pad;
     uint64_t addr;
+};
+
+/*
+ * Registers that were changed otherwise than register slots tell, n of them:
+ * u16 number, u16 zero, u8 value[16] each (MEMPIPE_REG_BYTES).  By instruction
+ * `insn' of the last block, at its end, or, with MEMPIPE_OUTSIDE, outside of
+ * translated code (system calls, signals).
+ */
+struct mempipe_aux_regs {
+    struct mempipe_aux_place p;
+    uint32_t insn;
+    uint32_t zero;
+};
+#define MEMPIPE_OUTSIDE    0xffffffffu
+#define MEMPIPE_REG_BYTES  20u
+
+/*
+ * The state of all registers (n bytes follow, see events.h) at the begin of chunk
+ * `seq': every chunk has one, with CTR_EVENTS_REG.
+ */
+
+/* An event (enum ctr_event_type): n bytes of payload follow. */
+struct mempipe_aux_event {
+    struct mempipe_aux_place p;
+    uint32_t type;
+    uint32_t zero;
+    uint64_t time_ns;       /* CLOCK_MONOTONIC, 0: not asked for */
+};
+
+/* The register table: n entries, `table_bytes' of them follow; before any chunk
+ * of the pipe, from the first thread of each process. */
+struct mempipe_aux_regtable {
+    struct mempipe_aux h;
+    uint32_t n;
+    uint32_t table_bytes;
 };
 
 #endif

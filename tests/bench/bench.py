@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """What recording costs, as ratios to the same QEMU without -cannoli.
 
-Each program is run in turn plain, with its events thrown away (what the
-translated code alone costs) and recorded to a file, again and again; the table
-shows the median of the wall-clock times, divided by the plain one's.  Nothing
+Each program is run in turn plain and, for each set of events, with its events
+thrown away (jit: what the translated code alone costs) and recorded to a file,
+again and again; the table shows the median of the wall-clock times, divided by
+the plain one's, and the size of the trace in bits for each instruction.  Nothing
 is asserted: machines differ, and this one may be busy.
 """
 import argparse
@@ -19,13 +20,19 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-MODES = [
-    ("plain", None),
-    ("jit exec", ["--discard", "--events", "exec"]),
-    ("jit exec+mem", ["--discard", "--events", "exec,mem"]),
-    ("file exec", ["--events", "exec"]),
-    ("file exec+mem", ["--events", "exec,mem"]),
+SETS = [
+    ("exec", "exec"),
+    ("mem", "exec,mem"),
+    ("val", "exec,mem,val"),
+    ("reg", "exec,reg"),
+    ("sys", "exec,sys,time"),
+    ("map", "exec,map"),
+    ("thr", "exec,thr"),
+    ("default", None),
+    ("all", "all"),
 ]
+# Programs that do nothing but one thing: not part of the medians
+EXTREME = ("nops", "calls")
 
 
 def arguments():
@@ -37,6 +44,8 @@ def arguments():
     p.add_argument("--sysroot", help="folder made by scripts/sysroot.sh")
     p.add_argument("--runs", type=int, default=5, help="runs of each (default 5)")
     p.add_argument("--only", default="", help="programs whose name contains this")
+    p.add_argument("--sets", default=",".join(name for name, _ in SETS),
+                   help="sets of events, of %(default)s (all)")
     p.add_argument("--json", metavar="FILE", help="write all times to FILE, too")
     return p.parse_args()
 
@@ -88,6 +97,9 @@ def make_programs(args, tmp):
     else:
         print("no busybox in %s: run scripts/sysroot.sh armhf" % root,
               file=sys.stderr)
+    found.append(("calls arm", qemu + "/qemu-arm",
+                  [compile_with("arm-linux-gnueabihf-gcc", "calls-arm",
+                                HERE + "/calls.c"), "100000"], None))
     found.append(("nops mipsel", qemu + "/qemu-mipsel",
                   [compile_with("mipsel-linux-gnu-gcc", "nops", "-nostdlib",
                                 HERE + "/nops.S")], None))
@@ -107,56 +119,95 @@ def run(command, stdin):
     return took
 
 
-def measure(args, program, tmp):
+def measure(args, program, sets, tmp):
     name, qemu, command, stdin = program
     trace = os.path.join(tmp, "bench.ctr")
     record = os.path.join(args.build, "bin/cannoli-record")
-    times = {mode: [] for mode, _ in MODES}
-    result = {"program": name}
+    modes = [("plain", "", [qemu] + command)]
+    for set_name, events in sets:
+        options = ["--events", events] if events else []
+        for how, more in ("jit", ["--discard"]), ("file", ["-o", trace]):
+            modes.append((how, set_name,
+                          [record, "-q"] + more + options + ["--", qemu] + command))
+    times = {(how, set_name): [] for how, set_name, _ in modes}
+    size = {}
     for _ in range(args.runs):
-        for mode, options in MODES:
-            line = [qemu] + command
-            if options is not None:
-                line = [record, "-q", "-o", trace] + options + ["--"] + line
-            times[mode].append(run(line, stdin))
+        for how, set_name, line in modes:
+            times[how, set_name].append(run(line, stdin))
+            if how == "file":
+                size[set_name] = os.path.getsize(trace)
     info = subprocess.run([os.path.join(args.build, "bin/tracedump"), "--info",
                            "--json", trace], check=True, capture_output=True)
-    info = json.loads(info.stdout)
-    result["instructions"] = info["instructions"]
-    result["bits per instruction"] = 8 * os.path.getsize(trace) / info["instructions"]
+    insns = json.loads(info.stdout)["instructions"]
     os.remove(trace)
-    result["times"] = times
-    plain = statistics.median(times["plain"])
-    result["plain seconds"] = plain
-    result["ratios"] = {m: statistics.median(t) / plain for m, t in times.items()}
+    plain = statistics.median(times["plain", ""])
+    result = {"program": name, "instructions": insns, "plain seconds": plain,
+              "plain times": times["plain", ""], "sets": {}}
+    for set_name, _ in sets:
+        result["sets"][set_name] = {
+            "jit": statistics.median(times["jit", set_name]) / plain,
+            "file": statistics.median(times["file", set_name]) / plain,
+            "bits per instruction": 8 * size[set_name] / insns,
+            "jit times": times["jit", set_name],
+            "file times": times["file", set_name],
+        }
     return result
+
+
+def show(result, sets):
+    print("%-16s %9.0f Minsn, plain %.2f s" % (
+        result["program"], result["instructions"] / 1e6, result["plain seconds"]))
+    for set_name, _ in sets:
+        r = result["sets"][set_name]
+        print("  %-14s %8.2f %8.2f %10.3f %10.0f" % (
+            set_name, r["jit"], r["file"], r["bits per instruction"],
+            result["instructions"] / (result["plain seconds"] * r["file"]) / 1e6),
+            flush=True)
+
+
+def show_medians(results, sets):
+    real = [r for r in results if not r["program"].startswith(EXTREME)]
+    if not real:
+        return
+    print("median of %s" % ", ".join(r["program"] for r in real))
+    for set_name, _ in sets:
+        print("  %-14s %8.2f %8.2f %10.3f" % (
+            (set_name,) + tuple(statistics.median(r["sets"][set_name][what] for r in real)
+                                for what in ("jit", "file", "bits per instruction"))))
+
+
+def show_aims(results):
+    """What the project wants to keep below, on the mixed programs."""
+    for r in results:
+        sets = r["sets"]
+        if not r["program"].startswith("mixed"):
+            continue
+        if "val" in sets and "mem" in sets:
+            print("%s: val is %.2f times mem (aim 1.6), %.2f bits (aim 4)" % (
+                r["program"], sets["val"]["file"] / sets["mem"]["file"],
+                sets["val"]["bits per instruction"]))
+        if "reg" in sets:
+            print("%s: reg is %.2f times plain (aim 6)" % (
+                r["program"], sets["reg"]["file"]))
 
 
 def main():
     args = arguments()
     args.qemu_dir = args.qemu_dir or os.path.join(args.build, "libexec/cannoli")
     args.sysroot = args.sysroot or os.path.join(args.build, "sysroot")
+    wanted = args.sets.split(",")
+    sets = [s for s in SETS if s[0] in wanted]
+    if len(sets) != len(wanted):
+        sys.exit("unknown set of events in '%s'" % args.sets)
     with tempfile.TemporaryDirectory() as tmp:
         results = []
-        head = ("%-16s %9s %8s" + " %13s" * 4 + " %9s %9s") % (
-            "program", "Minsn", "plain s", *[m for m, _ in MODES[1:]], "bits/insn",
-            "Minsn/s")
-        print(head)
+        print("%-16s %8s %8s %10s %10s" % (
+            "program, events", "jit", "file", "bits/insn", "Minsn/s"))
         for program in make_programs(args, tmp):
-            r = measure(args, program, tmp)
-            results.append(r)
-            ratios = [r["ratios"][m] for m, _ in MODES[1:]]
-            rate = r["instructions"] / (r["plain seconds"] * ratios[-1]) / 1e6
-            print(("%-16s %9.0f %8.2f" + " %13.2f" * 4 + " %9.3f %9.0f") % (
-                r["program"], r["instructions"] / 1e6, r["plain seconds"], *ratios,
-                r["bits per instruction"], rate), flush=True)
-        real = [r for r in results if not r["program"].startswith("nops")]
-        if real:
-            print(("%-16s %9s %8s" + " %13.2f" * 4 + " %9.3f") % (
-                "median", "", "",
-                *[statistics.median(r["ratios"][m] for r in real)
-                  for m, _ in MODES[1:]],
-                statistics.median(r["bits per instruction"] for r in real)))
+            results.append(measure(args, program, sets, tmp))
+            show(results[-1], sets)
+        show_medians(results, sets)
+        show_aims(results)
         cpu = platform.processor() or "unknown"
         with open("/proc/cpuinfo") as f:
             for line in f:

@@ -68,12 +68,12 @@ eventually() {
     return 1
 }
 
-# start COMMAND...: records into a.ctr in the background, until the guest has
-# made the file `ready'; $pid and $child are the recorder and the guest.
+# start [OPTION... --] COMMAND...: records into a.ctr in the background, until the
+# guest has made the file `ready'; $pid and $child are the recorder and the guest.
 start() {
     rm -f ready
     # A shell ignores SIGINT for what it runs in the background.
-    env --default-signal=INT "$record" --qemu-dir "$fake" -o a.ctr -- "$@" 2>stderr &
+    env --default-signal=INT "$record" --qemu-dir "$fake" -o a.ctr "$@" 2>stderr &
     pid=$!
     eventually test -e ready
     child=$(pgrep -P "$pid" -x qemu-arm)

@@ -93,6 +93,17 @@ int main(int argc, char **argv, char **envp)
     } else if (!strcmp(what, "exec")) {
         execl("/nonexistent", "x", NULL);
         execl("/bin/sh", "sh", "-c", "exit 7", NULL);
+    } else if (!strcmp(what, "follow")) {
+        char *const next[] = {"guest", n > 1 ? "follow" : "exit", argv[2], NULL};
+        argv[2][0]--;
+        if (fork() == 0) {
+            execv("./guest", next);
+            _exit(99);
+        }
+        wait(&counter);
+        printf("%d\n", WEXITSTATUS(counter));
+        fflush(stdout);
+        execv("./guest", next);
     } else if (!strcmp(what, "sleep")) {
         if (n) {
             signal(SIGINT, handler);
@@ -131,6 +142,17 @@ info a.ctr >got
 grep -q '^processes 201$' got && grep -q '^incomplete 0$' got || fail "forks: $(cat got)"
 loads=$(sed -n 's/^loads //p' got)
 [ "$loads" -ge 200000 ] || fail "forks: too few loads: $loads"
+
+rec 0 -q -o a.ctr --no-follow-forks -- ./guest forks 20
+info a.ctr >got
+grep -q '^processes 1$' got && grep -q '^incomplete 0$' got || fail "no forks: $(cat got)"
+
+# A program that executes itself in a child and then in itself, which does so once
+# more: four processes, of which all end as another program, two of them twice.
+rec 0 -q -e all --follow-exec -o a.ctr -- ./guest follow 2
+[ "$(sort stdout | tr '\n' ' ')" = '0 0 0 ' ] || fail "follow: $(cat stdout)"
+info a.ctr >got
+grep -q '^processes 10$' got && grep -q '^incomplete 0$' got || fail "follow: $(cat got)"
 
 # The guest sees what it sees under the same QEMU without a recorder.
 for how in env 'env -i' 'setarch -R' 'env -i X=1 QEMU_CANNOLI= setarch -R'; do

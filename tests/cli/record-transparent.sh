@@ -3,7 +3,7 @@
 # and status are those of a run without recorder.
 . "$SRC/tests/cli/librecord.sh"
 
-guest look 'environ' 'fds' 'signals' 'print done'
+guest look 'environ' 'fds' 'dispositions' 'print done'
 
 # alike COMMAND...: `recorded' and `plain' run what they get; the outputs agree
 alike() {

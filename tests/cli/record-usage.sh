@@ -23,6 +23,13 @@ usage --level=fast -- qemu-arm x
 usage -j 0 -- qemu-arm x
 usage -j 65 -- qemu-arm x
 usage -e exec,call -- qemu-arm x
+usage -e exec, -- qemu-arm x
+usage --data-limit= -- qemu-arm x
+usage --data-limit=4X -- qemu-arm x
+usage --data-limit=4KB -- qemu-arm x
+usage --data-limit=-1 -- qemu-arm x
+usage --data-limit=4GiB -- qemu-arm x
+usage --follow-exec=yes -- qemu-arm x
 usage --events= -- qemu-arm x
 usage ''
 
@@ -41,6 +48,7 @@ grep -qE '^cannoli-record \(cannoli\) [0-9.]+$' stdout || fail "version: $(cat s
 guest words 'print done'
 rec 0 -qo words.ctr -- qemu-arm words --help -o other.ctr
 [ "$(cat stdout)" = done ] && [ ! -e other.ctr ] || fail "the command lost its arguments"
-rec 0 -qo words.ctr qemu-arm words --help
+rec 0 -qo words.ctr --data-limit 64KiB --data-limit=1M -e val,reg,all --no-follow-forks \
+    --follow-exec qemu-arm words --help
 [ "$(cat stdout)" = done ] || fail "without --: $(cat stdout stderr)"
 finish

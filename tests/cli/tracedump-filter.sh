@@ -3,18 +3,30 @@
 # lines of Python.
 . "$SRC/tests/cli/libtracedump.sh"
 
-for seed in 21 22 23; do
-    "$TOOLS/mktrace" random $seed 12 80 t.ctr expect.json || exit 1
+# random: instructions and accesses; random-all: also values, registers, events
+for seed in 21 22 23 24; do
+    maker=random
+    [ $((seed % 2)) -eq 1 ] || maker=random-all
+    "$TOOLS/mktrace" $maker $seed 12 80 t.ctr expect.json || exit 1
     SEED=$seed python3 - <<'PY' || fail "seed $seed"
 import json, os, random, subprocess, sys
 dump = os.environ["BIN"] + "/tracedump"
 rnd = random.Random(int(os.environ["SEED"]))
-events = [json.loads(line) for line in open("expect.json")]
+# A call that did not return is shown where the next event is that is shown, so that
+# its place depends on the selection: calls without a result are not compared.
+def comparable(e):
+    return e["kind"] != "syscall" or "result" in e
+
+events = [e for e in (json.loads(line) for line in open("expect.json")) if comparable(e)]
+everything = any(e["kind"] == "reg" for e in events)
 # With --addr, the instruction is shown only for what its first chunk holds: for
 # these no exec event is compared then.
 cuts = {tuple(map(int, line.split())) for line in open("expect.json.cut")}
-pcs = sorted({int(e["pc"], 16) for e in events})
-addrs = sorted({int(e["addr"], 16) for e in events if "addr" in e})
+ACCESS = {"load", "store"}
+OF_INSNS = {"exec", "reg"} | ACCESS
+KINDS = {"sys": {"syscall", "memory", "signal"}, "map": {"map"}, "thr": {"thread"}}
+pcs = sorted({int(e["pc"], 16) for e in events if e["kind"] in OF_INSNS})
+addrs = sorted({int(e["addr"], 16) for e in events if e["kind"] in ACCESS})
 
 def ranges(values, spread):
     out, texts = [], []
@@ -36,31 +48,44 @@ def select(o):
             continue
         if "pid" in o and e["pid"] not in o["pid"] or "tid" in o and e["tid"] not in o["tid"]:
             continue
-        pc = int(e["pc"], 16)
-        if "pc" in o and not hit(o["pc"], pc, pc):
+        if ("pc" in o or "addr" in o) and e["kind"] not in OF_INSNS:
             continue
+        if "pc" in o:
+            pc = int(e["pc"], 16)
+            if not hit(o["pc"], pc, pc):
+                continue
         chosen.append(e)
-    kinds = o.get("kinds", {"exec", "load", "store"})
+    kinds = o.get("kinds", OF_INSNS.union(*KINDS.values()))
     if "addr" in o:
-        mem = kinds - {"exec"} or {"load", "store"}
-        match = [e["kind"] in mem and "addr" in e and
+        mem = kinds & ACCESS or ACCESS
+        match = [e["kind"] in mem and
                  hit(o["addr"], int(e["addr"], 16), int(e["addr"], 16) + e["size"] - 1)
                  for e in chosen]
         who = {(e["tid"], e["ordinal"]) for e, m in zip(chosen, match) if m}
         chosen = [e for e, m in zip(chosen, match)
-                  if m or e["kind"] == "exec" and (e["tid"], e["ordinal"]) in who]
-    return [e for e in chosen if e["kind"] in kinds]
+                  if m or e["kind"] in ("exec", "reg") and "outside" not in e and
+                  (e["tid"], e["ordinal"]) in who]
+    chosen = [dict(e) for e in chosen if e["kind"] in kinds]
+    for e in chosen:
+        if not o.get("val", True):
+            e.pop("value" if e["kind"] in ACCESS else "", None)
+            e.pop("data" if e["kind"] in ACCESS else "", None)
+        if not o.get("time", True):
+            e.pop("time", None)
+            e.pop("duration", None)
+    return chosen
 
 def drop_cut(o, chosen):
-    return [e for e in chosen if "addr" not in o or e["kind"] != "exec" or
+    return [e for e in chosen if "addr" not in o or e["kind"] not in ("exec", "reg") or
             (e["tid"], e["ordinal"]) not in cuts]
 
 def check(o, args):
     want = drop_cut(o, select(o))
     for how in (["-j1"], ["-j3", "--no-index"]):
-        cmd = [dump, "--json", "--no-disas"] + args + how + ["t.ctr"]
+        cmd = [dump, "--json", "--no-disas", "--no-modules"] + args + how + ["t.ctr"]
         p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        got = drop_cut(o, [json.loads(line) for line in p.stdout.splitlines()])
+        got = [json.loads(line) for line in p.stdout.splitlines()]
+        got = drop_cut(o, [e for e in got if comparable(e)])
         if p.returncode or p.stderr or got != want:
             for g, w in zip(got + [None], want + [None]):
                 if g != w:
@@ -73,10 +98,14 @@ def check(o, args):
 
 total = 0
 names = [({"exec"}, "exec"), ({"load"}, "load"), ({"store"}, "store"),
-         ({"load", "store"}, "mem"), ({"exec", "load", "store"}, "exec,mem"),
+         (ACCESS, "mem"), ({"exec"} | ACCESS, "exec,mem"),
          ({"exec", "load"}, "exec,load"), ({"exec", "store"}, "store,exec")]
+if everything:
+    names += [({"reg"}, "reg"), ({"exec", "reg"}, "reg,exec"), (KINDS["sys"], "sys"),
+              ({"reg"} | ACCESS, "mem,reg"), ({"exec"} | KINDS["sys"] | KINDS["thr"], "exec,sys,thr"),
+              (KINDS["map"] | KINDS["thr"], "map,thr"), (KINDS["map"] | {"load", "reg"}, "load,map,reg")]
 last = max(e["ordinal"] for e in events)
-for n in range(150):
+for n in range(60):
     o, args = {}, []
     if rnd.random() < 0.4:
         o["from"] = rnd.randrange(last + 5)
@@ -104,7 +133,10 @@ for n in range(150):
         args += ["--addr", text]
     if rnd.random() < 0.6:
         o["kinds"], text = rnd.choice(names)
-        args += ["--events", text]
+        o["val"] = everything and bool(o["kinds"] & ACCESS) and rnd.random() < 0.5
+        timed = o["kinds"] & KINDS["sys"].union(KINDS["map"], KINDS["thr"])
+        o["time"] = bool(timed) and rnd.random() < 0.5
+        args += ["--events", text + ",val" * o["val"] + ",time" * o["time"]]
     total += check(o, args)
 check({"from": 3, "to": (1 << 64) - 1}, ["--from=3", "--count=18446744073709551615"])
 assert total > 1000, "the selections hardly selected anything: %d" % total

@@ -4,29 +4,34 @@
 . "$SRC/tests/cli/libtracedump.sh"
 
 dump="$BIN/tracedump"
-check_seed() {
-    "$TOOLS/mktrace" random "$1" "$2" "$3" t.ctr expect.json || exit 1
+check_seed() { # random|random-all SEED CHUNKS RUNS
+    "$TOOLS/mktrace" "$@" t.ctr expect.json || exit 1
+    shift
     for how in -j1 -j2 -j7 "-j3 --no-index"; do
         # shellcheck disable=SC2086
-        run 0 "$dump" --json --no-disas $how t.ctr
+        run 0 "$dump" --json --no-disas --no-modules $how t.ctr
         same expect.json stdout "seed $1 $how"
     done
     run 0 "$dump" --json --no-disas -j2 - < <(cat t.ctr)
     same expect.json stdout "seed $1 as a stream"
-    run 0 "$dump" --json --no-disas - <t.ctr
+    run 0 "$dump" --json --no-disas --no-modules - <t.ctr
     same expect.json stdout "seed $1 on standard input"
     "$dump" -j1 t.ctr >text1 || fail "seed $1 -j1 as text"
     run 0 "$dump" -j4 t.ctr
     same text1 stdout "seed $1: text of -j1 and -j4"
+    "$dump" -j1 --no-modules t.ctr >text1 || fail "seed $1 without modules"
     run 0 "$dump" -j4 - < <(cat t.ctr)
     same text1 stdout "seed $1: text of a stream"
 }
 
 for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    check_seed $seed 9 60
+    check_seed random $seed 9 60
+    check_seed random-all $seed 9 60
 done
-check_seed 101 2 45000 # chunks so large that workers share them
-check_seed 100 400 3
+check_seed random-all 102 2 15000 # chunks so large that workers share them
+check_seed random-all 103 400 3
+check_seed random 101 2 45000
+check_seed random 100 400 3
 
 # Text and JSON tell the same: instructions and accesses of each line.
 python3 - <<'PY' || fail "text and JSON differ"

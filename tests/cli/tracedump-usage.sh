@@ -31,6 +31,15 @@ usage --addr=0x10- sample.ctr
 usage --addr=0xffffffffffffffff+2 sample.ctr
 usage --events=exec,call sample.ctr
 usage --events= sample.ctr
+usage --events=vals sample.ctr
+usage --strings=-1 sample.ctr
+usage -s many sample.ctr
+usage --state sample.ctr
+usage --state=x sample.ctr
+usage --state=1/ sample.ctr
+usage --state=/1 sample.ctr
+usage --state=1/0 sample.ctr
+usage --state=1 --info sample.ctr
 usage --color=blue sample.ctr
 usage --json=yes sample.ctr
 usage -j0 sample.ctr
@@ -52,7 +61,7 @@ done
 for option in $(cat in_man); do
     grep -qx -- "$option" in_help || fail "$option is in the man page only"
 done
-[ "$(wc -l <in_help)" -ge 15 ] || fail "options not found in --help"
+[ "$(wc -l <in_help)" -ge 18 ] || fail "options not found in --help"
 
 # Output that ends early, or cannot be written
 "$TOOLS/mktrace" random 5 60 3000 large.ctr expect.json || exit 1

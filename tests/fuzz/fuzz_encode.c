@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dictionary and encoder; what the encoder accepts must be readable.
- * Input: u8 flags, u16 definitions, u16 words, u16 addresses, u16 extras, then
- * definitions (u16 size, bytes), words, addresses, extras.
+ * Input: u8 flags, u8 events, u16 definitions, u16 words, u16 units, u16 bytes of
+ * records / 8, then definitions (u16 size, bytes), words, data, records.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "blockdef.h"
 #include "ctr_write.h"
 #include "fuzz.h"
 #include "le.h"
 #include "sim.h"
-#include "cannoli/events.h"
+#include "cannoli/mempipe.h"
 
-#define HEAD 9
-#define EXTRA_BYTES 24
+#define HEAD 10
+#define ADDR4 1u /* flags */
+#define UNSURE 2u
+#define REGS 64u /* of the table */
 
 struct input {
     const uint8_t *p;
@@ -34,25 +37,41 @@ static const uint8_t *take(struct input *in, size_t n)
     return p;
 }
 
-static int fail_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+static int sum_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 {
     (void)job;
     *(volatile uint64_t *)arg += e->pc;
     return 0;
 }
 
-static int fail_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+static int sum_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
     (void)job;
-    *(volatile uint64_t *)arg += m->addr;
+    *(volatile uint64_t *)arg += m->addr + (m->data ? m->data[m->size - 1] : 0);
+    return 0;
+}
+
+static int sum_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r)
+{
+    (void)job;
+    *(volatile uint64_t *)arg += r->reg + r->value[r->size - 1];
+    return 0;
+}
+
+static int sum_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o)
+{
+    (void)job;
+    *(volatile uint64_t *)arg += o->type + (o->size ? o->payload[o->size - 1] : 0);
     return 0;
 }
 
 /* Writes the chunk and reads it back: that must work. */
 static void write_and_read(const struct ctr_dict *dict, const struct ctr_packed *packed,
-                           unsigned addr_bytes, unsigned events, int resumed)
+                           unsigned addr_bytes, unsigned events, int may_fail)
 {
-    static const struct ctr_replay_ops ops = {.exec = fail_exec, .mem = fail_mem};
+    static const struct ctr_replay_ops ops = {
+        .exec = sum_exec, .mem = sum_mem, .reg = sum_reg, .os = sum_os};
+    static uint8_t table[REGS * 5];
     const struct ctr_meta meta = {.events = events,
                                   .addr_bits = (uint8_t)(addr_bytes * 8)};
     struct ctr_writer *w;
@@ -60,8 +79,13 @@ static void write_and_read(const struct ctr_dict *dict, const struct ctr_packed 
     struct ctr_diag diag;
     uint32_t process, thread;
     uint64_t sum = 0;
+    for (unsigned i = 0; i < REGS; i++) {
+        memcpy(table + (size_t)i * 5, (const uint8_t[]){16, 0, 1, 0, 'q'}, 5);
+    }
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (fd < 0 || ctr_writer_new(&w, fd, dict, &meta, 1, &diag) ||
+        (events & CTR_EVENTS_REG &&
+         ctr_writer_regs(w, REGS, table, sizeof(table), &diag)) ||
         ctr_writer_process(w, 1, 0, 0, &process, &diag) ||
         ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag) ||
         ctr_writer_chunk(w, thread, packed, &diag) || ctr_writer_finish(w, &diag) ||
@@ -70,13 +94,40 @@ static void write_and_read(const struct ctr_dict *dict, const struct ctr_packed 
     }
     struct ctr_replay_opts opts = {.workers = 1};
     int err = ctr_replay(tr, &ops, &sum, &opts, &diag);
-    /* A run that goes on cannot be the first of a thread. */
-    if (err && !(resumed && err == -CTR_E_CORRUPT)) {
+    if (err && !(may_fail && err == -CTR_E_CORRUPT)) {
         fprintf(stderr, "accepted, but not readable: %s (%s)\n", diag.text, diag.field);
         abort();
     }
     ctr_close(tr);
     ctr_writer_free(w);
+}
+
+/*
+ * Is it right that this cannot be read?  A run that goes on cannot be the first of a
+ * thread, a state has the size that the register table says, and registers are in it.
+ */
+static int may_fail(const struct ctr_segment *seg)
+{
+    for (uint32_t i = 0; i < seg->n_words; i++) {
+        if (CTR_WORD_KIND(seg->words[i]) == CTR_WORD_RESUME) {
+            return 1;
+        }
+    }
+    for (uint32_t at = 0; at < seg->aux_bytes;) {
+        const struct mempipe_aux_place *p =
+            (const void *)((const uint8_t *)seg->aux + at);
+        if (p->h.type == MEMPIPE_AUX_STATE) {
+            return 1;
+        }
+        const uint8_t *reg = (const uint8_t *)p + sizeof(struct mempipe_aux_regs);
+        for (uint32_t i = 0; p->h.type == MEMPIPE_AUX_REGS && i < p->n; i++) {
+            if (le16(reg + i * MEMPIPE_REG_BYTES) >= REGS) {
+                return 1;
+            }
+        }
+        at += p->h.bytes;
+    }
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -86,59 +137,55 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (!h) {
         return 0;
     }
-    unsigned addr_bytes = h[0] & 1 ? 4 : 8;
-    unsigned events = h[0] & 2 ? CTR_EVENTS_EXEC : CTR_EVENTS_EXEC | CTR_EVENTS_MEM;
-    uint32_t nwords = le16(h + 3), naddrs = le16(h + 5), nextras = le16(h + 7);
+    unsigned addr_bytes = h[0] & ADDR4 ? 4 : 8;
+    unsigned events = h[1] | CTR_EVENTS_EXEC;
+    uint32_t nwords = le16(h + 4), nunits = le16(h + 6), naux = le16(h + 8) * 8u;
     struct ctr_dict *dict;
     struct ctr_encoder *enc;
     struct ctr_packed *packed;
     struct ctr_diag diag;
+    int big = 0; /* there are registers beyond the table */
     if (ctr_dict_new(&dict, events) || ctr_encoder_new(&enc, dict, addr_bytes, 1) ||
         ctr_packed_new(&packed)) {
         abort();
     }
-    for (unsigned i = 0; i < le16(h + 1); i++) {
+    for (unsigned i = 0; i < le16(h + 2); i++) {
         const uint8_t *size = take(&in, 2);
         const uint8_t *def = size ? take(&in, le16(size)) : NULL;
-        if (def) {
-            ctr_dict_add(dict, i * 3 + 1, def, le16(size), &diag);
+        struct blockdef d;
+        if (def && ctr_dict_add(dict, i * 3 + 1, def, le16(size), &diag) == 0 &&
+            blockdef_parse(&d, def, le16(size), 0, &diag) == 0) {
+            big |= d.reg_end > REGS;
         }
     }
     const uint8_t *words = take(&in, (size_t)nwords * 4);
-    const uint8_t *addrs = words ? take(&in, (size_t)naddrs * addr_bytes) : NULL;
-    const uint8_t *extras = addrs ? take(&in, (size_t)nextras * EXTRA_BYTES) : NULL;
-    if (extras) {
-        uint32_t *w = malloc((size_t)nwords * 4 + 4);
-        uint8_t *a = malloc((size_t)naddrs * addr_bytes + 8);
-        struct ctr_extra *x = calloc((size_t)nextras + 1, sizeof(*x));
-        if (!w || !a || !x) {
+    const uint8_t *units = words ? take(&in, (size_t)nunits * addr_bytes) : NULL;
+    const uint8_t *aux = units ? take(&in, naux) : NULL;
+    if (aux) {
+        /* as in the pipe: words, nothing, data */
+        size_t data_end = ((size_t)nwords * 4 + (size_t)nunits * addr_bytes + 71) / 8 * 8;
+        uint8_t *chunk = calloc(1, data_end);
+        uint8_t *x = malloc((size_t)naux + 1);
+        if (!chunk || !x) {
             abort();
         }
-        memcpy(w, words, (size_t)nwords * 4);
-        memcpy(a, addrs, (size_t)naddrs * addr_bytes);
-        for (uint32_t i = 0; i < nextras; i++) {
-            const uint8_t *p = extras + (size_t)i * EXTRA_BYTES;
-            x[i] = (struct ctr_extra){le32(p),   le32(p + 4),  le16(p + 8), p[10] & 1,
-                                      p[11] & 1, le32(p + 12), le64(p + 16)};
-        }
+        memcpy(chunk, words, (size_t)nwords * 4);
+        memcpy(chunk + data_end - (size_t)nunits * addr_bytes, units,
+               (size_t)nunits * addr_bytes);
+        memcpy(x, aux, naux);
         struct ctr_segment seg = {
-            .words = w,
+            .words = (const uint32_t *)chunk,
             .n_words = nwords,
-            .n_addrs = naddrs,
-            .addrs_end = a + (size_t)naddrs * addr_bytes,
-            .extras = x,
-            .n_extras = nextras,
-            .flags = h[0] & 4 ? CTR_SEGMENT_UNSURE : 0,
+            .n_units = nunits,
+            .data_end = chunk + data_end,
+            .aux = x,
+            .aux_bytes = naux,
+            .flags = h[0] & UNSURE ? CTR_SEGMENT_UNSURE : 0,
         };
         if (ctr_encoder_run(enc, &seg, 1, packed, &diag) == 0) {
-            int resumed = 0;
-            for (uint32_t i = 0; i < nwords; i++) {
-                resumed |= CTR_WORD_KIND(w[i]) == CTR_WORD_RESUME;
-            }
-            write_and_read(dict, packed, addr_bytes, events, resumed);
+            write_and_read(dict, packed, addr_bytes, events, big || may_fail(&seg));
         }
-        free(w);
-        free(a);
+        free(chunk);
         free(x);
     }
     ctr_packed_free(packed);
@@ -157,27 +204,34 @@ static uint8_t *put(uint8_t *p, const void *data, size_t n)
 
 uint8_t *fuzz_seed(unsigned i, size_t *n)
 {
+    static const uint8_t masks[] = {0x01, 0x03, 0x07, 0x09, 0x0b, 0x0f, 0xff};
     struct sim s;
     struct sim_thread t;
-    unsigned events = i % 4 == 3 ? CTR_EVENTS_EXEC : CTR_EVENTS_EXEC | CTR_EVENTS_MEM;
-    sim_init(&s, i + 1, 4 + i, i & 1 ? 4 : 8, events, SIM_ALL & ~SIM_BIG);
+    unsigned events = masks[i % 7];
+    sim_init(&s, i + 1, 4 + i, i & 1 ? 4 : 8, events,
+             (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0));
     sim_thread_run(&s, &t, 20 + i);
     /* The last segment: it may have an unsure tail. */
     const struct sim_segment *g = &t.seg[i % 2 ? t.n_seg - 1 : 0];
+    uint32_t aux = g->n_aux;
+    if (g->n_aux && events & CTR_EVENTS_REG) {
+        /* without the state, which would be one of another table */
+        aux -= ((const struct mempipe_aux *)g->aux)->bytes;
+    }
+    size_t units = (size_t)g->n_units * s.addr_bytes;
     size_t bytes = HEAD;
     for (unsigned k = 0; k < s.nblock; k++) {
         bytes += 2 + s.block[k].def_bytes;
     }
-    bytes += (size_t)g->n_words * 4 + (size_t)g->n_addrs * s.addr_bytes +
-             (size_t)g->n_extras * EXTRA_BYTES;
+    bytes += (size_t)g->n_words * 4 + units + aux;
     uint8_t *out = malloc(bytes), *p = out;
-    if (!out) {
+    if (!out || aux / 8 > UINT16_MAX) {
         abort();
     }
-    *p++ = (uint8_t)((s.addr_bytes == 4 ? 1 : 0) | (events == CTR_EVENTS_EXEC ? 2 : 0) |
-                     (g->flags ? 4 : 0));
+    *p++ = (uint8_t)((s.addr_bytes == 4 ? ADDR4 : 0) | (g->flags ? UNSURE : 0));
+    *p++ = (uint8_t)events;
     const uint16_t counts[4] = {(uint16_t)s.nblock, (uint16_t)g->n_words,
-                                (uint16_t)g->n_addrs, (uint16_t)g->n_extras};
+                                (uint16_t)g->n_units, (uint16_t)(aux / 8)};
     for (unsigned k = 0; k < 4; k++, p += 2) {
         put16(p, counts[k]);
     }
@@ -186,18 +240,8 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
         p = put(p + 2, s.block[k].def, s.block[k].def_bytes);
     }
     p = put(p, g->words, (size_t)g->n_words * 4);
-    p = put(p, g->column, (size_t)g->n_addrs * s.addr_bytes);
-    for (uint32_t k = 0; k < g->n_extras; k++, p += EXTRA_BYTES) {
-        const struct ctr_extra *x = &g->extras[k];
-        memset(p, 0, EXTRA_BYTES);
-        put32(p, x->words);
-        put32(p + 4, x->addrs);
-        put16(p + 8, x->insn);
-        p[10] = x->store;
-        p[11] = x->big_endian;
-        put32(p + 12, x->size);
-        put64(p + 16, x->addr);
-    }
+    p = put(p, (const uint8_t *)g->data_end - units, units);
+    put(p, aux ? g->aux + g->n_aux - aux : NULL, aux);
     *n = bytes;
     sim_thread_fini(&t);
     sim_fini(&s);

@@ -27,7 +27,69 @@ static int count_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
     volatile uint64_t *sum = arg;
     *sum += m->addr + m->size + m->pc;
+    for (uint32_t i = 0; m->data && i < m->size; i++) {
+        *sum += m->data[i];
+    }
     return ctr_job_append(job, &m->addr, sizeof(m->addr));
+}
+
+static int count_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r)
+{
+    volatile uint64_t *sum = arg;
+    (void)job;
+    for (uint32_t i = 0; i < r->size; i++) {
+        *sum += r->value[i];
+    }
+    *sum += r->ordinal + r->pc + r->insn + (r->block ? r->block->id : 0);
+    return 0;
+}
+
+static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o)
+{
+    volatile uint64_t *sum = arg;
+    (void)job;
+    for (uint32_t i = 0; i < o->size; i++) {
+        *sum += o->payload[i];
+    }
+    *sum += o->ordinal + o->time_ns + o->type;
+    return 0;
+}
+
+static int count_map(void *arg, const struct ctr_mapping *m)
+{
+    volatile uint64_t *sum = arg;
+    *sum += m->start + m->end + strlen(m->path);
+    for (uint32_t i = 0; i < m->build_id_bytes; i++) {
+        *sum += m->build_id[i];
+    }
+    return 0;
+}
+
+/* Mappings, and the state in the middle of a thread. */
+static void read_maps_and_state(struct ctr_trace *tr, uint64_t *sum)
+{
+    struct ctr_diag diag;
+    struct ctr_maps *maps;
+    uint32_t n = 0;
+    if (ctr_maps_load(&maps, tr, &diag) == 0) {
+        ctr_maps_each(maps, 0, 1500, count_map, sum);
+        *sum += ctr_maps_find(maps, 0, 1500, 0x40000000) != NULL;
+        ctr_maps_free(maps);
+    }
+    for (const struct ctr_reg *r; (r = ctr_trace_reg(tr, n)) != NULL; n++) {
+        *sum += strlen(r->name) + r->size;
+    }
+    uint8_t *values = malloc((size_t)n * CTR_REG_STRIDE + 1);
+    uint64_t pc, time;
+    if (!values) {
+        abort();
+    }
+    if (ctr_state_at(tr, 0, 10, values, &pc, &time, &diag) == 0) {
+        for (uint32_t i = 0; i < n; i++) {
+            *sum += values[(size_t)i * CTR_REG_STRIDE];
+        }
+    }
+    free(values);
 }
 
 static int count_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
@@ -51,7 +113,12 @@ static int count_count(void *arg, const struct ctr_count *c)
 void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
 {
     static const struct ctr_replay_ops ops = {
-        .exec = count_exec, .mem = count_mem, .run = count_run};
+        .exec = count_exec,
+        .mem = count_mem,
+        .run = count_run,
+        .reg = count_reg,
+        .os = count_os,
+    };
     static const struct ctr_replay_ops counting = {.run = count_run};
     struct ctr_trace *tr;
     struct ctr_diag diag;
@@ -74,6 +141,7 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
         opts.filter = NULL;
         ctr_replay(tr, &counting, &sum, &opts, &diag);
         ctr_trace_counts(tr, NULL, count_count, &sum, &diag);
+        read_maps_and_state(tr, &sum);
         struct ctr_cursor *c;
         if (ctr_cursor_open(&c, tr, NULL, &diag) == 0) {
             struct ctr_event ev;
@@ -127,10 +195,13 @@ void fuzz_fix_hashes(uint8_t *data, size_t n)
 
 uint8_t *fuzz_trace(unsigned seed, size_t *n)
 {
+    static const uint8_t masks[] = {0x03, 0xff, 0x07, 0x0f, 0x01, 0x09, 0x0b};
+    unsigned events = masks[seed % 7];
     struct recording r;
     recording_make(&r, seed + 1, 1 + seed % 3, 30 + seed * 5, 5 + seed, seed & 1 ? 4 : 8,
-                   seed % 5 == 4 ? CTR_EVENTS_EXEC : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
-                   SIM_ALL & ~SIM_BIG, 1 + seed % 3, seed % 4 != 3);
+                   events,
+                   (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0),
+                   1 + seed % 3, seed % 4 != 3);
     uint8_t *p = r.file;
     *n = r.bytes;
     r.file = NULL;

@@ -8,33 +8,35 @@
  *
  * Lines of a script, each a command for the main thread:
  *
- *   blocks N       run N blocks of the pattern (below)
+ *   blocks N       run N blocks of the pattern (fakeguest.h)
  *   helper N       N blocks that load 32 bytes by way of a helper
+ *   calls N SIZE   N system calls that read SIZE bytes
+ *   signals N      N signals, each handled by one block
+ *   maps N         N mappings
  *   threads N M    N threads run M blocks each, all at once
  *   forks N M      N children run M blocks each, all at once
  *   orphan N       a child goes on for N blocks when its parent has ended
  *   execfork ARG.. a child replaces itself by a host program
  *   exec ARG..     replace this process by a host program
+ *   follow SCRIPT  replace this process by a recorded one, which runs SCRIPT
+ *   followfork SC  the same in a child
  *   badexec        an execve that fails
  *   print TEXT     to stdout
  *   environ        print the environment
  *   fds            print which descriptors are open
- *   signals        print which signals are blocked and ignored
+ *   dispositions   print which signals are blocked and ignored
  *   sleep MS       in a "system call"
  *   ready FILE     make an empty file
  *   handle SIG     handle signal SIG by ignoring it
  *   claim          claim a pipe for a thread that never comes
  *   claimfork      claim a pipe for a child that never comes
- *   spin           run blocks for ever
+ *   spin           run blocks, calls and the like for ever
  *   kill           SIGKILL in the middle of a block
+ *   killcall       SIGKILL in the middle of a system call
  *   signal N       end by a signal, having told so
  *   nonsense       hand over words that mean nothing
+ *   scribble KIND  put a record that means nothing into the ring
  *   exit N         (without it: exit 0)
- *
- * The pattern, block number i: i % 3 = 0 is A (4 instructions, a load by the
- * second, a store by the third), 1 is B (1 instruction), 2 is C (3
- * instructions; its second loads i % 5 times).  15 blocks are 40 instructions,
- * 15 loads and 5 stores.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -42,127 +44,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "producer.h"
+#include "fakeguest.h"
 
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=1";
-
-enum { BLOCK_A, BLOCK_B, BLOCK_C, BLOCK_D, BLOCKS };
-
-struct fake {
-    struct producer q;
-    bool attached;
-    uint32_t ids[BLOCKS];
-};
-
-struct slot {
-    uint16_t insn, group;
-    uint8_t access;
-};
-
-static void define(struct fake *f, int which, uint64_t pc, unsigned ninsn,
-                   const struct slot *slots, unsigned nslot)
-{
-    uint8_t def[256] = {0};
-    uint16_t n16;
-    uint32_t n32 = ninsn * 4;
-    size_t at = CTR_BLOCKDEF_FIXED;
-
-    if (!(f->q.ctl->events & CTR_EVENTS_MEM)) {
-        nslot = 0;
-    }
-    memcpy(def + CTR_BLOCKDEF_PC, &pc, 8);
-    memcpy(def + CTR_BLOCKDEF_NINSN, &(uint16_t){(uint16_t)ninsn}, 2);
-    memcpy(def + CTR_BLOCKDEF_NSLOT, &(uint16_t){(uint16_t)nslot}, 2);
-    n16 = nslot ? slots[nslot - 1].group : 0;
-    memcpy(def + CTR_BLOCKDEF_NGROUP, &n16, 2);
-    memcpy(def + CTR_BLOCKDEF_CODELEN, &n32, 4);
-    memset(def + at, 4, ninsn);
-    at += ninsn;
-    for (unsigned i = 0; i < ninsn; i++, at += 4) {
-        memcpy(def + at, &(uint32_t){0xe320f000}, 4); /* nop */
-    }
-    for (unsigned i = 0; i < nslot; i++, at += CTR_BLOCKDEF_SLOT) {
-        memcpy(def + at, &slots[i].insn, 2);
-        memcpy(def + at + 2, &slots[i].group, 2);
-        def[at + 4] = slots[i].access;
-    }
-    f->ids[which] = producer_define(&f->q, def, (uint32_t)at);
-}
-
-/* Every process translates for itself, so the recorder meets each block often. */
-static void define_all(struct fake *f)
-{
-    static const struct slot a[] = {{1, 0, 2}, {2, 0, 2 | CTR_ACCESS_STORE}};
-    static const struct slot c[] = {{1, 1, 3}};
-
-    define(f, BLOCK_A, 0x1000, 4, a, 2);
-    define(f, BLOCK_B, 0x2000, 1, NULL, 0);
-    define(f, BLOCK_C, 0x3000, 3, c, 1);
-    define(f, BLOCK_D, 0x4000, 1, NULL, 0);
-}
-
-static void addr(struct fake *f, uint64_t a)
-{
-    if (f->q.ctl->events & CTR_EVENTS_MEM) {
-        producer_addr(&f->q, a);
-    }
-}
-
-static void run_blocks(struct fake *f, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        producer_room(&f->q, 8, 8);
-        switch (i % 3) {
-        case 0:
-            producer_word(&f->q, f->ids[BLOCK_A]);
-            addr(f, 0x10000 + 4 * i);
-            addr(f, 0x80000000 - 4 * i);
-            break;
-        case 1:
-            producer_word(&f->q, f->ids[BLOCK_B]);
-            break;
-        case 2:
-            producer_word(&f->q, f->ids[BLOCK_C]);
-            for (unsigned k = 0; k < i % 5 && (f->q.ctl->events & CTR_EVENTS_MEM); k++) {
-                producer_word(&f->q, CTR_WORD_GROUP | 1);
-                addr(f, 0x20000 + 8 * k);
-            }
-            break;
-        }
-    }
-}
-
-static void run_helper(struct fake *f, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        struct mempipe_aux_access a = {
-            .seq = f->q.seq,
-            .addr = 0x50000 + 32 * i,
-            .size = 32,
-        };
-        producer_room(&f->q, 1, 0);
-        producer_word(&f->q, f->ids[BLOCK_D]);
-        a.seq = f->q.seq;
-        a.words = producer_words(&f->q);
-        a.addrs = producer_addrs(&f->q);
-        producer_aux(&f->q, MEMPIPE_AUX_ACCESS, &a.h, sizeof(a), NULL, 0);
-    }
-}
-
-/* As if in a system call; with a recorder that is watched, events are shown. */
-static void enter_syscall(struct fake *f)
-{
-    if (f->q.ctl->live && producer_words(&f->q)) {
-        producer_hand_over(&f->q);
-    }
-    producer_quiet(&f->q, true);
-}
-
-static void leave_syscall(struct fake *f)
-{
-    producer_quiet(&f->q, false);
-}
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=2";
 
 struct thread_arg {
     struct fake *creator;
@@ -176,9 +61,9 @@ static void *thread_main(void *arg)
     struct fake f = *a->creator;
     struct producer_identity id = {.pid = getpid(), .tid = gettid(), .ptid = a->ptid};
 
-    producer_attach(&f.q, producer_claim(&f.q), &id);
-    run_blocks(&f, a->blocks);
-    producer_end(&f.q, MEMPIPE_END_EXIT, 0);
+    fake_attach(&f, producer_claim(&f.q), &id, NULL);
+    fake_blocks(&f, a->blocks);
+    fake_end(&f, MEMPIPE_END_EXIT, 0);
     return NULL;
 }
 
@@ -219,8 +104,7 @@ static pid_t fork_traced(struct fake *f)
     } else {
         struct producer_identity id = {
             .pid = getpid(), .tid = gettid(), .ppid = parent, .is_process = true};
-        producer_attach(&f->q, pipe, &id);
-        define_all(f);
+        fake_attach(f, pipe, &id, NULL);
     }
     return pid;
 }
@@ -229,19 +113,31 @@ static void run_forks(struct fake *f, unsigned n, uint64_t blocks)
 {
     for (unsigned i = 0; i < n; i++) {
         if (fork_traced(f) == 0) {
-            run_blocks(f, blocks);
-            producer_end(&f->q, MEMPIPE_END_GROUP, 0);
+            fake_blocks(f, blocks);
+            fake_end(f, MEMPIPE_END_GROUP, 0);
             _exit(0);
         }
     }
-    enter_syscall(f);
+    fake_enter_syscall(f);
     for (unsigned i = 0; i < n; i++) {
         wait(NULL);
     }
-    leave_syscall(f);
+    fake_leave_syscall(f);
 }
 
-static void run_exec(struct fake *f, char *command)
+static void run_exec(struct fake *f, char **argv)
+{
+    producer_quiet(&f->q, true);
+    producer_hand_over(&f->q);
+    producer_quiet(&f->q, true);
+    f->q.p->end_ns = producer_now_ns();
+    __atomic_store_n(&f->q.p->end_reason, MEMPIPE_END_EXEC, __ATOMIC_RELAXED);
+    execv(argv[0], argv);
+    __atomic_store_n(&f->q.p->end_reason, 0, __ATOMIC_RELAXED);
+    fake_leave_syscall(f);
+}
+
+static void run_host_program(struct fake *f, char *command)
 {
     char *argv[16], *save;
     int n = 0;
@@ -251,14 +147,29 @@ static void run_exec(struct fake *f, char *command)
         argv[n++] = w;
     }
     argv[n] = NULL;
-    producer_quiet(&f->q, true);
-    producer_hand_over(&f->q);
-    producer_quiet(&f->q, true);
-    f->q.p->end_ns = producer_now_ns();
-    __atomic_store_n(&f->q.p->end_reason, MEMPIPE_END_EXEC, __ATOMIC_RELAXED);
-    execv(argv[0], argv);
-    __atomic_store_n(&f->q.p->end_reason, 0, __ATOMIC_RELAXED);
-    leave_syscall(f);
+    run_exec(f, argv);
+}
+
+/* As QEMU with --follow-exec: the next program finds the pipe by the recorder's
+ * own descriptor. */
+static void run_followed(struct fake *f, char *script)
+{
+    char self[] = "/proc/self/exe", option[] = "-cannoli", name[64], pipe[32];
+    char *argv[] = {self, option, pipe, script, NULL};
+    int fd;
+
+    if (!(f->q.ctl->follow & MEMPIPE_FOLLOW_EXEC)) {
+        producer_die("the recorder does not follow execve");
+    }
+    snprintf(name, sizeof(name), "/proc/%d/fd/%d", f->q.ctl->recorder_pid,
+             f->q.ctl->pipe_fd);
+    fd = open(name, O_RDWR);
+    if (fd < 0) {
+        producer_die("the recorder's descriptor cannot be opened");
+    }
+    snprintf(pipe, sizeof(pipe), "pipe=%d", fd);
+    run_exec(f, argv);
+    producer_die("cannot execute itself");
 }
 
 static void print_fds(void)
@@ -296,7 +207,7 @@ static void finish(struct fake *f, uint32_t reason, int status)
 {
     fflush(stdout);
     if (f->attached) {
-        producer_end(&f->q, reason, status);
+        fake_end(f, reason, status);
     }
     if (reason == MEMPIPE_END_SIGNAL) {
         signal(status, SIG_DFL);
@@ -328,7 +239,7 @@ static bool run_plain(struct fake *f, const char *cmd, char *rest)
         }
     } else if (!strcmp(cmd, "fds")) {
         print_fds();
-    } else if (!strcmp(cmd, "signals")) {
+    } else if (!strcmp(cmd, "dispositions")) {
         print_signals();
     } else if (!strcmp(cmd, "ready")) {
         make_file(rest);
@@ -350,9 +261,15 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
 
     sscanf(rest, "%llu %llu", &n, &m);
     if (!strcmp(cmd, "blocks")) {
-        run_blocks(f, n);
+        fake_blocks(f, n);
     } else if (!strcmp(cmd, "helper")) {
-        run_helper(f, n);
+        fake_helper(f, n);
+    } else if (!strcmp(cmd, "calls")) {
+        fake_calls(f, n, m);
+    } else if (!strcmp(cmd, "signals")) {
+        fake_signals(f, n);
+    } else if (!strcmp(cmd, "maps")) {
+        fake_maps(f, n);
     } else if (!strcmp(cmd, "threads")) {
         run_threads(f, (unsigned)n, m);
     } else if (!strcmp(cmd, "forks")) {
@@ -360,30 +277,43 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
     } else if (!strcmp(cmd, "orphan")) {
         if (fork_traced(f) == 0) {
             usleep(300000);
-            run_blocks(f, n);
+            fake_blocks(f, n);
             finish(f, MEMPIPE_END_GROUP, 0);
         }
     } else if (!strcmp(cmd, "exec") || !strcmp(cmd, "badexec")) {
         fflush(stdout);
-        run_exec(f, cmd[0] == 'e' ? rest : (char[]){"/nonexistent/program"});
+        run_host_program(f, cmd[0] == 'e' ? rest : (char[]){"/nonexistent/program"});
     } else if (!strcmp(cmd, "execfork")) {
         if (fork_traced(f) == 0) {
-            run_exec(f, rest);
+            run_host_program(f, rest);
+        }
+    } else if (!strcmp(cmd, "follow")) {
+        fflush(stdout);
+        run_followed(f, rest);
+    } else if (!strcmp(cmd, "followfork")) {
+        if (fork_traced(f) == 0) {
+            run_followed(f, rest);
         }
     } else if (!strcmp(cmd, "sleep")) {
         struct timespec left = {(time_t)(n / 1000), (long)(n % 1000) * 1000000};
-        enter_syscall(f);
+        fake_enter_syscall(f);
         while (nanosleep(&left, &left) < 0 && errno == EINTR) {
         }
-        leave_syscall(f);
+        fake_leave_syscall(f);
     } else if (!strcmp(cmd, "spin")) {
         for (;;) {
-            run_blocks(f, 15);
+            fake_blocks(f, 15);
+            fake_calls(f, 1, 40);
+            fake_helper(f, 1);
+            fake_signals(f, 1);
+            fake_maps(f, 1);
         }
     } else if (!strcmp(cmd, "kill")) {
-        producer_room(&f->q, 8, 8);
-        producer_word(&f->q, f->ids[BLOCK_A]);
-        addr(f, 0x12340);
+        fake_half_a_block(f);
+        kill(getpid(), SIGKILL);
+    } else if (!strcmp(cmd, "killcall")) {
+        fake_call_begins(f);
+        fake_enter_syscall(f);
         kill(getpid(), SIGKILL);
     } else if (!strcmp(cmd, "claim")) {
         producer_pipe(&f->q, producer_claim(&f->q))->ppid = getppid();
@@ -393,6 +323,8 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
         producer_word(&f->q, f->ids[BLOCK_B]);
         producer_word(&f->q, 0x7ffffff0);
         producer_hand_over(&f->q);
+    } else if (!strcmp(cmd, "scribble") && fake_scribble(f, rest)) {
+        return;
     } else {
         producer_die("unknown command in the script");
     }
@@ -416,19 +348,19 @@ static void attach(struct fake *f, const char *pipe)
     struct producer_identity id = {
         .pid = getpid(), .tid = gettid(), .ppid = getppid(), .is_process = true};
     struct mempipe_ctl *ctl;
+    bool again;
 
     if (strncmp(pipe, "pipe=", 5)) {
         producer_die("no pipe=FD");
     }
     producer_map(&f->q, atoi(pipe + 5), NULL);
     ctl = f->q.ctl;
+    again = ctl->addr_bytes != 0;
     ctl->elf_machine = 40; /* ARM */
     strcpy(ctl->target, "arm");
     strcpy(ctl->qemu_version, "fake");
     ctl->addr_bytes = 4;
-    producer_attach(&f->q, producer_claim(&f->q), &id);
-    define_all(f);
-    f->attached = true;
+    fake_attach(f, producer_claim(&f->q), &id, again ? "/bin/fake" : NULL);
 }
 
 int main(int argc, char **argv)

@@ -32,9 +32,12 @@ struct producer {
     uint32_t chunk; /* being filled */
     uint32_t seq;
     uint8_t *mem;
-    uint8_t *low;  /* next word goes here */
-    uint8_t *high; /* last address stands here */
-    uint64_t chunk_ns;
+    uint8_t *low;      /* next word goes here */
+    uint8_t *high;     /* last unit of data stands here */
+    const void *state; /* of the registers, told at the begin of each chunk */
+    uint32_t state_bytes;
+    uint64_t aux_begin; /* aux_head when the chunk was begun */
+    bool placed;        /* it has records beside its state */
 };
 
 static inline uint64_t producer_now_ns(void)
@@ -167,121 +170,14 @@ static inline void producer_wait(struct producer *q, producer_try_fn *try, uint3
     __atomic_fetch_add(&q->p->wait_ns, producer_now_ns() - start, __ATOMIC_RELAXED);
 }
 
-static inline void producer_take_chunk(struct producer *q)
-{
-    producer_wait(q, producer_try_chunk, &q->chunk);
-    q->mem = q->base + q->ctl->chunks_off + (uint64_t)q->chunk * q->ctl->chunk_bytes;
-    q->low = q->mem;
-    q->high = q->mem + q->ctl->chunk_bytes;
-    q->chunk_ns = producer_now_ns();
-    __atomic_store_n(&q->p->live_seq, q->seq, __ATOMIC_RELAXED);
-    /* The release orders it behind live_seq for who looks after our death. */
-    __atomic_store_n(&q->p->live_chunk, q->chunk + 1, __ATOMIC_RELEASE);
-}
-
-struct producer_identity {
-    int32_t pid, tid, ppid, ptid;
-    bool is_process;
-};
-
-/* Makes this thread the owner of a pipe claimed before. */
-static inline void producer_attach(struct producer *q, uint32_t pipe,
-                                   const struct producer_identity *id)
-{
-    q->pipe = pipe;
-    q->p = producer_pipe(q, pipe);
-    q->seq = 0;
-    __atomic_store_n(&q->p->pid, id->pid, __ATOMIC_RELAXED);
-    q->p->tid = id->tid;
-    q->p->ppid = id->ppid;
-    q->p->ptid = id->ptid;
-    q->p->is_process = id->is_process;
-    q->p->end_reason = 0;
-    q->p->start_ns = producer_now_ns();
-    __atomic_store_n(&q->p->running, 1, __ATOMIC_RELAXED);
-    producer_take_chunk(q);
-    /* pairs with the recorder's acquire load */
-    __atomic_store_n(&q->p->state, MEMPIPE_LIVE, __ATOMIC_RELEASE);
-    producer_ring(q);
-}
-
 static inline uint32_t producer_words(const struct producer *q)
 {
     return (uint32_t)(q->low - q->mem) / 4;
 }
 
-static inline uint32_t producer_addrs(const struct producer *q)
+static inline uint32_t producer_units(const struct producer *q)
 {
     return (uint32_t)(q->mem + q->ctl->chunk_bytes - q->high) / q->ctl->addr_bytes;
-}
-
-/* Hands the chunk over without taking another one. */
-static inline void producer_post(struct producer *q)
-{
-    struct mempipe_chunk *c = &q->chunks[q->chunk];
-
-    c->pipe = q->pipe;
-    c->seq = q->seq;
-    c->words = producer_words(q);
-    c->addrs = producer_addrs(q);
-    c->aux_pos = q->p->aux_head;
-    c->start_ns = q->chunk_ns;
-    c->end_ns = producer_now_ns();
-    /* pairs with the recorder's acquire load in take_mail */
-    __atomic_store_n(&q->p->mail[q->seq % MEMPIPE_MAIL], q->chunk + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&q->p->live_chunk, 0, __ATOMIC_RELAXED);
-    q->seq++;
-    producer_ring(q);
-}
-
-static inline void producer_hand_over(struct producer *q)
-{
-    producer_post(q);
-    producer_take_chunk(q);
-}
-
-/* Makes sure that so many words and addresses fit into the chunk. */
-static inline void producer_room(struct producer *q, uint32_t words, uint32_t addrs)
-{
-    if ((size_t)(q->high - q->low) <
-        words * 4u + addrs * q->ctl->addr_bytes + MEMPIPE_SLACK) {
-        producer_hand_over(q);
-    }
-}
-
-static inline void producer_word(struct producer *q, uint32_t word)
-{
-    /* relaxed: read by the recorder only after a hand-over or our death */
-    __atomic_store_n((uint32_t *)q->low, word, __ATOMIC_RELAXED);
-    q->low += 4;
-}
-
-static inline void producer_addr(struct producer *q, uint64_t addr)
-{
-    q->high -= q->ctl->addr_bytes;
-    memcpy(q->high, &addr, q->ctl->addr_bytes);
-}
-
-/* Outside translated code the lengths of the columns are told. */
-static inline void producer_quiet(struct producer *q, bool quiet)
-{
-    __atomic_store_n(&q->p->quiet_words, producer_words(q), __ATOMIC_RELAXED);
-    __atomic_store_n(&q->p->quiet_addrs, producer_addrs(q), __ATOMIC_RELAXED);
-    __atomic_store_n(&q->p->running, !quiet, __ATOMIC_RELEASE);
-}
-
-/* Ends the thread: hands the rest over and leaves the pipe to the recorder. */
-static inline void producer_end(struct producer *q, uint32_t reason, int32_t status)
-{
-    if (producer_words(q)) {
-        producer_post(q);
-    }
-    q->p->end_reason = reason;
-    q->p->end_status = status;
-    q->p->end_ns = producer_now_ns();
-    /* pairs with the recorder's acquire load */
-    __atomic_store_n(&q->p->state, MEMPIPE_ENDED, __ATOMIC_RELEASE);
-    producer_ring(q);
 }
 
 static inline bool producer_try_aux(struct producer *q, uint32_t *bytes)
@@ -325,6 +221,138 @@ static inline void producer_aux(struct producer *q, uint32_t type,
         q->ctl->aux_bytes / 2) {
         producer_ring(q);
     }
+}
+
+/* A record of the chunk that is being filled, as it stands now. */
+static inline void producer_placed(struct producer *q, uint32_t type,
+                                   struct mempipe_aux_place *rec, uint32_t rec_bytes,
+                                   const void *more, uint32_t more_bytes)
+{
+    rec->seq = q->seq;
+    rec->words = producer_words(q);
+    rec->units = producer_units(q);
+    producer_aux(q, type, &rec->h, rec_bytes, more, more_bytes);
+    q->placed = true;
+}
+
+static inline void producer_take_chunk(struct producer *q)
+{
+    producer_wait(q, producer_try_chunk, &q->chunk);
+    q->mem = q->base + q->ctl->chunks_off + (uint64_t)q->chunk * q->ctl->chunk_bytes;
+    q->low = q->mem;
+    q->high = q->mem + q->ctl->chunk_bytes;
+    q->chunks[q->chunk].start_ns = producer_now_ns();
+    __atomic_store_n(&q->p->live_seq, q->seq, __ATOMIC_RELAXED);
+    /* The release orders it behind live_seq for who looks after our death. */
+    __atomic_store_n(&q->p->live_chunk, q->chunk + 1, __ATOMIC_RELEASE);
+    q->aux_begin = q->p->aux_head;
+    if (q->state_bytes) {
+        struct mempipe_aux_place s = {.n = q->state_bytes};
+        producer_placed(q, MEMPIPE_AUX_STATE, &s, sizeof(s), q->state, q->state_bytes);
+    }
+    q->placed = false;
+}
+
+struct producer_identity {
+    int32_t pid, tid, ppid, ptid;
+    bool is_process;
+};
+
+/* Makes this thread the owner of a pipe claimed before. */
+static inline void producer_attach(struct producer *q, uint32_t pipe,
+                                   const struct producer_identity *id)
+{
+    q->pipe = pipe;
+    q->p = producer_pipe(q, pipe);
+    q->seq = 0;
+    __atomic_store_n(&q->p->pid, id->pid, __ATOMIC_RELAXED);
+    q->p->tid = id->tid;
+    q->p->ppid = id->ppid;
+    q->p->ptid = id->ptid;
+    q->p->is_process = id->is_process;
+    q->p->end_reason = 0;
+    q->p->start_ns = producer_now_ns();
+    __atomic_store_n(&q->p->running, 1, __ATOMIC_RELAXED);
+    producer_take_chunk(q);
+    /* pairs with the recorder's acquire load */
+    __atomic_store_n(&q->p->state, MEMPIPE_LIVE, __ATOMIC_RELEASE);
+    producer_ring(q);
+}
+
+/* Hands the chunk over without taking another one. */
+static inline void producer_post(struct producer *q)
+{
+    struct mempipe_chunk *c = &q->chunks[q->chunk];
+
+    c->pipe = q->pipe;
+    c->seq = q->seq;
+    c->words = producer_words(q);
+    c->units = producer_units(q);
+    c->aux_pos = q->p->aux_head;
+    c->end_ns = producer_now_ns();
+    /* pairs with the recorder's acquire load in take_mail */
+    __atomic_store_n(&q->p->mail[q->seq % MEMPIPE_MAIL], q->chunk + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&q->p->live_chunk, 0, __ATOMIC_RELAXED);
+    q->seq++;
+    producer_ring(q);
+}
+
+static inline void producer_hand_over(struct producer *q)
+{
+    producer_post(q);
+    producer_take_chunk(q);
+}
+
+/* Makes sure that so many words and units fit into the chunk. */
+static inline void producer_room(struct producer *q, uint32_t words, uint32_t units)
+{
+    if ((size_t)(q->high - q->low) <
+            words * 4u + units * q->ctl->addr_bytes + MEMPIPE_SLACK ||
+        q->p->aux_head - q->aux_begin > MEMPIPE_CHUNK_AUX) {
+        producer_hand_over(q);
+    }
+}
+
+static inline void producer_word(struct producer *q, uint32_t word)
+{
+    /* relaxed: read by the recorder only after a hand-over or our death */
+    __atomic_store_n((uint32_t *)q->low, word, __ATOMIC_RELAXED);
+    q->low += 4;
+}
+
+static inline void producer_addr(struct producer *q, uint64_t addr)
+{
+    q->high -= q->ctl->addr_bytes;
+    memcpy(q->high, &addr, q->ctl->addr_bytes);
+}
+
+/* The value of a slot, n bytes as an integer. */
+static inline void producer_value(struct producer *q, const void *value, uint32_t n)
+{
+    q->high -= CTR_UNITS(n, q->ctl->addr_bytes) * q->ctl->addr_bytes;
+    memcpy(q->high, value, n);
+}
+
+/* Outside translated code the lengths of the columns are told. */
+static inline void producer_quiet(struct producer *q, bool quiet)
+{
+    __atomic_store_n(&q->p->quiet_words, producer_words(q), __ATOMIC_RELAXED);
+    __atomic_store_n(&q->p->quiet_units, producer_units(q), __ATOMIC_RELAXED);
+    __atomic_store_n(&q->p->running, !quiet, __ATOMIC_RELEASE);
+}
+
+/* Ends the thread: hands the rest over and leaves the pipe to the recorder. */
+static inline void producer_end(struct producer *q, uint32_t reason, int32_t status)
+{
+    if (producer_words(q) || q->placed) {
+        producer_post(q);
+    }
+    q->p->end_reason = reason;
+    q->p->end_status = status;
+    q->p->end_ns = producer_now_ns();
+    /* pairs with the recorder's acquire load */
+    __atomic_store_n(&q->p->state, MEMPIPE_ENDED, __ATOMIC_RELEASE);
+    producer_ring(q);
 }
 
 /* Publishes a block definition; returns its id. */

@@ -31,7 +31,7 @@ static int failures;
     } while (0)
 
 struct task {
-    uint32_t chunk, words, addrs;
+    uint32_t chunk, words, units;
 };
 
 /* The drainer's view of a pipe. */
@@ -82,8 +82,8 @@ static void *produce(void *arg)
                 producer_addr(&q, addr_of(tag, addrs++));
             }
             if (i % RECORD_EVERY == 0) {
-                struct mempipe_aux_access a = {.words = tag, .addr = i};
-                producer_aux(&q, MEMPIPE_AUX_ACCESS, &a.h, sizeof(a), NULL, 0);
+                struct mempipe_aux_access a = {.addr = i, .size = tag};
+                producer_placed(&q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), NULL, 0);
             }
             if (i % 50000 == 49999) {
                 producer_hand_over(&q); /* also small ones, and empty ones */
@@ -104,7 +104,7 @@ static void *release(void *arg)
         /* pairs with the drainer's release store of put */
         if (__atomic_load_n(&b->put, __ATOMIC_ACQUIRE) != got) {
             struct task t = b->tasks[got % TASKS];
-            mempipe_host_release(&b->host, t.chunk, t.words, t.addrs, got % 5 == 0);
+            mempipe_host_release(&b->host, t.chunk, t.words, t.units, got % 5 == 0);
             __atomic_store_n(&b->got, got + 1, __ATOMIC_RELEASE);
         } else if (__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
             return NULL;
@@ -114,14 +114,16 @@ static void *release(void *arg)
     }
 }
 
-static int on_record(void *arg, uint32_t pipe, const struct mempipe_aux *rec)
+static int on_record(void *arg, uint32_t pipe, const struct mempipe_aux *rec,
+                     uint32_t bytes)
 {
     struct bench *b = arg;
     const struct mempipe_aux_access *a = (const struct mempipe_aux_access *)rec;
     struct view *v = &b->views[pipe];
 
-    CHECK(rec->type == MEMPIPE_AUX_ACCESS, "record of type %u", rec->type);
-    CHECK(a->words == b->host.pipes[pipe].serial, "record of another life");
+    CHECK(rec->type == MEMPIPE_AUX_ACCESS && bytes == sizeof(*a),
+          "record of type %u, %u bytes", rec->type, bytes);
+    CHECK(a->size == b->host.pipes[pipe].serial, "record of another life");
     CHECK(a->addr == v->records * RECORD_EVERY, "record %" PRIu64 " is %" PRIu64,
           v->records, a->addr);
     v->records++;
@@ -140,7 +142,7 @@ static void take_chunk(struct bench *b, uint32_t pipe, uint32_t chunk)
     for (uint32_t i = 0; i < c->words; i++) {
         bad += words[i] != word_of(v->tag, v->words++);
     }
-    for (uint32_t i = 0; i < c->addrs; i++) {
+    for (uint32_t i = 0; i < c->units; i++) {
         uint64_t a;
         memcpy(&a, mem + b->host.ctl->chunk_bytes - (i + 1) * 8, 8);
         bad += a != addr_of(v->tag, v->addrs++);
@@ -150,7 +152,7 @@ static void take_chunk(struct bench *b, uint32_t pipe, uint32_t chunk)
     while (b->put - __atomic_load_n(&b->got, __ATOMIC_ACQUIRE) == TASKS) {
         sched_yield();
     }
-    b->tasks[b->put % TASKS] = (struct task){chunk, c->words, c->addrs};
+    b->tasks[b->put % TASKS] = (struct task){chunk, c->words, c->units};
     __atomic_store_n(&b->put, b->put + 1, __ATOMIC_RELEASE);
 }
 
@@ -257,15 +259,15 @@ static void test_measure(void)
         .nr_pipes = 2, .nr_pool = 2, .chunk_bytes = 64u << 10, .aux_bytes = 128u << 10};
     struct mempipe_host h;
     struct producer q;
-    uint32_t words, addrs;
+    uint32_t words, units;
 
     for (uint32_t ab = 4; ab <= 8; ab += 4) {
         CHECK(mempipe_host_open(&h, &c) == 0, "open");
         h.ctl->addr_bytes = ab;
         producer_map(&q, -1, h.base);
         producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = 1});
-        mempipe_host_measure(&h, q.chunk, &words, &addrs);
-        CHECK(words == 0 && addrs == 0, "empty: %u words, %u addresses", words, addrs);
+        mempipe_host_measure(&h, q.chunk, &words, &units);
+        CHECK(words == 0 && units == 0, "empty: %u words, %u units", words, units);
 
         producer_word(&q, 7);
         producer_word(&q, CTR_WORD_LEFT | 3);
@@ -274,17 +276,17 @@ static void test_measure(void)
         producer_addr(&q, 0x1000);
         producer_addr(&q, 0);
         producer_addr(&q, 0x2000);
-        mempipe_host_measure(&h, q.chunk, &words, &addrs);
-        CHECK(words == 4 && addrs == 3, "%u words, %u addresses", words, addrs);
+        mempipe_host_measure(&h, q.chunk, &words, &units);
+        CHECK(words == 4 && units == 3, "%u words, %u units", words, units);
 
         /* As full as a chunk may get. */
         while ((size_t)(q.high - q.low) >= 4 + ab + MEMPIPE_SLACK) {
             producer_word(&q, 9);
             producer_addr(&q, 0xffff);
         }
-        mempipe_host_measure(&h, q.chunk, &words, &addrs);
-        CHECK(words == producer_words(&q) && addrs == producer_addrs(&q),
-              "full: %u words, %u addresses", words, addrs);
+        mempipe_host_measure(&h, q.chunk, &words, &units);
+        CHECK(words == producer_words(&q) && units == producer_units(&q),
+              "full: %u words, %u units", words, units);
         mempipe_host_close(&h);
     }
 }

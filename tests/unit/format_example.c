@@ -12,20 +12,55 @@
 #include <unistd.h>
 #include <zstd.h>
 #include "ctr_write.h"
-#include "cannoli/events.h"
+#include "cannoli/mempipe.h"
 
-/* Two Thumb-like instructions, a load of 4 bytes; and a store in group 1. */
+/*
+ * Two Thumb instructions: a load of 4 bytes and the register 0 that gets it; and a
+ * store in group 1.
+ */
 static const uint8_t def1[] = {
     0x00, 0x10, 0,    0,    0,    0, 0, 0, /* pc 0x1000 */
     0,    0,    0,    0,    0,    0, 0, 0, /* cs_base */
     0,    0,    0,    0,    0,    0, 0, 0, /* tb_flags */
     0,    0,    0,    0,                   /* cflags */
-    2,    0,    2,    0,    1,    0,       /* 2 instructions, 2 slots, 1 group */
+    2,    0,    3,    0,    1,    0,       /* 2 instructions, 3 slots, 1 group */
     1,    0,    4,    0,    0,    0,       /* mode, flags, 4 bytes of code */
     2,    2,                               /* lengths */
     0x08, 0x68, 0x08, 0x60,                /* ldr r0,[r1]; str r0,[r1] */
     0,    0,    0,    0,    0x02, 0,       /* slot: insn 0, always, load 4 */
+    0,    0,    0,    0,    0x42, 0,       /* slot: insn 0, register 0, 4 bytes */
     1,    0,    1,    0,    0x12, 0,       /* slot: insn 1, group 1, store 4 */
+};
+
+/* Two registers of 4 bytes. */
+static const uint8_t regs[] = {4, 0, 2, 0, 'r', '0', 4, 0, 2, 0, 'r', '1'};
+
+/* Records of the pipe that belong to the chunk. */
+static const struct {
+    struct mempipe_aux_place state;
+    uint8_t values[8];
+    struct mempipe_aux_access access;
+    uint8_t data[8];
+    struct mempipe_aux_event event;
+    uint8_t pc[8];
+    struct mempipe_aux_regs outside;
+    uint8_t change[24];
+} aux = {
+    .state = {.h = {32, MEMPIPE_AUX_STATE}, .n = 8},
+    .values = {5, 0, 0, 0, 0, 0x20, 0, 0},
+    .access = {.p = {.h = {48, MEMPIPE_AUX_ACCESS}, .words = 2, .units = 5, .n = 8},
+               .insn = 1,
+               .store = 1,
+               .size = 8,
+               .addr = 0x3000},
+    .data = {1, 2, 3, 4, 5, 6, 7, 8},
+    .event = {.p = {.h = {48, MEMPIPE_AUX_EVENT}, .words = 6, .units = 5, .n = 8},
+              .type = CTR_EVENT_SIGRETURN,
+              .time_ns = 1150},
+    .pc = {0x00, 0x10},
+    .outside = {.p = {.h = {56, MEMPIPE_AUX_REGS}, .words = 6, .units = 5, .n = 1},
+                .insn = MEMPIPE_OUTSIDE},
+    .change = {1, 0, 0, 0, 0x04, 0x20},
 };
 
 static void fail(const char *what, const struct ctr_diag *diag)
@@ -44,23 +79,22 @@ static int make(void)
         .argc = 2,
         .argv = argv,
         .elf_machine = 40,
-        .events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+        .events = CTR_EVENTS_ALL,
         .addr_bits = 32,
         .start_realtime_ns = 1700000000000000000ull,
         .start_ns = 1000,
     };
     /* Block 7 runs whole with its store, then it faults in its load. */
-    static const uint32_t words[] = {7, 0x80000001, 7, 0xd0000001, 2, 0xe0000000};
-    static const uint32_t column[2] = {0x2000, 0x2000};
-    static const struct ctr_extra extra = {
-        .words = 2, .addrs = 1, .insn = 1, .store = 1, .size = 32, .addr = 0x3000};
+    static const uint32_t words[] = {7, 0x80000001, 7, 0xd0000001, 5, 0xe0000000};
+    /* backwards: address, value; register; address, value */
+    static const uint32_t column[5] = {42, 0x2000, 42, 42, 0x2000};
     const struct ctr_segment seg = {
         .words = words,
         .n_words = 6,
-        .n_addrs = 2,
-        .addrs_end = column + 2,
-        .extras = &extra,
-        .n_extras = 1,
+        .n_units = 5,
+        .data_end = column + 5,
+        .aux = &aux,
+        .aux_bytes = sizeof(aux),
         .start_ns = 1100,
         .end_ns = 1200,
     };
@@ -75,6 +109,7 @@ static int make(void)
         ctr_packed_new(&packed) || ctr_dict_add(dict, 7, def1, sizeof(def1), &diag) ||
         ctr_encoder_run(enc, &seg, 1, packed, &diag) ||
         ctr_writer_new(&w, fd, dict, &meta, 1, &diag) ||
+        ctr_writer_regs(w, 2, regs, sizeof(regs), &diag) ||
         ctr_writer_process(w, 42, 41, 1050, &process, &diag) ||
         ctr_writer_thread(w, process, 42, 0, 1050, &thread, &diag) ||
         ctr_writer_chunk(w, thread, packed, &diag) ||
@@ -104,7 +139,7 @@ static void dump(FILE *out, const uint8_t *p, size_t n, size_t off)
 static void print(FILE *out, const uint8_t *p, size_t n)
 {
     static const char *const names[] = {"?",     "META", "PROCESS", "THREAD", "DICT",
-                                        "CHUNK", "PART", "ROOT",    "END"};
+                                        "CHUNK", "PART", "ROOT",    "END",    "REGS"};
     for (size_t at = 0; at < n;) {
         size_t size = ZSTD_findFrameCompressedSize(p + at, n - at);
         if (ZSTD_isError(size)) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cannoli/events.h"
+#include "cannoli/mempipe.h"
 
 static void die(const char *what)
 {
@@ -75,6 +75,23 @@ static void add_slots(struct sim *s, struct sim_block *b, unsigned insn)
     }
 }
 
+static void add_reg_slots(struct sim *s, struct sim_block *b, unsigned insn)
+{
+    unsigned reg = sim_random(s, SIM_SLOT_REGS);
+    unsigned n = sim_random(s, 4);
+    for (; n-- && b->nslot < 2000; reg = (reg + 1 + sim_random(s, 3)) % SIM_SLOT_REGS) {
+        unsigned log2 = 0;
+        while (1u << log2 < sim_reg_size(reg)) {
+            log2++;
+        }
+        b->slot[b->nslot++] = (struct sim_slot){
+            .insn = (uint16_t)insn,
+            .group = (uint16_t)reg,
+            .access = (uint8_t)(CTR_ACCESS_REG | log2),
+        };
+    }
+}
+
 static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
 {
     int scattered = chance(s, 5);
@@ -94,6 +111,9 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
         }
         if (chance(s, 40)) {
             add_slots(s, b, i);
+        }
+        if (s->events & CTR_EVENTS_REG) {
+            add_reg_slots(s, b, i);
         }
     }
     b->def_bytes = 40 + b->ninsn + b->off[b->ninsn] + b->nslot * 6u +
@@ -124,6 +144,29 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
     for (unsigned i = 0; scattered && i < b->ninsn; i++, p += 8) {
         w64(p, b->pc[i]);
     }
+}
+
+/* --------------------------------------------------------------- registers */
+
+unsigned sim_reg_size(unsigned reg)
+{
+    static const uint8_t size[SIM_REGS] = {1, 2, 4,  8, 16, 8,  4, 8, 16, 1, 8, 4,
+                                           3, 5, 16, 8, 10, 16, 7, 1, 2,  4, 8, 16};
+    return size[reg];
+}
+
+size_t sim_reg_table(uint8_t *out)
+{
+    uint8_t *p = out;
+    for (unsigned i = 0; i < SIM_REGS; i++) {
+        *p++ = (uint8_t)sim_reg_size(i);
+        *p++ = 0;
+        *p++ = 2;
+        *p++ = 0;
+        *p++ = 'q';
+        *p++ = (uint8_t)('A' + i);
+    }
+    return (size_t)(p - out);
 }
 
 void sim_init(struct sim *s, uint64_t seed, unsigned nblock, unsigned addr_bytes,
@@ -171,13 +214,47 @@ static struct sim_segment *cur(struct sim_thread *t)
     return &t->seg[t->n_seg - 1];
 }
 
-static void new_segment(struct sim_thread *t)
+/* A record of the pipe's ring, with its place; all behind that is zero. */
+static void *record(struct sim_thread *t, uint32_t type, size_t fixed, size_t n)
+{
+    struct sim_segment *g = cur(t);
+    uint32_t bytes = (uint32_t)((fixed + n + 7) / 8 * 8);
+    if (g->n_aux + bytes > g->cap_aux) {
+        g->cap_aux = g->cap_aux * 2 + bytes;
+        g->aux = more(g->aux, g->cap_aux, 1);
+    }
+    struct mempipe_aux_place *p = (struct mempipe_aux_place *)(g->aux + g->n_aux);
+    g->n_aux += bytes;
+    g->aux_units = g->n_units;
+    memset(p, 0, bytes);
+    p->h.bytes = bytes;
+    p->h.type = type;
+    p->words = g->n_words;
+    p->units = g->n_units;
+    p->n = (uint32_t)n;
+    t->marks++;
+    return p;
+}
+
+static void new_segment(const struct sim *s, struct sim_thread *t)
 {
     if (t->n_seg == t->cap_seg) {
         t->cap_seg = t->cap_seg * 2 + 4;
         t->seg = more(t->seg, t->cap_seg, sizeof(t->seg[0]));
     }
     memset(&t->seg[t->n_seg++], 0, sizeof(t->seg[0]));
+    if (s->events & CTR_EVENTS_REG) {
+        size_t n = 0;
+        for (unsigned i = 0; i < SIM_REGS; i++) {
+            n += sim_reg_size(i);
+        }
+        struct mempipe_aux_place *p =
+            record(t, MEMPIPE_AUX_STATE, sizeof(struct mempipe_aux_place), n);
+        uint8_t *to = (uint8_t *)(p + 1);
+        for (unsigned i = 0; i < SIM_REGS; to += sim_reg_size(i), i++) {
+            memcpy(to, t->regs[i], sim_reg_size(i));
+        }
+    }
 }
 
 static void word(struct sim_thread *t, uint32_t w)
@@ -188,6 +265,69 @@ static void word(struct sim_thread *t, uint32_t w)
         g->words = more(g->words, g->cap_words, sizeof(g->words[0]));
     }
     g->words[g->n_words++] = w;
+}
+
+static void unit(const struct sim *s, struct sim_thread *t, uint64_t v)
+{
+    struct sim_segment *g = cur(t);
+    if (g->n_units == g->cap_units) {
+        g->cap_units = g->cap_units * 2 + 64;
+        g->units = more(g->units, g->cap_units, sizeof(g->units[0]));
+    }
+    g->units[g->n_units++] = s->addr_bytes == 4 ? (uint32_t)v : v;
+}
+
+uint64_t sim_hash(const void *data, size_t n)
+{
+    const uint8_t *p = data;
+    uint64_t h = 14695981039346656037ull;
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ p[i]) * 1099511628211ull;
+    }
+    return h;
+}
+
+/* A value of n bytes, little-endian: one that is not quite new, as values are. */
+static void some_value(struct sim *s, struct sim_thread *t, uint64_t where, uint8_t *out,
+                       unsigned n)
+{
+    uint64_t *known = &s->memory[where % 256];
+    for (unsigned i = 0; i < n; i += 8) {
+        uint64_t v = *known;
+        switch (sim_random(s, 6)) {
+        case 0:
+            v += sim_random(s, 200) - 100;
+            break;
+        case 1:
+            v = t->last_value;
+            break;
+        case 2:
+            v = (uint64_t)sim_random(s, 0x7fffffff) << 33 ^ sim_random(s, 0x7fffffff);
+            break;
+        default:
+            break;
+        }
+        v |= s->nonzero;
+        *known = t->last_value = v;
+        for (unsigned k = i; k < n && k < i + 8; k++) {
+            out[k] = (uint8_t)(v >> (8 * (k - i)));
+        }
+    }
+}
+
+/* Its units: one integer, whose lowest part is the last unit on this machine. */
+static void value_units(struct sim *s, struct sim_thread *t, const uint8_t *v, unsigned n)
+{
+    unsigned units = CTR_UNITS(n, s->addr_bytes);
+    for (unsigned i = units; i-- > 0;) {
+        uint64_t u = (uint64_t)sim_random(s, 0x7fffffff) << 33; /* undefined bits */
+        u |= sim_random(s, 0x7fffffff);
+        for (unsigned k = 0; k < s->addr_bytes && i * s->addr_bytes + k < n; k++) {
+            u &= ~(0xffull << (8 * k));
+            u |= (uint64_t)v[i * s->addr_bytes + k] << (8 * k);
+        }
+        unit(s, t, u);
+    }
 }
 
 static struct sim_event *event(struct sim_thread *t)
@@ -208,15 +348,32 @@ static void tell_exec(struct sim_thread *t, const struct sim_block *b, unsigned 
     e->pc = b->pc[insn];
     e->insn = (uint16_t)insn;
     e->size = b->len[insn];
-    e->code = 14695981039346656037ull;
-    for (unsigned k = b->off[insn]; k < b->off[insn + 1]; k++) {
-        e->code = (e->code ^ b->code[k]) * 1099511628211ull;
+    e->code = sim_hash(b->code + b->off[insn], b->len[insn]);
+}
+
+/* Tells the registers that changed: in an instruction, or outside (b NULL). */
+static void tell_regs(struct sim_thread *t, const struct sim_block *b, unsigned insn)
+{
+    for (unsigned i = 0; i < SIM_REGS; i++) {
+        if (memcmp(t->regs[i], t->told[i], 16) == 0) {
+            continue;
+        }
+        memcpy(t->told[i], t->regs[i], 16);
+        struct sim_event *e = event(t);
+        e->reg = 1;
+        e->outside = b == NULL;
+        e->ordinal = t->ordinal - 1;
+        e->pc = b ? b->pc[insn] : 0;
+        e->insn = (uint16_t)(b ? insn : 0);
+        e->addr = i;
+        e->size = sim_reg_size(i);
+        e->code = sim_hash(t->regs[i], e->size);
     }
 }
 
 static void tell_mem(const struct sim *s, struct sim_thread *t, const struct sim_block *b,
                      unsigned insn, uint64_t addr, uint32_t size, int store, int be,
-                     int helper)
+                     int helper, const uint8_t *data)
 {
     if (!(s->events & CTR_EVENTS_MEM)) {
         return;
@@ -231,6 +388,7 @@ static void tell_mem(const struct sim *s, struct sim_thread *t, const struct sim
     e->store = (uint8_t)store;
     e->big_endian = (uint8_t)be;
     e->helper = (uint8_t)helper;
+    e->code = data ? sim_hash(data, size) : 0;
     t->stores += store != 0;
     t->loads += store == 0;
 }
@@ -258,42 +416,107 @@ static void inline_access(struct sim *s, struct sim_thread *t, const struct sim_
                           unsigned slot)
 {
     const struct sim_slot *k = &b->slot[slot];
-    struct sim_segment *g = cur(t);
+    unsigned size = 1u << (k->access & 7);
+    int be = (k->access & CTR_ACCESS_BE) != 0;
+    uint8_t v[128], data[128];
     if (!(s->events & CTR_EVENTS_MEM)) {
         return;
     }
-    uint64_t a = some_address(s, b, slot);
-    if (g->n_addrs == g->cap_addrs) {
-        g->cap_addrs = g->cap_addrs * 2 + 64;
-        g->addrs = more(g->addrs, g->cap_addrs, sizeof(g->addrs[0]));
+    uint64_t a = some_address(s, b, slot) | (s->nonzero && !(s->events & CTR_EVENTS_VAL));
+    t->marks++;
+    unit(s, t, a);
+    if (s->events & CTR_EVENTS_VAL) {
+        some_value(s, t, a / 8, v, size);
+        value_units(s, t, v, size);
+        for (unsigned i = 0; i < size; i++) {
+            data[be ? size - 1 - i : i] = v[i];
+        }
     }
-    g->addrs[g->n_addrs++] = a;
-    tell_mem(s, t, b, k->insn, a, 1u << (k->access & 7), (k->access & 0x10) != 0,
-             (k->access & 0x20) != 0, 0);
+    tell_mem(s, t, b, k->insn, a, size, (k->access & CTR_ACCESS_STORE) != 0, be, 0,
+             s->events & CTR_EVENTS_VAL ? data : NULL);
 }
 
 static void extra_access(struct sim *s, struct sim_thread *t, const struct sim_block *b,
                          unsigned insn)
 {
-    struct sim_segment *g = cur(t);
+    uint32_t size = 1 + sim_random(s, chance(s, 10) ? 20000 : 64);
+    size_t n = s->events & CTR_EVENTS_VAL ? size : 0;
     if (!(s->events & CTR_EVENTS_MEM)) {
         return;
     }
-    if (g->n_extras == g->cap_extras) {
-        g->cap_extras = g->cap_extras * 2 + 64;
-        g->extras = more(g->extras, g->cap_extras, sizeof(g->extras[0]));
+    struct mempipe_aux_access *x = record(t, MEMPIPE_AUX_ACCESS, sizeof(*x), n);
+    x->insn = (uint16_t)insn;
+    x->store = (uint8_t)sim_random(s, 2);
+    x->big_endian = (uint8_t)sim_random(s, 2);
+    x->size = size;
+    x->addr = some_address(s, b, insn + 7);
+    uint8_t *data = (uint8_t *)(x + 1);
+    int zero = chance(s, 30);
+    for (size_t i = 0; !zero && i < n; i++) {
+        data[i] = (uint8_t)(chance(s, 80) ? i : sim_random(s, 256));
     }
-    struct ctr_extra *x = &g->extras[g->n_extras++];
-    *x = (struct ctr_extra){
-        .words = g->n_words,
-        .addrs = g->n_addrs,
-        .insn = (uint16_t)insn,
-        .store = (uint8_t)sim_random(s, 2),
-        .big_endian = (uint8_t)sim_random(s, 2),
-        .size = 1 + sim_random(s, chance(s, 10) ? 20000 : 64),
-        .addr = some_address(s, b, insn + 7),
-    };
-    tell_mem(s, t, b, insn, x->addr, x->size, x->store, x->big_endian, 1);
+    tell_mem(s, t, b, insn, x->addr, x->size, x->store, x->big_endian, 1,
+             n ? data : NULL);
+}
+
+static void reg_slot(struct sim *s, struct sim_thread *t, const struct sim_block *b,
+                     unsigned slot)
+{
+    const struct sim_slot *k = &b->slot[slot];
+    unsigned n = sim_reg_size(k->group);
+    uint8_t v[16] = {0};
+    if (chance(s, 30) && !s->nonzero) {
+        memcpy(v, t->regs[k->group], n);
+    } else {
+        some_value(s, t, k->group, v, n);
+    }
+    t->marks++;
+    value_units(s, t, v, n);
+    memcpy(t->regs[k->group], v, n);
+}
+
+/* Registers change beside the slots: by an instruction, or outside (b NULL). */
+static void extra_regs(struct sim *s, struct sim_thread *t, const struct sim_block *b,
+                       unsigned insn)
+{
+    unsigned first = b ? SIM_SLOT_REGS : 0;
+    unsigned n = 1 + sim_random(s, 3);
+    struct mempipe_aux_regs *x =
+        record(t, MEMPIPE_AUX_REGS, sizeof(*x), (size_t)n * MEMPIPE_REG_BYTES);
+    x->insn = b ? insn : MEMPIPE_OUTSIDE;
+    x->p.n = n;
+    uint8_t *p = (uint8_t *)(x + 1);
+    unsigned reg = first + sim_random(s, SIM_REGS - first - n);
+    for (unsigned i = 0; i < n; i++, reg++, p += MEMPIPE_REG_BYTES) {
+        w16(p, reg);
+        some_value(s, t, reg, p + 4, sim_reg_size(reg));
+        memcpy(t->regs[reg], p + 4, 16);
+    }
+}
+
+/* What the system does between two runs. */
+static void between_runs(struct sim *s, struct sim_thread *t)
+{
+    if (t->ordinal == t->between) {
+        return; /* once at each place: they would be told together */
+    }
+    t->between = t->ordinal;
+    if (has(s, SIM_SYSTEM) && chance(s, 10)) {
+        struct mempipe_aux_event *x = record(t, MEMPIPE_AUX_EVENT, sizeof(*x), 8);
+        struct sim_event *e = event(t);
+        x->type = CTR_EVENT_SIGRETURN;
+        x->time_ns = t->time += sim_random(s, 1000);
+        w64((uint8_t *)(x + 1), some_address(s, &s->block[0], 1));
+        e->os = 1;
+        e->ordinal = t->ordinal;
+        e->addr = x->time_ns;
+        e->size = 8;
+        e->code = sim_hash(x + 1, 8);
+    }
+    if (s->events & CTR_EVENTS_REG && chance(s, 10)) {
+        extra_regs(s, t, NULL, 0);
+        tell_regs(t, NULL, 0);
+    }
 }
 
 /* ------------------------------------------------------------ running it */
@@ -314,7 +537,7 @@ struct running {
 static int past_groups(const struct sim_block *b, unsigned slot, unsigned insn)
 {
     for (unsigned k = slot; k < b->nslot && b->slot[k].insn == insn; k++) {
-        if (b->slot[k].group) {
+        if (b->slot[k].group && !(b->slot[k].access & CTR_ACCESS_REG)) {
             return 0;
         }
     }
@@ -342,7 +565,8 @@ static unsigned run_group(struct sim *s, struct sim_thread *t, struct running *r
     unsigned group = b->slot[slot].group;
     unsigned insn = b->slot[slot].insn;
     unsigned end = slot;
-    while (end < b->nslot && b->slot[end].group == group) {
+    while (end < b->nslot && b->slot[end].group == group &&
+           !(b->slot[end].access & CTR_ACCESS_REG)) {
         end++;
     }
     unsigned rounds = chance(s, 50) ? sim_random(s, 3) : sim_random(s, 12);
@@ -359,8 +583,8 @@ static unsigned run_group(struct sim *s, struct sim_thread *t, struct running *r
         }
         if (r->kind == SUSPEND && !r->out && past_groups(b, end, insn)) {
             word(t, CTR_WORD_LEFT | CTR_LEFT_SUSPEND << 16 | (insn + 1));
-            word(t, cur(t)->n_addrs);
-            new_segment(t);
+            word(t, cur(t)->n_units);
+            new_segment(s, t);
             word(t, CTR_WORD_RESUME | insn);
             word(t, b->id);
             r->kind = chance(s, 50) ? WHOLE : LEAVE;
@@ -376,26 +600,42 @@ static int run_insn(struct sim *s, struct sim_thread *t, struct running *r, unsi
                     unsigned *slot)
 {
     const struct sim_block *b = r->b;
+    int extras = has(s, SIM_EXTRAS);
     while (*slot < b->nslot && b->slot[*slot].insn == insn) {
-        if (has(s, SIM_EXTRAS) && chance(s, 8)) {
+        const struct sim_slot *k = &b->slot[*slot];
+        if (k->access & CTR_ACCESS_REG) {
+            break;
+        }
+        if (extras && chance(s, 8)) {
             extra_access(s, t, b, insn);
         }
-        if (b->slot[*slot].group) {
+        if (k->group) {
             *slot = run_group(s, t, r, *slot);
         } else {
             if (step(r)) {
                 return 1;
             }
             inline_access(s, t, b, *slot);
-            r->uncond++;
+            /* Slots of what is not recorded are not counted. */
+            r->uncond += (s->events & CTR_EVENTS_MEM) != 0;
             ++*slot;
         }
         if (r->out) {
             return 1;
         }
     }
-    if (has(s, SIM_EXTRAS) && chance(s, 4)) {
+    if (extras && chance(s, 4)) {
         extra_access(s, t, b, insn);
+    }
+    for (; *slot < b->nslot && b->slot[*slot].insn == insn; ++*slot) {
+        if (step(r)) {
+            return 1;
+        }
+        reg_slot(s, t, b, *slot);
+        r->uncond++;
+    }
+    if (extras && s->events & CTR_EVENTS_REG && chance(s, 5)) {
+        extra_regs(s, t, b, insn);
     }
     return 0;
 }
@@ -410,7 +650,7 @@ static void run_end(struct sim *s, struct sim_thread *t, struct running *r,
         word(t, CTR_WORD_LEFT_AT | n << 14 | r->uncond);
     } else if (r->out) {
         word(t, CTR_WORD_LEFT | (r->kind == FORGET ? CTR_LEFT_RESTART << 16 : 0) | n);
-        word(t, cur(t)->n_addrs);
+        word(t, cur(t)->n_units);
     } else if (!fault || !chance(s, 30)) {
         return;
     }
@@ -439,7 +679,7 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
     if (r.kind == LEAVE && chance(s, 10)) {
         /* left before its first instruction */
         word(t, CTR_WORD_LEFT);
-        word(t, cur(t)->n_addrs);
+        word(t, cur(t)->n_units);
         return;
     }
     /* Where it is left, should its accesses not decide that before. */
@@ -450,9 +690,12 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
     for (unsigned i = 0; i < b->ninsn && !r.out; i++) {
         size_t before = t->n_ev;
         uint64_t loads = t->loads, stores = t->stores, ordinal = t->ordinal;
+        uint8_t regs[SIM_REGS][16];
+        memcpy(regs, t->regs, sizeof(regs));
         exec_ev = t->n_ev;
         tell_exec(t, b, i);
         run_insn(s, t, &r, i, &slot);
+        tell_regs(t, b, i);
         r.n = i + 1;
         if (!r.out && i + 1 == last && i + 1 < b->ninsn && r.kind != SUSPEND &&
             r.kind != WHOLE) {
@@ -463,6 +706,8 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
             t->loads = loads;
             t->stores = stores;
             t->ordinal = ordinal;
+            memcpy(t->regs, regs, sizeof(regs));
+            memcpy(t->told, regs, sizeof(regs));
             exec_ev = SIZE_MAX;
         }
     }
@@ -476,15 +721,18 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
     r.steps = sim_random(s, 6);
     size_t start = t->n_ev;
     unsigned slot = 0, sure = 0;
+    s->nonzero = 1;
     word(t, b->id);
     for (unsigned i = 0; i < b->ninsn && !r.out; i++) {
-        size_t before = t->n_ev;
+        uint64_t before = t->marks;
         tell_exec(t, b, i);
         run_insn(s, t, &r, i, &slot);
-        if (t->n_ev > before + 1) {
+        tell_regs(t, b, i);
+        if (t->marks > before) {
             sure = i + 1;
         }
     }
+    s->nonzero = 0;
     sure = sure ? sure : 1;
     /* Instructions behind the last access are not known to have run. */
     while (t->n_ev > start && t->ev[t->n_ev - 1].insn >= sure) {
@@ -492,7 +740,7 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
         t->ordinal--;
     }
     size_t last = t->n_ev - 1;
-    while (t->ev[last].mem) {
+    while (t->ev[last].mem || t->ev[last].reg) {
         last--;
     }
     t->ev[last].flags |= CTR_EV_UNSURE;
@@ -502,17 +750,28 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
 
 static void lay_out(const struct sim *s, struct sim_segment *g)
 {
-    size_t n = (size_t)g->n_addrs * s->addr_bytes;
-    g->column = malloc(n + 8);
-    if (!g->column) {
+    size_t words = ((size_t)g->n_words * 4 + 7) / 8 * 8;
+    size_t data = (size_t)g->n_units * s->addr_bytes;
+    size_t room = (data + 7) / 8 * 8 + 64;
+    g->chunk = calloc(1, words + room);
+    if (!g->chunk) {
         die("no memory");
     }
-    g->column_end = (uint8_t *)g->column + n;
-    for (uint32_t i = 0; i < g->n_addrs; i++) {
+    if (g->n_words) {
+        memcpy(g->chunk, g->words, (size_t)g->n_words * 4);
+    }
+    g->data_end = (uint8_t *)g->chunk + words + room;
+    for (uint32_t i = 0; i < g->n_units; i++) {
         if (s->addr_bytes == 4) {
-            ((uint32_t *)g->column_end)[-(ptrdiff_t)i - 1] = (uint32_t)g->addrs[i];
+            ((uint32_t *)g->data_end)[-(ptrdiff_t)i - 1] = (uint32_t)g->units[i];
         } else {
-            ((uint64_t *)g->column_end)[-(ptrdiff_t)i - 1] = g->addrs[i];
+            ((uint64_t *)g->data_end)[-(ptrdiff_t)i - 1] = g->units[i];
+        }
+    }
+    if (g->flags & CTR_SEGMENT_UNSURE) {
+        /* All that is known is where the zeroes begin, and the last record. */
+        while (g->n_units > g->aux_units && g->units[g->n_units - 1] == 0) {
+            g->n_units--;
         }
     }
 }
@@ -520,7 +779,11 @@ static void lay_out(const struct sim *s, struct sim_segment *g)
 void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs)
 {
     memset(t, 0, sizeof(*t));
-    new_segment(t);
+    for (unsigned i = 0; i < SIM_REGS; i++) {
+        memset(t->regs[i], (int)sim_random(s, 256), sim_reg_size(i));
+    }
+    memcpy(t->told, t->regs, sizeof(t->told));
+    new_segment(s, t);
     unsigned at = sim_random(s, s->nblock);
     while (runs) {
         /* mostly loops over a few blocks, as programs do */
@@ -528,9 +791,10 @@ void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs)
         unsigned times = 1 + sim_random(s, 20);
         for (unsigned k = 0; k < times && runs; k++) {
             for (unsigned i = 0; i < len && runs; i++, runs--) {
+                between_runs(s, t);
                 run_block(s, t, &s->block[(at + i) % s->nblock]);
                 if (chance(s, 1)) {
-                    new_segment(t);
+                    new_segment(s, t);
                 }
             }
         }
@@ -548,9 +812,9 @@ void sim_thread_fini(struct sim_thread *t)
 {
     for (unsigned i = 0; i < t->n_seg; i++) {
         free(t->seg[i].words);
-        free(t->seg[i].addrs);
-        free(t->seg[i].extras);
-        free(t->seg[i].column);
+        free(t->seg[i].units);
+        free(t->seg[i].aux);
+        free(t->seg[i].chunk);
     }
     free(t->seg);
     free(t->ev);
@@ -565,12 +829,12 @@ struct ctr_segment *sim_segments(const struct sim_thread *t)
     for (unsigned i = 0; i < t->n_seg; i++) {
         const struct sim_segment *g = &t->seg[i];
         out[i] = (struct ctr_segment){
-            .words = g->words,
+            .words = g->chunk,
             .n_words = g->n_words,
-            .n_addrs = g->n_addrs,
-            .addrs_end = g->column_end,
-            .extras = g->extras,
-            .n_extras = g->n_extras,
+            .n_units = g->n_units,
+            .data_end = g->data_end,
+            .aux = g->aux,
+            .aux_bytes = g->n_aux,
             .flags = g->flags,
             .start_ns = 1000 + i * 100,
             .end_ns = 1000 + i * 100 + 50,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A simulated guest: invents blocks, "runs" them at random, and tells the run
- * twice: as a list of events, and as the words, addresses and extra accesses
- * that translated code would leave in the pipe.  The list is what a reader of
+ * twice: as a list of events, and as the words, data and records that translated
+ * code would leave in the pipe.  The list is what a reader of
  * the trace must give back.  It knows nothing of the library's code.
  */
 #ifndef SIM_H
@@ -13,22 +13,35 @@
 #include "ctr_write.h"
 
 struct sim_event {
-    uint8_t mem; /* 0 an instruction, 1 an access */
+    uint8_t mem; /* 1 an access, and so on; none of them: an instruction */
+    uint8_t reg; /* 1 a register changed; addr: which */
+    uint8_t os;  /* 1 an event of the system */
+    uint8_t outside;
     uint8_t store;
     uint8_t big_endian;
     uint8_t helper;
     uint8_t flags; /* CTR_EV_* of an instruction */
     uint16_t insn;
-    uint32_t size; /* of the access, or length of the instruction */
+    uint32_t size; /* of the access or register, or length of the instruction */
     uint64_t ordinal;
     uint64_t pc;
     uint64_t addr;
-    uint64_t code; /* hash of the instruction's bytes */
+    uint64_t code; /* hash of the instruction's bytes, of data or of a payload */
 };
+
+uint64_t sim_hash(const void *data, size_t n);
+
+/* The registers of the simulated machine: slots for the first, others only change
+ * beside them. */
+#define SIM_REGS 24u
+#define SIM_SLOT_REGS 12u
+unsigned sim_reg_size(unsigned reg);
+/* Their table, as in cannoli/events.h; returns its bytes. */
+size_t sim_reg_table(uint8_t *out);
 
 struct sim_slot {
     uint16_t insn;
-    uint16_t group;
+    uint16_t group; /* of a register: its number */
     uint8_t access;
 };
 
@@ -48,13 +61,14 @@ struct sim_block {
 struct sim_segment {
     uint32_t *words;
     uint32_t n_words, cap_words;
-    uint64_t *addrs; /* in the order made */
-    uint32_t n_addrs, cap_addrs;
-    struct ctr_extra *extras;
-    uint32_t n_extras, cap_extras;
+    uint64_t *units; /* in the order made */
+    uint32_t n_units, cap_units;
+    uint8_t *aux;
+    uint32_t n_aux, cap_aux;
+    uint32_t aux_units; /* place of the last record */
     uint32_t flags;
-    void *column; /* as in the pipe */
-    void *column_end;
+    void *chunk; /* as in the pipe: words, some room, data */
+    void *data_end;
 };
 
 /* One guest thread. */
@@ -65,6 +79,12 @@ struct sim_thread {
     unsigned n_seg, cap_seg;
     uint64_t ordinal;
     uint64_t loads, stores;
+    uint64_t marks; /* slots made and records: what betrays an instruction */
+    uint64_t time;
+    uint8_t regs[SIM_REGS][16];
+    uint8_t told[SIM_REGS][16]; /* as events have told them */
+    uint64_t last_value;
+    uint64_t between; /* ordinal at which something happened between runs */
     int incomplete;
 };
 
@@ -78,12 +98,15 @@ struct sim_thread {
 #define SIM_UNSURE 0x40u
 #define SIM_BIG 0x80u /* now and then a block of the largest size */
 #define SIM_ALL 0xffu
+#define SIM_SYSTEM 0x100u /* events between runs */
 
 struct sim {
     uint64_t rng;
     unsigned features;
     unsigned addr_bytes;
-    unsigned events; /* CTR_EVENTS_* */
+    unsigned events;      /* CTR_EVENTS_* */
+    int nonzero;          /* the last unit of whatever is made is not 0 */
+    uint64_t memory[256]; /* of values, so that some come again */
     struct sim_block *block;
     unsigned nblock;
 };

@@ -2,6 +2,7 @@
 /* What the unit tests share (see support.h). */
 #include "support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,6 +42,11 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
     int err = ctr_writer_new(&w, fd, dict, &meta, 1, &diag);
     for (unsigned i = 0; i < r->nthread; i++) {
         seg[i] = sim_segments(&r->thread[i]);
+    }
+    if (!err && r->sim.events & CTR_EVENTS_REG) {
+        uint8_t table[SIM_REGS * 8];
+        size_t n = sim_reg_table(table);
+        err = ctr_writer_regs(w, SIM_REGS, table, n, &diag);
     }
     uint32_t process = 0;
     for (unsigned i = 0; !err && i < r->nthread; i++) {
@@ -150,10 +156,7 @@ void event_of_exec(const struct ctr_exec *e, struct got *out)
     out->e.insn = e->insn;
     out->e.size = e->len;
     out->e.flags = (uint8_t)e->flags;
-    out->e.code = 14695981039346656037ull;
-    for (unsigned i = 0; i < e->len; i++) {
-        out->e.code = (out->e.code ^ e->bytes[i]) * 1099511628211ull;
-    }
+    out->e.code = sim_hash(e->bytes, e->len);
 }
 
 void event_of_mem(const struct ctr_mem *m, struct got *out)
@@ -169,6 +172,33 @@ void event_of_mem(const struct ctr_mem *m, struct got *out)
     out->e.store = m->store;
     out->e.big_endian = m->big_endian;
     out->e.helper = m->helper;
+    out->e.code = m->data ? sim_hash(m->data, m->size) : 0;
+}
+
+void event_of_reg(const struct ctr_reg_change *r, struct got *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->thread = r->thread->index;
+    out->e.reg = 1;
+    out->e.outside = r->outside;
+    out->e.ordinal = r->ordinal;
+    /* where something happened outside depends on the chunks */
+    out->e.pc = r->outside ? 0 : r->pc;
+    out->e.insn = r->outside ? 0 : r->insn;
+    out->e.addr = r->reg;
+    out->e.size = r->size;
+    out->e.code = sim_hash(r->value, r->size);
+}
+
+void event_of_os(const struct ctr_os_event *o, struct got *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->thread = o->thread->index;
+    out->e.os = 1;
+    out->e.ordinal = o->ordinal;
+    out->e.addr = o->time_ns;
+    out->e.size = o->size;
+    out->e.code = sim_hash(o->payload, o->size);
 }
 
 static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
@@ -184,6 +214,22 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     struct got g;
     (void)arg;
     event_of_mem(m, &g);
+    return ctr_job_append(job, &g, sizeof(g));
+}
+
+static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r)
+{
+    struct got g;
+    (void)arg;
+    event_of_reg(r, &g);
+    return ctr_job_append(job, &g, sizeof(g));
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o)
+{
+    struct got g;
+    (void)arg;
+    event_of_os(o, &g);
     return ctr_job_append(job, &g, sizeof(g));
 }
 
@@ -207,14 +253,34 @@ int read_events(struct ctr_trace *tr, const struct ctr_replay_opts *opts,
 {
     static const struct ctr_replay_ops ops = {
         .exec = on_exec, .mem = on_mem, .ordered = on_ordered};
+    static const struct ctr_replay_ops all = {.exec = on_exec,
+                                              .mem = on_mem,
+                                              .reg = on_reg,
+                                              .os = on_os,
+                                              .ordered = on_ordered};
+    struct ctr_info info;
     memset(out, 0, sizeof(*out));
-    return ctr_replay(tr, &ops, out, opts, diag);
+    ctr_trace_info(tr, &info);
+    return ctr_replay(tr, info.events & (CTR_HAS_REG | CTR_HAS_SYS) ? &all : &ops, out,
+                      opts, diag);
 }
 
 void events_free(struct events *e)
 {
     free(e->e);
     memset(e, 0, sizeof(*e));
+}
+
+static void event_text(const struct sim_event *e, char *out)
+{
+    const char *kind = e->mem   ? (e->store ? "store" : "load")
+                       : e->reg ? (e->outside ? "outside" : "reg")
+                       : e->os  ? "os"
+                                : "exec";
+    snprintf(out, 160,
+             "%s ordinal %llu pc %llx insn %u addr %llx size %u flags %u code %llx", kind,
+             (unsigned long long)e->ordinal, (unsigned long long)e->pc, e->insn,
+             (unsigned long long)e->addr, e->size, e->flags, (unsigned long long)e->code);
 }
 
 size_t check_prefix(const struct recording *r, const struct events *got)
@@ -228,15 +294,11 @@ size_t check_prefix(const struct recording *r, const struct events *got)
         assert_true(k < t->n_ev);
         if (memcmp(&g->e, &t->ev[k], sizeof(g->e)) != 0) {
             const struct sim_event *w = &t->ev[k];
-            fail_msg("thread %u event %zu: got %s ordinal %llu pc %llx addr %llx size %u "
-                     "flags %u store %u, want %s ordinal %llu pc %llx addr %llx size %u "
-                     "flags %u store %u",
-                     g->thread, k, g->e.mem ? "mem" : "exec",
-                     (unsigned long long)g->e.ordinal, (unsigned long long)g->e.pc,
-                     (unsigned long long)g->e.addr, g->e.size, g->e.flags, g->e.store,
-                     w->mem ? "mem" : "exec", (unsigned long long)w->ordinal,
-                     (unsigned long long)w->pc, (unsigned long long)w->addr, w->size,
-                     w->flags, w->store);
+            char text[2][160];
+            event_text(&g->e, text[0]);
+            event_text(w, text[1]);
+            fail_msg("thread %u event %zu: got %s, want %s", g->thread, k, text[0],
+                     text[1]);
         }
     }
     return got->n;

@@ -54,6 +54,8 @@ int read_events(struct ctr_trace *tr, const struct ctr_replay_opts *opts,
 void events_free(struct events *e);
 void event_of_exec(const struct ctr_exec *e, struct got *out);
 void event_of_mem(const struct ctr_mem *m, struct got *out);
+void event_of_reg(const struct ctr_reg_change *r, struct got *out);
+void event_of_os(const struct ctr_os_event *o, struct got *out);
 
 /* Must be what was simulated, all of it, thread by thread. */
 void check_events(const struct recording *r, const struct events *got);

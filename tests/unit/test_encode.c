@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "cannoli/events.h"
+#include "cannoli/mempipe.h"
 
 /* A block of ninsn 4-byte instructions at pc, each with one load of size 4. */
 static size_t simple_def(uint8_t *d, uint64_t pc, unsigned ninsn, unsigned nslot)
@@ -78,7 +78,8 @@ static void test_dict_bad(void **state)
         {40, 5},    /* lengths do not add up */
         {55, 3},    /* slot of an instruction that is not there */
         {57, 1},    /* slot of a group that is not there */
-        {59, 0x42}, /* unknown kind of access */
+        {59, 0x82}, /* unknown kind of access */
+        {59, 0x0a}, /* the same */
         {60, 1},    /* not zero */
         {61, 0},    /* second slot: order of instructions, with the next */
     };
@@ -114,6 +115,62 @@ static void test_dict_bad(void **state)
     ctr_dict_free(d);
 }
 
+/* Register slots: what they may be like, and who keeps them. */
+static void test_dict_regs(void **state)
+{
+    static const struct {
+        uint8_t insn0, access0, group0, insn1, access1;
+        int ok;
+    } slots[] = {
+        {0, 0x02, 0, 0, 0x42, 1}, /* an access, then a register */
+        {0, 0x42, 7, 1, 0x12, 1}, /* of different instructions: any order */
+        {0, 0x42, 7, 0, 0x44, 1}, /* of 4 bytes, and of 16 */
+        {0, 0x42, 7, 0, 0x12, 0}, /* an access behind a register */
+        {0, 0x45, 7, 1, 0x12, 0}, /* of 32 bytes */
+        {0, 0x52, 7, 1, 0x12, 0}, /* a register does not store */
+        {0, 0x62, 7, 1, 0x12, 0}, /* it has no byte order */
+        {1, 0x42, 7, 0, 0x42, 0}, /* instructions out of order */
+    };
+    struct ctr_diag diag;
+    (void)state;
+    for (unsigned i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+        struct ctr_dict *d;
+        uint8_t def[256];
+        size_t n = simple_def(def, 0x1000, 3, 2);
+        uint8_t *p = def + n - 12;
+        p[0] = slots[i].insn0;
+        p[2] = slots[i].group0;
+        p[4] = slots[i].access0;
+        p[6] = slots[i].insn1;
+        p[10] = slots[i].access1;
+        assert_int_equal(ctr_dict_new(&d, CTR_EVENTS_MEM | CTR_EVENTS_REG), 0);
+        assert_int_equal(ctr_dict_add(d, 1, def, n, &diag),
+                         slots[i].ok ? 0 : -CTR_E_CORRUPT);
+        if (slots[i].access0 & CTR_ACCESS_REG && slots[i].ok) {
+            p[3] = CTR_MAX_REGS >> 8; /* no such register */
+            assert_int_equal(ctr_dict_add(d, 2, def, n, &diag), -CTR_E_CORRUPT);
+        }
+        ctr_dict_free(d);
+    }
+    /* Blocks that differ only in what is not recorded are one. */
+    for (unsigned events = 0; events < 4; events++) {
+        struct ctr_dict *d;
+        assert_int_equal(ctr_dict_new(&d, (events & 1 ? CTR_EVENTS_MEM : 0) |
+                                              (events & 2 ? CTR_EVENTS_REG : 0)),
+                         0);
+        for (uint32_t k = 0; k < 4; k++) {
+            uint8_t def[256];
+            size_t n = simple_def(def, 0x1000, 3, 2);
+            def[n - 8] = k & 1 ? 0x03 : 0x02; /* size of an access ... */
+            def[n - 2] = k & 2 ? 0x43 : 0x42; /* ... and of a register */
+            assert_int_equal(ctr_dict_add(d, k + 1, def, n, &diag), 0);
+        }
+        const uint32_t different[] = {1, 2, 2, 4};
+        assert_int_equal(ctr_dict_size(d), different[events]);
+        ctr_dict_free(d);
+    }
+}
+
 /* ---------------------------------------------------------------- encoder */
 
 struct bench {
@@ -123,10 +180,11 @@ struct bench {
 };
 
 /* Block 1: three instructions, one load each.  Block 2: one, no accesses. */
-static void bench_open(struct bench *b)
+static void bench_open(struct bench *b, unsigned events)
 {
     uint8_t def[256];
-    assert_int_equal(ctr_dict_new(&b->dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM), 0);
+    assert_int_equal(ctr_dict_new(&b->dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM | events),
+                     0);
     size_t n = simple_def(def, 0x1000, 3, 3);
     assert_int_equal(ctr_dict_add(b->dict, 1, def, n, NULL), 0);
     n = simple_def(def, 0x2000, 1, 0);
@@ -142,35 +200,40 @@ static void bench_close(struct bench *b)
     ctr_dict_free(b->dict);
 }
 
-static int encode(struct bench *b, const uint32_t *words, uint32_t n, uint32_t n_addrs,
-                  const struct ctr_extra *extras, uint32_t n_extras, uint32_t flags)
+static int encode(struct bench *b, const uint32_t *words, uint32_t n, uint32_t n_units,
+                  const void *aux, size_t aux_bytes, uint32_t flags)
 {
-    uint64_t column[16];
-    for (unsigned i = 0; i < 16; i++) {
-        column[i] = 0x5000 + i * 8;
+    /* as in the pipe: words at the start, data at the end */
+    struct {
+        uint32_t words[16];
+        uint64_t data[16];
+    } chunk = {{0}, {0}};
+    memcpy(chunk.words, words, n * sizeof(words[0]));
+    for (unsigned i = 0; i < n_units; i++) {
+        chunk.data[15 - i] = 0x5000 + i * 8;
     }
     struct ctr_segment seg = {
-        .words = words,
+        .words = chunk.words,
         .n_words = n,
-        .n_addrs = n_addrs,
-        .addrs_end = column + 16,
-        .extras = extras,
-        .n_extras = n_extras,
+        .n_units = n_units,
+        .data_end = chunk.data + 16,
+        .aux = aux,
+        .aux_bytes = (uint32_t)aux_bytes,
         .flags = flags,
     };
     struct ctr_diag diag;
     return ctr_encoder_run(b->enc, &seg, 1, b->packed, &diag);
 }
 
-#define ENCODE(b, addrs, flags, ...)                                                     \
+#define ENCODE(b, units, flags, ...)                                                     \
     encode(b, (const uint32_t[]){__VA_ARGS__},                                           \
-           sizeof((const uint32_t[]){__VA_ARGS__}) / 4, addrs, NULL, 0, flags)
+           sizeof((const uint32_t[]){__VA_ARGS__}) / 4, units, NULL, 0, flags)
 
 static void test_encoder_refuses(void **state)
 {
     struct bench b;
     (void)state;
-    bench_open(&b);
+    bench_open(&b, 0);
     const int bad = -CTR_E_CORRUPT;
     assert_int_equal(ENCODE(&b, 3, 0, 1), 0);
     assert_int_equal(ENCODE(&b, 3, 0, 3), bad); /* unknown block */
@@ -197,19 +260,39 @@ static void test_encoder_refuses(void **state)
     assert_int_equal(ENCODE(&b, 3, 0, 0xf0000003, 1), bad); /* no instruction 3 */
     assert_int_equal(ENCODE(&b, 0, 0, 0xf0000002, 0xf0000000), bad);
 
-    struct ctr_extra x = {.words = 1, .insn = 0, .size = 8};
+    const struct mempipe_aux_access good = {
+        .p = {.h = {sizeof(good), MEMPIPE_AUX_ACCESS}, .words = 1}, .size = 8};
+    struct mempipe_aux_access x = good;
     const uint32_t run[] = {2, 1};
-    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), 0);
-    x.words = 0; /* before the first block */
-    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
-    x.words = 3; /* behind the last word */
-    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
-    x.words = 1;
+    assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), 0);
+    x.p.words = 0; /* before the first block */
+    assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
+    x.p.words = 3; /* behind the last word */
+    assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
+    x = good;
     x.insn = 1; /* block 2 has one instruction */
-    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
-    x.insn = 0;
+    assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
+    x = good;
     x.size = 0;
-    assert_int_equal(encode(&b, run, 2, 3, &x, 1, 0), bad);
+    assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
+    x = good;
+    x.p.units = 1; /* block 2 makes no data */
+    assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
+    for (unsigned i = 1; i < 9; i++) {
+        x = good;
+        x.p.h.bytes =
+            i < 8 ? sizeof(x) - 8 * i : sizeof(x) + 8; /* not as long as it is */
+        assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
+        assert_int_equal(encode(&b, run, 2, 3, &good, sizeof(x) - i, 0), bad);
+    }
+    for (unsigned i = 0; i < MEMPIPE_AUX_ACCESS; i++) {
+        x = good;
+        x.p.h.type = i; /* has no place in a chunk */
+        assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
+    }
+    x = good;
+    x.p.n = 8; /* data that are not there */
+    assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
     /* and it still works */
     assert_int_equal(ENCODE(&b, 6, 0, 1, 2, 1), 0);
     bench_close(&b);
@@ -220,7 +303,7 @@ static void test_encoder_counts(void **state)
     struct bench b;
     struct ctr_packed_info info;
     (void)state;
-    bench_open(&b);
+    bench_open(&b, 0);
     /* left before its first instruction, or nothing but forgotten: no run */
     assert_int_equal(ENCODE(&b, 0, 0, 1, 0xd0000000, 0), 0);
     ctr_packed_info(b.packed, &info);
@@ -256,6 +339,95 @@ static void test_encoder_counts(void **state)
     /* too much at once */
     struct ctr_segment seg = {.n_words = CTR_MAX_CHUNK_WORDS + 1};
     assert_int_equal(ctr_encoder_run(b.enc, &seg, 1, b.packed, NULL), -CTR_E_LIMIT);
+    bench_close(&b);
+}
+
+/* The columns of a killed process end where its last unit that is not 0 stands. */
+static void test_encoder_tail(void **state)
+{
+    static const struct {
+        uint32_t words, known, insns, loads;
+    } tail[] = {
+        /* block 1 twice: three pairs of address and value each */
+        {2, 12, 6, 6},               /* all of it */
+        {2, 11, 5, 5},               /* the last value is missing: its access is, too */
+        {2, 10, 5, 5}, {2, 7, 4, 3}, /* one instruction of the last run at least */
+        {2, 6, 4, 3},  {2, 5, 4, 3}, /* the run before it was whole: zeroes are data */
+        {2, 1, 4, 3},  {2, 0, 4, 3}, {1, 0, 1, 0}, {1, 1, 1, 0}, {1, 2, 1, 1},
+    };
+    struct bench b;
+    struct ctr_packed_info info;
+    (void)state;
+    bench_open(&b, CTR_EVENTS_VAL);
+    for (unsigned i = 0; i < sizeof(tail) / sizeof(tail[0]); i++) {
+        assert_int_equal(encode(&b, (const uint32_t[]){1, 1}, tail[i].words,
+                                tail[i].known, NULL, 0, CTR_SEGMENT_UNSURE),
+                         0);
+        ctr_packed_info(b.packed, &info);
+        assert_int_equal(info.insns, tail[i].insns);
+        assert_int_equal(info.loads, tail[i].loads);
+        assert_int_equal(info.unsure, 1);
+    }
+    /* There is not so much room between words and data. */
+    uint32_t words[16];
+    for (unsigned i = 0; i < 16; i++) {
+        words[i] = 1;
+    }
+    assert_int_equal(encode(&b, words, 16, 0, NULL, 0, CTR_SEGMENT_UNSURE),
+                     -CTR_E_CORRUPT);
+    bench_close(&b);
+}
+
+/* Values and registers of records. */
+static void test_encoder_records(void **state)
+{
+    const int bad = -CTR_E_CORRUPT;
+    const uint32_t run[] = {2, 1};
+    struct bench b;
+    (void)state;
+    bench_open(&b, CTR_EVENTS_VAL | CTR_EVENTS_REG);
+    struct {
+        struct mempipe_aux_access a;
+        uint8_t data[8];
+    } x = {.a = {.p = {.h = {sizeof(x), MEMPIPE_AUX_ACCESS}, .words = 1, .n = 8},
+                 .size = 8}};
+    assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0), 0);
+    x.a.size = 7; /* not as much as there are data */
+    assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0), bad);
+    x.a.p.n = 9; /* more than there is */
+    assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0), bad);
+    x.a.p.n = x.a.size = 8;
+    x.a.p.words = 2;
+    for (uint32_t units = 0; units < 8; units++) {
+        /* only between accesses, not between an address and its value */
+        x.a.p.units = units;
+        assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0),
+                         units % 2 || units > 6 ? bad : 0);
+    }
+    struct regs {
+        struct mempipe_aux_regs r;
+        uint8_t value[24];
+    } r[2] = {{.r = {.p = {.h = {sizeof(r[0]), MEMPIPE_AUX_REGS}, .words = 2, .n = 1}}}};
+    r[1] = r[0];
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), 0);
+    r[1].r.insn = 2;
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), 0);
+    r[1].r.insn = 3; /* no such instruction */
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), bad);
+    r[1].r.insn = MEMPIPE_OUTSIDE;
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), 0);
+    r[0].r.insn = 2;
+    r[1].r.insn = 1; /* instructions go forward */
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), bad);
+    r[1].r.insn = 2;
+    r[1].r.p.words = 1; /* words do */
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), bad);
+    r[1].r.p.words = 2;
+    r[1].r.p.n = 2; /* more registers than there are */
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), bad);
+    r[1].r.p.n = 1;
+    r[1].value[1] = CTR_MAX_REGS >> 8; /* no such register */
+    assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), bad);
     bench_close(&b);
 }
 
@@ -309,8 +481,8 @@ static void test_many_blocks(void **state)
     struct ctr_segment seg = {
         .words = words,
         .n_words = 3 * MANY,
-        .n_addrs = 3 * MANY,
-        .addrs_end = addrs + 3 * MANY,
+        .n_units = 3 * MANY,
+        .data_end = addrs + 3 * MANY,
     };
     assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
     assert_int_equal(ctr_packed_new(&packed), 0);
@@ -350,8 +522,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dict),
         cmocka_unit_test(test_dict_bad),
+        cmocka_unit_test(test_dict_regs),
         cmocka_unit_test(test_encoder_refuses),
         cmocka_unit_test(test_encoder_counts),
+        cmocka_unit_test(test_encoder_tail),
+        cmocka_unit_test(test_encoder_records),
         cmocka_unit_test(test_many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

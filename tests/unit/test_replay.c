@@ -260,7 +260,7 @@ static int next_event(struct ctr_cursor *c, struct got *g)
         fail_msg("cursor: %s", diag.text);
     }
     if (ret == 1) {
-        if (ev.kind == CTR_EVENT_EXEC) {
+        if (ev.kind == CTR_CURSOR_EXEC) {
             event_of_exec(&ev.exec, g);
         } else {
             event_of_mem(&ev.mem, g);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "cannoli/events.h"
 
-#define SEEDS 40
+#define SEEDS 84
 
 static void check_info(const struct recording *r, struct ctr_trace *tr, int index)
 {
@@ -81,10 +81,20 @@ static void test_random_programs(void **state)
     (void)state;
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         struct recording r;
+        static const unsigned events[] = {
+            CTR_EVENTS_EXEC,
+            CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+            CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL,
+            CTR_EVENTS_EXEC | CTR_EVENTS_REG,
+            CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_REG,
+            CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_REG,
+            CTR_EVENTS_ALL,
+        };
         /* The first seeds have one feature each, the others all. */
         unsigned features = seed <= 8 ? 1u << (seed - 1) | SIM_GROUPS : SIM_ALL;
-        recording_make(&r, seed, 1 + seed % 4, 300, 20 + seed % 50, seed % 3 ? 8 : 4,
-                       seed % 5 == 0 ? CTR_EVENTS_EXEC : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+        unsigned ev = events[seed % 7];
+        features |= ev & CTR_EVENTS_SYS ? SIM_SYSTEM : 0;
+        recording_make(&r, seed, 1 + seed % 4, 300, 20 + seed % 50, seed % 3 ? 8 : 4, ev,
                        features, 1 + seed % 4, 1);
         read_all_ways(&r);
         recording_free(&r);
@@ -96,8 +106,8 @@ static void test_long(void **state)
 {
     struct recording r;
     (void)state;
-    recording_make(&r, 4242, 2, 30000, 400, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL,
-                   1, 1);
+    recording_make(&r, 4242, 2, 30000, 400, 8, CTR_EVENTS_ALL, SIM_ALL | SIM_SYSTEM, 1,
+                   1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_info info;
     ctr_trace_info(tr, &info);
@@ -139,8 +149,8 @@ static void test_pipe(void **state)
         struct recording r;
         int fd[2];
         pthread_t thread;
-        recording_make(&r, seed, 3, 2000, 100, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
-                       SIM_ALL, 2, 1);
+        recording_make(&r, seed, 3, 2000, 100, 8, seed & 1 ? CTR_EVENTS_ALL : 3,
+                       seed & 1 ? SIM_ALL | SIM_SYSTEM : SIM_ALL, 2, 1);
         assert_int_equal(pipe(fd), 0);
         struct pipe_job job = {&r, fd[1]};
         assert_int_equal(pthread_create(&thread, NULL, write_into_pipe, &job), 0);

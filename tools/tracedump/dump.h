@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of tracedump: tracedump.c reads the command line, events.c prints
- * events, insntext.c keeps the text of instructions, info.c is --info.
+ * The parts of tracedump: tracedump.c reads the command line, events.c,
+ * lines.c and output.c print events, os.c what the system did, calls.c
+ * puts system calls together, insntext.c keeps the text of instructions, modules.c
+ * knows which file a pc belongs to, info.c is --info, state.c is --state.
  */
 #ifndef TRACEDUMP_DUMP_H
 #define TRACEDUMP_DUMP_H
@@ -9,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/guest.h"
 #include "common/progress.h"
+#include "common/syscall_text.h"
 #include "common/textbuf.h"
 #include "ctr.h"
 
@@ -20,8 +24,15 @@ struct dump_options {
     const char *path;
     bool json, info, no_disas, no_index, quiet;
     bool color;
+    bool values;     /* of accesses */
+    bool times;      /* of system calls and other events */
+    bool no_modules; /* no module+offset beside a pc */
+    bool state;      /* --state */
+    uint64_t state_ordinal;
+    uint32_t state_which; /* number of the thread among those selected, 0: the only one */
     unsigned jobs;
-    uint32_t kinds; /* CTR_KIND_* to show */
+    unsigned string_max; /* bytes shown of a buffer of a system call */
+    uint32_t kinds;      /* CTR_KIND_* to show */
     struct ctr_filter filter;
 };
 
@@ -42,6 +53,7 @@ int dump_write(const void *data, size_t n, int *sys_errno);
 #define DUMP_CUT_SHORT (-1)
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
+int dump_state(struct ctr_trace *tr, const struct dump_options *opt);
 
 /* Says why a replay ended early; returns the exit status. */
 int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
@@ -64,6 +76,9 @@ struct insn_text {
 
 struct block_text {
     char *text;
+    /* The mapping that holds the block, found at that `epoch' of the worker. */
+    uint64_t epoch;
+    const struct ctr_mapping *mapping;
     struct insn_text insn[];
 };
 
@@ -78,6 +93,125 @@ struct insntext *insntext_new(const struct ctr_info *info,
 void insntext_free(struct insntext *t);
 
 /* The text of a block, valid until the next call; NULL: no memory. */
-const struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b);
+struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b);
+
+/* ---------------------------------------------------------------- modules */
+
+/*
+ * Which file a pc belongs to.  The history of the address spaces is asked with
+ * a time; that of a place in a thread is the time of the thread's last change
+ * of its mappings before it, or of the begin of its chunk if that is later.  Read-only
+ * once loaded.
+ */
+struct modules;
+
+/* *out is NULL when there is nothing to know: a stream, no map events. */
+int modules_load(struct modules **out, struct ctr_trace *tr, struct ctr_diag *diag);
+void modules_free(struct modules *m);
+
+/*
+ * The time at an instruction of a chunk.  *until: the ordinal of its thread from
+ * which on it is another one.
+ */
+uint64_t modules_time(const struct modules *m, const struct ctr_chunk *chunk,
+                      uint64_t ordinal, uint64_t *until);
+
+/* The file mapped at pc, or NULL.  What is not there at `time', but at the end of the
+ * chunk, was mapped by another thread meanwhile. */
+const struct ctr_mapping *modules_find(const struct modules *m, uint32_t process,
+                                       uint64_t time, uint64_t chunk_end, uint64_t pc);
+
+/* Its short name, "libc.so.6", not ended by a NUL. */
+struct ctr_str module_name(const struct ctr_mapping *m);
+
+const struct ctr_maps *modules_maps(const struct modules *m);
+
+/* ------------------------------------------------- what the system did */
+
+/*
+ * Formats events into `out'.  Everything in it comes from a file of anybody: what
+ * would steer a terminal is escaped.
+ */
+struct os_printer {
+    const struct dump_options *opt;
+    struct ctr_info info;
+    struct guest guest;
+    struct textbuf out;
+    struct textbuf args;
+    struct syscall_mem *mem;
+    size_t mem_cap;
+};
+
+void os_printer_init(struct os_printer *p, const struct ctr_trace *tr,
+                     const struct dump_options *opt);
+void os_printer_fini(struct os_printer *p);
+
+/* Each returns false when there is no memory. */
+bool os_print_event(struct os_printer *p, const struct ctr_os_event *e);
+
+/* The innermost open call, if there is one, and its return, if it did. */
+struct open_call;
+bool os_print_call(struct os_printer *p, const struct open_call *c,
+                   const struct ctr_os_event *ret);
+
+/* "pid/tid" or its JSON members, as every line has them. */
+size_t thread_label(char *to, size_t size, bool json, int32_t pid, int32_t tid);
+
+/* "exit", "exit_group", ... of enum ctr_end. */
+const char *end_name(uint32_t reason);
+
+/* The group in which a register is shown: general, special, vector. */
+#define REG_GROUPS 3u
+unsigned reg_group(const struct ctr_reg *r);
+
+/* Text from a file: what would steer a terminal becomes '?'. */
+bool put_harmless(struct textbuf *b, const char *s, size_t n);
+
+/* "  0x1000-0x2000 r-x /bin/x+0x1000\n", and the members of such an object. */
+bool put_mapping_text(struct textbuf *b, const struct ctr_mapping *m);
+bool put_mapping_json(struct textbuf *b, const struct ctr_mapping *m);
+
+/* Seconds since the recording began. */
+double seconds_of(const struct ctr_info *info, uint64_t ns);
+
+/* ---------------------------------------------------------- system calls */
+
+/*
+ * A call that has begun: its event and those of memory behind it, copied.  In
+ * this form they also travel to the ordered callback, when a call goes on in
+ * the next piece of its thread.  Inside of the call "syscall", which some machines
+ * have, another one can begin.
+ */
+#define CALL_DEPTH 2u
+struct open_call {
+    struct textbuf raw;
+    unsigned depth;        /* 0: none is open */
+    size_t at[CALL_DEPTH]; /* where in `raw' each begins */
+    const struct ctr_thread *thread;
+    uint64_t ordinal; /* at which they began */
+};
+
+/* One copied event, and where the next one begins. */
+struct stored_event {
+    uint32_t type;
+    uint32_t size; /* of the payload, which follows */
+    uint64_t ordinal;
+    uint64_t time_ns;
+};
+
+/*
+ * Takes the next event of a thread: prints what is complete.  False: no memory.
+ */
+bool call_step(struct os_printer *p, struct open_call *c, const struct ctr_os_event *e);
+/* Something else came: open calls did not return. */
+bool call_flush(struct os_printer *p, struct open_call *c);
+/* Such an event can come between the begin and the end of a call. */
+bool call_may_hold(const struct ctr_os_event *e);
+
+/* Copies an event to the end of `raw'. */
+bool call_store(struct textbuf *raw, const struct ctr_os_event *e);
+/* Reads the stored event at *pos and moves *pos behind it; false at the end.  Its thread
+ * is filled in by the caller. */
+bool call_load(const char *raw, size_t len, size_t *pos, struct ctr_os_event *e);
 
 #endif

@@ -6,17 +6,19 @@
  *
  * A line of text is begun by an instruction and ended by the next one, because
  * its accesses come in between.  Every piece ends its last line.
+ *
+ * A system call may begin in one piece and end in another one.  What a piece
+ * cannot finish goes through its output, between the text, to the ordered callback,
+ * which keeps the open call of each thread: a byte 0, which no text holds, and a
+ * copied event.
  */
-#include "dump.h"
+#include "events.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cannoli/events.h"
 #include "common/options.h"
-#include "common/trace.h"
 
 /*
  * Instructions that a worker formats at a time: some MiB of text, so that the
@@ -24,71 +26,6 @@
  * waiting until what they made may be written.
  */
 #define PIECE_INSNS (64u << 10)
-
-/* Most bytes of a line besides the text of its instruction. */
-#define LINE_MAX_REST 256
-
-#define COLOR_LOAD "\033[32m"
-#define COLOR_STORE "\033[31m"
-#define COLOR_FAULT "\033[33m"
-#define COLOR_FAINT "\033[2m"
-#define COLOR_PLAIN "\033[0m"
-
-/* What belongs to one worker, on cache lines of its own. */
-struct worker {
-    struct insntext *texts;
-    char thread[64]; /* of the current piece, as it stands in its lines */
-    size_t thread_len;
-    const struct ctr_block *block; /* whose text is at hand */
-    const struct block_text *text;
-    bool in_line; /* text: a line was begun */
-    bool held;    /* an exec event waits for a matching access */
-    uint16_t held_flags;
-    uint16_t held_insn;
-    uint16_t pad; /* text: blanks before the line's first access */
-    const struct ctr_block *held_block;
-    uint64_t held_ordinal;
-    uint64_t ordinal; /* of the line begun */
-} __attribute__((aligned(128)));
-
-struct dump {
-    const struct dump_options *opt;
-    struct ctr_info info;
-    struct worker *workers;
-    struct progress progress;
-    bool hold_exec; /* only with an access that the user asked for ... */
-    bool hide_mem;  /* ... which is not shown itself */
-    int sys_errno;  /* of writing; set by the ordered callback only */
-};
-
-/* ---------------------------------------------------------------- output */
-
-int dump_write(const void *data, size_t n, int *sys_errno)
-{
-    const char *p = data;
-
-    while (n) {
-        ssize_t w = write(STDOUT_FILENO, p, n);
-        if (w < 0 && errno == EINTR) {
-            continue;
-        }
-        if (w < 0) {
-            *sys_errno = errno;
-            return errno == EPIPE ? DUMP_STOP_EPIPE : DUMP_STOP_OUTPUT;
-        }
-        p += w;
-        n -= (size_t)w;
-    }
-    return 0;
-}
-
-static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
-{
-    struct dump *d = arg;
-
-    (void)job;
-    return dump_write(data, n, &d->sys_errno);
-}
 
 static int on_progress(void *arg, const struct ctr_progress *p)
 {
@@ -110,146 +47,103 @@ static int on_begin(void *arg, struct ctr_job *job)
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
     const struct ctr_thread *t = ctr_job_thread(job);
-    char id[32];
-    int n;
 
     if (!w->texts && !(w->texts = insntext_new(&d->info, d->opt))) {
         return DUMP_STOP_NOMEM;
     }
-    if (d->opt->json) {
-        n = snprintf(w->thread, sizeof(w->thread), ",\"pid\":%d,\"tid\":%d", t->pid,
-                     t->tid);
-    } else {
-        snprintf(id, sizeof(id), "%d/%d", t->pid, t->tid);
-        n = snprintf(w->thread, sizeof(w->thread), " %-13s ", id);
-    }
-    w->thread_len = (size_t)n;
+    w->thread_len =
+        thread_label(w->thread, sizeof(w->thread), d->opt->json, t->pid, t->tid);
     w->block = NULL;
     w->in_line = false;
     w->held = false;
+    w->shown = false;
+    w->fresh = true;
+    w->watch = 0;
+    w->until = 0;
+    w->chunk = *ctr_job_chunk(job);
+    w->process = t->process;
     return 0;
 }
 
+/* Ends the line that was begun; 0 or DUMP_STOP_NOMEM. */
+static int end_line(struct worker *w, struct ctr_job *job)
+{
+    bool in_line = w->in_line;
+
+    w->in_line = false;
+    w->outside = false;
+    return in_line && ctr_job_append(job, "\n", 1) ? DUMP_STOP_NOMEM : 0;
+}
+
+/* Hands copied events to the ordered callback. */
+static int pass_on(struct ctr_job *job, const char *raw, size_t len)
+{
+    char *p = ctr_job_reserve(job, len + 1);
+
+    if (!p) {
+        return DUMP_STOP_NOMEM;
+    }
+    p[0] = 0;
+    memcpy(p + 1, raw, len);
+    ctr_job_commit(job, len + 1);
+    return 0;
+}
+
+/* Appends what the worker's printer made. */
+static int take_printed(struct worker *w, struct ctr_job *job)
+{
+    int ret =
+        w->printer.out.len && ctr_job_append(job, w->printer.out.data, w->printer.out.len)
+            ? DUMP_STOP_NOMEM
+            : 0;
+
+    w->printer.out.len = 0;
+    return ret;
+}
+
+/* A call that is still open goes on in the thread's next piece, perhaps. */
 static int on_end(void *arg, struct ctr_job *job)
 {
     struct worker *w = worker_of(arg, job);
+    size_t pos = 0, at = 0;
+    struct ctr_os_event e = {0};
+    int ret = end_line(w, job);
 
-    if (w->in_line) {
-        w->in_line = false;
-        return ctr_job_append(job, "\n", 1) ? DUMP_STOP_NOMEM : 0;
+    while (!ret && call_load(w->call.raw.data, w->call.raw.len, &pos, &e)) {
+        ret = pass_on(job, w->call.raw.data + at, pos - at);
+        at = pos;
     }
-    return 0;
+    w->call.raw.len = 0;
+    w->call.depth = 0;
+    return ret;
 }
 
-/* The text of an instruction; NULL: no memory. */
-static inline const struct insn_text *text_of(struct worker *w, const struct ctr_block *b,
-                                              unsigned insn)
+/*
+ * Before the instruction with this ordinal: an open call did not return, and the
+ * time may be another one for the modules.
+ */
+static int attend(const struct dump *d, struct worker *w, struct ctr_job *job,
+                  uint64_t ordinal)
 {
-    if (w->block != b) {
-        w->text = insntext_make(w->texts, b);
-        w->block = w->text ? b : NULL;
-        if (!w->text) {
-            return NULL;
+    int ret = 0;
+
+    w->fresh = false;
+    if (w->call.depth) {
+        ret = end_line(w, job);
+        if (!ret && !call_flush(&w->printer, &w->call)) {
+            ret = DUMP_STOP_NOMEM;
         }
+        ret = ret ? ret : take_printed(w, job);
     }
-    return &w->text->insn[insn];
-}
-
-/* ------------------------------------------------------------------- text */
-
-/* Begins the line of an instruction, ending the one before. */
-static char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordinal,
-                       const struct insn_text *it, unsigned flags)
-{
-    if (w->in_line) {
-        *p++ = '\n';
+    if (!d->modules) {
+        w->until = UINT64_MAX;
+    } else if (ordinal >= w->until) {
+        w->time = modules_time(d->modules, &w->chunk, ordinal, &w->until);
+        w->epoch++;
+        w->block = NULL; /* look its module up again */
     }
-    if (d->opt->color) {
-        p = FMT_LIT(p, COLOR_FAINT);
-    }
-    p = fmt_u64_width(p, ordinal, 10);
-    p = fmt_mem(p, w->thread, w->thread_len);
-    if (d->opt->color) {
-        p = FMT_LIT(p, COLOR_PLAIN);
-    }
-    p = fmt_mem(p, w->text->text + it->off, it->len);
-    if (flags) {
-        if (d->opt->color) {
-            p = FMT_LIT(p, COLOR_FAULT);
-        }
-        if (flags & CTR_EV_FAULTED) {
-            p = FMT_LIT(p, "  faulted");
-        }
-        if (flags & CTR_EV_UNSURE) {
-            p = FMT_LIT(p, "  unsure");
-        }
-        if (d->opt->color) {
-            p = FMT_LIT(p, COLOR_PLAIN);
-        }
-    }
-    w->in_line = true;
-    w->pad = flags ? 0 : it->pad; /* with flags the column is gone anyway */
-    w->ordinal = ordinal;
-    return p;
-}
-
-static char *text_mem(const struct dump *d, struct worker *w, char *p,
-                      const struct ctr_mem *m)
-{
-    memset(p, ' ', w->pad);
-    p += w->pad;
-    w->pad = 0;
-    *p++ = ' ';
-    *p++ = ' ';
-    if (d->opt->color) {
-        p = m->store ? FMT_LIT(p, COLOR_STORE) : FMT_LIT(p, COLOR_LOAD);
-    }
-    *p++ = m->store ? 'w' : 'r';
-    p = FMT_LIT(p, " 0x");
-    p = fmt_hex(p, m->addr);
-    *p++ = '/';
-    p = fmt_u64(p, m->size);
-    if (d->opt->color) {
-        p = FMT_LIT(p, COLOR_PLAIN);
-    }
-    return p;
-}
-
-/* ------------------------------------------------------------------- JSON */
-
-static char *json_start(const struct worker *w, char *p, uint64_t ordinal,
-                        const struct insn_text *it, size_t len)
-{
-    p = FMT_LIT(p, ",\"ordinal\":");
-    p = fmt_u64(p, ordinal);
-    p = fmt_mem(p, w->thread, w->thread_len);
-    return fmt_mem(p, w->text->text + it->off, len);
-}
-
-static char *json_exec(struct worker *w, char *p, uint64_t ordinal,
-                       const struct insn_text *it, unsigned flags)
-{
-    p = FMT_LIT(p, "{\"kind\":\"exec\"");
-    p = json_start(w, p, ordinal, it, it->len);
-    if (flags & CTR_EV_FAULTED) {
-        p = FMT_LIT(p, ",\"faulted\":true");
-    }
-    if (flags & CTR_EV_UNSURE) {
-        p = FMT_LIT(p, ",\"unsure\":true");
-    }
-    return FMT_LIT(p, "}\n");
-}
-
-static char *json_mem(struct worker *w, char *p, const struct insn_text *it,
-                      const struct ctr_mem *m)
-{
-    p = m->store ? FMT_LIT(p, "{\"kind\":\"store\"") : FMT_LIT(p, "{\"kind\":\"load\"");
-    p = json_start(w, p, m->ordinal, it, it->pc_len);
-    p = FMT_LIT(p, ",\"addr\":\"0x");
-    p = fmt_hex(p, m->addr);
-    p = FMT_LIT(p, "\",\"size\":");
-    p = fmt_u64(p, m->size);
-    return FMT_LIT(p, "}\n");
+    w->watch = w->until;
+    return ret;
 }
 
 /* ----------------------------------------------------------------- events */
@@ -259,14 +153,20 @@ static int put_exec(const struct dump *d, struct worker *w, struct ctr_job *job,
                     const struct ctr_block *b, unsigned insn, uint64_t ordinal,
                     unsigned flags)
 {
-    const struct insn_text *it = text_of(w, b, insn);
+    const struct insn_text *it = line_insn(d, w, b, insn);
+    size_t room = LINE_MAX_REST;
+    uint64_t pc = 0;
     char *start, *p;
 
-    if (!it || !(start = ctr_job_reserve(job, it->len + LINE_MAX_REST))) {
+    if (d->modules) {
+        room += w->module.len + MODULE_WIDTH;
+        pc = ctr_block_pc(b, insn);
+    }
+    if (!it || !(start = ctr_job_reserve(job, it->len + room))) {
         return DUMP_STOP_NOMEM;
     }
-    p = d->opt->json ? json_exec(w, start, ordinal, it, flags)
-                     : text_exec(d, w, start, ordinal, it, flags);
+    p = d->opt->json ? json_exec(d, w, start, ordinal, it, pc, flags)
+                     : text_exec(d, w, start, ordinal, it, pc, flags);
     ctr_job_commit(job, (size_t)(p - start));
     return 0;
 }
@@ -276,6 +176,9 @@ static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
 
+    if (e->ordinal >= w->watch && attend(d, w, job, e->ordinal)) {
+        return DUMP_STOP_NOMEM;
+    }
     if (d->hold_exec) {
         w->held = true;
         w->held_block = e->block;
@@ -297,9 +200,15 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
     const struct insn_text *it;
+    size_t room = LINE_MAX_REST;
     char *start, *p;
     int ret = 0;
 
+    if (m->ordinal >= w->watch && attend(d, w, job, m->ordinal)) {
+        return DUMP_STOP_NOMEM;
+    }
+    w->shown = true;
+    w->shown_ordinal = m->ordinal;
     if (w->held && w->held_ordinal == m->ordinal) {
         ret = put_exec(d, w, job, w->held_block, w->held_insn, m->ordinal, w->held_flags);
     } else if (!d->opt->json && !d->hide_mem &&
@@ -310,46 +219,172 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     if (ret || d->hide_mem) {
         return ret;
     }
-    it = text_of(w, m->block, m->insn);
-    if (!it || !(start = ctr_job_reserve(job, it->pc_len + w->pad + LINE_MAX_REST))) {
+    it = line_insn(d, w, m->block, m->insn);
+    if (d->opt->values) {
+        room += 2 * (size_t)(d->opt->json ? m->size : MAX_TEXT_DATA);
+    }
+    if (!it || !(start = ctr_job_reserve(job, it->pc_len + w->pad + room))) {
         return DUMP_STOP_NOMEM;
     }
-    p = d->opt->json ? json_mem(w, start, it, m) : text_mem(d, w, start, m);
+    p = d->opt->json ? json_mem(d, w, start, it, m) : text_mem(d, w, start, m);
     ctr_job_commit(job, (size_t)(p - start));
     return 0;
 }
 
+/* The instruction behind a change from outside. */
+static uint64_t next_of(const struct worker *w, const struct ctr_reg_change *r)
+{
+    return r->block ? r->ordinal + 1 : w->chunk.first;
+}
+
+/*
+ * What an instruction changed stands on its line; what the system changed has
+ * a line of its own, with the ordinal of the next instruction as all such lines.
+ */
+static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r)
+{
+    struct dump *d = arg;
+    struct worker *w = worker_of(d, job);
+    const struct ctr_reg *reg = ctr_trace_reg(d->trace, r->reg);
+    uint64_t ordinal = r->outside ? next_of(w, r) : r->ordinal;
+    bool whole = reg && reg->flags & CTR_REG_VECTOR;
+    const char *name = reg ? reg->name : "?";
+    char *start, *p;
+    int ret = 0;
+
+    if (r->ordinal >= w->watch && attend(d, w, job, r->ordinal)) {
+        return DUMP_STOP_NOMEM;
+    }
+    if (d->addrs && (r->outside || !w->shown || w->shown_ordinal != r->ordinal)) {
+        return 0;
+    }
+    if (!d->opt->json && !r->outside && r->block &&
+        !(w->in_line && !w->outside && w->ordinal == ordinal)) {
+        ret = put_exec(d, w, job, r->block, r->insn, ordinal, 0);
+    }
+    start = ret ? NULL
+                : ctr_job_reserve(job, strlen(name) + 2 * (size_t)r->size + w->pad +
+                                           LINE_MAX_REST);
+    if (!start) {
+        return DUMP_STOP_NOMEM;
+    }
+    p = start;
+    if (d->opt->json) {
+        p = json_reg(w, p, name, r, whole);
+    } else {
+        if ((r->outside || !r->block) &&
+            !(w->in_line && w->outside && w->ordinal == ordinal)) {
+            p = text_start(d, w, p, ordinal);
+            p = FMT_LIT(p, "+++ system");
+            w->in_line = w->outside = true;
+            w->pad = 0;
+            w->ordinal = ordinal;
+        }
+        p = text_reg(d, w, p, name, r, whole);
+    }
+    ctr_job_commit(job, (size_t)(p - start));
+    return 0;
+}
+
+/*
+ * What may belong to a call that began in an earlier piece goes to the ordered
+ * callback as it is.
+ */
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct dump *d = arg;
+    struct worker *w = worker_of(d, job);
+    int ret = end_line(w, job);
+
+    if (ret) {
+        return ret;
+    }
+    if (d->calls && w->fresh && call_may_hold(e)) {
+        ret = call_store(&w->call.raw, e)
+                  ? pass_on(job, w->call.raw.data, w->call.raw.len)
+                  : DUMP_STOP_NOMEM;
+        w->call.raw.len = 0;
+        return ret;
+    }
+    w->fresh = false;
+    if (!call_step(&w->printer, &w->call, e)) {
+        return DUMP_STOP_NOMEM;
+    }
+    w->watch = w->call.depth ? 0 : w->watch;
+    return take_printed(w, job);
+}
+
 /* ----------------------------------------------------------------- replay */
 
-int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
-                       const struct ctr_diag *diag)
+/* Which callbacks there are, and what the library has to look for. */
+static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *filter)
 {
-    switch (ret) {
-    case 0:
-        return TOOL_OK;
-    case DUMP_STOP_EPIPE:
-        return DUMP_CUT_SHORT;
-    case DUMP_STOP_OUTPUT:
-        tool_error(PROG, "standard output: %s", strerror(sys_errno));
-        return TOOL_FAILED;
-    case DUMP_STOP_NOMEM:
-        tool_error(PROG, "out of memory");
-        return TOOL_FAILED;
-    default:
-        tool_trace_error(PROG, opt->path, ret, diag);
-        return TOOL_FAILED;
+    uint32_t kinds = d->opt->kinds;
+    bool accesses = kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
+    bool execs = kinds & CTR_KIND_EXEC;
+
+    if (filter->npc || filter->naddr) {
+        /* What is between instructions has neither. */
+        kinds &= ~(uint32_t)(CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR);
     }
+    /* With --addr an instruction is shown for an access of a kind that is
+     * shown, or of any kind if none is: its access calls it up. */
+    d->addrs = filter->naddr != 0;
+    d->hold_exec = execs && d->addrs;
+    d->hide_mem = d->addrs && !accesses && (execs || kinds & CTR_KIND_REG);
+    filter->kinds = kinds | (d->hide_mem ? CTR_KIND_LOAD | CTR_KIND_STORE : 0);
+    d->calls = kinds & CTR_KIND_SYS && d->info.events & CTR_HAS_SYS;
+    ops->exec = execs ? on_exec : NULL;
+    ops->mem = accesses || d->hide_mem ? on_mem : NULL;
+    ops->reg = kinds & CTR_KIND_REG ? on_reg : NULL;
+    ops->os = kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR) ? on_os : NULL;
+}
+
+/*
+ * Damaged events of mappings are told when the replay comes to them: until then
+ * what is not damaged is shown, without modules.
+ */
+static int load_modules(struct dump *d, const struct ctr_replay_ops *ops)
+{
+    bool lines = ops->exec || (!d->opt->json && (ops->mem || ops->reg));
+    int ret = 0;
+
+    if (lines && !d->opt->no_modules) {
+        ret = modules_load(&d->modules, d->trace, NULL);
+    }
+    return ret == -CTR_E_NOMEM || ret > 0 ? DUMP_STOP_NOMEM : 0;
+}
+
+static void free_dump(struct dump *d)
+{
+    for (unsigned i = 0; d->workers && i < d->opt->jobs; i++) {
+        struct worker *w = &d->workers[i];
+        insntext_free(w->texts);
+        os_printer_fini(&w->printer);
+        textbuf_fini(&w->call.raw);
+        textbuf_fini(&w->module);
+    }
+    free(d->workers);
+    for (uint32_t i = 0; i < d->nr_threads; i++) {
+        if (d->threads[i]) {
+            textbuf_fini(&d->threads[i]->raw);
+            free(d->threads[i]);
+        }
+    }
+    free(d->threads);
+    os_printer_fini(&d->printer);
+    modules_free(d->modules);
 }
 
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
 {
-    struct dump d = {.opt = opt};
+    struct dump d = {.opt = opt, .trace = tr};
     struct ctr_filter filter = opt->filter;
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     struct ctr_replay_ops ops = {
         .begin = on_begin,
         .end = on_end,
-        .ordered = on_ordered,
+        .ordered = output_ordered,
         .progress = on_progress,
     };
     struct ctr_replay_opts ropts = {
@@ -357,28 +392,31 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         .piece_insns = PIECE_INSNS,
         .filter = &filter,
     };
-    bool accesses = opt->kinds & ~CTR_KIND_EXEC, execs = opt->kinds & CTR_KIND_EXEC;
     int ret;
 
     ctr_trace_info(tr, &d.info);
     progress_init(&d.progress, PROG, opt->quiet);
+    choose(&d, &ops, &filter);
+    if (!filter.kinds) {
+        return TOOL_OK; /* 0 would mean all of them */
+    }
     d.workers = aligned_alloc(_Alignof(struct worker), opt->jobs * sizeof(*d.workers));
     if (!d.workers) {
         return dump_replay_status(opt, DUMP_STOP_NOMEM, 0, NULL);
     }
     memset(d.workers, 0, opt->jobs * sizeof(*d.workers));
-    /* With --addr an instruction is shown for an access of a kind that is
-     * shown, or of any kind if none is: its access calls it up. */
-    d.hold_exec = execs && filter.naddr;
-    d.hide_mem = d.hold_exec && !accesses;
-    filter.kinds = d.hide_mem ? CTR_KIND_ALL : opt->kinds;
-    ops.exec = execs ? on_exec : NULL;
-    ops.mem = accesses || d.hide_mem ? on_mem : NULL;
-    ret = ctr_replay(tr, &ops, &d, &ropts, &diag);
-    progress_clear(&d.progress);
+    os_printer_init(&d.printer, tr, opt);
     for (unsigned i = 0; i < opt->jobs; i++) {
-        insntext_free(d.workers[i].texts);
+        os_printer_init(&d.workers[i].printer, tr, opt);
     }
-    free(d.workers);
+    ret = load_modules(&d, &ops);
+    ret = ret ? ret : ctr_replay(tr, &ops, &d, &ropts, &diag);
+    /* What was read is shown, also before an error. */
+    if (ret <= 0) {
+        int last = output_open_calls(&d);
+        ret = ret ? ret : last;
+    }
+    progress_clear(&d.progress);
+    free_dump(&d);
     return dump_replay_status(opt, ret, d.sys_errno, &diag);
 }

@@ -3,8 +3,9 @@
  * tracedump --info: what is known about a recording, for people and as one
  * JSON object.
  *
- * A file is not read beyond its tables.  A stream has to be: what it holds is
- * known at its end.
+ * Of a file only the tables are read, and the events of mappings and threads.  A
+ * stream has to be read whole: what it holds is known at its end.  The mappings
+ * of a stream are not shown, since their history is kept for files only.
  */
 #include "dump.h"
 
@@ -14,82 +15,188 @@
 #include <string.h>
 #include <time.h>
 
+#include "cannoli/events.h"
 #include "common/disas.h"
 #include "common/options.h"
 #include "common/trace.h"
 
+#define MAX_NAME 64u
+/* Bytes of a name that Linux keeps. */
+#define COMM_LEN 15u
+
 /* Everything that --info shows beside the tables of processes and threads. */
 struct facts {
     struct ctr_info info;
-    uint64_t raw_bytes; /* of all chunks before compression */
-    char start[40];     /* date and time, UTC */
-    char disas[40];     /* what disassembles, "" if nothing can */
-};
-
-/* While a stream is read. */
-struct stream_work {
+    uint64_t raw_bytes;      /* of all chunks before compression */
+    char start[40];          /* date and time, UTC */
+    char disas[40];          /* what disassembles, "" if nothing can */
+    char (*names)[MAX_NAME]; /* of threads, the last ones they had; "" not known */
+    uint32_t nr_names;
+    uint64_t *changes; /* of mappings, by process */
+    uint32_t nr_changes;
+    struct ctr_maps *maps; /* NULL: not known */
     struct progress progress;
-    uint64_t raw_bytes;
 };
 
-static int on_piece(void *arg, const struct ctr_job *job, const void *data, size_t n)
-{
-    struct stream_work *work = arg;
+/* What a worker tells the ordered callback. */
+struct note {
+    uint64_t raw_bytes;
+    uint32_t changes; /* of mappings */
+    bool named;
+    char name[MAX_NAME];
+};
 
+static int append_note(struct ctr_job *job, const struct note *n)
+{
+    return ctr_job_append(job, n, sizeof(*n)) ? DUMP_STOP_NOMEM : 0;
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct ctr_thread_event t;
+    struct ctr_map m;
+    struct note n = {0};
+
+    (void)arg;
+    if (e->type == CTR_EVENT_MAP && ctr_parse_map(e, &m) == 0) {
+        n.changes = m.op != CTR_MAP_INITIAL;
+        return n.changes ? append_note(job, &n) : 0;
+    }
+    if (e->type == CTR_EVENT_THREAD && ctr_parse_thread(e, &t) == 0 && t.name.n &&
+        t.op != CTR_THREAD_END) {
+        /* execve names a thread after the file, as far as a name goes. */
+        const char *slash = t.op == CTR_THREAD_EXEC ? memrchr(t.name.p, '/', t.name.n)
+                                                    : NULL;
+        const char *name = slash ? slash + 1 : t.name.p;
+        size_t len = t.name.n - (size_t)(name - t.name.p);
+        size_t max = t.op == CTR_THREAD_EXEC ? COMM_LEN : MAX_NAME - 1;
+
+        n.named = true;
+        memcpy(n.name, name, len < max ? len : max);
+        return append_note(job, &n);
+    }
+    return 0;
+}
+
+static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
+{
+    (void)arg;
     (void)job;
-    (void)n;
-    work->raw_bytes += *(const uint64_t *)data;
+    (void)r;
     return 0;
 }
 
 static int on_end(void *arg, struct ctr_job *job)
 {
+    struct note n = {.raw_bytes = ctr_job_chunk(job)->raw_bytes};
+
     (void)arg;
-    return ctr_job_append(job, &ctr_job_chunk(job)->raw_bytes, sizeof(uint64_t))
-               ? DUMP_STOP_NOMEM
-               : 0;
+    return append_note(job, &n);
+}
+
+/* Makes room for entry `i' of a table of zeros; NULL: no memory. */
+static void *room_for(void *table, uint32_t *n, uint32_t i, size_t size)
+{
+    uint32_t more = 2 * i + 16;
+    char *v = i < *n ? table : realloc(table, more * size);
+
+    if (v && i >= *n) {
+        memset(v + *n * size, 0, (more - *n) * size);
+        *n = more;
+    }
+    return v;
+}
+
+static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t size)
+{
+    const struct ctr_thread *t = ctr_job_thread(job);
+    struct facts *f = arg;
+    struct note n;
+
+    for (const char *p = data; size >= sizeof(n); p += sizeof(n), size -= sizeof(n)) {
+        memcpy(&n, p, sizeof(n));
+        f->raw_bytes += n.raw_bytes;
+        if (n.changes) {
+            void *v = room_for(f->changes, &f->nr_changes, t->process, sizeof(uint64_t));
+            if (!v) {
+                return DUMP_STOP_NOMEM;
+            }
+            f->changes = v;
+            f->changes[t->process] += n.changes;
+        }
+        if (n.named) {
+            void *v = room_for(f->names, &f->nr_names, t->index, MAX_NAME);
+            if (!v) {
+                return DUMP_STOP_NOMEM;
+            }
+            f->names = v;
+            memcpy(f->names[t->index], n.name, MAX_NAME);
+        }
+    }
+    return 0;
 }
 
 static int on_progress(void *arg, const struct ctr_progress *p)
 {
-    struct stream_work *work = arg;
+    struct facts *f = arg;
 
-    progress_update(&work->progress, p->bytes_done, p->bytes, p->insns_done,
-                    "instructions");
+    progress_update(&f->progress, p->bytes_done, p->bytes, p->insns_done, "instructions");
     return 0;
 }
 
-/* Adds up raw_bytes; reads a stream to its end. */
-static int read_chunks(struct ctr_trace *tr, const struct dump_options *opt,
-                       struct facts *f)
+/*
+ * Names, mappings and raw_bytes; reads a stream to its end.  Returns an exit status,
+ * after which what has been read of a file may be shown all the same.
+ */
+static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
+                      struct facts *f)
 {
-    static const struct ctr_replay_ops ops = {
-        .end = on_end, .ordered = on_piece, .progress = on_progress};
+    struct ctr_replay_ops ops = {
+        .os = on_os, .ordered = on_ordered, .progress = on_progress};
+    struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR};
     struct ctr_replay_opts ropts = {.workers = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
-    struct stream_work work = {0};
     struct ctr_chunk chunk;
-    int ret;
+    int ret = 0, status = TOOL_OK;
 
-    if (f->info.seekable) {
-        for (uint64_t i = 0; i < f->info.chunks; i++) {
-            if (ctr_trace_chunk(tr, i, &chunk) == 0) {
-                f->raw_bytes += chunk.raw_bytes;
-            }
+    for (uint64_t i = 0; f->info.seekable && i < f->info.chunks; i++) {
+        if (ctr_trace_chunk(tr, i, &chunk) == 0) {
+            f->raw_bytes += chunk.raw_bytes;
         }
-        return TOOL_OK;
     }
-    progress_init(&work.progress, PROG, opt->quiet);
-    ret = ctr_replay(tr, &ops, &work, &ropts, &diag);
-    progress_clear(&work.progress);
-    f->raw_bytes = work.raw_bytes;
+    if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
+        ret = ctr_maps_load(&f->maps, tr, &diag);
+        status = dump_replay_status(opt, ret, 0, &diag);
+    }
+    if (!ret && (!f->info.seekable || f->info.events & (CTR_HAS_MAP | CTR_HAS_THR))) {
+        if (f->info.seekable) {
+            ropts.filter = &filter;
+        } else {
+            ops.run = on_run; /* so that no chunk is left out */
+            ops.end = on_end;
+        }
+        progress_init(&f->progress, PROG, opt->quiet);
+        ret = ctr_replay(tr, &ops, f, &ropts, &diag);
+        progress_clear(&f->progress);
+        status = dump_replay_status(opt, ret, 0, &diag);
+    }
     ctr_trace_info(tr, &f->info);
-    return dump_replay_status(opt, ret, 0, &diag);
+    return status;
 }
 
 static double seconds(const struct facts *f, uint64_t ns)
 {
-    return ns > f->info.start_ns ? (double)(ns - f->info.start_ns) / 1e9 : 0;
+    return seconds_of(&f->info, ns);
+}
+
+static const char *thread_name(const struct facts *f, uint32_t i)
+{
+    return i < f->nr_names ? f->names[i] : "";
+}
+
+static uint64_t map_changes(const struct facts *f, uint32_t process)
+{
+    return process < f->nr_changes ? f->changes[process] : 0;
 }
 
 static double per(double what, uint64_t of)
@@ -97,12 +204,35 @@ static double per(double what, uint64_t of)
     return of ? what / (double)of : 0;
 }
 
-static const char *end_name(uint32_t reason)
-{
-    static const char *const names[] = {"unknown", "exit", "exit_group",
-                                        "signal",  "exec", "killed"};
+static const struct {
+    uint32_t bit;
+    const char *name;
+} event_names[] = {
+    {CTR_HAS_EXEC, "exec"}, {CTR_HAS_MEM, "mem"},   {CTR_HAS_VAL, "val"},
+    {CTR_HAS_REG, "reg"},   {CTR_HAS_SYS, "sys"},   {CTR_HAS_MAP, "map"},
+    {CTR_HAS_THR, "thr"},   {CTR_HAS_TIME, "time"},
+};
 
-    return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "unknown";
+static bool put_events(struct textbuf *b, uint32_t events, const char *quote)
+{
+    const char *between = "";
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < sizeof(event_names) / sizeof(*event_names); i++) {
+        if (events & event_names[i].bit) {
+            ok =
+                textbuf_printf(b, "%s%s%s%s", between, quote, event_names[i].name, quote);
+            between = ",";
+        }
+    }
+    return ok;
+}
+
+static const char *const reg_groups[REG_GROUPS] = {"general", "special", "vector"};
+
+unsigned reg_group(const struct ctr_reg *r)
+{
+    return r->flags & CTR_REG_VECTOR ? 2 : r->flags & CTR_REG_SPECIAL ? 1 : 0;
 }
 
 /* ------------------------------------------------------------------- text */
@@ -130,16 +260,11 @@ static bool put_word(struct textbuf *b, const char *word)
     return ok && textbuf_printf(b, "'");
 }
 
-/* "name          text": a string from the file must not steer the terminal. */
+/* "name          text" */
 static bool put_line(struct textbuf *b, const char *name, const char *text)
 {
-    bool ok = textbuf_printf(b, "%-14s", name);
-
-    for (; ok && *text; text++) {
-        bool control = (unsigned char)*text < 0x20 || *text == 0x7f;
-        ok = textbuf_printf(b, "%c", control ? '?' : *text);
-    }
-    return ok && textbuf_printf(b, "\n");
+    return textbuf_printf(b, "%-14s", name) && put_harmless(b, text, strlen(text)) &&
+           textbuf_printf(b, "\n");
 }
 
 static bool put_end(struct textbuf *b, const struct facts *f, uint64_t end_ns,
@@ -157,6 +282,52 @@ static bool put_end(struct textbuf *b, const struct facts *f, uint64_t end_ns,
     return ok;
 }
 
+/* The names of the registers, by groups, in lines that a terminal can hold. */
+static bool put_regs_text(struct textbuf *b, const struct ctr_trace *tr)
+{
+    const struct ctr_reg *r;
+    bool ok = textbuf_printf(b, "registers\n");
+
+    for (unsigned g = 0; ok && g < REG_GROUPS; g++) {
+        size_t line = 0;
+        for (uint32_t i = 0; ok && (r = ctr_trace_reg(tr, i)) != NULL; i++) {
+            if (reg_group(r) != g) {
+                continue;
+            }
+            if (!line || b->len - line > 80) {
+                ok = textbuf_printf(b, "%s  %-10s", line ? "\n" : "",
+                                    line ? "" : reg_groups[g]);
+                line = b->len;
+            }
+            ok =
+                ok && textbuf_printf(b, " ") && put_harmless(b, r->name, strlen(r->name));
+        }
+        ok = ok && (!line || textbuf_printf(b, "\n"));
+    }
+    return ok;
+}
+
+static int text_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct textbuf *b = arg;
+
+    return !textbuf_printf(b, "  ") || !put_mapping_text(b, m);
+}
+
+static bool put_maps_text(struct textbuf *b, const struct ctr_trace *tr,
+                          const struct facts *f)
+{
+    const struct ctr_process *p;
+    bool ok = textbuf_printf(b, "mappings\n");
+
+    for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
+        ok = textbuf_printf(b, "  %d  after %" PRIu64 " changes\n", p->pid,
+                            map_changes(f, i)) &&
+             !ctr_maps_each(f->maps, i, UINT64_MAX - 1, text_mapping, b);
+    }
+    return ok;
+}
+
 static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct facts *f)
 {
     const struct ctr_info *in = &f->info;
@@ -167,32 +338,31 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
     for (int i = 0; ok && i < in->argc; i++) {
         ok = put_word(b, in->argv[i]);
     }
-    ok =
-        ok &&
-        textbuf_printf(b, "\nrecorded      %s, %.3f s\n", f->start,
-                       seconds(f, in->end_ns)) &&
-        put_line(b, "recorder", in->recorder) && put_line(b, "target", in->target) &&
-        textbuf_printf(b, "machine       %u bits, %s-endian, ELF machine %u\n",
-                       in->addr_bits, in->big_endian ? "big" : "little",
-                       in->elf_machine) &&
-        put_line(b, "qemu", in->qemu_version) &&
-        put_line(b, "disassembly", f->disas[0] ? f->disas : "none for this target") &&
-        textbuf_printf(b, "events        %s%s\n", in->events & CTR_HAS_EXEC ? "exec" : "",
-                       in->events & CTR_HAS_MEM ? ",mem" : "") &&
-        textbuf_printf(b, "state         %s, format version %u%s\n",
-                       tool_state_name(in->state), in->version,
-                       in->has_index ? ", indexed" : "") &&
-        textbuf_printf(b, "instructions  %" PRIu64 "\n", in->insns) &&
-        textbuf_printf(b, "loads         %" PRIu64 "\n", in->loads) &&
-        textbuf_printf(b, "stores        %" PRIu64 "\n", in->stores) &&
-        textbuf_printf(b, "blocks        %u\n", in->blocks) &&
-        textbuf_printf(b,
-                       "size          %" PRIu64 " bytes in %" PRIu64
-                       " chunks, %.2f bits per instruction, ratio %.2f\n",
-                       in->file_bytes, in->chunks,
-                       per(8.0 * (double)in->file_bytes, in->insns),
-                       per((double)f->raw_bytes, in->file_bytes)) &&
-        textbuf_printf(b, "processes     %u\n", in->processes);
+    ok = ok &&
+         textbuf_printf(b, "\nrecorded      %s, %.3f s\n", f->start,
+                        seconds(f, in->end_ns)) &&
+         put_line(b, "recorder", in->recorder) && put_line(b, "target", in->target) &&
+         textbuf_printf(b, "machine       %u bits, %s-endian, ELF machine %u\n",
+                        in->addr_bits, in->big_endian ? "big" : "little",
+                        in->elf_machine) &&
+         put_line(b, "qemu", in->qemu_version) &&
+         put_line(b, "disassembly", f->disas[0] ? f->disas : "none for this target") &&
+         textbuf_printf(b, "events        ") && put_events(b, in->events, "") &&
+         textbuf_printf(b, "\n") &&
+         textbuf_printf(b, "state         %s, format version %u%s\n",
+                        tool_state_name(in->state), in->version,
+                        in->has_index ? ", indexed" : "") &&
+         textbuf_printf(b, "instructions  %" PRIu64 "\n", in->insns) &&
+         textbuf_printf(b, "loads         %" PRIu64 "\n", in->loads) &&
+         textbuf_printf(b, "stores        %" PRIu64 "\n", in->stores) &&
+         textbuf_printf(b, "blocks        %u\n", in->blocks) &&
+         textbuf_printf(b,
+                        "size          %" PRIu64 " bytes in %" PRIu64
+                        " chunks, %.2f bits per instruction, ratio %.2f\n",
+                        in->file_bytes, in->chunks,
+                        per(8.0 * (double)in->file_bytes, in->insns),
+                        per((double)f->raw_bytes, in->file_bytes)) &&
+         textbuf_printf(b, "processes     %u\n", in->processes);
     for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
         ok = textbuf_printf(b, "  %d  parent %d  from %.3f s", p->pid, p->ppid,
                             seconds(f, p->start_ns)) &&
@@ -206,9 +376,18 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
                             " loads, %" PRIu64 " stores",
                             t->pid, t->tid, t->insns, t->loads, t->stores) &&
              put_end(b, f, t->end_ns, t->end_reason, t->end_status) &&
-             textbuf_printf(b, "%s\n", t->incomplete ? "  incomplete" : "");
+             textbuf_printf(b, "%s", t->incomplete ? "  incomplete" : "");
+        if (ok && *thread_name(f, i)) {
+            const char *name = thread_name(f, i);
+            ok = textbuf_printf(b, "  named ") &&
+                 syscall_put_quoted(b, (const uint8_t *)name, strlen(name), false);
+        }
+        ok = ok && textbuf_printf(b, "\n");
     }
-    return ok;
+    if (ok && in->events & CTR_HAS_REG) {
+        ok = put_regs_text(b, tr);
+    }
+    return ok && (!f->maps || put_maps_text(b, tr, f));
 }
 
 /* ------------------------------------------------------------------- JSON */
@@ -226,6 +405,49 @@ static bool put_json_end(struct textbuf *b, const struct facts *f, uint64_t star
            (!end_ns || textbuf_printf(b, ",\"end\":%.9f", seconds(f, end_ns))) &&
            put_member(b, "end_reason", end_name(reason)) &&
            textbuf_printf(b, ",\"end_status\":%d", status);
+}
+
+static bool put_regs_json(struct textbuf *b, const struct ctr_trace *tr)
+{
+    const struct ctr_reg *r;
+    bool ok = textbuf_printf(b, ",\"registers\":[");
+
+    for (uint32_t i = 0; ok && (r = ctr_trace_reg(tr, i)) != NULL; i++) {
+        ok = textbuf_printf(b, "%s{\"name\":", i ? "," : "") &&
+             textbuf_json_string(b, r->name, strlen(r->name)) &&
+             textbuf_printf(b, ",\"size\":%u,\"group\":\"%s\"}", r->size,
+                            reg_groups[reg_group(r)]);
+    }
+    return ok && textbuf_printf(b, "]");
+}
+
+/* Where one of the objects in an array is put. */
+struct map_array {
+    struct textbuf *b;
+    int32_t pid;
+    unsigned n;
+};
+
+static int json_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct map_array *a = arg;
+
+    return !textbuf_printf(a->b, "%s{\"pid\":%d,", a->n++ ? "," : "", a->pid) ||
+           !put_mapping_json(a->b, m) || !textbuf_printf(a->b, "}");
+}
+
+static bool put_maps_json(struct textbuf *b, const struct ctr_trace *tr,
+                          const struct facts *f)
+{
+    struct map_array a = {.b = b};
+    const struct ctr_process *p;
+    bool ok = textbuf_printf(b, ",\"maps\":[");
+
+    for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
+        a.pid = p->pid;
+        ok = !ctr_maps_each(f->maps, i, UINT64_MAX - 1, json_mapping, &a);
+    }
+    return ok && textbuf_printf(b, "]");
 }
 
 static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct facts *f)
@@ -248,10 +470,8 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
                        in->elf_machine, in->addr_bits,
                        in->big_endian ? "true" : "false") &&
         (!f->disas[0] || put_member(b, "disassembler", f->disas)) &&
-        textbuf_printf(b, ",\"events\":[%s%s]",
-                       in->events & CTR_HAS_EXEC ? "\"exec\"" : "",
-                       in->events & CTR_HAS_MEM ? ",\"mem\"" : "") &&
-        put_member(b, "state", tool_state_name(in->state)) &&
+        textbuf_printf(b, ",\"events\":[") && put_events(b, in->events, "\"") &&
+        textbuf_printf(b, "]") && put_member(b, "state", tool_state_name(in->state)) &&
         textbuf_printf(b, ",\"indexed\":%s", in->has_index ? "true" : "false") &&
         textbuf_printf(b,
                        ",\"instructions\":%" PRIu64 ",\"loads\":%" PRIu64
@@ -266,6 +486,8 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
         ok = textbuf_printf(b, "%s{\"pid\":%d,\"ppid\":%d", i ? "," : "", p->pid,
                             p->ppid) &&
              put_json_end(b, f, p->start_ns, p->end_ns, p->end_reason, p->end_status) &&
+             (!f->maps ||
+              textbuf_printf(b, ",\"map_changes\":%" PRIu64, map_changes(f, i))) &&
              textbuf_printf(b, "}");
     }
     ok = ok && textbuf_printf(b, "],\"threads\":[");
@@ -277,9 +499,22 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
                  i ? "," : "", t->pid, t->tid, t->ptid, t->insns, t->loads, t->stores,
                  t->chunks) &&
              put_json_end(b, f, t->start_ns, t->end_ns, t->end_reason, t->end_status) &&
-             textbuf_printf(b, ",\"incomplete\":%s}", t->incomplete ? "true" : "false");
+             textbuf_printf(b, ",\"incomplete\":%s", t->incomplete ? "true" : "false") &&
+             (!*thread_name(f, i) || put_member(b, "name", thread_name(f, i))) &&
+             textbuf_printf(b, "}");
     }
-    return ok && textbuf_printf(b, "]}\n");
+    ok = ok && textbuf_printf(b, "]");
+    if (ok && in->events & CTR_HAS_REG) {
+        ok = put_regs_json(b, tr);
+    }
+    return ok && (!f->maps || put_maps_json(b, tr, f)) && textbuf_printf(b, "}\n");
+}
+
+static void free_facts(struct facts *f)
+{
+    ctr_maps_free(f->maps);
+    free(f->names);
+    free(f->changes);
 }
 
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt)
@@ -292,8 +527,9 @@ int dump_info(struct ctr_trace *tr, const struct dump_options *opt)
     int status, sys_errno = 0, ret;
 
     ctr_trace_info(tr, &f.info);
-    status = read_chunks(tr, opt, &f);
-    if (status) {
+    status = read_facts(tr, opt, &f);
+    if (status && !f.info.seekable) {
+        free_facts(&f);
         return status;
     }
     start = (time_t)(f.info.start_realtime_ns / 1000000000u);
@@ -310,5 +546,7 @@ int dump_info(struct ctr_trace *tr, const struct dump_options *opt)
               : DUMP_STOP_NOMEM;
     disas_free(disas);
     textbuf_fini(&out);
-    return dump_replay_status(opt, ret, sys_errno, NULL);
+    free_facts(&f);
+    ret = dump_replay_status(opt, ret, sys_errno, NULL);
+    return ret ? ret : status;
 }

@@ -178,7 +178,7 @@ static char *json_form(struct insntext *t, char *p, const struct ctr_block *b, u
     return p;
 }
 
-const struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b)
+struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b)
 {
     struct block_text *bt;
     size_t bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracedump: shows what a recorded program executed and which memory it
- * accessed; see tracedump(1).  This file is its command line.
+ * tracedump: shows what a recorded program did; see tracedump(1).  This file is
+ * its command line.
  */
 #include "dump.h"
 
@@ -22,7 +22,12 @@ enum {
     OPT_JSON,
     OPT_COLOR,
     OPT_NO_INDEX,
+    OPT_NO_MODULES,
+    OPT_STATE,
 };
+
+/* Bytes of a buffer of a system call that are shown; as strace has it. */
+#define DEFAULT_STRING_MAX 32u
 
 static const struct tool_option option_table[] = {
     {0, NULL, NULL, "What to show"},
@@ -34,11 +39,19 @@ static const struct tool_option option_table[] = {
     {OPT_PC, "pc", "RANGES",
      "only instructions at these addresses:\nA-B (B not included), A+LENGTH or A"},
     {'a', "addr", "RANGES", "only accesses that touch these addresses"},
-    {'e', "events", "LIST", "exec, load, store, mem (both); default exec,mem"},
+    {'e', "events", "LIST",
+     "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, time, all; "
+     "default: all there is"},
     {0, NULL, NULL, "How to show it"},
     {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
+    {OPT_NO_MODULES, "no-modules", NULL, "no module+offset beside instructions"},
+    {'s', "strings", "N", "show N bytes of a buffer of a system call; default 32"},
     {OPT_JSON, "json", NULL, "one JSON object a line"},
     {'i', "info", NULL, "what is known about the recording, no events"},
+    {OPT_STATE, "state", "N[/K]",
+     "registers, mappings and next instruction of a thread\nbefore its ordinal N; K: of "
+     "the "
+     "K-th thread selected"},
     {OPT_COLOR, "color", "WHEN", "auto, always or never"},
     {'q', "quiet", NULL, "no progress, no remark on a partial trace"},
     {0, NULL, NULL, "How to read"},
@@ -59,27 +72,41 @@ struct command_line {
     enum tool_color color;
 };
 
-static bool parse_kinds(const char *text, uint32_t *kinds)
+/* What a word of --events adds. */
+static const struct kind_name {
+    const char *name;
+    uint32_t kinds;
+    bool values, times;
+} kind_names[] = {
+    {"exec", CTR_KIND_EXEC},
+    {"load", CTR_KIND_LOAD},
+    {"store", CTR_KIND_STORE},
+    {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
+    {"val", 0, .values = true},
+    {"reg", CTR_KIND_REG},
+    {"sys", CTR_KIND_SYS},
+    {"map", CTR_KIND_MAP},
+    {"thr", CTR_KIND_THR},
+    {"time", 0, .times = true},
+    {"all", CTR_KIND_ALL, .values = true, .times = true},
+};
+
+static bool parse_kinds(const char *text, struct dump_options *opt)
 {
-    static const struct {
-        const char *name;
-        uint32_t kinds;
-    } names[] = {
-        {"exec", CTR_KIND_EXEC},
-        {"load", CTR_KIND_LOAD},
-        {"store", CTR_KIND_STORE},
-        {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
-    };
+    const size_t nr = sizeof(kind_names) / sizeof(*kind_names);
 
     for (;;) {
         size_t len = strcspn(text, ","), i;
-        for (i = 0; i < 4; i++) {
-            if (strlen(names[i].name) == len && !memcmp(names[i].name, text, len)) {
-                *kinds |= names[i].kinds;
+        for (i = 0; i < nr; i++) {
+            const struct kind_name *k = &kind_names[i];
+            if (strlen(k->name) == len && !memcmp(k->name, text, len)) {
+                opt->kinds |= k->kinds;
+                opt->values |= k->values;
+                opt->times |= k->times;
                 break;
             }
         }
-        if (i == 4) {
+        if (i == nr) {
             return false;
         }
         if (!text[len]) {
@@ -87,6 +114,55 @@ static bool parse_kinds(const char *text, uint32_t *kinds)
         }
         text += len + 1;
     }
+}
+
+/* Values are shown with accesses, and times with what has them. */
+static void finish_kinds(struct dump_options *opt)
+{
+    const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;
+    const uint32_t timed = CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR;
+
+    if (!opt->kinds && !opt->values && !opt->times) {
+        opt->kinds = CTR_KIND_ALL;
+        opt->values = opt->times = true;
+    }
+    if (opt->values && !(opt->kinds & accesses)) {
+        opt->kinds |= accesses;
+    }
+    if (opt->times && !(opt->kinds & timed)) {
+        opt->kinds |= timed;
+    }
+}
+
+static bool parse_strings(const char *text, unsigned *max)
+{
+    uint64_t v;
+
+    if (!tool_parse_u64(text, &v)) {
+        return false;
+    }
+    *max = v > UINT32_MAX ? UINT32_MAX : (unsigned)v;
+    return true;
+}
+
+/* "N" or "N/K" */
+static bool parse_state(const char *text, struct dump_options *opt)
+{
+    const char *slash = strchr(text, '/');
+    char ordinal[32];
+    uint64_t k = 0;
+
+    if (slash) {
+        if ((size_t)(slash - text) >= sizeof(ordinal) || !tool_parse_u64(slash + 1, &k) ||
+            !k || k > UINT32_MAX) {
+            return false;
+        }
+        memcpy(ordinal, text, (size_t)(slash - text));
+        ordinal[slash - text] = 0;
+        text = ordinal;
+    }
+    opt->state_which = (uint32_t)k;
+    return tool_parse_u64(text, &opt->state_ordinal);
 }
 
 /* Takes one option in; false if its argument is wrong. */
@@ -110,7 +186,15 @@ static bool take_option(struct command_line *c, int key, const char *arg)
     case 'a':
         return tool_parse_ranges(arg, &c->addrs);
     case 'e':
-        return parse_kinds(arg, &c->opt.kinds);
+        return parse_kinds(arg, &c->opt);
+    case 's':
+        return parse_strings(arg, &c->opt.string_max);
+    case OPT_NO_MODULES:
+        c->opt.no_modules = true;
+        return true;
+    case OPT_STATE:
+        c->opt.state = true;
+        return parse_state(arg, &c->opt);
     case OPT_NO_DISAS:
         c->opt.no_disas = true;
         return true;
@@ -162,7 +246,10 @@ static int finish_options(struct command_line *c)
     f->npc = c->pcs.n;
     f->addrs = c->addrs.v;
     f->naddr = c->addrs.n;
-    c->opt.kinds = c->opt.kinds ? c->opt.kinds : CTR_KIND_ALL;
+    if (c->opt.info && c->opt.state) {
+        return tool_usage_error(PROG, "--info and --state cannot be used together");
+    }
+    finish_kinds(&c->opt);
     c->opt.jobs = c->opt.jobs ? c->opt.jobs : tool_default_jobs();
     c->opt.color = !c->opt.json && tool_color_on(c->color, STDOUT_FILENO);
     return TOOL_OK;
@@ -209,7 +296,9 @@ static int dump_file(const struct dump_options *opt)
     if (status) {
         return status;
     }
-    status = opt->info ? dump_info(tr, opt) : dump_events(tr, opt);
+    status = opt->info    ? dump_info(tr, opt)
+             : opt->state ? dump_state(tr, opt)
+                          : dump_events(tr, opt);
     if (status == DUMP_CUT_SHORT) {
         status = TOOL_OK; /* what else is in the trace, nobody asked */
     } else if (status == TOOL_OK) {
@@ -221,13 +310,14 @@ static int dump_file(const struct dump_options *opt)
 
 int main(int argc, char **argv)
 {
-    struct command_line c = {0};
+    struct command_line c = {.opt.string_max = DEFAULT_STRING_MAX};
     struct tool_options o = {
         .prog = PROG,
         .usage = "[OPTION]... FILE",
         .about =
-            "Show the instructions and memory accesses of a recorded program; FILE is "
-            "a trace\nmade by cannoli-record, or '-' for one on standard input.",
+            "Show what a recorded program did: instructions, memory accesses, registers, "
+            "system\ncalls and more; FILE is a trace made by cannoli-record, or '-' for "
+            "one on standard\ninput.",
         .table = option_table,
         .argc = argc,
         .argv = argv,

@@ -19,8 +19,9 @@
  *   time, except that callbacks of ctr_replay may look up processes, threads
  *   and blocks concurrently.
  *   All file contents are treated as hostile: a bad file makes calls fail,
- *   never crash, and memory is bounded (about 64 MiB for each worker, plus the
- *   dictionary of blocks, plus 100 bytes for each chunk of the file).
+ *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
+ *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 100 bytes
+ *   for each chunk of the file; some MiB with files of cannoli-record).
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
  * half-open.  Times are nanoseconds of CLOCK_MONOTONIC of the machine on which
@@ -102,8 +103,14 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 /* ------------------------------------------------------------- description */
 
 /* events masks; same values as CTR_EVENTS_* of cannoli/events.h */
-#define CTR_HAS_EXEC 0x1u
-#define CTR_HAS_MEM 0x2u
+#define CTR_HAS_EXEC 0x01u
+#define CTR_HAS_MEM 0x02u
+#define CTR_HAS_VAL 0x04u  /* values of accesses */
+#define CTR_HAS_REG 0x08u  /* registers */
+#define CTR_HAS_SYS 0x10u  /* system calls, signals */
+#define CTR_HAS_MAP 0x20u  /* mappings */
+#define CTR_HAS_THR 0x40u  /* thread and process events */
+#define CTR_HAS_TIME 0x80u /* times of system calls and signals */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -173,7 +180,8 @@ struct ctr_thread {
     uint32_t process; /* index in the process table */
     int32_t pid;
     int32_t tid;
-    int32_t ptid;       /* tid of the creator, 0 for a process's first */
+    int32_t ptid;       /* tid of the thread that made it (also by fork), 0: none
+                           that is recorded */
     uint8_t incomplete; /* its last events may be missing */
     uint64_t start_ns;
     uint64_t end_ns;     /* 0 if not known */
@@ -197,10 +205,14 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 /* Runs go on in it that began before: accesses can belong to the instruction
  * before its first. */
 #define CTR_CHUNK_RESUMES 0x1u
+/* There are such events in it: */
+#define CTR_CHUNK_MAPS 0x2u    /* CTR_EVENT_MAP */
+#define CTR_CHUNK_THREADS 0x4u /* CTR_EVENT_THREAD */
+#define CTR_CHUNK_SYSTEM 0x8u  /* others */
 
 /* A run of consecutive blocks of one thread, decodable by itself. */
 struct ctr_chunk {
-    uint64_t index;     /* in recorded order, from 0 */
+    uint64_t index;     /* in the order of the file, from 0 */
     uint64_t off;       /* in the file */
     uint64_t bytes;     /* in the file */
     uint64_t raw_bytes; /* of its columns before compression */
@@ -215,7 +227,7 @@ struct ctr_chunk {
     uint64_t end_ns;
 };
 
-/* Chunk i (files only); returns -CTR_E_INVAL if there is none. */
+/* Chunk number i (files only); returns -CTR_E_INVAL if there is none. */
 CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i,
                             struct ctr_chunk *out);
 
@@ -232,14 +244,18 @@ enum ctr_mode {
     CTR_ISA_MICROMIPS = 6,
 };
 
-/* An access that an instruction of a block can make, in program order. */
+/*
+ * What an instruction of a block can do, in program order: an access, or, behind
+ * its accesses, the change of a register.
+ */
 struct ctr_slot {
     uint16_t insn;      /* which instruction, from 0 */
-    uint16_t group;     /* 0: always made; else conditional or repeated */
+    uint16_t group;     /* access: 0: always made; else conditional or repeated.
+                           Register: number in the register table */
     uint8_t size;       /* bytes, 1..128 */
     uint8_t store;      /* 0 load, 1 store */
     uint8_t big_endian; /* how the value stands in memory */
-    uint8_t zero;
+    uint8_t reg;        /* 1: a register */
 };
 
 /* One translation of a piece of guest code. */
@@ -317,9 +333,109 @@ struct ctr_mem {
     uint8_t big_endian;
     uint8_t helper; /* made by a helper function of QEMU */
     uint16_t insn;
+    const uint8_t *data; /* CTR_HAS_VAL: the `size' bytes loaded or stored, as they
+                            stand in memory; otherwise NULL */
     const struct ctr_block *block;
     const struct ctr_thread *thread;
 };
+
+/*
+ * A register that changed: by the instruction with this ordinal, or, when
+ * `outside' is 1, by the system after it (result of a system call, signal frame,
+ * a debugger).  Only changes are told: a register that is written with the value
+ * it had is not.  Registers that gdb knows, under its names; see ctr_trace_reg.
+ * When the instruction before a change from outside is not in the same chunk, pc
+ * is 0 and block NULL; before a thread's first instruction the ordinal is 0, too.
+ */
+struct ctr_reg_change {
+    uint64_t ordinal;
+    uint64_t pc;         /* of that instruction, or 0 */
+    uint32_t reg;        /* index in the table of ctr_trace_reg */
+    uint32_t size;       /* bytes */
+    const uint8_t *value; /* little-endian, valid during the call */
+    uint8_t outside;
+    uint16_t insn;
+    const struct ctr_block *block; /* or NULL */
+    const struct ctr_thread *thread;
+};
+
+/*
+ * What the system did to a thread between two instructions.  type and payload as
+ * enum ctr_event_type of cannoli/events.h tells; the parse functions below take
+ * the payload apart.
+ */
+struct ctr_os_event {
+    uint64_t ordinal; /* of the instruction that follows it: as many came before */
+    uint64_t time_ns; /* 0 if not recorded */
+    uint32_t type;
+    uint32_t size; /* of the payload */
+    const uint8_t *payload;
+    const struct ctr_thread *thread;
+};
+
+/* A string of a payload: not ended by a NUL, any bytes. */
+struct ctr_str {
+    const char *p;
+    size_t n;
+};
+
+struct ctr_syscall { /* CTR_EVENT_SYSCALL, CTR_EVENT_SYSRET */
+    uint32_t nr;
+    uint32_t flags; /* CTR_SYSCALL_* */
+    int64_t result; /* negated errno from -4095 to -1 */
+    uint64_t args[8];
+    struct ctr_str name;
+};
+struct ctr_usermem { /* CTR_EVENT_USERMEM */
+    uint64_t addr;
+    uint64_t size;
+    uint32_t flags; /* CTR_USERMEM_* */
+    uint32_t n;     /* bytes that were kept */
+    const uint8_t *data;
+};
+struct ctr_signal { /* CTR_EVENT_SIGNAL */
+    uint32_t signo;
+    int32_t code;
+    int32_t pid;
+    uint32_t uid;
+    uint64_t addr;
+    uint64_t value;
+    uint64_t pc;
+    uint64_t handler;
+    uint32_t flags; /* CTR_SIGNAL_* */
+};
+struct ctr_map { /* CTR_EVENT_MAP */
+    uint32_t op; /* CTR_MAP_* */
+    uint32_t prot;
+    uint32_t flags;
+    uint64_t start;
+    uint64_t size;
+    uint64_t offset;
+    uint64_t old_start;
+    uint64_t old_size;
+    uint64_t dev;
+    uint64_t inode;
+    struct ctr_str path;
+    struct ctr_str build_id;
+};
+struct ctr_thread_event { /* CTR_EVENT_THREAD */
+    uint32_t op; /* CTR_THREAD_* */
+    int32_t pid;
+    int32_t tid;
+    int32_t ppid;
+    int32_t ptid;
+    uint32_t reason;
+    int32_t status;
+    struct ctr_str name;
+};
+/* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
+ * trace were checked when they were read; results point into the payload. */
+CTR_API int ctr_parse_syscall(const struct ctr_os_event *e, struct ctr_syscall *out);
+CTR_API int ctr_parse_usermem(const struct ctr_os_event *e, struct ctr_usermem *out);
+CTR_API int ctr_parse_signal(const struct ctr_os_event *e, struct ctr_signal *out);
+CTR_API int ctr_parse_sigreturn(const struct ctr_os_event *e, uint64_t *pc);
+CTR_API int ctr_parse_map(const struct ctr_os_event *e, struct ctr_map *out);
+CTR_API int ctr_parse_thread(const struct ctr_os_event *e, struct ctr_thread_event *out);
 
 /* One run of a block: instructions first..end-1 of it were executed. */
 struct ctr_run {
@@ -332,6 +448,74 @@ struct ctr_run {
     const struct ctr_thread *thread;
 };
 
+/* --------------------------------------------------------------- registers */
+
+/* A register as it is shown: the name and size that gdb gives it. */
+struct ctr_reg {
+    uint32_t index;
+    uint32_t size;      /* bytes */
+    uint32_t flags;     /* CTR_REG_VECTOR, CTR_REG_SPECIAL */
+    const char *name;
+};
+/* Register i of the trace, or NULL if there is none (or none are recorded). */
+CTR_API const struct ctr_reg *ctr_trace_reg(const struct ctr_trace *tr, uint32_t i);
+
+/*
+ * The registers of a thread just before it executed the instruction `ordinal'
+ * (which may be the one behind its last): value of register i at
+ * values + i * 256, little-endian, its size as in the table.  *pc: of that
+ * instruction, 0 if there is none.  *time_ns: the last time known before it.
+ * Files only.  Returns -CTR_E_INVAL if there is no such place or no registers
+ * were recorded (then *pc and *time_ns are filled in all the same).
+ */
+#define CTR_REG_STRIDE 256u
+CTR_API int ctr_state_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
+                         uint8_t *values, uint64_t *pc, uint64_t *time_ns,
+                         struct ctr_diag *diag);
+
+/* ---------------------------------------------------------------- mappings */
+
+/* A range of a process's address space, from time from_ns on, before to_ns. */
+struct ctr_mapping {
+    uint64_t start;
+    uint64_t end; /* exclusive */
+    uint64_t offset; /* of start in the file */
+    uint32_t prot;   /* 1 read, 2 write, 4 execute */
+    uint32_t process;
+    uint64_t from_ns;
+    uint64_t to_ns; /* UINT64_MAX: until the process ended */
+    uint64_t dev;
+    uint64_t inode;
+    uint64_t base; /* of the module: where offset 0 of the file is mapped, or start */
+    const char *path; /* "" anonymous */
+    const uint8_t *build_id;
+    uint32_t build_id_bytes;
+};
+
+/*
+ * The history of all address spaces, made from the map events of the trace
+ * (files only; without CTR_HAS_MAP it is empty).  Read-only once made: any number
+ * of threads may ask it.  Where a file is damaged the history ends, without an
+ * error.  A time before a process's first map event counts as that event's.
+ * Returns -CTR_E_INVAL on a stream, -CTR_E_LIMIT for more than some millions of
+ * events or mappings, -CTR_E_IO, -CTR_E_NOMEM.
+ */
+struct ctr_maps;
+CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
+                          struct ctr_diag *diag);
+CTR_API void ctr_maps_free(struct ctr_maps *maps);
+/* What is mapped at addr in a process at a time, or NULL. */
+CTR_API const struct ctr_mapping *ctr_maps_find(const struct ctr_maps *maps,
+                                                uint32_t process, uint64_t time_ns,
+                                                uint64_t addr);
+/*
+ * The mappings of a process at a time, ascending: calls fn for each; stops and
+ * returns what fn returned when that is not 0.  Neighbours that /proc/PID/maps would
+ * show as one are one; m is valid during the call.
+ */
+CTR_API int ctr_maps_each(const struct ctr_maps *maps, uint32_t process, uint64_t time_ns,
+                          int (*fn)(void *arg, const struct ctr_mapping *m), void *arg);
+
 /* ------------------------------------------------------------------ filter */
 
 struct ctr_range {
@@ -342,7 +526,11 @@ struct ctr_range {
 #define CTR_KIND_EXEC 0x1u
 #define CTR_KIND_LOAD 0x2u
 #define CTR_KIND_STORE 0x4u
-#define CTR_KIND_ALL 0x7u
+#define CTR_KIND_REG 0x8u
+#define CTR_KIND_SYS 0x10u /* system calls with their memory, signals */
+#define CTR_KIND_MAP 0x20u
+#define CTR_KIND_THR 0x40u
+#define CTR_KIND_ALL 0x7fu
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
@@ -352,9 +540,11 @@ struct ctr_range {
  *   from, to     ordinals, within each selected thread; to == 0: no end
  *   pcs          pc of the instruction, also for its accesses
  *   addrs        accesses that touch at least one byte of a range.  With this
- *                given, an exec event comes only for instructions that have
- *                such an access
+ *                given, exec events and register changes come only for
+ *                instructions that have such an access
  *   kinds        CTR_KIND_*; 0 is CTR_KIND_ALL
+ * With pcs or addrs given the system's events are left out, with addrs also
+ * register changes from outside.
  * Chunks that cannot match are not read when there is an index.
  * run callbacks know only pids, tids, from and to.
  */
@@ -416,8 +606,10 @@ struct ctr_progress {
  *
  * begin, exec, mem, run, end run on worker threads, in parallel for different
  * pieces, in order within one piece: begin, then for each run of a block its
- * run callback, then for each of its instructions exec and then its accesses
- * in the order in which they were made; end.
+ * run callback, then for each of its instructions exec, then its accesses in the
+ * order in which they were made, then the registers it changed; os events come
+ * between runs, where they happened, and behind those of one place the changes of
+ * registers from outside; end.  begin and end come for each chunk that is read.
  *
  * ordered gets what the callbacks appended, strictly in recorded order: one
  * call at a time, but from any thread.  A piece with much output may be told
@@ -431,6 +623,8 @@ struct ctr_replay_ops {
     int (*exec)(void *arg, struct ctr_job *job, const struct ctr_exec *e);
     int (*mem)(void *arg, struct ctr_job *job, const struct ctr_mem *m);
     int (*run)(void *arg, struct ctr_job *job, const struct ctr_run *r);
+    int (*reg)(void *arg, struct ctr_job *job, const struct ctr_reg_change *r);
+    int (*os)(void *arg, struct ctr_job *job, const struct ctr_os_event *e);
     int (*end)(void *arg, struct ctr_job *job);
     int (*ordered)(void *arg, const struct ctr_job *job, const void *data, size_t n);
     int (*progress)(void *arg, const struct ctr_progress *p);
@@ -452,9 +646,10 @@ struct ctr_replay_opts {
  * Replays the trace, or the part that opts->filter selects.  On a file it may
  * be called again and again; a stream is consumed.  opts may be NULL.
  *
- * Chunks are taken in recorded order; at most a few are in memory at a time,
- * output beyond some MiB of a piece that is not the next in order waits.  On a
- * stream each chunk is worked on when it has arrived.
+ * Chunks are taken in recorded order: of a file in order of (start_ns, index), but
+ * those of a thread always as they follow each other.  At most a few are in memory
+ * at a time, and output beyond some MiB of a piece that is not the next in order
+ * waits.  On a stream each chunk is worked on when it has arrived.
  *
  * Errors in the data are met in order: everything recorded before the damaged
  * chunk is delivered first, then the call fails (-CTR_E_CORRUPT, ...).
@@ -468,12 +663,19 @@ CTR_API int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, v
 
 struct ctr_cursor;
 
-enum ctr_event_kind { CTR_EVENT_EXEC = 1, CTR_EVENT_MEM = 2 };
+enum ctr_cursor_kind {
+    CTR_CURSOR_EXEC = 1,
+    CTR_CURSOR_MEM = 2,
+    CTR_CURSOR_REG = 3,
+    CTR_CURSOR_OS = 4,
+};
 
 struct ctr_event {
-    enum ctr_event_kind kind;
-    struct ctr_exec exec; /* the instruction; with a mem event too */
-    struct ctr_mem mem;   /* CTR_EVENT_MEM only */
+    enum ctr_cursor_kind kind;
+    struct ctr_exec exec; /* the instruction; with its accesses and registers, too */
+    struct ctr_mem mem;   /* by kind: */
+    struct ctr_reg_change reg;
+    struct ctr_os_event os;
 };
 
 /*
@@ -492,8 +694,9 @@ CTR_API int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev,
 /*
  * Go before the first selected event of: the instruction `ordinal' of a
  * thread (index in the thread table); the first chunk of a thread; the first
- * chunk, in recorded order, that was not over at time ns.  Afterwards the
- * cursor goes on in recorded order through all selected threads.
+ * chunk, in recorded order, that was not over at time ns.  What the system did
+ * right before an instruction belongs to it here.  Afterwards the cursor goes on
+ * in recorded order through all selected threads.
  * Returns -CTR_E_INVAL on a stream or if there is no such place.
  */
 CTR_API int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread,
@@ -510,11 +713,17 @@ CTR_API int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns,
  * only a part (left early, or cut between two chunks) is told by a call of its
  * own with first and end, full == 0 and partial its count: for the counts of
  * single instructions add both.
+ *
+ * fallthrough: of the full runs, how many went on just behind the block: what the
+ * thread ran next was (from its begin) a block at the address behind the last
+ * instruction.  Of a block that ends with a conditional branch these are the
+ * branches not taken, unless the branch's target is that address.
  */
 struct ctr_count {
     const struct ctr_block *block;
     uint64_t full;
     uint64_t partial;
+    uint64_t fallthrough;
     uint16_t first;
     uint16_t end;
 };

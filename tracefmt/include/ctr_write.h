@@ -25,7 +25,8 @@ struct ctr_dict;
 
 /*
  * events: CTR_EVENTS_* mask of the recording.  Without CTR_EVENTS_MEM
- * definitions are kept without their access slots.
+ * definitions are kept without their access slots, without CTR_EVENTS_REG
+ * without their register slots.
  */
 CTR_API int ctr_dict_new(struct ctr_dict **out, unsigned events);
 CTR_API void ctr_dict_free(struct ctr_dict *dict);
@@ -48,31 +49,27 @@ CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
 
 /* ----------------------------------------------------------------- encoder */
 
-/* An access made inside a helper: struct mempipe_aux_access without header. */
-struct ctr_extra {
-    uint32_t words; /* position in this segment's columns */
-    uint32_t addrs;
-    uint16_t insn;
-    uint8_t store;
-    uint8_t big_endian;
-    uint32_t size;
-    uint64_t addr;
-};
-
-/* The segment ends inside a block that was still running (killed process). */
+/*
+ * The segment ends inside a block that was still running (killed process).  n_units is
+ * the least that there can be, as data may be 0: whole runs before the last one take
+ * what they need behind it.  Then words must stand at the begin and data_end at the end
+ * of one piece of memory, which is read down to words + n_words and zero between.
+ */
 #define CTR_SEGMENT_UNSURE 0x1u
 
 /*
- * One pipe chunk of a thread.  `extras' in the order in which they were made,
- * which is the order of (words, addrs).
+ * One pipe chunk of a thread, all of it only read.  aux: the records of
+ * cannoli/mempipe.h that have a place in this chunk (types from
+ * MEMPIPE_AUX_ACCESS on), one behind the other as they stood in the ring, 8-byte
+ * aligned, which is the order of (words, units).
  */
 struct ctr_segment {
     const uint32_t *words;
     uint32_t n_words;
-    uint32_t n_addrs;
-    const void *addrs_end; /* address i at addrs_end - (i+1) * addr_bytes */
-    const struct ctr_extra *extras;
-    uint32_t n_extras;
+    uint32_t n_units;
+    const void *data_end; /* unit i at data_end - (i+1) * addr_bytes */
+    const void *aux;
+    uint32_t aux_bytes;
     uint32_t flags;    /* CTR_SEGMENT_* */
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     uint64_t end_ns;
@@ -80,8 +77,8 @@ struct ctr_segment {
 
 /* What one call of ctr_encoder_run may be given, over all its segments: */
 #define CTR_MAX_CHUNK_WORDS (1u << 21)
-#define CTR_MAX_CHUNK_ADDRS (1u << 21)
-#define CTR_MAX_CHUNK_EXTRAS (1u << 21)
+#define CTR_MAX_CHUNK_UNITS (1u << 22)
+#define CTR_MAX_CHUNK_AUX (64u << 20) /* bytes of aux records */
 
 /* The result: a chunk ready to be written.  Reusable, has its own buffers. */
 struct ctr_packed;
@@ -92,7 +89,9 @@ struct ctr_packed_info {
     uint64_t insns;
     uint64_t loads;
     uint64_t stores;
-    uint64_t runs;  /* 0: nothing to write (ctr_writer_chunk skips it) */
+    uint64_t runs;
+    uint64_t events; /* enum ctr_event_type; with no runs either there is nothing
+                      to write (ctr_writer_chunk skips it) */
     uint64_t bytes; /* compressed, without the section's header */
     uint64_t raw_bytes;
     uint32_t unsure;         /* 1: its last block got CTR_LEFT_UNSURE */
@@ -106,18 +105,17 @@ struct ctr_encoder;
 
 /*
  * One for each worker thread; dict is shared and must outlive it.
- * addr_bytes: 4 or 8, width of an address column entry.  level: of zstd.
+ * addr_bytes: 4 or 8, width of a unit of data.  level: of zstd.
  */
 CTR_API int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
                             unsigned addr_bytes, int level);
 CTR_API void ctr_encoder_free(struct ctr_encoder *enc);
 
 /*
- * Packs consecutive segments of one guest thread into one chunk.  Words and
- * addresses are only read.  All raw ids must have been added to the dictionary
+ * Packs consecutive segments of one guest thread into one chunk.  All raw ids must have been added to the dictionary
  * (happening before this call).
  * Returns -CTR_E_CORRUPT if the words make no sense (unknown id, group or
- * count that the block does not have, addresses missing or left over): diag
+ * count that the block does not have, data missing or left over): diag
  * says which word of which segment (off = segment << 32 | word).
  * -CTR_E_LIMIT if there is more than CTR_MAX_CHUNK_*.
  */
@@ -153,6 +151,14 @@ CTR_API int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dic
                            const struct ctr_meta *meta, int level, struct ctr_diag *diag);
 /* Frees it; does not finish the file.  NULL is allowed. */
 CTR_API void ctr_writer_free(struct ctr_writer *w);
+
+/*
+ * The register table (entries as in cannoli/events.h); before the first chunk of
+ * a recording with CTR_EVENTS_REG.  Returns -CTR_E_INVAL if there is one already
+ * and it is not the same, -CTR_E_CORRUPT if it makes no sense.
+ */
+CTR_API int ctr_writer_regs(struct ctr_writer *w, uint32_t n, const void *table,
+                            size_t bytes, struct ctr_diag *diag);
 
 /* A new process or thread; *index is its number from now on. */
 CTR_API int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The records of the pipes' rings: block definitions go to the dictionary, the
+ * register table to the writer, and what has its place in a chunk is kept as it
+ * is until that chunk is packed.
+ *
+ * Everything is copied out of the shared memory before it is looked at, and its
+ * sizes are checked: a guest may have scribbled over it, or still does.  What
+ * the records say is checked by who packs them; only what belongs to the register
+ * table is checked here, where it is known.
+ *
+ * How much may pile up: a guest hands a chunk over before its records exceed a
+ * few MiB (one that does not is stopped at CTR_MAX_CHUNK_AUX), what has arrived
+ * is made a job early (drain_jobs.c), and while jobs hold more than
+ * PIPELINE_AUX_BYTES the drainer takes nothing, so that the guest waits.
+ */
+#include "drain_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BYTES 2048u
+
+static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
+                     uint32_t bytes)
+{
+    struct mempipe_aux_block b;
+
+    if (bytes < sizeof(b)) {
+        return drain_oddity(d, pipe, "a block definition has no head");
+    }
+    if (d->host->ctl->discard) {
+        return 0;
+    }
+    memcpy(d->scratch, rec, bytes);
+    memcpy(&b, d->scratch, sizeof(b));
+    if (b.def_bytes > bytes - sizeof(b)) {
+        return drain_oddity(d, pipe, "a block definition is longer than its record");
+    }
+    return ctr_dict_add(d->dict, b.id, d->scratch + sizeof(b), b.def_bytes, d->diag);
+}
+
+/* Bytes of all registers of the table; the writer checks it as a whole. */
+static uint32_t table_state_bytes(const struct mempipe_aux_regtable *t)
+{
+    const uint8_t *table = (const uint8_t *)(t + 1);
+    uint32_t at = 0, sum = 0;
+
+    for (uint32_t i = 0; i < t->n && t->table_bytes - at >= 4; i++) {
+        uint32_t entry = 4u + table[at + 2];
+
+        sum += table[at];
+        if (entry > t->table_bytes - at) {
+            break;
+        }
+        at += entry;
+    }
+    return sum;
+}
+
+/* Whether a record, complete as to its length, agrees with the table. */
+static bool fits_table(const struct drain *d, const uint8_t *rec, uint32_t bytes)
+{
+    struct mempipe_aux_place place;
+
+    memcpy(&place, rec, sizeof(place));
+    if (place.h.type == MEMPIPE_AUX_STATE) {
+        return place.n == d->state_bytes;
+    }
+    if (place.h.type == MEMPIPE_AUX_REGS) {
+        uint32_t at = sizeof(struct mempipe_aux_regs);
+
+        for (; place.n && at + MEMPIPE_REG_BYTES <= bytes; place.n--) {
+            uint16_t reg;
+
+            memcpy(&reg, rec + at, sizeof(reg));
+            if (reg >= d->regs->n) {
+                return false;
+            }
+            at += MEMPIPE_REG_BYTES;
+        }
+    }
+    return true;
+}
+
+/* Every process tells the table; the first one's goes to the file. */
+static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
+                    uint32_t bytes)
+{
+    struct mempipe_aux_regtable *t;
+    struct job *job;
+
+    if (bytes < sizeof(*t)) {
+        return drain_oddity(d, pipe, "a register table has no head");
+    }
+    memcpy(d->scratch, rec, bytes);
+    t = (struct mempipe_aux_regtable *)d->scratch;
+    if (t->table_bytes > bytes - sizeof(*t)) {
+        return drain_oddity(d, pipe, "a register table is longer than its record");
+    }
+    bytes = (uint32_t)sizeof(*t) + t->table_bytes;
+    if (d->regs) {
+        if (d->regs->n != t->n || d->regs->table_bytes != t->table_bytes ||
+            memcmp(d->regs + 1, t + 1, t->table_bytes) != 0) {
+            return drain_oddity(d, pipe, "its registers are not those of the others");
+        }
+        return 0;
+    }
+    d->regs = malloc(bytes);
+    job = drain_job_new(JOB_REGS, NULL, NULL);
+    if (job) {
+        job->regs = malloc(bytes);
+    }
+    if (!d->regs || !job || !job->regs) {
+        free(job);
+        return -CTR_E_NOMEM;
+    }
+    memcpy(d->regs, t, bytes);
+    memcpy(job->regs, t, bytes);
+    d->state_bytes = table_state_bytes(t);
+    return drain_submit(d, job);
+}
+
+/* Room for `bytes' more in the records of chunk `seq', the last ones there are. */
+static struct aux_records *last_records(struct slot *s, uint32_t seq, uint32_t bytes)
+{
+    struct aux_records **at = s->aux_end, *r = *at, *grown;
+    uint32_t cap;
+
+    if (r && r->seq != seq) {
+        at = &r->next;
+        r = NULL;
+    }
+    if (r && r->cap - r->bytes >= bytes) {
+        return r;
+    }
+    cap = r ? 2 * r->cap : FIRST_BYTES;
+    cap = cap - (r ? r->bytes : 0) < bytes ? cap + bytes : cap;
+    grown = realloc(r, sizeof(*r) + cap);
+    if (!grown) {
+        return NULL;
+    }
+    if (!r) {
+        *grown = (struct aux_records){.seq = seq};
+    }
+    grown->cap = cap;
+    *at = grown;
+    s->aux_end = at;
+    return grown;
+}
+
+static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
+                uint32_t bytes)
+{
+    struct slot *s = &d->slots[pipe];
+    struct mempipe_aux_place place;
+    struct aux_records *r;
+    uint8_t *to;
+
+    if (bytes < sizeof(place)) {
+        return drain_oddity(d, pipe, "a record has no head");
+    }
+    if (!d->pipeline) {
+        return 0;
+    }
+    memcpy(&place, rec, sizeof(place));
+    if (place.seq - (s->next_seq - s->n_fresh) >= 2 * MEMPIPE_MAIL ||
+        (*s->aux_end && (int32_t)(place.seq - (*s->aux_end)->seq) < 0)) {
+        return drain_oddity(d, pipe, "a record is of a chunk that is not being filled");
+    }
+    r = last_records(s, place.seq, bytes);
+    if (!r) {
+        return -CTR_E_NOMEM;
+    }
+    if (bytes > CTR_MAX_CHUNK_AUX - r->bytes) {
+        return drain_oddity(d, pipe, "there are too many records for one chunk");
+    }
+    to = (uint8_t *)r->data + r->bytes;
+    memcpy(to, rec, bytes);
+    place.h.bytes = bytes; /* as it was when the ring was checked */
+    memcpy(to, &place, sizeof(place));
+    if (d->regs && !fits_table(d, to, bytes)) {
+        return drain_oddity(d, pipe, "registers are not those of the table");
+    }
+    r->bytes += bytes;
+    s->last_units = place.units;
+    return 0;
+}
+
+int drain_on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec, uint32_t bytes)
+{
+    struct drain *d = arg;
+    uint32_t type = __atomic_load_n(&rec->type, __ATOMIC_RELAXED);
+
+    switch (type) {
+    case MEMPIPE_AUX_BLOCK:
+        return add_block(d, pipe, rec, bytes);
+    case MEMPIPE_AUX_REGTABLE:
+        return add_regs(d, pipe, rec, bytes);
+    case MEMPIPE_AUX_ACCESS:
+    case MEMPIPE_AUX_REGS:
+    case MEMPIPE_AUX_STATE:
+    case MEMPIPE_AUX_EVENT:
+        return keep(d, pipe, rec, bytes);
+    default:
+        return drain_oddity(d, pipe, "a record of unknown type");
+    }
+}
+
+void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
+                      uint32_t seq)
+{
+    struct aux_records *r = s->aux;
+
+    /* None is older, or keep() had refused it. */
+    if (r && r->seq == seq) {
+        s->aux = r->next;
+        if (!s->aux || s->aux_end == &r->next) {
+            s->aux_end = &s->aux;
+        }
+        r->next = NULL;
+        seg->aux = r;
+        s->pending_aux += r->bytes;
+        d->pending_aux += r->bytes;
+    }
+}
+
+void drain_drop_aux(struct slot *s)
+{
+    while (s->aux) {
+        struct aux_records *r = s->aux;
+
+        s->aux = r->next;
+        free(r);
+    }
+    s->aux_end = &s->aux;
+}

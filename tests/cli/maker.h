@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the traces of mktrace are made with: the columns and records that QEMU
+ * would leave in the pipe, and the writer's objects.
+ */
+#ifndef MAKER_H
+#define MAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cannoli/events.h"
+#include "cannoli/mempipe.h"
+#include "ctr_write.h"
+
+#define MAX_REGS 40u
+
+/* A trace being made: the writer's objects, and the segment being filled. */
+struct maker {
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_writer *writer;
+    int fd;
+    unsigned addr_bytes;
+    uint32_t *words;
+    uint8_t *data; /* MAX_WORDS units, filled from its end */
+    uint8_t *aux;
+    uint32_t n_words, n_units, n_aux;
+    uint32_t events; /* CTR_EVENTS_* */
+    uint32_t seq;
+    /* with CTR_EVENTS_REG: the table, and what its registers hold */
+    uint32_t n_regs, state_bytes;
+    unsigned reg_size[MAX_REGS], reg_off[MAX_REGS];
+    uint8_t state[16 * MAX_REGS];
+    uint64_t clock_ns;
+    FILE *expect, *cuts;
+};
+
+struct slot {
+    uint16_t insn, group;
+    uint8_t access;
+};
+
+struct block {
+    uint32_t id;
+    uint64_t pc;
+    unsigned ninsn, nslot, ngroup, mode;
+    uint8_t len[64];
+    uint8_t code[64 * 16];
+    struct slot slot[256];
+};
+
+/* Every function stops the program when something fails. */
+void maker_open(struct maker *m, const char *path, const char *target, unsigned machine,
+                bool be, unsigned addr_bits, uint32_t events);
+void maker_close(struct maker *m, bool finish);
+void check(const char *what, int ret, const struct ctr_diag *diag);
+uint32_t add_process(struct maker *m, int32_t pid, int32_t ppid);
+uint32_t add_thread(struct maker *m, uint32_t process, int32_t tid, int32_t ptid);
+
+/* Little-endian, `bytes' of v. */
+void put_le(uint8_t *p, uint64_t v, unsigned bytes);
+void put_word(struct maker *m, uint32_t word);
+void put_data(struct maker *m, const uint8_t *le, unsigned bytes);
+void put_addr(struct maker *m, uint64_t addr);
+/* A value of up to 8 bytes. */
+void put_value(struct maker *m, uint64_t v, unsigned bytes);
+void *put_aux(struct maker *m, unsigned type, uint32_t n, size_t bytes);
+void put_extra(struct maker *m, uint16_t insn, bool store, uint32_t size, uint64_t addr,
+               const void *data);
+void put_left(struct maker *m, unsigned n, unsigned flags);
+/* Writes what was put as one chunk of a thread. */
+void flush_chunk(struct maker *m, uint32_t thread, unsigned segment_flags);
+
+/* Registers: the table (before the first chunk), a state at the begin of a chunk, a
+ * change that no slot tells (insn MEMPIPE_OUTSIDE: by the system). */
+void add_register(struct maker *m, uint8_t *table, size_t *at, const char *name,
+                  unsigned size, unsigned flags);
+void write_registers(struct maker *m, const uint8_t *table, size_t bytes);
+void put_state(struct maker *m);
+void put_register(struct maker *m, uint32_t insn, unsigned reg, const uint8_t *le);
+
+/* Events; their payloads as cannoli/events.h has them. */
+void put_event(struct maker *m, unsigned type, uint64_t time_ns, const void *payload,
+               size_t n);
+
+void block_insn(struct block *b, const void *bytes, unsigned len);
+void block_slot(struct block *b, unsigned group, unsigned access);
+/* Register `reg' of `size' bytes may be written by the instruction added last. */
+void block_reg(struct block *b, unsigned reg, unsigned size);
+void add_block(struct maker *m, const struct block *b);
+
+/* mktrace_random.c: argv as of `mktrace random' behind that word */
+void make_random(char **argv, bool all);
+
+/* mktrace_system.c */
+void make_system(const char *path);
+void make_calls(const char *target, unsigned machine, bool be, unsigned addr_bits,
+                const char *path);
+
+#endif

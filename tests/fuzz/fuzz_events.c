@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The register table and the column of events, before compression, in a trace
+ * that has nothing else; with maps made of the events.
+ * Input: u32 bytes of the table, entries, events, flags, runs, instructions; the
+ * table; the column.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "auxrec.h"
+#include "ctr_write.h"
+#include "evcol.h"
+#include "fuzz.h"
+#include "le.h"
+#include "regtable.h"
+#include "writer.h"
+#include "cannoli/events.h"
+
+#define INPUT_HEAD 24u
+
+static void write_sections(struct ctr_writer *w, const uint8_t *data, size_t n)
+{
+    uint32_t table = le32(data);
+    size_t left = n - INPUT_HEAD;
+    table = table < left ? table : (uint32_t)left;
+    struct buf raw = {0};
+    struct out_frame f[CHUNK_FRAMES] = {{0}};
+    uint8_t body[CHUNK_BODY] = {0};
+    if (buf_append(&raw, data + INPUT_HEAD, table) ||
+        writer_compress(w, &raw, 0, &f[0], NULL)) {
+        abort();
+    }
+    /* A table that can be read has the size of a state that it says. */
+    struct regtable t;
+    put32(body + REGS_COUNT, le32(data + 4));
+    if (regtable_parse(&t, le32(data + 4), raw.p, raw.n, 0, NULL) == 0) {
+        put32(body + REGS_STATE, t.state_bytes);
+        regtable_fini(&t);
+    }
+    if (table &&
+        writer_section(w, SECT_REGS, SECT_REQUIRED, body, REGS_BODY, f, 1, NULL)) {
+        abort();
+    }
+    memset(body, 0, sizeof(body));
+    memset(f, 0, sizeof(f));
+    raw.n = 0;
+    if (buf_append(&raw, data + INPUT_HEAD + table, left - table) ||
+        writer_compress(w, &raw, FRAME_EVENTS, &f[FRAME_EVENTS], NULL)) {
+        abort();
+    }
+    put32(body + CHUNK_EVENTS, le32(data + 8));
+    put32(body + CHUNK_FLAGS, le32(data + 12));
+    put32(body + CHUNK_RUNS, le32(data + 16));
+    put32(body + CHUNK_INSNS, le32(data + 20));
+    if (writer_section(w, SECT_CHUNK, SECT_REQUIRED, body, CHUNK_BODY, f, CHUNK_FRAMES,
+                       NULL)) {
+        abort();
+    }
+    buf_free(&raw);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static const struct ctr_meta meta = {
+        .target = "arm", .elf_machine = 40, .events = CTR_EVENTS_ALL, .addr_bits = 32};
+    struct ctr_dict *dict;
+    struct ctr_writer *w;
+    uint32_t index;
+    if (n < INPUT_HEAD) {
+        return 0;
+    }
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (fd < 0 || ctr_dict_new(&dict, meta.events) ||
+        ctr_writer_new(&w, fd, dict, &meta, 1, NULL) ||
+        ctr_writer_process(w, 1, 0, 0, &index, NULL) ||
+        ctr_writer_thread(w, 0, 1, 0, 0, &index, NULL)) {
+        abort();
+    }
+    write_sections(w, data, n);
+    struct ctr_writer_stats stats;
+    ctr_writer_stats(w, &stats);
+    uint8_t *file = malloc(stats.bytes);
+    if (!file || pread(fd, file, stats.bytes, 0) != (ssize_t)stats.bytes) {
+        abort();
+    }
+    fuzz_read(file, stats.bytes, 0);
+    fuzz_read(file, stats.bytes, CTR_OPEN_STREAM);
+    free(file);
+    ctr_writer_free(w);
+    ctr_dict_free(dict);
+    close(fd);
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- seeds */
+
+static uint32_t below(uint64_t *rng, uint32_t n)
+{
+    *rng ^= *rng >> 12;
+    *rng ^= *rng << 25;
+    *rng ^= *rng >> 27;
+    return (uint32_t)((*rng * 0x2545f4914f6cdd1dull) >> 33) % n;
+}
+
+static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
+{
+    static const char *const names[] = {"", "/lib/a.so", "[heap]", "/bin/b"};
+    struct payload p = {.n = 0};
+    uint32_t type = CTR_EVENT_MAP;
+    uint64_t page = 0x1000;
+    switch (below(rng, 8)) {
+    case 0:
+        type = i % 2 ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL;
+        payload_syscall(&p, below(rng, 4), below(rng, 9), 8, "read");
+        break;
+    case 1:
+        type = CTR_EVENT_THREAD;
+        payload_thread(&p, 1 + below(rng, 4), 1, 1, "name");
+        break;
+    case 2:
+        type = CTR_EVENT_USERMEM;
+        put_u64(&p, 0x4000);
+        put_u64(&p, 8);
+        put_u32(&p, 1);
+        put_u32(&p, 4);
+        put_u32(&p, below(rng, 3));
+        break;
+    case 3:
+        type = CTR_EVENT_SIGRETURN;
+        put_u64(&p, 0x1000);
+        break;
+    default:
+        payload_map(&p, 1 + below(rng, 8), below(rng, 8), below(rng, 3),
+                    page * below(rng, 30), page * below(rng, 10), page * below(rng, 4),
+                    names[below(rng, 4)]);
+        put64(p.p + 40, page * below(rng, 30));
+        put64(p.p + 48, page * below(rng, 10));
+    }
+    if (evenc_add(e, i, i * 5, type, i % 5 ? 1000 + i * 3 : 0, p.p, p.n, NULL)) {
+        abort();
+    }
+}
+
+uint8_t *fuzz_seed(unsigned i, size_t *n)
+{
+    static const uint8_t table[] = {4, 0, 2,   0,   'r', '0', 16, 2, 1,   0,   'v', 8,
+                                    0, 1, 0,   'v', 4,   1,   2,  0, 'N', 'F', 4,   1,
+                                    2, 0, 'Z', 'F', 4,   1,   2,  0, 'C', 'F'};
+    uint64_t rng = i * 977 + 13;
+    struct evenc e;
+    struct buf column = {0};
+    memset(&e, 0, sizeof(e));
+    unsigned events = 5 + i * 4;
+    for (unsigned k = 0; k < events; k++) {
+        random_event(&rng, &e, k);
+    }
+    uint32_t regs = i % 2 ? sizeof(table) : 0;
+    if (evenc_pack(&e, &column)) {
+        abort();
+    }
+    *n = INPUT_HEAD + regs + column.n;
+    uint8_t *out = malloc(*n);
+    if (!out) {
+        abort();
+    }
+    put32(out, regs);
+    put32(out + 4, 6);
+    put32(out + 8, e.count);
+    put32(out + 12, e.flags);
+    put32(out + 16, events);
+    put32(out + 20, events * 5);
+    if (regs) {
+        memcpy(out + INPUT_HEAD, table, regs);
+    }
+    memcpy(out + INPUT_HEAD + regs, column.p, column.n);
+    buf_free(&column);
+    evenc_fini(&e);
+    return out;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Records as QEMU puts them into a pipe's ring, for tests. */
+#ifndef AUXREC_H
+#define AUXREC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct auxbuf {
+    uint8_t *p;
+    size_t n;
+    size_t cap;
+};
+
+void aux_free(struct auxbuf *a);
+
+/* A payload made of numbers and strings. */
+struct payload {
+    uint8_t p[8192];
+    size_t n;
+};
+void put_u32(struct payload *p, uint32_t v);
+void put_u64(struct payload *p, uint64_t v);
+void put_str(struct payload *p, const char *s, size_t n);
+
+/* Records with a place behind so many words and units. */
+void aux_event(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t type,
+               uint64_t time_ns, const struct payload *p);
+void aux_state(struct auxbuf *a, const void *state, uint32_t n);
+
+struct aux_reg {
+    uint16_t reg;
+    uint8_t value[16];
+};
+/* insn: MEMPIPE_OUTSIDE or an instruction of the last block. */
+void aux_regs(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t insn,
+              const struct aux_reg *regs, uint32_t n);
+
+/* Payloads, as in cannoli/events.h. */
+void payload_syscall(struct payload *p, uint32_t nr, int64_t result, uint64_t arg,
+                     const char *name);
+void payload_map(struct payload *p, uint32_t op, uint32_t prot, uint32_t flags,
+                 uint64_t start, uint64_t size, uint64_t offset, const char *path);
+void payload_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
+                    const char *name);
+
+#endif

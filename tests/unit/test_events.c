@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/* The events column: what goes in comes out, in few bytes; nothing else does. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "auxrec.h"
+#include "evcol.h"
+#include "le.h"
+#include "cannoli/events.h"
+
+static uint64_t state = 0x9e3779b97f4a7c15ull;
+
+static uint64_t rnd(void)
+{
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return state * 0x2545f4914f6cdd1dull;
+}
+
+static uint32_t below(uint32_t n)
+{
+    return (uint32_t)(rnd() >> 33) % n;
+}
+
+/* A number that is often like others. */
+static uint64_t number(void)
+{
+    switch (below(4)) {
+    case 0:
+        return below(4);
+    case 1:
+        return rnd();
+    case 2:
+        return 0x7fff00001000ull + below(64) * 8;
+    default:
+        return 0 - (uint64_t)below(200);
+    }
+}
+
+static void random_str(struct payload *p)
+{
+    static const char *const names[] = {"", "read", "write", "/usr/lib/libc.so.6"};
+    if (below(8) == 0) {
+        char s[400];
+        size_t n = below(sizeof(s));
+        for (size_t i = 0; i < n; i++) {
+            s[i] = (char)rnd();
+        }
+        put_str(p, s, n);
+    } else {
+        const char *s = names[below(4)];
+        put_str(p, s, strlen(s));
+    }
+}
+
+static void random_payload(struct payload *p, uint32_t type)
+{
+    p->n = 0;
+    switch (type) {
+    case CTR_EVENT_SYSCALL:
+    case CTR_EVENT_SYSRET:
+        put_u32(p, below(6) ? below(5) : (uint32_t)rnd());
+        put_u32(p, below(2));
+        for (unsigned i = 0; i < 9; i++) {
+            put_u64(p, i == 0 && type == CTR_EVENT_SYSCALL && below(9) ? 0 : number());
+        }
+        random_str(p);
+        break;
+    case CTR_EVENT_USERMEM: {
+        uint32_t n = below(5) ? below(20) : below(1000);
+        put_u64(p, number());
+        put_u64(p, n + below(3));
+        put_u32(p, below(4));
+        put_u32(p, n);
+        for (uint32_t i = 0; i < n; i++) {
+            p->p[p->n++] = (uint8_t)below(3);
+        }
+        break;
+    }
+    case CTR_EVENT_SIGNAL:
+        for (unsigned i = 0; i < 4; i++) {
+            put_u32(p, (uint32_t)number());
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            put_u64(p, number());
+        }
+        put_u32(p, below(8));
+        put_u32(p, 0);
+        break;
+    case CTR_EVENT_SIGRETURN:
+        put_u64(p, number());
+        break;
+    case CTR_EVENT_MAP:
+        put_u32(p, 1 + below(8));
+        for (unsigned i = 0; i < 3; i++) {
+            put_u32(p, below(8));
+        }
+        for (unsigned i = 0; i < 7; i++) {
+            put_u64(p, number());
+        }
+        random_str(p);
+        random_str(p);
+        break;
+    default:
+        put_u32(p, 1 + below(4));
+        for (unsigned i = 0; i < 6; i++) {
+            put_u32(p, (uint32_t)number());
+        }
+        random_str(p);
+    }
+}
+
+/* A chunk that has only this column. */
+struct chunk {
+    struct section sec;
+    struct buf payload;
+    struct ctr_chunk pub;
+};
+
+static void chunk_of(struct chunk *c, const struct buf *column, uint32_t count,
+                     uint32_t flags, uint64_t runs, uint64_t insns)
+{
+    memset(c, 0, sizeof(*c));
+    c->sec.nframes = CHUNK_FRAMES;
+    c->pub =
+        (struct ctr_chunk){.first = 1000, .insns = insns, .runs = runs, .flags = flags};
+    put32(c->sec.body + CHUNK_EVENTS, count);
+    size_t bound = ZSTD_compressBound(column->n);
+    assert_int_equal(buf_room(&c->payload, bound), 0);
+    if (column->n) {
+        c->payload.n = ZSTD_compress(c->payload.p, bound, column->p, column->n, 1);
+        assert_false(ZSTD_isError(c->payload.n));
+        c->sec.frame[FRAME_EVENTS] =
+            (struct section_frame){(uint32_t)c->payload.n, (uint32_t)column->n,
+                                   XXH64(c->payload.p, c->payload.n, 0)};
+    }
+}
+
+/* Reads all of a column; returns the number of events or an error. */
+static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
+                    uint64_t runs, uint64_t insns)
+{
+    struct chunk c;
+    struct evdec d;
+    struct ctr_diag diag;
+    ZSTD_DCtx *dctx = ZSTD_createDCtx();
+    chunk_of(&c, column, count, flags, runs, insns);
+    evdec_init(&d);
+    int n = 0;
+    int ret = evdec_begin(&d, &c.sec, &c.payload, &c.pub, dctx, &diag);
+    while (!ret && d.have) {
+        n++;
+        ret = evdec_next(&d);
+    }
+    evdec_fini(&d);
+    buf_free(&c.payload);
+    ZSTD_freeDCtx(dctx);
+    return ret ? ret : n;
+}
+
+enum { MANY = 3000 };
+struct event {
+    uint64_t run, insns, time;
+    uint32_t type;
+    struct payload p;
+};
+
+static void random_events(struct event *e, unsigned n)
+{
+    uint64_t run = 0, insns = 0, time = 1000000;
+    for (unsigned i = 0; i < n; i++) {
+        if (below(3)) {
+            run += below(300);
+            insns += below(2000);
+        }
+        time += below(100000);
+        e[i].run = run;
+        e[i].insns = insns;
+        e[i].time = below(4) ? time : 0;
+        e[i].type = 1 + below(7);
+        random_payload(&e[i].p, e[i].type);
+    }
+}
+
+static void test_roundtrip(void **unused)
+{
+    (void)unused;
+    struct event *e = malloc(MANY * sizeof(*e));
+    struct evenc *enc = calloc(1, sizeof(*enc));
+    struct buf column = {0};
+    struct ctr_diag diag;
+    ZSTD_DCtx *dctx = ZSTD_createDCtx();
+    struct evdec d;
+    evdec_init(&d);
+    /* Encoder and decoder are used again, and forget what was before. */
+    for (unsigned round = 0; round < 30; round++) {
+        unsigned n = round == 3 ? 0 : below(MANY);
+        random_events(e, n);
+        evenc_begin(enc);
+        uint32_t flags = 0;
+        for (unsigned i = 0; i < n; i++) {
+            assert_int_equal(evenc_add(enc, e[i].run, e[i].insns, e[i].type, e[i].time,
+                                       e[i].p.p, e[i].p.n, &diag),
+                             0);
+            flags |= e[i].type == CTR_EVENT_MAP      ? CTR_CHUNK_MAPS
+                     : e[i].type == CTR_EVENT_THREAD ? CTR_CHUNK_THREADS
+                                                     : CTR_CHUNK_SYSTEM;
+        }
+        assert_int_equal(enc->count, n);
+        assert_int_equal(enc->flags, flags);
+        assert_int_equal(evenc_pack(enc, &column), 0);
+        struct chunk c;
+        uint64_t runs = n ? e[n - 1].run : 0, insns = n ? e[n - 1].insns : 0;
+        chunk_of(&c, &column, n, flags, runs, insns);
+        assert_int_equal(evdec_begin(&d, &c.sec, &c.payload, &c.pub, dctx, &diag), 0);
+        for (unsigned i = 0; i < n; i++) {
+            assert_true(d.have);
+            assert_int_equal(d.run, e[i].run);
+            assert_int_equal(d.ev.ordinal, 1000 + e[i].insns);
+            assert_int_equal(d.ev.time_ns, e[i].time);
+            assert_int_equal(d.ev.type, e[i].type);
+            assert_int_equal(d.ev.size, e[i].p.n);
+            assert_memory_equal(d.ev.payload, e[i].p.p, e[i].p.n);
+            assert_int_equal(evdec_next(&d), 0);
+        }
+        assert_false(d.have);
+        if (n) {
+            /* What the chunk says of itself must be so. */
+            assert_int_equal(read_all(&column, n, flags, runs, insns), n);
+            assert_true(read_all(&column, n - 1, flags, runs, insns) < 0);
+            assert_true(read_all(&column, n + 1, flags, runs, insns) < 0);
+            assert_true(read_all(&column, n, flags ^ CTR_CHUNK_MAPS, runs, insns) < 0);
+            if (insns) {
+                assert_true(read_all(&column, n, flags, runs, insns - 1) < 0);
+            }
+            if (runs) {
+                assert_true(read_all(&column, n, flags, runs - 1, insns) < 0);
+            }
+        }
+        buf_free(&c.payload);
+    }
+    evdec_fini(&d);
+    evenc_fini(enc);
+    buf_free(&column);
+    ZSTD_freeDCtx(dctx);
+    free(enc);
+    free(e);
+}
+
+/* Every cut, and every byte changed, is an error or other events, never a crash. */
+static void test_damage(void **unused)
+{
+    (void)unused;
+    struct event *e = malloc(40 * sizeof(*e));
+    struct evenc *enc = calloc(1, sizeof(*enc));
+    struct buf column = {0};
+    struct ctr_diag diag;
+    random_events(e, 40);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(evenc_add(enc, e[i].run, e[i].insns, e[i].type, e[i].time,
+                                   e[i].p.p, e[i].p.n, &diag),
+                         0);
+    }
+    assert_int_equal(evenc_pack(enc, &column), 0);
+    uint64_t runs = e[39].run, insns = e[39].insns;
+    size_t all = column.n;
+    for (column.n = 0; column.n < all; column.n++) {
+        assert_true(read_all(&column, 40, enc->flags, runs, insns) < 0);
+    }
+    for (unsigned i = 0; i < 20000; i++) {
+        uint8_t *p = &column.p[below((uint32_t)all)];
+        uint8_t was = *p;
+        *p = (uint8_t)rnd();
+        int n = read_all(&column, 40, enc->flags, runs, insns);
+        assert_true(n == 40 || n < 0);
+        *p = was;
+    }
+    evenc_fini(enc);
+    buf_free(&column);
+    free(enc);
+    free(e);
+}
+
+/* A loop that reads and writes must not cost much. */
+static void test_size(void **unused)
+{
+    (void)unused;
+    struct evenc *enc = calloc(1, sizeof(*enc));
+    struct buf column = {0};
+    struct ctr_diag diag;
+    struct payload p;
+    enum { CALLS = 10000 };
+    uint64_t time = 123456789012345ull;
+    for (unsigned i = 0; i < CALLS; i++) {
+        for (unsigned k = 0; k < 2; k++) {
+            payload_syscall(&p, 4, k ? 1000 : 0, 0x7fff12345678ull, "write");
+            time += 900 + below(200);
+            assert_int_equal(evenc_add(enc, i * 100, i * 550,
+                                       k ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL, time,
+                                       p.p, p.n, &diag),
+                             0);
+        }
+    }
+    assert_int_equal(evenc_pack(enc, &column), 0);
+    assert_true(column.n < CALLS * 18);
+    size_t bound = ZSTD_compressBound(column.n);
+    uint8_t *z = malloc(bound);
+    size_t n = ZSTD_compress(z, bound, column.p, column.n, 1);
+    assert_true(n < CALLS * 6);
+    free(z);
+    evenc_fini(enc);
+    buf_free(&column);
+    free(enc);
+}
+
+/* Payloads of other lengths than they say, and kinds that there are not. */
+static void test_payloads(void **unused)
+{
+    (void)unused;
+    struct evenc *enc = calloc(1, sizeof(*enc));
+    struct ctr_diag diag;
+    struct payload p;
+    for (uint32_t type = 1; type <= 7; type++) {
+        random_payload(&p, type);
+        assert_null(payload_check(type, p.p, p.n));
+        for (size_t n = 0; n < p.n; n++) {
+            assert_non_null(payload_check(type, p.p, n));
+        }
+        p.p[p.n] = 0;
+        assert_non_null(payload_check(type, p.p, p.n + 1));
+        assert_int_equal(evenc_add(enc, 5, 5, type, 0, p.p, p.n + 1, &diag),
+                         -CTR_E_CORRUPT);
+        assert_int_equal(evenc_add(enc, 5, 5, type, 0, p.p, p.n, &diag), 0);
+        assert_int_equal(evenc_add(enc, 4, 5, type, 0, p.p, p.n, &diag), -CTR_E_CORRUPT);
+        assert_int_equal(evenc_add(enc, 5, 4, type, 0, p.p, p.n, &diag), -CTR_E_CORRUPT);
+    }
+    assert_non_null(payload_check(0, p.p, p.n));
+    assert_non_null(payload_check(8, p.p, p.n));
+    payload_map(&p, 9, 1, 0, 0, 0, 0, "");
+    assert_non_null(payload_check(CTR_EVENT_MAP, p.p, p.n));
+    payload_thread(&p, 0, 1, 1, "");
+    assert_non_null(payload_check(CTR_EVENT_THREAD, p.p, p.n));
+    evenc_fini(enc);
+    free(enc);
+}
+
+/* What the functions for callers make of it. */
+static void test_parse(void **unused)
+{
+    (void)unused;
+    struct payload p;
+    struct ctr_syscall s;
+    struct ctr_usermem u;
+    struct ctr_map m;
+    struct ctr_thread_event t;
+    struct ctr_signal g;
+    uint64_t pc;
+    payload_syscall(&p, 64, -2, 3, "write");
+    struct ctr_os_event e = {
+        .type = CTR_EVENT_SYSRET, .payload = p.p, .size = (uint32_t)p.n};
+    assert_int_equal(ctr_parse_syscall(&e, &s), 0);
+    assert_int_equal(s.nr, 64);
+    assert_int_equal(s.result, -2);
+    assert_int_equal(s.args[7], 21);
+    assert_int_equal(s.name.n, 5);
+    assert_memory_equal(s.name.p, "write", 5);
+    assert_int_equal(ctr_parse_map(&e, &m), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_usermem(&e, &u), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_signal(&e, &g), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_sigreturn(&e, &pc), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_thread(&e, &t), -CTR_E_INVAL);
+
+    payload_map(&p, CTR_MAP_MMAP, 5, 2, 0x1000, 0x3000, 0x7000, "/lib/x.so");
+    e.type = CTR_EVENT_MAP;
+    assert_int_equal(ctr_parse_map(&e, &m), 0);
+    assert_int_equal(m.op, CTR_MAP_MMAP);
+    assert_int_equal(m.prot, 5);
+    assert_int_equal(m.flags, 2);
+    assert_int_equal(m.start, 0x1000);
+    assert_int_equal(m.size, 0x3000);
+    assert_int_equal(m.offset, 0x7000);
+    assert_int_equal(m.dev, 8);
+    assert_int_equal(m.path.n, 9);
+    assert_int_equal(m.build_id.n, 2);
+    assert_memory_equal(m.build_id.p, "\x01\x02", 2);
+    assert_int_equal(ctr_parse_syscall(&e, &s), -CTR_E_INVAL);
+
+    payload_thread(&p, CTR_THREAD_NAME, 5, 6, "worker");
+    e.type = CTR_EVENT_THREAD;
+    assert_int_equal(ctr_parse_thread(&e, &t), 0);
+    assert_int_equal(t.op, CTR_THREAD_NAME);
+    assert_int_equal(t.pid, 5);
+    assert_int_equal(t.tid, 6);
+    assert_int_equal(t.ppid, 1);
+    assert_int_equal(t.name.n, 6);
+
+    p.n = 0;
+    put_u64(&p, 0x5000);
+    put_u64(&p, 10);
+    put_u32(&p, CTR_USERMEM_WRITE);
+    put_u32(&p, 3);
+    memcpy(p.p + p.n, "abc", 3);
+    e.type = CTR_EVENT_USERMEM;
+    assert_int_equal(ctr_parse_usermem(&e, &u), 0);
+    assert_int_equal(u.addr, 0x5000);
+    assert_int_equal(u.size, 10);
+    assert_int_equal(u.flags, CTR_USERMEM_WRITE);
+    assert_int_equal(u.n, 3);
+    assert_memory_equal(u.data, "abc", 3);
+
+    p.n = 0;
+    for (uint32_t i = 1; i <= 4; i++) {
+        put_u32(&p, i);
+    }
+    for (uint32_t i = 5; i <= 8; i++) {
+        put_u64(&p, i);
+    }
+    put_u32(&p, CTR_SIGNAL_FATAL);
+    put_u32(&p, 0);
+    e.type = CTR_EVENT_SIGNAL;
+    assert_int_equal(ctr_parse_signal(&e, &g), 0);
+    assert_int_equal(g.signo, 1);
+    assert_int_equal(g.code, 2);
+    assert_int_equal(g.pid, 3);
+    assert_int_equal(g.uid, 4);
+    assert_int_equal(g.addr, 5);
+    assert_int_equal(g.value, 6);
+    assert_int_equal(g.pc, 7);
+    assert_int_equal(g.handler, 8);
+    assert_int_equal(g.flags, CTR_SIGNAL_FATAL);
+    e.type = CTR_EVENT_SIGRETURN;
+    assert_int_equal(ctr_parse_sigreturn(&e, &pc), 0);
+    assert_int_equal(pc, 0x0000000200000001ull);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_roundtrip), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_size),      cmocka_unit_test(test_payloads),
+        cmocka_unit_test(test_parse),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

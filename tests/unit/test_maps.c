@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The history of address spaces, against a model that keeps a page table: random
+ * events of several processes and threads are written as a trace that has no
+ * instructions, and what the library says of every moment must be the model's.
+ * With such traces also: the order of chunks, and ends of threads told by events.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "auxrec.h"
+#include "ctr_write.h"
+#include "cannoli/events.h"
+
+#define PAGES 64u
+#define BASE 0x10000ull
+#define PAGE 0x1000ull
+
+struct page {
+    int used;
+    unsigned file; /* 0 anonymous, 1.. files, 99 heap */
+    uint64_t offset;
+    unsigned prot;
+    int shared;
+};
+typedef struct page table[PAGES];
+
+static uint64_t state;
+
+static uint32_t below(uint32_t n)
+{
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (uint32_t)((state * 0x2545f4914f6cdd1dull) >> 33) % n;
+}
+
+static const char *path_of(unsigned file)
+{
+    static const char *const paths[] = {"", "/a.so", "/b.so", "/c.so"};
+    return file == 99 ? "[heap]" : paths[file];
+}
+
+/* ---------------------------------------------------------------- the model */
+
+enum { PROCESSES = 3, THREADS = 2, MOMENTS = 300 };
+
+struct model {
+    table now;
+    unsigned heap_end; /* page; the heap begins at page 40 */
+    table *history;    /* after moment i */
+    uint64_t *time;
+    unsigned moments;
+};
+
+static uint64_t addr_of(unsigned page)
+{
+    return BASE + page * PAGE;
+}
+
+static void set_pages(table t, unsigned from, unsigned n, struct page p)
+{
+    for (unsigned i = 0; i < n; i++) {
+        t[from + i] = p;
+        if (p.file && p.file != 99) {
+            p.offset += PAGE;
+        }
+    }
+}
+
+/* Does a random thing to the model and tells it as an event. */
+static void random_event(struct model *m, struct payload *p)
+{
+    unsigned from = below(PAGES), n = 1 + below(PAGES - from < 12 ? PAGES - from : 12);
+    unsigned file = below(4), prot = below(8);
+    int shared = below(4) == 0;
+    struct page page = {1, file, file ? below(4) * PAGE : 0, prot, shared};
+    switch (below(6)) {
+    case 0:
+    case 1:
+        set_pages(m->now, from, n, page);
+        payload_map(p, CTR_MAP_MMAP, prot, shared ? 1 : 2, addr_of(from), n * PAGE,
+                    page.offset, path_of(file));
+        break;
+    case 2:
+        memset(&m->now[from], 0, n * sizeof(struct page));
+        payload_map(p, below(2) ? CTR_MAP_MUNMAP : CTR_MAP_SHMDT, 0, 0, addr_of(from),
+                    n * PAGE, 0, "");
+        break;
+    case 3:
+        for (unsigned i = from; i < from + n; i++) {
+            m->now[i].prot = prot;
+        }
+        payload_map(p, CTR_MAP_MPROTECT, prot, 0, addr_of(from), n * PAGE, 0, "");
+        break;
+    case 4: {
+        unsigned end = 40 + below(10);
+        if (end > m->heap_end) {
+            set_pages(m->now, m->heap_end, end - m->heap_end,
+                      (struct page){1, 99, 0, 3, 0});
+        } else {
+            memset(&m->now[end], 0, (m->heap_end - end) * sizeof(struct page));
+        }
+        m->heap_end = end;
+        payload_map(p, CTR_MAP_BRK, 3, 2, addr_of(40), (end - 40) * PAGE, 0, "[heap]");
+        break;
+    }
+    default: {
+        /* Move whole pieces, to where nothing of them stands. */
+        unsigned size = 1 + below(6), to = below(PAGES - size + 1);
+        table old;
+        memcpy(old, m->now, sizeof(old));
+        unsigned least = from < to ? from : to, most = from < to ? to : from;
+        if (from + n > PAGES || most - least < (n > size ? n : size)) {
+            payload_map(p, CTR_MAP_MUNMAP, 0, 0, 0x1000000, PAGE, 0, "");
+            break;
+        }
+        int keep = below(3) == 0;
+        if (!keep) {
+            memset(&m->now[from], 0, n * sizeof(struct page));
+        }
+        unsigned used = 0;
+        for (unsigned i = 0; i < n; i++) {
+            used += (unsigned)old[from + i].used;
+        }
+        if (used != n) { /* not of this test: holes cannot be moved */
+            memcpy(m->now, old, sizeof(old));
+            payload_map(p, CTR_MAP_MUNMAP, 0, 0, 0x1000000, PAGE, 0, "");
+            break;
+        }
+        for (unsigned i = 0; i < size; i++) {
+            if (i < n) {
+                m->now[to + i] = old[from + i];
+            } else {
+                m->now[to + i] = m->now[to + i - 1];
+                if (m->now[to + i].file && m->now[to + i].file != 99) {
+                    m->now[to + i].offset += PAGE;
+                }
+            }
+        }
+        payload_map(p, CTR_MAP_MREMAP, 0, keep ? 4 : 1, addr_of(to), size * PAGE, 0, "");
+        memcpy(p->p + 40, &(uint64_t){addr_of(from)}, 8);
+        memcpy(p->p + 48, &(uint64_t){n * PAGE}, 8);
+    }
+    }
+}
+
+static void remember(struct model *m, uint64_t time)
+{
+    memcpy(m->history[m->moments], m->now, sizeof(m->now));
+    m->time[m->moments++] = time;
+}
+
+/* ---------------------------------------------------------------- the trace */
+
+struct out {
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_writer *w;
+    int fd;
+};
+
+static void out_begin(struct out *o)
+{
+    const struct ctr_meta meta = {
+        .target = "x", .events = CTR_EVENTS_EXEC | CTR_EVENTS_MAP, .addr_bits = 64};
+    o->fd = memfd_create("maps", MFD_CLOEXEC);
+    assert_true(o->fd >= 0);
+    assert_int_equal(ctr_dict_new(&o->dict, meta.events), 0);
+    assert_int_equal(ctr_encoder_new(&o->enc, o->dict, 8, 1), 0);
+    assert_int_equal(ctr_packed_new(&o->packed), 0);
+    assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, &meta, 1, NULL), 0);
+}
+
+static void out_chunk(struct out *o, uint32_t thread, struct auxbuf *a, uint64_t start)
+{
+    struct ctr_diag diag = {.text = ""};
+    const struct ctr_segment seg = {
+        .aux = a->p, .aux_bytes = (uint32_t)a->n, .start_ns = start, .end_ns = start + 1};
+    if (ctr_encoder_run(o->enc, &seg, 1, o->packed, &diag) ||
+        ctr_writer_chunk(o->w, thread, o->packed, &diag)) {
+        fail_msg("%s: %s", diag.field, diag.text);
+    }
+    a->n = 0;
+}
+
+static struct ctr_trace *out_end(struct out *o, unsigned flags)
+{
+    struct ctr_trace *tr;
+    assert_int_equal(ctr_writer_finish(o->w, NULL), 0);
+    ctr_writer_free(o->w);
+    ctr_packed_free(o->packed);
+    ctr_encoder_free(o->enc);
+    ctr_dict_free(o->dict);
+    assert_int_equal(ctr_open_fd(&tr, o->fd, flags, NULL), 0);
+    return tr;
+}
+
+/* --------------------------------------------------------------------- tests */
+
+struct check {
+    const struct page *want;
+    uint32_t process;
+    uint64_t time;
+    uint64_t end; /* of the mapping before */
+    unsigned pages;
+};
+
+static int check_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct check *c = arg;
+    assert_true(m->start >= c->end);
+    assert_true(m->start < m->end);
+    assert_true(m->from_ns <= c->time && c->time < m->to_ns);
+    assert_int_equal(m->process, c->process);
+    for (uint64_t a = m->start; a < m->end; a += PAGE) {
+        const struct page *p = &c->want[(a - BASE) / PAGE];
+        assert_true(p->used);
+        assert_string_equal(m->path, path_of(p->file));
+        assert_int_equal(m->prot, p->prot);
+        if (p->file && p->file != 99) {
+            assert_int_equal(m->offset + (a - m->start), p->offset);
+            assert_int_equal(m->build_id_bytes, 2);
+        }
+        c->pages++;
+    }
+    /* Neighbours that /proc/PID/maps would show as one are one. */
+    if (c->end == m->start && c->end) {
+        const struct page *a = &c->want[(m->start - BASE) / PAGE - 1], *b = a + 1;
+        int file = a->file && a->file != 99;
+        assert_false(a->file == b->file && a->prot == b->prot && a->shared == b->shared &&
+                     (!file || a->offset + PAGE == b->offset));
+    }
+    c->end = m->end;
+    return 0;
+}
+
+static void check_moment(const struct ctr_maps *maps, uint32_t process,
+                         const struct page *want, uint64_t time)
+{
+    struct check c = {.want = want, .process = process, .time = time};
+    unsigned used = 0;
+    assert_int_equal(ctr_maps_each(maps, process, time, check_mapping, &c), 0);
+    for (unsigned i = 0; i < PAGES; i++) {
+        used += (unsigned)want[i].used;
+        const struct ctr_mapping *m =
+            ctr_maps_find(maps, process, time, addr_of(i) + below(PAGE));
+        assert_int_equal(m != NULL, want[i].used);
+        if (m) {
+            assert_true(m->start <= addr_of(i) && addr_of(i) < m->end);
+            assert_string_equal(m->path, path_of(want[i].file));
+            assert_int_equal(m->prot, want[i].prot);
+            assert_true(m->from_ns <= time && time < m->to_ns);
+        }
+    }
+    assert_int_equal(c.pages, used);
+    assert_null(ctr_maps_find(maps, process, time, BASE - 1));
+    assert_null(ctr_maps_find(maps, process, time, addr_of(PAGES)));
+}
+
+static void run_random(uint64_t seed)
+{
+    struct out o;
+    static struct model model[PROCESSES];
+    struct auxbuf aux[PROCESSES * THREADS] = {{0}};
+    struct payload p;
+    state = seed * 0x9e3779b97f4a7c15ull + 1;
+    out_begin(&o);
+    for (uint32_t i = 0; i < PROCESSES; i++) {
+        uint32_t index;
+        memset(&model[i], 0, sizeof(model[i]));
+        model[i].heap_end = 40;
+        model[i].history = calloc(MOMENTS + 50, sizeof(table));
+        model[i].time = calloc(MOMENTS + 50, sizeof(uint64_t));
+        assert_int_equal(ctr_writer_process(o.w, 10 + (int)i, 1, 0, &index, NULL), 0);
+        for (int k = 0; k < THREADS; k++) {
+            assert_int_equal(ctr_writer_thread(o.w, i, 10 + k, 0, 0, &index, NULL), 0);
+        }
+        /* What was there at first: some pieces, told one after the other. */
+        for (unsigned page = 0; page < 30; page += 3) {
+            struct page pg = {1, below(4), 0, 5, 0};
+            pg.offset = pg.file ? page * PAGE : 0;
+            set_pages(model[i].now, page, 2, pg);
+            payload_map(&p, CTR_MAP_INITIAL, 5, 2, addr_of(page), 2 * PAGE, pg.offset,
+                        path_of(pg.file));
+            aux_event(&aux[i * THREADS], 0, 0, CTR_EVENT_MAP, 100 + page, &p);
+        }
+        remember(&model[i], 100);
+    }
+    uint64_t time = 1000;
+    for (unsigned n = 0; n < MOMENTS * PROCESSES; n++) {
+        unsigned i = below(PROCESSES), t = i * THREADS + below(THREADS);
+        struct model *m = &model[i];
+        if (m->moments > MOMENTS) {
+            continue;
+        }
+        time += below(4) * 10;
+        random_event(m, &p);
+        aux_event(&aux[t], 0, 0, CTR_EVENT_MAP, time, &p);
+        if (m->time[m->moments - 1] == time) {
+            m->moments--; /* only what comes last at a time can be seen */
+        }
+        remember(m, time);
+        if (below(20) == 0) {
+            out_chunk(&o, t, &aux[t], time - 10);
+            time += 1;
+        }
+        /* Two threads at one moment have no order that both would agree on. */
+        time += THREADS > 1;
+    }
+    for (uint32_t t = 0; t < PROCESSES * THREADS; t++) {
+        out_chunk(&o, t, &aux[t], time);
+        aux_free(&aux[t]);
+    }
+    struct ctr_trace *tr = out_end(&o, seed & 1 ? CTR_OPEN_NO_INDEX : 0);
+    struct ctr_maps *maps;
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    for (uint32_t i = 0; i < PROCESSES; i++) {
+        struct model *m = &model[i];
+        check_moment(maps, i, m->history[0], m->time[0]);
+        for (unsigned k = 0; k < m->moments; k++) {
+            check_moment(maps, i, m->history[k], m->time[k]);
+            uint64_t next = k + 1 < m->moments ? m->time[k + 1] : m->time[k] + 1000000;
+            check_moment(maps, i, m->history[k], next - 1);
+        }
+        free(m->history);
+        free(m->time);
+    }
+    assert_null(ctr_maps_find(maps, PROCESSES, 0, BASE));
+    ctr_maps_free(maps);
+    ctr_close(tr);
+}
+
+static void test_random(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        run_random(seed);
+    }
+}
+
+static void map_at(struct auxbuf *a, uint64_t time, uint32_t op, uint64_t start,
+                   uint64_t size, uint64_t offset, const char *path)
+{
+    struct payload p;
+    payload_map(&p, op, 5, 2, start, size, offset, path);
+    aux_event(a, 0, 0, CTR_EVENT_MAP, time, &p);
+}
+
+/* Where a module begins; a program that is replaced by another. */
+static void test_modules(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct auxbuf a = {0};
+    struct payload p;
+    uint32_t index;
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    map_at(&a, 10, CTR_MAP_INITIAL, 0x400000, 0x2000, 0x1000, "/a.out");
+    map_at(&a, 11, CTR_MAP_INITIAL, 0xfffffffffffff000ull, 0x1000, 0, "[vsyscall]");
+    /* As a loader does: all of it first, then its parts over it; twice. */
+    for (uint64_t base = 0x700000; base <= 0x800000; base += 0x100000) {
+        map_at(&a, 20, CTR_MAP_MMAP, base, 0x9000, 0, "/lib.so");
+        map_at(&a, 21, CTR_MAP_MMAP, base + 0x3000, 0x2000, 0x3000, "/lib.so");
+        map_at(&a, 22, CTR_MAP_MMAP, base + 0x6000, 0x1000, 0x5000, "/lib.so");
+        map_at(&a, 23, CTR_MAP_MMAP, base + 0x7000, 0x2000, 0, "");
+        map_at(&a, 24, CTR_MAP_MPROTECT, base + 0x6000, 0x1000, 0, "");
+    }
+    payload_thread(&p, CTR_THREAD_EXEC, 1, 1, "/b.out");
+    aux_event(&a, 0, 0, CTR_EVENT_THREAD, 30, &p);
+    map_at(&a, 31, CTR_MAP_INITIAL, 0x500000, 0x1000, 0, "/b.out");
+    map_at(&a, 32, CTR_MAP_INITIAL, 0x600000, 0x1000, 0, "[stack]");
+    /* Sizes that reach beyond the end of all addresses. */
+    map_at(&a, 40, CTR_MAP_MMAP, 0xffffffffffffe000ull, UINT64_MAX, 0, "");
+    map_at(&a, 41, CTR_MAP_MUNMAP, 0, 0, 0, "");
+    out_chunk(&o, 0, &a, 5);
+    struct ctr_trace *tr = out_end(&o, 0);
+    struct ctr_maps *maps;
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    const struct ctr_mapping *m = ctr_maps_find(maps, 0, 0, 0x400000);
+    assert_non_null(m); /* also before it was told */
+    assert_int_equal(m->base, 0x3ff000);
+    assert_int_equal(m->from_ns, 10);
+    assert_int_equal(m->to_ns, 31);
+    for (uint64_t base = 0x700000; base <= 0x800000; base += 0x100000) {
+        static const struct {
+            uint64_t at, start, end, offset;
+        } parts[] = {{0x2fff, 0, 0x3000, 0},
+                     {0x4000, 0x3000, 0x5000, 0x3000},
+                     {0x5000, 0x5000, 0x6000, 0x5000},
+                     {0x6123, 0x6000, 0x7000, 0x5000}};
+        for (unsigned i = 0; i < 4; i++) {
+            m = ctr_maps_find(maps, 0, 29, base + parts[i].at);
+            assert_non_null(m);
+            assert_string_equal(m->path, "/lib.so");
+            assert_int_equal(m->start, base + parts[i].start);
+            assert_int_equal(m->end, base + parts[i].end);
+            assert_int_equal(m->offset, parts[i].offset);
+            assert_int_equal(m->base, base);
+        }
+        m = ctr_maps_find(maps, 0, 29, base + 0x7000);
+        assert_string_equal(m->path, "");
+        assert_int_equal(m->base, m->start);
+        assert_null(ctr_maps_find(maps, 0, 31, base));
+    }
+    assert_null(ctr_maps_find(maps, 0, 31, 0x400000));
+    assert_non_null(ctr_maps_find(maps, 0, 31, 0x600000));
+    assert_non_null(ctr_maps_find(maps, 0, 45, 0xffffffffffffe000ull));
+    assert_non_null(ctr_maps_find(maps, 0, 45, 0x500fff));
+    assert_null(ctr_maps_find(maps, 0, 45, 0x501000));
+    ctr_maps_free(maps);
+    ctr_close(tr);
+    aux_free(&a);
+}
+
+/* Pieces by the thousand, also in one event, take no time to speak of. */
+static void test_many(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct auxbuf a = {0};
+    uint32_t index;
+    enum { N = 60000 };
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    for (uint64_t i = 0; i < N; i++) {
+        /* from both ends to the middle, with holes between */
+        uint64_t k = i % 2 ? i : 2 * N - i;
+        map_at(&a, 100 + i, CTR_MAP_MMAP, 0x100000 + k * 0x2000, 0x1000, 0, "/a.so");
+    }
+    map_at(&a, 200000, CTR_MAP_MPROTECT, 0, UINT64_MAX, 0, "");
+    map_at(&a, 200001, CTR_MAP_MUNMAP, 0x200000, UINT64_MAX, 0, "");
+    out_chunk(&o, 0, &a, 5);
+    struct ctr_trace *tr = out_end(&o, 0);
+    struct ctr_maps *maps;
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    for (uint64_t i = 0; i < N; i += 7) {
+        uint64_t k = i % 2 ? i : 2 * N - i;
+        uint64_t addr = 0x100000 + k * 0x2000;
+        assert_non_null(ctr_maps_find(maps, 0, 150000, addr + 5));
+        assert_null(ctr_maps_find(maps, 0, 150000, addr + 0x1000));
+        if (i) { /* before its moment it was not there */
+            assert_null(ctr_maps_find(maps, 0, 99 + i, addr));
+        }
+        assert_int_equal(ctr_maps_find(maps, 0, 200001, addr) != NULL, addr < 0x200000);
+    }
+    ctr_maps_free(maps);
+    ctr_close(tr);
+    aux_free(&a);
+}
+
+/* No events: an empty history. */
+static void test_none(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct ctr_maps *maps;
+    uint32_t index;
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    struct ctr_trace *tr = out_end(&o, 0);
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    assert_null(ctr_maps_find(maps, 0, 0, 0));
+    assert_int_equal(ctr_maps_each(maps, 0, 0, NULL, NULL), 0);
+    ctr_maps_free(maps);
+    ctr_close(tr);
+}
+
+/* Told in a file without an end, too: how threads ended. */
+static void test_ends(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct auxbuf a = {0};
+    struct payload p;
+    uint32_t index;
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 7, 1, 0, &index, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ctr_writer_thread(o.w, 0, 7 + i, 0, 0, &index, NULL), 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        payload_thread(&p, CTR_THREAD_END, 7, 7 + (int)i, "");
+        memcpy(p.p + 20, &(uint32_t){i ? CTR_END_SIGNAL : CTR_END_EXIT}, 4);
+        memcpy(p.p + 24, &(uint32_t){i ? 11 : 3}, 4);
+        aux_event(&a, 0, 0, CTR_EVENT_THREAD, 500 + i, &p);
+        out_chunk(&o, i, &a, 400 - i);
+        if (i == 0) {
+            /* Looked at now: one thread has ended, its process has not. */
+            struct ctr_trace *tr;
+            assert_int_equal(ctr_open_fd(&tr, dup(o.fd), 0, NULL), 0);
+            assert_int_equal(ctr_trace_thread(tr, 0)->end_reason, CTR_END_EXIT);
+            assert_int_equal(ctr_trace_thread(tr, 0)->end_status, 3);
+            assert_int_equal(ctr_trace_thread(tr, 0)->end_ns, 500);
+            assert_int_equal(ctr_trace_thread(tr, 1)->end_reason, CTR_END_UNKNOWN);
+            assert_int_equal(ctr_trace_process(tr, 0)->end_reason, CTR_END_UNKNOWN);
+            ctr_close(tr);
+        }
+    }
+    struct ctr_trace *tr;
+    assert_int_equal(ctr_open_fd(&tr, dup(o.fd), 0, NULL), 0);
+    assert_int_equal(ctr_trace_thread(tr, 1)->end_reason, CTR_END_SIGNAL);
+    assert_int_equal(ctr_trace_thread(tr, 2)->end_reason, CTR_END_UNKNOWN);
+    assert_int_equal(ctr_trace_process(tr, 0)->end_reason, CTR_END_SIGNAL);
+    assert_int_equal(ctr_trace_process(tr, 0)->end_status, 11);
+    ctr_close(tr);
+    aux_free(&a);
+    ctr_close(out_end(&o, 0));
+}
+
+static int keep_order(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    uint64_t **next = arg;
+    (void)data;
+    for (; n; n--) {
+        *(*next)++ = ctr_job_chunk(job)->index;
+    }
+    return 0;
+}
+
+static int event_byte(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    (void)arg;
+    (void)e;
+    return ctr_job_append(job, "x", 1);
+}
+
+/* Chunks of a file come by the time at which they were begun, those of a thread as
+ * they follow each other; of a stream as they come. */
+static void test_order(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t thread;
+        uint64_t start;
+    } chunks[] = {{0, 50}, {1, 10}, {0, 40}, {1, 60}, {2, 45}, {0, 70}, {2, 45}, {1, 55}};
+    /* 0's second chunk counts as begun at 50, 1's third at 60. */
+    static const uint64_t want[] = {1, 4, 6, 0, 2, 3, 7, 5};
+    static const struct ctr_replay_ops ops = {.os = event_byte, .ordered = keep_order};
+    for (unsigned flags = 0; flags <= CTR_OPEN_STREAM; flags++) {
+        struct out o;
+        struct auxbuf a = {0};
+        uint32_t index;
+        out_begin(&o);
+        assert_int_equal(ctr_writer_process(o.w, 7, 1, 0, &index, NULL), 0);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(ctr_writer_thread(o.w, 0, 7 + i, 0, 0, &index, NULL), 0);
+        }
+        for (unsigned i = 0; i < 8; i++) {
+            map_at(&a, 100, CTR_MAP_MMAP, 0x1000, 0x1000, 0, "");
+            out_chunk(&o, chunks[i].thread, &a, chunks[i].start);
+        }
+        struct ctr_trace *tr = out_end(&o, 0);
+        if (flags) {
+            int fd = dup(o.fd);
+            ctr_close(tr);
+            lseek(fd, 0, SEEK_SET);
+            assert_int_equal(ctr_open_fd(&tr, fd, flags, NULL), 0);
+        }
+        uint64_t got[8] = {0}, *next = got;
+        const struct ctr_replay_opts opts = {.workers = 3};
+        assert_int_equal(ctr_replay(tr, &ops, &next, &opts, NULL), 0);
+        assert_int_equal(next - got, 8);
+        for (uint64_t i = 0; i < 8; i++) {
+            assert_int_equal(got[i], flags & CTR_OPEN_STREAM ? i : want[i]);
+        }
+        if (!(flags & CTR_OPEN_STREAM)) {
+            struct ctr_cursor *c;
+            struct ctr_event ev;
+            assert_int_equal(ctr_cursor_open(&c, tr, NULL, NULL), 0);
+            for (unsigned i = 0; i < 8; i++) {
+                assert_int_equal(ctr_cursor_next(c, &ev, NULL), 1);
+                assert_int_equal(ev.os.thread->index, chunks[want[i]].thread);
+            }
+            assert_int_equal(ctr_cursor_next(c, &ev, NULL), 0);
+            /* To thread 2, and on in the same order. */
+            assert_int_equal(ctr_cursor_seek_thread(c, 2, NULL), 0);
+            for (unsigned i = 1; i < 8; i++) {
+                assert_int_equal(ctr_cursor_next(c, &ev, NULL), 1);
+                assert_int_equal(ev.os.thread->index, chunks[want[i]].thread);
+            }
+            assert_int_equal(ctr_cursor_seek_time(c, 56, NULL), 0);
+            for (unsigned i = 5; i < 8; i++) {
+                assert_int_equal(ctr_cursor_next(c, &ev, NULL), 1);
+                assert_int_equal(ev.os.thread->index, chunks[want[i]].thread);
+            }
+            ctr_cursor_close(c);
+        }
+        ctr_close(tr);
+        aux_free(&a);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ends),   cmocka_unit_test(test_order),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_many),   cmocka_unit_test(test_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* What the arguments of Linux system calls are, by the call's name. */
+#ifndef TOOLS_SYSCALL_TABLE_H
+#define TOOLS_SYSCALL_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Types of arguments; each takes one register if nothing else is said. */
+enum syscall_arg {
+    A_NONE, /* ends the list */
+    A_INT,  /* 32 bits, signed */
+    A_UINT,
+    A_LONG, /* a word, signed */
+    A_SIZE, /* a word, unsigned */
+    A_HEX,
+    A_PTR,
+    A_MODE, /* octal */
+    A_DEV,
+    A_FD,
+    A_ATFD,  /* AT_FDCWD */
+    A_OFF64, /* on 32-bit machines two registers */
+    A_SIG,
+    /* memory that the call reads */
+    A_PATH,   /* a string, whole */
+    A_STRV,   /* array of strings, as of execve */
+    A_ENVV,   /* such an array, of which the number is shown only */
+    A_BUF_IN, /* as many bytes as the next argument says */
+    A_IOV_IN, /* as many as the next argument says */
+    A_TIMESPEC_IN,
+    A_TIMESPEC64_IN, /* 64-bit seconds on all machines */
+    A_TIMESPECS_IN,  /* two of them: utimensat */
+    A_TIMESPECS64_IN,
+    A_TIMEVAL_IN,
+    A_ITIMERVAL_IN,
+    A_SIGACTION_IN,
+    A_SIGSET_IN,
+    A_SIGSTACK_IN,
+    A_SOCKADDR_IN,
+    A_RLIMIT_IN,
+    A_RLIMIT64_IN,
+    A_EPOLL_IN,
+    A_INT_IN,
+    A_MSG_IN,
+    /* memory that it writes; an address if it failed */
+    A_BUF_OUT, /* as many bytes as the result says */
+    A_STR_OUT, /* a string */
+    A_IOV_OUT, /* as many as the next argument says */
+    A_TIMESPEC_OUT,
+    A_TIMESPEC64_OUT,
+    A_TIMEVAL_OUT,
+    A_ITIMERVAL_OUT,
+    A_SIGACTION_OUT,
+    A_SIGSET_OUT,
+    A_SIGSTACK_OUT,
+    A_SOCKADDR_OUT,
+    A_RLIMIT_OUT,
+    A_RLIMIT64_OUT,
+    A_INT_OUT,
+    A_OFF64_OUT,
+    A_PAIR_OUT, /* two ints: pipe, socketpair */
+    A_WSTATUS_OUT,
+    A_STAT_OUT,
+    A_STAT64_OUT,
+    A_STATX_OUT,
+    A_UTSNAME_OUT,
+    A_EPOLL_OUT, /* as many as the result says */
+    A_MSG_OUT,
+    A_POLL, /* as many as the next argument says; read and written */
+    /* numbers with names */
+    A_OPEN,
+    A_FDFLAGS, /* O_CLOEXEC and the like */
+    A_PROT,
+    A_MMAP,
+    A_CLONE,
+    A_WHENCE,
+    A_ACCESS,
+    A_AT,
+    A_EACCESS,
+    A_MREMAP,
+    A_MSYNC,
+    A_MADVISE,
+    A_FUTEX,
+    A_CLOCK,
+    A_TIMER,
+    A_FCNTL,
+    A_FCNTL_ARG,
+    A_RLIMIT,
+    A_SIGHOW,
+    A_WAIT,
+    A_IDTYPE,
+    A_FAMILY,
+    A_SOCKTYPE,
+    A_MSGFLAGS,
+    A_SHUT,
+    A_EPOLL_OP,
+    A_GRND,
+    A_MEMFD,
+    A_MLOCKALL,
+    A_UMOUNT,
+    A_RENAME,
+    A_FLOCK,
+    A_FALLOC,
+    A_PRCTL,
+    A_PRCTL_ARG,
+    A_ARCH_PRCTL,
+    A_IOCTL,
+    A_STATX,
+    A_FADVISE,
+    A_PRIO,
+    A_RUSAGE,
+    A_ITIMER,
+    A_SCHED,
+    A_SPLICE,
+    A_SECCOMP,
+    A_MEMBARRIER,
+    A_RSEQ,
+    A_CLOSE_RANGE,
+    A_SHM,
+};
+
+enum syscall_result {
+    R_DEC,
+    R_HEX,      /* an address */
+    R_OCT,      /* umask */
+    R_FD_FLAGS, /* fcntl: open flags or numbers, as the second argument says */
+    R_NEVER,    /* it does not return */
+};
+
+#define SYSCALL_MAX_ARGS 8u
+
+struct syscall_desc {
+    const char *name;
+    uint8_t args[SYSCALL_MAX_ARGS]; /* enum syscall_arg */
+    uint8_t result;                 /* enum syscall_result */
+};
+
+/* The description of a call, or NULL if its name is not known. */
+const struct syscall_desc *syscall_find(const char *name, size_t len);
+/* Number i of the table, from 0, or NULL behind its end. */
+const struct syscall_desc *syscall_nth(unsigned i);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls as strace(1) shows them: arguments decoded by the call's name, with
+ * the memory that the trace says the system read and wrote.
+ */
+#ifndef TOOLS_SYSCALL_TEXT_H
+#define TOOLS_SYSCALL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/guest.h"
+#include "common/syscall_table.h"
+#include "common/textbuf.h"
+
+/* A piece of the guest's memory as it was when the call read or wrote it. */
+struct syscall_mem {
+    uint64_t addr;
+    uint64_t size;
+    const uint8_t *data;
+    uint32_t n; /* bytes at data */
+    bool write;
+    bool string;
+};
+
+struct syscall_call {
+    const struct guest *guest;
+    const struct syscall_desc *desc; /* NULL: not known */
+    const char *name;
+    size_t name_len;
+    uint64_t args[SYSCALL_MAX_ARGS];
+    bool returned;
+    bool no_result; /* returned, but there is no result: sigreturn, restarted */
+    int64_t result; /* if it returned */
+    const struct syscall_mem *mem; /* in the order of events */
+    size_t n_mem;
+    unsigned string_max; /* bytes of a buffer that are shown */
+};
+
+/* An argument as a number, and where its text ends. */
+struct syscall_shown_arg {
+    uint64_t value; /* as in its register; of a pair of them the 64-bit number */
+    size_t end;
+};
+
+/*
+ * Appends the texts of the arguments one behind the other to b.  Returns how many
+ * there are, from the table by the call's name, 6 if that is not known; -1 when there
+ * is no memory.
+ */
+int syscall_put_args(struct textbuf *b, const struct syscall_call *c,
+                     struct syscall_shown_arg arg[SYSCALL_MAX_ARGS]);
+
+/* "3", "0x40800000", "-1 ENOENT (No such file or directory)" or "?"; false: no memory. */
+bool syscall_put_result(struct textbuf *b, const struct syscall_call *c);
+
+/* The number of the error with which it failed, 0 if it did not. */
+unsigned syscall_error(const struct syscall_call *c);
+
+/* The result as a number: addresses are not negative. */
+bool syscall_result_is_address(const struct syscall_call *c);
+
+/*
+ * A string in quotes, with escapes as strace has them; `cut' appends "...".
+ * Nothing in it can steer a terminal.
+ */
+bool syscall_put_quoted(struct textbuf *b, const uint8_t *s, size_t n, bool cut);
+
+/* ------------------------------------- between syscall_text.c and _struct.c */
+
+/* "NULL" or "0x1000" */
+bool syscall_put_address(struct textbuf *b, const struct syscall_call *c, uint64_t v);
+
+/*
+ * What an argument of type `type' points to; `next' is the argument behind it.
+ * Only for the types that are memory.
+ */
+bool syscall_put_memory(struct textbuf *b, const struct syscall_call *c,
+                        enum syscall_arg type, uint64_t addr, uint64_t next);
+
+/* Bytes that the call read (or wrote) from addr on; returns how many of n are known. */
+size_t syscall_memory(const struct syscall_call *c, bool write, uint64_t addr, void *buf,
+                      size_t n);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls put together from the events of their entry and return and of the
+ * memory between the two.
+ *
+ * A call is over with its return, or with whatever comes in its thread that cannot
+ * come inside of a call (an execve that succeeded, a thread that was killed): then it
+ * did not return.
+ */
+#include "dump.h"
+
+#include <string.h>
+
+#include "cannoli/events.h"
+
+/* Bytes of events kept for one call; memory events beyond are shown by themselves. */
+#define MAX_CALL_BYTES (64u << 20)
+
+bool call_store(struct textbuf *raw, const struct ctr_os_event *e)
+{
+    struct stored_event s = {
+        .type = e->type, .size = e->size, .ordinal = e->ordinal, .time_ns = e->time_ns};
+    char *p = textbuf_reserve(raw, sizeof(s) + e->size);
+
+    if (!p) {
+        return false;
+    }
+    p = fmt_mem(p, (const char *)&s, sizeof(s));
+    textbuf_commit(raw, fmt_mem(p, (const char *)e->payload, e->size));
+    return true;
+}
+
+bool call_load(const char *raw, size_t len, size_t *pos, struct ctr_os_event *e)
+{
+    struct stored_event s;
+
+    if (len - *pos < sizeof(s)) {
+        return false;
+    }
+    memcpy(&s, raw + *pos, sizeof(s));
+    e->type = s.type;
+    e->size = s.size;
+    e->ordinal = s.ordinal;
+    e->time_ns = s.time_ns;
+    e->payload = (const uint8_t *)raw + *pos + sizeof(s);
+    *pos += sizeof(s) + s.size;
+    return true;
+}
+
+/* Calls that never return are shown at once. */
+static bool never_returns(const struct ctr_os_event *e)
+{
+    const struct syscall_desc *d;
+    struct ctr_syscall s;
+
+    if (ctr_parse_syscall(e, &s) != 0) {
+        return false;
+    }
+    d = syscall_find(s.name.p, s.name.n);
+    return d && d->result == R_NEVER;
+}
+
+/* The innermost call is over. */
+static void call_pop(struct open_call *c)
+{
+    if (c->depth) {
+        c->raw.len = c->at[--c->depth];
+    }
+}
+
+bool call_flush(struct os_printer *p, struct open_call *c)
+{
+    while (c->depth) {
+        bool ok = os_print_call(p, c, NULL);
+        call_pop(c);
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool call_may_hold(const struct ctr_os_event *e)
+{
+    struct ctr_thread_event t;
+
+    return e->type == CTR_EVENT_SYSRET || e->type == CTR_EVENT_USERMEM ||
+           e->type == CTR_EVENT_MAP ||
+           (e->type == CTR_EVENT_THREAD && ctr_parse_thread(e, &t) == 0 &&
+            t.op == CTR_THREAD_NAME);
+}
+
+/* The event with which the innermost open call began. */
+static bool innermost(const struct open_call *c, struct ctr_syscall *s)
+{
+    struct ctr_os_event e = {.thread = c->thread};
+    size_t pos = c->depth ? c->at[c->depth - 1] : 0;
+
+    return c->depth && call_load(c->raw.data, c->raw.len, &pos, &e) &&
+           ctr_parse_syscall(&e, s) == 0;
+}
+
+static bool begin_call(struct os_printer *p, struct open_call *c,
+                       const struct ctr_os_event *e)
+{
+    struct ctr_syscall outer;
+    bool nested = c->depth < CALL_DEPTH && innermost(c, &outer) && outer.name.n == 7 &&
+                  !memcmp(outer.name.p, "syscall", 7);
+
+    if (!nested && !call_flush(p, c)) {
+        return false;
+    }
+    c->at[c->depth++] = c->raw.len;
+    c->thread = e->thread;
+    c->ordinal = e->ordinal;
+    return call_store(&c->raw, e) && (!never_returns(e) || call_flush(p, c));
+}
+
+static bool end_call(struct os_printer *p, struct open_call *c,
+                     const struct ctr_os_event *e)
+{
+    struct ctr_syscall begun, ended;
+    bool ok = true;
+
+    /* Not the one that returns: it did not. */
+    while (ok && c->depth && ctr_parse_syscall(e, &ended) == 0 &&
+           (!innermost(c, &begun) || begun.nr != ended.nr)) {
+        ok = os_print_call(p, c, NULL);
+        call_pop(c);
+    }
+    ok = ok && os_print_call(p, c, e);
+    call_pop(c);
+    return ok;
+}
+
+bool call_step(struct os_printer *p, struct open_call *c, const struct ctr_os_event *e)
+{
+    if (c->depth && e->ordinal != c->ordinal && !call_flush(p, c)) {
+        return false; /* instructions came in between */
+    }
+    switch (e->type) {
+    case CTR_EVENT_SYSCALL:
+        return begin_call(p, c, e);
+    case CTR_EVENT_SYSRET:
+        return end_call(p, c, e);
+    case CTR_EVENT_USERMEM:
+        return c->depth && c->raw.len < MAX_CALL_BYTES ? call_store(&c->raw, e)
+                                                       : os_print_event(p, e);
+    default:
+        return (call_may_hold(e) || call_flush(p, c)) && os_print_event(p, e);
+    }
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts that print events share: events.c has the callbacks, lines.c makes
+ * their lines, output.c writes them in order.
+ */
+#ifndef TRACEDUMP_EVENTS_H
+#define TRACEDUMP_EVENTS_H
+
+#include "dump.h"
+
+/* Most bytes of a line besides the text of its instruction, values and names of
+ * registers and modules. */
+#define LINE_MAX_REST 256
+
+/* Bytes shown, as text, of values that are no numbers any more. */
+#define MAX_TEXT_DATA 32u
+
+/* Columns for module+offset. */
+#define MODULE_WIDTH 24
+
+/* What belongs to one worker, on cache lines of its own. */
+struct worker {
+    /* first what each instruction needs */
+    uint64_t watch; /* one with this ordinal or a later one is looked at first */
+    const struct ctr_block *block; /* whose text is at hand */
+    struct block_text *text;
+    uint64_t ordinal; /* text: of the line begun */
+    bool in_line;     /* text: a line was begun */
+    bool outside;     /* ... one of registers that the system changed */
+    bool held;        /* an exec event waits for a matching access */
+    bool shown;       /* --addr: shown_ordinal has an access that is shown */
+    uint16_t pad;     /* text: blanks before the line's first access */
+    uint16_t held_flags;
+    uint16_t held_insn;
+    bool fresh; /* nothing came yet but what may belong to a call begun before */
+    uint64_t shown_ordinal;
+    uint64_t held_ordinal;
+    const struct ctr_block *held_block;
+    size_t thread_len;
+    char thread[64]; /* of the current piece, as it stands in its lines */
+    struct insntext *texts;
+    struct open_call call;
+    struct os_printer printer;
+    uint64_t time;  /* for the modules, at the current instruction ... */
+    uint64_t epoch; /* ... counted */
+    uint64_t until; /* it is another one from this ordinal on */
+    const struct ctr_mapping *mapping; /* of the current block */
+    const struct ctr_mapping *named;   /* whose name is in `module' */
+    struct textbuf module;
+    struct ctr_chunk chunk;
+    uint32_t process;
+} __attribute__((aligned(128)));
+
+struct dump {
+    const struct dump_options *opt;
+    struct ctr_trace *trace;
+    struct ctr_info info;
+    struct worker *workers;
+    struct modules *modules; /* NULL: not shown */
+    struct progress progress;
+    bool hold_exec; /* only with an access that the user asked for ... */
+    bool hide_mem;  /* ... which is not shown itself */
+    bool addrs;     /* --addr: registers of instructions shown only */
+    /* of the ordered callback only: */
+    int sys_errno;              /* of writing */
+    bool calls;                 /* there may be system calls in the output */
+    struct os_printer printer;  /* of calls that go on in another piece */
+    struct open_call **threads; /* by index in the thread table */
+    uint32_t nr_threads;
+};
+
+/* ------------------------------------------------------------------ output.c */
+
+/* The callback of ctr_replay; its argument is the struct dump. */
+int output_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n);
+
+/* At the end: calls that never returned.  0 or an enum dump_stop. */
+int output_open_calls(struct dump *d);
+
+/* ------------------------------------------------------------------- lines.c */
+
+/* Brings the text of a block to hand, and its module; false: no memory. */
+bool line_block(const struct dump *d, struct worker *w, const struct ctr_block *b);
+
+/* The text of an instruction; NULL: no memory. */
+static inline const struct insn_text *line_insn(const struct dump *d, struct worker *w,
+                                                const struct ctr_block *b, unsigned insn)
+{
+    return w->block == b || line_block(d, w, b) ? &w->text->insn[insn] : NULL;
+}
+
+/*
+ * Each writes at p and returns the end; there must be room for LINE_MAX_REST bytes
+ * and what the constants above say.  As text:
+ */
+/* Begins a line, ending the one before. */
+char *text_start(const struct dump *d, const struct worker *w, char *p, uint64_t ordinal);
+/* The line of an instruction. */
+char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordinal,
+                const struct insn_text *it, uint64_t pc, unsigned flags);
+char *text_mem(const struct dump *d, struct worker *w, char *p, const struct ctr_mem *m);
+/* "r0=0x10", all digits if `whole' */
+char *text_reg(const struct dump *d, struct worker *w, char *p, const char *name,
+               const struct ctr_reg_change *r, bool whole);
+
+/* And as JSON: */
+char *json_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordinal,
+                const struct insn_text *it, uint64_t pc, unsigned flags);
+char *json_mem(const struct dump *d, struct worker *w, char *p,
+               const struct insn_text *it, const struct ctr_mem *m);
+char *json_reg(const struct worker *w, char *p, const char *name,
+               const struct ctr_reg_change *r, bool whole);
+
+#endif

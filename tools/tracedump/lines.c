@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines of instructions, accesses and registers, as text and as JSON. */
+#include "events.h"
+
+#include <string.h>
+
+/* Values of accesses up to this size are numbers, longer ones bytes. */
+#define MAX_NUMBER 16u
+
+#define MODULE_NAME_MAX 200u
+
+#define COLOR_LOAD "\033[32m"
+#define COLOR_STORE "\033[31m"
+#define COLOR_FAULT "\033[33m"
+#define COLOR_REG "\033[36m"
+#define COLOR_FAINT "\033[2m"
+#define COLOR_PLAIN "\033[0m"
+
+/* ---------------------------------------------------------------- modules */
+
+/* The name of the mapping at hand, made harmless, once. */
+static bool name_module(const struct dump *d, struct worker *w)
+{
+    const struct ctr_mapping *m = w->mapping;
+    struct ctr_str name;
+
+    w->named = m;
+    w->module.len = 0;
+    if (d->opt->json) {
+        return textbuf_json_string(&w->module, m->path, strlen(m->path));
+    }
+    name = module_name(m);
+    return put_harmless(&w->module, name.p,
+                        name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
+}
+
+/* Finds the mapping of the block whose text is at hand; false: no memory. */
+static bool find_module(const struct dump *d, struct worker *w, const struct ctr_block *b)
+{
+    struct block_text *text = w->text;
+
+    if (text->epoch != w->epoch) {
+        text->epoch = w->epoch;
+        text->mapping =
+            modules_find(d->modules, w->process, w->time, w->chunk.end_ns, b->pc);
+    }
+    w->mapping = text->mapping;
+    return !w->mapping || w->mapping == w->named || name_module(d, w);
+}
+
+static char *put_module(const struct worker *w, char *p, uint64_t pc)
+{
+    char *column = p;
+
+    *p++ = ' ';
+    if (w->mapping) {
+        p = fmt_mem(p, w->module.data, w->module.len);
+        p = FMT_LIT(p, "+0x");
+        p = fmt_hex(p, pc - w->mapping->base);
+    }
+    while (p - column < MODULE_WIDTH) {
+        *p++ = ' ';
+    }
+    return p;
+}
+
+bool line_block(const struct dump *d, struct worker *w, const struct ctr_block *b)
+{
+    w->text = insntext_make(w->texts, b);
+    w->block = w->text ? b : NULL;
+    return w->text && (!d->modules || find_module(d, w, b));
+}
+
+/* A little-endian integer as 0x..., all its digits if `whole'. */
+static char *put_value(char *p, const uint8_t *le, unsigned bytes, bool whole)
+{
+    unsigned n = bytes;
+
+    p = FMT_LIT(p, "0x");
+    while (!whole && n > 1 && !le[n - 1]) {
+        n--;
+    }
+    p = fmt_hex_width(p, le[n - 1], whole ? 2 : 1);
+    while (--n) {
+        p = fmt_bytes(p, &le[n - 1], 1);
+    }
+    return p;
+}
+
+/* ------------------------------------------------------------------- text */
+
+static inline char *start_line(const struct dump *d, const struct worker *w, char *p,
+                               uint64_t ordinal)
+{
+    if (w->in_line) {
+        *p++ = '\n';
+    }
+    if (d->opt->color) {
+        p = FMT_LIT(p, COLOR_FAINT);
+    }
+    p = fmt_u64_width(p, ordinal, 10);
+    p = fmt_mem(p, w->thread, w->thread_len);
+    if (d->opt->color) {
+        p = FMT_LIT(p, COLOR_PLAIN);
+    }
+    return p;
+}
+
+char *text_start(const struct dump *d, const struct worker *w, char *p, uint64_t ordinal)
+{
+    return start_line(d, w, p, ordinal);
+}
+
+char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordinal,
+                const struct insn_text *it, uint64_t pc, unsigned flags)
+{
+    p = start_line(d, w, p, ordinal);
+    if (d->modules) {
+        p = fmt_mem(p, w->text->text + it->off, it->pc_len);
+        p = put_module(w, p, pc);
+        p = fmt_mem(p, w->text->text + it->off + it->pc_len,
+                    (size_t)it->len - it->pc_len);
+    } else {
+        p = fmt_mem(p, w->text->text + it->off, it->len);
+    }
+    if (flags) {
+        if (d->opt->color) {
+            p = FMT_LIT(p, COLOR_FAULT);
+        }
+        if (flags & CTR_EV_FAULTED) {
+            p = FMT_LIT(p, "  faulted");
+        }
+        if (flags & CTR_EV_UNSURE) {
+            p = FMT_LIT(p, "  unsure");
+        }
+        if (d->opt->color) {
+            p = FMT_LIT(p, COLOR_PLAIN);
+        }
+    }
+    w->in_line = true;
+    w->outside = false;
+    w->pad = flags ? 0 : it->pad; /* with flags the column is gone anyway */
+    w->ordinal = ordinal;
+    return p;
+}
+
+/* Two blanks, or what brings the first access to its column. */
+static inline char *text_gap(struct worker *w, char *p)
+{
+    memset(p, ' ', w->pad);
+    p += w->pad;
+    w->pad = 0;
+    *p++ = ' ';
+    *p++ = ' ';
+    return p;
+}
+
+/* Up to 16 bytes of memory as the number that they are to the guest. */
+static char *put_number(char *p, const struct ctr_mem *m)
+{
+    uint8_t le[MAX_NUMBER];
+
+    for (unsigned i = 0; i < m->size; i++) {
+        le[i] = m->data[m->big_endian ? m->size - 1 - i : i];
+    }
+    return put_value(p, le, m->size, false);
+}
+
+char *text_mem(const struct dump *d, struct worker *w, char *p, const struct ctr_mem *m)
+{
+    p = text_gap(w, p);
+    if (d->opt->color) {
+        p = m->store ? FMT_LIT(p, COLOR_STORE) : FMT_LIT(p, COLOR_LOAD);
+    }
+    *p++ = m->store ? 'w' : 'r';
+    p = FMT_LIT(p, " 0x");
+    p = fmt_hex(p, m->addr);
+    *p++ = '/';
+    p = fmt_u64(p, m->size);
+    if (m->data && d->opt->values) {
+        *p++ = '=';
+        if (m->size <= MAX_NUMBER) {
+            p = put_number(p, m);
+        } else {
+            bool cut = m->size > MAX_TEXT_DATA;
+            *p++ = '[';
+            p = fmt_bytes(p, m->data, cut ? MAX_TEXT_DATA : m->size);
+            p = cut ? FMT_LIT(p, "...]") : FMT_LIT(p, "]");
+        }
+    }
+    if (d->opt->color) {
+        p = FMT_LIT(p, COLOR_PLAIN);
+    }
+    return p;
+}
+
+char *text_reg(const struct dump *d, struct worker *w, char *p, const char *name,
+               const struct ctr_reg_change *r, bool whole)
+{
+    p = text_gap(w, p);
+    if (d->opt->color) {
+        p = FMT_LIT(p, COLOR_REG);
+    }
+    p = fmt_mem(p, name, strlen(name));
+    *p++ = '=';
+    p = put_value(p, r->value, r->size, whole);
+    if (d->opt->color) {
+        p = FMT_LIT(p, COLOR_PLAIN);
+    }
+    return p;
+}
+
+/* ------------------------------------------------------------------- JSON */
+
+static char *json_start(const struct worker *w, char *p, uint64_t ordinal,
+                        const struct insn_text *it, size_t len)
+{
+    p = FMT_LIT(p, ",\"ordinal\":");
+    p = fmt_u64(p, ordinal);
+    p = fmt_mem(p, w->thread, w->thread_len);
+    return fmt_mem(p, w->text->text + it->off, len);
+}
+
+char *json_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordinal,
+                const struct insn_text *it, uint64_t pc, unsigned flags)
+{
+    p = FMT_LIT(p, "{\"kind\":\"exec\"");
+    p = json_start(w, p, ordinal, it, it->len);
+    if (d->modules && w->mapping) {
+        p = FMT_LIT(p, ",\"module\":");
+        p = fmt_mem(p, w->module.data, w->module.len);
+        p = FMT_LIT(p, ",\"module_offset\":\"0x");
+        p = fmt_hex(p, pc - w->mapping->base);
+        *p++ = '"';
+    }
+    if (flags & CTR_EV_FAULTED) {
+        p = FMT_LIT(p, ",\"faulted\":true");
+    }
+    if (flags & CTR_EV_UNSURE) {
+        p = FMT_LIT(p, ",\"unsure\":true");
+    }
+    return FMT_LIT(p, "}\n");
+}
+
+char *json_mem(const struct dump *d, struct worker *w, char *p,
+               const struct insn_text *it, const struct ctr_mem *m)
+{
+    p = m->store ? FMT_LIT(p, "{\"kind\":\"store\"") : FMT_LIT(p, "{\"kind\":\"load\"");
+    p = json_start(w, p, m->ordinal, it, it->pc_len);
+    p = FMT_LIT(p, ",\"addr\":\"0x");
+    p = fmt_hex(p, m->addr);
+    p = FMT_LIT(p, "\",\"size\":");
+    p = fmt_u64(p, m->size);
+    if (m->data && d->opt->values) {
+        if (m->size <= MAX_NUMBER) {
+            p = FMT_LIT(p, ",\"value\":\"");
+            p = put_number(p, m);
+        } else {
+            p = FMT_LIT(p, ",\"data\":\"");
+            p = fmt_bytes(p, m->data, m->size);
+        }
+        *p++ = '"';
+    }
+    return FMT_LIT(p, "}\n");
+}
+
+char *json_reg(const struct worker *w, char *p, const char *name,
+               const struct ctr_reg_change *r, bool whole)
+{
+    p = FMT_LIT(p, "{\"kind\":\"reg\",\"ordinal\":");
+    p = fmt_u64(p, r->ordinal);
+    p = fmt_mem(p, w->thread, w->thread_len);
+    p = FMT_LIT(p, ",\"pc\":\"0x");
+    p = fmt_hex(p, r->pc);
+    p = FMT_LIT(p, "\",\"name\":\"");
+    p = fmt_mem(p, name, strlen(name));
+    p = FMT_LIT(p, "\",\"value\":\"");
+    p = put_value(p, r->value, r->size, whole);
+    *p++ = '"';
+    if (r->outside) {
+        p = FMT_LIT(p, ",\"outside\":true");
+    }
+    return FMT_LIT(p, "}\n");
+}

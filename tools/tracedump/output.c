@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing what the workers made, in order; see events.c for calls in between. */
+#include "events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "common/trace.h"
+
+int dump_write(const void *data, size_t n, int *sys_errno)
+{
+    const char *p = data;
+
+    while (n) {
+        ssize_t w = write(STDOUT_FILENO, p, n);
+        if (w < 0 && errno == EINTR) {
+            continue;
+        }
+        if (w < 0) {
+            *sys_errno = errno;
+            return errno == EPIPE ? DUMP_STOP_EPIPE : DUMP_STOP_OUTPUT;
+        }
+        p += w;
+        n -= (size_t)w;
+    }
+    return 0;
+}
+
+/* Writes what the printer of the ordered callback made. */
+static int write_printed(struct dump *d)
+{
+    int ret = d->printer.out.len
+                  ? dump_write(d->printer.out.data, d->printer.out.len, &d->sys_errno)
+                  : 0;
+
+    d->printer.out.len = 0;
+    return ret;
+}
+
+/* The open call of a thread; NULL: no memory. */
+static struct open_call *call_of(struct dump *d, uint32_t thread)
+{
+    if (thread >= d->nr_threads) {
+        uint32_t n = 2 * thread + 16;
+        struct open_call **v = realloc(d->threads, n * sizeof(*v));
+        if (!v) {
+            return NULL;
+        }
+        memset(v + d->nr_threads, 0, (n - d->nr_threads) * sizeof(*v));
+        d->threads = v;
+        d->nr_threads = n;
+    }
+    if (!d->threads[thread]) {
+        d->threads[thread] = calloc(1, sizeof(**d->threads));
+    }
+    return d->threads[thread];
+}
+
+/* Text with copied events in between, each behind a byte 0. */
+static int put_mixed(struct dump *d, const struct ctr_thread *t, const char *p, size_t n)
+{
+    struct open_call *c = call_of(d, t->index);
+    struct ctr_os_event e = {.thread = t};
+    int ret = 0;
+
+    if (!c) {
+        return DUMP_STOP_NOMEM;
+    }
+    while (n && !ret) {
+        const char *zero = memchr(p, 0, n);
+        size_t len = zero ? (size_t)(zero - p) : n, pos = 0;
+        if (len) {
+            if (!call_flush(&d->printer, c)) {
+                return DUMP_STOP_NOMEM;
+            }
+            ret = write_printed(d);
+            ret = ret ? ret : dump_write(p, len, &d->sys_errno);
+            p += len;
+            n -= len;
+        } else if (call_load(p + 1, n - 1, &pos, &e)) {
+            if (!call_step(&d->printer, c, &e)) {
+                return DUMP_STOP_NOMEM;
+            }
+            ret = write_printed(d);
+            p += 1 + pos;
+            n -= 1 + pos;
+        } else {
+            break;
+        }
+    }
+    return ret;
+}
+
+int output_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct dump *d = arg;
+
+    return d->calls ? put_mixed(d, ctr_job_thread(job), data, n)
+                    : dump_write(data, n, &d->sys_errno);
+}
+
+int output_open_calls(struct dump *d)
+{
+    int ret = 0;
+
+    for (uint32_t i = 0; !ret && i < d->nr_threads; i++) {
+        if (d->threads[i]) {
+            ret = call_flush(&d->printer, d->threads[i]) ? write_printed(d)
+                                                         : DUMP_STOP_NOMEM;
+        }
+    }
+    return ret;
+}
+
+int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
+                       const struct ctr_diag *diag)
+{
+    switch (ret) {
+    case 0:
+        return TOOL_OK;
+    case DUMP_STOP_EPIPE:
+        return DUMP_CUT_SHORT;
+    case DUMP_STOP_OUTPUT:
+        tool_error(PROG, "standard output: %s", strerror(sys_errno));
+        return TOOL_FAILED;
+    case DUMP_STOP_NOMEM:
+        tool_error(PROG, "out of memory");
+        return TOOL_FAILED;
+    default:
+        tool_trace_error(PROG, opt->path, ret, diag);
+        return TOOL_FAILED;
+    }
+}

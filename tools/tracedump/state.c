@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracedump --state: a thread's registers, its process's mappings and its next
+ * instruction, at any place of the run.
+ */
+#include "dump.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+#include "common/disas.h"
+#include "common/options.h"
+#include "common/trace.h"
+
+/* What there is to show. */
+struct state {
+    const struct dump_options *opt;
+    struct ctr_trace *tr;
+    struct ctr_info info;
+    const struct ctr_thread *thread;
+    struct modules *modules;
+    struct textbuf out;
+    uint8_t *values; /* CTR_REG_STRIDE each; NULL: not recorded */
+    uint32_t nr_regs;
+    uint64_t pc, time_ns;
+    bool has_next; /* the next instruction is known */
+    struct ctr_chunk chunk;
+    uint64_t time; /* for the mappings */
+    char disas[DISAS_TEXT_MAX + 1];
+    uint8_t bytes[64];
+    unsigned len;
+    unsigned mappings; /* shown so far */
+    bool ok;
+};
+
+static bool selected(const int32_t *list, uint32_t n, int32_t id)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == id) {
+            return true;
+        }
+    }
+    return n == 0;
+}
+
+/*
+ * The one thread that --pid and --thread leave, or one of them: a process that is
+ * replaced by execve is followed by another one with the same ids.  NULL after a
+ * message.
+ */
+static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
+                                              const struct dump_options *opt)
+{
+    const struct ctr_filter *f = &opt->filter;
+    const struct ctr_thread *t, *found = NULL;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        if (selected(f->pids, f->npid, t->pid) && selected(f->tids, f->ntid, t->tid)) {
+            n++;
+            found = n == (opt->state_which ? opt->state_which : 1) ? t : found;
+        }
+    }
+    if (!found) {
+        tool_error(PROG, "%s: no such thread", opt->path);
+        return NULL;
+    }
+    if (n > 1 && !opt->state_which) {
+        tool_error(PROG,
+                   "%s: %u threads: choose one with --pid and --thread, or the K-th with "
+                   "--state=%" PRIu64 "/K",
+                   opt->path, n, opt->state_ordinal);
+        return NULL;
+    }
+    return found;
+}
+
+/* The chunk that holds the instruction, or the last one of the thread. */
+static void find_chunk(struct state *s)
+{
+    struct ctr_chunk c;
+
+    for (uint64_t i = 0; i < s->info.chunks; i++) {
+        if (ctr_trace_chunk(s->tr, i, &c) == 0 && c.thread == s->thread->index &&
+            c.first <= s->opt->state_ordinal) {
+            s->chunk = c;
+        }
+    }
+}
+
+/* Disassembles the instruction; those before it in its block may say what it means. */
+static bool disassemble(struct state *s, const struct ctr_exec *e)
+{
+    struct disas *d = disas_new(s->info.elf_machine, s->info.big_endian, s->info.target);
+    const struct ctr_block *b = e->block;
+    size_t n = 0;
+
+    if (!d) {
+        return false;
+    }
+    disas_block(d, b->mode);
+    for (unsigned i = 0; i <= e->insn; i++) {
+        n = disas_insn(d, ctr_block_pc(b, i), ctr_block_bytes(b, i), ctr_block_len(b, i),
+                       s->disas);
+    }
+    s->disas[n] = 0;
+    disas_free(d);
+    return true;
+}
+
+/* Reads the instruction at the place, if there is one. */
+static int read_next(struct state *s, struct ctr_diag *diag)
+{
+    struct ctr_filter filter = {.kinds = CTR_KIND_EXEC};
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    int ret;
+
+    if (s->opt->state_ordinal >= s->thread->insns) {
+        return 0;
+    }
+    ret = ctr_cursor_open(&c, s->tr, &filter, diag);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ctr_cursor_seek_ordinal(c, s->thread->index, s->opt->state_ordinal, diag);
+    if (ret == 0) {
+        ret = ctr_cursor_next(c, &ev, diag);
+    }
+    if (ret > 0) {
+        s->has_next = true;
+        s->pc = ev.exec.pc;
+        s->len = ev.exec.len < sizeof(s->bytes) ? ev.exec.len : sizeof(s->bytes);
+        memcpy(s->bytes, ev.exec.bytes, s->len);
+        ret = s->opt->no_disas || disassemble(s, &ev.exec) ? 0 : -CTR_E_NOMEM;
+    }
+    ctr_cursor_close(c);
+    return ret;
+}
+
+/* A register's value, highest byte first, all its digits. */
+static bool put_value(struct state *s, const struct ctr_reg *reg)
+{
+    const uint8_t *v = s->values + (size_t)reg->index * CTR_REG_STRIDE;
+    unsigned n = reg->size;
+    bool whole = !s->opt->json || reg->flags & CTR_REG_VECTOR;
+    bool ok = textbuf_printf(&s->out, "0x");
+
+    while (!whole && n > 1 && !v[n - 1]) {
+        n--;
+    }
+    ok = ok && textbuf_printf(&s->out, whole ? "%02x" : "%x", v[n - 1]);
+    while (ok && --n) {
+        ok = textbuf_printf(&s->out, "%02x", v[n - 1]);
+    }
+    return ok;
+}
+
+static const struct ctr_mapping *module_at(const struct state *s, uint64_t pc)
+{
+    return s->modules ? modules_find(s->modules, s->thread->process, s->time,
+                                     s->chunk.end_ns, pc)
+                      : NULL;
+}
+
+static const char *prot_text(uint32_t prot, char text[4])
+{
+    text[0] = prot & 1 ? 'r' : '-';
+    text[1] = prot & 2 ? 'w' : '-';
+    text[2] = prot & 4 ? 'x' : '-';
+    text[3] = 0;
+    return text;
+}
+
+/* ------------------------------------------------------------------- text */
+
+bool put_mapping_text(struct textbuf *b, const struct ctr_mapping *m)
+{
+    char prot[4];
+    bool ok = textbuf_printf(b, "  0x%" PRIx64 "-0x%" PRIx64 " %s", m->start, m->end,
+                             prot_text(m->prot, prot));
+
+    if (ok && m->path[0]) {
+        ok = textbuf_printf(b, " ") && put_harmless(b, m->path, strlen(m->path)) &&
+             (m->path[0] != '/' || textbuf_printf(b, "+0x%" PRIx64, m->offset));
+    }
+    return ok && textbuf_printf(b, "\n");
+}
+
+static int text_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct state *s = arg;
+
+    s->ok = put_mapping_text(&s->out, m);
+    return !s->ok;
+}
+
+static bool put_next_text(struct state *s)
+{
+    const struct ctr_mapping *m;
+    bool ok;
+
+    if (!s->has_next) {
+        return textbuf_printf(&s->out, "next       none: the thread ended here\n");
+    }
+    ok = textbuf_printf(&s->out, "next       0x%" PRIx64, s->pc);
+    m = module_at(s, s->pc);
+    if (ok && m) {
+        struct ctr_str name = module_name(m);
+        ok = textbuf_printf(&s->out, " ") && put_harmless(&s->out, name.p, name.n) &&
+             textbuf_printf(&s->out, "+0x%" PRIx64, s->pc - m->base);
+    }
+    ok = ok && textbuf_printf(&s->out, " ");
+    for (unsigned i = 0; ok && i < s->len; i++) {
+        ok = textbuf_printf(&s->out, "%02x", s->bytes[i]);
+    }
+    return ok && (s->opt->no_disas || textbuf_printf(&s->out, " %s", s->disas)) &&
+           textbuf_printf(&s->out, "\n");
+}
+
+static bool put_reg_text(struct state *s, const struct ctr_reg *reg)
+{
+    struct textbuf *b = &s->out;
+    size_t len = strlen(reg->name);
+
+    return textbuf_printf(b, "  ") && put_harmless(b, reg->name, len) &&
+           textbuf_printf(b, "%*s", (int)(len < 12 ? 12 - len : 1), "") &&
+           put_value(s, reg) && textbuf_printf(b, "\n");
+}
+
+static bool put_text(struct state *s)
+{
+    struct textbuf *b = &s->out;
+    const struct ctr_thread *t = s->thread;
+    const struct ctr_reg *reg;
+    bool ok =
+        textbuf_printf(
+            b, "thread     %d/%d\nplace      before ordinal %" PRIu64 " of %" PRIu64 "\n",
+            t->pid, t->tid, s->opt->state_ordinal, t->insns) &&
+        textbuf_printf(b, "time       %.6f s\n", seconds_of(&s->info, s->time_ns)) &&
+        put_next_text(s) &&
+        textbuf_printf(b, s->values ? "registers\n" : "registers  not recorded\n");
+
+    for (unsigned g = 0; ok && s->values && g < REG_GROUPS; g++) {
+        for (uint32_t i = 0; ok && (reg = ctr_trace_reg(s->tr, i)); i++) {
+            ok = reg_group(reg) != g || put_reg_text(s, reg);
+        }
+    }
+    ok = ok && textbuf_printf(b, s->modules ? "mappings\n" : "mappings   not recorded\n");
+    if (ok && s->modules) {
+        s->ok = true;
+        ctr_maps_each(modules_maps(s->modules), t->process, s->time, text_mapping, s);
+        ok = s->ok;
+    }
+    return ok;
+}
+
+/* ------------------------------------------------------------------- JSON */
+
+bool put_mapping_json(struct textbuf *b, const struct ctr_mapping *m)
+{
+    char prot[4];
+    bool ok = textbuf_printf(
+        b, "\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\",\"prot\":\"%s\"",
+        m->start, m->end, prot_text(m->prot, prot));
+
+    if (ok && m->path[0]) {
+        ok = textbuf_printf(b, ",\"offset\":\"0x%" PRIx64 "\",\"path\":", m->offset) &&
+             textbuf_json_string(b, m->path, strlen(m->path));
+    }
+    if (ok && (m->dev || m->inode)) {
+        ok = textbuf_printf(b, ",\"dev\":%" PRIu64 ",\"inode\":%" PRIu64, m->dev,
+                            m->inode);
+    }
+    if (ok && m->build_id_bytes) {
+        ok = textbuf_printf(b, ",\"build_id\":\"");
+        for (uint32_t i = 0; ok && i < m->build_id_bytes; i++) {
+            ok = textbuf_printf(b, "%02x", m->build_id[i]);
+        }
+        ok = ok && textbuf_printf(b, "\"");
+    }
+    return ok;
+}
+
+static int json_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct state *s = arg;
+
+    s->ok = textbuf_printf(&s->out, s->mappings++ ? ",{" : "{") &&
+            put_mapping_json(&s->out, m) && textbuf_printf(&s->out, "}");
+    return !s->ok;
+}
+
+static bool put_next_json(struct state *s)
+{
+    const struct ctr_mapping *m = module_at(s, s->pc);
+    bool ok = textbuf_printf(&s->out, ",\"next\":{\"pc\":\"0x%" PRIx64 "\",\"bytes\":\"",
+                             s->pc);
+
+    for (unsigned i = 0; ok && i < s->len; i++) {
+        ok = textbuf_printf(&s->out, "%02x", s->bytes[i]);
+    }
+    ok = ok && textbuf_printf(&s->out, "\"");
+    if (ok && !s->opt->no_disas) {
+        ok = textbuf_printf(&s->out, ",\"disas\":") &&
+             textbuf_json_string(&s->out, s->disas, strlen(s->disas));
+    }
+    if (ok && m) {
+        ok = textbuf_printf(&s->out, ",\"module\":") &&
+             textbuf_json_string(&s->out, m->path, strlen(m->path)) &&
+             textbuf_printf(&s->out, ",\"module_offset\":\"0x%" PRIx64 "\"",
+                            s->pc - m->base);
+    }
+    return ok && textbuf_printf(&s->out, "}");
+}
+
+static bool put_json(struct state *s)
+{
+    struct textbuf *b = &s->out;
+    const struct ctr_reg *reg;
+    bool ok = textbuf_printf(b,
+                             "{\"kind\":\"state\",\"ordinal\":%" PRIu64
+                             ",\"pid\":%d,\"tid\":%d,\"time\":%.9f",
+                             s->opt->state_ordinal, s->thread->pid, s->thread->tid,
+                             seconds_of(&s->info, s->time_ns)) &&
+              (!s->has_next || put_next_json(s));
+
+    if (ok && s->values) {
+        ok = textbuf_printf(b, ",\"registers\":{");
+        for (uint32_t i = 0; ok && (reg = ctr_trace_reg(s->tr, i)); i++) {
+            ok = textbuf_printf(b, i ? "," : "") &&
+                 textbuf_json_string(b, reg->name, strlen(reg->name)) &&
+                 textbuf_printf(b, ":\"") && put_value(s, reg) && textbuf_printf(b, "\"");
+        }
+        ok = ok && textbuf_printf(b, "}");
+    }
+    if (ok && s->modules) {
+        ok = textbuf_printf(b, ",\"mappings\":[");
+        s->ok = ok;
+        if (ok) {
+            ctr_maps_each(modules_maps(s->modules), s->thread->process, s->time,
+                          json_mapping, s);
+        }
+        ok = s->ok && textbuf_printf(b, "]");
+    }
+    return ok && textbuf_printf(b, "}\n");
+}
+
+/* --------------------------------------------------------------------------- */
+
+/* Gathers everything; 0, an enum dump_stop or an error of libctr. */
+static int read_state(struct state *s, struct ctr_diag *diag)
+{
+    uint64_t until;
+    int ret;
+
+    find_chunk(s);
+    if (s->info.events & CTR_HAS_REG) {
+        while (ctr_trace_reg(s->tr, s->nr_regs)) {
+            s->nr_regs++;
+        }
+        s->values = calloc(s->nr_regs + 1u, CTR_REG_STRIDE);
+        if (!s->values) {
+            return DUMP_STOP_NOMEM;
+        }
+    }
+    ret = ctr_state_at(s->tr, s->thread->index, s->opt->state_ordinal, s->values, &s->pc,
+                       &s->time_ns, diag);
+    if (ret == -CTR_E_INVAL && !s->values) {
+        ret = 0;
+    }
+    ret = ret ? ret : modules_load(&s->modules, s->tr, diag);
+    if (!ret && s->modules) {
+        s->time = modules_time(s->modules, &s->chunk, s->opt->state_ordinal, &until);
+        s->time = s->time_ns > s->time ? s->time_ns : s->time;
+    }
+    return ret ? ret : read_next(s, diag);
+}
+
+int dump_state(struct ctr_trace *tr, const struct dump_options *opt)
+{
+    struct state s = {.opt = opt, .tr = tr};
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    int ret, sys_errno = 0, status;
+
+    ctr_trace_info(tr, &s.info);
+    if (!s.info.seekable) {
+        tool_error(PROG, "--state needs a file, not a stream");
+        return TOOL_FAILED;
+    }
+    s.thread = choose_thread(tr, opt);
+    if (!s.thread) {
+        return TOOL_FAILED;
+    }
+    if (opt->state_ordinal > s.thread->insns) {
+        tool_error(PROG, "%s: thread %d/%d has %" PRIu64 " instructions only", opt->path,
+                   s.thread->pid, s.thread->tid, s.thread->insns);
+        return TOOL_FAILED;
+    }
+    ret = read_state(&s, &diag);
+    if (!ret) {
+        ret = (opt->json ? put_json(&s) : put_text(&s))
+                  ? dump_write(s.out.data, s.out.len, &sys_errno)
+                  : DUMP_STOP_NOMEM;
+    }
+    status = dump_replay_status(opt, ret, sys_errno, &diag);
+    modules_free(s.modules);
+    textbuf_fini(&s.out);
+    free(s.values);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Registers that QEMU keeps in parts: the formulas of FORMAT.md, section 4.8. */
+#ifndef CTR_DERIVE_H
+#define CTR_DERIVE_H
+
+#include <stdint.h>
+
+#define DERIVE_MAX_IN 17u
+
+/* A register's value, or a part's, at most 16 bytes. */
+struct regval {
+    uint64_t lo, hi;
+};
+
+/* What a formula gets. */
+struct derive_args {
+    const struct regval *in;
+    unsigned number; /* which of several alike */
+    unsigned bits;   /* width of the result */
+};
+
+struct derive {
+    uint16_t machine[2]; /* e_machine, 0: none */
+    uint8_t count;       /* so many alike, numbered from 0; 0: just one */
+    uint8_t size;        /* bytes; 0: as the last part */
+    uint8_t flags;       /* CTR_REG_* */
+    const char *name;    /* here and below a % stands for the number */
+    struct regval (*fn)(const struct derive_args *a);
+    const char *in[DERIVE_MAX_IN]; /* parts, all of which there must be */
+};
+
+/* derive_s390x.c; parts: psw_mask, cc_op, cc_src, cc_dst, cc_vr. */
+struct regval s390x_pswm(const struct derive_args *a);
+
+/* All of them, ended by one without a name. */
+extern const struct derive derive_all[];
+
+#endif

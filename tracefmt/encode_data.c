@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hot loops of a recording with values or registers: encode_fast's, with
+ * slots that are more than an address.  Whether a guess of a value was right is
+ * stored as a byte, as there; what has to be told of a wrong one is rare enough
+ * for a branch.
+ */
+#include "encode.h"
+
+#include <string.h>
+#include "le.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Where values go, while it is in registers. */
+struct values {
+    uint8_t *hit;
+    uint8_t *miss;
+    uint64_t prev;
+    uint64_t prev2;
+};
+
+static struct values values_begin(const struct value_out *o)
+{
+    if (o->cap == 0) {
+        return (struct values){0}; /* none are recorded */
+    }
+    return (struct values){o->hit + o->nhit, o->miss + o->nmiss, o->prev, o->prev2};
+}
+
+static void values_end(struct value_out *o, const struct values *v)
+{
+    if (o->cap == 0) {
+        return;
+    }
+    o->nhit = (uint32_t)(v->hit - o->hit);
+    o->nmiss = (size_t)(v->miss - o->miss);
+    o->prev = v->prev;
+    o->prev2 = v->prev2;
+}
+
+/* The same for addresses; a miss is of the width of an address. */
+struct addrs {
+    const uint8_t *data; /* the next unit ends here */
+    uint8_t *miss;
+    uint8_t *hit;
+    uint64_t *cand;
+    void *pred;
+    const uint8_t *kind;
+};
+
+static struct addrs addrs_begin(const struct ctr_encoder *e, const struct walk *w)
+{
+    return (struct addrs){
+        .data = (const uint8_t *)w->seg->data_end - (size_t)w->unit * e->addr_bytes,
+        .miss = (uint8_t *)e->addr_miss + (size_t)e->naddr_miss * e->addr_bytes,
+        .hit = e->addr_hits + e->naddr_hit,
+        .cand = e->cand + e->ncand,
+        .pred = e->pred,
+        .kind = e->kind,
+    };
+}
+
+static void addrs_end(struct ctr_encoder *e, struct walk *w, const struct addrs *a)
+{
+    e->naddr_miss = (uint32_t)(a->miss - (uint8_t *)e->addr_miss) / e->addr_bytes;
+    e->naddr_hit = (uint32_t)(a->hit - e->addr_hits);
+    e->ncand = (uint32_t)(a->cand - e->cand);
+    w->unit = (uint32_t)((const uint8_t *)w->seg->data_end - a->data) / e->addr_bytes;
+}
+
+/* The next unit is the address of an access by slot `at'. */
+INLINE uint64_t put_addr(struct addrs *a, uint32_t at, const unsigned ab)
+{
+    uint64_t addr, before;
+    unsigned ok;
+    a->data -= ab;
+    if (ab == 4) {
+        struct pred32 *p = (struct pred32 *)a->pred + at;
+        uint32_t v;
+        memcpy(&v, a->data, 4);
+        uint32_t step = v - p->last;
+        ok = step == p->step;
+        before = p->last;
+        *p = (struct pred32){v, step};
+        memcpy(a->miss, &step, 4);
+        addr = v;
+    } else {
+        struct pred64 *p = (struct pred64 *)a->pred + at;
+        memcpy(&addr, a->data, 8);
+        uint64_t step = addr - p->last;
+        ok = step == p->step;
+        before = p->last;
+        *p = (struct pred64){addr, step};
+        memcpy(a->miss, &step, 8);
+    }
+    a->miss += ok ? 0 : ab;
+    *a->hit++ = (uint8_t)ok;
+    if ((addr ^ before) >> PAGE_BITS) {
+        *a->cand++ = (addr & ~(uint64_t)((1u << PAGE_BITS) - 1)) | a->kind[at];
+    }
+    return addr;
+}
+
+/* What to tell of a value that was not foretold, and which guess was right. */
+static __attribute__((noinline)) uint8_t *put_miss(struct piece *p, uint64_t prev,
+                                                   uint64_t prev2, uint64_t place,
+                                                   uint64_t v, uint8_t *miss)
+{
+    uint64_t last = p->last;
+    uint64_t step = v - last;
+    uint64_t mask = p->mask;
+    unsigned mode = p->mode;
+    /* no branches: which one it is cannot be foretold either */
+    mode = ((place ^ v) & mask) == 0 ? VALUE_PLACE : mode;
+    mode = ((prev2 ^ v) & mask) == 0 ? VALUE_PREV2 : mode;
+    mode = ((prev ^ v) & mask) == 0 ? VALUE_PREV : mode;
+    mode = ((step ^ p->step) & mask) == 0 ? VALUE_STRIDE : mode;
+    p->mode = (uint8_t)mode;
+    p->step = step;
+    p->last = v;
+    return miss + put_varint_fast(miss, zigzag64(value_signed(step, p->bytes)));
+}
+
+/*
+ * A piece of a value, which is v under the mask; place: what stood where it belongs.
+ * Returns 0 if it was foretold to be that, and nothing changes.
+ */
+INLINE int put_value(struct values *o, struct piece *p, uint64_t v, uint64_t place)
+{
+    uint64_t prev = o->prev, prev2 = o->prev2;
+    unsigned mode = p->mode;
+    o->prev2 = prev;
+    o->prev = v;
+    if (mode == VALUE_PLACE) {
+        unsigned ok = ((place ^ v) & p->mask) == 0;
+        *o->hit++ = (uint8_t)ok;
+        if (__builtin_expect(ok, 1)) {
+            return 0;
+        }
+        o->miss = put_miss(p, prev, prev2, place, v, o->miss);
+        return 1;
+    }
+    uint64_t last = p->last;
+    uint64_t guess = last + p->step;
+    guess = mode == VALUE_PREV ? prev : guess;
+    guess = mode == VALUE_PREV2 ? prev2 : guess;
+    unsigned ok = ((guess ^ v) & p->mask) == 0;
+    *o->hit++ = (uint8_t)ok;
+    if (__builtin_expect(!ok, 0)) {
+        o->miss = put_miss(p, prev, prev2, place, v, o->miss);
+        return 1;
+    }
+    p->step = v - last;
+    p->last = v;
+    return 1;
+}
+
+/* The same of an access whose address is addr. */
+INLINE void put_memory(uint64_t *memory, struct values *o, struct piece *p, uint64_t addr,
+                       uint64_t v)
+{
+    uint64_t *word = &memory[value_place(addr)];
+    uint64_t old = *word;
+    uint64_t mask = p->mask;
+    unsigned shift = value_shift(addr, p->turn);
+    v &= mask;
+    if (put_value(o, p, v, old >> shift)) {
+        *word = (old & ~(mask << shift)) | v << shift;
+    }
+}
+
+INLINE void put_reg(uint64_t *regs, struct values *o, struct piece *p, uint64_t v)
+{
+    uint64_t *word = &regs[p->place];
+    v &= p->mask;
+    if (put_value(o, p, v, *word)) {
+        *word = v;
+    }
+}
+
+/*
+ * The piece that comes next in the data column, the one of a value of n pieces with
+ * `low' below it.  Such a value is one integer of this machine, here taken from its
+ * highest piece on.
+ */
+INLINE uint64_t get_piece(const uint8_t **data, const struct piece *p, unsigned n,
+                          unsigned low, const unsigned ab)
+{
+    *data -= ab == 8 ? 8 : p->span;
+    const uint8_t *at = *data;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    at += 8 * ((ptrdiff_t)n - 1) - 16 * (ptrdiff_t)low;
+#else
+    (void)n;
+    (void)low;
+#endif
+    if (ab == 4 && p->span == 4) {
+        uint32_t v;
+        memcpy(&v, at, 4);
+        return v;
+    }
+    uint64_t v;
+    memcpy(&v, at, 8);
+    return v;
+}
+
+/* Whatever slot `at' makes. */
+INLINE void put_slot(struct ctr_encoder *e, struct addrs *a, struct values *vals,
+                     struct values *regs, uint32_t at, const unsigned ab)
+{
+    const struct ctr_slot s = e->slot[at];
+    struct piece *p = e->piece + e->piece_of[at];
+    if (s.reg) {
+        const unsigned n = value_pieces(s.size);
+        for (unsigned low = n; low-- > 0; p++) {
+            put_reg(e->regs, regs, p, get_piece(&a->data, p, n, low, ab));
+        }
+        return;
+    }
+    uint64_t addr = put_addr(a, at, ab);
+    const unsigned n = e->val ? value_pieces(s.size) : 0;
+    for (unsigned low = n; low-- > 0; p++) {
+        uint64_t v = get_piece(&a->data, p, n, low, ab);
+        put_memory(e->memory, vals, p, addr + p->off, v);
+    }
+}
+
+/* The slots of a run of accesses whose values are one piece each. */
+INLINE void put_singles(struct ctr_encoder *e, struct addrs *a, struct values *vals,
+                        const struct local *b, const unsigned ab)
+{
+    struct piece *p = e->piece + b->pieces;
+    for (uint32_t at = b->base, end = at + b->nslot; at < end; at++, p++) {
+        uint64_t addr = put_addr(a, at, ab);
+        put_memory(e->memory, vals, p, addr, get_piece(&a->data, p, 1, 0, ab));
+    }
+}
+
+/* The slots of a run of nothing but registers (see LOCAL_REGS). */
+INLINE void put_registers(struct ctr_encoder *e, struct addrs *a, struct values *regs,
+                          const struct local *b, const unsigned ab)
+{
+    const uint8_t *end = a->data - (size_t)b->units * ab;
+    for (struct piece *p = e->piece + b->pieces; a->data != end; p++) {
+        put_reg(e->regs, regs, p, get_piece(&a->data, p, 1, 0, ab));
+    }
+}
+
+/* As run_plain in encode_fast.c. */
+INLINE uint32_t data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                          uint32_t stop, uint32_t *last, const unsigned ab)
+{
+    const uint32_t *words = w->seg->words;
+    const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
+    struct addrs a = addrs_begin(e, w);
+    struct values vals = values_begin(&e->vals);
+    struct values regs = values_begin(&e->regvals);
+    struct fast t = *f;
+    uint32_t left = w->have - w->unit;
+    uint32_t i = w->word;
+    uint32_t l = *last;
+    uint64_t insns = 0;
+    for (; i < stop; i++) {
+        uint32_t word = words[i];
+        if (word >= e->map_cap || words[i + 1] >> 31) {
+            break;
+        }
+        uint32_t this = e->map[word] - e->map_base;
+        if (this >= nloc) {
+            break;
+        }
+        struct local *b = &e->loc[this];
+        if (b->groups || b->units > left) {
+            break;
+        }
+        l = this;
+        unsigned same = *t.ctx == l;
+        *t.ctx = l;
+        t.ctx = &b->next[0];
+        *t.tok_hit++ = (uint8_t)same;
+        e->tok_miss[t.miss] = (uint16_t)l;
+        e->follow[t.miss] = t.follow;
+        t.miss += !same;
+        t.follow = (struct follow){l, b->fast};
+        b->fast = t.follow.since + 1;
+        insns += b->ninsn;
+        left -= b->units;
+        if (b->kinds & LOCAL_REGS) {
+            put_registers(e, &a, &regs, b, ab);
+        } else if (b->kinds & LOCAL_SINGLES) {
+            put_singles(e, &a, &vals, b, ab);
+        } else {
+            for (uint32_t at = b->base, end = at + b->nslot; at < end; at++) {
+                put_slot(e, &a, &vals, &regs, at, ab);
+            }
+        }
+    }
+    uint32_t n = i - w->word;
+    addrs_end(e, w, &a);
+    values_end(&e->vals, &vals);
+    values_end(&e->regvals, &regs);
+    *f = t;
+    e->insns += insns;
+    w->word = i;
+    *last = l;
+    return n;
+}
+
+static uint32_t data_runs32(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop, uint32_t *last)
+{
+    return data_runs(e, w, f, stop, last, 4);
+}
+
+static uint32_t data_runs64(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop, uint32_t *last)
+{
+    return data_runs(e, w, f, stop, last, 8);
+}
+
+uint32_t encode_data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                          uint32_t stop, uint32_t *last)
+{
+    return e->addr_bytes == 4 ? data_runs32(e, w, f, stop, last)
+                              : data_runs64(e, w, f, stop, last);
+}
+
+void encode_data_pending(struct ctr_encoder *e, struct walk *w)
+{
+    struct addrs a = addrs_begin(e, w);
+    struct values vals = values_begin(&e->vals);
+    struct values regs = values_begin(&e->regvals);
+    for (uint32_t i = 0; i < e->npending; i++) {
+        if (e->addr_bytes == 4) {
+            put_slot(e, &a, &vals, &regs, e->pending[i], 4);
+        } else {
+            put_slot(e, &a, &vals, &regs, e->pending[i], 8);
+        }
+    }
+    addrs_end(e, w, &a);
+    values_end(&e->vals, &vals);
+    values_end(&e->regvals, &regs);
+}
+
+void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
+                       const uint8_t *data, uint32_t n)
+{
+    struct values o = values_begin(&e->vals);
+    for (uint32_t at = 0; at < n; at += 8) {
+        unsigned bytes = n - at < 8 ? n - at : 8;
+        uint64_t v = value_get(data + at, bytes, big_endian);
+        uint64_t *word = &e->memory[value_place(addr + at)];
+        uint64_t mask = value_mask(bytes);
+        unsigned shift = value_shift(addr + at, value_turn(big_endian, bytes));
+        uint64_t step = value_signed(v - (*word >> shift), bytes);
+        *o.hit++ = step == 0;
+        if (step) {
+            o.miss += put_varint_fast(o.miss, zigzag64(step));
+        }
+        *word = (*word & ~(mask << shift)) | v << shift;
+    }
+    values_end(&e->vals, &o);
+}

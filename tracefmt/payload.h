@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* How the payloads of events are laid out (cannoli/events.h). */
+#ifndef CTR_PAYLOAD_H
+#define CTR_PAYLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A payload begins with a fixed part of numbers, and ends with a part whose
+ * length follows from itself: strings, or data.
+ */
+#define PAYLOAD_MAX_FIELDS 12u
+struct payload_kind {
+    uint8_t nfields;
+    uint8_t counted; /* the rest is a u32 and so many bytes; otherwise strings */
+    uint8_t strings; /* u16 and so many bytes each */
+    uint8_t field[PAYLOAD_MAX_FIELDS]; /* bytes of each: 4 or 8 */
+};
+
+/* Of an event type, or NULL for one that there is not. */
+const struct payload_kind *payload_kind(uint32_t type);
+
+/* Bytes of the fixed part. */
+uint32_t payload_fixed(const struct payload_kind *k);
+
+/* Is this a payload of that type, whole and nothing behind?  Returns NULL or
+ * what is wrong. */
+const char *payload_check(uint32_t type, const uint8_t *p, size_t n);
+
+#endif
