@@ -3,8 +3,9 @@
 """Build the guest programs of table.py: OUT/<target>/<program>.
 
 A program is built again when its source, guest.h or table.py is newer.  The
-rule is the same for all: one source file, a static executable that is not
-position-independent (so that its addresses are the same in every run).
+rule is the same for all: one source file, and if table.py does not say otherwise a
+static executable that is not position-independent (so that its addresses are the
+same in every run).
 """
 import argparse
 import os
@@ -16,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from table import COMMON, PROGRAMS, TARGETS  # noqa: E402
+from table import COMMON, LINK, PROGRAMS, TARGETS  # noqa: E402
 
 
 def compiler_of(target):
@@ -25,7 +26,7 @@ def compiler_of(target):
 
 def command(program, target, output):
     t = TARGETS[target]
-    return ([t.cc] + shlex.split(COMMON) + shlex.split(t.flags) + shlex.split(program.flags)
+    return ([t.cc] + shlex.split(COMMON + " " + LINK[program.link]) + shlex.split(t.flags) + shlex.split(program.flags)
             + [os.path.join(HERE, program.source), "-o", output] + shlex.split(program.libs))
 
 

@@ -8,9 +8,17 @@ exact     deterministic, one thread: compared event by event with QEMU's own
           log and its mem plugin
 bytes     know which bytes their instructions touched and print them
 property  threads, processes, signals: checked by what must hold
+calls     their system calls are compared with qemu -strace
+maps      print their /proc/self/maps in the end
+scenario  say what happened to processes, threads and signals
+part      what another program needs
+
+Further cases of the same program (`also'): memory (it ends by a dump of its own
+memory, see guest.h), execlog and gdb (registers).
 """
 
-COMMON = "-O1 -g0 -static -fno-pie -no-pie -fno-stack-protector -w"
+COMMON = "-O1 -g0 -fno-stack-protector -w"
+LINK = {"static": "-static -fno-pie -no-pie", "pie": "-fPIE -pie", "shared": "-fPIC -shared"}
 
 
 class Target:
@@ -42,7 +50,7 @@ X86 = ["x86_64", "i386"]
 
 class Program:
     def __init__(self, name, kind, targets=ALL, flags="", cpu=None, args=(), libs="",
-                 source=None, expect=0, ci=True, check=None):
+                 source=None, expect=0, ci=True, also=(), link="static", parts=()):
         self.name = name
         self.kind = kind
         self.targets = targets
@@ -53,31 +61,47 @@ class Program:
         self.source = source or name + ".c"
         self.expect = expect        # exit status of the guest
         self.ci = ci                # also without --full: True, or for which targets
-        self.check = check          # property programs: a function of props.py
+        self.also = also            # further kinds of cases
+        self.link = link
+        self.parts = parts          # names of programs that it needs beside it
 
 
 PROGRAMS = [
-    Program("calls", "exact"),
-    Program("memory", "exact"),
-    Program("atomics", "exact", libs="-Wl,--as-needed -latomic"),
-    Program("floats", "exact", libs="-lm"),
+    Program("calls", "exact", also=("memory", "execlog", "gdb")),
+    Program("memory", "exact", also=("memory", "execlog")),
+    Program("atomics", "exact", libs="-Wl,--as-needed -latomic", also=("memory",)),
+    Program("floats", "exact", libs="-lm", also=("execlog", "gdb")),
     Program("floats-O3", "exact", source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
-    Program("faults", "exact"),
-    Program("smc", "exact"),
-    Program("x86", "exact", X86, flags="-msse2", cpu="max"),
+    Program("faults", "exact", also=("memory", "execlog")),
+    Program("smc", "exact", also=("memory",)),
+    Program("x86", "exact", X86, flags="-msse2", cpu="max",
+            also=("memory", "execlog")),
     Program("x86rep", "exact", X86),
-    Program("arm", "exact", ARM),
-    Program("aarch64", "exact", ["aarch64"], cpu="max", flags="-march=armv8.3-a"),
-    Program("mips", "exact", MIPS),
-    Program("riscv", "exact", ["riscv64"]),
-    Program("s390x", "exact", ["s390x"], cpu="max"),
-    Program("ppc", "exact", ["ppc64le"]),
-    Program("s390x-bytes", "bytes", ["s390x"], cpu="max"),
-    Program("aarch64-bytes", "bytes", ["aarch64"], cpu="max"),
-    Program("x86-bytes", "bytes", X86, flags="-msse2", cpu="max"),
-    Program("ppc-bytes", "bytes", ["ppc64le"]),
-    Program("riscv-bytes", "bytes", ["riscv64"], cpu="max"),
+    Program("arm", "exact", ARM, also=("memory", "execlog")),
+    Program("aarch64", "exact", ["aarch64"], cpu="max", flags="-march=armv8.3-a",
+            also=("memory", "execlog")),
+    Program("mips", "exact", MIPS, also=("memory", "gdb")),
+    Program("riscv", "exact", ["riscv64"], also=("memory", "execlog")),
+    Program("s390x", "exact", ["s390x"], cpu="max", also=("memory",)),
+    Program("ppc", "exact", ["ppc64le"], also=("memory",)),
+    Program("s390x-bytes", "bytes", ["s390x"], cpu="max", also=("memory",)),
+    Program("aarch64-bytes", "bytes", ["aarch64"], cpu="max", also=("memory",)),
+    Program("x86-bytes", "bytes", X86, flags="-msse2", cpu="max", also=("memory",)),
+    Program("ppc-bytes", "bytes", ["ppc64le"], also=("memory",)),
+    Program("riscv-bytes", "bytes", ["riscv64"], cpu="max", also=("memory",)),
     Program("stale", "bytes"),
+    Program("syscalls", "calls", args=["{work}"], expect=3),
+    Program("mappings", "maps", flags="-DDYNAMIC", libs="-ldl", link="pie",
+            args=["{work}", "./maplib"], parts=["maplib"]),
+    Program("mappings-static", "maps", source="mappings.c", args=["{work}"]),
+    Program("maplib", "part", link="shared"),
+    Program("deaths", "scenario"),
+    Program("handlers", "scenario"),
+    Program("family", "scenario", libs="-pthread", expect=9),
+    Program("follow-exec", "scenario", source="family.c", libs="-pthread", expect=9),
+    Program("badinput", "scenario"),
+    Program("pingpong", "scenario", libs="-pthread"),
+    Program("crowd", "property", libs="-pthread"),
     Program("threads", "property", libs="-pthread"),
     Program("adds", "property", libs="-pthread", args=["20000"]),
     Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=["x86_64"]),

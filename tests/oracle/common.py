@@ -15,11 +15,15 @@ from table import TARGETS  # noqa: E402
 
 # Guests of 64 bits get their mappings where the host kernel likes, unless QEMU
 # reserves a region for them: the plugin's own mappings would move them.  An
-# x86_64 guest cannot have one (its vsyscall page stands above), so that the
-# comparison follows the move there.
+# x86_64 guest cannot have one (its vsyscall page stands above): the plugin is loaded
+# while it is recorded, too, and does nothing; and where pages are moved all the same,
+# the comparison follows.
 RESERVE = {"aarch64": "0x4000000000", "riscv64": "0x4000000000", "s390x": "0x4000000000",
            "ppc64le": "0x4000000000"}
 SLIDE = {"x86_64"}
+
+
+SETARCH = shutil.which("setarch") or "setarch"
 
 
 class Failure(Exception):
@@ -39,17 +43,36 @@ class Tools:
         self.plugins = os.environ.get("CANNOLI_PLUGIN_DIR", os.path.join(build, "qemu", "plugins"))
         self.guests = os.environ.get("CANNOLI_GUEST_DIR", os.path.join(build, "guests"))
         self.work = work
-        self.compare = self.helper("oracle-compare", "compare.c", "blind.c")
-        self.flow = self.helper("oracle-flow", "flow.c", "blind.c")
+        self.compare = self.helper("oracle-compare", "compare.c", "blind.c", "readers.c")
+        self.flow = self.helper("oracle-flow", "flow.c", "blind.c", "readers.c")
+        self.memory = self.helper("oracle-memory", "memory.c", "shadow.c", library=True)
+        self.registers = self.helper("oracle-registers", "registers.c", "readers.c", "blind.c",
+                                     library=True)
+        self.replay = self.helper("oracle-replay", "replay.c", "flags.c", library=True)
 
-    def helper(self, name, *sources):
+    def norandom(self):
+        """What makes getrandom(2) give the same in every run: see norandom.c."""
+        path = os.path.join(self.build, "tests", "oracle", "oracle-norandom.so")
+        if not os.path.exists(path):
+            path = os.path.join(self.work, "oracle-norandom.so")
+            if not os.path.exists(path):
+                subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", path,
+                                os.path.join(HERE, "norandom.c")], check=True)
+        return path
+
+    def helper(self, name, *sources, library=False):
         """A program of this folder: the build's, or one made here and now."""
         path = os.path.join(self.build, "tests", "oracle", name)
         if not os.path.exists(path):
             path = os.path.join(self.work, name)
-            subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", path]
-                           + [os.path.join(HERE, f) for f in sources + ("readers.c",)],
-                           check=True)
+            lib = os.path.join(self.build, "lib")
+            command = ["cc", "-O2", "-D_GNU_SOURCE", "-o", path]
+            command += [os.path.join(HERE, f) for f in sources]
+            if library:
+                command += ["-I" + os.path.join(ROOT, "include"),
+                            "-I" + os.path.join(ROOT, "tracefmt", "include"), "-L" + lib,
+                            "-Wl,-rpath," + lib, "-lctr"]
+            subprocess.run(command, check=True)
         return path
 
     def qemu(self, target):
@@ -59,12 +82,12 @@ class Tools:
             raise Skip("no %s" % path)
         return path
 
-    def plugin(self):
-        for sub in ("", "tests/tcg/plugins"):
-            path = os.path.join(self.plugins, sub, "libmem.so")
+    def plugin(self, name="mem"):
+        for sub in ("", "tests/tcg/plugins", "contrib/plugins"):
+            path = os.path.join(self.plugins, sub, "lib%s.so" % name)
             if os.path.exists(path):
                 return path
-        raise Skip("no libmem.so in %s" % self.plugins)
+        raise Skip("no lib%s.so in %s" % (name, self.plugins))
 
     def program(self, name):
         path = os.path.join(self.bin, name)
@@ -81,6 +104,15 @@ def guest_options(target, cpu=None, reserve=True):
     if cpu:
         options += ["-cpu", cpu]
     return options
+
+
+def equal_runs(tools, guest):
+    """The command line and environment with which all runs have the same values.
+
+    One malloc arena, because that of QEMU's second thread is mapped at any time.
+    """
+    return ([guest[0], "-U", "LD_PRELOAD,MALLOC_ARENA_MAX", *guest[1:]],
+            {"LD_PRELOAD": tools.norandom(), "MALLOC_ARENA_MAX": "1"})
 
 
 def status_of(code):
@@ -102,9 +134,12 @@ def no_core():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def record(tools, trace, guest, environment=None, cwd=None, timeout=150, options=(), stdin=None):
-    """cannoli-record the command line `guest' (its qemu first)."""
-    command = ["setarch", "-R", tools.program("cannoli-record"), "-q", "-o", trace,
+def record(tools, trace, guest, environment=None, cwd=None, timeout=150, options=(), stdin=None,
+           idle=None):
+    """cannoli-record the command line `guest' (its qemu first); idle: a plugin to load."""
+    if idle:
+        guest = [guest[0], "-plugin", idle, *guest[1:]]
+    command = [SETARCH, "-R", tools.program("cannoli-record"), "-q", "-o", trace,
                *options, "--", *guest]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
@@ -124,7 +159,7 @@ def record(tools, trace, guest, environment=None, cwd=None, timeout=150, options
 def plain(guest, environment=None, cwd=None, timeout=150):
     """The same command line without a recorder, its descriptors of the same kind."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        done = subprocess.run(["setarch", "-R", *guest], stdin=subprocess.DEVNULL, stdout=out,
+        done = subprocess.run([SETARCH, "-R", *guest], stdin=subprocess.DEVNULL, stdout=out,
                               stderr=err, env=environment or {}, cwd=cwd, timeout=timeout,
                               preexec_fn=no_core)
         out.seek(0)
@@ -134,7 +169,10 @@ def plain(guest, environment=None, cwd=None, timeout=150):
 
 def dump(tools, trace, *options):
     """tracedump --json as a process whose stdout is read line by line."""
-    return subprocess.Popen([tools.program("tracedump"), "--json", *options, trace],
+    if "--events" not in options:
+        options = ("--events", "exec,mem,val", *options)
+    return subprocess.Popen([tools.program("tracedump"), "--json", "--no-disas", "--no-modules",
+                             *options, trace],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -160,17 +198,27 @@ def split_guest(guest):
     return guest[0], guest[1:]
 
 
+def swaps_loads():
+    """Can this host not load the other byte order?  Then the plugin is told other values."""
+    try:
+        with open("/proc/cpuinfo") as f:
+            return " movbe" not in f.read()
+    except OSError:
+        return True
+
+
 def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=600,
-                    blocks=False):
+                    blocks=False, values=False):
     """Run the witness beside tracedump and compare; returns (summary, Run).
 
-    With blocks, QEMU's blocks are as long as ever, and accesses alone are compared.
+    With values, each access must have its value.  With blocks, QEMU's blocks are as
+    long as ever, and accesses alone are compared.
     """
     qemu, rest = split_guest(guest)
     name = TARGETS[target].qemu if target in TARGETS else target
     log = ["-d", "in_asm,plugin"] if blocks else ["-one-insn-per-tb", "-d",
                                                   "in_asm,exec,nochain,plugin"]
-    witness = ["setarch", "-R", qemu, *log, "-plugin", tools.plugin() + ",print-accesses=true",
+    witness = [SETARCH, "-R", qemu, *log, "-plugin", tools.plugin() + ",print-accesses=true",
                *rest]
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as out:
@@ -182,6 +230,10 @@ def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, tim
                    "--trace", "/dev/fd/%d" % d.stdout.fileno()]
         if blocks:
             command.append("--accesses")
+        if values:
+            command.append("--values")
+        if name in ("mips", "s390x") and swaps_loads():
+            command.append("--swapped-loads")
         if name in SLIDE:
             command.append("--slide")
         if os.environ.get("CANNOLI_EXECUTE_TWICE"):

@@ -2,7 +2,7 @@
 /*
  * oracle-compare: one execution told twice, event by event.
  *
- *   oracle-compare [--accesses] --target T --witness FILE --trace FILE
+ *   oracle-compare [--accesses] [--values] --target T --witness FILE --trace FILE
  *
  * The witness is what an unrecorded QEMU says with
  *
@@ -16,6 +16,9 @@
  * With --accesses the witness ran in ordinary blocks: accesses alone are
  * compared, in order and each with its pc.  (QEMU itself does not always do the
  * same in long blocks and in blocks of one instruction.)
+ *
+ * With --values each access must have a value, and that of the witness.  Without it
+ * values are compared where both have them.
  *
  * Rules by which the witness is read (each is counted in the summary):
  *  stopped   "Stopped execution of TB chain before": the block named by the
@@ -36,7 +39,15 @@
  *            (or none, when it faults: the next instruction is not behind it).
  *  slide     (--slide) pages at the top of the host's space may stand elsewhere,
  *            each page of the witness for one page of the trace: the plugin's
- *            own mappings took their places.
+ *            own mappings took their places.  A value that is an address of such
+ *            a page moves with it.
+ *  rmw       of an atomic operation the plugin is told the operand as the value
+ *            stored: the trace's must follow from it and the value loaded.  As the
+ *            value loaded it is told what the operation returns, which may be the
+ *            new one, and of a big-endian one in the host's order.
+ *  own       the number of the process, which is another one in the witness's run.
+ *  swapped   (--swapped-loads) on a host that cannot load the other byte order, the
+ *            plugin is told a value before its bytes were put in order.
  */
 #include "compare.h"
 
@@ -49,6 +60,14 @@
 #define HOST_TOP 0x7e0000000000ull
 #define HOST_END 0x7fffffffffffull
 
+/* How the two tellings are held against each other, and what was met. */
+struct rules {
+    struct slide slide;
+    struct own_number own;
+    struct counts *c;
+    bool values, swapped_loads, big_endian;
+};
+
 static void print_insn(const char *label, const struct insn *in)
 {
     printf("  %-8s #%" PRIu64 " pc 0x%" PRIx64, label, in->number, in->pc);
@@ -59,6 +78,14 @@ static void print_insn(const char *label, const struct insn *in)
         }
         printf(" %s 0x%" PRIx64 "/%u", in->acc[i].store ? "store" : "load",
                in->acc[i].addr, in->acc[i].size);
+        if (in->acc[i].has_value) {
+            if (in->acc[i].value[1]) {
+                printf("=0x%" PRIx64 "%016" PRIx64, in->acc[i].value[1],
+                       in->acc[i].value[0]);
+            } else {
+                printf("=0x%" PRIx64, in->acc[i].value[0]);
+            }
+        }
     }
     printf("\n");
 }
@@ -120,30 +147,133 @@ static void move_accesses(struct slide *s, struct insn *w, struct insn *t)
     }
 }
 
-static bool same_access(const struct access *a, const struct access *b)
+/* Byte b, counted from the lowest address, of an access with a value. */
+static uint8_t byte_of(const struct access *a, uint32_t b, bool big_endian)
 {
-    return a->addr == b->addr && a->size == b->size && a->store == b->store;
+    uint32_t at = big_endian ? a->size - 1 - b : b;
+
+    return (uint8_t)(a->value[at / 8] >> (at % 8 * 8));
 }
 
-/* Is `whole' 16 bytes and are p[0], p[1] its two halves? */
-static bool two_halves(const struct access *whole, const struct access *p)
+static bool swapped_bytes(const struct access *a, const struct access *b)
 {
-    return whole->size == 16 && p[0].size == 8 && p[1].size == 8 &&
-           p[0].store == whole->store && p[1].store == whole->store &&
-           p[0].addr == whole->addr && p[1].addr == whole->addr + 8;
+    for (uint32_t i = 0; i < a->size; i++) {
+        if (byte_of(a, i, false) != byte_of(b, i, true)) {
+            return false;
+        }
+    }
+    return true;
 }
 
-static bool same_accesses(const struct insn *w, const struct insn *t, struct counts *c)
+/* w is the witness's, t the trace's. */
+static bool same_value(struct rules *r, const struct access *w, const struct access *t)
 {
+    if (!w->has_value || !t->has_value) {
+        return !r->values || !w->has_value;
+    }
+    r->c->values++;
+    if (w->value[0] == t->value[0] && w->value[1] == t->value[1]) {
+        return true;
+    }
+    if (same_but_own_number(&r->own, (const uint8_t *)w->value, (const uint8_t *)t->value,
+                            sizeof(w->value))) {
+        return true;
+    }
+    if (r->swapped_loads && !w->store && swapped_bytes(w, t)) {
+        r->c->swapped++;
+        return true;
+    }
+    return w->size == 8 && r->slide.allowed && w->value[0] >= HOST_TOP &&
+           t->value[0] >= HOST_TOP && same_place(&r->slide, w->value[0], t->value[0]);
+}
+
+static bool same_access(struct rules *r, const struct access *w, const struct access *t)
+{
+    return w->addr == t->addr && w->size == t->size && w->store == t->store &&
+           same_value(r, w, t);
+}
+
+/* The two 8-byte accesses p[0], p[1] as one of 16 bytes. */
+static bool as_whole(const struct access *p, struct access *whole, bool big_endian)
+{
+    *whole = p[0];
+    whole->size = 16;
+    whole->value[0] = p[big_endian].value[0];
+    whole->value[1] = p[!big_endian].value[0];
+    return p[0].size == 8 && p[1].size == 8 && p[0].store == p[1].store &&
+           p[1].addr == p[0].addr + 8 && p[0].has_value == p[1].has_value;
+}
+
+/* A number of n bytes with its sign. */
+static int64_t with_sign(uint64_t v, uint32_t n)
+{
+    return (int64_t)(v << (64 - 8 * n)) >> (64 - 8 * n);
+}
+
+/* Can an atomic operation with operand `by' make `now' of `old', of n bytes? */
+static bool follows(const uint64_t *old, const uint64_t *by, const uint64_t *now,
+                    uint32_t n)
+{
+    uint64_t o = old[0], x = by[0], v = now[0];
+    bool below, above;
+
+    /* a compare and exchange that does not exchange stores what was there */
+    if (now[0] == old[0] && now[1] == old[1]) {
+        return true;
+    }
+    if (n > 8) {
+        return false;
+    }
+    below = with_sign(o, n) < with_sign(x, n);
+    above = with_sign(o, n) > with_sign(x, n);
+    return with_sign(v, n) == with_sign(o + x, n) || v == (o & x) || v == (o | x) ||
+           v == (o ^ x) || v == (below ? o : x) || v == (above ? o : x) ||
+           v == (o < x ? o : x) || v == (o > x ? o : x);
+}
+
+/* Are p[0], p[1] a load and a store of the same bytes? */
+static bool is_rmw(const struct access *p)
+{
+    return !p[0].store && p[1].store && p[0].addr == p[1].addr && p[0].size == p[1].size &&
+           p[0].has_value && p[1].has_value;
+}
+
+/* The values of an atomic operation as the plugin is told them; see rmw above. */
+static bool same_rmw(struct rules *r, const struct access *w, const struct access *t)
+{
+    bool operand, loaded;
+
+    if (!is_rmw(w) || !is_rmw(t) || w[0].addr != t[0].addr || w[0].size != t[0].size) {
+        return false;
+    }
+    operand = (w[1].value[0] == t[1].value[0] && w[1].value[1] == t[1].value[1]) ||
+              follows(t[0].value, w[1].value, t[1].value, w[0].size);
+    loaded = (w[0].value[0] == t[0].value[0] && w[0].value[1] == t[0].value[1]) ||
+             (w[0].value[0] == t[1].value[0] && w[0].value[1] == t[1].value[1]) ||
+             (r->big_endian && swapped_bytes(&w[0], &t[0]));
+    r->c->rmw += operand && loaded;
+    return operand && loaded;
+}
+
+static bool same_accesses(struct rules *r, const struct insn *w, const struct insn *t)
+{
+    struct access whole;
     size_t i = 0, j = 0;
 
     while (i < w->n && j < t->n) {
-        if (same_access(&w->acc[i], &t->acc[j])) {
+        bool two = i + 1 < w->n && j + 1 < t->n;
+
+        if (same_access(r, &w->acc[i], &t->acc[j]) &&
+            !(two && is_rmw(&t->acc[j]) && !same_access(r, &w->acc[i + 1], &t->acc[j + 1]))) {
             i++, j++;
-        } else if (j + 1 < t->n && two_halves(&w->acc[i], &t->acc[j])) {
-            i++, j += 2, c->halves++;
-        } else if (i + 1 < w->n && two_halves(&t->acc[j], &w->acc[i])) {
-            i += 2, j++, c->halves++;
+        } else if (two && same_rmw(r, &w->acc[i], &t->acc[j])) {
+            i += 2, j += 2;
+        } else if (j + 1 < t->n && as_whole(&t->acc[j], &whole, r->big_endian) &&
+                   same_access(r, &w->acc[i], &whole)) {
+            i++, j += 2, r->c->halves++;
+        } else if (i + 1 < w->n && as_whole(&w->acc[i], &whole, r->big_endian) &&
+                   same_access(r, &whole, &t->acc[j])) {
+            i += 2, j++, r->c->halves++;
         } else {
             return false;
         }
@@ -151,21 +281,64 @@ static bool same_accesses(const struct insn *w, const struct insn *t, struct cou
     return i == w->n && j == t->n;
 }
 
-/* Every byte of w's accesses is in one of t's of the same kind. */
-static bool covers(const struct insn *w, const struct insn *t)
+static bool holds(const struct access *whole, uint64_t addr, uint32_t n, bool store)
+{
+    return whole->store == store && addr >= whole->addr &&
+           addr + n <= whole->addr + whole->size;
+}
+
+/* Is w, which lies inside t, the same there? */
+static bool same_part(struct rules *r, const struct access *w, const struct access *t)
+{
+    struct access part = *w;
+
+    if (!w->has_value || !t->has_value || r->swapped_loads) {
+        return true;
+    }
+    memset(part.value, 0, sizeof(part.value));
+    for (uint32_t i = 0; i < w->size; i++) {
+        uint64_t byte = byte_of(t, (uint32_t)(w->addr - t->addr) + i, r->big_endian);
+        uint32_t at = r->big_endian ? w->size - 1 - i : i;
+
+        part.value[at / 8] |= byte << (at % 8 * 8);
+    }
+    r->c->values++;
+    return same_but_own_number(&r->own, (const uint8_t *)w->value,
+                               (const uint8_t *)part.value, sizeof(part.value));
+}
+
+/* Is w in one of t's accesses, or each of its bytes in one of them? */
+static bool covered(struct rules *r, const struct access *w, const struct insn *t)
+{
+    struct access byte = {.size = 1, .store = w->store, .has_value = w->has_value};
+
+    for (size_t j = 0; j < t->n; j++) {
+        if (holds(&t->acc[j], w->addr, w->size, w->store) && same_part(r, w, &t->acc[j])) {
+            return true;
+        }
+    }
+    for (uint32_t b = 0; b < w->size; b++) {
+        bool found = false;
+
+        byte.addr = w->addr + b;
+        byte.value[0] = byte_of(w, b, r->big_endian);
+        for (size_t j = 0; j < t->n && !found; j++) {
+            found = holds(&t->acc[j], byte.addr, 1, byte.store) &&
+                    same_part(r, &byte, &t->acc[j]);
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Every byte of w's accesses is in one of t's of the same kind, with its value. */
+static bool covers(struct rules *r, const struct insn *w, const struct insn *t)
 {
     for (size_t i = 0; i < w->n; i++) {
-        for (uint32_t b = 0; b < w->acc[i].size; b++) {
-            uint64_t at = w->acc[i].addr + b;
-            bool found = false;
-
-            for (size_t j = 0; j < t->n && !found; j++) {
-                found = t->acc[j].store == w->acc[i].store &&
-                        at - t->acc[j].addr < t->acc[j].size;
-            }
-            if (!found) {
-                return false;
-            }
+        if (!covered(r, &w->acc[i], t)) {
+            return false;
         }
     }
     return true;
@@ -192,9 +365,9 @@ static size_t moved(const struct slide *s)
     return n;
 }
 
-static bool compare(struct witness *w, struct trace *t, struct slide *slide,
-                    struct counts *c)
+static bool compare(struct witness *w, struct trace *t, struct rules *r)
 {
+    struct counts *c = r->c;
     struct insn history[HISTORY] = {0};
     uint64_t n = 0;
 
@@ -203,8 +376,9 @@ static bool compare(struct witness *w, struct trace *t, struct slide *slide,
         struct insn *b = trace_next(t);
         struct known_bytes known = {-1, -1};
 
+        r->own.trace = (uint32_t)t->tid;
         if (a && b) {
-            move_accesses(slide, a, b);
+            move_accesses(&r->slide, a, b);
         }
         if (!a && !b) {
             break;
@@ -212,21 +386,21 @@ static bool compare(struct witness *w, struct trace *t, struct slide *slide,
         if (!a || !b) {
             printf("difference at instruction %" PRIu64 ": the %s ends here\n", n,
                    a ? "trace" : "witness");
-        } else if (!same_place(slide, a->pc, b->pc)) {
+        } else if (!same_place(&r->slide, a->pc, b->pc)) {
             printf("difference at instruction %" PRIu64 ": pc\n", n);
         } else if (a->redone ||
                    (a->code_len && is_blind(w->target, a->code, a->code_len, &known))) {
             c->blind++;
             c->accesses += b->n;
-            if (covers(a, b) && (a->redone || right_totals(b, &known) ||
+            if (covers(r, a, b) && (a->redone || right_totals(b, &known) ||
                                  (b->n == 0 && !witness_goes_on(w, a)))) {
                 goto matched;
             }
             printf("difference at instruction %" PRIu64 ": %s\n", n,
-                   covers(a, b) ? "number of bytes" : "accesses (some are missing)");
+                   covers(r, a, b) ? "number of bytes" : "accesses (some are missing)");
         } else {
             c->accesses += b->n;
-            if (same_accesses(a, b, c)) {
+            if (same_accesses(r, a, b)) {
                 goto matched;
             }
             printf("difference at instruction %" PRIu64 ": accesses\n", n);
@@ -268,9 +442,9 @@ static bool compare(struct witness *w, struct trace *t, struct slide *slide,
  * The second opinion: the plugin's accesses of a run in ordinary blocks, in
  * order and each with its pc, against those of the trace.
  */
-static bool compare_accesses(struct witness *w, struct trace *t, struct slide *slide,
-                             struct counts *c)
+static bool compare_accesses(struct witness *w, struct trace *t, struct rules *r)
 {
+    struct counts *c = r->c;
     struct insn seen = {0};
     struct access acc = {0};
     uint64_t pc = 0;
@@ -284,25 +458,26 @@ static bool compare_accesses(struct witness *w, struct trace *t, struct slide *s
         for (size_t i = 0; i < b->n; i++) {
             bytes += b->acc[i].size;
         }
+        r->own.trace = (uint32_t)t->tid;
         seen.pc = b->pc;
         seen.number = c->insns++;
         seen.n = 0;
-        while (have && same_place(slide, pc, b->pc) && told < bytes) {
+        while (have && same_place(&r->slide, pc, b->pc) && told < bytes) {
             struct insn one = {.acc = &acc, .n = 1};
 
             /* of a blind instruction the plugin may not see all: the rest of what
                it tells may be the next execution's */
-            if (blind && !covers(&one, b)) {
+            if (blind && !covers(r, &one, b)) {
                 break;
             }
-            insn_add(&seen, acc.addr, acc.size, acc.store);
+            insn_add(&seen, &acc);
             told += acc.size;
             have = witness_access(w, &pc, &acc);
         }
-        move_accesses(slide, &seen, b);
+        move_accesses(&r->slide, &seen, b);
         c->blind += blind;
         c->accesses += b->n;
-        if (blind ? !covers(&seen, b) : !same_accesses(&seen, b, c)) {
+        if (blind ? !covers(r, &seen, b) : !same_accesses(r, &seen, b)) {
             printf("difference at instruction %" PRIu64 ": accesses\n", seen.number);
             print_insn("witness", &seen);
             print_insn("trace", b);
@@ -324,11 +499,13 @@ int main(int argc, char **argv)
         {"accesses", no_argument, NULL, 'a'},
         {"execute-twice", no_argument, NULL, '2'},
         {"slide", no_argument, NULL, 's'},
+        {"values", no_argument, NULL, 'v'},
+        {"swapped-loads", no_argument, NULL, 'l'},
         {NULL, 0, NULL, 0},
     };
     const char *target = NULL, *wfile = NULL, *tfile = NULL;
-    struct slide slide = {0};
     struct counts c = {0};
+    struct rules r = {.c = &c};
     struct witness w;
     struct trace t;
     bool twice = false, accesses = false;
@@ -349,7 +526,13 @@ int main(int argc, char **argv)
             accesses = true;
             break;
         case 's':
-            slide.allowed = true;
+            r.slide.allowed = true;
+            break;
+        case 'v':
+            r.values = true;
+            break;
+        case 'l':
+            r.swapped_loads = true;
             break;
         case '2':
             twice = true;
@@ -367,21 +550,25 @@ int main(int argc, char **argv)
         return 2;
     }
     w.execute_twice = twice;
-    if (!(accesses ? compare_accesses : compare)(&w, &t, &slide, &c)) {
+    r.big_endian = strcmp(target, "mips") == 0 || strcmp(target, "s390x") == 0;
+    if (!(accesses ? compare_accesses : compare)(&w, &t, &r)) {
         return 1;
     }
     if (w.bad || t.bad) {
         printf("%s\n", w.bad ? w.bad : t.bad);
         return 1;
     }
-    if (c.insns == 0) {
+    if (c.insns == 0 || (r.values && c.values == 0)) {
         printf("nothing to compare\n");
         return 1;
     }
     printf("equal: %" PRIu64 " instructions, %" PRIu64 " accesses", c.insns, c.accesses);
     printf(" (stopped %" PRIu64 ", atomic %" PRIu64 ", execute %" PRIu64
            ", halves %" PRIu64 ", blind %" PRIu64 ", other lines %" PRIu64
-           ", moved %zu)\n",
-           c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, moved(&slide));
+           ", moved %zu, values %" PRIu64 ", swapped %" PRIu64 ", own %" PRIu64
+           ", rmw %" PRIu64 ")\n",
+           c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, moved(&r.slide),
+           c.values, c.swapped, r.own.used,
+           c.rmw);
     return 0;
 }

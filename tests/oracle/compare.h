@@ -14,10 +14,13 @@
 #define INSN_CODE_MAX 32
 #define INSN_TEXT_MAX 64
 
+/* value: as a number; a wider access than 16 bytes has none here. */
 struct access {
     uint64_t addr;
+    uint64_t value[2]; /* low, high */
     uint32_t size;
     bool store;
+    bool has_value;
 };
 
 struct insn {
@@ -35,7 +38,7 @@ struct insn {
 
 struct counts {
     uint64_t insns, accesses;
-    uint64_t stopped, atomic, execute, halves, blind, other;
+    uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw;
 };
 
 /* A line reader: the line stands at `line' until the next call. */
@@ -72,6 +75,20 @@ struct trace {
 };
 
 /*
+ * The number of the process differs between two runs: a value is also the same if
+ * it differs in 4-byte lanes alone that hold that number in each telling.
+ */
+struct own_number {
+    uint32_t trace;   /* 0: not known */
+    uint32_t witness; /* 0: none seen yet */
+    uint64_t used;
+};
+
+/* Are these n bytes (little-endian numbers) the same? */
+bool same_but_own_number(struct own_number *own, const uint8_t *witness,
+                         const uint8_t *trace, size_t n);
+
+/*
  * Where QEMU leaves a guest's mappings to the host kernel (a 64-bit guest
  * without -R), the plugin's own mappings move them by whole pages.
  */
@@ -85,14 +102,18 @@ struct slide {
 
 /* A line of tracedump --json. */
 struct event {
-    char kind; /* 'e', 'l', 's' */
+    char kind; /* 'e', 'l', 's'; '-' of another kind */
     uint64_t ordinal, pc, addr, size;
+    uint64_t value[2];
+    bool has_value;
     int64_t pid, tid;
 };
 
 bool lines_open(struct lines *in, const char *file);
 char *next_line(struct lines *in);
 bool read_event(const char *line, struct event *e);
+/* A hexadecimal number of up to 16 bytes behind "0x"; returns what follows it. */
+const char *read_value(const char *p, uint64_t value[2]);
 
 /* How many bytes an instruction loads and stores, -1 where it does not say. */
 struct known_bytes {
@@ -111,7 +132,7 @@ bool witness_open(struct witness *w, const char *file, const char *target,
 bool trace_open(struct trace *t, const char *file);
 
 void insn_copy(struct insn *to, const struct insn *from, uint64_t number);
-void insn_add(struct insn *in, uint64_t addr, uint32_t size, bool store);
+void insn_add(struct insn *in, const struct access *acc);
 
 /* Does QEMU make this instruction's accesses where the plugin cannot see? */
 bool is_blind(const char *target, const uint8_t *code, unsigned len,

@@ -353,7 +353,9 @@ int main(int argc, char **argv)
             printf("violation: no event: %s\n", line);
             return 1;
         }
-        one_event(&e);
+        if (e.kind != '-') {
+            one_event(&e);
+        }
     }
     for (size_t i = 0; i < nthreads; i++) {
         printf("thread %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",

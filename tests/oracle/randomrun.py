@@ -28,7 +28,7 @@ import sys
 import common
 from common import Failure, Skip, TARGETS
 from isa import ISAS
-from table import COMMON
+from table import COMMON, LINK
 
 BATCH = 125
 CPU = {"x86_64": "max", "i386": "max", "s390x": "max", "riscv64": "max", "aarch64": "max"}
@@ -136,7 +136,7 @@ def build(tools, target, seed, numbers):
     stem = os.path.join(tools.work, "random-%s-%d-%d" % (target, seed, numbers[0]))
     with open(stem + ".s", "w") as f:
         f.write(source(target, seed, numbers))
-    done = subprocess.run([t.cc] + shlex.split(COMMON) + shlex.split(t.flags)
+    done = subprocess.run([t.cc] + shlex.split(COMMON + " " + LINK["static"]) + shlex.split(t.flags)
                           + shlex.split(FLAGS.get(target, "")) + ["-I", common.GUESTS,
                           os.path.join(common.HERE, "random_harness.c"), stem + ".s", "-o", stem],
                           capture_output=True, text=True)
@@ -167,21 +167,25 @@ def run_batch(tools, target, seed, numbers, rounds=1):
     guest = ([tools.qemu(target)] + common.guest_options(target, CPU.get(target))
              + ["./" + os.path.basename(path)]
              + ["parallel" if numbers[0] // BATCH % 2 else "serial", str(rounds)])
+    guest, environment = common.equal_runs(tools, guest)
     trace = path + ".ctr"
-    recorded = common.record(tools, trace, guest, cwd=tools.work)
+    recorded = common.record(tools, trace, guest, environment, tools.work,
+                             options=("--events", "exec,mem,val"),
+                             idle=tools.plugin() if target in common.SLIDE else None)
     if recorded.status:
         raise Failure("programs %d..%d of seed %d: exit status %d: %s"
                       % (numbers[0], numbers[-1], seed, recorded.status,
                          recorded.stderr.strip()[-300:]))
     try:
-        summary, witness = common.compare_exactly(tools, target, guest, trace, cwd=tools.work)
+        summary, witness = common.compare_exactly(tools, target, guest, trace, environment,
+                                                  tools.work, values=True)
     except Failure as err:
         guilty = program_at(target, path, str(err))
         # Is it QEMU that does other things in long blocks?  Then what it did there
         # is the truth, and the mem plugin saw it.
         try:
-            summary, witness = common.compare_exactly(tools, target, guest, trace, cwd=tools.work,
-                                                      blocks=True)
+            summary, witness = common.compare_exactly(tools, target, guest, trace, environment,
+                                                      tools.work, blocks=True, values=True)
             if witness.stdout == recorded.stdout and guilty is not None:
                 return 0, "QEMU itself differs in program %s" % guilty
         except Failure:

@@ -28,7 +28,7 @@ static void out_of_memory(void)
     exit(2);
 }
 
-void insn_add(struct insn *in, uint64_t addr, uint32_t size, bool store)
+void insn_add(struct insn *in, const struct access *acc)
 {
     if (in->n == in->room) {
         in->room = in->room ? in->room * 2 : 8;
@@ -37,7 +37,7 @@ void insn_add(struct insn *in, uint64_t addr, uint32_t size, bool store)
             out_of_memory();
         }
     }
-    in->acc[in->n++] = (struct access){addr, size, store};
+    in->acc[in->n++] = *acc;
 }
 
 void insn_copy(struct insn *to, const struct insn *from, uint64_t number)
@@ -46,8 +46,34 @@ void insn_copy(struct insn *to, const struct insn *from, uint64_t number)
     to->number = number;
     to->n = 0;
     for (size_t i = 0; i < from->n && i < 32; i++) {
-        insn_add(to, from->acc[i].addr, from->acc[i].size, from->acc[i].store);
+        insn_add(to, &from->acc[i]);
     }
+}
+
+bool same_but_own_number(struct own_number *own, const uint8_t *witness,
+                         const uint8_t *trace, size_t n)
+{
+    bool used = false;
+
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t w = 0, t = 0;
+
+        for (size_t k = 0; k < 4 && i + k < n; k++) {
+            w |= (uint32_t)witness[i + k] << 8 * k;
+            t |= (uint32_t)trace[i + k] << 8 * k;
+        }
+        if (w == t) {
+            continue;
+        }
+        if (!own->trace || t != own->trace || i + 4 > n ||
+            (own->witness && w != own->witness)) {
+            return false;
+        }
+        own->witness = w;
+        used = true;
+    }
+    own->used += used;
+    return true;
 }
 
 char *next_line(struct lines *in)
@@ -187,6 +213,16 @@ static bool read_trace_line(char *line, struct insn *in)
     return *end == ']';
 }
 
+const char *read_value(const char *p, uint64_t value[2])
+{
+    value[0] = value[1] = 0;
+    for (p += 2; (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f'); p++) {
+        value[1] = value[1] << 4 | value[0] >> 60;
+        value[0] = value[0] << 4 | (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+    }
+    return p;
+}
+
 /* "PC,SYMBOL,VADDR,HWADDR,BITS,load|store,VALUE" */
 static bool parse_access(char *line, uint64_t *pc, struct access *acc)
 {
@@ -210,7 +246,12 @@ static bool parse_access(char *line, uint64_t *pc, struct access *acc)
     if (*p != ',') {
         return false;
     }
-    *acc = (struct access){addr, (uint32_t)bits / 8, p[1] == 's'};
+    *acc = (struct access){.addr = addr, .size = (uint32_t)bits / 8, .store = p[1] == 's'};
+    p = strchr(p + 1, ',');
+    acc->has_value = p && p[1] == '0' && p[2] == 'x';
+    if (acc->has_value) {
+        read_value(p + 1, acc->value);
+    }
     return true;
 }
 
@@ -226,7 +267,7 @@ static bool read_access_line(struct witness *w, char *line, struct insn *in)
         w->bad =
             "witness: an access belongs to another instruction than the one that runs";
     }
-    insn_add(in, acc.addr, acc.size, acc.store);
+    insn_add(in, &acc);
     return true;
 }
 
@@ -388,7 +429,13 @@ bool read_event(const char *p, struct event *e)
         for (v = end + 1; *v == ' ' || *v == ':'; v++) {
         }
         if (n == 4 && memcmp(key, "kind", 4) == 0) {
-            e->kind = v[1];
+            e->kind = strncmp(v, "\"exec\"", 6) == 0    ? 'e'
+                      : strncmp(v, "\"load\"", 6) == 0  ? 'l'
+                      : strncmp(v, "\"store\"", 7) == 0 ? 's'
+                                                        : '-';
+            if (e->kind == '-') {
+                return true;
+            }
         } else if (n == 7 && memcmp(key, "ordinal", 7) == 0) {
             e->ordinal = json_number(v);
         } else if (n == 3 && memcmp(key, "tid", 3) == 0) {
@@ -401,6 +448,9 @@ bool read_event(const char *p, struct event *e)
             e->addr = json_number(v);
         } else if (n == 4 && memcmp(key, "size", 4) == 0) {
             e->size = json_number(v);
+        } else if (n == 5 && memcmp(key, "value", 5) == 0 && strncmp(v, "\"0x", 3) == 0) {
+            e->has_value = true;
+            read_value(v + 1, e->value);
         }
         if (*v == '"') {
             for (v++; *v && *v != '"'; v++) {
@@ -414,7 +464,7 @@ bool read_event(const char *p, struct event *e)
         for (p = v; *p && *p != ',' && *p != '}'; p++) {
         }
     }
-    return e->kind == 'e' || e->kind == 'l' || e->kind == 's';
+    return e->kind != 0;
 }
 
 struct insn *trace_next(struct trace *t)
@@ -435,13 +485,20 @@ struct insn *trace_next(struct trace *t)
             fprintf(stderr, "trace line: %s\n", line);
             break;
         }
+        if (e.kind == '-') {
+            continue;
+        }
         if (e.kind != 'e') {
             if (!t->have_next || e.ordinal != cur->number || e.pc != cur->pc) {
                 t->bad = "trace: an access does not follow its instruction";
                 fprintf(stderr, "trace line: %s\n", line);
                 break;
             }
-            insn_add(cur, e.addr, (uint32_t)e.size, e.kind == 's');
+            insn_add(cur, &(struct access){.addr = e.addr,
+                                           .value = {e.value[0], e.value[1]},
+                                           .size = (uint32_t)e.size,
+                                           .store = e.kind == 's',
+                                           .has_value = e.has_value});
             continue;
         }
         if (t->tid == 0) {

@@ -38,6 +38,18 @@ PROGRAMS = {
 }
 
 
+def busybox(tools, target):
+    """(sysroot, path of busybox in it)"""
+    if target not in ARCHITECTURE:
+        raise Skip("no programs of %s" % target)
+    root = os.path.join(os.environ.get("CANNOLI_SYSROOT_DIR", os.path.join(tools.build, "sysroot")),
+                        ARCHITECTURE[target])
+    for path in ("bin/busybox", "usr/bin/busybox"):
+        if os.path.exists(os.path.join(root, path)):
+            return root, os.path.join(root, path)
+    raise Skip("no busybox in %s: run scripts/sysroot.sh %s" % (root, ARCHITECTURE[target]))
+
+
 def names(target, full):
     return [n for n, p in PROGRAMS.items()
             if target in ARCHITECTURE and (full or p[2])]

@@ -7,67 +7,96 @@
 One line per case, PASS, FAIL or SKIP; the exit status is 1 when any failed and
 77 when none could run.
 A case is KIND:TARGET:NAME, and --case takes shell patterns ("exact:arm:*").
-Kinds: exact, bytes, property (see tests/guests/table.py), random and real.
+Kinds: exact, bytes, property, calls, maps, scenario (see tests/guests/table.py),
+memory, execlog, gdb (the programs of the first two again, see states.py), random,
+real and pipeline.
 """
 import argparse
 import fnmatch
 import os
+import re
+import subprocess
 import sys
 import time
+import traceback
 
 import common
 from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
+import maps
 import props
 import realprogs
 import randomrun
+import scenarios
+import states
+import strace
 
 sys.path.insert(0, common.GUESTS)
 import build  # noqa: E402
-from table import PROGRAMS  # noqa: E402
+from table import BY_NAME, PROGRAMS  # noqa: E402
 
 
 def guest_command(tools, program, target):
     path = build.build_one(program, target, tools.guests)
-    return ([tools.qemu(target)] + common.guest_options(target, program.cpu)
-            + ["./" + os.path.basename(path)] + program.args), os.path.dirname(path)
+    for part in program.parts:
+        build.build_one(BY_NAME[part], target, tools.guests)
+    options = common.guest_options(target, program.cpu)
+    if program.link != "static":
+        root = "/usr/" + TARGETS[target].cc.replace("-gcc", "")
+        options += ["-L", root] if os.path.isdir(root) else []
+    args = [a.format(work=tools.work) for a in program.args]
+    return ([tools.qemu(target)] + options + ["./" + os.path.basename(path)] + args,
+            os.path.dirname(path))
 
 
 def run_exact(tools, program, target):
     guest, folder = guest_command(tools, program, target)
+    guest, environment = common.equal_runs(tools, guest)
     trace = os.path.join(tools.work, "exact-%s-%s.ctr" % (target, program.name))
-    recorded = common.record(tools, trace, guest, cwd=folder)
+    recorded = common.record(tools, trace, guest, environment, folder, options=states.ALL,
+                             idle=tools.plugin() if target in common.SLIDE else None)
     if recorded.status != program.expect:
         raise Failure("exit status %d instead of %d: %s"
                       % (recorded.status, program.expect, recorded.stderr.strip()[-300:]))
-    summary, run = common.compare_exactly(tools, target, guest, trace, cwd=folder)
+    summary, run = common.compare_exactly(tools, target, guest, trace, environment, folder,
+                                          values=True)
     if (run.stdout, run.status) != (recorded.stdout, recorded.status):
         raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
                       % (recorded.stdout[-200:], recorded.status, run.stdout[-200:], run.status))
     if program.name in EXEC_ALONE:
-        exec_alone(tools, guest, trace, folder)
+        exec_alone(tools, guest, trace, environment, folder)
     common.remove(trace)
     return summary
 
 
-# These are recorded once more without memory accesses.
+# These are recorded once more without values and without memory accesses.
 EXEC_ALONE = {"calls", "faults", "smc", "x86", "arm", "aarch64", "mips", "riscv", "s390x", "ppc"}
 
 
-def exec_alone(tools, guest, trace, folder):
-    """A trace of execution alone has the same instructions as one with accesses."""
-    other = trace + ".exec"
-    common.record(tools, other, guest, cwd=folder, options=("--events", "exec"))
-    pcs = [[line[line.index('"ordinal"'):line.index('"pid"')] + line[line.index('"pc"'):]
-            for line in common.dump_lines(tools, path, "--events", "exec")]
-           for path in (trace, other)]
-    for i, (a, b) in enumerate(zip(*pcs)):
-        if a != b:
-            raise Failure("with --events exec, line %d is %s instead of %s" % (i, b, a))
-    if len(pcs[0]) != len(pcs[1]):
-        raise Failure("with --events exec %d instructions instead of %d"
-                      % (len(pcs[1]), len(pcs[0])))
+def exec_alone(tools, guest, trace, environment, folder):
+    """With fewer kinds of events the ones that are left are the same."""
+    other = trace + ".other"
+    for recorded, shown in (("exec", "exec"), ("exec,mem", "exec,mem")):
+        common.record(tools, other, guest, environment, folder, options=("--events", recorded),
+                      idle=tools.plugin() if "qemu-x86_64" in guest[0] else None)
+        told = [[event_alone(line) for line in common.dump_lines(tools, path, "--events", shown)]
+                for path in (trace, other)]
+        for i, (a, b) in enumerate(zip(*told)):
+            if a != b:
+                raise Failure("with --events %s, line %d is %s instead of %s" % (recorded, i, b, a))
+        if len(told[0]) != len(told[1]):
+            raise Failure("with --events %s %d events instead of %d"
+                          % (recorded, len(told[1]), len(told[0])))
     common.remove(other)
+
+
+NOT_ALWAYS = re.compile(r',"(?:value|data|module|module_offset)":"[^"]*"')
+
+
+def event_alone(line):
+    """What a line of tracedump --json says in every recording."""
+    line = NOT_ALWAYS.sub("", line)
+    return line[:line.index('"pid"')] + line[line.index('"pc"'):]
 
 
 def run_bytes(tools, program, target):
@@ -112,13 +141,26 @@ def name_pc(text, names):
     return text.replace(word[1], "%s (%s)" % (word[1], names.get(word[1].rstrip(":"), "?")), 1)
 
 
+REGISTER_TARGETS = {"execlog": {"arm", "thumb", "aarch64", "riscv64", "x86_64"},
+                    "gdb": {"arm", "aarch64", "mipsel", "mips", "riscv64", "x86_64",
+                            "i386", "s390x", "ppc64le"}}
+
+
 def cases(args):
     for program in PROGRAMS:
         for target in program.targets:
             if args.full or program.ci is True or target in (program.ci or []):
-                yield program.kind, target, program.name, program
+                if program.kind != "part":
+                    yield program.kind, target, program.name, program
+                for kind in program.also:
+                    if kind not in REGISTER_TARGETS or target in REGISTER_TARGETS[kind]:
+                        yield kind, target, program.name, program
     for target in TARGETS:
         yield "random", target, "random", None
+        yield "pipeline", target, "busybox", None
+        for name in strace.BUSYBOX:
+            if args.full or name == "busybox-sed":
+                yield "calls", target, name, None
         for name in realprogs.names(target, args.full):
             yield "real", target, name, None
 
@@ -128,14 +170,31 @@ def run_case(tools, args, kind, target, name, program):
         return run_exact(tools, program, target)
     if kind == "bytes":
         return run_bytes(tools, program, target)
-    if kind == "property":
-        guest, folder = guest_command(tools, program, target)
-        return props.run(tools, program, target, guest, folder)
     if kind == "random":
         return randomrun.run_target(tools, target, args.seed,
                                     args.count or (1000 if args.full else 125),
                                     rounds=4 if args.full else 1)
-    return realprogs.run(tools, target, name)
+    if kind == "real":
+        return realprogs.run(tools, target, name)
+    if kind == "pipeline":
+        return scenarios.pipeline(tools, target)
+    if kind == "calls" and not program:
+        return strace.run_busybox(tools, target, name)
+    guest, folder = guest_command(tools, program, target)
+    path = os.path.join(folder, program.name)
+    if kind == "property":
+        return props.run(tools, program, target, guest, folder)
+    if kind == "calls":
+        return strace.run(tools, target, name, guest, folder, program.expect)
+    if kind == "maps":
+        return maps.run(tools, target, name, guest, folder, path)
+    if kind == "scenario":
+        return scenarios.run(tools, program, target, guest, folder)
+    if kind == "memory":
+        return states.run_memory(tools, target, name, guest, folder, program.expect)
+    if kind == "execlog":
+        return states.run_execlog(tools, target, name, guest, folder)
+    return states.run_gdb(tools, target, name, guest, folder, path, 40000 if args.full else 4000)
 
 
 def main():
@@ -175,6 +234,8 @@ def main():
             text, word = str(err), "FAIL"
         except Skip as err:
             text, word = str(err), "SKIP"
+        except (LookupError, ValueError, TypeError, subprocess.SubprocessError):
+            text, word = traceback.format_exc(), "FAIL"  # not what a comparer expects
         count[word] += 1
         print("%s %s (%.1f s) %s" % (word, label, time.monotonic() - start, text), flush=True)
     print("%(PASS)d passed, %(FAIL)d failed, %(SKIP)d skipped" % count)

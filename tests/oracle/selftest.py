@@ -11,14 +11,18 @@ import sys
 import tempfile
 
 import bytecheck
+import maps
+import strace
+from common import Failure
 
 
 def block(pc, *accesses, cs_base=0, cflags=0x201, code="e1a00000"):
-    """A Trace line with its accesses: (addr, bytes, 'load' or 'store')."""
+    """A Trace line with its accesses: (addr, bytes, 'load' or 'store'[, value])."""
     lines = ["0x%08x:  %s  text" % (pc, code),
              "Trace 0: 0x7f00 [%08x/%016x/00000000/%08x] sym" % (cs_base, pc, cflags)]
-    return lines + ["0x%x,sym,0x%x,0x0,%d,%s,0x00" % (pc, a, 8 * n, kind)
-                    for a, n, kind in accesses]
+    return lines + ["0x%x,sym,0x%x,0x0,%d,%s,0x%0*x" % (pc, a, 8 * n, kind, 2 * n,
+                                                        value[0] if value else 0)
+                    for a, n, kind, *value in accesses]
 
 
 def trace(*instructions):
@@ -27,8 +31,9 @@ def trace(*instructions):
     for ordinal, (pc, *accesses) in enumerate(instructions):
         at = {"ordinal": ordinal, "pid": 7, "tid": 7, "pc": "0x%x" % pc}
         lines.append(json.dumps({"kind": "exec", **at}))
-        lines += [json.dumps({"kind": kind, **at, "addr": "0x%x" % a, "size": n})
-                  for a, n, kind in accesses]
+        lines += [json.dumps({"kind": kind, **at, "addr": "0x%x" % a, "size": n,
+                              **({"value": "0x%x" % value[0]} if value else {})})
+                  for a, n, kind, *value in accesses]
     return lines
 
 
@@ -75,6 +80,51 @@ CASES = [
      + block(0x106), trace((0x100, (0x10, 4, "load"), (0x20, 4, "store")), (0x106,)), False),
 ]
 
+NOP = "d503201f"
+WHOLE = (0x3000, 16, "load", 0x1112131415161718_2122232425262728)
+PARTS = [(0x3000, 8, "load", 0x2122232425262728), (0x3008, 8, "load", 0x1112131415161718)]
+V = (0x1000, 4, "load", 0x01020304)
+RMW = (0x4000, 4, "load", 0x10)
+VALUES = [
+    ("value", "arm", [], block(0x100, V), trace((0x100, V)), True),
+    ("other value", "arm", [], block(0x100, V), trace((0x100, (*V[:3], 0x01020305))), False),
+    ("no value", "arm", [], block(0x100, V), trace((0x100, V[:3])), False),
+    ("bytes of a load swapped", "mips", [], block(0x100, V), trace((0x100, (*V[:3], 0x04030201))), False),
+    ("allowed where the host swaps them", "mips", ["--swapped-loads"], block(0x100, V),
+     trace((0x100, (*V[:3], 0x04030201))), True),
+    ("but not of a store", "mips", ["--swapped-loads"], block(0x100, (0x1000, 4, "store", 1)),
+     trace((0x100, (0x1000, 4, "store", 0x01000000))), False),
+    ("the operand of an addition", "x86_64", [], block(0x100, RMW, (*RMW[:2], "store", 5)),
+     trace((0x100, RMW, (*RMW[:2], "store", 0x15))), True),
+    ("a sum that is none", "x86_64", [], block(0x100, RMW, (*RMW[:2], "store", 5)),
+     trace((0x100, RMW, (*RMW[:2], "store", 0x17))), False),
+    ("no exchange", "x86_64", [], block(0x100, RMW, (*RMW[:2], "store", 5)),
+     trace((0x100, RMW, (*RMW[:2], "store", 0x10))), True),
+    ("a load and a store elsewhere", "x86_64", [], block(0x100, RMW, (0x4008, 4, "store", 5)),
+     trace((0x100, RMW, (0x4008, 4, "store", 0x15))), False),
+    ("the new value as loaded", "x86_64", [],
+     block(0x100, (*RMW[:3], 0x15), (*RMW[:2], "store", 5)),
+     trace((0x100, RMW, (*RMW[:2], "store", 0x15))), True),
+    ("another value as loaded", "x86_64", [],
+     block(0x100, (*RMW[:3], 0x16), (*RMW[:2], "store", 5)),
+     trace((0x100, RMW, (*RMW[:2], "store", 0x15))), False),
+    ("a big-endian exchange", "mips", [], block(0x100, RMW, (*RMW[:2], "store", 5)),
+     trace((0x100, (*RMW[:3], 0x10000000), (*RMW[:2], "store", 5))), True),
+    ("a little-endian one", "mipsel", [], block(0x100, RMW, (*RMW[:2], "store", 5)),
+     trace((0x100, (*RMW[:3], 0x10000000), (*RMW[:2], "store", 5))), False),
+    ("two halves", "aarch64", [], block(0x100, WHOLE, code=NOP), trace((0x100, *PARTS)), True),
+    ("of a big-endian target", "mips", [], block(0x100, WHOLE), trace((0x100, *PARTS)), False),
+    ("one of 16 bytes", "aarch64", [], block(0x100, *PARTS, code=NOP), trace((0x100, WHOLE)), True),
+    ("its high half", "aarch64", [], block(0x100, WHOLE, code=NOP),
+     trace((0x100, (*WHOLE[:3], WHOLE[3] ^ 1 << 100))), False),
+    ("blind, the same", "s390x", [], block(0x100, (0x12, 2, "load", 0x0304), code=MVC)
+     + block(0x106), trace((0x100, (0x10, 4, "load", 0x01020304), (0x20, 4, "store", 0x01020304)),
+                           (0x106,)), True),
+    ("blind, other bytes", "s390x", [], block(0x100, (0x12, 2, "load", 0x0305), code=MVC)
+     + block(0x106), trace((0x100, (0x10, 4, "load", 0x01020304), (0x20, 4, "store", 0x01020304)),
+                           (0x106,)), False),
+]
+
 CODE = ["i 100 4 -", "i 104 4 d 110", "i 108 4 -", "i 110 4 a", "i 200 4 D 300", "i 204 4 -",
         "i 300 4 -v", "h 800", "i 800 4 a", "w 2008"]
 FLOWS = [
@@ -90,6 +140,102 @@ FLOWS = [
     ("other accesses, conditional", trace((0x110,), (0x300, L), (0x304,), (0x300,), (0x304,)), True),
     ("a gap", [line for line in trace((0x100,), (0x104,), (0x108,))][::2], False),
 ]
+
+
+STRACE = """10 brk(NULL) = 0x00001000
+10 openat(AT_FDCWD,"a "quoted" name",O_RDONLY) = -1 errno=2 (No such file or directory)
+10 write(1,0x40,10) = 10
+10 kill(10,SIGUSR1) = 0
+--- SIGUSR1 {si_signo=SIGUSR1, si_code=SI_USER, si_pid=10, si_uid=0} ---
+10 rt_sigreturn(0x10) = -1 errno=513 (Successful exit from sigreturn)
+10 mmap2(NULL,4096,PROT_READ,MAP_PRIVATE,-1,0) = 0x40000000
+10 Unknown syscall 9999
+10 exit_group(3)
+"""
+
+
+def call(name, args, text=None, tid=20, **more):
+    return {"kind": "syscall", "ordinal": 1, "pid": 20, "tid": tid, "nr": 1, "name": name,
+            "args": args, "text": text or ["?"] * len(args), **more}
+
+
+def calls():
+    return [call("brk", [0], result=0x1000),
+            call("openat", [0xffffff9c, 0x50, 0], ["AT_FDCWD", '"a \\"quoted\\" name"', "O_RDONLY"],
+                 result=-1, errno="ENOENT", errno_number=2),
+            call("write", [1, 0x40, 10], result=10),
+            call("kill", [20, 10], result=0),
+            {"kind": "signal", "op": "deliver", "signal": "SIGUSR1"},
+            call("rt_sigreturn", [16]),
+            call("mmap2", [0, 4096, 1, 2, 0xffffffff, 0], result=0x40000000),
+            call("?", [], result=-1, errno="ENOSYS", errno_number=38) | {"nr": 9999},
+            call("exit_group", [3])]
+
+
+def without(i):
+    return [c for k, c in enumerate(calls()) if k != i]
+
+
+def changed(i, **members):
+    return [{**c, **members} if k == i else c for k, c in enumerate(calls())]
+
+
+SYSTEM = ([("as it is", calls(), True)] + [("call %d missing" % i, without(i), False) for i in range(9)]
+          + [("a result", changed(2, result=9), False), ("an error", changed(2, result=-1, errno="EIO",
+                                                                         errno_number=5), False),
+             ("another error", changed(1, errno_number=13), False),
+             ("no error", changed(1, result=3, errno_number=None), False),
+             ("a name", changed(0, name="sbrk"), False), ("a number", changed(7, nr=9998), False),
+             ("a string", changed(1, text=["AT_FDCWD", '"b"', "0"]), False),
+             ("a cut string", changed(1, text=["AT_FDCWD", '"a \\"quo"...', "0"]), True),
+             ("a wrong cut string", changed(1, text=["AT_FDCWD", '"a ~"...', "0"]), False),
+             ("an argument", changed(2, args=[1, 0x41, 10]), False),
+             ("a negative one", changed(6, args=[0, 4096, 1, 2, 0xfffffffe, 0]), False),
+             ("another process", changed(3, args=[21, 10]), False),
+             ("sigreturn returns", changed(5, result=0), False),
+             ("another signal", changed(4, signal="SIGUSR2"), False)])
+
+
+def same_calls(events):
+    try:
+        strace.compare(strace.read_strace(STRACE),
+                       strace.read_trace([json.dumps(e) for e in events]), 32)
+        return True
+    except Failure:
+        return False
+
+
+MAPS = """10000-12000 r-xp 00001000 08:01 77    /bin/x
+12000-13000 rw-p 00000000 00:00 0
+20000-22000 ---p 00000000 00:00 0    [stack]
+"""
+M = {"kind": "map", "flags": "0x2"}
+IMAGE = {**M, "op": "initial", "start": "0x10000", "end": "0x12000", "prot": "r-x",
+         "offset": "0x1000", "path": "/bin/x", "dev": 0x801, "inode": 77}
+HEAP = {**M, "op": "brk", "start": "0x12000", "end": "0x12800", "old_start": "0x12000",
+        "old_end": "0x12000"}
+STACK = {**M, "op": "mmap", "start": "0x1f000", "end": "0x23000", "prot": "rw-"}
+CUT = [{**M, "op": "munmap", "start": "0x1f000", "end": "0x20000"},
+       {**M, "op": "mremap", "start": "0x20000", "end": "0x22000", "prot": "rw-", "old_start": "0x20000",
+        "old_end": "0x23000"},
+       {**M, "op": "mprotect", "start": "0x20000", "end": "0x22000", "prot": "---"}]
+OPEN = call("openat", [1, 2], ["AT_FDCWD", '"/proc/self/maps"'], result=3)
+FOLDS = [("as it is", [IMAGE, HEAP, STACK, *CUT, OPEN], True),
+         ("behind the open", [IMAGE, HEAP, STACK, *CUT, OPEN, {**CUT[0], "end": "0x30000"}], True),
+         ("no heap", [IMAGE, STACK, *CUT, OPEN], False),
+         ("no munmap", [IMAGE, HEAP, STACK, *CUT[1:], OPEN], False),
+         ("no mremap", [IMAGE, HEAP, STACK, CUT[0], CUT[2], OPEN], False),
+         ("no mprotect", [IMAGE, HEAP, STACK, *CUT[:2], OPEN], False),
+         ("offset", [{**IMAGE, "offset": "0"}, HEAP, STACK, *CUT, OPEN], False),
+         ("path", [{**IMAGE, "path": "/bin/y"}, HEAP, STACK, *CUT, OPEN], False),
+         ("inode", [{**IMAGE, "inode": 78}, HEAP, STACK, *CUT, OPEN], False),
+         ("shared", [{**IMAGE, "flags": "0x1"}, HEAP, STACK, *CUT, OPEN], False),
+         ("one page more", [{**IMAGE, "start": "0xf000", "offset": "0"}, HEAP, STACK, *CUT, OPEN], False)]
+
+
+def same_maps(events):
+    guest, _ = maps.of_text(MAPS)
+    return not maps.differences(guest, maps.of_trace([json.dumps(e) for e in events])[0])
 
 
 def told(program, options, **files):
@@ -126,8 +272,15 @@ def main():
                                           trace=SAME[:i] + SAME[i + 1:]), False)
         check("line %d twice" % i, told(compare, ["--target", "arm"], witness=LOG,
                                         trace=SAME[:i + 1] + SAME[i:]), False)
+    for name, target, options, log, lines, same in VALUES:
+        check("values: " + name, told(compare, ["--values", "--target", target, *options],
+                                      witness=log, trace=lines), same)
     for name, lines, good in FLOWS:
         check("flow: " + name, told(flow, [], code=CODE, trace=lines), good)
+    for name, events, good in SYSTEM:
+        check("system calls: " + name, same_calls(events), good)
+    for name, events, good in FOLDS:
+        check("mappings: " + name, same_maps(events), good)
     said, _ = bytecheck.read_statement("X 0x100\nL 0x10 4\nS 0x20 2\ns 0x22 2\nF 0x100\n")
     for name, accesses, good in (
             ("bytes", [(0x10, 4, "load"), (0x20, 2, "store")], True),
