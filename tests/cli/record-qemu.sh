@@ -190,6 +190,7 @@ for what in sleep spin; do
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
     eventually gone "$child"
-    eventually grep -q 'killed' stderr
+    # the watchdog says so, or QEMU, whichever of them is first
+    eventually grep -Eq 'was killed|has died' stderr
 done
 finish
