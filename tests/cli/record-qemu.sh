@@ -1,17 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The recorder with a real QEMU: what the stand-in cannot show.
-qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
 . "$SRC/tests/cli/librecord.sh"
+need_qemu_arm
 fake=$qemu_dir
-cc=arm-linux-gnueabi-gcc
-for what in "$qemu_dir/qemu-arm" "$(command -v $cc)"; do
-    if [ ! -x "$what" ]; then
-        echo "needs a patched qemu-arm in '$qemu_dir' and $cc"
-        # a machine that is meant to have them says so
-        [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
-        exit 1
-    fi
-done
 
 cat >guest.c <<'END'
 #include <errno.h>

@@ -1,17 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Programs that are hard on the system or on whoever watches them: each does what
 # it does under the same QEMU without a recorder, and its trace is whole.
-qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
 . "$SRC/tests/cli/librecord.sh"
-cc=arm-linux-gnueabi-gcc
-for what in "$qemu_dir/qemu-arm" "$(command -v $cc)"; do
-    if [ ! -x "$what" ]; then
-        echo "needs a patched qemu-arm in '$qemu_dir' and $cc"
-        # a machine that is meant to have them says so
-        [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
-        exit 1
-    fi
-done
+need_qemu_arm
 
 cat >guest.c <<'END'
 #define _GNU_SOURCE

@@ -12,28 +12,7 @@
 #include "common/syscall_flags.h"
 #include "common/syscall_text.h"
 
-static int failures;
-
-#define CHECK(cond, ...)                                                                 \
-    do {                                                                                 \
-        if (!(cond)) {                                                                   \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                              \
-            fprintf(stderr, __VA_ARGS__);                                                \
-            fputc('\n', stderr);                                                         \
-            failures++;                                                                  \
-        }                                                                                \
-    } while (0)
-
-static uint64_t rng_state = 88172645463325252ull;
-
-/* xorshift64 */
-static uint64_t rng(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
-}
+#include "check.h"
 
 static void guest_of(struct guest *g, unsigned machine, const char *target, unsigned bits,
                      bool big_endian)
