@@ -195,7 +195,7 @@ static int adopt_late(struct drain *d, uint64_t now)
 }
 
 /* Step 4.  A ring whose pipe is not alive yet may hold its first state. */
-static int drain_rings(struct drain *d, uint64_t now)
+int drain_rings(struct drain *d, uint64_t now)
 {
     int any = adopt_late(d, now);
 

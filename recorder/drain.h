@@ -55,6 +55,13 @@ bool drain_is_over(const struct drain *d);
 /* How long the caller may sleep until something is due, in ms. */
 int drain_patience(const struct drain *d);
 
+/*
+ * Writes what the ring holds, and what has arrived since, to a file: see
+ * pipeline_dump.  Between two rounds.
+ */
+int drain_dump(struct drain *d, uint64_t now_ns, const char *file, char *name,
+               size_t name_bytes, struct ctr_diag *diag);
+
 /* The command's process, and its status as soon as it is known. */
 void drain_set_root(struct drain *d, pid_t pid, int wait_status);
 

@@ -108,6 +108,14 @@ static bool side_by_side(const struct drain *d)
     return d->n_threads > 1;
 }
 
+/* No more bytes are put together into one job: many are to fit into a ring. */
+static uint64_t job_bytes(const struct drain *d, uint64_t most)
+{
+    uint64_t n = d->pipeline ? pipeline_job_bytes(d->pipeline) : most;
+
+    return n < most ? n : most;
+}
+
 /* Completes the chunks of this round; what gets too large or long goes at once. */
 static int settle_fresh(struct drain *d, struct slot *s)
 {
@@ -126,7 +134,7 @@ static int settle_fresh(struct drain *d, struct slot *s)
         }
         drain_attach_aux(d, s, &s->pending[i], s->next_seq - s->n_fresh);
         s->n_fresh--;
-        if (s->pending_aux > JOB_AUX_BYTES) {
+        if (s->pending_aux > job_bytes(d, JOB_AUX_BYTES)) {
             err = dispatch_first(d, s, i + 1);
         }
     }
@@ -140,6 +148,7 @@ static bool is_due(const struct drain *d, const struct slot *s, uint64_t now)
                     d->host->ctl->chunk_bytes;
     uint64_t age = d->host->ctl->live ? AGE_LIVE_NS : side_by_side(d) ? SPAN_NS : AGE_NS;
 
+    full = job_bytes(d, full);
     return s->n_pending == JOB_SEGMENTS || s->pending_bytes >= full - full / 8 ||
            now - s->pending_ns >= age;
 }

@@ -75,6 +75,11 @@ static inline uint64_t drain_segment_bytes(const struct drain *d,
 /* The guest did what it cannot do; fills the diag, returns -CTR_E_CORRUPT. */
 int drain_oddity(struct drain *d, uint32_t pipe, const char *text);
 
+/* ---- drain.c ---- */
+
+/* Step 4 of a round; 1 if there was something. */
+int drain_rings(struct drain *d, uint64_t now);
+
 /* ---- drain_jobs.c ---- */
 
 /* NULL when there is no memory; drain_submit understands that. */

@@ -111,14 +111,24 @@ enum elf_kind elf_target(const char *path, const char **target)
     return ELF_UNKNOWN;
 }
 
-int elf_is_target(const char *name)
+bool elf_describe_target(const char *name, struct elf_machine *m)
 {
     for (size_t i = 0; i < N_TARGETS; i++) {
         if (!strcmp(targets[i].target, name)) {
-            return 1;
+            m->machine = targets[i].machine;
+            m->big_endian = targets[i].data == ELFDATA2MSB;
+            m->addr_bytes = targets[i].class == ELFCLASS64 ? 8 : 4;
+            return true;
         }
     }
-    return 0;
+    return false;
+}
+
+int elf_is_target(const char *name)
+{
+    struct elf_machine m;
+
+    return elf_describe_target(name, &m);
 }
 
 static int note_in(const uint8_t *p, size_t n, unsigned *version)

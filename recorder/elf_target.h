@@ -6,7 +6,9 @@
 #ifndef RECORDER_ELF_TARGET_H
 #define RECORDER_ELF_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum elf_kind {
     ELF_FILE = 0,
@@ -20,6 +22,15 @@ enum elf_kind {
  * a constant string, set with ELF_FILE only.
  */
 enum elf_kind elf_target(const char *path, const char **target);
+
+struct elf_machine {
+    uint32_t machine; /* e_machine */
+    bool big_endian;
+    unsigned addr_bytes;
+};
+
+/* What a target with this name runs; false: there is none. */
+bool elf_describe_target(const char *name, struct elf_machine *m);
 
 /* 1 if `name' is the name of a QEMU user-mode target ("arm", "ppc64le"). */
 int elf_is_target(const char *name);

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "cannoli/mempipe.h"
 #include "common/options.h"
 #include "elf_target.h"
+#include "selection.h"
 
 #define PROG "cannoli-record"
 
@@ -61,29 +61,9 @@ static char *find_in(const char *dirs, const char *name)
     return NULL;
 }
 
-/* ../libexec/cannoli as seen from the folder that holds this program. */
-static char *libexec_dir(void)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *dir;
-
-    for (int cut = 0; cut < 2; cut++) {
-        while (n > 0 && self[n - 1] != '/') {
-            n--;
-        }
-        if (n <= 0) {
-            return NULL;
-        }
-        n--;
-    }
-    self[n] = '\0';
-    return asprintf(&dir, "%s/libexec/cannoli", self) < 0 ? NULL : dir;
-}
-
 static char *find_qemu(const char *name, const char *qemu_dir, char **looked)
 {
-    char *libexec = libexec_dir();
+    char *libexec = selection_beside("libexec/cannoli");
     const char *env = getenv("CANNOLI_QEMU_DIR");
     char *path = NULL;
 
@@ -189,7 +169,7 @@ static bool qemu_option_alone(const char *opt)
  * status 1.  Where its options leave no doubt which argument the program is,
  * it is looked at here, and a mistake ends as in a shell.
  */
-static int check_guest(char **argv)
+static int check_guest(char **argv, const char **program)
 {
     struct stat st;
     int i = 1, err;
@@ -210,6 +190,7 @@ static int check_guest(char **argv)
     if (!argv[i]) {
         return 0;
     }
+    *program = argv[i];
     if (stat(argv[i], &st) < 0 || access(argv[i], R_OK) < 0) {
         err = errno;
     } else if (S_ISDIR(st.st_mode)) {
@@ -273,7 +254,7 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
     }
     err = check_qemu(plan->qemu);
     if (!err) {
-        err = check_guest(command);
+        err = check_guest(command, &plan->program);
     }
     return err ? err : plan_argv(plan, command, not_owned, 1, command + 1);
 }
@@ -332,6 +313,8 @@ static int plan_guest(struct launch_plan *plan, char **command, const char *qemu
         status = LAUNCH_NOT_FOUND;
         goto fail;
     }
+    plan->target = target;
+    plan->program = path;
     status = check_qemu(plan->qemu);
     if (status) {
         free(name);
@@ -357,7 +340,10 @@ int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_
     const char *slash = strrchr(command[0], '/');
     unsigned version;
 
-    memset(plan, 0, sizeof(*plan));
+    *plan = (struct launch_plan){.target = "", .program = ""};
+    if (is_qemu_name(slash ? slash + 1 : command[0])) {
+        plan->target = (slash ? slash + 1 : command[0]) + strlen("qemu-");
+    }
     /* By its name, or, with a slash, by the note that a patched QEMU carries. */
     if (is_qemu_name(slash ? slash + 1 : command[0]) ||
         (slash && elf_cannoli_version(command[0], &version) == ELF_NOTE_FOUND)) {

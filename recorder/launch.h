@@ -19,6 +19,9 @@ struct launch_plan {
     char **argv;      /* its arguments, with room for two behind argv[0] */
     int argc;         /* without these two */
     bool owns_arg[4]; /* argv[i] was made here */
+    /* where they are known beforehand, else "": */
+    const char *target;  /* QEMU's name of the machine */
+    const char *program; /* what QEMU is to run */
 };
 
 /* Exit statuses of the recorder's own, as a shell has them. */

@@ -5,11 +5,14 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cannoli/mempipe.h"
 #include "common/options.h"
+#include "jitter_check.h"
+#include "ring.h"
 #include "session.h"
 
 #define DEFAULT_OUTPUT "cannoli.ctr"
@@ -25,6 +28,8 @@ enum {
     OPT_NO_FOLLOW_FORKS,
     OPT_FOLLOW_EXEC,
     OPT_DISCARD,
+    OPT_CONTROL,
+    OPT_RING,
 };
 
 static const struct tool_option table[] = {
@@ -46,10 +51,18 @@ static const struct tool_option table[] = {
     {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
     {'q', "quiet", NULL, "no progress, no summary"},
     {'v', "verbose", NULL, "say what is done"},
+    {OPT_RING, "ring", "SIZE",
+     "keep the newest SIZE of the trace in memory, and write\n"
+     "it at the end, or when it is asked for"},
     {OPT_DISCARD, "discard", NULL,
      "make all events and throw them away: no trace\n"
      "(to measure what recording costs the program)"},
     TOOL_OPTIONS_COMMON,
+    {0, NULL, NULL, "Record only (any of those of one kind; of several kinds, all)"},
+    SELECTION_OPTIONS,
+    {OPT_CONTROL, "control", "[=SOCKET]",
+     "let cannoli-ctl change these while the program runs\n"
+     "(default FILE.ctl)"},
     {0},
 };
 
@@ -71,7 +84,7 @@ static const struct {
 
 static bool parse_events(const char *text, unsigned *events)
 {
-    *events = CTR_EVENTS_EXEC;
+    *events = CTR_EVENTS_EXEC | CTR_EVENTS_MARK;
     for (;;) {
         size_t n = strcspn(text, ","), i = 0;
 
@@ -90,8 +103,8 @@ static bool parse_events(const char *text, unsigned *events)
     }
 }
 
-/* "4096", "64K", "64KiB", "1MiB", "all". */
-static bool parse_limit(const char *text, uint32_t *bytes)
+/* "4096", "64K", "64KiB", "1MiB". */
+static bool parse_size(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMG";
     size_t n = strspn(text, "0123456789");
@@ -99,10 +112,6 @@ static bool parse_limit(const char *text, uint32_t *bytes)
     char digits[16];
     uint64_t v;
 
-    if (!strcmp(text, "all")) {
-        *bytes = UINT32_MAX;
-        return true;
-    }
     if (!n || n >= sizeof(digits)) {
         return false;
     }
@@ -115,25 +124,89 @@ static bool parse_limit(const char *text, uint32_t *bytes)
     if (unit) {
         unsigned shift = 10 * (unsigned)(unit - units + 1);
 
-        if (v >> (32 - shift)) {
+        if (v >> (63 - shift)) {
             return false;
         }
         v <<= shift;
         text += !strcmp(text + 1, "iB") ? 3 : 1;
     }
-    *bytes = (uint32_t)v;
-    return !*text && v < UINT32_MAX;
+    *bytes = v;
+    return !*text;
 }
 
-/* Returns -1 to go on, or the status to exit with. */
-static int parse(struct tool_options *o, struct session_config *config)
+/* A size, or "all". */
+static bool parse_limit(const char *text, uint32_t *bytes)
 {
     uint64_t v;
 
+    if (!strcmp(text, "all")) {
+        *bytes = UINT32_MAX;
+        return true;
+    }
+    if (!parse_size(text, &v) || v >= UINT32_MAX) {
+        return false;
+    }
+    *bytes = (uint32_t)v;
+    return true;
+}
+
+/* What is recorded, and where the socket is, once all options are known. */
+static int settle(struct tool_options *o, struct session_config *config,
+                  struct selection *sel, bool events_given, char **path)
+{
+    const unsigned data = CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_REG;
+    bool control = config->control || sel->paused;
+    int status = selection_finish(sel, o->prog);
+
+    if (status) {
+        return status;
+    }
+    if (sel->coverage && events_given && (config->events & data)) {
+        return tool_usage_error(o->prog,
+                                "--coverage tells which blocks run: no mem, val or reg");
+    }
+    if (sel->coverage && !events_given) {
+        config->events =
+            CTR_EVENTS_EXEC | CTR_EVENTS_MAP | CTR_EVENTS_THR | CTR_EVENTS_MARK;
+    }
+    if (config->ring && config->discard) {
+        return tool_usage_error(o->prog,
+                                "--discard keeps nothing, so there is no --ring");
+    }
+    if (control && (!config->control || !*config->control)) {
+        if (!strcmp(config->output, "-")) {
+            return tool_usage_error(
+                o->prog, "with '-o -' say where the socket is: --control=SOCKET");
+        }
+        if (asprintf(path, "%s.ctl", config->output) < 0) {
+            tool_error(o->prog, "out of memory");
+            return 125;
+        }
+        config->control = *path;
+    }
+    return -1;
+}
+
+/* Returns -1 to go on, or the status to exit with. */
+static int parse(struct tool_options *o, struct session_config *config,
+                 struct selection *sel, char **path)
+{
+    bool events_given = false;
+    uint64_t v;
+
     for (;;) {
-        switch (tool_options_next(o)) {
+        int key = tool_options_next(o), status;
+
+        if (key >= SELECTION_OPT && key < SELECTION_OPT_END) {
+            status = selection_option(sel, o, key);
+            if (status) {
+                return status;
+            }
+            continue;
+        }
+        switch (key) {
         case TOOL_OPTIONS_END:
-            return -1;
+            return settle(o, config, sel, events_given, path);
         case 'o':
             config->output = o->arg;
             break;
@@ -144,10 +217,21 @@ static int parse(struct tool_options *o, struct session_config *config)
                     "'%s' is no list of exec, mem, val, reg, sys, map, thr, time",
                     o->arg);
             }
+            events_given = true;
+            break;
+        case OPT_CONTROL:
+            config->control = o->arg ? o->arg : "";
             break;
         case OPT_DATA_LIMIT:
             if (!parse_limit(o->arg, &config->data_limit)) {
                 return tool_usage_error(o->prog, "'%s' is no size below 4 GiB", o->arg);
+            }
+            break;
+        case OPT_RING:
+            if (!parse_size(o->arg, &config->ring) || config->ring < RING_MIN_BYTES ||
+                config->ring > RING_MAX_BYTES) {
+                return tool_usage_error(o->prog, "'%s' is no size from 1 MiB to 1024 GiB",
+                                        o->arg);
             }
             break;
         case OPT_NO_FOLLOW_FORKS:
@@ -217,6 +301,8 @@ int main(int argc, char **argv)
         .argc = argc,
         .argv = argv,
     };
+    struct selection sel = SELECTION_INIT;
+    char *path = NULL;
     struct tool_options o = {
         .prog = "cannoli-record",
         .usage = "[OPTION]... -- COMMAND [ARGUMENT]...",
@@ -232,19 +318,24 @@ int main(int argc, char **argv)
     };
     int status;
 
+    if (argc > 0 && !strcmp(argv[0], JITTER_CHECK_NAME)) {
+        return jitter_check_main(argc, argv);
+    }
     occupy_standard_descriptors();
     config.workers = tool_default_jobs();
     if (config.workers > MAX_DEFAULT_WORKERS) {
         config.workers = MAX_DEFAULT_WORKERS;
     }
-    status = parse(&o, &config);
+    config.selection = &sel;
+    status = parse(&o, &config, &sel, &path);
     tool_options_fini(&o);
-    if (status >= 0) {
-        return status;
-    }
     config.command = argv + optind;
-    if (!config.command[0] || !config.command[0][0]) {
-        return tool_usage_error(o.prog, "no command to record");
+    if (status < 0 && (!config.command[0] || !config.command[0][0])) {
+        status = tool_usage_error(o.prog, "no command to record");
+    } else if (status < 0) {
+        status = session_run(&config);
     }
-    return session_run(&config);
+    free(path);
+    selection_free(&sel);
+    return status;
 }

@@ -27,7 +27,7 @@ static long futex(uint32_t *word, int op, uint32_t val, const struct timespec *t
 }
 
 struct layout {
-    uint64_t pipes, headers, aux, chunks, total;
+    uint64_t control, pipes, headers, aux, chunks, total;
 };
 
 static uint64_t page_up(uint64_t n)
@@ -40,7 +40,8 @@ static struct layout layout_of(const struct mempipe_config *c)
     uint64_t nr_chunks = (uint64_t)c->nr_pipes + c->nr_pool;
     struct layout l;
 
-    l.pipes = page_up(sizeof(struct mempipe_ctl));
+    l.control = page_up(sizeof(struct mempipe_ctl));
+    l.pipes = page_up(l.control + sizeof(struct mempipe_control));
     l.headers = page_up(l.pipes + c->nr_pipes * sizeof(struct mempipe_pipe));
     l.aux = page_up(l.headers + nr_chunks * sizeof(struct mempipe_chunk));
     l.chunks = page_up(l.aux + (uint64_t)c->nr_pipes * c->aux_bytes);
@@ -89,10 +90,14 @@ static int take_owner(struct mempipe_host *h)
 int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config)
 {
     struct layout l = layout_of(config);
+    const size_t filter_bytes = config->filter ? strlen(config->filter) : 0;
     struct stat st;
     int err;
 
     memset(h, 0, sizeof(*h));
+    if (filter_bytes >= MEMPIPE_FILTER_BYTES) {
+        return -E2BIG;
+    }
     h->bytes = l.total;
     h->fd = memfd_create("cannoli", MFD_CLOEXEC);
     if (h->fd < 0) {
@@ -118,6 +123,7 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     madvise(h->base, l.total, MADV_DONTDUMP);
 
     h->ctl = (struct mempipe_ctl *)h->base;
+    h->control = (struct mempipe_control *)(h->base + l.control);
     h->pipes = (struct mempipe_pipe *)(h->base + l.pipes);
     h->chunks = (struct mempipe_chunk *)(h->base + l.headers);
     *h->ctl = (struct mempipe_ctl){
@@ -136,12 +142,23 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
         .pipe_fd = h->fd,
         .discard = config->discard,
         .live = config->live,
+        .control_off = l.control,
+        .watch = config->watch,
         .pipes_off = l.pipes,
         .headers_off = l.headers,
         .aux_off = l.aux,
         .chunks_off = l.chunks,
         .next_id = 1,
     };
+    h->control->paused = config->paused;
+    h->control->window = config->window;
+    h->control->coverage = config->coverage;
+    h->control->after_insns = config->after_insns ? config->after_insns : UINT64_MAX;
+    h->control->for_insns = config->for_insns ? config->for_insns : UINT64_MAX;
+    h->control->filter_bytes = (uint32_t)filter_bytes;
+    if (filter_bytes) {
+        memcpy(h->control->filter, config->filter, filter_bytes);
+    }
     h->held = calloc((size_t)config->nr_pipes + config->nr_pool, 1);
     err = h->held ? take_owner(h) : -ENOMEM;
     if (err) {

@@ -27,6 +27,11 @@ struct mempipe_config {
     uint32_t follow;      /* MEMPIPE_FOLLOW_* */
     bool discard;
     bool live;
+    /* what is recorded, see struct mempipe_control: */
+    bool paused, window, coverage;
+    bool watch;                      /* it may change while the program runs */
+    uint64_t after_insns, for_insns; /* 0: no limit */
+    const char *filter;              /* lines for libraries; NULL: none */
 };
 
 struct mempipe_host {
@@ -35,6 +40,7 @@ struct mempipe_host {
     size_t bytes;
     uint8_t *base;
     struct mempipe_ctl *ctl;
+    struct mempipe_control *control;
     struct mempipe_pipe *pipes;
     struct mempipe_chunk *chunks;
     uint8_t *held; /* of each chunk: how often taken and not yet released (atomic) */

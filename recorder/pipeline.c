@@ -10,12 +10,18 @@
  */
 #include "pipeline.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PACKED_MAX_BYTES (16u << 20)
+/* So many jobs' results should fit into a ring. */
+#define RING_JOBS 32
 
 struct worker {
     struct pipeline *pl;
@@ -23,9 +29,23 @@ struct worker {
     pthread_t thread;
 };
 
+/* A dump under way; the submitter waits on `dumped' of the pipeline. */
+struct pipeline_dump {
+    int fd;
+    const struct pipeline_tail *tails;
+    uint32_t n_tails;
+    bool done;
+    int error;
+    struct ctr_diag diag;
+};
+
 struct pipeline {
     struct mempipe_host *host;
-    struct ctr_writer *writer;
+    struct ctr_writer *writer; /* NULL with a ring */
+    struct ring *ring;
+    const struct ctr_dict *dict;
+    const char *output;
+    int fd, level;
     unsigned addr_bytes;
     unsigned n_workers;
     struct worker *workers;
@@ -36,6 +56,7 @@ struct pipeline {
     pthread_mutex_t lock; /* all below */
     pthread_cond_t work;  /* todo grew, packed bytes shrank, or the end */
     pthread_cond_t ready; /* the first ordered job is done, or the end */
+    pthread_cond_t dumped;
     struct job *todo, **todo_end;
     struct job *ordered, **ordered_end;
     unsigned backlog;
@@ -49,6 +70,8 @@ struct pipeline {
 
     uint32_t held;     /* atomic */
     uint64_t aux_held; /* atomic */
+    /* With a ring: what was packed, before and after; the workers add (atomic). */
+    uint64_t pipe_bytes, file_bytes;
 };
 
 static void fail(struct pipeline *pl, int error, const struct ctr_diag *diag)
@@ -124,13 +147,20 @@ static void pack(struct worker *w, struct job *job)
          * The half-written chunk of a killed process may hold a block that
          * nobody got to describe; what came before it is good.
          */
-        job->error = ctr_encoder_run(w->enc, segs, n - 1, job->packed, &job->diag);
+        job->error = ctr_encoder_run(w->enc, segs, --n, job->packed, &job->diag);
     } else if (job->error == -CTR_E_CORRUPT && (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
         segs[0].n_words = 0;
         segs[0].n_units = 0;
         segs[0].aux_bytes = 0;
         segs[0].flags = 0;
         job->error = ctr_encoder_run(w->enc, segs, 1, job->packed, &job->diag);
+    }
+    for (unsigned i = 0; pl->ring && !job->error && i < n; i++) {
+        uint64_t bytes = segs[i].n_words * sizeof(uint32_t) +
+                         (uint64_t)segs[i].n_units * pl->addr_bytes + segs[i].aux_bytes;
+
+        __atomic_fetch_add(&pl->pipe_bytes, bytes, __ATOMIC_RELAXED);
+        job->error = ring_events_collect(&job->events, segs[i].aux, segs[i].aux_bytes);
     }
 }
 
@@ -174,6 +204,7 @@ static void *worker_main(void *arg)
             } else {
                 ctr_packed_info(job->packed, &info);
                 job->bytes = info.bytes;
+                __atomic_fetch_add(&pl->file_bytes, info.bytes, __ATOMIC_RELAXED);
             }
         } else {
             job->error = -CTR_E_INVAL;
@@ -193,11 +224,64 @@ static void *worker_main(void *arg)
     }
 }
 
+static void dump_job(struct pipeline *pl, struct pipeline_dump *d)
+{
+    struct ring_tail *tails = calloc((size_t)d->n_tails + 1, sizeof(*tails));
+    struct ctr_writer_stats stats;
+    uint32_t n = 0;
+    int err;
+
+    for (uint32_t i = 0; tails && i < d->n_tails; i++) {
+        uint32_t thread = d->tails[i].thread->index;
+
+        if (thread != UINT32_MAX) { /* it came before a failure */
+            tails[n++] = (struct ring_tail){.thread = thread, .seg = d->tails[i].seg};
+        }
+    }
+    err = tails ? ring_write(pl->ring, d->fd, pl->dict, pl->level, tails, n, &stats,
+                             &d->diag)
+                : -CTR_E_NOMEM;
+    free(tails);
+    pthread_mutex_lock(&pl->lock);
+    d->error = err;
+    d->done = true;
+    pthread_cond_signal(&pl->dumped);
+    pthread_mutex_unlock(&pl->lock);
+}
+
+/* What write_job does, with a ring. */
+static int keep_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
+{
+    struct guest_process *p = job->process;
+    struct guest_thread *t = job->thread;
+    struct ring *r = pl->ring;
+
+    switch (job->kind) {
+    case JOB_REGS:
+        return ring_regs(r, job->regs->n, job->regs + 1, job->regs->table_bytes, diag);
+    case JOB_PROCESS:
+        return ring_process(r, p->pid, p->ppid, p->start_ns, &p->index, diag);
+    case JOB_THREAD:
+        return ring_thread(r, p->index, t->tid, t->ptid, t->start_ns, &t->index, diag);
+    case JOB_CHUNK:
+        return ring_chunk(r, t->index, job->packed, job->segs[0].start_ns,
+                          job->segs[job->n_segs - 1].end_ns, &job->events, diag);
+    case JOB_THREAD_END:
+        return ring_thread_end(r, t->index, t->end_ns, t->end_reason, t->end_status,
+                               t->incomplete || t->unsure);
+    case JOB_PROCESS_END:
+        return ring_process_end(r, p->index, p->end_ns, p->end_reason, p->end_status);
+    case JOB_DUMP:
+        dump_job(pl, job->dump);
+        return 0;
+    }
+    return -CTR_E_INVAL;
+}
+
 static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 {
     struct guest_process *p = job->process;
     struct guest_thread *t = job->thread;
-    struct ctr_packed_info info;
 
     switch (job->kind) {
     case JOB_REGS:
@@ -210,21 +294,35 @@ static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag
         return ctr_writer_thread(pl->writer, p->index, t->tid, t->ptid, t->start_ns,
                                  &t->index, diag);
     case JOB_CHUNK:
-        ctr_packed_info(job->packed, &info);
-        if (info.unsure) {
-            t->unsure = true;
-        }
-        pl->raw_bytes += info.raw_bytes;
         return ctr_writer_chunk(pl->writer, t->index, job->packed, diag);
     case JOB_THREAD_END:
-        pl->incomplete += t->incomplete || t->unsure;
         return ctr_writer_thread_end(pl->writer, t->index, t->end_ns, t->end_reason,
                                      t->end_status, t->incomplete || t->unsure);
     case JOB_PROCESS_END:
         return ctr_writer_process_end(pl->writer, p->index, p->end_ns, p->end_reason,
                                       p->end_status);
+    case JOB_DUMP:
+        break;
     }
     return -CTR_E_INVAL;
+}
+
+/* What the jobs tell of threads, whoever gets them then. */
+static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
+{
+    struct guest_thread *t = job->thread;
+    struct ctr_packed_info info;
+
+    if (job->kind == JOB_CHUNK) {
+        ctr_packed_info(job->packed, &info);
+        if (info.unsure) {
+            t->unsure = true;
+        }
+        pl->raw_bytes += info.raw_bytes;
+    } else if (job->kind == JOB_THREAD_END) {
+        pl->incomplete += t->incomplete || t->unsure;
+    }
+    return pl->ring ? keep_job(pl, job, diag) : write_job(pl, job, diag);
 }
 
 /*
@@ -234,7 +332,27 @@ static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag
 static bool writable_after_error(const struct job *job)
 {
     return (job->kind == JOB_THREAD_END && job->thread->index != UINT32_MAX) ||
-           (job->kind == JOB_PROCESS_END && job->process->index != UINT32_MAX);
+           (job->kind == JOB_PROCESS_END && job->process->index != UINT32_MAX) ||
+           job->kind == JOB_DUMP;
+}
+
+static void get_stats(struct pipeline *pl)
+{
+    struct ring_numbers *n = &pl->stats.ring;
+
+    if (!pl->ring) {
+        ctr_writer_stats(pl->writer, &pl->stats.out);
+        return;
+    }
+    ring_numbers(pl->ring, n);
+    pl->stats.out = (struct ctr_writer_stats){
+        .bytes = n->bytes,
+        .chunks = n->chunks + n->dropped_chunks,
+        .insns = n->insns + n->dropped_insns,
+        .loads = n->loads + n->dropped_loads,
+        .stores = n->stores + n->dropped_stores,
+        .blocks = ctr_dict_size(pl->dict),
+    };
 }
 
 static void *writer_main(void *arg)
@@ -271,7 +389,7 @@ static void *writer_main(void *arg)
             job->thread->unsure = true;
         }
         if (!drop) {
-            err = write_job(pl, job, &diag);
+            err = do_job(pl, job, &diag);
             if (err) {
                 fail(pl, err, &diag);
             }
@@ -283,7 +401,7 @@ static void *writer_main(void *arg)
         }
 
         pthread_mutex_lock(&pl->lock);
-        ctr_writer_stats(pl->writer, &pl->stats.out);
+        get_stats(pl);
         pl->stats.raw_bytes = pl->raw_bytes;
         pl->stats.incomplete = pl->incomplete;
         if (job->packed) {
@@ -297,6 +415,7 @@ static void *writer_main(void *arg)
         if (job->bytes && pl->todo) {
             pthread_cond_broadcast(&pl->work);
         }
+        free(job->events.data);
         free(job->regs);
         free(job);
     }
@@ -360,6 +479,12 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
     pthread_mutex_init(&pl->lock, NULL);
     pthread_cond_init(&pl->work, NULL);
     pthread_cond_init(&pl->ready, NULL);
+    pthread_cond_init(&pl->dumped, NULL);
+    pl->ring = config->ring;
+    pl->dict = config->dict;
+    pl->output = config->output;
+    pl->fd = config->fd;
+    pl->level = config->level;
     if (!pl->workers || !pl->spare) {
         goto out_free;
     }
@@ -371,8 +496,9 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
             goto out_free;
         }
     }
-    err = ctr_writer_new(&pl->writer, config->fd, config->dict, &config->meta,
-                         config->level, diag);
+    err = pl->ring ? ring_begin(pl->ring, &config->meta, config->dict, diag)
+                   : ctr_writer_new(&pl->writer, config->fd, config->dict, &config->meta,
+                                    config->level, diag);
     if (err) {
         goto out_free;
     }
@@ -419,6 +545,17 @@ unsigned pipeline_backlog(struct pipeline *pl)
     return n;
 }
 
+uint64_t pipeline_job_bytes(const struct pipeline *pl)
+{
+    uint64_t from = __atomic_load_n(&pl->pipe_bytes, __ATOMIC_RELAXED);
+    uint64_t to = __atomic_load_n(&pl->file_bytes, __ATOMIC_RELAXED);
+
+    if (!pl->ring) {
+        return UINT64_MAX;
+    }
+    return ring_size(pl->ring) / RING_JOBS * (to && from > to ? from / to : 1);
+}
+
 uint32_t pipeline_chunks_held(const struct pipeline *pl)
 {
     /* pairs with the subtraction of the workers */
@@ -456,9 +593,92 @@ int pipeline_finish(struct pipeline *pl, struct ctr_diag *diag)
     int err;
 
     stop_threads(pl, pl->n_workers, true);
-    err = ctr_writer_finish(pl->writer, diag);
-    ctr_writer_stats(pl->writer, &pl->stats.out);
+    if (pl->ring) {
+        struct ctr_writer_stats file;
+
+        err = ring_write(pl->ring, pl->fd, pl->dict, pl->level, NULL, 0, &file, diag);
+        get_stats(pl);
+        pl->stats.out.bytes = file.bytes;
+    } else {
+        err = ctr_writer_finish(pl->writer, diag);
+        ctr_writer_stats(pl->writer, &pl->stats.out);
+    }
     return err;
+}
+
+/* ------------------------------------------------------------------- dumps */
+
+/* Opens the file and copies its name; with NULL the first that does not exist. */
+static int open_dump(const struct pipeline *pl, const char *file, char *name, size_t n)
+{
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+    int fd = -1, len;
+
+    if (file) {
+        len = snprintf(name, n, "%s", file);
+        if (len >= 0 && (size_t)len < n) {
+            fd = open(file, flags, 0666);
+        } else {
+            errno = ENAMETOOLONG;
+        }
+        return fd;
+    }
+    for (unsigned i = 1; fd < 0 && i; i++) {
+        len = snprintf(name, n, "%s.%u", pl->output, i);
+        if (len < 0 || (size_t)len >= n) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        fd = open(name, flags | O_EXCL, 0666);
+        if (fd < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    return fd;
+}
+
+int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
+                  uint32_t n_tails, const char *file, char *name, size_t name_bytes,
+                  struct ctr_diag *diag)
+{
+    struct pipeline_dump d = {.tails = tails, .n_tails = n_tails};
+    struct job *job;
+
+    memset(diag, 0, sizeof(*diag));
+    if (!pl->ring) {
+        diag->code = CTR_E_INVAL;
+        snprintf(diag->text, sizeof(diag->text), "there is no ring");
+        return -CTR_E_INVAL;
+    }
+    d.fd = open_dump(pl, file, name, name_bytes);
+    if (d.fd < 0) {
+        diag->code = CTR_E_IO;
+        diag->sys_errno = errno;
+        snprintf(diag->text, sizeof(diag->text), "cannot write '%.80s': %s", name,
+                 strerror(errno));
+        return -CTR_E_IO;
+    }
+    job = calloc(1, sizeof(*job));
+    if (!job) {
+        close(d.fd);
+        diag->code = CTR_E_NOMEM;
+        return -CTR_E_NOMEM;
+    }
+    job->kind = JOB_DUMP;
+    job->dump = &d;
+    pipeline_submit(pl, job);
+    pthread_mutex_lock(&pl->lock);
+    while (!d.done) {
+        pthread_cond_wait(&pl->dumped, &pl->lock);
+    }
+    pthread_mutex_unlock(&pl->lock);
+    *diag = d.diag;
+    if (close(d.fd) < 0 && !d.error) {
+        diag->code = CTR_E_IO;
+        diag->sys_errno = errno;
+        d.error = -CTR_E_IO;
+    }
+    return d.error;
 }
 
 void pipeline_free(struct pipeline *pl)
@@ -476,6 +696,7 @@ void pipeline_free(struct pipeline *pl)
     pthread_mutex_destroy(&pl->lock);
     pthread_cond_destroy(&pl->work);
     pthread_cond_destroy(&pl->ready);
+    pthread_cond_destroy(&pl->dumped);
     free(pl->workers);
     free(pl->spare);
     free(pl);

@@ -14,6 +14,7 @@
 
 #include "ctr_write.h"
 #include "mempipe_host.h"
+#include "ring.h"
 
 /*
  * A job packs so many segments at most, or about so many full chunks; more where
@@ -59,6 +60,7 @@ enum job_kind {
     JOB_CHUNK,       /* thread, segs */
     JOB_THREAD_END,  /* thread, freed by the writer afterwards */
     JOB_PROCESS_END, /* process, freed by the writer afterwards */
+    JOB_DUMP,        /* dump: writes the ring to a file */
 };
 
 /* Records of one chunk out of a pipe's ring, as they stood there. */
@@ -83,6 +85,7 @@ struct job {
     struct guest_thread *thread;
     struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, with the table behind */
     bool trim;                         /* give memory of home chunks back */
+    struct pipeline_dump *dump;        /* the submitter's, who waits */
     unsigned n_segs;
     struct job_segment segs[JOB_SEGMENTS];
     /* private */
@@ -90,6 +93,7 @@ struct job {
     int error;
     struct ctr_diag diag;
     struct ctr_packed *packed;
+    struct ring_events events; /* with a ring: those that outlive the chunk */
     uint64_t bytes;
     struct job *next_todo, *next_ordered;
 };
@@ -99,7 +103,9 @@ struct pipeline;
 struct pipeline_config {
     struct mempipe_host *host;
     const struct ctr_dict *dict;
+    struct ring *ring; /* NULL: all is written as it comes */
     int fd;
+    const char *output; /* its name, for the names of dumps */
     unsigned workers;
     int level;
     struct ctr_meta meta;
@@ -117,6 +123,9 @@ void pipeline_submit(struct pipeline *pl, struct job *job);
 
 /* Chunk jobs that no worker has begun. */
 unsigned pipeline_backlog(struct pipeline *pl);
+
+/* Bytes that a job should not exceed: many are to fit into the ring. */
+uint64_t pipeline_job_bytes(const struct pipeline *pl);
 
 /* Pipe chunks that jobs hold at the moment. */
 uint32_t pipeline_chunks_held(const struct pipeline *pl);
@@ -136,8 +145,25 @@ struct pipeline_stats {
     struct ctr_writer_stats out;
     uint64_t raw_bytes;
     uint32_t incomplete; /* threads whose last events may be missing */
+    struct ring_numbers ring; /* all 0 without one */
 };
 void pipeline_stats(struct pipeline *pl, struct pipeline_stats *stats);
+
+/* What a thread has not handed over yet: a copy. */
+struct pipeline_tail {
+    struct guest_thread *thread;
+    struct ctr_segment seg;
+};
+
+/*
+ * Writes what the ring holds, all jobs before and the tails behind them, to a file, and waits for that; the
+ * recording goes on.  file: NULL for the first of OUTPUT.1, OUTPUT.2 and so on that does
+ * not exist.  The name is copied to `name'.  Returns 0 or a negated enum
+ * ctr_error, -CTR_E_INVAL if there is no ring.
+ */
+int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
+                  uint32_t n_tails, const char *file, char *name, size_t name_bytes,
+                  struct ctr_diag *diag);
 
 /*
  * Waits for all jobs, ends the threads and finishes the file, also after a

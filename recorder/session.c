@@ -24,7 +24,10 @@
 
 #include "common/options.h"
 #include "drain.h"
+#include "elf_target.h"
+#include "jitter_check.h"
 #include "launch.h"
+#include "requests.h"
 #include "status.h"
 #include "watchdog.h"
 
@@ -40,6 +43,7 @@ enum ending {
     ENDING_SIGNAL, /* end_signal asked for it */
     ENDING_OUTPUT, /* the trace cannot be written */
     ENDING_EVENTS, /* the guest's events make no sense, or there is no memory */
+    ENDING_CHOICE, /* a library that chooses what is recorded failed in QEMU */
 };
 
 struct session {
@@ -52,7 +56,9 @@ struct session {
     struct ctr_dict *dict;
     struct drain *drain;
     struct pipeline *pipeline;
+    struct ring *ring; /* NULL: the trace is written as it comes */
     struct status status;
+    struct requests requests;
     int out_fd;
     bool out_created; /* the file did not exist before */
     bool begun;       /* the trace was begun */
@@ -63,6 +69,7 @@ struct session {
     int end_signal;
     int end_error; /* enum ctr_error, negated */
     struct ctr_diag end_diag;
+    char failure[512]; /* with ENDING_CHOICE: what QEMU says */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -118,6 +125,49 @@ static void close_output(struct session *s)
     close(s->out_fd);
 }
 
+/* What libraries are told of the guest, as far as it is known before it runs. */
+static struct jitter_target target_of(const struct session *s,
+                                      const struct launch_plan *plan)
+{
+    struct elf_machine m = {0};
+    bool known = elf_describe_target(plan->target, &m);
+
+    return (struct jitter_target){
+        .target = known ? plan->target : "",
+        .program = plan->program,
+        .elf_machine = m.machine,
+        .big_endian = m.big_endian,
+        .addr_bytes = m.addr_bytes,
+        .events = s->config->events,
+    };
+}
+
+/* Tries all libraries that choose what is recorded. */
+static int check_libraries(const struct session *s, const struct launch_plan *plan)
+{
+    const struct jitter_target target = target_of(s, plan);
+    const char *lines = s->config->selection->lines;
+    char why[512];
+
+    for (const char *p = lines ? lines : ""; *p;) {
+        size_t n = strcspn(p, "\n");
+        char *line = strndup(p, n), *path = line ? selection_path(line, NULL) : NULL;
+        int err = path ? jitter_check(line, &target, why, sizeof(why)) : -1;
+
+        if (err) {
+            tool_error(PROG, "cannot use '%s': %s", path ? path : "a library",
+                       path ? why : strerror(ENOMEM));
+        }
+        free(path);
+        free(line);
+        if (err) {
+            return LAUNCH_FAILED;
+        }
+        p += n + (p[n] == '\n');
+    }
+    return 0;
+}
+
 /* The limit for our own many pidfds; the guest gets back what we had. */
 static void raise_nofile(struct session *s)
 {
@@ -137,13 +187,21 @@ static int open_pipe(struct session *s, bool live)
     struct mempipe_config c = {
         .nr_pipes = MAX_PIPES,
         .nr_pool = POOL,
-        .chunk_bytes = CHUNK_BYTES,
+        .chunk_bytes = s->config->ring ? ring_chunk_bytes(s->config->ring, CHUNK_BYTES)
+                                       : CHUNK_BYTES,
         .aux_bytes = AUX_BYTES,
         .events = s->config->events,
         .data_limit = s->config->data_limit,
         .follow = s->config->follow,
         .discard = s->config->discard,
-        .live = live,
+        .live = live && !s->config->ring,
+        .paused = s->config->selection->paused,
+        .window = s->config->selection->window,
+        .coverage = s->config->selection->coverage,
+        .watch = s->config->control != NULL,
+        .after_insns = s->config->selection->after_insns,
+        .for_insns = s->config->selection->for_insns,
+        .filter = s->config->selection->lines,
     };
     struct rlimit as, fsize;
     uint64_t most = UINT64_MAX;
@@ -171,6 +229,22 @@ static int open_pipe(struct session *s, bool live)
     return 0;
 }
 
+static int open_ring(struct session *s)
+{
+    int err;
+
+    if (!s->config->ring) {
+        return 0;
+    }
+    err = ring_new(&s->ring, s->config->ring);
+    if (err) {
+        tool_error(PROG, "cannot make a ring of %llu MiB: %s",
+                   (unsigned long long)(s->config->ring >> 20), strerror(-err));
+        return LAUNCH_FAILED;
+    }
+    return 0;
+}
+
 /* ---------------------------------------------------------------- the loop */
 
 static void end_recording(struct session *s, enum ending why)
@@ -189,7 +263,9 @@ static struct pipeline *begin_trace(void *arg)
     struct pipeline_config config = {
         .host = &s->host,
         .dict = s->dict,
+        .ring = s->ring,
         .fd = s->out_fd,
+        .output = strcmp(s->config->output, "-") ? s->config->output : "cannoli.ctr",
         .workers = s->config->workers,
         .level = s->config->level,
     };
@@ -210,6 +286,7 @@ static struct pipeline *begin_trace(void *arg)
         .recorder = PROG " " CANNOLI_VERSION,
         .argc = argc,
         .argv = (const char *const *)s->config->command,
+        .selection = s->config->selection->text,
         .elf_machine = ctl->elf_machine,
         .events = s->config->events,
         .big_endian = ctl->big_endian != 0,
@@ -251,8 +328,9 @@ static void reap(struct session *s)
     }
 }
 
-static void numbers(struct session *s, struct status_numbers *n)
+static void numbers(void *arg, struct status_numbers *n)
 {
+    struct session *s = arg;
     struct pipeline_stats out = {0};
     struct drain_totals totals;
 
@@ -268,6 +346,9 @@ static void numbers(struct session *s, struct status_numbers *n)
         .processes = totals.processes,
         .threads = totals.threads,
         .incomplete = out.incomplete,
+        .ring = s->ring != NULL,
+        .dropped = out.ring.dropped_insns,
+        .kept = out.ring.insns,
         .waits = totals.waits,
         .wait_ns = totals.wait_ns,
     };
@@ -287,6 +368,9 @@ static void look_for_reasons_to_end(struct session *s)
         s->end_diag = diag;
         end_recording(s, err == -CTR_E_IO ? ENDING_OUTPUT : ENDING_EVENTS);
     }
+    if (control_failure(&s->requests.control, s->failure, sizeof(s->failure))) {
+        end_recording(s, ENDING_CHOICE);
+    }
 }
 
 static void loop(struct session *s)
@@ -302,6 +386,7 @@ static void loop(struct session *s)
         if (signals_child_changed()) {
             reap(s);
         }
+        requests_round(&s->requests, now);
         look_for_reasons_to_end(s);
         if (s->ending) {
             killed = watchdog_kill_all(&s->host, s->root);
@@ -368,12 +453,35 @@ static int exit_status(const struct session *s)
                    ? 128 + SIGPIPE
                    : LAUNCH_FAILED;
     case ENDING_EVENTS:
+    case ENDING_CHOICE:
         return LAUNCH_FAILED;
     case ENDING_NOT:
         break;
     }
     return WIFSIGNALED(s->root_status) ? 128 + WTERMSIG(s->root_status)
                                        : WEXITSTATUS(s->root_status);
+}
+
+/* QEMU failed to load a library, and said so or went down with it. */
+static void look_for_failed_library(struct session *s)
+{
+    char *line, *path;
+
+    if (s->ending) {
+        return;
+    }
+    if (control_failure(&s->requests.control, s->failure, sizeof(s->failure))) {
+        s->ending = ENDING_CHOICE;
+        return;
+    }
+    line = control_loading(&s->requests.control);
+    path = line ? selection_path(line, NULL) : NULL;
+    if (path) {
+        snprintf(s->failure, sizeof(s->failure), "QEMU ended while it loaded '%s'", path);
+        s->ending = ENDING_CHOICE;
+    }
+    free(path);
+    free(line);
 }
 
 static int finish(struct session *s)
@@ -391,9 +499,12 @@ static int finish(struct session *s)
             end_recording(s, s->end_error == -CTR_E_IO ? ENDING_OUTPUT : ENDING_EVENTS);
         }
     }
+    look_for_failed_library(s);
     numbers(s, &n);
     status = exit_status(s);
-    if (s->ending == ENDING_OUTPUT || s->ending == ENDING_EVENTS) {
+    if (s->ending == ENDING_CHOICE) {
+        tool_error(PROG, "%s", s->failure);
+    } else if (s->ending == ENDING_OUTPUT || s->ending == ENDING_EVENTS) {
         report_failure(s, s->end_error, &s->end_diag);
     } else if (err) {
         s->end_error = err;
@@ -406,10 +517,25 @@ static int finish(struct session *s)
             tool_error(PROG, "'%s' ended before a program ran: nothing was recorded",
                        s->config->command[0]);
         }
+    } else if (s->pipeline && s->config->selection->text && !n.insns && !s->ending) {
+        tool_error(PROG, "no instruction was recorded: none was chosen by %s%s",
+                   s->config->selection->text,
+                   s->config->selection->functions
+                       ? " (a stripped program does not have its functions' names)"
+                       : "");
     } else if (s->pipeline && !s->config->quiet) {
-        status_summary(&s->status, clock_ns(CLOCK_MONOTONIC), &n, output_name(s));
+        status_summary(&s->status, clock_ns(CLOCK_MONOTONIC), &n, output_name(s),
+                       s->config->selection->text);
     }
     return status;
+}
+
+static int dump_ring(void *arg, const char *file, char *name, size_t size,
+                     struct ctr_diag *diag)
+{
+    struct session *s = arg;
+
+    return drain_dump(s->drain, clock_ns(CLOCK_MONOTONIC), file, name, size, diag);
 }
 
 static int record(struct session *s, const struct launch_plan *plan)
@@ -423,7 +549,20 @@ static int record(struct session *s, const struct launch_plan *plan)
         .shared = s->watchdog.shared,
     };
     struct drain_ops ops = {.begin = begin_trace, .arg = s};
-    int status = LAUNCH_FAILED;
+    struct requests_config requests = {
+        .host = &s->host,
+        .socket = s->config->control,
+        .lines = s->config->selection->lines,
+        .output = s->config->output,
+        .selection = s->config->selection->text,
+        .command = s->config->command,
+        .target = target_of(s, plan),
+        .numbers = numbers,
+        .dump = s->ring ? dump_ring : NULL,
+        .quiet = s->config->quiet,
+        .arg = s,
+    };
+    int status = LAUNCH_FAILED, err;
 
     s->start_ns = clock_ns(CLOCK_MONOTONIC);
     s->start_realtime_ns = clock_ns(CLOCK_REALTIME);
@@ -437,6 +576,14 @@ static int record(struct session *s, const struct launch_plan *plan)
         tool_error(PROG, "out of memory");
         goto out_guests;
     }
+    requests.start_ns = s->start_ns;
+    err = requests_open(&s->requests, &requests);
+    if (err) {
+        tool_error(PROG, "cannot make the socket '%s': %s", s->config->control,
+                   err == -EADDRINUSE ? "there is one already, or another file"
+                                      : strerror(-err));
+        goto out_drain;
+    }
     status = launch_start(plan, &env, &s->root);
     if (status == 0) {
         drain_set_root(s->drain, s->root, DRAIN_STATUS_UNKNOWN);
@@ -445,7 +592,9 @@ static int record(struct session *s, const struct launch_plan *plan)
     } else if (s->root > 0) {
         waitpid(s->root, NULL, 0);
     }
+    requests_close(&s->requests);
     pipeline_free(s->pipeline);
+out_drain:
     drain_free(s->drain);
 out_guests:
     guests_close(&s->guests);
@@ -457,6 +606,7 @@ out_dict:
 int session_run(const struct session_config *config)
 {
     struct session s = {.config = config, .out_fd = -1};
+    struct watchdog_will will;
     struct launch_plan plan;
     bool live = false;
     int status, err;
@@ -468,6 +618,10 @@ int session_run(const struct session_config *config)
     if (config->verbose) {
         tool_error(PROG, "QEMU: %s", plan.qemu);
     }
+    status = check_libraries(&s, &plan);
+    if (status) {
+        goto out_plan;
+    }
     if (!config->discard) {
         status = open_output(&s, &live);
         if (status) {
@@ -475,22 +629,35 @@ int session_run(const struct session_config *config)
         }
     }
     raise_nofile(&s);
-    signals_install(&s.signals);
+    signals_install(&s.signals, config->control ? SIGNALS_BOTH
+                                : config->ring  ? SIGNALS_USR2
+                                                : SIGNALS_NO_USER);
     status = open_pipe(&s, live);
     if (status) {
         goto out_signals;
     }
-    err = watchdog_start(&s.watchdog, &s.host, config->argc, config->argv);
+    status = open_ring(&s);
+    if (status) {
+        goto out_host;
+    }
+    will = (struct watchdog_will){.ring = s.ring,
+                                  .output = output_name(&s),
+                                  .fd = s.out_fd,
+                                  .level = config->level};
+    err = watchdog_start(&s.watchdog, &s.host, s.ring ? &will : NULL, config->argc,
+                         config->argv);
     if (err) {
         tool_error(PROG, "cannot fork: %s", strerror(-err));
         status = LAUNCH_FAILED;
-        goto out_host;
+        goto out_ring;
     }
     signals_set_bell(&s.host);
     status = record(&s, &plan);
     watchdog_stop(&s.watchdog);
     signals_set_bell(NULL);
 
+out_ring:
+    ring_free(s.ring);
 out_host:
     mempipe_host_close(&s.host);
 out_signals:

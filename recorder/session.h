@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "selection.h"
+
 struct session_config {
     const char *output; /* "-": standard output */
     const char *qemu_dir;
@@ -15,9 +17,12 @@ struct session_config {
     int level;
     unsigned workers;
     bool quiet, verbose;
-    bool discard;   /* make events, throw them away, write nothing */
-    char **command; /* NULL-terminated, not empty */
-    int argc;       /* of main, to rename the watchdog */
+    const struct selection *selection;
+    const char *control; /* path of the socket, NULL: there is none */
+    uint64_t ring;       /* keep so many bytes of chunks only, 0: all */
+    bool discard;        /* make events, throw them away, write nothing */
+    char **command;      /* NULL-terminated, not empty */
+    int argc;            /* of main, to rename the watchdog */
     char **argv;
 };
 

@@ -9,13 +9,14 @@
 #include <string.h>
 
 static const int changed[SIGNALS_CHANGED] = {
-    SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
-    SIGXFSZ, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU,
+    SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE, SIGXFSZ,
+    SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR2, SIGUSR1, /* these two last */
 };
 
 static volatile sig_atomic_t interrupts;
 static volatile sig_atomic_t end_signal;
 static volatile sig_atomic_t child_changed;
+static unsigned user_signals[2]; /* atomic */
 static struct mempipe_host *volatile bell;
 
 /* kill(0, SIGTERM) in a guest means those that the guest knows of. */
@@ -34,6 +35,9 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         child_changed = 1;
     } else if (guest_sent_it(host, info)) {
         return;
+    } else if (sig == SIGUSR1 || sig == SIGUSR2) {
+        /* pairs with the exchange in signals_user */
+        __atomic_fetch_add(&user_signals[sig == SIGUSR2], 1, __ATOMIC_RELAXED);
     } else if (sig != SIGINT || ++interrupts == 2) {
         if (!end_signal) {
             end_signal = sig;
@@ -45,23 +49,25 @@ static void on_signal(int sig, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
-void signals_install(struct signals_saved *saved)
+void signals_install(struct signals_saved *saved, enum signals_user user)
 {
     sigset_t ours;
 
     interrupts = 0;
     end_signal = 0;
     child_changed = 0;
+    saved->changed = SIGNALS_CHANGED - 2 + user;
     sigemptyset(&ours);
-    for (int i = 0; i < SIGNALS_CHANGED; i++) {
+    for (unsigned i = 0; i < saved->changed; i++) {
         struct sigaction sa;
         int sig = changed[i];
 
         memset(&sa, 0, sizeof(sa));
         sigemptyset(&sa.sa_mask);
         sigaction(sig, NULL, &saved->old[i]);
-        if (sig == SIGCHLD || ((sig == SIGINT || sig == SIGTERM || sig == SIGHUP) &&
-                               saved->old[i].sa_handler != SIG_IGN)) {
+        if (sig == SIGCHLD || sig == SIGUSR1 || sig == SIGUSR2 ||
+            ((sig == SIGINT || sig == SIGTERM || sig == SIGHUP) &&
+             saved->old[i].sa_handler != SIG_IGN)) {
             sa.sa_sigaction = on_signal;
             sa.sa_flags = SA_SIGINFO;
         } else {
@@ -81,7 +87,7 @@ void signals_set_bell(struct mempipe_host *host)
 void signals_restore(const struct signals_saved *saved)
 {
     bell = NULL;
-    for (int i = 0; i < SIGNALS_CHANGED; i++) {
+    for (unsigned i = 0; i < saved->changed; i++) {
         sigaction(changed[i], &saved->old[i], NULL);
     }
     sigprocmask(SIG_SETMASK, &saved->mask, NULL);
@@ -90,6 +96,11 @@ void signals_restore(const struct signals_saved *saved)
 int signals_end_wanted(void)
 {
     return end_signal;
+}
+
+unsigned signals_user(int sig)
+{
+    return __atomic_exchange_n(&user_signals[sig == SIGUSR2], 0, __ATOMIC_RELAXED);
 }
 
 bool signals_child_changed(void)

@@ -13,10 +13,18 @@
 #include "mempipe_host.h"
 
 /* Signals whose disposition the recorder changes, and what it was before. */
-#define SIGNALS_CHANGED 10
+#define SIGNALS_CHANGED 12
 struct signals_saved {
     sigset_t mask;
+    unsigned changed; /* how many of them were */
     struct sigaction old[SIGNALS_CHANGED];
+};
+
+/* Which of the signals that users may give a meaning are handled. */
+enum signals_user {
+    SIGNALS_NO_USER = 0,
+    SIGNALS_USR2 = 1,
+    SIGNALS_BOTH = 2, /* SIGUSR1, too */
 };
 
 /*
@@ -29,7 +37,7 @@ struct signals_saved {
  * started stays ignored, and so is one that a recorded process sent to its whole
  * process group.
  */
-void signals_install(struct signals_saved *saved);
+void signals_install(struct signals_saved *saved, enum signals_user user);
 
 /* From now on handlers ring the doorbell of `host'; NULL: no more. */
 void signals_set_bell(struct mempipe_host *host);
@@ -39,6 +47,9 @@ void signals_restore(const struct signals_saved *saved);
 
 /* The signal that asks for the end of the recording now, or 0. */
 int signals_end_wanted(void);
+
+/* How often SIGUSR1 or SIGUSR2 (`sig') came since the last question. */
+unsigned signals_user(int sig);
 
 /* True once after each SIGCHLD. */
 bool signals_child_changed(void);

@@ -70,7 +70,9 @@ static const char *count_text(char *buf, size_t n, uint64_t v)
 
 static double bits(const struct status_numbers *n)
 {
-    return n->insns ? 8.0 * (double)n->bytes / (double)n->insns : 0;
+    uint64_t insns = n->ring ? n->kept : n->insns;
+
+    return insns ? 8.0 * (double)n->bytes / (double)insns : 0;
 }
 
 void status_draw(struct status *st, uint64_t now_ns, const struct status_numbers *n)
@@ -102,21 +104,28 @@ void status_clear(struct status *st)
 }
 
 void status_summary(const struct status *st, uint64_t now_ns,
-                    const struct status_numbers *n, const char *file)
+                    const struct status_numbers *n, const char *file,
+                    const char *selection)
 {
     double s = (double)(now_ns - st->start_ns) / 1e9;
     char insns[32], loads[32], stores[32], size[32], lost[48] = "";
+    char kept[32], dropped[32], ring[112] = "";
 
+    if (n->ring) {
+        snprintf(ring, sizeof(ring), " (the newest %s kept, %s dropped)",
+                 count_text(kept, sizeof(kept), n->kept),
+                 count_text(dropped, sizeof(dropped), n->dropped));
+    }
     if (n->incomplete) {
         snprintf(lost, sizeof(lost), ", %u without a sure end", n->incomplete);
     }
     fprintf(stderr,
-            "cannoli-record: %s instructions, %s loads, %s stores; %u thread%s%s, %u "
-            "process%s; %s, %.2f bits per instruction; %.2f s, waited %.2f s; %s\n",
-            count_text(insns, sizeof(insns), n->insns),
+            "cannoli-record: %s instructions%s, %s loads, %s stores; %u thread%s%s, %u "
+            "process%s; %s, %.2f bits per instruction; %.2f s, waited %.2f s; %s%s%s\n",
+            count_text(insns, sizeof(insns), n->insns), ring,
             count_text(loads, sizeof(loads), n->loads),
             count_text(stores, sizeof(stores), n->stores), n->threads,
             n->threads == 1 ? "" : "s", lost, n->processes, n->processes == 1 ? "" : "es",
             size_text(size, sizeof(size), n->bytes), bits(n), s, (double)n->wait_ns / 1e9,
-            file);
+            file, selection ? "; of " : "", selection ? selection : "");
 }

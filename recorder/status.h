@@ -9,6 +9,8 @@
 struct status_numbers {
     uint64_t insns, loads, stores, bytes;
     uint32_t processes, threads, incomplete;
+    bool ring;              /* bytes are those of what is kept: */
+    uint64_t kept, dropped; /* instructions */
     uint64_t waits, wait_ns; /* of the guest, for the recorder */
 };
 
@@ -27,8 +29,10 @@ void status_draw(struct status *st, uint64_t now_ns, const struct status_numbers
 /* Wipes the line; call before any message. */
 void status_clear(struct status *st);
 
-/* The line at the end.  `file' is where the trace went. */
+/* The line at the end.  `file' is where the trace went; selection: the options that
+ * chose what was recorded, or NULL. */
 void status_summary(const struct status *st, uint64_t now_ns,
-                    const struct status_numbers *n, const char *file);
+                    const struct status_numbers *n, const char *file,
+                    const char *selection);
 
 #endif

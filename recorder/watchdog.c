@@ -14,6 +14,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -77,7 +79,8 @@ static void rename_self(int argc, char **argv)
     strncpy(argv[0], name, (size_t)(end - argv[0]) - 1);
 }
 
-static void watch(int life, struct watchdog_shared *shared, struct mempipe_host *host)
+/* Returns 1 if the recorder was killed. */
+static int watch(int life, struct watchdog_shared *shared, struct mempipe_host *host)
 {
     const struct timespec tick = {0, 2 * 1000 * 1000};
     unsigned quiet = 0;
@@ -89,7 +92,7 @@ static void watch(int life, struct watchdog_shared *shared, struct mempipe_host 
     } while (n > 0 || (n < 0 && errno == EINTR));
     /* pairs with the store in watchdog_stop */
     if (__atomic_load_n(&shared->finished, __ATOMIC_ACQUIRE)) {
-        return;
+        return 0;
     }
     for (bool said = false; quiet < 50; nanosleep(&tick, NULL)) {
         pid_t root = __atomic_load_n(&shared->root, __ATOMIC_ACQUIRE);
@@ -104,35 +107,65 @@ static void watch(int life, struct watchdog_shared *shared, struct mempipe_host 
         /* A fork under way shows up in a pipe a moment later. */
         quiet = any ? 0 : quiet + 1;
     }
+    return 1;
+}
+
+static void execute(const struct watchdog_will *will, int fd, const char *name)
+{
+    struct ctr_writer_stats stats;
+    struct ctr_diag diag = {0};
+    int err;
+
+    if (!ring_has_begun(will->ring)) {
+        return;
+    }
+    err = ring_write(will->ring, fd, NULL, will->level, NULL, 0, &stats, &diag);
+    if (err) {
+        dprintf(STDERR_FILENO, "cannoli-record: cannot write '%s': %s\n", name,
+                diag.text[0] ? diag.text : ctr_strerror(err));
+    } else {
+        dprintf(STDERR_FILENO, "cannoli-record: what was kept is in '%s'\n", name);
+    }
 }
 
 static void watchdog_main(int life, struct watchdog_shared *shared,
-                          struct mempipe_host *host, int argc, char **argv)
+                          struct mempipe_host *host, const struct watchdog_will *will,
+                          int argc, char **argv)
 {
+    char *name = will ? strdup(will->output) : NULL; /* it may be among argv */
     sigset_t all;
-    int null;
+    int null, fd = -1;
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
     rename_self(argc, argv);
-    /* Keep stderr, and `life' as number 3; whatever else is open is not ours. */
+    /* Keep stderr, `life' as number 3 and the output as 4; whatever else is open is
+     * not ours. */
+    life = fcntl(life, F_DUPFD_CLOEXEC, 10);
+    if (will) {
+        fd = fcntl(will->fd, F_DUPFD_CLOEXEC, 10);
+    }
     null = open("/dev/null", O_RDWR);
     if (null >= 0) {
         dup2(null, STDIN_FILENO);
         dup2(null, STDOUT_FILENO);
     }
-    if (life != 3) {
-        dup2(life, 3);
+    dup2(life, 3);
+    if (fd >= 0) {
+        dup2(fd, 4);
     }
-    close_range(4, ~0u, 0);
+    close_range(fd >= 0 ? 5 : 4, ~0u, 0);
     if (chdir("/") < 0) {
         return;
     }
-    watch(3, shared, host);
+    if (watch(3, shared, host) && fd >= 0 && name) {
+        execute(will, 4, name);
+    }
 }
 
-int watchdog_start(struct watchdog *w, struct mempipe_host *host, int argc, char **argv)
+int watchdog_start(struct watchdog *w, struct mempipe_host *host,
+                   const struct watchdog_will *will, int argc, char **argv)
 {
     int fds[2], err;
 
@@ -153,7 +186,7 @@ int watchdog_start(struct watchdog *w, struct mempipe_host *host, int argc, char
     }
     if (w->pid == 0) {
         close(fds[1]);
-        watchdog_main(fds[0], w->shared, host, argc, argv);
+        watchdog_main(fds[0], w->shared, host, will, argc, argv);
         _exit(0);
     }
     close(fds[0]);

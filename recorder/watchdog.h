@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small process that outlives the recorder: should the recorder be killed,
- * it ends the guest, says why, and goes.
+ * it ends the guest, says why, writes what a ring holds, and goes.
  */
 #ifndef RECORDER_WATCHDOG_H
 #define RECORDER_WATCHDOG_H
@@ -10,6 +10,15 @@
 #include <sys/types.h>
 
 #include "mempipe_host.h"
+#include "ring.h"
+
+/* What is left to do when the recorder was killed: write the ring.  NULL: nothing. */
+struct watchdog_will {
+    const struct ring *ring;
+    const char *output; /* its name */
+    int fd;
+    int level;
+};
 
 /* Shared by recorder, the child before its exec, and watchdog. */
 struct watchdog_shared {
@@ -28,7 +37,8 @@ struct watchdog {
  * there are threads.  `argv' is that of main: the process is renamed.
  * Returns 0 or a negated errno value.
  */
-int watchdog_start(struct watchdog *w, struct mempipe_host *host, int argc, char **argv);
+int watchdog_start(struct watchdog *w, struct mempipe_host *host,
+                   const struct watchdog_will *will, int argc, char **argv);
 
 /* Tells it that all is well and waits for its end. */
 void watchdog_stop(struct watchdog *w);

@@ -34,7 +34,7 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
     if (d.nslot > CTR_MAX_BLOCK_SLOTS) {
         return bad(diag, off, "number of slots");
     }
-    if (d.flags & ~CTR_BLOCK_HAS_PCS) {
+    if (d.flags & ~(CTR_BLOCK_HAS_PCS | CTR_BLOCK_HAS_TAGS | CTR_BLOCK_PART)) {
         return bad(diag, off, "flags");
     }
     if (d.code_bytes > UINT16_MAX) {
@@ -43,6 +43,17 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
     size_t want = (size_t)CTR_BLOCKDEF_FIXED + d.ninsn + d.code_bytes +
                   (size_t)d.nslot * CTR_BLOCKDEF_SLOT +
                   (d.flags & CTR_BLOCK_HAS_PCS ? (size_t)d.ninsn * 8 : 0);
+    if (d.flags & CTR_BLOCK_HAS_TAGS) {
+        if (n < want + 4) {
+            return bad(diag, off, "length");
+        }
+        d.ntag = le32(p + want);
+        d.tags = p + want + 4;
+        if (d.ntag < 1 || d.ntag > CTR_MAX_BLOCK_TAGS) {
+            return bad(diag, off, "number of tags");
+        }
+        want += 4 + (size_t)d.ntag * CTR_BLOCKDEF_TAG;
+    }
     if (n != want) {
         return bad(diag, off, "length");
     }
@@ -75,7 +86,8 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
             }
             d.nreg++;
             d.reg_end = (uint16_t)(which >= d.reg_end ? which + 1 : d.reg_end);
-        } else if (s[4] & ~(CTR_ACCESS_SIZE_LOG2 | CTR_ACCESS_STORE | CTR_ACCESS_BE) ||
+        } else if (s[4] & ~(CTR_ACCESS_SIZE_LOG2 | CTR_ACCESS_STORE | CTR_ACCESS_BE |
+                             CTR_ACCESS_NOVALUE) ||
                    s[5]) {
             return bad(diag, off, "kind of access");
         } else if (last_reg && insn == last) {
@@ -83,6 +95,12 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
         }
         last = insn;
         last_reg = reg;
+    }
+    for (uint32_t i = 0; i < d.ntag; i++) {
+        unsigned insn = le16(d.tags + (size_t)i * CTR_BLOCKDEF_TAG);
+        if (insn >= d.ninsn && insn != CTR_TAG_BLOCK) {
+            return bad(diag, off, "tag");
+        }
     }
     *out = d;
     return 0;

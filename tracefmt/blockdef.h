@@ -4,6 +4,7 @@
 #define CTR_BLOCKDEF_H
 
 #include "ctr.h"
+#include "le.h"
 #include "cannoli/events.h"
 
 /* Where the parts of a checked definition stand. */
@@ -16,11 +17,13 @@ struct blockdef {
     uint16_t nreg;    /* register slots among them */
     uint16_t reg_end; /* highest register of one + 1, or 0 */
     uint8_t flags;
+    uint32_t ntag;
     uint32_t code_bytes;
     const uint8_t *len; /* [ninsn] */
     const uint8_t *code;
     const uint8_t *slot; /* [nslot * CTR_BLOCKDEF_SLOT] */
     const uint8_t *pcs;  /* [ninsn * 8] or NULL */
+    const uint8_t *tags; /* [ntag * CTR_BLOCKDEF_TAG] or NULL */
 };
 
 /*
@@ -41,6 +44,16 @@ static inline void blockdef_slot(const struct blockdef *d, unsigned i,
     out->store = (s[4] & CTR_ACCESS_STORE) != 0;
     out->big_endian = (s[4] & CTR_ACCESS_BE) != 0;
     out->reg = (s[4] & CTR_ACCESS_REG) != 0;
+    out->novalue = (s[4] & CTR_ACCESS_NOVALUE) != 0;
+}
+
+/* Unpacks tag i. */
+static inline void blockdef_tag(const struct blockdef *d, uint32_t i, struct ctr_tag *out)
+{
+    const uint8_t *t = d->tags + (size_t)i * CTR_BLOCKDEF_TAG;
+    out->insn = le16(t);
+    out->library = le16(t + 2);
+    out->tag = le64(t + 4);
 }
 
 /* The group of a slot, 0 of a register's. */

@@ -101,7 +101,7 @@ static int load_pieces(struct decoder *d, size_t slots)
         for (unsigned k = 0; k < l->nslot; k++) {
             const struct ctr_slot *s = &l->block->pub.slots[k];
             d->piece_of[l->base + k] = (uint32_t)n;
-            if (!(d->want & (s->reg ? DEC_REG : DEC_VAL))) {
+            if (!(d->want & (s->reg ? DEC_REG : DEC_VAL)) || s->novalue) {
                 continue;
             }
             err = decoder_room(d, &d->piece, &d->piece_cap, n + value_pieces(s->size),
@@ -316,7 +316,7 @@ int decoder_next_extra(struct decoder *d)
         }
         return 0;
     }
-    uint64_t run, rel, insn, what, step;
+    uint64_t run, rel, insn, what, size, step;
     if (get_varint(&d->meta, d->meta_end, &run) ||
         get_varint(&d->meta, d->meta_end, &rel) ||
         get_varint(&d->meta, d->meta_end, &insn) ||
@@ -324,8 +324,13 @@ int decoder_next_extra(struct decoder *d)
         get_varint(&d->delta, d->delta_end, &step)) {
         return decoder_bad(d, "chunk.extras", "bad number");
     }
-    if (run > MAX_TOKENS || rel > MAX_ADDRS || insn >= CTR_MAX_BLOCK_INSNS ||
-        what >> 2 == 0 || what >> 2 > UINT32_MAX) {
+    size = what >> 2;
+    int told = size != 0;
+    if (!told && get_varint(&d->meta, d->meta_end, &size)) {
+        return decoder_bad(d, "chunk.extras", "bad number");
+    }
+    if (run > MAX_TOKENS || rel > MAX_ADDRS || insn >= CTR_MAX_BLOCK_INSNS || size == 0 ||
+        size > UINT32_MAX) {
         return decoder_bad(d, "chunk.extras", "impossible access");
     }
     d->extra.run += run;
@@ -334,10 +339,11 @@ int decoder_next_extra(struct decoder *d)
      * run is known. */
     d->extra.a = (struct access){
         .addr = unzigzag64(step),
-        .size = (uint32_t)(what >> 2),
+        .size = (uint32_t)size,
         .insn = (uint16_t)insn,
         .store = (uint8_t)(what & 1),
-        .flags = (uint8_t)(ACCESS_HELPER | (what & 2 ? ACCESS_BE : 0)),
+        .flags = (uint8_t)(ACCESS_HELPER | (what & 2 ? ACCESS_BE : 0) |
+                           (told ? 0 : ACCESS_NOVALUE)),
     };
     d->have_extra = 1;
     d->extra_left--;

@@ -15,7 +15,7 @@ struct raw_chunk {
 
 struct access {
     uint64_t addr;
-    const uint8_t *data; /* `size' bytes as in memory, NULL without values */
+    const uint8_t *data; /* `size' bytes as in memory, NULL if not told */
     uint32_t size;
     uint16_t insn;
     uint8_t store;
@@ -23,6 +23,7 @@ struct access {
 };
 #define ACCESS_BE 0x1u
 #define ACCESS_HELPER 0x2u
+#define ACCESS_NOVALUE 0x4u /* `data' is NULL though the trace has values */
 
 /* A register of the file's table was written, perhaps with the value it had. */
 struct reg_write {

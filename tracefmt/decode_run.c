@@ -263,14 +263,15 @@ static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned 
     a->size = s->size;
     a->insn = s->insn;
     a->store = s->store;
-    a->flags = s->big_endian ? ACCESS_BE : 0;
+    a->flags = (uint8_t)((s->big_endian ? ACCESS_BE : 0) |
+                         (s->novalue ? ACCESS_NOVALUE : 0));
     a->data = NULL;
     d->stores += s->store;
     d->loads += !s->store;
     if (next_addr(d, at, &a->addr)) {
         return decoder_bad(d, "chunk.addrs", "steps missing");
     }
-    return d->want & DEC_VAL ? next_data(d, at, s, a) : 0;
+    return d->want & DEC_VAL && !s->novalue ? next_data(d, at, s, a) : 0;
 }
 
 static int slot_room(struct decoder *d, size_t accesses, size_t regs)
@@ -305,7 +306,8 @@ static int merge_extras(struct decoder *d, struct run *r)
         d->extra_pred[h].step = step;
         d->stores += a->store;
         d->loads += !a->store;
-        int err = d->want & DEC_VAL ? extra_data(d, a) : 0;
+        int told = d->want & DEC_VAL && !(a->flags & ACCESS_NOVALUE);
+        int err = told ? extra_data(d, a) : 0;
         if (!err) {
             err = decoder_next_extra(d);
         }
@@ -490,7 +492,9 @@ static int run_slots(struct decoder *d, const struct dlocal *l, struct run *r,
     if (!err && d->want & DEC_VAL) {
         struct access *a = r->access == d->merged ? d->merged : d->access;
         for (uint32_t i = 0; i < r->naccess; i++) {
-            a[i].data = d->data.p + (uintptr_t)a[i].data;
+            if (!(a[i].flags & ACCESS_NOVALUE)) {
+                a[i].data = d->data.p + (uintptr_t)a[i].data;
+            }
         }
     }
     return err;

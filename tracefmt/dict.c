@@ -61,11 +61,17 @@ int ctr_dict_has(const struct ctr_dict *d, uint32_t raw_id)
     return dict_raw(d, raw_id) != NULL;
 }
 
+const void *ctr_dict_get(const struct ctr_dict *d, uint32_t id, size_t *bytes)
+{
+    const struct dict_entry *e = dict_id(d, id);
+    *bytes = e ? e->def.bytes : 0;
+    return e ? e->def.body : NULL;
+}
+
 /* The definition without the slots of what is not recorded. */
 static int strip_slots(struct ctr_dict *d, struct blockdef *def)
 {
     size_t head = CTR_BLOCKDEF_FIXED + (size_t)def->ninsn + def->code_bytes;
-    size_t pcs = def->pcs ? (size_t)def->ninsn * 8 : 0;
     int mem = (d->events & CTR_EVENTS_MEM) != 0;
     int reg = (d->events & CTR_EVENTS_REG) != 0;
     if (buf_room(&d->strip, def->bytes)) {
@@ -82,10 +88,10 @@ static int strip_slots(struct ctr_dict *d, struct blockdef *def)
             nslot++;
         }
     }
-    if (pcs) {
-        memcpy(p, def->pcs, pcs);
-        p += pcs;
-    }
+    const uint8_t *rest = def->slot + (size_t)def->nslot * CTR_BLOCKDEF_SLOT;
+    size_t rest_n = def->bytes - (size_t)(rest - def->body);
+    memcpy(p, rest, rest_n);
+    p += rest_n;
     put16(d->strip.p + CTR_BLOCKDEF_NSLOT, (uint16_t)nslot);
     if (!mem) {
         put16(d->strip.p + CTR_BLOCKDEF_NGROUP, 0);

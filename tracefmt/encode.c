@@ -243,7 +243,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     return 0;
 }
 
-/* Room for the pieces of n slots at least. */
+/* Room for the pieces of a block's slots; a place for them also if there are none. */
 static int piece_room(struct ctr_encoder *e, const struct blockdef *def)
 {
     uint32_t need = 0;
@@ -255,7 +255,7 @@ static int piece_room(struct ctr_encoder *e, const struct blockdef *def)
     if (e->npiece + need > MAX_CHUNK_PIECES) {
         return -CTR_E_LIMIT;
     }
-    if (e->npiece + need > e->piece_cap) {
+    if (e->npiece + need > e->piece_cap || !e->piece) {
         uint32_t cap = e->piece_cap * 2 + 1024 + need;
         if (grow(&e->piece, cap, sizeof(e->piece[0]))) {
             return -CTR_E_NOMEM;
@@ -276,7 +276,8 @@ static void local_slots(struct ctr_encoder *e, struct local *b,
         uint32_t at = e->nslot++;
         struct ctr_slot *s = &e->slot[at];
         blockdef_slot(def, i, s);
-        uint32_t value = s->reg || e->val ? CTR_UNITS(s->size, e->addr_bytes) : 0;
+        int valued = s->reg || (e->val && !s->novalue);
+        uint32_t value = valued ? CTR_UNITS(s->size, e->addr_bytes) : 0;
         e->kind[at] = s->store;
         e->units[at] = (uint8_t)(value + !s->reg);
         e->piece_of[at] = e->npiece;

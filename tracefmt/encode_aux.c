@@ -67,10 +67,10 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
         words = p->words;
         if (p->h.type == MEMPIPE_AUX_ACCESS) {
             const struct mempipe_aux_access *x = (const void *)p;
-            if (x->size == 0 || (e->val && p->n != x->size)) {
+            if (x->size == 0 || (e->val && p->n && p->n != x->size)) {
                 return bad_aux(diag, &w, "size of an access");
             }
-            e->extra_bytes += e->val ? (uint64_t)x->size + 7 : 0;
+            e->extra_bytes += e->val && p->n ? (uint64_t)x->size + 7 : 0;
         }
         w.aux += p->h.bytes;
     }
@@ -204,7 +204,7 @@ static int find_position(const struct ctr_encoder *e, struct position *at, uint3
 static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
                       uint32_t local, uint32_t before, struct ctr_diag *diag)
 {
-    if (buf_reserve(&e->extra_meta, 6 * VARINT_MAX) ||
+    if (buf_reserve(&e->extra_meta, 7 * VARINT_MAX) ||
         buf_reserve(&e->extra_delta, VARINT_MAX)) {
         return ctr_fail_nomem(diag);
     }
@@ -214,7 +214,13 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
     m += put_varint(m, e->runs - e->extra_run);
     m += put_varint(m, before);
     m += put_varint(m, x->insn);
-    m += put_varint(m, (uint64_t)x->size << 2 | (x->big_endian ? 2u : 0u) | store);
+    /* A size of 0: no value is told, and the size comes behind. */
+    int told = !e->val || x->p.n;
+    m += put_varint(m, (told ? (uint64_t)x->size << 2 : 0) | (x->big_endian ? 2u : 0u) |
+                           store);
+    if (!told) {
+        m += put_varint(m, x->size);
+    }
     e->extra_meta.n += (size_t)(m - m0);
     struct pred64 *p = &e->extra_pred[(e->def[local]->id * 31 + x->insn * 2u + store) &
                                       (EXTRA_PREDS - 1)];
@@ -226,7 +232,7 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
     e->nextra++;
     e->loads += !store;
     e->stores += store;
-    if (e->val) {
+    if (e->val && told) {
         encode_data_extra(e, x->addr, x->big_endian != 0, (const uint8_t *)(x + 1),
                           x->size);
     }

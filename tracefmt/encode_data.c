@@ -219,7 +219,7 @@ INLINE void put_slot(struct ctr_encoder *e, struct addrs *a, struct values *vals
         return;
     }
     uint64_t addr = put_addr(a, at, ab);
-    const unsigned n = e->val ? value_pieces(s.size) : 0;
+    const unsigned n = e->val && !s.novalue ? value_pieces(s.size) : 0;
     for (unsigned low = n; low-- > 0; p++) {
         uint64_t v = get_piece(&a->data, p, n, low, ab);
         put_memory(e->memory, vals, p, addr + p->off, v);

@@ -287,7 +287,8 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
     }
     if (r.n == 0) {
         keep = 0; /* left before its first instruction */
-        if (r.limit && r.limit != UINT32_MAX && e->slots) {
+        if (e->slots && ((r.limit && r.limit != UINT32_MAX) ||
+                         (r.left_at && CTR_LEFT_AT_SLOTS(r.left_at)))) {
             return encode_bad_word(w, r.at, diag, "data without an instruction");
         }
         err = encode_run_aux(e, w, &r, 1, &extra_last, diag);

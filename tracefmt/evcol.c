@@ -87,9 +87,16 @@ void evenc_fini(struct evenc *e)
 
 static uint32_t chunk_flag(uint32_t type)
 {
-    return type == CTR_EVENT_MAP      ? CHUNK_F_MAPS
-           : type == CTR_EVENT_THREAD ? CHUNK_F_THREADS
-                                      : CHUNK_F_SYSTEM;
+    switch (event_kind(type)) {
+    case CTR_KIND_MAP:
+        return CHUNK_F_MAPS;
+    case CTR_KIND_THR:
+        return CHUNK_F_THREADS;
+    case CTR_KIND_MARK:
+        return CHUNK_F_MARKS;
+    default:
+        return CHUNK_F_SYSTEM;
+    }
 }
 
 int evenc_add(struct evenc *e, uint64_t run, uint64_t insns, uint32_t type,
@@ -203,7 +210,7 @@ int evdec_begin(struct evdec *d, const struct section *sec, const struct buf *pa
     d->first = pub->first;
     d->runs = pub->runs;
     d->insns = pub->insns;
-    d->told = pub->flags & (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM);
+    d->told = pub->flags & CHUNK_F_EVENTS;
     d->met = 0;
     d->left = le32(sec->body + CHUNK_EVENTS);
     d->have = 0;

@@ -8,6 +8,7 @@
 
 #include "payload.h"
 #include "section.h"
+#include "cannoli/events.h"
 
 /*
  * A payload's numbers are told as differences to those of an event like it: the
@@ -37,7 +38,7 @@ struct evenc {
     struct buf head;
     struct buf rest;
     uint32_t count;
-    uint32_t flags; /* CHUNK_F_MAPS, _THREADS, _SYSTEM */
+    uint32_t flags; /* CHUNK_F_* of events */
 };
 
 void evenc_begin(struct evenc *e);
@@ -90,7 +91,19 @@ int evdec_next(struct evdec *d);
 /* CTR_KIND_* of an event. */
 static inline uint32_t event_kind(uint32_t type)
 {
-    return type == 6 ? CTR_KIND_MAP : type == 7 ? CTR_KIND_THR : CTR_KIND_SYS;
+    switch (type) {
+    case CTR_EVENT_MAP:
+        return CTR_KIND_MAP;
+    case CTR_EVENT_THREAD:
+        return CTR_KIND_THR;
+    case CTR_EVENT_MARK:
+    case CTR_EVENT_GATE:
+    case CTR_EVENT_LABEL:
+    case CTR_EVENT_SELECT:
+        return CTR_KIND_MARK;
+    default:
+        return CTR_KIND_SYS;
+    }
 }
 
 #endif

@@ -91,7 +91,8 @@ int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
     }
     uint32_t os = (c->flags & CHUNK_F_SYSTEM ? CTR_KIND_SYS : 0) |
                   (c->flags & CHUNK_F_MAPS ? CTR_KIND_MAP : 0) |
-                  (c->flags & CHUNK_F_THREADS ? CTR_KIND_THR : 0);
+                  (c->flags & CHUNK_F_THREADS ? CTR_KIND_THR : 0) |
+                  (c->flags & CHUNK_F_MARKS ? CTR_KIND_MARK : 0);
     os &= f->os;
     int regs = (f->want & DEC_REG) != 0;
     if (!os && !(f->runs && (c->runs || regs))) {

@@ -70,7 +70,7 @@ static inline uint32_t feed_os_kinds(const struct feed *f)
 {
     return f->filter.npc || f->filter.naddr
                ? 0
-               : f->kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR);
+               : f->kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK);
 }
 
 static inline int in_ranges(const struct ctr_range *r, uint32_t n, uint64_t first,

@@ -27,7 +27,8 @@
 #define FILE_OFF_COMPAT 24u
 #define FILE_OFF_ZERO 28u
 #define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
-#define FORMAT_VERSION 2u
+#define FORMAT_VERSION 3u
+#define FORMAT_OLDEST 2u /* that is read: has nothing that 3 has not */
 
 /* section header: a frame of ours; offsets from the frame's start */
 #define SECT_TAG 0x54434553u /* "SECT" */
@@ -60,6 +61,13 @@ enum {
 
 #define MAX_THREADS (1u << 24) /* and processes */
 
+/* META: body; shorter in version 2 */
+#define META_DROPPED_INSNS 0u   /* u64 */
+#define META_DROPPED_LOADS 8u   /* u64 */
+#define META_DROPPED_STORES 16u /* u64 */
+#define META_DROPPED_CHUNKS 24u /* u64 */
+#define META_BODY 32u
+
 /* META: frame 0 */
 #define META_EVENTS 0u     /* u32 */
 #define META_MACHINE 4u    /* u32 */
@@ -69,7 +77,7 @@ enum {
 #define META_ARGC 12u      /* u32 */
 #define META_REALTIME 16u  /* u64 */
 #define META_START 24u     /* u64 */
-#define META_STRINGS 32u   /* target, qemu, recorder, argv; NUL after each */
+#define META_STRINGS 32u   /* target, qemu, recorder, argv, selection; NUL after each */
 #define META_MAX (8u << 20)
 
 /* PROCESS: body, and with an end in ROOT */
@@ -135,8 +143,10 @@ enum {
 #define CHUNK_F_MAPS 0x2u    /* has CTR_EVENT_MAP */
 #define CHUNK_F_THREADS 0x4u /* has CTR_EVENT_THREAD */
 #define CHUNK_F_SYSTEM 0x8u  /* has other events */
-#define CHUNK_F_EVENTS (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM)
-#define CHUNK_F_ALL (CHUNK_F_RESUMES | CHUNK_F_EVENTS)
+#define CHUNK_F_MARKS 0x10u  /* has marks, gates, labels, selections */
+#define CHUNK_F_GAP 0x20u    /* the thread's first; others before it were dropped */
+#define CHUNK_F_EVENTS (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS)
+#define CHUNK_F_ALL (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP)
 enum {
     FRAME_WORDS = 0,
     FRAME_ADDRS = 1,

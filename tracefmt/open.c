@@ -39,7 +39,8 @@ static int read_file_head(struct ctr_trace *tr, struct ctr_diag *diag)
                         "checksum of the file header is wrong");
     }
     tr->version = le32(head + FILE_OFF_VERSION);
-    if (tr->version != FORMAT_VERSION || le32(head + FILE_OFF_INCOMPAT)) {
+    if (tr->version < FORMAT_OLDEST || tr->version > FORMAT_VERSION ||
+        le32(head + FILE_OFF_INCOMPAT)) {
         return ctr_fail(diag, CTR_E_UNSUPPORTED, 0, "file header",
                         "format version %u (features 0x%x) is newer than this program",
                         tr->version, le32(head + FILE_OFF_INCOMPAT));
@@ -243,6 +244,11 @@ void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out)
         .state = tr->state,
         .target = tr->target,
         .qemu_version = tr->qemu_version,
+        .selection = tr->selection,
+        .dropped_insns = tr->dropped_insns,
+        .dropped_loads = tr->dropped_loads,
+        .dropped_stores = tr->dropped_stores,
+        .dropped_chunks = tr->dropped_chunks,
         .recorder = tr->recorder,
         .argc = (int)tr->argc,
         .argv = tr->argv,

@@ -18,6 +18,10 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_SIGRETURN] = {1, 0, 0, {8}},
     [CTR_EVENT_MAP] = {11, 0, 2, {4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8}},
     [CTR_EVENT_THREAD] = {7, 0, 1, {4, 4, 4, 4, 4, 4, 4}},
+    [CTR_EVENT_MARK] = {4, 0, 1, {4, 4, 8, 8}},
+    [CTR_EVENT_GATE] = {2, 0, 0, {4, 4}},
+    [CTR_EVENT_LABEL] = {4, 0, 2, {4, 4, 8, 8}},
+    [CTR_EVENT_SELECT] = {2, 0, 1, {4, 4}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -32,6 +36,25 @@ uint32_t payload_fixed(const struct payload_kind *k)
         n += k->field[i];
     }
     return n;
+}
+
+/* Is what the first numbers of a payload tell something that there is? */
+static int known_kind(uint32_t type, const uint8_t *p)
+{
+    switch (type) {
+    case CTR_EVENT_MAP:
+        return le32(p) - 1u < CTR_MAP_SHMDT;
+    case CTR_EVENT_THREAD:
+        return le32(p) - 1u < CTR_THREAD_EXEC;
+    case CTR_EVENT_MARK:
+        return le32(p) - 1u < CTR_MARK_GUEST;
+    case CTR_EVENT_GATE:
+        return le32(p) <= 1 && le32(p + 4) - 1u < CTR_GATE_START;
+    case CTR_EVENT_LABEL:
+        return le32(p) - 1u < CTR_LABEL_REMOVE;
+    default:
+        return 1;
+    }
 }
 
 const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
@@ -59,11 +82,7 @@ const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
     if (at != n) {
         return "an event that is too long";
     }
-    if ((type == CTR_EVENT_MAP && le32(p) - 1u >= CTR_MAP_SHMDT) ||
-        (type == CTR_EVENT_THREAD && le32(p) - 1u >= CTR_THREAD_EXEC)) {
-        return "an event of an unknown kind";
-    }
-    return NULL;
+    return known_kind(type, p) ? NULL : "an event of an unknown kind";
 }
 
 /* ------------------------------------------------------------ taking apart */
@@ -171,5 +190,54 @@ int ctr_parse_thread(const struct ctr_os_event *e, struct ctr_thread_event *out)
     out->reason = le32(p + 20);
     out->status = (int32_t)le32(p + 24);
     get_str(p + 28, &out->name);
+    return 0;
+}
+
+int ctr_parse_mark(const struct ctr_os_event *e, struct ctr_mark *out)
+{
+    if (not_it(e, CTR_EVENT_MARK)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->source = le32(p);
+    out->number = le32(p + 4);
+    out->asked_ns = le64(p + 8);
+    out->value = le64(p + 16);
+    get_str(p + 24, &out->text);
+    return 0;
+}
+
+int ctr_parse_gate(const struct ctr_os_event *e, struct ctr_gate *out)
+{
+    if (not_it(e, CTR_EVENT_GATE)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->open = le32(p);
+    out->why = le32(p + 4);
+    return 0;
+}
+
+int ctr_parse_label(const struct ctr_os_event *e, struct ctr_label *out)
+{
+    if (not_it(e, CTR_EVENT_LABEL)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->op = le32(p);
+    out->start = le64(p + 8);
+    out->size = le64(p + 16);
+    get_str(get_str(p + 24, &out->type), &out->name);
+    return 0;
+}
+
+int ctr_parse_select(const struct ctr_os_event *e, struct ctr_select *out)
+{
+    if (not_it(e, CTR_EVENT_SELECT)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->generation = le32(p);
+    get_str(p + 8, &out->text);
     return 0;
 }

@@ -17,7 +17,9 @@ static const struct ctr_chunk *find_chunk(const struct ctr_trace *tr, uint32_t t
     const struct ctr_chunk *last = NULL;
     for (uint64_t i = 0; i < tr->nchunks; i++) {
         const struct ctr_chunk *c = &tr->chunks[i];
-        if (c->thread == thread && c->first <= ordinal) {
+        /* What is only told of a part that was dropped comes without registers. */
+        int told = c->flags & CHUNK_F_GAP && c->runs == 0;
+        if (c->thread == thread && c->first <= ordinal && !told) {
             last = c;
             if (ordinal - c->first < c->insns) {
                 return c;

@@ -54,7 +54,11 @@ struct ctr_trace {
     char *meta; /* all strings */
     const char **argv;
     uint32_t argc;
-    const char *target, *qemu_version, *recorder;
+    const char *target, *qemu_version, *recorder, *selection;
+    uint64_t dropped_insns;
+    uint64_t dropped_loads;
+    uint64_t dropped_stores;
+    uint64_t dropped_chunks;
     uint32_t events;
     uint32_t elf_machine;
     uint8_t big_endian;
@@ -169,7 +173,8 @@ static inline uint64_t block_end(const struct ctr_block *b)
 
 struct thread {
     struct ctr_thread pub;
-    uint64_t insns; /* so far: also first ordinal of its next chunk */
+    uint64_t insns; /* so far */
+    uint64_t next;  /* first ordinal of its next chunk */
     uint64_t loads;
     uint64_t stores;
     uint64_t chunks;

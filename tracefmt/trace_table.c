@@ -41,12 +41,22 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_d
     tr->start_ns = le64(p + META_START);
     tr->end_ns = tr->start_ns;
     uint64_t argc = le32(p + META_ARGC);
+    const int selects = tr->version > 2;
+    if (sec->body_bytes >= META_BODY) {
+        tr->dropped_insns = le64(sec->body + META_DROPPED_INSNS);
+        tr->dropped_loads = le64(sec->body + META_DROPPED_LOADS);
+        tr->dropped_stores = le64(sec->body + META_DROPPED_STORES);
+        tr->dropped_chunks = le64(sec->body + META_DROPPED_CHUNKS);
+    } else if (selects) {
+        return corrupt(diag, sec->off, "meta", "too short");
+    }
     if (tr->addr_bits != 32 && tr->addr_bits != 64) {
         return corrupt(diag, sec->off, "meta", "address width");
     }
     /* Every string is at least its NUL. */
     n -= META_STRINGS;
-    if (argc + 3 > n) {
+    const uint64_t strings = argc + 3 + (uint64_t)selects;
+    if (strings > n) {
         return corrupt(diag, sec->off, "meta", "number of arguments");
     }
     tr->meta = malloc(n);
@@ -57,7 +67,8 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_d
     memcpy(tr->meta, p + META_STRINGS, n);
     const char *s = tr->meta;
     const char *end = s + n;
-    for (uint64_t i = 0; i < argc + 3; i++) {
+    tr->selection = "";
+    for (uint64_t i = 0; i < strings; i++) {
         const char *nul = memchr(s, 0, (size_t)(end - s));
         if (!nul) {
             return corrupt(diag, sec->off, "meta", "strings");
@@ -73,7 +84,7 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_d
             tr->recorder = s;
             break;
         default:
-            tr->argv[i - 3] = s;
+            *(i == argc + 3 ? &tr->selection : &tr->argv[i - 3]) = s;
         }
         s = nul + 1;
     }
@@ -145,14 +156,17 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     size_t group_n = ((size_t)d->ngroup + 1) * 2 * sizeof(uint16_t);
     size_t slot_n = (size_t)d->nslot * sizeof(struct ctr_slot);
     size_t pcs_n = d->pcs ? (size_t)d->ninsn * sizeof(uint64_t) : 0;
-    size_t n = sizeof(struct block) + pcs_n + off_n + group_n + slot_n + d->code_bytes;
+    size_t tag_n = (size_t)d->ntag * sizeof(struct ctr_tag);
+    size_t n = sizeof(struct block) + pcs_n + tag_n + off_n + group_n + slot_n +
+               d->code_bytes;
     struct block *b = calloc(1, n);
     if (!b) {
         return NULL;
     }
     *bytes = n + 16;
     uint64_t *pcs = (uint64_t *)(b + 1);
-    uint16_t *off = (uint16_t *)((uint8_t *)pcs + pcs_n);
+    struct ctr_tag *tags = (struct ctr_tag *)((uint8_t *)pcs + pcs_n);
+    uint16_t *off = (uint16_t *)(tags + d->ntag);
     uint16_t *group = off + d->ninsn + 1;
     struct ctr_slot *slot = (struct ctr_slot *)(group + 2 * ((size_t)d->ngroup + 1));
     uint8_t *code = (uint8_t *)(slot + d->nslot);
@@ -184,6 +198,12 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     b->pub.code = code;
     b->pub.pcs = d->pcs ? pcs : NULL;
     b->pub.slots = slot;
+    b->pub.part = (d->flags & CTR_BLOCK_PART) != 0;
+    b->pub.ntag = d->ntag;
+    b->pub.tags = tags;
+    for (uint32_t i = 0; i < d->ntag; i++) {
+        blockdef_tag(d, i, &tags[i]);
+    }
     b->group_first = group;
     b->group_end = group + d->ngroup + 1;
     return b;
@@ -325,15 +345,21 @@ int trace_count_chunk(struct ctr_trace *tr, const uint8_t *b, uint64_t off,
     if (!t) {
         return corrupt(diag, off, "chunk", "its thread is not known");
     }
-    if (out->index != tr->nchunks || out->first != t->insns) {
+    if (out->flags & CHUNK_F_GAP && t->chunks == 0) {
+        t->next = out->first;
+        t->pub.first = out->first;
+    }
+    if (out->index != tr->nchunks || out->first != t->next ||
+        (out->flags & CHUNK_F_GAP && t->chunks)) {
         return corrupt(diag, off, "chunk", "a chunk is missing before it");
     }
     const uint64_t limit = (uint64_t)MAX_ADDRS + MAX_EXTRAS;
     if (out->insns > out->runs * CTR_MAX_BLOCK_INSNS || out->runs > MAX_TOKENS ||
         out->loads > limit || out->stores > limit || out->flags & ~CHUNK_F_ALL ||
-        t->insns > UINT64_MAX / 2) {
+        t->next > UINT64_MAX / 2) {
         return corrupt(diag, off, "chunk", "impossible counts");
     }
+    t->next += out->insns;
     t->insns += out->insns;
     t->loads += out->loads;
     t->stores += out->stores;

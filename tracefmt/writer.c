@@ -198,8 +198,12 @@ static int append_string(struct buf *b, const char *s)
 static int write_meta(struct ctr_writer *w, const struct ctr_meta *meta,
                       struct ctr_diag *diag)
 {
-    uint8_t p[META_STRINGS] = {0};
-    put32(p + META_EVENTS, meta->events);
+    uint8_t p[META_STRINGS] = {0}, body[META_BODY];
+    put64(body + META_DROPPED_INSNS, meta->dropped_insns);
+    put64(body + META_DROPPED_LOADS, meta->dropped_loads);
+    put64(body + META_DROPPED_STORES, meta->dropped_stores);
+    put64(body + META_DROPPED_CHUNKS, meta->dropped_chunks);
+    put32(p + META_EVENTS, meta->events | CTR_HAS_MARK);
     put32(p + META_MACHINE, meta->elf_machine);
     p[META_BIG_ENDIAN] = meta->big_endian != 0;
     p[META_ADDR_BITS] = meta->addr_bits;
@@ -217,6 +221,9 @@ static int write_meta(struct ctr_writer *w, const struct ctr_meta *meta,
             return ctr_fail_nomem(diag);
         }
     }
+    if (append_string(&w->raw, meta->selection)) {
+        return ctr_fail_nomem(diag);
+    }
     if (w->raw.n > META_MAX) {
         return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "meta",
                         "the command line is too long");
@@ -227,7 +234,7 @@ static int write_meta(struct ctr_writer *w, const struct ctr_meta *meta,
         return err;
     }
     w->meta_off = w->off;
-    return writer_section(w, SECT_META, SECT_REQUIRED, NULL, 0, &f, 1, diag);
+    return writer_section(w, SECT_META, SECT_REQUIRED, body, META_BODY, &f, 1, diag);
 }
 
 int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
@@ -416,6 +423,16 @@ int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid, int32
     return 0;
 }
 
+int ctr_writer_thread_first(struct ctr_writer *w, uint32_t thread, uint64_t ordinal)
+{
+    if (thread >= w->nthread || w->thread[thread].insns) {
+        return -CTR_E_INVAL;
+    }
+    w->thread[thread].insns = ordinal;
+    w->thread[thread].gap = 1;
+    return 0;
+}
+
 int ctr_writer_process_end(struct ctr_writer *w, uint32_t process, uint64_t end_ns,
                            uint32_t end_reason, int32_t end_status)
 {
@@ -515,7 +532,7 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
     uint8_t b[CHUNK_BODY] = {0};
     put64(b + CHUNK_NUMBER, w->stats.chunks);
     put32(b + CHUNK_THREAD, thread);
-    put32(b + CHUNK_FLAGS, p->flags);
+    put32(b + CHUNK_FLAGS, p->flags | (t->gap ? CHUNK_F_GAP : 0));
     put64(b + CHUNK_FIRST, t->insns);
     put64(b + CHUNK_INSNS, p->info.insns);
     put64(b + CHUNK_LOADS, p->info.loads);
@@ -551,6 +568,7 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
         return err;
     }
     t->insns += p->info.insns;
+    t->gap = 0;
     w->stats.chunks++;
     w->stats.insns += p->info.insns;
     w->stats.loads += p->info.loads;

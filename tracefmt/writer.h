@@ -26,7 +26,8 @@ struct writer_thread {
     uint64_t end_ns;
     uint32_t end_reason;
     int32_t end_status;
-    uint64_t insns; /* written so far: first ordinal of its next chunk */
+    uint64_t insns; /* first ordinal of its next chunk */
+    int gap;        /* that is its first one, and others were dropped before it */
 };
 
 struct ctr_writer {

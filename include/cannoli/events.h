@@ -51,13 +51,15 @@
  *   0x00000001..0x7fffffff  block id: this block was entered
  *   0x80000000 | group      GROUP
  *   0xc0000000 | n<<14 | s  LEFT_AT: the block was left by an exit inside it,
- *                           after n instructions (1..512) and s unconditional
+ *                           after n instructions (0..512) and s unconditional
  *                           slots (0..16383), register slots included
  *   0xd0000000 | f<<16 | n  LEFT: the block was left after n instructions
  *                           (0..512).  The next word is a number: in the pipe
  *                           the length in units of the data column of the chunk
  *                           at that time, in a file the number of slots that
  *                           this run of the block made.  f: LEFT_* flags
+ *                           (a run left after 0 instructions, by this or by
+ *                           LEFT_AT, with no slot made, is not kept in a file)
  *   0xe0000000              FAULT (pipe only): the instruction at which the
  *                           block just before was left raised a signal
  *   0xf0000000 | i          RESUME: the next word is the id of a block whose
@@ -111,6 +113,16 @@
  *                            and no other bit but the size is set
  *   u64 pc[ninsn]          only with CTR_BLOCK_HAS_PCS; otherwise each
  *                          instruction stands behind the one before
+ *   u32 ntag, and ntag times u16 insn, u16 library, u64 tag
+ *                          only with CTR_BLOCK_HAS_TAGS, then at least one:
+ *                          what jitter libraries
+ *                          attached to instruction `insn', or with
+ *                          CTR_TAG_BLOCK to the block; library: its number,
+ *                          from 0, in the order in which they were loaded
+ *
+ * The instructions of a definition are those of the translation block that are
+ * recorded, in order; a choice of what to record may leave out any of them (then
+ * mostly with CTR_BLOCK_HAS_PCS).  pc is that of the first one recorded.
  */
 #define CTR_BLOCKDEF_PC         0   /* u64 guest virtual address */
 #define CTR_BLOCKDEF_CS_BASE    8   /* u64 QEMU's cs_base */
@@ -126,6 +138,12 @@
 #define CTR_BLOCKDEF_SLOT       6
 
 #define CTR_BLOCK_HAS_PCS      0x01u
+#define CTR_BLOCK_HAS_TAGS     0x02u
+#define CTR_BLOCK_PART         0x04u   /* instructions were left out */
+
+#define CTR_BLOCKDEF_TAG       12      /* bytes of a tag */
+#define CTR_TAG_BLOCK          0xffffu
+#define CTR_MAX_BLOCK_TAGS     4096u
 
 /* access byte of a slot */
 #define CTR_ACCESS_SIZE(a)     (1u << ((a) & 0x07u))   /* 1..128 bytes */
@@ -133,6 +151,8 @@
 #define CTR_ACCESS_STORE       0x10u
 #define CTR_ACCESS_BE          0x20u   /* value is big-endian in memory */
 #define CTR_ACCESS_REG         0x40u   /* no access: a register, 1..16 bytes */
+#define CTR_ACCESS_NOVALUE     0x80u   /* access whose value is not recorded: its
+                                          address unit only */
 
 /* Units that a value of n bytes takes in the data column. */
 #define CTR_UNITS(n, unit)     (((n) + (unit) - 1u) / (unit))
@@ -155,7 +175,8 @@
 #define CTR_EVENTS_MAP         0x20u   /* mappings */
 #define CTR_EVENTS_THR         0x40u   /* threads and processes: start, end, name */
 #define CTR_EVENTS_TIME        0x80u   /* times of SYS events (others always have one) */
-#define CTR_EVENTS_ALL         0xffu
+#define CTR_EVENTS_MARK        0x100u  /* marks, labels, gates; always on */
+#define CTR_EVENTS_ALL         0x1ffu
 
 /*
  * Registers.  A trace with CTR_EVENTS_REG has a table of registers, numbered
@@ -228,7 +249,43 @@ enum ctr_event_type {
      *   EXEC: path of the program)
      */
     CTR_EVENT_THREAD = 7,
+    /*
+     * A mark:
+     *   u32 source (CTR_MARK_*), u32 number (of those from outside, from 1; 0: of
+     *   the guest's own), u64 asked_ns (CLOCK_MONOTONIC, when it was asked for), u64
+     *   value (the guest's), str text
+     * Each thread that runs tells a mark from outside where it has met it.
+     */
+    CTR_EVENT_MARK = 8,
+    /*
+     * From here on this thread is recorded (open 1), or not (open 0):
+     *   u32 open, u32 why (CTR_GATE_*)
+     * Without such an event it is recorded from its start.  While the gate is closed
+     * only MAP, THREAD, MARK, LABEL and SELECT events are told.
+     */
+    CTR_EVENT_GATE = 9,
+    /*
+     * The guest names a range of memory, or takes the name back:
+     *   u32 op (CTR_LABEL_*), u32 zero, u64 start, u64 size, str type, str name
+     */
+    CTR_EVENT_LABEL = 10,
+    /*
+     * What is recorded was chosen anew while the program ran; from here on this thread
+     * runs by it:  u32 generation, u32 zero, str text (the libraries, one a line)
+     */
+    CTR_EVENT_SELECT = 11,
 };
+
+#define CTR_MARK_OUTSIDE       1u      /* cannoli-ctl mark */
+#define CTR_MARK_GUEST         2u
+#define CTR_GATE_OUTSIDE       1u      /* cannoli-ctl pause, resume; a signal */
+#define CTR_GATE_GUEST         2u      /* the program itself */
+#define CTR_GATE_PLACE         3u      /* an instruction where it starts or stops */
+#define CTR_GATE_TREE          4u      /* a call, and its return */
+#define CTR_GATE_COUNT         5u      /* so many instructions were executed */
+#define CTR_GATE_START         6u      /* the thread began like this */
+#define CTR_LABEL_SET          1u
+#define CTR_LABEL_REMOVE       2u
 
 #define CTR_SYSCALL_NORETURN   0x1u    /* result is none: sigreturn, restarted */
 #define CTR_USERMEM_WRITE      0x1u    /* the system wrote (bytes: what it wrote) */

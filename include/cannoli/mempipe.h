@@ -9,6 +9,7 @@
  * process maps all of it before the guest starts and keeps no descriptor.
  *
  *   struct mempipe_ctl        one
+ *   struct mempipe_control    one
  *   struct mempipe_pipe       nr_pipes: one per guest thread alive
  *   struct mempipe_chunk      nr_chunks = nr_pipes + nr_pool: chunk headers
  *   aux rings                 nr_pipes * aux_bytes
@@ -47,7 +48,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
-#define MEMPIPE_VERSION   2u
+#define MEMPIPE_VERSION   3u
 #define MEMPIPE_LINE      64
 #define MEMPIPE_MAIL      128u  /* mail slots of a pipe, a power of two, more
                                    than the chunks one pipe can have in flight */
@@ -72,6 +73,52 @@
 /* ctl.follow */
 #define MEMPIPE_FOLLOW_FORK 1u  /* record child processes, too */
 #define MEMPIPE_FOLLOW_EXEC 2u  /* start QEMU for guest programs given to execve */
+
+/*
+ * What the recorder may change while the program runs.  After a change it increments
+ * `generation' (release) and wakes all who wait on it; with ctl.watch every process
+ * has a thread that does, and makes the others leave translated code.
+ */
+#define MEMPIPE_MARKS      64u
+#define MEMPIPE_MARK_BYTES 240u
+#define MEMPIPE_FILTER_BYTES (64u << 10)
+
+struct mempipe_mark {
+    uint64_t asked_ns;      /* CLOCK_MONOTONIC */
+    uint32_t bytes;         /* of text, not more than MEMPIPE_MARK_BYTES */
+    uint32_t zero;
+    char     text[MEMPIPE_MARK_BYTES];
+};
+
+struct mempipe_control {
+    uint32_t generation;
+    uint32_t paused;        /* 1: no thread is recorded */
+    uint32_t nr_marks;      /* ever made; number n (from 1) is in
+                               marks[(n - 1) % MEMPIPE_MARKS] */
+    uint32_t window;        /* 1: process gates begin closed (--start-at) */
+    /*
+     * Instructions that all processes together still execute before they are
+     * recorded, and then record; UINT64_MAX: no such limit.  Threads take slices off.
+     */
+    uint64_t after_insns;
+    uint64_t for_insns;
+    /*
+     * Libraries that choose what is recorded, one a line: "path,key=value,...", commas in
+     * a path or value doubled, a line feed is not possible.  Nothing: everything is
+     * recorded.  filter_seq is odd while the recorder writes.
+     */
+    uint32_t filter_seq;
+    uint32_t filter_bytes;
+    /* QEMU -> recorder: line number (from 1) of the library that is being loaded in
+     * some process (0: none), and what failed: set once, failed last (release). */
+    uint32_t loading;
+    uint32_t failed;
+    char     failure[512];
+    uint32_t coverage;      /* 1: tell each block once (then no MEM, VAL, REG) */
+    uint32_t zero;
+    struct mempipe_mark marks[MEMPIPE_MARKS];
+    char     filter[MEMPIPE_FILTER_BYTES];
+};
 
 /* States of a pipe. */
 enum {
@@ -172,6 +219,9 @@ struct mempipe_ctl {
     int32_t  recorder_pid;  /* /proc/<recorder_pid>/fd/<pipe_fd> is this memory, */
     int32_t  pipe_fd;       /* for programs started by execve */
 
+    uint64_t control_off;   /* struct mempipe_control */
+    uint32_t watch;         /* 1: processes watch control.generation */
+
     uint64_t headers_off __attribute__((aligned(MEMPIPE_LINE)));
     uint64_t aux_off;
     uint64_t chunks_off;
@@ -250,9 +300,9 @@ struct mempipe_aux_place {
 
 /*
  * An access made inside a helper, on behalf of instruction `insn' of the block
- * whose id was the last one among the words.  n: bytes of data that follow, 0
- * without CTR_EVENTS_VAL, else `size': what was loaded or stored, as it stands in
- * memory.
+ * whose id was the last one among the words.  n: bytes of data that follow: `size',
+ * what was loaded or stored, as it stands in memory, or 0: without CTR_EVENTS_VAL, or
+ * the value is not told.
  */
 struct mempipe_aux_access {
     struct mempipe_aux_place p;

@@ -36,6 +36,11 @@ void maker_open(struct maker *m, const char *path, const char *target, unsigned 
         .recorder = "mktrace 1",
         .argc = 4,
         .argv = argv,
+        .selection = m->selection,
+        .dropped_insns = m->dropped * 1000,
+        .dropped_loads = m->dropped * 200,
+        .dropped_stores = m->dropped * 100,
+        .dropped_chunks = m->dropped,
         .elf_machine = machine,
         .events = events,
         .big_endian = be,
@@ -242,7 +247,8 @@ void block_slot(struct block *b, unsigned group, unsigned access)
 void add_block(struct maker *m, const struct block *b)
 {
     struct ctr_diag diag = {0};
-    uint8_t def[CTR_BLOCKDEF_FIXED + 64 + 64 * 16 + 256 * CTR_BLOCKDEF_SLOT] = {0};
+    uint8_t def[CTR_BLOCKDEF_FIXED + 64 + 64 * 16 + 256 * CTR_BLOCKDEF_SLOT + 64 * 8 + 4 +
+                8 * CTR_BLOCKDEF_TAG] = {0};
     uint8_t *p = def + CTR_BLOCKDEF_FIXED;
     unsigned code = 0;
 
@@ -263,6 +269,21 @@ void add_block(struct maker *m, const struct block *b)
         put_le(p, b->slot[i].insn, 2);
         put_le(p + 2, b->slot[i].group, 2);
         p[4] = b->slot[i].access;
+    }
+    def[CTR_BLOCKDEF_FLAGS] =
+        (uint8_t)((b->part ? CTR_BLOCK_PART | CTR_BLOCK_HAS_PCS : 0u) |
+                  (b->ntag ? CTR_BLOCK_HAS_TAGS : 0u));
+    for (unsigned i = 0; b->part && i < b->ninsn; i++, p += 8) {
+        put_le(p, b->at[i], 8);
+    }
+    if (b->ntag) {
+        put_le(p, b->ntag, 4);
+        p += 4;
+    }
+    for (unsigned i = 0; i < b->ntag; i++, p += CTR_BLOCKDEF_TAG) {
+        put_le(p, b->tag[i].insn, 2);
+        put_le(p + 2, b->tag[i].library, 2);
+        put_le(p + 4, b->tag[i].tag, 8);
     }
     check("block", ctr_dict_add(m->dict, b->id, def, (size_t)(p - def), &diag), &diag);
 }
@@ -327,4 +348,38 @@ void put_event(struct maker *m, unsigned type, uint64_t time_ns, const void *pay
     e->type = type;
     e->time_ns = time_ns;
     memcpy(e + 1, payload, n);
+}
+
+void add(struct payload *o, uint64_t v, unsigned bytes)
+{
+    put_le(o->p + o->n, v, bytes);
+    o->n += bytes;
+}
+
+void add_string(struct payload *o, const char *s)
+{
+    add(o, strlen(s), 2);
+    memcpy(o->p + o->n, s, strlen(s));
+    o->n += strlen(s);
+}
+
+uint64_t tick(struct maker *m)
+{
+    return m->clock_ns += 1000;
+}
+
+void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_t ppid,
+                  int32_t ptid, unsigned reason, int32_t status, const char *name)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, op, 4);
+    add(&o, (uint32_t)pid, 4);
+    add(&o, (uint32_t)tid, 4);
+    add(&o, (uint32_t)ppid, 4);
+    add(&o, (uint32_t)ptid, 4);
+    add(&o, reason, 4);
+    add(&o, (uint32_t)status, 4);
+    add_string(&o, name);
+    put_event(m, CTR_EVENT_THREAD, tick(m), o.p, o.n);
 }

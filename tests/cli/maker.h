@@ -37,11 +37,19 @@ struct maker {
     uint8_t state[16 * MAX_REGS];
     uint64_t clock_ns;
     FILE *expect, *cuts;
+    /* what META tells, set before maker_open */
+    const char *selection;
+    uint64_t dropped; /* chunks */
 };
 
 struct slot {
     uint16_t insn, group;
     uint8_t access;
+};
+
+struct tag {
+    uint16_t insn, library;
+    uint64_t tag;
 };
 
 struct block {
@@ -51,6 +59,10 @@ struct block {
     uint8_t len[64];
     uint8_t code[64 * 16];
     struct slot slot[256];
+    bool part;       /* instructions were left out: */
+    uint64_t at[64]; /* where each stands */
+    unsigned ntag;
+    struct tag tag[8];
 };
 
 /* Every function stops the program when something fails. */
@@ -86,6 +98,16 @@ void put_register(struct maker *m, uint32_t insn, unsigned reg, const uint8_t *l
 /* Events; their payloads as cannoli/events.h has them. */
 void put_event(struct maker *m, unsigned type, uint64_t time_ns, const void *payload,
                size_t n);
+struct payload {
+    uint8_t p[1024];
+    size_t n;
+};
+void add(struct payload *o, uint64_t v, unsigned bytes);
+void add_string(struct payload *o, const char *s);
+/* Time goes on by a microsecond with each event. */
+uint64_t tick(struct maker *m);
+void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_t ppid,
+                  int32_t ptid, unsigned reason, int32_t status, const char *name);
 
 void block_insn(struct block *b, const void *bytes, unsigned len);
 void block_slot(struct block *b, unsigned group, unsigned access);
@@ -95,6 +117,9 @@ void add_block(struct maker *m, const struct block *b);
 
 /* mktrace_random.c: argv as of `mktrace random' behind that word */
 void make_random(char **argv, bool all);
+
+/* mktrace_chosen.c */
+void make_chosen(const char *path);
 
 /* mktrace_system.c */
 void make_system(const char *path);

@@ -214,6 +214,8 @@ int main(int argc, char **argv)
         make_random(argv + 2, true);
     } else if (argc == 3 && !strcmp(argv[1], "system")) {
         make_system(argv[2]);
+    } else if (argc == 3 && !strcmp(argv[1], "chosen")) {
+        make_chosen(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "calls")) {
         make_calls_of(argv[2], argv[3]);
     } else {

@@ -13,33 +13,6 @@
 #define STORE4 (2u | CTR_ACCESS_STORE)
 #define LIBC_BASE 0x40810000u
 
-/* ---------------------------------------------------------------- payloads */
-
-/* Appends to a payload. */
-struct payload {
-    uint8_t p[1024];
-    size_t n;
-};
-
-static void add(struct payload *o, uint64_t v, unsigned bytes)
-{
-    put_le(o->p + o->n, v, bytes);
-    o->n += bytes;
-}
-
-static void add_string(struct payload *o, const char *s)
-{
-    add(o, strlen(s), 2);
-    memcpy(o->p + o->n, s, strlen(s));
-    o->n += strlen(s);
-}
-
-/* Time goes on by a microsecond with each event. */
-static uint64_t tick(struct maker *m)
-{
-    return m->clock_ns += 1000;
-}
-
 struct call {
     const char *name;
     unsigned nr;
@@ -121,23 +94,6 @@ static void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags,
     add_string(&o, path);
     add_string(&o, file ? "\x12\x34\xab" : "");
     put_event(m, CTR_EVENT_MAP, tick(m), o.p, o.n);
-}
-
-static void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid,
-                         int32_t ppid, int32_t ptid, unsigned reason, int32_t status,
-                         const char *name)
-{
-    struct payload o = {.n = 0};
-
-    add(&o, op, 4);
-    add(&o, (uint32_t)pid, 4);
-    add(&o, (uint32_t)tid, 4);
-    add(&o, (uint32_t)ppid, 4);
-    add(&o, (uint32_t)ptid, 4);
-    add(&o, reason, 4);
-    add(&o, (uint32_t)status, 4);
-    add_string(&o, name);
-    put_event(m, CTR_EVENT_THREAD, tick(m), o.p, o.n);
 }
 
 static void signal_event(struct maker *m, unsigned signo, int code, uint64_t addr,

@@ -32,6 +32,37 @@ usage --data-limit=4GiB -- qemu-arm x
 usage --follow-exec=yes -- qemu-arm x
 usage --events= -- qemu-arm x
 usage ''
+usage --module
+usage --module= -- qemu-arm x
+usage --function= -- qemu-arm x
+usage --range=10-x -- qemu-arm x
+usage --range= -- qemu-arm x
+usage --range=0x20-0x10 -- qemu-arm x
+usage --opcode= -- qemu-arm x
+usage --opcode=add,,sub -- qemu-arm x
+usage --opcode='add sub' -- qemu-arm x
+usage --stores=yes -- qemu-arm x
+usage --not -- qemu-arm x
+usage --not --not --stores -- qemu-arm x
+usage --not --once -- qemu-arm x
+usage --not --jitter=x -- qemu-arm x
+usage --not --paused -- qemu-arm x
+usage --stores --not -- qemu-arm x
+usage --callees -- qemu-arm x
+usage --callees --not --function=f -- qemu-arm x
+usage --once --coverage -- qemu-arm x
+usage --coverage -e mem -- qemu-arm x
+usage --coverage -e reg -- qemu-arm x
+usage --start-at= -- qemu-arm x
+usage --after-instructions=many -- qemu-arm x
+usage --after-instructions=-1 -- qemu-arm x
+usage --after-instructions=0xffffffffffffffff -- qemu-arm x
+usage --for-instructions=0 -- qemu-arm x
+usage --for-instructions=1.5 -- qemu-arm x
+usage --jitter "a
+b" -- qemu-arm x
+usage --control -o - -- qemu-arm x
+usage --paused --output=- -- qemu-arm x
 
 run 0 "$record" --help
 silent --help

@@ -209,7 +209,8 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     struct sim_thread t;
     unsigned events = masks[i % 7];
     sim_init(&s, i + 1, 4 + i, i & 1 ? 4 : 8, events,
-             (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0));
+             (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0) |
+                 (i % 3 ? SIM_PART : 0));
     sim_thread_run(&s, &t, 20 + i);
     /* The last segment: it may have an unsure tail. */
     const struct sim_segment *g = &t.seg[i % 2 ? t.n_seg - 1 : 0];

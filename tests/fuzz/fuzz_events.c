@@ -110,7 +110,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
     struct payload p = {.n = 0};
     uint32_t type = CTR_EVENT_MAP;
     uint64_t page = 0x1000;
-    switch (below(rng, 8)) {
+    switch (below(rng, 12)) {
     case 0:
         type = i % 2 ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL;
         payload_syscall(&p, below(rng, 4), below(rng, 9), 8, "read");
@@ -130,6 +130,34 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
     case 3:
         type = CTR_EVENT_SIGRETURN;
         put_u64(&p, 0x1000);
+        break;
+    case 4:
+        type = CTR_EVENT_MARK;
+        put_u32(&p, 1 + below(rng, 2));
+        put_u32(&p, below(rng, 3));
+        put_u64(&p, below(rng, 100));
+        put_u64(&p, page);
+        put_str(&p, "text", 4);
+        break;
+    case 5:
+        type = CTR_EVENT_GATE;
+        put_u32(&p, below(rng, 2));
+        put_u32(&p, 1 + below(rng, 6));
+        break;
+    case 6:
+        type = CTR_EVENT_LABEL;
+        put_u32(&p, 1 + below(rng, 2));
+        put_u32(&p, 0);
+        put_u64(&p, page * below(rng, 9));
+        put_u64(&p, 64);
+        put_str(&p, "type", below(rng, 5));
+        put_str(&p, "name", 4);
+        break;
+    case 7:
+        type = CTR_EVENT_SELECT;
+        put_u32(&p, below(rng, 9));
+        put_u32(&p, 0);
+        put_str(&p, "a.so,x=1\nb.so", below(rng, 14));
         break;
     default:
         payload_map(&p, 1 + below(rng, 8), below(rng, 8), below(rng, 3),

@@ -19,6 +19,9 @@ static int count_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
     for (unsigned i = 0; i < e->len; i++) {
         *sum += e->bytes[i];
     }
+    for (uint32_t i = 0; i < e->block->ntag; i++) {
+        *sum += e->block->tags[i].tag + e->block->tags[i].insn;
+    }
     *sum += e->pc + e->thread->index + e->block->id;
     return 0;
 }
@@ -44,10 +47,35 @@ static int count_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change
     return 0;
 }
 
+/* All of a string of a payload can be read. */
+static void count_str(volatile uint64_t *sum, const struct ctr_str *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        *sum += (uint8_t)s->p[i];
+    }
+}
+
 static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o)
 {
     volatile uint64_t *sum = arg;
+    struct ctr_mark m;
+    struct ctr_label l;
+    struct ctr_select s;
+    struct ctr_gate g;
     (void)job;
+    if (ctr_parse_mark(o, &m) == 0) {
+        count_str(sum, &m.text);
+    }
+    if (ctr_parse_label(o, &l) == 0) {
+        count_str(sum, &l.type);
+        count_str(sum, &l.name);
+    }
+    if (ctr_parse_select(o, &s) == 0) {
+        count_str(sum, &s.text);
+    }
+    if (ctr_parse_gate(o, &g) == 0) {
+        *sum += g.why;
+    }
     for (uint32_t i = 0; i < o->size; i++) {
         *sum += o->payload[i];
     }
@@ -155,6 +183,7 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
     }
     struct ctr_info info;
     ctr_trace_info(tr, &info);
+    sum += strlen(info.selection) + info.dropped_insns;
     for (uint32_t i = 0; i < info.threads; i++) {
         sum += ctr_trace_thread(tr, i)->insns;
     }
@@ -200,7 +229,8 @@ uint8_t *fuzz_trace(unsigned seed, size_t *n)
     struct recording r;
     recording_make(&r, seed + 1, 1 + seed % 3, 30 + seed * 5, 5 + seed, seed & 1 ? 4 : 8,
                    events,
-                   (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0),
+                   (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0) |
+                       (seed % 5 > 1 ? SIM_PART : 0),
                    1 + seed % 3, seed % 4 != 3);
     uint8_t *p = r.file;
     *n = r.bytes;

@@ -313,6 +313,20 @@ void fake_blocks(struct fake *f, uint64_t n)
     }
 }
 
+void fake_noise(struct fake *f, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t v = (uint32_t)(i * 2654435761u);
+
+        producer_room(&f->q, ROOM, ROOM);
+        producer_word(&f->q, f->ids[BLOCK_A]);
+        reg_is(f, &f->regs.r0, &v, 4);
+        access_to(f, v * 2246822519u ^ v >> 15, &v, 4);
+        access_to(f, 0x80000000 - 4 * i, &v, 4);
+        reg_is(f, f->regs.q0, (uint32_t[]){v, 0, v, 0}, 16);
+    }
+}
+
 void fake_helper(struct fake *f, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {

@@ -36,6 +36,8 @@ void fake_attach(struct fake *f, uint32_t pipe, const struct producer_identity *
 void fake_end(struct fake *f, uint32_t reason, int status);
 
 void fake_blocks(struct fake *f, uint64_t n);
+/* n times block A, whose load is from anywhere: about 4 bytes of trace each. */
+void fake_noise(struct fake *f, uint64_t n);
 /* The first half of block A: entered, r0 written, its load made. */
 void fake_half_a_block(struct fake *f);
 /* n blocks of one instruction that loads 32 bytes by way of a helper, which also
@@ -53,6 +55,9 @@ void fake_maps(struct fake *f, uint64_t n);
 /* As if in a system call; with a recorder that is watched, events are shown. */
 void fake_enter_syscall(struct fake *f);
 void fake_leave_syscall(struct fake *f);
+
+/* What has to do with the control area; false if there is no such command. */
+bool fake_control(struct fake *f, const char *cmd, const char *rest);
 
 /* Puts nonsense of that kind into the ring; returns false if there is no such. */
 bool fake_scribble(struct fake *f, const char *kind);

@@ -9,6 +9,7 @@
  * Lines of a script, each a command for the main thread:
  *
  *   blocks N       run N blocks of the pattern (fakeguest.h)
+ *   noise N        N blocks A, with loads from anywhere
  *   helper N       N blocks that load 32 bytes by way of a helper
  *   calls N SIZE   N system calls that read SIZE bytes
  *   signals N      N signals, each handled by one block
@@ -36,6 +37,11 @@
  *   signal N       end by a signal, having told so
  *   nonsense       hand over words that mean nothing
  *   scribble KIND  put a record that means nothing into the ring
+ *   control        print what the control area says, and the libraries
+ *   await FIELD N  sleep until its `paused', `marks' or `seq' (of filters) is N (a count: N or more)
+ *   marks          print the marks that it holds
+ *   loading N      say that library N is being loaded
+ *   failed TEXT    say that a library failed
  *   exit N         (without it: exit 0)
  */
 #include <dirent.h>
@@ -47,7 +53,8 @@
 #include "fakeguest.h"
 
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=2";
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=3";
+_Static_assert(MEMPIPE_VERSION == 3, "the note names another version");
 
 struct thread_arg {
     struct fake *creator;
@@ -262,6 +269,8 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
     sscanf(rest, "%llu %llu", &n, &m);
     if (!strcmp(cmd, "blocks")) {
         fake_blocks(f, n);
+    } else if (!strcmp(cmd, "noise")) {
+        fake_noise(f, n);
     } else if (!strcmp(cmd, "helper")) {
         fake_helper(f, n);
     } else if (!strcmp(cmd, "calls")) {
@@ -323,7 +332,8 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
         producer_word(&f->q, f->ids[BLOCK_B]);
         producer_word(&f->q, 0x7ffffff0);
         producer_hand_over(&f->q);
-    } else if (!strcmp(cmd, "scribble") && fake_scribble(f, rest)) {
+    } else if (fake_control(f, cmd, rest) ||
+               (!strcmp(cmd, "scribble") && fake_scribble(f, rest))) {
         return;
     } else {
         producer_die("unknown command in the script");

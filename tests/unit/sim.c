@@ -40,6 +40,12 @@ static int has(const struct sim *s, unsigned feature)
     return (s->features & feature) != 0;
 }
 
+/* Is something of a choice of what is recorded to be made up here? */
+static int partial(struct sim *s, unsigned percent)
+{
+    return has(s, SIM_PART) && chance(s, percent);
+}
+
 /* ------------------------------------------------------------------ blocks */
 
 static void w16(uint8_t *p, unsigned v)
@@ -69,7 +75,8 @@ static void add_slots(struct sim *s, struct sim_block *b, unsigned insn)
                 .insn = (uint16_t)insn,
                 .group = (uint16_t)group,
                 .access = (uint8_t)(sim_random(s, 8) | (chance(s, 40) ? 0x10u : 0u) |
-                                    (chance(s, 20) ? 0x20u : 0u)),
+                                    (chance(s, 20) ? 0x20u : 0u) |
+                                    (partial(s, 30) ? CTR_ACCESS_NOVALUE : 0u)),
             };
         }
     }
@@ -92,9 +99,24 @@ static void add_reg_slots(struct sim *s, struct sim_block *b, unsigned insn)
     }
 }
 
+/* Tags of some instructions, or of the block. */
+static void add_tags(struct sim *s, struct sim_block *b)
+{
+    b->ntag = 1 + sim_random(s, SIM_TAGS);
+    for (unsigned i = 0; i < b->ntag; i++) {
+        b->tag[i] = (struct sim_tag){
+            .insn = (uint16_t)(chance(s, 30) ? CTR_TAG_BLOCK : sim_random(s, b->ninsn)),
+            .library = (uint16_t)sim_random(s, 3),
+            .tag = (uint64_t)sim_random(s, 0x7fffffff) << 33 ^ sim_random(s, 9),
+        };
+    }
+}
+
 static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
 {
-    int scattered = chance(s, 5);
+    b->part = (uint8_t)partial(s, 40);
+    int scattered = b->part ? chance(s, 90) : chance(s, 5);
+    unsigned left_out = 0;
     b->id = id;
     b->ninsn = 1 + sim_random(s, 9);
     if (has(s, SIM_BIG) && chance(s, 3)) {
@@ -104,7 +126,9 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
     uint64_t pc = 0x10000 + (uint64_t)sim_random(s, 1u << 20) * 4;
     for (unsigned i = 0; i < b->ninsn; i++) {
         b->len[i] = (uint8_t)(1 + sim_random(s, 15));
-        b->pc[i] = scattered ? pc + sim_random(s, 4096) : pc + b->off[i];
+        b->pc[i] = scattered && !b->part ? pc + sim_random(s, 4096)
+                                         : pc + b->off[i] + left_out;
+        left_out += b->part && scattered ? sim_random(s, 3) * 4 : 0;
         b->off[i + 1] = (uint16_t)(b->off[i] + b->len[i]);
         for (unsigned k = b->off[i]; k < b->off[i + 1]; k++) {
             b->code[k] = (uint8_t)sim_random(s, 256);
@@ -116,8 +140,11 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
             add_reg_slots(s, b, i);
         }
     }
+    if (partial(s, 40)) {
+        add_tags(s, b);
+    }
     b->def_bytes = 40 + b->ninsn + b->off[b->ninsn] + b->nslot * 6u +
-                   (scattered ? b->ninsn * 8u : 0u);
+                   (scattered ? b->ninsn * 8u : 0u) + (b->ntag ? 4 + b->ntag * 12u : 0u);
     uint8_t *d = b->def = calloc(1, b->def_bytes);
     if (!d) {
         die("no memory");
@@ -129,7 +156,9 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
     w16(d + 30, b->nslot);
     w16(d + 32, b->ngroup);
     d[34] = b->mode;
-    d[35] = (uint8_t)scattered;
+    d[35] = (uint8_t)((scattered ? CTR_BLOCK_HAS_PCS : 0u) |
+                      (b->ntag ? CTR_BLOCK_HAS_TAGS : 0u) |
+                      (b->part ? CTR_BLOCK_PART : 0u));
     w16(d + 36, b->off[b->ninsn]);
     uint8_t *p = d + 40;
     memcpy(p, b->len, b->ninsn);
@@ -143,6 +172,15 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
     }
     for (unsigned i = 0; scattered && i < b->ninsn; i++, p += 8) {
         w64(p, b->pc[i]);
+    }
+    if (b->ntag) {
+        w16(p, b->ntag);
+        p += 4;
+    }
+    for (unsigned i = 0; i < b->ntag; i++, p += 12) {
+        w16(p, b->tag[i].insn);
+        w16(p + 2, b->tag[i].library);
+        w64(p + 4, b->tag[i].tag);
     }
 }
 
@@ -287,6 +325,12 @@ uint64_t sim_hash(const void *data, size_t n)
     return h;
 }
 
+uint64_t sim_tag_code(unsigned insn, unsigned library, uint64_t tag)
+{
+    const uint64_t v[3] = {insn, library, tag};
+    return sim_hash(v, sizeof(v));
+}
+
 /* A value of n bytes, little-endian: one that is not quite new, as values are. */
 static void some_value(struct sim *s, struct sim_thread *t, uint64_t where, uint8_t *out,
                        unsigned n)
@@ -349,6 +393,13 @@ static void tell_exec(struct sim_thread *t, const struct sim_block *b, unsigned 
     e->insn = (uint16_t)insn;
     e->size = b->len[insn];
     e->code = sim_hash(b->code + b->off[insn], b->len[insn]);
+    e->code += b->part ? SIM_PART_CODE : 0;
+    for (unsigned i = 0; i < b->ntag; i++) {
+        const struct sim_tag *g = &b->tag[i];
+        if (g->insn == insn || g->insn == CTR_TAG_BLOCK) {
+            e->code += sim_tag_code(g->insn, g->library, g->tag);
+        }
+    }
 }
 
 /* Tells the registers that changed: in an instruction, or outside (b NULL). */
@@ -422,10 +473,11 @@ static void inline_access(struct sim *s, struct sim_thread *t, const struct sim_
     if (!(s->events & CTR_EVENTS_MEM)) {
         return;
     }
-    uint64_t a = some_address(s, b, slot) | (s->nonzero && !(s->events & CTR_EVENTS_VAL));
+    int valued = s->events & CTR_EVENTS_VAL && !(k->access & CTR_ACCESS_NOVALUE);
+    uint64_t a = some_address(s, b, slot) | (s->nonzero && !valued);
     t->marks++;
     unit(s, t, a);
-    if (s->events & CTR_EVENTS_VAL) {
+    if (valued) {
         some_value(s, t, a / 8, v, size);
         value_units(s, t, v, size);
         for (unsigned i = 0; i < size; i++) {
@@ -433,14 +485,14 @@ static void inline_access(struct sim *s, struct sim_thread *t, const struct sim_
         }
     }
     tell_mem(s, t, b, k->insn, a, size, (k->access & CTR_ACCESS_STORE) != 0, be, 0,
-             s->events & CTR_EVENTS_VAL ? data : NULL);
+             valued ? data : NULL);
 }
 
 static void extra_access(struct sim *s, struct sim_thread *t, const struct sim_block *b,
                          unsigned insn)
 {
     uint32_t size = 1 + sim_random(s, chance(s, 10) ? 20000 : 64);
-    size_t n = s->events & CTR_EVENTS_VAL ? size : 0;
+    size_t n = s->events & CTR_EVENTS_VAL && !partial(s, 30) ? size : 0;
     if (!(s->events & CTR_EVENTS_MEM)) {
         return;
     }
@@ -504,14 +556,19 @@ static void between_runs(struct sim *s, struct sim_thread *t)
     if (has(s, SIM_SYSTEM) && chance(s, 10)) {
         struct mempipe_aux_event *x = record(t, MEMPIPE_AUX_EVENT, sizeof(*x), 8);
         struct sim_event *e = event(t);
-        x->type = CTR_EVENT_SIGRETURN;
         x->time_ns = t->time += sim_random(s, 1000);
-        w64((uint8_t *)(x + 1), some_address(s, &s->block[0], 1));
+        if (chance(s, 50)) {
+            x->type = CTR_EVENT_SIGRETURN;
+            w64((uint8_t *)(x + 1), some_address(s, &s->block[0], 1));
+        } else {
+            x->type = CTR_EVENT_GATE;
+            w64((uint8_t *)(x + 1), sim_random(s, 2) | (1ull + sim_random(s, 6)) << 32);
+        }
         e->os = 1;
         e->ordinal = t->ordinal;
         e->addr = x->time_ns;
         e->size = 8;
-        e->code = sim_hash(x + 1, 8);
+        e->code = sim_hash(x + 1, 8) + SIM_TYPE_CODE(x->type);
     }
     if (s->events & CTR_EVENTS_REG && chance(s, 10)) {
         extra_regs(s, t, NULL, 0);
@@ -676,8 +733,12 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
     }
     r.steps = sim_random(s, 12);
     word(t, b->id);
-    if (r.kind == LEAVE && chance(s, 10)) {
+    if (r.kind == LEAVE_AT && chance(s, 10)) {
         /* left before its first instruction */
+        word(t, CTR_WORD_LEFT_AT);
+        return;
+    }
+    if (r.kind == LEAVE && chance(s, 10)) {
         word(t, CTR_WORD_LEFT);
         word(t, cur(t)->n_units);
         return;

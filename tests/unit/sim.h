@@ -26,10 +26,16 @@ struct sim_event {
     uint64_t ordinal;
     uint64_t pc;
     uint64_t addr;
-    uint64_t code; /* hash of the instruction's bytes, of data or of a payload */
+    uint64_t code; /* hash of the instruction's bytes, of data or of a payload; with
+                      tags and type */
 };
 
 uint64_t sim_hash(const void *data, size_t n);
+/* What `code' tells besides the bytes: of a tag, to be added for each of the instruction
+ * and of its block; of a block with left-out instructions; of an event's type. */
+uint64_t sim_tag_code(unsigned insn, unsigned library, uint64_t tag);
+#define SIM_PART_CODE 0x517cc1b727220a95ull
+#define SIM_TYPE_CODE(type) ((type) * 0x2545f4914f6cdd1dull)
 
 /* The registers of the simulated machine: slots for the first, others only change
  * beside them. */
@@ -38,6 +44,12 @@ uint64_t sim_hash(const void *data, size_t n);
 unsigned sim_reg_size(unsigned reg);
 /* Their table, as in cannoli/events.h; returns its bytes. */
 size_t sim_reg_table(uint8_t *out);
+
+#define SIM_TAGS 6u
+struct sim_tag {
+    uint16_t insn, library;
+    uint64_t tag;
+};
 
 struct sim_slot {
     uint16_t insn;
@@ -54,6 +66,9 @@ struct sim_block {
     unsigned ninsn, nslot, ngroup;
     struct sim_slot slot[2048];
     uint8_t mode;
+    uint8_t part; /* instructions were left out */
+    struct sim_tag tag[SIM_TAGS];
+    unsigned ntag;
     uint8_t *def;
     size_t def_bytes;
 };
@@ -99,6 +114,7 @@ struct sim_thread {
 #define SIM_BIG 0x80u /* now and then a block of the largest size */
 #define SIM_ALL 0xffu
 #define SIM_SYSTEM 0x100u /* events between runs */
+#define SIM_PART 0x200u   /* left-out instructions, tags, accesses without a value */
 
 struct sim {
     uint64_t rng;

@@ -20,6 +20,11 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
         .qemu_version = "10.0.13",
         .recorder = "unit test",
         .argc = 3,
+        .selection = r->sim.features & SIM_PART ? "--module lib --once" : NULL,
+        .dropped_insns = r->sim.features & SIM_PART ? 1ull << 40 : 0,
+        .dropped_loads = r->sim.features & SIM_PART ? 6 : 0,
+        .dropped_stores = r->sim.features & SIM_PART ? 7 : 0,
+        .dropped_chunks = r->sim.features & SIM_PART ? 8 : 0,
         .argv = argv,
         .elf_machine = 40,
         .events = r->sim.events,
@@ -156,7 +161,13 @@ void event_of_exec(const struct ctr_exec *e, struct got *out)
     out->e.insn = e->insn;
     out->e.size = e->len;
     out->e.flags = (uint8_t)e->flags;
-    out->e.code = sim_hash(e->bytes, e->len);
+    out->e.code = sim_hash(e->bytes, e->len) + (e->block->part ? SIM_PART_CODE : 0);
+    for (uint32_t i = 0; i < e->block->ntag; i++) {
+        const struct ctr_tag *t = &e->block->tags[i];
+        if (t->insn == e->insn || t->insn == CTR_TAG_BLOCK) {
+            out->e.code += sim_tag_code(t->insn, t->library, t->tag);
+        }
+    }
 }
 
 void event_of_mem(const struct ctr_mem *m, struct got *out)
@@ -198,7 +209,7 @@ void event_of_os(const struct ctr_os_event *o, struct got *out)
     out->e.ordinal = o->ordinal;
     out->e.addr = o->time_ns;
     out->e.size = o->size;
-    out->e.code = sim_hash(o->payload, o->size);
+    out->e.code = sim_hash(o->payload, o->size) + SIM_TYPE_CODE(o->type);
 }
 
 static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)

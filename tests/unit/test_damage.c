@@ -7,12 +7,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
+#include <zstd.h>
 #include "cannoli/events.h"
+#include "format.h"
+#include "le.h"
 
 static void small(struct recording *r, uint64_t seed, int finish)
 {
     recording_make(r, seed, 2, 25, 4, seed & 1 ? 4 : 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
-                   SIM_ALL & ~SIM_BIG, 2, finish);
+                   (SIM_ALL & ~SIM_BIG) | (seed & 2 ? SIM_PART : 0), 2, finish);
 }
 
 /*
@@ -203,13 +207,83 @@ static void test_hostile(void **state)
     recording_free(&r);
 }
 
+/* The trace as version 2 would have it: META without a body and without a selection.
+ * The index is of another file then, so this is read as a stream. */
+static uint8_t *make_version_2(const struct recording *r, size_t *n)
+{
+    const uint8_t *meta = r->file + FILE_HEAD;
+    size_t head = le32(meta + 4) + FRAME_HEAD;
+    size_t z = le32(meta + SECT_OFF_FRAMES), behind = FILE_HEAD + head + z;
+    uint8_t raw[4096], *out = calloc(1, r->bytes + 256);
+    assert_non_null(out);
+    size_t got = ZSTD_decompress(raw, sizeof(raw), meta + head, z);
+    assert_false(ZSTD_isError(got));
+    got -= strlen("--module lib --once") + 1;
+    memcpy(out, r->file, FILE_HEAD);
+    put32(out + FILE_OFF_VERSION, 2);
+    put64(out + FILE_OFF_HASH, XXH64(out, FILE_OFF_HASH, 0));
+    uint8_t *p = out + FILE_HEAD;
+    size_t less = head - META_BODY;
+    memcpy(p, meta, SECT_OFF_FRAMES);
+    put32(p + 4, (uint32_t)(less - FRAME_HEAD));
+    put16(p + SECT_OFF_BODY, 0);
+    z = ZSTD_compress(p + less, 512, raw, got, 1);
+    assert_false(ZSTD_isError(z));
+    put32(p + SECT_OFF_FRAMES, (uint32_t)z);
+    put32(p + SECT_OFF_FRAMES + 4, (uint32_t)got);
+    put64(p + SECT_OFF_FRAMES + 8, XXH64(p + less, z, 0));
+    put64(p + less - SECT_HASH, XXH64(p, less - SECT_HASH, 0));
+    p += less + z;
+    memcpy(p, r->file + behind, r->bytes - behind);
+    *n = (size_t)(p - out) + r->bytes - behind;
+    return out;
+}
+
+static void test_versions(void **state)
+{
+    struct recording r;
+    struct ctr_trace *tr;
+    struct ctr_info info;
+    struct ctr_diag diag;
+    struct events ev;
+    size_t n;
+    (void)state;
+    recording_make(&r, 21, 2, 200, 20, 8, CTR_EVENTS_ALL, SIM_ALL | SIM_PART, 1, 1);
+    uint8_t *old = make_version_2(&r, &n);
+    tr = open_bytes(old, n, CTR_OPEN_STREAM);
+    if (read_events(tr, NULL, &ev, &diag)) {
+        fail_msg("version 2: %s", diag.text);
+    }
+    check_events(&r, &ev);
+    ctr_trace_info(tr, &info);
+    assert_int_equal(info.version, 2);
+    assert_string_equal(info.selection, "");
+    assert_int_equal(info.dropped_chunks, 0);
+    assert_string_equal(info.argv[2], "an argument");
+    events_free(&ev);
+    ctr_close(tr);
+    /* This META is none of version 3. */
+    put32(old + FILE_OFF_VERSION, 3);
+    put64(old + FILE_OFF_HASH, XXH64(old, FILE_OFF_HASH, 0));
+    assert_int_equal(ctr_open_fd(&tr, file_of(old, n), CTR_OPEN_STREAM, &diag),
+                     -CTR_E_CORRUPT);
+    for (unsigned k = 0; k < 2; k++) {
+        put32(old + FILE_OFF_VERSION, k ? 4 : 1);
+        put64(old + FILE_OFF_HASH, XXH64(old, FILE_OFF_HASH, 0));
+        assert_int_equal(ctr_open_fd(&tr, file_of(old, n), CTR_OPEN_STREAM, &diag),
+                         -CTR_E_UNSUPPORTED);
+    }
+    free(old);
+    recording_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut_anywhere),  cmocka_unit_test(test_cut_keeps_chunks),
         cmocka_unit_test(test_unfinished),    cmocka_unit_test(test_flip_any_byte),
         cmocka_unit_test(test_flip_in_chunk), cmocka_unit_test(test_not_a_trace),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "cannoli/mempipe.h"
+#include "le.h"
 
 /* A block of ninsn 4-byte instructions at pc, each with one load of size 4. */
 static size_t simple_def(uint8_t *d, uint64_t pc, unsigned ninsn, unsigned nslot)
@@ -71,15 +72,16 @@ static void test_dict_bad(void **state)
         {29, 3},    /* too many */
         {30, 3},    /* one slot more than there is */
         {31, 0x21}, /* far too many */
-        {35, 2},    /* unknown flag */
+        {35, 8},    /* unknown flag */
+        {35, 2},    /* tags that are not there */
         {35, 1},    /* pcs that are not there */
         {36, 13},   /* length of the code */
         {39, 1},    /* huge length of the code */
         {40, 5},    /* lengths do not add up */
         {55, 3},    /* slot of an instruction that is not there */
         {57, 1},    /* slot of a group that is not there */
-        {59, 0x82}, /* unknown kind of access */
-        {59, 0x0a}, /* the same */
+        {59, 0x0a}, /* unknown kind of access */
+        {59, 0xc2}, /* a register without a value */
         {60, 1},    /* not zero */
         {61, 0},    /* second slot: order of instructions, with the next */
     };
@@ -112,6 +114,56 @@ static void test_dict_bad(void **state)
         free(copy);
     }
     assert_int_equal(ctr_dict_size(d), 0);
+    ctr_dict_free(d);
+}
+
+/* A definition with tags, behind its slots. */
+static size_t tagged_def(uint8_t *def, unsigned ntag, unsigned insn)
+{
+    size_t n = simple_def(def, 0x1000, 3, 2);
+    def[35] = CTR_BLOCK_HAS_TAGS | CTR_BLOCK_PART;
+    put32(def + n, ntag);
+    n += 4;
+    for (unsigned i = 0; i < ntag; i++, n += CTR_BLOCKDEF_TAG) {
+        put16(def + n, (uint16_t)insn);
+        put16(def + n + 2, (uint16_t)i);
+        put64(def + n + 4, 0x1122334455667788ull + i);
+    }
+    return n;
+}
+
+static void test_dict_tags(void **state)
+{
+    struct ctr_dict *d;
+    struct ctr_diag diag;
+    static uint8_t def[256 + (CTR_MAX_BLOCK_TAGS + 1) * CTR_BLOCKDEF_TAG];
+    (void)state;
+    assert_int_equal(ctr_dict_new(&d, CTR_EVENTS_EXEC), 0);
+    /* also where slots are left away in front of them */
+    size_t n = tagged_def(def, 2, 2);
+    assert_int_equal(ctr_dict_add(d, 1, def, n, &diag), 0);
+    assert_int_equal(ctr_dict_size(d), 1);
+    /* other tags, another definition */
+    def[n - 1] ^= 1;
+    assert_int_equal(ctr_dict_add(d, 2, def, n, &diag), 0);
+    assert_int_equal(ctr_dict_size(d), 2);
+    n = tagged_def(def, CTR_MAX_BLOCK_TAGS, CTR_TAG_BLOCK);
+    assert_int_equal(ctr_dict_add(d, 3, def, n, &diag), 0);
+    /* none, too many, of an instruction that is not there, cut, too long */
+    n = tagged_def(def, 0, 0);
+    assert_int_equal(ctr_dict_add(d, 4, def, n, &diag), -CTR_E_CORRUPT);
+    n = tagged_def(def, CTR_MAX_BLOCK_TAGS + 1, 0);
+    assert_int_equal(ctr_dict_add(d, 4, def, n, &diag), -CTR_E_CORRUPT);
+    n = tagged_def(def, 1, 3);
+    assert_int_equal(ctr_dict_add(d, 4, def, n, &diag), -CTR_E_CORRUPT);
+    n = tagged_def(def, 2, 0);
+    for (size_t len = 0; len < n; len++) {
+        uint8_t *copy = malloc(len + 1);
+        memcpy(copy, def, len);
+        assert_int_equal(ctr_dict_add(d, 4, copy, len, &diag), -CTR_E_CORRUPT);
+        free(copy);
+    }
+    assert_int_equal(ctr_dict_add(d, 4, def, n + 1, &diag), -CTR_E_CORRUPT);
     ctr_dict_free(d);
 }
 
@@ -242,6 +294,7 @@ static void test_encoder_refuses(void **state)
     assert_int_equal(ENCODE(&b, 3, 0, 0x7fffffff), bad);
     assert_int_equal(ENCODE(&b, 2, 0, 1), bad); /* address missing */
     assert_int_equal(ENCODE(&b, 4, 0, 1), bad); /* left over */
+    assert_int_equal(ENCODE(&b, 0, 0, 1, 0xc0000001), bad); /* of no instruction */
     assert_int_equal(ENCODE(&b, 0, 0, 2, 1), bad);
     assert_int_equal(ENCODE(&b, 3, 0, 0x80000001, 1), bad);    /* GROUP first */
     assert_int_equal(ENCODE(&b, 3, 0, 1, 0x80000001), bad);    /* no such group */
@@ -306,6 +359,9 @@ static void test_encoder_counts(void **state)
     bench_open(&b, 0);
     /* left before its first instruction, or nothing but forgotten: no run */
     assert_int_equal(ENCODE(&b, 0, 0, 1, 0xd0000000, 0), 0);
+    ctr_packed_info(b.packed, &info);
+    assert_int_equal(info.runs, 0);
+    assert_int_equal(ENCODE(&b, 0, 0, 1, 0xc0000000), 0);
     ctr_packed_info(b.packed, &info);
     assert_int_equal(info.runs, 0);
     assert_int_equal(ENCODE(&b, 1, 0, 1, 0xd0020001, 1), 0);
@@ -523,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_dict),
         cmocka_unit_test(test_dict_bad),
         cmocka_unit_test(test_dict_regs),
+        cmocka_unit_test(test_dict_tags),
         cmocka_unit_test(test_encoder_refuses),
         cmocka_unit_test(test_encoder_counts),
         cmocka_unit_test(test_encoder_tail),

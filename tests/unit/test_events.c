@@ -107,6 +107,26 @@ static void random_payload(struct payload *p, uint32_t type)
         random_str(p);
         random_str(p);
         break;
+    case CTR_EVENT_MARK:
+    case CTR_EVENT_LABEL:
+        put_u32(p, 1 + below(2));
+        put_u32(p, below(3));
+        put_u64(p, number());
+        put_u64(p, number());
+        random_str(p);
+        if (type == CTR_EVENT_LABEL) {
+            random_str(p);
+        }
+        break;
+    case CTR_EVENT_GATE:
+        put_u32(p, below(2));
+        put_u32(p, 1 + below(6));
+        break;
+    case CTR_EVENT_SELECT:
+        put_u32(p, (uint32_t)number());
+        put_u32(p, 0);
+        random_str(p);
+        break;
     default:
         put_u32(p, 1 + below(4));
         for (unsigned i = 0; i < 6; i++) {
@@ -183,7 +203,7 @@ static void random_events(struct event *e, unsigned n)
         e[i].run = run;
         e[i].insns = insns;
         e[i].time = below(4) ? time : 0;
-        e[i].type = 1 + below(7);
+        e[i].type = 1 + below(CTR_EVENT_SELECT);
         random_payload(&e[i].p, e[i].type);
     }
 }
@@ -210,6 +230,7 @@ static void test_roundtrip(void **unused)
                              0);
             flags |= e[i].type == CTR_EVENT_MAP      ? CTR_CHUNK_MAPS
                      : e[i].type == CTR_EVENT_THREAD ? CTR_CHUNK_THREADS
+                     : e[i].type >= CTR_EVENT_MARK   ? CTR_CHUNK_MARKS
                                                      : CTR_CHUNK_SYSTEM;
         }
         assert_int_equal(enc->count, n);
@@ -326,7 +347,7 @@ static void test_payloads(void **unused)
     struct evenc *enc = calloc(1, sizeof(*enc));
     struct ctr_diag diag;
     struct payload p;
-    for (uint32_t type = 1; type <= 7; type++) {
+    for (uint32_t type = 1; type <= CTR_EVENT_SELECT; type++) {
         random_payload(&p, type);
         assert_null(payload_check(type, p.p, p.n));
         for (size_t n = 0; n < p.n; n++) {
@@ -341,11 +362,30 @@ static void test_payloads(void **unused)
         assert_int_equal(evenc_add(enc, 5, 4, type, 0, p.p, p.n, &diag), -CTR_E_CORRUPT);
     }
     assert_non_null(payload_check(0, p.p, p.n));
-    assert_non_null(payload_check(8, p.p, p.n));
+    assert_non_null(payload_check(CTR_EVENT_SELECT + 1, p.p, p.n));
     payload_map(&p, 9, 1, 0, 0, 0, 0, "");
     assert_non_null(payload_check(CTR_EVENT_MAP, p.p, p.n));
     payload_thread(&p, 0, 1, 1, "");
     assert_non_null(payload_check(CTR_EVENT_THREAD, p.p, p.n));
+    /* kinds of the rest: first number, second number, is there such an event? */
+    static const struct {
+        uint32_t type, a, b;
+        int ok;
+    } kinds[] = {
+        {CTR_EVENT_MARK, 0, 1, 0},  {CTR_EVENT_MARK, 1, 9, 1},  {CTR_EVENT_MARK, 2, 0, 1},
+        {CTR_EVENT_MARK, 3, 0, 0},  {CTR_EVENT_LABEL, 0, 0, 0}, {CTR_EVENT_LABEL, 1, 0, 1},
+        {CTR_EVENT_LABEL, 2, 0, 1}, {CTR_EVENT_LABEL, 3, 0, 0}, {CTR_EVENT_GATE, 0, 1, 1},
+        {CTR_EVENT_GATE, 1, 6, 1},  {CTR_EVENT_GATE, 2, 1, 0},  {CTR_EVENT_GATE, 1, 0, 0},
+        {CTR_EVENT_GATE, 1, 7, 0},
+    };
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        random_payload(&p, kinds[i].type);
+        put32(p.p, kinds[i].a);
+        put32(p.p + 4, kinds[i].b);
+        if ((payload_check(kinds[i].type, p.p, p.n) == NULL) != kinds[i].ok) {
+            fail_msg("kind %u", i);
+        }
+    }
     evenc_fini(enc);
     free(enc);
 }
@@ -439,12 +479,76 @@ static void test_parse(void **unused)
     assert_int_equal(pc, 0x0000000200000001ull);
 }
 
+/* What the recording tells of itself. */
+static void test_parse_own(void **unused)
+{
+    (void)unused;
+    struct payload p = {.n = 0};
+    struct ctr_mark m;
+    struct ctr_gate g;
+    struct ctr_label l;
+    struct ctr_select s;
+    put_u32(&p, CTR_MARK_GUEST);
+    put_u32(&p, 3);
+    put_u64(&p, 12345678901234ull);
+    put_u64(&p, 0xfedcba9876543210ull);
+    put_str(&p, "here", 4);
+    struct ctr_os_event e = {
+        .type = CTR_EVENT_MARK, .payload = p.p, .size = (uint32_t)p.n};
+    assert_int_equal(ctr_parse_mark(&e, &m), 0);
+    assert_int_equal(m.source, CTR_MARK_GUEST);
+    assert_int_equal(m.number, 3);
+    assert_int_equal(m.asked_ns, 12345678901234ull);
+    assert_int_equal(m.value, 0xfedcba9876543210ull);
+    assert_int_equal(m.text.n, 4);
+    assert_memory_equal(m.text.p, "here", 4);
+    assert_int_equal(ctr_parse_gate(&e, &g), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_label(&e, &l), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_select(&e, &s), -CTR_E_INVAL);
+
+    p.n = 0;
+    put_u32(&p, 1);
+    put_u32(&p, CTR_GATE_TREE);
+    e.type = CTR_EVENT_GATE;
+    assert_int_equal(ctr_parse_gate(&e, &g), 0);
+    assert_int_equal(g.open, 1);
+    assert_int_equal(g.why, CTR_GATE_TREE);
+    assert_int_equal(ctr_parse_mark(&e, &m), -CTR_E_INVAL);
+
+    p.n = 0;
+    put_u32(&p, CTR_LABEL_SET);
+    put_u32(&p, 0);
+    put_u64(&p, 0x7fff00001000ull);
+    put_u64(&p, 64);
+    put_str(&p, "struct s", 8);
+    put_str(&p, "obj", 3);
+    e.type = CTR_EVENT_LABEL;
+    assert_int_equal(ctr_parse_label(&e, &l), 0);
+    assert_int_equal(l.op, CTR_LABEL_SET);
+    assert_int_equal(l.start, 0x7fff00001000ull);
+    assert_int_equal(l.size, 64);
+    assert_int_equal(l.type.n, 8);
+    assert_memory_equal(l.type.p, "struct s", 8);
+    assert_int_equal(l.name.n, 3);
+    assert_memory_equal(l.name.p, "obj", 3);
+
+    p.n = 0;
+    put_u32(&p, 7);
+    put_u32(&p, 0);
+    put_str(&p, "a.so\nb.so", 9);
+    e.type = CTR_EVENT_SELECT;
+    assert_int_equal(ctr_parse_select(&e, &s), 0);
+    assert_int_equal(s.generation, 7);
+    assert_int_equal(s.text.n, 9);
+    assert_memory_equal(s.text.p, "a.so\nb.so", 9);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roundtrip), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_payloads),
-        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_parse),     cmocka_unit_test(test_parse_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,13 @@ static void check_info(const struct recording *r, struct ctr_trace *tr, int inde
     assert_int_equal(info.argc, 3);
     assert_string_equal(info.argv[2], "an argument");
     assert_string_equal(info.target, "test");
+    int part = (r->sim.features & SIM_PART) != 0;
+    assert_string_equal(info.selection, part ? "--module lib --once" : "");
+    assert_int_equal(info.dropped_insns, part ? 1ull << 40 : 0);
+    assert_int_equal(info.dropped_loads, part ? 6 : 0);
+    assert_int_equal(info.dropped_stores, part ? 7 : 0);
+    assert_int_equal(info.dropped_chunks, part ? 8 : 0);
+    assert_true(info.events & CTR_HAS_MARK);
     assert_int_equal(info.elf_machine, 40);
     assert_int_equal(info.addr_bits, r->sim.addr_bytes * 8);
     for (unsigned i = 0; i < r->nthread; i++) {
@@ -94,6 +101,7 @@ static void test_random_programs(void **state)
         unsigned features = seed <= 8 ? 1u << (seed - 1) | SIM_GROUPS : SIM_ALL;
         unsigned ev = events[seed % 7];
         features |= ev & CTR_EVENTS_SYS ? SIM_SYSTEM : 0;
+        features |= seed % 5 > 1 ? SIM_PART : 0;
         recording_make(&r, seed, 1 + seed % 4, 300, 20 + seed % 50, seed % 3 ? 8 : 4, ev,
                        features, 1 + seed % 4, 1);
         read_all_ways(&r);
@@ -106,8 +114,8 @@ static void test_long(void **state)
 {
     struct recording r;
     (void)state;
-    recording_make(&r, 4242, 2, 30000, 400, 8, CTR_EVENTS_ALL, SIM_ALL | SIM_SYSTEM, 1,
-                   1);
+    recording_make(&r, 4242, 2, 30000, 400, 8, CTR_EVENTS_ALL,
+                   SIM_ALL | SIM_SYSTEM | SIM_PART, 1, 1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_info info;
     ctr_trace_info(tr, &info);

@@ -12,6 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool is_optional(const struct tool_option *t)
+{
+    return t->arg && t->arg[0] == '[';
+}
+
 static int options_init(struct tool_options *o)
 {
     size_t n = 0, s = 0;
@@ -20,7 +25,7 @@ static int options_init(struct tool_options *o)
         n++;
     }
     o->longopts = calloc(n + 1, sizeof(*o->longopts));
-    o->shortopts = calloc(2 * n + 3, 1);
+    o->shortopts = calloc(3 * n + 3, 1);
     if (!o->longopts || !o->shortopts) {
         tool_error(o->prog, "out of memory");
         return -1;
@@ -39,10 +44,15 @@ static int options_init(struct tool_options *o)
             if (t->arg) {
                 o->shortopts[s++] = ':';
             }
+            if (is_optional(t)) {
+                o->shortopts[s++] = ':';
+            }
         }
         o->longopts[o->nopt++] = (struct option){
             .name = t->name,
-            .has_arg = t->arg ? required_argument : no_argument,
+            .has_arg = is_optional(t) ? optional_argument
+                       : t->arg       ? required_argument
+                                      : no_argument,
             .val = t->key,
         };
     }
@@ -118,19 +128,22 @@ void tool_options_help(const struct tool_options *o, FILE *out)
 {
     fprintf(out, "Usage: %s %s\n%s\n", o->prog, o->usage, o->about);
     for (const struct tool_option *t = o->table; t->key || t->help; t++) {
+        const char *equals = t->arg && !is_optional(t) ? "=" : "";
         char left[64];
         if (!t->key) {
             fprintf(out, "\n%s:\n", t->help);
             continue;
         }
         if (t->key < TOOL_OPT_LONG) {
-            snprintf(left, sizeof(left), "-%c, --%s%s%s", t->key, t->name,
-                     t->arg ? "=" : "", t->arg ? t->arg : "");
+            snprintf(left, sizeof(left), "-%c, --%s%s%s", t->key, t->name, equals,
+                     t->arg ? t->arg : "");
         } else {
-            snprintf(left, sizeof(left), "    --%s%s%s", t->name, t->arg ? "=" : "",
+            snprintf(left, sizeof(left), "    --%s%s%s", t->name, equals,
                      t->arg ? t->arg : "");
         }
-        fprintf(out, "  %-24s  ", left);
+        fprintf(out, "  %-24s", left);
+        fprintf(out, "%s%*s", strlen(left) > 24 ? "\n" : "", strlen(left) > 24 ? 28 : 2,
+                "");
         for (const char *p = t->help; *p; p++) {
             fputc(*p, out);
             if (*p == '\n') {

@@ -23,7 +23,8 @@ enum tool_exit {
 
 /*
  * One option.  `key' is its short letter, or TOOL_OPT_LONG + n for an option
- * that has a long name only.  `arg' names the argument, NULL if there is none.
+ * that has a long name only.  `arg' names the argument, NULL if there is none;
+ * in brackets, "[=FILE]", it may be left out.
  * A row with key 0 and a help text is a heading in --help.  The table ends
  * with a row of zeros.
  */

@@ -85,7 +85,8 @@ bool call_may_hold(const struct ctr_os_event *e)
     struct ctr_thread_event t;
 
     return e->type == CTR_EVENT_SYSRET || e->type == CTR_EVENT_USERMEM ||
-           e->type == CTR_EVENT_MAP ||
+           e->type == CTR_EVENT_MAP || e->type == CTR_EVENT_MARK ||
+           e->type == CTR_EVENT_LABEL ||
            (e->type == CTR_EVENT_THREAD && ctr_parse_thread(e, &t) == 0 &&
             t.op == CTR_THREAD_NAME);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of tracedump: tracedump.c reads the command line, events.c,
- * lines.c and output.c print events, os.c what the system did, calls.c
- * puts system calls together, insntext.c keeps the text of instructions, modules.c
+ * lines.c and output.c print events, os.c what the system did, marks.c what the
+ * recording tells of itself, calls.c puts system calls together, insntext.c keeps the text of instructions, modules.c
  * knows which file a pc belongs to, info.c is --info, state.c is --state.
  */
 #ifndef TRACEDUMP_DUMP_H
@@ -69,7 +69,7 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
  */
 struct insn_text {
     uint32_t off; /* in block_text.text */
-    uint16_t len;
+    uint32_t len;
     uint16_t pc_len;
     uint16_t pad;
 };
@@ -148,6 +148,11 @@ void os_printer_fini(struct os_printer *p);
 
 /* Each returns false when there is no memory. */
 bool os_print_event(struct os_printer *p, const struct ctr_os_event *e);
+/* The same of events that are about the recording itself. */
+bool os_print_own(struct os_printer *p, const struct ctr_os_event *e);
+
+/* Begins the line or object of an event. */
+bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_event *e);
 
 /* The innermost open call, if there is one, and its return, if it did. */
 struct open_call;

@@ -319,13 +319,14 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 /* Which callbacks there are, and what the library has to look for. */
 static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *filter)
 {
+    const uint32_t between = CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
     uint32_t kinds = d->opt->kinds;
     bool accesses = kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
     bool execs = kinds & CTR_KIND_EXEC;
 
     if (filter->npc || filter->naddr) {
         /* What is between instructions has neither. */
-        kinds &= ~(uint32_t)(CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR);
+        kinds &= ~between;
     }
     /* With --addr an instruction is shown for an access of a kind that is
      * shown, or of any kind if none is: its access calls it up. */
@@ -337,7 +338,7 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     ops->exec = execs ? on_exec : NULL;
     ops->mem = accesses || d->hide_mem ? on_mem : NULL;
     ops->reg = kinds & CTR_KIND_REG ? on_reg : NULL;
-    ops->os = kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR) ? on_os : NULL;
+    ops->os = kinds & between ? on_os : NULL;
 }
 
 /*

@@ -328,6 +328,28 @@ static bool put_maps_text(struct textbuf *b, const struct ctr_trace *tr,
     return ok;
 }
 
+/* What is not there because only the newest part was kept. */
+static bool put_dropped_text(struct textbuf *b, const struct ctr_info *in)
+{
+    return !in->dropped_chunks ||
+           textbuf_printf(b,
+                          "dropped       %" PRIu64 " instructions, %" PRIu64
+                          " loads, %" PRIu64 " stores in %" PRIu64 " chunks before\n",
+                          in->dropped_insns, in->dropped_loads, in->dropped_stores,
+                          in->dropped_chunks);
+}
+
+static bool put_dropped_json(struct textbuf *b, const struct ctr_info *in)
+{
+    return !in->dropped_chunks ||
+           textbuf_printf(b,
+                          ",\"dropped\":{\"instructions\":%" PRIu64
+                          ",\"loads\":%" PRIu64 ",\"stores\":%" PRIu64
+                          ",\"chunks\":%" PRIu64 "}",
+                          in->dropped_insns, in->dropped_loads, in->dropped_stores,
+                          in->dropped_chunks);
+}
+
 static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct facts *f)
 {
     const struct ctr_info *in = &f->info;
@@ -347,6 +369,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
                         in->elf_machine) &&
          put_line(b, "qemu", in->qemu_version) &&
          put_line(b, "disassembly", f->disas[0] ? f->disas : "none for this target") &&
+         (!in->selection[0] || put_line(b, "selection", in->selection)) &&
          textbuf_printf(b, "events        ") && put_events(b, in->events, "") &&
          textbuf_printf(b, "\n") &&
          textbuf_printf(b, "state         %s, format version %u%s\n",
@@ -355,6 +378,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
          textbuf_printf(b, "instructions  %" PRIu64 "\n", in->insns) &&
          textbuf_printf(b, "loads         %" PRIu64 "\n", in->loads) &&
          textbuf_printf(b, "stores        %" PRIu64 "\n", in->stores) &&
+         put_dropped_text(b, in) &&
          textbuf_printf(b, "blocks        %u\n", in->blocks) &&
          textbuf_printf(b,
                         "size          %" PRIu64 " bytes in %" PRIu64
@@ -470,6 +494,7 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
                        in->elf_machine, in->addr_bits,
                        in->big_endian ? "true" : "false") &&
         (!f->disas[0] || put_member(b, "disassembler", f->disas)) &&
+        (!in->selection[0] || put_member(b, "selection", in->selection)) &&
         textbuf_printf(b, ",\"events\":[") && put_events(b, in->events, "\"") &&
         textbuf_printf(b, "]") && put_member(b, "state", tool_state_name(in->state)) &&
         textbuf_printf(b, ",\"indexed\":%s", in->has_index ? "true" : "false") &&
@@ -479,6 +504,7 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
                        ",\"file_bytes\":%" PRIu64 ",\"raw_bytes\":%" PRIu64,
                        in->insns, in->loads, in->stores, in->blocks, in->chunks,
                        in->file_bytes, f->raw_bytes) &&
+        put_dropped_json(b, in) &&
         textbuf_printf(b, ",\"bits_per_instruction\":%.4f,\"ratio\":%.4f,\"processes\":[",
                        per(8.0 * (double)in->file_bytes, in->insns),
                        per((double)f->raw_bytes, in->file_bytes));

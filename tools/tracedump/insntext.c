@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cannoli/events.h"
 #include "common/disas.h"
 
 /* Text that a cache may hold before it is thrown away. */
@@ -117,6 +118,47 @@ static bool room_for_id(struct insntext *t, uint32_t id)
     return true;
 }
 
+/* Bytes that a tag takes at most. */
+#define TAG_TEXT 32u
+
+/* "  tag 0x10", of the block where it begins. */
+static char *text_tags(char *p, const struct ctr_block *b, unsigned i)
+{
+    for (uint32_t k = 0; k < b->ntag; k++) {
+        bool whole = b->tags[k].insn == CTR_TAG_BLOCK;
+
+        if (whole ? i == 0 : b->tags[k].insn == i) {
+            p = whole ? FMT_LIT(p, "  block tag 0x") : FMT_LIT(p, "  tag 0x");
+            p = fmt_hex(p, b->tags[k].tag);
+        }
+    }
+    return p;
+}
+
+/* ,"tags":["0x10"] */
+static char *json_tags(char *p, const struct ctr_block *b, unsigned insn,
+                       const char *name)
+{
+    bool any = false;
+
+    for (uint32_t k = 0; k < b->ntag; k++) {
+        if (b->tags[k].insn != insn) {
+            continue;
+        }
+        if (!any) {
+            p = FMT_LIT(p, ",\"");
+            p = fmt_mem(p, name, strlen(name));
+            p = FMT_LIT(p, "\":[\"0x");
+        } else {
+            p = FMT_LIT(p, ",\"0x");
+        }
+        p = fmt_hex(p, b->tags[k].tag);
+        *p++ = '"';
+        any = true;
+    }
+    return any ? FMT_LIT(p, "]") : p;
+}
+
 /* "0x00010400 00482de9 push {fp, lr}" */
 static char *text_form(struct insntext *t, char *p, const struct ctr_block *b, unsigned i,
                        struct insn_text *it)
@@ -147,6 +189,7 @@ static char *text_form(struct insntext *t, char *p, const struct ctr_block *b, u
                         ctr_block_len(b, i), p);
         width = DISAS_WIDTH;
     }
+    p = text_tags(p, b, i);
     it->pad =
         p - column < (ptrdiff_t)width ? (uint16_t)(width - (unsigned)(p - column)) : 0;
     if (t->color) {
@@ -175,7 +218,8 @@ static char *json_form(struct insntext *t, char *p, const struct ctr_block *b, u
                         ctr_block_len(b, i), p);
         *p++ = '"';
     }
-    return p;
+    p = json_tags(p, b, i, "tags");
+    return json_tags(p, b, CTR_TAG_BLOCK, "block_tags");
 }
 
 struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b)
@@ -198,7 +242,8 @@ struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b)
     }
     t->scratch.len = 0;
     for (unsigned i = 0; i < b->ninsn; i++) {
-        size_t most = 2 * (size_t)ctr_block_len(b, i) + DISAS_TEXT_MAX + 128;
+        size_t most = 2 * (size_t)ctr_block_len(b, i) + DISAS_TEXT_MAX + 160 +
+                      (size_t)b->ntag * TAG_TEXT;
         char *p = textbuf_reserve(&t->scratch, most);
         if (!p) {
             free(bt);
@@ -208,7 +253,7 @@ struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b)
         p = t->json ? json_form(t, p, b, i, &bt->insn[i])
                     : text_form(t, p, b, i, &bt->insn[i]);
         textbuf_commit(&t->scratch, p);
-        bt->insn[i].len = (uint16_t)(t->scratch.len - bt->insn[i].off);
+        bt->insn[i].len = (uint32_t)(t->scratch.len - bt->insn[i].off);
     }
     bt->text = malloc(t->scratch.len);
     if (!bt->text) {

@@ -76,8 +76,7 @@ size_t thread_label(char *to, size_t size, bool json, int32_t pid, int32_t tid)
 
 /* --------------------------------------------------------- begin of a line */
 
-static bool put_start(struct os_printer *p, const char *kind,
-                      const struct ctr_os_event *e)
+bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_event *e)
 {
     const struct dump_options *opt = p->opt;
     char label[64];
@@ -250,7 +249,7 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
     c.mem = p->mem;
     p->args.len = 0;
     n = syscall_put_args(&p->args, &c, arg);
-    if (n < 0 || !put_start(p, "syscall", &e)) {
+    if (n < 0 || !os_put_start(p, "syscall", &e)) {
         return false;
     }
     if (p->opt->json) {
@@ -285,7 +284,7 @@ static bool print_memory(struct os_printer *p, const struct ctr_os_event *e,
                             .write = u->flags & CTR_USERMEM_WRITE,
                             .string = u->flags & CTR_USERMEM_STRING};
 
-    if (!put_start(p, "memory", e)) {
+    if (!os_put_start(p, "memory", e)) {
         return false;
     }
     if (p->opt->json) {
@@ -311,7 +310,7 @@ static bool print_signal(struct os_printer *p, const struct ctr_os_event *e,
     char buf[GUEST_SIGNAL_MAX];
     const char *name = guest_signal_name(&p->guest, s->signo, buf);
     const char *code = guest_signal_code(&p->guest, s->signo, s->code);
-    bool sender = has_sender(s, name), ok = put_start(p, "signal", e);
+    bool sender = has_sender(s, name), ok = os_put_start(p, "signal", e);
 
     if (p->opt->json) {
         ok = ok && textbuf_printf(b,
@@ -352,7 +351,7 @@ static bool print_signal(struct os_printer *p, const struct ctr_os_event *e,
 static bool print_sigreturn(struct os_printer *p, const struct ctr_os_event *e,
                             uint64_t pc)
 {
-    return put_start(p, "signal", e) &&
+    return os_put_start(p, "signal", e) &&
            textbuf_printf(&p->out,
                           p->opt->json ? ",\"op\":\"return\",\"pc\":\"0x%" PRIx64 "\"}\n"
                                        : "--- handler returns to 0x%" PRIx64 " ---\n",
@@ -418,7 +417,7 @@ static bool print_map(struct os_printer *p, const struct ctr_os_event *e,
     const char prot[4] = {m->prot & 1 ? 'r' : '-', m->prot & 2 ? 'w' : '-',
                           m->prot & 4 ? 'x' : '-', 0};
     struct textbuf *b = &p->out;
-    bool ok = put_start(p, "map", e);
+    bool ok = os_put_start(p, "map", e);
 
     if (!ok || p->opt->json) {
         return ok && print_map_json(p, m, prot);
@@ -484,7 +483,7 @@ static bool print_thread(struct os_printer *p, const struct ctr_os_event *e,
                          const struct ctr_thread_event *t)
 {
     struct textbuf *b = &p->out;
-    bool ok = put_start(p, "thread", e);
+    bool ok = os_put_start(p, "thread", e);
 
     if (!ok || p->opt->json) {
         return ok && print_thread_json(p, t);
@@ -537,6 +536,6 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     case CTR_EVENT_THREAD:
         return ctr_parse_thread(e, &thread) != 0 || print_thread(p, e, &thread);
     default:
-        return true; /* of a later version */
+        return os_print_own(p, e);
     }
 }

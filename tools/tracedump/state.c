@@ -118,7 +118,7 @@ static int read_next(struct state *s, struct ctr_diag *diag)
     struct ctr_event ev;
     int ret;
 
-    if (s->opt->state_ordinal >= s->thread->insns) {
+    if (s->opt->state_ordinal - s->thread->first >= s->thread->insns) {
         return 0;
     }
     ret = ctr_cursor_open(&c, s->tr, &filter, diag);
@@ -238,7 +238,7 @@ static bool put_text(struct state *s)
     bool ok =
         textbuf_printf(
             b, "thread     %d/%d\nplace      before ordinal %" PRIu64 " of %" PRIu64 "\n",
-            t->pid, t->tid, s->opt->state_ordinal, t->insns) &&
+            t->pid, t->tid, s->opt->state_ordinal, t->first + t->insns) &&
         textbuf_printf(b, "time       %.6f s\n", seconds_of(&s->info, s->time_ns)) &&
         put_next_text(s) &&
         textbuf_printf(b, s->values ? "registers\n" : "registers  not recorded\n");
@@ -394,9 +394,15 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt)
     if (!s.thread) {
         return TOOL_FAILED;
     }
-    if (opt->state_ordinal > s.thread->insns) {
+    if (opt->state_ordinal < s.thread->first) {
+        tool_error(PROG, "%s: what thread %d/%d did before ordinal %" PRIu64
+                   " has been dropped",
+                   opt->path, s.thread->pid, s.thread->tid, s.thread->first);
+        return TOOL_FAILED;
+    }
+    if (opt->state_ordinal - s.thread->first > s.thread->insns) {
         tool_error(PROG, "%s: thread %d/%d has %" PRIu64 " instructions only", opt->path,
-                   s.thread->pid, s.thread->tid, s.thread->insns);
+                   s.thread->pid, s.thread->tid, s.thread->first + s.thread->insns);
         return TOOL_FAILED;
     }
     ret = read_state(&s, &diag);

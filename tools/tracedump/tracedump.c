@@ -40,8 +40,8 @@ static const struct tool_option option_table[] = {
      "only instructions at these addresses:\nA-B (B not included), A+LENGTH or A"},
     {'a', "addr", "RANGES", "only accesses that touch these addresses"},
     {'e', "events", "LIST",
-     "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, time, all; "
-     "default: all there is"},
+     "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, time, mark, "
+     "all; default: all there is"},
     {0, NULL, NULL, "How to show it"},
     {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
     {OPT_NO_MODULES, "no-modules", NULL, "no module+offset beside instructions"},
@@ -87,6 +87,7 @@ static const struct kind_name {
     {"sys", CTR_KIND_SYS},
     {"map", CTR_KIND_MAP},
     {"thr", CTR_KIND_THR},
+    {"mark", CTR_KIND_MARK},
     {"time", 0, .times = true},
     {"all", CTR_KIND_ALL, .values = true, .times = true},
 };
@@ -120,7 +121,8 @@ static bool parse_kinds(const char *text, struct dump_options *opt)
 static void finish_kinds(struct dump_options *opt)
 {
     const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;
-    const uint32_t timed = CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR;
+    const uint32_t timed =
+        CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
 
     if (!opt->kinds && !opt->values && !opt->times) {
         opt->kinds = CTR_KIND_ALL;

@@ -111,6 +111,7 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_MAP 0x20u  /* mappings */
 #define CTR_HAS_THR 0x40u  /* thread and process events */
 #define CTR_HAS_TIME 0x80u /* times of system calls and signals */
+#define CTR_HAS_MARK 0x100u /* marks, labels, gates */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -134,6 +135,13 @@ struct ctr_info {
     const char *recorder; /* name and version of what wrote the file */
     int argc;             /* the command that was recorded */
     const char *const *argv;
+    const char *selection; /* what was chosen to be recorded, as options that say so; ""
+                              if everything was.  Of a part neither what is missing nor
+                              what followed what can be told. */
+    uint64_t dropped_insns; /* what a recording that keeps the newest part only (--ring) */
+    uint64_t dropped_loads; /* has dropped before it was written */
+    uint64_t dropped_stores;
+    uint64_t dropped_chunks;
     uint64_t start_realtime_ns; /* since 1970 ... */
     uint64_t start_ns;          /* ... and the same moment in trace time */
     uint64_t end_ns;            /* of the last event known */
@@ -187,6 +195,8 @@ struct ctr_thread {
     uint64_t end_ns;     /* 0 if not known */
     uint32_t end_reason; /* enum ctr_end */
     int32_t end_status;
+    uint64_t first; /* ordinal of its first instruction that is in the trace, not 0 if
+                       others before it were dropped (--ring) */
     uint64_t insns; /* totals; on a stream valid after ctr_replay */
     uint64_t loads;
     uint64_t stores;
@@ -208,7 +218,9 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 /* There are such events in it: */
 #define CTR_CHUNK_MAPS 0x2u    /* CTR_EVENT_MAP */
 #define CTR_CHUNK_THREADS 0x4u /* CTR_EVENT_THREAD */
-#define CTR_CHUNK_SYSTEM 0x8u  /* others */
+#define CTR_CHUNK_SYSTEM 0x8u  /* CTR_EVENT_SYSCALL to _SIGRETURN */
+#define CTR_CHUNK_MARKS 0x10u  /* CTR_EVENT_MARK, _GATE, _LABEL, _SELECT */
+#define CTR_CHUNK_GAP 0x20u    /* the thread's first; chunks before it were dropped */
 
 /* A run of consecutive blocks of one thread, decodable by itself. */
 struct ctr_chunk {
@@ -256,6 +268,14 @@ struct ctr_slot {
     uint8_t store;      /* 0 load, 1 store */
     uint8_t big_endian; /* how the value stands in memory */
     uint8_t reg;        /* 1: a register */
+    uint8_t novalue;    /* 1: an access whose value is not recorded */
+};
+
+/* What a jitter library attached to an instruction or to a block. */
+struct ctr_tag {
+    uint64_t tag;
+    uint16_t insn; /* CTR_TAG_BLOCK (0xffff): of the block */
+    uint16_t library; /* its number, in the order of loading */
 };
 
 /* One translation of a piece of guest code. */
@@ -265,7 +285,8 @@ struct ctr_block {
     uint16_t nslot;
     uint16_t ngroup;
     uint8_t mode; /* enum ctr_mode */
-    uint8_t reserved;
+    uint8_t part; /* 1: instructions were left out when it was recorded */
+    uint32_t ntag;
     uint64_t pc;      /* of the first instruction */
     uint64_t cs_base; /* QEMU's, distinguish translations of one pc */
     uint64_t tb_flags;
@@ -274,6 +295,7 @@ struct ctr_block {
     const uint8_t *code;          /* off[ninsn] bytes */
     const uint64_t *pcs;          /* [ninsn], or NULL if the code is contiguous */
     const struct ctr_slot *slots; /* [nslot] */
+    const struct ctr_tag *tags;   /* [ntag] */
 };
 
 static inline uint64_t ctr_block_pc(const struct ctr_block *b, unsigned i)
@@ -334,7 +356,8 @@ struct ctr_mem {
     uint8_t helper; /* made by a helper function of QEMU */
     uint16_t insn;
     const uint8_t *data; /* CTR_HAS_VAL: the `size' bytes loaded or stored, as they
-                            stand in memory; otherwise NULL */
+                            stand in memory.  NULL without, or if of this access no
+                            value was to be recorded */
     const struct ctr_block *block;
     const struct ctr_thread *thread;
 };
@@ -342,8 +365,9 @@ struct ctr_mem {
 /*
  * A register that changed: by the instruction with this ordinal, or, when
  * `outside' is 1, by the system after it (result of a system call, signal frame,
- * a debugger).  Only changes are told: a register that is written with the value
- * it had is not.  Registers that gdb knows, under its names; see ctr_trace_reg.
+ * a debugger) or by instructions that were not recorded.  Only changes are told: a
+ * register that is written with the value it had is not.  Registers that gdb knows,
+ * under its names; see ctr_trace_reg.
  * When the instruction before a change from outside is not in the same chunk, pc
  * is 0 and block NULL; before a thread's first instruction the ordinal is 0, too.
  */
@@ -360,7 +384,8 @@ struct ctr_reg_change {
 };
 
 /*
- * What the system did to a thread between two instructions.  type and payload as
+ * What the system did to a thread between two instructions, or what the recording tells
+ * of itself there (marks, gates, labels, selections).  type and payload as
  * enum ctr_event_type of cannoli/events.h tells; the parse functions below take
  * the payload apart.
  */
@@ -428,6 +453,29 @@ struct ctr_thread_event { /* CTR_EVENT_THREAD */
     int32_t status;
     struct ctr_str name;
 };
+struct ctr_mark { /* CTR_EVENT_MARK */
+    uint32_t source; /* CTR_MARK_* */
+    uint32_t number;
+    uint64_t asked_ns;
+    uint64_t value;
+    struct ctr_str text;
+};
+struct ctr_gate { /* CTR_EVENT_GATE */
+    uint32_t open;
+    uint32_t why; /* CTR_GATE_* */
+};
+struct ctr_label { /* CTR_EVENT_LABEL */
+    uint32_t op; /* CTR_LABEL_* */
+    uint64_t start;
+    uint64_t size;
+    struct ctr_str type;
+    struct ctr_str name;
+};
+struct ctr_select { /* CTR_EVENT_SELECT */
+    uint32_t generation;
+    struct ctr_str text;
+};
+
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
 CTR_API int ctr_parse_syscall(const struct ctr_os_event *e, struct ctr_syscall *out);
@@ -436,6 +484,10 @@ CTR_API int ctr_parse_signal(const struct ctr_os_event *e, struct ctr_signal *ou
 CTR_API int ctr_parse_sigreturn(const struct ctr_os_event *e, uint64_t *pc);
 CTR_API int ctr_parse_map(const struct ctr_os_event *e, struct ctr_map *out);
 CTR_API int ctr_parse_thread(const struct ctr_os_event *e, struct ctr_thread_event *out);
+CTR_API int ctr_parse_mark(const struct ctr_os_event *e, struct ctr_mark *out);
+CTR_API int ctr_parse_gate(const struct ctr_os_event *e, struct ctr_gate *out);
+CTR_API int ctr_parse_label(const struct ctr_os_event *e, struct ctr_label *out);
+CTR_API int ctr_parse_select(const struct ctr_os_event *e, struct ctr_select *out);
 
 /* One run of a block: instructions first..end-1 of it were executed. */
 struct ctr_run {
@@ -530,7 +582,8 @@ struct ctr_range {
 #define CTR_KIND_SYS 0x10u /* system calls with their memory, signals */
 #define CTR_KIND_MAP 0x20u
 #define CTR_KIND_THR 0x40u
-#define CTR_KIND_ALL 0x7fu
+#define CTR_KIND_MARK 0x80u /* marks, labels, gates */
+#define CTR_KIND_ALL 0xffu
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
@@ -543,7 +596,7 @@ struct ctr_range {
  *                given, exec events and register changes come only for
  *                instructions that have such an access
  *   kinds        CTR_KIND_*; 0 is CTR_KIND_ALL
- * With pcs or addrs given the system's events are left out, with addrs also
+ * With pcs or addrs given all events between instructions are left out, with addrs also
  * register changes from outside.
  * Chunks that cannot match are not read when there is an index.
  * run callbacks know only pids, tids, from and to.
@@ -717,7 +770,8 @@ CTR_API int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns,
  * fallthrough: of the full runs, how many went on just behind the block: what the
  * thread ran next was (from its begin) a block at the address behind the last
  * instruction.  Of a block that ends with a conditional branch these are the
- * branches not taken, unless the branch's target is that address.
+ * branches not taken, unless the branch's target is that address.  A trace of a part
+ * (ctr_info.selection, ctr_block.part) tells only what followed among what was recorded.
  */
 struct ctr_count {
     const struct ctr_block *block;

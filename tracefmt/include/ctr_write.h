@@ -47,6 +47,12 @@ CTR_API uint32_t ctr_dict_size(const struct ctr_dict *dict);
 /* 1 if raw_id is known. */
 CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
 
+/*
+ * The definition with this canonical id, without what is not recorded; NULL if there is
+ * none.  Valid as long as the dictionary; any thread.
+ */
+CTR_API const void *ctr_dict_get(const struct ctr_dict *dict, uint32_t id, size_t *bytes);
+
 /* ----------------------------------------------------------------- encoder */
 
 /*
@@ -101,6 +107,15 @@ struct ctr_packed_info {
 };
 CTR_API void ctr_packed_info(const struct ctr_packed *p, struct ctr_packed_info *out);
 
+/*
+ * A chunk as one piece of memory, to be kept for later; to be read by the same program
+ * only.  save: `to' has ctr_packed_bytes.  load returns -CTR_E_NOMEM, or
+ * -CTR_E_CORRUPT if it is no such piece.
+ */
+CTR_API size_t ctr_packed_bytes(const struct ctr_packed *p);
+CTR_API void ctr_packed_save(const struct ctr_packed *p, void *to);
+CTR_API int ctr_packed_load(struct ctr_packed *p, const void *from, size_t bytes);
+
 struct ctr_encoder;
 
 /*
@@ -134,6 +149,11 @@ struct ctr_meta {
     const char *recorder; /* "cannoli-record 0.1.0" */
     int argc;
     const char *const *argv;
+    const char *selection; /* NULL or "": everything is recorded */
+    uint64_t dropped_insns; /* as in struct ctr_info */
+    uint64_t dropped_loads;
+    uint64_t dropped_stores;
+    uint64_t dropped_chunks;
     uint32_t elf_machine;
     uint32_t events; /* CTR_EVENTS_* */
     uint8_t big_endian;
@@ -166,6 +186,13 @@ CTR_API int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
 CTR_API int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid,
                               int32_t ptid, uint64_t start_ns, uint32_t *index,
                               struct ctr_diag *diag);
+
+/*
+ * Before the first chunk of a thread: the ordinal of its first instruction.  What was
+ * before has been dropped.
+ */
+CTR_API int ctr_writer_thread_first(struct ctr_writer *w, uint32_t thread,
+                                    uint64_t ordinal);
 
 /* Their end; kept and written by ctr_writer_finish.  end_reason: CTR_END_*. */
 CTR_API int ctr_writer_process_end(struct ctr_writer *w, uint32_t process,
@@ -204,6 +231,20 @@ CTR_API void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stat
  * fit where a chunk did not.
  */
 CTR_API int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag);
+
+/* ---------------------------------------------------------------- mappings */
+
+/* One MAP event's payload, valid during the call; what is not 0 ends the folding. */
+typedef int ctr_maps_fold_fn(void *arg, const uint8_t *payload, size_t bytes);
+
+/*
+ * Of the MAP and EXEC events of one process, in order, others are ignored: calls `emit'
+ * with the events that make the same address space as all of them, CTR_MAP_INITIAL
+ * first.  Between an EXEC event and the mappings of the new program nothing is
+ * remembered of the EXEC.
+ */
+CTR_API int ctr_maps_fold(const struct ctr_os_event *const *events, size_t n,
+                          ctr_maps_fold_fn *emit, void *arg, struct ctr_diag *diag);
 
 #ifdef __cplusplus
 }

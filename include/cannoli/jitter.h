@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jitter libraries: shared libraries that decide what is recorded.
+ *
+ * A jitter library is loaded into the recorded QEMU (cannoli-record --jitter
+ * ./lib.so,key=value, qemu-ARCH -cannoli file=lib.so,key=value, or, while the
+ * program runs, cannoli-ctl load).  It is asked when guest code is translated,
+ * and what it does not ask for costs nothing when the code runs.  There are no
+ * callbacks at execution time: what happened then is what the trace is for.
+ *
+ * This header needs nothing but a C99 or C++ compiler.  A library defines
+ *
+ *     const struct cannoli_jitter cannoli_jitter = { CANNOLI_JITTER_HEADER, ... };
+ *
+ * and is built with  cc -shared -fPIC.  See cannoli-jitter(7).
+ *
+ * Threads: the functions of one library in one process are called from any thread,
+ * but never two at a time, and with signals as the guest has them.  After fork both
+ * processes go on with their copy of the library's state.  A library must not call
+ * exit, longjmp out of a callback, or start threads.
+ *
+ * Several libraries: something is recorded if any of them asks for it.  An
+ * instruction is told ALWAYS if one says ALWAYS, else ONCE if one says ONCE.
+ */
+#ifndef CANNOLI_JITTER_H
+#define CANNOLI_JITTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The interface described here.  A library made for another one is refused. */
+#define CANNOLI_JITTER_VERSION 1u
+
+/*
+ * What hook_inst returns: one of the first three, or'ed with flags.  Flags apply
+ * whether the instruction itself is told or not, before it runs:
+ *   START  the process begins to record (all of its threads)
+ *   STOP   it stops; code runs at full speed until a START
+ *   TREE   this thread records until the call that has just been made (whose first
+ *          instruction this is) returns; calls inside belong to it
+ * A recording of which a library said starts_closed (below) records only from a START
+ * on, or inside a TREE.
+ */
+enum {
+    CANNOLI_NEVER = 0,
+    CANNOLI_ALWAYS = 1,
+    CANNOLI_ONCE = 2, /* the first time that this process runs it (what its
+                         parents ran before the fork counts), with its accesses */
+    CANNOLI_HOOK_MASK = 0x0f,
+    CANNOLI_START = 0x10,
+    CANNOLI_STOP = 0x20,
+    CANNOLI_TREE = 0x40,
+};
+
+/* What an instruction is: flags of struct cannoli_insn. */
+#define CANNOLI_INSN_BRANCH   0x01u /* may go on elsewhere than behind itself, by
+                                       its own decision: jumps, calls, returns */
+#define CANNOLI_INSN_COND     0x02u /* ... or not: conditional branch */
+#define CANNOLI_INSN_CALL     0x04u /* a branch that keeps a return address */
+#define CANNOLI_INSN_RETURN   0x08u /* a branch to such an address */
+#define CANNOLI_INSN_INDIRECT 0x10u /* a branch whose target is in a register or
+                                       in memory */
+#define CANNOLI_INSN_SYSCALL  0x20u
+#define CANNOLI_INSN_LOAD     0x40u /* may load from memory: */
+#define CANNOLI_INSN_STORE    0x80u /* may store to memory */
+#define CANNOLI_INSN_HELPER   0x100u /* QEMU calls a function for it: what that
+                                        accesses is not known beforehand */
+/* COND, CALL and RETURN are known for arm, aarch64, mips, riscv, x86, ppc, s390x. */
+
+/* How bytes are to be read, where the machine leaves it open; CTR_MODE_* of
+ * cannoli/events.h: 0 default, 1 thumb, 2 x86-16, 3 x86-32, 4 x86-64, 5 mips16,
+ * 6 micromips. */
+
+/* One instruction that is being translated; valid during the call. */
+struct cannoli_insn {
+    uint64_t pc;          /* guest virtual address */
+    const uint8_t *bytes; /* len of them */
+    uint32_t len;
+    uint32_t flags;       /* CANNOLI_INSN_* */
+    uint32_t mode;
+    uint32_t index;       /* number in its translation block, from 0 */
+    uint64_t block_pc;    /* of the first instruction of that block */
+    void *context;        /* for the functions of struct cannoli_host */
+};
+
+/* What is mapped at an address. */
+struct cannoli_module {
+    const char *path; /* as the host opens the file; "" if anonymous */
+    uint64_t start, end; /* of this mapping, end exclusive */
+    uint64_t offset;  /* of the address that was asked for, in the file */
+    uint64_t base;    /* address of the file's offset 0, or `start' */
+    uint64_t generation; /* another one when mappings have changed since */
+};
+
+/* What QEMU offers.  Functions that take a context may be called from callbacks
+ * that have one, during that callback only. */
+struct cannoli_host {
+    uint32_t version; /* CANNOLI_JITTER_VERSION of this QEMU */
+    uint32_t bytes;   /* sizeof(struct cannoli_host) */
+    const char *target;    /* "arm", "x86_64": as in qemu-TARGET */
+    const char *program;   /* path of the guest program */
+    uint32_t elf_machine;  /* e_machine of the guest program */
+    uint8_t big_endian;
+    uint8_t addr_bytes;    /* 4 or 8 */
+    uint16_t reserved;
+    uint32_t events;       /* CTR_EVENTS_* that the recording has at all */
+
+    /* Fills in *m (valid until the callback returns) and returns 1, or returns 0 if
+     * nothing is mapped at addr. */
+    int (*module)(void *context, uint64_t addr, struct cannoli_module *m);
+    /* Copies guest memory; returns how many bytes were there to be read. */
+    size_t (*read)(void *context, uint64_t addr, void *to, size_t n);
+    /* The instruction as assembly text, with a NUL, mostly as Capstone writes it.
+     * Returns its length, or 0 if there is no disassembler for it. */
+    size_t (*disas)(void *context, char *text, size_t size);
+    /* Attaches a tag to this instruction, or to its block: part of the
+     * description of the block in the trace, wherever at least one instruction of the
+     * block is recorded.  A second tag from the same library replaces the first. */
+    void (*tag_insn)(void *context, uint64_t tag);
+    void (*tag_block)(void *context, uint64_t tag);
+    /* From `load' only: nothing is recorded until a START or TREE. */
+    void (*starts_closed)(void);
+    /* From `load': says why it returns an error (one line, printf-like). */
+    void (*error)(const char *format, ...)
+#if defined(__GNUC__)
+        __attribute__((format(printf, 1, 2)))
+#endif
+        ;
+};
+
+/* What a library is.  Functions that it does not need are NULL. */
+struct cannoli_jitter {
+    uint32_t version; /* CANNOLI_JITTER_VERSION */
+    uint32_t bytes;   /* sizeof(struct cannoli_jitter) */
+    const char *name; /* for messages */
+
+    /*
+     * Once, before anything else; args: what stood behind the file name,
+     * "key=value,key=value", or "".  *state is handed to all other calls.  host stays
+     * valid until unload.  Returns 0, or not 0: the library cannot work like this.
+     */
+    int (*load)(const struct cannoli_host *host, const char *args, void **state);
+    void (*unload)(void *state);
+
+    /* Is this instruction told?  NULL: ALWAYS. */
+    int (*hook_inst)(void *state, const struct cannoli_insn *insn);
+    /*
+     * Of an instruction that is told: are its accesses?  Asked for each that it can
+     * make.  size: bytes, 0 for those made inside a helper.  NULL: yes.
+     */
+    int (*hook_mem)(void *state, const struct cannoli_insn *insn, int is_write,
+                    uint32_t size);
+    /* Of an access that is told: its value, too?  NULL: yes. */
+    int (*hook_value)(void *state, const struct cannoli_insn *insn, int is_write,
+                      uint32_t size);
+    /* Of an instruction that is told: the registers that it changes, too?  NULL: yes. */
+    int (*hook_reg)(void *state, const struct cannoli_insn *insn);
+    /*
+     * Are system calls with this number told, with what they read and write?  Asked
+     * once for each number in each process.  NULL: yes.
+     */
+    int (*hook_syscall)(void *state, uint32_t nr, const char *name);
+};
+
+#define CANNOLI_JITTER_HEADER CANNOLI_JITTER_VERSION, sizeof(struct cannoli_jitter)
+#define CANNOLI_JITTER_SYMBOL "cannoli_jitter"
+
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+extern const struct cannoli_jitter cannoli_jitter;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

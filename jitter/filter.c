@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The built-in filters of cannoli-record, as a jitter library like any other.
+ *
+ * Arguments of one kind (module, function, range, opcode, branches, and accesses: stores
+ * and loads) are alternatives; an instruction is told if it meets every kind that was
+ * given, and nothing that was negated.  start-at, stop-at and, with callees, functions
+ * are places where a window begins or ends, whether they are told or not.
+ */
+#include "filter.h"
+
+#include <stdlib.h>
+
+struct filter {
+    struct filter_args args;
+    const struct cannoli_host *host;
+    struct modules modules;
+    bool needs_module;
+    bool loads_told, stores_told; /* of instructions that are told */
+    /* The mapping that the block which is being translated was last seen in. */
+    uint64_t block_pc, start, end, offset, base;
+    const struct module *module;
+    bool mapped;
+    struct thumb_it it;
+};
+
+static int load(const struct cannoli_host *host, const char *args, void **state)
+{
+    struct filter *f = calloc(1, sizeof(*f));
+    char *why;
+
+    if (!f) {
+        host->error("out of memory");
+        return 1;
+    }
+    f->host = host;
+    why = filter_args_parse(&f->args, args);
+    if (why) {
+        host->error("%s", why);
+        free(why);
+        filter_args_free(&f->args);
+        free(f);
+        return 1;
+    }
+    f->needs_module = f->args.modules.n || f->args.nr_functions;
+    for (size_t i = 0; i < f->args.nr_places; i++) {
+        f->needs_module |= f->args.places[i].module.text != NULL;
+    }
+    f->loads_told = !f->args.not_loads && (f->args.loads || !f->args.stores);
+    f->stores_told = !f->args.not_stores && (f->args.stores || !f->args.loads);
+    if (f->args.starts_closed) {
+        host->starts_closed();
+    }
+    *state = f;
+    return 0;
+}
+
+static void unload(void *state)
+{
+    struct filter *f = state;
+
+    modules_free(&f->modules);
+    filter_args_free(&f->args);
+    free(f);
+}
+
+/* Mappings do not change while a block is translated. */
+static void find_module(struct filter *f, const struct cannoli_insn *insn)
+{
+    struct cannoli_module m;
+
+    if (insn->index && f->mapped && f->block_pc == insn->block_pc &&
+        insn->pc >= f->start && insn->pc < f->end) {
+        return;
+    }
+    f->module = NULL;
+    f->block_pc = insn->block_pc;
+    f->mapped = f->host->module(insn->context, insn->pc, &m);
+    if (f->mapped) {
+        f->module = modules_get(&f->modules, &f->args, m.path, m.generation);
+        f->start = m.start;
+        f->end = m.end;
+        f->offset = m.offset - (insn->pc - m.start);
+        f->base = m.base;
+    }
+}
+
+static bool is_module(const struct filter *f)
+{
+    const struct module *m = f->module;
+
+    return (!f->args.modules.positive || (m && m->named)) && !(m && m->named_not);
+}
+
+static bool is_function(const struct filter *f, uint64_t offset)
+{
+    const struct module *m = f->module;
+
+    if (!f->args.nr_functions) {
+        return true;
+    }
+    return (!f->args.functions_positive || (m && spans_hold(&m->symbols.told, offset))) &&
+           !(m && spans_hold(&m->symbols.not_told, offset));
+}
+
+static bool is_range(const struct filter_args *a, uint64_t pc)
+{
+    return (!a->ranges.n || spans_hold(&a->ranges, pc)) &&
+           !spans_hold(&a->not_ranges, pc);
+}
+
+/* An instruction that calls helpers may do anything; its accesses are chosen later. */
+static bool is_access(const struct filter_args *a, uint32_t flags)
+{
+    bool wanted = (a->stores && (flags & CANNOLI_INSN_STORE)) ||
+                  (a->loads && (flags & CANNOLI_INSN_LOAD)) ||
+                  (flags & CANNOLI_INSN_HELPER);
+
+    return ((!a->stores && !a->loads) || wanted) &&
+           !(a->not_stores && (flags & CANNOLI_INSN_STORE)) &&
+           !(a->not_loads && (flags & CANNOLI_INSN_LOAD));
+}
+
+static bool is_branch(const struct filter_args *a, uint32_t flags)
+{
+    return flags & CANNOLI_INSN_BRANCH ? !a->not_branches : !a->branches;
+}
+
+static bool is_opcode(const struct filter *f, const struct cannoli_insn *insn,
+                      const char *condition)
+{
+    char text[256];
+
+    if (!f->args.opcodes.n) {
+        return true;
+    }
+    if (!f->host->disas(insn->context, text, sizeof(text))) {
+        text[0] = '\0';
+    }
+    return mnemonic_is_told(&f->args.opcodes, text, f->host->elf_machine, condition,
+                            insn->len);
+}
+
+static int triggers_at(const struct filter *f, uint64_t pc, uint64_t offset)
+{
+    int triggers = 0;
+
+    for (size_t i = 0; i < f->args.nr_places; i++) {
+        const struct place *p = &f->args.places[i];
+
+        if (p->module.text ? f->module && pc - f->base == p->value &&
+                                 filter_module_matches(&p->module, f->module->path)
+                           : pc == p->value) {
+            triggers |= p->triggers;
+        }
+    }
+    return f->module ? triggers | symbols_triggers(&f->module->symbols, offset)
+                     : triggers;
+}
+
+static int hook_inst(void *state, const struct cannoli_insn *insn)
+{
+    struct filter *f = state;
+    const char *condition = "";
+    uint64_t offset = 0;
+    int answer;
+
+    if (f->args.opcodes.n) {
+        condition = mnemonic_condition(&f->it, insn, f->host->elf_machine);
+    }
+    if (f->needs_module) {
+        find_module(f, insn);
+        offset = f->offset + (insn->pc - f->start);
+    }
+    answer = triggers_at(f, insn->pc, offset);
+    if (is_range(&f->args, insn->pc) && is_access(&f->args, insn->flags) &&
+        is_branch(&f->args, insn->flags) && is_module(f) && is_function(f, offset) &&
+        is_opcode(f, insn, condition)) {
+        answer |= f->args.once ? CANNOLI_ONCE : CANNOLI_ALWAYS;
+    }
+    return answer;
+}
+
+static int hook_mem(void *state, const struct cannoli_insn *insn, int is_write,
+                    uint32_t size)
+{
+    const struct filter *f = state;
+
+    (void)insn;
+    (void)size;
+    return is_write ? f->stores_told : f->loads_told;
+}
+
+const struct cannoli_jitter cannoli_jitter = {
+    CANNOLI_JITTER_HEADER, .name = "built-in filters", .load = load,
+    .unload = unload,      .hook_inst = hook_inst,     .hook_mem = hook_mem,
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing a ring while the guest runs.  What was newest is of most interest then, and
+ * of a thread that hangs in a system call it is in the chunk that it has not handed
+ * over.  Such a chunk is copied, and is the thread's as before: it says where its
+ * columns end while no translated code runs, and if it says so before and after,
+ * nothing has changed meanwhile.
+ */
+#include "drain_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a pipe says of its chunk. */
+struct quiet {
+    bool is_quiet;
+    uint32_t chunk, seq, words, units;
+};
+
+static struct quiet look(const struct drain *d, uint32_t pipe)
+{
+    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    struct quiet q = {0};
+
+    /* Pairs with the stores of the producer, which sets the lengths before. */
+    q.is_quiet = d->slots[pipe].thread && !d->slots[pipe].ended &&
+                 !__atomic_load_n(&p->running, __ATOMIC_ACQUIRE);
+    q.chunk = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
+    q.seq = __atomic_load_n(&p->live_seq, __ATOMIC_ACQUIRE);
+    q.words = __atomic_load_n(&p->quiet_words, __ATOMIC_ACQUIRE);
+    q.units = __atomic_load_n(&p->quiet_units, __ATOMIC_ACQUIRE);
+    return q;
+}
+
+static bool is_same(const struct quiet *a, const struct quiet *b)
+{
+    return a->is_quiet == b->is_quiet && a->chunk == b->chunk && a->seq == b->seq &&
+           a->words == b->words && a->units == b->units;
+}
+
+/* The records behind not more than `words' words. */
+static uint32_t aux_before(const struct aux_records *r, uint32_t words)
+{
+    uint32_t at = 0;
+
+    while (at < r->bytes) {
+        const struct mempipe_aux_place *p =
+            (const void *)((const uint8_t *)r->data + at);
+
+        if (p->words > words) {
+            break;
+        }
+        at += p->h.bytes;
+    }
+    return at;
+}
+
+/* Copies a thread's chunk; *mem is to be freed then.  Returns 1, 0 if there is nothing
+ * or it has changed, or an error. */
+static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q,
+                     uint64_t now, struct pipeline_tail *out, void **mem)
+{
+    const struct mempipe_ctl *ctl = d->host->ctl;
+    const struct slot *s = &d->slots[pipe];
+    const struct aux_records *r = s->aux && s->aux->seq == q->seq ? s->aux : NULL;
+    const uint64_t words = (uint64_t)q->words * sizeof(uint32_t);
+    const uint64_t units = (uint64_t)q->units * ctl->addr_bytes;
+    const uint64_t data = (words + 7) & ~7ull; /* as aligned as records are */
+    const uint32_t aux = r ? aux_before(r, q->words) : 0;
+    const uint8_t *chunk;
+    uint64_t start;
+    struct quiet again;
+    uint8_t *copy;
+
+    *mem = NULL;
+    if (!q->is_quiet || !q->chunk || q->chunk > ctl->nr_pipes + ctl->nr_pool ||
+        q->seq != s->next_seq || words + units > ctl->chunk_bytes || (!words && !aux)) {
+        return 0;
+    }
+    chunk = mempipe_host_chunk(d->host, q->chunk - 1);
+    copy = malloc(data + aux + units);
+    if (!copy) {
+        return -CTR_E_NOMEM;
+    }
+    memcpy(copy, chunk, words);
+    memcpy(copy + data + aux, chunk + ctl->chunk_bytes - units, units);
+    if (aux) {
+        memcpy(copy + data, r->data, aux);
+    }
+    __sync_synchronize(); /* the thread sanitizer knows no other fence */
+    again = look(d, pipe);
+    if (!is_same(q, &again)) {
+        free(copy);
+        return 0;
+    }
+    start = d->host->chunks[q->chunk - 1].start_ns;
+    if (start < s->thread->start_ns || start > now) {
+        start = now; /* scribbled over */
+    }
+    *mem = copy;
+    *out = (struct pipeline_tail){
+        .thread = s->thread,
+        .seg = {.words = (const uint32_t *)(const void *)copy,
+                .n_words = q->words,
+                .n_units = q->units,
+                .data_end = copy + data + aux + units,
+                .aux = copy + data,
+                .aux_bytes = aux,
+                .start_ns = start,
+                .end_ns = now},
+    };
+    return 1;
+}
+
+/* With all chunks that have arrived on their way. */
+static int dump(struct drain *d, uint64_t now, const char *file, char *name,
+                size_t name_bytes)
+{
+    const uint32_t high = drain_pipes_high(d);
+    struct pipeline_tail *tails = calloc(high + 1, sizeof(*tails));
+    struct quiet *quiet = calloc(high + 1, sizeof(*quiet));
+    void **mem = calloc(high + 1, sizeof(*mem));
+    uint32_t n = 0;
+    int err = tails && quiet && mem ? 0 : -CTR_E_NOMEM;
+
+    for (uint32_t i = 0; !err && i < high; i++) {
+        quiet[i] = look(d, i);
+    }
+    if (!err) {
+        /* Records were put before the lengths were told. */
+        int got = drain_rings(d, now);
+        err = got < 0 ? got : 0;
+    }
+    for (uint32_t i = 0; !err && i < high; i++) {
+        int got = copy_tail(d, i, &quiet[i], now, &tails[n], &mem[n]);
+
+        err = got < 0 ? got : 0;
+        n += got == 1;
+    }
+    if (!err) {
+        err = pipeline_dump(d->pipeline, tails, n, file, name, name_bytes, d->diag);
+    }
+    while (n) {
+        free(mem[--n]);
+    }
+    free(mem);
+    free(quiet);
+    free(tails);
+    return err;
+}
+
+int drain_dump(struct drain *d, uint64_t now_ns, const char *file, char *name,
+               size_t name_bytes, struct ctr_diag *diag)
+{
+    int err = 0;
+
+    memset(diag, 0, sizeof(*diag));
+    if (!d->pipeline) {
+        diag->code = CTR_E_INVAL;
+        snprintf(diag->text, sizeof(diag->text), "nothing has been recorded yet");
+        return -CTR_E_INVAL;
+    }
+    d->diag = diag;
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high && !err; i++) {
+        if (d->slots[i].thread) {
+            err = drain_dispatch(d, &d->slots[i]);
+        }
+    }
+    return err ? err : dump(d, now_ns, file, name, name_bytes);
+}

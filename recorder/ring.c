@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeping chunks: the memory of the ring, and what goes into it and out.
+ */
+#include "ring_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Room that is only used as far as there is something to say; a limit on address
+ * space or on the size of files makes it smaller. */
+#define MAX_THREADS (1u << 22)
+#define LOG_BYTES (1ull << 30)
+#define AREA_BYTES (1ull << 30)
+#define MIN_SHARE (1ull << 20)
+/* Events of dropped chunks are folded when they are that many more than before. */
+#define FOLD_BYTES (1u << 20)
+
+static int fail(struct ctr_diag *diag, int code, const char *text)
+{
+    if (diag) {
+        memset(diag, 0, sizeof(*diag));
+        diag->code = code;
+        diag->off = CTR_NO_OFF;
+        snprintf(diag->field, sizeof(diag->field), "ring");
+        snprintf(diag->text, sizeof(diag->text), "%s", text);
+    }
+    return -code;
+}
+
+/* -------------------------------------------------------------- the memory */
+
+static uint64_t pages(uint64_t n)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+    return (n + page - 1) / page * page;
+}
+
+static uint64_t lay_out(struct ring *r)
+{
+    uint64_t at = pages(sizeof(struct ring_image));
+    uint64_t proc = at, thread, log, area;
+
+    at += pages(r->max_threads * sizeof(struct ring_proc));
+    thread = at;
+    at += pages(r->max_threads * sizeof(struct ring_thread));
+    log = at;
+    at += pages(r->log_bytes);
+    area = at;
+    at += 2 * pages(r->area_bytes);
+    if (r->base) {
+        r->image = (struct ring_image *)r->base;
+        r->proc = (struct ring_proc *)(r->base + proc);
+        r->thread = (struct ring_thread *)(r->base + thread);
+        r->log = r->base + log;
+        r->area[0] = r->base + area;
+        r->area[1] = r->area[0] + pages(r->area_bytes);
+    }
+    return at;
+}
+
+static uint64_t most_bytes(void)
+{
+    struct rlimit as, fsize;
+    uint64_t most = UINT64_MAX;
+
+    if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
+        most = as.rlim_cur / 8;
+    }
+    if (getrlimit(RLIMIT_FSIZE, &fsize) == 0 && fsize.rlim_cur / 2 < most) {
+        most = fsize.rlim_cur / 2;
+    }
+    return most;
+}
+
+/* The chunks twice in a row. */
+static int map_chunks(struct ring *r)
+{
+    const int prot = PROT_READ | PROT_WRITE;
+    uint8_t *p;
+
+    if (r->size > SIZE_MAX / 2) {
+        return -ENOMEM;
+    }
+    p = mmap(NULL, 2 * r->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+             -1, 0);
+    if (p == MAP_FAILED) {
+        return -errno;
+    }
+    r->chunks = p;
+    for (int i = 0; i < 2; i++, p += r->size) {
+        if (mmap(p, r->size, prot, MAP_SHARED | MAP_FIXED, r->fd, (off_t)r->bytes) ==
+            MAP_FAILED) {
+            return -errno;
+        }
+    }
+    return 0;
+}
+
+int ring_new(struct ring **out, uint64_t bytes)
+{
+    struct ring *r = calloc(1, sizeof(*r));
+    uint64_t most = most_bytes();
+    int err;
+
+    *out = NULL;
+    if (!r) {
+        return -ENOMEM;
+    }
+    r->size = pages(bytes);
+    r->max_threads = MAX_THREADS;
+    r->log_bytes = LOG_BYTES;
+    r->area_bytes = AREA_BYTES;
+    while (lay_out(r) > most && r->area_bytes > MIN_SHARE) {
+        r->max_threads /= 2;
+        r->log_bytes /= 2;
+        r->area_bytes /= 2;
+    }
+    r->bytes = lay_out(r);
+    r->fd = memfd_create("cannoli-ring", MFD_CLOEXEC);
+    if (r->fd < 0) {
+        err = -errno;
+        goto out_free;
+    }
+    if (r->size > INT64_MAX - r->bytes) {
+        err = -ENOMEM;
+        goto out_free;
+    }
+    if (ftruncate(r->fd, (off_t)(r->bytes + r->size)) < 0) {
+        err = -errno;
+        goto out_free;
+    }
+    r->base = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    if (r->base == MAP_FAILED) {
+        r->base = NULL;
+        err = -errno;
+        goto out_free;
+    }
+    lay_out(r);
+    err = map_chunks(r);
+    if (err) {
+        goto out_free;
+    }
+    *out = r;
+    return 0;
+
+out_free:
+    ring_free(r);
+    return err;
+}
+
+void ring_free(struct ring *r)
+{
+    if (!r) {
+        return;
+    }
+    if (r->chunks) {
+        munmap(r->chunks, 2 * r->size);
+    }
+    if (r->base) {
+        munmap(r->base, r->bytes);
+    }
+    if (r->fd >= 0) {
+        close(r->fd);
+    }
+    free(r);
+}
+
+uint64_t ring_size(const struct ring *r)
+{
+    return r->size;
+}
+
+uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most)
+{
+    uint32_t n = 64u << 10;
+
+    while (n < most && (uint64_t)n * 16 <= ring_bytes) {
+        n *= 2;
+    }
+    return n;
+}
+
+/* --------------------------------------------------------------------- log */
+
+const struct ring_item *ring_item_next(const struct ring *r, const struct ring_item *at)
+{
+    /* pairs with the store in log_add */
+    uint64_t used = __atomic_load_n(&r->image->log_used, __ATOMIC_ACQUIRE), off = 0;
+
+    if (at) {
+        off = (uint64_t)((const uint8_t *)at - r->log) + sizeof(*at) +
+              ring_round(at->bytes);
+    }
+    return off < used ? (const struct ring_item *)(r->log + off) : NULL;
+}
+
+/* Room for an item at the end of the log, to be filled in and added; or NULL. */
+static struct ring_item *log_room(struct ring *r, uint64_t bytes)
+{
+    uint64_t used = r->image->log_used;
+
+    return bytes < r->log_bytes && used + sizeof(struct ring_item) + bytes + 8 <
+                                       r->log_bytes
+               ? (struct ring_item *)(r->log + used)
+               : NULL;
+}
+
+static void log_add(struct ring *r, const struct ring_item *item)
+{
+    uint64_t used = r->image->log_used + sizeof(*item) + ring_round(item->bytes);
+
+    /* pairs with the load in ring_item_next */
+    __atomic_store_n(&r->image->log_used, used, __ATOMIC_RELEASE);
+}
+
+static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
+                    uint64_t bytes, struct ctr_diag *diag)
+{
+    struct ring_item *item = log_room(r, bytes);
+
+    if (!item) {
+        return fail(diag, CTR_E_LIMIT, "there are too many descriptions of blocks");
+    }
+    *item = (struct ring_item){.kind = kind, .n = n, .bytes = bytes};
+    memcpy(item + 1, data, bytes);
+    log_add(r, item);
+    return 0;
+}
+
+/* Strings are told one behind the other, each with its NUL. */
+static uint64_t put_string(uint8_t *to, const char *s)
+{
+    size_t n = strlen(s ? s : "") + 1;
+
+    if (to) {
+        memcpy(to, s ? s : "", n);
+    }
+    return n;
+}
+
+static uint64_t put_meta(uint8_t *to, const struct ctr_meta *m)
+{
+    uint64_t n = sizeof(*m);
+
+    if (to) {
+        memcpy(to, m, sizeof(*m));
+    }
+    n += put_string(to ? to + n : NULL, m->target);
+    n += put_string(to ? to + n : NULL, m->qemu_version);
+    n += put_string(to ? to + n : NULL, m->recorder);
+    n += put_string(to ? to + n : NULL, m->selection);
+    for (int i = 0; i < m->argc; i++) {
+        n += put_string(to ? to + n : NULL, m->argv[i]);
+    }
+    return n;
+}
+
+int ring_begin(struct ring *r, const struct ctr_meta *meta, const struct ctr_dict *dict,
+               struct ctr_diag *diag)
+{
+    uint64_t bytes = put_meta(NULL, meta);
+    struct ring_item *item = log_room(r, bytes);
+
+    if (!item) {
+        return fail(diag, CTR_E_LIMIT, "the command line is too long");
+    }
+    r->dict = dict;
+    *item = (struct ring_item){.kind = RING_META, .bytes = bytes};
+    put_meta((uint8_t *)(item + 1), meta);
+    log_add(r, item);
+    return 0;
+}
+
+bool ring_has_begun(const struct ring *r)
+{
+    return ring_item_next(r, NULL) != NULL;
+}
+
+/* Definitions that are new, since chunks may need them from now on. */
+static int log_blocks(struct ring *r, struct ctr_diag *diag)
+{
+    uint32_t n = ctr_dict_size(r->dict);
+
+    while (r->blocks < n) {
+        size_t bytes;
+        const void *def = ctr_dict_get(r->dict, r->blocks + 1, &bytes);
+        int err = log_data(r, RING_BLOCK, r->blocks + 1, def, bytes, diag);
+
+        if (err) {
+            return err;
+        }
+        r->blocks++;
+    }
+    return 0;
+}
+
+int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
+              struct ctr_diag *diag)
+{
+    return log_data(r, RING_REGS, n, table, bytes, diag);
+}
+
+/* -------------------------------------------------- processes and threads */
+
+int ring_process(struct ring *r, int32_t pid, int32_t ppid, uint64_t start_ns,
+                 uint32_t *index, struct ctr_diag *diag)
+{
+    uint32_t n = r->image->nproc;
+
+    if (n >= r->max_threads) {
+        return fail(diag, CTR_E_LIMIT, "there are too many processes");
+    }
+    r->proc[n] = (struct ring_proc){.pid = pid, .ppid = ppid, .start_ns = start_ns};
+    __atomic_store_n(&r->image->nproc, n + 1, __ATOMIC_RELEASE);
+    *index = n;
+    return 0;
+}
+
+int ring_thread(struct ring *r, uint32_t process, int32_t tid, int32_t ptid,
+                uint64_t start_ns, uint32_t *index, struct ctr_diag *diag)
+{
+    uint32_t n = r->image->nthread;
+
+    if (n >= r->max_threads) {
+        return fail(diag, CTR_E_LIMIT, "there are too many threads");
+    }
+    r->thread[n] = (struct ring_thread){.process = process,
+                                        .tid = tid,
+                                        .ptid = ptid,
+                                        .start_ns = start_ns,
+                                        .last_ns = start_ns};
+    __atomic_store_n(&r->image->nthread, n + 1, __ATOMIC_RELEASE);
+    *index = n;
+    return 0;
+}
+
+int ring_process_end(struct ring *r, uint32_t process, uint64_t end_ns, uint32_t reason,
+                     int32_t status)
+{
+    struct ring_proc *p = &r->proc[process];
+
+    p->end_ns = end_ns;
+    p->reason = reason;
+    p->status = status;
+    __atomic_store_n(&p->ended, 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int ring_thread_end(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t reason,
+                    int32_t status, bool incomplete)
+{
+    struct ring_thread *t = &r->thread[thread];
+
+    t->end_ns = end_ns;
+    t->reason = reason;
+    t->status = status;
+    t->incomplete = incomplete;
+    __atomic_store_n(&t->ended, 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ events */
+
+/* Whether what comes later is not understood without it. */
+static bool outlives(uint32_t type)
+{
+    return type == CTR_EVENT_MAP || type == CTR_EVENT_THREAD || type == CTR_EVENT_LABEL ||
+           type == CTR_EVENT_GATE || type == CTR_EVENT_SELECT;
+}
+
+int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_bytes)
+{
+    const uint8_t *p = aux;
+
+    for (uint32_t at = 0; at < aux_bytes;) {
+        const struct mempipe_aux_event *x = (const void *)(p + at);
+        uint32_t bytes = (uint32_t)ring_round(sizeof(struct ring_event) + x->p.n);
+        struct ring_event *to;
+
+        at += x->p.h.bytes;
+        if (x->p.h.type != MEMPIPE_AUX_EVENT || !outlives(x->type)) {
+            continue;
+        }
+        if (e->cap - e->bytes < bytes) {
+            uint32_t cap = 2 * e->cap + bytes + 1024;
+            void *more = realloc(e->data, cap);
+            if (!more) {
+                return -CTR_E_NOMEM;
+            }
+            e->data = more;
+            e->cap = cap;
+        }
+        to = (struct ring_event *)((uint8_t *)e->data + e->bytes);
+        memset(to, 0, bytes);
+        to->bytes = bytes;
+        to->type = x->type;
+        to->time_ns = x->time_ns;
+        to->n = x->p.n;
+        memcpy(to + 1, x + 1, x->p.n);
+        e->bytes += bytes;
+    }
+    return 0;
+}
+
+/* Makes little of what was kept of dropped chunks, in the other area. */
+static int fold(struct ring *r, struct ctr_diag *diag)
+{
+    struct ring_fold f;
+    uint32_t other = 1 - r->image->area;
+    uint64_t used = 0;
+    int err = ring_fold_make(&f, r, diag);
+
+    for (size_t i = 0; !err && i < f.n; i++) {
+        const struct ring_event *e = f.kept[i].event;
+        struct ring_event *to = (struct ring_event *)(r->area[other] + used);
+
+        if (e->bytes > r->area_bytes - used) {
+            err = fail(diag, CTR_E_LIMIT, "there are too many mappings");
+            break;
+        }
+        memcpy(to, e, e->bytes);
+        to->seq = 0;
+        to->thread = f.kept[i].thread;
+        to->time_ns = f.kept[i].time_ns;
+        used += e->bytes;
+    }
+    ring_fold_free(&f);
+    if (err) {
+        return err;
+    }
+    r->image->area_used[other] = used;
+    r->image->folded = used;
+    /* pairs with the load in ring_fold_make */
+    __atomic_store_n(&r->image->area, other, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Keeps the events of the chunk that is about to be dropped. */
+static int save_events(struct ring *r, const struct ring_chunk *c, struct ctr_diag *diag)
+{
+    const uint8_t *from = (const uint8_t *)(c + 1) + ring_round(c->packed_bytes);
+    uint64_t used = r->image->area_used[r->image->area], at;
+
+    if (used + c->event_bytes > r->area_bytes ||
+        used > 2 * r->image->folded + FOLD_BYTES) {
+        int err = fold(r, diag);
+
+        if (err) {
+            return err;
+        }
+        used = r->image->area_used[r->image->area];
+    }
+    if (c->event_bytes > r->area_bytes - used) {
+        return fail(diag, CTR_E_LIMIT, "there are too many mappings");
+    }
+    memcpy(r->area[r->image->area] + used, from, c->event_bytes);
+    for (at = used; at < used + c->event_bytes;) {
+        struct ring_event *e = (struct ring_event *)(r->area[r->image->area] + at);
+
+        e->seq = c->seq;
+        e->thread = c->thread;
+        at += e->bytes;
+    }
+    /* pairs with the load in ring_fold_make */
+    __atomic_store_n(&r->image->area_used[r->image->area], at, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ chunks */
+
+static void set_state(struct ring *r, const struct ring_state *s)
+{
+    uint32_t other = 1 - r->image->now;
+
+    r->image->state[other] = *s;
+    /* pairs with the load in ring_state */
+    __atomic_store_n(&r->image->now, other, __ATOMIC_RELEASE);
+}
+
+static void count_dropped(struct ring_numbers *n, const struct ring_chunk *c)
+{
+    n->dropped_chunks++;
+    n->dropped_insns += c->insns;
+    n->dropped_loads += c->loads;
+    n->dropped_stores += c->stores;
+}
+
+static int drop_oldest(struct ring *r, struct ctr_diag *diag)
+{
+    struct ring_state s = *ring_state(r);
+    const struct ring_chunk *c = ring_at(r, s.tail);
+
+    if (c->event_bytes) {
+        int err = save_events(r, c, diag);
+        if (err) {
+            return err;
+        }
+    }
+    s.tail += c->bytes;
+    s.tail_seq++;
+    s.numbers.bytes -= c->bytes;
+    s.numbers.chunks--;
+    s.numbers.insns -= c->insns;
+    s.numbers.loads -= c->loads;
+    s.numbers.stores -= c->stores;
+    count_dropped(&s.numbers, c);
+    set_state(r, &s);
+    return 0;
+}
+
+/* A chunk that the ring could not hold by itself is dropped as soon as it comes; of
+ * what was before it nothing is left then. */
+static int drop_new(struct ring *r, struct ring_chunk *c,
+                    const struct ring_events *events, struct ctr_diag *diag)
+{
+    struct ring_chunk *with = malloc(sizeof(*c) + c->event_bytes);
+    struct ring_state s;
+    int err = 0;
+
+    if (!with) {
+        return fail(diag, CTR_E_NOMEM, "out of memory");
+    }
+    c->packed_bytes = 0;
+    *with = *c;
+    if (c->event_bytes) {
+        memcpy(with + 1, events->data, c->event_bytes);
+        err = save_events(r, with, diag);
+    }
+    free(with);
+    s = *ring_state(r);
+    s.head_seq++;
+    s.tail_seq++;
+    count_dropped(&s.numbers, c);
+    if (!err) {
+        set_state(r, &s);
+    }
+    return err;
+}
+
+int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
+               uint64_t start_ns, uint64_t end_ns, const struct ring_events *events,
+               struct ctr_diag *diag)
+{
+    struct ring_thread *t = &r->thread[thread];
+    struct ctr_packed_info info;
+    struct ring_state s;
+    struct ring_chunk c = {.thread = thread, .start_ns = start_ns, .end_ns = end_ns};
+    int err = log_blocks(r, diag);
+
+    ctr_packed_info(packed, &info);
+    c.packed_bytes = ctr_packed_bytes(packed);
+    c.event_bytes = events->bytes;
+    c.bytes = sizeof(c) + ring_round(c.packed_bytes) + c.event_bytes;
+    c.first = t->next;
+    c.insns = info.insns;
+    c.loads = info.loads;
+    c.stores = info.stores;
+    s = *ring_state(r);
+    while (!err && s.head != s.tail && s.head - s.tail + c.bytes > r->size) {
+        err = drop_oldest(r, diag);
+        s = *ring_state(r);
+    }
+    c.seq = s.head_seq;
+    if (!err && c.bytes > r->size) {
+        err = drop_new(r, &c, events, diag);
+    } else if (!err) {
+        uint8_t *to = r->chunks + s.head % r->size;
+
+        memcpy(to, &c, sizeof(c));
+        ctr_packed_save(packed, to + sizeof(c));
+        if (c.event_bytes) {
+            memcpy(to + sizeof(c) + ring_round(c.packed_bytes), events->data,
+                   c.event_bytes);
+        }
+        s.head += c.bytes;
+        s.head_seq++;
+        s.numbers.bytes += c.bytes;
+        s.numbers.chunks++;
+        s.numbers.insns += c.insns;
+        s.numbers.loads += c.loads;
+        s.numbers.stores += c.stores;
+        set_state(r, &s);
+    }
+    t->next += c.insns;
+    t->last_ns = end_ns > t->last_ns ? end_ns : t->last_ns;
+    return err;
+}
+
+void ring_numbers(const struct ring *r, struct ring_numbers *n)
+{
+    *n = ring_state(r)->numbers;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A flight recorder: the newest part of a trace, kept in memory until it is asked for.
+ *
+ * It takes what a writer takes (ctr_write.h), chunk by chunk; when there is no room
+ * the oldest chunks are dropped.  All of it lies in memory that a child
+ * forked after ring_new shares, and is consistent at every moment: the child can write the
+ * trace when this process has been killed.
+ *
+ * One thread at a time.  Functions that return int return 0 or a negated enum
+ * ctr_error unless said otherwise.
+ */
+#ifndef RECORDER_RING_H
+#define RECORDER_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctr_write.h"
+
+#define RING_MIN_BYTES (1ull << 20)
+#define RING_MAX_BYTES (1ull << 40)
+
+struct ring;
+
+/*
+ * bytes: for chunks, compressed; what describes code, threads and mappings comes on
+ * top.  Returns 0 or a negated errno value.
+ */
+int ring_new(struct ring **out, uint64_t bytes);
+void ring_free(struct ring *r);
+uint64_t ring_size(const struct ring *r);
+
+/* What a chunk of the pipe should hold at most, so that many fit. */
+uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most);
+
+/* Before anything else: what is recorded, copied, and the dictionary of all chunks. */
+int ring_begin(struct ring *r, const struct ctr_meta *meta, const struct ctr_dict *dict,
+               struct ctr_diag *diag);
+/* Whether there was a ring_begin. */
+bool ring_has_begun(const struct ring *r);
+
+int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
+              struct ctr_diag *diag);
+int ring_process(struct ring *r, int32_t pid, int32_t ppid, uint64_t start_ns,
+                 uint32_t *index, struct ctr_diag *diag);
+int ring_thread(struct ring *r, uint32_t process, int32_t tid, int32_t ptid,
+                uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
+int ring_process_end(struct ring *r, uint32_t process, uint64_t end_ns, uint32_t reason,
+                     int32_t status);
+int ring_thread_end(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t reason,
+                    int32_t status, bool incomplete);
+
+/*
+ * Events of a chunk that say what the rest of the trace needs: mappings, names,
+ * labels, gates.  They outlive their chunk.
+ */
+struct ring_events {
+    uint32_t bytes, cap;
+    uint64_t *data; /* malloc'ed */
+};
+
+/* Takes those among the records (mempipe.h) of a segment.  Returns 0 or -CTR_E_NOMEM. */
+int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_bytes);
+
+/*
+ * Keeps a chunk, as ctr_writer_chunk would write it.  start_ns and end_ns are those of
+ * its segments.
+ */
+int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
+               uint64_t start_ns, uint64_t end_ns, const struct ring_events *events,
+               struct ctr_diag *diag);
+
+struct ring_numbers {
+    uint64_t bytes; /* of the chunks kept */
+    uint64_t chunks, insns, loads, stores;
+    uint64_t dropped_chunks, dropped_insns, dropped_loads, dropped_stores;
+};
+void ring_numbers(const struct ring *r, struct ring_numbers *n);
+
+/* What a thread has not handed over yet. */
+struct ring_tail {
+    uint32_t thread;
+    struct ctr_segment seg;
+};
+
+/*
+ * Writes what is kept as a finished trace; the ring stays as it is.  dict: that of
+ * ring_begin, or NULL when it is gone with its process, and the guest with it.  Tails
+ * stand behind what is kept, but for those that make no sense.
+ */
+int ring_write(const struct ring *r, int fd, const struct ctr_dict *dict, int level,
+               const struct ring_tail *tails, uint32_t n_tails,
+               struct ctr_writer_stats *stats, struct ctr_diag *diag);
+
+#endif

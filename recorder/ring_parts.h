@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of the ring share: ring.c keeps chunks and drops them, ring_fold.c
+ * makes little of the events of dropped ones, ring_write.c makes a trace of it.
+ *
+ * The memory, in this order:
+ *
+ *   struct ring_image   what is valid of all others
+ *   processes, threads  by number, as they were told
+ *   log                 items: the description, registers, definitions of blocks
+ *   two areas           events of dropped chunks, in the order of dropping; one is in use
+ *   chunks              a ring of bytes, mapped twice in a row so that none is split
+ *
+ * Everything is written before the word that makes it valid (release stores), and
+ * nothing valid is changed but by one such store: who looks at the memory of a
+ * process that was killed finds what there was before or after.
+ */
+#ifndef RECORDER_RING_PARTS_H
+#define RECORDER_RING_PARTS_H
+
+#include "ring.h"
+
+#include "cannoli/mempipe.h"
+
+/* Positions are bytes ever written; place: position modulo size. */
+struct ring_state {
+    uint64_t head, tail;
+    uint64_t tail_seq; /* number of the oldest chunk kept */
+    uint64_t head_seq; /* and of the next one */
+    struct ring_numbers numbers;
+};
+
+struct ring_image {
+    uint32_t now; /* the valid one of the states */
+    uint32_t area;
+    uint32_t nproc, nthread;
+    uint64_t log_used;
+    uint64_t area_used[2];
+    uint64_t folded; /* of the area in use: what the last folding left of it */
+    struct ring_state state[2];
+};
+
+struct ring_proc {
+    int32_t pid, ppid;
+    uint64_t start_ns, end_ns;
+    uint32_t reason;
+    int32_t status;
+    uint32_t ended;
+    uint32_t zero;
+};
+
+struct ring_thread {
+    uint32_t process;
+    int32_t tid, ptid;
+    uint32_t incomplete;
+    uint64_t start_ns, end_ns;
+    uint32_t reason;
+    int32_t status;
+    uint32_t ended;
+    uint32_t zero;
+    uint64_t next;    /* ordinal of what it executes next */
+    uint64_t last_ns; /* nothing of it that is to come is older */
+};
+
+/* Items of the log; n: entries of the register table, or the id of a definition. */
+enum { RING_META = 1, RING_REGS = 2, RING_BLOCK = 3 };
+struct ring_item {
+    uint32_t kind;
+    uint32_t n;
+    uint64_t bytes; /* behind it, rounded up to 8 for the next one */
+};
+
+/* An event: of a chunk (then seq and thread are 0), or of an area. */
+struct ring_event {
+    uint32_t bytes; /* with its payload, a multiple of 8 */
+    uint32_t type;
+    uint64_t time_ns;
+    uint64_t seq; /* of its chunk, or 0: of none that is kept */
+    uint32_t thread;
+    uint32_t n; /* bytes of payload */
+};
+
+/* A chunk: this, what ctr_packed_save has written, events. */
+struct ring_chunk {
+    uint64_t bytes; /* of all of it, a multiple of 8 */
+    uint64_t seq;
+    uint64_t packed_bytes;
+    uint32_t thread;
+    uint32_t event_bytes;
+    uint64_t first; /* ordinal */
+    uint64_t insns, loads, stores;
+    uint64_t start_ns, end_ns;
+};
+
+/* The same in all processes that share the memory. */
+struct ring {
+    int fd;
+    uint8_t *base;
+    size_t bytes; /* of all but the chunks */
+    uint64_t size; /* of the chunks */
+    struct ring_image *image;
+    struct ring_proc *proc;
+    struct ring_thread *thread;
+    uint8_t *log;
+    uint8_t *area[2];
+    uint8_t *chunks;
+    uint64_t max_threads, log_bytes, area_bytes;
+    /* of the process that fills it */
+    const struct ctr_dict *dict;
+    uint32_t blocks; /* definitions up to this id are in the log */
+};
+
+static inline uint64_t ring_round(uint64_t n)
+{
+    return (n + 7) & ~7ull;
+}
+
+static inline const struct ring_state *ring_state(const struct ring *r)
+{
+    /* pairs with the store of whoever fills it */
+    return &r->image->state[__atomic_load_n(&r->image->now, __ATOMIC_ACQUIRE) & 1];
+}
+
+/* The chunk at a position. */
+static inline const struct ring_chunk *ring_at(const struct ring *r, uint64_t pos)
+{
+    return (const struct ring_chunk *)(r->chunks + pos % r->size);
+}
+
+/* The next item of the log behind `at' (NULL: the first), or NULL. */
+const struct ring_item *ring_item_next(const struct ring *r, const struct ring_item *at);
+
+struct ring_kept {
+    const struct ring_event *event; /* its thread is not the one of below */
+    uint32_t thread;
+    uint64_t time_ns;
+    uint64_t order; /* of those of one thread and time */
+};
+
+/* What the events of dropped chunks come to: for each thread, in order. */
+struct ring_fold {
+    struct ring_kept *kept; /* by thread, then in order */
+    size_t n;
+    uint32_t *chunks; /* of each thread, that are in the ring */
+    /* private */
+    struct ring_event **made;
+    size_t n_made, cap_made;
+};
+
+/* ---- ring_cancel.c ---- */
+
+/*
+ * Of the events of one process, in order: which map events are of no consequence,
+ * whatever came before them.  Returns 0 or -CTR_E_NOMEM.
+ */
+int ring_cancel(const struct ctr_os_event *events, size_t n, bool *needless);
+
+/* ---- ring_fold.c ---- */
+
+int ring_fold_make(struct ring_fold *f, const struct ring *r, struct ctr_diag *diag);
+void ring_fold_free(struct ring_fold *f);
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring as a trace.  Each thread begins with a chunk that has no runs, only what
+ * there is left to say of its part that was dropped; the chunks kept follow as they
+ * are.  Threads and processes of which nothing is left are left out.
+ */
+#include "ring_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Events of one chunk without runs. */
+#define EVENT_BYTES (4u << 20)
+
+struct writing {
+    const struct ring *r;
+    const struct ring_state *state;
+    struct ctr_writer *w;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ring_fold fold;
+    uint32_t nproc, nthread;
+    uint32_t *proc, *thread; /* their numbers in the file, or NOT_THERE */
+    uint64_t *first;         /* ordinal of each thread's first chunk, or NO_CHUNK */
+    bool *told;              /* of each thread: something of a dropped part is told */
+    const struct ring_tail *tails;
+    uint32_t n_tails;
+    bool killed; /* who had not ended has been killed since */
+    struct ctr_diag *diag;
+};
+
+#define NOT_THERE UINT32_MAX
+#define NO_CHUNK UINT64_MAX
+
+static int failed(struct ctr_diag *diag, int err)
+{
+    if (diag && !diag->code) {
+        diag->code = -err;
+        diag->off = CTR_NO_OFF;
+    }
+    return err;
+}
+
+/* ---------------------------------------------------------------- the head */
+
+/* The description, pointing into the log; argv is the caller's to free. */
+static const char **get_meta(const struct ring *r, struct ctr_meta *meta)
+{
+    const struct ring_item *item = ring_item_next(r, NULL);
+    const char *at = (const char *)(item + 1) + sizeof(*meta);
+    const char **strings[] = {&meta->target, &meta->qemu_version, &meta->recorder,
+                              &meta->selection};
+    const char **argv;
+
+    memcpy(meta, item + 1, sizeof(*meta));
+    argv = calloc((size_t)meta->argc + 1, sizeof(*argv));
+    for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+        *strings[i] = at;
+        at += strlen(at) + 1;
+    }
+    for (int i = 0; argv && i < meta->argc; i++) {
+        argv[i] = at;
+        at += strlen(at) + 1;
+    }
+    meta->argv = argv;
+    return argv;
+}
+
+/* A dictionary like that of the recorder, with the same numbers. */
+static int make_dict(const struct ring *r, uint32_t events, struct ctr_dict **out,
+                     struct ctr_diag *diag)
+{
+    int err = ctr_dict_new(out, events);
+
+    for (const struct ring_item *i = NULL; !err && (i = ring_item_next(r, i)) != NULL;) {
+        if (i->kind == RING_BLOCK) {
+            err = ctr_dict_add(*out, i->n, i + 1, i->bytes, diag);
+        }
+    }
+    return err;
+}
+
+static int write_regs(struct writing *x)
+{
+    for (const struct ring_item *i = NULL; (i = ring_item_next(x->r, i)) != NULL;) {
+        if (i->kind == RING_REGS) {
+            return ctr_writer_regs(x->w, i->n, i + 1, i->bytes, x->diag);
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------- who is there */
+
+static int choose(struct writing *x)
+{
+    const struct ring *r = x->r;
+
+    x->told = calloc((size_t)x->nthread + 1, sizeof(*x->told));
+    x->proc = malloc(((size_t)x->nproc + 1) * sizeof(*x->proc));
+    x->thread = malloc(((size_t)x->nthread + 1) * sizeof(*x->thread));
+    x->first = malloc(((size_t)x->nthread + 1) * sizeof(*x->first));
+    if (!x->told || !x->proc || !x->thread || !x->first) {
+        return -CTR_E_NOMEM;
+    }
+    for (size_t i = 0; i < x->fold.n; i++) {
+        x->told[x->fold.kept[i].thread] = true;
+    }
+    for (uint32_t i = 0; i < x->nproc; i++) {
+        x->proc[i] = r->proc[i].ended ? NOT_THERE : 0;
+    }
+    for (uint32_t i = 0; i < x->nthread; i++) {
+        x->first[i] = NO_CHUNK;
+        x->thread[i] =
+            x->fold.chunks[i] || x->told[i] || !r->thread[i].ended ? 0 : NOT_THERE;
+        if (x->thread[i] != NOT_THERE) {
+            x->proc[r->thread[i].process] = 0;
+        }
+    }
+    for (uint64_t at = x->state->tail; at < x->state->head;) {
+        const struct ring_chunk *c = ring_at(r, at);
+
+        if (x->first[c->thread] == NO_CHUNK) {
+            x->first[c->thread] = c->first;
+        }
+        at += c->bytes;
+    }
+    return 0;
+}
+
+static int write_tables(struct writing *x)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; !err && i < x->nproc; i++) {
+        const struct ring_proc *p = &x->r->proc[i];
+
+        if (x->proc[i] != NOT_THERE) {
+            err = ctr_writer_process(x->w, p->pid, p->ppid, p->start_ns, &x->proc[i],
+                                     x->diag);
+        }
+    }
+    for (uint32_t i = 0; !err && i < x->nthread; i++) {
+        const struct ring_thread *t = &x->r->thread[i];
+        uint64_t first = x->first[i] != NO_CHUNK ? x->first[i] : t->next;
+
+        if (x->thread[i] == NOT_THERE) {
+            continue;
+        }
+        err = ctr_writer_thread(x->w, x->proc[t->process], t->tid, t->ptid, t->start_ns,
+                                &x->thread[i], x->diag);
+        if (!err && (first || x->told[i])) {
+            err = ctr_writer_thread_first(x->w, x->thread[i], first);
+        }
+    }
+    return err;
+}
+
+static int write_ends(struct writing *x)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; !err && i < x->nthread; i++) {
+        const struct ring_thread *t = &x->r->thread[i];
+
+        if (x->thread[i] == NOT_THERE) {
+            continue;
+        }
+        if (t->ended) {
+            err = ctr_writer_thread_end(x->w, x->thread[i], t->end_ns, t->reason,
+                                        t->status, t->incomplete != 0);
+        } else {
+            err = ctr_writer_thread_end(x->w, x->thread[i], x->killed ? t->last_ns : 0,
+                                        x->killed ? CTR_END_KILLED : CTR_END_UNKNOWN, 0,
+                                        true);
+        }
+    }
+    for (uint32_t i = 0; !err && i < x->nproc; i++) {
+        const struct ring_proc *p = &x->r->proc[i];
+
+        if (x->proc[i] != NOT_THERE && p->ended) {
+            err = ctr_writer_process_end(x->w, x->proc[i], p->end_ns, p->reason,
+                                         p->status);
+        } else if (x->proc[i] != NOT_THERE && x->killed) {
+            err = ctr_writer_process_end(x->w, x->proc[i], 0, CTR_END_KILLED, 0);
+        }
+    }
+    return err;
+}
+
+/* ------------------------------------------------------------------ chunks */
+
+static uint32_t record_bytes(const struct ring_event *e)
+{
+    return (uint32_t)ring_round(sizeof(struct mempipe_aux_event) + e->n);
+}
+
+/* One chunk of events n of a thread; returns how many fitted, or an error. */
+static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t n)
+{
+    const uint32_t words = 0;
+    struct ctr_segment seg = {.words = &words, .data_end = &words + 1};
+    uint32_t bytes = 0;
+    size_t i = 0;
+    uint8_t *aux;
+    int err;
+
+    while (i < n && k[i].thread == k[0].thread &&
+           (i == 0 || bytes + record_bytes(k[i].event) <= EVENT_BYTES)) {
+        bytes += record_bytes(k[i++].event);
+    }
+    n = i;
+    aux = calloc(1, bytes);
+    if (!aux) {
+        return -CTR_E_NOMEM;
+    }
+    seg.aux = aux;
+    seg.aux_bytes = bytes;
+    seg.start_ns = k[0].time_ns;
+    seg.end_ns = k[n - 1].time_ns;
+    for (i = 0; i < n; i++) {
+        const struct ring_event *e = k[i].event;
+        struct mempipe_aux_event *to = (struct mempipe_aux_event *)aux;
+
+        to->p.h.bytes = record_bytes(e);
+        to->p.h.type = MEMPIPE_AUX_EVENT;
+        to->p.n = e->n;
+        to->type = e->type;
+        to->time_ns = e->time_ns ? k[i].time_ns : 0;
+        memcpy(to + 1, e + 1, e->n);
+        aux += to->p.h.bytes;
+    }
+    err = ctr_encoder_run(x->enc, &seg, 1, x->packed, x->diag);
+    free((void *)(uintptr_t)seg.aux);
+    if (!err) {
+        err = ctr_writer_chunk(x->w, x->thread[k[0].thread], x->packed, x->diag);
+    }
+    return err ? err : (int64_t)n;
+}
+
+static int write_chunks(struct writing *x)
+{
+    for (size_t i = 0; i < x->fold.n;) {
+        int64_t got = write_events(x, x->fold.kept + i, x->fold.n - i);
+
+        if (got < 0) {
+            return (int)got;
+        }
+        i += (size_t)got;
+    }
+    for (uint64_t at = x->state->tail; at < x->state->head;) {
+        const struct ring_chunk *c = ring_at(x->r, at);
+        int err = ctr_packed_load(x->packed, c + 1, c->packed_bytes);
+
+        if (!err) {
+            err = ctr_writer_chunk(x->w, x->thread[c->thread], x->packed, x->diag);
+        }
+        if (err) {
+            return err;
+        }
+        at += c->bytes;
+    }
+    for (uint32_t i = 0; i < x->n_tails; i++) {
+        const struct ring_tail *t = &x->tails[i];
+        int err = ctr_encoder_run(x->enc, &t->seg, 1, x->packed, NULL);
+
+        if (!err) {
+            err = ctr_writer_chunk(x->w, x->thread[t->thread], x->packed, x->diag);
+        }
+        if (err && err != -CTR_E_CORRUPT) {
+            return err;
+        }
+    }
+    return 0;
+}
+
+static int write_all(struct writing *x, int fd, const struct ctr_dict *dict,
+                     const struct ctr_meta *meta, int level)
+{
+    int err = ctr_writer_new(&x->w, fd, dict, meta, level, x->diag);
+
+    if (!err) {
+        err = ctr_encoder_new(&x->enc, dict, meta->addr_bits / 8, level);
+    }
+    if (!err) {
+        err = ctr_packed_new(&x->packed);
+    }
+    if (!err) {
+        err = write_regs(x);
+    }
+    if (!err) {
+        err = write_tables(x);
+    }
+    if (!err) {
+        err = write_chunks(x);
+    }
+    if (x->w && (!err || err == -CTR_E_IO)) {
+        /* The end may fit where a chunk did not. */
+        int ends = write_ends(x);
+        int end = ends ? ends : ctr_writer_finish(x->w, err ? NULL : x->diag);
+
+        err = err ? err : end;
+    }
+    return err;
+}
+
+int ring_write(const struct ring *r, int fd, const struct ctr_dict *dict, int level,
+               const struct ring_tail *tails, uint32_t n_tails,
+               struct ctr_writer_stats *stats, struct ctr_diag *diag)
+{
+    struct writing x = {.r = r,
+                        .state = ring_state(r),
+                        .nproc = __atomic_load_n(&r->image->nproc, __ATOMIC_ACQUIRE),
+                        .nthread = __atomic_load_n(&r->image->nthread, __ATOMIC_ACQUIRE),
+                        .tails = tails,
+                        .n_tails = n_tails,
+                        .killed = !dict,
+                        .diag = diag};
+    struct ctr_dict *own = NULL;
+    struct ctr_meta meta;
+    const char **argv = get_meta(r, &meta);
+    int err = argv ? ring_fold_make(&x.fold, r, diag) : -CTR_E_NOMEM;
+
+    memset(stats, 0, sizeof(*stats));
+    if (!err && !dict) {
+        err = make_dict(r, meta.events, &own, diag);
+    }
+    if (!err) {
+        err = choose(&x);
+    }
+    if (!err) {
+        meta.dropped_chunks = x.state->numbers.dropped_chunks;
+        meta.dropped_insns = x.state->numbers.dropped_insns;
+        meta.dropped_loads = x.state->numbers.dropped_loads;
+        meta.dropped_stores = x.state->numbers.dropped_stores;
+        err = write_all(&x, fd, dict ? dict : own, &meta, level);
+    }
+    if (x.w) {
+        ctr_writer_stats(x.w, stats);
+    }
+    ctr_packed_free(x.packed);
+    ctr_encoder_free(x.enc);
+    ctr_writer_free(x.w);
+    ctr_dict_free(own);
+    ring_fold_free(&x.fold);
+    free(x.proc);
+    free(x.thread);
+    free(x.first);
+    free(x.told);
+    free(argv);
+    return err ? failed(diag, err) : 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the user chose to be recorded: the options for it, and what they come to:
+ * lines for the libraries that decide (cannoli/jitter.h), and fields of the pipe's
+ * control area.
+ */
+#ifndef RECORDER_SELECTION_H
+#define RECORDER_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/options.h"
+
+/* Keys of the options, above those of the program itself. */
+enum {
+    SELECTION_OPT = TOOL_OPT_LONG + 128,
+    SELECTION_MODULE = SELECTION_OPT,
+    SELECTION_FUNCTION,
+    SELECTION_RANGE,
+    SELECTION_OPCODE,
+    SELECTION_STORES,
+    SELECTION_LOADS,
+    SELECTION_BRANCHES,
+    SELECTION_NOT,
+    SELECTION_CALLEES,
+    SELECTION_ONCE,
+    SELECTION_START,
+    SELECTION_STOP,
+    SELECTION_JITTER,
+    SELECTION_COVERAGE,
+    SELECTION_AFTER,
+    SELECTION_FOR,
+    SELECTION_PAUSED,
+    SELECTION_OPT_END,
+};
+
+/* Rows for the table of options. */
+#define SELECTION_OPTIONS                                                                \
+    {SELECTION_MODULE, "module", "NAME",                                                 \
+     "instructions of this program or shared library"},                                  \
+        {SELECTION_FUNCTION, "function", "NAME", "instructions of this function"},       \
+        {SELECTION_CALLEES, "callees", NULL,                                             \
+         "... and all that is executed until it returns"},                               \
+        {SELECTION_RANGE, "range", "A-B", "instructions at addresses A to below B"},     \
+        {SELECTION_STORES, "stores", NULL, "instructions that store, and their stores"}, \
+        {SELECTION_LOADS, "loads", NULL, "instructions that load, and their loads"},     \
+        {SELECTION_BRANCHES, "branches", NULL, "jumps, calls and returns"},              \
+        {SELECTION_OPCODE, "opcode", "LIST", "instructions with these mnemonics"},       \
+        {SELECTION_NOT, "not", NULL, "the next one of these is what is not recorded"},   \
+        {SELECTION_ONCE, "once", NULL, "each instruction when it runs first, no more"},  \
+        {SELECTION_COVERAGE, "coverage", NULL,                                           \
+         "each block of instructions when it runs first"},                               \
+        {SELECTION_JITTER, "jitter", "LIB[,KEY=VALUE]..",                                \
+         "what a shared library chooses, see cannoli-jitter(7)"},                        \
+        {SELECTION_AFTER, "after-instructions", "N",                                     \
+         "begin when N instructions have been executed"},                                \
+        {SELECTION_FOR, "for-instructions", "N", "... and stop N instructions later"},   \
+        {SELECTION_START, "start-at", "PLACE",                                           \
+         "begin when PLACE is executed: 0xADDR, FUNCTION,\n"                             \
+         "MODULE!FUNCTION or MODULE+0xOFFSET"},                                          \
+        {SELECTION_STOP, "stop-at", "PLACE", "stop when PLACE is executed"},             \
+    {                                                                                    \
+        SELECTION_PAUSED, "paused", NULL, "begin paused, see --control"                  \
+    }
+
+struct selection {
+    /* Libraries, one a line, as struct mempipe_control has them; owned. */
+    char *lines;
+    char *text; /* the options that were given, for the trace; owned */
+    uint64_t after_insns, for_insns; /* UINT64_MAX: no such limit */
+    bool paused;
+    bool window; /* begins where a library says */
+    bool coverage;
+    bool functions; /* some are chosen by name */
+    /* private */
+    char *builtin; /* arguments of the library of built-in filters */
+    bool negated;  /* the last option was --not */
+    bool callees, once;
+};
+
+#define SELECTION_INIT                                                                   \
+    {                                                                                    \
+        .after_insns = UINT64_MAX, .for_insns = UINT64_MAX                               \
+    }
+
+/*
+ * Takes an option whose key is from SELECTION_OPT to below SELECTION_OPT_END.
+ * Returns 0 or, after one line on stderr, the status to exit with.
+ */
+int selection_option(struct selection *sel, struct tool_options *o, int key);
+
+/*
+ * When there are no more options: completes `lines'.  Returns 0 or, after one line on
+ * stderr, the status to exit with.
+ */
+int selection_finish(struct selection *sel, const char *prog);
+void selection_free(struct selection *sel);
+
+/*
+ * Makes the line of a library of what a user wrote, "PATH[,KEY=VALUE]...": the path
+ * absolute, for programs that go elsewhere.  Returns a malloc'ed line, or NULL with
+ * errno.
+ */
+char *selection_line(const char *text);
+
+/* The path at the begin of a line; malloc'ed, or NULL.  rest, if it is not NULL, is
+ * set to what stands behind its comma, or to "". */
+char *selection_path(const char *line, const char **rest);
+
+/* ../NAME as seen from the folder that holds this program; malloc'ed, or NULL. */
+char *selection_beside(const char *name);
+
+#endif

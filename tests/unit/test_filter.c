@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The built-in filters, asked by a host of our own: what they answer for which
+ * arguments.  Functions are those of this very program, found in its file.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cannoli/events.h"
+#include "cannoli/jitter.h"
+
+#define NEVER CANNOLI_NEVER
+#define ALWAYS CANNOLI_ALWAYS
+
+/* ---- functions to be found: code that is never executed ---- */
+
+__asm__(".pushsection .text\n"
+        ".globl filter_sized\n.type filter_sized, %function\n"
+        "filter_sized: .skip 32, 0x90\n.size filter_sized, 32\n"
+        ".globl filter_unsized\n.type filter_unsized, %function\n"
+        "filter_unsized: .skip 16, 0x90\n"
+        ".globl filter_after\n.type filter_after, %function\n"
+        "filter_after: .skip 16, 0x90\n.size filter_after, 16\n"
+        ".type filter_sized.cold, %function\n"
+        "filter_sized.cold: .skip 8, 0x90\n.size filter_sized.cold, 8\n"
+        ".globl filter_bare\n"
+        "filter_bare: .skip 8, 0x90\n.size filter_bare, 8\n"
+        ".popsection\n"
+        ".pushsection .data\n"
+        ".globl filter_datum\n.type filter_datum, %object\n"
+        "filter_datum: .skip 8\n.size filter_datum, 8\n"
+        ".popsection\n");
+extern const char filter_sized[], filter_unsized[], filter_after[], filter_bare[];
+extern char filter_datum[];
+
+/* ---- the host ---- */
+
+static struct cannoli_module maps[4];
+static unsigned nr_maps;
+static uint64_t generation;
+static const char *text; /* of the instruction, NULL: no disassembler */
+static char message[512];
+static int closed;
+
+static int host_module(void *context, uint64_t addr, struct cannoli_module *m)
+{
+    (void)context;
+    for (unsigned i = 0; i < nr_maps; i++) {
+        if (addr >= maps[i].start && addr < maps[i].end) {
+            *m = maps[i];
+            m->offset += addr - m->start;
+            m->generation = generation;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static size_t host_disas(void *context, char *to, size_t size)
+{
+    (void)context;
+    return text ? (size_t)snprintf(to, size, "%s", text) : 0;
+}
+
+static void host_starts_closed(void)
+{
+    closed++;
+}
+
+static void host_error(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(message, sizeof(message), format, ap);
+    va_end(ap);
+}
+
+static const struct cannoli_host host = {
+    .version = CANNOLI_JITTER_VERSION,
+    .bytes = sizeof(host),
+    .target = "x86_64",
+    .program = "/bin/program",
+    .elf_machine = 62,
+    .addr_bytes = 8,
+    .module = host_module,
+    .disas = host_disas,
+    .starts_closed = host_starts_closed,
+    .error = host_error,
+};
+
+static void *filter(const char *args)
+{
+    void *state = NULL;
+
+    closed = 0;
+    message[0] = '\0';
+    if (cannoli_jitter.load(&host, args, &state)) {
+        fail_msg("'%s' is refused: %s", args, message);
+    }
+    return state;
+}
+
+static int ask_flags(void *state, uint64_t pc, uint32_t flags)
+{
+    struct cannoli_insn insn = {.pc = pc, .len = 4, .flags = flags, .block_pc = pc};
+
+    return cannoli_jitter.hook_inst(state, &insn);
+}
+
+static int ask(void *state, uint64_t pc)
+{
+    return ask_flags(state, pc, 0);
+}
+
+/* What a filter with these arguments says of one instruction. */
+static int once_asked(const char *args, uint64_t pc, uint32_t flags)
+{
+    void *state = filter(args);
+    int answer = ask_flags(state, pc, flags);
+
+    cannoli_jitter.unload(state);
+    return answer;
+}
+
+static void map(uint64_t start, uint64_t size, uint64_t offset, uint64_t base,
+                const char *path)
+{
+    maps[nr_maps++] = (struct cannoli_module){.path = path,
+                                              .start = start,
+                                              .end = start + size,
+                                              .offset = offset,
+                                              .base = base};
+    generation++;
+}
+
+/* ---- this program's own code, as it is mapped ---- */
+
+static char self[4096];
+static uint64_t base;
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X)) {
+            uint64_t lead = p->p_vaddr & 4095;
+
+            map(info->dlpi_addr + p->p_vaddr - lead, p->p_filesz + lead,
+                p->p_offset - lead, info->dlpi_addr, self);
+        }
+    }
+    base = info->dlpi_addr;
+    return 1; /* the first one is the program */
+}
+
+static int setup(void **state)
+{
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    (void)state;
+    assert_true(n > 0);
+    self[n] = '\0';
+    nr_maps = 0;
+    text = NULL;
+    dl_iterate_phdr(find_self, NULL);
+    return 0;
+}
+
+#define AT(symbol) ((uint64_t)(uintptr_t)(symbol))
+
+/* ---- tests ---- */
+
+static void test_refused(void **unused)
+{
+    static const struct {
+        const char *args, *why;
+    } v[] = {
+        {"colour=red", "there is no filter 'colour'"},
+        {"module", "module needs a value"},
+        {"module=", "module needs a value"},
+        {"function=", "function needs a value"},
+        {"stores=off", "stores is on or not there, not 'off'"},
+        {"not-once=on", "there is no filter 'not-once'"},
+        {"not-callees=on", "there is no filter 'not-callees'"},
+        {"not-start-at=main", "there is no filter 'not-start-at'"},
+        {"callees=on", "callees needs a function"},
+        {"callees=on,not-function=f", "callees needs a function"},
+        {"range=10", "'10' is no range of addresses, as in 0x1000-0x2000"},
+        {"range=0x20-0x10", "'0x20-0x10' is no range of addresses, as in 0x1000-0x2000"},
+        {"range=-1-5", "'-1-5' is no range of addresses, as in 0x1000-0x2000"},
+        {"range=0x0-0x1ffffffffffffffff",
+         "'0x0-0x1ffffffffffffffff' is no range of addresses, as in 0x1000-0x2000"},
+        {"module=a,,,stores=on,,x", "stores is on or not there, not 'on,x'"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+        void *state = NULL;
+
+        message[0] = '\0';
+        assert_int_not_equal(cannoli_jitter.load(&host, v[i].args, &state), 0);
+        assert_string_equal(message, v[i].why);
+    }
+}
+
+static void test_ranges(void **unused)
+{
+    void *f = filter("range=0x1000-0x1010,range=0x100c-0x1020,range=0x3000-0x3004,"
+                     "not-range=0x1008-0x100a");
+
+    (void)unused;
+    assert_int_equal(closed, 0);
+    assert_int_equal(ask(f, 0xfff), NEVER);
+    assert_int_equal(ask(f, 0x1000), ALWAYS);
+    assert_int_equal(ask(f, 0x1007), ALWAYS);
+    assert_int_equal(ask(f, 0x1008), NEVER);
+    assert_int_equal(ask(f, 0x1009), NEVER);
+    assert_int_equal(ask(f, 0x100a), ALWAYS);
+    assert_int_equal(ask(f, 0x101f), ALWAYS);
+    assert_int_equal(ask(f, 0x1020), NEVER);
+    assert_int_equal(ask(f, 0x3003), ALWAYS);
+    assert_int_equal(ask(f, 0x3004), NEVER);
+    cannoli_jitter.unload(f);
+    assert_int_equal(once_asked("not-range=0x10-0x20", 0x10, 0), NEVER);
+    assert_int_equal(once_asked("not-range=0x10-0x20", 0x20, 0), ALWAYS);
+    assert_int_equal(once_asked("", 0x20, 0), ALWAYS);
+}
+
+static void test_modules(void **unused)
+{
+    static const struct {
+        const char *path, *name;
+        bool match;
+    } v[] = {
+        {"/lib/libfoo.so.1", "libfoo.so.1", true},
+        {"/lib/libfoo.so.1", "libfoo.so", true},
+        {"/lib/libfoo.so.1", "libfoo", true},
+        {"/lib/libfoo.so.1", "libfo", false},
+        {"/lib/libfoo.so.1", "foo.so.1", false},
+        {"/lib/libfoo.so.1", "lib*", true},
+        {"/lib/libfoo.so.1", "*foo*", true},
+        {"/lib/libfoo.so.1", "/lib/libfoo.so.1", true},
+        {"/lib/libfoo.so.1", "/lib/libfoo.so", false},
+        {"/lib/libfoo.so.1", "/usr/lib/libfoo.so.1", false},
+        {"/lib/libfoo.so.1", "*/libfoo.so.1", true},
+        {"/lib/libfoo.so.1", "lib", false},
+        {"/lib/libfoo-2.so", "libfoo.so", false},
+        {"/tmp/a,b", "a,,b", true},
+        {"/tmp/a=b", "a=b", true},
+    };
+    char args[256];
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+        nr_maps = 0;
+        map(0x1000, 0x1000, 0, 0x1000, v[i].path);
+        map(0x2000, 0x1000, 0, 0x2000, "");
+        snprintf(args, sizeof(args), "module=%s", v[i].name);
+        assert_int_equal(once_asked(args, 0x1234, 0), v[i].match ? ALWAYS : NEVER);
+        assert_int_equal(once_asked(args, 0x2000, 0), NEVER);
+        assert_int_equal(once_asked(args, 0x5000, 0), NEVER);
+        snprintf(args, sizeof(args), "not-module=%s", v[i].name);
+        assert_int_equal(once_asked(args, 0x1234, 0), v[i].match ? NEVER : ALWAYS);
+        assert_int_equal(once_asked(args, 0x2000, 0), ALWAYS);
+        assert_int_equal(once_asked(args, 0x5000, 0), ALWAYS);
+    }
+    assert_int_equal(once_asked("module=x,module=a*", 0x1000, 0), ALWAYS);
+    assert_int_equal(once_asked("module=a*,not-module=a*", 0x1000, 0), NEVER);
+}
+
+/* A mapping takes another one's place between two blocks, and inside of none. */
+static void test_remapped(void **unused)
+{
+    void *f = filter("module=one");
+
+    (void)unused;
+    nr_maps = 0;
+    map(0x1000, 0x1000, 0, 0x1000, "/tmp/one");
+    assert_int_equal(ask(f, 0x1000), ALWAYS);
+    nr_maps = 0;
+    map(0x1000, 0x1000, 0, 0x1000, "/tmp/two");
+    assert_int_equal(ask(f, 0x1000), NEVER);
+    nr_maps = 0;
+    map(0x1000, 0x1000, 0, 0x1000, "");
+    assert_int_equal(ask(f, 0x1000), NEVER);
+    nr_maps = 0;
+    assert_int_equal(ask(f, 0x1000), NEVER);
+    map(0x1000, 0x10, 0, 0x1000, "/tmp/one");
+    map(0x1010, 0x10, 0, 0x1010, "/tmp/two");
+    for (uint32_t i = 0; i < 8; i++) {
+        struct cannoli_insn insn = {
+            .pc = 0x1000 + 4 * i, .len = 4, .index = i, .block_pc = 0x1000};
+
+        assert_int_equal(cannoli_jitter.hook_inst(f, &insn), i < 4 ? ALWAYS : NEVER);
+    }
+    cannoli_jitter.unload(f);
+}
+
+#define L CANNOLI_INSN_LOAD
+#define S CANNOLI_INSN_STORE
+#define H CANNOLI_INSN_HELPER
+
+static void test_accesses(void **unused)
+{
+    /* for flags 0, L, S, L|S, H, H|L; then whether loads and stores are told */
+    static const struct {
+        const char *args;
+        int told[6], loads, stores;
+    } v[] = {
+        {"", {1, 1, 1, 1, 1, 1}, 1, 1},
+        {"stores=on", {0, 0, 1, 1, 1, 1}, 0, 1},
+        {"loads", {0, 1, 0, 1, 1, 1}, 1, 0},
+        {"stores=on,loads=on", {0, 1, 1, 1, 1, 1}, 1, 1},
+        {"not-stores=on", {1, 1, 0, 0, 1, 1}, 1, 0},
+        {"not-loads=on", {1, 0, 1, 0, 1, 0}, 0, 1},
+        {"stores=on,not-loads=on", {0, 0, 1, 0, 1, 0}, 0, 1},
+        {"not-stores=on,not-loads=on", {1, 0, 0, 0, 1, 0}, 0, 0},
+    };
+    static const uint32_t flags[6] = {0, L, S, L | S, H, H | L};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+        struct cannoli_insn insn = {.pc = 0x1000, .len = 4};
+        void *f = filter(v[i].args);
+
+        for (size_t k = 0; k < 6; k++) {
+            assert_int_equal(ask_flags(f, 0x1000, flags[k]), v[i].told[k]);
+        }
+        assert_int_equal(cannoli_jitter.hook_mem(f, &insn, 0, 4), v[i].loads);
+        assert_int_equal(cannoli_jitter.hook_mem(f, &insn, 1, 0), v[i].stores);
+        cannoli_jitter.unload(f);
+    }
+}
+
+static void test_branches(void **unused)
+{
+    uint32_t ret = CANNOLI_INSN_BRANCH | CANNOLI_INSN_RETURN;
+
+    (void)unused;
+    assert_int_equal(once_asked("branches=on", 0, ret), ALWAYS);
+    assert_int_equal(once_asked("branches=on", 0, L), NEVER);
+    assert_int_equal(once_asked("not-branches=on", 0, ret), NEVER);
+    assert_int_equal(once_asked("not-branches=on", 0, L), ALWAYS);
+    /* kinds must hold all */
+    assert_int_equal(once_asked("branches=on,loads=on", 0, ret), NEVER);
+    assert_int_equal(once_asked("branches=on,loads=on", 0, ret | L), ALWAYS);
+    assert_int_equal(once_asked("branches=on,loads=on,range=4-5", 0, ret | L), NEVER);
+    assert_int_equal(once_asked("branches=on,once=on", 0, ret), CANNOLI_ONCE);
+    assert_int_equal(once_asked("branches=on,once=on", 0, 0), NEVER);
+}
+
+static void test_opcodes(void **unused)
+{
+    static const struct {
+        const char *args, *text;
+        int answer;
+    } v[] = {
+        {"opcode=add", "add r0, r1", ALWAYS},
+        {"opcode=ADD", "add r0, r1", ALWAYS},
+        {"opcode=add", "ADD\tr0,r1", ALWAYS},
+        {"opcode=add", "adds r0, r1", NEVER},
+        {"opcode=add", "nop", NEVER},
+        {"opcode=nop", "nop", ALWAYS},
+        {"opcode=add*", "adds r0, r1", ALWAYS},
+        {"opcode=r1", "mov r1, r2", NEVER},
+        {"opcode=sub,opcode=add", "add r0", ALWAYS},
+        {"opcode=cmpxchg", "lock cmpxchg dword ptr [rdi], esi", ALWAYS},
+        {"opcode=lock", "lock cmpxchg dword ptr [rdi], esi", ALWAYS},
+        {"opcode=dword", "lock cmpxchg dword ptr [rdi], esi", NEVER},
+        {"opcode=rep", "rep stosq qword ptr [rdi], rax", ALWAYS},
+        {"opcode=stosq", "rep stosq qword ptr [rdi], rax", ALWAYS},
+        {"opcode=add", NULL, NEVER},
+        {"not-opcode=add", "add r0, r1", NEVER},
+        {"not-opcode=add", "sub r0, r1", ALWAYS},
+        {"not-opcode=add", NULL, ALWAYS},
+        {"opcode=add*,not-opcode=adds", "adds r0", NEVER},
+        {"opcode=add*,not-opcode=adds", "add r0", ALWAYS},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+        text = v[i].text;
+        if (once_asked(v[i].args, 0x1000, 0) != v[i].answer) {
+            fail_msg("%s: '%s'", v[i].args, text ? text : "");
+        }
+    }
+}
+
+/* What an IT says of the instructions behind it is part of their names. */
+static void test_it(void **unused)
+{
+    static const struct {
+        const char *text;
+        uint8_t bytes[4];
+        uint32_t len;
+        const char *names, *others; /* that are and are not its own */
+    } v[] = {
+        {"adds r0, #1", {0x01, 0x30}, 2, "opcode=adds", "opcode=add"},
+        {"itte eq", {0x06, 0xbf}, 2, "opcode=itte", "opcode=it"},
+        {"adds r0, #1", {0x01, 0x30}, 2, "opcode=addeq", "opcode=add*s"},
+        {"ldr.w r8, [r0]", {0xd0, 0xf8, 0x00, 0x80}, 4, "opcode=ldreq", "opcode=ldr"},
+        {"ldr.w r8, [r0]", {0xd0, 0xf8, 0x00, 0x80}, 4, "opcode=ldrne.w", "opcode=ldreq"},
+        {"ldr.w r8, [r0]", {0xd0, 0xf8, 0x00, 0x80}, 4, "opcode=ldr", "opcode=ldrne"},
+        {"it lo", {0x38, 0xbf}, 2, "opcode=it", "opcode=itlo"},
+        {"vmov.f32 s0, s1",
+         {0xb0, 0xee, 0x60, 0x0a},
+         4,
+         "opcode=vmovlo.f32",
+         "opcode=vmov*2s"},
+        {"nop", {0x00, 0xbf}, 2, "opcode=nop", "opcode=noplo"},
+        {"adds r0, #1", {0x01, 0x30}, 2, "opcode=adds", "opcode=add"},
+    };
+
+    (void)unused;
+    for (size_t k = 0; k < sizeof(v) / sizeof(*v); k++) {
+        for (unsigned other = 0; other < 2; other++) {
+            struct cannoli_host arm = host;
+            uint64_t pc = 0x1000;
+            void *f = NULL;
+
+            arm.elf_machine = 40;
+            assert_int_equal(
+                cannoli_jitter.load(&arm, other ? v[k].others : v[k].names, &f), 0);
+            for (size_t i = 0; i <= k; i++) {
+                struct cannoli_insn insn = {.pc = pc,
+                                            .bytes = v[i].bytes,
+                                            .len = v[i].len,
+                                            .mode = CTR_MODE_THUMB,
+                                            .index = (uint32_t)i,
+                                            .block_pc = 0x1000};
+                int answer;
+
+                text = v[i].text;
+                answer = cannoli_jitter.hook_inst(f, &insn);
+                if (i == k && answer != (other ? NEVER : ALWAYS)) {
+                    fail_msg("%zu %s: %d", k, other ? v[k].others : v[k].names, answer);
+                }
+                pc += v[i].len;
+            }
+            cannoli_jitter.unload(f);
+        }
+    }
+}
+
+static void test_functions(void **unused)
+{
+    void *f = filter("function=filter_sized");
+
+    (void)unused;
+    assert_int_equal(ask(f, AT(filter_sized) - 1), NEVER);
+    for (unsigned i = 0; i < 32; i++) {
+        assert_int_equal(ask(f, AT(filter_sized) + i), ALWAYS);
+    }
+    assert_int_equal(ask(f, AT(filter_unsized)), NEVER);
+    assert_int_equal(ask(f, AT(filter_after)), NEVER);
+    /* The part that is seldom run belongs to it. */
+    assert_int_equal(ask(f, AT(filter_after) + 15), NEVER);
+    assert_int_equal(ask(f, AT(filter_after) + 16), ALWAYS);
+    assert_int_equal(ask(f, AT(filter_after) + 23), ALWAYS);
+    assert_int_equal(ask(f, AT(filter_after) + 24), NEVER);
+    cannoli_jitter.unload(f);
+
+    /* One without a size ends where the next one begins. */
+    f = filter("function=filter_unsized,function=filter_bare");
+    assert_int_equal(ask(f, AT(filter_unsized) - 1), NEVER);
+    assert_int_equal(ask(f, AT(filter_unsized)), ALWAYS);
+    assert_int_equal(ask(f, AT(filter_unsized) + 15), ALWAYS);
+    assert_int_equal(ask(f, AT(filter_unsized) + 16), NEVER);
+    assert_int_equal(ask(f, AT(filter_bare)), ALWAYS);
+    assert_int_equal(ask(f, AT(filter_bare) + 8), NEVER);
+    cannoli_jitter.unload(f);
+
+    f = filter("function=filter_*,not-function=filter_after,function=filter_datum");
+    assert_int_equal(ask(f, AT(filter_sized)), ALWAYS);
+    assert_int_equal(ask(f, AT(filter_after)), NEVER);
+    assert_int_equal(ask(f, AT(filter_after) + 16), ALWAYS);
+    assert_int_equal(ask(f, AT(filter_datum)), NEVER);
+    cannoli_jitter.unload(f);
+
+    assert_int_equal(once_asked("function=filter_size", AT(filter_sized), 0), NEVER);
+    assert_int_equal(once_asked("not-function=filter_sized", AT(filter_sized), 0), NEVER);
+    assert_int_equal(once_asked("not-function=filter_sized", AT(filter_after), 0),
+                     ALWAYS);
+    assert_int_equal(once_asked("function=test_filter!filter_sized", AT(filter_sized), 0),
+                     ALWAYS);
+    assert_int_equal(once_asked("function=other!filter_sized", AT(filter_sized), 0),
+                     NEVER);
+    assert_int_equal(
+        once_asked("function=filter_sized,module=other", AT(filter_sized), 0), NEVER);
+}
+
+static void test_places(void **unused)
+{
+    char args[256];
+    void *f = filter("start-at=filter_sized,stop-at=test_filter!filter_after,"
+                     "start-at=0x123,range=0-1");
+
+    (void)unused;
+    assert_int_equal(closed, 1);
+    assert_int_equal(ask(f, AT(filter_sized)), CANNOLI_START);
+    assert_int_equal(ask(f, AT(filter_sized) + 1), NEVER);
+    assert_int_equal(ask(f, AT(filter_after)), CANNOLI_STOP);
+    /* Its other part is not its begin. */
+    assert_int_equal(ask(f, AT(filter_after) + 16), NEVER);
+    assert_int_equal(ask(f, 0x123), CANNOLI_START);
+    assert_int_equal(ask(f, 0), ALWAYS);
+    cannoli_jitter.unload(f);
+
+    snprintf(args, sizeof(args), "stop-at=test_filter+%#llx,stop-at=other+0x10",
+             (unsigned long long)(AT(filter_bare) - base));
+    f = filter(args);
+    assert_int_equal(closed, 0);
+    assert_int_equal(ask(f, AT(filter_bare)), CANNOLI_STOP | ALWAYS);
+    assert_int_equal(ask(f, AT(filter_bare) + 1), ALWAYS);
+    assert_int_equal(ask(f, base + 0x10), ALWAYS);
+    assert_int_equal(ask(f, 0x10), ALWAYS);
+    cannoli_jitter.unload(f);
+}
+
+/* With callees, functions do not choose instructions but open a window. */
+static void test_callees(void **unused)
+{
+    void *f = filter("function=filter_sized,callees=on,stores=on,"
+                     "not-function=filter_unsized");
+
+    (void)unused;
+    assert_int_equal(closed, 1);
+    assert_int_equal(ask(f, AT(filter_sized)), CANNOLI_TREE);
+    assert_int_equal(ask_flags(f, AT(filter_sized), S), CANNOLI_TREE | ALWAYS);
+    assert_int_equal(ask_flags(f, AT(filter_sized) + 4, S), ALWAYS);
+    assert_int_equal(ask_flags(f, AT(filter_after), S), ALWAYS);
+    assert_int_equal(ask_flags(f, AT(filter_unsized), S), NEVER);
+    cannoli_jitter.unload(f);
+}
+
+static void copy_self(const char *to)
+{
+    char buf[65536];
+    int in = open(self, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ssize_t n;
+
+    assert_true(in >= 0 && out >= 0);
+    while ((n = read(in, buf, sizeof(buf))) > 0) {
+        assert_int_equal(write(out, buf, (size_t)n), n);
+    }
+    close(in);
+    close(out);
+}
+
+/* A path that comes to mean another file, a broken one, and none. */
+static void test_files(void **unused)
+{
+    char path[] = "/tmp/cannoli-filter-XXXXXX";
+    int fd = mkstemp(path);
+    void *f = filter("function=filter_sized");
+    static const uint64_t cut[] = {0, 1, 16, 63, 64, 4096};
+
+    (void)unused;
+    assert_true(fd >= 0);
+    close(fd);
+    for (unsigned i = 0; i < nr_maps; i++) {
+        maps[i].path = path;
+    }
+    assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+    copy_self(path);
+    /* As long as mappings are the same, nobody looks. */
+    assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+    generation++;
+    assert_int_equal(ask(f, AT(filter_sized)), ALWAYS);
+    for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++) {
+        assert_int_equal(truncate(path, (off_t)cut[i]), 0);
+        generation++;
+        assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+    }
+    unlink(path);
+    generation++;
+    assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+    cannoli_jitter.unload(f);
+}
+
+/* Damaged files may have any symbols, but the filter lives. */
+static void test_damaged(void **unused)
+{
+    char path[] = "/tmp/cannoli-filter-XXXXXX";
+    int fd = mkstemp(path);
+    void *f = filter("function=*,not-function=a*,start-at=filter_sized");
+    uint64_t rnd = 88172645463325252ull;
+    struct stat st;
+
+    (void)unused;
+    assert_true(fd >= 0);
+    copy_self(path);
+    assert_int_equal(fstat(fd, &st), 0);
+    for (unsigned i = 0; i < nr_maps; i++) {
+        maps[i].path = path;
+    }
+    for (unsigned i = 0; i < 300; i++) {
+        for (unsigned k = 0; k < 4; k++) {
+            /* Headers of the file, of segments, of sections. */
+            uint64_t at;
+
+            rnd ^= rnd << 13;
+            rnd ^= rnd >> 7;
+            rnd ^= rnd << 17;
+            at = k & 1 ? rnd % 1024 : (uint64_t)st.st_size - 1 - rnd % 2400;
+            assert_int_equal(pwrite(fd, &(uint8_t){(uint8_t)(rnd >> 40)}, 1, (off_t)at),
+                             1);
+        }
+        generation++;
+        ask(f, AT(filter_sized));
+        if (i % 10 == 9) {
+            copy_self(path);
+        }
+    }
+    close(fd);
+    unlink(path);
+    cannoli_jitter.unload(f);
+}
+
+/* Files are read without descriptors of this process: it may have none left. */
+static void test_descriptors(void **unused)
+{
+    int first = dup(STDERR_FILENO), second;
+    struct rlimit limit, none;
+
+    (void)unused;
+    assert_true(first >= 0);
+    close(first);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = (rlim_t)first;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    second = dup(STDERR_FILENO);
+    assert_int_equal(once_asked("function=filter_sized", AT(filter_sized), 0), ALWAYS);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(second, -1);
+    second = dup(STDERR_FILENO);
+    assert_int_equal(second, first);
+    close(second);
+    /* No child is left. */
+    assert_int_equal(waitpid(-1, NULL, __WALL), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_refused, setup),
+        cmocka_unit_test_setup(test_ranges, setup),
+        cmocka_unit_test_setup(test_modules, setup),
+        cmocka_unit_test_setup(test_remapped, setup),
+        cmocka_unit_test_setup(test_accesses, setup),
+        cmocka_unit_test_setup(test_branches, setup),
+        cmocka_unit_test_setup(test_opcodes, setup),
+        cmocka_unit_test_setup(test_it, setup),
+        cmocka_unit_test_setup(test_functions, setup),
+        cmocka_unit_test_setup(test_places, setup),
+        cmocka_unit_test_setup(test_callees, setup),
+        cmocka_unit_test_setup(test_files, setup),
+        cmocka_unit_test_setup(test_damaged, setup),
+        cmocka_unit_test_setup(test_descriptors, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

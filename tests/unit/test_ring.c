@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring of the recorder: the same random chunks go into a small ring and into a
+ * trace of everything.  From the begin of the oldest chunk kept on, what the ring's trace
+ * says of mappings, labels and names must be what the whole one says; and of what
+ * was dropped little may be left, however much it was.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "auxrec.h"
+#include "ctr_write.h"
+#include "ring.h"
+#include "cannoli/events.h"
+
+#define BASE 0x10000ull
+#define PAGE 0x1000ull
+#define MS 1000000ull
+
+enum { PAGES = 64, PROCESSES = 2, THREADS = 3, ALL = PROCESSES * THREADS, LABELS = 40 };
+
+static uint64_t state;
+
+static uint32_t below(uint32_t n)
+{
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (uint32_t)((state * 0x2545f4914f6cdd1dull) >> 33) % n;
+}
+
+/* ------------------------------------------------------------------ events */
+
+static const char *some_path(void)
+{
+    static const char *const paths[] = {"", "", "", "/a.so", "/b.so", "/c.so"};
+    return paths[below(6)];
+}
+
+static uint32_t random_map(struct payload *p)
+{
+    unsigned from = below(PAGES), n = 1 + below(PAGES - from < 12 ? PAGES - from : 12);
+    unsigned to = below(PAGES - 12);
+    const char *path = some_path();
+    uint64_t offset = *path ? below(4) * PAGE : 0;
+    switch (below(7)) {
+    case 0:
+    case 1:
+        payload_map(p, CTR_MAP_MMAP, below(8), below(2), BASE + from * PAGE, n * PAGE,
+                    offset, path);
+        break;
+    case 2:
+    case 3:
+        payload_map(p, CTR_MAP_MUNMAP, 0, 0, BASE + from * PAGE, n * PAGE, 0, "");
+        break;
+    case 4:
+        payload_map(p, CTR_MAP_MPROTECT, below(8), 0, BASE + from * PAGE, n * PAGE, 0, "");
+        break;
+    case 5:
+        payload_map(p, CTR_MAP_BRK, 3, 2, BASE + 40 * PAGE, below(10) * PAGE, 0, "[heap]");
+        break;
+    default:
+        payload_map(p, CTR_MAP_MREMAP, 0, below(3) ? 1 : 4, BASE + to * PAGE,
+                    (1 + below(12)) * PAGE, 0, "");
+        memcpy(p->p + 40, &(uint64_t){BASE + from * PAGE}, 8);
+        memcpy(p->p + 48, &(uint64_t){n * PAGE}, 8);
+        break;
+    }
+    return CTR_EVENT_MAP;
+}
+
+static uint32_t random_event(struct payload *p, unsigned thread)
+{
+    char name[32];
+    uint32_t op = below(2) ? CTR_LABEL_SET : CTR_LABEL_REMOVE;
+    switch (below(10)) {
+    case 0:
+        snprintf(name, sizeof(name), "name%u", below(1000));
+        payload_thread(p, CTR_THREAD_NAME, (int)(thread / THREADS), (int)thread, name);
+        return CTR_EVENT_THREAD;
+    case 1:
+    case 2:
+        snprintf(name, sizeof(name), "object%u", below(1000));
+        p->n = 0;
+        put_u32(p, op);
+        put_u32(p, 0);
+        put_u64(p, 0x1000 + below(LABELS));
+        put_u64(p, op == CTR_LABEL_SET ? 16 : 0);
+        put_str(p, "type", op == CTR_LABEL_SET ? 4 : 0);
+        put_str(p, name, op == CTR_LABEL_SET ? strlen(name) : 0);
+        return CTR_EVENT_LABEL;
+    default:
+        return random_map(p);
+    }
+}
+
+/* ---------------------------------------------------------------- recordings */
+
+struct both {
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_writer *w;
+    struct ring *ring;
+    int fd;
+    struct auxbuf aux[ALL];
+    uint64_t begun[ALL]; /* of the chunk at hand */
+    uint64_t chunks;
+};
+
+static const struct ctr_meta meta = {.target = "x",
+                                     .qemu_version = "y",
+                                     .recorder = "z",
+                                     .events = CTR_EVENTS_EXEC | CTR_EVENTS_MAP |
+                                               CTR_EVENTS_THR | CTR_EVENTS_MARK,
+                                     .addr_bits = 64};
+
+static void both_begin(struct both *b, uint64_t ring_bytes)
+{
+    memset(b, 0, sizeof(*b));
+    b->fd = memfd_create("whole", MFD_CLOEXEC);
+    assert_true(b->fd >= 0);
+    assert_int_equal(ctr_dict_new(&b->dict, meta.events), 0);
+    assert_int_equal(ctr_encoder_new(&b->enc, b->dict, 8, 1), 0);
+    assert_int_equal(ctr_packed_new(&b->packed), 0);
+    assert_int_equal(ctr_writer_new(&b->w, b->fd, b->dict, &meta, 1, NULL), 0);
+    assert_int_equal(ring_new(&b->ring, ring_bytes), 0);
+    assert_false(ring_has_begun(b->ring));
+    assert_int_equal(ring_begin(b->ring, &meta, b->dict, NULL), 0);
+    assert_true(ring_has_begun(b->ring));
+}
+
+static void both_process(struct both *b, int pid)
+{
+    uint32_t x, y;
+    assert_int_equal(ctr_writer_process(b->w, pid, 1, 0, &x, NULL), 0);
+    assert_int_equal(ring_process(b->ring, pid, 1, 0, &y, NULL), 0);
+    assert_int_equal(x, y);
+}
+
+static void both_thread(struct both *b, uint32_t process, int tid)
+{
+    uint32_t x, y;
+    assert_int_equal(ctr_writer_thread(b->w, process, tid, 0, 0, &x, NULL), 0);
+    assert_int_equal(ring_thread(b->ring, process, tid, 0, 0, &y, NULL), 0);
+    assert_int_equal(x, y);
+}
+
+static void both_chunk(struct both *b, unsigned t, uint64_t now)
+{
+    const struct ctr_segment seg = {.aux = b->aux[t].p,
+                                    .aux_bytes = (uint32_t)b->aux[t].n,
+                                    .start_ns = b->begun[t],
+                                    .end_ns = now};
+    struct ring_events events = {0};
+    struct ctr_diag diag = {.text = ""};
+    if (ctr_encoder_run(b->enc, &seg, 1, b->packed, &diag) ||
+        ctr_writer_chunk(b->w, t, b->packed, &diag)) {
+        fail_msg("%s: %s", diag.field, diag.text);
+    }
+    assert_int_equal(ring_events_collect(&events, seg.aux, seg.aux_bytes), 0);
+    if (ring_chunk(b->ring, t, b->packed, seg.start_ns, seg.end_ns, &events, &diag)) {
+        fail_msg("ring: %s: %s", diag.field, diag.text);
+    }
+    free(events.data);
+    b->aux[t].n = 0;
+    b->begun[t] = now;
+    b->chunks++;
+}
+
+static struct ctr_trace *ring_trace(struct both *b, const struct ctr_dict *dict)
+{
+    struct ctr_writer_stats stats;
+    struct ctr_diag diag = {.text = ""};
+    struct ctr_trace *tr;
+    int fd = memfd_create("ring", MFD_CLOEXEC);
+    if (ring_write(b->ring, fd, dict, 1, NULL, 0, &stats, &diag)) {
+        fail_msg("ring: %s: %s", diag.field, diag.text);
+    }
+    if (ctr_open_fd(&tr, fd, below(2) ? CTR_OPEN_NO_INDEX : 0, &diag)) {
+        fail_msg("ring: %s: %s", diag.field, diag.text);
+    }
+    return tr;
+}
+
+static struct ctr_trace *whole_trace(struct both *b)
+{
+    struct ctr_trace *tr;
+    assert_int_equal(ctr_writer_finish(b->w, NULL), 0);
+    assert_int_equal(ctr_open_fd(&tr, b->fd, 0, NULL), 0);
+    return tr;
+}
+
+static void both_end(struct both *b)
+{
+    for (unsigned t = 0; t < ALL; t++) {
+        aux_free(&b->aux[t]);
+    }
+    ring_free(b->ring);
+    ctr_writer_free(b->w);
+    ctr_packed_free(b->packed);
+    ctr_encoder_free(b->enc);
+    ctr_dict_free(b->dict);
+}
+
+/* ------------------------------------------------------------------ compare */
+
+struct listing {
+    char text[64 << 10];
+    size_t n;
+};
+
+static int list_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct listing *l = arg;
+    l->n += (size_t)snprintf(l->text + l->n, sizeof(l->text) - l->n, "%llx-%llx %u %llx %s\n",
+                             (unsigned long long)m->start, (unsigned long long)m->end,
+                             m->prot, (unsigned long long)m->offset, m->path);
+    assert_true(l->n < sizeof(l->text));
+    return 0;
+}
+
+static void same_maps(const struct ctr_maps *whole, const struct ctr_maps *ring,
+                      uint32_t p, uint64_t time)
+{
+    static struct listing a, b;
+    a.n = b.n = 0;
+    a.text[0] = b.text[0] = 0;
+    assert_int_equal(ctr_maps_each(whole, p, time, list_mapping, &a), 0);
+    assert_int_equal(ctr_maps_each(ring, p, time, list_mapping, &b), 0);
+    assert_string_equal(a.text, b.text);
+}
+
+/* Labels and names as they are at the end; returns how many events there were. */
+struct last {
+    char label[PROCESSES][LABELS][32];
+    char name[ALL][32];
+};
+
+static size_t read_last(struct ctr_trace *tr, struct last *l)
+{
+    const struct ctr_filter filter = {.kinds = CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_MAP};
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    size_t n = 0;
+    memset(l, 0, sizeof(*l));
+    assert_int_equal(ctr_cursor_open(&c, tr, &filter, NULL), 0);
+    while (ctr_cursor_next(c, &ev, NULL) == 1) {
+        struct ctr_thread_event t;
+        struct ctr_label x;
+        n++;
+        if (ctr_parse_thread(&ev.os, &t) == 0) {
+            memset(l->name[t.tid], 0, 32);
+            snprintf(l->name[t.tid], 32, "%.*s", (int)t.name.n, t.name.p);
+        } else if (ctr_parse_label(&ev.os, &x) == 0) {
+            memset(l->label[ev.os.thread->process][x.start - 0x1000], 0, 32);
+            snprintf(l->label[ev.os.thread->process][x.start - 0x1000], 32, "%.*s",
+                     (int)x.name.n, x.name.p);
+        }
+    }
+    ctr_cursor_close(c);
+    return n;
+}
+
+/* Of the chunks of a process's threads that hand over in time. */
+static uint64_t oldest_start(struct ctr_trace *tr, uint32_t process, bool lazy)
+{
+    struct ctr_chunk c;
+    uint64_t start = UINT64_MAX;
+    for (uint64_t i = 0; ctr_trace_chunk(tr, i, &c) == 0; i++) {
+        if (!(c.flags & CTR_CHUNK_GAP) && c.start_ns < start &&
+            c.thread / THREADS == process &&
+            !(lazy && c.thread % THREADS == 1)) {
+            start = c.start_ns;
+        }
+    }
+    return start;
+}
+
+/* ------------------------------------------------------------------- tests */
+
+/*
+ * Threads of both processes tell events in turn; each change is by one thread at a time,
+ * labels by the first of each process.  lazy: the second thread of each hands nothing
+ * over until the end, or not at all.
+ */
+static void run_random(uint64_t seed, unsigned steps, bool lazy)
+{
+    struct both b;
+    struct payload p;
+    uint64_t now = 1000 * MS;
+    static struct last want, got;
+    state = seed * 0x9e3779b97f4a7c15ull + 1;
+    both_begin(&b, 16 << 10);
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        both_process(&b, 10 + (int)i);
+        for (unsigned k = 0; k < THREADS; k++) {
+            both_thread(&b, i, (int)(i * THREADS + k));
+        }
+        payload_map(&p, CTR_MAP_INITIAL, 5, 2, BASE, 4 * PAGE, 0, "/a.so");
+        aux_event(&b.aux[i * THREADS], 0, 0, CTR_EVENT_MAP, now, &p);
+        payload_map(&p, CTR_MAP_INITIAL, 3, 2, BASE + 40 * PAGE, 2 * PAGE, 0, "[heap]");
+        aux_event(&b.aux[i * THREADS], 0, 0, CTR_EVENT_MAP, now, &p);
+    }
+    for (unsigned n = 0; n < steps; n++) {
+        unsigned t = below(ALL);
+        bool sleeper = lazy && t % THREADS == 1;
+        now += 1 + below(40) * MS;
+        if (sleeper && n > steps / 10) {
+            continue;
+        }
+        uint32_t type = random_event(&p, t);
+        if (sleeper && type == CTR_EVENT_MAP && p.p[0] == CTR_MAP_MREMAP) {
+            continue;
+        }
+        if (type == CTR_EVENT_LABEL) {
+            t -= t % THREADS;
+            sleeper = false;
+        }
+        aux_event(&b.aux[t], 0, 0, type, now, &p);
+        if (below(8) == 0 && !sleeper) {
+            both_chunk(&b, t, now + 1);
+        }
+        if (below(steps) < 3) { /* in the middle, too */
+            struct ctr_trace *tr = ring_trace(&b, b.dict);
+            ctr_close(tr);
+        }
+    }
+    for (unsigned t = 0; t < ALL; t++) {
+        if (b.aux[t].n && (t % THREADS != 1 || seed & 1)) {
+            both_chunk(&b, t, now + 1);
+        }
+    }
+    struct ctr_trace *whole = whole_trace(&b), *ring = ring_trace(&b, seed & 2 ? b.dict : NULL);
+    struct ctr_maps *wm, *rm;
+    struct ctr_info info;
+    assert_int_equal(ctr_maps_load(&wm, whole, NULL), 0);
+    assert_int_equal(ctr_maps_load(&rm, ring, NULL), 0);
+    for (uint32_t k = 0; k < PROCESSES; k++) {
+        uint64_t start = oldest_start(ring, k, lazy);
+        for (unsigned i = 0; i <= 200 && start < now; i++) {
+            same_maps(wm, rm, k, start + (now - start) / 200 * i);
+        }
+        same_maps(wm, rm, k, UINT64_MAX - 1);
+    }
+    size_t all = read_last(whole, &want), few = read_last(ring, &got);
+    assert_memory_equal(&want, &got, sizeof(want));
+    ctr_trace_info(ring, &info);
+    assert_true(info.dropped_chunks > 0 && info.dropped_chunks < b.chunks);
+    assert_true(steps < 20000 || few < all / 10);
+    ctr_maps_free(wm);
+    ctr_maps_free(rm);
+    ctr_close(whole);
+    ctr_close(ring);
+    both_end(&b);
+}
+
+static void test_random(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        run_random(seed, 3000, false);
+    }
+}
+
+static void test_long(void **unused)
+{
+    (void)unused;
+    run_random(100, 60000, false);
+    run_random(103, 60000, false);
+}
+
+/*
+ * What a sleeper did is not known until the end.  It moves nothing: what was moved away
+ * before others unmapped it is lost (ring_cancel.c).
+ */
+static void test_sleepers(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 200; seed < 210; seed++) {
+        run_random(seed, 3000, true);
+    }
+    run_random(211, 40000, true);
+}
+
+/* Of processes that have ended nothing is left when their chunks are gone. */
+static void test_ended(void **unused)
+{
+    struct both b;
+    struct payload p;
+    (void)unused;
+    both_begin(&b, 16 << 10);
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t now = (i + 1) * 100 * MS;
+        both_process(&b, 100 + (int)i);
+        both_thread(&b, i, 100 + (int)i);
+        payload_map(&p, CTR_MAP_INITIAL, 5, 2, BASE, 4 * PAGE, 0, "/a.so");
+        aux_event(&b.aux[0], 0, 0, CTR_EVENT_MAP, now, &p);
+        payload_thread(&p, CTR_THREAD_START, 100 + (int)i, 100 + (int)i, "x");
+        aux_event(&b.aux[0], 0, 0, CTR_EVENT_THREAD, now, &p);
+        struct ring_events events = {0};
+        const struct ctr_segment seg = {.aux = b.aux[0].p,
+                                        .aux_bytes = (uint32_t)b.aux[0].n,
+                                        .start_ns = now,
+                                        .end_ns = now + 1};
+        assert_int_equal(ctr_encoder_run(b.enc, &seg, 1, b.packed, NULL), 0);
+        assert_int_equal(ring_events_collect(&events, seg.aux, seg.aux_bytes), 0);
+        assert_int_equal(ring_chunk(b.ring, i, b.packed, now, now + 1, &events, NULL), 0);
+        free(events.data);
+        b.aux[0].n = 0;
+        if (i != 0 && i != 199) { /* one is old, one is new */
+            ring_thread_end(b.ring, i, now + 1, CTR_END_EXIT, 0, false);
+            ring_process_end(b.ring, i, now + 1, CTR_END_EXIT, 0);
+        }
+    }
+    struct ctr_trace *tr = ring_trace(&b, NULL);
+    struct ctr_info info;
+    struct ring_numbers n;
+    ring_numbers(b.ring, &n);
+    ctr_trace_info(tr, &info);
+    assert_true(n.chunks > 1 && n.chunks < 20 && n.bytes <= 16 << 10);
+    assert_int_equal(n.chunks + n.dropped_chunks, 200);
+    assert_int_equal(info.processes, n.chunks + 1);
+    assert_int_equal(ctr_trace_process(tr, 0)->pid, 100);
+    assert_int_equal(ctr_trace_process(tr, 1)->pid, 300 - (int)n.chunks);
+    assert_int_equal(ctr_trace_process(tr, 1)->end_reason, CTR_END_EXIT);
+    assert_int_equal(ctr_trace_process(tr, info.processes - 1)->end_reason, CTR_END_KILLED);
+    struct ctr_maps *maps;
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    assert_non_null(ctr_maps_find(maps, 0, 500 * MS, BASE));
+    ctr_maps_free(maps);
+    ctr_close(tr);
+    both_end(&b);
+}
+
+/* A chunk larger than the ring empties it, and what comes then is kept again. */
+static void test_too_large(void **unused)
+{
+    struct both b;
+    struct payload p;
+    struct ring_numbers n;
+    (void)unused;
+    state = 5;
+    both_begin(&b, 16 << 10);
+    both_process(&b, 10);
+    both_thread(&b, 0, 10);
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned k = 0; k < (i == 1 ? 20000 : 10); k++) {
+            uint64_t at = i == 1 && k % 2 ? 0x100000 + below(1u << 30) * PAGE : BASE;
+            payload_map(&p, CTR_MAP_MMAP, below(8), 2, at, PAGE, 0, "");
+            aux_event(&b.aux[0], 0, 0, CTR_EVENT_MAP, (1 + i) * 10000 * MS + k, &p);
+        }
+        both_chunk(&b, 0, (2 + i) * 10000 * MS);
+        ring_numbers(b.ring, &n);
+        assert_int_equal(n.chunks, i == 0 ? 1 : i - 1);
+        assert_int_equal(n.dropped_chunks, i == 0 ? 0 : 2);
+    }
+    struct ctr_trace *whole = whole_trace(&b), *ring = ring_trace(&b, b.dict);
+    struct ctr_maps *wm, *rm;
+    static struct ctr_mapping got;
+    assert_int_equal(ctr_maps_load(&wm, whole, NULL), 0);
+    assert_int_equal(ctr_maps_load(&rm, ring, NULL), 0);
+    state = 5;
+    for (unsigned k = 0; k < 1000; k++) {
+        uint64_t at = 0x100000 + below(1u << 30) * PAGE;
+        const struct ctr_mapping *m = ctr_maps_find(wm, 0, UINT64_MAX - 1, at);
+        const struct ctr_mapping *r = ctr_maps_find(rm, 0, UINT64_MAX - 1, at);
+        assert_int_equal(!m, !r);
+        if (m) {
+            got = *m;
+            assert_int_equal(got.start, r->start);
+        }
+    }
+    ctr_maps_free(wm);
+    ctr_maps_free(rm);
+    ctr_close(whole);
+    ctr_close(ring);
+    both_end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_long),
+        cmocka_unit_test(test_sleepers), cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_too_large),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An address space is a set of pieces.  A piece that vanishes, or changes in any
+ * way, ends a record of the history and begins others.
+ */
+#include "maps_space.h"
+
+#include <string.h>
+#include "util.h"
+#include "cannoli/events.h"
+
+#define MREMAP_KEEP_OLD 0x4u /* MREMAP_DONTUNMAP */
+#define BASE_STEPS 32u       /* pieces looked at for a module's begin */
+
+/* ----------------------------------------------------------------- records */
+
+static struct map_record *record(const struct map_space *s, const struct map_piece *p)
+{
+    return &s->m->rec[p->rec];
+}
+
+static uint32_t now(const struct map_space *s)
+{
+    return s->h->moments - 1;
+}
+
+/* A new record like `like' for another range; its piece is put into the set. */
+static int add(struct map_space *s, const struct map_record *like, uint64_t start,
+               uint64_t end)
+{
+    struct ctr_maps *m = s->m;
+    if (m->nrec == MAPS_MAX_RECORDS) {
+        return ctr_fail(s->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many mappings");
+    }
+    struct map_record r = *like; /* may stand in the array that moves */
+    if (m->nrec == m->rec_cap) {
+        uint32_t cap = m->rec_cap + m->rec_cap / 2 + 256;
+        void *p = realloc(m->rec, cap * sizeof(m->rec[0]));
+        if (!p) {
+            return ctr_fail_nomem(s->diag);
+        }
+        m->rec = p;
+        m->rec_cap = cap;
+    }
+    if (m->file[r.file].is_file) {
+        r.pub.offset += start - r.pub.start;
+    }
+    r.pub.start = start;
+    r.pub.end = end;
+    r.pub.process = s->process;
+    r.from = now(s);
+    r.to = UINT32_MAX;
+    m->rec[m->nrec] = r;
+    if (mapset_insert(&s->set, (struct map_piece){start, end, m->nrec})) {
+        return ctr_fail_nomem(s->diag);
+    }
+    m->nrec++;
+    return 0;
+}
+
+static uint64_t end_of(uint64_t start, uint64_t size)
+{
+    return size > UINT64_MAX - start ? UINT64_MAX : start + size;
+}
+
+static int take(struct map_space *s, const struct map_record *r, uint64_t start, uint64_t end)
+{
+    if (s->ntaken == s->taken_cap) {
+        uint32_t cap = s->taken_cap * 2 + 16;
+        void *p = realloc(s->taken, cap * sizeof(s->taken[0]));
+        if (!p) {
+            return ctr_fail_nomem(s->diag);
+        }
+        s->taken = p;
+        s->taken_cap = cap;
+    }
+    struct map_record *t = &s->taken[s->ntaken++];
+    *t = *r;
+    if (s->m->file[t->file].is_file) {
+        t->pub.offset += start - t->pub.start;
+    }
+    t->pub.start = start;
+    t->pub.end = end;
+    return 0;
+}
+
+/*
+ * Unmaps a range.  With keep 1 what was there is in s->taken, cut to the range;
+ * with keep 2 it also stays mapped.
+ */
+static int carve(struct map_space *s, uint64_t start, uint64_t end, int keep)
+{
+    s->ntaken = 0;
+    struct map_pos at = mapset_find(&s->set, start);
+    struct map_piece *p;
+    int err = 0;
+    while (!err && start < end && (p = mapset_at(&s->set, at)) && p->start < end) {
+        struct map_piece old = *p;
+        if (keep) {
+            err = take(s, record(s, &old), old.start > start ? old.start : start,
+                       old.end < end ? old.end : end);
+        }
+        if (keep == 2) {
+            at = mapset_next(&s->set, at);
+            continue;
+        }
+        record(s, &old)->to = now(s);
+        mapset_remove(&s->set, &at);
+        if (!err && old.start < start) {
+            err = add(s, record(s, &old), old.start, start);
+            at = mapset_find(&s->set, old.end);
+        }
+        if (!err && old.end > end) {
+            err = add(s, record(s, &old), end, old.end);
+            break;
+        }
+    }
+    return err;
+}
+
+/* Where offset 0 of a file stands that is mapped at start: found by the next
+ * piece of the same module below. */
+static uint64_t base_of(const struct map_space *s, uint32_t file, uint64_t start,
+                        uint64_t offset)
+{
+    if (!s->m->file[file].is_file) {
+        return start;
+    }
+    struct map_pos at = mapset_find(&s->set, start);
+    for (unsigned i = 0; i < BASE_STEPS && mapset_prev(&s->set, &at); i++) {
+        const struct map_record *r = record(s, mapset_at(&s->set, at));
+        if (r->file == file) {
+            if (r->pub.offset <= offset) {
+                return r->pub.base;
+            }
+            break;
+        }
+        if (s->m->file[r->file].is_file) {
+            break;
+        }
+    }
+    return start - offset;
+}
+
+/* ------------------------------------------------------------------ events */
+
+static int map(struct map_space *s, const struct map_event *e)
+{
+    uint64_t end = end_of(e->start, e->size);
+    int err = carve(s, e->start, end, 0);
+    if (err || e->start >= end) {
+        return err;
+    }
+    const struct map_file *f = &s->m->file[e->file];
+    struct map_record r = {
+        .file = e->file,
+        .shared = e->flags & MAP_SHARED_BIT || e->op == CTR_MAP_SHMAT,
+        .pub = {.start = e->start, .offset = f->is_file ? e->offset : 0, .prot = e->prot},
+    };
+    r.pub.base = base_of(s, e->file, e->start, e->offset);
+    if (e->op == CTR_MAP_INITIAL && strcmp(f->path, "[heap]") == 0) {
+        s->heap_start = e->start;
+        s->heap_end = end;
+    }
+    return add(s, &r, e->start, end);
+}
+
+static int protect(struct map_space *s, const struct map_event *e)
+{
+    int err = carve(s, e->start, end_of(e->start, e->size), 1);
+    for (uint32_t i = 0; !err && i < s->ntaken; i++) {
+        struct map_record *r = &s->taken[i];
+        r->pub.prot = e->prot;
+        err = add(s, r, r->pub.start, r->pub.end);
+    }
+    return err;
+}
+
+/* The old pieces at the new place; the last one grows to its end. */
+static int move(struct map_space *s, const struct map_event *e)
+{
+    int keep = e->flags & MREMAP_KEEP_OLD || e->old_size == 0 ? 2 : 1;
+    uint64_t size = e->old_size ? e->old_size : e->size;
+    int err = carve(s, e->old_start, end_of(e->old_start, size), keep);
+    uint32_t n = s->ntaken;
+    if (err) {
+        return err;
+    }
+    if (n == 0) {
+        return map(s, e);
+    }
+    struct map_record *moved = s->taken; /* carve must not touch them */
+    s->taken = NULL;
+    s->ntaken = s->taken_cap = 0;
+    err = carve(s, e->start, end_of(e->start, e->size), 0);
+    uint64_t by = e->start - e->old_start;
+    for (uint32_t i = 0; !err && i < n; i++) {
+        struct map_record *r = &moved[i];
+        uint64_t at = r->pub.start - e->old_start;
+        uint64_t end = i + 1 < n ? r->pub.end - e->old_start : e->size;
+        end = end < e->size ? end : e->size;
+        if (at < end) {
+            r->pub.start += by;
+            r->pub.base += by;
+            err = add(s, r, e->start + at, end_of(e->start, end));
+        }
+    }
+    free(moved);
+    return err;
+}
+
+static int heap(struct map_space *s, const struct map_event *e)
+{
+    uint64_t end = end_of(e->start, e->size);
+    if (s->heap_start != e->start || s->heap_end < e->start) {
+        s->heap_start = s->heap_end = e->start;
+    }
+    int err = 0;
+    if (end > s->heap_end) {
+        struct map_event more = *e;
+        more.start = s->heap_end;
+        more.size = end - s->heap_end;
+        err = map(s, &more);
+    } else {
+        err = carve(s, end, s->heap_end, 0);
+    }
+    s->heap_end = end;
+    return err;
+}
+
+int map_space_event(struct map_space *s, const struct map_event *e)
+{
+    struct map_history *h = s->h;
+    int again = e->op == CTR_MAP_INITIAL && s->initial && !s->replaced;
+    if (e->op == 0) {
+        s->replaced = 1;
+        return 0;
+    }
+    /* All that was there at first was there at one moment. */
+    if (h->moments == 0 || (h->time[now(s)] != e->time && !again)) {
+        if (h->moments == h->moments_cap) {
+            uint32_t cap = h->moments_cap * 2 + 64;
+            void *p = realloc(h->time, cap * sizeof(h->time[0]));
+            if (!p) {
+                return ctr_fail_nomem(s->diag);
+            }
+            h->time = p;
+            h->moments_cap = cap;
+        }
+        h->time[h->moments++] = e->time;
+    }
+    int err = 0;
+    if (e->op == CTR_MAP_INITIAL && !again) {
+        err = carve(s, 0, UINT64_MAX, 0);
+    }
+    s->initial = e->op == CTR_MAP_INITIAL;
+    s->replaced = s->replaced && !s->initial;
+    if (err) {
+        return err;
+    }
+    switch (e->op) {
+    case CTR_MAP_MUNMAP:
+    case CTR_MAP_SHMDT:
+        return carve(s, e->start, end_of(e->start, e->size), 0);
+    case CTR_MAP_MPROTECT:
+        return protect(s, e);
+    case CTR_MAP_MREMAP:
+        return move(s, e);
+    case CTR_MAP_BRK:
+        return heap(s, e);
+    default:
+        return map(s, e);
+    }
+}
+
+void map_space_fini(struct map_space *s)
+{
+    mapset_fini(&s->set);
+    free(s->taken);
+}
+
+/* ----------------------------------------------------------------- reading */
+
+int map_event_read(struct ctr_maps *m, const struct ctr_os_event *ev,
+                   struct map_event *out, struct ctr_diag *diag)
+{
+    struct ctr_map e = {.path = {"", 0}, .build_id = {"", 0}};
+    struct ctr_thread_event te;
+    if (ctr_parse_map(ev, &e) &&
+        (ctr_parse_thread(ev, &te) || te.op != CTR_THREAD_EXEC)) {
+        return 0;
+    }
+    if (e.op == CTR_MAP_BRK && e.path.n == 0) {
+        e.path = (struct ctr_str){"[heap]", 6};
+    }
+    int err = map_file_get(m, &e, &out->file, diag);
+    if (err) {
+        return err;
+    }
+    out->start = e.start;
+    out->size = e.size;
+    out->offset = e.offset;
+    out->old_start = e.old_start;
+    out->old_size = e.old_size;
+    out->flags = e.flags;
+    out->op = (uint8_t)e.op;
+    out->prot = (uint8_t)(e.prot & 7);
+    return 1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* One address space, changed by one map event after the other. */
+#ifndef CTR_MAPS_SPACE_H
+#define CTR_MAPS_SPACE_H
+
+#include "maps.h"
+#include "mapset.h"
+
+#define MAP_SHARED_BIT 0x1u /* the same on all of Linux's machines */
+
+/* An event, taken out of its payload. */
+struct map_event {
+    uint64_t time;
+    uint64_t seq; /* in which they were met */
+    uint64_t start, size, offset, old_start, old_size;
+    uint32_t process;
+    uint32_t flags;
+    uint32_t file;
+    uint8_t op; /* CTR_MAP_*, or 0: execve */
+    uint8_t prot;
+};
+
+/* An address space while its history is made. */
+struct map_space {
+    struct ctr_maps *m;
+    struct map_history *h;
+    struct ctr_diag *diag;
+    uint32_t process;
+    struct mapset set;
+    int initial;  /* the last event told what was there at first */
+    int replaced; /* the program was replaced since */
+    uint64_t heap_start, heap_end;
+    struct map_record *taken; /* scratch: pieces of a range */
+    uint32_t ntaken, taken_cap;
+};
+
+/*
+ * Reads a MAP or an EXEC event of a thread; its time, seq and process stay as they are.
+ * Returns 1, 0 for an event of another kind, or an error.
+ */
+int map_event_read(struct ctr_maps *m, const struct ctr_os_event *ev,
+                   struct map_event *out, struct ctr_diag *diag);
+
+/* Does one.  Returns 0 or an error. */
+int map_space_event(struct map_space *s, const struct map_event *e);
+void map_space_fini(struct map_space *s);
+
+#endif
