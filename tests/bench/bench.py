@@ -7,6 +7,9 @@ thrown away (jit: what the translated code alone costs) and recorded to a file,
 again and again; the table shows the median of the wall-clock times, divided by
 the plain one's, and the size of the trace in bits for each instruction.  Nothing
 is asserted: machines differ, and this one may be busy.
+
+With --choices what is measured is a recording of a part: nothing chosen, all of it
+paused, one function that runs now and then, each block once.
 """
 import argparse
 import json
@@ -31,6 +34,16 @@ SETS = [
     ("default", None),
     ("all", "all"),
 ]
+# Ways of choosing; {cold}: a function of the program that runs now and then
+CHOICES = [
+    ("nothing", ["--range", "0-1"]),
+    ("paused", ["--paused"]),
+    ("cold", ["--function", "{cold}"]),
+    ("coverage", ["--coverage"]),
+]
+COLD = {"sqlite3": "sqlite3_finalize", "python3": "PyErr_Clear", "mixed": "exit"}
+# What the project wants to keep below, as ratios to plain
+CHOICE_AIMS = {"nothing": 1.02, "paused": 1.02, "cold": 1.02, "coverage": 1.10}
 # Programs that do nothing but one thing: not part of the medians
 EXTREME = ("nops", "calls")
 
@@ -46,6 +59,7 @@ def arguments():
     p.add_argument("--only", default="", help="programs whose name contains this")
     p.add_argument("--sets", default=",".join(name for name, _ in SETS),
                    help="sets of events, of %(default)s (all)")
+    p.add_argument("--choices", action="store_true", help="measure recordings of a part")
     p.add_argument("--json", metavar="FILE", help="write all times to FILE, too")
     return p.parse_args()
 
@@ -97,6 +111,7 @@ def make_programs(args, tmp):
     else:
         print("no busybox in %s: run scripts/sysroot.sh armhf" % root,
               file=sys.stderr)
+    found += python(qemu, sysroot, tmp)
     found.append(("calls arm", qemu + "/qemu-arm",
                   [compile_with("arm-linux-gnueabihf-gcc", "calls-arm",
                                 HERE + "/calls.c"), "100000"], None))
@@ -104,6 +119,33 @@ def make_programs(args, tmp):
                   [compile_with("mipsel-linux-gnu-gcc", "nops", "-nostdlib",
                                 HERE + "/nops.S")], None))
     return [p for p in found if args.only in p[0] and os.path.exists(p[1])]
+
+
+PYTHON = """
+import json, re
+words = {}
+for i in range(60000):
+    w = "%x" % (i * 7919 % 10007)
+    words[w] = words.get(w, 0) + len(re.sub("[0-4]", "", w))
+text = json.dumps(sorted(words.items()))
+print(len(text), sum(n for _, n in json.loads(text)))
+"""
+
+
+def python(qemu, sysroot, tmp):
+    """A python3 of another machine if the sysroot has one, else this machine's."""
+    script = os.path.join(tmp, "words.py")
+    with open(script, "w") as f:
+        f.write(PYTHON)
+    for arch, target in (("armhf", "arm"), ("arm64", "aarch64"), ("riscv64", "riscv64")):
+        root = os.path.join(sysroot, arch)
+        program = os.path.join(root, "usr/bin/python3")
+        if os.path.exists(program):
+            return [("python3 " + arch, qemu + "/qemu-" + target,
+                     ["-L", root, program, "-S", script], None)]
+    if platform.machine() == "x86_64" and os.path.exists("/usr/bin/python3"):
+        return [("python3 x86_64", qemu + "/qemu-x86_64", ["/usr/bin/python3", "-S", script], None)]
+    return []
 
 
 def run(command, stdin):
@@ -154,6 +196,29 @@ def measure(args, program, sets, tmp):
     return result
 
 
+def measure_choices(args, program, tmp):
+    """Ratios to plain of each way of choosing, with its trace written to a file."""
+    name, qemu, command, stdin = program
+    trace = os.path.join(tmp, "bench.ctr")
+    record = os.path.join(args.build, "bin/cannoli-record")
+    modes = [("plain", [qemu] + command)]
+    for choice, options in CHOICES:
+        cold = COLD.get(name.split()[0])
+        if cold or choice != "cold":
+            options = [o.format(cold=cold) for o in options]
+            modes.append((choice, [record, "-q", "-o", trace] + options + ["--", qemu] + command))
+    times = {mode: [] for mode, _ in modes}
+    for _ in range(args.runs):
+        for mode, line in modes:
+            times[mode].append(run(line, stdin))
+    plain = statistics.median(times["plain"])
+    print("%-16s plain %.2f s" % (name, plain))
+    for mode, _ in modes[1:]:
+        print("  %-14s %8.3f (aim %.2f)" % (mode, statistics.median(times[mode]) / plain,
+                                            CHOICE_AIMS[mode]), flush=True)
+    return {"program": name, "times": times}
+
+
 def show(result, sets):
     print("%-16s %9.0f Minsn, plain %.2f s" % (
         result["program"], result["instructions"] / 1e6, result["plain seconds"]))
@@ -201,6 +266,12 @@ def main():
         sys.exit("unknown set of events in '%s'" % args.sets)
     with tempfile.TemporaryDirectory() as tmp:
         results = []
+        if args.choices:
+            for program in make_programs(args, tmp):
+                if not program[0].startswith(EXTREME):
+                    results.append(measure_choices(args, program, tmp))
+            finish(args, results)
+            return
         print("%-16s %8s %8s %10s %10s" % (
             "program, events", "jit", "file", "bits/insn", "Minsn/s"))
         for program in make_programs(args, tmp):
@@ -208,18 +279,23 @@ def main():
             show(results[-1], sets)
         show_medians(results, sets)
         show_aims(results)
-        cpu = platform.processor() or "unknown"
-        with open("/proc/cpuinfo") as f:
-            for line in f:
-                if line.startswith("model name"):
-                    cpu = line.split(":", 1)[1].strip()
-                    break
-        print("%s, %d cpus, Linux %s, median of %d interleaved runs" % (
-            cpu, os.cpu_count(), platform.release(), args.runs))
-        if args.json:
-            with open(args.json, "w") as f:
-                json.dump({"cpu": cpu, "cpus": os.cpu_count(), "runs": args.runs,
-                           "results": results}, f, indent=1)
+        finish(args, results)
+
+
+def finish(args, results):
+    """Tells of the machine, and writes the times to --json."""
+    cpu = platform.processor() or "unknown"
+    with open("/proc/cpuinfo") as f:
+        for line in f:
+            if line.startswith("model name"):
+                cpu = line.split(":", 1)[1].strip()
+                break
+    print("%s, %d cpus, Linux %s, median of %d interleaved runs" % (
+        cpu, os.cpu_count(), platform.release(), args.runs))
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump({"cpu": cpu, "cpus": os.cpu_count(), "runs": args.runs,
+                       "results": results}, f, indent=1)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,14 @@ property  threads, processes, signals: checked by what must hold
 calls     their system calls are compared with qemu -strace
 maps      print their /proc/self/maps in the end
 scenario  say what happened to processes, threads and signals
+choice    recorded whole and in parts: the parts are those of the whole
+switch    switches its own recording
+gate      threads that are paused, resumed and chosen anew while they run
 part      what another program needs
 
 Further cases of the same program (`also'): memory (it ends by a dump of its own
-memory, see guest.h), execlog and gdb (registers).
+memory, see guest.h), execlog and gdb (registers), coverage (each block once),
+chosen-registers (the registers of a part).
 """
 
 COMMON = "-O1 -g0 -fno-stack-protector -w"
@@ -72,8 +76,8 @@ PROGRAMS = [
     Program("atomics", "exact", libs="-Wl,--as-needed -latomic", also=("memory",)),
     Program("floats", "exact", libs="-lm", also=("execlog", "gdb")),
     Program("floats-O3", "exact", source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
-    Program("faults", "exact", also=("memory", "execlog")),
-    Program("smc", "exact", also=("memory",)),
+    Program("faults", "exact", also=("memory", "execlog", "coverage")),
+    Program("smc", "exact", also=("memory", "coverage")),
     Program("x86", "exact", X86, flags="-msse2", cpu="max",
             also=("memory", "execlog")),
     Program("x86rep", "exact", X86),
@@ -101,13 +105,18 @@ PROGRAMS = [
     Program("follow-exec", "scenario", source="family.c", libs="-pthread", expect=9),
     Program("badinput", "scenario"),
     Program("pingpong", "scenario", libs="-pthread"),
-    Program("crowd", "property", libs="-pthread"),
+    Program("choose", "choice", libs="-Wl,--as-needed -latomic", also=("coverage", "chosen-registers")),
+    Program("choose-dynamic", "choice", source="choose.c", libs="-Wl,--as-needed -latomic",
+            link="pie", ci=["arm", "x86_64", "s390x"]),
+    Program("switches", "switch"),
+    Program("gates", "gate", libs="-pthread", ci=["x86_64", "arm"]),
+    Program("crowd", "property", libs="-pthread", also=("coverage",)),
     Program("threads", "property", libs="-pthread"),
     Program("adds", "property", libs="-pthread", args=["20000"]),
     Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=["x86_64"]),
     Program("signals", "property"),
     Program("storm", "property", libs="-pthread"),
-    Program("forktree", "property"),
+    Program("forktree", "property", also=("coverage",)),
     Program("processes", "property", libs="-pthread"),
     Program("exitgroup", "property", libs="-pthread", expect=5),
     Program("closing", "property", libs="-pthread"),

@@ -49,6 +49,7 @@ class Tools:
         self.registers = self.helper("oracle-registers", "registers.c", "readers.c", "blind.c",
                                      library=True)
         self.replay = self.helper("oracle-replay", "replay.c", "flags.c", library=True)
+        self.coverage = self.helper("oracle-coverage", "coverage.c", library=True)
 
     def norandom(self):
         """What makes getrandom(2) give the same in every run: see norandom.c."""

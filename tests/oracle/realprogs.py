@@ -55,7 +55,8 @@ def names(target, full):
             if target in ARCHITECTURE and (full or p[2])]
 
 
-def run(tools, target, name):
+def command(tools, target, name):
+    """The command line of such a program, and its environment."""
     root = os.path.join(os.environ.get("CANNOLI_SYSROOT_DIR",
                                        os.path.join(tools.build, "sysroot")),
                         ARCHITECTURE[target])
@@ -76,6 +77,11 @@ def run(tools, target, name):
             and a.strip("{}") in files else a for a in args]
     guest = ([tools.qemu(target)] + common.guest_options(target) + ["-L", root, path] + args)
     environment = {"PATH": "/bin:/usr/bin", "LC_ALL": "C", "PYTHONHASHSEED": "0", "TZ": "UTC"}
+    return guest, environment
+
+
+def run(tools, target, name):
+    guest, environment = command(tools, target, name)
     trace = os.path.join(tools.work, "real-%s-%s.ctr" % (target, name))
     recorded = common.record(tools, trace, guest, environment, tools.work)
     if recorded.status:

@@ -23,6 +23,7 @@ import traceback
 import common
 from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
+import choices
 import maps
 import props
 import realprogs
@@ -30,6 +31,7 @@ import randomrun
 import scenarios
 import states
 import strace
+import switches
 
 sys.path.insert(0, common.GUESTS)
 import build  # noqa: E402
@@ -161,6 +163,8 @@ def cases(args):
         for name in strace.BUSYBOX:
             if args.full or name == "busybox-sed":
                 yield "calls", target, name, None
+        if target in realprogs.ARCHITECTURE and target not in common.SLIDE:
+            yield "coverage", target, "sqlite3", None
         for name in realprogs.names(target, args.full):
             yield "real", target, name, None
 
@@ -180,10 +184,23 @@ def run_case(tools, args, kind, target, name, program):
         return scenarios.pipeline(tools, target)
     if kind == "calls" and not program:
         return strace.run_busybox(tools, target, name)
+    if kind == "coverage" and not program:
+        guest, environment = realprogs.command(tools, target, name)
+        return choices.coverage(tools, target, name, guest, environment, tools.work)
     guest, folder = guest_command(tools, program, target)
     path = os.path.join(folder, program.name)
     if kind == "property":
         return props.run(tools, program, target, guest, folder)
+    if kind == "chosen-registers":
+        return choices.run_registers(tools, program, target, guest, folder)
+    if kind == "coverage":
+        return choices.run_coverage(tools, program, target, guest, folder)
+    if kind == "switch":
+        return switches.run_switch(tools, target, name, guest, folder)
+    if kind == "gate":
+        return switches.run_gate(tools, target, guest, folder, args.full)
+    if kind == "choice":
+        return choices.run(tools, program, target, guest, folder)
     if kind == "calls":
         return strace.run(tools, target, name, guest, folder, program.expect)
     if kind == "maps":

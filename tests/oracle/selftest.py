@@ -11,8 +11,10 @@ import sys
 import tempfile
 
 import bytecheck
+import choices
 import maps
 import strace
+import switches
 from common import Failure
 
 
@@ -238,6 +240,81 @@ def same_maps(events):
     return not maps.differences(guest, maps.of_trace([json.dumps(e) for e in events])[0])
 
 
+def insn(pc, *accesses, ordinal=0, faulted=False):
+    i = choices.Insn({"pc": hex(pc), "bytes": "90", "ordinal": ordinal, "faulted": faulted})
+    i.acc = [(kind, addr, size, hex(value)) for kind, addr, size, value in accesses]
+    return i
+
+
+def system(kind, **members):
+    return choices.System({"kind": kind, "ordinal": 0, **members})
+
+
+LOADED, PID = ("load", 0x10, 4, 7), (77, 88)
+PART = [system("map", start="0x1"), insn(0x100), insn(0x104, LOADED), system("syscall", result=77),
+        insn(0x108, ("store", 0x10, 8, 77 << 32 | 5)), insn(0x100, faulted=True)]
+PARTS = [("as it is", PART, True),
+         ("the number of the process", [*PART[:3], system("syscall", result=88),
+                                        insn(0x108, ("store", 0x10, 8, 88 << 32 | 5)), PART[5]], True),
+         ("another value", [*PART[:2], insn(0x104, ("load", 0x10, 4, 8)), *PART[3:]], False),
+         ("another address", [*PART[:2], insn(0x104, ("load", 0x14, 4, 7)), *PART[3:]], False),
+         ("no access", [*PART[:2], insn(0x104), *PART[3:]], False),
+         ("no fault", [*PART[:5], insn(0x100)], False),
+         ("one more", PART + [insn(0x10c)], False),
+         ("another result", [*PART[:3], system("syscall", result=5), *PART[4:]], False),
+         ("two the other way round", [PART[0], PART[2], PART[1], *PART[3:]], False)]
+PARTS += [("without number %d" % i, PART[:i] + PART[i + 1:], False) for i in range(len(PART))]
+
+
+def same_part(part):
+    try:
+        choices.compare(PART, part, PID, "this")
+        return True
+    except Failure:
+        return False
+
+
+def gates(change=None):
+    """16 threads that count to 6, paused behind 4; change(events) alters what is told."""
+    said = "".join("one 0x%x 6\ntwo 0x%x 6\n" % (0x1000 + 8 * t, 0x2000 + 8 * t) for t in range(16))
+    events = []
+    for t in range(16):
+        def store(name, n):
+            events.append({"kind": "store", "tid": t, "addr": hex((0x1000 if name == "one" else 0x2000)
+                                                                  + 8 * t), "value": hex(n)})
+
+        for n in (1, 2, 3):
+            store("one", n)
+            store("two", n)
+        store("one", 4)
+        events.append({"kind": "gate", "tid": t, "open": False, "why": "outside"})
+        events.append({"kind": "gate", "tid": t, "open": True, "why": "outside"})
+        store("two", 5)
+        store("one", 6)
+        store("two", 6)
+    if change:
+        change(events)
+    try:
+        switches.check(events, switches.counters(said))
+        return True
+    except Failure:
+        return False
+
+
+GATES = [("as it is", None, True),
+         ("a number missing", lambda e: e.pop(2), False),
+         ("a store twice", lambda e: e.insert(2, e[2]), False),
+         ("a pause too few", lambda e: e.pop(7), False),
+         ("both gates gone", lambda e: (e.pop(7), e.pop(7)), False),
+         ("a store while paused", lambda e: e.insert(8, {**e[6], "value": "0x5"}), False),
+         ("a store that nobody made", lambda e: e.insert(2, {**e[2], "addr": "0x3000"}), False),
+         ("into another thread's place", lambda e: e.insert(2, {**e[2], "tid": 5}), False),
+         ("more than it counted", lambda e: e.append({**e[-1], "value": "0x7"}), False),
+         ("chosen away and told", lambda e: e.insert(0, {"kind": "select", "tid": 0,
+                                                         "text": "x,function=one"}), False),
+         ("a thread gone", lambda e: [e.remove(x) for x in e[:] if x["tid"] == 3], False)]
+
+
 def told(program, options, **files):
     """Write the tellings to files and ask the program."""
     command = [program, *options]
@@ -281,6 +358,10 @@ def main():
         check("system calls: " + name, same_calls(events), good)
     for name, events, good in FOLDS:
         check("mappings: " + name, same_maps(events), good)
+    for name, part, good in PARTS:
+        check("parts: " + name, same_part(part), good)
+    for name, change, good in GATES:
+        check("gates: " + name, gates(change), good)
     said, _ = bytecheck.read_statement("X 0x100\nL 0x10 4\nS 0x20 2\ns 0x22 2\nF 0x100\n")
     for name, accesses, good in (
             ("bytes", [(0x10, 4, "load"), (0x20, 2, "store")], True),
