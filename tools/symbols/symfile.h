@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an ELF file and its DWARF say about addresses: functions, source lines, code
+ * inlined from elsewhere.
+ *
+ * ELF and DWARF are read by elfutils (libelf, libdw), and the files come from strangers.
+ * So a file is read in a child process of its own, bounded in time and memory, which
+ * leaves flat, sorted tables behind; here they are checked once and then only looked up.
+ * Whatever a hostile file does to a parser, it does to the child, and is an error here.
+ *
+ * Addresses are those of the file itself (as its symbols and program headers give
+ * them), called vaddr; places.h brings a guest pc there.  Once opened, a file is
+ * read-only: any number of threads may ask it.  Strings live as long as the file.
+ */
+#ifndef TOOLS_SYMFILE_H
+#define TOOLS_SYMFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symfile;
+
+#define SYM_NONE UINT32_MAX
+
+enum symfile_status {
+    SYMFILE_OK = 0,
+    SYMFILE_IO,      /* cannot be read: missing, no permission, a folder */
+    SYMFILE_NOTELF,  /* not an ELF file, or one without anything to load */
+    SYMFILE_BAD,     /* damaged, or the reader gave up on it (crash, time, memory) */
+    SYMFILE_NOMEM,
+};
+
+/* One sentence without a final period, naming the file. */
+struct symfile_error {
+    enum symfile_status status;
+    char text[512];
+};
+
+/* Which parts are wanted; functions always are. */
+#define SYMFILE_LINES 0x1u /* ranges and scopes, from DWARF */
+
+struct symfile_options {
+    unsigned flags;               /* SYMFILE_* */
+    const char *const *debug_dirs; /* where separate debug files are looked for (as
+                                      .build-id/xx/yyy.debug, by path and
+                                      .gnu_debuglink), before /usr/lib/debug */
+    unsigned nr_debug_dirs;
+};
+
+/*
+ * Opens the ELF file `path'.  Separate debug information is found by build id or
+ * .gnu_debuglink (its CRC is checked; a debug file with another build id is not taken),
+ * beside the file, in debug_dirs and /usr/lib/debug; .gnu_debugdata and dwz files
+ * (.gnu_debugaltlink) are read.  That there is none is no error.
+ * If the debug information is damaged but the file is not, the file is opened without
+ * it, status SYMFILE_OK and a sentence in err->text; else err->text is "" on success.
+ * Must be called while the process has one thread (it forks).
+ * Returns err->status; err must not be NULL.
+ */
+enum symfile_status symfile_open(struct symfile **out, const char *path,
+                                 const struct symfile_options *opt,
+                                 struct symfile_error *err);
+/* NULL is allowed. */
+void symfile_close(struct symfile *f);
+
+struct symfile_info {
+    const char *path;
+    const char *debug_path; /* separate debug file in use, or "" */
+    uint32_t machine;       /* e_machine */
+    bool big_endian;
+    uint8_t addr_bits; /* 32 or 64 */
+    bool movable;      /* ET_DYN: may be loaded anywhere */
+    bool has_symtab;   /* .symtab or .gnu_debugdata, not only .dynsym */
+    bool has_lines;    /* there are ranges */
+    const uint8_t *build_id;
+    uint32_t build_id_bytes; /* 0: none */
+};
+void symfile_info(const struct symfile *f, struct symfile_info *out);
+
+/* The vaddr at which the byte at an offset of the file is loaded; false if it is not.
+ * Where two segments hold the byte, the executable one counts. */
+bool symfile_vaddr(const struct symfile *f, uint64_t offset, uint64_t *vaddr);
+
+/* The bytes of the file loaded at vaddr, and how many follow in that segment; NULL if
+ * there are none. */
+const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n);
+
+/* Executable sections (or segments, where there are no sections), ascending. */
+struct sym_code {
+    uint64_t addr, end;
+    const char *name; /* ".text" */
+};
+uint32_t symfile_code(const struct symfile *f, const struct sym_code **v);
+
+/* --------------------------------------------------------------- functions */
+
+enum sym_source { SYM_SYMTAB, SYM_DYNSYM, SYM_DEBUGDATA, SYM_PLT, SYM_DWARF };
+
+/*
+ * A function of the symbol tables: STT_FUNC and STT_GNU_IFUNC, labels of assembler code
+ * in executable sections that lie in no function, entries of the PLT as "name@plt", and
+ * what DWARF alone knows.  Of several names for one address the one that users
+ * expect is taken (global before weak before local, no leading underscores,
+ * ...).  They are disjoint: a function without a size, or that runs into
+ * the next one, ends where that begins, or with its section.
+ */
+struct sym_function {
+    uint64_t addr, end;
+    const char *name;    /* demangled (C++, Rust, D, ...) */
+    const char *linkage; /* as in the table, without a version */
+    uint8_t source;      /* enum sym_source */
+    uint8_t thumb;       /* arm: code of T32 (addr is even all the same) */
+};
+/* All of them, ascending. */
+uint32_t symfile_functions(const struct symfile *f, const struct sym_function **v);
+/* The one that vaddr lies in, or NULL. */
+const struct sym_function *symfile_function(const struct symfile *f, uint64_t vaddr);
+/* ARM and RISC-V mapping symbols, AArch64 likewise: false where there is data ($d). */
+bool symfile_is_code(const struct symfile *f, uint64_t vaddr);
+/* arm: whether the code there is T32, by mapping symbols ($t) or function. */
+bool symfile_is_thumb(const struct symfile *f, uint64_t vaddr);
+
+/* ------------------------------------------------------------------- lines */
+
+/*
+ * A range of code that belongs to one place in the source.  Disjoint, ascending; code
+ * without line information lies in no range.  line 0: the compiler's own.
+ */
+struct sym_range {
+    uint64_t addr, end;
+    uint32_t file;  /* for symfile_file */
+    uint32_t line;
+    uint32_t column;
+    uint32_t scope; /* innermost function instance, SYM_NONE if unknown */
+    bool stmt;      /* begins a statement */
+};
+uint32_t symfile_ranges(const struct symfile *f, const struct sym_range **v);
+/* The one that vaddr lies in, or NULL. */
+const struct sym_range *symfile_range(const struct symfile *f, uint64_t vaddr);
+
+/* Source file by number: absolute path (with DW_AT_comp_dir), as the compiler saw it,
+ * "." and ".." folded; one path has one number. */
+const char *symfile_file(const struct symfile *f, uint32_t file);
+uint32_t symfile_nr_files(const struct symfile *f);
+
+/*
+ * An instance of a source function: compiled out of line (parent is SYM_NONE), or
+ * inlined into its parent.  Instances of the same function share `origin'.
+ */
+struct sym_scope {
+    const char *name;    /* as DWARF has it, with namespaces and classes: "ns::C::f" */
+    const char *linkage; /* "" if there is none */
+    uint32_t origin;     /* number of the source function, from 0 */
+    uint32_t parent;
+    uint32_t decl_file, decl_line; /* decl_line 0: not known */
+    uint32_t call_file, call_line, call_column; /* inlined: where it was called */
+    uint64_t entry; /* address of its first instruction */
+};
+uint32_t symfile_scopes(const struct symfile *f, const struct sym_scope **v);
+uint32_t symfile_nr_origins(const struct symfile *f);
+
+/* One frame of `addr2line -i -f': the innermost first. */
+struct sym_frame {
+    const char *function; /* name of the scope, or of the symbol; NULL if unknown */
+    const char *file;     /* NULL if unknown */
+    uint32_t line;        /* 0 if unknown */
+    uint32_t column;
+    bool inlined; /* into the next frame */
+};
+/* Fills in at most max frames; returns how many there are of them, at least 1. */
+unsigned symfile_frames(const struct symfile *f, uint64_t vaddr, struct sym_frame *out,
+                        unsigned max);
+
+/* Demangles a linkage name (C++, Rust); returns false if it is not mangled.
+ * Free *out with free(3). */
+bool sym_demangle(const char *linkage, char **out);
+
+#endif

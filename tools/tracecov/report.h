@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracecov, second half: counts of instructions (cover.h) as counts of source lines,
+ * functions and branches; also of what did not run, so that percentages are true.
+ *
+ * The rules, which the manual page states:
+ *   line      in each instance of a function (out of line, or inlined somewhere) the
+ *             largest count of an instruction of that line; summed over instances
+ *   function  the sum over its instances of the count of the first instruction
+ *   branch    each conditional branch instruction in the code of a line is one block of
+ *             two branches, 0 taken, 1 not taken; instances in inlined copies of
+ *             the same function stay apart
+ */
+#ifndef TRACECOV_REPORT_H
+#define TRACECOV_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cover.h"
+
+struct report_line {
+    uint32_t line;
+    uint64_t count;
+};
+
+struct report_branch {
+    uint32_t line;
+    uint32_t block;  /* conditional branch instruction of that line, from 0 */
+    uint32_t branch; /* 0 taken, 1 not taken */
+    bool reached;    /* the instruction ran at all */
+    uint64_t count;
+    uint64_t addr;   /* of the instruction */
+    uint32_t module; /* index of struct module */
+};
+
+struct report_function {
+    const char *name;    /* demangled */
+    const char *linkage; /* or name */
+    uint32_t line;       /* where it is declared; 0: not known */
+    uint32_t end_line;   /* last line with code, 0: not known */
+    uint64_t count;
+    uint64_t addr;   /* of its first out-of-line instance, else of an inlined one */
+    uint32_t module;
+    uint64_t insns_total; /* instructions of its code (out of line), and how many of */
+    uint64_t insns_hit;   /* those ran */
+};
+
+struct report_totals {
+    uint64_t lines, lines_hit;
+    uint64_t functions, functions_hit;
+    uint64_t branches, branches_hit;
+};
+
+/* A source file, or, of a module without line information, the module itself: then lines
+ * and branches are empty and functions have line 0. */
+struct report_source {
+    const char *path; /* --substitute-path done */
+    bool is_module;
+    uint32_t module; /* is_module: which */
+    struct report_line *lines; /* ascending */
+    size_t nr_lines;
+    struct report_branch *branches; /* by line, block, branch */
+    size_t nr_branches;
+    struct report_function *functions; /* by line, then name (is_module: by addr) */
+    size_t nr_functions;
+    struct report_totals totals;
+};
+
+struct report {
+    const struct cover *cover;
+    struct report_source *sources; /* by path; modules without lines behind them */
+    size_t nr_sources;
+    struct report_totals totals;
+};
+
+struct report_options {
+    /* Globs on whole paths (fnmatch(3), `*' also matches '/'); a source is in the report
+     * if it matches one of include (or there is none) and none of exclude.  The same for
+     * modules by path or name. */
+    const char *const *include;
+    unsigned nr_include;
+    const char *const *exclude;
+    unsigned nr_exclude;
+    const char *const *modules; /* --module: only these, by name, path or glob */
+    unsigned nr_modules;
+    /* --substitute-path FROM=TO, pairs, the first prefix that fits (whole parts) */
+    const char *const *substitute;
+    unsigned nr_substitute;
+    const char *listing_dir; /* NULL, or a folder: modules without lines get a
+                                disassembly listing each, written there, as their source:
+                                one line for an instruction or function heading */
+};
+
+/* Returns 0 or -CTR_E_NOMEM. */
+int report_make(struct report **out, const struct cover *c,
+                const struct report_options *opt);
+void report_free(struct report *r);
+
+/* What report.h offers to those who show code: the flags of the instruction at vaddr in a
+ * module's file, and its length; 0 if it is none.  (isa.h, x86 lengths by Capstone.) */
+struct insn_scan;
+struct insn_scan *insn_scan_new(const struct cover *c);
+void insn_scan_free(struct insn_scan *s);
+unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vaddr,
+                      uint16_t *flags, uint8_t *mode);
+
+/* ------------------------------------------------------------------ output */
+
+#include <stdio.h>
+
+/* Each writes a whole file to out; returns 0, or a negated errno of a failed write. */
+int output_lcov(const struct report *r, FILE *out);
+int output_cobertura(const struct report *r, FILE *out);
+int output_json(const struct report *r, FILE *out);
+int output_html(const struct report *r, FILE *out); /* summary, one page by itself */
+int output_drcov(const struct cover *c, FILE *out); /* version 2 */
+
+struct text_options {
+    bool color;
+    bool disassembly; /* listing of instructions even where there are sources */
+    const char *function; /* only functions that match this glob, or NULL */
+};
+int output_text(const struct report *r, const struct text_options *opt, FILE *out);
+
+#endif
