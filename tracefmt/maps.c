@@ -199,3 +199,71 @@ int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
         last = r;
     }
 }
+
+/* ---------------------------------------------------------------- all of it */
+
+/* Some records that are neighbours, as one. */
+struct joined {
+    struct ctr_mapping pub;
+    const struct map_record *last; /* of them */
+};
+
+/* Those of one time are together, by address. */
+static int by_time(const void *a, const void *b)
+{
+    const struct joined *x = a, *y = b;
+    if (x->last->from != y->last->from) {
+        return x->last->from < y->last->from ? -1 : 1;
+    }
+    if (x->last->to != y->last->to) {
+        return x->last->to < y->last->to ? -1 : 1;
+    }
+    return (x->pub.start > y->pub.start) - (x->pub.start < y->pub.start);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct joined *x = a, *y = b;
+    if (x->pub.start != y->pub.start) {
+        return x->pub.start < y->pub.start ? -1 : 1;
+    }
+    return (x->last->from > y->last->from) - (x->last->from < y->last->from);
+}
+
+int ctr_maps_history(const struct ctr_maps *m, uint32_t process,
+                     int (*fn)(void *arg, const struct ctr_mapping *mapping), void *arg)
+{
+    const struct map_history *h = process < m->nprocess ? &m->process[process] : NULL;
+    if (!h || !h->list) {
+        return 0;
+    }
+    struct joined *all = malloc((h->end - h->first) * sizeof(all[0]));
+    if (!all) {
+        return -CTR_E_NOMEM;
+    }
+    size_t live = 0, n = 0;
+    for (uint32_t i = h->first; i < h->end; i++) {
+        if (m->rec[i].from < m->rec[i].to) {
+            all[live++] = (struct joined){m->rec[i].pub, &m->rec[i]};
+        }
+    }
+    qsort(all, live, sizeof(all[0]), by_time);
+    for (size_t i = 0; i < live; i++) {
+        struct joined *j = n ? &all[n - 1] : NULL;
+        const struct map_record *r = all[i].last;
+        if (j && j->last->from == r->from && j->last->to == r->to &&
+            belongs_to(m, &j->pub, j->last, r)) {
+            j->pub.end = r->pub.end;
+            j->last = r;
+        } else {
+            all[n++] = all[i];
+        }
+    }
+    qsort(all, n, sizeof(all[0]), by_address);
+    int ret = 0;
+    for (size_t i = 0; !ret && i < n; i++) {
+        ret = fn(arg, &all[i].pub);
+    }
+    free(all);
+    return ret;
+}

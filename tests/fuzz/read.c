@@ -101,6 +101,7 @@ static void read_maps_and_state(struct ctr_trace *tr, uint64_t *sum)
     uint32_t n = 0;
     if (ctr_maps_load(&maps, tr, &diag) == 0) {
         ctr_maps_each(maps, 0, 1500, count_map, sum);
+        ctr_maps_history(maps, 0, count_map, sum);
         *sum += ctr_maps_find(maps, 0, 1500, 0x40000000) != NULL;
         ctr_maps_free(maps);
     }

@@ -266,6 +266,66 @@ static void check_moment(const struct ctr_maps *maps, uint32_t process,
     assert_null(ctr_maps_find(maps, process, time, addr_of(PAGES)));
 }
 
+struct rectangles {
+    const struct model *model;
+    unsigned char *seen; /* [moment][page]: how many mappings hold it */
+    struct ctr_mapping last;
+    unsigned calls;
+};
+
+static int check_rectangle(void *arg, const struct ctr_mapping *m)
+{
+    struct rectangles *r = arg;
+    const struct model *model = r->model;
+    assert_true(m->start < m->end && m->from_ns < m->to_ns);
+    if (r->calls++) {
+        assert_true(m->start > r->last.start ||
+                    (m->start == r->last.start && m->from_ns >= r->last.to_ns));
+    }
+    r->last = *m;
+    for (unsigned k = 0; k < model->moments; k++) {
+        if (model->time[k] < m->from_ns || model->time[k] >= m->to_ns) {
+            continue;
+        }
+        for (uint64_t a = m->start; a < m->end; a += PAGE) {
+            unsigned i = (unsigned)((a - BASE) / PAGE);
+            const struct page *p = &model->history[k][i];
+            assert_true(p->used);
+            assert_string_equal(m->path, path_of(p->file));
+            assert_int_equal(m->prot, p->prot);
+            if (p->file && p->file != 99) {
+                assert_int_equal(m->offset + (a - m->start), p->offset);
+            }
+            r->seen[k * PAGES + i]++;
+        }
+    }
+    return 0;
+}
+
+static int stop_third(void *arg, const struct ctr_mapping *m)
+{
+    (void)m;
+    return ++*(unsigned *)arg == 3 ? 77 : 0;
+}
+
+/* Every page of every moment is in exactly one mapping of the whole history. */
+static void check_history(const struct ctr_maps *maps, uint32_t process,
+                          const struct model *model)
+{
+    struct rectangles r = {.model = model};
+    unsigned calls = 0;
+    r.seen = calloc(model->moments, PAGES);
+    assert_int_equal(ctr_maps_history(maps, process, check_rectangle, &r), 0);
+    for (unsigned k = 0; k < model->moments; k++) {
+        for (unsigned i = 0; i < PAGES; i++) {
+            assert_int_equal(r.seen[k * PAGES + i], model->history[k][i].used);
+        }
+    }
+    free(r.seen);
+    assert_int_equal(ctr_maps_history(maps, process, stop_third, &calls), 77);
+    assert_int_equal(calls, 3);
+}
+
 static void run_random(uint64_t seed)
 {
     struct out o;
@@ -325,6 +385,7 @@ static void run_random(uint64_t seed)
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
     for (uint32_t i = 0; i < PROCESSES; i++) {
         struct model *m = &model[i];
+        check_history(maps, i, m);
         check_moment(maps, i, m->history[0], m->time[0]);
         for (unsigned k = 0; k < m->moments; k++) {
             check_moment(maps, i, m->history[k], m->time[k]);
@@ -353,6 +414,20 @@ static void map_at(struct auxbuf *a, uint64_t time, uint32_t op, uint64_t start,
     struct payload p;
     payload_map(&p, op, 5, 2, start, size, offset, path);
     aux_event(a, 0, 0, CTR_EVENT_MAP, time, &p);
+}
+
+/* In pages from 0x700000. */
+static int tell_library(void *arg, const struct ctr_mapping *m)
+{
+    char *text = arg;
+    if (m->start >= 0x700000 && m->end <= 0x709000) {
+        size_t n = strlen(text);
+        snprintf(text + n, 400 - n, "%u-%u@%u..%u ",
+                 (unsigned)((m->start - 0x700000) >> 12),
+                 (unsigned)((m->end - 0x700000) >> 12), (unsigned)m->from_ns,
+                 (unsigned)m->to_ns);
+    }
+    return 0;
 }
 
 /* Where a module begins; a program that is replaced by another. */
@@ -418,6 +493,37 @@ static void test_modules(void **unused)
     assert_non_null(ctr_maps_find(maps, 0, 45, 0xffffffffffffe000ull));
     assert_non_null(ctr_maps_find(maps, 0, 45, 0x500fff));
     assert_null(ctr_maps_find(maps, 0, 45, 0x501000));
+    /* The first library's parts, over all time: whole, then in pieces. */
+    char text[400] = "";
+    assert_int_equal(ctr_maps_history(maps, 0, tell_library, text), 0);
+    assert_string_equal(text, "0-9@20..21 0-5@21..31 5-9@21..22 5-6@22..31 6-7@22..24 "
+                              "6-7@24..31 7-9@22..23 7-9@23..31 ");
+    ctr_maps_free(maps);
+    ctr_close(tr);
+    aux_free(&a);
+}
+
+/* Pieces that became one again are told as one. */
+static void test_neighbours(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct auxbuf a = {0};
+    uint32_t index;
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    map_at(&a, 10, CTR_MAP_MMAP, 0x700000, 0x3000, 0, "/lib.so");
+    map_at(&a, 10, CTR_MAP_MMAP, 0x703000, 0x4000, 0x3000, "/lib.so");
+    map_at(&a, 10, CTR_MAP_MMAP, 0x707000, 0x2000, 0, "/other.so");
+    map_at(&a, 20, CTR_MAP_MUNMAP, 0x700000, 0x9000, 0, "");
+    out_chunk(&o, 0, &a, 5);
+    struct ctr_trace *tr = out_end(&o, 0);
+    struct ctr_maps *maps;
+    char text[400] = "";
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    assert_int_equal(ctr_maps_history(maps, 0, tell_library, text), 0);
+    assert_string_equal(text, "0-7@10..20 7-9@10..20 ");
     ctr_maps_free(maps);
     ctr_close(tr);
     aux_free(&a);
@@ -473,6 +579,8 @@ static void test_none(void **unused)
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
     assert_null(ctr_maps_find(maps, 0, 0, 0));
     assert_int_equal(ctr_maps_each(maps, 0, 0, NULL, NULL), 0);
+    assert_int_equal(ctr_maps_history(maps, 0, NULL, NULL), 0);
+    assert_int_equal(ctr_maps_history(maps, 5, NULL, NULL), 0);
     ctr_maps_free(maps);
     ctr_close(tr);
 }
@@ -608,6 +716,7 @@ int main(void)
         cmocka_unit_test(test_ends),   cmocka_unit_test(test_order),
         cmocka_unit_test(test_random), cmocka_unit_test(test_modules),
         cmocka_unit_test(test_many),   cmocka_unit_test(test_none),
+        cmocka_unit_test(test_neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -567,6 +567,16 @@ CTR_API const struct ctr_mapping *ctr_maps_find(const struct ctr_maps *maps,
  */
 CTR_API int ctr_maps_each(const struct ctr_maps *maps, uint32_t process, uint64_t time_ns,
                           int (*fn)(void *arg, const struct ctr_mapping *m), void *arg);
+/*
+ * All mappings that a process ever had, by start, those with the same start by from_ns:
+ * ctr_maps_find finds a mapping at an address and a time exactly when one of these holds
+ * both (a time before the first moment counts as that).  Neighbours of the same time that
+ * /proc/PID/maps would show as one are one; what changed in any way (its range, too) ends
+ * a mapping and begins others.  Calls and returns as ctr_maps_each; -CTR_E_NOMEM.
+ */
+CTR_API int ctr_maps_history(const struct ctr_maps *maps, uint32_t process,
+                             int (*fn)(void *arg, const struct ctr_mapping *m),
+                             void *arg);
 
 /* ------------------------------------------------------------------ filter */
 
