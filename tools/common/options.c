@@ -297,6 +297,18 @@ bool tool_parse_ids(const char *text, struct tool_ids *list)
     return !text[-1];
 }
 
+bool tool_words_add(struct tool_words *list, const char *word)
+{
+    const char **v = realloc(list->v, (list->n + 1) * sizeof(*v));
+
+    if (!v) {
+        return false;
+    }
+    list->v = v;
+    v[list->n++] = word;
+    return true;
+}
+
 bool tool_parse_color(const char *text, enum tool_color *color)
 {
     static const char *const names[] = {"auto", "always", "never"};

@@ -76,6 +76,13 @@ enum {
  */
 int tool_options_next(struct tool_options *o);
 
+/* What a group of options that tools share (filter_options.h, ...) says to a key. */
+enum tool_taken {
+    TOOL_NOT_MINE, /* the key is not of the group */
+    TOOL_TAKEN,
+    TOOL_BAD_ARG, /* the option is, its argument is wrong */
+};
+
 /* Frees what tool_options_next took; does nothing on a zeroed parser. */
 void tool_options_fini(struct tool_options *o);
 
@@ -119,6 +126,14 @@ struct tool_ids {
 };
 bool tool_parse_ranges(const char *text, struct tool_ranges *list);
 bool tool_parse_ids(const char *text, struct tool_ids *list);
+
+/* A list of words that were given one by one; zero is empty, free(3) v.  False: no
+ * memory. */
+struct tool_words {
+    const char **v;
+    unsigned n;
+};
+bool tool_words_add(struct tool_words *list, const char *word);
 
 /* --color=auto|always|never; auto asks isatty(fd) and NO_COLOR. */
 enum tool_color { TOOL_COLOR_AUTO, TOOL_COLOR_ALWAYS, TOOL_COLOR_NEVER };

@@ -11,14 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/options.h"
+#include "common/filter_options.h"
 #include "common/trace.h"
 
 enum {
-    OPT_FROM = TOOL_OPT_LONG,
-    OPT_TO,
-    OPT_PC,
-    OPT_NO_DISAS,
+    OPT_NO_DISAS = TOOL_OPT_LONG,
     OPT_JSON,
     OPT_COLOR,
     OPT_NO_INDEX,
@@ -31,14 +28,9 @@ enum {
 
 static const struct tool_option option_table[] = {
     {0, NULL, NULL, "What to show"},
-    {OPT_FROM, "from", "N", "begin with ordinal N of each thread"},
-    {OPT_TO, "to", "N", "stop before ordinal N of each thread"},
-    {'n', "count", "N", "show N ordinals of each thread, from --from on"},
-    {'p', "pid", "LIST", "only these processes"},
-    {'t', "thread", "LIST", "only these threads, by thread id"},
-    {OPT_PC, "pc", "RANGES",
-     "only instructions at these addresses:\nA-B (B not included), A+LENGTH or A"},
-    {'a', "addr", "RANGES", "only accesses that touch these addresses"},
+    FILTER_OPTIONS_ORDINALS,
+    FILTER_OPTIONS_THREADS,
+    FILTER_OPTIONS_PLACES,
     {'e', "events", "LIST",
      "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, time, mark, "
      "all; default: all there is"},
@@ -65,10 +57,7 @@ static const struct tool_option option_table[] = {
 /* What the command line says, before it is put together. */
 struct command_line {
     struct dump_options opt;
-    struct tool_ids pids, tids;
-    struct tool_ranges pcs, addrs;
-    uint64_t from, to, count;
-    bool has_to, has_count;
+    struct filter_options filter;
     enum tool_color color;
 };
 
@@ -170,23 +159,12 @@ static bool parse_state(const char *text, struct dump_options *opt)
 /* Takes one option in; false if its argument is wrong. */
 static bool take_option(struct command_line *c, int key, const char *arg)
 {
+    enum tool_taken taken = filter_options_take(&c->filter, key, arg);
+
+    if (taken != TOOL_NOT_MINE) {
+        return taken == TOOL_TAKEN;
+    }
     switch (key) {
-    case OPT_FROM:
-        return tool_parse_u64(arg, &c->from);
-    case OPT_TO:
-        c->has_to = true;
-        return tool_parse_u64(arg, &c->to);
-    case 'n':
-        c->has_count = true;
-        return tool_parse_u64(arg, &c->count);
-    case 'p':
-        return tool_parse_ids(arg, &c->pids);
-    case 't':
-        return tool_parse_ids(arg, &c->tids);
-    case OPT_PC:
-        return tool_parse_ranges(arg, &c->pcs);
-    case 'a':
-        return tool_parse_ranges(arg, &c->addrs);
     case 'e':
         return parse_kinds(arg, &c->opt);
     case 's':
@@ -224,30 +202,11 @@ static bool take_option(struct command_line *c, int key, const char *arg)
 /* Puts the filter together; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
-    struct ctr_filter *f = &c->opt.filter;
+    int status = filter_options_finish(&c->filter, PROG, &c->opt.filter);
 
-    if (c->has_to && c->has_count) {
-        return tool_usage_error(PROG, "--to and --count cannot be used together");
+    if (status) {
+        return status;
     }
-    if (c->has_to && c->to < c->from) {
-        return tool_usage_error(PROG, "--to is below --from");
-    }
-    if (c->has_count) {
-        c->to = c->count > UINT64_MAX - c->from ? UINT64_MAX : c->from + c->count;
-    }
-    f->from = c->from;
-    f->to = c->to;
-    if ((c->has_to || c->has_count) && c->to == c->from) {
-        f->from = f->to = UINT64_MAX; /* nothing at all; to == 0 would mean no end */
-    }
-    f->pids = c->pids.v;
-    f->npid = c->pids.n;
-    f->tids = c->tids.v;
-    f->ntid = c->tids.n;
-    f->pcs = c->pcs.v;
-    f->npc = c->pcs.n;
-    f->addrs = c->addrs.v;
-    f->naddr = c->addrs.n;
     if (c->opt.info && c->opt.state) {
         return tool_usage_error(PROG, "--info and --state cannot be used together");
     }
@@ -333,9 +292,6 @@ int main(int argc, char **argv)
         status = dump_file(&c.opt);
     }
     tool_options_fini(&o);
-    free(c.pids.v);
-    free(c.tids.v);
-    free(c.pcs.v);
-    free(c.addrs.v);
+    filter_options_fini(&c.filter);
     return status;
 }

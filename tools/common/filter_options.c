@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* The options that select a part of a trace; see filter_options.h. */
+#include "common/filter_options.h"
+
+#include <stdlib.h>
+
+static bool take(struct filter_options *o, int key, const char *arg)
+{
+    switch (key) {
+    case FILTER_OPT_FROM:
+        return tool_parse_u64(arg, &o->from);
+    case FILTER_OPT_TO:
+        o->has_to = true;
+        return tool_parse_u64(arg, &o->to);
+    case 'n':
+        o->has_count = true;
+        return tool_parse_u64(arg, &o->count);
+    case 'p':
+        return tool_parse_ids(arg, &o->pids);
+    case 't':
+        return tool_parse_ids(arg, &o->tids);
+    case FILTER_OPT_PC:
+        return tool_parse_ranges(arg, &o->pcs);
+    default:
+        return tool_parse_ranges(arg, &o->addrs);
+    }
+}
+
+enum tool_taken filter_options_take(struct filter_options *o, int key, const char *arg)
+{
+    switch (key) {
+    case FILTER_OPT_FROM:
+    case FILTER_OPT_TO:
+    case FILTER_OPT_PC:
+    case 'n':
+    case 'p':
+    case 't':
+    case 'a':
+        return take(o, key, arg) ? TOOL_TAKEN : TOOL_BAD_ARG;
+    default:
+        return TOOL_NOT_MINE;
+    }
+}
+
+int filter_options_finish(const struct filter_options *o, const char *prog,
+                          struct ctr_filter *out)
+{
+    uint64_t to = o->to;
+
+    if (o->has_to && o->has_count) {
+        return tool_usage_error(prog, "--to and --count cannot be used together");
+    }
+    if (o->has_to && to < o->from) {
+        return tool_usage_error(prog, "--to is below --from");
+    }
+    if (o->has_count) {
+        to = o->count > UINT64_MAX - o->from ? UINT64_MAX : o->from + o->count;
+    }
+    out->from = o->from;
+    out->to = to;
+    if ((o->has_to || o->has_count) && to == o->from) {
+        out->from = out->to = UINT64_MAX; /* nothing at all; to == 0 would mean no end */
+    }
+    out->pids = o->pids.v;
+    out->npid = o->pids.n;
+    out->tids = o->tids.v;
+    out->ntid = o->tids.n;
+    out->pcs = o->pcs.v;
+    out->npc = o->pcs.n;
+    out->addrs = o->addrs.v;
+    out->naddr = o->addrs.n;
+    return TOOL_OK;
+}
+
+void filter_options_fini(struct filter_options *o)
+{
+    free(o->pids.v);
+    free(o->tids.v);
+    free(o->pcs.v);
+    free(o->addrs.v);
+    *o = (struct filter_options){0};
+}

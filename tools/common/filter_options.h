@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options that select a part of a trace, the same in every tool that replays one.
+ *
+ * A tool puts the rows that it offers into its table, hands each key to
+ * filter_options_take, and at the end calls filter_options_finish.
+ */
+#ifndef TOOLS_FILTER_OPTIONS_H
+#define TOOLS_FILTER_OPTIONS_H
+
+#include "common/options.h"
+
+enum {
+    FILTER_OPT_FROM = TOOL_OPT_LONG + 0x100,
+    FILTER_OPT_TO,
+    FILTER_OPT_PC,
+};
+
+/* Rows of a table of struct tool_option. */
+#define FILTER_OPTIONS_ORDINALS                                                          \
+    {FILTER_OPT_FROM, "from", "N", "begin with ordinal N of each thread"},               \
+        {FILTER_OPT_TO, "to", "N", "stop before ordinal N of each thread"},              \
+    {                                                                                    \
+        'n', "count", "N", "take N ordinals of each thread, from --from on"              \
+    }
+#define FILTER_OPTIONS_THREADS                                                           \
+    {'p', "pid", "LIST", "only these processes"},                                        \
+    {                                                                                    \
+        't', "thread", "LIST", "only these threads, by thread id"                        \
+    }
+#define FILTER_OPTIONS_PLACES                                                            \
+    {FILTER_OPT_PC, "pc", "RANGES",                                                      \
+     "only instructions at these addresses:\nA-B (B not included), A+LENGTH or A"},      \
+    {                                                                                    \
+        'a', "addr", "RANGES", "only accesses that touch these addresses"                \
+    }
+
+/* What they said; begins as zeros. */
+struct filter_options {
+    struct tool_ids pids, tids;
+    struct tool_ranges pcs, addrs;
+    uint64_t from, to, count;
+    bool has_to, has_count;
+};
+
+enum tool_taken filter_options_take(struct filter_options *o, int key, const char *arg);
+
+/*
+ * Puts the filter together; it points into `o'.  Kinds are left alone.  Returns
+ * TOOL_OK, or TOOL_USAGE after a line on stderr.
+ */
+int filter_options_finish(const struct filter_options *o, const char *prog,
+                          struct ctr_filter *out);
+
+void filter_options_fini(struct filter_options *o);
+
+#endif

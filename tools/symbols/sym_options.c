@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The options that say where symbols are; see sym_options.h. */
+#include "symbols/sym_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "FROM=TO": FROM may not be empty. */
+static bool take_pair(struct tool_words *w, const char *arg)
+{
+    const char *equals = strchr(arg, '=');
+    char *from;
+
+    if (!equals || equals == arg) {
+        return false;
+    }
+    from = strndup(arg, (size_t)(equals - arg));
+    if (!from || !tool_words_add(w, from)) {
+        free(from);
+        return false;
+    }
+    if (!tool_words_add(w, equals + 1)) {
+        w->n--;
+        free(from);
+        return false;
+    }
+    return true;
+}
+
+enum tool_taken sym_options_take(struct sym_options *o, int key, const char *arg)
+{
+    bool ok = true;
+
+    switch (key) {
+    case SYM_OPT_ELF:
+        ok = tool_words_add(&o->elfs, arg);
+        break;
+    case SYM_OPT_ONLY_ELF:
+        o->only_elf = true;
+        break;
+    case SYM_OPT_SYSROOT:
+        ok = *arg != 0;
+        o->sysroot = arg;
+        break;
+    case SYM_OPT_DEBUG_DIR:
+        ok = *arg && tool_words_add(&o->debug_dirs, arg);
+        break;
+    case SYM_OPT_SUBSTITUTE_PATH:
+        ok = take_pair(&o->substitute, arg);
+        break;
+    case SYM_OPT_FORCE:
+        o->force = true;
+        break;
+    default:
+        return TOOL_NOT_MINE;
+    }
+    return ok ? TOOL_TAKEN : TOOL_BAD_ARG;
+}
+
+int sym_options_finish(const struct sym_options *o, const char *prog,
+                       struct modset_options *out)
+{
+    if (o->only_elf && !o->elfs.n) {
+        return tool_usage_error(prog, "--only-elf without any --elf");
+    }
+    if (o->only_elf && o->sysroot) {
+        return tool_usage_error(prog, "--only-elf and --sysroot cannot be used together");
+    }
+    out->prog = prog;
+    out->elfs = o->elfs.v;
+    out->nr_elfs = o->elfs.n;
+    out->elfs_only = o->only_elf;
+    out->sysroot = o->sysroot;
+    out->debug_dirs = o->debug_dirs.v;
+    out->nr_debug_dirs = o->debug_dirs.n;
+    out->force = o->force;
+    return TOOL_OK;
+}
+
+void sym_options_fini(struct sym_options *o)
+{
+    for (unsigned i = 0; i < o->substitute.n; i += 2) {
+        free((char *)o->substitute.v[i]); /* of take_pair */
+    }
+    free(o->elfs.v);
+    free(o->debug_dirs.v);
+    free(o->substitute.v);
+    *o = (struct sym_options){0};
+}
+
+const char *sym_substitute(const char *const *pairs, unsigned nr_pairs, const char *path,
+                           const char **to)
+{
+    for (unsigned i = 0; i < nr_pairs; i++) {
+        const char *from = pairs[2 * i];
+        size_t len = strlen(from);
+
+        if (!strncmp(path, from, len) &&
+            (from[len - 1] == '/' || path[len] == '/' || !path[len])) {
+            *to = pairs[2 * i + 1];
+            return path + len;
+        }
+    }
+    *to = "";
+    return path;
+}
