@@ -141,6 +141,26 @@ static void test_json(void)
     }
 }
 
+static void test_markup(void)
+{
+    static const struct {
+        const char *in, *out;
+    } t[] = {
+        {"plain 'text'", "plain 'text'"},
+        {"a<b>&\"c\"", "a&lt;b&gt;&amp;&quot;c&quot;"},
+        {"\n\t\x01\x7f", "&#10;&#9;\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xc3\xa9\xff\xef\xbf\xbe", "\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+
+    for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+        struct textbuf b = {0};
+        CHECK(textbuf_markup(&b, t[i].in, strlen(t[i].in)), "markup");
+        CHECK(b.len == strlen(t[i].out) && !memcmp(b.data, t[i].out, b.len),
+              "markup %zu: %.*s", i, (int)b.len, b.data);
+        textbuf_fini(&b);
+    }
+}
+
 static void check_disas(struct disas *d, uint64_t pc, const char *bytes, size_t n,
                         const char *want)
 {
@@ -213,6 +233,7 @@ int main(void)
     test_numbers();
     test_values();
     test_json();
+    test_markup();
     test_disas();
     if (failures) {
         fprintf(stderr, "%d checks failed\n", failures);

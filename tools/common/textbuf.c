@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What textbuf.h does not do inline: growth, printf, JSON strings, tables. */
+/* What textbuf.h does not do inline: growth, printf, JSON and markup, tables. */
 #include "common/textbuf.h"
 
 #include <stdarg.h>
@@ -155,6 +155,51 @@ bool textbuf_json_string(struct textbuf *b, const char *s, size_t len)
         i += n;
     }
     *p++ = '"';
+    textbuf_commit(b, p);
+    return true;
+}
+
+/* What stands for a character in markup, NULL: the character itself. */
+static const char *markup_entity(uint8_t c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\n':
+        return "&#10;";
+    case '\t':
+        return "&#9;";
+    default:
+        return c < 0x20 || c == 0x7f ? "\xef\xbf\xbd" : NULL;
+    }
+}
+
+bool textbuf_markup(struct textbuf *b, const char *s, size_t len)
+{
+    const uint8_t *u = (const uint8_t *)s;
+    char *p;
+
+    if (len > SIZE_MAX / 16 || !(p = textbuf_reserve(b, 6 * len))) {
+        return false;
+    }
+    for (size_t i = 0; i < len;) {
+        size_t n = utf8_length(u + i, len - i);
+        /* U+FFFE and U+FFFF are no characters of XML either. */
+        bool none = n == 0 || (n == 3 && !memcmp(u + i, "\xef\xbf", 2) && u[i + 2] >= 0xbe);
+        const char *entity = none ? "\xef\xbf\xbd" : n == 1 ? markup_entity(u[i]) : NULL;
+        if (entity) {
+            p = fmt_mem(p, entity, strlen(entity));
+        } else {
+            p = fmt_mem(p, s + i, n);
+        }
+        i += n ? n : 1;
+    }
     textbuf_commit(b, p);
     return true;
 }

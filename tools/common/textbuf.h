@@ -46,6 +46,10 @@ bool textbuf_printf(struct textbuf *b, const char *fmt, ...)
  * U+FFFD, so that the result is JSON whatever a guest's arguments hold. */
 bool textbuf_json_string(struct textbuf *b, const char *s, size_t len);
 
+/* Appends text for HTML and XML, inside elements or attributes in double quotes: markup
+ * is escaped, what XML 1.0 or UTF-8 forbids becomes U+FFFD. */
+bool textbuf_markup(struct textbuf *b, const char *s, size_t len);
+
 /* Most bytes that fmt_u64 and fmt_hex write. */
 #define FMT_U64_MAX 20
 #define FMT_HEX_MAX 16

@@ -43,8 +43,11 @@ struct cover_module {
     size_t nr_blocks;
     uint64_t total; /* instructions executed = sum of insns[].count */
     /* segments it was mapped in, lowest first address (of the first trace that had
-     * it): for formats that speak of loaded modules */
+     * it): for formats that speak of loaded modules; load_vaddr is the vaddr of the
+     * byte at load_start, so that an address of insns was at the guest's pc
+     * load_start + (addr - load_vaddr).  All 0 if it is not known. */
     uint64_t load_start, load_end;
+    uint64_t load_vaddr;
 };
 
 struct cover {

@@ -109,7 +109,10 @@ unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vad
 
 #include <stdio.h>
 
-/* Each writes a whole file to out; returns 0, or a negated errno of a failed write. */
+/* Each writes a whole file to out and flushes it; returns 0, a negated errno of a failed
+ * write (-ENOMEM too), or OUTPUT_REFUSED: the format cannot say it, which has been told
+ * on stderr. */
+#define OUTPUT_REFUSED 1
 int output_lcov(const struct report *r, FILE *out);
 int output_cobertura(const struct report *r, FILE *out);
 int output_json(const struct report *r, FILE *out);
