@@ -2,8 +2,8 @@
 /*
  * The parts of tracedump: tracedump.c reads the command line, events.c,
  * lines.c and output.c print events, os.c what the system did, marks.c what the
- * recording tells of itself, calls.c puts system calls together, insntext.c keeps the text of instructions, modules.c
- * knows which file a pc belongs to, info.c is --info, state.c is --state.
+ * recording tells of itself, calls.c puts system calls together, insntext.c keeps the
+ * text of instructions, info.c is --info, state.c is --state.
  */
 #ifndef TRACEDUMP_DUMP_H
 #define TRACEDUMP_DUMP_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/guest.h"
+#include "common/mappings.h"
 #include "common/progress.h"
 #include "common/syscall_text.h"
 #include "common/textbuf.h"
@@ -94,37 +95,6 @@ void insntext_free(struct insntext *t);
 
 /* The text of a block, valid until the next call; NULL: no memory. */
 struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b);
-
-/* ---------------------------------------------------------------- modules */
-
-/*
- * Which file a pc belongs to.  The history of the address spaces is asked with
- * a time; that of a place in a thread is the time of the thread's last change
- * of its mappings before it, or of the begin of its chunk if that is later.  Read-only
- * once loaded.
- */
-struct modules;
-
-/* *out is NULL when there is nothing to know: a stream, no map events. */
-int modules_load(struct modules **out, struct ctr_trace *tr, struct ctr_diag *diag);
-void modules_free(struct modules *m);
-
-/*
- * The time at an instruction of a chunk.  *until: the ordinal of its thread from
- * which on it is another one.
- */
-uint64_t modules_time(const struct modules *m, const struct ctr_chunk *chunk,
-                      uint64_t ordinal, uint64_t *until);
-
-/* The file mapped at pc, or NULL.  What is not there at `time', but at the end of the
- * chunk, was mapped by another thread meanwhile. */
-const struct ctr_mapping *modules_find(const struct modules *m, uint32_t process,
-                                       uint64_t time, uint64_t chunk_end, uint64_t pc);
-
-/* Its short name, "libc.so.6", not ended by a NUL. */
-struct ctr_str module_name(const struct ctr_mapping *m);
-
-const struct ctr_maps *modules_maps(const struct modules *m);
 
 /* ------------------------------------------------- what the system did */
 

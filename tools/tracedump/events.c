@@ -138,7 +138,7 @@ static int attend(const struct dump *d, struct worker *w, struct ctr_job *job,
     if (!d->modules) {
         w->until = UINT64_MAX;
     } else if (ordinal >= w->until) {
-        w->time = modules_time(d->modules, &w->chunk, ordinal, &w->until);
+        w->time = mappings_time(d->modules, &w->chunk, ordinal, &w->until);
         w->epoch++;
         w->block = NULL; /* look its module up again */
     }
@@ -351,7 +351,7 @@ static int load_modules(struct dump *d, const struct ctr_replay_ops *ops)
     int ret = 0;
 
     if (lines && !d->opt->no_modules) {
-        ret = modules_load(&d->modules, d->trace, NULL);
+        ret = mappings_load(&d->modules, d->trace, NULL);
     }
     return ret == -CTR_E_NOMEM || ret > 0 ? DUMP_STOP_NOMEM : 0;
 }
@@ -374,7 +374,7 @@ static void free_dump(struct dump *d)
     }
     free(d->threads);
     os_printer_fini(&d->printer);
-    modules_free(d->modules);
+    mappings_free(d->modules);
 }
 
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt)

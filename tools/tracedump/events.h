@@ -56,7 +56,7 @@ struct dump {
     struct ctr_trace *trace;
     struct ctr_info info;
     struct worker *workers;
-    struct modules *modules; /* NULL: not shown */
+    struct mappings *modules; /* NULL: not shown */
     struct progress progress;
     bool hold_exec; /* only with an access that the user asked for ... */
     bool hide_mem;  /* ... which is not shown itself */

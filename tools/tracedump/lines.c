@@ -29,7 +29,7 @@ static bool name_module(const struct dump *d, struct worker *w)
     if (d->opt->json) {
         return textbuf_json_string(&w->module, m->path, strlen(m->path));
     }
-    name = module_name(m);
+    name = mapping_name(m);
     return put_harmless(&w->module, name.p,
                         name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
 }
@@ -42,7 +42,7 @@ static bool find_module(const struct dump *d, struct worker *w, const struct ctr
     if (text->epoch != w->epoch) {
         text->epoch = w->epoch;
         text->mapping =
-            modules_find(d->modules, w->process, w->time, w->chunk.end_ns, b->pc);
+            mappings_find(d->modules, w->process, w->time, w->chunk.end_ns, b->pc);
     }
     w->mapping = text->mapping;
     return !w->mapping || w->mapping == w->named || name_module(d, w);

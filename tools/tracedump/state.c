@@ -20,7 +20,7 @@ struct state {
     struct ctr_trace *tr;
     struct ctr_info info;
     const struct ctr_thread *thread;
-    struct modules *modules;
+    struct mappings *modules;
     struct textbuf out;
     uint8_t *values; /* CTR_REG_STRIDE each; NULL: not recorded */
     uint32_t nr_regs;
@@ -160,7 +160,7 @@ static bool put_value(struct state *s, const struct ctr_reg *reg)
 
 static const struct ctr_mapping *module_at(const struct state *s, uint64_t pc)
 {
-    return s->modules ? modules_find(s->modules, s->thread->process, s->time,
+    return s->modules ? mappings_find(s->modules, s->thread->process, s->time,
                                      s->chunk.end_ns, pc)
                       : NULL;
 }
@@ -208,7 +208,7 @@ static bool put_next_text(struct state *s)
     ok = textbuf_printf(&s->out, "next       0x%" PRIx64, s->pc);
     m = module_at(s, s->pc);
     if (ok && m) {
-        struct ctr_str name = module_name(m);
+        struct ctr_str name = mapping_name(m);
         ok = textbuf_printf(&s->out, " ") && put_harmless(&s->out, name.p, name.n) &&
              textbuf_printf(&s->out, "+0x%" PRIx64, s->pc - m->base);
     }
@@ -251,7 +251,7 @@ static bool put_text(struct state *s)
     ok = ok && textbuf_printf(b, s->modules ? "mappings\n" : "mappings   not recorded\n");
     if (ok && s->modules) {
         s->ok = true;
-        ctr_maps_each(modules_maps(s->modules), t->process, s->time, text_mapping, s);
+        ctr_maps_each(mappings_history(s->modules), t->process, s->time, text_mapping, s);
         ok = s->ok;
     }
     return ok;
@@ -340,7 +340,7 @@ static bool put_json(struct state *s)
         ok = textbuf_printf(b, ",\"mappings\":[");
         s->ok = ok;
         if (ok) {
-            ctr_maps_each(modules_maps(s->modules), s->thread->process, s->time,
+            ctr_maps_each(mappings_history(s->modules), s->thread->process, s->time,
                           json_mapping, s);
         }
         ok = s->ok && textbuf_printf(b, "]");
@@ -371,9 +371,9 @@ static int read_state(struct state *s, struct ctr_diag *diag)
     if (ret == -CTR_E_INVAL && !s->values) {
         ret = 0;
     }
-    ret = ret ? ret : modules_load(&s->modules, s->tr, diag);
+    ret = ret ? ret : mappings_load(&s->modules, s->tr, diag);
     if (!ret && s->modules) {
-        s->time = modules_time(s->modules, &s->chunk, s->opt->state_ordinal, &until);
+        s->time = mappings_time(s->modules, &s->chunk, s->opt->state_ordinal, &until);
         s->time = s->time_ns > s->time ? s->time_ns : s->time;
     }
     return ret ? ret : read_next(s, diag);
@@ -412,7 +412,7 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt)
                   : DUMP_STOP_NOMEM;
     }
     status = dump_replay_status(opt, ret, sys_errno, &diag);
-    modules_free(s.modules);
+    mappings_free(s.modules);
     textbuf_fini(&s.out);
     free(s.values);
     return status;

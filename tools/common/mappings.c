@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that pcs belong to; see dump.h. */
-#include "dump.h"
+/* The files that pcs belong to. */
+#include "common/mappings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cannoli/events.h"
+
+/* A callback stops the replay with it. */
+#define STOP_NOMEM 1
 
 /* A change of mappings, at a place in its thread. */
 struct change {
@@ -18,7 +21,7 @@ struct changes {
     size_t n, cap;
 };
 
-struct modules {
+struct mappings {
     struct ctr_maps *maps;
     struct changes *threads;
     uint32_t nr_threads;
@@ -30,13 +33,13 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 
     (void)arg;
     return e->type == CTR_EVENT_MAP && ctr_job_append(job, &c, sizeof(c))
-               ? DUMP_STOP_NOMEM
+               ? STOP_NOMEM
                : 0;
 }
 
 static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
 {
-    struct modules *m = arg;
+    struct mappings *m = arg;
     uint32_t thread = ctr_job_thread(job)->index;
     size_t count = n / sizeof(struct change);
     struct changes *c;
@@ -49,7 +52,7 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
         size_t cap = 2 * (c->n + count);
         struct change *v = realloc(c->v, cap * sizeof(*v));
         if (!v) {
-            return DUMP_STOP_NOMEM;
+            return STOP_NOMEM;
         }
         c->v = v;
         c->cap = cap;
@@ -59,13 +62,13 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
     return 0;
 }
 
-int modules_load(struct modules **out, struct ctr_trace *tr, struct ctr_diag *diag)
+int mappings_load(struct mappings **out, struct ctr_trace *tr, struct ctr_diag *diag)
 {
     static const struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
     struct ctr_filter filter = {.kinds = CTR_KIND_MAP};
     struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
     struct ctr_info info;
-    struct modules *m;
+    struct mappings *m;
     int ret;
 
     *out = NULL;
@@ -75,8 +78,8 @@ int modules_load(struct modules **out, struct ctr_trace *tr, struct ctr_diag *di
     }
     m = calloc(1, sizeof(*m));
     if (!m || !(m->threads = calloc(info.threads + 1, sizeof(*m->threads)))) {
-        modules_free(m);
-        return DUMP_STOP_NOMEM;
+        mappings_free(m);
+        return -CTR_E_NOMEM;
     }
     m->nr_threads = info.threads;
     ret = ctr_maps_load(&m->maps, tr, diag);
@@ -84,14 +87,14 @@ int modules_load(struct modules **out, struct ctr_trace *tr, struct ctr_diag *di
         ret = ctr_replay(tr, &ops, m, &opts, diag);
     }
     if (ret) {
-        modules_free(m);
-        return ret;
+        mappings_free(m);
+        return ret == STOP_NOMEM ? -CTR_E_NOMEM : ret;
     }
     *out = m;
     return 0;
 }
 
-void modules_free(struct modules *m)
+void mappings_free(struct mappings *m)
 {
     if (m) {
         for (uint32_t i = 0; i < m->nr_threads; i++) {
@@ -103,8 +106,8 @@ void modules_free(struct modules *m)
     }
 }
 
-uint64_t modules_time(const struct modules *m, const struct ctr_chunk *chunk,
-                      uint64_t ordinal, uint64_t *until)
+uint64_t mappings_time(const struct mappings *m, const struct ctr_chunk *chunk,
+                       uint64_t ordinal, uint64_t *until)
 {
     const struct changes *c;
     size_t low = 0, high;
@@ -130,8 +133,8 @@ uint64_t modules_time(const struct modules *m, const struct ctr_chunk *chunk,
     return low && c->v[low - 1].time_ns > time ? c->v[low - 1].time_ns : time;
 }
 
-const struct ctr_mapping *modules_find(const struct modules *m, uint32_t process,
-                                       uint64_t time, uint64_t chunk_end, uint64_t pc)
+const struct ctr_mapping *mappings_find(const struct mappings *m, uint32_t process,
+                                        uint64_t time, uint64_t chunk_end, uint64_t pc)
 {
     const struct ctr_mapping *map = ctr_maps_find(m->maps, process, time, pc);
 
@@ -141,7 +144,7 @@ const struct ctr_mapping *modules_find(const struct modules *m, uint32_t process
     return map && map->path[0] ? map : NULL;
 }
 
-struct ctr_str module_name(const struct ctr_mapping *m)
+struct ctr_str mapping_name(const struct ctr_mapping *m)
 {
     const char *slash = m->path[0] == '/' ? strrchr(m->path, '/') : NULL;
     const char *name = slash && slash[1] ? slash + 1 : m->path;
@@ -149,7 +152,7 @@ struct ctr_str module_name(const struct ctr_mapping *m)
     return (struct ctr_str){name, strlen(name)};
 }
 
-const struct ctr_maps *modules_maps(const struct modules *m)
+const struct ctr_maps *mappings_history(const struct mappings *m)
 {
     return m->maps;
 }
