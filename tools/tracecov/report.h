@@ -28,7 +28,7 @@ struct report_branch {
     uint32_t line;
     uint32_t block;  /* conditional branch instruction of that line, from 0 */
     uint32_t branch; /* 0 taken, 1 not taken */
-    bool reached;    /* the instruction ran at all */
+    bool reached;    /* the instruction ran, and which way it went is known */
     uint64_t count;
     uint64_t addr;   /* of the instruction */
     uint32_t module; /* index of struct module */
@@ -84,7 +84,7 @@ struct report_options {
     unsigned nr_exclude;
     const char *const *modules; /* --module: only these, by name, path or glob */
     unsigned nr_modules;
-    /* --substitute-path FROM=TO, pairs, the first prefix that fits (whole parts) */
+    /* --substitute-path: FROM and TO, nr_substitute pairs (sym_substitute()) */
     const char *const *substitute;
     unsigned nr_substitute;
     const char *listing_dir; /* NULL, or a folder: modules without lines get a
@@ -104,6 +104,17 @@ struct insn_scan *insn_scan_new(const struct cover *c);
 void insn_scan_free(struct insn_scan *s);
 unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vaddr,
                       uint16_t *flags, uint8_t *mode);
+
+/* arm: how many instructions a T32 halfword makes conditional if it is an IT, else 0.
+ * isa.h sees one instruction at a time and so does not tell that a branch behind an IT is
+ * conditional: who walks code in order adds CANNOLI_INSN_COND to it.  insn_scan_at does,
+ * called for ascending addresses. */
+static inline unsigned insn_it_length(uint32_t half)
+{
+    return (half & 0xff00) == 0xbf00 && (half & 15)
+               ? 4 - (unsigned)__builtin_ctz(half & 15)
+               : 0;
+}
 
 /* ------------------------------------------------------------------ output */
 

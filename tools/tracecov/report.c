@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Making a report: the modules that are wanted, one after the other. */
+#include "tracecov/report_private.h"
+
+#include <stdlib.h>
+
+static bool wanted(const struct report_options *o, const struct module *m)
+{
+    return o->nr_modules == 0 || report_match(o->modules, o->nr_modules, m->path) ||
+           report_match(o->modules, o->nr_modules, m->name);
+}
+
+int report_make(struct report **out, const struct cover *c,
+                const struct report_options *opt)
+{
+    struct report_maker mk = {.cover = c, .opt = opt};
+    int e = -CTR_E_NOMEM;
+
+    *out = NULL;
+    mk.report = calloc(1, sizeof(*mk.report));
+    mk.table = report_source_table_new();
+    mk.scan = insn_scan_new(c);
+    if (!mk.report || !mk.table || !mk.scan) {
+        goto out;
+    }
+    mk.report->cover = c;
+    e = 0;
+    for (size_t i = 0; i < c->nr_modules && !e; i++) {
+        if (wanted(opt, c->modules[i].module)) {
+            e = report_module(&mk, &c->modules[i]);
+        }
+    }
+    if (!e) {
+        report_sources_finish(&mk);
+        *out = mk.report;
+        mk.report = NULL;
+    }
+out:
+    insn_scan_free(mk.scan);
+    report_source_table_free(mk.table);
+    report_free(mk.report);
+    return e;
+}
+
+void report_free(struct report *r)
+{
+    if (!r) {
+        return;
+    }
+    for (size_t i = 0; i < r->nr_sources; i++) {
+        report_source_fini(&r->sources[i]);
+    }
+    free(r->sources);
+    free(r);
+}

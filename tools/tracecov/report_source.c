@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sources of a report: found by path, wanted or not, and put in order in the end.
+ * What several modules, or several instances of a function, say of one line comes
+ * as several entries and is added up here.
+ */
+#include "tracecov/report_private.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/sym_options.h"
+
+/* Sizes of the arrays of a source while they grow. */
+struct source_caps {
+    size_t lines, branches, functions;
+    size_t hash_next; /* number of the next source of its bucket + 1 */
+};
+
+#define NR_BUCKETS 4096u
+
+struct source_table {
+    struct source_caps *caps; /* by number of source */
+    size_t nr_caps, sources_cap;
+    size_t buckets[NR_BUCKETS]; /* number of source + 1 */
+};
+
+struct source_table *report_source_table_new(void)
+{
+    return calloc(1, sizeof(struct source_table));
+}
+
+void report_source_table_free(struct source_table *t)
+{
+    if (t) {
+        free(t->caps);
+        free(t);
+    }
+}
+
+void report_source_fini(struct report_source *s)
+{
+    for (size_t i = 0; i < s->nr_functions; i++) {
+        free((char *)s->functions[i].name);
+        free((char *)s->functions[i].linkage);
+    }
+    free((char *)s->path);
+    free(s->lines);
+    free(s->branches);
+    free(s->functions);
+}
+
+bool report_match(const char *const *globs, unsigned n, const char *text)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (!fnmatch(globs[i], text, 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned bucket_of(const char *path)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *path; path++) {
+        h = (h ^ (uint8_t)*path) * 16777619u;
+    }
+    return (h ^ h >> 16) % NR_BUCKETS;
+}
+
+static int add_source(struct report_maker *mk, char *path, bool is_module, uint32_t module,
+                      unsigned bucket, uint32_t *index)
+{
+    struct report *r = mk->report;
+    struct source_table *t = mk->table;
+    struct report_source *s;
+
+    if (!report_grow(&r->sources, &t->sources_cap, r->nr_sources + 1, sizeof(*s)) ||
+        !report_grow(&t->caps, &t->nr_caps, r->nr_sources + 1, sizeof(*t->caps))) {
+        return -CTR_E_NOMEM;
+    }
+    s = &r->sources[r->nr_sources];
+    *s = (struct report_source){.path = path, .is_module = is_module, .module = module};
+    t->caps[r->nr_sources] = (struct source_caps){.hash_next = t->buckets[bucket]};
+    *index = (uint32_t)r->nr_sources++;
+    t->buckets[bucket] = r->nr_sources;
+    return 0;
+}
+
+int report_source_find(struct report_maker *mk, const char *path, bool is_module,
+                       uint32_t module, uint32_t *index)
+{
+    const struct report_options *o = mk->opt;
+    const char *to = "", *rest = path;
+    size_t a, b;
+    char *full;
+    unsigned bucket;
+    int e;
+
+    *index = NO_INDEX;
+    if (!is_module) {
+        rest = sym_substitute(o->substitute, o->nr_substitute, path, &to);
+    }
+    a = strlen(to);
+    b = strlen(rest);
+    full = malloc(a + b + 1);
+    if (!full) {
+        return -CTR_E_NOMEM;
+    }
+    memcpy(full, to, a);
+    memcpy(full + a, rest, b + 1);
+    bucket = bucket_of(full);
+    for (size_t i = mk->table->buckets[bucket]; i; i = mk->table->caps[i - 1].hash_next) {
+        const struct report_source *s = &mk->report->sources[i - 1];
+
+        if (s->is_module == is_module && (!is_module || s->module == module) &&
+            !strcmp(s->path, full)) {
+            *index = (uint32_t)(i - 1);
+            free(full);
+            return 0;
+        }
+    }
+    if ((o->nr_include && !report_match(o->include, o->nr_include, full)) ||
+        report_match(o->exclude, o->nr_exclude, full)) {
+        free(full);
+        return 0;
+    }
+    e = add_source(mk, full, is_module, module, bucket, index);
+    if (e) {
+        free(full);
+    }
+    return e;
+}
+
+int report_source_line(struct report_maker *mk, uint32_t source, uint32_t line,
+                       uint64_t count)
+{
+    struct report_source *s = &mk->report->sources[source];
+
+    if (!report_grow(&s->lines, &mk->table->caps[source].lines, s->nr_lines + 1,
+                     sizeof(*s->lines))) {
+        return -CTR_E_NOMEM;
+    }
+    s->lines[s->nr_lines++] = (struct report_line){.line = line, .count = count};
+    return 0;
+}
+
+int report_source_branch(struct report_maker *mk, uint32_t source, uint32_t line,
+                         const struct site *site, const struct site_count *n,
+                         uint32_t module)
+{
+    struct report_source *s = &mk->report->sources[source];
+    struct report_branch b = {.line = line, .addr = site->addr, .module = module};
+
+    if (!report_grow(&s->branches, &mk->table->caps[source].branches, s->nr_branches + 2,
+                     sizeof(*s->branches))) {
+        return -CTR_E_NOMEM;
+    }
+    b.reached = mk->cover->branches && n->count;
+    for (b.branch = 0; b.branch < 2; b.branch++) {
+        b.count = b.branch ? n->not_taken : n->taken;
+        s->branches[s->nr_branches++] = b;
+    }
+    return 0;
+}
+
+int report_source_function(struct report_maker *mk, uint32_t source,
+                           const struct report_function *f)
+{
+    struct report_source *s = &mk->report->sources[source];
+    struct report_function *to;
+    const char *name = f->name;
+    char *demangled = NULL, *linkage;
+
+    if (!report_grow(&s->functions, &mk->table->caps[source].functions,
+                     s->nr_functions + 1, sizeof(*s->functions))) {
+        return -CTR_E_NOMEM;
+    }
+    if (sym_demangle(f->linkage, &demangled)) {
+        name = demangled;
+    }
+    to = &s->functions[s->nr_functions];
+    *to = *f;
+    linkage = strdup(f->linkage);
+    to->linkage = linkage;
+    to->name = name == demangled ? demangled : strdup(name);
+    if (!linkage || !to->name) {
+        free(linkage);
+        free((char *)to->name);
+        return -CTR_E_NOMEM;
+    }
+    s->nr_functions++;
+    return 0;
+}
+
+/* -------------------------------------------------------------- in the end */
+
+static int by_number(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_line(const void *va, const void *vb)
+{
+    const struct report_line *a = va, *b = vb;
+
+    return by_number(a->line, b->line);
+}
+
+static int by_branch(const void *va, const void *vb)
+{
+    const struct report_branch *a = va, *b = vb;
+    int c = by_number(a->line, b->line);
+
+    c = c ? c : by_number(a->module, b->module);
+    c = c ? c : by_number(a->addr, b->addr);
+    return c ? c : by_number(a->branch, b->branch);
+}
+
+static int by_function(const void *va, const void *vb)
+{
+    const struct report_function *a = va, *b = vb;
+    int c = by_number(a->line, b->line);
+
+    c = c ? c : strcmp(a->name, b->name);
+    c = c ? c : strcmp(a->linkage, b->linkage);
+    c = c ? c : by_number(a->module, b->module);
+    return c ? c : by_number(a->addr, b->addr);
+}
+
+static int by_function_addr(const void *va, const void *vb)
+{
+    const struct report_function *a = va, *b = vb;
+
+    return by_number(a->addr, b->addr);
+}
+
+static void sort(void *v, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    if (n) {
+        qsort(v, n, size, compare);
+    }
+}
+
+static void finish_lines(struct report_source *s)
+{
+    size_t n = 0;
+
+    sort(s->lines, s->nr_lines, sizeof(*s->lines), by_line);
+    for (size_t i = 0; i < s->nr_lines; i++) {
+        if (n && s->lines[n - 1].line == s->lines[i].line) {
+            s->lines[n - 1].count = report_sum(s->lines[n - 1].count, s->lines[i].count);
+        } else {
+            s->lines[n++] = s->lines[i];
+        }
+    }
+    s->nr_lines = n;
+    s->totals.lines = n;
+    for (size_t i = 0; i < n; i++) {
+        s->totals.lines_hit += s->lines[i].count > 0;
+    }
+}
+
+static void finish_branches(struct report_source *s)
+{
+    uint32_t block = 0;
+
+    sort(s->branches, s->nr_branches, sizeof(*s->branches), by_branch);
+    for (size_t i = 0; i < s->nr_branches; i++) {
+        struct report_branch *b = &s->branches[i];
+
+        block = i == 0 || b[-1].line != b->line ? 0 : block + (b->branch == 0);
+        b->block = block;
+        s->totals.branches_hit += b->reached && b->count;
+    }
+    s->totals.branches = s->nr_branches;
+}
+
+/* The same function of several modules or units (static inline ones of a header), or the
+ * variants of a constructor. */
+static bool same_function(const struct report_function *a, const struct report_function *b)
+{
+    return a->line && a->line == b->line && !strcmp(a->name, b->name);
+}
+
+static void finish_functions(struct report_source *s)
+{
+    size_t n = 0;
+
+    sort(s->functions, s->nr_functions, sizeof(*s->functions),
+         s->is_module ? by_function_addr : by_function);
+    for (size_t i = 0; i < s->nr_functions; i++) {
+        struct report_function *f = &s->functions[i];
+        struct report_function *to = n ? &s->functions[n - 1] : NULL;
+
+        if (to && same_function(to, f)) {
+            to->count = report_sum(to->count, f->count);
+            to->insns_total += f->insns_total;
+            to->insns_hit += f->insns_hit;
+            to->end_line = f->end_line > to->end_line ? f->end_line : to->end_line;
+            free((char *)f->name);
+            free((char *)f->linkage);
+        } else {
+            s->functions[n++] = *f;
+        }
+    }
+    s->nr_functions = n;
+    s->totals.functions = n;
+    for (size_t i = 0; i < n; i++) {
+        s->totals.functions_hit += s->functions[i].count > 0;
+    }
+}
+
+static int by_source(const void *va, const void *vb)
+{
+    const struct report_source *a = va, *b = vb;
+    int c = (int)a->is_module - (int)b->is_module;
+
+    c = c ? c : strcmp(a->path, b->path);
+    return c ? c : by_number(a->module, b->module);
+}
+
+static void add_totals(struct report_totals *to, const struct report_totals *t)
+{
+    to->lines += t->lines;
+    to->lines_hit += t->lines_hit;
+    to->functions += t->functions;
+    to->functions_hit += t->functions_hit;
+    to->branches += t->branches;
+    to->branches_hit += t->branches_hit;
+}
+
+void report_sources_finish(struct report_maker *mk)
+{
+    struct report *r = mk->report;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->nr_sources; i++) {
+        struct report_source *s = &r->sources[i];
+
+        finish_lines(s);
+        finish_branches(s);
+        finish_functions(s);
+        if (!s->nr_lines && !s->nr_functions && !s->is_module) {
+            report_source_fini(s);
+            continue;
+        }
+        add_totals(&r->totals, &s->totals);
+        r->sources[n++] = *s;
+    }
+    r->nr_sources = n;
+    sort(r->sources, n, sizeof(*r->sources), by_source);
+}
