@@ -7,7 +7,7 @@
  * stream has to be read whole: what it holds is known at its end.  The mappings
  * of a stream are not shown, since their history is kept for files only.
  */
-#include "dump.h"
+#include "tracedump.h"
 
 #include <inttypes.h>
 #include <stdio.h>

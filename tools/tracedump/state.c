@@ -3,7 +3,7 @@
  * tracedump --state: a thread's registers, its process's mappings and its next
  * instruction, at any place of the run.
  */
-#include "dump.h"
+#include "tracedump.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 /* What there is to show. */
 struct state {
     const struct dump_options *opt;
+    const struct state_request *request;
     struct ctr_trace *tr;
     struct ctr_info info;
     const struct ctr_thread *thread;
@@ -51,7 +52,8 @@ static bool selected(const int32_t *list, uint32_t n, int32_t id)
  * message.
  */
 static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
-                                              const struct dump_options *opt)
+                                              const struct dump_options *opt,
+                                              const struct state_request *request)
 {
     const struct ctr_filter *f = &opt->filter;
     const struct ctr_thread *t, *found = NULL;
@@ -60,18 +62,18 @@ static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
     for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
         if (selected(f->pids, f->npid, t->pid) && selected(f->tids, f->ntid, t->tid)) {
             n++;
-            found = n == (opt->state_which ? opt->state_which : 1) ? t : found;
+            found = n == (request->which ? request->which : 1) ? t : found;
         }
     }
     if (!found) {
         tool_error(PROG, "%s: no such thread", opt->path);
         return NULL;
     }
-    if (n > 1 && !opt->state_which) {
+    if (n > 1 && !request->which) {
         tool_error(PROG,
                    "%s: %u threads: choose one with --pid and --thread, or the K-th with "
                    "--state=%" PRIu64 "/K",
-                   opt->path, n, opt->state_ordinal);
+                   opt->path, n, request->ordinal);
         return NULL;
     }
     return found;
@@ -84,7 +86,7 @@ static void find_chunk(struct state *s)
 
     for (uint64_t i = 0; i < s->info.chunks; i++) {
         if (ctr_trace_chunk(s->tr, i, &c) == 0 && c.thread == s->thread->index &&
-            c.first <= s->opt->state_ordinal) {
+            c.first <= s->request->ordinal) {
             s->chunk = c;
         }
     }
@@ -118,14 +120,14 @@ static int read_next(struct state *s, struct ctr_diag *diag)
     struct ctr_event ev;
     int ret;
 
-    if (s->opt->state_ordinal - s->thread->first >= s->thread->insns) {
+    if (s->request->ordinal - s->thread->first >= s->thread->insns) {
         return 0;
     }
     ret = ctr_cursor_open(&c, s->tr, &filter, diag);
     if (ret < 0) {
         return ret;
     }
-    ret = ctr_cursor_seek_ordinal(c, s->thread->index, s->opt->state_ordinal, diag);
+    ret = ctr_cursor_seek_ordinal(c, s->thread->index, s->request->ordinal, diag);
     if (ret == 0) {
         ret = ctr_cursor_next(c, &ev, diag);
     }
@@ -238,7 +240,7 @@ static bool put_text(struct state *s)
     bool ok =
         textbuf_printf(
             b, "thread     %d/%d\nplace      before ordinal %" PRIu64 " of %" PRIu64 "\n",
-            t->pid, t->tid, s->opt->state_ordinal, t->first + t->insns) &&
+            t->pid, t->tid, s->request->ordinal, t->first + t->insns) &&
         textbuf_printf(b, "time       %.6f s\n", seconds_of(&s->info, s->time_ns)) &&
         put_next_text(s) &&
         textbuf_printf(b, s->values ? "registers\n" : "registers  not recorded\n");
@@ -323,7 +325,7 @@ static bool put_json(struct state *s)
     bool ok = textbuf_printf(b,
                              "{\"kind\":\"state\",\"ordinal\":%" PRIu64
                              ",\"pid\":%d,\"tid\":%d,\"time\":%.9f",
-                             s->opt->state_ordinal, s->thread->pid, s->thread->tid,
+                             s->request->ordinal, s->thread->pid, s->thread->tid,
                              seconds_of(&s->info, s->time_ns)) &&
               (!s->has_next || put_next_json(s));
 
@@ -366,22 +368,23 @@ static int read_state(struct state *s, struct ctr_diag *diag)
             return DUMP_STOP_NOMEM;
         }
     }
-    ret = ctr_state_at(s->tr, s->thread->index, s->opt->state_ordinal, s->values, &s->pc,
+    ret = ctr_state_at(s->tr, s->thread->index, s->request->ordinal, s->values, &s->pc,
                        &s->time_ns, diag);
     if (ret == -CTR_E_INVAL && !s->values) {
         ret = 0;
     }
     ret = ret ? ret : mappings_load(&s->modules, s->tr, diag);
     if (!ret && s->modules) {
-        s->time = mappings_time(s->modules, &s->chunk, s->opt->state_ordinal, &until);
+        s->time = mappings_time(s->modules, &s->chunk, s->request->ordinal, &until);
         s->time = s->time_ns > s->time ? s->time_ns : s->time;
     }
     return ret ? ret : read_next(s, diag);
 }
 
-int dump_state(struct ctr_trace *tr, const struct dump_options *opt)
+int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
+               const struct state_request *request)
 {
-    struct state s = {.opt = opt, .tr = tr};
+    struct state s = {.opt = opt, .request = request, .tr = tr};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret, sys_errno = 0, status;
 
@@ -390,17 +393,17 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt)
         tool_error(PROG, "--state needs a file, not a stream");
         return TOOL_FAILED;
     }
-    s.thread = choose_thread(tr, opt);
+    s.thread = choose_thread(tr, opt, request);
     if (!s.thread) {
         return TOOL_FAILED;
     }
-    if (opt->state_ordinal < s.thread->first) {
+    if (request->ordinal < s.thread->first) {
         tool_error(PROG, "%s: what thread %d/%d did before ordinal %" PRIu64
                    " has been dropped",
                    opt->path, s.thread->pid, s.thread->tid, s.thread->first);
         return TOOL_FAILED;
     }
-    if (opt->state_ordinal - s.thread->first > s.thread->insns) {
+    if (request->ordinal - s.thread->first > s.thread->insns) {
         tool_error(PROG, "%s: thread %d/%d has %" PRIu64 " instructions only", opt->path,
                    s.thread->pid, s.thread->tid, s.thread->first + s.thread->insns);
         return TOOL_FAILED;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of tracedump: tracedump.c reads the command line, events.c,
- * lines.c and output.c print events, os.c what the system did, marks.c what the
- * recording tells of itself, calls.c puts system calls together, insntext.c keeps the
- * text of instructions, info.c is --info, state.c is --state.
+ * Printing the events of a trace, for the tools that do: one line for an instruction with
+ * its accesses and registers, one for what the system did.
+ *
+ * events.c replays and has the callbacks, lines.c makes their lines, output.c writes them
+ * in order, insntext.c keeps the text of instructions; os.c shows what the system did,
+ * marks.c what the recording tells of itself, calls.c puts system calls together.
  */
-#ifndef TRACEDUMP_DUMP_H
-#define TRACEDUMP_DUMP_H
+#ifndef TOOLS_DUMP_H
+#define TOOLS_DUMP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,19 +20,16 @@
 #include "common/textbuf.h"
 #include "ctr.h"
 
-#define PROG "tracedump"
-
-/* What the user asked for. */
+/* What the user asked for; dump_options.h fills in most of it. */
 struct dump_options {
+    const char *prog; /* for messages */
     const char *path;
-    bool json, info, no_disas, no_index, quiet;
+    bool json, no_index, quiet;
+    bool no_disas;
     bool color;
     bool values;     /* of accesses */
     bool times;      /* of system calls and other events */
     bool no_modules; /* no module+offset beside a pc */
-    bool state;      /* --state */
-    uint64_t state_ordinal;
-    uint32_t state_which; /* number of the thread among those selected, 0: the only one */
     unsigned jobs;
     unsigned string_max; /* bytes shown of a buffer of a system call */
     uint32_t kinds;      /* CTR_KIND_* to show */
@@ -48,13 +47,12 @@ enum dump_stop {
 int dump_write(const void *data, size_t n, int *sys_errno);
 
 /*
- * Both print everything themselves and return an exit status, without the
- * verdict on the trace; DUMP_CUT_SHORT if the reader of the output went away.
+ * Prints the events that opt->filter and opt->kinds select on standard output.  Returns
+ * an exit status, without the verdict on the trace; DUMP_CUT_SHORT if the reader of the
+ * output went away.
  */
 #define DUMP_CUT_SHORT (-1)
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
-int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
-int dump_state(struct ctr_trace *tr, const struct dump_options *opt);
 
 /* Says why a replay ended early; returns the exit status. */
 int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
@@ -135,16 +133,8 @@ size_t thread_label(char *to, size_t size, bool json, int32_t pid, int32_t tid);
 /* "exit", "exit_group", ... of enum ctr_end. */
 const char *end_name(uint32_t reason);
 
-/* The group in which a register is shown: general, special, vector. */
-#define REG_GROUPS 3u
-unsigned reg_group(const struct ctr_reg *r);
-
 /* Text from a file: what would steer a terminal becomes '?'. */
 bool put_harmless(struct textbuf *b, const char *s, size_t n);
-
-/* "  0x1000-0x2000 r-x /bin/x+0x1000\n", and the members of such an object. */
-bool put_mapping_text(struct textbuf *b, const struct ctr_mapping *m);
-bool put_mapping_json(struct textbuf *b, const struct ctr_mapping *m);
 
 /* Seconds since the recording began. */
 double seconds_of(const struct ctr_info *info, uint64_t ns);

@@ -3,8 +3,8 @@
  * What the parts that print events share: events.c has the callbacks, lines.c makes
  * their lines, output.c writes them in order.
  */
-#ifndef TRACEDUMP_EVENTS_H
-#define TRACEDUMP_EVENTS_H
+#ifndef TOOLS_DUMP_EVENTS_H
+#define TOOLS_DUMP_EVENTS_H
 
 #include "dump.h"
 

@@ -396,7 +396,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     int ret;
 
     ctr_trace_info(tr, &d.info);
-    progress_init(&d.progress, PROG, opt->quiet);
+    progress_init(&d.progress, opt->prog, opt->quiet);
     choose(&d, &ops, &filter);
     if (!filter.kinds) {
         return TOOL_OK; /* 0 would mean all of them */

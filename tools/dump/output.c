@@ -124,13 +124,13 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
     case DUMP_STOP_EPIPE:
         return DUMP_CUT_SHORT;
     case DUMP_STOP_OUTPUT:
-        tool_error(PROG, "standard output: %s", strerror(sys_errno));
+        tool_error(opt->prog, "standard output: %s", strerror(sys_errno));
         return TOOL_FAILED;
     case DUMP_STOP_NOMEM:
-        tool_error(PROG, "out of memory");
+        tool_error(opt->prog, "out of memory");
         return TOOL_FAILED;
     default:
-        tool_trace_error(PROG, opt->path, ret, diag);
+        tool_trace_error(opt->prog, opt->path, ret, diag);
         return TOOL_FAILED;
     }
 }

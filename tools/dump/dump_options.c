@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* The options that say which events are printed and how; see dump_options.h. */
+#include "dump/dump_options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes of a buffer of a system call that are shown; as strace has it. */
+#define DEFAULT_STRING_MAX 32u
+
+/* What a word of --events adds. */
+static const struct kind_name {
+    const char *name;
+    uint32_t kinds;
+    bool values, times;
+} kind_names[] = {
+    {"exec", CTR_KIND_EXEC},    {"load", CTR_KIND_LOAD},
+    {"store", CTR_KIND_STORE},  {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
+    {"val", 0, .values = true}, {"reg", CTR_KIND_REG},
+    {"sys", CTR_KIND_SYS},      {"map", CTR_KIND_MAP},
+    {"thr", CTR_KIND_THR},      {"mark", CTR_KIND_MARK},
+    {"time", 0, .times = true}, {"all", CTR_KIND_ALL, .values = true, .times = true},
+};
+
+static bool parse_kinds(const char *text, struct dump_options *opt)
+{
+    const size_t nr = sizeof(kind_names) / sizeof(*kind_names);
+
+    for (;;) {
+        size_t len = strcspn(text, ","), i;
+        for (i = 0; i < nr; i++) {
+            const struct kind_name *k = &kind_names[i];
+            if (strlen(k->name) == len && !memcmp(k->name, text, len)) {
+                opt->kinds |= k->kinds;
+                opt->values |= k->values;
+                opt->times |= k->times;
+                break;
+            }
+        }
+        if (i == nr) {
+            return false;
+        }
+        if (!text[len]) {
+            return true;
+        }
+        text += len + 1;
+    }
+}
+
+/* Values are shown with accesses, and times with what has them. */
+static void finish_kinds(struct dump_options *opt, uint32_t kinds)
+{
+    const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;
+    const uint32_t timed = CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
+
+    if (!opt->kinds && !opt->values && !opt->times) {
+        opt->kinds = kinds;
+        opt->values = kinds & accesses;
+        opt->times = kinds & timed;
+    }
+    if (opt->values && !(opt->kinds & accesses)) {
+        opt->kinds |= accesses;
+    }
+    if (opt->times && !(opt->kinds & timed)) {
+        opt->kinds |= timed;
+    }
+}
+
+static bool parse_strings(const char *text, unsigned *max)
+{
+    uint64_t v;
+
+    if (!tool_parse_u64(text, &v)) {
+        return false;
+    }
+    *max = v > UINT32_MAX ? UINT32_MAX : (unsigned)v;
+    return true;
+}
+
+void dump_choice_init(struct dump_choice *c, const char *prog)
+{
+    *c = (struct dump_choice){.opt = {.prog = prog, .string_max = DEFAULT_STRING_MAX}};
+}
+
+enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg)
+{
+    bool ok = true;
+
+    switch (key) {
+    case 'e':
+        ok = parse_kinds(arg, &c->opt);
+        break;
+    case 's':
+        ok = parse_strings(arg, &c->opt.string_max);
+        break;
+    case DUMP_OPT_JSON:
+        c->opt.json = true;
+        break;
+    case DUMP_OPT_COLOR:
+        ok = tool_parse_color(arg, &c->color);
+        break;
+    case 'q':
+        c->opt.quiet = true;
+        break;
+    case 'j':
+        ok = tool_parse_jobs(arg, &c->opt.jobs);
+        break;
+    case DUMP_OPT_NO_INDEX:
+        c->opt.no_index = true;
+        break;
+    default:
+        return TOOL_NOT_MINE;
+    }
+    return ok ? TOOL_TAKEN : TOOL_BAD_ARG;
+}
+
+void dump_choice_finish(struct dump_choice *c, uint32_t kinds)
+{
+    struct dump_options *opt = &c->opt;
+
+    finish_kinds(opt, kinds);
+    opt->jobs = opt->jobs ? opt->jobs : tool_default_jobs();
+    opt->color = !opt->json && tool_color_on(c->color, STDOUT_FILENO);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options that say which events are printed and how, the same in every tool that
+ * prints them.  Used as common/filter_options.h is.
+ */
+#ifndef TOOLS_DUMP_OPTIONS_H
+#define TOOLS_DUMP_OPTIONS_H
+
+#include "common/options.h"
+#include "dump/dump.h"
+
+enum {
+    DUMP_OPT_JSON = TOOL_OPT_LONG + 0x300,
+    DUMP_OPT_COLOR,
+    DUMP_OPT_NO_INDEX,
+};
+
+/* Rows of a table of struct tool_option. */
+#define DUMP_OPTION_EVENTS(standard)                                                     \
+    {                                                                                    \
+        'e', "events", "LIST",                                                           \
+            "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, "   \
+            "time, mark, all; default: " standard                                        \
+    }
+#define DUMP_OPTIONS_HOW                                                                 \
+    {'s', "strings", "N", "show N bytes of a buffer of a system call; default 32"},      \
+    {                                                                                    \
+        DUMP_OPT_JSON, "json", NULL, "one JSON object a line"                            \
+    }
+#define DUMP_OPTIONS_TERMINAL                                                            \
+    {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never"},                          \
+    {                                                                                    \
+        'q', "quiet", NULL, "no progress, no remark on a partial trace"                  \
+    }
+#define DUMP_OPTIONS_READ                                                                \
+    {'j', "jobs", "N", "work with N workers"},                                           \
+    {                                                                                    \
+        DUMP_OPT_NO_INDEX, "no-index", NULL, "read from start to end, without the index" \
+    }
+
+/* What they said. */
+struct dump_choice {
+    struct dump_options opt;
+    enum tool_color color;
+};
+
+/* Before the first option. */
+void dump_choice_init(struct dump_choice *c, const char *prog);
+
+enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg);
+
+/* After the last one; `kinds' without --events, with values and times. */
+void dump_choice_finish(struct dump_choice *c, uint32_t kinds);
+
+#endif
