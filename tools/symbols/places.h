@@ -20,33 +20,35 @@
 /* A file that code came from.  Two traces, or processes, that name the same build id, or
  * without one the same path, mean the same module. */
 struct module {
-    uint32_t index; /* in the set, from 0 */
+    uint32_t index;   /* in the set, from 0 */
     const char *path; /* as the guest knew it, or of --elf; "[vdso]" and the like too */
     const char *name; /* last part of path */
     const uint8_t *build_id; /* as the trace says, else of the file */
     uint32_t build_id_bytes;
-    struct symfile *file; /* NULL: no file found, addresses are offsets of the file */
-    const char *why;      /* file NULL: a sentence that says why; else "" */
+    struct symfile
+        *file;       /* NULL: no file found, addresses count from the module's base */
+    const char *why; /* file NULL: a sentence that says why; else "" */
+    bool system;     /* no file of anybody, but the system's: "[vdso]" */
 };
 
 struct modset;
 
 struct modset_options {
-    const char *prog; /* for messages */
+    const char *prog;        /* for messages */
     const char *const *elfs; /* --elf; looked at before what the trace names */
     unsigned nr_elfs;
-    bool elfs_only;     /* what is not in elfs has no file */
-    const char *sysroot; /* before paths of the trace, or NULL */
+    bool elfs_only;                /* what is not in elfs has no file */
+    const char *sysroot;           /* before paths of the trace, or NULL */
     const char *const *debug_dirs; /* see symfile.h; sysroot's /usr/lib/debug too */
     unsigned nr_debug_dirs;
     unsigned flags; /* SYMFILE_* */
-    bool force; /* take a file whose build id is another than the trace's */
-    bool quiet; /* no remarks (files not found); errors are told all the same */
+    bool force;     /* take a file whose build id is another than the trace's */
+    bool quiet;     /* no remarks (files not found); errors are told all the same */
 };
 
 /*
- * Opens the --elf files.  One that cannot be read or is no ELF file is told on stderr, and
- * the call fails: returns TOOL_OK or TOOL_FAILED (common/options.h).
+ * Opens the --elf files.  One that cannot be read or is no ELF file is told on stderr,
+ * and the call fails: returns TOOL_OK or TOOL_FAILED (common/options.h).
  */
 int modset_open(struct modset **out, const struct modset_options *opt);
 void modset_close(struct modset *s);
@@ -81,7 +83,8 @@ const struct ctr_maps *places_maps(const struct places *p);
 /* A pc in a module. */
 struct place {
     const struct module *module;
-    uint64_t vaddr;      /* of the pc, in the file's own addresses; without a file, offset */
+    uint64_t vaddr;      /* of the pc, in the file's own addresses; without a file,
+                            counted from the module's base (as tracedump shows it) */
     uint64_t start, end; /* pcs around it for which vaddr moves along */
 };
 
@@ -108,5 +111,23 @@ uint64_t places_time(const struct places *p, const struct ctr_chunk *chunk,
  */
 int places_find_block(const struct places *p, const struct ctr_block *b,
                       struct place *out);
+
+/*
+ * The same in a process at a time, when places_find_block said -1: true and *out, or
+ * false.  Of what is mapped there at other times, too, the one is taken that has the
+ * block's bytes if what is mapped at that time has not.
+ */
+bool places_find_block_at(const struct places *p, const struct ctr_block *b,
+                          uint32_t process, uint64_t time_ns, uint64_t chunk_end_ns,
+                          struct place *out);
+
+/* Where a module was mapped, for formats that speak of loaded modules: from the lowest
+ * address to the end, in the first process that had it; false if nowhere. */
+struct place_load {
+    uint64_t start, end;
+    uint64_t vaddr; /* of the byte at start */
+};
+bool places_loaded(const struct places *p, const struct module *m,
+                   struct place_load *out);
 
 #endif

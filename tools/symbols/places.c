@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where code lay: the mappings of a trace as ranges of modules.
+ *
+ * Most blocks of a trace were at one place only, whatever the process and the time; that
+ * is found without asking for either (places_ranges.c).  What makes the rest rare is that
+ * a block's bytes are known: of two libraries that were at the same addresses one after
+ * the other, only one has them.
+ */
+#include "places_impl.h"
+
+#include <string.h>
+
+#include "common/mappings.h"
+
+#define EM_S390 22u
+
+uint32_t places_lower_file(const struct places *p, const char *path)
+{
+    uint32_t low = 0, high = p->nr_files;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if ((uintptr_t)p->files[mid].path < (uintptr_t)path) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+struct mapped_file *places_file(const struct places *p, const struct ctr_mapping *m)
+{
+    uint32_t i = places_lower_file(p, m->path);
+
+    return i < p->nr_files && p->files[i].path == m->path ? &p->files[i] : NULL;
+}
+
+struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod)
+{
+    return (struct range){m->start, m->end, mod,
+                          mod_has_bytes(mod) ? m->offset : m->start - m->base, false};
+}
+
+/* The place of a pc in a range; false: that part of the file is not loaded. */
+bool range_place(const struct range *r, uint64_t pc, struct place *out)
+{
+    uint64_t offset = pc - r->start + r->offset, first, bias, low, high;
+    struct symfile *f = r->mod->pub.file;
+    size_t left = 0;
+
+    out->module = &r->mod->pub;
+    out->vaddr = offset;
+    out->start = r->start;
+    out->end = r->end;
+    if (!f || r->fixed) {
+        return true;
+    }
+    if (!symfile_vaddr(f, offset, &out->vaddr)) {
+        return false;
+    }
+    bias = out->vaddr - offset;
+    symfile_bytes(f, out->vaddr, &left);
+    if (left && left < out->end - pc) {
+        out->end = pc + left;
+    }
+    /* Where the segment begins, if not before the mapping. */
+    for (low = r->start, high = pc; low < high;) {
+        uint64_t mid = low == r->start ? low : low + (high - low) / 2;
+        uint64_t at = mid - r->start + r->offset;
+        if (symfile_vaddr(f, at, &first) && first - at == bias) {
+            high = mid;
+        } else {
+            low = mid + 1;
+        }
+    }
+    out->start = high;
+    return true;
+}
+
+/* The bytes of the block and of the file.  What s390x EXECUTE executes stands nowhere. */
+enum likeness places_compare(const struct places *p, const struct ctr_block *b,
+                             const struct mod *m, uint64_t vaddr)
+{
+    size_t len, left;
+    const uint8_t *bytes;
+
+    if (!mod_has_bytes(m) || m->trusted ||
+        (p->target.machine == EM_S390 && b->cs_base != 0)) {
+        return UNKNOWN;
+    }
+    if (!b->pcs) {
+        len = b->off[b->ninsn];
+        bytes = symfile_bytes(m->pub.file, vaddr, &left);
+        return !bytes                                        ? UNKNOWN
+               : left >= len && !memcmp(bytes, b->code, len) ? SAME
+                                                             : DIFFERS;
+    }
+    for (unsigned i = 0; i < b->ninsn; i++) {
+        len = ctr_block_len(b, i);
+        bytes = symfile_bytes(m->pub.file, vaddr + (b->pcs[i] - b->pc), &left);
+        if (!bytes) {
+            return UNKNOWN;
+        }
+        if (left < len || memcmp(bytes, ctr_block_bytes(b, i), len)) {
+            return DIFFERS;
+        }
+    }
+    return SAME;
+}
+
+/* What a block's candidates say. */
+struct verdict {
+    unsigned same, unknown, nowhere;
+    struct place same_at, unknown_at; /* the first of each */
+};
+
+static void judge(const struct places *p, const struct range_piece *piece,
+                  const struct ctr_block *b, struct verdict *v)
+{
+    struct place place;
+
+    memset(v, 0, sizeof(*v));
+    for (uint32_t i = 0; i < piece->n; i++) {
+        const struct range *r = &p->ranges.v[p->ranges.list[piece->first + i]];
+        if (!r->mod) {
+            v->nowhere++; /* written at run time, perhaps */
+            continue;
+        }
+        if (!range_place(r, b->pc, &place)) {
+            continue;
+        }
+        switch (places_compare(p, b, r->mod, place.vaddr)) {
+        case SAME:
+            v->same_at = v->same ? v->same_at : place;
+            v->same++;
+            break;
+        case UNKNOWN:
+            v->unknown_at = v->unknown ? v->unknown_at : place;
+            v->unknown++;
+            break;
+        case DIFFERS:
+            break;
+        }
+    }
+}
+
+int places_find_block(const struct places *p, const struct ctr_block *b,
+                      struct place *out)
+{
+    const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
+    struct verdict v;
+
+    if (!piece) {
+        return 0;
+    }
+    if (piece->n == RANGES_MANY) {
+        return -1;
+    }
+    judge(p, piece, b, &v);
+    if (v.same) {
+        *out = v.same_at;
+        return v.same == 1 ? 1 : -1;
+    }
+    if (!v.unknown) {
+        return 0;
+    }
+    *out = v.unknown_at;
+    return v.unknown + v.nowhere == 1 ? 1 : -1;
+}
+
+bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
+                 uint64_t chunk_end_ns, uint64_t pc, struct place *out)
+{
+    const struct ctr_mapping *m;
+    const struct mapped_file *f;
+    struct range r;
+
+    if (!p->mappings) {
+        const struct range_piece *piece = ranges_find(&p->ranges, pc);
+        return piece && range_place(&p->ranges.v[p->ranges.list[piece->first]], pc, out);
+    }
+    m = mappings_find(p->mappings, process, time_ns, chunk_end_ns, pc);
+    f = m ? places_file(p, m) : NULL;
+    if (!f || !f->mod) {
+        return false;
+    }
+    r = range_of_mapping(m, f->mod);
+    return range_place(&r, pc, out);
+}
+
+bool places_find_block_at(const struct places *p, const struct ctr_block *b,
+                          uint32_t process, uint64_t time_ns, uint64_t chunk_end_ns,
+                          struct place *out)
+{
+    const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
+    enum likeness like = DIFFERS;
+    struct verdict v;
+
+    if (places_find(p, process, time_ns, chunk_end_ns, b->pc, out)) {
+        like = places_compare(p, b, p->set->mods[out->module->index], out->vaddr);
+    }
+    if (like != SAME && piece && piece->n != RANGES_MANY) {
+        judge(p, piece, b, &v);
+        if (v.same) {
+            *out = v.same_at;
+            return true;
+        }
+    }
+    return like != DIFFERS;
+}
+
+uint64_t places_time(const struct places *p, const struct ctr_chunk *chunk,
+                     uint64_t ordinal, uint64_t *until)
+{
+    *until = UINT64_MAX;
+    return p->mappings ? mappings_time(p->mappings, chunk, ordinal, until)
+                       : chunk->start_ns;
+}
+
+const struct ctr_maps *places_maps(const struct places *p)
+{
+    return p->mappings ? mappings_history(p->mappings) : NULL;
+}
+
+bool places_loaded(const struct places *p, const struct module *m, struct place_load *out)
+{
+    const struct mapped_file *f = p->files, *end = f + p->nr_files;
+    struct place place;
+
+    while (f < end && !(f->mod && &f->mod->pub == m && f->end)) {
+        f++;
+    }
+    if (f == end) {
+        return false;
+    }
+    out->start = f->start;
+    out->end = f->end;
+    for (size_t i = 0; i < p->ranges.n; i++) {
+        const struct range *r = &p->ranges.v[i];
+        if (r->mod != f->mod || r->start < f->start || r->start >= f->end) {
+            continue;
+        }
+        /* The segment may begin anywhere in its first pages. */
+        for (uint64_t pc = r->start; pc < r->end && pc - r->start < 0x20000;
+             pc += 0x400) {
+            if (range_place(r, pc, &place)) {
+                out->vaddr = place.vaddr - (pc - f->start);
+                return true;
+            }
+        }
+    }
+    return false;
+}

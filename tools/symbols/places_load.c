@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loading the mappings of a trace: first the files, so that it is known which modules
+ * they are, then the ranges; and a look at the code that ran, where nothing else tells
+ * whether a file is the one that was recorded.
+ */
+#include "places_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mappings.h"
+#include "common/options.h"
+#include "common/trace.h"
+
+/* ------------------------------------------------------- files of mappings */
+
+/* Not a stack, and not what a program writes itself. */
+static bool is_module(const struct ctr_mapping *m)
+{
+    static const char *const written[] = {"/memfd:", "/dev/zero", "/SYSV"};
+
+    if (m->path[0] != '/') {
+        return !strncmp(m->path, "[v", 2);
+    }
+    for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++) {
+        if (!strncmp(m->path, written[i], strlen(written[i]))) {
+            return m->build_id_bytes != 0;
+        }
+    }
+    return true;
+}
+
+/* No program has as many; work on them is quadratic. */
+#define MAX_FILES 16384u
+
+/* Keeps what is mapped to be executed; 1: no memory. */
+static int add_file(void *arg, const struct ctr_mapping *m)
+{
+    struct places *p = arg;
+    uint32_t i = places_lower_file(p, m->path);
+
+    if (!(m->prot & 4) || !is_module(m) ||
+        (i < p->nr_files && p->files[i].path == m->path)) {
+        return 0;
+    }
+    if (p->nr_files == MAX_FILES) {
+        return 0;
+    }
+    if (p->nr_files == p->cap_files) {
+        uint32_t cap = 2 * p->cap_files + 16;
+        struct mapped_file *v = realloc(p->files, cap * sizeof(*v));
+        if (!v) {
+            return 1;
+        }
+        p->files = v;
+        p->cap_files = cap;
+    }
+    memmove(p->files + i + 1, p->files + i, (p->nr_files - i) * sizeof(*p->files));
+    p->files[i] = (struct mapped_file){.path = m->path,
+                                       .build_id = m->build_id,
+                                       .build_id_bytes = m->build_id_bytes,
+                                       .seq = p->nr_files,
+                                       .process = m->process};
+    p->nr_files++;
+    return 0;
+}
+
+/* Where the file was mapped first: all its pieces in that process. */
+static void note_load(struct mapped_file *f, const struct ctr_mapping *m)
+{
+    if (f->end == 0) {
+        f->process = m->process;
+        f->start = m->base;
+        f->end = m->end;
+    } else if (f->process == m->process && f->start == m->base && m->end > f->end) {
+        f->end = m->end;
+    }
+}
+
+/* 1: no memory. */
+static int add_range(void *arg, const struct ctr_mapping *m)
+{
+    struct places *p = arg;
+    struct mapped_file *f = places_file(p, m);
+    struct range r = range_of_mapping(m, f ? f->mod : NULL);
+
+    if (f) {
+        note_load(f, m);
+    }
+    return m->prot & 4 && !ranges_add(&p->ranges, &r);
+}
+
+static int each_mapping(const struct places *p, struct ctr_trace *tr,
+                        int (*fn)(void *arg, const struct ctr_mapping *m))
+{
+    const struct ctr_maps *maps = mappings_history(p->mappings);
+    int ret = 0;
+
+    for (uint32_t i = 0; !ret && ctr_trace_process(tr, i); i++) {
+        ret = ctr_maps_history(maps, i, fn, (void *)(uintptr_t)p);
+    }
+    return ret;
+}
+
+/* -------------------------------------------------------------------- load */
+
+/* Files that neither side has a build id of are judged by their code: reject those of
+ * which more than an eighth is another. */
+#define MAX_DIFFERENT 8u
+
+static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
+{
+    struct counts {
+        uint64_t same, differ;
+    } *counts = calloc(p->nr_files + 1, sizeof(*counts));
+    const struct ctr_block *b;
+    int status = TOOL_OK;
+
+    if (!counts) {
+        return TOOL_FAILED;
+    }
+    for (uint32_t id = 1; (b = ctr_trace_block(tr, id)) != NULL; id++) {
+        const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
+        const struct range *r =
+            piece && piece->n == 1 ? &p->ranges.v[p->ranges.list[piece->first]] : NULL;
+        struct place place;
+        enum likeness like;
+        uint32_t i = 0;
+        if (!r || !r->mod || !r->mod->verify || !mod_has_bytes(r->mod)) {
+            continue;
+        }
+        while (i < p->nr_files && p->files[i].mod != r->mod) {
+            i++;
+        }
+        like = range_place(r, b->pc, &place) ? places_compare(p, b, r->mod, place.vaddr)
+                                             : DIFFERS;
+        counts[i].same += like == SAME;
+        counts[i].differ += like == DIFFERS;
+    }
+    for (uint32_t i = 0; !status && i < p->nr_files; i++) {
+        uint64_t of = counts[i].same + counts[i].differ;
+        if (counts[i].differ > of / MAX_DIFFERENT) {
+            status =
+                modset_reject(p->set, &p->target, &p->files[i].mod, counts[i].differ, of);
+            *rejected = true;
+        }
+    }
+    free(counts);
+    return status;
+}
+
+static int no_memory(const struct places *p)
+{
+    tool_error(p->set->opt.prog, "%s: no memory", p->target.path);
+    return TOOL_FAILED;
+}
+
+static int make_ranges(struct places *p, struct ctr_trace *tr)
+{
+    ranges_fini(&p->ranges);
+    memset(&p->ranges, 0, sizeof(p->ranges));
+    if (each_mapping(p, tr, add_range) || !ranges_finish(&p->ranges)) {
+        return no_memory(p);
+    }
+    return TOOL_OK;
+}
+
+static int load_mapped(struct places *p, struct ctr_trace *tr)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    bool wanted = false, rejected = false;
+    int status, ret;
+
+    if (each_mapping(p, tr, add_file)) {
+        return no_memory(p);
+    }
+    status = modset_resolve(p->set, &p->target, p->files, p->nr_files);
+    status = status ? status : make_ranges(p, tr);
+    if (status) {
+        return status;
+    }
+    for (uint32_t i = 0; i < p->nr_files; i++) {
+        const struct mod *m = p->files[i].mod;
+        wanted |= m && m->verify && !m->trusted && mod_has_bytes(m);
+    }
+    if (!wanted) {
+        return TOOL_OK;
+    }
+    ret = ctr_trace_blocks(tr, &diag);
+    if (ret) {
+        tool_trace_error(p->set->opt.prog, p->target.path, ret, &diag);
+        return TOOL_FAILED;
+    }
+    status = verify(p, tr, &rejected);
+    return status || !rejected ? status : make_ranges(p, tr);
+}
+
+/* No mappings: programs that cannot be moved are where they are. */
+static int load_fixed(struct places *p)
+{
+    struct modset *s = p->set;
+
+    p->files = calloc(s->opt.nr_elfs + 1, sizeof(*p->files));
+    if (!p->files) {
+        return no_memory(p);
+    }
+    for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
+        struct elf_arg *e = &s->elfs[i];
+        const struct sym_code *code;
+        uint32_t n = symfile_code(e->file, &code);
+        if (e->info.movable) {
+            tool_error(s->opt.prog,
+                       "%s: can be loaded anywhere, and %s does not tell where (it was "
+                       "recorded without mappings)",
+                       e->path, p->target.path);
+            return TOOL_FAILED;
+        }
+        if (modset_resolve_elf(s, e)) {
+            return TOOL_FAILED;
+        }
+        p->files[p->nr_files++] = (struct mapped_file){.path = e->path,
+                                                       .mod = e->mod,
+                                                       .start = n ? code[0].addr : 0,
+                                                       .end = n ? code[n - 1].end : 0};
+        for (uint32_t k = 0; k < n; k++) {
+            struct range r = {code[k].addr, code[k].end, e->mod, code[k].addr, true};
+            if (!ranges_add(&p->ranges, &r)) {
+                return no_memory(p);
+            }
+        }
+    }
+    if (!s->opt.nr_elfs && !s->opt.quiet) {
+        tool_error(s->opt.prog,
+                   "%s: recorded without mappings: which programs and libraries ran is "
+                   "not known (--elf)",
+                   p->target.path);
+    }
+    return ranges_finish(&p->ranges) ? TOOL_OK : no_memory(p);
+}
+
+int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
+                const char *path)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    struct places *p = calloc(1, sizeof(*p));
+    struct ctr_info info;
+    int status, ret;
+
+    *out = NULL;
+    if (!p) {
+        tool_error(s->opt.prog, "%s: no memory", path);
+        return TOOL_FAILED;
+    }
+    ctr_trace_info(tr, &info);
+    p->set = s;
+    p->target = (struct target){path, info.target, info.elf_machine, info.big_endian != 0,
+                                info.addr_bits};
+    status = modset_check_machine(s, &p->target);
+    if (!status) {
+        ret = mappings_load(&p->mappings, tr, &diag);
+        if (ret) {
+            tool_trace_error(s->opt.prog, path, ret, &diag);
+            status = TOOL_FAILED;
+        }
+    }
+    if (!status) {
+        status = p->mappings ? load_mapped(p, tr) : load_fixed(p);
+    }
+    if (status) {
+        places_free(p);
+        return status;
+    }
+    *out = p;
+    return TOOL_OK;
+}
+
+void places_free(struct places *p)
+{
+    if (p) {
+        mappings_free(p->mappings);
+        ranges_fini(&p->ranges);
+        free(p->files);
+        free(p);
+    }
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The set of modules: which file on this machine is the one that a trace speaks of.
+ *
+ * The build id decides wherever both sides have one.  Where one of them has none, the
+ * name does, and then the bytes of the blocks that ran (places.c): counts that look
+ * right and belong to another build are the worst that can come of this.
+ */
+#include "places_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool same_id(const uint8_t *a, uint32_t n, const uint8_t *b, uint32_t m)
+{
+    return n && n == m && !memcmp(a, b, n);
+}
+
+static int no_memory(const struct modset *s)
+{
+    tool_error(s->opt.prog, "no memory");
+    return TOOL_FAILED;
+}
+
+/* "1a2b3c4d", enough to tell two of them apart. */
+static const char *short_id(const uint8_t *id, uint32_t n, char text[24])
+{
+    for (uint32_t i = 0; i < n && i < 8; i++) {
+        snprintf(text + 2 * i, 3, "%02x", id[i]);
+    }
+    return text;
+}
+
+static const char *machine_name(uint32_t machine, bool big_endian)
+{
+    switch (machine) {
+    case 3:
+        return "i386";
+    case 8:
+        return big_endian ? "mips" : "mipsel";
+    case 20:
+        return "ppc";
+    case 21:
+        return big_endian ? "ppc64" : "ppc64le";
+    case 22:
+        return "s390x";
+    case 40:
+        return big_endian ? "armeb" : "arm";
+    case 62:
+        return "x86_64";
+    case 183:
+        return big_endian ? "aarch64_be" : "aarch64";
+    case 243:
+        return "riscv";
+    }
+    return "another machine";
+}
+
+static bool right_machine(const struct symfile_info *i, const struct target *t)
+{
+    /* AArch64 and ARM: the header tells the order of data, and so does the trace. */
+    return i->machine == t->machine && i->big_endian == t->big_endian &&
+           (i->machine != 243 || i->addr_bits == t->addr_bits);
+}
+
+/* -------------------------------------------------------------- open, close */
+
+static int open_elf(struct modset *s, struct elf_arg *e, const char *path)
+{
+    struct symfile_options opt = {s->opt.flags, s->debug_dirs, s->opt.nr_debug_dirs};
+    struct symfile_error err;
+
+    e->path = path;
+    e->name = last_part(path);
+    if (symfile_open(&e->file, path, &opt, &err)) {
+        tool_error(s->opt.prog, "%s", err.text);
+        return TOOL_FAILED;
+    }
+    if (err.text[0] && !s->opt.quiet) {
+        tool_error(s->opt.prog, "%s", err.text);
+    }
+    symfile_info(e->file, &e->info);
+    return TOOL_OK;
+}
+
+/* The folders of --debug-dir, and the sysroot's. */
+static bool set_debug_dirs(struct modset *s)
+{
+    static const char tail[] = "/usr/lib/debug";
+    const char *root = s->opt.sysroot;
+    unsigned n = s->opt.nr_debug_dirs;
+
+    s->debug_dirs = calloc(n + 1, sizeof(*s->debug_dirs));
+    if (!s->debug_dirs) {
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        s->debug_dirs[i] = s->opt.debug_dirs[i];
+    }
+    if (root) {
+        size_t size = strlen(root) + sizeof(tail);
+        s->sysroot_debug = malloc(size);
+        if (!s->sysroot_debug) {
+            return false;
+        }
+        snprintf(s->sysroot_debug, size, "%s%s", root, tail);
+        s->debug_dirs[n++] = s->sysroot_debug;
+    }
+    s->opt.debug_dirs = s->debug_dirs;
+    s->opt.nr_debug_dirs = n;
+    return true;
+}
+
+int modset_open(struct modset **out, const struct modset_options *opt)
+{
+    struct modset *s = calloc(1, sizeof(*s));
+    int status = TOOL_OK;
+
+    *out = NULL;
+    if (!s) {
+        tool_error(opt->prog, "no memory");
+        return TOOL_FAILED;
+    }
+    s->opt = *opt;
+    s->elfs = calloc(opt->nr_elfs + 1, sizeof(*s->elfs));
+    if (!s->elfs || !set_debug_dirs(s)) {
+        status = no_memory(s);
+        s->opt.nr_elfs = 0;
+    }
+    for (unsigned i = 0; !status && i < opt->nr_elfs; i++) {
+        status = open_elf(s, &s->elfs[i], opt->elfs[i]);
+    }
+    if (status) {
+        modset_close(s);
+        return status;
+    }
+    *out = s;
+    return TOOL_OK;
+}
+
+void modset_close(struct modset *s)
+{
+    if (!s) {
+        return;
+    }
+    for (uint32_t i = 0; i < s->nr_mods; i++) {
+        struct module *m = &s->mods[i]->pub;
+        symfile_close(s->mods[i]->own);
+        free((char *)(uintptr_t)m->path);
+        free((uint8_t *)(uintptr_t)m->build_id);
+        free((char *)(uintptr_t)m->why);
+        free(s->mods[i]);
+    }
+    for (unsigned i = 0; s->elfs && i < s->opt.nr_elfs; i++) {
+        symfile_close(s->elfs[i].file);
+    }
+    free(s->mods);
+    free(s->elfs);
+    free(s->debug_dirs);
+    free(s->sysroot_debug);
+    free(s);
+}
+
+uint32_t modset_count(const struct modset *s)
+{
+    return s->nr_mods;
+}
+
+const struct module *modset_module(const struct modset *s, uint32_t i)
+{
+    return i < s->nr_mods ? &s->mods[i]->pub : NULL;
+}
+
+/* ------------------------------------------------------------ one module */
+
+static bool set_text(const char **field, const char *text)
+{
+    char *copy = strdup(text);
+
+    if (copy) {
+        free((char *)(uintptr_t)*field);
+        *field = copy;
+    }
+    return copy != NULL;
+}
+
+static struct mod *new_mod(struct modset *s, const char *path, const uint8_t *id,
+                           uint32_t id_bytes)
+{
+    struct mod *m = calloc(1, sizeof(*m));
+    uint8_t *copy = malloc(id_bytes + 1u);
+
+    if (s->nr_mods == s->cap) {
+        uint32_t cap = 2 * s->cap + 16;
+        struct mod **v = realloc(s->mods, cap * sizeof(struct mod *));
+        if (v) {
+            s->mods = v;
+            s->cap = cap;
+        }
+    }
+    if (!m || !copy || s->nr_mods == s->cap || !set_text(&m->pub.path, path) ||
+        !set_text(&m->pub.why, "")) {
+        if (m) {
+            free((char *)(uintptr_t)m->pub.path);
+        }
+        free(m);
+        free(copy);
+        return NULL;
+    }
+    if (id_bytes) {
+        memcpy(copy, id, id_bytes);
+    }
+    m->pub.index = s->nr_mods;
+    m->pub.name = last_part(m->pub.path);
+    m->pub.build_id = copy;
+    m->pub.build_id_bytes = id_bytes;
+    m->pub.system = path[0] != '/';
+    s->mods[s->nr_mods++] = m;
+    return m;
+}
+
+/* A module without file: why.  Told once, if anybody wants to hear it. */
+static bool without_file(struct modset *s, struct mod *m, const char *why, bool tell)
+{
+    if (tell && !m->told && !s->opt.quiet) {
+        tool_error(s->opt.prog, "%s; its code is shown by address", why);
+        m->told = true;
+    }
+    return set_text(&m->pub.why, why);
+}
+
+/* Looks for the file that the trace names. */
+static int find_own(struct modset *s, const struct target *t, struct mod *m)
+{
+    struct symfile_options opt = {s->opt.flags, s->debug_dirs, s->opt.nr_debug_dirs};
+    const char *root = s->opt.sysroot;
+    char why[1024], *rooted = NULL;
+    struct symfile_error err = {SYMFILE_IO, ""};
+    struct symfile_info info;
+    struct symfile *f = NULL;
+
+    if (m->pub.system) {
+        snprintf(why, sizeof(why), "%s is no file", m->pub.path);
+        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
+    }
+    if (s->opt.elfs_only) {
+        snprintf(why, sizeof(why), "%s was not given with --elf", m->pub.path);
+        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
+    }
+    if (root) {
+        size_t size = strlen(root) + strlen(m->pub.path) + 1;
+        rooted = malloc(size);
+        if (!rooted) {
+            return no_memory(s);
+        }
+        snprintf(rooted, size, "%s%s", root, m->pub.path);
+        symfile_open(&f, rooted, &opt, &err);
+    }
+    /* With a sysroot, too: QEMU -L makes its paths a part of what is recorded. */
+    if (err.status == SYMFILE_IO) {
+        symfile_open(&f, m->pub.path, &opt, &err);
+    }
+    free(rooted);
+    if (err.status) {
+        return without_file(s, m, err.text, true) ? TOOL_OK : no_memory(s);
+    }
+    symfile_info(f, &info);
+    why[0] = 0;
+    if (!right_machine(&info, t)) {
+        snprintf(why, sizeof(why), "%s is of %s, not the file that was recorded",
+                 info.path, machine_name(info.machine, info.big_endian));
+    } else if (m->pub.build_id_bytes && info.build_id_bytes && !s->opt.force &&
+               !same_id(m->pub.build_id, m->pub.build_id_bytes, info.build_id,
+                        info.build_id_bytes)) {
+        snprintf(why, sizeof(why), "%s has another build id than the file recorded",
+                 info.path);
+    }
+    if (why[0]) {
+        symfile_close(f);
+        return without_file(s, m, why, true) ? TOOL_OK : no_memory(s);
+    }
+    if (err.text[0] && !s->opt.quiet) {
+        tool_error(s->opt.prog, "%s", err.text);
+    }
+    m->own = m->pub.file = f;
+    m->verify = !m->pub.build_id_bytes || !info.build_id_bytes;
+    m->trusted = s->opt.force;
+    if (m->verify && info.build_id_bytes) {
+        uint8_t *id = malloc(info.build_id_bytes);
+        if (!id) {
+            return no_memory(s);
+        }
+        memcpy(id, info.build_id, info.build_id_bytes);
+        free((uint8_t *)(uintptr_t)m->pub.build_id);
+        m->pub.build_id = id;
+        m->pub.build_id_bytes = info.build_id_bytes;
+        m->borrowed_id = true;
+    }
+    return TOOL_OK;
+}
+
+/* --------------------------------------------------------- files of a trace */
+
+/* The --elf file that a mapped one is, by its build id, else by its name. */
+static struct elf_arg *find_elf(struct modset *s, const struct mapped_file *f,
+                                bool *differs)
+{
+    struct elf_arg *named = NULL;
+    const char *name = last_part(f->path);
+
+    *differs = false;
+    for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
+        struct elf_arg *e = &s->elfs[i];
+        if (same_id(f->build_id, f->build_id_bytes, e->info.build_id,
+                    e->info.build_id_bytes)) {
+            return e;
+        }
+    }
+    for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
+        struct elf_arg *e = &s->elfs[i];
+        bool ids = f->build_id_bytes && e->info.build_id_bytes;
+        if (f->path[0] == '/' && !strcmp(name, e->name)) {
+            if (!ids || s->opt.force) {
+                return e;
+            }
+            named = e;
+        }
+    }
+    *differs = named != NULL;
+    return named;
+}
+
+/* Whether another file of the trace is this --elf file, by its build id. */
+static bool is_mapped(const struct elf_arg *e, const struct mapped_file *v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (same_id(v[i].build_id, v[i].build_id_bytes, e->info.build_id,
+                    e->info.build_id_bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many files of the trace before this one have its path, and no build id either. */
+static uint32_t generation_of(const struct mapped_file *v, uint32_t n, uint32_t i)
+{
+    uint32_t before = 0;
+
+    for (uint32_t k = 0; k < n; k++) {
+        before +=
+            v[k].seq < v[i].seq && !v[k].build_id_bytes && !strcmp(v[k].path, v[i].path);
+    }
+    return before;
+}
+
+static struct mod *find_mod(struct modset *s, const struct mapped_file *f,
+                            uint32_t generation)
+{
+    for (uint32_t i = 0; i < s->nr_mods; i++) {
+        struct mod *m = s->mods[i];
+        uint32_t own = m->borrowed_id ? 0 : m->pub.build_id_bytes;
+        if (m->rejected) {
+            continue;
+        }
+        if (f->build_id_bytes
+                ? same_id(f->build_id, f->build_id_bytes, m->pub.build_id, own)
+                : !own && m->generation == generation && !strcmp(f->path, m->pub.path)) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+static int resolve_elf(struct modset *s, struct elf_arg *e, const struct mapped_file *f)
+{
+    bool ids = f->build_id_bytes && e->info.build_id_bytes;
+
+    e->mod = e->info.build_id_bytes
+                 ? new_mod(s, f->path, e->info.build_id, e->info.build_id_bytes)
+                 : new_mod(s, f->path, f->build_id, f->build_id_bytes);
+    if (!e->mod) {
+        return no_memory(s);
+    }
+    e->mod->elf = e;
+    e->mod->pub.file = e->file;
+    e->mod->verify = !ids;
+    e->mod->trusted = s->opt.force;
+    return TOOL_OK;
+}
+
+static int resolve(struct modset *s, const struct target *t, struct mapped_file *v,
+                   uint32_t n, uint32_t i)
+{
+    struct mapped_file *f = &v[i];
+    char a[24] = "", b[24] = "";
+    bool differs;
+    struct elf_arg *e = find_elf(s, f, &differs);
+    uint32_t generation;
+    int status;
+
+    if (e && differs) {
+        if (!is_mapped(e, v, n)) {
+            tool_error(s->opt.prog,
+                       "%s: its build id is %s..., that of %s in %s is %s...; --force "
+                       "takes it all the same",
+                       e->path, short_id(e->info.build_id, e->info.build_id_bytes, a),
+                       f->path, t->path, short_id(f->build_id, f->build_id_bytes, b));
+            return TOOL_FAILED;
+        }
+    } else if (e) {
+        status = e->mod ? TOOL_OK : resolve_elf(s, e, f);
+        f->mod = e->mod;
+        return status;
+    }
+    generation = f->build_id_bytes ? 0 : generation_of(v, n, i);
+    f->mod = find_mod(s, f, generation);
+    if (f->mod) {
+        return TOOL_OK;
+    }
+    f->mod = new_mod(s, f->path, f->build_id, f->build_id_bytes);
+    if (!f->mod) {
+        return no_memory(s);
+    }
+    f->mod->generation = generation;
+    return find_own(s, t, f->mod);
+}
+
+int modset_check_machine(const struct modset *s, const struct target *t)
+{
+    for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
+        const struct elf_arg *e = &s->elfs[i];
+        if (!right_machine(&e->info, t)) {
+            tool_error(s->opt.prog, "%s: a file of %s, but %s is a trace of %s", e->path,
+                       machine_name(e->info.machine, e->info.big_endian), t->path,
+                       t->name);
+            return TOOL_FAILED;
+        }
+    }
+    return TOOL_OK;
+}
+
+int modset_resolve(struct modset *s, const struct target *t, struct mapped_file *v,
+                   uint32_t n)
+{
+    uint32_t *order = malloc((n + 1u) * sizeof(*order));
+    int status = TOOL_OK;
+
+    if (!order) {
+        return no_memory(s);
+    }
+    s->loaded = true;
+    for (uint32_t i = 0; i < n; i++) {
+        order[v[i].seq] = i;
+    }
+    for (uint32_t i = 0; !status && i < n; i++) {
+        status = resolve(s, t, v, n, order[i]);
+    }
+    free(order);
+    return status;
+}
+
+int modset_resolve_elf(struct modset *s, struct elf_arg *e)
+{
+    s->loaded = true;
+    if (!e->mod) {
+        e->mod = new_mod(s, e->path, e->info.build_id, e->info.build_id_bytes);
+        if (!e->mod) {
+            return no_memory(s);
+        }
+        e->mod->elf = e;
+        e->mod->pub.file = e->file;
+        e->mod->pub.system = false;
+        e->mod->trusted = s->opt.force;
+    }
+    return TOOL_OK;
+}
+
+int modset_reject(struct modset *s, const struct target *t, struct mod **m,
+                  uint64_t differ, uint64_t of)
+{
+    struct mod *old = *m;
+    char why[1024];
+    uint32_t generation = old->generation;
+
+    if (old->elf) {
+        tool_error(s->opt.prog,
+                   "%s: not the file that ran in %s: %" PRIu64 " of %" PRIu64
+                   " blocks of its code differ; --force takes it all the same",
+                   old->elf->path, t->path, differ, of);
+        return TOOL_FAILED;
+    }
+    snprintf(why, sizeof(why),
+             "%s is not the file that ran in %s: %" PRIu64 " of %" PRIu64
+             " blocks of its code differ",
+             old->pub.path, t->path, differ, of);
+    /* Another trace may have had the file that is there now. */
+    for (uint32_t i = 0; i < s->nr_mods; i++) {
+        struct mod *k = s->mods[i];
+        if (k->rejected && !strcmp(k->pub.path, old->pub.path) &&
+            k->generation == generation) {
+            *m = k;
+            return TOOL_OK;
+        }
+    }
+    *m = new_mod(s, old->pub.path, NULL, 0);
+    if (!*m) {
+        return no_memory(s);
+    }
+    (*m)->generation = generation;
+    (*m)->rejected = true;
+    return without_file(s, *m, why, true) ? TOOL_OK : no_memory(s);
+}
+
+int modset_verdict(const struct modset *s)
+{
+    unsigned used = 0;
+
+    for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
+        used += s->elfs[i].mod != NULL;
+    }
+    for (unsigned i = 0; s->loaded && i < s->opt.nr_elfs; i++) {
+        if (!s->elfs[i].mod && (!s->opt.quiet || !used)) {
+            tool_error(s->opt.prog, "%s: no such program or library ran in any trace",
+                       s->elfs[i].path);
+        }
+    }
+    return s->opt.nr_elfs && s->loaded && !used ? TOOL_FAILED : TOOL_OK;
+}
