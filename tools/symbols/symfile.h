@@ -25,9 +25,9 @@ struct symfile;
 
 enum symfile_status {
     SYMFILE_OK = 0,
-    SYMFILE_IO,      /* cannot be read: missing, no permission, a folder */
-    SYMFILE_NOTELF,  /* not an ELF file, or one without anything to load */
-    SYMFILE_BAD,     /* damaged, or the reader gave up on it (crash, time, memory) */
+    SYMFILE_IO,     /* cannot be read: missing, no permission, a folder */
+    SYMFILE_NOTELF, /* not an ELF file, or one without anything to load */
+    SYMFILE_BAD,    /* damaged, or the reader gave up on it (crash, time, memory) */
     SYMFILE_NOMEM,
 };
 
@@ -41,20 +41,22 @@ struct symfile_error {
 #define SYMFILE_LINES 0x1u /* ranges and scopes, from DWARF */
 
 struct symfile_options {
-    unsigned flags;               /* SYMFILE_* */
+    unsigned flags;                /* SYMFILE_* */
     const char *const *debug_dirs; /* where separate debug files are looked for (as
                                       .build-id/xx/yyy.debug, by path and
                                       .gnu_debuglink), before /usr/lib/debug */
     unsigned nr_debug_dirs;
+    unsigned seconds; /* of processor time that reading may take; 0: 60 */
 };
 
 /*
  * Opens the ELF file `path'.  Separate debug information is found by build id or
  * .gnu_debuglink (its CRC is checked; a debug file with another build id is not taken),
  * beside the file, in debug_dirs and /usr/lib/debug; .gnu_debugdata and dwz files
- * (.gnu_debugaltlink) are read.  That there is none is no error.
- * If the debug information is damaged but the file is not, the file is opened without
- * it, status SYMFILE_OK and a sentence in err->text; else err->text is "" on success.
+ * (.gnu_debugaltlink) are read.  That there is none is no error.  Servers are not asked.
+ * If the debug information is damaged but the file is not, the file is opened with what
+ * of it can be read, or without it, status SYMFILE_OK and a sentence in err->text (a dwz
+ * file that is missing is told likewise); else err->text is "" on success.
  * Must be called while the process has one thread (it forks).
  * Returns err->status; err must not be NULL.
  */
@@ -101,9 +103,10 @@ enum sym_source { SYM_SYMTAB, SYM_DYNSYM, SYM_DEBUGDATA, SYM_PLT, SYM_DWARF };
  * A function of the symbol tables: STT_FUNC and STT_GNU_IFUNC, labels of assembler code
  * in executable sections that lie in no function, entries of the PLT as "name@plt", and
  * what DWARF alone knows.  Of several names for one address the one that users
- * expect is taken (global before weak before local, no leading underscores,
- * ...).  They are disjoint: a function without a size, or that runs into
- * the next one, ends where that begins, or with its section.
+ * expect is taken (what others can link to before local ones, few leading underscores,
+ * strong before weak, ...).  They are disjoint: a function without a size, or that runs
+ * into the next one, ends where that begins, or with its section; one that begins
+ * inside another goes on to that one's end.
  */
 struct sym_function {
     uint64_t addr, end;
@@ -129,7 +132,7 @@ bool symfile_is_thumb(const struct symfile *f, uint64_t vaddr);
  */
 struct sym_range {
     uint64_t addr, end;
-    uint32_t file;  /* for symfile_file */
+    uint32_t file; /* for symfile_file */
     uint32_t line;
     uint32_t column;
     uint32_t scope; /* innermost function instance, SYM_NONE if unknown */
@@ -140,7 +143,7 @@ uint32_t symfile_ranges(const struct symfile *f, const struct sym_range **v);
 const struct sym_range *symfile_range(const struct symfile *f, uint64_t vaddr);
 
 /* Source file by number: absolute path (with DW_AT_comp_dir), as the compiler saw it,
- * "." and ".." folded; one path has one number. */
+ * "." and ".." folded; one path has one number.  NULL for SYM_NONE. */
 const char *symfile_file(const struct symfile *f, uint32_t file);
 uint32_t symfile_nr_files(const struct symfile *f);
 
@@ -149,13 +152,14 @@ uint32_t symfile_nr_files(const struct symfile *f);
  * inlined into its parent.  Instances of the same function share `origin'.
  */
 struct sym_scope {
-    const char *name;    /* as DWARF has it, with namespaces and classes: "ns::C::f" */
-    const char *linkage; /* "" if there is none */
-    uint32_t origin;     /* number of the source function, from 0 */
-    uint32_t parent;
-    uint32_t decl_file, decl_line; /* decl_line 0: not known */
+    const char *name;    /* linkage demangled, "ns::C::f(int)"; without one, as DWARF has
+                            it: "f"; "" if it has none either */
+    const char *linkage; /* "" if there is none (C) */
+    uint32_t origin;     /* number of the source function, from 0: name and declaration */
+    uint32_t parent;     /* less than the scope's own number */
+    uint32_t decl_file, decl_line;              /* SYM_NONE, 0: not known */
     uint32_t call_file, call_line, call_column; /* inlined: where it was called */
-    uint64_t entry; /* address of its first instruction */
+    uint64_t entry;                             /* address of its first instruction */
 };
 uint32_t symfile_scopes(const struct symfile *f, const struct sym_scope **v);
 uint32_t symfile_nr_origins(const struct symfile *f);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening an ELF file, and looking up what its reader (symfile_child.c) has left.  Only
+ * the program headers are read here, from a mapping of the file.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "symfile_table.h"
+
+__attribute__((format(printf, 3, 4))) static enum symfile_status
+fail(struct symfile_error *err, enum symfile_status status, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof(err->text), fmt, ap);
+    va_end(ap);
+    err->status = status;
+    return status;
+}
+
+/* ------------------------------------------------------------------- headers */
+
+/* A number of n bytes at an offset of the file; 0 beyond its end. */
+static uint64_t get(const struct symfile *f, uint64_t off, unsigned n)
+{
+    uint64_t v = 0;
+    if (off > f->map_bytes || n > f->map_bytes - off) {
+        return 0;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        v |= (uint64_t)f->map[off + i] << (f->big_endian ? 8 * (n - 1 - i) : 8 * i);
+    }
+    return v;
+}
+
+/* Program headers; where their number does not fit, section 0 has it. */
+static enum symfile_status read_segments(struct symfile *f, struct symfile_error *err)
+{
+    bool w = f->is64;
+    uint64_t phoff = get(f, w ? 32 : 28, w ? 8 : 4), n = get(f, w ? 56 : 44, 2);
+    uint64_t size = get(f, w ? 54 : 42, 2), shoff = get(f, w ? 40 : 32, w ? 8 : 4);
+    if (n == PN_XNUM) {
+        n = get(f, shoff + (w ? 44 : 28), 4);
+    }
+    if (n == 0) {
+        return fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->path);
+    }
+    if (size < (w ? 56 : 32) || phoff > f->map_bytes ||
+        n > (f->map_bytes - phoff) / size) {
+        return fail(err, SYMFILE_BAD, "%s: its program headers are damaged", f->path);
+    }
+    f->segments = calloc(n, sizeof(*f->segments));
+    if (!f->segments) {
+        return fail(err, SYMFILE_NOMEM, "%s: no memory", f->path);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = phoff + i * size;
+        struct segment s = {
+            .flags = (uint32_t)get(f, at + (w ? 4 : 24), 4),
+            .offset = get(f, at + (w ? 8 : 4), w ? 8 : 4),
+            .vaddr = get(f, at + (w ? 16 : 8), w ? 8 : 4),
+            .filesz = get(f, at + (w ? 32 : 16), w ? 8 : 4),
+            .memsz = get(f, at + (w ? 40 : 20), w ? 8 : 4),
+        };
+        if (get(f, at, 4) != PT_LOAD || s.memsz == 0) {
+            continue;
+        }
+        if (s.offset > f->map_bytes || s.filesz > f->map_bytes - s.offset) {
+            return fail(err, SYMFILE_BAD,
+                        "%s: it is truncated, or its program headers are damaged",
+                        f->path);
+        }
+        if (s.filesz > s.memsz || s.vaddr + s.memsz < s.vaddr) {
+            return fail(err, SYMFILE_BAD, "%s: its program headers are damaged", f->path);
+        }
+        f->segments[f->nr_segments++] = s;
+    }
+    if (f->nr_segments == 0) {
+        return fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->path);
+    }
+    return SYMFILE_OK;
+}
+
+static enum symfile_status read_header(struct symfile *f, struct symfile_error *err)
+{
+    const uint8_t *id = f->map;
+    if (f->map_bytes < EI_NIDENT || memcmp(id, ELFMAG, SELFMAG) != 0) {
+        return fail(err, SYMFILE_NOTELF, "%s: not an ELF file", f->path);
+    }
+    f->is64 = id[EI_CLASS] == ELFCLASS64;
+    f->big_endian = id[EI_DATA] == ELFDATA2MSB;
+    if (f->map_bytes < (f->is64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)) ||
+        (!f->is64 && id[EI_CLASS] != ELFCLASS32) ||
+        (!f->big_endian && id[EI_DATA] != ELFDATA2LSB)) {
+        return fail(err, SYMFILE_BAD, "%s: its ELF header is damaged", f->path);
+    }
+    f->type = (uint16_t)get(f, 16, 2);
+    f->machine = (uint32_t)get(f, 18, 2);
+    f->eflags = (uint32_t)get(f, f->is64 ? 48 : 36, 4);
+    if (f->type != ET_EXEC && f->type != ET_DYN) {
+        return fail(err, SYMFILE_NOTELF, "%s: neither a program nor a library", f->path);
+    }
+    return read_segments(f, err);
+}
+
+static enum symfile_status map_file(struct symfile *f, int fd, struct symfile_error *err)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        return fail(err, SYMFILE_IO, "%s: %s", f->path, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return fail(err, SYMFILE_IO, "%s: %s", f->path,
+                    S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file");
+    }
+    if (st.st_size == 0) {
+        return fail(err, SYMFILE_NOTELF, "%s: the file is empty", f->path);
+    }
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) {
+        return fail(err, SYMFILE_IO, "%s: %s", f->path, strerror(errno));
+    }
+    f->map = p;
+    f->map_bytes = (size_t)st.st_size;
+    return read_header(f, err);
+}
+
+/* Tries again with less when the reader gives up: then it was not the file itself. */
+static enum symfile_status read_tables(struct symfile *f, int fd,
+                                       const struct symfile_options *opt,
+                                       struct symfile_error *err)
+{
+    struct symfile_error first = {SYMFILE_OK, ""};
+    int depth = opt->flags & SYMFILE_LINES ? DEPTH_LINES : DEPTH_DEBUG;
+    for (; depth >= DEPTH_FILE; depth--) {
+        bool ok = symfile_run_child(f, fd, opt, (enum table_depth)depth, err) == 0;
+        if (ok && !symfile_check_table(f)) {
+            fail(err, SYMFILE_BAD, "%s: it is damaged: its symbols make no sense",
+                 f->path);
+            ok = false;
+        }
+        if (ok) {
+            err->status = SYMFILE_OK;
+            err->text[0] = '\0';
+            if (first.status != SYMFILE_OK) {
+                fail(err, SYMFILE_OK, "%.400s; going on without %s", first.text,
+                     depth == DEPTH_DEBUG ? "source lines" : "debug information");
+            } else if (f->table->text[0]) {
+                fail(err, SYMFILE_OK, "%s: %s", f->path, f->table->text);
+            }
+            return SYMFILE_OK;
+        }
+        if (f->table) {
+            munmap(f->table, f->table_bytes);
+            f->table = NULL;
+        }
+        if (err->status != SYMFILE_BAD) {
+            return err->status;
+        }
+        first = first.status == SYMFILE_OK ? *err : first;
+    }
+    return err->status;
+}
+
+enum symfile_status symfile_open(struct symfile **out, const char *path,
+                                 const struct symfile_options *opt,
+                                 struct symfile_error *err)
+{
+    static const struct symfile_options none;
+    struct symfile *f = calloc(1, sizeof(*f));
+    *out = NULL;
+    err->status = SYMFILE_OK;
+    err->text[0] = '\0';
+    if (!f || !(f->path = strdup(path))) {
+        free(f);
+        return fail(err, SYMFILE_NOMEM, "%s: no memory", path);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    enum symfile_status status = map_file(f, fd, err);
+    if (status == SYMFILE_OK) {
+        status = read_tables(f, fd, opt ? opt : &none, err);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (status != SYMFILE_OK) {
+        symfile_close(f);
+        return status;
+    }
+    *out = f;
+    return SYMFILE_OK;
+}
+
+void symfile_close(struct symfile *f)
+{
+    if (!f) {
+        return;
+    }
+    if (f->map) {
+        munmap(f->map, f->map_bytes);
+    }
+    if (f->table) {
+        munmap(f->table, f->table_bytes);
+    }
+    free(f->segments);
+    free(f->path);
+    free(f);
+}

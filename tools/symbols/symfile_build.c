@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables as they grow in the child: arrays, strings, and intervals made disjoint. */
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "symfile_reader.h"
+
+void *vec_push(struct reader *r, struct symvec *v, size_t elem_bytes)
+{
+    if (v->n == v->cap) {
+        size_t cap = v->cap ? 2 * v->cap : 64;
+        void *p = v->n < UINT32_MAX / 4 ? realloc(v->p, cap * elem_bytes) : NULL;
+        if (!p) {
+            reader_fail(r, SYMFILE_BAD, "its symbols need too much memory");
+        }
+        v->p = p;
+        v->cap = cap;
+    }
+    void *e = (char *)v->p + v->n++ * elem_bytes;
+    memset(e, 0, elem_bytes);
+    return e;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ (x >> 29);
+}
+
+static void hash_grow(struct reader *r, struct symhash *h)
+{
+    struct symhash old = *h;
+    h->cap = old.cap ? 2 * old.cap : 1024;
+    h->keys = calloc(h->cap, sizeof(*h->keys));
+    h->values = calloc(h->cap, sizeof(*h->values));
+    if (!h->keys || !h->values) {
+        reader_fail(r, SYMFILE_BAD, "its symbols need too much memory");
+    }
+    for (size_t i = 0; i < old.cap; i++) {
+        if (old.keys[i]) {
+            size_t at = mix(old.keys[i]) & (h->cap - 1);
+            while (h->keys[at]) {
+                at = (at + 1) & (h->cap - 1);
+            }
+            h->keys[at] = old.keys[i];
+            h->values[at] = old.values[i];
+        }
+    }
+    free(old.keys);
+    free(old.values);
+}
+
+uint32_t *hash_at(struct reader *r, struct symhash *h, uint64_t key, bool *found)
+{
+    key = key ? key : UINT64_MAX;
+    if (2 * h->n >= h->cap) {
+        hash_grow(r, h);
+    }
+    size_t at = mix(key) & (h->cap - 1);
+    while (h->keys[at] && h->keys[at] != key) {
+        at = (at + 1) & (h->cap - 1);
+    }
+    *found = h->keys[at] != 0;
+    if (!*found) {
+        h->keys[at] = key;
+        h->n++;
+    }
+    return &h->values[at];
+}
+
+const char *string_get(const struct reader *r, uint32_t off)
+{
+    return (const char *)r->strings.p + off;
+}
+
+uint32_t string_add(struct reader *r, const char *s)
+{
+    size_t n = strlen(s);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ (unsigned char)s[i]) * UINT64_C(0x100000001b3);
+    }
+    /* Strings whose hashes are equal go on at the next number. */
+    for (;; hash++) {
+        bool found;
+        uint32_t *at = hash_at(r, &r->string_index, hash, &found);
+        if (found && strcmp(string_get(r, *at), s) == 0) {
+            return *at;
+        }
+        if (!found) {
+            struct symvec *v = &r->strings;
+            if (v->n + n + 1 > v->cap) {
+                size_t cap = 2 * (v->n + n) + 4096;
+                void *p = cap < UINT32_MAX ? realloc(v->p, cap) : NULL;
+                if (!p) {
+                    reader_fail(r, SYMFILE_BAD, "its names need too much memory");
+                }
+                v->p = p;
+                v->cap = cap;
+            }
+            *at = (uint32_t)v->n;
+            memcpy((char *)v->p + v->n, s, n + 1);
+            v->n += n + 1;
+            return *at;
+        }
+    }
+}
+
+uint32_t string_demangle(struct reader *r, uint32_t linkage)
+{
+    bool found;
+    if (string_get(r, linkage)[0] != '_') {
+        return linkage;
+    }
+    uint32_t *at = hash_at(r, &r->demangled, (uint64_t)linkage + 1, &found);
+    if (!found) {
+        char *text;
+        *at = linkage;
+        if (sym_demangle(string_get(r, linkage), &text)) {
+            *at = string_add(r, text);
+            free(text);
+        }
+    }
+    return *at;
+}
+
+/* ---------------------------------------------------------------- intervals */
+
+static int by_start(const void *pa, const void *pb)
+{
+    const struct span *a = pa, *b = pb;
+    if (a->addr != b->addr) {
+        return a->addr < b->addr ? -1 : 1;
+    }
+    if (a->depth != b->depth) {
+        return a->depth < b->depth ? -1 : 1;
+    }
+    return (a->value > b->value) - (a->value < b->value);
+}
+
+static void emit(struct reader *r, struct symvec *out, uint64_t addr, uint64_t end,
+                 const struct span *s)
+{
+    struct span *last = out->n ? (struct span *)out->p + out->n - 1 : NULL;
+    if (last && last->end == addr && last->value == s->value) {
+        last->end = end;
+        return;
+    }
+    *(struct span *)vec_push(r, out, sizeof(*s)) =
+        (struct span){addr, end, s->depth, s->value};
+}
+
+/* A sweep over the starts, with a stack of what is open, the deepest on top.  Those that
+ * have ended are taken off only once they come to the top. */
+void flatten(struct reader *r, struct symvec *spans)
+{
+    struct symvec out = {0}, open = {0};
+    struct span *in = spans->p;
+    size_t n = spans->n, i = 0;
+    uint64_t pos = 0;
+    if (n > 1) {
+        qsort(in, n, sizeof(*in), by_start);
+    }
+    for (;;) {
+        struct span *stack = open.p;
+        while (open.n && stack[open.n - 1].end <= pos) {
+            open.n--;
+        }
+        if (!open.n && i == n) {
+            break;
+        }
+        if (open.n) {
+            struct span *top = &stack[open.n - 1];
+            uint64_t end = i < n && in[i].addr < top->end ? in[i].addr : top->end;
+            if (end > pos) {
+                emit(r, &out, pos, end, top);
+                pos = end;
+            }
+        } else if (in[i].addr > pos) {
+            pos = in[i].addr;
+        }
+        while (i < n && in[i].addr <= pos) {
+            if (in[i].end > pos) {
+                vec_push(r, &open, sizeof(*in));
+                stack = open.p;
+                size_t at = open.n - 1;
+                for (; at && stack[at - 1].depth > in[i].depth; at--) {
+                    stack[at] = stack[at - 1];
+                }
+                stack[at] = in[i];
+            }
+            i++;
+        }
+    }
+    free(open.p);
+    free(spans->p);
+    *spans = out;
+}
+
+/* ------------------------------------------------------------------ the file */
+
+static void write_at(struct reader *r, const void *p, size_t n, uint64_t off)
+{
+    while (n) {
+        ssize_t done = pwrite(r->out_fd, p, n, (off_t)off);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            _exit(1); /* there is no way left to say why */
+        }
+        p = (const char *)p + done;
+        n -= (size_t)done;
+        off += (uint64_t)done;
+    }
+}
+
+void table_write(struct reader *r)
+{
+    struct table_header h = {.magic = TABLE_MAGIC, .finished = 1};
+    const struct symvec *v[PARTS] = {&r->code,   &r->functions, &r->marks,  &r->ranges,
+                                     &r->scopes, &r->files,     &r->strings};
+    memcpy(h.text, r->remark, sizeof(h.text));
+    h.has_symtab = r->has_symtab;
+    h.nr_origins = r->nr_origins;
+    h.debug_path = r->debug_path ? string_add(r, r->debug_path) : 0;
+    const void *id;
+    ssize_t id_bytes = dwelf_elf_gnu_build_id(r->elf, &id);
+    if (id_bytes > 0 && (size_t)id_bytes <= sizeof(h.build_id)) {
+        h.build_id_bytes = (uint8_t)id_bytes;
+        memcpy(h.build_id, id, (size_t)id_bytes);
+    }
+    uint64_t off = (sizeof(h) + 15) & ~UINT64_C(15);
+    for (unsigned i = 0; i < PARTS; i++) {
+        h.part[i].off = off;
+        h.part[i].n = v[i]->n;
+        size_t bytes = v[i]->n * table_elem_bytes[i];
+        write_at(r, v[i]->p, bytes, off);
+        off = (off + bytes + 15) & ~UINT64_C(15);
+    }
+    h.total = off;
+    write_at(r, "", 1, off - 1); /* a NUL at most over another */
+    write_at(r, &h, sizeof(h), 0);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The child process that reads ELF and DWARF.  What it may use is bounded: processor time
+ * and time, memory beyond what its parent had when it forked, no core file.  It writes a
+ * memory file, which nobody else can reach, and has ended before that is looked at.
+ * elfutils ends the process by itself when memory runs out: exit handlers of the parent
+ * must not run then, nor its output be written twice.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "symfile_reader.h"
+
+#define DEFAULT_SECONDS 60
+#define MEMORY_BYTES (UINT64_C(3) << 30) /* and a multiple of the file's size */
+
+/* ----------------------------------------------------------------- the child */
+
+void reader_fail(struct reader *r, enum symfile_status status, const char *fmt, ...)
+{
+    struct table_header h = {.magic = TABLE_MAGIC, .finished = 1, .status = status};
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(h.text, sizeof(h.text), fmt, ap);
+    va_end(ap);
+    _exit(pwrite(r->out_fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) ? 0 : 1);
+}
+
+void reader_remark(struct reader *r, const char *fmt, ...)
+{
+    if (!r->remark[0]) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(r->remark, sizeof(r->remark), fmt, ap);
+        va_end(ap);
+    }
+}
+
+static void leave_at_once(void)
+{
+    _exit(1);
+}
+
+/* Of the address space in use; address sanitizers reserve theirs before main. */
+static uint64_t memory_now(void)
+{
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f) {
+        if (fscanf(f, "%lu", &pages) != 1) {
+            pages = 0;
+        }
+        fclose(f);
+    }
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit(int what, uint64_t value)
+{
+    struct rlimit l;
+    if (getrlimit(what, &l) == 0 && (l.rlim_cur == RLIM_INFINITY || l.rlim_cur > value)) {
+        l.rlim_cur = value;
+        if (l.rlim_max == RLIM_INFINITY || l.rlim_max > value) {
+            l.rlim_max = value;
+        }
+        setrlimit(what, &l);
+    }
+}
+
+static void confine(const struct symfile *f, unsigned seconds)
+{
+    static const int fatal[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGABRT, SIGINT,
+                                SIGTERM, SIGXCPU, SIGALRM, SIGPIPE, SIGXFSZ, SIGHUP};
+    sigset_t none;
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+        signal(fatal[i], SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    atexit(leave_at_once);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_CPU, seconds);
+    alarm(4 * seconds);
+    uint64_t now = memory_now();
+    if (now) {
+        limit(RLIMIT_AS, now + MEMORY_BYTES + 16 * (uint64_t)f->map_bytes);
+    }
+    /* What libraries print is no message of ours; nothing is fetched from servers. */
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+    }
+    unsetenv("DEBUGINFOD_URLS");
+}
+
+static void read_file(struct reader *r)
+{
+    static char *no_path[1];
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = find_debuginfo,
+        .debuginfo_path = no_path,
+    };
+    GElf_Addr bias;
+    string_add(r, "");
+    r->dwfl = dwfl_begin(&callbacks);
+    if (!r->dwfl) {
+        reader_fail(r, SYMFILE_BAD, "it cannot be read (%s)", dwfl_errmsg(-1));
+    }
+    dwfl_report_begin(r->dwfl);
+    r->mod = dwfl_report_elf(r->dwfl, r->file->path, r->file->path, r->fd, 0, true);
+    void **userdata;
+    if (r->mod &&
+        dwfl_module_info(r->mod, &userdata, NULL, NULL, NULL, NULL, NULL, NULL)) {
+        *userdata = r;
+    }
+    dwfl_report_end(r->dwfl, NULL, NULL);
+    r->elf = r->mod ? dwfl_module_getelf(r->mod, &bias) : NULL;
+    if (!r->elf) {
+        reader_fail(r, SYMFILE_BAD, "it cannot be read (%s)", dwfl_errmsg(-1));
+    }
+    read_symbols(r);
+    table_write(r);
+    _exit(0);
+}
+
+/* ---------------------------------------------------------------- the parent */
+
+/* What a child that did not finish died of. */
+static void say_why(struct symfile_error *err, const char *path, int status,
+                    unsigned seconds)
+{
+    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    err->status = SYMFILE_BAD;
+    if (sig == SIGXCPU || sig == SIGALRM || sig == SIGKILL) {
+        snprintf(err->text, sizeof(err->text),
+                 "%s: reading its symbols took more than %u seconds", path, seconds);
+    } else if (sig) {
+        snprintf(err->text, sizeof(err->text),
+                 "%s: it is damaged: reading its symbols failed (%s)", path,
+                 strsignal(sig));
+    } else {
+        snprintf(err->text, sizeof(err->text),
+                 "%s: it is damaged, or its symbols need too much memory", path);
+    }
+}
+
+/* Once there is no other way to reach the file, its size and bytes stay. */
+static bool map_table(struct symfile *f, int fd)
+{
+    struct stat st;
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 ||
+        fstat(fd, &st) != 0 || st.st_size < (off_t)sizeof(struct table_header)) {
+        return false;
+    }
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) {
+        return false;
+    }
+    f->table = p;
+    f->table_bytes = (size_t)st.st_size;
+    return f->table->magic == TABLE_MAGIC && f->table->finished == 1 &&
+           memchr(f->table->text, 0, sizeof(f->table->text)) != NULL;
+}
+
+int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *opt,
+                      enum table_depth depth, struct symfile_error *err)
+{
+    unsigned seconds = opt->seconds ? opt->seconds : DEFAULT_SECONDS;
+    int out = memfd_create("symfile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    pid_t pid = out >= 0 ? fork() : -1;
+    if (pid < 0) {
+        err->status = errno == ENOMEM ? SYMFILE_NOMEM : SYMFILE_IO;
+        snprintf(err->text, sizeof(err->text), "%s: no process to read it: %s", f->path,
+                 strerror(errno));
+        if (out >= 0) {
+            close(out);
+        }
+        return -1;
+    }
+    if (pid == 0) {
+        static struct reader r;
+        confine(f, seconds);
+        r = (struct reader){
+            .file = f, .opt = opt, .depth = depth, .fd = fd, .out_fd = out};
+        read_file(&r);
+        _exit(0);
+    }
+    int status;
+    pid_t got;
+    do {
+        got = waitpid(pid, &status, 0);
+    } while (got < 0 && errno == EINTR);
+    bool ok = got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (!ok || !map_table(f, out)) {
+        say_why(err, f->path, got == pid ? status : 0, seconds);
+        ok = false;
+    } else if (f->table->status != SYMFILE_OK) {
+        err->status = SYMFILE_BAD;
+        snprintf(err->text, sizeof(err->text), "%s: %s", f->path, f->table->text);
+        ok = false;
+    }
+    close(out);
+    return ok ? 0 : -1;
+}

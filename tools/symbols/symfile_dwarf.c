@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * DWARF 2 to 5, in the child: instances of functions (scopes) with what is inlined into
+ * them, and lines, made into disjoint ranges.
+ */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symfile_reader.h"
+
+#define MAX_DEPTH 512
+
+/* What is known of a source function, by the DIE that inlined copies refer to. */
+struct source {
+    uint32_t name, linkage; /* strings */
+    uint32_t decl_file, decl_line;
+};
+
+struct unit {
+    Dwarf_Die die; /* whose lines these are */
+    Dwarf_Addr bias;
+    const char *comp_dir; /* or NULL */
+};
+
+struct dwarf_reader {
+    struct reader *r;
+    struct symvec *candidates;
+    struct unit unit;
+    struct symvec scope_spans;
+    struct symvec rows; /* struct row */
+    struct symvec row_spans;
+    struct symvec sources;       /* struct source */
+    struct symhash source_index; /* by address of the DIE */
+    struct symhash origin_index;
+    struct symhash path_index; /* by address of libdw's string */
+    unsigned bad_units;
+};
+
+struct row {
+    uint32_t file, line, column;
+    bool stmt;
+};
+
+static uint32_t path_number(struct dwarf_reader *d, const char *path,
+                            const char *comp_dir)
+{
+    bool found;
+    if (!path) {
+        return SYM_NONE;
+    }
+    uint32_t *at = hash_at(d->r, &d->path_index, (uintptr_t)path, &found);
+    if (!found) {
+        *at = file_number(d->r, path, comp_dir);
+    }
+    return *at;
+}
+
+/* ------------------------------------------------------------------ functions */
+
+/* The attributes of a DIE that count here, found in one pass. */
+struct attrs {
+    Dwarf_Attribute abstract_origin, specification, name, linkage, entry, call_file,
+        call_line, call_column, decl_file, decl_line;
+    bool low, high, ranges, declaration;
+};
+
+static int collect(Dwarf_Attribute *a, void *arg)
+{
+    struct attrs *v = arg;
+    switch (dwarf_whatattr(a)) {
+    case DW_AT_low_pc:
+        v->low = true;
+        break;
+    case DW_AT_high_pc:
+        v->high = true;
+        break;
+    case DW_AT_ranges:
+        v->ranges = true;
+        break;
+    case DW_AT_declaration:
+        v->declaration = true;
+        break;
+    case DW_AT_abstract_origin:
+        v->abstract_origin = *a;
+        break;
+    case DW_AT_specification:
+        v->specification = *a;
+        break;
+    case DW_AT_name:
+        v->name = *a;
+        break;
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+        v->linkage = *a;
+        break;
+    case DW_AT_entry_pc:
+        v->entry = *a;
+        break;
+    case DW_AT_call_file:
+        v->call_file = *a;
+        break;
+    case DW_AT_call_line:
+        v->call_line = *a;
+        break;
+    case DW_AT_call_column:
+        v->call_column = *a;
+        break;
+    case DW_AT_decl_file:
+        v->decl_file = *a;
+        break;
+    case DW_AT_decl_line:
+        v->decl_line = *a;
+        break;
+    default:
+        break;
+    }
+    return DWARF_CB_OK;
+}
+
+static uint32_t number_of(Dwarf_Attribute *a)
+{
+    Dwarf_Word v;
+    return a->valp && dwarf_formudata(a, &v) == 0 && v < UINT32_MAX ? (uint32_t)v : 0;
+}
+
+static uint32_t text_of(struct reader *r, Dwarf_Attribute *a)
+{
+    const char *s = a->valp ? dwarf_formstring(a) : NULL;
+    return s ? string_add(r, s) : 0;
+}
+
+/* A file number of a unit's table (the one that the DIE belongs to) as ours. */
+static uint32_t file_of(struct dwarf_reader *d, Dwarf_Attribute *a, Dwarf_Die *unit)
+{
+    Dwarf_Files *files;
+    size_t n;
+    Dwarf_Word i;
+    Dwarf_Attribute dir;
+    if (!a->valp || dwarf_formudata(a, &i) != 0 ||
+        dwarf_getsrcfiles(unit, &files, &n) != 0 || i >= n) {
+        return SYM_NONE;
+    }
+    return path_number(d, dwarf_filesrc(files, i, NULL, NULL),
+                       dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &dir)));
+}
+
+/* Collects along a chain of abstract origins and specifications, the nearest counts. */
+static void follow(struct dwarf_reader *d, Dwarf_Die die, struct source *s, unsigned hops)
+{
+    struct attrs a = {0};
+    Dwarf_Die unit, next;
+    dwarf_getattrs(&die, collect, &a, 0);
+    if (!s->linkage) {
+        s->linkage = text_of(d->r, &a.linkage);
+    }
+    if (!s->name) {
+        s->name = text_of(d->r, &a.name);
+    }
+    if (s->decl_line == 0 && a.decl_line.valp && dwarf_diecu(&die, &unit, NULL, NULL)) {
+        s->decl_line = number_of(&a.decl_line);
+        s->decl_file = a.decl_file.valp ? file_of(d, &a.decl_file, &unit) : s->decl_file;
+    }
+    Dwarf_Attribute *up = a.abstract_origin.valp ? &a.abstract_origin : &a.specification;
+    if (up->valp && hops && dwarf_formref_die(up, &next)) {
+        follow(d, next, s, hops - 1);
+    }
+}
+
+static struct source source_at(struct dwarf_reader *d, Dwarf_Attribute *ref)
+{
+    Dwarf_Die die;
+    bool found;
+    struct source s = {.decl_file = SYM_NONE};
+    if (!ref->valp || !dwarf_formref_die(ref, &die)) {
+        return s;
+    }
+    uint32_t *at = hash_at(d->r, &d->source_index, (uintptr_t)die.addr, &found);
+    if (!found) {
+        follow(d, die, &s, 16);
+        *at = (uint32_t)d->sources.n;
+        *(struct source *)vec_push(d->r, &d->sources, sizeof(s)) = s;
+        return s;
+    }
+    return ((struct source *)d->sources.p)[*at];
+}
+
+/* Functions of one name, declared at one line, are one function. */
+static uint32_t origin_of(struct dwarf_reader *d, const struct source *s, uint32_t name)
+{
+    char key[64];
+    bool found;
+    snprintf(key, sizeof(key), "\001%x.%x.%x", name, s->decl_file, s->decl_line);
+    uint32_t *at =
+        hash_at(d->r, &d->origin_index, (uint64_t)string_add(d->r, key) + 1, &found);
+    if (!found) {
+        *at = d->r->nr_origins++;
+    }
+    return *at;
+}
+
+static uint64_t entry_of(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *a,
+                         uint64_t first)
+{
+    Dwarf_Addr addr;
+    Dwarf_Word off;
+    if (a->entry.valp && dwarf_formaddr(&a->entry, &addr) == 0) {
+        return addr + d->unit.bias;
+    }
+    if (a->entry.valp && dwarf_formudata(&a->entry, &off) == 0) {
+        return first + off;
+    }
+    return a->low && dwarf_lowpc(die, &addr) == 0 ? addr + d->unit.bias : first;
+}
+
+/* Adds an instance; returns its number, or `parent' if it has no code. */
+static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *a,
+                          bool inlined, uint32_t parent, unsigned depth)
+{
+    struct reader *r = d->r;
+    uint32_t number = (uint32_t)r->scopes.n;
+    uint64_t first = 0, size = 0;
+    Dwarf_Addr base, from, to;
+    ptrdiff_t at = 0;
+    bool any = false;
+    while ((at = dwarf_ranges(die, at, &base, &from, &to)) > 0) {
+        uint64_t end;
+        from += d->unit.bias;
+        to += d->unit.bias;
+        if (from >= to || !is_code_addr(r, from, &end)) {
+            continue;
+        }
+        to = to < end ? to : end;
+        if (!any) {
+            first = from;
+            size = to - from;
+        }
+        any = true;
+        *(struct span *)vec_push(r, &d->scope_spans, sizeof(struct span)) =
+            (struct span){from, to, depth, number};
+    }
+    if (!any) {
+        return inlined ? parent : SYM_NONE;
+    }
+    struct source s;
+    if (a->abstract_origin.valp) {
+        s = source_at(d, &a->abstract_origin);
+        uint32_t own = text_of(r, &a->linkage);
+        s.linkage = own ? own : s.linkage;
+    } else {
+        s = (struct source){.decl_file = SYM_NONE};
+        follow(d, *die, &s, 16);
+    }
+    struct sym_scope *scope = vec_push(r, &r->scopes, sizeof(*scope));
+    uint32_t name = s.linkage ? string_demangle(r, s.linkage) : s.name;
+    scope->name = STRING_PTR(name);
+    scope->linkage = STRING_PTR(s.linkage);
+    scope->origin = origin_of(d, &s, name);
+    scope->parent = inlined ? parent : SYM_NONE;
+    scope->decl_file = s.decl_file;
+    scope->decl_line = s.decl_line;
+    scope->call_file = inlined ? file_of(d, &a->call_file, &d->unit.die) : SYM_NONE;
+    scope->call_line = number_of(&a->call_line);
+    scope->call_column = number_of(&a->call_column);
+    scope->entry = entry_of(d, die, a, first);
+    if (!inlined && name) {
+        struct candidate *c = vec_push(r, d->candidates, sizeof(*c));
+        c->addr = first;
+        c->size = size;
+        c->linkage = s.linkage ? s.linkage : s.name;
+        c->source = SYM_DWARF;
+    }
+    return number;
+}
+
+static void walk(struct dwarf_reader *d, Dwarf_Die *die, uint32_t scope, unsigned depth)
+{
+    Dwarf_Die child;
+    int status = depth < MAX_DEPTH ? dwarf_child(die, &child) : 1;
+    while (status == 0) {
+        struct attrs a = {0};
+        int tag = dwarf_tag(&child);
+        switch (tag) {
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_entry_point:
+            dwarf_getattrs(&child, collect, &a, 0);
+            if ((a.low && a.high) || a.ranges) {
+                bool inlined = tag == DW_TAG_inlined_subroutine && scope != SYM_NONE;
+                walk(d, &child, add_scope(d, &child, &a, inlined, scope, depth),
+                     depth + 1);
+            } else if (!a.declaration) {
+                walk(d, &child, SYM_NONE, depth + 1);
+            }
+            break;
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+        case DW_TAG_with_stmt:
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+        case DW_TAG_interface_type:
+            walk(d, &child, scope, depth + 1);
+            break;
+        default:
+            break;
+        }
+        status = dwarf_siblingof(&child, &child);
+    }
+    if (status < 0) {
+        d->bad_units++;
+    }
+}
+
+/* ---------------------------------------------------------------------- lines */
+
+static void read_lines(struct dwarf_reader *d)
+{
+    struct reader *r = d->r;
+    Dwarf_Lines *lines;
+    size_t n;
+    Dwarf_Attribute stmt_list;
+    if (!dwarf_attr(&d->unit.die, DW_AT_stmt_list, &stmt_list)) {
+        return;
+    }
+    if (dwarf_getsrclines(&d->unit.die, &lines, &n) != 0) {
+        d->bad_units++;
+        return;
+    }
+    Dwarf_Addr next = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        Dwarf_Line *line = dwarf_onesrcline(lines, i);
+        Dwarf_Addr addr;
+        uint64_t end;
+        bool last, stmt;
+        int number, column;
+        if (i == 0) {
+            dwarf_lineaddr(line, &next);
+        }
+        addr = next;
+        if (dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &next) != 0 || next <= addr ||
+            dwarf_lineendsequence(line, &last) != 0 || last ||
+            !is_code_addr(r, addr + d->unit.bias, &end)) {
+            continue;
+        }
+        uint32_t file = path_number(d, dwarf_linesrc(line, NULL, NULL), d->unit.comp_dir);
+        if (file == SYM_NONE || dwarf_lineno(line, &number) != 0 ||
+            dwarf_linecol(line, &column) != 0 || dwarf_linebeginstatement(line, &stmt)) {
+            continue;
+        }
+        uint64_t to = next + d->unit.bias;
+        *(struct span *)vec_push(r, &d->row_spans, sizeof(struct span)) = (struct span){
+            addr + d->unit.bias, to < end ? to : end, 0, (uint32_t)d->rows.n};
+        *(struct row *)vec_push(r, &d->rows, sizeof(struct row)) =
+            (struct row){file, number > 0 ? (uint32_t)number : 0,
+                         column > 0 ? (uint32_t)column : 0, stmt};
+    }
+}
+
+/* Cuts the rows where the scope changes. */
+static void make_ranges(struct dwarf_reader *d)
+{
+    struct reader *r = d->r;
+    flatten(r, &d->row_spans);
+    flatten(r, &d->scope_spans);
+    const struct span *rows = d->row_spans.p, *scopes = d->scope_spans.p;
+    size_t k = 0;
+    for (size_t i = 0; i < d->row_spans.n; i++) {
+        const struct row *row = (struct row *)d->rows.p + rows[i].value;
+        uint64_t pos = rows[i].addr;
+        while (pos < rows[i].end) {
+            while (k < d->scope_spans.n && scopes[k].end <= pos) {
+                k++;
+            }
+            bool in = k < d->scope_spans.n && scopes[k].addr <= pos;
+            uint64_t end = rows[i].end;
+            if (in && scopes[k].end < end) {
+                end = scopes[k].end;
+            } else if (!in && k < d->scope_spans.n && scopes[k].addr < end) {
+                end = scopes[k].addr;
+            }
+            struct sym_range *range = vec_push(r, &r->ranges, sizeof(*range));
+            *range = (struct sym_range){.addr = pos,
+                                        .end = end,
+                                        .file = row->file,
+                                        .line = row->line,
+                                        .column = row->column,
+                                        .scope = in ? scopes[k].value : SYM_NONE,
+                                        .stmt = row->stmt && pos == rows[i].addr};
+            pos = end;
+        }
+    }
+}
+
+void read_dwarf(struct reader *r, struct symvec *candidates)
+{
+    struct dwarf_reader d = {.r = r, .candidates = candidates};
+    Dwarf *dw = dwfl_module_getdwarf(r->mod, &d.unit.bias);
+    if (!dw) {
+        return;
+    }
+    open_alt(r, dw);
+    Dwarf_CU *cu = NULL;
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die sub;
+    int status;
+    while ((status = dwarf_get_units(dw, cu, &cu, &version, &type, &d.unit.die, &sub)) ==
+           0) {
+        Dwarf_Attribute dir;
+        if (type == DW_UT_type || type == DW_UT_split_type) {
+            continue;
+        }
+        d.unit.comp_dir = dwarf_formstring(dwarf_attr(&d.unit.die, DW_AT_comp_dir, &dir));
+        if (type != DW_UT_partial) {
+            read_lines(&d);
+        }
+        if (type == DW_UT_skeleton && sub.addr) {
+            d.unit.die = sub;
+        }
+        walk(&d, &d.unit.die, SYM_NONE, 1);
+    }
+    if (status < 0 || d.bad_units) {
+        reader_remark(r,
+                      "its debug information is damaged: lines or functions are missing");
+    }
+    make_ranges(&d);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sections and symbols of an ELF file, in the child: which addresses are code, mapping
+ * symbols, and the candidates for functions.  libdwfl chooses the symbol table (.symtab,
+ * of a separate file if need be, else .dynsym with .gnu_debugdata); .dynsym is read
+ * besides, for a .symtab may lack names.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "symfile_reader.h"
+
+static int code_by_addr(const void *pa, const void *pb)
+{
+    const struct sym_code *a = pa, *b = pb;
+    return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+static void add_code(struct reader *r, uint64_t addr, uint64_t size, const char *name)
+{
+    if (size && addr + size > addr) {
+        struct sym_code *c = vec_push(r, &r->code, sizeof(*c));
+        c->addr = addr;
+        c->end = addr + size;
+        c->name = STRING_PTR(string_add(r, name));
+    }
+}
+
+static void read_code(struct reader *r)
+{
+    size_t shstrndx = 0;
+    Elf_Scn *scn = NULL;
+    GElf_Shdr sh;
+    elf_getshdrstrndx(r->elf, &shstrndx);
+    while ((scn = elf_nextscn(r->elf, scn)) != NULL) {
+        if (gelf_getshdr(scn, &sh) && sh.sh_flags & SHF_EXECINSTR &&
+            sh.sh_flags & SHF_ALLOC && sh.sh_type == SHT_PROGBITS) {
+            const char *name = elf_strptr(r->elf, shstrndx, sh.sh_name);
+            add_code(r, sh.sh_addr, sh.sh_size, name ? name : "");
+        }
+    }
+    for (uint32_t i = 0; r->code.n == 0 && i < r->file->nr_segments; i++) {
+        const struct segment *s = &r->file->segments[i];
+        if (s->flags & PF_X) {
+            add_code(r, s->vaddr, s->filesz, "");
+        }
+    }
+    struct sym_code *v = r->code.p;
+    size_t n = 0;
+    uint64_t last = 0;
+    if (r->code.n > 1) {
+        qsort(v, r->code.n, sizeof(*v), code_by_addr);
+    }
+    for (size_t i = 0; i < r->code.n; i++) { /* sections that lie over others are cut */
+        if (v[i].addr < last) {
+            v[i].addr = last;
+        }
+        if (v[i].addr < v[i].end) {
+            last = v[i].end;
+            v[n++] = v[i];
+        }
+    }
+    r->code.n = n;
+}
+
+bool is_code_addr(const struct reader *r, uint64_t addr, uint64_t *end)
+{
+    const struct sym_code *v = r->code.p;
+    size_t lo = 0, hi = r->code.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (v[mid].end <= addr) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    if (lo == r->code.n || addr < v[lo].addr) {
+        return false;
+    }
+    *end = v[lo].end;
+    return true;
+}
+
+/* ----------------------------------------------------------------- symbols */
+
+static bool has_mapping_symbols(const struct reader *r)
+{
+    uint32_t m = r->file->machine;
+    return m == EM_ARM || m == EM_AARCH64 || m == EM_RISCV || m == EM_CSKY;
+}
+
+static void add_mark(struct reader *r, uint64_t addr, char kind)
+{
+    struct sym_mark *m = vec_push(r, &r->marks, sizeof(*m));
+    m->addr = addr;
+    m->kind = kind;
+}
+
+/* "$a", "$d.realdata", "$xrv64i2p0_m2p0" (RISC-V only) */
+static bool is_mapping_symbol(const struct reader *r, const char *name)
+{
+    return name[0] == '$' && name[1] && strchr("atdx", name[1]) &&
+           (name[2] == '\0' || name[2] == '.' ||
+            (r->file->machine == EM_RISCV && strncmp(name, "$xrv", 4) == 0));
+}
+
+/*
+ * How much people like a name: functions by type before labels, what others can link to
+ * before what is local, few leading underscores ("write" before "__write"), strong before
+ * weak, sized before unsized.
+ */
+static uint8_t rank_name(const char *name, const GElf_Sym *sym)
+{
+    unsigned bind = GELF_ST_BIND(sym->st_info), underscores = 0;
+    if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0) {
+        while (underscores < 3 && name[underscores] == '_') {
+            underscores++;
+        }
+    }
+    return (uint8_t)((bind != STB_LOCAL ? 64 : 0) + (3 - underscores) * 8 +
+                     (bind != STB_WEAK ? 4 : 0) + (sym->st_size ? 2 : 0));
+}
+
+/* A section of code that the symbol says it is in; a stripped file has none to name. */
+static bool in_code(struct reader *r, uint64_t addr, GElf_Word shndx)
+{
+    uint64_t end;
+    return shndx != SHN_UNDEF && shndx != SHN_ABS && shndx != SHN_COMMON &&
+           is_code_addr(r, addr, &end);
+}
+
+static void add_symbol(struct reader *r, struct symvec *candidates, const char *name,
+                       const GElf_Sym *sym, uint64_t addr, GElf_Word shndx,
+                       enum sym_source source)
+{
+    unsigned type = GELF_ST_TYPE(sym->st_info);
+    bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
+    uint32_t m = r->file->machine;
+    if (name[0] == '$' && type == STT_NOTYPE && has_mapping_symbols(r) &&
+        is_mapping_symbol(r, name)) {
+        if (in_code(r, addr, shndx)) {
+            add_mark(r, addr, name[1] == 'x' ? 'x' : name[1]);
+        }
+        return;
+    }
+    bool odd = (m == EM_ARM || m == EM_MIPS) && addr & 1;
+    addr -= odd;
+    if ((!function && type != STT_NOTYPE) || name[0] == '\0' ||
+        !in_code(r, addr, shndx) || (!function && strncmp(name, ".L", 2) == 0)) {
+        return;
+    }
+    struct candidate *c = vec_push(r, candidates, sizeof(*c));
+    const char *at = strchr(name + 1, '@');
+    char *cut = at ? strndup(name, (size_t)(at - name)) : NULL;
+    c->addr = addr;
+    c->size = sym->st_size;
+    c->linkage = string_add(r, cut ? cut : name);
+    c->source = (uint8_t)source;
+    c->thumb = m == EM_ARM && odd;
+    c->label = !function;
+    c->rank = rank_name(name, sym);
+    free(cut);
+}
+
+/* All of the table that libdwfl has chosen. */
+static void read_chosen(struct reader *r, struct symvec *candidates)
+{
+    int n = dwfl_module_getsymtab(r->mod);
+    bool own = false;
+    Elf_Scn *scn = NULL;
+    GElf_Shdr sh;
+    while ((scn = elf_nextscn(r->elf, scn)) != NULL) {
+        own |= gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB && sh.sh_size != 0;
+    }
+    for (int i = 1; i < n; i++) {
+        GElf_Sym sym;
+        GElf_Addr addr, bias;
+        GElf_Word shndx;
+        Elf *elf;
+        const char *name =
+            dwfl_module_getsym_info(r->mod, i, &sym, &addr, &shndx, &elf, &bias);
+        enum sym_source source = elf != r->elf
+                                     ? (r->debug_path ? SYM_SYMTAB : SYM_DEBUGDATA)
+                                 : own ? SYM_SYMTAB
+                                       : SYM_DYNSYM;
+        if (name) {
+            r->has_symtab |= source != SYM_DYNSYM;
+            add_symbol(r, candidates, name, &sym, addr, shndx, source);
+        }
+    }
+}
+
+static void read_dynsym(struct reader *r, struct symvec *candidates)
+{
+    Elf_Scn *scn = NULL;
+    GElf_Shdr sh;
+    while ((scn = elf_nextscn(r->elf, scn)) != NULL) {
+        Elf_Data *data;
+        if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM ||
+            !(data = elf_getdata(scn, NULL)) || sh.sh_entsize == 0) {
+            continue;
+        }
+        for (int i = 1; i < (int)(data->d_size / sh.sh_entsize); i++) {
+            GElf_Sym sym;
+            const char *name;
+            if (gelf_getsym(data, i, &sym) &&
+                (name = elf_strptr(r->elf, sh.sh_link, sym.st_name))) {
+                add_symbol(r, candidates, name, &sym, sym.st_value, sym.st_shndx,
+                           SYM_DYNSYM);
+            }
+        }
+    }
+}
+
+/* --------------------------------------------------------------- functions */
+
+static _Thread_local const struct reader *sorting; /* qsort has no argument for it */
+
+static int best_first(const void *pa, const void *pb)
+{
+    const struct candidate *a = pa, *b = pb;
+    if (a->addr != b->addr) {
+        return a->addr < b->addr ? -1 : 1;
+    }
+    if (a->label != b->label) {
+        return a->label ? 1 : -1;
+    }
+    if (a->rank != b->rank) {
+        return a->rank > b->rank ? -1 : 1;
+    }
+    if (a->source != b->source) {
+        return a->source < b->source ? -1 : 1;
+    }
+    const char *x = string_get(sorting, a->linkage), *y = string_get(sorting, b->linkage);
+    size_t nx = strlen(x), ny = strlen(y);
+    return nx != ny ? (nx > ny) - (nx < ny) : strcmp(x, y);
+}
+
+/*
+ * One name for each address.  A function goes on to its size, or if it has none to the
+ * next; one that begins inside another takes over the rest of that (as a label in the
+ * middle of assembler code does).  A label inside a function is no function.
+ */
+void functions_make(struct reader *r, struct symvec *candidates)
+{
+    struct candidate *c = candidates->p;
+    size_t n = candidates->n;
+    uint64_t reach = 0; /* end of the functions with a size so far */
+    struct sym_function *last = NULL;
+    sorting = r;
+    if (n > 1) {
+        qsort(c, n, sizeof(*c), best_first);
+    }
+    for (size_t i = 0, next; i < n; i = next) {
+        uint64_t size = c[i].size, section_end = 0;
+        bool label = c[i].label;
+        for (next = i + 1; next < n && c[next].addr == c[i].addr; next++) {
+            if (!c[next].label && c[next].size > size) {
+                size = c[next].size;
+            }
+        }
+        if ((label && c[i].addr < reach) || !is_code_addr(r, c[i].addr, &section_end)) {
+            continue;
+        }
+        if (last && last->end > c[i].addr) {
+            last->end = c[i].addr;
+        }
+        uint64_t end =
+            size && size <= section_end - c[i].addr ? c[i].addr + size : section_end;
+        if (size && end > reach) {
+            reach = end;
+        }
+        end = size && reach > end && reach <= section_end ? reach : end;
+        last = vec_push(r, &r->functions, sizeof(*last));
+        last->addr = c[i].addr;
+        last->end = end;
+        last->linkage = STRING_PTR(c[i].linkage);
+        last->name = STRING_PTR(
+            c[i].source == SYM_PLT ? c[i].linkage : string_demangle(r, c[i].linkage));
+        last->source = c[i].source;
+        last->thumb = c[i].thumb;
+    }
+}
+
+static int marks_by_addr(const void *pa, const void *pb)
+{
+    const struct sym_mark *a = pa, *b = pb;
+    return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+/* Of several at one address the last counts; a section without any begins unknown. */
+static void finish_marks(struct reader *r)
+{
+    if (r->marks.n == 0) {
+        return;
+    }
+    /* merge sort keeps the order of equals; those of sections are to be the first */
+    struct symvec all = {0};
+    const struct sym_code *code = r->code.p;
+    for (size_t i = 0; i < r->code.n; i++) {
+        ((struct sym_mark *)vec_push(r, &all, sizeof(struct sym_mark)))->addr =
+            code[i].addr;
+    }
+    for (size_t i = 0; i < r->marks.n; i++) {
+        *(struct sym_mark *)vec_push(r, &all, sizeof(struct sym_mark)) =
+            ((struct sym_mark *)r->marks.p)[i];
+    }
+    qsort(all.p, all.n, sizeof(struct sym_mark), marks_by_addr);
+    free(r->marks.p);
+    r->marks = all;
+}
+
+void read_symbols(struct reader *r)
+{
+    struct symvec candidates = {0};
+    read_code(r);
+    read_chosen(r, &candidates);
+    read_dynsym(r, &candidates);
+    finish_marks(r);
+    read_plt(r, &candidates);
+    if (r->depth == DEPTH_LINES) {
+        read_dwarf(r, &candidates);
+    }
+    functions_make(r, &candidates);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The side of the child: the state of one reading, and what its parts offer each other.
+ * A reading that cannot go on ends the process, so nothing here returns "no memory".
+ */
+#ifndef TOOLS_SYMFILE_READER_H
+#define TOOLS_SYMFILE_READER_H
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include "symfile_table.h"
+
+/* An array that grows. */
+struct symvec {
+    void *p;
+    size_t n, cap;
+};
+
+/* A hash table from a number that is not 0 to a number. */
+struct symhash {
+    uint64_t *keys;
+    uint32_t *values;
+    size_t n, cap;
+};
+
+/* An interval for symfile_flatten. */
+struct span {
+    uint64_t addr, end;
+    uint32_t depth;
+    uint32_t value;
+};
+
+struct reader {
+    const struct symfile *file; /* what the parent has found out */
+    const struct symfile_options *opt;
+    enum table_depth depth;
+    int fd;     /* of the file */
+    int out_fd; /* of the table */
+    char remark[400];
+
+    Dwfl *dwfl;
+    Dwfl_Module *mod;
+    Elf *elf;
+    const char *debug_path; /* of the separate file in use */
+    bool asked;             /* whether there is one */
+
+    struct symvec code;      /* struct sym_code, strings as offsets */
+    struct symvec functions; /* struct sym_function */
+    struct symvec marks;     /* struct sym_mark */
+    struct symvec ranges, scopes, files;
+    struct symvec strings;
+    struct symhash string_index;
+    bool has_symtab;
+    uint32_t nr_origins;
+    struct symhash demangled;  /* of linkage name, by offset */
+    struct symhash file_index; /* of a path, by offset + 1 */
+};
+
+/* symfile_child.c */
+void reader_fail(struct reader *r, enum symfile_status status, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+/* The first remark counts. */
+void reader_remark(struct reader *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* symfile_build.c */
+void *vec_push(struct reader *r, struct symvec *v, size_t elem_bytes); /* zeroed */
+/* Adds or finds; *found tells.  The value may be changed until the next call. */
+uint32_t *hash_at(struct reader *r, struct symhash *h, uint64_t key, bool *found);
+uint32_t string_add(struct reader *r, const char *s);
+const char *string_get(const struct reader *r, uint32_t off);
+/* The demangled form of a linkage name that was added, or that itself. */
+uint32_t string_demangle(struct reader *r, uint32_t linkage);
+#define STRING_PTR(off) ((const char *)(uintptr_t)(off))
+#define STRING_OFF(ptr) ((uint32_t)(uintptr_t)(ptr))
+/* Sorts spans, and makes them disjoint: where several lie over each other the deepest
+ * counts, of those alike the one that begins last, then the last given. */
+void flatten(struct reader *r, struct symvec *spans);
+void table_write(struct reader *r);
+
+/* symfile_find.c */
+int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, GElf_Addr base,
+                   const char *file_name, const char *debuglink_file,
+                   GElf_Word debuglink_crc, char **debuginfo_file_name);
+
+/* Finds and joins the dwz file that dw refers to, if it does. */
+void open_alt(struct reader *r, Dwarf *dw);
+
+/* symfile_elf.c */
+void read_symbols(struct reader *r);
+bool is_code_addr(const struct reader *r, uint64_t addr, uint64_t *end);
+/* A name for the start of a function. */
+struct candidate {
+    uint64_t addr, size;
+    uint32_t linkage;
+    uint8_t source, thumb;
+    uint8_t rank; /* the higher the better a name */
+    bool label;   /* no function by type */
+};
+void functions_make(struct reader *r, struct symvec *candidates);
+
+/* symfile_plt.c */
+void read_plt(struct reader *r, struct symvec *candidates);
+
+/* symfile_dwarf.c: ranges, scopes and files; adds functions that only DWARF knows. */
+void read_dwarf(struct reader *r, struct symvec *candidates);
+
+/* symfile_path.c */
+/* The number of a source file; comp_dir may be NULL.  SYM_NONE: none. */
+uint32_t file_number(struct reader *r, const char *path, const char *comp_dir);
+
+#endif
