@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tracefile of lcov, as geninfo(1) of lcov 1.x writes it and lcov 2 reads it.
+ *
+ * Both read more strictly than that page says, so:
+ *   - names are linkage names (genhtml --demangle-cpp makes them readable), since lcov 1
+ *     ends a name at its first comma; other commas become semicolons
+ *   - a name stands for one line: a second function of that name gets "@LINE"
+ *   - lcov 2 takes a function to reach to the next one's line and wants a line of code in
+ *     there, so a function that has none is moved to the nearest line
+ *   - lcov 2 refuses a line that ran and of whose branches none did, as when a call
+ *     before the branch never returned: such branches are left out
+ *   - a part's branches are not known, and left out
+ */
+#include "tracecov/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct fn {
+    const char *name;
+    const struct report_function *f;
+    uint32_t line;
+    uint64_t count;
+    bool renamed; /* "@LINE" behind its name */
+    bool merged;  /* into another of the same name and line */
+};
+
+/* What lcov 2 knows a lambda by, whose extent it does not guess then. */
+static bool is_lambda(const struct report_function *f)
+{
+    return strstr(f->name, "{lambda(") != NULL;
+}
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct fn *a = *(struct fn *const *)pa, *b = *(struct fn *const *)pb;
+    int d = strcmp(a->name, b->name);
+
+    d = d ? d : (a->line > b->line) - (a->line < b->line);
+    return d ? d : (a > b) - (a < b);
+}
+
+/* One name for one line.  `order' is room for as many pointers. */
+static void make_unique(struct fn *v, size_t n, struct fn **order)
+{
+    for (size_t i = 0; i < n; i++) {
+        order[i] = &v[i];
+    }
+    qsort(order, n, sizeof(*order), by_name);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        struct fn *a = order[first], *b = order[i];
+        if (strcmp(order[first]->name, b->name)) {
+            first = i;
+        } else if (i != first) {
+            b->renamed = b->line != a->line;
+            for (size_t k = first; k < i; k++) {
+                if (order[k]->line == b->line && !order[k]->merged) {
+                    order[k]->count = output_add(order[k]->count, b->count);
+                    b->merged = true;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/* Each function where lcov 2 finds code of it. */
+static void place_functions(const struct report_source *s, struct fn *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t next = i + 1, at;
+        while (next < n && v[next].f->line == v[i].f->line) {
+            next++;
+        }
+        at = output_line_from(s, v[i].f->line);
+        v[i].line = v[i].f->line;
+        if (v[i].line == 0 || at == s->nr_lines ||
+            (next < n && s->lines[at].line >= v[next].f->line)) {
+            v[i].line = s->lines[at < s->nr_lines ? at : s->nr_lines - 1].line;
+        }
+    }
+}
+
+static void write_name(struct out *o, const struct fn *f)
+{
+    for (const char *p = f->name; *p; p++) {
+        char *q = out_room(o, 1);
+        *q = *p == ',' ? ';' : (unsigned char)*p < ' ' ? '?' : *p;
+        out_done(o, q + 1);
+    }
+    if (f->renamed) {
+        out_str(o, "@");
+        out_u64(o, f->line);
+    }
+    out_str(o, "\n");
+}
+
+static void write_functions(struct out *o, const struct report_source *s)
+{
+    size_t n = s->nr_functions, found = 0, hit = 0;
+    struct fn *v = calloc(n + 1, sizeof(*v));
+    struct fn **order = malloc((n + 1) * sizeof(*order));
+
+    if (!v || !order) {
+        o->error = o->error ? o->error : -ENOMEM;
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct report_function *f = &s->functions[i];
+        v[i] = (struct fn){.name = is_lambda(f) || !*f->linkage ? f->name : f->linkage,
+                           .f = f,
+                           .count = f->count};
+    }
+    place_functions(s, v, n);
+    make_unique(v, n, order);
+    for (size_t i = 0; i < n; i++) {
+        if (!v[i].merged) {
+            out_str(o, "FN:");
+            out_u64(o, v[i].line);
+            out_str(o, ",");
+            write_name(o, &v[i]);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!v[i].merged) {
+            out_str(o, "FNDA:");
+            out_u64(o, v[i].count);
+            out_str(o, ",");
+            write_name(o, &v[i]);
+            found++;
+            hit += v[i].count != 0;
+        }
+    }
+    out_str(o, "FNF:");
+    out_u64(o, found);
+    out_str(o, "\nFNH:");
+    out_u64(o, hit);
+    out_str(o, "\n");
+out:
+    free(order);
+    free(v);
+}
+
+static void write_branch(struct out *o, const struct report_branch *b)
+{
+    char *p = out_room(o, 5 * FMT_U64_MAX);
+
+    p = FMT_LIT(p, "BRDA:");
+    p = fmt_u64(p, b->line);
+    *p++ = ',';
+    p = fmt_u64(p, b->block);
+    *p++ = ',';
+    p = fmt_u64(p, b->branch);
+    *p++ = ',';
+    if (b->reached) {
+        p = fmt_u64(p, b->count);
+    } else {
+        *p++ = '-';
+    }
+    *p++ = '\n';
+    out_done(o, p);
+}
+
+static void write_branches(struct out *o, const struct report_source *s)
+{
+    size_t at = 0, found = 0, hit = 0;
+
+    for (size_t i = 0; i < s->nr_lines && at < s->nr_branches; i++) {
+        const struct report_line *l = &s->lines[i];
+        struct output_branches b = output_branches_of(s, l->line, &at);
+        if ((l->count != 0) != (b.hit != 0)) {
+            continue;
+        }
+        for (size_t k = 0; k < b.n; k++) {
+            write_branch(o, &b.v[k]);
+        }
+        found += b.n;
+        hit += b.hit;
+    }
+    if (found) {
+        out_str(o, "BRF:");
+        out_u64(o, found);
+        out_str(o, "\nBRH:");
+        out_u64(o, hit);
+        out_str(o, "\n");
+    }
+}
+
+static void write_lines(struct out *o, const struct report_source *s)
+{
+    size_t hit = 0;
+
+    for (size_t i = 0; i < s->nr_lines; i++) {
+        const struct report_line *l = &s->lines[i];
+        char *p = out_room(o, 3 * FMT_U64_MAX);
+        p = FMT_LIT(p, "DA:");
+        p = fmt_u64(p, l->line);
+        *p++ = ',';
+        p = fmt_u64(p, l->count);
+        *p++ = '\n';
+        out_done(o, p);
+        hit += l->count != 0;
+    }
+    out_str(o, "LF:");
+    out_u64(o, s->nr_lines);
+    out_str(o, "\nLH:");
+    out_u64(o, hit);
+    out_str(o, "\n");
+}
+
+/* A line break in a path would be a record of its own. */
+static void write_path(struct out *o, const char *path)
+{
+    for (; *path; path++) {
+        char *q = out_room(o, 1);
+        *q = *path == '\n' || *path == '\r' ? '?' : *path;
+        out_done(o, q + 1);
+    }
+}
+
+int output_lcov(const struct report *r, FILE *file)
+{
+    struct out *o = out_open(file);
+
+    if (!o) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < r->nr_sources; i++) {
+        const struct report_source *s = &r->sources[i];
+        if (s->is_module || s->nr_lines == 0) {
+            continue;
+        }
+        out_str(o, "TN:\nSF:");
+        write_path(o, s->path);
+        out_str(o, "\n");
+        write_functions(o, s);
+        if (r->cover->branches) {
+            write_branches(o, s);
+        }
+        write_lines(o, s);
+        out_str(o, "end_of_record\n");
+    }
+    return out_close(o);
+}
