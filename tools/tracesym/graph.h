@@ -26,11 +26,11 @@ struct graph_options {
     enum graph_format format;
     bool functions; /* a flat profile: by self cost, descending */
     enum graph_cost cost;
-    double min_percent;  /* text and svg: leave out subtrees below that share */
-    uint32_t max_depth;  /* 0: no limit */
-    bool full_names;     /* not shortened */
+    double min_percent; /* text and svg: leave out subtrees below that share */
+    uint32_t max_depth; /* 0: no limit */
+    bool full_names;    /* not shortened */
     bool color;
-    const char *title;   /* svg: the command recorded */
+    const char *title; /* svg: the command recorded */
 };
 
 /* Sets those of calltree_options that the format needs (edges, lines, spans). */

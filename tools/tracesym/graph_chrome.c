@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A timeline of calls as JSON trace events ("complete" events, ph X), which Perfetto and
+ * chrome://tracing draw.  It is written while the tree is made, so that no call has to be
+ * kept in memory.
+ *
+ * Times are instructions: one is shown as a nanosecond, from each thread's first on. Real
+ * times are known at system calls only, and short calls would all fall together; those
+ * that are known stand in args.
+ */
+#include "graph_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/textbuf.h"
+
+struct graph_chrome {
+    FILE *out;
+    struct textbuf text; /* of one event */
+    bool any;
+    bool nomem;
+};
+
+static void write_event(struct graph_chrome *c, bool ok)
+{
+    if (!ok) {
+        c->nomem = true;
+        return;
+    }
+    fputs(c->any ? ",\n" : "\n", c->out);
+    c->any = true;
+    fwrite(c->text.data, 1, c->text.len, c->out);
+}
+
+static int on_span(void *arg, const struct calltree *t, const struct call_span *s)
+{
+    struct graph_chrome *c = arg;
+    const struct call_function *f = &t->functions[s->function];
+    const struct ctr_thread *thread = ctr_trace_thread(t->trace, s->thread);
+    uint64_t length = s->to - s->from;
+    bool ok;
+
+    c->text.len = 0;
+    ok = textbuf_printf(&c->text, "{\"name\": ") &&
+         textbuf_json_string(&c->text, f->name, strlen(f->name)) &&
+         textbuf_printf(&c->text, ", \"cat\": ") &&
+         textbuf_json_string(&c->text, f->module ? f->module->name : "",
+                             f->module ? strlen(f->module->name) : 0) &&
+         textbuf_printf(&c->text,
+                        ", \"ph\": \"X\", \"ts\": %" PRIu64 ".%03u, \"dur\": %" PRIu64
+                        ".%03u, \"pid\": %" PRId32 ", \"tid\": %" PRId32
+                        ", \"args\": {\"from\": %" PRIu64 ", \"to\": %" PRIu64,
+                        s->from / 1000, (unsigned)(s->from % 1000), length / 1000,
+                        (unsigned)(length % 1000), thread->pid, thread->tid, s->from,
+                        s->to);
+    if (s->to_ns > s->from_ns) {
+        ok = ok && textbuf_printf(&c->text, ", \"ns\": %" PRIu64, s->to_ns - s->from_ns);
+    }
+    write_event(c, ok && textbuf_printf(&c->text, "}}"));
+    return c->nomem || ferror(c->out);
+}
+
+int graph_chrome_begin(struct graph_chrome **out, FILE *file, struct calltree_options *o)
+{
+    struct graph_chrome *c = calloc(1, sizeof(*c));
+
+    if (!c) {
+        return -ENOMEM;
+    }
+    c->out = file;
+    fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", file);
+    o->span = on_span;
+    o->span_arg = c;
+    *out = c;
+    return 0;
+}
+
+/* Names of processes and threads. */
+static void write_names(struct graph_chrome *c, const struct ctr_trace *tr)
+{
+    struct ctr_info info;
+    const char *name;
+
+    ctr_trace_info(tr, &info);
+    name = info.argc > 1 ? info.argv[1] : info.argc ? info.argv[0] : "";
+    for (uint32_t i = 0; i < info.processes; i++) {
+        c->text.len = 0;
+        write_event(c,
+                    textbuf_printf(&c->text,
+                                   "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": "
+                                   "%" PRId32 ", \"args\": {\"name\": ",
+                                   ctr_trace_process(tr, i)->pid) &&
+                        textbuf_json_string(&c->text, name, strlen(name)) &&
+                        textbuf_printf(&c->text, "}}"));
+    }
+}
+
+int graph_chrome_end(struct graph_chrome *c, const struct calltree *t)
+{
+    int ret;
+
+    if (t) {
+        write_names(c, t->trace);
+    }
+    fputs("\n]}\n", c->out);
+    ret = c->nomem ? -ENOMEM : graph_finish(c->out);
+    textbuf_fini(&c->text);
+    free(c);
+    return ret;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Call trees and flat profiles, one JSON object a line; see graph.h. */
+#include "graph_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/textbuf.h"
+
+static const char *const kind_names[] = {
+    [CALL_FUNCTION] = "function",
+    [CALL_THREAD] = "thread",
+    [CALL_SIGNAL] = "signal",
+};
+
+/* "function": ..., "kind": ..., and where it is. */
+static bool add_function(struct textbuf *b, const struct call_function *f)
+{
+    bool ok =
+        textbuf_printf(b, "\"kind\": \"%s\", \"function\": ", kind_names[f->kind]) &&
+        textbuf_json_string(b, f->name, strlen(f->name)) &&
+        textbuf_printf(b, ", \"module\": ");
+
+    if (f->module) {
+        ok = ok && textbuf_json_string(b, f->module->path, strlen(f->module->path)) &&
+             textbuf_printf(b, ", \"address\": \"0x%" PRIx64 "\"", f->vaddr);
+    } else {
+        ok = ok && textbuf_printf(b, "null");
+    }
+    return ok;
+}
+
+static bool add_costs(struct textbuf *b, const struct calltree *t, uint64_t calls,
+                      const struct cost *self, const struct cost *inclusive)
+{
+    bool ok = textbuf_printf(
+        b, ", \"calls\": %" PRIu64 ", \"self\": %" PRIu64 ", \"inclusive\": %" PRIu64,
+        calls, self->insns, inclusive->insns);
+
+    if (graph_has_accesses(t)) {
+        ok = ok &&
+             textbuf_printf(
+                 b,
+                 ", \"self_loads\": %" PRIu64 ", \"self_stores\": %" PRIu64
+                 ", \"inclusive_loads\": %" PRIu64 ", \"inclusive_stores\": %" PRIu64,
+                 self->loads, self->stores, inclusive->loads, inclusive->stores);
+    }
+    return ok;
+}
+
+static bool write_line(struct textbuf *b, FILE *out)
+{
+    if (!textbuf_printf(b, "}\n")) {
+        return false;
+    }
+    fwrite(b->data, 1, b->len, out);
+    b->len = 0;
+    return true;
+}
+
+static bool write_functions(const struct calltree *t, const struct graph_options *opt,
+                            struct textbuf *b, FILE *out)
+{
+    const struct call_function **list;
+    size_t n;
+    bool ok;
+
+    if (graph_by_self(t, opt->cost, &list, &n)) {
+        return false;
+    }
+    ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = textbuf_printf(b, "{") && add_function(b, list[i]) &&
+             add_costs(b, t, list[i]->calls, &list[i]->self, &list[i]->inclusive) &&
+             write_line(b, out);
+    }
+    free(list);
+    return ok;
+}
+
+static bool write_tree(const struct calltree *t, const struct graph_options *opt,
+                       struct textbuf *b, FILE *out)
+{
+    struct graph_walk w;
+    bool ok = !graph_walk_init(&w, t, false, opt->cost);
+
+    for (; ok && graph_walk_ok(&w); graph_walk_next(&w, true)) {
+        const struct call_node *n = &t->nodes[w.node];
+
+        ok = textbuf_printf(b, "{\"node\": %" PRIu32 ", \"parent\": ", w.node) &&
+             (n->parent == SYM_NONE ? textbuf_printf(b, "null")
+                                    : textbuf_printf(b, "%" PRIu32, n->parent)) &&
+             textbuf_printf(b, ", \"depth\": %" PRIu32 ", ", w.depth) &&
+             add_function(b, &t->functions[n->function]) &&
+             add_costs(b, t, n->calls, &n->self, &n->inclusive) && write_line(b, out);
+    }
+    graph_walk_fini(&w);
+    return ok;
+}
+
+int graph_json(const struct calltree *t, const struct graph_options *opt, FILE *out)
+{
+    struct textbuf b = {0};
+    bool ok =
+        opt->functions ? write_functions(t, opt, &b, out) : write_tree(t, opt, &b, out);
+
+    textbuf_fini(&b);
+    return ok ? graph_finish(out) : -ENOMEM;
+}

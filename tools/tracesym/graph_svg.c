@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A flame graph as one SVG file: the width of a frame is its inclusive cost, callers
+ * stand below what they called, the most expensive callee to the left.  A script inside
+ * lets a browser zoom into a frame and search; without it the picture is whole all the
+ * same.
+ */
+#include "graph_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 1200.0   /* of the graph */
+#define ROW 18u        /* height of a frame */
+#define TOP 58u        /* above the graph */
+#define BOTTOM 34u     /* below it */
+#define CHAR_WIDTH 7.0 /* of a letter, about */
+#define MIN_WIDTH 0.15 /* narrower frames are left out */
+
+static void write_escaped(FILE *out, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        switch (s[i]) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            /* control characters cannot stand in XML at all */
+            fputc((unsigned char)s[i] < 0x20 || s[i] == 0x7f ? ' ' : s[i], out);
+        }
+    }
+}
+
+/* Bytes of valid UTF-8 at s, 0 if there are none: XML takes nothing else. */
+static size_t utf8_bytes(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80                   ? 1
+               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                             : 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) {
+        return 0;
+    }
+    return n;
+}
+
+/* At most `max' characters of a name; a shortened one ends in "..". */
+static void write_text(FILE *out, const char *name, size_t max)
+{
+    const char *p = name, *cut = name;
+    size_t count = 0;
+
+    while (*p) {
+        size_t n = utf8_bytes((const unsigned char *)p);
+
+        if (count + 2 == max) {
+            cut = p;
+        }
+        if (++count > max) {
+            break;
+        }
+        p += n ? n : 1;
+    }
+    for (const char *end = *p ? cut : p; name < end;) {
+        size_t n = utf8_bytes((const unsigned char *)name);
+
+        if (n) {
+            write_escaped(out, name, n);
+        } else {
+            fputc('?', out);
+        }
+        name += n ? n : 1;
+    }
+    if (*p) {
+        fputs("..", out);
+    }
+}
+
+/* One colour a module, its functions a little apart. */
+static void write_colour(FILE *out, const struct call_function *f)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a, 32 bits */
+
+    for (const char *p = f->name; *p; p++) {
+        hash = (hash ^ (unsigned char)*p) * 16777619u;
+    }
+    if (f->kind != CALL_FUNCTION) {
+        fputs("hsl(0,0%,75%)", out);
+        return;
+    }
+    fprintf(out, "hsl(%u,%u%%,%u%%)",
+            f->module ? (30 + f->module->index * 67) % 360 : 300, 55 + hash % 25,
+            62 + (hash >> 8) % 12);
+}
+
+struct box {
+    double x, width;
+    uint32_t depth;
+};
+
+static void write_frame(FILE *out, const struct calltree *t,
+                        const struct graph_options *opt, const struct call_node *n,
+                        const struct box *b, uint32_t rows)
+{
+    const struct call_function *f = &t->functions[n->function];
+    uint64_t part = graph_cost_of(&n->inclusive, opt->cost);
+    unsigned y = TOP + (rows - 1 - b->depth) * ROW;
+
+    fputs("<g class=\"f\"><title>", out);
+    write_text(out, f->name, SIZE_MAX);
+    if (f->module && f->kind == CALL_FUNCTION) {
+        fputs(" [", out);
+        write_text(out, f->module->name, SIZE_MAX);
+        fputc(']', out);
+    }
+    fprintf(out, ": %" PRIu64 " (%.2f%%), self %" PRIu64, part,
+            graph_percent(part, graph_cost_of(&t->total, opt->cost)),
+            graph_cost_of(&n->self, opt->cost));
+    if (n->calls) {
+        fprintf(out, ", %" PRIu64 " call%s", n->calls, n->calls == 1 ? "" : "s");
+    }
+    fprintf(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"",
+            b->x, y, b->width, ROW - 1);
+    write_colour(out, f);
+    fprintf(out, "\"/><text x=\"%.2f\" y=\"%u\">", b->x + 3, y + ROW - 5);
+    if (b->width > 3 * CHAR_WIDTH) {
+        write_text(out, f->name, (size_t)((b->width - 6) / CHAR_WIDTH));
+    }
+    fputs("</text></g>\n", out);
+}
+
+static const char style[] = "<style>\n"
+                            "svg { background: #fff; font: 12px monospace; }\n"
+                            "text { fill: #111; }\n"
+                            ".f { cursor: pointer; }\n"
+                            ".f text { pointer-events: none; }\n"
+                            ".f:hover rect { stroke: #000; }\n"
+                            ".up { opacity: 0.5; }\n"
+                            ".hit rect { fill: #e600e6; }\n"
+                            ".gone { display: none; }\n"
+                            "#title { font-size: 15px; }\n"
+                            ".button { cursor: pointer; text-decoration: underline; }\n"
+                            "@media (prefers-color-scheme: dark) {\n"
+                            "  svg { background: #1b1b1b; }\n"
+                            "  .label { fill: #ddd; }\n"
+                            "  .f:hover rect { stroke: #fff; }\n"
+                            "}\n"
+                            "</style>\n";
+
+/*
+ * x and width of a frame are those of the picture without zoom; a zoom to one frame
+ * stretches it to the whole width, and what it was called by stays below it.
+ */
+static const char script[] =
+    "<script><![CDATA[\n"
+    "'use strict';\n"
+    "(function () {\n"
+    "  const WIDTH = 1200, CHAR = 7;\n"
+    "  const number = (e, name) => parseFloat(e.getAttribute(name));\n"
+    "  const frames = Array.from(document.querySelectorAll('g.f'), g => {\n"
+    "    const [title, rect, text] = g.children;\n"
+    "    const name = title.textContent;\n"
+    "    const label = name.replace(/( \\[[^\\]]*\\])?: \\d+ \\([^)]*\\), self .*$/, "
+    "'');\n"
+    "    return {g, rect, text, name, label, x: number(rect, 'x'), y: number(rect, "
+    "'y'),\n"
+    "            w: number(rect, 'width')};\n"
+    "  });\n"
+    "  const status = document.getElementById('status');\n"
+    "  const reset = document.getElementById('reset');\n"
+    "  function place(f, x, w) {\n"
+    "    f.rect.setAttribute('x', x);\n"
+    "    f.rect.setAttribute('width', w);\n"
+    "    f.text.setAttribute('x', x + 3);\n"
+    "    const fits = Math.floor((w - 6) / CHAR);\n"
+    "    f.text.textContent = fits < 3 ? '' : f.label.length <= fits ? f.label :\n"
+    "      f.label.slice(0, fits - 2) + '..';\n"
+    "  }\n"
+    "  function zoom(to) {\n"
+    "    const scale = WIDTH / to.w, end = to.x + to.w;\n"
+    "    for (const f of frames) {\n"
+    "      const below = f.y > to.y && f.x <= to.x + 0.01 && f.x + f.w >= end - 0.01;\n"
+    "      const gone = !below && (f.y > to.y || f.x + f.w <= to.x + 0.005 ||\n"
+    "                              f.x >= end - 0.005);\n"
+    "      f.g.classList.toggle('up', below);\n"
+    "      f.g.classList.toggle('gone', gone);\n"
+    "      if (!gone) {\n"
+    "        place(f, below ? 0 : (f.x - to.x) * scale, below ? WIDTH : f.w * scale);\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "  const whole = {x: 0, y: 1e9, w: WIDTH};\n"
+    "  function search(words) {\n"
+    "    let test = () => false;\n"
+    "    try {\n"
+    "      const re = words ? new RegExp(words) : null;\n"
+    "      test = f => re !== null && re.test(f.label);\n"
+    "    } catch (e) {\n"
+    "      status.textContent = 'not a regular expression: ' + words;\n"
+    "      return;\n"
+    "    }\n"
+    "    let spans = [];\n"
+    "    for (const f of frames) {\n"
+    "      const hit = test(f);\n"
+    "      f.g.classList.toggle('hit', hit);\n"
+    "      if (hit) { spans.push([f.x, f.x + f.w]); }\n"
+    "    }\n"
+    "    spans.sort((a, b) => a[0] - b[0]);\n"
+    "    let covered = 0, end = 0;\n"
+    "    for (const [from, to] of spans) {\n"
+    "      if (to > end) { covered += to - Math.max(from, end); end = to; }\n"
+    "    }\n"
+    "    status.textContent = words ? 'found: ' + (100 * covered / WIDTH).toFixed(1) + ' "
+    "%'\n"
+    "      : '';\n"
+    "  }\n"
+    "  for (const f of frames) {\n"
+    "    f.g.addEventListener('click', () => zoom(f));\n"
+    "    f.g.addEventListener('mouseenter', () => { status.textContent = f.name; });\n"
+    "  }\n"
+    "  reset.addEventListener('click', () => { zoom(whole); search(''); });\n"
+    "  function ask() {\n"
+    "    const words = prompt('Regular expression to search for');\n"
+    "    if (words !== null) { search(words); }\n"
+    "  }\n"
+    "  document.getElementById('search').addEventListener('click', ask);\n"
+    "  window.addEventListener('keydown', e => {\n"
+    "    if (e.key === 'Escape') { zoom(whole); search(''); }\n"
+    "    if (e.key === '/') { e.preventDefault(); ask(); }\n"
+    "  });\n"
+    "})();\n"
+    "]]></script>\n";
+
+static void write_head(FILE *out, const struct graph_options *opt, unsigned height)
+{
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %u\" "
+            "width=\"%g\" height=\"%u\">\n",
+            WIDTH, height, WIDTH, height);
+    fputs(style, out);
+    fputs("<text id=\"title\" class=\"label\" x=\"3\" y=\"20\">", out);
+    write_text(out, opt->title ? opt->title : PROG, 150);
+    fprintf(out,
+            "</text>\n<text id=\"reset\" class=\"label button\" x=\"3\" "
+            "y=\"42\">reset</text>\n"
+            "<text id=\"search\" class=\"label button\" x=\"60\" y=\"42\">search</text>\n"
+            "<text class=\"label\" x=\"130\" y=\"42\">by %s</text>\n"
+            "<text id=\"status\" class=\"label\" x=\"3\" y=\"%u\"></text>\n",
+            opt->cost == GRAPH_LOADS    ? "loads"
+            : opt->cost == GRAPH_STORES ? "stores"
+                                        : "instructions",
+            height - 12);
+}
+
+/* Is a frame drawn? */
+static bool wide_enough(const struct graph_options *opt, double width)
+{
+    return width >= MIN_WIDTH && width / WIDTH * 100 >= opt->min_percent;
+}
+
+/*
+ * Walks over the frames that are wide enough.  With out NULL only the rows are counted.
+ * starts: for each depth, where the next frame there begins, in units of cost.
+ */
+static int frames(const struct calltree *t, const struct graph_options *opt, FILE *out,
+                  uint32_t *rows)
+{
+    uint64_t whole = graph_cost_of(&t->total, opt->cost);
+    uint64_t *starts = calloc(t->nr_nodes + (size_t)2, sizeof(*starts));
+    struct graph_walk w;
+    int ret = starts ? graph_walk_init(&w, t, true, opt->cost) : -ENOMEM;
+    uint32_t deepest = 0;
+
+    if (ret) {
+        free(starts);
+        return ret;
+    }
+    while (graph_walk_ok(&w)) {
+        const struct call_node *n = &t->nodes[w.node];
+        uint64_t part = graph_cost_of(&n->inclusive, opt->cost);
+        struct box b = {
+            .x = whole ? (double)starts[w.depth] / (double)whole * WIDTH : 0,
+            .width = whole ? (double)part / (double)whole * WIDTH : 0,
+            .depth = w.depth,
+        };
+        bool enough = wide_enough(opt, b.width);
+
+        if (enough && out) {
+            write_frame(out, t, opt, n, &b, *rows);
+        }
+        if (enough && w.depth > deepest) {
+            deepest = w.depth;
+        }
+        starts[w.depth + 1] = starts[w.depth];
+        starts[w.depth] += part;
+        graph_walk_next(&w, enough && (!opt->max_depth || w.depth < opt->max_depth));
+    }
+    graph_walk_fini(&w);
+    free(starts);
+    *rows = deepest + 1;
+    return 0;
+}
+
+int graph_svg(const struct calltree *t, const struct graph_options *opt, FILE *out)
+{
+    uint32_t rows = 1;
+    int ret = frames(t, opt, NULL, &rows);
+
+    if (ret) {
+        return ret;
+    }
+    write_head(out, opt, TOP + rows * ROW + BOTTOM);
+    ret = frames(t, opt, out, &rows);
+    if (ret) {
+        return ret;
+    }
+    fputs(script, out);
+    fputs("</svg>\n", out);
+    return graph_finish(out);
+}
