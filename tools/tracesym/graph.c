@@ -175,6 +175,13 @@ const char *graph_short_name(const char *name, unsigned max, char *buf)
     return buf;
 }
 
+void graph_write_name(const char *name, FILE *out)
+{
+    for (; *name; name++) {
+        putc((unsigned char)*name < ' ' || *name == 0x7f ? ' ' : *name, out);
+    }
+}
+
 int graph_finish(FILE *out)
 {
     errno = 0;

@@ -46,7 +46,8 @@ static void write_function_name(struct writer *w, const char *key, uint32_t func
     fprintf(w->out, "%s=(%" PRIu32 ")", key, function + 1);
     if (!w->named[function]) {
         w->named[function] = true;
-        fprintf(w->out, " %s", w->t->functions[function].name);
+        fputc(' ', w->out);
+        graph_write_name(w->t->functions[function].name, w->out);
     }
     fputc('\n', w->out);
 }
@@ -112,9 +113,7 @@ static void write_header(const struct writer *w)
                     "\ncmd:");
     for (int i = 0; i < info.argc; i++) {
         fputc(' ', w->out);
-        for (const char *p = info.argv[i]; *p; p++) {
-            fputc(*p == '\n' ? ' ' : *p, w->out);
-        }
+        graph_write_name(info.argv[i], w->out);
     }
     fprintf(w->out, "\ndesc: Target: %s\npositions: instr line\n", info.target);
     if (w->accesses) {

@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "common/textbuf.h"
 
 #define WIDTH 1200.0   /* of the graph */
 #define ROW 18u        /* height of a frame */
@@ -19,79 +20,30 @@
 #define CHAR_WIDTH 7.0 /* of a letter, about */
 #define MIN_WIDTH 0.15 /* narrower frames are left out */
 
-static void write_escaped(FILE *out, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        switch (s[i]) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            /* control characters cannot stand in XML at all */
-            fputc((unsigned char)s[i] < 0x20 || s[i] == 0x7f ? ' ' : s[i], out);
-        }
-    }
-}
-
-/* Bytes of valid UTF-8 at s, 0 if there are none: XML takes nothing else. */
-static size_t utf8_bytes(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80                   ? 1
-               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                             : 0;
-
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) {
-        return 0;
-    }
-    return n;
-}
+struct svg {
+    FILE *out;
+    struct textbuf text; /* escaped, for write_text */
+    bool nomem;
+};
 
 /* At most `max' characters of a name; a shortened one ends in "..". */
-static void write_text(FILE *out, const char *name, size_t max)
+static void write_text(struct svg *s, const char *name, size_t max)
 {
-    const char *p = name, *cut = name;
-    size_t count = 0;
+    size_t count = 0, cut = 0, n = 0;
 
-    while (*p) {
-        size_t n = utf8_bytes((const unsigned char *)p);
-
-        if (count + 2 == max) {
-            cut = p;
+    for (; name[n] && count <= max; n++) {
+        if (((unsigned char)name[n] & 0xc0) != 0x80 && count++ + 2 == max) {
+            cut = n;
         }
-        if (++count > max) {
-            break;
-        }
-        p += n ? n : 1;
     }
-    for (const char *end = *p ? cut : p; name < end;) {
-        size_t n = utf8_bytes((const unsigned char *)name);
-
-        if (n) {
-            write_escaped(out, name, n);
-        } else {
-            fputc('?', out);
-        }
-        name += n ? n : 1;
+    s->text.len = 0;
+    if (!textbuf_markup(&s->text, name, count > max ? cut : n)) {
+        s->nomem = true;
+        return;
     }
-    if (*p) {
-        fputs("..", out);
+    fwrite(s->text.data, 1, s->text.len, s->out);
+    if (count > max) {
+        fputs("..", s->out);
     }
 }
 
@@ -117,19 +69,20 @@ struct box {
     uint32_t depth;
 };
 
-static void write_frame(FILE *out, const struct calltree *t,
+static void write_frame(struct svg *s, const struct calltree *t,
                         const struct graph_options *opt, const struct call_node *n,
                         const struct box *b, uint32_t rows)
 {
     const struct call_function *f = &t->functions[n->function];
     uint64_t part = graph_cost_of(&n->inclusive, opt->cost);
+    FILE *out = s->out;
     unsigned y = TOP + (rows - 1 - b->depth) * ROW;
 
     fputs("<g class=\"f\"><title>", out);
-    write_text(out, f->name, SIZE_MAX);
+    write_text(s, f->name, SIZE_MAX);
     if (f->module && f->kind == CALL_FUNCTION) {
         fputs(" [", out);
-        write_text(out, f->module->name, SIZE_MAX);
+        write_text(s, f->module->name, SIZE_MAX);
         fputc(']', out);
     }
     fprintf(out, ": %" PRIu64 " (%.2f%%), self %" PRIu64, part,
@@ -143,7 +96,7 @@ static void write_frame(FILE *out, const struct calltree *t,
     write_colour(out, f);
     fprintf(out, "\"/><text x=\"%.2f\" y=\"%u\">", b->x + 3, y + ROW - 5);
     if (b->width > 3 * CHAR_WIDTH) {
-        write_text(out, f->name, (size_t)((b->width - 6) / CHAR_WIDTH));
+        write_text(s, f->name, (size_t)((b->width - 6) / CHAR_WIDTH));
     }
     fputs("</text></g>\n", out);
 }
@@ -250,8 +203,10 @@ static const char script[] =
     "})();\n"
     "]]></script>\n";
 
-static void write_head(FILE *out, const struct graph_options *opt, unsigned height)
+static void write_head(struct svg *s, const struct graph_options *opt, unsigned height)
 {
+    FILE *out = s->out;
+
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %u\" "
@@ -259,7 +214,7 @@ static void write_head(FILE *out, const struct graph_options *opt, unsigned heig
             WIDTH, height, WIDTH, height);
     fputs(style, out);
     fputs("<text id=\"title\" class=\"label\" x=\"3\" y=\"20\">", out);
-    write_text(out, opt->title ? opt->title : PROG, 150);
+    write_text(s, opt->title ? opt->title : PROG, 150);
     fprintf(out,
             "</text>\n<text id=\"reset\" class=\"label button\" x=\"3\" "
             "y=\"42\">reset</text>\n"
@@ -279,11 +234,11 @@ static bool wide_enough(const struct graph_options *opt, double width)
 }
 
 /*
- * Walks over the frames that are wide enough.  With out NULL only the rows are counted.
+ * Walks over the frames that are wide enough.  With s NULL only the rows are counted.
  * starts: for each depth, where the next frame there begins, in units of cost.
  */
-static int frames(const struct calltree *t, const struct graph_options *opt, FILE *out,
-                  uint32_t *rows)
+static int frames(const struct calltree *t, const struct graph_options *opt,
+                  struct svg *s, uint32_t *rows)
 {
     uint64_t whole = graph_cost_of(&t->total, opt->cost);
     uint64_t *starts = calloc(t->nr_nodes + (size_t)2, sizeof(*starts));
@@ -305,8 +260,8 @@ static int frames(const struct calltree *t, const struct graph_options *opt, FIL
         };
         bool enough = wide_enough(opt, b.width);
 
-        if (enough && out) {
-            write_frame(out, t, opt, n, &b, *rows);
+        if (enough && s) {
+            write_frame(s, t, opt, n, &b, *rows);
         }
         if (enough && w.depth > deepest) {
             deepest = w.depth;
@@ -323,18 +278,16 @@ static int frames(const struct calltree *t, const struct graph_options *opt, FIL
 
 int graph_svg(const struct calltree *t, const struct graph_options *opt, FILE *out)
 {
+    struct svg s = {.out = out};
     uint32_t rows = 1;
     int ret = frames(t, opt, NULL, &rows);
 
-    if (ret) {
-        return ret;
-    }
-    write_head(out, opt, TOP + rows * ROW + BOTTOM);
-    ret = frames(t, opt, out, &rows);
-    if (ret) {
-        return ret;
+    if (!ret) {
+        write_head(&s, opt, TOP + rows * ROW + BOTTOM);
+        ret = frames(t, opt, &s, &rows);
     }
     fputs(script, out);
     fputs("</svg>\n", out);
-    return graph_finish(out);
+    textbuf_fini(&s.text);
+    return ret ? ret : s.nomem ? -ENOMEM : graph_finish(out);
 }

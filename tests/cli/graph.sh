@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+# Profiles and call trees that were made by hand, in each format: as expected, and as
+# readers that know nothing of the writers understand them.
+. "$SRC/tests/cli/libtracedump.sh"
+
+"$TOOLS/mktrace" sample t.ctr || exit 1
+for kind in text loads pruned shallow functions folded callgrind svg json json-functions chrome; do
+    run 0 "$TOOLS/mkgraph" $kind t.ctr
+    silent $kind
+    cp stdout graph.$kind
+    sed "s/^creator: .*/creator: tracesym/" graph.$kind >stdout
+    golden graph-$kind.txt
+done
+
+# A disk that is full
+for kind in text functions folded callgrind svg json chrome; do
+    "$TOOLS/mkgraph" $kind t.ctr >/dev/full 2>/dev/null && fail "$kind: a full disk goes unnoticed"
+done
+
+python3 - <<'PY' || fail "what was written is not what it should be"
+import collections, json, re
+import xml.etree.ElementTree as ET
+
+TOTAL = 10000  # instructions in all nodes of mkgraph.c
+
+# folded: sums, and no separator in a name
+stacks = [l.rsplit(" ", 1) for l in open("graph.folded", "rb").read().decode("utf-8", "replace").splitlines()]
+assert sum(int(n) for _, n in stacks) == TOTAL
+assert all(s.split(";")[0].startswith("thread 100/") for s, _ in stacks)
+
+# JSON: parents come first, inclusive = self + that of the children
+nodes = {}
+for line in open("graph.json"):
+    n = json.loads(line)
+    assert n["parent"] is None or n["parent"] in nodes
+    assert n["depth"] == (0 if n["parent"] is None else nodes[n["parent"]]["depth"] + 1)
+    nodes[n["node"]] = n
+below = collections.Counter()
+for n in nodes.values():
+    below[n["parent"]] += n["inclusive"]
+assert below[None] == TOTAL
+assert all(n["inclusive"] == n["self"] + below[n["node"]] for n in nodes.values())
+flat = [json.loads(l) for l in open("graph.json-functions")]
+assert sum(f["self"] for f in flat) == TOTAL
+assert [f["self"] for f in flat] == sorted((f["self"] for f in flat), reverse=True)
+assert not any(f["function"] == "never" for f in flat)
+
+# trace events: nesting within a thread
+events = json.load(open("graph.chrome"))["traceEvents"]
+spans = [e for e in events if e["ph"] == "X"]
+assert len(spans) == 3 and all(e["dur"] > 0 for e in spans)
+outer = spans[-1]
+for e in spans[:-1]:
+    assert outer["ts"] <= e["ts"] and e["ts"] + e["dur"] <= outer["ts"] + outer["dur"]
+    assert round(e["dur"] * 1000) == e["args"]["to"] - e["args"]["from"]
+assert any(e["ph"] == "M" and e["name"] == "process_name" for e in events)
+
+# SVG: well formed; frames of one row do not overlap, and lie within the one below
+svg = ET.parse("graph.svg").getroot()
+ns = "{http://www.w3.org/2000/svg}"
+rows = collections.defaultdict(list)
+for g in svg.iter(ns + "g"):
+    r = g.find(ns + "rect")
+    x, w = float(r.get("x")), float(r.get("width"))
+    rows[int(r.get("y"))].append((x, x + w, g.find(ns + "title").text))
+order = sorted(rows, reverse=True)
+for below, row in zip([None] + order, order):
+    frames = sorted(rows[row])
+    for a, b in zip(frames, frames[1:]):
+        assert a[1] <= b[0] + 0.02, (a, b)
+    for f in frames if below else []:
+        assert any(p[0] - 0.02 <= f[0] and f[1] <= p[1] + 0.02 for p in rows[below]), f
+assert abs(sum(b - a for a, b, _ in rows[order[0]]) - 1200) < 0.1
+assert any("operator<(std::pair<int, char const*> const&, \"x\"; y)" in t
+           for row in rows.values() for _, _, t in row)
+
+# callgrind, by its specification: self costs add up to the summary
+self_cost, names, calls, skip = collections.Counter(), {}, 0, False
+for line in open("graph.callgrind", encoding="utf-8", errors="replace"):
+    m = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line)
+    if m:
+        if m[3]:
+            assert m[2] not in names
+            names[m[2]] = m[3]
+        if m[1] == "fn":
+            current = names[m[2]]
+    elif line.startswith("summary:"):
+        summary = list(map(int, line.split()[1:]))
+    elif line.startswith("calls="):
+        calls += int(line[6:].split()[0])
+        skip = True
+    elif re.match(r"0x", line):
+        if not skip:
+            for i, v in enumerate(line.split()[2:]):
+                self_cost[i] += int(v)
+        skip = False
+assert [self_cost[i] for i in range(3)] == summary and summary[0] == TOTAL, (self_cost, summary)
+assert calls == 17, calls
+PY
+
+if command -v callgrind_annotate >/dev/null; then
+    callgrind_annotate --threshold=100 graph.callgrind >annotated 2>err || fail "callgrind_annotate: $(cat err)"
+    [ ! -s err ] || fail "callgrind_annotate says: $(head -3 err)"
+    grep -q '10,000.*PROGRAM TOTALS' annotated || fail "callgrind_annotate's totals: $(grep TOTALS annotated)"
+    grep -q '8,385.*sum' annotated || fail "callgrind_annotate does not see sum"
+fi
+finish

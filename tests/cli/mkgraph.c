@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a call tree that was made by hand in one of tracesym's formats:
+ *   mkgraph text|functions|folded|callgrind|svg|json|json-functions|chrome|pruned TRACE
+ * TRACE is any trace; its command and threads are named in the output.  Names hold
+ * whatever a symbol table may: markup, separators, bytes that are no text.
+ */
+#include "tracesym/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct module modules[] = {
+    {.index = 0, .path = "/opt/a <b>/app", .name = "app", .build_id_bytes = 0, .why = ""},
+    {.index = 1, .path = "/lib/libx.so.1", .name = "libx.so.1", .why = ""},
+};
+
+static struct call_function functions[] = {
+    {.index = 0, .kind = CALL_THREAD, .name = "thread 100/100"},
+    {.index = 1, .module = &modules[0], .vaddr = 0x1000, .end = 0x1040, .name = "main"},
+    {.index = 2,
+     .module = &modules[0],
+     .vaddr = 0x1100,
+     .name = "operator<(std::pair<int, char const*> const&, \"x\"; y)"},
+    {.index = 3, .module = &modules[1], .vaddr = 0x400, .name = "sum"},
+    {.index = 4, .kind = CALL_SIGNAL, .name = "signal 10"},
+    {.index = 5, .name = "0x7f001234"},
+    {.index = 6, .module = &modules[1], .vaddr = 0x900, .name = "bad\xff\xc3\xa9\nname"},
+    {.index = 7, .module = &modules[1], .vaddr = 0xa00, .name = "never"},
+    {.index = 8, .kind = CALL_THREAD, .name = "thread 100/101"},
+};
+
+#define NONE SYM_NONE
+static struct call_node nodes[] = {
+    /* function, parent, first child, next, calls, self */
+    {0, NONE, 1, NONE, 0, .self = {10, 0, 0}},
+    {1, 0, 2, NONE, 1, .self = {100, 20, 10}},
+    {2, 1, 5, 3, 3, .self = {300, 30, 0}},
+    {3, 1, NONE, 4, 7, .self = {7000, 700, 70}},
+    {4, 1, 6, NONE, 1, .self = {0, 0, 0}},
+    {2, 2, NONE, NONE, 2, .self = {200, 20, 0}}, /* recursion */
+    {6, 4, NONE, NONE, 1, .self = {5, 1, 1}},
+    {8, NONE, 8, NONE, 0, .self = {0, 0, 0}},
+    {5, 7, 9, NONE, 1, .self = {1000, 100, 100}},
+    {3, 8, NONE, NONE, 1, .self = {1385, 3, 4}},
+};
+
+static struct call_edge edges[] = {
+    {0, 1, 0, 1, {0}},          {1, 2, 0x1010, 3, {0}}, {1, 3, 0x1014, 7, {0}},
+    {1, 4, 0x1018, 1, {0}},     {2, 2, 0x1110, 2, {0}}, {4, 6, 0, 1, {0}},
+    {5, 3, 0x7f001240, 1, {0}}, {8, 5, 0, 1, {0}},
+};
+static const uint32_t edge_nodes[] = {1, 2, 3, 4, 5, 6, 9, 8};
+
+static struct call_line lines[] = {
+    {0, 0, {10, 0, 0}},          {1, 0x1000, {60, 10, 5}},
+    {1, 0x1010, {40, 10, 5}},    {2, 0x1100, {500, 50, 0}},
+    {3, 0x400, {8385, 703, 74}}, {5, 0x7f001234, {1000, 100, 100}},
+    {6, 0x900, {5, 1, 1}},
+};
+
+static struct calltree_thread threads[] = {{.thread = 0, .root = 0},
+                                           {.thread = 0, .root = 7}};
+
+#define COUNT(v) (uint32_t)(sizeof(v) / sizeof(*(v)))
+
+static struct calltree tree = {
+    .functions = functions,
+    .nr_functions = COUNT(functions),
+    .nodes = nodes,
+    .nr_nodes = COUNT(nodes),
+    .edges = edges,
+    .nr_edges = COUNT(edges),
+    .lines = lines,
+    .nr_lines = COUNT(lines),
+    .threads = threads,
+    .nr_threads = COUNT(threads),
+};
+
+static void add(struct cost *to, const struct cost *c)
+{
+    to->insns += c->insns;
+    to->loads += c->loads;
+    to->stores += c->stores;
+}
+
+/* Everything that follows from the nodes. */
+static void complete(void)
+{
+    for (uint32_t i = 0; i < COUNT(nodes); i++) {
+        const struct cost *self = &nodes[i].self;
+        bool seen[COUNT(functions)] = {false};
+
+        add(&tree.total, self);
+        add(&functions[nodes[i].function].self, self);
+        functions[nodes[i].function].calls += nodes[i].calls;
+        for (uint32_t n = i; n != NONE; n = nodes[n].parent) {
+            add(&nodes[n].inclusive, self);
+            if (!seen[nodes[n].function]) {
+                add(&functions[nodes[n].function].inclusive, self);
+            }
+            seen[nodes[n].function] = true;
+        }
+    }
+    for (uint32_t i = 0; i < COUNT(edges); i++) {
+        edges[i].inclusive = nodes[edge_nodes[i]].inclusive;
+    }
+    for (uint32_t i = 0; i < COUNT(threads); i++) {
+        threads[i].total = nodes[threads[i].root].inclusive;
+    }
+}
+
+static int write_chrome(const struct graph_options *opt)
+{
+    static const struct call_span spans[] = {
+        {0, 2, 2, 1100, 1600, 5, 5},
+        {0, 6, 3, 1700, 1705, 5, 5},
+        {0, 1, 1, 10, 7615, 1, 3000},
+    };
+    struct calltree_options o = {0};
+    struct graph_chrome *c;
+    int ret;
+
+    graph_wants(opt, &o);
+    ret = graph_chrome_begin(&c, stdout, &o);
+    for (uint32_t i = 0; !ret && i < COUNT(spans); i++) {
+        ret = o.span(o.span_arg, &tree, &spans[i]);
+    }
+    return graph_chrome_end(c, &tree) || ret;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        struct graph_options opt;
+    } kinds[] = {
+        {"text", {.format = GRAPH_TEXT}},
+        {"loads", {.format = GRAPH_TEXT, .cost = GRAPH_LOADS}},
+        {"pruned", {.format = GRAPH_TEXT, .min_percent = 6}},
+        {"shallow", {.format = GRAPH_TEXT, .max_depth = 1}},
+        {"functions", {.format = GRAPH_TEXT, .functions = true}},
+        {"folded", {.format = GRAPH_FOLDED}},
+        {"callgrind", {.format = GRAPH_CALLGRIND}},
+        {"svg", {.format = GRAPH_SVG, .title = "qemu-arm ./app <in.txt & \"more\""}},
+        {"json", {.format = GRAPH_JSON}},
+        {"json-functions", {.format = GRAPH_JSON, .functions = true}},
+        {"chrome", {.format = GRAPH_CHROME}},
+    };
+    struct ctr_trace *tr;
+    int ret = 2;
+
+    if (argc != 3 || ctr_open(&tr, argv[2], 0, NULL)) {
+        return 2;
+    }
+    tree.trace = tr;
+    complete();
+    for (uint32_t i = 0; i < COUNT(kinds); i++) {
+        if (strcmp(kinds[i].name, argv[1]) == 0) {
+            ret = kinds[i].opt.format == GRAPH_CHROME
+                      ? write_chrome(&kinds[i].opt)
+                      : graph_write(&tree, &kinds[i].opt, stdout);
+        }
+    }
+    ctr_close(tr);
+    return ret ? 1 : 0;
+}
