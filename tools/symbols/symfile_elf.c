@@ -5,6 +5,7 @@
  * of a separate file if need be, else .dynsym with .gnu_debugdata); .dynsym is read
  * besides, for a .symtab may lack names.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symfile_reader.h"
@@ -129,6 +130,28 @@ static bool in_code(struct reader *r, uint64_t addr, GElf_Word shndx)
            is_code_addr(r, addr, &end);
 }
 
+/* "0000001b.plt_call.puts@@GLIBC_2.17", as ld names stubs on PowerPC: "puts..." */
+static const char *plt_stub_name(const char *name)
+{
+    size_t n = strspn(name, "0123456789abcdef");
+    return n == 8 && strncmp(name + n, ".plt_call.", 10) == 0 ? name + n + 10 : NULL;
+}
+
+/* An undefined function with an address has that of its stub. */
+static void add_plt_symbol(struct reader *r, struct symvec *candidates, const char *name,
+                           uint64_t addr, bool thumb)
+{
+    char *text;
+    if (asprintf(&text, "%.*s@plt", (int)strcspn(name, "@"), name) >= 0) {
+        struct candidate *c = vec_push(r, candidates, sizeof(*c));
+        c->addr = addr;
+        c->linkage = string_add(r, text);
+        c->source = SYM_PLT;
+        c->thumb = thumb;
+        free(text);
+    }
+}
+
 static void add_symbol(struct reader *r, struct symvec *candidates, const char *name,
                        const GElf_Sym *sym, uint64_t addr, GElf_Word shndx,
                        enum sym_source source)
@@ -136,6 +159,7 @@ static void add_symbol(struct reader *r, struct symvec *candidates, const char *
     unsigned type = GELF_ST_TYPE(sym->st_info);
     bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
     uint32_t m = r->file->machine;
+    uint64_t end;
     if (name[0] == '$' && type == STT_NOTYPE && has_mapping_symbols(r) &&
         is_mapping_symbol(r, name)) {
         if (in_code(r, addr, shndx)) {
@@ -143,8 +167,14 @@ static void add_symbol(struct reader *r, struct symvec *candidates, const char *
         }
         return;
     }
-    bool odd = (m == EM_ARM || m == EM_MIPS) && addr & 1;
+    bool odd = (m == EM_ARM || m == EM_MIPS) && function && addr & 1;
     addr -= odd;
+    const char *stub = plt_stub_name(name);
+    if (stub || (shndx == SHN_UNDEF && function && addr && is_code_addr(r, addr, &end))) {
+        name = stub ? stub : name;
+        add_plt_symbol(r, candidates, name, addr, odd);
+        return;
+    }
     if ((!function && type != STT_NOTYPE) || name[0] == '\0' ||
         !in_code(r, addr, shndx) || (!function && strncmp(name, ".L", 2) == 0)) {
         return;
