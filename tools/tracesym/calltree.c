@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Call trees: the replay of a trace that makes one.  See calltree.h. */
+#include "calltree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree_priv.h"
+#include "common/options.h"
+#include "common/trace.h"
+
+/* What stopped a replay: nothing of the trace's. */
+#define STOP_NOMEM 1
+#define STOP_TOLD 2 /* options.span did not want any more */
+
+struct maker {
+    struct code code;
+    struct fold fold;
+    struct digest **digests; /* by worker */
+    unsigned nr_digests;
+};
+
+static int result(int ret)
+{
+    return ret == -CTR_E_NOMEM ? STOP_NOMEM : ret ? STOP_TOLD : 0;
+}
+
+static struct digest *digest_of(struct maker *m, struct ctr_job *job)
+{
+    return m->digests[ctr_job_worker(job)];
+}
+
+static int on_begin(void *arg, struct ctr_job *job)
+{
+    return result(digest_begin(digest_of(arg, job), job));
+}
+
+static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
+{
+    int ret = digest_run(digest_of(arg, job), job, r);
+
+    return __builtin_expect(ret, 0) ? STOP_NOMEM : 0;
+}
+
+static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    return result(digest_mem(digest_of(arg, job), m));
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    return result(digest_os(digest_of(arg, job), job, e));
+}
+
+static int on_end(void *arg, struct ctr_job *job)
+{
+    return result(digest_end(digest_of(arg, job), job));
+}
+
+static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct maker *m = arg;
+
+    return result(fold_records(&m->fold, ctr_job_thread(job), data, n));
+}
+
+static int replay(struct maker *m, struct ctr_trace *tr,
+                  const struct calltree_options *opt, struct ctr_diag *diag)
+{
+    struct ctr_replay_ops ops = {.begin = on_begin,
+                                 .run = on_run,
+                                 .os = on_os,
+                                 .end = on_end,
+                                 .ordered = on_ordered};
+    struct ctr_filter filter = opt->filter;
+    struct ctr_replay_opts opts = {.workers = m->nr_digests, .filter = &filter};
+    int ret;
+
+    filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_THR | CTR_KIND_MARK;
+    if (opt->accesses) {
+        ops.mem = on_mem;
+        filter.kinds |= CTR_KIND_LOAD | CTR_KIND_STORE;
+    }
+    ret = ctr_replay(tr, &ops, m, &opts, diag);
+    if (!ret) {
+        ret = result(fold_finish(&m->fold));
+    }
+    return ret;
+}
+
+static int run(struct maker *m, struct calltree *t, struct ctr_trace *tr,
+               const char *path, const struct places *places,
+               const struct calltree_options *opt)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    int ret;
+
+    m->nr_digests = opt->jobs ? opt->jobs : tool_default_jobs();
+    m->nr_digests = m->nr_digests < 256 ? m->nr_digests : 256;
+    m->digests = calloc(m->nr_digests, sizeof(struct digest *));
+    ret = code_init(&m->code, tr, places);
+    if (fold_init(&m->fold, t, &m->code, opt) || ret || !m->digests) {
+        ret = STOP_NOMEM;
+    }
+    for (unsigned i = 0; !ret && i < m->nr_digests; i++) {
+        m->digests[i] = digest_new(&m->code, opt);
+        ret = m->digests[i] ? 0 : STOP_NOMEM;
+    }
+    if (!ret) {
+        ret = replay(m, tr, opt, &diag);
+    }
+    /* What stands before the damage is told. */
+    if (ret != STOP_NOMEM && calltree_sum(&m->fold)) {
+        ret = STOP_NOMEM;
+    }
+    if (ret == STOP_NOMEM) {
+        tool_error(PROG, "%s: out of memory", path);
+        return TOOL_FAILED;
+    }
+    if (ret < 0) {
+        tool_trace_error(PROG, path, ret, &diag);
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+int calltree_make(struct calltree **out, struct ctr_trace *tr, const char *path,
+                  const struct places *places, const struct calltree_options *opt)
+{
+    struct maker *m = calloc(1, sizeof(*m));
+    struct calltree *t = calloc(1, sizeof(*t));
+    int ret = TOOL_FAILED;
+
+    *out = NULL;
+    if (!m || !t) {
+        tool_error(PROG, "%s: out of memory", path);
+    } else {
+        t->trace = tr;
+        ret = run(m, t, tr, path, places, opt);
+        fold_fini(&m->fold);
+        for (unsigned i = 0; m->digests && i < m->nr_digests; i++) {
+            digest_free(m->digests[i]);
+        }
+        free(m->digests);
+        code_fini(&m->code);
+    }
+    free(m);
+    if (ret == TOOL_FAILED) {
+        calltree_free(t);
+        return ret;
+    }
+    *out = t;
+    ret = tool_trace_verdict(PROG, path, tr, opt->quiet);
+    return ret;
+}
+
+void calltree_free(struct calltree *t)
+{
+    if (!t) {
+        return;
+    }
+    for (uint32_t i = 0; i < t->nr_functions; i++) {
+        free((char *)t->functions[i].name);
+    }
+    free(t->functions);
+    free(t->nodes);
+    free(t->edges);
+    free(t->lines);
+    free(t->threads);
+    free(t);
+}

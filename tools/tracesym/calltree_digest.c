@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A chunk's runs, digested by a worker.
+ *
+ * What was called and has returned within the chunk is counted in a tree of its own,
+ * whose root stands for the frame that was on top of the thread's stack.  Whatever the
+ * worker cannot decide, since it would need the frames below, goes to the fold as an
+ * event, together with that tree and with the frames that are still open; after
+ * it the tree starts again.
+ */
+#include "calltree_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+
+#define MAX_NODES 16384u
+#define MAX_FRAMES 65536u
+#define BUCKETS 16384u
+#define OWN_SPOTS 4096u
+
+struct own_spot {
+    uint32_t id, process;
+    uint64_t time_ns;
+    struct spot *spot;
+};
+
+struct digest {
+    struct code *code;
+    const struct calltree_options *opt;
+    struct ctr_job *job;
+    const struct spot *last; /* how it left; NULL: as the thread's last event says */
+    struct spot tmp[2];      /* where last points if it is no spot of code's */
+    unsigned flip;
+    struct when when;
+    uint64_t until; /* when.time_ns is good for ordinals below */
+    uint64_t ordinal, now_ns;
+    struct fn *base; /* range of node 0's function */
+    uint32_t cur;    /* node that runs */
+    uint32_t nr_nodes, nr_frames, peak;
+    struct ev_node nodes[MAX_NODES];
+    struct ev_frame frames[MAX_FRAMES];
+    uint32_t buckets[BUCKETS]; /* node, 0: none */
+    struct own_spot own[OWN_SPOTS];
+};
+
+struct digest *digest_new(struct code *c, const struct calltree_options *opt)
+{
+    struct digest *d = calloc(1, sizeof(*d));
+
+    if (d) {
+        d->code = c;
+        d->opt = opt;
+        d->nr_nodes = 1;
+    }
+    return d;
+}
+
+void digest_free(struct digest *d)
+{
+    for (unsigned i = 0; d && i < OWN_SPOTS; i++) {
+        spot_drop(d->own[i].spot);
+    }
+    free(d);
+}
+
+/* -------------------------------------------------------------- the tree */
+
+static uint32_t *bucket(struct digest *d, uint32_t parent, const struct fn *fn,
+                        uint64_t site)
+{
+    uint64_t h = (uint64_t)(uintptr_t)fn * UINT64_C(0x9e3779b97f4a7c15) ^
+                 ((uint64_t)parent << 20) ^ site;
+
+    h *= UINT64_C(0xff51afd7ed558ccd);
+    return &d->buckets[(h >> 40) & (BUCKETS - 1)];
+}
+
+static uint32_t child(struct digest *d, uint32_t parent, struct fn *fn, uint64_t site)
+{
+    uint32_t n = d->nodes[parent].hot;
+    uint32_t *head;
+
+    if (n && d->nodes[n].fn == fn && d->nodes[n].site == site) {
+        return n;
+    }
+    head = bucket(d, parent, fn, site);
+    for (n = *head; n; n = d->nodes[n].chain) {
+        const struct ev_node *v = &d->nodes[n];
+        if (v->parent == parent && v->fn == fn && v->site == site) {
+            break;
+        }
+    }
+    if (!n) {
+        n = d->nr_nodes++;
+        d->nodes[n] =
+            (struct ev_node){.fn = fn, .site = site, .parent = parent, .chain = *head};
+        *head = n;
+    }
+    d->nodes[parent].hot = n;
+    return n;
+}
+
+static void restart(struct digest *d)
+{
+    for (uint32_t i = 1; i < d->nr_nodes; i++) {
+        const struct ev_node *v = &d->nodes[i];
+        *bucket(d, v->parent, v->fn, v->site) = 0;
+    }
+    d->nr_nodes = 1;
+    d->nr_frames = d->peak = 0;
+    d->cur = 0;
+    d->nodes[0] = (struct ev_node){0};
+}
+
+/*
+ * Hands on what there is, with an event.  e: its type, and what belongs to that; its
+ * beginning is filled in here.
+ */
+static int emit(struct digest *d, struct ev *e, const struct spot *to, const void *more,
+                size_t more_bytes)
+{
+    size_t nodes = d->nr_nodes * sizeof(d->nodes[0]);
+    size_t frames = d->nr_frames * sizeof(d->frames[0]);
+    size_t bytes = sizeof(*e) + nodes + frames + more_bytes;
+    const struct spot *s = d->last;
+    uint8_t *p = ctr_job_reserve(d->job, bytes);
+
+    if (!p) {
+        return -CTR_E_NOMEM;
+    }
+    e->nr_nodes = d->nr_nodes;
+    e->nr_frames = d->nr_frames;
+    e->peak = d->peak;
+    e->ordinal = d->ordinal;
+    e->time_ns = d->now_ns;
+    e->leave = LEAVE_KEEP;
+    if (s) {
+        e->leave = s->leave;
+        e->cond = s->cond;
+        e->fall = s->fall;
+        e->site = s->vaddr + s->site_off;
+    }
+    if (to) {
+        e->pc = to->pc;
+        e->vaddr = to->vaddr;
+        e->range = to->range;
+        e->entry = atomic_load_explicit(&to->entry, memory_order_acquire);
+        e->start = to->start;
+        d->base = to->range;
+    }
+    memcpy(p, e, sizeof(*e));
+    memcpy(p + sizeof(*e), d->nodes, nodes);
+    memcpy(p + sizeof(*e) + nodes, d->frames, frames);
+    if (more_bytes) {
+        memcpy(p + sizeof(*e) + nodes + frames, more, more_bytes);
+    }
+    ctr_job_commit(d->job, bytes);
+    restart(d);
+    return 0;
+}
+
+static int emit_type(struct digest *d, enum ev_type type, uint32_t number)
+{
+    struct ev e = {.type = type, .number = number};
+
+    return emit(d, &e, NULL, NULL, 0);
+}
+
+/* A frame has closed.  Those that began before the chunk are the fold's. */
+static int tell_span(struct digest *d, const struct ev_frame *f, uint32_t depth)
+{
+    struct ev e = {.type = EV_SPAN};
+    struct ev_span s = {d->nodes[f->node].fn, f->from,   d->ordinal,
+                        f->from_ns,           d->now_ns, depth};
+    uint8_t *p;
+
+    if (d->ordinal - f->from < d->opt->span_min) {
+        return 0;
+    }
+    p = ctr_job_reserve(d->job, sizeof(e) + sizeof(s));
+    if (!p) {
+        return -CTR_E_NOMEM;
+    }
+    memcpy(p, &e, sizeof(e));
+    memcpy(p + sizeof(e), &s, sizeof(s));
+    ctr_job_commit(d->job, sizeof(e) + sizeof(s));
+    return 0;
+}
+
+/* ------------------------------------------------------------ transitions */
+
+static int call(struct digest *d, struct spot *to)
+{
+    struct fn *fn = spot_entry(d->code, to);
+    uint64_t site = d->opt->edges ? d->last->vaddr + d->last->site_off : 0;
+    struct ev_frame *f;
+
+    if (!fn) {
+        return -CTR_E_NOMEM;
+    }
+    if (d->nr_frames == MAX_FRAMES || d->nr_nodes == MAX_NODES) {
+        struct fn *base = d->nr_frames ? d->nodes[d->cur].fn->range : d->base;
+        int ret = emit_type(d, EV_FLUSH, 0);
+        d->base = base;
+        if (ret) {
+            return ret;
+        }
+    }
+    f = &d->frames[d->nr_frames++];
+    d->peak = d->nr_frames > d->peak ? d->nr_frames : d->peak;
+    f->ret = d->last->fall;
+    f->node = child(d, d->cur, fn, site);
+    f->twice = fn->twice;
+    f->from = d->ordinal;
+    f->from_ns = d->now_ns;
+    d->cur = f->node;
+    d->nodes[d->cur].calls++;
+    return 0;
+}
+
+/* Does it return to the frame below, with nothing more to it? */
+static bool returns(const struct digest *d, const struct spot *to)
+{
+    const struct ev_frame *f = &d->frames[d->nr_frames - 1];
+    const struct fn *below =
+        d->nr_frames > 1 ? d->nodes[f[-1].node].fn->range : d->base;
+
+    return f->ret == to->pc && below == to->range && !f->twice;
+}
+
+static int leave_frame(struct digest *d)
+{
+    const struct ev_frame *f = &d->frames[--d->nr_frames];
+
+    d->cur = d->nr_frames ? f[-1].node : 0;
+    return d->opt->span ? tell_span(d, f, d->nr_frames) : 0;
+}
+
+static int tail_call(struct digest *d, struct spot *to)
+{
+    struct ev_frame *f = &d->frames[d->nr_frames - 1];
+    struct fn *fn = spot_entry(d->code, to);
+    uint64_t site = d->nodes[f->node].site;
+    uint32_t parent = d->nodes[f->node].parent;
+
+    if (!fn) {
+        return -CTR_E_NOMEM;
+    }
+    if (d->opt->span) {
+        int ret = tell_span(d, f, d->nr_frames - 1);
+        if (ret) {
+            return ret;
+        }
+        f->from = d->ordinal;
+        f->from_ns = d->now_ns;
+    }
+    f->node = child(d, parent, fn, site);
+    f->twice |= fn->twice;
+    d->cur = f->node;
+    d->nodes[d->cur].calls += to->start || fn->range->kind == FN_STRETCH;
+    return 0;
+}
+
+static int give_up(struct digest *d, struct spot *to)
+{
+    struct ev e = {.type = EV_GO};
+
+    return emit(d, &e, to, NULL, 0);
+}
+
+/* From d->last to the code that begins at `to'. */
+static int go(struct digest *d, struct spot *to)
+{
+    const struct spot *from = d->last;
+    bool tail = d->nr_frames && d->nr_nodes < MAX_NODES;
+
+    if (__builtin_expect(!from, 0)) {
+        return give_up(d, to);
+    }
+    switch (from->leave) {
+    case LEAVE_CALL:
+        if (to->pc != from->fall) {
+            return call(d, to);
+        }
+        break;
+    case LEAVE_RETURN:
+        if (from->cond && to->pc == from->fall) {
+            break;
+        }
+        return d->nr_frames && returns(d, to) ? leave_frame(d) : give_up(d, to);
+    case LEAVE_INDIRECT:
+        if (from->cond && to->pc == from->fall) {
+            break;
+        }
+        if (d->nr_frames && d->frames[d->nr_frames - 1].ret == to->pc) {
+            return returns(d, to) ? leave_frame(d) : give_up(d, to);
+        }
+        if (from->range == to->range) {
+            return d->nr_frames || !to->after_call ? 0 : give_up(d, to);
+        }
+        return tail && (to->start) ? tail_call(d, to) : give_up(d, to);
+    case LEAVE_NONE:
+        if (to->pc != from->fall) {
+            return give_up(d, to);
+        }
+        break;
+    }
+    if (from->range == to->range) {
+        return 0;
+    }
+    return tail ? tail_call(d, to) : give_up(d, to);
+}
+
+/* -------------------------------------------------------------- callbacks */
+
+int digest_begin(struct digest *d, struct ctr_job *job)
+{
+    const struct ctr_chunk *chunk = ctr_job_chunk(job);
+
+    d->job = job;
+    d->last = NULL;
+    d->base = NULL;
+    d->until = 0;
+    d->ordinal = chunk->first;
+    d->now_ns = chunk->start_ns;
+    d->when = (struct when){ctr_job_thread(job)->process, chunk->start_ns, chunk->end_ns};
+    restart(d);
+    return 0;
+}
+
+static void set_when(struct digest *d, uint64_t ordinal)
+{
+    d->until = UINT64_MAX;
+    if (d->code->places) {
+        d->when.time_ns = places_time(d->code->places, ctr_job_chunk(d->job), ordinal,
+                                      &d->until);
+    }
+}
+
+/* A spot of this worker's own, for a block whose place depends on the time. */
+static struct spot *own_spot(struct digest *d, const struct ctr_block *b)
+{
+    struct own_spot *o = &d->own[b->id & (OWN_SPOTS - 1)];
+
+    if (d->ordinal >= d->until) {
+        set_when(d, d->ordinal);
+    }
+    if (!o->spot || o->id != b->id || o->process != d->when.process ||
+        o->time_ns != d->when.time_ns) {
+        struct spot *s = code_spot_at(d->code, b, &d->when);
+        if (!s) {
+            return NULL;
+        }
+        spot_drop(o->spot);
+        *o = (struct own_spot){b->id, d->when.process, d->when.time_ns, s};
+    }
+    return o->spot;
+}
+
+/* All but the common case: parts of a block, blocks of several parts. */
+static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s, bool own)
+{
+    const struct ctr_block *b = r->block;
+
+    for (; s; s = s->next) {
+        unsigned first = s->first > r->first ? s->first : r->first;
+        unsigned end = s->end < r->end ? s->end : r->end;
+        struct spot *t = s;
+        int ret;
+
+        if (first >= end) {
+            continue;
+        }
+        if (own || first != s->first || end != s->end ||
+            (r->flags & CTR_EV_FAULTED && end == r->end)) {
+            t = &d->tmp[d->flip ^= 1];
+            *t = *s;
+            if (first != s->first) {
+                t->pc = ctr_block_pc(b, first);
+                t->vaddr = s->vaddr + (t->pc - s->pc);
+                t->start = false;
+                t->after_call = true;
+                if (s->range->kind == FN_STRETCH) {
+                    atomic_store_explicit(&t->entry, NULL, memory_order_relaxed);
+                }
+                t->site_off = (uint16_t)(s->site_off - (t->pc - s->pc));
+            }
+            if (end != s->end) {
+                code_leave(d->code, b, first, end - 1, t);
+                t->fall = ctr_block_pc(b, end - 1) + ctr_block_len(b, end - 1);
+            }
+            if (r->flags & CTR_EV_FAULTED && end == r->end) {
+                t->leave = LEAVE_NONE;
+                t->delay_open = false;
+            }
+        }
+        if (d->last && d->last->delay_open && t->pc == d->last->fall) {
+            /* A delay slot by itself: then the branch is taken. */
+            struct spot *slot = &d->tmp[d->flip ^= 1];
+            uint64_t fall = t->fall;
+            *slot = *d->last;
+            slot->delay_open = false;
+            slot->fall = fall;
+            t = slot;
+        } else if ((ret = go(d, t)) != 0) {
+            return ret;
+        }
+        d->last = t;
+        d->nodes[d->cur].self.insns += end - first;
+        d->ordinal += end - first;
+    }
+    return 0;
+}
+
+int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
+{
+    struct spot *own = NULL, *s;
+    int ret;
+
+    (void)job;
+    d->ordinal = r->ordinal;
+    s = code_spot(d->code, r->block);
+    if (__builtin_expect(s == &spot_depends, 0)) {
+        s = own = own_spot(d, r->block);
+    }
+    if (!s) {
+        return -CTR_E_NOMEM;
+    }
+    if (__builtin_expect(own || s->next || r->first || r->end != s->end || r->flags ||
+                             (d->last && d->last->delay_open),
+                         0)) {
+        return run_slowly(d, r, s, own != NULL);
+    }
+    ret = go(d, s);
+    d->last = s;
+    d->nodes[d->cur].self.insns += s->end;
+    d->ordinal += s->end;
+    return ret;
+}
+
+int digest_mem(struct digest *d, const struct ctr_mem *m)
+{
+    struct cost *c = &d->nodes[d->cur].self;
+
+    c->stores += m->store;
+    c->loads += !m->store;
+    return 0;
+}
+
+static bool is_fork(const struct ctr_syscall *s)
+{
+    static const char *const names[] = {"fork", "vfork", "clone", "clone3"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (s->name.n == strlen(names[i]) && memcmp(s->name.p, names[i], s->name.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int tell_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
+{
+    struct ev e = {.type = type};
+    struct ev_name name = {""};
+    size_t n = s->n, from = 0;
+
+    for (size_t i = 0; i < n; i++) { /* last part of a path */
+        from = s->p[i] == '/' && i + 1 < n ? i + 1 : from;
+    }
+    n -= from;
+    n = n < sizeof(name.text) ? n : sizeof(name.text) - 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s->p[from + i];
+        name.text[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+    }
+    return emit(d, &e, NULL, &name, sizeof(name));
+}
+
+static int on_signal(struct digest *d, const struct ctr_signal *s)
+{
+    struct ev e = {.type = EV_SIGNAL, .number = s->signo};
+    struct spot at;
+
+    if (!(s->flags & CTR_SIGNAL_HANDLER)) {
+        return 0;
+    }
+    if (d->ordinal >= d->until) {
+        set_when(d, d->ordinal);
+    }
+    if (!code_locate(d->code, s->pc, &d->when, &at)) {
+        return -CTR_E_NOMEM;
+    }
+    return emit(d, &e, &at, NULL, 0);
+}
+
+static int on_sigreturn(struct digest *d, uint64_t pc)
+{
+    struct ev e = {.type = EV_SIGRETURN};
+    struct spot at = {.pc = pc & d->code->pc_mask};
+
+    return emit(d, &e, &at, NULL, 0);
+}
+
+int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct ctr_syscall call;
+    struct ctr_thread_event thread;
+    struct ctr_signal sig;
+    uint64_t pc;
+    int ret = 0;
+
+    (void)job;
+    d->ordinal = e->ordinal;
+    d->now_ns = e->time_ns > d->now_ns ? e->time_ns : d->now_ns;
+    switch (e->type) {
+    case CTR_EVENT_SYSCALL:
+    case CTR_EVENT_SYSRET:
+        if (ctr_parse_syscall(e, &call) || !is_fork(&call)) {
+            return 0;
+        }
+        if (e->type == CTR_EVENT_SYSCALL) {
+            ret = emit_type(d, EV_FORK, 0);
+        } else if (call.result > 0) {
+            ret = emit_type(d, EV_FORKED, (uint32_t)call.result);
+        } else {
+            return 0;
+        }
+        break;
+    case CTR_EVENT_SIGNAL:
+        ret = ctr_parse_signal(e, &sig) ? 0 : on_signal(d, &sig);
+        break;
+    case CTR_EVENT_SIGRETURN:
+        ret = ctr_parse_sigreturn(e, &pc) ? 0 : on_sigreturn(d, pc);
+        break;
+    case CTR_EVENT_GATE:
+    case CTR_EVENT_SELECT:
+        ret = emit_type(d, EV_GAP, 0);
+        break;
+    case CTR_EVENT_THREAD:
+        if (ctr_parse_thread(e, &thread)) {
+            return 0;
+        }
+        switch (thread.op) {
+        case CTR_THREAD_EXEC:
+            ret = tell_name(d, EV_EXEC, &thread.name);
+            break;
+        case CTR_THREAD_END:
+            ret = emit_type(d, EV_THREAD_END, 0);
+            break;
+        default:
+            ret = tell_name(d, EV_NAME, &thread.name);
+        }
+        break;
+    default:
+        return 0;
+    }
+    d->last = NULL;
+    return ret;
+}
+
+int digest_end(struct digest *d, struct ctr_job *job)
+{
+    (void)job;
+    return emit_type(d, EV_END, 0);
+}

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The digests of all chunks, put together in recorded order: the stack of each thread
+ * and the tree of all of them.
+ */
+#include "calltree_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Frames that a stack holds; from a deeper one the oldest are forgotten. */
+#define MAX_STACK (1u << 20)
+/* Stacks kept for processes that were forked and not seen yet. */
+#define MAX_FORKS 256u
+
+int fold_init(struct fold *f, struct calltree *t, struct code *c,
+              const struct calltree_options *opt)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(t->trace, &info);
+    *f = (struct fold){.tree = t, .code = c, .opt = opt};
+    f->max_nodes = opt->max_nodes ? opt->max_nodes : 512u << 10;
+    f->nr_buckets = 4096;
+    f->buckets = calloc(f->nr_buckets, sizeof(*f->buckets));
+    return f->buckets ? 0 : -CTR_E_NOMEM;
+}
+
+static void thread_fini(struct thread_state *t)
+{
+    free(t->stack.v);
+    free(t->forking.v);
+    park_free(t->parked);
+    t->stack = t->forking = (struct stack){NULL, 0, 0};
+    t->parked = NULL;
+    t->signals = 0;
+}
+
+static void drop_fork(struct fold *f, struct fork_stack **at)
+{
+    struct fork_stack *s = *at;
+
+    (void)f;
+    *at = s->next;
+    free(s->stack.v);
+    free(s);
+}
+
+void fold_fini(struct fold *f)
+{
+    for (uint32_t i = 0; i < f->nr_threads; i++) {
+        thread_fini(&f->threads[i]);
+    }
+    while (f->forks) {
+        drop_fork(f, &f->forks);
+    }
+    free(f->threads);
+    free(f->more);
+    free(f->fns);
+    free(f->buckets);
+    free(f->roots);
+}
+
+bool stack_reserve(struct stack *s, uint32_t n)
+{
+    uint32_t cap = s->cap ? s->cap : 64;
+    struct frame *v;
+
+    if (s->n + n <= s->cap) {
+        return true;
+    }
+    while (cap < s->n + n) {
+        cap *= 2;
+    }
+    v = realloc(s->v, cap * sizeof(*v));
+    if (!v) {
+        return false;
+    }
+    s->v = v;
+    s->cap = cap;
+    return true;
+}
+
+/* Grows *v so that it holds n of them; false: no memory. */
+static bool grow(void *v, uint32_t *cap, uint32_t n, size_t size)
+{
+    void **p = v, *new;
+    uint32_t more = *cap ? *cap : 256;
+
+    if (n <= *cap) {
+        return true;
+    }
+    while (more < n) {
+        more *= 2;
+    }
+    new = realloc(*p, more * size);
+    if (!new) {
+        return false;
+    }
+    *p = new;
+    *cap = more;
+    return true;
+}
+
+/* --------------------------------------------------------------- the tree */
+
+static uint32_t *bucket(const struct fold *f, uint32_t parent, const struct fn *fn,
+                        uint64_t site)
+{
+    uint64_t h = ((uint64_t)parent << 32 | fn->index) * UINT64_C(0x9e3779b97f4a7c15);
+
+    h = (h ^ site) * UINT64_C(0xff51afd7ed558ccd);
+    return &f->buckets[(h >> 32) & (f->nr_buckets - 1)];
+}
+
+static bool number(struct fold *f, struct fn *fn)
+{
+    struct calltree *t = f->tree;
+    uint32_t cap = f->cap_functions;
+
+    if (fn->index != SYM_NONE) {
+        return true;
+    }
+    if (!grow(&f->fns, &cap, t->nr_functions + 1, sizeof(*f->fns)) ||
+        !grow(&t->functions, &f->cap_functions, t->nr_functions + 1,
+              sizeof(*t->functions))) {
+        return false;
+    }
+    fn->index = t->nr_functions++;
+    f->fns[fn->index] = fn;
+    t->functions[fn->index] = (struct call_function){
+        .index = fn->index,
+        .kind = fn->kind == FN_SIGNAL   ? CALL_SIGNAL
+                : fn->kind == FN_THREAD ? CALL_THREAD
+                                        : CALL_FUNCTION,
+        .module = fn->module,
+        .vaddr = fn->vaddr,
+        .end = fn->symbol ? fn->end : 0,
+        .symbol = fn->symbol,
+    };
+    return true;
+}
+
+static void rehash(struct fold *f)
+{
+    uint32_t n = 2 * f->nr_buckets;
+    uint32_t *v = calloc(n, sizeof(*v));
+
+    if (!v) {
+        return;
+    }
+    free(f->buckets);
+    f->buckets = v;
+    f->nr_buckets = n;
+    for (uint32_t i = 0; i < f->tree->nr_nodes; i++) {
+        struct node_more *m = &f->more[i];
+        uint32_t *head = bucket(f, f->tree->nodes[i].parent, m->fn, m->site);
+        m->chain = *head;
+        *head = i + 1;
+    }
+}
+
+uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t site)
+{
+    struct calltree *t = f->tree;
+    uint32_t *head, n, cap = f->cap_nodes;
+    struct node_more *m;
+
+    if (!number(f, fn)) {
+        return parent;
+    }
+    for (n = *bucket(f, parent, fn, site); n; n = m->chain) {
+        m = &f->more[n - 1];
+        if (t->nodes[n - 1].parent == parent && m->fn == fn && m->site == site) {
+            return n - 1;
+        }
+    }
+    if ((t->nr_nodes >= f->max_nodes && parent != SYM_NONE) ||
+        !grow(&f->more, &cap, t->nr_nodes + 1, sizeof(*f->more)) ||
+        !grow(&t->nodes, &f->cap_nodes, t->nr_nodes + 1, sizeof(*t->nodes))) {
+        return parent;
+    }
+    if (t->nr_nodes > f->nr_buckets) {
+        rehash(f);
+    }
+    n = t->nr_nodes++;
+    head = bucket(f, parent, fn, site);
+    f->more[n] = (struct node_more){fn, site, SYM_NONE, *head};
+    *head = n + 1;
+    t->nodes[n] = (struct call_node){
+        .function = fn->index, .parent = parent, .first_child = SYM_NONE, .next = SYM_NONE};
+    if (parent != SYM_NONE) {
+        uint32_t last = f->more[parent].last_child;
+        *(last == SYM_NONE ? &t->nodes[parent].first_child : &t->nodes[last].next) = n;
+        f->more[parent].last_child = n;
+    }
+    return n;
+}
+
+static void count_call(struct fold *f, uint32_t node, const struct fn *fn)
+{
+    if (f->more[node].fn == fn) {
+        f->tree->nodes[node].calls++;
+    }
+}
+
+/* -------------------------------------------------------------- the stack */
+
+static int tell_span(struct fold *f, const struct thread_state *t, struct fn *fn,
+                     const struct ev_span *s)
+{
+    struct call_span span = {.thread = (uint32_t)(t - f->threads),
+                             .depth = s->depth,
+                             .from = s->from,
+                             .to = s->to,
+                             .from_ns = s->from_ns,
+                             .to_ns = s->to_ns};
+
+    if (s->to - s->from < f->opt->span_min || !number(f, fn)) {
+        return 0;
+    }
+    span.function = fn->index;
+    return f->opt->span(f->opt->span_arg, f->tree, &span);
+}
+
+static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
+{
+    const struct frame *fr = &t->stack.v[i];
+    struct ev_span s = {fr->fn, fr->from, t->ordinal, fr->from_ns, t->time_ns, i - 1};
+
+    t->signals -= fr->fn->kind == FN_SIGNAL;
+    return f->opt->span && i ? tell_span(f, t, fr->fn, &s) : 0;
+}
+
+int fold_pop_to(struct fold *f, struct thread_state *t, uint32_t n)
+{
+    int ret = 0;
+
+    while (!ret && t->stack.n > n) {
+        ret = close_frame(f, t, t->stack.n - 1);
+        t->stack.n--;
+    }
+    return ret;
+}
+
+static void see_depth(struct fold *f, uint32_t depth)
+{
+    f->tree->max_depth = depth > f->tree->max_depth ? depth : f->tree->max_depth;
+}
+
+static bool make_room(struct thread_state *t)
+{
+    struct stack *s = &t->stack;
+    uint32_t half = MAX_STACK / 2;
+
+    if (s->n >= MAX_STACK) {
+        for (uint32_t i = 1; i <= half; i++) {
+            t->signals -= s->v[i].fn->kind == FN_SIGNAL;
+        }
+        memmove(s->v + 1, s->v + 1 + half, (s->n - 1 - half) * sizeof(*s->v));
+        s->n -= half;
+    }
+    return stack_reserve(s, 1);
+}
+
+int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t ret,
+              uint64_t site, bool entered)
+{
+    struct frame *fr;
+    uint64_t key = f->opt->edges ? site : 0;
+
+    if (!make_room(t)) {
+        return -CTR_E_NOMEM;
+    }
+    fr = &t->stack.v[t->stack.n];
+    *fr = (struct frame){.ret = ret,
+                         .site = site,
+                         .fn = fn,
+                         .from = t->ordinal,
+                         .from_ns = t->time_ns,
+                         .twice = fn->twice};
+    fr->node = t->stack.n ? fold_child(f, fr[-1].node, fn, key) : t->root;
+    t->stack.n++;
+    t->signals += fn->kind == FN_SIGNAL;
+    t->credit++;
+    see_depth(f, t->stack.n - 1);
+    if (entered) {
+        count_call(f, fr->node, fn);
+    }
+    return 0;
+}
+
+int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool entered)
+{
+    struct frame *fr = &t->stack.v[t->stack.n - 1];
+    int ret;
+
+    if (t->stack.n == 1 || fr->fn->kind == FN_SIGNAL) {
+        return fold_push(f, t, fn, 0, 0, entered);
+    }
+    ret = close_frame(f, t, t->stack.n - 1);
+    fr->node = fold_child(f, fr[-1].node, fn, f->opt->edges ? fr->site : 0);
+    fr->fn = fn;
+    fr->twice |= fn->twice;
+    fr->from = t->ordinal;
+    fr->from_ns = t->time_ns;
+    if (entered) {
+        count_call(f, fr->node, fn);
+    }
+    return ret;
+}
+
+/* What a digest has counted, on top of the stack. */
+static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
+                 struct ev_node *nodes, const struct ev_frame *frames)
+{
+    struct calltree *tree = f->tree;
+    uint32_t base = t->stack.n;
+
+    see_depth(f, base - 1 + e->peak);
+    nodes[0].global = t->stack.v[base - 1].node;
+    for (uint32_t i = 0; i < e->nr_nodes; i++) {
+        struct ev_node *v = &nodes[i];
+        struct call_node *n;
+
+        if (i) {
+            v->global = fold_child(f, nodes[v->parent].global, v->fn, v->site);
+        }
+        n = &tree->nodes[v->global];
+        n->self.insns += v->self.insns;
+        n->self.loads += v->self.loads;
+        n->self.stores += v->self.stores;
+        if (i && f->more[v->global].fn == v->fn) {
+            n->calls += v->calls;
+        }
+    }
+    for (uint32_t i = 0; i < e->nr_frames; i++) {
+        const struct ev_frame *from = &frames[i];
+        const struct ev_node *v = &nodes[from->node];
+
+        if (!make_room(t)) {
+            return -CTR_E_NOMEM;
+        }
+        t->stack.v[t->stack.n++] = (struct frame){.ret = from->ret,
+                                                  .site = v->site,
+                                                  .fn = v->fn,
+                                                  .node = v->global,
+                                                  .twice = from->twice,
+                                                  .from = from->from,
+                                                  .from_ns = from->from_ns};
+        t->credit++;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------ threads, processes */
+
+static bool copy_stack(struct stack *to, const struct stack *from)
+{
+    to->n = 0;
+    if (!stack_reserve(to, from->n + 1)) {
+        return false;
+    }
+    memcpy(to->v, from->v, from->n * sizeof(*from->v));
+    to->n = from->n;
+    return true;
+}
+
+/* The stack that the thread which made this one by fork had then, or NULL. */
+static struct stack *inherited(struct fold *f, const struct ctr_thread *thread)
+{
+    for (struct fork_stack *s = f->forks; s; s = s->next) {
+        if (s->tid == thread->tid) {
+            return &s->stack;
+        }
+    }
+    for (uint32_t i = 0; i < f->nr_threads; i++) {
+        const struct ctr_thread *p = ctr_trace_thread(f->tree->trace, i);
+        if (p && p->tid == thread->ptid && f->threads[i].forking.n) {
+            return &f->threads[i].forking; /* still in vfork */
+        }
+    }
+    return NULL;
+}
+
+static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread *thread)
+{
+    const struct ctr_thread *main;
+    struct calltree *tree = f->tree;
+    uint32_t index = f->opt->separate_threads ? thread->index : thread->process;
+    struct fn *fn = code_numbered(f->code, FN_THREAD, index);
+    struct stack *from = NULL;
+    int ret;
+
+    if (!fn) {
+        return -CTR_E_NOMEM;
+    }
+    t->begun = true;
+    t->process = thread->process;
+    if (!grow(&f->roots, &f->nr_roots, index + 1, sizeof(*f->roots))) {
+        return -CTR_E_NOMEM;
+    }
+    if (fn->index == SYM_NONE) {
+        struct calltree_thread *v =
+            realloc(tree->threads, (tree->nr_threads + 1) * sizeof(*v));
+        if (!v) {
+            return -CTR_E_NOMEM;
+        }
+        tree->threads = v;
+        f->roots[index] = fold_child(f, SYM_NONE, fn, 0);
+        v[tree->nr_threads++] =
+            (struct calltree_thread){.thread = thread->index, .root = f->roots[index]};
+        if (f->roots[index] == SYM_NONE) {
+            return -CTR_E_NOMEM;
+        }
+    }
+    t->root = f->roots[index];
+    ret = fold_push(f, t, fn, 0, 0, false);
+    main = thread->ptid ? thread : NULL;
+    if (main && thread->pid == thread->tid) {
+        from = inherited(f, thread);
+    }
+    for (uint32_t i = 1; !ret && from && i < from->n; i++) {
+        const struct frame *fr = &from->v[i];
+        ret = fold_push(f, t, fr->fn, fr->ret, fr->site, false);
+        t->stack.v[t->stack.n - 1].setjmp_pc = fr->setjmp_pc;
+        t->stack.v[t->stack.n - 1].twice = fr->twice;
+    }
+    t->last = (struct ev){.leave = LEAVE_LAND};
+    return ret;
+}
+
+static int forked(struct fold *f, struct thread_state *t, int32_t tid)
+{
+    struct fork_stack *s = calloc(1, sizeof(*s)), **at = &f->forks;
+
+    for (unsigned n = 0; *at; n++) {
+        if ((*at)->tid == tid || n >= MAX_FORKS) {
+            drop_fork(f, at);
+        } else {
+            at = &(*at)->next;
+        }
+    }
+    if (!s) {
+        return -CTR_E_NOMEM;
+    }
+    s->tid = tid;
+    s->stack = t->forking;
+    t->forking = (struct stack){NULL, 0, 0};
+    s->next = f->forks;
+    f->forks = s;
+    return 0;
+}
+
+/* ----------------------------------------------------------------- events */
+
+static int go(struct fold *f, struct thread_state *t, const struct ev *e)
+{
+    const struct ev *from = e->leave == LEAVE_KEEP ? &t->last : e;
+    const struct frame *top = &t->stack.v[t->stack.n - 1];
+    struct fn *fn =
+        e->entry ? e->entry : code_enter(f->code, e->range, e->vaddr);
+    bool entered = e->start || e->range->kind == FN_STRETCH;
+
+    if (!fn) {
+        return -CTR_E_NOMEM;
+    }
+    t->credit += 16;
+    if (t->stack.n == 1) {
+        return fold_push(f, t, fn, 0, 0, e->start);
+    }
+    switch (from->leave) {
+    case LEAVE_HANDLER:
+        return fold_push(f, t, fn, RET_WILD, 0, true);
+    case LEAVE_CALL:
+        if (e->pc != from->fall) {
+            return fold_push(f, t, fn, from->fall, from->site, true);
+        }
+        break;
+    case LEAVE_RETURN:
+    case LEAVE_INDIRECT:
+        if (!from->cond || e->pc != from->fall) {
+            return fold_land(f, t, from->leave, e);
+        }
+        break;
+    case LEAVE_LAND:
+        return fold_land(f, t, from->cond ? LEAVE_HANDLER : LEAVE_LAND, e);
+    case LEAVE_NONE:
+        if (e->pc != from->fall) {
+            return fold_land(f, t, LEAVE_INDIRECT, e);
+        }
+        break;
+    }
+    return top->fn->range == e->range ? 0 : fold_replace(f, t, fn, entered);
+}
+
+static int on_signal(struct fold *f, struct thread_state *t, const struct ev *e)
+{
+    struct fn *fn = code_numbered(f->code, FN_SIGNAL, e->number);
+    int ret = go(f, t, e);
+
+    if (!fn) {
+        return -CTR_E_NOMEM;
+    }
+    t->last = (struct ev){.leave = LEAVE_HANDLER};
+    return ret ? ret : fold_push(f, t, fn, RET_WILD, e->pc, true);
+}
+
+static int on_sigreturn(struct fold *f, struct thread_state *t, const struct ev *e)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = t->stack.n - 1, left = t->signals; i > 0 && left; i--) {
+        const struct frame *fr = &t->stack.v[i];
+
+        if (fr->fn->kind == FN_SIGNAL) {
+            at = at ? at : i;
+            left--;
+            if (fr->site == e->pc) {
+                at = i;
+                break;
+            }
+        }
+    }
+    t->last = (struct ev){.leave = LEAVE_LAND};
+    return at ? fold_pop_to(f, t, at) : 0;
+}
+
+static int take_name(struct fold *f, struct thread_state *t, const struct ev_name *name)
+{
+    struct fn *fn = t->stack.v[0].fn;
+
+    free(fn->name);
+    fn->name = strdup(name->text);
+    return fn->name ? 0 : -CTR_E_NOMEM;
+    (void)f;
+}
+
+static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
+                    const void *more)
+{
+    const struct ev last = {
+        .leave = e->leave, .cond = e->cond, .fall = e->fall, .site = e->site};
+    int ret = 0;
+
+    switch (e->type) {
+    case EV_GO:
+        return go(f, t, e);
+    case EV_FLUSH:
+        return 0;
+    case EV_SIGNAL:
+        return on_signal(f, t, e);
+    case EV_SIGRETURN:
+        return on_sigreturn(f, t, e);
+    case EV_GAP:
+        t->last = (struct ev){.leave = LEAVE_LAND, .cond = true};
+        return 0;
+    case EV_EXEC:
+        ret = fold_pop_to(f, t, 1);
+        park_free(t->parked);
+        t->parked = NULL;
+        take_name(f, t, more);
+        break;
+    case EV_NAME:
+        take_name(f, t, more);
+        break;
+    case EV_THREAD_END:
+        ret = fold_pop_to(f, t, 1);
+        park_free(t->parked);
+        t->parked = NULL;
+        free(t->forking.v);
+        t->forking = (struct stack){NULL, 0, 0};
+        break;
+    case EV_FORK:
+        ret = copy_stack(&t->forking, &t->stack) ? 0 : -CTR_E_NOMEM;
+        break;
+    case EV_FORKED:
+        ret = forked(f, t, (int32_t)e->number);
+        break;
+    }
+    if (e->leave != LEAVE_KEEP) {
+        t->last = last;
+    }
+    return ret;
+}
+
+int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t *data,
+                 size_t n)
+{
+    const uint8_t *end = data + n;
+    struct thread_state *t;
+    int ret = 0;
+
+    if (thread->index >= f->nr_threads) {
+        uint32_t old = f->nr_threads;
+
+        if (!grow(&f->threads, &f->nr_threads, thread->index + 1, sizeof(*f->threads))) {
+            return -CTR_E_NOMEM;
+        }
+        memset(f->threads + old, 0, (f->nr_threads - old) * sizeof(*f->threads));
+    }
+    t = &f->threads[thread->index];
+    if (!t->begun) {
+        const struct ev *e = (const struct ev *)data;
+        t->ordinal = e->ordinal;
+        t->time_ns = e->time_ns;
+        ret = begin(f, t, thread);
+    }
+    while (!ret && data < end) {
+        const struct ev *e = (const struct ev *)data;
+        struct ev_node *nodes = (struct ev_node *)(e + 1);
+        struct ev_frame *frames = (struct ev_frame *)(nodes + e->nr_nodes);
+        const void *more = frames + e->nr_frames;
+
+        if (e->type == EV_SPAN) {
+            struct ev_span s = *(const struct ev_span *)(const void *)nodes;
+            s.depth += t->stack.n - 1;
+            ret = tell_span(f, t, s.fn, &s);
+            data = (const uint8_t *)nodes + sizeof(s);
+            continue;
+        }
+        ret = merge(f, t, e, nodes, frames);
+        t->ordinal = e->ordinal;
+        t->time_ns = e->time_ns;
+        if (!ret) {
+            ret = on_event(f, t, e, more);
+        }
+        data = (const uint8_t *)more +
+               (e->type == EV_NAME || e->type == EV_EXEC ? sizeof(struct ev_name) : 0);
+    }
+    return ret;
+}
+
+int fold_finish(struct fold *f)
+{
+    int ret = 0;
+
+    for (uint32_t i = 0; !ret && i < f->nr_threads; i++) {
+        if (f->threads[i].begun) {
+            ret = fold_pop_to(f, &f->threads[i], 1);
+        }
+    }
+    return ret;
+}

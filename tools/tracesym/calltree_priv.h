@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How call trees are made: what the parts of calltree*.c have in common.
+ *
+ *   code     functions and, for each block, what can be known before it runs: which
+ *            function it begins in, what its last branch is (calltree_code.c)
+ *   digest   on workers: the runs of a chunk become small trees of what was called
+ *            and left again, and events (calltree_digest.c)
+ *   fold     in recorded order: the thread's stack, the whole tree (calltree_fold.c,
+ *            calltree_land.c where a branch went to no return address;
+ *            calltree_park.c stacks that were left by a switch of coroutines)
+ *   sum      what is handed out (calltree_sum.c)
+ *
+ * A digest knows nothing of the frames below those that it pushed itself.  Calls,
+ * returns to them, and tail calls in them it does by itself; before anything else
+ * it hands on what it has, with the transition that it leaves to the fold.  So the fold
+ * alone has all rules, and its work grows with the number of distinct paths in a
+ * chunk, not with the number of calls.
+ */
+#ifndef CALLTREE_PRIV_H
+#define CALLTREE_PRIV_H
+
+#include "calltree.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* ------------------------------------------------------------------- code */
+
+enum fn_kind {
+    FN_CODE,    /* a symbol, or an address of code without symbols that was entered */
+    FN_STRETCH, /* code without symbols, up to the next one: no function */
+    FN_SIGNAL,
+    FN_THREAD,
+};
+
+/* A function, or a stretch of code without symbols.  One object each. */
+struct fn {
+    struct fn *chain;
+    struct fn *range; /* of functions with symbol itself, else the stretch */
+    const struct module *module;
+    const struct sym_function *symbol;
+    uint64_t vaddr, end;
+    enum fn_kind kind;
+    uint32_t number; /* signal, or root */
+    bool twice;      /* what calls it may go on there again: setjmp */
+    uint32_t index;  /* in calltree.functions, SYM_NONE if not yet; the fold's */
+    char *name;      /* thread */
+};
+
+/* How control leaves a piece of code. */
+enum leave {
+    LEAVE_NONE,
+    LEAVE_JUMP,
+    LEAVE_CALL,
+    LEAVE_RETURN,
+    LEAVE_INDIRECT,
+    /* of events only */
+    LEAVE_KEEP,    /* as the thread's last event says */
+    LEAVE_HANDLER, /* to a signal handler */
+    LEAVE_LAND,    /* anywhere: sigreturn, recording switched on */
+};
+
+/*
+ * What is known of a block: of its instructions from `first' on, as far as they lie in
+ * the same function and one behind the other; the rest of them in `next'.
+ */
+struct spot {
+    uint64_t pc;    /* of its first instruction */
+    uint64_t vaddr; /* the same in its module */
+    uint64_t fall;  /* address behind its last instruction */
+    struct fn *range;
+    _Atomic(struct fn *) entry; /* who is entered by a call to pc; NULL: not asked for yet.
+                                   Stored (release) and loaded (acquire) by any worker */
+    struct spot *next;
+    uint16_t first, end; /* instructions of the block */
+    uint16_t site_off;   /* of its last branch, from pc */
+    uint8_t leave;       /* enum leave, of its last instruction */
+    bool cond;
+    bool start;      /* pc is where the function begins */
+    bool delay_open; /* its branch's delay slot is the next block */
+    bool after_call; /* pc may be a return address */
+};
+
+struct code {
+    const struct places *places;
+    struct ctr_trace *trace;
+    uint32_t machine;
+    uint32_t isa_flags; /* CANNOLI_ISA_32 or 0 */
+    bool big_endian;
+    uint64_t pc_mask;
+    pthread_mutex_t lock; /* the table, and making spots */
+    struct fn **table;
+    size_t nr_fns, nr_buckets;
+    struct spot_page *_Atomic *pages; /* by block id; stored (release) under lock, loaded
+                                         (acquire) by workers */
+    uint32_t nr_pages;
+};
+
+int code_init(struct code *c, struct ctr_trace *tr, const struct places *places);
+void code_fini(struct code *c);
+
+/* The one object for it; NULL: no memory. */
+struct fn *code_fn(struct code *c, enum fn_kind kind, const struct module *m,
+                   uint64_t vaddr);
+/* Of each process or thread (number) and signal. */
+struct fn *code_numbered(struct code *c, enum fn_kind kind, uint32_t number);
+
+/* Who is entered by a call to where the spot begins. */
+struct fn *code_enter(struct code *c, struct fn *range, uint64_t vaddr);
+static inline struct fn *spot_entry(struct code *c, struct spot *s)
+{
+    struct fn *f = atomic_load_explicit(&s->entry, memory_order_acquire);
+
+    if (__builtin_expect(!f, 0)) {
+        f = code_enter(c, s->range, s->vaddr);
+        atomic_store_explicit(&s->entry, f, memory_order_release);
+    }
+    return f;
+}
+
+/* Where and when a worker stands: for code that was not always mapped there. */
+struct when {
+    uint32_t process;
+    uint64_t time_ns, chunk_end_ns;
+};
+
+struct spot_page {
+    struct spot *_Atomic v[4096]; /* NULL: not asked for; likewise */
+};
+extern struct spot spot_depends; /* in a page: where it is depends on when */
+#define SPOT_PAGE_BITS 12u
+
+/* code_spot when it is asked for a block first. */
+struct spot *code_spot_new(struct code *c, const struct ctr_block *b);
+
+/* What is known of a block; &spot_depends: ask code_spot_at; NULL: no memory. */
+static inline struct spot *code_spot(struct code *c, const struct ctr_block *b)
+{
+    struct spot_page *page =
+        atomic_load_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], memory_order_acquire);
+    struct spot *s = page ? atomic_load_explicit(
+                                &page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)],
+                                memory_order_acquire)
+                          : NULL;
+
+    return __builtin_expect(s != NULL, 1) ? s : code_spot_new(c, b);
+}
+/* The caller's own; NULL: no memory. */
+struct spot *code_spot_at(struct code *c, const struct ctr_block *b,
+                          const struct when *w);
+void spot_drop(struct spot *s);
+/* An address by itself; false: no memory. */
+bool code_locate(struct code *c, uint64_t pc, const struct when *w, struct spot *out);
+/* How control leaves behind instruction i of a block: sets leave, cond, site_off (from
+ * the pc of instruction `from'), delay_open. */
+void code_leave(const struct code *c, const struct ctr_block *b, unsigned from,
+                unsigned i, struct spot *s);
+
+/* ---------------------------------------------------------------- records */
+
+enum ev_type {
+    EV_GO,     /* a transition that is not the digest's */
+    EV_FLUSH,  /* nothing else */
+    EV_END,    /* of a piece; from: how its last block is left */
+    EV_SIGNAL, /* a transition to what was interrupted, then a handler */
+    EV_SIGRETURN,
+    EV_EXEC,
+    EV_NAME,
+    EV_GAP,    /* recording was switched */
+    EV_FORK,   /* a call that may make a process begins */
+    EV_FORKED, /* it has: number is its thread */
+    EV_THREAD_END,
+    EV_SPAN,
+};
+
+/* Followed by its nodes, then its frames. */
+struct ev {
+    uint32_t type;
+    uint32_t nr_nodes;  /* the first is the frame on top of the stack */
+    uint32_t nr_frames; /* pushed and still there */
+    uint32_t number;    /* signal, thread */
+    uint32_t peak;      /* frames pushed at most */
+    /* transition */
+    uint8_t leave;
+    bool cond;
+    bool start;
+    uint64_t fall;
+    uint64_t site;
+    uint64_t pc, vaddr;
+    struct fn *range;
+    struct fn *entry; /* or NULL */
+    uint64_t ordinal, time_ns;
+};
+
+struct ev_node {
+    struct fn *fn;
+    uint64_t site;
+    uint64_t calls;
+    struct cost self;
+    uint32_t parent; /* among them */
+    uint32_t hot;    /* digest: child that was entered last */
+    uint32_t chain;  /* digest: hash */
+    uint32_t global; /* fold */
+};
+
+struct ev_frame {
+    uint64_t ret;
+    uint64_t from, from_ns; /* since when */
+    uint32_t node;
+    bool twice;
+};
+
+/* EV_SPAN */
+struct ev_span {
+    struct fn *fn;
+    uint64_t from, to, from_ns, to_ns;
+    uint32_t depth; /* above the stack's */
+};
+
+struct ev_name {
+    char text[64];
+};
+
+/* ----------------------------------------------------------------- digest */
+
+struct digest;
+
+/* One for each worker. */
+struct digest *digest_new(struct code *c, const struct calltree_options *opt);
+void digest_free(struct digest *d);
+int digest_begin(struct digest *d, struct ctr_job *job);
+int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r);
+int digest_mem(struct digest *d, const struct ctr_mem *m);
+int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *e);
+int digest_end(struct digest *d, struct ctr_job *job);
+
+/* ------------------------------------------------------------------- fold */
+
+#define RET_WILD UINT64_MAX /* returns to an address not known */
+
+struct frame {
+    uint64_t ret;       /* where it returns to */
+    uint64_t setjmp_pc; /* where setjmp that it called last returns; 0: none */
+    uint64_t site;      /* where it was called */
+    uint64_t from, from_ns;
+    struct fn *fn;
+    uint32_t node;
+    bool twice;
+};
+
+struct stack {
+    struct frame *v; /* [0] is the root */
+    uint32_t n, cap;
+};
+
+struct park; /* calltree_park.c */
+/* Keeps n frames (copied), the last of which is on top.  Oldest are forgotten when there
+ * are too many, and when there is no memory. */
+void park_put(struct park **p, const struct frame *v, uint32_t n);
+/*
+ * Takes back the stack, of those parked the one left first, in which a frame returns to
+ * pc: the frames below that one, appended to *to; what stood above it stays as a stack
+ * of its own.  Returns the number of frames, 0 if there is none.
+ */
+uint32_t park_take(struct park *p, uint64_t pc, struct stack *to);
+void park_free(struct park *p);
+
+/* Room for n more frames; false: no memory. */
+bool stack_reserve(struct stack *s, uint32_t n);
+
+struct thread_state {
+    struct stack stack;
+    struct park *parked;
+    struct ev last;       /* how the last block was left */
+    struct stack forking; /* as it was when a call that forks began */
+    uint32_t process, root;
+    uint32_t signals; /* frames of that kind on the stack */
+    uint64_t credit;  /* frames that may be looked at in vain */
+    uint64_t ordinal, time_ns;
+    bool begun;
+};
+
+/* A node's further fields. */
+struct node_more {
+    struct fn *fn;
+    uint64_t site;
+    uint32_t last_child, chain;
+};
+
+struct fork_stack {
+    struct fork_stack *next;
+    int32_t tid;
+    struct stack stack;
+};
+
+struct fold {
+    struct calltree *tree; /* nodes are made here */
+    struct code *code;
+    const struct calltree_options *opt;
+    struct node_more *more; /* by node */
+    uint32_t cap_nodes, max_nodes;
+    uint32_t cap_functions;
+    struct fn **fns; /* by function */
+    uint32_t *buckets;
+    uint32_t nr_buckets;
+    struct thread_state *threads;
+    uint32_t nr_threads;
+    uint32_t *roots; /* node by process; SYM_NONE: none */
+    uint32_t nr_roots;
+    struct fork_stack *forks;
+    int result; /* of span */
+};
+
+int fold_init(struct fold *f, struct calltree *t, struct code *c,
+              const struct calltree_options *opt);
+/* As ctr_replay_ops.ordered. */
+int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t *data,
+                 size_t n);
+/* Closes what is still open. */
+int fold_finish(struct fold *f);
+void fold_fini(struct fold *f);
+
+/* Between calltree_fold.c and calltree_land.c. */
+uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t site);
+int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t ret,
+              uint64_t site, bool entered);
+int fold_pop_to(struct fold *f, struct thread_state *t, uint32_t n); /* n frames stay */
+int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool entered);
+/* A return or an indirect jump, or what else goes somewhere. */
+int fold_land(struct fold *f, struct thread_state *t, enum leave leave, const struct ev *e);
+
+/* -------------------------------------------------------------------- sum */
+
+/* Inclusive costs, functions' sums and names, edges.  0 or -CTR_E_NOMEM. */
+int calltree_sum(struct fold *f);
+
+#endif
