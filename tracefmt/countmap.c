@@ -34,14 +34,23 @@ static int grow(struct countmap *m)
 
 int countmap_add(struct countmap *m, uint64_t key, uint64_t count)
 {
-    if (m->n >= m->cap / 2 && grow(m)) {
-        return -1;
+    struct countmap_entry *e =
+        m->cap ? &m->entry[slot_of(m->entry, m->cap, key + 1)] : NULL;
+    if (!e || (e->key == 0 && m->n >= m->cap / 2)) {
+        if (grow(m)) {
+            return -1;
+        }
+        e = &m->entry[slot_of(m->entry, m->cap, key + 1)];
     }
-    struct countmap_entry *e = &m->entry[slot_of(m->entry, m->cap, key + 1)];
     m->n += e->key == 0;
     e->key = key + 1;
     e->count += count;
     return 0;
+}
+
+uint64_t countmap_get(const struct countmap *m, uint64_t key)
+{
+    return m->cap ? m->entry[slot_of(m->entry, m->cap, key + 1)].count : 0;
 }
 
 void countmap_clear(struct countmap *m)

@@ -16,8 +16,13 @@ struct countmap {
     uint32_t n;
 };
 
-/* Adds to the count of key (below UINT64_MAX).  Returns 0 or -1 (no memory). */
+/*
+ * Adds to the count of key (below UINT64_MAX).  Returns 0 or -1 (no memory), which
+ * cannot be for a key that is there.
+ */
 int countmap_add(struct countmap *m, uint64_t key, uint64_t count);
+/* The count of a key, 0 if it is not there. */
+uint64_t countmap_get(const struct countmap *m, uint64_t key);
 void countmap_clear(struct countmap *m);
 void countmap_fini(struct countmap *m);
 

@@ -1,148 +1,252 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often each block ran, from the index where there is one.  Without it
- * the word columns are decoded.
+ * How often each block ran and where its runs went on, from the index where there is
+ * one.  Without it the columns of words and events are decoded.
+ *
+ * Of a thread's chunks each can tell of its own runs.  The last one waits for what the
+ * thread did next, which the next chunk tells.
  */
+#include "walk.h"
+
 #include "countmap.h"
-#include "feed.h"
+#include "cannoli/events.h"
 
 #include <string.h>
 
+/* A run to its block's end of which it is not known yet what followed; id 0: none. */
+struct waiting {
+    uint32_t id;
+    uint16_t first;
+};
+
 struct tally {
-    uint64_t *full;  /* by id */
-    uint64_t *falls; /* by id: fall-throughs */
-    struct countmap cuts;
+    const struct ctr_trace *tr;
+    uint64_t *full;       /* by id */
+    uint64_t *falls;      /* by id: fall-throughs of these */
+    struct countmap cuts; /* by CUT_KEY */
+    struct countmap cut_falls;
+    struct countmap unknown; /* by CUT_KEY with an end of 0 */
+    struct waiting *wait;    /* of each thread */
     struct ctr_diag *diag;
 };
 
-static int add_cut(struct tally *t, uint32_t id, unsigned first, unsigned end,
-                   uint64_t count)
+static int add(struct tally *t, struct countmap *m, uint64_t key, uint64_t count)
 {
-    return countmap_add(&t->cuts, CUT_KEY(id, first, end), count)
-               ? ctr_fail_nomem(t->diag)
-               : 0;
+    return count && countmap_add(m, key, count) ? ctr_fail_nomem(t->diag) : 0;
 }
 
-static int add_row(void *arg, uint32_t id, unsigned first, unsigned end, uint64_t count,
-                   uint64_t falls)
+static int add_row(void *arg, const struct part_count *c)
 {
     struct tally *t = arg;
-    if (end) {
-        return add_cut(t, id, first, end, count);
+    if (c->unknown) {
+        return add(t, &t->unknown, CUT_KEY(c->id, c->first, 0), c->unknown);
     }
-    t->full[id] += count;
-    t->falls[id] += falls;
-    return 0;
-}
-
-/* last: the block whose whole run ended the thread's chunks so far, or 0. */
-static int join_chunk(const struct ctr_trace *tr, struct tally *t, uint64_t i,
-                      uint32_t *last, struct ctr_diag *diag)
-{
-    const struct ctr_chunk *c = &tr->chunks[i];
-    const struct chunk_ends *e = &tr->ends[i];
-    if (e->from > tr->nblocks_known || e->to > tr->nblocks_known) {
-        return ctr_fail(diag, CTR_E_CORRUPT, c->off, "chunk",
-                        "its first or last block has no definition");
-    }
-    if (c->runs == 0) {
+    if (c->end == 0) {
+        t->full[c->id] += c->runs;
+        t->falls[c->id] += c->falls;
         return 0;
     }
-    if (*last && e->from) {
-        t->falls[*last] +=
-            ctr_trace_block(tr, e->from)->pc == block_end(ctr_trace_block(tr, *last));
-    }
-    *last = e->to;
-    return 0;
+    uint64_t key = CUT_KEY(c->id, c->first, c->end);
+    int err = add(t, &t->cuts, key, c->runs);
+    return err ? err : add(t, &t->cut_falls, key, c->falls);
 }
 
-static int from_index(struct feed *f, struct tally *t, uint32_t *last,
-                      struct ctr_diag *diag)
+/* ------------------------------------------------------------ what followed */
+
+static int next_unknown(struct tally *t, struct waiting *w)
+{
+    uint64_t key = CUT_KEY(w->id, w->first, 0);
+    int waits = w->id != 0;
+    w->id = 0;
+    return add(t, &t->unknown, key, (uint64_t)waits);
+}
+
+static int next_pc(struct tally *t, struct waiting *w, uint64_t pc)
+{
+    if (w->id == 0) {
+        return 0;
+    }
+    const struct ctr_block *b = ctr_trace_block(t->tr, w->id);
+    uint64_t fell = pc == block_end(b), key = CUT_KEY(w->id, w->first, b->ninsn);
+    w->id = 0;
+    if (w->first == 0) {
+        t->falls[b->id] += fell;
+        return 0;
+    }
+    return add(t, &t->cut_falls, key, fell);
+}
+
+/* ---------------------------------------------------------------- the index */
+
+static int join_chunk(struct tally *t, uint64_t i)
+{
+    const struct ctr_chunk *c = &t->tr->chunks[i];
+    const struct chunk_ends *e = &t->tr->ends[i];
+    struct waiting *w = &t->wait[c->thread];
+    if (e->last > t->tr->nblocks_known ||
+        (e->last && e->last_first >= ctr_trace_block(t->tr, e->last)->ninsn)) {
+        return ctr_fail(t->diag, CTR_E_CORRUPT, c->off, "chunk",
+                        "its last block has no such definition");
+    }
+    int err = 0;
+    if (e->flags & CHUNK_F_NEXT) {
+        err = next_pc(t, w, e->next);
+    } else if (e->flags & CHUNK_F_BREAK) {
+        err = next_unknown(t, w);
+    }
+    if (e->last) {
+        *w = (struct waiting){e->last, e->last_first};
+    }
+    return err;
+}
+
+static int from_index(struct feed *f, struct tally *t)
 {
     const struct ctr_trace *tr = f->tr;
-    for (uint64_t i = 0; i < tr->nchunks; i++) {
-        if (!feed_thread(f, ctr_trace_thread(tr, tr->chunks[i].thread))) {
-            continue;
-        }
-        int err = part_reader_chunk(&f->index, i, add_row, t, NULL, 0, NULL, NULL, diag);
-        if (!err) {
-            err = join_chunk(tr, t, i, &last[tr->chunks[i].thread], diag);
-        }
-        if (err) {
-            return err;
+    int err = 0;
+    for (uint64_t i = 0; !err && i < tr->nchunks; i++) {
+        if (feed_thread(f, ctr_trace_thread(tr, tr->chunks[i].thread))) {
+            err =
+                part_reader_chunk(&f->index, i, add_row, t, NULL, 0, NULL, NULL, t->diag);
+            err = err ? err : join_chunk(t, i);
         }
     }
-    return 0;
+    return err;
 }
 
-static int from_chunks(struct feed *f, struct tally *t, uint32_t *last,
-                       struct ctr_diag *diag)
+/* --------------------------------------------------------------- the chunks */
+
+static int take_event(struct tally *t, struct waiting *w, const struct ctr_os_event *e)
 {
-    struct raw_chunk raw = {.payload = {0}};
-    struct decoder dec;
-    if (decoder_init(&dec)) {
-        return ctr_fail_nomem(diag);
+    struct ctr_signal s;
+    if (e->type == CTR_EVENT_GATE) {
+        return next_unknown(t, w);
     }
-    int ret;
-    while ((ret = feed_next(f, &raw, diag)) == 1) {
-        ret = decoder_begin(&dec, f->tr, &raw, 0, diag);
-        while (!ret) {
-            struct run r;
-            ret = decoder_next(&dec, &r);
-            if (ret != 1) {
-                break;
-            }
-            ret = 0;
-            uint32_t *prev = &last[raw.pub.thread];
-            const struct ctr_block *b = &r.block->pub;
-            if (*prev && r.first == 0) {
-                t->falls[*prev] += b->pc == block_end(ctr_trace_block(f->tr, *prev));
-            }
-            *prev = r.first == 0 && r.end == b->ninsn ? b->id : 0;
-            if (*prev) {
-                t->full[b->id]++;
-            } else if (r.end > r.first) {
-                ret = add_cut(t, r.block->pub.id, r.first, r.end, 1);
-            }
-        }
-        if (ret) {
-            break;
-        }
-    }
-    decoder_fini(&dec);
-    buf_free(&raw.payload);
-    return ret;
+    return ctr_parse_signal(e, &s) ? 0 : next_pc(t, w, s.pc);
 }
 
-static int tell_counts(const struct ctr_trace *tr, const struct tally *t,
-                       int (*fn)(void *arg, const struct ctr_count *count), void *arg)
+static int take_run(struct tally *t, struct waiting *w, const struct run *r)
 {
-    for (uint32_t id = 1; id <= tr->nblocks_known; id++) {
-        struct ctr_count c = {.block = ctr_trace_block(tr, id),
-                              .full = t->full[id],
-                              .fallthrough = t->falls[id]};
-        c.end = c.block->ninsn;
-        int ret = c.full ? fn(arg, &c) : 0;
-        if (ret) {
-            return ret;
-        }
+    const struct ctr_block *b = &r->block->pub;
+    if (r->end == r->first) {
+        return 0; /* the rest of an instruction that was told before */
     }
-    for (uint32_t i = 0; i < t->cuts.cap; i++) {
-        const struct countmap_entry *e = &t->cuts.entry[i];
-        if (e->key) {
-            struct ctr_count c = {
-                .block = ctr_trace_block(tr, CUT_BLOCK(e->key - 1)),
-                .partial = e->count,
-                .first = (uint16_t)CUT_FIRST(e->key - 1),
-                .end = (uint16_t)CUT_END(e->key - 1),
-            };
-            int ret = c.end <= c.block->ninsn ? fn(arg, &c) : 0;
+    int err = r->first ? next_unknown(t, w) : next_pc(t, w, b->pc);
+    if (r->first == 0 && r->end == b->ninsn) {
+        t->full[b->id]++;
+    } else if (!err) {
+        err = add(t, &t->cuts, CUT_KEY(b->id, r->first, r->end), 1);
+    }
+    if (!err && r->end == b->ninsn) {
+        *w = (struct waiting){b->id, r->first};
+        err = r->flags & (CTR_EV_FAULTED | CTR_EV_UNSURE) ? next_unknown(t, w) : 0;
+    }
+    return err;
+}
+
+static int take_chunk(struct tally *t, struct walk *w)
+{
+    struct waiting *wait = &t->wait[w->pub.thread];
+    for (;;) {
+        int ret;
+        while ((ret = walk_event(w)) == 1) {
+            ret = take_event(t, wait, &w->events.ev);
+            ret = ret ? ret : evdec_next(&w->events);
             if (ret) {
                 return ret;
             }
         }
+        if (ret || !w->more) {
+            return ret;
+        }
+        ret = take_run(t, wait, &w->run);
+        ret = ret ? ret : walk_next(w);
+        if (ret) {
+            return ret;
+        }
     }
-    return 0;
+}
+
+static int from_chunks(struct feed *f, struct tally *t)
+{
+    struct raw_chunk raw = {.payload = {0}};
+    struct walk w;
+    if (walk_init(&w)) {
+        return ctr_fail_nomem(t->diag);
+    }
+    f->os = CTR_KIND_SYS | CTR_KIND_MARK;
+    int ret;
+    while ((ret = feed_next(f, &raw, t->diag)) == 1) {
+        ret = walk_begin(&w, f, &raw, t->diag);
+        ret = ret ? ret : take_chunk(t, &w);
+        if (ret) {
+            break;
+        }
+    }
+    walk_fini(&w);
+    buf_free(&raw.payload);
+    return ret;
+}
+
+/* --------------------------------------------------------------------- tell */
+
+/* The last runs of the threads. */
+static int end_threads(struct tally *t)
+{
+    int err = 0;
+    for (uint32_t i = 0; !err && i < t->tr->nthreads; i++) {
+        err = next_unknown(t, &t->wait[i]);
+    }
+    return err;
+}
+
+/* A file made to hurt cannot make more ways than runs. */
+static void limit_ways(struct ctr_count *c)
+{
+    uint64_t runs = c->full + c->partial;
+    c->fallthrough = c->fallthrough < runs ? c->fallthrough : runs;
+    runs -= c->fallthrough;
+    c->unknown = c->unknown < runs ? c->unknown : runs;
+}
+
+static int tell_counts(const struct tally *t,
+                       int (*fn)(void *arg, const struct ctr_count *count), void *arg)
+{
+    int ret = 0;
+    for (uint32_t id = 1; !ret && id <= t->tr->nblocks_known; id++) {
+        if (t->full[id] == 0) {
+            continue;
+        }
+        struct ctr_count c = {
+            .block = ctr_trace_block(t->tr, id),
+            .full = t->full[id],
+            .fallthrough = t->falls[id],
+            .unknown = countmap_get(&t->unknown, CUT_KEY(id, 0, 0)),
+        };
+        c.end = c.block->ninsn;
+        limit_ways(&c);
+        ret = fn(arg, &c);
+    }
+    for (uint32_t i = 0; !ret && i < t->cuts.cap; i++) {
+        const struct countmap_entry *e = &t->cuts.entry[i];
+        if (e->key == 0) {
+            continue;
+        }
+        uint64_t key = e->key - 1;
+        struct ctr_count c = {
+            .block = ctr_trace_block(t->tr, CUT_BLOCK(key)),
+            .partial = e->count,
+            .first = (uint16_t)CUT_FIRST(key),
+            .end = (uint16_t)CUT_END(key),
+        };
+        if (c.end == c.block->ninsn) {
+            c.fallthrough = countmap_get(&t->cut_falls, key);
+            c.unknown = countmap_get(&t->unknown, CUT_KEY(CUT_BLOCK(key), c.first, 0));
+        }
+        limit_ways(&c);
+        ret = c.end <= c.block->ninsn ? fn(arg, &c) : 0;
+    }
+    return ret;
 }
 
 int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
@@ -168,23 +272,28 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
     if (err) {
         return err;
     }
-    struct tally t = {.diag = diag};
-    uint32_t *last = calloc((size_t)tr->nthreads + 1, sizeof(last[0]));
+    struct tally t = {.tr = tr, .diag = diag};
+    t.wait = calloc((size_t)tr->nthreads + 1, sizeof(t.wait[0]));
     t.full = calloc((size_t)tr->nblocks_known + 1, sizeof(t.full[0]));
     t.falls = calloc((size_t)tr->nblocks_known + 1, sizeof(t.falls[0]));
-    if (!t.full || !t.falls || !last) {
+    if (!t.full || !t.falls || !t.wait) {
         err = ctr_fail_nomem(diag);
     } else {
-        err = tr->has_index ? from_index(&f, &t, last, diag)
-                            : from_chunks(&f, &t, last, diag);
+        /* Before version 4 the index does not tell all. */
+        err = tr->has_index && tr->version > 3 ? from_index(&f, &t) : from_chunks(&f, &t);
     }
     if (!err) {
-        err = tell_counts(tr, &t, fn, arg);
+        err = end_threads(&t);
     }
-    free(last);
+    if (!err) {
+        err = tell_counts(&t, fn, arg);
+    }
+    free(t.wait);
     free(t.full);
     free(t.falls);
     countmap_fini(&t.cuts);
+    countmap_fini(&t.cut_falls);
+    countmap_fini(&t.unknown);
     feed_fini(&f);
     return err;
 }

@@ -90,6 +90,8 @@ void ctr_encoder_free(struct ctr_encoder *e)
     free(e->addr_miss);
     free(e->cand);
     countmap_fini(&e->cuts);
+    countmap_fini(&e->cut_falls);
+    countmap_fini(&e->unknown);
     buf_free(&e->extra_meta);
     buf_free(&e->extra_delta);
     buf_free(&e->raw);
@@ -201,7 +203,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     e->ctx_loc = TOK_NONE;
     e->ctx_which = 0;
     e->ctx_since = 0;
-    e->fall_from = e->first = e->last = TOK_NONE;
+    e->ahead = (struct ahead){.last = TOK_NONE, .undo = TOK_NONE};
     e->nslot = 0;
     e->ntok = e->ntok_miss = 0;
     e->naddr_hit = e->naddr_miss = e->ncand = e->npending = 0;
@@ -234,6 +236,8 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     pageset_clear(&e->pages[0]);
     pageset_clear(&e->pages[1]);
     countmap_clear(&e->cuts);
+    countmap_clear(&e->cut_falls);
+    countmap_clear(&e->unknown);
     e->runs = 0;
     e->insns = e->loads = e->stores = 0;
     e->dropped_faults = 0;

@@ -61,6 +61,20 @@ struct follower {
 #define PIECES_IN_LINE 1
 #endif
 
+/*
+ * What is still to come for the last run that executed an instruction, and what the
+ * chunk before wants to know.
+ */
+struct ahead {
+    uint32_t last;   /* its block, if it executed that to its end and it was not told yet
+                        where the thread went then; or TOK_NONE */
+    uint32_t first;  /* instruction that it executed first */
+    uint8_t counted; /* it is a plain run: what follows counts without further ado */
+    uint32_t undo;   /* of this plain run the next block is not to be counted */
+    uint8_t head;    /* where the thread went first: 0, CHUNK_F_NEXT or CHUNK_F_BREAK */
+    uint64_t head_pc;
+};
+
 #define ADDR_BITS_EMPTY (1ull << 63)
 
 /* Predictor of a slot: the last address and the step that led to it. */
@@ -112,9 +126,7 @@ struct ctr_encoder {
     uint32_t ctx_loc;   /* whose prediction is next; TOK_NONE: start's */
     uint32_t ctx_which;
     uint32_t ctx_since; /* plain runs of ctx_loc before its last run */
-    uint32_t fall_from; /* the last run was a whole one of this, but not a plain one */
-    uint32_t first;     /* of the chunk's runs; TOK_NONE: resumed */
-    uint32_t last;      /* run, if it was whole, or TOK_NONE */
+    struct ahead ahead;
 
     void *pred; /* arena of struct pred32 or pred64 */
     struct ctr_slot *slot;
@@ -166,6 +178,9 @@ struct ctr_encoder {
 
     struct pageset pages[2]; /* [store] */
     struct countmap cuts;    /* partial runs, by local */
+    struct countmap cut_falls; /* of those, by the same key */
+    struct countmap unknown; /* runs to the end of which it is not known what followed, by
+                                local and first instruction */
 
     uint32_t runs;
     uint64_t insns;
@@ -254,9 +269,18 @@ void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
 /* encode_slow.c: takes the run at w->word, whatever it is like. */
 int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag);
 
-/* encode_follow.c: a whole run of `from' was followed by one of `to'. */
-void encode_follow(struct ctr_encoder *e, uint32_t from, uint32_t to);
-/* Counts the others, when all runs were taken. */
+/*
+ * encode_follow.c.  What came next: a run of block `to', from its begin; the rest of an
+ * instruction that was told before; something at pc, as an event says; something that
+ * nobody knows.
+ */
+void encode_next(struct ctr_encoder *e, uint32_t to);
+void encode_next_rest(struct ctr_encoder *e);
+void encode_next_pc(struct ctr_encoder *e, uint64_t pc);
+int encode_next_unknown(struct ctr_encoder *e);
+/* A run that was no plain one has executed instructions up to the block's end.  */
+int encode_ran(struct ctr_encoder *e, uint32_t local, uint32_t first, int unknown);
+/* Counts what follows plain runs, when all runs were taken. */
 void encode_follow_end(struct ctr_encoder *e);
 
 /*

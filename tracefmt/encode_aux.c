@@ -140,13 +140,30 @@ static int put_regs(struct ctr_encoder *e, const struct mempipe_aux_regs *x,
 
 /* ----------------------------------------------------------- between runs */
 
+/* What an event tells of where the thread went. */
+static int put_next(struct ctr_encoder *e, uint32_t type, const uint8_t *payload,
+                    struct ctr_diag *diag)
+{
+    const struct ctr_os_event ev = {.type = type, .size = UINT32_MAX, .payload = payload};
+    struct ctr_signal s;
+    if (type == CTR_EVENT_GATE) {
+        return encode_next_unknown(e) ? ctr_fail_nomem(diag) : 0;
+    }
+    if (type == CTR_EVENT_SIGNAL && ctr_parse_signal(&ev, &s) == 0) {
+        encode_next_pc(e, s.pc);
+    }
+    return 0;
+}
+
 static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
                        const struct walk *w, struct ctr_diag *diag)
 {
     if (p->h.type == MEMPIPE_AUX_EVENT) {
         const struct mempipe_aux_event *x = (const void *)p;
-        return evenc_add(&e->events, e->runs, e->insns, x->type, x->time_ns,
-                         (const uint8_t *)(x + 1), p->n, diag);
+        const uint8_t *payload = (const uint8_t *)(x + 1);
+        int err = evenc_add(&e->events, e->runs, e->insns, x->type, x->time_ns, payload,
+                            p->n, diag);
+        return err ? err : put_next(e, x->type, payload, diag);
     }
     if (p->h.type == MEMPIPE_AUX_REGS) {
         return put_regs(e, (const void *)p, 0, w, diag);

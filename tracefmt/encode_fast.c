@@ -278,9 +278,11 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         e->runs += e->data              ? encode_data_runs(e, w, &f, stop, &last)
                    : e->addr_bytes == 4 ? run_plain32(e, w, &f, stop, &last)
                                         : run_plain64(e, w, &f, stop, &last);
-        if (w->word > first && e->fall_from != TOK_NONE) {
-            encode_follow(e, e->fall_from, e->map[words[first]] - e->map_base);
-            e->fall_from = TOK_NONE;
+        if (w->word > first) {
+            encode_next(e, e->map[words[first]] - e->map_base);
+            e->ahead.last = last;
+            e->ahead.first = 0;
+            e->ahead.counted = 1;
         }
         /* What stopped it may be a whole run of a block with groups. */
         uint32_t i = w->word;
@@ -295,10 +297,10 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         if (end == 0) {
             break;
         }
-        if (e->fall_from != TOK_NONE) {
-            encode_follow(e, e->fall_from, l);
-        }
-        e->fall_from = l;
+        encode_next(e, l);
+        e->ahead.last = l;
+        e->ahead.first = 0;
+        e->ahead.counted = 0;
         e->loc[l].full++;
         e->insns += e->loc[l].ninsn;
         e->runs++;
@@ -308,7 +310,6 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     if (last == TOK_NONE) {
         return;
     }
-    e->last = last;
     e->ctx_loc = last;
     e->ctx_since = f.follow.since;
     e->ctx_which = f.ctx == &e->loc[last].next[1];

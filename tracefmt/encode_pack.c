@@ -234,8 +234,9 @@ static int pack_events(struct ctr_encoder *e)
 static int pack_counts(struct ctr_encoder *e, struct buf *out)
 {
     out->n = 0;
-    if (buf_reserve(out,
-                    ((size_t)e->nloc * 3 + (size_t)e->cuts.n * 4 + 2) * VARINT_MAX)) {
+    if (buf_reserve(out, ((size_t)e->nloc * 3 + (size_t)e->cuts.n * 5 +
+                          (size_t)e->unknown.n * 3 + 3) *
+                             VARINT_MAX)) {
         return -1;
     }
     uint8_t *p = out->p;
@@ -264,6 +265,19 @@ static int pack_counts(struct ctr_encoder *e, struct buf *out)
             p += put_varint(p, CUT_FIRST(key));
             p += put_varint(p, CUT_END(key));
             p += put_varint(p, e->cuts.entry[i].count);
+            p += put_varint(p, countmap_get(&e->cut_falls, key));
+            last = id;
+        }
+    }
+    p += put_varint(p, e->unknown.n);
+    last = 0;
+    for (uint32_t i = 0; e->unknown.n && i < e->unknown.cap; i++) {
+        if (e->unknown.entry[i].key) {
+            uint64_t key = e->unknown.entry[i].key - 1;
+            uint32_t id = e->def[CUT_BLOCK(key)]->id;
+            p += put_varint(p, zigzag64((uint64_t)id - last));
+            p += put_varint(p, CUT_FIRST(key));
+            p += put_varint(p, e->unknown.entry[i].count);
             last = id;
         }
     }
@@ -330,10 +344,11 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
         e->stores += n * e->def[i]->nstore;
         e->nregs += (uint32_t)n * e->def[i]->nreg;
     }
-    out->flags = e->flags | e->events.flags;
+    out->flags = e->flags | e->events.flags | e->ahead.head;
     out->max_id = max_id;
-    out->from = e->first == TOK_NONE ? 0 : e->def[e->first]->id;
-    out->to = e->last == TOK_NONE ? 0 : e->def[e->last]->id;
+    out->last = e->ahead.last == TOK_NONE ? 0 : e->def[e->ahead.last]->id;
+    out->last_first = e->ahead.last == TOK_NONE ? 0 : e->ahead.first;
+    out->next = e->ahead.head_pc;
     out->locals = e->nloc;
     out->tokens = e->ntok;
     out->token_miss = e->ntok_miss;

@@ -297,17 +297,19 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         }
     }
     if (keep) {
+        int ran = r.n > r.first; /* instructions of its own */
         e->last_raw = r.raw;
         if (r.resumed) {
             e->flags |= CHUNK_F_RESUMES;
             put_token(e, CTR_WORD_RESUME | r.resume_insn);
             e->ctx_loc = TOK_NONE;
             e->ctx_which = 1;
-        } else if (e->fall_from != TOK_NONE) {
-            encode_follow(e, e->fall_from, r.local);
-        }
-        if (e->runs == 0) {
-            e->first = r.resumed ? TOK_NONE : r.local;
+            encode_next_rest(e);
+            if (ran && encode_next_unknown(e)) {
+                return ctr_fail_nomem(diag);
+            }
+        } else {
+            encode_next(e, r.local);
         }
         put_token(e, r.local);
         e->ctx_loc = r.local;
@@ -341,12 +343,14 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         e->npending = 0;
         e->runs++;
         e->insns += r.n - r.first;
-        e->fall_from = e->last = TOK_NONE;
-        if (r.first == 0 && r.n == b->ninsn) {
-            b->full++;
-            e->fall_from = e->last = r.local;
-        } else if (r.n > r.first &&
-                   countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
+        int whole = r.first == 0 && r.n == b->ninsn;
+        b->full += (uint32_t)whole;
+        if (ran && !whole && countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
+            return ctr_fail_nomem(diag);
+        }
+        if (ran && r.n == b->ninsn &&
+            encode_ran(e, r.local, r.first,
+                       r.fault || r.flags & (CTR_LEFT_FAULTED | CTR_LEFT_UNSURE))) {
             return ctr_fail_nomem(diag);
         }
     }

@@ -110,25 +110,20 @@ struct pc_search {
     struct ctr_diag *diag;
 };
 
-static int pc_in_block(void *arg, uint32_t id, unsigned first, unsigned end,
-                       uint64_t count, uint64_t falls)
+static int pc_in_block(void *arg, const struct part_count *c)
 {
     struct pc_search *s = arg;
     const struct feed *f = s->feed;
-    (void)count;
-    (void)falls;
-    if (s->found) {
+    if (s->found || c->runs == 0) {
         return 0;
     }
-    int err = trace_need_block(f->tr, id, s->diag);
+    int err = trace_need_block(f->tr, c->id, s->diag);
     if (err) {
         return err;
     }
-    const struct ctr_block *b = ctr_trace_block(f->tr, id);
-    if (end == 0) {
-        end = b->ninsn;
-    }
-    for (unsigned i = first; i < end && i < b->ninsn && !s->found; i++) {
+    const struct ctr_block *b = ctr_trace_block(f->tr, c->id);
+    unsigned end = c->end ? c->end : b->ninsn;
+    for (unsigned i = c->first; i < end && i < b->ninsn && !s->found; i++) {
         uint64_t pc = ctr_block_pc(b, i);
         s->found = in_ranges(f->filter.pcs, f->filter.npc, pc, pc);
     }

@@ -27,8 +27,8 @@
 #define FILE_OFF_COMPAT 24u
 #define FILE_OFF_ZERO 28u
 #define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
-#define FORMAT_VERSION 3u
-#define FORMAT_OLDEST 2u /* that is read: has nothing that 3 has not */
+#define FORMAT_VERSION 4u
+#define FORMAT_OLDEST 2u /* that is read; 2 and 3 differ in META and in the index */
 
 /* section header: a frame of ours; offsets from the frame's start */
 #define SECT_TAG 0x54434553u /* "SECT" */
@@ -126,8 +126,8 @@ enum {
 #define CHUNK_END 56u         /* u64 */
 #define CHUNK_RUNS 64u        /* u32 */
 #define CHUNK_MAX_ID 68u      /* u32 highest block id */
-#define CHUNK_FROM 72u        /* u32 block of its first run, 0: a resumed one */
-#define CHUNK_TO 76u          /* u32 block of its last run, 0: not a whole one */
+#define CHUNK_LAST_FIRST 72u  /* u32 first instruction of ... */
+#define CHUNK_LAST 76u        /* u32 block of the run that waits at the end, or 0 */
 #define CHUNK_LOCALS 80u      /* u32 */
 #define CHUNK_TOKENS 84u      /* u32 */
 #define CHUNK_TOKEN_MISS 88u  /* u32 halfwords */
@@ -138,15 +138,20 @@ enum {
 #define CHUNK_REG_EXTRAS 108u /* u32 extra register changes */
 #define CHUNK_EVENTS 112u     /* u32 */
 #define CHUNK_ZERO 116u       /* u32 */
-#define CHUNK_BODY 120u
+#define CHUNK_NEXT 120u       /* u64 where the thread went first; not before version 4 */
+#define CHUNK_BODY 128u
+#define CHUNK_BODY_3 120u    /* up to version 3 */
 #define CHUNK_F_RESUMES 0x1u /* has resumed runs */
 #define CHUNK_F_MAPS 0x2u    /* has CTR_EVENT_MAP */
 #define CHUNK_F_THREADS 0x4u /* has CTR_EVENT_THREAD */
 #define CHUNK_F_SYSTEM 0x8u  /* has other events */
 #define CHUNK_F_MARKS 0x10u  /* has marks, gates, labels, selections */
 #define CHUNK_F_GAP 0x20u    /* the thread's first; others before it were dropped */
+#define CHUNK_F_NEXT 0x40u   /* CHUNK_NEXT tells */
+#define CHUNK_F_BREAK 0x80u  /* where the thread went first is not known */
 #define CHUNK_F_EVENTS (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS)
-#define CHUNK_F_ALL (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP)
+#define CHUNK_F_ALL_3 (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP)
+#define CHUNK_F_ALL (CHUNK_F_ALL_3 | CHUNK_F_NEXT | CHUNK_F_BREAK)
 enum {
     FRAME_WORDS = 0,
     FRAME_ADDRS = 1,
@@ -188,7 +193,9 @@ enum {
 #define ROW_RAW 16u   /* u64 */
 #define ROW_CHUNK 24u /* the chunk's body up to CHUNK_LOCALS */
 #define ROW_CHUNK_BYTES 80u
-#define ROW 104u
+#define ROW_NEXT 104u /* u64 CHUNK_NEXT; not before version 4 */
+#define ROW 112u
+#define ROW_3 104u /* up to version 3 */
 #define PAGE_BITS 12u
 #define MAX_PAGES (1u << 16) /* of a set; more: "any page" */
 #define MAX_INLINE_SIZE 128u /* longest access of a slot */

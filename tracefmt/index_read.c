@@ -93,18 +93,21 @@ static int read_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag)
         return err;
     }
     const struct part_row *row = &tr->parts[part];
-    if (row->first != tr->nchunks || tr->raw.n != (size_t)row->count * ROW) {
+    const size_t row_bytes = tr->version > 3 ? ROW : ROW_3;
+    if (row->first != tr->nchunks || tr->raw.n != row->count * row_bytes) {
         return no_index(diag, row->off, "parts do not fit together");
     }
     uint64_t last = tr->nchunks ? tr->chunks[tr->nchunks - 1].off : tr->data_off - 1;
     for (uint32_t i = 0; i < row->count; i++) {
-        const uint8_t *p = tr->raw.p + (size_t)i * ROW;
+        const uint8_t *p = tr->raw.p + i * row_bytes;
         uint64_t off = le64(p + ROW_OFF), bytes = le64(p + ROW_BYTES);
         if (off <= last || off > tr->src.size || bytes > tr->src.size - off) {
             return no_index(diag, row->off, "offset of a chunk");
         }
         last = off;
-        err = trace_add_chunk(tr, p + ROW_CHUNK, off, bytes, le64(p + ROW_RAW), diag);
+        uint64_t next = tr->version > 3 ? le64(p + ROW_NEXT) : 0;
+        err =
+            trace_add_chunk(tr, p + ROW_CHUNK, next, off, bytes, le64(p + ROW_RAW), diag);
         if (err) {
             return err;
         }

@@ -17,8 +17,9 @@ struct ctr_packed {
     struct ctr_packed_info info;
     uint32_t flags; /* CHUNK_F_* */
     uint32_t max_id;
-    uint32_t from; /* blocks of the first and the last run, see CHUNK_FROM */
-    uint32_t to;
+    uint32_t last; /* see CHUNK_LAST, CHUNK_NEXT */
+    uint32_t last_first;
+    uint64_t next;
     uint32_t locals;
     uint32_t tokens;
     uint32_t token_miss;

@@ -23,41 +23,58 @@ static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
                     "index row of chunk %llu", (unsigned long long)r->chunk);
 }
 
-static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
-                      struct ctr_diag *diag)
+/* A list of counts: reads so many numbers for each, block, and tells it. */
+enum { COUNT_WHOLE, COUNT_CUT_3, COUNT_CUT, COUNT_UNKNOWN };
+
+static int count_ok(const struct part_reader *r, const struct part_count *c, uint64_t id,
+                    const uint64_t *v, unsigned kind)
 {
-    uint64_t n, delta, first, end, count, falls, id = 0;
+    if (id == 0 || id > r->tr->nblocks_known || c->falls > c->runs) {
+        return 0;
+    }
+    switch (kind) {
+    case COUNT_WHOLE:
+        return 1;
+    case COUNT_UNKNOWN:
+        return v[0] < CTR_MAX_BLOCK_INSNS;
+    default:
+        return v[0] < v[1] && v[1] <= CTR_MAX_BLOCK_INSNS;
+    }
+}
+
+static int counts_list(struct part_reader *r, unsigned kind, part_count_fn *fn, void *arg,
+                       struct ctr_diag *diag)
+{
+    static const uint8_t numbers[] = {
+        [COUNT_WHOLE] = 2, [COUNT_CUT_3] = 3, [COUNT_CUT] = 4, [COUNT_UNKNOWN] = 2};
+    uint64_t n, delta = 0, id = 0, v[4] = {0};
     if (get_varint(&r->c, r->c_end, &n)) {
         return bad_row(r, diag);
     }
     for (; n; n--) {
-        if (get_varint(&r->c, r->c_end, &delta) || get_varint(&r->c, r->c_end, &count) ||
-            get_varint(&r->c, r->c_end, &falls)) {
-            return bad_row(r, diag);
+        struct part_count c = {0};
+        int bad = get_varint(&r->c, r->c_end, &delta);
+        for (unsigned k = 0; k < numbers[kind]; k++) {
+            bad |= get_varint(&r->c, r->c_end, &v[k]);
         }
         id += unzigzag64(delta);
-        if (id == 0 || id > r->tr->nblocks_known || falls > count) {
+        if (kind == COUNT_WHOLE) {
+            c.runs = v[0];
+            c.falls = v[1];
+        } else if (kind == COUNT_UNKNOWN) {
+            c.first = (uint16_t)v[0];
+            c.unknown = v[1];
+        } else {
+            c.first = (uint16_t)v[0];
+            c.end = (uint16_t)v[1];
+            c.runs = v[2];
+            c.falls = v[3];
+        }
+        c.id = (uint32_t)id;
+        if (bad || !count_ok(r, &c, id, v, kind)) {
             return bad_row(r, diag);
         }
-        int err = fn ? fn(arg, (uint32_t)id, 0, 0, count, falls) : 0;
-        if (err) {
-            return err;
-        }
-    }
-    if (get_varint(&r->c, r->c_end, &n)) {
-        return bad_row(r, diag);
-    }
-    for (id = 0; n; n--) {
-        if (get_varint(&r->c, r->c_end, &delta) || get_varint(&r->c, r->c_end, &first) ||
-            get_varint(&r->c, r->c_end, &end) || get_varint(&r->c, r->c_end, &count)) {
-            return bad_row(r, diag);
-        }
-        id += unzigzag64(delta);
-        if (id == 0 || id > r->tr->nblocks_known || first >= end ||
-            end > CTR_MAX_BLOCK_INSNS) {
-            return bad_row(r, diag);
-        }
-        int err = fn ? fn(arg, (uint32_t)id, (unsigned)first, (unsigned)end, count, 0) : 0;
+        int err = fn ? fn(arg, &c) : 0;
         if (err) {
             return err;
         }
@@ -65,7 +82,17 @@ static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
     return 0;
 }
 
-/* A page is that of an access's first byte, so a range reaches back a little. */
+static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
+                      struct ctr_diag *diag)
+{
+    int old = r->tr->version < 4;
+    int err = counts_list(r, COUNT_WHOLE, fn, arg, diag);
+    if (!err) {
+        err = counts_list(r, old ? COUNT_CUT_3 : COUNT_CUT, fn, arg, diag);
+    }
+    return err || old ? err : counts_list(r, COUNT_UNKNOWN, fn, arg, diag);
+}
+
 static int page_in_ranges(const struct ctr_range *addrs, uint32_t naddr, uint64_t page)
 {
     uint64_t first = page << PAGE_BITS;

@@ -35,7 +35,7 @@ static int scan_section(struct ctr_trace *tr, const struct section *sec, int *en
         for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
             raw += sec->frame[i].dsize;
         }
-        return trace_add_chunk(tr, sec->body, sec->off, bytes, raw, diag);
+        return trace_add_chunk(tr, sec->body, 0, sec->off, bytes, raw, diag);
     case SECT_REGS:
         return trace_set_regs(tr, sec, diag);
     case SECT_ROOT:

@@ -59,7 +59,7 @@ static const struct {
     [SECT_PROCESS] = {PROC_BODY, 0, "process"},
     [SECT_THREAD] = {THR_BODY, 0, "thread"},
     [SECT_DICT] = {DICT_BODY, 1, "dict"},
-    [SECT_CHUNK] = {CHUNK_BODY, CHUNK_FRAMES, "chunk"},
+    [SECT_CHUNK] = {CHUNK_BODY_3, CHUNK_FRAMES, "chunk"},
     [SECT_PART] = {PART_BODY, 3, "part"},
     [SECT_ROOT] = {ROOT_BODY, 1, "root"},
     [SECT_END] = {END_BODY, 0, "end"},

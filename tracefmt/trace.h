@@ -23,10 +23,12 @@ struct dict_row {
     uint32_t count;
 };
 
-/* Blocks of a chunk's first and last run, see CHUNK_FROM and CHUNK_TO. */
+/* What a chunk tells of runs whose end is in another one, see CHUNK_NEXT and on. */
 struct chunk_ends {
-    uint32_t from;
-    uint32_t to;
+    uint64_t next;
+    uint32_t last;
+    uint16_t last_first;
+    uint16_t flags; /* CHUNK_F_NEXT, CHUNK_F_BREAK */
 };
 
 struct part_row {
@@ -143,13 +145,14 @@ int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first, uint3
 /*
  * Checks what a chunk says of itself against what is known, fills in *out and
  * adds to the totals.  body: ROW_CHUNK_BYTES of it.  trace_add_chunk also puts
- * it into the table (files).
+ * it into the table (files), with its CHUNK_NEXT.
  */
 int trace_count_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
                       uint64_t bytes, uint64_t raw_bytes, struct ctr_chunk *out,
                       struct ctr_diag *diag);
-int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
-                    uint64_t bytes, uint64_t raw_bytes, struct ctr_diag *diag);
+int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t next,
+                    uint64_t off, uint64_t bytes, uint64_t raw_bytes,
+                    struct ctr_diag *diag);
 /* Makes the totals of the threads public, when all chunks are known. */
 void trace_publish_totals(struct ctr_trace *tr);
 /* ROOT section (payload is read here): ends of processes and threads; with

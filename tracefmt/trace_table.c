@@ -99,6 +99,9 @@ int trace_count_section(struct ctr_trace *tr, const struct section *sec,
         return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "section",
                         "section %u where %u should be", sec->seq, tr->next_seq);
     }
+    if (sec->type == SECT_CHUNK && tr->version > 3 && sec->body_bytes < CHUNK_BODY) {
+        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "chunk", "bad section header");
+    }
     tr->next_seq++;
     return 0;
 }
@@ -354,11 +357,13 @@ int trace_count_chunk(struct ctr_trace *tr, const uint8_t *b, uint64_t off,
         return corrupt(diag, off, "chunk", "a chunk is missing before it");
     }
     const uint64_t limit = (uint64_t)MAX_ADDRS + MAX_EXTRAS;
+    const uint32_t flags = tr->version > 3 ? CHUNK_F_ALL : CHUNK_F_ALL_3;
     if (out->insns > out->runs * CTR_MAX_BLOCK_INSNS || out->runs > MAX_TOKENS ||
-        out->loads > limit || out->stores > limit || out->flags & ~CHUNK_F_ALL ||
+        out->loads > limit || out->stores > limit || out->flags & ~flags ||
         t->next > UINT64_MAX / 2) {
         return corrupt(diag, off, "chunk", "impossible counts");
     }
+    out->flags &= CHUNK_F_ALL_3;
     t->next += out->insns;
     t->insns += out->insns;
     t->loads += out->loads;
@@ -374,8 +379,9 @@ int trace_count_chunk(struct ctr_trace *tr, const uint8_t *b, uint64_t off,
     return 0;
 }
 
-int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
-                    uint64_t bytes, uint64_t raw_bytes, struct ctr_diag *diag)
+int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t next,
+                    uint64_t off, uint64_t bytes, uint64_t raw_bytes,
+                    struct ctr_diag *diag)
 {
     if (tr->nchunks == tr->chunks_cap) {
         uint64_t cap = tr->chunks_cap * 2 + 64;
@@ -392,8 +398,12 @@ int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
         tr->chunks_cap = cap;
     }
     struct ctr_chunk *c = &tr->chunks[tr->nchunks];
-    tr->ends[tr->nchunks] =
-        (struct chunk_ends){le32(body + CHUNK_FROM), le32(body + CHUNK_TO)};
+    tr->ends[tr->nchunks] = (struct chunk_ends){
+        .next = next,
+        .last = le32(body + CHUNK_LAST),
+        .last_first = (uint16_t)le32(body + CHUNK_LAST_FIRST),
+        .flags = le32(body + CHUNK_FLAGS) & (CHUNK_F_NEXT | CHUNK_F_BREAK),
+    };
     return trace_count_chunk(tr, body, off, bytes, raw_bytes, c, diag);
 }
 

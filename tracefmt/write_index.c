@@ -22,6 +22,7 @@ int index_add_chunk(struct ctr_writer *w, uint64_t off, uint64_t bytes,
     put64(row + ROW_BYTES, bytes);
     put64(row + ROW_RAW, p->info.raw_bytes);
     memcpy(row + ROW_CHUNK, body, ROW_CHUNK_BYTES);
+    memcpy(row + ROW_NEXT, body + CHUNK_NEXT, sizeof(uint64_t));
     if (w->part_chunks == 0) {
         w->part_first = le64(body + CHUNK_NUMBER);
         w->rows.n = w->counts.n = w->pages.n = 0;

@@ -541,8 +541,8 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
     put64(b + CHUNK_END, p->end_ns);
     put32(b + CHUNK_RUNS, (uint32_t)p->info.runs);
     put32(b + CHUNK_MAX_ID, p->max_id);
-    put32(b + CHUNK_FROM, p->from);
-    put32(b + CHUNK_TO, p->to);
+    put32(b + CHUNK_LAST_FIRST, p->last_first);
+    put32(b + CHUNK_LAST, p->last);
     put32(b + CHUNK_LOCALS, p->locals);
     put32(b + CHUNK_TOKENS, p->tokens);
     put32(b + CHUNK_TOKEN_MISS, p->token_miss);
@@ -552,6 +552,7 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
     put32(b + CHUNK_REGS, p->regs);
     put32(b + CHUNK_REG_EXTRAS, p->reg_extras);
     put32(b + CHUNK_EVENTS, p->events);
+    put64(b + CHUNK_NEXT, p->next);
     struct out_frame f[CHUNK_FRAMES];
     for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
         f[i] = (struct out_frame){

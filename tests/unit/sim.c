@@ -124,9 +124,13 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
     }
     b->mode = (uint8_t)sim_random(s, 3);
     uint64_t pc = 0x10000 + (uint64_t)sim_random(s, 1u << 20) * 4;
+    if (id > 1 && has(s, SIM_TINY) && chance(s, 50)) {
+        const struct sim_block *before = b - 1;
+        pc = before->pc[before->ninsn - 1] + before->len[before->ninsn - 1];
+    }
     for (unsigned i = 0; i < b->ninsn; i++) {
         b->len[i] = (uint8_t)(1 + sim_random(s, 15));
-        b->pc[i] = scattered && !b->part ? pc + sim_random(s, 4096)
+        b->pc[i] = scattered && !b->part ? pc + sim_random(s, 4096) * (i != 0)
                                          : pc + b->off[i] + left_out;
         left_out += b->part && scattered ? sim_random(s, 3) * 4 : 0;
         b->off[i + 1] = (uint16_t)(b->off[i] + b->len[i]);
@@ -554,10 +558,17 @@ static void between_runs(struct sim *s, struct sim_thread *t)
     }
     t->between = t->ordinal;
     if (has(s, SIM_SYSTEM) && chance(s, 10)) {
-        struct mempipe_aux_event *x = record(t, MEMPIPE_AUX_EVENT, sizeof(*x), 8);
+        int signal = has(s, SIM_TINY) && chance(s, 70);
+        uint32_t n = signal ? 56 : 8;
+        struct mempipe_aux_event *x = record(t, MEMPIPE_AUX_EVENT, sizeof(*x), n);
         struct sim_event *e = event(t);
         x->time_ns = t->time += sim_random(s, 1000);
-        if (chance(s, 50)) {
+        if (signal) {
+            x->type = CTR_EVENT_SIGNAL;
+            w64((uint8_t *)(x + 1), 1 + sim_random(s, 60));
+            w64((uint8_t *)(x + 1) + 32,
+                chance(s, 50) ? t->behind : s->block[sim_random(s, s->nblock)].pc[0]);
+        } else if (chance(s, 50)) {
             x->type = CTR_EVENT_SIGRETURN;
             w64((uint8_t *)(x + 1), some_address(s, &s->block[0], 1));
         } else {
@@ -567,8 +578,8 @@ static void between_runs(struct sim *s, struct sim_thread *t)
         e->os = 1;
         e->ordinal = t->ordinal;
         e->addr = x->time_ns;
-        e->size = 8;
-        e->code = sim_hash(x + 1, 8) + SIM_TYPE_CODE(x->type);
+        e->size = n;
+        e->code = sim_hash(x + 1, n) + SIM_TYPE_CODE(x->type);
     }
     if (s->events & CTR_EVENTS_REG && chance(s, 10)) {
         extra_regs(s, t, NULL, 0);
@@ -773,6 +784,7 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
         }
     }
     run_end(s, t, &r, exec_ev);
+    t->behind = b->pc[b->ninsn - 1] + b->len[b->ninsn - 1];
 }
 
 /* The process is killed inside a block: nobody tells how far it came. */
@@ -852,9 +864,12 @@ void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs)
         unsigned times = 1 + sim_random(s, 20);
         for (unsigned k = 0; k < times && runs; k++) {
             for (unsigned i = 0; i < len && runs; i++, runs--) {
+                if (has(s, SIM_TINY) && chance(s, 20)) {
+                    new_segment(s, t);
+                }
                 between_runs(s, t);
                 run_block(s, t, &s->block[(at + i) % s->nblock]);
-                if (chance(s, 1)) {
+                if (chance(s, has(s, SIM_TINY) ? 15 : 1)) {
                     new_segment(s, t);
                 }
             }

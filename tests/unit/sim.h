@@ -99,6 +99,7 @@ struct sim_thread {
     uint8_t regs[SIM_REGS][16];
     uint8_t told[SIM_REGS][16]; /* as events have told them */
     uint64_t last_value;
+    uint64_t behind;  /* address behind the block that ran last */
     uint64_t between; /* ordinal at which something happened between runs */
     int incomplete;
 };
@@ -114,6 +115,7 @@ struct sim_thread {
 #define SIM_BIG 0x80u /* now and then a block of the largest size */
 #define SIM_ALL 0xffu
 #define SIM_SYSTEM 0x100u /* events between runs */
+#define SIM_TINY 0x400u   /* many segments, some without a run; signals */
 #define SIM_PART 0x200u   /* left-out instructions, tags, accesses without a value */
 
 struct sim {

@@ -207,22 +207,13 @@ static void test_hostile(void **state)
     recording_free(&r);
 }
 
-/* The trace as version 2 would have it: META without a body and without a selection.
- * The index is of another file then, so this is read as a stream. */
-static uint8_t *make_version_2(const struct recording *r, size_t *n)
+/* META without a body and without a selection; returns its bytes. */
+static size_t old_meta(uint8_t *p, const uint8_t *meta, size_t head, size_t z)
 {
-    const uint8_t *meta = r->file + FILE_HEAD;
-    size_t head = le32(meta + 4) + FRAME_HEAD;
-    size_t z = le32(meta + SECT_OFF_FRAMES), behind = FILE_HEAD + head + z;
-    uint8_t raw[4096], *out = calloc(1, r->bytes + 256);
-    assert_non_null(out);
+    uint8_t raw[4096];
     size_t got = ZSTD_decompress(raw, sizeof(raw), meta + head, z);
     assert_false(ZSTD_isError(got));
     got -= strlen("--module lib --once") + 1;
-    memcpy(out, r->file, FILE_HEAD);
-    put32(out + FILE_OFF_VERSION, 2);
-    put64(out + FILE_OFF_HASH, XXH64(out, FILE_OFF_HASH, 0));
-    uint8_t *p = out + FILE_HEAD;
     size_t less = head - META_BODY;
     memcpy(p, meta, SECT_OFF_FRAMES);
     put32(p + 4, (uint32_t)(less - FRAME_HEAD));
@@ -233,10 +224,65 @@ static uint8_t *make_version_2(const struct recording *r, size_t *n)
     put32(p + SECT_OFF_FRAMES + 4, (uint32_t)got);
     put64(p + SECT_OFF_FRAMES + 8, XXH64(p + less, z, 0));
     put64(p + less - SECT_HASH, XXH64(p, less - SECT_HASH, 0));
-    p += less + z;
-    memcpy(p, r->file + behind, r->bytes - behind);
-    *n = (size_t)(p - out) + r->bytes - behind;
+    return less + z;
+}
+
+/* CHUNK with the body of before version 4; returns the bytes of its header. */
+static size_t old_chunk(uint8_t *p, const uint8_t *chunk, size_t head)
+{
+    size_t less = head - (CHUNK_BODY - CHUNK_BODY_3);
+    uint8_t *body = p + SECT_OFF_FRAMES + CHUNK_FRAMES * SECT_FRAME;
+    memcpy(p, chunk, less - SECT_HASH);
+    put32(p + 4, (uint32_t)(less - FRAME_HEAD));
+    put16(p + SECT_OFF_BODY, CHUNK_BODY_3);
+    put32(body + CHUNK_FLAGS, le32(body + CHUNK_FLAGS) & CHUNK_F_ALL_3);
+    put64(body + CHUNK_LAST_FIRST, 0x0000000100000001ull);
+    put64(p + less - SECT_HASH, XXH64(p, less - SECT_HASH, 0));
+    return less;
+}
+
+/* The trace as an older version would have it.  The index is of another file then, so
+ * this is read as a stream, or without it. */
+static uint8_t *make_version(const struct recording *r, uint32_t version, size_t *n)
+{
+    uint8_t *out = calloc(1, r->bytes + 256), *p = out + FILE_HEAD;
+    const uint8_t *from = r->file + FILE_HEAD, *end = r->file + r->bytes;
+    assert_non_null(out);
+    memcpy(out, r->file, FILE_HEAD);
+    put32(out + FILE_OFF_VERSION, version);
+    put64(out + FILE_OFF_HASH, XXH64(out, FILE_OFF_HASH, 0));
+    while (from < end) {
+        size_t head = le32(from + 4) + FRAME_HEAD, payload = 0;
+        unsigned type =
+            le32(from + SECT_OFF_TAG) == SECT_TAG ? le16(from + SECT_OFF_TYPE) : 0;
+        for (unsigned i = 0; type && i < le16(from + SECT_OFF_NFRAMES); i++) {
+            payload += le32(from + SECT_OFF_FRAMES + i * SECT_FRAME);
+        }
+        if (type == SECT_META && version == 2) {
+            p += old_meta(p, from, head, payload);
+        } else {
+            size_t put = head;
+            if (type == SECT_CHUNK) {
+                put = old_chunk(p, from, head);
+            } else {
+                memcpy(p, from, head);
+            }
+            memcpy(p + put, from + head, payload);
+            p += put + payload;
+        }
+        from += head + payload;
+    }
+    *n = (size_t)(p - out);
     return out;
+}
+
+static int sum_counts(void *arg, const struct ctr_count *c)
+{
+    uint64_t *sum = arg;
+    sum[0] += c->full + c->partial;
+    sum[1] += c->fallthrough;
+    sum[2] += c->unknown;
+    return 0;
 }
 
 static void test_versions(void **state)
@@ -249,26 +295,43 @@ static void test_versions(void **state)
     size_t n;
     (void)state;
     recording_make(&r, 21, 2, 200, 20, 8, CTR_EVENTS_ALL, SIM_ALL | SIM_PART, 1, 1);
-    uint8_t *old = make_version_2(&r, &n);
-    tr = open_bytes(old, n, CTR_OPEN_STREAM);
-    if (read_events(tr, NULL, &ev, &diag)) {
-        fail_msg("version 2: %s", diag.text);
-    }
-    check_events(&r, &ev);
+    uint8_t *old;
+    uint64_t want[3] = {0}, sum[3] = {0};
+    tr = open_bytes(r.file, r.bytes, 0);
+    assert_int_equal(ctr_trace_counts(tr, NULL, sum_counts, want, &diag), 0);
     ctr_trace_info(tr, &info);
-    assert_int_equal(info.version, 2);
-    assert_string_equal(info.selection, "");
-    assert_int_equal(info.dropped_chunks, 0);
-    assert_string_equal(info.argv[2], "an argument");
-    events_free(&ev);
+    const uint64_t dropped = info.dropped_chunks;
     ctr_close(tr);
+    for (uint32_t version = 3; version >= 2; version--) {
+        old = make_version(&r, version, &n);
+        tr = open_bytes(old, n, CTR_OPEN_STREAM);
+        if (read_events(tr, NULL, &ev, &diag)) {
+            fail_msg("version %u: %s", version, diag.text);
+        }
+        check_events(&r, &ev);
+        ctr_trace_info(tr, &info);
+        assert_int_equal(info.version, version);
+        assert_string_equal(info.selection, version > 2 ? "--module lib --once" : "");
+        assert_int_equal(info.dropped_chunks, version > 2 ? dropped : 0);
+        assert_string_equal(info.argv[2], "an argument");
+        events_free(&ev);
+        ctr_close(tr);
+        tr = open_bytes(old, n, CTR_OPEN_NO_INDEX);
+        memset(sum, 0, sizeof(sum));
+        assert_int_equal(ctr_trace_counts(tr, NULL, sum_counts, sum, &diag), 0);
+        assert_memory_equal(sum, want, sizeof(want));
+        ctr_close(tr);
+        if (version > 2) {
+            free(old);
+        }
+    }
     /* This META is none of version 3. */
     put32(old + FILE_OFF_VERSION, 3);
     put64(old + FILE_OFF_HASH, XXH64(old, FILE_OFF_HASH, 0));
     assert_int_equal(ctr_open_fd(&tr, file_of(old, n), CTR_OPEN_STREAM, &diag),
                      -CTR_E_CORRUPT);
     for (unsigned k = 0; k < 2; k++) {
-        put32(old + FILE_OFF_VERSION, k ? 4 : 1);
+        put32(old + FILE_OFF_VERSION, k ? FORMAT_VERSION + 1 : 1);
         put64(old + FILE_OFF_HASH, XXH64(old, FILE_OFF_HASH, 0));
         assert_int_equal(ctr_open_fd(&tr, file_of(old, n), CTR_OPEN_STREAM, &diag),
                          -CTR_E_UNSUPPORTED);

@@ -821,67 +821,12 @@ static void test_state(void **unused)
     }
 }
 
-/* Counts of runs that went on behind their block, found by looking at all runs. */
-struct falls {
-    uint64_t full[BLOCKS + 1];
-    uint64_t falls[BLOCKS + 1];
-    const struct ctr_block *last[THREADS]; /* if its run was whole */
-};
-
-static int fall_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
-{
-    struct falls *f = arg;
-    const struct ctr_block **last = &f->last[r->thread->index];
-    (void)job;
-    if (*last && r->first == 0) {
-        f->falls[(*last)->id] += r->block->pc == (*last)->pc + 4 * (*last)->ninsn;
-    }
-    int whole = r->first == 0 && r->end == r->block->ninsn;
-    f->full[r->block->id] += (uint64_t)whole;
-    *last = whole ? r->block : NULL;
-    return 0;
-}
-
-static int fall_count(void *arg, const struct ctr_count *c)
-{
-    struct falls *f = arg;
-    assert_true(c->full >= c->fallthrough);
-    f->full[c->block->id] += c->full;
-    f->falls[c->block->id] += c->fallthrough;
-    return 0;
-}
-
-static void test_falls(void **unused)
-{
-    (void)unused;
-    static const struct ctr_replay_ops ops = {.run = fall_run};
-    static const struct ctr_replay_opts one = {.workers = 1};
-    uint64_t all = 0;
-    for (uint64_t seed = 80; seed < 110; seed++) {
-        for (unsigned flags = 0; flags <= CTR_OPEN_NO_INDEX; flags++) {
-            struct world w;
-            struct falls want = {.last = {NULL}}, got = {.last = {NULL}};
-            make_world(&w, seed, 30, flags);
-            assert_int_equal(ctr_replay(w.tr, &ops, &want, &one, NULL), 0);
-            assert_int_equal(ctr_trace_counts(w.tr, NULL, fall_count, &got, NULL), 0);
-            assert_memory_equal(got.full, want.full, sizeof(got.full));
-            assert_memory_equal(got.falls, want.falls, sizeof(got.falls));
-            for (unsigned i = 0; i <= BLOCKS; i++) {
-                all += got.falls[i];
-            }
-            free_world(&w);
-        }
-    }
-    assert_true(all > 1000);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_filter),
         cmocka_unit_test(test_state),
-        cmocka_unit_test(test_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@
  *   and blocks concurrently.
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
- *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 100 bytes
+ *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 150 bytes
  *   for each chunk of the file; some MiB with files of cannoli-record).
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
@@ -777,17 +777,31 @@ CTR_API int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns,
  * own with first and end, full == 0 and partial its count: for the counts of
  * single instructions add both.
  *
- * fallthrough: of the full runs, how many went on just behind the block: what the
- * thread ran next was (from its begin) a block at the address behind the last
- * instruction.  Of a block that ends with a conditional branch these are the
- * branches not taken, unless the branch's target is that address.  A trace of a part
- * (ctr_info.selection, ctr_block.part) tells only what followed among what was recorded.
+ * Runs of the last instruction (all full ones, and partial ones with end == ninsn) went
+ * one of two ways, or it is not known which:
+ *   fallthrough  so many went on at the address just behind the block
+ *   unknown      so many: the last run of a thread, the last before recording was paused,
+ *                runs whose last instruction raised a signal, and such
+ *   others       went elsewhere: runs - fallthrough - unknown
+ * Of a block that ends with a conditional branch these are the branches not taken and
+ * taken, exactly, unless the branch's target is that address.  A signal that came right
+ * behind a branch does not count as the branch's way if the trace has events of signals
+ * (CTR_HAS_SYS); without them its handler does.  A trace of a part (ctr_info.selection,
+ * ctr_block.part) tells only what followed among what was recorded.
+ *
+ * MIPS: the way of a branch with a delay slot is that of its slot, the block's last
+ * instruction.  Branch-likely skips its slot when it is not taken, and the block was left
+ * before it then: taken is the count of the slot, not taken that of the branch less that
+ * of the slot.  Where translation was cut between a branch and its slot (the end of a
+ * page), the branch ends its block and has no way of its own: the way is that of the
+ * block of just the slot.
  */
 struct ctr_count {
     const struct ctr_block *block;
     uint64_t full;
     uint64_t partial;
     uint64_t fallthrough;
+    uint64_t unknown;
     uint16_t first;
     uint16_t end;
 };
@@ -795,8 +809,8 @@ struct ctr_count {
 /*
  * Adds up, over all chunks of the selected threads (pids and tids of filter;
  * NULL: all), how often each block ran, and calls fn once for each block and
- * part.  Uses the index, and the chunks' own summaries where there is none;
- * event columns are not read.  Files only.
+ * part.  Uses the index; without one, and in files before version 4 of the format, the
+ * columns of words and events are read.  Files only.
  */
 CTR_API int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
                              int (*fn)(void *arg, const struct ctr_count *count),
