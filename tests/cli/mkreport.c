@@ -4,9 +4,9 @@
  *
  *   mkreport SOURCES FORMAT [OPTION] >FILE
  *
- * SOURCES is the folder that the sources are said to lie in.  FORMAT is lcov, drcov,
- * cobertura, json, html or text; or drcov-far and drcov-many (which drcov cannot say),
- * lcov-part (branches not known), big (lcov of a million lines).  OPTION: of text,
+ * SOURCES is the folder that the sources are said to lie in.  FORMAT is lcov, lcov2,
+ * drcov, cobertura, json, html or text; or drcov-far and drcov-many (which drcov cannot
+ * say), lcov-part (branches not known), big (lcov of a million lines).  OPTION: of text,
  * disassembly, color or the glob of a function.
  *
  * No ELF file is read: below stands a library of symbols that knows these modules only.
@@ -330,6 +330,8 @@ static int write_format(const char *format, const char *option, FILE *out)
 
     if (!strcmp(format, "lcov")) {
         return output_lcov(&report, out);
+    } else if (!strcmp(format, "lcov2")) {
+        return output_lcov2(&report, out);
     } else if (!strcmp(format, "lcov-part")) {
         cover.branches = false;
         return output_lcov(&report, out);

@@ -40,7 +40,7 @@ static const char style[] =
     "td.name,th.name{text-align:left;white-space:normal;overflow-wrap:anywhere;"
     "font-family:ui-monospace,monospace;font-size:.85rem}\n"
     "th.name{font-family:inherit;font-size:inherit}\n"
-    "td.bar{min-width:6rem;width:9rem}\n"
+    "td.bar{min-width:4rem;width:7rem}\n"
     ".meter{height:.5rem;border-radius:.25rem;background:var(--bar);overflow:hidden;"
     "margin-top:.35rem}.meter i{display:block;height:100%}\n"
     ".good i{background:var(--good)}.fair i{background:var(--fair)}"
@@ -65,6 +65,7 @@ static const char script[] =
     "Array.from(heads).forEach(function(h,i){if(!h.textContent)return;"
     "h.className+=' sorts';h.tabIndex=0;h.onclick=function(){sort(i)};"
     "h.onkeydown=function(e){if(e.key==='Enter')sort(i)}});"
+    "if(body.rows.length<10)return;"
     "var f=document.createElement('input');f.type='search';f.placeholder='Filter';"
     "f.setAttribute('aria-label','Filter');"
     "f.oninput=function(){var q=f.value.toLowerCase();"
@@ -123,9 +124,11 @@ static void write_header(struct out *o, const struct report *r)
     }
     out_str(o, c->once ? ". A trace holds only a part of what ran.</p>\n" : ".</p>\n");
     out_str(o, "<div class=\"cards\">\n");
-    write_card(o, "Lines", r->totals.lines_hit, r->totals.lines);
+    if (r->totals.lines) {
+        write_card(o, "Lines", r->totals.lines_hit, r->totals.lines);
+    }
     write_card(o, "Functions", r->totals.functions_hit, r->totals.functions);
-    if (c->branches) {
+    if (c->branches && r->totals.branches) {
         write_card(o, "Branches", r->totals.branches_hit, r->totals.branches);
     }
     out_str(o, "</div>\n");

@@ -11,6 +11,10 @@
  *   - lcov 2 refuses a line that ran and of whose branches none did, as when a call
  *     before the branch never returned: such branches are left out
  *   - a part's branches are not known, and left out
+ *
+ * lcov 2 guesses where a function ends, and warns that it does, unless the record of the
+ * function says so: "FN:line,end,name".  To lcov 1 that is a function of another name, so
+ * it is a format of its own.
  */
 #include "tracecov/output.h"
 
@@ -22,6 +26,7 @@ struct fn {
     const struct report_function *f;
     uint32_t line;
     uint64_t count;
+    uint32_t end; /* lcov 2: its last line */
     bool renamed; /* "@LINE" behind its name */
     bool merged;  /* into another of the same name and line */
 };
@@ -82,6 +87,37 @@ static void place_functions(const struct report_source *s, struct fn *v, size_t 
     }
 }
 
+/* Where functions end: one that ran holds a line that ran, one that did not holds none;
+ * functions of one line end together. */
+static void end_functions(const struct report_source *s, struct fn *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t first = output_line_from(s, v[i].line), at = first;
+        v[i].end = v[i].f->end_line > v[i].line ? v[i].f->end_line : v[i].line;
+        while (at < s->nr_lines && !s->lines[at].count) {
+            at++;
+        }
+        if (at == s->nr_lines) {
+            continue;
+        }
+        if (v[i].count && s->lines[at].line > v[i].end) {
+            v[i].end = s->lines[at].line;
+        } else if (!v[i].count && at > first && s->lines[at].line <= v[i].end) {
+            v[i].end = s->lines[at].line - 1;
+        }
+    }
+    for (size_t i = 1; i < n; i++) {
+        if (v[i].line == v[i - 1].line && v[i].end < v[i - 1].end) {
+            v[i].end = v[i - 1].end;
+        }
+    }
+    for (size_t i = n; i-- > 1;) {
+        if (v[i].line == v[i - 1].line) {
+            v[i - 1].end = v[i].end;
+        }
+    }
+}
+
 static void write_name(struct out *o, const struct fn *f)
 {
     for (const char *p = f->name; *p; p++) {
@@ -96,7 +132,7 @@ static void write_name(struct out *o, const struct fn *f)
     out_str(o, "\n");
 }
 
-static void write_functions(struct out *o, const struct report_source *s)
+static void write_functions(struct out *o, const struct report_source *s, bool ends)
 {
     size_t n = s->nr_functions, found = 0, hit = 0;
     struct fn *v = calloc(n + 1, sizeof(*v));
@@ -113,12 +149,17 @@ static void write_functions(struct out *o, const struct report_source *s)
                            .count = f->count};
     }
     place_functions(s, v, n);
+    end_functions(s, v, n);
     make_unique(v, n, order);
     for (size_t i = 0; i < n; i++) {
         if (!v[i].merged) {
             out_str(o, "FN:");
             out_u64(o, v[i].line);
             out_str(o, ",");
+            if (ends) {
+                out_u64(o, v[i].end);
+                out_str(o, ",");
+            }
             write_name(o, &v[i]);
         }
     }
@@ -219,7 +260,7 @@ static void write_path(struct out *o, const char *path)
     }
 }
 
-int output_lcov(const struct report *r, FILE *file)
+static int output(const struct report *r, FILE *file, bool ends)
 {
     struct out *o = out_open(file);
 
@@ -234,7 +275,7 @@ int output_lcov(const struct report *r, FILE *file)
         out_str(o, "TN:\nSF:");
         write_path(o, s->path);
         out_str(o, "\n");
-        write_functions(o, s);
+        write_functions(o, s, ends);
         if (r->cover->branches) {
             write_branches(o, s);
         }
@@ -242,4 +283,14 @@ int output_lcov(const struct report *r, FILE *file)
         out_str(o, "end_of_record\n");
     }
     return out_close(o);
+}
+
+int output_lcov(const struct report *r, FILE *file)
+{
+    return output(r, file, false);
+}
+
+int output_lcov2(const struct report *r, FILE *file)
+{
+    return output(r, file, true);
 }

@@ -124,7 +124,8 @@ static inline unsigned insn_it_length(uint32_t half)
  * write (-ENOMEM too), or OUTPUT_REFUSED: the format cannot say it, which has been told
  * on stderr. */
 #define OUTPUT_REFUSED 1
-int output_lcov(const struct report *r, FILE *out);
+int output_lcov(const struct report *r, FILE *out);  /* lcov 1, which lcov 2 reads too */
+int output_lcov2(const struct report *r, FILE *out); /* with the ends of functions */
 int output_cobertura(const struct report *r, FILE *out);
 int output_json(const struct report *r, FILE *out);
 int output_html(const struct report *r, FILE *out); /* summary, one page by itself */
