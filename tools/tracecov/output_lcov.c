@@ -6,8 +6,8 @@
  *   - names are linkage names (genhtml --demangle-cpp makes them readable), since lcov 1
  *     ends a name at its first comma; other commas become semicolons
  *   - a name stands for one line: a second function of that name gets "@LINE"
- *   - lcov 2 takes a function to reach to the next one's line and wants a line of code in
- *     there, so a function that has none is moved to the nearest line
+ *   - genhtml 2 refuses a function at a line that is no code: it is moved to the first
+ * one from where it is declared on
  *   - lcov 2 refuses a line that ran and of whose branches none did, as when a call
  *     before the branch never returned: such branches are left out
  *   - a part's branches are not known, and left out
@@ -70,20 +70,12 @@ static void make_unique(struct fn *v, size_t n, struct fn **order)
     }
 }
 
-/* Each function where lcov 2 finds code of it. */
+/* Each function at a line of code. */
 static void place_functions(const struct report_source *s, struct fn *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        size_t next = i + 1, at;
-        while (next < n && v[next].f->line == v[i].f->line) {
-            next++;
-        }
-        at = output_line_from(s, v[i].f->line);
-        v[i].line = v[i].f->line;
-        if (v[i].line == 0 || at == s->nr_lines ||
-            (next < n && s->lines[at].line >= v[next].f->line)) {
-            v[i].line = s->lines[at < s->nr_lines ? at : s->nr_lines - 1].line;
-        }
+        size_t at = output_line_from(s, v[i].f->line);
+        v[i].line = s->lines[at < s->nr_lines ? at : s->nr_lines - 1].line;
     }
 }
 
