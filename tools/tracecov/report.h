@@ -40,7 +40,7 @@ struct report_function {
     uint32_t line;       /* where it is declared; 0: not known */
     uint32_t end_line;   /* last line with code, 0: not known */
     uint64_t count;
-    uint64_t addr;   /* of its first out-of-line instance, else of an inlined one */
+    uint64_t addr; /* of its first out-of-line instance, else of an inlined one */
     uint32_t module;
     uint64_t insns_total; /* instructions of its code (out of line), and how many of */
     uint64_t insns_hit;   /* those ran */
@@ -57,7 +57,7 @@ struct report_totals {
 struct report_source {
     const char *path; /* --substitute-path done */
     bool is_module;
-    uint32_t module; /* is_module: which */
+    uint32_t module;           /* is_module: which */
     struct report_line *lines; /* ascending */
     size_t nr_lines;
     struct report_branch *branches; /* by line, block, branch */
@@ -133,7 +133,7 @@ int output_drcov(const struct cover *c, FILE *out); /* version 2 */
 
 struct text_options {
     bool color;
-    bool disassembly; /* listing of instructions even where there are sources */
+    bool disassembly;     /* listing of instructions even where there are sources */
     const char *function; /* only functions that match this glob, or NULL */
 };
 int output_text(const struct report *r, const struct text_options *opt, FILE *out);

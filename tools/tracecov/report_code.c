@@ -89,8 +89,8 @@ static bool add_site(struct sweep *w, uint64_t p, const struct cover_insn *ran,
     s = &k->sites[k->nr_sites++];
     s->addr = p;
     s->insn = ran ? (uint32_t)w->insn : NO_INDEX;
-    s->range = w->range < k->nr_ranges && k->ranges[w->range].addr <= p ? w->range
-                                                                        : NO_INDEX;
+    s->range =
+        w->range < k->nr_ranges && k->ranges[w->range].addr <= p ? w->range : NO_INDEX;
     s->flags = flags;
     s->len = (uint8_t)len;
     s->mode = mode;
@@ -105,8 +105,7 @@ static bool sweep_code(struct sweep *w, uint64_t p, uint64_t end)
     while (p < end) {
         uint64_t next, ran_at;
         bool inside = advance(w, p, &next);
-        const struct cover_insn *ran =
-            w->insn < m->nr_insns ? &m->insns[w->insn] : NULL;
+        const struct cover_insn *ran = w->insn < m->nr_insns ? &m->insns[w->insn] : NULL;
         uint16_t flags = 0;
         uint8_t mode = 0;
         unsigned len;
@@ -181,8 +180,10 @@ int report_code_init(struct report_code *k, const struct cover *c,
 void report_code_fini(struct report_code *k)
 {
     free(k->sites);
+    free(k->jumps);
     k->sites = NULL;
-    k->nr_sites = 0;
+    k->jumps = NULL;
+    k->nr_sites = k->nr_jumps = 0;
 }
 
 struct site_count report_site_count(const struct report_code *k, const struct site *s)

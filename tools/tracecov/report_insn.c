@@ -110,7 +110,8 @@ unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vad
         *mode = CTR_ISA_THUMB;
     }
     len = insn_length(s, bytes, n, vaddr, *mode);
-    if (!len || !cannoli_isa_flags(c->machine, *mode | bits, c->big_endian, bytes, len, &f32)) {
+    if (!len ||
+        !cannoli_isa_flags(c->machine, *mode | bits, c->big_endian, bytes, len, &f32)) {
         return len;
     }
     if (*mode == CTR_ISA_THUMB) {
@@ -181,8 +182,8 @@ static bool thumb_target(uint64_t addr, uint32_t h, uint32_t w, unsigned len,
     j1 = w >> 13 & 1;
     j2 = w >> 11 & 1;
     if ((w & 0x5000) == 0) { /* B<c>.W */
-        *target = pc + (uint64_t)(sext(s << 19 | j2 << 18 | j1 << 17 | (w >> 16 & 0x3f) << 11 |
-                                           (w & 0x7ff),
+        *target = pc + (uint64_t)(sext(s << 19 | j2 << 18 | j1 << 17 |
+                                           (w >> 16 & 0x3f) << 11 | (w & 0x7ff),
                                        20) *
                                   2);
         return (w >> 22 & 15) < 14;
@@ -190,9 +191,9 @@ static bool thumb_target(uint64_t addr, uint32_t h, uint32_t w, unsigned len,
     if ((w & 0x5000) == 0x4000) { /* BLX: to A32 code */
         pc &= ~3ull;
     }
-    *target = pc + (uint64_t)(sext(s << 23 | (uint32_t)!(j1 ^ s) << 22 |
-                                       (uint32_t)!(j2 ^ s) << 21 | (w >> 16 & 0x3ff) << 11 |
-                                       (w & 0x7ff),
+    *target = pc + (uint64_t)(sext(s << 23 | (uint32_t) !(j1 ^ s) << 22 |
+                                       (uint32_t) !(j2 ^ s) << 21 |
+                                       (w >> 16 & 0x3ff) << 11 | (w & 0x7ff),
                                    24) *
                               2);
     return true;
@@ -262,7 +263,7 @@ static bool riscv_target(uint64_t addr, uint32_t w, unsigned len, uint64_t *targ
                        (w >> 6 & 1) << 6 | (w >> 7 & 1) << 5 | (w >> 2 & 1) << 4 |
                        (w >> 11 & 1) << 3 | (w >> 3 & 7),
                    11) *
-              2; /* C.J, C.JAL */
+              2;                                     /* C.J, C.JAL */
     } else if (len == 2 && (w & 0xc003) == 0xc001) { /* C.BEQZ, C.BNEZ */
         off = sext((w >> 12 & 1) << 7 | (w >> 5 & 3) << 5 | (w >> 2 & 1) << 4 |
                        (w >> 10 & 3) << 2 | (w >> 3 & 3),
@@ -325,8 +326,8 @@ bool insn_target(const struct cover *c, uint64_t addr, const uint8_t *bytes, uns
     uint32_t w = len >= 4 ? cannoli_isa_u32(bytes, big) : h;
     bool known = false;
 
-    if (!cannoli_isa_flags(c->machine, mode | (c->addr_bits == 32 ? CANNOLI_ISA_32 : 0), big,
-                           bytes, len, &flags) ||
+    if (!cannoli_isa_flags(c->machine, mode | (c->addr_bits == 32 ? CANNOLI_ISA_32 : 0),
+                           big, bytes, len, &flags) ||
         !(flags & CANNOLI_INSN_BRANCH) || (flags & CANNOLI_INSN_INDIRECT)) {
         return false;
     }

@@ -15,12 +15,18 @@
 static bool is_startup(const char *name)
 {
     static const char *const names[] = {
-        "_start",        "__start",
-        "_init",         "_fini",
-        "__init",        "frame_dummy",
-        "call_weak_fn",  "deregister_tm_clones",
-        "hlt",           "register_tm_clones",
-        "load_gp",       "__do_global_dtors_aux",
+        "_start",
+        "__start",
+        "_init",
+        "_fini",
+        "__init",
+        "frame_dummy",
+        "call_weak_fn",
+        "deregister_tm_clones",
+        "hlt",
+        "register_tm_clones",
+        "load_gp",
+        "__do_global_dtors_aux",
         "_dl_relocate_static_pie",
     };
 
@@ -95,7 +101,7 @@ static void count_origins(const struct report_code *k, struct origin *v, uint32_
             o->scope = i;
         }
         if (at < k->nr_sites && k->sites[at].addr == s->entry) {
-            o->count = report_sum(o->count, report_entries(k, at, i));
+            o->count = report_sum(o->count, report_entries(k, at, i, NULL));
         }
     }
     for (size_t i = 0; i < k->nr_sites; i++) {
@@ -198,7 +204,7 @@ static int symbol_functions(struct report_maker *mk, const struct report_code *k
         f.name = s->name;
         f.linkage = s->linkage && *s->linkage ? s->linkage : s->name;
         if (k->sites[site].addr == s->addr) {
-            f.count = report_entries(k, site, SYM_NONE);
+            f.count = report_entries(k, site, SYM_NONE, s);
         }
         f.count = f.count || !f.insns_hit ? f.count : 1;
         e = report_source_function(mk, *source, &f);
@@ -239,6 +245,10 @@ int report_module(struct report_maker *mk, const struct cover_module *m)
         return report_source_find(mk, m->module->path, true, m->module->index, &source);
     }
     e = report_code_init(&k, mk->cover, m, mk->scan);
+    if (e) {
+        goto out;
+    }
+    e = report_jumps(&k);
     if (e) {
         goto out;
     }

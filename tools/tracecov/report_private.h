@@ -65,6 +65,14 @@ struct report_code {
     uint32_t nr_scopes;
     struct site *sites; /* ascending by addr, disjoint */
     size_t nr_sites;
+    struct jump *jumps; /* by `to', then `from' */
+    size_t nr_jumps;
+};
+
+/* A direct branch, no call, that was taken, from one site to another. */
+struct jump {
+    uint32_t from, to;
+    uint64_t count;
 };
 
 /* Lists the instructions of a module that has a file.  Returns 0 or -CTR_E_NOMEM; in
@@ -78,6 +86,14 @@ struct site_count {
     uint64_t count, taken, not_taken;
 };
 struct site_count report_site_count(const struct report_code *k, const struct site *s);
+
+/* Fills in k->jumps. */
+int report_jumps(struct report_code *k);
+/* Number of the first jump to a site or one behind it. */
+size_t report_jump_at(const struct report_code *k, size_t site);
+/* How often control fell into a site from the one before it: all of its count behind a
+ * call, whose return it is. */
+uint64_t report_fall(const struct report_code *k, size_t site);
 
 /* Number of the first site at or behind addr. */
 size_t report_site_at(const struct report_code *k, uint64_t addr);
@@ -123,9 +139,12 @@ int report_lines(struct report_maker *mk, const struct report_code *k,
                  const uint32_t *file_source);
 int report_module(struct report_maker *mk, const struct cover_module *m);
 
-/* How often control came to a site that begins an instance of a function (SYM_NONE: the
- * function at that address) from outside of it. */
-uint64_t report_entries(const struct report_code *k, size_t site, uint32_t scope);
+/* How often control came to a site that begins an instance of a function from outside of
+ * it.  SYM_NONE: of the function of that symbol. */
+uint64_t report_entries(const struct report_code *k, size_t site, uint32_t scope,
+                        const struct sym_function *symbol);
+/* Whether a site is code of that instance or of one that was inlined into it. */
+bool report_within(const struct report_code *k, const struct site *s, uint32_t scope);
 
 /* Whether text matches one of the globs. */
 bool report_match(const char *const *globs, unsigned n, const char *text);

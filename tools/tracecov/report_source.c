@@ -71,8 +71,8 @@ static unsigned bucket_of(const char *path)
     return (h ^ h >> 16) % NR_BUCKETS;
 }
 
-static int add_source(struct report_maker *mk, char *path, bool is_module, uint32_t module,
-                      unsigned bucket, uint32_t *index)
+static int add_source(struct report_maker *mk, char *path, bool is_module,
+                      uint32_t module, unsigned bucket, uint32_t *index)
 {
     struct report *r = mk->report;
     struct source_table *t = mk->table;
@@ -238,7 +238,8 @@ static int by_function_addr(const void *va, const void *vb)
     return by_number(a->addr, b->addr);
 }
 
-static void sort(void *v, size_t n, size_t size, int (*compare)(const void *, const void *))
+static void sort(void *v, size_t n, size_t size,
+                 int (*compare)(const void *, const void *))
 {
     if (n) {
         qsort(v, n, size, compare);
@@ -281,7 +282,8 @@ static void finish_branches(struct report_source *s)
 
 /* The same function of several modules or units (static inline ones of a header), or the
  * variants of a constructor. */
-static bool same_function(const struct report_function *a, const struct report_function *b)
+static bool same_function(const struct report_function *a,
+                          const struct report_function *b)
 {
     return a->line && a->line == b->line && !strcmp(a->name, b->name);
 }
