@@ -77,13 +77,21 @@ static bool follows(const struct report_code *k, size_t i)
     return i && k->sites[i - 1].addr + k->sites[i - 1].len == k->sites[i].addr;
 }
 
+uint64_t report_without_jumps(const struct report_code *k, size_t i, uint64_t n)
+{
+    for (size_t j = report_jump_at(k, i); j < k->nr_jumps && k->jumps[j].to == i; j++) {
+        n -= k->jumps[j].count < n ? k->jumps[j].count : n;
+    }
+    return n;
+}
+
 uint64_t report_fall(const struct report_code *k, size_t i)
 {
     uint64_t here = report_site_count(k, &k->sites[i]).count;
     const struct site *before;
     struct site_count n;
 
-    if (!follows(k, i)) {
+    if (!here || !follows(k, i)) {
         return 0;
     }
     before = &k->sites[i - 1];
@@ -95,10 +103,10 @@ uint64_t report_fall(const struct report_code *k, size_t i)
             before = &k->sites[i - 2];
         }
     }
-    if (before->flags & CANNOLI_INSN_CALL) {
-        return here;
-    }
     n = report_site_count(k, before);
+    if (before->flags & CANNOLI_INSN_CALL) {
+        return n.count ? report_without_jumps(k, i, here) : 0;
+    }
     if (before->flags & CANNOLI_INSN_BRANCH) {
         if (!(before->flags & CANNOLI_INSN_COND)) {
             return 0;

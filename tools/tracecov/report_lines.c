@@ -7,15 +7,17 @@
  * together, each runs as often as the line does, but for those of a part that is
  * passed over (`a && b'): the largest count is the line's.  Where the compiler made
  * copies (the test of a loop before it and at its end, cleaning up on several paths), the
- * copies have to be added.  So what counts is how often control came to the line:
+ * copies have to be added.  So what counts is how often control came to the line,
  *
- *   from code of other lines, and by a jump back within the line (a turn of a loop)
+ *   from code of other lines, and by a jump back in code of the line alone (a loop that
+ *   stands on one line)
  *
  * and at least as often as its most frequent instruction.  Not counted is coming back
  * from a function that was called or inlined on that line, nor what only returns to a
  * line in a stretch of code into which nobody jumps: instructions of several lines are
- * interleaved there for speed.  Copies that no statement begins in (is_stmt in
- * DWARF) are such as well.
+ * interleaved there for speed; nor the jumps of a table.  Copies that no statement begins
+ * in (is_stmt in DWARF) are such as well.  The code that leaves a function is apart: on
+ * one line with a clean-up before it, they are not two turns of the line.
  */
 #include "tracecov/report_private.h"
 
@@ -33,6 +35,7 @@ struct run {
 /* A line of an instance. */
 struct place_count {
     uint64_t entries, most;
+    uint64_t leaving; /* entries of code that ends with a return */
     uint32_t stretch; /* the last stretch of code that it was seen in */
 };
 
@@ -139,25 +142,43 @@ static bool of_place(const struct lines *l, size_t site, const struct run *r)
     return false;
 }
 
-/* Of what jumped to site i, how much came from before it in the same place. */
-static uint64_t forward(const struct lines *l, size_t i, const struct run *r)
+/* Of what jumped to site i, how much came from the same place, but for loops. */
+static uint64_t from_place(const struct lines *l, size_t i, const struct run *r)
 {
     const struct report_code *k = l->k;
     uint64_t n = 0;
 
     for (size_t j = report_jump_at(k, i); j < k->nr_jumps && k->jumps[j].to == i; j++) {
-        if (k->jumps[j].from < i && of_place(l, k->jumps[j].from, r)) {
+        uint32_t from = k->jumps[j].from;
+        bool loop = from >= i && from < r->first + r->n;
+
+        if (!loop && of_place(l, from, r)) {
             n = report_sum(n, k->jumps[j].count);
         }
     }
     return n;
 }
 
+static uint64_t indirect_jumps(const struct report_code *k, const struct site *s)
+{
+    struct site_count n;
+
+    if ((s->flags & (CANNOLI_INSN_INDIRECT | CANNOLI_INSN_CALL | CANNOLI_INSN_RETURN)) !=
+        CANNOLI_INSN_INDIRECT) {
+        return 0;
+    }
+    n = report_site_count(k, s);
+    return s->flags & CANNOLI_INSN_COND ? n.taken : n.count;
+}
+
 static void count_run(struct lines *l, const struct run *r)
 {
     const struct report_code *k = l->k;
     struct place_count *p = &l->places[r->place];
-    uint64_t most = 0, cap = UINT64_MAX;
+    uint64_t most = 0, cap = UINT64_MAX, entries = 0;
+    uint64_t indirect = 0,
+             unknown = 0; /* left, and entered, by jumps of unknown target */
+    bool leaves = false;
 
     for (uint32_t i = r->first; i < r->first + r->n; i++) {
         uint64_t count = report_site_count(k, &k->sites[i]).count;
@@ -175,20 +196,33 @@ static void count_run(struct lines *l, const struct run *r)
             cap = UINT64_MAX;
         }
         if (k->flow && count) {
-            own = jump ? forward(l, i, r) : 0;
+            own = jump ? from_place(l, i, r) : 0;
             if (stmt) {
-                p->entries = report_sum(p->entries, jump - (own < jump ? own : jump));
+                entries = report_sum(entries, jump - (own < jump ? own : jump));
             }
             if (stmt && i == r->first && fall && p->stretch != l->stretch &&
                 !of_place(l, i - 1, r)) {
-                p->entries = report_sum(p->entries, fall);
+                entries = report_sum(entries, fall);
             }
         }
+        if (i > r->first && jump) {
+            unknown = report_sum(unknown, report_without_jumps(k, i, jump));
+        }
+        indirect = report_sum(indirect, indirect_jumps(k, &k->sites[i]));
+        leaves |= (k->sites[i].flags & CANNOLI_INSN_RETURN) != 0;
         p->stretch = l->stretch;
         count = count < cap ? count : cap;
         most = count > most ? count : most;
     }
+    /* A table of branches right behind the jump into it is one switch. */
+    unknown = unknown < indirect ? unknown : indirect;
+    entries -= unknown < entries ? unknown : entries;
     p->most = most > p->most ? most : p->most;
+    if (leaves) {
+        p->leaving = report_sum(p->leaving, entries);
+    } else {
+        p->entries = report_sum(p->entries, entries);
+    }
 }
 
 static int count_runs(struct lines *l)
@@ -250,8 +284,9 @@ int report_lines(struct report_maker *mk, const struct report_code *k,
         const struct place_count *p = &l.places[r->place];
 
         if (i == 0 || sorted[i - 1]->place != r->place) {
-            e = report_source_line(mk, r->source, r->line,
-                                   p->entries > p->most ? p->entries : p->most);
+            uint64_t n = p->entries > p->leaving ? p->entries : p->leaving;
+
+            e = report_source_line(mk, r->source, r->line, n > p->most ? n : p->most);
         }
     }
     e = e ? e : count_headings(&l);

@@ -123,6 +123,22 @@ static void count_origins(const struct report_code *k, struct origin *v, uint32_
     }
 }
 
+/* DWARF does not tell the linkage name of a function that no other unit sees. */
+static const char *linkage_of(const struct report_code *k, const struct sym_scope *s)
+{
+    const struct sym_function *f;
+
+    if (s->linkage && *s->linkage) {
+        return s->linkage;
+    }
+    f = s->parent == SYM_NONE ? symfile_function(k->file, s->entry) : NULL;
+    if (f && f->addr == s->entry && f->linkage && f->linkage[0] == '_' &&
+        (f->linkage[1] == 'Z' || f->linkage[1] == 'R')) {
+        return f->linkage;
+    }
+    return s->name ? s->name : "";
+}
+
 static int source_functions(struct report_maker *mk, const struct report_code *k,
                             const uint32_t *file_source)
 {
@@ -155,7 +171,7 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
             continue;
         }
         f.name = s->name ? s->name : "";
-        f.linkage = s->linkage && *s->linkage ? s->linkage : f.name;
+        f.linkage = linkage_of(k, s);
         f.end_line = v[i].end_line;
         /* Its first instruction did not run, but others did: in a recording of a part. */
         f.count = v[i].count || !v[i].ran ? v[i].count : 1;

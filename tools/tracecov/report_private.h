@@ -94,6 +94,8 @@ size_t report_jump_at(const struct report_code *k, size_t site);
 /* How often control fell into a site from the one before it: all of its count behind a
  * call, whose return it is. */
 uint64_t report_fall(const struct report_code *k, size_t site);
+/* Of n times that control came to a site, those that no known jump brought. */
+uint64_t report_without_jumps(const struct report_code *k, size_t site, uint64_t n);
 
 /* Number of the first site at or behind addr. */
 size_t report_site_at(const struct report_code *k, uint64_t addr);
