@@ -20,12 +20,51 @@
 #include "common/textbuf.h"
 #include "ctr.h"
 
+/* ------------------------------------------------------------ annotations */
+
+/* What a tool adds to the line or object of an instruction, its accesses and registers:
+ * as text it stands behind the instruction, as JSON it is members, each behind a comma. */
+struct annotation {
+    uint32_t off; /* in block_annotations.text */
+    uint32_t len;
+    bool hidden; /* the instruction is not shown, nor what belongs to it */
+};
+
+struct block_annotations {
+    const char *text;
+    const struct annotation *insn; /* of each instruction of the block */
+};
+
+/*
+ * Whoever makes them.  Each worker has one of its own, made by worker_new (NULL: no
+ * memory) and asked by one thread at a time.
+ */
+struct annotator {
+    void *arg;
+    bool selects; /* there are hidden ones: what the system did is not shown */
+    void *(*worker_new)(void *arg);
+    void (*worker_free)(void *worker);
+    /* The time that counts at an ordinal of a chunk, and in *until the ordinal from which
+     * on it is another one. */
+    uint64_t (*time)(void *arg, const struct ctr_chunk *chunk, uint64_t ordinal,
+                     uint64_t *until);
+    /*
+     * Those of a block of a process at a time, valid until the next call; NULL: no
+     * memory.  Called whenever another block begins, so it has to be quick; `epoch'
+     * is another number when process, time or chunk_end_ns are others than before.
+     */
+    const struct block_annotations *(*block)(void *worker, const struct ctr_block *b,
+                                             uint64_t epoch, uint32_t process,
+                                             uint64_t time_ns, uint64_t chunk_end_ns);
+};
+
 /* What the user asked for; dump_options.h fills in most of it. */
 struct dump_options {
     const char *prog; /* for messages */
     const char *path;
     bool json, no_index, quiet;
     bool no_disas;
+    bool no_bytes; /* text: of an instruction only its pc; with no_disas */
     bool color;
     bool values;     /* of accesses */
     bool times;      /* of system calls and other events */
@@ -34,6 +73,8 @@ struct dump_options {
     unsigned string_max; /* bytes shown of a buffer of a system call */
     uint32_t kinds;      /* CTR_KIND_* to show */
     struct ctr_filter filter;
+    const struct annotator *annotator; /* instead of modules; or NULL */
+    size_t cache_bytes; /* text of instructions that a worker keeps, 0: 64 MiB */
 };
 
 /* Positive values with which a callback stops ctr_replay. */
@@ -74,7 +115,7 @@ struct insn_text {
 };
 
 struct block_text {
-    char *text;
+    char *text; /* behind the last insn */
     /* The mapping that holds the block, found at that `epoch' of the worker. */
     uint64_t epoch;
     const struct ctr_mapping *mapping;

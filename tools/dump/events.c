@@ -47,8 +47,12 @@ static int on_begin(void *arg, struct ctr_job *job)
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
     const struct ctr_thread *t = ctr_job_thread(job);
+    const struct annotator *a = d->opt->annotator;
 
     if (!w->texts && !(w->texts = insntext_new(&d->info, d->opt))) {
+        return DUMP_STOP_NOMEM;
+    }
+    if (a && !w->annotator && !(w->annotator = a->worker_new(a->arg))) {
         return DUMP_STOP_NOMEM;
     }
     w->thread_len =
@@ -118,6 +122,23 @@ static int on_end(void *arg, struct ctr_job *job)
     return ret;
 }
 
+/* The time at an instruction, for modules and annotations. */
+static void find_time(const struct dump *d, struct worker *w, uint64_t ordinal)
+{
+    const struct annotator *a = d->opt->annotator;
+    uint64_t time = a ? a->time(a->arg, &w->chunk, ordinal, &w->until)
+                      : mappings_time(d->modules, &w->chunk, ordinal, &w->until);
+
+    if (time != w->time || w->process != w->epoch_process ||
+        w->chunk.end_ns != w->epoch_end_ns || !w->epoch) {
+        w->time = time;
+        w->epoch_process = w->process;
+        w->epoch_end_ns = w->chunk.end_ns;
+        w->epoch++;
+    }
+    w->block = NULL; /* look its module up again */
+}
+
 /*
  * Before the instruction with this ordinal: an open call did not return, and the
  * time may be another one for the modules.
@@ -135,12 +156,10 @@ static int attend(const struct dump *d, struct worker *w, struct ctr_job *job,
         }
         ret = ret ? ret : take_printed(w, job);
     }
-    if (!d->modules) {
+    if (!d->modules && !d->opt->annotator) {
         w->until = UINT64_MAX;
     } else if (ordinal >= w->until) {
-        w->time = mappings_time(d->modules, &w->chunk, ordinal, &w->until);
-        w->epoch++;
-        w->block = NULL; /* look its module up again */
+        find_time(d, w, ordinal);
     }
     w->watch = w->until;
     return ret;
@@ -162,6 +181,7 @@ static int put_exec(const struct dump *d, struct worker *w, struct ctr_job *job,
         room += w->module.len + MODULE_WIDTH;
         pc = ctr_block_pc(b, insn);
     }
+    room += it && w->notes ? w->notes->insn[insn].len : 0;
     if (!it || !(start = ctr_job_reserve(job, it->len + room))) {
         return DUMP_STOP_NOMEM;
     }
@@ -171,6 +191,13 @@ static int put_exec(const struct dump *d, struct worker *w, struct ctr_job *job,
     return 0;
 }
 
+/* Whether an instruction is among the hidden ones: 0, 1 or -1, no memory. */
+static int hidden(const struct dump *d, struct worker *w, const struct ctr_block *b,
+                  unsigned insn)
+{
+    return !line_insn(d, w, b, insn) ? -1 : w->notes->insn[insn].hidden;
+}
+
 static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 {
     struct dump *d = arg;
@@ -178,6 +205,12 @@ static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 
     if (e->ordinal >= w->watch && attend(d, w, job, e->ordinal)) {
         return DUMP_STOP_NOMEM;
+    }
+    if (d->selects) {
+        int hide = hidden(d, w, e->block, e->insn);
+        if (hide) {
+            return hide < 0 ? DUMP_STOP_NOMEM : 0;
+        }
     }
     if (d->hold_exec) {
         w->held = true;
@@ -207,6 +240,12 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     if (m->ordinal >= w->watch && attend(d, w, job, m->ordinal)) {
         return DUMP_STOP_NOMEM;
     }
+    if (d->selects) {
+        ret = hidden(d, w, m->block, m->insn);
+        if (ret) {
+            return ret < 0 ? DUMP_STOP_NOMEM : 0;
+        }
+    }
     w->shown = true;
     w->shown_ordinal = m->ordinal;
     if (w->held && w->held_ordinal == m->ordinal) {
@@ -223,6 +262,7 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     if (d->opt->values) {
         room += 2 * (size_t)(d->opt->json ? m->size : MAX_TEXT_DATA);
     }
+    room += it && w->notes ? w->notes->insn[m->insn].len : 0;
     if (!it || !(start = ctr_job_reserve(job, it->pc_len + w->pad + room))) {
         return DUMP_STOP_NOMEM;
     }
@@ -249,11 +289,18 @@ static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r
     uint64_t ordinal = r->outside ? next_of(w, r) : r->ordinal;
     bool whole = reg && reg->flags & CTR_REG_VECTOR;
     const char *name = reg ? reg->name : "?";
+    size_t note = 0;
     char *start, *p;
     int ret = 0;
 
     if (r->ordinal >= w->watch && attend(d, w, job, r->ordinal)) {
         return DUMP_STOP_NOMEM;
+    }
+    if (d->selects) {
+        ret = r->outside || !r->block ? 1 : hidden(d, w, r->block, r->insn);
+        if (ret) {
+            return ret < 0 ? DUMP_STOP_NOMEM : 0;
+        }
     }
     if (d->addrs && (r->outside || !w->shown || w->shown_ordinal != r->ordinal)) {
         return 0;
@@ -262,9 +309,15 @@ static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r
         !(w->in_line && !w->outside && w->ordinal == ordinal)) {
         ret = put_exec(d, w, job, r->block, r->insn, ordinal, 0);
     }
+    if (d->opt->json && d->opt->annotator && r->block) {
+        if (!line_insn(d, w, r->block, r->insn)) {
+            return DUMP_STOP_NOMEM;
+        }
+        note = w->notes->insn[r->insn].len;
+    }
     start = ret ? NULL
                 : ctr_job_reserve(job, strlen(name) + 2 * (size_t)r->size + w->pad +
-                                           LINE_MAX_REST);
+                                           note + LINE_MAX_REST);
     if (!start) {
         return DUMP_STOP_NOMEM;
     }
@@ -324,8 +377,9 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     bool accesses = kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
     bool execs = kinds & CTR_KIND_EXEC;
 
-    if (filter->npc || filter->naddr) {
-        /* What is between instructions has neither. */
+    d->selects = d->opt->annotator && d->opt->annotator->selects;
+    if (filter->npc || filter->naddr || d->selects) {
+        /* What is between instructions has no place. */
         kinds &= ~between;
     }
     /* With --addr an instruction is shown for an access of a kind that is
@@ -350,7 +404,7 @@ static int load_modules(struct dump *d, const struct ctr_replay_ops *ops)
     bool lines = ops->exec || (!d->opt->json && (ops->mem || ops->reg));
     int ret = 0;
 
-    if (lines && !d->opt->no_modules) {
+    if (lines && !d->opt->no_modules && !d->opt->annotator) {
         ret = mappings_load(&d->modules, d->trace, NULL);
     }
     return ret == -CTR_E_NOMEM || ret > 0 ? DUMP_STOP_NOMEM : 0;
@@ -361,6 +415,9 @@ static void free_dump(struct dump *d)
     for (unsigned i = 0; d->workers && i < d->opt->jobs; i++) {
         struct worker *w = &d->workers[i];
         insntext_free(w->texts);
+        if (w->annotator) {
+            d->opt->annotator->worker_free(w->annotator);
+        }
         os_printer_fini(&w->printer);
         textbuf_fini(&w->call.raw);
         textbuf_fini(&w->module);

@@ -39,10 +39,14 @@ struct worker {
     size_t thread_len;
     char thread[64]; /* of the current piece, as it stands in its lines */
     struct insntext *texts;
+    const struct block_annotations *notes; /* of the current block, or NULL */
+    void *annotator;
     struct open_call call;
     struct os_printer printer;
     uint64_t time;  /* for the modules, at the current instruction ... */
-    uint64_t epoch; /* ... counted */
+    uint64_t epoch; /* ... counted, with the two that follow */
+    uint64_t epoch_end_ns;
+    uint32_t epoch_process;
     uint64_t until; /* it is another one from this ordinal on */
     const struct ctr_mapping *mapping; /* of the current block */
     const struct ctr_mapping *named;   /* whose name is in `module' */
@@ -61,6 +65,7 @@ struct dump {
     bool hold_exec; /* only with an access that the user asked for ... */
     bool hide_mem;  /* ... which is not shown itself */
     bool addrs;     /* --addr: registers of instructions shown only */
+    bool selects;   /* the annotator hides instructions */
     /* of the ordered callback only: */
     int sys_errno;              /* of writing */
     bool calls;                 /* there may be system calls in the output */

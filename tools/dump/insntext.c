@@ -14,8 +14,9 @@
 
 #include "cannoli/events.h"
 #include "common/disas.h"
+#include "common/idcache.h"
 
-/* Text that a cache may hold before it is thrown away. */
+/* Text that a cache may hold before it is thrown away, if nobody says. */
 #define CACHE_BYTES (64u << 20)
 
 /* Column, counted from the bytes on, where accesses begin. */
@@ -27,11 +28,9 @@
 
 struct insntext {
     struct disas *disas; /* NULL with --no-disas */
-    bool json, color;
+    bool json, color, bytes_shown;
     unsigned pc_width, bytes_width;
-    struct block_text **by_id;
-    size_t nr_ids;
-    size_t bytes;
+    struct idcache cache; /* of struct block_text */
     struct textbuf scratch;
 };
 
@@ -62,6 +61,8 @@ struct insntext *insntext_new(const struct ctr_info *info, const struct dump_opt
     }
     t->json = opt->json;
     t->color = opt->color;
+    t->bytes_shown = !opt->no_bytes;
+    t->cache.max_bytes = opt->cache_bytes ? opt->cache_bytes : CACHE_BYTES;
     t->pc_width = info->addr_bits == 32 ? 8 : 12;
     t->bytes_width = bytes_width_of(info->elf_machine);
     if (!opt->no_disas) {
@@ -74,48 +75,14 @@ struct insntext *insntext_new(const struct ctr_info *info, const struct dump_opt
     return t;
 }
 
-static void forget_all(struct insntext *t)
-{
-    for (size_t i = 0; i < t->nr_ids; i++) {
-        if (t->by_id[i]) {
-            free(t->by_id[i]->text);
-            free(t->by_id[i]);
-            t->by_id[i] = NULL;
-        }
-    }
-    t->bytes = 0;
-}
-
 void insntext_free(struct insntext *t)
 {
     if (t) {
-        forget_all(t);
-        free(t->by_id);
+        idcache_fini(&t->cache);
         textbuf_fini(&t->scratch);
         disas_free(t->disas);
         free(t);
     }
-}
-
-static bool room_for_id(struct insntext *t, uint32_t id)
-{
-    size_t n = t->nr_ids ? t->nr_ids : 1024;
-    struct block_text **by_id;
-
-    while (n <= id) {
-        n *= 2;
-    }
-    if (n == t->nr_ids) {
-        return true;
-    }
-    by_id = realloc(t->by_id, n * sizeof(*by_id));
-    if (!by_id) {
-        return false;
-    }
-    memset(by_id + t->nr_ids, 0, (n - t->nr_ids) * sizeof(*by_id));
-    t->by_id = by_id;
-    t->nr_ids = n;
-    return true;
 }
 
 /* Bytes that a tag takes at most. */
@@ -169,6 +136,10 @@ static char *text_form(struct insntext *t, char *p, const struct ctr_block *b, u
     p = FMT_LIT(p, "0x");
     p = fmt_hex_width(p, ctr_block_pc(b, i), t->pc_width);
     it->pc_len = (uint16_t)(p - start);
+    if (!t->bytes_shown) {
+        it->pad = 0;
+        return text_tags(p, b, i);
+    }
     *p++ = ' ';
     if (t->color) {
         p = FMT_LIT(p, FAINT);
@@ -224,44 +195,46 @@ static char *json_form(struct insntext *t, char *p, const struct ctr_block *b, u
 
 struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b)
 {
-    struct block_text *bt;
-    size_t bytes;
+    struct block_text *bt = idcache_get(&t->cache, b->id);
+    size_t head = sizeof(*bt) + b->ninsn * sizeof(bt->insn[0]);
 
-    if (b->id < t->nr_ids && t->by_id[b->id]) {
-        return t->by_id[b->id];
-    }
-    if (t->bytes > CACHE_BYTES) {
-        forget_all(t);
-    }
-    bytes = sizeof(*bt) + b->ninsn * sizeof(bt->insn[0]);
-    if (!room_for_id(t, b->id) || !(bt = calloc(1, bytes))) {
-        return NULL;
+    if (bt) {
+        return bt;
     }
     if (t->disas) {
         disas_block(t->disas, b->mode);
     }
     t->scratch.len = 0;
+    bt = (struct block_text *)textbuf_reserve(&t->scratch, head);
+    if (!bt) {
+        return NULL;
+    }
+    memset(bt, 0, head);
+    textbuf_commit(&t->scratch, t->scratch.data + head);
     for (unsigned i = 0; i < b->ninsn; i++) {
         size_t most = 2 * (size_t)ctr_block_len(b, i) + DISAS_TEXT_MAX + 160 +
                       (size_t)b->ntag * TAG_TEXT;
         char *p = textbuf_reserve(&t->scratch, most);
+        struct insn_text it = {.off = (uint32_t)(t->scratch.len - head)};
+
         if (!p) {
-            free(bt);
             return NULL;
         }
-        bt->insn[i].off = (uint32_t)t->scratch.len;
-        p = t->json ? json_form(t, p, b, i, &bt->insn[i])
-                    : text_form(t, p, b, i, &bt->insn[i]);
+        p = t->json ? json_form(t, p, b, i, &it) : text_form(t, p, b, i, &it);
         textbuf_commit(&t->scratch, p);
-        bt->insn[i].len = (uint32_t)(t->scratch.len - bt->insn[i].off);
+        it.len = (uint32_t)(t->scratch.len - head) - it.off;
+        bt = (struct block_text *)t->scratch.data; /* may have moved */
+        bt->insn[i] = it;
     }
-    bt->text = malloc(t->scratch.len);
-    if (!bt->text) {
+    bt = malloc(t->scratch.len);
+    if (!bt) {
+        return NULL;
+    }
+    memcpy(bt, t->scratch.data, t->scratch.len);
+    bt->text = (char *)bt + head;
+    if (!idcache_put(&t->cache, b->id, bt, t->scratch.len)) {
         free(bt);
         return NULL;
     }
-    memcpy(bt->text, t->scratch.data, t->scratch.len);
-    t->bytes += bytes + t->scratch.len;
-    t->by_id[b->id] = bt;
     return bt;
 }

@@ -64,11 +64,30 @@ static char *put_module(const struct worker *w, char *p, uint64_t pc)
     return p;
 }
 
+/* Has the block annotated; false: no memory. */
+static bool annotate(const struct dump *d, struct worker *w, const struct ctr_block *b)
+{
+    w->notes = d->opt->annotator->block(w->annotator, b, w->epoch, w->process, w->time,
+                                        w->chunk.end_ns);
+    return w->notes != NULL;
+}
+
 bool line_block(const struct dump *d, struct worker *w, const struct ctr_block *b)
 {
+    bool ok;
+
     w->text = insntext_make(w->texts, b);
-    w->block = w->text ? b : NULL;
-    return w->text && (!d->modules || find_module(d, w, b));
+    ok = w->text && (!d->modules || find_module(d, w, b)) &&
+         (!d->opt->annotator || annotate(d, w, b));
+    w->block = ok ? b : NULL;
+    return ok;
+}
+
+static char *put_note(const struct worker *w, char *p, unsigned insn)
+{
+    const struct annotation *a = &w->notes->insn[insn];
+
+    return fmt_mem(p, w->notes->text + a->off, a->len);
 }
 
 /* A little-endian integer as 0x..., all its digits if `whole'. */
@@ -111,6 +130,12 @@ char *text_start(const struct dump *d, const struct worker *w, char *p, uint64_t
     return start_line(d, w, p, ordinal);
 }
 
+/* Which instruction of the block at hand it is. */
+static unsigned insn_number(const struct worker *w, const struct insn_text *it)
+{
+    return (unsigned)(it - w->text->insn);
+}
+
 char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordinal,
                 const struct insn_text *it, uint64_t pc, unsigned flags)
 {
@@ -122,6 +147,12 @@ char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
                     (size_t)it->len - it->pc_len);
     } else {
         p = fmt_mem(p, w->text->text + it->off, it->len);
+    }
+    w->pad = it->pad;
+    if (w->notes) {
+        memset(p, ' ', it->pad);
+        p = put_note(w, p + it->pad, insn_number(w, it));
+        w->pad = 0;
     }
     if (flags) {
         if (d->opt->color) {
@@ -139,7 +170,7 @@ char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
     }
     w->in_line = true;
     w->outside = false;
-    w->pad = flags ? 0 : it->pad; /* with flags the column is gone anyway */
+    w->pad = flags ? 0 : w->pad; /* with flags the column is gone anyway */
     w->ordinal = ordinal;
     return p;
 }
@@ -233,6 +264,9 @@ char *json_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
         p = fmt_hex(p, pc - w->mapping->base);
         *p++ = '"';
     }
+    if (w->notes) {
+        p = put_note(w, p, insn_number(w, it));
+    }
     if (flags & CTR_EV_FAULTED) {
         p = FMT_LIT(p, ",\"faulted\":true");
     }
@@ -247,6 +281,9 @@ char *json_mem(const struct dump *d, struct worker *w, char *p,
 {
     p = m->store ? FMT_LIT(p, "{\"kind\":\"store\"") : FMT_LIT(p, "{\"kind\":\"load\"");
     p = json_start(w, p, m->ordinal, it, it->pc_len);
+    if (w->notes) {
+        p = put_note(w, p, m->insn);
+    }
     p = FMT_LIT(p, ",\"addr\":\"0x");
     p = fmt_hex(p, m->addr);
     p = FMT_LIT(p, "\",\"size\":");
@@ -272,7 +309,11 @@ char *json_reg(const struct worker *w, char *p, const char *name,
     p = fmt_mem(p, w->thread, w->thread_len);
     p = FMT_LIT(p, ",\"pc\":\"0x");
     p = fmt_hex(p, r->pc);
-    p = FMT_LIT(p, "\",\"name\":\"");
+    *p++ = '"';
+    if (w->notes && r->block) {
+        p = put_note(w, p, r->insn);
+    }
+    p = FMT_LIT(p, ",\"name\":\"");
     p = fmt_mem(p, name, strlen(name));
     p = FMT_LIT(p, "\",\"value\":\"");
     p = put_value(p, r->value, r->size, whole);
