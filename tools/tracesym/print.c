@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Symbols beside instructions: each worker keeps, for each block, the text that stands
+ * behind its instructions, so that a line of a trace costs no more than copying it.
+ *
+ * Where a block lies can be another file at another time or in another process.
+ * That is asked again when either has changed, and the text is made again only if the
+ * answer is another one.
+ */
+#include "print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/idcache.h"
+
+/* Text that a worker keeps, and as much again for the text of instructions. */
+#define CACHE_BYTES (24u << 20)
+
+struct print {
+    const struct places *places;
+    const struct site_options *site;
+    bool selects;
+};
+
+/* What is kept for a block, in one piece: this, insn[], the text. */
+struct block_sites {
+    struct block_annotations notes;
+    uint64_t epoch;              /* at which it was right */
+    const struct module *module; /* of the first instruction ... */
+    uint64_t vaddr;
+    bool whole; /* ... and of all others, which lie as their pcs do */
+    struct annotation insn[];
+};
+
+struct print_worker {
+    const struct print *print;
+    struct idcache cache;
+    struct textbuf scratch;
+    struct site site;
+};
+
+static void *worker_new(void *arg)
+{
+    struct print_worker *w = calloc(1, sizeof(*w));
+
+    if (w) {
+        w->print = arg;
+        w->cache.max_bytes = CACHE_BYTES;
+    }
+    return w;
+}
+
+static void worker_free(void *worker)
+{
+    struct print_worker *w = worker;
+
+    idcache_fini(&w->cache);
+    textbuf_fini(&w->scratch);
+    free(w);
+}
+
+static uint64_t time_at(void *arg, const struct ctr_chunk *chunk, uint64_t ordinal,
+                        uint64_t *until)
+{
+    const struct print *p = arg;
+
+    return places_time(p->places, chunk, ordinal, until);
+}
+
+/* Where the instructions of a process are looked for. */
+struct moment {
+    const struct places *places;
+    uint32_t process;
+    uint64_t time_ns, chunk_end_ns;
+};
+
+static bool find(const struct moment *at, uint64_t pc, struct place *out)
+{
+    return places_find(at->places, at->process, at->time_ns, at->chunk_end_ns, pc, out);
+}
+
+/* Whether what is kept for a block is still right. */
+static bool still_right(const struct block_sites *bs, const struct ctr_block *b,
+                        const struct moment *at)
+{
+    struct place place;
+    bool found = find(at, ctr_block_pc(b, 0), &place);
+
+    if (!bs->whole) {
+        return false;
+    }
+    return found ? bs->module == place.module && bs->vaddr == place.vaddr &&
+                       b->pc + b->off[b->ninsn] - 1 < place.end
+                 : !bs->module;
+}
+
+/* Makes the text of an instruction; false: no memory. */
+static bool make_note(struct print_worker *w, size_t head, const struct place *place,
+                      struct annotation *out)
+{
+    const struct site_options *opt = w->print->site;
+    bool ok;
+
+    site_find(&w->site, place);
+    out->off = (uint32_t)(w->scratch.len - head);
+    out->hidden = w->print->selects && !site_wanted(&w->site, opt);
+    ok = out->hidden || (opt->json ? site_json(&w->scratch, &w->site, opt)
+                                   : site_text(&w->scratch, &w->site, opt));
+    out->len = (uint32_t)(w->scratch.len - head) - out->off;
+    return ok;
+}
+
+/* Leaves what is kept for a block in w->scratch; false: no memory. */
+static bool make_block(struct print_worker *w, const struct ctr_block *b,
+                       const struct moment *at)
+{
+    size_t head = sizeof(struct block_sites) + b->ninsn * sizeof(struct annotation);
+    struct block_sites first = {.whole = !b->pcs};
+    struct place place = {0};
+    bool found = false;
+
+    w->scratch.len = 0;
+    if (!textbuf_reserve(&w->scratch, head)) {
+        return false;
+    }
+    memset(w->scratch.data, 0, head);
+    w->scratch.len = head;
+    for (unsigned i = 0; i < b->ninsn; i++) {
+        uint64_t pc = ctr_block_pc(b, i);
+        struct annotation note;
+        if (found && pc >= place.start && pc < place.end) {
+            place.vaddr += pc - ctr_block_pc(b, i - 1);
+        } else {
+            found = find(at, pc, &place);
+            first.whole = first.whole && !i;
+        }
+        if (i == 0) {
+            first.module = found ? place.module : NULL;
+            first.vaddr = found ? place.vaddr : 0;
+        }
+        if (!make_note(w, head, found ? &place : NULL, &note)) {
+            return false;
+        }
+        ((struct block_sites *)w->scratch.data)->insn[i] = note;
+    }
+    memcpy(w->scratch.data, &first, sizeof(first));
+    return true;
+}
+
+static const struct block_annotations *annotate(void *worker, const struct ctr_block *b,
+                                                uint64_t epoch, uint32_t process,
+                                                uint64_t time_ns, uint64_t chunk_end_ns)
+{
+    struct print_worker *w = worker;
+    struct block_sites *bs = idcache_get(&w->cache, b->id);
+    struct moment at = {w->print->places, process, time_ns, chunk_end_ns};
+
+    if (bs && (bs->epoch == epoch || still_right(bs, b, &at))) {
+        bs->epoch = epoch;
+        return &bs->notes;
+    }
+    if (!make_block(w, b, &at) || !(bs = malloc(w->scratch.len))) {
+        return NULL;
+    }
+    memcpy(bs, w->scratch.data, w->scratch.len);
+    bs->epoch = epoch;
+    bs->notes.insn = bs->insn;
+    bs->notes.text = (const char *)&bs->insn[b->ninsn];
+    if (!idcache_put(&w->cache, b->id, bs, w->scratch.len)) {
+        free(bs);
+        return NULL;
+    }
+    return &bs->notes;
+}
+
+int print_trace(struct ctr_trace *tr, const struct places *places,
+                const struct dump_options *opt, const struct site_options *site)
+{
+    struct print p = {.places = places, .site = site};
+    struct annotator annotator = {
+        .arg = &p,
+        .worker_new = worker_new,
+        .worker_free = worker_free,
+        .time = time_at,
+        .block = annotate,
+    };
+    struct dump_options o = *opt;
+
+    p.selects = annotator.selects = site->nr_modules || site->nr_functions;
+    o.annotator = &annotator;
+    o.cache_bytes = CACHE_BYTES;
+    return dump_events(tr, &o);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known about the place of an instruction; see site.h. */
+#include "site.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "dump/dump.h"
+#include "symbols/sym_options.h"
+
+/* Bytes shown of a name; names of C++ can be of any length. */
+#define MAX_NAME 4000u
+
+#define BOLD "\033[1m"
+#define FAINT "\033[2m"
+#define PLAIN "\033[0m"
+
+void site_find(struct site *s, const struct place *place)
+{
+    s->module = place ? place->module : NULL;
+    s->vaddr = place ? place->vaddr : 0;
+    s->function = NULL;
+    s->nr_frames = 0;
+    if (s->module && s->module->file) {
+        unsigned n;
+        s->function = symfile_function(s->module->file, s->vaddr);
+        n = symfile_frames(s->module->file, s->vaddr, s->frames, SITE_FRAMES);
+        s->nr_frames = n < SITE_FRAMES ? n : SITE_FRAMES;
+    }
+}
+
+/* ----------------------------------------------------------------- filters */
+
+/* Length of a name without its parameters: "ns::f(int) const" is "ns::f". */
+static size_t bare_length(const char *name)
+{
+    static const char operator[] = "operator()";
+    const char *p = strstr(name, operator);
+    const char *open = strchr(p ? p + sizeof(operator) - 1 : name, '(');
+
+    /* What begins with one is a name all the same: "(anonymous namespace)::f(int)". */
+    while (open && !strncmp(open, "(anonymous namespace)", 21)) {
+        open = strchr(open + 1, '(');
+    }
+    return open ? (size_t)(open - name) : strlen(name);
+}
+
+static bool name_fits(const char *glob, const char *name)
+{
+    char bare[1024];
+    size_t n;
+
+    if (!name) {
+        return false;
+    }
+    if (fnmatch(glob, name, 0) == 0) {
+        return true;
+    }
+    n = bare_length(name);
+    if (!name[n] || n >= sizeof(bare)) {
+        return false;
+    }
+    memcpy(bare, name, n);
+    bare[n] = 0;
+    return fnmatch(glob, bare, 0) == 0;
+}
+
+static bool function_wanted(const struct site *s, const char *glob)
+{
+    if (s->function && (name_fits(glob, s->function->name) ||
+                        fnmatch(glob, s->function->linkage, 0) == 0)) {
+        return true;
+    }
+    for (unsigned i = 0; i < s->nr_frames && s->frames[i].inlined; i++) {
+        if (name_fits(glob, s->frames[i].function)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool site_wanted(const struct site *s, const struct site_options *opt)
+{
+    bool ok = !opt->nr_modules;
+
+    for (unsigned i = 0; !ok && s->module && i < opt->nr_modules; i++) {
+        ok = fnmatch(opt->modules[i], s->module->name, 0) == 0 ||
+             fnmatch(opt->modules[i], s->module->path, 0) == 0;
+    }
+    if (!ok || !opt->nr_functions) {
+        return ok;
+    }
+    for (unsigned i = 0; i < opt->nr_functions; i++) {
+        if (function_wanted(s, opt->functions[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* -------------------------------------------------------------------- text */
+
+static bool put_name(struct textbuf *b, const char *name)
+{
+    return put_harmless(b, name, strnlen(name, MAX_NAME));
+}
+
+/* "/src/app.c:12", the line "?" where there is none. */
+static bool put_source(struct textbuf *b, const char *file, uint32_t line,
+                       const struct site_options *opt)
+{
+    const char *to, *rest, *slash;
+    bool ok;
+
+    rest = sym_substitute(opt->substitute, opt->nr_substitute, file, &to);
+    if (opt->basenames) {
+        slash = strrchr(rest, '/');
+        to = "";
+        rest = slash ? slash + 1 : rest;
+    }
+    ok = put_name(b, to) && put_name(b, rest);
+    return ok && (line ? textbuf_printf(b, ":%" PRIu32, line) : textbuf_printf(b, ":?"));
+}
+
+static bool put_inlined(struct textbuf *b, const struct site *s,
+                        const struct site_options *opt)
+{
+    bool ok = true;
+
+    for (unsigned i = 0; ok && i < s->nr_frames && s->frames[i].inlined; i++) {
+        const struct sym_frame *f = &s->frames[i], *outer = f + 1;
+        ok = textbuf_printf(b, " (inlined ") &&
+             put_name(b, f->function ? f->function : "?");
+        if (ok && opt->inlines && i + 1 < s->nr_frames && outer->file) {
+            ok =
+                textbuf_printf(b, " at ") && put_source(b, outer->file, outer->line, opt);
+        }
+        ok = ok && textbuf_printf(b, ")");
+        if (!opt->inlines) {
+            break;
+        }
+    }
+    return ok;
+}
+
+bool site_text(struct textbuf *b, const struct site *s, const struct site_options *opt)
+{
+    bool ok;
+
+    if (!s->module) {
+        return true;
+    }
+    ok = textbuf_printf(b, " ") && put_name(b, s->module->name);
+    if (ok && s->function) {
+        ok = textbuf_printf(b, opt->color ? " " BOLD : " ") &&
+             put_name(b, s->function->name) &&
+             textbuf_printf(b, "%s+0x%" PRIx64, opt->color ? PLAIN : "",
+                            s->vaddr - s->function->addr);
+    } else {
+        ok = ok && textbuf_printf(b, "+0x%" PRIx64, s->vaddr);
+    }
+    if (ok && s->nr_frames && s->frames[0].file) {
+        ok = textbuf_printf(b, opt->color ? " " FAINT : " ") &&
+             put_source(b, s->frames[0].file, s->frames[0].line, opt) &&
+             put_inlined(b, s, opt) && textbuf_printf(b, opt->color ? PLAIN : "");
+    }
+    return ok;
+}
+
+/* -------------------------------------------------------------------- JSON */
+
+static bool put_json(struct textbuf *b, const char *name, const char *value)
+{
+    return textbuf_printf(b, ",\"%s\":", name) &&
+           textbuf_json_string(b, value, strnlen(value, MAX_NAME));
+}
+
+/* ,"file":"/src/app.c","line":12 */
+static bool json_source(struct textbuf *b, const char *file, uint32_t line,
+                        const struct site_options *opt)
+{
+    char path[2 * MAX_NAME + 1];
+    const char *to, *rest;
+    size_t n, m;
+
+    rest = sym_substitute(opt->substitute, opt->nr_substitute, file, &to);
+    n = strnlen(to, MAX_NAME);
+    m = strnlen(rest, MAX_NAME);
+    memcpy(path, to, n);
+    memcpy(path + n, rest, m);
+    return textbuf_printf(b, ",\"file\":") && textbuf_json_string(b, path, n + m) &&
+           (!line || textbuf_printf(b, ",\"line\":%" PRIu32, line));
+}
+
+/* ,"inlined":[{"function":"f","file":"/src/app.c","line":12}]: from the innermost on,
+ * where each was called. */
+static bool json_inlined(struct textbuf *b, const struct site *s,
+                         const struct site_options *opt)
+{
+    bool ok = true, any = false;
+
+    for (unsigned i = 0; ok && i < s->nr_frames && s->frames[i].inlined; i++) {
+        const struct sym_frame *f = &s->frames[i], *outer = f + 1;
+        const char *name = f->function ? f->function : "?";
+        ok =
+            textbuf_printf(b, any ? ",{\"function\":" : ",\"inlined\":[{\"function\":") &&
+            textbuf_json_string(b, name, strnlen(name, MAX_NAME));
+        if (ok && i + 1 < s->nr_frames && outer->file) {
+            ok = json_source(b, outer->file, outer->line, opt);
+        }
+        ok = ok && textbuf_printf(b, "}");
+        any = true;
+    }
+    return ok && (!any || textbuf_printf(b, "]"));
+}
+
+bool site_json(struct textbuf *b, const struct site *s, const struct site_options *opt)
+{
+    bool ok;
+
+    if (!s->module) {
+        return true;
+    }
+    ok = put_json(b, "module", s->module->path) &&
+         textbuf_printf(b, ",\"vaddr\":\"0x%" PRIx64 "\"", s->vaddr);
+    if (ok && s->function) {
+        ok = put_json(b, "function", s->function->name) &&
+             textbuf_printf(b, ",\"offset\":\"0x%" PRIx64 "\"",
+                            s->vaddr - s->function->addr);
+    }
+    if (ok && s->nr_frames && s->frames[0].file) {
+        ok = json_source(b, s->frames[0].file, s->frames[0].line, opt) &&
+             (!opt->inlines || json_inlined(b, s, opt));
+    }
+    return ok;
+}

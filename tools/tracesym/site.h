@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known about the place of an instruction: module, function, source line, and
+ * how it is written.
+ */
+#ifndef TRACESYM_SITE_H
+#define TRACESYM_SITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/textbuf.h"
+#include "symbols/places.h"
+
+/* Frames that are shown of code inlined into each other. */
+#define SITE_FRAMES 32u
+
+struct site {
+    const struct module *module; /* NULL: in no file, and nothing else is known */
+    uint64_t vaddr;
+    const struct sym_function *function;  /* or NULL */
+    struct sym_frame frames[SITE_FRAMES]; /* innermost first */
+    unsigned nr_frames;
+};
+
+/* `place' NULL: in no file. */
+void site_find(struct site *s, const struct place *place);
+
+/* How sites are written, and which are wanted. */
+struct site_options {
+    bool json, color;
+    bool inlines;                  /* all frames */
+    bool basenames;                /* text: no folders of source files */
+    const char *const *substitute; /* as sym_substitute has them */
+    unsigned nr_substitute;        /* pairs */
+    /* Globs; none: all. */
+    const char *const *modules; /* by name or path */
+    unsigned nr_modules;
+    const char *const *functions; /* by demangled or linkage name, with or without the
+                                     parameters; also of inlined functions */
+    unsigned nr_functions;
+};
+
+bool site_wanted(const struct site *s, const struct site_options *opt);
+
+/* "app main+0x4 /src/app.c:12 (inlined f)", each part behind a blank.  False: no
+ * memory. */
+bool site_text(struct textbuf *b, const struct site *s, const struct site_options *opt);
+/* ,"module":"/bin/app","vaddr":"0x1139","function":"main","offset":"0x4",... */
+bool site_json(struct textbuf *b, const struct site *s, const struct site_options *opt);
+
+#endif
