@@ -115,8 +115,10 @@ static bool make_note(struct print_worker *w, size_t head, const struct place *p
 static bool make_block(struct print_worker *w, const struct ctr_block *b,
                        const struct moment *at)
 {
-    size_t head = sizeof(struct block_sites) + b->ninsn * sizeof(struct annotation);
-    struct block_sites first = {.whole = !b->pcs};
+    size_t head =
+        offsetof(struct block_sites, insn) + b->ninsn * sizeof(struct annotation);
+    bool whole = !b->pcs;
+    struct block_sites *bs;
     struct place place = {0};
     bool found = false;
 
@@ -126,6 +128,7 @@ static bool make_block(struct print_worker *w, const struct ctr_block *b,
     }
     memset(w->scratch.data, 0, head);
     w->scratch.len = head;
+    bs = (struct block_sites *)w->scratch.data;
     for (unsigned i = 0; i < b->ninsn; i++) {
         uint64_t pc = ctr_block_pc(b, i);
         struct annotation note;
@@ -133,18 +136,19 @@ static bool make_block(struct print_worker *w, const struct ctr_block *b,
             place.vaddr += pc - ctr_block_pc(b, i - 1);
         } else {
             found = find(at, pc, &place);
-            first.whole = first.whole && !i;
+            whole = whole && !i;
         }
         if (i == 0) {
-            first.module = found ? place.module : NULL;
-            first.vaddr = found ? place.vaddr : 0;
+            bs->module = found ? place.module : NULL;
+            bs->vaddr = found ? place.vaddr : 0;
         }
         if (!make_note(w, head, found ? &place : NULL, &note)) {
             return false;
         }
-        ((struct block_sites *)w->scratch.data)->insn[i] = note;
+        bs = (struct block_sites *)w->scratch.data; /* may have moved */
+        bs->insn[i] = note;
     }
-    memcpy(w->scratch.data, &first, sizeof(first));
+    bs->whole = whole;
     return true;
 }
 

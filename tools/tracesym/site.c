@@ -231,7 +231,7 @@ bool site_json(struct textbuf *b, const struct site *s, const struct site_option
     }
     if (ok && s->nr_frames && s->frames[0].file) {
         ok = json_source(b, s->frames[0].file, s->frames[0].line, opt) &&
-             (!opt->inlines || json_inlined(b, s, opt));
+             json_inlined(b, s, opt);
     }
     return ok;
 }

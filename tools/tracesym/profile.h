@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracesym --functions and --calls: makes the call tree and writes it.
+ */
+#ifndef TRACESYM_PROFILE_H
+#define TRACESYM_PROFILE_H
+
+#include "calltree.h"
+#include "graph.h"
+
+struct profile_options {
+    const char *path;
+    struct graph_options graph;
+    struct calltree_options tree; /* filter, jobs, quiet, separate_threads, span_min;
+                                     the rest is found out */
+    bool no_accesses;             /* do not count them, which is faster */
+};
+
+/* "text", "folded", "callgrind", "chrome", "svg", "json" */
+bool profile_parse_format(const char *text, enum graph_format *format);
+/* "insns", "loads", "stores" */
+bool profile_parse_cost(const char *text, enum graph_cost *cost);
+
+/* The reader of the output went away. */
+#define PROFILE_CUT_SHORT (-1)
+
+/* Writes to standard output.  Returns an exit status or PROFILE_CUT_SHORT, without the
+ * verdict on the trace. */
+int profile_write(struct ctr_trace *tr, const struct places *places,
+                  const struct profile_options *opt);
+
+#endif

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracesym: shows what a recorded program did, with symbols; see tracesym(1).  This file
+ * is its command line.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bbv.h"
+#include "common/filter_options.h"
+#include "common/trace.h"
+#include "dump/dump_options.h"
+#include "print.h"
+#include "profile.h"
+#include "symbols/sym_options.h"
+
+enum {
+    OPT_MODULE = TOOL_OPT_LONG,
+    OPT_FUNCTION,
+    OPT_FUNCTIONS,
+    OPT_CALLS,
+    OPT_BBV,
+    OPT_BBV_PCS,
+    OPT_INLINES,
+    OPT_BASENAMES,
+    OPT_COST,
+    OPT_MIN_PERCENT,
+    OPT_DEPTH,
+    OPT_FULL_NAMES,
+    OPT_BY_THREAD,
+    OPT_NO_ACCESSES,
+    OPT_MIN_SPAN,
+};
+
+static const struct tool_option option_table[] = {
+    {0, NULL, NULL, "What to do, if not to print the trace"},
+    {OPT_FUNCTIONS, "functions", NULL, "a flat profile of functions"},
+    {OPT_CALLS, "calls", NULL, "the tree of calls"},
+    {OPT_BBV, "bbv", "N",
+     "basic-block vectors of intervals of N instructions,\nfor SimPoint"},
+    {'o', "output", "FILE", "write there; with --bbv to FILE.TID for each thread"},
+    {0, NULL, NULL, "What to look at"},
+    FILTER_OPTIONS_ORDINALS,
+    FILTER_OPTIONS_THREADS,
+    FILTER_OPTIONS_PLACES,
+    {OPT_MODULE, "module", "GLOB", "only instructions of these programs and libraries"},
+    {OPT_FUNCTION, "function", "GLOB", "only instructions of these functions"},
+    DUMP_OPTION_EVENTS("exec,sys,map,thr,time,mark"),
+    {0, NULL, NULL, "How to print"},
+    {'d', "disas", NULL, "bytes and disassembly of instructions, too"},
+    {OPT_INLINES, "inlines", NULL, "where inlined functions were called, too"},
+    {OPT_BASENAMES, "basenames", NULL, "source files without their folders"},
+    DUMP_OPTIONS_HOW,
+    DUMP_OPTIONS_TERMINAL,
+    {0, NULL, NULL, "Profiles and call trees"},
+    {'f', "format", "FORMAT", "text, json, folded, callgrind, chrome or svg"},
+    {OPT_COST, "cost", "WHAT", "insns, loads or stores"},
+    {OPT_MIN_PERCENT, "min-percent", "P", "leave out what is less, in text and svg"},
+    {OPT_DEPTH, "depth", "N", "no deeper than N calls"},
+    {OPT_MIN_SPAN, "min-span", "N",
+     "chrome: leave out calls of less than N instructions"},
+    {OPT_FULL_NAMES, "full-names", NULL, "do not shorten names"},
+    {OPT_BY_THREAD, "by-thread", NULL, "each thread by itself"},
+    {OPT_NO_ACCESSES, "no-accesses", NULL, "do not count accesses, which is faster"},
+    {0, NULL, NULL, "Basic-block vectors"},
+    {OPT_BBV_PCS, "bbv-pcs", "FILE", "address and function of each block go there"},
+    {0, NULL, NULL, "Where symbols are"},
+    SYM_OPTIONS,
+    {0, NULL, NULL, "How to read"},
+    DUMP_OPTIONS_READ,
+    {0, NULL, NULL, "Other"},
+    TOOL_OPTIONS_COMMON,
+    {0},
+};
+
+enum mode { MODE_PRINT, MODE_FUNCTIONS, MODE_CALLS, MODE_BBV };
+
+struct command_line {
+    struct dump_choice dump;
+    struct filter_options filter;
+    struct sym_options sym;
+    struct modset_options modset;
+    struct tool_words modules, functions;
+    struct site_options site;
+    struct profile_options profile;
+    uint64_t bbv, min_span, depth;
+    const char *bbv_pcs, *output;
+    enum mode mode;
+    unsigned modes;  /* how many were asked for */
+    int print_key;   /* an option that only printing has, if one was given */
+    int profile_key; /* and one that only --functions and --calls have */
+    bool disas;
+};
+
+/* ----------------------------------------------------------------- options */
+
+static bool set_mode(struct command_line *c, enum mode mode)
+{
+    c->modes += !c->modes || c->mode != mode;
+    c->mode = mode;
+    return true;
+}
+
+static bool parse_percent(const char *text, double *out)
+{
+    char *end;
+
+    *out = strtod(text, &end);
+    return end != text && !*end && *out >= 0 && *out <= 100;
+}
+
+/* Options of --functions and --calls; false if the argument is wrong. */
+static bool take_profile(struct command_line *c, int key, const char *arg)
+{
+    struct profile_options *p = &c->profile;
+
+    switch (key) {
+    case 'f':
+        return profile_parse_format(arg, &p->graph.format);
+    case OPT_COST:
+        return profile_parse_cost(arg, &p->graph.cost);
+    case OPT_MIN_PERCENT:
+        return parse_percent(arg, &p->graph.min_percent);
+    case OPT_DEPTH:
+        return tool_parse_u64(arg, &c->depth) && c->depth && c->depth <= UINT32_MAX;
+    case OPT_MIN_SPAN:
+        return tool_parse_u64(arg, &c->min_span);
+    case OPT_FULL_NAMES:
+        p->graph.full_names = true;
+        return true;
+    case OPT_BY_THREAD:
+        p->tree.separate_threads = true;
+        return true;
+    default:
+        p->no_accesses = true;
+        return true;
+    }
+}
+
+static bool take_own(struct command_line *c, int key, const char *arg)
+{
+    switch (key) {
+    case OPT_FUNCTIONS:
+        return set_mode(c, MODE_FUNCTIONS);
+    case OPT_CALLS:
+        return set_mode(c, MODE_CALLS);
+    case OPT_BBV:
+        return set_mode(c, MODE_BBV) && tool_parse_u64(arg, &c->bbv) && c->bbv;
+    case OPT_BBV_PCS:
+        c->bbv_pcs = arg;
+        return *arg;
+    case 'o':
+        c->output = arg;
+        return *arg;
+    case OPT_MODULE:
+        return tool_words_add(&c->modules, arg);
+    case OPT_FUNCTION:
+        return tool_words_add(&c->functions, arg);
+    case 'd':
+        c->disas = true;
+        return true;
+    case OPT_INLINES:
+        c->site.inlines = true;
+        return true;
+    case OPT_BASENAMES:
+        c->site.basenames = true;
+        return true;
+    default:
+        return take_profile(c, key, arg);
+    }
+}
+
+/* Options that only one of the modes has are remembered, to be refused with others. */
+static void note_mode(struct command_line *c, int key)
+{
+    switch (key) {
+    case 'f':
+    case OPT_COST:
+    case OPT_MIN_PERCENT:
+    case OPT_DEPTH:
+    case OPT_MIN_SPAN:
+    case OPT_FULL_NAMES:
+    case OPT_BY_THREAD:
+    case OPT_NO_ACCESSES:
+        c->profile_key = key;
+        break;
+    case FILTER_OPT_PC:
+    case 'a':
+    case 'e':
+    case 's':
+    case 'd':
+    case OPT_MODULE:
+    case OPT_FUNCTION:
+    case OPT_INLINES:
+    case OPT_BASENAMES:
+        c->print_key = key;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Takes one option in; false if its argument is wrong. */
+static bool take_option(struct command_line *c, int key, const char *arg)
+{
+    enum tool_taken taken = filter_options_take(&c->filter, key, arg);
+
+    note_mode(c, key);
+    if (taken == TOOL_NOT_MINE) {
+        taken = dump_choice_take(&c->dump, key, arg);
+    }
+    if (taken == TOOL_NOT_MINE) {
+        taken = sym_options_take(&c->sym, key, arg);
+    }
+    return taken == TOOL_NOT_MINE ? take_own(c, key, arg) : taken == TOOL_TAKEN;
+}
+
+/* Options that do not go together; TOOL_OK or TOOL_USAGE. */
+static int check_modes(struct command_line *c, struct tool_options *o)
+{
+    enum graph_format format = c->profile.graph.format;
+    bool profile = c->mode == MODE_FUNCTIONS || c->mode == MODE_CALLS;
+
+    if (c->modes > 1) {
+        return tool_usage_error(PROG, "more than one of --functions, --calls and --bbv");
+    }
+    if (c->print_key && c->mode != MODE_PRINT) {
+        return tool_usage_error(PROG, "%s is for printing the trace only",
+                                tool_option_name(o, c->print_key));
+    }
+    if (c->profile_key && !profile) {
+        return tool_usage_error(PROG, "%s is for --functions and --calls only",
+                                tool_option_name(o, c->profile_key));
+    }
+    if (c->bbv_pcs && c->mode != MODE_BBV) {
+        return tool_usage_error(PROG, "--bbv-pcs is for --bbv only");
+    }
+    if (c->dump.opt.json && c->mode == MODE_BBV) {
+        return tool_usage_error(PROG, "--json and --bbv cannot be used together");
+    }
+    if (c->dump.opt.json && format != GRAPH_TEXT && format != GRAPH_JSON) {
+        return tool_usage_error(PROG, "--json and --format cannot be used together");
+    }
+    if (c->mode == MODE_FUNCTIONS && format != GRAPH_TEXT && format != GRAPH_JSON) {
+        return tool_usage_error(PROG, "--functions has the formats text and json only");
+    }
+    if (c->min_span && format != GRAPH_CHROME) {
+        return tool_usage_error(PROG, "--min-span is for the format chrome only");
+    }
+    return TOOL_OK;
+}
+
+static void finish_print(struct command_line *c)
+{
+    struct site_options *s = &c->site;
+
+    c->dump.opt.no_disas = c->dump.opt.no_bytes = !c->disas;
+    s->json = c->dump.opt.json;
+    s->color = c->dump.opt.color;
+    s->modules = c->modules.v;
+    s->nr_modules = c->modules.n;
+    s->functions = c->functions.v;
+    s->nr_functions = c->functions.n;
+    s->substitute = c->sym.substitute.v;
+    s->nr_substitute = c->sym.substitute.n / 2;
+}
+
+static void finish_profile(struct command_line *c)
+{
+    struct profile_options *p = &c->profile;
+
+    p->path = c->dump.opt.path;
+    p->graph.functions = c->mode == MODE_FUNCTIONS;
+    p->graph.format = c->dump.opt.json ? GRAPH_JSON : p->graph.format;
+    p->graph.max_depth = (uint32_t)c->depth;
+    p->graph.color = c->dump.opt.color;
+    p->tree.filter = c->dump.opt.filter;
+    p->tree.jobs = c->dump.opt.jobs;
+    p->tree.quiet = c->dump.opt.quiet;
+    p->tree.span_min = c->min_span;
+}
+
+/* Puts together what was said; TOOL_OK or TOOL_USAGE. */
+static int finish_options(struct command_line *c, struct tool_options *o)
+{
+    const uint32_t kinds =
+        CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
+    int status = check_modes(c, o);
+
+    status =
+        status ? status : filter_options_finish(&c->filter, PROG, &c->dump.opt.filter);
+    status = status ? status : sym_options_finish(&c->sym, PROG, &c->modset);
+    if (status) {
+        return status;
+    }
+    if (c->output && !strcmp(c->output, "-")) {
+        c->output = NULL;
+    }
+    if (c->output && c->mode != MODE_BBV) {
+        c->dump.color =
+            c->dump.color == TOOL_COLOR_ALWAYS ? TOOL_COLOR_ALWAYS : TOOL_COLOR_NEVER;
+    }
+    dump_choice_finish(&c->dump, kinds);
+    finish_print(c);
+    finish_profile(c);
+    c->modset.quiet = c->dump.opt.quiet;
+    if (c->mode == MODE_PRINT || c->profile.graph.format == GRAPH_CALLGRIND) {
+        c->modset.flags = SYMFILE_LINES;
+    }
+    return TOOL_OK;
+}
+
+/* Returns TOOL_OK with the path set, or NULL there if all is done already. */
+static int parse_command_line(struct command_line *c, struct tool_options *o)
+{
+    int key;
+
+    while ((key = tool_options_next(o)) != TOOL_OPTIONS_END) {
+        switch (key) {
+        case TOOL_OPTIONS_ERROR:
+            return TOOL_USAGE;
+        case TOOL_OPT_HELP:
+            tool_options_help(o, stdout);
+            return TOOL_OK;
+        case TOOL_OPT_VERSION:
+            tool_print_version(PROG);
+            return TOOL_OK;
+        default:
+            if (!take_option(c, key, o->arg)) {
+                return tool_usage_error(PROG, "bad argument '%s' for option '%s'", o->arg,
+                                        tool_option_name(o, key));
+            }
+        }
+    }
+    if (optind == o->argc) {
+        return tool_usage_error(PROG, "no trace file given ('-' is standard input)");
+    }
+    if (optind + 1 < o->argc) {
+        return tool_usage_error(PROG, "more than one trace file given");
+    }
+    c->dump.opt.path = o->argv[optind];
+    return finish_options(c, o);
+}
+
+/* -------------------------------------------------------------------- work */
+
+/* Makes a file the standard output; TOOL_OK or TOOL_FAILED. */
+static int redirect(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+        tool_error(PROG, "%s: %s", path, strerror(errno));
+        return TOOL_FAILED;
+    }
+    close(fd);
+    return TOOL_OK;
+}
+
+static int write_vectors(struct ctr_trace *tr, const struct places *places,
+                         const struct command_line *c)
+{
+    const struct dump_options *d = &c->dump.opt;
+    struct bbv_options opt = {
+        .prog = PROG,
+        .path = d->path,
+        .interval = c->bbv,
+        .out = c->output,
+        .pcs = c->bbv_pcs,
+        .jobs = d->jobs,
+        .quiet = d->quiet,
+        .filter = d->filter,
+    };
+
+    return bbv_write(tr, places, &opt);
+}
+
+/* What was asked for, of an open trace. */
+static int show(struct ctr_trace *tr, const struct places *places,
+                const struct command_line *c)
+{
+    if (c->mode == MODE_BBV) {
+        return write_vectors(tr, places, c);
+    }
+    if (c->output && redirect(c->output)) {
+        return TOOL_FAILED;
+    }
+    return c->mode == MODE_PRINT ? print_trace(tr, places, &c->dump.opt, &c->site)
+                                 : profile_write(tr, places, &c->profile);
+}
+
+/* The same, with the files that symbols come from. */
+static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
+{
+    struct modset *modset = NULL;
+    struct places *places = NULL;
+    int status = modset_open(&modset, &c->modset);
+
+    if (!status) {
+        status = places_load(&places, modset, tr, c->dump.opt.path);
+    }
+    if (!status) {
+        status = modset_verdict(modset);
+    }
+    if (!status) {
+        status = show(tr, places, c);
+    }
+    places_free(places);
+    modset_close(modset);
+    return status;
+}
+
+static int show_file(const struct command_line *c)
+{
+    const struct dump_options *opt = &c->dump.opt;
+    struct ctr_trace *tr;
+    int status;
+
+    status = tool_trace_open(PROG, opt->path, opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
+    if (status) {
+        return status;
+    }
+    status =
+        c->mode == MODE_BBV && !c->bbv_pcs ? show(tr, NULL, c) : show_with_symbols(tr, c);
+    if (status == DUMP_CUT_SHORT) { /* of the other modes, too */
+        status = TOOL_OK;           /* what else is in the trace, nobody asked */
+    } else if (status == TOOL_OK) {
+        status = tool_trace_verdict(PROG, opt->path, tr, opt->quiet);
+    }
+    ctr_close(tr);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct command_line c = {0};
+    struct tool_options o = {
+        .prog = PROG,
+        .usage = "[OPTION]... FILE",
+        .about =
+            "Show what a recorded program did, with symbols: each instruction with "
+            "module,\nfunction and source line, profiles, trees of calls, or basic-block "
+            "vectors; FILE is a\ntrace made by cannoli-record, or '-' for one on "
+            "standard input.",
+        .table = option_table,
+        .argc = argc,
+        .argv = argv,
+    };
+    int status;
+
+    /* `tracesym | head' ends by EPIPE, quietly and with status 0. */
+    signal(SIGPIPE, SIG_IGN);
+    dump_choice_init(&c.dump, PROG);
+    status = parse_command_line(&c, &o);
+    if (status == TOOL_OK && c.dump.opt.path) {
+        status = show_file(&c);
+    }
+    tool_options_fini(&o);
+    filter_options_fini(&c.filter);
+    sym_options_fini(&c.sym);
+    free(c.modules.v);
+    free(c.functions.v);
+    return status;
+}
