@@ -19,11 +19,13 @@
 struct cover_insn {
     uint64_t addr; /* vaddr of its module (offset where the module has no file) */
     uint64_t count;
-    uint64_t taken, not_taken; /* conditional branch: which way; else 0.  Their sum is less
-                                  than count where the way is not known */
+    uint64_t taken, not_taken; /* conditional branch: which way; else 0.  Their sum is
+                                  less than count where the way is not known */
     uint8_t len;
     uint8_t mode;   /* enum ctr_mode */
     uint16_t flags; /* CANNOLI_INSN_* of cannoli/isa.h (BRANCH, COND, CALL, ...) */
+    bool executed;  /* s390x: what an EXECUTE at addr executed, which is counted by itself
+                     */
     uint8_t bytes[16]; /* len of them */
 };
 
@@ -54,16 +56,16 @@ struct cover {
     struct modset *modset;
     struct cover_module *modules; /* those that code ran in, by index of module */
     size_t nr_modules;
-    uint64_t total;      /* instructions executed that the filter selects */
-    uint64_t elsewhere;  /* of them in no file: code made at run time, vdso, ... */
-    uint64_t traces;     /* read */
-    bool branches;       /* which way branches went is known for all traces */
-    bool once;           /* a trace was of a part, or told blocks once: counts are not
-                            how often it ran */
-    uint32_t machine;    /* e_machine, endianness and word of the traces (all the same) */
+    uint64_t total;     /* instructions executed that the filter selects */
+    uint64_t elsewhere; /* of them in no file: code made at run time, vdso, ... */
+    uint64_t traces;    /* read */
+    bool branches;      /* which way branches went is known for all traces */
+    bool once;          /* a trace was of a part, or told blocks once: counts are not
+                           how often it ran */
+    uint32_t machine;   /* e_machine, endianness and word of the traces (all the same) */
     bool big_endian;
     uint8_t addr_bits;
-    char target[32];     /* QEMU's name */
+    char target[32]; /* QEMU's name */
 };
 
 struct cover_filter {
@@ -71,6 +73,7 @@ struct cover_filter {
     uint64_t from_ns, to_ns;  /* since the recording's start; to_ns 0: no end */
     unsigned jobs;
     bool no_index;
+    bool quiet; /* no remarks */
 };
 
 int cover_new(struct cover **out, struct modset *modset);

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Adding up traces.  The index of a trace tells how often each block ran; only where a
+ * filter asks for a part of a thread, or where blocks lay at several places in the course
+ * of time, runs are replayed (cover_replay.c).
+ */
+#include "cover_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "common/trace.h"
+#include "spool.h"
+
+int cover_new(struct cover **out, struct modset *modset)
+{
+    struct cover_state *c = calloc(1, sizeof(*c));
+
+    *out = NULL;
+    if (!c) {
+        return -CTR_E_NOMEM;
+    }
+    c->pub.modset = modset;
+    c->pub.branches = true;
+    *out = &c->pub;
+    return 0;
+}
+
+void cover_free(struct cover *pub)
+{
+    struct cover_state *c = (struct cover_state *)pub;
+
+    if (!c) {
+        return;
+    }
+    for (size_t i = 0; i < c->pub.nr_modules; i++) {
+        free(c->pub.modules[i].insns);
+        free(c->pub.modules[i].blocks);
+    }
+    free(c->pub.modules);
+    free(c->loads);
+    tallies_fini(&c->tallies);
+    free(c);
+}
+
+/* ---------------------------------------------------------------- counting */
+
+static bool count_tally(struct adding *a, uint32_t number, const struct tally_counts *c,
+                        uint64_t insns)
+{
+    struct cover *pub = &a->cover->pub;
+
+    if (number == UINT32_MAX || !tallies_add(&a->cover->tallies, number, c)) {
+        return false;
+    }
+    pub->total = sum_u64(pub->total, insns);
+    return true;
+}
+
+static uint64_t insns_of(const struct ctr_block *b, const struct tally_counts *c)
+{
+    return sum_u64(c->full * b->ninsn, c->partial * (c->end - c->first));
+}
+
+bool adding_counts(struct adding *a, const struct ctr_block *b, const struct place *place,
+                   const struct tally_counts *c)
+{
+    uint64_t insns = insns_of(b, c);
+
+    if (!place) {
+        a->cover->pub.elsewhere = sum_u64(a->cover->pub.elsewhere, insns);
+        a->cover->pub.total = sum_u64(a->cover->pub.total, insns);
+        return true;
+    }
+    return count_tally(a, tallies_find(&a->cover->tallies, place, b, a->info.elf_machine),
+                       c, insns);
+}
+
+bool adding_block(struct adding *a, const struct ctr_block *b,
+                  const struct tally_counts *c)
+{
+    const struct block_place *at = &a->blocks[b->id];
+    struct place place;
+
+    if (at->found <= 0) {
+        return adding_counts(a, b, NULL, c);
+    }
+    if (!a->number[b->id]) {
+        place.module = modset_module(a->cover->pub.modset, at->module);
+        place.vaddr = at->vaddr;
+        a->number[b->id] =
+            tallies_find(&a->cover->tallies, &place, b, a->info.elf_machine) + 1;
+        if (!a->number[b->id]) {
+            return false;
+        }
+    }
+    return count_tally(a, a->number[b->id] - 1, c, insns_of(b, c));
+}
+
+/* What the index tells of a block. */
+static int on_count(void *arg, const struct ctr_count *count)
+{
+    struct adding *a = arg;
+    struct tally_counts c = {.full = count->full,
+                             .partial = count->partial,
+                             .first = count->first,
+                             .end = count->end,
+                             .falls = count->fallthrough};
+
+    if (count->end == count->block->ninsn) {
+        c.ways = count->full + count->partial - count->unknown;
+    }
+    if (a->blocks[count->block->id].found < 0) {
+        return 0; /* the replay counts it */
+    }
+    return adding_block(a, count->block, &c) ? 0 : 1;
+}
+
+/* ------------------------------------------------------------------ places */
+
+/* Where each block is. */
+static int place_blocks(struct adding *a)
+{
+    const struct ctr_block *b;
+    struct place place;
+    int ret = ctr_trace_blocks(a->tr, &a->diag);
+
+    if (ret) {
+        return ret;
+    }
+    ctr_trace_info(a->tr, &a->info);
+    a->nr_blocks = a->info.blocks + 1;
+    a->blocks = calloc(a->nr_blocks, sizeof(*a->blocks));
+    a->number = calloc(a->nr_blocks, sizeof(*a->number));
+    if (!a->blocks || !a->number) {
+        return -CTR_E_NOMEM;
+    }
+    for (uint32_t id = 1; id < a->nr_blocks && (b = ctr_trace_block(a->tr, id)); id++) {
+        struct block_place *at = &a->blocks[id];
+        at->found = (int8_t)places_find_block(a->places, b, &place);
+        if (at->found > 0 && place.module->system) {
+            at->found = 0;
+        } else if (at->found > 0) {
+            at->module = place.module->index;
+            at->vaddr = place.vaddr;
+        }
+        a->depends |= at->found < 0;
+        if (b->part) {
+            a->cover->pub.branches = false;
+            a->cover->pub.once = true;
+        }
+    }
+    return 0;
+}
+
+/* Where modules that no trace before had are loaded in this one. */
+static int note_loads(struct adding *a)
+{
+    struct cover_state *c = a->cover;
+    uint32_t n = modset_count(c->pub.modset);
+
+    if (n > c->nr_loads) {
+        struct place_load *v = realloc(c->loads, n * sizeof(*v));
+        if (!v) {
+            return -CTR_E_NOMEM;
+        }
+        memset(v + c->nr_loads, 0, (n - c->nr_loads) * sizeof(*v));
+        c->loads = v;
+        c->nr_loads = n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct place_load load;
+        if (!c->loads[i].end &&
+            places_loaded(a->places, modset_module(c->pub.modset, i), &load)) {
+            c->loads[i] = load;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------- a trace */
+
+/* A trace of the same target as the first: TOOL_OK. */
+static int check_target(struct adding *a)
+{
+    struct cover *c = &a->cover->pub;
+
+    if (!a->cover->first) {
+        a->cover->first = true;
+        c->machine = a->info.elf_machine;
+        c->big_endian = a->info.big_endian != 0;
+        c->addr_bits = a->info.addr_bits;
+        snprintf(c->target, sizeof(c->target), "%s", a->info.target);
+    } else if (strncmp(c->target, a->info.target, sizeof(c->target) - 1) ||
+               c->machine != a->info.elf_machine) {
+        tool_error(PROG, "%s: a trace of %s, but those before are of %s", a->path,
+                   a->info.target, c->target);
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+/* What was chosen to be recorded, or has been dropped: counts are of what there is. */
+static void note_part(struct adding *a)
+{
+    struct cover_state *c = a->cover;
+
+    if (a->info.selection[0]) {
+        c->pub.branches = false;
+        c->pub.once = true;
+    }
+    if (c->told_part || a->filter->quiet) {
+        return;
+    }
+    c->told_part = true;
+    if (a->info.selection[0]) {
+        tool_error(PROG,
+                   "%s: only a part was recorded (%s): counts are of that, and branches "
+                   "are not known",
+                   a->path, a->info.selection);
+    } else if (c->pub.once) {
+        tool_error(PROG,
+                   "%s: only a part of each block was recorded: counts are of that, and "
+                   "branches are not known",
+                   a->path);
+    } else if (a->info.dropped_insns) {
+        tool_error(PROG,
+                   "%s: only the end of the recording was kept (%" PRIu64
+                   " instructions were dropped): counts are of that",
+                   a->path, a->info.dropped_insns);
+    } else {
+        c->told_part = false;
+    }
+}
+
+static bool wants_replay(const struct cover_filter *f)
+{
+    return f->events.from || f->events.to || f->from_ns || f->to_ns;
+}
+
+static int count_trace(struct adding *a)
+{
+    int ret;
+
+    if (wants_replay(a->filter)) {
+        return adding_replay(a, false);
+    }
+    ret = a->depends ? adding_replay(a, true) : 0;
+    return ret ? ret : ctr_trace_counts(a->tr, &a->filter->events, on_count, a, &a->diag);
+}
+
+static int add_opened(struct adding *a)
+{
+    int status, ret;
+
+    ctr_trace_info(a->tr, &a->info);
+    status = check_target(a);
+    status =
+        status ? status : places_load(&a->places, a->cover->pub.modset, a->tr, a->path);
+    if (status) {
+        return status;
+    }
+    ret = place_blocks(a);
+    ret = ret ? ret : note_loads(a);
+    if (!ret) {
+        note_part(a);
+        ret = count_trace(a);
+    }
+    if (ret) {
+        /* A callback that has no memory returns 1. */
+        tool_trace_error(PROG, a->path, ret > 0 ? -CTR_E_NOMEM : ret, &a->diag);
+        return TOOL_FAILED;
+    }
+    a->cover->pub.traces++;
+    return tool_trace_verdict(PROG, a->path, a->tr, a->filter->quiet);
+}
+
+int cover_add(struct cover *pub, const char *path, const struct cover_filter *filter)
+{
+    struct adding a = {.cover = (struct cover_state *)pub,
+                       .filter = filter,
+                       .path = path,
+                       .diag = {.off = CTR_NO_OFF}};
+    int status = spool_open(&a.tr, path, filter->no_index ? CTR_OPEN_NO_INDEX : 0);
+
+    if (status) {
+        return status;
+    }
+    status = add_opened(&a);
+    places_free(a.places);
+    free(a.blocks);
+    free(a.number);
+    ctr_close(a.tr);
+    return status;
+}
+
+/* ------------------------------------------------------------------ finish */
+
+static int by_place(const void *pa, const void *pb, void *arg)
+{
+    const struct tally *v = arg, *a = &v[*(const uint32_t *)pa],
+                       *b = &v[*(const uint32_t *)pb];
+
+    if (a->module != b->module) {
+        return a->module < b->module ? -1 : 1;
+    }
+    if (a->addr != b->addr) {
+        return a->addr < b->addr ? -1 : 1;
+    }
+    if (a->off[a->ninsn] != b->off[b->ninsn]) {
+        return a->off[a->ninsn] < b->off[b->ninsn] ? -1 : 1;
+    }
+    /* In which order traces told of them shall not matter. */
+    if (a->kind != b->kind || a->mode != b->mode) {
+        return a->kind * 256 + a->mode - b->kind * 256 - b->mode;
+    }
+    return memcmp(a->code, b->code, a->off[a->ninsn]);
+}
+
+int cover_finish(struct cover *pub)
+{
+    struct cover_state *c = (struct cover_state *)pub;
+    const struct tally *v = c->tallies.v;
+    uint32_t *order = malloc((c->tallies.n + 1u) * sizeof(*order));
+    uint32_t n = 0;
+    int ret = -CTR_E_NOMEM;
+
+    pub->modules = calloc(modset_count(pub->modset) + 1u, sizeof(*pub->modules));
+    if (!order || !pub->modules) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < c->tallies.n; i++) {
+        if (v[i].full || v[i].cut) {
+            order[n++] = i;
+        }
+    }
+    if (n) {
+        qsort_r(order, n, sizeof(*order), by_place, c->tallies.v);
+    }
+    for (uint32_t i = 0, k; i < n; i = k) {
+        struct cover_module *m = &pub->modules[pub->nr_modules];
+        uint32_t index = v[order[i]].module;
+        for (k = i; k < n && v[order[k]].module == index; k++) {
+        }
+        m->module = modset_module(pub->modset, index);
+        if (index < c->nr_loads) {
+            m->load_start = c->loads[index].start;
+            m->load_end = c->loads[index].end;
+            m->load_vaddr = c->loads[index].vaddr;
+        }
+        pub->nr_modules++;
+        if (!finish_module(c, m, order + i, k - i)) {
+            goto out;
+        }
+    }
+    ret = 0;
+out:
+    free(order);
+    return ret;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From counts of blocks to counts of instructions, and which way branches went.
+ *
+ * A block is left behind its last instruction, so what ran next tells which way the
+ * branch at its end went.  On machines with delay slots that is the last instruction
+ * but one.  Of a likely branch of mips the slot runs only if the branch is taken.
+ */
+#include "cover_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/isa.h"
+#include "report.h"
+
+#define COND_BRANCH (CANNOLI_INSN_BRANCH | CANNOLI_INSN_COND)
+
+/* The machine, as isa.h wants it. */
+struct machine {
+    uint32_t elf;
+    uint32_t mode; /* or'ed into that of blocks */
+    bool big_endian;
+};
+
+/* ----------------------------------------------------------------- branches */
+
+/* mips: whether a conditional branch has a delay slot; those of MIPS16 have none. */
+static bool has_slot(const struct machine *m, const struct cover_insn *i)
+{
+    uint32_t half, op;
+
+    if (m->elf != CANNOLI_EM_MIPS || i->mode == CANNOLI_ISA_MIPS16 || i->len < 2) {
+        return false;
+    }
+    if (i->mode != CANNOLI_ISA_MICROMIPS) {
+        return true;
+    }
+    half = cannoli_isa_u16(i->bytes, m->big_endian);
+    op = half >> 5 & 31;
+    return !(half >> 10 == 0x10 && (op == 5 || op == 7)); /* BNEZC, BEQZC */
+}
+
+/* mips: BEQL and its kin. */
+static bool is_likely(const struct machine *m, const struct cover_insn *i)
+{
+    uint32_t w, op, rt;
+
+    if (m->elf != CANNOLI_EM_MIPS || i->mode == CANNOLI_ISA_MIPS16 ||
+        i->mode == CANNOLI_ISA_MICROMIPS || i->len != 4) {
+        return false;
+    }
+    w = cannoli_isa_u32(i->bytes, m->big_endian);
+    op = w >> 26;
+    rt = w >> 16 & 31;
+    return (op >= 20 && op <= 23) || (op == 1 && (rt & 0x0e) == 2) ||
+           ((op == 17 || op == 18) && (w >> 21 & 31) == 8 && (rt & 2));
+}
+
+/* The ways of the conditional branch that is instruction i of a block. */
+static void set_ways(const struct machine *m, const struct tally *t,
+                     struct cover_insn *insns, unsigned i)
+{
+    struct cover_insn *b = &insns[i];
+    unsigned last = t->ninsn - 1u;
+    uint64_t falls = t->falls, leaves = t->ways - t->falls;
+
+    if (has_slot(m, b)) {
+        if (is_likely(m, b)) {
+            /* Alone in its block, what is behind it is its slot. */
+            b->taken = i < last ? insns[i + 1].count : falls;
+            b->taken = b->taken < b->count ? b->taken : b->count;
+            b->not_taken = i < last ? b->count - b->taken : leaves;
+        } else if (i + 1 == last) {
+            b->not_taken = falls;
+            b->taken = leaves;
+        }
+        /* else the block of its slot tells: add_slot_ways */
+    } else if (i == last) {
+        b->not_taken = falls;
+        b->taken = leaves;
+    } else {
+        b->not_taken = insns[i + 1].count < b->count ? insns[i + 1].count : b->count;
+        b->taken = b->count - b->not_taken;
+    }
+}
+
+/* The instructions of a block, with what it alone says of them. */
+static void make_insns(const struct machine *m, const struct tally *t,
+                       struct cover_insn *out)
+{
+    unsigned it = 0;
+
+    for (unsigned i = 0; i < t->ninsn; i++) {
+        unsigned len = (unsigned)(t->off[i + 1] - t->off[i]);
+        uint32_t flags = 0;
+        struct cover_insn *o = &out[i];
+        memset(o, 0, sizeof(*o));
+        o->addr = t->pcs ? t->pcs[i] : t->addr + t->off[i];
+        o->count = sum_u64(t->full, t->cut ? t->cut[i] : 0);
+        o->len = (uint8_t)(len < sizeof(o->bytes) ? len : sizeof(o->bytes));
+        o->mode = t->mode;
+        o->executed = t->kind == TALLY_EXECUTED;
+        memcpy(o->bytes, t->code + t->off[i], o->len);
+        cannoli_isa_flags(m->elf, t->mode | m->mode, m->big_endian, o->bytes, o->len,
+                          &flags);
+        if (t->mode == CANNOLI_ISA_THUMB && m->elf == CANNOLI_EM_ARM) {
+            if (it && flags & CANNOLI_INSN_BRANCH) {
+                flags |= CANNOLI_INSN_COND;
+            }
+            it = it ? it - 1 : 0;
+            if (o->len == 2) {
+                unsigned n = insn_it_length(cannoli_isa_u16(o->bytes, m->big_endian));
+                it = n ? n : it;
+            }
+        }
+        o->flags = (uint16_t)flags;
+    }
+    for (unsigned i = 0; i < t->ninsn; i++) {
+        if ((out[i].flags & COND_BRANCH) == COND_BRANCH) {
+            set_ways(m, t, out, i);
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- merge */
+
+static int compare_insns(const struct cover_insn *a, const struct cover_insn *b)
+{
+    if (a->addr != b->addr) {
+        return a->addr < b->addr ? -1 : 1;
+    }
+    if (a->len != b->len || memcmp(a->bytes, b->bytes, a->len)) {
+        int c = memcmp(a->bytes, b->bytes, sizeof(a->bytes));
+        return c ? c : a->len - b->len;
+    }
+    return a->executed != b->executed ? a->executed - b->executed : a->mode - b->mode;
+}
+
+static int sort_insns(const void *a, const void *b)
+{
+    return compare_insns(a, b);
+}
+
+static void join(struct cover_insn *to, const struct cover_insn *from)
+{
+    to->count = sum_u64(to->count, from->count);
+    to->taken = sum_u64(to->taken, from->taken);
+    to->not_taken = sum_u64(to->not_taken, from->not_taken);
+    to->flags |= from->flags;
+}
+
+struct building {
+    struct cover_module *m;
+    size_t cap;
+    struct cover_insn *new;  /* of a block */
+    struct cover_insn *both; /* merged */
+    size_t both_cap;
+};
+
+static bool reserve(struct building *b, size_t n)
+{
+    struct cover_module *m = b->m;
+
+    if (m->nr_insns + n > b->cap) {
+        size_t cap = b->cap + b->cap / 2 + n + 64;
+        struct cover_insn *v = realloc(m->insns, cap * sizeof(*v));
+        if (!v) {
+            return false;
+        }
+        m->insns = v;
+        b->cap = cap;
+    }
+    return true;
+}
+
+/*
+ * Merges a block's instructions into the module's.  Blocks come by address, so that it
+ * meets the last few of those only.
+ */
+static bool merge(struct building *b, unsigned n)
+{
+    struct cover_module *m = b->m;
+    size_t from = m->nr_insns, i, k = 0, out = 0;
+    unsigned once = 0;
+
+    for (i = 1; i < n; i++) { /* one that is there twice */
+        if (compare_insns(&b->new[once], &b->new[i]) == 0) {
+            join(&b->new[once], &b->new[i]);
+        } else {
+            b->new[++once] = b->new[i];
+        }
+    }
+    n = once + 1;
+
+    while (from && compare_insns(&m->insns[from - 1], &b->new[0]) >= 0) {
+        from--;
+    }
+    if (!reserve(b, n)) {
+        return false;
+    }
+    if (m->nr_insns - from + n > b->both_cap) {
+        size_t cap = 2 * (m->nr_insns - from + n);
+        struct cover_insn *v = realloc(b->both, cap * sizeof(*v));
+        if (!v) {
+            return false;
+        }
+        b->both = v;
+        b->both_cap = cap;
+    }
+    for (i = from; i < m->nr_insns || k < n;) {
+        int c = i == m->nr_insns ? 1
+                : k == n         ? -1
+                                 : compare_insns(&m->insns[i], &b->new[k]);
+        b->both[out] = c <= 0 ? m->insns[i] : b->new[k];
+        if (c == 0) {
+            join(&b->both[out], &b->new[k]);
+        }
+        i += c <= 0;
+        k += c >= 0;
+        out++;
+    }
+    if (out) {
+        memcpy(m->insns + from, b->both, out * sizeof(*b->both));
+    }
+    m->nr_insns = from + out;
+    return true;
+}
+
+/* Of a conditional branch that ends its block, the block of the slot tells the way. */
+static void add_slot_ways(struct cover_module *m, const struct tally *t)
+{
+    size_t low = 0, high = m->nr_insns;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (m->insns[mid].addr < t->addr) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    if (low && (m->insns[low - 1].flags & COND_BRANCH) == COND_BRANCH &&
+        m->insns[low - 1].addr + m->insns[low - 1].len == t->addr) {
+        struct cover_insn *b = &m->insns[low - 1];
+        b->not_taken = sum_u64(b->not_taken, t->falls);
+        b->taken = sum_u64(b->taken, t->ways - t->falls);
+    }
+}
+
+static bool add_block(struct cover_module *m, const struct tally *t)
+{
+    struct cover_block *last = m->nr_blocks ? &m->blocks[m->nr_blocks - 1] : NULL;
+    uint32_t bytes = 0;
+    unsigned n = 0;
+
+    /* Straight code: what a block has elsewhere is left out. */
+    while (n < t->ninsn && (!t->pcs || t->pcs[n] == t->addr + t->off[n])) {
+        bytes = t->off[++n];
+    }
+    if (last && last->addr == t->addr && last->bytes == bytes) {
+        last->count = sum_u64(last->count, t->begun);
+    } else {
+        m->blocks[m->nr_blocks++] = (struct cover_block){t->addr, bytes, n, t->begun};
+    }
+    return true;
+}
+
+bool finish_module(struct cover_state *c, struct cover_module *m, const uint32_t *order,
+                   size_t n)
+{
+    const struct machine machine = {
+        c->pub.machine, c->pub.addr_bits == 32 ? CANNOLI_ISA_32 : 0, c->pub.big_endian};
+    struct building b = {.m = m};
+    bool ok = false;
+
+    m->blocks = malloc((n + 1) * sizeof(*m->blocks));
+    b.new = malloc((UINT16_MAX + 1) * sizeof(*b.new));
+    if (!m->blocks || !b.new) {
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct tally *t = &c->tallies.v[order[i]];
+        make_insns(&machine, t, b.new);
+        if (t->pcs) {
+            qsort(b.new, t->ninsn, sizeof(*b.new), sort_insns);
+        }
+        if (t->ninsn && !merge(&b, t->ninsn)) {
+            goto out;
+        }
+        add_block(m, t);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct tally *t = &c->tallies.v[order[i]];
+        if (t->kind == TALLY_SLOT) {
+            add_slot_ways(m, t);
+        }
+    }
+    for (size_t i = 0; i < m->nr_insns; i++) {
+        m->total = sum_u64(m->total, m->insns[i].count);
+    }
+    ok = true;
+out:
+    free(b.new);
+    free(b.both);
+    return ok;
+}

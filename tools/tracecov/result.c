@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing the result.  A file that others may be reading, or that a failure must not
+ * destroy, is written beside its place and moved there.
+ */
+#include "result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/options.h"
+
+bool result_format_parse(const char *name, enum result_format *format)
+{
+    static const char *const names[] = {
+        [RESULT_LCOV] = "lcov",           [RESULT_LCOV2] = "lcov2",
+        [RESULT_COBERTURA] = "cobertura", [RESULT_JSON] = "json",
+        [RESULT_TEXT] = "text",           [RESULT_HTML] = "html-summary",
+        [RESULT_DRCOV] = "drcov"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (!strcmp(name, names[i])) {
+            *format = (enum result_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ----------------------------------------------------------------- a file */
+
+/* The file that is being written. */
+struct target_file {
+    FILE *file;
+    char *part; /* its name while it is, or NULL: written in place */
+};
+
+static int open_output(struct target_file *t, const char *path)
+{
+    size_t size = path ? strlen(path) + 32 : 0;
+    struct stat st;
+    int fd;
+
+    if (!path || !strcmp(path, "-")) {
+        t->file = stdout;
+        return 0;
+    }
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        t->file = fopen(path, "we"); /* a device, a pipe */
+        return t->file ? 0 : -errno;
+    }
+    t->part = malloc(size);
+    if (!t->part) {
+        return -ENOMEM;
+    }
+    snprintf(t->part, size, "%s.%ld.part", path, (long)getpid());
+    fd = open(t->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    t->file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!t->file) {
+        int error = errno;
+        if (fd >= 0) {
+            close(fd);
+            unlink(t->part);
+        }
+        free(t->part);
+        t->part = NULL;
+        return -error;
+    }
+    return 0;
+}
+
+/* Moves the file to its place, if all went well.  Returns 0 or a negated errno. */
+static int close_output(struct target_file *t, const char *path, int ret)
+{
+    if (t->file == stdout) {
+        return ret;
+    }
+    if (fclose(t->file) && !ret) {
+        ret = -errno;
+    }
+    if (t->part) {
+        if (!ret && rename(t->part, path)) {
+            ret = -errno;
+        }
+        if (ret) {
+            unlink(t->part);
+        }
+        free(t->part);
+    }
+    return ret;
+}
+
+/* ------------------------------------------------------------------ formats */
+
+static bool matches(const char *const *globs, unsigned n, const struct module *m)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (!fnmatch(globs[i], m->path, 0) || !fnmatch(globs[i], m->name, 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For a format that does not go by way of a report: modules that are not wanted. */
+static void drop_modules(const struct report_options *o, struct cover *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->nr_modules; i++) {
+        struct cover_module m = c->modules[i];
+        if ((o->nr_modules && !matches(o->modules, o->nr_modules, m.module)) ||
+            (o->nr_include && !matches(o->include, o->nr_include, m.module)) ||
+            matches(o->exclude, o->nr_exclude, m.module)) {
+            free(m.insns);
+            free(m.blocks);
+        } else {
+            c->modules[n++] = m;
+        }
+    }
+    c->nr_modules = n;
+}
+
+/* lcov speaks of sources only: says what is left out.  False: nothing is left. */
+static bool check_sources(const struct result *r, const struct report *report)
+{
+    size_t left_out = 0, len = 0;
+    char names[400] = "";
+
+    for (size_t i = 0; i < report->nr_sources; i++) {
+        const struct report_source *s = &report->sources[i];
+        if (!s->is_module) {
+            continue;
+        }
+        if (len < sizeof(names)) {
+            const char *slash = strrchr(s->path, '/');
+            len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
+                                    left_out ? ", " : "", slash ? slash + 1 : s->path);
+        }
+        left_out++;
+    }
+    if (left_out == report->nr_sources) {
+        tool_error(PROG,
+                   "nothing with line information ran%s%s; --listing DIR makes "
+                   "listings of what has none, other formats show functions",
+                   left_out ? ": " : "", names);
+        return false;
+    }
+    if (left_out && !r->quiet) {
+        tool_error(PROG,
+                   "left out for want of line information: %s%s; --listing DIR makes "
+                   "listings of them",
+                   names, len >= sizeof(names) ? "..." : "");
+    }
+    return true;
+}
+
+/* Returns as the output_ functions. */
+static int write_report(const struct result *r, const struct report *report, FILE *file)
+{
+    switch (r->format) {
+    case RESULT_LCOV:
+        return output_lcov(report, file);
+    case RESULT_LCOV2:
+        return output_lcov2(report, file);
+    case RESULT_COBERTURA:
+        return output_cobertura(report, file);
+    case RESULT_JSON:
+        return output_json(report, file);
+    case RESULT_TEXT:
+        return output_text(report, r->text, file);
+    case RESULT_HTML:
+        return output_html(report, file);
+    default:
+        return -EINVAL;
+    }
+}
+
+static int write_file(const struct result *r, const struct report *report,
+                      struct cover *cover)
+{
+    struct target_file t = {0};
+    const char *name =
+        r->output && strcmp(r->output, "-") ? r->output : "standard output";
+    int ret = open_output(&t, r->output);
+
+    if (!ret) {
+        ret = report ? write_report(r, report, t.file) : output_drcov(cover, t.file);
+        ret = close_output(&t, r->output, ret);
+    }
+    if (ret == OUTPUT_REFUSED) {
+        return TOOL_FAILED;
+    }
+    if (ret && !(ret == -EPIPE && !r->output)) {
+        tool_error(PROG, "%s: %s", name, strerror(-ret));
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+int result_write(const struct result *r, struct cover *c)
+{
+    struct report *report = NULL;
+    int status;
+
+    if (r->format == RESULT_DRCOV) {
+        drop_modules(r->report, c);
+        return write_file(r, NULL, c);
+    }
+    status = report_make(&report, c, r->report);
+    if (status) {
+        tool_error(PROG, "%s", ctr_strerror(status));
+        return TOOL_FAILED;
+    }
+    if ((r->format == RESULT_LCOV || r->format == RESULT_LCOV2) &&
+        !check_sources(r, report)) {
+        status = TOOL_FAILED;
+    } else {
+        status = write_file(r, report, c);
+    }
+    report_free(report);
+    return status;
+}

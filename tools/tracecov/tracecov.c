@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracecov: which code ran, and how often; see tracecov(1).  This file is its command
+ * line, and the way from traces to a report.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/filter_options.h"
+#include "common/options.h"
+#include "common/progress.h"
+#include "cover.h"
+#include "report.h"
+#include "result.h"
+#include "symbols/sym_options.h"
+
+enum {
+    OPT_LISTING = TOOL_OPT_LONG,
+    OPT_FROM_TIME,
+    OPT_TO_TIME,
+    OPT_MODULE,
+    OPT_INCLUDE,
+    OPT_EXCLUDE,
+    OPT_FUNCTION,
+    OPT_DISASSEMBLY,
+    OPT_TRACES_FROM,
+    OPT_NO_INDEX,
+    OPT_COLOR,
+};
+
+static const struct tool_option option_table[] = {
+    {0, NULL, NULL, "Output"},
+    {'f', "format", "FORMAT",
+     "lcov (default), lcov2, cobertura, json, text, html-summary\nor drcov"},
+    {'o', "output", "FILE", "write there instead of to standard output"},
+    {OPT_LISTING, "listing", "DIR",
+     "write a listing of each module without line\ninformation to DIR, as its source"},
+    {OPT_FUNCTION, "function", "GLOB", "text: only functions of such a name"},
+    {OPT_DISASSEMBLY, "disassembly", NULL, "text: instructions, not source lines"},
+    {OPT_COLOR, "color", "WHEN", "text: auto, always or never"},
+    {0, NULL, NULL, "Programs and sources"},
+    SYM_OPTIONS,
+    {0, NULL, NULL, "What to count"},
+    FILTER_OPTIONS_THREADS,
+    FILTER_OPTIONS_ORDINALS,
+    {OPT_FROM_TIME, "from-time", "SECONDS", "begin so long after the recording's start"},
+    {OPT_TO_TIME, "to-time", "SECONDS", "stop so long after the recording's start"},
+    {OPT_MODULE, "module", "GLOB", "only programs and libraries of such a name or path"},
+    {OPT_INCLUDE, "include", "GLOB", "only source files of such a path"},
+    {OPT_EXCLUDE, "exclude", "GLOB", "no source files of such a path"},
+    {0, NULL, NULL, "How to read"},
+    {OPT_TRACES_FROM, "traces-from", "FILE",
+     "add the traces whose names are the lines of FILE, also\nwritten @FILE as an "
+     "operand; '-' is standard input"},
+    {'k', "keep-going", NULL, "leave out traces that cannot be read"},
+    {'j', "jobs", "N", "work with N workers"},
+    {OPT_NO_INDEX, "no-index", NULL, "read from start to end, without the index"},
+    {'q', "quiet", NULL, "no progress, no remarks"},
+    {0, NULL, NULL, "Other"},
+    TOOL_OPTIONS_COMMON,
+    {0},
+};
+
+/* What the command line says. */
+struct command_line {
+    struct filter_options filter;
+    struct sym_options sym;
+    struct cover_filter cover;
+    struct report_options report;
+    struct text_options text;
+    struct tool_words include, exclude, modules, traces;
+    char **read; /* names of traces that were read from files */
+    size_t nr_read, cap_read;
+    enum result_format format;
+    const char *output;
+    enum tool_color color;
+    bool keep_going, quiet, done;
+};
+
+/* "1.5" */
+static bool parse_seconds(const char *text, uint64_t *ns)
+{
+    char *end;
+    double v;
+
+    if (!strchr("0123456789.", text[0]) || !text[0]) {
+        return false;
+    }
+    errno = 0;
+    v = strtod(text, &end);
+    if (errno || *end || !(v >= 0) || v > 1e10) {
+        return false;
+    }
+    *ns = (uint64_t)(v * 1e9 + 0.5);
+    return true;
+}
+
+static int read_names(struct command_line *c, const char *path)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    int error = 0;
+
+    if (!f) {
+        tool_error(PROG, "%s: %s", path, strerror(errno));
+        return TOOL_FAILED;
+    }
+    while (!error && (n = getline(&line, &size, f)) >= 0) {
+        if (n && line[n - 1] == '\n') {
+            line[--n] = 0;
+        }
+        if (n == 0) {
+            continue;
+        }
+        if (c->nr_read == c->cap_read) {
+            size_t cap = 2 * c->cap_read + 64;
+            char **v = realloc(c->read, cap * sizeof(*v));
+            if (!v) {
+                error = ENOMEM;
+                break;
+            }
+            c->read = v;
+            c->cap_read = cap;
+        }
+        c->read[c->nr_read] = strdup(line);
+        if (!c->read[c->nr_read] || !tool_words_add(&c->traces, c->read[c->nr_read])) {
+            error = ENOMEM;
+        }
+        c->nr_read += c->read[c->nr_read] != NULL;
+    }
+    error = ferror(f) ? EIO : error;
+    free(line);
+    if (f != stdin) {
+        fclose(f);
+    }
+    if (error) {
+        tool_error(PROG, "%s: %s", path, strerror(error));
+    }
+    return error ? TOOL_FAILED : TOOL_OK;
+}
+
+/* Takes one option of tracecov's own in; false if its argument is wrong. */
+static bool take_option(struct command_line *c, int key, const char *arg)
+{
+    switch (key) {
+    case 'f':
+        return result_format_parse(arg, &c->format);
+    case 'o':
+        c->output = arg;
+        return *arg != 0;
+    case OPT_LISTING:
+        c->report.listing_dir = arg;
+        return *arg != 0;
+    case OPT_FUNCTION:
+        c->text.function = arg;
+        return true;
+    case OPT_DISASSEMBLY:
+        c->text.disassembly = true;
+        return true;
+    case OPT_COLOR:
+        return tool_parse_color(arg, &c->color);
+    case OPT_FROM_TIME:
+        return parse_seconds(arg, &c->cover.from_ns);
+    case OPT_TO_TIME:
+        return parse_seconds(arg, &c->cover.to_ns) && c->cover.to_ns;
+    case OPT_MODULE:
+        return tool_words_add(&c->modules, arg);
+    case OPT_INCLUDE:
+        return tool_words_add(&c->include, arg);
+    case OPT_EXCLUDE:
+        return tool_words_add(&c->exclude, arg);
+    case 'k':
+        c->keep_going = true;
+        return true;
+    case 'j':
+        return tool_parse_jobs(arg, &c->cover.jobs);
+    case OPT_NO_INDEX:
+        c->cover.no_index = true;
+        return true;
+    case 'q':
+        c->quiet = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum tool_taken take_any(struct command_line *c, int key, const char *arg)
+{
+    enum tool_taken t = filter_options_take(&c->filter, key, arg);
+
+    t = t == TOOL_NOT_MINE ? sym_options_take(&c->sym, key, arg) : t;
+    if (t == TOOL_NOT_MINE) {
+        t = take_option(c, key, arg) ? TOOL_TAKEN : TOOL_BAD_ARG;
+    }
+    return t;
+}
+
+/* Options that contradict each other; puts together what belongs together. */
+static int finish_options(struct command_line *c)
+{
+    int status = filter_options_finish(&c->filter, PROG, &c->cover.events);
+    bool text = c->format == RESULT_TEXT;
+
+    if (status) {
+        return status;
+    }
+    if (c->cover.to_ns && c->cover.to_ns <= c->cover.from_ns) {
+        return tool_usage_error(PROG, "--to-time is not above --from-time");
+    }
+    if (!text && (c->text.function || c->text.disassembly)) {
+        return tool_usage_error(PROG, "--function and --disassembly are for -f text");
+    }
+    if (c->format == RESULT_DRCOV && c->report.listing_dir) {
+        return tool_usage_error(PROG, "--listing is not for -f drcov");
+    }
+    c->cover.jobs = c->cover.jobs ? c->cover.jobs : tool_default_jobs();
+    c->cover.quiet = c->quiet;
+    c->report.include = c->include.v;
+    c->report.nr_include = c->include.n;
+    c->report.exclude = c->exclude.v;
+    c->report.nr_exclude = c->exclude.n;
+    c->report.modules = c->modules.v;
+    c->report.nr_modules = c->modules.n;
+    c->report.substitute = c->sym.substitute.v;
+    c->report.nr_substitute = c->sym.substitute.n / 2;
+    c->text.color = text && !c->output && tool_color_on(c->color, STDOUT_FILENO);
+    return TOOL_OK;
+}
+
+static int parse_operands(struct command_line *c, struct tool_options *o)
+{
+    int status = TOOL_OK;
+
+    for (int i = optind; !status && i < o->argc; i++) {
+        const char *arg = o->argv[i];
+        if (arg[0] == '@' && arg[1]) {
+            status = read_names(c, arg + 1);
+        } else if (!tool_words_add(&c->traces, arg)) {
+            tool_error(PROG, "no memory");
+            status = TOOL_FAILED;
+        }
+    }
+    return status;
+}
+
+/* TOOL_OK, with c->done set if nothing is left to do. */
+static int parse_command_line(struct command_line *c, struct tool_options *o)
+{
+    bool named = false;
+    int key, status = TOOL_OK;
+
+    while ((key = tool_options_next(o)) != TOOL_OPTIONS_END) {
+        switch (key) {
+        case TOOL_OPTIONS_ERROR:
+            return TOOL_USAGE;
+        case TOOL_OPT_HELP:
+            tool_options_help(o, stdout);
+            c->done = true;
+            return TOOL_OK;
+        case TOOL_OPT_VERSION:
+            tool_print_version(PROG);
+            c->done = true;
+            return TOOL_OK;
+        case OPT_TRACES_FROM:
+            named = true;
+            status = read_names(c, o->arg);
+            if (status) {
+                return status;
+            }
+            break;
+        default:
+            if (take_any(c, key, o->arg) == TOOL_BAD_ARG) {
+                return tool_usage_error(PROG, "bad argument '%s' for option '%s'", o->arg,
+                                        tool_option_name(o, key));
+            }
+        }
+    }
+    if (optind == o->argc && !named) {
+        return tool_usage_error(PROG, "no trace file given ('-' is standard input)");
+    }
+    status = finish_options(c);
+    status = status ? status : parse_operands(c, o);
+    if (!status && !c->traces.n) {
+        tool_error(PROG, "no trace file given: the list of names is empty");
+        status = TOOL_FAILED;
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------- traces */
+
+static int add_traces(const struct command_line *c, struct cover *cover)
+{
+    struct progress progress;
+    int worst = TOOL_OK;
+
+    progress_init(&progress, PROG, c->quiet);
+    for (unsigned i = 0; i < c->traces.n; i++) {
+        int status = cover_add(cover, c->traces.v[i], &c->cover);
+        if (status == TOOL_FAILED && !c->keep_going) {
+            return status;
+        }
+        worst = status ? TOOL_PARTIAL : worst;
+        progress_update(&progress, i + 1, c->traces.n, i + 1, "traces");
+    }
+    progress_clear(&progress);
+    if (!cover->traces) {
+        tool_error(PROG, "none of the traces can be read");
+        return TOOL_FAILED;
+    }
+    return worst;
+}
+
+static int make_listing_dir(const char *dir)
+{
+    if (dir && mkdir(dir, 0777) && errno != EEXIST) {
+        tool_error(PROG, "%s: %s", dir, strerror(errno));
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+static int run(const struct command_line *c)
+{
+    struct modset_options mopt = {.flags = SYMFILE_LINES, .quiet = c->quiet};
+    struct modset *modset = NULL;
+    struct cover *cover = NULL;
+    struct result result = {c->format, c->output, c->quiet, &c->report, &c->text};
+    int status, last;
+
+    if (c->format == RESULT_DRCOV) {
+        mopt.flags = 0; /* it knows of addresses only */
+    }
+    status = sym_options_finish(&c->sym, PROG, &mopt);
+    status = status ? status : modset_open(&modset, &mopt);
+    if (status) {
+        return status;
+    }
+    if (cover_new(&cover, modset)) {
+        tool_error(PROG, "no memory");
+        status = TOOL_FAILED;
+        goto out;
+    }
+    status = add_traces(c, cover);
+    if (status == TOOL_FAILED) {
+        goto out;
+    }
+    last = modset_verdict(modset);
+    if (!last && cover_finish(cover)) {
+        tool_error(PROG, "no memory");
+        last = TOOL_FAILED;
+    }
+    last = last ? last : make_listing_dir(c->report.listing_dir);
+    last = last ? last : result_write(&result, cover);
+    status = last ? last : status;
+out:
+    cover_free(cover);
+    modset_close(modset);
+    return status;
+}
+
+static void free_command_line(struct command_line *c)
+{
+    filter_options_fini(&c->filter);
+    sym_options_fini(&c->sym);
+    for (size_t i = 0; i < c->nr_read; i++) {
+        free(c->read[i]);
+    }
+    free(c->read);
+    free(c->include.v);
+    free(c->exclude.v);
+    free(c->modules.v);
+    free(c->traces.v);
+}
+
+int main(int argc, char **argv)
+{
+    struct command_line c = {.format = RESULT_LCOV};
+    struct tool_options o = {
+        .prog = PROG,
+        .usage = "[OPTION]... TRACE...",
+        .about =
+            "Tell which code ran, and how often: lines, functions and branches of "
+            "programs and\nlibraries, added up over all the traces given.  A TRACE is "
+            "a file made by\ncannoli-record, '-' for one on standard input, or @FILE "
+            "for a list of names.",
+        .table = option_table,
+        .argc = argc,
+        .argv = argv,
+    };
+    int status;
+
+    /* `tracecov | head' ends by EPIPE, quietly and with status 0. */
+    signal(SIGPIPE, SIG_IGN);
+    status = parse_command_line(&c, &o);
+    if (status == TOOL_OK && !c.done) {
+        status = run(&c);
+    }
+    tool_options_fini(&o);
+    free_command_line(&c);
+    return status;
+}
