@@ -35,6 +35,7 @@ int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size)
 int decoder_init(struct decoder *d)
 {
     memset(d, 0, sizeof(*d));
+    d->count_hi = UINT64_MAX;
     d->dctx = ZSTD_createDCtx();
     /* An empty column has a place, too. */
     if (!d->dctx || buf_room(&d->words, 1) || buf_room(&d->addrs, 1) ||
@@ -504,6 +505,7 @@ static unsigned want_of(const struct ctr_trace *tr, unsigned want)
 {
     unsigned has = 0;
     has |= tr->events & CTR_EVENTS_MEM ? DEC_MEM : 0;
+    has |= has && !(want & DEC_MEM) ? DEC_COUNT : 0;
     has |= (tr->events & CTR_EVENTS_VAL) && (want & DEC_MEM) && has ? DEC_VAL : 0;
     has |= tr->events & CTR_EVENTS_REG ? DEC_REG : 0;
     return has & want;
@@ -540,7 +542,7 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     if (!err && d->want & DEC_VAL) {
         err = load_vals(d);
     }
-    if (!err && d->want & DEC_MEM) {
+    if (!err && d->want & (DEC_MEM | DEC_COUNT)) {
         err = load_extras(d);
     }
     if (!err && d->want & DEC_REG) {

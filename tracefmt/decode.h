@@ -35,7 +35,7 @@ struct reg_write {
 /*
  * One run: instructions first..end-1, all its accesses in order, all its
  * register writes in order (insn never falls), and those that were made outside
- * of translated code between the run before and this one.
+ * of translated code between the run before and this one.  With DEC_COUNT see there.
  */
 struct run {
     const struct block *block; /* NULL at the end of a chunk: only outs */
@@ -46,6 +46,7 @@ struct run {
     uint32_t naccess;
     uint32_t nreg;
     uint32_t nout;
+    uint32_t loads, stores; /* DEC_COUNT */
     const struct access *access;
     const struct reg_write *regs;
     const struct reg_write *outs;
@@ -161,6 +162,7 @@ struct decoder {
     uint64_t ordinal;
     uint64_t run;
     uint64_t loads, stores;
+    uint64_t count_lo, count_hi; /* DEC_COUNT: ordinals that are wanted, see there */
 };
 
 int decoder_init(struct decoder *d);
@@ -170,12 +172,20 @@ void decoder_fini(struct decoder *d);
 #define DEC_MEM 0x1u /* accesses */
 #define DEC_VAL 0x2u /* their data, where the trace has it; only with DEC_MEM */
 #define DEC_REG 0x4u /* register writes, and the state */
+/*
+ * How many accesses each run made, at little cost; without effect beside DEC_MEM.  Of
+ * most runs only their numbers are told (naccess is 0), of others only a list of accesses
+ * without addresses: of those that hold both sides of ordinal count_lo, or end behind
+ * count_hi.  Whoever calls decoder_next may change these two before.
+ */
+#define DEC_COUNT 0x8u
 
 /* Columns (1 << FRAME_*) that must be in raw_chunk.payload for that. */
 static inline unsigned decoder_columns(unsigned want)
 {
     unsigned c = 1u << FRAME_WORDS;
     c |= want & DEC_MEM ? 1u << FRAME_ADDRS | 1u << FRAME_EXTRAS : 0;
+    c |= want & DEC_COUNT ? 1u << FRAME_EXTRAS : 0;
     c |= want & DEC_VAL ? 1u << FRAME_VALUES : 0;
     c |= want & DEC_REG ? 1u << FRAME_REGS | 1u << FRAME_STATE : 0;
     return c;

@@ -256,7 +256,7 @@ static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned 
         d->reg_at++;
         return next_reg(d, at, s, &d->reg[r->nreg++]);
     }
-    if (!(d->want & DEC_MEM)) {
+    if (!(d->want & (DEC_MEM | DEC_COUNT))) {
         return 0;
     }
     struct access *a = &d->access[r->naccess++];
@@ -268,6 +268,11 @@ static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned 
     a->data = NULL;
     d->stores += s->store;
     d->loads += !s->store;
+    if (!(d->want & DEC_MEM)) {
+        return d->loads > d->pub.loads || d->stores > d->pub.stores
+                   ? decoder_bad(d, "chunk.words", "counts are wrong")
+                   : 0;
+    }
     if (next_addr(d, at, &a->addr)) {
         return decoder_bad(d, "chunk.addrs", "steps missing");
     }
@@ -431,6 +436,39 @@ out:
     return 0;
 }
 
+/*
+ * Counts the accesses of a run that was not left early, if that is enough of them.
+ * Returns 1, 0 if it needs a list, or an error.
+ */
+static int count_run(struct decoder *d, const struct dlocal *l, struct run *r,
+                     const struct ending *e, int plain)
+{
+    const struct block *b = l->block;
+    uint64_t end = r->ordinal + r->end;
+    if ((!plain && (e->resume || e->slots != UINT32_MAX || e->limit != UINT32_MAX)) ||
+        (d->have_extra && d->extra.run == d->run) ||
+        (r->ordinal < d->count_lo && end > d->count_lo) || end > d->count_hi) {
+        return 0;
+    }
+    uint64_t loads = b->group_loads[0], stores = b->group_stores[0];
+    for (uint32_t i = e->groups; !plain && i < e->groups_end; i++) {
+        uint32_t group = CTR_GROUP_OF(d->tok[i]);
+        if (group == 0 || group > b->pub.ngroup) {
+            return decoder_bad(d, "chunk.words", "no such group");
+        }
+        loads += b->group_loads[group];
+        stores += b->group_stores[group];
+    }
+    d->loads += loads;
+    d->stores += stores;
+    if (d->loads > d->pub.loads || d->stores > d->pub.stores) {
+        return decoder_bad(d, "chunk.words", "counts are wrong");
+    }
+    r->loads = (uint32_t)loads;
+    r->stores = (uint32_t)stores;
+    return 1;
+}
+
 /* At the end everything must have been used, and the sums be as told. */
 static int check_end(struct decoder *d)
 {
@@ -442,6 +480,10 @@ static int check_end(struct decoder *d)
         (d->addr_at != d->addr_n || d->miss_at != d->miss_n || d->steps != d->steps_end ||
          d->have_extra || d->loads != c->loads || d->stores != c->stores)) {
         return decoder_bad(d, "chunk.addrs", "counts are wrong");
+    }
+    if (d->want & DEC_COUNT &&
+        (d->have_extra || d->loads != c->loads || d->stores != c->stores)) {
+        return decoder_bad(d, "chunk.words", "counts are wrong");
     }
     if (d->want & DEC_VAL &&
         (d->vals.at != d->vals.n || d->vals.miss != d->vals.miss_end)) {
@@ -534,11 +576,15 @@ int decoder_next(struct decoder *d, struct run *r)
             return err;
         }
     }
-    if (d->want & (DEC_MEM | DEC_REG)) {
-        int err = run_slots(d, l, r, &e, plain);
-        if (err) {
-            return err;
-        }
+    int done = d->want == 0;
+    if (d->want == DEC_COUNT) {
+        done = count_run(d, l, r, &e, plain);
+    }
+    if (done == 0) {
+        done = run_slots(d, l, r, &e, plain);
+    }
+    if (done < 0) {
+        return done;
     }
     d->run++;
     d->ordinal += (uint64_t)(r->end - r->first);

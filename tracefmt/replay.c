@@ -66,7 +66,9 @@ struct replay {
     const struct ctr_replay_ops *ops;
     void *arg;
     uint32_t piece_insns;
+    int run_accesses; /* opts' */
     int decodes; /* more is asked for than begin and end */
+    int counts;  /* so are numbers of accesses of runs */
 
     pthread_mutex_t src_lock; /* the feed and what follows */
     struct feed feed;
@@ -418,6 +420,21 @@ static int do_insns_regs(struct ctr_job *job)
     return do_insns(job, &job->walk.regs);
 }
 
+/* The accesses of the run that are of this piece. */
+static void count_accesses(const struct ctr_job *job, struct ctr_run *run)
+{
+    const struct job_piece *p = &job->piece;
+    const struct run *r = &job->walk.run;
+    run->loads = r->loads;
+    run->stores = r->stores;
+    for (uint32_t i = 0; i < r->naccess; i++) {
+        uint64_t ordinal = r->ordinal + r->access[i].insn - r->first;
+        int mine = ordinal >= p->lo && ordinal < p->hi;
+        run->stores += (uint32_t)(mine && r->access[i].store);
+        run->loads += (uint32_t)(mine && !r->access[i].store);
+    }
+}
+
 static int do_run(struct ctr_job *job)
 {
     struct replay *rp = job->rp;
@@ -426,7 +443,11 @@ static int do_run(struct ctr_job *job)
     struct walk *w = &job->walk;
     const struct run *r = &w->run;
     uint64_t n = (uint64_t)(r->end - r->first);
-    if (ops->run && r->ordinal < p->hi && r->ordinal + n > p->lo) {
+    /* Is it told?  The rest of an instruction, without one of its own, where that was. */
+    int here = r->ordinal < p->hi && r->ordinal + n > p->lo;
+    int rest = rp->counts && r->first && r->naccess && r->access[0].insn < r->first &&
+               r->ordinal > p->lo && r->ordinal <= p->hi;
+    if (ops->run && (here || rest)) {
         unsigned skip = r->ordinal < p->lo ? (unsigned)(p->lo - r->ordinal) : 0;
         unsigned cut = r->ordinal + n > p->hi ? (unsigned)(r->ordinal + n - p->hi) : 0;
         struct ctr_run run = {
@@ -437,6 +458,9 @@ static int do_run(struct ctr_job *job)
             .flags = cut ? 0 : r->flags,
             .thread = job->thread,
         };
+        if (rp->counts) {
+            count_accesses(job, &run);
+        }
         int ret = ops->run(rp->arg, job, &run);
         if (ret) {
             return ret;
@@ -461,6 +485,8 @@ static int do_runs(struct ctr_job *job)
     struct job_piece *p = &job->piece;
     struct walk *w = &job->walk;
     int ret = 0;
+    w->dec.count_lo = p->lo;
+    w->dec.count_hi = p->hi;
     if (job->walk_on && w->pub.index == job->pub.index) {
         walk_diag(w, &p->diag);
     } else {
@@ -608,6 +634,8 @@ static void choose_columns(struct replay *rp)
         f->want |= DEC_MEM | (mem && has & CTR_HAS_VAL ? DEC_VAL : 0u);
     }
     f->want |= reg ? DEC_REG : 0u;
+    rp->counts = ops->run && rp->run_accesses && has & CTR_HAS_MEM;
+    f->want |= rp->counts && !(f->want & DEC_MEM) ? DEC_COUNT : 0u;
     f->os = ops->os ? feed_os_kinds(f) : 0;
     rp->decodes = ops->run || exec || f->want || f->os;
     /* begin and end come for every chunk when nothing else is asked for. */
@@ -647,6 +675,7 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
     }
     workers = workers > MAX_WORKERS ? MAX_WORKERS : workers;
     rp.piece_insns = opts ? opts->piece_insns : 0;
+    rp.run_accesses = opts ? opts->run_accesses : 0;
     int err = feed_init(&rp.feed, tr, opts ? opts->filter : NULL, diag);
     if (err) {
         return err;

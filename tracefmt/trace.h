@@ -15,6 +15,9 @@ struct block {
     uint16_t reg_end;            /* highest register of a slot + 1, or 0 */
     const uint16_t *group_first; /* [ngroup + 1], see blockdef_groups */
     const uint16_t *group_end;
+    const uint16_t *group_loads; /* [ngroup + 1], of one time that a group is made; 0: of
+                                    what is always made */
+    const uint16_t *group_stores;
 };
 
 struct dict_row {

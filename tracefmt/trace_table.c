@@ -156,7 +156,8 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
 static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *bytes)
 {
     size_t off_n = ((size_t)d->ninsn + 1) * sizeof(uint16_t);
-    size_t group_n = ((size_t)d->ngroup + 1) * 2 * sizeof(uint16_t);
+    size_t groups = (size_t)d->ngroup + 1;
+    size_t group_n = groups * 4 * sizeof(uint16_t);
     size_t slot_n = (size_t)d->nslot * sizeof(struct ctr_slot);
     size_t pcs_n = d->pcs ? (size_t)d->ninsn * sizeof(uint64_t) : 0;
     size_t tag_n = (size_t)d->ntag * sizeof(struct ctr_tag);
@@ -171,7 +172,7 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     struct ctr_tag *tags = (struct ctr_tag *)((uint8_t *)pcs + pcs_n);
     uint16_t *off = (uint16_t *)(tags + d->ntag);
     uint16_t *group = off + d->ninsn + 1;
-    struct ctr_slot *slot = (struct ctr_slot *)(group + 2 * ((size_t)d->ngroup + 1));
+    struct ctr_slot *slot = (struct ctr_slot *)(group + 4 * groups);
     uint8_t *code = (uint8_t *)(slot + d->nslot);
 
     b->pub.id = id;
@@ -191,11 +192,13 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     }
     for (unsigned i = 0; i < d->nslot; i++) {
         blockdef_slot(d, i, &slot[i]);
-        b->has_groups |= slot_group(&slot[i]) != 0;
+        unsigned g = slot_group(&slot[i]);
+        b->has_groups |= g != 0;
+        group[(slot[i].store ? 3 : 2) * groups + g] += !slot[i].reg;
     }
     b->nreg = d->nreg;
     b->reg_end = d->reg_end;
-    blockdef_groups(d, group, group + d->ngroup + 1);
+    blockdef_groups(d, group, group + groups);
     memcpy(code, d->code, d->code_bytes);
     b->pub.off = off;
     b->pub.code = code;
@@ -208,7 +211,9 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
         blockdef_tag(d, i, &tags[i]);
     }
     b->group_first = group;
-    b->group_end = group + d->ngroup + 1;
+    b->group_end = group + groups;
+    b->group_loads = group + 2 * groups;
+    b->group_stores = group + 3 * groups;
     return b;
 }
 

@@ -128,7 +128,7 @@ static int count_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     if (r->first > r->end || r->end > r->block->ninsn) {
         abort();
     }
-    *sum += r->ordinal + r->end;
+    *sum += r->ordinal + r->end + r->loads + r->stores;
     return 0;
 }
 
@@ -168,6 +168,8 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
         opts.filter = &f;
         ctr_replay(tr, &ops, &sum, &opts, &diag);
         opts.filter = NULL;
+        ctr_replay(tr, &counting, &sum, &opts, &diag);
+        opts.run_accesses = 1;
         ctr_replay(tr, &counting, &sum, &opts, &diag);
         ctr_trace_counts(tr, NULL, count_count, &sum, &diag);
         read_maps_and_state(tr, &sum);

@@ -249,6 +249,76 @@ static void test_counts(void **state)
     recording_free(&r);
 }
 
+/* Accesses of each thread, as mem and as run callbacks tell them. */
+struct accesses {
+    _Atomic uint64_t mem[MAX_SIM_THREADS][2];
+    _Atomic uint64_t run[MAX_SIM_THREADS][2];
+    _Atomic uint64_t insns;
+};
+
+static int accesses_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    struct accesses *a = arg;
+    (void)job;
+    a->mem[m->thread->index][m->store]++;
+    return 0;
+}
+
+static int accesses_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
+{
+    struct accesses *a = arg;
+    (void)job;
+    assert_true(r->first <= r->end);
+    a->run[r->thread->index][0] += r->loads;
+    a->run[r->thread->index][1] += r->stores;
+    a->insns += r->end - r->first;
+    return 0;
+}
+
+static int accesses_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r)
+{
+    (void)arg;
+    (void)job;
+    (void)r;
+    return 0;
+}
+
+/* Numbers of accesses of runs are those of the accesses, wherever runs are cut. */
+static void test_run_accesses(void **state)
+{
+    static const struct ctr_replay_ops mems = {.mem = accesses_mem};
+    static const struct ctr_replay_ops runs[] = {
+        {.run = accesses_run},
+        {.run = accesses_run, .reg = accesses_reg},
+        {.run = accesses_run, .mem = accesses_mem},
+    };
+    (void)state;
+    for (unsigned seed = 0; seed < 24; seed++) {
+        struct recording r;
+        recording_make(&r, 50 + seed, 3, 500, 40, seed & 1 ? 4 : 8,
+                       seed & 2 ? CTR_EVENTS_ALL : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                       SIM_ALL | (seed & 4 ? SIM_TINY : 0) | SIM_SYSTEM, 1 + seed % 3, 1);
+        struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+        for (unsigned i = 0; i < 60; i++) {
+            struct accesses want = {.insns = 0}, got = {.insns = 0};
+            struct ctr_filter f = {.from = i ? sim_random(&r.sim, 2000) : 0};
+            f.to = i ? f.from + 1 + sim_random(&r.sim, i & 1 ? 3000 : 10) : 0;
+            struct ctr_replay_opts opts = {.workers = 1 + i % 3, .filter = &f};
+            assert_int_equal(ctr_replay(tr, &mems, &want, &opts, NULL), 0);
+            opts.run_accesses = 1;
+            opts.piece_insns = i % 4 == 3 ? 1 + sim_random(&r.sim, 600) : 0;
+            assert_int_equal(ctr_replay(tr, &runs[i % 3], &got, &opts, NULL), 0);
+            for (unsigned t = 0; t < 3; t++) {
+                assert_int_equal(got.run[t][0], want.mem[t][0]);
+                assert_int_equal(got.run[t][1], want.mem[t][1]);
+            }
+            assert_true(i || got.run[0][0] + got.run[0][1] > 100);
+        }
+        ctr_close(tr);
+        recording_free(&r);
+    }
+}
+
 /* ------------------------------------------------------------------ cursor */
 
 static int next_event(struct ctr_cursor *c, struct got *g)
@@ -421,7 +491,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers),       cmocka_unit_test(test_stop),
         cmocka_unit_test(test_stop_in_order), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_cursor),        cmocka_unit_test(test_live),
+        cmocka_unit_test(test_run_accesses),  cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

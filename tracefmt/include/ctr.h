@@ -498,6 +498,11 @@ struct ctr_run {
     uint16_t end;   /* ninsn, or less if it was left early */
     uint16_t flags; /* CTR_EV_* , of the last instruction */
     const struct ctr_thread *thread;
+    /* With ctr_replay_opts.run_accesses: accesses that these instructions made, and of a
+     * run that goes on in this chunk (first not 0) the rest of those of the instruction
+     * before `first', which was counted with the run's begin. */
+    uint32_t loads;
+    uint32_t stores;
 };
 
 /* --------------------------------------------------------------- registers */
@@ -703,6 +708,9 @@ struct ctr_replay_opts {
      */
     uint32_t piece_insns;
     const struct ctr_filter *filter; /* NULL: everything */
+    /* Not 0: run callbacks get numbers of accesses (0 without CTR_HAS_MEM).  They take
+     * little time, as addresses are not decoded for it. */
+    uint8_t run_accesses;
 };
 
 /*
