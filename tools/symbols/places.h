@@ -41,6 +41,10 @@ struct modset_options {
     const char *sysroot;           /* before paths of the trace, or NULL */
     const char *const *debug_dirs; /* see symfile.h; sysroot's /usr/lib/debug too */
     unsigned nr_debug_dirs;
+    /* Only the files of modules of such a path or name are looked for, by globs; 0: all.
+     */
+    const char *const *modules;
+    unsigned nr_modules;
     unsigned flags; /* SYMFILE_* */
     bool force;     /* take a file whose build id is another than the trace's */
     bool quiet;     /* no remarks (files not found); errors are told all the same */

@@ -116,6 +116,7 @@ struct places {
     struct modset *set;
     struct mappings *mappings; /* NULL: none recorded */
     struct ranges ranges;
+    struct ranges writable; /* of modules to be verified: where code may be rewritten */
     struct target target;
     /* The files that were mapped as code, by the address of their path, which all
      * mappings of a file share. */

@@ -88,6 +88,9 @@ static int add_range(void *arg, const struct ctr_mapping *m)
     if (f) {
         note_load(f, m);
     }
+    if (r.mod && r.mod->verify && m->prot & 2 && !ranges_add(&p->writable, &r)) {
+        return 1;
+    }
     return m->prot & 4 && !ranges_add(&p->ranges, &r);
 }
 
@@ -105,10 +108,16 @@ static int each_mapping(const struct places *p, struct ctr_trace *tr,
 
 /* -------------------------------------------------------------------- load */
 
-/* Files that neither side has a build id of are judged by their code: reject those of
- * which more than an eighth is another. */
-#define MAX_DIFFERENT 8u
+static int no_memory(const struct places *p)
+{
+    tool_error(p->set->opt.prog, "%s: no memory", p->target.path);
+    return TOOL_FAILED;
+}
 
+/*
+ * Files that not both sides have a build id of are judged by their code: what ran where
+ * nothing could be written must be what the file has.
+ */
 static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
 {
     struct counts {
@@ -118,7 +127,7 @@ static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
     int status = TOOL_OK;
 
     if (!counts) {
-        return TOOL_FAILED;
+        return no_memory(p);
     }
     for (uint32_t id = 1; (b = ctr_trace_block(tr, id)) != NULL; id++) {
         const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
@@ -127,7 +136,8 @@ static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
         struct place place;
         enum likeness like;
         uint32_t i = 0;
-        if (!r || !r->mod || !r->mod->verify || !mod_has_bytes(r->mod)) {
+        if (!r || !mod_has_bytes(r->mod) || !r->mod->verify ||
+            ranges_find(&p->writable, b->pc)) {
             continue;
         }
         while (i < p->nr_files && p->files[i].mod != r->mod) {
@@ -139,10 +149,9 @@ static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
         counts[i].differ += like == DIFFERS;
     }
     for (uint32_t i = 0; !status && i < p->nr_files; i++) {
-        uint64_t of = counts[i].same + counts[i].differ;
-        if (counts[i].differ > of / MAX_DIFFERENT) {
-            status =
-                modset_reject(p->set, &p->target, &p->files[i].mod, counts[i].differ, of);
+        if (counts[i].differ) {
+            status = modset_reject(p->set, &p->target, &p->files[i].mod, counts[i].differ,
+                                   counts[i].same + counts[i].differ);
             *rejected = true;
         }
     }
@@ -150,17 +159,14 @@ static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
     return status;
 }
 
-static int no_memory(const struct places *p)
-{
-    tool_error(p->set->opt.prog, "%s: no memory", p->target.path);
-    return TOOL_FAILED;
-}
-
 static int make_ranges(struct places *p, struct ctr_trace *tr)
 {
     ranges_fini(&p->ranges);
+    ranges_fini(&p->writable);
     memset(&p->ranges, 0, sizeof(p->ranges));
-    if (each_mapping(p, tr, add_range) || !ranges_finish(&p->ranges)) {
+    memset(&p->writable, 0, sizeof(p->writable));
+    if (each_mapping(p, tr, add_range) || !ranges_finish(&p->ranges) ||
+        !ranges_finish(&p->writable)) {
         return no_memory(p);
     }
     return TOOL_OK;
@@ -280,6 +286,7 @@ void places_free(struct places *p)
     if (p) {
         mappings_free(p->mappings);
         ranges_fini(&p->ranges);
+        ranges_fini(&p->writable);
         free(p->files);
         free(p);
     }

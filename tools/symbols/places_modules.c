@@ -8,6 +8,7 @@
  */
 #include "places_impl.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +241,17 @@ static bool without_file(struct modset *s, struct mod *m, const char *why, bool 
     return set_text(&m->pub.why, why);
 }
 
+static bool wanted(const struct modset *s, const struct module *m)
+{
+    for (unsigned i = 0; i < s->opt.nr_modules; i++) {
+        if (!fnmatch(s->opt.modules[i], m->path, 0) ||
+            !fnmatch(s->opt.modules[i], m->name, 0)) {
+            return true;
+        }
+    }
+    return !s->opt.nr_modules;
+}
+
 /* Looks for the file that the trace names. */
 static int find_own(struct modset *s, const struct target *t, struct mod *m)
 {
@@ -256,6 +268,10 @@ static int find_own(struct modset *s, const struct target *t, struct mod *m)
     }
     if (s->opt.elfs_only) {
         snprintf(why, sizeof(why), "%s was not given with --elf", m->pub.path);
+        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
+    }
+    if (!wanted(s, &m->pub)) {
+        snprintf(why, sizeof(why), "%s was not chosen", m->pub.path);
         return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
     }
     if (root) {
@@ -496,14 +512,14 @@ int modset_reject(struct modset *s, const struct target *t, struct mod **m,
 
     if (old->elf) {
         tool_error(s->opt.prog,
-                   "%s: not the file that ran in %s: %" PRIu64 " of %" PRIu64
-                   " blocks of its code differ; --force takes it all the same",
+                   "%s: not the file that ran in %s: its code differs in %" PRIu64
+                   " of %" PRIu64 " blocks; --force takes it all the same",
                    old->elf->path, t->path, differ, of);
         return TOOL_FAILED;
     }
     snprintf(why, sizeof(why),
-             "%s is not the file that ran in %s: %" PRIu64 " of %" PRIu64
-             " blocks of its code differ",
+             "%s is not the file that ran in %s: its code differs in %" PRIu64
+             " of %" PRIu64 " blocks",
              old->pub.path, t->path, differ, of);
     /* Another trace may have had the file that is there now. */
     for (uint32_t i = 0; i < s->nr_mods; i++) {

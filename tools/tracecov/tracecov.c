@@ -331,7 +331,10 @@ static int make_listing_dir(const char *dir)
 
 static int run(const struct command_line *c)
 {
-    struct modset_options mopt = {.flags = SYMFILE_LINES, .quiet = c->quiet};
+    struct modset_options mopt = {.flags = SYMFILE_LINES,
+                                  .quiet = c->quiet,
+                                  .modules = c->modules.v,
+                                  .nr_modules = c->modules.n};
     struct modset *modset = NULL;
     struct cover *cover = NULL;
     struct result result = {c->format, c->output, c->quiet, &c->report, &c->text};
