@@ -88,6 +88,19 @@ static int replay(struct maker *m, struct ctr_trace *tr,
     return ret;
 }
 
+static int add_lines(struct maker *m, const struct calltree_options *opt)
+{
+    struct lines *v[256];
+
+    if (!opt->lines) {
+        return 0;
+    }
+    for (unsigned i = 0; i < m->nr_digests; i++) {
+        v[i] = digest_lines(m->digests[i]);
+    }
+    return lines_sum(&m->fold, v, m->nr_digests);
+}
+
 static int run(struct maker *m, struct calltree *t, struct ctr_trace *tr,
                const char *path, const struct places *places,
                const struct calltree_options *opt)
@@ -110,7 +123,7 @@ static int run(struct maker *m, struct calltree *t, struct ctr_trace *tr,
         ret = replay(m, tr, opt, &diag);
     }
     /* What stands before the damage is told. */
-    if (ret != STOP_NOMEM && calltree_sum(&m->fold)) {
+    if (ret != STOP_NOMEM && (add_lines(m, opt) || calltree_sum(&m->fold))) {
         ret = STOP_NOMEM;
     }
     if (ret == STOP_NOMEM) {

@@ -42,20 +42,20 @@ struct call_function {
     uint32_t index; /* in calltree.functions */
     enum call_kind kind;
     const struct module *module; /* NULL: in no file */
-    uint64_t vaddr; /* start of the function; without a symbol where it was called */
-    uint64_t end; /* its end, 0 if not known */
+    uint64_t vaddr;   /* start of the function; without a symbol where it was called */
+    uint64_t end;     /* its end, 0 if not known */
     const char *name; /* demangled; "0x1234" or "libfoo.so+0x1234" without a symbol */
     const struct sym_function *symbol; /* or NULL */
     struct cost self;
     struct cost inclusive; /* an instruction counts once, however deep the recursion */
-    uint64_t calls; /* times it was entered */
+    uint64_t calls;        /* times it was entered */
     /* Self cost by line (callgrind) or address; see calltree_lines. */
 };
 
 /* A call path.  Children of a node differ in function. */
 struct call_node {
     uint32_t function;
-    uint32_t parent; /* SYM_NONE: a root */
+    uint32_t parent;            /* SYM_NONE: a root */
     uint32_t first_child, next; /* SYM_NONE: none; children in order of first call */
     uint64_t calls;
     struct cost self;
@@ -78,8 +78,8 @@ struct call_line {
 };
 
 struct calltree_thread {
-    uint32_t thread; /* index in the trace */
-    uint32_t root;   /* node */
+    uint32_t thread;   /* index in the trace */
+    uint32_t root;     /* node */
     struct cost total; /* = inclusive of root */
 };
 
@@ -104,8 +104,8 @@ struct calltree {
 struct call_span {
     uint32_t thread; /* index in the trace */
     uint32_t function;
-    uint32_t depth;      /* 0: called by the thread's root */
-    uint64_t from, to;   /* ordinals; to: behind its last */
+    uint32_t depth;          /* 0: called by the thread's root */
+    uint64_t from, to;       /* ordinals; to: behind its last */
     uint64_t from_ns, to_ns; /* last times known; equal for short ones */
 };
 

@@ -11,8 +11,6 @@
 
 #include "cannoli/isa.h"
 
-struct spot spot_depends;
-
 int code_init(struct code *c, struct ctr_trace *tr, const struct places *places)
 {
     struct ctr_info info;
@@ -33,7 +31,7 @@ int code_init(struct code *c, struct ctr_trace *tr, const struct places *places)
 
 void spot_drop(struct spot *s)
 {
-    while (s && s != &spot_depends) {
+    while (s) {
         struct spot *next = s->next;
 
         free(s);
@@ -47,7 +45,7 @@ void code_fini(struct code *c)
         struct spot_page *page = atomic_load_explicit(&c->pages[i], memory_order_relaxed);
 
         for (unsigned k = 0; page && k < 1u << SPOT_PAGE_BITS; k++) {
-            spot_drop(atomic_load_explicit(&page->v[k], memory_order_relaxed));
+            spot_drop(page->v[k].next);
         }
         free(page);
     }
@@ -202,6 +200,11 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
 
     *start = false;
     *end = UINT64_MAX;
+    if (!m && c->machine == CANNOLI_EM_ARM && vaddr >= CODE_KUSER) {
+        *start = !(vaddr & 31); /* helpers that the kernel has there for programs */
+        *end = (vaddr | 31) + 1;
+        return find(c, FN_CODE, NULL, vaddr & ~UINT64_C(31));
+    }
     if (!m || !m->file) {
         return find(c, FN_STRETCH, m, 0);
     }
@@ -212,8 +215,8 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
 
         *end = s->end;
         /* The second is the local entry point of ELFv2. */
-        *start = s == whole && (vaddr == s->addr || (c->machine == CANNOLI_EM_PPC64 &&
-                                                     vaddr == s->addr + 8));
+        *start = s == whole && (vaddr == s->addr ||
+                                (c->machine == CANNOLI_EM_PPC64 && vaddr == s->addr + 8));
         f = find(c, FN_CODE, m, whole->addr);
         if (f) {
             f->symbol = whole;
@@ -289,9 +292,9 @@ void code_leave(const struct code *c, const struct ctr_block *b, unsigned from,
     s->cond = (f & CANNOLI_INSN_COND) ||
               (c->machine == CANNOLI_EM_ARM && b->mode == CTR_ISA_THUMB);
     s->site_off = (uint16_t)(ctr_block_pc(b, at) - ctr_block_pc(b, from));
-    s->leave = !(f & CANNOLI_INSN_BRANCH) ? LEAVE_NONE
-               : f & CANNOLI_INSN_CALL    ? LEAVE_CALL
-               : f & CANNOLI_INSN_RETURN  ? LEAVE_RETURN
+    s->leave = !(f & CANNOLI_INSN_BRANCH)  ? LEAVE_NONE
+               : f & CANNOLI_INSN_CALL     ? LEAVE_CALL
+               : f & CANNOLI_INSN_RETURN   ? LEAVE_RETURN
                : f & CANNOLI_INSN_INDIRECT ? LEAVE_INDIRECT
                                            : LEAVE_JUMP;
 }
@@ -356,34 +359,32 @@ static bool place_of(struct code *c, uint64_t pc, const struct when *w, struct p
            places_find(c->places, w->process, w->time_ns, w->chunk_end_ns, pc, out);
 }
 
-/* place NULL: in no file. */
-static struct spot *make(struct code *c, const struct ctr_block *b,
-                         const struct place *place)
+/* place NULL: in no file.  False: no memory; what was made is in s->next. */
+static bool make(struct code *c, const struct ctr_block *b, const struct place *place,
+                 struct spot *s)
 {
-    struct spot *first = NULL, **to = &first;
     const struct module *m = place ? place->module : NULL;
 
     for (unsigned i = 0; i < b->ninsn;) {
-        struct spot *s = calloc(1, sizeof(*s));
         uint64_t pc = ctr_block_pc(b, i), end;
         unsigned k = i + 1;
 
-        if (!s) {
-            spot_drop(first);
-            return NULL;
+        if (i) {
+            s = s->next = aligned_alloc(64, sizeof(*s));
         }
-        *to = s;
-        to = &s->next;
+        if (!s) {
+            return false;
+        }
+        memset(s, 0, sizeof(*s));
         s->first = (uint16_t)i;
         s->pc = pc;
         s->vaddr = place ? place->vaddr + (pc - b->pc) : pc;
         s->range = range_of(c, m, s->vaddr, &end, &s->start);
         if (!s->range) {
-            spot_drop(first);
-            return NULL;
+            return false;
         }
-        while (k < b->ninsn && ctr_block_pc(b, k) == ctr_block_pc(b, k - 1) +
-                                                         ctr_block_len(b, k - 1) &&
+        while (k < b->ninsn &&
+               ctr_block_pc(b, k) == ctr_block_pc(b, k - 1) + ctr_block_len(b, k - 1) &&
                ctr_block_pc(b, k) - pc < end - s->vaddr) {
             k++;
         }
@@ -391,12 +392,14 @@ static struct spot *make(struct code *c, const struct ctr_block *b,
         s->fall = ctr_block_pc(b, k - 1) + ctr_block_len(b, k - 1);
         code_leave(c, b, i, k - 1, s);
         s->after_call = may_return_to(c, m, s->vaddr, b->mode);
-        if (s->range->kind != FN_STRETCH) {
+        if (s->range->kind == FN_STRETCH) {
+            s->start = !s->after_call;
+        } else {
             atomic_store_explicit(&s->entry, s->range, memory_order_relaxed);
         }
         i = k;
     }
-    return first;
+    return true;
 }
 
 struct spot *code_spot_new(struct code *c, const struct ctr_block *b)
@@ -404,24 +407,30 @@ struct spot *code_spot_new(struct code *c, const struct ctr_block *b)
     struct place place;
     int where = c->places ? places_find_block(c->places, b, &place) : 0;
     struct spot_page *page;
-    struct spot *s;
+    struct spot *s = NULL;
 
     pthread_mutex_lock(&c->lock);
     page = atomic_load_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], memory_order_relaxed);
     if (!page) {
-        page = calloc(1, sizeof(*page));
-        if (!page) {
-            pthread_mutex_unlock(&c->lock);
-            return NULL;
+        page = aligned_alloc(64, sizeof(*page));
+        if (page) {
+            memset(page, 0, sizeof(*page));
+            atomic_store_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], page,
+                                  memory_order_release);
         }
-        atomic_store_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], page, memory_order_release);
     }
-    s = atomic_load_explicit(&page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)],
-                             memory_order_relaxed);
-    if (!s) {
-        s = where < 0 ? &spot_depends : make(c, b, where ? &place : NULL);
-        atomic_store_explicit(&page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)], s,
-                              memory_order_release);
+    if (page) {
+        s = &page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)];
+    }
+    if (s && atomic_load_explicit(&s->state, memory_order_relaxed) == SPOT_NEW) {
+        if (where >= 0 && !make(c, b, where ? &place : NULL, s)) {
+            spot_drop(s->next);
+            s->next = NULL;
+            s = NULL;
+        } else {
+            atomic_store_explicit(&s->state, where < 0 ? SPOT_DEPENDS : SPOT_KNOWN,
+                                  memory_order_release);
+        }
     }
     pthread_mutex_unlock(&c->lock);
     return s;
@@ -431,10 +440,13 @@ struct spot *code_spot_at(struct code *c, const struct ctr_block *b, const struc
 {
     struct place place;
     bool found = place_of(c, b->pc, w, &place);
-    struct spot *s;
+    struct spot *s = aligned_alloc(64, sizeof(*s));
 
     pthread_mutex_lock(&c->lock);
-    s = make(c, b, found ? &place : NULL);
+    if (s && !make(c, b, found ? &place : NULL, s)) {
+        spot_drop(s);
+        s = NULL;
+    }
     pthread_mutex_unlock(&c->lock);
     return s;
 }
@@ -451,8 +463,7 @@ bool code_locate(struct code *c, uint64_t pc, const struct when *w, struct spot 
     out->vaddr = found ? place.vaddr : out->pc;
     out->after_call = true;
     pthread_mutex_lock(&c->lock);
-    out->range =
-        range_of(c, found ? place.module : NULL, out->vaddr, &end, &out->start);
+    out->range = range_of(c, found ? place.module : NULL, out->vaddr, &end, &out->start);
     pthread_mutex_unlock(&c->lock);
     return out->range != NULL;
 }

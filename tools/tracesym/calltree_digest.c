@@ -31,8 +31,10 @@ struct digest {
     const struct calltree_options *opt;
     struct ctr_job *job;
     const struct spot *last; /* how it left; NULL: as the thread's last event says */
+    struct lines *lines;     /* NULL: not asked for */
     struct spot tmp[2];      /* where last points if it is no spot of code's */
     unsigned flip;
+    bool own_last; /* lines: the last run was of a block of its own spot */
     struct when when;
     uint64_t until; /* when.time_ns is good for ordinals below */
     uint64_t ordinal, now_ns;
@@ -47,20 +49,33 @@ struct digest {
 
 struct digest *digest_new(struct code *c, const struct calltree_options *opt)
 {
-    struct digest *d = calloc(1, sizeof(*d));
+    struct digest *d = aligned_alloc(64, sizeof(*d));
 
     if (d) {
+        memset(d, 0, sizeof(*d));
         d->code = c;
         d->opt = opt;
         d->nr_nodes = 1;
+        if (opt->lines && !(d->lines = lines_new())) {
+            free(d);
+            return NULL;
+        }
     }
     return d;
+}
+
+struct lines *digest_lines(const struct digest *d)
+{
+    return d->lines;
 }
 
 void digest_free(struct digest *d)
 {
     for (unsigned i = 0; d && i < OWN_SPOTS; i++) {
         spot_drop(d->own[i].spot);
+    }
+    if (d) {
+        lines_free(d->lines);
     }
     free(d);
 }
@@ -224,8 +239,7 @@ static int call(struct digest *d, struct spot *to)
 static bool returns(const struct digest *d, const struct spot *to)
 {
     const struct ev_frame *f = &d->frames[d->nr_frames - 1];
-    const struct fn *below =
-        d->nr_frames > 1 ? d->nodes[f[-1].node].fn->range : d->base;
+    const struct fn *below = d->nr_frames > 1 ? d->nodes[f[-1].node].fn->range : d->base;
 
     return f->ret == to->pc && below == to->range && !f->twice;
 }
@@ -334,8 +348,8 @@ static void set_when(struct digest *d, uint64_t ordinal)
 {
     d->until = UINT64_MAX;
     if (d->code->places) {
-        d->when.time_ns = places_time(d->code->places, ctr_job_chunk(d->job), ordinal,
-                                      &d->until);
+        d->when.time_ns =
+            places_time(d->code->places, ctr_job_chunk(d->job), ordinal, &d->until);
     }
 }
 
@@ -359,11 +373,29 @@ static struct spot *own_spot(struct digest *d, const struct ctr_block *b)
     return o->spot;
 }
 
+/* Of a block that has no one place: by address. */
+static int own_lines(struct digest *d, const struct ctr_block *b, const struct spot *s,
+                     unsigned first, unsigned end)
+{
+    const struct cost once = {.insns = 1};
+    int ret = 0;
+
+    for (unsigned i = first; !ret && i < end; i++) {
+        ret =
+            lines_add(d->lines, s->range, s->vaddr + (ctr_block_pc(b, i) - s->pc), &once);
+    }
+    return ret;
+}
+
 /* All but the common case: parts of a block, blocks of several parts. */
 static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s, bool own)
 {
     const struct ctr_block *b = r->block;
 
+    d->own_last = own;
+    if (d->lines && !own && lines_run(d->lines, b, r->first, r->end)) {
+        return -CTR_E_NOMEM;
+    }
     for (; s; s = s->next) {
         unsigned first = s->first > r->first ? s->first : r->first;
         unsigned end = s->end < r->end ? s->end : r->end;
@@ -410,30 +442,40 @@ static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s,
         d->last = t;
         d->nodes[d->cur].self.insns += end - first;
         d->ordinal += end - first;
+        if (d->lines && own && (ret = own_lines(d, b, t, first, end)) != 0) {
+            return ret;
+        }
     }
     return 0;
 }
 
 int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
 {
+    const struct spot *last;
     struct spot *own = NULL, *s;
-    int ret;
+    int ret = 0;
 
     (void)job;
     d->ordinal = r->ordinal;
     s = code_spot(d->code, r->block);
-    if (__builtin_expect(s == &spot_depends, 0)) {
+    last = d->last;
+    if (s &&
+        __builtin_expect(
+            atomic_load_explicit(&s->state, memory_order_relaxed) == SPOT_DEPENDS, 0)) {
         s = own = own_spot(d, r->block);
     }
     if (!s) {
         return -CTR_E_NOMEM;
     }
-    if (__builtin_expect(own || s->next || r->first || r->end != s->end || r->flags ||
-                             (d->last && d->last->delay_open),
+    if (__builtin_expect(!last || own || s->next || r->first || r->end != s->end ||
+                             r->flags || last->delay_open || d->lines,
                          0)) {
         return run_slowly(d, r, s, own != NULL);
     }
-    ret = go(d, s);
+    if (last->range != s->range || last->leave > LEAVE_JUMP ||
+        (last->leave == LEAVE_NONE && s->pc != last->fall)) {
+        ret = go(d, s);
+    }
     d->last = s;
     d->nodes[d->cur].self.insns += s->end;
     d->ordinal += s->end;
@@ -442,11 +484,18 @@ int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
 
 int digest_mem(struct digest *d, const struct ctr_mem *m)
 {
+    const struct cost once = {.loads = !m->store, .stores = m->store};
     struct cost *c = &d->nodes[d->cur].self;
+    const struct spot *s = d->last;
 
     c->stores += m->store;
     c->loads += !m->store;
-    return 0;
+    if (!d->lines) {
+        return 0;
+    }
+    return s && d->own_last
+               ? lines_add(d->lines, s->range, s->vaddr + (m->pc - s->pc), &once)
+               : lines_access(d->lines, m);
 }
 
 static bool is_fork(const struct ctr_syscall *s)
@@ -454,7 +503,8 @@ static bool is_fork(const struct ctr_syscall *s)
     static const char *const names[] = {"fork", "vfork", "clone", "clone3"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (s->name.n == strlen(names[i]) && memcmp(s->name.p, names[i], s->name.n) == 0) {
+        if (s->name.n == strlen(names[i]) &&
+            memcmp(s->name.p, names[i], s->name.n) == 0) {
             return true;
         }
     }

@@ -113,7 +113,7 @@ static uint32_t *bucket(const struct fold *f, uint32_t parent, const struct fn *
     return &f->buckets[(h >> 32) & (f->nr_buckets - 1)];
 }
 
-static bool number(struct fold *f, struct fn *fn)
+bool fold_number(struct fold *f, struct fn *fn)
 {
     struct calltree *t = f->tree;
     uint32_t cap = f->cap_functions;
@@ -166,7 +166,7 @@ uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t sit
     uint32_t *head, n, cap = f->cap_nodes;
     struct node_more *m;
 
-    if (!number(f, fn)) {
+    if (!fold_number(f, fn)) {
         return parent;
     }
     for (n = *bucket(f, parent, fn, site); n; n = m->chain) {
@@ -187,8 +187,10 @@ uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t sit
     head = bucket(f, parent, fn, site);
     f->more[n] = (struct node_more){fn, site, SYM_NONE, *head};
     *head = n + 1;
-    t->nodes[n] = (struct call_node){
-        .function = fn->index, .parent = parent, .first_child = SYM_NONE, .next = SYM_NONE};
+    t->nodes[n] = (struct call_node){.function = fn->index,
+                                     .parent = parent,
+                                     .first_child = SYM_NONE,
+                                     .next = SYM_NONE};
     if (parent != SYM_NONE) {
         uint32_t last = f->more[parent].last_child;
         *(last == SYM_NONE ? &t->nodes[parent].first_child : &t->nodes[last].next) = n;
@@ -216,7 +218,7 @@ static int tell_span(struct fold *f, const struct thread_state *t, struct fn *fn
                              .from_ns = s->from_ns,
                              .to_ns = s->to_ns};
 
-    if (s->to - s->from < f->opt->span_min || !number(f, fn)) {
+    if (s->to - s->from < f->opt->span_min || !fold_number(f, fn)) {
         return 0;
     }
     span.function = fn->index;
@@ -458,8 +460,7 @@ static int go(struct fold *f, struct thread_state *t, const struct ev *e)
 {
     const struct ev *from = e->leave == LEAVE_KEEP ? &t->last : e;
     const struct frame *top = &t->stack.v[t->stack.n - 1];
-    struct fn *fn =
-        e->entry ? e->entry : code_enter(f->code, e->range, e->vaddr);
+    struct fn *fn = e->entry ? e->entry : code_enter(f->code, e->range, e->vaddr);
     bool entered = e->start || e->range->kind == FN_STRETCH;
 
     if (!fn) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a return or an indirect jump leads that is not simply the return of the function on
- * top of the stack.  In this order:
+ * Where a return or an indirect jump leads that is not simply the return of the function
+ * on top of the stack.  In this order:
  *
  *   a return address on the stack: what was above is left, or parked if it may go on
  *   the place behind a setjmp in a frame of the stack: longjmp
@@ -37,7 +37,8 @@ static int pop_one(struct fold *f, struct thread_state *t, uint64_t pc)
 }
 
 /* Whatever the stack says, this function runs now. */
-static int settle(struct fold *f, struct thread_state *t, const struct ev *e, bool entered)
+static int settle(struct fold *f, struct thread_state *t, const struct ev *e,
+                  bool entered)
 {
     struct fn *fn;
 
@@ -51,8 +52,8 @@ static int settle(struct fold *f, struct thread_state *t, const struct ev *e, bo
 enum look { LOOK_RETURN, LOOK_SETJMP, LOOK_FUNCTION };
 
 /*
- * The frame nearest to the top that fits, 0 if there is none.  Looks that find nothing are
- * paid for by frames that were pushed, so that all work is linear.
+ * The frame nearest to the top that fits, 0 if there is none.  Looks that find nothing
+ * are paid for by frames that were pushed, so that all work is linear.
  */
 static uint32_t look(struct thread_state *t, enum look what, const struct ev *e)
 {
@@ -61,9 +62,9 @@ static uint32_t look(struct thread_state *t, enum look what, const struct ev *e)
     for (uint32_t i = t->stack.n - 1; i > 0 && seen < most; i--, seen++) {
         const struct frame *fr = &t->stack.v[i];
 
-        if (what == LOOK_RETURN     ? fr->ret == e->pc
-            : what == LOOK_SETJMP   ? fr->setjmp_pc == e->pc
-                                    : fr->fn->range == e->range) {
+        if (what == LOOK_RETURN   ? fr->ret == e->pc
+            : what == LOOK_SETJMP ? fr->setjmp_pc == e->pc
+                                  : fr->fn->range == e->range) {
             return i;
         }
     }
@@ -125,16 +126,17 @@ static int resume(struct fold *f, struct thread_state *t, const struct ev *e, bo
     return ret;
 }
 
-int fold_land(struct fold *f, struct thread_state *t, enum leave leave, const struct ev *e)
+int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
+              const struct ev *e)
 {
     bool branch = leave == LEAVE_RETURN || leave == LEAVE_INDIRECT;
     bool same = top(t)->fn->range == e->range, done;
     uint32_t at = 0;
     int ret;
 
-    if (branch && (top(t)->ret == e->pc ||
-                   (leave == LEAVE_RETURN && top(t)->ret == RET_WILD &&
-                    top(t)->fn->kind != FN_SIGNAL))) {
+    if (branch &&
+        (top(t)->ret == e->pc || (leave == LEAVE_RETURN && top(t)->ret == RET_WILD &&
+                                  top(t)->fn->kind != FN_SIGNAL))) {
         ret = pop_one(f, t, e->pc);
         return ret ? ret : settle(f, t, e, e->start);
     }
@@ -167,7 +169,9 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave, const st
     if (at) {
         return fold_pop_to(f, t, at + 1);
     }
-    f->tree->unmatched++;
+    if (leave != LEAVE_INDIRECT || e->range->kind != FN_STRETCH) {
+        f->tree->unmatched++;
+    }
     if (leave == LEAVE_HANDLER) { /* nothing was recorded for a while */
         ret = fold_pop_to(f, t, 1);
         return ret ? ret : settle(f, t, e, false);

@@ -16,9 +16,9 @@
 
 struct parked {
     struct frame frame;
-    uint32_t below, above;          /* in its stack */
-    uint32_t hash_prev, hash_next;  /* of those in a bucket, oldest first */
-    uint32_t older, younger;        /* of the stacks: in their lowest frame */
+    uint32_t below, above;         /* in its stack */
+    uint32_t hash_prev, hash_next; /* of those in a bucket, oldest first */
+    uint32_t older, younger;       /* of the stacks: in their lowest frame */
 };
 
 struct park {

@@ -9,6 +9,7 @@
  *   fold     in recorded order: the thread's stack, the whole tree (calltree_fold.c,
  *            calltree_land.c where a branch went to no return address;
  *            calltree_park.c stacks that were left by a switch of coroutines)
+ *   lines    what ran at each address, if that is asked for (calltree_lines.c)
  *   sum      what is handed out (calltree_sum.c)
  *
  * A digest knows nothing of the frames below those that it pushed itself.  Calls,
@@ -66,21 +67,28 @@ enum leave {
  * the same function and one behind the other; the rest of them in `next'.
  */
 struct spot {
-    uint64_t pc;    /* of its first instruction */
-    uint64_t vaddr; /* the same in its module */
-    uint64_t fall;  /* address behind its last instruction */
+    _Alignas(64) uint64_t pc; /* of its first instruction */
+    uint64_t vaddr;           /* the same in its module */
+    uint64_t fall;            /* address behind its last instruction */
     struct fn *range;
-    _Atomic(struct fn *) entry; /* who is entered by a call to pc; NULL: not asked for yet.
-                                   Stored (release) and loaded (acquire) by any worker */
+    _Atomic(struct fn *)
+        entry; /* who is entered by a call to pc; NULL: not asked for yet.
+                  Stored (release) and loaded (acquire) by any worker */
     struct spot *next;
     uint16_t first, end; /* instructions of the block */
     uint16_t site_off;   /* of its last branch, from pc */
     uint8_t leave;       /* enum leave, of its last instruction */
     bool cond;
-    bool start;      /* pc is where the function begins */
-    bool delay_open; /* its branch's delay slot is the next block */
-    bool after_call; /* pc may be a return address */
+    bool start;             /* pc is where the function begins */
+    bool delay_open;        /* its branch's delay slot is the next block */
+    bool after_call;        /* pc may be a return address */
+    _Atomic(uint8_t) state; /* in a page: enum spot_state; stored (release) under the lock
+                               when the rest is complete, loaded (acquire) by workers */
 };
+
+struct spot_page;
+
+#define CODE_KUSER 0xffff0f00u /* arm: code of the kernel's for programs */
 
 struct code {
     const struct places *places;
@@ -125,26 +133,34 @@ struct when {
     uint64_t time_ns, chunk_end_ns;
 };
 
-struct spot_page {
-    struct spot *_Atomic v[4096]; /* NULL: not asked for; likewise */
+enum spot_state {
+    SPOT_NEW,
+    SPOT_KNOWN,
+    SPOT_DEPENDS, /* on when: ask code_spot_at */
 };
-extern struct spot spot_depends; /* in a page: where it is depends on when */
-#define SPOT_PAGE_BITS 12u
+#define SPOT_PAGE_BITS 10u
+struct spot_page {
+    struct spot v[1u << SPOT_PAGE_BITS];
+};
 
 /* code_spot when it is asked for a block first. */
 struct spot *code_spot_new(struct code *c, const struct ctr_block *b);
 
-/* What is known of a block; &spot_depends: ask code_spot_at; NULL: no memory. */
+/* What is known of a block; look at its state; NULL: no memory. */
 static inline struct spot *code_spot(struct code *c, const struct ctr_block *b)
 {
     struct spot_page *page =
         atomic_load_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], memory_order_acquire);
-    struct spot *s = page ? atomic_load_explicit(
-                                &page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)],
-                                memory_order_acquire)
-                          : NULL;
 
-    return __builtin_expect(s != NULL, 1) ? s : code_spot_new(c, b);
+    if (__builtin_expect(page != NULL, 1)) {
+        struct spot *s = &page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)];
+
+        if (__builtin_expect(
+                atomic_load_explicit(&s->state, memory_order_acquire) != SPOT_NEW, 1)) {
+            return s;
+        }
+    }
+    return code_spot_new(c, b);
 }
 /* The caller's own; NULL: no memory. */
 struct spot *code_spot_at(struct code *c, const struct ctr_block *b,
@@ -222,6 +238,19 @@ struct ev_name {
     char text[64];
 };
 
+/* ------------------------------------------------------------------ lines */
+
+struct lines; /* one for each worker */
+struct fold;
+struct lines *lines_new(void);
+void lines_free(struct lines *l);
+/* Each returns 0 or -CTR_E_NOMEM. */
+int lines_run(struct lines *l, const struct ctr_block *b, unsigned first, unsigned end);
+int lines_access(struct lines *l, const struct ctr_mem *m);
+int lines_add(struct lines *l, struct fn *range, uint64_t vaddr, const struct cost *c);
+/* Makes calltree.lines of those of n workers. */
+int lines_sum(struct fold *f, struct lines *const *v, unsigned n);
+
 /* ----------------------------------------------------------------- digest */
 
 struct digest;
@@ -229,6 +258,7 @@ struct digest;
 /* One for each worker. */
 struct digest *digest_new(struct code *c, const struct calltree_options *opt);
 void digest_free(struct digest *d);
+struct lines *digest_lines(const struct digest *d);
 int digest_begin(struct digest *d, struct ctr_job *job);
 int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r);
 int digest_mem(struct digest *d, const struct ctr_mem *m);
@@ -321,6 +351,9 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
 int fold_finish(struct fold *f);
 void fold_fini(struct fold *f);
 
+/* Gives a function its number; false: no memory. */
+bool fold_number(struct fold *f, struct fn *fn);
+
 /* Between calltree_fold.c and calltree_land.c. */
 uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t site);
 int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t ret,
@@ -328,7 +361,8 @@ int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t re
 int fold_pop_to(struct fold *f, struct thread_state *t, uint32_t n); /* n frames stay */
 int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool entered);
 /* A return or an indirect jump, or what else goes somewhere. */
-int fold_land(struct fold *f, struct thread_state *t, enum leave leave, const struct ev *e);
+int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
+              const struct ev *e);
 
 /* -------------------------------------------------------------------- sum */
 

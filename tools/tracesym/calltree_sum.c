@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cannoli/isa.h"
 #include "common/guest.h"
 
 static void add(struct cost *to, const struct cost *c)
@@ -20,6 +21,24 @@ static void add(struct cost *to, const struct cost *c)
 }
 
 /* ------------------------------------------------------------------ names */
+
+static const char *kuser_name(const struct fold *f, uint64_t vaddr)
+{
+    static const struct {
+        uint64_t vaddr;
+        const char *name;
+    } names[] = {{0xffff0f60, "__kuser_cmpxchg64"},
+                 {0xffff0fa0, "__kuser_memory_barrier"},
+                 {0xffff0fc0, "__kuser_cmpxchg"},
+                 {0xffff0fe0, "__kuser_get_tls"}};
+
+    for (size_t i = 0; f->code->machine == CANNOLI_EM_ARM && i < 4; i++) {
+        if (names[i].vaddr == vaddr) {
+            return names[i].name;
+        }
+    }
+    return NULL;
+}
 
 static char *name_of(const struct fold *f, const struct fn *fn, const struct guest *guest)
 {
@@ -51,6 +70,8 @@ static char *name_of(const struct fold *f, const struct fn *fn, const struct gue
         if (fn->module) {
             snprintf(text, sizeof(text), "%.100s+0x%" PRIx64, fn->module->name,
                      fn->vaddr);
+        } else if (kuser_name(f, fn->vaddr)) {
+            return strdup(kuser_name(f, fn->vaddr));
         } else {
             snprintf(text, sizeof(text), "0x%" PRIx64, fn->vaddr);
         }
