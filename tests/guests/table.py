@@ -15,6 +15,7 @@ choice    recorded whole and in parts: the parts are those of the whole
 switch    switches its own recording
 gate      threads that are paused, resumed and chosen anew while they run
 part      what another program needs
+tree      counts its own calls, for tests/cli/calls-witness.sh
 
 Further cases of the same program (`also'): memory (it ends by a dump of its own
 memory, see guest.h), execlog and gdb (registers), coverage (each block once),
@@ -99,6 +100,7 @@ PROGRAMS = [
             args=["{work}", "./maplib"], parts=["maplib"]),
     Program("mappings-static", "maps", source="mappings.c", args=["{work}"]),
     Program("maplib", "part", link="shared"),
+    Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread"),
     Program("deaths", "scenario"),
     Program("handlers", "scenario"),
     Program("family", "scenario", libs="-pthread", expect=9),
