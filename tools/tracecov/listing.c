@@ -112,43 +112,76 @@ static void write_place(struct listing *l, const struct site *s, uint64_t *last)
     out_str(l->o, "\n");
 }
 
+/* An instruction of the code that listing_module read.  *mode is that of the one before,
+ * NO_INDEX where none goes before it. */
+static void write_site(struct listing *l, const struct site *s, unsigned *mode)
+{
+    const struct report_code *k = &l->code;
+    const uint8_t *bytes;
+    size_t n;
+
+    if (s->mode != *mode) {
+        *mode = s->mode;
+        disas_block(l->disas, *mode);
+    }
+    if (s->insn == NO_INDEX) {
+        bytes = symfile_bytes(k->file, s->addr, &n);
+        if (bytes && n >= s->len) {
+            write_insn(l, s->addr, bytes, s->len, s->flags, (struct site_count){0});
+        }
+        return;
+    }
+    /* Several at one address: the code there changed. */
+    for (size_t j = s->insn;
+         j < k->module->nr_insns && k->module->insns[j].addr == s->addr; j++) {
+        const struct cover_insn *ci = &k->module->insns[j];
+        write_insn(l, s->addr, ci->bytes, ci->len, ci->flags, count_of(ci));
+    }
+}
+
 void listing_range(struct listing *l, uint64_t from, uint64_t to)
 {
     const struct report_code *k = &l->code;
     uint64_t place = UINT64_MAX;
-    unsigned mode = UINT32_MAX;
+    unsigned mode = NO_INDEX;
 
     for (size_t i = report_site_at(k, from); i < k->nr_sites && k->sites[i].addr < to;
          i++) {
-        const struct site *s = &k->sites[i];
-        size_t n;
-        const uint8_t *bytes;
+        write_place(l, &k->sites[i], &place);
+        write_site(l, &k->sites[i], &mode);
+    }
+}
 
-        write_place(l, s, &place);
-        if (s->mode != mode) {
-            mode = s->mode;
-            disas_block(l->disas, mode);
+void listing_rest(struct listing *l)
+{
+    const struct report_code *k = &l->code;
+    uint64_t end = 0, place = UINT64_MAX;
+    unsigned mode = NO_INDEX;
+    uint32_t function = 0;
+
+    for (size_t i = 0; i < k->nr_sites; i++) {
+        const struct site *s = &k->sites[i];
+        while (function < k->nr_functions && k->functions[function].end <= s->addr) {
+            function++;
         }
-        if (s->insn == NO_INDEX) {
-            bytes = symfile_bytes(k->file, s->addr, &n);
-            if (bytes && n >= s->len) {
-                write_insn(l, s->addr, bytes, s->len, s->flags, (struct site_count){0});
-            }
+        if (s->insn == NO_INDEX ||
+            (function < k->nr_functions && k->functions[function].addr <= s->addr)) {
             continue;
         }
-        /* Several at one address: the code there changed. */
-        for (size_t j = s->insn;
-             j < k->module->nr_insns && k->module->insns[j].addr == s->addr; j++) {
-            const struct cover_insn *ci = &k->module->insns[j];
-            write_insn(l, s->addr, ci->bytes, ci->len, ci->flags, count_of(ci));
+        if (s->addr != end) {
+            out_str(l->o, "\n");
+            mode = NO_INDEX;
         }
+        write_place(l, s, &place);
+        write_site(l, s, &mode);
+        end = s->addr + s->len;
     }
 }
 
 void listing_ran(struct listing *l, const struct cover_module *m)
 {
     uint64_t end = 0;
-    unsigned mode = UINT32_MAX;
+    unsigned mode = NO_INDEX;
 
     for (size_t i = 0; i < m->nr_insns; i++) {
         const struct cover_insn *ci = &m->insns[i];

@@ -32,6 +32,9 @@ bool listing_module(struct listing *l, const struct cover_module *m);
 /* The instructions at [from, to). */
 void listing_range(struct listing *l, uint64_t from, uint64_t to);
 
+/* What ran of listing_module's module that lies in no function of its symbols. */
+void listing_rest(struct listing *l);
+
 /* What ran in a module without a file: that is all that is known of it. */
 void listing_ran(struct listing *l, const struct cover_module *m);
 

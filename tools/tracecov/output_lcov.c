@@ -26,9 +26,10 @@ struct fn {
     const struct report_function *f;
     uint32_t line;
     uint64_t count;
-    uint32_t end; /* lcov 2: its last line */
-    bool renamed; /* "@LINE" behind its name */
-    bool merged;  /* into another of the same name and line */
+    uint32_t end;      /* lcov 2: its last line */
+    uint32_t moved_to; /* 0: nowhere */
+    bool renamed;      /* "@LINE" behind its name */
+    bool merged;       /* into another of the same name and line */
 };
 
 /* What lcov 2 knows a lambda by, whose extent it does not guess then. */
@@ -77,6 +78,96 @@ static void place_functions(const struct report_source *s, struct fn *v, size_t 
         size_t at = output_line_from(s, v[i].f->line);
         v[i].line = s->lines[at < s->nr_lines ? at : s->nr_lines - 1].line;
     }
+}
+
+/* The nearest line that ran: behind `line', else before it; 0: none did. */
+static uint32_t nearest_run(const struct report_source *s, uint32_t line)
+{
+    size_t from = output_line_from(s, line), i = from;
+
+    while (i < s->nr_lines && !s->lines[i].count) {
+        i++;
+    }
+    if (i == s->nr_lines) {
+        for (i = from; i-- > 0 && !s->lines[i].count;) {
+        }
+    }
+    return i < s->nr_lines ? s->lines[i].line : 0;
+}
+
+static int by_line(const void *pa, const void *pb)
+{
+    const struct fn *a = pa, *b = pb;
+
+    return a->line != b->line ? (a->line < b->line ? -1 : 1)
+                              : (a->f > b->f) - (a->f < b->f);
+}
+
+/* Functions that begin at one line, and what lcov 2 takes for their lines. */
+struct group {
+    size_t begin, end; /* functions */
+    bool function_ran, line_ran;
+};
+
+/* The group that begins at function i; lambdas by themselves do not end the one before.
+ */
+static struct group group_at(const struct report_source *s, const struct fn *v, size_t n,
+                             size_t i)
+{
+    struct group g = {.begin = i, .end = i};
+    uint32_t next = UINT32_MAX;
+
+    for (; g.end < n && v[g.end].line == v[i].line; g.end++) {
+        g.function_ran |= v[g.end].count != 0;
+    }
+    for (size_t k = g.end; k < n && next == UINT32_MAX; k++) {
+        next = is_lambda(v[k].f) ? next : v[k].line;
+    }
+    for (size_t k = output_line_from(s, v[i].line);
+         k < s->nr_lines && s->lines[k].line < next && !g.line_ran; k++) {
+        g.line_ran = s->lines[k].count != 0;
+    }
+    return g;
+}
+
+/*
+ * lcov 2 takes a function to reach to where the next one begins, and stops if that ran
+ * and none of its lines did, or the other way round.  This happens in optimised code, to
+ * functions that were inlined and left no line behind.  Such a one is put to a line, or
+ * to a function, that it goes with; which may be one too few for another, hence rounds.
+ */
+static void settle_functions(const struct report_source *s, struct fn *v, size_t n)
+{
+    bool moved = true;
+
+    for (int round = 0; moved && round < 8; round++) {
+        uint32_t ran_at = 0; /* where a function that ran begins */
+        moved = false;
+        qsort(v, n, sizeof(*v), by_line);
+        for (size_t i = 0; i < n;) {
+            struct group g = group_at(s, v, n, i);
+            uint32_t to = v[i].line;
+            bool lambda = true;
+            for (size_t k = g.begin; k < g.end; k++) {
+                lambda &= is_lambda(v[k].f);
+            }
+            if (lambda || g.function_ran == g.line_ran) {
+                ran_at = g.function_ran ? to : ran_at;
+            } else {
+                to = g.function_ran ? nearest_run(s, to) : ran_at;
+            }
+            for (size_t k = g.begin; k < g.end && to && to != v[i].line; k++) {
+                v[k].moved_to = to;
+                moved = true;
+            }
+            i = g.end;
+        }
+        for (size_t i = 0; i < n; i++) {
+            v[i].line = v[i].moved_to ? v[i].moved_to : v[i].line;
+            v[i].moved_to = 0;
+        }
+    }
+    qsort(v, n, sizeof(*v), by_line);
 }
 
 /* Where functions end: one that ran holds a line that ran, one that did not holds none;
@@ -141,7 +232,11 @@ static void write_functions(struct out *o, const struct report_source *s, bool e
                            .count = f->count};
     }
     place_functions(s, v, n);
-    end_functions(s, v, n);
+    if (ends) {
+        end_functions(s, v, n);
+    } else {
+        settle_functions(s, v, n);
+    }
     make_unique(v, n, order);
     for (size_t i = 0; i < n; i++) {
         if (!v[i].merged) {

@@ -205,24 +205,41 @@ static void write_function_table(struct text *t, const struct report_source *s)
     free(v);
 }
 
+/* Of a module of which no functions are known. */
+static void write_ran(struct text *t, const struct cover_module *m)
+{
+    out_u64(t->o, m->nr_insns);
+    out_str(t->o, " instructions ran, ");
+    out_grouped(t->o, m->total);
+    out_str(t->o, " times in all\n");
+}
+
 static void write_module(struct text *t, const struct report_source *s)
 {
     const struct cover_module *m = module_of(t, s->module);
 
     write_title(t, s->path);
-    if (!m || m->module->file) {
-        write_function_table(t, s);
-        disassemble_all(t, s);
+    if (!m) {
         return;
     }
-    out_str(t->o, "  no file: ");
-    listing_safe(t->o, m->module->why, strlen(m->module->why));
-    out_str(t->o, "; ");
-    out_u64(t->o, m->nr_insns);
-    out_str(t->o, " instructions ran, ");
-    out_grouped(t->o, m->total);
-    out_str(t->o, " times in all\n");
-    listing_ran(&t->listing, m);
+    if (!m->module->file) {
+        out_str(t->o, "  no file: ");
+        listing_safe(t->o, m->module->why, strlen(m->module->why));
+        out_str(t->o, "; ");
+        write_ran(t, m);
+        listing_ran(&t->listing, m);
+        return;
+    }
+    if (s->nr_functions) {
+        write_function_table(t, s);
+    } else {
+        out_str(t->o, "  no functions known; ");
+        write_ran(t, m);
+    }
+    disassemble_all(t, s);
+    if (!t->opt->function && listing_module(&t->listing, m)) {
+        listing_rest(&t->listing);
+    }
 }
 
 /* ------------------------------------------------------------------ source */
