@@ -72,7 +72,7 @@ void ctr_cursor_close(struct ctr_cursor *c)
 /* The first ordinal that counts in the chunk at hand. */
 static uint64_t lowest(const struct ctr_cursor *c)
 {
-    uint64_t lo = c->feed.filter.from;
+    uint64_t lo = c->walk.lo;
     return c->walk.pub.index == c->seek_chunk && lo < c->seek_lo ? c->seek_lo : lo;
 }
 
@@ -182,7 +182,7 @@ static int begin_run(struct ctr_cursor *c)
         regstate_settle(&w->regs);
     }
     expand_init(&c->x, &c->feed, &w->run, w->view ? &w->regs : NULL, &w->reg_next,
-                lowest(c), c->feed.filter.to);
+                lowest(c), w->hi);
     c->stage = IN_RUN;
     return 0;
 }
@@ -203,7 +203,7 @@ static int next_stage(struct ctr_cursor *c)
     case OUTSIDE:
         return begin_run(c);
     case IN_RUN:
-        if (walk_end(w) > c->feed.filter.to) {
+        if (walk_end(w) > w->hi) {
             c->stage = NO_CHUNK;
             return 0;
         }

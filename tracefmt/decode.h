@@ -11,6 +11,7 @@ struct raw_chunk {
     struct section sec;
     struct ctr_chunk pub;
     struct buf payload;
+    uint64_t lo, hi; /* ordinals of instructions that the filter selects */
 };
 
 struct access {

@@ -212,6 +212,7 @@ int evdec_begin(struct evdec *d, const struct section *sec, const struct buf *pa
     d->insns = pub->insns;
     d->told = pub->flags & CHUNK_F_EVENTS;
     d->met = 0;
+    d->now = pub->start_ns;
     d->left = le32(sec->body + CHUNK_EVENTS);
     d->have = 0;
     if (d->left > MAX_CHUNK_EVENTS) {
@@ -354,6 +355,7 @@ int evdec_next(struct evdec *d)
     d->ev.size = (uint32_t)d->payload.n;
     d->ev.payload = d->payload.p;
     d->ev.thread = NULL;
+    d->now = d->ev.time_ns ? d->ev.time_ns : d->now;
     d->have = 1;
     return 0;
 }

@@ -73,6 +73,7 @@ struct evdec {
     /* the event at hand */
     int have;
     uint64_t run;
+    uint64_t now;           /* its time, or the last one known before it */
     struct ctr_os_event ev; /* without its thread */
 };
 

@@ -54,6 +54,10 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
     if (f->filter.to == 0) {
         f->filter.to = UINT64_MAX;
     }
+    if (f->filter.to_ns == 0) {
+        f->filter.to_ns = UINT64_MAX;
+    }
+    evdec_init(&f->times);
     f->kinds = f->filter.kinds ? f->filter.kinds : CTR_KIND_ALL;
     f->runs = 1;
     part_reader_init(&f->index, tr);
@@ -64,6 +68,7 @@ void feed_fini(struct feed *f)
 {
     free(f->lists);
     free(f->may);
+    evdec_fini(&f->times);
     part_reader_fini(&f->index);
 }
 
@@ -87,6 +92,9 @@ int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
 {
     const struct ctr_thread *t = ctr_trace_thread(f->tr, c->thread);
     if (!t || !feed_thread(f, t)) {
+        return 0;
+    }
+    if (c->end_ns < f->filter.from_ns || c->start_ns >= f->filter.to_ns) {
         return 0;
     }
     uint32_t os = (c->flags & CHUNK_F_SYSTEM ? CTR_KIND_SYS : 0) |
@@ -190,6 +198,43 @@ static int index_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
     return f->may[i] != MAY_NOT;
 }
 
+/* -------------------------------------------------------------------- time */
+
+/* Do the filter's times begin or end within a chunk? */
+static int cut_by_time(const struct feed *f, const struct ctr_chunk *c)
+{
+    return c->start_ns < f->filter.from_ns || c->end_ns >= f->filter.to_ns;
+}
+
+/*
+ * Which instructions of a chunk are selected.  Times are known where events are; those of
+ * a thread never fall.  Returns 1, 0 if there is nothing, or an error.
+ */
+static int select_insns(struct feed *f, struct raw_chunk *c, struct ctr_diag *diag)
+{
+    const struct ctr_filter *flt = &f->filter;
+    struct evdec *e = &f->times;
+    c->lo = flt->from;
+    c->hi = flt->to;
+    if (!cut_by_time(f, &c->pub)) {
+        return 1;
+    }
+    int in = c->pub.start_ns >= flt->from_ns;
+    int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->tr->dctx, diag);
+    for (; !err && e->have; err = evdec_next(e)) {
+        uint64_t ordinal = e->ev.ordinal;
+        if (!in && e->now >= flt->from_ns) {
+            in = 1;
+            c->lo = c->lo < ordinal ? ordinal : c->lo;
+        }
+        if (e->now >= flt->to_ns) {
+            c->hi = c->hi > ordinal ? ordinal : c->hi;
+            break;
+        }
+    }
+    return err ? err : in;
+}
+
 /* -------------------------------------------------------------------- file */
 
 int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
@@ -211,8 +256,10 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
                         "not the chunk of the index");
     }
     out->pub = *c;
-    unsigned columns =
-        (f->runs ? decoder_columns(f->want) : 0) | (f->os ? 1u << FRAME_EVENTS : 0);
+    out->lo = f->filter.from;
+    out->hi = f->filter.to;
+    unsigned columns = (f->runs ? decoder_columns(f->want) : 0) |
+                       (f->os || cut_by_time(f, c) ? 1u << FRAME_EVENTS : 0);
     err = section_columns(&f->tr->src, sec, columns, &out->payload, diag);
     if (err || !f->runs) {
         return err;
@@ -233,8 +280,11 @@ static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *
             return may;
         }
         if (may) {
-            int err = feed_read(f, c, out, diag);
-            return err ? err : 1;
+            may = feed_read(f, c, out, diag);
+            may = may ? may : select_insns(f, out, diag);
+            if (may) {
+                return may;
+            }
         }
     }
     if (tr->damage.code == CTR_E_CORRUPT) {
@@ -281,7 +331,7 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
         }
         err = trace_count_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
                                 &out->pub, diag);
-        return err ? err : feed_chunk(f, &out->pub);
+        return err || !feed_chunk(f, &out->pub) ? err : select_insns(f, out, diag);
     case SECT_REGS:
         return trace_set_regs(tr, sec, diag);
     case SECT_ROOT:

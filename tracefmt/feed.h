@@ -51,6 +51,7 @@ struct feed {
     uint32_t os;   /* CTR_KIND_* of the system's events that are wanted */
     uint64_t next; /* file: next chunk to look at, in order of time */
     struct part_reader index;
+    struct evdec times; /* of chunks that reach out of the filter's time */
     uint8_t *may; /* what the index says of each chunk, as far as it was asked */
 };
 
@@ -64,7 +65,7 @@ void feed_fini(struct feed *f);
  */
 int feed_next(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag);
 
-/* Reads this chunk of a file, and what it needs. */
+/* Reads this chunk of a file, and what it needs; the filter's times do not count. */
 int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag);
 

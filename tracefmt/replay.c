@@ -165,11 +165,10 @@ static int take_chunk(struct replay *rp, struct ctr_diag *diag)
         return err;
     }
     const struct ctr_chunk *p = &c->raw.pub;
-    const struct ctr_filter *f = &rp->feed.filter;
     rp->cur = c;
     rp->cur_first = 1;
-    rp->cur_at = p->first > f->from ? p->first : f->from;
-    rp->cur_end = p->first + p->insns < f->to ? p->first + p->insns : f->to;
+    rp->cur_at = p->first > c->raw.lo ? p->first : c->raw.lo;
+    rp->cur_end = p->first + p->insns < c->raw.hi ? p->first + p->insns : c->raw.hi;
     return 1;
 }
 
@@ -191,10 +190,9 @@ static int take_piece(struct replay *rp, struct job_piece *out)
         }
     }
     struct shared_chunk *c = rp->cur;
-    const struct ctr_filter *f = &rp->feed.filter;
     out->seq = rp->seq++;
     out->chunk = c;
-    out->lo = rp->cur_first ? f->from : rp->cur_at;
+    out->lo = rp->cur_first ? c->raw.lo : rp->cur_at;
     out->place_lo = rp->cur_first ? 0 : rp->cur_at;
     c->users++;
     if (rp->piece_insns && rp->cur_at < rp->cur_end &&
@@ -203,7 +201,7 @@ static int take_piece(struct replay *rp, struct job_piece *out)
         rp->cur_first = 0;
         out->hi = out->place_hi = rp->cur_at;
     } else {
-        out->hi = f->to;
+        out->hi = c->raw.hi;
         out->place_hi = UINT64_MAX;
         out->last = 1;
         chunk_release(rp, c);

@@ -49,6 +49,8 @@ int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw
     int err = 0;
     w->feed = f;
     w->pub = raw->pub;
+    w->lo = raw->lo;
+    w->hi = raw->hi;
     w->thread = ctr_trace_thread(tr, raw->pub.thread);
     w->view = f->want & DEC_REG ? tr->view : NULL;
     w->run = (struct run){.block = NULL};
@@ -117,8 +119,8 @@ int walk_event_selected(const struct walk *w)
 {
     const struct ctr_filter *f = &w->feed->filter;
     const struct ctr_os_event *e = &w->events.ev;
-    return e->ordinal >= f->from && e->ordinal < f->to &&
-           (w->feed->os & event_kind(e->type)) != 0;
+    return e->ordinal >= f->from && e->ordinal < f->to && w->events.now >= f->from_ns &&
+           w->events.now < f->to_ns && (w->feed->os & event_kind(e->type)) != 0;
 }
 
 static uint64_t out_pc(const struct walk *w)
@@ -135,7 +137,7 @@ int walk_out_selected(const struct walk *w)
 {
     const struct ctr_filter *f = &w->feed->filter;
     uint64_t ordinal = out_ordinal(w);
-    if (ordinal < f->from || ordinal >= f->to || f->naddr) {
+    if (ordinal < w->lo || ordinal >= w->hi || f->naddr) {
         return 0;
     }
     uint64_t pc = out_pc(w);

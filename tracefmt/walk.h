@@ -16,6 +16,7 @@ struct walk {
     struct regstate regs;
     const struct regview *view;
     struct ctr_chunk pub;
+    uint64_t lo, hi; /* ordinals of instructions that the filter selects */
     struct run run;
     int more;                       /* run is one; otherwise it is the chunk's end */
     uint64_t run_at;                /* its number in the chunk */

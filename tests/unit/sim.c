@@ -284,7 +284,11 @@ static void new_segment(const struct sim *s, struct sim_thread *t)
         t->cap_seg = t->cap_seg * 2 + 4;
         t->seg = more(t->seg, t->cap_seg, sizeof(t->seg[0]));
     }
-    memset(&t->seg[t->n_seg++], 0, sizeof(t->seg[0]));
+    struct sim_segment *g = &t->seg[t->n_seg];
+    memset(g, 0, sizeof(*g));
+    g->start_ns = has(s, SIM_TINY) ? t->time : 1000 + t->n_seg * 100u;
+    g->end_ns = g->start_ns + 50;
+    t->n_seg++;
     if (s->events & CTR_EVENTS_REG) {
         size_t n = 0;
         for (unsigned i = 0; i < SIM_REGS; i++) {
@@ -563,6 +567,7 @@ static void between_runs(struct sim *s, struct sim_thread *t)
         struct mempipe_aux_event *x = record(t, MEMPIPE_AUX_EVENT, sizeof(*x), n);
         struct sim_event *e = event(t);
         x->time_ns = t->time += sim_random(s, 1000);
+        cur(t)->end_ns = has(s, SIM_TINY) ? t->time : cur(t)->end_ns;
         if (signal) {
             x->type = CTR_EVENT_SIGNAL;
             w64((uint8_t *)(x + 1), 1 + sim_random(s, 60));
@@ -852,6 +857,7 @@ static void lay_out(const struct sim *s, struct sim_segment *g)
 void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs)
 {
     memset(t, 0, sizeof(*t));
+    t->time = has(s, SIM_TINY) ? 1 : 0;
     for (unsigned i = 0; i < SIM_REGS; i++) {
         memset(t->regs[i], (int)sim_random(s, 256), sim_reg_size(i));
     }
@@ -912,8 +918,8 @@ struct ctr_segment *sim_segments(const struct sim_thread *t)
             .aux = g->aux,
             .aux_bytes = g->n_aux,
             .flags = g->flags,
-            .start_ns = 1000 + i * 100,
-            .end_ns = 1000 + i * 100 + 50,
+            .start_ns = g->start_ns,
+            .end_ns = g->end_ns,
         };
     }
     return out;

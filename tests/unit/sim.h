@@ -82,6 +82,7 @@ struct sim_segment {
     uint32_t n_aux, cap_aux;
     uint32_t aux_units; /* place of the last record */
     uint32_t flags;
+    uint64_t start_ns, end_ns;
     void *chunk; /* as in the pipe: words, some room, data */
     void *data_end;
 };
@@ -115,7 +116,7 @@ struct sim_thread {
 #define SIM_BIG 0x80u /* now and then a block of the largest size */
 #define SIM_ALL 0xffu
 #define SIM_SYSTEM 0x100u /* events between runs */
-#define SIM_TINY 0x400u   /* many segments, some without a run; signals */
+#define SIM_TINY 0x400u   /* many segments, some without a run; signals; true times */
 #define SIM_PART 0x200u   /* left-out instructions, tags, accesses without a value */
 
 struct sim {

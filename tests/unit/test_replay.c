@@ -319,6 +319,170 @@ static void test_run_accesses(void **state)
     }
 }
 
+/* What happened, and the last time known before it. */
+struct timed {
+    uint64_t time;
+    uint64_t ordinal;
+    uint64_t what; /* pc, address or type */
+    uint32_t thread;
+    uint32_t kind;
+};
+
+struct timeline {
+    struct timed *e;
+    size_t n, cap;
+    _Atomic uint64_t now; /* means something with one worker only */
+};
+
+static int timed_begin(void *arg, struct ctr_job *job)
+{
+    ((struct timeline *)arg)->now = ctr_job_chunk(job)->start_ns;
+    return 0;
+}
+
+static int timed_put(void *arg, struct ctr_job *job, uint32_t kind, uint64_t ordinal,
+                     uint64_t what)
+{
+    const struct timed e = {((struct timeline *)arg)->now, ordinal, what,
+                            ctr_job_thread(job)->index, kind};
+    return ctr_job_append(job, &e, sizeof(e));
+}
+
+static int timed_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    return timed_put(arg, job, CTR_CURSOR_EXEC, e->ordinal, e->pc);
+}
+
+static int timed_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    return timed_put(arg, job, CTR_CURSOR_MEM, m->ordinal, m->addr);
+}
+
+static int timed_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct timeline *t = arg;
+    t->now = e->time_ns ? e->time_ns : t->now;
+    return timed_put(arg, job, CTR_CURSOR_OS, e->ordinal, e->type);
+}
+
+static int timed_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct timeline *t = arg;
+    (void)job;
+    for (size_t at = 0; at < n; at += sizeof(t->e[0])) {
+        if (t->n == t->cap) {
+            t->cap = t->cap * 2 + 1000;
+            t->e = realloc(t->e, t->cap * sizeof(t->e[0]));
+            assert_non_null(t->e);
+        }
+        t->e[t->n++] = *(const struct timed *)((const uint8_t *)data + at);
+    }
+    return 0;
+}
+
+static int same_timed(const struct timed *a, const struct timed *b)
+{
+    return a->ordinal == b->ordinal && a->what == b->what && a->thread == b->thread &&
+           a->kind == b->kind;
+}
+
+static void cursor_timeline(struct ctr_trace *tr, const struct ctr_filter *f,
+                            struct timeline *out)
+{
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    assert_int_equal(ctr_cursor_open(&c, tr, f, NULL), 0);
+    while (ctr_cursor_next(c, &ev, NULL) == 1) {
+        struct timed e = {.kind = ev.kind};
+        if (ev.kind == CTR_CURSOR_OS) {
+            e.thread = ev.os.thread->index;
+            e.ordinal = ev.os.ordinal;
+            e.what = ev.os.type;
+        } else {
+            e.thread = ev.exec.thread->index;
+            e.ordinal = ev.exec.ordinal;
+            e.what = ev.kind == CTR_CURSOR_EXEC ? ev.exec.pc : ev.mem.addr;
+        }
+        timed_ordered(out, NULL, &e, sizeof(e));
+    }
+    ctr_cursor_close(c);
+}
+
+static void check_timeline(const struct timeline *all, const struct timeline *got,
+                           const struct ctr_filter *f, int exec_only)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct timed *e = &all->e[i];
+        if (e->time < f->from_ns || (f->to_ns && e->time >= f->to_ns) ||
+            e->ordinal < f->from || (f->to && e->ordinal >= f->to) ||
+            (exec_only && e->kind != CTR_CURSOR_EXEC)) {
+            continue;
+        }
+        assert_true(n < got->n && same_timed(e, &got->e[n]));
+        n++;
+    }
+    assert_int_equal(got->n, n);
+}
+
+/* A window in time selects by the last time known. */
+static void test_times(void **state)
+{
+    static const struct ctr_replay_ops all_ops = {.begin = timed_begin,
+                                                  .exec = timed_exec,
+                                                  .mem = timed_mem,
+                                                  .os = timed_os,
+                                                  .ordered = timed_ordered};
+    static const struct ctr_replay_ops exec_ops = {.exec = timed_exec,
+                                                   .ordered = timed_ordered};
+    (void)state;
+    for (unsigned seed = 0; seed < 8; seed++) {
+        struct recording r;
+        struct timeline all = {0}, got = {0};
+        recording_make(&r, 90 + seed, 3, 500, 40, 8,
+                       CTR_EVENTS_ALL & ~(unsigned)CTR_EVENTS_REG,
+                       (SIM_ALL & ~SIM_UNSURE) | SIM_TINY | SIM_SYSTEM, 1 + seed % 4, 1);
+        struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+        struct ctr_replay_opts opts = {.workers = 1};
+        assert_int_equal(ctr_replay(tr, &all_ops, &all, &opts, NULL), 0);
+        uint64_t end = r.thread[0].time;
+        for (unsigned i = 0; i < 60; i++) {
+            struct ctr_filter f = {.from_ns = sim_random(&r.sim, (uint32_t)end)};
+            f.to_ns = i % 3 ? f.from_ns + 1 + sim_random(&r.sim, 4000) : 0;
+            f.from = i % 5 ? 0 : sim_random(&r.sim, 1000);
+            f.to = i % 7 ? 0 : f.from + 500;
+            int exec_only = i % 2;
+            opts = (struct ctr_replay_opts){.workers = 1 + i % 3, .filter = &f};
+            opts.piece_insns = i % 4 ? 0 : 1 + sim_random(&r.sim, 100);
+            got.n = 0;
+            assert_int_equal(
+                ctr_replay(tr, exec_only ? &exec_ops : &all_ops, &got, &opts, NULL), 0);
+            check_timeline(&all, &got, &f, exec_only);
+            got.n = 0;
+            f.kinds = exec_only ? CTR_KIND_EXEC : 0;
+            cursor_timeline(tr, &f, &got);
+            check_timeline(&all, &got, &f, exec_only);
+        }
+        ctr_close(tr);
+        if (seed == 0) { /* the same of a stream */
+            struct ctr_filter f = {.from_ns = end / 3, .to_ns = end / 2};
+            size_t want = 0;
+            for (size_t i = 0; i < all.n; i++) {
+                want += all.e[i].time >= f.from_ns && all.e[i].time < f.to_ns;
+            }
+            tr = open_bytes(r.file, r.bytes, CTR_OPEN_STREAM);
+            got.n = 0;
+            cursor_timeline(tr, &f, &got);
+            assert_int_equal(got.n, want);
+            assert_true(want > 100);
+            ctr_close(tr);
+        }
+        free(all.e);
+        free(got.e);
+        recording_free(&r);
+    }
+}
+
 /* ------------------------------------------------------------------ cursor */
 
 static int next_event(struct ctr_cursor *c, struct got *g)
@@ -491,8 +655,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers),       cmocka_unit_test(test_stop),
         cmocka_unit_test(test_stop_in_order), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_run_accesses),  cmocka_unit_test(test_cursor),
-        cmocka_unit_test(test_live),
+        cmocka_unit_test(test_run_accesses),  cmocka_unit_test(test_times),
+        cmocka_unit_test(test_cursor),        cmocka_unit_test(test_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -606,6 +606,11 @@ struct ctr_range {
  *   pid, tid     a thread is selected if its pid is in pids (or npid is 0) and
  *                its tid is in tids (or ntid is 0)
  *   from, to     ordinals, within each selected thread; to == 0: no end
+ *   from_ns, to_ns   times (of the trace, see ctr_info.start_ns); to_ns == 0: no end.  An
+ *                event of the system counts by its own time, all else by the last time
+ *                known before it: that of the event before it in its chunk (of whatever
+ *                kind is recorded), or at which the chunk was begun.  A thread that makes
+ *                no system calls has times at the begins of its chunks only
  *   pcs          pc of the instruction, also for its accesses
  *   addrs        accesses that touch at least one byte of a range.  With this
  *                given, exec events and register changes come only for
@@ -614,7 +619,7 @@ struct ctr_range {
  * With pcs or addrs given all events between instructions are left out, with addrs also
  * register changes from outside.
  * Chunks that cannot match are not read when there is an index.
- * run callbacks know only pids, tids, from and to.
+ * run callbacks know only pids, tids, from, to and times.
  */
 struct ctr_filter {
     uint64_t from;
@@ -628,6 +633,8 @@ struct ctr_filter {
     const int32_t *tids;
     const struct ctr_range *pcs;
     const struct ctr_range *addrs;
+    uint64_t from_ns;
+    uint64_t to_ns;
 };
 #define CTR_FILTER_INIT                                                                  \
     {                                                                                    \
