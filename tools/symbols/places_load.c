@@ -118,7 +118,7 @@ static int no_memory(const struct places *p)
  * Files that not both sides have a build id of are judged by their code: what ran where
  * nothing could be written must be what the file has.
  */
-static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
+static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
 {
     struct counts {
         uint64_t same, differ;
@@ -159,6 +159,27 @@ static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
     return status;
 }
 
+static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    bool wanted = false;
+    int ret;
+
+    for (uint32_t i = 0; i < p->nr_files; i++) {
+        const struct mod *m = p->files[i].mod;
+        wanted |= m && m->verify && !m->trusted && mod_has_bytes(m);
+    }
+    if (!wanted) {
+        return TOOL_OK;
+    }
+    ret = ctr_trace_blocks(tr, &diag);
+    if (ret) {
+        tool_trace_error(p->set->opt.prog, p->target.path, ret, &diag);
+        return TOOL_FAILED;
+    }
+    return compare_code(p, tr, rejected);
+}
+
 static int make_ranges(struct places *p, struct ctr_trace *tr)
 {
     ranges_fini(&p->ranges);
@@ -174,9 +195,8 @@ static int make_ranges(struct places *p, struct ctr_trace *tr)
 
 static int load_mapped(struct places *p, struct ctr_trace *tr)
 {
-    struct ctr_diag diag = {.off = CTR_NO_OFF};
-    bool wanted = false, rejected = false;
-    int status, ret;
+    bool rejected = false;
+    int status;
 
     if (each_mapping(p, tr, add_file)) {
         return no_memory(p);
@@ -186,26 +206,15 @@ static int load_mapped(struct places *p, struct ctr_trace *tr)
     if (status) {
         return status;
     }
-    for (uint32_t i = 0; i < p->nr_files; i++) {
-        const struct mod *m = p->files[i].mod;
-        wanted |= m && m->verify && !m->trusted && mod_has_bytes(m);
-    }
-    if (!wanted) {
-        return TOOL_OK;
-    }
-    ret = ctr_trace_blocks(tr, &diag);
-    if (ret) {
-        tool_trace_error(p->set->opt.prog, p->target.path, ret, &diag);
-        return TOOL_FAILED;
-    }
     status = verify(p, tr, &rejected);
     return status || !rejected ? status : make_ranges(p, tr);
 }
 
 /* No mappings: programs that cannot be moved are where they are. */
-static int load_fixed(struct places *p)
+static int load_fixed(struct places *p, struct ctr_trace *tr)
 {
     struct modset *s = p->set;
+    bool rejected;
 
     p->files = calloc(s->opt.nr_elfs + 1, sizeof(*p->files));
     if (!p->files) {
@@ -242,7 +251,7 @@ static int load_fixed(struct places *p)
                    "not known (--elf)",
                    p->target.path);
     }
-    return ranges_finish(&p->ranges) ? TOOL_OK : no_memory(p);
+    return ranges_finish(&p->ranges) ? verify(p, tr, &rejected) : no_memory(p);
 }
 
 int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
@@ -271,7 +280,7 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
         }
     }
     if (!status) {
-        status = p->mappings ? load_mapped(p, tr) : load_fixed(p);
+        status = p->mappings ? load_mapped(p, tr) : load_fixed(p, tr);
     }
     if (status) {
         places_free(p);

@@ -498,6 +498,7 @@ int modset_resolve_elf(struct modset *s, struct elf_arg *e)
         e->mod->elf = e;
         e->mod->pub.file = e->file;
         e->mod->pub.system = false;
+        e->mod->verify = true;
         e->mod->trusted = s->opt.force;
     }
     return TOOL_OK;
