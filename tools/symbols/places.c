@@ -13,8 +13,6 @@
 
 #include "common/mappings.h"
 
-#define EM_S390 22u
-
 uint32_t places_lower_file(const struct places *p, const char *path)
 {
     uint32_t low = 0, high = p->nr_files;
@@ -79,15 +77,14 @@ bool range_place(const struct range *r, uint64_t pc, struct place *out)
     return true;
 }
 
-/* The bytes of the block and of the file.  What s390x EXECUTE executes stands nowhere. */
-enum likeness places_compare(const struct places *p, const struct ctr_block *b,
-                             const struct mod *m, uint64_t vaddr)
+/* The bytes of the block and of the file. */
+enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
+                             uint64_t vaddr)
 {
     size_t len, left;
     const uint8_t *bytes;
 
-    if (!mod_has_bytes(m) || m->trusted ||
-        (p->target.machine == EM_S390 && b->cs_base != 0)) {
+    if (!mod_has_bytes(m) || m->trusted) {
         return UNKNOWN;
     }
     if (!b->pcs) {
@@ -131,7 +128,7 @@ static void judge(const struct places *p, const struct range_piece *piece,
         if (!range_place(r, b->pc, &place)) {
             continue;
         }
-        switch (places_compare(p, b, r->mod, place.vaddr)) {
+        switch (places_compare(b, r->mod, place.vaddr)) {
         case SAME:
             v->same_at = v->same ? v->same_at : place;
             v->same++;
@@ -199,7 +196,7 @@ bool places_find_block_at(const struct places *p, const struct ctr_block *b,
     struct verdict v;
 
     if (places_find(p, process, time_ns, chunk_end_ns, b->pc, out)) {
-        like = places_compare(p, b, p->set->mods[out->module->index], out->vaddr);
+        like = places_compare(b, p->set->mods[out->module->index], out->vaddr);
     }
     if (like != SAME && piece && piece->n != RANGES_MANY) {
         judge(p, piece, b, &v);

@@ -140,7 +140,7 @@ bool range_place(const struct range *r, uint64_t pc, struct place *out);
 
 /* How like a block's bytes are those of a file at vaddr. */
 enum likeness { DIFFERS, UNKNOWN, SAME };
-enum likeness places_compare(const struct places *p, const struct ctr_block *b,
-                             const struct mod *m, uint64_t vaddr);
+enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
+                             uint64_t vaddr);
 
 #endif

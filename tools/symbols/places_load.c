@@ -143,7 +143,7 @@ static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
         while (i < p->nr_files && p->files[i].mod != r->mod) {
             i++;
         }
-        like = range_place(r, b->pc, &place) ? places_compare(p, b, r->mod, place.vaddr)
+        like = range_place(r, b->pc, &place) ? places_compare(b, r->mod, place.vaddr)
                                              : DIFFERS;
         counts[i].same += like == SAME;
         counts[i].differ += like == DIFFERS;

@@ -22,11 +22,9 @@ struct cover_insn {
     uint64_t taken, not_taken; /* conditional branch: which way; else 0.  Their sum is
                                   less than count where the way is not known */
     uint8_t len;
-    uint8_t mode;   /* enum ctr_mode */
-    uint16_t flags; /* CANNOLI_INSN_* of cannoli/isa.h (BRANCH, COND, CALL, ...) */
+    uint8_t mode;      /* enum ctr_mode */
+    uint16_t flags;    /* CANNOLI_INSN_* of cannoli/isa.h (BRANCH, COND, CALL, ...) */
     uint8_t bytes[16]; /* len of them */
-    bool executed; /* s390x: what an EXECUTE at addr executed; that one is counted by
-                      itself at the same address */
 };
 
 /* A block that ran, as the JIT cut them: straight code from addr on. */

@@ -11,7 +11,6 @@
 #define SLAB_BYTES (256u << 10)
 
 #define EM_MIPS 8u
-#define EM_S390 22u
 /* QEMU's flags of a block on mips: it begins in the delay slot of a branch that depends
  * on a condition (and is not a likely one, whose slot runs only if it is taken). */
 #define MIPS_HFLAG_BMASK 0x3800u
@@ -39,10 +38,9 @@ static void *take(struct tallies *t, size_t bytes)
 
 static uint8_t kind_of(const struct ctr_block *b, uint32_t machine)
 {
-    if (machine == EM_MIPS && (b->tb_flags & MIPS_HFLAG_BMASK) == MIPS_HFLAG_BC) {
-        return TALLY_SLOT;
-    }
-    return machine == EM_S390 && b->cs_base ? TALLY_EXECUTED : TALLY_PLAIN;
+    return machine == EM_MIPS && (b->tb_flags & MIPS_HFLAG_BMASK) == MIPS_HFLAG_BC
+               ? TALLY_SLOT
+               : TALLY_PLAIN;
 }
 
 static uint32_t hash_of(uint32_t module, uint64_t addr, const struct ctr_block *b,

@@ -100,7 +100,6 @@ static void make_insns(const struct machine *m, const struct tally *t,
         o->count = sum_u64(t->full, t->cut ? t->cut[i] : 0);
         o->len = (uint8_t)(len < sizeof(o->bytes) ? len : sizeof(o->bytes));
         o->mode = t->mode;
-        o->executed = t->kind == TALLY_EXECUTED;
         memcpy(o->bytes, t->code + t->off[i], o->len);
         cannoli_isa_flags(m->elf, t->mode | m->mode, m->big_endian, o->bytes, o->len,
                           &flags);
@@ -134,7 +133,7 @@ static int compare_insns(const struct cover_insn *a, const struct cover_insn *b)
         int c = memcmp(a->bytes, b->bytes, sizeof(a->bytes));
         return c ? c : a->len - b->len;
     }
-    return a->executed != b->executed ? a->executed - b->executed : a->mode - b->mode;
+    return a->mode - b->mode;
 }
 
 static int sort_insns(const void *a, const void *b)

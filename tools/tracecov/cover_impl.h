@@ -31,8 +31,7 @@ struct tally {
 /* What makes blocks of the same bytes different ones. */
 enum tally_kind {
     TALLY_PLAIN,
-    TALLY_SLOT,     /* mips: the delay slot of a conditional branch in another block */
-    TALLY_EXECUTED, /* s390x: what EXECUTE executed */
+    TALLY_SLOT, /* mips: the delay slot of a conditional branch in another block */
 };
 
 /* Counts of one block, to be added. */
