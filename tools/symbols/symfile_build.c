@@ -2,6 +2,7 @@
 /* The tables as they grow in the child: arrays, strings, and intervals made disjoint. */
 #include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,12 +118,24 @@ uint32_t string_demangle(struct reader *r, uint32_t linkage)
     }
     uint32_t *at = hash_at(r, &r->demangled, (uint64_t)linkage + 1, &found);
     if (!found) {
-        char *text;
-        *at = linkage;
-        if (sym_demangle(string_get(r, linkage), &text)) {
-            *at = string_add(r, text);
+        char *text, *plt = strdup(string_get(r, linkage));
+        size_t n = plt ? strcspn(plt, "@") : 0;
+        bool stub = plt && strcmp(plt + n, "@plt") == 0;
+        uint32_t name = linkage;
+        if (stub) {
+            plt[n] = '\0';
+        }
+        if (plt && sym_demangle(plt, &text)) {
+            char *whole = NULL;
+            if (asprintf(&whole, "%s%s", text, stub ? "@plt" : "") >= 0) {
+                name = string_add(r, whole);
+                free(whole);
+            }
             free(text);
         }
+        free(plt);
+        at = hash_at(r, &r->demangled, (uint64_t)linkage + 1, &found);
+        *at = name;
     }
     return *at;
 }

@@ -32,6 +32,7 @@ struct dwarf_reader {
     struct symvec sources;       /* struct source */
     struct symhash source_index; /* by address of the DIE */
     struct symhash origin_index;
+    struct symhash symbols;    /* mangled names, by address + 1 */
     struct symhash path_index; /* by address of libdw's string */
     unsigned bad_units;
 };
@@ -212,6 +213,25 @@ static uint64_t entry_of(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *a
     return a->low && dwarf_lowpc(die, &addr) == 0 ? addr + d->unit.bias : first;
 }
 
+/* The symbol at an address, if it is mangled. */
+static uint32_t symbol_at(struct dwarf_reader *d, uint64_t addr)
+{
+    bool found;
+    uint32_t *at = hash_at(d->r, &d->symbols, addr + 1, &found);
+    return found ? *at : 0;
+}
+
+static void index_symbols(struct dwarf_reader *d)
+{
+    const struct candidate *c = d->candidates->p;
+    for (size_t i = 0; i < d->candidates->n; i++) {
+        bool found;
+        if (!c[i].label && string_demangle(d->r, c[i].linkage) != c[i].linkage) {
+            *hash_at(d->r, &d->symbols, c[i].addr + 1, &found) = c[i].linkage;
+        }
+    }
+}
+
 /* Adds an instance; returns its number, or `parent' if it has no code. */
 static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *a,
                           bool inlined, uint32_t parent, unsigned depth)
@@ -241,20 +261,25 @@ static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *
     if (!any) {
         return inlined ? parent : SYM_NONE;
     }
-    struct source s;
+    /* Of a constructor, the copies that stand in the file have names of their own. */
+    struct source s = {.decl_file = SYM_NONE};
+    uint32_t own = a->abstract_origin.valp ? text_of(r, &a->linkage) : 0;
     if (a->abstract_origin.valp) {
         s = source_at(d, &a->abstract_origin);
-        uint32_t own = text_of(r, &a->linkage);
-        s.linkage = own ? own : s.linkage;
     } else {
-        s = (struct source){.decl_file = SYM_NONE};
         follow(d, *die, &s, 16);
     }
-    struct sym_scope *scope = vec_push(r, &r->scopes, sizeof(*scope));
     uint32_t name = s.linkage ? string_demangle(r, s.linkage) : s.name;
+    uint32_t origin = origin_of(d, &s, name);
+    s.linkage = own ? own : s.linkage;
+    if (!inlined && !s.linkage) {
+        s.linkage = symbol_at(d, first); /* methods of local classes */
+    }
+    name = s.linkage ? string_demangle(r, s.linkage) : s.name;
+    struct sym_scope *scope = vec_push(r, &r->scopes, sizeof(*scope));
     scope->name = STRING_PTR(name);
     scope->linkage = STRING_PTR(s.linkage);
-    scope->origin = origin_of(d, &s, name);
+    scope->origin = origin;
     scope->parent = inlined ? parent : SYM_NONE;
     scope->decl_file = s.decl_file;
     scope->decl_line = s.decl_line;
@@ -402,6 +427,7 @@ void read_dwarf(struct reader *r, struct symvec *candidates)
         return;
     }
     open_alt(r, dw);
+    index_symbols(&d);
     Dwarf_CU *cu = NULL;
     Dwarf_Half version;
     uint8_t type;

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# What the tests of tools/symbols share; sourced, not run.
+. "$SRC/tests/cli/libtracedump.sh"
+symdump=$TOOLS/symdump
+sources=$SRC/tests/cli/symfile
+
+# need COMMAND...: what the test cannot do without
+need() {
+    local what
+    for what in "$@"; do
+        command -v "$what" >/dev/null && continue
+        echo "needs $what"
+        [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
+        exit 1
+    done
+}
+
+# shapes OUTPUT CXX [FLAG...]: builds the C++ program; from relative paths, so that names
+# of files have to be made absolute
+shapes() {
+    local output=$1 cxx=$2
+    shift 2
+    mkdir -p src
+    cp "$sources"/*.cpp "$sources"/*.h src/
+    "$cxx" -std=c++17 "$@" -o "$output" src/main.cpp ./src/../src/shapes.cpp 2>cxx.err ||
+        fail "$cxx $*: $(head -3 cxx.err)"
+}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# Functions, lines and inline chains of random addresses of a dynamic C++ program are
+# those of addr2line and eu-addr2line (compare.py states where these two differ).
+. "$SRC/tests/cli/libsymfile.sh"
+need g++ addr2line eu-addr2line python3
+
+# against NAME COUNT [all]: both tools on COUNT addresses of NAME; eu-addr2line is asked
+# where addr2line differs, or for all
+against() {
+    "$symdump" pcs "$1" "$2" 7 >pcs
+    "$symdump" addr2line "$1" <pcs >ours 2>remark || fail "$1: status $?"
+    [ ! -s remark ] || fail "$1: $(cat remark)"
+    addr2line -a -i -f -C -e "$1" <pcs >bin 2>bin.err
+    [ -n "${3-}" ] || python3 "$sources/compare.py" --differing pcs ours bin
+    eu-addr2line -a -i -f -C -e "$1" <pcs >eu 2>eu.err
+    echo "$1:"
+    python3 "$sources/compare.py" ours bin eu || fail "$1: addresses differ"
+}
+
+shapes dwarf5 g++ -O2 -gdwarf-5
+against dwarf5 10000
+shapes dwarf4 g++ -O2 -gdwarf-4
+against dwarf4 1000
+shapes plain g++ -O0 -g
+against plain 500 all
+shapes gc g++ -O2 -g -ffunction-sections -Wl,--gc-sections -fPIE -pie
+against gc 1000
+shapes static g++ -O1 -g -no-pie -static-libstdc++
+against static 1000
+shapes sections g++ -O3 -g -gz -freorder-blocks-and-partition
+against sections 1000
+shapes lto g++ -O2 -g -flto
+against lto 1000
+
+# These two binutils and elfutils do not follow (binutils 2.40, elfutils 0.188).
+llvm=$(command -v llvm-symbolizer || command -v llvm-symbolizer-14)
+against_llvm() {
+    [ -n "$llvm" ] || return 0
+    "$symdump" pcs "$1" 2000 7 >pcs
+    "$symdump" addr2line "$1" <pcs >ours 2>remark || fail "$1: status $?"
+    [ ! -s remark ] || fail "$1: $(cat remark)"
+    "$llvm" --output-style=GNU -a -f -i --no-demangle -e "$1" <pcs | c++filt --no-verbose >llvm
+    echo "$1:"
+    python3 "$sources/compare.py" ours llvm || fail "$1: addresses differ"
+}
+if command -v clang++ >/dev/null; then
+    shapes clang clang++ -O2 -g
+    against_llvm clang
+    shapes clang4 clang++ -O2 -gdwarf-4
+    against_llvm clang4
+fi
+shapes split g++ -O2 -g -gsplit-dwarf
+against_llvm split
+"$symdump" scopes split | grep -q 'shapes::make(int)' || fail "split: no scopes"
+finish
