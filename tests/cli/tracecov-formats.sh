@@ -173,6 +173,18 @@ END
         "$qemu_dir/qemu-$target" "./$prog.bare"
     run 0 "$BIN/tracecov" -q -f text -o cov.text "$trace"
     grep -qE '^ +[0-9]+: 0x[0-9a-f]+: [a-z.]' cov.text || fail "no disassembly of $prog.bare"
+
+    # The same as a listing, which lcov takes for its source.
+    elf=(--listing lists)
+    consumers '*' "$target.bare"
+    [ -s "lists/$prog.bare.lst" ] || fail "no listing of $prog.bare"
+    cov lcov bare.lcov
+    $check lcov bare.lcov || fail "listing read back"
+    grep -q "^SF:$PWD/lists/$prog.bare.lst" bare.lcov || fail "no listing in lcov"
+    ln -sf /dev/full "lists/$prog.bare.lst"
+    run 1 "$BIN/tracecov" -q "${elf[@]}" -o /dev/null "$trace"
+    one_line "a full disk"
+    rm "lists/$prog.bare.lst"
 done
 [ -n "$ran" ] || { echo "needs a patched QEMU and cross compilers"; exit 77; }
 echo "ran:$ran ${consumed:+(without lcov)}"

@@ -207,7 +207,8 @@ static void write_modules(struct out *o, const struct report *r)
     out_str(o, "<h2>Programs and libraries</h2>\n<div class=\"scroll\"><table><thead><tr>"
                "<th class=\"name\">File</th><th>Executed</th>"
                "<th>Functions</th><th></th><th></th>"
-               "<th>Instructions</th><th></th><th></th></tr></thead><tbody>\n");
+               "<th>Instructions of them</th><th></th><th></th></tr></thead>"
+               "<tbody>\n");
     for (size_t i = 0; i < r->cover->nr_modules; i++) {
         const struct cover_module *m = &r->cover->modules[i];
         struct report_totals f, n;

@@ -183,7 +183,7 @@ static void write_function_table(struct text *t, const struct report_source *s)
     }
     qsort(v, n, sizeof(*v), by_count);
     write_ratio(t->o, "  functions ", s->totals.functions_hit, s->totals.functions);
-    write_ratio(t->o, ", instructions ", insns_hit, insns);
+    write_ratio(t->o, ", instructions of them ", insns_hit, insns);
     out_str(t->o, "\n\n        count   instructions  function\n");
     for (size_t i = 0; i < n; i++) {
         const struct report_function *f = v[i];
@@ -230,11 +230,10 @@ static void write_module(struct text *t, const struct report_source *s)
         listing_ran(&t->listing, m);
         return;
     }
+    out_str(t->o, s->nr_functions ? "  " : "  no functions known; ");
+    write_ran(t, m);
     if (s->nr_functions) {
         write_function_table(t, s);
-    } else {
-        out_str(t->o, "  no functions known; ");
-        write_ran(t, m);
     }
     disassemble_all(t, s);
     if (!t->opt->function && listing_module(&t->listing, m)) {

@@ -92,7 +92,7 @@ struct report_options {
                                 one line for an instruction or function heading */
 };
 
-/* Returns 0 or -CTR_E_NOMEM. */
+/* Returns 0, -CTR_E_NOMEM, or -CTR_E_IO for a listing, which has been told on stderr. */
 int report_make(struct report **out, const struct cover *c,
                 const struct report_options *opt);
 void report_free(struct report *r);

@@ -186,9 +186,9 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
 
 /* ------------------------------------------- functions that symbols know */
 
-/* Functions without lines, and code in no function, if it ran. */
+/* Functions without lines; `heading' has the line of each in a listing, or is NULL. */
 static int symbol_functions(struct report_maker *mk, const struct report_code *k,
-                            uint32_t *source)
+                            uint32_t *source, const uint32_t *heading)
 {
     size_t site = 0;
     bool has_lines = k->nr_ranges > 0;
@@ -219,6 +219,10 @@ static int symbol_functions(struct report_maker *mk, const struct report_code *k
         }
         f.name = s->name;
         f.linkage = s->linkage && *s->linkage ? s->linkage : s->name;
+        if (heading) {
+            f.line = heading[i];
+            f.end_line = heading[i] + (uint32_t)f.insns_total;
+        }
         if (k->sites[site].addr == s->addr) {
             f.count = report_entries(k, site, SYM_NONE, s);
         }
@@ -254,7 +258,7 @@ int report_module(struct report_maker *mk, const struct cover_module *m)
 {
     struct report_code k;
     uint32_t source = NO_INDEX, nr_files;
-    uint32_t *file_source = NULL;
+    uint32_t *file_source = NULL, *heading = NULL;
     int e;
 
     if (!m->module->file) {
@@ -279,14 +283,16 @@ int report_module(struct report_maker *mk, const struct cover_module *m)
         e = e ? e : report_lines(mk, &k, file_source);
         e = e ? e : branches(mk, &k, file_source);
         e = e ? e : source_functions(mk, &k, file_source);
+    } else if (mk->opt->listing_dir) {
+        e = report_listing(mk, &k, &source, &heading);
     } else {
         e = report_source_find(mk, m->module->path, true, m->module->index, &source);
     }
-    e = e ? e : symbol_functions(mk, &k, &source);
-    if (!e && !k.nr_ranges && source != NO_INDEX && mk->opt->listing_dir) {
-        e = report_listing(mk, &k, source);
+    if (!e && (k.nr_ranges || source != NO_INDEX)) {
+        e = symbol_functions(mk, &k, &source, heading);
     }
 out:
+    free(heading);
     free(file_source);
     report_code_fini(&k);
     return e;

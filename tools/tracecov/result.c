@@ -216,7 +216,9 @@ int result_write(const struct result *r, struct cover *c)
     }
     status = report_make(&report, c, r->report);
     if (status) {
-        tool_error(PROG, "%s", ctr_strerror(status));
+        if (status != -CTR_E_IO) {
+            tool_error(PROG, "%s", ctr_strerror(status));
+        }
         return TOOL_FAILED;
     }
     if ((r->format == RESULT_LCOV || r->format == RESULT_LCOV2) &&
