@@ -147,3 +147,49 @@ uint64_t report_entries(const struct report_code *k, size_t site, uint32_t scope
     }
     return n;
 }
+
+/* What came to site i by jumps, known or not, but for known ones within the scope. */
+static uint64_t jumps_into(const struct report_code *k, size_t i, uint64_t jump,
+                           uint32_t scope)
+{
+    for (size_t j = report_jump_at(k, i); j < k->nr_jumps && k->jumps[j].to == i; j++) {
+        if (report_within(k, &k->sites[k->jumps[j].from], scope)) {
+            jump -= k->jumps[j].count < jump ? k->jumps[j].count : jump;
+        }
+    }
+    return jump;
+}
+
+int report_inlined_entries(const struct report_code *k, uint64_t *v)
+{
+    uint32_t *seen = calloc((size_t)k->nr_scopes + 1, sizeof(*seen)), stretch = 1;
+    const struct site *before = NULL;
+
+    if (!seen) {
+        return -CTR_E_NOMEM;
+    }
+    for (size_t i = 0; i < k->nr_sites; before = &k->sites[i++]) {
+        const struct site *s = &k->sites[i];
+        uint64_t count = s->insn == NO_INDEX ? 0 : report_site_count(k, s).count, fall, jump;
+        uint32_t at = s->range == NO_INDEX ? SYM_NONE : k->ranges[s->range].scope;
+
+        if (!count) {
+            continue;
+        }
+        fall = report_fall(k, i);
+        jump = count - fall;
+        stretch += jump > 0;
+        while (at < k->nr_scopes && k->scopes[at].parent < at) {
+            if (fall && seen[at] != stretch && !report_within(k, before, at)) {
+                v[at] = report_sum(v[at], fall);
+            }
+            if (jump) {
+                v[at] = report_sum(v[at], jumps_into(k, i, jump, at));
+            }
+            seen[at] = stretch;
+            at = k->scopes[at].parent;
+        }
+    }
+    free(seen);
+    return 0;
+}

@@ -183,7 +183,7 @@ static void count_run(struct lines *l, const struct run *r)
     for (uint32_t i = r->first; i < r->first + r->n; i++) {
         uint64_t count = report_site_count(k, &k->sites[i]).count;
         uint64_t fall = report_fall(k, i), jump = count - fall, own;
-        bool stmt = k->ranges[k->sites[i].range].stmt;
+        bool stmt = true;
 
         if (i > r->first && (k->sites[i - 1].flags & CANNOLI_INSN_CALL)) {
             /* A call that returns twice (setjmp) is one. */

@@ -87,23 +87,32 @@ static bool better(const struct sym_scope *a, const struct sym_scope *b)
     return a_inline != b_inline ? b_inline : a->entry < b->entry;
 }
 
-static void count_origins(const struct report_code *k, struct origin *v, uint32_t nr)
+static int count_origins(const struct report_code *k, struct origin *v, uint32_t nr)
 {
+    uint64_t *inlined = calloc((size_t)k->nr_scopes + 1, sizeof(*inlined));
+    int e = inlined ? report_inlined_entries(k, inlined) : -CTR_E_NOMEM;
+
     for (uint32_t i = 0; i < nr; i++) {
         v[i].scope = SYM_NONE;
     }
-    for (uint32_t i = 0; i < k->nr_scopes; i++) {
+    for (uint32_t i = 0; i < k->nr_scopes && !e; i++) {
         const struct sym_scope *s = &k->scopes[i];
         struct origin *o = &v[s->origin];
         size_t at = report_site_at(k, s->entry);
+        bool found = at < k->nr_sites && k->sites[at].addr == s->entry;
+        uint64_t n = 0;
 
         if (o->scope == SYM_NONE || better(s, &k->scopes[o->scope])) {
             o->scope = i;
         }
-        if (at < k->nr_sites && k->sites[at].addr == s->entry) {
-            o->count = report_sum(o->count, report_entries(k, at, i, NULL));
+        if (s->parent != SYM_NONE && k->flow) {
+            n = inlined[i];
+        } else if (found) {
+            n = report_entries(k, at, i, NULL);
         }
+        o->count = report_sum(o->count, n);
     }
+    free(inlined);
     for (size_t i = 0; i < k->nr_sites; i++) {
         const struct site *s = &k->sites[i];
         const struct sym_range *r = s->range != NO_INDEX ? &k->ranges[s->range] : NULL;
@@ -121,6 +130,7 @@ static void count_origins(const struct report_code *k, struct origin *v, uint32_
             o->end_line = r->line;
         }
     }
+    return e;
 }
 
 /* DWARF does not tell the linkage name of a function that no other unit sees. */
@@ -149,7 +159,7 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
     if (nr && !v) {
         return -CTR_E_NOMEM;
     }
-    count_origins(k, v, nr);
+    e = count_origins(k, v, nr);
     for (uint32_t i = 0; i < nr && !e; i++) {
         const struct sym_scope *s;
         struct report_function f = {.module = k->index};

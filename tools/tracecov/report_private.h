@@ -145,6 +145,9 @@ int report_module(struct report_maker *mk, const struct cover_module *m);
  * it.  SYM_NONE: of the function of that symbol. */
 uint64_t report_entries(const struct report_code *k, size_t site, uint32_t scope,
                         const struct sym_function *symbol);
+/* How often control came to each inlined instance (by number of scope; v is zeros), from
+ * code that is not of it.  Returns 0 or -CTR_E_NOMEM. */
+int report_inlined_entries(const struct report_code *k, uint64_t *v);
 /* Whether a site is code of that instance or of one that was inlined into it. */
 bool report_within(const struct report_code *k, const struct site *s, uint32_t scope);
 
