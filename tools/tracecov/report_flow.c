@@ -170,7 +170,8 @@ int report_inlined_entries(const struct report_code *k, uint64_t *v)
     }
     for (size_t i = 0; i < k->nr_sites; before = &k->sites[i++]) {
         const struct site *s = &k->sites[i];
-        uint64_t count = s->insn == NO_INDEX ? 0 : report_site_count(k, s).count, fall, jump;
+        uint64_t count = s->insn == NO_INDEX ? 0 : report_site_count(k, s).count, fall,
+                 jump;
         uint32_t at = s->range == NO_INDEX ? SYM_NONE : k->ranges[s->range].scope;
 
         if (!count) {

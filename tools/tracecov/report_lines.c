@@ -239,32 +239,6 @@ static int count_runs(struct lines *l)
     return 0;
 }
 
-/* The line that declares a function counts how often it was entered, also if the brace
- * behind it, on which debug information has its first instructions, is on another. */
-static int count_headings(struct lines *l)
-{
-    const struct report_code *k = l->k;
-    int e = 0;
-
-    for (uint32_t i = 0; i < k->nr_scopes && !e; i++) {
-        const struct sym_scope *s = &k->scopes[i];
-        size_t at = report_site_at(k, s->entry);
-        const struct sym_range *r;
-
-        if (s->parent != SYM_NONE || !s->decl_line || at >= k->nr_sites ||
-            k->sites[at].addr != s->entry || k->sites[at].range == NO_INDEX) {
-            continue;
-        }
-        r = &k->ranges[k->sites[at].range];
-        if (r->file == s->decl_file && r->line > s->decl_line &&
-            l->file_source[r->file] != NO_INDEX) {
-            e = report_source_line(l->mk, l->file_source[r->file], s->decl_line,
-                                   report_entries(k, at, i, NULL));
-        }
-    }
-    return e;
-}
-
 int report_lines(struct report_maker *mk, const struct report_code *k,
                  const uint32_t *file_source)
 {
@@ -289,7 +263,6 @@ int report_lines(struct report_maker *mk, const struct report_code *k,
             e = report_source_line(mk, r->source, r->line, n > p->most ? n : p->most);
         }
     }
-    e = e ? e : count_headings(&l);
 out:
     free(l.run_of);
     free(l.runs);

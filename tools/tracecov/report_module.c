@@ -68,6 +68,7 @@ struct origin {
     uint64_t count;
     uint64_t insns, insns_hit; /* of its out-of-line code */
     bool ran;                  /* any instruction of an instance */
+    bool heading;              /* the line that declares it has code of an instance */
 };
 
 /* The out-of-line function that an instance was inlined into. */
@@ -126,6 +127,8 @@ static int count_origins(const struct report_code *k, struct origin *v, uint32_t
         o->insns_hit += s->insn != NO_INDEX;
         o = &v[k->scopes[r->scope].origin];
         o->ran |= s->insn != NO_INDEX;
+        o->heading |= r->line == k->scopes[r->scope].decl_line &&
+                      r->file == k->scopes[r->scope].decl_file;
         if (r->line > o->end_line && r->file == k->scopes[r->scope].decl_file) {
             o->end_line = r->line;
         }
@@ -189,6 +192,11 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
         f.insns_total = v[i].insns;
         f.insns_hit = v[i].insns_hit;
         e = report_source_function(mk, file_source[file], &f);
+        /* The line that declares a function counts how often it was entered, also where
+         * debug information has its first instructions on that of the brace behind. */
+        if (!e && s->decl_line && !v[i].heading) {
+            e = report_source_line(mk, file_source[file], f.line, f.count);
+        }
     }
     free(v);
     return e;

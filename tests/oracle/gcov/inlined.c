@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     r += (unsigned)clamp(argc, 0, 100);
     r += (unsigned)square(argc);
     if (argc == 77) {
-        r += (unsigned)unused(argc);
+        r += (unsigned)unused(argc); /* -O2: chosen by a conditional move */
     }
     printf("%u\n", r);
     return 0;
