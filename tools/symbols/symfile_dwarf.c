@@ -341,7 +341,24 @@ static void walk(struct dwarf_reader *d, Dwarf_Die *die, uint32_t scope, unsigne
 
 /* ---------------------------------------------------------------------- lines */
 
-static void read_lines(struct dwarf_reader *d)
+/* Whether one of the unit's functions, those from scope span `first' on, is at addr. */
+static bool in_scope(const struct dwarf_reader *d, size_t first, uint64_t addr)
+{
+    const struct span *v = d->scope_spans.p;
+    for (size_t i = first; i < d->scope_spans.n; i++) {
+        if (v[i].addr <= addr && addr < v[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * The rows of a unit.  libdw puts the end of a sequence before other rows at its address.
+ * One of them may be the first of the next sequence, or the last of the one that ends,
+ * which has no code (a statement of which nothing is left): that is in no function.
+ */
+static void read_lines(struct dwarf_reader *d, size_t first_scope)
 {
     struct reader *r = d->r;
     Dwarf_Lines *lines;
@@ -354,19 +371,24 @@ static void read_lines(struct dwarf_reader *d)
         d->bad_units++;
         return;
     }
-    Dwarf_Addr next = 0;
+    Dwarf_Addr next = 0, ended = UINT64_MAX;
     for (size_t i = 0; i + 1 < n; i++) {
         Dwarf_Line *line = dwarf_onesrcline(lines, i);
         Dwarf_Addr addr;
         uint64_t end;
-        bool last, stmt;
+        bool last = false, stmt;
         int number, column;
         if (i == 0) {
             dwarf_lineaddr(line, &next);
         }
         addr = next;
+        if (dwarf_lineendsequence(line, &last) == 0 && last) {
+            ended = addr;
+        }
         if (dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &next) != 0 || next <= addr ||
-            dwarf_lineendsequence(line, &last) != 0 || last ||
+            last ||
+            (addr == ended && d->scope_spans.n > first_scope &&
+             !in_scope(d, first_scope, addr + d->unit.bias)) ||
             !is_code_addr(r, addr + d->unit.bias, &end)) {
             continue;
         }
@@ -440,13 +462,16 @@ void read_dwarf(struct reader *r, struct symvec *candidates)
             continue;
         }
         d.unit.comp_dir = dwarf_formstring(dwarf_attr(&d.unit.die, DW_AT_comp_dir, &dir));
-        if (type != DW_UT_partial) {
-            read_lines(&d);
-        }
+        size_t first_scope = d.scope_spans.n;
+        Dwarf_Die unit = d.unit.die;
         if (type == DW_UT_skeleton && sub.addr) {
             d.unit.die = sub;
         }
         walk(&d, &d.unit.die, SYM_NONE, 1);
+        d.unit.die = unit;
+        if (type != DW_UT_partial) {
+            read_lines(&d, first_scope);
+        }
     }
     if (status < 0 || d.bad_units) {
         reader_remark(r,
