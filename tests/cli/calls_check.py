@@ -8,8 +8,6 @@ seen = defaultdict(int)  # (pid, caller, callee)
 for line in open(sys.argv[2]):
     words = line.split()
     if words[0] == "call":
-        # a signal's name has a space in it
-        words = [w for w in words if w != "signal"]
         seen[words[1].rsplit("-", 1)[1], words[2], words[3]] += int(words[4])
 
 failed = 0
@@ -26,7 +24,8 @@ def of(pid, callee, callers):
                if (p, b) == (pid, callee) and (callers is None or a in callers))
 
 
-if len(wanted) < 40:
+least = int(sys.argv[3]) if len(sys.argv) > 3 else 40
+if len(wanted) < least:
     sys.exit("only %d lines of witness" % len(wanted))
 for (pid, callers, callee), n in sorted(wanted.items()):
     # All lines that name one of these callers: a tail call may count for either.

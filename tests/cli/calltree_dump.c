@@ -43,9 +43,18 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     return 0;
 }
 
+/* Without spaces, of which the lines consist; good for the next three calls. */
 static const char *name(const struct calltree *t, uint32_t function)
 {
-    return t->functions[function].name;
+    static char text[4][4096];
+    static unsigned at;
+    char *to = text[at++ & 3];
+
+    snprintf(to, sizeof(text[0]), "%s", t->functions[function].name);
+    for (char *p = to; *p; p++) {
+        *p = *p == ' ' ? '_' : *p;
+    }
+    return to;
 }
 
 static uint32_t root_of(const struct calltree *t, uint32_t node)
@@ -143,7 +152,7 @@ static void print(const struct calltree *t, bool paths)
     for (uint32_t i = 0; i < t->nr_functions; i++) {
         const struct call_function *f = &t->functions[i];
 
-        printf("function %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", f->name, f->calls,
+        printf("function %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name(t, i), f->calls,
                f->self.insns, f->inclusive.insns);
     }
     for (size_t i = 0; i < t->nr_lines; i++) {

@@ -73,13 +73,14 @@ static int replay(struct maker *m, struct ctr_trace *tr,
                                  .end = on_end,
                                  .ordered = on_ordered};
     struct ctr_filter filter = opt->filter;
-    struct ctr_replay_opts opts = {.workers = m->nr_digests, .filter = &filter};
+    struct ctr_replay_opts opts = {
+        .workers = m->nr_digests, .filter = &filter, .run_accesses = opt->accesses};
     int ret;
 
     filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_THR | CTR_KIND_MARK;
-    if (opt->accesses) {
+    filter.kinds |= opt->accesses ? CTR_KIND_LOAD | CTR_KIND_STORE : 0;
+    if (opt->accesses && opt->lines) {
         ops.mem = on_mem;
-        filter.kinds |= CTR_KIND_LOAD | CTR_KIND_STORE;
     }
     ret = ctr_replay(tr, &ops, m, &opts, diag);
     if (!ret) {

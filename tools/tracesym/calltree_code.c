@@ -143,7 +143,7 @@ struct fn *code_numbered(struct code *c, enum fn_kind kind, uint32_t number)
 {
     struct fn *f = code_fn(c, kind, NULL, number);
 
-    if (f) {
+    if (f && f->number != number) {
         f->number = number;
     }
     return f;
@@ -158,7 +158,7 @@ struct fn *code_enter(struct code *c, struct fn *range, uint64_t vaddr)
     }
     pthread_mutex_lock(&c->lock);
     f = find(c, FN_CODE, range->module, vaddr);
-    if (f) {
+    if (f && f->range == f) {
         f->range = range;
     }
     pthread_mutex_unlock(&c->lock);
@@ -218,7 +218,7 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
         *start = s == whole && (vaddr == s->addr ||
                                 (c->machine == CANNOLI_EM_PPC64 && vaddr == s->addr + 8));
         f = find(c, FN_CODE, m, whole->addr);
-        if (f) {
+        if (f && !f->symbol) { /* new: others read it without the lock */
             f->symbol = whole;
             f->end = whole->end;
             f->twice = is_twice(whole);
@@ -238,7 +238,7 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
         *end = v[low].addr;
     }
     f = find(c, FN_STRETCH, m, low ? v[low - 1].end : 0);
-    if (f) {
+    if (f && !f->end) {
         f->end = *end;
     }
     return f;

@@ -446,6 +446,8 @@ static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s,
             return ret;
         }
     }
+    d->nodes[d->cur].self.loads += r->loads;
+    d->nodes[d->cur].self.stores += r->stores;
     return 0;
 }
 
@@ -453,6 +455,7 @@ int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
 {
     const struct spot *last;
     struct spot *own = NULL, *s;
+    struct cost *c;
     int ret = 0;
 
     (void)job;
@@ -477,22 +480,20 @@ int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
         ret = go(d, s);
     }
     d->last = s;
-    d->nodes[d->cur].self.insns += s->end;
+    c = &d->nodes[d->cur].self;
+    c->insns += s->end;
+    c->loads += r->loads;
+    c->stores += r->stores;
     d->ordinal += s->end;
     return ret;
 }
 
+/* Only with lines; nodes get theirs with the run. */
 int digest_mem(struct digest *d, const struct ctr_mem *m)
 {
     const struct cost once = {.loads = !m->store, .stores = m->store};
-    struct cost *c = &d->nodes[d->cur].self;
     const struct spot *s = d->last;
 
-    c->stores += m->store;
-    c->loads += !m->store;
-    if (!d->lines) {
-        return 0;
-    }
     return s && d->own_last
                ? lines_add(d->lines, s->range, s->vaddr + (m->pc - s->pc), &once)
                : lines_access(d->lines, m);
