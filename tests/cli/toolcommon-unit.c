@@ -146,6 +146,7 @@ static void test_markup(void)
     static const struct {
         const char *in, *out;
     } t[] = {
+        {"", ""},
         {"plain 'text'", "plain 'text'"},
         {"a<b>&\"c\"", "a&lt;b&gt;&amp;&quot;c&quot;"},
         {"\n\t\x01\x7f", "&#10;&#9;\xef\xbf\xbd\xef\xbf\xbd"},
@@ -155,7 +156,7 @@ static void test_markup(void)
     for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
         struct textbuf b = {0};
         CHECK(textbuf_markup(&b, t[i].in, strlen(t[i].in)), "markup");
-        CHECK(b.len == strlen(t[i].out) && !memcmp(b.data, t[i].out, b.len),
+        CHECK(b.len == strlen(t[i].out) && b.data && !memcmp(b.data, t[i].out, b.len),
               "markup %zu: %.*s", i, (int)b.len, b.data);
         textbuf_fini(&b);
     }

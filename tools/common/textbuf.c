@@ -185,7 +185,7 @@ bool textbuf_markup(struct textbuf *b, const char *s, size_t len)
     const uint8_t *u = (const uint8_t *)s;
     char *p;
 
-    if (len > SIZE_MAX / 16 || !(p = textbuf_reserve(b, 6 * len))) {
+    if (len > SIZE_MAX / 16 || !(p = textbuf_reserve(b, 6 * len + 1))) {
         return false;
     }
     for (size_t i = 0; i < len;) {

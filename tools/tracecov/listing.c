@@ -11,25 +11,26 @@ bool listing_init(struct listing *l, struct out *o, const struct cover *c, bool 
     *l = (struct listing){.o = o, .cover = c, .color = color};
     l->scan = insn_scan_new(c);
     l->disas = disas_new(c->machine, c->big_endian, c->target);
-    return l->scan && l->disas;
+    l->codes = calloc(c->nr_modules + 1, sizeof(*l->codes));
+    return l->scan && l->disas && l->codes;
 }
 
 void listing_fini(struct listing *l)
 {
-    report_code_fini(&l->code);
+    for (size_t i = 0; l->codes && i < l->cover->nr_modules; i++) {
+        report_code_fini(&l->codes[i]);
+    }
+    free(l->codes);
     disas_free(l->disas);
     insn_scan_free(l->scan);
 }
 
 bool listing_module(struct listing *l, const struct cover_module *m)
 {
-    if (l->module == m) {
-        return true;
-    }
-    report_code_fini(&l->code);
-    l->module = m;
-    if (report_code_init(&l->code, l->cover, m, l->scan)) {
-        l->module = NULL;
+    l->code = &l->codes[m - l->cover->modules];
+    if (!l->code->file && report_code_init(l->code, l->cover, m, l->scan)) {
+        report_code_fini(l->code);
+        l->code->file = NULL;
         return false;
     }
     return true;
@@ -95,14 +96,14 @@ static struct site_count count_of(const struct cover_insn *i)
 /* The source line that code is of, where another one was before. */
 static void write_place(struct listing *l, const struct site *s, uint64_t *last)
 {
-    const struct sym_range *r = s->range != NO_INDEX ? &l->code.ranges[s->range] : NULL;
+    const struct sym_range *r = s->range != NO_INDEX ? &l->code->ranges[s->range] : NULL;
     const char *path, *name;
 
     if (!l->places || !r || !r->line || *last == ((uint64_t)r->file << 32 | r->line)) {
         return;
     }
     *last = (uint64_t)r->file << 32 | r->line;
-    path = symfile_file(l->code.file, r->file);
+    path = symfile_file(l->code->file, r->file);
     name = strrchr(path, '/');
     name = name ? name + 1 : path;
     out_str(l->o, "        -: ");
@@ -116,7 +117,7 @@ static void write_place(struct listing *l, const struct site *s, uint64_t *last)
  * NO_INDEX where none goes before it. */
 static void write_site(struct listing *l, const struct site *s, unsigned *mode)
 {
-    const struct report_code *k = &l->code;
+    const struct report_code *k = l->code;
     const uint8_t *bytes;
     size_t n;
 
@@ -141,7 +142,7 @@ static void write_site(struct listing *l, const struct site *s, unsigned *mode)
 
 void listing_range(struct listing *l, uint64_t from, uint64_t to)
 {
-    const struct report_code *k = &l->code;
+    const struct report_code *k = l->code;
     uint64_t place = UINT64_MAX;
     unsigned mode = NO_INDEX;
 
@@ -154,7 +155,7 @@ void listing_range(struct listing *l, uint64_t from, uint64_t to)
 
 void listing_rest(struct listing *l)
 {
-    const struct report_code *k = &l->code;
+    const struct report_code *k = l->code;
     uint64_t end = 0, place = UINT64_MAX;
     unsigned mode = NO_INDEX;
     uint32_t function = 0;

@@ -18,8 +18,8 @@ struct listing {
     /* private */
     struct insn_scan *scan;
     struct disas *disas;
-    struct report_code code; /* of `module' */
-    const struct cover_module *module;
+    struct report_code *codes; /* by number in cover->modules, once asked for */
+    struct report_code *code;  /* the one that listing_module chose */
 };
 
 /* False: no memory.  In either case call listing_fini. */

@@ -40,7 +40,7 @@ static const char style[] =
     "td.name,th.name{text-align:left;white-space:normal;overflow-wrap:anywhere;"
     "font-family:ui-monospace,monospace;font-size:.85rem}\n"
     "th.name{font-family:inherit;font-size:inherit}\n"
-    "td.bar{min-width:4rem;width:7rem}\n"
+    "td.bar{min-width:3rem;width:5rem}\n"
     ".meter{height:.5rem;border-radius:.25rem;background:var(--bar);overflow:hidden;"
     "margin-top:.35rem}.meter i{display:block;height:100%}\n"
     ".good i{background:var(--good)}.fair i{background:var(--fair)}"

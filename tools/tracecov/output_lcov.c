@@ -27,10 +27,12 @@ struct fn {
     uint32_t line;
     uint64_t count;
     uint32_t end;      /* lcov 2: its last line */
-    uint32_t moved_to; /* 0: nowhere */
+    uint32_t moved_to; /* NOWHERE: out of the file */
     bool renamed;      /* "@LINE" behind its name */
     bool merged;       /* into another of the same name and line */
 };
+
+#define NOWHERE UINT32_MAX
 
 /* What lcov 2 knows a lambda by, whose extent it does not guess then. */
 static bool is_lambda(const struct report_function *f)
@@ -71,6 +73,14 @@ static void make_unique(struct fn *v, size_t n, struct fn **order)
     }
 }
 
+static int by_line(const void *pa, const void *pb)
+{
+    const struct fn *a = pa, *b = pb;
+
+    return a->line != b->line ? (a->line < b->line ? -1 : 1)
+                              : (a->f > b->f) - (a->f < b->f);
+}
+
 /* Each function at a line of code. */
 static void place_functions(const struct report_source *s, struct fn *v, size_t n)
 {
@@ -78,9 +88,10 @@ static void place_functions(const struct report_source *s, struct fn *v, size_t 
         size_t at = output_line_from(s, v[i].f->line);
         v[i].line = s->lines[at < s->nr_lines ? at : s->nr_lines - 1].line;
     }
+    qsort(v, n, sizeof(*v), by_line);
 }
 
-/* The nearest line that ran: behind `line', else before it; 0: none did. */
+/* The nearest line that ran: behind `line', else before it. */
 static uint32_t nearest_run(const struct report_source *s, uint32_t line)
 {
     size_t from = output_line_from(s, line), i = from;
@@ -92,15 +103,24 @@ static uint32_t nearest_run(const struct report_source *s, uint32_t line)
         for (i = from; i-- > 0 && !s->lines[i].count;) {
         }
     }
-    return i < s->nr_lines ? s->lines[i].line : 0;
+    return i < s->nr_lines ? s->lines[i].line : NOWHERE;
 }
 
-static int by_line(const void *pa, const void *pb)
+/* Moves functions to where they are wanted; returns how many are left. */
+static size_t move_functions(struct fn *v, size_t n, bool *moved)
 {
-    const struct fn *a = pa, *b = pb;
+    size_t left = 0;
 
-    return a->line != b->line ? (a->line < b->line ? -1 : 1)
-                              : (a->f > b->f) - (a->f < b->f);
+    *moved = false;
+    for (size_t i = 0; i < n; i++) {
+        *moved |= v[i].moved_to != v[i].line;
+        v[i].line = v[i].moved_to;
+        if (v[i].line != NOWHERE) {
+            v[left++] = v[i];
+        }
+    }
+    qsort(v, left, sizeof(*v), by_line);
+    return left;
 }
 
 /* Functions that begin at one line, and what lcov 2 takes for their lines. */
@@ -134,16 +154,15 @@ static struct group group_at(const struct report_source *s, const struct fn *v, 
  * lcov 2 takes a function to reach to where the next one begins, and stops if that ran
  * and none of its lines did, or the other way round.  This happens in optimised code, to
  * functions that were inlined and left no line behind.  Such a one is put to a line, or
- * to a function, that it goes with; which may be one too few for another, hence rounds.
+ * to a function, that it goes with, or left out if there is none; which may be one too
+ * few for another, hence rounds.
  */
-static void settle_functions(const struct report_source *s, struct fn *v, size_t n)
+static size_t settle_functions(const struct report_source *s, struct fn *v, size_t n)
 {
     bool moved = true;
 
     for (int round = 0; moved && round < 8; round++) {
-        uint32_t ran_at = 0; /* where a function that ran begins */
-        moved = false;
-        qsort(v, n, sizeof(*v), by_line);
+        uint32_t ran_at = NOWHERE; /* where a function that ran begins */
         for (size_t i = 0; i < n;) {
             struct group g = group_at(s, v, n, i);
             uint32_t to = v[i].line;
@@ -156,39 +175,58 @@ static void settle_functions(const struct report_source *s, struct fn *v, size_t
             } else {
                 to = g.function_ran ? nearest_run(s, to) : ran_at;
             }
-            for (size_t k = g.begin; k < g.end && to && to != v[i].line; k++) {
-                v[k].moved_to = to;
-                moved = true;
+            for (; i < g.end; i++) {
+                v[i].moved_to = to;
             }
-            i = g.end;
         }
-        for (size_t i = 0; i < n; i++) {
-            v[i].line = v[i].moved_to ? v[i].moved_to : v[i].line;
-            v[i].moved_to = 0;
-        }
+        n = move_functions(v, n, &moved);
     }
-    qsort(v, n, sizeof(*v), by_line);
+    return n;
 }
 
-/* Where functions end: one that ran holds a line that ran, one that did not holds none;
- * functions of one line end together. */
-static void end_functions(const struct report_source *s, struct fn *v, size_t n)
+/* Where a function begins and ends, so that one that ran holds a line that ran, and one
+ * that did not holds none. */
+static void end_function(const struct report_source *s, struct fn *f)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t first = output_line_from(s, v[i].line), at = first;
-        v[i].end = v[i].f->end_line > v[i].line ? v[i].f->end_line : v[i].line;
-        while (at < s->nr_lines && !s->lines[at].count) {
-            at++;
-        }
-        if (at == s->nr_lines) {
-            continue;
-        }
-        if (v[i].count && s->lines[at].line > v[i].end) {
-            v[i].end = s->lines[at].line;
-        } else if (!v[i].count && at > first && s->lines[at].line <= v[i].end) {
-            v[i].end = s->lines[at].line - 1;
+    uint32_t end = f->f->end_line > f->line ? f->f->end_line : f->line;
+    size_t at = output_line_from(s, f->line);
+
+    f->moved_to = f->line;
+    f->end = end;
+    if (f->count) {
+        uint32_t run = nearest_run(s, f->line);
+        f->moved_to = run < f->line ? run : run == NOWHERE ? NOWHERE : f->line;
+        f->end = run > end ? run : end;
+        return;
+    }
+    while (at < s->nr_lines && s->lines[at].count) {
+        at++;
+    }
+    f->moved_to =
+        at < s->nr_lines && s->lines[at].line <= end ? s->lines[at].line : NOWHERE;
+    while (at < s->nr_lines && !s->lines[at].count) {
+        at++;
+    }
+    if (at < s->nr_lines && s->lines[at].line <= end) {
+        f->end = s->lines[at].line - 1;
+    }
+}
+
+/* Does so with all of them; functions of one line end together. */
+static size_t end_functions(const struct report_source *s, struct fn *v, size_t n)
+{
+    bool moved;
+
+    for (size_t i = 0; i < n;) {
+        struct group g = group_at(s, v, n, i);
+        for (; i < g.end; i++) {
+            end_function(s, &v[i]);
+            if (g.function_ran && !v[i].count) {
+                v[i].moved_to = v[i].line; /* to lcov, another name of one that ran */
+            }
         }
     }
+    n = move_functions(v, n, &moved);
     for (size_t i = 1; i < n; i++) {
         if (v[i].line == v[i - 1].line && v[i].end < v[i - 1].end) {
             v[i].end = v[i - 1].end;
@@ -199,6 +237,7 @@ static void end_functions(const struct report_source *s, struct fn *v, size_t n)
             v[i - 1].end = v[i].end;
         }
     }
+    return n;
 }
 
 static void write_name(struct out *o, const struct fn *f)
@@ -232,11 +271,7 @@ static void write_functions(struct out *o, const struct report_source *s, bool e
                            .count = f->count};
     }
     place_functions(s, v, n);
-    if (ends) {
-        end_functions(s, v, n);
-    } else {
-        settle_functions(s, v, n);
-    }
+    n = ends ? end_functions(s, v, n) : settle_functions(s, v, n);
     make_unique(v, n, order);
     for (size_t i = 0; i < n; i++) {
         if (!v[i].merged) {
