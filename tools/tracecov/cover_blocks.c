@@ -12,9 +12,10 @@
 
 #define EM_MIPS 8u
 /* QEMU's flags of a block on mips: it begins in the delay slot of a branch that depends
- * on a condition (and is not a likely one, whose slot runs only if it is taken). */
+ * on a condition, a likely one or not. */
 #define MIPS_HFLAG_BMASK 0x3800u
 #define MIPS_HFLAG_BC 0x1000u
+#define MIPS_HFLAG_BL 0x1800u
 
 static void *take(struct tallies *t, size_t bytes)
 {
@@ -38,7 +39,9 @@ static void *take(struct tallies *t, size_t bytes)
 
 static uint8_t kind_of(const struct ctr_block *b, uint32_t machine)
 {
-    return machine == EM_MIPS && (b->tb_flags & MIPS_HFLAG_BMASK) == MIPS_HFLAG_BC
+    unsigned branch = b->tb_flags & MIPS_HFLAG_BMASK;
+
+    return machine == EM_MIPS && (branch == MIPS_HFLAG_BC || branch == MIPS_HFLAG_BL)
                ? TALLY_SLOT
                : TALLY_PLAIN;
 }

@@ -4,7 +4,7 @@
  *
  * A block is left behind its last instruction, so what ran next tells which way the
  * branch at its end went.  On machines with delay slots that is the last instruction
- * but one.  Of a likely branch of mips the slot runs only if the branch is taken.
+ * but one, also of a likely branch, whose slot is told as executed where it is skipped.
  */
 #include "cover_impl.h"
 
@@ -41,22 +41,6 @@ static bool has_slot(const struct machine *m, const struct cover_insn *i)
     return !(half >> 10 == 0x10 && (op == 5 || op == 7)); /* BNEZC, BEQZC */
 }
 
-/* mips: BEQL and its kin. */
-static bool is_likely(const struct machine *m, const struct cover_insn *i)
-{
-    uint32_t w, op, rt;
-
-    if (m->elf != CANNOLI_EM_MIPS || i->mode == CANNOLI_ISA_MIPS16 ||
-        i->mode == CANNOLI_ISA_MICROMIPS || i->len != 4) {
-        return false;
-    }
-    w = cannoli_isa_u32(i->bytes, m->big_endian);
-    op = w >> 26;
-    rt = w >> 16 & 31;
-    return (op >= 20 && op <= 23) || (op == 1 && (rt & 0x0e) == 2) ||
-           ((op == 17 || op == 18) && (w >> 21 & 31) == 8 && (rt & 2));
-}
-
 /* The ways of the conditional branch that is instruction i of a block. */
 static void set_ways(const struct machine *m, const struct tally *t,
                      struct cover_insn *insns, unsigned i)
@@ -66,12 +50,7 @@ static void set_ways(const struct machine *m, const struct tally *t,
     uint64_t falls = t->falls, leaves = t->ways - t->falls;
 
     if (has_slot(m, b)) {
-        if (is_likely(m, b)) {
-            /* Alone in its block, what is behind it is its slot. */
-            b->taken = i < last ? insns[i + 1].count : falls;
-            b->taken = b->taken < b->count ? b->taken : b->count;
-            b->not_taken = i < last ? b->count - b->taken : leaves;
-        } else if (i + 1 == last) {
+        if (i + 1 == last) {
             b->not_taken = falls;
             b->taken = leaves;
         }
