@@ -805,11 +805,10 @@ CTR_API int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns,
  * ctr_block.part) tells only what followed among what was recorded.
  *
  * MIPS: the way of a branch with a delay slot is that of its slot, the block's last
- * instruction.  Branch-likely skips its slot when it is not taken, and the block was left
- * before it then: taken is the count of the slot, not taken that of the branch less that
- * of the slot.  Where translation was cut between a branch and its slot (the end of a
- * page), the branch ends its block and has no way of its own: the way is that of the
- * block of just the slot.
+ * instruction; also of branch-likely, whose slot is told as executed where it is skipped,
+ * too.  Where translation was cut between a branch and its slot (the end of a page), the
+ * branch ends its block and has no way of its own: the way is that of the block that
+ * begins with just the slot.
  */
 struct ctr_count {
     const struct ctr_block *block;
