@@ -85,7 +85,6 @@ struct late {
 struct replay {
     struct adding *a;
     bool dependent;
-    uint64_t from_ns, to_ns;
     struct worker *workers;
     unsigned nr_workers;
     struct seam *threads; /* the last of each */
@@ -278,8 +277,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
     }
     w->begun = true;
     w->diverted = false;
-    if (w->now < r->from_ns || w->now >= r->to_ns ||
-        (r->dependent && r->a->blocks[b->id].found >= 0)) {
+    if (r->dependent && r->a->blocks[b->id].found >= 0) {
         return 0;
     }
     slot = slot_of(r, w, b);
@@ -425,8 +423,8 @@ int adding_replay(struct adding *a, bool dependent)
     int ret = -CTR_E_NOMEM;
 
     filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS;
-    r.from_ns = f->from_ns ? sum_u64(a->info.start_ns, f->from_ns) : 0;
-    r.to_ns = f->to_ns ? sum_u64(a->info.start_ns, f->to_ns) : UINT64_MAX;
+    filter.from_ns = f->from_ns ? sum_u64(a->info.start_ns, f->from_ns) : 0;
+    filter.to_ns = f->to_ns ? sum_u64(a->info.start_ns, f->to_ns) : 0;
     r.workers = aligned_alloc(64, opts.workers * ((sizeof(*r.workers) + 63) & ~63ul));
     r.threads = calloc(r.nr_threads + 1u, sizeof(*r.threads));
     if (r.workers && r.threads) {
