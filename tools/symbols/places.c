@@ -158,7 +158,7 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
     judge(p, piece, b, &v);
     if (v.same) {
         *out = v.same_at;
-        return v.same == 1 ? 1 : -1;
+        return v.same + v.unknown == 1 ? 1 : -1;
     }
     if (!v.unknown) {
         return 0;
@@ -198,7 +198,7 @@ bool places_find_block_at(const struct places *p, const struct ctr_block *b,
     if (places_find(p, process, time_ns, chunk_end_ns, b->pc, out)) {
         like = places_compare(b, p->set->mods[out->module->index], out->vaddr);
     }
-    if (like != SAME && piece && piece->n != RANGES_MANY) {
+    if (like == DIFFERS && piece && piece->n != RANGES_MANY) {
         judge(p, piece, b, &v);
         if (v.same) {
             *out = v.same_at;

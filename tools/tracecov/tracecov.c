@@ -37,7 +37,7 @@ enum {
 static const struct tool_option option_table[] = {
     {0, NULL, NULL, "Output"},
     {'f', "format", "FORMAT",
-     "lcov (default), lcov2, cobertura, json, text, html-summary\nor drcov"},
+     "lcov (default), lcov2, cobertura, json, text,\nhtml-summary or drcov"},
     {'o', "output", "FILE", "write there instead of to standard output"},
     {OPT_LISTING, "listing", "DIR",
      "write a listing of each module without line\ninformation to DIR, as its source"},
@@ -56,8 +56,8 @@ static const struct tool_option option_table[] = {
     {OPT_EXCLUDE, "exclude", "GLOB", "no source files of such a path"},
     {0, NULL, NULL, "How to read"},
     {OPT_TRACES_FROM, "traces-from", "FILE",
-     "add the traces whose names are the lines of FILE, also\nwritten @FILE as an "
-     "operand; '-' is standard input"},
+     "add the traces whose names are the lines of FILE,\n'-' is standard input; the "
+     "operand @FILE does the same"},
     {'k', "keep-going", NULL, "leave out traces that cannot be read"},
     {'j', "jobs", "N", "work with N workers"},
     {OPT_NO_INDEX, "no-index", NULL, "read from start to end, without the index"},
@@ -393,9 +393,9 @@ int main(int argc, char **argv)
         .usage = "[OPTION]... TRACE...",
         .about =
             "Tell which code ran, and how often: lines, functions and branches of "
-            "programs and\nlibraries, added up over all the traces given.  A TRACE is "
-            "a file made by\ncannoli-record, '-' for one on standard input, or @FILE "
-            "for a list of names.",
+            "programs\nand libraries, added up over all the traces given.  A TRACE is a "
+            "file made by\ncannoli-record, '-' for one on standard input, or @FILE for a "
+            "list of names.",
         .table = option_table,
         .argc = argc,
         .argv = argv,

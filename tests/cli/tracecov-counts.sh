@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# Sums are those of the traces: real recordings with threads, forks, signals, code that
+# rewrites itself; many traces; parts of recordings.  Needs the patched qemu-arm.
+. "$SRC/tests/cli/libtracecov.sh"
+need_qemu_arm
+/usr/bin/python3 "$SRC/tests/guests/build.py" --out guests --target arm --program calls \
+    --program smc --program family --program signals --program threads || fail "guests"
+for guest in calls smc family signals threads; do
+    "$record" -q --qemu-dir "$qemu_dir" -o $guest.ctr -- "guests/arm/$guest" >out 2>err
+    /usr/bin/python3 "$SRC/tests/cli/covsums.py" "$BIN" $guest.ctr || fail "$guest"
+done
+
+# ---- many traces: sums, in any order, in memory that does not grow
+run 0 "$cov" -q -f json calls.ctr
+cp stdout one.json
+for i in $(seq 300); do ln calls.ctr "calls-$i.ctr"; done
+ls calls-*.ctr >names
+run 0 "$cov" -q -f json @names
+cp stdout many.json
+is many.json 'j["traces"]' 300
+is many.json "j['instructions'] == 300 * $(of one.json 'j["instructions"]')" True
+is many.json "count('main') == 300 * $(of one.json "count('main')")" True
+run 0 "$cov" -q -f json --traces-from - <names
+same many.json stdout "--traces-from -"
+run 0 "$cov" -q -f json --traces-from names
+same many.json stdout "--traces-from names"
+run 3 "$cov" -q -f json calls.ctr smc.ctr family.ctr
+cp stdout merged.json
+run 3 "$cov" -q -f json family.ctr calls.ctr smc.ctr
+is stdout 'j["instructions"]' "$(of merged.json 'j["instructions"]')"
+is stdout 'j["totals"]' "$(of merged.json 'j["totals"]')"
+is stdout 'sorted((m["path"], m["instructions"], m["insns"], m["blocks"]) for m in j["modules"])' \
+    "$(of merged.json 'sorted((m["path"], m["instructions"], m["insns"], m["blocks"]) for m in j["modules"])')"
+peak() { /usr/bin/python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
+[ "$(peak "$cov" -q -f json @names)" -lt $(($(peak "$cov" -q -f json calls.ctr) + 16384)) ] ||
+    fail "memory grows with the number of traces"
+
+# ---- a stream is like a file
+run 0 "$cov" -q -f json - < <(cat calls.ctr)
+same one.json stdout "a stream"
+run 0 "$cov" -q -f json - <calls.ctr
+same one.json stdout "standard input"
+mkfifo pipe
+cat calls.ctr >pipe &
+run 0 "$cov" -q -f json pipe
+same one.json stdout "a pipe with a name"
+
+# ---- parts
+for part in --once --coverage --branches; do
+    rec_arm part.ctr $part -- guests/arm/calls
+    run 0 "$cov" -f json part.ctr
+    one_line "$part"
+    grep -q "only a part was recorded ($part)" stderr || fail "$part: $(cat stderr)"
+    is stdout '(j["whole"], j["branches_known"])' '(False, False)'
+    run 0 "$cov" -f json part.ctr part.ctr calls.ctr
+    one_line "$part, twice"
+    is stdout '(j["whole"], j["branches_known"])' '(False, False)'
+    run 0 "$cov" -q -f json part.ctr
+    silent "$part -q"
+done
+is one.json '(j["whole"], j["branches_known"])' '(True, True)'
+finish
