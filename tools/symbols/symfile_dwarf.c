@@ -20,12 +20,16 @@ struct unit {
     Dwarf_Die die; /* whose lines these are */
     Dwarf_Addr bias;
     const char *comp_dir; /* or NULL */
+    Dwarf_Files *files;
+    size_t nr_files;
 };
 
 struct dwarf_reader {
     struct reader *r;
     struct symvec *candidates;
     struct unit unit;
+    struct line_section lines;
+    struct symhash programs; /* offsets of those that were read, + 1 */
     struct symvec scope_spans;
     struct symvec rows; /* struct row */
     struct symvec row_spans;
@@ -341,68 +345,54 @@ static void walk(struct dwarf_reader *d, Dwarf_Die *die, uint32_t scope, unsigne
 
 /* ---------------------------------------------------------------------- lines */
 
-/* Whether one of the unit's functions, those from scope span `first' on, is at addr. */
-static bool in_scope(const struct dwarf_reader *d, size_t first, uint64_t addr)
+/* The rows of one sequence: each goes on to the next, so that of several at one address
+ * the last counts.  A sequence that does not begin in code is of a function that the
+ * linker has left out. */
+static void add_sequence(void *arg, const struct line_row *rows, size_t n, uint64_t last)
 {
-    const struct span *v = d->scope_spans.p;
-    for (size_t i = first; i < d->scope_spans.n; i++) {
-        if (v[i].addr <= addr && addr < v[i].end) {
-            return true;
-        }
+    struct dwarf_reader *d = arg;
+    struct reader *r = d->r;
+    uint64_t end;
+    if (n == 0 || !is_code_addr(r, rows[0].addr + d->unit.bias, &end)) {
+        return;
     }
-    return false;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t addr = rows[i].addr + d->unit.bias;
+        uint64_t next = (i + 1 < n ? rows[i + 1].addr : last) + d->unit.bias;
+        uint32_t file = SYM_NONE;
+        if (next <= addr || !is_code_addr(r, addr, &end)) {
+            continue;
+        }
+        if (rows[i].file < d->unit.nr_files) {
+            file = path_number(d, dwarf_filesrc(d->unit.files, rows[i].file, NULL, NULL),
+                               d->unit.comp_dir);
+        }
+        if (file == SYM_NONE) {
+            continue;
+        }
+        *(struct span *)vec_push(r, &d->row_spans, sizeof(struct span)) =
+            (struct span){addr, next < end ? next : end, 0, (uint32_t)d->rows.n};
+        *(struct row *)vec_push(r, &d->rows, sizeof(struct row)) =
+            (struct row){file, rows[i].line, rows[i].column, rows[i].stmt};
+    }
 }
 
-/*
- * The rows of a unit.  libdw puts the end of a sequence before other rows at its address.
- * One of them may be the first of the next sequence, or the last of the one that ends,
- * which has no code (a statement of which nothing is left): that is in no function.
- */
-static void read_lines(struct dwarf_reader *d, size_t first_scope)
+static void read_lines(struct dwarf_reader *d)
 {
-    struct reader *r = d->r;
-    Dwarf_Lines *lines;
-    size_t n;
     Dwarf_Attribute stmt_list;
+    Dwarf_Word off;
+    bool found;
     if (!dwarf_attr(&d->unit.die, DW_AT_stmt_list, &stmt_list)) {
         return;
     }
-    if (dwarf_getsrclines(&d->unit.die, &lines, &n) != 0) {
+    if (dwarf_formudata(&stmt_list, &off) != 0 ||
+        dwarf_getsrcfiles(&d->unit.die, &d->unit.files, &d->unit.nr_files) != 0) {
         d->bad_units++;
         return;
     }
-    Dwarf_Addr next = 0, ended = UINT64_MAX;
-    for (size_t i = 0; i + 1 < n; i++) {
-        Dwarf_Line *line = dwarf_onesrcline(lines, i);
-        Dwarf_Addr addr;
-        uint64_t end;
-        bool last = false, stmt;
-        int number, column;
-        if (i == 0) {
-            dwarf_lineaddr(line, &next);
-        }
-        addr = next;
-        if (dwarf_lineendsequence(line, &last) == 0 && last) {
-            ended = addr;
-        }
-        if (dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &next) != 0 || next <= addr ||
-            last ||
-            (addr == ended && d->scope_spans.n > first_scope &&
-             !in_scope(d, first_scope, addr + d->unit.bias)) ||
-            !is_code_addr(r, addr + d->unit.bias, &end)) {
-            continue;
-        }
-        uint32_t file = path_number(d, dwarf_linesrc(line, NULL, NULL), d->unit.comp_dir);
-        if (file == SYM_NONE || dwarf_lineno(line, &number) != 0 ||
-            dwarf_linecol(line, &column) != 0 || dwarf_linebeginstatement(line, &stmt)) {
-            continue;
-        }
-        uint64_t to = next + d->unit.bias;
-        *(struct span *)vec_push(r, &d->row_spans, sizeof(struct span)) = (struct span){
-            addr + d->unit.bias, to < end ? to : end, 0, (uint32_t)d->rows.n};
-        *(struct row *)vec_push(r, &d->rows, sizeof(struct row)) =
-            (struct row){file, number > 0 ? (uint32_t)number : 0,
-                         column > 0 ? (uint32_t)column : 0, stmt};
+    hash_at(d->r, &d->programs, off + 1, &found); /* units may share one */
+    if (!found && !read_line_program(d->r, &d->lines, off, add_sequence, d)) {
+        d->bad_units++;
     }
 }
 
@@ -450,6 +440,7 @@ void read_dwarf(struct reader *r, struct symvec *candidates)
     }
     open_alt(r, dw);
     index_symbols(&d);
+    find_line_section(dwarf_getelf(dw), &d.lines);
     Dwarf_CU *cu = NULL;
     Dwarf_Half version;
     uint8_t type;
@@ -462,16 +453,13 @@ void read_dwarf(struct reader *r, struct symvec *candidates)
             continue;
         }
         d.unit.comp_dir = dwarf_formstring(dwarf_attr(&d.unit.die, DW_AT_comp_dir, &dir));
-        size_t first_scope = d.scope_spans.n;
-        Dwarf_Die unit = d.unit.die;
+        if (type != DW_UT_partial && d.lines.n) {
+            read_lines(&d);
+        }
         if (type == DW_UT_skeleton && sub.addr) {
             d.unit.die = sub;
         }
         walk(&d, &d.unit.die, SYM_NONE, 1);
-        d.unit.die = unit;
-        if (type != DW_UT_partial) {
-            read_lines(&d, first_scope);
-        }
     }
     if (status < 0 || d.bad_units) {
         reader_remark(r,

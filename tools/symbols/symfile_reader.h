@@ -103,6 +103,26 @@ void functions_make(struct reader *r, struct symvec *candidates);
 /* symfile_plt.c */
 void read_plt(struct reader *r, struct symvec *candidates);
 
+/* symfile_line.c */
+struct line_section {
+    const uint8_t *p;
+    size_t n;
+    bool big;
+};
+struct line_row {
+    uint64_t addr, file;
+    uint32_t line, column;
+    bool stmt;
+};
+/* Finds .debug_line of a file that libdw has open; false: there is none. */
+bool find_line_section(Elf *elf, struct line_section *s);
+/* Reads the program at an offset, and calls back for each sequence; false if it is
+ * damaged. */
+bool read_line_program(struct reader *r, const struct line_section *s, uint64_t off,
+                       void (*sequence)(void *arg, const struct line_row *rows, size_t n,
+                                        uint64_t end),
+                       void *arg);
+
 /* symfile_dwarf.c: ranges, scopes and files; adds functions that only DWARF knows. */
 void read_dwarf(struct reader *r, struct symvec *candidates);
 
