@@ -353,7 +353,13 @@ int bbv_write(struct ctr_trace *tr, const struct places *places,
         .ordered = on_ordered,
         .progress = on_progress,
     };
-    struct bbv v = {.opt = opt, .trace = tr, .places = places, .only = UINT32_MAX};
+    struct bbv v = {
+        .opt = opt,
+        .trace = tr,
+        .places = places,
+        .vectors = {.opt = opt, .trace = tr},
+        .only = UINT32_MAX,
+    };
     struct ctr_filter filter = opt->filter;
     struct ctr_replay_opts ropts = {.workers = opt->jobs, .filter = &filter};
     struct ctr_diag diag = {.off = CTR_NO_OFF};

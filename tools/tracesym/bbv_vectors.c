@@ -58,8 +58,8 @@ static char *file_name(const struct vectors *v, uint32_t thread)
     char *name;
     int n;
 
-    for (uint32_t i = 0; i < thread && i < v->nr_threads; i++) {
-        again += v->threads[i].name && ctr_trace_thread(v->trace, i)->tid == t->tid;
+    for (uint32_t i = 0; i < thread; i++) {
+        again += ctr_trace_thread(v->trace, i)->tid == t->tid;
     }
     n = again > 1 ? asprintf(&name, "%s.%d.%u", v->opt->out, t->tid, again)
                   : asprintf(&name, "%s.%d", v->opt->out, t->tid);
