@@ -47,6 +47,21 @@ golden() {
     same "$file" stdout "output is not that of expected/$1"
 }
 
+# help_and_man TOOL COUNT: --help and the manual page know the same options, at least COUNT
+help_and_man() {
+    "$BIN/$1" --help | grep -oE '(^  -., |^      )--[a-z-]+' | grep -oE -- '--[a-z-]+' |
+        sort >in_help
+    sed 's/\\-/-/g' "$SRC/man/$1.1" | grep -E '^\.B[IR]? ' |
+        grep -oE -- '--[a-z][a-z-]*' | sort -u >in_man
+    for option in $(cat in_help); do
+        grep -qx -- "$option" in_man || fail "$option is not in the man page"
+    done
+    for option in $(cat in_man); do
+        grep -qx -- "$option" in_help || fail "$option is in the man page only"
+    done
+    [ "$(wc -l <in_help)" -ge "$2" ] || fail "options not found in --help"
+}
+
 finish() {
     exit "$failed"
 }

@@ -51,17 +51,7 @@ grep -q '^Usage: tracedump ' stdout || fail "--help"
 run 0 "$dump" --version
 grep -Eq '^tracedump \(cannoli\) [0-9.]+$' stdout || fail "--version: $(cat stdout)"
 
-# Options of --help and of the man page
-"$dump" --help | grep -oE '(^  -., |^      )--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort >in_help
-sed 's/\\-/-/g' "$SRC/man/tracedump.1" | grep -E '^\.B[IR]? ' |
-    grep -oE -- '--[a-z][a-z-]*' | sort -u >in_man
-for option in $(cat in_help); do
-    grep -qx -- "$option" in_man || fail "$option is not in the man page"
-done
-for option in $(cat in_man); do
-    grep -qx -- "$option" in_help || fail "$option is in the man page only"
-done
-[ "$(wc -l <in_help)" -ge 18 ] || fail "options not found in --help"
+help_and_man tracedump 18
 
 # Output that ends early, or cannot be written
 "$TOOLS/mktrace" random 5 60 3000 large.ctr expect.json || exit 1

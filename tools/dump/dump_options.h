@@ -20,7 +20,7 @@ enum {
     {                                                                                    \
         'e', "events", "LIST",                                                           \
             "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, "   \
-            "time, mark, all; default: " standard                                        \
+            "time, mark, all;\ndefault: " standard                                       \
     }
 #define DUMP_OPTIONS_HOW                                                                 \
     {'s', "strings", "N", "show N bytes of a buffer of a system call; default 32"},      \

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+# The command line of tracesym: mistakes are one line and status 2; --help and the man page
+# know the same options; output that cannot be written.
+. "$SRC/tests/cli/libtracedump.sh"
+sym="$BIN/tracesym"
+"$TOOLS/mktrace" sample sample.ctr || exit 1
+
+usage() {
+    run 2 "$sym" "$@"
+    one_line "$@"
+    grep -q "^tracesym: .*Try 'tracesym --help'\.$" stderr || fail "$*: $(cat stderr)"
+    [ ! -s stdout ] || fail "$*: something on stdout"
+}
+usage
+usage --nonsense sample.ctr
+usage sample.ctr sample.ctr
+usage --from=x sample.ctr
+usage --from=5 --to=4 sample.ctr
+usage --to=5 --count=4 sample.ctr
+usage --thread=0 sample.ctr
+usage --pc=5-5 sample.ctr
+usage --events=line sample.ctr
+usage --bbv=0 sample.ctr
+usage --bbv sample.ctr
+usage --bbv=many sample.ctr
+usage --bbv=10 --functions sample.ctr
+usage --functions --calls sample.ctr
+usage --bbv=10 --json sample.ctr
+usage --bbv-pcs=file sample.ctr
+usage --functions --bbv-pcs=file sample.ctr
+usage --functions --function=main sample.ctr
+usage --calls --pc=5 sample.ctr
+usage --bbv=10 --module=app sample.ctr
+usage --format=svg sample.ctr
+usage --functions --format=svg sample.ctr
+usage --calls --format=xml sample.ctr
+usage --calls --format=folded --json sample.ctr
+usage --calls --min-span=5 sample.ctr
+usage --calls --min-percent=200 sample.ctr
+usage --calls --depth=0 sample.ctr
+usage --calls --cost=time sample.ctr
+usage --only-elf sample.ctr
+usage --only-elf --elf=a --sysroot=b sample.ctr
+usage --substitute-path=/a sample.ctr
+usage --substitute-path==/a sample.ctr
+usage --output= sample.ctr
+usage --color=blue sample.ctr
+usage -j0 sample.ctr
+
+run 0 "$sym" --help
+silent --help
+grep -q '^Usage: tracesym ' stdout || fail "--help"
+run 0 "$sym" --version
+grep -Eq '^tracesym \(cannoli\) [0-9.]+$' stdout || fail "--version: $(cat stdout)"
+help_and_man tracesym 35
+
+# What cannot be read
+echo text >text
+: >empty
+for how in "" --functions "--calls -f chrome" --bbv=10; do
+    run 1 "$sym" $how missing.ctr
+    one_line "$how missing.ctr"
+    run 1 "$sym" $how text
+    one_line "$how text"
+    run 1 "$sym" $how sample.ctr --elf text
+    [ -z "$how" ] || [ "$how" = --bbv=10 ] || one_line "$how --elf text"
+done
+run 1 "$sym" --elf missing sample.ctr
+one_line --elf missing
+run 1 "$sym" --elf empty sample.ctr
+one_line --elf empty
+
+# Output that ends early, or cannot be written
+"$TOOLS/mktrace" random 5 60 3000 large.ctr expect.json || exit 1
+for how in "" --json --functions --calls "--calls -f folded"; do
+    "$sym" -q $how large.ctr 2>stderr | head -n 1 >stdout
+    status=${PIPESTATUS[0]}
+    [ "$status" -eq 0 ] || fail "tracesym $how | head ended with $status"
+    silent "tracesym $how | head"
+    "$sym" -q $how large.ctr >/dev/full 2>stderr && fail "/dev/full: status 0: $how"
+    one_line "$how /dev/full"
+    "$sym" -q $how large.ctr >&- 2>stderr && fail "closed stdout: status 0: $how"
+    one_line "$how closed stdout"
+done
+"$sym" --bbv=100 -t 100 large.ctr 2>stderr | head -n 1 >stdout
+[ "${PIPESTATUS[0]}" -eq 0 ] || fail "tracesym --bbv | head"
+silent "tracesym --bbv | head"
+"$sym" --bbv=100 -t 100 large.ctr >/dev/full 2>stderr && fail "--bbv /dev/full: status 0"
+one_line "--bbv /dev/full"
+run 1 "$sym" --bbv=100 large.ctr
+one_line "--bbv of several threads"
+run 1 "$sym" --bbv=100 -o no/such/folder large.ctr
+one_line "--bbv to no folder"
+run 1 "$sym" -q --output=no/such/folder large.ctr
+one_line "--output in no folder"
+
+# To a file, and to standard output
+run 0 "$sym" sample.ctr
+mv stdout want
+run 0 "$sym" -o out sample.ctr
+same want out "--output=out"
+[ ! -s stdout ] || fail "--output=out: something on stdout"
+run 0 "$sym" -o - sample.ctr
+same want stdout "--output=-"
+
+# A trace that is not whole
+size=$(stat -c %s large.ctr)
+head -c $((size * 2 / 3)) large.ctr >cut.ctr
+for how in "" --functions "--calls -f folded" "--bbv=100 -t 100"; do
+    run 3 "$sym" $how cut.ctr
+    [ "$(grep -c 'truncated at offset' stderr)" -eq 1 ] || fail "$how cut.ctr: $(cat stderr)"
+    [ -s stdout ] || fail "$how cut.ctr: nothing is shown"
+    run 3 "$sym" -q $how cut.ctr
+    silent "$how cut.ctr"
+done
+finish
