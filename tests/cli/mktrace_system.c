@@ -79,6 +79,7 @@ static void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags,
 {
     struct payload o = {.n = 0};
     bool file = path[0] == '/';
+    const char *build_id = strncmp(path, "/lib", 4) ? "\x12\x34\xab\x01" : "\x12\x34\xab\x02";
 
     add(&o, op, 4);
     add(&o, prot, 4);
@@ -92,7 +93,7 @@ static void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags,
     add(&o, file ? 0xfd01 : 0, 8);
     add(&o, file ? 4711 : 0, 8);
     add_string(&o, path);
-    add_string(&o, file ? "\x12\x34\xab" : "");
+    add_string(&o, file ? build_id : "");
     put_event(m, CTR_EVENT_MAP, tick(m), o.p, o.n);
 }
 

@@ -159,13 +159,26 @@ void tool_print_version(const char *prog)
     printf("%s (cannoli) %s\n", prog, CANNOLI_VERSION);
 }
 
+/* Messages hold names from traces and files of anybody: what would steer a terminal
+ * becomes '?'. */
+static void print_harmless(const char *fmt, va_list ap)
+{
+    char text[4096];
+
+    vsnprintf(text, sizeof(text), fmt, ap);
+    for (char *p = text; *p; p++) {
+        *p = (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p;
+    }
+    fputs(text, stderr);
+}
+
 void tool_error(const char *prog, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     fprintf(stderr, "%s: ", prog);
-    vfprintf(stderr, fmt, ap);
+    print_harmless(fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
 }
@@ -176,7 +189,7 @@ int tool_usage_error(const char *prog, const char *fmt, ...)
 
     va_start(ap, fmt);
     fprintf(stderr, "%s: ", prog);
-    vfprintf(stderr, fmt, ap);
+    print_harmless(fmt, ap);
     fprintf(stderr, ". Try '%s --help'.\n", prog);
     va_end(ap);
     return TOOL_USAGE;
