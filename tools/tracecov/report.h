@@ -87,6 +87,7 @@ struct report_options {
     /* --substitute-path: FROM and TO, nr_substitute pairs (sym_substitute()) */
     const char *const *substitute;
     unsigned nr_substitute;
+    bool existing; /* only sources that can be read here */
     const char *listing_dir; /* NULL, or a folder: modules without lines get a
                                 disassembly listing each, written there, as their source:
                                 one line for an instruction or function heading */

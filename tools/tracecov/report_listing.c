@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cannoli/isa.h"
 #include "common/disas.h"
@@ -141,16 +142,17 @@ int report_listing(struct report_maker *mk, const struct report_code *k, uint32_
     if (!path || !*heading || !w.disas) {
         goto out;
     }
-    e = report_source_find(mk, path, false, 0, source);
-    if (e || *source == NO_INDEX) {
-        goto out;
-    }
-    w.source = *source;
     file = fopen(path, "we");
     if (!file) {
         ret = -errno;
         goto out;
     }
+    e = report_source_find(mk, path, false, 0, source);
+    if (e || *source == NO_INDEX) {
+        unlink(path);
+        goto out;
+    }
+    w.source = *source;
     w.o = out_open(file);
     e = w.o ? write_code(&w, *heading) : -CTR_E_NOMEM;
     ret = w.o ? out_close(w.o) : 0;

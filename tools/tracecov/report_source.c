@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbols/sym_options.h"
 
@@ -124,7 +125,8 @@ int report_source_find(struct report_maker *mk, const char *path, bool is_module
         }
     }
     if ((o->nr_include && !report_match(o->include, o->nr_include, full)) ||
-        report_match(o->exclude, o->nr_exclude, full)) {
+        report_match(o->exclude, o->nr_exclude, full) ||
+        (o->existing && !is_module && access(full, R_OK))) {
         free(full);
         return 0;
     }

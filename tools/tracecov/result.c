@@ -128,38 +128,76 @@ static void drop_modules(const struct report_options *o, struct cover *c)
     c->nr_modules = n;
 }
 
-/* lcov speaks of sources only: says what is left out.  False: nothing is left. */
+/* A list of names for a message, as many as have room. */
+struct names {
+    char text[400];
+    size_t len, n;
+};
+
+static void add_name(struct names *v, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (v->len < sizeof(v->text)) {
+        v->len +=
+            (size_t)snprintf(v->text + v->len, sizeof(v->text) - v->len, "%s%s",
+                             v->n ? ", " : "", slash && slash[1] ? slash + 1 : path);
+    }
+    v->n++;
+}
+
+static bool has_lines(const struct modset *set, uint32_t module)
+{
+    const struct symfile *file = modset_module(set, module)->file;
+    struct symfile_info info = {0};
+
+    if (file) {
+        symfile_info(file, &info);
+    }
+    return info.has_lines;
+}
+
+/* lcov speaks of sources only: says what is left out, and what genhtml will want.  False:
+ * nothing is left. */
 static bool check_sources(const struct result *r, const struct report *report)
 {
-    size_t left_out = 0, len = 0;
-    char names[400] = "";
+    struct names no_lines = {.text = ""};
+    const char *first = NULL; /* that is missing */
+    size_t sources = 0, missing = 0;
 
     for (size_t i = 0; i < report->nr_sources; i++) {
         const struct report_source *s = &report->sources[i];
         if (!s->is_module) {
-            continue;
+            sources++;
+            if (access(s->path, R_OK)) {
+                first = first ? first : s->path;
+                missing++;
+            }
+        } else if (!has_lines(report->cover->modset, s->module)) {
+            add_name(&no_lines, s->path);
         }
-        if (len < sizeof(names)) {
-            const char *slash = strrchr(s->path, '/');
-            len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
-                                    left_out ? ", " : "", slash ? slash + 1 : s->path);
-        }
-        left_out++;
     }
-    if (left_out == report->nr_sources) {
+    if (!sources && no_lines.n) {
         tool_error(PROG,
-                   "nothing with line information ran%s%s; --listing DIR makes "
-                   "listings of what has none, other formats show functions",
-                   left_out ? ": " : "", names);
-        return false;
+                   "nothing with line information ran: %s; --listing DIR makes listings "
+                   "of what has none, other formats show functions",
+                   no_lines.text);
+    } else if (!sources) {
+        tool_error(PROG, "no source file is left of what ran");
     }
-    if (left_out && !r->quiet) {
+    if (sources && no_lines.n && !r->quiet) {
         tool_error(PROG,
                    "left out for want of line information: %s%s; --listing DIR makes "
                    "listings of them",
-                   names, len >= sizeof(names) ? "..." : "");
+                   no_lines.text, no_lines.len >= sizeof(no_lines.text) ? "..." : "");
     }
-    return true;
+    if (missing && !r->quiet) {
+        tool_error(PROG,
+                   "%zu of %zu sources cannot be read here, where genhtml will stop "
+                   "(%s%s); --existing leaves them out, --substitute-path finds them",
+                   missing, sources, first, missing > 1 ? ", ..." : "");
+    }
+    return sources != 0;
 }
 
 /* Returns as the output_ functions. */

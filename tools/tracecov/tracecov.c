@@ -27,6 +27,7 @@ enum {
     OPT_MODULE,
     OPT_INCLUDE,
     OPT_EXCLUDE,
+    OPT_EXISTING,
     OPT_FUNCTION,
     OPT_DISASSEMBLY,
     OPT_TRACES_FROM,
@@ -54,6 +55,7 @@ static const struct tool_option option_table[] = {
     {OPT_MODULE, "module", "GLOB", "only programs and libraries of such a name or path"},
     {OPT_INCLUDE, "include", "GLOB", "only source files of such a path"},
     {OPT_EXCLUDE, "exclude", "GLOB", "no source files of such a path"},
+    {OPT_EXISTING, "existing", NULL, "only source files that can be read here"},
     {0, NULL, NULL, "How to read"},
     {OPT_TRACES_FROM, "traces-from", "FILE",
      "add the traces whose names are the lines of FILE,\n'-' is standard input; the "
@@ -177,6 +179,9 @@ static bool take_option(struct command_line *c, int key, const char *arg)
         return tool_words_add(&c->include, arg);
     case OPT_EXCLUDE:
         return tool_words_add(&c->exclude, arg);
+    case OPT_EXISTING:
+        c->report.existing = true;
+        return true;
     case 'k':
         c->keep_going = true;
         return true;
