@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbols/symfile.h"
+#include "../unit/random.h"
 
 static const char *or_unknown(const char *s)
 {
@@ -78,10 +79,7 @@ static uint64_t state;
 
 static uint64_t rnd(uint64_t n)
 {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return ((state * UINT64_C(0x2545f4914f6cdd1d)) >> 11) % n;
+    return (random_bits(&state) >> 11) % n;
 }
 
 static void print_pcs(const struct symfile *f, unsigned long n, uint64_t seed)

@@ -7,15 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fuzz.h"
+#include "../unit/random.h"
 
 static uint64_t state = 0x853c49e6748fea9bull;
 
 static uint32_t rnd(uint32_t n)
 {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545f4914f6cdd1dull) >> 33) % n;
+    return random_below(&state, n);
 }
 
 static size_t mutate(uint8_t *p, size_t n, size_t cap)

@@ -14,6 +14,7 @@
 #include "evcol.h"
 #include "fuzz.h"
 #include "le.h"
+#include "random.h"
 #include "regtable.h"
 #include "writer.h"
 #include "cannoli/events.h"
@@ -96,28 +97,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 /* ---------------------------------------------------------------------- seeds */
 
-static uint32_t below(uint64_t *rng, uint32_t n)
-{
-    *rng ^= *rng >> 12;
-    *rng ^= *rng << 25;
-    *rng ^= *rng >> 27;
-    return (uint32_t)((*rng * 0x2545f4914f6cdd1dull) >> 33) % n;
-}
-
 static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
 {
     static const char *const names[] = {"", "/lib/a.so", "[heap]", "/bin/b"};
     struct payload p = {.n = 0};
     uint32_t type = CTR_EVENT_MAP;
     uint64_t page = 0x1000;
-    switch (below(rng, 12)) {
+    switch (random_below(rng, 12)) {
     case 0:
         type = i % 2 ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL;
-        payload_syscall(&p, below(rng, 4), below(rng, 9), 8, "read");
+        payload_syscall(&p, random_below(rng, 4), random_below(rng, 9), 8, "read");
         break;
     case 1:
         type = CTR_EVENT_THREAD;
-        payload_thread(&p, 1 + below(rng, 4), 1, 1, "name");
+        payload_thread(&p, 1 + random_below(rng, 4), 1, 1, "name");
         break;
     case 2:
         type = CTR_EVENT_USERMEM;
@@ -125,7 +118,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u64(&p, 8);
         put_u32(&p, 1);
         put_u32(&p, 4);
-        put_u32(&p, below(rng, 3));
+        put_u32(&p, random_below(rng, 3));
         break;
     case 3:
         type = CTR_EVENT_SIGRETURN;
@@ -133,38 +126,38 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         break;
     case 4:
         type = CTR_EVENT_MARK;
-        put_u32(&p, 1 + below(rng, 2));
-        put_u32(&p, below(rng, 3));
-        put_u64(&p, below(rng, 100));
+        put_u32(&p, 1 + random_below(rng, 2));
+        put_u32(&p, random_below(rng, 3));
+        put_u64(&p, random_below(rng, 100));
         put_u64(&p, page);
         put_str(&p, "text", 4);
         break;
     case 5:
         type = CTR_EVENT_GATE;
-        put_u32(&p, below(rng, 2));
-        put_u32(&p, 1 + below(rng, 6));
+        put_u32(&p, random_below(rng, 2));
+        put_u32(&p, 1 + random_below(rng, 6));
         break;
     case 6:
         type = CTR_EVENT_LABEL;
-        put_u32(&p, 1 + below(rng, 2));
+        put_u32(&p, 1 + random_below(rng, 2));
         put_u32(&p, 0);
-        put_u64(&p, page * below(rng, 9));
+        put_u64(&p, page * random_below(rng, 9));
         put_u64(&p, 64);
-        put_str(&p, "type", below(rng, 5));
+        put_str(&p, "type", random_below(rng, 5));
         put_str(&p, "name", 4);
         break;
     case 7:
         type = CTR_EVENT_SELECT;
-        put_u32(&p, below(rng, 9));
+        put_u32(&p, random_below(rng, 9));
         put_u32(&p, 0);
-        put_str(&p, "a.so,x=1\nb.so", below(rng, 14));
+        put_str(&p, "a.so,x=1\nb.so", random_below(rng, 14));
         break;
     default:
-        payload_map(&p, 1 + below(rng, 8), below(rng, 8), below(rng, 3),
-                    page * below(rng, 30), page * below(rng, 10), page * below(rng, 4),
-                    names[below(rng, 4)]);
-        put64(p.p + 40, page * below(rng, 30));
-        put64(p.p + 48, page * below(rng, 10));
+        payload_map(&p, 1 + random_below(rng, 8), random_below(rng, 8), random_below(rng, 3),
+                    page * random_below(rng, 30), page * random_below(rng, 10), page * random_below(rng, 4),
+                    names[random_below(rng, 4)]);
+        put64(p.p + 40, page * random_below(rng, 30));
+        put64(p.p + 48, page * random_below(rng, 10));
     }
     if (evenc_add(e, i, i * 5, type, i % 5 ? 1000 + i * 3 : 0, p.p, p.n, NULL)) {
         abort();

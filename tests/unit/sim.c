@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cannoli/mempipe.h"
+#include "random.h"
 
 static void die(const char *what)
 {
@@ -24,10 +25,7 @@ static void *more(void *p, size_t n, size_t size)
 
 uint32_t sim_random(struct sim *s, uint32_t n)
 {
-    s->rng ^= s->rng >> 12;
-    s->rng ^= s->rng << 25;
-    s->rng ^= s->rng >> 27;
-    return (uint32_t)((s->rng * 0x2545f4914f6cdd1dull) >> 33) % n;
+    return random_below(&s->rng, n);
 }
 
 static int chance(struct sim *s, unsigned percent)

@@ -11,16 +11,14 @@
 #include "auxrec.h"
 #include "evcol.h"
 #include "le.h"
+#include "random.h"
 #include "cannoli/events.h"
 
 static uint64_t state = 0x9e3779b97f4a7c15ull;
 
 static uint64_t rnd(void)
 {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return state * 0x2545f4914f6cdd1dull;
+    return random_bits(&state);
 }
 
 static uint32_t below(uint32_t n)

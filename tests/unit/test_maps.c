@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "auxrec.h"
 #include "ctr_write.h"
+#include "random.h"
 #include "cannoli/events.h"
 
 #define PAGES 64u
@@ -36,10 +37,7 @@ static uint64_t state;
 
 static uint32_t below(uint32_t n)
 {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545f4914f6cdd1dull) >> 33) % n;
+    return random_below(&state, n);
 }
 
 static const char *path_of(unsigned file)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "le.h"
+#include "random.h"
 #include "regview.h"
 #include "cannoli/events.h"
 
@@ -19,10 +20,7 @@ static uint64_t state = 0x853c49e6748fea9bull;
 
 static uint64_t rnd(void)
 {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return state * 0x2545f4914f6cdd1dull;
+    return random_bits(&state);
 }
 
 /* --------------------------------------------------------------------- table */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "auxrec.h"
 #include "ctr_write.h"
+#include "random.h"
 #include "cannoli/events.h"
 #include "cannoli/mempipe.h"
 
@@ -22,10 +23,7 @@ static uint64_t rng;
 
 static uint32_t below(uint32_t n)
 {
-    rng ^= rng >> 12;
-    rng ^= rng << 25;
-    rng ^= rng >> 27;
-    return (uint32_t)((rng * 0x2545f4914f6cdd1dull) >> 33) % n;
+    return random_below(&rng, n);
 }
 
 /* -------------------------------------------------------------- the registers */
