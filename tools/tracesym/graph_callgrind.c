@@ -91,8 +91,10 @@ static void write_edge(struct writer *w, const struct call_edge *e)
     }
     fprintf(w->out, "cfi=%s\n", file);
     write_function_name(w, "cfn", e->callee);
-    fprintf(w->out, "calls=%" PRIu64 " 0x%" PRIx64 " %" PRIu32 "\n", e->calls,
-            callee->vaddr, target_line);
+    /* Frames that were there before the first instruction were never entered; but to
+     * callgrind_annotate the cost behind calls=0 is the caller's own. */
+    fprintf(w->out, "calls=%" PRIu64 " 0x%" PRIx64 " %" PRIu32 "\n",
+            e->calls ? e->calls : 1, callee->vaddr, target_line);
     write_cost(w, e->site, line, &e->inclusive);
 }
 
