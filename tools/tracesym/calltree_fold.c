@@ -138,7 +138,7 @@ bool fold_number(struct fold *f, struct fn *fn)
         .end = fn->symbol ? fn->end : 0,
         .symbol = fn->symbol,
     };
-    return true;
+    return fold_name(f, fn->index) == 0;
 }
 
 static void rehash(struct fold *f)
@@ -378,7 +378,7 @@ static struct stack *inherited(struct fold *f, const struct ctr_thread *thread)
     }
     for (uint32_t i = 0; i < f->nr_threads; i++) {
         const struct ctr_thread *p = ctr_trace_thread(f->tree->trace, i);
-        if (p && p->tid == thread->ptid && f->threads[i].forking.n) {
+        if (p && thread->ptid && p->tid == thread->ptid && f->threads[i].forking.n) {
             return &f->threads[i].forking; /* still in vfork */
         }
     }
@@ -387,7 +387,6 @@ static struct stack *inherited(struct fold *f, const struct ctr_thread *thread)
 
 static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread *thread)
 {
-    const struct ctr_thread *main;
     struct calltree *tree = f->tree;
     uint32_t index = f->opt->separate_threads ? thread->index : thread->process;
     struct fn *fn = code_numbered(f->code, FN_THREAD, index);
@@ -418,8 +417,7 @@ static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread
     }
     t->root = f->roots[index];
     ret = fold_push(f, t, fn, 0, 0, false);
-    main = thread->ptid ? thread : NULL;
-    if (main && thread->pid == thread->tid) {
+    if (thread->pid == thread->tid) {
         from = inherited(f, thread);
     }
     for (uint32_t i = 1; !ret && from && i < from->n; i++) {

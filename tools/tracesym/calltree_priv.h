@@ -351,7 +351,9 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
 int fold_finish(struct fold *f);
 void fold_fini(struct fold *f);
 
-/* Gives a function its number; false: no memory. */
+/* calltree_name.c: names function number `function' (anew).  0 or -CTR_E_NOMEM. */
+int fold_name(struct fold *f, uint32_t function);
+/* Gives a function its number and name; false: no memory. */
 bool fold_number(struct fold *f, struct fn *fn);
 
 /* Between calltree_fold.c and calltree_land.c. */

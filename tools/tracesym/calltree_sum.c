@@ -1,99 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the tree of self costs to what is handed out: inclusive costs, sums of functions,
- * calls from place to place, names.
+ * calls from place to place.
  */
 #include "calltree_priv.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cannoli/isa.h"
-#include "common/guest.h"
 
 static void add(struct cost *to, const struct cost *c)
 {
     to->insns += c->insns;
     to->loads += c->loads;
     to->stores += c->stores;
-}
-
-/* ------------------------------------------------------------------ names */
-
-static const char *kuser_name(const struct fold *f, uint64_t vaddr)
-{
-    static const struct {
-        uint64_t vaddr;
-        const char *name;
-    } names[] = {{0xffff0f60, "__kuser_cmpxchg64"},
-                 {0xffff0fa0, "__kuser_memory_barrier"},
-                 {0xffff0fc0, "__kuser_cmpxchg"},
-                 {0xffff0fe0, "__kuser_get_tls"}};
-
-    for (size_t i = 0; f->code->machine == CANNOLI_EM_ARM && i < 4; i++) {
-        if (names[i].vaddr == vaddr) {
-            return names[i].name;
-        }
-    }
-    return NULL;
-}
-
-static char *name_of(const struct fold *f, const struct fn *fn, const struct guest *guest)
-{
-    char text[160], buf[GUEST_SIGNAL_MAX];
-    const struct ctr_process *p;
-    const struct ctr_thread *t;
-
-    switch (fn->kind) {
-    case FN_SIGNAL:
-        snprintf(text, sizeof(text), "signal %s",
-                 guest_signal_name(guest, fn->number, buf));
-        break;
-    case FN_THREAD:
-        if (f->opt->separate_threads) {
-            t = ctr_trace_thread(f->tree->trace, fn->number);
-            snprintf(text, sizeof(text), "%s-%d/%d",
-                     fn->name && *fn->name ? fn->name : "thread", t ? t->pid : 0,
-                     t ? t->tid : 0);
-        } else {
-            p = ctr_trace_process(f->tree->trace, fn->number);
-            snprintf(text, sizeof(text), "%s-%d",
-                     fn->name && *fn->name ? fn->name : "process", p ? p->pid : 0);
-        }
-        break;
-    default:
-        if (fn->symbol) {
-            return strdup(fn->symbol->name);
-        }
-        if (fn->module) {
-            snprintf(text, sizeof(text), "%.100s+0x%" PRIx64, fn->module->name,
-                     fn->vaddr);
-        } else if (kuser_name(f, fn->vaddr)) {
-            return strdup(kuser_name(f, fn->vaddr));
-        } else {
-            snprintf(text, sizeof(text), "0x%" PRIx64, fn->vaddr);
-        }
-    }
-    return strdup(text);
-}
-
-static int name_functions(struct fold *f)
-{
-    struct calltree *t = f->tree;
-    struct ctr_info info;
-    struct guest guest;
-
-    ctr_trace_info(t->trace, &info);
-    guest_init(&guest, &info);
-    for (uint32_t i = 0; i < t->nr_functions; i++) {
-        t->functions[i].name = name_of(f, f->fns[i], &guest);
-        if (!t->functions[i].name) {
-            return -CTR_E_NOMEM;
-        }
-    }
-    return 0;
 }
 
 /* ------------------------------------------------------------------- sums */
@@ -302,5 +221,8 @@ int calltree_sum(struct fold *f)
     if (!ret) {
         ret = sum_functions(f->tree);
     }
-    return ret ? ret : name_functions(f);
+    for (uint32_t i = 0; !ret && i < f->tree->nr_threads; i++) { /* known only now */
+        ret = fold_name(f, f->tree->nodes[f->tree->threads[i].root].function);
+    }
+    return ret;
 }

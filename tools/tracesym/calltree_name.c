@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What functions of a call tree are called. */
+#include "calltree_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/isa.h"
+#include "common/guest.h"
+
+static const char *kuser_name(const struct fold *f, uint64_t vaddr)
+{
+    static const struct {
+        uint64_t vaddr;
+        const char *name;
+    } names[] = {{0xffff0f60, "__kuser_cmpxchg64"},
+                 {0xffff0fa0, "__kuser_memory_barrier"},
+                 {0xffff0fc0, "__kuser_cmpxchg"},
+                 {0xffff0fe0, "__kuser_get_tls"}};
+
+    for (size_t i = 0; f->code->machine == CANNOLI_EM_ARM && i < 4; i++) {
+        if (names[i].vaddr == vaddr) {
+            return names[i].name;
+        }
+    }
+    return NULL;
+}
+
+static char *name_of(const struct fold *f, const struct fn *fn)
+{
+    char text[160], buf[GUEST_SIGNAL_MAX];
+    struct ctr_info info;
+    struct guest guest;
+    const struct ctr_process *p;
+    const struct ctr_thread *t;
+
+    switch (fn->kind) {
+    case FN_SIGNAL:
+        ctr_trace_info(f->tree->trace, &info);
+        guest_init(&guest, &info);
+        snprintf(text, sizeof(text), "signal %s",
+                 guest_signal_name(&guest, fn->number, buf));
+        break;
+    case FN_THREAD:
+        if (f->opt->separate_threads) {
+            t = ctr_trace_thread(f->tree->trace, fn->number);
+            snprintf(text, sizeof(text), "%s-%d/%d",
+                     fn->name && *fn->name ? fn->name : "thread", t ? t->pid : 0,
+                     t ? t->tid : 0);
+        } else {
+            p = ctr_trace_process(f->tree->trace, fn->number);
+            snprintf(text, sizeof(text), "%s-%d",
+                     fn->name && *fn->name ? fn->name : "process", p ? p->pid : 0);
+        }
+        break;
+    default:
+        if (fn->symbol) {
+            return strdup(fn->symbol->name);
+        }
+        if (fn->module) {
+            snprintf(text, sizeof(text), "%.100s+0x%" PRIx64, fn->module->name,
+                     fn->vaddr);
+        } else if (kuser_name(f, fn->vaddr)) {
+            return strdup(kuser_name(f, fn->vaddr));
+        } else {
+            snprintf(text, sizeof(text), "0x%" PRIx64, fn->vaddr);
+        }
+    }
+    return strdup(text);
+}
+
+int fold_name(struct fold *f, uint32_t function)
+{
+    struct call_function *to = &f->tree->functions[function];
+
+    free((char *)to->name);
+    to->name = name_of(f, f->fns[function]);
+    return to->name ? 0 : -CTR_E_NOMEM;
+}
