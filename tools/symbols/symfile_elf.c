@@ -147,6 +147,7 @@ static void add_plt_symbol(struct reader *r, struct symvec *candidates, const ch
         c->addr = addr;
         c->linkage = string_add(r, text);
         c->source = SYM_PLT;
+        c->rank = 255; /* there are only labels of the linker's beside it */
         c->thumb = thumb;
         free(text);
     }
@@ -305,8 +306,7 @@ void functions_make(struct reader *r, struct symvec *candidates)
         last->addr = c[i].addr;
         last->end = end;
         last->linkage = STRING_PTR(c[i].linkage);
-        last->name = STRING_PTR(
-            c[i].source == SYM_PLT ? c[i].linkage : string_demangle(r, c[i].linkage));
+        last->name = STRING_PTR(string_demangle(r, c[i].linkage));
         last->source = c[i].source;
         last->thumb = c[i].thumb;
     }

@@ -17,7 +17,7 @@ struct plt {
     struct symvec *candidates;
     struct symhash slots;   /* slot's address + 1 to a name, as string */
     struct symvec in_order; /* uint32_t: names of the lazy entries */
-    uint64_t symtab, strtab, got, toc;
+    uint64_t symtab, strtab, got, toc, glink;
     bool big_code;
 };
 
@@ -169,6 +169,8 @@ static void find_relocations(struct plt *p)
             }
             if (tag < 40) {
                 v[tag] = load_word(p, at + w);
+            } else if (tag == DT_PPC64_GLINK && p->f->machine == EM_PPC64) {
+                p->glink = load_word(p, at + w);
             }
         }
     }
@@ -360,6 +362,15 @@ static bool loongarch_entry(struct plt *p, uint64_t at, struct entry *e)
     return true;
 }
 
+static void add_entry(struct plt *p, uint64_t addr, unsigned bytes, uint32_t name)
+{
+    struct candidate *c = vec_push(p->r, p->candidates, sizeof(*c));
+    c->addr = addr;
+    c->size = bytes;
+    c->linkage = name;
+    c->source = SYM_PLT;
+}
+
 /* Looks for entries at every step; a section that has other code too (or all code, when
  * sections are not known) is only looked at where no function is known. */
 static void scan(struct plt *p, const struct sym_code *c, unsigned step,
@@ -377,13 +388,25 @@ static void scan(struct plt *p, const struct sym_code *c, unsigned step,
             e.name = found ? *name : 0;
         }
         if (e.name) {
-            struct candidate *v = vec_push(p->r, p->candidates, sizeof(*v));
-            v->addr = at;
-            v->size = e.bytes;
-            v->linkage = e.name;
-            v->source = SYM_PLT;
+            add_entry(p, at, e.bytes, e.name);
         }
         at += e.name ? e.bytes : step;
+    }
+}
+
+/* PowerPC's lazy entries, one branch each in the order of their relocations, stand 32
+ * bytes behind what the dynamic segment names. */
+static void scan_glink(struct plt *p)
+{
+    for (size_t i = 0; p->glink && i < p->in_order.n; i++) {
+        uint64_t at = p->glink + 32 + 4 * i;
+        uint32_t name = ((uint32_t *)p->in_order.p)[i];
+        if ((insn(p, at) & 0xfc000003) != 0x48000000) {
+            break;
+        }
+        if (name) {
+            add_entry(p, at, 4, name);
+        }
     }
 }
 
@@ -457,4 +480,5 @@ void read_plt(struct reader *r, struct symvec *candidates)
             scan(&p, &code[i], name[0] == '\0' && step == 8 ? 16 : step, decode);
         }
     }
+    scan_glink(&p);
 }
