@@ -29,6 +29,7 @@ struct part {
 struct pair {
     const struct ctr_block *block;
     uint64_t insns;
+    uint64_t ordinal; /* of the first of them */
 };
 
 struct worker {
@@ -37,7 +38,7 @@ struct worker {
     uint64_t interval;
     uint64_t *insns; /* by id, of the current interval */
     uint32_t nr_ids;
-    const struct ctr_block **touched;
+    struct pair *touched; /* blocks in the current interval, insns not yet */
     size_t nr_touched, cap;
 } __attribute__((aligned(128)));
 
@@ -97,10 +98,10 @@ static int hand_over(struct worker *w, struct ctr_job *job)
     }
     p = fmt_mem(p, (const char *)&part, sizeof(part));
     for (size_t i = 0; i < w->nr_touched; i++) {
-        const struct ctr_block *b = w->touched[i];
-        struct pair pair = {b, w->insns[b->id]};
-        p = fmt_mem(p, (const char *)&pair, sizeof(pair));
-        w->insns[b->id] = 0;
+        struct pair *pair = &w->touched[i];
+        pair->insns = w->insns[pair->block->id];
+        p = fmt_mem(p, (const char *)pair, sizeof(*pair));
+        w->insns[pair->block->id] = 0;
     }
     ctr_job_commit(job, bytes);
     w->nr_touched = 0;
@@ -122,21 +123,21 @@ static bool room_for_id(struct worker *w, uint32_t id)
 }
 
 /* The block has its first instructions in this interval. */
-static bool touch(struct worker *w, const struct ctr_block *b)
+static bool touch(struct worker *w, const struct ctr_block *b, uint64_t ordinal)
 {
     if (b->id >= w->nr_ids && !room_for_id(w, b->id)) {
         return false;
     }
     if (w->nr_touched == w->cap) {
         size_t cap = w->cap ? 2 * w->cap : 1024;
-        const struct ctr_block **t = realloc(w->touched, cap * sizeof(*t));
+        struct pair *t = realloc(w->touched, cap * sizeof(*t));
         if (!t) {
             return false;
         }
         w->touched = t;
         w->cap = cap;
     }
-    w->touched[w->nr_touched++] = b;
+    w->touched[w->nr_touched++] = (struct pair){.block = b, .ordinal = ordinal};
     return true;
 }
 
@@ -160,7 +161,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
             }
         }
         n = w->end - ordinal < left ? w->end - ordinal : left;
-        if ((id >= w->nr_ids || !w->insns[id]) && !touch(w, r->block)) {
+        if ((id >= w->nr_ids || !w->insns[id]) && !touch(w, r->block, ordinal)) {
             return BBV_STOP_NOMEM;
         }
         w->insns[id] += n;
@@ -178,10 +179,11 @@ static int on_end(void *arg, struct ctr_job *job)
 /* ------------------------------------------------------------------ reduce */
 
 /* Notes where a new block lies. */
-static bool note_place(struct bbv *v, uint32_t number, const struct ctr_block *b,
+static bool note_place(struct bbv *v, uint32_t number, const struct pair *pair,
                        const struct ctr_job *job)
 {
     const struct ctr_chunk *c = ctr_job_chunk(job);
+    uint64_t until, time = places_time(v->places, c, pair->ordinal, &until);
     struct place *where = &v->where[number];
 
     if (number >= v->nr_where) {
@@ -194,8 +196,8 @@ static bool note_place(struct bbv *v, uint32_t number, const struct ctr_block *b
         v->nr_where = n;
         where += number;
     }
-    if (!places_find(v->places, ctr_job_thread(job)->process, c->start_ns, c->end_ns,
-                     b->pc, where)) {
+    if (!places_find(v->places, ctr_job_thread(job)->process, time, c->end_ns,
+                     pair->block->pc, where)) {
         *where = (struct place){0};
     }
     return true;
@@ -234,7 +236,7 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
             p += sizeof(pair);
             number = bbv_blocks_number(&v->blocks, pair.block, &fresh);
             if (!number || !vectors_add(&v->vectors, thread, number, pair.insns) ||
-                (fresh && v->opt->pcs && !note_place(v, number, pair.block, job))) {
+                (fresh && v->opt->pcs && !note_place(v, number, &pair, job))) {
                 ret = BBV_STOP_NOMEM;
             }
         }
