@@ -72,7 +72,7 @@ one_line --elf empty
 
 # Output that ends early, or cannot be written
 "$TOOLS/mktrace" random 5 60 3000 large.ctr expect.json || exit 1
-for how in "" --json --functions --calls "--calls -f folded"; do
+for how in "" --json --functions --calls "--calls -f folded" "--calls -f chrome"; do
     "$sym" -q $how large.ctr 2>stderr | head -n 1 >stdout
     status=${PIPESTATUS[0]}
     [ "$status" -eq 0 ] || fail "tracesym $how | head ended with $status"

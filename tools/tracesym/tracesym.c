@@ -309,6 +309,8 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     finish_print(c);
     finish_profile(c);
     c->modset.quiet = c->dump.opt.quiet;
+    c->modset.modules = c->modules.v; /* the others need not be read */
+    c->modset.nr_modules = c->modules.n;
     if (c->mode == MODE_PRINT || c->profile.graph.format == GRAPH_CALLGRIND) {
         c->modset.flags = SYMFILE_LINES;
     }
