@@ -58,8 +58,8 @@ static const struct tool_option option_table[] = {
     {OPT_EXISTING, "existing", NULL, "only source files that can be read here"},
     {0, NULL, NULL, "How to read"},
     {OPT_TRACES_FROM, "traces-from", "FILE",
-     "add the traces whose names are the lines of FILE,\n'-' is standard input; the "
-     "operand @FILE does the same"},
+     "add the traces whose names are the lines of FILE,\n'-' is standard input; "
+     "@FILE does the same"},
     {'k', "keep-going", NULL, "leave out traces that cannot be read"},
     {'j', "jobs", "N", "work with N workers"},
     {OPT_NO_INDEX, "no-index", NULL, "read from start to end, without the index"},
