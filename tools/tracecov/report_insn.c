@@ -63,6 +63,65 @@ static uint32_t half(const struct cover *c, const uint8_t *b)
     return cannoli_isa_u16(b, c->big_endian);
 }
 
+/* Bytes of a ModRM byte with what follows it (SIB, displacement), 0: more than n. */
+static size_t x86_modrm(const uint8_t *b, size_t n)
+{
+    size_t len = 1;
+
+    if (n == 0) {
+        return 0;
+    }
+    if (b[0] >> 6 != 3) {
+        len += (b[0] & 7) == 4;
+        if (b[0] >> 6) {
+            len += b[0] >> 6 == 1 ? 1 : 4;
+        } else if ((b[0] & 7) == 5 || ((b[0] & 7) == 4 && n > 1 && (b[1] & 7) == 5)) {
+            len += 4;
+        }
+    }
+    return len <= n ? len : 0;
+}
+
+/* Instructions newer than Capstone 4: AVX-512 and its masks, shadow stacks. */
+static unsigned x86_new_length(const uint8_t *b, size_t n)
+{
+    size_t at = 0, rest;
+    unsigned map = 1, op;
+
+    if (n < 5) {
+        return 0;
+    }
+    if (b[0] == 0x62) {
+        map = b[1] & 7;
+        at = 4;
+    } else if (b[0] == 0xc4) {
+        map = b[1] & 31;
+        at = 3;
+    } else if (b[0] == 0xc5) {
+        at = 2;
+    } else if (b[0] == 0xf3) { /* RDSSP, INCSSP */
+        at = (b[1] & 0xf0) == 0x40 ? 2 : 1;
+        if (b[at] != 0x0f || (b[at + 1] != 0x1e && b[at + 1] != 0xae)) {
+            return 0;
+        }
+        at++;
+    } else {
+        return 0;
+    }
+    op = b[at++];
+    rest = x86_modrm(b + at, n - at);
+    if (!rest) {
+        return 0;
+    }
+    at += rest;
+    if (map == 3 ||
+        (map == 1 && b[0] != 0xf3 &&
+         ((op >= 0x70 && op <= 0x73) || op == 0xc2 || (op >= 0xc4 && op <= 0xc6)))) {
+        at++; /* an immediate byte */
+    }
+    return at <= n ? (unsigned)at : 0;
+}
+
 unsigned insn_length(struct insn_scan *s, const uint8_t *bytes, size_t n, uint64_t vaddr,
                      unsigned mode)
 {
@@ -74,9 +133,10 @@ unsigned insn_length(struct insn_scan *s, const uint8_t *bytes, size_t n, uint64
     switch (c->machine) {
     case CANNOLI_EM_X86_64:
     case CANNOLI_EM_386:
-        return s->capstone && cs_disasm_iter(s->handle, &code, &left, &vaddr, s->insn)
-                   ? s->insn->size
-                   : 0;
+        if (s->capstone && cs_disasm_iter(s->handle, &code, &left, &vaddr, s->insn)) {
+            return s->insn->size;
+        }
+        return x86_new_length(bytes, n < 16 ? n : 16);
     case CANNOLI_EM_ARM:
         if (mode == CANNOLI_ISA_THUMB) {
             len = n >= 2 && half(c, bytes) >= 0xe800 ? 4 : 2;
@@ -281,7 +341,7 @@ static bool s390_target(uint64_t addr, const uint8_t *b, unsigned len, uint64_t 
     bool wide = b[0] == 0xc0 || b[0] == 0xcc;
     bool near = b[0] == 0xa7 || b[0] == 0x84 || b[0] == 0x85 ||
                 (b[0] == 0xec && len == 6 && b[5] < 0x80 &&
-                 (b[5] == 0x44 || b[5] == 0x45 || (b[5] & 0xec) == 0x64));
+                 (b[5] == 0x44 || b[5] == 0x45 || (b[5] & 0xe4) == 0x64));
 
     if (!wide && !near) {
         return false;
@@ -298,7 +358,7 @@ static bool x86_target(uint64_t addr, const uint8_t *b, unsigned len, bool bits6
     unsigned i = 0, rel = 0;
 
     while (i < len && (b[i] == 0xf2 || b[i] == 0xf3 || b[i] == 0x2e || b[i] == 0x3e ||
-                       (bits64 && (b[i] & 0xf0) == 0x40))) {
+                       b[i] == 0x67 || (bits64 && (b[i] & 0xf0) == 0x40))) {
         i++;
     }
     if (i < len && ((b[i] & 0xf0) == 0x70 || b[i] == 0xeb || (b[i] & 0xfc) == 0xe0)) {

@@ -154,9 +154,10 @@ bool report_within(const struct report_code *k, const struct site *s, uint32_t s
 /* Whether text matches one of the globs. */
 bool report_match(const char *const *globs, unsigned n, const char *text);
 
-/* Writes the disassembly of a module without lines to report_options.listing_dir, with its
- * lines and branches to the report as *source (NO_INDEX: not wanted).  *heading is the line
- * of each of the module's functions; free it.  -CTR_E_IO has been told on stderr. */
+/* Writes the disassembly of a module without lines to report_options.listing_dir, with
+ * its lines and branches to the report as *source (NO_INDEX: not wanted).  *heading is
+ * the line of each of the module's functions; free it.  -CTR_E_IO has been told on
+ * stderr. */
 int report_listing(struct report_maker *mk, const struct report_code *k, uint32_t *source,
                    uint32_t **heading);
 
