@@ -34,6 +34,7 @@ import sys
 import tempfile
 
 from common import Failure, Skip, Tools, plain, record
+from gcov_project import run_project
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gcov")
 C = ["loops.c", "choices.c", "leaving.c", "inlined.c", "program.c"]
@@ -319,6 +320,19 @@ def tell(tools, target, build, source, level, work):
     return read_lcov(ours, source), read_gcov(theirs, source)
 
 
+def check_instructions(tools, build, work):
+    """What tracecov finds by walking over code, run or not, is what objdump finds."""
+    program = os.path.join(work, "plain", "program")
+    text = command([*tools.tracecov, os.path.join(work, "run.ctr"), "--elf", program, "-q",
+                    "-f", "text", "--disassembly"], work)
+    mine = {int(a, 16) for a in re.findall(r"^ *(?:\d+|#+): (0x[0-9a-f]+): ", text, re.M)}
+    text = command([build.prefix + "-objdump", "-d", "--no-show-raw-insn", program], work)
+    theirs = {int(a, 16) for a in re.findall(r"^ *([0-9a-f]+):\t", text, re.M)}
+    if not mine or mine - theirs:
+        raise Failure("of %d instructions, objdump does not know %s" % (
+            len(mine), " ".join("0x%x" % a for a in sorted(mine - theirs)[:10]) or "any"))
+
+
 def run_case(tools, target, build, source, options):
     """One program at both levels; returns how many of them hold."""
     with open(os.path.join(SOURCES, source), encoding="utf-8") as f:
@@ -327,6 +341,7 @@ def run_case(tools, target, build, source, options):
     for level in ("-O0", "-O2"):
         with tempfile.TemporaryDirectory(dir=tools.work) as work:
             ours, gcov = tell(tools, target, build, source, level, work)
+            check_instructions(tools, build, work)
         truth = truth or gcov
         result = (compare(ours, gcov, text) if level == "-O0" else
                   compare_optimized(ours, gcov, truth, text))
@@ -364,18 +379,22 @@ def main():
         except Skip as skip:
             print("skipped: %s" % skip)
             return 77
-        for build in BUILDS[options.target]:
-            for source in build.programs:
-                if options.program and source not in options.program:
-                    continue
-                try:
-                    good += run_case(tools, options.target, build, source, options)
-                    ran += 2
-                except Skip as skip:
-                    print("%s %s: skipped: %s" % (build.name, source, skip))
-                except Failure as failure:
-                    print("%s %s: %s" % (build.name, source, failure))
-                    ran += 2
+        cases = [(source, 2, lambda b=build, s=source: run_case(tools, options.target, b, s, options))
+                 for build in BUILDS[options.target] for source in build.programs]
+        if options.target == "x86_64":
+            cases.append(("tracedump", 1, lambda: run_project(
+                tools, os.path.join(work, "project"), read_lcov, read_gcov)))
+        for name, levels, run in cases:
+            if options.program and name not in options.program:
+                continue
+            try:
+                good += run()
+                ran += levels
+            except Skip as skip:
+                print("%s: skipped: %s" % (name, skip))
+            except Failure as failure:
+                print("%s: %s" % (name, failure))
+                ran += levels
     print("%d of %d cases hold" % (good, ran))
     return 77 if not ran else 0 if good == ran else 1
 
