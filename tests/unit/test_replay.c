@@ -293,13 +293,13 @@ static void test_run_accesses(void **state)
         {.run = accesses_run, .mem = accesses_mem},
     };
     (void)state;
-    for (unsigned seed = 0; seed < 24; seed++) {
+    for (unsigned seed = 0; seed < 12; seed++) {
         struct recording r;
         recording_make(&r, 50 + seed, 3, 500, 40, seed & 1 ? 4 : 8,
                        seed & 2 ? CTR_EVENTS_ALL : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                        SIM_ALL | (seed & 4 ? SIM_TINY : 0) | SIM_SYSTEM, 1 + seed % 3, 1);
         struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
-        for (unsigned i = 0; i < 60; i++) {
+        for (unsigned i = 0; i < 40; i++) {
             struct accesses want = {.insns = 0}, got = {.insns = 0};
             struct ctr_filter f = {.from = i ? sim_random(&r.sim, 2000) : 0};
             f.to = i ? f.from + 1 + sim_random(&r.sim, i & 1 ? 3000 : 10) : 0;
@@ -436,7 +436,7 @@ static void test_times(void **state)
     static const struct ctr_replay_ops exec_ops = {.exec = timed_exec,
                                                    .ordered = timed_ordered};
     (void)state;
-    for (unsigned seed = 0; seed < 8; seed++) {
+    for (unsigned seed = 0; seed < 5; seed++) {
         struct recording r;
         struct timeline all = {0}, got = {0};
         recording_make(&r, 90 + seed, 3, 500, 40, 8,
