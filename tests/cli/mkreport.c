@@ -6,8 +6,8 @@
  *
  * SOURCES is the folder that the sources are said to lie in.  FORMAT is lcov, lcov2,
  * drcov, cobertura, json, html or text; or drcov-far and drcov-many (which drcov cannot
- * say), lcov-part (branches not known), big (lcov of a million lines).  OPTION: of text,
- * disassembly, color or the glob of a function.
+ * say), lcov-part and cobertura-part (branches not known), big (lcov of a million lines).
+ * OPTION: of text, disassembly, color or the glob of a function.
  *
  * No ELF file is read: below stands a library of symbols that knows these modules only.
  */
@@ -335,6 +335,9 @@ static int write_format(const char *format, const char *option, FILE *out)
     } else if (!strcmp(format, "lcov-part")) {
         cover.branches = false;
         return output_lcov(&report, out);
+    } else if (!strcmp(format, "cobertura-part")) {
+        cover.branches = false;
+        return output_cobertura(&report, out);
     } else if (!strcmp(format, "big")) {
         return write_big(out);
     } else if (!strcmp(format, "drcov")) {

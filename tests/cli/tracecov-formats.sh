@@ -202,6 +202,16 @@ assert {pc for pc in pcs if pc < 0xffff0000} == code, "drcov and tracedump diffe
     one_line "a full disk"
     rm "lists/$prog.bare.lst"
 done
+# A recording of a part: branches are not known.
+filter=$BUILD/lib/cannoli/libcannoli-filter.so
+if [[ $ran == *" arm-O0"* ]] && [ -e "$filter" ]; then
+    trace=part.ctr elf=()
+    run 0 "$record" --qemu-dir "$qemu_dir" --once -q -o "$trace" -- \
+        "$qemu_dir/qemu-arm" ./prog.arm-O0
+    formats
+    ! grep -q BRDA cov.lcov || fail "branches of a part"
+    consumers "$PWD/my src/*" part
+fi
 [ -n "$ran" ] || { echo "needs a patched QEMU and cross compilers"; exit 77; }
 echo "ran:$ran ${consumed:+(without lcov)}"
 finish

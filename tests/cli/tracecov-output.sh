@@ -57,6 +57,9 @@ for kind in far many; do
     [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -q 'drcov can' err || fail "$(cat err)"
 done
 
+"$TOOLS/mkreport" "$PWD" cobertura-part >cobertura-part || fail "cobertura-part"
+$check cobertura cobertura-part || fail "cobertura of a part"
+grep -q 'branches-valid="0"' cobertura-part || fail "branches of a part"
 for kind in lcov cobertura json html; do
     $check $kind $kind || fail "$kind read back"
 done

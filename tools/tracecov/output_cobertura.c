@@ -68,10 +68,12 @@ static void write_rate(struct out *o, const char *name, uint64_t hit, uint64_t o
     out_printf(o, " %s=\"0.%04u\"", name, v);
 }
 
-static void write_rates(struct out *o, const struct report_totals *t)
+/* branches: they are known, else there are none */
+static void write_rates(struct out *o, const struct report_totals *t, bool branches)
 {
     write_rate(o, "line-rate", t->lines_hit, t->lines);
-    write_rate(o, "branch-rate", t->branches_hit, t->branches);
+    write_rate(o, "branch-rate", branches ? t->branches_hit : 0,
+               branches ? t->branches : 0);
 }
 
 static void write_conditions(struct out *o, const struct output_branches *b)
@@ -189,7 +191,7 @@ static void write_method(struct out *o, const struct report_source *s,
         t.lines = 1;
         t.lines_hit = f->count != 0;
     }
-    write_rates(o, &t);
+    write_rates(o, &t, branches);
     out_str(o, " complexity=\"0.0\">\n");
     write_lines(o, s, f->line, to, branches, "              ");
     out_str(o, "            </method>\n");
@@ -212,7 +214,7 @@ static void write_class(struct out *o, const struct file *f, bool branches)
     out_str(o, "\" filename=\"");
     out_markup(o, f->path);
     out_str(o, "\"");
-    write_rates(o, &s->totals);
+    write_rates(o, &s->totals, branches);
     out_str(o, " complexity=\"0.0\">\n          <methods>\n");
     for (size_t i = 0; i < s->nr_functions; i++) {
         write_method(o, s, &s->functions[i], branches);
@@ -249,7 +251,7 @@ static size_t write_package(struct out *o, const struct file *v, size_t n, bool 
         i += len + 1;
     }
     out_str(o, "\"");
-    write_rates(o, &t);
+    write_rates(o, &t, branches);
     out_str(o, " complexity=\"0.0\">\n      <classes>\n");
     for (size_t i = 0; i < k; i++) {
         write_class(o, &v[i], branches);
@@ -269,6 +271,9 @@ static void write_report(struct out *o, const struct report *r, struct file *v)
             add_totals(&t, &r->sources[i].totals);
         }
     }
+    if (!r->cover->branches) {
+        t.branches = t.branches_hit = 0;
+    }
     common = common_folder(v, n);
     for (size_t i = 0; i < n; i++) {
         const char *slash;
@@ -282,7 +287,7 @@ static void write_report(struct out *o, const struct report *r, struct file *v)
     out_str(o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                "<!DOCTYPE coverage SYSTEM "
                "'http://cobertura.sourceforge.net/xml/coverage-04.dtd'>\n<coverage");
-    write_rates(o, &t);
+    write_rates(o, &t, r->cover->branches);
     out_printf(o,
                " lines-covered=\"%llu\" lines-valid=\"%llu\" branches-covered=\"%llu\" "
                "branches-valid=\"%llu\" complexity=\"0.0\" timestamp=\"0\" "
