@@ -315,6 +315,7 @@ int selection_finish(struct selection *sel, const char *prog)
                                 "--coverage is for blocks, --once for instructions: "
                                 "only one of them can be asked for");
     }
+    sel->foreign_bytes = sel->lines ? strlen(sel->lines) : 0;
     if (sel->builtin) {
         char *path = selection_beside(FILTER_LIBRARY), *doubled, *line = NULL;
         bool ok;

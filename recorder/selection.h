@@ -68,6 +68,7 @@ enum {
 struct selection {
     /* Libraries, one a line, as struct mempipe_control has them; owned. */
     char *lines;
+    size_t foreign_bytes; /* of them, at their begin: libraries that are not our own */
     char *text; /* the options that were given, for the trace; owned */
     uint64_t after_insns, for_insns; /* UINT64_MAX: no such limit */
     bool paused;

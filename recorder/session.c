@@ -142,14 +142,18 @@ static struct jitter_target target_of(const struct session *s,
     };
 }
 
-/* Tries all libraries that choose what is recorded. */
+/*
+ * Tries the user's libraries that choose what is recorded.  Our own needs no trial,
+ * which would take longer than all else before the program runs.
+ */
 static int check_libraries(const struct session *s, const struct launch_plan *plan)
 {
     const struct jitter_target target = target_of(s, plan);
-    const char *lines = s->config->selection->lines;
+    const struct selection *sel = s->config->selection;
+    const char *p = sel->lines ? sel->lines : "", *end = p + sel->foreign_bytes;
     char why[512];
 
-    for (const char *p = lines ? lines : ""; *p;) {
+    while (p < end) {
         size_t n = strcspn(p, "\n");
         char *line = strndup(p, n), *path = line ? selection_path(line, NULL) : NULL;
         int err = path ? jitter_check(line, &target, why, sizeof(why)) : -1;
