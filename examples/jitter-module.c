@@ -8,6 +8,7 @@
  *
  * Build: cc -shared -fPIC -o libjitter-module.so jitter-module.c
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,17 +51,38 @@ static void unload(void *state)
     free(s);
 }
 
+static bool is_in_file(const struct state *s, void *context, uint64_t pc,
+                       struct cannoli_module *m)
+{
+    const char *base;
+
+    if (!s->host->module(context, pc, m)) {
+        return false;
+    }
+    base = strrchr(m->path, '/');
+    return !strcmp(base ? base + 1 : m->path, s->name);
+}
+
+/* Spares QEMU and us all questions about instructions in other files. */
+static int hook_range(void *state, void *context, uint64_t addr,
+                      struct cannoli_range *range)
+{
+    struct cannoli_module m = {0};
+
+    if (is_in_file(state, context, addr, &m) || !m.end) {
+        return CANNOLI_ANYTHING;
+    }
+    range->start = m.start;
+    range->end = m.end;
+    return CANNOLI_NEVER;
+}
+
 static int hook_inst(void *state, const struct cannoli_insn *insn)
 {
     const struct state *s = state;
     struct cannoli_module m;
-    const char *base;
 
-    if (!s->host->module(insn->context, insn->pc, &m)) {
-        return CANNOLI_NEVER;
-    }
-    base = strrchr(m.path, '/');
-    if (strcmp(base ? base + 1 : m.path, s->name)) {
+    if (!is_in_file(s, insn->context, insn->pc, &m)) {
         return CANNOLI_NEVER;
     }
     if (insn->index == 0) {
@@ -71,5 +93,5 @@ static int hook_inst(void *state, const struct cannoli_insn *insn)
 
 const struct cannoli_jitter cannoli_jitter = {
     CANNOLI_JITTER_HEADER, .name = "module",       .load = load,
-    .unload = unload,      .hook_inst = hook_inst,
+    .unload = unload,      .hook_inst = hook_inst, .hook_range = hook_range,
 };

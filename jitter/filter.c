@@ -9,6 +9,7 @@
  */
 #include "filter.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 struct filter {
@@ -64,24 +65,28 @@ static void unload(void *state)
     free(f);
 }
 
-/* Mappings do not change while a block is translated. */
-static void find_module(struct filter *f, const struct cannoli_insn *insn)
+static void look_up(struct filter *f, void *context, uint64_t pc)
 {
     struct cannoli_module m;
 
-    if (insn->index && f->mapped && f->block_pc == insn->block_pc &&
-        insn->pc >= f->start && insn->pc < f->end) {
-        return;
-    }
     f->module = NULL;
-    f->block_pc = insn->block_pc;
-    f->mapped = f->host->module(insn->context, insn->pc, &m);
+    f->mapped = f->host->module(context, pc, &m);
     if (f->mapped) {
         f->module = modules_get(&f->modules, &f->args, m.path, m.generation);
         f->start = m.start;
         f->end = m.end;
-        f->offset = m.offset - (insn->pc - m.start);
+        f->offset = m.offset - (pc - m.start);
         f->base = m.base;
+    }
+}
+
+/* Mappings do not change while a block is translated. */
+static void find_module(struct filter *f, const struct cannoli_insn *insn)
+{
+    if (!insn->index || !f->mapped || f->block_pc != insn->block_pc ||
+        insn->pc < f->start || insn->pc >= f->end) {
+        f->block_pc = insn->block_pc;
+        look_up(f, insn->context, insn->pc);
     }
 }
 
@@ -141,21 +146,109 @@ static bool is_opcode(const struct filter *f, const struct cannoli_insn *insn,
                             insn->len);
 }
 
+/* The address of a place, as far as there is one in what is mapped at hand. */
+static bool place_address(const struct filter *f, const struct place *p, uint64_t *addr)
+{
+    *addr = p->module.text ? f->base + p->value : p->value;
+    return !p->module.text ||
+           (f->module && filter_module_matches(&p->module, f->module->path));
+}
+
 static int triggers_at(const struct filter *f, uint64_t pc, uint64_t offset)
 {
     int triggers = 0;
+    uint64_t at;
 
     for (size_t i = 0; i < f->args.nr_places; i++) {
-        const struct place *p = &f->args.places[i];
-
-        if (p->module.text ? f->module && pc - f->base == p->value &&
-                                 filter_module_matches(&p->module, f->module->path)
-                           : pc == p->value) {
-            triggers |= p->triggers;
+        if (place_address(f, &f->args.places[i], &at) && at == pc) {
+            triggers |= f->args.places[i].triggers;
         }
     }
     return f->module ? triggers | symbols_triggers(&f->module->symbols, offset)
                      : triggers;
+}
+
+static void narrow(struct cannoli_range *r, uint64_t start, uint64_t end)
+{
+    r->start = start > r->start ? start : r->start;
+    r->end = end < r->end ? end : r->end;
+}
+
+/* By what is mapped at hand, offsets in its file. */
+static void narrow_to_offsets(const struct filter *f, struct cannoli_range *r,
+                              struct span s)
+{
+    uint64_t bytes = f->end - f->start, end = s.end - f->offset;
+
+    narrow(r, s.start > f->offset ? f->start + (s.start - f->offset) : f->start,
+           f->start + (end < bytes ? end : bytes));
+}
+
+/* Does pc alone rule it out that an instruction is told?  Then, where else it does. */
+static bool is_ruled_out(const struct filter *f, uint64_t pc, uint64_t offset,
+                         struct cannoli_range *r)
+{
+    const struct filter_args *a = &f->args;
+    const struct module *m = f->module;
+    struct span s;
+
+    if ((a->ranges.n && !spans_around(&a->ranges, pc, &s)) ||
+        spans_around(&a->not_ranges, pc, &s)) {
+        narrow(r, s.start, s.end);
+        return true;
+    }
+    if (!is_module(f)) {
+        return true;
+    }
+    if (m && ((a->functions_positive && !spans_around(&m->symbols.told, offset, &s)) ||
+              spans_around(&m->symbols.not_told, offset, &s))) {
+        narrow_to_offsets(f, r, s);
+        return true;
+    }
+    return !m && a->functions_positive;
+}
+
+/* Up to the next places on both sides of pc, which is none itself. */
+static void narrow_to_gap(const struct filter *f, uint64_t pc, uint64_t offset,
+                          struct cannoli_range *r)
+{
+    uint64_t at;
+
+    for (size_t i = 0; i < f->args.nr_places; i++) {
+        if (place_address(f, &f->args.places[i], &at)) {
+            narrow(r, at < pc ? at + 1 : 0, at < pc ? UINT64_MAX : at);
+        }
+    }
+    if (f->module) {
+        narrow_to_offsets(f, r, symbols_gap(&f->module->symbols, offset));
+    }
+}
+
+static int hook_range(void *state, void *context, uint64_t pc,
+                      struct cannoli_range *range)
+{
+    struct filter *f = state;
+    uint64_t offset = 0;
+    int answer;
+
+    if (f->args.opcodes.n && f->host->elf_machine == EM_ARM) {
+        return CANNOLI_ANYTHING; /* an IT counts for instructions behind it */
+    }
+    if (f->needs_module) {
+        look_up(f, context, pc);
+        if (!f->mapped) {
+            return CANNOLI_ANYTHING;
+        }
+        offset = f->offset + (pc - f->start);
+        narrow(range, f->start, f->end);
+    }
+    answer = triggers_at(f, pc, offset);
+    if (answer) {
+        narrow(range, pc, pc + 1);
+    } else {
+        narrow_to_gap(f, pc, offset, range);
+    }
+    return is_ruled_out(f, pc, offset, range) ? answer : answer | CANNOLI_ALWAYS;
 }
 
 static int hook_inst(void *state, const struct cannoli_insn *insn)
@@ -194,4 +287,5 @@ static int hook_mem(void *state, const struct cannoli_insn *insn, int is_write,
 const struct cannoli_jitter cannoli_jitter = {
     CANNOLI_JITTER_HEADER, .name = "built-in filters", .load = load,
     .unload = unload,      .hook_inst = hook_inst,     .hook_mem = hook_mem,
+    .hook_range = hook_range,
 };

@@ -33,6 +33,8 @@ struct spans {
 void spans_add(struct spans *s, uint64_t start, uint64_t end);
 void spans_finish(struct spans *s);
 bool spans_hold(const struct spans *s, uint64_t x);
+/* The same, and which span, or which gap between two, holds x. */
+bool spans_around(const struct spans *s, uint64_t x, struct span *around);
 void spans_free(struct spans *s);
 
 /* ---- args.c ---- */
@@ -125,6 +127,8 @@ struct symbols {
  * matches path are looked for. */
 void symbols_load(struct symbols *s, const struct filter_args *args, const char *path);
 int symbols_triggers(const struct symbols *s, uint64_t offset);
+/* Of an offset without triggers: the gap between two with some. */
+struct span symbols_gap(const struct symbols *s, uint64_t offset);
 void symbols_free(struct symbols *s);
 
 /* ---- modules.c ---- */

@@ -61,7 +61,7 @@ void spans_finish(struct spans *s)
     s->n = n;
 }
 
-bool spans_hold(const struct spans *s, uint64_t x)
+bool spans_around(const struct spans *s, uint64_t x, struct span *around)
 {
     size_t low = 0, high = s->n;
 
@@ -74,7 +74,20 @@ bool spans_hold(const struct spans *s, uint64_t x)
             high = mid;
         }
     }
-    return low < s->n && x >= s->v[low].start;
+    if (low < s->n && x >= s->v[low].start) {
+        *around = s->v[low];
+        return true;
+    }
+    around->start = low ? s->v[low - 1].end : 0;
+    around->end = low < s->n ? s->v[low].start : UINT64_MAX;
+    return false;
+}
+
+bool spans_hold(const struct spans *s, uint64_t x)
+{
+    struct span around;
+
+    return spans_around(s, x, &around);
 }
 
 void spans_free(struct spans *s)

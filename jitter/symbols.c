@@ -306,10 +306,10 @@ void symbols_load(struct symbols *s, const struct filter_args *args, const char 
     }
 }
 
-int symbols_triggers(const struct symbols *s, uint64_t offset)
+/* The first entry that is not before offset. */
+static size_t find_entry(const struct symbols *s, uint64_t offset)
 {
     size_t low = 0, high = s->nr_entries;
-    int triggers = 0;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -320,10 +320,28 @@ int symbols_triggers(const struct symbols *s, uint64_t offset)
             high = mid;
         }
     }
-    for (; low < s->nr_entries && s->entries[low].offset == offset; low++) {
-        triggers |= s->entries[low].triggers;
+    return low;
+}
+
+int symbols_triggers(const struct symbols *s, uint64_t offset)
+{
+    int triggers = 0;
+
+    for (size_t i = find_entry(s, offset);
+         i < s->nr_entries && s->entries[i].offset == offset; i++) {
+        triggers |= s->entries[i].triggers;
     }
     return triggers;
+}
+
+struct span symbols_gap(const struct symbols *s, uint64_t offset)
+{
+    size_t i = find_entry(s, offset);
+
+    return (struct span){
+        .start = i ? s->entries[i - 1].offset + 1 : 0,
+        .end = i < s->nr_entries ? s->entries[i].offset : UINT64_MAX,
+    };
 }
 
 void symbols_free(struct symbols *s)

@@ -169,14 +169,14 @@ static void try_library(char **argv, const char *path, const char *args, int fd)
     lib = dlsym(handle, CANNOLI_JITTER_SYMBOL);
     if (!lib) {
         report(fd, "it is no jitter library: it has no symbol " CANNOLI_JITTER_SYMBOL);
-    } else if (lib->version != CANNOLI_JITTER_VERSION) {
+    } else if (!cannoli_jitter_bytes(lib->version)) {
         report(fd, "it was made for version %u of cannoli/jitter.h, this is version %u",
                lib->version, CANNOLI_JITTER_VERSION);
-    } else if (lib->bytes < sizeof(*lib)) {
+    } else if (lib->bytes < cannoli_jitter_bytes(lib->version)) {
         report(fd,
                "it was made for another cannoli/jitter.h: its description has %u bytes, "
                "not %zu",
-               lib->bytes, sizeof(*lib));
+               lib->bytes, cannoli_jitter_bytes(lib->version));
     } else if (!lib->load || !*argv[ARG_TARGET] || call_load(lib, argv, args, fd)) {
         report(fd, FINE);
     }

@@ -32,8 +32,11 @@
 extern "C" {
 #endif
 
-/* The interface described here.  A library made for another one is refused. */
-#define CANNOLI_JITTER_VERSION 1u
+/*
+ * The interface described here.  Libraries that were made for version 1, which had no
+ * hook_range, work as before; those made for a newer one are refused.
+ */
+#define CANNOLI_JITTER_VERSION 2u
 
 /*
  * What hook_inst returns: one of the first three, or'ed with flags.  Flags apply
@@ -54,6 +57,7 @@ enum {
     CANNOLI_START = 0x10,
     CANNOLI_STOP = 0x20,
     CANNOLI_TREE = 0x40,
+    CANNOLI_ANYTHING = 0x7f, /* for hook_range: it depends */
 };
 
 /* What an instruction is: flags of struct cannoli_insn. */
@@ -94,6 +98,11 @@ struct cannoli_module {
     uint64_t offset;  /* of the address that was asked for, in the file */
     uint64_t base;    /* address of the file's offset 0, or `start' */
     uint64_t generation; /* another one when mappings have changed since */
+};
+
+/* Addresses of instructions. */
+struct cannoli_range {
+    uint64_t start, end; /* end exclusive */
 };
 
 /* What QEMU offers.  Functions that take a context may be called from callbacks
@@ -164,10 +173,36 @@ struct cannoli_jitter {
      * once for each number in each process.  NULL: yes.
      */
     int (*hook_syscall)(void *state, uint32_t nr, const char *name);
+
+    /* ---- since version 2 ---- */
+
+    /*
+     * Before hook_inst: what may that return around this address?  CANNOLI_NEVER:
+     * nothing is told of any instruction that begins in *range, whatever it is, and none
+     * is a place where anything starts or stops; such blocks are not looked at further.
+     * CANNOLI_ALWAYS: something may be told; CANNOLI_START, CANNOLI_STOP, CANNOLI_TREE,
+     * or'ed: there may be such places.  CANNOLI_ANYTHING, or NULL: instructions are asked
+     * about one by one.
+     * *range is all addresses before the call; the library narrows it down to where the
+     * answer holds, addr among them.  Answers are kept until files are mapped or
+     * unmapped, or libraries come or go: they must depend on that only.
+     */
+    int (*hook_range)(void *state, void *context, uint64_t addr,
+                      struct cannoli_range *range);
 };
 
 #define CANNOLI_JITTER_HEADER CANNOLI_JITTER_VERSION, sizeof(struct cannoli_jitter)
 #define CANNOLI_JITTER_SYMBOL "cannoli_jitter"
+
+/* For whoever loads libraries: how much of its description one of this version has, 0
+ * if it is refused. */
+static inline size_t cannoli_jitter_bytes(uint32_t version)
+{
+    if (version == 1) {
+        return offsetof(struct cannoli_jitter, hook_range);
+    }
+    return version == CANNOLI_JITTER_VERSION ? sizeof(struct cannoli_jitter) : 0;
+}
 
 #if defined(__GNUC__)
 __attribute__((visibility("default")))

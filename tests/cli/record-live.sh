@@ -125,6 +125,73 @@ phase three
 over 0
 [ "$(insns)" -eq $((2 * once)) ] || fail "$(insns) instructions with libraries, not 2 times $once"
 
+# Nothing is asked of instructions where addresses rule it out; a range that does not
+# hold the address that was asked about rules nothing out.
+cat >reach.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include "cannoli/jitter.h"
+static unsigned long from, to;
+static char how;
+static int load(const struct cannoli_host *host, const char *args, void **state)
+{
+    (void)host, (void)state;
+    return sscanf(args, "%c,%lx,%lx", &how, &from, &to) != 3;
+}
+static int hook_range(void *state, void *context, uint64_t addr, struct cannoli_range *range)
+{
+    (void)state, (void)context;
+    if (how == '1') {
+        abort(); /* one of version 1 has no such function */
+    }
+    if (how == 'l') {
+        range->start = addr + 1;
+        return CANNOLI_NEVER;
+    }
+    if (how == 'a') {
+        return CANNOLI_ANYTHING;
+    }
+    if (addr >= from && addr < to) {
+        return CANNOLI_ALWAYS;
+    }
+    *(addr < from ? &range->end : &range->start) = addr < from ? from : to;
+    return CANNOLI_NEVER;
+}
+static int hook_inst(void *state, const struct cannoli_insn *insn)
+{
+    (void)state;
+    /* Not more than a block that lies in both */
+    if (how == 'n' && (insn->pc + 4096 < from || insn->pc > to + 4096)) {
+        abort();
+    }
+    return insn->pc >= from && insn->pc < to ? CANNOLI_ALWAYS : CANNOLI_NEVER;
+}
+const struct cannoli_jitter cannoli_jitter = {
+    CANNOLI_JITTER_HEADER, .load = load, .hook_inst = hook_inst, .hook_range = hook_range};
+END
+${CC:-cc} -shared -fPIC -I "$SRC/include" reach.c -o reach.so || exit 1
+python3 - "$(nm -S guest | sed -n 's/ . work$//p')" >place <<'END'
+import sys
+start, size = (int(x, 16) for x in sys.argv[1].split())
+print("%x,%x" % (start & ~1, (start & ~1) + size))
+END
+# (As one of version 1, too, which is not asked.)
+sed 's/CANNOLI_JITTER_HEADER,/1, offsetof(struct cannoli_jitter, hook_range),/' reach.c >reach1.c
+${CC:-cc} -shared -fPIC -I "$SRC/include" reach1.c -o reach1.so || exit 1
+for how in n l a 1; do
+    open_recording --jitter "reach${how#[nla]}.so,$how,$(cat place)"
+    phase one
+    over 0
+    [ "$(insns)" -eq "$once" ] || fail "range $how: $(insns) instructions, not $once"
+done
+# ... of all libraries: two, and paused
+open_recording --jitter "reach.so,n,$(cat place)" --function nothing_like_this --paused
+phase one
+must "$ctl" resume
+phase two
+over 0
+[ "$(insns)" -eq "$once" ] || fail "two libraries: $(insns) instructions, not $once"
+
 # A library that the trial cannot find out
 cat >only_qemu.c <<'END'
 #include <stdlib.h>

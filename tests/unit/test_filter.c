@@ -47,7 +47,7 @@ extern char filter_datum[];
 
 /* ---- the host ---- */
 
-static struct cannoli_module maps[4];
+static struct cannoli_module maps[8];
 static unsigned nr_maps;
 static uint64_t generation;
 static const char *text; /* of the instruction, NULL: no disassembler */
@@ -113,11 +113,37 @@ static void *filter(const char *args)
     return state;
 }
 
+/* What hook_range says around pc; *r is where that holds. */
+static int ask_range(void *state, uint64_t pc, struct cannoli_range *r)
+{
+    int answer;
+
+    *r = (struct cannoli_range){0, UINT64_MAX};
+    answer = cannoli_jitter.hook_range(state, NULL, pc, r);
+    assert_true(answer == CANNOLI_ANYTHING || (pc >= r->start && pc < r->end));
+    return answer;
+}
+
+/* Can hook_inst answer this where hook_range answers that? */
+static bool is_within(int answer, int range_answer)
+{
+    return (!(answer & CANNOLI_HOOK_MASK) || (range_answer & CANNOLI_HOOK_MASK)) &&
+           !(answer & ~CANNOLI_HOOK_MASK & ~range_answer);
+}
+
+/* As QEMU asks: of addresses first. */
 static int ask_flags(void *state, uint64_t pc, uint32_t flags)
 {
     struct cannoli_insn insn = {.pc = pc, .len = 4, .flags = flags, .block_pc = pc};
+    struct cannoli_range r;
+    int around = ask_range(state, pc, &r);
+    int answer = cannoli_jitter.hook_inst(state, &insn);
 
-    return cannoli_jitter.hook_inst(state, &insn);
+    if (!is_within(answer, around)) {
+        fail_msg("%#x: %#x of an instruction, but %#x of its address", (unsigned)pc,
+                 (unsigned)answer, (unsigned)around);
+    }
+    return answer;
 }
 
 static int ask(void *state, uint64_t pc)
@@ -549,6 +575,99 @@ static void test_callees(void **unused)
     cannoli_jitter.unload(f);
 }
 
+static void check_range(const char *args, uint64_t pc, int answer, uint64_t start,
+                        uint64_t end)
+{
+    struct cannoli_range r;
+    void *f = filter(args);
+    int got = ask_range(f, pc, &r);
+
+    if (got != answer || r.start != start || r.end != end) {
+        fail_msg("%s: %#x from %#llx to %#llx", args, (unsigned)got,
+                 (unsigned long long)r.start, (unsigned long long)r.end);
+    }
+    cannoli_jitter.unload(f);
+}
+
+/* What is said of addresses reaches as far as it holds. */
+static void test_reach(void **unused)
+{
+    const uint64_t from = maps[0].start, to = maps[0].end;
+    const uint64_t unsized = AT(filter_unsized), cold = AT(filter_after) + 16;
+    struct cannoli_host arm = host;
+    struct cannoli_range r;
+    void *f;
+
+    (void)unused;
+    check_range("", 0x5000, ALWAYS, 0, UINT64_MAX);
+    check_range("opcode=nop", 0x5000, ALWAYS, 0, UINT64_MAX);
+    check_range("range=0-1", 0x5000, NEVER, 1, UINT64_MAX);
+    check_range("range=0x10-0x20,range=0x40-0x50", 0x30, NEVER, 0x20, 0x40);
+    check_range("not-range=0x10-0x20,stores=on", 0x1f, NEVER, 0x10, 0x20);
+    check_range("range=0-1,stop-at=0x5004", 0x5000, NEVER, 1, 0x5004);
+    check_range("range=0-1,stop-at=0x5004", 0x5004, CANNOLI_STOP, 0x5004, 0x5005);
+    check_range("range=0-1,stop-at=0x5004", 0x5005, NEVER, 0x5005, UINT64_MAX);
+    check_range("module=other", unsized, NEVER, from, to);
+    check_range("not-module=other", unsized, ALWAYS, from, to);
+    check_range("function=filter_sized", unsized, NEVER, unsized, cold);
+    check_range("function=filter_sized", AT(filter_sized), ALWAYS, from, to);
+    check_range("not-function=filter_unsized", unsized, NEVER, unsized, unsized + 16);
+    check_range("function=filter_sized,callees=on", unsized, ALWAYS,
+                AT(filter_sized) + 1, to);
+    /* Nothing is mapped there, or more than the address counts. */
+    check_range("module=other", 0x10, CANNOLI_ANYTHING, 0, UINT64_MAX);
+    arm.elf_machine = 40;
+    assert_int_equal(cannoli_jitter.load(&arm, "opcode=nop,range=0-1", &f), 0);
+    assert_int_equal(ask_range(f, 0x5000, &r), CANNOLI_ANYTHING);
+    cannoli_jitter.unload(f);
+}
+
+/* Each instruction's answer is one that any address around it admits. */
+static void test_admitted(void **unused)
+{
+    static const char *const args[] = {
+        "range=0x1010-0x1020,range=0x1030-0x1040,not-range=0x1018-0x101c",
+        "module=one,start-at=one+0x14,stop-at=0x1032",
+        "module=two,not-range=0x1000-0x1024,stop-at=one+0x44",
+        "not-module=one,start-at=two+8,once=on",
+        "function=filter_sized,function=filter_unsized",
+        "function=filter_*,not-function=filter_after,stop-at=filter_after",
+        "function=filter_unsized,callees=on,not-function=filter_sized",
+    };
+    static const uint32_t flags[] = {0, L, S, CANNOLI_INSN_BRANCH};
+    uint64_t pcs[0x50 + 96];
+    size_t n = 0;
+
+    (void)unused;
+    map(0x1000, 0x20, 0x100, 0x1000, "/tmp/one");
+    map(0x1020, 0x10, 0, 0x1020, "/tmp/two");
+    map(0x1030, 0x20, 0x130, 0x1000, "/tmp/one");
+    for (unsigned i = 0; i < 0x50; i++) {
+        pcs[n++] = 0x1000 + i;
+    }
+    for (unsigned i = 0; i < 96; i++) {
+        pcs[n++] = AT(filter_sized) - 8 + i;
+    }
+    for (size_t i = 0; i < sizeof(args) / sizeof(*args); i++) {
+        void *f = filter(args[i]);
+
+        for (size_t k = 0; k < n; k++) {
+            struct cannoli_range r;
+            int around = ask_range(f, pcs[k], &r);
+
+            for (size_t m = 0; m < n; m++) {
+                int answer = ask_flags(f, pcs[m], flags[m % 4]);
+
+                if (pcs[m] >= r.start && pcs[m] < r.end && !is_within(answer, around)) {
+                    fail_msg("%s: %#llx is wrong of %#llx", args[i],
+                             (unsigned long long)pcs[k], (unsigned long long)pcs[m]);
+                }
+            }
+        }
+        cannoli_jitter.unload(f);
+    }
+}
+
 static void copy_self(const char *to)
 {
     char buf[65536];
@@ -671,6 +790,8 @@ int main(void)
         cmocka_unit_test_setup(test_functions, setup),
         cmocka_unit_test_setup(test_places, setup),
         cmocka_unit_test_setup(test_callees, setup),
+        cmocka_unit_test_setup(test_reach, setup),
+        cmocka_unit_test_setup(test_admitted, setup),
         cmocka_unit_test_setup(test_files, setup),
         cmocka_unit_test_setup(test_damaged, setup),
         cmocka_unit_test_setup(test_descriptors, setup),
