@@ -171,8 +171,14 @@ static bool map_table(struct symfile *f, int fd)
     }
     f->table = p;
     f->table_bytes = (size_t)st.st_size;
-    return f->table->magic == TABLE_MAGIC && f->table->finished == 1 &&
-           memchr(f->table->text, 0, sizeof(f->table->text)) != NULL;
+    if (f->table->magic != TABLE_MAGIC || f->table->finished != 1 ||
+        !memchr(f->table->text, 0, sizeof(f->table->text))) {
+        return false;
+    }
+    for (char *c = f->table->text; *c; c++) { /* it may name what the file names */
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+    }
+    return true;
 }
 
 int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *opt,
