@@ -52,7 +52,7 @@ case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
 PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
     libzstd-dev libxxhash-dev libcapstone-dev libelf-dev libdw-dev libiberty-dev
     patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev)
-TEST_PACKAGES=(libcmocka-dev zstd clang git strace lcov elfutils
+TEST_PACKAGES=(libcmocka-dev zstd clang git strace lcov elfutils dwz llvm
     g++ g++-aarch64-linux-gnu
     gcc-arm-linux-gnueabi gcc-arm-linux-gnueabihf gcc-aarch64-linux-gnu
     gcc-mipsel-linux-gnu gcc-mips-linux-gnu gcc-riscv64-linux-gnu
