@@ -190,12 +190,9 @@ one_line "other machine"
 
 # A trace that is cut, and a stream of a program at fixed addresses
 size=$(stat -c %s riscv64.ctr)
-for n in $((size / 2)) $((size - 100)); do
-    head -c $n riscv64.ctr >part.ctr
-    run 3 "$sym" part.ctr
-    tail -1 stderr | grep -Eq 'truncated|not finished' || fail "part.ctr: $(cat stderr)"
-    [ -s stdout ] || fail "part.ctr: nothing is shown"
-done
+head -c $((size - 100)) riscv64.ctr >part.ctr # chunks are whole, their index is not
+run 3 "$sym" part.ctr
+tail -1 stderr | grep -Eq 'truncated|not finished' || fail "part.ctr: $(cat stderr)"
 grep -q ' program main+0x' stdout || fail "part.ctr: no symbols"
 arm-linux-gnueabi-gcc -g -O1 -static -o fixed -x c - <<<'int main(void) { return 0; }' || exit 1
 run 0 "$record" -q --qemu-dir "$qemu_dir" -o fixed.ctr -- ./fixed
