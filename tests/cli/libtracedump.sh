@@ -47,6 +47,14 @@ golden() {
     same "$file" stdout "output is not that of expected/$1"
 }
 
+# is_usage TOOL ARGUMENT...: a mistake, told on one line
+is_usage() {
+    run 2 "$BIN/$1" "${@:2}"
+    one_line "$@"
+    grep -q "^$1: .*Try '$1 --help'\.$" stderr || fail "$*: $(cat stderr)"
+    [ ! -s stdout ] || fail "$*: something on stdout"
+}
+
 # help_and_man TOOL COUNT: --help and the manual page know the same options, at least COUNT
 help_and_man() {
     "$BIN/$1" --help | grep -oE '(^  -., |^      )--[a-z-]+' | grep -oE -- '--[a-z-]+' |

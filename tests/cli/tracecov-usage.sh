@@ -7,10 +7,7 @@ cov="$BIN/tracecov"
 "$TOOLS/mktrace" random 5 60 3000 large.ctr expect.json || exit 1
 
 usage() {
-    run 2 "$cov" "$@"
-    one_line "$@"
-    grep -q "^tracecov: .*Try 'tracecov --help'\.$" stderr || fail "$*: $(cat stderr)"
-    [ ! -s stdout ] || fail "$*: something on stdout"
+    is_usage tracecov "$@"
 }
 usage
 usage -q

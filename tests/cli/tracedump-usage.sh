@@ -6,10 +6,7 @@ dump="$BIN/tracedump"
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 
 usage() {
-    run 2 "$dump" "$@"
-    one_line "$@"
-    grep -q "^tracedump: .*Try 'tracedump --help'\.$" stderr || fail "$*: $(cat stderr)"
-    [ ! -s stdout ] || fail "$*: something on stdout"
+    is_usage tracedump "$@"
 }
 usage
 usage --nonsense sample.ctr

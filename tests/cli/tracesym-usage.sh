@@ -6,10 +6,7 @@ sym="$BIN/tracesym"
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 
 usage() {
-    run 2 "$sym" "$@"
-    one_line "$@"
-    grep -q "^tracesym: .*Try 'tracesym --help'\.$" stderr || fail "$*: $(cat stderr)"
-    [ ! -s stdout ] || fail "$*: something on stdout"
+    is_usage tracesym "$@"
 }
 usage
 usage --nonsense sample.ctr

@@ -107,6 +107,40 @@ int tool_options_next(struct tool_options *o)
     }
 }
 
+int tool_options_parse(struct tool_options *o,
+                       bool (*take)(void *arg, int key, const char *value), void *arg,
+                       const char **path)
+{
+    int key;
+
+    *path = NULL;
+    while ((key = tool_options_next(o)) != TOOL_OPTIONS_END) {
+        switch (key) {
+        case TOOL_OPTIONS_ERROR:
+            return TOOL_USAGE;
+        case TOOL_OPT_HELP:
+            tool_options_help(o, stdout);
+            return TOOL_OK;
+        case TOOL_OPT_VERSION:
+            tool_print_version(o->prog);
+            return TOOL_OK;
+        default:
+            if (!take(arg, key, o->arg)) {
+                return tool_usage_error(o->prog, "bad argument '%s' for option '%s'",
+                                        o->arg, tool_option_name(o, key));
+            }
+        }
+    }
+    if (optind == o->argc) {
+        return tool_usage_error(o->prog, "no trace file given ('-' is standard input)");
+    }
+    if (optind + 1 < o->argc) {
+        return tool_usage_error(o->prog, "more than one trace file given");
+    }
+    *path = o->argv[optind];
+    return TOOL_OK;
+}
+
 void tool_options_fini(struct tool_options *o)
 {
     free(o->longopts);

@@ -83,6 +83,15 @@ enum tool_taken {
     TOOL_BAD_ARG, /* the option is, its argument is wrong */
 };
 
+/*
+ * Parses the whole command line of a tool that reads one trace: hands each option but
+ * --help and --version to `take', false: its argument is wrong.  Returns TOOL_OK and in
+ * *path the operand, NULL if there is nothing left to do; or TOOL_USAGE.
+ */
+int tool_options_parse(struct tool_options *o,
+                       bool (*take)(void *arg, int key, const char *value), void *arg,
+                       const char **path);
+
 /* Frees what tool_options_next took; does nothing on a zeroed parser. */
 void tool_options_fini(struct tool_options *o);
 

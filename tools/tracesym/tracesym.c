@@ -206,8 +206,9 @@ static void note_mode(struct command_line *c, int key)
 }
 
 /* Takes one option in; false if its argument is wrong. */
-static bool take_option(struct command_line *c, int key, const char *arg)
+static bool take_option(void *to, int key, const char *arg)
 {
+    struct command_line *c = to;
     enum tool_taken taken = filter_options_take(&c->filter, key, arg);
 
     note_mode(c, key);
@@ -315,38 +316,6 @@ static int finish_options(struct command_line *c, struct tool_options *o)
         c->modset.flags = SYMFILE_LINES;
     }
     return TOOL_OK;
-}
-
-/* Returns TOOL_OK with the path set, or NULL there if all is done already. */
-static int parse_command_line(struct command_line *c, struct tool_options *o)
-{
-    int key;
-
-    while ((key = tool_options_next(o)) != TOOL_OPTIONS_END) {
-        switch (key) {
-        case TOOL_OPTIONS_ERROR:
-            return TOOL_USAGE;
-        case TOOL_OPT_HELP:
-            tool_options_help(o, stdout);
-            return TOOL_OK;
-        case TOOL_OPT_VERSION:
-            tool_print_version(PROG);
-            return TOOL_OK;
-        default:
-            if (!take_option(c, key, o->arg)) {
-                return tool_usage_error(PROG, "bad argument '%s' for option '%s'", o->arg,
-                                        tool_option_name(o, key));
-            }
-        }
-    }
-    if (optind == o->argc) {
-        return tool_usage_error(PROG, "no trace file given ('-' is standard input)");
-    }
-    if (optind + 1 < o->argc) {
-        return tool_usage_error(PROG, "more than one trace file given");
-    }
-    c->dump.opt.path = o->argv[optind];
-    return finish_options(c, o);
 }
 
 /* -------------------------------------------------------------------- work */
@@ -458,7 +427,10 @@ int main(int argc, char **argv)
     /* `tracesym | head' ends by EPIPE, quietly and with status 0. */
     signal(SIGPIPE, SIG_IGN);
     dump_choice_init(&c.dump, PROG);
-    status = parse_command_line(&c, &o);
+    status = tool_options_parse(&o, take_option, &c, &c.dump.opt.path);
+    if (status == TOOL_OK && c.dump.opt.path) {
+        status = finish_options(&c, &o);
+    }
     if (status == TOOL_OK && c.dump.opt.path) {
         status = show_file(&c);
     }
