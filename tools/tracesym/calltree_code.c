@@ -470,7 +470,10 @@ struct spot *code_spot_new(struct code *c, const struct ctr_block *b)
             s->next = NULL;
             s = NULL;
         } else {
-            atomic_store_explicit(&s->state, where < 0 ? SPOT_DEPENDS : SPOT_KNOWN,
+            atomic_store_explicit(&s->state,
+                                  where < 0                  ? SPOT_DEPENDS
+                                  : s->next || s->delay_open ? SPOT_KNOWN
+                                                             : SPOT_PLAIN,
                                   memory_order_release);
         }
     }

@@ -30,6 +30,7 @@ struct digest {
     struct code *code;
     const struct calltree_options *opt;
     struct ctr_job *job;
+    bool quick;              /* last is there, and has no open delay slot; no lines */
     const struct spot *last; /* how it left; NULL: as the thread's last event says */
     struct lines *lines;     /* NULL: not asked for */
     struct spot tmp[2];      /* where last points if it is no spot of code's */
@@ -335,6 +336,7 @@ int digest_begin(struct digest *d, struct ctr_job *job)
 
     d->job = job;
     d->last = NULL;
+    d->quick = false;
     d->base = NULL;
     d->until = 0;
     d->ordinal = chunk->first;
@@ -451,29 +453,35 @@ static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s,
     return 0;
 }
 
+static int run_other(struct digest *d, const struct ctr_run *r)
+{
+    struct spot *s = code_spot_new(d->code, r->block);
+    bool own = s && atomic_load_explicit(&s->state, memory_order_acquire) == SPOT_DEPENDS;
+    int ret;
+
+    if (own) {
+        s = own_spot(d, r->block);
+    }
+    ret = s ? run_slowly(d, r, s, own) : -CTR_E_NOMEM;
+    d->quick = d->last && !d->last->delay_open && !d->lines;
+    return ret;
+}
+
 int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
 {
-    const struct spot *last;
-    struct spot *own = NULL, *s;
+    struct spot *s = code_spot(d->code, r->block);
+    const struct spot *last = d->last;
     struct cost *c;
     int ret = 0;
 
     (void)job;
     d->ordinal = r->ordinal;
-    s = code_spot(d->code, r->block);
-    last = d->last;
-    if (s &&
-        __builtin_expect(
-            atomic_load_explicit(&s->state, memory_order_relaxed) == SPOT_DEPENDS, 0)) {
-        s = own = own_spot(d, r->block);
-    }
-    if (!s) {
-        return -CTR_E_NOMEM;
-    }
-    if (__builtin_expect(!last || own || s->next || r->first || r->end != s->end ||
-                             r->flags || last->delay_open || d->lines,
+    if (__builtin_expect(!d->quick || !s ||
+                             atomic_load_explicit(&s->state, memory_order_acquire) !=
+                                 SPOT_PLAIN ||
+                             r->first || r->end != s->end || r->flags,
                          0)) {
-        return run_slowly(d, r, s, own != NULL);
+        return run_other(d, r);
     }
     if (last->range != s->range || last->leave > LEAVE_JUMP ||
         (last->leave == LEAVE_NONE && s->pc != last->fall)) {
@@ -609,6 +617,7 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
         return 0;
     }
     d->last = NULL;
+    d->quick = false;
     return ret;
 }
 

@@ -140,7 +140,7 @@ int lines_add(struct lines *l, struct fn *range, uint64_t vaddr, const struct co
 static int add_block(struct fold *f, struct lines *all, const struct ctr_block *b,
                      const struct line_block *v)
 {
-    const struct spot *s = b ? code_spot(f->code, b) : NULL;
+    const struct spot *s = b ? code_spot_new(f->code, b) : NULL;
     struct spot nowhere = {.range = NULL};
     int ret = s ? 0 : -CTR_E_NOMEM;
 

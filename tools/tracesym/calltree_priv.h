@@ -136,6 +136,7 @@ struct when {
 enum spot_state {
     SPOT_NEW,
     SPOT_KNOWN,
+    SPOT_PLAIN,   /* known, all of the block, and no open delay slot */
     SPOT_DEPENDS, /* on when: ask code_spot_at */
 };
 #define SPOT_PAGE_BITS 10u
@@ -143,24 +144,17 @@ struct spot_page {
     struct spot v[1u << SPOT_PAGE_BITS];
 };
 
-/* code_spot when it is asked for a block first. */
+/* What is known of a block; look at its state; NULL: no memory. */
 struct spot *code_spot_new(struct code *c, const struct ctr_block *b);
 
-/* What is known of a block; look at its state; NULL: no memory. */
+/* The same if it is known, in no hurry: its state may be SPOT_NEW, and it may be NULL,
+ * then ask code_spot_new. */
 static inline struct spot *code_spot(struct code *c, const struct ctr_block *b)
 {
     struct spot_page *page =
         atomic_load_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], memory_order_acquire);
 
-    if (__builtin_expect(page != NULL, 1)) {
-        struct spot *s = &page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)];
-
-        if (__builtin_expect(
-                atomic_load_explicit(&s->state, memory_order_acquire) != SPOT_NEW, 1)) {
-            return s;
-        }
-    }
-    return code_spot_new(c, b);
+    return page ? &page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)] : NULL;
 }
 /* The caller's own; NULL: no memory. */
 struct spot *code_spot_at(struct code *c, const struct ctr_block *b,
