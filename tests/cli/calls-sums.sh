@@ -3,6 +3,12 @@
 # programs do with signals, threads and processes.
 . "$SRC/tests/cli/libcalls.sh"
 
+# Nonsense: branches that lead anywhere, signals and threads at random.
+for seed in 1 2 3; do
+    "$TOOLS/mktrace" random "$seed" 60 3000 a.ctr expect.json || exit 1
+    all_ways a.ctr
+done
+
 for target in $all_targets; do
     build "$target" calls signals handlers threads family forktree smc || continue
     done_any=1

@@ -8,13 +8,25 @@
  * it; a branch to an address on the stack (a return, by whatever instruction) takes down
  * everything above it.  A jump to the start of another function is a tail call: it takes
  * the place of the function on top.  A signal pushes a frame of its own that sigreturn
- * takes down.  A branch that fits nothing (longjmp, a switch of coroutines) looks for its
- * target's function on the stack, else among stacks that were left before, else it
- * begins a new one; what comes later is right again.  However wrong a guess, each
- * instruction counts in exactly one node, once.
+ * takes down.  longjmp comes back to the frame nearest to the top that called setjmp
+ * there, an exception to the nearest frame of the function that it lands in.  A stack
+ * that was left by a switch of coroutines is kept, and goes on when a branch goes to a
+ * return address on it; it takes the place of the function that switched.  A process
+ * made by fork begins with its parent's stack, a thread with none.  What fits nothing
+ * takes the place of the function on top; what comes later is right again.  However wrong
+ * a guess, each instruction counts in exactly one node, once.
  *
- * Chunks are digested in parallel, into what changes the stack and sums between;
- * only that is folded in order.
+ * What that cannot tell, as stack pointers are not looked at: which of several frames of
+ * one function an exception, or a longjmp without a setjmp of that name, goes to (the
+ * nearest is taken, and put right when it returns), and which of several coroutines
+ * that wait at the same place goes on (the one that was left first).
+ *
+ * Code without symbols: a function is what was called at an address, up to the next one
+ * or to the next symbol.  Direct jumps within such code are not seen as tail calls.
+ * A part that the compiler took elsewhere ("f.cold") is its function.
+ *
+ * Chunks are digested in parallel, into small trees of what was called and returned;
+ * only those are folded in order (calltree_priv.h).
  */
 #ifndef TRACESYM_CALLTREE_H
 #define TRACESYM_CALLTREE_H
@@ -44,12 +56,12 @@ struct call_function {
     const struct module *module; /* NULL: in no file */
     uint64_t vaddr;   /* start of the function; without a symbol where it was called */
     uint64_t end;     /* its end, 0 if not known */
-    const char *name; /* demangled; "0x1234" or "libfoo.so+0x1234" without a symbol */
+    const char *name; /* demangled; "0x1234" or "libfoo.so+0x1234" without a symbol;
+                         "signal SIGALRM"; of a thread "comm-PID" or "comm-PID/TID" */
     const struct sym_function *symbol; /* or NULL */
     struct cost self;
     struct cost inclusive; /* an instruction counts once, however deep the recursion */
-    uint64_t calls;        /* times it was entered */
-    /* Self cost by line (callgrind) or address; see calltree_lines. */
+    uint64_t calls;        /* times it was entered: by call, tail call, signal */
 };
 
 /* A call path.  Children of a node differ in function. */
@@ -70,7 +82,9 @@ struct call_edge {
     struct cost inclusive;
 };
 
-/* Self cost of an instruction address (only if asked for). */
+/* Self cost of an instruction address (only if asked for).  By where it lies, while a
+ * function's self cost is by the stack: of functions with symbols the sums are the same.
+ */
 struct call_line {
     uint32_t function;
     uint64_t vaddr;
@@ -118,7 +132,8 @@ struct calltree_options {
     bool separate_threads; /* else calls of all threads are one tree under one root per
                               process: threads[] then has one entry a process */
     bool quiet;
-    uint32_t max_nodes; /* 0: 4 Mi; beyond it deeper calls count in their caller */
+    uint32_t max_nodes; /* 0: 512 Ki (120 bytes each); beyond it what is new counts in its
+                           caller */
     /* Told when a frame has closed (children before parents) if not NULL and it lasted
      * span_min instructions or more; returns nonzero to stop. */
     int (*span)(void *arg, const struct calltree *t, const struct call_span *s);

@@ -8,45 +8,10 @@
  * event, together with that tree and with the frames that are still open; after
  * it the tree starts again.
  */
-#include "calltree_priv.h"
+#include "calltree_digest.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "cannoli/events.h"
-
-#define MAX_NODES 16384u
-#define MAX_FRAMES 65536u
-#define BUCKETS 16384u
-#define OWN_SPOTS 4096u
-
-struct own_spot {
-    uint32_t id, process;
-    uint64_t time_ns;
-    struct spot *spot;
-};
-
-struct digest {
-    struct code *code;
-    const struct calltree_options *opt;
-    struct ctr_job *job;
-    bool quick;              /* last is there, and has no open delay slot; no lines */
-    const struct spot *last; /* how it left; NULL: as the thread's last event says */
-    struct lines *lines;     /* NULL: not asked for */
-    struct spot tmp[2];      /* where last points if it is no spot of code's */
-    unsigned flip;
-    bool own_last; /* lines: the last run was of a block of its own spot */
-    struct when when;
-    uint64_t until; /* when.time_ns is good for ordinals below */
-    uint64_t ordinal, now_ns;
-    struct fn *base; /* range of node 0's function */
-    uint32_t cur;    /* node that runs */
-    uint32_t nr_nodes, nr_frames, peak;
-    struct ev_node nodes[MAX_NODES];
-    struct ev_frame frames[MAX_FRAMES];
-    uint32_t buckets[BUCKETS]; /* node, 0: none */
-    struct own_spot own[OWN_SPOTS];
-};
 
 struct digest *digest_new(struct code *c, const struct calltree_options *opt)
 {
@@ -130,11 +95,7 @@ static void restart(struct digest *d)
     d->nodes[0] = (struct ev_node){0};
 }
 
-/*
- * Hands on what there is, with an event.  e: its type, and what belongs to that; its
- * beginning is filled in here.
- */
-static int emit(struct digest *d, struct ev *e, const struct spot *to, const void *more,
+int digest_emit(struct digest *d, struct ev *e, const struct spot *to, const void *more,
                 size_t more_bytes)
 {
     size_t nodes = d->nr_nodes * sizeof(d->nodes[0]);
@@ -177,11 +138,11 @@ static int emit(struct digest *d, struct ev *e, const struct spot *to, const voi
     return 0;
 }
 
-static int emit_type(struct digest *d, enum ev_type type, uint32_t number)
+int digest_emit_type(struct digest *d, enum ev_type type, uint32_t number)
 {
     struct ev e = {.type = type, .number = number};
 
-    return emit(d, &e, NULL, NULL, 0);
+    return digest_emit(d, &e, NULL, NULL, 0);
 }
 
 /* A frame has closed.  Those that began before the chunk are the fold's. */
@@ -218,7 +179,7 @@ static int call(struct digest *d, struct spot *to)
     }
     if (d->nr_frames == MAX_FRAMES || d->nr_nodes == MAX_NODES) {
         struct fn *base = d->nr_frames ? d->nodes[d->cur].fn->range : d->base;
-        int ret = emit_type(d, EV_FLUSH, 0);
+        int ret = digest_emit_type(d, EV_FLUSH, 0);
         d->base = base;
         if (ret) {
             return ret;
@@ -282,7 +243,7 @@ static int give_up(struct digest *d, struct spot *to)
 {
     struct ev e = {.type = EV_GO};
 
-    return emit(d, &e, to, NULL, 0);
+    return digest_emit(d, &e, to, NULL, 0);
 }
 
 /* From d->last to the code that begins at `to'. */
@@ -346,7 +307,7 @@ int digest_begin(struct digest *d, struct ctr_job *job)
     return 0;
 }
 
-static void set_when(struct digest *d, uint64_t ordinal)
+void digest_set_when(struct digest *d, uint64_t ordinal)
 {
     d->until = UINT64_MAX;
     if (d->code->places) {
@@ -361,7 +322,7 @@ static struct spot *own_spot(struct digest *d, const struct ctr_block *b)
     struct own_spot *o = &d->own[b->id & (OWN_SPOTS - 1)];
 
     if (d->ordinal >= d->until) {
-        set_when(d, d->ordinal);
+        digest_set_when(d, d->ordinal);
     }
     if (!o->spot || o->id != b->id || o->process != d->when.process ||
         o->time_ns != d->when.time_ns) {
@@ -507,122 +468,8 @@ int digest_mem(struct digest *d, const struct ctr_mem *m)
                : lines_access(d->lines, m);
 }
 
-static bool is_fork(const struct ctr_syscall *s)
-{
-    static const char *const names[] = {"fork", "vfork", "clone", "clone3"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (s->name.n == strlen(names[i]) &&
-            memcmp(s->name.p, names[i], s->name.n) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int tell_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
-{
-    struct ev e = {.type = type};
-    struct ev_name name = {""};
-    size_t n = s->n, from = 0;
-
-    for (size_t i = 0; i < n; i++) { /* last part of a path */
-        from = s->p[i] == '/' && i + 1 < n ? i + 1 : from;
-    }
-    n -= from;
-    n = n < sizeof(name.text) ? n : sizeof(name.text) - 1;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s->p[from + i];
-        name.text[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-    }
-    return emit(d, &e, NULL, &name, sizeof(name));
-}
-
-static int on_signal(struct digest *d, const struct ctr_signal *s)
-{
-    struct ev e = {.type = EV_SIGNAL, .number = s->signo};
-    struct spot at;
-
-    if (!(s->flags & CTR_SIGNAL_HANDLER)) {
-        return 0;
-    }
-    if (d->ordinal >= d->until) {
-        set_when(d, d->ordinal);
-    }
-    if (!code_locate(d->code, s->pc, &d->when, &at)) {
-        return -CTR_E_NOMEM;
-    }
-    return emit(d, &e, &at, NULL, 0);
-}
-
-static int on_sigreturn(struct digest *d, uint64_t pc)
-{
-    struct ev e = {.type = EV_SIGRETURN};
-    struct spot at = {.pc = pc & d->code->pc_mask};
-
-    return emit(d, &e, &at, NULL, 0);
-}
-
-int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *e)
-{
-    struct ctr_syscall call;
-    struct ctr_thread_event thread;
-    struct ctr_signal sig;
-    uint64_t pc;
-    int ret = 0;
-
-    (void)job;
-    d->ordinal = e->ordinal;
-    d->now_ns = e->time_ns > d->now_ns ? e->time_ns : d->now_ns;
-    switch (e->type) {
-    case CTR_EVENT_SYSCALL:
-    case CTR_EVENT_SYSRET:
-        if (ctr_parse_syscall(e, &call) || !is_fork(&call)) {
-            return 0;
-        }
-        if (e->type == CTR_EVENT_SYSCALL) {
-            ret = emit_type(d, EV_FORK, 0);
-        } else if (call.result > 0) {
-            ret = emit_type(d, EV_FORKED, (uint32_t)call.result);
-        } else {
-            return 0;
-        }
-        break;
-    case CTR_EVENT_SIGNAL:
-        ret = ctr_parse_signal(e, &sig) ? 0 : on_signal(d, &sig);
-        break;
-    case CTR_EVENT_SIGRETURN:
-        ret = ctr_parse_sigreturn(e, &pc) ? 0 : on_sigreturn(d, pc);
-        break;
-    case CTR_EVENT_GATE:
-    case CTR_EVENT_SELECT:
-        ret = emit_type(d, EV_GAP, 0);
-        break;
-    case CTR_EVENT_THREAD:
-        if (ctr_parse_thread(e, &thread)) {
-            return 0;
-        }
-        switch (thread.op) {
-        case CTR_THREAD_EXEC:
-            ret = tell_name(d, EV_EXEC, &thread.name);
-            break;
-        case CTR_THREAD_END:
-            ret = emit_type(d, EV_THREAD_END, 0);
-            break;
-        default:
-            ret = tell_name(d, EV_NAME, &thread.name);
-        }
-        break;
-    default:
-        return 0;
-    }
-    d->last = NULL;
-    d->quick = false;
-    return ret;
-}
-
 int digest_end(struct digest *d, struct ctr_job *job)
 {
     (void)job;
-    return emit_type(d, EV_END, 0);
+    return digest_emit_type(d, EV_END, 0);
 }

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames that a stack holds; from a deeper one the oldest are forgotten. */
-#define MAX_STACK (1u << 20)
 /* Stacks kept for processes that were forked and not seen yet. */
 #define MAX_FORKS 256u
 
@@ -61,257 +59,6 @@ void fold_fini(struct fold *f)
     free(f->roots);
 }
 
-bool stack_reserve(struct stack *s, uint32_t n)
-{
-    uint32_t cap = s->cap ? s->cap : 64;
-    struct frame *v;
-
-    if (s->n + n <= s->cap) {
-        return true;
-    }
-    while (cap < s->n + n) {
-        cap *= 2;
-    }
-    v = realloc(s->v, cap * sizeof(*v));
-    if (!v) {
-        return false;
-    }
-    s->v = v;
-    s->cap = cap;
-    return true;
-}
-
-/* Grows *v so that it holds n of them; false: no memory. */
-static bool grow(void *v, uint32_t *cap, uint32_t n, size_t size)
-{
-    void **p = v, *new;
-    uint32_t more = *cap ? *cap : 256;
-
-    if (n <= *cap) {
-        return true;
-    }
-    while (more < n) {
-        more *= 2;
-    }
-    new = realloc(*p, more * size);
-    if (!new) {
-        return false;
-    }
-    *p = new;
-    *cap = more;
-    return true;
-}
-
-/* --------------------------------------------------------------- the tree */
-
-static uint32_t *bucket(const struct fold *f, uint32_t parent, const struct fn *fn,
-                        uint64_t site)
-{
-    uint64_t h = ((uint64_t)parent << 32 | fn->index) * UINT64_C(0x9e3779b97f4a7c15);
-
-    h = (h ^ site) * UINT64_C(0xff51afd7ed558ccd);
-    return &f->buckets[(h >> 32) & (f->nr_buckets - 1)];
-}
-
-bool fold_number(struct fold *f, struct fn *fn)
-{
-    struct calltree *t = f->tree;
-    uint32_t cap = f->cap_functions;
-
-    if (fn->index != SYM_NONE) {
-        return true;
-    }
-    if (!grow(&f->fns, &cap, t->nr_functions + 1, sizeof(*f->fns)) ||
-        !grow(&t->functions, &f->cap_functions, t->nr_functions + 1,
-              sizeof(*t->functions))) {
-        return false;
-    }
-    fn->index = t->nr_functions++;
-    f->fns[fn->index] = fn;
-    t->functions[fn->index] = (struct call_function){
-        .index = fn->index,
-        .kind = fn->kind == FN_SIGNAL   ? CALL_SIGNAL
-                : fn->kind == FN_THREAD ? CALL_THREAD
-                                        : CALL_FUNCTION,
-        .module = fn->module,
-        .vaddr = fn->vaddr,
-        .end = fn->symbol ? fn->end : 0,
-        .symbol = fn->symbol,
-    };
-    return fold_name(f, fn->index) == 0;
-}
-
-static void rehash(struct fold *f)
-{
-    uint32_t n = 2 * f->nr_buckets;
-    uint32_t *v = calloc(n, sizeof(*v));
-
-    if (!v) {
-        return;
-    }
-    free(f->buckets);
-    f->buckets = v;
-    f->nr_buckets = n;
-    for (uint32_t i = 0; i < f->tree->nr_nodes; i++) {
-        struct node_more *m = &f->more[i];
-        uint32_t *head = bucket(f, f->tree->nodes[i].parent, m->fn, m->site);
-        m->chain = *head;
-        *head = i + 1;
-    }
-}
-
-uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t site)
-{
-    struct calltree *t = f->tree;
-    uint32_t *head, n, cap = f->cap_nodes;
-    struct node_more *m;
-
-    if (!fold_number(f, fn)) {
-        return parent;
-    }
-    for (n = *bucket(f, parent, fn, site); n; n = m->chain) {
-        m = &f->more[n - 1];
-        if (t->nodes[n - 1].parent == parent && m->fn == fn && m->site == site) {
-            return n - 1;
-        }
-    }
-    if ((t->nr_nodes >= f->max_nodes && parent != SYM_NONE) ||
-        !grow(&f->more, &cap, t->nr_nodes + 1, sizeof(*f->more)) ||
-        !grow(&t->nodes, &f->cap_nodes, t->nr_nodes + 1, sizeof(*t->nodes))) {
-        return parent;
-    }
-    if (t->nr_nodes > f->nr_buckets) {
-        rehash(f);
-    }
-    n = t->nr_nodes++;
-    head = bucket(f, parent, fn, site);
-    f->more[n] = (struct node_more){fn, site, SYM_NONE, *head};
-    *head = n + 1;
-    t->nodes[n] = (struct call_node){.function = fn->index,
-                                     .parent = parent,
-                                     .first_child = SYM_NONE,
-                                     .next = SYM_NONE};
-    if (parent != SYM_NONE) {
-        uint32_t last = f->more[parent].last_child;
-        *(last == SYM_NONE ? &t->nodes[parent].first_child : &t->nodes[last].next) = n;
-        f->more[parent].last_child = n;
-    }
-    return n;
-}
-
-static void count_call(struct fold *f, uint32_t node, const struct fn *fn)
-{
-    if (f->more[node].fn == fn) {
-        f->tree->nodes[node].calls++;
-    }
-}
-
-/* -------------------------------------------------------------- the stack */
-
-static int tell_span(struct fold *f, const struct thread_state *t, struct fn *fn,
-                     const struct ev_span *s)
-{
-    struct call_span span = {.thread = (uint32_t)(t - f->threads),
-                             .depth = s->depth,
-                             .from = s->from,
-                             .to = s->to,
-                             .from_ns = s->from_ns,
-                             .to_ns = s->to_ns};
-
-    if (s->to - s->from < f->opt->span_min || !fold_number(f, fn)) {
-        return 0;
-    }
-    span.function = fn->index;
-    return f->opt->span(f->opt->span_arg, f->tree, &span);
-}
-
-static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
-{
-    const struct frame *fr = &t->stack.v[i];
-    struct ev_span s = {fr->fn, fr->from, t->ordinal, fr->from_ns, t->time_ns, i - 1};
-
-    t->signals -= fr->fn->kind == FN_SIGNAL;
-    return f->opt->span && i ? tell_span(f, t, fr->fn, &s) : 0;
-}
-
-int fold_pop_to(struct fold *f, struct thread_state *t, uint32_t n)
-{
-    int ret = 0;
-
-    while (!ret && t->stack.n > n) {
-        ret = close_frame(f, t, t->stack.n - 1);
-        t->stack.n--;
-    }
-    return ret;
-}
-
-static void see_depth(struct fold *f, uint32_t depth)
-{
-    f->tree->max_depth = depth > f->tree->max_depth ? depth : f->tree->max_depth;
-}
-
-static bool make_room(struct thread_state *t)
-{
-    struct stack *s = &t->stack;
-    uint32_t half = MAX_STACK / 2;
-
-    if (s->n >= MAX_STACK) {
-        for (uint32_t i = 1; i <= half; i++) {
-            t->signals -= s->v[i].fn->kind == FN_SIGNAL;
-        }
-        memmove(s->v + 1, s->v + 1 + half, (s->n - 1 - half) * sizeof(*s->v));
-        s->n -= half;
-    }
-    return stack_reserve(s, 1);
-}
-
-int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t ret,
-              uint64_t site, bool entered)
-{
-    struct frame *fr;
-    uint64_t key = f->opt->edges ? site : 0;
-
-    if (!make_room(t)) {
-        return -CTR_E_NOMEM;
-    }
-    fr = &t->stack.v[t->stack.n];
-    *fr = (struct frame){.ret = ret,
-                         .site = site,
-                         .fn = fn,
-                         .from = t->ordinal,
-                         .from_ns = t->time_ns,
-                         .twice = fn->twice};
-    fr->node = t->stack.n ? fold_child(f, fr[-1].node, fn, key) : t->root;
-    t->stack.n++;
-    t->signals += fn->kind == FN_SIGNAL;
-    t->credit++;
-    see_depth(f, t->stack.n - 1);
-    if (entered) {
-        count_call(f, fr->node, fn);
-    }
-    return 0;
-}
-
-int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool entered)
-{
-    struct frame *fr = &t->stack.v[t->stack.n - 1];
-    int ret;
-
-    if (t->stack.n == 1 || fr->fn->kind == FN_SIGNAL) {
-        return fold_push(f, t, fn, 0, 0, entered);
-    }
-    ret = close_frame(f, t, t->stack.n - 1);
-    fr->node = fold_child(f, fr[-1].node, fn, f->opt->edges ? fr->site : 0);
-    fr->fn = fn;
-    fr->twice |= fn->twice;
-    fr->from = t->ordinal;
-    fr->from_ns = t->time_ns;
-    if (entered) {
-        count_call(f, fr->node, fn);
-    }
-    return ret;
-}
-
 /* What a digest has counted, on top of the stack. */
 static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
                  struct ev_node *nodes, const struct ev_frame *frames)
@@ -319,7 +66,7 @@ static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
     struct calltree *tree = f->tree;
     uint32_t base = t->stack.n;
 
-    see_depth(f, base - 1 + e->peak);
+    fold_see_depth(f, base - 1 + e->peak);
     nodes[0].global = t->stack.v[base - 1].node;
     for (uint32_t i = 0; i < e->nr_nodes; i++) {
         struct ev_node *v = &nodes[i];
@@ -340,7 +87,7 @@ static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
         const struct ev_frame *from = &frames[i];
         const struct ev_node *v = &nodes[from->node];
 
-        if (!make_room(t)) {
+        if (!fold_room(t)) {
             return -CTR_E_NOMEM;
         }
         t->stack.v[t->stack.n++] = (struct frame){.ret = from->ret,
@@ -398,7 +145,7 @@ static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread
     }
     t->begun = true;
     t->process = thread->process;
-    if (!grow(&f->roots, &f->nr_roots, index + 1, sizeof(*f->roots))) {
+    if (!fold_grow(&f->roots, &f->nr_roots, index + 1, sizeof(*f->roots))) {
         return -CTR_E_NOMEM;
     }
     if (fn->index == SYM_NONE) {
@@ -593,7 +340,8 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
     if (thread->index >= f->nr_threads) {
         uint32_t old = f->nr_threads;
 
-        if (!grow(&f->threads, &f->nr_threads, thread->index + 1, sizeof(*f->threads))) {
+        if (!fold_grow(&f->threads, &f->nr_threads, thread->index + 1,
+                       sizeof(*f->threads))) {
             return -CTR_E_NOMEM;
         }
         memset(f->threads + old, 0, (f->nr_threads - old) * sizeof(*f->threads));
@@ -614,7 +362,7 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
         if (e->type == EV_SPAN) {
             struct ev_span s = *(const struct ev_span *)(const void *)nodes;
             s.depth += t->stack.n - 1;
-            ret = tell_span(f, t, s.fn, &s);
+            ret = fold_span(f, t, s.fn, &s);
             data = (const uint8_t *)nodes + sizeof(s);
             continue;
         }

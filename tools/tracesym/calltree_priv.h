@@ -3,11 +3,12 @@
  * How call trees are made: what the parts of calltree*.c have in common.
  *
  *   code     functions and, for each block, what can be known before it runs: which
- *            function it begins in, what its last branch is (calltree_code.c)
+ *            function it begins in, what its last branch is (calltree_code.c,
+ *            calltree_branch.c)
  *   digest   on workers: the runs of a chunk become small trees of what was called
- *            and left again, and events (calltree_digest.c)
+ *            and left again, and events (calltree_digest.c, calltree_events.c)
  *   fold     in recorded order: the thread's stack, the whole tree (calltree_fold.c,
- *            calltree_land.c where a branch went to no return address;
+ *            calltree_stack.c; calltree_land.c where a branch went to no return address;
  *            calltree_park.c stacks that were left by a switch of coroutines)
  *   lines    what ran at each address, if that is asked for (calltree_lines.c)
  *   sum      what is handed out (calltree_sum.c)
@@ -162,6 +163,9 @@ struct spot *code_spot_at(struct code *c, const struct ctr_block *b,
 void spot_drop(struct spot *s);
 /* An address by itself; false: no memory. */
 bool code_locate(struct code *c, uint64_t pc, const struct when *w, struct spot *out);
+/* calltree_branch.c: may the instruction before vaddr be a call?  By the file's bytes. */
+bool code_may_return_to(const struct code *c, const struct module *m, uint64_t vaddr,
+                        uint8_t mode);
 /* How control leaves behind instruction i of a block: sets leave, cond, site_off (from
  * the pc of instruction `from'), delay_open. */
 void code_leave(const struct code *c, const struct ctr_block *b, unsigned from,
@@ -350,7 +354,14 @@ int fold_name(struct fold *f, uint32_t function);
 /* Gives a function its number and name; false: no memory. */
 bool fold_number(struct fold *f, struct fn *fn);
 
-/* Between calltree_fold.c and calltree_land.c. */
+/* Between calltree_fold.c, calltree_stack.c and calltree_land.c. */
+/* Grows *v so that it holds n of them; false: no memory. */
+bool fold_grow(void *v, uint32_t *cap, uint32_t n, size_t size);
+/* Room for a frame more; from a stack too deep the oldest are forgotten. */
+bool fold_room(struct thread_state *t);
+void fold_see_depth(struct fold *f, uint32_t depth);
+int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
+              const struct ev_span *s);
 uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t site);
 int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t ret,
               uint64_t site, bool entered);

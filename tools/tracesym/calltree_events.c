@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* What the system does to a thread, as events for the fold. */
+#include "calltree_digest.h"
+
+#include <string.h>
+
+#include "cannoli/events.h"
+
+static bool is_fork(const struct ctr_syscall *s)
+{
+    static const char *const names[] = {"fork", "vfork", "clone", "clone3"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (s->name.n == strlen(names[i]) &&
+            memcmp(s->name.p, names[i], s->name.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int tell_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
+{
+    struct ev e = {.type = type};
+    struct ev_name name = {""};
+    size_t n = s->n, from = 0;
+
+    for (size_t i = 0; i < n; i++) { /* last part of a path */
+        from = s->p[i] == '/' && i + 1 < n ? i + 1 : from;
+    }
+    n -= from;
+    n = n < sizeof(name.text) ? n : sizeof(name.text) - 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s->p[from + i];
+        name.text[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+    }
+    return digest_emit(d, &e, NULL, &name, sizeof(name));
+}
+
+static int on_signal(struct digest *d, const struct ctr_signal *s)
+{
+    struct ev e = {.type = EV_SIGNAL, .number = s->signo};
+    struct spot at;
+
+    if (!(s->flags & CTR_SIGNAL_HANDLER)) {
+        return 0;
+    }
+    if (d->ordinal >= d->until) {
+        digest_set_when(d, d->ordinal);
+    }
+    if (!code_locate(d->code, s->pc, &d->when, &at)) {
+        return -CTR_E_NOMEM;
+    }
+    return digest_emit(d, &e, &at, NULL, 0);
+}
+
+static int on_sigreturn(struct digest *d, uint64_t pc)
+{
+    struct ev e = {.type = EV_SIGRETURN};
+    struct spot at = {.pc = pc & d->code->pc_mask};
+
+    return digest_emit(d, &e, &at, NULL, 0);
+}
+
+int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct ctr_syscall call;
+    struct ctr_thread_event thread;
+    struct ctr_signal sig;
+    uint64_t pc;
+    int ret = 0;
+
+    (void)job;
+    d->ordinal = e->ordinal;
+    d->now_ns = e->time_ns > d->now_ns ? e->time_ns : d->now_ns;
+    switch (e->type) {
+    case CTR_EVENT_SYSCALL:
+    case CTR_EVENT_SYSRET:
+        if (ctr_parse_syscall(e, &call) || !is_fork(&call)) {
+            return 0;
+        }
+        if (e->type == CTR_EVENT_SYSCALL) {
+            ret = digest_emit_type(d, EV_FORK, 0);
+        } else if (call.result > 0) {
+            ret = digest_emit_type(d, EV_FORKED, (uint32_t)call.result);
+        } else {
+            return 0;
+        }
+        break;
+    case CTR_EVENT_SIGNAL:
+        ret = ctr_parse_signal(e, &sig) ? 0 : on_signal(d, &sig);
+        break;
+    case CTR_EVENT_SIGRETURN:
+        ret = ctr_parse_sigreturn(e, &pc) ? 0 : on_sigreturn(d, pc);
+        break;
+    case CTR_EVENT_GATE:
+    case CTR_EVENT_SELECT:
+        ret = digest_emit_type(d, EV_GAP, 0);
+        break;
+    case CTR_EVENT_THREAD:
+        if (ctr_parse_thread(e, &thread)) {
+            return 0;
+        }
+        switch (thread.op) {
+        case CTR_THREAD_EXEC:
+            ret = tell_name(d, EV_EXEC, &thread.name);
+            break;
+        case CTR_THREAD_END:
+            ret = digest_emit_type(d, EV_THREAD_END, 0);
+            break;
+        default:
+            ret = tell_name(d, EV_NAME, &thread.name);
+        }
+        break;
+    default:
+        return 0;
+    }
+    d->last = NULL;
+    d->quick = false;
+    return ret;
+}
