@@ -53,7 +53,7 @@ PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
     libzstd-dev libxxhash-dev libcapstone-dev libelf-dev libdw-dev libiberty-dev
     patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev)
 TEST_PACKAGES=(libcmocka-dev zstd clang git strace lcov elfutils dwz llvm
-    g++ g++-aarch64-linux-gnu
+    g++ g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu
     gcc-arm-linux-gnueabi gcc-arm-linux-gnueabihf gcc-aarch64-linux-gnu
     gcc-mipsel-linux-gnu gcc-mips-linux-gnu gcc-riscv64-linux-gnu
     gcc-s390x-linux-gnu gcc-powerpc64le-linux-gnu gcc-i686-linux-gnu

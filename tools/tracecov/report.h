@@ -3,13 +3,14 @@
  * tracecov, second half: counts of instructions (cover.h) as counts of source lines,
  * functions and branches; also of what did not run, so that percentages are true.
  *
- * The rules, which the manual page states:
- *   line      in each instance of a function (out of line, or inlined somewhere) the
- *             largest count of an instruction of that line; summed over instances
- *   function  the sum over its instances of the count of the first instruction
- *   branch    each conditional branch instruction in the code of a line is one block of
- *             two branches, 0 taken, 1 not taken; instances in inlined copies of
- *             the same function stay apart
+ * The rules, which the manual page states (report_lines.c has the reasons):
+ *   line      in each instance of a function (out of line, or inlined somewhere), how
+ * often control came to the line from code of others, at least the largest count of an
+ * instruction of that line; summed over instances.  The line that declares a function:
+ * the function's count function  how often control came to its first instruction, of
+ * inlined instances to their code, from outside; summed branch    each conditional branch
+ * instruction in the code of a line is one block of two branches, 0 taken, 1 not taken;
+ * instances in inlined copies of the same function stay apart
  */
 #ifndef TRACECOV_REPORT_H
 #define TRACECOV_REPORT_H
@@ -87,7 +88,7 @@ struct report_options {
     /* --substitute-path: FROM and TO, nr_substitute pairs (sym_substitute()) */
     const char *const *substitute;
     unsigned nr_substitute;
-    bool existing; /* only sources that can be read here */
+    bool existing;           /* only sources that can be read here */
     const char *listing_dir; /* NULL, or a folder: modules without lines get a
                                 disassembly listing each, written there, as their source:
                                 one line for an instruction or function heading */

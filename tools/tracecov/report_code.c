@@ -186,7 +186,28 @@ void report_code_fini(struct report_code *k)
     k->nr_sites = k->nr_jumps = 0;
 }
 
-struct site_count report_site_count(const struct report_code *k, const struct site *s)
+/* x86: a string instruction with REP is executed anew after each 65,536 turns. */
+static bool is_repeated(const struct report_code *k, const struct site *s)
+{
+    const uint8_t *b = k->module->insns[s->insn].bytes;
+    bool rep = false;
+    unsigned i = 0;
+
+    if (k->cover->machine != CANNOLI_EM_X86_64 && k->cover->machine != CANNOLI_EM_386) {
+        return false;
+    }
+    while (i + 1 < s->len &&
+           (b[i] == 0xf2 || b[i] == 0xf3 || b[i] == 0x66 || b[i] == 0x67 ||
+            (k->cover->addr_bits == 64 && (b[i] & 0xf0) == 0x40))) {
+        rep |= b[i] == 0xf2 || b[i] == 0xf3;
+        i++;
+    }
+    return rep && i + 1u == s->len &&
+           ((b[i] >= 0xa4 && b[i] <= 0xa7) || (b[i] >= 0xaa && b[i] <= 0xaf) ||
+            (b[i] >= 0x6c && b[i] <= 0x6f));
+}
+
+static struct site_count all_counts(const struct report_code *k, const struct site *s)
 {
     struct site_count n = {0};
     const struct cover_module *m = k->module;
@@ -196,6 +217,19 @@ struct site_count report_site_count(const struct report_code *k, const struct si
         n.count = report_sum(n.count, m->insns[i].count);
         n.taken = report_sum(n.taken, m->insns[i].taken);
         n.not_taken = report_sum(n.not_taken, m->insns[i].not_taken);
+    }
+    return n;
+}
+
+struct site_count report_site_count(const struct report_code *k, const struct site *s)
+{
+    struct site_count n = all_counts(k, s);
+
+    if (n.count && is_repeated(k, s) && s + 1 < k->sites + k->nr_sites &&
+        s[1].addr == s->addr + s->len) {
+        uint64_t behind = all_counts(k, s + 1).count;
+
+        n.count = behind && behind < n.count ? behind : n.count;
     }
     return n;
 }
