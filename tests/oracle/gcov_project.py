@@ -20,7 +20,7 @@ FOLDERS = ["tracefmt", "tools/common", "tools/dump", "tools/tracedump"]
 INCLUDE = ["tools", "include", "tracefmt", "tracefmt/include"]
 LIBRARIES = ["-lzstd", "-lxxhash", "-lcapstone", "-lpthread"]
 # How often these are called is a question of time.
-BY_TIME = re.compile(r"progress")
+BY_TIME = re.compile(r"progress|now_and_then")
 
 
 def sources():
