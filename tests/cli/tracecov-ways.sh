@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+# Which ways branches went, exactly, while signals interrupt the program: on every
+# target there is, against what the program counts itself; branch-likely of mips.
+# Needs the patched QEMU.
+. "$SRC/tests/cli/libtracecov.sh"
+need_qemu_arm
+done=0
+
+# ways FUNCTION: "count taken nottaken" of the conditional branches in it
+ways() {
+    "$cov" -q -f text --disassembly --function "$1" run.ctr |
+        sed -n 's/^ *\([0-9]*\): .*; taken \([0-9]*\), not taken \([0-9]*\)$/\1 \2 \3/p'
+}
+
+while read -r target cc flags; do
+    command -v "$cc" >/dev/null && [ -x "$qemu_dir/qemu-$target" ] || continue
+    # shellcheck disable=SC2086 # flags are words
+    "$cc" -O1 -g -static $flags -o ways "$SRC/tests/guests/ways.c" || fail "$target: cc"
+    for events in exec,sys,map exec,mem,sys,map; do
+        rec_arm run.ctr -e $events -- ./ways
+        read -r met held <guest.out
+        ways walk >got
+        awk -v met="$met" -v held="$held" '
+            $1 != $2 + $3 { exit 1 }
+            ($2 == held && $3 == met - held) || ($3 == held && $2 == met - held) { n++ }
+            END { exit n != 1 }' got ||
+            fail "$target, $events: $met, $held of them; got: $(cat got)"
+        # The same from all runs, one by one, as with any filter.
+        cp got index
+        "$cov" -q -f text --disassembly --function walk --to 9999999999 run.ctr |
+            sed -n 's/^ *\([0-9]*\): .*; taken \([0-9]*\), not taken \([0-9]*\)$/\1 \2 \3/p' >got
+        same index got "$target, $events: a replay"
+    done
+    done=$((done + 1))
+done <<'END'
+arm arm-linux-gnueabi-gcc
+arm arm-linux-gnueabihf-gcc -mthumb
+aarch64 aarch64-linux-gnu-gcc
+riscv64 riscv64-linux-gnu-gcc
+mipsel mipsel-linux-gnu-gcc
+mips mips-linux-gnu-gcc
+ppc64le powerpc64le-linux-gnu-gcc
+s390x s390x-linux-gnu-gcc
+i386 i686-linux-gnu-gcc
+x86_64 x86_64-linux-gnu-gcc
+END
+[ $done -gt 0 ] || fail "no compiler"
+
+if command -v mipsel-linux-gnu-gcc >/dev/null && [ -x "$qemu_dir/qemu-mipsel" ]; then
+    mipsel-linux-gnu-gcc -static -mips32r2 -o likely "$SRC/tests/guests/likely.S" ||
+        fail "likely"
+    rec_arm run.ctr -- ./likely
+    for name in likely_250_750 loop_999_1 plain_1000_1 cut_1000_1; do
+        want=${name#*_}
+        [ "$(ways "$name" | head -1 | cut -d' ' -f2,3)" = "${want%_*} ${want#*_}" ] ||
+            fail "$name: $(ways "$name")"
+    done
+fi
+finish

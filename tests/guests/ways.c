@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which ways a branch goes, counted by the program itself while a timer interrupts it
+ * again and again: a signal that comes right behind a branch must not count as its way.
+ * Prints how often the branch of walk() was met and how often its condition held.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+
+static volatile sig_atomic_t signals;
+static unsigned long sum;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    signals++;
+}
+
+/* Nothing, but not under a condition: the compiler must branch around it. */
+#define KEEP_BRANCH __asm__ volatile("" ::: "memory", "cc")
+
+__attribute__((noinline)) unsigned long walk(unsigned n, unsigned *seed)
+{
+    unsigned long odd = 0;
+    unsigned s = *seed;
+    for (unsigned i = 0; i < n; i++) {
+        s = s * 1103515245u + 12345u;
+        if (s & 0x10000) {
+            KEEP_BRANCH;
+            odd++;
+            sum += 3;
+            KEEP_BRANCH;
+        } else {
+            KEEP_BRANCH;
+            sum -= 1;
+            KEEP_BRANCH;
+        }
+    }
+    *seed = s;
+    return odd;
+}
+
+int main(void)
+{
+    const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    unsigned seed = 12345;
+    unsigned long met = 0, held = 0;
+    sigaction(SIGALRM, &act, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (signals < 100) {
+        held += walk(20000, &seed);
+        met += 20000;
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    printf("%lu %lu\n", met, held);
+    return 0;
+}
