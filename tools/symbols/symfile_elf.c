@@ -16,9 +16,14 @@ static int code_by_addr(const void *pa, const void *pb)
     return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
+/* Only what has bytes in the file, so that nothing here takes longer than that allows. */
 static void add_code(struct reader *r, uint64_t addr, uint64_t size, const char *name)
 {
-    if (size && addr + size > addr) {
+    size_t have;
+    if (symfile_bytes(r->file, addr, &have) && size > have) {
+        size = have;
+    }
+    if (have && size && addr + size > addr) {
         struct sym_code *c = vec_push(r, &r->code, sizeof(*c));
         c->addr = addr;
         c->end = addr + size;

@@ -125,10 +125,14 @@ static void read_relocations(struct plt *p, uint64_t addr, uint64_t size, bool r
     unsigned w = p->f->is64 ? 8 : 4, entry = (rela ? 3 : 2) * w;
     unsigned irelative = 0;
     for (uint64_t i = 0; i < size / entry; i++) {
+        size_t have;
         uint64_t at = addr + i * entry, slot = load_word(p, at);
         uint64_t info = load_word(p, at + w), index, target;
         uint32_t type = p->f->is64 ? (uint32_t)info : (uint32_t)(info & 0xff);
         bool found;
+        if (!symfile_bytes(p->f, at, &have) || have < entry) {
+            break; /* the size was a lie */
+        }
         index = p->f->is64 ? info >> 32 : info >> 8;
         if (p->f->is64 && p->f->machine == EM_MIPS && !p->f->big_endian) {
             index = info & 0xffffffff;
