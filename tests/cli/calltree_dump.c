@@ -57,14 +57,6 @@ static const char *name(const struct calltree *t, uint32_t function)
     return to;
 }
 
-static uint32_t root_of(const struct calltree *t, uint32_t node)
-{
-    while (t->nodes[node].parent != SYM_NONE) {
-        node = t->nodes[node].parent;
-    }
-    return node;
-}
-
 static void path(const struct calltree *t, uint32_t node)
 {
     if (t->nodes[node].parent != SYM_NONE) {
@@ -127,14 +119,19 @@ static void check(const struct calltree *t, const struct ctr_info *info,
 
 static void print(const struct calltree *t, bool paths)
 {
+    uint32_t *root = malloc((t->nr_nodes + 1) * sizeof(*root)); /* parents come first */
+
+    if (!root) {
+        exit(1);
+    }
     printf("total %" PRIu64 " unmatched %" PRIu64 " depth %u\n", t->total.insns,
            t->unmatched, t->max_depth);
     for (uint32_t i = 0; i < t->nr_nodes; i++) {
         const struct call_node *n = &t->nodes[i];
 
+        root[i] = n->parent == SYM_NONE ? i : root[n->parent];
         if (n->parent != SYM_NONE && n->calls) {
-            printf("call %s %s %s %" PRIu64 "\n",
-                   name(t, t->nodes[root_of(t, i)].function),
+            printf("call %s %s %s %" PRIu64 "\n", name(t, t->nodes[root[i]].function),
                    name(t, t->nodes[n->parent].function), name(t, n->function), n->calls);
         }
         if (paths) {
@@ -160,6 +157,7 @@ static void print(const struct calltree *t, bool paths)
                name(t, t->lines[i].function), t->lines[i].vaddr, t->lines[i].self.insns,
                t->lines[i].self.loads, t->lines[i].self.stores);
     }
+    free(root);
 }
 
 int main(int argc, char **argv)
