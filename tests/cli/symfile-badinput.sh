@@ -2,7 +2,7 @@
 # Files that are missing, no ELF, cut anywhere, of a kind that is not loaded, or that lie
 # about sizes: one sentence that names the file, a status for each kind, no crash.
 . "$SRC/tests/cli/libsymfile.sh"
-need gcc python3 objcopy
+need gcc python3 objcopy strip xz prlimit
 
 # bad STATUS FILE PATTERN: the statuses of symfile.h and 10
 bad() {
@@ -101,10 +101,35 @@ run 0 "$symdump" functions huge
 [ "$(wc -l <stderr)" -le 1 ] || fail "huge: $(cat stderr)"
 grep -q ' main$' stdout || fail "huge: no main"
 
+# .gnu_debugdata that stands for more memory than there is (address sanitizers have their
+# own way with memory): without it.
+head -c 300000000 /dev/zero | xz -0 >zeros.xz
+strip -o bare good
+objcopy --add-section .gnu_debugdata=zeros.xz bare xzbomb
+if prlimit --as=60000000 "$symdump" info good >/dev/null 2>&1; then
+    run 0 prlimit --as=60000000 "$symdump" functions xzbomb
+    grep -q ' dynsym ' stdout || grep -q ' plt ' stdout || fail "xz bomb: no functions"
+    [ "$(wc -l <stderr)" -le 1 ] || fail "xz bomb: $(cat stderr)"
+fi
+
+# A large function that the linker leaves out, with lines from address 0 on, names none of
+# the code that stands at low addresses.
+{
+    echo 'volatile int x; void left_out(void) {'
+    for i in $(seq 2000); do echo "x = x + $i;"; done
+    echo '} int main(void) { return x; }'
+} >big.c
+gcc -g -O0 -ffunction-sections -Wl,--gc-sections -fPIE -pie -o low big.c
+run 0 "$symdump" ranges low
+awk '{split($3, at, ":"); if (at[2] > 1 && at[2] < 2002) print}' stdout >wrong
+[ ! -s wrong ] || fail "lines of a function left out: $(head -2 wrong)"
+grep -q 'big.c:2002' stdout || fail "no lines of main: $(head -3 stdout)"
+
 # A file name that is no text stays in the message as it is; a long one is cut.
 long=$(printf 'x%.0s' $(seq 250))/$(printf 'y%.0s' $(seq 250))/$(printf 'z%.0s' $(seq 250))
 run $IO "$symdump" info "$long"
 one_line "long name"
+grep -q 'zzz: No such file or directory$' stderr || fail "long name: $(cat stderr)"
 
 # Nothing is left behind: no process, no file
 [ -z "$(pgrep -P $$ symdump)" ] || fail "a child is left"

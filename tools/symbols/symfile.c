@@ -51,15 +51,15 @@ static enum symfile_status read_segments(struct symfile *f, struct symfile_error
         n = get(f, shoff + (w ? 44 : 28), 4);
     }
     if (n == 0) {
-        return fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->path);
+        return fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->label);
     }
     if (size < (w ? 56 : 32) || phoff > f->map_bytes ||
         n > (f->map_bytes - phoff) / size) {
-        return fail(err, SYMFILE_BAD, "%s: its program headers are damaged", f->path);
+        return fail(err, SYMFILE_BAD, "%s: its program headers are damaged", f->label);
     }
     f->segments = calloc(n, sizeof(*f->segments));
     if (!f->segments) {
-        return fail(err, SYMFILE_NOMEM, "%s: no memory", f->path);
+        return fail(err, SYMFILE_NOMEM, "%s: no memory", f->label);
     }
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at = phoff + i * size;
@@ -76,15 +76,16 @@ static enum symfile_status read_segments(struct symfile *f, struct symfile_error
         if (s.offset > f->map_bytes || s.filesz > f->map_bytes - s.offset) {
             return fail(err, SYMFILE_BAD,
                         "%s: it is truncated, or its program headers are damaged",
-                        f->path);
+                        f->label);
         }
         if (s.filesz > s.memsz || s.vaddr + s.memsz < s.vaddr) {
-            return fail(err, SYMFILE_BAD, "%s: its program headers are damaged", f->path);
+            return fail(err, SYMFILE_BAD, "%s: its program headers are damaged",
+                        f->label);
         }
         f->segments[f->nr_segments++] = s;
     }
     if (f->nr_segments == 0) {
-        return fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->path);
+        return fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->label);
     }
     return SYMFILE_OK;
 }
@@ -93,20 +94,20 @@ static enum symfile_status read_header(struct symfile *f, struct symfile_error *
 {
     const uint8_t *id = f->map;
     if (f->map_bytes < EI_NIDENT || memcmp(id, ELFMAG, SELFMAG) != 0) {
-        return fail(err, SYMFILE_NOTELF, "%s: not an ELF file", f->path);
+        return fail(err, SYMFILE_NOTELF, "%s: not an ELF file", f->label);
     }
     f->is64 = id[EI_CLASS] == ELFCLASS64;
     f->big_endian = id[EI_DATA] == ELFDATA2MSB;
     if (f->map_bytes < (f->is64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)) ||
         (!f->is64 && id[EI_CLASS] != ELFCLASS32) ||
         (!f->big_endian && id[EI_DATA] != ELFDATA2LSB)) {
-        return fail(err, SYMFILE_BAD, "%s: its ELF header is damaged", f->path);
+        return fail(err, SYMFILE_BAD, "%s: its ELF header is damaged", f->label);
     }
     f->type = (uint16_t)get(f, 16, 2);
     f->machine = (uint32_t)get(f, 18, 2);
     f->eflags = (uint32_t)get(f, f->is64 ? 48 : 36, 4);
     if (f->type != ET_EXEC && f->type != ET_DYN) {
-        return fail(err, SYMFILE_NOTELF, "%s: neither a program nor a library", f->path);
+        return fail(err, SYMFILE_NOTELF, "%s: neither a program nor a library", f->label);
     }
     return read_segments(f, err);
 }
@@ -115,18 +116,18 @@ static enum symfile_status map_file(struct symfile *f, int fd, struct symfile_er
 {
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        return fail(err, SYMFILE_IO, "%s: %s", f->path, strerror(errno));
+        return fail(err, SYMFILE_IO, "%s: %s", f->label, strerror(errno));
     }
     if (!S_ISREG(st.st_mode)) {
-        return fail(err, SYMFILE_IO, "%s: %s", f->path,
+        return fail(err, SYMFILE_IO, "%s: %s", f->label,
                     S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file");
     }
     if (st.st_size == 0) {
-        return fail(err, SYMFILE_NOTELF, "%s: the file is empty", f->path);
+        return fail(err, SYMFILE_NOTELF, "%s: the file is empty", f->label);
     }
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED) {
-        return fail(err, SYMFILE_IO, "%s: %s", f->path, strerror(errno));
+        return fail(err, SYMFILE_IO, "%s: %s", f->label, strerror(errno));
     }
     f->map = p;
     f->map_bytes = (size_t)st.st_size;
@@ -144,7 +145,7 @@ static enum symfile_status read_tables(struct symfile *f, int fd,
         bool ok = symfile_run_child(f, fd, opt, (enum table_depth)depth, err) == 0;
         if (ok && !symfile_check_table(f)) {
             fail(err, SYMFILE_BAD, "%s: it is damaged: its symbols make no sense",
-                 f->path);
+                 f->label);
             ok = false;
         }
         if (ok) {
@@ -154,7 +155,7 @@ static enum symfile_status read_tables(struct symfile *f, int fd,
                 fail(err, SYMFILE_OK, "%.400s; going on without %s", first.text,
                      depth == DEPTH_DEBUG ? "source lines" : "debug information");
             } else if (f->table->text[0]) {
-                fail(err, SYMFILE_OK, "%s: %s", f->path, f->table->text);
+                fail(err, SYMFILE_OK, "%s: %.200s", f->label, f->table->text);
             }
             return SYMFILE_OK;
         }
@@ -183,6 +184,9 @@ enum symfile_status symfile_open(struct symfile **out, const char *path,
         free(f);
         return fail(err, SYMFILE_NOMEM, "%s: no memory", path);
     }
+    size_t n = strlen(path);
+    snprintf(f->label, sizeof(f->label), "%s%s", n < sizeof(f->label) ? "" : "...",
+             n < sizeof(f->label) ? path : path + n - (sizeof(f->label) - 4));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     enum symfile_status status = map_file(f, fd, err);
     if (status == SYMFILE_OK) {

@@ -189,7 +189,7 @@ int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *o
     pid_t pid = out >= 0 ? fork() : -1;
     if (pid < 0) {
         err->status = errno == ENOMEM ? SYMFILE_NOMEM : SYMFILE_IO;
-        snprintf(err->text, sizeof(err->text), "%s: no process to read it: %s", f->path,
+        snprintf(err->text, sizeof(err->text), "%s: no process to read it: %s", f->label,
                  strerror(errno));
         if (out >= 0) {
             close(out);
@@ -211,11 +211,11 @@ int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *o
     } while (got < 0 && errno == EINTR);
     bool ok = got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (!ok || !map_table(f, out)) {
-        say_why(err, f->path, got == pid ? status : 0, seconds);
+        say_why(err, f->label, got == pid ? status : 0, seconds);
         ok = false;
     } else if (f->table->status != SYMFILE_OK) {
         err->status = SYMFILE_BAD;
-        snprintf(err->text, sizeof(err->text), "%s: %s", f->path, f->table->text);
+        snprintf(err->text, sizeof(err->text), "%s: %.200s", f->label, f->table->text);
         ok = false;
     }
     close(out);

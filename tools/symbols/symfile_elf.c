@@ -226,23 +226,28 @@ static void read_chosen(struct reader *r, struct symvec *candidates)
     }
 }
 
-static void read_dynsym(struct reader *r, struct symvec *candidates)
+/* The file's own tables: .dynsym, and when nothing else is to be touched .symtab. */
+static void read_own(struct reader *r, struct symvec *candidates)
 {
     Elf_Scn *scn = NULL;
     GElf_Shdr sh;
     while ((scn = elf_nextscn(r->elf, scn)) != NULL) {
         Elf_Data *data;
-        if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM ||
+        if (!gelf_getshdr(scn, &sh) ||
+            (sh.sh_type != SHT_DYNSYM &&
+             (sh.sh_type != SHT_SYMTAB || r->depth != DEPTH_FILE)) ||
             !(data = elf_getdata(scn, NULL)) || sh.sh_entsize == 0) {
             continue;
         }
+        bool full = sh.sh_type == SHT_SYMTAB;
+        r->has_symtab |= full;
         for (int i = 1; i < (int)(data->d_size / sh.sh_entsize); i++) {
             GElf_Sym sym;
             const char *name;
             if (gelf_getsym(data, i, &sym) &&
                 (name = elf_strptr(r->elf, sh.sh_link, sym.st_name))) {
                 add_symbol(r, candidates, name, &sym, sym.st_value, sym.st_shndx,
-                           SYM_DYNSYM);
+                           full ? SYM_SYMTAB : SYM_DYNSYM);
             }
         }
     }
@@ -349,8 +354,10 @@ void read_symbols(struct reader *r)
 {
     struct symvec candidates = {0};
     read_code(r);
-    read_chosen(r, &candidates);
-    read_dynsym(r, &candidates);
+    if (r->depth > DEPTH_FILE) {
+        read_chosen(r, &candidates);
+    }
+    read_own(r, &candidates);
     finish_marks(r);
     read_plt(r, &candidates);
     if (r->depth == DEPTH_LINES) {

@@ -67,7 +67,8 @@ enum table_depth {
 /* What the parent knows of a file, and looks up in. */
 struct symfile {
     char *path;
-    uint8_t *map; /* the ELF file */
+    char label[300]; /* it in messages: of a long one the end */
+    uint8_t *map;    /* the ELF file */
     size_t map_bytes;
     uint32_t machine;
     uint16_t type;
