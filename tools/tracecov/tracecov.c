@@ -312,6 +312,7 @@ static int add_traces(const struct command_line *c, struct cover *cover)
     for (unsigned i = 0; i < c->traces.n; i++) {
         int status = cover_add(cover, c->traces.v[i], &c->cover);
         if (status == TOOL_FAILED && !c->keep_going) {
+            progress_clear(&progress);
             return status;
         }
         worst = status ? TOOL_PARTIAL : worst;
