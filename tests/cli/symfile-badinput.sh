@@ -131,6 +131,10 @@ run $IO "$symdump" info "$long"
 one_line "long name"
 grep -q 'zzz: No such file or directory$' stderr || fail "long name: $(cat stderr)"
 
+# Where SIGCHLD is ignored
+(trap '' CHLD; exec "$symdump" functions good) >stdout 2>stderr || fail "no SIGCHLD: $(cat stderr)"
+grep -q ' main$' stdout || fail "no SIGCHLD: no main"
+
 # Nothing is left behind: no process, no file
 [ -z "$(pgrep -P $$ symdump)" ] || fail "a child is left"
 finish

@@ -65,19 +65,29 @@ static uint64_t memory_now(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Lowers a limit; the user's own stays if it is lower. */
 static void limit(int what, uint64_t value)
 {
     struct rlimit l;
     if (getrlimit(what, &l) == 0 && (l.rlim_cur == RLIM_INFINITY || l.rlim_cur > value)) {
         l.rlim_cur = value;
-        if (l.rlim_max == RLIM_INFINITY || l.rlim_max > value) {
-            l.rlim_max = value;
-        }
         setrlimit(what, &l);
     }
 }
 
-static void confine(const struct symfile *f, unsigned seconds)
+void reader_more_memory(struct reader *r, uint64_t file_bytes)
+{
+    struct rlimit l;
+    if (r->memory_limit && getrlimit(RLIMIT_AS, &l) == 0 &&
+        l.rlim_cur == r->memory_limit) {
+        r->memory_limit += 16 * file_bytes;
+        l.rlim_cur = r->memory_limit < l.rlim_max ? r->memory_limit : l.rlim_max;
+        setrlimit(RLIMIT_AS, &l);
+    }
+}
+
+/* Returns the limit of address space, 0 if there is none. */
+static uint64_t confine(const struct symfile *f, unsigned seconds)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGABRT, SIGINT,
                                 SIGTERM, SIGXCPU, SIGALRM, SIGPIPE, SIGXFSZ, SIGHUP};
@@ -92,9 +102,10 @@ static void confine(const struct symfile *f, unsigned seconds)
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, seconds);
     alarm(4 * seconds);
-    uint64_t now = memory_now();
-    if (now) {
-        limit(RLIMIT_AS, now + MEMORY_BYTES + 16 * (uint64_t)f->map_bytes);
+    uint64_t memory = memory_now();
+    if (memory) {
+        memory += MEMORY_BYTES + 16 * (uint64_t)f->map_bytes;
+        limit(RLIMIT_AS, memory);
     }
     /* What libraries print is no message of ours; nothing is fetched from servers. */
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -103,6 +114,7 @@ static void confine(const struct symfile *f, unsigned seconds)
         dup2(null, STDERR_FILENO);
     }
     unsetenv("DEBUGINFOD_URLS");
+    return memory;
 }
 
 static void read_file(struct reader *r)
@@ -198,9 +210,13 @@ int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *o
     }
     if (pid == 0) {
         static struct reader r;
-        confine(f, seconds);
-        r = (struct reader){
-            .file = f, .opt = opt, .depth = depth, .fd = fd, .out_fd = out};
+        uint64_t memory = confine(f, seconds);
+        r = (struct reader){.file = f,
+                            .opt = opt,
+                            .depth = depth,
+                            .fd = fd,
+                            .out_fd = out,
+                            .memory_limit = memory};
         read_file(&r);
         _exit(0);
     }
@@ -209,7 +225,8 @@ int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *o
     do {
         got = waitpid(pid, &status, 0);
     } while (got < 0 && errno == EINTR);
-    bool ok = got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    /* Where SIGCHLD is ignored there is no status: a table that is finished will do. */
+    bool ok = got != pid || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
     if (!ok || !map_table(f, out)) {
         say_why(err, f->label, got == pid ? status : 0, seconds);
         ok = false;

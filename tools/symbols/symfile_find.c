@@ -192,6 +192,8 @@ int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, GElf_
         fd = by_name(r, r->file->path, debuglink_file, &w, debuginfo_file_name);
     }
     if (fd >= 0) {
+        struct stat st;
+        reader_more_memory(r, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
         r->debug_path = strdup(*debuginfo_file_name);
     }
     return fd;

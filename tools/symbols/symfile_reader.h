@@ -35,8 +35,9 @@ struct reader {
     const struct symfile *file; /* what the parent has found out */
     const struct symfile_options *opt;
     enum table_depth depth;
-    int fd;     /* of the file */
-    int out_fd; /* of the table */
+    int fd;                /* of the file */
+    int out_fd;            /* of the table */
+    uint64_t memory_limit; /* of address space, 0: none */
     char remark[400];
 
     Dwfl *dwfl;
@@ -60,6 +61,8 @@ struct reader {
 /* symfile_child.c */
 void reader_fail(struct reader *r, enum symfile_status status, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
+/* Once a separate debug file was found: what may be taken depends on sizes. */
+void reader_more_memory(struct reader *r, uint64_t file_bytes);
 /* The first remark counts. */
 void reader_remark(struct reader *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
