@@ -47,7 +47,12 @@ show 'cannoli-record -o run.ctr -- qemu-arm ./busybox-arm sha256sum ../qemu_patc
     die "the recording failed"
 show 'tracedump --info run.ctr' || die "the trace cannot be read"
 show 'tracedump --events=sys,time run.ctr | tail -n 8' || die "the trace cannot be dumped"
-show 'tracedump --events=exec,mem run.ctr | head -n 16'
-status=$?
-# head ends the pipe early, which the dump takes quietly
-[ $status = 0 ] || [ $status = 141 ] || die "the trace cannot be dumped"
+# page COMMAND: as show; head ends the pipe early, which the tools take quietly
+page() {
+    show "$1"
+    local status=$?
+    [ $status = 0 ] || [ $status = 141 ] || die "failed: $1"
+}
+page 'tracedump --events=exec,mem run.ctr | head -n 16'
+page 'tracesym --functions run.ctr | head -n 6'
+page 'tracecov --format text run.ctr | head -n 10'
