@@ -4,13 +4,16 @@
  * functions and branches; also of what did not run, so that percentages are true.
  *
  * The rules, which the manual page states (report_lines.c has the reasons):
- *   line      in each instance of a function (out of line, or inlined somewhere), how
- * often control came to the line from code of others, at least the largest count of an
- * instruction of that line; summed over instances.  The line that declares a function:
- * the function's count function  how often control came to its first instruction, of
- * inlined instances to their code, from outside; summed branch    each conditional branch
- * instruction in the code of a line is one block of two branches, 0 taken, 1 not taken;
- * instances in inlined copies of the same function stay apart
+ *
+ * - line: in each instance of a function (out of line, or inlined somewhere), how often
+ *   control came to the line from code of others, at least the largest count of an
+ *   instruction of that line; summed over instances.  The line that declares a function
+ *   has the function's count.
+ * - function: how often control came to its first instruction, of inlined instances to
+ *   their code, from outside; summed.
+ * - branch: each conditional branch instruction in the code of a line is one block of two
+ *   branches, 0 taken, 1 not taken; instances in inlined copies of the same function
+ *   stay apart.
  */
 #ifndef TRACECOV_REPORT_H
 #define TRACECOV_REPORT_H

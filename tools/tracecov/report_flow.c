@@ -118,16 +118,43 @@ uint64_t report_fall(const struct report_code *k, size_t i)
     return n.count < here ? n.count : here;
 }
 
+static uint32_t scope_of(const struct report_code *k, const struct site *s)
+{
+    return s->range != NO_INDEX ? k->ranges[s->range].scope : SYM_NONE;
+}
+
+/* The scope around `scope', or SYM_NONE; its number is lower, so that walks end. */
+static uint32_t parent_of(const struct report_code *k, uint32_t scope)
+{
+    uint32_t parent = k->scopes[scope].parent;
+
+    return parent < scope ? parent : SYM_NONE;
+}
+
 bool report_within(const struct report_code *k, const struct site *s, uint32_t scope)
 {
-    uint32_t at = s->range != NO_INDEX ? k->ranges[s->range].scope : SYM_NONE;
+    uint32_t at = scope_of(k, s);
 
-    while (at != scope && at < k->nr_scopes) {
-        uint32_t parent = k->scopes[at].parent;
-
-        at = parent != at ? parent : SYM_NONE;
+    while (at < k->nr_scopes && at > scope) {
+        at = parent_of(k, at);
     }
     return at == scope && scope != SYM_NONE;
+}
+
+/* The innermost scope that both sites lie in, or SYM_NONE. */
+static uint32_t common_scope(const struct report_code *k, const struct site *a,
+                             const struct site *b)
+{
+    uint32_t x = scope_of(k, a), y = scope_of(k, b);
+
+    while (x != y && x < k->nr_scopes && y < k->nr_scopes) {
+        if (x > y) {
+            x = parent_of(k, x);
+        } else {
+            y = parent_of(k, y);
+        }
+    }
+    return x == y ? x : SYM_NONE;
 }
 
 uint64_t report_entries(const struct report_code *k, size_t site, uint32_t scope,
@@ -172,7 +199,7 @@ int report_inlined_entries(const struct report_code *k, uint64_t *v)
         const struct site *s = &k->sites[i];
         uint64_t count = s->insn == NO_INDEX ? 0 : report_site_count(k, s).count, fall,
                  jump;
-        uint32_t at = s->range == NO_INDEX ? SYM_NONE : k->ranges[s->range].scope;
+        uint32_t at = scope_of(k, s), common;
 
         if (!count) {
             continue;
@@ -180,8 +207,10 @@ int report_inlined_entries(const struct report_code *k, uint64_t *v)
         fall = report_fall(k, i);
         jump = count - fall;
         stretch += jump > 0;
+        /* what `before' lies in, too, are this scope and those around it */
+        common = fall ? common_scope(k, before, s) : SYM_NONE;
         while (at < k->nr_scopes && k->scopes[at].parent < at) {
-            if (fall && seen[at] != stretch && !report_within(k, before, at)) {
+            if (fall && seen[at] != stretch && (common == SYM_NONE || at > common)) {
                 v[at] = report_sum(v[at], fall);
             }
             if (jump) {

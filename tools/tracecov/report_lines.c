@@ -15,9 +15,8 @@
  * and at least as often as its most frequent instruction.  Not counted is coming back
  * from a function that was called or inlined on that line, nor what only returns to a
  * line in a stretch of code into which nobody jumps: instructions of several lines are
- * interleaved there for speed; nor the jumps of a table.  Copies that no statement begins
- * in (is_stmt in DWARF) are such as well.  The code that leaves a function is apart: on
- * one line with a clean-up before it, they are not two turns of the line.
+ * interleaved there for speed; nor the jumps of a table.  The code that leaves a function
+ * is apart: on one line with a clean-up before it, they are not two turns of the line.
  */
 #include "tracecov/report_private.h"
 
@@ -183,7 +182,6 @@ static void count_run(struct lines *l, const struct run *r)
     for (uint32_t i = r->first; i < r->first + r->n; i++) {
         uint64_t count = report_site_count(k, &k->sites[i]).count;
         uint64_t fall = report_fall(k, i), jump = count - fall, own;
-        bool stmt = true;
 
         if (i > r->first && (k->sites[i - 1].flags & CANNOLI_INSN_CALL)) {
             /* A call that returns twice (setjmp) is one. */
@@ -197,10 +195,8 @@ static void count_run(struct lines *l, const struct run *r)
         }
         if (k->flow && count) {
             own = jump ? from_place(l, i, r) : 0;
-            if (stmt) {
-                entries = report_sum(entries, jump - (own < jump ? own : jump));
-            }
-            if (stmt && i == r->first && fall && p->stretch != l->stretch &&
+            entries = report_sum(entries, jump - (own < jump ? own : jump));
+            if (i == r->first && fall && p->stretch != l->stretch &&
                 !of_place(l, i - 1, r)) {
                 entries = report_sum(entries, fall);
             }
@@ -225,7 +221,7 @@ static void count_run(struct lines *l, const struct run *r)
     }
 }
 
-static int count_runs(struct lines *l)
+static void count_runs(struct lines *l)
 {
     for (size_t i = 0, next = 0; i < l->nr_runs; i++) {
         const struct run *r = &l->runs[i];
@@ -236,7 +232,6 @@ static int count_runs(struct lines *l)
         next = r->first + r->n;
         count_run(l, r);
     }
-    return 0;
 }
 
 int report_lines(struct report_maker *mk, const struct report_code *k,
@@ -252,7 +247,9 @@ int report_lines(struct report_maker *mk, const struct report_code *k,
     }
     e = make_runs(&l);
     e = e ? e : make_places(&l, &sorted);
-    e = e ? e : count_runs(&l);
+    if (!e) {
+        count_runs(&l);
+    }
     for (size_t i = 0; i < l.nr_runs && !e; i++) {
         const struct run *r = sorted[i];
         const struct place_count *p = &l.places[r->place];

@@ -174,26 +174,23 @@ int report_source_function(struct report_maker *mk, uint32_t source,
 {
     struct report_source *s = &mk->report->sources[source];
     struct report_function *to;
-    const char *name = f->name;
-    char *demangled = NULL, *linkage;
+    char *name, *linkage;
 
     if (!report_grow(&s->functions, &mk->table->caps[source].functions,
                      s->nr_functions + 1, sizeof(*s->functions))) {
         return -CTR_E_NOMEM;
     }
-    if (sym_demangle(f->linkage, &demangled)) {
-        name = demangled;
+    name = strdup(f->name);
+    linkage = strdup(f->linkage);
+    if (!name || !linkage) {
+        free(name);
+        free(linkage);
+        return -CTR_E_NOMEM;
     }
     to = &s->functions[s->nr_functions];
     *to = *f;
-    linkage = strdup(f->linkage);
+    to->name = name;
     to->linkage = linkage;
-    to->name = name == demangled ? demangled : strdup(name);
-    if (!linkage || !to->name) {
-        free(linkage);
-        free((char *)to->name);
-        return -CTR_E_NOMEM;
-    }
     s->nr_functions++;
     return 0;
 }
