@@ -12,7 +12,10 @@
 
 static struct module modules[] = {
     {.index = 0, .path = "/opt/a <b>/app", .name = "app", .build_id_bytes = 0, .why = ""},
-    {.index = 1, .path = "/lib/libx.so.1", .name = "libx.so.1", .why = ""},
+    {.index = 1,
+     .path = "/lib/libx.so.1\nfn=(9) x",
+     .name = "libx.so.1\033]0;x\a",
+     .why = ""},
 };
 
 static struct call_function functions[] = {
@@ -25,7 +28,7 @@ static struct call_function functions[] = {
     {.index = 3, .module = &modules[1], .vaddr = 0x400, .name = "sum"},
     {.index = 4, .kind = CALL_SIGNAL, .name = "signal 10"},
     {.index = 5, .name = "0x7f001234"},
-    {.index = 6, .module = &modules[1], .vaddr = 0x900, .name = "bad\xff\xc3\xa9\nname"},
+    {.index = 6, .module = &modules[1], .vaddr = 0x900, .name = "bad\xff\xc3\xa9\nname\033[2J\xc2\x9b"},
     {.index = 7, .module = &modules[1], .vaddr = 0xa00, .name = "never"},
     {.index = 8, .kind = CALL_THREAD, .name = "thread 100/101"},
 };

@@ -12,6 +12,7 @@
 
 #include "cannoli/events.h"
 #include "common/disas.h"
+#include "common/idcache.h"
 #include "common/options.h"
 #include "common/textbuf.h"
 
@@ -141,6 +142,47 @@ static void test_json(void)
     }
 }
 
+static void test_harmless(void)
+{
+    static const struct {
+        const char *in, *out;
+    } t[] = {
+        {"", ""},
+        {"plain text", "plain text"},
+        {"a\033[2J\n\t\x7f", "a?[2J???"},
+        {"\xc2\x9b[2J\xc2\x80\xc2\x9f", "??[2J????"},
+        {"\xc3\xa9\xc2\xa0\xe2\x82\xac\xf0\x9f\x98\x80",
+         "\xc3\xa9\xc2\xa0\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"\xff\xc2", "\xff\xc2"},
+    };
+
+    for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+        struct textbuf b = {0};
+        CHECK(textbuf_harmless(&b, t[i].in, strlen(t[i].in)), "memory");
+        CHECK(b.len == strlen(t[i].out) && !memcmp(b.data, t[i].out, b.len),
+              "harmless: %.*s for %s", (int)b.len, b.data, t[i].out);
+        textbuf_fini(&b);
+    }
+}
+
+/* What is kept instead of something else takes its place, also in the sum. */
+static void test_idcache(void)
+{
+    struct idcache c = {.max_bytes = 100};
+
+    for (unsigned i = 0; i < 50; i++) {
+        CHECK(idcache_put(&c, 7, malloc(60), 60), "memory");
+        CHECK(c.bytes == 60, "%zu bytes", c.bytes);
+    }
+    CHECK(idcache_put(&c, 5000, malloc(50), 50), "memory");
+    CHECK(idcache_get(&c, 7) && idcache_get(&c, 5000), "forgotten too early");
+    CHECK(idcache_put(&c, 1, malloc(10), 10), "memory");
+    CHECK(!idcache_get(&c, 7) && !idcache_get(&c, 5000) && idcache_get(&c, 1),
+          "not forgotten");
+    CHECK(c.bytes == 10 && !idcache_get(&c, 100000), "%zu bytes", c.bytes);
+    idcache_fini(&c);
+}
+
 static void test_markup(void)
 {
     static const struct {
@@ -235,6 +277,8 @@ int main(void)
     test_values();
     test_json();
     test_markup();
+    test_harmless();
+    test_idcache();
     test_disas();
     if (failures) {
         fprintf(stderr, "%d checks failed\n", failures);

@@ -8,8 +8,8 @@
 static void forget_all(struct idcache *c)
 {
     for (size_t i = 0; i < c->n; i++) {
-        free(c->v[i]);
-        c->v[i] = NULL;
+        free(c->v[i].p);
+        c->v[i] = (struct idcache_entry){0};
     }
     c->bytes = 0;
 }
@@ -17,7 +17,7 @@ static void forget_all(struct idcache *c)
 static bool room_for(struct idcache *c, uint32_t id)
 {
     size_t n = c->n ? c->n : 1024;
-    void **v;
+    struct idcache_entry *v;
 
     while (n <= id) {
         n *= 2;
@@ -43,9 +43,9 @@ bool idcache_put(struct idcache *c, uint32_t id, void *p, size_t bytes)
     if (!room_for(c, id)) {
         return false;
     }
-    free(c->v[id]);
-    c->v[id] = p;
-    c->bytes += bytes;
+    c->bytes += bytes - c->v[id].bytes;
+    free(c->v[id].p);
+    c->v[id] = (struct idcache_entry){p, bytes};
     return true;
 }
 

@@ -11,8 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct idcache_entry {
+    void *p; /* of malloc(3), or NULL */
+    size_t bytes;
+};
+
 struct idcache {
-    void **v; /* each of malloc(3), or NULL */
+    struct idcache_entry *v;
     size_t n;
     size_t bytes;
     size_t max_bytes;
@@ -21,7 +26,7 @@ struct idcache {
 /* What is kept for an id, or NULL. */
 static inline void *idcache_get(const struct idcache *c, uint32_t id)
 {
-    return id < c->n ? c->v[id] : NULL;
+    return id < c->n ? c->v[id].p : NULL;
 }
 
 /*

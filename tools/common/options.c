@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/textbuf.h"
+
 static bool is_optional(const struct tool_option *t)
 {
     return t->arg && t->arg[0] == '[';
@@ -198,12 +200,13 @@ void tool_print_version(const char *prog)
 static void print_harmless(const char *fmt, va_list ap)
 {
     char text[4096];
+    size_t n;
 
     vsnprintf(text, sizeof(text), fmt, ap);
-    for (char *p = text; *p; p++) {
-        *p = (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p;
+    n = strlen(text);
+    for (size_t i = 0; i < n; i++) {
+        putc(text_steers(text, i, n) ? '?' : text[i], stderr);
     }
-    fputs(text, stderr);
 }
 
 void tool_error(const char *prog, const char *fmt, ...)

@@ -100,6 +100,20 @@ bool textbuf_printf(struct textbuf *b, const char *fmt, ...)
     return true;
 }
 
+bool textbuf_harmless(struct textbuf *b, const char *s, size_t n)
+{
+    char *p = textbuf_reserve(b, n + 1);
+
+    if (!p) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        *p++ = text_steers(s, i, n) ? '?' : s[i];
+    }
+    textbuf_commit(b, p);
+    return true;
+}
+
 /* Length of the UTF-8 character at s (1..4), 0 if it is none. */
 static size_t utf8_length(const uint8_t *s, size_t left)
 {

@@ -50,6 +50,25 @@ bool textbuf_json_string(struct textbuf *b, const char *s, size_t len);
  * is escaped, what XML 1.0 or UTF-8 forbids becomes U+FFFD. */
 bool textbuf_markup(struct textbuf *b, const char *s, size_t len);
 
+/*
+ * Would byte i of a text of n bytes, from a file of anybody, steer a terminal or end the
+ * line?  Control characters do: of ASCII, and U+0080 to U+009F as UTF-8.  Whoever shows
+ * text to people shows '?' instead.
+ */
+static inline bool text_steers(const char *s, size_t i, size_t n)
+{
+    const uint8_t *u = (const uint8_t *)s;
+
+    if (u[i] < 0xc2) {
+        return u[i] < 0x20 || u[i] == 0x7f ||
+               (i && u[i - 1] == 0xc2 && u[i] >= 0x80 && u[i] < 0xa0);
+    }
+    return u[i] == 0xc2 && i + 1 < n && u[i + 1] >= 0x80 && u[i + 1] < 0xa0;
+}
+
+/* Appends such text; false when there is no memory. */
+bool textbuf_harmless(struct textbuf *b, const char *s, size_t n);
+
 /* Most bytes that fmt_u64 and fmt_hex write. */
 #define FMT_U64_MAX 20
 #define FMT_HEX_MAX 16

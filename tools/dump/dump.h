@@ -174,9 +174,6 @@ size_t thread_label(char *to, size_t size, bool json, int32_t pid, int32_t tid);
 /* "exit", "exit_group", ... of enum ctr_end. */
 const char *end_name(uint32_t reason);
 
-/* Text from a file: what would steer a terminal becomes '?'. */
-bool put_harmless(struct textbuf *b, const char *s, size_t n);
-
 /* Seconds since the recording began. */
 double seconds_of(const struct ctr_info *info, uint64_t ns);
 

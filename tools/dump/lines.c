@@ -30,7 +30,7 @@ static bool name_module(const struct dump *d, struct worker *w)
         return textbuf_json_string(&w->module, m->path, strlen(m->path));
     }
     name = mapping_name(m);
-    return put_harmless(&w->module, name.p,
+    return textbuf_harmless(&w->module, name.p,
                         name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
 }
 

@@ -38,20 +38,6 @@ double seconds_of(const struct ctr_info *info, uint64_t ns)
     return ns > info->start_ns ? (double)(ns - info->start_ns) / 1e9 : 0;
 }
 
-bool put_harmless(struct textbuf *b, const char *s, size_t n)
-{
-    char *p = textbuf_reserve(b, n + 1);
-
-    for (size_t i = 0; p && i < n; i++) {
-        bool control = (unsigned char)s[i] < 0x20 || s[i] == 0x7f;
-        *p++ = control ? '?' : s[i];
-    }
-    if (p) {
-        textbuf_commit(b, p);
-    }
-    return p != NULL;
-}
-
 const char *end_name(uint32_t reason)
 {
     static const char *const names[] = {"unknown", "exit", "exit_group",

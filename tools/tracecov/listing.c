@@ -39,9 +39,8 @@ bool listing_module(struct listing *l, const struct cover_module *m)
 void listing_safe(struct out *o, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
         char *p = out_room(o, 1);
-        *p = (c < ' ' && c != '\t') || c == 0x7f ? '?' : s[i];
+        *p = s[i] != '\t' && text_steers(s, i, n) ? '?' : s[i];
         out_done(o, p + 1);
     }
 }

@@ -242,19 +242,18 @@ static bool put_word(struct textbuf *b, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "0123456789_-+=./,:@%^";
+    size_t n = strlen(word);
     bool ok = true;
 
     if (*word && !word[strspn(word, plain)]) {
         return textbuf_printf(b, " %s", word);
     }
     ok = textbuf_printf(b, " '");
-    for (; ok && *word; word++) {
-        if (*word == '\'') {
+    for (size_t i = 0; ok && i < n; i++) {
+        if (word[i] == '\'') {
             ok = textbuf_printf(b, "'\\''");
-        } else if ((unsigned char)*word < 0x20 || *word == 0x7f) {
-            ok = textbuf_printf(b, "?"); /* a terminal must not be steered by a file */
         } else {
-            ok = textbuf_printf(b, "%c", *word);
+            ok = textbuf_printf(b, "%c", text_steers(word, i, n) ? '?' : word[i]);
         }
     }
     return ok && textbuf_printf(b, "'");
@@ -263,7 +262,7 @@ static bool put_word(struct textbuf *b, const char *word)
 /* "name          text" */
 static bool put_line(struct textbuf *b, const char *name, const char *text)
 {
-    return textbuf_printf(b, "%-14s", name) && put_harmless(b, text, strlen(text)) &&
+    return textbuf_printf(b, "%-14s", name) && textbuf_harmless(b, text, strlen(text)) &&
            textbuf_printf(b, "\n");
 }
 
@@ -300,7 +299,7 @@ static bool put_regs_text(struct textbuf *b, const struct ctr_trace *tr)
                 line = b->len;
             }
             ok =
-                ok && textbuf_printf(b, " ") && put_harmless(b, r->name, strlen(r->name));
+                ok && textbuf_printf(b, " ") && textbuf_harmless(b, r->name, strlen(r->name));
         }
         ok = ok && (!line || textbuf_printf(b, "\n"));
     }

@@ -185,7 +185,7 @@ bool put_mapping_text(struct textbuf *b, const struct ctr_mapping *m)
                              prot_text(m->prot, prot));
 
     if (ok && m->path[0]) {
-        ok = textbuf_printf(b, " ") && put_harmless(b, m->path, strlen(m->path)) &&
+        ok = textbuf_printf(b, " ") && textbuf_harmless(b, m->path, strlen(m->path)) &&
              (m->path[0] != '/' || textbuf_printf(b, "+0x%" PRIx64, m->offset));
     }
     return ok && textbuf_printf(b, "\n");
@@ -211,7 +211,7 @@ static bool put_next_text(struct state *s)
     m = module_at(s, s->pc);
     if (ok && m) {
         struct ctr_str name = mapping_name(m);
-        ok = textbuf_printf(&s->out, " ") && put_harmless(&s->out, name.p, name.n) &&
+        ok = textbuf_printf(&s->out, " ") && textbuf_harmless(&s->out, name.p, name.n) &&
              textbuf_printf(&s->out, "+0x%" PRIx64, s->pc - m->base);
     }
     ok = ok && textbuf_printf(&s->out, " ");
@@ -227,7 +227,7 @@ static bool put_reg_text(struct state *s, const struct ctr_reg *reg)
     struct textbuf *b = &s->out;
     size_t len = strlen(reg->name);
 
-    return textbuf_printf(b, "  ") && put_harmless(b, reg->name, len) &&
+    return textbuf_printf(b, "  ") && textbuf_harmless(b, reg->name, len) &&
            textbuf_printf(b, "%*s", (int)(len < 12 ? 12 - len : 1), "") &&
            put_value(s, reg) && textbuf_printf(b, "\n");
 }

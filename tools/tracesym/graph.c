@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/textbuf.h"
+
 /* ------------------------------------------------------------------- walks */
 
 struct child {
@@ -177,8 +179,10 @@ const char *graph_short_name(const char *name, unsigned max, char *buf)
 
 void graph_write_name(const char *name, FILE *out)
 {
-    for (; *name; name++) {
-        putc((unsigned char)*name < ' ' || *name == 0x7f ? ' ' : *name, out);
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < n; i++) {
+        putc(text_steers(name, i, n) ? '?' : name[i], out);
     }
 }
 

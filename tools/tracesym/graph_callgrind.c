@@ -40,6 +40,13 @@ static const char *object_of(const struct call_function *f)
     return f->module ? f->module->path : no_name;
 }
 
+static void write_path(struct writer *w, const char *key, const char *path)
+{
+    fprintf(w->out, "%s=", key);
+    graph_write_name(path, w->out);
+    fputc('\n', w->out);
+}
+
 /* "(number) name" the first time, "(number)" afterwards. */
 static void write_function_name(struct writer *w, const char *key, uint32_t function)
 {
@@ -72,7 +79,7 @@ static uint32_t go_to(struct writer *w, const struct call_function *f, uint64_t 
         file = w->fn_file;
     }
     if (strcmp(file, w->file) != 0) {
-        fprintf(w->out, "%s=%s\n", strcmp(file, w->fn_file) ? "fi" : "fe", file);
+        write_path(w, strcmp(file, w->fn_file) ? "fi" : "fe", file);
         w->file = file;
     }
     return line;
@@ -87,9 +94,9 @@ static void write_edge(struct writer *w, const struct call_edge *e)
     uint32_t line = go_to(w, caller, e->site);
 
     if (strcmp(object_of(callee), object_of(caller)) != 0) {
-        fprintf(w->out, "cob=%s\n", object_of(callee));
+        write_path(w, "cob", object_of(callee));
     }
-    fprintf(w->out, "cfi=%s\n", file);
+    write_path(w, "cfi", file);
     write_function_name(w, "cfn", e->callee);
     /* Frames that were there before the first instruction were never entered; but to
      * callgrind_annotate the cost behind calls=0 is the caller's own. */
@@ -102,7 +109,9 @@ static void write_begin(struct writer *w, const struct call_function *f)
 {
     source_of(f, f->vaddr, &w->fn_file);
     w->file = w->fn_file;
-    fprintf(w->out, "\nob=%s\nfl=%s\n", object_of(f), w->fn_file);
+    fputc('\n', w->out);
+    write_path(w, "ob", object_of(f));
+    write_path(w, "fl", w->fn_file);
     write_function_name(w, "fn", f->index);
 }
 

@@ -63,7 +63,7 @@ int graph_finish(FILE *out);
 /* A name in at most `max' bytes, the middle left out; buf has room for max + 1. */
 const char *graph_short_name(const char *name, unsigned max, char *buf);
 
-/* Writes a name with a blank for each control character: it must stay on its line. */
+/* Writes a name from a file, harmless to terminals; it stays on its line. */
 void graph_write_name(const char *name, FILE *out);
 
 int graph_text(const struct calltree *t, const struct graph_options *opt, FILE *out);

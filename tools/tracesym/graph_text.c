@@ -17,11 +17,12 @@ static void write_name(const struct call_function *f, const struct graph_options
 {
     char buf[NAME_MAX_SHOWN + 1];
 
-    fputs(opt->full_names ? f->name : graph_short_name(f->name, NAME_MAX_SHOWN, buf),
-          out);
+    graph_write_name(
+        opt->full_names ? f->name : graph_short_name(f->name, NAME_MAX_SHOWN, buf), out);
     if (f->kind == CALL_FUNCTION && f->module) {
-        fprintf(out, "%s  [%s]%s", opt->color ? COLOR_DIM : "", f->module->name,
-                opt->color ? COLOR_OFF : "");
+        fprintf(out, "%s  [", opt->color ? COLOR_DIM : "");
+        graph_write_name(f->module->name, out);
+        fprintf(out, "]%s", opt->color ? COLOR_OFF : "");
     }
     fputc('\n', out);
 }

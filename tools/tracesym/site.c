@@ -103,7 +103,7 @@ bool site_wanted(const struct site *s, const struct site_options *opt)
 
 static bool put_name(struct textbuf *b, const char *name)
 {
-    return put_harmless(b, name, strnlen(name, MAX_NAME));
+    return textbuf_harmless(b, name, strnlen(name, MAX_NAME));
 }
 
 /* "/src/app.c:12", the line "?" where there is none. */
