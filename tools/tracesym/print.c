@@ -17,6 +17,12 @@
 /* Text that a worker keeps, and as much again for the text of instructions. */
 #define CACHE_BYTES (24u << 20)
 
+/*
+ * What stands behind the instructions of one block, at most: QEMU's blocks of 512 have
+ * 16 KiB for each.  It is exceeded by files made for that; then the rest has no symbols.
+ */
+#define BLOCK_BYTES (8u << 20)
+
 struct print {
     const struct places *places;
     const struct site_options *site;
@@ -95,19 +101,23 @@ static bool still_right(const struct block_sites *bs, const struct ctr_block *b,
                  : !bs->module;
 }
 
-/* Makes the text of an instruction; false: no memory. */
+/* Makes the text of an instruction, none if the block has too much; false: no memory. */
 static bool make_note(struct print_worker *w, size_t head, const struct place *place,
                       struct annotation *out)
 {
     const struct site_options *opt = w->print->site;
+    size_t off = w->scratch.len - head;
     bool ok;
 
     site_find(&w->site, place);
-    out->off = (uint32_t)(w->scratch.len - head);
+    out->off = (uint32_t)off;
     out->hidden = w->print->selects && !site_wanted(&w->site, opt);
     ok = out->hidden || (opt->json ? site_json(&w->scratch, &w->site, opt)
                                    : site_text(&w->scratch, &w->site, opt));
-    out->len = (uint32_t)(w->scratch.len - head) - out->off;
+    if (w->scratch.len - head > BLOCK_BYTES) {
+        w->scratch.len = head + off;
+    }
+    out->len = (uint32_t)(w->scratch.len - head - off);
     return ok;
 }
 
