@@ -83,9 +83,11 @@ for seed in 31 32; do
         "$sym" --bbv 1000 -t $tid - <t.ctr >stdout || fail "a stream"
         same want stdout "a stream"
     done
-    run 0 "$sym" -q --bbv 7 -o again -j2 --bbv-pcs again.pcs t.ctr
-    for file in v2.*; do
-        same $file again${file#v2} "$file with two workers"
+    for jobs in 1 2; do
+        run 0 "$sym" -q --bbv 7 -o again -j$jobs --bbv-pcs again.pcs t.ctr
+        for file in v2.*; do
+            same $file again${file#v2} "$file with -j$jobs"
+        done
     done
     rm -f v? v?.* again*
 done

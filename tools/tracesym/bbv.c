@@ -20,6 +20,7 @@
 #include "common/progress.h"
 #include "common/textbuf.h"
 #include "common/trace.h"
+#include "graph_parts.h"
 
 /* What workers hand over: an interval, or a part of one; n pairs follow. */
 struct part {
@@ -184,7 +185,7 @@ static bool note_place(struct bbv *v, uint32_t number, const struct pair *pair,
 {
     const struct ctr_chunk *c = ctr_job_chunk(job);
     uint64_t until, time = places_time(v->places, c, pair->ordinal, &until);
-    struct place *where = &v->where[number];
+    struct place *where;
 
     if (number >= v->nr_where) {
         uint32_t n = 2 * number + 1024;
@@ -194,8 +195,8 @@ static bool note_place(struct bbv *v, uint32_t number, const struct pair *pair,
         }
         v->where = where;
         v->nr_where = n;
-        where += number;
     }
+    where = &v->where[number];
     if (!places_find(v->places, ctr_job_thread(job)->process, time, c->end_ns,
                      pair->block->pc, where)) {
         *where = (struct place){0};
@@ -262,9 +263,11 @@ static int write_pcs(struct bbv *v)
                                            : NULL;
         fprintf(f, "F:%" PRIu32 ":%" PRIx64 ":", i, v->blocks.blocks[i]->pc);
         if (s) {
-            fprintf(f, "%s\n", s->name);
+            graph_write_name(s->name, f);
+            fputc('\n', f);
         } else if (w->module) {
-            fprintf(f, "%s+0x%" PRIx64 "\n", w->module->name, w->vaddr);
+            graph_write_name(w->module->name, f);
+            fprintf(f, "+0x%" PRIx64 "\n", w->vaddr);
         } else {
             fprintf(f, "?\n");
         }
