@@ -34,6 +34,20 @@ usage --calls --format=xml sample.ctr
 usage --calls --format=folded --json sample.ctr
 usage --calls --min-span=5 sample.ctr
 usage --calls --min-percent=200 sample.ctr
+usage --calls --format=folded --min-percent=2 sample.ctr
+usage --calls --json --min-percent=2 sample.ctr
+for format in folded callgrind chrome json; do
+    usage --calls --depth=2 --format=$format sample.ctr
+done
+usage --calls --depth=2 --json sample.ctr
+usage --functions --depth=2 sample.ctr
+for format in callgrind chrome json; do
+    usage --calls --cost=loads --format=$format sample.ctr
+done
+usage --calls --cost=loads --json sample.ctr
+run 0 "$sym" --functions --json --cost=loads sample.ctr
+run 0 "$sym" --calls --depth=2 --cost=stores -f svg sample.ctr
+run 0 "$sym" --calls --cost=loads -f folded sample.ctr
 usage --calls --depth=0 sample.ctr
 usage --calls --cost=time sample.ctr
 usage --only-elf sample.ctr

@@ -59,9 +59,9 @@ static const struct tool_option option_table[] = {
     DUMP_OPTIONS_TERMINAL,
     {0, NULL, NULL, "Profiles and call trees"},
     {'f', "format", "FORMAT", "text, json, folded, callgrind, chrome or svg"},
-    {OPT_COST, "cost", "WHAT", "insns, loads or stores"},
+    {OPT_COST, "cost", "WHAT", "insns (the default), loads or stores; not in json,\ncallgrind and chrome of --calls"},
     {OPT_MIN_PERCENT, "min-percent", "P", "leave out what is less, in text and svg"},
-    {OPT_DEPTH, "depth", "N", "no deeper than N calls"},
+    {OPT_DEPTH, "depth", "N", "no deeper than N calls, in text and svg"},
     {OPT_MIN_SPAN, "min-span", "N",
      "chrome: leave out calls of less than N instructions"},
     {OPT_FULL_NAMES, "full-names", NULL, "do not shorten names"},
@@ -221,6 +221,30 @@ static bool take_option(void *to, int key, const char *arg)
     return taken == TOOL_NOT_MINE ? take_own(c, key, arg) : taken == TOOL_TAKEN;
 }
 
+/* Options that the format has no use for; TOOL_OK or TOOL_USAGE. */
+static int check_format(const struct command_line *c)
+{
+    bool json = c->dump.opt.json || c->profile.graph.format == GRAPH_JSON;
+    enum graph_format format = json ? GRAPH_JSON : c->profile.graph.format;
+    bool calls = c->mode == MODE_CALLS, people = format == GRAPH_TEXT;
+
+    if (c->depth && !(calls && (people || format == GRAPH_SVG))) {
+        return tool_usage_error(PROG, "--depth is for --calls as text and svg only");
+    }
+    if (c->profile.graph.min_percent > 0 && !people && format != GRAPH_SVG) {
+        return tool_usage_error(PROG, "--min-percent is for the formats text and svg only");
+    }
+    if (c->profile.graph.cost && calls && !people && format != GRAPH_SVG &&
+        format != GRAPH_FOLDED) {
+        return tool_usage_error(PROG, "--cost is for --functions, and for --calls as text, "
+                                      "folded and svg");
+    }
+    if (c->min_span && format != GRAPH_CHROME) {
+        return tool_usage_error(PROG, "--min-span is for the format chrome only");
+    }
+    return TOOL_OK;
+}
+
 /* Options that do not go together; TOOL_OK or TOOL_USAGE. */
 static int check_modes(struct command_line *c, struct tool_options *o)
 {
@@ -250,10 +274,7 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     if (c->mode == MODE_FUNCTIONS && format != GRAPH_TEXT && format != GRAPH_JSON) {
         return tool_usage_error(PROG, "--functions has the formats text and json only");
     }
-    if (c->min_span && format != GRAPH_CHROME) {
-        return tool_usage_error(PROG, "--min-span is for the format chrome only");
-    }
-    return TOOL_OK;
+    return check_format(c);
 }
 
 static void finish_print(struct command_line *c)
