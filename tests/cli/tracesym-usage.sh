@@ -114,6 +114,17 @@ same want out "--output=out"
 run 0 "$sym" -o - sample.ctr
 same want stdout "--output=-"
 
+# A trace of a part
+"$TOOLS/mktrace" chosen chosen.ctr || exit 1
+for how in --functions --calls "--calls -f chrome" --bbv=5; do
+    run 0 "$sym" $how chosen.ctr
+    [ "$(grep -c 'only a part was recorded (--module libfoo' stderr)" -eq 1 ] || fail "$how: $(cat stderr)"
+    run 0 "$sym" -q $how chosen.ctr
+    silent "$how of a part"
+done
+run 0 "$sym" chosen.ctr
+grep -q 'only a part' stderr && fail "printing a part: $(cat stderr)"
+
 # A trace that is not whole
 size=$(stat -c %s large.ctr)
 head -c $((size * 2 / 3)) large.ctr >cut.ctr

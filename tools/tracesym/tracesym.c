@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,6 +408,27 @@ static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
     return status;
 }
 
+/* Profiles and vectors do not show what was not recorded. */
+static void note_part(const struct ctr_trace *tr, const struct command_line *c)
+{
+    const struct dump_options *opt = &c->dump.opt;
+    struct ctr_info info;
+
+    ctr_trace_info(tr, &info);
+    if (c->mode == MODE_PRINT || opt->quiet) {
+        return;
+    }
+    if (info.selection[0]) {
+        tool_error(PROG, "%s: only a part was recorded (%s): counts are of that", opt->path,
+                   info.selection);
+    } else if (info.dropped_insns) {
+        tool_error(PROG,
+                   "%s: only the end of the recording was kept (%" PRIu64
+                   " instructions were dropped): counts are of that",
+                   opt->path, info.dropped_insns);
+    }
+}
+
 static int show_file(const struct command_line *c)
 {
     const struct dump_options *opt = &c->dump.opt;
@@ -417,6 +439,7 @@ static int show_file(const struct command_line *c)
     if (status) {
         return status;
     }
+    note_part(tr, c);
     status =
         c->mode == MODE_BBV && !c->bbv_pcs ? show(tr, NULL, c) : show_with_symbols(tr, c);
     if (status == DUMP_CUT_SHORT) { /* of the other modes, too */
