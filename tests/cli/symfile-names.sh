@@ -38,6 +38,12 @@ name _RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuE
     'alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>'
 name _D3std5stdio7writelnFZv 'std.stdio.writeln()'
 name _Dmain 'D main'
+name _D8demangle4testFAyaQdQfQhZv 'demangle.test(immutable(char)[], immutable(char)[], immutable(char)[], immutable(char)[])'
+name _D3std5regex8internal9kickstart__T7ShiftOrTaZQl11ShiftThread__T3setS_DQCqQCpQCmQCg__TQBzTaZQCfQBv10setInvMaskMFNaNbNiNfkkZvZQCjMFNaNfwZv \
+    'std.regex.internal.kickstart.ShiftOr!(char).ShiftOr.ShiftThread.set!(std.regex.internal.kickstart.ShiftOr!(char).ShiftOr.ShiftThread.setInvMask(uint, uint)).set(dchar)'
+# Each reference to what holds another one doubles the text: 16 times here, or more often
+name _D1fFB2B2B2B2AyaQdQhQlQpZv "$(c++filt -s dlang _D1fFB2B2B2B2AyaQdQhQlQpZv)"
+name _D1fFB2B2B2B2B2B2B2B2B2B2B2B2B2B2B2B2AyaQdQhQlQpQtQxQBbQBgQBlQBqQBvQCaQCfQCkQCpQCuZv -
 
 # What grows without end when written out is given up soon, and its linkage name kept.
 bomb=_Z1f

@@ -3,7 +3,7 @@
  * Names of C++, Rust and D functions as people write them, by libiberty as addr2line -C
  * shows them.  A mangled name of a few hundred bytes can stand for gigabytes (it may
  * refer to parts of itself), so the text comes in pieces, and is given up when it is too
- * long.
+ * long; of D, what it can come to is looked at before.
  */
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 
 #define MAX_MANGLED 8192
 #define MAX_DEMANGLED 65536
+#define MAX_D_MANGLED 2048
 
 struct out {
     char *text;
@@ -53,15 +54,87 @@ static bool demangle_into(const char *name, struct out *o)
     return cplus_demangle_v3_callback(name, options, append, o);
 }
 
+/* ------------------------------------------------------------------------- D */
+
+/*
+ * The number of a back reference of D, behind its 'Q': base 26 in capitals, the last digit
+ * in small letters.  0 if there is none, or none that stays in the name.
+ */
+static size_t d_distance(const char *name, size_t q)
+{
+    size_t d = 0, i = q + 1;
+    while (name[i] >= 'A' && name[i] <= 'Z' && d <= q) {
+        d = 26 * d + (size_t)(name[i++] - 'A');
+    }
+    if (name[i] < 'a' || name[i] > 'z') {
+        return 0;
+    }
+    d = 26 * d + (size_t)(name[i] - 'a');
+    return d <= q ? d : 0;
+}
+
+/*
+ * At most how many characters of the name are read again for the reference at q to `from':
+ * an identifier, a type of few letters, or anything up to q.  sum[i]: read for those
+ * before i.
+ */
+static uint64_t d_again(const char *name, size_t from, size_t q, const uint64_t *sum)
+{
+    size_t i = from;
+    if (name[i] >= '0' && name[i] <= '9') {
+        return strtoul(name + i, NULL, 10) % MAX_MANGLED;
+    }
+    i += strspn(name + i, "AOPxy");
+    if (i < q && name[i] >= 'a' && name[i] <= 'w') {
+        return i + 1 - from;
+    }
+    if (i < q && name[i] == 'Q') {
+        return i - from + sum[i + 1] - sum[i];
+    }
+    return sum[q] - sum[from];
+}
+
+/*
+ * D's demangler has no form that calls back, and each reference to a type that holds
+ * another one can double the text: only names that stay short are given to it.
+ */
+static bool d_stays_short(const char *name)
+{
+    uint64_t sum[MAX_D_MANGLED + 1] = {0};
+    size_t n = strlen(name);
+    if (n > MAX_D_MANGLED) {
+        return !strchr(name, 'Q');
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t d = name[i] == 'Q' ? d_distance(name, i) : 0;
+        sum[i + 1] = sum[i] + 1 + (d ? d_again(name, i - d, i, sum) : 0);
+        if (sum[i + 1] > MAX_DEMANGLED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool demangle_d(const char *name, char **out)
+{
+    char *text = d_stays_short(name)
+                     ? cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_DLANG)
+                     : NULL;
+    if (text && strlen(text) > MAX_DEMANGLED) {
+        free(text);
+        text = NULL;
+    }
+    *out = text;
+    return text != NULL;
+}
+
 bool sym_demangle(const char *linkage, char **out)
 {
-    /* D's demangler has no form that calls back, and none of the other's repetitions. */
     if (linkage[0] != '_' || strlen(linkage) > MAX_MANGLED) {
         return false;
     }
     if (linkage[1] == 'D') {
-        *out = cplus_demangle(linkage, DMGL_PARAMS | DMGL_ANSI | DMGL_DLANG);
-        return *out != NULL;
+        return demangle_d(linkage, out);
     }
     struct out *o = calloc(1, sizeof(*o));
     if (!o) {
