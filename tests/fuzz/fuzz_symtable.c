@@ -51,7 +51,7 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
         uint64_t from = 0x1000 + 64 * k, to = from + 32 + 8 * (i % 4);
         struct sym_code c = {from, to, text};
         struct sym_function fn = {from, to, text, text, (uint8_t)k % 5, k & 1};
-        struct sym_mark m = {from, "atdx"[k % 4]};
+        struct sym_mark m = {from, 0, "atdx"[k % 4]};
         struct sym_range r = {
             from, to, (uint32_t)k, 10, 2, k ? (uint32_t)k - 1 : SYM_NONE, 1};
         struct sym_scope s = {.name = text,

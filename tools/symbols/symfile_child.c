@@ -22,6 +22,7 @@
 #include "symfile_reader.h"
 
 #define DEFAULT_SECONDS 60
+#define TABLE_BYTES (UINT64_C(2) << 30) /* that the child leaves */
 #define MEMORY_BYTES (UINT64_C(3) << 30) /* and a multiple of the file's size */
 
 /* ----------------------------------------------------------------- the child */
@@ -101,6 +102,7 @@ static uint64_t confine(const struct symfile *f, unsigned seconds)
     atexit(leave_at_once);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, seconds);
+    limit(RLIMIT_FSIZE, TABLE_BYTES); /* of memory files, too */
     alarm(4 * seconds);
     uint64_t memory = memory_now();
     if (memory) {
@@ -159,7 +161,7 @@ static void say_why(struct symfile_error *err, const char *path, int status,
     if (sig == SIGXCPU || sig == SIGALRM || sig == SIGKILL) {
         snprintf(err->text, sizeof(err->text),
                  "%s: reading its symbols took more than %u seconds", path, seconds);
-    } else if (sig) {
+    } else if (sig && sig != SIGXFSZ) {
         snprintf(err->text, sizeof(err->text),
                  "%s: it is damaged: reading its symbols failed (%s)", path,
                  strsignal(sig));

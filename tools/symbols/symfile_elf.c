@@ -325,7 +325,8 @@ void functions_make(struct reader *r, struct symvec *candidates)
 static int marks_by_addr(const void *pa, const void *pb)
 {
     const struct sym_mark *a = pa, *b = pb;
-    return (a->addr > b->addr) - (a->addr < b->addr);
+    return a->addr != b->addr ? (a->addr < b->addr ? -1 : 1)
+                              : (a->seq > b->seq) - (a->seq < b->seq);
 }
 
 /* Of several at one address the last counts; a section without any begins unknown. */
@@ -334,16 +335,16 @@ static void finish_marks(struct reader *r)
     if (r->marks.n == 0) {
         return;
     }
-    /* merge sort keeps the order of equals; those of sections are to be the first */
     struct symvec all = {0};
     const struct sym_code *code = r->code.p;
     for (size_t i = 0; i < r->code.n; i++) {
-        ((struct sym_mark *)vec_push(r, &all, sizeof(struct sym_mark)))->addr =
-            code[i].addr;
+        struct sym_mark *m = vec_push(r, &all, sizeof(*m));
+        m->addr = code[i].addr;
     }
     for (size_t i = 0; i < r->marks.n; i++) {
-        *(struct sym_mark *)vec_push(r, &all, sizeof(struct sym_mark)) =
-            ((struct sym_mark *)r->marks.p)[i];
+        struct sym_mark *m = vec_push(r, &all, sizeof(*m));
+        *m = ((struct sym_mark *)r->marks.p)[i];
+        m->seq = (uint32_t)i + 1; /* those of sections are the first */
     }
     qsort(all.p, all.n, sizeof(struct sym_mark), marks_by_addr);
     free(r->marks.p);

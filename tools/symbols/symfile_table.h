@@ -28,6 +28,7 @@ enum table_part {
  * start of a section. */
 struct sym_mark {
     uint64_t addr;
+    uint32_t seq; /* of several at one address in this order the last counts */
     char kind;
 };
 
