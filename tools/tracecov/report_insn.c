@@ -13,6 +13,7 @@
 #include <capstone/capstone.h>
 
 #include "cannoli/isa.h"
+#include "common/x86_length.h"
 
 struct insn_scan {
     const struct cover *cover;
@@ -61,25 +62,6 @@ void insn_scan_free(struct insn_scan *s)
 static uint32_t half(const struct cover *c, const uint8_t *b)
 {
     return cannoli_isa_u16(b, c->big_endian);
-}
-
-/* Bytes of a ModRM byte with what follows it (SIB, displacement), 0: more than n. */
-static size_t x86_modrm(const uint8_t *b, size_t n)
-{
-    size_t len = 1;
-
-    if (n == 0) {
-        return 0;
-    }
-    if (b[0] >> 6 != 3) {
-        len += (b[0] & 7) == 4;
-        if (b[0] >> 6) {
-            len += b[0] >> 6 == 1 ? 1 : 4;
-        } else if ((b[0] & 7) == 5 || ((b[0] & 7) == 4 && n > 1 && (b[1] & 7) == 5)) {
-            len += 4;
-        }
-    }
-    return len <= n ? len : 0;
 }
 
 /* Instructions newer than Capstone 4: AVX-512 and its masks, shadow stacks. */

@@ -4,6 +4,7 @@
 #include "calltree_priv.h"
 
 #include "cannoli/isa.h"
+#include "common/x86_length.h"
 
 static uint32_t flags_of(const struct code *c, uint8_t mode, const uint8_t *bytes,
                          uint32_t len)
@@ -84,14 +85,10 @@ static bool x86_call_before(const uint8_t *end, unsigned bits, uint64_t vaddr,
         }
     }
     for (unsigned k = 2; k < 8; k++) { /* ff /2 with an operand of that length */
-        unsigned modrm = end[1 - (int)k], mod = modrm >> 6, rm = modrm & 7;
-        unsigned len = 2 + (mod != 3 && rm == 4) +
-                       (mod == 1              ? 1
-                        : mod == 2            ? 4
-                        : mod == 0 && rm == 5 ? 4
-                                              : 0);
+        const uint8_t *modrm = end - k + 1;
 
-        if (end[-(int)k] == 0xff && (modrm >> 3 & 7) == 2 && len == k) {
+        if (modrm[-1] == 0xff && (*modrm >> 3 & 7) == 2 &&
+            x86_modrm(modrm, k - 1) == k - 1) {
             return true;
         }
     }
