@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calltree_dump [-j N] [-aelnps] [-r SYSROOT] [-m NODES] [-S MIN] TRACE
+ * calltree_dump [-j N] [-aeglnps] [-r SYSROOT] [-m NODES] [-S MIN] TRACE
  *
  * The call tree of a trace, checked for what must always hold, as lines for tests:
  *
@@ -10,7 +10,7 @@
  * FUNCTION ADDRESS INSNS LOADS STORES    -l path A;B;C CALLS SELF             -p spans N
  * SUM                       -S: frames told, instructions in the outermost
  *
- * -a counts accesses, -n knows of no files.  Fails (1) if a sum is wrong.
+ * -a counts accesses, -n knows of no files, -g reads DWARF.  Fails (1) if a sum is wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
     bool paths = false, files = true;
     int c;
 
-    while ((c = getopt(argc, argv, "j:aelnspr:m:S:")) != -1) {
+    while ((c = getopt(argc, argv, "j:aeglnspr:m:S:")) != -1) {
         switch (c) {
         case 'j':
             opt.jobs = (unsigned)atoi(optarg);
@@ -182,6 +182,9 @@ int main(int argc, char **argv)
             break;
         case 'e':
             opt.edges = true;
+            break;
+        case 'g':
+            mods.flags = SYMFILE_LINES;
             break;
         case 'l':
             opt.lines = true;

@@ -25,8 +25,9 @@ int code_init(struct code *c, struct ctr_trace *tr, const struct places *places)
     c->table = calloc(c->nr_buckets, sizeof(*c->table));
     c->nr_pages = 1u << (31 - SPOT_PAGE_BITS);
     c->pages = calloc(c->nr_pages, sizeof(*c->pages));
+    c->cold = calloc(MAX_COLD, sizeof(*c->cold));
     pthread_mutex_init(&c->lock, NULL);
-    return c->table && c->pages ? 0 : -CTR_E_NOMEM;
+    return c->table && c->pages && c->cold ? 0 : -CTR_E_NOMEM;
 }
 
 void spot_drop(struct spot *s)
@@ -58,6 +59,7 @@ void code_fini(struct code *c)
     }
     free(c->table);
     free(c->pages);
+    cold_fini(c);
     pthread_mutex_destroy(&c->lock);
 }
 
@@ -165,31 +167,6 @@ struct fn *code_enter(struct code *c, struct fn *range, uint64_t vaddr)
     return f;
 }
 
-/*
- * The part of a function that a compiler took elsewhere because it seldom runs
- * ("parse.cold") is that function.
- */
-static const struct sym_function *whole_of(const struct symfile *file,
-                                           const struct sym_function *s)
-{
-    const char *cold = strstr(s->linkage, ".cold");
-    const struct sym_function *v;
-    uint32_t n;
-    size_t len;
-
-    if (!cold || (cold[5] && cold[5] != '.')) {
-        return s;
-    }
-    len = (size_t)(cold - s->linkage);
-    n = symfile_functions(file, &v);
-    for (uint32_t i = 0; i < n; i++) {
-        if (strncmp(v[i].linkage, s->linkage, len) == 0 && !v[i].linkage[len]) {
-            return &v[i];
-        }
-    }
-    return s;
-}
-
 /* In which function vaddr lies, or which stretch between; *end: how far. */
 static struct fn *range_of(struct code *c, const struct module *m, uint64_t vaddr,
                            uint64_t *end, bool *start)
@@ -211,7 +188,7 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
     high = symfile_functions(m->file, &v);
     s = symfile_function(m->file, vaddr);
     if (s) {
-        const struct sym_function *whole = whole_of(m->file, s);
+        const struct sym_function *whole = cold_whole(c, m, s);
 
         *end = s->end;
         /* The second is the local entry point of ELFv2. */
@@ -302,6 +279,7 @@ struct spot *code_spot_new(struct code *c, const struct ctr_block *b)
     struct spot_page *page;
     struct spot *s = NULL;
 
+    cold_know(c, where > 0 ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     page = atomic_load_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], memory_order_relaxed);
     if (!page) {
@@ -338,6 +316,7 @@ struct spot *code_spot_at(struct code *c, const struct ctr_block *b, const struc
     bool found = place_of(c, b->pc, w, &place);
     struct spot *s = aligned_alloc(64, sizeof(*s));
 
+    cold_know(c, found ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     if (s && !make(c, b, found ? &place : NULL, s)) {
         spot_drop(s);
@@ -358,6 +337,7 @@ bool code_locate(struct code *c, uint64_t pc, const struct when *w, struct spot 
     found = place_of(c, out->pc, w, &place);
     out->vaddr = found ? place.vaddr : out->pc;
     out->after_call = true;
+    cold_know(c, found ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     out->range = range_of(c, found ? place.module : NULL, out->vaddr, &end, &out->start);
     pthread_mutex_unlock(&c->lock);

@@ -4,7 +4,7 @@
  *
  *   code     functions and, for each block, what can be known before it runs: which
  *            function it begins in, what its last branch is (calltree_code.c,
- *            calltree_branch.c)
+ *            calltree_branch.c; calltree_cold.c parts of functions that lie elsewhere)
  *   digest   on workers: the runs of a chunk become small trees of what was called
  *            and left again, and events (calltree_digest.c, calltree_events.c)
  *   fold     in recorded order: the thread's stack, the whole tree (calltree_fold.c,
@@ -104,7 +104,20 @@ struct code {
     struct spot_page *_Atomic *pages; /* by block id; stored (release) under lock, loaded
                                          (acquire) by workers */
     uint32_t nr_pages;
+    struct cold *_Atomic *cold; /* by module; stored (release) and loaded (acquire) by any
+                                   worker */
 };
+
+/* Modules whose cold parts are known; those of others are by themselves. */
+#define MAX_COLD 65536u
+struct cold;
+/* calltree_cold.c: finds out what the parts of a module belong to; m may be NULL.  To be
+ * called before cold_whole, without the lock: it looks at all functions, once. */
+void cold_know(struct code *c, const struct module *m);
+/* The function that a symbol is a part of, most often itself. */
+const struct sym_function *cold_whole(const struct code *c, const struct module *m,
+                                      const struct sym_function *s);
+void cold_fini(struct code *c);
 
 int code_init(struct code *c, struct ctr_trace *tr, const struct places *places);
 void code_fini(struct code *c);
