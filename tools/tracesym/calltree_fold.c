@@ -34,23 +34,13 @@ static void thread_fini(struct thread_state *t)
     t->signals = 0;
 }
 
-static void drop_fork(struct fold *f, struct fork_stack **at)
-{
-    struct fork_stack *s = *at;
-
-    (void)f;
-    *at = s->next;
-    free(s->stack.v);
-    free(s);
-}
-
 void fold_fini(struct fold *f)
 {
     for (uint32_t i = 0; i < f->nr_threads; i++) {
         thread_fini(&f->threads[i]);
     }
     while (f->forks) {
-        drop_fork(f, &f->forks);
+        fold_drop_fork(f, &f->forks);
     }
     free(f->threads);
     free(f->more);
@@ -173,6 +163,12 @@ static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread
         t->stack.v[t->stack.n - 1].setjmp_pc = fr->setjmp_pc;
         t->stack.v[t->stack.n - 1].twice = fr->twice;
     }
+    for (struct fork_stack **at = &f->forks; from && *at; at = &(*at)->next) {
+        if (&(*at)->stack == from) { /* nobody else begins with it */
+            fold_drop_fork(f, at);
+            break;
+        }
+    }
     t->last = (struct ev){.leave = LEAVE_LAND};
     return ret;
 }
@@ -183,7 +179,7 @@ static int forked(struct fold *f, struct thread_state *t, int32_t tid)
 
     for (unsigned n = 0; *at; n++) {
         if ((*at)->tid == tid || n >= MAX_FORKS) {
-            drop_fork(f, at);
+            fold_drop_fork(f, at);
         } else {
             at = &(*at)->next;
         }
@@ -196,6 +192,7 @@ static int forked(struct fold *f, struct thread_state *t, int32_t tid)
     t->forking = (struct stack){NULL, 0, 0};
     s->next = f->forks;
     f->forks = s;
+    f->held += s->stack.cap;
     return 0;
 }
 
@@ -272,14 +269,13 @@ static int on_sigreturn(struct fold *f, struct thread_state *t, const struct ev 
     return at ? fold_pop_to(f, t, at) : 0;
 }
 
-static int take_name(struct fold *f, struct thread_state *t, const struct ev_name *name)
+static int take_name(struct thread_state *t, const struct ev_name *name)
 {
     struct fn *fn = t->stack.v[0].fn;
 
     free(fn->name);
     fn->name = strdup(name->text);
     return fn->name ? 0 : -CTR_E_NOMEM;
-    (void)f;
 }
 
 static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
@@ -305,10 +301,10 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         ret = fold_pop_to(f, t, 1);
         park_free(t->parked);
         t->parked = NULL;
-        take_name(f, t, more);
+        ret = ret ? ret : take_name(t, more);
         break;
     case EV_NAME:
-        take_name(f, t, more);
+        ret = take_name(t, more);
         break;
     case EV_THREAD_END:
         ret = fold_pop_to(f, t, 1);
@@ -316,6 +312,7 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         t->parked = NULL;
         free(t->forking.v);
         t->forking = (struct stack){NULL, 0, 0};
+        stack_fit(&t->stack);
         break;
     case EV_FORK:
         ret = copy_stack(&t->forking, &t->stack) ? 0 : -CTR_E_NOMEM;
@@ -353,6 +350,7 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
         t->time_ns = e->time_ns;
         ret = begin(f, t, thread);
     }
+    fold_budget(f, t);
     while (!ret && data < end) {
         const struct ev *e = (const struct ev *)data;
         struct ev_node *nodes = (struct ev_node *)(e + 1);
@@ -372,6 +370,7 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
         if (!ret) {
             ret = on_event(f, t, e, more);
         }
+        fold_budget(f, t);
         data = (const uint8_t *)more +
                (e->type == EV_NAME || e->type == EV_EXEC ? sizeof(struct ev_name) : 0);
     }

@@ -185,6 +185,11 @@ uint32_t park_take(struct park *p, uint64_t pc, struct stack *to)
     return n;
 }
 
+uint32_t park_frames(const struct park *p)
+{
+    return p ? p->cap : 0;
+}
+
 void park_free(struct park *p)
 {
     if (p) {

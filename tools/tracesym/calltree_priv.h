@@ -9,7 +9,8 @@
  *            and left again, and events (calltree_digest.c, calltree_events.c)
  *   fold     in recorded order: the thread's stack, the whole tree (calltree_fold.c,
  *            calltree_stack.c; calltree_land.c where a branch went to no return address;
- *            calltree_park.c stacks that were left by a switch of coroutines)
+ *            calltree_park.c stacks that were left by a switch of coroutines;
+ *            calltree_budget.c how much of all this is kept)
  *   lines    what ran at each address, if that is asked for (calltree_lines.c)
  *   sum      what is handed out (calltree_sum.c)
  *
@@ -305,10 +306,14 @@ void park_put(struct park **p, const struct frame *v, uint32_t n);
  * of its own.  Returns the number of frames, 0 if there is none.
  */
 uint32_t park_take(struct park *p, uint64_t pc, struct stack *to);
+/* Frames that there is room for. */
+uint32_t park_frames(const struct park *p);
 void park_free(struct park *p);
 
 /* Room for n more frames; false: no memory. */
 bool stack_reserve(struct stack *s, uint32_t n);
+/* Gives back room that is not used. */
+void stack_fit(struct stack *s);
 
 struct thread_state {
     struct stack stack;
@@ -317,6 +322,7 @@ struct thread_state {
     struct stack forking; /* as it was when a call that forks began */
     uint32_t process, root;
     uint32_t signals; /* frames of that kind on the stack */
+    uint64_t held;    /* frames, of fold.held */
     uint64_t credit;  /* frames that may be looked at in vain */
     uint64_t ordinal, time_ns;
     bool begun;
@@ -349,7 +355,8 @@ struct fold {
     uint32_t nr_threads;
     uint32_t *roots; /* node by process; SYM_NONE: none */
     uint32_t nr_roots;
-    struct fork_stack *forks;
+    struct fork_stack *forks; /* the youngest first */
+    uint64_t held;            /* frames that there is room for, in all stacks */
     int result; /* of span */
 };
 
@@ -372,6 +379,12 @@ bool fold_number(struct fold *f, struct fn *fn);
 bool fold_grow(void *v, uint32_t *cap, uint32_t n, size_t size);
 /* Room for a frame more; from a stack too deep the oldest are forgotten. */
 bool fold_room(struct thread_state *t);
+/* Forgets the older half of a stack, but for the root. */
+void fold_forget(struct thread_state *t);
+/* calltree_budget.c: to be called when a thread's stacks have changed: what all of them
+ * hold stays bounded.  Forks have to be counted in fold.held by who makes them. */
+void fold_budget(struct fold *f, struct thread_state *t);
+void fold_drop_fork(struct fold *f, struct fork_stack **at);
 void fold_see_depth(struct fold *f, uint32_t depth);
 int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
               const struct ev_span *s);

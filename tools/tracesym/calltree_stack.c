@@ -8,6 +8,7 @@
 
 /* Frames that a stack holds; from a deeper one the oldest are forgotten. */
 #define MAX_STACK (1u << 20)
+
 bool stack_reserve(struct stack *s, uint32_t n)
 {
     uint32_t cap = s->cap ? s->cap : 64;
@@ -26,6 +27,17 @@ bool stack_reserve(struct stack *s, uint32_t n)
     s->v = v;
     s->cap = cap;
     return true;
+}
+
+void stack_fit(struct stack *s)
+{
+    uint32_t cap = s->n > 64 ? s->n : 64;
+    struct frame *v = cap < s->cap ? realloc(s->v, cap * sizeof(*v)) : NULL;
+
+    if (v) {
+        s->v = v;
+        s->cap = cap;
+    }
 }
 
 bool fold_grow(void *v, uint32_t *cap, uint32_t n, size_t size)
@@ -196,19 +208,24 @@ void fold_see_depth(struct fold *f, uint32_t depth)
     f->tree->max_depth = depth > f->tree->max_depth ? depth : f->tree->max_depth;
 }
 
-bool fold_room(struct thread_state *t)
+void fold_forget(struct thread_state *t)
 {
     struct stack *s = &t->stack;
-    uint32_t half = MAX_STACK / 2;
+    uint32_t half = s->n / 2;
 
-    if (s->n >= MAX_STACK) {
-        for (uint32_t i = 1; i <= half; i++) {
-            t->signals -= s->v[i].fn->kind == FN_SIGNAL;
-        }
-        memmove(s->v + 1, s->v + 1 + half, (s->n - 1 - half) * sizeof(*s->v));
-        s->n -= half;
+    for (uint32_t i = 1; i <= half; i++) {
+        t->signals -= s->v[i].fn->kind == FN_SIGNAL;
     }
-    return stack_reserve(s, 1);
+    memmove(s->v + 1, s->v + 1 + half, (s->n - 1 - half) * sizeof(*s->v));
+    s->n -= half;
+}
+
+bool fold_room(struct thread_state *t)
+{
+    if (t->stack.n >= MAX_STACK) {
+        fold_forget(t);
+    }
+    return stack_reserve(&t->stack, 1);
 }
 
 int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t ret,
