@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Which ways branches went, exactly, while signals interrupt the program: on every
-# target there is, against what the program counts itself; branch-likely of mips.
+# target there is, against what the program counts itself; branch-likely of mips; what
+# is not known while a recording is paused.
 # Needs the patched QEMU.
 . "$SRC/tests/cli/libtracecov.sh"
 need_qemu_arm
@@ -45,6 +46,29 @@ i386 i686-linux-gnu-gcc
 x86_64 x86_64-linux-gnu-gcc
 END
 [ $done -gt 0 ] || fail "no compiler"
+
+# Which way the last branch before a pause went is not known; and who replays a part of a
+# recording knows as much as who reads the index.
+replayed() { # FILE [OPTION...]: the same from all its runs
+    run 0 "$cov" -q -f json "$@"
+    cp stdout index.json
+    run 0 "$cov" -q -f json "$@" --to 99999999999
+    same index.json stdout "$*: a replay"
+}
+arm-linux-gnueabi-gcc -O1 -g -static -o ways "$SRC/tests/guests/ways.c" || fail "ways"
+"$record" -q --qemu-dir "$qemu_dir" --control -o run.ctr -- ./ways 1500 >guest.out 2>guest.err &
+pid=$!
+eventually test -S run.ctr.ctl
+for i in $(seq 20); do
+    "$BIN/cannoli-ctl" pause >ctl.out 2>&1 && "$BIN/cannoli-ctl" resume >ctl.out 2>&1 ||
+        fail "pause $i: $(cat ctl.out)"
+done
+wait "$pid" || fail "the paused recording: $(cat guest.err)"
+replayed run.ctr
+replayed run.ctr -j 2
+replayed run.ctr --no-index
+ways walk | awk '$2 + $3 < $1 { n++ } END { exit n == 0 }' ||
+    fail "the ways after a pause are known: $(ways walk)"
 
 if command -v mipsel-linux-gnu-gcc >/dev/null && [ -x "$qemu_dir/qemu-mipsel" ]; then
     mipsel-linux-gnu-gcc -static -mips32r2 -o likely "$SRC/tests/guests/likely.S" ||

@@ -2,10 +2,12 @@
 /*
  * Which ways a branch goes, counted by the program itself while a timer interrupts it
  * again and again: a signal that comes right behind a branch must not count as its way.
- * Prints how often the branch of walk() was met and how often its condition held.
+ * Prints how often the branch of walk() was met and how often its condition held.  With
+ * an argument it ends after so many signals.
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/time.h>
 
 static volatile sig_atomic_t signals;
@@ -41,15 +43,16 @@ __attribute__((noinline)) unsigned long walk(unsigned n, unsigned *seed)
     return odd;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const int enough = argc > 1 ? atoi(argv[1]) : 100;
     const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
     struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     unsigned seed = 12345;
     unsigned long met = 0, held = 0;
     sigaction(SIGALRM, &act, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (signals < 100) {
+    while (signals < enough) {
         held += walk(20000, &seed);
         met += 20000;
     }

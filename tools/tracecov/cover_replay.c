@@ -4,8 +4,9 @@
  * that lay at several places in the course of time.
  *
  * Each worker counts for itself, by block id; blocks whose place depends on something
- * get numbers behind those, one for each place.  A run says which way the one before it
- * went, and the last one of a chunk is told by the thread's next chunk, in order.
+ * get numbers behind those, one for each place.  What a thread does next says which way
+ * a run went, by the rules of tracefmt/FORMAT.md (4. CHUNK), and the last one of a chunk
+ * is told by the thread's next chunk, in order: the ways are those of ctr_trace_counts.
  */
 #include "cover_impl.h"
 
@@ -61,9 +62,7 @@ struct worker {
     bool pending; /* the last run ended its block, and so that is not known: */
     uint32_t last;
     uint64_t behind; /* the address behind that block */
-    bool begun;      /* a run was there */
-    bool diverted;   /* a signal came: the next instruction would have been another */
-    uint64_t would_be;
+    bool told;       /* where a run of the chunk before went */
 };
 
 /* What chunks of a thread tell each other. */
@@ -72,7 +71,7 @@ struct seam {
     uint64_t behind;
     uint32_t worker;
     uint32_t last;
-    uint8_t begins; /* first_pc is known */
+    uint8_t known; /* first_pc is */
     uint8_t pending;
 };
 
@@ -217,7 +216,7 @@ static int on_begin(void *arg, struct ctr_job *job)
     w->epoch++;
     w->until = 0;
     w->now = 0;
-    w->pending = w->begun = w->diverted = false;
+    w->pending = w->told = false;
     return 0;
 }
 
@@ -229,6 +228,32 @@ static void set_time(struct worker *w, uint64_t time)
     }
 }
 
+static int append_seam(struct replay *r, struct worker *w, struct ctr_job *job,
+                       bool known, uint64_t first_pc, bool ends)
+{
+    struct seam s = {first_pc, w->behind, (uint32_t)(w - r->workers),
+                     w->last,  known,     ends && w->pending};
+
+    return ctr_job_append(job, &s, sizeof(s)) ? STOP_NOMEM : 0;
+}
+
+/* Where the thread goes on: at a pc, or nobody knows where. */
+static int goes_on(struct replay *r, struct worker *w, struct ctr_job *job, bool known,
+                   uint64_t pc)
+{
+    int ret = 0;
+
+    if (w->pending) {
+        w->slots[w->last].ways += known;
+        w->slots[w->last].falls += known && pc == w->behind;
+        w->pending = false;
+    } else if (!w->told) {
+        ret = append_seam(r, w, job, known, pc, false);
+    }
+    w->told = true;
+    return ret;
+}
+
 static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
     struct replay *r = arg;
@@ -238,20 +263,13 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     if (e->time_ns) {
         set_time(w, e->time_ns);
     }
-    if (e->type == CTR_EVENT_SIGNAL && !w->diverted && !ctr_parse_signal(e, &s)) {
-        w->diverted = true;
-        w->would_be = s.pc;
+    if (e->type == CTR_EVENT_GATE) {
+        return goes_on(r, w, job, false, 0);
     }
-    return 0;
-}
-
-static int append_seam(struct replay *r, struct worker *w, struct ctr_job *job,
-                       bool begins, uint64_t first_pc, bool ends)
-{
-    struct seam s = {first_pc, w->behind, (uint32_t)(w - r->workers),
-                     w->last,  begins,    ends && w->pending};
-
-    return ctr_job_append(job, &s, sizeof(s)) ? STOP_NOMEM : 0;
+    if (e->type != CTR_EVENT_SIGNAL || ctr_parse_signal(e, &s)) {
+        return 0;
+    }
+    return goes_on(r, w, job, true, s.pc);
 }
 
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
@@ -260,23 +278,19 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
     struct worker *w = &r->workers[ctr_job_worker(job)];
     const struct ctr_block *b = run->block;
     bool whole = run->first == 0 && run->end == b->ninsn;
-    bool ends = run->end == b->ninsn && !(run->flags & CTR_EV_FAULTED);
-    bool begins = w->diverted || run->first == 0;
-    uint64_t pc = w->diverted ? w->would_be : b->pc;
+    bool ends =
+        run->end == b->ninsn && !(run->flags & (CTR_EV_FAULTED | CTR_EV_UNSURE));
     uint32_t slot;
 
+    if (run->first == run->end) {
+        return 0; /* the rest of an instruction that was told before */
+    }
     if (run->ordinal >= w->until) {
         set_time(w, places_time(r->a->places, &w->chunk, run->ordinal, &w->until));
     }
-    if (w->pending) {
-        w->slots[w->last].ways++;
-        w->slots[w->last].falls += begins && pc == w->behind;
-        w->pending = false;
-    } else if (!w->begun && append_seam(r, w, job, begins, pc, false)) {
+    if (goes_on(r, w, job, run->first == 0, b->pc)) {
         return STOP_NOMEM;
     }
-    w->begun = true;
-    w->diverted = false;
     if (r->dependent && r->a->blocks[b->id].found >= 0) {
         return 0;
     }
@@ -286,8 +300,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
     }
     if (whole) {
         w->slots[slot].full++;
-    } else if (run->first < run->end &&
-               !count_cut(&w->cuts, slot, run->first, run->end)) {
+    } else if (!count_cut(&w->cuts, slot, run->first, run->end)) {
         return STOP_NOMEM;
     }
     if (ends) {
@@ -303,15 +316,6 @@ static int on_end(void *arg, struct ctr_job *job)
     struct replay *r = arg;
     struct worker *w = &r->workers[ctr_job_worker(job)];
 
-    /* A signal at the end: the chunk behind begins with its handler. */
-    if (w->pending && w->diverted) {
-        w->slots[w->last].ways++;
-        w->slots[w->last].falls += w->would_be == w->behind;
-        w->pending = false;
-    } else if (w->diverted && !w->begun &&
-               append_seam(r, w, job, true, w->would_be, false)) {
-        return STOP_NOMEM;
-    }
     return w->pending && append_seam(r, w, job, false, 0, true) ? STOP_NOMEM : 0;
 }
 
@@ -336,6 +340,9 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
             continue;
         }
         last->pending = 0;
+        if (!s.known) {
+            continue;
+        }
         if (r->nr_late == r->cap_late) {
             size_t cap = 2 * r->cap_late + 64;
             struct late *v = realloc(r->late, cap * sizeof(*v));
@@ -346,7 +353,7 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
             r->cap_late = cap;
         }
         r->late[r->nr_late++] = (struct late){last->worker, last->last,
-                                              s.begins && s.first_pc == last->behind};
+                                              s.first_pc == last->behind};
     }
     return 0;
 }
@@ -422,7 +429,7 @@ int adding_replay(struct adding *a, bool dependent)
                        .nr_threads = a->info.threads};
     int ret = -CTR_E_NOMEM;
 
-    filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS;
+    filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MARK;
     filter.from_ns = f->from_ns ? sum_u64(a->info.start_ns, f->from_ns) : 0;
     filter.to_ns = f->to_ns ? sum_u64(a->info.start_ns, f->to_ns) : 0;
     r.workers = aligned_alloc(64, opts.workers * ((sizeof(*r.workers) + 63) & ~63ul));
