@@ -148,10 +148,7 @@ static int place_blocks(struct adding *a)
             at->vaddr = place.vaddr;
         }
         a->depends |= at->found < 0;
-        if (b->part) {
-            a->cover->pub.branches = false;
-            a->cover->pub.once = true;
-        }
+        a->part |= b->part != 0;
     }
     return 0;
 }
@@ -186,6 +183,20 @@ static int note_loads(struct adding *a)
 /* A trace of the same target as the first: TOOL_OK. */
 static int check_target(struct adding *a)
 {
+    const struct cover *c = &a->cover->pub;
+
+    if (a->cover->first && (strncmp(c->target, a->info.target, sizeof(c->target) - 1) ||
+                            c->machine != a->info.elf_machine)) {
+        tool_error(PROG, "%s: a trace of %s, but those before are of %s", a->path,
+                   a->info.target, c->target);
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+/* After its counts were added: what the sums are of, from now on. */
+static void note_added(struct adding *a)
+{
     struct cover *c = &a->cover->pub;
 
     if (!a->cover->first) {
@@ -194,24 +205,20 @@ static int check_target(struct adding *a)
         c->big_endian = a->info.big_endian != 0;
         c->addr_bits = a->info.addr_bits;
         snprintf(c->target, sizeof(c->target), "%s", a->info.target);
-    } else if (strncmp(c->target, a->info.target, sizeof(c->target) - 1) ||
-               c->machine != a->info.elf_machine) {
-        tool_error(PROG, "%s: a trace of %s, but those before are of %s", a->path,
-                   a->info.target, c->target);
-        return TOOL_FAILED;
     }
-    return TOOL_OK;
+    if (a->part) {
+        c->branches = false;
+        c->once = true;
+    }
+    c->traces++;
 }
 
 /* What was chosen to be recorded, or has been dropped: counts are of what there is. */
-static void note_part(struct adding *a)
+static void tell_part(struct adding *a)
 {
     struct cover_state *c = a->cover;
 
-    if (a->info.selection[0]) {
-        c->pub.branches = false;
-        c->pub.once = true;
-    }
+    a->part |= a->info.selection[0] != 0;
     if (c->told_part || a->filter->quiet) {
         return;
     }
@@ -221,7 +228,7 @@ static void note_part(struct adding *a)
                    "%s: only a part was recorded (%s): counts are of that, and branches "
                    "are not known",
                    a->path, a->info.selection);
-    } else if (c->pub.once) {
+    } else if (a->part) {
         tool_error(PROG,
                    "%s: only a part of each block was recorded: counts are of that, and "
                    "branches are not known",
@@ -241,15 +248,17 @@ static bool wants_replay(const struct cover_filter *f)
     return f->events.from || f->events.to || f->from_ns || f->to_ns;
 }
 
+int adding_index(struct adding *a)
+{
+    return ctr_trace_counts(a->tr, &a->filter->events, on_count, a, &a->diag);
+}
+
 static int count_trace(struct adding *a)
 {
-    int ret;
-
     if (wants_replay(a->filter)) {
         return adding_replay(a, false);
     }
-    ret = a->depends ? adding_replay(a, true) : 0;
-    return ret ? ret : ctr_trace_counts(a->tr, &a->filter->events, on_count, a, &a->diag);
+    return a->depends ? adding_replay(a, true) : adding_index(a);
 }
 
 static int add_opened(struct adding *a)
@@ -264,17 +273,17 @@ static int add_opened(struct adding *a)
         return status;
     }
     ret = place_blocks(a);
-    ret = ret ? ret : note_loads(a);
     if (!ret) {
-        note_part(a);
+        tell_part(a);
         ret = count_trace(a);
     }
+    ret = ret ? ret : note_loads(a);
     if (ret) {
         /* A callback that has no memory returns 1. */
         tool_trace_error(PROG, a->path, ret > 0 ? -CTR_E_NOMEM : ret, &a->diag);
         return TOOL_FAILED;
     }
-    a->cover->pub.traces++;
+    note_added(a);
     return tool_trace_verdict(PROG, a->path, a->tr, a->filter->quiet);
 }
 

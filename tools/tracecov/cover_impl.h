@@ -92,6 +92,7 @@ struct adding {
     } * blocks;         /* by id */
     uint32_t nr_blocks; /* ids are below */
     uint32_t *number;   /* by id: the tally's + 1, once it was asked for */
+    bool part;          /* it tells only of a part of what ran */
     bool depends;       /* there are blocks whose place depends on process or time */
     struct ctr_diag diag;
 };
@@ -104,12 +105,17 @@ bool adding_counts(struct adding *a, const struct ctr_block *b, const struct pla
 bool adding_block(struct adding *a, const struct ctr_block *b,
                   const struct tally_counts *c);
 
+/* Adds what the index tells of the blocks whose place does not depend on anything; as
+ * adding_replay if it fails. */
+int adding_index(struct adding *a);
+
 /* ---------------------------------------------------------- cover_replay.c */
 
 /*
  * Counts by replaying: all of what the filter selects, or, with `dependent', only blocks
- * whose place depends on process or time.  Nothing is added if it fails.  Returns 0, a
- * negated enum ctr_error, and then a->diag.
+ * whose place depends on process or time, and adds the others by adding_index.  Nothing
+ * is added if it fails, but for want of memory.  Returns 0, a negated enum ctr_error, and
+ * then a->diag.
  */
 int adding_replay(struct adding *a, bool dependent);
 

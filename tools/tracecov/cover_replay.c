@@ -438,6 +438,7 @@ int adding_replay(struct adding *a, bool dependent)
         memset(r.workers, 0, opts.workers * sizeof(*r.workers));
         ret = ctr_replay(a->tr, &ops, &r, &opts, &a->diag);
         ret = ret == STOP_NOMEM ? -CTR_E_NOMEM : ret;
+        ret = ret || !dependent ? ret : adding_index(a);
         ret = ret ? ret : add_results(&r);
     }
     for (unsigned i = 0; r.workers && i < opts.workers; i++) {
