@@ -49,25 +49,25 @@ static int by_name(const void *pa, const void *pb)
     return d ? d : (a > b) - (a < b);
 }
 
-/* One name for one line.  `order' is room for as many pointers. */
+/* One name for one line: of functions of one name, which stand by line, those of a line
+ * are one.  `order' is room for as many pointers. */
 static void make_unique(struct fn *v, size_t n, struct fn **order)
 {
     for (size_t i = 0; i < n; i++) {
         order[i] = &v[i];
     }
     qsort(order, n, sizeof(*order), by_name);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        struct fn *a = order[first], *b = order[i];
+    for (size_t i = 0, first = 0, last = 0; i < n; i++) {
+        struct fn *b = order[i];
         if (strcmp(order[first]->name, b->name)) {
-            first = i;
+            first = last = i;
         } else if (i != first) {
-            b->renamed = b->line != a->line;
-            for (size_t k = first; k < i; k++) {
-                if (order[k]->line == b->line && !order[k]->merged) {
-                    order[k]->count = output_add(order[k]->count, b->count);
-                    b->merged = true;
-                    break;
-                }
+            b->renamed = b->line != order[first]->line;
+            b->merged = b->line == order[last]->line;
+            if (b->merged) {
+                order[last]->count = output_add(order[last]->count, b->count);
+            } else {
+                last = i;
             }
         }
     }
