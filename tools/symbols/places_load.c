@@ -123,11 +123,19 @@ static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
     struct counts {
         uint64_t same, differ;
     } *counts = calloc(p->nr_files + 1, sizeof(*counts));
+    uint32_t *file_of = calloc(p->set->nr_mods + 1, sizeof(*file_of)); /* by module */
     const struct ctr_block *b;
     int status = TOOL_OK;
 
-    if (!counts) {
+    if (!counts || !file_of) {
+        free(counts);
+        free(file_of);
         return no_memory(p);
+    }
+    for (uint32_t i = p->nr_files; i-- > 0;) {
+        if (p->files[i].mod) {
+            file_of[p->files[i].mod->pub.index] = i;
+        }
     }
     for (uint32_t id = 1; (b = ctr_trace_block(tr, id)) != NULL; id++) {
         const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
@@ -135,14 +143,12 @@ static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
             piece && piece->n == 1 ? &p->ranges.v[p->ranges.list[piece->first]] : NULL;
         struct place place;
         enum likeness like;
-        uint32_t i = 0;
+        uint32_t i;
         if (!r || !mod_has_bytes(r->mod) || !r->mod->verify ||
             ranges_find(&p->writable, b->pc)) {
             continue;
         }
-        while (i < p->nr_files && p->files[i].mod != r->mod) {
-            i++;
-        }
+        i = file_of[r->mod->pub.index];
         like = range_place(r, b->pc, &place) ? places_compare(b, r->mod, place.vaddr)
                                              : DIFFERS;
         counts[i].same += like == SAME;
@@ -156,6 +162,7 @@ static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
         }
     }
     free(counts);
+    free(file_of);
     return status;
 }
 
