@@ -216,11 +216,6 @@ uint64_t places_time(const struct places *p, const struct ctr_chunk *chunk,
                        : chunk->start_ns;
 }
 
-const struct ctr_maps *places_maps(const struct places *p)
-{
-    return p->mappings ? mappings_history(p->mappings) : NULL;
-}
-
 bool places_loaded(const struct places *p, const struct module *m, struct place_load *out)
 {
     const struct mapped_file *f = p->files, *end = f + p->nr_files;

@@ -22,7 +22,7 @@
 struct module {
     uint32_t index;   /* in the set, from 0 */
     const char *path; /* as the guest knew it, or of --elf; "[vdso]" and the like too */
-    const char *name; /* last part of path */
+    const char *name; /* last part of path: never empty, no '/' in it */
     const uint8_t *build_id; /* as the trace says, else of the file */
     uint32_t build_id_bytes;
     struct symfile
@@ -60,6 +60,9 @@ void modset_close(struct modset *s);
 uint32_t modset_count(const struct modset *s);
 const struct module *modset_module(const struct modset *s, uint32_t i);
 
+/* Whether a module's path or name matches one of the globs. */
+bool module_matches(const struct module *m, const char *const *globs, unsigned n);
+
 /*
  * After all traces were loaded: an --elf file that no trace mapped is told, and is an
  * error (TOOL_FAILED) if none of them was.
@@ -80,9 +83,6 @@ struct places;
 int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
                 const char *path);
 void places_free(struct places *p);
-
-/* The history of mappings it was made of, NULL if there is none. */
-const struct ctr_maps *places_maps(const struct places *p);
 
 /* A pc in a module. */
 struct place {

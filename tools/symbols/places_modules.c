@@ -159,6 +159,7 @@ void modset_close(struct modset *s)
         struct module *m = &s->mods[i]->pub;
         symfile_close(s->mods[i]->own);
         free((char *)(uintptr_t)m->path);
+        free((char *)(uintptr_t)m->name);
         free((uint8_t *)(uintptr_t)m->build_id);
         free((char *)(uintptr_t)m->why);
         free(s->mods[i]);
@@ -196,11 +197,26 @@ static bool set_text(const char **field, const char *text)
     return copy != NULL;
 }
 
+/* The last part of a path that a trace tells, whatever it is. */
+static char *copy_name(const char *path)
+{
+    size_t end = strlen(path), begin;
+
+    while (end && path[end - 1] == '/') {
+        end--;
+    }
+    for (begin = end; begin && path[begin - 1] != '/';) {
+        begin--;
+    }
+    return begin < end ? strndup(path + begin, end - begin) : strdup("_");
+}
+
 static struct mod *new_mod(struct modset *s, const char *path, const uint8_t *id,
                            uint32_t id_bytes)
 {
     struct mod *m = calloc(1, sizeof(*m));
     uint8_t *copy = malloc(id_bytes + 1u);
+    char *name = copy_name(path);
 
     if (s->nr_mods == s->cap) {
         uint32_t cap = 2 * s->cap + 16;
@@ -210,20 +226,21 @@ static struct mod *new_mod(struct modset *s, const char *path, const uint8_t *id
             s->cap = cap;
         }
     }
-    if (!m || !copy || s->nr_mods == s->cap || !set_text(&m->pub.path, path) ||
+    if (!m || !copy || !name || s->nr_mods == s->cap || !set_text(&m->pub.path, path) ||
         !set_text(&m->pub.why, "")) {
         if (m) {
             free((char *)(uintptr_t)m->pub.path);
         }
         free(m);
         free(copy);
+        free(name);
         return NULL;
     }
     if (id_bytes) {
         memcpy(copy, id, id_bytes);
     }
     m->pub.index = s->nr_mods;
-    m->pub.name = last_part(m->pub.path);
+    m->pub.name = name;
     m->pub.build_id = copy;
     m->pub.build_id_bytes = id_bytes;
     m->pub.system = path[0] != '/';
@@ -241,15 +258,14 @@ static bool without_file(struct modset *s, struct mod *m, const char *why, bool 
     return set_text(&m->pub.why, why);
 }
 
-static bool wanted(const struct modset *s, const struct module *m)
+bool module_matches(const struct module *m, const char *const *globs, unsigned n)
 {
-    for (unsigned i = 0; i < s->opt.nr_modules; i++) {
-        if (!fnmatch(s->opt.modules[i], m->path, 0) ||
-            !fnmatch(s->opt.modules[i], m->name, 0)) {
+    for (unsigned i = 0; i < n; i++) {
+        if (!fnmatch(globs[i], m->path, 0) || !fnmatch(globs[i], m->name, 0)) {
             return true;
         }
     }
-    return !s->opt.nr_modules;
+    return false;
 }
 
 /* Looks for the file that the trace names. */
@@ -270,7 +286,8 @@ static int find_own(struct modset *s, const struct target *t, struct mod *m)
         snprintf(why, sizeof(why), "%s was not given with --elf", m->pub.path);
         return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
     }
-    if (!wanted(s, &m->pub)) {
+    if (s->opt.nr_modules &&
+        !module_matches(&m->pub, s->opt.modules, s->opt.nr_modules)) {
         snprintf(why, sizeof(why), "%s was not chosen", m->pub.path);
         return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
     }

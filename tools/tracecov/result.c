@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,16 +98,6 @@ static int close_output(struct target_file *t, const char *path, int ret)
 
 /* ------------------------------------------------------------------ formats */
 
-static bool matches(const char *const *globs, unsigned n, const struct module *m)
-{
-    for (unsigned i = 0; i < n; i++) {
-        if (!fnmatch(globs[i], m->path, 0) || !fnmatch(globs[i], m->name, 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* For a format that does not go by way of a report: modules that are not wanted. */
 static void drop_modules(const struct report_options *o, struct cover *c)
 {
@@ -116,9 +105,9 @@ static void drop_modules(const struct report_options *o, struct cover *c)
 
     for (size_t i = 0; i < c->nr_modules; i++) {
         struct cover_module m = c->modules[i];
-        if ((o->nr_modules && !matches(o->modules, o->nr_modules, m.module)) ||
-            (o->nr_include && !matches(o->include, o->nr_include, m.module)) ||
-            matches(o->exclude, o->nr_exclude, m.module)) {
+        if ((o->nr_modules && !module_matches(m.module, o->modules, o->nr_modules)) ||
+            (o->nr_include && !module_matches(m.module, o->include, o->nr_include)) ||
+            module_matches(m.module, o->exclude, o->nr_exclude)) {
             free(m.insns);
             free(m.blocks);
         } else {

@@ -82,12 +82,10 @@ static bool function_wanted(const struct site *s, const char *glob)
 
 bool site_wanted(const struct site *s, const struct site_options *opt)
 {
-    bool ok = !opt->nr_modules;
+    bool ok =
+        !opt->nr_modules ||
+        (s->module && module_matches(s->module, opt->modules, opt->nr_modules));
 
-    for (unsigned i = 0; !ok && s->module && i < opt->nr_modules; i++) {
-        ok = fnmatch(opt->modules[i], s->module->name, 0) == 0 ||
-             fnmatch(opt->modules[i], s->module->path, 0) == 0;
-    }
     if (!ok || !opt->nr_functions) {
         return ok;
     }
