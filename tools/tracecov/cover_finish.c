@@ -226,7 +226,7 @@ static void add_slot_ways(struct cover_module *m, const struct tally *t)
     }
 }
 
-static bool add_block(struct cover_module *m, const struct tally *t)
+static void add_block(struct cover_module *m, const struct tally *t)
 {
     struct cover_block *last = m->nr_blocks ? &m->blocks[m->nr_blocks - 1] : NULL;
     uint32_t bytes = 0;
@@ -241,7 +241,6 @@ static bool add_block(struct cover_module *m, const struct tally *t)
     } else {
         m->blocks[m->nr_blocks++] = (struct cover_block){t->addr, bytes, n, t->begun};
     }
-    return true;
 }
 
 bool finish_module(struct cover_state *c, struct cover_module *m, const uint32_t *order,
