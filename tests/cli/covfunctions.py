@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""covfunctions.py BIN TRACE: functions that ran, of programs without debug information.
+
+Those that tracecov says are the ones in which any of tracedump's instructions lay, by the
+dynamic symbols that nm(1) shows; so is how many instructions of each ran, and how often its
+first one did.
+"""
+import bisect
+import collections
+import json
+import re
+import subprocess
+import sys
+
+LINE = re.compile(r'"module":"([^"]*)","module_offset":"(0x[0-9a-f]+)"')
+
+
+def run(command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def executed(tools, trace):
+    """How often the instruction at each offset of each module ran."""
+    command = [tools + "/tracedump", "-q", "--json", "--no-disas", "-e", "exec", trace]
+    counts = collections.defaultdict(collections.Counter)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as p:
+        for line in p.stdout:
+            found = LINE.search(line)
+            if found:
+                counts[found[1]][found[2]] += 1
+    if p.returncode:
+        sys.exit("covfunctions.py: tracedump: status %d" % p.returncode)
+    return {path: {int(at, 16): n for at, n in c.items()} for path, c in counts.items()}
+
+
+def functions(path, thumb):
+    """(first, end) of each function that nm shows; with `thumb' an odd one is of that."""
+    found = set()
+    for line in run(["nm", "-D", "-S", "--defined-only", path]).splitlines():
+        field = line.split()
+        if len(field) == 4 and field[2] in "TtWwi":
+            first = int(field[0], 16) & ~int(thumb)
+            found.add((first, first + int(field[1], 16)))
+    return found
+
+
+def main(tools, trace):
+    counts = executed(tools, trace)
+    j = json.loads(run([tools + "/tracecov", "-q", "-f", "json", trace]))
+    wrong, ran = [], 0
+    for m in j["modules"]:
+        count = counts[m["path"]]
+        places = sorted(count)
+        got = {int(f["addr"], 16): (f["insns_hit"], f["count"])
+               for s in j["sources"] for f in s["functions"]
+               if f["module"] == m["index"] and f["insns_hit"]}
+        want = {}
+        symbols = functions(m["file"], j["target"] == "arm") if m["file"] else ()
+        for first, end in symbols:
+            hit = bisect.bisect_left(places, end) - bisect.bisect_left(places, first)
+            if hit:
+                # one of which only a part ran counts once
+                want[first] = (hit, count.get(first, 1))
+        ran += len(want)
+        for addr in sorted(got.keys() | want.keys()):
+            if got.get(addr) != want.get(addr):
+                wrong.append("%s: 0x%x: (instructions, count) is %s, not %s"
+                             % (m["path"], addr, got.get(addr), want.get(addr)))
+    if wrong or ran < 100:
+        sys.exit("covfunctions.py: %d functions ran; %d wrong: %s"
+                 % (ran, len(wrong), "; ".join(wrong[:10])))
+    print("%d functions" % ran)
+
+
+main(*sys.argv[1:])
