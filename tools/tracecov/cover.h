@@ -15,6 +15,12 @@
 
 #define PROG "tracecov"
 
+/* Counts of many traces may be more than 64 bits hold: then the largest number. */
+static inline uint64_t sum_u64(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
 /* An instruction that ran. */
 struct cover_insn {
     uint64_t addr; /* vaddr of its module (offset where the module has no file) */

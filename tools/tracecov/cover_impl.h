@@ -61,11 +61,6 @@ uint32_t tallies_find(struct tallies *t, const struct place *place,
 bool tallies_add(struct tallies *t, uint32_t i, const struct tally_counts *c);
 void tallies_fini(struct tallies *t);
 
-static inline uint64_t sum_u64(uint64_t a, uint64_t b)
-{
-    return a + b < a ? UINT64_MAX : a + b;
-}
-
 /* ----------------------------------------------------------------- cover.c */
 
 struct cover_state {

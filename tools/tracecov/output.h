@@ -79,12 +79,6 @@ unsigned output_permille(uint64_t hit, uint64_t of);
 /* "83.3 %", or "-" where there is nothing. */
 void out_percent(struct out *o, uint64_t hit, uint64_t of);
 
-/* a + b, or the largest number if that is too large. */
-static inline uint64_t output_add(uint64_t a, uint64_t b)
-{
-    return a + b < a ? UINT64_MAX : a + b;
-}
-
 /* Number of the first line, or branch, of a source from `line' on. */
 size_t output_line_from(const struct report_source *s, uint32_t line);
 size_t output_branch_from(const struct report_source *s, uint32_t line);

@@ -65,7 +65,7 @@ static void make_unique(struct fn *v, size_t n, struct fn **order)
             b->renamed = b->line != order[first]->line;
             b->merged = b->line == order[last]->line;
             if (b->merged) {
-                order[last]->count = output_add(order[last]->count, b->count);
+                order[last]->count = sum_u64(order[last]->count, b->count);
             } else {
                 last = i;
             }

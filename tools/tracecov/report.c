@@ -6,8 +6,7 @@
 
 static bool wanted(const struct report_options *o, const struct module *m)
 {
-    return o->nr_modules == 0 || report_match(o->modules, o->nr_modules, m->path) ||
-           report_match(o->modules, o->nr_modules, m->name);
+    return o->nr_modules == 0 || module_matches(m, o->modules, o->nr_modules);
 }
 
 int report_make(struct report **out, const struct cover *c,

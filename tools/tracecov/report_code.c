@@ -214,9 +214,9 @@ static struct site_count all_counts(const struct report_code *k, const struct si
 
     /* Several at one address: the code there changed, or was read in two ways. */
     for (size_t i = s->insn; i < m->nr_insns && m->insns[i].addr == s->addr; i++) {
-        n.count = report_sum(n.count, m->insns[i].count);
-        n.taken = report_sum(n.taken, m->insns[i].taken);
-        n.not_taken = report_sum(n.not_taken, m->insns[i].not_taken);
+        n.count = sum_u64(n.count, m->insns[i].count);
+        n.taken = sum_u64(n.taken, m->insns[i].taken);
+        n.not_taken = sum_u64(n.not_taken, m->insns[i].not_taken);
     }
     return n;
 }

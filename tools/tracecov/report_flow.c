@@ -211,10 +211,10 @@ int report_inlined_entries(const struct report_code *k, uint64_t *v)
         common = fall ? common_scope(k, before, s) : SYM_NONE;
         while (at < k->nr_scopes && k->scopes[at].parent < at) {
             if (fall && seen[at] != stretch && (common == SYM_NONE || at > common)) {
-                v[at] = report_sum(v[at], fall);
+                v[at] = sum_u64(v[at], fall);
             }
             if (jump) {
-                v[at] = report_sum(v[at], jumps_into(k, i, jump, at));
+                v[at] = sum_u64(v[at], jumps_into(k, i, jump, at));
             }
             seen[at] = stretch;
             at = k->scopes[at].parent;

@@ -152,7 +152,7 @@ static uint64_t from_place(const struct lines *l, size_t i, const struct run *r)
         bool loop = from >= i && from < r->first + r->n;
 
         if (!loop && of_place(l, from, r)) {
-            n = report_sum(n, k->jumps[j].count);
+            n = sum_u64(n, k->jumps[j].count);
         }
     }
     return n;
@@ -195,16 +195,16 @@ static void count_run(struct lines *l, const struct run *r)
         }
         if (k->flow && count) {
             own = jump ? from_place(l, i, r) : 0;
-            entries = report_sum(entries, jump - (own < jump ? own : jump));
+            entries = sum_u64(entries, jump - (own < jump ? own : jump));
             if (i == r->first && fall && p->stretch != l->stretch &&
                 !of_place(l, i - 1, r)) {
-                entries = report_sum(entries, fall);
+                entries = sum_u64(entries, fall);
             }
         }
         if (i > r->first && jump) {
-            unknown = report_sum(unknown, report_without_jumps(k, i, jump));
+            unknown = sum_u64(unknown, report_without_jumps(k, i, jump));
         }
-        indirect = report_sum(indirect, indirect_jumps(k, &k->sites[i]));
+        indirect = sum_u64(indirect, indirect_jumps(k, &k->sites[i]));
         leaves |= (k->sites[i].flags & CANNOLI_INSN_RETURN) != 0;
         p->stretch = l->stretch;
         count = count < cap ? count : cap;
@@ -215,9 +215,9 @@ static void count_run(struct lines *l, const struct run *r)
     entries -= unknown < entries ? unknown : entries;
     p->most = most > p->most ? most : p->most;
     if (leaves) {
-        p->leaving = report_sum(p->leaving, entries);
+        p->leaving = sum_u64(p->leaving, entries);
     } else {
-        p->entries = report_sum(p->entries, entries);
+        p->entries = sum_u64(p->entries, entries);
     }
 }
 

@@ -111,7 +111,7 @@ static int count_origins(const struct report_code *k, struct origin *v, uint32_t
         } else if (found) {
             n = report_entries(k, at, i, NULL);
         }
-        o->count = report_sum(o->count, n);
+        o->count = sum_u64(o->count, n);
     }
     free(inlined);
     for (size_t i = 0; i < k->nr_sites; i++) {

@@ -19,12 +19,6 @@
 /* Makes room for `need' elements of `size' bytes in the array *v; false: no memory. */
 bool report_grow(void *v, size_t *cap, size_t need, size_t size);
 
-/* Counts of many traces may be more than 64 bits hold. */
-static inline uint64_t report_sum(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* ------------------------------------------------------------- instructions */
 
 /* Where a branch goes whose bytes tell it; false if they do not (or it is none).

@@ -252,7 +252,7 @@ static void finish_lines(struct report_source *s)
     sort(s->lines, s->nr_lines, sizeof(*s->lines), by_line);
     for (size_t i = 0; i < s->nr_lines; i++) {
         if (n && s->lines[n - 1].line == s->lines[i].line) {
-            s->lines[n - 1].count = report_sum(s->lines[n - 1].count, s->lines[i].count);
+            s->lines[n - 1].count = sum_u64(s->lines[n - 1].count, s->lines[i].count);
         } else {
             s->lines[n++] = s->lines[i];
         }
@@ -298,7 +298,7 @@ static void finish_functions(struct report_source *s)
         struct report_function *to = n ? &s->functions[n - 1] : NULL;
 
         if (to && same_function(to, f)) {
-            to->count = report_sum(to->count, f->count);
+            to->count = sum_u64(to->count, f->count);
             to->insns_total += f->insns_total;
             to->insns_hit += f->insns_hit;
             to->end_line = f->end_line > to->end_line ? f->end_line : to->end_line;
