@@ -123,6 +123,7 @@ void make_chosen(const char *path);
 
 /* mktrace_system.c */
 void make_system(const char *path);
+void make_mapped(const char *mapped, const char *path);
 void make_calls(const char *target, unsigned machine, bool be, unsigned addr_bits,
                 const char *path);
 

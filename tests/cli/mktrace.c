@@ -17,6 +17,8 @@
  *   mktrace random-all SEED CHUNKS RUNS FILE EXPECT
  *       the same with values, registers and what the system does
  *   mktrace system FILE             a small arm trace with all kinds of events
+ *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that lay
+ *       at 0x1000 of a file PATH with the build id 1234ab01, which was at 0x10000
  *   mktrace calls NAME FILE         system calls of QEMU target NAME
  */
 #include <elf.h>
@@ -214,6 +216,8 @@ int main(int argc, char **argv)
         make_random(argv + 2, true);
     } else if (argc == 3 && !strcmp(argv[1], "system")) {
         make_system(argv[2]);
+    } else if (argc == 4 && !strcmp(argv[1], "mapped")) {
+        make_mapped(argv[2], argv[3]);
     } else if (argc == 3 && !strcmp(argv[1], "chosen")) {
         make_chosen(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "calls")) {

@@ -423,3 +423,21 @@ void make_calls(const char *target, unsigned machine, bool be, unsigned addr_bit
     flush_chunk(&m, thread, 0);
     maker_close(&m, true);
 }
+
+void make_mapped(const char *mapped, const char *path)
+{
+    struct maker m = {0};
+    struct block b = {.id = 1, .pc = 0x10000};
+    uint32_t process, thread;
+
+    maker_open(&m, path, "arm", EM_ARM, false, 32, CTR_EVENTS_EXEC | CTR_EVENTS_MAP);
+    block_insn(&b, "\x01\x00\xa0\xe3", 4); /* mov r0, #1 */
+    block_insn(&b, "\x1e\xff\x2f\xe1", 4); /* bx lr */
+    add_block(&m, &b);
+    process = add_process(&m, 1, 0);
+    thread = add_thread(&m, process, 1, 0);
+    mapping(&m, CTR_MAP_MMAP, 5, 2, 0x10000, 0x1000, 0x1000, mapped);
+    put_word(&m, b.id);
+    flush_chunk(&m, thread, 0);
+    maker_close(&m, true);
+}

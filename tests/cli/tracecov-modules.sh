@@ -123,4 +123,23 @@ one_line "no mappings, a library"
 grep -q "liba.so: can be loaded anywhere" stderr || fail "$(cat stderr)"
 run 1 "$cov" -f json --elf first.away nomap.ctr
 one_line "no mappings, another program"
+
+# ---- what a trace says is a path is none to write to
+printf '%s\n' '.globl _start' '.type _start, %function' '_start: mov r0, #1' 'bx lr' \
+    '.size _start, 8' >id.s
+$cc -nostdlib -static -Wl,-Ttext=0x10000,-z,max-page-size=4096,--build-id=0x1234ab01 \
+    id.s -o id || fail "compiling id"
+mkdir -p lists/in
+while read -r path name; do
+    rm -f lists/in/*
+    "$TOOLS/mktrace" mapped "$path" mapped.ctr
+    run 0 "$cov" -q -f lcov --elf id --listing lists/in mapped.ctr
+    [ "$(find . -name '*.lst')" = "./lists/in/$name.lst" ] ||
+        fail "$path: $(find . -name '*.lst')"
+done <<'END'
+/usr/bin/id id
+/../escaped/ escaped
+/usr//bin/id/// id
+/ _
+END
 finish
