@@ -278,8 +278,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
     struct worker *w = &r->workers[ctr_job_worker(job)];
     const struct ctr_block *b = run->block;
     bool whole = run->first == 0 && run->end == b->ninsn;
-    bool ends =
-        run->end == b->ninsn && !(run->flags & (CTR_EV_FAULTED | CTR_EV_UNSURE));
+    bool ends = run->end == b->ninsn && !(run->flags & (CTR_EV_FAULTED | CTR_EV_UNSURE));
     uint32_t slot;
 
     if (run->first == run->end) {
@@ -352,8 +351,8 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
             r->late = v;
             r->cap_late = cap;
         }
-        r->late[r->nr_late++] = (struct late){last->worker, last->last,
-                                              s.first_pc == last->behind};
+        r->late[r->nr_late++] =
+            (struct late){last->worker, last->last, s.first_pc == last->behind};
     }
     return 0;
 }

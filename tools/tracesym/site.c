@@ -82,9 +82,8 @@ static bool function_wanted(const struct site *s, const char *glob)
 
 bool site_wanted(const struct site *s, const struct site_options *opt)
 {
-    bool ok =
-        !opt->nr_modules ||
-        (s->module && module_matches(s->module, opt->modules, opt->nr_modules));
+    bool ok = !opt->nr_modules ||
+              (s->module && module_matches(s->module, opt->modules, opt->nr_modules));
 
     if (!ok || !opt->nr_functions) {
         return ok;
