@@ -95,6 +95,14 @@ int dump_write(const void *data, size_t n, int *sys_errno);
 #define DUMP_CUT_SHORT (-1)
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 
+/*
+ * Opens the trace of opt and has it shown.  show returns an exit status as dump_events
+ * does; TOOL_OK becomes the verdict on the trace, but DUMP_CUT_SHORT TOOL_OK: what else is
+ * in the trace, nobody asked.
+ */
+int dump_file(const struct dump_options *opt,
+              int (*show)(struct ctr_trace *tr, const void *arg), const void *arg);
+
 /* Says why a replay ended early; returns the exit status. */
 int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
                        const struct ctr_diag *diag);

@@ -134,3 +134,23 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
         return TOOL_FAILED;
     }
 }
+
+int dump_file(const struct dump_options *opt,
+              int (*show)(struct ctr_trace *tr, const void *arg), const void *arg)
+{
+    struct ctr_trace *tr;
+    int status = tool_trace_open(opt->prog, opt->path,
+                                 opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
+
+    if (status) {
+        return status;
+    }
+    status = show(tr, arg);
+    if (status == DUMP_CUT_SHORT) {
+        status = TOOL_OK;
+    } else if (status == TOOL_OK) {
+        status = tool_trace_verdict(opt->prog, opt->path, tr, opt->quiet);
+    }
+    ctr_close(tr);
+    return status;
+}

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/filter_options.h"
-#include "common/trace.h"
 #include "dump/dump_options.h"
 
 enum {
@@ -117,26 +116,14 @@ static int finish_options(struct command_line *c)
     return TOOL_OK;
 }
 
-static int dump_file(const struct command_line *c)
+static int show(struct ctr_trace *tr, const void *arg)
 {
+    const struct command_line *c = arg;
     const struct dump_options *opt = &c->dump.opt;
-    struct ctr_trace *tr;
-    int status;
 
-    status = tool_trace_open(PROG, opt->path, opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
-    if (status) {
-        return status;
-    }
-    status = c->info          ? dump_info(tr, opt)
-             : c->state.given ? dump_state(tr, opt, &c->state)
-                              : dump_events(tr, opt);
-    if (status == DUMP_CUT_SHORT) {
-        status = TOOL_OK; /* what else is in the trace, nobody asked */
-    } else if (status == TOOL_OK) {
-        status = tool_trace_verdict(PROG, opt->path, tr, opt->quiet);
-    }
-    ctr_close(tr);
-    return status;
+    return c->info          ? dump_info(tr, opt)
+           : c->state.given ? dump_state(tr, opt, &c->state)
+                            : dump_events(tr, opt);
 }
 
 int main(int argc, char **argv)
@@ -161,9 +148,7 @@ int main(int argc, char **argv)
     status = tool_options_parse(&o, take_option, &c, &c.dump.opt.path);
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c);
-    }
-    if (status == TOOL_OK && c.dump.opt.path) {
-        status = dump_file(&c);
+        status = status ? status : dump_file(&c.dump.opt, show, &c);
     }
     tool_options_fini(&o);
     filter_options_fini(&c.filter);

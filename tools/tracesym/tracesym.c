@@ -14,7 +14,6 @@
 
 #include "bbv.h"
 #include "common/filter_options.h"
-#include "common/trace.h"
 #include "dump/dump_options.h"
 #include "print.h"
 #include "profile.h"
@@ -429,26 +428,13 @@ static void note_part(const struct ctr_trace *tr, const struct command_line *c)
     }
 }
 
-static int show_file(const struct command_line *c)
+static int show_file(struct ctr_trace *tr, const void *arg)
 {
-    const struct dump_options *opt = &c->dump.opt;
-    struct ctr_trace *tr;
-    int status;
+    const struct command_line *c = arg;
 
-    status = tool_trace_open(PROG, opt->path, opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
-    if (status) {
-        return status;
-    }
     note_part(tr, c);
-    status =
-        c->mode == MODE_BBV && !c->bbv_pcs ? show(tr, NULL, c) : show_with_symbols(tr, c);
-    if (status == DUMP_CUT_SHORT) { /* of the other modes, too */
-        status = TOOL_OK;           /* what else is in the trace, nobody asked */
-    } else if (status == TOOL_OK) {
-        status = tool_trace_verdict(PROG, opt->path, tr, opt->quiet);
-    }
-    ctr_close(tr);
-    return status;
+    return c->mode == MODE_BBV && !c->bbv_pcs ? show(tr, NULL, c)
+                                              : show_with_symbols(tr, c);
 }
 
 int main(int argc, char **argv)
@@ -474,9 +460,7 @@ int main(int argc, char **argv)
     status = tool_options_parse(&o, take_option, &c, &c.dump.opt.path);
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c, &o);
-    }
-    if (status == TOOL_OK && c.dump.opt.path) {
-        status = show_file(&c);
+        status = status ? status : dump_file(&c.dump.opt, show_file, &c);
     }
     tool_options_fini(&o);
     filter_options_fini(&c.filter);
