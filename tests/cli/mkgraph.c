@@ -28,7 +28,10 @@ static struct call_function functions[] = {
     {.index = 3, .module = &modules[1], .vaddr = 0x400, .name = "sum"},
     {.index = 4, .kind = CALL_SIGNAL, .name = "signal 10"},
     {.index = 5, .name = "0x7f001234"},
-    {.index = 6, .module = &modules[1], .vaddr = 0x900, .name = "bad\xff\xc3\xa9\nname\033[2J\xc2\x9b"},
+    {.index = 6,
+     .module = &modules[1],
+     .vaddr = 0x900,
+     .name = "bad\xff\xc3\xa9\nname\033[2J\xc2\x9b"},
     {.index = 7, .module = &modules[1], .vaddr = 0xa00, .name = "never"},
     {.index = 8, .kind = CALL_THREAD, .name = "thread 100/101"},
 };

@@ -97,8 +97,8 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 
 /*
  * Opens the trace of opt and has it shown.  show returns an exit status as dump_events
- * does; TOOL_OK becomes the verdict on the trace, but DUMP_CUT_SHORT TOOL_OK: what else is
- * in the trace, nobody asked.
+ * does; TOOL_OK becomes the verdict on the trace, but DUMP_CUT_SHORT TOOL_OK: what else
+ * is in the trace, nobody asked.
  */
 int dump_file(const struct dump_options *opt,
               int (*show)(struct ctr_trace *tr, const void *arg), const void *arg);

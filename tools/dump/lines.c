@@ -31,7 +31,7 @@ static bool name_module(const struct dump *d, struct worker *w)
     }
     name = mapping_name(m);
     return textbuf_harmless(&w->module, name.p,
-                        name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
+                            name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
 }
 
 /* Finds the mapping of the block whose text is at hand; false: no memory. */

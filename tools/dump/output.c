@@ -139,8 +139,8 @@ int dump_file(const struct dump_options *opt,
               int (*show)(struct ctr_trace *tr, const void *arg), const void *arg)
 {
     struct ctr_trace *tr;
-    int status = tool_trace_open(opt->prog, opt->path,
-                                 opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
+    int status =
+        tool_trace_open(opt->prog, opt->path, opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
 
     if (status) {
         return status;

@@ -57,8 +57,8 @@ static bool demangle_into(const char *name, struct out *o)
 /* ------------------------------------------------------------------------- D */
 
 /*
- * The number of a back reference of D, behind its 'Q': base 26 in capitals, the last digit
- * in small letters.  0 if there is none, or none that stays in the name.
+ * The number of a back reference of D, behind its 'Q': base 26 in capitals, the last
+ * digit in small letters.  0 if there is none, or none that stays in the name.
  */
 static size_t d_distance(const char *name, size_t q)
 {
@@ -74,9 +74,9 @@ static size_t d_distance(const char *name, size_t q)
 }
 
 /*
- * At most how many characters of the name are read again for the reference at q to `from':
- * an identifier, a type of few letters, or anything up to q.  sum[i]: read for those
- * before i.
+ * At most how many characters of the name are read again for the reference at q to
+ * `from': an identifier, a type of few letters, or anything up to q.  sum[i]: read for
+ * those before i.
  */
 static uint64_t d_again(const char *name, size_t from, size_t q, const uint64_t *sum)
 {

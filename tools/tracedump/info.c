@@ -298,8 +298,8 @@ static bool put_regs_text(struct textbuf *b, const struct ctr_trace *tr)
                                     line ? "" : reg_groups[g]);
                 line = b->len;
             }
-            ok =
-                ok && textbuf_printf(b, " ") && textbuf_harmless(b, r->name, strlen(r->name));
+            ok = ok && textbuf_printf(b, " ") &&
+                 textbuf_harmless(b, r->name, strlen(r->name));
         }
         ok = ok && (!line || textbuf_printf(b, "\n"));
     }

@@ -59,7 +59,9 @@ static const struct tool_option option_table[] = {
     DUMP_OPTIONS_TERMINAL,
     {0, NULL, NULL, "Profiles and call trees"},
     {'f', "format", "FORMAT", "text, json, folded, callgrind, chrome or svg"},
-    {OPT_COST, "cost", "WHAT", "insns (the default), loads or stores; not in json,\ncallgrind and chrome of --calls"},
+    {OPT_COST, "cost", "WHAT",
+     "insns (the default), loads or stores; not in --calls as\n"
+     "json, callgrind and chrome"},
     {OPT_MIN_PERCENT, "min-percent", "P", "leave out what is less, in text and svg"},
     {OPT_DEPTH, "depth", "N", "no deeper than N calls, in text and svg"},
     {OPT_MIN_SPAN, "min-span", "N",
@@ -232,12 +234,14 @@ static int check_format(const struct command_line *c)
         return tool_usage_error(PROG, "--depth is for --calls as text and svg only");
     }
     if (c->profile.graph.min_percent > 0 && !people && format != GRAPH_SVG) {
-        return tool_usage_error(PROG, "--min-percent is for the formats text and svg only");
+        return tool_usage_error(PROG,
+                                "--min-percent is for the formats text and svg only");
     }
     if (c->profile.graph.cost && calls && !people && format != GRAPH_SVG &&
         format != GRAPH_FOLDED) {
-        return tool_usage_error(PROG, "--cost is for --functions, and for --calls as text, "
-                                      "folded and svg");
+        return tool_usage_error(PROG,
+                                "--cost is for --functions, and for --calls as text, "
+                                "folded and svg");
     }
     if (c->min_span && format != GRAPH_CHROME) {
         return tool_usage_error(PROG, "--min-span is for the format chrome only");
@@ -418,8 +422,8 @@ static void note_part(const struct ctr_trace *tr, const struct command_line *c)
         return;
     }
     if (info.selection[0]) {
-        tool_error(PROG, "%s: only a part was recorded (%s): counts are of that", opt->path,
-                   info.selection);
+        tool_error(PROG, "%s: only a part was recorded (%s): counts are of that",
+                   opt->path, info.selection);
     } else if (info.dropped_insns) {
         tool_error(PROG,
                    "%s: only the end of the recording was kept (%" PRIu64
