@@ -104,4 +104,48 @@ if command -v callgrind_annotate >/dev/null; then
     grep -q '10,000.*PROGRAM TOTALS' annotated || fail "callgrind_annotate's totals: $(grep TOTALS annotated)"
     grep -q '8,385.*sum' annotated || fail "callgrind_annotate does not see sum"
 fi
+
+# In a browser: a click zooms to a frame, another on `reset' back.
+if command -v chromium >/dev/null; then
+    mkdir -p browser && cp graph.svg browser/graph.svg
+    cat >browser/zoom.html <<'END'
+<!DOCTYPE html><title>-</title><iframe id="f" src="graph.svg"></iframe><p id="said">nothing</p>
+<script>
+addEventListener('load', () => {
+  const say = words => { document.getElementById('said').textContent = words; };
+  try {
+    const svg = document.getElementById('f').contentDocument;
+    const all = Array.from(svg.querySelectorAll('g.f'));
+    const x = g => +g.children[1].getAttribute('x'), w = g => +g.children[1].getAttribute('width');
+    const y = g => +g.children[1].getAttribute('y');
+    const click = e => e.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+    const shown = () => all.filter(g => svg.defaultView.getComputedStyle(g).display !== 'none');
+    const was = all.map(g => [x(g), w(g)]);
+    const frame = all.find(g => w(g) < 100 && x(g) > 0);
+    const from = x(frame), to = from + w(frame);
+    const above = all.filter(g => y(g) < y(frame) && x(g) + 0.01 >= from && x(g) + w(g) <= to + 0.01);
+    click(frame);
+    const zoomed = x(frame) === 0 && Math.abs(w(frame) - 1200) < 0.1 &&
+      shown().length < all.length && above.length > 0 &&
+      above.every(g => shown().includes(g)) &&
+      shown().every(g => x(g) > -0.1 && x(g) + w(g) < 1200.1);
+    click(svg.getElementById('reset'));
+    const back = shown().length === all.length &&
+      all.every((g, i) => Math.abs(x(g) - was[i][0]) < 0.01 && Math.abs(w(g) - was[i][1]) < 0.01);
+    say('zoomed ' + zoomed + ', back ' + back);
+  } catch (e) {
+    say('failed: ' + e);
+  }
+});
+</script>
+END
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
+        --user-data-dir="$PWD/browser/data" --virtual-time-budget=5000 \
+        --dump-dom "file://$PWD/browser/zoom.html" >browser/dom 2>browser/err </dev/null
+    if [ ! -s browser/dom ]; then
+        echo "chromium does not run here: $(tail -1 browser/err)"
+    elif ! grep -q '<p id="said">zoomed true, back true</p>' browser/dom; then
+        fail "in a browser: $(grep -o '<p id="said">[^<]*' browser/dom)"
+    fi
+fi
 finish
