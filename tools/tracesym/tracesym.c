@@ -60,7 +60,7 @@ static const struct tool_option option_table[] = {
     {0, NULL, NULL, "Profiles and call trees"},
     {'f', "format", "FORMAT", "text, json, folded, callgrind, chrome or svg"},
     {OPT_COST, "cost", "WHAT",
-     "insns (the default), loads or stores; not in --calls as\n"
+     "insns (default), loads or stores; not in --calls as\n"
      "json, callgrind and chrome"},
     {OPT_MIN_PERCENT, "min-percent", "P", "leave out what is less, in text and svg"},
     {OPT_DEPTH, "depth", "N", "no deeper than N calls, in text and svg"},
