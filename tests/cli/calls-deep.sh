@@ -74,4 +74,10 @@ read -r _ _ _ _ _ depth <one
 [ "$(grep -c '^function deep-' one)" = 25 ] || fail "$(grep -c '^function deep-' one) processes"
 tree two -j2 a.ctr
 same one two "two workers"
+# Names are known from before the part that is looked at.
+for options in "--from 1000" "--from 1000 --by-thread"; do
+    "$BIN/tracesym" -q --calls $options a.ctr >stdout 2>stderr
+    grep -q ' deep-[0-9]' stdout || fail "$options: $(head -3 stdout)"
+    grep -Eq ' (process|thread)-[0-9]' stdout && fail "$options: no name: $(head -3 stdout)"
+done
 finish_any

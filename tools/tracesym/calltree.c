@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calltree_priv.h"
+#include "cannoli/events.h"
 #include "common/options.h"
 #include "common/trace.h"
 
@@ -89,6 +90,69 @@ static int replay(struct maker *m, struct ctr_trace *tr,
     return ret;
 }
 
+static int name_on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct ctr_thread_event thread;
+    struct ev_name *name;
+
+    (void)arg;
+    if (e->type != CTR_EVENT_THREAD || ctr_parse_thread(e, &thread) ||
+        thread.op == CTR_THREAD_END) {
+        return 0;
+    }
+    name = ctr_job_reserve(job, sizeof(*name));
+    if (!name) {
+        return STOP_NOMEM;
+    }
+    event_name(name, &thread.name);
+    ctr_job_commit(job, sizeof(*name));
+    return 0;
+}
+
+static int name_on_ordered(void *arg, const struct ctr_job *job, const void *data,
+                           size_t n)
+{
+    const struct ctr_thread *t = ctr_job_thread(job);
+    struct maker *m = arg;
+    bool by_thread = m->fold.opt->separate_threads;
+    struct fn *fn =
+        code_numbered(&m->code, FN_THREAD, by_thread ? t->index : t->process);
+
+    if (!fn || n < sizeof(struct ev_name)) {
+        return fn ? 0 : STOP_NOMEM;
+    }
+    n -= n % sizeof(struct ev_name);
+    free(fn->name); /* the last one counts */
+    fn->name = strdup((const char *)data + n - sizeof(struct ev_name));
+    return fn->name ? 0 : STOP_NOMEM;
+}
+
+/* What threads were named before that from which on they are looked at.  Damage there
+ * costs no more than names. */
+static int read_names(struct maker *m, struct ctr_trace *tr,
+                      const struct calltree_options *opt)
+{
+    struct ctr_replay_ops ops = {.os = name_on_os, .ordered = name_on_ordered};
+    struct ctr_filter filter = {.kinds = CTR_KIND_THR,
+                                .to = opt->filter.from,
+                                .to_ns = opt->filter.from ? 0 : opt->filter.from_ns,
+                                .pids = opt->filter.pids,
+                                .npid = opt->filter.npid,
+                                .tids = opt->filter.tids,
+                                .ntid = opt->filter.ntid};
+    struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    struct ctr_info info;
+    int ret;
+
+    ctr_trace_info(tr, &info);
+    if (!info.seekable || !(info.events & CTR_HAS_THR) || (!filter.to && !filter.to_ns)) {
+        return 0;
+    }
+    ret = ctr_replay(tr, &ops, m, &opts, &diag);
+    return ret == -CTR_E_NOMEM || ret == STOP_NOMEM ? STOP_NOMEM : 0;
+}
+
 static int add_lines(struct maker *m, const struct calltree_options *opt)
 {
     struct lines *v[256];
@@ -119,6 +183,9 @@ static int run(struct maker *m, struct calltree *t, struct ctr_trace *tr,
     for (unsigned i = 0; !ret && i < m->nr_digests; i++) {
         m->digests[i] = digest_new(&m->code, opt);
         ret = m->digests[i] ? 0 : STOP_NOMEM;
+    }
+    if (!ret) {
+        ret = read_names(m, tr, opt);
     }
     if (!ret) {
         ret = replay(m, tr, opt, &diag);

@@ -19,21 +19,28 @@ static bool is_fork(const struct ctr_syscall *s)
     return false;
 }
 
-static int tell_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
+void event_name(struct ev_name *name, const struct ctr_str *s)
 {
-    struct ev e = {.type = type};
-    struct ev_name name = {""};
     size_t n = s->n, from = 0;
 
+    *name = (struct ev_name){""};
     for (size_t i = 0; i < n; i++) { /* last part of a path */
         from = s->p[i] == '/' && i + 1 < n ? i + 1 : from;
     }
     n -= from;
-    n = n < sizeof(name.text) ? n : sizeof(name.text) - 1;
+    n = n < sizeof(name->text) ? n : sizeof(name->text) - 1;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s->p[from + i];
-        name.text[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+        name->text[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
     }
+}
+
+static int tell_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
+{
+    struct ev e = {.type = type};
+    struct ev_name name;
+
+    event_name(&name, s);
     return digest_emit(d, &e, NULL, &name, sizeof(name));
 }
 

@@ -249,6 +249,8 @@ struct ev_span {
 struct ev_name {
     char text[64];
 };
+/* calltree_events.c: the name that an event gives a thread, fit to be shown. */
+void event_name(struct ev_name *name, const struct ctr_str *s);
 
 /* ------------------------------------------------------------------ lines */
 
