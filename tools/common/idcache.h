@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a worker keeps for blocks of a trace, by their id: found by one look into an array.
- * Bounded in a simple way: when it has grown too large everything is forgotten, and made
- * again for the blocks that still run.
+ * What a worker keeps for blocks of a trace, by their id: found by one look into an
+ * array. Bounded in a simple way: when it has grown too large everything is forgotten,
+ * and made again for the blocks that still run.
  */
 #ifndef TOOLS_IDCACHE_H
 #define TOOLS_IDCACHE_H

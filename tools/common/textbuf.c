@@ -205,7 +205,8 @@ bool textbuf_markup(struct textbuf *b, const char *s, size_t len)
     for (size_t i = 0; i < len;) {
         size_t n = utf8_length(u + i, len - i);
         /* U+FFFE and U+FFFF are no characters of XML either. */
-        bool none = n == 0 || (n == 3 && !memcmp(u + i, "\xef\xbf", 2) && u[i + 2] >= 0xbe);
+        bool none =
+            n == 0 || (n == 3 && !memcmp(u + i, "\xef\xbf", 2) && u[i + 2] >= 0xbe);
         const char *entity = none ? "\xef\xbf\xbd" : n == 1 ? markup_entity(u[i]) : NULL;
         if (entity) {
             p = fmt_mem(p, entity, strlen(entity));

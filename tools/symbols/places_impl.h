@@ -95,7 +95,7 @@ struct ranges {
         uint64_t start, end;
         uint32_t first;
         uint32_t n; /* RANGES_MANY: too many of them to tell */
-    } * pieces;
+    } *pieces;
     size_t nr_pieces;
     uint32_t *list;
 };

@@ -22,7 +22,7 @@
 #include "symfile_reader.h"
 
 #define DEFAULT_SECONDS 60
-#define TABLE_BYTES (UINT64_C(2) << 30) /* that the child leaves */
+#define TABLE_BYTES (UINT64_C(2) << 30)  /* that the child leaves */
 #define MEMORY_BYTES (UINT64_C(3) << 30) /* and a multiple of the file's size */
 
 /* ----------------------------------------------------------------- the child */

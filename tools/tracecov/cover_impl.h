@@ -51,7 +51,7 @@ struct tallies {
         struct slab *next;
         size_t used;
         uint8_t data[];
-    } * slabs;
+    } *slabs;
 };
 
 /* The tally of a block at a place; its number, or UINT32_MAX: no memory. */
@@ -84,7 +84,7 @@ struct adding {
         uint32_t module;
         int8_t found; /* as places_find_block tells */
         uint64_t vaddr;
-    } * blocks;         /* by id */
+    } *blocks;          /* by id */
     uint32_t nr_blocks; /* ids are below */
     uint32_t *number;   /* by id: the tally's + 1, once it was asked for */
     bool part;          /* it tells only of a part of what ran */

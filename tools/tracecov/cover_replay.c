@@ -53,7 +53,7 @@ struct worker {
         uint32_t epoch;
         uint32_t slot;
         uint32_t first; /* + 1 */
-    } * recent;
+    } *recent;
     uint32_t epoch;
     /* The chunk at hand. */
     struct ctr_chunk chunk;

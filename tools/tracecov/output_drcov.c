@@ -22,7 +22,8 @@
 
 #include "common/options.h"
 
-/* Bytes of a block: longer ones are told in pieces.  Cartographer takes them for signed. */
+/* Bytes of a block: longer ones are told in pieces.  Cartographer takes them for signed.
+ */
 #define SIZE_MOST 0x7fffu
 
 /* Numbers of the modules have 16 bits. */

@@ -115,8 +115,7 @@ static int name_on_ordered(void *arg, const struct ctr_job *job, const void *dat
     const struct ctr_thread *t = ctr_job_thread(job);
     struct maker *m = arg;
     bool by_thread = m->fold.opt->separate_threads;
-    struct fn *fn =
-        code_numbered(&m->code, FN_THREAD, by_thread ? t->index : t->process);
+    struct fn *fn = code_numbered(&m->code, FN_THREAD, by_thread ? t->index : t->process);
 
     if (!fn || n < sizeof(struct ev_name)) {
         return fn ? 0 : STOP_NOMEM;

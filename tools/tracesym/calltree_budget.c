@@ -71,8 +71,7 @@ static struct thread_state *deepest_but(struct fold *f, const struct thread_stat
     for (uint32_t i = 0; i < f->nr_threads; i++) {
         struct thread_state *o = &f->threads[i];
 
-        if (o != t && o->stack.n > SMALL &&
-            (!deepest || o->stack.n > deepest->stack.n)) {
+        if (o != t && o->stack.n > SMALL && (!deepest || o->stack.n > deepest->stack.n)) {
             deepest = o;
         }
     }

@@ -359,7 +359,7 @@ struct fold {
     uint32_t nr_roots;
     struct fork_stack *forks; /* the youngest first */
     uint64_t held;            /* frames that there is room for, in all stacks */
-    int result; /* of span */
+    int result;               /* of span */
 };
 
 int fold_init(struct fold *f, struct calltree *t, struct code *c,
