@@ -20,8 +20,8 @@ import bench
 
 # (name, command, instructions of each thread that it looks at, 0: all)
 WORK = [
-    ("coverage, index", ["tracecov", "-q"], 0),
-    ("coverage, replay", ["tracecov", "-q", "--no-index"], 0),
+    ("coverage, index", ["tracecov", "-q", "-f", "json"], 0),
+    ("coverage, replay", ["tracecov", "-q", "-f", "json", "--from", "1"], 0),
     ("symbols, text", ["tracesym", "-q", "--count", "{count}"], 4000000),
     ("symbols, JSON", ["tracesym", "-q", "--json", "--count", "{count}"], 4000000),
     ("functions", ["tracesym", "-q", "--functions"], 0),
@@ -51,13 +51,20 @@ def arguments():
 def run(command):
     """Seconds of wall-clock time, and peak resident MiB."""
     begin = time.monotonic()
-    with open(os.devnull, "w") as null:
-        child = subprocess.Popen(command, stdout=null, stdin=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+    peak = 0
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    while True:
+        # its own, which wait4 does not tell: what we had when it was forked counts there
+        with open("/proc/%d/status" % child.pid) as f:
+            peak = max([peak] + [int(line.split()[1]) for line in f if line.startswith("VmHWM")])
+        try:
+            child.wait(0.01)
+            break
+        except subprocess.TimeoutExpired:
+            pass
     if child.returncode != 0:
         sys.exit("%s: status %d" % (" ".join(command), child.returncode))
-    return time.monotonic() - begin, usage.ru_maxrss / 1024
+    return time.monotonic() - begin, peak / 1024
 
 
 def measure(args, program, tmp):

@@ -416,9 +416,16 @@ static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s,
 
 static int run_other(struct digest *d, const struct ctr_run *r)
 {
-    struct spot *s = code_spot_new(d->code, r->block);
-    bool own = s && atomic_load_explicit(&s->state, memory_order_acquire) == SPOT_DEPENDS;
+    struct spot *s = code_spot(d->code, r->block);
+    int state = s ? atomic_load_explicit(&s->state, memory_order_acquire) : SPOT_NEW;
+    bool own;
     int ret;
+
+    if (state == SPOT_NEW) {
+        s = code_spot_new(d->code, r->block);
+        state = s ? atomic_load_explicit(&s->state, memory_order_acquire) : SPOT_NEW;
+    }
+    own = state == SPOT_DEPENDS;
 
     if (own) {
         s = own_spot(d, r->block);
