@@ -42,8 +42,9 @@ struct cuts {
     uint32_t n, size;
 };
 
+/* On cache lines of its own: it changes with every run. */
 struct worker {
-    struct slot *slots; /* blocks by id, then extras */
+    _Alignas(64) struct slot *slots; /* blocks by id, then extras */
     uint32_t cap;
     struct extra *extras;
     uint32_t nr_extras, cap_extras;
@@ -431,7 +432,7 @@ int adding_replay(struct adding *a, bool dependent)
     filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MARK;
     filter.from_ns = f->from_ns ? sum_u64(a->info.start_ns, f->from_ns) : 0;
     filter.to_ns = f->to_ns ? sum_u64(a->info.start_ns, f->to_ns) : 0;
-    r.workers = aligned_alloc(64, opts.workers * ((sizeof(*r.workers) + 63) & ~63ul));
+    r.workers = aligned_alloc(64, opts.workers * sizeof(*r.workers));
     r.threads = calloc(r.nr_threads + 1u, sizeof(*r.threads));
     if (r.workers && r.threads) {
         memset(r.workers, 0, opts.workers * sizeof(*r.workers));
