@@ -55,4 +55,4 @@ page() {
 }
 page 'tracedump --events=exec,mem run.ctr | head -n 16'
 page 'tracesym --functions run.ctr | head -n 6'
-page 'tracecov --format text run.ctr | head -n 10'
+page 'tracecov --format text run.ctr | sort -rn | head -n 6'
