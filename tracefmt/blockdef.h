@@ -24,6 +24,16 @@ struct blockdef {
     const uint8_t *slot; /* [nslot * CTR_BLOCKDEF_SLOT] */
     const uint8_t *pcs;  /* [ninsn * 8] or NULL */
     const uint8_t *tags; /* [ntag * CTR_BLOCKDEF_TAG] or NULL */
+    uint16_t nderived;
+    const uint8_t *derive; /* [nderived * CTR_BLOCKDEF_DERIVE] or NULL */
+};
+
+/* How the address of a derived slot follows from its root's. */
+struct slot_derive {
+    int64_t delta;
+    uint16_t root; /* slot of the block, or CTR_DERIVE_CONST */
+    uint8_t bits;
+    uint8_t is_signed;
 };
 
 /*
@@ -45,6 +55,26 @@ static inline void blockdef_slot(const struct blockdef *d, unsigned i,
     out->big_endian = (s[4] & CTR_ACCESS_BE) != 0;
     out->reg = (s[4] & CTR_ACCESS_REG) != 0;
     out->novalue = (s[4] & CTR_ACCESS_NOVALUE) != 0;
+    out->derived = (s[4] & CTR_ACCESS_DERIVED) != 0;
+}
+
+/* Unpacks entry i of derive[], which is that of the derived slot number i. */
+static inline void blockdef_derive(const struct blockdef *d, unsigned i,
+                                   struct slot_derive *out)
+{
+    const uint8_t *p = d->derive + (size_t)i * CTR_BLOCKDEF_DERIVE;
+    out->root = le16(p);
+    out->bits = p[2];
+    out->is_signed = (p[3] & CTR_DERIVE_SIGNED) != 0;
+    out->delta = (int64_t)le64(p + 4);
+}
+
+/* The address of a derived slot; root: the address of its root, 0 if it has none. */
+static inline uint64_t slot_derive_addr(const struct slot_derive *d, uint64_t root)
+{
+    unsigned up = 64u - d->bits;
+    uint64_t a = (root + (uint64_t)d->delta) << up;
+    return d->is_signed ? (uint64_t)((int64_t)a >> up) : a >> up;
 }
 
 /* Unpacks tag i. */

@@ -90,6 +90,10 @@ static int strip_slots(struct ctr_dict *d, struct blockdef *def)
     }
     const uint8_t *rest = def->slot + (size_t)def->nslot * CTR_BLOCKDEF_SLOT;
     size_t rest_n = def->bytes - (size_t)(rest - def->body);
+    if (!mem) {
+        rest_n -= (size_t)def->nderived * CTR_BLOCKDEF_DERIVE;
+        d->strip.p[CTR_BLOCKDEF_FLAGS] &= (uint8_t)~CTR_BLOCK_HAS_DERIVED;
+    }
     memcpy(p, rest, rest_n);
     p += rest_n;
     put16(d->strip.p + CTR_BLOCKDEF_NSLOT, (uint16_t)nslot);

@@ -18,6 +18,8 @@ struct block {
     const uint16_t *group_loads; /* [ngroup + 1], of one time that a group is made; 0: of
                                     what is always made */
     const uint16_t *group_stores;
+    uint16_t nderived;
+    const struct slot_derive *derive; /* [nderived], of the derived slots in their order */
 };
 
 struct dict_row {

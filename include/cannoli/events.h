@@ -21,6 +21,9 @@
  * target, 4 or 8 bytes.  A value of n bytes takes CTR_UNITS(n, unit) units; an
  * access takes one for its address and, with values, those of its value behind.
  * A value that does not fill its units leaves the rest of them undefined.
+ * An access is *derived* (CTR_ACCESS_DERIVED) if its address follows from that of
+ * another access of the same run, its root, or is always the same: then it has no
+ * unit for it.
  *
  * What cannot be told so is listed apart, with its place in both columns:
  * accesses that QEMU makes inside a helper ("extra" accesses), register changes
@@ -57,7 +60,8 @@
  *                           (0..512).  The next word is a number: in the pipe
  *                           the length in units of the data column of the chunk
  *                           at that time, in a file the number of slots that
- *                           this run of the block made.  f: LEFT_* flags
+ *                           this run of the block made.  f: LEFT_* flags.
+ *                           With CTR_LEFT_ADDR (pipe only) two more words follow
  *                           (a run left after 0 instructions, by this or by
  *                           LEFT_AT, with no slot made, is not kept in a file)
  *   0xe0000000              FAULT (pipe only): the instruction at which the
@@ -96,6 +100,14 @@
 #define CTR_LEFT_SUSPEND       0x004u
 /* The thread was ended inside this block: more of it may have run. */
 #define CTR_LEFT_UNSURE        0x008u
+/*
+ * Pipe only: memory at this address could not be accessed, which is why the last of the n
+ * did not complete (two more words behind the number: the guest address, low half first).
+ * Of its derived slots behind the last slot of which the data column tells, those before
+ * the first one that touches the address, or that is not canonical on the host, were
+ * made; without this flag all of them were (of instructions up to the n-th).
+ */
+#define CTR_LEFT_ADDR          0x010u
 
 #define CTR_MAX_BLOCK_INSNS    512u
 #define CTR_MAX_BLOCK_SLOTS    8192u
@@ -119,6 +131,18 @@
  *                          attached to instruction `insn', or with
  *                          CTR_TAG_BLOCK to the block; library: its number,
  *                          from 0, in the order in which they were loaded
+ *   ...  derive[]          only with CTR_BLOCK_HAS_DERIVED, then at least one:
+ *                          for each slot with CTR_ACCESS_DERIVED, in their order,
+ *                          CTR_BLOCKDEF_DERIVE bytes: u16 root, u8 bits, u8 flags
+ *                          (CTR_DERIVE_*), i64 delta
+ *
+ * A derived slot is an unconditional access (group 0).  Its root is the number of an
+ * earlier slot of the block: an unconditional access that is not derived itself, and
+ * that is made in whatever run, or part of one in a chunk, makes the derived one; delta
+ * is from -CTR_MAX_DERIVE to CTR_MAX_DERIVE.  With root CTR_DERIVE_CONST there is none,
+ * and 0 stands for its address.  The address is the lowest `bits' bits (1 to the width of
+ * the target's addresses) of root's address + delta, the bits above them 0 or, with
+ * CTR_DERIVE_SIGNED, copies of the highest of them.
  *
  * The instructions of a definition are those of the translation block that are
  * recorded, in order; a choice of what to record may leave out any of them (then
@@ -140,14 +164,21 @@
 #define CTR_BLOCK_HAS_PCS      0x01u
 #define CTR_BLOCK_HAS_TAGS     0x02u
 #define CTR_BLOCK_PART         0x04u   /* instructions were left out */
+#define CTR_BLOCK_HAS_DERIVED  0x08u
 
 #define CTR_BLOCKDEF_TAG       12      /* bytes of a tag */
 #define CTR_TAG_BLOCK          0xffffu
 #define CTR_MAX_BLOCK_TAGS     4096u
 
+#define CTR_BLOCKDEF_DERIVE    12      /* bytes of an entry of derive[] */
+#define CTR_DERIVE_CONST       0xffffu
+#define CTR_DERIVE_SIGNED      0x01u
+#define CTR_MAX_DERIVE         4095
+
 /* access byte of a slot */
 #define CTR_ACCESS_SIZE(a)     (1u << ((a) & 0x07u))   /* 1..128 bytes */
 #define CTR_ACCESS_SIZE_LOG2   0x07u
+#define CTR_ACCESS_DERIVED     0x08u   /* no address unit, see derive[] */
 #define CTR_ACCESS_STORE       0x10u
 #define CTR_ACCESS_BE          0x20u   /* value is big-endian in memory */
 #define CTR_ACCESS_REG         0x40u   /* no access: a register, 1..16 bytes */

@@ -269,6 +269,7 @@ struct ctr_slot {
     uint8_t big_endian; /* how the value stands in memory */
     uint8_t reg;        /* 1: a register */
     uint8_t novalue;    /* 1: an access whose value is not recorded */
+    uint8_t derived;    /* 1: its address is not stored, it follows from the block */
 };
 
 /* What a jitter library attached to an instruction or to a block. */
