@@ -61,7 +61,7 @@
  *                           the length in units of the data column of the chunk
  *                           at that time, in a file the number of slots that
  *                           this run of the block made.  f: LEFT_* flags.
- *                           With CTR_LEFT_ADDR (pipe only) two more words follow
+ *                           With CTR_LEFT_DERIVED (pipe only) one more word follows
  *                           (a run left after 0 instructions, by this or by
  *                           LEFT_AT, with no slot made, is not kept in a file)
  *   0xe0000000              FAULT (pipe only): the instruction at which the
@@ -101,13 +101,11 @@
 /* The thread was ended inside this block: more of it may have run. */
 #define CTR_LEFT_UNSURE        0x008u
 /*
- * Pipe only: memory at this address could not be accessed, which is why the last of the n
- * did not complete (two more words behind the number: the guest address, low half first).
- * Of its derived slots behind the last slot of which the data column tells, those before
- * the first one that touches the address, or that is not canonical on the host, were
- * made; without this flag all of them were (of instructions up to the n-th).
+ * Pipe only: not all derived slots of the last of the n were made.  One more word stands
+ * behind the number: how many, its first ones.  Those of the instructions before it were
+ * made; without this flag all of them were.  Never with CTR_LEFT_RESTART.
  */
-#define CTR_LEFT_ADDR          0x010u
+#define CTR_LEFT_DERIVED       0x010u
 
 #define CTR_MAX_BLOCK_INSNS    512u
 #define CTR_MAX_BLOCK_SLOTS    8192u
@@ -140,7 +138,7 @@
  * earlier slot of the block: an unconditional access that is not derived itself, and
  * that is made in whatever run, or part of one in a chunk, makes the derived one; delta
  * is from -CTR_MAX_DERIVE to CTR_MAX_DERIVE.  With root CTR_DERIVE_CONST there is none,
- * and 0 stands for its address.  The address is the lowest `bits' bits (1 to the width of
+ * 0 stands for its address and delta is any number.  The address is the lowest `bits' bits (1 to the width of
  * the target's addresses) of root's address + delta, the bits above them 0 or, with
  * CTR_DERIVE_SIGNED, copies of the highest of them.
  *
