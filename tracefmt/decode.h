@@ -25,6 +25,7 @@ struct access {
 #define ACCESS_BE 0x1u
 #define ACCESS_HELPER 0x2u
 #define ACCESS_NOVALUE 0x4u /* `data' is NULL though the trace has values */
+#define ACCESS_DERIVED 0x8u /* its address follows from another one's */
 
 /* A register of the file's table was written, perhaps with the value it had. */
 struct reg_write {
