@@ -56,7 +56,9 @@ void decoder_fini(struct decoder *d)
     buf_free(&d->extras);
     free(d->tok);
     free(d->loc);
-    free(d->pred);
+    free(d->next);
+    free(d->slot);
+    free(d->step);
     free(d->access);
     free(d->merged);
     buf_free(&d->states);
@@ -71,214 +73,7 @@ void decoder_fini(struct decoder *d)
     memset(d, 0, sizeof(*d));
 }
 
-/* ------------------------------------------------------------------ tokens */
-
-/* Is this a marker that may stand in a file? */
-static int marker_ok(uint32_t tok)
-{
-    switch (CTR_WORD_KIND(tok)) {
-    case CTR_WORD_GROUP:
-        return (tok & 0x0fff0000u) == 0;
-    case CTR_WORD_LEFT_AT:
-        return (tok & 0x0f000000u) == 0;
-    case CTR_WORD_LEFT:
-        return (CTR_LEFT_FLAGS(tok) &
-                ~(CTR_LEFT_FAULTED | CTR_LEFT_SUSPEND | CTR_LEFT_UNSURE)) == 0;
-    case CTR_WORD_RESUME:
-        return (tok & 0x0fff0000u) == 0;
-    default:
-        return 0;
-    }
-}
-
-/* The pieces of the values that are wanted, of all slots. */
-static int load_pieces(struct decoder *d, size_t slots)
-{
-    int err =
-        decoder_room(d, &d->piece_of, &d->piece_of_cap, slots, sizeof(d->piece_of[0]));
-    size_t n = 0;
-    for (uint32_t i = 0; !err && i < d->nloc; i++) {
-        const struct dlocal *l = &d->loc[i];
-        for (unsigned k = 0; k < l->nslot; k++) {
-            const struct ctr_slot *s = &l->block->pub.slots[k];
-            d->piece_of[l->base + k] = (uint32_t)n;
-            if (!(d->want & (s->reg ? DEC_REG : DEC_VAL)) || s->novalue) {
-                continue;
-            }
-            err = decoder_room(d, &d->piece, &d->piece_cap, n + value_pieces(s->size),
-                               sizeof(d->piece[0]));
-            if (err) {
-                return err;
-            }
-            n += value_pieces_init(&d->piece[n], s, 8);
-            if (n > MAX_CHUNK_PIECES) {
-                return decoder_bad(d, "chunk.words", "too many slots");
-            }
-        }
-    }
-    return err;
-}
-
-/* Blocks of the chunk: pointers to definitions, slots laid out. */
-static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t nloc,
-                       uint32_t max_id)
-{
-    if (nloc > d->loc_cap) {
-        free(d->loc);
-        d->loc_cap = 0;
-        d->loc = malloc(nloc * sizeof(d->loc[0]));
-        if (!d->loc) {
-            return ctr_fail_nomem(d->diag);
-        }
-        d->loc_cap = nloc;
-    }
-    size_t slots = 0;
-    for (uint32_t i = 0; i < nloc; i++) {
-        uint32_t id = le32(d->words.p + (size_t)i * 4);
-        const struct block *b = id <= max_id ? trace_block(tr, id) : NULL;
-        if (!b) {
-            return decoder_bad(d, "chunk.words", "a block has no definition");
-        }
-        if (slots > MAX_CHUNK_SLOTS) {
-            return decoder_bad(d, "chunk.words", "too many slots");
-        }
-        d->loc[i] = (struct dlocal){
-            .block = b,
-            .next = {TOK_NONE, TOK_NONE},
-            .base = (uint32_t)slots,
-            .nslot = b->pub.nslot,
-            .ninsn = b->pub.ninsn,
-            .naccess = (uint16_t)(b->pub.nslot - b->nreg),
-            .has_groups = b->has_groups,
-        };
-        if (b->reg_end > d->nregs) {
-            return decoder_bad(d, "chunk.words", "a register that is not in the table");
-        }
-        slots += b->pub.nslot;
-    }
-    d->nloc = nloc;
-    if (d->want & (DEC_VAL | DEC_REG)) {
-        int err = load_pieces(d, slots);
-        if (err) {
-            return err;
-        }
-    }
-    if (d->want & DEC_MEM) {
-        if (slots > d->pred_cap) {
-            free(d->pred);
-            d->pred_cap = 0;
-            d->pred = malloc(slots * sizeof(d->pred[0]));
-            if (!d->pred) {
-                return ctr_fail_nomem(d->diag);
-            }
-            d->pred_cap = slots;
-        }
-        if (slots) {
-            memset(d->pred, 0, slots * sizeof(d->pred[0]));
-        }
-    }
-    return 0;
-}
-
-/* Makes the whole token array. */
-static int load_tokens(struct decoder *d, const uint8_t *bits, const uint8_t *miss,
-                       uint32_t ntok, uint32_t nmiss)
-{
-    /* One number behind each LEFT at most. */
-    if ((size_t)ntok * 2 > d->tok_cap) {
-        free(d->tok);
-        d->tok_cap = 0;
-        d->tok = malloc((size_t)ntok * 2 * sizeof(d->tok[0]));
-        if (!d->tok) {
-            return ctr_fail_nomem(d->diag);
-        }
-        d->tok_cap = (size_t)ntok * 2;
-    }
-    struct dlocal *loc = d->loc;
-    const uint32_t nloc = d->nloc;
-    struct dlocal start = {.next = {TOK_NONE, TOK_NONE}};
-    struct dlocal *cur = &start;
-    uint32_t *ctx = &start.next[0];
-    uint32_t *out = d->tok;
-    const uint8_t *end = miss + (size_t)nmiss * 2;
-    int resumed = 0;
-    for (uint32_t i = 0; i < ntok; i++) {
-        uint32_t tok = *ctx;
-        if (!(bits[i >> 3] >> (i & 7) & 1)) {
-            if (miss == end) {
-                return decoder_bad(d, "chunk.words", "tokens missing");
-            }
-            tok = le16(miss);
-            miss += 2;
-            if (tok == TOK16_ESCAPE) {
-                if (end - miss < 4) {
-                    return decoder_bad(d, "chunk.words", "tokens missing");
-                }
-                tok = le32(miss);
-                miss += 4;
-            } else if (tok >= TOK16_GROUP) {
-                tok = CTR_WORD_GROUP | (tok - TOK16_GROUP);
-            }
-            *ctx = tok;
-        }
-        *out++ = tok;
-        if (tok < nloc) {
-            cur = &loc[tok];
-            ctx = &cur->next[0];
-            resumed = 0;
-            continue;
-        }
-        if (tok == TOK_NONE || !marker_ok(tok) || resumed) {
-            return decoder_bad(d, "chunk.words", "bad token");
-        }
-        if (CTR_WORD_KIND(tok) == CTR_WORD_RESUME) {
-            cur = &start;
-            resumed = 1;
-        } else if (cur == &start) {
-            return decoder_bad(d, "chunk.words", "a marker without a block");
-        } else if (CTR_WORD_KIND(tok) == CTR_WORD_LEFT) {
-            if (end - miss < 4) {
-                return decoder_bad(d, "chunk.words", "tokens missing");
-            }
-            *out++ = le32(miss);
-            miss += 4;
-        }
-        ctx = &cur->next[1];
-    }
-    if (miss != end || resumed) {
-        return decoder_bad(d, "chunk.words", "tokens left over");
-    }
-    d->ntok = (uint32_t)(out - d->tok);
-    return 0;
-}
-
 /* ------------------------------------------------------------------- begin */
-
-static int load_words(struct decoder *d, const struct ctr_trace *tr)
-{
-    const uint8_t *b = d->chunk->sec.body;
-    uint32_t nloc = le32(b + CHUNK_LOCALS);
-    uint32_t ntok = le32(b + CHUNK_TOKENS);
-    uint32_t nmiss = le32(b + CHUNK_TOKEN_MISS);
-    if (nloc > MAX_LOCALS || ntok > MAX_TOKENS || nmiss > (uint64_t)ntok * 5) {
-        return decoder_bad(d, "chunk.words", "impossible counts");
-    }
-    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_WORDS, MAX_COLUMN,
-                            d->dctx, &d->words, "chunk.words", d->diag);
-    if (err) {
-        return err;
-    }
-    size_t ids = (size_t)nloc * 4;
-    size_t bits = ((size_t)ntok + 7) / 8;
-    if (d->words.n != ids + bits + (size_t)nmiss * 2) {
-        return decoder_bad(d, "chunk.words", "length of the column");
-    }
-    err = load_locals(d, tr, nloc, le32(b + CHUNK_MAX_ID));
-    if (err) {
-        return err;
-    }
-    return load_tokens(d, d->words.p + ids, d->words.p + ids + bits, ntok, nmiss);
-}
 
 static int load_addrs(struct decoder *d)
 {
@@ -287,6 +82,10 @@ static int load_addrs(struct decoder *d)
     d->miss_n = le32(b + CHUNK_ADDR_MISS);
     if (d->addr_n > MAX_ADDRS || d->miss_n > d->addr_n) {
         return decoder_bad(d, "chunk.addrs", "impossible counts");
+    }
+    /* decoder_plain_addrs looks at 8 bytes wherever it is */
+    if (buf_room(&d->addrs, (size_t)d->chunk->sec.frame[FRAME_ADDRS].dsize + 8)) {
+        return ctr_fail_nomem(d->diag);
     }
     int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_ADDRS, MAX_COLUMN,
                             d->dctx, &d->addrs, "chunk.addrs", d->diag);
@@ -338,13 +137,13 @@ int decoder_next_extra(struct decoder *d)
     d->extra.rel = (uint32_t)rel;
     /* The address depends on the block; the step stands in for it until the
      * run is known. */
-    d->extra.a = (struct access){
+    d->extra.a = (struct ctr_access){
         .addr = unzigzag64(step),
         .size = (uint32_t)size,
         .insn = (uint16_t)insn,
         .store = (uint8_t)(what & 1),
-        .flags = (uint8_t)(ACCESS_HELPER | (what & 2 ? ACCESS_BE : 0) |
-                           (told ? 0 : ACCESS_NOVALUE)),
+        .flags = (uint8_t)(CTR_ACC_HELPER | (what & 2 ? CTR_ACC_BE : 0) |
+                           (told ? 0 : CTR_ACC_NOVALUE)),
     };
     d->have_extra = 1;
     d->extra_left--;
@@ -524,7 +323,7 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     d->state_bytes = 0;
     d->have_extra = d->have_reg_extra = 0;
     d->reg_at = 0;
-    d->addr_bits = tr->addr_bits;
+    d->addr_mask = tr->addr_bits == 32 ? UINT32_MAX : UINT64_MAX;
     d->at = 0;
     d->run = 0;
     d->loads = d->stores = 0;
@@ -535,7 +334,7 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     if (bytes > MAX_COLUMN) {
         return ctr_fail(diag, CTR_E_LIMIT, d->pub.off, "chunk", "columns are too large");
     }
-    int err = load_words(d, tr);
+    int err = decoder_words(d, tr);
     if (!err && d->want & DEC_MEM) {
         err = load_addrs(d);
     }

@@ -14,19 +14,6 @@ struct raw_chunk {
     uint64_t lo, hi; /* ordinals of instructions that the filter selects */
 };
 
-struct access {
-    uint64_t addr;
-    const uint8_t *data; /* `size' bytes as in memory, NULL if not told */
-    uint32_t size;
-    uint16_t insn;
-    uint8_t store;
-    uint8_t flags; /* ACCESS_* */
-};
-#define ACCESS_BE 0x1u
-#define ACCESS_HELPER 0x2u
-#define ACCESS_NOVALUE 0x4u /* `data' is NULL though the trace has values */
-#define ACCESS_DERIVED 0x8u /* its address follows from another one's */
-
 /* A register of the file's table was written, perhaps with the value it had. */
 struct reg_write {
     uint16_t insn; /* by this instruction of the block (outs: 0) */
@@ -49,25 +36,28 @@ struct run {
     uint32_t nreg;
     uint32_t nout;
     uint32_t loads, stores; /* DEC_COUNT */
-    const struct access *access;
+    const struct ctr_access *access;
     const struct reg_write *regs;
     const struct reg_write *outs;
 };
 
+/* A block of the chunk. */
 struct dlocal {
     const struct block *block;
-    uint32_t next[2]; /* predicted tokens, as in the encoder */
-    uint32_t base;    /* of its slots */
-    uint16_t nslot;
+    uint32_t slot;   /* of its slots, the first in piece_of */
+    uint32_t access; /* of its accesses, the first in slot and step */
     uint16_t ninsn;
-    uint16_t naccess; /* slots that are accesses */
-    uint8_t has_groups;
+    uint16_t nplain; /* these as in struct block, to have them near */
+    uint16_t nown;
+    uint16_t nderived;
+    uint16_t loads; /* among the nplain */
+    uint16_t stores;
 };
 
 struct extra {
     uint64_t run;
     uint32_t rel;
-    struct access a;
+    struct ctr_access a;
     uint8_t is_store;
 };
 
@@ -96,7 +86,7 @@ struct decoder {
     const struct raw_chunk *chunk; /* while it begins only */
     struct ctr_chunk pub;
     unsigned want; /* DEC_* */
-    unsigned addr_bits;
+    uint64_t addr_mask;
 
     /* DEC_REG: values of all registers when the chunk began, in the order of the
      * table, packed; NULL if it has none. */
@@ -109,12 +99,15 @@ struct decoder {
     uint32_t ntok;
     uint32_t at; /* next token */
     struct dlocal *loc;
-    uint32_t loc_cap;
+    size_t loc_cap;
     uint32_t nloc;
-    struct {
-        uint64_t last, step;
-    } * pred;
-    size_t pred_cap;
+    uint32_t *next; /* tokens foretold: two contexts of each block, two of the start */
+    size_t next_cap;
+    /* Of each access of the blocks what it did last, and by how far it went then.  A run
+     * that makes all of a block's has them here, as they stand, in its list. */
+    struct ctr_access *slot;
+    uint64_t *step;
+    size_t slot_cap, step_cap;
     uint32_t *piece_of; /* of each slot: its first piece */
     size_t piece_of_cap;
     struct piece *piece;
@@ -149,9 +142,9 @@ struct decoder {
     const uint8_t *reg_meta, *reg_meta_end;
 
     /* of the run at hand */
-    struct access *access;
+    struct ctr_access *access;
     size_t access_cap;
-    struct access *merged;
+    struct ctr_access *merged;
     size_t merged_cap;
     struct buf data; /* of its accesses; until it is whole they hold offsets */
     struct reg_write *reg;
@@ -209,7 +202,9 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
  */
 int decoder_next(struct decoder *d, struct run *run);
 
-/* Inside of decode*.c: fails about a column; an array for n elements at least. */
+/* Inside of decode*.c: the column of words, whole. */
+int decoder_words(struct decoder *d, const struct ctr_trace *tr);
+/* Fails about a column; an array for n elements at least. */
 int decoder_bad(struct decoder *d, const char *column, const char *what);
 int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size);
 /* Reads the next record of a kind, if there is one. */

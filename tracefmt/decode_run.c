@@ -3,180 +3,10 @@
  * Decoding the runs of a chunk whose columns decode.c has taken apart: the slots
  * that each run made, with addresses and values, and what is told beside them.
  */
-#include "decode.h"
+#include "decode_fast.h"
+#include "decode_value.h"
 
 #include <string.h>
-#include "le.h"
-
-/* --------------------------------------------------------------- addresses */
-
-/*
- * Address of the next inline access, made by slot `at' of the arena.  The caller has
- * made sure that there is one more.  Returns -1 if the column of steps ends.
- */
-static inline int next_addr(struct decoder *d, size_t at, uint64_t *out)
-{
-    uint32_t i = d->addr_at++;
-    uint64_t step;
-    if (d->hit_bits[i >> 3] >> (i & 7) & 1) {
-        step = d->pred[at].step;
-    } else {
-        uint32_t m = d->miss_at++;
-        if (m >= d->miss_n) {
-            return -1;
-        }
-        if (!(d->same_bits[m >> 3] >> (m & 7) & 1)) {
-            uint64_t z;
-            if (get_varint(&d->steps, d->steps_end, &z)) {
-                return -1;
-            }
-            d->last_miss = unzigzag64(z);
-        }
-        step = d->last_miss;
-        d->pred[at].step = step;
-    }
-    uint64_t addr = d->pred[at].last + step;
-    if (d->addr_bits == 32) {
-        addr = (uint32_t)addr;
-    }
-    d->pred[at].last = addr;
-    *out = addr;
-    return 0;
-}
-
-/* ------------------------------------------------------------------ values */
-
-/* Is the next piece as foretold?  -1 if there is none. */
-static inline int value_hit(struct value_in *v)
-{
-    if (v->at == v->n) {
-        return -1;
-    }
-    uint32_t i = v->at++;
-    return v->hit[i >> 3] >> (i & 7) & 1;
-}
-
-/* A piece by its predictor; place: what stood where it belongs.  Returns 0 or -1. */
-static inline int next_piece(struct value_in *c, struct piece *p, uint64_t place,
-                             uint64_t *out)
-{
-    uint64_t mask = p->mask;
-    const uint64_t guess[4] = {p->last + p->step, c->prev, c->prev2, place};
-    unsigned mode = p->mode;
-    uint64_t v = guess[mode];
-    int hit = value_hit(c);
-    if (hit != 1) {
-        uint64_t z;
-        if (hit < 0 || get_varint(&c->miss, c->miss_end, &z)) {
-            return -1;
-        }
-        v = p->last + unzigzag64(z);
-        for (unsigned k = 0; k < 4; k++) {
-            if (((guess[k] ^ v) & mask) == 0) {
-                p->mode = (uint8_t)k;
-                break;
-            }
-        }
-    }
-    v &= mask;
-    c->prev2 = c->prev;
-    *out = c->prev = v;
-    if (hit != 1 || mode != VALUE_PLACE) {
-        p->step = v - p->last;
-        p->last = v;
-    }
-    return 0;
-}
-
-/* Room for n bytes of data of this run, where they begin in *off. */
-static inline int data_room(struct decoder *d, size_t n, size_t *off)
-{
-    *off = d->data.n;
-    if (d->data.n + n + 8 > d->data.cap && buf_reserve(&d->data, n + 8)) {
-        return ctr_fail_nomem(d->diag);
-    }
-    d->data.n += n;
-    return 0;
-}
-
-/* The data of an inline access. */
-static inline int next_data(struct decoder *d, size_t at, const struct ctr_slot *s,
-                            struct access *a)
-{
-    struct piece *p = &d->piece[d->piece_of[at]];
-    size_t off;
-    if (data_room(d, s->size, &off)) {
-        return -CTR_E_NOMEM;
-    }
-    for (unsigned k = 0, n = value_pieces(s->size); k < n; k++, p++) {
-        uint64_t addr = a->addr + p->off, v;
-        uint64_t *word = &d->memory[value_place(addr)];
-        unsigned shift = value_shift(addr, p->turn);
-        if (next_piece(&d->vals, p, *word >> shift, &v)) {
-            return decoder_bad(d, "chunk.values", "values missing");
-        }
-        *word = (*word & ~(p->mask << shift)) | v << shift;
-        uint8_t *to = d->data.p + off + p->off;
-        if (p->bytes == 8 || !s->big_endian) {
-            /* there is room for 8; what comes behind overwrites the rest */
-            put64(to, s->big_endian ? __builtin_bswap64(v) : v);
-        } else {
-            value_put(to, v, p->bytes, 1);
-        }
-    }
-    a->data = (const uint8_t *)(uintptr_t)off;
-    return 0;
-}
-
-/* The data of an extra access: foretold by its place alone. */
-static int extra_data(struct decoder *d, struct access *a)
-{
-    struct value_in *c = &d->vals;
-    int be = (a->flags & ACCESS_BE) != 0;
-    size_t off;
-    if (value_pieces(a->size) > c->n - c->at) {
-        return decoder_bad(d, "chunk.values", "values missing");
-    }
-    if (data_room(d, a->size, &off)) {
-        return -CTR_E_NOMEM;
-    }
-    for (uint32_t at = 0; at < a->size; at += 8) {
-        unsigned bytes = a->size - at < 8 ? a->size - at : 8;
-        uint64_t *word = &d->memory[value_place(a->addr + at)];
-        unsigned shift = value_shift(a->addr + at, value_turn(be, bytes));
-        uint64_t mask = value_mask(bytes), v = *word >> shift, z = 0;
-        int hit = value_hit(c);
-        if (hit < 0 || (hit == 0 && get_varint(&c->miss, c->miss_end, &z))) {
-            return decoder_bad(d, "chunk.values", "values missing");
-        }
-        v = (v + unzigzag64(z)) & mask;
-        *word = (*word & ~(mask << shift)) | v << shift;
-        value_put(d->data.p + off + at, v, bytes, be);
-    }
-    a->data = (const uint8_t *)(uintptr_t)off;
-    return 0;
-}
-
-/* --------------------------------------------------------------- registers */
-
-/* The value that a register slot made. */
-static inline int next_reg(struct decoder *d, size_t at, const struct ctr_slot *s,
-                           struct reg_write *w)
-{
-    struct piece *p = &d->piece[d->piece_of[at]];
-    uint64_t half[2] = {0, 0};
-    for (unsigned k = value_pieces(s->size); k-- > 0; p++) {
-        if (next_piece(&d->regvals, p, d->regs[p->place], &half[k])) {
-            return decoder_bad(d, "chunk.regs", "values missing");
-        }
-        d->regs[p->place] = half[k];
-    }
-    w->insn = s->insn;
-    w->reg = s->group;
-    put64(w->value, half[0]);
-    put64(w->value + 8, half[1]);
-    return 0;
-}
 
 /* Applies the extra change at hand and goes on to the next. */
 static int take_reg_extra(struct decoder *d, struct reg_write *w)
@@ -243,40 +73,96 @@ static int merge_regs(struct decoder *d, struct run *r)
 
 /* ------------------------------------------------------------------- slots */
 
-/* Whatever slot k of a block makes; the caller has made room. */
-static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned k,
-                            struct run *r)
+/* Number of a derived access among such of its block. */
+static const struct derived_access *find_derived(const struct block *b, unsigned at)
 {
-    const struct ctr_slot *s = &l->block->pub.slots[k];
-    size_t at = (size_t)l->base + k;
+    unsigned lo = 0, hi = b->nderived;
+    while (hi - lo > 1) {
+        unsigned mid = lo + (hi - lo) / 2;
+        *(b->derived[mid].at <= at ? &lo : &hi) = mid;
+    }
+    return &b->derived[lo];
+}
+
+/* The address of slot k; begun: the first slot of this run. */
+static int next_addr(struct decoder *d, const struct dlocal *l, unsigned k,
+                     unsigned begun)
+{
+    const struct block *b = l->block;
+    struct ctr_access *access = &d->slot[l->access], *a = &access[b->at[k]];
+    if (b->pub.slots[k].derived) {
+        const struct derived_access *v = find_derived(b, b->at[k]);
+        if (v->root_slot < begun) {
+            return decoder_bad(d, "chunk.words",
+                               "an access without what it follows from");
+        }
+        a->addr = derived_addr(v, access, d->addr_mask);
+        return 0;
+    }
+    uint64_t *step = &d->step[l->access + b->at[k]];
+    if (d->addr_at == d->addr_n) {
+        return decoder_bad(d, "chunk.words", "a slot out of place");
+    }
+    if (decoder_step(d, step)) {
+        return decoder_bad(d, "chunk.addrs", "steps missing");
+    }
+    a->addr = (a->addr + *step) & d->addr_mask;
+    return 0;
+}
+
+int decoder_missed_addrs(struct decoder *d, const struct dlocal *l)
+{
+    const uint16_t *own = l->block->own;
+    struct ctr_access *a = d->slot + l->access;
+    uint64_t *step = d->step + l->access;
+    if (l->nown > d->addr_n - d->addr_at) {
+        return decoder_bad(d, "chunk.words", "slots missing");
+    }
+    for (unsigned i = 0; i < l->nown; i++) {
+        unsigned k = own[i];
+        if (decoder_step(d, &step[k])) {
+            return decoder_bad(d, "chunk.addrs", "steps missing");
+        }
+        a[k].addr = (a[k].addr + step[k]) & d->addr_mask;
+    }
+    return 0;
+}
+
+/* Whatever slot k of a block makes; the caller has made room.  begun as in next_addr. */
+static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned k,
+                            unsigned begun, struct run *r)
+{
+    const struct block *b = l->block;
+    const struct ctr_slot *s = &b->pub.slots[k];
     if (s->reg) {
         if (!(d->want & DEC_REG)) {
             return 0;
         }
+        if (d->reg_at == d->reg_n) {
+            return decoder_bad(d, "chunk.words", "a slot out of place");
+        }
         d->reg_at++;
-        return next_reg(d, at, s, &d->reg[r->nreg++]);
+        return next_reg(d, (size_t)l->slot + k, s, &d->reg[r->nreg++]);
     }
     if (!(d->want & (DEC_MEM | DEC_COUNT))) {
         return 0;
     }
-    struct access *a = &d->access[r->naccess++];
-    a->size = s->size;
-    a->insn = s->insn;
-    a->store = s->store;
-    a->flags = (uint8_t)((s->big_endian ? ACCESS_BE : 0) |
-                         (s->novalue ? ACCESS_NOVALUE : 0));
-    a->data = NULL;
+    struct ctr_access *a = &d->access[r->naccess++];
     d->stores += s->store;
     d->loads += !s->store;
     if (!(d->want & DEC_MEM)) {
+        *a = b->access[b->at[k]];
         return d->loads > d->pub.loads || d->stores > d->pub.stores
                    ? decoder_bad(d, "chunk.words", "counts are wrong")
                    : 0;
     }
-    if (next_addr(d, at, &a->addr)) {
-        return decoder_bad(d, "chunk.addrs", "steps missing");
+    int err = next_addr(d, l, k, begun);
+    if (err) {
+        return err;
     }
-    return d->want & DEC_VAL && !s->novalue ? next_data(d, at, s, a) : 0;
+    *a = d->slot[l->access + b->at[k]];
+    a->data = NULL;
+    return d->want & DEC_VAL && !s->novalue ? next_data(d, (size_t)l->slot + k, s, a) : 0;
 }
 
 static int slot_room(struct decoder *d, size_t accesses, size_t regs)
@@ -301,7 +187,7 @@ static int merge_extras(struct decoder *d, struct run *r)
         while (in < d->extra.rel) {
             d->merged[out++] = r->access[in++];
         }
-        struct access *a = &d->merged[out++];
+        struct ctr_access *a = &d->merged[out++];
         *a = d->extra.a;
         unsigned h =
             (r->block->pub.id * 31 + a->insn * 2u + a->store) & (EXTRA_PREDS - 1);
@@ -311,7 +197,7 @@ static int merge_extras(struct decoder *d, struct run *r)
         d->extra_pred[h].step = step;
         d->stores += a->store;
         d->loads += !a->store;
-        int told = d->want & DEC_VAL && !(a->flags & ACCESS_NOVALUE);
+        int told = d->want & DEC_VAL && !(a->flags & CTR_ACC_NOVALUE);
         int err = told ? extra_data(d, a) : 0;
         if (!err) {
             err = decoder_next_extra(d);
@@ -376,21 +262,19 @@ static int slow_slots(struct decoder *d, const struct dlocal *l, struct run *r,
 {
     const struct block *b = l->block;
     const struct ctr_slot *slot = b->pub.slots;
-    const uint32_t nslot = l->nslot;
-    uint32_t next = 0, uncond = 0, made = 0;
+    const uint32_t nslot = b->pub.nslot;
+    uint32_t next = 0, begun = 0, uncond = 0, made = 0;
 
 #define MAKE(k)                                                                          \
     do {                                                                                 \
         if (made == e->limit) {                                                          \
             goto out;                                                                    \
         }                                                                                \
-        if (slot[k].insn >= r->end || slot[k].insn + 1u < e->resume ||                   \
-            (slot[k].reg ? d->reg_at == d->reg_n && d->want & DEC_REG                    \
-                         : d->addr_at == d->addr_n && d->want & DEC_MEM)) {              \
+        if (slot[k].insn >= r->end || slot[k].insn + 1u < e->resume) {                   \
             return decoder_bad(d, "chunk.words", "a slot out of place");                 \
         }                                                                                \
         int err = slot_room(d, (size_t)r->naccess + 1, (size_t)r->nreg + 1);             \
-        err = err ? err : next_slot(d, l, (k), r);                                       \
+        err = err ? err : next_slot(d, l, (k), begun, r);                                \
         if (err) {                                                                       \
             return err;                                                                  \
         }                                                                                \
@@ -399,6 +283,7 @@ static int slow_slots(struct decoder *d, const struct dlocal *l, struct run *r,
 
     if (e->resume) {
         next = slots_resume_at(slot, nslot, e->resume - 1);
+        begun = next;
         for (uint32_t k = 0; k < next; k++) {
             uncond += slot_group(&slot[k]) == 0;
         }
@@ -497,29 +382,58 @@ static int check_end(struct decoder *d)
     return 0;
 }
 
-/* All slots of a run, the addresses of all data set right. */
-static int run_slots(struct decoder *d, const struct dlocal *l, struct run *r,
-                     struct ending *e, int plain)
+/*
+ * A run that makes all unconditional slots of its block.  The list of accesses is that
+ * of the block; of the others what is not wanted has none.
+ */
+static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
 {
-    int err;
-    d->data.n = 0;
-    if (plain && !l->has_groups) {
-        if ((d->want & DEC_MEM && l->naccess > d->addr_n - d->addr_at) ||
-            (d->want & DEC_REG && l->block->nreg > d->reg_n - d->reg_at)) {
-            return decoder_bad(d, "chunk.words", "slots missing");
+    const struct block *b = l->block;
+    if (d->want & DEC_MEM) {
+        int err = decoder_plain_addrs(d, l);
+        if (err) {
+            return err;
         }
-        err = slot_room(d, l->naccess, l->block->nreg);
-        for (unsigned k = 0; !err && k < l->nslot; k++) {
-            err = next_slot(d, l, k, r);
-        }
-    } else {
-        if (plain) {
-            /* Without GROUP words only the unconditional slots are made. */
-            e->groups = e->groups_end = d->at;
-            e->slots = e->limit = UINT32_MAX;
-        }
-        err = slow_slots(d, l, r, e);
+        d->loads += l->loads;
+        d->stores += l->stores;
+        r->access = &d->slot[l->access];
+        r->naccess = l->nplain;
     }
+    if (!(d->want & (DEC_VAL | DEC_REG))) {
+        return 0;
+    }
+    struct ctr_access *a = &d->slot[l->access];
+    int err = slot_room(d, 0, b->nreg);
+    if (!err && d->want & DEC_VAL && buf_reserve(&d->data, b->value_bytes + 8)) {
+        err = ctr_fail_nomem(d->diag);
+    }
+    if (!err && d->want & DEC_REG && b->nreg > d->reg_n - d->reg_at) {
+        err = decoder_bad(d, "chunk.words", "slots missing");
+    }
+    for (unsigned k = 0; !err && k < b->pub.nslot; k++) {
+        const struct ctr_slot *s = &b->pub.slots[k];
+        if (s->reg) {
+            if (d->want & DEC_REG) {
+                d->reg_at++;
+                err = next_reg(d, (size_t)l->slot + k, s, &d->reg[r->nreg++]);
+            }
+        } else if (s->group == 0 && d->want & DEC_VAL) {
+            if (!s->novalue) {
+                err = next_data(d, (size_t)l->slot + k, s, a);
+                a->data = d->data.p + (uintptr_t)a->data;
+            }
+            a++;
+        }
+    }
+    r->regs = d->reg;
+    return err;
+}
+
+/* Any other run; the addresses of all data are set right at the end. */
+static int other_slots(struct decoder *d, const struct dlocal *l, struct run *r,
+                       const struct ending *e)
+{
+    int err = slow_slots(d, l, r, e);
     if (err) {
         return err;
     }
@@ -528,16 +442,34 @@ static int run_slots(struct decoder *d, const struct dlocal *l, struct run *r,
     if (d->have_extra && d->extra.run == d->run) {
         err = merge_extras(d, r);
     }
-    if (!err && d->have_reg_extra && d->reg_extra.run == d->run) {
-        err = merge_regs(d, r);
-    }
     if (!err && d->want & DEC_VAL) {
-        struct access *a = r->access == d->merged ? d->merged : d->access;
+        struct ctr_access *a = r->access == d->merged ? d->merged : d->access;
         for (uint32_t i = 0; i < r->naccess; i++) {
-            if (!(a[i].flags & ACCESS_NOVALUE)) {
+            if (!(a[i].flags & CTR_ACC_NOVALUE)) {
                 a[i].data = d->data.p + (uintptr_t)a[i].data;
             }
         }
+    }
+    return err;
+}
+
+static int run_slots(struct decoder *d, const struct dlocal *l, struct run *r,
+                     struct ending *e, int plain)
+{
+    int err;
+    d->data.n = 0;
+    if (plain && !(d->have_extra && d->extra.run == d->run) && !(d->want & DEC_COUNT)) {
+        err = plain_slots(d, l, r);
+    } else {
+        if (plain) {
+            /* Without GROUP words only the unconditional slots are made. */
+            e->groups = e->groups_end = d->at;
+            e->slots = e->limit = UINT32_MAX;
+        }
+        err = other_slots(d, l, r, e);
+    }
+    if (!err && d->have_reg_extra && d->reg_extra.run == d->run) {
+        err = merge_regs(d, r);
     }
     return err;
 }
@@ -554,17 +486,17 @@ int decoder_next(struct decoder *d, struct run *r)
     if (d->at >= d->ntok) {
         return check_end(d);
     }
+    int plain = decoder_at_plain(d);
     uint32_t tok = d->tok[d->at++];
     struct ending e = {.resume = 0};
     if (tok >> 31) {
-        /* load_tokens lets only RESUME stand here, and a block behind it */
+        /* decode_words.c lets only RESUME stand here, and a block behind it */
         e.resume = CTR_RESUME_INSN(tok) + 1;
         tok = d->tok[d->at++];
     }
     const struct dlocal *l = &d->loc[tok];
     r->block = l->block;
     r->first = (uint16_t)e.resume;
-    int plain = !e.resume && !(d->at < d->ntok && d->tok[d->at] >> 31);
     if (plain) {
         r->end = l->ninsn;
     } else {

@@ -96,7 +96,7 @@ static inline int in_ranges(const struct ctr_range *r, uint32_t n, uint64_t firs
 }
 
 /* Does the filter take an access of this kind at this address? */
-static inline int feed_access(const struct feed *f, const struct access *a)
+static inline int feed_access(const struct feed *f, const struct ctr_access *a)
 {
     if (!(f->kinds & (a->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
         return 0;
@@ -226,14 +226,14 @@ static inline void expand_exec(const struct expand *x, const struct ctr_thread *
 static inline void expand_mem(const struct expand *x, const struct ctr_thread *t,
                               uint32_t a, struct ctr_mem *m)
 {
-    const struct access *c = &x->run->access[a];
+    const struct ctr_access *c = &x->run->access[a];
     m->ordinal = x->ordinal;
     m->pc = x->pc;
     m->addr = c->addr;
     m->size = c->size;
     m->store = c->store;
-    m->big_endian = (c->flags & ACCESS_BE) != 0;
-    m->helper = (c->flags & ACCESS_HELPER) != 0;
+    m->big_endian = (c->flags & CTR_ACC_BE) != 0;
+    m->helper = (c->flags & CTR_ACC_HELPER) != 0;
     m->insn = c->insn;
     m->data = c->data;
     m->block = &x->run->block->pub;

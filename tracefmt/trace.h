@@ -7,6 +7,16 @@
 #include "regview.h"
 #include "section.h"
 
+/* A derived access of a block; numbers as in block.access. */
+struct derived_access {
+    int64_t delta;
+    uint16_t at;
+    uint16_t root;      /* or CTR_DERIVE_CONST */
+    uint16_t root_slot; /* its slot, or CTR_DERIVE_CONST */
+    uint8_t bits;
+    uint8_t is_signed;
+};
+
 /* A definition with what decoding needs.  One piece of memory. */
 struct block {
     struct ctr_block pub;
@@ -18,9 +28,25 @@ struct block {
     const uint16_t *group_loads; /* [ngroup + 1], of one time that a group is made; 0: of
                                     what is always made */
     const uint16_t *group_stores;
+
+    /*
+     * Its accesses, by block_plan.c: first the nplain ones that every run makes that is
+     * not left early, then those of groups; each kind in the order of the slots.
+     */
+    uint16_t nplain;
+    uint16_t naccess;
+    uint16_t nown; /* nplain without those that are derived */
     uint16_t nderived;
-    const struct slot_derive *derive; /* [nderived], of the derived slots in their order */
+    uint32_t value_bytes;                 /* of the values of the nplain first */
+    const struct ctr_access *access;      /* [naccess], all but addr and data */
+    const uint16_t *at;                   /* [nslot], number of each slot's access */
+    const uint16_t *own;                  /* [nown], numbers of those */
+    const struct derived_access *derived; /* [nderived], ascending */
 };
+
+/* block_plan.c: bytes that block_plan needs, and making it there. */
+size_t block_plan_bytes(const struct blockdef *d);
+void block_plan(struct block *b, const struct blockdef *d, void *mem);
 
 struct dict_row {
     uint64_t off;

@@ -161,16 +161,15 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     size_t slot_n = (size_t)d->nslot * sizeof(struct ctr_slot);
     size_t pcs_n = d->pcs ? (size_t)d->ninsn * sizeof(uint64_t) : 0;
     size_t tag_n = (size_t)d->ntag * sizeof(struct ctr_tag);
-    size_t derive_n = (size_t)d->nderived * sizeof(struct slot_derive);
-    size_t n = sizeof(struct block) + derive_n + pcs_n + tag_n + off_n + group_n +
+    size_t plan_n = block_plan_bytes(d);
+    size_t n = sizeof(struct block) + plan_n + pcs_n + tag_n + off_n + group_n +
                slot_n + d->code_bytes;
     struct block *b = calloc(1, n);
     if (!b) {
         return NULL;
     }
     *bytes = n + 16;
-    struct slot_derive *derive = (struct slot_derive *)(b + 1);
-    uint64_t *pcs = (uint64_t *)(derive + d->nderived);
+    uint64_t *pcs = (uint64_t *)((uint8_t *)(b + 1) + plan_n);
     struct ctr_tag *tags = (struct ctr_tag *)((uint8_t *)pcs + pcs_n);
     uint16_t *off = (uint16_t *)(tags + d->ntag);
     uint16_t *group = off + d->ninsn + 1;
@@ -212,15 +211,11 @@ static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *by
     for (uint32_t i = 0; i < d->ntag; i++) {
         blockdef_tag(d, i, &tags[i]);
     }
-    for (unsigned i = 0; i < d->nderived; i++) {
-        blockdef_derive(d, i, &derive[i]);
-    }
-    b->nderived = d->nderived;
-    b->derive = derive;
     b->group_first = group;
     b->group_end = group + groups;
     b->group_loads = group + 2 * groups;
     b->group_stores = group + 3 * groups;
+    block_plan(b, d, b + 1);
     return b;
 }
 

@@ -92,13 +92,14 @@ static void put_units(struct chunk *c, unsigned unit, const uint8_t *low_first,
     c->n_data += (size_t)units * unit;
 }
 
-static void put_access(const struct input *in, struct chunk *c, const struct access *a)
+static void put_access(const struct input *in, struct chunk *c,
+                       const struct ctr_access *a)
 {
     uint8_t v[128];
-    if (a->flags & ACCESS_HELPER) {
+    if (a->flags & CTR_ACC_HELPER) {
         return;
     }
-    if (!(a->flags & ACCESS_DERIVED)) {
+    if (!(a->flags & CTR_ACC_DERIVED)) {
         put64(v, a->addr);
         put_units(c, in->addr_bytes, v, in->addr_bytes);
     }
@@ -106,7 +107,7 @@ static void put_access(const struct input *in, struct chunk *c, const struct acc
         return;
     }
     for (unsigned i = 0; i < a->size; i++) {
-        v[i] = a->data[a->flags & ACCESS_BE ? a->size - 1 - i : i];
+        v[i] = a->data[a->flags & CTR_ACC_BE ? a->size - 1 - i : i];
     }
     put_units(c, in->addr_bytes, v, a->size);
 }

@@ -346,6 +346,20 @@ struct ctr_exec {
     const struct ctr_thread *thread;
 };
 
+/* One access of a run of a block, see ctr_run.access. */
+struct ctr_access {
+    uint64_t addr;       /* of the first (lowest) byte */
+    const uint8_t *data; /* as in ctr_mem */
+    uint32_t size;       /* bytes; above 128 only with CTR_ACC_HELPER */
+    uint16_t insn;       /* which instruction of the block made it */
+    uint8_t store;       /* 0 load, 1 store */
+    uint8_t flags;       /* CTR_ACC_* */
+};
+#define CTR_ACC_BE 0x1u      /* the value is big-endian */
+#define CTR_ACC_HELPER 0x2u  /* made by a helper function of QEMU */
+#define CTR_ACC_NOVALUE 0x4u /* of this access no value was to be recorded */
+#define CTR_ACC_DERIVED 0x8u /* its address followed from the block, see ctr_slot */
+
 /* One access made by the instruction with this ordinal. */
 struct ctr_mem {
     uint64_t ordinal;
