@@ -2,7 +2,8 @@
 /*
  * The mixed benchmark program: sorting through a callback, a table-driven CRC,
  * a matrix product, formatted output and the allocator, in about equal parts.
- * The argument says how many rounds; the sum it prints checks the run.
+ * The first argument says how many rounds, the second (1 if not given) by how much
+ * a round is smaller than usual; the sum it prints checks the run.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static uint32_t crc32(const unsigned char *p, size_t n)
     return ~crc;
 }
 
-static void multiply(int round)
+static void multiply(int round, int rows)
 {
     for (int i = 0; i < SIDE; i++) {
         for (int j = 0; j < SIDE; j++) {
@@ -43,7 +44,7 @@ static void multiply(int round)
             b[i][j] = i - j;
         }
     }
-    for (int i = 0; i < SIDE; i++) {
+    for (int i = 0; i < rows; i++) {
         for (int j = 0; j < SIDE; j++) {
             double sum = 0;
 
@@ -58,13 +59,14 @@ static void multiply(int round)
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 10;
+    int part = argc > 2 ? atoi(argv[2]) : 1;
     int *numbers = malloc(NUMBERS * sizeof(*numbers));
     unsigned char *bytes = malloc(BYTES);
     char *blocks[BLOCKS] = {0};
     char text[200];
     uint32_t seed = 1, sum = 0;
 
-    if (!numbers || !bytes) {
+    if (!numbers || !bytes || part < 1) {
         return 1;
     }
     for (uint32_t i = 0; i < 256; i++) {
@@ -74,21 +76,21 @@ int main(int argc, char **argv)
         }
     }
     while (rounds-- > 0) {
-        for (int i = 0; i < NUMBERS; i++) {
+        for (int i = 0; i < NUMBERS / part; i++) {
             seed = seed * 1103515245 + 12345;
             numbers[i] = seed >> 4;
         }
-        qsort(numbers, NUMBERS, sizeof(*numbers), compare);
-        for (int i = 0; i < BYTES; i++) {
+        qsort(numbers, NUMBERS / part, sizeof(*numbers), compare);
+        for (int i = 0; i < BYTES / part; i++) {
             bytes[i] = seed >> (i & 15);
         }
-        sum += crc32(bytes, BYTES);
-        multiply(rounds);
-        for (int i = 0; i < STRINGS; i++) {
+        sum += crc32(bytes, BYTES / part);
+        multiply(rounds, SIDE / part);
+        for (int i = 0; i < STRINGS / part; i++) {
             sum += snprintf(text, sizeof(text), "%d %s %x %f", i, "text", numbers[i],
                             c[i % SIDE][i % 7]);
         }
-        for (int i = 0; i < STRINGS; i++) {
+        for (int i = 0; i < STRINGS / part; i++) {
             char **slot = &blocks[i % BLOCKS];
 
             free(*slot);
