@@ -1,302 +1,221 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What recording costs, as ratios to the same QEMU without -cannoli.
+"""What recording costs, and how fast traces are read and asked, as tables.
 
-Each program is run in turn plain and, for each set of events, with its events
-thrown away (jit: what the translated code alone costs) and recorded to a file,
-again and again; the table shows the median of the wall-clock times, divided by
-the plain one's, and the size of the trace in bits for each instruction.  Nothing
-is asserted: machines differ, and this one may be busy.
+Programs run in turn plain, with their events thrown away (jit: what the translated code
+alone costs) and recorded to a file, again and again.  Times are shown divided by those
+of the same QEMU without recording, in the same round: the median, the least and the
+most; cpu is user and system time of all processes, divided likewise; bits are of the
+file.  Peers that are installed run beside.  Nothing is asserted: machines differ, and
+this one may be busy.
 
-With --choices what is measured is a recording of a part: nothing chosen, all of it
-paused, one function that runs now and then, each block once.
+Each run appends a line to a history, so that --compare can tell what a change did.
 """
 import argparse
 import json
 import os
-import platform
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-SETS = [
-    ("exec", "exec"),
-    ("mem", "exec,mem"),
-    ("val", "exec,mem,val"),
-    ("reg", "exec,reg"),
-    ("sys", "exec,sys,time"),
-    ("map", "exec,map"),
-    ("thr", "exec,thr"),
-    ("default", None),
-    ("all", "all"),
-]
-# Ways of choosing; {cold}: a function of the program that runs now and then
-CHOICES = [
-    ("nothing", ["--range", "0-1"]),
-    ("paused", ["--paused"]),
-    ("cold", ["--function", "{cold}"]),
-    ("coverage", ["--coverage"]),
-]
-COLD = {"sqlite3": "sqlite3_finalize", "python3": "PyErr_Clear", "mixed": "exit"}
-# What the project wants to keep below, as ratios to plain
-CHOICE_AIMS = {"nothing": 1.02, "paused": 1.02, "cold": 1.02, "coverage": 1.10}
-# Programs that do nothing but one thing: not part of the medians
-EXTREME = ("nops", "calls")
+sys.dont_write_bytecode = True  # into the source tree
+
+from suite import (asking, choices, history, machine, peers, programs, reading, recording,
+                   report_svg, report_text)
+from suite.children import BenchError, Children, Interrupted
+
+MEASURE = {"reading": reading.measure, "asking": asking.measure, "choices": choices.measure}
+QUICK_RUNS, QUICK_SCALE = 1, 0.25
+NAME = "bench.py"
+
+
+class Parser(argparse.ArgumentParser):
+    """Mistakes are told as our other programs do."""
+
+    def error(self, message):
+        self.exit(2, "%s: %s. Try '%s --help'.\n" % (NAME, message, NAME))
+
+
+def names(known):
+    """The type of an option that takes a list of known names."""
+    def parse(text):
+        chosen = text.split(",")
+        for name in chosen:
+            if name not in known:
+                raise argparse.ArgumentTypeError("unknown '%s' (there are %s)" % (
+                    name, ", ".join(known)))
+        return chosen
+    return parse
+
+
+def number(kind, least):
+    def parse(text):
+        value = kind(text)
+        if value < least:
+            raise argparse.ArgumentTypeError("'%s' is too small" % text)
+        return value
+    parse.__name__ = kind.__name__
+    return parse
 
 
 def arguments():
-    p = argparse.ArgumentParser(description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--build", default=os.path.join(ROOT, "build"),
-                   help="build folder with bin/, libexec/ and sysroot/")
-    p.add_argument("--qemu-dir", help="folder of the patched QEMUs")
-    p.add_argument("--sysroot", help="folder made by scripts/sysroot.sh")
-    p.add_argument("--runs", type=int, default=5, help="runs of each (default 5)")
-    p.add_argument("--only", default="", help="programs whose name contains this")
-    p.add_argument("--sets", default=",".join(name for name, _ in SETS),
-                   help="sets of events, of %(default)s (all)")
-    p.add_argument("--choices", action="store_true", help="measure recordings of a part")
-    p.add_argument("--json", metavar="FILE", help="write all times to FILE, too")
-    return p.parse_args()
+    p = Parser(prog=NAME, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = p.add_argument_group("what to measure")
+    what.add_argument("--part", type=names(report_text.TABLES), default=["recording"], metavar="LIST",
+                      help="of %s (default recording)" % ", ".join(report_text.TABLES))
+    what.add_argument("--runs", type=number(int, 1), metavar="N", help="rounds (default 5)")
+    what.add_argument("--quick", action="store_true",
+                      help="one round of quarter-sized inputs, if no other is asked for")
+    what.add_argument("--only", default="", metavar="TEXT", help="programs whose name contains TEXT")
+    what.add_argument("--sets", type=names(recording.SETS), default=["exec", "mem", "val"],
+                      metavar="LIST", help="sets of events, of %s (default exec,mem,val)" %
+                      ", ".join(recording.SETS))
+    what.add_argument("--no-worst", action="store_true", help="without the worst cases")
+    what.add_argument("--no-peers", action="store_true", help="without other recorders")
+    what.add_argument("--scale", type=number(float, 0), metavar="X",
+                      help="multiply the inputs; 1: more than a second each")
+    what.add_argument("-j", "--jobs", type=number(int, 1), default=0, metavar="N",
+                      help="the recorder's -j (default: its own)")
+    where = p.add_argument_group("where things are")
+    where.add_argument("--build", default=os.path.join(machine.ROOT, "build"), metavar="DIR",
+                       help="build folder (default: that of the source tree)")
+    where.add_argument("--qemu-dir", metavar="DIR", help="default: BUILD/libexec/cannoli")
+    where.add_argument("--sysroot", metavar="DIR", help="default: BUILD/sysroot")
+    where.add_argument("--plugin-dir", metavar="DIR", help="default: BUILD/qemu/plugins")
+    where.add_argument("--tmp", metavar="DIR",
+                       help="for inputs and traces, up to 1 GiB (default: TMPDIR)")
+    out = p.add_argument_group("results")
+    out.add_argument("--json", metavar="FILE", help="write everything to FILE")
+    out.add_argument("--svg", metavar="FILE", help="draw speed and size of recording")
+    out.add_argument("--history", metavar="FILE",
+                     help="append to FILE (default: BUILD/bench-history.jsonl)")
+    out.add_argument("--no-history", action="store_true", help="append nothing")
+    out.add_argument("--compare", nargs="?", const="", metavar="COMMIT",
+                     help="with the newest run of COMMIT in the history (default: of the "
+                     "nearest ancestor that has one)")
+    out.add_argument("--from", dest="source", metavar="FILE",
+                     help="take results from FILE, written by --json, instead of measuring")
+    out.add_argument("--table", metavar="FILE", help="print the README's table of FILE, and end")
+    args = p.parse_args()
+    args.runs = args.runs or (QUICK_RUNS if args.quick else 5)
+    args.scale = args.scale or (QUICK_SCALE if args.quick else 1)
+    args.qemu_dir = args.qemu_dir or os.path.join(args.build, "libexec/cannoli")
+    args.sysroot = args.sysroot or os.path.join(args.build, "sysroot")
+    args.plugin_dir = args.plugin_dir or os.path.join(args.build, "qemu/plugins")
+    args.history = args.history or os.path.join(args.build, "bench-history.jsonl")
+    return args
 
 
-def make_programs(args, tmp):
-    """(name, qemu, command line) of what can be built or found here."""
-    qemu, sysroot, found = args.qemu_dir, args.sysroot, []
-
-    def compile_with(cc, out, *flags):
-        out = os.path.join(tmp, out)
-        subprocess.run([cc, "-O2", "-static", *flags, "-o", out], check=True)
-        return out
-
-    data = os.path.join(tmp, "data")
-    with open(data, "wb") as f:
-        seed = 1
-        words = []
-        for i in range(400000):
-            seed = (seed * 6364136223846793005 + 1442695040888963407) & (2**64 - 1)
-            words.append("%x %d\n" % (seed >> (40 + i % 20), i))
-        f.write("".join(words).encode())
-    sql = os.path.join(tmp, "input.sql")
-    with open(sql, "w") as f:
-        f.write("create table t(a integer primary key, b integer, c text);\n"
-                "with recursive n(i) as (select 1 union all select i+1 from n "
-                "where i<60000) insert into t select i, (i*7919)%10007, "
-                "'row '||i from n;\ncreate index tb on t(b);\n"
-                "select count(*), sum(length(c)) from t where b between 100 and "
-                "5000;\nselect b, count(*) from t group by b order by 2 desc, 1 "
-                "limit 5;\nupdate t set c=upper(c) where b%3=0;\n"
-                "select sum(a) from t where c like 'ROW 1%';\n")
-    found.append(("mixed arm", qemu + "/qemu-arm",
-                  [compile_with("arm-linux-gnueabihf-gcc", "mixed-arm",
-                                HERE + "/mixed.c"), "12"], None))
-    found.append(("mixed x86_64", qemu + "/qemu-x86_64",
-                  [compile_with("gcc", "mixed-x86_64", HERE + "/mixed.c"), "12"],
-                  None))
-    root = os.path.join(sysroot, "armhf")
-    busybox = os.path.join(root, "bin/busybox")
-    if os.path.exists(busybox):
-        prefix = ["-L", root, busybox]
-        found.append(("gzip armhf", qemu + "/qemu-arm",
-                      prefix + ["gzip", "-c", data], None))
-        found.append(("sha256sum armhf", qemu + "/qemu-arm",
-                      prefix + ["sha256sum"] + [data] * 16, None))
-        found.append(("sqlite3 armhf", qemu + "/qemu-arm",
-                      ["-L", root, os.path.join(root, "usr/bin/sqlite3"),
-                       ":memory:"], sql))
-    else:
-        print("no busybox in %s: run scripts/sysroot.sh armhf" % root,
-              file=sys.stderr)
-    found += python(qemu, sysroot, tmp)
-    found.append(("calls arm", qemu + "/qemu-arm",
-                  [compile_with("arm-linux-gnueabihf-gcc", "calls-arm",
-                                HERE + "/calls.c"), "100000"], None))
-    found.append(("nops mipsel", qemu + "/qemu-mipsel",
-                  [compile_with("mipsel-linux-gnu-gcc", "nops", "-nostdlib",
-                                HERE + "/nops.S")], None))
-    return [p for p in found if args.only in p[0] and os.path.exists(p[1])]
+def say(lines):
+    for line in lines:
+        print(line, flush=True)
 
 
-PYTHON = """
-import json, re
-words = {}
-for i in range(60000):
-    w = "%x" % (i * 7919 % 10007)
-    words[w] = words.get(w, 0) + len(re.sub("[0-4]", "", w))
-text = json.dumps(sorted(words.items()))
-print(len(text), sum(n for _, n in json.loads(text)))
-"""
+def remark(line):
+    print("%s: %s" % (NAME, line), file=sys.stderr, flush=True)
 
 
-def python(qemu, sysroot, tmp):
-    """A python3 of another machine if the sysroot has one, else this machine's."""
-    script = os.path.join(tmp, "words.py")
-    with open(script, "w") as f:
-        f.write(PYTHON)
-    for arch, target in (("armhf", "arm"), ("arm64", "aarch64"), ("riscv64", "riscv64")):
-        root = os.path.join(sysroot, arch)
-        program = os.path.join(root, "usr/bin/python3")
-        if os.path.exists(program):
-            return [("python3 " + arch, qemu + "/qemu-" + target,
-                     ["-L", root, program, "-S", script], None)]
-    if platform.machine() == "x86_64" and os.path.exists("/usr/bin/python3"):
-        return [("python3 x86_64", qemu + "/qemu-x86_64", ["/usr/bin/python3", "-S", script], None)]
-    return []
+def measure(args, children, tmp):
+    """Everything asked for, as what --json writes; prints rows as they come."""
+    recorder = os.path.join(args.build, "bin/cannoli-record")
+    if not os.access(recorder, os.X_OK):
+        raise BenchError("no %s: scripts/setup.sh, or cmake --build %s" % (recorder, args.build))
+    found = programs.find(args.qemu_dir, args.sysroot, tmp, args.only, not args.no_worst)
+    there, missing = ({}, []) if args.no_peers else peers.find(args.build, args.plugin_dir)
+    for line in found.missing + (missing if "recording" in args.part else []):
+        remark(line)
+    if not found.found:
+        raise BenchError("nothing to run%s" % (
+            ": no program's name contains '%s'" % args.only if args.only and not found.missing
+            else ""))
+    context = recording.Context(children, args.build, args.qemu_dir, tmp, args.runs, args.scale,
+                                args.jobs)
+    results = {"bench": 1, "about": machine.describe(args.build, args.qemu_dir),
+               "runs": args.runs, "scale": args.scale, "missing": found.missing + missing}
+    for part in args.part:
+        head, lines = report_text.TABLES[part]
+        print(head, flush=True)
+        results[part] = []
+        for program in chosen(found.found, part, args):
+            if part == "recording":
+                result = recording.measure(context, program, args.sets, there)
+            else:
+                result = MEASURE[part](context, program)
+            results[part].append(result)
+            say(lines(result))
+        say(report_text.summary(part, results))
+    say(report_text.foot(results))
+    return results
 
 
-def run(command, stdin):
-    """Seconds of wall-clock time that the command took."""
-    with open(stdin or os.devnull) as source:
-        begin = time.monotonic()
-        done = subprocess.run(command, stdin=source, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE)
-        took = time.monotonic() - begin
-    if done.returncode != 0:
-        sys.exit("%s: status %d: %s" % (" ".join(command), done.returncode,
-                                        done.stderr.decode(errors="replace")))
-    return took
+def chosen(found, part, args):
+    """Programs of a part: reading and asking take one trace, unless --only says which."""
+    if part == "recording":
+        return [p for p in found if not p.only or set(p.only) & set(args.sets)]
+    ordinary = [p for p in found if not p.only]
+    return ordinary if part == "choices" or args.only else ordinary[:1]
 
 
-def measure(args, program, sets, tmp):
-    name, qemu, command, stdin = program
-    trace = os.path.join(tmp, "bench.ctr")
-    record = os.path.join(args.build, "bin/cannoli-record")
-    modes = [("plain", "", [qemu] + command)]
-    for set_name, events in sets:
-        options = ["--events", events] if events else []
-        for how, more in ("jit", ["--discard"]), ("file", ["-o", trace]):
-            modes.append((how, set_name,
-                          [record, "-q"] + more + options + ["--", qemu] + command))
-    times = {(how, set_name): [] for how, set_name, _ in modes}
-    size = {}
-    for _ in range(args.runs):
-        for how, set_name, line in modes:
-            times[how, set_name].append(run(line, stdin))
-            if how == "file":
-                size[set_name] = os.path.getsize(trace)
-    info = subprocess.run([os.path.join(args.build, "bin/tracedump"), "--info",
-                           "--json", trace], check=True, capture_output=True)
-    insns = json.loads(info.stdout)["instructions"]
-    os.remove(trace)
-    plain = statistics.median(times["plain", ""])
-    result = {"program": name, "instructions": insns, "plain seconds": plain,
-              "plain times": times["plain", ""], "sets": {}}
-    for set_name, _ in sets:
-        result["sets"][set_name] = {
-            "jit": statistics.median(times["jit", set_name]) / plain,
-            "file": statistics.median(times["file", set_name]) / plain,
-            "bits per instruction": 8 * size[set_name] / insns,
-            "jit times": times["jit", set_name],
-            "file times": times["file", set_name],
-        }
-    return result
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            results = json.load(f)
+    except (json.JSONDecodeError, UnicodeDecodeError) as e:
+        raise BenchError("%s: %s" % (path, e)) from e
+    if not isinstance(results, dict) or results.get("bench") != 1:
+        raise BenchError("%s: not written by --json of this program" % path)
+    return results
 
 
-def measure_choices(args, program, tmp):
-    """Ratios to plain of each way of choosing, with its trace written to a file."""
-    name, qemu, command, stdin = program
-    trace = os.path.join(tmp, "bench.ctr")
-    record = os.path.join(args.build, "bin/cannoli-record")
-    modes = [("plain", [qemu] + command)]
-    for choice, options in CHOICES:
-        cold = COLD.get(name.split()[0])
-        if cold or choice != "cold":
-            options = [o.format(cold=cold) for o in options]
-            modes.append((choice, [record, "-q", "-o", trace] + options + ["--", qemu] + command))
-    times = {mode: [] for mode, _ in modes}
-    for _ in range(args.runs):
-        for mode, line in modes:
-            times[mode].append(run(line, stdin))
-    plain = statistics.median(times["plain"])
-    print("%-16s plain %.2f s" % (name, plain))
-    for mode, _ in modes[1:]:
-        print("  %-14s %8.3f (aim %.2f)" % (mode, statistics.median(times[mode]) / plain,
-                                            CHOICE_AIMS[mode]), flush=True)
-    return {"program": name, "times": times}
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
 
 
-def show(result, sets):
-    print("%-16s %9.0f Minsn, plain %.2f s" % (
-        result["program"], result["instructions"] / 1e6, result["plain seconds"]))
-    for set_name, _ in sets:
-        r = result["sets"][set_name]
-        print("  %-14s %8.2f %8.2f %10.3f %10.0f" % (
-            set_name, r["jit"], r["file"], r["bits per instruction"],
-            result["instructions"] / (result["plain seconds"] * r["file"]) / 1e6),
-            flush=True)
-
-
-def show_medians(results, sets):
-    real = [r for r in results if not r["program"].startswith(EXTREME)]
-    if not real:
+def work(args):
+    if args.table:
+        results = load(args.table)
+        if not results.get("recording"):
+            raise BenchError("%s: nothing of recording in it" % args.table)
+        say(report_text.readme(results))
         return
-    print("median of %s" % ", ".join(r["program"] for r in real))
-    for set_name, _ in sets:
-        print("  %-14s %8.2f %8.2f %10.3f" % (
-            (set_name,) + tuple(statistics.median(r["sets"][set_name][what] for r in real)
-                                for what in ("jit", "file", "bits per instruction"))))
-
-
-def show_aims(results):
-    """What the project wants to keep below, on the mixed programs."""
-    for r in results:
-        sets = r["sets"]
-        if not r["program"].startswith("mixed"):
-            continue
-        if "val" in sets and "mem" in sets:
-            print("%s: val is %.2f times mem (aim 1.6), %.2f bits (aim 4)" % (
-                r["program"], sets["val"]["file"] / sets["mem"]["file"],
-                sets["val"]["bits per instruction"]))
-        if "reg" in sets:
-            print("%s: reg is %.2f times plain (aim 6)" % (
-                r["program"], sets["reg"]["file"]))
+    if args.source:
+        results = load(args.source)
+        say(report_text.everything(results))
+    else:
+        children = Children()
+        children.catch_signals()
+        with tempfile.TemporaryDirectory(prefix="cannoli-bench-", dir=args.tmp) as tmp:
+            results = measure(args, children, tmp)
+    if args.json:
+        write(args.json, json.dumps(results, indent=1) + "\n")
+    if args.svg:
+        write(args.svg, report_svg.draw(results))
+    entries = history.load(args.history) if args.compare is not None else []
+    if not args.source and not args.no_history:
+        history.append(args.history, results)
+    if args.compare is not None:
+        now = history.entry(results)
+        say(history.compare_lines(history.baseline(entries, now, args.compare), now))
 
 
 def main():
     args = arguments()
-    args.qemu_dir = args.qemu_dir or os.path.join(args.build, "libexec/cannoli")
-    args.sysroot = args.sysroot or os.path.join(args.build, "sysroot")
-    wanted = args.sets.split(",")
-    sets = [s for s in SETS if s[0] in wanted]
-    if len(sets) != len(wanted):
-        sys.exit("unknown set of events in '%s'" % args.sets)
-    with tempfile.TemporaryDirectory() as tmp:
-        results = []
-        if args.choices:
-            for program in make_programs(args, tmp):
-                if not program[0].startswith(EXTREME):
-                    results.append(measure_choices(args, program, tmp))
-            finish(args, results)
-            return
-        print("%-16s %8s %8s %10s %10s" % (
-            "program, events", "jit", "file", "bits/insn", "Minsn/s"))
-        for program in make_programs(args, tmp):
-            results.append(measure(args, program, sets, tmp))
-            show(results[-1], sets)
-        show_medians(results, sets)
-        show_aims(results)
-        finish(args, results)
-
-
-def finish(args, results):
-    """Tells of the machine, and writes the times to --json."""
-    cpu = platform.processor() or "unknown"
-    with open("/proc/cpuinfo") as f:
-        for line in f:
-            if line.startswith("model name"):
-                cpu = line.split(":", 1)[1].strip()
-                break
-    print("%s, %d cpus, Linux %s, median of %d interleaved runs" % (
-        cpu, os.cpu_count(), platform.release(), args.runs))
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump({"cpu": cpu, "cpus": os.cpu_count(), "runs": args.runs,
-                       "results": results}, f, indent=1)
+    try:
+        work(args)
+    except BenchError as e:
+        remark(e)
+        return 1
+    except BrokenPipeError:
+        # `bench.py | head`: nobody reads what is left, at the end of the interpreter either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as e:
+        remark("%s%s" % (e.filename + ": " if e.filename else "", e.strerror))
+        return 1
+    except Interrupted as e:
+        return 128 + e.signum
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

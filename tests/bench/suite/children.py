@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Runs the programs that are measured, and ends them when the user interrupts.
+
+Each child is the leader of a process group of its own, which holds what it starts in
+turn (the recorder its QEMU), so that ending it ends all of that and nothing else.
+The first SIGINT, SIGTERM or SIGHUP raises Interrupted where the main program is; while a
+child is being started that waits until its process id is known.
+"""
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class BenchError(Exception):
+    """Something failed; the text is for the user."""
+
+
+class Interrupted(BaseException):
+    def __init__(self, signum):
+        super().__init__(signum)
+        self.signum = signum
+
+
+@dataclass(frozen=True)
+class Run:
+    """Wall-clock seconds, user and system seconds of the child and its children, peak
+    resident MiB (0 where it was not watched), what it wrote (None where nobody asked)."""
+    wall: float
+    cpu: float
+    peak: float
+    output: bytes
+
+
+class Children:
+    """Starts one child at a time."""
+
+    def __init__(self):
+        self._starting = False
+        self._pending = 0
+
+    def catch_signals(self):
+        for signum in SIGNALS:
+            signal.signal(signum, self._on_signal)
+
+    def _on_signal(self, signum, _frame):
+        # a second one must not keep us from ending children and removing files
+        for other in SIGNALS:
+            signal.signal(other, signal.SIG_IGN)
+        if self._starting:
+            self._pending = signum
+        else:
+            raise Interrupted(signum)
+
+    def start(self, command, **options):
+        """A Popen; pass it to `end` whatever happens."""
+        self._starting = True
+        try:
+            child = subprocess.Popen(command, process_group=0, **options)
+        except OSError as e:
+            raise BenchError("%s: %s" % (command[0], e.strerror)) from e
+        finally:
+            self._starting = False
+        if self._pending:
+            self.end(child)
+            raise Interrupted(self._pending)
+        return child
+
+    def end(self, child):
+        """Ends the child and what it started, if it still runs."""
+        if child.returncode is not None:
+            return
+        for signum in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(child.pid, signum)
+            except ProcessLookupError:
+                pass
+            try:
+                child.wait(3)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def run(self, command, stdin=None, stdout=None, watch=False, keep_output=False, env=None):
+        """Runs to the end and measures; stdin and stdout are paths (default /dev/null).
+
+        watch: look at the peak of resident memory, every 5 ms.  It is the child's own,
+        which rusage does not tell: what we had when it was forked counts there.
+        """
+        peak = 0
+        with (open(stdin or os.devnull, "rb") as source, tempfile.TemporaryFile() as errors,
+              tempfile.TemporaryFile() if keep_output else
+              open(stdout or os.devnull, "wb") as sink):
+            begin = time.monotonic()
+            child = self.start(command, stdin=source, stdout=sink, stderr=errors, env=env)
+            try:
+                if watch:
+                    peak = self._watch(child)
+                _, status, usage = os.wait4(child.pid, 0)
+                wall = time.monotonic() - begin
+                child.returncode = os.waitstatus_to_exitcode(status)
+            finally:
+                self.end(child)
+            output = None
+            if keep_output:
+                sink.seek(0)
+                output = sink.read()
+            if child.returncode != 0:
+                errors.seek(0)
+                said = errors.read(4000).decode(errors="replace").strip()
+                raise BenchError("%s: status %d%s" % (
+                    " ".join(command), child.returncode, said and ": " + said))
+        return Run(wall, usage.ru_utime + usage.ru_stime, peak, output)
+
+    @staticmethod
+    def _watch(child):
+        peak = 0
+        poll = select.poll()
+        pidfd = os.pidfd_open(child.pid)
+        try:
+            poll.register(pidfd, select.POLLIN)
+            while not poll.poll(5):
+                with open("/proc/%d/status" % child.pid, encoding="ascii", errors="replace") as f:
+                    peak = max([peak] + [int(l.split()[1]) for l in f if l.startswith("VmHWM")])
+        finally:
+            os.close(pidfd)
+        return peak / 1024
+
+    def first_lines(self, command, lines):
+        """Run of `command | head`: until so many lines came, and the command has ended."""
+        begin = time.monotonic()
+        child = self.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(lines):
+                if not child.stdout.readline():
+                    break
+            child.stdout.close()
+            _, status, usage = os.wait4(child.pid, 0)
+            wall = time.monotonic() - begin
+            child.returncode = os.waitstatus_to_exitcode(status)
+        finally:
+            self.end(child)
+        return Run(wall, usage.ru_utime + usage.ru_stime, 0, None)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Other ways to get the same events, beside our own in each round.
+
+QEMU's execlog plugin and QEMU's own log of single instructions, and valgrind's lackey
+write text.  They are a hundred times slower and write a thousand times more, so each
+gets a shortened input, and its time is scaled by the numbers of instructions.  The raw
+stream of events, as translated code stores it, compressed by zstd alone is what size is
+measured by.
+"""
+import os
+import re
+import shutil
+
+from .children import BenchError
+from .stats import Spread
+
+PEER_ROUNDS = 3
+RAW_SCALE = 0.06
+RAW_EVENTS = "exec,mem"
+ALL_CHUNKS = "1000000"
+
+
+class LogPeer:
+    """One that writes a log of a program's shortened run."""
+
+    def __init__(self, context, program, name, what):
+        self.context, self.name, self.what = context, name, what
+        self.log = os.path.join(context.tmp, "peer.log")
+        self.command = program.make(program.short * min(1, 4 * context.scale))
+        self.seconds, self.bits, self.insns = [], [], 0
+
+    def argv(self):
+        raise NotImplementedError
+
+    def count(self):
+        """Instructions of the run that wrote the log."""
+        raise NotImplementedError
+
+    def run(self):
+        if len(self.seconds) == PEER_ROUNDS:
+            return
+        took = self.context.children.run(self.argv(), stdin=self.command.stdin)
+        self.insns = self.insns or self.count()
+        self.seconds.append(took.wall)
+        self.bits.append(8 * os.path.getsize(self.log) / self.insns)
+        os.remove(self.log)
+
+    def result(self, plain_per_insn):
+        pairs = zip(self.seconds, plain_per_insn)
+        return {"peer": self.name, "records": self.what, "instructions": self.insns,
+                "file": Spread.of(s / self.insns / p for s, p in pairs).to_json(),
+                "bits_per_instruction": Spread.of(self.bits).to_json(),
+                "instructions_per_second": Spread.of(self.insns / s for s in self.seconds).to_json()}
+
+
+class QemuLog(LogPeer):
+    """A QEMU with options that make it log; our recorder counts the instructions."""
+
+    def __init__(self, context, program, name, what, options):
+        super().__init__(context, program, name, what)
+        self.qemu = [context.qemu(program), *options, "-D", self.log]
+        self.recorder = context.recorder(program, self.command, "-e", "exec", "-o", context.trace)
+
+    def argv(self):
+        return self.qemu + self.command.argv
+
+    def count(self):
+        self.context.children.run(self.recorder, stdin=self.command.stdin)
+        return self.context.info(self.context.trace)["instructions"]
+
+
+class Lackey(LogPeer):
+    """valgrind's example tool, on the native program."""
+
+    def argv(self):
+        return ["valgrind", "--tool=lackey", "--trace-mem=yes", "--log-file=" + self.log,
+                *self.command.argv]
+
+    def count(self):
+        with open(self.log, "rb") as f:
+            f.seek(max(0, os.path.getsize(self.log) - 4000))
+            found = re.search(rb"guest instrs:\s+([\d,]+)", f.read())
+        if not found:
+            raise BenchError("valgrind's lackey does not tell how many instructions it saw")
+        return int(found[1].replace(b",", b""))
+
+
+class RawStream:
+    """zstd, one thread, on the events as they come out of translated code."""
+
+    def __init__(self, context, program, level):
+        self.context, self.level = context, level
+        self.command = program.make(context.scale * RAW_SCALE)
+        self.recorder = context.recorder(program, self.command, "-e", RAW_EVENTS, "-o",
+                                         context.trace)
+        self.raw = os.path.join(context.tmp, "raw-%d" % level)
+        self.insns = self.done = None
+
+    def run(self):
+        """Once: sizes do not vary, and it is far from the time that matters."""
+        if self.done:
+            return
+        children, context = self.context.children, self.context
+        children.run(self.recorder, stdin=self.command.stdin)
+        self.insns = context.info(context.trace)["instructions"]
+        children.run([context.tool("encode_bench"), "--raw", "-c", ALL_CHUNKS, context.trace],
+                     stdout=self.raw)
+        packed = self.raw + ".zst"
+        self.done = children.run(["zstd", "-q", "-f", "-T1", "-%d" % self.level, self.raw,
+                                  "-o", packed])
+        self.bits = 8 * os.path.getsize(packed) / self.insns
+        self.raw_bits = 8 * os.path.getsize(self.raw) / self.insns
+        os.remove(packed)
+        os.remove(self.raw)
+
+    def result(self, plain_per_insn):
+        cost = [self.done.cpu / self.insns / p for p in plain_per_insn]
+        return {"peer": "zstd -%d of raw" % self.level, "records": "mem", "instructions": self.insns,
+                "compress_cpu": Spread.of(cost).to_json(),
+                "raw_bits_per_instruction": self.raw_bits,
+                "bits_per_instruction": Spread.of([self.bits]).to_json()}
+
+
+def find(build, plugin_dir):
+    """({name of a peer that can run: what it needs}, lines on those that cannot)."""
+    there, missing = {}, []
+    plugin = os.path.join(plugin_dir, "libexeclog.so")
+    if os.path.exists(plugin):
+        there["execlog"] = plugin
+    else:
+        missing.append("no execlog plugin in %s: scripts/qemu.sh --plugins" % plugin_dir)
+    there["qemu -d exec"] = None
+    if shutil.which("valgrind"):
+        there["lackey"] = None
+    else:
+        missing.append("no valgrind: apt-get install valgrind")
+    encode_bench = os.path.join(build, "bin/encode_bench")
+    if not os.access(encode_bench, os.X_OK):
+        missing.append("no %s: cmake --build %s" % (encode_bench, build))
+    elif not shutil.which("zstd"):
+        missing.append("no zstd: apt-get install zstd")
+    else:
+        there["zstd"] = encode_bench
+    return there, missing
+
+
+def prepare(context, program, there):
+    """Objects for one program; run() in each round, then result()."""
+    if program.only:
+        return []
+    found = []
+    if program.short:
+        if "execlog" in there:
+            found.append(QemuLog(context, program, "execlog", "mem",
+                                 ["-plugin", there["execlog"], "-d", "plugin"]))
+        if "qemu -d exec" in there:
+            found.append(QemuLog(context, program, "qemu -d exec", "exec",
+                                 ["-one-insn-per-tb", "-d", "exec,nochain"]))
+        if "lackey" in there and program.native:
+            found.append(Lackey(context, program, "lackey", "mem"))
+    if "zstd" in there:
+        found += [RawStream(context, program, level) for level in (1, 3)]
+    return found

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""The results as tables for people."""
+from statistics import median
+
+from . import machine
+
+# What the project wants to keep below: the file's time divided by plain's, bits an instruction
+AIMS = {"exec": (1.10, 0.25), "mem": (2.0, 0.8), "val": (3.0, 3.0)}
+CHOICE_AIMS = {"nothing": 1.02, "paused": 1.02, "cold": 1.02, "coverage": 1.10}
+
+HEAD = "%-18s %7s %7s %13s %7s %10s %9s" % ("program, events", "jit", "file", "least-most", "cpu",
+                                           "bits/insn", "Minsn/s")
+
+
+def med(o):
+    return o["median"]
+
+
+def bits(b):
+    return "%.3f" % b if b < 100 else "%.0f" % b
+
+
+def mega(o):
+    m = med(o) / 1e6
+    return "%.1f" % m if m < 10 else "%.0f" % m
+
+
+def program_lines(result):
+    """The table of one program."""
+    yield "%-18s %.0f Minsn, plain %.2f s, %s Minsn/s%s" % (
+        result["program"], result["instructions"] / 1e6, med(result["plain_seconds"]),
+        mega(result["plain_instructions_per_second"]),
+        "; a worst case" if result["worst_case"] else "")
+    for row in result["sets"]:
+        yield "  %-16s %7.2f %7.2f %13s %7.2f %10s %9s" % (
+            row["set"], med(row["jit"]), med(row["file"]),
+            "%.2f-%.2f" % (row["file"]["min"], row["file"]["max"]), med(row["file_cpu"]),
+            bits(med(row["bits_per_instruction"])), mega(row["instructions_per_second"]))
+    for peer in result["peers"]:
+        if "file" in peer:
+            f = peer["file"]
+            yield "  %-16s %7s %7.0f %13s %7s %10s %9s" % (
+                peer["peer"], "", med(f), "%.0f-%.0f" % (f["min"], f["max"]), "",
+                bits(med(peer["bits_per_instruction"])), mega(peer["instructions_per_second"]))
+        else:
+            yield "  %-16s %7s %7s %13s %7s %10s" % (
+                peer["peer"], "", "", "", "+%.2f" % med(peer["compress_cpu"]),
+                bits(med(peer["bits_per_instruction"])))
+
+
+def medians(results):
+    """[(set, jit, file, file_cpu, bits)] over the programs that do ordinary work."""
+    real = [r for r in results if not r["worst_case"]]
+    names = [row["set"] for row in real[0]["sets"]] if real else []
+    table = []
+    for i, name in enumerate(names):
+        rows = [r["sets"][i] for r in real]
+        table.append((name,) + tuple(median(med(row[what]) for row in rows) for what in
+                                     ("jit", "file", "file_cpu", "bits_per_instruction")))
+    return table
+
+
+def median_lines(results):
+    real = [r["program"] for r in results if not r["worst_case"]]
+    if len(real) < 2:
+        return
+    yield "median of %d" % len(real)
+    for name, jit, file, cpu, size in medians(results):
+        aim = "aim %.2f, %.2f bits" % AIMS[name] if name in AIMS else ""
+        yield "  %-16s %7.2f %7.2f %13s %7.2f %10s  %s" % (name, jit, file, "", cpu, bits(size), aim)
+
+
+def peer_note(results):
+    """What the rows of peers mean, if there are any."""
+    peers = [p for r in results for p in r["peers"]]
+    shortened = [p["instructions"] for p in peers if "file" in p]
+    if shortened:
+        yield ("Peers ran shortened inputs (%.1f to %.1f Minsn); their times are scaled by "
+               "instructions." % (min(shortened) / 1e6, max(shortened) / 1e6))
+    raw = [p["raw_bits_per_instruction"] for p in peers if "compress_cpu" in p]
+    if raw:
+        yield ("zstd: the raw stream of exec,mem (%.1f to %.1f bits an instruction), "
+               "compressed by one thread; +CPU time beyond recording." % (min(raw), max(raw)))
+
+
+CHOICE_HEAD = "%-18s %15s %13s" % ("program, chosen", "file", "least-most")
+
+
+def choice_lines(result):
+    """A program recorded in part."""
+    yield "%-18s plain %.2f s" % (result["program"], med(result["plain_seconds"]))
+    for row in result["choices"]:
+        yield "  %-16s %15.3f %13s  aim %.2f" % (
+            row["choice"], med(row["file"]), "%.3f-%.3f" % (row["file"]["min"], row["file"]["max"]),
+            CHOICE_AIMS[row["choice"]])
+
+
+READ_HEAD = "%-26s %5s %9s %15s %9s %7s" % ("reading", "jobs", "s", "least-most", "M/s", "MiB")
+
+
+def reading_lines(result):
+    """How fast the tools read one trace."""
+    yield "%-18s %.0f Minsn, %.1f MiB, events %s" % (
+        result["program"], result["instructions"] / 1e6, result["bytes"] / 2**20, result["events"])
+    for row in result["rows"]:
+        s = row["seconds"]
+        yield "  %-24s %5s %9.3f %15s %9s %7s" % (
+            row["what"], row["jobs"] or "", med(s), "%.3f-%.3f" % (s["min"], s["max"]),
+            "%.1f" % (row["amount"] / med(s) / 1e6) if row["amount"] else "",
+            "%.0f" % row["peak_mib"] if row["peak_mib"] else "")
+
+
+ASK_HEAD = "%-40s %9s %15s %s" % ("asking", "ms", "least-most", "")
+
+
+def asking_lines(result):
+    """How long the answers to questions take."""
+    yield "%-18s %.0f Minsn, %.1f MiB, %d chunks" % (
+        result["program"], result["instructions"] / 1e6, result["bytes"] / 2**20, result["chunks"])
+    for row in result["rows"]:
+        s = row["seconds"]
+        yield "  %-38s %9.1f %15s %s" % (
+            row["what"], 1e3 * med(s), "%.1f-%.1f" % (1e3 * s["min"], 1e3 * s["max"]),
+            row.get("note", ""))
+
+
+def foot(results):
+    """Where all of it comes from."""
+    yield from machine.lines(results["about"])
+    yield "median of %d interleaved runs%s" % (
+        results["runs"], ", inputs scaled by %g" % results["scale"] if results["scale"] != 1 else "")
+
+
+# Of each part: the head of its table, and the lines of one program
+TABLES = {
+    "recording": (HEAD, program_lines),
+    "reading": (READ_HEAD, reading_lines),
+    "asking": (ASK_HEAD, asking_lines),
+    "choices": (CHOICE_HEAD, choice_lines),
+}
+
+
+def summary(part, results):
+    """What stands under the table of a part."""
+    if part == "recording":
+        yield from median_lines(results[part])
+        yield from peer_note(results[part])
+
+
+def everything(results):
+    """All lines of a run, from its JSON."""
+    for part in results:
+        if part in TABLES:
+            head, lines = TABLES[part]
+            yield head
+            for result in results[part]:
+                yield from lines(result)
+            yield from summary(part, results)
+    yield from foot(results)
+
+
+def readme(results):
+    """The README's table: a program a line, ratio and bits of each set side by side."""
+    recording = results["recording"]
+    real = [r for r in recording if not r["worst_case"]]
+    names = [row["set"] for row in real[0]["sets"]]
+    yield "%-17s %7s" % ("", "plain") + "".join("  %15s" % name for name in names)
+    yield "%-17s %7s" % ("", "Minsn/s") + "".join("  %7s %7s" % ("time", "bits") for _ in names)
+
+    def cells(pairs):
+        return "".join("  %7.2f %7s" % (t, bits(b)) for t, b in pairs)
+    for r in real:
+        yield "%-17s %7s" % (r["program"], mega(r["plain_instructions_per_second"])) + cells(
+            (med(row["file"]), med(row["bits_per_instruction"])) for row in r["sets"])
+    if len(real) > 1:
+        yield "%-17s %7s" % ("median", "") + cells(
+            (file, size) for _, _, file, _, size in medians(real))
+    if all(name in AIMS for name in names):
+        yield "%-17s %7s" % ("aim", "") + cells(AIMS[name] for name in names)
+    for r in recording:
+        if r["worst_case"]:
+            row = r["sets"]
+            yield "%-17s %7s" % (r["program"], mega(r["plain_instructions_per_second"])) + "".join(
+                next(("  %7.2f %7s" % (med(x["file"]), bits(med(x["bits_per_instruction"])))
+                      for x in row if x["set"] == name), " " * 17) for name in names)
+    for name in dict.fromkeys(p["peer"] for r in real for p in r["peers"]):
+        found = [p for r in real for p in r["peers"] if p["peer"] == name]
+        times = [med(p["file"]) for p in found if "file" in p]
+        sizes = [med(p["bits_per_instruction"]) for p in found]
+        yield "%-17s %7s%s  %7s %7s  (%s)" % (
+            name, "", " " * 17 * names.index(found[0]["records"])
+            if found[0]["records"] in names else "", "%.0f" % median(times) if times else "",
+            bits(median(sizes)), "median of %d" % len(found) if len(found) > 1 else "one program")
+    yield from foot(results)

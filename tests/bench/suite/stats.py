@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Medians, spreads, and whether two of them differ.
+
+A benchmark on a machine that others use, too, has outliers: the median of a few runs
+passes over them, and the least and greatest say how far to trust it.  Runs of one round
+follow each other closely, so a ratio is taken within its round: a machine that becomes
+slower from round to round changes both its numbers.
+"""
+from dataclasses import dataclass
+from statistics import median
+
+# What is called noise where the runs themselves show less: times are never the same
+# twice, sizes nearly are (addresses of the host are part of a trace)
+TIME_NOISE = 0.03
+SIZE_NOISE = 0.005
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, least and greatest of `runs` values."""
+    median: float
+    min: float
+    max: float
+    runs: int
+
+    @classmethod
+    def of(cls, values):
+        values = list(values)
+        if not values:
+            raise ValueError("no values")
+        return cls(median(values), min(values), max(values), len(values))
+
+    def to_json(self):
+        return {"median": self.median, "min": self.min, "max": self.max, "runs": self.runs}
+
+    @classmethod
+    def from_json(cls, o):
+        return cls(o["median"], o["min"], o["max"], o["runs"])
+
+
+def ratios(values, bases, factor=1.0):
+    """Spread of value / base, round by round, times factor."""
+    return Spread.of(factor * v / b for v, b in zip(values, bases, strict=True))
+
+
+def verdict(old, new, noise=TIME_NOISE, higher_is_better=False):
+    """"better", "worse" or "same" of the new spread.
+
+    "same" is: the ranges overlap when each is widened by half the noise.  No claim is
+    made from fewer runs than the difference needs: one run is a range of its own.
+    """
+    half = noise / 2
+    if new.min * (1 - half) > old.max * (1 + half):
+        return "better" if higher_is_better else "worse"
+    if new.max * (1 + half) < old.min * (1 - half):
+        return "worse" if higher_is_better else "better"
+    return "same"
+
+
+def change(old, new):
+    """Change of the median as a fraction of the old one; None where that is nothing."""
+    return new.median / old.median - 1 if old.median else None
