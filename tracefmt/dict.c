@@ -68,13 +68,18 @@ const void *ctr_dict_get(const struct ctr_dict *d, uint32_t id, size_t *bytes)
     return e ? e->def.body : NULL;
 }
 
-/* The definition without the slots of what is not recorded. */
+/*
+ * The definition without the slots of what is not recorded.  Roots are numbers of
+ * slots: they change with them.
+ */
 static int strip_slots(struct ctr_dict *d, struct blockdef *def)
 {
     size_t head = CTR_BLOCKDEF_FIXED + (size_t)def->ninsn + def->code_bytes;
     int mem = (d->events & CTR_EVENTS_MEM) != 0;
     int reg = (d->events & CTR_EVENTS_REG) != 0;
-    if (buf_room(&d->strip, def->bytes)) {
+    uint16_t *number = malloc((def->nslot + 1u) * sizeof(number[0]));
+    if (!number || buf_room(&d->strip, def->bytes)) {
+        free(number);
         return -CTR_E_NOMEM;
     }
     memcpy(d->strip.p, def->body, head);
@@ -82,6 +87,7 @@ static int strip_slots(struct ctr_dict *d, struct blockdef *def)
     unsigned nslot = 0;
     for (unsigned i = 0; i < def->nslot; i++) {
         const uint8_t *s = def->slot + (size_t)i * CTR_BLOCKDEF_SLOT;
+        number[i] = (uint16_t)nslot;
         if (s[4] & CTR_ACCESS_REG ? reg : mem) {
             memcpy(p, s, CTR_BLOCKDEF_SLOT);
             p += CTR_BLOCKDEF_SLOT;
@@ -90,14 +96,19 @@ static int strip_slots(struct ctr_dict *d, struct blockdef *def)
     }
     const uint8_t *rest = def->slot + (size_t)def->nslot * CTR_BLOCKDEF_SLOT;
     size_t rest_n = def->bytes - (size_t)(rest - def->body);
-    if (!mem) {
-        rest_n -= (size_t)def->nderived * CTR_BLOCKDEF_DERIVE;
-        d->strip.p[CTR_BLOCKDEF_FLAGS] &= (uint8_t)~CTR_BLOCK_HAS_DERIVED;
-    }
+    rest_n -= (size_t)def->nderived * CTR_BLOCKDEF_DERIVE;
     memcpy(p, rest, rest_n);
     p += rest_n;
+    for (unsigned i = 0; mem && i < def->nderived; i++, p += CTR_BLOCKDEF_DERIVE) {
+        struct slot_derive v;
+        blockdef_derive(def, i, &v);
+        memcpy(p, def->derive + (size_t)i * CTR_BLOCKDEF_DERIVE, CTR_BLOCKDEF_DERIVE);
+        put16(p, v.root == CTR_DERIVE_CONST ? CTR_DERIVE_CONST : number[v.root]);
+    }
+    free(number);
     put16(d->strip.p + CTR_BLOCKDEF_NSLOT, (uint16_t)nslot);
     if (!mem) {
+        d->strip.p[CTR_BLOCKDEF_FLAGS] &= (uint8_t)~CTR_BLOCK_HAS_DERIVED;
         put16(d->strip.p + CTR_BLOCKDEF_NGROUP, 0);
     }
     return blockdef_parse(def, d->strip.p, (size_t)(p - d->strip.p), CTR_NO_OFF, NULL);
@@ -135,18 +146,78 @@ static struct dict_entry *find(const struct ctr_dict *d, const struct blockdef *
     return NULL;
 }
 
+static unsigned reach_kind(const struct slot_derive *v)
+{
+    if (v->bits == 64) {
+        return REACH_WHOLE;
+    }
+    return v->bits < REACH_WHOLE && v->is_signed == (v->bits > 32) ? v->bits : 0;
+}
+
+/* A derived slot, whose address its root's page says something about. */
+static void derived_slot(struct dict_entry *e, struct dict_slot *k)
+{
+    struct slot_derive v;
+    unsigned where = k->s.store ? 3 : 0; /* in REACH_* */
+    blockdef_derive(&e->def, k->entry, &v);
+    if (v.root == CTR_DERIVE_CONST) {
+        k->addr = DICT_NO_ADDR;
+        e->constant[e->nconst++] = slot_derive_addr(&v, 0) >> PAGE_BITS << 1 | k->s.store;
+        return;
+    }
+    k->addr = e->slot[v.root].addr;
+    unsigned r = e->reach[k->addr], kind = reach_kind(&v);
+    r |= 2u << where;
+    r |= v.delta < 0 ? 1u << where : v.delta > 0 ? 4u << where : 0;
+    if (REACH_KIND(r) != REACH_WHOLE && kind != REACH_KIND(r)) {
+        kind = kind == REACH_WHOLE ? REACH_KIND(r) : 0;
+    }
+    e->reach[k->addr] = (uint16_t)((r & 63u) | kind << 6);
+}
+
+/* What is found out from a definition's slots. */
+static void entry_slots(struct dict_entry *e)
+{
+    unsigned nderived = 0;
+    for (unsigned i = 0; i < e->def.nslot; i++) {
+        struct dict_slot *k = &e->slot[i];
+        blockdef_slot(&e->def, i, &k->s);
+        const struct ctr_slot *s = &k->s;
+        e->has_groups |= slot_group(s) != 0;
+        e->nreg += s->reg;
+        e->nstore += slot_group(s) == 0 && !s->reg && s->store;
+        e->nload += slot_group(s) == 0 && !s->reg && !s->store;
+        k->addr = DICT_NO_ADDR;
+        k->entry = 0;
+        if (s->derived) {
+            k->entry = (uint16_t)nderived++;
+            derived_slot(e, k);
+        } else if (!s->reg) {
+            k->addr = e->naddr++;
+            e->reach[k->addr] = (uint16_t)((s->store ? 0x10u : 2u) | REACH_WHOLE << 6);
+        }
+    }
+}
+
 static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
                                     uint64_t hash)
 {
+    size_t constants = (size_t)def->nderived * sizeof(uint64_t);
     size_t groups = ((size_t)def->ngroup + 1) * 2 * sizeof(uint16_t);
-    struct dict_entry *e = malloc(sizeof(*e) + groups + def->bytes);
+    size_t slots = def->nslot * sizeof(struct dict_slot);
+    size_t reach = def->nslot * sizeof(uint16_t);
+    struct dict_entry *e =
+        malloc(sizeof(*e) + constants + groups + slots + reach + def->bytes);
     if (!e) {
         return NULL;
     }
     memset(e, 0, sizeof(*e));
-    e->group_first = (uint16_t *)(e + 1);
+    e->constant = (uint64_t *)(e + 1);
+    e->group_first = (uint16_t *)(e->constant + def->nderived);
     e->group_end = e->group_first + def->ngroup + 1;
-    uint8_t *body = (uint8_t *)(e + 1) + groups;
+    e->slot = (struct dict_slot *)(e->group_end + def->ngroup + 1);
+    e->reach = (uint16_t *)(e->slot + def->nslot);
+    uint8_t *body = (uint8_t *)(e->reach + def->nslot);
     memcpy(body, def->body, def->bytes);
     blockdef_parse(&e->def, body, def->bytes, CTR_NO_OFF, NULL);
     blockdef_groups(&e->def, e->group_first, e->group_end);
@@ -158,14 +229,7 @@ static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
         unsigned last = e->def.ninsn - 1u;
         e->end = le64(e->def.pcs + (size_t)last * 8) + e->def.len[last];
     }
-    for (unsigned i = 0; i < def->nslot; i++) {
-        struct ctr_slot s;
-        blockdef_slot(&e->def, i, &s);
-        e->has_groups |= slot_group(&s) != 0;
-        e->nreg += s.reg;
-        e->nstore += slot_group(&s) == 0 && !s.reg && s.store;
-        e->nload += slot_group(&s) == 0 && !s.reg && !s.store;
-    }
+    entry_slots(e);
     return e;
 }
 

@@ -8,12 +8,35 @@
 #include "format.h"
 #include "util.h"
 
+/* A slot, and where the encoder finds what it knows of it. */
+struct dict_slot {
+    struct ctr_slot s;
+    uint16_t addr;  /* its number among the slots with an address of their own, of a
+                       derived one that of its root, or DICT_NO_ADDR */
+    uint16_t entry; /* of a derived one: number in derive[] */
+};
+#define DICT_NO_ADDR 0xffffu
+
+/*
+ * Which pages accesses can touch when their root touches page p, for the index: bit k
+ * of REACH_LOADS: loads touch page p + k - 1; of REACH_STORES: stores do.  REACH_KIND
+ * tells what becomes of such an address: REACH_WHOLE: nothing; up to 32: so many
+ * bits of it are left; above: so many, with their sign; 0: that differs.
+ */
+#define REACH_LOADS(r) ((r)&7u)
+#define REACH_STORES(r) ((r) >> 3 & 7u)
+#define REACH_KIND(r) ((r) >> 6 & 63u)
+#define REACH_WHOLE 63u
+#define REACH_MASK 0xfffu
+
 /* A definition met in this recording.  Never changes once published. */
 struct dict_entry {
     uint32_t id;    /* canonical, from 1 */
     uint16_t nload; /* unconditional slots */
     uint16_t nstore;
-    uint16_t nreg; /* register slots */
+    uint16_t nreg;  /* register slots */
+    uint16_t naddr; /* slots with an address of their own */
+    uint16_t nconst;
     uint8_t has_groups;
     uint64_t hash;
     uint64_t pc;             /* of its first instruction */
@@ -21,7 +44,11 @@ struct dict_entry {
     struct dict_entry *next; /* same bucket */
     uint16_t *group_first;   /* see blockdef_groups; behind this */
     uint16_t *group_end;
-    struct blockdef def; /* points behind this too */
+    struct dict_slot *slot; /* [nslot] */
+    uint16_t *reach;        /* [naddr] REACH_* */
+    uint64_t *constant;     /* [nconst] pages of accesses that are always the same:
+                               page << 1 | store */
+    struct blockdef def;    /* points behind this too */
 };
 
 struct ctr_dict {

@@ -8,8 +8,7 @@
  * left early, resumed runs, the first run of a block) one run at a time, and checks
  * all there is to check.  encode_aux takes what is told beside the columns.
  *
- * Blocks get numbers local to the chunk, so that all state is dense however
- * many blocks the recording has.  Predictors start from nothing in each chunk.
+ * Predictors start from nothing in each chunk.
  */
 #include "encode.h"
 
@@ -70,10 +69,8 @@ void ctr_encoder_free(struct ctr_encoder *e)
     free(e->def);
     free(e->raw_of);
     free(e->pred);
-    free(e->slot);
-    free(e->kind);
-    free(e->units);
-    free(e->piece_of);
+    free(e->reach);
+    free(e->item);
     free(e->piece);
     values_free(&e->vals);
     values_free(&e->regvals);
@@ -85,8 +82,8 @@ void ctr_encoder_free(struct ctr_encoder *e)
     free(e->tok_miss);
     free(e->follow);
     free(e->follower);
+    free(e->batch);
     free(e->addr_hit);
-    free(e->addr_hits);
     free(e->addr_miss);
     free(e->cand);
     countmap_fini(&e->cuts);
@@ -137,18 +134,6 @@ static int fresh(void *p, size_t n, size_t size)
     return 0;
 }
 
-static int grow(void *p, size_t n, size_t size)
-{
-    void *q;
-    memcpy(&q, p, sizeof(q));
-    q = realloc(q, n * size);
-    if (!q) {
-        return -1;
-    }
-    memcpy(p, &q, sizeof(q));
-    return 0;
-}
-
 /* Room for so many pieces of values, and none of them. */
 static int values_begin(struct value_out *o, uint64_t pieces)
 {
@@ -168,7 +153,6 @@ static int values_begin(struct value_out *o, uint64_t pieces)
 /* Arrays for so many words and units of data, and a clean state. */
 static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
 {
-    uint64_t addrs = units;
     /* A FAULT word can become two tokens, a cut tail adds two; a miss can
      * take three halfwords.  One more, as the arrays are written ahead. */
     uint32_t toks = (uint32_t)words * 2 + 8;
@@ -180,34 +164,27 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
         }
         e->tok_cap = toks;
     }
-    if (addrs + 1 > e->addr_cap) {
+    if (units + 1 > e->addr_cap) {
         e->addr_cap = 0;
-        if ((e->data ? fresh(&e->addr_hits, addrs + 8, 1)
-                     : fresh(&e->addr_hit, addrs / 64 + 1, sizeof(e->addr_hit[0]))) ||
-            fresh(&e->addr_miss, addrs + 1, e->addr_bytes) ||
-            fresh(&e->cand, addrs + 1, sizeof(e->cand[0])) ||
-            fresh(&e->pending, addrs + 1, sizeof(e->pending[0]))) {
+        /* besides what has units a run has derived slots */
+        if (fresh(&e->addr_hit, units + 16, 1) ||
+            fresh(&e->addr_miss, units + 1, e->addr_bytes) ||
+            fresh(&e->cand, units + 1, sizeof(e->cand[0])) ||
+            fresh(&e->pending, units + 2 * CTR_MAX_BLOCK_SLOTS, sizeof(e->pending[0])) ||
+            fresh(&e->batch, units + BATCH + 2 * CTR_MAX_BLOCK_SLOTS,
+                  sizeof(e->batch[0]))) {
             return -1;
         }
-        e->addr_cap = (uint32_t)addrs + 1;
+        e->addr_cap = (uint32_t)units + 1;
     }
-    /* The local ids of the last chunk are forgotten by moving the base. */
-    if (e->map_base > UINT32_MAX - 2 * (e->nloc + MAX_LOCALS + 1)) {
-        memset(e->map, 0, e->map_cap * sizeof(e->map[0]));
-        e->map_base = 1;
-    } else {
-        e->map_base += e->nloc;
-    }
-    e->nloc = 0;
+    memset(e->seen, 0, sizeof(e->seen));
     e->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
     e->ctx_loc = TOK_NONE;
     e->ctx_which = 0;
     e->ctx_since = 0;
     e->ahead = (struct ahead){.last = TOK_NONE, .undo = TOK_NONE};
-    e->nslot = 0;
     e->ntok = e->ntok_miss = 0;
-    e->naddr_hit = e->naddr_miss = e->ncand = e->npending = 0;
-    e->addr_bits = ADDR_BITS_EMPTY;
+    e->naddr = e->naddr_miss = e->ncand = e->npending = 0;
     if (e->nextra) {
         memset(e->extra_pred, 0, sizeof(e->extra_pred));
     }
@@ -226,7 +203,6 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
         }
         memset(e->regs, 0, sizeof(e->regs));
     }
-    e->npiece = 0;
     e->nregs = 0;
     e->nreg_extra = 0;
     e->reg_run = 0;
@@ -244,128 +220,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     e->last_raw = 0;
     e->flags = 0;
     e->unsure = 0;
-    return 0;
-}
-
-/* Room for the pieces of a block's slots; a place for them also if there are none. */
-static int piece_room(struct ctr_encoder *e, const struct blockdef *def)
-{
-    uint32_t need = 0;
-    for (unsigned i = 0; e->data && i < def->nslot; i++) {
-        struct ctr_slot s;
-        blockdef_slot(def, i, &s);
-        need += value_pieces(s.size);
-    }
-    if (e->npiece + need > MAX_CHUNK_PIECES) {
-        return -CTR_E_LIMIT;
-    }
-    if (e->npiece + need > e->piece_cap || !e->piece) {
-        uint32_t cap = e->piece_cap * 2 + 1024 + need;
-        if (grow(&e->piece, cap, sizeof(e->piece[0]))) {
-            return -CTR_E_NOMEM;
-        }
-        e->piece_cap = cap;
-    }
-    return 0;
-}
-
-/* The slots of a new block into the arenas, where there is room for them. */
-static void local_slots(struct ctr_encoder *e, struct local *b,
-                        const struct blockdef *def)
-{
-    uint32_t sum = 0, most = 0;
-    b->pieces = e->npiece;
-    b->kinds = LOCAL_SINGLES | LOCAL_REGS;
-    for (unsigned i = 0; i < def->nslot; i++) {
-        uint32_t at = e->nslot++;
-        struct ctr_slot *s = &e->slot[at];
-        blockdef_slot(def, i, s);
-        int valued = s->reg || (e->val && !s->novalue);
-        uint32_t value = valued ? CTR_UNITS(s->size, e->addr_bytes) : 0;
-        e->kind[at] = s->store;
-        e->units[at] = (uint8_t)(value + !s->reg);
-        e->piece_of[at] = e->npiece;
-        if (value) {
-            e->npiece += value_pieces_init(&e->piece[e->npiece], s, e->addr_bytes);
-        }
-        if (s->reg) {
-            b->kinds &= PIECES_IN_LINE || s->size <= 8 ? LOCAL_REGS : 0;
-        } else {
-            b->kinds &= value && s->size <= 8 ? LOCAL_SINGLES : 0;
-        }
-        sum += e->units[at];
-        most = e->units[at] > most ? e->units[at] : most;
-    }
-    if (sum > UINT16_MAX) {
-        b->groups = 1;
-    }
-    b->units = (uint16_t)(b->groups ? most : sum);
-}
-
-int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
-{
-    if (raw < e->map_cap && e->map[raw] - e->map_base < e->nloc) {
-        *out = e->map[raw] - e->map_base;
-        return 0;
-    }
-    const struct dict_entry *d = dict_raw(e->dict, raw);
-    if (!d) {
-        return -CTR_E_CORRUPT;
-    }
-    if (e->nloc >= MAX_LOCALS || e->nslot + d->def.nslot > MAX_CHUNK_SLOTS) {
-        return -CTR_E_LIMIT;
-    }
-    int err = piece_room(e, &d->def);
-    if (err) {
-        return err;
-    }
-    if (raw >= e->map_cap) {
-        uint32_t cap = raw + raw / 2 + 1024;
-        if (grow(&e->map, cap, sizeof(e->map[0]))) {
-            return -CTR_E_NOMEM;
-        }
-        memset(e->map + e->map_cap, 0, (size_t)(cap - e->map_cap) * sizeof(e->map[0]));
-        e->map_cap = cap;
-    }
-    if (e->nloc == e->loc_cap) {
-        uint32_t cap = e->loc_cap * 2 + 512;
-        if (grow(&e->loc, cap, sizeof(e->loc[0])) ||
-            grow(&e->def, cap, sizeof(e->def[0])) ||
-            grow(&e->follower, cap, sizeof(e->follower[0])) ||
-            grow(&e->raw_of, cap, sizeof(e->raw_of[0]))) {
-            return -CTR_E_NOMEM;
-        }
-        e->loc_cap = cap;
-    }
-    size_t pred_size = e->addr_bytes == 4 ? sizeof(struct pred32) : sizeof(struct pred64);
-    if (e->nslot + d->def.nslot >= e->slot_cap) {
-        uint32_t cap = e->slot_cap * 2 + 1024 + d->def.nslot;
-        if (grow(&e->pred, cap, pred_size) || grow(&e->slot, cap, sizeof(e->slot[0])) ||
-            grow(&e->kind, cap, sizeof(e->kind[0])) ||
-            grow(&e->units, cap, sizeof(e->units[0])) ||
-            grow(&e->piece_of, cap, sizeof(e->piece_of[0]))) {
-            return -CTR_E_NOMEM;
-        }
-        e->slot_cap = cap;
-    }
-    uint32_t l = e->nloc++;
-    e->map[raw] = e->map_base + l;
-    e->def[l] = d;
-    e->raw_of[l] = raw;
-    e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next = TOK_NONE};
-    e->loc[l] = (struct local){
-        .next = {TOK_NONE, TOK_NONE},
-        .base = e->nslot,
-        .nslot = d->def.nslot,
-        .ninsn = d->def.ninsn,
-        .groups = d->has_groups,
-    };
-    if (d->def.nslot) {
-        memset((uint8_t *)e->pred + e->nslot * pred_size, 0, d->def.nslot * pred_size);
-    }
-    local_slots(e, &e->loc[l], &d->def);
-    *out = l;
-    return 0;
+    return encode_local_begin(e);
 }
 
 /* ------------------------------------------------------------------ chunk */

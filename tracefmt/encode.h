@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside of the encoder: encode_fast.c and encode_slow.c walk over words and
- * addresses and fill the arrays below, encode_pack.c makes the file's columns
- * of them, encode.c keeps it all together.
+ * Inside of the encoder: encode_fast.c and encode_slow.c walk over words, encode_addr.c
+ * and encode_data.c over addresses and values, and fill the arrays below; encode_pack.c
+ * and encode_index.c make the file's columns of them and the chunk's share of the index;
+ * encode_local.c knows the blocks of the chunk; encode.c keeps it all together.
  */
 #ifndef CTR_ENCODE_H
 #define CTR_ENCODE_H
@@ -19,16 +20,28 @@
 /* What an encoder knows of a block met in the chunk at hand. */
 struct local {
     uint32_t next[2]; /* token that came after its id [0], after its markers [1] */
-    uint32_t base;    /* of its slots in the arena */
+    uint32_t base;    /* of its addresses in e->pred; with data of its items */
     uint32_t fast;    /* whole runs on the fast path ... */
     uint32_t full;    /* ... and others */
-    uint32_t pieces;  /* of its values in their arena */
-    uint16_t nslot;
+    uint16_t n;       /* addresses, or items, from base on */
+    uint16_t units;   /* of data that a whole run makes; with groups: at most a slot */
     uint16_t ninsn;
-    uint16_t units; /* of data that a whole run makes; with groups: at most a slot */
     uint8_t groups; /* it has some (or more units than fit): needs a closer look */
-    uint8_t kinds;  /* LOCAL_* */
+    uint8_t regs; /* all its items are registers that stand in line, see PIECES_IN_LINE */
 };
+
+/* A slot of a block of the chunk, with values or registers: what is to be done. */
+struct item {
+    int64_t delta; /* of a derived address */
+    uint32_t pred; /* of its address, of a derived one the root's: NO_PRED is none */
+    uint32_t piece;
+    uint8_t kind;   /* ITEM_* */
+    uint8_t pieces; /* of its value, 0 if it is not told */
+    uint8_t bits;   /* as in struct slot_derive */
+    uint8_t is_signed;
+};
+enum { ITEM_ADDR, ITEM_DERIVED, ITEM_REG };
+#define NO_PRED 0u /* an address that stays 0 */
 
 /*
  * Who comes next.  The token behind a plain run is foretold by its block's context;
@@ -49,12 +62,7 @@ struct follower {
     uint32_t falls; /* runs that went on just behind the block */
 };
 
-/*
- * All its slots are accesses with a value of one piece; registers, whose pieces stand
- * in the data column as they come.
- */
-#define LOCAL_SINGLES 1u
-#define LOCAL_REGS 2u
+/* Pieces of a register stand in the data column as they come. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define PIECES_IN_LINE 0 /* the highest piece of a value stands lowest */
 #else
@@ -75,8 +83,6 @@ struct ahead {
     uint64_t head_pc;
 };
 
-#define ADDR_BITS_EMPTY (1ull << 63)
-
 /* Predictor of a slot: the last address and the step that led to it. */
 struct pred64 {
     uint64_t last;
@@ -86,6 +92,17 @@ struct pred32 {
     uint32_t last;
     uint32_t step;
 };
+
+/*
+ * Pages for the index: an access on a page that is not among those met lately, with its
+ * reach in the bits that are no page's.
+ */
+#define SEEN_PAGES 512u
+#define PAGE_KEY(addr, reach) (((uint64_t)(addr) & ~(uint64_t)REACH_MASK) | (reach))
+#define PAGE_HASH(key) (((key) >> PAGE_BITS ^ ((key)&63u) << 3) & (SEEN_PAGES - 1))
+
+/* How many addresses encode_fast takes at once, if a block has no more. */
+#define BATCH 2048u
 
 /* Where values of a kind go: one byte of 0 or 1 and perhaps a varint for each. */
 struct value_out {
@@ -128,13 +145,14 @@ struct ctr_encoder {
     uint32_t ctx_since; /* plain runs of ctx_loc before its last run */
     struct ahead ahead;
 
-    void *pred; /* arena of struct pred32 or pred64 */
-    struct ctr_slot *slot;
-    uint8_t *kind;      /* of each slot: 1 store, 0 load or register */
-    uint8_t *units;     /* that it takes in the data column */
-    uint32_t *piece_of; /* its first piece, with values or registers */
-    uint32_t nslot;
-    uint32_t slot_cap;
+    void *pred;      /* arena of struct pred32 or pred64 */
+    uint16_t *reach; /* of each: see dict.h */
+    uint32_t npred;
+    uint32_t pred_cap;
+    struct item *item; /* with values or registers */
+    uint32_t nitem;
+    uint32_t item_cap;
+    uint32_t nslot; /* of all blocks */
     struct piece *piece;
     uint32_t npiece;
     uint32_t piece_cap;
@@ -146,17 +164,17 @@ struct ctr_encoder {
     uint32_t ntok_miss;
     uint32_t tok_cap;
 
-    uint32_t *pending; /* slots of a run */
+    uint32_t *pending; /* slots of a run, as numbered in its block */
     uint32_t npending;
-    uint64_t *addr_hit; /* bitmap, full words; the rest is in addr_bits */
-    uint8_t *addr_hits; /* with values or registers instead: 0 or 1 for each */
-    uint32_t naddr_hit; /* of whichever it is */
-    uint64_t addr_bits; /* ADDR_BITS_EMPTY when there are none */
-    void *addr_miss;    /* steps: uint32_t or uint64_t */
+    uint32_t *batch;   /* predictors of addresses that come next, without data */
+    uint8_t *addr_hit; /* 0 or 1 for each */
+    uint32_t naddr;
+    void *addr_miss; /* steps: uint32_t or uint64_t */
     uint32_t naddr_miss;
-    uint64_t *cand; /* page | store, whenever a slot left its last page */
-    uint32_t ncand;
     uint32_t addr_cap;
+    uint64_t *cand; /* page << PAGE_BITS | reach, that were not in `seen' */
+    uint32_t ncand;
+    uint64_t seen[SEEN_PAGES]; /* of these, the last one of each hash */
 
     struct buf extra_meta;
     struct buf extra_delta;
@@ -176,8 +194,8 @@ struct ctr_encoder {
     struct evenc events;
     struct buf state;
 
-    struct pageset pages[2]; /* [store] */
-    struct countmap cuts;    /* partial runs, by local */
+    struct pageset pages[2];   /* [store] */
+    struct countmap cuts;      /* partial runs, by local */
     struct countmap cut_falls; /* of those, by the same key */
     struct countmap unknown; /* runs to the end of which it is not known what followed, by
                                 local and first instruction */
@@ -226,10 +244,15 @@ struct slow_run {
     uint32_t resume_insn;
     uint8_t fault;
     uint8_t unsure;
-    uint32_t limit;     /* units of data at most */
-    uint32_t slots;     /* made */
-    uint32_t units;     /* that they took */
-    uint32_t last_insn; /* of the slots: highest instruction + 1 */
+    uint32_t derived;      /* derived slots of the last instruction, at most ... */
+    uint32_t made_derived; /* ... and those made, also by an earlier part of the run */
+    uint32_t limit;        /* units of data at most */
+    uint32_t most;         /* slots at most */
+    uint32_t slots;        /* made */
+    uint32_t units;        /* that they took */
+    uint32_t told;         /* slots up to the last one that took some ... */
+    uint32_t told_insn;    /* ... and its instruction + 1 */
+    uint32_t last_insn;    /* of the slots: highest instruction + 1 */
 };
 
 /* Words of the fast path, from the encoder and back. */
@@ -240,8 +263,11 @@ struct fast {
     struct follow follow; /* of that context */
 };
 
+/* encode_local.c: begins a chunk without blocks.  Returns 0 or -CTR_E_NOMEM. */
+int encode_local_begin(struct ctr_encoder *e);
+
 /*
- * The local number of a raw id; met for the first time it gets one.
+ * The same file: the local number of a raw id; met for the first time it gets one.
  * Returns 0, -CTR_E_CORRUPT (not known), -CTR_E_LIMIT, -CTR_E_NOMEM.
  */
 int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out);
@@ -252,9 +278,19 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out);
  */
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop);
 
-/* The same file: takes the data from w->unit on, of the pending slots, through
- * the predictors.  They remain pending. */
-void encode_pending(struct ctr_encoder *e, struct walk *w);
+/* The same file: takes the data from w->unit on, of the pending slots of a block's
+ * run, through the predictors.  They remain pending. */
+void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local);
+
+/* encode_addr.c: takes the next n addresses, whose predictors are e->batch. */
+void encode_addrs(struct ctr_encoder *e, struct walk *w, uint32_t n);
+
+/* The units that a slot takes in the data column. */
+static inline uint32_t encode_units(const struct ctr_encoder *e, const struct ctr_slot *s)
+{
+    int valued = s->reg || (e->val && !s->novalue);
+    return (valued ? CTR_UNITS(s->size, e->addr_bytes) : 0) + !(s->reg || s->derived);
+}
 
 /*
  * encode_data.c, the same with values or registers: whole runs of blocks without
@@ -262,7 +298,7 @@ void encode_pending(struct ctr_encoder *e, struct walk *w);
  */
 uint32_t encode_data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
                           uint32_t stop, uint32_t *last);
-void encode_data_pending(struct ctr_encoder *e, struct walk *w);
+void encode_data_pending(struct ctr_encoder *e, struct walk *w, uint32_t local);
 void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
                        const uint8_t *data, uint32_t n);
 
@@ -297,6 +333,11 @@ int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
                    struct ctr_diag *diag);
 int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
                    int put, uint32_t *last_insn, struct ctr_diag *diag);
+
+/* encode_index.c: the chunk's pieces of PART columns 1 and 2.  Return 0 or -1 (memory).
+ */
+int encode_counts(struct ctr_encoder *e, struct buf *out);
+int encode_pages(struct ctr_encoder *e, struct buf *out);
 
 int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
                     const char *what);

@@ -208,12 +208,21 @@ struct position {
     uint32_t accesses; /* that are accesses among them */
 };
 
-static int find_position(const struct ctr_encoder *e, struct position *at, uint32_t units)
+/*
+ * Goes on to the position behind so many units, before slots of instruction insn that
+ * take none: these are derived, and have no extra accesses beside them.
+ */
+static int find_position(const struct ctr_encoder *e, const struct dict_entry *d,
+                         struct position *at, uint32_t units, uint32_t insn)
 {
-    while (at->units < units && at->slot < e->npending) {
-        uint32_t s = e->pending[at->slot++];
-        at->units += e->units[s];
-        at->accesses += !e->slot[s].reg;
+    for (; at->slot < e->npending; at->slot++) {
+        const struct ctr_slot *s = &d->slot[e->pending[at->slot]].s;
+        uint32_t take = encode_units(e, s);
+        if (at->units >= units && (take || s->insn >= insn)) {
+            break;
+        }
+        at->units += take;
+        at->accesses += !s->reg;
     }
     return at->units == units ? 0 : -1;
 }
@@ -297,7 +306,8 @@ int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run 
             return encode_bad_word(w, r->at, diag,
                                    "aux record of an instruction not executed");
         }
-        if (access && find_position(e, &pos, p->units - w->unit)) {
+        if (access &&
+            find_position(e, e->def[r->local], &pos, p->units - w->unit, insn)) {
             return encode_bad_word(w, r->at, diag, "aux record out of place");
         }
         int err = access ? put_access(e, x, r->local, pos.accesses, diag)

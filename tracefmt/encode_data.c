@@ -45,8 +45,6 @@ struct addrs {
     uint8_t *miss;
     uint8_t *hit;
     uint64_t *cand;
-    void *pred;
-    const uint8_t *kind;
 };
 
 static struct addrs addrs_begin(const struct ctr_encoder *e, const struct walk *w)
@@ -54,52 +52,62 @@ static struct addrs addrs_begin(const struct ctr_encoder *e, const struct walk *
     return (struct addrs){
         .data = (const uint8_t *)w->seg->data_end - (size_t)w->unit * e->addr_bytes,
         .miss = (uint8_t *)e->addr_miss + (size_t)e->naddr_miss * e->addr_bytes,
-        .hit = e->addr_hits + e->naddr_hit,
+        .hit = e->addr_hit + e->naddr,
         .cand = e->cand + e->ncand,
-        .pred = e->pred,
-        .kind = e->kind,
     };
 }
 
 static void addrs_end(struct ctr_encoder *e, struct walk *w, const struct addrs *a)
 {
     e->naddr_miss = (uint32_t)(a->miss - (uint8_t *)e->addr_miss) / e->addr_bytes;
-    e->naddr_hit = (uint32_t)(a->hit - e->addr_hits);
+    e->naddr = (uint32_t)(a->hit - e->addr_hit);
     e->ncand = (uint32_t)(a->cand - e->cand);
     w->unit = (uint32_t)((const uint8_t *)w->seg->data_end - a->data) / e->addr_bytes;
 }
 
-/* The next unit is the address of an access by slot `at'. */
-INLINE uint64_t put_addr(struct addrs *a, uint32_t at, const unsigned ab)
+/* The next unit is an address, which has predictor `at'. */
+INLINE uint64_t put_addr(struct ctr_encoder *e, struct addrs *a, uint32_t at,
+                         const unsigned ab)
 {
-    uint64_t addr, before;
+    uint64_t addr;
     unsigned ok;
     a->data -= ab;
     if (ab == 4) {
-        struct pred32 *p = (struct pred32 *)a->pred + at;
+        struct pred32 *p = (struct pred32 *)e->pred + at;
         uint32_t v;
         memcpy(&v, a->data, 4);
         uint32_t step = v - p->last;
         ok = step == p->step;
-        before = p->last;
         *p = (struct pred32){v, step};
         memcpy(a->miss, &step, 4);
         addr = v;
     } else {
-        struct pred64 *p = (struct pred64 *)a->pred + at;
+        struct pred64 *p = (struct pred64 *)e->pred + at;
         memcpy(&addr, a->data, 8);
         uint64_t step = addr - p->last;
         ok = step == p->step;
-        before = p->last;
         *p = (struct pred64){addr, step};
         memcpy(a->miss, &step, 8);
     }
     a->miss += ok ? 0 : ab;
     *a->hit++ = (uint8_t)ok;
-    if ((addr ^ before) >> PAGE_BITS) {
-        *a->cand++ = (addr & ~(uint64_t)((1u << PAGE_BITS) - 1)) | a->kind[at];
+    uint64_t key = PAGE_KEY(addr, e->reach[at]);
+    if (__builtin_expect(e->seen[PAGE_HASH(key)] != key, 0)) {
+        e->seen[PAGE_HASH(key)] = key;
+        *a->cand++ = key;
     }
     return addr;
+}
+
+/* The address of a derived access. */
+INLINE uint64_t derived_addr(const struct ctr_encoder *e, const struct item *it,
+                             const unsigned ab)
+{
+    const struct slot_derive v = {
+        .delta = it->delta, .bits = it->bits, .is_signed = it->is_signed};
+    uint64_t root = ab == 4 ? ((const struct pred32 *)e->pred)[it->pred].last
+                            : ((const struct pred64 *)e->pred)[it->pred].last;
+    return slot_derive_addr(&v, root);
 }
 
 /* What to tell of a value that was not foretold, and which guess was right. */
@@ -205,49 +213,37 @@ INLINE uint64_t get_piece(const uint8_t **data, const struct piece *p, unsigned 
     return v;
 }
 
-/* Whatever slot `at' makes. */
-INLINE void put_slot(struct ctr_encoder *e, struct addrs *a, struct values *vals,
-                     struct values *regs, uint32_t at, const unsigned ab)
+/* Whatever a slot makes. */
+INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals,
+                     struct values *regs, const struct item *it, const unsigned ab)
 {
-    const struct ctr_slot s = e->slot[at];
-    struct piece *p = e->piece + e->piece_of[at];
-    if (s.reg) {
-        const unsigned n = value_pieces(s.size);
+    struct piece *p = e->piece + it->piece;
+    const unsigned n = it->pieces;
+    if (it->kind == ITEM_REG) {
         for (unsigned low = n; low-- > 0; p++) {
             put_reg(e->regs, regs, p, get_piece(&a->data, p, n, low, ab));
         }
         return;
     }
-    uint64_t addr = put_addr(a, at, ab);
-    const unsigned n = e->val && !s.novalue ? value_pieces(s.size) : 0;
+    uint64_t addr =
+        it->kind == ITEM_ADDR ? put_addr(e, a, it->pred, ab) : derived_addr(e, it, ab);
     for (unsigned low = n; low-- > 0; p++) {
         uint64_t v = get_piece(&a->data, p, n, low, ab);
         put_memory(e->memory, vals, p, addr + p->off, v);
     }
 }
 
-/* The slots of a run of accesses whose values are one piece each. */
-INLINE void put_singles(struct ctr_encoder *e, struct addrs *a, struct values *vals,
-                        const struct local *b, const unsigned ab)
-{
-    struct piece *p = e->piece + b->pieces;
-    for (uint32_t at = b->base, end = at + b->nslot; at < end; at++, p++) {
-        uint64_t addr = put_addr(a, at, ab);
-        put_memory(e->memory, vals, p, addr, get_piece(&a->data, p, 1, 0, ab));
-    }
-}
-
-/* The slots of a run of nothing but registers (see LOCAL_REGS). */
+/* The items of a run of nothing but registers (see struct local). */
 INLINE void put_registers(struct ctr_encoder *e, struct addrs *a, struct values *regs,
                           const struct local *b, const unsigned ab)
 {
     const uint8_t *end = a->data - (size_t)b->units * ab;
-    for (struct piece *p = e->piece + b->pieces; a->data != end; p++) {
+    for (struct piece *p = e->piece + e->item[b->base].piece; a->data != end; p++) {
         put_reg(e->regs, regs, p, get_piece(&a->data, p, 1, 0, ab));
     }
 }
 
-/* As run_plain in encode_fast.c. */
+/* As take_runs in encode_fast.c. */
 INLINE uint32_t data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
                           uint32_t stop, uint32_t *last, const unsigned ab)
 {
@@ -286,14 +282,13 @@ INLINE uint32_t data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
         b->fast = t.follow.since + 1;
         insns += b->ninsn;
         left -= b->units;
-        if (b->kinds & LOCAL_REGS) {
+        if (b->regs) {
             put_registers(e, &a, &regs, b, ab);
-        } else if (b->kinds & LOCAL_SINGLES) {
-            put_singles(e, &a, &vals, b, ab);
-        } else {
-            for (uint32_t at = b->base, end = at + b->nslot; at < end; at++) {
-                put_slot(e, &a, &vals, &regs, at, ab);
-            }
+            continue;
+        }
+        const struct item *it = e->item + b->base;
+        for (const struct item *end = it + b->n; it < end; it++) {
+            put_item(e, &a, &vals, &regs, it, ab);
         }
     }
     uint32_t n = i - w->word;
@@ -326,16 +321,17 @@ uint32_t encode_data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
                               : data_runs64(e, w, f, stop, last);
 }
 
-void encode_data_pending(struct ctr_encoder *e, struct walk *w)
+void encode_data_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
 {
+    const struct item *const item = e->item + e->loc[local].base;
     struct addrs a = addrs_begin(e, w);
     struct values vals = values_begin(&e->vals);
     struct values regs = values_begin(&e->regvals);
     for (uint32_t i = 0; i < e->npending; i++) {
         if (e->addr_bytes == 4) {
-            put_slot(e, &a, &vals, &regs, e->pending[i], 4);
+            put_item(e, &a, &vals, &regs, &item[e->pending[i]], 4);
         } else {
-            put_slot(e, &a, &vals, &regs, e->pending[i], 8);
+            put_item(e, &a, &vals, &regs, &item[e->pending[i]], 8);
         }
     }
     addrs_end(e, w, &a);

@@ -1,95 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hot loops of a recording: whole runs of blocks, as nearly all are.
+ * The hot loop over the words of a recording: whole runs of blocks, as nearly all are.
  *
- * They make no decision that depends on data where a store and a conditional add
+ * It makes no decision that depends on data where a store and a conditional add
  * will do: whether a prediction was right ends up as a byte in an array, and
  * what it should have been is always stored but only kept if it was wrong.
- * encode_pack turns these arrays into bitmaps and varints afterwards.
+ * encode_pack turns these arrays into bitmaps and varints afterwards.  Of the
+ * addresses it only notes whose they are; encode_addr.c takes them then.
  */
 #include "encode.h"
 
-/*
- * One access of slot `at' at address a; T is the width of an address.  Whether
- * the step was foretold goes into a word of 64 bits, from above; a 1 that was
- * put in first comes out when it is full.  The page is a candidate for the
- * index when the slot leaves its last one.
- */
-#define PREDICT(T, at)                                                                   \
-    do {                                                                                 \
-        T a = *--addr;                                                                   \
-        T before = pred[at].last;                                                        \
-        T step = (T)(a - before);                                                        \
-        unsigned ok = step == pred[at].step;                                             \
-        pred[at].last = a;                                                               \
-        pred[at].step = step;                                                            \
-        *miss = step;                                                                    \
-        miss += !ok;                                                                     \
-        uint64_t full = bits & 1;                                                        \
-        bits = bits >> 1 | (uint64_t)ok << 63;                                           \
-        if (full) {                                                                      \
-            *hit++ = bits;                                                               \
-            bits = ADDR_BITS_EMPTY;                                                      \
-        }                                                                                \
-        if ((a ^ before) >> PAGE_BITS) {                                                 \
-            *cand++ = ((uint64_t)a & ~(uint64_t)((1u << PAGE_BITS) - 1)) | kind[at];     \
-        }                                                                                \
-    } while (0)
-
-/* Everything that PREDICT uses, from the encoder and back. */
-#define PREDICT_BEGIN(T, PRED)                                                           \
-    struct PRED *const pred = e->pred;                                                   \
-    const uint8_t *const kind = e->kind;                                                 \
-    const T *addr = (const T *)w->seg->data_end - w->unit;                               \
-    T *miss = (T *)e->addr_miss + e->naddr_miss;                                         \
-    uint64_t *hit = e->addr_hit + e->naddr_hit;                                          \
-    uint64_t bits = e->addr_bits;                                                        \
-    uint64_t *cand = e->cand + e->ncand
-
-#define PREDICT_END(T)                                                                   \
-    do {                                                                                 \
-        e->naddr_miss = (uint32_t)(miss - (T *)e->addr_miss);                            \
-        e->naddr_hit = (uint32_t)(hit - e->addr_hit);                                    \
-        e->addr_bits = bits;                                                             \
-        e->ncand = (uint32_t)(cand - e->cand);                                           \
-        w->unit = (uint32_t)((const T *)w->seg->data_end - addr);                        \
-    } while (0)
-
-/* The slots noted in e->pending, addresses all of them. */
-static void pending32(struct ctr_encoder *e, struct walk *w)
+void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
 {
-    PREDICT_BEGIN(uint32_t, pred32);
+    const struct dict_slot *slot = e->def[local]->slot;
+    const uint32_t base = e->loc[local].base;
+    uint32_t stores = 0, regs = 0, n = 0;
     for (uint32_t i = 0; i < e->npending; i++) {
-        PREDICT(uint32_t, e->pending[i]);
-    }
-    PREDICT_END(uint32_t);
-}
-
-static void pending64(struct ctr_encoder *e, struct walk *w)
-{
-    PREDICT_BEGIN(uint64_t, pred64);
-    for (uint32_t i = 0; i < e->npending; i++) {
-        PREDICT(uint64_t, e->pending[i]);
-    }
-    PREDICT_END(uint64_t);
-}
-
-void encode_pending(struct ctr_encoder *e, struct walk *w)
-{
-    uint32_t stores = 0, regs = 0;
-    for (uint32_t i = 0; i < e->npending; i++) {
-        stores += e->kind[e->pending[i]];
-        regs += e->slot[e->pending[i]].reg;
+        const struct dict_slot *k = &slot[e->pending[i]];
+        stores += k->s.store;
+        regs += k->s.reg;
+        e->batch[n] = base + k->addr;
+        n += !k->s.derived;
     }
     e->stores += stores;
     e->nregs += regs;
     e->loads += e->npending - stores - regs;
     if (e->data) {
-        encode_data_pending(e, w);
-    } else if (e->addr_bytes == 4) {
-        pending32(e, w);
+        encode_data_pending(e, w, local);
     } else {
-        pending64(e, w);
+        encode_addrs(e, w, n);
     }
 }
 
@@ -126,7 +65,6 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
     const uint32_t *words = w->seg->words;
     const struct dict_entry *d = e->def[l];
     struct local *b = &e->loc[l];
-    const struct ctr_slot *slot = e->slot + b->base;
     uint32_t *out = e->pending;
     uint32_t next = 0;
     uint32_t end = at;
@@ -148,12 +86,12 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
         uint32_t word = words[at];
         uint32_t group = CTR_GROUP_OF(word);
         for (; next < d->group_first[group]; next++) {
-            *out = b->base + next;
-            out += slot_group(&slot[next]) == 0;
+            *out = next;
+            out += slot_group(&d->slot[next].s) == 0;
         }
         for (uint32_t k = d->group_first[group]; k < d->group_end[group]; k++) {
-            *out = b->base + k;
-            out += slot_group(&slot[k]) == group;
+            *out = k;
+            out += slot_group(&d->slot[k].s) == group;
         }
         hit = *f->ctx == word;
         *f->ctx = word;
@@ -163,61 +101,35 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
         e->follow[f->miss] = (struct follow){TOK_NONE, 0};
         f->miss += !hit;
     }
-    for (; next < b->nslot; next++) {
-        *out = b->base + next;
-        out += slot_group(&slot[next]) == 0;
+    for (; next < d->def.nslot; next++) {
+        *out = next;
+        out += slot_group(&d->slot[next].s) == 0;
     }
     e->npending = (uint32_t)(out - e->pending);
-    encode_pending(e, w);
+    encode_pending(e, w, l);
     e->npending = 0;
     return end;
 }
 
-/*
- * Whole runs of blocks without groups, from w->word on.  Returns how many;
- * *last is the local number of the last one.
- */
-#define FAST(T, PRED)                                                                    \
-    do {                                                                                 \
-        PREDICT_BEGIN(T, PRED);                                                          \
-        uint32_t left = w->have - w->unit;                                               \
-        for (; i < stop; i++) {                                                          \
-            uint32_t word = words[i];                                                    \
-            if (word >= map_cap || words[i + 1] >> 31) {                                 \
-                break;                                                                   \
-            }                                                                            \
-            uint32_t this = map[word] - map_base;                                        \
-            if (this >= nloc) {                                                          \
-                break;                                                                   \
-            }                                                                            \
-            struct local *b = &loc[this];                                                \
-            uint32_t at = b->base;                                                       \
-            uint32_t ns = b->nslot;                                                      \
-            if (b->groups || ns > left) {                                                \
-                break;                                                                   \
-            }                                                                            \
-            l = this;                                                                    \
-            unsigned same = *ctx == l;                                                   \
-            *ctx = l;                                                                    \
-            ctx = &b->next[0];                                                           \
-            *tok_hit++ = (uint8_t)same;                                                  \
-            tok_miss[miss_at] = (uint16_t)l;                                             \
-            follow[miss_at] = from;                                                      \
-            miss_at += !same;                                                            \
-            from = (struct follow){l, b->fast};                                          \
-            b->fast = from.since + 1;                                                    \
-            insns += b->ninsn;                                                           \
-            left -= ns;                                                                  \
-            for (uint32_t end = at + ns; at < end; at++) {                               \
-                PREDICT(T, at);                                                          \
-            }                                                                            \
-        }                                                                                \
-        PREDICT_END(T);                                                                  \
-    } while (0)
+typedef uint32_t numbers __attribute__((vector_size(16), aligned(4)));
 
-static inline __attribute__((always_inline)) uint32_t
-run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
-          uint32_t *last, const unsigned addr_bytes)
+/* Writes n numbers from `from' on, and some behind them. */
+static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
+{
+    numbers v = {from, from + 1, from + 2, from + 3};
+    *(numbers *)to = v;
+    *(numbers *)(to + 4) = v + 4;
+    for (uint32_t i = 8; __builtin_expect(i < n, 0); i += 4) {
+        *(numbers *)(to + i) = v + i;
+    }
+}
+
+/*
+ * Whole runs of blocks without groups, from w->word on, as many as a batch takes.
+ * Returns how many addresses they made; *last is the local number of the last one.
+ */
+static uint32_t take_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                          uint32_t stop, uint32_t *last)
 {
     const uint32_t *words = w->seg->words;
     const uint32_t *map = e->map;
@@ -231,15 +143,39 @@ run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
     struct follow from = f->follow;
     uint32_t miss_at = f->miss;
     uint32_t *ctx = f->ctx;
+    uint32_t *const batch = e->batch;
+    uint32_t have = w->have - w->unit;
+    uint32_t n = 0; /* addresses */
     uint32_t i = w->word;
     uint32_t l = *last;
     uint64_t insns = 0;
-    if (addr_bytes == 4) {
-        FAST(uint32_t, pred32);
-    } else {
-        FAST(uint64_t, pred64);
+    for (; i < stop && n < BATCH; i++) {
+        uint32_t word = words[i];
+        if (word >= map_cap || words[i + 1] >> 31) {
+            break;
+        }
+        uint32_t this = map[word] - map_base;
+        if (this >= nloc) {
+            break;
+        }
+        struct local *b = &loc[this];
+        if (b->groups || b->n > have - n) {
+            break;
+        }
+        l = this;
+        unsigned same = *ctx == l;
+        *ctx = l;
+        ctx = &b->next[0];
+        *tok_hit++ = (uint8_t)same;
+        tok_miss[miss_at] = (uint16_t)l;
+        follow[miss_at] = from;
+        miss_at += !same;
+        from = (struct follow){l, b->fast};
+        b->fast = from.since + 1;
+        insns += b->ninsn;
+        put_numbers(batch + n, b->base, b->n);
+        n += b->n;
     }
-    uint32_t n = i - w->word;
     f->tok_hit = tok_hit;
     f->miss = miss_at;
     f->follow = from;
@@ -250,16 +186,16 @@ run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
     return n;
 }
 
-static uint32_t run_plain32(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                            uint32_t stop, uint32_t *last)
+/* The same, all that there are, with their addresses.  Returns how many runs. */
+static uint32_t run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                          uint32_t stop, uint32_t *last)
 {
-    return run_plain(e, w, f, stop, last, 4);
-}
-
-static uint32_t run_plain64(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                            uint32_t stop, uint32_t *last)
-{
-    return run_plain(e, w, f, stop, last, 8);
+    uint32_t first = w->word, n;
+    do {
+        n = take_runs(e, w, f, stop, last);
+        encode_addrs(e, w, n);
+    } while (n >= BATCH);
+    return w->word - first;
 }
 
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
@@ -275,9 +211,8 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     uint32_t last = TOK_NONE; /* local number of the last block */
     for (;;) {
         uint32_t first = w->word;
-        e->runs += e->data              ? encode_data_runs(e, w, &f, stop, &last)
-                   : e->addr_bytes == 4 ? run_plain32(e, w, &f, stop, &last)
-                                        : run_plain64(e, w, &f, stop, &last);
+        e->runs += e->data ? encode_data_runs(e, w, &f, stop, &last)
+                           : run_plain(e, w, &f, stop, &last);
         if (w->word > first) {
             encode_next(e, e->map[words[first]] - e->map_base);
             e->ahead.last = last;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the encoder's arrays to the columns of the file: bytes of 0 and 1 to
- * bitmaps, steps to varints, then zstd; and the chunk's share of the index.
+ * bitmaps, steps to varints, then zstd.
  */
 #include "encode.h"
 
@@ -111,31 +111,19 @@ static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
         }                                                                                \
     } while (0)
 
-static int pack_addrs(struct ctr_encoder *e, uint32_t *naddr)
+static int pack_addrs(struct ctr_encoder *e)
 {
-    uint64_t rest = e->addr_bits;
-    unsigned more = 63u - (unsigned)__builtin_ctzll(rest);
-    *naddr = e->data ? e->naddr_hit : e->naddr_hit * 64 + more;
     e->raw.n = 0;
-    if (*naddr == 0) {
+    if (e->naddr == 0) {
         return 0;
     }
-    size_t bits = ((size_t)*naddr + 7) / 8;
+    size_t bits = ((size_t)e->naddr + 7) / 8;
     size_t same = ((size_t)e->naddr_miss + 7) / 8;
-    if (buf_room(&e->raw, bits + 8 + same + (size_t)e->naddr_miss * VARINT_MAX + 16) ||
+    if (buf_room(&e->raw, bits + same + (size_t)e->naddr_miss * VARINT_MAX + 16) ||
         buf_room(&e->same, (size_t)e->naddr_miss + 8)) {
         return -1;
     }
-    if (e->data) {
-        pack_bits(e->raw.p, e->addr_hits, e->naddr_hit);
-    }
-    for (uint32_t i = 0; !e->data && i < e->naddr_hit; i++) {
-        put64(e->raw.p + 8 * (size_t)i, e->addr_hit[i]);
-    }
-    if (more && !e->data) {
-        /* the bits stand at the top, above the 1 that came first */
-        put64(e->raw.p + 8 * (size_t)e->naddr_hit, rest >> (64 - more));
-    }
+    pack_bits(e->raw.p, e->addr_hit, e->naddr);
     uint8_t *p = e->raw.p + bits + same;
     uint8_t *same_bits = e->same.p;
     if (e->addr_bytes == 4) {
@@ -230,73 +218,6 @@ static int pack_events(struct ctr_encoder *e)
     return evenc_pack(&e->events, &e->raw);
 }
 
-/* How often each block ran: one row of a PART's counts. */
-static int pack_counts(struct ctr_encoder *e, struct buf *out)
-{
-    out->n = 0;
-    if (buf_reserve(out, ((size_t)e->nloc * 3 + (size_t)e->cuts.n * 5 +
-                          (size_t)e->unknown.n * 3 + 3) *
-                             VARINT_MAX)) {
-        return -1;
-    }
-    uint8_t *p = out->p;
-    uint32_t last = 0, n = 0;
-    for (uint32_t i = 0; i < e->nloc; i++) {
-        n += e->loc[i].fast + e->loc[i].full != 0;
-    }
-    p += put_varint(p, n);
-    for (uint32_t i = 0; i < e->nloc; i++) {
-        uint64_t count = (uint64_t)e->loc[i].fast + e->loc[i].full;
-        if (count) {
-            uint32_t id = e->def[i]->id;
-            p += put_varint(p, zigzag64((uint64_t)id - last));
-            p += put_varint(p, count);
-            p += put_varint(p, e->follower[i].falls);
-            last = id;
-        }
-    }
-    p += put_varint(p, e->cuts.n);
-    last = 0;
-    for (uint32_t i = 0; e->cuts.n && i < e->cuts.cap; i++) {
-        if (e->cuts.entry[i].key) {
-            uint64_t key = e->cuts.entry[i].key - 1;
-            uint32_t id = e->def[CUT_BLOCK(key)]->id;
-            p += put_varint(p, zigzag64((uint64_t)id - last));
-            p += put_varint(p, CUT_FIRST(key));
-            p += put_varint(p, CUT_END(key));
-            p += put_varint(p, e->cuts.entry[i].count);
-            p += put_varint(p, countmap_get(&e->cut_falls, key));
-            last = id;
-        }
-    }
-    p += put_varint(p, e->unknown.n);
-    last = 0;
-    for (uint32_t i = 0; e->unknown.n && i < e->unknown.cap; i++) {
-        if (e->unknown.entry[i].key) {
-            uint64_t key = e->unknown.entry[i].key - 1;
-            uint32_t id = e->def[CUT_BLOCK(key)]->id;
-            p += put_varint(p, zigzag64((uint64_t)id - last));
-            p += put_varint(p, CUT_FIRST(key));
-            p += put_varint(p, e->unknown.entry[i].count);
-            last = id;
-        }
-    }
-    out->n = (size_t)(p - out->p);
-    return 0;
-}
-
-static int pack_pages(struct ctr_encoder *e, struct buf *out)
-{
-    for (uint32_t i = 0; i < e->ncand; i++) {
-        uint64_t c = e->cand[i];
-        if (pageset_add(&e->pages[c & 1], c >> PAGE_BITS)) {
-            return -1;
-        }
-    }
-    out->n = 0;
-    return pageset_write(&e->pages[0], out) || pageset_write(&e->pages[1], out);
-}
-
 int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *diag)
 {
     uint64_t raw = 0;
@@ -308,8 +229,7 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     if (err) {
         return err;
     }
-    uint32_t naddr = 0;
-    if (pack_addrs(e, &naddr)) {
+    if (pack_addrs(e)) {
         return ctr_fail_nomem(diag);
     }
     err = compress(e, FRAME_ADDRS, out, &raw, diag);
@@ -335,7 +255,7 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
         }
     }
     encode_follow_end(e);
-    if (pack_counts(e, &out->counts) || pack_pages(e, &out->pages)) {
+    if (encode_counts(e, &out->counts) || encode_pages(e, &out->pages)) {
         return ctr_fail_nomem(diag);
     }
     for (uint32_t i = 0; i < e->nloc; i++) {
@@ -352,7 +272,7 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     out->locals = e->nloc;
     out->tokens = e->ntok;
     out->token_miss = e->ntok_miss;
-    out->addrs = naddr;
+    out->addrs = e->naddr;
     out->addr_miss = e->naddr_miss;
     out->extras = e->nextra;
     out->regs = e->nregs;

@@ -96,7 +96,7 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
     }
     const struct blockdef *def = &e->def[r->local]->def;
     r->n = def->ninsn;
-    r->limit = UINT32_MAX;
+    r->limit = r->most = r->derived = UINT32_MAX;
     r->groups = i;
     while (i < n && CTR_WORD_KIND(words[i]) == CTR_WORD_GROUP) {
         i++;
@@ -114,7 +114,8 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
             return encode_bad_word(w, i, diag, "number missing");
         }
         if (CTR_LEFT_FLAGS(words[i]) &
-            ~(CTR_LEFT_FAULTED | CTR_LEFT_RESTART | CTR_LEFT_SUSPEND | CTR_LEFT_UNSURE)) {
+            ~(CTR_LEFT_FAULTED | CTR_LEFT_RESTART | CTR_LEFT_SUSPEND | CTR_LEFT_UNSURE |
+              CTR_LEFT_DERIVED)) {
             return encode_bad_word(w, i, diag, "unknown flags");
         }
         r->left = 1;
@@ -122,6 +123,13 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
         r->flags = CTR_LEFT_FLAGS(words[i]);
         r->number = words[i + 1];
         i += 2;
+        if (r->flags & CTR_LEFT_DERIVED) {
+            if (i == n || r->flags & CTR_LEFT_RESTART) {
+                return encode_bad_word(w, i - 2, diag, "number missing");
+            }
+            r->flags &= ~CTR_LEFT_DERIVED;
+            r->derived = words[i++];
+        }
     }
     if (i < n && words[i] == CTR_WORD_FAULT) {
         r->fault = 1;
@@ -149,6 +157,85 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
     return 0;
 }
 
+/* How many slots are passed when instructions 0..n-1 were begun, see slots_resume_at. */
+static uint32_t resume_at(const struct dict_entry *d, uint32_t n)
+{
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < d->def.nslot && d->slot[k].s.insn < n; k++) {
+        if (d->slot[k].s.insn + 1u < n || slot_group(&d->slot[k].s)) {
+            at = k + 1;
+        }
+    }
+    return at;
+}
+
+/*
+ * The first slot of which the data column tells nothing that the run has not come to,
+ * though it may have made all others: behind the instruction in which it was left, or
+ * in its next part.
+ */
+static uint32_t untold_end(const struct dict_entry *d, const struct slow_run *r)
+{
+    uint32_t k = 0;
+    if (!r->left || !d->def.nderived) {
+        return UINT32_MAX;
+    }
+    while (k < d->def.nslot && d->slot[k].s.insn < r->n) {
+        k++;
+    }
+    return r->flags & CTR_LEFT_SUSPEND ? resume_at(d, r->n) : k;
+}
+
+/* How slots are gone through. */
+struct making {
+    uint32_t from;   /* first slot of this part of the run */
+    uint32_t untold; /* see untold_end */
+    uint32_t stop_insn;
+    uint32_t have; /* units there are */
+    int put;
+};
+
+/* Slot k is made now.  Returns 1, 0 if the run ends before it, or an error. */
+static int make_slot(struct ctr_encoder *e, const struct walk *w, struct slow_run *r,
+                     struct making *m, uint32_t k, struct ctr_diag *diag)
+{
+    const struct dict_entry *d = e->def[r->local];
+    const struct ctr_slot *s = &d->slot[k].s;
+    uint32_t units = encode_units(e, s);
+    if (r->slots == r->most || units > r->limit - r->units || s->insn >= m->stop_insn ||
+        (units == 0 && k >= m->untold)) {
+        return 0;
+    }
+    if (units > m->have - r->units) {
+        return encode_bad_word(w, r->at, diag, "data missing");
+    }
+    if (s->derived) {
+        struct slot_derive v;
+        blockdef_derive(&d->def, d->slot[k].entry, &v);
+        if (v.root != CTR_DERIVE_CONST && v.root < m->from) {
+            return encode_bad_word(w, r->at, diag,
+                                   "what an address follows from is cut off");
+        }
+        if (s->insn + 1u == r->n) {
+            if (r->made_derived == r->derived) {
+                return 0;
+            }
+            r->made_derived++;
+        }
+    }
+    r->last_insn = s->insn + 1u > r->last_insn ? s->insn + 1u : r->last_insn;
+    r->units += units;
+    r->slots++;
+    if (units) {
+        r->told = r->slots;
+        r->told_insn = r->last_insn;
+    }
+    if (m->put) {
+        e->pending[e->npending++] = k;
+    }
+    return 1;
+}
+
 /*
  * Goes through the slots of a run in the order in which they were made.  With
  * `put' tokens are put out and slots become pending, else they are only counted,
@@ -158,40 +245,31 @@ static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_ru
                      int put, uint32_t stop_insn, struct ctr_diag *diag)
 {
     const struct dict_entry *d = e->def[r->local];
-    const uint32_t base = e->loc[r->local].base;
-    const struct ctr_slot *slot = e->slot + base;
-    const uint8_t *units = e->units + base;
+    const struct dict_slot *slot = d->slot;
     const uint32_t nslot = d->def.nslot;
-    const uint32_t have = w->have - w->unit;
+    struct making m = {.untold = untold_end(d, r),
+                       .stop_insn = stop_insn,
+                       .have = w->have - w->unit,
+                       .put = put};
     uint32_t next = 0;   /* first slot not passed yet */
     uint32_t uncond = 0; /* unconditional ones passed */
-    uint32_t made = 0;
-    uint32_t used = 0; /* units */
-    r->last_insn = 0;
+    int made;
+    r->last_insn = r->told = r->told_insn = r->slots = r->units = r->made_derived = 0;
 
-/* Slot k is made now, unless the run ends before it. */
 #define MAKE(k)                                                                          \
     do {                                                                                 \
-        if (units[k] > r->limit - used || slot[k].insn >= stop_insn) {                   \
-            goto out;                                                                    \
+        made = make_slot(e, w, r, &m, k, diag);                                          \
+        if (made <= 0) {                                                                 \
+            return made;                                                                 \
         }                                                                                \
-        if (units[k] > have - used) {                                                    \
-            return encode_bad_word(w, r->at, diag, "data missing");                      \
-        }                                                                                \
-        if (slot[k].insn >= r->last_insn) {                                              \
-            r->last_insn = slot[k].insn + 1u;                                            \
-        }                                                                                \
-        if (put) {                                                                       \
-            e->pending[e->npending++] = base + (k);                                      \
-        }                                                                                \
-        used += units[k];                                                                \
-        made++;                                                                          \
     } while (0)
 
     if (r->resumed) {
-        next = slots_resume_at(slot, nslot, r->resume_insn);
+        next = resume_at(d, r->resume_insn + 1);
+        m.from = next;
         for (uint32_t k = 0; k < next; k++) {
-            uncond += slot_group(&slot[k]) == 0;
+            uncond += slot_group(&slot[k].s) == 0;
+            r->made_derived += slot[k].s.derived && slot[k].s.insn + 1u == r->n;
         }
     }
     for (uint32_t i = r->groups; e->slots && i < r->groups_end; i++) {
@@ -205,26 +283,26 @@ static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_ru
             continue;
         }
         for (; next < g; next++) {
-            if (slot_group(&slot[next]) == 0) {
+            if (slot_group(&slot[next].s) == 0) {
                 MAKE(next);
                 uncond++;
             }
         }
-        if (r->limit == used || slot[g].insn >= stop_insn) {
-            goto out;
+        if (r->limit == r->units || slot[g].s.insn >= stop_insn) {
+            return 0;
         }
         if (put) {
             put_marker(e, r->local, CTR_WORD_GROUP | group);
         }
         for (uint32_t k = g; k < d->group_end[group]; k++) {
-            if (slot_group(&slot[k]) == group) {
+            if (slot_group(&slot[k].s) == group) {
                 MAKE(k);
             }
         }
     }
     uint32_t upto = r->left_at && e->slots ? CTR_LEFT_AT_SLOTS(r->left_at) : UINT32_MAX;
     for (; next < nslot && uncond < upto; next++) {
-        if (slot_group(&slot[next]) == 0) {
+        if (slot_group(&slot[next].s) == 0) {
             MAKE(next);
             uncond++;
         }
@@ -232,10 +310,7 @@ static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_ru
     if (r->left_at && e->slots && uncond != upto) {
         return encode_bad_word(w, r->groups_end, diag, "impossible number of slots");
     }
-out:
 #undef MAKE
-    r->slots = made;
-    r->units = used;
     return 0;
 }
 
@@ -275,9 +350,11 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         if (err) {
             return err;
         }
+        /* nobody knows of slots behind the last data */
         r.limit = r.units;
+        r.most = r.told;
         taken = r.units;
-        r.n = r.last_insn > extra_last ? r.last_insn : extra_last;
+        r.n = r.told_insn > extra_last ? r.told_insn : extra_last;
         r.n = r.n > r.first ? r.n : (r.first ? r.first : 1);
         r.flags |= CTR_LEFT_UNSURE;
         e->unsure = 1;
@@ -325,6 +402,9 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         if (r.limit != UINT32_MAX && e->slots && r.units != r.limit) {
             return encode_bad_word(w, r.at, diag, "more data than the block makes");
         }
+        if (r.derived != UINT32_MAX && e->mem && r.made_derived != r.derived) {
+            return encode_bad_word(w, r.at, diag, "impossible number of slots");
+        }
         taken = taken < r.units ? r.units : taken;
         if (r.fault || r.left || r.unsure) {
             uint32_t flags = r.flags | (r.fault ? CTR_LEFT_FAULTED : 0u);
@@ -334,7 +414,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
             put_marker(e, r.local, e->slots ? r.left_at : CTR_WORD_LEFT_AT | r.n << 14);
         }
         uint32_t unit = w->unit;
-        encode_pending(e, w);
+        encode_pending(e, w, r.local);
         w->unit = unit;
         err = encode_run_aux(e, w, &r, 1, &extra_last, diag);
         if (err) {

@@ -27,7 +27,7 @@
 #define FILE_OFF_COMPAT 24u
 #define FILE_OFF_ZERO 28u
 #define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
-#define FORMAT_VERSION 4u
+#define FORMAT_VERSION 5u
 #define FORMAT_OLDEST 2u /* that is read; 2 and 3 differ in META and in the index */
 
 /* section header: a frame of ours; offsets from the frame's start */
@@ -131,7 +131,7 @@ enum {
 #define CHUNK_LOCALS 80u      /* u32 */
 #define CHUNK_TOKENS 84u      /* u32 */
 #define CHUNK_TOKEN_MISS 88u  /* u32 halfwords */
-#define CHUNK_ADDRS 92u       /* u32 inline accesses */
+#define CHUNK_ADDRS 92u       /* u32 accesses with an address of their own */
 #define CHUNK_ADDR_MISS 96u   /* u32 */
 #define CHUNK_EXTRAS 100u     /* u32 extra accesses */
 #define CHUNK_REGS 104u       /* u32 register slots made */
@@ -197,6 +197,7 @@ enum {
 #define ROW 112u
 #define ROW_3 104u /* up to version 3 */
 #define PAGE_BITS 12u
+#define PAGE_BYTES (1u << PAGE_BITS)
 #define MAX_PAGES (1u << 16) /* of a set; more: "any page" */
 #define MAX_INLINE_SIZE 128u /* longest access of a slot */
 #define MAX_REG_BYTES 16u

@@ -59,9 +59,63 @@ static void w64(uint8_t *p, uint64_t v)
     }
 }
 
+/*
+ * Perhaps slot k, an unconditional access, has no address of its own.  Its root is none
+ * that stands before `from': a run may be cut there.
+ */
+static void derive_slot(struct sim *s, struct sim_block *b, unsigned from, unsigned k)
+{
+    struct sim_slot *d = &b->slot[k];
+    unsigned width = s->addr_bytes * 8;
+    if (!has(s, SIM_DERIVED) || !chance(s, 60)) {
+        return;
+    }
+    d->root = CTR_DERIVE_CONST;
+    for (unsigned tries = 4; tries-- && k > from && !chance(s, 20);) {
+        unsigned root = from + sim_random(s, k - from);
+        if (!(b->slot[root].access & (CTR_ACCESS_REG | CTR_ACCESS_DERIVED))) {
+            d->root = (uint16_t)root;
+        }
+    }
+    d->bits = (uint8_t)width;
+    if (d->root == CTR_DERIVE_CONST) {
+        d->delta = (int64_t)sim_random(s, 0x7fffffff) << sim_random(s, 33);
+        d->delta = chance(s, 20) ? -d->delta : d->delta;
+    } else if (chance(s, 50)) {
+        d->delta = (int64_t)sim_random(s, 256) - 128;
+    } else {
+        d->delta = (int64_t)sim_random(s, 2 * CTR_MAX_DERIVE + 1) - CTR_MAX_DERIVE;
+    }
+    if (chance(s, 30)) {
+        d->bits = (uint8_t)(1 + sim_random(s, width));
+    } else if (chance(s, 40)) {
+        d->bits = width == 64 ? 56 : 24;
+    }
+    d->is_signed = (uint8_t)chance(s, 40);
+    d->access |= CTR_ACCESS_DERIVED;
+    b->nderived++;
+}
+
+static uint64_t derived_address(const struct sim *s, const struct sim_slot *k,
+                                uint64_t root)
+{
+    uint64_t a = (k->root == CTR_DERIVE_CONST ? 0 : root) + (uint64_t)k->delta;
+    uint64_t mask = ~0ull >> (64 - k->bits);
+    a &= mask;
+    if (k->is_signed && a >> (k->bits - 1)) {
+        a |= ~mask;
+    }
+    return s->addr_bytes == 4 ? (uint32_t)a : a;
+}
+
 static void add_slots(struct sim *s, struct sim_block *b, unsigned insn)
 {
     unsigned parts = sim_random(s, 3);
+    unsigned from = b->nslot;
+    while (from > 0 &&
+           (b->slot[from - 1].group == 0 || b->slot[from - 1].access & CTR_ACCESS_REG)) {
+        from--;
+    }
     while (parts-- && b->nslot + 4 < 2000) {
         unsigned n = 1 + sim_random(s, 3);
         unsigned group = 0;
@@ -76,6 +130,11 @@ static void add_slots(struct sim *s, struct sim_block *b, unsigned insn)
                                     (chance(s, 20) ? 0x20u : 0u) |
                                     (partial(s, 30) ? CTR_ACCESS_NOVALUE : 0u)),
             };
+            if (group) {
+                from = b->nslot;
+            } else {
+                derive_slot(s, b, from, b->nslot - 1);
+            }
         }
     }
 }
@@ -146,7 +205,8 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
         add_tags(s, b);
     }
     b->def_bytes = 40 + b->ninsn + b->off[b->ninsn] + b->nslot * 6u +
-                   (scattered ? b->ninsn * 8u : 0u) + (b->ntag ? 4 + b->ntag * 12u : 0u);
+                   (scattered ? b->ninsn * 8u : 0u) + (b->ntag ? 4 + b->ntag * 12u : 0u) +
+                   b->nderived * CTR_BLOCKDEF_DERIVE;
     uint8_t *d = b->def = calloc(1, b->def_bytes);
     if (!d) {
         die("no memory");
@@ -158,9 +218,10 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
     w16(d + 30, b->nslot);
     w16(d + 32, b->ngroup);
     d[34] = b->mode;
-    d[35] = (uint8_t)((scattered ? CTR_BLOCK_HAS_PCS : 0u) |
-                      (b->ntag ? CTR_BLOCK_HAS_TAGS : 0u) |
-                      (b->part ? CTR_BLOCK_PART : 0u));
+    d[35] =
+        (uint8_t)((scattered ? CTR_BLOCK_HAS_PCS : 0u) |
+                  (b->ntag ? CTR_BLOCK_HAS_TAGS : 0u) | (b->part ? CTR_BLOCK_PART : 0u) |
+                  (b->nderived ? CTR_BLOCK_HAS_DERIVED : 0u));
     w16(d + 36, b->off[b->ninsn]);
     uint8_t *p = d + 40;
     memcpy(p, b->len, b->ninsn);
@@ -183,6 +244,16 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
         w16(p, b->tag[i].insn);
         w16(p + 2, b->tag[i].library);
         w64(p + 4, b->tag[i].tag);
+    }
+    for (unsigned i = 0; i < b->nslot; i++) {
+        const struct sim_slot *k = &b->slot[i];
+        if (k->access & CTR_ACCESS_DERIVED && !(k->access & CTR_ACCESS_REG)) {
+            w16(p, k->root);
+            p[2] = k->bits;
+            p[3] = k->is_signed ? CTR_DERIVE_SIGNED : 0;
+            w64(p + 4, (uint64_t)k->delta);
+            p += CTR_BLOCKDEF_DERIVE;
+        }
     }
 }
 
@@ -480,9 +551,13 @@ static void inline_access(struct sim *s, struct sim_thread *t, const struct sim_
         return;
     }
     int valued = s->events & CTR_EVENTS_VAL && !(k->access & CTR_ACCESS_NOVALUE);
-    uint64_t a = some_address(s, b, slot) | (s->nonzero && !valued);
-    t->marks++;
-    unit(s, t, a);
+    int derived = (k->access & CTR_ACCESS_DERIVED) != 0;
+    uint64_t a = derived ? derived_address(s, k, t->addr[k->root % 2048])
+                         : some_address(s, b, slot) | (s->nonzero && !valued);
+    t->addr[slot] = a;
+    if (!derived) {
+        unit(s, t, a);
+    }
     if (valued) {
         some_value(s, t, a / 8, v, size);
         value_units(s, t, v, size);
@@ -492,6 +567,11 @@ static void inline_access(struct sim *s, struct sim_thread *t, const struct sim_
     }
     tell_mem(s, t, b, k->insn, a, size, (k->access & CTR_ACCESS_STORE) != 0, be, 0,
              valued ? data : NULL);
+    t->ev[t->n_ev - 1].untold = derived && !valued;
+    if (!derived || valued) {
+        t->marks++;
+        t->told_ev = t->n_ev;
+    }
 }
 
 static void extra_access(struct sim *s, struct sim_thread *t, const struct sim_block *b,
@@ -529,6 +609,7 @@ static void reg_slot(struct sim *s, struct sim_thread *t, const struct sim_block
         some_value(s, t, k->group, v, n);
     }
     t->marks++;
+    t->told_ev = t->n_ev;
     value_units(s, t, v, n);
     memcpy(t->regs[k->group], v, n);
 }
@@ -599,6 +680,8 @@ struct running {
     enum exit_kind kind;
     unsigned steps;   /* slots and rounds to go before the exit */
     unsigned uncond;  /* unconditional slots passed */
+    unsigned derived; /* derived ones made in this instruction ... */
+    unsigned can;     /* ... and that it has */
     int out;          /* left */
     int resumed_insn; /* fault of a resumed instruction is not told */
     unsigned n;       /* instructions when left */
@@ -666,12 +749,22 @@ static unsigned run_group(struct sim *s, struct sim_thread *t, struct running *r
     return end;
 }
 
+static int is_derived(const struct sim_slot *k)
+{
+    return !(k->access & CTR_ACCESS_REG) && k->access & CTR_ACCESS_DERIVED;
+}
+
 /* One instruction of a run.  Returns 1 if the block was left in it. */
 static int run_insn(struct sim *s, struct sim_thread *t, struct running *r, unsigned insn,
                     unsigned *slot)
 {
     const struct sim_block *b = r->b;
     int extras = has(s, SIM_EXTRAS);
+    r->derived = r->can = 0;
+    for (unsigned k = *slot; k < b->nslot && b->slot[k].insn == insn; k++) {
+        r->can += is_derived(&b->slot[k]);
+    }
+    extras &= r->can == 0; /* who calls helpers has none */
     while (*slot < b->nslot && b->slot[*slot].insn == insn) {
         const struct sim_slot *k = &b->slot[*slot];
         if (k->access & CTR_ACCESS_REG) {
@@ -687,6 +780,7 @@ static int run_insn(struct sim *s, struct sim_thread *t, struct running *r, unsi
                 return 1;
             }
             inline_access(s, t, b, *slot);
+            r->derived += is_derived(k);
             /* Slots of what is not recorded are not counted. */
             r->uncond += (s->events & CTR_EVENTS_MEM) != 0;
             ++*slot;
@@ -720,8 +814,14 @@ static void run_end(struct sim *s, struct sim_thread *t, struct running *r,
     if (r->out && r->kind == LEAVE_AT) {
         word(t, CTR_WORD_LEFT_AT | n << 14 | r->uncond);
     } else if (r->out) {
-        word(t, CTR_WORD_LEFT | (r->kind == FORGET ? CTR_LEFT_RESTART << 16 : 0) | n);
+        int counted = r->kind != FORGET && s->events & CTR_EVENTS_MEM &&
+                      (r->derived != r->can || chance(s, 10));
+        word(t, CTR_WORD_LEFT | (r->kind == FORGET ? CTR_LEFT_RESTART << 16 : 0) |
+                    (counted ? CTR_LEFT_DERIVED << 16 : 0) | n);
         word(t, cur(t)->n_units);
+        if (counted) {
+            word(t, r->derived);
+        }
     } else if (!fault || !chance(s, 30)) {
         return;
     }
@@ -810,6 +910,17 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
     }
     s->nonzero = 0;
     sure = sure ? sure : 1;
+    /* nor derived accesses behind the last slot that is */
+    size_t to = t->told_ev > start ? t->told_ev : start;
+    for (size_t i = to; i < t->n_ev; i++) {
+        if (t->ev[i].untold) {
+            t->stores -= t->ev[i].store;
+            t->loads -= !t->ev[i].store;
+        } else {
+            t->ev[to++] = t->ev[i];
+        }
+    }
+    t->n_ev = to;
     /* Instructions behind the last access are not known to have run. */
     while (t->n_ev > start && t->ev[t->n_ev - 1].insn >= sure) {
         t->n_ev--;
@@ -882,6 +993,9 @@ void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs)
     }
     if (has(s, SIM_UNSURE)) {
         run_tail(s, t, &s->block[at]);
+    }
+    for (size_t i = 0; i < t->n_ev; i++) {
+        t->ev[i].untold = 0; /* readers do not see it */
     }
     for (unsigned i = 0; i < t->n_seg; i++) {
         lay_out(s, &t->seg[i]);

@@ -17,6 +17,7 @@ struct sim_event {
     uint8_t reg; /* 1 a register changed; addr: which */
     uint8_t os;  /* 1 an event of the system */
     uint8_t outside;
+    uint8_t untold; /* an access of which the data column tells nothing */
     uint8_t store;
     uint8_t big_endian;
     uint8_t helper;
@@ -55,6 +56,11 @@ struct sim_slot {
     uint16_t insn;
     uint16_t group; /* of a register: its number */
     uint8_t access;
+    /* of a derived one */
+    uint16_t root;
+    uint8_t bits;
+    uint8_t is_signed;
+    int64_t delta;
 };
 
 struct sim_block {
@@ -63,7 +69,7 @@ struct sim_block {
     uint8_t len[512];
     uint8_t code[512 * 15];
     uint16_t off[513];
-    unsigned ninsn, nslot, ngroup;
+    unsigned ninsn, nslot, ngroup, nderived;
     struct sim_slot slot[2048];
     uint8_t mode;
     uint8_t part; /* instructions were left out */
@@ -95,7 +101,9 @@ struct sim_thread {
     unsigned n_seg, cap_seg;
     uint64_t ordinal;
     uint64_t loads, stores;
-    uint64_t marks; /* slots made and records: what betrays an instruction */
+    uint64_t marks; /* slots made that have data, and records: they betray an instruction */
+    size_t told_ev; /* number of events up to the last slot that has data */
+    uint64_t addr[2048]; /* that slots of the block made last */
     uint64_t time;
     uint8_t regs[SIM_REGS][16];
     uint8_t told[SIM_REGS][16]; /* as events have told them */
@@ -114,7 +122,8 @@ struct sim_thread {
 #define SIM_FAULT 0x20u
 #define SIM_UNSURE 0x40u
 #define SIM_BIG 0x80u /* now and then a block of the largest size */
-#define SIM_ALL 0xffu
+#define SIM_DERIVED 0x800u /* accesses whose address follows from another's */
+#define SIM_ALL 0x8ffu
 #define SIM_SYSTEM 0x100u /* events between runs */
 #define SIM_TINY 0x400u   /* many segments, some without a run; signals; true times */
 #define SIM_PART 0x200u   /* left-out instructions, tags, accesses without a value */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The blocks of a chunk.  They get numbers local to it, so that all state is dense
+ * however many blocks the recording has.
+ */
+#include "encode.h"
+
+#include <string.h>
+
+/* Room for n more elements behind `have'. */
+static int room(void *p, uint32_t *cap, uint32_t have, uint32_t n, size_t size)
+{
+    void *q;
+    memcpy(&q, p, sizeof(q));
+    if (have + n <= *cap && q) {
+        return 0;
+    }
+    uint32_t more = *cap * 2 + 1024 + n;
+    q = realloc(q, more * size);
+    if (!q) {
+        return -CTR_E_NOMEM;
+    }
+    memcpy(p, &q, sizeof(q));
+    *cap = more;
+    return 0;
+}
+
+static size_t pred_size(const struct ctr_encoder *e)
+{
+    return e->addr_bytes == 4 ? sizeof(struct pred32) : sizeof(struct pred64);
+}
+
+static int room_preds(struct ctr_encoder *e, uint32_t n)
+{
+    uint32_t cap = e->pred_cap;
+    if (room(&e->pred, &cap, e->npred, n, pred_size(e)) ||
+        room(&e->reach, &e->pred_cap, e->npred, n, sizeof(e->reach[0]))) {
+        return -CTR_E_NOMEM;
+    }
+    return 0;
+}
+
+int encode_local_begin(struct ctr_encoder *e)
+{
+    /* The local ids of the last chunk are forgotten by moving the base. */
+    if (e->map_base > UINT32_MAX - 2 * (e->nloc + MAX_LOCALS + 1)) {
+        memset(e->map, 0, e->map_cap * sizeof(e->map[0]));
+        e->map_base = 1;
+    } else {
+        e->map_base += e->nloc;
+    }
+    e->nloc = 0;
+    e->nslot = 0;
+    e->nitem = 0;
+    e->npiece = 0;
+    e->npred = 0;
+    if (room_preds(e, 1)) {
+        return -CTR_E_NOMEM;
+    }
+    e->npred = NO_PRED + 1;
+    memset(e->pred, 0, pred_size(e));
+    return 0;
+}
+
+/* Room for what a block brings along, in all arenas. */
+static int make_room(struct ctr_encoder *e, const struct dict_entry *d)
+{
+    uint32_t pieces = 0;
+    if (e->nloc >= MAX_LOCALS || e->nslot + d->def.nslot > MAX_CHUNK_SLOTS) {
+        return -CTR_E_LIMIT;
+    }
+    for (unsigned i = 0; e->data && i < d->def.nslot; i++) {
+        pieces += value_pieces(d->slot[i].s.size);
+    }
+    if (e->npiece + pieces > MAX_CHUNK_PIECES) {
+        return -CTR_E_LIMIT;
+    }
+    if (e->nloc == e->loc_cap) {
+        uint32_t cap[4] = {e->loc_cap, e->loc_cap, e->loc_cap, e->loc_cap};
+        if (room(&e->loc, &cap[0], e->nloc, 1, sizeof(e->loc[0])) ||
+            room(&e->def, &cap[1], e->nloc, 1, sizeof(e->def[0])) ||
+            room(&e->follower, &cap[2], e->nloc, 1, sizeof(e->follower[0])) ||
+            room(&e->raw_of, &cap[3], e->nloc, 1, sizeof(e->raw_of[0]))) {
+            return -CTR_E_NOMEM;
+        }
+        e->loc_cap = cap[0];
+    }
+    if (room_preds(e, d->naddr) ||
+        (e->data &&
+         (room(&e->item, &e->item_cap, e->nitem, d->def.nslot, sizeof(e->item[0])) ||
+          room(&e->piece, &e->piece_cap, e->npiece, pieces, sizeof(e->piece[0]))))) {
+        return -CTR_E_NOMEM;
+    }
+    return 0;
+}
+
+/* What is to be done with slot k, whose block's addresses begin at `base'. */
+static struct item item_of(struct ctr_encoder *e, const struct dict_entry *d,
+                           const struct dict_slot *k, uint32_t base)
+{
+    struct item it = {.kind = k->s.reg       ? ITEM_REG
+                              : k->s.derived ? ITEM_DERIVED
+                                             : ITEM_ADDR};
+    it.pred = k->addr == DICT_NO_ADDR ? NO_PRED : base + k->addr;
+    it.piece = e->npiece;
+    if (k->s.derived) {
+        struct slot_derive v;
+        blockdef_derive(&d->def, k->entry, &v);
+        it.delta = v.delta;
+        it.bits = v.bits;
+        it.is_signed = v.is_signed;
+    }
+    if (k->s.reg || (e->val && !k->s.novalue)) {
+        it.pieces =
+            (uint8_t)value_pieces_init(&e->piece[e->npiece], &k->s, e->addr_bytes);
+        e->npiece += it.pieces;
+    }
+    return it;
+}
+
+static void local_items(struct ctr_encoder *e, struct local *b,
+                        const struct dict_entry *d, uint32_t base)
+{
+    uint32_t sum = 0, most = 0;
+    b->regs = d->def.nslot > 0;
+    b->base = e->nitem;
+    b->n = d->def.nslot;
+    for (unsigned i = 0; i < d->def.nslot; i++) {
+        const struct ctr_slot *s = &d->slot[i].s;
+        uint32_t units = encode_units(e, s);
+        e->item[e->nitem++] = item_of(e, d, &d->slot[i], base);
+        b->regs &= s->reg && (PIECES_IN_LINE || s->size <= 8);
+        sum += units;
+        most = units > most ? units : most;
+    }
+    if (sum > UINT16_MAX) {
+        b->groups = 1;
+    }
+    b->units = (uint16_t)(b->groups ? most : sum);
+}
+
+static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t raw)
+{
+    uint32_t l = e->nloc, base = e->npred;
+    struct local *b = &e->loc[l];
+    *b = (struct local){
+        .next = {TOK_NONE, TOK_NONE},
+        .base = base,
+        .n = d->naddr,
+        .units = d->has_groups ? 1 : d->naddr,
+        .ninsn = d->def.ninsn,
+        .groups = d->has_groups,
+    };
+    if (d->naddr) {
+        memset((uint8_t *)e->pred + base * pred_size(e), 0, d->naddr * pred_size(e));
+        memcpy(e->reach + base, d->reach, d->naddr * sizeof(d->reach[0]));
+    }
+    if (e->data) {
+        local_items(e, b, d, base);
+    }
+    for (unsigned i = 0; i < d->nconst; i++) {
+        if (pageset_add(&e->pages[d->constant[i] & 1], d->constant[i] >> 1)) {
+            return -CTR_E_NOMEM;
+        }
+    }
+    e->def[l] = d;
+    e->raw_of[l] = raw;
+    e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next = TOK_NONE};
+    e->npred += d->naddr;
+    e->nslot += d->def.nslot;
+    e->nloc++;
+    return 0;
+}
+
+int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
+{
+    if (raw < e->map_cap && e->map[raw] - e->map_base < e->nloc) {
+        *out = e->map[raw] - e->map_base;
+        return 0;
+    }
+    const struct dict_entry *d = dict_raw(e->dict, raw);
+    if (!d) {
+        return -CTR_E_CORRUPT;
+    }
+    int err = make_room(e, d);
+    if (err) {
+        return err;
+    }
+    if (raw >= e->map_cap) {
+        uint32_t from = e->map_cap;
+        if (room(&e->map, &e->map_cap, from, raw - from + 1, sizeof(e->map[0]))) {
+            return -CTR_E_NOMEM;
+        }
+        memset(e->map + from, 0, (size_t)(e->map_cap - from) * sizeof(e->map[0]));
+    }
+    *out = e->nloc;
+    err = local_new(e, d, raw);
+    if (!err) {
+        e->map[raw] = e->map_base + *out;
+    }
+    return err;
+}
