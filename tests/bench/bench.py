@@ -16,16 +16,19 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import replace
 
 sys.dont_write_bytecode = True  # into the source tree
 
-from suite import (asking, choices, history, machine, peers, programs, reading, recording,
-                   report_svg, report_text)
+from suite import (asking, choices, encoding, history, machine, peers, programs, reading,
+                   recording, report_svg, report_text, traces)
 from suite.children import BenchError, Children, Interrupted
 
-MEASURE = {"reading": reading.measure, "asking": asking.measure, "choices": choices.measure}
 QUICK_RUNS, QUICK_SCALE = 1, 0.25
 NAME = "bench.py"
+# Parts that need nothing but a trace
+READERS = {"reading": reading.measure, "asking": asking.measure}
+TRACE_PARTS = set(READERS)
 
 
 class Parser(argparse.ArgumentParser):
@@ -73,8 +76,13 @@ def arguments():
     what.add_argument("--no-peers", action="store_true", help="without other recorders")
     what.add_argument("--scale", type=number(float, 0), metavar="X",
                       help="multiply the inputs; 1: more than a second each")
+    what.add_argument("--trace", metavar="FILE",
+                      help="for reading and asking (default: the first program's)")
     what.add_argument("-j", "--jobs", type=number(int, 1), default=0, metavar="N",
                       help="the recorder's -j (default: its own)")
+    what.add_argument("--base", metavar="DIR",
+                      help="another build folder: measure its recorder and QEMUs in the same "
+                      "rounds, and say how ours differ")
     where = p.add_argument_group("where things are")
     where.add_argument("--build", default=os.path.join(machine.ROOT, "build"), metavar="DIR",
                        help="build folder (default: that of the source tree)")
@@ -116,14 +124,18 @@ def remark(line):
 
 def measure(args, children, tmp):
     """Everything asked for, as what --json writes; prints rows as they come."""
-    recorder = os.path.join(args.build, "bin/cannoli-record")
-    if not os.access(recorder, os.X_OK):
-        raise BenchError("no %s: scripts/setup.sh, or cmake --build %s" % (recorder, args.build))
-    found = programs.find(args.qemu_dir, args.sysroot, tmp, args.only, not args.no_worst)
+    for build in filter(None, (args.build, args.base)):
+        recorder = os.path.join(build, "bin/cannoli-record")
+        if not os.access(recorder, os.X_OK):
+            raise BenchError("no %s: scripts/setup.sh, or cmake --build %s" % (recorder, build))
+    needed = set(args.part) - (TRACE_PARTS if args.trace else set())
+    found = programs.Programs()
+    if needed:
+        found = programs.find(args.qemu_dir, args.sysroot, tmp, args.only, not args.no_worst)
     there, missing = ({}, []) if args.no_peers else peers.find(args.build, args.plugin_dir)
     for line in found.missing + (missing if "recording" in args.part else []):
         remark(line)
-    if not found.found:
+    if needed and not found.found:
         raise BenchError("nothing to run%s" % (
             ": no program's name contains '%s'" % args.only if args.only and not found.missing
             else ""))
@@ -135,24 +147,39 @@ def measure(args, children, tmp):
         head, lines = report_text.TABLES[part]
         print(head, flush=True)
         results[part] = []
-        for program in chosen(found.found, part, args):
-            if part == "recording":
-                result = recording.measure(context, program, args.sets, there)
-            else:
-                result = MEASURE[part](context, program)
+        for result in measure_part(context, part, args, found.found, there):
             results[part].append(result)
             say(lines(result))
         say(report_text.summary(part, results))
+    if args.base:
+        results["base"] = args.base
+        say(history.base_lines(results))
     say(report_text.foot(results))
     return results
 
 
-def chosen(found, part, args):
-    """Programs of a part: reading and asking take one trace, unless --only says which."""
-    if part == "recording":
-        return [p for p in found if not p.only or set(p.only) & set(args.sets)]
+def measure_part(context, part, args, found, there):
+    """The results of one part, as they come."""
+    base = replace(context, build=args.base, qemu_dir=os.path.join(
+        args.base, "libexec/cannoli")) if args.base else None
     ordinary = [p for p in found if not p.only]
-    return ordinary if part == "choices" or args.only else ordinary[:1]
+    if part == "recording":
+        for program in found:
+            if not program.only or set(program.only) & set(args.sets):
+                yield recording.measure(context, program, args.sets, there, base)
+    elif part == "choices":
+        for program in ordinary:
+            yield choices.measure(context, program)
+    elif args.trace and part in TRACE_PARTS:
+        yield READERS[part](context, traces.given(context, args.trace))
+    else:
+        # the first one will do, unless --only says which
+        for program in ordinary if args.only else ordinary[:1]:
+            with traces.recorded(context, program) as trace:
+                if part == "encoding":
+                    yield encoding.measure(context, program, trace)
+                else:
+                    yield READERS[part](context, trace)
 
 
 def load(path):

@@ -55,8 +55,8 @@ grep -q 'bad: not written by --json' stderr || fail "$(cat stderr)"
 }
 
 tiny=(--quick --only 'mixed arm' --scale 0.002)
-run 0 "${tiny[@]}" --json j --svg s --part recording,reading,asking,choices
-for row in 'mixed arm' exec mem val 'dump, text' 'tracedump | head' paused; do
+run 0 "${tiny[@]}" --json j --svg s --part recording,encoding,reading,asking,choices
+for row in 'mixed arm' exec mem val 'dump, text' 'tracedump | head' paused "recording, exec,mem,val"; do
     grep -qF -- "$row" stdout || fail "no '$row' in the table: $(cat stdout)"
 done
 [ "$(wc -l <h)" = 1 ] || fail "not one line of history"
@@ -94,6 +94,8 @@ if commit=$(git -C "$(dirname "$BENCH")" rev-parse HEAD 2>/dev/null); then
     grep -q 'mixed arm/mem/file .*%' stdout || fail "no comparison: $(cat stdout)"
     grep -q 'within the noise' stdout || fail "no verdict: $(cat stdout)"
     [ "$(wc -l <h)" = 2 ] || fail "not two lines of history"
+    run 0 "${tiny[@]}" --no-peers --sets mem --base "$BUILD" --no-history
+    grep -q "compared with $BUILD, in the same rounds" stdout || fail "$(cat stdout)"
     run 1 --from j --compare no-such-commit
     grep -q "no commit 'no-such-commit'" stderr || fail "$(cat stderr)"
 fi

@@ -28,7 +28,7 @@ def spread(*values):
 def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:00Z"):
     """A run in which every time of ours is `factor` times what it was."""
     row = {name: spread(1.1 * factor, 1.2 * factor, 1.3 * factor)
-           for name in ("jit", "file", "file_cpu")}
+           for name in ("jit", "file", "jit_cpu", "file_cpu")}
     row.update(set="mem", bits_per_instruction=spread(0.35),
                instructions_per_second=spread(5e8))
     peers = [{"peer": "execlog", "records": "mem", "instructions": 2000000,
@@ -50,10 +50,12 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
                       dict(plain, program="nops", worst_case=True, peers=[])],
         "choices": [{"program": "one", "plain_seconds": spread(1.0),
                      "choices": [{"choice": "nothing", "file": spread(1.0, 1.01)}]}],
-        "reading": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "events": "exec",
+        "reading": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "chunks": 99,
+                     "events": "exec",
                      "rows": [{"what": "dump", "jobs": 2, "amount": 10**6, "peak_mib": 9,
-                               "seconds": spread(0.5)}]}],
+                               "seconds": spread(0.5), "cpu_seconds": spread(0.9)}]}],
         "asking": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "chunks": 99,
+                    "events": "exec",
                     "rows": [{"what": "head", "seconds": spread(0.004), "peak_mib": 0,
                               "note": "10 lines"}]}],
     }))
@@ -85,7 +87,7 @@ class Statistics(unittest.TestCase):
     def test_verdict_of_single_runs_allows_for_noise(self):
         self.assertEqual(verdict(Spread.of([1.0]), Spread.of([1.02])), "same")
         self.assertEqual(verdict(Spread.of([1.0]), Spread.of([1.05])), "worse")
-        self.assertEqual(verdict(Spread.of([1.0]), Spread.of([1.02]), noise=0.005), "worse")
+        self.assertEqual(verdict(Spread.of([1.0]), Spread.of([1.02]), noise=0.01), "worse")
         self.assertEqual(verdict(Spread.of([0.0]), Spread.of([0.0])), "same")
 
     def test_change(self):
@@ -146,7 +148,7 @@ class History(unittest.TestCase):
         self.assertEqual(old["commit"], "b" * 40)
         text = "\n".join(history.compare_lines(old, now))
         self.assertRegex(text, r"one <arm>/mem/file +2.4 +1.2 +-50.0%  better")
-        self.assertIn("9 better, 0 worse, 6 within the noise", text)
+        self.assertIn("12 better, 0 worse, 6 within the noise", text)
 
     def test_what_is_compared_with(self):
         def run(**more):
@@ -165,6 +167,16 @@ class History(unittest.TestCase):
         # another machine, other inputs: nothing to compare with
         for key, value in ("cpu", "other"), ("scale", 0.25):
             self.assertRaises(BenchError, history.baseline, entries, dict(now, **{key: value}))
+
+    def test_another_build_in_the_same_rounds(self):
+        run = results()
+        for r in run["recording"]:
+            r["base_sets"] = results(0.5)["recording"][0]["sets"]
+        run["base"] = "/other/build"
+        text = "\n".join(report_text.everything(run))
+        self.assertIn("compared with /other/build, in the same rounds", text)
+        self.assertRegex(text, r"two arm/mem/file +0.6 +1.2 +\+100.0%  worse")
+        self.assertIn("0 better, 12 worse, 3 within the noise", text)
 
     def test_bad_files(self):
         self.assertEqual(history.load(self.path), [])

@@ -7,7 +7,6 @@ import random
 
 from .stats import Spread
 
-EVENTS = "exec,mem,map,thr"
 SEEKS = 40
 CANDIDATES = 12
 BEGINNING = 20000
@@ -17,7 +16,7 @@ def beginning(context, trace):
     """(first code address, addresses of the first stores): start-up touches what the
     program does not touch again."""
     done = context.children.run([context.tool("tracedump"), "-q", "--json", "--no-disas",
-                                 "-e", "exec,store", "--count", str(BEGINNING), trace],
+                                 "-e", "exec,store", "--count", str(BEGINNING), trace.path],
                                 keep_output=True)
     pc, stores = None, {}
     for line in done.output.splitlines():
@@ -32,46 +31,55 @@ def rarest(context, trace, addresses):
     """That of which the index leaves the fewest chunks: the quickest."""
     def seconds(addr):
         return context.children.run([context.tool("tracedump"), "-q", "-e", "store", "--addr",
-                                     addr, trace]).wall
+                                     addr, trace.path]).wall
     return min(addresses, key=seconds)
 
 
-def measure(context, program):
-    """One program's results, ready for JSON."""
-    children, dump, trace = context.children, context.tool("tracedump"), context.trace
-    command = program.make(context.scale)
-    children.run(context.recorder(program, command, "-e", EVENTS, "-o", trace),
-                 stdin=command.stdin)
-    info = context.info(trace)
-    insns = info["instructions"]
-    pc, stores = beginning(context, trace)
-    by_pc = ["-e", "exec", "--pc", pc]
-    by_addr = ["-e", "store", "--addr", rarest(context, trace, stores)]
-    full = [("who ran it", by_pc), ("who wrote there", by_addr)]
-    rows = []
+def row(what, seconds, peak=0, note=""):
+    return {"what": what, "seconds": Spread.of(seconds).to_json(), "peak_mib": peak, "note": note}
 
-    def add(what, runs, peak=0, note=""):
-        rows.append({"what": what, "seconds": Spread.of(r.wall for r in runs).to_json(),
-                     "peak_mib": peak, "note": note})
-    add("tracedump | head", [children.first_lines([dump, "-q", trace], 10)
-                             for _ in range(2 * context.runs)])
-    places = random.Random(1)
-    seeks = [children.run([dump, "-q", "--from", str(places.randrange(insns)), "-n", "1", trace],
-                          watch=True) for _ in range(SEEKS)]
-    add("any place: --from N -n 1", seeks, max(s.peak for s in seeks), "%d places" % SEEKS)
-    for what, options in full:
-        took = {}
-        for _ in range(context.runs):
-            for more in (), ("--no-index",):
-                took.setdefault(more, []).append(
-                    children.run([dump, "-q", *options, *more, trace], watch=True))
-        plain, without = Spread.of(r.wall for r in took[()]), Spread.of(
-            r.wall for r in took["--no-index",])
-        text = "%s: %s" % (what, " ".join(options[-2:]))
-        add(text, took[()], max(r.peak for r in took[()]),
-            "%.0f times faster by the index" % (without.median / plain.median))
-        add(text + " --no-index", took["--no-index",], max(r.peak for r in took["--no-index",]))
-    result = {"program": program.name, "instructions": insns, "events": EVENTS,
-              "bytes": os.path.getsize(trace), "chunks": info["chunks"], "rows": rows}
-    os.remove(trace)
-    return result
+
+def places(context, trace):
+    """tracedump at places chosen at random, and the library's cursor."""
+    dump, chosen = context.tool("tracedump"), random.Random(1)
+    took = [context.children.run([dump, "-q", "--from", str(chosen.randrange(trace.insns)),
+                                  "-n", "1", trace.path], watch=True) for _ in range(SEEKS)]
+    yield row("any place: --from N -n 1", (t.wall for t in took), max(t.peak for t in took),
+              "%d places" % SEEKS)
+    if not os.access(context.tool("replay_bench"), os.X_OK):
+        return
+    done = context.children.run([context.tool("replay_bench"), "--json", "--repeat", "1",
+                                 "--seeks", "200", trace.path], keep_output=True)
+    for kind, o in json.loads(done.output)["seek"].items():
+        ms = [o["p50_ms"], o["max_ms"]]
+        yield {"what": "cursor, seek to " + kind, "peak_mib": 0, "note": "%d places" % o["n"],
+               "seconds": {"median": ms[0] / 1e3, "min": 0, "max": ms[1] / 1e3, "runs": o["n"]}}
+
+
+def by_index(context, trace, what, options):
+    """The same question with the index and without."""
+    line = [context.tool("tracedump"), "-q", *options, trace.path]
+    took = {"": [], "--no-index": []}
+    for _ in range(context.runs):
+        for more, runs in took.items():
+            runs.append(context.children.run(line + more.split(), watch=True))
+    seconds = {more: Spread.of(r.wall for r in runs) for more, runs in took.items()}
+    peak = {more: max(r.peak for r in runs) for more, runs in took.items()}
+    yield row(what, (r.wall for r in took[""]), peak[""], "%.0f times faster by the index" % (
+        seconds["--no-index"].median / seconds[""].median))
+    yield row(what + " --no-index", (r.wall for r in took["--no-index"]), peak["--no-index"])
+
+
+def measure(context, trace):
+    """One trace's results, ready for JSON."""
+    dump = [context.tool("tracedump"), "-q"]
+    rows = [row("tracedump | head", (context.children.first_lines([*dump, trace.path], 10).wall
+                                     for _ in range(2 * context.runs)))]
+    rows += places(context, trace)
+    pc, stores = beginning(context, trace)
+    rows += by_index(context, trace, "who ran it: --pc " + pc, ["-e", "exec", "--pc", pc])
+    if stores:
+        addr = rarest(context, trace, stores)
+        rows += by_index(context, trace, "who wrote there: --addr " + addr,
+                         ["-e", "store", "--addr", addr])
+    return trace.result(rows)

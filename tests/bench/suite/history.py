@@ -16,6 +16,7 @@ from .stats import SIZE_NOISE, TIME_NOISE, Spread, change, verdict
 KEPT = {
     "jit": (TIME_NOISE, False),
     "file": (TIME_NOISE, False),
+    "jit_cpu": (TIME_NOISE, False),
     "file_cpu": (TIME_NOISE, False),
     "bits_per_instruction": (SIZE_NOISE, False),
     "seconds": (TIME_NOISE, False),
@@ -23,17 +24,20 @@ KEPT = {
 ANCESTORS = 200
 
 
+def recording_figures(results, sets="sets"):
+    """{name: spread as JSON}; plain times are not ours and are left out."""
+    return {"%s/%s/%s" % (r["program"], row["set"], what): row[what]
+            for r in results.get("recording", []) for row in r.get(sets, [])
+            for what in ("jit", "file", "jit_cpu", "file_cpu", "bits_per_instruction")}
+
+
 def figures(results):
-    """{name: spread as JSON} of a run; plain times are not ours and are left out."""
-    found = {}
-    for r in results.get("recording", []):
-        for row in r["sets"]:
-            for what in ("jit", "file", "file_cpu", "bits_per_instruction"):
-                found["%s/%s/%s" % (r["program"], row["set"], what)] = row[what]
+    """Those of all parts of a run."""
+    found = recording_figures(results)
     for r in results.get("choices", []):
         for row in r["choices"]:
             found["%s/%s/file" % (r["program"], row["choice"])] = row["file"]
-    for part in ("reading", "asking"):
+    for part in ("encoding", "reading", "asking"):
         for r in results.get(part, []):
             for row in r["rows"]:
                 jobs = ", %d jobs" % row["jobs"] if row.get("jobs") else ""
@@ -100,14 +104,25 @@ def baseline(entries, now, wanted=None):
 
 
 def compare_lines(old, now):
-    """A line for each figure that both have, then a count."""
-    both = [name for name in now["figures"] if name in old["figures"]]
-    counts = {"better": 0, "worse": 0, "same": 0}
+    """What has changed since an entry, under a line that tells which."""
     yield "compared with %s of %s (%d runs; now %d)" % (old["commit"][:12], old["date"],
                                                      old["runs"], now["runs"])
+    yield from change_lines(old["figures"], now["figures"])
+
+
+def base_lines(results):
+    """How this build differs from the other one of the same rounds."""
+    yield "compared with %s, in the same rounds" % results["base"]
+    yield from change_lines(recording_figures(results, "base_sets"), recording_figures(results))
+
+
+def change_lines(old, now):
+    """A line for each figure that both have, then a count."""
+    both = [name for name in now if name in old]
+    counts = {"better": 0, "worse": 0, "same": 0}
     yield "%-44s %9s %9s %8s" % ("", "then", "now", "change")
     for name in both:
-        a, b = (Spread.from_json(e["figures"][name]) for e in (old, now))
+        a, b = (Spread.from_json(figures_of[name]) for figures_of in (old, now))
         noise, higher = KEPT[name.rsplit("/", 1)[1]]
         said = verdict(a, b, noise, higher)
         counts[said] += 1

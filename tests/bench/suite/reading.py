@@ -1,36 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""How fast the tools and the library read a trace, with one and more workers."""
+"""How fast the library and the tools read a trace, with one worker and with as many as
+there are processors."""
+import json
 import os
-import re
 
 from .stats import Spread
 
-EVENTS = "exec,mem,map,thr"
-TEXT_INSNS = 2000000
-
-
-def work(context, program, trace, jobs):
-    """[(what, command line, whether its amount is all instructions or what number, and of
-    which jobs)]"""
-    tool = context.tool
-    where = ["--sysroot", program.sysroot] if program.sysroot else []
-    text = ["--count", str(TEXT_INSNS)]
-    some = ["-q", *where]
-    listed = [
-        ("dump, text", [tool("tracedump"), "-q", "--no-disas", *text], TEXT_INSNS),
-        ("dump, disassembled", [tool("tracedump"), "-q", *text], TEXT_INSNS),
-        ("dump, JSON", [tool("tracedump"), "-q", "--json", "--no-disas", *text], TEXT_INSNS),
-        ("coverage, index", [tool("tracecov"), *some, "-f", "json"], None),
-        ("coverage, replay", [tool("tracecov"), *some, "-f", "json", "--from", "1"], None),
-        ("symbols, text", [tool("tracesym"), *some, *text], TEXT_INSNS),
-        ("symbols, JSON", [tool("tracesym"), *some, "--json", *text], TEXT_INSNS),
-        ("functions", [tool("tracesym"), *some, "--functions"], None),
-        ("calls, folded", [tool("tracesym"), *some, "--calls", "-f", "folded"], None),
-        ("calls, callgrind", [tool("tracesym"), *some, "--calls", "-f", "callgrind"], None),
-        ("blocks for SimPoint", [tool("tracesym"), *some, "--bbv", "10000000"], None),
-    ]
-    return [(what, [*line, "-j", str(n), trace], amount, n)
-            for what, line, amount in listed for n in jobs]
+TEXT_INSNS = 8000000
 
 
 def jobs_here():
@@ -38,25 +14,63 @@ def jobs_here():
     return (1, cpus) if cpus > 1 else (1,)
 
 
-def measure(context, program):
-    """One program's results, ready for JSON."""
-    command = program.make(context.scale)
-    trace = context.trace
-    context.children.run(context.recorder(program, command, "-e", EVENTS, "-o", trace),
-                         stdin=command.stdin)
-    insns = context.info(trace)["instructions"]
-    listed = work(context, program, trace, jobs_here())
-    took = [[] for _ in listed]
+def tool_lines(context, trace):
+    """[(what, command line, jobs, instructions that it looks at)]"""
+    where = ["-q", *trace.options]
+    dump, cov, sym = (context.tool(t) for t in ("tracedump", "tracecov", "tracesym"))
+    text = ["--count", str(TEXT_INSNS)]
+    listed = [
+        ("dump, text", [dump, "-q", "--no-disas", *text], TEXT_INSNS),
+        ("dump, disassembled", [dump, "-q", *text], TEXT_INSNS),
+        ("dump, JSON", [dump, "-q", "--json", "--no-disas", *text], TEXT_INSNS),
+        ("coverage, index", [cov, *where, "-f", "json"], trace.insns),
+        ("coverage, replay", [cov, *where, "-f", "json", "--from", "1"], trace.insns),
+        ("symbols, text", [sym, *where, *text], TEXT_INSNS),
+        ("symbols, JSON", [sym, *where, "--json", *text], TEXT_INSNS),
+        ("functions", [sym, *where, "--functions"], trace.insns),
+        ("calls, folded", [sym, *where, "--calls", "-f", "folded"], trace.insns),
+        ("calls, callgrind", [sym, *where, "--calls", "-f", "callgrind"], trace.insns),
+        ("blocks for SimPoint", [sym, *where, "--bbv", "10000000"], trace.insns),
+    ]
+    return [(what, [*line, "-j", str(n), trace.path], n, min(amount, trace.insns))
+            for what, line, amount in listed for n in jobs_here()]
+
+
+class Rows:
+    """Collects what each round gives to a row; rows keep their order."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def add(self, what, jobs, amount, wall, cpu, peak=0):
+        row = self.rows.setdefault((what, jobs), (amount, [], [], []))
+        for values, value in zip(row[1:], (wall, cpu, peak)):
+            values.append(value)
+
+    def to_json(self):
+        return [{"what": what, "jobs": jobs, "amount": amount,
+                 "seconds": Spread.of(wall).to_json(), "cpu_seconds": Spread.of(cpu).to_json(),
+                 "peak_mib": max(peak)}
+                for (what, jobs), (amount, wall, cpu, peak) in self.rows.items()]
+
+
+def library(context, trace, rows):
+    """One round of replays whose callbacks do next to nothing, by replay_bench."""
+    done = context.children.run(
+        [context.tool("replay_bench"), "--json", "--repeat", "1", "--seeks", "0", "--workers",
+         str(jobs_here()[-1]), trace.path], keep_output=True)
+    for o in json.loads(done.output)["replay"]:
+        rows.add("replay, " + o["case"], o["workers"], trace.insns, o["wall_s"], o["cpu_s"],
+                 o["peak_kib"] / 1024)
+
+
+def measure(context, trace):
+    """One trace's results, ready for JSON."""
+    rows = Rows()
     for _ in range(context.runs):
-        for i, (_, line, _, _) in enumerate(listed):
-            took[i].append(context.children.run(line, watch=True))
-    rows = []
-    for (what, _, amount, n), runs in zip(listed, took):
-        rows.append({"what": what, "jobs": n, "amount": min(amount or insns, insns),
-                     "seconds": Spread.of(r.wall for r in runs).to_json(),
-                     "cpu_seconds": Spread.of(r.cpu for r in runs).to_json(),
-                     "peak_mib": max(r.peak for r in runs)})
-    result = {"program": program.name, "instructions": insns, "events": EVENTS,
-              "bytes": os.path.getsize(trace), "rows": rows}
-    os.remove(trace)
-    return result
+        if os.access(context.tool("replay_bench"), os.X_OK):
+            library(context, trace, rows)
+        for what, line, jobs, amount in tool_lines(context, trace):
+            took = context.children.run(line, watch=True)
+            rows.add(what, jobs, amount, took.wall, took.cpu, took.peak)
+    return trace.result(rows.to_json())

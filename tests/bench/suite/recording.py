@@ -56,8 +56,8 @@ class Context:
 
 
 def modes_of(context, program, command, sets):
-    """{(set, how): command line}, plain as (None, "plain")."""
-    modes = {(None, "plain"): [context.qemu(program)] + command.argv}
+    """{(set, how): command line}"""
+    modes = {}
     for name in sets:
         events = ["--events", SETS[name]] if SETS[name] else []
         modes[name, "jit"] = context.recorder(program, command, "--discard", *events)
@@ -65,53 +65,78 @@ def modes_of(context, program, command, sets):
     return modes
 
 
-def measure(context, program, sets, with_peers=()):
-    """One program's results, ready for JSON."""
+class Times:
+    """What the rounds gave: wall-clock and CPU seconds of each mode, bits of each set."""
+
+    def __init__(self):
+        self.wall, self.cpu, self.bits, self.insns = {}, {}, {}, 0
+
+    def add(self, context, mode, took):
+        self.wall.setdefault(mode, []).append(took.wall)
+        self.cpu.setdefault(mode, []).append(took.cpu)
+        name, how = mode
+        if how == "file":
+            self.insns = context.info(context.trace)["instructions"]
+            bits = 8 * os.path.getsize(context.trace) / self.insns
+            self.bits.setdefault(name, []).append(bits)
+
+    def rows(self, sets, plain):
+        """A row for each set, ready for JSON; plain: the Times of the plain runs."""
+        plain_wall, plain_cpu = plain.wall[PLAIN], plain.cpu[PLAIN]
+        for name in sets:
+            jit, file = (name, "jit"), (name, "file")
+            yield {
+                "set": name,
+                "jit": ratios(self.wall[jit], plain_wall).to_json(),
+                "file": ratios(self.wall[file], plain_wall).to_json(),
+                "jit_cpu": ratios(self.cpu[jit], plain_cpu).to_json(),
+                "file_cpu": ratios(self.cpu[file], plain_cpu).to_json(),
+                "bits_per_instruction": Spread.of(self.bits[name]).to_json(),
+                "instructions_per_second":
+                    Spread.of(self.insns / t for t in self.wall[file]).to_json(),
+                "times": {"jit": self.wall[jit], "file": self.wall[file],
+                          "jit_cpu": self.cpu[jit], "file_cpu": self.cpu[file]},
+            }
+
+
+PLAIN = (None, "plain")
+
+
+def measure(context, program, sets, with_peers=(), base=None):
+    """One program's results, ready for JSON.
+
+    base: the Context of another build, to run in the same rounds; its rows are
+    "base_sets", their ratios to the same plain runs.
+    """
     if program.only:
         sets = [s for s in sets if s in program.only]
     command = program.make(context.scale)
-    modes = modes_of(context, program, command, sets)
-    wall = {mode: [] for mode in modes}
-    cpu = {mode: [] for mode in modes}
-    bits = {name: [] for name in sets}
-    insns = 0
+    own, other = Times(), Times()
+    order = [(own, context, PLAIN, [context.qemu(program)] + command.argv)]
+    for times, where in ((own, context), (other, base)):
+        if where:
+            order += [(times, where, mode, line)
+                      for mode, line in modes_of(where, program, command, sets).items()]
     helpers = peers.prepare(context, program, with_peers)
-    order = list(modes)
     for _ in range(context.runs):
-        for mode in order:
-            took = context.children.run(modes[mode], stdin=command.stdin)
-            wall[mode].append(took.wall)
-            cpu[mode].append(took.cpu)
-            if mode[1] == "file":
-                insns = context.info(context.trace)["instructions"]
-                bits[mode[0]].append(8 * os.path.getsize(context.trace) / insns)
+        for times, where, mode, line in order:
+            times.add(where, mode, context.children.run(line, stdin=command.stdin))
         for helper in helpers:
             helper.run()
         # another order in the next round, lest one always follow the same other
         order = order[1:] + order[:1]
-    plain_wall, plain_cpu = wall[None, "plain"], cpu[None, "plain"]
-    rows = []
-    for name in sets:
-        file_wall = wall[name, "file"]
-        rows.append({
-            "set": name,
-            "jit": ratios(wall[name, "jit"], plain_wall).to_json(),
-            "file": ratios(file_wall, plain_wall).to_json(),
-            "jit_cpu": ratios(cpu[name, "jit"], plain_cpu).to_json(),
-            "file_cpu": ratios(cpu[name, "file"], plain_cpu).to_json(),
-            "bits_per_instruction": Spread.of(bits[name]).to_json(),
-            "instructions_per_second": Spread.of(insns / t for t in file_wall).to_json(),
-            "times": {"jit": wall[name, "jit"], "file": file_wall,
-                      "jit_cpu": cpu[name, "jit"], "file_cpu": cpu[name, "file"]},
-        })
-    return {
+    wall = own.wall[PLAIN]
+    result = {
         "program": program.name,
         "worst_case": bool(program.only),
-        "instructions": insns,
-        "plain_seconds": Spread.of(plain_wall).to_json(),
-        "plain_cpu_seconds": Spread.of(plain_cpu).to_json(),
-        "plain_instructions_per_second": Spread.of(insns / t for t in plain_wall).to_json(),
-        "times": {"plain": plain_wall, "plain_cpu": plain_cpu},
-        "sets": rows,
-        "peers": [h.result([t / insns for t in plain_wall]) for h in helpers],
+        "instructions": own.insns,
+        "plain_seconds": Spread.of(wall).to_json(),
+        "plain_cpu_seconds": Spread.of(own.cpu[PLAIN]).to_json(),
+        "plain_instructions_per_second": Spread.of(own.insns / t for t in wall).to_json(),
+        "times": {"plain": wall, "plain_cpu": own.cpu[PLAIN]},
+        "sets": list(own.rows(sets, own)),
+        "peers": [h.result([t / own.insns for t in wall]) for h in helpers],
     }
+    if base:
+        result["base_sets"] = list(other.rows(sets, own))
+    return result

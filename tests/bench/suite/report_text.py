@@ -2,7 +2,7 @@
 """The results as tables for people."""
 from statistics import median
 
-from . import machine
+from . import history, machine
 
 # What the project wants to keep below: the file's time divided by plain's, bits an instruction
 AIMS = {"exec": (1.10, 0.25), "mem": (2.0, 0.8), "val": (3.0, 3.0)}
@@ -95,31 +95,42 @@ def choice_lines(result):
             CHOICE_AIMS[row["choice"]])
 
 
-READ_HEAD = "%-26s %5s %9s %15s %9s %7s" % ("reading", "jobs", "s", "least-most", "M/s", "MiB")
+READ_HEAD = "%-28s %5s %9s %15s %8s %8s %6s" % ("reading", "jobs", "s", "least-most", "M/s",
+                                               "per core", "MiB")
+ENCODE_HEAD = READ_HEAD.replace("reading ", "encoding")
+
+
+def trace_line(result):
+    return "%-18s %.0f Minsn, %.1f MiB in %d chunks, %s" % (
+        result["program"], result["instructions"] / 1e6, result["bytes"] / 2**20,
+        result["chunks"], result["events"])
 
 
 def reading_lines(result):
-    """How fast the tools read one trace."""
-    yield "%-18s %.0f Minsn, %.1f MiB, events %s" % (
-        result["program"], result["instructions"] / 1e6, result["bytes"] / 2**20, result["events"])
+    """How fast one trace is read, or made."""
+    yield trace_line(result)
     for row in result["rows"]:
-        s = row["seconds"]
-        yield "  %-24s %5s %9.3f %15s %9s %7s" % (
-            row["what"], row["jobs"] or "", med(s), "%.3f-%.3f" % (s["min"], s["max"]),
-            "%.1f" % (row["amount"] / med(s) / 1e6) if row["amount"] else "",
+        s, mega_insns = row["seconds"], row["amount"] / 1e6
+        yield "  %-26s %5s %9.3f %15s %8.1f %8s %6s" % (
+            row["what"], row["jobs"], med(s), "%.3f-%.3f" % (s["min"], s["max"]),
+            mega_insns / med(s), per_core(mega_insns, med(row["cpu_seconds"])),
             "%.0f" % row["peak_mib"] if row["peak_mib"] else "")
 
 
-ASK_HEAD = "%-40s %9s %15s %s" % ("asking", "ms", "least-most", "")
+def per_core(amount, seconds):
+    """By CPU time, which a run of a few milliseconds may not show."""
+    return "%.1f" % (amount / seconds) if seconds >= 0.01 else ""
+
+
+ASK_HEAD = "%-44s %9s %15s %s" % ("asking", "ms", "least-most", "")
 
 
 def asking_lines(result):
     """How long the answers to questions take."""
-    yield "%-18s %.0f Minsn, %.1f MiB, %d chunks" % (
-        result["program"], result["instructions"] / 1e6, result["bytes"] / 2**20, result["chunks"])
+    yield trace_line(result)
     for row in result["rows"]:
         s = row["seconds"]
-        yield "  %-38s %9.1f %15s %s" % (
+        yield "  %-42s %9.1f %15s %s" % (
             row["what"], 1e3 * med(s), "%.1f-%.1f" % (1e3 * s["min"], 1e3 * s["max"]),
             row.get("note", ""))
 
@@ -134,6 +145,7 @@ def foot(results):
 # Of each part: the head of its table, and the lines of one program
 TABLES = {
     "recording": (HEAD, program_lines),
+    "encoding": (ENCODE_HEAD, reading_lines),
     "reading": (READ_HEAD, reading_lines),
     "asking": (ASK_HEAD, asking_lines),
     "choices": (CHOICE_HEAD, choice_lines),
@@ -156,6 +168,8 @@ def everything(results):
             for result in results[part]:
                 yield from lines(result)
             yield from summary(part, results)
+    if "base" in results:
+        yield from history.base_lines(results)
     yield from foot(results)
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from statistics import median
 
 # What is called noise where the runs themselves show less: times are never the same
-# twice, sizes nearly are (addresses of the host are part of a trace)
+# twice, sizes nearly are (where a chunk ends depends on the moment)
 TIME_NOISE = 0.03
-SIZE_NOISE = 0.005
+SIZE_NOISE = 0.01
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The trace that is read and asked: recorded of a program, or the user's own."""
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+EVENTS = "exec,mem,map,thr"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """options: what tools need to find the programs in it."""
+    name: str
+    path: str
+    info: dict
+    options: tuple = ()
+
+    @property
+    def insns(self):
+        return self.info["instructions"]
+
+    def result(self, rows):
+        """What the parts that read return, ready for JSON."""
+        return {"program": self.name, "instructions": self.insns, "chunks": self.info["chunks"],
+                "bytes": os.path.getsize(self.path), "events": ",".join(self.info["events"]),
+                "rows": rows}
+
+
+def given(context, path):
+    return Trace(os.path.basename(path), path, context.info(path))
+
+
+@contextmanager
+def recorded(context, program):
+    """Of a program, removed at the end."""
+    command, path = program.make(context.scale), context.trace
+    context.children.run(context.recorder(program, command, "-e", EVENTS, "-o", path),
+                         stdin=command.stdin)
+    try:
+        yield Trace(program.name, path, context.info(path),
+                    ("--sysroot", program.sysroot) if program.sysroot else ())
+    finally:
+        os.remove(path)
