@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # bench.py on tiny inputs: a table, JSON, a picture, a line of history, comparisons; its
 # messages and statuses; and what an interrupt leaves.  Runs in an empty folder; BUILD,
 # QEMU_DIR, BENCH and PYTHON are set by CMakeLists.txt.
@@ -49,10 +50,20 @@ run 1 --table bad
 grep -q 'bad: not written by --json' stderr || fail "$(cat stderr)"
 [ ! -e h ] || fail "a history of nothing"
 
-[ -x "$QEMU_DIR/qemu-arm" ] && command -v arm-linux-gnueabihf-gcc >/dev/null || {
+if [ ! -x "$QEMU_DIR/qemu-arm" ] || ! type -P arm-linux-gnueabihf-gcc >/dev/null; then
     echo "no qemu-arm or no compiler for arm: scripts/setup.sh"
     exit 77
-}
+fi
+
+# A program that fails is told; what else was measured is shown
+mkdir broken && ln -s "$(type -P false)" broken/qemu-arm
+run 1 --quick --only 'mixed arm' --qemu-dir "$PWD/broken" --no-peers --no-history
+grep -q '^bench.py: mixed arm, recording: .*: status 1$' stderr || fail "$(cat stderr)"
+grep -q '^median of 1 interleaved run' stdout || fail "$(cat stdout)"
+run 1 --part choices --svg s
+[ ! -e s ] || fail "a picture of nothing"
+run 1 --json no/such/folder
+grep -qx 'bench.py: no/such/folder: No such file or directory' stderr || fail "$(cat stderr)"
 
 tiny=(--quick --only 'mixed arm' --scale 0.002)
 run 0 "${tiny[@]}" --json j --svg s --part recording,encoding,reading,asking,choices

@@ -38,7 +38,8 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
               "compress_cpu": spread(0.5), "raw_bits_per_instruction": 14.0,
               "bits_per_instruction": spread(1.5)}]
     plain = {"instructions": 10**9, "plain_seconds": spread(1.0),
-             "plain_instructions_per_second": spread(1e9), "sets": [row]}
+             "plain_instructions_per_second": spread(1e9), "sets": [row],
+             "failed_peers": []}
     return json.loads(json.dumps({
         "bench": 1, "runs": 3, "scale": 1, "missing": [],
         "about": {"date": date, "commit": commit, "changed": changed, "patch": "c" * 64,
@@ -80,8 +81,9 @@ class Statistics(unittest.TestCase):
         self.assertEqual(verdict(old, Spread.of([1.19, 1.30, 1.40])), "same")
         self.assertEqual(verdict(old, Spread.of([1.30, 1.40, 1.50])), "worse")
         self.assertEqual(verdict(old, Spread.of([0.80, 0.90, 0.95])), "better")
-        self.assertEqual(verdict(old, Spread.of([0.80, 0.90, 0.95]), higher_is_better=True), "worse")
-        self.assertEqual(verdict(old, Spread.of([1.3, 1.4]), higher_is_better=True), "better")
+        less, more = Spread.of([0.80, 0.90, 0.95]), Spread.of([1.3, 1.4])
+        self.assertEqual(verdict(old, less, higher_is_better=True), "worse")
+        self.assertEqual(verdict(old, more, higher_is_better=True), "better")
         self.assertEqual(verdict(old, old), "same")
 
     def test_verdict_of_single_runs_allows_for_noise(self):

@@ -15,7 +15,7 @@ from .children import BenchError
 from .stats import Spread
 
 PEER_ROUNDS = 3
-RAW_SCALE = 0.06
+RAW_INSNS = 150000000
 RAW_EVENTS = "exec,mem"
 ALL_CHUNKS = "1000000"
 
@@ -36,7 +36,7 @@ class LogPeer:
         """Instructions of the run that wrote the log."""
         raise NotImplementedError
 
-    def run(self):
+    def run(self, _insns):
         if len(self.seconds) == PEER_ROUNDS:
             return
         took = self.context.children.run(self.argv(), stdin=self.command.stdin)
@@ -45,12 +45,13 @@ class LogPeer:
         self.bits.append(8 * os.path.getsize(self.log) / self.insns)
         os.remove(self.log)
 
-    def result(self, plain_per_insn):
+    def results(self, plain_per_insn):
         pairs = zip(self.seconds, plain_per_insn)
-        return {"peer": self.name, "records": self.what, "instructions": self.insns,
-                "file": Spread.of(s / self.insns / p for s, p in pairs).to_json(),
-                "bits_per_instruction": Spread.of(self.bits).to_json(),
-                "instructions_per_second": Spread.of(self.insns / s for s in self.seconds).to_json()}
+        speed = Spread.of(self.insns / s for s in self.seconds)
+        return [{"peer": self.name, "records": self.what, "instructions": self.insns,
+                 "file": Spread.of(s / self.insns / p for s, p in pairs).to_json(),
+                 "bits_per_instruction": Spread.of(self.bits).to_json(),
+                 "instructions_per_second": speed.to_json()}]
 
 
 class QemuLog(LogPeer):
@@ -86,39 +87,42 @@ class Lackey(LogPeer):
 
 
 class RawStream:
-    """zstd, one thread, on the events as they come out of translated code."""
+    """zstd, one thread, on the events as they come out of translated code: those of some
+    instructions in the middle of the run."""
+    name = "zstd of raw"
 
-    def __init__(self, context, program, level):
-        self.context, self.level = context, level
-        self.command = program.make(context.scale * RAW_SCALE)
-        self.recorder = context.recorder(program, self.command, "-e", RAW_EVENTS, "-o",
-                                         context.trace)
-        self.raw = os.path.join(context.tmp, "raw-%d" % level)
-        self.insns = self.done = None
+    def __init__(self, context, program, levels=(1, 3)):
+        self.context, self.program, self.levels = context, program, levels
+        self.command = program.make(context.scale)
+        self.raw = os.path.join(context.tmp, "raw")
+        self.insns, self.raw_bits, self.packed = 0, 0, []
 
-    def run(self):
-        """Once: sizes do not vary, and it is far from the time that matters."""
-        if self.done:
+    def run(self, insns):
+        """Once: sizes do not vary, and no time that matters depends on it."""
+        if self.packed:
             return
         children, context = self.context.children, self.context
-        children.run(self.recorder, stdin=self.command.stdin)
+        children.run(context.recorder(
+            self.program, self.command, "-e", RAW_EVENTS, "-o", context.trace,
+            "--after-instructions", str(max(0, insns - RAW_INSNS) // 2),
+            "--for-instructions", str(RAW_INSNS)), stdin=self.command.stdin)
         self.insns = context.info(context.trace)["instructions"]
         children.run([context.tool("encode_bench"), "--raw", "-c", ALL_CHUNKS, context.trace],
                      stdout=self.raw)
-        packed = self.raw + ".zst"
-        self.done = children.run(["zstd", "-q", "-f", "-T1", "-%d" % self.level, self.raw,
-                                  "-o", packed])
-        self.bits = 8 * os.path.getsize(packed) / self.insns
         self.raw_bits = 8 * os.path.getsize(self.raw) / self.insns
-        os.remove(packed)
+        out = self.raw + ".zst"
+        for level in self.levels:
+            took = children.run(["zstd", "-q", "-f", "-T1", "-%d" % level, self.raw, "-o", out])
+            self.packed.append((level, took.cpu, 8 * os.path.getsize(out) / self.insns))
         os.remove(self.raw)
+        os.remove(out)
 
-    def result(self, plain_per_insn):
-        cost = [self.done.cpu / self.insns / p for p in plain_per_insn]
-        return {"peer": "zstd -%d of raw" % self.level, "records": "mem", "instructions": self.insns,
-                "compress_cpu": Spread.of(cost).to_json(),
-                "raw_bits_per_instruction": self.raw_bits,
-                "bits_per_instruction": Spread.of([self.bits]).to_json()}
+    def results(self, plain_per_insn):
+        return [{"peer": "zstd -%d of raw" % level, "records": "mem", "instructions": self.insns,
+                 "compress_cpu": Spread.of(cpu / self.insns / p for p in plain_per_insn).to_json(),
+                 "raw_bits_per_instruction": self.raw_bits,
+                 "bits_per_instruction": Spread.of([bits]).to_json()}
+                for level, cpu, bits in self.packed]
 
 
 def find(build, plugin_dir):
@@ -145,7 +149,7 @@ def find(build, plugin_dir):
 
 
 def prepare(context, program, there):
-    """Objects for one program; run() in each round, then result()."""
+    """Objects for one program; run(its instructions) in each round, then results()."""
     if program.only:
         return []
     found = []
@@ -159,5 +163,5 @@ def prepare(context, program, there):
         if "lackey" in there and program.native:
             found.append(Lackey(context, program, "lackey", "mem"))
     if "zstd" in there:
-        found += [RawStream(context, program, level) for level in (1, 3)]
+        found.append(RawStream(context, program))
     return found

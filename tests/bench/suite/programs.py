@@ -196,8 +196,9 @@ class Maker:
 
         def nops(scale):
             rounds = max(1, round(1.5e9 * scale))
-            return Command([self.compile_with("mipsel-linux-gnu-gcc", "nops-%d" % rounds, "-nostdlib",
-                                              "-DROUNDS=%d" % rounds, os.path.join(HERE, "nops.S"))])
+            return Command([self.compile_with(
+                "mipsel-linux-gnu-gcc", "nops-%d" % rounds, "-nostdlib", "-DROUNDS=%d" % rounds,
+                os.path.join(HERE, "nops.S"))])
         if nops(1e-9).argv[0]:
             found.append(Program("nops mipsel", "qemu-mipsel", nops, only=("exec",)))
         return found

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from . import peers
+from .children import BenchError
 from .stats import Spread, ratios
 
 SETS = {
@@ -117,12 +118,16 @@ def measure(context, program, sets, with_peers=(), base=None):
         if where:
             order += [(times, where, mode, line)
                       for mode, line in modes_of(where, program, command, sets).items()]
-    helpers = peers.prepare(context, program, with_peers)
+    helpers, failed = peers.prepare(context, program, with_peers), []
     for _ in range(context.runs):
         for times, where, mode, line in order:
             times.add(where, mode, context.children.run(line, stdin=command.stdin))
-        for helper in helpers:
-            helper.run()
+        for helper in list(helpers):
+            try:
+                helper.run(own.insns)
+            except BenchError as e:
+                helpers.remove(helper)
+                failed.append("%s: %s" % (helper.name, e))
         # another order in the next round, lest one always follow the same other
         order = order[1:] + order[:1]
     wall = own.wall[PLAIN]
@@ -135,7 +140,8 @@ def measure(context, program, sets, with_peers=(), base=None):
         "plain_instructions_per_second": Spread.of(own.insns / t for t in wall).to_json(),
         "times": {"plain": wall, "plain_cpu": own.cpu[PLAIN]},
         "sets": list(own.rows(sets, own)),
-        "peers": [h.result([t / own.insns for t in wall]) for h in helpers],
+        "peers": [r for h in helpers for r in h.results([t / own.insns for t in wall])],
+        "failed_peers": failed,
     }
     if base:
         result["base_sets"] = list(other.rows(sets, own))

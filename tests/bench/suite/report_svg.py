@@ -78,10 +78,12 @@ class Canvas:
         self.add('<text x="%.1f" y="%.1f" class="%s">%s</text>', x, y, kind, escape(text))
 
     def line(self, x1, y1, x2, y2, kind):
-        self.add('<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>', x1, y1, x2, y2, kind)
+        self.add('<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>', x1, y1, x2, y2,
+                 kind)
 
     def bar(self, scale, y, value, kind, tip):
-        self.add('<rect x="%.1f" y="%.1f" width="%.1f" height="%d" class="%s"><title>%s</title></rect>',
+        self.add('<rect x="%.1f" y="%.1f" width="%.1f" height="%d" class="%s">'
+                 '<title>%s</title></rect>',
                  scale.x, y + (ROW - BAR) / 2, max(1.5, scale.at(value) - scale.x), BAR, kind,
                  escape(tip))
 

@@ -46,6 +46,8 @@ def program_lines(result):
             yield "  %-16s %7s %7s %13s %7s %10s" % (
                 peer["peer"], "", "", "", "+%.2f" % med(peer["compress_cpu"]),
                 bits(med(peer["bits_per_instruction"])))
+    for line in result["failed_peers"]:
+        yield "  " + line
 
 
 def medians(results):
@@ -67,7 +69,8 @@ def median_lines(results):
     yield "median of %d" % len(real)
     for name, jit, file, cpu, size in medians(results):
         aim = "aim %.2f, %.2f bits" % AIMS[name] if name in AIMS else ""
-        yield "  %-16s %7.2f %7.2f %13s %7.2f %10s  %s" % (name, jit, file, "", cpu, bits(size), aim)
+        yield "  %-16s %7.2f %7.2f %13s %7.2f %10s  %s" % (name, jit, file, "", cpu, bits(size),
+                                                           aim)
 
 
 def peer_note(results):
@@ -138,8 +141,8 @@ def asking_lines(result):
 def foot(results):
     """Where all of it comes from."""
     yield from machine.lines(results["about"])
-    yield "median of %d interleaved runs%s" % (
-        results["runs"], ", inputs scaled by %g" % results["scale"] if results["scale"] != 1 else "")
+    scaled = ", inputs scaled by %g" % results["scale"] if results["scale"] != 1 else ""
+    yield "median of %d interleaved run%s%s" % (results["runs"], "s"[:results["runs"] > 1], scaled)
 
 
 # Of each part: the head of its table, and the lines of one program
