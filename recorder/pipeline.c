@@ -27,6 +27,7 @@ struct worker {
     struct pipeline *pl;
     struct ctr_encoder *enc;
     pthread_t thread;
+    struct pipeline_thread told;
 };
 
 /* A dump under way; the submitter waits on `dumped' of the pipeline. */
@@ -50,6 +51,7 @@ struct pipeline {
     unsigned n_workers;
     struct worker *workers;
     pthread_t writer_thread;
+    struct pipeline_thread writer_told;
     uint64_t raw_bytes; /* the writer's own, copied into stats */
     uint32_t incomplete;
 
@@ -59,7 +61,7 @@ struct pipeline {
     pthread_cond_t dumped;
     struct job *todo, **todo_end;
     struct job *ordered, **ordered_end;
-    unsigned backlog;
+    unsigned backlog; /* atomic: the dispatcher reads it without the lock */
     uint64_t packed_bytes;
     bool ending;
     int error;
@@ -73,6 +75,16 @@ struct pipeline {
     /* With a ring: what was packed, before and after; the workers add (atomic). */
     uint64_t pipe_bytes, file_bytes;
 };
+
+/* For threads that tell what they do. */
+static void lock(struct pipeline *pl, struct pipeline_thread *told)
+{
+    told->locked++;
+    if (pthread_mutex_trylock(&pl->lock)) {
+        told->contended++;
+        pthread_mutex_lock(&pl->lock);
+    }
+}
 
 static void fail(struct pipeline *pl, int error, const struct ctr_diag *diag)
 {
@@ -169,7 +181,7 @@ static void *worker_main(void *arg)
     struct worker *w = arg;
     struct pipeline *pl = w->pl;
 
-    pthread_mutex_lock(&pl->lock);
+    lock(pl, &w->told);
     for (;;) {
         struct job *job;
         bool drop;
@@ -177,6 +189,7 @@ static void *worker_main(void *arg)
         while (!pl->todo || pl->packed_bytes > PACKED_MAX_BYTES) {
             if (!pl->todo && pl->ending) {
                 pthread_mutex_unlock(&pl->lock);
+                effort_of_thread(&w->told.effort);
                 return NULL;
             }
             pthread_cond_wait(&pl->work, &pl->lock);
@@ -186,10 +199,11 @@ static void *worker_main(void *arg)
         if (!pl->todo) {
             pl->todo_end = &pl->todo;
         }
-        pl->backlog--;
+        __atomic_fetch_sub(&pl->backlog, 1, __ATOMIC_RELAXED);
         drop = pl->error != 0;
         job->packed = pl->n_spare ? pl->spare[--pl->n_spare] : NULL;
         pthread_mutex_unlock(&pl->lock);
+        w->told.jobs++;
 
         if (!drop) {
             struct ctr_packed_info info = {0};
@@ -211,7 +225,7 @@ static void *worker_main(void *arg)
         }
         release_segments(pl, job);
 
-        pthread_mutex_lock(&pl->lock);
+        lock(pl, &w->told);
         pl->packed_bytes += job->bytes;
         job->done = true;
         if (job == pl->ordered) {
@@ -359,7 +373,7 @@ static void *writer_main(void *arg)
 {
     struct pipeline *pl = arg;
 
-    pthread_mutex_lock(&pl->lock);
+    lock(pl, &pl->writer_told);
     for (;;) {
         struct ctr_diag diag = {0};
         struct job *job;
@@ -369,6 +383,7 @@ static void *writer_main(void *arg)
         while (!pl->ordered || !pl->ordered->done) {
             if (!pl->ordered && pl->ending) {
                 pthread_mutex_unlock(&pl->lock);
+                effort_of_thread(&pl->writer_told.effort);
                 return NULL;
             }
             pthread_cond_wait(&pl->ready, &pl->lock);
@@ -380,6 +395,7 @@ static void *writer_main(void *arg)
         }
         drop = job->error || (pl->error && !writable_after_error(job));
         pthread_mutex_unlock(&pl->lock);
+        pl->writer_told.jobs++;
 
         if (job->kind == JOB_PROCESS) {
             job->process->index = UINT32_MAX;
@@ -400,7 +416,7 @@ static void *writer_main(void *arg)
             free(job->process);
         }
 
-        pthread_mutex_lock(&pl->lock);
+        lock(pl, &pl->writer_told);
         get_stats(pl);
         pl->stats.raw_bytes = pl->raw_bytes;
         pl->stats.incomplete = pl->incomplete;
@@ -527,7 +543,7 @@ void pipeline_submit(struct pipeline *pl, struct job *job)
         __atomic_fetch_add(&pl->aux_held, aux_bytes(job), __ATOMIC_RELAXED);
         *pl->todo_end = job;
         pl->todo_end = &job->next_todo;
-        pl->backlog++;
+        __atomic_fetch_add(&pl->backlog, 1, __ATOMIC_RELAXED);
         pthread_cond_signal(&pl->work);
     } else if (job == pl->ordered) {
         pthread_cond_signal(&pl->ready);
@@ -535,14 +551,9 @@ void pipeline_submit(struct pipeline *pl, struct job *job)
     pthread_mutex_unlock(&pl->lock);
 }
 
-unsigned pipeline_backlog(struct pipeline *pl)
+unsigned pipeline_backlog(const struct pipeline *pl)
 {
-    unsigned n;
-
-    pthread_mutex_lock(&pl->lock);
-    n = pl->backlog;
-    pthread_mutex_unlock(&pl->lock);
-    return n;
+    return __atomic_load_n(&pl->backlog, __ATOMIC_RELAXED);
 }
 
 uint64_t pipeline_job_bytes(const struct pipeline *pl)
@@ -586,6 +597,15 @@ void pipeline_stats(struct pipeline *pl, struct pipeline_stats *stats)
     pthread_mutex_lock(&pl->lock);
     *stats = pl->stats;
     pthread_mutex_unlock(&pl->lock);
+}
+
+bool pipeline_thread(const struct pipeline *pl, unsigned i, struct pipeline_thread *out)
+{
+    if (i > pl->n_workers) {
+        return false;
+    }
+    *out = i < pl->n_workers ? pl->workers[i].told : pl->writer_told;
+    return true;
 }
 
 int pipeline_finish(struct pipeline *pl, struct ctr_diag *diag)

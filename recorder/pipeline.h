@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "ctr_write.h"
+#include "effort.h"
 #include "mempipe_host.h"
 #include "ring.h"
 
@@ -122,7 +123,7 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
 void pipeline_submit(struct pipeline *pl, struct job *job);
 
 /* Chunk jobs that no worker has begun. */
-unsigned pipeline_backlog(struct pipeline *pl);
+unsigned pipeline_backlog(const struct pipeline *pl);
 
 /* Bytes that a job should not exceed: many are to fit into the ring. */
 uint64_t pipeline_job_bytes(const struct pipeline *pl);
@@ -148,6 +149,16 @@ struct pipeline_stats {
     struct ring_numbers ring; /* all 0 without one */
 };
 void pipeline_stats(struct pipeline *pl, struct pipeline_stats *stats);
+
+/* One of the pipeline's threads, once they have ended. */
+struct pipeline_thread {
+    struct effort effort;
+    uint64_t jobs;
+    uint64_t locked;    /* how often it took the pipeline's lock, and ... */
+    uint64_t contended; /* ... how often another thread had it then */
+};
+/* The workers, then the writer; false: there is no number i.  After pipeline_finish. */
+bool pipeline_thread(const struct pipeline *pl, unsigned i, struct pipeline_thread *out);
 
 /* What a thread has not handed over yet: a copy. */
 struct pipeline_tail {

@@ -24,6 +24,7 @@
 
 #include "common/options.h"
 #include "drain.h"
+#include "effort.h"
 #include "elf_target.h"
 #include "jitter_check.h"
 #include "launch.h"
@@ -65,6 +66,7 @@ struct session {
     pid_t root;       /* 0 once it has been waited for */
     int root_status;  /* of wait(2) */
     uint64_t start_ns, start_realtime_ns;
+    uint64_t rounds; /* of the loop */
     enum ending ending;
     int end_signal;
     int end_error; /* enum ctr_error, negated */
@@ -387,6 +389,7 @@ static void loop(struct session *s)
         unsigned killed = 0;
         int got = 0;
 
+        s->rounds++;
         if (signals_child_changed()) {
             reap(s);
         }
@@ -488,6 +491,29 @@ static void look_for_failed_library(struct session *s)
     free(line);
 }
 
+/* Who did the work, and whether anybody had to wait for a lock: with --verbose. */
+static void tell_efforts(const struct session *s, const struct status_numbers *n)
+{
+    struct pipeline_thread t;
+    struct effort e;
+
+    effort_of_children(&e);
+    effort_print(PROG, "program", &e, "waited %llu times, %.3f s",
+                 (unsigned long long)n->waits, (double)n->wait_ns / 1e9);
+    effort_of_thread(&e);
+    effort_print(PROG, "dispatcher", &e, "%llu rounds", (unsigned long long)s->rounds);
+    for (unsigned i = 0; s->pipeline && pipeline_thread(s->pipeline, i, &t); i++) {
+        char who[24];
+
+        snprintf(who, sizeof(who), "worker %u", i + 1);
+        effort_print(PROG, i < s->config->workers ? who : "writer", &t.effort,
+                     "%llu jobs; lock taken %llu times, busy %llu times",
+                     (unsigned long long)t.jobs, (unsigned long long)t.locked,
+                     (unsigned long long)t.contended);
+    }
+    tool_error(PROG, "at most %llu KiB of memory", (unsigned long long)effort_peak_kib());
+}
+
 static int finish(struct session *s)
 {
     struct ctr_diag diag = {0};
@@ -505,6 +531,9 @@ static int finish(struct session *s)
     }
     look_for_failed_library(s);
     numbers(s, &n);
+    if (s->config->verbose) {
+        tell_efforts(s, &n);
+    }
     status = exit_status(s);
     if (s->ending == ENDING_CHOICE) {
         tool_error(PROG, "%s", s->failure);

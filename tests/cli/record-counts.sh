@@ -26,6 +26,26 @@ guest long 'blocks 6000000' 'helper 20000' 'blocks 1500'
 rec 0 -o long.ctr -- qemu-arm long
 counts long.ctr 16024000 6021500 2000500 1 1 0
 
+# However long it is, memory does not grow; and --verbose tells who did what.
+if grep -q '^CANNOLI_SANITIZE:.*=.' "$BUILD/CMakeCache.txt"; then
+    longer=6000000 most=10000000
+else
+    longer=60000000 most=65536
+fi
+guest longer "blocks $longer"
+rec 0 -v -j1 -o long.ctr -- qemu-arm longer
+counts long.ctr $((longer / 3 * 8)) $longer $((longer / 3)) 1 1 0
+effort='[0-9.]+ s user, [0-9.]+ s system; slept [0-9]+ times, [0-9]+ pages;'
+for line in "program: $effort waited [0-9]+ times, [0-9.]+ s" \
+    "dispatcher: $effort [0-9]+ rounds" \
+    "worker 1: $effort [0-9]+ jobs; lock taken [0-9]+ times, busy [0-9]+ times" \
+    "writer: $effort [0-9]+ jobs; lock taken [0-9]+ times, busy [0-9]+ times" \
+    'at most [0-9]+ KiB of memory'; do
+    [ "$(grep -Ec "^cannoli-record: $line\$" stderr)" -eq 1 ] || fail "no line '$line': $(cat stderr)"
+done
+peak=$(sed -n 's/.*at most \([0-9]*\) KiB of memory$/\1/p' stderr)
+[ "$peak" -lt $most ] || fail "the recorder had $peak KiB of memory"
+
 guest empty
 rec 0 -o empty.ctr -- qemu-arm empty
 zstd -tq empty.ctr || fail "a program without events: zstd refuses the trace"
