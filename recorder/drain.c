@@ -199,6 +199,7 @@ int drain_rings(struct drain *d, uint64_t now)
 {
     int any = adopt_late(d, now);
 
+    d->host->aux_most = 0;
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high && any >= 0; i++) {
         int got;
 

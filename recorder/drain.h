@@ -62,6 +62,12 @@ int drain_patience(const struct drain *d);
 int drain_dump(struct drain *d, uint64_t now_ns, const char *file, char *name,
                size_t name_bytes, struct ctr_diag *diag);
 
+/*
+ * After a round that found something: how long the caller may leave everything alone, in
+ * microseconds, without anybody having to wait for that.
+ */
+int drain_nap_us(const struct drain *d);
+
 /* The command's process, and its status as soon as it is known. */
 void drain_set_root(struct drain *d, pid_t pid, int wait_status);
 

@@ -14,6 +14,7 @@
 /* Chunks of one file chunk are from within this time, while threads run side by
  * side: readers put threads together in the order of their file chunks' begins. */
 #define SPAN_NS 50000000ull
+#define NAP_US 2000
 /* No more bytes of records are kept for jobs to come, of all threads. */
 #define PENDING_AUX_BYTES (64u << 20)
 
@@ -59,15 +60,12 @@ int drain_submit(struct drain *d, struct job *job)
     return 0;
 }
 
-/* Makes a job of the first n chunks that are pending. */
-static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
+/* Makes one job of the first n chunks that are pending. */
+static int dispatch_one(struct drain *d, struct slot *s, unsigned n)
 {
     struct job *job;
     uint64_t aux = 0;
 
-    if (!n) {
-        return 0;
-    }
     job = drain_job_new(JOB_CHUNK, NULL, s->thread);
     if (!job) {
         return -CTR_E_NOMEM;
@@ -85,6 +83,32 @@ static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
     s->n_pending -= n;
     memmove(s->pending, s->pending + n, s->n_pending * sizeof(s->pending[0]));
     return drain_submit(d, job);
+}
+
+/* How many of the chunks that are pending, n or less, one job takes. */
+static unsigned job_takes(const struct drain *d, const struct slot *s, unsigned n)
+{
+    uint64_t bytes = drain_segment_bytes(d, &s->pending[0]);
+    unsigned k = 1;
+
+    while (k < n && (bytes += drain_segment_bytes(d, &s->pending[k])) <= JOB_FULL_BYTES) {
+        k++;
+    }
+    return k;
+}
+
+/* Makes jobs of the first n chunks that are pending. */
+static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
+{
+    int err = 0;
+
+    while (n && !err) {
+        unsigned k = job_takes(d, s, n);
+
+        err = dispatch_one(d, s, k);
+        n -= k;
+    }
+    return err;
 }
 
 int drain_dispatch(struct drain *d, struct slot *s)
@@ -141,16 +165,21 @@ static int settle_fresh(struct drain *d, struct slot *s)
     return err;
 }
 
-static bool is_due(const struct drain *d, const struct slot *s, uint64_t now)
+/* Makes jobs of what is due of a thread. */
+static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
 {
-    bool data = d->host->ctl->events & (CTR_EVENTS_VAL | CTR_EVENTS_REG);
-    uint64_t full = (uint64_t)(data ? JOB_FULL_CHUNKS_DATA : JOB_FULL_CHUNKS) *
-                    d->host->ctl->chunk_bytes;
+    uint64_t full = job_bytes(d, JOB_FULL_BYTES);
     uint64_t age = d->host->ctl->live ? AGE_LIVE_NS : side_by_side(d) ? SPAN_NS : AGE_NS;
+    int err = 0;
 
-    full = job_bytes(d, full);
-    return s->n_pending == JOB_SEGMENTS || s->pending_bytes >= full - full / 8 ||
-           now - s->pending_ns >= age;
+    if (s->n_pending == JOB_SEGMENTS || now - s->pending_ns >= age) {
+        return drain_dispatch(d, s);
+    }
+    while (!err && s->n_pending && s->pending_bytes >= full - full / 8) {
+        err = dispatch_one(d, s, job_takes(d, s, s->n_pending));
+        s->pending_ns = now;
+    }
+    return err;
 }
 
 /* Whether threads wait for chunks, or soon will. */
@@ -173,8 +202,8 @@ int drain_make_jobs(struct drain *d, uint64_t now)
         if (s->n_fresh) {
             err = settle_fresh(d, s);
         }
-        if (!err && s->n_pending && is_due(d, s, now)) {
-            err = drain_dispatch(d, s);
+        if (!err && s->n_pending) {
+            err = dispatch_due(d, s, now);
         }
     }
     while (!err && d->pending_aux > PENDING_AUX_BYTES) {
@@ -198,4 +227,22 @@ int drain_make_jobs(struct drain *d, uint64_t now)
         err = most ? drain_dispatch(d, most) : 0;
     }
     return err;
+}
+
+/*
+ * While there is room for the guest, or enough to do for the workers, nobody needs the
+ * dispatcher for every chunk: a wake-up costs the guest more than the chunk costs us.
+ */
+int drain_nap_us(const struct drain *d)
+{
+    const struct mempipe_ctl *ctl = d->host->ctl;
+    uint32_t held;
+
+    if (!d->pipeline || ctl->live || d->host->aux_most > ctl->aux_bytes / 8) {
+        return 0;
+    }
+    held = d->n_pending + pipeline_chunks_held(d->pipeline);
+    return held * 2 <= ctl->nr_pool || pipeline_backlog(d->pipeline) >= d->workers
+               ? NAP_US
+               : 0;
 }

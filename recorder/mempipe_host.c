@@ -218,6 +218,7 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
     if (head == tail) {
         return 0;
     }
+    h->aux_most = head - tail > h->aux_most ? head - tail : h->aux_most;
     while (tail != head) {
         uint32_t at = (uint32_t)tail & (size - 1);
         const struct mempipe_aux *rec = (const struct mempipe_aux *)(ring + at);
@@ -387,4 +388,12 @@ void mempipe_host_wait(struct mempipe_host *h, uint32_t seen, int timeout_ms)
         futex(&h->ctl->doorbell, FUTEX_WAIT, seen, timeout_ms < 0 ? NULL : &ts);
     }
     __atomic_store_n(&h->ctl->asleep, 0, __ATOMIC_SEQ_CST);
+}
+
+void mempipe_host_nap(struct mempipe_host *h, int us)
+{
+    struct timespec ts = {0, (long)us * 1000};
+
+    /* The producers do not see it; one that rings right now is not missed for long. */
+    futex(&h->ctl->doorbell, FUTEX_WAIT, mempipe_host_doorbell(h), &ts);
 }

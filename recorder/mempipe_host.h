@@ -43,6 +43,7 @@ struct mempipe_host {
     struct mempipe_control *control;
     struct mempipe_pipe *pipes;
     struct mempipe_chunk *chunks;
+    uint64_t aux_most; /* bytes of the fullest ring that was drained; the user sets it to 0 */
     uint8_t *held; /* of each chunk: how often taken and not yet released (atomic) */
 };
 
@@ -131,6 +132,9 @@ void mempipe_host_ring(struct mempipe_host *h);
  * long as it takes).  A signal ends the wait too.
  */
 void mempipe_host_wait(struct mempipe_host *h, uint32_t seen, int timeout_ms);
+
+/* Sleeps without being woken by producers; by mempipe_host_ring nearly always. */
+void mempipe_host_nap(struct mempipe_host *h, int us);
 
 static inline uint32_t mempipe_host_doorbell(const struct mempipe_host *h)
 {

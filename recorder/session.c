@@ -37,7 +37,9 @@
 #define AUX_BYTES (128u << 10)
 #define MAX_PIPES 16384u
 #define MIN_PIPES 16u
-#define POOL 48u
+/* What is under way for each worker, and for the guest and the dispatcher. */
+#define WORKER_BYTES (4u << 20)
+#define GUEST_BYTES (8u << 20)
 
 enum ending {
     ENDING_NOT = 0,
@@ -187,14 +189,32 @@ static void raise_nofile(struct session *s)
     setrlimit(RLIMIT_NOFILE, &more);
 }
 
+/*
+ * The pool: memory that is touched costs the guest a page fault, so there is no more than
+ * keeps the workers busy.  Many workers get larger chunks.
+ */
+static void share_out(const struct session *s, struct mempipe_config *c)
+{
+    const uint64_t bytes = GUEST_BYTES + (uint64_t)s->config->workers * WORKER_BYTES;
+
+    if (bytes / c->chunk_bytes > MEMPIPE_MAX_POOL) {
+        c->chunk_bytes *= 2;
+    }
+    c->nr_pool = (uint32_t)(bytes / c->chunk_bytes);
+    if (c->nr_pool > MEMPIPE_MAX_POOL) {
+        c->nr_pool = MEMPIPE_MAX_POOL;
+    }
+    if (s->config->ring) {
+        c->chunk_bytes = ring_chunk_bytes(s->config->ring, c->chunk_bytes);
+    }
+}
+
 /* As many pipes as the user's limits on address space and file size admit. */
 static int open_pipe(struct session *s, bool live)
 {
     struct mempipe_config c = {
         .nr_pipes = MAX_PIPES,
-        .nr_pool = POOL,
-        .chunk_bytes = s->config->ring ? ring_chunk_bytes(s->config->ring, CHUNK_BYTES)
-                                       : CHUNK_BYTES,
+        .chunk_bytes = CHUNK_BYTES,
         .aux_bytes = AUX_BYTES,
         .events = s->config->events,
         .data_limit = s->config->data_limit,
@@ -213,6 +233,7 @@ static int open_pipe(struct session *s, bool live)
     uint64_t most = UINT64_MAX;
     int err;
 
+    share_out(s, &c);
     if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
         most = as.rlim_cur / 4;
     }
@@ -387,7 +408,7 @@ static void loop(struct session *s)
         uint32_t seen = mempipe_host_doorbell(&s->host);
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
         unsigned killed = 0;
-        int got = 0;
+        int got = 0, nap;
 
         s->rounds++;
         if (signals_child_changed()) {
@@ -423,6 +444,8 @@ static void loop(struct session *s)
                 patience = 500;
             }
             mempipe_host_wait(&s->host, seen, patience);
+        } else if (!s->ending && (nap = drain_nap_us(s->drain)) > 0) {
+            mempipe_host_nap(&s->host, nap);
         }
     }
 }
