@@ -168,7 +168,7 @@ static int row_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
  */
 enum { MAY_UNKNOWN = 0, MAY_NOT = 1, MAY_MATCH = 2 };
 
-static int index_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
+int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
 {
     const struct ctr_trace *tr = f->tr;
     if (!tr->has_index || (!f->filter.naddr && !f->filter.npc)) {
@@ -255,6 +255,7 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
         return ctr_fail(diag, CTR_E_CORRUPT, c->off, "chunk",
                         "not the chunk of the index");
     }
+    f->tr->chunks_read++;
     out->pub = *c;
     out->lo = f->filter.from;
     out->hi = f->filter.to;
@@ -267,6 +268,13 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
     return trace_need_block(f->tr, le32(sec->body + CHUNK_MAX_ID), diag);
 }
 
+int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+              struct ctr_diag *diag)
+{
+    int err = feed_read(f, c, out, diag);
+    return err ? err : select_insns(f, out, diag);
+}
+
 static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
 {
     struct ctr_trace *tr = f->tr;
@@ -275,13 +283,12 @@ static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *
         if (!feed_chunk(f, c)) {
             continue;
         }
-        int may = index_may_match(f, c->index, diag);
+        int may = feed_may_match(f, c->index, diag);
         if (may < 0) {
             return may;
         }
         if (may) {
-            may = feed_read(f, c, out, diag);
-            may = may ? may : select_insns(f, out, diag);
+            may = feed_take(f, c, out, diag);
             if (may) {
                 return may;
             }
@@ -326,6 +333,7 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
         if (err) {
             return err;
         }
+        tr->chunks_read++;
         for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
             raw += sec->frame[i].dsize;
         }

@@ -69,6 +69,17 @@ int feed_next(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag);
 int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag);
 
+/* The same, and which of its instructions are selected.  Returns 1, 0 if none is, or an
+ * error. */
+int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+              struct ctr_diag *diag);
+
+/*
+ * Can chunk i hold anything that the filter's pcs and addrs select, as far as the index
+ * tells?  Returns 1, 0 or an error.
+ */
+int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag);
+
 int feed_thread(const struct feed *f, const struct ctr_thread *t);
 /* Can a chunk hold anything of interest, as far as the chunk table tells? */
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c);
@@ -107,6 +118,29 @@ static inline int feed_access(const struct feed *f, const struct ctr_access *a)
     uint64_t last = a->addr + (a->size - 1);
     return in_ranges(f->filter.addrs, f->filter.naddr, a->addr,
                      last < a->addr ? UINT64_MAX : last);
+}
+
+/*
+ * May the filter take anything of the instructions of a run?  Runs are many and what is
+ * searched for is rare, so most of them need not be gone through.
+ */
+static inline int feed_run(const struct feed *f, const struct run *r)
+{
+    const struct ctr_block *b = &r->block->pub;
+    if (f->filter.naddr) {
+        uint32_t a = 0;
+        while (a < r->naccess && !feed_access(f, &r->access[a])) {
+            a++;
+        }
+        return a < r->naccess;
+    }
+    if (f->filter.npc && !b->pcs) {
+        /* What is left of a resumed instruction stands before the first. */
+        unsigned first = r->first ? r->first - 1u : 0;
+        return in_ranges(f->filter.pcs, f->filter.npc, ctr_block_pc(b, first),
+                         b->pc + b->off[r->end] - 1);
+    }
+    return 1;
 }
 
 /*

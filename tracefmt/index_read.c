@@ -170,6 +170,7 @@ int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct
                      struct ctr_diag *diag)
 {
     struct section sec;
+    tr->parts_read += frame == 1;
     int err = read_part_section(tr, part, &sec, diag);
     if (!err) {
         err = section_payload(&tr->src, &sec, frame + 1, &tr->payload, diag);

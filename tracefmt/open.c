@@ -266,6 +266,15 @@ void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out)
     };
 }
 
+void ctr_trace_work(const struct ctr_trace *tr, struct ctr_work *out)
+{
+    *out = (struct ctr_work){
+        .bytes = tr->src.work,
+        .chunks = tr->chunks_read,
+        .parts = tr->parts_read,
+    };
+}
+
 void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out)
 {
     *out = tr->damage;

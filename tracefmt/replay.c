@@ -464,6 +464,9 @@ static int do_run(struct ctr_job *job)
             return ret;
         }
     }
+    if (!feed_run(&rp->feed, r)) {
+        return 0;
+    }
     if (w->view) {
         return do_insns_regs(job);
     }

@@ -35,6 +35,7 @@ int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got
             break;
         }
         done += (size_t)r;
+        s->work += (uint64_t)r;
         if (!s->seekable) {
             s->pos += (uint64_t)r;
         }

@@ -134,6 +134,9 @@ struct ctr_trace {
     uint64_t loads;
     uint64_t stores;
 
+    uint64_t chunks_read; /* see ctr_trace_work */
+    uint64_t parts_read;
+
     ZSTD_DCtx *dctx; /* for everything but chunks; one thread at a time */
     struct buf payload;
     struct buf raw;

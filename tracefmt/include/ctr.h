@@ -164,6 +164,14 @@ CTR_API void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out);
  */
 CTR_API void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out);
 
+/* What reading the trace has cost so far.  A chunk counts each time that it is read. */
+struct ctr_work {
+    uint64_t bytes;  /* read from the file */
+    uint64_t chunks; /* of which columns were read */
+    uint64_t parts;  /* of the index, of which counts or pages were read */
+};
+CTR_API void ctr_trace_work(const struct ctr_trace *tr, struct ctr_work *out);
+
 enum ctr_end {
     CTR_END_UNKNOWN = 0, /* no end recorded */
     CTR_END_EXIT = 1,    /* ended by itself */
@@ -798,6 +806,41 @@ CTR_API int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread,
                                    struct ctr_diag *diag);
 CTR_API int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns,
                                  struct ctr_diag *diag);
+
+/* ------------------------------------------------------------------ search */
+
+/* What was found: an access, or memory that the system used for a call or signal. */
+struct ctr_found {
+    const struct ctr_thread *thread;
+    uint64_t ordinal; /* of its instruction; of the system's: of the one that follows */
+    uint64_t pc;      /* 0 of the system's */
+    uint64_t addr;
+    uint64_t size;
+    uint64_t chunk; /* its number */
+    uint32_t kind;  /* CTR_KIND_LOAD or _STORE */
+    uint8_t system; /* 1: the system's */
+};
+
+#define CTR_SEARCH_BACK 0x1u /* the last one before the place, not the first behind */
+
+/*
+ * Looks for the event that is next to the instruction `ordinal' of a thread (index in the
+ * thread table): back from it or on from it, in recorded order as of ctr_replay, through
+ * all threads that the filter selects.  Only events before (the instruction itself is
+ * not) or behind the instruction count.  With CTR_SEARCH_BACK the ordinal may be the one
+ * behind the thread's last.
+ *
+ * The filter must have addrs; of its kinds CTR_KIND_LOAD, _STORE and _SYS (memory that
+ * the system read or wrote, with _LOAD or _STORE) count.  Chunks that cannot match are
+ * not read if there is an index, and none beyond the one that matches.
+ * workers: as in struct ctr_replay_opts.
+ *
+ * Returns 1 and *out, 0 if there is none, -CTR_E_INVAL on a stream or if there is no such
+ * place, or another error.
+ */
+CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
+                       uint32_t thread, uint64_t ordinal, unsigned flags,
+                       unsigned workers, struct ctr_found *out, struct ctr_diag *diag);
 
 /* ------------------------------------------------------ index, without events */
 
