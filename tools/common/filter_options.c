@@ -21,6 +21,10 @@ static bool take(struct filter_options *o, int key, const char *arg)
         return tool_parse_ids(arg, &o->tids);
     case FILTER_OPT_PC:
         return tool_parse_ranges(arg, &o->pcs);
+    case FILTER_OPT_FROM_TIME:
+        return tool_parse_seconds(arg, &o->from_ns);
+    case FILTER_OPT_TO_TIME:
+        return tool_parse_seconds(arg, &o->to_ns) && o->to_ns;
     default:
         return tool_parse_ranges(arg, &o->addrs);
     }
@@ -32,6 +36,8 @@ enum tool_taken filter_options_take(struct filter_options *o, int key, const cha
     case FILTER_OPT_FROM:
     case FILTER_OPT_TO:
     case FILTER_OPT_PC:
+    case FILTER_OPT_FROM_TIME:
+    case FILTER_OPT_TO_TIME:
     case 'n':
     case 'p':
     case 't':
@@ -53,6 +59,9 @@ int filter_options_finish(const struct filter_options *o, const char *prog,
     if (o->has_to && to < o->from) {
         return tool_usage_error(prog, "--to is below --from");
     }
+    if (o->to_ns && o->to_ns <= o->from_ns) {
+        return tool_usage_error(prog, "--to-time is not above --from-time");
+    }
     if (o->has_count) {
         to = o->count > UINT64_MAX - o->from ? UINT64_MAX : o->from + o->count;
     }
@@ -70,6 +79,23 @@ int filter_options_finish(const struct filter_options *o, const char *prog,
     out->addrs = o->addrs.v;
     out->naddr = o->addrs.n;
     return TOOL_OK;
+}
+
+void filter_options_times(const struct filter_options *o, const struct ctr_trace *tr,
+                          struct ctr_filter *out)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(tr, &info);
+    if (o->from_ns) {
+        out->from_ns = o->from_ns > UINT64_MAX - info.start_ns
+                           ? UINT64_MAX
+                           : info.start_ns + o->from_ns;
+    }
+    if (o->to_ns) {
+        out->to_ns =
+            o->to_ns > UINT64_MAX - info.start_ns ? UINT64_MAX : info.start_ns + o->to_ns;
+    }
 }
 
 void filter_options_fini(struct filter_options *o)

@@ -14,6 +14,8 @@ enum {
     FILTER_OPT_FROM = TOOL_OPT_LONG + 0x100,
     FILTER_OPT_TO,
     FILTER_OPT_PC,
+    FILTER_OPT_FROM_TIME,
+    FILTER_OPT_TO_TIME,
 };
 
 /* Rows of a table of struct tool_option. */
@@ -22,6 +24,13 @@ enum {
         {FILTER_OPT_TO, "to", "N", "stop before ordinal N of each thread"},              \
     {                                                                                    \
         'n', "count", "N", "take N ordinals of each thread, from --from on"              \
+    }
+#define FILTER_OPTIONS_TIMES                                                             \
+    {FILTER_OPT_FROM_TIME, "from-time", "SECONDS",                                       \
+     "begin so long after the recording's start"},                                       \
+    {                                                                                    \
+        FILTER_OPT_TO_TIME, "to-time", "SECONDS",                                        \
+            "stop so long after the recording's start"                                   \
     }
 #define FILTER_OPTIONS_THREADS                                                           \
     {'p', "pid", "LIST", "only these processes"},                                        \
@@ -40,16 +49,21 @@ struct filter_options {
     struct tool_ids pids, tids;
     struct tool_ranges pcs, addrs;
     uint64_t from, to, count;
+    uint64_t from_ns, to_ns; /* since the recording began; to_ns 0: no end */
     bool has_to, has_count;
 };
 
 enum tool_taken filter_options_take(struct filter_options *o, int key, const char *arg);
 
 /*
- * Puts the filter together; it points into `o'.  Kinds are left alone.  Returns
+ * Puts the filter together; it points into `o'.  Kinds and times are left alone.  Returns
  * TOOL_OK, or TOOL_USAGE after a line on stderr.
  */
 int filter_options_finish(const struct filter_options *o, const char *prog,
+                          struct ctr_filter *out);
+
+/* Puts the times in, of a trace that is open now. */
+void filter_options_times(const struct filter_options *o, const struct ctr_trace *tr,
                           struct ctr_filter *out);
 
 void filter_options_fini(struct filter_options *o);

@@ -5,6 +5,7 @@
  */
 #include "common/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -270,6 +271,23 @@ bool tool_parse_u64(const char *text, uint64_t *value)
 {
     const char *end = number_at(text, value);
     return end && !*end;
+}
+
+bool tool_parse_seconds(const char *text, uint64_t *ns)
+{
+    char *end;
+    double v;
+
+    if (!strchr("0123456789.", text[0]) || !text[0]) {
+        return false;
+    }
+    errno = 0;
+    v = strtod(text, &end);
+    if (errno || *end || !(v >= 0) || v > 1e10) {
+        return false;
+    }
+    *ns = (uint64_t)(v * 1e9 + 0.5);
+    return true;
 }
 
 bool tool_parse_jobs(const char *text, unsigned *jobs)

@@ -19,6 +19,7 @@ enum tool_exit {
     TOOL_FAILED = 1,
     TOOL_USAGE = 2,
     TOOL_PARTIAL = 3, /* done, but the trace was truncated or incomplete */
+    TOOL_NOTHING = 4, /* a search has found nothing */
 };
 
 /*
@@ -116,8 +117,9 @@ int tool_usage_error(const char *prog, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Values of options.  Each returns false if the text is not such a value. */
-bool tool_parse_u64(const char *text, uint64_t *value); /* decimal or 0x... */
-bool tool_parse_jobs(const char *text, unsigned *jobs); /* 1..1024 */
+bool tool_parse_u64(const char *text, uint64_t *value);  /* decimal or 0x... */
+bool tool_parse_jobs(const char *text, unsigned *jobs);  /* 1..1024 */
+bool tool_parse_seconds(const char *text, uint64_t *ns); /* "1.5" */
 /*
  * Lists that grow with each option given, as struct ctr_filter wants them;
  * zero is empty, free(3) what is in them.

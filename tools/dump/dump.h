@@ -63,6 +63,7 @@ struct dump_options {
     const char *prog; /* for messages */
     const char *path;
     bool json, no_index, quiet;
+    bool statistics; /* in the end, how much was read */
     bool no_disas;
     bool no_bytes; /* text: of an instruction only its pc; with no_disas */
     bool color;
@@ -73,6 +74,7 @@ struct dump_options {
     unsigned string_max; /* bytes shown of a buffer of a system call */
     uint32_t kinds;      /* CTR_KIND_* to show */
     struct ctr_filter filter;
+    const struct ctr_thread *only; /* nothing of other threads; NULL: all of the filter */
     const struct annotator *annotator; /* instead of modules; or NULL */
     size_t cache_bytes; /* text of instructions that a worker keeps, 0: 64 MiB */
 };
@@ -98,7 +100,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 /*
  * Opens the trace of opt and has it shown.  show returns an exit status as dump_events
  * does; TOOL_OK becomes the verdict on the trace, but DUMP_CUT_SHORT TOOL_OK: what else
- * is in the trace, nobody asked.
+ * is in the trace, nobody asked.  TOOL_NOTHING stays, with a remark on a partial trace.
  */
 int dump_file(const struct dump_options *opt,
               int (*show)(struct ctr_trace *tr, const void *arg), const void *arg);

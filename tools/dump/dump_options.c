@@ -66,6 +66,27 @@ static void finish_kinds(struct dump_options *opt, uint32_t kinds)
     }
 }
 
+/* --reads and --writes: what --events says of accesses is narrowed, or added to. */
+static int finish_accesses(struct dump_choice *c)
+{
+    const uint32_t both = CTR_KIND_LOAD | CTR_KIND_STORE;
+    struct dump_options *opt = &c->opt;
+    uint32_t chosen = opt->kinds & both;
+
+    if (!c->accesses) {
+        return TOOL_OK;
+    }
+    if (chosen && !(chosen & c->accesses)) {
+        return tool_usage_error(opt->prog, "%s contradicts --events",
+                                c->accesses & CTR_KIND_LOAD ? "--reads" : "--writes");
+    }
+    if (!opt->kinds && !opt->values && !opt->times) {
+        opt->values = true;
+    }
+    opt->kinds = (opt->kinds & ~both) | (chosen ? chosen & c->accesses : c->accesses);
+    return TOOL_OK;
+}
+
 static bool parse_strings(const char *text, unsigned *max)
 {
     uint64_t v;
@@ -108,17 +129,28 @@ enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg
     case DUMP_OPT_NO_INDEX:
         c->opt.no_index = true;
         break;
+    case DUMP_OPT_READS:
+        c->accesses |= CTR_KIND_LOAD;
+        break;
+    case DUMP_OPT_WRITES:
+        c->accesses |= CTR_KIND_STORE;
+        break;
+    case DUMP_OPT_STATISTICS:
+        c->opt.statistics = true;
+        break;
     default:
         return TOOL_NOT_MINE;
     }
     return ok ? TOOL_TAKEN : TOOL_BAD_ARG;
 }
 
-void dump_choice_finish(struct dump_choice *c, uint32_t kinds)
+int dump_choice_finish(struct dump_choice *c, uint32_t kinds)
 {
     struct dump_options *opt = &c->opt;
+    int status = finish_accesses(c);
 
     finish_kinds(opt, kinds);
     opt->jobs = opt->jobs ? opt->jobs : tool_default_jobs();
     opt->color = !opt->json && tool_color_on(c->color, STDOUT_FILENO);
+    return status;
 }

@@ -13,6 +13,9 @@ enum {
     DUMP_OPT_JSON = TOOL_OPT_LONG + 0x300,
     DUMP_OPT_COLOR,
     DUMP_OPT_NO_INDEX,
+    DUMP_OPT_READS,
+    DUMP_OPT_WRITES,
+    DUMP_OPT_STATISTICS,
 };
 
 /* Rows of a table of struct tool_option. */
@@ -21,6 +24,12 @@ enum {
         'e', "events", "LIST",                                                           \
             "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, "   \
             "time, mark, all;\ndefault: " standard                                       \
+    }
+#define DUMP_OPTIONS_ACCESSES                                                            \
+    {DUMP_OPT_READS, "reads", NULL, "of accesses only loads; alone as -e load,val"},     \
+    {                                                                                    \
+        DUMP_OPT_WRITES, "writes", NULL,                                                 \
+            "of accesses only stores; alone as -e store,val"                             \
     }
 #define DUMP_OPTIONS_HOW                                                                 \
     {'s', "strings", "N", "show N bytes of a buffer of a system call; default 32"},      \
@@ -34,14 +43,17 @@ enum {
     }
 #define DUMP_OPTIONS_READ                                                                \
     {'j', "jobs", "N", "work with N workers"},                                           \
+        {DUMP_OPT_NO_INDEX, "no-index", NULL,                                            \
+         "read from start to end, without the index"},                                   \
     {                                                                                    \
-        DUMP_OPT_NO_INDEX, "no-index", NULL, "read from start to end, without the index" \
+        DUMP_OPT_STATISTICS, "statistics", NULL, "say how much of the file was read"     \
     }
 
 /* What they said. */
 struct dump_choice {
     struct dump_options opt;
     enum tool_color color;
+    uint32_t accesses; /* CTR_KIND_LOAD, _STORE of --reads and --writes */
 };
 
 /* Before the first option. */
@@ -49,7 +61,8 @@ void dump_choice_init(struct dump_choice *c, const char *prog);
 
 enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg);
 
-/* After the last one; `kinds' without --events, with values and times. */
-void dump_choice_finish(struct dump_choice *c, uint32_t kinds);
+/* After the last one; `kinds' without --events, with values and times.  Returns TOOL_OK,
+ * or TOOL_USAGE after a line on stderr. */
+int dump_choice_finish(struct dump_choice *c, uint32_t kinds);
 
 #endif

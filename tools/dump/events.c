@@ -367,6 +367,29 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     return take_printed(w, job);
 }
 
+/* ------------------------------------------------------- of one thread only */
+
+static int only_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    const struct dump *d = arg;
+
+    return e->thread == d->opt->only ? on_exec(arg, job, e) : 0;
+}
+
+static int only_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    const struct dump *d = arg;
+
+    return m->thread == d->opt->only ? on_mem(arg, job, m) : 0;
+}
+
+static int only_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    const struct dump *d = arg;
+
+    return e->thread == d->opt->only ? on_os(arg, job, e) : 0;
+}
+
 /* ----------------------------------------------------------------- replay */
 
 /* Which callbacks there are, and what the library has to look for. */
@@ -393,6 +416,12 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     ops->mem = accesses || d->hide_mem ? on_mem : NULL;
     ops->reg = kinds & CTR_KIND_REG ? on_reg : NULL;
     ops->os = kinds & between ? on_os : NULL;
+    if (d->opt->only) { /* registers are not asked for then */
+        ops->exec = ops->exec ? only_exec : NULL;
+        ops->mem = ops->mem ? only_mem : NULL;
+        ops->reg = NULL;
+        ops->os = ops->os ? only_os : NULL;
+    }
 }
 
 /*
@@ -447,7 +476,8 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     };
     struct ctr_replay_opts ropts = {
         .workers = opt->jobs,
-        .piece_insns = PIECE_INSNS,
+        /* What is rare makes little text: each chunk is decoded once only. */
+        .piece_insns = filter.npc || filter.naddr ? 0 : PIECE_INSNS,
         .filter = &filter,
     };
     int ret;

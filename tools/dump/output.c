@@ -3,6 +3,7 @@
 #include "events.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,6 +136,20 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
     }
 }
 
+/* How much of the file had to be read. */
+static void tell_work(const struct dump_options *opt, const struct ctr_trace *tr)
+{
+    struct ctr_work work;
+    struct ctr_info info;
+
+    ctr_trace_work(tr, &work);
+    ctr_trace_info(tr, &info);
+    tool_error(opt->prog,
+               "read %" PRIu64 " of %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64
+               " chunks, %" PRIu64 " parts of the index",
+               work.bytes, info.file_bytes, work.chunks, info.chunks, work.parts);
+}
+
 int dump_file(const struct dump_options *opt,
               int (*show)(struct ctr_trace *tr, const void *arg), const void *arg)
 {
@@ -150,6 +165,11 @@ int dump_file(const struct dump_options *opt,
         status = TOOL_OK;
     } else if (status == TOOL_OK) {
         status = tool_trace_verdict(opt->prog, opt->path, tr, opt->quiet);
+    } else if (status == TOOL_NOTHING) {
+        tool_trace_verdict(opt->prog, opt->path, tr, opt->quiet);
+    }
+    if (opt->statistics) {
+        tell_work(opt, tr);
     }
     ctr_close(tr);
     return status;

@@ -86,23 +86,6 @@ struct command_line {
 };
 
 /* "1.5" */
-static bool parse_seconds(const char *text, uint64_t *ns)
-{
-    char *end;
-    double v;
-
-    if (!strchr("0123456789.", text[0]) || !text[0]) {
-        return false;
-    }
-    errno = 0;
-    v = strtod(text, &end);
-    if (errno || *end || !(v >= 0) || v > 1e10) {
-        return false;
-    }
-    *ns = (uint64_t)(v * 1e9 + 0.5);
-    return true;
-}
-
 static int read_names(struct command_line *c, const char *path)
 {
     FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
@@ -170,9 +153,9 @@ static bool take_option(struct command_line *c, int key, const char *arg)
     case OPT_COLOR:
         return tool_parse_color(arg, &c->color);
     case OPT_FROM_TIME:
-        return parse_seconds(arg, &c->cover.from_ns);
+        return tool_parse_seconds(arg, &c->cover.from_ns);
     case OPT_TO_TIME:
-        return parse_seconds(arg, &c->cover.to_ns) && c->cover.to_ns;
+        return tool_parse_seconds(arg, &c->cover.to_ns) && c->cover.to_ns;
     case OPT_MODULE:
         return tool_words_add(&c->modules, arg);
     case OPT_INCLUDE:

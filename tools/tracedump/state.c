@@ -17,7 +17,7 @@
 /* What there is to show. */
 struct state {
     const struct dump_options *opt;
-    const struct state_request *request;
+    const struct place *request;
     struct ctr_trace *tr;
     struct ctr_info info;
     const struct ctr_thread *thread;
@@ -35,49 +35,6 @@ struct state {
     unsigned mappings; /* shown so far */
     bool ok;
 };
-
-static bool selected(const int32_t *list, uint32_t n, int32_t id)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (list[i] == id) {
-            return true;
-        }
-    }
-    return n == 0;
-}
-
-/*
- * The one thread that --pid and --thread leave, or one of them: a process that is
- * replaced by execve is followed by another one with the same ids.  NULL after a
- * message.
- */
-static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
-                                              const struct dump_options *opt,
-                                              const struct state_request *request)
-{
-    const struct ctr_filter *f = &opt->filter;
-    const struct ctr_thread *t, *found = NULL;
-    unsigned n = 0;
-
-    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
-        if (selected(f->pids, f->npid, t->pid) && selected(f->tids, f->ntid, t->tid)) {
-            n++;
-            found = n == (request->which ? request->which : 1) ? t : found;
-        }
-    }
-    if (!found) {
-        tool_error(PROG, "%s: no such thread", opt->path);
-        return NULL;
-    }
-    if (n > 1 && !request->which) {
-        tool_error(PROG,
-                   "%s: %u threads: choose one with --pid and --thread, or the K-th with "
-                   "--state=%" PRIu64 "/K",
-                   opt->path, n, request->ordinal);
-        return NULL;
-    }
-    return found;
-}
 
 /* The chunk that holds the instruction, or the last one of the thread. */
 static void find_chunk(struct state *s)
@@ -163,7 +120,7 @@ static bool put_value(struct state *s, const struct ctr_reg *reg)
 static const struct ctr_mapping *module_at(const struct state *s, uint64_t pc)
 {
     return s->modules ? mappings_find(s->modules, s->thread->process, s->time,
-                                     s->chunk.end_ns, pc)
+                                      s->chunk.end_ns, pc)
                       : NULL;
 }
 
@@ -382,7 +339,7 @@ static int read_state(struct state *s, struct ctr_diag *diag)
 }
 
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct state_request *request)
+               const struct place *request)
 {
     struct state s = {.opt = opt, .request = request, .tr = tr};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
@@ -393,19 +350,8 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
         tool_error(PROG, "--state needs a file, not a stream");
         return TOOL_FAILED;
     }
-    s.thread = choose_thread(tr, opt, request);
+    s.thread = place_thread(tr, opt, request, "--state");
     if (!s.thread) {
-        return TOOL_FAILED;
-    }
-    if (request->ordinal < s.thread->first) {
-        tool_error(PROG, "%s: what thread %d/%d did before ordinal %" PRIu64
-                   " has been dropped",
-                   opt->path, s.thread->pid, s.thread->tid, s.thread->first);
-        return TOOL_FAILED;
-    }
-    if (request->ordinal - s.thread->first > s.thread->insns) {
-        tool_error(PROG, "%s: thread %d/%d has %" PRIu64 " instructions only", opt->path,
-                   s.thread->pid, s.thread->tid, s.thread->first + s.thread->insns);
         return TOOL_FAILED;
     }
     ret = read_state(&s, &diag);

@@ -18,14 +18,27 @@ enum {
     OPT_NO_DISAS = TOOL_OPT_LONG,
     OPT_NO_MODULES,
     OPT_STATE,
+    OPT_LAST_WRITE,
+    OPT_LAST_READ,
+    OPT_FIRST_WRITE,
+    OPT_FIRST_READ,
 };
 
 static const struct tool_option option_table[] = {
     {0, NULL, NULL, "What to show"},
     FILTER_OPTIONS_ORDINALS,
+    FILTER_OPTIONS_TIMES,
     FILTER_OPTIONS_THREADS,
     FILTER_OPTIONS_PLACES,
     DUMP_OPTION_EVENTS("all there is"),
+    DUMP_OPTIONS_ACCESSES,
+    {0, NULL, NULL, "What to look for, with --addr"},
+    {OPT_LAST_WRITE, "last-write-before", "N[/K]",
+     "who wrote there last, before ordinal N of a thread; K: of\nthe K-th thread "
+     "selected, through all that are"},
+    {OPT_LAST_READ, "last-read-before", "N[/K]", "who read there last"},
+    {OPT_FIRST_WRITE, "first-write-after", "N[/K]", "who wrote there next"},
+    {OPT_FIRST_READ, "first-read-after", "N[/K]", "who read there next"},
     {0, NULL, NULL, "How to show it"},
     {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
     {OPT_NO_MODULES, "no-modules", NULL, "no module+offset beside instructions"},
@@ -35,6 +48,7 @@ static const struct tool_option option_table[] = {
      "registers, mappings and next instruction of a thread\nbefore its ordinal N; K: of "
      "the "
      "K-th thread selected"},
+    {'c', "summary", NULL, "how much there is of what is selected, no events"},
     DUMP_OPTIONS_TERMINAL,
     {0, NULL, NULL, "How to read"},
     DUMP_OPTIONS_READ,
@@ -47,29 +61,31 @@ static const struct tool_option option_table[] = {
 struct command_line {
     struct dump_choice dump;
     struct filter_options filter;
-    struct state_request state;
-    bool info;
+    struct place state;
+    struct search_request search;
+    unsigned modes; /* how many were asked for that print no events */
+    bool info, summary;
 };
 
-/* "N" or "N/K" */
-static bool parse_state(const char *text, struct state_request *state)
+/* One of the searches; false if the argument is wrong. */
+static bool take_search(struct command_line *c, int key, const char *arg)
 {
-    const char *slash = strchr(text, '/');
-    char ordinal[32];
-    uint64_t k = 0;
+    static const struct search_request kinds[] = {
+        [OPT_LAST_WRITE - OPT_LAST_WRITE] = {.option = "--last-write-before",
+                                             .kind = CTR_KIND_STORE,
+                                             .back = true},
+        [OPT_LAST_READ - OPT_LAST_WRITE] = {.option = "--last-read-before",
+                                            .kind = CTR_KIND_LOAD,
+                                            .back = true},
+        [OPT_FIRST_WRITE -
+            OPT_LAST_WRITE] = {.option = "--first-write-after", .kind = CTR_KIND_STORE},
+        [OPT_FIRST_READ -
+            OPT_LAST_WRITE] = {.option = "--first-read-after", .kind = CTR_KIND_LOAD},
+    };
 
-    if (slash) {
-        if ((size_t)(slash - text) >= sizeof(ordinal) || !tool_parse_u64(slash + 1, &k) ||
-            !k || k > UINT32_MAX) {
-            return false;
-        }
-        memcpy(ordinal, text, (size_t)(slash - text));
-        ordinal[slash - text] = 0;
-        text = ordinal;
-    }
-    state->given = true;
-    state->which = (uint32_t)k;
-    return tool_parse_u64(text, &state->ordinal);
+    c->modes += !c->search.option;
+    c->search = kinds[key - OPT_LAST_WRITE];
+    return place_parse(arg, &c->search.place);
 }
 
 /* Takes one option in; false if its argument is wrong. */
@@ -89,12 +105,23 @@ static bool take_option(void *to, int key, const char *arg)
         c->dump.opt.no_modules = true;
         return true;
     case OPT_STATE:
-        return parse_state(arg, &c->state);
+        c->modes += !c->state.given;
+        return place_parse(arg, &c->state);
+    case OPT_LAST_WRITE:
+    case OPT_LAST_READ:
+    case OPT_FIRST_WRITE:
+    case OPT_FIRST_READ:
+        return take_search(c, key, arg);
     case OPT_NO_DISAS:
         c->dump.opt.no_disas = true;
         return true;
     case 'i':
+        c->modes += !c->info;
         c->info = true;
+        return true;
+    case 'c':
+        c->modes += !c->summary;
+        c->summary = true;
         return true;
     default:
         return false;
@@ -112,18 +139,27 @@ static int finish_options(struct command_line *c)
     if (c->info && c->state.given) {
         return tool_usage_error(PROG, "--info and --state cannot be used together");
     }
-    dump_choice_finish(&c->dump, CTR_KIND_ALL);
-    return TOOL_OK;
+    if (c->modes > 1) {
+        return tool_usage_error(PROG, "more than one of --info, --summary, --state and "
+                                      "the searches");
+    }
+    if (c->search.option && !c->filter.addrs.n) {
+        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
+    }
+    return dump_choice_finish(&c->dump, CTR_KIND_ALL);
 }
 
 static int show(struct ctr_trace *tr, const void *arg)
 {
     const struct command_line *c = arg;
-    const struct dump_options *opt = &c->dump.opt;
+    struct dump_options opt = c->dump.opt;
 
-    return c->info          ? dump_info(tr, opt)
-           : c->state.given ? dump_state(tr, opt, &c->state)
-                            : dump_events(tr, opt);
+    filter_options_times(&c->filter, tr, &opt.filter);
+    return c->info            ? dump_info(tr, &opt)
+           : c->summary       ? dump_summary(tr, &opt)
+           : c->state.given   ? dump_state(tr, &opt, &c->state)
+           : c->search.option ? dump_search(tr, &opt, &c->search)
+                              : dump_events(tr, &opt);
 }
 
 int main(int argc, char **argv)

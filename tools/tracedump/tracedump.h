@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of tracedump: tracedump.c reads the command line, info.c is --info, state.c is
- * --state; events are printed by dump/.
+ * The parts of tracedump: tracedump.c reads the command line, info.c is --info, state.c
+ * is
+ * --state, search.c --last-write-before and its like, summary.c --summary; events are
+ * printed by dump/.
  */
 #ifndef TRACEDUMP_H
 #define TRACEDUMP_H
@@ -10,17 +12,37 @@
 
 #define PROG "tracedump"
 
-/* --state=N/K */
-struct state_request {
+/* N/K: before instruction N of a thread */
+struct place {
     bool given;
     uint64_t ordinal;
     uint32_t which; /* number of the thread among those selected, 0: the only one */
 };
 
-/* Both print everything themselves and return what dump_events does. */
+/* "N" or "N/K" */
+bool place_parse(const char *text, struct place *place);
+
+/* The thread of a place, in which it is, or NULL after a message that names `option'. */
+const struct ctr_thread *place_thread(const struct ctr_trace *tr,
+                                      const struct dump_options *opt,
+                                      const struct place *place, const char *option);
+
+/* --last-write-before=N/K, ... */
+struct search_request {
+    const char *option; /* which of them, NULL: none */
+    struct place place;
+    bool back;
+    uint32_t kind; /* CTR_KIND_LOAD or _STORE */
+};
+
+/* All print everything themselves and return what dump_events does; dump_search
+ * TOOL_NOTHING if there is nothing. */
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct state_request *request);
+               const struct place *request);
+int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
+                const struct search_request *request);
+int dump_summary(struct ctr_trace *tr, const struct dump_options *opt);
 
 /* The group in which a register is shown: general, special, vector. */
 #define REG_GROUPS 3u

@@ -46,11 +46,13 @@ static const struct tool_option option_table[] = {
     {'o', "output", "FILE", "write there; with --bbv to FILE.TID for each thread"},
     {0, NULL, NULL, "What to look at"},
     FILTER_OPTIONS_ORDINALS,
+    FILTER_OPTIONS_TIMES,
     FILTER_OPTIONS_THREADS,
     FILTER_OPTIONS_PLACES,
     {OPT_MODULE, "module", "GLOB", "only instructions of these programs and libraries"},
     {OPT_FUNCTION, "function", "GLOB", "only instructions of these functions"},
     DUMP_OPTION_EVENTS("exec,sys,map,thr,time,mark"),
+    DUMP_OPTIONS_ACCESSES,
     {0, NULL, NULL, "How to print"},
     {'d', "disas", NULL, "bytes and disassembly of instructions, too"},
     {OPT_INLINES, "inlines", NULL, "where inlined functions were called, too"},
@@ -194,6 +196,8 @@ static void note_mode(struct command_line *c, int key)
     case FILTER_OPT_PC:
     case 'a':
     case 'e':
+    case DUMP_OPT_READS:
+    case DUMP_OPT_WRITES:
     case 's':
     case 'd':
     case OPT_MODULE:
@@ -331,7 +335,7 @@ static int finish_options(struct command_line *c, struct tool_options *o)
         c->dump.color =
             c->dump.color == TOOL_COLOR_ALWAYS ? TOOL_COLOR_ALWAYS : TOOL_COLOR_NEVER;
     }
-    dump_choice_finish(&c->dump, kinds);
+    status = dump_choice_finish(&c->dump, kinds);
     finish_print(c);
     finish_profile(c);
     c->modset.quiet = c->dump.opt.quiet;
@@ -340,7 +344,7 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     if (c->mode == MODE_PRINT || c->profile.graph.format == GRAPH_CALLGRIND) {
         c->modset.flags = SYMFILE_LINES;
     }
-    return TOOL_OK;
+    return status;
 }
 
 /* -------------------------------------------------------------------- work */
@@ -434,11 +438,13 @@ static void note_part(const struct ctr_trace *tr, const struct command_line *c)
 
 static int show_file(struct ctr_trace *tr, const void *arg)
 {
-    const struct command_line *c = arg;
+    struct command_line c = *(const struct command_line *)arg;
 
-    note_part(tr, c);
-    return c->mode == MODE_BBV && !c->bbv_pcs ? show(tr, NULL, c)
-                                              : show_with_symbols(tr, c);
+    filter_options_times(&c.filter, tr, &c.dump.opt.filter);
+    filter_options_times(&c.filter, tr, &c.profile.tree.filter);
+    note_part(tr, &c);
+    return c.mode == MODE_BBV && !c.bbv_pcs ? show(tr, NULL, &c)
+                                            : show_with_symbols(tr, &c);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* A place in the run of a thread, as --state and the searches take it. */
+#include "tracedump.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/options.h"
+
+bool place_parse(const char *text, struct place *place)
+{
+    const char *slash = strchr(text, '/');
+    char ordinal[32];
+    uint64_t k = 0;
+
+    if (slash) {
+        if ((size_t)(slash - text) >= sizeof(ordinal) || !tool_parse_u64(slash + 1, &k) ||
+            !k || k > UINT32_MAX) {
+            return false;
+        }
+        memcpy(ordinal, text, (size_t)(slash - text));
+        ordinal[slash - text] = 0;
+        text = ordinal;
+    }
+    place->given = true;
+    place->which = (uint32_t)k;
+    return tool_parse_u64(text, &place->ordinal);
+}
+
+static bool selected(const int32_t *list, uint32_t n, int32_t id)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == id) {
+            return true;
+        }
+    }
+    return n == 0;
+}
+
+/*
+ * The one thread that --pid and --thread leave, or one of them: a process that is
+ * replaced by execve is followed by another one with the same ids.
+ */
+static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
+                                              const struct dump_options *opt,
+                                              const struct place *place,
+                                              const char *option)
+{
+    const struct ctr_filter *f = &opt->filter;
+    const struct ctr_thread *t, *found = NULL;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        if (selected(f->pids, f->npid, t->pid) && selected(f->tids, f->ntid, t->tid)) {
+            n++;
+            found = n == (place->which ? place->which : 1) ? t : found;
+        }
+    }
+    if (!found) {
+        tool_error(PROG, "%s: no such thread", opt->path);
+        return NULL;
+    }
+    if (n > 1 && !place->which) {
+        tool_error(PROG,
+                   "%s: %u threads: choose one with --pid and --thread, or the K-th with "
+                   "%s=%" PRIu64 "/K",
+                   opt->path, n, option, place->ordinal);
+        return NULL;
+    }
+    return found;
+}
+
+const struct ctr_thread *place_thread(const struct ctr_trace *tr,
+                                      const struct dump_options *opt,
+                                      const struct place *place, const char *option)
+{
+    const struct ctr_thread *t = choose_thread(tr, opt, place, option);
+
+    if (!t) {
+        return NULL;
+    }
+    if (place->ordinal < t->first) {
+        tool_error(
+            PROG, "%s: what thread %d/%d did before ordinal %" PRIu64 " has been dropped",
+            opt->path, t->pid, t->tid, t->first);
+        return NULL;
+    }
+    if (place->ordinal - t->first > t->insns) {
+        tool_error(PROG, "%s: thread %d/%d has %" PRIu64 " instructions only", opt->path,
+                   t->pid, t->tid, t->first + t->insns);
+        return NULL;
+    }
+    return t;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracedump --last-write-before and its like: who touched these addresses last, or next?
+ *
+ * libctr looks for it, away from the place and only where the index says that it may be;
+ * what was found is then printed as any event is.
+ */
+#include "tracedump.h"
+
+#include "common/options.h"
+
+/* Prints it: an instruction with its accesses there, or what the system did. */
+static int print_found(struct ctr_trace *tr, const struct dump_options *opt,
+                       const struct ctr_found *found)
+{
+    struct dump_options o = *opt;
+
+    o.only = found->thread;
+    o.filter.pids = &found->thread->pid;
+    o.filter.tids = &found->thread->tid;
+    o.filter.npid = o.filter.ntid = 1;
+    o.filter.from = found->ordinal;
+    o.filter.to = found->ordinal + 1;
+    o.filter.from_ns = o.filter.to_ns = 0;
+    o.kinds = found->kind;
+    if (found->system) {
+        o.kinds = CTR_KIND_SYS;
+        o.filter.npc = o.filter.naddr = 0;
+    }
+    return dump_events(tr, &o);
+}
+
+int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
+                const struct search_request *request)
+{
+    const unsigned flags = request->back ? CTR_SEARCH_BACK : 0;
+    struct ctr_filter filter = opt->filter;
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    struct ctr_found found;
+    struct ctr_info info;
+    const struct ctr_thread *t;
+    int ret;
+
+    ctr_trace_info(tr, &info);
+    if (!info.seekable) {
+        tool_error(PROG, "%s needs a file, not a stream", request->option);
+        return TOOL_FAILED;
+    }
+    t = place_thread(tr, opt, &request->place, request->option);
+    if (!t) {
+        return TOOL_FAILED;
+    }
+    if (!request->back && request->place.ordinal - t->first == t->insns) {
+        return TOOL_NOTHING;
+    }
+    filter.kinds = request->kind | (opt->kinds & CTR_KIND_SYS);
+    ret = ctr_search(tr, &filter, t->index, request->place.ordinal, flags, opt->jobs,
+                     &found, &diag);
+    if (ret == 1) {
+        return print_found(tr, opt, &found);
+    }
+    return ret ? dump_replay_status(opt, ret, 0, &diag) : TOOL_NOTHING;
+}
