@@ -77,11 +77,20 @@ class Programs:
 
 
 class Maker:
-    """Builds and finds programs, and writes their inputs into the folder `tmp`."""
+    """Builds and finds programs, and writes their inputs into the folder `tmp`; only those
+    whose name contains `only`."""
 
-    def __init__(self, qemu_dir, sysroot, tmp):
-        self.qemu_dir, self.sysroot, self.tmp = qemu_dir, sysroot, tmp
+    def __init__(self, sysroot, tmp, only, worst):
+        self.sysroot, self.tmp, self.only, self.with_worst = sysroot, tmp, only, worst
         self.missing = []
+
+    def wants(self, *names):
+        return any(self.only in name for name in names)
+
+    def miss(self, what, command):
+        line = "no %s: %s" % (what, command)
+        if line not in self.missing:
+            self.missing.append(line)
 
     def compile_with(self, cc, out, *flags):
         """Path of a static program, or None."""
@@ -89,7 +98,7 @@ class Maker:
         if os.path.exists(out):
             return out
         if not shutil.which(cc):
-            self.missing.append("no %s: apt-get install %s" % (cc, PACKAGES[cc]))
+            self.miss(cc, "apt-get install " + PACKAGES[cc])
             return None
         done = subprocess.run([cc, "-O2", "-static", *flags, "-o", out], capture_output=True,
                               text=True)
@@ -115,6 +124,8 @@ class Maker:
         return path
 
     def mixed(self, name, cc, qemu, rounds, native):
+        if not self.wants(name):
+            return []
         program = self.compile_with(cc, name.replace(" ", "-"), os.path.join(HERE, "mixed.c"))
         if not program:
             return []
@@ -130,9 +141,11 @@ class Maker:
         root = os.path.join(self.sysroot, "armhf")
         busybox = os.path.join(root, "bin/busybox")
         sqlite = os.path.join(root, "usr/bin/sqlite3")
+        if not self.wants("gzip armhf", "sha256sum armhf", "sqlite3 armhf"):
+            return []
         if not (os.path.exists(busybox) and os.path.exists(sqlite)):
-            self.missing.append("no busybox and sqlite3 in %s: scripts/sysroot.sh --dir %s armhf" %
-                                (root, self.sysroot))
+            self.miss("busybox and sqlite3 in " + root,
+                      "scripts/sysroot.sh --dir %s armhf" % self.sysroot)
             return []
         prefix = ["-L", root]
 
@@ -166,13 +179,15 @@ class Maker:
                                                              PYTHON % rounds)])
             return make
 
+        if not self.wants("python3 armhf", "python3 x86_64"):
+            return []
         root = os.path.join(self.sysroot, "python/armhf")
         program = os.path.join(root, "usr/bin/python3")
         if os.path.exists(program):
             return [Program("python3 armhf", "qemu-arm", command(["-L", root, program]),
                             cold="PyErr_Clear", sysroot=root)]
-        self.missing.append("no python3 in %s: scripts/sysroot.sh --dir %s/python "
-                            "--packages python3 armhf" % (root, self.sysroot))
+        self.miss("python3 in " + root,
+                  "scripts/sysroot.sh --dir %s/python --packages python3 armhf" % self.sysroot)
         if platform.machine() == "x86_64" and os.path.exists("/usr/bin/python3"):
             return [Program("python3 x86_64", "qemu-x86_64", command(["/usr/bin/python3"]),
                             cold="PyErr_Clear")]
@@ -180,16 +195,17 @@ class Maker:
 
     def worst(self):
         """One kind of event each, as hard as it can be."""
-        found = []
-        cc = "arm-linux-gnueabihf-gcc"
-        program = self.compile_with(cc, "worst-arm", os.path.join(HERE, "worst.c"))
+        found, cc = [], "arm-linux-gnueabihf-gcc"
+        wanted = self.wants("branches arm", "addresses arm", "values arm")
+        program = wanted and self.compile_with(cc, "worst-arm", os.path.join(HERE, "worst.c"))
         if program:
             for kind, only, rounds in (("branches", ("exec",), 20), ("addresses", ("mem",), 30),
                                        ("values", ("val",), 350)):
                 def make(scale, kind=kind, rounds=rounds):
                     return Command([program, kind, "%g" % (rounds * scale)])
                 found.append(Program(kind + " arm", "qemu-arm", make, only=only))
-        calls = self.compile_with(cc, "calls-arm", os.path.join(HERE, "calls.c"))
+        calls = self.wants("calls arm") and self.compile_with(cc, "calls-arm",
+                                                              os.path.join(HERE, "calls.c"))
         if calls:
             found.append(Program("calls arm", "qemu-arm", only=("sys",), make=lambda scale:
                                  Command([calls, str(max(1, round(600000 * scale)))])))
@@ -199,26 +215,26 @@ class Maker:
             return Command([self.compile_with(
                 "mipsel-linux-gnu-gcc", "nops-%d" % rounds, "-nostdlib", "-DROUNDS=%d" % rounds,
                 os.path.join(HERE, "nops.S"))])
-        if nops(1e-9).argv[0]:
+        if self.wants("nops mipsel") and nops(1e-9).argv[0]:
             found.append(Program("nops mipsel", "qemu-mipsel", nops, only=("exec",)))
         return found
 
     def all(self):
-        gcc = "gcc"
         found = self.mixed("mixed arm", "arm-linux-gnueabihf-gcc", "qemu-arm", 9, False)
         if platform.machine() == "x86_64":
-            found += self.mixed("mixed x86_64", gcc, "qemu-x86_64", 11, True)
-        return found + self.foreign() + self.python() + self.worst()
+            found += self.mixed("mixed x86_64", "gcc", "qemu-x86_64", 11, True)
+        found += self.foreign() + self.python()
+        if self.with_worst:
+            found += self.worst()
+        return [p for p in found if self.wants(p.name)]
 
 
 def find(qemu_dir, sysroot, tmp, only="", worst=True):
     """Programs whose name contains `only`, with what keeps others from running."""
-    maker = Maker(qemu_dir, sysroot, tmp)
+    maker = Maker(sysroot, tmp, only, worst)
     result = Programs()
     no_qemu = set()
     for p in maker.all():
-        if only not in p.name or (p.only and not worst):
-            continue
         if os.access(os.path.join(qemu_dir, p.qemu), os.X_OK):
             result.found.append(p)
         else:

@@ -17,7 +17,9 @@ def med(o):
 
 
 def bits(b):
-    return "%.3f" % b if b < 100 else "%.0f" % b
+    """Three figures, but not more than four places."""
+    return "%.0f" % b if b >= 100 else "%.1f" % b if b >= 10 else "%.4f" % b if b < 0.01 else (
+        "%.3f" % b)
 
 
 def mega(o):
