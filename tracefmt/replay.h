@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of ctr_replay: what its files share. */
+#ifndef CTR_REPLAY_H
+#define CTR_REPLAY_H
+
+#include "walk.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define PIECE_TELL (64u << 10) /* output told at once by the next in order */
+#define PIECE_WAIT (8u << 20)  /* output at which others wait */
+
+/* A chunk shared by the pieces made of it. */
+struct shared_chunk {
+    struct raw_chunk raw;
+    unsigned users;            /* under src_lock */
+    struct shared_chunk *next; /* free list */
+};
+
+struct job_piece {
+    uint64_t seq;
+    struct shared_chunk *chunk;  /* NULL: only carries an error */
+    uint64_t lo, hi;             /* ordinals of instructions */
+    uint64_t place_lo, place_hi; /* ... and of what happens between them */
+    int last;                    /* of its chunk */
+    int result;
+    struct ctr_diag diag;
+};
+
+struct done {
+    int ready;
+    struct job_piece piece;
+    struct ctr_job *job; /* holds its output */
+};
+
+struct replay;
+
+struct ctr_job {
+    struct replay *rp;
+    unsigned worker;
+    struct walk walk;
+    int walk_on; /* it stands in a chunk, on a run */
+    struct job_piece piece;
+    struct ctr_chunk pub;
+    const struct ctr_thread *thread;
+    struct buf out;
+    int stopped; /* the replay is over, whatever the piece was */
+};
+
+struct replay {
+    struct ctr_trace *tr;
+    const struct ctr_replay_ops *ops;
+    void *arg;
+    uint32_t piece_insns;
+    int run_accesses; /* opts' */
+    int decodes;      /* more is asked for than begin and end */
+    int counts;       /* so are numbers of accesses of runs */
+
+    pthread_mutex_t src_lock; /* the feed and what follows */
+    struct feed feed;
+    struct shared_chunk *cur; /* chunk being cut into pieces */
+    uint64_t cur_at, cur_end; /* ordinals still to be handed out */
+    int cur_first;
+    struct shared_chunk *spare;
+    uint64_t seq;
+    int src_end;
+
+    pthread_mutex_t lock; /* everything below */
+    pthread_cond_t moved; /* head, telling or stop have changed */
+    struct done *ring;
+    unsigned ring_size;
+    uint64_t head; /* next piece to be told */
+    int telling;
+    int stop;
+    int result;
+    struct ctr_diag diag;
+    struct ctr_progress prog;
+    struct timespec prog_time;
+};
+
+/* replay_order.c */
+
+/*
+ * Output may go out before the piece is done: at once if it is the next in
+ * order, else it has to wait when there is much of it.  Returns nonzero if
+ * the replay has stopped.
+ */
+int replay_flush(struct ctr_job *job);
+/*
+ * Puts a finished piece into its place in the ring and tells what can be told
+ * now.  The job's output buffer changes hands with the ring's.
+ */
+void replay_complete(struct ctr_job *job);
+
+/* replay_work.c: the callbacks of a piece; 0, or what stops the replay. */
+int replay_piece(struct ctr_job *job);
+
+#endif
