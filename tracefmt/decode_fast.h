@@ -95,4 +95,22 @@ static inline int decoder_at_plain(const struct decoder *d)
     return ((d->tok[d->at] | d->tok[d->at + 1]) >> 31) == 0;
 }
 
+/* ------------------------------------------------------------------ all others */
+
+/* What the markers behind a block's token say. */
+struct ending {
+    uint32_t groups; /* first token behind the id */
+    uint32_t groups_end;
+    uint32_t slots;  /* LEFT_AT: unconditional slots passed, else maximum */
+    uint32_t limit;  /* LEFT: slots made by this run, else maximum */
+    uint32_t resume; /* instruction + 1, or 0 */
+};
+
+/* decode_slots.c: the accesses and registers of a run, whatever its markers say.  With
+ * DEC_VAL data are offsets in decoder.data still. */
+int decoder_slots(struct decoder *d, const struct dlocal *l, struct run *r,
+                  const struct ending *e);
+/* Room for the lists of a run. */
+int decoder_slot_room(struct decoder *d, size_t accesses, size_t regs);
+
 #endif

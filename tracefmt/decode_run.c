@@ -71,106 +71,6 @@ static int merge_regs(struct decoder *d, struct run *r)
     return 0;
 }
 
-/* ------------------------------------------------------------------- slots */
-
-/* Number of a derived access among such of its block. */
-static const struct derived_access *find_derived(const struct block *b, unsigned at)
-{
-    unsigned lo = 0, hi = b->nderived;
-    while (hi - lo > 1) {
-        unsigned mid = lo + (hi - lo) / 2;
-        *(b->derived[mid].at <= at ? &lo : &hi) = mid;
-    }
-    return &b->derived[lo];
-}
-
-/* The address of slot k; begun: the first slot of this run. */
-static int next_addr(struct decoder *d, const struct dlocal *l, unsigned k,
-                     unsigned begun)
-{
-    const struct block *b = l->block;
-    struct ctr_access *access = &d->slot[l->access], *a = &access[b->at[k]];
-    if (b->pub.slots[k].derived) {
-        const struct derived_access *v = find_derived(b, b->at[k]);
-        if (v->root_slot < begun) {
-            return decoder_bad(d, "chunk.words",
-                               "an access without what it follows from");
-        }
-        a->addr = derived_addr(v, access, d->addr_mask);
-        return 0;
-    }
-    uint64_t *step = &d->step[l->access + b->at[k]];
-    if (d->addr_at == d->addr_n) {
-        return decoder_bad(d, "chunk.words", "a slot out of place");
-    }
-    if (decoder_step(d, step)) {
-        return decoder_bad(d, "chunk.addrs", "steps missing");
-    }
-    a->addr = (a->addr + *step) & d->addr_mask;
-    return 0;
-}
-
-int decoder_missed_addrs(struct decoder *d, const struct dlocal *l)
-{
-    const uint16_t *own = l->block->own;
-    struct ctr_access *a = d->slot + l->access;
-    uint64_t *step = d->step + l->access;
-    if (l->nown > d->addr_n - d->addr_at) {
-        return decoder_bad(d, "chunk.words", "slots missing");
-    }
-    for (unsigned i = 0; i < l->nown; i++) {
-        unsigned k = own[i];
-        if (decoder_step(d, &step[k])) {
-            return decoder_bad(d, "chunk.addrs", "steps missing");
-        }
-        a[k].addr = (a[k].addr + step[k]) & d->addr_mask;
-    }
-    return 0;
-}
-
-/* Whatever slot k of a block makes; the caller has made room.  begun as in next_addr. */
-static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned k,
-                            unsigned begun, struct run *r)
-{
-    const struct block *b = l->block;
-    const struct ctr_slot *s = &b->pub.slots[k];
-    if (s->reg) {
-        if (!(d->want & DEC_REG)) {
-            return 0;
-        }
-        if (d->reg_at == d->reg_n) {
-            return decoder_bad(d, "chunk.words", "a slot out of place");
-        }
-        d->reg_at++;
-        return next_reg(d, (size_t)l->slot + k, s, &d->reg[r->nreg++]);
-    }
-    if (!(d->want & (DEC_MEM | DEC_COUNT))) {
-        return 0;
-    }
-    struct ctr_access *a = &d->access[r->naccess++];
-    d->stores += s->store;
-    d->loads += !s->store;
-    if (!(d->want & DEC_MEM)) {
-        *a = b->access[b->at[k]];
-        return d->loads > d->pub.loads || d->stores > d->pub.stores
-                   ? decoder_bad(d, "chunk.words", "counts are wrong")
-                   : 0;
-    }
-    int err = next_addr(d, l, k, begun);
-    if (err) {
-        return err;
-    }
-    *a = d->slot[l->access + b->at[k]];
-    a->data = NULL;
-    return d->want & DEC_VAL && !s->novalue ? next_data(d, (size_t)l->slot + k, s, a) : 0;
-}
-
-static int slot_room(struct decoder *d, size_t accesses, size_t regs)
-{
-    int err = decoder_room(d, &d->access, &d->access_cap, accesses, sizeof(d->access[0]));
-    return err ? err : decoder_room(d, &d->reg, &d->reg_cap, regs, sizeof(d->reg[0]));
-}
-
 /* Puts the extra accesses of this run where they belong. */
 static int merge_extras(struct decoder *d, struct run *r)
 {
@@ -216,15 +116,6 @@ static int merge_extras(struct decoder *d, struct run *r)
 
 /* -------------------------------------------------------------------- runs */
 
-/* What the markers behind a block's token say. */
-struct ending {
-    uint32_t groups; /* first token behind the id */
-    uint32_t groups_end;
-    uint32_t slots;  /* LEFT_AT: unconditional slots passed, else maximum */
-    uint32_t limit;  /* LEFT: slots made by this run, else maximum */
-    uint32_t resume; /* instruction + 1, or 0 */
-};
-
 static int read_ending(struct decoder *d, struct run *r, struct ending *e)
 {
     const uint32_t *tok = d->tok;
@@ -253,71 +144,6 @@ static int read_ending(struct decoder *d, struct run *r, struct ending *e)
         return decoder_bad(d, "chunk.words", "number of instructions");
     }
     d->at = i;
-    return 0;
-}
-
-/* Slots of a run with markers; the counterpart of the encoder's. */
-static int slow_slots(struct decoder *d, const struct dlocal *l, struct run *r,
-                      const struct ending *e)
-{
-    const struct block *b = l->block;
-    const struct ctr_slot *slot = b->pub.slots;
-    const uint32_t nslot = b->pub.nslot;
-    uint32_t next = 0, begun = 0, uncond = 0, made = 0;
-
-#define MAKE(k)                                                                          \
-    do {                                                                                 \
-        if (made == e->limit) {                                                          \
-            goto out;                                                                    \
-        }                                                                                \
-        if (slot[k].insn >= r->end || slot[k].insn + 1u < e->resume) {                   \
-            return decoder_bad(d, "chunk.words", "a slot out of place");                 \
-        }                                                                                \
-        int err = slot_room(d, (size_t)r->naccess + 1, (size_t)r->nreg + 1);             \
-        err = err ? err : next_slot(d, l, (k), begun, r);                                \
-        if (err) {                                                                       \
-            return err;                                                                  \
-        }                                                                                \
-        made++;                                                                          \
-    } while (0)
-
-    if (e->resume) {
-        next = slots_resume_at(slot, nslot, e->resume - 1);
-        begun = next;
-        for (uint32_t k = 0; k < next; k++) {
-            uncond += slot_group(&slot[k]) == 0;
-        }
-    }
-    for (uint32_t i = e->groups; i < e->groups_end; i++) {
-        uint32_t group = CTR_GROUP_OF(d->tok[i]);
-        if (group == 0 || group > b->pub.ngroup) {
-            return decoder_bad(d, "chunk.words", "no such group");
-        }
-        uint32_t g = b->group_first[group];
-        for (; g < nslot && next < g; next++) {
-            if (slot_group(&slot[next]) == 0) {
-                MAKE(next);
-                uncond++;
-            }
-        }
-        for (uint32_t k = g; k < b->group_end[group]; k++) {
-            if (slot_group(&slot[k]) == group) {
-                MAKE(k);
-            }
-        }
-    }
-    for (; next < nslot && uncond < e->slots; next++) {
-        if (slot_group(&slot[next]) == 0) {
-            MAKE(next);
-            uncond++;
-        }
-    }
-    if ((e->limit != UINT32_MAX && made != e->limit) ||
-        (e->slots != UINT32_MAX && uncond != e->slots)) {
-        return decoder_bad(d, "chunk.words", "number of slots");
-    }
-out:
-#undef MAKE
     return 0;
 }
 
@@ -403,7 +229,7 @@ static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
         return 0;
     }
     struct ctr_access *a = &d->slot[l->access];
-    int err = slot_room(d, 0, b->nreg);
+    int err = decoder_slot_room(d, 0, b->nreg);
     if (!err && d->want & DEC_VAL && buf_reserve(&d->data, b->value_bytes + 8)) {
         err = ctr_fail_nomem(d->diag);
     }
@@ -433,12 +259,10 @@ static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
 static int other_slots(struct decoder *d, const struct dlocal *l, struct run *r,
                        const struct ending *e)
 {
-    int err = slow_slots(d, l, r, e);
+    int err = decoder_slots(d, l, r, e);
     if (err) {
         return err;
     }
-    r->access = d->access;
-    r->regs = d->reg;
     if (d->have_extra && d->extra.run == d->run) {
         err = merge_extras(d, r);
     }

@@ -234,6 +234,11 @@ static void choose_columns(struct replay *rp)
     }
     f->want |= reg ? DEC_REG : 0u;
     rp->counts = ops->run && rp->run_accesses && has & CTR_HAS_MEM;
+    rp->lists = rp->counts && rp->run_accesses >= CTR_RUN_ACCESSES;
+    if (rp->lists) {
+        int val = rp->run_accesses >= CTR_RUN_VALUES && has & CTR_HAS_VAL;
+        f->want |= DEC_MEM | (val ? DEC_VAL : 0u);
+    }
     f->want |= rp->counts && !(f->want & DEC_MEM) ? DEC_COUNT : 0u;
     f->os = ops->os ? feed_os_kinds(f) : 0;
     rp->decodes = ops->run || exec || f->want || f->os;
@@ -242,6 +247,7 @@ static void choose_columns(struct replay *rp)
     if (!f->runs) {
         rp->piece_insns = 0;
     }
+    rp->fast = replay_fast_kind(rp);
 }
 
 static void count_work(struct replay *rp)

@@ -36,6 +36,15 @@ struct done {
 
 struct replay;
 
+/* What is told of runs for which nothing else must be asked: replay_fast.c. */
+enum fast_kind {
+    FAST_NOT = 0,
+    FAST_RUN,    /* run callbacks, no accesses */
+    FAST_COUNT,  /* with numbers of accesses */
+    FAST_ADDRS,  /* with addresses */
+    FAST_EVENTS, /* events of instructions, and run callbacks if they are wanted */
+};
+
 struct ctr_job {
     struct replay *rp;
     unsigned worker;
@@ -53,9 +62,11 @@ struct replay {
     const struct ctr_replay_ops *ops;
     void *arg;
     uint32_t piece_insns;
-    int run_accesses; /* opts' */
-    int decodes;      /* more is asked for than begin and end */
-    int counts;       /* so are numbers of accesses of runs */
+    unsigned run_accesses; /* opts' */
+    int decodes;           /* more is asked for than begin and end */
+    int counts;            /* so are numbers of accesses of runs */
+    int lists;             /* and the accesses themselves */
+    enum fast_kind fast;
 
     pthread_mutex_t src_lock; /* the feed and what follows */
     struct feed feed;
@@ -95,5 +106,11 @@ void replay_complete(struct ctr_job *job);
 
 /* replay_work.c: the callbacks of a piece; 0, or what stops the replay. */
 int replay_piece(struct ctr_job *job);
+
+/* replay_fast.c: which of them a replay has; and tells as many as there are behind the
+ * run at which the job's walk stands.  *stands becomes 1 if the walk went on to one that
+ * was not told (or the chunk's end).  Returns 0, or what stops the replay. */
+enum fast_kind replay_fast_kind(const struct replay *rp);
+int replay_fast(struct ctr_job *job, int *stands);
 
 #endif

@@ -93,17 +93,29 @@ static int do_insns_regs(struct ctr_job *job)
 }
 
 /* The accesses of the run that are of this piece. */
-static void count_accesses(const struct ctr_job *job, struct ctr_run *run)
+static void piece_accesses(const struct ctr_job *job, struct ctr_run *run)
 {
     const struct job_piece *p = &job->piece;
     const struct run *r = &job->walk.run;
+    const struct ctr_access *a = r->access;
+    uint32_t from = 0, to = r->naccess;
+#define ORDINAL(i) (r->ordinal + a[i].insn - r->first)
+    while (from < to && ORDINAL(from) < p->lo) {
+        from++;
+    }
+    while (from < to && ORDINAL(to - 1) >= p->hi) {
+        to--;
+    }
+#undef ORDINAL
     run->loads = r->loads;
     run->stores = r->stores;
-    for (uint32_t i = 0; i < r->naccess; i++) {
-        uint64_t ordinal = r->ordinal + r->access[i].insn - r->first;
-        int mine = ordinal >= p->lo && ordinal < p->hi;
-        run->stores += (uint32_t)(mine && r->access[i].store);
-        run->loads += (uint32_t)(mine && !r->access[i].store);
+    for (uint32_t i = from; i < to; i++) {
+        run->stores += a[i].store;
+        run->loads += !a[i].store;
+    }
+    if (job->rp->lists) {
+        run->access = a + from;
+        run->naccess = to - from;
     }
 }
 
@@ -131,7 +143,7 @@ static int do_run(struct ctr_job *job)
             .thread = job->thread,
         };
         if (rp->counts) {
-            count_accesses(job, &run);
+            piece_accesses(job, &run);
         }
         int ret = ops->run(rp->arg, job, &run);
         if (ret) {
@@ -168,7 +180,9 @@ static int do_runs(struct ctr_job *job)
         ret = walk_begin(w, &rp->feed, &p->chunk->raw, &p->diag);
     }
     job->walk_on = 0;
-    for (; !ret; ret = walk_next(w)) {
+    int stands = 0;
+    for (; !ret; ret = stands ? 0 : walk_next(w)) {
+        stands = 0;
         ret = walk_between(w) ? do_between(job) : 0;
         if (ret || p->result) {
             return ret ? ret : p->result; /* or no memory, in a callback */
@@ -190,6 +204,12 @@ static int do_runs(struct ctr_job *job)
         if (walk_end(w) > p->hi) {
             job->walk_on = 1;
             return 0;
+        }
+        if (rp->fast != FAST_NOT) {
+            ret = replay_fast(job, &stands);
+            if (ret || p->result) {
+                return ret ? ret : p->result;
+            }
         }
     }
     return ret;

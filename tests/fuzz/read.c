@@ -129,6 +129,13 @@ static int count_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
         abort();
     }
     *sum += r->ordinal + r->end + r->loads + r->stores;
+    for (uint32_t i = 0; i < r->naccess; i++) {
+        const struct ctr_access *c = &r->access[i];
+        *sum += c->addr + c->size + c->insn;
+        for (uint32_t k = 0; c->data && k < c->size; k++) {
+            *sum += c->data[k];
+        }
+    }
     return 0;
 }
 
@@ -169,8 +176,10 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
         ctr_replay(tr, &ops, &sum, &opts, &diag);
         opts.filter = NULL;
         ctr_replay(tr, &counting, &sum, &opts, &diag);
-        opts.run_accesses = 1;
-        ctr_replay(tr, &counting, &sum, &opts, &diag);
+        for (uint8_t level = CTR_RUN_COUNTS; level <= CTR_RUN_VALUES; level++) {
+            opts.run_accesses = level;
+            ctr_replay(tr, &counting, &sum, &opts, &diag);
+        }
         ctr_trace_counts(tr, NULL, count_count, &sum, &diag);
         read_maps_and_state(tr, &sum);
         struct ctr_cursor *c;

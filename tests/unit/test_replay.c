@@ -251,15 +251,30 @@ static void test_counts(void **state)
 
 /* Accesses of each thread, as mem and as run callbacks tell them. */
 struct accesses {
+    _Atomic uint64_t mem_sum, run_sum; /* of all that is told of each */
+    unsigned level;                    /* CTR_RUN_* */
+
     _Atomic uint64_t mem[MAX_SIM_THREADS][2];
     _Atomic uint64_t run[MAX_SIM_THREADS][2];
     _Atomic uint64_t insns;
 };
 
+static uint64_t sum_access(unsigned level, uint64_t ordinal, uint64_t addr, uint32_t size,
+                           unsigned flags, const uint8_t *data)
+{
+    uint64_t v[4] = {ordinal, addr, (uint64_t)size << 8 | flags, 0};
+    if (level == CTR_RUN_VALUES && data) {
+        v[3] = sim_hash(data, size);
+    }
+    return level >= CTR_RUN_ACCESSES ? sim_hash(v, sizeof(v)) : 0;
+}
+
 static int accesses_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
     struct accesses *a = arg;
     (void)job;
+    a->mem_sum += sum_access(a->level, m->ordinal, m->addr, m->size,
+                             m->store | m->big_endian * 2u | m->helper * 4u, m->data);
     a->mem[m->thread->index][m->store]++;
     return 0;
 }
@@ -272,6 +287,30 @@ static int accesses_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     a->run[r->thread->index][0] += r->loads;
     a->run[r->thread->index][1] += r->stores;
     a->insns += r->end - r->first;
+    uint32_t stores = 0;
+    for (uint32_t i = 0; i < r->naccess; i++) {
+        const struct ctr_access *c = &r->access[i];
+        uint64_t ordinal = r->ordinal + c->insn - r->first;
+        unsigned be = (c->flags & CTR_ACC_BE) != 0;
+        unsigned helper = (c->flags & CTR_ACC_HELPER) != 0;
+        stores += c->store;
+        a->run_sum += sum_access(a->level, ordinal, c->addr, c->size,
+                                 c->store | be * 2u | helper * 4u, c->data);
+    }
+    if (a->level < CTR_RUN_ACCESSES) {
+        assert_int_equal(r->naccess, 0);
+    } else {
+        assert_int_equal(r->naccess, r->loads + r->stores);
+        assert_int_equal(stores, r->stores);
+    }
+    return 0;
+}
+
+static int accesses_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    (void)arg;
+    (void)job;
+    (void)e;
     return 0;
 }
 
@@ -283,7 +322,7 @@ static int accesses_reg(void *arg, struct ctr_job *job, const struct ctr_reg_cha
     return 0;
 }
 
-/* Numbers of accesses of runs are those of the accesses, wherever runs are cut. */
+/* Accesses of runs are those that are told one by one, wherever runs are cut. */
 static void test_run_accesses(void **state)
 {
     static const struct ctr_replay_ops mems = {.mem = accesses_mem};
@@ -291,6 +330,8 @@ static void test_run_accesses(void **state)
         {.run = accesses_run},
         {.run = accesses_run, .reg = accesses_reg},
         {.run = accesses_run, .mem = accesses_mem},
+        {.run = accesses_run, .exec = accesses_exec},
+        {.run = accesses_run, .exec = accesses_exec, .mem = accesses_mem},
     };
     (void)state;
     for (unsigned seed = 0; seed < 12; seed++) {
@@ -300,18 +341,20 @@ static void test_run_accesses(void **state)
                        SIM_ALL | (seed & 4 ? SIM_TINY : 0) | SIM_SYSTEM, 1 + seed % 3, 1);
         struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
         for (unsigned i = 0; i < 40; i++) {
-            struct accesses want = {.insns = 0}, got = {.insns = 0};
+            struct accesses want = {.level = 1 + i / 5 % 3},
+                            got = {.level = 1 + i / 5 % 3};
             struct ctr_filter f = {.from = i ? sim_random(&r.sim, 2000) : 0};
             f.to = i ? f.from + 1 + sim_random(&r.sim, i & 1 ? 3000 : 10) : 0;
             struct ctr_replay_opts opts = {.workers = 1 + i % 3, .filter = &f};
             assert_int_equal(ctr_replay(tr, &mems, &want, &opts, NULL), 0);
-            opts.run_accesses = 1;
+            opts.run_accesses = (uint8_t)got.level;
             opts.piece_insns = i % 4 == 3 ? 1 + sim_random(&r.sim, 600) : 0;
-            assert_int_equal(ctr_replay(tr, &runs[i % 3], &got, &opts, NULL), 0);
+            assert_int_equal(ctr_replay(tr, &runs[i % 5], &got, &opts, NULL), 0);
             for (unsigned t = 0; t < 3; t++) {
                 assert_int_equal(got.run[t][0], want.mem[t][0]);
                 assert_int_equal(got.run[t][1], want.mem[t][1]);
             }
+            assert_int_equal(got.run_sum, want.mem_sum);
             assert_true(i || got.run[0][0] + got.run[0][1] > 100);
         }
         ctr_close(tr);

@@ -526,6 +526,10 @@ struct ctr_run {
      * before `first', which was counted with the run's begin. */
     uint32_t loads;
     uint32_t stores;
+    /* With CTR_RUN_ACCESSES and above these accesses, in the order in which they were
+     * made; otherwise 0 and no matter what. */
+    uint32_t naccess;
+    const struct ctr_access *access;
 };
 
 /* --------------------------------------------------------------- registers */
@@ -728,6 +732,10 @@ struct ctr_replay_ops {
     int (*progress)(void *arg, const struct ctr_progress *p);
 };
 
+#define CTR_RUN_COUNTS 1u   /* loads and stores; no address is decoded for it */
+#define CTR_RUN_ACCESSES 2u /* and all accesses, their data perhaps NULL */
+#define CTR_RUN_VALUES 3u   /* and their data, with CTR_HAS_VAL */
+
 struct ctr_replay_opts {
     unsigned workers; /* 0: as many as there are processors */
     /*
@@ -738,8 +746,9 @@ struct ctr_replay_opts {
      */
     uint32_t piece_insns;
     const struct ctr_filter *filter; /* NULL: everything */
-    /* Not 0: run callbacks get numbers of accesses (0 without CTR_HAS_MEM).  They take
-     * little time, as addresses are not decoded for it. */
+    /* What run callbacks get of accesses (of a trace without CTR_HAS_MEM none), CTR_RUN_*.
+     * An analysis that needs no more than that is called once for each run of a block
+     * this way, and not for each access. */
     uint8_t run_accesses;
 };
 
