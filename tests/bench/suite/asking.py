@@ -30,7 +30,7 @@ def beginning(context, trace):
 def rarest(context, trace, addresses):
     """That of which the index leaves the fewest chunks: the quickest."""
     def seconds(addr):
-        return context.children.run([context.tool("tracedump"), "-q", "-e", "store", "--addr",
+        return context.children.run([context.tool("tracedump"), "-q", "--writes", "--addr",
                                      addr, trace.path]).wall
     return min(addresses, key=seconds)
 
@@ -40,12 +40,15 @@ def row(what, seconds, peak=0, note=""):
 
 
 def places(context, trace):
-    """tracedump at places chosen at random, and the library's cursor."""
-    dump, chosen = context.tool("tracedump"), random.Random(1)
+    """tracedump at places and times chosen at random, and the library's cursor."""
+    dump, chosen, many = context.tool("tracedump"), random.Random(1), "%d places" % SEEKS
     took = [context.children.run([dump, "-q", "--from", str(chosen.randrange(trace.insns)),
                                   "-n", "1", trace.path], watch=True) for _ in range(SEEKS)]
-    yield row("any place: --from N -n 1", (t.wall for t in took), max(t.peak for t in took),
-              "%d places" % SEEKS)
+    yield row("any place: --from N -n 1", (t.wall for t in took), max(t.peak for t in took), many)
+    times = ["%.9f" % (chosen.random() * trace.info["duration"]) for _ in range(SEEKS)]
+    took = [context.children.first_lines([dump, "-q", "--from-time", t, trace.path], 1)
+            for t in times]
+    yield row("any time: --from-time T | head -n 1", (t.wall for t in took), 0, many)
     if not os.access(context.tool("replay_bench"), os.X_OK):
         return
     done = context.children.run([context.tool("replay_bench"), "--json", "--repeat", "1",
@@ -80,6 +83,11 @@ def measure(context, trace):
     rows += by_index(context, trace, "who ran it: --pc " + pc, ["-e", "exec", "--pc", pc])
     if stores:
         addr = rarest(context, trace, stores)
+        end = "%d/1" % trace.info["threads"][0]["instructions"]
+        took = [context.children.run([*dump, "--last-write-before", end, "--addr", addr,
+                                      trace.path], watch=True) for _ in range(context.runs)]
+        rows.append(row("who wrote there last, from the end", (t.wall for t in took),
+                        max(t.peak for t in took)))
         rows += by_index(context, trace, "who wrote there: --addr " + addr,
-                         ["-e", "store", "--addr", addr])
+                         ["--writes", "--addr", addr])
     return trace.result(rows)

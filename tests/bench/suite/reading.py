@@ -23,6 +23,7 @@ def tool_lines(context, trace):
         ("dump, text", [dump, "-q", "--no-disas", *text], TEXT_INSNS),
         ("dump, disassembled", [dump, "-q", *text], TEXT_INSNS),
         ("dump, JSON", [dump, "-q", "--json", "--no-disas", *text], TEXT_INSNS),
+        ("summary", [dump, "-q", "--summary"], trace.insns),
         ("coverage, index", [cov, *where, "-f", "json"], trace.insns),
         ("coverage, replay", [cov, *where, "-f", "json", "--from", "1"], trace.insns),
         ("symbols, text", [sym, *where, *text], TEXT_INSNS),
