@@ -48,7 +48,9 @@ def measure(args, children, tmp):
     if needed:
         found = programs.find(args.qemu_dir, args.sysroot, tmp, args.only, not args.no_worst)
     there, missing = ({}, []) if args.no_peers else peers.find(args.build, args.plugin_dir)
-    for line in found.missing + (missing if "recording" in args.part else []):
+    if not os.access(os.path.join(args.build, "bin/replay_bench"), os.X_OK):
+        missing.append("no replay_bench in %s/bin: cmake --build %s" % (args.build, args.build))
+    for line in found.missing + missing:
         remark(line)
     if needed and not found.found:
         raise BenchError("nothing to run%s" % (

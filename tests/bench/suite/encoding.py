@@ -8,7 +8,7 @@ from .children import BenchError
 from .reading import Rows, jobs_here
 
 # Few enough chunks that each is encoded many times in that time
-SECONDS, CHUNKS = "1", "16"
+SECONDS, CHUNKS = "0.5", "16"
 
 
 def encoder(context, trace, rows):

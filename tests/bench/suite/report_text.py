@@ -6,6 +6,11 @@ from . import history, machine
 
 # What the project wants to keep below: the file's time divided by plain's, bits an instruction
 AIMS = {"exec": (1.10, 0.25), "mem": (2.0, 0.8), "val": (3.0, 3.0)}
+# Million instructions a second of a core, milliseconds
+SPEED_AIMS = {"encoder alone, exec,mem": 300, "replay, run-counts": 500, "dump, text": 15}
+ANSWER_AIMS = {"tracedump | head": 100, "any place: --from N -n 1": 50,
+               "any time: --from-time T | head -n 1": 50, "cursor, seek to ordinal": 50,
+               "cursor, seek to time": 50}
 CHOICE_AIMS = {"nothing": 1.02, "paused": 1.02, "cold": 1.02, "coverage": 1.10}
 
 HEAD = "%-18s %7s %7s %13s %7s %10s %9s" % ("program, events", "jit", "file", "least-most", "cpu",
@@ -116,10 +121,11 @@ def reading_lines(result):
     yield trace_line(result)
     for row in result["rows"]:
         s, mega_insns = row["seconds"], row["amount"] / 1e6
-        yield "  %-26s %5s %9.3f %15s %8.1f %8s %6s" % (
+        aim = "  aim %d" % SPEED_AIMS[row["what"]] if row["what"] in SPEED_AIMS else ""
+        yield "  %-26s %5s %9.3f %15s %8.1f %8s %6s%s" % (
             row["what"], row["jobs"], med(s), "%.3f-%.3f" % (s["min"], s["max"]),
             mega_insns / med(s), per_core(mega_insns, med(row["cpu_seconds"])),
-            "%.0f" % row["peak_mib"] if row["peak_mib"] else "")
+            "%.0f" % row["peak_mib"] if row["peak_mib"] else "", aim)
 
 
 def per_core(amount, seconds):
@@ -137,7 +143,8 @@ def asking_lines(result):
         s = row["seconds"]
         yield "  %-42s %9.1f %15s %s" % (
             row["what"], 1e3 * med(s), "%.1f-%.1f" % (1e3 * s["min"], 1e3 * s["max"]),
-            row.get("note", ""))
+            ", ".join(filter(None, (row["note"], "aim %d" % ANSWER_AIMS[row["what"]]
+                                    if row["what"] in ANSWER_AIMS else ""))))
 
 
 def foot(results):
