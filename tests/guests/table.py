@@ -78,6 +78,7 @@ PROGRAMS = [
     Program("floats", "exact", libs="-lm", also=("execlog", "gdb")),
     Program("floats-O3", "exact", source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
     Program("faults", "exact", also=("memory", "execlog", "coverage")),
+    Program("derived", "exact", also=("memory", "execlog")),
     Program("smc", "exact", also=("memory", "coverage")),
     Program("x86", "exact", X86, flags="-msse2", cpu="max",
             also=("memory", "execlog")),

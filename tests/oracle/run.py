@@ -72,7 +72,7 @@ def run_exact(tools, program, target):
 
 
 # These are recorded once more without values and without memory accesses.
-EXEC_ALONE = {"calls", "faults", "smc", "x86", "arm", "aarch64", "mips", "riscv", "s390x", "ppc"}
+EXEC_ALONE = {"calls", "faults", "derived", "smc", "x86", "arm", "aarch64", "mips", "riscv", "s390x", "ppc"}
 
 
 def exec_alone(tools, guest, trace, environment, folder):
