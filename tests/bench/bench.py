@@ -37,6 +37,12 @@ def remark(line):
     print("%s: %s" % (options.NAME, line), file=sys.stderr, flush=True)
 
 
+def show_progress(text):
+    """On the last line of a terminal; an empty text removes it."""
+    sys.stderr.write("\r\033[K" + text)
+    sys.stderr.flush()
+
+
 def measure(args, children, tmp):
     """Everything asked for, as what --json writes; prints rows as they come."""
     for build in filter(None, (args.build, args.base)):
@@ -58,6 +64,8 @@ def measure(args, children, tmp):
             else ""))
     context = recording.Context(children, args.build, args.qemu_dir, tmp, args.runs, args.scale,
                                 args.jobs)
+    if sys.stderr.isatty():
+        context = replace(context, progress=show_progress)
     results = {"bench": 1, "about": machine.describe(args.build, args.qemu_dir),
                "runs": args.runs, "scale": args.scale, "missing": found.missing + missing}
     failed = False
@@ -70,6 +78,7 @@ def measure(args, children, tmp):
                 results[part].append(job())
             except BenchError as e:
                 # what was measured before it is worth keeping
+                context.progress("")
                 remark("%s, %s: %s" % (name, part, e))
                 failed = True
             else:

@@ -57,7 +57,7 @@ def parse(description):
     what.add_argument("--no-worst", action="store_true", help="without the worst cases")
     what.add_argument("--no-peers", action="store_true", help="without other recorders")
     what.add_argument("--scale", type=number(float, 0), metavar="X",
-                      help="multiply the inputs; 1: more than a second each")
+                      help="multiply the inputs; 1: about a second each")
     what.add_argument("--trace", metavar="FILE",
                       help="for reading and asking (default: the first program's)")
     what.add_argument("-j", "--jobs", type=number(int, 1), default=0, metavar="N",

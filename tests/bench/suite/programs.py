@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is run: the programs, how they are made, and their inputs.
 
-A program is asked for a command of a scale: 1 is more than a second under plain QEMU,
-so that start-up does not count; peers that are a hundred times slower get a small
+A program is asked for a command of a scale: 1 is about a second under plain QEMU (the
+worst cases somewhat less), so that start-up does not count; peers that are a hundred times slower get a small
 fraction of it.  Everything is made from fixed seeds: the same in each run, on each
 machine that has the same compiler.
 """
@@ -134,7 +134,7 @@ class Maker:
             if rounds * scale >= 1:
                 return Command([program, str(round(rounds * scale))])
             return Command([program, "1", str(min(1000, round(1 / (rounds * scale))))])
-        return [Program(name, qemu, make, short=0.0015, native=native, cold="exit")]
+        return [Program(name, qemu, make, short=0.0017, native=native, cold="exit")]
 
     def foreign(self):
         """Debian's own programs for armhf."""
@@ -174,7 +174,7 @@ class Maker:
 
         def command(prefix):
             def make(scale):
-                rounds = max(1, round(40000 * scale))
+                rounds = max(1, round(25000 * scale))
                 return Command(prefix + options + [self.text("words-%d.py" % rounds,
                                                              PYTHON % rounds)])
             return make
@@ -199,8 +199,8 @@ class Maker:
         wanted = self.wants("branches arm", "addresses arm", "values arm")
         program = wanted and self.compile_with(cc, "worst-arm", os.path.join(HERE, "worst.c"))
         if program:
-            for kind, only, rounds in (("branches", ("exec",), 20), ("addresses", ("mem",), 30),
-                                       ("values", ("val",), 350)):
+            for kind, only, rounds in (("branches", ("exec",), 14), ("addresses", ("mem",), 20),
+                                       ("values", ("val",), 240)):
                 def make(scale, kind=kind, rounds=rounds):
                     return Command([program, kind, "%g" % (rounds * scale)])
                 found.append(Program(kind + " arm", "qemu-arm", make, only=only))
@@ -211,7 +211,7 @@ class Maker:
                                  Command([calls, str(max(1, round(600000 * scale)))])))
 
         def nops(scale):
-            rounds = max(1, round(1.5e9 * scale))
+            rounds = max(1, round(1e9 * scale))
             return Command([self.compile_with(
                 "mipsel-linux-gnu-gcc", "nops-%d" % rounds, "-nostdlib", "-DROUNDS=%d" % rounds,
                 os.path.join(HERE, "nops.S"))])
@@ -220,9 +220,9 @@ class Maker:
         return found
 
     def all(self):
-        found = self.mixed("mixed arm", "arm-linux-gnueabihf-gcc", "qemu-arm", 9, False)
+        found = self.mixed("mixed arm", "arm-linux-gnueabihf-gcc", "qemu-arm", 8, False)
         if platform.machine() == "x86_64":
-            found += self.mixed("mixed x86_64", "gcc", "qemu-x86_64", 11, True)
+            found += self.mixed("mixed x86_64", "gcc", "qemu-x86_64", 10, True)
         found += self.foreign() + self.python()
         if self.with_worst:
             found += self.worst()

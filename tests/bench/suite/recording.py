@@ -5,6 +5,7 @@ again and again."""
 import json
 import os
 from dataclasses import dataclass
+from typing import Callable
 
 from . import peers
 from .children import BenchError
@@ -25,7 +26,7 @@ SETS = {
 
 @dataclass(frozen=True)
 class Context:
-    """Where things are, and how much to do."""
+    """Where things are, how much to do, and whom to tell what is being done."""
     children: object
     build: str
     qemu_dir: str
@@ -33,6 +34,7 @@ class Context:
     runs: int
     scale: float = 1
     jobs: int = 0
+    progress: Callable = lambda text: None
 
     def tool(self, name):
         return os.path.join(self.build, "bin", name)
@@ -119,7 +121,8 @@ def measure(context, program, sets, with_peers=(), base=None):
             order += [(times, where, mode, line)
                       for mode, line in modes_of(where, program, command, sets).items()]
     helpers, failed = peers.prepare(context, program, with_peers), []
-    for _ in range(context.runs):
+    for done in range(context.runs):
+        context.progress("%s: round %d of %d" % (program.name, done + 1, context.runs))
         for times, where, mode, line in order:
             times.add(where, mode, context.children.run(line, stdin=command.stdin))
         for helper in list(helpers):
@@ -130,6 +133,7 @@ def measure(context, program, sets, with_peers=(), base=None):
                 failed.append("%s: %s" % (helper.name, e))
         # another order in the next round, lest one always follow the same other
         order = order[1:] + order[:1]
+    context.progress("")
     wall = own.wall[PLAIN]
     result = {
         "program": program.name,
