@@ -42,7 +42,7 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
              "failed_peers": []}
     return json.loads(json.dumps({
         "bench": 1, "runs": 3, "scale": 1, "missing": [],
-        "about": {"date": date, "commit": commit, "changed": changed, "patch": "c" * 64,
+        "about": {"date": date, "commit": commit, "changed": changed, "patch": "c" * 64, "tree_patch": "e" * 64,
                   "machine": {"cpu": "CPU <&>", "cpus": 2, "memory_gib": 8, "system": "Linux 6"},
                   "versions": {"qemu": "10.0.2", "zstd": "1.5.4", "valgrind": "",
                                "compiler": "cc 12"}},
@@ -102,7 +102,7 @@ class Reports(unittest.TestCase):
         text = "\n".join(report_text.everything(results()))
         for part in ("one <arm>", "a worst case", "median of 2", "execlog", "zstd -1 of raw",
                      "aim 2.00, 0.80 bits", "10 lines", "scaled by instructions",
-                     "median of 3 interleaved runs", "patch cccccccccccc"):
+                     "median of 3 interleaved runs", "patch cccccccccccc (not the tree's)"):
             self.assertIn(part, text)
 
     def test_worst_cases_are_no_part_of_medians(self):

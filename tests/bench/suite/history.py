@@ -105,8 +105,8 @@ def baseline(entries, now, wanted=None):
 
 def compare_lines(old, now):
     """What has changed since an entry, under a line that tells which."""
-    yield "compared with %s of %s (%d runs; now %d)" % (old["commit"][:12], old["date"],
-                                                     old["runs"], now["runs"])
+    yield "compared with %s, patch %s, of %s (%d runs; now %d)" % (
+        old["commit"][:12], old["patch"][:12], old["date"], old["runs"], now["runs"])
     yield from change_lines(old["figures"], now["figures"])
 
 

@@ -57,12 +57,24 @@ def version_number(text):
     return found[0] if found else ""
 
 
+def built_patch(qemu_dir):
+    """sha256 of the patch that these QEMUs were built with, as scripts/qemu.sh noted it."""
+    note = os.path.join(os.path.realpath(qemu_dir), "../../qemu/src/.cannoli-key")
+    try:
+        with open(note, encoding="ascii", errors="replace") as f:
+            found = re.search(r"patch:([0-9a-f]{64})", f.read())
+    except OSError:
+        return ""
+    return found[1] if found else ""
+
+
 def describe(build, qemu_dir):
     """All of it, ready for JSON."""
     qemus = sorted(os.listdir(qemu_dir)) if os.path.isdir(qemu_dir) else []
     qemu = output_of(os.path.join(qemu_dir, qemus[0]), "--version") if qemus else ""
     with open(os.path.join(ROOT, "qemu_patches.patch"), "rb") as f:
-        patch = hashlib.sha256(f.read()).hexdigest()
+        tree_patch = hashlib.sha256(f.read()).hexdigest()
+    patch = built_patch(qemu_dir) or tree_patch
     with open("/proc/meminfo", encoding="ascii") as f:
         memory = int(f.readline().split()[1])
     return {
@@ -70,6 +82,7 @@ def describe(build, qemu_dir):
         "commit": git("rev-parse", "HEAD"),
         "changed": bool(git("status", "--porcelain", "--untracked-files=no")),
         "patch": patch,
+        "tree_patch": tree_patch,
         "machine": {
             "cpu": cpu_model(),
             "cpus": len(os.sched_getaffinity(0)),
@@ -95,6 +108,8 @@ def lines(about):
              "QEMU %s" % v["qemu"]]
     parts += ["%s %s" % (name, v[name]) for name in ("zstd", "valgrind") if v[name]]
     return [", ".join(parts + [v["compiler"]]),
-            "commit %s%s, patch %s, %s" % (about["commit"][:12] or "unknown",
-                                           " with changes" if about["changed"] else "",
-                                           about["patch"][:12], about["date"])]
+            "commit %s%s, patch %s%s, %s" % (
+                about["commit"][:12] or "unknown", " with changes" if about["changed"] else "",
+                about["patch"][:12],
+                " (not the tree's)" if about["patch"] != about["tree_patch"] else "",
+                about["date"])]
