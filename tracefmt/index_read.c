@@ -6,9 +6,12 @@
  */
 #include "trace.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <xxhash.h>
 #include "le.h"
+
+#define PART_BEGIN 16384 /* bytes of a part in which its rows are */
 
 static int no_index(struct ctr_diag *diag, uint64_t off, const char *what)
 {
@@ -48,7 +51,7 @@ static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *
     }
     XXH64_reset(state, 0);
     while (at < size && !err) {
-        uint8_t piece[16384];
+        uint8_t piece[65536];
         size_t n = size - at < sizeof(piece) ? (size_t)(size - at) : sizeof(piece);
         err = source_read(&tr->src, at, piece, n, NULL, "index", diag);
         if (!err) {
@@ -115,6 +118,15 @@ static int read_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag)
     return 0;
 }
 
+/* Parts stand all over the file: a disk may fetch them side by side. */
+static void expect_parts(const struct ctr_trace *tr)
+{
+    for (uint32_t i = 0; i < tr->nparts; i++) {
+        posix_fadvise(tr->src.fd, (off_t)tr->parts[i].off, PART_BEGIN,
+                      POSIX_FADV_WILLNEED);
+    }
+}
+
 static int read_regs(struct ctr_trace *tr, struct ctr_diag *diag)
 {
     struct section sec;
@@ -150,6 +162,7 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
     if (!err && tr->regs_off) {
         err = read_regs(tr, diag);
     }
+    expect_parts(tr);
     for (uint32_t i = 0; !err && i < tr->nparts; i++) {
         err = read_part(tr, i, diag);
     }

@@ -93,6 +93,10 @@ void ctr_maps_free(struct ctr_maps *m)
         free(m->process[i].node);
         free(m->process[i].list);
     }
+    for (uint32_t i = 0; i < m->nthread; i++) {
+        free(m->thread[i].v);
+    }
+    free(m->thread);
     free(m->process);
     free(m->rec);
     map_files_fini(m);
@@ -145,6 +149,30 @@ const struct ctr_mapping *ctr_maps_find(const struct ctr_maps *m, uint32_t proce
         }
     }
     return NULL;
+}
+
+uint64_t ctr_maps_time(const struct ctr_maps *m, const struct ctr_chunk *chunk,
+                       uint64_t ordinal, uint64_t *until)
+{
+    *until = UINT64_MAX;
+    if (chunk->thread >= m->nthread) {
+        return chunk->start_ns;
+    }
+    const struct map_changes *c = &m->thread[chunk->thread];
+    uint32_t lo = 0, hi = c->n;
+    while (lo < hi) { /* the first change behind the place */
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (c->v[mid].ordinal <= ordinal) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    if (lo < c->n) {
+        *until = c->v[lo].ordinal;
+    }
+    return lo && c->v[lo - 1].time_ns > chunk->start_ns ? c->v[lo - 1].time_ns
+                                                        : chunk->start_ns;
 }
 
 /* Would /proc/PID/maps show these two, one behind the other, as one? */

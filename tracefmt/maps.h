@@ -42,9 +42,21 @@ struct map_history {
     uint32_t *list;
 };
 
+/* Where a thread changed mappings, ascending. */
+struct map_change {
+    uint64_t ordinal;
+    uint64_t time_ns;
+};
+struct map_changes {
+    struct map_change *v;
+    uint32_t n, cap;
+};
+
 struct ctr_maps {
     struct map_history *process;
     uint32_t nprocess;
+    struct map_changes *thread;
+    uint32_t nthread;
     struct map_record *rec;
     uint32_t nrec;
     uint32_t rec_cap;

@@ -8,6 +8,7 @@
  */
 #include "maps_space.h"
 
+#include "cannoli/events.h"
 #include "walk.h"
 
 /* ----------------------------------------------------------------- process */
@@ -64,11 +65,32 @@ struct loading {
     struct ctr_diag *diag;
 };
 
+static int keep_change(struct loading *l, const struct ctr_os_event *ev,
+                       const struct ctr_thread *t)
+{
+    struct map_changes *c = &l->m->thread[t->index];
+    if (c->n == c->cap) {
+        uint32_t cap = c->cap * 2 + 16;
+        void *p = realloc(c->v, cap * sizeof(c->v[0]));
+        if (!p) {
+            return ctr_fail_nomem(l->diag);
+        }
+        c->v = p;
+        c->cap = cap;
+    }
+    c->v[c->n++] = (struct map_change){ev->ordinal, ev->time_ns};
+    return 0;
+}
+
 static int keep_event(struct loading *l, const struct ctr_os_event *ev,
                       const struct ctr_thread *t)
 {
     struct map_event e;
-    int got = map_event_read(l->m, ev, &e, l->diag);
+    int got = ev->type == CTR_EVENT_MAP ? keep_change(l, ev, t) : 0;
+    if (got) {
+        return got;
+    }
+    got = map_event_read(l->m, ev, &e, l->diag);
     if (got <= 0) {
         return got;
     }
@@ -95,12 +117,13 @@ static int keep_event(struct loading *l, const struct ctr_os_event *ev,
     return 0;
 }
 
-static int read_events(struct loading *l, struct ctr_trace *tr)
+static int read_events(struct loading *l, struct ctr_trace *tr, uint64_t to_ns)
 {
     struct feed f;
     struct walk w;
     struct raw_chunk raw = {.payload = {0}};
-    int ret = feed_init(&f, tr, NULL, l->diag);
+    struct ctr_filter filter = {.to_ns = to_ns};
+    int ret = feed_init(&f, tr, &filter, l->diag);
     if (ret) {
         return ret;
     }
@@ -137,6 +160,12 @@ static int by_process_and_time(const void *a, const void *b)
 
 int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr, struct ctr_diag *diag)
 {
+    return ctr_maps_load_to(out, tr, 0, diag);
+}
+
+int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns,
+                     struct ctr_diag *diag)
+{
     *out = NULL;
     if (!tr->src.seekable) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "maps", "not on a stream");
@@ -147,13 +176,15 @@ int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr, struct ctr_diag *
     l.last = calloc((size_t)tr->nthreads + 1, sizeof(l.last[0]));
     if (m) {
         m->process = calloc((size_t)tr->nprocs + 1, sizeof(m->process[0]));
+        m->thread = calloc((size_t)tr->nthreads + 1, sizeof(m->thread[0]));
     }
-    if (!m || !l.last || !m->process) {
+    if (!m || !l.last || !m->process || !m->thread) {
         err = ctr_fail_nomem(diag);
         goto out_free;
     }
     m->nprocess = tr->nprocs;
-    err = read_events(&l, tr);
+    m->nthread = tr->nthreads;
+    err = read_events(&l, tr, to_ns);
     if (err) {
         goto out_free;
     }

@@ -2,74 +2,117 @@
 /* The files that pcs belong to. */
 #include "common/mappings.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cannoli/events.h"
+/* Chunks with map events that are read at once; with more, as far as is needed. */
+#define FEW 64u
 
-/* A callback stops the replay with it. */
-#define STOP_NOMEM 1
-
-/* A change of mappings, at a place in its thread. */
-struct change {
-    uint64_t ordinal;
-    uint64_t time_ns;
-};
-
-struct changes {
-    struct change *v; /* ascending */
-    size_t n, cap;
+/* What was known up to a time. */
+struct known {
+    struct ctr_maps *maps; /* NULL: it cannot be known */
+    uint64_t to_ns;        /* not of what happened then or later */
+    struct known *before;  /* in use as long as all of it */
 };
 
 struct mappings {
-    struct ctr_maps *maps;
-    struct changes *threads;
-    uint32_t nr_threads;
+    struct ctr_trace *trace;     /* NULL: all is known */
+    uint64_t *start;             /* times at which chunks with map events begin ... */
+    size_t nr_starts;            /* ... ascending */
+    _Atomic(struct known *) now; /* changed with the lock */
+    pthread_mutex_t lock;
 };
 
-static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+static int ascending(const void *a, const void *b)
 {
-    struct change c = {e->ordinal, e->time_ns};
+    const uint64_t *x = a, *y = b;
 
-    (void)arg;
-    return e->type == CTR_EVENT_MAP && ctr_job_append(job, &c, sizeof(c))
-               ? STOP_NOMEM
-               : 0;
+    return (*x > *y) - (*x < *y);
 }
 
-static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
+/* The times of chunks with map events, sorted; 0 or -CTR_E_NOMEM. */
+static int find_starts(struct mappings *m, const struct ctr_trace *tr,
+                       const struct ctr_info *info)
 {
-    struct mappings *m = arg;
-    uint32_t thread = ctr_job_thread(job)->index;
-    size_t count = n / sizeof(struct change);
-    struct changes *c;
+    struct ctr_chunk c;
+    size_t cap = 0;
 
-    if (thread >= m->nr_threads) {
-        return 0;
-    }
-    c = &m->threads[thread];
-    if (c->n + count > c->cap) {
-        size_t cap = 2 * (c->n + count);
-        struct change *v = realloc(c->v, cap * sizeof(*v));
-        if (!v) {
-            return STOP_NOMEM;
+    for (uint64_t i = 0; i < info->chunks; i++) {
+        if (ctr_trace_chunk(tr, i, &c) || !(c.flags & CTR_CHUNK_MAPS)) {
+            continue;
         }
-        c->v = v;
-        c->cap = cap;
+        if (m->nr_starts == cap) {
+            uint64_t *v = realloc(m->start, (cap = 2 * cap + 256) * sizeof(*v));
+            if (!v) {
+                return -CTR_E_NOMEM;
+            }
+            m->start = v;
+        }
+        m->start[m->nr_starts++] = c.start_ns;
     }
-    memcpy(c->v + c->n, data, count * sizeof(*c->v));
-    c->n += count;
+    if (m->nr_starts) {
+        qsort(m->start, m->nr_starts, sizeof(*m->start), ascending);
+    }
     return 0;
 }
 
-int mappings_load(struct mappings **out, struct ctr_trace *tr, struct ctr_diag *diag)
+/* Makes more known, up to a time; 0: all.  With the lock. */
+static int learn(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
+                 struct ctr_diag *diag)
 {
-    static const struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
-    struct ctr_filter filter = {.kinds = CTR_KIND_MAP};
-    struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
+    struct known *k = calloc(1, sizeof(*k));
+    int ret;
+
+    if (!k) {
+        return -CTR_E_NOMEM;
+    }
+    ret = ctr_maps_load_to(&k->maps, tr, to_ns, diag);
+    k->to_ns = to_ns ? to_ns : UINT64_MAX;
+    k->before = atomic_load_explicit(&m->now, memory_order_relaxed);
+    /* pairs with the acquire in known_at */
+    atomic_store_explicit(&m->now, k, memory_order_release);
+    return ret;
+}
+
+/*
+ * What is known up to a time at least.  Twice as many chunks are read each time, so that
+ * it takes no more than twice the time of reading all.  Without memory nothing is known.
+ */
+static const struct known *known_at(struct mappings *m, uint64_t time_ns)
+{
+    const struct known *k = atomic_load_explicit(&m->now, memory_order_acquire);
+    size_t low = 0, high = m->nr_starts;
+
+    if (k && (k->to_ns > time_ns || !m->trace)) {
+        return k;
+    }
+    pthread_mutex_lock(&m->lock);
+    k = atomic_load_explicit(&m->now, memory_order_relaxed);
+    if (!k || k->to_ns <= time_ns) {
+        while (low < high) { /* chunks begun by then */
+            size_t mid = low + (high - low) / 2;
+            if (m->start[mid] <= time_ns) {
+                low = mid + 1;
+            } else {
+                high = mid;
+            }
+        }
+        low = 2 * low < FEW ? FEW : 2 * low;
+        learn(m, m->trace, low < m->nr_starts ? m->start[low] : 0, NULL);
+        k = atomic_load_explicit(&m->now, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return k;
+}
+
+int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
+                  unsigned flags, struct ctr_diag *diag)
+{
     struct ctr_info info;
     struct mappings *m;
-    int ret;
+    int ret = 0;
 
     *out = NULL;
     ctr_trace_info(tr, &info);
@@ -77,18 +120,23 @@ int mappings_load(struct mappings **out, struct ctr_trace *tr, struct ctr_diag *
         return 0;
     }
     m = calloc(1, sizeof(*m));
-    if (!m || !(m->threads = calloc(info.threads + 1, sizeof(*m->threads)))) {
-        mappings_free(m);
+    if (!m) {
         return -CTR_E_NOMEM;
     }
-    m->nr_threads = info.threads;
-    ret = ctr_maps_load(&m->maps, tr, diag);
-    if (!ret) {
-        ret = ctr_replay(tr, &ops, m, &opts, diag);
+    pthread_mutex_init(&m->lock, NULL);
+    if (path) {
+        ret = find_starts(m, tr, &info);
+    }
+    /* Workers use `tr' meanwhile. */
+    if (!ret && m->nr_starts > FEW && ctr_open(&m->trace, path, flags, NULL)) {
+        m->trace = NULL;
+    }
+    if (!ret && !m->trace) {
+        ret = learn(m, tr, 0, diag);
     }
     if (ret) {
         mappings_free(m);
-        return ret == STOP_NOMEM ? -CTR_E_NOMEM : ret;
+        return ret;
     }
     *out = m;
     return 0;
@@ -97,49 +145,38 @@ int mappings_load(struct mappings **out, struct ctr_trace *tr, struct ctr_diag *
 void mappings_free(struct mappings *m)
 {
     if (m) {
-        for (uint32_t i = 0; i < m->nr_threads; i++) {
-            free(m->threads[i].v);
+        struct known *k = atomic_load_explicit(&m->now, memory_order_relaxed);
+        while (k) {
+            struct known *before = k->before;
+            ctr_maps_free(k->maps);
+            free(k);
+            k = before;
         }
-        free(m->threads);
-        ctr_maps_free(m->maps);
+        ctr_close(m->trace);
+        pthread_mutex_destroy(&m->lock);
+        free(m->start);
         free(m);
     }
 }
 
-uint64_t mappings_time(const struct mappings *m, const struct ctr_chunk *chunk,
+uint64_t mappings_time(struct mappings *m, const struct ctr_chunk *chunk,
                        uint64_t ordinal, uint64_t *until)
 {
-    const struct changes *c;
-    size_t low = 0, high;
-    uint64_t time = chunk->start_ns;
+    const struct known *k = known_at(m, chunk->end_ns);
 
     *until = UINT64_MAX;
-    if (chunk->thread >= m->nr_threads) {
-        return time;
-    }
-    c = &m->threads[chunk->thread];
-    high = c->n;
-    while (low < high) { /* the first change behind the place */
-        size_t mid = low + (high - low) / 2;
-        if (c->v[mid].ordinal <= ordinal) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    if (low < c->n) {
-        *until = c->v[low].ordinal;
-    }
-    return low && c->v[low - 1].time_ns > time ? c->v[low - 1].time_ns : time;
+    return k && k->maps ? ctr_maps_time(k->maps, chunk, ordinal, until) : chunk->start_ns;
 }
 
-const struct ctr_mapping *mappings_find(const struct mappings *m, uint32_t process,
+const struct ctr_mapping *mappings_find(struct mappings *m, uint32_t process,
                                         uint64_t time, uint64_t chunk_end, uint64_t pc)
 {
-    const struct ctr_mapping *map = ctr_maps_find(m->maps, process, time, pc);
+    const struct known *k = known_at(m, chunk_end);
+    const struct ctr_mapping *map =
+        k && k->maps ? ctr_maps_find(k->maps, process, time, pc) : NULL;
 
-    if (!map && chunk_end > time) {
-        map = ctr_maps_find(m->maps, process, chunk_end, pc);
+    if (!map && k && k->maps && chunk_end > time) {
+        map = ctr_maps_find(k->maps, process, chunk_end, pc);
     }
     return map && map->path[0] ? map : NULL;
 }
@@ -152,7 +189,9 @@ struct ctr_str mapping_name(const struct ctr_mapping *m)
     return (struct ctr_str){name, strlen(name)};
 }
 
-const struct ctr_maps *mappings_history(const struct mappings *m)
+const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns)
 {
-    return m->maps;
+    const struct known *k = known_at(m, time_ns);
+
+    return k ? k->maps : NULL;
 }

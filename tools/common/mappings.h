@@ -4,7 +4,8 @@
  *
  * The history of the address spaces (ctr_maps) is asked with a time; that of a place in
  * a thread is the time of the thread's last change of its mappings before it, or of the
- * begin of its chunk if that is later.  Read-only once loaded: any thread may ask.
+ * begin of its chunk if that is later.  Any thread may ask; where many chunks have map
+ * events they are read as far as somebody asks.
  */
 #ifndef TOOLS_MAPPINGS_H
 #define TOOLS_MAPPINGS_H
@@ -16,10 +17,12 @@
 struct mappings;
 
 /*
- * *out is NULL when there is nothing to know: a stream, no map events.
- * Returns 0 or a negated enum ctr_error.
+ * *out is NULL when there is nothing to know: a stream, no map events.  path, flags: as
+ * the trace was opened, to read more of it later, by itself; NULL: everything is read now.
+ * Returns 0 or a negated enum ctr_error.  Damage is no error: the history ends there.
  */
-int mappings_load(struct mappings **out, struct ctr_trace *tr, struct ctr_diag *diag);
+int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
+                  unsigned flags, struct ctr_diag *diag);
 /* NULL is allowed. */
 void mappings_free(struct mappings *m);
 
@@ -27,15 +30,16 @@ void mappings_free(struct mappings *m);
  * The time at an instruction of a chunk.  *until: the ordinal of its thread from
  * which on it is another one.
  */
-uint64_t mappings_time(const struct mappings *m, const struct ctr_chunk *chunk,
+uint64_t mappings_time(struct mappings *m, const struct ctr_chunk *chunk,
                        uint64_t ordinal, uint64_t *until);
 
-/* The file mapped at pc, or NULL.  What is not there at `time', but at the end of the
- * chunk, was mapped by another thread meanwhile. */
-const struct ctr_mapping *mappings_find(const struct mappings *m, uint32_t process,
+/* The file mapped at pc, or NULL; valid until mappings_free.  What is not there at `time',
+ * but at the end of the chunk, was mapped by another thread meanwhile. */
+const struct ctr_mapping *mappings_find(struct mappings *m, uint32_t process,
                                         uint64_t time, uint64_t chunk_end, uint64_t pc);
 
-const struct ctr_maps *mappings_history(const struct mappings *m);
+/* All of it up to a time at least; NULL: not known. */
+const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns);
 
 /* The short name of a mapping, "libc.so.6": points into its path. */
 struct ctr_str mapping_name(const struct ctr_mapping *m);

@@ -97,7 +97,7 @@ static int add_range(void *arg, const struct ctr_mapping *m)
 static int each_mapping(const struct places *p, struct ctr_trace *tr,
                         int (*fn)(void *arg, const struct ctr_mapping *m))
 {
-    const struct ctr_maps *maps = mappings_history(p->mappings);
+    const struct ctr_maps *maps = mappings_history(p->mappings, UINT64_MAX);
     int ret = 0;
 
     for (uint32_t i = 0; !ret && ctr_trace_process(tr, i); i++) {
@@ -280,7 +280,7 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
                                 info.addr_bits};
     status = modset_check_machine(s, &p->target);
     if (!status) {
-        ret = mappings_load(&p->mappings, tr, &diag);
+        ret = mappings_load(&p->mappings, tr, NULL, 0, &diag);
         if (ret) {
             tool_trace_error(s->opt.prog, path, ret, &diag);
             status = TOOL_FAILED;

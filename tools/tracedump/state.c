@@ -22,6 +22,7 @@ struct state {
     struct ctr_info info;
     const struct ctr_thread *thread;
     struct mappings *modules;
+    const struct ctr_maps *maps; /* of them, if there are any */
     struct textbuf out;
     uint8_t *values; /* CTR_REG_STRIDE each; NULL: not recorded */
     uint32_t nr_regs;
@@ -210,7 +211,7 @@ static bool put_text(struct state *s)
     ok = ok && textbuf_printf(b, s->modules ? "mappings\n" : "mappings   not recorded\n");
     if (ok && s->modules) {
         s->ok = true;
-        ctr_maps_each(mappings_history(s->modules), t->process, s->time, text_mapping, s);
+        ctr_maps_each(s->maps, t->process, s->time, text_mapping, s);
         ok = s->ok;
     }
     return ok;
@@ -299,8 +300,7 @@ static bool put_json(struct state *s)
         ok = textbuf_printf(b, ",\"mappings\":[");
         s->ok = ok;
         if (ok) {
-            ctr_maps_each(mappings_history(s->modules), s->thread->process, s->time,
-                          json_mapping, s);
+            ctr_maps_each(s->maps, s->thread->process, s->time, json_mapping, s);
         }
         ok = s->ok && textbuf_printf(b, "]");
     }
@@ -330,10 +330,13 @@ static int read_state(struct state *s, struct ctr_diag *diag)
     if (ret == -CTR_E_INVAL && !s->values) {
         ret = 0;
     }
-    ret = ret ? ret : mappings_load(&s->modules, s->tr, diag);
+    ret = ret ? ret : mappings_load(&s->modules, s->tr, s->opt->path,
+                                    s->opt->no_index ? CTR_OPEN_NO_INDEX : 0, diag);
     if (!ret && s->modules) {
         s->time = mappings_time(s->modules, &s->chunk, s->request->ordinal, &until);
         s->time = s->time_ns > s->time ? s->time_ns : s->time;
+        s->maps = mappings_history(s->modules, s->time);
+        ret = s->maps ? 0 : DUMP_STOP_NOMEM;
     }
     return ret ? ret : read_next(s, diag);
 }

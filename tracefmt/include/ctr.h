@@ -587,7 +587,18 @@ struct ctr_mapping {
 struct ctr_maps;
 CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
                           struct ctr_diag *diag);
+/* The same of what happened before a time only, which takes less of it: chunks begun
+ * later are not read. */
+CTR_API int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns,
+                             struct ctr_diag *diag);
 CTR_API void ctr_maps_free(struct ctr_maps *maps);
+/*
+ * The time to ask for at an instruction of a chunk: that of the last change that its
+ * thread made to the mappings before it, or of the chunk's begin if that is later.
+ * *until: the ordinal of the thread from which on it is another one.
+ */
+CTR_API uint64_t ctr_maps_time(const struct ctr_maps *maps, const struct ctr_chunk *chunk,
+                               uint64_t ordinal, uint64_t *until);
 /* What is mapped at addr in a process at a time, or NULL. */
 CTR_API const struct ctr_mapping *ctr_maps_find(const struct ctr_maps *maps,
                                                 uint32_t process, uint64_t time_ns,
