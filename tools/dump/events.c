@@ -425,6 +425,18 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
 }
 
 /*
+ * Each worker decodes the whole chunk of its piece, so pieces should be large; what they
+ * make waits in memory, so they should make no more than some MiB.
+ */
+static uint32_t piece_insns(const struct dump_options *opt)
+{
+    if (opt->filter.npc || opt->filter.naddr) {
+        return 0; /* what is rare makes little text */
+    }
+    return opt->json || opt->kinds & CTR_KIND_REG ? PIECE_INSNS / 4 : PIECE_INSNS;
+}
+
+/*
  * Damaged events of mappings are told when the replay comes to them: until then
  * what is not damaged is shown, without modules.
  */
@@ -477,8 +489,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     };
     struct ctr_replay_opts ropts = {
         .workers = opt->jobs,
-        /* What is rare makes little text: each chunk is decoded once only. */
-        .piece_insns = filter.npc || filter.naddr ? 0 : PIECE_INSNS,
+        .piece_insns = piece_insns(opt),
         .filter = &filter,
     };
     int ret;
