@@ -80,7 +80,6 @@ void ctr_encoder_free(struct ctr_encoder *e)
     free(e->pending);
     free(e->tok_hit);
     free(e->tok_miss);
-    free(e->follow);
     free(e->follower);
     free(e->batch);
     free(e->addr_hit);
@@ -158,8 +157,8 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     uint32_t toks = (uint32_t)words * 2 + 8;
     if (toks > e->tok_cap) {
         e->tok_cap = 0;
-        if (fresh(&e->tok_hit, toks + 8, 1) || fresh(&e->tok_miss, toks, 6) ||
-            fresh(&e->follow, (size_t)toks * 3, sizeof(e->follow[0]))) {
+        if (fresh(&e->tok_hit, toks + 16, 1) ||
+            fresh(&e->tok_miss, (size_t)toks * 3, sizeof(e->tok_miss[0]))) {
             return -1;
         }
         e->tok_cap = toks;
@@ -181,7 +180,8 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     e->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
     e->ctx_loc = TOK_NONE;
     e->ctx_which = 0;
-    e->ctx_since = 0;
+    e->ctx_from = FROM_NONE;
+    e->batch_cap = BATCH;
     e->ahead = (struct ahead){.last = TOK_NONE, .undo = TOK_NONE};
     e->ntok = e->ntok_miss = 0;
     e->naddr = e->naddr_miss = e->ncand = e->npending = 0;

@@ -17,18 +17,22 @@
 #include "pageset.h"
 #include "value.h"
 
-/* What an encoder knows of a block met in the chunk at hand. */
+/*
+ * What an encoder knows of a block met in the chunk at hand.  The fast path needs all
+ * of it, and nothing else.
+ */
 struct local {
     uint32_t next[2]; /* token that came after its id [0], after its markers [1] */
+    uint64_t from;    /* FROM: itself, and whole runs on the fast path so far */
     uint32_t base;    /* of its addresses in e->pred; with data of its items */
-    uint32_t fast;    /* whole runs on the fast path ... */
-    uint32_t full;    /* ... and others */
+    uint32_t need;    /* units of data that a whole run makes, or NEED_LOOK */
     uint16_t n;       /* addresses, or items, from base on */
-    uint16_t units;   /* of data that a whole run makes; with groups: at most a slot */
     uint16_t ninsn;
-    uint8_t groups; /* it has some (or more units than fit): needs a closer look */
+    uint16_t most; /* units that a slot makes at most */
     uint8_t regs; /* all its items are registers that stand in line, see PIECES_IN_LINE */
 };
+/* It has groups, or more units than fit elsewhere: needs a closer look. */
+#define NEED_LOOK UINT32_MAX
 
 /* A slot of a block of the chunk, with values or registers: what is to be done. */
 struct item {
@@ -45,14 +49,18 @@ enum { ITEM_ADDR, ITEM_DERIVED, ITEM_REG };
 
 /*
  * Who comes next.  The token behind a plain run is foretold by its block's context;
- * whenever that changes it is noted here, beside the miss: the context of which local
- * block (TOK_NONE: another one), and how many plain runs of it had come to their next
- * token by then.  Fall-throughs are counted from that in the end, see encode_follow.c.
+ * whenever that changes it is noted beside the miss, in one number: the halfword of the
+ * miss, the context of which local block (FROM_NONE: another one), and how many plain
+ * runs of it had come to their next token by then.  Fall-throughs are counted from that
+ * in the end, see encode_follow.c.
  */
-struct follow {
-    uint32_t from;
-    uint32_t since;
-};
+#define FROM(local, since) ((uint64_t)(local) << 16 | (uint64_t)(since) << 38)
+#define FROM_ONE_MORE FROM(0, 1)
+#define FROM_LOCAL(from) ((uint32_t)((from) >> 16) & FROM_NO_LOCAL)
+#define FROM_SINCE(from) ((uint32_t)((from) >> 38))
+#define FROM_NO_LOCAL 0x3fffffu
+#define FROM_NONE FROM(FROM_NO_LOCAL, 0)
+
 /* The same of a block, while they are counted. */
 struct follower {
     uint64_t pc;
@@ -60,6 +68,7 @@ struct follower {
     uint32_t next;  /* foretold: local number, or anything that is none */
     uint32_t since; /* plain runs that came before it was */
     uint32_t falls; /* runs that went on just behind the block */
+    uint32_t full;  /* whole runs that were no plain ones */
 };
 
 /* Pieces of a register stand in the data column as they come. */
@@ -142,7 +151,7 @@ struct ctr_encoder {
     struct local start; /* stands before the first token */
     uint32_t ctx_loc;   /* whose prediction is next; TOK_NONE: start's */
     uint32_t ctx_which;
-    uint32_t ctx_since; /* plain runs of ctx_loc before its last run */
+    uint64_t ctx_from; /* FROM: what a miss is to be noted with */
     struct ahead ahead;
 
     void *pred;      /* arena of struct pred32 or pred64 */
@@ -159,14 +168,14 @@ struct ctr_encoder {
 
     uint8_t *tok_hit; /* 0 or 1 for each token */
     uint32_t ntok;
-    uint16_t *tok_miss;
-    struct follow *follow; /* for each halfword of tok_miss */
+    uint64_t *tok_miss; /* halfwords, with FROM */
     uint32_t ntok_miss;
     uint32_t tok_cap;
 
     uint32_t *pending; /* slots of a run, as numbered in its block */
     uint32_t npending;
-    uint32_t *batch;   /* predictors of addresses that come next, without data */
+    uint32_t *batch; /* predictors of the addresses that come next; with data blocks */
+    uint32_t batch_cap;
     uint8_t *addr_hit; /* 0 or 1 for each */
     uint32_t naddr;
     void *addr_miss; /* steps: uint32_t or uint64_t */
@@ -258,9 +267,9 @@ struct slow_run {
 /* Words of the fast path, from the encoder and back. */
 struct fast {
     uint8_t *tok_hit;
-    uint32_t miss; /* halfwords of token misses */
+    uint64_t *miss;
     uint32_t *ctx;
-    struct follow follow; /* of that context */
+    uint64_t from; /* of that context */
 };
 
 /* encode_local.c: begins a chunk without blocks.  Returns 0 or -CTR_E_NOMEM. */
@@ -293,11 +302,10 @@ static inline uint32_t encode_units(const struct ctr_encoder *e, const struct ct
 }
 
 /*
- * encode_data.c, the same with values or registers: whole runs of blocks without
- * groups; pending slots; and data of an extra access.
+ * encode_data.c, the same with values or registers: n whole runs, whose
+ * blocks are e->batch; pending slots; and data of an extra access.
  */
-uint32_t encode_data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                          uint32_t stop, uint32_t *last);
+void encode_data_runs(struct ctr_encoder *e, struct walk *w, uint32_t n);
 void encode_data_pending(struct ctr_encoder *e, struct walk *w, uint32_t local);
 void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
                        const uint8_t *data, uint32_t n);

@@ -237,51 +237,20 @@ INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals
 INLINE void put_registers(struct ctr_encoder *e, struct addrs *a, struct values *regs,
                           const struct local *b, const unsigned ab)
 {
-    const uint8_t *end = a->data - (size_t)b->units * ab;
+    const uint8_t *end = a->data - (size_t)b->need * ab;
     for (struct piece *p = e->piece + e->item[b->base].piece; a->data != end; p++) {
         put_reg(e->regs, regs, p, get_piece(&a->data, p, 1, 0, ab));
     }
 }
 
-/* As take_runs in encode_fast.c. */
-INLINE uint32_t data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                          uint32_t stop, uint32_t *last, const unsigned ab)
+INLINE void data_runs(struct ctr_encoder *e, struct walk *w, uint32_t n,
+                      const unsigned ab)
 {
-    const uint32_t *words = w->seg->words;
-    const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
     struct addrs a = addrs_begin(e, w);
     struct values vals = values_begin(&e->vals);
     struct values regs = values_begin(&e->regvals);
-    struct fast t = *f;
-    uint32_t left = w->have - w->unit;
-    uint32_t i = w->word;
-    uint32_t l = *last;
-    uint64_t insns = 0;
-    for (; i < stop; i++) {
-        uint32_t word = words[i];
-        if (word >= e->map_cap || words[i + 1] >> 31) {
-            break;
-        }
-        uint32_t this = e->map[word] - e->map_base;
-        if (this >= nloc) {
-            break;
-        }
-        struct local *b = &e->loc[this];
-        if (b->groups || b->units > left) {
-            break;
-        }
-        l = this;
-        unsigned same = *t.ctx == l;
-        *t.ctx = l;
-        t.ctx = &b->next[0];
-        *t.tok_hit++ = (uint8_t)same;
-        e->tok_miss[t.miss] = (uint16_t)l;
-        e->follow[t.miss] = t.follow;
-        t.miss += !same;
-        t.follow = (struct follow){l, b->fast};
-        b->fast = t.follow.since + 1;
-        insns += b->ninsn;
-        left -= b->units;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct local *b = &e->loc[e->batch[i]];
         if (b->regs) {
             put_registers(e, &a, &regs, b, ab);
             continue;
@@ -291,34 +260,28 @@ INLINE uint32_t data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
             put_item(e, &a, &vals, &regs, it, ab);
         }
     }
-    uint32_t n = i - w->word;
     addrs_end(e, w, &a);
     values_end(&e->vals, &vals);
     values_end(&e->regvals, &regs);
-    *f = t;
-    e->insns += insns;
-    w->word = i;
-    *last = l;
-    return n;
 }
 
-static uint32_t data_runs32(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                            uint32_t stop, uint32_t *last)
+static void data_runs32(struct ctr_encoder *e, struct walk *w, uint32_t n)
 {
-    return data_runs(e, w, f, stop, last, 4);
+    data_runs(e, w, n, 4);
 }
 
-static uint32_t data_runs64(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                            uint32_t stop, uint32_t *last)
+static void data_runs64(struct ctr_encoder *e, struct walk *w, uint32_t n)
 {
-    return data_runs(e, w, f, stop, last, 8);
+    data_runs(e, w, n, 8);
 }
 
-uint32_t encode_data_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                          uint32_t stop, uint32_t *last)
+void encode_data_runs(struct ctr_encoder *e, struct walk *w, uint32_t n)
 {
-    return e->addr_bytes == 4 ? data_runs32(e, w, f, stop, last)
-                              : data_runs64(e, w, f, stop, last);
+    if (e->addr_bytes == 4) {
+        data_runs32(e, w, n);
+    } else {
+        data_runs64(e, w, n);
+    }
 }
 
 void encode_data_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)

@@ -71,17 +71,16 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
     while (end < stop && CTR_WORD_KIND(words[end]) == CTR_WORD_GROUP) {
         end++;
     }
-    if (words[end] >> 31 || !groups_ok(words, at, end, d, b->units, w->have - w->unit)) {
+    if (words[end] >> 31 || !groups_ok(words, at, end, d, b->most, w->have - w->unit)) {
         return 0;
     }
     unsigned hit = *f->ctx == l;
     *f->ctx = l;
     f->ctx = &b->next[0];
     *f->tok_hit++ = (uint8_t)hit;
-    e->tok_miss[f->miss] = (uint16_t)l;
-    e->follow[f->miss] = f->follow;
+    *f->miss = f->from | l;
     f->miss += !hit;
-    f->follow = (struct follow){end > at ? TOK_NONE : l, b->fast};
+    f->from = end > at ? FROM_NONE : b->from;
     for (; at < end; at++) {
         uint32_t word = words[at];
         uint32_t group = CTR_GROUP_OF(word);
@@ -97,8 +96,7 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
         *f->ctx = word;
         f->ctx = &b->next[1];
         *f->tok_hit++ = (uint8_t)hit;
-        e->tok_miss[f->miss] = (uint16_t)(TOK16_GROUP + group);
-        e->follow[f->miss] = (struct follow){TOK_NONE, 0};
+        *f->miss = FROM_NONE | (TOK16_GROUP + group);
         f->miss += !hit;
     }
     for (; next < d->def.nslot; next++) {
@@ -125,77 +123,99 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
 }
 
 /*
- * Whole runs of blocks without groups, from w->word on, as many as a batch takes.
- * Returns how many addresses they made; *last is the local number of the last one.
+ * Whole runs of blocks without groups, from w->word on, as many as a batch takes.  It
+ * then holds the numbers of their predictors, with data those of the blocks.
  */
-static uint32_t take_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                          uint32_t stop, uint32_t *last)
+static inline __attribute__((always_inline)) uint32_t
+take_runs(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
+          const int data)
 {
     const uint32_t *words = w->seg->words;
     const uint32_t *map = e->map;
     const uint32_t map_cap = e->map_cap;
     const uint32_t map_base = e->map_base;
     const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
-    struct local *loc = e->loc;
+    struct local *const loc = e->loc;
     uint8_t *tok_hit = f->tok_hit;
-    uint16_t *const tok_miss = e->tok_miss;
-    struct follow *const follow = e->follow;
-    struct follow from = f->follow;
-    uint32_t miss_at = f->miss;
+    uint64_t *miss = f->miss;
+    uint64_t from = f->from;
     uint32_t *ctx = f->ctx;
-    uint32_t *const batch = e->batch;
-    uint32_t have = w->have - w->unit;
-    uint32_t n = 0; /* addresses */
+    uint32_t *batch = e->batch;
+    uint32_t left = w->have - w->unit;
     uint32_t i = w->word;
-    uint32_t l = *last;
     uint64_t insns = 0;
-    for (; i < stop && n < BATCH; i++) {
-        uint32_t word = words[i];
-        if (word >= map_cap || words[i + 1] >> 31) {
+    if (data) {
+        stop = stop - i > BATCH ? i + BATCH : stop;
+    } else if (left > e->batch_cap) {
+        left = e->batch_cap;
+    }
+    for (uint32_t word = words[i]; i < stop && word < map_cap; i++) {
+        uint32_t next = words[i + 1];
+        uint32_t l = map[word] - map_base;
+        if (l >= nloc || next >= map_cap) { /* also a marker */
             break;
         }
-        uint32_t this = map[word] - map_base;
-        if (this >= nloc) {
+        struct local *b = &loc[l];
+        if (b->need > left) {
             break;
         }
-        struct local *b = &loc[this];
-        if (b->groups || b->n > have - n) {
-            break;
+        left -= b->need;
+        if (data) {
+            *batch++ = l;
+        } else {
+            put_numbers(batch, b->base, b->n);
+            batch += b->n;
         }
-        l = this;
         unsigned same = *ctx == l;
         *ctx = l;
         ctx = &b->next[0];
         *tok_hit++ = (uint8_t)same;
-        tok_miss[miss_at] = (uint16_t)l;
-        follow[miss_at] = from;
-        miss_at += !same;
-        from = (struct follow){l, b->fast};
-        b->fast = from.since + 1;
+        *miss = from | l;
+        miss += !same;
+        from = b->from;
+        b->from = from + FROM_ONE_MORE;
         insns += b->ninsn;
-        put_numbers(batch + n, b->base, b->n);
-        n += b->n;
+        word = next;
     }
     f->tok_hit = tok_hit;
-    f->miss = miss_at;
-    f->follow = from;
+    f->miss = miss;
+    f->from = from;
     f->ctx = ctx;
     e->insns += insns;
+    e->runs += i - w->word;
     w->word = i;
-    *last = l;
-    return n;
+    return (uint32_t)(batch - e->batch);
 }
 
-/* The same, all that there are, with their addresses.  Returns how many runs. */
-static uint32_t run_plain(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                          uint32_t stop, uint32_t *last)
+static uint32_t take_runs_addrs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                                uint32_t stop)
 {
-    uint32_t first = w->word, n;
-    do {
-        n = take_runs(e, w, f, stop, last);
-        encode_addrs(e, w, n);
-    } while (n >= BATCH);
-    return w->word - first;
+    return take_runs(e, w, f, stop, 0);
+}
+
+static uint32_t take_runs_data(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                               uint32_t stop)
+{
+    return take_runs(e, w, f, stop, 1);
+}
+
+/* The same, all that there are, with their data. */
+static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                       uint32_t stop)
+{
+    for (;;) {
+        uint32_t first = w->word, n;
+        if (e->data) {
+            n = take_runs_data(e, w, f, stop);
+            encode_data_runs(e, w, n);
+        } else {
+            n = take_runs_addrs(e, w, f, stop);
+            encode_addrs(e, w, n);
+        }
+        if (w->word == first || w->word == stop) {
+            break;
+        }
+    }
 }
 
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
@@ -203,17 +223,17 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     const uint32_t *words = w->seg->words;
     struct fast f = {
         .tok_hit = e->tok_hit + e->ntok,
-        .miss = e->ntok_miss,
+        .miss = e->tok_miss + e->ntok_miss,
         .ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
                                       : &e->loc[e->ctx_loc].next[e->ctx_which],
-        .follow = {e->ctx_which ? TOK_NONE : e->ctx_loc, e->ctx_since},
+        .from = e->ctx_which ? FROM_NONE : e->ctx_from,
     };
     uint32_t last = TOK_NONE; /* local number of the last block */
     for (;;) {
         uint32_t first = w->word;
-        e->runs += e->data ? encode_data_runs(e, w, &f, stop, &last)
-                           : run_plain(e, w, &f, stop, &last);
+        plain_runs(e, w, &f, stop);
         if (w->word > first) {
+            last = e->map[words[w->word - 1]] - e->map_base;
             encode_next(e, e->map[words[first]] - e->map_base);
             e->ahead.last = last;
             e->ahead.first = 0;
@@ -225,7 +245,7 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
             break;
         }
         uint32_t l = e->map[words[i]] - e->map_base;
-        if (l >= e->nloc || l >= TOK16_GROUP || !e->loc[l].groups) {
+        if (l >= e->nloc || l >= TOK16_GROUP || e->loc[l].need != NEED_LOOK) {
             break;
         }
         uint32_t end = run_groups(e, w, &f, i + 1, stop, l);
@@ -236,7 +256,7 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         e->ahead.last = l;
         e->ahead.first = 0;
         e->ahead.counted = 0;
-        e->loc[l].full++;
+        e->follower[l].full++;
         e->insns += e->loc[l].ninsn;
         e->runs++;
         last = l;
@@ -246,9 +266,9 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         return;
     }
     e->ctx_loc = last;
-    e->ctx_since = f.follow.since;
+    e->ctx_from = f.from;
     e->ctx_which = f.ctx == &e->loc[last].next[1];
     e->last_raw = e->raw_of[last];
     e->ntok = (uint32_t)(f.tok_hit - e->tok_hit);
-    e->ntok_miss = f.miss;
+    e->ntok_miss = (uint32_t)(f.miss - e->tok_miss);
 }

@@ -113,23 +113,24 @@ static void change(struct ctr_encoder *e, uint32_t from, uint32_t since, uint32_
 void encode_follow_end(struct ctr_encoder *e)
 {
     for (uint32_t i = 0; i < e->ntok_miss; i++) {
-        const struct follow *f = &e->follow[i];
-        if (f->from == TOK_NONE) {
+        uint64_t miss = e->tok_miss[i];
+        if (FROM_LOCAL(miss) == FROM_NO_LOCAL) {
             continue;
         }
-        uint32_t tok = e->tok_miss[i];
+        uint32_t tok = (uint16_t)miss;
         if (tok == TOK16_ESCAPE) {
-            tok = e->tok_miss[i + 1] | (uint32_t)e->tok_miss[i + 2] << 16;
+            tok = (uint16_t)e->tok_miss[i + 1] | (uint32_t)(uint16_t)e->tok_miss[i + 2]
+                                                     << 16;
         } else if (tok >= TOK16_GROUP) {
             tok = TOK_NONE;
         }
-        change(e, f->from, f->since, tok);
+        change(e, FROM_LOCAL(miss), FROM_SINCE(miss), tok);
     }
     /* Nothing follows the last run. */
     if (e->ctx_loc != TOK_NONE && e->ctx_which == 0) {
-        change(e, e->ctx_loc, e->ctx_since, TOK_NONE);
+        change(e, e->ctx_loc, FROM_SINCE(e->ctx_from), TOK_NONE);
     }
     for (uint32_t l = 0; l < e->nloc; l++) {
-        change(e, l, e->loc[l].fast, TOK_NONE);
+        change(e, l, FROM_SINCE(e->loc[l].from), TOK_NONE);
     }
 }

@@ -16,11 +16,11 @@ int encode_counts(struct ctr_encoder *e, struct buf *out)
     uint8_t *p = out->p;
     uint32_t last = 0, n = 0;
     for (uint32_t i = 0; i < e->nloc; i++) {
-        n += e->loc[i].fast + e->loc[i].full != 0;
+        n += FROM_SINCE(e->loc[i].from) + e->follower[i].full != 0;
     }
     p += put_varint(p, n);
     for (uint32_t i = 0; i < e->nloc; i++) {
-        uint64_t count = (uint64_t)e->loc[i].fast + e->loc[i].full;
+        uint64_t count = (uint64_t)FROM_SINCE(e->loc[i].from) + e->follower[i].full;
         if (count) {
             uint32_t id = e->def[i]->id;
             p += put_varint(p, zigzag64((uint64_t)id - last));

@@ -133,10 +133,8 @@ static void local_items(struct ctr_encoder *e, struct local *b,
         sum += units;
         most = units > most ? units : most;
     }
-    if (sum > UINT16_MAX) {
-        b->groups = 1;
-    }
-    b->units = (uint16_t)(b->groups ? most : sum);
+    b->need = b->need == NEED_LOOK ? NEED_LOOK : sum;
+    b->most = (uint16_t)most;
 }
 
 static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t raw)
@@ -145,12 +143,14 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
     struct local *b = &e->loc[l];
     *b = (struct local){
         .next = {TOK_NONE, TOK_NONE},
+        .from = FROM(l, 0),
         .base = base,
+        .need = d->has_groups ? NEED_LOOK : d->naddr,
         .n = d->naddr,
-        .units = d->has_groups ? 1 : d->naddr,
         .ninsn = d->def.ninsn,
-        .groups = d->has_groups,
+        .most = 1,
     };
+    e->batch_cap = d->naddr > e->batch_cap ? d->naddr : e->batch_cap;
     if (d->naddr) {
         memset((uint8_t *)e->pred + base * pred_size(e), 0, d->naddr * pred_size(e));
         memcpy(e->reach + base, d->reach, d->naddr * sizeof(d->reach[0]));

@@ -79,15 +79,9 @@ static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
         put32(p, id);
     }
     p += pack_bits(p, e->tok_hit, e->ntok);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (e->ntok_miss) {
-        memcpy(p, e->tok_miss, (size_t)e->ntok_miss * 2);
-    }
-#else
     for (uint32_t i = 0; i < e->ntok_miss; i++) {
-        put16(p + 2 * (size_t)i, e->tok_miss[i]);
+        put16(p + 2 * (size_t)i, (uint16_t)e->tok_miss[i]);
     }
-#endif
     p += (size_t)e->ntok_miss * 2;
     e->raw.n = (size_t)(p - e->raw.p);
     return 0;
@@ -259,7 +253,7 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
         return ctr_fail_nomem(diag);
     }
     for (uint32_t i = 0; i < e->nloc; i++) {
-        uint64_t n = e->loc[i].fast;
+        uint64_t n = FROM_SINCE(e->loc[i].from);
         e->loads += n * e->def[i]->nload;
         e->stores += n * e->def[i]->nstore;
         e->nregs += (uint32_t)n * e->def[i]->nreg;

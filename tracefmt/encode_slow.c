@@ -24,23 +24,19 @@ static void put_token(struct ctr_encoder *e, uint32_t tok)
     if (hit) {
         return;
     }
-    uint16_t *m = e->tok_miss + e->ntok_miss;
-    struct follow *f = e->follow + e->ntok_miss;
+    uint64_t *m = e->tok_miss + e->ntok_miss;
     uint32_t group = CTR_GROUP_OF(tok);
-    f[0] = f[1] = f[2] = (struct follow){TOK_NONE, 0};
-    if (e->ctx_which == 0) {
-        f[0] = (struct follow){e->ctx_loc, e->ctx_since};
-    }
+    uint64_t from = e->ctx_which ? FROM_NONE : e->ctx_from;
     if (tok < TOK16_GROUP) {
-        m[0] = (uint16_t)tok;
+        m[0] = from | tok;
         e->ntok_miss++;
     } else if (CTR_WORD_KIND(tok) == CTR_WORD_GROUP && group <= TOK16_GROUP_MAX) {
-        m[0] = (uint16_t)(TOK16_GROUP + group);
+        m[0] = from | (TOK16_GROUP + group);
         e->ntok_miss++;
     } else {
-        m[0] = TOK16_ESCAPE;
-        m[1] = (uint16_t)tok;
-        m[2] = (uint16_t)(tok >> 16);
+        m[0] = from | TOK16_ESCAPE;
+        m[1] = FROM_NONE | (tok & 0xffffu);
+        m[2] = FROM_NONE | tok >> 16;
         e->ntok_miss += 3;
     }
 }
@@ -55,11 +51,9 @@ static void put_marker(struct ctr_encoder *e, uint32_t local, uint32_t tok)
 /* The number behind a LEFT token: not predicted, no bit. */
 static void put_number(struct ctr_encoder *e, uint32_t number)
 {
-    uint16_t *m = e->tok_miss + e->ntok_miss;
-    struct follow *f = e->follow + e->ntok_miss;
-    f[0] = f[1] = (struct follow){TOK_NONE, 0};
-    m[0] = (uint16_t)number;
-    m[1] = (uint16_t)(number >> 16);
+    uint64_t *m = e->tok_miss + e->ntok_miss;
+    m[0] = FROM_NONE | (number & 0xffffu);
+    m[1] = FROM_NONE | number >> 16;
     e->ntok_miss += 2;
 }
 
@@ -391,7 +385,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         put_token(e, r.local);
         e->ctx_loc = r.local;
         e->ctx_which = 0;
-        e->ctx_since = b->fast;
+        e->ctx_from = b->from;
         err = run_slots(e, w, &r, 1, UINT32_MAX, diag);
         if (err) {
             return err;
@@ -424,7 +418,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         e->runs++;
         e->insns += r.n - r.first;
         int whole = r.first == 0 && r.n == b->ninsn;
-        b->full += (uint32_t)whole;
+        e->follower[r.local].full += (uint32_t)whole;
         if (ran && !whole && countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
             return ctr_fail_nomem(diag);
         }
