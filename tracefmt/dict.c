@@ -175,6 +175,15 @@ static void derived_slot(struct dict_entry *e, struct dict_slot *k)
     e->reach[k->addr] = (uint16_t)((r & 63u) | kind << 6);
 }
 
+static void number_slot(struct dict_entry *e, struct dict_slot *k, uint16_t item)
+{
+    k->item = item;
+    if (!k->s.reg && !k->s.derived) {
+        k->addr = e->naddr++;
+        e->reach[k->addr] = (uint16_t)((k->s.store ? 0x10u : 2u) | REACH_WHOLE << 6);
+    }
+}
+
 /* What is found out from a definition's slots. */
 static void entry_slots(struct dict_entry *e)
 {
@@ -183,18 +192,25 @@ static void entry_slots(struct dict_entry *e)
         struct dict_slot *k = &e->slot[i];
         blockdef_slot(&e->def, i, &k->s);
         const struct ctr_slot *s = &k->s;
-        e->has_groups |= slot_group(s) != 0;
-        e->nreg += s->reg;
-        e->nstore += slot_group(s) == 0 && !s->reg && s->store;
-        e->nload += slot_group(s) == 0 && !s->reg && !s->store;
         k->addr = DICT_NO_ADDR;
         k->entry = 0;
+        if (slot_group(s)) {
+            continue;
+        }
+        e->nreg += s->reg;
+        e->nstore += !s->reg && s->store;
+        e->nload += !s->reg && !s->store;
+        number_slot(e, k, e->nuncond++);
         if (s->derived) {
             k->entry = (uint16_t)nderived++;
             derived_slot(e, k);
-        } else if (!s->reg) {
-            k->addr = e->naddr++;
-            e->reach[k->addr] = (uint16_t)((s->store ? 0x10u : 2u) | REACH_WHOLE << 6);
+        }
+    }
+    e->nplain = e->naddr;
+    uint16_t item = e->nuncond;
+    for (unsigned i = 0; i < e->def.nslot; i++) {
+        if (slot_group(&e->slot[i].s)) {
+            number_slot(e, &e->slot[i], item++);
         }
     }
 }

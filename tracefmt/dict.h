@@ -8,12 +8,16 @@
 #include "format.h"
 #include "util.h"
 
-/* A slot, and where the encoder finds what it knows of it. */
+/*
+ * A slot, and where the encoder finds what it knows of it.  Slots of groups are numbered
+ * behind the unconditional ones, which alone are made by most runs.
+ */
 struct dict_slot {
     struct ctr_slot s;
     uint16_t addr;  /* its number among the slots with an address of their own, of a
                        derived one that of its root, or DICT_NO_ADDR */
     uint16_t entry; /* of a derived one: number in derive[] */
+    uint16_t item;  /* its number among all, the unconditional ones first */
 };
 #define DICT_NO_ADDR 0xffffu
 
@@ -34,10 +38,11 @@ struct dict_entry {
     uint32_t id;    /* canonical, from 1 */
     uint16_t nload; /* unconditional slots */
     uint16_t nstore;
-    uint16_t nreg;  /* register slots */
-    uint16_t naddr; /* slots with an address of their own */
+    uint16_t nreg;    /* register slots */
+    uint16_t naddr;   /* slots with an address of their own ... */
+    uint16_t nplain;  /* ... that are unconditional */
+    uint16_t nuncond; /* unconditional slots */
     uint16_t nconst;
-    uint8_t has_groups;
     uint64_t hash;
     uint64_t pc;             /* of its first instruction */
     uint64_t end;            /* just behind its last one */

@@ -25,15 +25,12 @@ struct local {
     uint32_t next[2]; /* token that came after its id [0], after its markers [1] */
     uint64_t from;    /* FROM: itself, and whole runs on the fast path so far */
     uint32_t base;    /* of its addresses in e->pred; with data of its items */
-    uint32_t need;    /* units of data that a whole run makes, or NEED_LOOK */
-    uint16_t n;       /* addresses, or items, from base on */
+    uint32_t need;    /* units of data that a plain run makes */
+    uint16_t n;       /* addresses of that, or items, from base on */
     uint16_t ninsn;
     uint16_t most; /* units that a slot makes at most */
     uint8_t regs; /* all its items are registers that stand in line, see PIECES_IN_LINE */
 };
-/* It has groups, or more units than fit elsewhere: needs a closer look. */
-#define NEED_LOOK UINT32_MAX
-
 /* A slot of a block of the chunk, with values or registers: what is to be done. */
 struct item {
     int64_t delta; /* of a derived address */
@@ -270,6 +267,7 @@ struct fast {
     uint64_t *miss;
     uint32_t *ctx;
     uint64_t from; /* of that context */
+    uint32_t n;    /* of the batch */
 };
 
 /* encode_local.c: begins a chunk without blocks.  Returns 0 or -CTR_E_NOMEM. */

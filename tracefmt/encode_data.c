@@ -286,15 +286,16 @@ void encode_data_runs(struct ctr_encoder *e, struct walk *w, uint32_t n)
 
 void encode_data_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
 {
+    const struct dict_slot *const slot = e->def[local]->slot;
     const struct item *const item = e->item + e->loc[local].base;
     struct addrs a = addrs_begin(e, w);
     struct values vals = values_begin(&e->vals);
     struct values regs = values_begin(&e->regvals);
     for (uint32_t i = 0; i < e->npending; i++) {
         if (e->addr_bytes == 4) {
-            put_item(e, &a, &vals, &regs, &item[e->pending[i]], 4);
+            put_item(e, &a, &vals, &regs, &item[slot[e->pending[i]].item], 4);
         } else {
-            put_item(e, &a, &vals, &regs, &item[e->pending[i]], 8);
+            put_item(e, &a, &vals, &regs, &item[slot[e->pending[i]].item], 8);
         }
     }
     addrs_end(e, w, &a);

@@ -10,11 +10,12 @@
  */
 #include "encode.h"
 
-void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
+/* Counts the pending slots, and adds their predictors to a batch of n. */
+static uint32_t add_pending(struct ctr_encoder *e, uint32_t local, uint32_t n)
 {
     const struct dict_slot *slot = e->def[local]->slot;
     const uint32_t base = e->loc[local].base;
-    uint32_t stores = 0, regs = 0, n = 0;
+    uint32_t stores = 0, regs = 0;
     for (uint32_t i = 0; i < e->npending; i++) {
         const struct dict_slot *k = &slot[e->pending[i]];
         stores += k->s.store;
@@ -25,6 +26,12 @@ void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
     e->stores += stores;
     e->nregs += regs;
     e->loads += e->npending - stores - regs;
+    return n;
+}
+
+void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
+{
+    uint32_t n = add_pending(e, local, 0);
     if (e->data) {
         encode_data_pending(e, w, local);
     } else {
@@ -32,12 +39,9 @@ void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
     }
 }
 
-/*
- * Can run_groups take these GROUP words, with so much data left, if a slot takes
- * `most' units?
- */
+/* Can run_groups take these GROUP words, with so many units of data left? */
 static int groups_ok(const uint32_t *words, uint32_t at, uint32_t end,
-                     const struct dict_entry *d, unsigned most, uint32_t left)
+                     const struct dict_entry *d, uint32_t most, uint32_t left)
 {
     uint64_t need = d->def.nslot;
     for (; at < end; at++) {
@@ -54,10 +58,19 @@ static int groups_ok(const uint32_t *words, uint32_t at, uint32_t end,
     return need * most <= left;
 }
 
+static inline void put_fast_token(struct fast *f, uint32_t tok, uint32_t halfword)
+{
+    unsigned hit = *f->ctx == tok;
+    *f->ctx = tok;
+    *f->tok_hit++ = (uint8_t)hit;
+    *f->miss = f->from | halfword;
+    f->miss += !hit;
+}
+
 /*
- * A whole run of a block with groups.  words[at] is the first word behind its
- * id; returns the first behind its GROUP words, or 0, with nothing changed, if
- * encode_slow must look at it.
+ * A whole run of a block with GROUP words, from words[at] on.  Its slots become pending.
+ * Returns the first word behind these, or 0, with nothing changed, if encode_slow must
+ * look at it.
  */
 static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f,
                            uint32_t at, uint32_t stop, uint32_t l)
@@ -71,19 +84,15 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
     while (end < stop && CTR_WORD_KIND(words[end]) == CTR_WORD_GROUP) {
         end++;
     }
-    if (words[end] >> 31 || !groups_ok(words, at, end, d, b->most, w->have - w->unit)) {
+    if (end == at || words[end] >> 31 ||
+        !groups_ok(words, at, end, d, b->most, w->have - w->unit - f->n)) {
         return 0;
     }
-    unsigned hit = *f->ctx == l;
-    *f->ctx = l;
+    put_fast_token(f, l, l);
     f->ctx = &b->next[0];
-    *f->tok_hit++ = (uint8_t)hit;
-    *f->miss = f->from | l;
-    f->miss += !hit;
-    f->from = end > at ? FROM_NONE : b->from;
+    f->from = FROM_NONE;
     for (; at < end; at++) {
-        uint32_t word = words[at];
-        uint32_t group = CTR_GROUP_OF(word);
+        uint32_t group = CTR_GROUP_OF(words[at]);
         for (; next < d->group_first[group]; next++) {
             *out = next;
             out += slot_group(&d->slot[next].s) == 0;
@@ -92,20 +101,14 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
             *out = k;
             out += slot_group(&d->slot[k].s) == group;
         }
-        hit = *f->ctx == word;
-        *f->ctx = word;
+        put_fast_token(f, words[at], TOK16_GROUP + group);
         f->ctx = &b->next[1];
-        *f->tok_hit++ = (uint8_t)hit;
-        *f->miss = FROM_NONE | (TOK16_GROUP + group);
-        f->miss += !hit;
     }
     for (; next < d->def.nslot; next++) {
         *out = next;
         out += slot_group(&d->slot[next].s) == 0;
     }
     e->npending = (uint32_t)(out - e->pending);
-    encode_pending(e, w, l);
-    e->npending = 0;
     return end;
 }
 
@@ -123,12 +126,13 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
 }
 
 /*
- * Whole runs of blocks without groups, from w->word on, as many as a batch takes.  It
- * then holds the numbers of their predictors, with data those of the blocks.
+ * Plain runs, from w->word on, as many as a batch takes: whole runs without GROUP words.
+ * The batch then holds the numbers of their predictors, with data those of the blocks.
  */
-static inline __attribute__((always_inline)) uint32_t
-take_runs(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
-          const int data)
+static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *e,
+                                                            struct walk *w,
+                                                            struct fast *f, uint32_t stop,
+                                                            const int data)
 {
     const uint32_t *words = w->seg->words;
     const uint32_t *map = e->map;
@@ -140,14 +144,14 @@ take_runs(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
     uint64_t *miss = f->miss;
     uint64_t from = f->from;
     uint32_t *ctx = f->ctx;
-    uint32_t *batch = e->batch;
-    uint32_t left = w->have - w->unit;
+    uint32_t *batch = e->batch + f->n;
+    uint32_t left = w->have - w->unit - f->n;
     uint32_t i = w->word;
     uint64_t insns = 0;
     if (data) {
         stop = stop - i > BATCH ? i + BATCH : stop;
-    } else if (left > e->batch_cap) {
-        left = e->batch_cap;
+    } else if (left > e->batch_cap - f->n) {
+        left = e->batch_cap - f->n;
     }
     for (uint32_t word = words[i]; i < stop && word < map_cap; i++) {
         uint32_t next = words[i + 1];
@@ -184,37 +188,46 @@ take_runs(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t stop,
     e->insns += insns;
     e->runs += i - w->word;
     w->word = i;
-    return (uint32_t)(batch - e->batch);
+    f->n = (uint32_t)(batch - e->batch);
 }
 
-static uint32_t take_runs_addrs(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                                uint32_t stop)
+static void take_runs_addrs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop)
 {
-    return take_runs(e, w, f, stop, 0);
+    take_runs(e, w, f, stop, 0);
 }
 
-static uint32_t take_runs_data(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                               uint32_t stop)
+static void take_runs_data(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                           uint32_t stop)
 {
-    return take_runs(e, w, f, stop, 1);
+    take_runs(e, w, f, stop, 1);
 }
 
-/* The same, all that there are, with their data. */
+/* The data of the batch. */
+static void flush(struct ctr_encoder *e, struct walk *w, struct fast *f)
+{
+    if (e->data) {
+        encode_data_runs(e, w, f->n);
+    } else {
+        encode_addrs(e, w, f->n);
+    }
+    f->n = 0;
+}
+
+/* Plain runs, all that there are; what may be left in the batch is not full. */
 static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
                        uint32_t stop)
 {
     for (;;) {
-        uint32_t first = w->word, n;
         if (e->data) {
-            n = take_runs_data(e, w, f, stop);
-            encode_data_runs(e, w, n);
+            take_runs_data(e, w, f, stop);
         } else {
-            n = take_runs_addrs(e, w, f, stop);
-            encode_addrs(e, w, n);
+            take_runs_addrs(e, w, f, stop);
         }
-        if (w->word == first || w->word == stop) {
+        if (f->n < BATCH) {
             break;
         }
+        flush(e, w, f);
     }
 }
 
@@ -232,6 +245,9 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     for (;;) {
         uint32_t first = w->word;
         plain_runs(e, w, &f, stop);
+        if (e->data) {
+            flush(e, w, &f);
+        }
         if (w->word > first) {
             last = e->map[words[w->word - 1]] - e->map_base;
             encode_next(e, e->map[words[first]] - e->map_base);
@@ -239,19 +255,25 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
             e->ahead.first = 0;
             e->ahead.counted = 1;
         }
-        /* What stopped it may be a whole run of a block with groups. */
+        /* What stopped it may be a whole run with GROUP words. */
         uint32_t i = w->word;
         if (i >= stop || words[i] >= e->map_cap) {
             break;
         }
         uint32_t l = e->map[words[i]] - e->map_base;
-        if (l >= e->nloc || l >= TOK16_GROUP || e->loc[l].need != NEED_LOOK) {
+        if (l >= e->nloc || l >= TOK16_GROUP) {
             break;
         }
         uint32_t end = run_groups(e, w, &f, i + 1, stop, l);
         if (end == 0) {
             break;
         }
+        if (e->data) {
+            encode_pending(e, w, l);
+        } else {
+            f.n = add_pending(e, l, f.n);
+        }
+        e->npending = 0;
         encode_next(e, l);
         e->ahead.last = l;
         e->ahead.first = 0;
@@ -262,6 +284,7 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         last = l;
         w->word = end;
     }
+    flush(e, w, &f);
     if (last == TOK_NONE) {
         return;
     }

@@ -121,20 +121,19 @@ static struct item item_of(struct ctr_encoder *e, const struct dict_entry *d,
 static void local_items(struct ctr_encoder *e, struct local *b,
                         const struct dict_entry *d, uint32_t base)
 {
-    uint32_t sum = 0, most = 0;
     b->regs = d->def.nslot > 0;
     b->base = e->nitem;
-    b->n = d->def.nslot;
+    b->n = d->nuncond;
+    b->need = 0;
     for (unsigned i = 0; i < d->def.nslot; i++) {
         const struct ctr_slot *s = &d->slot[i].s;
         uint32_t units = encode_units(e, s);
-        e->item[e->nitem++] = item_of(e, d, &d->slot[i], base);
+        e->item[e->nitem + d->slot[i].item] = item_of(e, d, &d->slot[i], base);
         b->regs &= s->reg && (PIECES_IN_LINE || s->size <= 8);
-        sum += units;
-        most = units > most ? units : most;
+        b->need += slot_group(s) ? 0 : units;
+        b->most = (uint16_t)(units > b->most ? units : b->most);
     }
-    b->need = b->need == NEED_LOOK ? NEED_LOOK : sum;
-    b->most = (uint16_t)most;
+    e->nitem += d->def.nslot;
 }
 
 static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t raw)
@@ -145,12 +144,12 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
         .next = {TOK_NONE, TOK_NONE},
         .from = FROM(l, 0),
         .base = base,
-        .need = d->has_groups ? NEED_LOOK : d->naddr,
-        .n = d->naddr,
+        .need = d->nplain,
+        .n = d->nplain,
         .ninsn = d->def.ninsn,
         .most = 1,
     };
-    e->batch_cap = d->naddr > e->batch_cap ? d->naddr : e->batch_cap;
+    e->batch_cap = BATCH + d->nplain > e->batch_cap ? BATCH + d->nplain : e->batch_cap;
     if (d->naddr) {
         memset((uint8_t *)e->pred + base * pred_size(e), 0, d->naddr * pred_size(e));
         memcpy(e->reach + base, d->reach, d->naddr * sizeof(d->reach[0]));
