@@ -48,10 +48,6 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
         ctr_encoder_free(e);
         return -CTR_E_NOMEM;
     }
-    if (ZSTD_isError(ZSTD_CCtx_setParameter(e->cctx, ZSTD_c_checksumFlag, 1))) {
-        ctr_encoder_free(e);
-        return -CTR_E_INVAL;
-    }
     *out = e;
     return 0;
 }
