@@ -10,7 +10,7 @@ counts one.ctr 400000 150000 50000 1 1 0
 
 # Thread count, level and live reader change nothing.
 "$dump" --no-disas one.ctr | sed 's/[0-9]*\.[0-9]*s//' >one.txt
-for opts in '-j1' '-j7 --level 9' '-q'; do
+for opts in '-j1' '-j7 --level 9' '-j16' '-q'; do
     rec 0 $opts -o other.ctr -- qemu-arm one
     counts other.ctr 400000 150000 50000 1 1 0
 done
