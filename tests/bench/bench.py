@@ -91,12 +91,18 @@ def measure(args, children, tmp):
     return results, failed
 
 
+def base_of(context, build):
+    """The other build, with its own QEMUs if it has any."""
+    qemus = os.path.join(build, "libexec/cannoli")
+    return replace(context, build=build,
+                   qemu_dir=qemus if os.path.isdir(qemus) else context.qemu_dir)
+
+
 def jobs_of(context, part, args, found, there):
     """[(name of a program or trace, function that measures it)] of one part."""
     ordinary = [p for p in found if not p.only]
     if part == "recording":
-        base = replace(context, build=args.base, qemu_dir=os.path.join(
-            args.base, "libexec/cannoli")) if args.base else None
+        base = base_of(context, args.base) if args.base else None
         chosen = [p for p in found if not p.only or set(p.only) & set(args.sets)]
         return [(p.name, partial(recording.measure, context, p, args.sets, there, base))
                 for p in chosen]

@@ -227,6 +227,16 @@ static void read_input(struct input *in, const char *path, uint64_t most, int ex
     }
 }
 
+static void free_input(struct input *in)
+{
+    for (unsigned i = 0; i < in->n; i++) {
+        free(in->chunk[i].words);
+        free(in->chunk[i].data);
+    }
+    free(in->chunk);
+    ctr_dict_free(in->dict);
+}
+
 /* --------------------------------------------------------------- measuring */
 
 struct worker {
@@ -365,5 +375,6 @@ int main(int argc, char **argv)
     for (unsigned n = 1; !raw && n <= threads; n++) {
         measure(&in, n, seconds, level);
     }
+    free_input(&in);
     return 0;
 }

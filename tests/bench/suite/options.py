@@ -63,8 +63,8 @@ def parse(description):
     what.add_argument("-j", "--jobs", type=number(int, 1), default=0, metavar="N",
                       help="the recorder's -j (default: its own)")
     what.add_argument("--base", metavar="DIR",
-                      help="another build folder: measure its recorder and QEMUs in the same "
-                      "rounds, and say how ours differ")
+                      help="another build folder: measure its recorder and QEMUs (ours, if "
+                      "it has none) in the same rounds, and say how ours differ")
     where = p.add_argument_group("where things are")
     where.add_argument("--build", default=os.path.join(machine.ROOT, "build"), metavar="DIR",
                        help="build folder (default: that of the source tree)")

@@ -13,6 +13,8 @@ from statistics import median
 # twice, sizes nearly are (where a chunk ends depends on the moment)
 TIME_NOISE = 0.03
 SIZE_NOISE = 0.01
+# Of fewer runs nobody knows the noise of a time
+LEAST_RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,11 @@ def ratios(values, bases, factor=1.0):
 def verdict(old, new, noise=TIME_NOISE, higher_is_better=False):
     """"better", "worse" or "same" of the new spread.
 
-    "same" is: the ranges overlap when each is widened by half the noise.  No claim is
-    made from fewer runs than the difference needs: one run is a range of its own.
+    "same" is: the ranges overlap when each is widened by half the noise, or they are times
+    of fewer than LEAST_RUNS runs.
     """
+    if noise >= TIME_NOISE and min(old.runs, new.runs) < LEAST_RUNS:
+        return "same"
     half = noise / 2
     if new.min * (1 - half) > old.max * (1 + half):
         return "better" if higher_is_better else "worse"
