@@ -20,16 +20,9 @@ static inline uint64_t derived_addr(const struct derived_access *v,
     return slot_derive_addr(&how, root) & mask;
 }
 
-/*
- * The step of the next access of the column, which was foretold to be *step.  The caller
- * has made sure that there is one more.  Returns -1 if the column of steps ends.
- */
-static inline int decoder_step(struct decoder *d, uint64_t *step)
+/* The step of the next miss.  Returns -1 if the column of steps ends. */
+static inline int decoder_miss(struct decoder *d, uint64_t *step)
 {
-    uint32_t i = d->addr_at++;
-    if (d->hit_bits[i >> 3] >> (i & 7) & 1) {
-        return 0;
-    }
     uint32_t m = d->miss_at++;
     if (m >= d->miss_n) {
         return -1;
@@ -45,38 +38,49 @@ static inline int decoder_step(struct decoder *d, uint64_t *step)
     return 0;
 }
 
-/* The addresses of a block's run, where not all are as foretold. */
-int decoder_missed_addrs(struct decoder *d, const struct dlocal *l);
+/*
+ * Sets the steps of the n accesses from number `at' of the column on that were not as
+ * foretold; they are those of a run of the block l.
+ */
+int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n);
 
 #define DECODER_HITS 56u /* bits that are looked at at once */
+
+/* Which of the next n accesses, at most so many, were not as foretold: lowest bit first.
+ */
+static inline uint64_t decoder_miss_bits(const struct decoder *d, uint32_t at, unsigned n)
+{
+    return ~(le64(d->hit_bits + (at >> 3)) >> (at & 7)) & ((1ull << n) - 1);
+}
 
 /* The addresses of a run that makes all unconditional accesses of its block. */
 static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)
 {
     const unsigned n = l->nown;
-    const uint32_t at = d->addr_at;
     const uint64_t mask = d->addr_mask;
     struct ctr_access *a = d->slot + l->access;
     if (n) {
         const uint64_t *step = d->step + l->access;
-        uint64_t hits = le64(d->hit_bits + (at >> 3)) >> (at & 7);
-        if (n > DECODER_HITS || ~hits & ((1ull << n) - 1) || n > d->addr_n - at) {
-            int err = decoder_missed_addrs(d, l);
+        const uint32_t at = d->addr_at;
+        if (n > d->addr_n - at) {
+            return decoder_bad(d, "chunk.words", "slots missing");
+        }
+        d->addr_at = at + n;
+        if (n > DECODER_HITS || decoder_miss_bits(d, at, n)) {
+            int err = decoder_misses(d, l, at, n);
             if (err) {
                 return err;
             }
+        }
+        if (l->nderived == 0) {
+            for (unsigned i = 0; i < n; i++) {
+                a[i].addr = (a[i].addr + step[i]) & mask;
+            }
         } else {
-            d->addr_at = at + n;
-            if (l->nderived == 0) {
-                for (unsigned i = 0; i < n; i++) {
-                    a[i].addr = (a[i].addr + step[i]) & mask;
-                }
-            } else {
-                const uint16_t *own = l->block->own;
-                for (unsigned i = 0; i < n; i++) {
-                    unsigned k = own[i];
-                    a[k].addr = (a[k].addr + step[k]) & mask;
-                }
+            const uint16_t *own = l->block->own;
+            for (unsigned i = 0; i < n; i++) {
+                unsigned k = own[i];
+                a[k].addr = (a[k].addr + step[k]) & mask;
             }
         }
     }

@@ -11,7 +11,7 @@ static inline int step_access(struct decoder *d, struct ctr_access *a, uint64_t 
     if (d->addr_at == d->addr_n) {
         return decoder_bad(d, "chunk.words", "a slot out of place");
     }
-    if (decoder_step(d, step)) {
+    if (decoder_miss_bits(d, d->addr_at++, 1) && decoder_miss(d, step)) {
         return decoder_bad(d, "chunk.addrs", "steps missing");
     }
     a->addr = (a->addr + *step) & d->addr_mask;
@@ -47,20 +47,19 @@ static int next_addr(struct decoder *d, const struct dlocal *l, unsigned k,
     return step_access(d, a, &d->step[l->access + b->at[k]]);
 }
 
-int decoder_missed_addrs(struct decoder *d, const struct dlocal *l)
+int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n)
 {
     const uint16_t *own = l->block->own;
-    struct ctr_access *a = d->slot + l->access;
     uint64_t *step = d->step + l->access;
-    if (l->nown > d->addr_n - d->addr_at) {
-        return decoder_bad(d, "chunk.words", "slots missing");
-    }
-    for (unsigned i = 0; i < l->nown; i++) {
-        unsigned k = own[i];
-        if (decoder_step(d, &step[k])) {
-            return decoder_bad(d, "chunk.addrs", "steps missing");
+    for (unsigned from = 0; from < n; from += DECODER_HITS) {
+        unsigned some = n - from < DECODER_HITS ? n - from : DECODER_HITS;
+        uint64_t miss = decoder_miss_bits(d, at + from, some);
+        for (; miss; miss &= miss - 1) {
+            unsigned i = from + (unsigned)__builtin_ctzll(miss);
+            if (decoder_miss(d, &step[l->nderived ? own[i] : i])) {
+                return decoder_bad(d, "chunk.addrs", "steps missing");
+            }
         }
-        a[k].addr = (a[k].addr + step[k]) & d->addr_mask;
     }
     return 0;
 }

@@ -52,7 +52,7 @@ struct feed {
     uint64_t next; /* file: next chunk to look at, in order of time */
     struct part_reader index;
     struct evdec times; /* of chunks that reach out of the filter's time */
-    uint8_t *may; /* what the index says of each chunk, as far as it was asked */
+    uint8_t *may;       /* what the index says of each chunk, as far as it was asked */
 };
 
 int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *filter,

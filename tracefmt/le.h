@@ -118,6 +118,11 @@ static inline int get_varint(const uint8_t **pp, const uint8_t *end, uint64_t *o
 {
     const uint8_t *p = *pp;
     uint64_t v = 0;
+    if (p < end && *p < 0x80) {
+        *pp = p + 1;
+        *out = *p;
+        return 0;
+    }
     for (unsigned shift = 0; shift < 70 && p < end; shift += 7) {
         uint8_t b = *p++;
         v |= (uint64_t)(b & 0x7f) << (shift & 63);

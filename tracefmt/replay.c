@@ -38,7 +38,7 @@ const struct ctr_thread *ctr_job_thread(const struct ctr_job *job)
 
 void *ctr_job_reserve(struct ctr_job *job, size_t n)
 {
-    if (buf_reserve(&job->out, n)) {
+    if (n > job->out.cap - job->out.n && buf_reserve(&job->out, n)) {
         job->piece.result = ctr_fail_nomem(&job->piece.diag);
         return NULL;
     }
