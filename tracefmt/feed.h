@@ -138,7 +138,7 @@ static inline int feed_run(const struct feed *f, const struct run *r)
         /* What is left of a resumed instruction stands before the first. */
         unsigned first = r->first ? r->first - 1u : 0;
         return in_ranges(f->filter.pcs, f->filter.npc, ctr_block_pc(b, first),
-                         b->pc + b->off[r->end] - 1);
+                         ctr_block_pc(b, r->end - 1u));
     }
     return 1;
 }

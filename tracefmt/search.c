@@ -112,7 +112,7 @@ static int is_side(const struct searcher *me, uint64_t ordinal)
 static int is_event_side(const struct searcher *me, uint64_t ordinal)
 {
     const struct search *s = me->s;
-    if (ordinal < me->walk.lo || ordinal > me->walk.hi) {
+    if (!walk_event_selected(&me->walk)) {
         return 0;
     }
     return me->walk.pub.thread != s->thread ||

@@ -88,6 +88,9 @@ while read -r pid tid ordinal addr name; do
     if [ "$name" != - ]; then
         grep -q "\"ordinal\":$ordinal,.*\"name\":\"$name\"" stdout || fail "$name wrote $addr: $(cat stdout)"
     fi
+    # --to leaves it out, as it does where events are shown
+    "$dump" --json -q -p "$pid" -t "$tid" -a "$addr" --to "$ordinal" --last-write-before="$ordinal" t.ctr >stdout
+    ! grep -q "\"ordinal\":$ordinal," stdout || fail "--to $ordinal: $(cat stdout)"
     run 4 "$dump" -e store -p "$pid" -t "$tid" -a "$addr" --last-write-before="$ordinal" --pc 0 t.ctr
     [ ! -s stdout ] || fail "something on stdout"
 done <cases
