@@ -48,7 +48,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
-#define MEMPIPE_VERSION   3u
+#define MEMPIPE_VERSION   4u
 #define MEMPIPE_LINE      64
 #define MEMPIPE_MAIL      128u  /* mail slots of a pipe, a power of two, more
                                    than the chunks one pipe can have in flight */

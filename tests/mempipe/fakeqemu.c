@@ -53,8 +53,8 @@
 #include "fakeguest.h"
 
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=3";
-_Static_assert(MEMPIPE_VERSION == 3, "the note names another version");
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=4";
+_Static_assert(MEMPIPE_VERSION == 4, "the note names another version");
 
 struct thread_arg {
     struct fake *creator;
