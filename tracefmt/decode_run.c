@@ -228,7 +228,8 @@ static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
     if (!(d->want & (DEC_VAL | DEC_REG))) {
         return 0;
     }
-    struct ctr_access *a = &d->slot[l->access];
+    /* with registers alone there may be none */
+    struct ctr_access *a = d->slot ? &d->slot[l->access] : NULL;
     int err = decoder_slot_room(d, 0, b->nreg);
     if (!err && d->want & DEC_VAL && buf_reserve(&d->data, b->value_bytes + 8)) {
         err = ctr_fail_nomem(d->diag);
