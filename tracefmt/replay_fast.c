@@ -193,17 +193,37 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
     return ret;
 }
 
+static int runs_only(struct ctr_job *job, int *stands)
+{
+    return fast_runs(job, FAST_RUN, stands);
+}
+
+static int runs_counted(struct ctr_job *job, int *stands)
+{
+    return fast_runs(job, FAST_COUNT, stands);
+}
+
+static int runs_with_addrs(struct ctr_job *job, int *stands)
+{
+    return fast_runs(job, FAST_ADDRS, stands);
+}
+
+static int runs_as_events(struct ctr_job *job, int *stands)
+{
+    return fast_runs(job, FAST_EVENTS, stands);
+}
+
 int replay_fast(struct ctr_job *job, int *stands)
 {
     switch (job->rp->fast) {
     case FAST_RUN:
-        return fast_runs(job, FAST_RUN, stands);
+        return runs_only(job, stands);
     case FAST_COUNT:
-        return fast_runs(job, FAST_COUNT, stands);
+        return runs_counted(job, stands);
     case FAST_ADDRS:
-        return fast_runs(job, FAST_ADDRS, stands);
+        return runs_with_addrs(job, stands);
     case FAST_EVENTS:
-        return fast_runs(job, FAST_EVENTS, stands);
+        return runs_as_events(job, stands);
     default:
         return 0;
     }

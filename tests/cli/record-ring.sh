@@ -88,7 +88,7 @@ grep -q dropped stderr || fail "--state before the first: $(cat stderr)"
 same file.json stream.json "the stream is another one"
 
 # Threads and processes of which nothing is left are left out.
-guest crowd 'threads 20 30' 'forks 20 30' 'noise 400000' 'threads 2 15'
+guest crowd 'threads 20 30' 'forks 20 30' 'noise 1200000' 'threads 2 15'
 rec 0 -o full.ctr -- qemu-arm crowd
 rec 0 --ring 1M -o ring.ctr -- qemu-arm crowd
 threads=$("$dump" --info ring.ctr | sed -n 's/^threads  *//p')
