@@ -73,3 +73,11 @@ help_and_man() {
 finish() {
     exit "$failed"
 }
+
+# random_trace SEED: makes t.ctr; an odd seed: of instructions and accesses; an even one:
+# also of values, registers and events.
+random_trace() {
+    local maker=random
+    [ $(($1 % 2)) -eq 1 ] || maker=random-all
+    "$TOOLS/mktrace" $maker "$1" 12 80 t.ctr expect.json || exit 1
+}

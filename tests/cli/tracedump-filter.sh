@@ -3,11 +3,8 @@
 # lines of Python.
 . "$SRC/tests/cli/libtracedump.sh"
 
-# random: instructions and accesses; random-all: also values, registers, events
 for seed in 21 22 23 24; do
-    maker=random
-    [ $((seed % 2)) -eq 1 ] || maker=random-all
-    "$TOOLS/mktrace" $maker $seed 12 80 t.ctr expect.json || exit 1
+    random_trace $seed
     SEED=$seed python3 - <<'PY' || fail "seed $seed"
 import json, os, random, subprocess, sys
 dump = os.environ["BIN"] + "/tracedump"

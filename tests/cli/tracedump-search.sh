@@ -5,9 +5,7 @@
 dump="$BIN/tracedump"
 
 for seed in 31 32 33 34; do
-    maker=random
-    [ $((seed % 2)) -eq 1 ] || maker=random-all
-    "$TOOLS/mktrace" $maker $seed 12 80 t.ctr expect.json || exit 1
+    random_trace $seed
     SEED=$seed python3 - <<'PY' || fail "seed $seed"
 import json, os, random, subprocess, sys
 dump = os.environ["BIN"] + "/tracedump"
