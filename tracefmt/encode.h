@@ -340,6 +340,12 @@ int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
 int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
                    int put, uint32_t *last_insn, struct ctr_diag *diag);
 
+/* A page of the recording's addresses, which may be narrower than what it comes from. */
+static inline uint64_t encode_page(const struct ctr_encoder *e, uint64_t page)
+{
+    return e->addr_bytes == 4 ? page & (UINT32_MAX >> PAGE_BITS) : page;
+}
+
 /* encode_index.c: the chunk's pieces of PART columns 1 and 2.  Return 0 or -1 (memory).
  */
 int encode_counts(struct ctr_encoder *e, struct buf *out);

@@ -79,14 +79,13 @@ static int add_reach(struct ctr_encoder *e, uint64_t key)
             if (!(bits[store] >> k & 1)) {
                 continue;
             }
-            a = e->addr_bytes == 4 ? (uint32_t)a : a;
-            if (pageset_add(set, a >> PAGE_BITS)) {
+            if (pageset_add(set, encode_page(e, a >> PAGE_BITS))) {
                 return -1;
             }
             if (kind == 0) {
                 set->any = 1;
             } else if (kind != REACH_WHOLE &&
-                       pageset_add(set, cut(a, kind) >> PAGE_BITS)) {
+                       pageset_add(set, encode_page(e, cut(a, kind) >> PAGE_BITS))) {
                 return -1;
             }
         }

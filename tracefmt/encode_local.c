@@ -158,7 +158,8 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
         local_items(e, b, d, base);
     }
     for (unsigned i = 0; i < d->nconst; i++) {
-        if (pageset_add(&e->pages[d->constant[i] & 1], d->constant[i] >> 1)) {
+        if (pageset_add(&e->pages[d->constant[i] & 1],
+                        encode_page(e, d->constant[i] >> 1))) {
             return -CTR_E_NOMEM;
         }
     }

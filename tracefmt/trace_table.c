@@ -248,13 +248,6 @@ int trace_add_dict(struct ctr_trace *tr, const struct section *sec, struct ctr_d
             (def.nslot > def.nreg && !(tr->events & CTR_EVENTS_MEM))) {
             return corrupt(diag, sec->off, "dict", "a slot of what is not recorded");
         }
-        for (unsigned i = 0; i < def.nderived; i++) {
-            struct slot_derive v;
-            blockdef_derive(&def, i, &v);
-            if (v.bits > tr->addr_bits) {
-                return corrupt(diag, sec->off, "dict", "an address that is too wide");
-            }
-        }
         size_t bytes = 0;
         struct block *b = block_new(&def, id, &bytes);
         if (!b) {

@@ -138,9 +138,9 @@
  * earlier slot of the block: an unconditional access that is not derived itself, and
  * that is made in whatever run, or part of one in a chunk, makes the derived one; delta
  * is from -CTR_MAX_DERIVE to CTR_MAX_DERIVE.  With root CTR_DERIVE_CONST 0 stands for
- * its address and delta is any number.  The address is the lowest `bits' bits (1 to the
- * width of the target's addresses) of root's address + delta, the bits above them 0 or,
- * with CTR_DERIVE_SIGNED, copies of the highest of them.
+ * its address and delta is any number.  The address is the lowest `bits' bits (1 to 64)
+ * of root's address + delta, the bits above them 0 or, with CTR_DERIVE_SIGNED, copies of
+ * the highest of them; of all that, as many bits as the target's addresses have.
  *
  * The instructions of a definition are those of the translation block that are
  * recorded, in order; a choice of what to record may leave out any of them (then
