@@ -3,10 +3,11 @@
  * The encoder: from the columns that translated code wrote to those of the
  * file.  This is the bottleneck of a recording, hence its shape:
  *
- * encode_fast handles whole runs of blocks met before in the chunk (encode_data
- * where there is more than addresses).  encode_slow handles everything else (blocks
- * left early, resumed runs, the first run of a block) one run at a time, and checks
- * all there is to check.  encode_aux takes what is told beside the columns.
+ * encode_fast handles whole runs of blocks met before in the chunk; their data goes
+ * through encode_addr, or encode_data where there is more than addresses.  encode_slow
+ * handles everything else (blocks left early, resumed runs, the first run of a block) one
+ * run at a time, and checks all there is to check.  encode_aux takes what is told beside
+ * the columns.
  *
  * Predictors start from nothing in each chunk.
  */
@@ -134,7 +135,8 @@ static int values_begin(struct value_out *o, uint64_t pieces)
 {
     if (pieces + 1 > o->cap) {
         o->cap = 0;
-        if (fresh(&o->hit, pieces + 16, 1) || fresh(&o->miss, pieces + 2, VARINT_MAX)) {
+        if (fresh(&o->hit, pieces + 16, 1) ||
+            fresh(&o->miss, pieces + 2, sizeof(o->miss[0]))) {
             return -1;
         }
         o->cap = (uint32_t)pieces + 1;

@@ -29,20 +29,36 @@ struct local {
     uint16_t n;       /* addresses of that, or items, from base on */
     uint16_t ninsn;
     uint16_t most; /* units that a slot makes at most */
-    uint8_t regs; /* all its items are registers that stand in line, see PIECES_IN_LINE */
 };
-/* A slot of a block of the chunk, with values or registers: what is to be done. */
+
+/*
+ * A slot of a block of the chunk, with values or registers: what is to be done, and the
+ * predictor of its address.
+ */
 struct item {
-    int64_t delta; /* of a derived address */
-    uint32_t pred; /* of its address, of a derived one the root's: NO_PRED is none */
-    uint32_t piece;
-    uint8_t kind;   /* ITEM_* */
-    uint8_t pieces; /* of its value, 0 if it is not told */
-    uint8_t bits;   /* as in struct slot_derive */
+    uint64_t last; /* address seen last; of ITEM_ACCESS_DERIVED the bits that count */
+    uint64_t step; /* that led there; of a derived slot the delta */
+    struct piece value; /* of the kinds before ITEM_ANY */
+    uint32_t piece;     /* of the others the first of so many */
+    uint32_t root;      /* of a derived slot: item of its root, so many before it */
+    uint16_t reach;     /* of an address: see dict.h */
+    uint8_t kind;       /* ITEM_* */
+    uint8_t pieces;     /* of its value, 0 if it is not told */
+    uint8_t units;      /* of data that it takes */
+    uint8_t bits;       /* as in struct slot_derive */
     uint8_t is_signed;
 };
-enum { ITEM_ADDR, ITEM_DERIVED, ITEM_REG };
-#define NO_PRED 0u /* an address that stays 0 */
+enum {
+    /* one piece, of one unit */
+    ITEM_ACCESS,
+    ITEM_ACCESS_DERIVED, /* by an addition and a mask */
+    ITEM_REGISTER,
+    /* anything */
+    ITEM_ANY,
+    ITEM_ANY_DERIVED,
+    ITEM_REGS,
+};
+#define NO_ITEM 0u /* the root that constants have: its address stays 0 */
 
 /*
  * Who comes next.  The token behind a plain run is foretold by its block's context;
@@ -67,13 +83,6 @@ struct follower {
     uint32_t falls; /* runs that went on just behind the block */
     uint32_t full;  /* whole runs that were no plain ones */
 };
-
-/* Pieces of a register stand in the data column as they come. */
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define PIECES_IN_LINE 0 /* the highest piece of a value stands lowest */
-#else
-#define PIECES_IN_LINE 1
-#endif
 
 /*
  * What is still to come for the last run that executed an instruction, and what the
@@ -107,15 +116,15 @@ struct pred32 {
 #define PAGE_KEY(addr, reach) (((uint64_t)(addr) & ~(uint64_t)REACH_MASK) | (reach))
 #define PAGE_HASH(key) (((key) >> PAGE_BITS ^ ((key)&63u) << 3) & (SEEN_PAGES - 1))
 
-/* How many addresses encode_fast takes at once, if a block has no more. */
+/* How many addresses or items encode_fast takes at once, if a block has no more. */
 #define BATCH 2048u
 
-/* Where values of a kind go: one byte of 0 or 1 and perhaps a varint for each. */
+/* Where values of a kind go: one byte of 0 or 1 and perhaps a number for each. */
 struct value_out {
     uint8_t *hit;
-    uint8_t *miss;
+    uint64_t *miss; /* what becomes a varint */
     uint32_t nhit;
-    size_t nmiss;
+    uint32_t nmiss;
     uint32_t cap;         /* of pieces */
     uint64_t prev, prev2; /* values before */
 };
@@ -171,9 +180,9 @@ struct ctr_encoder {
 
     uint32_t *pending; /* slots of a run, as numbered in its block */
     uint32_t npending;
-    uint32_t *batch; /* predictors of the addresses that come next; with data blocks */
-    uint32_t batch_cap;
-    uint8_t *addr_hit; /* 0 or 1 for each */
+    uint32_t *batch;    /* predictors of the addresses that come next; with data items */
+    uint32_t batch_cap; /* BATCH, and the addresses of one more block */
+    uint8_t *addr_hit;  /* 0 or 1 for each */
     uint32_t naddr;
     void *addr_miss; /* steps: uint32_t or uint64_t */
     uint32_t naddr_miss;
@@ -261,13 +270,19 @@ struct slow_run {
     uint32_t last_insn;    /* of the slots: highest instruction + 1 */
 };
 
+/* What is in e->batch. */
+struct batch {
+    uint32_t n;
+    uint32_t units; /* that these take */
+};
+
 /* Words of the fast path, from the encoder and back. */
 struct fast {
     uint8_t *tok_hit;
     uint64_t *miss;
     uint32_t *ctx;
     uint64_t from; /* of that context */
-    uint32_t n;    /* of the batch */
+    struct batch batch;
 };
 
 /* encode_local.c: begins a chunk without blocks.  Returns 0 or -CTR_E_NOMEM. */
@@ -300,11 +315,10 @@ static inline uint32_t encode_units(const struct ctr_encoder *e, const struct ct
 }
 
 /*
- * encode_data.c, the same with values or registers: n whole runs, whose
- * blocks are e->batch; pending slots; and data of an extra access.
+ * encode_data.c, the same with values or registers: the next n items, which are e->batch;
+ * and data of an extra access.
  */
-void encode_data_runs(struct ctr_encoder *e, struct walk *w, uint32_t n);
-void encode_data_pending(struct ctr_encoder *e, struct walk *w, uint32_t local);
+void encode_items(struct ctr_encoder *e, struct walk *w, uint32_t n);
 void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
                        const uint8_t *data, uint32_t n);
 

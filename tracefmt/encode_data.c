@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hot loops of a recording with values or registers: encode_fast's, with
+ * The hot loops of a recording with values or registers: encode_addr.c's, with
  * slots that are more than an address.  Whether a guess of a value was right is
  * stored as a byte, as there; what has to be told of a wrong one is rare enough
  * for a branch.
+ *
+ * encode_fast has written down which items come next.  Most are accesses of one unit, or
+ * registers of one piece; those like the one before are taken by a loop that knows of
+ * nothing else, so that all it needs stays in registers.
  */
 #include "encode.h"
 
@@ -15,7 +19,7 @@
 /* Where values go, while it is in registers. */
 struct values {
     uint8_t *hit;
-    uint8_t *miss;
+    uint64_t *miss;
     uint64_t prev;
     uint64_t prev2;
 };
@@ -34,7 +38,7 @@ static void values_end(struct value_out *o, const struct values *v)
         return;
     }
     o->nhit = (uint32_t)(v->hit - o->hit);
-    o->nmiss = (size_t)(v->miss - o->miss);
+    o->nmiss = (uint32_t)(v->miss - o->miss);
     o->prev = v->prev;
     o->prev2 = v->prev2;
 }
@@ -65,69 +69,45 @@ static void addrs_end(struct ctr_encoder *e, struct walk *w, const struct addrs 
     w->unit = (uint32_t)((const uint8_t *)w->seg->data_end - a->data) / e->addr_bytes;
 }
 
-/* The next unit is an address, which has predictor `at'. */
-INLINE uint64_t put_addr(struct ctr_encoder *e, struct addrs *a, uint32_t at,
+/* The unit that ends at `end'. */
+INLINE uint64_t get_unit(const uint8_t *end, const unsigned ab)
+{
+    uint64_t v = 0;
+    if (ab == 4) {
+        uint32_t u;
+        memcpy(&u, end - 4, 4);
+        v = u;
+    } else {
+        memcpy(&v, end - 8, 8);
+    }
+    return v;
+}
+
+/* The next unit is the item's address. */
+INLINE uint64_t put_addr(struct ctr_encoder *e, struct addrs *a, struct item *it,
                          const unsigned ab)
 {
-    uint64_t addr;
+    uint64_t addr = get_unit(a->data, ab);
+    uint64_t step = addr - it->last;
     unsigned ok;
     a->data -= ab;
     if (ab == 4) {
-        struct pred32 *p = (struct pred32 *)e->pred + at;
-        uint32_t v;
-        memcpy(&v, a->data, 4);
-        uint32_t step = v - p->last;
-        ok = step == p->step;
-        *p = (struct pred32){v, step};
-        memcpy(a->miss, &step, 4);
-        addr = v;
+        ok = (uint32_t)step == (uint32_t)it->step;
+        put32(a->miss, (uint32_t)step);
     } else {
-        struct pred64 *p = (struct pred64 *)e->pred + at;
-        memcpy(&addr, a->data, 8);
-        uint64_t step = addr - p->last;
-        ok = step == p->step;
-        *p = (struct pred64){addr, step};
-        memcpy(a->miss, &step, 8);
+        ok = step == it->step;
+        put64(a->miss, step);
     }
+    it->last = addr;
+    it->step = step;
     a->miss += ok ? 0 : ab;
     *a->hit++ = (uint8_t)ok;
-    uint64_t key = PAGE_KEY(addr, e->reach[at]);
+    uint64_t key = PAGE_KEY(addr, it->reach);
     if (__builtin_expect(e->seen[PAGE_HASH(key)] != key, 0)) {
         e->seen[PAGE_HASH(key)] = key;
         *a->cand++ = key;
     }
     return addr;
-}
-
-/* The address of a derived access. */
-INLINE uint64_t derived_addr(const struct ctr_encoder *e, const struct item *it,
-                             const unsigned ab)
-{
-    const struct slot_derive v = {
-        .delta = it->delta, .bits = it->bits, .is_signed = it->is_signed};
-    uint64_t root = ab == 4 ? ((const struct pred32 *)e->pred)[it->pred].last
-                            : ((const struct pred64 *)e->pred)[it->pred].last;
-    return slot_derive_addr(&v, root);
-}
-
-/* What to tell of a value that was not foretold, and which guess was right. */
-static __attribute__((noinline)) uint8_t *put_miss(struct piece *p, uint64_t prev,
-                                                   uint64_t prev2, uint64_t place,
-                                                   uint64_t v, uint8_t *miss)
-{
-    uint64_t last = p->last;
-    uint64_t step = v - last;
-    uint64_t mask = p->mask;
-    unsigned mode = p->mode;
-    /* no branches: which one it is cannot be foretold either */
-    mode = ((place ^ v) & mask) == 0 ? VALUE_PLACE : mode;
-    mode = ((prev2 ^ v) & mask) == 0 ? VALUE_PREV2 : mode;
-    mode = ((prev ^ v) & mask) == 0 ? VALUE_PREV : mode;
-    mode = ((step ^ p->step) & mask) == 0 ? VALUE_STRIDE : mode;
-    p->mode = (uint8_t)mode;
-    p->step = step;
-    p->last = v;
-    return miss + put_varint_fast(miss, zigzag64(value_signed(step, p->bytes)));
 }
 
 /*
@@ -136,31 +116,39 @@ static __attribute__((noinline)) uint8_t *put_miss(struct piece *p, uint64_t pre
  */
 INLINE int put_value(struct values *o, struct piece *p, uint64_t v, uint64_t place)
 {
-    uint64_t prev = o->prev, prev2 = o->prev2;
+    uint64_t prev = o->prev, prev2 = o->prev2, mask = p->mask;
     unsigned mode = p->mode;
     o->prev2 = prev;
     o->prev = v;
     if (mode == VALUE_PLACE) {
-        unsigned ok = ((place ^ v) & p->mask) == 0;
+        unsigned ok = ((place ^ v) & mask) == 0;
         *o->hit++ = (uint8_t)ok;
         if (__builtin_expect(ok, 1)) {
             return 0;
         }
-        o->miss = put_miss(p, prev, prev2, place, v, o->miss);
-        return 1;
+    } else {
+        uint64_t last = p->last;
+        uint64_t guess = last + p->step;
+        guess = mode == VALUE_PREV ? prev : guess;
+        guess = mode == VALUE_PREV2 ? prev2 : guess;
+        unsigned ok = ((guess ^ v) & mask) == 0;
+        *o->hit++ = (uint8_t)ok;
+        if (__builtin_expect(ok, 1)) {
+            p->step = v - last;
+            p->last = v;
+            return 1;
+        }
     }
-    uint64_t last = p->last;
-    uint64_t guess = last + p->step;
-    guess = mode == VALUE_PREV ? prev : guess;
-    guess = mode == VALUE_PREV2 ? prev2 : guess;
-    unsigned ok = ((guess ^ v) & p->mask) == 0;
-    *o->hit++ = (uint8_t)ok;
-    if (__builtin_expect(!ok, 0)) {
-        o->miss = put_miss(p, prev, prev2, place, v, o->miss);
-        return 1;
-    }
-    p->step = v - last;
+    /* no branches: which guess was right cannot be foretold either */
+    uint64_t step = v - p->last;
+    mode = ((place ^ v) & mask) == 0 ? VALUE_PLACE : mode;
+    mode = ((prev2 ^ v) & mask) == 0 ? VALUE_PREV2 : mode;
+    mode = ((prev ^ v) & mask) == 0 ? VALUE_PREV : mode;
+    mode = ((step ^ p->step) & mask) == 0 ? VALUE_STRIDE : mode;
+    p->mode = (uint8_t)mode;
+    p->step = step;
     p->last = v;
+    *o->miss++ = zigzag64(value_signed(step, p->bytes));
     return 1;
 }
 
@@ -187,6 +175,56 @@ INLINE void put_reg(uint64_t *regs, struct values *o, struct piece *p, uint64_t 
     }
 }
 
+/* Items of one unit besides their address, as many as come at once; from number k on. */
+INLINE uint32_t take_accesses(struct ctr_encoder *e, struct walk *w, uint32_t k,
+                              uint32_t n, const unsigned ab)
+{
+    const uint32_t *const batch = e->batch;
+    struct item *const items = e->item;
+    struct addrs a = addrs_begin(e, w);
+    struct values vals = values_begin(&e->vals);
+    for (; k < n; k++) {
+        struct item *it = &items[batch[k]];
+        uint64_t addr;
+        if (it->kind == ITEM_ACCESS) {
+            addr = put_addr(e, &a, it, ab);
+        } else if (it->kind == ITEM_ACCESS_DERIVED) {
+            addr = (it[-(ptrdiff_t)it->root].last + it->step) & it->last;
+        } else {
+            break;
+        }
+        uint64_t v = get_unit(a.data, ab);
+        a.data -= ab;
+        put_memory(e->memory, &vals, &it->value, addr, v);
+    }
+    addrs_end(e, w, &a);
+    values_end(&e->vals, &vals);
+    return k;
+}
+
+/* The same for registers of one piece. */
+INLINE uint32_t take_registers(struct ctr_encoder *e, struct walk *w, uint32_t k,
+                               uint32_t n, const unsigned ab)
+{
+    const uint32_t *const batch = e->batch;
+    struct item *const items = e->item;
+    const uint8_t *data =
+        (const uint8_t *)w->seg->data_end - (size_t)w->unit * e->addr_bytes;
+    struct values regs = values_begin(&e->regvals);
+    for (; k < n; k++) {
+        struct item *it = &items[batch[k]];
+        if (it->kind != ITEM_REGISTER) {
+            break;
+        }
+        uint64_t v = get_unit(data, ab);
+        data -= ab;
+        put_reg(e->regs, &regs, &it->value, v);
+    }
+    w->unit = (uint32_t)((const uint8_t *)w->seg->data_end - data) / e->addr_bytes;
+    values_end(&e->regvals, &regs);
+    return k;
+}
+
 /*
  * The piece that comes next in the data column, the one of a value of n pieces with
  * `low' below it.  Such a value is one integer of this machine, here taken from its
@@ -203,104 +241,88 @@ INLINE uint64_t get_piece(const uint8_t **data, const struct piece *p, unsigned 
     (void)n;
     (void)low;
 #endif
-    if (ab == 4 && p->span == 4) {
-        uint32_t v;
-        memcpy(&v, at, 4);
-        return v;
-    }
-    uint64_t v;
-    memcpy(&v, at, 8);
-    return v;
+    return ab == 4 && p->span == 4 ? get_unit(at + 4, 4) : get_unit(at + 8, 8);
 }
 
-/* Whatever a slot makes. */
+/* Whatever an item makes. */
 INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals,
-                     struct values *regs, const struct item *it, const unsigned ab)
+                     struct values *regs, struct item *it, const unsigned ab)
 {
     struct piece *p = e->piece + it->piece;
     const unsigned n = it->pieces;
-    if (it->kind == ITEM_REG) {
+    if (it->kind == ITEM_REGS) {
         for (unsigned low = n; low-- > 0; p++) {
             put_reg(e->regs, regs, p, get_piece(&a->data, p, n, low, ab));
         }
         return;
     }
-    uint64_t addr =
-        it->kind == ITEM_ADDR ? put_addr(e, a, it->pred, ab) : derived_addr(e, it, ab);
+    uint64_t addr;
+    if (it->kind == ITEM_ANY_DERIVED) {
+        struct slot_derive v = {
+            .delta = (int64_t)it->step, .bits = it->bits, .is_signed = it->is_signed};
+        addr = slot_derive_addr(&v, it[-(ptrdiff_t)it->root].last);
+        addr = ab == 4 ? (uint32_t)addr : addr;
+    } else {
+        addr = put_addr(e, a, it, ab);
+    }
     for (unsigned low = n; low-- > 0; p++) {
         uint64_t v = get_piece(&a->data, p, n, low, ab);
         put_memory(e->memory, vals, p, addr + p->off, v);
     }
 }
 
-/* The items of a run of nothing but registers (see struct local). */
-INLINE void put_registers(struct ctr_encoder *e, struct addrs *a, struct values *regs,
-                          const struct local *b, const unsigned ab)
-{
-    const uint8_t *end = a->data - (size_t)b->need * ab;
-    for (struct piece *p = e->piece + e->item[b->base].piece; a->data != end; p++) {
-        put_reg(e->regs, regs, p, get_piece(&a->data, p, 1, 0, ab));
-    }
-}
-
-INLINE void data_runs(struct ctr_encoder *e, struct walk *w, uint32_t n,
-                      const unsigned ab)
+/* Items of whatever kind, until one comes that a loop above takes. */
+INLINE uint32_t take_others(struct ctr_encoder *e, struct walk *w, uint32_t k, uint32_t n,
+                            const unsigned ab)
 {
     struct addrs a = addrs_begin(e, w);
     struct values vals = values_begin(&e->vals);
     struct values regs = values_begin(&e->regvals);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct local *b = &e->loc[e->batch[i]];
-        if (b->regs) {
-            put_registers(e, &a, &regs, b, ab);
-            continue;
+    for (; k < n; k++) {
+        struct item *it = &e->item[e->batch[k]];
+        if (it->kind < ITEM_ANY) {
+            break;
         }
-        const struct item *it = e->item + b->base;
-        for (const struct item *end = it + b->n; it < end; it++) {
-            put_item(e, &a, &vals, &regs, it, ab);
-        }
+        put_item(e, &a, &vals, &regs, it, ab);
     }
     addrs_end(e, w, &a);
     values_end(&e->vals, &vals);
     values_end(&e->regvals, &regs);
+    return k;
 }
 
-static void data_runs32(struct ctr_encoder *e, struct walk *w, uint32_t n)
+INLINE void take_items(struct ctr_encoder *e, struct walk *w, uint32_t n,
+                       const unsigned ab)
 {
-    data_runs(e, w, n, 4);
+    for (uint32_t k = 0; k < n;) {
+        unsigned kind = e->item[e->batch[k]].kind;
+        if (kind == ITEM_REGISTER) {
+            k = take_registers(e, w, k, n, ab);
+        } else if (kind < ITEM_ANY) {
+            k = take_accesses(e, w, k, n, ab);
+        } else {
+            k = take_others(e, w, k, n, ab);
+        }
+    }
 }
 
-static void data_runs64(struct ctr_encoder *e, struct walk *w, uint32_t n)
+static void take_items32(struct ctr_encoder *e, struct walk *w, uint32_t n)
 {
-    data_runs(e, w, n, 8);
+    take_items(e, w, n, 4);
 }
 
-void encode_data_runs(struct ctr_encoder *e, struct walk *w, uint32_t n)
+static void take_items64(struct ctr_encoder *e, struct walk *w, uint32_t n)
+{
+    take_items(e, w, n, 8);
+}
+
+void encode_items(struct ctr_encoder *e, struct walk *w, uint32_t n)
 {
     if (e->addr_bytes == 4) {
-        data_runs32(e, w, n);
+        take_items32(e, w, n);
     } else {
-        data_runs64(e, w, n);
+        take_items64(e, w, n);
     }
-}
-
-void encode_data_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
-{
-    const struct dict_slot *const slot = e->def[local]->slot;
-    const struct item *const item = e->item + e->loc[local].base;
-    struct addrs a = addrs_begin(e, w);
-    struct values vals = values_begin(&e->vals);
-    struct values regs = values_begin(&e->regvals);
-    for (uint32_t i = 0; i < e->npending; i++) {
-        if (e->addr_bytes == 4) {
-            put_item(e, &a, &vals, &regs, &item[slot[e->pending[i]].item], 4);
-        } else {
-            put_item(e, &a, &vals, &regs, &item[slot[e->pending[i]].item], 8);
-        }
-    }
-    addrs_end(e, w, &a);
-    values_end(&e->vals, &vals);
-    values_end(&e->regvals, &regs);
 }
 
 void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
@@ -316,7 +338,7 @@ void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
         uint64_t step = value_signed(v - (*word >> shift), bytes);
         *o.hit++ = step == 0;
         if (step) {
-            o.miss += put_varint_fast(o.miss, zigzag64(step));
+            *o.miss++ = zigzag64(step);
         }
         *word = (*word & ~(mask << shift)) | v << shift;
     }

@@ -6,37 +6,52 @@
  * will do: whether a prediction was right ends up as a byte in an array, and
  * what it should have been is always stored but only kept if it was wrong.
  * encode_pack turns these arrays into bitmaps and varints afterwards.  Of the
- * addresses it only notes whose they are; encode_addr.c takes them then.
+ * data it only notes whose they are; encode_addr.c or encode_data.c takes them then.
  */
 #include "encode.h"
 
-/* Counts the pending slots, and adds their predictors to a batch of n. */
-static uint32_t add_pending(struct ctr_encoder *e, uint32_t local, uint32_t n)
+/* Counts the pending slots, and adds their predictors or items to the batch. */
+static void add_pending(struct ctr_encoder *e, uint32_t local, struct batch *batch)
 {
     const struct dict_slot *slot = e->def[local]->slot;
     const uint32_t base = e->loc[local].base;
-    uint32_t stores = 0, regs = 0;
+    uint32_t stores = 0, regs = 0, n = batch->n, units = 0;
     for (uint32_t i = 0; i < e->npending; i++) {
         const struct dict_slot *k = &slot[e->pending[i]];
         stores += k->s.store;
         regs += k->s.reg;
-        e->batch[n] = base + k->addr;
-        n += !k->s.derived;
+        if (e->data) {
+            e->batch[n] = base + k->item;
+            units += e->item[base + k->item].units;
+            n++;
+        } else {
+            e->batch[n] = base + k->addr;
+            n += !k->s.derived;
+        }
     }
+    batch->units += e->data ? units : n - batch->n;
+    batch->n = n;
     e->stores += stores;
     e->nregs += regs;
     e->loads += e->npending - stores - regs;
-    return n;
+}
+
+/* Takes the data of the batch. */
+static void flush(struct ctr_encoder *e, struct walk *w, struct batch *batch)
+{
+    if (e->data) {
+        encode_items(e, w, batch->n);
+    } else {
+        encode_addrs(e, w, batch->n);
+    }
+    *batch = (struct batch){0};
 }
 
 void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
 {
-    uint32_t n = add_pending(e, local, 0);
-    if (e->data) {
-        encode_data_pending(e, w, local);
-    } else {
-        encode_addrs(e, w, n);
-    }
+    struct batch batch = {0};
+    add_pending(e, local, &batch);
+    flush(e, w, &batch);
 }
 
 /* Can run_groups take these GROUP words, with so many units of data left? */
@@ -85,7 +100,7 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
         end++;
     }
     if (end == at || words[end] >> 31 ||
-        !groups_ok(words, at, end, d, b->most, w->have - w->unit - f->n)) {
+        !groups_ok(words, at, end, d, b->most, w->have - w->unit - f->batch.units)) {
         return 0;
     }
     put_fast_token(f, l, l);
@@ -125,14 +140,17 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
     }
 }
 
+/* What plain runs bring besides their tokens. */
+enum { RUNS_ALONE, RUNS_ADDRS, RUNS_ITEMS };
+
 /*
  * Plain runs, from w->word on, as many as a batch takes: whole runs without GROUP words.
- * The batch then holds the numbers of their predictors, with data those of the blocks.
+ * The batch then holds the numbers of their predictors, or of their items.
  */
 static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *e,
                                                             struct walk *w,
                                                             struct fast *f, uint32_t stop,
-                                                            const int data)
+                                                            const int what)
 {
     const uint32_t *words = w->seg->words;
     const uint32_t *map = e->map;
@@ -144,15 +162,15 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
     uint64_t *miss = f->miss;
     uint64_t from = f->from;
     uint32_t *ctx = f->ctx;
-    uint32_t *batch = e->batch + f->n;
-    uint32_t left = w->have - w->unit - f->n;
+    uint32_t *batch = e->batch + f->batch.n;
+    uint32_t *const batch_end = e->batch + BATCH;
+    uint32_t left = w->have - w->unit - f->batch.units;
+    if (what == RUNS_ADDRS && left > e->batch_cap - f->batch.n) {
+        left = e->batch_cap - f->batch.n; /* an address is one unit */
+    }
+    const uint32_t left_first = left;
     uint32_t i = w->word;
     uint64_t insns = 0;
-    if (data) {
-        stop = stop - i > BATCH ? i + BATCH : stop;
-    } else if (left > e->batch_cap - f->n) {
-        left = e->batch_cap - f->n;
-    }
     for (uint32_t word = words[i]; i < stop && word < map_cap; i++) {
         uint32_t next = words[i + 1];
         uint32_t l = map[word] - map_base;
@@ -160,13 +178,11 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
             break;
         }
         struct local *b = &loc[l];
-        if (b->need > left) {
-            break;
-        }
-        left -= b->need;
-        if (data) {
-            *batch++ = l;
-        } else {
+        if (what != RUNS_ALONE) {
+            if (b->need > left || (what == RUNS_ITEMS && batch >= batch_end)) {
+                break;
+            }
+            left -= b->need;
             put_numbers(batch, b->base, b->n);
             batch += b->n;
         }
@@ -185,49 +201,49 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
     f->miss = miss;
     f->from = from;
     f->ctx = ctx;
+    f->batch.n = (uint32_t)(batch - e->batch);
+    f->batch.units += left_first - left;
     e->insns += insns;
     e->runs += i - w->word;
     w->word = i;
-    f->n = (uint32_t)(batch - e->batch);
+}
+
+static void take_runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop)
+{
+    take_runs(e, w, f, stop, RUNS_ALONE);
 }
 
 static void take_runs_addrs(struct ctr_encoder *e, struct walk *w, struct fast *f,
                             uint32_t stop)
 {
-    take_runs(e, w, f, stop, 0);
+    take_runs(e, w, f, stop, RUNS_ADDRS);
 }
 
-static void take_runs_data(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                           uint32_t stop)
+static void take_runs_items(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop)
 {
-    take_runs(e, w, f, stop, 1);
-}
-
-/* The data of the batch. */
-static void flush(struct ctr_encoder *e, struct walk *w, struct fast *f)
-{
-    if (e->data) {
-        encode_data_runs(e, w, f->n);
-    } else {
-        encode_addrs(e, w, f->n);
-    }
-    f->n = 0;
+    take_runs(e, w, f, stop, RUNS_ITEMS);
 }
 
 /* Plain runs, all that there are; what may be left in the batch is not full. */
 static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
                        uint32_t stop)
 {
+    if (!e->slots) {
+        take_runs_alone(e, w, f, stop);
+        return;
+    }
     for (;;) {
         if (e->data) {
-            take_runs_data(e, w, f, stop);
+            take_runs_items(e, w, f, stop);
         } else {
             take_runs_addrs(e, w, f, stop);
         }
-        if (f->n < BATCH) {
+        if (f->batch.n < BATCH) {
             break;
         }
-        flush(e, w, f);
+        flush(e, w, &f->batch);
     }
 }
 
@@ -245,9 +261,6 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     for (;;) {
         uint32_t first = w->word;
         plain_runs(e, w, &f, stop);
-        if (e->data) {
-            flush(e, w, &f);
-        }
         if (w->word > first) {
             last = e->map[words[w->word - 1]] - e->map_base;
             encode_next(e, e->map[words[first]] - e->map_base);
@@ -268,11 +281,7 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         if (end == 0) {
             break;
         }
-        if (e->data) {
-            encode_pending(e, w, l);
-        } else {
-            f.n = add_pending(e, l, f.n);
-        }
+        add_pending(e, l, &f.batch);
         e->npending = 0;
         encode_next(e, l);
         e->ahead.last = l;
@@ -284,7 +293,7 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         last = l;
         w->word = end;
     }
-    flush(e, w, &f);
+    flush(e, w, &f.batch);
     if (last == TOK_NONE) {
         return;
     }

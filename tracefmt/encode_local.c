@@ -51,14 +51,13 @@ int encode_local_begin(struct ctr_encoder *e)
     }
     e->nloc = 0;
     e->nslot = 0;
-    e->nitem = 0;
     e->npiece = 0;
     e->npred = 0;
-    if (room_preds(e, 1)) {
+    if (room(&e->item, &e->item_cap, 0, NO_ITEM + 1, sizeof(e->item[0]))) {
         return -CTR_E_NOMEM;
     }
-    e->npred = NO_PRED + 1;
-    memset(e->pred, 0, pred_size(e));
+    e->nitem = NO_ITEM + 1;
+    memset(&e->item[NO_ITEM], 0, sizeof(e->item[0]));
     return 0;
 }
 
@@ -85,53 +84,77 @@ static int make_room(struct ctr_encoder *e, const struct dict_entry *d)
         }
         e->loc_cap = cap[0];
     }
-    if (room_preds(e, d->naddr) ||
-        (e->data &&
-         (room(&e->item, &e->item_cap, e->nitem, d->def.nslot, sizeof(e->item[0])) ||
-          room(&e->piece, &e->piece_cap, e->npiece, pieces, sizeof(e->piece[0]))))) {
+    if (e->data
+            ? room(&e->item, &e->item_cap, e->nitem, d->def.nslot, sizeof(e->item[0])) ||
+                  room(&e->piece, &e->piece_cap, e->npiece, pieces, sizeof(e->piece[0]))
+            : room_preds(e, d->naddr)) {
         return -CTR_E_NOMEM;
     }
     return 0;
 }
 
-/* What is to be done with slot k, whose block's addresses begin at `base'. */
+/*
+ * A derived slot, entry `entry' of its block's, of which item `root' makes the address
+ * that its own comes from.
+ */
+static void item_derive(const struct ctr_encoder *e, struct item *it,
+                        const struct dict_entry *d, unsigned entry, uint32_t nth,
+                        uint32_t base)
+{
+    struct slot_derive v;
+    blockdef_derive(&d->def, entry, &v);
+    it->root =
+        v.root == CTR_DERIVE_CONST ? base + nth - NO_ITEM : nth - d->slot[v.root].item;
+    it->step = (uint64_t)v.delta;
+    it->bits = v.bits;
+    it->is_signed = v.is_signed;
+    if (!v.is_signed || v.bits == 8 * e->addr_bytes) {
+        it->kind = ITEM_ACCESS_DERIVED;
+        it->last = ~0ull >> (64 - v.bits);
+        it->last = e->addr_bytes == 4 ? (uint32_t)it->last : it->last;
+    } else {
+        it->kind = ITEM_ANY_DERIVED;
+    }
+}
+
+/* What is to be done with slot k, whose block's items begin at `base'. */
 static struct item item_of(struct ctr_encoder *e, const struct dict_entry *d,
                            const struct dict_slot *k, uint32_t base)
 {
-    struct item it = {.kind = k->s.reg       ? ITEM_REG
-                              : k->s.derived ? ITEM_DERIVED
-                                             : ITEM_ADDR};
-    it.pred = k->addr == DICT_NO_ADDR ? NO_PRED : base + k->addr;
-    it.piece = e->npiece;
-    if (k->s.derived) {
-        struct slot_derive v;
-        blockdef_derive(&d->def, k->entry, &v);
-        it.delta = v.delta;
-        it.bits = v.bits;
-        it.is_signed = v.is_signed;
+    const struct ctr_slot *s = &k->s;
+    struct item it = {.kind = s->reg ? ITEM_REGISTER : ITEM_ACCESS,
+                      .units = (uint8_t)encode_units(e, s),
+                      .piece = e->npiece};
+    if (s->derived) {
+        item_derive(e, &it, d, k->entry, k->item, base);
+    } else if (!s->reg) {
+        it.reach = d->reach[k->addr];
     }
-    if (k->s.reg || (e->val && !k->s.novalue)) {
-        it.pieces =
-            (uint8_t)value_pieces_init(&e->piece[e->npiece], &k->s, e->addr_bytes);
+    if (s->reg || (e->val && !s->novalue)) {
+        it.pieces = (uint8_t)value_pieces_init(&e->piece[e->npiece], s, e->addr_bytes);
         e->npiece += it.pieces;
     }
+    if (it.pieces == 1 && e->piece[it.piece].span == e->addr_bytes) {
+        it.value = e->piece[it.piece];
+        if (it.kind < ITEM_ANY) {
+            return it;
+        }
+    }
+    it.kind = s->reg ? ITEM_REGS : s->derived ? ITEM_ANY_DERIVED : ITEM_ANY;
     return it;
 }
 
 static void local_items(struct ctr_encoder *e, struct local *b,
-                        const struct dict_entry *d, uint32_t base)
+                        const struct dict_entry *d)
 {
-    b->regs = d->def.nslot > 0;
     b->base = e->nitem;
     b->n = d->nuncond;
     b->need = 0;
     for (unsigned i = 0; i < d->def.nslot; i++) {
-        const struct ctr_slot *s = &d->slot[i].s;
-        uint32_t units = encode_units(e, s);
-        e->item[e->nitem + d->slot[i].item] = item_of(e, d, &d->slot[i], base);
-        b->regs &= s->reg && (PIECES_IN_LINE || s->size <= 8);
-        b->need += slot_group(s) ? 0 : units;
-        b->most = (uint16_t)(units > b->most ? units : b->most);
+        struct item *it = &e->item[b->base + d->slot[i].item];
+        *it = item_of(e, d, &d->slot[i], b->base);
+        b->need += slot_group(&d->slot[i].s) ? 0 : it->units;
+        b->most = it->units > b->most ? it->units : b->most;
     }
     e->nitem += d->def.nslot;
 }
@@ -149,13 +172,15 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
         .ninsn = d->def.ninsn,
         .most = 1,
     };
-    e->batch_cap = BATCH + d->nplain > e->batch_cap ? BATCH + d->nplain : e->batch_cap;
-    if (d->naddr) {
+    if (e->data) {
+        local_items(e, b, d);
+    } else if (d->naddr) {
         memset((uint8_t *)e->pred + base * pred_size(e), 0, d->naddr * pred_size(e));
         memcpy(e->reach + base, d->reach, d->naddr * sizeof(d->reach[0]));
-    }
-    if (e->data) {
-        local_items(e, b, d, base);
+        e->npred += d->naddr;
+        if (BATCH + d->nplain > e->batch_cap) {
+            e->batch_cap = BATCH + d->nplain;
+        }
     }
     for (unsigned i = 0; i < d->nconst; i++) {
         if (pageset_add(&e->pages[d->constant[i] & 1],
@@ -166,7 +191,6 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
     e->def[l] = d;
     e->raw_of[l] = raw;
     e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next = TOK_NONE};
-    e->npred += d->naddr;
     e->nslot += d->def.nslot;
     e->nloc++;
     return 0;

@@ -159,15 +159,18 @@ static int pack_extras(struct ctr_encoder *e)
     return 0;
 }
 
-/* Bitmap of the pieces that were foretold, and the misses of the others, at *pp. */
-static void put_values(const struct value_out *o, uint8_t **pp)
+/* At *pp the bitmap of the pieces that were foretold, and the misses of the others, of
+ * which it returns the bytes.  Writes up to 8 bytes ahead. */
+static size_t put_values(const struct value_out *o, uint8_t **pp)
 {
     uint8_t *p = *pp;
     p += pack_bits(p, o->hit, o->nhit);
-    if (o->nmiss) {
-        memcpy(p, o->miss, o->nmiss);
+    const uint8_t *misses = p;
+    for (uint32_t i = 0; i < o->nmiss; i++) {
+        p += put_varint_fast(p, o->miss[i]);
     }
-    *pp = p + o->nmiss;
+    *pp = p;
+    return (size_t)(p - misses);
 }
 
 /* VALUES: number of pieces; hits; misses. */
@@ -178,7 +181,8 @@ static int pack_vals(struct ctr_encoder *e)
     if (!e->val || o->nhit == 0) {
         return 0;
     }
-    if (buf_room(&e->raw, 4 + (size_t)o->nhit / 8 + 1 + o->nmiss)) {
+    if (buf_room(&e->raw,
+                 4 + (size_t)o->nhit / 8 + 1 + (size_t)o->nmiss * VARINT_MAX + 8)) {
         return -1;
     }
     uint8_t *p = e->raw.p;
@@ -197,14 +201,14 @@ static int pack_regs(struct ctr_encoder *e)
     if (!e->reg || (o->nhit == 0 && e->nreg_extra == 0)) {
         return 0;
     }
-    if (buf_room(&e->raw, 8 + (size_t)o->nhit / 8 + 1 + o->nmiss + e->reg_meta.n)) {
+    if (buf_room(&e->raw, 8 + (size_t)o->nhit / 8 + 1 + (size_t)o->nmiss * VARINT_MAX +
+                              8 + e->reg_meta.n)) {
         return -1;
     }
     uint8_t *p = e->raw.p;
     put32(p, o->nhit);
-    put32(p + 4, (uint32_t)o->nmiss);
     p += 8;
-    put_values(o, &p);
+    put32(e->raw.p + 4, (uint32_t)put_values(o, &p));
     if (e->reg_meta.n) {
         memcpy(p, e->reg_meta.p, e->reg_meta.n);
     }
