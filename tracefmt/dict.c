@@ -175,13 +175,35 @@ static void derived_slot(struct dict_entry *e, struct dict_slot *k)
     e->reach[k->addr] = (uint16_t)((r & 63u) | kind << 6);
 }
 
-static void number_slot(struct dict_entry *e, struct dict_slot *k, uint16_t item)
+static void number_slot(struct dict_entry *e, struct dict_slot *k)
 {
-    k->item = item;
     if (!k->s.reg && !k->s.derived) {
         k->addr = e->naddr++;
         e->reach[k->addr] = (uint16_t)((k->s.store ? 0x10u : 2u) | REACH_WHOLE << 6);
     }
+}
+
+/* Numbers the items. */
+static void entry_items(struct dict_entry *e)
+{
+    int row = 0;
+    uint16_t n = 0;
+    for (unsigned i = 0; i < e->def.nslot; i++) {
+        struct dict_slot *k = &e->slot[i];
+        n += slot_in_row(&k->s) && !row;
+        row = slot_in_row(&k->s);
+        if (!row && slot_group(&k->s) == 0) {
+            k->item = n++;
+        }
+    }
+    e->nwhole = n;
+    for (unsigned i = 0; i < e->def.nslot; i++) {
+        struct dict_slot *k = &e->slot[i];
+        if (slot_in_row(&k->s) || slot_group(&k->s)) {
+            k->item = n++;
+        }
+    }
+    e->nitem = n;
 }
 
 /* What is found out from a definition's slots. */
@@ -200,19 +222,19 @@ static void entry_slots(struct dict_entry *e)
         e->nreg += s->reg;
         e->nstore += !s->reg && s->store;
         e->nload += !s->reg && !s->store;
-        number_slot(e, k, e->nuncond++);
+        number_slot(e, k);
         if (s->derived) {
             k->entry = (uint16_t)nderived++;
             derived_slot(e, k);
         }
     }
     e->nplain = e->naddr;
-    uint16_t item = e->nuncond;
     for (unsigned i = 0; i < e->def.nslot; i++) {
         if (slot_group(&e->slot[i].s)) {
-            number_slot(e, &e->slot[i], item++);
+            number_slot(e, &e->slot[i]);
         }
     }
+    entry_items(e);
 }
 
 static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,

@@ -11,13 +11,18 @@
 /*
  * A slot, and where the encoder finds what it knows of it.  Slots of groups are numbered
  * behind the unconditional ones, which alone are made by most runs.
+ *
+ * Items are what the encoder takes at once of a run: an access, a register, or a row of
+ * registers of 8 bytes at most, unconditional ones with nothing between them.  First come
+ * those of a run without groups, rows among them, then slots of groups, and the registers
+ * of rows, for runs that were left in the middle of one.
  */
 struct dict_slot {
     struct ctr_slot s;
     uint16_t addr;  /* its number among the slots with an address of their own, of a
                        derived one that of its root, or DICT_NO_ADDR */
     uint16_t entry; /* of a derived one: number in derive[] */
-    uint16_t item;  /* its number among all, the unconditional ones first */
+    uint16_t item;  /* its number among the items, see there */
 };
 #define DICT_NO_ADDR 0xffffu
 
@@ -38,10 +43,11 @@ struct dict_entry {
     uint32_t id;    /* canonical, from 1 */
     uint16_t nload; /* unconditional slots */
     uint16_t nstore;
-    uint16_t nreg;    /* register slots */
-    uint16_t naddr;   /* slots with an address of their own ... */
-    uint16_t nplain;  /* ... that are unconditional */
-    uint16_t nuncond; /* unconditional slots */
+    uint16_t nreg;   /* register slots */
+    uint16_t naddr;  /* slots with an address of their own ... */
+    uint16_t nplain; /* ... that are unconditional */
+    uint16_t nwhole; /* items of a run without groups */
+    uint16_t nitem;  /* all items */
     uint16_t nconst;
     uint64_t hash;
     uint64_t pc;             /* of its first instruction */
@@ -65,6 +71,12 @@ struct ctr_dict {
     uint32_t nbucket;
     struct buf strip;
 };
+
+/* Is this slot in a row? */
+static inline int slot_in_row(const struct ctr_slot *s)
+{
+    return s->reg && s->size <= 8 && slot_group(s) == 0;
+}
 
 static inline const struct dict_entry *dict_raw(const struct ctr_dict *d, uint32_t raw)
 {

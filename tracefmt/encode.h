@@ -32,19 +32,19 @@ struct local {
 };
 
 /*
- * A slot of a block of the chunk, with values or registers: what is to be done, and the
- * predictor of its address.
+ * An item of a block of the chunk (see dict.h), with values or registers: what is to be
+ * done, and the predictor of its address.
  */
 struct item {
     uint64_t last; /* address seen last; of ITEM_ACCESS_DERIVED the bits that count */
     uint64_t step; /* that led there; of a derived slot the delta */
-    struct piece value; /* of the kinds before ITEM_ANY */
+    struct piece value; /* of the kinds before ITEM_ROW */
     uint32_t piece;     /* of the others the first of so many */
     uint32_t root;      /* of a derived slot: item of its root, so many before it */
     uint16_t reach;     /* of an address: see dict.h */
+    uint16_t pieces;    /* 0 if the value is not told */
     uint8_t kind;       /* ITEM_* */
-    uint8_t pieces;     /* of its value, 0 if it is not told */
-    uint8_t units;      /* of data that it takes */
+    uint8_t units;      /* of data that a slot takes */
     uint8_t bits;       /* as in struct slot_derive */
     uint8_t is_signed;
 };
@@ -52,11 +52,11 @@ enum {
     /* one piece, of one unit */
     ITEM_ACCESS,
     ITEM_ACCESS_DERIVED, /* by an addition and a mask */
-    ITEM_REGISTER,
+    ITEM_ROW,
     /* anything */
     ITEM_ANY,
     ITEM_ANY_DERIVED,
-    ITEM_REGS,
+    ITEM_REGISTER,
 };
 #define NO_ITEM 0u /* the root that constants have: its address stays 0 */
 

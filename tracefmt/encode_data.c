@@ -6,8 +6,8 @@
  * for a branch.
  *
  * encode_fast has written down which items come next.  Most are accesses of one unit, or
- * registers of one piece; those like the one before are taken by a loop that knows of
- * nothing else, so that all it needs stays in registers.
+ * rows of registers; those like the one before are taken by a loop that knows of nothing
+ * else, so that all it needs stays in registers.
  */
 #include "encode.h"
 
@@ -189,7 +189,7 @@ INLINE uint32_t take_accesses(struct ctr_encoder *e, struct walk *w, uint32_t k,
         if (it->kind == ITEM_ACCESS) {
             addr = put_addr(e, &a, it, ab);
         } else if (it->kind == ITEM_ACCESS_DERIVED) {
-            addr = (it[-(ptrdiff_t)it->root].last + it->step) & it->last;
+            addr = ((it - it->root)->last + it->step) & it->last;
         } else {
             break;
         }
@@ -199,29 +199,6 @@ INLINE uint32_t take_accesses(struct ctr_encoder *e, struct walk *w, uint32_t k,
     }
     addrs_end(e, w, &a);
     values_end(&e->vals, &vals);
-    return k;
-}
-
-/* The same for registers of one piece. */
-INLINE uint32_t take_registers(struct ctr_encoder *e, struct walk *w, uint32_t k,
-                               uint32_t n, const unsigned ab)
-{
-    const uint32_t *const batch = e->batch;
-    struct item *const items = e->item;
-    const uint8_t *data =
-        (const uint8_t *)w->seg->data_end - (size_t)w->unit * e->addr_bytes;
-    struct values regs = values_begin(&e->regvals);
-    for (; k < n; k++) {
-        struct item *it = &items[batch[k]];
-        if (it->kind != ITEM_REGISTER) {
-            break;
-        }
-        uint64_t v = get_unit(data, ab);
-        data -= ab;
-        put_reg(e->regs, &regs, &it->value, v);
-    }
-    w->unit = (uint32_t)((const uint8_t *)w->seg->data_end - data) / e->addr_bytes;
-    values_end(&e->regvals, &regs);
     return k;
 }
 
@@ -244,43 +221,82 @@ INLINE uint64_t get_piece(const uint8_t **data, const struct piece *p, unsigned 
     return ab == 4 && p->span == 4 ? get_unit(at + 4, 4) : get_unit(at + 8, 8);
 }
 
+/* The same for rows of registers. */
+INLINE uint32_t take_rows(struct ctr_encoder *e, struct walk *w, uint32_t k, uint32_t n,
+                          const unsigned ab)
+{
+    const uint32_t *const batch = e->batch;
+    const struct item *const items = e->item;
+    struct addrs a = addrs_begin(e, w);
+    struct values regs = values_begin(&e->regvals);
+    for (; k < n && items[batch[k]].kind == ITEM_ROW; k++) {
+        const struct item *it = &items[batch[k]];
+        struct piece *p = e->piece + it->piece;
+        for (const struct piece *end = p + it->pieces; p < end; p++) {
+            put_reg(e->regs, &regs, p, get_piece(&a.data, p, 1, 0, ab));
+        }
+    }
+    addrs_end(e, w, &a);
+    values_end(&e->regvals, &regs);
+    return k;
+}
+
+/* The address of a derived access whose item is of any kind. */
+INLINE uint64_t derived_addr(const struct item *it, const unsigned ab)
+{
+    const struct item *root = it - it->root;
+    if (it->kind == ITEM_ACCESS_DERIVED) {
+        return (root->last + it->step) & it->last;
+    }
+    const struct slot_derive v = {
+        .delta = (int64_t)it->step, .bits = it->bits, .is_signed = it->is_signed};
+    uint64_t addr = slot_derive_addr(&v, root->last);
+    return ab == 4 ? (uint32_t)addr : addr;
+}
+
 /* Whatever an item makes. */
 INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals,
                      struct values *regs, struct item *it, const unsigned ab)
 {
     struct piece *p = e->piece + it->piece;
-    const unsigned n = it->pieces;
-    if (it->kind == ITEM_REGS) {
-        for (unsigned low = n; low-- > 0; p++) {
-            put_reg(e->regs, regs, p, get_piece(&a->data, p, n, low, ab));
+    unsigned n = it->pieces;
+    if (it->kind == ITEM_ROW) {
+        for (const struct piece *end = p + n; p < end; p++) {
+            put_reg(e->regs, regs, p, get_piece(&a->data, p, 1, 0, ab));
         }
         return;
     }
-    uint64_t addr;
-    if (it->kind == ITEM_ANY_DERIVED) {
-        struct slot_derive v = {
-            .delta = (int64_t)it->step, .bits = it->bits, .is_signed = it->is_signed};
-        addr = slot_derive_addr(&v, it[-(ptrdiff_t)it->root].last);
-        addr = ab == 4 ? (uint32_t)addr : addr;
-    } else {
-        addr = put_addr(e, a, it, ab);
+    if (it->kind == ITEM_REGISTER) {
+        for (; n-- > 0; p++) {
+            put_reg(e->regs, regs, p, get_piece(&a->data, p, it->pieces, n, ab));
+        }
+        return;
     }
-    for (unsigned low = n; low-- > 0; p++) {
-        uint64_t v = get_piece(&a->data, p, n, low, ab);
+    uint64_t addr = it->kind == ITEM_ACCESS_DERIVED || it->kind == ITEM_ANY_DERIVED
+                        ? derived_addr(it, ab)
+                        : put_addr(e, a, it, ab);
+    if (it->kind < ITEM_ROW) {
+        uint64_t v = get_unit(a->data, ab);
+        a->data -= ab;
+        put_memory(e->memory, vals, &it->value, addr, v);
+        return;
+    }
+    for (; n-- > 0; p++) {
+        uint64_t v = get_piece(&a->data, p, it->pieces, n, ab);
         put_memory(e->memory, vals, p, addr + p->off, v);
     }
 }
 
-/* Items of whatever kind, until one comes that a loop above takes. */
-INLINE uint32_t take_others(struct ctr_encoder *e, struct walk *w, uint32_t k, uint32_t n,
-                            const unsigned ab)
+/* Items of whatever kind; or until one comes that a loop above takes. */
+INLINE uint32_t take_any(struct ctr_encoder *e, struct walk *w, uint32_t k, uint32_t n,
+                         const unsigned ab, const int all)
 {
     struct addrs a = addrs_begin(e, w);
     struct values vals = values_begin(&e->vals);
     struct values regs = values_begin(&e->regvals);
     for (; k < n; k++) {
         struct item *it = &e->item[e->batch[k]];
-        if (it->kind < ITEM_ANY) {
+        if (!all && it->kind < ITEM_ANY) {
             break;
         }
         put_item(e, &a, &vals, &regs, it, ab);
@@ -294,14 +310,18 @@ INLINE uint32_t take_others(struct ctr_encoder *e, struct walk *w, uint32_t k, u
 INLINE void take_items(struct ctr_encoder *e, struct walk *w, uint32_t n,
                        const unsigned ab)
 {
+    if (e->mem && e->reg) { /* now the ones, now the others */
+        take_any(e, w, 0, n, ab, 1);
+        return;
+    }
     for (uint32_t k = 0; k < n;) {
         unsigned kind = e->item[e->batch[k]].kind;
-        if (kind == ITEM_REGISTER) {
-            k = take_registers(e, w, k, n, ab);
-        } else if (kind < ITEM_ANY) {
+        if (kind < ITEM_ROW) {
             k = take_accesses(e, w, k, n, ab);
+        } else if (kind == ITEM_ROW) {
+            k = take_rows(e, w, k, n, ab);
         } else {
-            k = take_others(e, w, k, n, ab);
+            k = take_any(e, w, k, n, ab, 0);
         }
     }
 }

@@ -85,7 +85,7 @@ static int make_room(struct ctr_encoder *e, const struct dict_entry *d)
         e->loc_cap = cap[0];
     }
     if (e->data
-            ? room(&e->item, &e->item_cap, e->nitem, d->def.nslot, sizeof(e->item[0])) ||
+            ? room(&e->item, &e->item_cap, e->nitem, d->nitem, sizeof(e->item[0])) ||
                   room(&e->piece, &e->piece_cap, e->npiece, pieces, sizeof(e->piece[0]))
             : room_preds(e, d->naddr)) {
         return -CTR_E_NOMEM;
@@ -122,41 +122,53 @@ static struct item item_of(struct ctr_encoder *e, const struct dict_entry *d,
                            const struct dict_slot *k, uint32_t base)
 {
     const struct ctr_slot *s = &k->s;
-    struct item it = {.kind = s->reg ? ITEM_REGISTER : ITEM_ACCESS,
-                      .units = (uint8_t)encode_units(e, s),
-                      .piece = e->npiece};
+    struct item it = {
+        .kind = ITEM_ACCESS, .units = (uint8_t)encode_units(e, s), .piece = e->npiece};
     if (s->derived) {
         item_derive(e, &it, d, k->entry, k->item, base);
     } else if (!s->reg) {
         it.reach = d->reach[k->addr];
     }
     if (s->reg || (e->val && !s->novalue)) {
-        it.pieces = (uint8_t)value_pieces_init(&e->piece[e->npiece], s, e->addr_bytes);
+        it.pieces = (uint16_t)value_pieces_init(&e->piece[e->npiece], s, e->addr_bytes);
         e->npiece += it.pieces;
     }
-    if (it.pieces == 1 && e->piece[it.piece].span == e->addr_bytes) {
+    if (s->reg) {
+        it.kind = ITEM_REGISTER;
+    } else if (it.pieces == 1 && e->piece[it.piece].span == e->addr_bytes &&
+               it.kind != ITEM_ANY_DERIVED) {
         it.value = e->piece[it.piece];
-        if (it.kind < ITEM_ANY) {
-            return it;
-        }
+    } else {
+        it.kind = s->derived ? ITEM_ANY_DERIVED : ITEM_ANY;
     }
-    it.kind = s->reg ? ITEM_REGS : s->derived ? ITEM_ANY_DERIVED : ITEM_ANY;
     return it;
 }
 
 static void local_items(struct ctr_encoder *e, struct local *b,
                         const struct dict_entry *d)
 {
+    struct item *row = NULL, *whole = &e->item[e->nitem];
     b->base = e->nitem;
-    b->n = d->nuncond;
+    b->n = d->nwhole;
     b->need = 0;
     for (unsigned i = 0; i < d->def.nslot; i++) {
+        const struct ctr_slot *s = &d->slot[i].s;
         struct item *it = &e->item[b->base + d->slot[i].item];
         *it = item_of(e, d, &d->slot[i], b->base);
-        b->need += slot_group(&d->slot[i].s) ? 0 : it->units;
+        b->need += slot_group(s) ? 0 : it->units;
         b->most = it->units > b->most ? it->units : b->most;
+        if (slot_in_row(s) && !row) {
+            row = whole++;
+            *row = (struct item){.kind = ITEM_ROW, .piece = it->piece};
+        } else if (!slot_in_row(s)) {
+            row = NULL;
+            whole += slot_group(s) == 0;
+        }
+        if (row) {
+            row->pieces++;
+        }
     }
-    e->nitem += d->def.nslot;
+    e->nitem += d->nitem;
 }
 
 static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t raw)
