@@ -573,6 +573,87 @@ static void test_many_blocks(void **state)
     free(addrs);
 }
 
+/* A derived slot's entry of a definition: its root, bits and delta. */
+static size_t put_derive(uint8_t *p, unsigned root, unsigned bits, int64_t delta)
+{
+    p[0] = (uint8_t)root;
+    p[1] = (uint8_t)(root >> 8);
+    p[2] = (uint8_t)bits;
+    p[3] = 0;
+    memcpy(p + 4, &delta, 8);
+    return CTR_BLOCKDEF_DERIVE;
+}
+
+struct found {
+    uint32_t addr;
+    unsigned times;
+};
+
+static int count_found(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    struct found *f = arg;
+    (void)job;
+    f->times += m->addr == f->addr;
+    return 0;
+}
+
+/*
+ * Definitions may say more bits of a derived address than the trace's have: it is cut,
+ * by readers and in the index.
+ */
+static void test_wide_derived(void **state)
+{
+    static const uint32_t addr = 0xfffffff0;
+    static const uint32_t words[2] = {1, 1};
+    static const uint32_t there[] = {0xfffffff0, 0x10, 0x2008};
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_writer *w;
+    struct ctr_trace *tr;
+    struct ctr_diag diag;
+    uint32_t process, thread;
+    uint8_t def[128];
+    (void)state;
+    size_t n = simple_def(def, 0x1000, 3, 3);
+    def[CTR_BLOCKDEF_FLAGS] = CTR_BLOCK_HAS_DERIVED;
+    for (size_t at = n - 2 * CTR_BLOCKDEF_SLOT; at < n; at += CTR_BLOCKDEF_SLOT) {
+        def[at + 4] |= CTR_ACCESS_DERIVED;
+    }
+    n += put_derive(def + n, 0, 64, 0x20);
+    n += put_derive(def + n, CTR_DERIVE_CONST, 64, 0x700002008);
+    assert_int_equal(ctr_dict_new(&dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM), 0);
+    assert_int_equal(ctr_dict_add(dict, 1, def, n, &diag), 0);
+    const uint32_t data[2] = {addr, addr};
+    struct ctr_segment seg = {
+        .words = words, .n_words = 2, .n_units = 2, .data_end = data + 2};
+    assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
+    assert_int_equal(ctr_packed_new(&packed), 0);
+    assert_int_equal(ctr_encoder_run(enc, &seg, 1, packed, &diag), 0);
+    struct ctr_meta meta = {.events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM, .addr_bits = 32};
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, &diag), 0);
+    assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
+    assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag), 0);
+    assert_int_equal(ctr_writer_chunk(w, thread, packed, &diag), 0);
+    assert_int_equal(ctr_writer_finish(w, &diag), 0);
+    ctr_writer_free(w);
+    assert_int_equal(ctr_open_fd(&tr, fd, 0, &diag), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        struct found found = {there[i], 0};
+        struct ctr_range range = {there[i], there[i] + 1};
+        struct ctr_filter f = {.addrs = &range, .naddr = 1};
+        static const struct ctr_replay_ops ops = {.mem = count_found};
+        struct ctr_replay_opts opts = {.workers = 1, .filter = &f};
+        assert_int_equal(ctr_replay(tr, &ops, &found, &opts, &diag), 0);
+        assert_int_equal(found.times, 2);
+    }
+    ctr_close(tr);
+    ctr_packed_free(packed);
+    ctr_encoder_free(enc);
+    ctr_dict_free(dict);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -585,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_encoder_tail),
         cmocka_unit_test(test_encoder_records),
         cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_wide_derived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
