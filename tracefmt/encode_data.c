@@ -92,11 +92,12 @@ INLINE uint64_t put_addr(struct ctr_encoder *e, struct addrs *a, struct item *it
     unsigned ok;
     a->data -= ab;
     if (ab == 4) {
-        ok = (uint32_t)step == (uint32_t)it->step;
-        put32(a->miss, (uint32_t)step);
+        uint32_t low = (uint32_t)step;
+        ok = low == (uint32_t)it->step;
+        memcpy(a->miss, &low, 4);
     } else {
         ok = step == it->step;
-        put64(a->miss, step);
+        memcpy(a->miss, &step, 8);
     }
     it->last = addr;
     it->step = step;
