@@ -158,6 +158,7 @@ static void *work(void *arg)
         }
         struct shared_chunk *c = job->piece.chunk;
         job->out.n = 0;
+        job->tell_at = PIECE_TELL;
         if (c) {
             job->pub = c->raw.pub;
             job->thread = ctr_trace_thread(rp->tr, job->pub.thread);

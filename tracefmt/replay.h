@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#define PIECE_TELL (64u << 10) /* output told at once by the next in order */
+#define PIECE_TELL (64u << 10) /* of so much new output something may be told */
 #define PIECE_WAIT (8u << 20)  /* output at which others wait */
 
 /* A chunk shared by the pieces made of it. */
@@ -43,6 +43,7 @@ enum fast_kind {
     FAST_COUNT,  /* with numbers of accesses */
     FAST_ADDRS,  /* with addresses */
     FAST_EVENTS, /* events of instructions, and run callbacks if they are wanted */
+    FAST_SKIP,   /* none of them: what comes before the piece */
 };
 
 struct ctr_job {
@@ -54,7 +55,8 @@ struct ctr_job {
     struct ctr_chunk pub;
     const struct ctr_thread *thread;
     struct buf out;
-    int stopped; /* the replay is over, whatever the piece was */
+    size_t tell_at; /* with more output than that it is time for replay_flush */
+    int stopped;    /* the replay is over, whatever the piece was */
 };
 
 struct replay {
@@ -112,5 +114,8 @@ int replay_piece(struct ctr_job *job);
  * was not told (or the chunk's end).  Returns 0, or what stops the replay. */
 enum fast_kind replay_fast_kind(const struct replay *rp);
 int replay_fast(struct ctr_job *job, int *stands);
+/* The same file, where that is not FAST_NOT: passes over runs that end before the piece.
+ */
+int replay_skip(struct ctr_job *job, int *stands);
 
 #endif

@@ -115,10 +115,10 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
     void *arg = job->rp->arg;
     struct walk *w = &job->walk;
     struct decoder *d = &w->dec;
-    const uint64_t hi = job->piece.hi;
-    const int mem = kind == FAST_ADDRS || (kind == FAST_EVENTS && d->want & DEC_MEM);
-    const int sums =
-        kind == FAST_EVENTS ? (d->want & (DEC_MEM | DEC_COUNT)) != 0 : kind != FAST_RUN;
+    const int any = kind == FAST_EVENTS || kind == FAST_SKIP;
+    const uint64_t hi = kind == FAST_SKIP ? job->piece.lo - 1 : job->piece.hi;
+    const int mem = any ? (d->want & DEC_MEM) != 0 : kind == FAST_ADDRS;
+    const int sums = any ? (d->want & (DEC_MEM | DEC_COUNT)) != 0 : kind != FAST_RUN;
     const int counts = kind == FAST_EVENTS ? job->rp->counts : kind != FAST_RUN;
     const int lists = kind == FAST_EVENTS ? job->rp->lists : kind == FAST_ADDRS;
     struct ctr_run run = {.thread = job->thread};
@@ -172,9 +172,14 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
                 *stands = 1;
                 break;
             }
-            other_run(job, &w->run, &run);
-            access = w->run.access;
-            naccess = w->run.naccess;
+            if (kind != FAST_SKIP) {
+                other_run(job, &w->run, &run);
+                access = w->run.access;
+                naccess = w->run.naccess;
+            }
+        }
+        if (kind == FAST_SKIP) {
+            continue;
         }
         if (kind != FAST_EVENTS || ops->run) {
             ret = ops->run(arg, job, &run);
@@ -182,7 +187,7 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
         if (kind == FAST_EVENTS && !ret) {
             ret = tell_events(job, &run, access, ops->mem ? naccess : 0);
         }
-        if (ret | job->piece.result || job->out.n > PIECE_TELL) {
+        if (ret | job->piece.result || job->out.n > job->tell_at) {
             n++;
             break;
         }
@@ -211,6 +216,11 @@ static int runs_with_addrs(struct ctr_job *job, int *stands)
 static int runs_as_events(struct ctr_job *job, int *stands)
 {
     return fast_runs(job, FAST_EVENTS, stands);
+}
+
+int replay_skip(struct ctr_job *job, int *stands)
+{
+    return fast_runs(job, FAST_SKIP, stands);
 }
 
 int replay_fast(struct ctr_job *job, int *stands)

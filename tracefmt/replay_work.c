@@ -181,7 +181,7 @@ static int do_runs(struct ctr_job *job)
     }
     job->walk_on = 0;
     int stands = 0;
-    for (; !ret; ret = stands ? 0 : walk_next(w)) {
+    for (; !ret; ret = ret || stands ? ret : walk_next(w)) {
         stands = 0;
         ret = walk_between(w) ? do_between(job) : 0;
         if (ret || p->result) {
@@ -191,15 +191,19 @@ static int do_runs(struct ctr_job *job)
             return 0;
         }
         if (walk_end(w) < p->lo) {
+            ret = rp->fast != FAST_NOT ? replay_skip(job, &stands) : 0;
             continue;
         }
         ret = do_run(job);
         if (ret || p->result) {
             return ret ? ret : p->result;
         }
-        if (job->out.n > PIECE_TELL && replay_flush(job)) {
-            job->stopped = 1;
-            return 0;
+        if (job->out.n > job->tell_at) {
+            if (replay_flush(job)) {
+                job->stopped = 1;
+                return 0;
+            }
+            job->tell_at = job->out.n + PIECE_TELL;
         }
         if (walk_end(w) > p->hi) {
             job->walk_on = 1;
