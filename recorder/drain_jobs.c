@@ -226,6 +226,9 @@ int drain_make_jobs(struct drain *d, uint64_t now)
         }
         err = most ? drain_dispatch(d, most) : 0;
     }
+    if (d->pipeline && __atomic_load_n(&d->host->ctl->space_waiters, __ATOMIC_SEQ_CST)) {
+        pipeline_help(d->pipeline);
+    }
     return err;
 }
 

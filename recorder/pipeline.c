@@ -27,8 +27,14 @@ struct worker {
     struct pipeline *pl;
     struct ctr_encoder *enc;
     pthread_t thread;
+    pthread_cond_t wake; /* there is something for it, or the end */
+    bool awake;          /* it takes jobs as long as there are any */
+    bool early;          /* there is a processor for it beside the guest's */
     struct pipeline_thread told;
 };
+
+/* Jobs that wait, at which another worker than the first is woken. */
+#define MANY_JOBS 2u
 
 /* A dump under way; the submitter waits on `dumped' of the pipeline. */
 struct pipeline_dump {
@@ -56,7 +62,6 @@ struct pipeline {
     uint32_t incomplete;
 
     pthread_mutex_t lock; /* all below */
-    pthread_cond_t work;  /* todo grew, packed bytes shrank, or the end */
     pthread_cond_t ready; /* the first ordered job is done, or the end */
     pthread_cond_t dumped;
     struct job *todo, **todo_end;
@@ -176,6 +181,40 @@ static void pack(struct worker *w, struct job *job)
     }
 }
 
+static bool may_work(const struct pipeline *pl)
+{
+    return pl->todo && pl->packed_bytes <= PACKED_MAX_BYTES;
+}
+
+/*
+ * Whether a worker is needed that sleeps.  As long as the first one keeps up, another
+ * one would only take the processor from the guest now and then, and so it would, where
+ * there is none to spare, until the guest has to wait.
+ */
+static bool is_needed(const struct worker *w)
+{
+    const struct pipeline *pl = w->pl;
+
+    return w == &pl->workers[0] || pl->ending ||
+           (w->early && pipeline_backlog(pl) >= MANY_JOBS) ||
+           __atomic_load_n(&pl->host->ctl->space_waiters, __ATOMIC_RELAXED);
+}
+
+/* Wakes a worker, if there is work for one and it is needed. */
+static bool wake_one(struct pipeline *pl)
+{
+    for (unsigned i = 0; may_work(pl) && i < pl->n_workers; i++) {
+        struct worker *w = &pl->workers[i];
+
+        if (!w->awake && is_needed(w)) {
+            w->awake = true;
+            pthread_cond_signal(&w->wake);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
@@ -186,13 +225,14 @@ static void *worker_main(void *arg)
         struct job *job;
         bool drop;
 
-        while (!pl->todo || pl->packed_bytes > PACKED_MAX_BYTES) {
+        while (!w->awake || !may_work(pl)) {
             if (!pl->todo && pl->ending) {
                 pthread_mutex_unlock(&pl->lock);
                 effort_of_thread(&w->told.effort);
                 return NULL;
             }
-            pthread_cond_wait(&pl->work, &pl->lock);
+            w->awake = false;
+            pthread_cond_wait(&w->wake, &pl->lock);
         }
         job = pl->todo;
         pl->todo = job->next_todo;
@@ -428,9 +468,7 @@ static void *writer_main(void *arg)
             }
         }
         pl->packed_bytes -= job->bytes;
-        if (job->bytes && pl->todo) {
-            pthread_cond_broadcast(&pl->work);
-        }
+        wake_one(pl);
         free(job->events.data);
         free(job->regs);
         free(job);
@@ -441,7 +479,10 @@ static void stop_threads(struct pipeline *pl, unsigned workers, bool writer)
 {
     pthread_mutex_lock(&pl->lock);
     pl->ending = true;
-    pthread_cond_broadcast(&pl->work);
+    for (unsigned i = 0; i < workers; i++) {
+        pl->workers[i].awake = true;
+        pthread_cond_signal(&pl->workers[i].wake);
+    }
     pthread_cond_broadcast(&pl->ready);
     pthread_mutex_unlock(&pl->lock);
     for (unsigned i = 0; i < workers; i++) {
@@ -493,7 +534,6 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
     pl->todo_end = &pl->todo;
     pl->ordered_end = &pl->ordered;
     pthread_mutex_init(&pl->lock, NULL);
-    pthread_cond_init(&pl->work, NULL);
     pthread_cond_init(&pl->ready, NULL);
     pthread_cond_init(&pl->dumped, NULL);
     pl->ring = config->ring;
@@ -506,6 +546,10 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
     }
     for (unsigned i = 0; i < pl->n_workers; i++) {
         pl->workers[i].pl = pl;
+        pl->workers[i].early = i + 1 < config->processors;
+        pthread_cond_init(&pl->workers[i].wake, NULL);
+    }
+    for (unsigned i = 0; i < pl->n_workers; i++) {
         err = ctr_encoder_new(&pl->workers[i].enc, config->dict, pl->addr_bytes,
                               config->level);
         if (err) {
@@ -544,10 +588,17 @@ void pipeline_submit(struct pipeline *pl, struct job *job)
         *pl->todo_end = job;
         pl->todo_end = &job->next_todo;
         __atomic_fetch_add(&pl->backlog, 1, __ATOMIC_RELAXED);
-        pthread_cond_signal(&pl->work);
+        wake_one(pl);
     } else if (job == pl->ordered) {
         pthread_cond_signal(&pl->ready);
     }
+    pthread_mutex_unlock(&pl->lock);
+}
+
+void pipeline_help(struct pipeline *pl)
+{
+    pthread_mutex_lock(&pl->lock);
+    wake_one(pl);
     pthread_mutex_unlock(&pl->lock);
 }
 
@@ -709,12 +760,12 @@ void pipeline_free(struct pipeline *pl)
     ctr_writer_free(pl->writer);
     for (unsigned i = 0; pl->workers && i < pl->n_workers; i++) {
         ctr_encoder_free(pl->workers[i].enc);
+        pthread_cond_destroy(&pl->workers[i].wake);
     }
     for (unsigned i = 0; i < pl->n_spare; i++) {
         ctr_packed_free(pl->spare[i]);
     }
     pthread_mutex_destroy(&pl->lock);
-    pthread_cond_destroy(&pl->work);
     pthread_cond_destroy(&pl->ready);
     pthread_cond_destroy(&pl->dumped);
     free(pl->workers);

@@ -110,6 +110,7 @@ struct pipeline_config {
     int fd;
     const char *output; /* its name, for the names of dumps */
     unsigned workers;
+    unsigned processors; /* that there are for them and the guest */
     int level;
     struct ctr_meta meta;
 };
@@ -123,6 +124,9 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
 
 /* Takes over a job made with calloc(3), what hangs on it and, for *_END, its object. */
 void pipeline_submit(struct pipeline *pl, struct job *job);
+
+/* The guest waits for chunks: wakes another worker, if there is work for one. */
+void pipeline_help(struct pipeline *pl);
 
 /* Chunk jobs that no worker has begun. */
 unsigned pipeline_backlog(const struct pipeline *pl);

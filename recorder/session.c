@@ -294,6 +294,7 @@ static struct pipeline *begin_trace(void *arg)
         .fd = s->out_fd,
         .output = strcmp(s->config->output, "-") ? s->config->output : "cannoli.ctr",
         .workers = s->config->workers,
+        .processors = tool_default_jobs(),
         .level = s->config->level,
     };
     int argc = 0;
