@@ -201,7 +201,7 @@ static bool is_needed(const struct worker *w)
 }
 
 /* Wakes a worker, if there is work for one and it is needed. */
-static bool wake_one(struct pipeline *pl)
+static void wake_one(struct pipeline *pl)
 {
     for (unsigned i = 0; may_work(pl) && i < pl->n_workers; i++) {
         struct worker *w = &pl->workers[i];
@@ -209,10 +209,9 @@ static bool wake_one(struct pipeline *pl)
         if (!w->awake && is_needed(w)) {
             w->awake = true;
             pthread_cond_signal(&w->wake);
-            return true;
+            return;
         }
     }
-    return false;
 }
 
 static void *worker_main(void *arg)

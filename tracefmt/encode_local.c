@@ -93,10 +93,7 @@ static int make_room(struct ctr_encoder *e, const struct dict_entry *d)
     return 0;
 }
 
-/*
- * A derived slot, entry `entry' of its block's, of which item `root' makes the address
- * that its own comes from.
- */
+/* A derived slot, entry `entry' of its block's; it is the nth item from `base' on. */
 static void item_derive(const struct ctr_encoder *e, struct item *it,
                         const struct dict_entry *d, unsigned entry, uint32_t nth,
                         uint32_t base)

@@ -511,14 +511,37 @@ static int put_many(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     return ctr_job_append(job, pair, sizeof(pair));
 }
 
-static void test_many_blocks(void **state)
+/* A trace of 32 bits with accesses, whose one chunk is this segment. */
+static struct ctr_trace *trace_of(const struct ctr_dict *dict,
+                                  const struct ctr_segment *seg)
 {
-    struct ctr_dict *dict;
     struct ctr_encoder *enc;
     struct ctr_packed *packed;
     struct ctr_writer *w;
+    struct ctr_trace *tr;
     struct ctr_diag diag;
     uint32_t process, thread;
+    assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
+    assert_int_equal(ctr_packed_new(&packed), 0);
+    assert_int_equal(ctr_encoder_run(enc, seg, 1, packed, &diag), 0);
+    struct ctr_meta meta = {.events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM, .addr_bits = 32};
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, &diag), 0);
+    assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
+    assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag), 0);
+    assert_int_equal(ctr_writer_chunk(w, thread, packed, &diag), 0);
+    assert_int_equal(ctr_writer_finish(w, &diag), 0);
+    ctr_writer_free(w);
+    ctr_packed_free(packed);
+    ctr_encoder_free(enc);
+    assert_int_equal(ctr_open_fd(&tr, fd, 0, &diag), 0);
+    return tr;
+}
+
+static void test_many_blocks(void **state)
+{
+    struct ctr_dict *dict;
+    struct ctr_diag diag;
     (void)state;
     assert_int_equal(ctr_dict_new(&dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM), 0);
     uint32_t *words = malloc(3 * MANY * sizeof(words[0]));
@@ -540,20 +563,7 @@ static void test_many_blocks(void **state)
         .n_units = 3 * MANY,
         .data_end = addrs + 3 * MANY,
     };
-    assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
-    assert_int_equal(ctr_packed_new(&packed), 0);
-    assert_int_equal(ctr_encoder_run(enc, &seg, 1, packed, &diag), 0);
-    struct ctr_meta meta = {.events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM, .addr_bits = 32};
-    int fd = memfd_create("trace", MFD_CLOEXEC);
-    assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, &diag), 0);
-    assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
-    assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag), 0);
-    assert_int_equal(ctr_writer_chunk(w, thread, packed, &diag), 0);
-    assert_int_equal(ctr_writer_finish(w, &diag), 0);
-    ctr_writer_free(w);
-
-    struct ctr_trace *tr;
-    assert_int_equal(ctr_open_fd(&tr, fd, 0, &diag), 0);
+    struct ctr_trace *tr = trace_of(dict, &seg);
     static const struct ctr_replay_ops ops = {.mem = put_many, .ordered = check_many};
     struct ctr_replay_opts opts = {.workers = 1};
     uint64_t at = 0;
@@ -566,8 +576,6 @@ static void test_many_blocks(void **state)
     opts.filter = &f;
     assert_int_equal(ctr_replay(tr, &count, NULL, &opts, &diag), 0);
     ctr_close(tr);
-    ctr_packed_free(packed);
-    ctr_encoder_free(enc);
     ctr_dict_free(dict);
     free(words);
     free(addrs);
@@ -607,12 +615,7 @@ static void test_wide_derived(void **state)
     static const uint32_t words[2] = {1, 1};
     static const uint32_t there[] = {0xfffffff0, 0x10, 0x2008};
     struct ctr_dict *dict;
-    struct ctr_encoder *enc;
-    struct ctr_packed *packed;
-    struct ctr_writer *w;
-    struct ctr_trace *tr;
     struct ctr_diag diag;
-    uint32_t process, thread;
     uint8_t def[128];
     (void)state;
     size_t n = simple_def(def, 0x1000, 3, 3);
@@ -627,18 +630,7 @@ static void test_wide_derived(void **state)
     const uint32_t data[2] = {addr, addr};
     struct ctr_segment seg = {
         .words = words, .n_words = 2, .n_units = 2, .data_end = data + 2};
-    assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
-    assert_int_equal(ctr_packed_new(&packed), 0);
-    assert_int_equal(ctr_encoder_run(enc, &seg, 1, packed, &diag), 0);
-    struct ctr_meta meta = {.events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM, .addr_bits = 32};
-    int fd = memfd_create("trace", MFD_CLOEXEC);
-    assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, &diag), 0);
-    assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
-    assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag), 0);
-    assert_int_equal(ctr_writer_chunk(w, thread, packed, &diag), 0);
-    assert_int_equal(ctr_writer_finish(w, &diag), 0);
-    ctr_writer_free(w);
-    assert_int_equal(ctr_open_fd(&tr, fd, 0, &diag), 0);
+    struct ctr_trace *tr = trace_of(dict, &seg);
     for (unsigned i = 0; i < 3; i++) {
         struct found found = {there[i], 0};
         struct ctr_range range = {there[i], there[i] + 1};
@@ -649,8 +641,6 @@ static void test_wide_derived(void **state)
         assert_int_equal(found.times, 2);
     }
     ctr_close(tr);
-    ctr_packed_free(packed);
-    ctr_encoder_free(enc);
     ctr_dict_free(dict);
 }
 
