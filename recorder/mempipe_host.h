@@ -87,10 +87,19 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
 
 /*
  * Notes that a chunk is in the recorder's hands.  Mail does this by itself; it
- * is for chunks that were never sent.
+ * is for chunks that were never sent.  What this thread reads of the chunk comes
+ * after the zeroing by whichever thread released it last: the guest took it from
+ * there, but its part of that chain is another process's, on which nothing here
+ * should depend.
  */
 static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
 {
+    /* both pair with mempipe_host_release */
+    if (chunk < h->ctl->nr_pipes) {
+        (void)__atomic_load_n(&h->chunks[chunk].busy, __ATOMIC_ACQUIRE);
+    } else {
+        (void)__atomic_load_n(&h->ctl->pool_head, __ATOMIC_ACQUIRE);
+    }
     __atomic_fetch_add(&h->held[chunk], 1, __ATOMIC_RELAXED);
 }
 
