@@ -174,6 +174,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
         }
         e->addr_cap = (uint32_t)units + 1;
     }
+    memset(e->tok_hit, 1, toks); /* encode_fast puts out misses only */
     memset(e->seen, 0, sizeof(e->seen));
     e->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
     e->ctx_loc = TOK_NONE;

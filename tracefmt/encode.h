@@ -22,7 +22,7 @@
  * of it, and nothing else.
  */
 struct local {
-    uint32_t next[2]; /* token that came after its id [0], after its markers [1] */
+    uint32_t next[2]; /* word that came after its id [0], after its markers [1] */
     uint64_t from;    /* FROM: itself, and whole runs on the fast path so far */
     uint32_t base;    /* of its addresses in e->pred; with data of its items */
     uint32_t need;    /* units of data that a plain run makes */
@@ -78,10 +78,10 @@ enum {
 struct follower {
     uint64_t pc;
     uint64_t end;
-    uint32_t next;  /* foretold: local number, or anything that is none */
-    uint32_t since; /* plain runs that came before it was */
-    uint32_t falls; /* runs that went on just behind the block */
-    uint32_t full;  /* whole runs that were no plain ones */
+    uint64_t next_pc; /* foretold; end + 1 if no block is */
+    uint32_t since;   /* plain runs that came before it was */
+    uint32_t falls;   /* runs that went on just behind the block */
+    uint32_t full;    /* whole runs that were no plain ones */
 };
 
 /*
@@ -223,6 +223,7 @@ struct ctr_encoder {
     uint32_t last_raw;
     uint32_t flags; /* CHUNK_F_* */
     uint8_t unsure;
+    uint8_t erratic; /* blocks seldom come as foretold, of late */
 
     struct buf raw; /* column before compression */
     struct buf same;

@@ -2,11 +2,13 @@
 /*
  * The hot loop over the words of a recording: whole runs of blocks, as nearly all are.
  *
- * It makes no decision that depends on data where a store and a conditional add
- * will do: whether a prediction was right ends up as a byte in an array, and
- * what it should have been is always stored but only kept if it was wrong.
- * encode_pack turns these arrays into bitmaps and varints afterwards.  Of the
- * data it only notes whose they are; encode_addr.c or encode_data.c takes them then.
+ * With data it makes no decision that depends on data where a store and a conditional
+ * add will do: whether a prediction was right ends up as a byte in an array, and what it
+ * should have been is always stored but only kept if it was wrong.  Without data there is
+ * so little else to do for a block that it is better not to do even that for those that
+ * were foretold, see runs_alone.  encode_pack turns these arrays into bitmaps and varints
+ * afterwards.  Of the data it only notes whose they are; encode_addr.c or encode_data.c
+ * takes them then.
  */
 #include "encode.h"
 
@@ -73,10 +75,10 @@ static int groups_ok(const uint32_t *words, uint32_t at, uint32_t end,
     return need * most <= left;
 }
 
-static inline void put_fast_token(struct fast *f, uint32_t tok, uint32_t halfword)
+static inline void put_fast_token(struct fast *f, uint32_t word, uint32_t halfword)
 {
-    unsigned hit = *f->ctx == tok;
-    *f->ctx = tok;
+    unsigned hit = *f->ctx == word;
+    *f->ctx = word;
     *f->tok_hit++ = (uint8_t)hit;
     *f->miss = f->from | halfword;
     f->miss += !hit;
@@ -103,7 +105,7 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
         !groups_ok(words, at, end, d, b->most, w->have - w->unit - f->batch.units)) {
         return 0;
     }
-    put_fast_token(f, l, l);
+    put_fast_token(f, words[at - 1], l);
     f->ctx = &b->next[0];
     f->from = FROM_NONE;
     for (; at < end; at++) {
@@ -139,6 +141,10 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
         *(numbers *)(to + i) = v + i;
     }
 }
+
+/* Without data: more misses than one of so many blocks, in so many words. */
+#define ERRATIC 4
+#define PIECE_WORDS 2048u
 
 /* What plain runs bring besides their tokens. */
 enum { RUNS_ALONE, RUNS_ADDRS, RUNS_ITEMS };
@@ -186,8 +192,8 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
             put_numbers(batch, b->base, b->n);
             batch += b->n;
         }
-        unsigned same = *ctx == l;
-        *ctx = l;
+        unsigned same = *ctx == word;
+        *ctx = word;
         ctx = &b->next[0];
         *tok_hit++ = (uint8_t)same;
         *miss = from | l;
@@ -226,12 +232,96 @@ static void take_runs_items(struct ctr_encoder *e, struct walk *w, struct fast *
     take_runs(e, w, f, stop, RUNS_ITEMS);
 }
 
+/*
+ * The same without data, for programs that do as foretold.  Of a block that was foretold
+ * nothing is put out, as its bit is set beforehand, and nothing needs to be checked, as
+ * it came there before.  Whether a run is a plain one is known from the word behind it;
+ * so a block that was not foretold is only put out when its run is sure to be taken.
+ */
+static void take_foretold(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                          uint32_t stop)
+{
+    const uint32_t *words = w->seg->words + w->word;
+    const uint32_t n = stop - w->word;
+    const uint32_t *map = e->map;
+    const uint32_t map_cap = e->map_cap;
+    const uint32_t map_base = e->map_base;
+    const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
+    struct local *const loc = e->loc;
+    uint8_t *const tok_hit = f->tok_hit;
+    uint64_t *miss = f->miss;
+    if (w->word >= stop || words[0] >= map_cap || words[1] >= map_cap) {
+        return;
+    }
+    uint32_t l = map[words[0]] - map_base;
+    if (l >= nloc) {
+        return;
+    }
+    unsigned same = *f->ctx == words[0];
+    *f->ctx = words[0];
+    tok_hit[0] = (uint8_t)same;
+    *miss = f->from | l;
+    miss += !same;
+
+    struct local *b = &loc[l];
+    uint32_t i = 0;
+    uint64_t insns = 0;
+    for (uint32_t next; (next = words[i + 1]) < map_cap;) {
+        b->from += FROM_ONE_MORE;
+        insns += b->ninsn;
+        i++;
+        if (i == n) {
+            break;
+        }
+        l = map[next] - map_base;
+        if (__builtin_expect(next != b->next[0], 0)) {
+            if (l >= nloc || words[i + 1] >= map_cap) {
+                break;
+            }
+            tok_hit[i] = 0;
+            *miss++ = (b->from - FROM_ONE_MORE) | l;
+            b->next[0] = next;
+        }
+        b = &loc[l];
+    }
+    b = &loc[map[words[i - 1]] - map_base];
+    f->tok_hit += i;
+    f->miss = miss;
+    f->from = b->from - FROM_ONE_MORE;
+    f->ctx = &b->next[0];
+    e->insns += insns;
+    e->runs += i;
+    w->word += i;
+}
+
+/*
+ * Plain runs without data, all that there are.  Where blocks mostly come as foretold, or
+ * the processor learns when they do not, a branch for that is cheaper than stores for
+ * each; where they seldom do it is not.
+ */
+static void runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                       uint32_t stop)
+{
+    uint32_t upto;
+    do {
+        const uint32_t first = w->word;
+        const uint64_t *miss = f->miss;
+        upto = first < stop && stop - first > PIECE_WORDS ? first + PIECE_WORDS : stop;
+        if (e->erratic) {
+            take_runs_alone(e, w, f, upto);
+        } else {
+            take_foretold(e, w, f, upto);
+        }
+        e->erratic = (f->miss - miss) * ERRATIC > w->word - first;
+    } while (w->word == upto && upto < stop);
+}
+
 /* Plain runs, all that there are; what may be left in the batch is not full. */
 static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
                        uint32_t stop)
 {
     if (!e->slots) {
-        take_runs_alone(e, w, f, stop);
+        runs_alone(e, w, f, stop);
         return;
     }
     for (;;) {

@@ -99,24 +99,24 @@ int encode_ran(struct ctr_encoder *e, uint32_t local, uint32_t first, int unknow
     return first ? countmap_add(&e->cut_falls, key, 0) : 0;
 }
 
-/* From plain run number `since' of block `from' on, `next' is foretold. */
-static void change(struct ctr_encoder *e, uint32_t from, uint32_t since, uint32_t next)
+/* From plain run number `since' of a block on, something at pc is foretold. */
+static inline void change(struct follower *f, uint32_t since, uint64_t pc)
 {
-    struct follower *f = &e->follower[from];
-    if (falls(e, from, f->next)) {
-        f->falls += since - f->since;
-    }
-    f->next = next;
+    /* not a branch: half of all changes are from falling through */
+    f->falls += (since - f->since) & -(uint32_t)(f->next_pc == f->end);
+    f->next_pc = pc;
     f->since = since;
 }
 
 void encode_follow_end(struct ctr_encoder *e)
 {
+    struct follower *const follower = e->follower;
     for (uint32_t i = 0; i < e->ntok_miss; i++) {
         uint64_t miss = e->tok_miss[i];
         if (FROM_LOCAL(miss) == FROM_NO_LOCAL) {
             continue;
         }
+        struct follower *f = &follower[FROM_LOCAL(miss)];
         uint32_t tok = (uint16_t)miss;
         if (tok == TOK16_ESCAPE) {
             tok = (uint16_t)e->tok_miss[i + 1] | (uint32_t)(uint16_t)e->tok_miss[i + 2]
@@ -124,13 +124,14 @@ void encode_follow_end(struct ctr_encoder *e)
         } else if (tok >= TOK16_GROUP) {
             tok = TOK_NONE;
         }
-        change(e, FROM_LOCAL(miss), FROM_SINCE(miss), tok);
+        change(f, FROM_SINCE(miss), tok < e->nloc ? follower[tok].pc : f->end + 1);
     }
     /* Nothing follows the last run. */
     if (e->ctx_loc != TOK_NONE && e->ctx_which == 0) {
-        change(e, e->ctx_loc, FROM_SINCE(e->ctx_from), TOK_NONE);
+        struct follower *f = &follower[e->ctx_loc];
+        change(f, FROM_SINCE(e->ctx_from), f->end + 1);
     }
     for (uint32_t l = 0; l < e->nloc; l++) {
-        change(e, l, FROM_SINCE(e->loc[l].from), TOK_NONE);
+        change(&follower[l], FROM_SINCE(e->loc[l].from), follower[l].end + 1);
     }
 }

@@ -199,7 +199,7 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
     }
     e->def[l] = d;
     e->raw_of[l] = raw;
-    e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next = TOK_NONE};
+    e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next_pc = d->end + 1};
     e->nslot += d->def.nslot;
     e->nloc++;
     return 0;

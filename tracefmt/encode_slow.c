@@ -14,12 +14,13 @@ int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
                     what);
 }
 
-static void put_token(struct ctr_encoder *e, uint32_t tok)
+/* A token, and the word that stands for it. */
+static void put_token(struct ctr_encoder *e, uint32_t tok, uint32_t word)
 {
     uint32_t *ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
                                            : &e->loc[e->ctx_loc].next[e->ctx_which];
-    unsigned hit = *ctx == tok;
-    *ctx = tok;
+    unsigned hit = *ctx == word;
+    *ctx = word;
     e->tok_hit[e->ntok++] = (uint8_t)hit;
     if (hit) {
         return;
@@ -43,7 +44,7 @@ static void put_token(struct ctr_encoder *e, uint32_t tok)
 
 static void put_marker(struct ctr_encoder *e, uint32_t local, uint32_t tok)
 {
-    put_token(e, tok);
+    put_token(e, tok, tok);
     e->ctx_loc = local;
     e->ctx_which = 1;
 }
@@ -372,7 +373,8 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         e->last_raw = r.raw;
         if (r.resumed) {
             e->flags |= CHUNK_F_RESUMES;
-            put_token(e, CTR_WORD_RESUME | r.resume_insn);
+            put_token(e, CTR_WORD_RESUME | r.resume_insn,
+                      CTR_WORD_RESUME | r.resume_insn);
             e->ctx_loc = TOK_NONE;
             e->ctx_which = 1;
             encode_next_rest(e);
@@ -382,7 +384,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         } else {
             encode_next(e, r.local);
         }
-        put_token(e, r.local);
+        put_token(e, r.local, r.raw);
         e->ctx_loc = r.local;
         e->ctx_which = 0;
         e->ctx_from = b->from;

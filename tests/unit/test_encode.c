@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "cannoli/mempipe.h"
 #include "le.h"
+#include "random.h"
 
 /* A block of ninsn 4-byte instructions at pc, each with one load of size 4. */
 static size_t simple_def(uint8_t *d, uint64_t pc, unsigned ninsn, unsigned nslot)
@@ -511,8 +512,8 @@ static int put_many(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     return ctr_job_append(job, pair, sizeof(pair));
 }
 
-/* A trace of 32 bits with accesses, whose one chunk is this segment. */
-static struct ctr_trace *trace_of(const struct ctr_dict *dict,
+/* A trace of 32 bits, whose one chunk is this segment. */
+static struct ctr_trace *trace_of(const struct ctr_dict *dict, uint32_t events,
                                   const struct ctr_segment *seg)
 {
     struct ctr_encoder *enc;
@@ -524,7 +525,7 @@ static struct ctr_trace *trace_of(const struct ctr_dict *dict,
     assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
     assert_int_equal(ctr_packed_new(&packed), 0);
     assert_int_equal(ctr_encoder_run(enc, seg, 1, packed, &diag), 0);
-    struct ctr_meta meta = {.events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM, .addr_bits = 32};
+    struct ctr_meta meta = {.events = events, .addr_bits = 32};
     int fd = memfd_create("trace", MFD_CLOEXEC);
     assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, &diag), 0);
     assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
@@ -563,7 +564,7 @@ static void test_many_blocks(void **state)
         .n_units = 3 * MANY,
         .data_end = addrs + 3 * MANY,
     };
-    struct ctr_trace *tr = trace_of(dict, &seg);
+    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
     static const struct ctr_replay_ops ops = {.mem = put_many, .ordered = check_many};
     struct ctr_replay_opts opts = {.workers = 1};
     uint64_t at = 0;
@@ -579,6 +580,48 @@ static void test_many_blocks(void **state)
     ctr_dict_free(dict);
     free(words);
     free(addrs);
+}
+
+#define SOME 300u
+#define STRETCH 9000u
+
+static int next_pc(void *arg, struct ctr_job *job, const struct ctr_run *r)
+{
+    const uint32_t **word = arg;
+    (void)job;
+    assert_int_equal(r->block->pc, 0x100000 + *(*word)++ * 16);
+    return 0;
+}
+
+/* Without accesses: long stretches that go as foretold, and such that never do. */
+static void test_stretches(void **state)
+{
+    struct ctr_dict *dict;
+    struct ctr_diag diag;
+    uint64_t random = 1;
+    (void)state;
+    assert_int_equal(ctr_dict_new(&dict, CTR_EVENTS_EXEC), 0);
+    for (uint32_t i = 1; i <= SOME; i++) {
+        uint8_t def[64];
+        size_t n = simple_def(def, 0x100000 + (uint64_t)i * 16, 1 + i % 4, 0);
+        assert_int_equal(ctr_dict_add(dict, i, def, n, &diag), 0);
+    }
+    uint32_t *words = malloc(8 * STRETCH * sizeof(words[0]));
+    assert_true(words);
+    for (uint32_t i = 0; i < 8 * STRETCH; i++) {
+        uint32_t of = i / STRETCH % 4 == 1 ? SOME : i / STRETCH % 4 == 3 ? 2 : 0;
+        words[i] = of ? 1 + random_below(&random, of) : 1 + i % (1 + i / STRETCH);
+    }
+    struct ctr_segment seg = {.words = words, .n_words = 8 * STRETCH};
+    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC, &seg);
+    static const struct ctr_replay_ops ops = {.run = next_pc};
+    struct ctr_replay_opts opts = {.workers = 1};
+    const uint32_t *at = words;
+    assert_int_equal(ctr_replay(tr, &ops, &at, &opts, &diag), 0);
+    assert_int_equal(at - words, 8 * STRETCH);
+    ctr_close(tr);
+    ctr_dict_free(dict);
+    free(words);
 }
 
 /* A derived slot's entry of a definition: its root, bits and delta. */
@@ -630,7 +673,7 @@ static void test_wide_derived(void **state)
     const uint32_t data[2] = {addr, addr};
     struct ctr_segment seg = {
         .words = words, .n_words = 2, .n_units = 2, .data_end = data + 2};
-    struct ctr_trace *tr = trace_of(dict, &seg);
+    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
     for (unsigned i = 0; i < 3; i++) {
         struct found found = {there[i], 0};
         struct ctr_range range = {there[i], there[i] + 1};
@@ -656,6 +699,7 @@ int main(void)
         cmocka_unit_test(test_encoder_tail),
         cmocka_unit_test(test_encoder_records),
         cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_stretches),
         cmocka_unit_test(test_wide_derived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
