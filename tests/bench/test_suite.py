@@ -46,7 +46,8 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
                   "machine": {"cpu": "CPU <&>", "cpus": 2, "memory_gib": 8, "system": "Linux 6"},
                   "versions": {"qemu": "10.0.2", "zstd": "1.5.4", "valgrind": "",
                                "compiler": "cc 12"}},
-        "recording": [dict(plain, program="one <arm>", worst_case=False, peers=peers),
+        "recording": [dict(plain, program="one <arm>", worst_case=False, peers=peers,
+                           busy=spread(1.04, 1.25)),
                       dict(plain, program="two arm", worst_case=False, peers=[]),
                       dict(plain, program="nops", worst_case=True, peers=[])],
         "choices": [{"program": "one", "plain_seconds": spread(1.0),
@@ -110,12 +111,15 @@ class Reports(unittest.TestCase):
     def test_worst_cases_are_no_part_of_medians(self):
         run = results()
         run["recording"][2]["sets"][0]["file"] = spread(100.0)
+        run["recording"][2]["busy"] = spread(2.0)
         self.assertAlmostEqual(report_text.medians(run["recording"])[0][2], 1.2)
+        self.assertIn("1.15 to 1.15", "\n".join(report_text.everything(run)))
 
     def test_readme(self):
         text = "\n".join(report_text.readme(results()))
         self.assertIn("two arm", text)
         self.assertIn("median", text)
+        self.assertIn("plain, busy", text)
         self.assertLess(max(map(len, text.splitlines())), 120)
 
     def test_svg(self):
@@ -199,6 +203,15 @@ class ChildrenTest(unittest.TestCase):
         self.assertRaisesRegex(BenchError, "status 3: why", children.run,
                                ["sh", "-c", "echo why >&2; exit 3"])
         self.assertRaisesRegex(BenchError, "No such file", children.run, ["/no/such/program"])
+
+    def test_run_beside(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            pid = os.path.join(tmp, "pid")
+            until = "while [ ! -s %s ]; do sleep 0.01; done" % pid
+            Children().run_beside(["sh", "-c", "echo $$ >%s; sleep 60" % pid],
+                                  ["sh", "-c", until])
+            with open(pid, encoding="ascii") as f:
+                self.assertFalse(running(f.read().strip()))
 
     def test_first_lines(self):
         children = Children()

@@ -38,7 +38,7 @@ class Run:
 
 
 class Children:
-    """Starts one child at a time."""
+    """Starts one child at a time; a second one may run beside it."""
 
     def __init__(self):
         self._starting = False
@@ -134,6 +134,15 @@ class Children:
         finally:
             os.close(pidfd)
         return peak / 1024
+
+    def run_beside(self, neighbour, command, stdin=None):
+        """Runs to the end and measures, while another command runs, which has no end."""
+        other = self.start(neighbour, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+        try:
+            return self.run(command, stdin=stdin)
+        finally:
+            self.end(other)
 
     def first_lines(self, command, lines):
         """Run of `command | head`: until so many lines came, and the command has ended."""

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What recording costs: each program plain, with its events thrown away ("jit": what the
 translated code alone costs) and recorded to a file, for each set of events, in turn,
-again and again."""
+again and again.  Once a round it runs plain beside a program that needs nothing but another
+processor: what that costs is the machine's share, as processors may be threads of one
+core, or a host's."""
 import json
 import os
 from dataclasses import dataclass
@@ -103,6 +105,14 @@ class Times:
 
 
 PLAIN = (None, "plain")
+BUSY = (None, "busy")
+NEIGHBOUR = ["sha256sum", "/dev/zero"]
+
+
+def run(context, mode, line, stdin):
+    if mode == BUSY:
+        return context.children.run_beside(NEIGHBOUR, line, stdin=stdin)
+    return context.children.run(line, stdin=stdin)
 
 
 def measure(context, program, sets, with_peers=(), base=None):
@@ -115,7 +125,10 @@ def measure(context, program, sets, with_peers=(), base=None):
         sets = [s for s in sets if s in program.only]
     command = program.make(context.scale)
     own, other = Times(), Times()
-    order = [(own, context, PLAIN, [context.qemu(program)] + command.argv)]
+    plain = [context.qemu(program)] + command.argv
+    order = [(own, context, PLAIN, plain)]
+    if len(os.sched_getaffinity(0)) > 1:
+        order.append((own, context, BUSY, plain))
     for times, where in ((own, context), (other, base)):
         if where:
             order += [(times, where, mode, line)
@@ -124,7 +137,7 @@ def measure(context, program, sets, with_peers=(), base=None):
     for done in range(context.runs):
         context.progress("%s: round %d of %d" % (program.name, done + 1, context.runs))
         for times, where, mode, line in order:
-            times.add(where, mode, context.children.run(line, stdin=command.stdin))
+            times.add(where, mode, run(where, mode, line, command.stdin))
         for helper in list(helpers):
             try:
                 helper.run(own.insns)
@@ -147,6 +160,8 @@ def measure(context, program, sets, with_peers=(), base=None):
         "peers": [r for h in helpers for r in h.results([t / own.insns for t in wall])],
         "failed_peers": failed,
     }
+    if BUSY in own.wall:
+        result["busy"] = ratios(own.wall[BUSY], wall).to_json()
     if base:
         result["base_sets"] = list(other.rows(sets, own))
     return result

@@ -27,6 +27,10 @@ def bits(b):
         "%.3f" % b)
 
 
+def span(o):
+    return "%.2f-%.2f" % (o["min"], o["max"])
+
+
 def mega(o):
     m = med(o) / 1e6
     return "%.1f" % m if m < 10 else "%.0f" % m
@@ -38,10 +42,13 @@ def program_lines(result):
         result["program"], result["instructions"] / 1e6, med(result["plain_seconds"]),
         mega(result["plain_instructions_per_second"]),
         "; a worst case" if result["worst_case"] else "")
+    if "busy" in result:
+        yield "  %-16s %7s %7.2f %13s" % ("plain, busy", "", med(result["busy"]), span(
+            result["busy"]))
     for row in result["sets"]:
         yield "  %-16s %7.2f %7.2f %13s %7.2f %10s %9s" % (
             row["set"], med(row["jit"]), med(row["file"]),
-            "%.2f-%.2f" % (row["file"]["min"], row["file"]["max"]), med(row["file_cpu"]),
+            span(row["file"]), med(row["file_cpu"]),
             bits(med(row["bits_per_instruction"])), mega(row["instructions_per_second"]))
     for peer in result["peers"]:
         if "file" in peer:
@@ -69,11 +76,20 @@ def medians(results):
     return table
 
 
+def busy_lines(head, results):
+    """What another process costs that only computes, on another processor."""
+    found = [med(r["busy"]) for r in results if "busy" in r and not r["worst_case"]]
+    if found:
+        yield head % ("plain, busy", "") + " %7.2f  (%.2f to %.2f: another process computes)" % (
+            median(found), min(found), max(found))
+
+
 def median_lines(results):
     real = [r["program"] for r in results if not r["worst_case"]]
     if len(real) < 2:
         return
     yield "median of %d" % len(real)
+    yield from busy_lines("  %-16s %7s", results)
     for name, jit, file, cpu, size in medians(results):
         aim = "aim %.2f, %.2f bits" % AIMS[name] if name in AIMS else ""
         yield "  %-16s %7.2f %7.2f %13s %7.2f %10s  %s" % (name, jit, file, "", cpu, bits(size),
@@ -201,6 +217,7 @@ def readme(results):
     if len(real) > 1:
         yield "%-17s %7s" % ("median", "") + cells(
             (file, size) for _, _, file, _, size in medians(real))
+    yield from busy_lines("%-17s %7s ", recording)
     if all(name in AIMS for name in names):
         yield "%-17s %7s" % ("aim", "") + cells(AIMS[name] for name in names)
     for r in recording:
