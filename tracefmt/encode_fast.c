@@ -337,6 +337,24 @@ static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
     }
 }
 
+static int is_known(const struct ctr_encoder *e, uint32_t raw)
+{
+    return raw < e->map_cap && e->map[raw] - e->map_base < e->nloc;
+}
+
+/* Makes a block known that is new to the chunk, unless encode_slow must look at it. */
+static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
+{
+    uint32_t local;
+    int in_loc = f->ctx != &e->start.next[0] && f->ctx != &e->start.next[1];
+    size_t at = in_loc ? (size_t)((char *)f->ctx - (char *)e->loc) : 0;
+    int err = encode_local(e, raw, &local);
+    if (in_loc) { /* which may have moved */
+        f->ctx = (uint32_t *)(void *)((char *)e->loc + at);
+    }
+    return !err;
+}
+
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
 {
     const uint32_t *words = w->seg->words;
@@ -358,13 +376,19 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
             e->ahead.first = 0;
             e->ahead.counted = 1;
         }
-        /* What stopped it may be a whole run with GROUP words. */
         uint32_t i = w->word;
-        if (i >= stop || words[i] >= e->map_cap) {
+        if (i >= stop || !CTR_WORD_IS_BLOCK(words[i])) {
             break;
         }
+        if (!is_known(e, words[i])) {
+            if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, words[i])) {
+                break;
+            }
+            continue;
+        }
+        /* What stopped it may be a whole run with GROUP words. */
         uint32_t l = e->map[words[i]] - e->map_base;
-        if (l >= e->nloc || l >= TOK16_GROUP) {
+        if (l >= TOK16_GROUP) {
             break;
         }
         uint32_t end = run_groups(e, w, &f, i + 1, stop, l);
