@@ -282,7 +282,8 @@ struct fast {
     uint8_t *tok_hit;
     uint64_t *miss;
     uint32_t *ctx;
-    uint64_t from; /* of that context */
+    uint64_t from;  /* of that context */
+    uint32_t first; /* local number of the first of the plain runs just taken */
     struct batch batch;
 };
 

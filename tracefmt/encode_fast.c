@@ -149,6 +149,15 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
 /* What plain runs bring besides their tokens. */
 enum { RUNS_ALONE, RUNS_ADDRS, RUNS_ITEMS };
 
+/* So many plain runs, whose first one was of that local block. */
+static inline void took(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t n,
+                        uint32_t first)
+{
+    f->first = f->first == TOK_NONE ? first : f->first;
+    e->runs += n;
+    w->word += n;
+}
+
 /*
  * Plain runs, from w->word on, as many as a batch takes: whole runs without GROUP words.
  * The batch then holds the numbers of their predictors, or of their items.
@@ -177,7 +186,9 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
     const uint32_t left_first = left;
     uint32_t i = w->word;
     uint64_t insns = 0;
-    for (uint32_t word = words[i]; i < stop && word < map_cap; i++) {
+    uint32_t word = words[i];
+    const uint32_t first = i < stop && word < map_cap ? map[word] - map_base : nloc;
+    for (; i < stop && word < map_cap; i++) {
         uint32_t next = words[i + 1];
         uint32_t l = map[word] - map_base;
         if (l >= nloc || next >= map_cap) { /* also a marker */
@@ -210,8 +221,9 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
     f->batch.n = (uint32_t)(batch - e->batch);
     f->batch.units += left_first - left;
     e->insns += insns;
-    e->runs += i - w->word;
-    w->word = i;
+    if (i > w->word) {
+        took(e, w, f, i - w->word, first);
+    }
 }
 
 static void take_runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
@@ -237,61 +249,64 @@ static void take_runs_items(struct ctr_encoder *e, struct walk *w, struct fast *
  * nothing is put out, as its bit is set beforehand, and nothing needs to be checked, as
  * it came there before.  Whether a run is a plain one is known from the word behind it;
  * so a block that was not foretold is only put out when its run is sure to be taken.
+ * Not inline: the loop needs all registers.
  */
-static void take_foretold(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                          uint32_t stop)
+static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e, struct walk *w,
+                                                    struct fast *f, uint32_t stop)
 {
-    const uint32_t *words = w->seg->words + w->word;
-    const uint32_t n = stop - w->word;
-    const uint32_t *map = e->map;
+    const uint32_t *const words = w->seg->words + w->word;
+    const uint32_t *const end = w->seg->words + stop;
+    const uint32_t *at = words; /* the run that is taken next, if that behind it is one */
+    const uint32_t *const map = e->map;
     const uint32_t map_cap = e->map_cap;
     const uint32_t map_base = e->map_base;
     const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
     struct local *const loc = e->loc;
     uint8_t *const tok_hit = f->tok_hit;
     uint64_t *miss = f->miss;
-    if (w->word >= stop || words[0] >= map_cap || words[1] >= map_cap) {
+    if (w->word >= stop) {
         return;
     }
-    uint32_t l = map[words[0]] - map_base;
-    if (l >= nloc) {
+    const uint32_t word = at[0];
+    uint32_t next = at[1];
+    uint32_t l = word < map_cap ? map[word] - map_base : nloc;
+    if (l >= nloc || next >= map_cap) {
         return;
     }
-    unsigned same = *f->ctx == words[0];
-    *f->ctx = words[0];
+    const uint32_t first = l;
+    unsigned same = *f->ctx == word;
+    *f->ctx = word;
     tok_hit[0] = (uint8_t)same;
     *miss = f->from | l;
     miss += !same;
 
-    struct local *b = &loc[l];
-    uint32_t i = 0;
+    struct local *b = &loc[l], *last;
     uint64_t insns = 0;
-    for (uint32_t next; (next = words[i + 1]) < map_cap;) {
+    do {
+        last = b;
         b->from += FROM_ONE_MORE;
         insns += b->ninsn;
-        i++;
-        if (i == n) {
+        if (++at == end) {
             break;
         }
         l = map[next] - map_base;
         if (__builtin_expect(next != b->next[0], 0)) {
-            if (l >= nloc || words[i + 1] >= map_cap) {
+            if (l >= nloc || at[1] >= map_cap) {
                 break;
             }
-            tok_hit[i] = 0;
+            tok_hit[at - words] = 0;
             *miss++ = (b->from - FROM_ONE_MORE) | l;
             b->next[0] = next;
         }
         b = &loc[l];
-    }
-    b = &loc[map[words[i - 1]] - map_base];
-    f->tok_hit += i;
+        next = at[1];
+    } while (next < map_cap);
+    f->tok_hit += at - words;
     f->miss = miss;
-    f->from = b->from - FROM_ONE_MORE;
-    f->ctx = &b->next[0];
+    f->from = last->from - FROM_ONE_MORE;
+    f->ctx = &last->next[0];
     e->insns += insns;
-    e->runs += i;
-    w->word += i;
+    took(e, w, f, (uint32_t)(at - words), first);
 }
 
 /*
@@ -355,6 +370,12 @@ static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
     return !err;
 }
 
+/* The block behind which the next token comes; not before the first one. */
+static uint32_t local_of_ctx(const struct ctr_encoder *e, const struct fast *f)
+{
+    return (uint32_t)((size_t)((char *)f->ctx - (char *)e->loc) / sizeof(e->loc[0]));
+}
+
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
 {
     const uint32_t *words = w->seg->words;
@@ -367,27 +388,31 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
     };
     uint32_t last = TOK_NONE; /* local number of the last block */
     for (;;) {
-        uint32_t first = w->word;
+        f.first = TOK_NONE;
         plain_runs(e, w, &f, stop);
-        if (w->word > first) {
-            last = e->map[words[w->word - 1]] - e->map_base;
-            encode_next(e, e->map[words[first]] - e->map_base);
+        if (f.first != TOK_NONE) {
+            last = local_of_ctx(e, &f);
+            encode_next(e, f.first);
             e->ahead.last = last;
             e->ahead.first = 0;
             e->ahead.counted = 1;
         }
         uint32_t i = w->word;
-        if (i >= stop || !CTR_WORD_IS_BLOCK(words[i])) {
+        if (i >= stop) {
             break;
         }
-        if (!is_known(e, words[i])) {
-            if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, words[i])) {
+        uint32_t word = words[i];
+        if (!CTR_WORD_IS_BLOCK(word)) {
+            break;
+        }
+        if (!is_known(e, word)) {
+            if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, word)) {
                 break;
             }
             continue;
         }
         /* What stopped it may be a whole run with GROUP words. */
-        uint32_t l = e->map[words[i]] - e->map_base;
+        uint32_t l = e->map[word] - e->map_base;
         if (l >= TOK16_GROUP) {
             break;
         }
