@@ -88,9 +88,8 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
 /*
  * Notes that a chunk is in the recorder's hands.  Mail does this by itself; it
  * is for chunks that were never sent.  What this thread reads of the chunk comes
- * after the zeroing by whichever thread released it last: the guest took it from
- * there, but its part of that chain is another process's, on which nothing here
- * should depend.
+ * after the zeroing by whichever thread released it last, as the guest took it from
+ * there; the thread sanitizer, which does not see the guest, needs the loads here.
  */
 static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
 {

@@ -3,10 +3,10 @@
  * The encoder: from the columns that translated code wrote to those of the
  * file.  This is the bottleneck of a recording, hence its shape:
  *
- * encode_fast handles whole runs of blocks met before in the chunk; their data goes
- * through encode_addr, or encode_data where there is more than addresses.  encode_slow
- * handles everything else (blocks left early, resumed runs, the first run of a block) one
- * run at a time, and checks all there is to check.  encode_aux takes what is told beside
+ * encode_fast handles whole runs of blocks; their data goes through encode_addr, or
+ * encode_data where there is more than addresses.  encode_slow handles everything else
+ * (blocks left early, resumed runs, what makes no sense) one run at a time, and checks
+ * all there is to check.  encode_aux takes what is told beside
  * the columns.
  *
  * Predictors start from nothing in each chunk.
@@ -174,7 +174,9 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
         }
         e->addr_cap = (uint32_t)units + 1;
     }
-    memset(e->tok_hit, 1, toks); /* encode_fast puts out misses only */
+    if (!e->slots) {
+        memset(e->tok_hit, 1, toks); /* take_foretold puts out misses only */
+    }
     memset(e->seen, 0, sizeof(e->seen));
     e->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
     e->ctx_loc = TOK_NONE;

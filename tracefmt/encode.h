@@ -290,6 +290,12 @@ struct fast {
 /* encode_local.c: begins a chunk without blocks.  Returns 0 or -CTR_E_NOMEM. */
 int encode_local_begin(struct ctr_encoder *e);
 
+/* Whether a raw id has a local number. */
+static inline int encode_knows(const struct ctr_encoder *e, uint32_t raw)
+{
+    return raw < e->map_cap && e->map[raw] - e->map_base < e->nloc;
+}
+
 /*
  * The same file: the local number of a raw id; met for the first time it gets one.
  * Returns 0, -CTR_E_CORRUPT (not known), -CTR_E_LIMIT, -CTR_E_NOMEM.

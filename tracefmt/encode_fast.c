@@ -85,12 +85,12 @@ static inline void put_fast_token(struct fast *f, uint32_t word, uint32_t halfwo
 }
 
 /*
- * A whole run of a block with GROUP words, from words[at] on.  Its slots become pending.
- * Returns the first word behind these, or 0, with nothing changed, if encode_slow must
- * look at it.
+ * A whole run of the block that `word' tells, with GROUP words from words[at] on.  Its
+ * slots become pending. Returns the first word behind these, or 0, with nothing changed,
+ * if encode_slow must look at it.
  */
 static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                           uint32_t at, uint32_t stop, uint32_t l)
+                           uint32_t word, uint32_t at, uint32_t stop, uint32_t l)
 {
     const uint32_t *words = w->seg->words;
     const struct dict_entry *d = e->def[l];
@@ -105,7 +105,7 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
         !groups_ok(words, at, end, d, b->most, w->have - w->unit - f->batch.units)) {
         return 0;
     }
-    put_fast_token(f, words[at - 1], l);
+    put_fast_token(f, word, l);
     f->ctx = &b->next[0];
     f->from = FROM_NONE;
     for (; at < end; at++) {
@@ -280,31 +280,34 @@ static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e, struc
     *miss = f->from | l;
     miss += !same;
 
-    struct local *b = &loc[l], *last;
+    struct local *b = &loc[l];
     uint64_t insns = 0;
-    do {
-        last = b;
+    for (;;) {
         b->from += FROM_ONE_MORE;
         insns += b->ninsn;
         if (++at == end) {
             break;
         }
-        l = map[next] - map_base;
-        if (__builtin_expect(next != b->next[0], 0)) {
-            if (l >= nloc || at[1] >= map_cap) {
+        const uint32_t here = next;
+        next = at[1];
+        if (next >= map_cap) { /* also a marker */
+            break;
+        }
+        l = map[here] - map_base;
+        if (__builtin_expect(here != b->next[0], 0)) {
+            if (l >= nloc) {
                 break;
             }
             tok_hit[at - words] = 0;
             *miss++ = (b->from - FROM_ONE_MORE) | l;
-            b->next[0] = next;
+            b->next[0] = here;
         }
         b = &loc[l];
-        next = at[1];
-    } while (next < map_cap);
+    }
     f->tok_hit += at - words;
     f->miss = miss;
-    f->from = last->from - FROM_ONE_MORE;
-    f->ctx = &last->next[0];
+    f->from = b->from - FROM_ONE_MORE;
+    f->ctx = &b->next[0];
     e->insns += insns;
     took(e, w, f, (uint32_t)(at - words), first);
 }
@@ -327,7 +330,7 @@ static void runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
         } else {
             take_foretold(e, w, f, upto);
         }
-        e->erratic = (f->miss - miss) * ERRATIC > w->word - first;
+        e->erratic = (uint32_t)(f->miss - miss) * ERRATIC > w->word - first;
     } while (w->word == upto && upto < stop);
 }
 
@@ -350,11 +353,6 @@ static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
         }
         flush(e, w, &f->batch);
     }
-}
-
-static int is_known(const struct ctr_encoder *e, uint32_t raw)
-{
-    return raw < e->map_cap && e->map[raw] - e->map_base < e->nloc;
 }
 
 /* Makes a block known that is new to the chunk, unless encode_slow must look at it. */
@@ -405,7 +403,7 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         if (!CTR_WORD_IS_BLOCK(word)) {
             break;
         }
-        if (!is_known(e, word)) {
+        if (!encode_knows(e, word)) {
             if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, word)) {
                 break;
             }
@@ -416,7 +414,7 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
         if (l >= TOK16_GROUP) {
             break;
         }
-        uint32_t end = run_groups(e, w, &f, i + 1, stop, l);
+        uint32_t end = run_groups(e, w, &f, word, i + 1, stop, l);
         if (end == 0) {
             break;
         }

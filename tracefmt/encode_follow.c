@@ -3,8 +3,8 @@
  * How often a thread went on just behind a block, for the index: of a block that ends
  * with a conditional branch that is how often it was not taken.
  *
- * The fast path pays two stores a run for it.  What follows a plain run is the token
- * that its block's context foretells, until it is another one.  So the runs between
+ * The fast path pays at most two stores a run for it.  What follows a plain run is the
+ * token that its block's context foretells, until it is another one.  So the runs between
  * two misses of a context are all alike, and only the misses need to be looked at.
  * Runs with markers behind them are few and are counted one by one.
  *

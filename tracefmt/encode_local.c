@@ -207,7 +207,7 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
 
 int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
 {
-    if (raw < e->map_cap && e->map[raw] - e->map_base < e->nloc) {
+    if (encode_knows(e, raw)) {
         *out = e->map[raw] - e->map_base;
         return 0;
     }

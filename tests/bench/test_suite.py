@@ -207,9 +207,11 @@ class ChildrenTest(unittest.TestCase):
     def test_run_beside(self):
         with tempfile.TemporaryDirectory() as tmp:
             pid = os.path.join(tmp, "pid")
-            until = "while [ ! -s %s ]; do sleep 0.01; done" % pid
+            until = "for i in $(seq 3000); do [ -s %s ] && exit; sleep 0.01; done; exit 1" % pid
             Children().run_beside(["sh", "-c", "echo $$ >%s; sleep 60" % pid],
                                   ["sh", "-c", until])
+            self.assertRaisesRegex(BenchError, "true: it ended", Children().run_beside,
+                                   ["true"], ["sleep", "0.5"])
             with open(pid, encoding="ascii") as f:
                 self.assertFalse(running(f.read().strip()))
 

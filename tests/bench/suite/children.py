@@ -140,7 +140,10 @@ class Children:
         other = self.start(neighbour, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
         try:
-            return self.run(command, stdin=stdin)
+            done = self.run(command, stdin=stdin)
+            if other.poll() is not None:
+                raise BenchError("%s: it ended" % " ".join(neighbour))
+            return done
         finally:
             self.end(other)
 
