@@ -372,9 +372,9 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         int ran = r.n > r.first; /* instructions of its own */
         e->last_raw = r.raw;
         if (r.resumed) {
+            uint32_t word = CTR_WORD_RESUME | r.resume_insn;
             e->flags |= CHUNK_F_RESUMES;
-            put_token(e, CTR_WORD_RESUME | r.resume_insn,
-                      CTR_WORD_RESUME | r.resume_insn);
+            put_token(e, word, word);
             e->ctx_loc = TOK_NONE;
             e->ctx_which = 1;
             encode_next_rest(e);
