@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Build the guest programs of table.py: OUT/<target>/<program>.
 
-A program is built again when its source, guest.h or table.py is newer.  The
+A program is built again when its source, a header or table.py is newer.  The
 rule is the same for all: one source file, and if table.py does not say otherwise a
 static executable that is not position-independent (so that its addresses are the
 same in every run).
@@ -35,7 +35,7 @@ def stale(program, output):
         return True
     built = os.path.getmtime(output)
     return any(os.path.getmtime(os.path.join(HERE, f)) > built
-               for f in (program.source, "guest.h", "table.py"))
+               for f in (program.source, "guest.h", "emit.h", "table.py"))
 
 
 def build_one(program, target, out):

@@ -5,47 +5,10 @@
  * that it works at once: x86, s390x) in the block that is being executed, the
  * next instruction and the storing one included.
  */
-#include "guest.h"
-
-typedef uint32_t fn(void);
+#include "emit.h"
 
 #define CODE_AT 0x30000000
 static uint8_t *code;
-
-/* Writes a function that returns `value' (0..255). */
-static NOINLINE unsigned emit(uint8_t *p, unsigned value)
-{
-#if defined(__thumb__)
-    uint16_t w[] = {(uint16_t)(0x2000 | value), 0x4770};
-#elif defined(__arm__)
-    uint32_t w[] = {0xe3a00000 | value, 0xe12fff1e};
-#elif defined(__aarch64__)
-    uint32_t w[] = {0x52800000 | value << 5, 0xd65f03c0};
-#elif defined(__mips__)
-    uint32_t w[] = {0x24020000 | value, 0x03e00008, 0};
-#elif defined(__riscv)
-    uint32_t w[] = {0x00000513 | value << 20, 0x00008067};
-#elif defined(__i386__) || defined(__x86_64__)
-    uint8_t w[] = {0xb8, (uint8_t)value, 0, 0, 0, 0xc3};
-#elif defined(__s390x__)
-    uint16_t w[] = {0xa729, (uint16_t)value, 0x07fe};
-#elif defined(__powerpc64__)
-    uint32_t w[] = {0x38600000 | value, 0x4e800020};
-#endif
-    for (unsigned i = 0; i < sizeof(w) / sizeof(w[0]); i++) {
-        ((volatile __typeof__(w[0]) *)p)[i] = w[i];
-    }
-    __builtin___clear_cache((char *)p, (char *)p + sizeof(w));
-    return sizeof(w);
-}
-
-static NOINLINE uint32_t call(uint8_t *p)
-{
-#if defined(__thumb__)
-    p++;
-#endif
-    return ((fn *)p)();
-}
 
 #if defined(__x86_64__) || defined(__i386__)
 /*

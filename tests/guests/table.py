@@ -115,6 +115,7 @@ PROGRAMS = [
     Program("gates", "gate", libs="-pthread", ci=["x86_64", "arm"]),
     Program("crowd", "property", libs="-pthread", also=("coverage",)),
     Program("threads", "property", libs="-pthread"),
+    Program("patched", "property", libs="-pthread"),
     Program("adds", "property", libs="-pthread", args=["20000"]),
     Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=["x86_64"]),
     Program("signals", "property"),
