@@ -77,6 +77,7 @@ void ctr_encoder_free(struct ctr_encoder *e)
     free(e->pending);
     free(e->tok_hit);
     free(e->tok_miss);
+    free(e->run);
     free(e->follower);
     free(e->batch);
     free(e->addr_hit);
@@ -156,7 +157,8 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     if (toks > e->tok_cap) {
         e->tok_cap = 0;
         if (fresh(&e->tok_hit, toks + 16, 1) ||
-            fresh(&e->tok_miss, (size_t)toks * 3, sizeof(e->tok_miss[0]))) {
+            fresh(&e->tok_miss, (size_t)toks * 3, sizeof(e->tok_miss[0])) ||
+            fresh(&e->run, (size_t)words + 1, sizeof(e->run[0]))) {
             return -1;
         }
         e->tok_cap = toks;

@@ -198,6 +198,10 @@ struct ctr_encoder {
     uint32_t extra_run;   /* run of the last one */
     struct pred64 extra_pred[EXTRA_PREDS];
 
+    /* Words of a run as they were when they were looked at: the guest may still write. */
+    uint32_t *run;
+    uint32_t nrun;
+
     struct value_out vals;         /* values of accesses */
     struct value_out regvals;      /* of registers */
     uint64_t memory[VALUE_PLACES]; /* what was seen last where */

@@ -56,15 +56,15 @@ void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
     flush(e, w, &batch);
 }
 
-/* Can run_groups take these GROUP words, with so many units of data left? */
-static int groups_ok(const uint32_t *words, uint32_t at, uint32_t end,
-                     const struct dict_entry *d, uint32_t most, uint32_t left)
+/* Can run_groups take these n GROUP words, with so many units of data left? */
+static int groups_ok(const uint32_t *words, uint32_t n, const struct dict_entry *d,
+                     uint32_t most, uint32_t left)
 {
     uint64_t need = d->def.nslot;
-    for (; at < end; at++) {
-        uint32_t group = CTR_GROUP_OF(words[at]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = CTR_GROUP_OF(words[i]);
         if (group == 0 || group > d->def.ngroup || group > TOK16_GROUP_MAX ||
-            words[at] != (CTR_WORD_GROUP | group)) {
+            words[i] != (CTR_WORD_GROUP | group)) {
             return 0;
         }
         if (d->group_first[group] == d->def.nslot) {
@@ -87,29 +87,32 @@ static inline void put_fast_token(struct fast *f, uint32_t word, uint32_t halfwo
 /*
  * A whole run of the block that `word' tells, with GROUP words from words[at] on.  Its
  * slots become pending. Returns the first word behind these, or 0, with nothing changed,
- * if encode_slow must look at it.
+ * if encode_slow must look at it.  Not inline, as take_foretold.
  */
-static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f,
-                           uint32_t word, uint32_t at, uint32_t stop, uint32_t l)
+static __attribute__((noinline)) uint32_t run_groups(struct ctr_encoder *e,
+                                                     struct walk *w, struct fast *f,
+                                                     uint32_t word, uint32_t at,
+                                                     uint32_t stop, uint32_t l)
 {
-    const uint32_t *words = w->seg->words;
+    const volatile uint32_t *shared = w->seg->words + at;
     const struct dict_entry *d = e->def[l];
     struct local *b = &e->loc[l];
     uint32_t *out = e->pending;
     uint32_t next = 0;
-    uint32_t end = at;
-    while (end < stop && CTR_WORD_KIND(words[end]) == CTR_WORD_GROUP) {
-        end++;
+    uint32_t n = 0;
+    uint32_t behind;
+    while (CTR_WORD_KIND(behind = shared[n]) == CTR_WORD_GROUP && n < stop - at) {
+        e->run[n++] = behind;
     }
-    if (end == at || words[end] >> 31 ||
-        !groups_ok(words, at, end, d, b->most, w->have - w->unit - f->batch.units)) {
+    if (n == 0 || behind >> 31 ||
+        !groups_ok(e->run, n, d, b->most, w->have - w->unit - f->batch.units)) {
         return 0;
     }
     put_fast_token(f, word, l);
     f->ctx = &b->next[0];
     f->from = FROM_NONE;
-    for (; at < end; at++) {
-        uint32_t group = CTR_GROUP_OF(words[at]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = CTR_GROUP_OF(e->run[i]);
         for (; next < d->group_first[group]; next++) {
             *out = next;
             out += slot_group(&d->slot[next].s) == 0;
@@ -118,7 +121,7 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
             *out = k;
             out += slot_group(&d->slot[k].s) == group;
         }
-        put_fast_token(f, words[at], TOK16_GROUP + group);
+        put_fast_token(f, e->run[i], TOK16_GROUP + group);
         f->ctx = &b->next[1];
     }
     for (; next < d->def.nslot; next++) {
@@ -126,7 +129,7 @@ static uint32_t run_groups(struct ctr_encoder *e, struct walk *w, struct fast *f
         out += slot_group(&d->slot[next].s) == 0;
     }
     e->npending = (uint32_t)(out - e->pending);
-    return end;
+    return at + n;
 }
 
 typedef uint32_t numbers __attribute__((vector_size(16), aligned(4)));

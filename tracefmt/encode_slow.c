@@ -58,28 +58,39 @@ static void put_number(struct ctr_encoder *e, uint32_t number)
     e->ntok_miss += 2;
 }
 
+/* Word i of the segment, which belongs to the run at w->word: read once, in order. */
+static uint32_t word_at(struct ctr_encoder *e, const struct walk *w, uint32_t i)
+{
+    const volatile uint32_t *shared = w->seg->words + w->word;
+    uint32_t k = i - w->word;
+    for (; e->nrun <= k; e->nrun++) {
+        e->run[e->nrun] = shared[e->nrun];
+    }
+    return e->run[k];
+}
+
 /* Finds the end of the run at w->word and what ended it. */
 static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run *r,
                     struct ctr_diag *diag)
 {
-    const uint32_t *words = w->seg->words;
     uint32_t n = w->seg->n_words;
     uint32_t i = w->word;
+    uint32_t word = word_at(e, w, i);
     *r = (struct slow_run){.at = i};
-    if (!CTR_WORD_IS_BLOCK(words[i])) {
-        if (CTR_WORD_KIND(words[i]) != CTR_WORD_RESUME ||
-            words[i] != (CTR_WORD_RESUME | CTR_RESUME_INSN(words[i]))) {
+    if (!CTR_WORD_IS_BLOCK(word)) {
+        if (CTR_WORD_KIND(word) != CTR_WORD_RESUME ||
+            word != (CTR_WORD_RESUME | CTR_RESUME_INSN(word))) {
             return encode_bad_word(w, i, diag, "not a block");
         }
-        if (i + 1 >= n || !CTR_WORD_IS_BLOCK(words[i + 1])) {
+        if (i + 1 >= n || !CTR_WORD_IS_BLOCK(word_at(e, w, i + 1))) {
             return encode_bad_word(w, i, diag, "no block to resume");
         }
         r->resumed = 1;
-        r->resume_insn = CTR_RESUME_INSN(words[i]);
+        r->resume_insn = CTR_RESUME_INSN(word);
         r->first = r->resume_insn + 1;
         i++;
     }
-    r->raw = words[i++];
+    r->raw = word_at(e, w, i++);
     int err = encode_local(e, r->raw, &r->local);
     if (err == -CTR_E_CORRUPT) {
         return encode_bad_word(w, i - 1, diag, "unknown block");
@@ -93,46 +104,47 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
     r->n = def->ninsn;
     r->limit = r->most = r->derived = UINT32_MAX;
     r->groups = i;
-    while (i < n && CTR_WORD_KIND(words[i]) == CTR_WORD_GROUP) {
+    while (i < n && CTR_WORD_KIND(word_at(e, w, i)) == CTR_WORD_GROUP) {
         i++;
     }
     r->groups_end = i;
-    if (i < n && CTR_WORD_KIND(words[i]) == CTR_WORD_LEFT_AT) {
-        r->left_at = words[i];
-        if (words[i] & 0x0f000000u) {
+    word = i < n ? word_at(e, w, i) : 0;
+    if (CTR_WORD_KIND(word) == CTR_WORD_LEFT_AT) {
+        r->left_at = word;
+        if (word & 0x0f000000u) {
             return encode_bad_word(w, i, diag, "does not belong here");
         }
         i++;
         r->n = CTR_LEFT_AT_INSNS(r->left_at);
-    } else if (i < n && CTR_WORD_KIND(words[i]) == CTR_WORD_LEFT) {
+    } else if (CTR_WORD_KIND(word) == CTR_WORD_LEFT) {
         if (i + 1 >= n) {
             return encode_bad_word(w, i, diag, "number missing");
         }
-        if (CTR_LEFT_FLAGS(words[i]) &
+        if (CTR_LEFT_FLAGS(word) &
             ~(CTR_LEFT_FAULTED | CTR_LEFT_RESTART | CTR_LEFT_SUSPEND | CTR_LEFT_UNSURE |
               CTR_LEFT_DERIVED)) {
             return encode_bad_word(w, i, diag, "unknown flags");
         }
         r->left = 1;
-        r->n = CTR_LEFT_INSNS(words[i]);
-        r->flags = CTR_LEFT_FLAGS(words[i]);
-        r->number = words[i + 1];
+        r->n = CTR_LEFT_INSNS(word);
+        r->flags = CTR_LEFT_FLAGS(word);
+        r->number = word_at(e, w, i + 1);
         i += 2;
         if (r->flags & CTR_LEFT_DERIVED) {
             if (i == n || r->flags & CTR_LEFT_RESTART) {
                 return encode_bad_word(w, i - 2, diag, "number missing");
             }
             r->flags &= ~CTR_LEFT_DERIVED;
-            r->derived = words[i++];
+            r->derived = word_at(e, w, i++);
         }
     }
-    if (i < n && words[i] == CTR_WORD_FAULT) {
+    if (i < n && word_at(e, w, i) == CTR_WORD_FAULT) {
         r->fault = 1;
         i++;
     }
     r->end = i;
-    if (i < n && !CTR_WORD_IS_BLOCK(words[i]) &&
-        CTR_WORD_KIND(words[i]) != CTR_WORD_RESUME) {
+    word = i < n ? word_at(e, w, i) : 0;
+    if (!CTR_WORD_IS_BLOCK(word) && i < n && CTR_WORD_KIND(word) != CTR_WORD_RESUME) {
         return encode_bad_word(w, i, diag, "does not belong here");
     }
     if (r->n > def->ninsn || r->first > def->ninsn) {
@@ -268,9 +280,9 @@ static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_ru
         }
     }
     for (uint32_t i = r->groups; e->slots && i < r->groups_end; i++) {
-        uint32_t group = CTR_GROUP_OF(w->seg->words[i]);
-        if (group == 0 || group > d->def.ngroup ||
-            w->seg->words[i] != (CTR_WORD_GROUP | group)) {
+        uint32_t word = word_at(e, w, i);
+        uint32_t group = CTR_GROUP_OF(word);
+        if (group == 0 || group > d->def.ngroup || word != (CTR_WORD_GROUP | group)) {
             return encode_bad_word(w, i, diag, "no such group");
         }
         uint32_t g = d->group_first[group];
@@ -313,7 +325,8 @@ static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_ru
 int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
 {
     struct slow_run r;
-    if (w->seg->words[w->word] == CTR_WORD_FAULT) {
+    e->nrun = 0;
+    if (word_at(e, w, w->word) == CTR_WORD_FAULT) {
         e->dropped_faults++;
         w->word++;
         return 0;
