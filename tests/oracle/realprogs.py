@@ -76,7 +76,8 @@ def command(tools, target, name):
     args = [files.get(a.strip("{}"), a) if a.startswith("{") and a.endswith("}")
             and a.strip("{}") in files else a for a in args]
     guest = ([tools.qemu(target)] + common.guest_options(target) + ["-L", root, path] + args)
-    environment = {"PATH": "/bin:/usr/bin", "LC_ALL": "C", "PYTHONHASHSEED": "0", "TZ": "UTC"}
+    guest, environment = common.equal_runs(tools, guest)
+    environment.update(PATH="/bin:/usr/bin", LC_ALL="C", PYTHONHASHSEED="0", TZ="UTC")
     return guest, environment
 
 
