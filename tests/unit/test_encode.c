@@ -593,34 +593,54 @@ static int next_pc(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
-/* Without accesses: long stretches that go as foretold, and such that never do. */
-static void test_stretches(void **state)
+/* Without accesses: what so many different blocks tell comes back. */
+static void words_come_back(uint32_t nblock, const uint32_t *words, uint32_t n_words)
 {
     struct ctr_dict *dict;
     struct ctr_diag diag;
-    uint64_t random = 1;
-    (void)state;
     assert_int_equal(ctr_dict_new(&dict, CTR_EVENTS_EXEC), 0);
-    for (uint32_t i = 1; i <= SOME; i++) {
+    for (uint32_t i = 1; i <= nblock; i++) {
         uint8_t def[64];
         size_t n = simple_def(def, 0x100000 + (uint64_t)i * 16, 1 + i % 4, 0);
         assert_int_equal(ctr_dict_add(dict, i, def, n, &diag), 0);
     }
+    struct ctr_segment seg = {.words = words, .n_words = n_words};
+    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC, &seg);
+    static const struct ctr_replay_ops ops = {.run = next_pc};
+    struct ctr_replay_opts opts = {.workers = 1};
+    const uint32_t *at = words;
+    assert_int_equal(ctr_replay(tr, &ops, &at, &opts, &diag), 0);
+    assert_int_equal(at - words, n_words);
+    ctr_close(tr);
+    ctr_dict_free(dict);
+}
+
+/* Long stretches that go as foretold, and such that never do. */
+static void test_stretches(void **state)
+{
+    uint64_t random = 1;
+    (void)state;
     uint32_t *words = malloc(8 * STRETCH * sizeof(words[0]));
     assert_true(words);
     for (uint32_t i = 0; i < 8 * STRETCH; i++) {
         uint32_t of = i / STRETCH % 4 == 1 ? SOME : i / STRETCH % 4 == 3 ? 2 : 0;
         words[i] = of ? 1 + random_below(&random, of) : 1 + i % (1 + i / STRETCH);
     }
-    struct ctr_segment seg = {.words = words, .n_words = 8 * STRETCH};
-    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC, &seg);
-    static const struct ctr_replay_ops ops = {.run = next_pc};
-    struct ctr_replay_opts opts = {.workers = 1};
-    const uint32_t *at = words;
-    assert_int_equal(ctr_replay(tr, &ops, &at, &opts, &diag), 0);
-    assert_int_equal(at - words, 8 * STRETCH);
-    ctr_close(tr);
-    ctr_dict_free(dict);
+    words_come_back(SOME, words, 8 * STRETCH);
+    free(words);
+}
+
+/* More blocks than a miss of one halfword can tell: all of them twice, then any. */
+static void test_many_alone(void **state)
+{
+    uint64_t random = 1;
+    (void)state;
+    uint32_t *words = malloc(4 * MANY * sizeof(words[0]));
+    assert_true(words);
+    for (uint32_t i = 0; i < 4 * MANY; i++) {
+        words[i] = 1 + (i < 2 * MANY ? i % MANY : random_below(&random, MANY));
+    }
+    words_come_back(MANY, words, 4 * MANY);
     free(words);
 }
 
@@ -700,6 +720,7 @@ int main(void)
         cmocka_unit_test(test_encoder_records),
         cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_stretches),
+        cmocka_unit_test(test_many_alone),
         cmocka_unit_test(test_wide_derived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
