@@ -10,7 +10,7 @@
 typedef uint32_t fn(void);
 
 /* Writes a function that returns `value' (0..255). */
-static NOINLINE unsigned emit(uint8_t *p, unsigned value)
+static NOINLINE void emit(uint8_t *p, unsigned value)
 {
 #if defined(__thumb__)
     uint16_t w[] = {(uint16_t)(0x2000 | value), 0x4770};
@@ -33,7 +33,6 @@ static NOINLINE unsigned emit(uint8_t *p, unsigned value)
         ((volatile __typeof__(w[0]) *)p)[i] = w[i];
     }
     __builtin___clear_cache((char *)p, (char *)p + sizeof(w));
-    return sizeof(w);
 }
 
 static NOINLINE uint32_t call(uint8_t *p)

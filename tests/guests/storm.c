@@ -4,7 +4,7 @@
  * rewrite code in a page they share, add atomically, allocate, signal one
  * another and fork.  Prints the stores made to known slots.
  */
-#include "guest.h"
+#include "emit.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,8 +12,6 @@
 
 #define THREADS 6
 #define ROUNDS 24
-
-typedef uint32_t fn(void);
 
 static volatile uint32_t slots[THREADS], child_slot;
 static uint32_t shared, ticks;
@@ -57,38 +55,6 @@ static NOINLINE uint32_t middle(volatile uint32_t *ok, volatile uint32_t *bad)
     r += bad[1] + ok[2];
     ok[3] = r;
     return r;
-}
-
-/* "return value", as in smc.c, in each machine's words */
-static NOINLINE void emit(uint8_t *p, unsigned value)
-{
-#if defined(__thumb__)
-    uint16_t w[] = {(uint16_t)(0x2000 | value), 0x4770};
-#elif defined(__arm__)
-    uint32_t w[] = {0xe3a00000 | value, 0xe12fff1e};
-#elif defined(__aarch64__)
-    uint32_t w[] = {0x52800000 | value << 5, 0xd65f03c0};
-#elif defined(__mips__)
-    uint32_t w[] = {0x24020000 | value, 0x03e00008, 0};
-#elif defined(__riscv)
-    uint32_t w[] = {0x00000513 | value << 20, 0x00008067};
-#elif defined(__i386__) || defined(__x86_64__)
-    uint8_t w[] = {0xb8, (uint8_t)value, 0, 0, 0, 0xc3};
-#elif defined(__s390x__)
-    uint16_t w[] = {0xa729, (uint16_t)value, 0x07fe};
-#elif defined(__powerpc64__)
-    uint32_t w[] = {0x38600000 | value, 0x4e800020};
-#endif
-    memcpy(p, w, sizeof(w));
-    __builtin___clear_cache((char *)p, (char *)p + sizeof(w));
-}
-
-static NOINLINE uint32_t call(uint8_t *p)
-{
-#if defined(__thumb__)
-    p++;
-#endif
-    return ((fn *)p)();
 }
 
 static void *work(void *arg)
