@@ -239,6 +239,9 @@ static void print_hottest(const struct profile *prof, uint64_t insns)
         const struct ctr_block *b = ctr_trace_block(prof->trace, top[i]);
         uint64_t count = prof->total.by_id[top[i]];
 
+        if (!b) {
+            continue; /* the file has been changed since */
+        }
         printf("  0x%08" PRIx64 "  %3u instructions  executed %12" PRIu64 "  %5.1f %%\n",
                b->pc, b->ninsn, count, 100.0 * (double)count / (double)insns);
     }

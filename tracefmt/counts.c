@@ -17,7 +17,19 @@
 struct waiting {
     uint32_t id;
     uint16_t first;
+    uint16_t ninsn;
+    uint64_t behind; /* address just behind the block */
 };
+
+static void wait_for(struct waiting *w, const struct ctr_block *b, unsigned first)
+{
+    *w = (struct waiting){
+        .id = b->id,
+        .first = (uint16_t)first,
+        .ninsn = b->ninsn,
+        .behind = block_end(b),
+    };
+}
 
 struct tally {
     const struct ctr_trace *tr;
@@ -66,11 +78,11 @@ static int next_pc(struct tally *t, struct waiting *w, uint64_t pc)
     if (w->id == 0) {
         return 0;
     }
-    const struct ctr_block *b = ctr_trace_block(t->tr, w->id);
-    uint64_t fell = pc == block_end(b), key = CUT_KEY(w->id, w->first, b->ninsn);
+    uint64_t fell = pc == w->behind, key = CUT_KEY(w->id, w->first, w->ninsn);
+    uint32_t id = w->id;
     w->id = 0;
     if (w->first == 0) {
-        t->falls[b->id] += fell;
+        t->falls[id] += fell;
         return 0;
     }
     return add(t, &t->cut_falls, key, fell);
@@ -78,26 +90,46 @@ static int next_pc(struct tally *t, struct waiting *w, uint64_t pc)
 
 /* ---------------------------------------------------------------- the index */
 
+static int bad_last(const struct tally *t, const struct ctr_chunk *c)
+{
+    return ctr_fail(t->diag, CTR_E_CORRUPT, c->off, "chunk",
+                    "its last block has no such definition");
+}
+
+/* The chunk's last run waits from now on. */
+static int wait_at_end(struct tally *t, const struct ctr_chunk *c,
+                       const struct chunk_ends *e)
+{
+    struct blocktab *blocks = t->tr->blocks;
+    const struct block *b;
+    if (e->last > blocktab_known(blocks)) {
+        return bad_last(t, c);
+    }
+    int err = blocktab_hold_one(blocks, e->last, &b, t->diag);
+    if (err) {
+        return err;
+    }
+    if (e->last_first < b->pub.ninsn) {
+        wait_for(&t->wait[c->thread], &b->pub, e->last_first);
+    } else {
+        err = bad_last(t, c);
+    }
+    blocktab_drop_one(blocks, b);
+    return err;
+}
+
 static int join_chunk(struct tally *t, uint64_t i)
 {
     const struct ctr_chunk *c = &t->tr->chunks[i];
     const struct chunk_ends *e = &t->tr->ends[i];
     struct waiting *w = &t->wait[c->thread];
-    if (e->last > t->tr->nblocks_known ||
-        (e->last && e->last_first >= ctr_trace_block(t->tr, e->last)->ninsn)) {
-        return ctr_fail(t->diag, CTR_E_CORRUPT, c->off, "chunk",
-                        "its last block has no such definition");
-    }
     int err = 0;
     if (e->flags & CHUNK_F_NEXT) {
         err = next_pc(t, w, e->next);
     } else if (e->flags & CHUNK_F_BREAK) {
         err = next_unknown(t, w);
     }
-    if (e->last) {
-        *w = (struct waiting){e->last, e->last_first};
-    }
-    return err;
+    return !err && e->last ? wait_at_end(t, c, e) : err;
 }
 
 static int from_index(struct feed *f, struct tally *t)
@@ -138,7 +170,7 @@ static int take_run(struct tally *t, struct waiting *w, const struct run *r)
         err = add(t, &t->cuts, CUT_KEY(b->id, r->first, r->end), 1);
     }
     if (!err && r->end == b->ninsn) {
-        *w = (struct waiting){b->id, r->first};
+        wait_for(w, b, r->first);
         err = r->flags & (CTR_EV_FAULTED | CTR_EV_UNSURE) ? next_unknown(t, w) : 0;
     }
     return err;
@@ -209,43 +241,72 @@ static void limit_ways(struct ctr_count *c)
     c->unknown = c->unknown < runs ? c->unknown : runs;
 }
 
-static int tell_counts(const struct tally *t,
-                       int (*fn)(void *arg, const struct ctr_count *count), void *arg)
+/* What is told of a block, or of a part of it with this key. */
+struct telling {
+    const struct tally *t;
+    int (*fn)(void *arg, const struct ctr_count *count);
+    void *arg;
+};
+
+static int tell_block(const struct telling *to, uint32_t id, uint64_t key)
 {
-    int ret = 0;
-    for (uint32_t id = 1; !ret && id <= t->tr->nblocks_known; id++) {
-        if (t->full[id] == 0) {
-            continue;
-        }
-        struct ctr_count c = {
-            .block = ctr_trace_block(t->tr, id),
-            .full = t->full[id],
-            .fallthrough = t->falls[id],
-            .unknown = countmap_get(&t->unknown, CUT_KEY(id, 0, 0)),
-        };
-        c.end = c.block->ninsn;
-        limit_ways(&c);
-        ret = fn(arg, &c);
+    const struct tally *t = to->t;
+    const struct block *b;
+    int ret = blocktab_hold_one(t->tr->blocks, id, &b, t->diag);
+    if (ret) {
+        return ret;
     }
-    for (uint32_t i = 0; !ret && i < t->cuts.cap; i++) {
-        const struct countmap_entry *e = &t->cuts.entry[i];
-        if (e->key == 0) {
-            continue;
-        }
-        uint64_t key = e->key - 1;
-        struct ctr_count c = {
-            .block = ctr_trace_block(t->tr, CUT_BLOCK(key)),
-            .partial = e->count,
-            .first = (uint16_t)CUT_FIRST(key),
-            .end = (uint16_t)CUT_END(key),
-        };
-        if (c.end == c.block->ninsn) {
+    struct ctr_count c = {.block = &b->pub};
+    if (key == 0) {
+        c.full = t->full[id];
+        c.fallthrough = t->falls[id];
+        c.unknown = countmap_get(&t->unknown, CUT_KEY(id, 0, 0));
+        c.end = b->pub.ninsn;
+    } else {
+        c.partial = countmap_get(&t->cuts, key);
+        c.first = (uint16_t)CUT_FIRST(key);
+        c.end = (uint16_t)CUT_END(key);
+        if (c.end == b->pub.ninsn) {
             c.fallthrough = countmap_get(&t->cut_falls, key);
-            c.unknown = countmap_get(&t->unknown, CUT_KEY(CUT_BLOCK(key), c.first, 0));
+            c.unknown = countmap_get(&t->unknown, CUT_KEY(id, c.first, 0));
         }
-        limit_ways(&c);
-        ret = c.end <= c.block->ninsn ? fn(arg, &c) : 0;
     }
+    limit_ways(&c);
+    ret = c.end <= b->pub.ninsn ? to->fn(to->arg, &c) : 0;
+    blocktab_drop_one(t->tr->blocks, b);
+    return ret;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* In the order of the blocks, as definitions are read best. */
+static int tell_counts(const struct telling *to)
+{
+    const struct tally *t = to->t;
+    const uint32_t known = blocktab_known(t->tr->blocks);
+    uint64_t *key = malloc(((size_t)t->cuts.n + 1) * sizeof(*key));
+    uint32_t n = 0;
+    int ret = 0;
+    if (!key) {
+        return ctr_fail_nomem(t->diag);
+    }
+    for (uint32_t id = 1; !ret && id <= known; id++) {
+        ret = t->full[id] ? tell_block(to, id, 0) : 0;
+    }
+    for (uint32_t i = 0; i < t->cuts.cap; i++) {
+        if (t->cuts.entry[i].key) {
+            key[n++] = t->cuts.entry[i].key - 1;
+        }
+    }
+    qsort(key, n, sizeof(*key), by_key);
+    for (uint32_t i = 0; !ret && i < n; i++) {
+        ret = tell_block(to, CUT_BLOCK(key[i]), key[i]);
+    }
+    free(key);
     return ret;
 }
 
@@ -256,10 +317,6 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
     if (!tr->src.seekable) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "counts", "not on a stream");
     }
-    int err = ctr_trace_blocks(tr, diag);
-    if (err) {
-        return err;
-    }
     struct feed f;
     struct ctr_filter threads = {0};
     if (filter) {
@@ -268,14 +325,14 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
         threads.tids = filter->tids;
         threads.ntid = filter->ntid;
     }
-    err = feed_init(&f, tr, &threads, diag);
+    int err = feed_init(&f, tr, &threads, diag);
     if (err) {
         return err;
     }
     struct tally t = {.tr = tr, .diag = diag};
     t.wait = calloc((size_t)tr->nthreads + 1, sizeof(t.wait[0]));
-    t.full = calloc((size_t)tr->nblocks_known + 1, sizeof(t.full[0]));
-    t.falls = calloc((size_t)tr->nblocks_known + 1, sizeof(t.falls[0]));
+    t.full = calloc((size_t)blocktab_known(tr->blocks) + 1, sizeof(t.full[0]));
+    t.falls = calloc((size_t)blocktab_known(tr->blocks) + 1, sizeof(t.falls[0]));
     if (!t.full || !t.falls || !t.wait) {
         err = ctr_fail_nomem(diag);
     } else {
@@ -286,7 +343,7 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
         err = end_threads(&t);
     }
     if (!err) {
-        err = tell_counts(&t, fn, arg);
+        err = tell_counts(&(struct telling){&t, fn, arg});
     }
     free(t.wait);
     free(t.full);

@@ -21,7 +21,7 @@ int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size)
     if (n <= *cap) {
         return 0;
     }
-    size_t more = n + n / 2 + 64;
+    size_t more = n + n / 8 + 64;
     memcpy(&old, p, sizeof(old));
     new = realloc(old, more * size);
     if (!new) {
@@ -48,9 +48,19 @@ int decoder_init(struct decoder *d)
     return 0;
 }
 
+void decoder_drop(struct decoder *d)
+{
+    if (d->nheld) {
+        blocktab_drop(d->blocks, d->held, d->nheld);
+        d->nheld = 0;
+    }
+}
+
 void decoder_fini(struct decoder *d)
 {
+    decoder_drop(d);
     ZSTD_freeDCtx(d->dctx);
+    free(d->held);
     buf_free(&d->words);
     buf_free(&d->addrs);
     buf_free(&d->extras);

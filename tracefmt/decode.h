@@ -98,6 +98,10 @@ struct decoder {
     size_t tok_cap;
     uint32_t ntok;
     uint32_t at; /* next token */
+    struct blocktab *blocks;
+    const struct block **held; /* the blocks of the chunk */
+    size_t held_cap;
+    uint32_t nheld;
     struct dlocal *loc;
     size_t loc_cap;
     uint32_t nloc;
@@ -187,9 +191,9 @@ static inline unsigned decoder_columns(unsigned want)
 }
 
 /*
- * Begins a chunk.  All definitions that it needs must be loaded.  The chunk is
- * not needed afterwards; diag is, it is used by decoder_next.  want: DEC_*; what
- * the trace does not have is left out.
+ * Begins a chunk.  The chunk is not needed afterwards; diag is, it is used by
+ * decoder_next.  want: DEC_*; what the trace does not have is left out.  Blocks are
+ * valid until the next chunk begins.
  * Returns 0 or an error of the data (diag).
  */
 int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
@@ -204,6 +208,8 @@ int decoder_next(struct decoder *d, struct run *run);
 
 /* Inside of decode*.c: the column of words, whole. */
 int decoder_words(struct decoder *d, const struct ctr_trace *tr);
+/* The blocks of the chunk are not needed any more. */
+void decoder_drop(struct decoder *d);
 /* Fails about a column; an array for n elements at least. */
 int decoder_bad(struct decoder *d, const char *column, const char *what);
 int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size);

@@ -77,7 +77,7 @@ static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)
                 a[i].addr = (a[i].addr + step[i]) & mask;
             }
         } else {
-            const uint16_t *own = l->block->own;
+            const uint16_t *own = block_own(l->block);
             for (unsigned i = 0; i < n; i++) {
                 unsigned k = own[i];
                 a[k].addr = (a[k].addr + step[k]) & mask;
@@ -85,7 +85,7 @@ static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)
         }
     }
     if (l->nderived) {
-        const struct derived_access *v = l->block->derived;
+        const struct derived_access *v = block_derived(l->block);
         for (unsigned i = 0; i < l->nderived; i++) {
             a[v[i].at].addr = derived_addr(&v[i], a, mask);
         }

@@ -161,14 +161,16 @@ static int count_run(struct decoder *d, const struct dlocal *l, struct run *r,
         (r->ordinal < d->count_lo && end > d->count_lo) || end > d->count_hi) {
         return 0;
     }
-    uint64_t loads = b->group_loads[0], stores = b->group_stores[0];
+    const uint16_t *group_loads = block_group_loads(b);
+    const uint16_t *group_stores = block_group_stores(b);
+    uint64_t loads = group_loads[0], stores = group_stores[0];
     for (uint32_t i = e->groups; !plain && i < e->groups_end; i++) {
         uint32_t group = CTR_GROUP_OF(d->tok[i]);
         if (group == 0 || group > b->pub.ngroup) {
             return decoder_bad(d, "chunk.words", "no such group");
         }
-        loads += b->group_loads[group];
-        stores += b->group_stores[group];
+        loads += group_loads[group];
+        stores += group_stores[group];
     }
     d->loads += loads;
     d->stores += stores;

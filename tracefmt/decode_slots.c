@@ -21,12 +21,13 @@ static inline int step_access(struct decoder *d, struct ctr_access *a, uint64_t 
 /* Number of a derived access among such of its block. */
 static const struct derived_access *find_derived(const struct block *b, unsigned at)
 {
+    const struct derived_access *derived = block_derived(b);
     unsigned lo = 0, hi = b->nderived;
     while (hi - lo > 1) {
         unsigned mid = lo + (hi - lo) / 2;
-        *(b->derived[mid].at <= at ? &lo : &hi) = mid;
+        *(derived[mid].at <= at ? &lo : &hi) = mid;
     }
-    return &b->derived[lo];
+    return &derived[lo];
 }
 
 /* The address of slot k; begun: the first slot of this run. */
@@ -34,9 +35,10 @@ static int next_addr(struct decoder *d, const struct dlocal *l, unsigned k,
                      unsigned begun)
 {
     const struct block *b = l->block;
-    struct ctr_access *access = &d->slot[l->access], *a = &access[b->at[k]];
+    unsigned at = block_at(b)[k];
+    struct ctr_access *access = &d->slot[l->access], *a = &access[at];
     if (b->pub.slots[k].derived) {
-        const struct derived_access *v = find_derived(b, b->at[k]);
+        const struct derived_access *v = find_derived(b, at);
         if (v->root_slot < begun) {
             return decoder_bad(d, "chunk.words",
                                "an access without what it follows from");
@@ -44,12 +46,12 @@ static int next_addr(struct decoder *d, const struct dlocal *l, unsigned k,
         a->addr = derived_addr(v, access, d->addr_mask);
         return 0;
     }
-    return step_access(d, a, &d->step[l->access + b->at[k]]);
+    return step_access(d, a, &d->step[l->access + at]);
 }
 
 int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n)
 {
-    const uint16_t *own = l->block->own;
+    const uint16_t *own = block_own(l->block);
     uint64_t *step = d->step + l->access;
     for (unsigned from = 0; from < n; from += DECODER_HITS) {
         unsigned some = n - from < DECODER_HITS ? n - from : DECODER_HITS;
@@ -87,7 +89,7 @@ static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned 
     d->stores += s->store;
     d->loads += !s->store;
     if (!(d->want & DEC_MEM)) {
-        *a = b->access[b->at[k]];
+        *a = slot_access(s);
         return d->loads > d->pub.loads || d->stores > d->pub.stores
                    ? decoder_bad(d, "chunk.words", "counts are wrong")
                    : 0;
@@ -96,7 +98,7 @@ static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned 
     if (err) {
         return err;
     }
-    *a = d->slot[l->access + b->at[k]];
+    *a = d->slot[l->access + block_at(b)[k]];
     a->data = NULL;
     return d->want & DEC_VAL && !s->novalue ? next_data(d, (size_t)l->slot + k, s, a) : 0;
 }
@@ -144,14 +146,14 @@ static int slow_slots(struct decoder *d, const struct dlocal *l, struct run *r,
         if (group == 0 || group > b->pub.ngroup) {
             return decoder_bad(d, "chunk.words", "no such group");
         }
-        uint32_t g = b->group_first[group];
+        uint32_t g = block_group_first(b)[group];
         for (; g < nslot && next < g; next++) {
             if (slot_group(&slot[next]) == 0) {
                 MAKE(next);
                 uncond++;
             }
         }
-        for (uint32_t k = g; k < b->group_end[group]; k++) {
+        for (uint32_t k = g, end = block_group_end(b)[group]; k < end; k++) {
             if (slot_group(&slot[k]) == group) {
                 MAKE(k);
             }
@@ -184,6 +186,8 @@ static int plain_up_to(struct decoder *d, const struct dlocal *l, struct plain_a
                        unsigned to, unsigned end)
 {
     const struct block *b = l->block;
+    const uint16_t *own = block_own(b);
+    const struct derived_access *derived = block_derived(b);
     struct ctr_access *a = &d->slot[l->access];
     uint64_t *step = &d->step[l->access];
     if (to <= at->next) {
@@ -192,14 +196,14 @@ static int plain_up_to(struct decoder *d, const struct dlocal *l, struct plain_a
     if (a[to - 1].insn >= end) {
         return decoder_bad(d, "chunk.words", "a slot out of place");
     }
-    for (; at->own < b->nown && b->own[at->own] < to; at->own++) {
-        int err = step_access(d, &a[b->own[at->own]], &step[b->own[at->own]]);
+    for (; at->own < b->nown && own[at->own] < to; at->own++) {
+        int err = step_access(d, &a[own[at->own]], &step[own[at->own]]);
         if (err) {
             return err;
         }
     }
-    for (; at->derived < b->nderived && b->derived[at->derived].at < to; at->derived++) {
-        const struct derived_access *v = &b->derived[at->derived];
+    for (; at->derived < b->nderived && derived[at->derived].at < to; at->derived++) {
+        const struct derived_access *v = &derived[at->derived];
         a[v->at].addr = derived_addr(v, a, d->addr_mask);
     }
     at->next = to;
@@ -226,6 +230,7 @@ static int mem_slots(struct decoder *d, const struct dlocal *l, struct run *r,
                      const struct ending *e)
 {
     const struct block *b = l->block;
+    const uint16_t *number = block_at(b);
     struct ctr_access *a = &d->slot[l->access];
     struct plain_at at = {0};
     for (uint32_t i = e->groups; i < e->groups_end; i++) {
@@ -233,15 +238,16 @@ static int mem_slots(struct decoder *d, const struct dlocal *l, struct run *r,
         if (group == 0 || group > b->pub.ngroup) {
             return decoder_bad(d, "chunk.words", "no such group");
         }
-        unsigned k = b->group_first[group], from = at.next;
+        unsigned k = block_group_first(b)[group], from = at.next;
+        const unsigned group_end = block_group_end(b)[group];
         int err = 0;
         if (k < b->pub.nslot) {
-            err = plain_up_to(d, l, &at, k + b->nplain - b->at[k], r->end);
+            err = plain_up_to(d, l, &at, k + b->nplain - number[k], r->end);
             err = err ? err : take_accesses(d, r, a + from, at.next - from);
         }
-        for (; !err && k < b->group_end[group]; k++) {
+        for (; !err && k < group_end; k++) {
             if (b->pub.slots[k].group == group) {
-                unsigned m = b->at[k];
+                unsigned m = number[k];
                 if (a[m].insn >= r->end) {
                     return decoder_bad(d, "chunk.words", "a slot out of place");
                 }

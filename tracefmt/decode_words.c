@@ -48,9 +48,12 @@ static int load_accesses(struct decoder *d, size_t n)
     }
     for (uint32_t i = 0; !err && i < d->nloc; i++) {
         const struct dlocal *l = &d->loc[i];
-        if (l->block->naccess) {
-            memcpy(&d->slot[l->access], l->block->access,
-                   l->block->naccess * sizeof(d->slot[0]));
+        const struct ctr_block *b = &l->block->pub;
+        const uint16_t *number = block_at(l->block);
+        for (unsigned k = 0; k < b->nslot; k++) {
+            if (!b->slots[k].reg) {
+                d->slot[l->access + number[k]] = slot_access(&b->slots[k]);
+            }
         }
     }
     if (!err && n) {
@@ -63,18 +66,27 @@ static int load_accesses(struct decoder *d, size_t n)
 static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t nloc,
                        uint32_t max_id)
 {
+    decoder_drop(d);
+    d->blocks = tr->blocks;
     if (decoder_room(d, &d->loc, &d->loc_cap, nloc, sizeof(d->loc[0])) ||
+        decoder_room(d, &d->held, &d->held_cap, nloc, sizeof(d->held[0])) ||
         decoder_room(d, &d->next, &d->next_cap, 2 * (size_t)nloc + 2,
                      sizeof(d->next[0]))) {
         return -CTR_E_NOMEM;
     }
-    size_t slots = 0, accesses = 0;
     for (uint32_t i = 0; i < nloc; i++) {
-        uint32_t id = le32(d->words.p + (size_t)i * 4);
-        const struct block *b = id <= max_id ? trace_block(tr, id) : NULL;
-        if (!b) {
+        if (le32(d->words.p + (size_t)i * 4) > max_id) {
             return decoder_bad(d, "chunk.words", "a block has no definition");
         }
+    }
+    int err = blocktab_hold(tr->blocks, d->words.p, nloc, d->held, d->diag);
+    if (err) {
+        return err;
+    }
+    d->nheld = nloc;
+    size_t slots = 0, accesses = 0;
+    for (uint32_t i = 0; i < nloc; i++) {
+        const struct block *b = d->held[i];
         if (slots > MAX_CHUNK_SLOTS) {
             return decoder_bad(d, "chunk.words", "too many slots");
         }
@@ -89,8 +101,8 @@ static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t n
             .nplain = b->nplain,
             .nown = b->nown,
             .nderived = b->nderived,
-            .loads = b->group_loads[0],
-            .stores = b->group_stores[0],
+            .loads = block_group_loads(b)[0],
+            .stores = block_group_stores(b)[0],
         };
         slots += b->pub.nslot;
         accesses += b->naccess;
@@ -98,7 +110,7 @@ static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t n
     d->nloc = nloc;
     memset(d->next, 0xff, (2 * (size_t)nloc + 2) * sizeof(d->next[0])); /* TOK_NONE */
     if (d->want & (DEC_VAL | DEC_REG)) {
-        int err = load_pieces(d, slots);
+        err = load_pieces(d, slots);
         if (err) {
             return err;
         }

@@ -68,6 +68,7 @@ void feed_fini(struct feed *f)
 {
     free(f->lists);
     free(f->may);
+    free(f->pc_may);
     evdec_fini(&f->times);
     part_reader_fini(&f->index);
 }
@@ -113,28 +114,46 @@ int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
 }
 
 struct pc_search {
-    const struct feed *feed;
+    struct feed *feed;
     int found;
     struct ctr_diag *diag;
 };
 
+/* Is an instruction of a block, from first to before end, one of the filter's? */
+static int pc_selected(const struct feed *f, const struct ctr_block *b, unsigned first,
+                       unsigned end)
+{
+    for (unsigned i = first; i < end && i < b->ninsn; i++) {
+        uint64_t pc = ctr_block_pc(b, i);
+        if (in_ranges(f->filter.pcs, f->filter.npc, pc, pc)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether any instruction of a block is: asked once, most blocks have none. */
+enum { PC_UNKNOWN = 0, PC_NONE = 1, PC_SOME = 2 };
+
 static int pc_in_block(void *arg, const struct part_count *c)
 {
     struct pc_search *s = arg;
-    const struct feed *f = s->feed;
-    if (s->found || c->runs == 0) {
+    struct feed *f = s->feed;
+    uint8_t *may = &f->pc_may[c->id];
+    const struct block *b;
+    if (s->found || c->runs == 0 || *may == PC_NONE) {
         return 0;
     }
-    int err = trace_need_block(f->tr, c->id, s->diag);
+    int err = blocktab_hold_one(f->tr->blocks, c->id, &b, s->diag);
     if (err) {
         return err;
     }
-    const struct ctr_block *b = ctr_trace_block(f->tr, c->id);
-    unsigned end = c->end ? c->end : b->ninsn;
-    for (unsigned i = c->first; i < end && i < b->ninsn && !s->found; i++) {
-        uint64_t pc = ctr_block_pc(b, i);
-        s->found = in_ranges(f->filter.pcs, f->filter.npc, pc, pc);
+    if (*may == PC_UNKNOWN) {
+        *may = pc_selected(f, &b->pub, 0, b->pub.ninsn) ? PC_SOME : PC_NONE;
     }
+    s->found = *may == PC_SOME &&
+               pc_selected(f, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
+    blocktab_drop_one(f->tr->blocks, b);
     return 0;
 }
 
@@ -146,6 +165,12 @@ static int row_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
     int want_pc = f->filter.npc != 0 && !(f->tr->chunks[i].flags & CHUNK_F_RESUMES);
     if (!want_addr && !want_pc) {
         return 1;
+    }
+    if (want_pc && !f->pc_may) {
+        f->pc_may = calloc((size_t)blocktab_known(f->tr->blocks) + 1, 1);
+        if (!f->pc_may) {
+            return ctr_fail_nomem(diag);
+        }
     }
     struct pc_search s = {.feed = f, .diag = diag};
     int reads = 1, writes = 1;
@@ -261,11 +286,7 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
     out->hi = f->filter.to;
     unsigned columns = (f->runs ? decoder_columns(f->want) : 0) |
                        (f->os || cut_by_time(f, c) ? 1u << FRAME_EVENTS : 0);
-    err = section_columns(&f->tr->src, sec, columns, &out->payload, diag);
-    if (err || !f->runs) {
-        return err;
-    }
-    return trace_need_block(f->tr, le32(sec->body + CHUNK_MAX_ID), diag);
+    return section_columns(&f->tr->src, sec, columns, &out->payload, diag);
 }
 
 int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
@@ -325,8 +346,7 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
     case SECT_THREAD:
         return trace_add_thread(tr, sec->body, sec->off, diag);
     case SECT_DICT:
-        err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
-        return err ? err : trace_add_dict(tr, sec, diag);
+        return blocktab_add_section(tr->blocks, sec, diag);
     case SECT_CHUNK:
         err =
             section_columns(&tr->src, sec, (1u << CHUNK_FRAMES) - 1, &out->payload, diag);

@@ -173,7 +173,7 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
         tr->insns != le64(root.body + ROOT_INSNS) ||
         tr->loads != le64(root.body + ROOT_LOADS) ||
         tr->stores != le64(root.body + ROOT_STORES) ||
-        tr->nblocks_known != le32(root.body + ROOT_BLOCKS)) {
+        blocktab_known(tr->blocks) != le32(root.body + ROOT_BLOCKS)) {
         return no_index(diag, root_off, "totals do not add up");
     }
     return 0;

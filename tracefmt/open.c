@@ -88,8 +88,7 @@ static void reset_tables(struct ctr_trace *tr)
     tr->nparts = 0;
     tr->nprocs = tr->nthreads = 0;
     tr->has_root = 0;
-    tr->ndicts = 0;
-    tr->nblocks_known = 0;
+    blocktab_reset(tr->blocks);
     tr->nchunks = 0;
     tr->insns = tr->loads = tr->stores = 0;
     tr->end_ns = tr->start_ns;
@@ -152,13 +151,6 @@ int ctr_open_fd(struct ctr_trace **out, int fd, unsigned flags, struct ctr_diag 
     int err = 0;
     struct stat st;
     tr->src.fd = fd;
-    tr->dctx = ZSTD_createDCtx();
-    if (!tr->dctx || idtab_init(&tr->procs, MAX_THREADS) ||
-        idtab_init(&tr->threads, MAX_THREADS) ||
-        idtab_init(&tr->blocks, DICT_MAX_IDS + 1)) {
-        err = ctr_fail_nomem(diag);
-        goto out_close;
-    }
     if (fstat(fd, &st)) {
         err = ctr_fail(diag, CTR_E_IO, CTR_NO_OFF, "open", "%s", strerror(errno));
         goto out_close;
@@ -171,6 +163,13 @@ int ctr_open_fd(struct ctr_trace **out, int fd, unsigned flags, struct ctr_diag 
     if (S_ISREG(st.st_mode) && !(flags & CTR_OPEN_STREAM)) {
         tr->src.seekable = 1;
         tr->src.size = (uint64_t)st.st_size;
+    }
+    tr->dctx = ZSTD_createDCtx();
+    tr->blocks = blocktab_new(&tr->src);
+    if (!tr->dctx || !tr->blocks || idtab_init(&tr->procs, MAX_THREADS) ||
+        idtab_init(&tr->threads, MAX_THREADS)) {
+        err = ctr_fail_nomem(diag);
+        goto out_close;
     }
     tr->state = CTR_STREAMING;
     err = read_file_head(tr, diag);
@@ -210,17 +209,12 @@ void ctr_close(struct ctr_trace *tr)
         return;
     }
     close(tr->src.fd);
-    if (tr->procs.top && tr->threads.top && tr->blocks.top) {
+    if (tr->procs.top && tr->threads.top) {
         reset_tables(tr);
-        uint32_t n = atomic_load_explicit(&tr->nblocks, memory_order_relaxed);
-        for (uint32_t id = 1; id <= n; id++) {
-            free(idtab_get(&tr->blocks, id));
-        }
     }
+    blocktab_free(tr->blocks);
     idtab_fini(&tr->procs);
     idtab_fini(&tr->threads);
-    idtab_fini(&tr->blocks);
-    free(tr->dicts);
     free(tr->chunks);
     free(tr->ends);
     free(tr->meta);
@@ -261,7 +255,7 @@ void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out)
         .stores = tr->stores,
         .processes = tr->nprocs,
         .threads = tr->nthreads,
-        .blocks = tr->nblocks_known,
+        .blocks = blocktab_known(tr->blocks),
         .chunks = tr->nchunks,
     };
 }
@@ -302,11 +296,28 @@ int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_chunk *ou
 
 const struct ctr_block *ctr_trace_block(const struct ctr_trace *tr, uint32_t id)
 {
-    const struct block *b = trace_block(tr, id);
+    const struct block *b = blocktab_keep(tr->blocks, id);
     return b ? &b->pub : NULL;
 }
 
 int ctr_trace_blocks(struct ctr_trace *tr, struct ctr_diag *diag)
 {
-    return tr->src.seekable ? trace_need_block(tr, tr->nblocks_known, diag) : 0;
+    return blocktab_keep_all(tr->blocks, diag);
+}
+
+int ctr_trace_each_block(struct ctr_trace *tr,
+                         int (*fn)(void *arg, const struct ctr_block *b), void *arg,
+                         struct ctr_diag *diag)
+{
+    const uint32_t known = blocktab_known(tr->blocks);
+    int ret = 0;
+    for (uint32_t id = 1; !ret && id <= known; id++) {
+        const struct block *b;
+        ret = blocktab_hold_one(tr->blocks, id, &b, diag);
+        if (!ret) {
+            ret = fn(arg, &b->pub);
+            blocktab_drop_one(tr->blocks, b);
+        }
+    }
+    return ret;
 }

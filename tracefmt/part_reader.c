@@ -29,7 +29,7 @@ enum { COUNT_WHOLE, COUNT_CUT_3, COUNT_CUT, COUNT_UNKNOWN };
 static int count_ok(const struct part_reader *r, const struct part_count *c, uint64_t id,
                     const uint64_t *v, unsigned kind)
 {
-    if (id == 0 || id > r->tr->nblocks_known || c->falls > c->runs) {
+    if (id == 0 || id > blocktab_known(r->tr->blocks) || c->falls > c->runs) {
         return 0;
     }
     switch (kind) {

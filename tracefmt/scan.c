@@ -29,8 +29,8 @@ static int scan_section(struct ctr_trace *tr, const struct section *sec, int *en
     case SECT_THREAD:
         return trace_add_thread(tr, sec->body, sec->off, diag);
     case SECT_DICT:
-        return trace_add_dict_row(tr, sec->off, le32(sec->body + DICT_FIRST),
-                                  le32(sec->body + DICT_COUNT), diag);
+        return blocktab_add_row(tr->blocks, sec->off, le32(sec->body + DICT_FIRST),
+                                le32(sec->body + DICT_COUNT), diag);
     case SECT_CHUNK:
         for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
             raw += sec->frame[i].dsize;

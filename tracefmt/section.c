@@ -35,7 +35,7 @@ int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got
             break;
         }
         done += (size_t)r;
-        s->work += (uint64_t)r;
+        atomic_fetch_add_explicit(&s->work, (uint64_t)r, memory_order_relaxed);
         if (!s->seekable) {
             s->pos += (uint64_t)r;
         }

@@ -12,7 +12,7 @@ struct source {
     int seekable;
     uint64_t size; /* of a file, when it was opened */
     uint64_t pos;  /* of a stream: bytes read */
-    uint64_t work; /* bytes read in all */
+    _Atomic uint64_t work; /* bytes read in all */
 };
 
 /*

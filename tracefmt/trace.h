@@ -3,56 +3,8 @@
 #ifndef CTR_TRACE_H
 #define CTR_TRACE_H
 
-#include "blockdef.h"
+#include "blocktab.h"
 #include "regview.h"
-#include "section.h"
-
-/* A derived access of a block; numbers as in block.access. */
-struct derived_access {
-    int64_t delta;
-    uint16_t at;
-    uint16_t root;      /* or CTR_DERIVE_CONST */
-    uint16_t root_slot; /* its slot, or CTR_DERIVE_CONST */
-    uint8_t bits;
-    uint8_t is_signed;
-};
-
-/* A definition with what decoding needs.  One piece of memory. */
-struct block {
-    struct ctr_block pub;
-    uint8_t has_groups;
-    uint16_t nreg;               /* register slots */
-    uint16_t reg_end;            /* highest register of a slot + 1, or 0 */
-    const uint16_t *group_first; /* [ngroup + 1], see blockdef_groups */
-    const uint16_t *group_end;
-    const uint16_t *group_loads; /* [ngroup + 1], of one time that a group is made; 0: of
-                                    what is always made */
-    const uint16_t *group_stores;
-
-    /*
-     * Its accesses, by block_plan.c: first the nplain ones that every run makes that is
-     * not left early, then those of groups; each kind in the order of the slots.
-     */
-    uint16_t nplain;
-    uint16_t naccess;
-    uint16_t nown; /* nplain without those that are derived */
-    uint16_t nderived;
-    uint32_t value_bytes;                 /* of the values of the nplain first */
-    const struct ctr_access *access;      /* [naccess], all but addr and data */
-    const uint16_t *at;                   /* [nslot], number of each slot's access */
-    const uint16_t *own;                  /* [nown], numbers of those */
-    const struct derived_access *derived; /* [nderived], ascending */
-};
-
-/* block_plan.c: bytes that block_plan needs, and making it there. */
-size_t block_plan_bytes(const struct blockdef *d);
-void block_plan(struct block *b, const struct blockdef *d, void *mem);
-
-struct dict_row {
-    uint64_t off;
-    uint32_t first;
-    uint32_t count;
-};
 
 /* What a chunk tells of runs whose end is in another one, see CHUNK_NEXT and on. */
 struct chunk_ends {
@@ -109,17 +61,9 @@ struct ctr_trace {
     /* Tables; looked up by callbacks while the replay adds to them. */
     struct idtab procs;
     struct idtab threads;
-    struct idtab blocks;
     uint32_t nprocs;
     uint32_t nthreads;
-    _Atomic uint32_t nblocks; /* definitions loaded: ids 1..nblocks */
-    uint32_t nblocks_known;   /* in the file, as far as known */
-    uint64_t block_bytes;
-
-    struct dict_row *dicts;
-    uint32_t ndicts;
-    uint32_t dicts_cap;
-    uint32_t dicts_loaded;
+    struct blocktab *blocks;
 
     struct part_row *parts;
     uint32_t nparts;
@@ -171,11 +115,6 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
                      struct ctr_diag *diag);
 int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
                    struct ctr_diag *diag);
-/* Definitions of a DICT section whose payload is in tr->payload. */
-int trace_add_dict(struct ctr_trace *tr, const struct section *sec,
-                   struct ctr_diag *diag);
-int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first, uint32_t count,
-                       struct ctr_diag *diag);
 /*
  * Checks what a chunk says of itself against what is known, fills in *out and
  * adds to the totals.  body: ROW_CHUNK_BYTES of it.  trace_add_chunk also puts
@@ -193,21 +132,6 @@ void trace_publish_totals(struct ctr_trace *tr);
  * `all' the tables themselves. */
 int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
                    struct ctr_diag *diag);
-/* Files: loads definitions until id is known. */
-int trace_need_block(struct ctr_trace *tr, uint32_t id, struct ctr_diag *diag);
-
-static inline const struct block *trace_block(const struct ctr_trace *tr, uint32_t id)
-{
-    return idtab_get(&tr->blocks, id);
-}
-
-/* The address just behind a block. */
-static inline uint64_t block_end(const struct ctr_block *b)
-{
-    unsigned last = b->ninsn - 1u;
-    return ctr_block_pc(b, last) + ctr_block_len(b, last);
-}
-
 struct thread {
     struct ctr_thread pub;
     uint64_t insns; /* so far */

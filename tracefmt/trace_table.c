@@ -8,8 +8,6 @@
 #include <string.h>
 #include "le.h"
 
-#define MAX_BLOCK_MEMORY ((uint64_t)2 << 30)
-
 static int corrupt(struct ctr_diag *diag, uint64_t off, const char *field,
                    const char *what)
 {
@@ -34,6 +32,7 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_d
         return corrupt(diag, sec->off, "meta", "too short");
     }
     tr->events = le32(p + META_EVENTS);
+    blocktab_events(tr->blocks, tr->events);
     tr->elf_machine = le32(p + META_MACHINE);
     tr->big_endian = p[META_BIG_ENDIAN];
     tr->addr_bits = p[META_ADDR_BITS];
@@ -148,185 +147,6 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
     t->pub.ptid = (int32_t)le32(body + THR_PTID);
     t->pub.start_ns = le64(body + THR_START);
     tr->nthreads++;
-    return 0;
-}
-
-/* ------------------------------------------------------------------ blocks */
-
-static struct block *block_new(const struct blockdef *d, uint32_t id, size_t *bytes)
-{
-    size_t off_n = ((size_t)d->ninsn + 1) * sizeof(uint16_t);
-    size_t groups = (size_t)d->ngroup + 1;
-    size_t group_n = groups * 4 * sizeof(uint16_t);
-    size_t slot_n = (size_t)d->nslot * sizeof(struct ctr_slot);
-    size_t pcs_n = d->pcs ? (size_t)d->ninsn * sizeof(uint64_t) : 0;
-    size_t tag_n = (size_t)d->ntag * sizeof(struct ctr_tag);
-    size_t plan_n = block_plan_bytes(d);
-    size_t n = sizeof(struct block) + plan_n + pcs_n + tag_n + off_n + group_n +
-               slot_n + d->code_bytes;
-    struct block *b = calloc(1, n);
-    if (!b) {
-        return NULL;
-    }
-    *bytes = n + 16;
-    uint64_t *pcs = (uint64_t *)((uint8_t *)(b + 1) + plan_n);
-    struct ctr_tag *tags = (struct ctr_tag *)((uint8_t *)pcs + pcs_n);
-    uint16_t *off = (uint16_t *)(tags + d->ntag);
-    uint16_t *group = off + d->ninsn + 1;
-    struct ctr_slot *slot = (struct ctr_slot *)(group + 4 * groups);
-    uint8_t *code = (uint8_t *)(slot + d->nslot);
-
-    b->pub.id = id;
-    b->pub.ninsn = d->ninsn;
-    b->pub.nslot = d->nslot;
-    b->pub.ngroup = d->ngroup;
-    b->pub.mode = d->body[CTR_BLOCKDEF_MODE];
-    b->pub.pc = le64(d->body + CTR_BLOCKDEF_PC);
-    b->pub.cs_base = le64(d->body + CTR_BLOCKDEF_CS_BASE);
-    b->pub.tb_flags = le64(d->body + CTR_BLOCKDEF_TB_FLAGS);
-    b->pub.cflags = le32(d->body + CTR_BLOCKDEF_CFLAGS);
-    for (unsigned i = 0; i < d->ninsn; i++) {
-        off[i + 1] = (uint16_t)(off[i] + d->len[i]);
-        if (d->pcs) {
-            pcs[i] = le64(d->pcs + (size_t)i * 8);
-        }
-    }
-    for (unsigned i = 0; i < d->nslot; i++) {
-        blockdef_slot(d, i, &slot[i]);
-        unsigned g = slot_group(&slot[i]);
-        b->has_groups |= g != 0;
-        group[(slot[i].store ? 3 : 2) * groups + g] += !slot[i].reg;
-    }
-    b->nreg = d->nreg;
-    b->reg_end = d->reg_end;
-    blockdef_groups(d, group, group + groups);
-    memcpy(code, d->code, d->code_bytes);
-    b->pub.off = off;
-    b->pub.code = code;
-    b->pub.pcs = d->pcs ? pcs : NULL;
-    b->pub.slots = slot;
-    b->pub.part = (d->flags & CTR_BLOCK_PART) != 0;
-    b->pub.ntag = d->ntag;
-    b->pub.tags = tags;
-    for (uint32_t i = 0; i < d->ntag; i++) {
-        blockdef_tag(d, i, &tags[i]);
-    }
-    b->group_first = group;
-    b->group_end = group + groups;
-    b->group_loads = group + 2 * groups;
-    b->group_stores = group + 3 * groups;
-    block_plan(b, d, b + 1);
-    return b;
-}
-
-int trace_add_dict(struct ctr_trace *tr, const struct section *sec, struct ctr_diag *diag)
-{
-    uint32_t id = le32(sec->body + DICT_FIRST);
-    uint32_t count = le32(sec->body + DICT_COUNT);
-    uint32_t have = atomic_load_explicit(&tr->nblocks, memory_order_relaxed);
-    if (id != have + 1 || count > DICT_MAX_IDS - have) {
-        return corrupt(diag, sec->off, "dict", "definitions are out of order");
-    }
-    int err = section_frame(sec, &tr->payload, 0, DICT_MAX_RAW, tr->dctx, &tr->raw,
-                            "dict", diag);
-    if (err) {
-        return err;
-    }
-    const uint8_t *p = tr->raw.p;
-    size_t left = tr->raw.n;
-    for (; count; count--, id++) {
-        struct blockdef def;
-        if (left < 8 || le32(p) != id || le32(p + 4) > left - 8) {
-            return corrupt(diag, sec->off, "dict", "definitions are out of order");
-        }
-        uint32_t n = le32(p + 4);
-        err = blockdef_parse(&def, p + 8, n, sec->off, diag);
-        if (err) {
-            return err;
-        }
-        if ((def.nreg && !(tr->events & CTR_EVENTS_REG)) ||
-            (def.nslot > def.nreg && !(tr->events & CTR_EVENTS_MEM))) {
-            return corrupt(diag, sec->off, "dict", "a slot of what is not recorded");
-        }
-        size_t bytes = 0;
-        struct block *b = block_new(&def, id, &bytes);
-        if (!b) {
-            return ctr_fail_nomem(diag);
-        }
-        tr->block_bytes += bytes;
-        if (tr->block_bytes > MAX_BLOCK_MEMORY) {
-            free(b);
-            return ctr_fail(diag, CTR_E_LIMIT, sec->off, "dict",
-                            "too many block definitions");
-        }
-        if (idtab_set(&tr->blocks, id, b)) {
-            free(b);
-            return ctr_fail_nomem(diag);
-        }
-        /* pairs with the acquire in ctr_trace_info */
-        atomic_store_explicit(&tr->nblocks, id, memory_order_release);
-        p += 8 + n;
-        left -= 8 + n;
-    }
-    if (left) {
-        return corrupt(diag, sec->off, "dict", "data left over");
-    }
-    if (tr->nblocks_known < id - 1) {
-        tr->nblocks_known = id - 1;
-    }
-    return 0;
-}
-
-int trace_add_dict_row(struct ctr_trace *tr, uint64_t off, uint32_t first, uint32_t count,
-                       struct ctr_diag *diag)
-{
-    if (first != tr->nblocks_known + 1 || count == 0 ||
-        count > DICT_MAX_IDS - tr->nblocks_known) {
-        return corrupt(diag, off, "dict", "definitions are out of order");
-    }
-    if (tr->ndicts == tr->dicts_cap) {
-        uint32_t cap = tr->dicts_cap * 2 + 16;
-        void *p = realloc(tr->dicts, cap * sizeof(tr->dicts[0]));
-        if (!p) {
-            return ctr_fail_nomem(diag);
-        }
-        tr->dicts = p;
-        tr->dicts_cap = cap;
-    }
-    tr->dicts[tr->ndicts++] = (struct dict_row){off, first, count};
-    tr->nblocks_known += count;
-    return 0;
-}
-
-int trace_need_block(struct ctr_trace *tr, uint32_t id, struct ctr_diag *diag)
-{
-    while (atomic_load_explicit(&tr->nblocks, memory_order_relaxed) < id) {
-        if (tr->dicts_loaded == tr->ndicts) {
-            return corrupt(diag, CTR_NO_OFF, "dict", "a block has no definition");
-        }
-        const struct dict_row *row = &tr->dicts[tr->dicts_loaded];
-        struct section sec;
-        int err = section_read(&tr->src, row->off, &sec, diag);
-        if (err == 0 &&
-            (sec.type != SECT_DICT || le32(sec.body + DICT_FIRST) != row->first ||
-             le32(sec.body + DICT_COUNT) != row->count)) {
-            err = corrupt(diag, row->off, "dict", "not the section of the index");
-        }
-        if (err > 0) {
-            err = ctr_fail(diag, CTR_E_TRUNCATED, row->off, "dict",
-                           "the file has become shorter");
-        }
-        if (!err) {
-            err = section_payload(&tr->src, &sec, 1, &tr->payload, diag);
-        }
-        if (!err) {
-            err = trace_add_dict(tr, &sec, diag);
-        }
-        if (err) {
-            return err;
-        }
-        tr->dicts_loaded++;
-    }
     return 0;
 }
 
@@ -460,7 +280,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         tr->nparts = (uint32_t)nparts;
         tr->regs_off = le64(sec->body + ROOT_REGS);
         for (uint64_t i = 0; i < ndicts; i++, p += ROOT_DICT_ROW) {
-            err = trace_add_dict_row(tr, le64(p), le32(p + 8), le32(p + 12), diag);
+            err = blocktab_add_row(tr->blocks, le64(p), le32(p + 8), le32(p + 12), diag);
             if (err) {
                 return err;
             }

@@ -161,9 +161,12 @@ static void reverse(struct chunk *c, unsigned unit)
 static void read_dict(struct ctr_trace *tr, struct ctr_dict *dict)
 {
     struct ctr_diag diag = {0};
-    for (uint32_t i = 0; i < tr->ndicts; i++) {
-        struct section sec;
-        check(section_read(&tr->src, tr->dicts[i].off, &sec, &diag), &diag);
+    struct section sec;
+    for (uint64_t off = tr->data_off; section_read(&tr->src, off, &sec, &diag) == 0;
+         off = section_end(&sec)) {
+        if (sec.type != SECT_DICT) {
+            continue;
+        }
         check(section_payload(&tr->src, &sec, 1, &tr->payload, &diag), &diag);
         check(section_frame(&sec, &tr->payload, 0, DICT_MAX_RAW, tr->dctx, &tr->raw,
                             "dict", &diag),

@@ -56,11 +56,14 @@ static void copy_dict(struct copier *c)
 {
     struct ctr_trace *in = c->in;
     struct ctr_diag diag = {0};
-    for (uint32_t i = 0; i < in->ndicts; i++) {
-        struct section sec;
+    struct section sec;
+    for (uint64_t off = in->data_off; section_read(&in->src, off, &sec, &diag) == 0;
+         off = section_end(&sec)) {
         struct buf raw = {0};
-        if (section_read(&in->src, in->dicts[i].off, &sec, &diag) ||
-            section_payload(&in->src, &sec, 1, &c->payload, &diag) ||
+        if (sec.type != SECT_DICT) {
+            continue;
+        }
+        if (section_payload(&in->src, &sec, 1, &c->payload, &diag) ||
             section_frame(&sec, &c->payload, 0, DICT_MAX_RAW, in->dctx, &raw, "dict",
                           &diag)) {
             die("dict", &diag);

@@ -196,7 +196,8 @@ int main(int argc, char **argv)
     c.threads = need(calloc(c.nthreads + 1, sizeof(c.threads[0])));
     c.state = need(calloc(c.nreg, CTR_REG_STRIDE));
     read_chunks(&c);
-    r = ctr_cursor_open(&cursor, c.trace, &filter, &diag);
+    r = ctr_trace_blocks(c.trace, &diag); /* of the event before */
+    r = r ? r : ctr_cursor_open(&cursor, c.trace, &filter, &diag);
     while (r == 0 && (r = ctr_cursor_next(cursor, &ev, &diag)) == 1) {
         if (ev.kind == CTR_CURSOR_EXEC) {
             before_insn(&c, &ev.exec);

@@ -114,63 +114,83 @@ static int no_memory(const struct places *p)
     return TOOL_FAILED;
 }
 
+/* How much of the code that ran the files have. */
+struct comparison {
+    const struct places *p;
+    struct {
+        uint64_t same, differ;
+    } *counts;         /* by file */
+    uint32_t *file_of; /* by module */
+};
+
+static int compare_block(void *arg, const struct ctr_block *b)
+{
+    struct comparison *c = arg;
+    const struct places *p = c->p;
+    const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
+    const struct range *r =
+        piece && piece->n == 1 ? &p->ranges.v[p->ranges.list[piece->first]] : NULL;
+    struct place place;
+    enum likeness like;
+    uint32_t i;
+
+    if (!r || !mod_has_bytes(r->mod) || !r->mod->verify ||
+        ranges_find(&p->writable, b->pc)) {
+        return 0;
+    }
+    i = c->file_of[r->mod->pub.index];
+    like =
+        range_place(r, b->pc, &place) ? places_compare(b, r->mod, place.vaddr) : DIFFERS;
+    c->counts[i].same += like == SAME;
+    c->counts[i].differ += like == DIFFERS;
+    return 0;
+}
+
 /*
  * Files that not both sides have a build id of are judged by their code: what ran where
  * nothing could be written must be what the file has.
  */
 static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
 {
-    struct counts {
-        uint64_t same, differ;
-    } *counts = calloc(p->nr_files + 1, sizeof(*counts));
-    uint32_t *file_of = calloc(p->set->nr_mods + 1, sizeof(*file_of)); /* by module */
-    const struct ctr_block *b;
-    int status = TOOL_OK;
+    struct comparison c = {
+        .p = p,
+        .counts = calloc(p->nr_files + 1, sizeof(*c.counts)),
+        .file_of = calloc(p->set->nr_mods + 1, sizeof(*c.file_of)),
+    };
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    int status = TOOL_OK, ret;
 
-    if (!counts || !file_of) {
-        free(counts);
-        free(file_of);
+    if (!c.counts || !c.file_of) {
+        free(c.counts);
+        free(c.file_of);
         return no_memory(p);
     }
     for (uint32_t i = p->nr_files; i-- > 0;) {
         if (p->files[i].mod) {
-            file_of[p->files[i].mod->pub.index] = i;
+            c.file_of[p->files[i].mod->pub.index] = i;
         }
     }
-    for (uint32_t id = 1; (b = ctr_trace_block(tr, id)) != NULL; id++) {
-        const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
-        const struct range *r =
-            piece && piece->n == 1 ? &p->ranges.v[p->ranges.list[piece->first]] : NULL;
-        struct place place;
-        enum likeness like;
-        uint32_t i;
-        if (!r || !mod_has_bytes(r->mod) || !r->mod->verify ||
-            ranges_find(&p->writable, b->pc)) {
-            continue;
-        }
-        i = file_of[r->mod->pub.index];
-        like = range_place(r, b->pc, &place) ? places_compare(b, r->mod, place.vaddr)
-                                             : DIFFERS;
-        counts[i].same += like == SAME;
-        counts[i].differ += like == DIFFERS;
+    ret = ctr_trace_each_block(tr, compare_block, &c, &diag);
+    if (ret) {
+        tool_trace_error(p->set->opt.prog, p->target.path, ret, &diag);
+        status = TOOL_FAILED;
     }
     for (uint32_t i = 0; !status && i < p->nr_files; i++) {
-        if (counts[i].differ) {
-            status = modset_reject(p->set, &p->target, &p->files[i].mod, counts[i].differ,
-                                   counts[i].same + counts[i].differ);
+        if (c.counts[i].differ) {
+            status =
+                modset_reject(p->set, &p->target, &p->files[i].mod, c.counts[i].differ,
+                              c.counts[i].same + c.counts[i].differ);
             *rejected = true;
         }
     }
-    free(counts);
-    free(file_of);
+    free(c.counts);
+    free(c.file_of);
     return status;
 }
 
 static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
 {
-    struct ctr_diag diag = {.off = CTR_NO_OFF};
     bool wanted = false;
-    int ret;
 
     for (uint32_t i = 0; i < p->nr_files; i++) {
         const struct mod *m = p->files[i].mod;
@@ -178,11 +198,6 @@ static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
     }
     if (!wanted) {
         return TOOL_OK;
-    }
-    ret = ctr_trace_blocks(tr, &diag);
-    if (ret) {
-        tool_trace_error(p->set->opt.prog, p->target.path, ret, &diag);
-        return TOOL_FAILED;
     }
     return compare_code(p, tr, rejected);
 }

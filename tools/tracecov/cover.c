@@ -121,16 +121,27 @@ static int on_count(void *arg, const struct ctr_count *count)
 
 /* ------------------------------------------------------------------ places */
 
+static int place_block(void *arg, const struct ctr_block *b)
+{
+    struct adding *a = arg;
+    struct block_place *at = &a->blocks[b->id];
+    struct place place;
+
+    at->found = (int8_t)places_find_block(a->places, b, &place);
+    if (at->found > 0 && place.module->system) {
+        at->found = 0;
+    } else if (at->found > 0) {
+        at->module = place.module->index;
+        at->vaddr = place.vaddr;
+    }
+    a->depends |= at->found < 0;
+    a->part |= b->part != 0;
+    return 0;
+}
+
 /* Where each block is. */
 static int place_blocks(struct adding *a)
 {
-    const struct ctr_block *b;
-    struct place place;
-    int ret = ctr_trace_blocks(a->tr, &a->diag);
-
-    if (ret) {
-        return ret;
-    }
     ctr_trace_info(a->tr, &a->info);
     a->nr_blocks = a->info.blocks + 1;
     a->blocks = calloc(a->nr_blocks, sizeof(*a->blocks));
@@ -138,19 +149,7 @@ static int place_blocks(struct adding *a)
     if (!a->blocks || !a->number) {
         return -CTR_E_NOMEM;
     }
-    for (uint32_t id = 1; id < a->nr_blocks && (b = ctr_trace_block(a->tr, id)); id++) {
-        struct block_place *at = &a->blocks[id];
-        at->found = (int8_t)places_find_block(a->places, b, &place);
-        if (at->found > 0 && place.module->system) {
-            at->found = 0;
-        } else if (at->found > 0) {
-            at->module = place.module->index;
-            at->vaddr = place.vaddr;
-        }
-        a->depends |= at->found < 0;
-        a->part |= b->part != 0;
-    }
-    return 0;
+    return ctr_trace_each_block(a->tr, place_block, a, &a->diag);
 }
 
 /* Where modules that no trace before had are loaded in this one. */

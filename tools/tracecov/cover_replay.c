@@ -368,6 +368,9 @@ static bool add_slot(const struct replay *r, const struct worker *w, uint32_t sl
     const struct ctr_block *b = ctr_trace_block(a->tr, e ? e->id : slot);
     struct place place;
 
+    if (!b) {
+        return false;
+    }
     if (!e) {
         return adding_block(a, b, c);
     }

@@ -28,7 +28,7 @@ struct part {
     uint64_t n;
 };
 struct pair {
-    const struct ctr_block *block;
+    uint64_t block; /* its id */
     uint64_t insns;
     uint64_t ordinal; /* of the first of them */
 };
@@ -100,9 +100,9 @@ static int hand_over(struct worker *w, struct ctr_job *job)
     p = fmt_mem(p, (const char *)&part, sizeof(part));
     for (size_t i = 0; i < w->nr_touched; i++) {
         struct pair *pair = &w->touched[i];
-        pair->insns = w->insns[pair->block->id];
+        pair->insns = w->insns[pair->block];
         p = fmt_mem(p, (const char *)pair, sizeof(*pair));
-        w->insns[pair->block->id] = 0;
+        w->insns[pair->block] = 0;
     }
     ctr_job_commit(job, bytes);
     w->nr_touched = 0;
@@ -124,9 +124,9 @@ static bool room_for_id(struct worker *w, uint32_t id)
 }
 
 /* The block has its first instructions in this interval. */
-static bool touch(struct worker *w, const struct ctr_block *b, uint64_t ordinal)
+static bool touch(struct worker *w, uint32_t id, uint64_t ordinal)
 {
-    if (b->id >= w->nr_ids && !room_for_id(w, b->id)) {
+    if (id >= w->nr_ids && !room_for_id(w, id)) {
         return false;
     }
     if (w->nr_touched == w->cap) {
@@ -138,7 +138,7 @@ static bool touch(struct worker *w, const struct ctr_block *b, uint64_t ordinal)
         w->touched = t;
         w->cap = cap;
     }
-    w->touched[w->nr_touched++] = (struct pair){.block = b, .ordinal = ordinal};
+    w->touched[w->nr_touched++] = (struct pair){.block = id, .ordinal = ordinal};
     return true;
 }
 
@@ -162,7 +162,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
             }
         }
         n = w->end - ordinal < left ? w->end - ordinal : left;
-        if ((id >= w->nr_ids || !w->insns[id]) && !touch(w, r->block, ordinal)) {
+        if ((id >= w->nr_ids || !w->insns[id]) && !touch(w, id, ordinal)) {
             return BBV_STOP_NOMEM;
         }
         w->insns[id] += n;
@@ -180,11 +180,11 @@ static int on_end(void *arg, struct ctr_job *job)
 /* ------------------------------------------------------------------ reduce */
 
 /* Notes where a new block lies. */
-static bool note_place(struct bbv *v, uint32_t number, const struct pair *pair,
-                       const struct ctr_job *job)
+static bool note_place(struct bbv *v, uint32_t number, const struct ctr_block *b,
+                       uint64_t ordinal, const struct ctr_job *job)
 {
     const struct ctr_chunk *c = ctr_job_chunk(job);
-    uint64_t until, time = places_time(v->places, c, pair->ordinal, &until);
+    uint64_t until, time = places_time(v->places, c, ordinal, &until);
     struct place *where;
 
     if (number >= v->nr_where) {
@@ -197,8 +197,8 @@ static bool note_place(struct bbv *v, uint32_t number, const struct pair *pair,
         v->nr_where = n;
     }
     where = &v->where[number];
-    if (!places_find(v->places, ctr_job_thread(job)->process, time, c->end_ns,
-                     pair->block->pc, where)) {
+    if (!places_find(v->places, ctr_job_thread(job)->process, time, c->end_ns, b->pc,
+                     where)) {
         *where = (struct place){0};
     }
     return true;
@@ -230,14 +230,17 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
         p += sizeof(part);
         ret = vectors_interval(&v->vectors, thread, part.interval);
         for (uint64_t i = 0; !ret && i < part.n; i++) {
+            const struct ctr_block *b;
             struct pair pair;
             bool fresh;
             uint32_t number;
             memcpy(&pair, p, sizeof(pair));
             p += sizeof(pair);
-            number = bbv_blocks_number(&v->blocks, pair.block, &fresh);
+            /* bbv_blocks keeps it, and so must the trace. */
+            b = ctr_trace_block(v->trace, (uint32_t)pair.block);
+            number = b ? bbv_blocks_number(&v->blocks, b, &fresh) : 0;
             if (!number || !vectors_add(&v->vectors, thread, number, pair.insns) ||
-                (fresh && v->opt->pcs && !note_place(v, number, &pair, job))) {
+                (fresh && v->opt->pcs && !note_place(v, number, b, pair.ordinal, job))) {
                 ret = BBV_STOP_NOMEM;
             }
         }

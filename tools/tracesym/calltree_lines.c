@@ -270,8 +270,8 @@ int lines_sum(struct fold *f, struct lines *const *v, unsigned n)
     for (unsigned w = 0; !ret && w < n; w++) {
         for (uint32_t i = 0; !ret && i < v[w]->nr_blocks; i++) {
             if (v[w]->blocks[i]) {
-                ret = add_block(f, all, ctr_trace_block(f->tree->trace, i),
-                                v[w]->blocks[i]);
+                const struct ctr_block *b = ctr_trace_block(f->tree->trace, i);
+                ret = b ? add_block(f, all, b, v[w]->blocks[i]) : -CTR_E_CORRUPT;
             }
         }
         for (size_t i = 0; !ret && i < v[w]->cap; i++) {

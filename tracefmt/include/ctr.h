@@ -21,7 +21,8 @@
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
  *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 150 bytes
- *   for each chunk of the file; some MiB with files of cannoli-record).
+ *   for each chunk of the file).  Files of cannoli-record take at most 64 MiB for
+ *   each worker of a replay, as a rule some MiB.
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
  * half-open.  Times are nanoseconds of CLOCK_MONOTONIC of the machine on which
@@ -323,14 +324,29 @@ static inline const uint8_t *ctr_block_bytes(const struct ctr_block *b, unsigned
 }
 
 /*
- * The definition of block id, valid as long as the trace, or NULL.  On a file
- * opened by its index definitions are read on demand: call ctr_trace_blocks
- * first when they are wanted outside of a replay or cursor.
+ * Definitions of a file are read when they are needed, and there can be very many.  What
+ * an event, a run or a count points to is valid as long as that itself: during the
+ * callback, or until the cursor moves.  On a stream all are valid as long as the trace.
+ */
+
+/*
+ * The definition of block id, from now on valid as long as the trace; NULL if there is
+ * none or it cannot be read.
  */
 CTR_API const struct ctr_block *ctr_trace_block(const struct ctr_trace *tr, uint32_t id);
 
-/* Reads all definitions of a file.  Does nothing on a stream. */
+/* Reads all definitions of a file; they all are valid as long as the trace, also those
+ * that events point to.  Does nothing on a stream. */
 CTR_API int ctr_trace_blocks(struct ctr_trace *tr, struct ctr_diag *diag);
+
+/*
+ * Calls fn for every definition, of a stream for those read so far, in order of their
+ * numbers; b is valid during the call.  Stops and returns what fn returned when that is
+ * not 0 (use positive values).  Takes little memory.
+ */
+CTR_API int ctr_trace_each_block(struct ctr_trace *tr,
+                                 int (*fn)(void *arg, const struct ctr_block *b),
+                                 void *arg, struct ctr_diag *diag);
 
 /* ------------------------------------------------------------------ events */
 
