@@ -5,47 +5,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What an entry costs beside its bytes: of malloc, and of a table that is half full. */
+#define ENTRY_BYTES (16 + 2 * sizeof(struct idcache_entry))
+
 static void forget_all(struct idcache *c)
 {
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = 0; c->v && i <= c->mask; i++) {
         free(c->v[i].p);
         c->v[i] = (struct idcache_entry){0};
     }
+    c->used = 0;
     c->bytes = 0;
 }
 
-static bool room_for(struct idcache *c, uint32_t id)
+/* Room for one more; the table is never more than half full. */
+static bool room(struct idcache *c)
 {
-    size_t n = c->n ? c->n : 1024;
-    struct idcache_entry *v;
+    struct idcache old = *c;
+    size_t n = c->v ? 2 * (c->mask + 1) : 1024;
 
-    while (n <= id) {
-        n *= 2;
-    }
-    if (n == c->n) {
+    if (c->v && 2 * (c->used + 1) <= c->mask + 1) {
         return true;
     }
-    v = realloc(c->v, n * sizeof(*v));
-    if (!v) {
+    c->v = calloc(n, sizeof(*c->v));
+    if (!c->v) {
+        c->v = old.v;
         return false;
     }
-    memset(v + c->n, 0, (n - c->n) * sizeof(*v));
-    c->v = v;
-    c->n = n;
+    c->mask = n - 1;
+    for (size_t i = 0; old.v && i <= old.mask; i++) {
+        if (old.v[i].p) {
+            *idcache_place(c, old.v[i].id) = old.v[i];
+        }
+    }
+    free(old.v);
     return true;
 }
 
 bool idcache_put(struct idcache *c, uint32_t id, void *p, size_t bytes)
 {
-    if (c->bytes > c->max_bytes) {
+    struct idcache_entry *e;
+
+    if (c->bytes + c->used * ENTRY_BYTES > c->max_bytes) {
         forget_all(c);
     }
-    if (!room_for(c, id)) {
+    if (bytes > UINT32_MAX || !room(c)) {
         return false;
     }
-    c->bytes += bytes - c->v[id].bytes;
-    free(c->v[id].p);
-    c->v[id] = (struct idcache_entry){p, bytes};
+    e = idcache_place(c, id);
+    c->used += !e->p;
+    c->bytes += bytes - e->bytes;
+    free(e->p);
+    *e = (struct idcache_entry){p, id, (uint32_t)bytes};
     return true;
 }
 

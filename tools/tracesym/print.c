@@ -15,7 +15,7 @@
 #include "common/idcache.h"
 
 /* Text that a worker keeps, and as much again for the text of instructions. */
-#define CACHE_BYTES (12u << 20)
+#define CACHE_BYTES (6u << 20)
 
 /*
  * What stands behind the instructions of one block, at most: QEMU's blocks of 512 have
