@@ -135,11 +135,15 @@ static void release_segments(struct pipeline *pl, struct job *job)
     }
 }
 
-static void pack(struct worker *w, struct job *job)
+/*
+ * Packs the job's segments, or as many as one chunk should have.  Returns how many of
+ * them are done with.
+ */
+static unsigned pack(struct worker *w, struct job *job)
 {
     struct pipeline *pl = w->pl;
     struct ctr_segment segs[JOB_SEGMENTS] = {0};
-    unsigned n = job->n_segs;
+    unsigned n = job->n_segs, taken = n;
 
     for (unsigned i = 0; i < n; i++) {
         const struct job_segment *s = &job->segs[i];
@@ -157,9 +161,11 @@ static void pack(struct worker *w, struct job *job)
             .end_ns = s->end_ns,
         };
     }
-    job->error = ctr_encoder_run(w->enc, segs, n, job->packed, &job->diag);
-    if (job->error == -CTR_E_CORRUPT && n > 1 &&
-        (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
+    job->error = ctr_encoder_run_some(w->enc, segs, n, &taken, job->packed, &job->diag);
+    if (!job->error) {
+        n = taken;
+    } else if (job->error == -CTR_E_CORRUPT && n > 1 &&
+               (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
         /*
          * The half-written chunk of a killed process may hold a block that
          * nobody got to describe; what came before it is good.
@@ -179,6 +185,35 @@ static void pack(struct worker *w, struct job *job)
         __atomic_fetch_add(&pl->pipe_bytes, bytes, __ATOMIC_RELAXED);
         job->error = ring_events_collect(&job->events, segs[i].aux, segs[i].aux_bytes);
     }
+    return job->error ? job->n_segs : taken;
+}
+
+/*
+ * Makes a job of its own, to be written next, of all but the first n segments; or NULL.
+ * The same worker must pack it: others may be waiting until it has been written.
+ */
+static struct job *split(struct pipeline *pl, struct job *job, unsigned n)
+{
+    struct job *rest = calloc(1, sizeof(*rest));
+
+    if (!rest) {
+        job->error = -CTR_E_NOMEM;
+        return NULL;
+    }
+    rest->kind = JOB_CHUNK;
+    rest->thread = job->thread;
+    rest->trim = job->trim;
+    rest->n_segs = job->n_segs - n;
+    memcpy(rest->segs, job->segs + n, rest->n_segs * sizeof(rest->segs[0]));
+    job->n_segs = n;
+    pthread_mutex_lock(&pl->lock);
+    rest->next_ordered = job->next_ordered;
+    job->next_ordered = rest;
+    if (pl->ordered_end == &job->next_ordered) {
+        pl->ordered_end = &rest->next_ordered;
+    }
+    pthread_mutex_unlock(&pl->lock);
+    return rest;
 }
 
 static bool may_work(const struct pipeline *pl)
@@ -214,17 +249,30 @@ static void wake_one(struct pipeline *pl)
     }
 }
 
+static struct job *take_todo(struct pipeline *pl)
+{
+    struct job *job = pl->todo;
+
+    pl->todo = job->next_todo;
+    if (!pl->todo) {
+        pl->todo_end = &pl->todo;
+    }
+    __atomic_fetch_sub(&pl->backlog, 1, __ATOMIC_RELAXED);
+    return job;
+}
+
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
     struct pipeline *pl = w->pl;
+    struct job *rest = NULL; /* of the job before */
 
     lock(pl, &w->told);
     for (;;) {
-        struct job *job;
+        struct job *job = rest;
         bool drop;
 
-        while (!w->awake || !may_work(pl)) {
+        while (!job && (!w->awake || !may_work(pl))) {
             if (!pl->todo && pl->ending) {
                 pthread_mutex_unlock(&pl->lock);
                 effort_of_thread(&w->told.effort);
@@ -233,12 +281,10 @@ static void *worker_main(void *arg)
             w->awake = false;
             pthread_cond_wait(&w->wake, &pl->lock);
         }
-        job = pl->todo;
-        pl->todo = job->next_todo;
-        if (!pl->todo) {
-            pl->todo_end = &pl->todo;
+        if (!job) {
+            job = take_todo(pl);
         }
-        __atomic_fetch_sub(&pl->backlog, 1, __ATOMIC_RELAXED);
+        rest = NULL;
         drop = pl->error != 0;
         job->packed = pl->n_spare ? pl->spare[--pl->n_spare] : NULL;
         pthread_mutex_unlock(&pl->lock);
@@ -249,8 +295,9 @@ static void *worker_main(void *arg)
             if (!job->packed) {
                 job->error = ctr_packed_new(&job->packed);
             }
-            if (!job->error) {
-                pack(w, job);
+            unsigned n = job->error ? job->n_segs : pack(w, job);
+            if (n < job->n_segs) {
+                rest = split(pl, job, n);
             }
             if (job->error) {
                 fail(pl, job->error, &job->diag);

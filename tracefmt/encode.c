@@ -295,8 +295,15 @@ static int in_segment(int err, unsigned i, struct ctr_diag *diag)
     return err;
 }
 
-int ctr_encoder_run(struct ctr_encoder *e, const struct ctr_segment *segs,
-                    unsigned n_segs, struct ctr_packed *out, struct ctr_diag *diag)
+/* A chunk with more than that would cost its readers too much memory. */
+static int is_full(const struct ctr_encoder *e)
+{
+    return e->nloc > FULL_LOCALS || e->nslot > FULL_SLOTS;
+}
+
+int ctr_encoder_run_some(struct ctr_encoder *e, const struct ctr_segment *segs,
+                         unsigned n_segs, unsigned *taken, struct ctr_packed *out,
+                         struct ctr_diag *diag)
 {
     uint64_t words = 0, units = 0, aux = 0;
     e->extra_bytes = 0;
@@ -324,13 +331,24 @@ int ctr_encoder_run(struct ctr_encoder *e, const struct ctr_segment *segs,
     if (begin_chunk(e, words, units)) {
         return ctr_fail_nomem(diag);
     }
-    for (unsigned i = 0; i < n_segs; i++) {
-        int err = segment_run(e, &segs[i], i == 0, diag);
+    unsigned n = 0;
+    while (n < n_segs && !(taken && n && is_full(e))) {
+        int err = segment_run(e, &segs[n], n == 0, diag);
         if (err) {
-            return in_segment(err, i, diag);
+            return in_segment(err, n, diag);
         }
+        n++;
     }
-    out->start_ns = n_segs ? segs[0].start_ns : 0;
-    out->end_ns = n_segs ? segs[n_segs - 1].end_ns : 0;
+    if (taken) {
+        *taken = n;
+    }
+    out->start_ns = n ? segs[0].start_ns : 0;
+    out->end_ns = n ? segs[n - 1].end_ns : 0;
     return encode_pack(e, out, diag);
+}
+
+int ctr_encoder_run(struct ctr_encoder *e, const struct ctr_segment *segs,
+                    unsigned n_segs, struct ctr_packed *out, struct ctr_diag *diag)
+{
+    return ctr_encoder_run_some(e, segs, n_segs, NULL, out, diag);
 }

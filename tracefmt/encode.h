@@ -119,6 +119,10 @@ struct pred32 {
 /* How many addresses or items encode_fast takes at once, if a block has no more. */
 #define BATCH 2048u
 
+/* See ctr_encoder_run_some: blocks, and slots of all of them. */
+#define FULL_LOCALS 32768u
+#define FULL_SLOTS 131072u
+
 /* Where values of a kind go: one byte of 0 or 1 and perhaps a number for each. */
 struct value_out {
     uint8_t *hit;

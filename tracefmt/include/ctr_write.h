@@ -138,6 +138,15 @@ CTR_API int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *s
                             unsigned n_segs, struct ctr_packed *out,
                             struct ctr_diag *diag);
 
+/*
+ * The same, but it stops behind a segment when there are so many different blocks in the
+ * chunk that reading it would take much memory.  *taken: how many segments were packed, 1
+ * at least; the others make another chunk.
+ */
+CTR_API int ctr_encoder_run_some(struct ctr_encoder *enc, const struct ctr_segment *segs,
+                                 unsigned n_segs, unsigned *taken, struct ctr_packed *out,
+                                 struct ctr_diag *diag);
+
 /* ------------------------------------------------------------------ writer */
 
 struct ctr_writer;
