@@ -16,8 +16,8 @@ static bool on(const struct fake *f, uint32_t events)
 
 /* ------------------------------------------------------------------ tables */
 
-static void define(struct fake *f, int which, uint64_t pc, unsigned ninsn,
-                   const struct slot *slots, unsigned nslot)
+static uint32_t define(struct fake *f, uint64_t pc, unsigned ninsn,
+                       const struct slot *slots, unsigned nslot)
 {
     uint8_t def[256] = {0};
     uint16_t made = 0, groups = 0;
@@ -47,7 +47,7 @@ static void define(struct fake *f, int which, uint64_t pc, unsigned ninsn,
     memcpy(def + CTR_BLOCKDEF_NSLOT, &made, 2);
     memcpy(def + CTR_BLOCKDEF_NGROUP, &groups, 2);
     memcpy(def + CTR_BLOCKDEF_CODELEN, &n32, 4);
-    f->ids[which] = producer_define(&f->q, def, (uint32_t)at);
+    return producer_define(&f->q, def, (uint32_t)at);
 }
 
 /* Every process translates for itself, so the recorder meets each block often. */
@@ -60,10 +60,10 @@ static void define_all(struct fake *f)
     static const struct slot b[] = {{0, REG_R1, 2 | CTR_ACCESS_REG}};
     static const struct slot c[] = {{1, 1, 3}};
 
-    define(f, BLOCK_A, 0x1000, 4, a, 4);
-    define(f, BLOCK_B, 0x2000, 1, b, 1);
-    define(f, BLOCK_C, 0x3000, 3, c, 1);
-    define(f, BLOCK_D, 0x4000, 1, NULL, 0);
+    f->ids[BLOCK_A] = define(f, 0x1000, 4, a, 4);
+    f->ids[BLOCK_B] = define(f, 0x2000, 1, b, 1);
+    f->ids[BLOCK_C] = define(f, 0x3000, 3, c, 1);
+    f->ids[BLOCK_D] = define(f, 0x4000, 1, NULL, 0);
 }
 
 static void tell_regs(struct fake *f, const char *first)
@@ -325,6 +325,25 @@ void fake_noise(struct fake *f, uint64_t n)
         access_to(f, 0x80000000 - 4 * i, &v, 4);
         reg_is(f, f->regs.q0, (uint32_t[]){v, 0, v, 0}, 16);
     }
+}
+
+void fake_many(struct fake *f, uint64_t n, uint64_t times)
+{
+    static const struct slot load = {0, 0, 2};
+    uint32_t *ids = malloc(n * sizeof(ids[0]));
+
+    if (!ids) {
+        producer_die("no memory");
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        ids[i] = define(f, 0x100000 + 4 * i, 1, &load, 1);
+    }
+    for (uint64_t i = 0; i < n * times; i++) {
+        producer_room(&f->q, ROOM, ROOM);
+        producer_word(&f->q, ids[i % n]);
+        access_to(f, 0x60000000 + 4 * i, &(uint32_t){(uint32_t)i}, 4);
+    }
+    free(ids);
 }
 
 void fake_helper(struct fake *f, uint64_t n)

@@ -38,6 +38,9 @@ void fake_end(struct fake *f, uint32_t reason, int status);
 void fake_blocks(struct fake *f, uint64_t n);
 /* n times block A, whose load is from anywhere: about 4 bytes of trace each. */
 void fake_noise(struct fake *f, uint64_t n);
+/* n blocks of one instruction that loads 4 bytes, from 0x100000 on, all of them and then
+ * again. */
+void fake_many(struct fake *f, uint64_t n, uint64_t times);
 /* The first half of block A: entered, r0 written, its load made. */
 void fake_half_a_block(struct fake *f);
 /* n blocks of one instruction that loads 32 bytes by way of a helper, which also

@@ -10,6 +10,7 @@
  *
  *   blocks N       run N blocks of the pattern (fakeguest.h)
  *   noise N        N blocks A, with loads from anywhere
+ *   many N M       N different blocks, one behind the other, M times
  *   helper N       N blocks that load 32 bytes by way of a helper
  *   calls N SIZE   N system calls that read SIZE bytes
  *   signals N      N signals, each handled by one block
@@ -271,6 +272,8 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
         fake_blocks(f, n);
     } else if (!strcmp(cmd, "noise")) {
         fake_noise(f, n);
+    } else if (!strcmp(cmd, "many")) {
+        fake_many(f, n, m);
     } else if (!strcmp(cmd, "helper")) {
         fake_helper(f, n);
     } else if (!strcmp(cmd, "calls")) {

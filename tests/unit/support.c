@@ -323,3 +323,25 @@ void check_events(const struct recording *r, const struct events *got)
     }
     assert_int_equal(check_prefix(r, got), want);
 }
+
+size_t simple_def(uint8_t *d, uint64_t pc, unsigned ninsn, unsigned nslot)
+{
+    memset(d, 0, 40);
+    memcpy(d, &pc, 8); /* the tests' machines are little-endian */
+    d[28] = (uint8_t)ninsn;
+    d[29] = (uint8_t)(ninsn >> 8);
+    d[30] = (uint8_t)nslot;
+    d[36] = (uint8_t)(ninsn * 4);
+    d[37] = (uint8_t)(ninsn * 4 >> 8);
+    uint8_t *p = d + 40;
+    memset(p, 4, ninsn);
+    p += ninsn;
+    memset(p, 0x90, ninsn * 4);
+    p += ninsn * 4;
+    for (unsigned i = 0; i < nslot; i++, p += 6) {
+        memset(p, 0, 6);
+        p[0] = (uint8_t)(i < ninsn ? i : ninsn - 1);
+        p[4] = 2;
+    }
+    return (size_t)(p - d);
+}

@@ -62,4 +62,10 @@ void check_events(const struct recording *r, const struct events *got);
 /* The same, but the end may be missing; returns how many there are. */
 size_t check_prefix(const struct recording *r, const struct events *got);
 
+/*
+ * A definition of a block of ninsn 4-byte instructions at pc, each with one load of size
+ * 4; the last has what is left of the slots.  Returns its length.
+ */
+size_t simple_def(uint8_t *def, uint64_t pc, unsigned ninsn, unsigned nslot);
+
 #endif

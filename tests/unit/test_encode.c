@@ -13,29 +13,6 @@
 #include "le.h"
 #include "random.h"
 
-/* A block of ninsn 4-byte instructions at pc, each with one load of size 4. */
-static size_t simple_def(uint8_t *d, uint64_t pc, unsigned ninsn, unsigned nslot)
-{
-    memset(d, 0, 40);
-    memcpy(d, &pc, 8); /* the tests' machines are little-endian */
-    d[28] = (uint8_t)ninsn;
-    d[29] = (uint8_t)(ninsn >> 8);
-    d[30] = (uint8_t)nslot;
-    d[36] = (uint8_t)(ninsn * 4);
-    d[37] = (uint8_t)(ninsn * 4 >> 8);
-    uint8_t *p = d + 40;
-    memset(p, 4, ninsn);
-    p += ninsn;
-    memset(p, 0x90, ninsn * 4);
-    p += ninsn * 4;
-    for (unsigned i = 0; i < nslot; i++, p += 6) {
-        memset(p, 0, 6);
-        p[0] = (uint8_t)(i < ninsn ? i : ninsn - 1);
-        p[4] = 2;
-    }
-    return (size_t)(p - d);
-}
-
 /* ------------------------------------------------------------------- dict */
 
 static void test_dict(void **state)
@@ -293,8 +270,8 @@ static void test_encoder_refuses(void **state)
     assert_int_equal(ENCODE(&b, 3, 0, 0), bad); /* no word */
     assert_int_equal(ENCODE(&b, 3, 0, 1, 0), bad);
     assert_int_equal(ENCODE(&b, 3, 0, 0x7fffffff), bad);
-    assert_int_equal(ENCODE(&b, 2, 0, 1), bad); /* address missing */
-    assert_int_equal(ENCODE(&b, 4, 0, 1), bad); /* left over */
+    assert_int_equal(ENCODE(&b, 2, 0, 1), bad);             /* address missing */
+    assert_int_equal(ENCODE(&b, 4, 0, 1), bad);             /* left over */
     assert_int_equal(ENCODE(&b, 0, 0, 1, 0xc0000001), bad); /* of no instruction */
     assert_int_equal(ENCODE(&b, 0, 0, 2, 1), bad);
     assert_int_equal(ENCODE(&b, 3, 0, 0x80000001, 1), bad);    /* GROUP first */
