@@ -44,7 +44,7 @@ struct blocktab {
     uint32_t *in;         /* numbers of those in memory */
     uint32_t nin, in_cap;
     uint64_t bytes;
-    uint64_t forget_at; /* with more bytes than that */
+    uint64_t loose; /* ... of those that nobody holds and that are not kept */
     uint32_t calls;
     uint64_t *missing; /* of the call at hand: number << 32 | place */
     size_t missing_cap;
@@ -71,7 +71,6 @@ struct blocktab *blocktab_new(struct source *src)
     }
     t->src = src;
     atomic_init(&t->all, !src->seekable);
-    t->forget_at = FORGET_BYTES;
     pthread_mutex_init(&t->lock, NULL);
     t->dctx = ZSTD_createDCtx();
     if (!t->dctx || idtab_init(&t->by_id, DICT_MAX_IDS + 1)) {
@@ -182,6 +181,7 @@ static int add_block(struct blocktab *t, const struct blockdef *def, uint32_t id
     }
     t->in[t->nin++] = id;
     t->bytes += b->bytes;
+    t->loose += b->bytes;
     return 0;
 }
 
@@ -284,35 +284,38 @@ int blocktab_add_section(struct blocktab *t, const struct section *sec,
 
 /* -------------------------------------------------------------- forgetting */
 
+static int is_loose(const struct block *b)
+{
+    return b->holds == 0 && !b->kept;
+}
+
 static void forget(struct blocktab *t, uint32_t age)
 {
     uint32_t stay = 0;
     for (uint32_t i = 0; i < t->nin; i++) {
         uint32_t id = t->in[i];
         struct block *b = idtab_get(&t->by_id, id);
-        if (b->holds || b->kept || t->calls - b->asked < age) {
+        if (!is_loose(b) || t->calls - b->asked < age) {
             t->in[stay++] = id;
             continue;
         }
         idtab_set(&t->by_id, id, NULL); /* has its page: cannot fail */
         t->bytes -= b->bytes;
+        t->loose -= b->bytes;
         free(b);
     }
     t->nin = stay;
 }
 
-/* Looking through all of them must not come too often when many are held. */
 static void forget_some(struct blocktab *t)
 {
-    if (t->bytes <= t->forget_at) {
+    if (t->loose <= FORGET_BYTES) {
         return;
     }
     forget(t, FORGET_AGE);
-    if (t->bytes > FORGET_BYTES / 2) {
-        forget(t, 0);
+    if (t->loose > FORGET_BYTES / 2) {
+        forget(t, 0); /* otherwise it would soon have to look through all again */
     }
-    uint64_t at = t->bytes + FORGET_BYTES / 4;
-    t->forget_at = at > FORGET_BYTES ? at : FORGET_BYTES;
 }
 
 /* Large sections leave no large buffers behind. */
@@ -339,6 +342,23 @@ static int by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
+}
+
+static void take(struct blocktab *t, struct block *b)
+{
+    t->loose -= is_loose(b) ? b->bytes : 0;
+    b->holds++;
+    b->asked = t->calls;
+}
+
+/* Blocks are written to with the lock only, and by this file only. */
+static void let_go(struct blocktab *t, const struct block *held)
+{
+    struct block *b = (struct block *)held;
+    if (b) {
+        b->holds--;
+        t->loose += is_loose(b) ? b->bytes : 0;
+    }
 }
 
 /* Reads those of the first n of out that are NULL. */
@@ -371,19 +391,10 @@ static int read_missing(struct blocktab *t, const uint8_t *ids, uint32_t n,
             }
             b = idtab_get(&t->by_id, id);
         }
-        b->holds++;
-        b->asked = t->calls;
+        take(t, b);
         out[place] = b;
     }
     return 0;
-}
-
-/* Blocks are written to with the lock only, and only here. */
-static void let_go(const struct block *b)
-{
-    if (b) {
-        ((struct block *)b)->holds--;
-    }
 }
 
 static int hold_locked(struct blocktab *t, const uint8_t *ids, uint32_t n,
@@ -394,20 +405,20 @@ static int hold_locked(struct blocktab *t, const uint8_t *ids, uint32_t n,
     for (uint32_t i = 0; i < n; i++) {
         struct block *b = idtab_get(&t->by_id, le32(ids + 4 * (size_t)i));
         if (b) {
-            b->holds++;
-            b->asked = t->calls;
+            take(t, b);
         }
         nmissing += !b;
         out[i] = b;
     }
-    int err = nmissing ? read_missing(t, ids, n, nmissing, out, diag) : 0;
+    if (nmissing == 0) {
+        return 0;
+    }
+    forget_some(t);
+    int err = read_missing(t, ids, n, nmissing, out, diag);
     for (uint32_t i = 0; err && i < n; i++) {
-        let_go(out[i]);
+        let_go(t, out[i]);
     }
-    if (nmissing) {
-        forget_some(t);
-        forget_section(t);
-    }
+    forget_section(t);
     return err;
 }
 
@@ -442,7 +453,7 @@ void blocktab_drop(struct blocktab *t, const struct block *const *blocks, uint32
     }
     pthread_mutex_lock(&t->lock);
     for (uint32_t i = 0; i < n; i++) {
-        let_go(blocks[i]);
+        let_go(t, blocks[i]);
     }
     pthread_mutex_unlock(&t->lock);
 }
@@ -475,7 +486,7 @@ const struct block *blocktab_keep(struct blocktab *t, uint32_t id)
     pthread_mutex_lock(&t->lock);
     struct block *b = idtab_get(&t->by_id, id);
     b->kept = 1;
-    b->holds--;
+    let_go(t, b);
     pthread_mutex_unlock(&t->lock);
     return b;
 }
