@@ -6,7 +6,8 @@
  * order, and `ordered', what the writer still has to write, in order.  Chunks
  * go back to the guest as soon as they are packed.  What is packed and not yet
  * written is bounded by making workers wait before they begin another job: the
- * oldest job was begun first, so the writer never waits for a waiting worker.
+ * oldest job was begun first, so the writer never waits for a waiting worker.  A
+ * worker whose job makes several chunks of the file packs them all without waiting.
  */
 #include "pipeline.h"
 
@@ -170,7 +171,10 @@ static unsigned pack(struct worker *w, struct job *job)
          * The half-written chunk of a killed process may hold a block that
          * nobody got to describe; what came before it is good.
          */
-        job->error = ctr_encoder_run(w->enc, segs, --n, job->packed, &job->diag);
+        job->error =
+            ctr_encoder_run_some(w->enc, segs, n - 1, &taken, job->packed, &job->diag);
+        n = taken;
+        taken += taken == job->n_segs - 1;
     } else if (job->error == -CTR_E_CORRUPT && (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
         segs[0].n_words = 0;
         segs[0].n_units = 0;

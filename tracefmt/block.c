@@ -8,7 +8,6 @@
  */
 #include "block.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void count_accesses(const struct blockdef *d, unsigned *plain, unsigned *group)
@@ -58,7 +57,7 @@ static size_t align8(size_t n)
     return (n + 7) & ~(size_t)7;
 }
 
-struct block *block_new(const struct blockdef *d, uint32_t id)
+struct block *block_new(const struct blockdef *d, uint32_t id, struct slab *slab)
 {
     unsigned plain, group;
     count_accesses(d, &plain, &group);
@@ -73,7 +72,7 @@ struct block *block_new(const struct blockdef *d, uint32_t id)
     if (npcs || d->ntag) {
         n = pcs_at + npcs * sizeof(uint64_t) + d->ntag * sizeof(struct ctr_tag);
     }
-    struct block *b = calloc(1, n);
+    struct block *b = slab_get(slab, n);
     if (!b) {
         return NULL;
     }

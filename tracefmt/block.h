@@ -5,6 +5,7 @@
 #define CTR_BLOCK_H
 
 #include "blockdef.h"
+#include "slab.h"
 
 /* A derived access of a block; numbers as in block_at. */
 struct derived_access {
@@ -98,7 +99,7 @@ static inline uint64_t block_end(const struct ctr_block *b)
     return ctr_block_pc(b, last) + ctr_block_len(b, last);
 }
 
-/* Unpacks a checked definition; to be freed with free(3).  NULL: no memory. */
-struct block *block_new(const struct blockdef *d, uint32_t id);
+/* Unpacks a checked definition; to be given back with its `bytes'.  NULL: no memory. */
+struct block *block_new(const struct blockdef *d, uint32_t id, struct slab *slab);
 
 #endif

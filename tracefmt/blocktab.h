@@ -28,7 +28,8 @@ void blocktab_events(struct blocktab *t, uint32_t events);
 /* Forgets all rows, of a file of which nothing was read. */
 void blocktab_reset(struct blocktab *t);
 
-/* A DICT section at off has the definitions from `first' on; sections in order. */
+/* A DICT section at off has the definitions from `first' on; in order.  What is beyond
+ * what could ever be unpacked is refused. */
 int blocktab_add_row(struct blocktab *t, uint64_t off, uint32_t first, uint32_t count,
                      struct ctr_diag *diag);
 
@@ -54,6 +55,11 @@ void blocktab_drop(struct blocktab *t, const struct block *const *blocks, uint32
 int blocktab_hold_one(struct blocktab *t, uint32_t id, const struct block **out,
                       struct ctr_diag *diag);
 void blocktab_drop_one(struct blocktab *t, const struct block *b);
+
+/* Tells all that are known, in order, as ctr_trace_each_block. */
+typedef int blocktab_each_fn(void *arg, const struct ctr_block *b);
+int blocktab_each(struct blocktab *t, blocktab_each_fn *fn, void *arg,
+                  struct ctr_diag *diag);
 
 /* One that stays as long as the table, or NULL: there is none, or it cannot be read. */
 const struct block *blocktab_keep(struct blocktab *t, uint32_t id);

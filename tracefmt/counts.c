@@ -277,12 +277,6 @@ static int tell_block(const struct telling *to, uint32_t id, uint64_t key)
     return ret;
 }
 
-static int by_key(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* In the order of the blocks, as definitions are read best. */
 static int tell_counts(const struct telling *to)
 {
@@ -302,7 +296,7 @@ static int tell_counts(const struct telling *to)
             key[n++] = t->cuts.entry[i].key - 1;
         }
     }
-    qsort(key, n, sizeof(*key), by_key);
+    qsort(key, n, sizeof(*key), ctr_by_u64);
     for (uint32_t i = 0; !ret && i < n; i++) {
         ret = tell_block(to, CUT_BLOCK(key[i]), key[i]);
     }

@@ -298,7 +298,7 @@ static int in_segment(int err, unsigned i, struct ctr_diag *diag)
 /* A chunk with more than that would cost its readers too much memory. */
 static int is_full(const struct ctr_encoder *e)
 {
-    return e->nloc > FULL_LOCALS || e->nslot > FULL_SLOTS;
+    return e->nloc > FULL_LOCALS || e->nslot > FULL_SLOTS || e->def_bytes > FULL_BYTES;
 }
 
 int ctr_encoder_run_some(struct ctr_encoder *e, const struct ctr_segment *segs,

@@ -119,9 +119,10 @@ struct pred32 {
 /* How many addresses or items encode_fast takes at once, if a block has no more. */
 #define BATCH 2048u
 
-/* See ctr_encoder_run_some: blocks, and slots of all of them. */
+/* See ctr_encoder_run_some: blocks, slots of all of them, and bytes of their definitions. */
 #define FULL_LOCALS 32768u
 #define FULL_SLOTS 131072u
+#define FULL_BYTES (4u << 20)
 
 /* Where values of a kind go: one byte of 0 or 1 and perhaps a number for each. */
 struct value_out {
@@ -171,7 +172,8 @@ struct ctr_encoder {
     struct item *item; /* with values or registers */
     uint32_t nitem;
     uint32_t item_cap;
-    uint32_t nslot; /* of all blocks */
+    uint32_t nslot;     /* of all blocks */
+    uint32_t def_bytes; /* likewise */
     struct piece *piece;
     uint32_t npiece;
     uint32_t piece_cap;

@@ -51,6 +51,7 @@ int encode_local_begin(struct ctr_encoder *e)
     }
     e->nloc = 0;
     e->nslot = 0;
+    e->def_bytes = 0;
     e->npiece = 0;
     e->npred = 0;
     if (room(&e->item, &e->item_cap, 0, NO_ITEM + 1, sizeof(e->item[0]))) {
@@ -201,6 +202,7 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
     e->raw_of[l] = raw;
     e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next_pc = d->end + 1};
     e->nslot += d->def.nslot;
+    e->def_bytes += d->def.bytes;
     e->nloc++;
     return 0;
 }

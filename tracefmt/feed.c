@@ -114,7 +114,7 @@ int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
 }
 
 struct pc_search {
-    struct feed *feed;
+    const struct feed *feed;
     int found;
     struct ctr_diag *diag;
 };
@@ -132,29 +132,43 @@ static int pc_selected(const struct feed *f, const struct ctr_block *b, unsigned
     return 0;
 }
 
-/* Whether any instruction of a block is: asked once, most blocks have none. */
-enum { PC_UNKNOWN = 0, PC_NONE = 1, PC_SOME = 2 };
+/* Whether any instruction of a block is. */
+static int note_pcs(void *arg, const struct ctr_block *b)
+{
+    struct feed *f = arg;
+    f->pc_may[b->id] = (uint8_t)pc_selected(f, b, 0, b->ninsn);
+    return 0;
+}
+
+/* Most blocks have none; all are asked at once, which needs their definitions once. */
+static int note_blocks(struct feed *f, struct ctr_diag *diag)
+{
+    if (f->pc_may) {
+        return 0;
+    }
+    f->pc_may = calloc((size_t)blocktab_known(f->tr->blocks) + 1, 1);
+    return f->pc_may ? blocktab_each(f->tr->blocks, note_pcs, f, diag)
+                     : ctr_fail_nomem(diag);
+}
 
 static int pc_in_block(void *arg, const struct part_count *c)
 {
     struct pc_search *s = arg;
-    struct feed *f = s->feed;
-    uint8_t *may = &f->pc_may[c->id];
+    const struct feed *f = s->feed;
     const struct block *b;
-    if (s->found || c->runs == 0 || *may == PC_NONE) {
+    if (s->found || c->runs == 0 || !f->pc_may[c->id]) {
+        return 0;
+    }
+    if (c->first == 0 && c->end == 0) {
+        s->found = 1;
         return 0;
     }
     int err = blocktab_hold_one(f->tr->blocks, c->id, &b, s->diag);
-    if (err) {
-        return err;
+    if (!err) {
+        s->found = pc_selected(f, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
+        blocktab_drop_one(f->tr->blocks, b);
     }
-    if (*may == PC_UNKNOWN) {
-        *may = pc_selected(f, &b->pub, 0, b->pub.ninsn) ? PC_SOME : PC_NONE;
-    }
-    s->found = *may == PC_SOME &&
-               pc_selected(f, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
-    blocktab_drop_one(f->tr->blocks, b);
-    return 0;
+    return err;
 }
 
 /* What the index tells of a chunk: 1 may match, 0 cannot, or an error. */
@@ -166,17 +180,15 @@ static int row_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
     if (!want_addr && !want_pc) {
         return 1;
     }
-    if (want_pc && !f->pc_may) {
-        f->pc_may = calloc((size_t)blocktab_known(f->tr->blocks) + 1, 1);
-        if (!f->pc_may) {
-            return ctr_fail_nomem(diag);
-        }
-    }
     struct pc_search s = {.feed = f, .diag = diag};
     int reads = 1, writes = 1;
-    int err = part_reader_chunk(&f->index, i, want_pc ? pc_in_block : NULL, &s,
-                                want_addr ? f->filter.addrs : NULL, f->filter.naddr,
-                                &reads, &writes, diag);
+    int err = want_pc ? note_blocks(f, diag) : 0;
+    if (err) {
+        return err;
+    }
+    err = part_reader_chunk(&f->index, i, want_pc ? pc_in_block : NULL, &s,
+                            want_addr ? f->filter.addrs : NULL, f->filter.naddr, &reads,
+                            &writes, diag);
     if (err) {
         return err;
     }

@@ -45,7 +45,7 @@ struct feed {
     struct ctr_trace *tr;
     struct ctr_filter filter; /* lists copied */
     void *lists;
-    uint8_t *pc_may; /* of each block: PC_* of feed.c */
+    uint8_t *pc_may; /* of each block: it has instructions of pcs; NULL: not asked yet */
     uint32_t kinds;
     int runs;      /* runs of blocks will be decoded; 1 at first ... */
     unsigned want; /* ... and DEC_* with them */

@@ -309,15 +309,5 @@ int ctr_trace_each_block(struct ctr_trace *tr,
                          int (*fn)(void *arg, const struct ctr_block *b), void *arg,
                          struct ctr_diag *diag)
 {
-    const uint32_t known = blocktab_known(tr->blocks);
-    int ret = 0;
-    for (uint32_t id = 1; !ret && id <= known; id++) {
-        const struct block *b;
-        ret = blocktab_hold_one(tr->blocks, id, &b, diag);
-        if (!ret) {
-            ret = fn(arg, &b->pub);
-            blocktab_drop_one(tr->blocks, b);
-        }
-    }
-    return ret;
+    return blocktab_each(tr->blocks, fn, arg, diag);
 }

@@ -18,6 +18,9 @@ int ctr_fail(struct ctr_diag *diag, int code, uint64_t off, const char *field,
 /* No memory, said in one way everywhere. */
 int ctr_fail_nomem(struct ctr_diag *diag);
 
+/* For qsort, of uint64_t. */
+int ctr_by_u64(const void *a, const void *b);
+
 /* ------------------------------------------------------------------ buffer */
 
 struct buf {

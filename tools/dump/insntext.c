@@ -17,7 +17,7 @@
 #include "common/idcache.h"
 
 /* Text that a cache may hold before it is thrown away, if nobody says. */
-#define CACHE_BYTES (8u << 20)
+#define CACHE_BYTES (6u << 20)
 
 /* Column, counted from the bytes on, where accesses begin. */
 #define DISAS_WIDTH 30

@@ -368,9 +368,6 @@ static bool add_slot(const struct replay *r, const struct worker *w, uint32_t sl
     const struct ctr_block *b = ctr_trace_block(a->tr, e ? e->id : slot);
     struct place place;
 
-    if (!b) {
-        return false;
-    }
     if (!e) {
         return adding_block(a, b, c);
     }
@@ -442,6 +439,7 @@ int adding_replay(struct adding *a, bool dependent)
         ret = ctr_replay(a->tr, &ops, &r, &opts, &a->diag);
         ret = ret == STOP_NOMEM ? -CTR_E_NOMEM : ret;
         ret = ret || !dependent ? ret : adding_index(a);
+        ret = ret ? ret : ctr_trace_blocks(a->tr, &a->diag);
         ret = ret ? ret : add_results(&r);
     }
     for (unsigned i = 0; r.workers && i < opts.workers; i++) {

@@ -236,9 +236,8 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
             uint32_t number;
             memcpy(&pair, p, sizeof(pair));
             p += sizeof(pair);
-            /* bbv_blocks keeps it, and so must the trace. */
             b = ctr_trace_block(v->trace, (uint32_t)pair.block);
-            number = b ? bbv_blocks_number(&v->blocks, b, &fresh) : 0;
+            number = bbv_blocks_number(&v->blocks, b, &fresh);
             if (!number || !vectors_add(&v->vectors, thread, number, pair.insns) ||
                 (fresh && v->opt->pcs && !note_place(v, number, b, pair.ordinal, job))) {
                 ret = BBV_STOP_NOMEM;
@@ -384,7 +383,8 @@ int bbv_write(struct ctr_trace *tr, const struct places *places,
     }
     memset(v.workers, 0, opt->jobs * sizeof(*v.workers));
     progress_init(&v.progress, opt->prog, opt->quiet);
-    ret = ctr_replay(tr, &ops, &v, &ropts, &diag);
+    ret = ctr_trace_blocks(tr, &diag); /* bbv_blocks keeps them */
+    ret = ret ? ret : ctr_replay(tr, &ops, &v, &ropts, &diag);
     if (ret <= 0) { /* what was read is told, also before an error */
         last = finish(&v);
         ret = ret ? ret : last;

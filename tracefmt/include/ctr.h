@@ -326,12 +326,14 @@ static inline const uint8_t *ctr_block_bytes(const struct ctr_block *b, unsigned
 /*
  * Definitions of a file are read when they are needed, and there can be very many.  What
  * an event, a run or a count points to is valid as long as that itself: during the
- * callback, or until the cursor moves.  On a stream all are valid as long as the trace.
+ * callback, or until the cursor moves.  Who wants it later (in `ordered', in `end') keeps
+ * its id.  On a stream all are valid as long as the trace.
  */
 
 /*
  * The definition of block id, from now on valid as long as the trace; NULL if there is
- * none or it cannot be read.
+ * none or it cannot be read.  May read the file, and callbacks wait for each other here;
+ * after ctr_trace_blocks, and on a stream, it does neither.
  */
 CTR_API const struct ctr_block *ctr_trace_block(const struct ctr_trace *tr, uint32_t id);
 
