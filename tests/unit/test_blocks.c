@@ -11,7 +11,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
 #include "cannoli/events.h"
+#include "le.h"
 #include "packed.h"
 
 #define INSNS 4u
@@ -326,6 +329,70 @@ static void test_pc(void **state)
     ctr_close(tr);
 }
 
+/* ------------------------------------------------------- what a file claims */
+
+/* The trace's DICT section number `nth', from 0, in a copy that is the caller's. */
+static uint8_t *copy_with_dict(size_t *bytes, unsigned nth, uint8_t **section)
+{
+    off_t n = lseek(trace_fd(), 0, SEEK_END);
+    uint8_t *copy = malloc((size_t)n), *p = copy;
+    assert_true(copy && pread(trace_fd(), copy, (size_t)n, 0) == n);
+    *bytes = (size_t)n;
+    for (;;) {
+        size_t left = (size_t)(copy + n - p);
+        assert_true(left > SECT_OFF_FRAMES);
+        if (le32(p) == FRAME_OURS && le32(p + SECT_OFF_TAG) == SECT_TAG &&
+            le16(p + SECT_OFF_TYPE) == SECT_DICT && nth-- == 0) {
+            *section = p;
+            return copy;
+        }
+        size_t size = ZSTD_findFrameCompressedSize(p, left);
+        assert_false(ZSTD_isError(size));
+        p += size;
+    }
+}
+
+/* Says another number of definitions; the section's checksum is right. */
+static void claim(uint8_t *section, uint32_t count)
+{
+    uint8_t *body = section + SECT_OFF_FRAMES + SECT_FRAME;
+    put32(body + DICT_COUNT, count);
+    put64(body + DICT_BODY, XXH64(section, (size_t)(body + DICT_BODY - section), 0));
+}
+
+/* Numbers of blocks are indices: a short file must not make long tables. */
+static void test_claims(void **state)
+{
+    struct ctr_diag diag;
+    struct ctr_trace *tr;
+    uint8_t *section;
+    size_t bytes;
+    (void)state;
+    for (unsigned nth = 0; nth < 2; nth++) {
+        uint8_t *copy = copy_with_dict(&bytes, nth, &section);
+        const uint32_t real = le32(section + SECT_OFF_FRAMES + SECT_FRAME + DICT_COUNT);
+        const uint32_t counts[] = {0,        real - 1,  real + 1, DICT_MAX_RAW,
+                                   1u << 28, UINT32_MAX};
+        for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+            claim(section, counts[i]);
+            int fd = file_of(copy, bytes);
+            int err = ctr_open_fd(&tr, fd, CTR_OPEN_NO_INDEX, &diag);
+            if (!err) {
+                struct ctr_info info;
+                ctr_trace_info(tr, &info);
+                assert_true(info.blocks <= real * 2);
+                err = read_all(tr, 2, NULL);
+                assert_int_equal(
+                    ctr_trace_blocks(tr, &diag) || info.state != CTR_COMPLETE, 1);
+                ctr_close(tr);
+            }
+            assert_int_equal(err, -CTR_E_CORRUPT);
+        }
+        claim(section, real);
+        free(copy);
+    }
+}
+
 /* The most memory that this process has had so far, in KiB. */
 static long peak_kib(void)
 {
@@ -380,7 +447,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_replay),
         cmocka_unit_test(test_cursors), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_pc),
+        cmocka_unit_test(test_pc),      cmocka_unit_test(test_claims),
     };
     return argc == 3 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }
