@@ -11,8 +11,6 @@
 #define LARGE_BYTES ((size_t)4 << 20)
 /* A definition has at least this, with its number and length. */
 #define LEAST_BYTES (8u + CTR_BLOCKDEF_FIXED + 1)
-/* Ids are indices, so that a file may not have as many as it likes. */
-#define MOST_BLOCKS (1u << 24)
 
 struct row {
     uint64_t off;
@@ -113,7 +111,7 @@ int dictsect_add(struct dictsect *d, uint64_t off, uint32_t first, uint32_t coun
     if (first != known + 1 || count == 0 || count > DICT_MAX_RAW / LEAST_BYTES) {
         return corrupt(diag, off, "definitions are out of order");
     }
-    if (count > MOST_BLOCKS - known) {
+    if (count > DICT_MAX_IDS - known) {
         return ctr_fail(diag, CTR_E_LIMIT, off, "dict", "too many block definitions");
     }
     if (d->nrow == d->row_cap) {

@@ -7,13 +7,13 @@
 
 #define PAGE_BYTES ((size_t)256 << 10)
 
-/* So that the sanitizer sees who uses what was given back. */
+/* So that the sanitizer sees who uses what was given back, all is malloc's with it. */
 #if defined(__SANITIZE_ADDRESS__)
-#define SMALL 0u
+#define SANITIZED 1
 #elif defined(__has_feature)
-#define SMALL (__has_feature(address_sanitizer) ? 0u : SLAB_CLASSES)
+#define SANITIZED __has_feature(address_sanitizer)
 #else
-#define SMALL SLAB_CLASSES
+#define SANITIZED 0
 #endif
 
 static size_t class_of(size_t n)
@@ -41,7 +41,7 @@ static void *new_piece(struct slab *s, size_t n)
 void *slab_get(struct slab *s, size_t n)
 {
     size_t class = class_of(n);
-    if (class >= SMALL) {
+    if (SANITIZED || class >= SLAB_CLASSES) {
         return calloc(1, n);
     }
     void *p = s->spare[class];
@@ -56,7 +56,7 @@ void *slab_get(struct slab *s, size_t n)
 void slab_put(struct slab *s, void *p, size_t n)
 {
     size_t class = class_of(n);
-    if (class >= SMALL) {
+    if (SANITIZED || class >= SLAB_CLASSES) {
         free(p);
         return;
     }
