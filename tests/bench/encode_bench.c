@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "ctr_write.h"
+#include "dictcopy.h"
 #include "feed.h"
 #include "le.h"
 
@@ -158,28 +159,6 @@ static void reverse(struct chunk *c, unsigned unit)
     }
 }
 
-static void read_dict(struct ctr_trace *tr, struct ctr_dict *dict)
-{
-    struct ctr_diag diag = {0};
-    struct section sec;
-    for (uint64_t off = tr->data_off; section_read(&tr->src, off, &sec, &diag) == 0;
-         off = section_end(&sec)) {
-        if (sec.type != SECT_DICT) {
-            continue;
-        }
-        check(section_payload(&tr->src, &sec, 1, &tr->payload, &diag), &diag);
-        check(section_frame(&sec, &tr->payload, 0, DICT_MAX_RAW, tr->dctx, &tr->raw,
-                            "dict", &diag),
-              &diag);
-        for (size_t at = 0; at < tr->raw.n;) {
-            uint32_t n = le32(tr->raw.p + at + 4);
-            check(ctr_dict_add(dict, le32(tr->raw.p + at), tr->raw.p + at + 8, n, &diag),
-                  &diag);
-            at += 8 + (size_t)n;
-        }
-    }
-}
-
 static void read_input(struct input *in, const char *path, uint64_t most, int exec)
 {
     struct ctr_diag diag = {0};
@@ -201,7 +180,7 @@ static void read_input(struct input *in, const char *path, uint64_t most, int ex
         decoder_init(&d)) {
         die("no memory");
     }
-    read_dict(tr, in->dict);
+    check(dict_copy(tr, in->dict, &diag), &diag);
     feed.want = in->events & CTR_EVENTS_VAL   ? DEC_MEM | DEC_VAL
                 : in->events & CTR_EVENTS_MEM ? DEC_MEM
                                               : 0;

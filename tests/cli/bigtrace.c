@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dictcopy.h"
 #include "feed.h"
 #include "le.h"
 #include "packed.h"
@@ -49,34 +50,6 @@ static uint64_t number(const char *text)
         die("bad number", NULL);
     }
     return u ? v << (10 * (u - units + 1)) : v;
-}
-
-/* Definitions keep their numbers. */
-static void copy_dict(struct copier *c)
-{
-    struct ctr_trace *in = c->in;
-    struct ctr_diag diag = {0};
-    struct section sec;
-    for (uint64_t off = in->data_off; section_read(&in->src, off, &sec, &diag) == 0;
-         off = section_end(&sec)) {
-        struct buf raw = {0};
-        if (sec.type != SECT_DICT) {
-            continue;
-        }
-        if (section_payload(&in->src, &sec, 1, &c->payload, &diag) ||
-            section_frame(&sec, &c->payload, 0, DICT_MAX_RAW, in->dctx, &raw, "dict",
-                          &diag)) {
-            die("dict", &diag);
-        }
-        for (size_t at = 0; at < raw.n;) {
-            uint32_t n = le32(raw.p + at + 4);
-            if (ctr_dict_add(c->dict, le32(raw.p + at), raw.p + at + 8, n, &diag)) {
-                die("dict", &diag);
-            }
-            at += 8 + n;
-        }
-        buf_free(&raw);
-    }
 }
 
 static void copy_regs(struct copier *c)
@@ -271,7 +244,9 @@ int main(int argc, char **argv)
     if (ctr_dict_new(&c.dict, c.in->events) || ctr_packed_new(&c.packed)) {
         die("out of memory", NULL);
     }
-    copy_dict(&c);
+    if (dict_copy(c.in, c.dict, &diag)) {
+        die("dict", &diag);
+    }
     if (ctr_writer_new(&c.out, fd, c.dict, &meta, 3, &diag)) {
         die("write", &diag);
     }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* For programs that look inside: all definitions of a trace, put into a dictionary. */
+#ifndef TESTS_DICTCOPY_H
+#define TESTS_DICTCOPY_H
+
+#include "ctr_write.h"
+#include "le.h"
+#include "trace.h"
+
+/* They keep their numbers.  Files only. */
+static inline int dict_copy(struct ctr_trace *tr, struct ctr_dict *dict,
+                            struct ctr_diag *diag)
+{
+    struct section sec;
+    int err = 0;
+    for (uint64_t off = tr->data_off;
+         !err && section_read(&tr->src, off, &sec, diag) == 0; off = section_end(&sec)) {
+        if (sec.type != SECT_DICT) {
+            continue;
+        }
+        err = section_payload(&tr->src, &sec, 1, &tr->payload, diag);
+        err = err ? err
+                  : section_frame(&sec, &tr->payload, 0, DICT_MAX_RAW, tr->dctx, &tr->raw,
+                                  "dict", diag);
+        for (size_t at = 0; !err && at < tr->raw.n;) {
+            uint32_t n = le32(tr->raw.p + at + 4);
+            err = ctr_dict_add(dict, le32(tr->raw.p + at), tr->raw.p + at + 8, n, diag);
+            at += 8 + (size_t)n;
+        }
+    }
+    return err;
+}
+
+#endif
