@@ -168,8 +168,9 @@ static void test_harmless(void)
 /* What is kept instead of something else takes its place, also in the sum. */
 static void test_idcache(void)
 {
-    struct idcache c = {.max_bytes = 100};
+    struct idcache c = {.max_bytes = 200}; /* an entry costs something, too */
 
+    CHECK(!idcache_get(&c, 0), "there is nothing");
     for (unsigned i = 0; i < 50; i++) {
         CHECK(idcache_put(&c, 7, malloc(60), 60), "memory");
         CHECK(c.bytes == 60, "%zu bytes", c.bytes);
@@ -180,6 +181,19 @@ static void test_idcache(void)
     CHECK(!idcache_get(&c, 7) && !idcache_get(&c, 5000) && idcache_get(&c, 1),
           "not forgotten");
     CHECK(c.bytes == 10 && !idcache_get(&c, 100000), "%zu bytes", c.bytes);
+    idcache_fini(&c);
+    /* As many ids that want the same place as not, also while the table grows. */
+    c.max_bytes = 1 << 20;
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t id = i % 2 ? i : 1024 * i, *p = malloc(sizeof(*p));
+        CHECK(p && idcache_put(&c, id, p, sizeof(*p)), "memory");
+        *p = id;
+    }
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t id = i % 2 ? i : 1024 * i, *p = idcache_get(&c, id);
+        CHECK(p && *p == id, "%u is not there", id);
+        CHECK(i < 2 || !idcache_get(&c, 1024 * i + 512), "%u is there", i);
+    }
     idcache_fini(&c);
 }
 
