@@ -3,7 +3,8 @@
  * Encode workers and the writer.
  *
  * Two lists hold the same jobs: `todo', what workers still have to pack, in
- * order, and `ordered', what the writer still has to write, in order.  Chunks
+ * order, and `ordered', what the writer still has to write, in order (the rest of a job
+ * that is split is there alone: its worker has it already).  Chunks
  * go back to the guest as soon as they are packed.  What is packed and not yet
  * written is bounded by making workers wait before they begin another job: the
  * oldest job was begun first, so the writer never waits for a waiting worker.  A

@@ -231,7 +231,8 @@ static void forget(struct blocktab *t, uint64_t most)
 /* Makes room for so many definitions. */
 static void forget_some(struct blocktab *t, uint32_t n)
 {
-    const uint64_t all = CHUNK_BYTES * (t->users ? t->users : 1);
+    const uint64_t chunks = CHUNK_BYTES * (t->users ? t->users : 1);
+    const uint64_t all = chunks < MAX_BYTES / 4 ? chunks : MAX_BYTES / 4;
     const uint64_t each = t->nin ? t->bytes / t->nin : sizeof(struct block);
     const uint64_t held = t->bytes - t->kept - t->loose + n * each;
     uint64_t most = held < all ? (all - held) / 2 : 0;
@@ -434,19 +435,25 @@ int blocktab_each(struct blocktab *t, blocktab_each_fn *fn, void *arg,
 const struct block *blocktab_keep(struct blocktab *t, uint32_t id)
 {
     const struct block *found = NULL;
+    uint8_t ids[4];
     if (all_stay(t)) {
         return idtab_get(&t->by_id, id);
     }
-    if (blocktab_hold_one(t, id, &found, NULL)) {
+    if (id == 0 || id > blocktab_known(t)) {
         return NULL;
     }
+    put32(ids, id);
     pthread_mutex_lock(&t->lock);
-    struct block *b = idtab_get(&t->by_id, id);
-    t->kept += b->kept ? 0 : b->bytes;
-    b->kept = 1;
-    let_go(t, b);
+    if (hold_locked(t, ids, 1, &found, NULL) == 0) {
+        struct block *b = (struct block *)found;
+        t->kept += b->kept ? 0 : b->bytes;
+        b->kept = 1;
+        let_go(t, b);
+    } else {
+        found = NULL;
+    }
     pthread_mutex_unlock(&t->lock);
-    return b;
+    return found;
 }
 
 int blocktab_keep_all(struct blocktab *t, struct ctr_diag *diag)

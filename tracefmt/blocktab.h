@@ -25,7 +25,7 @@ uint32_t blocktab_known(const struct blocktab *t);
 /* What may stand in a definition: CTR_EVENTS_*. */
 void blocktab_events(struct blocktab *t, uint32_t events);
 
-/* Forgets all rows, of a file of which nothing was read. */
+/* Forgets all rows; of definitions nothing was read, or nothing will be. */
 void blocktab_reset(struct blocktab *t);
 
 /* A DICT section at off has the definitions from `first' on; in order.  What is beyond

@@ -190,7 +190,7 @@ static int unpack(struct dictsect *d, const struct section *sec, struct row *row
     return 0;
 }
 
-/* Of those that were not asked for longest; what is left leaves room for another. */
+/* By those that were not asked for longest. */
 static void make_room(struct dictsect *d)
 {
     while (d->kept && d->bytes > d->most) {

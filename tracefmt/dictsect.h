@@ -21,7 +21,7 @@ struct dictsect;
 struct dictsect *dictsect_new(struct source *src);
 void dictsect_free(struct dictsect *d);
 
-/* Forgets which sections there are; nothing was read. */
+/* Forgets which sections there are; nothing was read, or nothing will be. */
 void dictsect_reset(struct dictsect *d);
 
 /*

@@ -146,9 +146,22 @@ static int note_blocks(struct feed *f, struct ctr_diag *diag)
     if (f->pc_may) {
         return 0;
     }
-    f->pc_may = calloc((size_t)blocktab_known(f->tr->blocks) + 1, 1);
-    return f->pc_may ? blocktab_each(f->tr->blocks, note_pcs, f, diag)
-                     : ctr_fail_nomem(diag);
+    const size_t n = (size_t)blocktab_known(f->tr->blocks) + 1;
+    f->pc_may = calloc(n, 1);
+    if (!f->pc_may) {
+        return ctr_fail_nomem(diag);
+    }
+    int err = blocktab_each(f->tr->blocks, note_pcs, f, diag);
+    if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
+        free(f->pc_may);
+        f->pc_may = NULL;
+        return err;
+    }
+    if (err) {
+        /* The chunk that needs what is damaged will tell, when it is its turn. */
+        memset(f->pc_may, 1, n);
+    }
+    return 0;
 }
 
 static int pc_in_block(void *arg, const struct part_count *c)
@@ -164,11 +177,12 @@ static int pc_in_block(void *arg, const struct part_count *c)
         return 0;
     }
     int err = blocktab_hold_one(f->tr->blocks, c->id, &b, s->diag);
-    if (!err) {
-        s->found = pc_selected(f, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
-        blocktab_drop_one(f->tr->blocks, b);
+    if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
+        return err;
     }
-    return err;
+    s->found = err || pc_selected(f, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
+    blocktab_drop_one(f->tr->blocks, b);
+    return 0;
 }
 
 /* What the index tells of a chunk: 1 may match, 0 cannot, or an error. */

@@ -90,13 +90,6 @@ int pageset_insert(struct pageset *s, uint64_t page)
     return s->n * 2 > s->mask ? grow(s) : 0;
 }
 
-static int cmp_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 int pageset_write(struct pageset *s, struct buf *out)
 {
     if (buf_reserve(out, VARINT_MAX + (size_t)s->n * VARINT_MAX)) {
@@ -117,7 +110,7 @@ int pageset_write(struct pageset *s, struct buf *out)
             list[n++] = s->slot[i] - 1;
         }
     }
-    qsort(list, n, sizeof(list[0]), cmp_u64);
+    qsort(list, n, sizeof(list[0]), ctr_by_u64);
     out->n += put_varint(out->p + out->n, (uint64_t)n + 1);
     uint64_t last = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -172,6 +172,7 @@ int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void
             err = pages_row(r, here ? addrs : NULL, naddr, &wr, diag);
         }
         if (err) {
+            r->loaded = 0; /* it stands within a row */
             return err;
         }
         if (here && reads) {

@@ -62,13 +62,13 @@ int ctr_fail_nomem(struct ctr_diag *diag)
     return ctr_fail(diag, CTR_E_NOMEM, CTR_NO_OFF, "memory", "out of memory");
 }
 
-/* The new capacity is half as much again, so that appending stays linear. */
 int ctr_by_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
+/* The new capacity is half as much again, so that appending stays linear. */
 int buf_reserve(struct buf *b, size_t more)
 {
     if (b->cap - b->n >= more) {

@@ -393,6 +393,43 @@ static void test_claims(void **state)
     }
 }
 
+/* A damaged section: what does not need it is told, also when a pc is asked for. */
+static void test_damage(void **state)
+{
+    static const struct ctr_replay_ops ops = {.exec = hit};
+    const struct ctr_range pc = {pc_of(KEPT) + 4, pc_of(KEPT) + 5};
+    const struct ctr_filter filter = {.pcs = &pc, .npc = 1};
+    const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
+    struct ctr_diag diag;
+    struct ctr_event ev;
+    struct ctr_cursor *c;
+    struct ctr_trace *tr;
+    struct hits h = {0};
+    uint8_t *section;
+    size_t bytes;
+    (void)state;
+    /* one of the last, some 12,000 blocks each */
+    uint8_t *copy = copy_with_dict(&bytes, BLOCKS / 13000, &section);
+    section[SECT_OFF_FRAMES + SECT_FRAME + DICT_BODY + SECT_HASH + 100] ^= 1;
+    int fd = file_of(copy, bytes);
+    assert_int_equal(ctr_open_fd(&tr, fd, 0, NULL), 0);
+    assert_int_equal(ctr_replay(tr, &ops, &h, &opts, &diag), -CTR_E_CORRUPT);
+    assert_string_equal(diag.field, "dict");
+    assert_in_range(h.n, 1, UINT32_MAX);
+    assert_int_equal(h.wrong, 0);
+    /* A cursor meets it again wherever it is needed. */
+    assert_int_equal(ctr_cursor_open(&c, tr, &filter, NULL), 0);
+    assert_int_equal(ctr_cursor_next(c, &ev, NULL), 1);
+    int ret = 1, bad = 0;
+    while ((ret = ctr_cursor_next(c, &ev, NULL)) != 0) {
+        bad += ret == -CTR_E_CORRUPT;
+    }
+    assert_true(bad > 1);
+    ctr_cursor_close(c);
+    ctr_close(tr);
+    free(copy);
+}
+
 /* The most memory that this process has had so far, in KiB. */
 static long peak_kib(void)
 {
@@ -448,6 +485,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_replay),
         cmocka_unit_test(test_cursors), cmocka_unit_test(test_counts),
         cmocka_unit_test(test_pc),      cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_damage),
     };
     return argc == 3 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }
