@@ -21,7 +21,7 @@
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
  *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 150 bytes
- *   for each chunk of the file).  Files of cannoli-record take at most 64 MiB for
+ *   for each chunk of the file).  Files of cannoli-record take at most some 64 MiB for
  *   each worker of a replay, as a rule some MiB.
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
