@@ -350,9 +350,10 @@ static int hold(struct blocktab *t, const uint8_t *ids, uint32_t n,
     if (all_stay(t)) {
         return hold_all(t, ids, n, out, diag);
     }
+    const uint32_t known = blocktab_known(t);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t id = le32(ids + 4 * (size_t)i);
-        if (id == 0 || id > blocktab_known(t)) {
+        if (id == 0 || id > known) {
             return no_definition(diag);
         }
     }

@@ -76,7 +76,6 @@ struct dump_options {
     struct ctr_filter filter;
     const struct ctr_thread *only; /* nothing of other threads; NULL: all of the filter */
     const struct annotator *annotator; /* instead of modules; or NULL */
-    size_t cache_bytes; /* text of instructions that a worker keeps, 0: 6 MiB */
 };
 
 /* Positive values with which a callback stops ctr_replay. */

@@ -16,7 +16,7 @@
 #include "common/disas.h"
 #include "common/idcache.h"
 
-/* Text that a cache may hold before it is thrown away, if nobody says. */
+/* Text that a cache may hold before it is thrown away. */
 #define CACHE_BYTES (6u << 20)
 
 /* Column, counted from the bytes on, where accesses begin. */
@@ -62,7 +62,7 @@ struct insntext *insntext_new(const struct ctr_info *info, const struct dump_opt
     t->json = opt->json;
     t->color = opt->color;
     t->bytes_shown = !opt->no_bytes;
-    t->cache.max_bytes = opt->cache_bytes ? opt->cache_bytes : CACHE_BYTES;
+    t->cache.max_bytes = CACHE_BYTES;
     t->pc_width = info->addr_bits == 32 ? 8 : 12;
     t->bytes_width = bytes_width_of(info->elf_machine);
     if (!opt->no_disas) {

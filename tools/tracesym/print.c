@@ -14,7 +14,7 @@
 
 #include "common/idcache.h"
 
-/* Text that a worker keeps, and as much again for the text of instructions. */
+/* Text of places that a worker keeps, beside that of instructions (insntext.c). */
 #define CACHE_BYTES (6u << 20)
 
 /*
@@ -203,6 +203,5 @@ int print_trace(struct ctr_trace *tr, const struct places *places,
 
     p.selects = annotator.selects = site->nr_modules || site->nr_functions;
     o.annotator = &annotator;
-    o.cache_bytes = CACHE_BYTES;
     return dump_events(tr, &o);
 }
