@@ -118,10 +118,10 @@ static int wait_at_end(struct tally *t, const struct ctr_chunk *c,
     return err;
 }
 
-static int join_chunk(struct tally *t, uint64_t i)
+static int join_chunk(struct tally *t, const struct chunk_row *row)
 {
-    const struct ctr_chunk *c = &t->tr->chunks[i];
-    const struct chunk_ends *e = &t->tr->ends[i];
+    const struct ctr_chunk *c = &row->pub;
+    const struct chunk_ends *e = &row->ends;
     struct waiting *w = &t->wait[c->thread];
     int err = 0;
     if (e->flags & CHUNK_F_NEXT) {
@@ -135,12 +135,14 @@ static int join_chunk(struct tally *t, uint64_t i)
 static int from_index(struct feed *f, struct tally *t)
 {
     const struct ctr_trace *tr = f->tr;
+    struct chunk_row row;
     int err = 0;
     for (uint64_t i = 0; !err && i < tr->nchunks; i++) {
-        if (feed_thread(f, ctr_trace_thread(tr, tr->chunks[i].thread))) {
+        err = chunktab_get(tr->chunks, i, &row, t->diag);
+        if (!err && feed_thread(f, ctr_trace_thread(tr, row.pub.thread))) {
             err =
                 part_reader_chunk(&f->index, i, add_row, t, NULL, 0, NULL, NULL, t->diag);
-            err = err ? err : join_chunk(t, i);
+            err = err ? err : join_chunk(t, &row);
         }
     }
     return err;

@@ -259,54 +259,63 @@ int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag 
     }
 }
 
-/* To the chunk number `at' in order of time. */
-static void jump(struct ctr_cursor *c, uint64_t at, uint64_t lo)
+/* To the chunk that a scan has just told. */
+static int jump(struct ctr_cursor *c, const struct chunk_scan *s,
+                const struct chunk_row *row, uint64_t lo)
 {
-    c->feed.next = at;
-    c->seek_chunk = trace_chunk_at(c->feed.tr, at)->index;
+    c->feed.scan.at = s->at - 1;
+    c->seek_chunk = row->pub.index;
     c->seek_lo = lo;
     c->stage = NO_CHUNK;
+    return 0;
 }
 
-static int no_place(struct ctr_diag *diag, const char *what)
+static int no_place(int err, struct ctr_diag *diag, const char *what)
 {
-    return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "seek", "%s", what);
+    return err ? err : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "seek", "%s", what);
 }
 
 int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal,
                             struct ctr_diag *diag)
 {
-    const struct ctr_trace *tr = c->feed.tr;
-    for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
-        const struct ctr_chunk *k = trace_chunk_at(tr, i);
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got;
+    s.from = s.to = ordinal;
+    s.thread = s.last_thread = thread;
+    while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
+        const struct ctr_chunk *k = &row.pub;
         if (k->thread == thread && ordinal >= k->first && ordinal - k->first < k->insns) {
-            jump(c, i, ordinal);
-            return 0;
+            return jump(c, &s, &row, ordinal);
         }
     }
-    return no_place(diag, "no such instruction");
+    return no_place(got, diag, "no such instruction");
 }
 
 int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_diag *diag)
 {
-    const struct ctr_trace *tr = c->feed.tr;
-    for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
-        if (trace_chunk_at(tr, i)->thread == thread) {
-            jump(c, i, 0);
-            return 0;
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got;
+    s.thread = s.last_thread = thread;
+    while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
+        if (row.pub.thread == thread) {
+            return jump(c, &s, &row, 0);
         }
     }
-    return no_place(diag, "no such thread");
+    return no_place(got, diag, "no such thread");
 }
 
 int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *diag)
 {
-    const struct ctr_trace *tr = c->feed.tr;
-    for (uint64_t i = 0; tr->src.seekable && i < tr->nchunks; i++) {
-        if (trace_chunk_at(tr, i)->end_ns >= ns) {
-            jump(c, i, 0);
-            return 0;
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got;
+    s.from_ns = ns;
+    while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
+        if (row.pub.end_ns >= ns) {
+            return jump(c, &s, &row, 0);
         }
     }
-    return no_place(diag, "no such time");
+    return no_place(got, diag, "no such time");
 }

@@ -57,6 +57,11 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
     if (f->filter.to_ns == 0) {
         f->filter.to_ns = UINT64_MAX;
     }
+    f->scan = CHUNK_SCAN_ALL;
+    f->scan.from = f->filter.from;
+    f->scan.to = f->filter.to;
+    f->scan.from_ns = f->filter.from_ns;
+    f->scan.to_ns = f->filter.to_ns;
     evdec_init(&f->times);
     f->kinds = f->filter.kinds ? f->filter.kinds : CTR_KIND_ALL;
     f->runs = 1;
@@ -89,6 +94,15 @@ int feed_thread(const struct feed *f, const struct ctr_thread *t)
            listed(f->filter.tids, f->filter.ntid, t->tid);
 }
 
+/* The flags of chunks that have events of the system that are wanted. */
+static uint32_t os_flags(const struct feed *f)
+{
+    return (f->os & CTR_KIND_SYS ? CHUNK_F_SYSTEM : 0) |
+           (f->os & CTR_KIND_MAP ? CHUNK_F_MAPS : 0) |
+           (f->os & CTR_KIND_THR ? CHUNK_F_THREADS : 0) |
+           (f->os & CTR_KIND_MARK ? CHUNK_F_MARKS : 0);
+}
+
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
 {
     const struct ctr_thread *t = ctr_trace_thread(f->tr, c->thread);
@@ -98,11 +112,7 @@ int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
     if (c->end_ns < f->filter.from_ns || c->start_ns >= f->filter.to_ns) {
         return 0;
     }
-    uint32_t os = (c->flags & CHUNK_F_SYSTEM ? CTR_KIND_SYS : 0) |
-                  (c->flags & CHUNK_F_MAPS ? CTR_KIND_MAP : 0) |
-                  (c->flags & CHUNK_F_THREADS ? CTR_KIND_THR : 0) |
-                  (c->flags & CHUNK_F_MARKS ? CTR_KIND_MARK : 0);
-    os &= f->os;
+    const uint32_t os = c->flags & os_flags(f);
     int regs = (f->want & DEC_REG) != 0;
     if (!os && !(f->runs && (c->runs || regs))) {
         return 0;
@@ -186,11 +196,11 @@ static int pc_in_block(void *arg, const struct part_count *c)
 }
 
 /* What the index tells of a chunk: 1 may match, 0 cannot, or an error. */
-static int row_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
+static int row_may_match(struct feed *f, const struct ctr_chunk *c, struct ctr_diag *diag)
 {
     int want_addr = f->filter.naddr != 0;
     /* A resumed instruction has accesses here without being counted here. */
-    int want_pc = f->filter.npc != 0 && !(f->tr->chunks[i].flags & CHUNK_F_RESUMES);
+    int want_pc = f->filter.npc != 0 && !(c->flags & CHUNK_F_RESUMES);
     if (!want_addr && !want_pc) {
         return 1;
     }
@@ -200,7 +210,7 @@ static int row_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
     if (err) {
         return err;
     }
-    err = part_reader_chunk(&f->index, i, want_pc ? pc_in_block : NULL, &s,
+    err = part_reader_chunk(&f->index, c->index, want_pc ? pc_in_block : NULL, &s,
                             want_addr ? f->filter.addrs : NULL, f->filter.naddr, &reads,
                             &writes, diag);
     if (err) {
@@ -232,14 +242,14 @@ int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
         }
     }
     if (f->may[i] == MAY_UNKNOWN) {
-        uint32_t lo = 0, hi = tr->nparts;
-        while (hi - lo > 1) {
-            uint32_t mid = lo + (hi - lo) / 2;
-            *(tr->parts[mid].first <= i ? &lo : &hi) = mid;
-        }
-        uint64_t end = tr->parts[lo].first + tr->parts[lo].count;
-        for (uint64_t k = tr->parts[lo].first; k < end && k < tr->nchunks; k++) {
-            int may = feed_chunk(f, &tr->chunks[k]) ? row_may_match(f, k, diag) : 0;
+        const uint32_t part = chunktab_find(tr->chunks, i, f->index.part);
+        const struct chunk_group *g = chunktab_group(tr->chunks, part);
+        for (uint64_t k = g->first; k < g->first + g->count; k++) {
+            struct chunk_row row;
+            int may = chunktab_get(tr->chunks, k, &row, diag);
+            if (!may && feed_chunk(f, &row.pub)) {
+                may = row_may_match(f, &row.pub, diag);
+            }
             if (may < 0) {
                 return may;
             }
@@ -325,8 +335,11 @@ int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
 static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
 {
     struct ctr_trace *tr = f->tr;
-    while (f->next < tr->nchunks) {
-        const struct ctr_chunk *c = trace_chunk_at(tr, f->next++);
+    struct chunk_row row;
+    int got;
+    f->scan.flags = f->runs ? 0 : os_flags(f);
+    while ((got = chunktab_next(tr->chunks, &f->scan, &row, diag)) == 1) {
+        const struct ctr_chunk *c = &row.pub;
         if (!feed_chunk(f, c)) {
             continue;
         }
@@ -340,6 +353,9 @@ static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *
                 return may;
             }
         }
+    }
+    if (got < 0) {
+        return got;
     }
     if (tr->damage.code == CTR_E_CORRUPT) {
         if (diag) {
@@ -357,7 +373,7 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
 {
     struct ctr_trace *tr = f->tr;
     struct section *sec = &out->sec;
-    uint64_t raw = 0;
+    struct chunk_row row;
     int err;
     if (sec->type == 0) {
         return section_skip(&tr->src, sec, diag);
@@ -380,11 +396,9 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
             return err;
         }
         tr->chunks_read++;
-        for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
-            raw += sec->frame[i].dsize;
-        }
-        err = trace_count_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
-                                &out->pub, diag);
+        err = trace_read_header(tr, sec, &row, diag);
+        err = err ? err : trace_count_chunk(tr, &row.pub, diag);
+        out->pub = row.pub;
         return err || !feed_chunk(f, &out->pub) ? err : select_insns(f, out, diag);
     case SECT_REGS:
         return trace_set_regs(tr, sec, diag);

@@ -50,7 +50,7 @@ struct feed {
     int runs;      /* runs of blocks will be decoded; 1 at first ... */
     unsigned want; /* ... and DEC_* with them */
     uint32_t os;   /* CTR_KIND_* of the system's events that are wanted */
-    uint64_t next; /* file: next chunk to look at, in order of time */
+    struct chunk_scan scan; /* files */
     struct part_reader index;
     struct evdec times; /* of chunks that reach out of the filter's time */
     uint8_t *may;       /* what the index says of each chunk, as far as it was asked */

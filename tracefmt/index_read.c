@@ -66,65 +66,97 @@ static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *
     return err;
 }
 
-static int read_part_section(struct ctr_trace *tr, uint32_t part, struct section *sec,
-                             struct ctr_diag *diag)
+static int read_part_section(struct ctr_trace *tr, const struct chunk_group *g,
+                             struct section *sec, struct ctr_diag *diag)
 {
-    const struct part_row *row = &tr->parts[part];
-    int err = section_read(&tr->src, row->off, sec, diag);
+    int err = section_read(&tr->src, g->off, sec, diag);
     if (err < 0) {
         return err;
     }
-    if (err || sec->type != SECT_PART || le64(sec->body + PART_FIRST) != row->first ||
-        le32(sec->body + PART_COUNT) != row->count) {
-        return no_index(diag, row->off, "not the part of the index");
+    if (err || sec->type != SECT_PART || le64(sec->body + PART_FIRST) != g->first ||
+        le32(sec->body + PART_COUNT) != g->count) {
+        return no_index(diag, g->off, "not the part of the index");
     }
     return 0;
 }
 
-static int read_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag)
+int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx *dctx,
+                    struct buf *payload, struct buf *raw, struct chunk_row *rows,
+                    struct ctr_diag *diag)
 {
     struct section sec;
-    int err = read_part_section(tr, part, &sec, diag);
+    int err = read_part_section(tr, g, &sec, diag);
     if (!err) {
-        err = section_payload(&tr->src, &sec, 1, &tr->payload, diag);
+        err = section_payload(&tr->src, &sec, 1, payload, diag);
     }
     if (!err) {
-        err = section_frame(&sec, &tr->payload, 0, PART_MAX_CHUNKS * ROW, tr->dctx,
-                            &tr->raw, "part", diag);
+        err = section_frame(&sec, payload, 0, PART_MAX_CHUNKS * ROW, dctx, raw, "part",
+                            diag);
     }
     if (err) {
         return err;
     }
-    const struct part_row *row = &tr->parts[part];
     const size_t row_bytes = tr->version > 3 ? ROW : ROW_3;
-    if (row->first != tr->nchunks || tr->raw.n != row->count * row_bytes) {
-        return no_index(diag, row->off, "parts do not fit together");
+    if (g->count > PART_MAX_CHUNKS || raw->n != g->count * row_bytes) {
+        return no_index(diag, g->off, "parts do not fit together");
     }
-    uint64_t last = tr->nchunks ? tr->chunks[tr->nchunks - 1].off : tr->data_off - 1;
-    for (uint32_t i = 0; i < row->count; i++) {
-        const uint8_t *p = tr->raw.p + i * row_bytes;
+    uint64_t last = tr->data_off - 1;
+    for (uint32_t i = 0; !err && i < g->count; i++) {
+        const uint8_t *p = raw->p + i * row_bytes;
         uint64_t off = le64(p + ROW_OFF), bytes = le64(p + ROW_BYTES);
         if (off <= last || off > tr->src.size || bytes > tr->src.size - off) {
-            return no_index(diag, row->off, "offset of a chunk");
+            return no_index(diag, g->off, "offset of a chunk");
         }
         last = off;
-        uint64_t next = tr->version > 3 ? le64(p + ROW_NEXT) : 0;
-        err =
-            trace_add_chunk(tr, p + ROW_CHUNK, next, off, bytes, le64(p + ROW_RAW), diag);
-        if (err) {
-            return err;
+        err = trace_read_chunk(tr, p + ROW_CHUNK, off, bytes, le64(p + ROW_RAW), &rows[i],
+                               diag);
+        rows[i].ends.next = tr->version > 3 ? le64(p + ROW_NEXT) : 0;
+    }
+    return err;
+}
+
+/* The chunks of a part; *last: where the chunk before stands. */
+static int add_part(struct ctr_trace *tr, uint32_t part, uint64_t *last,
+                    struct chunk_row *rows, struct ctr_diag *diag)
+{
+    const struct chunk_group *g = chunktab_group(tr->chunks, part);
+    if (g->first != tr->nchunks) {
+        return no_index(diag, g->off, "parts do not fit together");
+    }
+    int err = trace_part_rows(tr, g, tr->dctx, &tr->payload, &tr->raw, rows, diag);
+    for (uint32_t i = 0; !err && i < g->count; i++) {
+        if (rows[i].pub.off <= *last) {
+            return no_index(diag, g->off, "offset of a chunk");
+        }
+        *last = rows[i].pub.off;
+        err = trace_count_chunk(tr, &rows[i].pub, diag);
+        if (!err) {
+            err = chunktab_add(tr->chunks, &rows[i], diag);
         }
     }
-    return 0;
+    return err;
 }
 
 /* Parts stand all over the file: a disk may fetch them side by side. */
 static void expect_parts(const struct ctr_trace *tr)
 {
-    for (uint32_t i = 0; i < tr->nparts; i++) {
-        posix_fadvise(tr->src.fd, (off_t)tr->parts[i].off, PART_BEGIN,
+    for (uint32_t i = 0; i < chunktab_groups(tr->chunks); i++) {
+        posix_fadvise(tr->src.fd, (off_t)chunktab_group(tr->chunks, i)->off, PART_BEGIN,
                       POSIX_FADV_WILLNEED);
     }
+}
+
+static int add_parts(struct ctr_trace *tr, struct ctr_diag *diag)
+{
+    struct chunk_row *rows = malloc(PART_MAX_CHUNKS * sizeof(rows[0]));
+    uint64_t last = 0;
+    int err = rows ? 0 : ctr_fail_nomem(diag);
+    expect_parts(tr);
+    for (uint32_t i = 0; !err && i < chunktab_groups(tr->chunks); i++) {
+        err = add_part(tr, i, &last, rows, diag);
+    }
+    free(rows);
+    return err;
 }
 
 static int read_regs(struct ctr_trace *tr, struct ctr_diag *diag)
@@ -162,9 +194,8 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
     if (!err && tr->regs_off) {
         err = read_regs(tr, diag);
     }
-    expect_parts(tr);
-    for (uint32_t i = 0; !err && i < tr->nparts; i++) {
-        err = read_part(tr, i, diag);
+    if (!err) {
+        err = add_parts(tr, diag);
     }
     if (err) {
         return err;
@@ -184,7 +215,7 @@ int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct
 {
     struct section sec;
     tr->parts_read += frame == 1;
-    int err = read_part_section(tr, part, &sec, diag);
+    int err = read_part_section(tr, chunktab_group(tr->chunks, part), &sec, diag);
     if (!err) {
         err = section_payload(&tr->src, &sec, frame + 1, &tr->payload, diag);
     }

@@ -81,11 +81,7 @@ static void reset_tables(struct ctr_trace *tr)
         idtab_set(&tr->threads, i, NULL);
     }
     trace_free_regs(tr);
-    free(tr->order);
-    tr->order = NULL;
-    free(tr->parts);
-    tr->parts = NULL;
-    tr->nparts = 0;
+    chunktab_reset(tr->chunks);
     tr->nprocs = tr->nthreads = 0;
     tr->has_root = 0;
     blocktab_reset(tr->blocks);
@@ -100,7 +96,7 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
         struct ctr_diag why;
         int err = trace_open_index(tr, &why);
         if (err == 0) {
-            err = trace_make_order(tr, &why);
+            err = chunktab_sort(tr->chunks, &why);
         }
         if (err == 0) {
             tr->has_index = 1;
@@ -118,7 +114,7 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
     }
     int err = trace_open_scan(tr, diag);
     if (!err) {
-        err = trace_make_order(tr, diag);
+        err = chunktab_sort(tr->chunks, diag);
     }
     if (!err && !tr->has_root) {
         err = trace_ends(tr, diag);
@@ -166,7 +162,8 @@ int ctr_open_fd(struct ctr_trace **out, int fd, unsigned flags, struct ctr_diag 
     }
     tr->dctx = ZSTD_createDCtx();
     tr->blocks = blocktab_new(&tr->src);
-    if (!tr->dctx || !tr->blocks || idtab_init(&tr->procs, MAX_THREADS) ||
+    tr->chunks = chunktab_new(tr);
+    if (!tr->dctx || !tr->blocks || !tr->chunks || idtab_init(&tr->procs, MAX_THREADS) ||
         idtab_init(&tr->threads, MAX_THREADS)) {
         err = ctr_fail_nomem(diag);
         goto out_close;
@@ -215,8 +212,7 @@ void ctr_close(struct ctr_trace *tr)
     blocktab_free(tr->blocks);
     idtab_fini(&tr->procs);
     idtab_fini(&tr->threads);
-    free(tr->chunks);
-    free(tr->ends);
+    chunktab_free(tr->chunks);
     free(tr->meta);
     free(tr->argv);
     ZSTD_freeDCtx(tr->dctx);
@@ -285,13 +281,37 @@ const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, uint32_t i
     return t ? &t->pub : NULL;
 }
 
-int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_chunk *out)
+int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_chunk *out,
+                    struct ctr_diag *diag)
 {
+    struct chunk_row row;
     if (!tr->src.seekable || i >= tr->nchunks) {
-        return -CTR_E_INVAL;
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "chunk", "no such chunk");
     }
-    *out = tr->chunks[i];
-    return 0;
+    int err = chunktab_get(tr->chunks, i, &row, diag);
+    if (!err) {
+        *out = row.pub;
+    }
+    return err;
+}
+
+int ctr_trace_chunk_with(const struct ctr_trace *tr, uint64_t *i, uint32_t flags,
+                         struct ctr_chunk *out, struct ctr_diag *diag)
+{
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got;
+    s.at = *i;
+    s.stored = 1;
+    s.flags = flags;
+    while ((got = chunktab_next(tr->chunks, &s, &row, diag)) == 1) {
+        if (row.pub.flags & flags) {
+            *out = row.pub;
+            break;
+        }
+    }
+    *i = s.at;
+    return got;
 }
 
 const struct ctr_block *ctr_trace_block(const struct ctr_trace *tr, uint32_t id)

@@ -19,7 +19,7 @@ void part_reader_fini(struct part_reader *r)
 
 static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
 {
-    return ctr_fail(diag, CTR_E_CORRUPT, r->tr->parts[r->part].off, "part",
+    return ctr_fail(diag, CTR_E_CORRUPT, chunktab_group(r->tr->chunks, r->part)->off, "part",
                     "index row of chunk %llu", (unsigned long long)r->chunk);
 }
 
@@ -126,7 +126,7 @@ static int pages_row(struct part_reader *r, const struct ctr_range *addrs, uint3
 static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag)
 {
     r->part = part;
-    r->chunk = r->tr->parts[part].first;
+    r->chunk = chunktab_group(r->tr->chunks, part)->first;
     r->loaded = 0;
     int err = trace_part_frame(r->tr, part, 1, &r->counts, diag);
     if (!err) {
@@ -147,14 +147,7 @@ int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void
                       const struct ctr_range *addrs, uint32_t naddr, int *reads,
                       int *writes, struct ctr_diag *diag)
 {
-    uint32_t part = r->loaded && i >= r->chunk ? r->part : 0;
-    while (part < r->tr->nparts &&
-           i - r->tr->parts[part].first >= r->tr->parts[part].count) {
-        part++;
-    }
-    if (part == r->tr->nparts) {
-        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "part", "no row for a chunk");
-    }
+    const uint32_t part = chunktab_find(r->tr->chunks, i, r->part);
     if (!r->loaded || part != r->part || i < r->chunk) {
         int err = load_part(r, part, diag);
         if (err) {

@@ -9,11 +9,20 @@
 #include <string.h>
 #include "le.h"
 
+static int scan_chunk(struct ctr_trace *tr, const struct section *sec,
+                      struct ctr_diag *diag)
+{
+    struct chunk_row row;
+    int err = trace_read_header(tr, sec, &row, diag);
+    if (!err) {
+        err = trace_count_chunk(tr, &row.pub, diag);
+    }
+    return err ? err : chunktab_add(tr->chunks, &row, diag);
+}
+
 static int scan_section(struct ctr_trace *tr, const struct section *sec, int *ended,
                         struct ctr_diag *diag)
 {
-    uint64_t bytes = section_end(sec) - sec->off;
-    uint64_t raw = 0;
     if (sec->type == 0) {
         return sec->flags ? ctr_fail(diag, CTR_E_CORRUPT, sec->off, "seek table",
                                      "a seek table without an end")
@@ -32,10 +41,7 @@ static int scan_section(struct ctr_trace *tr, const struct section *sec, int *en
         return blocktab_add_row(tr->blocks, sec->off, le32(sec->body + DICT_FIRST),
                                 le32(sec->body + DICT_COUNT), diag);
     case SECT_CHUNK:
-        for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
-            raw += sec->frame[i].dsize;
-        }
-        return trace_add_chunk(tr, sec->body, 0, sec->off, bytes, raw, diag);
+        return scan_chunk(tr, sec, diag);
     case SECT_REGS:
         return trace_set_regs(tr, sec, diag);
     case SECT_ROOT:
@@ -93,6 +99,27 @@ int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag)
         tr->state = CTR_TRUNCATED;
         ctr_fail(&tr->damage, CTR_E_TRUNCATED, off, "seek table",
                  "the seek table is missing or damaged");
+    }
+    return 0;
+}
+
+int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g,
+                    struct chunk_row *rows, struct ctr_diag *diag)
+{
+    struct section sec = {.off = 0};
+    uint64_t off = g->off;
+    for (uint32_t i = 0; i < g->count; off = section_end(&sec)) {
+        int err = section_read(&tr->src, off, &sec, diag);
+        if (err == SECTION_EOF) {
+            err =
+                ctr_fail(diag, CTR_E_TRUNCATED, off, "chunk", "the file ends too early");
+        }
+        if (!err && sec.type == SECT_CHUNK) {
+            err = trace_read_header(tr, &sec, &rows[i++], diag);
+        }
+        if (err) {
+            return err;
+        }
     }
     return 0;
 }

@@ -49,15 +49,21 @@ struct searcher {
  */
 static int take(struct search *s, struct searcher *me)
 {
+    struct chunk_row row;
     while (s->left && !s->result) {
-        const struct ctr_chunk *c = trace_chunk_at(s->tr, s->at);
+        const struct ctr_chunk *c = &row.pub;
+        int may = chunktab_get(s->tr->chunks, chunktab_at(s->tr->chunks, s->at), &row,
+                               &me->diag);
+        if (may < 0) {
+            return may;
+        }
         me->at = s->at;
         s->at += s->back ? UINT64_MAX : 1;
         s->left--;
         if (!feed_chunk(&s->feed, c)) {
             continue;
         }
-        int may = s->feed.want ? feed_may_match(&s->feed, c->index, &me->diag) : 0;
+        may = s->feed.want ? feed_may_match(&s->feed, c->index, &me->diag) : 0;
         if (may < 0) {
             return may;
         }
@@ -223,26 +229,27 @@ static void *work(void *arg)
 /* The place among the chunks in order of time; 0 or an error. */
 static int find_place(struct search *s, struct ctr_diag *diag)
 {
-    const struct ctr_trace *tr = s->tr;
-    int found = 0;
-    for (uint64_t i = 0; i < tr->nchunks; i++) {
-        const struct ctr_chunk *c = trace_chunk_at(tr, i);
+    struct chunk_scan scan = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got = 0, found = 0, inside = 0;
+    scan.from = scan.to = s->ordinal;
+    scan.thread = scan.last_thread = s->thread;
+    while (!inside && (got = chunktab_next(s->tr->chunks, &scan, &row, diag)) == 1) {
+        const struct ctr_chunk *c = &row.pub;
         if (c->thread != s->thread || c->first > s->ordinal) {
             continue;
         }
-        int inside = s->ordinal - c->first < c->insns;
+        inside = s->ordinal - c->first < c->insns;
         if (inside || (s->back && s->ordinal - c->first == c->insns)) {
-            s->at = i;
+            s->at = scan.at - 1;
             found = 1;
-            if (inside) {
-                break;
-            }
         }
     }
-    s->left = s->back ? s->at + 1 : tr->nchunks - s->at;
-    return found
-               ? 0
-               : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search", "no such instruction");
+    s->left = s->back ? s->at + 1 : s->tr->nchunks - s->at;
+    if (got < 0 || found) {
+        return got < 0 ? got : 0;
+    }
+    return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search", "no such instruction");
 }
 
 static int run_workers(struct search *s, unsigned workers, struct ctr_diag *diag)

@@ -7,26 +7,30 @@
 
 #include <string.h>
 
-/*
- * The chunk that holds the instruction; for the one behind a thread's last
- * instruction its last chunk.
- */
-static const struct ctr_chunk *find_chunk(const struct ctr_trace *tr, uint32_t thread,
-                                          uint64_t ordinal)
+int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
+                   struct ctr_chunk *out, struct ctr_diag *diag)
 {
-    const struct ctr_chunk *last = NULL;
-    for (uint64_t i = 0; i < tr->nchunks; i++) {
-        const struct ctr_chunk *c = &tr->chunks[i];
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got, last = 0;
+    s.from = s.to = ordinal;
+    s.thread = s.last_thread = thread;
+    while ((got = chunktab_next(tr->chunks, &s, &row, diag)) == 1) {
+        const struct ctr_chunk *c = &row.pub;
         /* What is only told of a part that was dropped comes without registers. */
         int told = c->flags & CHUNK_F_GAP && c->runs == 0;
-        if (c->thread == thread && c->first <= ordinal && !told) {
-            last = c;
+        if (c->thread == thread && c->first <= ordinal && !told &&
+            ordinal - c->first <= c->insns) {
+            *out = *c;
+            last = 1;
             if (ordinal - c->first < c->insns) {
-                return c;
+                return 0;
             }
         }
     }
-    return last && last->first + last->insns == ordinal ? last : NULL;
+    return got || last
+               ? got
+               : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state", "no such instruction");
 }
 
 /* Goes up to the instruction; returns 0 or an error. */
@@ -80,27 +84,28 @@ static void copy_values(struct walk *w, uint8_t *values)
 int ctr_state_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal, uint8_t *values,
                  uint64_t *pc, uint64_t *time_ns, struct ctr_diag *diag)
 {
-    const struct ctr_chunk *c = tr->src.seekable ? find_chunk(tr, thread, ordinal) : NULL;
+    struct ctr_chunk c;
     *pc = 0;
     *time_ns = 0;
-    if (!c) {
-        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state", "no such instruction");
+    int err = ctr_trace_find(tr, thread, ordinal, &c, diag);
+    if (err) {
+        return err;
     }
     struct feed f;
     struct walk w;
     struct raw_chunk raw = {.payload = {0}};
-    int err = feed_init(&f, tr, NULL, diag);
+    err = feed_init(&f, tr, NULL, diag);
     if (err) {
         return err;
     }
     f.want = tr->view ? DEC_REG : 0;
     f.os = feed_os_kinds(&f);
-    *time_ns = c->start_ns;
+    *time_ns = c.start_ns;
     if (walk_init(&w)) {
         err = ctr_fail_nomem(diag);
     }
     if (!err) {
-        err = feed_read(&f, c, &raw, diag);
+        err = feed_read(&f, &c, &raw, diag);
     }
     if (!err) {
         err = walk_begin(&w, &f, &raw, diag);

@@ -4,21 +4,8 @@
 #define CTR_TRACE_H
 
 #include "blocktab.h"
+#include "chunktab.h"
 #include "regview.h"
-
-/* What a chunk tells of runs whose end is in another one, see CHUNK_NEXT and on. */
-struct chunk_ends {
-    uint64_t next;
-    uint32_t last;
-    uint16_t last_first;
-    uint16_t flags; /* CHUNK_F_NEXT, CHUNK_F_BREAK */
-};
-
-struct part_row {
-    uint64_t off;
-    uint64_t first;
-    uint32_t count;
-};
 
 struct trace_regs {
     struct regtable table;
@@ -65,14 +52,8 @@ struct ctr_trace {
     uint32_t nthreads;
     struct blocktab *blocks;
 
-    struct part_row *parts;
-    uint32_t nparts;
-
-    struct ctr_chunk *chunks; /* files only */
-    struct chunk_ends *ends;  /* of each */
-    uint32_t *order;          /* their numbers in order of time; NULL: as they stand */
+    struct chunktab *chunks; /* files only */
     uint64_t nchunks;
-    uint64_t chunks_cap;
 
     uint64_t insns;
     uint64_t loads;
@@ -94,16 +75,6 @@ void trace_free_regs(struct ctr_trace *tr);
 /* ends.c: files without ROOT, when all chunks are known */
 int trace_ends(struct ctr_trace *tr, struct ctr_diag *diag);
 
-/* order.c: files, when all chunks are known */
-int trace_make_order(struct ctr_trace *tr, struct ctr_diag *diag);
-
-/* Chunk number `at' in order of time. */
-static inline const struct ctr_chunk *trace_chunk_at(const struct ctr_trace *tr,
-                                                     uint64_t at)
-{
-    return &tr->chunks[tr->order ? tr->order[at] : at];
-}
-
 /* trace_table.c: adding to the tables, with checks */
 
 /* The next section of a stream or scan is `sec'; none may be missing between. */
@@ -116,16 +87,18 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
 int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
                    struct ctr_diag *diag);
 /*
- * Checks what a chunk says of itself against what is known, fills in *out and
- * adds to the totals.  body: ROW_CHUNK_BYTES of it.  trace_add_chunk also puts
- * it into the table (files), with its CHUNK_NEXT.
+ * Fills in what a chunk says of itself, and checks that it is possible.  body:
+ * ROW_CHUNK_BYTES of it.
  */
-int trace_count_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
-                      uint64_t bytes, uint64_t raw_bytes, struct ctr_chunk *out,
+int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *body, uint64_t off,
+                     uint64_t bytes, uint64_t raw_bytes, struct chunk_row *out,
+                     struct ctr_diag *diag);
+/* The same of the header of its section. */
+int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
+                      struct chunk_row *out, struct ctr_diag *diag);
+/* Checks that it is the next one, and adds to the totals. */
+int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
                       struct ctr_diag *diag);
-int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t next,
-                    uint64_t off, uint64_t bytes, uint64_t raw_bytes,
-                    struct ctr_diag *diag);
 /* Makes the totals of the threads public, when all chunks are known. */
 void trace_publish_totals(struct ctr_trace *tr);
 /* ROOT section (payload is read here): ends of processes and threads; with
@@ -136,6 +109,7 @@ struct thread {
     struct ctr_thread pub;
     uint64_t insns; /* so far */
     uint64_t next;  /* first ordinal of its next chunk */
+    uint64_t begun_ns; /* no chunk that comes counts as begun before */
     uint64_t loads;
     uint64_t stores;
     uint64_t chunks;
@@ -148,11 +122,18 @@ static inline struct thread *trace_thread(const struct ctr_trace *tr, uint32_t i
 
 /* index_read.c: opens by the index; an error means that there is none */
 int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag);
+/* The rows of a PART, as many as g->count. */
+int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx *dctx,
+                    struct buf *payload, struct buf *raw, struct chunk_row *rows,
+                    struct ctr_diag *diag);
 /* A PART's frame (1 counts, 2 pages) into *out. */
 int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct buf *out,
                      struct ctr_diag *diag);
 
 /* scan.c */
 int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag);
+/* The rows of g->count chunks, by their headers. */
+int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g,
+                    struct chunk_row *rows, struct ctr_diag *diag);
 
 #endif

@@ -152,18 +152,18 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
 
 /* ------------------------------------------------------------------ chunks */
 
-int trace_count_chunk(struct ctr_trace *tr, const uint8_t *b, uint64_t off,
-                      uint64_t bytes, uint64_t raw_bytes, struct ctr_chunk *out,
-                      struct ctr_diag *diag)
+int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *b, uint64_t off,
+                     uint64_t bytes, uint64_t raw_bytes, struct chunk_row *out,
+                     struct ctr_diag *diag)
 {
-    struct thread *t = trace_thread(tr, le32(b + CHUNK_THREAD));
-    *out = (struct ctr_chunk){
+    struct ctr_chunk *c = &out->pub;
+    *c = (struct ctr_chunk){
         .index = le64(b + CHUNK_NUMBER),
         .off = off,
         .bytes = bytes,
         .raw_bytes = raw_bytes,
         .thread = le32(b + CHUNK_THREAD),
-        .flags = le32(b + CHUNK_FLAGS),
+        .flags = le32(b + CHUNK_FLAGS) & CHUNK_F_ALL_3,
         .first = le64(b + CHUNK_FIRST),
         .insns = le64(b + CHUNK_INSNS),
         .loads = le64(b + CHUNK_LOADS),
@@ -172,66 +172,60 @@ int trace_count_chunk(struct ctr_trace *tr, const uint8_t *b, uint64_t off,
         .start_ns = le64(b + CHUNK_START),
         .end_ns = le64(b + CHUNK_END),
     };
-    if (!t) {
+    out->ends = (struct chunk_ends){
+        .last = le32(b + CHUNK_LAST),
+        .last_first = (uint16_t)le32(b + CHUNK_LAST_FIRST),
+        .flags = le32(b + CHUNK_FLAGS) & (CHUNK_F_NEXT | CHUNK_F_BREAK),
+    };
+    if (!trace_thread(tr, c->thread)) {
         return corrupt(diag, off, "chunk", "its thread is not known");
-    }
-    if (out->flags & CHUNK_F_GAP && t->chunks == 0) {
-        t->next = out->first;
-        t->pub.first = out->first;
-    }
-    if (out->index != tr->nchunks || out->first != t->next ||
-        (out->flags & CHUNK_F_GAP && t->chunks)) {
-        return corrupt(diag, off, "chunk", "a chunk is missing before it");
     }
     const uint64_t limit = (uint64_t)MAX_ADDRS + MAX_EXTRAS;
     const uint32_t flags = tr->version > 3 ? CHUNK_F_ALL : CHUNK_F_ALL_3;
-    if (out->insns > out->runs * CTR_MAX_BLOCK_INSNS || out->runs > MAX_TOKENS ||
-        out->loads > limit || out->stores > limit || out->flags & ~flags ||
-        t->next > UINT64_MAX / 2) {
+    if (c->insns > c->runs * CTR_MAX_BLOCK_INSNS || c->runs > MAX_TOKENS ||
+        c->loads > limit || c->stores > limit || le32(b + CHUNK_FLAGS) & ~flags ||
+        c->first > UINT64_MAX / 2) {
         return corrupt(diag, off, "chunk", "impossible counts");
-    }
-    out->flags &= CHUNK_F_ALL_3;
-    t->next += out->insns;
-    t->insns += out->insns;
-    t->loads += out->loads;
-    t->stores += out->stores;
-    t->chunks++;
-    tr->nchunks++;
-    tr->insns += out->insns;
-    tr->loads += out->loads;
-    tr->stores += out->stores;
-    if (out->end_ns > tr->end_ns) {
-        tr->end_ns = out->end_ns;
     }
     return 0;
 }
 
-int trace_add_chunk(struct ctr_trace *tr, const uint8_t *body, uint64_t next,
-                    uint64_t off, uint64_t bytes, uint64_t raw_bytes,
-                    struct ctr_diag *diag)
+int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
+                      struct chunk_row *out, struct ctr_diag *diag)
 {
-    if (tr->nchunks == tr->chunks_cap) {
-        uint64_t cap = tr->chunks_cap * 2 + 64;
-        void *p = realloc(tr->chunks, cap * sizeof(tr->chunks[0]));
-        if (!p) {
-            return ctr_fail_nomem(diag);
-        }
-        tr->chunks = p;
-        p = realloc(tr->ends, cap * sizeof(tr->ends[0]));
-        if (!p) {
-            return ctr_fail_nomem(diag);
-        }
-        tr->ends = p;
-        tr->chunks_cap = cap;
+    uint64_t raw = 0;
+    for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
+        raw += sec->frame[i].dsize;
     }
-    struct ctr_chunk *c = &tr->chunks[tr->nchunks];
-    tr->ends[tr->nchunks] = (struct chunk_ends){
-        .next = next,
-        .last = le32(body + CHUNK_LAST),
-        .last_first = (uint16_t)le32(body + CHUNK_LAST_FIRST),
-        .flags = le32(body + CHUNK_FLAGS) & (CHUNK_F_NEXT | CHUNK_F_BREAK),
-    };
-    return trace_count_chunk(tr, body, off, bytes, raw_bytes, c, diag);
+    return trace_read_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
+                            out, diag);
+}
+
+int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
+                      struct ctr_diag *diag)
+{
+    struct thread *t = trace_thread(tr, c->thread);
+    if (c->flags & CHUNK_F_GAP && t->chunks == 0) {
+        t->next = c->first;
+        t->pub.first = c->first;
+    }
+    if (c->index != tr->nchunks || c->first != t->next ||
+        (c->flags & CHUNK_F_GAP && t->chunks)) {
+        return corrupt(diag, c->off, "chunk", "a chunk is missing before it");
+    }
+    t->next += c->insns;
+    t->insns += c->insns;
+    t->loads += c->loads;
+    t->stores += c->stores;
+    t->chunks++;
+    tr->nchunks++;
+    tr->insns += c->insns;
+    tr->loads += c->loads;
+    tr->stores += c->stores;
+    if (c->end_ns > tr->end_ns) {
+        tr->end_ns = c->end_ns;
+    }
+    return 0;
 }
 
 void trace_publish_totals(struct ctr_trace *tr)
@@ -270,14 +264,12 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
     const uint8_t *p = tr->raw.p;
     tr->has_root = 1;
     if (all) {
-        tr->parts = calloc(nparts + 1, sizeof(tr->parts[0]));
-        if (!tr->parts) {
-            return ctr_fail_nomem(diag);
-        }
         for (uint64_t i = 0; i < nparts; i++, p += ROOT_PART_ROW) {
-            tr->parts[i] = (struct part_row){le64(p), le64(p + 8), le32(p + 16)};
+            err = chunktab_add_part(tr->chunks, le64(p), le64(p + 8), le32(p + 16), diag);
+            if (err) {
+                return err;
+            }
         }
-        tr->nparts = (uint32_t)nparts;
         tr->regs_off = le64(sec->body + ROOT_REGS);
         for (uint64_t i = 0; i < ndicts; i++, p += ROOT_DICT_ROW) {
             err = blocktab_add_row(tr->blocks, le64(p), le32(p + 8), le32(p + 12), diag);

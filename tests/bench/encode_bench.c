@@ -188,16 +188,17 @@ static void read_input(struct input *in, const char *path, uint64_t most, int ex
     in->chunk = calloc(n ? n : 1, sizeof(in->chunk[0]));
     for (uint64_t i = 0; in->chunk && i < n; i++) {
         struct chunk *c = &in->chunk[in->n];
-        const struct ctr_chunk *which = &tr->chunks[i * tr->nchunks / n];
+        struct ctr_chunk which;
         struct run run;
-        check(feed_read(&feed, which, &raw, &diag), &diag);
+        check(ctr_trace_chunk(tr, i * tr->nchunks / n, &which, &diag), &diag);
+        check(feed_read(&feed, &which, &raw, &diag), &diag);
         check(decoder_begin(&d, tr, &raw, feed.want, &diag), &diag);
         for (uint32_t from = d.at; (check(decoder_next(&d, &run), &diag), run.block);
              from = d.at) {
             put_run(in, c, &d, from, &run);
         }
         reverse(c, in->addr_bytes);
-        in->insns += which->insns;
+        in->insns += which.insns;
         in->n += c->n_words != 0;
     }
     decoder_fini(&d);

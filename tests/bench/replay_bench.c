@@ -271,7 +271,7 @@ static struct seeks measure_seeks(struct bench *b, unsigned n, int by_time)
         struct ctr_event ev;
         struct ctr_filter filter = CTR_FILTER_INIT;
         uint64_t r = next_random(&random);
-        if (ctr_trace_chunk(b->tr, next_random(&random) % chunks, &c)) {
+        if (ctr_trace_chunk(b->tr, next_random(&random) % chunks, &c, NULL)) {
             die("seeks", "no such chunk");
         }
         uint64_t span = by_time ? c.end_ns - c.start_ns : c.insns;

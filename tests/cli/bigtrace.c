@@ -110,8 +110,9 @@ static void load_chunk(struct copier *c, uint64_t i)
     struct ctr_packed *p = c->packed;
     struct ctr_diag diag = {0};
     struct section sec;
-    uint64_t off = in->chunks[i].off;
-    if (section_read(&in->src, off, &sec, &diag) ||
+    struct chunk_row row;
+    if (chunktab_get(in->chunks, i, &row, &diag) ||
+        section_read(&in->src, row.pub.off, &sec, &diag) ||
         section_payload(&in->src, &sec, CHUNK_FRAMES, &c->payload, &diag)) {
         die("chunk", &diag);
     }
@@ -123,7 +124,7 @@ static void load_chunk(struct copier *c, uint64_t i)
         .runs = le32(b + CHUNK_RUNS),
         .events = le32(b + CHUNK_EVENTS),
         .bytes = sec.payload,
-        .raw_bytes = in->chunks[i].raw_bytes,
+        .raw_bytes = row.pub.raw_bytes,
     };
     p->flags = le32(b + CHUNK_FLAGS) & ~CHUNK_F_GAP;
     p->max_id = le32(b + CHUNK_MAX_ID);
@@ -155,7 +156,7 @@ static void load_chunk(struct copier *c, uint64_t i)
         part_reader_chunk(r, i - 1, NULL, NULL, NULL, 0, NULL, NULL, &diag)) {
         die("index", &diag);
     }
-    int on = i && i < in->parts[r->part].first + in->parts[r->part].count;
+    int on = i && chunktab_find(in->chunks, i, r->part) == r->part;
     const uint8_t *counts = on ? r->c : NULL, *pages = on ? r->p : NULL;
     if (part_reader_chunk(r, i, NULL, NULL, NULL, 0, NULL, NULL, &diag)) {
         die("index", &diag);
@@ -176,13 +177,16 @@ static void copy_chunks(struct copier *c)
     struct ctr_writer_stats at = {0};
     for (uint64_t round = 0;; round++) {
         for (uint64_t i = round ? c->skip : 0; i < in->nchunks; i++) {
-            const struct ctr_chunk *from = &in->chunks[i];
+            struct ctr_chunk from;
+            if (ctr_trace_chunk(in, i, &from, &diag)) {
+                die("chunk", &diag);
+            }
             load_chunk(c, i);
             for (uint64_t k = 0; k < c->copies; k++) {
                 uint64_t ns = round * c->length_ns + k;
-                c->packed->start_ns = from->start_ns + ns;
-                c->packed->end_ns = from->end_ns + ns;
-                uint32_t to = c->thread[k * in->nthreads + from->thread];
+                c->packed->start_ns = from.start_ns + ns;
+                c->packed->end_ns = from.end_ns + ns;
+                uint32_t to = c->thread[k * in->nthreads + from.thread];
                 if (ctr_writer_chunk(c->out, to, c->packed, &diag)) {
                     die("write", &diag);
                 }

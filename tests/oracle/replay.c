@@ -58,7 +58,7 @@ static void read_chunks(struct check *c)
 {
     struct ctr_chunk chunk;
 
-    for (uint64_t i = 0; ctr_trace_chunk(c->trace, i, &chunk) == 0; i++) {
+    for (uint64_t i = 0; ctr_trace_chunk(c->trace, i, &chunk, NULL) == 0; i++) {
         struct thread *t = &c->threads[chunk.thread];
 
         if (t->nbegins == t->room) {

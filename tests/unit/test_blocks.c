@@ -314,7 +314,7 @@ static void test_pc(void **state)
     ctr_trace_info(tr, &info);
     for (uint64_t i = 0, c = 0; i < RUNS; i++) {
         struct ctr_chunk chunk;
-        while (ctr_trace_chunk(tr, c, &chunk) == 0 &&
+        while (ctr_trace_chunk(tr, c, &chunk, NULL) == 0 &&
                i * INSNS >= chunk.first + chunk.insns) {
             c++;
         }

@@ -80,7 +80,7 @@ static void test_cut_keeps_chunks(void **state)
     ctr_trace_info(tr, &info);
     assert_true(info.chunks > 4);
     for (uint64_t i = 0; i < info.chunks; i++) {
-        assert_int_equal(ctr_trace_chunk(tr, i, &c), 0);
+        assert_int_equal(ctr_trace_chunk(tr, i, &c, NULL), 0);
         for (int more = 0; more < 2; more++) {
             size_t n = c.off + c.bytes + (more ? 5 : 0);
             struct ctr_trace *cut = open_bytes(r.file, n, 0);
@@ -95,7 +95,7 @@ static void test_cut_keeps_chunks(void **state)
             ctr_close(cut);
         }
     }
-    assert_int_equal(ctr_trace_chunk(tr, info.chunks, &c), -CTR_E_INVAL);
+    assert_int_equal(ctr_trace_chunk(tr, info.chunks, &c, NULL), -CTR_E_INVAL);
     ctr_close(tr);
     recording_free(&r);
 }
@@ -146,7 +146,7 @@ static void test_flip_in_chunk(void **state)
     small(&r, 5, 1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_chunk c;
-    assert_int_equal(ctr_trace_chunk(tr, 1, &c), 0);
+    assert_int_equal(ctr_trace_chunk(tr, 1, &c, NULL), 0);
     ctr_close(tr);
     for (uint64_t at = c.off; at < c.off + c.bytes; at++) {
         struct events ev;

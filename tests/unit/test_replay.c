@@ -674,7 +674,7 @@ static void test_live(void **state)
                    1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_chunk c;
-    assert_int_equal(ctr_trace_chunk(tr, 0, &c), 0);
+    assert_int_equal(ctr_trace_chunk(tr, 0, &c, NULL), 0);
     ctr_close(tr);
     for (unsigned i = 0; i < 12; i++) {
         int fd[2];

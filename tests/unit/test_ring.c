@@ -272,7 +272,7 @@ static uint64_t oldest_start(struct ctr_trace *tr, uint32_t process, bool lazy)
 {
     struct ctr_chunk c;
     uint64_t start = UINT64_MAX;
-    for (uint64_t i = 0; ctr_trace_chunk(tr, i, &c) == 0; i++) {
+    for (uint64_t i = 0; ctr_trace_chunk(tr, i, &c, NULL) == 0; i++) {
         if (!(c.flags & CTR_CHUNK_GAP) && c.start_ns < start &&
             c.thread / THREADS == process &&
             !(lazy && c.thread % THREADS == 1)) {

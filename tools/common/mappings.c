@@ -32,17 +32,16 @@ static int ascending(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The times of chunks with map events, sorted; 0 or -CTR_E_NOMEM. */
+/* The times of chunks with map events, sorted; 0 or an error of libctr. */
 static int find_starts(struct mappings *m, const struct ctr_trace *tr,
-                       const struct ctr_info *info)
+                       struct ctr_diag *diag)
 {
     struct ctr_chunk c;
     size_t cap = 0;
+    uint64_t i = 0;
+    int got;
 
-    for (uint64_t i = 0; i < info->chunks; i++) {
-        if (ctr_trace_chunk(tr, i, &c) || !(c.flags & CTR_CHUNK_MAPS)) {
-            continue;
-        }
+    while ((got = ctr_trace_chunk_with(tr, &i, CTR_CHUNK_MAPS, &c, diag)) == 1) {
         if (m->nr_starts == cap) {
             uint64_t *v = realloc(m->start, (cap = 2 * cap + 256) * sizeof(*v));
             if (!v) {
@@ -55,7 +54,7 @@ static int find_starts(struct mappings *m, const struct ctr_trace *tr,
     if (m->nr_starts) {
         qsort(m->start, m->nr_starts, sizeof(*m->start), ascending);
     }
-    return 0;
+    return got;
 }
 
 /* Makes more known, up to a time; 0: all.  With the lock. */
@@ -125,7 +124,7 @@ int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
     }
     pthread_mutex_init(&m->lock, NULL);
     if (path) {
-        ret = find_starts(m, tr, &info);
+        ret = find_starts(m, tr, diag);
     }
     /* Workers use `tr' meanwhile. */
     if (!ret && m->nr_starts > FEW && ctr_open(&m->trace, path, flags, NULL)) {

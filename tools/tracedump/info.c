@@ -159,12 +159,13 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
     struct ctr_chunk chunk;
     int ret = 0, status = TOOL_OK;
 
-    for (uint64_t i = 0; f->info.seekable && i < f->info.chunks; i++) {
-        if (ctr_trace_chunk(tr, i, &chunk) == 0) {
-            f->raw_bytes += chunk.raw_bytes;
-        }
+    for (uint64_t i = 0; !ret && f->info.seekable && i < f->info.chunks; i++) {
+        ret = ctr_trace_chunk(tr, i, &chunk, &diag);
+        f->raw_bytes += ret ? 0 : chunk.raw_bytes;
     }
-    if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
+    if (ret) {
+        status = dump_replay_status(opt, ret, 0, &diag);
+    } else if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
         ret = ctr_maps_load(&f->maps, tr, &diag);
         status = dump_replay_status(opt, ret, 0, &diag);
     }

@@ -37,19 +37,6 @@ struct state {
     bool ok;
 };
 
-/* The chunk that holds the instruction, or the last one of the thread. */
-static void find_chunk(struct state *s)
-{
-    struct ctr_chunk c;
-
-    for (uint64_t i = 0; i < s->info.chunks; i++) {
-        if (ctr_trace_chunk(s->tr, i, &c) == 0 && c.thread == s->thread->index &&
-            c.first <= s->request->ordinal) {
-            s->chunk = c;
-        }
-    }
-}
-
 /* Disassembles the instruction; those before it in its block may say what it means. */
 static bool disassemble(struct state *s, const struct ctr_exec *e)
 {
@@ -313,9 +300,11 @@ static bool put_json(struct state *s)
 static int read_state(struct state *s, struct ctr_diag *diag)
 {
     uint64_t until;
-    int ret;
+    int ret = ctr_trace_find(s->tr, s->thread->index, s->request->ordinal, &s->chunk, diag);
 
-    find_chunk(s);
+    if (ret) {
+        return ret;
+    }
     if (s->info.events & CTR_HAS_REG) {
         while (ctr_trace_reg(s->tr, s->nr_regs)) {
             s->nr_regs++;

@@ -248,9 +248,27 @@ struct ctr_chunk {
     uint64_t end_ns;
 };
 
-/* Chunk number i (files only); returns -CTR_E_INVAL if there is none. */
-CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i,
-                            struct ctr_chunk *out);
+/*
+ * Chunk number i (files only); from any thread.  What is told of chunks is read from the
+ * file when it is asked for, unless it was not long ago: asking for one after the other
+ * is fast.  Returns -CTR_E_INVAL if there is none, -CTR_E_IO, -CTR_E_CORRUPT (the file
+ * has changed), -CTR_E_NOMEM.
+ */
+CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_chunk *out,
+                            struct ctr_diag *diag);
+/*
+ * The next chunk, from number *i on, that has one of the flags (CTR_CHUNK_*); *i is then
+ * the number behind it.  Faster than asking for each.  Returns 1, 0 if there is none, or
+ * an error as ctr_trace_chunk does.
+ */
+CTR_API int ctr_trace_chunk_with(const struct ctr_trace *tr, uint64_t *i, uint32_t flags,
+                                 struct ctr_chunk *out, struct ctr_diag *diag);
+/*
+ * The chunk that holds an instruction of a thread; for the one behind its last its last
+ * chunk.  Returns as ctr_trace_chunk; -CTR_E_INVAL: no such instruction.
+ */
+CTR_API int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
+                           struct ctr_chunk *out, struct ctr_diag *diag);
 
 /* ------------------------------------------------------------------ blocks */
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the index of a file, or the headers of its sections, tell of its chunks.
+ *
+ * Files may have more chunks than there is memory for what is told of each, so only
+ * groups of them stay: where they stand, and the range of what is in them.  The rows of
+ * a group are read when they are asked for, and those of the groups last used are kept.
+ * Once the file is open, any number of threads may ask.
+ */
+#ifndef CTR_CHUNKTAB_H
+#define CTR_CHUNKTAB_H
+
+#include "util.h"
+
+struct ctr_trace;
+
+/* What a chunk tells of runs whose end is in another one, see CHUNK_NEXT and on. */
+struct chunk_ends {
+    uint64_t next;
+    uint32_t last;
+    uint16_t last_first;
+    uint16_t flags; /* CHUNK_F_NEXT, CHUNK_F_BREAK */
+};
+
+struct chunk_row {
+    struct ctr_chunk pub;
+    struct chunk_ends ends; /* not told by headers */
+};
+
+/* What is in some chunks. */
+struct chunk_span {
+    uint64_t from, to;       /* ordinals; to: exclusive */
+    uint64_t from_ns, to_ns; /* when the first began, when the last was full */
+    uint32_t thread, last_thread;
+    uint32_t flags; /* all that any has */
+    uint32_t chunks;
+};
+
+/* Chunks behind each other: with an index those of a PART. */
+struct chunk_group {
+    uint64_t off; /* of the PART; without an index of the first chunk */
+    uint64_t first;
+    uint32_t count;
+    uint32_t slot; /* + 1: where its rows are, see chunktab.c; with the lock */
+    struct chunk_span span;
+};
+
+struct chunktab;
+
+struct chunktab *chunktab_new(struct ctr_trace *tr);
+void chunktab_free(struct chunktab *t);
+/* Forgets all chunks. */
+void chunktab_reset(struct chunktab *t);
+
+/* While the file is opened: the next PART, as ROOT tells; for all, or for none. */
+int chunktab_add_part(struct chunktab *t, uint64_t off, uint64_t first, uint32_t count,
+                      struct ctr_diag *diag);
+/* The next chunk. */
+int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_diag *diag);
+/* All are known: puts them in order of time. */
+int chunktab_sort(struct chunktab *t, struct ctr_diag *diag);
+
+uint32_t chunktab_groups(const struct chunktab *t);
+const struct chunk_group *chunktab_group(const struct chunktab *t, uint32_t group);
+/* The group of chunk i, which there is; hint: one near it. */
+uint32_t chunktab_find(const struct chunktab *t, uint64_t i, uint32_t hint);
+
+/* Chunk i, which there is.  Returns 0 or an error. */
+int chunktab_get(struct chunktab *t, uint64_t i, struct chunk_row *out,
+                 struct ctr_diag *diag);
+
+/* Number, in the order of the file, of the chunk at a place in order of time. */
+uint64_t chunktab_at(const struct chunktab *t, uint64_t at);
+
+/*
+ * Goes through the chunks, in order of time.  What is looked for is in ranges, ends
+ * included, and has one of the flags: groups that have nothing of it are left out; the
+ * caller looks at the chunks.
+ */
+struct chunk_scan {
+    uint64_t at; /* next place in order of time ... */
+    int stored;  /* ... or with this in the order of the file */
+    uint64_t from, to;
+    uint64_t from_ns, to_ns;
+    uint32_t thread, last_thread;
+    uint32_t flags; /* 0: whatever they have */
+    uint32_t group; /* last looked at */
+};
+#define CHUNK_SCAN_ALL                                                                   \
+    ((struct chunk_scan){                                                                \
+        .to = UINT64_MAX, .to_ns = UINT64_MAX, .last_thread = UINT32_MAX})
+
+/* Returns 1 (the chunk is the one at s->at - 1), 0 at the end, or an error. */
+int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *out,
+                  struct ctr_diag *diag);
+
+#endif
