@@ -15,19 +15,31 @@ struct slot {
     struct chunk_row row[PART_MAX_CHUNKS];
 };
 
+/*
+ * A stretch of the order of time.  Stretch k begins when the first chunk of its group was
+ * begun, and ends where the next one begins; the groups are in order of that, so its
+ * chunks are in its group and in those of stretches before, as far as chunks of these
+ * were begun late.  Where no others reach into it, and no two threads are in the group,
+ * it is the group as it stands, and nothing need be read to know it.
+ */
+struct stretch {
+    uint64_t begin;   /* time */
+    uint64_t late_ns; /* when the last chunk of this group and those before was begun */
+    uint32_t group;
+    uint32_t n;      /* chunks */
+    uint32_t *order; /* their numbers; NULL: the group as it stands, or not known yet */
+    int known;
+};
+
 struct chunktab {
     struct ctr_trace *tr;
     struct chunk_group *group;
     uint32_t n, cap;
     uint64_t chunks;
-    uint32_t filled; /* groups before this one have all their chunks */
+    uint32_t filled; /* while opening: groups before this one have all their chunks */
     int indexed;
-
-    /* Order of time, made while the file is opened. */
-    uint64_t *begun; /* of each chunk; a thread's never fall */
-    uint64_t begun_cap;
-    int unsorted;
-    uint32_t *order; /* NULL: as they stand */
+    struct stretch *stretch; /* one for each group */
+    int falling;             /* times of a thread fall: chunks are taken as they stand */
 
     pthread_mutex_t lock; /* of all that follows */
     struct slot *slot[SLOTS];
@@ -52,15 +64,16 @@ void chunktab_reset(struct chunktab *t)
     for (uint32_t i = 0; i < t->nslots; i++) {
         free(t->slot[i]);
     }
+    for (uint32_t i = 0; t->stretch && i < t->n; i++) {
+        free(t->stretch[i].order);
+    }
+    free(t->stretch);
     free(t->group);
-    free(t->begun);
-    free(t->order);
+    t->stretch = NULL;
     t->group = NULL;
-    t->begun = NULL;
-    t->order = NULL;
     t->n = t->cap = t->filled = t->nslots = 0;
-    t->chunks = t->begun_cap = 0;
-    t->indexed = t->unsorted = 0;
+    t->chunks = 0;
+    t->indexed = t->falling = 0;
 }
 
 void chunktab_free(struct chunktab *t)
@@ -77,42 +90,52 @@ void chunktab_free(struct chunktab *t)
 
 /* ------------------------------------------------------------------- groups */
 
-static const struct chunk_span empty_span = {
-    .from = UINT64_MAX, .from_ns = UINT64_MAX, .thread = UINT32_MAX};
-
-static void span_add(struct chunk_span *s, const struct ctr_chunk *c)
-{
-    const uint64_t end = c->first + c->insns;
-    s->from = c->first < s->from ? c->first : s->from;
-    s->to = end > s->to ? end : s->to;
-    s->from_ns = c->start_ns < s->from_ns ? c->start_ns : s->from_ns;
-    s->to_ns = c->end_ns > s->to_ns ? c->end_ns : s->to_ns;
-    s->thread = c->thread < s->thread ? c->thread : s->thread;
-    s->last_thread = c->thread > s->last_thread ? c->thread : s->last_thread;
-    s->flags |= c->flags;
-    s->chunks++;
-}
-
-static int new_group(struct chunktab *t, uint64_t off, uint64_t first, uint32_t count)
+static struct chunk_group *new_group(struct chunktab *t, uint64_t first)
 {
     if (t->n == t->cap) {
         const uint32_t cap = t->cap + t->cap / 2 + 64;
         void *p = realloc(t->group, cap * sizeof(t->group[0]));
         if (!p) {
-            return -1;
+            return NULL;
         }
         t->group = p;
         t->cap = cap;
     }
-    t->group[t->n++] = (struct chunk_group){off, first, count, 0, empty_span};
+    t->group[t->n] = (struct chunk_group){.first = first, .span = CHUNK_SPAN_EMPTY};
+    return &t->group[t->n++];
+}
+
+int chunktab_add_part(struct chunktab *t, const uint8_t *row, int spans,
+                      struct ctr_diag *diag)
+{
+    const struct chunk_group *last = t->n ? &t->group[t->n - 1] : NULL;
+    const uint64_t first = le64(row + RPART_FIRST);
+    const uint32_t count = le32(row + RPART_CHUNKS);
+    if (first != (last ? last->first + last->count : 0) || count > PART_MAX_CHUNKS) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "index",
+                        "parts do not fit together");
+    }
+    struct chunk_group *g = new_group(t, first);
+    if (!g) {
+        return ctr_fail_nomem(diag);
+    }
+    g->off = le64(row + RPART_OFF);
+    g->count = count;
+    t->indexed = 1;
+    if (spans) {
+        g->chunk_off = le64(row + RPART_CHUNK_OFF);
+        g->span = count ? span_get(row) : g->span;
+        t->chunks += count;
+        if (g->span.to_ns > t->tr->end_ns) {
+            t->tr->end_ns = g->span.to_ns;
+        }
+    }
     return 0;
 }
 
-int chunktab_add_part(struct chunktab *t, uint64_t off, uint64_t first, uint32_t count,
-                      struct ctr_diag *diag)
+uint64_t chunktab_chunks(const struct chunktab *t)
 {
-    t->indexed = 1;
-    return new_group(t, off, first, count) ? ctr_fail_nomem(diag) : 0;
+    return t->chunks;
 }
 
 uint32_t chunktab_groups(const struct chunktab *t)
@@ -185,7 +208,26 @@ static void give_up_slot(struct chunktab *t, struct slot *s)
     s->used = 0;
 }
 
-/* Reads a group's rows again, which must be what they were. */
+/* Are these the rows of a group? */
+static int check_rows(const struct chunk_group *g, const struct chunk_row *row,
+                      struct ctr_diag *diag)
+{
+    struct chunk_span span = CHUNK_SPAN_EMPTY;
+    uint32_t good = 0;
+    for (; good < g->count && row[good].pub.index == g->first + good; good++) {
+        span_add(&span, &row[good].pub);
+    }
+    if (good < g->count || memcmp(&span, &g->span, sizeof(span)) != 0 ||
+        row[0].pub.off != g->chunk_off) {
+        return ctr_fail(diag, CTR_E_CORRUPT, g->chunk_off, "chunk",
+                        "chunks %llu to %llu are not those that were there",
+                        (unsigned long long)g->first,
+                        (unsigned long long)(g->first + g->count - 1));
+    }
+    return 0;
+}
+
+/* Reads a group's rows.  Where a PART is damaged the chunks themselves tell. */
 static int load(struct chunktab *t, uint32_t group, struct slot **out,
                 struct ctr_diag *diag)
 {
@@ -200,17 +242,14 @@ static int load(struct chunktab *t, uint32_t group, struct slot **out,
         }
         return ctr_fail_nomem(diag);
     }
-    int err = t->indexed
-                  ? trace_part_rows(t->tr, g, t->dctx, &t->payload, &t->raw, s->row, diag)
-                  : trace_scan_rows(t->tr, g, s->row, diag);
-    struct chunk_span span = empty_span;
-    uint32_t good = 0;
-    for (; !err && good < g->count && s->row[good].pub.index == g->first + good; good++) {
-        span_add(&span, &s->row[good].pub);
+    int err = -CTR_E_CORRUPT;
+    if (t->indexed) {
+        err = trace_part_rows(t->tr, g, t->dctx, &t->payload, &t->raw, s->row, diag);
+        err = err ? err : check_rows(g, s->row, diag);
     }
-    if (!err && (good < g->count || memcmp(&span, &g->span, sizeof(span)) != 0)) {
-        err = ctr_fail(diag, CTR_E_CORRUPT, g->off, "chunk",
-                       "the file has changed since it was opened");
+    if (err == -CTR_E_CORRUPT || err == -CTR_E_TRUNCATED || err == -CTR_E_UNSUPPORTED) {
+        err = trace_scan_rows(t->tr, g, s->row, diag);
+        err = err ? err : check_rows(g, s->row, diag);
     }
     if (err) {
         give_up_slot(t, s);
@@ -245,34 +284,13 @@ int chunktab_get(struct chunktab *t, uint64_t i, struct chunk_row *out,
 
 /* ------------------------------------------------------------------- adding */
 
-/* When a chunk was begun, for the order of time. */
-static int note_begun(struct chunktab *t, const struct ctr_chunk *c)
-{
-    struct thread *th = trace_thread(t->tr, c->thread);
-    if (t->indexed && t->tr->nthreads < 2) {
-        return 0;
-    }
-    if (c->index == t->begun_cap) {
-        const uint64_t cap = t->begun_cap + t->begun_cap / 2 + 64;
-        void *p = realloc(t->begun, cap * sizeof(t->begun[0]));
-        if (!p) {
-            return -1;
-        }
-        t->begun = p;
-        t->begun_cap = cap;
-    }
-    th->begun_ns = c->start_ns > th->begun_ns ? c->start_ns : th->begun_ns;
-    t->begun[c->index] = th->begun_ns;
-    t->unsorted |= c->index && t->begun[c->index - 1] > th->begun_ns;
-    return 0;
-}
-
 int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_diag *diag)
 {
     const uint64_t i = row->pub.index;
+    struct thread *th = trace_thread(t->tr, row->pub.thread);
     if (!t->indexed) {
         if (t->n == 0 || t->group[t->n - 1].count == PART_MAX_CHUNKS) {
-            if (new_group(t, row->pub.off, i, 0)) {
+            if (!new_group(t, i)) {
                 return ctr_fail_nomem(diag);
             }
             t->filled = t->n - 1;
@@ -283,6 +301,9 @@ int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_dia
         t->filled++;
     }
     struct chunk_group *g = &t->group[t->filled];
+    t->falling |= row->pub.start_ns < th->begun_ns;
+    th->begun_ns = row->pub.start_ns;
+    g->chunk_off = i == g->first ? row->pub.off : g->chunk_off;
     span_add(&g->span, &row->pub);
     t->chunks++;
     struct slot *s = g->slot         ? t->slot[g->slot - 1]
@@ -291,53 +312,216 @@ int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_dia
     if (s) {
         s->row[i - g->first] = *row;
     }
-    return note_begun(t, &row->pub) ? ctr_fail_nomem(diag) : 0;
+    return 0;
 }
 
 /* -------------------------------------------------------------------- order */
 
-static int by_time(const void *a, const void *b, void *arg)
+static int by_begin(const void *a, const void *b)
 {
-    const uint64_t *begun = arg;
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (begun[x] != begun[y]) {
-        return begun[x] < begun[y] ? -1 : 1;
+    const struct stretch *x = a, *y = b;
+    if (x->begin != y->begin) {
+        return x->begin < y->begin ? -1 : 1;
     }
-    return (x > y) - (x < y);
+    return (x->group > y->group) - (x->group < y->group);
+}
+
+int chunktab_opened(struct chunktab *t, struct ctr_diag *diag)
+{
+    uint64_t late = 0;
+    if (t->chunks > UINT32_MAX) {
+        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "chunk", "too many chunks");
+    }
+    t->stretch = calloc(t->n + (size_t)1, sizeof(t->stretch[0]));
+    if (!t->stretch) {
+        return ctr_fail_nomem(diag);
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct chunk_group *g = &t->group[i];
+        if (g->count && g->span.last_thread >= t->tr->nthreads) {
+            return ctr_fail(diag, CTR_E_CORRUPT, g->off, "index",
+                            "a thread is not known");
+        }
+        t->stretch[i] =
+            (struct stretch){.group = i, .begin = g->span.from_ns, .n = g->count};
+        t->stretch[i].known = t->falling;
+    }
+    if (!t->falling) {
+        qsort(t->stretch, t->n, sizeof(t->stretch[0]), by_begin);
+    }
+    for (uint32_t k = 0; k < t->n; k++) {
+        const uint64_t ns = t->group[t->stretch[k].group].span.late_ns;
+        late = ns > late ? ns : late;
+        t->stretch[k].late_ns = late;
+    }
+    return 0;
+}
+
+/* When stretch k ends; no chunk was begun at UINT64_MAX, or it is in the last one. */
+static uint64_t stretch_end(const struct chunktab *t, uint32_t k)
+{
+    return k + 1 < t->n ? t->stretch[k + 1].begin : UINT64_MAX;
+}
+
+/* The stretch before k, counting down, whose group reaches into k; UINT32_MAX: none. */
+static uint32_t reaches_into(const struct chunktab *t, uint32_t k, uint32_t from)
+{
+    const uint64_t begin = t->stretch[k].begin;
+    while (from && t->stretch[from - 1].late_ns >= begin) {
+        from--;
+        if (t->group[t->stretch[from].group].span.late_ns >= begin) {
+            return from;
+        }
+    }
+    return UINT32_MAX;
+}
+
+struct begun {
+    uint64_t ns;
+    uint64_t chunk;
+    uint32_t thread;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct begun *x = a, *y = b;
+    if (x->ns != y->ns) {
+        return x->ns < y->ns ? -1 : 1;
+    }
+    return (x->chunk > y->chunk) - (x->chunk < y->chunk);
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct begun *x = a, *y = b;
+    if (x->thread != y->thread) {
+        return x->thread < y->thread ? -1 : 1;
+    }
+    return by_time(a, b);
+}
+
+struct begun_list {
+    struct begun *v;
+    size_t n, cap;
+};
+
+/* Adds the chunks of a group that are in stretch k. */
+static int add_begun(struct chunktab *t, uint32_t k, uint32_t group, struct begun_list *l,
+                     struct ctr_diag *diag)
+{
+    const struct chunk_group *g = &t->group[group];
+    const uint64_t begin = t->stretch[k].begin, end = stretch_end(t, k);
+    if (l->n + g->count > l->cap) {
+        const size_t cap = l->cap * 2 + PART_MAX_CHUNKS;
+        void *p = realloc(l->v, cap * sizeof(l->v[0]));
+        if (!p) {
+            return ctr_fail_nomem(diag);
+        }
+        l->v = p;
+        l->cap = cap;
+    }
+    for (uint64_t i = g->first; i < g->first + g->count; i++) {
+        struct chunk_row row;
+        int err = get(t, group, i, &row, diag);
+        if (err) {
+            return err;
+        }
+        const uint64_t ns = row.pub.start_ns;
+        if (ns >= begin && (ns < end || end == UINT64_MAX)) {
+            l->v[l->n++] = (struct begun){ns, i, row.pub.thread};
+        }
+    }
+    return 0;
+}
+
+/* No chunk of a thread may have been begun before one that stands before it. */
+static int check_threads(struct begun_list *l, struct ctr_diag *diag)
+{
+    qsort(l->v, l->n, sizeof(l->v[0]), by_thread);
+    for (size_t i = 1; i < l->n; i++) {
+        if (l->v[i].thread == l->v[i - 1].thread && l->v[i].chunk < l->v[i - 1].chunk) {
+            return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "chunk",
+                            "times of a thread fall");
+        }
+    }
+    return 0;
 }
 
 /*
  * Threads are merged by time.  Chunks stand in a file as they were finished, which
  * tells little of when they began, so readers of files take them by their first
- * moment.  Within a thread that must not change their order, whatever times a
- * file tells: a chunk counts as begun no earlier than those before it.
+ * moment, those of one moment as they stand.
  */
-int chunktab_sort(struct chunktab *t, struct ctr_diag *diag)
+static int make_stretch(struct chunktab *t, uint32_t k, struct ctr_diag *diag)
 {
-    const uint64_t n = t->chunks;
-    int err = 0;
-    if (n > UINT32_MAX) {
-        err = ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "chunk", "too many chunks");
-    } else if (t->unsorted) {
-        t->order = malloc(n * sizeof(t->order[0]));
-        if (t->order) {
-            for (uint32_t i = 0; i < n; i++) {
-                t->order[i] = i;
-            }
-            qsort_r(t->order, n, sizeof(t->order[0]), by_time, t->begun);
-        } else {
-            err = ctr_fail_nomem(diag);
-        }
+    struct stretch *s = &t->stretch[k];
+    const struct chunk_span *span = &t->group[s->group].span;
+    uint32_t other = reaches_into(t, k, k);
+    if (s->known || (other == UINT32_MAX && span->thread == span->last_thread &&
+                     (span->late_ns < stretch_end(t, k) || k + 1 == t->n))) {
+        s->known = 1;
+        return 0;
     }
-    free(t->begun);
-    t->begun = NULL;
-    t->begun_cap = 0;
+    struct begun_list l = {.v = NULL};
+    int err = add_begun(t, k, s->group, &l, diag);
+    for (; !err && other != UINT32_MAX; other = reaches_into(t, k, other)) {
+        err = add_begun(t, k, t->stretch[other].group, &l, diag);
+    }
+    if (!err) {
+        err = check_threads(&l, diag);
+    }
+    uint32_t *order = err ? NULL : malloc((l.n + 1) * sizeof(order[0]));
+    if (order) {
+        qsort(l.v, l.n, sizeof(l.v[0]), by_time);
+        for (size_t i = 0; i < l.n; i++) {
+            order[i] = (uint32_t)l.v[i].chunk;
+        }
+        s->order = order;
+        s->n = (uint32_t)l.n;
+        s->known = 1;
+    } else if (!err) {
+        err = ctr_fail_nomem(diag);
+    }
+    free(l.v);
     return err;
 }
 
-uint64_t chunktab_at(const struct chunktab *t, uint64_t at)
+/* A place: the number of a stretch, and of a chunk in it. */
+#define PLACE(k, i) ((uint64_t)(k) << 32 | (i))
+#define PLACE_STRETCH(at) ((uint32_t)((at) >> 32))
+#define PLACE_CHUNK(at) ((uint32_t)(at))
+
+static uint64_t chunk_at(const struct chunktab *t, uint64_t at)
 {
-    return t->order ? t->order[at] : at;
+    const struct stretch *s = &t->stretch[PLACE_STRETCH(at)];
+    return s->order ? s->order[PLACE_CHUNK(at)]
+                    : t->group[s->group].first + PLACE_CHUNK(at);
+}
+
+int chunktab_get_at(struct chunktab *t, uint64_t at, struct chunk_row *out,
+                    struct ctr_diag *diag)
+{
+    return chunktab_get(t, chunk_at(t, at), out, diag);
+}
+
+int chunktab_step(struct chunktab *t, uint64_t *at, int back, struct ctr_diag *diag)
+{
+    uint32_t k = PLACE_STRETCH(*at), i = PLACE_CHUNK(*at);
+    if (back ? i > 0 : i + 1 < t->stretch[k].n) {
+        *at += back ? UINT64_MAX : 1;
+        return 1;
+    }
+    while (back ? k-- > 0 : ++k < t->n) {
+        int err = make_stretch(t, k, diag);
+        if (err) {
+            return err;
+        }
+        if (t->stretch[k].n) {
+            *at = PLACE(k, back ? t->stretch[k].n - 1 : 0);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static int scan_wants(const struct chunk_scan *s, const struct chunk_span *g)
@@ -347,20 +531,62 @@ static int scan_wants(const struct chunk_scan *s, const struct chunk_span *g)
            g->last_thread >= s->thread && (s->flags == 0 || g->flags & s->flags);
 }
 
+/* Anything of a stretch that is not known yet? */
+static int scan_wants_any(const struct chunktab *t, const struct chunk_scan *s,
+                          uint32_t k)
+{
+    uint32_t other = k;
+    while (other != UINT32_MAX) {
+        if (scan_wants(s, &t->group[t->stretch[other].group].span)) {
+            return 1;
+        }
+        other = reaches_into(t, k, other);
+    }
+    return 0;
+}
+
+static int next_stored(struct chunktab *t, struct chunk_scan *s, struct chunk_row *out,
+                       struct ctr_diag *diag)
+{
+    while (s->at < t->chunks) {
+        s->group = chunktab_find(t, s->at, s->group);
+        const struct chunk_group *g = &t->group[s->group];
+        if (scan_wants(s, &g->span)) {
+            int err = get(t, s->group, s->at, out, diag);
+            s->at += !err;
+            return err ? err : 1;
+        }
+        s->at = g->first + g->count;
+    }
+    return 0;
+}
+
 int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *out,
                   struct ctr_diag *diag)
 {
-    while (s->at < t->chunks) {
-        const int stored = s->stored || !t->order;
-        const uint64_t i = stored ? s->at : t->order[s->at];
+    if (s->stored) {
+        return next_stored(t, s, out, diag);
+    }
+    for (uint32_t k; (k = PLACE_STRETCH(s->at)) < t->n;) {
+        const struct stretch *st = &t->stretch[k];
+        if (!st->known && scan_wants_any(t, s, k)) {
+            int err = make_stretch(t, k, diag);
+            if (err) {
+                return err;
+            }
+        }
+        if (!st->known || PLACE_CHUNK(s->at) >= st->n) {
+            s->at = PLACE(k + 1, 0);
+            continue;
+        }
+        const uint64_t i = chunk_at(t, s->at);
         s->group = chunktab_find(t, i, s->group);
-        const struct chunk_group *g = &t->group[s->group];
-        if (scan_wants(s, &g->span)) {
+        if (scan_wants(s, &t->group[s->group].span)) {
             int err = get(t, s->group, i, out, diag);
             s->at += !err;
             return err ? err : 1;
         }
-        s->at += stored ? g->first + g->count - i : 1;
+        s->at = st->order ? s->at + 1 : PLACE(k + 1, 0);
     }
     return 0;
 }

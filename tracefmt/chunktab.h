@@ -10,6 +10,7 @@
 #ifndef CTR_CHUNKTAB_H
 #define CTR_CHUNKTAB_H
 
+#include "chunkspan.h"
 #include "util.h"
 
 struct ctr_trace;
@@ -27,21 +28,13 @@ struct chunk_row {
     struct chunk_ends ends; /* not told by headers */
 };
 
-/* What is in some chunks. */
-struct chunk_span {
-    uint64_t from, to;       /* ordinals; to: exclusive */
-    uint64_t from_ns, to_ns; /* when the first began, when the last was full */
-    uint32_t thread, last_thread;
-    uint32_t flags; /* all that any has */
-    uint32_t chunks;
-};
-
 /* Chunks behind each other: with an index those of a PART. */
 struct chunk_group {
-    uint64_t off; /* of the PART; without an index of the first chunk */
+    uint64_t off;       /* of the PART */
+    uint64_t chunk_off; /* of the first chunk */
     uint64_t first;
     uint32_t count;
-    uint32_t slot; /* + 1: where its rows are, see chunktab.c; with the lock */
+    uint32_t slot; /* see chunktab.c */
     struct chunk_span span;
 };
 
@@ -52,14 +45,18 @@ void chunktab_free(struct chunktab *t);
 /* Forgets all chunks. */
 void chunktab_reset(struct chunktab *t);
 
-/* While the file is opened: the next PART, as ROOT tells; for all, or for none. */
-int chunktab_add_part(struct chunktab *t, uint64_t off, uint64_t first, uint32_t count,
+/*
+ * While the file is opened: the next PART, by its row of ROOT; for all, or for none.
+ * With `spans' that tells what is in it, otherwise its chunks are added.
+ */
+int chunktab_add_part(struct chunktab *t, const uint8_t *row, int spans,
                       struct ctr_diag *diag);
 /* The next chunk. */
 int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_diag *diag);
-/* All are known: puts them in order of time. */
-int chunktab_sort(struct chunktab *t, struct ctr_diag *diag);
+/* All are known. */
+int chunktab_opened(struct chunktab *t, struct ctr_diag *diag);
 
+uint64_t chunktab_chunks(const struct chunktab *t);
 uint32_t chunktab_groups(const struct chunktab *t);
 const struct chunk_group *chunktab_group(const struct chunktab *t, uint32_t group);
 /* The group of chunk i, which there is; hint: one near it. */
@@ -69,8 +66,16 @@ uint32_t chunktab_find(const struct chunktab *t, uint64_t i, uint32_t hint);
 int chunktab_get(struct chunktab *t, uint64_t i, struct chunk_row *out,
                  struct ctr_diag *diag);
 
-/* Number, in the order of the file, of the chunk at a place in order of time. */
-uint64_t chunktab_at(const struct chunktab *t, uint64_t at);
+/*
+ * Places in order of time are numbers that grow, 0 or above for the first chunk, with
+ * gaps. These two by one thread at a time.
+ */
+/* The chunk at a place that was told. */
+int chunktab_get_at(struct chunktab *t, uint64_t at, struct chunk_row *out,
+                    struct ctr_diag *diag);
+/* The place before (back) or behind one that was told.  Returns 1, 0: there is none, or
+ * an error. */
+int chunktab_step(struct chunktab *t, uint64_t *at, int back, struct ctr_diag *diag);
 
 /*
  * Goes through the chunks, in order of time.  What is looked for is in ranges, ends
@@ -78,8 +83,8 @@ uint64_t chunktab_at(const struct chunktab *t, uint64_t at);
  * caller looks at the chunks.
  */
 struct chunk_scan {
-    uint64_t at; /* next place in order of time ... */
-    int stored;  /* ... or with this in the order of the file */
+    uint64_t at; /* next place in order of time, or ... */
+    int stored;  /* ... next chunk in the order of the file */
     uint64_t from, to;
     uint64_t from_ns, to_ns;
     uint32_t thread, last_thread;
@@ -90,7 +95,10 @@ struct chunk_scan {
     ((struct chunk_scan){                                                                \
         .to = UINT64_MAX, .to_ns = UINT64_MAX, .last_thread = UINT32_MAX})
 
-/* Returns 1 (the chunk is the one at s->at - 1), 0 at the end, or an error. */
+/*
+ * Returns 1 (the chunk is the one at s->at - 1), 0 at the end, or an error.  In order of
+ * time by one thread at a time.
+ */
 int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *out,
                   struct ctr_diag *diag);
 

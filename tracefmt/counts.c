@@ -132,6 +132,7 @@ static int join_chunk(struct tally *t, const struct chunk_row *row)
     return !err && e->last ? wait_at_end(t, c, e) : err;
 }
 
+/* -CTR_E_CORRUPT: it is damaged. */
 static int from_index(struct feed *f, struct tally *t)
 {
     const struct ctr_trace *tr = f->tr;
@@ -220,6 +221,18 @@ static int from_chunks(struct feed *f, struct tally *t)
     walk_fini(&w);
     buf_free(&raw.payload);
     return ret;
+}
+
+/* Nothing was counted yet. */
+static void forget(struct tally *t)
+{
+    const size_t blocks = (size_t)blocktab_known(t->tr->blocks) + 1;
+    memset(t->wait, 0, ((size_t)t->tr->nthreads + 1) * sizeof(t->wait[0]));
+    memset(t->full, 0, blocks * sizeof(t->full[0]));
+    memset(t->falls, 0, blocks * sizeof(t->falls[0]));
+    countmap_clear(&t->cuts);
+    countmap_clear(&t->cut_falls);
+    countmap_clear(&t->unknown);
 }
 
 /* --------------------------------------------------------------------- tell */
@@ -333,7 +346,11 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
         err = ctr_fail_nomem(diag);
     } else {
         /* Before version 4 the index does not tell all. */
-        err = tr->has_index && tr->version > 3 ? from_index(&f, &t) : from_chunks(&f, &t);
+        err = tr->has_index && tr->version > 3 ? from_index(&f, &t) : -CTR_E_CORRUPT;
+    }
+    if (err == -CTR_E_CORRUPT || err == -CTR_E_TRUNCATED) {
+        forget(&t);
+        err = from_chunks(&f, &t);
     }
     if (!err) {
         err = end_threads(&t);

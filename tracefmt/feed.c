@@ -249,6 +249,8 @@ int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
             int may = chunktab_get(tr->chunks, k, &row, diag);
             if (!may && feed_chunk(f, &row.pub)) {
                 may = row_may_match(f, &row.pub, diag);
+                /* Where the index is damaged the chunk itself must be asked. */
+                may = may == -CTR_E_CORRUPT || may == -CTR_E_TRUNCATED ? 1 : may;
             }
             if (may < 0) {
                 return may;

@@ -27,7 +27,7 @@
 #define FILE_OFF_COMPAT 24u
 #define FILE_OFF_ZERO 28u
 #define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
-#define FORMAT_VERSION 5u
+#define FORMAT_VERSION 6u
 #define FORMAT_OLDEST 2u /* that is read; 2 and 3 differ in META and in the index */
 
 /* section header: a frame of ours; offsets from the frame's start */
@@ -104,7 +104,13 @@ enum {
 #define THR_STATUS 36u /* i32 */
 #define THR_FLAGS 40u  /* u32: bit 0 incomplete */
 #define THR_ZERO 44u   /* u32 */
-#define THR_ROW 48u
+#define THR_FIRST 48u  /* u64 ordinal of its first instruction */
+#define THR_INSNS 56u  /* u64 */
+#define THR_LOADS 64u  /* u64 */
+#define THR_STORES 72u /* u64 */
+#define THR_CHUNKS 80u /* u64 */
+#define THR_ROW 88u
+#define THR_ROW_5 48u /* up to version 5 */
 #define THR_INCOMPLETE 0x1u
 
 /* DICT: body; frame 0: u32 id, u32 bytes, definition, ... */
@@ -220,9 +226,24 @@ enum {
 #define ROOT_BLOCKS 48u   /* u32 */
 #define ROOT_ZERO 52u     /* u32 */
 #define ROOT_REGS 56u     /* u64 offset of REGS, 0: there is none */
-#define ROOT_BODY 64u
-#define ROOT_PART_ROW 24u /* u64 offset, u64 first chunk, u32 count, u32 0 */
-#define ROOT_DICT_ROW 16u /* u64 offset, u32 first id, u32 count */
+#define ROOT_RAW 64u      /* u64 bytes of all columns decompressed */
+#define ROOT_BODY 72u
+#define ROOT_BODY_5 64u
+#define RPART_OFF 0u          /* u64 offset of the PART */
+#define RPART_FIRST 8u        /* u64 number of its first chunk */
+#define RPART_CHUNKS 16u      /* u32 */
+#define RPART_FLAGS 20u       /* u32 all that any of its chunks has */
+#define RPART_CHUNK_OFF 24u   /* u64 offset of its first chunk */
+#define RPART_FROM 32u        /* u64 lowest ordinal */
+#define RPART_TO 40u          /* u64 behind the highest */
+#define RPART_FROM_NS 48u     /* u64 when the first was begun */
+#define RPART_TO_NS 56u       /* u64 when the last was full */
+#define RPART_LATE_NS 64u     /* u64 when the last was begun */
+#define RPART_THREAD 72u      /* u32 lowest number of a thread */
+#define RPART_LAST_THREAD 76u /* u32 highest */
+#define ROOT_PART_ROW 80u
+#define ROOT_PART_ROW_5 24u /* up to version 5: the first three, u32 0 */
+#define ROOT_DICT_ROW 16u   /* u64 offset, u32 first id, u32 count */
 #define ROOT_MAX_RAW (256u << 20)
 
 /* END: body */

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opening a finished file by its index: from the end over the seek table to
- * END, from there to ROOT, from there to the rows of the PARTs.  Whatever is
- * not as it should be is an error here, and the caller scans instead.
+ * END and from there to ROOT.  Whatever is not as it should be is an error here, and
+ * the caller scans instead.
  */
 #include "trace.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <xxhash.h>
 #include "le.h"
-
-#define PART_BEGIN 16384 /* bytes of a part in which its rows are */
 
 static int no_index(struct ctr_diag *diag, uint64_t off, const char *what)
 {
     return ctr_fail(diag, CTR_E_CORRUPT, off, "index", "%s", what);
 }
 
-/* Finds END by the seek table's footer and checks the table's checksum. */
+/* Finds END by the seek table's footer.  The table itself is for others. */
 static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *diag)
 {
     uint8_t foot[SEEK_FOOT];
@@ -45,25 +41,7 @@ static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *
     if (end->type != SECT_END || section_end(end) != at) {
         return no_index(diag, at - END_BYTES, "no end section");
     }
-    XXH64_state_t *state = XXH64_createState();
-    if (!state) {
-        return ctr_fail_nomem(diag);
-    }
-    XXH64_reset(state, 0);
-    while (at < size && !err) {
-        uint8_t piece[65536];
-        size_t n = size - at < sizeof(piece) ? (size_t)(size - at) : sizeof(piece);
-        err = source_read(&tr->src, at, piece, n, NULL, "index", diag);
-        if (!err) {
-            XXH64_update(state, piece, n);
-        }
-        at += n;
-    }
-    if (!err && XXH64_digest(state) != le64(end->body + END_SEEK_HASH)) {
-        err = no_index(diag, size - table, "checksum of the seek table is wrong");
-    }
-    XXH64_freeState(state);
-    return err;
+    return 0;
 }
 
 static int read_part_section(struct ctr_trace *tr, const struct chunk_group *g,
@@ -137,21 +115,12 @@ static int add_part(struct ctr_trace *tr, uint32_t part, uint64_t *last,
     return err;
 }
 
-/* Parts stand all over the file: a disk may fetch them side by side. */
-static void expect_parts(const struct ctr_trace *tr)
-{
-    for (uint32_t i = 0; i < chunktab_groups(tr->chunks); i++) {
-        posix_fadvise(tr->src.fd, (off_t)chunktab_group(tr->chunks, i)->off, PART_BEGIN,
-                      POSIX_FADV_WILLNEED);
-    }
-}
-
+/* Up to version 5 only the PARTs tell what is in them. */
 static int add_parts(struct ctr_trace *tr, struct ctr_diag *diag)
 {
     struct chunk_row *rows = malloc(PART_MAX_CHUNKS * sizeof(rows[0]));
     uint64_t last = 0;
     int err = rows ? 0 : ctr_fail_nomem(diag);
-    expect_parts(tr);
     for (uint32_t i = 0; !err && i < chunktab_groups(tr->chunks); i++) {
         err = add_part(tr, i, &last, rows, diag);
     }
@@ -170,6 +139,18 @@ static int read_regs(struct ctr_trace *tr, struct ctr_diag *diag)
         return no_index(diag, tr->regs_off, "not the registers of the index");
     }
     return trace_set_regs(tr, &sec, diag);
+}
+
+/* From version 6 on ROOT tells what each thread did. */
+static void sum_threads(struct ctr_trace *tr)
+{
+    for (uint32_t i = 0; i < tr->nthreads; i++) {
+        const struct thread *t = trace_thread(tr, i);
+        tr->nchunks += t->chunks;
+        tr->insns += t->insns;
+        tr->loads += t->loads;
+        tr->stores += t->stores;
+    }
 }
 
 int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
@@ -194,13 +175,17 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
     if (!err && tr->regs_off) {
         err = read_regs(tr, diag);
     }
-    if (!err) {
+    if (!err && !trace_has_spans(tr)) {
         err = add_parts(tr, diag);
     }
     if (err) {
         return err;
     }
+    if (trace_has_spans(tr)) {
+        sum_threads(tr);
+    }
     if (tr->nchunks != le64(root.body + ROOT_CHUNKS) ||
+        tr->nchunks != chunktab_chunks(tr->chunks) ||
         tr->insns != le64(root.body + ROOT_INSNS) ||
         tr->loads != le64(root.body + ROOT_LOADS) ||
         tr->stores != le64(root.body + ROOT_STORES) ||

@@ -86,7 +86,7 @@ static void reset_tables(struct ctr_trace *tr)
     tr->has_root = 0;
     blocktab_reset(tr->blocks);
     tr->nchunks = 0;
-    tr->insns = tr->loads = tr->stores = 0;
+    tr->insns = tr->loads = tr->stores = tr->raw_bytes = 0;
     tr->end_ns = tr->start_ns;
 }
 
@@ -96,7 +96,7 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
         struct ctr_diag why;
         int err = trace_open_index(tr, &why);
         if (err == 0) {
-            err = chunktab_sort(tr->chunks, &why);
+            err = chunktab_opened(tr->chunks, &why);
         }
         if (err == 0) {
             tr->has_index = 1;
@@ -114,7 +114,7 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
     }
     int err = trace_open_scan(tr, diag);
     if (!err) {
-        err = chunktab_sort(tr->chunks, diag);
+        err = chunktab_opened(tr->chunks, diag);
     }
     if (!err && !tr->has_root) {
         err = trace_ends(tr, diag);
@@ -245,6 +245,7 @@ void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out)
         .start_realtime_ns = tr->start_realtime_ns,
         .start_ns = tr->start_ns,
         .end_ns = tr->end_ns,
+        .raw_bytes = tr->raw_bytes,
         .file_bytes = tr->src.seekable ? tr->src.size : tr->src.pos,
         .insns = tr->insns,
         .loads = tr->loads,

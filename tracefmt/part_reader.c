@@ -19,8 +19,8 @@ void part_reader_fini(struct part_reader *r)
 
 static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
 {
-    return ctr_fail(diag, CTR_E_CORRUPT, chunktab_group(r->tr->chunks, r->part)->off, "part",
-                    "index row of chunk %llu", (unsigned long long)r->chunk);
+    return ctr_fail(diag, CTR_E_CORRUPT, chunktab_group(r->tr->chunks, r->part)->off,
+                    "part", "index row of chunk %llu", (unsigned long long)r->chunk);
 }
 
 /* A list of counts: reads so many numbers for each, block, and tells it. */

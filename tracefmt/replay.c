@@ -251,23 +251,6 @@ static void choose_columns(struct replay *rp)
     rp->fast = replay_fast_kind(rp);
 }
 
-static int count_work(struct replay *rp, struct ctr_diag *diag)
-{
-    struct chunk_scan scan = rp->feed.scan;
-    struct chunk_row row;
-    int got = 0;
-    while (rp->ops->progress &&
-           (got = chunktab_next(rp->tr->chunks, &scan, &row, diag)) == 1) {
-        if (feed_chunk(&rp->feed, &row.pub)) {
-            rp->prog.chunks++;
-            rp->prog.insns += row.pub.insns;
-            rp->prog.bytes += row.pub.bytes;
-        }
-    }
-    clock_gettime(CLOCK_MONOTONIC, &rp->prog_time);
-    return got;
-}
-
 int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg,
                const struct ctr_replay_opts *opts, struct ctr_diag *diag)
 {
@@ -290,11 +273,9 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
         return err;
     }
     choose_columns(&rp);
-    err = count_work(&rp, diag);
-    if (err) {
-        feed_fini(&rp.feed);
-        return err;
-    }
+    clock_gettime(CLOCK_MONOTONIC, &rp.prog_time);
+    rp.all = rp.feed.scan;
+    rp.all.stored = 1;
     pthread_mutex_init(&rp.src_lock, NULL);
     pthread_mutex_init(&rp.lock, NULL);
     pthread_cond_init(&rp.moved, NULL);

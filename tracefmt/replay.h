@@ -89,6 +89,8 @@ struct replay {
     int result;
     struct ctr_diag diag;
     struct ctr_progress prog;
+    struct chunk_scan all; /* of the chunks that there are to do */
+    int counted;           /* they are in prog */
     struct timespec prog_time;
 };
 

@@ -30,6 +30,20 @@ static void stop_with(struct replay *rp, int result, const struct ctr_diag *diag
     pthread_cond_broadcast(&rp->moved);
 }
 
+/* How much there is to do: asked for when it takes long only. */
+static void count_work(struct replay *rp)
+{
+    struct chunk_row row;
+    while (!rp->counted && chunktab_next(rp->tr->chunks, &rp->all, &row, NULL) == 1) {
+        if (feed_chunk(&rp->feed, &row.pub)) {
+            rp->prog.chunks++;
+            rp->prog.insns += row.pub.insns;
+            rp->prog.bytes += row.pub.bytes;
+        }
+    }
+    rp->counted = 1;
+}
+
 static int now_and_then(struct replay *rp)
 {
     struct timespec now;
@@ -40,6 +54,7 @@ static int now_and_then(struct replay *rp)
         return 0;
     }
     rp->prog_time = now;
+    count_work(rp);
     return rp->ops->progress(rp->arg, &rp->prog);
 }
 

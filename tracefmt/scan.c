@@ -107,7 +107,7 @@ int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g,
                     struct chunk_row *rows, struct ctr_diag *diag)
 {
     struct section sec = {.off = 0};
-    uint64_t off = g->off;
+    uint64_t off = g->chunk_off;
     for (uint32_t i = 0; i < g->count; off = section_end(&sec)) {
         int err = section_read(&tr->src, off, &sec, diag);
         if (err == SECTION_EOF) {

@@ -24,7 +24,7 @@ struct search {
 
     pthread_mutex_t lock; /* of all that follows, and of reading */
     uint64_t at;          /* next chunk in order of time ... */
-    uint64_t left;        /* ... and how many there still are */
+    int left;             /* ... if there still is one */
     uint64_t best;        /* found there, if `result' is not 0 */
     int result;           /* 1, or an error */
     struct ctr_found found;
@@ -52,14 +52,15 @@ static int take(struct search *s, struct searcher *me)
     struct chunk_row row;
     while (s->left && !s->result) {
         const struct ctr_chunk *c = &row.pub;
-        int may = chunktab_get(s->tr->chunks, chunktab_at(s->tr->chunks, s->at), &row,
-                               &me->diag);
+        int may = chunktab_get_at(s->tr->chunks, s->at, &row, &me->diag);
         if (may < 0) {
             return may;
         }
         me->at = s->at;
-        s->at += s->back ? UINT64_MAX : 1;
-        s->left--;
+        s->left = chunktab_step(s->tr->chunks, &s->at, s->back, &me->diag);
+        if (s->left < 0) {
+            return s->left;
+        }
         if (!feed_chunk(&s->feed, c)) {
             continue;
         }
@@ -245,7 +246,7 @@ static int find_place(struct search *s, struct ctr_diag *diag)
             found = 1;
         }
     }
-    s->left = s->back ? s->at + 1 : s->tr->nchunks - s->at;
+    s->left = found;
     if (got < 0 || found) {
         return got < 0 ? got : 0;
     }
@@ -310,7 +311,7 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
         workers = n > 0 ? (unsigned)n : 1;
     }
     workers = workers > MAX_WORKERS ? MAX_WORKERS : workers;
-    workers = workers > s.left ? (unsigned)s.left : workers;
+    workers = workers > tr->nchunks ? (unsigned)tr->nchunks : workers;
     err = feed_init(&s.feed, tr, filter, diag);
     if (err) {
         return err;

@@ -62,7 +62,7 @@ static const struct {
     [SECT_DICT] = {DICT_BODY, 1, "dict"},
     [SECT_CHUNK] = {CHUNK_BODY_3, CHUNK_FRAMES, "chunk"},
     [SECT_PART] = {PART_BODY, 3, "part"},
-    [SECT_ROOT] = {ROOT_BODY, 1, "root"},
+    [SECT_ROOT] = {ROOT_BODY_5, 1, "root"},
     [SECT_END] = {END_BODY, 0, "end"},
     [SECT_REGS] = {REGS_BODY, 1, "regs"},
 };

@@ -58,6 +58,7 @@ struct ctr_trace {
     uint64_t insns;
     uint64_t loads;
     uint64_t stores;
+    uint64_t raw_bytes; /* of the columns of all chunks */
 
     uint64_t chunks_read; /* see ctr_trace_work */
     uint64_t parts_read;
@@ -109,7 +110,7 @@ struct thread {
     struct ctr_thread pub;
     uint64_t insns; /* so far */
     uint64_t next;  /* first ordinal of its next chunk */
-    uint64_t begun_ns; /* no chunk that comes counts as begun before */
+    uint64_t begun_ns; /* its last chunk, while a file is opened */
     uint64_t loads;
     uint64_t stores;
     uint64_t chunks;
@@ -118,6 +119,12 @@ struct thread {
 static inline struct thread *trace_thread(const struct ctr_trace *tr, uint32_t i)
 {
     return idtab_get(&tr->threads, i);
+}
+
+/* Does ROOT tell what is in the PARTs, and what threads did? */
+static inline int trace_has_spans(const struct ctr_trace *tr)
+{
+    return tr->version > 5;
 }
 
 /* index_read.c: opens by the index; an error means that there is none */

@@ -197,8 +197,10 @@ int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
     for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
         raw += sec->frame[i].dsize;
     }
-    return trace_read_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
-                            out, diag);
+    int err = trace_read_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
+                               out, diag);
+    out->ends.next = tr->version > 3 ? le64(sec->body + CHUNK_NEXT) : 0;
+    return err;
 }
 
 int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
@@ -222,6 +224,7 @@ int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
     tr->insns += c->insns;
     tr->loads += c->loads;
     tr->stores += c->stores;
+    tr->raw_bytes += c->raw_bytes;
     if (c->end_ns > tr->end_ns) {
         tr->end_ns = c->end_ns;
     }
@@ -241,6 +244,16 @@ void trace_publish_totals(struct ctr_trace *tr)
 
 /* -------------------------------------------------------------------- ROOT */
 
+/* A thread's row of ROOT tells what it did. */
+static void read_totals(struct thread *t, const uint8_t *row)
+{
+    t->pub.first = le64(row + THR_FIRST);
+    t->insns = le64(row + THR_INSNS);
+    t->loads = le64(row + THR_LOADS);
+    t->stores = le64(row + THR_STORES);
+    t->chunks = le64(row + THR_CHUNKS);
+}
+
 int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
                    struct ctr_diag *diag)
 {
@@ -256,16 +269,20 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
     uint64_t ndicts = le32(sec->body + ROOT_DICTS);
     uint64_t nprocs = le32(sec->body + ROOT_PROCESSES);
     uint64_t nthreads = le32(sec->body + ROOT_THREADS);
-    if (nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW + nprocs * PROC_ROW +
-            nthreads * THR_ROW !=
-        tr->raw.n) {
+    const int spans = trace_has_spans(tr);
+    const size_t part_row = spans ? ROOT_PART_ROW : ROOT_PART_ROW_5;
+    const size_t thread_row = spans ? THR_ROW : THR_ROW_5;
+    if (nparts * part_row + ndicts * ROOT_DICT_ROW + nprocs * PROC_ROW +
+                nthreads * thread_row !=
+            tr->raw.n ||
+        (spans && sec->body_bytes < ROOT_BODY)) {
         return corrupt(diag, sec->off, "root", "length of the index");
     }
     const uint8_t *p = tr->raw.p;
     tr->has_root = 1;
     if (all) {
-        for (uint64_t i = 0; i < nparts; i++, p += ROOT_PART_ROW) {
-            err = chunktab_add_part(tr->chunks, le64(p), le64(p + 8), le32(p + 16), diag);
+        for (uint64_t i = 0; i < nparts; i++, p += part_row) {
+            err = chunktab_add_part(tr->chunks, p, spans, diag);
             if (err) {
                 return err;
             }
@@ -278,7 +295,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
             }
         }
     } else {
-        p += nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW;
+        p += nparts * part_row + ndicts * ROOT_DICT_ROW;
         if (nprocs != tr->nprocs || nthreads != tr->nthreads ||
             le64(sec->body + ROOT_CHUNKS) != tr->nchunks) {
             return corrupt(diag, sec->off, "root", "the index is of another file");
@@ -296,7 +313,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         proc->end_reason = le32(p + PROC_REASON);
         proc->end_status = (int32_t)le32(p + PROC_STATUS);
     }
-    for (uint64_t i = 0; i < nthreads; i++, p += THR_ROW) {
+    for (uint64_t i = 0; i < nthreads; i++, p += thread_row) {
         if (all) {
             err = trace_add_thread(tr, p, sec->off, diag);
             if (err) {
@@ -311,6 +328,12 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         if (t->pub.end_ns > tr->end_ns) {
             tr->end_ns = t->pub.end_ns;
         }
+        if (all && spans) {
+            read_totals(t, p);
+        }
+    }
+    if (all && spans) {
+        tr->raw_bytes = le64(sec->body + ROOT_RAW);
     }
     return 0;
 }

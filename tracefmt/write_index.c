@@ -13,18 +13,19 @@
 
 #define PART_BYTES (4u << 20)
 
-int index_add_chunk(struct ctr_writer *w, uint64_t off, uint64_t bytes,
-                    const uint8_t *body, const struct ctr_packed *p,
-                    struct ctr_diag *diag)
+int index_add_chunk(struct ctr_writer *w, const struct ctr_chunk *c, const uint8_t *body,
+                    const struct ctr_packed *p, struct ctr_diag *diag)
 {
     uint8_t row[ROW];
-    put64(row + ROW_OFF, off);
-    put64(row + ROW_BYTES, bytes);
-    put64(row + ROW_RAW, p->info.raw_bytes);
+    put64(row + ROW_OFF, c->off);
+    put64(row + ROW_BYTES, c->bytes);
+    put64(row + ROW_RAW, c->raw_bytes);
     memcpy(row + ROW_CHUNK, body, ROW_CHUNK_BYTES);
     memcpy(row + ROW_NEXT, body + CHUNK_NEXT, sizeof(uint64_t));
-    if (w->part_chunks == 0) {
-        w->part_first = le64(body + CHUNK_NUMBER);
+    if (w->part.chunks == 0) {
+        w->part = CHUNK_SPAN_EMPTY;
+        w->part_first = c->index;
+        w->part_off = c->off;
         w->rows.n = w->counts.n = w->pages.n = 0;
     }
     if (buf_append(&w->rows, row, sizeof(row)) ||
@@ -32,8 +33,8 @@ int index_add_chunk(struct ctr_writer *w, uint64_t off, uint64_t bytes,
         buf_append(&w->pages, p->pages.p, p->pages.n)) {
         return ctr_fail_nomem(diag);
     }
-    w->part_chunks++;
-    if (w->part_chunks == PART_MAX_CHUNKS || w->counts.n + w->pages.n > PART_BYTES) {
+    span_add(&w->part, c);
+    if (w->part.chunks == PART_MAX_CHUNKS || w->counts.n + w->pages.n > PART_BYTES) {
         return index_flush_part(w, diag);
     }
     return 0;
@@ -41,7 +42,7 @@ int index_add_chunk(struct ctr_writer *w, uint64_t off, uint64_t bytes,
 
 int index_flush_part(struct ctr_writer *w, struct ctr_diag *diag)
 {
-    if (w->part_chunks == 0) {
+    if (w->part.chunks == 0) {
         return 0;
     }
     struct out_frame f[3];
@@ -52,12 +53,13 @@ int index_flush_part(struct ctr_writer *w, struct ctr_diag *diag)
             return err;
         }
     }
-    uint8_t body[PART_BODY] = {0}, row[ROOT_PART_ROW] = {0};
+    uint8_t body[PART_BODY] = {0}, row[ROOT_PART_ROW];
     put64(body + PART_FIRST, w->part_first);
-    put32(body + PART_COUNT, w->part_chunks);
-    put64(row, w->off);
-    put64(row + 8, w->part_first);
-    put32(row + 16, w->part_chunks);
+    put32(body + PART_COUNT, w->part.chunks);
+    put64(row + RPART_OFF, w->off);
+    put64(row + RPART_FIRST, w->part_first);
+    put64(row + RPART_CHUNK_OFF, w->part_off);
+    span_put(row, &w->part);
     if (buf_reserve(&w->parts, sizeof(row))) {
         return ctr_fail_nomem(diag);
     }
@@ -67,7 +69,7 @@ int index_flush_part(struct ctr_writer *w, struct ctr_diag *diag)
     }
     buf_append(&w->parts, row, sizeof(row));
     w->nparts++;
-    w->part_chunks = 0;
+    w->part.chunks = 0;
     return 0;
 }
 
@@ -84,6 +86,7 @@ static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
     put64(body + ROOT_STORES, w->stats.stores);
     put32(body + ROOT_BLOCKS, w->dict_done);
     put64(body + ROOT_REGS, w->regs_off);
+    put64(body + ROOT_RAW, w->raw_bytes);
     w->raw.n = 0;
     int bad = buf_append(&w->raw, w->parts.p, w->parts.n) ||
               buf_append(&w->raw, w->dicts.p, w->dicts.n);
@@ -111,6 +114,11 @@ static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
         put32(row + THR_REASON, t->end_reason);
         put32(row + THR_STATUS, (uint32_t)t->end_status);
         put32(row + THR_FLAGS, t->flags);
+        put64(row + THR_FIRST, t->first);
+        put64(row + THR_INSNS, t->insns);
+        put64(row + THR_LOADS, t->loads);
+        put64(row + THR_STORES, t->stores);
+        put64(row + THR_CHUNKS, t->chunks);
         bad = buf_append(&w->raw, row, sizeof(row));
     }
     if (bad) {

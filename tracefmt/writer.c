@@ -425,10 +425,10 @@ int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid, int32
 
 int ctr_writer_thread_first(struct ctr_writer *w, uint32_t thread, uint64_t ordinal)
 {
-    if (thread >= w->nthread || w->thread[thread].insns) {
+    if (thread >= w->nthread || w->thread[thread].next) {
         return -CTR_E_INVAL;
     }
-    w->thread[thread].insns = ordinal;
+    w->thread[thread].next = ordinal;
     w->thread[thread].gap = 1;
     return 0;
 }
@@ -529,17 +529,31 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
         return err;
     }
     struct writer_thread *t = &w->thread[thread];
+    struct ctr_chunk c = {
+        .index = w->stats.chunks,
+        .off = w->off,
+        .raw_bytes = p->info.raw_bytes,
+        .thread = thread,
+        .flags = p->flags | (t->gap ? CHUNK_F_GAP : 0),
+        .first = t->next,
+        .insns = p->info.insns,
+        .loads = p->info.loads,
+        .stores = p->info.stores,
+        .runs = p->info.runs,
+        .start_ns = p->start_ns > t->late_ns ? p->start_ns : t->late_ns,
+        .end_ns = p->end_ns,
+    };
     uint8_t b[CHUNK_BODY] = {0};
-    put64(b + CHUNK_NUMBER, w->stats.chunks);
-    put32(b + CHUNK_THREAD, thread);
-    put32(b + CHUNK_FLAGS, p->flags | (t->gap ? CHUNK_F_GAP : 0));
-    put64(b + CHUNK_FIRST, t->insns);
-    put64(b + CHUNK_INSNS, p->info.insns);
-    put64(b + CHUNK_LOADS, p->info.loads);
-    put64(b + CHUNK_STORES, p->info.stores);
-    put64(b + CHUNK_START, p->start_ns);
-    put64(b + CHUNK_END, p->end_ns);
-    put32(b + CHUNK_RUNS, (uint32_t)p->info.runs);
+    put64(b + CHUNK_NUMBER, c.index);
+    put32(b + CHUNK_THREAD, c.thread);
+    put32(b + CHUNK_FLAGS, c.flags);
+    put64(b + CHUNK_FIRST, c.first);
+    put64(b + CHUNK_INSNS, c.insns);
+    put64(b + CHUNK_LOADS, c.loads);
+    put64(b + CHUNK_STORES, c.stores);
+    put64(b + CHUNK_START, c.start_ns);
+    put64(b + CHUNK_END, c.end_ns);
+    put32(b + CHUNK_RUNS, (uint32_t)c.runs);
     put32(b + CHUNK_MAX_ID, p->max_id);
     put32(b + CHUNK_LAST_FIRST, p->last_first);
     put32(b + CHUNK_LAST, p->last);
@@ -562,17 +576,24 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
             .hash = p->frame[i].hash,
         };
     }
-    uint64_t off = w->off;
     err =
         writer_section(w, SECT_CHUNK, SECT_REQUIRED, b, sizeof(b), f, CHUNK_FRAMES, diag);
     if (err) {
         return err;
     }
-    t->insns += p->info.insns;
+    c.bytes = w->off - c.off;
+    t->first = t->gap ? c.first : t->first;
     t->gap = 0;
+    t->late_ns = c.start_ns;
+    t->next += c.insns;
+    t->insns += c.insns;
+    t->loads += c.loads;
+    t->stores += c.stores;
+    t->chunks++;
     w->stats.chunks++;
-    w->stats.insns += p->info.insns;
-    w->stats.loads += p->info.loads;
-    w->stats.stores += p->info.stores;
-    return index_add_chunk(w, off, w->off - off, b, p, diag);
+    w->stats.insns += c.insns;
+    w->stats.loads += c.loads;
+    w->stats.stores += c.stores;
+    w->raw_bytes += c.raw_bytes;
+    return index_add_chunk(w, &c, b, p, diag);
 }

@@ -4,6 +4,7 @@
 #define CTR_WRITER_H
 
 #include <zstd.h>
+#include "chunkspan.h"
 #include "dict.h"
 #include "format.h"
 #include "packed.h"
@@ -26,8 +27,10 @@ struct writer_thread {
     uint64_t end_ns;
     uint32_t end_reason;
     int32_t end_status;
-    uint64_t insns; /* first ordinal of its next chunk */
-    int gap;        /* that is its first one, and others were dropped before it */
+    uint64_t next;    /* first ordinal of its next chunk */
+    uint64_t late_ns; /* when its last chunk was begun */
+    int gap;          /* the next is its first one, and others were dropped before it */
+    uint64_t first, insns, loads, stores, chunks;
 };
 
 struct ctr_writer {
@@ -50,8 +53,9 @@ struct ctr_writer {
     uint32_t nthread;
     uint32_t thread_cap;
 
-    struct buf seek;  /* entries of the seek table */
-    struct buf parts; /* rows of ROOT */
+    uint64_t raw_bytes; /* of all columns of chunks */
+    struct buf seek;    /* entries of the seek table */
+    struct buf parts;   /* rows of ROOT */
     struct buf dicts;
     uint32_t nparts;
     uint32_t ndicts;
@@ -64,7 +68,8 @@ struct ctr_writer {
     struct buf counts;
     struct buf pages;
     uint64_t part_first;
-    uint32_t part_chunks;
+    uint64_t part_off; /* of its first chunk */
+    struct chunk_span part;
 
     struct buf raw; /* scratch */
     struct packed_frame z[SECT_MAX_FRAMES];
@@ -99,9 +104,8 @@ int writer_out(struct ctr_writer *w, struct iovec *iov, unsigned n,
                struct ctr_diag *diag);
 
 /* Adds a chunk just written to the part at hand. */
-int index_add_chunk(struct ctr_writer *w, uint64_t off, uint64_t bytes,
-                    const uint8_t *body, const struct ctr_packed *p,
-                    struct ctr_diag *diag);
+int index_add_chunk(struct ctr_writer *w, const struct ctr_chunk *c, const uint8_t *body,
+                    const struct ctr_packed *p, struct ctr_diag *diag);
 /* Writes the part at hand, if it has chunks. */
 int index_flush_part(struct ctr_writer *w, struct ctr_diag *diag);
 

@@ -8,7 +8,7 @@ dump="$BIN/tracedump"
 run 0 "$dump" --info --statistics big.ctr
 opening=$(sed -n 's/.*read \([0-9]*\) of.*/\1/p' stderr)
 size=$(stat -c %s big.ctr)
-[ "$opening" -lt $((size / 20)) ] || fail "opening reads $opening of $size bytes"
+[ "$opening" -lt $((size / 500)) ] || fail "opening reads $opening of $size bytes"
 
 # work CHUNKS BYTES COMMAND...: as many at most, beyond what opening takes; the output is
 # taken by `head'.
@@ -29,10 +29,12 @@ for how in -j1 -j2 "-j1 --no-disas" "-j2 --json" "-j1 -e exec" "-j2 -e mem --jso
     # shellcheck disable=SC2086
     work 60 400000 "$dump" $how --from-time 1
 done
+# Which chunks have an ordinal is told of many together, whose threads are not equally fast.
+rows=$((size / 50))
 for ordinal in 0 1 77777 1500000 2000000; do
-    work 1 40000 "$dump" --from $ordinal -n 1 -t 100
-    work 2 40000 "$dump" --state $ordinal/2
-    work 4 40000 "$dump" --from $ordinal -n 1
+    work 1 $((40000 + rows)) "$dump" --from $ordinal -n 1 -t 100
+    work 2 $((40000 + rows)) "$dump" --state $ordinal/2
+    work 4 $((40000 + rows)) "$dump" --from $ordinal -n 1
 done
 work 60 400000 "$dump" -p 200 --from 3000000
 

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 #include "cannoli/events.h"
 #include "le.h"
 #include "packed.h"
+#include "peak.h"
 
 #define INSNS 4u
 #define SLOTS 3u
@@ -23,14 +23,6 @@
 #define SEGMENT 20000u /* runs */
 #define GROUP 8u       /* segments that there are at once */
 #define CHUNK_BLOCKS 32768u
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED 0
-#endif
 
 /* Unpacked they take some 90 MiB, or 20. */
 #define BLOCKS (SANITIZED ? 100000u : 400000u)
@@ -430,21 +422,6 @@ static void test_damage(void **state)
     free(copy);
 }
 
-/* The most memory that this process has had so far, in KiB. */
-static long peak_kib(void)
-{
-    char line[128];
-    long kib = -1;
-    FILE *f = fopen("/proc/self/status", "re");
-    while (f && fgets(line, sizeof(line), f)) {
-        sscanf(line, "VmHWM: %ld", &kib);
-    }
-    if (f) {
-        fclose(f);
-    }
-    return kib;
-}
-
 /* A process of its own, "FD WORKERS": reads, and tells how it went and what it took. */
 static int reader(char **argv)
 {
@@ -459,7 +436,6 @@ static int reader(char **argv)
 /* Whoever reads it needs little memory, and not that of all definitions. */
 static void test_memory(void **state)
 {
-    int status;
     (void)state;
     if (SANITIZED) {
         skip();
@@ -468,14 +444,7 @@ static void test_memory(void **state)
         char fd[16], n[16];
         snprintf(fd, sizeof(fd), "%d", dup(trace_fd()));
         snprintf(n, sizeof(n), "%u", workers);
-        pid_t pid = fork();
-        if (pid == 0) {
-            execl("/proc/self/exe", "test_blocks", fd, n, (char *)NULL);
-            _exit(3);
-        }
-        assert_true(pid > 0);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
+        assert_int_equal(run_again(fd, n), 0);
     }
 }
 

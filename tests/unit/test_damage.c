@@ -241,11 +241,46 @@ static size_t old_chunk(uint8_t *p, const uint8_t *chunk, size_t head)
     return less;
 }
 
-/* The trace as an older version would have it.  The index is of another file then, so
- * this is read as a stream, or without it. */
+/* ROOT as before version 6: rows of PARTs and threads are shorter. */
+static size_t old_root(uint8_t *p, const uint8_t *root, size_t head, size_t z)
+{
+    static uint8_t raw[1 << 16], out[1 << 16];
+    const uint8_t *body = root + SECT_OFF_FRAMES + SECT_FRAME, *from = raw;
+    size_t got = ZSTD_decompress(raw, sizeof(raw), root + head, z), n = 0;
+    const size_t less = head - (ROOT_BODY - ROOT_BODY_5);
+    const size_t same =
+        le32(body + ROOT_DICTS) * ROOT_DICT_ROW + le32(body + ROOT_PROCESSES) * PROC_ROW;
+    assert_false(ZSTD_isError(got));
+    for (uint32_t i = 0; i < le32(body + ROOT_PARTS); i++, n += ROOT_PART_ROW_5) {
+        memcpy(out + n, from, 20);
+        put32(out + n + 20, 0);
+        from += ROOT_PART_ROW;
+    }
+    memcpy(out + n, from, same);
+    from += same;
+    n += same;
+    for (uint32_t i = 0; i < le32(body + ROOT_THREADS); i++, n += THR_ROW_5) {
+        memcpy(out + n, from, THR_ROW_5);
+        from += THR_ROW;
+    }
+    assert_ptr_equal(from, raw + got);
+    memcpy(p, root, less - SECT_HASH);
+    put32(p + 4, (uint32_t)(less - FRAME_HEAD));
+    put16(p + SECT_OFF_BODY, ROOT_BODY_5);
+    z = ZSTD_compress(p + less, sizeof(out), out, n, 1);
+    assert_false(ZSTD_isError(z));
+    put32(p + SECT_OFF_FRAMES, (uint32_t)z);
+    put32(p + SECT_OFF_FRAMES + 4, (uint32_t)n);
+    put64(p + SECT_OFF_FRAMES + 8, XXH64(p + less, z, 0));
+    put64(p + less - SECT_HASH, XXH64(p, less - SECT_HASH, 0));
+    return less + z;
+}
+
+/* The trace as an older version would have it.  Before version 4 the index is of another
+ * file then, so this is read as a stream, or without it. */
 static uint8_t *make_version(const struct recording *r, uint32_t version, size_t *n)
 {
-    uint8_t *out = calloc(1, r->bytes + 256), *p = out + FILE_HEAD;
+    uint8_t *out = calloc(1, r->bytes + (1 << 17)), *p = out + FILE_HEAD;
     const uint8_t *from = r->file + FILE_HEAD, *end = r->file + r->bytes;
     assert_non_null(out);
     memcpy(out, r->file, FILE_HEAD);
@@ -260,9 +295,11 @@ static uint8_t *make_version(const struct recording *r, uint32_t version, size_t
         }
         if (type == SECT_META && version == 2) {
             p += old_meta(p, from, head, payload);
+        } else if (type == SECT_ROOT && version < 6) {
+            p += old_root(p, from, head, payload);
         } else {
             size_t put = head;
-            if (type == SECT_CHUNK) {
+            if (type == SECT_CHUNK && version < 4) {
                 put = old_chunk(p, from, head);
             } else {
                 memcpy(p, from, head);
@@ -301,9 +338,21 @@ static void test_versions(void **state)
     assert_int_equal(ctr_trace_counts(tr, NULL, sum_counts, want, &diag), 0);
     ctr_trace_info(tr, &info);
     const uint64_t dropped = info.dropped_chunks;
+    const struct ctr_info whole = info;
     ctr_close(tr);
-    for (uint32_t version = 3; version >= 2; version--) {
+    for (uint32_t version = 5; version >= 2; version--) {
+        version -= version == 4; /* it has no derived slots */
         old = make_version(&r, version, &n);
+        if (version == 5) {
+            tr = open_bytes(old, n, 0);
+            assert_int_equal(read_events(tr, NULL, &ev, &diag), 0);
+            check_events(&r, &ev);
+            ctr_trace_info(tr, &info);
+            assert_true(info.has_index);
+            assert_int_equal(info.raw_bytes, whole.raw_bytes);
+            events_free(&ev);
+            ctr_close(tr);
+        }
         tr = open_bytes(old, n, CTR_OPEN_STREAM);
         if (read_events(tr, NULL, &ev, &diag)) {
             fail_msg("version %u: %s", version, diag.text);

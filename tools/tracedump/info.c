@@ -27,7 +27,6 @@
 /* Everything that --info shows beside the tables of processes and threads. */
 struct facts {
     struct ctr_info info;
-    uint64_t raw_bytes;      /* of all chunks before compression */
     char start[40];          /* date and time, UTC */
     char disas[40];          /* what disassembles, "" if nothing can */
     char (*names)[MAX_NAME]; /* of threads, the last ones they had; "" not known */
@@ -40,7 +39,6 @@ struct facts {
 
 /* What a worker tells the ordered callback. */
 struct note {
-    uint64_t raw_bytes;
     uint32_t changes; /* of mappings */
     bool named;
     char name[MAX_NAME];
@@ -86,14 +84,6 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
-static int on_end(void *arg, struct ctr_job *job)
-{
-    struct note n = {.raw_bytes = ctr_job_chunk(job)->raw_bytes};
-
-    (void)arg;
-    return append_note(job, &n);
-}
-
 /* Makes room for entry `i' of a table of zeros; NULL: no memory. */
 static void *room_for(void *table, uint32_t *n, uint32_t i, size_t size)
 {
@@ -115,7 +105,6 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
 
     for (const char *p = data; size >= sizeof(n); p += sizeof(n), size -= sizeof(n)) {
         memcpy(&n, p, sizeof(n));
-        f->raw_bytes += n.raw_bytes;
         if (n.changes) {
             void *v = room_for(f->changes, &f->nr_changes, t->process, sizeof(uint64_t));
             if (!v) {
@@ -145,7 +134,7 @@ static int on_progress(void *arg, const struct ctr_progress *p)
 }
 
 /*
- * Names, mappings and raw_bytes; reads a stream to its end.  Returns an exit status,
+ * Names and mappings; reads a stream to its end.  Returns an exit status,
  * after which what has been read of a file may be shown all the same.
  */
 static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
@@ -156,16 +145,9 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
     struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR};
     struct ctr_replay_opts ropts = {.workers = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
-    struct ctr_chunk chunk;
     int ret = 0, status = TOOL_OK;
 
-    for (uint64_t i = 0; !ret && f->info.seekable && i < f->info.chunks; i++) {
-        ret = ctr_trace_chunk(tr, i, &chunk, &diag);
-        f->raw_bytes += ret ? 0 : chunk.raw_bytes;
-    }
-    if (ret) {
-        status = dump_replay_status(opt, ret, 0, &diag);
-    } else if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
+    if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
         ret = ctr_maps_load(&f->maps, tr, &diag);
         status = dump_replay_status(opt, ret, 0, &diag);
     }
@@ -174,7 +156,6 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
             ropts.filter = &filter;
         } else {
             ops.run = on_run; /* so that no chunk is left out */
-            ops.end = on_end;
         }
         progress_init(&f->progress, PROG, opt->quiet);
         ret = ctr_replay(tr, &ops, f, &ropts, &diag);
@@ -385,7 +366,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
                         " chunks, %.2f bits per instruction, ratio %.2f\n",
                         in->file_bytes, in->chunks,
                         per(8.0 * (double)in->file_bytes, in->insns),
-                        per((double)f->raw_bytes, in->file_bytes)) &&
+                        per((double)in->raw_bytes, in->file_bytes)) &&
          textbuf_printf(b, "processes     %u\n", in->processes);
     for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
         ok = textbuf_printf(b, "  %d  parent %d  from %.3f s", p->pid, p->ppid,
@@ -503,11 +484,11 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
                        ",\"stores\":%" PRIu64 ",\"blocks\":%u,\"chunks\":%" PRIu64
                        ",\"file_bytes\":%" PRIu64 ",\"raw_bytes\":%" PRIu64,
                        in->insns, in->loads, in->stores, in->blocks, in->chunks,
-                       in->file_bytes, f->raw_bytes) &&
+                       in->file_bytes, in->raw_bytes) &&
         put_dropped_json(b, in) &&
         textbuf_printf(b, ",\"bits_per_instruction\":%.4f,\"ratio\":%.4f,\"processes\":[",
                        per(8.0 * (double)in->file_bytes, in->insns),
-                       per((double)f->raw_bytes, in->file_bytes));
+                       per((double)in->raw_bytes, in->file_bytes));
     for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
         ok = textbuf_printf(b, "%s{\"pid\":%d,\"ppid\":%d", i ? "," : "", p->pid,
                             p->ppid) &&

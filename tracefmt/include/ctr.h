@@ -16,11 +16,11 @@
  *   takes a struct ctr_diag it may be NULL; it is filled in on failure only.
  *   The library never prints, exits, or installs signal handlers; it has no
  *   mutable global state.  A struct ctr_trace may be used by one thread at a
- *   time, except that callbacks of ctr_replay may look up processes, threads
- *   and blocks concurrently.
+ *   time, except that callbacks of ctr_replay may look up processes, threads,
+ *   blocks and chunks concurrently.
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
- *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 150 bytes
+ *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 5 bytes
  *   for each chunk of the file).  Files of cannoli-record take at most some 64 MiB for
  *   each worker of a replay, as a rule some MiB.
  *
@@ -146,6 +146,7 @@ struct ctr_info {
     uint64_t start_realtime_ns; /* since 1970 ... */
     uint64_t start_ns;          /* ... and the same moment in trace time */
     uint64_t end_ns;            /* of the last event known */
+    uint64_t raw_bytes; /* of the columns of all chunks known, before compression */
     uint64_t file_bytes;        /* size, or what was read of a stream so far */
     uint64_t insns;             /* totals over all chunks known */
     uint64_t loads;

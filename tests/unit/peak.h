@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* How much memory reading a trace takes: measured in a process of its own. */
+#ifndef PEAK_H
+#define PEAK_H
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Sanitizers keep what is freed. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+/* The most memory that this process has had so far, in KiB. */
+static inline long peak_kib(void)
+{
+    char line[128];
+    long kib = -1;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        sscanf(line, "VmHWM: %ld", &kib);
+    }
+    if (f) {
+        fclose(f);
+    }
+    return kib;
+}
+
+/* This program again, with two arguments; returns its status, or -1. */
+static inline int run_again(const char *first, const char *second)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/proc/self/exe", "again", first, second, (char *)NULL);
+        _exit(3);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+#endif
