@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of what is mapped: each is kept once, found by a hash. */
+/* What records have in common: names, each kept once and found by a hash, and skews. */
 #include "maps.h"
 
 #include <string.h>
@@ -73,11 +73,41 @@ int map_file_get(struct ctr_maps *m, const struct ctr_map *e, uint32_t *out,
     return 0;
 }
 
+#define SKEWS_NEAR 64u /* looked at; farther ones may be there twice */
+
+int map_skew_get(struct ctr_maps *m, uint64_t skew, uint32_t *out)
+{
+    *out = 0;
+    if (!skew) {
+        return 0;
+    }
+    uint32_t last = m->nskew > SKEWS_NEAR ? m->nskew - SKEWS_NEAR : 0;
+    for (uint32_t i = m->nskew; i > last; i--) {
+        if (m->skew[i - 1] == skew) {
+            *out = i;
+            return 0;
+        }
+    }
+    if (m->nskew == m->skew_cap) {
+        uint32_t cap = m->skew_cap + m->skew_cap / 2 + 16;
+        void *p = realloc(m->skew, cap * sizeof(m->skew[0]));
+        if (!p) {
+            return -1;
+        }
+        m->skew = p;
+        m->skew_cap = cap;
+    }
+    m->skew[m->nskew] = skew;
+    *out = ++m->nskew;
+    return 0;
+}
+
 void map_files_fini(struct ctr_maps *m)
 {
     for (uint32_t i = 0; i < m->nfile; i++) {
         free((void *)(uintptr_t)m->file[i].path);
     }
     free(m->file);
+    free(m->skew);
     free(m->hash);
 }

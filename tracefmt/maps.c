@@ -3,49 +3,38 @@
  * Asking the history of address spaces.
  *
  * A record is a rectangle: addresses by moments, and no two of a process overlap.
- * A tree over the moments (node k has the children 2k and 2k + 1, leaf i is
- * number moments + i) keeps each record in the few nodes that together cover its
- * time.  All records of a node exist during all of its time, so they do not overlap
- * and a list by address is enough; the answer for a moment is in the lists
- * between its leaf and the root.
+ * An interval tree over the moments has each record in one node, that of the moment
+ * with the most zeros at its end, as a binary number from 1, of those in which it
+ * exists.  All records of a node exist at the node's moment, so they do not overlap and
+ * a list by address is enough; what exists at a moment is in the lists between the
+ * moment's node and the root (the parent of a node has one more zero at its end).
  */
 #include "maps.h"
 
 #include <string.h>
 
-struct by_start {
-    uint64_t start;
-    uint32_t rec;
-};
-
-static int ascending(const void *a, const void *b)
+/* The node that has a record; not one that ended when it began. */
+static uint32_t node_of(const struct map_record *r)
 {
-    const struct by_start *x = a, *y = b;
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    return (x->rec > y->rec) - (x->rec < y->rec);
+    uint32_t differs = r->from ^ r->to; /* the moments are from + 1 .. to */
+    uint32_t zeros = 31u - (uint32_t)__builtin_clz(differs);
+    return r->to >> zeros << zeros;
 }
 
-/* Calls for each node that covers a part of [from, to): counts, or fills. */
-static void cover(struct map_history *h, const struct map_record *r, uint32_t rec,
-                  int fill)
+static uint32_t parent_of(uint32_t node)
 {
-    uint32_t lo = r->from + h->moments, hi = r->to + h->moments;
-    uint32_t *node = h->node;
-    for (; lo < hi; lo >>= 1, hi >>= 1) {
-        for (unsigned side = 0; side < 2; side++) {
-            uint32_t *end = side ? &hi : &lo;
-            if (*end & 1) {
-                uint32_t k = side ? --*end : (*end)++;
-                if (fill) {
-                    h->list[node[k + 1]++] = rec;
-                } else {
-                    node[k + 2]++;
-                }
-            }
-        }
+    uint32_t low = node & (0 - node);
+    return (node - low) | low << 1;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct map_record *x = a, *y = b;
+    uint32_t p = node_of(x), q = node_of(y);
+    if (p != q) {
+        return p < q ? -1 : 1;
     }
+    return (x->start > y->start) - (x->start < y->start);
 }
 
 int map_history_index(struct ctr_maps *m, struct map_history *h)
@@ -54,32 +43,20 @@ int map_history_index(struct ctr_maps *m, struct map_history *h)
     if (n == 0) {
         return 0;
     }
-    struct by_start *order = malloc(n * sizeof(order[0]));
-    h->node = calloc(2 * (size_t)h->moments + 2, sizeof(h->node[0]));
-    if (!order || !h->node) {
-        free(order);
+    void *p = realloc(h->time, h->moments * sizeof(h->time[0]));
+    h->time = p ? p : h->time;
+    h->node = malloc(((size_t)h->moments + 2) * sizeof(h->node[0]));
+    if (!h->node) {
         return -1;
     }
-    uint32_t live = 0;
-    for (uint32_t i = h->first; i < h->end; i++) {
-        if (m->rec[i].from < m->rec[i].to) {
-            order[live++] = (struct by_start){m->rec[i].pub.start, i};
-            cover(h, &m->rec[i], i, 0);
+    qsort(m->rec + h->first, n, sizeof(m->rec[0]), by_node);
+    uint32_t at = h->first;
+    for (uint32_t k = 0; k < h->moments + 2; k++) {
+        while (at < h->end && node_of(&m->rec[at]) < k) {
+            at++;
         }
+        h->node[k] = at;
     }
-    for (uint32_t k = 2; k < 2 * h->moments + 2; k++) {
-        h->node[k] += h->node[k - 1];
-    }
-    h->list = malloc(((size_t)h->node[2 * h->moments + 1] + 1) * sizeof(h->list[0]));
-    if (!h->list) {
-        free(order);
-        return -1;
-    }
-    qsort(order, live, sizeof(order[0]), ascending);
-    for (uint32_t i = 0; i < live; i++) {
-        cover(h, &m->rec[order[i].rec], order[i].rec, 1);
-    }
-    free(order);
     return 0;
 }
 
@@ -91,7 +68,6 @@ void ctr_maps_free(struct ctr_maps *m)
     for (uint32_t i = 0; i < m->nprocess; i++) {
         free(m->process[i].time);
         free(m->process[i].node);
-        free(m->process[i].list);
     }
     for (uint32_t i = 0; i < m->nthread; i++) {
         free(m->thread[i].v);
@@ -103,12 +79,12 @@ void ctr_maps_free(struct ctr_maps *m)
     free(m);
 }
 
-/* The history of a process and the leaf of a moment, or NULL. */
+/* The history of a process and the number of a moment, or NULL. */
 static const struct map_history *at_time(const struct ctr_maps *m, uint32_t process,
-                                         uint64_t ns, uint32_t *leaf)
+                                         uint64_t ns, uint32_t *moment)
 {
     const struct map_history *h = process < m->nprocess ? &m->process[process] : NULL;
-    if (!h || !h->list) {
+    if (!h || !h->node) {
         return NULL;
     }
     /* What was there at first was there before it was told. */
@@ -117,8 +93,34 @@ static const struct map_history *at_time(const struct ctr_maps *m, uint32_t proc
         uint32_t mid = lo + (hi - lo) / 2;
         *(h->time[mid] <= ns ? &lo : &hi) = mid;
     }
-    *leaf = lo + h->moments;
+    *moment = lo;
     return h;
+}
+
+static int exists(const struct map_record *r, uint32_t moment)
+{
+    return r->from <= moment && moment < r->to;
+}
+
+static void tell(const struct ctr_maps *m, const struct map_history *h,
+                 const struct map_record *r, struct ctr_mapping *out)
+{
+    const struct map_file *f = &m->file[r->file];
+    *out = (struct ctr_mapping){
+        .start = r->start,
+        .end = r->end,
+        .offset = r->offset,
+        .prot = r->prot,
+        .process = (uint32_t)(h - m->process),
+        .from_ns = h->time[r->from],
+        .to_ns = r->to < h->moments ? h->time[r->to] : UINT64_MAX,
+        .dev = f->dev,
+        .inode = f->inode,
+        .base = f->is_file ? map_base(m, r->start, r->offset, r->skew) : r->start,
+        .path = f->path,
+        .build_id = f->build_id,
+        .build_id_bytes = f->build_id_bytes,
+    };
 }
 
 /* The first of a node's records that ends above addr. */
@@ -128,7 +130,7 @@ static uint32_t lower(const struct ctr_maps *m, const struct map_history *h, uin
     uint32_t lo = h->node[k], hi = h->node[k + 1];
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (m->rec[h->list[mid]].pub.end > addr) {
+        if (m->rec[mid].end > addr) {
             hi = mid;
         } else {
             lo = mid + 1;
@@ -137,18 +139,28 @@ static uint32_t lower(const struct ctr_maps *m, const struct map_history *h, uin
     return lo;
 }
 
-const struct ctr_mapping *ctr_maps_find(const struct ctr_maps *m, uint32_t process,
-                                        uint64_t time_ns, uint64_t addr)
+int ctr_maps_find(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
+                  uint64_t addr, struct ctr_mapping *out)
 {
-    uint32_t k;
-    const struct map_history *h = at_time(m, process, time_ns, &k);
-    for (; h && k; k >>= 1) {
+    uint32_t moment;
+    const struct map_history *h = at_time(m, process, time_ns, &moment);
+    if (!h) {
+        return 0;
+    }
+    for (uint32_t k = moment + 1; (k & (0 - k)) <= h->moments; k = parent_of(k)) {
+        if (k > h->moments) {
+            continue;
+        }
         uint32_t i = lower(m, h, k, addr);
-        if (i < h->node[k + 1] && m->rec[h->list[i]].pub.start <= addr) {
-            return &m->rec[h->list[i]].pub;
+        const struct map_record *r = &m->rec[i];
+        if (i < h->node[k + 1] && r->start <= addr && exists(r, moment)) {
+            if (out) {
+                tell(m, h, r, out);
+            }
+            return 1;
         }
     }
-    return NULL;
+    return 0;
 }
 
 uint64_t ctr_maps_time(const struct ctr_maps *m, const struct ctr_chunk *chunk,
@@ -176,23 +188,29 @@ uint64_t ctr_maps_time(const struct ctr_maps *m, const struct ctr_chunk *chunk,
 }
 
 /* Would /proc/PID/maps show these two, one behind the other, as one? */
-static int belongs_to(const struct ctr_maps *m, const struct ctr_mapping *a,
-                      const struct map_record *last, const struct map_record *b)
+static int belongs_to(const struct ctr_maps *m, const struct map_record *a,
+                      const struct map_record *b)
 {
-    return a->end == b->pub.start && last->file == b->file &&
-           last->pub.prot == b->pub.prot && last->shared == b->shared &&
-           (!m->file[b->file].is_file ||
-            last->pub.offset + (last->pub.end - last->pub.start) == b->pub.offset);
+    return a->end == b->start && a->file == b->file && a->prot == b->prot &&
+           a->shared == b->shared &&
+           (!m->file[b->file].is_file || a->offset + (a->end - a->start) == b->offset);
 }
+
+#define NODES 32u /* between a moment and the root */
 
 int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
                   int (*fn)(void *arg, const struct ctr_mapping *mapping), void *arg)
 {
-    uint32_t leaf, next[33], nodes = 0, node[33];
-    const struct map_history *h = at_time(m, process, time_ns, &leaf);
-    for (uint32_t k = leaf; h && k; k >>= 1) {
-        node[nodes] = k;
-        next[nodes++] = h->node[k];
+    uint32_t moment, next[NODES], end[NODES], nodes = 0;
+    const struct map_history *h = at_time(m, process, time_ns, &moment);
+    if (!h) {
+        return 0;
+    }
+    for (uint32_t k = moment + 1; (k & (0 - k)) <= h->moments; k = parent_of(k)) {
+        if (k <= h->moments) {
+            next[nodes] = h->node[k];
+            end[nodes++] = h->node[k + 1];
+        }
     }
     const struct map_record *last = NULL;
     struct ctr_mapping joined;
@@ -201,28 +219,29 @@ int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
         const struct map_record *r = NULL;
         uint32_t from = 0;
         for (uint32_t i = 0; i < nodes; i++) {
-            if (next[i] < h->node[node[i] + 1]) {
-                const struct map_record *c = &m->rec[h->list[next[i]]];
-                if (!r || c->pub.start < r->pub.start) {
-                    r = c;
-                    from = i;
-                }
+            while (next[i] < end[i] && !exists(&m->rec[next[i]], moment)) {
+                next[i]++;
+            }
+            if (next[i] < end[i] && (!r || m->rec[next[i]].start < r->start)) {
+                r = &m->rec[next[i]];
+                from = i;
             }
         }
+        struct ctr_mapping got;
         if (r) {
             next[from]++;
+            tell(m, h, r, &got);
         }
-        if (r && last && belongs_to(m, &joined, last, r)) {
-            joined.end = r->pub.end;
-            joined.from_ns =
-                r->pub.from_ns > joined.from_ns ? r->pub.from_ns : joined.from_ns;
-            joined.to_ns = r->pub.to_ns < joined.to_ns ? r->pub.to_ns : joined.to_ns;
+        if (r && last && belongs_to(m, last, r)) {
+            joined.end = got.end;
+            joined.from_ns = got.from_ns > joined.from_ns ? got.from_ns : joined.from_ns;
+            joined.to_ns = got.to_ns < joined.to_ns ? got.to_ns : joined.to_ns;
         } else {
             int ret = last ? fn(arg, &joined) : 0;
             if (ret || !r) {
                 return ret;
             }
-            joined = r->pub;
+            joined = got;
         }
         last = r;
     }
@@ -232,56 +251,55 @@ int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
 
 /* Some records that are neighbours, as one. */
 struct joined {
-    struct ctr_mapping pub;
-    const struct map_record *last; /* of them */
+    const struct map_record *first;
+    const struct map_record *last;
 };
 
 /* Those of one time are together, by address. */
 static int by_time(const void *a, const void *b)
 {
-    const struct joined *x = a, *y = b;
-    if (x->last->from != y->last->from) {
-        return x->last->from < y->last->from ? -1 : 1;
+    const struct map_record *x = ((const struct joined *)a)->first;
+    const struct map_record *y = ((const struct joined *)b)->first;
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
     }
-    if (x->last->to != y->last->to) {
-        return x->last->to < y->last->to ? -1 : 1;
+    if (x->to != y->to) {
+        return x->to < y->to ? -1 : 1;
     }
-    return (x->pub.start > y->pub.start) - (x->pub.start < y->pub.start);
+    return (x->start > y->start) - (x->start < y->start);
 }
 
 static int by_address(const void *a, const void *b)
 {
-    const struct joined *x = a, *y = b;
-    if (x->pub.start != y->pub.start) {
-        return x->pub.start < y->pub.start ? -1 : 1;
+    const struct map_record *x = ((const struct joined *)a)->first;
+    const struct map_record *y = ((const struct joined *)b)->first;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
     }
-    return (x->last->from > y->last->from) - (x->last->from < y->last->from);
+    return (x->from > y->from) - (x->from < y->from);
 }
 
 int ctr_maps_history(const struct ctr_maps *m, uint32_t process,
                      int (*fn)(void *arg, const struct ctr_mapping *mapping), void *arg)
 {
     const struct map_history *h = process < m->nprocess ? &m->process[process] : NULL;
-    if (!h || !h->list) {
+    if (!h || !h->node) {
         return 0;
     }
-    struct joined *all = malloc((h->end - h->first) * sizeof(all[0]));
+    uint32_t records = h->end - h->first, n = 0;
+    struct joined *all = malloc(records * sizeof(all[0]));
     if (!all) {
         return -CTR_E_NOMEM;
     }
-    size_t live = 0, n = 0;
-    for (uint32_t i = h->first; i < h->end; i++) {
-        if (m->rec[i].from < m->rec[i].to) {
-            all[live++] = (struct joined){m->rec[i].pub, &m->rec[i]};
-        }
+    for (uint32_t i = 0; i < records; i++) {
+        all[i].first = all[i].last = &m->rec[h->first + i];
     }
-    qsort(all, live, sizeof(all[0]), by_time);
-    for (size_t i = 0; i < live; i++) {
+    qsort(all, records, sizeof(all[0]), by_time);
+    for (uint32_t i = 0; i < records; i++) {
         struct joined *j = n ? &all[n - 1] : NULL;
-        const struct map_record *r = all[i].last;
+        const struct map_record *r = all[i].first;
         if (j && j->last->from == r->from && j->last->to == r->to &&
-            belongs_to(m, &j->pub, j->last, r)) {
-            j->pub.end = r->pub.end;
+            belongs_to(m, j->last, r)) {
             j->last = r;
         } else {
             all[n++] = all[i];
@@ -289,8 +307,11 @@ int ctr_maps_history(const struct ctr_maps *m, uint32_t process,
     }
     qsort(all, n, sizeof(all[0]), by_address);
     int ret = 0;
-    for (size_t i = 0; !ret && i < n; i++) {
-        ret = fn(arg, &all[i].pub);
+    for (uint32_t i = 0; !ret && i < n; i++) {
+        struct ctr_mapping got;
+        tell(m, h, all[i].first, &got);
+        got.end = all[i].last->end;
+        ret = fn(arg, &got);
     }
     free(all);
     return ret;

@@ -7,7 +7,8 @@
 
 /* Limits against files that were made to hurt; programs stay far below. */
 #define MAPS_MAX_EVENTS (1u << 22)
-#define MAPS_MAX_RECORDS (1u << 22)
+#define MAPS_MAX_CHANGES (1u << 22) /* pieces that ever began */
+#define MAPS_MAX_PIECES (1u << 20)  /* that there are at once */
 #define MAPS_MAX_NAMES (256u << 20) /* bytes of paths and build ids */
 
 /* What is mapped, each only once: a file, or a name that the system gives. */
@@ -21,14 +22,21 @@ struct map_file {
     uint8_t is_file; /* offsets mean something */
 };
 
-/* A piece of an address space, from one moment to another. */
+/* A piece of an address space, from one moment to another.  There may be very many:
+ * what callers are told is made of it when they ask. */
 struct map_record {
-    struct ctr_mapping pub;
-    uint32_t file;
-    uint32_t from; /* moments of the process */
+    uint64_t start;
+    uint64_t end;
+    uint64_t offset; /* of start in the file; 0 if there is none */
+    uint32_t from;   /* moments of the process */
     uint32_t to;
-    uint8_t shared;
+    uint32_t skew; /* see map_skew_get */
+    uint32_t file : 28;
+    uint32_t prot : 3;
+    uint32_t shared : 1;
 };
+_Static_assert(sizeof(struct map_record) == 40, "many of them");
+_Static_assert(MAPS_MAX_NAMES / sizeof(struct map_file) < 1u << 28, "bits of a file");
 
 /* A process's records, found by moment and address (maps.c). */
 struct map_history {
@@ -36,10 +44,9 @@ struct map_history {
     uint32_t moments;
     uint32_t moments_cap;
     uint32_t first, end; /* its records */
-    /* Node k of a tree over the moments has the records
-     * list[node[k]..node[k + 1]-1], by address. */
+    /* Node k of a tree over the moments, from 1, has the records
+     * node[k]..node[k + 1]-1, by address; NULL: there are none. */
     uint32_t *node;
-    uint32_t *list;
 };
 
 /* Where a thread changed mappings, ascending. */
@@ -60,6 +67,10 @@ struct ctr_maps {
     struct map_record *rec;
     uint32_t nrec;
     uint32_t rec_cap;
+    uint32_t changes; /* pieces that began */
+    uint64_t *skew;
+    uint32_t nskew;
+    uint32_t skew_cap;
     struct map_file *file;
     uint32_t nfile;
     uint32_t file_cap;
@@ -67,8 +78,22 @@ struct ctr_maps {
     uint64_t name_bytes;
 };
 
-/* Makes the tree of a process.  Returns 0 or -1 (no memory). */
+/* Makes the tree of a process, whose records change their places.  Returns 0 or -1 (no
+ * memory). */
 int map_history_index(struct ctr_maps *m, struct map_history *h);
+
+/*
+ * How much higher a module begins than offset 0 of the file would stand if what is mapped
+ * here were mapped like that from there on.  It is 0 for most, and hardly ever one
+ * that others do not have.  Splitting and moving a piece do not change it.
+ * Returns 0 or -1 (no memory).
+ */
+int map_skew_get(struct ctr_maps *m, uint64_t skew, uint32_t *out);
+static inline uint64_t map_base(const struct ctr_maps *m, uint64_t start, uint64_t offset,
+                                uint32_t skew)
+{
+    return start - offset + (skew ? m->skew[skew - 1] : 0);
+}
 
 /* map_files.c: the number of a file.  Returns 0, -CTR_E_NOMEM, -CTR_E_LIMIT. */
 int map_file_get(struct ctr_maps *m, const struct ctr_map *e, uint32_t *out,

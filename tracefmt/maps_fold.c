@@ -21,14 +21,14 @@ struct fold {
     ctr_maps_fold_fn *emit;
     void *arg;
     struct buf payload;
-    const struct map_record *heap; /* a piece of it as most are; NULL: none is mapped */
+    const struct map_piece *heap; /* a piece of it as most are; NULL: none is mapped */
 };
 
-static int tell(struct fold *f, uint32_t op, const struct map_record *r, uint64_t start,
+static int tell(struct fold *f, uint32_t op, const struct map_piece *like, uint64_t start,
                 uint64_t end)
 {
     const struct map_file *file =
-        op == CTR_MAP_MUNMAP ? NULL : &f->space.m->file[r->file];
+        op == CTR_MAP_MUNMAP ? NULL : &f->space.m->file[like->file];
     size_t path = file ? strlen(file->path) : 0;
     size_t id = file ? file->build_id_bytes : 0;
     if (buf_room(&f->payload, MAP_FIELDS + 4 + path + id)) {
@@ -40,9 +40,9 @@ static int tell(struct fold *f, uint32_t op, const struct map_record *r, uint64_
     put64(p + 16, start);
     put64(p + 24, end - start);
     if (file) {
-        put32(p + 4, r->pub.prot);
-        put32(p + 8, r->shared ? MAP_SHARED_BIT : 0);
-        put64(p + 32, file->is_file ? r->pub.offset + (start - r->pub.start) : 0);
+        put32(p + 4, like->prot);
+        put32(p + 8, like->shared ? MAP_SHARED_BIT : 0);
+        put64(p + 32, file->is_file ? like->offset + (start - like->start) : 0);
         put64(p + 56, file->dev);
         put64(p + 64, file->inode);
     }
@@ -59,40 +59,28 @@ static int tell(struct fold *f, uint32_t op, const struct map_record *r, uint64_
     return f->emit(f->arg, f->payload.p, MAP_FIELDS + 4 + path + id);
 }
 
-static const struct map_record *record_at(const struct fold *f, struct map_pos at,
-                                          struct map_piece *piece)
+static int is_heap(const struct fold *f, const struct map_piece *p)
 {
-    const struct map_piece *p = mapset_at(&f->space.set, at);
-    if (p) {
-        *piece = *p;
-    }
-    return p ? &f->space.m->rec[p->rec] : NULL;
-}
-
-static int is_heap(const struct fold *f, const struct map_record *r)
-{
-    return strcmp(f->space.m->file[r->file].path, "[heap]") == 0;
+    return strcmp(f->space.m->file[p->file].path, "[heap]") == 0;
 }
 
 /* Is the piece told by that of the whole heap? */
-static int in_heap(const struct fold *f, const struct map_record *r,
-                   const struct map_piece *p)
+static int in_heap(const struct fold *f, const struct map_piece *p)
 {
     return f->heap && p->start >= f->space.heap_start && p->end <= f->space.heap_end &&
-           r->file == f->heap->file && r->pub.prot == f->heap->pub.prot &&
-           r->shared == f->heap->shared;
+           p->file == f->heap->file && p->prot == f->heap->prot &&
+           p->shared == f->heap->shared;
 }
 
 static void find_heap(struct fold *f)
 {
     const struct map_space *s = &f->space;
-    const struct map_record *r;
-    struct map_piece p;
+    const struct map_piece *p;
     for (struct map_pos at = mapset_find(&s->set, s->heap_start);
-         !f->heap && (r = record_at(f, at, &p)) && p.start < s->heap_end;
+         !f->heap && (p = mapset_at(&s->set, at)) && p->start < s->heap_end;
          at = mapset_next(&s->set, at)) {
-        if (is_heap(f, r) && p.start >= s->heap_start && p.end <= s->heap_end) {
-            f->heap = r;
+        if (is_heap(f, p) && p->start >= s->heap_start && p->end <= s->heap_end) {
+            f->heap = p;
         }
     }
 }
@@ -102,44 +90,43 @@ static int tell_heap(struct fold *f)
     static const char path[] = "[heap]";
     struct map_space *s = &f->space;
     struct ctr_map e = {.path = {path, sizeof(path) - 1}};
-    struct map_record r = {.pub = {.prot = 3}};
+    struct map_piece heap = {.prot = 3};
     int err;
     if (s->heap_start >= s->heap_end) {
         return 0;
     }
     find_heap(f);
     if (f->heap) {
-        r = *f->heap;
+        heap = *f->heap;
     } else {
-        err = map_file_get(s->m, &e, &r.file, s->diag);
+        err = map_file_get(s->m, &e, &heap.file, s->diag);
         if (err) {
             return err;
         }
     }
-    r.pub.start = s->heap_start;
-    return tell(f, CTR_MAP_INITIAL, &r, s->heap_start, s->heap_end);
+    heap.start = s->heap_start;
+    return tell(f, CTR_MAP_INITIAL, &heap, s->heap_start, s->heap_end);
 }
 
 /* What is not mapped in the range of the heap. */
 static int tell_holes(struct fold *f)
 {
-    const struct map_record none = {0};
-    struct map_piece p;
+    const struct map_piece none = {0}, *p;
     uint64_t at = f->space.heap_start, end = f->space.heap_end;
     struct map_pos pos = mapset_find(&f->space.set, at);
     while (at < end) {
-        const struct map_record *r = record_at(f, pos, &p);
-        uint64_t to = r && p.start < end ? p.start : end;
+        p = mapset_at(&f->space.set, pos);
+        uint64_t to = p && p->start < end ? p->start : end;
         if (at < to) {
             int err = tell(f, CTR_MAP_MUNMAP, &none, at, to);
             if (err) {
                 return err;
             }
         }
-        if (!r) {
+        if (!p) {
             break;
         }
-        at = p.end;
+        at = p->end;
         pos = mapset_next(&f->space.set, pos);
     }
     return 0;
@@ -147,23 +134,23 @@ static int tell_holes(struct fold *f)
 
 static int tell_all(struct fold *f)
 {
-    const struct map_record *r;
-    struct map_piece p;
+    const struct mapset *set = &f->space.set;
+    const struct map_piece *p;
     const struct map_pos first = {0, 0};
     int err = tell_heap(f);
-    for (struct map_pos at = first; !err && (r = record_at(f, at, &p));
-         at = mapset_next(&f->space.set, at)) {
-        if (!is_heap(f, r)) {
-            err = tell(f, CTR_MAP_INITIAL, r, p.start, p.end);
+    for (struct map_pos at = first; !err && (p = mapset_at(set, at));
+         at = mapset_next(set, at)) {
+        if (!is_heap(f, p)) {
+            err = tell(f, CTR_MAP_INITIAL, p, p->start, p->end);
         }
     }
     if (!err) {
         err = tell_holes(f);
     }
-    for (struct map_pos at = first; !err && (r = record_at(f, at, &p));
-         at = mapset_next(&f->space.set, at)) {
-        if (is_heap(f, r) && !in_heap(f, r, &p)) {
-            err = tell(f, CTR_MAP_MMAP, r, p.start, p.end);
+    for (struct map_pos at = first; !err && (p = mapset_at(set, at));
+         at = mapset_next(set, at)) {
+        if (is_heap(f, p) && !in_heap(f, p)) {
+            err = tell(f, CTR_MAP_MMAP, p, p->start, p->end);
         }
     }
     return err;
@@ -176,7 +163,7 @@ int ctr_maps_fold(const struct ctr_os_event *const *events, size_t n,
     struct fold f = {.emit = emit, .arg = arg};
     struct ctr_maps *m = calloc(1, sizeof(*m));
     int err = m ? 0 : ctr_fail_nomem(diag);
-    f.space = (struct map_space){.m = m, .h = &history, .diag = diag};
+    f.space = (struct map_space){.m = m, .h = &history, .diag = diag, .forget = 1};
     for (size_t i = 0; !err && i < n; i++) {
         struct map_event e = {.time = events[i]->time_ns};
         int got = map_event_read(m, events[i], &e, diag);

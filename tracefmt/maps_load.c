@@ -13,45 +13,22 @@
 
 /* ----------------------------------------------------------------- process */
 
-/* Fills in what callers see of the records. */
-static void finish_records(struct map_space *s)
-{
-    struct ctr_maps *m = s->m;
-    const struct map_history *h = s->h;
-    for (uint32_t i = h->first; i < h->end; i++) {
-        struct map_record *r = &m->rec[i];
-        const struct map_file *f = &m->file[r->file];
-        r->pub.from_ns = h->time[r->from];
-        r->pub.to_ns = r->to < h->moments ? h->time[r->to] : UINT64_MAX;
-        r->to = r->to < h->moments ? r->to : h->moments;
-        r->pub.base = f->is_file ? r->pub.base : r->pub.start;
-        r->pub.dev = f->dev;
-        r->pub.inode = f->inode;
-        r->pub.path = f->path;
-        r->pub.build_id = f->build_id;
-        r->pub.build_id_bytes = f->build_id_bytes;
-    }
-}
-
 /* All events of one process; they are in order. */
 static int do_process(struct ctr_maps *m, const struct map_event *e, uint32_t n,
                       struct ctr_diag *diag)
 {
     struct map_space s = {.m = m, .h = &m->process[e->process], .diag = diag};
     int err = 0;
-    s.process = e->process;
     s.h->first = m->nrec;
     for (uint32_t i = 0; !err && i < n; i++) {
         err = map_space_event(&s, &e[i]);
     }
-    s.h->end = m->nrec;
-    if (!err) {
-        finish_records(&s);
-        if (map_history_index(m, s.h)) {
-            err = ctr_fail_nomem(diag);
-        }
-    }
+    err = err ? err : map_space_end(&s);
     map_space_fini(&s);
+    s.h->end = m->nrec;
+    if (!err && map_history_index(m, s.h)) {
+        err = ctr_fail_nomem(diag);
+    }
     return err;
 }
 

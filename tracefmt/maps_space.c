@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An address space is a set of pieces.  A piece that vanishes, or changes in any
- * way, ends a record of the history and begins others.
+ * way, becomes a record of the history, and others may begin.
  */
 #include "maps_space.h"
 
@@ -14,47 +14,92 @@
 
 /* ----------------------------------------------------------------- records */
 
-static struct map_record *record(const struct map_space *s, const struct map_piece *p)
+/* Gives the moment at hand a number.  Few do anything that has to be known later. */
+static int mark(struct map_space *s)
 {
-    return &s->m->rec[p->rec];
-}
-
-static uint32_t now(const struct map_space *s)
-{
-    return s->h->moments - 1;
-}
-
-/* A new record like `like' for another range; its piece is put into the set. */
-static int add(struct map_space *s, const struct map_record *like, uint64_t start,
-               uint64_t end)
-{
-    struct ctr_maps *m = s->m;
-    if (m->nrec == MAPS_MAX_RECORDS) {
-        return ctr_fail(s->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many mappings");
+    struct map_history *h = s->h;
+    if (s->marked) {
+        return 0;
     }
-    struct map_record r = *like; /* may stand in the array that moves */
-    if (m->nrec == m->rec_cap) {
-        uint32_t cap = m->rec_cap + m->rec_cap / 2 + 256;
-        void *p = realloc(m->rec, cap * sizeof(m->rec[0]));
+    if (h->moments == h->moments_cap) {
+        uint32_t cap = h->moments_cap + h->moments_cap / 2 + 16;
+        void *p = realloc(h->time, cap * sizeof(h->time[0]));
         if (!p) {
             return ctr_fail_nomem(s->diag);
         }
-        m->rec = p;
+        h->time = p;
+        h->moments_cap = cap;
+    }
+    h->time[h->moments++] = s->time;
+    s->marked = 1;
+    return 0;
+}
+
+/* Keeps what was there until before a moment. */
+static int keep(struct map_space *s, const struct map_piece *p, uint32_t to)
+{
+    struct ctr_maps *m = s->m;
+    if (m->nrec == m->rec_cap) {
+        uint32_t cap = m->rec_cap + m->rec_cap / 2 + 64;
+        void *v = realloc(m->rec, cap * sizeof(m->rec[0]));
+        if (!v) {
+            return ctr_fail_nomem(s->diag);
+        }
+        m->rec = v;
         m->rec_cap = cap;
     }
-    if (m->file[r.file].is_file) {
-        r.pub.offset += start - r.pub.start;
+    m->rec[m->nrec++] = (struct map_record){
+        .start = p->start,
+        .end = p->end,
+        .offset = p->offset,
+        .from = p->from,
+        .to = to,
+        .skew = p->skew,
+        .file = p->file & ((1u << 28) - 1),
+        .prot = p->prot & 7,
+        .shared = p->shared & 1,
+    };
+    return 0;
+}
+
+/* A piece ends that is no longer in the set. */
+static int ended(struct map_space *s, const struct map_piece *p)
+{
+    if (s->forget) {
+        return 0;
     }
-    r.pub.start = start;
-    r.pub.end = end;
-    r.pub.process = s->process;
-    r.from = now(s);
-    r.to = UINT32_MAX;
-    m->rec[m->nrec] = r;
-    if (mapset_insert(&s->set, (struct map_piece){start, end, m->nrec})) {
+    int err = mark(s);
+    uint32_t now = s->h->moments - 1;
+    return err || p->from == now ? err : keep(s, p, now);
+}
+
+static uint64_t offset_at(const struct map_space *s, const struct map_piece *p,
+                          uint64_t start)
+{
+    return s->m->file[p->file].is_file ? p->offset + (start - p->start) : p->offset;
+}
+
+/* Puts a new piece like `like' for another range into the set. */
+static int add(struct map_space *s, const struct map_piece *like, uint64_t start,
+               uint64_t end)
+{
+    struct map_piece p = *like;
+    if (s->m->changes == MAPS_MAX_CHANGES || s->pieces == MAPS_MAX_PIECES) {
+        return ctr_fail(s->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many mappings");
+    }
+    int err = s->forget ? 0 : mark(s);
+    if (err) {
+        return err;
+    }
+    p.offset = offset_at(s, like, start);
+    p.start = start;
+    p.end = end;
+    p.from = s->h->moments - 1;
+    if (mapset_insert(&s->set, p)) {
         return ctr_fail_nomem(s->diag);
     }
-    m->nrec++;
+    s->m->changes++;
+    s->pieces++;
     return 0;
 }
 
@@ -63,7 +108,8 @@ static uint64_t end_of(uint64_t start, uint64_t size)
     return size > UINT64_MAX - start ? UINT64_MAX : start + size;
 }
 
-static int take(struct map_space *s, const struct map_record *r, uint64_t start, uint64_t end)
+static int take(struct map_space *s, const struct map_piece *old, uint64_t start,
+                uint64_t end)
 {
     if (s->ntaken == s->taken_cap) {
         uint32_t cap = s->taken_cap * 2 + 16;
@@ -74,13 +120,11 @@ static int take(struct map_space *s, const struct map_record *r, uint64_t start,
         s->taken = p;
         s->taken_cap = cap;
     }
-    struct map_record *t = &s->taken[s->ntaken++];
-    *t = *r;
-    if (s->m->file[t->file].is_file) {
-        t->pub.offset += start - t->pub.start;
-    }
-    t->pub.start = start;
-    t->pub.end = end;
+    struct map_piece *t = &s->taken[s->ntaken++];
+    *t = *old;
+    t->offset = offset_at(s, old, start);
+    t->start = start;
+    t->end = end;
     return 0;
 }
 
@@ -97,21 +141,24 @@ static int carve(struct map_space *s, uint64_t start, uint64_t end, int keep)
     while (!err && start < end && (p = mapset_at(&s->set, at)) && p->start < end) {
         struct map_piece old = *p;
         if (keep) {
-            err = take(s, record(s, &old), old.start > start ? old.start : start,
+            err = take(s, &old, old.start > start ? old.start : start,
                        old.end < end ? old.end : end);
         }
         if (keep == 2) {
             at = mapset_next(&s->set, at);
             continue;
         }
-        record(s, &old)->to = now(s);
         mapset_remove(&s->set, &at);
+        s->pieces--;
+        if (!err) {
+            err = ended(s, &old);
+        }
         if (!err && old.start < start) {
-            err = add(s, record(s, &old), old.start, start);
+            err = add(s, &old, old.start, start);
             at = mapset_find(&s->set, old.end);
         }
         if (!err && old.end > end) {
-            err = add(s, record(s, &old), end, old.end);
+            err = add(s, &old, end, old.end);
             break;
         }
     }
@@ -123,19 +170,16 @@ static int carve(struct map_space *s, uint64_t start, uint64_t end, int keep)
 static uint64_t base_of(const struct map_space *s, uint32_t file, uint64_t start,
                         uint64_t offset)
 {
-    if (!s->m->file[file].is_file) {
-        return start;
-    }
     struct map_pos at = mapset_find(&s->set, start);
     for (unsigned i = 0; i < BASE_STEPS && mapset_prev(&s->set, &at); i++) {
-        const struct map_record *r = record(s, mapset_at(&s->set, at));
-        if (r->file == file) {
-            if (r->pub.offset <= offset) {
-                return r->pub.base;
+        const struct map_piece *p = mapset_at(&s->set, at);
+        if (p->file == file) {
+            if (p->offset <= offset) {
+                return map_base(s->m, p->start, p->offset, p->skew);
             }
             break;
         }
-        if (s->m->file[r->file].is_file) {
+        if (s->m->file[p->file].is_file) {
             break;
         }
     }
@@ -152,26 +196,33 @@ static int map(struct map_space *s, const struct map_event *e)
         return err;
     }
     const struct map_file *f = &s->m->file[e->file];
-    struct map_record r = {
+    struct map_piece p = {
+        .start = e->start,
+        .offset = f->is_file ? e->offset : 0,
         .file = e->file,
+        .prot = e->prot,
         .shared = e->flags & MAP_SHARED_BIT || e->op == CTR_MAP_SHMAT,
-        .pub = {.start = e->start, .offset = f->is_file ? e->offset : 0, .prot = e->prot},
     };
-    r.pub.base = base_of(s, e->file, e->start, e->offset);
+    if (f->is_file) {
+        uint64_t base = base_of(s, e->file, e->start, e->offset);
+        if (map_skew_get(s->m, base - (e->start - e->offset), &p.skew)) {
+            return ctr_fail_nomem(s->diag);
+        }
+    }
     if (e->op == CTR_MAP_INITIAL && strcmp(f->path, "[heap]") == 0) {
         s->heap_start = e->start;
         s->heap_end = end;
     }
-    return add(s, &r, e->start, end);
+    return add(s, &p, e->start, end);
 }
 
 static int protect(struct map_space *s, const struct map_event *e)
 {
     int err = carve(s, e->start, end_of(e->start, e->size), 1);
     for (uint32_t i = 0; !err && i < s->ntaken; i++) {
-        struct map_record *r = &s->taken[i];
-        r->pub.prot = e->prot;
-        err = add(s, r, r->pub.start, r->pub.end);
+        struct map_piece *p = &s->taken[i];
+        p->prot = e->prot;
+        err = add(s, p, p->start, p->end);
     }
     return err;
 }
@@ -189,20 +240,19 @@ static int move(struct map_space *s, const struct map_event *e)
     if (n == 0) {
         return map(s, e);
     }
-    struct map_record *moved = s->taken; /* carve must not touch them */
+    struct map_piece *moved = s->taken; /* carve must not touch them */
     s->taken = NULL;
     s->ntaken = s->taken_cap = 0;
     err = carve(s, e->start, end_of(e->start, e->size), 0);
     uint64_t by = e->start - e->old_start;
     for (uint32_t i = 0; !err && i < n; i++) {
-        struct map_record *r = &moved[i];
-        uint64_t at = r->pub.start - e->old_start;
-        uint64_t end = i + 1 < n ? r->pub.end - e->old_start : e->size;
+        struct map_piece *p = &moved[i];
+        uint64_t at = p->start - e->old_start;
+        uint64_t end = i + 1 < n ? p->end - e->old_start : e->size;
         end = end < e->size ? end : e->size;
         if (at < end) {
-            r->pub.start += by;
-            r->pub.base += by;
-            err = add(s, r, e->start + at, end_of(e->start, end));
+            p->start += by;
+            err = add(s, p, e->start + at, end_of(e->start, end));
         }
     }
     free(moved);
@@ -230,27 +280,23 @@ static int heap(struct map_space *s, const struct map_event *e)
 
 int map_space_event(struct map_space *s, const struct map_event *e)
 {
-    struct map_history *h = s->h;
     int again = e->op == CTR_MAP_INITIAL && s->initial && !s->replaced;
+    int err = 0;
     if (e->op == 0) {
         s->replaced = 1;
         return 0;
     }
     /* All that was there at first was there at one moment. */
-    if (h->moments == 0 || (h->time[now(s)] != e->time && !again)) {
-        if (h->moments == h->moments_cap) {
-            uint32_t cap = h->moments_cap * 2 + 64;
-            void *p = realloc(h->time, cap * sizeof(h->time[0]));
-            if (!p) {
-                return ctr_fail_nomem(s->diag);
-            }
-            h->time = p;
-            h->moments_cap = cap;
-        }
-        h->time[h->moments++] = e->time;
+    if (s->h->moments == 0 || (s->time != e->time && !again)) {
+        s->time = e->time;
+        s->marked = 0;
     }
-    int err = 0;
-    if (e->op == CTR_MAP_INITIAL && !again) {
+    /* The first moment stands for all time before; what is there at first may be told
+     * after the time has gone on. */
+    if (s->h->moments == 0 || e->op == CTR_MAP_INITIAL) {
+        err = mark(s);
+    }
+    if (!err && e->op == CTR_MAP_INITIAL && !again) {
         err = carve(s, 0, UINT64_MAX, 0);
     }
     s->initial = e->op == CTR_MAP_INITIAL;
@@ -271,6 +317,17 @@ int map_space_event(struct map_space *s, const struct map_event *e)
     default:
         return map(s, e);
     }
+}
+
+int map_space_end(struct map_space *s)
+{
+    struct map_pos at = {0, 0};
+    int err = 0;
+    for (const struct map_piece *p; !err && (p = mapset_at(&s->set, at));
+         at = mapset_next(&s->set, at)) {
+        err = keep(s, p, s->h->moments);
+    }
+    return err;
 }
 
 void map_space_fini(struct map_space *s)

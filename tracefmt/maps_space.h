@@ -25,12 +25,15 @@ struct map_space {
     struct ctr_maps *m;
     struct map_history *h;
     struct ctr_diag *diag;
-    uint32_t process;
+    int forget; /* what ended is not wanted */
     struct mapset set;
-    int initial;  /* the last event told what was there at first */
-    int replaced; /* the program was replaced since */
+    uint32_t pieces; /* in it */
+    uint64_t time;   /* the moment at hand ... */
+    int marked;      /* ... has a number, the last one */
+    int initial;     /* the last event told what was there at first */
+    int replaced;    /* the program was replaced since */
     uint64_t heap_start, heap_end;
-    struct map_record *taken; /* scratch: pieces of a range */
+    struct map_piece *taken; /* scratch: pieces of a range */
     uint32_t ntaken, taken_cap;
 };
 
@@ -43,6 +46,8 @@ int map_event_read(struct ctr_maps *m, const struct ctr_os_event *ev,
 
 /* Does one.  Returns 0 or an error. */
 int map_space_event(struct map_space *s, const struct map_event *e);
+/* After the last one: what is there never ends.  Returns 0 or an error. */
+int map_space_end(struct map_space *s);
 void map_space_fini(struct map_space *s);
 
 #endif

@@ -12,7 +12,12 @@
 struct map_piece {
     uint64_t start;
     uint64_t end;
-    uint32_t rec; /* number of its record in the history */
+    uint64_t offset; /* of start in the file; 0 if there is none */
+    uint32_t from;   /* the moment at which it began */
+    uint32_t skew;   /* see map_skew_get */
+    uint32_t file;
+    uint8_t prot;
+    uint8_t shared;
 };
 
 /* Sorted array in blocks, so that a change moves little, however many there are. */

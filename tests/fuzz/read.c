@@ -102,7 +102,7 @@ static void read_maps_and_state(struct ctr_trace *tr, uint64_t *sum)
     if (ctr_maps_load(&maps, tr, &diag) == 0) {
         ctr_maps_each(maps, 0, 1500, count_map, sum);
         ctr_maps_history(maps, 0, count_map, sum);
-        *sum += ctr_maps_find(maps, 0, 1500, 0x40000000) != NULL;
+        *sum += (uint64_t)ctr_maps_find(maps, 0, 1500, 0x40000000, NULL);
         ctr_maps_free(maps);
     }
     for (const struct ctr_reg *r; (r = ctr_trace_reg(tr, n)) != NULL; n++) {

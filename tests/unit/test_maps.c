@@ -249,19 +249,20 @@ static void check_moment(const struct ctr_maps *maps, uint32_t process,
     assert_int_equal(ctr_maps_each(maps, process, time, check_mapping, &c), 0);
     for (unsigned i = 0; i < PAGES; i++) {
         used += (unsigned)want[i].used;
-        const struct ctr_mapping *m =
-            ctr_maps_find(maps, process, time, addr_of(i) + below(PAGE));
-        assert_int_equal(m != NULL, want[i].used);
-        if (m) {
-            assert_true(m->start <= addr_of(i) && addr_of(i) < m->end);
-            assert_string_equal(m->path, path_of(want[i].file));
-            assert_int_equal(m->prot, want[i].prot);
-            assert_true(m->from_ns <= time && time < m->to_ns);
+        struct ctr_mapping m;
+        int found = ctr_maps_find(maps, process, time, addr_of(i) + below(PAGE), &m);
+        assert_int_equal(found, want[i].used);
+        if (found) {
+            assert_true(m.start <= addr_of(i) && addr_of(i) < m.end);
+            assert_string_equal(m.path, path_of(want[i].file));
+            assert_int_equal(m.prot, want[i].prot);
+            assert_int_equal(m.process, process);
+            assert_true(m.from_ns <= time && time < m.to_ns);
         }
     }
     assert_int_equal(c.pages, used);
-    assert_null(ctr_maps_find(maps, process, time, BASE - 1));
-    assert_null(ctr_maps_find(maps, process, time, addr_of(PAGES)));
+    assert_false(ctr_maps_find(maps, process, time, BASE - 1, NULL));
+    assert_false(ctr_maps_find(maps, process, time, addr_of(PAGES), NULL));
 }
 
 struct rectangles {
@@ -393,7 +394,7 @@ static void run_random(uint64_t seed)
         free(m->history);
         free(m->time);
     }
-    assert_null(ctr_maps_find(maps, PROCESSES, 0, BASE));
+    assert_false(ctr_maps_find(maps, PROCESSES, 0, BASE, NULL));
     ctr_maps_free(maps);
     ctr_close(tr);
 }
@@ -460,11 +461,11 @@ static void test_modules(void **unused)
     struct ctr_trace *tr = out_end(&o, 0);
     struct ctr_maps *maps;
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
-    const struct ctr_mapping *m = ctr_maps_find(maps, 0, 0, 0x400000);
-    assert_non_null(m); /* also before it was told */
-    assert_int_equal(m->base, 0x3ff000);
-    assert_int_equal(m->from_ns, 10);
-    assert_int_equal(m->to_ns, 31);
+    struct ctr_mapping m;
+    assert_true(ctr_maps_find(maps, 0, 0, 0x400000, &m)); /* also before it was told */
+    assert_int_equal(m.base, 0x3ff000);
+    assert_int_equal(m.from_ns, 10);
+    assert_int_equal(m.to_ns, 31);
     for (uint64_t base = 0x700000; base <= 0x800000; base += 0x100000) {
         static const struct {
             uint64_t at, start, end, offset;
@@ -473,24 +474,23 @@ static void test_modules(void **unused)
                      {0x5000, 0x5000, 0x6000, 0x5000},
                      {0x6123, 0x6000, 0x7000, 0x5000}};
         for (unsigned i = 0; i < 4; i++) {
-            m = ctr_maps_find(maps, 0, 29, base + parts[i].at);
-            assert_non_null(m);
-            assert_string_equal(m->path, "/lib.so");
-            assert_int_equal(m->start, base + parts[i].start);
-            assert_int_equal(m->end, base + parts[i].end);
-            assert_int_equal(m->offset, parts[i].offset);
-            assert_int_equal(m->base, base);
+            assert_true(ctr_maps_find(maps, 0, 29, base + parts[i].at, &m));
+            assert_string_equal(m.path, "/lib.so");
+            assert_int_equal(m.start, base + parts[i].start);
+            assert_int_equal(m.end, base + parts[i].end);
+            assert_int_equal(m.offset, parts[i].offset);
+            assert_int_equal(m.base, base);
         }
-        m = ctr_maps_find(maps, 0, 29, base + 0x7000);
-        assert_string_equal(m->path, "");
-        assert_int_equal(m->base, m->start);
-        assert_null(ctr_maps_find(maps, 0, 31, base));
+        assert_true(ctr_maps_find(maps, 0, 29, base + 0x7000, &m));
+        assert_string_equal(m.path, "");
+        assert_int_equal(m.base, m.start);
+        assert_false(ctr_maps_find(maps, 0, 31, base, NULL));
     }
-    assert_null(ctr_maps_find(maps, 0, 31, 0x400000));
-    assert_non_null(ctr_maps_find(maps, 0, 31, 0x600000));
-    assert_non_null(ctr_maps_find(maps, 0, 45, 0xffffffffffffe000ull));
-    assert_non_null(ctr_maps_find(maps, 0, 45, 0x500fff));
-    assert_null(ctr_maps_find(maps, 0, 45, 0x501000));
+    assert_false(ctr_maps_find(maps, 0, 31, 0x400000, NULL));
+    assert_true(ctr_maps_find(maps, 0, 31, 0x600000, NULL));
+    assert_true(ctr_maps_find(maps, 0, 45, 0xffffffffffffe000ull, NULL));
+    assert_true(ctr_maps_find(maps, 0, 45, 0x500fff, NULL));
+    assert_false(ctr_maps_find(maps, 0, 45, 0x501000, NULL));
     /* The first library's parts, over all time: whole, then in pieces. */
     char text[400] = "";
     assert_int_equal(ctr_maps_history(maps, 0, tell_library, text), 0);
@@ -552,12 +552,12 @@ static void test_many(void **unused)
     for (uint64_t i = 0; i < N; i += 7) {
         uint64_t k = i % 2 ? i : 2 * N - i;
         uint64_t addr = 0x100000 + k * 0x2000;
-        assert_non_null(ctr_maps_find(maps, 0, 150000, addr + 5));
-        assert_null(ctr_maps_find(maps, 0, 150000, addr + 0x1000));
+        assert_true(ctr_maps_find(maps, 0, 150000, addr + 5, NULL));
+        assert_false(ctr_maps_find(maps, 0, 150000, addr + 0x1000, NULL));
         if (i) { /* before its moment it was not there */
-            assert_null(ctr_maps_find(maps, 0, 99 + i, addr));
+            assert_false(ctr_maps_find(maps, 0, 99 + i, addr, NULL));
         }
-        assert_int_equal(ctr_maps_find(maps, 0, 200001, addr) != NULL, addr < 0x200000);
+        assert_int_equal(ctr_maps_find(maps, 0, 200001, addr, NULL), addr < 0x200000);
     }
     ctr_maps_free(maps);
     ctr_close(tr);
@@ -575,7 +575,7 @@ static void test_none(void **unused)
     assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
     struct ctr_trace *tr = out_end(&o, 0);
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
-    assert_null(ctr_maps_find(maps, 0, 0, 0));
+    assert_false(ctr_maps_find(maps, 0, 0, 0, NULL));
     assert_int_equal(ctr_maps_each(maps, 0, 0, NULL, NULL), 0);
     assert_int_equal(ctr_maps_history(maps, 0, NULL, NULL), 0);
     assert_int_equal(ctr_maps_history(maps, 5, NULL, NULL), 0);
@@ -711,9 +711,9 @@ static void test_order(void **unused)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_random), cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_many),   cmocka_unit_test(test_none),
+        cmocka_unit_test(test_ends),       cmocka_unit_test(test_order),
+        cmocka_unit_test(test_random),     cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_many),       cmocka_unit_test(test_none),
         cmocka_unit_test(test_neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

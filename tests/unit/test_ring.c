@@ -432,7 +432,7 @@ static void test_ended(void **unused)
     assert_int_equal(ctr_trace_process(tr, info.processes - 1)->end_reason, CTR_END_KILLED);
     struct ctr_maps *maps;
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
-    assert_non_null(ctr_maps_find(maps, 0, 500 * MS, BASE));
+    assert_int_equal(ctr_maps_find(maps, 0, 500 * MS, BASE, NULL), 1);
     ctr_maps_free(maps);
     ctr_close(tr);
     both_end(&b);
@@ -462,18 +462,16 @@ static void test_too_large(void **unused)
     }
     struct ctr_trace *whole = whole_trace(&b), *ring = ring_trace(&b, b.dict);
     struct ctr_maps *wm, *rm;
-    static struct ctr_mapping got;
     assert_int_equal(ctr_maps_load(&wm, whole, NULL), 0);
     assert_int_equal(ctr_maps_load(&rm, ring, NULL), 0);
     state = 5;
     for (unsigned k = 0; k < 1000; k++) {
         uint64_t at = 0x100000 + below(1u << 30) * PAGE;
-        const struct ctr_mapping *m = ctr_maps_find(wm, 0, UINT64_MAX - 1, at);
-        const struct ctr_mapping *r = ctr_maps_find(rm, 0, UINT64_MAX - 1, at);
-        assert_int_equal(!m, !r);
-        if (m) {
-            got = *m;
-            assert_int_equal(got.start, r->start);
+        struct ctr_mapping m, r;
+        int found = ctr_maps_find(wm, 0, UINT64_MAX - 1, at, &m);
+        assert_int_equal(ctr_maps_find(rm, 0, UINT64_MAX - 1, at, &r), found);
+        if (found) {
+            assert_int_equal(m.start, r.start);
         }
     }
     ctr_maps_free(wm);

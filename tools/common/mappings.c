@@ -167,23 +167,21 @@ uint64_t mappings_time(struct mappings *m, const struct ctr_chunk *chunk,
     return k && k->maps ? ctr_maps_time(k->maps, chunk, ordinal, until) : chunk->start_ns;
 }
 
-const struct ctr_mapping *mappings_find(struct mappings *m, uint32_t process,
-                                        uint64_t time, uint64_t chunk_end, uint64_t pc)
+bool mappings_find(struct mappings *m, uint32_t process, uint64_t time,
+                   uint64_t chunk_end, uint64_t pc, struct ctr_mapping *out)
 {
     const struct known *k = known_at(m, chunk_end);
-    const struct ctr_mapping *map =
-        k && k->maps ? ctr_maps_find(k->maps, process, time, pc) : NULL;
 
-    if (!map && k && k->maps && chunk_end > time) {
-        map = ctr_maps_find(k->maps, process, chunk_end, pc);
-    }
-    return map && map->path[0] ? map : NULL;
+    return k && k->maps &&
+           (ctr_maps_find(k->maps, process, time, pc, out) ||
+            (chunk_end > time && ctr_maps_find(k->maps, process, chunk_end, pc, out))) &&
+           out->path[0];
 }
 
-struct ctr_str mapping_name(const struct ctr_mapping *m)
+struct ctr_str mapping_name(const char *path)
 {
-    const char *slash = m->path[0] == '/' ? strrchr(m->path, '/') : NULL;
-    const char *name = slash && slash[1] ? slash + 1 : m->path;
+    const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
+    const char *name = slash && slash[1] ? slash + 1 : path;
 
     return (struct ctr_str){name, strlen(name)};
 }

@@ -10,6 +10,7 @@
 #ifndef TOOLS_MAPPINGS_H
 #define TOOLS_MAPPINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ctr.h"
@@ -33,15 +34,15 @@ void mappings_free(struct mappings *m);
 uint64_t mappings_time(struct mappings *m, const struct ctr_chunk *chunk,
                        uint64_t ordinal, uint64_t *until);
 
-/* The file mapped at pc, or NULL; valid until mappings_free.  What is not there at `time',
- * but at the end of the chunk, was mapped by another thread meanwhile. */
-const struct ctr_mapping *mappings_find(struct mappings *m, uint32_t process,
-                                        uint64_t time, uint64_t chunk_end, uint64_t pc);
+/* Finds the file mapped at pc; its path is valid until mappings_free.  What is not there
+ * at `time', but at the end of the chunk, was mapped by another thread meanwhile. */
+bool mappings_find(struct mappings *m, uint32_t process, uint64_t time,
+                   uint64_t chunk_end, uint64_t pc, struct ctr_mapping *out);
 
 /* All of it up to a time at least; NULL: not known. */
 const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns);
 
 /* The short name of a mapping, "libc.so.6": points into its path. */
-struct ctr_str mapping_name(const struct ctr_mapping *m);
+struct ctr_str mapping_name(const char *path);
 
 #endif

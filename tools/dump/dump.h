@@ -125,9 +125,10 @@ struct insn_text {
 
 struct block_text {
     char *text; /* behind the last insn */
-    /* The mapping that holds the block, found at that `epoch' of the worker. */
+    /* The file that has the block, or NULL, found at that `epoch' of the worker. */
     uint64_t epoch;
-    const struct ctr_mapping *mapping;
+    const char *module;
+    uint64_t module_base;
     struct insn_text insn[];
 };
 

@@ -47,9 +47,10 @@ struct worker {
     uint64_t epoch; /* ... counted, with the two that follow */
     uint64_t epoch_end_ns;
     uint32_t epoch_process;
-    uint64_t until; /* it is another one from this ordinal on */
-    const struct ctr_mapping *mapping; /* of the current block */
-    const struct ctr_mapping *named;   /* whose name is in `module' */
+    uint64_t until;    /* it is another one from this ordinal on */
+    const char *path;  /* of the current block's file, or NULL ... */
+    uint64_t base;     /* ... and where that is */
+    const char *named; /* whose name is in `module' */
     struct textbuf module;
     struct ctr_chunk chunk;
     uint32_t process;

@@ -18,34 +18,37 @@
 
 /* ---------------------------------------------------------------- modules */
 
-/* The name of the mapping at hand, made harmless, once. */
+/* The name of the file at hand, made harmless, once. */
 static bool name_module(const struct dump *d, struct worker *w)
 {
-    const struct ctr_mapping *m = w->mapping;
     struct ctr_str name;
 
-    w->named = m;
+    w->named = w->path;
     w->module.len = 0;
     if (d->opt->json) {
-        return textbuf_json_string(&w->module, m->path, strlen(m->path));
+        return textbuf_json_string(&w->module, w->path, strlen(w->path));
     }
-    name = mapping_name(m);
+    name = mapping_name(w->path);
     return textbuf_harmless(&w->module, name.p,
                             name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
 }
 
-/* Finds the mapping of the block whose text is at hand; false: no memory. */
+/* Finds the file of the block whose text is at hand; false: no memory. */
 static bool find_module(const struct dump *d, struct worker *w, const struct ctr_block *b)
 {
     struct block_text *text = w->text;
+    struct ctr_mapping m;
 
     if (text->epoch != w->epoch) {
+        bool found =
+            mappings_find(d->modules, w->process, w->time, w->chunk.end_ns, b->pc, &m);
         text->epoch = w->epoch;
-        text->mapping =
-            mappings_find(d->modules, w->process, w->time, w->chunk.end_ns, b->pc);
+        text->module = found ? m.path : NULL;
+        text->module_base = found ? m.base : 0;
     }
-    w->mapping = text->mapping;
-    return !w->mapping || w->mapping == w->named || name_module(d, w);
+    w->path = text->module;
+    w->base = text->module_base;
+    return !w->path || w->path == w->named || name_module(d, w);
 }
 
 static char *put_module(const struct worker *w, char *p, uint64_t pc)
@@ -53,10 +56,10 @@ static char *put_module(const struct worker *w, char *p, uint64_t pc)
     char *column = p;
 
     *p++ = ' ';
-    if (w->mapping) {
+    if (w->path) {
         p = fmt_mem(p, w->module.data, w->module.len);
         p = FMT_LIT(p, "+0x");
-        p = fmt_hex(p, pc - w->mapping->base);
+        p = fmt_hex(p, pc - w->base);
     }
     while (p - column < MODULE_WIDTH) {
         *p++ = ' ';
@@ -257,11 +260,11 @@ char *json_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
 {
     p = FMT_LIT(p, "{\"kind\":\"exec\"");
     p = json_start(w, p, ordinal, it, it->len);
-    if (d->modules && w->mapping) {
+    if (d->modules && w->path) {
         p = FMT_LIT(p, ",\"module\":");
         p = fmt_mem(p, w->module.data, w->module.len);
         p = FMT_LIT(p, ",\"module_offset\":\"0x");
-        p = fmt_hex(p, pc - w->mapping->base);
+        p = fmt_hex(p, pc - w->base);
         *p++ = '"';
     }
     if (w->notes) {

@@ -170,20 +170,22 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
 bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
                  uint64_t chunk_end_ns, uint64_t pc, struct place *out)
 {
-    const struct ctr_mapping *m;
     const struct mapped_file *f;
+    struct ctr_mapping m;
     struct range r;
 
     if (!p->mappings) {
         const struct range_piece *piece = ranges_find(&p->ranges, pc);
         return piece && range_place(&p->ranges.v[p->ranges.list[piece->first]], pc, out);
     }
-    m = mappings_find(p->mappings, process, time_ns, chunk_end_ns, pc);
-    f = m ? places_file(p, m) : NULL;
+    if (!mappings_find(p->mappings, process, time_ns, chunk_end_ns, pc, &m)) {
+        return false;
+    }
+    f = places_file(p, &m);
     if (!f || !f->mod) {
         return false;
     }
-    r = range_of_mapping(m, f->mod);
+    r = range_of_mapping(&m, f->mod);
     return range_place(&r, pc, out);
 }
 

@@ -105,11 +105,10 @@ static bool put_value(struct state *s, const struct ctr_reg *reg)
     return ok;
 }
 
-static const struct ctr_mapping *module_at(const struct state *s, uint64_t pc)
+static bool module_at(const struct state *s, uint64_t pc, struct ctr_mapping *out)
 {
-    return s->modules ? mappings_find(s->modules, s->thread->process, s->time,
-                                      s->chunk.end_ns, pc)
-                      : NULL;
+    return s->modules && mappings_find(s->modules, s->thread->process, s->time,
+                                       s->chunk.end_ns, pc, out);
 }
 
 static const char *prot_text(uint32_t prot, char text[4])
@@ -146,18 +145,17 @@ static int text_mapping(void *arg, const struct ctr_mapping *m)
 
 static bool put_next_text(struct state *s)
 {
-    const struct ctr_mapping *m;
+    struct ctr_mapping m;
     bool ok;
 
     if (!s->has_next) {
         return textbuf_printf(&s->out, "next       none: the thread ended here\n");
     }
     ok = textbuf_printf(&s->out, "next       0x%" PRIx64, s->pc);
-    m = module_at(s, s->pc);
-    if (ok && m) {
-        struct ctr_str name = mapping_name(m);
+    if (ok && module_at(s, s->pc, &m)) {
+        struct ctr_str name = mapping_name(m.path);
         ok = textbuf_printf(&s->out, " ") && textbuf_harmless(&s->out, name.p, name.n) &&
-             textbuf_printf(&s->out, "+0x%" PRIx64, s->pc - m->base);
+             textbuf_printf(&s->out, "+0x%" PRIx64, s->pc - m.base);
     }
     ok = ok && textbuf_printf(&s->out, " ");
     for (unsigned i = 0; ok && i < s->len; i++) {
@@ -242,7 +240,7 @@ static int json_mapping(void *arg, const struct ctr_mapping *m)
 
 static bool put_next_json(struct state *s)
 {
-    const struct ctr_mapping *m = module_at(s, s->pc);
+    struct ctr_mapping m;
     bool ok = textbuf_printf(&s->out, ",\"next\":{\"pc\":\"0x%" PRIx64 "\",\"bytes\":\"",
                              s->pc);
 
@@ -254,11 +252,11 @@ static bool put_next_json(struct state *s)
         ok = textbuf_printf(&s->out, ",\"disas\":") &&
              textbuf_json_string(&s->out, s->disas, strlen(s->disas));
     }
-    if (ok && m) {
+    if (ok && module_at(s, s->pc, &m)) {
         ok = textbuf_printf(&s->out, ",\"module\":") &&
-             textbuf_json_string(&s->out, m->path, strlen(m->path)) &&
+             textbuf_json_string(&s->out, m.path, strlen(m.path)) &&
              textbuf_printf(&s->out, ",\"module_offset\":\"0x%" PRIx64 "\"",
-                            s->pc - m->base);
+                            s->pc - m.base);
     }
     return ok && textbuf_printf(&s->out, "}");
 }

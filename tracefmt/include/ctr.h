@@ -619,7 +619,7 @@ struct ctr_mapping {
  * of threads may ask it.  Where a file is damaged the history ends, without an
  * error.  A time before a process's first map event counts as that event's.
  * Returns -CTR_E_INVAL on a stream, -CTR_E_LIMIT for more than some millions of
- * events or mappings, -CTR_E_IO, -CTR_E_NOMEM.
+ * events or mappings, or a million of these at once, -CTR_E_IO, -CTR_E_NOMEM.
  */
 struct ctr_maps;
 CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
@@ -636,10 +636,12 @@ CTR_API void ctr_maps_free(struct ctr_maps *maps);
  */
 CTR_API uint64_t ctr_maps_time(const struct ctr_maps *maps, const struct ctr_chunk *chunk,
                                uint64_t ordinal, uint64_t *until);
-/* What is mapped at addr in a process at a time, or NULL. */
-CTR_API const struct ctr_mapping *ctr_maps_find(const struct ctr_maps *maps,
-                                                uint32_t process, uint64_t time_ns,
-                                                uint64_t addr);
+/*
+ * What is mapped at addr in a process at a time: returns 1 and fills in out, which may be
+ * NULL, or returns 0.  Its path and build_id are valid until ctr_maps_free.
+ */
+CTR_API int ctr_maps_find(const struct ctr_maps *maps, uint32_t process, uint64_t time_ns,
+                          uint64_t addr, struct ctr_mapping *out);
 /*
  * The mappings of a process at a time, ascending: calls fn for each; stops and
  * returns what fn returned when that is not 0.  Neighbours that /proc/PID/maps would
