@@ -3,51 +3,113 @@
  * Making the history of address spaces from the map events of a trace.
  *
  * All threads of a process change one address space, so the events of a process
- * are sorted by time first; those of one thread keep their order.  Then they are
- * done one after the other (maps_space.c).
+ * are merged by time; those of one thread keep their order.  They are done one after
+ * the other (maps_space.c).
  */
 #include "maps_space.h"
 
 #include "cannoli/events.h"
 #include "walk.h"
 
+struct loading {
+    struct ctr_maps *m;
+    struct map_queue *queue; /* of each thread */
+    uint32_t *first;         /* of each process: a thread with events + 1, ... */
+    uint32_t *next;          /* ... of each thread: another one */
+    uint32_t n;              /* events */
+    size_t bytes;            /* of all queues */
+    struct ctr_diag *diag;
+};
+
 /* ----------------------------------------------------------------- process */
 
-/* All events of one process; they are in order. */
-static int do_process(struct ctr_maps *m, const struct map_event *e, uint32_t n,
-                      struct ctr_diag *diag)
+/* A thread's next event. */
+struct head {
+    struct map_queue *queue;
+    struct map_event e;
+};
+
+static int earlier(const struct head *a, const struct head *b)
 {
-    struct map_space s = {.m = m, .h = &m->process[e->process], .diag = diag};
-    int err = 0;
-    s.h->first = m->nrec;
-    for (uint32_t i = 0; !err && i < n; i++) {
-        err = map_space_event(&s, &e[i]);
+    return a->e.time != b->e.time ? a->e.time < b->e.time : a->e.seq < b->e.seq;
+}
+
+/* Moves down number i of a heap, the earliest first. */
+static void sift(struct head **heap, uint32_t n, uint32_t i)
+{
+    for (;;) {
+        uint32_t least = i;
+        for (uint32_t k = 2 * i + 1; k < n && k <= 2 * i + 2; k++) {
+            least = earlier(heap[k], heap[least]) ? k : least;
+        }
+        if (least == i) {
+            return;
+        }
+        struct head *h = heap[i];
+        heap[i] = heap[least];
+        heap[least] = h;
+        i = least;
     }
+}
+
+static int do_events(struct map_space *s, struct head **heap, uint32_t n)
+{
+    int err = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        sift(heap, n, i);
+    }
+    while (!err && n) {
+        err = map_space_event(s, &heap[0]->e);
+        if (!map_queue_get(heap[0]->queue, &heap[0]->e)) {
+            heap[0] = heap[--n];
+        }
+        sift(heap, n, 0);
+    }
+    return err;
+}
+
+/* All events of one process. */
+static int do_process(struct loading *l, uint32_t process)
+{
+    struct ctr_maps *m = l->m;
+    struct map_space s = {.m = m, .h = &m->process[process], .diag = l->diag};
+    uint32_t threads = 0, n = 0;
+    for (uint32_t t = l->first[process]; t; t = l->next[t - 1]) {
+        threads++;
+    }
+    if (!threads) {
+        return 0;
+    }
+    struct head *head = calloc(threads, sizeof(head[0]));
+    struct head **heap = calloc(threads, sizeof(heap[0]));
+    int err = head && heap ? 0 : ctr_fail_nomem(l->diag);
+    for (uint32_t t = l->first[process]; !err && t; t = l->next[t - 1]) {
+        struct head *h = heap[n] = &head[n];
+        h->queue = &l->queue[t - 1];
+        map_queue_rewind(h->queue);
+        n += map_queue_get(h->queue, &h->e) ? 1 : 0;
+    }
+    s.h->first = m->nrec;
+    err = err ? err : do_events(&s, heap, n);
+    free(head);
+    free(heap);
     err = err ? err : map_space_end(&s);
     map_space_fini(&s);
     s.h->end = m->nrec;
     if (!err && map_history_index(m, s.h)) {
-        err = ctr_fail_nomem(diag);
+        err = ctr_fail_nomem(l->diag);
     }
     return err;
 }
 
 /* -------------------------------------------------------------------- load */
 
-struct loading {
-    struct ctr_maps *m;
-    struct map_event *event;
-    uint32_t n, cap;
-    uint64_t *last; /* of each thread: no event is earlier than those before */
-    struct ctr_diag *diag;
-};
-
 static int keep_change(struct loading *l, const struct ctr_os_event *ev,
                        const struct ctr_thread *t)
 {
     struct map_changes *c = &l->m->thread[t->index];
     if (c->n == c->cap) {
-        uint32_t cap = c->cap * 2 + 16;
+        uint32_t cap = c->cap + c->cap / 2 + 8;
         void *p = realloc(c->v, cap * sizeof(c->v[0]));
         if (!p) {
             return ctr_fail_nomem(l->diag);
@@ -71,26 +133,22 @@ static int keep_event(struct loading *l, const struct ctr_os_event *ev,
     if (got <= 0) {
         return got;
     }
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap * 2 + 256;
-        void *p =
-            l->n < MAPS_MAX_EVENTS ? realloc(l->event, cap * sizeof(l->event[0])) : NULL;
-        if (!p) {
-            return l->n < MAPS_MAX_EVENTS ? ctr_fail_nomem(l->diag)
-                                          : ctr_fail(l->diag, CTR_E_LIMIT, CTR_NO_OFF,
-                                                     "maps", "too many map events");
-        }
-        l->event = p;
-        l->cap = cap;
+    struct map_queue *q = &l->queue[t->index];
+    if (!q->head) {
+        l->next[t->index] = l->first[t->process];
+        l->first[t->process] = t->index + 1;
     }
-    if (l->last[t->index] < ev->time_ns) {
-        l->last[t->index] = ev->time_ns;
-    }
-    e.time = l->last[t->index];
+    /* No event is earlier than those before. */
+    e.time = ev->time_ns > q->time ? ev->time_ns : q->time;
     e.seq = l->n;
-    e.process = t->process;
-    l->event[l->n] = e;
-    l->n++;
+    size_t n = map_queue_put(q, &e);
+    if (!n) {
+        return ctr_fail_nomem(l->diag);
+    }
+    l->bytes += n;
+    if (l->n++ == MAPS_MAX_EVENTS || l->bytes > MAPS_MAX_EVENT_BYTES) {
+        return ctr_fail(l->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many map events");
+    }
     return 0;
 }
 
@@ -123,18 +181,6 @@ static int read_events(struct loading *l, struct ctr_trace *tr, uint64_t to_ns)
     return ret == -CTR_E_CORRUPT || ret == -CTR_E_TRUNCATED ? 0 : ret;
 }
 
-static int by_process_and_time(const void *a, const void *b)
-{
-    const struct map_event *x = a, *y = b;
-    if (x->process != y->process) {
-        return x->process < y->process ? -1 : 1;
-    }
-    if (x->time != y->time) {
-        return x->time < y->time ? -1 : 1;
-    }
-    return (x->seq > y->seq) - (x->seq < y->seq);
-}
-
 int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr, struct ctr_diag *diag)
 {
     return ctr_maps_load_to(out, tr, 0, diag);
@@ -150,33 +196,30 @@ int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns
     struct ctr_maps *m = calloc(1, sizeof(*m));
     struct loading l = {.m = m, .diag = diag};
     int err = 0;
-    l.last = calloc((size_t)tr->nthreads + 1, sizeof(l.last[0]));
+    l.queue = calloc((size_t)tr->nthreads + 1, sizeof(l.queue[0]));
+    l.next = calloc((size_t)tr->nthreads + 1, sizeof(l.next[0]));
+    l.first = calloc((size_t)tr->nprocs + 1, sizeof(l.first[0]));
     if (m) {
         m->process = calloc((size_t)tr->nprocs + 1, sizeof(m->process[0]));
         m->thread = calloc((size_t)tr->nthreads + 1, sizeof(m->thread[0]));
     }
-    if (!m || !l.last || !m->process || !m->thread) {
+    if (!m || !l.queue || !l.next || !l.first || !m->process || !m->thread) {
         err = ctr_fail_nomem(diag);
         goto out_free;
     }
     m->nprocess = tr->nprocs;
     m->nthread = tr->nthreads;
     err = read_events(&l, tr, to_ns);
-    if (err) {
-        goto out_free;
-    }
-    if (l.n) {
-        qsort(l.event, l.n, sizeof(l.event[0]), by_process_and_time);
-    }
-    for (uint32_t i = 0, end; !err && i < l.n; i = end) {
-        for (end = i + 1; end < l.n && l.event[end].process == l.event[i].process;) {
-            end++;
-        }
-        err = do_process(m, l.event + i, end - i, diag);
+    for (uint32_t i = 0; !err && i < m->nprocess; i++) {
+        err = do_process(&l, i);
     }
 out_free:
-    free(l.event);
-    free(l.last);
+    for (uint32_t i = 0; l.queue && i < tr->nthreads; i++) {
+        map_queue_fini(&l.queue[i]);
+    }
+    free(l.queue);
+    free(l.next);
+    free(l.first);
     if (err) {
         ctr_maps_free(m);
     } else {

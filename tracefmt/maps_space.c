@@ -359,7 +359,7 @@ int map_event_read(struct ctr_maps *m, const struct ctr_os_event *ev,
     out->offset = e.offset;
     out->old_start = e.old_start;
     out->old_size = e.old_size;
-    out->flags = e.flags;
+    out->flags = (uint8_t)(e.flags & MAP_EVENT_FLAGS);
     out->op = (uint8_t)e.op;
     out->prot = (uint8_t)(e.prot & 7);
     return 1;

@@ -3,22 +3,11 @@
 #ifndef CTR_MAPS_SPACE_H
 #define CTR_MAPS_SPACE_H
 
+#include "map_queue.h"
 #include "maps.h"
 #include "mapset.h"
 
 #define MAP_SHARED_BIT 0x1u /* the same on all of Linux's machines */
-
-/* An event, taken out of its payload. */
-struct map_event {
-    uint64_t time;
-    uint64_t seq; /* in which they were met */
-    uint64_t start, size, offset, old_start, old_size;
-    uint32_t process;
-    uint32_t flags;
-    uint32_t file;
-    uint8_t op; /* CTR_MAP_*, or 0: execve */
-    uint8_t prot;
-};
 
 /* An address space while its history is made. */
 struct map_space {
@@ -38,7 +27,7 @@ struct map_space {
 };
 
 /*
- * Reads a MAP or an EXEC event of a thread; its time, seq and process stay as they are.
+ * Reads a MAP or an EXEC event of a thread; its time and seq stay as they are.
  * Returns 1, 0 for an event of another kind, or an error.
  */
 int map_event_read(struct ctr_maps *m, const struct ctr_os_event *ev,

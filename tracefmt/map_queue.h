@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The map events of a thread, in some 15 bytes each, from when they are read until they
+ * are done: those of all threads of a process have to be there first.
+ */
+#ifndef CTR_MAP_QUEUE_H
+#define CTR_MAP_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* An event, taken out of its payload. */
+struct map_event {
+    uint64_t time;
+    uint64_t seq; /* in which they were met */
+    uint64_t start, size, offset, old_start, old_size;
+    uint32_t file;
+    uint8_t op; /* CTR_MAP_*, or 0: execve */
+    uint8_t prot;
+    uint8_t flags; /* those that matter, MAP_EVENT_FLAGS */
+};
+#define MAP_EVENT_FLAGS 0x7u
+
+struct map_queue_block;
+struct map_queue {
+    struct map_queue_block *head, *tail;
+    uint32_t at;               /* of head: read so far */
+    uint64_t time, seq, start; /* of the last event that was put in, or got */
+};
+
+/* Returns the bytes that it takes, or 0 (no memory).  Times and seqs ascend. */
+size_t map_queue_put(struct map_queue *q, const struct map_event *e);
+/* Before the first one is got; none is put in any more. */
+void map_queue_rewind(struct map_queue *q);
+/* Takes out the first one.  Returns 1, or 0 at the end. */
+int map_queue_get(struct map_queue *q, struct map_event *e);
+void map_queue_fini(struct map_queue *q);
+
+#endif
