@@ -46,6 +46,7 @@ size_t map_queue_put(struct map_queue *q, const struct map_event *e)
                      (e->offset ? HAS_OFFSET : 0u) | (old ? HAS_OLD : 0u));
     p += put_varint(p, e->time - q->time);
     p += put_varint(p, e->seq - q->seq);
+    p += put_varint(p, e->ordinal - q->ordinal);
     p += put_varint(p, e->file);
     p += put_varint(p, zigzag64(e->start - q->start));
     p += put_varint(p, e->size);
@@ -65,13 +66,14 @@ size_t map_queue_put(struct map_queue *q, const struct map_event *e)
     b->n += (uint32_t)n;
     q->time = e->time;
     q->seq = e->seq;
+    q->ordinal = e->ordinal;
     q->start = e->start;
     return n;
 }
 
 void map_queue_rewind(struct map_queue *q)
 {
-    q->time = q->seq = q->start = 0;
+    q->time = q->seq = q->ordinal = q->start = 0;
 }
 
 /* What was put in cannot be cut off. */
@@ -104,6 +106,7 @@ int map_queue_get(struct map_queue *q, struct map_event *e)
     e->flags = bits >> 3 & MAP_EVENT_FLAGS;
     e->time = q->time += get(&p, end);
     e->seq = q->seq += get(&p, end);
+    e->ordinal = q->ordinal += get(&p, end);
     e->file = (uint32_t)get(&p, end);
     e->start = q->start += unzigzag64(get(&p, end));
     e->size = get(&p, end);

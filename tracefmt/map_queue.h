@@ -12,7 +12,8 @@
 /* An event, taken out of its payload. */
 struct map_event {
     uint64_t time;
-    uint64_t seq; /* in which they were met */
+    uint64_t seq;     /* in which they were met */
+    uint64_t ordinal; /* of the thread */
     uint64_t start, size, offset, old_start, old_size;
     uint32_t file;
     uint8_t op; /* CTR_MAP_*, or 0: execve */
@@ -24,8 +25,8 @@ struct map_event {
 struct map_queue_block;
 struct map_queue {
     struct map_queue_block *head, *tail;
-    uint32_t at;               /* of head: read so far */
-    uint64_t time, seq, start; /* of the last event that was put in, or got */
+    uint32_t at;                        /* of head: read so far */
+    uint64_t time, seq, ordinal, start; /* of the last event that was put in, or got */
 };
 
 /* Returns the bytes that it takes, or 0 (no memory).  Times and seqs ascend. */

@@ -163,7 +163,8 @@ int ctr_maps_fold(const struct ctr_os_event *const *events, size_t n,
     struct fold f = {.emit = emit, .arg = arg};
     struct ctr_maps *m = calloc(1, sizeof(*m));
     int err = m ? 0 : ctr_fail_nomem(diag);
-    f.space = (struct map_space){.m = m, .h = &history, .diag = diag, .forget = 1};
+    f.space =
+        (struct map_space){.m = m, .h = &history, .diag = diag, .keep = MAP_KEEP_NONE};
     for (size_t i = 0; !err && i < n; i++) {
         struct map_event e = {.time = events[i]->time_ns};
         int got = map_event_read(m, events[i], &e, diag);

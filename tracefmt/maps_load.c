@@ -18,16 +18,86 @@ struct loading {
     uint32_t *next;          /* ... of each thread: another one */
     uint32_t n;              /* events */
     size_t bytes;            /* of all queues */
+    unsigned flags;          /* CTR_MAPS_* */
     struct ctr_diag *diag;
 };
 
 /* ----------------------------------------------------------------- process */
 
-/* A thread's next event. */
+/* A thread's next event, ... */
 struct head {
-    struct map_queue *queue;
+    uint32_t thread;
     struct map_event e;
+    /* ... and its last change that was kept: moments that there were by then. */
+    uint32_t moments;
+    int waits;        /* it has changed something at the moment at hand ... */
+    uint64_t ordinal; /* ... before this instruction first */
 };
+
+struct merging {
+    struct loading *l;
+    struct map_space space;
+    struct head **heap; /* of threads that have more events */
+    uint32_t n;
+    struct head **waiting; /* all at one time */
+    uint32_t nwaiting;
+    uint64_t time;
+};
+
+static int keep_change(struct loading *l, uint32_t thread, uint64_t ordinal,
+                       uint64_t time_ns)
+{
+    struct map_changes *c = &l->m->thread[thread];
+    if (c->n == c->cap) {
+        uint32_t cap = c->cap + c->cap / 2 + 8;
+        void *p = realloc(c->v, cap * sizeof(c->v[0]));
+        if (!p) {
+            return ctr_fail_nomem(l->diag);
+        }
+        c->v = p;
+        c->cap = cap;
+    }
+    c->v[c->n++] = (struct map_change){ordinal, time_ns};
+    return 0;
+}
+
+/*
+ * All that happened at a time is done.  A thread's change is not needed if there was no
+ * moment behind its last one that is: to ask for that one's time is the same.
+ */
+static int settle(struct merging *g)
+{
+    int err = 0;
+    for (uint32_t i = 0; !err && i < g->nwaiting; i++) {
+        struct head *h = g->waiting[i];
+        h->waits = 0;
+        if (h->moments != g->space.h->moments) {
+            h->moments = g->space.h->moments;
+            err = keep_change(g->l, h->thread, h->ordinal, g->time);
+        }
+    }
+    g->nwaiting = 0;
+    return err;
+}
+
+static int do_event(struct merging *g, struct head *h)
+{
+    int err = g->time != h->e.time ? settle(g) : 0;
+    g->time = h->e.time;
+    err = err ? err : map_space_event(&g->space, &h->e);
+    if (err || h->e.op == 0) {
+        return err;
+    }
+    if (!(g->l->flags & CTR_MAPS_CODE)) {
+        return keep_change(g->l, h->thread, h->e.ordinal, h->e.time);
+    }
+    if (!h->waits) {
+        h->waits = 1;
+        h->ordinal = h->e.ordinal;
+        g->waiting[g->nwaiting++] = h;
+    }
+    return 0;
+}
 
 static int earlier(const struct head *a, const struct head *b)
 {
@@ -52,28 +122,39 @@ static void sift(struct head **heap, uint32_t n, uint32_t i)
     }
 }
 
-static int do_events(struct map_space *s, struct head **heap, uint32_t n)
+static int next_event(const struct merging *g, struct head *h)
+{
+    return map_queue_get(&g->l->queue[h->thread], &h->e);
+}
+
+static int merge(struct merging *g)
 {
     int err = 0;
-    for (uint32_t i = n; i-- > 0;) {
-        sift(heap, n, i);
+    for (uint32_t i = g->n; i-- > 0;) {
+        sift(g->heap, g->n, i);
     }
-    while (!err && n) {
-        err = map_space_event(s, &heap[0]->e);
-        if (!map_queue_get(heap[0]->queue, &heap[0]->e)) {
-            heap[0] = heap[--n];
+    while (!err && g->n) {
+        err = do_event(g, g->heap[0]);
+        if (!next_event(g, g->heap[0])) {
+            g->heap[0] = g->heap[--g->n];
         }
-        sift(heap, n, 0);
+        sift(g->heap, g->n, 0);
     }
-    return err;
+    return err ? err : settle(g);
 }
 
 /* All events of one process. */
 static int do_process(struct loading *l, uint32_t process)
 {
     struct ctr_maps *m = l->m;
-    struct map_space s = {.m = m, .h = &m->process[process], .diag = l->diag};
-    uint32_t threads = 0, n = 0;
+    struct map_history *h = &m->process[process];
+    struct merging g = {
+        .l = l,
+        .space = {.m = m,
+                  .h = h,
+                  .diag = l->diag,
+                  .keep = l->flags & CTR_MAPS_CODE ? MAP_KEEP_CODE : MAP_KEEP_ALL}};
+    uint32_t threads = 0;
     for (uint32_t t = l->first[process]; t; t = l->next[t - 1]) {
         threads++;
     }
@@ -81,22 +162,24 @@ static int do_process(struct loading *l, uint32_t process)
         return 0;
     }
     struct head *head = calloc(threads, sizeof(head[0]));
-    struct head **heap = calloc(threads, sizeof(heap[0]));
-    int err = head && heap ? 0 : ctr_fail_nomem(l->diag);
+    g.heap = calloc(threads, sizeof(g.heap[0]));
+    g.waiting = calloc(threads, sizeof(g.waiting[0]));
+    int err = head && g.heap && g.waiting ? 0 : ctr_fail_nomem(l->diag);
     for (uint32_t t = l->first[process]; !err && t; t = l->next[t - 1]) {
-        struct head *h = heap[n] = &head[n];
-        h->queue = &l->queue[t - 1];
-        map_queue_rewind(h->queue);
-        n += map_queue_get(h->queue, &h->e) ? 1 : 0;
+        g.heap[g.n] = &head[g.n];
+        head[g.n].thread = t - 1;
+        map_queue_rewind(&l->queue[t - 1]);
+        g.n += next_event(&g, &head[g.n]) ? 1 : 0;
     }
-    s.h->first = m->nrec;
-    err = err ? err : do_events(&s, heap, n);
+    h->first = m->nrec;
+    err = err ? err : merge(&g);
+    err = err ? err : map_space_end(&g.space);
+    h->end = m->nrec;
+    map_space_fini(&g.space);
     free(head);
-    free(heap);
-    err = err ? err : map_space_end(&s);
-    map_space_fini(&s);
-    s.h->end = m->nrec;
-    if (!err && map_history_index(m, s.h)) {
+    free(g.heap);
+    free(g.waiting);
+    if (!err && map_history_index(m, h)) {
         err = ctr_fail_nomem(l->diag);
     }
     return err;
@@ -104,32 +187,11 @@ static int do_process(struct loading *l, uint32_t process)
 
 /* -------------------------------------------------------------------- load */
 
-static int keep_change(struct loading *l, const struct ctr_os_event *ev,
-                       const struct ctr_thread *t)
-{
-    struct map_changes *c = &l->m->thread[t->index];
-    if (c->n == c->cap) {
-        uint32_t cap = c->cap + c->cap / 2 + 8;
-        void *p = realloc(c->v, cap * sizeof(c->v[0]));
-        if (!p) {
-            return ctr_fail_nomem(l->diag);
-        }
-        c->v = p;
-        c->cap = cap;
-    }
-    c->v[c->n++] = (struct map_change){ev->ordinal, ev->time_ns};
-    return 0;
-}
-
 static int keep_event(struct loading *l, const struct ctr_os_event *ev,
                       const struct ctr_thread *t)
 {
     struct map_event e;
-    int got = ev->type == CTR_EVENT_MAP ? keep_change(l, ev, t) : 0;
-    if (got) {
-        return got;
-    }
-    got = map_event_read(l->m, ev, &e, l->diag);
+    int got = map_event_read(l->m, ev, &e, l->diag);
     if (got <= 0) {
         return got;
     }
@@ -141,6 +203,7 @@ static int keep_event(struct loading *l, const struct ctr_os_event *ev,
     /* No event is earlier than those before. */
     e.time = ev->time_ns > q->time ? ev->time_ns : q->time;
     e.seq = l->n;
+    e.ordinal = ev->ordinal;
     size_t n = map_queue_put(q, &e);
     if (!n) {
         return ctr_fail_nomem(l->diag);
@@ -183,18 +246,21 @@ static int read_events(struct loading *l, struct ctr_trace *tr, uint64_t to_ns)
 
 int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr, struct ctr_diag *diag)
 {
-    return ctr_maps_load_to(out, tr, 0, diag);
+    return ctr_maps_load_to(out, tr, 0, 0, diag);
 }
 
 int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns,
-                     struct ctr_diag *diag)
+                     unsigned flags, struct ctr_diag *diag)
 {
     *out = NULL;
+    if (flags & ~CTR_MAPS_CODE) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "maps", "unknown flags");
+    }
     if (!tr->src.seekable) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "maps", "not on a stream");
     }
     struct ctr_maps *m = calloc(1, sizeof(*m));
-    struct loading l = {.m = m, .diag = diag};
+    struct loading l = {.m = m, .flags = flags, .diag = diag};
     int err = 0;
     l.queue = calloc((size_t)tr->nthreads + 1, sizeof(l.queue[0]));
     l.next = calloc((size_t)tr->nthreads + 1, sizeof(l.next[0]));

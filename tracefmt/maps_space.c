@@ -10,7 +10,8 @@
 #include "cannoli/events.h"
 
 #define MREMAP_KEEP_OLD 0x4u /* MREMAP_DONTUNMAP */
-#define BASE_STEPS 32u       /* pieces looked at for a module's begin */
+#define PROT_EXECUTE 4u
+#define BASE_STEPS 32u /* pieces looked at for a module's begin */
 
 /* ----------------------------------------------------------------- records */
 
@@ -62,10 +63,18 @@ static int keep(struct map_space *s, const struct map_piece *p, uint32_t to)
     return 0;
 }
 
+static int is_kept(const struct map_space *s, const struct map_piece *p)
+{
+    const struct map_file *f = &s->m->file[p->file];
+    return s->keep == MAP_KEEP_ALL ||
+           (s->keep == MAP_KEEP_CODE &&
+            (f->is_file || f->path[0] || p->prot & PROT_EXECUTE));
+}
+
 /* A piece ends that is no longer in the set. */
 static int ended(struct map_space *s, const struct map_piece *p)
 {
-    if (s->forget) {
+    if (!is_kept(s, p)) {
         return 0;
     }
     int err = mark(s);
@@ -87,7 +96,7 @@ static int add(struct map_space *s, const struct map_piece *like, uint64_t start
     if (s->m->changes == MAPS_MAX_CHANGES || s->pieces == MAPS_MAX_PIECES) {
         return ctr_fail(s->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many mappings");
     }
-    int err = s->forget ? 0 : mark(s);
+    int err = is_kept(s, &p) ? mark(s) : 0;
     if (err) {
         return err;
     }
@@ -325,7 +334,7 @@ int map_space_end(struct map_space *s)
     int err = 0;
     for (const struct map_piece *p; !err && (p = mapset_at(&s->set, at));
          at = mapset_next(&s->set, at)) {
-        err = keep(s, p, s->h->moments);
+        err = is_kept(s, p) ? keep(s, p, s->h->moments) : 0;
     }
     return err;
 }

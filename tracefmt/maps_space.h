@@ -9,12 +9,19 @@
 
 #define MAP_SHARED_BIT 0x1u /* the same on all of Linux's machines */
 
+/* What becomes a record when it ends. */
+enum map_keep {
+    MAP_KEEP_ALL,
+    MAP_KEEP_CODE, /* CTR_MAPS_CODE */
+    MAP_KEEP_NONE, /* the address space alone matters */
+};
+
 /* An address space while its history is made. */
 struct map_space {
     struct ctr_maps *m;
     struct map_history *h;
     struct ctr_diag *diag;
-    int forget; /* what ended is not wanted */
+    enum map_keep keep;
     struct mapset set;
     uint32_t pieces; /* in it */
     uint64_t time;   /* the moment at hand ... */

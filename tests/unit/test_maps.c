@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The history of address spaces, against a model that keeps a page table: random
- * events of several processes and threads are written as a trace that has no
- * instructions, and what the library says of every moment must be the model's.
+ * events of several processes and threads are written as a trace that has an
+ * instruction behind each, and what the library says of every moment must be the model's.
  * With such traces also: the order of chunks, and ends of threads told by events.
  */
 #include <stdarg.h>
@@ -14,10 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "auxrec.h"
 #include "ctr_write.h"
+#include "peak.h"
 #include "random.h"
+#include "support.h"
 #include "cannoli/events.h"
 
 #define PAGES 64u
@@ -166,28 +169,48 @@ struct out {
     int fd;
 };
 
+#define MAX_WORDS 4096u
+
 static void out_begin(struct out *o)
 {
     const struct ctr_meta meta = {
         .target = "x", .events = CTR_EVENTS_EXEC | CTR_EVENTS_MAP, .addr_bits = 64};
     o->fd = memfd_create("maps", MFD_CLOEXEC);
     assert_true(o->fd >= 0);
+    uint8_t def[64];
     assert_int_equal(ctr_dict_new(&o->dict, meta.events), 0);
+    assert_int_equal(ctr_dict_add(o->dict, 1, def, simple_def(def, BASE, 1, 0), NULL), 0);
     assert_int_equal(ctr_encoder_new(&o->enc, o->dict, 8, 1), 0);
     assert_int_equal(ctr_packed_new(&o->packed), 0);
     assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, &meta, 1, NULL), 0);
 }
 
-static void out_chunk(struct out *o, uint32_t thread, struct auxbuf *a, uint64_t start)
+/* With so many instructions. */
+static void out_run(struct out *o, uint32_t thread, struct auxbuf *a, uint32_t insns,
+                    uint64_t start)
 {
     struct ctr_diag diag = {.text = ""};
-    const struct ctr_segment seg = {
-        .aux = a->p, .aux_bytes = (uint32_t)a->n, .start_ns = start, .end_ns = start + 1};
+    uint32_t words[MAX_WORDS];
+    assert_true(insns <= MAX_WORDS);
+    for (uint32_t i = 0; i < insns; i++) {
+        words[i] = 1;
+    }
+    const struct ctr_segment seg = {.words = words,
+                                    .n_words = insns,
+                                    .aux = a->p,
+                                    .aux_bytes = (uint32_t)a->n,
+                                    .start_ns = start,
+                                    .end_ns = start + 1};
     if (ctr_encoder_run(o->enc, &seg, 1, o->packed, &diag) ||
         ctr_writer_chunk(o->w, thread, o->packed, &diag)) {
         fail_msg("%s: %s", diag.field, diag.text);
     }
     a->n = 0;
+}
+
+static void out_chunk(struct out *o, uint32_t thread, struct auxbuf *a, uint64_t start)
+{
+    out_run(o, thread, a, 0, start);
 }
 
 static struct ctr_trace *out_end(struct out *o, unsigned flags)
@@ -204,7 +227,14 @@ static struct ctr_trace *out_end(struct out *o, unsigned flags)
 
 /* --------------------------------------------------------------------- tests */
 
+/* Does a history with these flags tell of it? */
+static int is_told(const struct page *p, unsigned flags)
+{
+    return p->used && (!(flags & CTR_MAPS_CODE) || p->file || p->prot & 4);
+}
+
 struct check {
+    unsigned flags;
     const struct page *want;
     uint32_t process;
     uint64_t time;
@@ -221,7 +251,7 @@ static int check_mapping(void *arg, const struct ctr_mapping *m)
     assert_int_equal(m->process, c->process);
     for (uint64_t a = m->start; a < m->end; a += PAGE) {
         const struct page *p = &c->want[(a - BASE) / PAGE];
-        assert_true(p->used);
+        assert_true(is_told(p, c->flags));
         assert_string_equal(m->path, path_of(p->file));
         assert_int_equal(m->prot, p->prot);
         if (p->file && p->file != 99) {
@@ -241,17 +271,17 @@ static int check_mapping(void *arg, const struct ctr_mapping *m)
     return 0;
 }
 
-static void check_moment(const struct ctr_maps *maps, uint32_t process,
+static void check_moment(const struct ctr_maps *maps, unsigned flags, uint32_t process,
                          const struct page *want, uint64_t time)
 {
-    struct check c = {.want = want, .process = process, .time = time};
+    struct check c = {.flags = flags, .want = want, .process = process, .time = time};
     unsigned used = 0;
     assert_int_equal(ctr_maps_each(maps, process, time, check_mapping, &c), 0);
     for (unsigned i = 0; i < PAGES; i++) {
-        used += (unsigned)want[i].used;
+        used += (unsigned)is_told(&want[i], flags);
         struct ctr_mapping m;
         int found = ctr_maps_find(maps, process, time, addr_of(i) + below(PAGE), &m);
-        assert_int_equal(found, want[i].used);
+        assert_int_equal(found, is_told(&want[i], flags));
         if (found) {
             assert_true(m.start <= addr_of(i) && addr_of(i) < m.end);
             assert_string_equal(m.path, path_of(want[i].file));
@@ -266,6 +296,7 @@ static void check_moment(const struct ctr_maps *maps, uint32_t process,
 }
 
 struct rectangles {
+    unsigned flags;
     const struct model *model;
     unsigned char *seen; /* [moment][page]: how many mappings hold it */
     struct ctr_mapping last;
@@ -289,7 +320,7 @@ static int check_rectangle(void *arg, const struct ctr_mapping *m)
         for (uint64_t a = m->start; a < m->end; a += PAGE) {
             unsigned i = (unsigned)((a - BASE) / PAGE);
             const struct page *p = &model->history[k][i];
-            assert_true(p->used);
+            assert_true(is_told(p, r->flags));
             assert_string_equal(m->path, path_of(p->file));
             assert_int_equal(m->prot, p->prot);
             if (p->file && p->file != 99) {
@@ -308,16 +339,17 @@ static int stop_third(void *arg, const struct ctr_mapping *m)
 }
 
 /* Every page of every moment is in exactly one mapping of the whole history. */
-static void check_history(const struct ctr_maps *maps, uint32_t process,
+static void check_history(const struct ctr_maps *maps, unsigned flags, uint32_t process,
                           const struct model *model)
 {
-    struct rectangles r = {.model = model};
+    struct rectangles r = {.flags = flags, .model = model};
     unsigned calls = 0;
     r.seen = calloc(model->moments, PAGES);
     assert_int_equal(ctr_maps_history(maps, process, check_rectangle, &r), 0);
     for (unsigned k = 0; k < model->moments; k++) {
         for (unsigned i = 0; i < PAGES; i++) {
-            assert_int_equal(r.seen[k * PAGES + i], model->history[k][i].used);
+            assert_int_equal(r.seen[k * PAGES + i],
+                             is_told(&model->history[k][i], flags));
         }
     }
     free(r.seen);
@@ -325,11 +357,54 @@ static void check_history(const struct ctr_maps *maps, uint32_t process,
     assert_int_equal(calls, 3);
 }
 
+/* At each instruction, a history of code says of code what the whole one says. */
+static void check_times(const struct ctr_trace *tr, const struct ctr_maps *whole,
+                        const struct ctr_maps *code)
+{
+    struct ctr_info info;
+    struct ctr_chunk c;
+    uint64_t until[2];
+    ctr_trace_info(tr, &info);
+    for (uint64_t i = 0; i < info.chunks; i++) {
+        assert_int_equal(ctr_trace_chunk(tr, i, &c, NULL), 0);
+        uint32_t process = ctr_trace_thread(tr, c.thread)->process;
+        for (uint64_t at = c.first; at <= c.first + c.insns; at++) {
+            uint64_t all = ctr_maps_time(whole, &c, at, &until[0]);
+            uint64_t some = ctr_maps_time(code, &c, at, &until[1]);
+            assert_true(some <= all && at < until[0] && until[0] <= until[1]);
+            for (unsigned k = 0; k < PAGES; k++) {
+                struct ctr_mapping a, b;
+                int want = ctr_maps_find(whole, process, all, addr_of(k), &a) &&
+                           (a.path[0] || a.prot & 4);
+                assert_int_equal(ctr_maps_find(code, process, some, addr_of(k), &b),
+                                 want);
+                assert_true(!want ||
+                            (a.start == b.start && a.end == b.end && a.prot == b.prot &&
+                             a.base == b.base && a.from_ns == b.from_ns &&
+                             a.to_ns == b.to_ns && strcmp(a.path, b.path) == 0));
+            }
+        }
+    }
+}
+
+static void check_model(const struct ctr_maps *maps, unsigned flags, uint32_t process,
+                        const struct model *m)
+{
+    check_history(maps, flags, process, m);
+    check_moment(maps, flags, process, m->history[0], m->time[0]);
+    for (unsigned k = 0; k < m->moments; k++) {
+        check_moment(maps, flags, process, m->history[k], m->time[k]);
+        uint64_t next = k + 1 < m->moments ? m->time[k + 1] : m->time[k] + 1000000;
+        check_moment(maps, flags, process, m->history[k], next - 1);
+    }
+}
+
 static void run_random(uint64_t seed)
 {
     struct out o;
     static struct model model[PROCESSES];
     struct auxbuf aux[PROCESSES * THREADS] = {{0}};
+    uint32_t insns[PROCESSES * THREADS] = {0};
     struct payload p;
     state = seed * 0x9e3779b97f4a7c15ull + 1;
     out_begin(&o);
@@ -363,39 +438,37 @@ static void run_random(uint64_t seed)
         }
         time += below(4) * 10;
         random_event(m, &p);
-        aux_event(&aux[t], 0, 0, CTR_EVENT_MAP, time, &p);
+        aux_event(&aux[t], insns[t]++, 0, CTR_EVENT_MAP, time, &p);
         if (m->time[m->moments - 1] == time) {
             m->moments--; /* only what comes last at a time can be seen */
         }
         remember(m, time);
         if (below(20) == 0) {
-            out_chunk(&o, t, &aux[t], time - 10);
+            out_run(&o, t, &aux[t], insns[t], time - 10);
+            insns[t] = 0;
             time += 1;
         }
         /* Two threads at one moment have no order that both would agree on. */
         time += THREADS > 1;
     }
     for (uint32_t t = 0; t < PROCESSES * THREADS; t++) {
-        out_chunk(&o, t, &aux[t], time);
+        out_run(&o, t, &aux[t], insns[t], time);
         aux_free(&aux[t]);
     }
     struct ctr_trace *tr = out_end(&o, seed & 1 ? CTR_OPEN_NO_INDEX : 0);
-    struct ctr_maps *maps;
+    struct ctr_maps *maps, *code;
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    assert_int_equal(ctr_maps_load_to(&code, tr, 0, CTR_MAPS_CODE, NULL), 0);
     for (uint32_t i = 0; i < PROCESSES; i++) {
-        struct model *m = &model[i];
-        check_history(maps, i, m);
-        check_moment(maps, i, m->history[0], m->time[0]);
-        for (unsigned k = 0; k < m->moments; k++) {
-            check_moment(maps, i, m->history[k], m->time[k]);
-            uint64_t next = k + 1 < m->moments ? m->time[k + 1] : m->time[k] + 1000000;
-            check_moment(maps, i, m->history[k], next - 1);
-        }
-        free(m->history);
-        free(m->time);
+        check_model(maps, 0, i, &model[i]);
+        check_model(code, CTR_MAPS_CODE, i, &model[i]);
+        free(model[i].history);
+        free(model[i].time);
     }
+    check_times(tr, maps, code);
     assert_false(ctr_maps_find(maps, PROCESSES, 0, BASE, NULL));
     ctr_maps_free(maps);
+    ctr_maps_free(code);
     ctr_close(tr);
 }
 
@@ -527,6 +600,45 @@ static void test_neighbours(void **unused)
     aux_free(&a);
 }
 
+/* A change that code does not ask for, and another thread's at the same time. */
+static void test_same_time(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct auxbuf a = {0};
+    struct payload p;
+    struct ctr_chunk c;
+    uint64_t until;
+    uint32_t index;
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ctr_writer_thread(o.w, 0, 1 + i, 0, 0, &index, NULL), 0);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        payload_map(&p, CTR_MAP_MMAP, 3, 2, addr_of(i), PAGE, 0, "");
+        aux_event(&a, i, 0, CTR_EVENT_MAP, 10 + 20 * i, &p);
+    }
+    out_run(&o, 0, &a, 4, 5);
+    payload_map(&p, CTR_MAP_MMAP, 5, 2, addr_of(9), PAGE, 0, "/a.so");
+    aux_event(&a, 0, 0, CTR_EVENT_MAP, 50, &p);
+    out_run(&o, 1, &a, 1, 6);
+    struct ctr_trace *tr = out_end(&o, 0);
+    struct ctr_maps *maps, *code;
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    assert_int_equal(ctr_maps_load_to(&code, tr, 0, CTR_MAPS_CODE, NULL), 0);
+    check_times(tr, maps, code);
+    assert_int_equal(ctr_trace_chunk(tr, 0, &c, NULL), 0);
+    assert_int_equal(ctr_maps_time(code, &c, 1, &until), 10);
+    assert_int_equal(until, 2);
+    assert_int_equal(ctr_maps_time(code, &c, 3, &until), 50);
+    assert_true(until == UINT64_MAX);
+    ctr_maps_free(maps);
+    ctr_maps_free(code);
+    ctr_close(tr);
+    aux_free(&a);
+}
+
 /* Pieces by the thousand, also in one event, take no time to speak of. */
 static void test_many(void **unused)
 {
@@ -564,6 +676,83 @@ static void test_many(void **unused)
     aux_free(&a);
 }
 
+/* What is mapped comes and goes all the time: anonymous memory, or a file. */
+static int churn_fd(const char *path)
+{
+    struct out o;
+    struct auxbuf a = {0};
+    uint32_t index;
+    enum { N = 300000, CHUNK = 2000 };
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    for (uint32_t i = 0, insns = 0; i < N; i++) {
+        /* every tenth stays for a while */
+        uint64_t at = 0x7f0000000000 + i % 10 * PAGE + (i % 10 ? 0 : i % 5000 * 8 * PAGE);
+        uint64_t time = 1000 + i * 20000ull;
+        struct payload p;
+        payload_map(&p, CTR_MAP_MMAP, 3, 2, at, PAGE, i % 7 * PAGE, path);
+        aux_event(&a, insns++, 0, CTR_EVENT_MAP, time, &p);
+        if (i % 10) {
+            payload_map(&p, CTR_MAP_MUNMAP, 0, 0, at, PAGE, 0, "");
+            aux_event(&a, insns++, 0, CTR_EVENT_MAP, time + 9000, &p);
+        }
+        if ((i + 1) % CHUNK == 0) {
+            out_run(&o, 0, &a, insns, 1000 + (i + 1 - CHUNK) * 20000ull);
+            insns = 0;
+        }
+    }
+    int fd = dup(o.fd);
+    ctr_close(out_end(&o, 0));
+    aux_free(&a);
+    return fd;
+}
+
+/* A process of its own, "FD FLAGS MIB": reads, and tells how it went and what it took. */
+static int reader(char **argv)
+{
+    struct ctr_trace *tr;
+    struct ctr_maps *maps;
+    if (ctr_open_fd(&tr, atoi(argv[1]), 0, NULL) ||
+        ctr_maps_load_to(&maps, tr, 0, (unsigned)atoi(argv[2]), NULL)) {
+        return 1;
+    }
+    if (getenv("CTR_TEST_VERBOSE")) {
+        printf("%ld KiB\n", peak_kib());
+    }
+    return peak_kib() < 0 || peak_kib() > (atol(argv[3]) << 10) ? 2 : 0;
+}
+
+/* A history takes little memory, and what nobody asks for nearly none. */
+static void test_memory(void **unused)
+{
+    static const struct {
+        const char *path;
+        unsigned flags;
+        unsigned mib;
+    } cases[] = {{"", CTR_MAPS_CODE, 16}, {"", 0, 44}, {"/a.so", CTR_MAPS_CODE, 44}};
+    (void)unused;
+    if (SANITIZED) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char fd[16], flags[16], mib[16];
+        int status, trace = churn_fd(cases[i].path);
+        snprintf(fd, sizeof(fd), "%d", trace);
+        snprintf(flags, sizeof(flags), "%u", cases[i].flags);
+        snprintf(mib, sizeof(mib), "%u", cases[i].mib);
+        pid_t pid = fork();
+        if (pid == 0) {
+            execl("/proc/self/exe", "test_maps", fd, flags, mib, (char *)NULL);
+            _exit(3);
+        }
+        assert_true(pid > 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        close(trace);
+    }
+}
+
 /* No events: an empty history. */
 static void test_none(void **unused)
 {
@@ -580,6 +769,8 @@ static void test_none(void **unused)
     assert_int_equal(ctr_maps_history(maps, 0, NULL, NULL), 0);
     assert_int_equal(ctr_maps_history(maps, 5, NULL, NULL), 0);
     ctr_maps_free(maps);
+    assert_int_equal(ctr_maps_load_to(&maps, tr, 0, 0x80, NULL), -CTR_E_INVAL);
+    assert_null(maps);
     ctr_close(tr);
 }
 
@@ -708,13 +899,14 @@ static void test_order(void **unused)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),       cmocka_unit_test(test_order),
         cmocka_unit_test(test_random),     cmocka_unit_test(test_modules),
         cmocka_unit_test(test_many),       cmocka_unit_test(test_none),
-        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_same_time),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return argc == 4 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ struct mappings {
     struct ctr_trace *trace;     /* NULL: all is known */
     uint64_t *start;             /* times at which chunks with map events begin ... */
     size_t nr_starts;            /* ... ascending */
+    unsigned what;               /* CTR_MAPS_* */
     _Atomic(struct known *) now; /* changed with the lock */
     pthread_mutex_t lock;
 };
@@ -67,7 +68,7 @@ static int learn(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
     if (!k) {
         return -CTR_E_NOMEM;
     }
-    ret = ctr_maps_load_to(&k->maps, tr, to_ns, diag);
+    ret = ctr_maps_load_to(&k->maps, tr, to_ns, m->what, diag);
     k->to_ns = to_ns ? to_ns : UINT64_MAX;
     k->before = atomic_load_explicit(&m->now, memory_order_relaxed);
     /* pairs with the acquire in known_at */
@@ -107,7 +108,7 @@ static const struct known *known_at(struct mappings *m, uint64_t time_ns)
 }
 
 int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
-                  unsigned flags, struct ctr_diag *diag)
+                  unsigned flags, unsigned what, struct ctr_diag *diag)
 {
     struct ctr_info info;
     struct mappings *m;
@@ -122,6 +123,7 @@ int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
     if (!m) {
         return -CTR_E_NOMEM;
     }
+    m->what = what;
     pthread_mutex_init(&m->lock, NULL);
     if (path) {
         ret = find_starts(m, tr, diag);

@@ -20,10 +20,11 @@ struct mappings;
 /*
  * *out is NULL when there is nothing to know: a stream, no map events.  path, flags: as
  * the trace was opened, to read more of it later, by itself; NULL: everything is read now.
+ * what: CTR_MAPS_CODE if only mappings_find is used, or modules are looked for; or 0.
  * Returns 0 or a negated enum ctr_error.  Damage is no error: the history ends there.
  */
 int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
-                  unsigned flags, struct ctr_diag *diag);
+                  unsigned flags, unsigned what, struct ctr_diag *diag);
 /* NULL is allowed. */
 void mappings_free(struct mappings *m);
 

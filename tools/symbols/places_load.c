@@ -295,7 +295,7 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
                                 info.addr_bits};
     status = modset_check_machine(s, &p->target);
     if (!status) {
-        ret = mappings_load(&p->mappings, tr, NULL, 0, &diag);
+        ret = mappings_load(&p->mappings, tr, NULL, 0, CTR_MAPS_CODE, &diag);
         if (ret) {
             tool_trace_error(s->opt.prog, path, ret, &diag);
             status = TOOL_FAILED;

@@ -318,7 +318,7 @@ static int read_state(struct state *s, struct ctr_diag *diag)
         ret = 0;
     }
     ret = ret ? ret : mappings_load(&s->modules, s->tr, s->opt->path,
-                                    s->opt->no_index ? CTR_OPEN_NO_INDEX : 0, diag);
+                                    s->opt->no_index ? CTR_OPEN_NO_INDEX : 0, 0, diag);
     if (!ret && s->modules) {
         s->time = mappings_time(s->modules, &s->chunk, s->request->ordinal, &until);
         s->time = s->time_ns > s->time ? s->time_ns : s->time;
