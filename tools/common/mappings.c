@@ -77,8 +77,10 @@ static int learn(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
 }
 
 /*
- * What is known up to a time at least.  Twice as many chunks are read each time, so that
- * it takes no more than twice the time of reading all.  Without memory nothing is known.
+ * What is known up to a time at least.  Each time four times as many chunks are read as
+ * are needed, or all if that is a quarter of them: all that was known before takes no more
+ * than a third of what is known last, in time and in memory.  Without memory nothing is
+ * known.
  */
 static const struct known *known_at(struct mappings *m, uint64_t time_ns)
 {
@@ -99,8 +101,8 @@ static const struct known *known_at(struct mappings *m, uint64_t time_ns)
                 high = mid;
             }
         }
-        low = 2 * low < FEW ? FEW : 2 * low;
-        learn(m, m->trace, low < m->nr_starts ? m->start[low] : 0, NULL);
+        low = 4 * low < FEW ? FEW : 4 * low;
+        learn(m, m->trace, low < m->nr_starts / 4 ? m->start[low] : 0, NULL);
         k = atomic_load_explicit(&m->now, memory_order_relaxed);
     }
     pthread_mutex_unlock(&m->lock);
