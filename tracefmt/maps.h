@@ -5,12 +5,17 @@
 
 #include "util.h"
 
-/* Limits against files that were made to hurt; programs stay far below. */
+/*
+ * Limits against files that were made to hurt; programs stay far below.  Together they
+ * come to some 768 MiB: 200 for names (short ones take more than is counted), 160 for
+ * records, 128 for changes, 96 for moments, 128 for events, and what is left for skews
+ * and for sorting.
+ */
 #define MAPS_MAX_EVENTS (1u << 23)
 #define MAPS_MAX_EVENT_BYTES (128u << 20) /* packed */
 #define MAPS_MAX_CHANGES (1u << 22)       /* pieces that ever began */
 #define MAPS_MAX_PIECES (1u << 20)        /* that there are at once */
-#define MAPS_MAX_NAMES (256u << 20)       /* bytes of paths and build ids */
+#define MAPS_MAX_NAMES (128u << 20)       /* bytes of paths and build ids */
 
 /* What is mapped, each only once: a file, or a name that the system gives. */
 struct map_file {

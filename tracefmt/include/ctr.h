@@ -20,7 +20,7 @@
  *   blocks and chunks concurrently.
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
- *   GiB for the dictionary of blocks, 1 GiB for a history of mappings, 5 bytes
+ *   GiB for the dictionary of blocks, 768 MiB for a history of mappings, 5 bytes
  *   for each chunk of the file).  Files of cannoli-record take at most some 64 MiB for
  *   each worker of a replay, as a rule some MiB.
  *
