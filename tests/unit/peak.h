@@ -31,13 +31,13 @@ static inline long peak_kib(void)
     return kib;
 }
 
-/* This program again, with two arguments; returns its status, or -1. */
-static inline int run_again(const char *first, const char *second)
+/* This program again, with these arguments; returns its status, or -1. */
+static inline int run_again(const char *a, const char *b, const char *c)
 {
     int status;
     pid_t pid = fork();
     if (pid == 0) {
-        execl("/proc/self/exe", "again", first, second, (char *)NULL);
+        execl("/proc/self/exe", "again", a, b, c, (char *)NULL);
         _exit(3);
     }
     return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;

@@ -444,7 +444,7 @@ static void test_memory(void **state)
         char fd[16], n[16];
         snprintf(fd, sizeof(fd), "%d", dup(trace_fd()));
         snprintf(n, sizeof(n), "%u", workers);
-        assert_int_equal(run_again(fd, n), 0);
+        assert_int_equal(run_again(fd, n, NULL), 0);
     }
 }
 

@@ -413,9 +413,9 @@ static void test_memory(void **state)
     }
     out_end(&o);
     snprintf(fd, sizeof(fd), "%d", dup(o.fd));
-    assert_int_equal(run_again(fd, "0"), 0);
+    assert_int_equal(run_again(fd, "0", NULL), 0);
     snprintf(fd, sizeof(fd), "%d", dup(o.fd));
-    assert_int_equal(run_again(fd, "1"), 0);
+    assert_int_equal(run_again(fd, "1", NULL), 0);
     close(o.fd);
 }
 

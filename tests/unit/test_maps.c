@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "auxrec.h"
 #include "ctr_write.h"
@@ -737,18 +736,11 @@ static void test_memory(void **unused)
     }
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char fd[16], flags[16], mib[16];
-        int status, trace = churn_fd(cases[i].path);
+        int trace = churn_fd(cases[i].path);
         snprintf(fd, sizeof(fd), "%d", trace);
         snprintf(flags, sizeof(flags), "%u", cases[i].flags);
         snprintf(mib, sizeof(mib), "%u", cases[i].mib);
-        pid_t pid = fork();
-        if (pid == 0) {
-            execl("/proc/self/exe", "test_maps", fd, flags, mib, (char *)NULL);
-            _exit(3);
-        }
-        assert_true(pid > 0);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
+        assert_int_equal(run_again(fd, flags, mib), 0);
         close(trace);
     }
 }
