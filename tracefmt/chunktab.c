@@ -6,30 +6,35 @@
 #include <string.h>
 
 #define SLOTS 128u /* 3.7 MB of rows, those of a file of some GiB */
+#define SLOTS_MAX 1024u
 #define NO_GROUP UINT32_MAX
 
 /* The rows of a group. */
 struct slot {
     uint32_t group; /* or NO_GROUP */
-    uint64_t used;  /* when last */
+    uint32_t good;  /* rows before those that cannot be read, of which ... */
+    struct ctr_diag why;
+    uint64_t used; /* when last */
     struct chunk_row row[PART_MAX_CHUNKS];
 };
 
 /*
- * A stretch of the order of time.  Stretch k begins when the first chunk of its group was
- * begun, and ends where the next one begins; the groups are in order of that, so its
- * chunks are in its group and in those of stretches before, as far as chunks of these
- * were begun late.  Where no others reach into it, and no two threads are in the group,
- * it is the group as it stands, and nothing need be read to know it.
+ * A stretch of the order of time, which is that of (time, number) of chunks.  Stretch k
+ * begins with (begin, number of its group's first chunk), and ends where the next one
+ * begins.  They are in order of that, so its chunks are in its group and in those of
+ * stretches before, as far as chunks of these were begun late.  Where no others reach
+ * into it, and no two threads are in the group, it is the group as it stands, and nothing
+ * need be read to know it.
  */
 struct stretch {
-    uint64_t begin;   /* time */
-    uint64_t late_ns; /* when the last chunk of this group and those before was begun */
+    uint64_t begin; /* time */
     uint32_t group;
+    uint32_t before; /* nearest stretch before that reaches into this one, or NONE */
     uint32_t n;      /* chunks */
-    uint32_t *order; /* their numbers; NULL: the group as it stands, or not known yet */
     int known;
+    uint32_t *order; /* their numbers; NULL: the group as it stands, or not known yet */
 };
+#define NONE UINT32_MAX
 
 struct chunktab {
     struct ctr_trace *tr;
@@ -39,11 +44,12 @@ struct chunktab {
     uint32_t filled; /* while opening: groups before this one have all their chunks */
     int indexed;
     struct stretch *stretch; /* one for each group */
-    int falling;             /* times of a thread fall: chunks are taken as they stand */
+    int falling;             /* times of a thread fall: stretch 0 has all chunks */
 
     pthread_mutex_t lock; /* of all that follows */
-    struct slot *slot[SLOTS];
+    struct slot *slot[SLOTS_MAX];
     uint32_t nslots;
+    uint32_t most; /* as many are enough; grows with threads that are slow */
     uint64_t uses;
     ZSTD_DCtx *dctx;
     struct buf payload, raw;
@@ -54,6 +60,7 @@ struct chunktab *chunktab_new(struct ctr_trace *tr)
     struct chunktab *t = calloc(1, sizeof(*t));
     if (t) {
         t->tr = tr;
+        t->most = SLOTS;
         pthread_mutex_init(&t->lock, NULL);
     }
     return t;
@@ -90,44 +97,61 @@ void chunktab_free(struct chunktab *t)
 
 /* ------------------------------------------------------------------- groups */
 
-static struct chunk_group *new_group(struct chunktab *t, uint64_t first)
+static int new_group(struct chunktab *t, const struct chunk_group *g)
 {
     if (t->n == t->cap) {
         const uint32_t cap = t->cap + t->cap / 2 + 64;
         void *p = realloc(t->group, cap * sizeof(t->group[0]));
         if (!p) {
-            return NULL;
+            return -1;
         }
         t->group = p;
         t->cap = cap;
     }
-    t->group[t->n] = (struct chunk_group){.first = first, .span = CHUNK_SPAN_EMPTY};
-    return &t->group[t->n++];
+    t->group[t->n++] = *g;
+    return 0;
+}
+
+/* Is a group where it can be, so that a file has no more of them than it has room for? */
+static int is_possible(const struct chunktab *t, const struct chunk_group *last,
+                       const struct chunk_group *g)
+{
+    const uint64_t least =
+        SECT_OFF_FRAMES + CHUNK_FRAMES * SECT_FRAME + CHUNK_BODY + SECT_HASH;
+    const uint64_t size = t->tr->src.size;
+    const uint64_t from = last ? last->chunk_off + last->count * least : t->tr->data_off;
+    return g->count && g->off < size && g->chunk_off >= from && g->chunk_off < size &&
+           size - g->chunk_off >= g->count * least &&
+           g->span.last_thread >= g->span.thread;
 }
 
 int chunktab_add_part(struct chunktab *t, const uint8_t *row, int spans,
                       struct ctr_diag *diag)
 {
     const struct chunk_group *last = t->n ? &t->group[t->n - 1] : NULL;
-    const uint64_t first = le64(row + RPART_FIRST);
-    const uint32_t count = le32(row + RPART_CHUNKS);
-    if (first != (last ? last->first + last->count : 0) || count > PART_MAX_CHUNKS) {
+    struct chunk_group g = {
+        .off = le64(row + RPART_OFF),
+        .first = le64(row + RPART_FIRST),
+        .count = le32(row + RPART_CHUNKS),
+        .span = CHUNK_SPAN_EMPTY,
+    };
+    if (spans) {
+        g.chunk_off = le64(row + RPART_CHUNK_OFF);
+        g.span = span_get(row);
+    }
+    if (g.first != (last ? last->first + last->count : 0) || g.count > PART_MAX_CHUNKS ||
+        (spans && !is_possible(t, last, &g))) {
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "index",
                         "parts do not fit together");
     }
-    struct chunk_group *g = new_group(t, first);
-    if (!g) {
+    if (new_group(t, &g)) {
         return ctr_fail_nomem(diag);
     }
-    g->off = le64(row + RPART_OFF);
-    g->count = count;
     t->indexed = 1;
     if (spans) {
-        g->chunk_off = le64(row + RPART_CHUNK_OFF);
-        g->span = count ? span_get(row) : g->span;
-        t->chunks += count;
-        if (g->span.to_ns > t->tr->end_ns) {
-            t->tr->end_ns = g->span.to_ns;
+        t->chunks += g.count;
+        if (g.span.to_ns > t->tr->end_ns) {
+            t->tr->end_ns = g.span.to_ns;
         }
     }
     return 0;
@@ -176,28 +200,27 @@ uint32_t chunktab_find(const struct chunktab *t, uint64_t i, uint32_t hint)
  */
 static struct slot *take_slot(struct chunktab *t, uint32_t group, int any)
 {
+    struct slot *s = t->nslots < t->most ? malloc(sizeof(*s)) : NULL;
     uint32_t k = 0;
-    if (t->nslots < SLOTS) {
-        struct slot *s = malloc(sizeof(*s));
-        if (!s) {
-            return NULL;
-        }
+    if (s) {
         k = t->nslots++;
         t->slot[k] = s;
-    } else if (any) {
-        for (uint32_t i = 1; i < SLOTS; i++) {
+    } else if (any && t->nslots) {
+        for (uint32_t i = 1; i < t->nslots; i++) {
             k = t->slot[i]->used < t->slot[k]->used ? i : k;
         }
-        if (t->slot[k]->group != NO_GROUP) {
-            t->group[t->slot[k]->group].slot = 0;
+        s = t->slot[k];
+        if (s->group != NO_GROUP) {
+            t->group[s->group].slot = 0;
         }
     } else {
         return NULL;
     }
-    t->slot[k]->group = group;
-    t->slot[k]->used = ++t->uses;
+    s->group = group;
+    s->good = 0;
+    s->used = ++t->uses;
     t->group[group].slot = k + 1;
-    return t->slot[k];
+    return s;
 }
 
 /* Nothing useful is in it. */
@@ -227,12 +250,33 @@ static int check_rows(const struct chunk_group *g, const struct chunk_row *row,
     return 0;
 }
 
-/* Reads a group's rows.  Where a PART is damaged the chunks themselves tell. */
+/* As many of the first rows as can be those of a group some of which cannot be read. */
+static uint32_t likely_rows(const struct chunk_group *g, const struct chunk_row *row,
+                            uint32_t n)
+{
+    uint32_t good = 0;
+    for (; good < n; good++) {
+        const struct ctr_chunk *c = &row[good].pub;
+        if (c->start_ns < g->span.from_ns || c->start_ns > g->span.late_ns ||
+            c->thread < g->span.thread || c->thread > g->span.last_thread ||
+            c->first < g->span.from || c->first + c->insns > g->span.to ||
+            c->end_ns > g->span.to_ns) {
+            break;
+        }
+    }
+    return good;
+}
+
+/*
+ * Reads a group's rows.  Where a PART is damaged the chunks themselves tell; where one of
+ * these is, too, only the rows before it are known.
+ */
 static int load(struct chunktab *t, uint32_t group, struct slot **out,
                 struct ctr_diag *diag)
 {
     const struct chunk_group *g = &t->group[group];
     struct slot *s = take_slot(t, group, 1);
+    struct ctr_diag why;
     if (s && !t->dctx) {
         t->dctx = ZSTD_createDCtx();
     }
@@ -244,33 +288,59 @@ static int load(struct chunktab *t, uint32_t group, struct slot **out,
     }
     int err = -CTR_E_CORRUPT;
     if (t->indexed) {
-        err = trace_part_rows(t->tr, g, t->dctx, &t->payload, &t->raw, s->row, diag);
-        err = err ? err : check_rows(g, s->row, diag);
+        err = trace_part_rows(t->tr, g, t->dctx, &t->payload, &t->raw, s->row, &why);
+        err = err ? err : check_rows(g, s->row, &why);
+        s->good = err ? 0 : g->count;
     }
-    if (err == -CTR_E_CORRUPT || err == -CTR_E_TRUNCATED || err == -CTR_E_UNSUPPORTED) {
-        err = trace_scan_rows(t->tr, g, s->row, diag);
-        err = err ? err : check_rows(g, s->row, diag);
+    if (err && err != -CTR_E_NOMEM) {
+        uint32_t n = 0;
+        const uint64_t end =
+            group + 1 < t->n ? t->group[group + 1].chunk_off : t->tr->src.size;
+        err = trace_scan_rows(t->tr, g, end, s->row, &n, &s->why);
+        if (err) {
+            s->good = likely_rows(g, s->row, n);
+        } else {
+            err = check_rows(g, s->row, &s->why);
+            s->good = err ? 0 : n;
+        }
     }
-    if (err) {
+    if (err == -CTR_E_NOMEM) {
         give_up_slot(t, s);
+        return ctr_fail_nomem(diag);
     }
     *out = s;
+    return 0;
+}
+
+/* Finds a group's rows, with the lock. */
+static int find_rows(struct chunktab *t, uint32_t group, struct slot **out,
+                     struct ctr_diag *diag)
+{
+    struct chunk_group *g = &t->group[group];
+    *out = g->slot ? t->slot[g->slot - 1] : NULL;
+    int err = *out ? 0 : load(t, group, out, diag);
+    if (!err) {
+        (*out)->used = ++t->uses;
+    }
     return err;
 }
 
 static int get(struct chunktab *t, uint32_t group, uint64_t i, struct chunk_row *out,
                struct ctr_diag *diag)
 {
-    int err = 0;
+    struct slot *s;
     pthread_mutex_lock(&t->lock);
-    struct chunk_group *g = &t->group[group];
-    struct slot *s = g->slot ? t->slot[g->slot - 1] : NULL;
-    if (!s) {
-        err = load(t, group, &s, diag);
-    }
+    int err = find_rows(t, group, &s, diag);
     if (!err) {
-        s->used = ++t->uses;
-        *out = s->row[i - g->first];
+        const uint64_t k = i - t->group[group].first;
+        if (k < s->good) {
+            *out = s->row[k];
+        } else {
+            err = -s->why.code;
+            if (diag) {
+                *diag = s->why;
+            }
+        }
     }
     pthread_mutex_unlock(&t->lock);
     return err;
@@ -290,7 +360,8 @@ int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_dia
     struct thread *th = trace_thread(t->tr, row->pub.thread);
     if (!t->indexed) {
         if (t->n == 0 || t->group[t->n - 1].count == PART_MAX_CHUNKS) {
-            if (!new_group(t, i)) {
+            const struct chunk_group g = {.first = i, .span = CHUNK_SPAN_EMPTY};
+            if (new_group(t, &g)) {
                 return ctr_fail_nomem(diag);
             }
             t->filled = t->n - 1;
@@ -311,6 +382,7 @@ int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_dia
                                      : NULL;
     if (s) {
         s->row[i - g->first] = *row;
+        s->good++;
     }
     return 0;
 }
@@ -326,54 +398,42 @@ static int by_begin(const void *a, const void *b)
     return (x->group > y->group) - (x->group < y->group);
 }
 
-int chunktab_opened(struct chunktab *t, struct ctr_diag *diag)
+/* Is the last chunk of stretch j's group behind the begin of stretch k? */
+static int reaches(const struct chunktab *t, uint32_t j, uint32_t k)
 {
-    uint64_t late = 0;
-    if (t->chunks > UINT32_MAX) {
-        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "chunk", "too many chunks");
-    }
-    t->stretch = calloc(t->n + (size_t)1, sizeof(t->stretch[0]));
-    if (!t->stretch) {
-        return ctr_fail_nomem(diag);
-    }
-    for (uint32_t i = 0; i < t->n; i++) {
-        const struct chunk_group *g = &t->group[i];
-        if (g->count && g->span.last_thread >= t->tr->nthreads) {
-            return ctr_fail(diag, CTR_E_CORRUPT, g->off, "index",
-                            "a thread is not known");
-        }
-        t->stretch[i] =
-            (struct stretch){.group = i, .begin = g->span.from_ns, .n = g->count};
-        t->stretch[i].known = t->falling;
-    }
-    if (!t->falling) {
-        qsort(t->stretch, t->n, sizeof(t->stretch[0]), by_begin);
-    }
-    for (uint32_t k = 0; k < t->n; k++) {
-        const uint64_t ns = t->group[t->stretch[k].group].span.late_ns;
-        late = ns > late ? ns : late;
-        t->stretch[k].late_ns = late;
-    }
-    return 0;
+    const struct stretch *x = &t->stretch[j], *y = &t->stretch[k];
+    const uint64_t late = t->group[x->group].span.late_ns;
+    return late != y->begin ? late > y->begin : x->group > y->group;
 }
 
-/* When stretch k ends; no chunk was begun at UINT64_MAX, or it is in the last one. */
-static uint64_t stretch_end(const struct chunktab *t, uint32_t k)
+/*
+ * The next stretch before j whose group reaches into stretch k, or NONE.  What reaches
+ * into k, and is before j, also reaches into j.
+ */
+static uint32_t reaching(const struct chunktab *t, uint32_t k, uint32_t j)
 {
-    return k + 1 < t->n ? t->stretch[k + 1].begin : UINT64_MAX;
+    do {
+        j = t->stretch[j].before;
+    } while (j != NONE && !reaches(t, j, k));
+    return j;
 }
 
-/* The stretch before k, counting down, whose group reaches into k; UINT32_MAX: none. */
-static uint32_t reaches_into(const struct chunktab *t, uint32_t k, uint32_t from)
+/* Is a chunk begun at a time in stretch k, or before it? */
+static int is_before_end(const struct chunktab *t, uint32_t k, uint64_t ns,
+                         uint64_t chunk)
 {
-    const uint64_t begin = t->stretch[k].begin;
-    while (from && t->stretch[from - 1].late_ns >= begin) {
-        from--;
-        if (t->group[t->stretch[from].group].span.late_ns >= begin) {
-            return from;
-        }
+    if (k + 1 == t->n) {
+        return 1;
     }
-    return UINT32_MAX;
+    const struct stretch *next = &t->stretch[k + 1];
+    return ns != next->begin ? ns < next->begin : chunk < t->group[next->group].first;
+}
+
+static int is_behind_begin(const struct chunktab *t, uint32_t k, uint64_t ns,
+                           uint64_t chunk)
+{
+    const struct stretch *s = &t->stretch[k];
+    return ns != s->begin ? ns > s->begin : chunk >= t->group[s->group].first;
 }
 
 struct begun {
@@ -405,12 +465,93 @@ struct begun_list {
     size_t n, cap;
 };
 
+/* Keeps a list, sorted now, as the order of a stretch. */
+static int keep_order(struct stretch *s, struct begun_list *l, struct ctr_diag *diag)
+{
+    uint32_t *order = malloc((l->n + 1) * sizeof(order[0]));
+    if (!order) {
+        return ctr_fail_nomem(diag);
+    }
+    qsort(l->v, l->n, sizeof(l->v[0]), by_time);
+    for (size_t i = 0; i < l->n; i++) {
+        order[i] = (uint32_t)l->v[i].chunk;
+    }
+    s->order = order;
+    s->n = (uint32_t)l->n;
+    s->known = 1;
+    return 0;
+}
+
+/*
+ * Times of a thread must not fall, but could up to version 5: then a chunk counts as
+ * begun no earlier than those of its thread before it, and the order of all is made at
+ * once.
+ */
+static int order_falling(struct chunktab *t, struct ctr_diag *diag)
+{
+    struct begun_list l = {.v = malloc((t->chunks + 1) * sizeof(l.v[0]))};
+    int err = l.v ? 0 : ctr_fail_nomem(diag);
+    for (uint32_t i = 0; i < t->tr->nthreads; i++) {
+        trace_thread(t->tr, i)->begun_ns = 0;
+    }
+    for (uint64_t i = 0; !err && i < t->chunks; i++) {
+        struct chunk_row row;
+        err = chunktab_get(t, i, &row, diag);
+        if (!err) {
+            struct thread *th = trace_thread(t->tr, row.pub.thread);
+            if (th->begun_ns < row.pub.start_ns) {
+                th->begun_ns = row.pub.start_ns;
+            }
+            l.v[l.n++] = (struct begun){th->begun_ns, i, row.pub.thread};
+        }
+    }
+    for (uint32_t k = 0; k < t->n; k++) {
+        t->stretch[k].n = 0;
+        t->stretch[k].known = 1;
+    }
+    err = err ? err : keep_order(&t->stretch[0], &l, diag);
+    free(l.v);
+    return err;
+}
+
+int chunktab_opened(struct chunktab *t, struct ctr_diag *diag)
+{
+    if (t->chunks > UINT32_MAX) {
+        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "chunk", "too many chunks");
+    }
+    t->stretch = calloc(t->n + (size_t)1, sizeof(t->stretch[0]));
+    if (!t->stretch) {
+        return ctr_fail_nomem(diag);
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct chunk_group *g = &t->group[i];
+        if (g->count && g->span.last_thread >= t->tr->nthreads) {
+            return ctr_fail(diag, CTR_E_CORRUPT, g->off, "index",
+                            "a thread is not known");
+        }
+        t->stretch[i] = (struct stretch){
+            .group = i, .begin = g->span.from_ns, .n = g->count, .before = NONE};
+    }
+    if (t->falling) {
+        return order_falling(t, diag);
+    }
+    qsort(t->stretch, t->n, sizeof(t->stretch[0]), by_begin);
+    for (uint32_t k = 1; k < t->n; k++) {
+        uint32_t j = k - 1;
+        while (j != NONE && !reaches(t, j, k)) {
+            j = t->stretch[j].before;
+        }
+        t->stretch[k].before = j;
+    }
+    return 0;
+}
+
 /* Adds the chunks of a group that are in stretch k. */
 static int add_begun(struct chunktab *t, uint32_t k, uint32_t group, struct begun_list *l,
                      struct ctr_diag *diag)
 {
     const struct chunk_group *g = &t->group[group];
-    const uint64_t begin = t->stretch[k].begin, end = stretch_end(t, k);
+    struct slot *s;
     if (l->n + g->count > l->cap) {
         const size_t cap = l->cap * 2 + PART_MAX_CHUNKS;
         void *p = realloc(l->v, cap * sizeof(l->v[0]));
@@ -420,18 +561,20 @@ static int add_begun(struct chunktab *t, uint32_t k, uint32_t group, struct begu
         l->v = p;
         l->cap = cap;
     }
-    for (uint64_t i = g->first; i < g->first + g->count; i++) {
-        struct chunk_row row;
-        int err = get(t, group, i, &row, diag);
-        if (err) {
-            return err;
-        }
-        const uint64_t ns = row.pub.start_ns;
-        if (ns >= begin && (ns < end || end == UINT64_MAX)) {
-            l->v[l->n++] = (struct begun){ns, i, row.pub.thread};
+    pthread_mutex_lock(&t->lock);
+    int err = find_rows(t, group, &s, diag);
+    for (uint32_t i = 0; !err && i < g->count; i++) {
+        /* What cannot be read comes when it can have been begun at the latest. */
+        const int good = i < s->good;
+        const uint64_t ns = good ? s->row[i].pub.start_ns : g->span.late_ns;
+        if (is_behind_begin(t, k, ns, g->first + i) &&
+            is_before_end(t, k, ns, g->first + i)) {
+            l->v[l->n++] =
+                (struct begun){ns, g->first + i, good ? s->row[i].pub.thread : NONE};
         }
     }
-    return 0;
+    pthread_mutex_unlock(&t->lock);
+    return err;
 }
 
 /* No chunk of a thread may have been begun before one that stands before it. */
@@ -455,33 +598,31 @@ static int check_threads(struct begun_list *l, struct ctr_diag *diag)
 static int make_stretch(struct chunktab *t, uint32_t k, struct ctr_diag *diag)
 {
     struct stretch *s = &t->stretch[k];
-    const struct chunk_span *span = &t->group[s->group].span;
-    uint32_t other = reaches_into(t, k, k);
-    if (s->known || (other == UINT32_MAX && span->thread == span->last_thread &&
-                     (span->late_ns < stretch_end(t, k) || k + 1 == t->n))) {
+    if (s->known) {
+        return 0;
+    }
+    const struct chunk_group *g = &t->group[s->group];
+    if (s->before == NONE && g->span.thread == g->span.last_thread &&
+        is_before_end(t, k, g->span.late_ns, g->first + g->count - 1)) {
         s->known = 1;
         return 0;
     }
     struct begun_list l = {.v = NULL};
+    uint32_t others = 0;
     int err = add_begun(t, k, s->group, &l, diag);
-    for (; !err && other != UINT32_MAX; other = reaches_into(t, k, other)) {
-        err = add_begun(t, k, t->stretch[other].group, &l, diag);
+    for (uint32_t j = reaching(t, k, k); !err && j != NONE; j = reaching(t, k, j)) {
+        err = add_begun(t, k, t->stretch[j].group, &l, diag);
+        others++;
     }
-    if (!err) {
-        err = check_threads(&l, diag);
+    /* They reach into the next one, as a rule. */
+    pthread_mutex_lock(&t->lock);
+    if (others + SLOTS / 2 > t->most) {
+        others += SLOTS;
+        t->most = others < SLOTS_MAX ? others : SLOTS_MAX;
     }
-    uint32_t *order = err ? NULL : malloc((l.n + 1) * sizeof(order[0]));
-    if (order) {
-        qsort(l.v, l.n, sizeof(l.v[0]), by_time);
-        for (size_t i = 0; i < l.n; i++) {
-            order[i] = (uint32_t)l.v[i].chunk;
-        }
-        s->order = order;
-        s->n = (uint32_t)l.n;
-        s->known = 1;
-    } else if (!err) {
-        err = ctr_fail_nomem(diag);
-    }
+    pthread_mutex_unlock(&t->lock);
+    err = err ? err : check_threads(&l, diag);
+    err = err ? err : keep_order(s, &l, diag);
     free(l.v);
     return err;
 }
@@ -502,6 +643,28 @@ int chunktab_get_at(struct chunktab *t, uint64_t at, struct chunk_row *out,
                     struct ctr_diag *diag)
 {
     return chunktab_get(t, chunk_at(t, at), out, diag);
+}
+
+int chunktab_place(struct chunktab *t, const struct chunk_row *row, uint64_t *at,
+                   struct ctr_diag *diag)
+{
+    const uint64_t chunk = row->pub.index;
+    uint32_t lo = 0, hi = t->falling ? 1 : t->n;
+    while (hi - lo > 1) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        *(is_behind_begin(t, mid, row->pub.start_ns, chunk) ? &lo : &hi) = mid;
+    }
+    int err = make_stretch(t, lo, diag);
+    const struct stretch *s = &t->stretch[lo];
+    for (uint32_t i = 0; !err && i < s->n; i++) {
+        *at = PLACE(lo, i);
+        if (chunk_at(t, *at) == chunk) {
+            return 0;
+        }
+    }
+    return err ? err
+               : ctr_fail(diag, CTR_E_CORRUPT, row->pub.off, "chunk",
+                          "it is not where its time says");
 }
 
 int chunktab_step(struct chunktab *t, uint64_t *at, int back, struct ctr_diag *diag)
@@ -535,12 +698,10 @@ static int scan_wants(const struct chunk_scan *s, const struct chunk_span *g)
 static int scan_wants_any(const struct chunktab *t, const struct chunk_scan *s,
                           uint32_t k)
 {
-    uint32_t other = k;
-    while (other != UINT32_MAX) {
-        if (scan_wants(s, &t->group[t->stretch[other].group].span)) {
+    for (uint32_t j = k; j != NONE; j = reaching(t, k, j)) {
+        if (scan_wants(s, &t->group[t->stretch[j].group].span)) {
             return 1;
         }
-        other = reaches_into(t, k, other);
     }
     return 0;
 }
@@ -552,8 +713,7 @@ static int next_stored(struct chunktab *t, struct chunk_scan *s, struct chunk_ro
         s->group = chunktab_find(t, s->at, s->group);
         const struct chunk_group *g = &t->group[s->group];
         if (scan_wants(s, &g->span)) {
-            int err = get(t, s->group, s->at, out, diag);
-            s->at += !err;
+            int err = get(t, s->group, s->at++, out, diag);
             return err ? err : 1;
         }
         s->at = g->first + g->count;
@@ -583,7 +743,7 @@ int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *ou
         s->group = chunktab_find(t, i, s->group);
         if (scan_wants(s, &t->group[s->group].span)) {
             int err = get(t, s->group, i, out, diag);
-            s->at += !err;
+            s->at++;
             return err ? err : 1;
         }
         s->at = st->order ? s->at + 1 : PLACE(k + 1, 0);

@@ -68,11 +68,14 @@ int chunktab_get(struct chunktab *t, uint64_t i, struct chunk_row *out,
 
 /*
  * Places in order of time are numbers that grow, 0 or above for the first chunk, with
- * gaps. These two by one thread at a time.
+ * gaps.  These three by one thread at a time.
  */
 /* The chunk at a place that was told. */
 int chunktab_get_at(struct chunktab *t, uint64_t at, struct chunk_row *out,
                     struct ctr_diag *diag);
+/* The place of a chunk. */
+int chunktab_place(struct chunktab *t, const struct chunk_row *row, uint64_t *at,
+                   struct ctr_diag *diag);
 /* The place before (back) or behind one that was told.  Returns 1, 0: there is none, or
  * an error. */
 int chunktab_step(struct chunktab *t, uint64_t *at, int back, struct ctr_diag *diag);
@@ -96,8 +99,8 @@ struct chunk_scan {
         .to = UINT64_MAX, .to_ns = UINT64_MAX, .last_thread = UINT32_MAX})
 
 /*
- * Returns 1 (the chunk is the one at s->at - 1), 0 at the end, or an error.  In order of
- * time by one thread at a time.
+ * Returns 1 (the chunk is the one at s->at - 1), 0 at the end, or an error, behind which
+ * one may go on.  In order of time by one thread at a time.
  */
 int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *out,
                   struct ctr_diag *diag);

@@ -338,7 +338,8 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
     if (err) {
         return err;
     }
-    struct tally t = {.tr = tr, .diag = diag};
+    struct ctr_diag why = {.off = CTR_NO_OFF};
+    struct tally t = {.tr = tr, .diag = &why};
     t.wait = calloc((size_t)tr->nthreads + 1, sizeof(t.wait[0]));
     t.full = calloc((size_t)blocktab_known(tr->blocks) + 1, sizeof(t.full[0]));
     t.falls = calloc((size_t)blocktab_known(tr->blocks) + 1, sizeof(t.falls[0]));
@@ -348,7 +349,7 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
         /* Before version 4 the index does not tell all. */
         err = tr->has_index && tr->version > 3 ? from_index(&f, &t) : -CTR_E_CORRUPT;
     }
-    if (err == -CTR_E_CORRUPT || err == -CTR_E_TRUNCATED) {
+    if (ctr_is_damage(err)) {
         forget(&t);
         err = from_chunks(&f, &t);
     }
@@ -357,6 +358,9 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
     }
     if (!err) {
         err = tell_counts(&(struct telling){&t, fn, arg});
+    }
+    if (err < 0 && diag && why.code) {
+        *diag = why;
     }
     free(t.wait);
     free(t.full);

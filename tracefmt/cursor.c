@@ -259,11 +259,10 @@ int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag 
     }
 }
 
-/* To the chunk that a scan has just told. */
-static int jump(struct ctr_cursor *c, const struct chunk_scan *s,
-                const struct chunk_row *row, uint64_t lo)
+static int jump(struct ctr_cursor *c, uint64_t at, const struct chunk_row *row,
+                uint64_t lo)
 {
-    c->feed.scan.at = s->at - 1;
+    c->feed.scan.at = at;
     c->seek_chunk = row->pub.index;
     c->seek_lo = lo;
     c->stage = NO_CHUNK;
@@ -275,35 +274,39 @@ static int no_place(int err, struct ctr_diag *diag, const char *what)
     return err ? err : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "seek", "%s", what);
 }
 
+/* To the chunk of a thread that has an ordinal, or with `any' to its first. */
+static int seek_thread(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal, int any,
+                       const char *what, struct ctr_diag *diag)
+{
+    struct chunktab *t = c->feed.tr->chunks;
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    uint64_t at;
+    int got;
+    s.stored = 1; /* within a thread the same order */
+    s.from = any ? 0 : ordinal;
+    s.to = any ? UINT64_MAX : ordinal;
+    s.thread = s.last_thread = thread;
+    while ((got = chunktab_next(t, &s, &row, diag)) == 1) {
+        const struct ctr_chunk *k = &row.pub;
+        if (k->thread == thread &&
+            (any || (ordinal >= k->first && ordinal - k->first < k->insns))) {
+            got = chunktab_place(t, &row, &at, diag);
+            return got ? got : jump(c, at, &row, any ? 0 : ordinal);
+        }
+    }
+    return no_place(got, diag, what);
+}
+
 int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal,
                             struct ctr_diag *diag)
 {
-    struct chunk_scan s = CHUNK_SCAN_ALL;
-    struct chunk_row row;
-    int got;
-    s.from = s.to = ordinal;
-    s.thread = s.last_thread = thread;
-    while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
-        const struct ctr_chunk *k = &row.pub;
-        if (k->thread == thread && ordinal >= k->first && ordinal - k->first < k->insns) {
-            return jump(c, &s, &row, ordinal);
-        }
-    }
-    return no_place(got, diag, "no such instruction");
+    return seek_thread(c, thread, ordinal, 0, "no such instruction", diag);
 }
 
 int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_diag *diag)
 {
-    struct chunk_scan s = CHUNK_SCAN_ALL;
-    struct chunk_row row;
-    int got;
-    s.thread = s.last_thread = thread;
-    while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
-        if (row.pub.thread == thread) {
-            return jump(c, &s, &row, 0);
-        }
-    }
-    return no_place(got, diag, "no such thread");
+    return seek_thread(c, thread, 0, 1, "no such thread", diag);
 }
 
 int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *diag)
@@ -314,7 +317,7 @@ int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *dia
     s.from_ns = ns;
     while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
         if (row.pub.end_ns >= ns) {
-            return jump(c, &s, &row, 0);
+            return jump(c, s.at - 1, &row, 0);
         }
     }
     return no_place(got, diag, "no such time");

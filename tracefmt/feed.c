@@ -244,15 +244,19 @@ int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
     if (f->may[i] == MAY_UNKNOWN) {
         const uint32_t part = chunktab_find(tr->chunks, i, f->index.part);
         const struct chunk_group *g = chunktab_group(tr->chunks, part);
+        int damaged = 0; /* then the chunks themselves must be asked */
         for (uint64_t k = g->first; k < g->first + g->count; k++) {
             struct chunk_row row;
-            int may = chunktab_get(tr->chunks, k, &row, diag);
+            struct ctr_diag why;
+            int may = chunktab_get(tr->chunks, k, &row, &why);
             if (!may && feed_chunk(f, &row.pub)) {
-                may = row_may_match(f, &row.pub, diag);
-                /* Where the index is damaged the chunk itself must be asked. */
-                may = may == -CTR_E_CORRUPT || may == -CTR_E_TRUNCATED ? 1 : may;
+                may = damaged ? 1 : row_may_match(f, &row.pub, &why);
             }
-            if (may < 0) {
+            damaged |= ctr_is_damage(may);
+            if (may < 0 && !damaged) {
+                if (diag) {
+                    *diag = why;
+                }
                 return may;
             }
             f->may[k] = may ? MAY_MATCH : MAY_NOT;

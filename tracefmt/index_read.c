@@ -75,7 +75,7 @@ int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx
         return err;
     }
     const size_t row_bytes = tr->version > 3 ? ROW : ROW_3;
-    if (g->count > PART_MAX_CHUNKS || raw->n != g->count * row_bytes) {
+    if (raw->n != g->count * row_bytes) {
         return no_index(diag, g->off, "parts do not fit together");
     }
     uint64_t last = tr->data_off - 1;
@@ -98,9 +98,6 @@ static int add_part(struct ctr_trace *tr, uint32_t part, uint64_t *last,
                     struct chunk_row *rows, struct ctr_diag *diag)
 {
     const struct chunk_group *g = chunktab_group(tr->chunks, part);
-    if (g->first != tr->nchunks) {
-        return no_index(diag, g->off, "parts do not fit together");
-    }
     int err = trace_part_rows(tr, g, tr->dctx, &tr->payload, &tr->raw, rows, diag);
     for (uint32_t i = 0; !err && i < g->count; i++) {
         if (rows[i].pub.off <= *last) {

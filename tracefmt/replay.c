@@ -274,8 +274,6 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
     }
     choose_columns(&rp);
     clock_gettime(CLOCK_MONOTONIC, &rp.prog_time);
-    rp.all = rp.feed.scan;
-    rp.all.stored = 1;
     pthread_mutex_init(&rp.src_lock, NULL);
     pthread_mutex_init(&rp.lock, NULL);
     pthread_cond_init(&rp.moved, NULL);

@@ -89,8 +89,7 @@ struct replay {
     int result;
     struct ctr_diag diag;
     struct ctr_progress prog;
-    struct chunk_scan all; /* of the chunks that there are to do */
-    int counted;           /* they are in prog */
+    int counted; /* what there is to do is in prog */
     struct timespec prog_time;
 };
 

@@ -33,8 +33,10 @@ static void stop_with(struct replay *rp, int result, const struct ctr_diag *diag
 /* How much there is to do: asked for when it takes long only. */
 static void count_work(struct replay *rp)
 {
+    struct chunk_scan s = CHUNK_SCAN_ALL;
     struct chunk_row row;
-    while (!rp->counted && chunktab_next(rp->tr->chunks, &rp->all, &row, NULL) == 1) {
+    s.stored = 1;
+    while (!rp->counted && chunktab_next(rp->tr->chunks, &s, &row, NULL) == 1) {
         if (feed_chunk(&rp->feed, &row.pub)) {
             rp->prog.chunks++;
             rp->prog.insns += row.pub.insns;
@@ -42,6 +44,9 @@ static void count_work(struct replay *rp)
         }
     }
     rp->counted = 1;
+    if (rp->prog.chunks < rp->prog.chunks_done) { /* not all can be read */
+        rp->prog.chunks = rp->prog.chunks_done;
+    }
 }
 
 static int now_and_then(struct replay *rp)

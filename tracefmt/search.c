@@ -24,7 +24,8 @@ struct search {
 
     pthread_mutex_t lock; /* of all that follows, and of reading */
     uint64_t at;          /* next chunk in order of time ... */
-    int left;             /* ... if there still is one */
+    int begun;            /* ... and whether that was taken already, */
+    int left;             /* ... and whether there still is one */
     uint64_t best;        /* found there, if `result' is not 0 */
     int result;           /* 1, or an error */
     struct ctr_found found;
@@ -52,14 +53,18 @@ static int take(struct search *s, struct searcher *me)
     struct chunk_row row;
     while (s->left && !s->result) {
         const struct ctr_chunk *c = &row.pub;
+        me->at = s->back ? s->at - 1 : s->at + 1; /* if there is an error */
+        if (s->begun) {
+            s->left = chunktab_step(s->tr->chunks, &s->at, s->back, &me->diag);
+        }
+        s->begun = 1;
+        if (s->left <= 0) {
+            return s->left;
+        }
+        me->at = s->at;
         int may = chunktab_get_at(s->tr->chunks, s->at, &row, &me->diag);
         if (may < 0) {
             return may;
-        }
-        me->at = s->at;
-        s->left = chunktab_step(s->tr->chunks, &s->at, s->back, &me->diag);
-        if (s->left < 0) {
-            return s->left;
         }
         if (!feed_chunk(&s->feed, c)) {
             continue;
@@ -231,8 +236,9 @@ static void *work(void *arg)
 static int find_place(struct search *s, struct ctr_diag *diag)
 {
     struct chunk_scan scan = CHUNK_SCAN_ALL;
-    struct chunk_row row;
+    struct chunk_row row, place;
     int got = 0, found = 0, inside = 0;
+    scan.stored = 1; /* within a thread the same order */
     scan.from = scan.to = s->ordinal;
     scan.thread = scan.last_thread = s->thread;
     while (!inside && (got = chunktab_next(s->tr->chunks, &scan, &row, diag)) == 1) {
@@ -242,13 +248,13 @@ static int find_place(struct search *s, struct ctr_diag *diag)
         }
         inside = s->ordinal - c->first < c->insns;
         if (inside || (s->back && s->ordinal - c->first == c->insns)) {
-            s->at = scan.at - 1;
+            place = row;
             found = 1;
         }
     }
     s->left = found;
     if (got < 0 || found) {
-        return got < 0 ? got : 0;
+        return got < 0 ? got : chunktab_place(s->tr->chunks, &place, &s->at, diag);
     }
     return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search", "no such instruction");
 }

@@ -13,6 +13,7 @@ int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
     struct chunk_scan s = CHUNK_SCAN_ALL;
     struct chunk_row row;
     int got, last = 0;
+    s.stored = 1; /* within a thread the same order */
     s.from = s.to = ordinal;
     s.thread = s.last_thread = thread;
     while ((got = chunktab_next(tr->chunks, &s, &row, diag)) == 1) {

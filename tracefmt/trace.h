@@ -139,8 +139,9 @@ int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct
 
 /* scan.c */
 int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag);
-/* The rows of g->count chunks, by their headers. */
-int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g,
-                    struct chunk_row *rows, struct ctr_diag *diag);
+/* The rows of g->count chunks, by their headers, which stand before `end'; *n: as many
+ * were good. */
+int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g, uint64_t end,
+                    struct chunk_row *rows, uint32_t *n, struct ctr_diag *diag);
 
 #endif

@@ -98,9 +98,6 @@ int trace_count_section(struct ctr_trace *tr, const struct section *sec,
         return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "section",
                         "section %u where %u should be", sec->seq, tr->next_seq);
     }
-    if (sec->type == SECT_CHUNK && tr->version > 3 && sec->body_bytes < CHUNK_BODY) {
-        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "chunk", "bad section header");
-    }
     tr->next_seq++;
     return 0;
 }
@@ -194,6 +191,9 @@ int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
                       struct chunk_row *out, struct ctr_diag *diag)
 {
     uint64_t raw = 0;
+    if (tr->version > 3 && sec->body_bytes < CHUNK_BODY) {
+        return corrupt(diag, sec->off, "chunk", "bad section header");
+    }
     for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
         raw += sec->frame[i].dsize;
     }

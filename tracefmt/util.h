@@ -18,6 +18,12 @@ int ctr_fail(struct ctr_diag *diag, int code, uint64_t off, const char *field,
 /* No memory, said in one way everywhere. */
 int ctr_fail_nomem(struct ctr_diag *diag);
 
+/* Is it the file that is bad, and may another part of it tell the same? */
+static inline int ctr_is_damage(int err)
+{
+    return err < 0 && err != -CTR_E_NOMEM && err != -CTR_E_IO;
+}
+
 /* For qsort, of uint64_t. */
 int ctr_by_u64(const void *a, const void *b);
 

@@ -541,8 +541,8 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
         .stores = p->info.stores,
         .runs = p->info.runs,
         .start_ns = p->start_ns > t->late_ns ? p->start_ns : t->late_ns,
-        .end_ns = p->end_ns,
     };
+    c.end_ns = p->end_ns > c.start_ns ? p->end_ns : c.start_ns;
     uint8_t b[CHUNK_BODY] = {0};
     put64(b + CHUNK_NUMBER, c.index);
     put32(b + CHUNK_THREAD, c.thread);

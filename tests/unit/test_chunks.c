@@ -332,6 +332,112 @@ static void test_damaged_parts(void **state)
     free(data);
 }
 
+/* A PART, and the header of one of its chunks: that chunk cannot be had, nor those of the
+ * PART behind it; all others come in order. */
+static void test_damaged_chunk(void **state)
+{
+    size_t n, head;
+    uint8_t *data = copy_trace(&n), *p = data;
+    const uint32_t part = 5, bad = part * 256 + 200;
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    struct ctr_diag diag;
+    uint32_t got = 0, errors = 0;
+    (void)state;
+    for (uint32_t i = 0; i <= bad; i++) {
+        p = find_section(i ? p + head : p, data + n, SECT_CHUNK, &head);
+    }
+    p[30] ^= 1;
+    p = data;
+    for (uint32_t i = 0; i <= part; i++) {
+        p = find_section(i ? p + head : p, data + n, SECT_PART, &head);
+    }
+    p[30] ^= 1;
+    struct ctr_trace *tr = open_bytes(data, n, 0);
+    for (uint32_t i = 0;; i++) {
+        int err = chunktab_next(tr->chunks, &s, &row, &diag);
+        if (err == 0) {
+            break;
+        }
+        if (err < 0) {
+            assert_int_equal(err, -CTR_E_CORRUPT);
+            errors++;
+            continue;
+        }
+        while (by_time[got] / 256 == part && by_time[got] >= bad) {
+            got++;
+        }
+        check_row(&row, by_time[got++]);
+    }
+    assert_int_equal(errors, 256 - 200);
+    assert_in_range(got, CHUNKS - errors, CHUNKS);
+    ctr_close(tr);
+    free(data);
+}
+
+/* All chunks were begun at one time, or some at the last that there is. */
+static void test_ties(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        struct out o;
+        struct ctr_trace *tr;
+        struct chunk_scan s = CHUNK_SCAN_ALL;
+        struct chunk_row row;
+        const uint64_t ns = k == 0 ? 0 : UINT64_MAX;
+        out_begin(&o);
+        for (uint32_t i = 0; i < CHUNKS; i++) {
+            const uint64_t start = k == 2 && i < CHUNKS / 2 ? 7 : ns;
+            out_chunk(&o, i % 3, 1, start, start);
+        }
+        assert_int_equal(ctr_open_fd(&tr, out_end(&o), 0, NULL), 0);
+        for (uint32_t i = 0; i < CHUNKS; i++) {
+            assert_int_equal(chunktab_next(tr->chunks, &s, &row, NULL), 1);
+            assert_int_equal(row.pub.index, i);
+        }
+        assert_int_equal(chunktab_next(tr->chunks, &s, &row, NULL), 0);
+        ctr_close(tr);
+    }
+}
+
+/* A time of a thread fell, as it could in older files: read by the headers, all is in the
+ * order in which chunks count as begun. */
+static void test_falling(void **state)
+{
+    size_t n, head;
+    uint8_t *data = copy_trace(&n), *p = data;
+    uint64_t late[THREADS] = {0};
+    struct made kept[CHUNKS];
+    uint32_t order[CHUNKS];
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    (void)state;
+    memcpy(kept, made, sizeof(made));
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        p = find_section(i ? p + head : p, data + n, SECT_CHUNK, &head);
+        if (i % 50 == 49) {
+            const size_t body = SECT_OFF_FRAMES + CHUNK_FRAMES * SECT_FRAME;
+            put64(p + body + CHUNK_START, 3);
+            put64(p + head - SECT_HASH, XXH64(p, head - SECT_HASH, 0));
+            made[i].start = 3;
+        }
+        late[made[i].thread] =
+            made[i].start > late[made[i].thread] ? made[i].start : late[made[i].thread];
+        made[i].start = late[made[i].thread];
+        order[i] = i;
+    }
+    qsort(order, CHUNKS, sizeof(order[0]), is_before);
+    memcpy(made, kept, sizeof(made));
+    struct ctr_trace *tr = open_bytes(data, n, CTR_OPEN_NO_INDEX);
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        assert_int_equal(chunktab_next(tr->chunks, &s, &row, NULL), 1);
+        assert_int_equal(row.pub.index, order[i]);
+    }
+    assert_int_equal(chunktab_next(tr->chunks, &s, &row, NULL), 0);
+    ctr_close(tr);
+    free(data);
+}
+
 /* What ROOT tells of a PART is wrong: that is found out before a chunk is used. */
 static void test_wrong_root(void **state)
 {
@@ -425,6 +531,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_memory),        cmocka_unit_test(test_order),
         cmocka_unit_test(test_ranges),        cmocka_unit_test(test_find),
         cmocka_unit_test(test_damaged_parts), cmocka_unit_test(test_wrong_root),
+        cmocka_unit_test(test_damaged_chunk), cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_falling),
     };
     return argc == 3 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
  *   GiB for the dictionary of blocks, 768 MiB for a history of mappings, 5 bytes
- *   for each chunk of the file).  Files of cannoli-record take at most some 64 MiB for
+ *   for each chunk of the file and 128 for each part of its index).  Files of cannoli-record take at most some 64 MiB for
  *   each worker of a replay, as a rule some MiB.
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
@@ -252,21 +252,21 @@ struct ctr_chunk {
 /*
  * Chunk number i (files only); from any thread.  What is told of chunks is read from the
  * file when it is asked for, unless it was not long ago: asking for one after the other
- * is fast.  Returns -CTR_E_INVAL if there is none, -CTR_E_IO, -CTR_E_CORRUPT (the file
- * has changed), -CTR_E_NOMEM.
+ * is fast.  Returns -CTR_E_INVAL if there is none, -CTR_E_NOMEM, or what kept it from
+ * being read: -CTR_E_IO, -CTR_E_CORRUPT and others.
  */
 CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_chunk *out,
                             struct ctr_diag *diag);
 /*
  * The next chunk, from number *i on, that has one of the flags (CTR_CHUNK_*); *i is then
- * the number behind it.  Faster than asking for each.  Returns 1, 0 if there is none, or
- * an error as ctr_trace_chunk does.
+ * the number behind it, also after an error.  Faster than asking for each; from any thread.
+ * Returns 1, 0 if there is none, or an error as ctr_trace_chunk does.
  */
 CTR_API int ctr_trace_chunk_with(const struct ctr_trace *tr, uint64_t *i, uint32_t flags,
                                  struct ctr_chunk *out, struct ctr_diag *diag);
 /*
  * The chunk that holds an instruction of a thread; for the one behind its last its last
- * chunk.  Returns as ctr_trace_chunk; -CTR_E_INVAL: no such instruction.
+ * chunk.  From any thread.  Returns as ctr_trace_chunk; -CTR_E_INVAL: no such instruction.
  */
 CTR_API int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
                            struct ctr_chunk *out, struct ctr_diag *diag);
