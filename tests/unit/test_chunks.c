@@ -34,13 +34,12 @@ struct out {
     int fd;
 };
 
-static void out_begin(struct out *o)
+static void out_begin(struct out *o, uint32_t events)
 {
-    const struct ctr_meta meta = {
-        .target = "x", .events = CTR_EVENTS_EXEC, .addr_bits = 32};
+    const struct ctr_meta meta = {.target = "x", .events = events, .addr_bits = 32};
     uint8_t def[128];
     uint32_t index;
-    size_t n = simple_def(def, 0x1000, 4, 0);
+    size_t n = simple_def(def, 0x1000, 4, events & CTR_EVENTS_MEM ? 1 : 0);
     o->fd = memfd_create("chunks", MFD_CLOEXEC);
     assert_true(o->fd >= 0);
     assert_int_equal(ctr_dict_new(&o->dict, meta.events), 0);
@@ -60,6 +59,20 @@ static void out_chunk(struct out *o, uint32_t thread, uint32_t runs, uint64_t st
     static const uint32_t words[] = {1, 1, 1, 1, 1, 1, 1, 1};
     const struct ctr_segment seg = {
         .words = words, .n_words = runs, .start_ns = start, .end_ns = end};
+    assert_int_equal(ctr_encoder_run(o->enc, &seg, 1, o->packed, NULL), 0);
+    assert_int_equal(ctr_writer_chunk(o->w, thread, o->packed, NULL), 0);
+}
+
+/* The same with an access; one run, a moment long. */
+static void out_access(struct out *o, uint32_t thread, uint32_t addr, uint64_t start)
+{
+    const uint32_t word = 1;
+    const struct ctr_segment seg = {.words = &word,
+                                    .n_words = 1,
+                                    .n_units = 1,
+                                    .data_end = &addr + 1,
+                                    .start_ns = start,
+                                    .end_ns = start + 1};
     assert_int_equal(ctr_encoder_run(o->enc, &seg, 1, o->packed, NULL), 0);
     assert_int_equal(ctr_writer_chunk(o->w, thread, o->packed, NULL), 0);
 }
@@ -99,7 +112,7 @@ static int make_trace(void)
 {
     uint64_t start[THREADS] = {0}, end[THREADS], next[THREADS] = {0};
     struct out o;
-    out_begin(&o);
+    out_begin(&o, CTR_EVENTS_EXEC);
     for (uint32_t t = 0; t < THREADS; t++) {
         end[t] = 1 + t;
     }
@@ -266,13 +279,18 @@ static void test_find(void **state)
 
 /* ------------------------------------------------------------------- damage */
 
-static uint8_t *copy_trace(size_t *n)
+static uint8_t *copy_file(int fd, size_t *n)
 {
-    *n = (size_t)lseek(trace_fd(), 0, SEEK_END);
+    *n = (size_t)lseek(fd, 0, SEEK_END);
     uint8_t *p = malloc(*n);
     assert_non_null(p);
-    assert_int_equal(pread(trace_fd(), p, *n, 0), (ssize_t)*n);
+    assert_int_equal(pread(fd, p, *n, 0), (ssize_t)*n);
     return p;
+}
+
+static uint8_t *copy_trace(size_t *n)
+{
+    return copy_file(trace_fd(), n);
 }
 
 /* The next section of a type, or NULL; its first frame begins *head bytes behind. */
@@ -332,27 +350,31 @@ static void test_damaged_parts(void **state)
     free(data);
 }
 
+/* The header of section number i of a type. */
+static void damage(uint8_t *data, size_t n, unsigned type, uint32_t i)
+{
+    size_t head;
+    uint8_t *p = find_section(data, data + n, type, &head);
+    while (i--) {
+        p = find_section(p + head, data + n, type, &head);
+    }
+    p[30] ^= 1;
+}
+
 /* A PART, and the header of one of its chunks: that chunk cannot be had, nor those of the
  * PART behind it; all others come in order. */
 static void test_damaged_chunk(void **state)
 {
-    size_t n, head;
-    uint8_t *data = copy_trace(&n), *p = data;
+    size_t n;
+    uint8_t *data = copy_trace(&n);
     const uint32_t part = 5, bad = part * 256 + 200;
     struct chunk_scan s = CHUNK_SCAN_ALL;
     struct chunk_row row;
     struct ctr_diag diag;
     uint32_t got = 0, errors = 0;
     (void)state;
-    for (uint32_t i = 0; i <= bad; i++) {
-        p = find_section(i ? p + head : p, data + n, SECT_CHUNK, &head);
-    }
-    p[30] ^= 1;
-    p = data;
-    for (uint32_t i = 0; i <= part; i++) {
-        p = find_section(i ? p + head : p, data + n, SECT_PART, &head);
-    }
-    p[30] ^= 1;
+    damage(data, n, SECT_CHUNK, bad);
+    damage(data, n, SECT_PART, part);
     struct ctr_trace *tr = open_bytes(data, n, 0);
     for (uint32_t i = 0;; i++) {
         int err = chunktab_next(tr->chunks, &s, &row, &diag);
@@ -375,6 +397,39 @@ static void test_damaged_chunk(void **state)
     free(data);
 }
 
+/* What cannot be read farther away does not hide what is found. */
+static void test_search(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        const uint32_t hit = back ? 512 : 511;
+        const struct ctr_range there = {0x500000, 0x500010};
+        const struct ctr_filter filter = {.addrs = &there, .naddr = 1};
+        struct out o;
+        size_t n;
+        out_begin(&o, CTR_EVENTS_EXEC | CTR_EVENTS_MEM);
+        for (uint32_t i = 0; i < 1024; i++) {
+            out_access(&o, i & 1, i == hit ? 0x500000 : 0x1000, i);
+        }
+        int fd = out_end(&o);
+        uint8_t *data = copy_file(fd, &n);
+        close(fd);
+        damage(data, n, SECT_CHUNK, back ? 511 : 512);
+        damage(data, n, SECT_PART, back ? 1 : 2);
+        struct ctr_trace *tr = open_bytes(data, n, 0);
+        for (unsigned k = 0; k < 40; k++) {
+            struct ctr_found found;
+            assert_int_equal(ctr_search(tr, &filter, 0, back ? 1600 : 600,
+                                        back ? CTR_SEARCH_BACK : 0, 1 + k % 4, &found,
+                                        NULL),
+                             1);
+            assert_int_equal(found.chunk, hit);
+        }
+        ctr_close(tr);
+        free(data);
+    }
+}
+
 /* All chunks were begun at one time, or some at the last that there is. */
 static void test_ties(void **state)
 {
@@ -385,7 +440,7 @@ static void test_ties(void **state)
         struct chunk_scan s = CHUNK_SCAN_ALL;
         struct chunk_row row;
         const uint64_t ns = k == 0 ? 0 : UINT64_MAX;
-        out_begin(&o);
+        out_begin(&o, CTR_EVENTS_EXEC);
         for (uint32_t i = 0; i < CHUNKS; i++) {
             const uint64_t start = k == 2 && i < CHUNKS / 2 ? 7 : ns;
             out_chunk(&o, i % 3, 1, start, start);
@@ -513,7 +568,7 @@ static void test_memory(void **state)
     if (SANITIZED) {
         skip();
     }
-    out_begin(&o);
+    out_begin(&o, CTR_EVENTS_EXEC);
     for (uint32_t i = 0; i < MANY; i++) {
         out_chunk(&o, 0, 1, i, i + 1);
     }
@@ -532,7 +587,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ranges),        cmocka_unit_test(test_find),
         cmocka_unit_test(test_damaged_parts), cmocka_unit_test(test_wrong_root),
         cmocka_unit_test(test_damaged_chunk), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_falling),
+        cmocka_unit_test(test_falling),       cmocka_unit_test(test_search),
     };
     return argc == 3 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }
