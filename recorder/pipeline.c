@@ -137,9 +137,19 @@ static void release_segments(struct pipeline *pl, struct job *job)
     }
 }
 
+/* For a ring: the events of a segment, from an offset in its aux records on. */
+static int collect(struct pipeline *pl, struct job *job, const struct ctr_segment *s,
+                   uint32_t from, uint32_t end)
+{
+    return pl->ring && end > from
+               ? ring_events_collect(&job->events, (const uint8_t *)s->aux + from,
+                                     end - from)
+               : 0;
+}
+
 /*
  * Packs the job's segments, or as many as one chunk should have.  Returns how many of
- * them are done with.
+ * them are done with; the next one may be in part.
  */
 static unsigned pack(struct worker *w, struct job *job)
 {
@@ -161,8 +171,13 @@ static unsigned pack(struct worker *w, struct job *job)
             .flags = s->flags,
             .start_ns = s->start_ns,
             .end_ns = s->end_ns,
+            .from_word = s->from_word,
+            .from_unit = s->from_unit,
+            .from_aux = s->from_aux,
         };
     }
+    job->start_ns = segs[0].start_ns;
+    job->end_ns = segs[n - 1].end_ns;
     job->error = ctr_encoder_run_some(w->enc, segs, n, &taken, job->packed, &job->diag);
     if (!job->error) {
         n = taken;
@@ -181,6 +196,7 @@ static unsigned pack(struct worker *w, struct job *job)
         segs[0].n_units = 0;
         segs[0].aux_bytes = 0;
         segs[0].flags = 0;
+        segs[0].from_word = segs[0].from_unit = segs[0].from_aux = 0;
         job->error = ctr_encoder_run(w->enc, segs, 1, job->packed, &job->diag);
     }
     for (unsigned i = 0; pl->ring && !job->error && i < n; i++) {
@@ -188,7 +204,17 @@ static unsigned pack(struct worker *w, struct job *job)
                          (uint64_t)segs[i].n_units * pl->addr_bytes + segs[i].aux_bytes;
 
         __atomic_fetch_add(&pl->pipe_bytes, bytes, __ATOMIC_RELAXED);
-        job->error = ring_events_collect(&job->events, segs[i].aux, segs[i].aux_bytes);
+        job->error = collect(pl, job, &segs[i], job->segs[i].from_aux, segs[i].aux_bytes);
+    }
+    if (!job->error && taken < job->n_segs) {
+        const struct ctr_segment *s = &segs[taken];
+        struct job_segment *rest = &job->segs[taken];
+
+        job->error = collect(pl, job, s, rest->from_aux, s->from_aux);
+        job->end_ns = (s->from_word ? s : s - 1)->end_ns;
+        rest->from_word = s->from_word;
+        rest->from_unit = s->from_unit;
+        rest->from_aux = s->from_aux;
     }
     return job->error ? job->n_segs : taken;
 }
@@ -369,8 +395,8 @@ static int keep_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
     case JOB_THREAD:
         return ring_thread(r, p->index, t->tid, t->ptid, t->start_ns, &t->index, diag);
     case JOB_CHUNK:
-        return ring_chunk(r, t->index, job->packed, job->segs[0].start_ns,
-                          job->segs[job->n_segs - 1].end_ns, &job->events, diag);
+        return ring_chunk(r, t->index, job->packed, job->start_ns, job->end_ns,
+                          &job->events, diag);
     case JOB_THREAD_END:
         return ring_thread_end(r, t->index, t->end_ns, t->end_reason, t->end_status,
                                t->incomplete || t->unsure);

@@ -79,6 +79,7 @@ struct job_segment {
     uint32_t words, units;
     uint32_t flags; /* CTR_SEGMENT_* */
     uint64_t start_ns, end_ns;
+    uint32_t from_word, from_unit, from_aux; /* see struct ctr_segment */
     struct aux_records *aux; /* the job's, malloc'ed; NULL: none */
 };
 
@@ -89,7 +90,8 @@ struct job {
     struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, with the table behind */
     bool trim;                         /* give memory of home chunks back */
     struct pipeline_dump *dump;        /* the submitter's, who waits */
-    unsigned n_segs;
+    unsigned n_segs; /* that it releases */
+    uint64_t start_ns, end_ns; /* of the chunk */
     struct job_segment segs[JOB_SEGMENTS];
     /* private */
     bool done;

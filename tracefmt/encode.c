@@ -43,6 +43,7 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
     e->data = e->val || e->reg;
     e->slots = e->mem || e->reg;
     e->map_base = 1;
+    e->full_locals = FULL_LOCALS;
     e->level = level;
     e->cctx = ZSTD_createCCtx();
     if (!e->cctx || pageset_init(&e->pages[0]) || pageset_init(&e->pages[1])) {
@@ -244,44 +245,51 @@ static uint32_t units_there(const struct ctr_encoder *e, const struct ctr_segmen
     return n > CTR_MAX_CHUNK_UNITS ? CTR_MAX_CHUNK_UNITS : (uint32_t)n;
 }
 
-static int segment_run(struct ctr_encoder *e, const struct ctr_segment *seg, int first,
-                       struct ctr_diag *diag)
+/* Returns 1 if it stopped before the end, at w, or 0, or an error. */
+static int segment_run(struct ctr_encoder *e, struct walk *w,
+                       const struct ctr_segment *seg, struct ctr_diag *diag)
 {
     struct ctr_segment own = *seg;
-    struct walk w = {.seg = &own, .first = first};
+    w->seg = &own;
+    w->word = w->passed = seg->from_word;
+    w->unit = seg->from_unit;
+    w->aux = seg->from_aux;
     if (e->slots && seg->data_end) {
-        w.sure = seg->n_units;
-        w.have = units_there(e, seg);
+        w->sure = seg->n_units;
+        w->have = units_there(e, seg);
     } else {
         own.data_end = e->addr_miss; /* anything that is not NULL */
     }
     seg = &own;
     for (;;) {
-        int err = encode_between(e, &w, w.word, diag);
+        int err = encode_between(e, w, w->word, diag);
         if (err) {
             return err;
         }
-        if (w.word >= seg->n_words) {
+        if (w->word >= seg->n_words) {
             break;
         }
         /* The run that ends the segment is a slow one. */
-        uint32_t stop = encode_aux_stop(e, &w);
+        uint32_t stop = encode_aux_stop(e, w);
         if (stop > seg->n_words - 1) {
             stop = seg->n_words - 1;
         }
-        uint32_t from = w.word;
-        encode_fast(e, &w, stop);
-        if (w.word > from && w.word == stop) {
+        uint32_t from = w->word;
+        encode_fast(e, w, stop);
+        if (w->word > from && w->word == stop) {
             continue; /* what stands there may come between runs */
         }
-        err = encode_slow(e, &w, diag);
+        if (w->may_stop && w->word > seg->from_word && encode_is_full(e)) {
+            return 1;
+        }
+        err = encode_slow(e, w, diag);
         if (err) {
             return err;
         }
     }
-    if (e->slots && w.unit != seg->n_units && !(seg->flags & CTR_SEGMENT_UNSURE)) {
+    if (e->slots && w->unit != seg->n_units && !(seg->flags & CTR_SEGMENT_UNSURE)) {
         return ctr_fail(diag, CTR_E_CORRUPT, seg->n_words, "data",
-                        "%u units belong to no block", seg->n_units - w.unit);
+                        "%u units belong to no block", seg->n_units - w->unit);
     }
     return 0;
 }
@@ -295,15 +303,13 @@ static int in_segment(int err, unsigned i, struct ctr_diag *diag)
     return err;
 }
 
-/* A chunk with more than that would cost its readers too much memory. */
-static int is_full(const struct ctr_encoder *e)
-{
-    return e->nloc > FULL_LOCALS || e->nslot > FULL_SLOTS || e->def_bytes > FULL_BYTES;
-}
-
-int ctr_encoder_run_some(struct ctr_encoder *e, const struct ctr_segment *segs,
-                         unsigned n_segs, unsigned *taken, struct ctr_packed *out,
-                         struct ctr_diag *diag)
+/*
+ * Packs segments; with `some' as many as should be in a chunk.  Returns 1 if it stopped
+ * within segment number *taken, at w, or 0, or an error.
+ */
+static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
+                         unsigned n_segs, int some, unsigned *taken, struct walk *w,
+                         struct ctr_packed *out, struct ctr_diag *diag)
 {
     uint64_t words = 0, units = 0, aux = 0;
     e->extra_bytes = 0;
@@ -332,23 +338,43 @@ int ctr_encoder_run_some(struct ctr_encoder *e, const struct ctr_segment *segs,
         return ctr_fail_nomem(diag);
     }
     unsigned n = 0;
-    while (n < n_segs && !(taken && n && is_full(e))) {
-        int err = segment_run(e, &segs[n], n == 0, diag);
-        if (err) {
-            return in_segment(err, n, diag);
+    int stopped = 0;
+    while (n < n_segs && !stopped && !(some && n && encode_is_full(e))) {
+        *w = (struct walk){
+            .first = n == 0,
+            .may_stop = some && !e->reg && !(segs[n].flags & CTR_SEGMENT_UNSURE),
+        };
+        stopped = segment_run(e, w, &segs[n], diag);
+        if (stopped < 0) {
+            return in_segment(stopped, n, diag);
         }
-        n++;
+        n += !stopped;
     }
-    if (taken) {
-        *taken = n;
+    *taken = n;
+    out->start_ns = n_segs ? segs[0].start_ns : 0;
+    out->end_ns = n + (unsigned)stopped ? segs[n + (unsigned)stopped - 1].end_ns : 0;
+    int err = encode_pack(e, out, diag);
+    return err ? err : stopped;
+}
+
+int ctr_encoder_run_some(struct ctr_encoder *e, struct ctr_segment *segs, unsigned n_segs,
+                         unsigned *taken, struct ctr_packed *out, struct ctr_diag *diag)
+{
+    struct walk w;
+    int ret = pack_segments(e, segs, n_segs, 1, taken, &w, out, diag);
+    if (ret == 1) {
+        segs[*taken].from_word = w.word;
+        segs[*taken].from_unit = w.unit;
+        segs[*taken].from_aux = w.aux;
+        ret = 0;
     }
-    out->start_ns = n ? segs[0].start_ns : 0;
-    out->end_ns = n ? segs[n - 1].end_ns : 0;
-    return encode_pack(e, out, diag);
+    return ret;
 }
 
 int ctr_encoder_run(struct ctr_encoder *e, const struct ctr_segment *segs,
                     unsigned n_segs, struct ctr_packed *out, struct ctr_diag *diag)
 {
-    return ctr_encoder_run_some(e, segs, n_segs, NULL, out, diag);
+    struct walk w;
+    unsigned taken;
+    return pack_segments(e, segs, n_segs, 0, &taken, &w, out, diag);
 }

@@ -119,7 +119,8 @@ struct pred32 {
 /* How many addresses or items encode_fast takes at once, if a block has no more. */
 #define BATCH 2048u
 
-/* See ctr_encoder_run_some: blocks, slots of all of them, and bytes of their definitions. */
+/* See ctr_encoder_run_some: blocks, slots of all of them, and bytes of their definitions.
+ */
 #define FULL_LOCALS 32768u
 #define FULL_SLOTS 131072u
 #define FULL_BYTES (4u << 20)
@@ -138,6 +139,7 @@ struct value_out {
 #define EXTRA_PREDS 1024u
 
 struct ctr_encoder {
+    uint32_t full_locals; /* FULL_LOCALS, or what a test wants */
     const struct ctr_dict *dict;
     unsigned addr_bytes;
     uint8_t mem;   /* accesses are recorded */
@@ -249,6 +251,7 @@ struct walk {
     uint32_t aux;    /* next aux record: offset of it */
     uint32_t passed; /* words of the slow runs that were taken */
     int first;       /* segment of the chunk */
+    int may_stop;    /* within the segment, when the chunk is full */
 };
 
 /* Everything about one slow run, found before anything is put out. */
@@ -296,6 +299,12 @@ struct fast {
     uint32_t first; /* local number of the first of the plain runs just taken */
     struct batch batch;
 };
+
+/* A chunk with more than that would cost its readers too much memory. */
+static inline int encode_is_full(const struct ctr_encoder *e)
+{
+    return e->nloc > e->full_locals || e->nslot > FULL_SLOTS || e->def_bytes > FULL_BYTES;
+}
 
 /* encode_local.c: begins a chunk without blocks.  Returns 0 or -CTR_E_NOMEM. */
 int encode_local_begin(struct ctr_encoder *e);

@@ -407,6 +407,9 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
             break;
         }
         if (!encode_knows(e, word)) {
+            if (w->may_stop && encode_is_full(e)) {
+                break;
+            }
             if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, word)) {
                 break;
             }

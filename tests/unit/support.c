@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the unit tests share (see support.h). */
 #include "support.h"
+#include "encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
     assert_int_equal(ctr_dict_new(&dict, r->sim.events), 0);
     sim_fill_dict(&r->sim, dict);
     assert_int_equal(ctr_encoder_new(&enc, dict, r->sim.addr_bytes, 1), 0);
+    enc->full_locals = group % 2 ? 2 + group : FULL_LOCALS; /* ends chunks anywhere */
     assert_int_equal(ctr_packed_new(&packed), 0);
     int err = ctr_writer_new(&w, fd, dict, &meta, 1, &diag);
     for (unsigned i = 0; i < r->nthread; i++) {
@@ -66,19 +68,19 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
     for (unsigned busy = 1; !err && busy;) {
         busy = 0;
         for (unsigned i = 0; !err && i < r->nthread; i++) {
-            unsigned n = r->thread[i].n_seg - at[i];
+            unsigned n = r->thread[i].n_seg - at[i], taken;
             n = n < group ? n : group;
-            if (n == 0) {
-                continue;
+            for (; n && !err; n -= taken) {
+                busy = 1;
+                int bad =
+                    ctr_encoder_run_some(enc, seg[i] + at[i], n, &taken, packed, &diag);
+                if (bad) {
+                    fail_msg("encoder: %s (%s, offset 0x%llx)", diag.text, diag.field,
+                             (unsigned long long)diag.off);
+                }
+                at[i] += taken;
+                err = ctr_writer_chunk(w, index[i], packed, &diag);
             }
-            busy = 1;
-            int bad = ctr_encoder_run(enc, seg[i] + at[i], n, packed, &diag);
-            if (bad) {
-                fail_msg("encoder: %s (%s, offset 0x%llx)", diag.text, diag.field,
-                         (unsigned long long)diag.off);
-            }
-            at[i] += n;
-            err = ctr_writer_chunk(w, index[i], packed, &diag);
         }
     }
     for (unsigned i = 0; w && i < r->nthread; i++) {

@@ -66,6 +66,7 @@ static void write_trace(int fd)
     assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, NULL), 0);
     assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, NULL), 0);
     assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, NULL), 0);
+    struct ctr_segment rest = {.from_word = 0}; /* where the last one stopped */
     for (uint64_t at = 0; at < RUNS;) {
         unsigned n = 0, taken;
         for (; n < GROUP && at + n * SEGMENT < RUNS; n++) {
@@ -81,14 +82,18 @@ static void write_trace(int fd)
                 .end_ns = at + (n + 1) * SEGMENT,
             };
         }
+        const uint32_t from = seg[0].from_word = rest.from_word;
+        seg[0].from_unit = rest.from_unit;
         assert_int_equal(ctr_encoder_run_some(enc, seg, n, &taken, packed, NULL), 0);
-        assert_in_range(taken, 1, n);
-        assert_int_equal(packed->info.runs, taken * SEGMENT);
+        assert_in_range(taken, 0, n);
+        rest = taken < n ? seg[taken] : (struct ctr_segment){.from_word = 0};
+        assert_int_equal(rest.from_unit, rest.from_word * SLOTS);
+        assert_int_equal(packed->info.runs, taken * SEGMENT + rest.from_word - from);
         assert_int_equal(packed->start_ns, seg[0].start_ns);
-        assert_int_equal(packed->end_ns, seg[taken - 1].end_ns);
-        /* One segment more than there should be, and not a segment less. */
+        assert_int_equal(packed->end_ns, seg[rest.from_word ? taken : taken - 1].end_ns);
+        /* One block more than there should be. */
         assert_in_range(packed->locals, taken < n ? CHUNK_BLOCKS + 1 : 1,
-                        CHUNK_BLOCKS + SEGMENT);
+                        CHUNK_BLOCKS + 1);
         assert_int_equal(ctr_writer_chunk(w, thread, packed, NULL), 0);
         at += taken * SEGMENT;
     }

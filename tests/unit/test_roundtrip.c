@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "cannoli/events.h"
 
-#define SEEDS 84
+#define SEEDS 96
 
 static void check_info(const struct recording *r, struct ctr_trace *tr, int index)
 {
@@ -96,14 +96,15 @@ static void test_random_programs(void **state)
             CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_REG,
             CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_REG,
             CTR_EVENTS_ALL,
+            CTR_EVENTS_ALL & ~CTR_EVENTS_REG,
         };
         /* The first seeds have one feature each, the others all. */
         unsigned features = seed <= 8 ? 1u << (seed - 1) | SIM_GROUPS : SIM_ALL;
-        unsigned ev = events[seed % 7];
+        unsigned ev = events[seed % 8];
         features |= ev & CTR_EVENTS_SYS ? SIM_SYSTEM : 0;
         features |= seed % 5 > 1 ? SIM_PART : 0;
         recording_make(&r, seed, 1 + seed % 4, 300, 20 + seed % 50, seed % 3 ? 8 : 4, ev,
-                       features, 1 + seed % 4, 1);
+                       features, 1 + seed % 5, 1);
         read_all_ways(&r);
         recording_free(&r);
     }

@@ -79,6 +79,10 @@ struct ctr_segment {
     uint32_t flags;    /* CTR_SEGMENT_* */
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     uint64_t end_ns;
+    /* Where to begin: 0, or as ctr_encoder_run_some told. */
+    uint32_t from_word;
+    uint32_t from_unit;
+    uint32_t from_aux;
 };
 
 /* What one call of ctr_encoder_run may be given, over all its segments: */
@@ -139,11 +143,13 @@ CTR_API int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *s
                             struct ctr_diag *diag);
 
 /*
- * The same, but it stops behind a segment when there are so many different blocks in the
- * chunk that reading it would take much memory.  *taken: how many segments were packed, 1
- * at least; the others make another chunk.
+ * The same, but it stops when there are so many different blocks in the chunk that reading
+ * it would take much memory.  *taken: how many segments were packed, 0 to all.  The others
+ * make another chunk; if it stopped within the first of these, that one tells where to go
+ * on (from_word is not 0).  With registers it stops behind a segment only, as each begins
+ * with the value of all of them.
  */
-CTR_API int ctr_encoder_run_some(struct ctr_encoder *enc, const struct ctr_segment *segs,
+CTR_API int ctr_encoder_run_some(struct ctr_encoder *enc, struct ctr_segment *segs,
                                  unsigned n_segs, unsigned *taken, struct ctr_packed *out,
                                  struct ctr_diag *diag);
 
