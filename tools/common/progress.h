@@ -13,7 +13,7 @@
 
 struct progress {
     const char *prog;
-    bool on;
+    bool on; /* it may come; otherwise nobody need count the work */
     bool shown;
     uint64_t start_ns, next_ns;
 };

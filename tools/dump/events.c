@@ -485,7 +485,6 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         .begin = on_begin,
         .end = on_end,
         .ordered = output_ordered,
-        .progress = on_progress,
     };
     struct ctr_replay_opts ropts = {
         .workers = opt->jobs,
@@ -496,6 +495,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
 
     ctr_trace_info(tr, &d.info);
     progress_init(&d.progress, opt->prog, opt->quiet);
+    ops.progress = d.progress.on ? on_progress : NULL;
     choose(&d, &ops, &filter);
     if (!filter.kinds) {
         return TOOL_OK; /* 0 would mean all of them */

@@ -140,8 +140,7 @@ static int on_progress(void *arg, const struct ctr_progress *p)
 static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
                       struct facts *f)
 {
-    struct ctr_replay_ops ops = {
-        .os = on_os, .ordered = on_ordered, .progress = on_progress};
+    struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
     struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR};
     struct ctr_replay_opts ropts = {.workers = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
@@ -158,6 +157,7 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
             ops.run = on_run; /* so that no chunk is left out */
         }
         progress_init(&f->progress, PROG, opt->quiet);
+        ops.progress = f->progress.on ? on_progress : NULL;
         ret = ctr_replay(tr, &ops, f, &ropts, &diag);
         progress_clear(&f->progress);
         status = dump_replay_status(opt, ret, 0, &diag);

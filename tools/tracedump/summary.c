@@ -159,7 +159,7 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)
 {
     struct summary s = {.opt = opt};
     struct ctr_filter filter = opt->filter;
-    struct ctr_replay_ops ops = {.begin = on_begin, .progress = on_progress};
+    struct ctr_replay_ops ops = {.begin = on_begin};
     struct ctr_replay_opts ropts = {
         .workers = opt->jobs, .filter = &filter, .run_accesses = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
@@ -183,6 +183,7 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)
     }
     memset(s.workers, 0, opt->jobs * sizeof(*s.workers));
     progress_init(&s.progress, PROG, opt->quiet);
+    ops.progress = s.progress.on ? on_progress : NULL;
     ret = ctr_replay(tr, &ops, &s, &ropts, &diag);
     progress_clear(&s.progress);
     /* What was read is told, also before an error. */

@@ -353,12 +353,11 @@ static int status_of(const struct bbv_options *opt, int ret, const struct ctr_di
 int bbv_write(struct ctr_trace *tr, const struct places *places,
               const struct bbv_options *opt)
 {
-    static const struct ctr_replay_ops ops = {
+    struct ctr_replay_ops ops = {
         .begin = on_begin,
         .run = on_run,
         .end = on_end,
         .ordered = on_ordered,
-        .progress = on_progress,
     };
     struct bbv v = {
         .opt = opt,
@@ -383,6 +382,7 @@ int bbv_write(struct ctr_trace *tr, const struct places *places,
     }
     memset(v.workers, 0, opt->jobs * sizeof(*v.workers));
     progress_init(&v.progress, opt->prog, opt->quiet);
+    ops.progress = v.progress.on ? on_progress : NULL;
     ret = ctr_trace_blocks(tr, &diag); /* bbv_blocks keeps them */
     ret = ret ? ret : ctr_replay(tr, &ops, &v, &ropts, &diag);
     if (ret <= 0) { /* what was read is told, also before an error */
