@@ -279,7 +279,7 @@ static int segment_run(struct ctr_encoder *e, struct walk *w,
         if (w->word > from && w->word == stop) {
             continue; /* what stands there may come between runs */
         }
-        if (w->may_stop && w->word > seg->from_word && encode_is_full(e)) {
+        if (e->may_stop && w->word > seg->from_word && encode_is_full(e)) {
             return 1;
         }
         err = encode_slow(e, w, diag);
@@ -340,10 +340,8 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
     unsigned n = 0;
     int stopped = 0;
     while (n < n_segs && !stopped && !(some && n && encode_is_full(e))) {
-        *w = (struct walk){
-            .first = n == 0,
-            .may_stop = some && !e->reg && !(segs[n].flags & CTR_SEGMENT_UNSURE),
-        };
+        *w = (struct walk){.first = n == 0};
+        e->may_stop = some && !e->reg && !(segs[n].flags & CTR_SEGMENT_UNSURE);
         stopped = segment_run(e, w, &segs[n], diag);
         if (stopped < 0) {
             return in_segment(stopped, n, diag);

@@ -140,6 +140,7 @@ struct value_out {
 
 struct ctr_encoder {
     uint32_t full_locals; /* FULL_LOCALS, or what a test wants */
+    int may_stop;         /* within a segment, when the chunk is full */
     const struct ctr_dict *dict;
     unsigned addr_bytes;
     uint8_t mem;   /* accesses are recorded */
@@ -251,7 +252,6 @@ struct walk {
     uint32_t aux;    /* next aux record: offset of it */
     uint32_t passed; /* words of the slow runs that were taken */
     int first;       /* segment of the chunk */
-    int may_stop;    /* within the segment, when the chunk is full */
 };
 
 /* Everything about one slow run, found before anything is put out. */

@@ -358,10 +358,16 @@ static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
     }
 }
 
-/* Makes a block known that is new to the chunk, unless encode_slow must look at it. */
+/*
+ * Makes a block known that is new to the chunk, unless encode_slow must look at it, or the
+ * chunk is full.
+ */
 static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
 {
     uint32_t local;
+    if (e->may_stop && encode_is_full(e)) {
+        return 0;
+    }
     int in_loc = f->ctx != &e->start.next[0] && f->ctx != &e->start.next[1];
     size_t at = in_loc ? (size_t)((char *)f->ctx - (char *)e->loc) : 0;
     int err = encode_local(e, raw, &local);
@@ -407,9 +413,6 @@ void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
             break;
         }
         if (!encode_knows(e, word)) {
-            if (w->may_stop && encode_is_full(e)) {
-                break;
-            }
             if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, word)) {
                 break;
             }
