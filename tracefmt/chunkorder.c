@@ -366,3 +366,29 @@ int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *ou
     }
     return 0;
 }
+
+int chunktab_ordinal(struct chunktab *t, uint32_t thread, uint64_t ordinal, int behind,
+                     struct chunk_row *out, struct ctr_diag *diag)
+{
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got, found = 0;
+    s.stored = 1; /* within a thread the same order */
+    s.from = s.to = ordinal;
+    s.thread = s.last_thread = thread;
+    while ((got = chunktab_next(t, &s, &row, diag)) == 1) {
+        const struct ctr_chunk *c = &row.pub;
+        if (c->thread != thread || c->first > ordinal) {
+            continue;
+        }
+        const int inside = ordinal - c->first < c->insns;
+        if (inside || (behind && ordinal - c->first == c->insns)) {
+            *out = row;
+            found = 1;
+        }
+        if (inside) {
+            return 1;
+        }
+    }
+    return got ? got : found;
+}

@@ -25,7 +25,7 @@ struct chunk_ends {
 
 struct chunk_row {
     struct ctr_chunk pub;
-    struct chunk_ends ends; /* not told by headers */
+    struct chunk_ends ends;
 };
 
 /* Chunks behind each other: with an index those of a PART. */
@@ -104,5 +104,12 @@ struct chunk_scan {
  */
 int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *out,
                   struct ctr_diag *diag);
+
+/*
+ * The chunk of a thread that holds an instruction; with `behind', if none does, the last
+ * that ends right before it.  Returns 1, 0 if there is none, or an error.
+ */
+int chunktab_ordinal(struct chunktab *t, uint32_t thread, uint64_t ordinal, int behind,
+                     struct chunk_row *out, struct ctr_diag *diag);
 
 #endif

@@ -132,7 +132,6 @@ static int join_chunk(struct tally *t, const struct chunk_row *row)
     return !err && e->last ? wait_at_end(t, c, e) : err;
 }
 
-/* -CTR_E_CORRUPT: it is damaged. */
 static int from_index(struct feed *f, struct tally *t)
 {
     const struct ctr_trace *tr = f->tr;

@@ -274,9 +274,21 @@ static int no_place(int err, struct ctr_diag *diag, const char *what)
     return err ? err : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "seek", "%s", what);
 }
 
-/* To the chunk of a thread that has an ordinal, or with `any' to its first. */
-static int seek_thread(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal, int any,
-                       const char *what, struct ctr_diag *diag)
+int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal,
+                            struct ctr_diag *diag)
+{
+    struct chunktab *t = c->feed.tr->chunks;
+    struct chunk_row row;
+    uint64_t at;
+    int got = chunktab_ordinal(t, thread, ordinal, 0, &row, diag);
+    if (got == 1) {
+        got = chunktab_place(t, &row, &at, diag);
+        return got ? got : jump(c, at, &row, ordinal);
+    }
+    return no_place(got, diag, "no such instruction");
+}
+
+int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_diag *diag)
 {
     struct chunktab *t = c->feed.tr->chunks;
     struct chunk_scan s = CHUNK_SCAN_ALL;
@@ -284,29 +296,14 @@ static int seek_thread(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal, 
     uint64_t at;
     int got;
     s.stored = 1; /* within a thread the same order */
-    s.from = any ? 0 : ordinal;
-    s.to = any ? UINT64_MAX : ordinal;
     s.thread = s.last_thread = thread;
     while ((got = chunktab_next(t, &s, &row, diag)) == 1) {
-        const struct ctr_chunk *k = &row.pub;
-        if (k->thread == thread &&
-            (any || (ordinal >= k->first && ordinal - k->first < k->insns))) {
+        if (row.pub.thread == thread) {
             got = chunktab_place(t, &row, &at, diag);
-            return got ? got : jump(c, at, &row, any ? 0 : ordinal);
+            return got ? got : jump(c, at, &row, 0);
         }
     }
-    return no_place(got, diag, what);
-}
-
-int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal,
-                            struct ctr_diag *diag)
-{
-    return seek_thread(c, thread, ordinal, 0, "no such instruction", diag);
-}
-
-int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_diag *diag)
-{
-    return seek_thread(c, thread, 0, 1, "no such thread", diag);
+    return no_place(got, diag, "no such thread");
 }
 
 int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *diag)

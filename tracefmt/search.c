@@ -235,28 +235,14 @@ static void *work(void *arg)
 /* The place among the chunks in order of time; 0 or an error. */
 static int find_place(struct search *s, struct ctr_diag *diag)
 {
-    struct chunk_scan scan = CHUNK_SCAN_ALL;
-    struct chunk_row row, place;
-    int got = 0, found = 0, inside = 0;
-    scan.stored = 1; /* within a thread the same order */
-    scan.from = scan.to = s->ordinal;
-    scan.thread = scan.last_thread = s->thread;
-    while (!inside && (got = chunktab_next(s->tr->chunks, &scan, &row, diag)) == 1) {
-        const struct ctr_chunk *c = &row.pub;
-        if (c->thread != s->thread || c->first > s->ordinal) {
-            continue;
-        }
-        inside = s->ordinal - c->first < c->insns;
-        if (inside || (s->back && s->ordinal - c->first == c->insns)) {
-            place = row;
-            found = 1;
-        }
+    struct chunk_row row;
+    int got = chunktab_ordinal(s->tr->chunks, s->thread, s->ordinal, s->back, &row, diag);
+    s->left = got;
+    if (got == 1) {
+        return chunktab_place(s->tr->chunks, &row, &s->at, diag);
     }
-    s->left = found;
-    if (got < 0 || found) {
-        return got < 0 ? got : chunktab_place(s->tr->chunks, &place, &s->at, diag);
-    }
-    return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search", "no such instruction");
+    return got ? got
+               : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search", "no such instruction");
 }
 
 static int run_workers(struct search *s, unsigned workers, struct ctr_diag *diag)

@@ -10,28 +10,17 @@
 int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
                    struct ctr_chunk *out, struct ctr_diag *diag)
 {
-    struct chunk_scan s = CHUNK_SCAN_ALL;
     struct chunk_row row;
-    int got, last = 0;
-    s.stored = 1; /* within a thread the same order */
-    s.from = s.to = ordinal;
-    s.thread = s.last_thread = thread;
-    while ((got = chunktab_next(tr->chunks, &s, &row, diag)) == 1) {
-        const struct ctr_chunk *c = &row.pub;
-        /* What is only told of a part that was dropped comes without registers. */
-        int told = c->flags & CHUNK_F_GAP && c->runs == 0;
-        if (c->thread == thread && c->first <= ordinal && !told &&
-            ordinal - c->first <= c->insns) {
-            *out = *c;
-            last = 1;
-            if (ordinal - c->first < c->insns) {
-                return 0;
-            }
-        }
+    int got = chunktab_ordinal(tr->chunks, thread, ordinal, 1, &row, diag);
+    if (got < 0) {
+        return got;
     }
-    return got || last
-               ? got
-               : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state", "no such instruction");
+    /* What is only told of a part that was dropped comes without registers. */
+    if (!got || (row.pub.flags & CHUNK_F_GAP && row.pub.runs == 0)) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state", "no such instruction");
+    }
+    *out = row.pub;
+    return 0;
 }
 
 /* Goes up to the instruction; returns 0 or an error. */

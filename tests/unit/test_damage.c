@@ -207,6 +207,22 @@ static void test_hostile(void **state)
     recording_free(&r);
 }
 
+/* Ends a section whose header, of `less' bytes, is at p: the size of its body, its
+ * column. */
+static size_t old_column(uint8_t *p, size_t less, unsigned body, const uint8_t *raw,
+                         size_t n)
+{
+    size_t z = ZSTD_compress(p + less, ZSTD_compressBound(n), raw, n, 1);
+    assert_false(ZSTD_isError(z));
+    put32(p + 4, (uint32_t)(less - FRAME_HEAD));
+    put16(p + SECT_OFF_BODY, (uint16_t)body);
+    put32(p + SECT_OFF_FRAMES, (uint32_t)z);
+    put32(p + SECT_OFF_FRAMES + 4, (uint32_t)n);
+    put64(p + SECT_OFF_FRAMES + 8, XXH64(p + less, z, 0));
+    put64(p + less - SECT_HASH, XXH64(p, less - SECT_HASH, 0));
+    return less + z;
+}
+
 /* META without a body and without a selection; returns its bytes. */
 static size_t old_meta(uint8_t *p, const uint8_t *meta, size_t head, size_t z)
 {
@@ -216,15 +232,7 @@ static size_t old_meta(uint8_t *p, const uint8_t *meta, size_t head, size_t z)
     got -= strlen("--module lib --once") + 1;
     size_t less = head - META_BODY;
     memcpy(p, meta, SECT_OFF_FRAMES);
-    put32(p + 4, (uint32_t)(less - FRAME_HEAD));
-    put16(p + SECT_OFF_BODY, 0);
-    z = ZSTD_compress(p + less, 512, raw, got, 1);
-    assert_false(ZSTD_isError(z));
-    put32(p + SECT_OFF_FRAMES, (uint32_t)z);
-    put32(p + SECT_OFF_FRAMES + 4, (uint32_t)got);
-    put64(p + SECT_OFF_FRAMES + 8, XXH64(p + less, z, 0));
-    put64(p + less - SECT_HASH, XXH64(p, less - SECT_HASH, 0));
-    return less + z;
+    return old_column(p, less, 0, raw, got);
 }
 
 /* CHUNK with the body of before version 4; returns the bytes of its header. */
@@ -265,15 +273,7 @@ static size_t old_root(uint8_t *p, const uint8_t *root, size_t head, size_t z)
     }
     assert_ptr_equal(from, raw + got);
     memcpy(p, root, less - SECT_HASH);
-    put32(p + 4, (uint32_t)(less - FRAME_HEAD));
-    put16(p + SECT_OFF_BODY, ROOT_BODY_5);
-    z = ZSTD_compress(p + less, sizeof(out), out, n, 1);
-    assert_false(ZSTD_isError(z));
-    put32(p + SECT_OFF_FRAMES, (uint32_t)z);
-    put32(p + SECT_OFF_FRAMES + 4, (uint32_t)n);
-    put64(p + SECT_OFF_FRAMES + 8, XXH64(p + less, z, 0));
-    put64(p + less - SECT_HASH, XXH64(p, less - SECT_HASH, 0));
-    return less + z;
+    return old_column(p, less, ROOT_BODY_5, out, n);
 }
 
 /* The trace as an older version would have it.  Before version 4 the index is of another
