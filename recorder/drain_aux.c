@@ -89,6 +89,7 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
 {
     struct mempipe_aux_regtable *t;
     struct job *job;
+    int err;
 
     if (bytes < sizeof(*t)) {
         return drain_oddity(d, pipe, "a register table has no head");
@@ -118,6 +119,12 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
     memcpy(d->regs, t, bytes);
     memcpy(job->regs, t, bytes);
     d->state_bytes = table_state_bytes(t);
+    err = ctr_dict_regs(d->dict, t->n, t + 1, t->table_bytes, d->diag);
+    if (err) {
+        free(job->regs);
+        free(job);
+        return err;
+    }
     return drain_submit(d, job);
 }
 

@@ -174,6 +174,7 @@ static unsigned pack(struct worker *w, struct job *job)
             .from_word = s->from_word,
             .from_unit = s->from_unit,
             .from_aux = s->from_aux,
+            .from_insn = s->from_insn,
         };
     }
     job->start_ns = segs[0].start_ns;
@@ -196,7 +197,7 @@ static unsigned pack(struct worker *w, struct job *job)
         segs[0].n_units = 0;
         segs[0].aux_bytes = 0;
         segs[0].flags = 0;
-        segs[0].from_word = segs[0].from_unit = segs[0].from_aux = 0;
+        segs[0].from_word = segs[0].from_unit = segs[0].from_aux = segs[0].from_insn = 0;
         job->error = ctr_encoder_run(w->enc, segs, 1, job->packed, &job->diag);
     }
     for (unsigned i = 0; pl->ring && !job->error && i < n; i++) {
@@ -211,10 +212,11 @@ static unsigned pack(struct worker *w, struct job *job)
         struct job_segment *rest = &job->segs[taken];
 
         job->error = collect(pl, job, s, rest->from_aux, s->from_aux);
-        job->end_ns = (s->from_word ? s : s - 1)->end_ns;
+        job->end_ns = (ctr_segment_goes_on(s) ? s : s - 1)->end_ns;
         rest->from_word = s->from_word;
         rest->from_unit = s->from_unit;
         rest->from_aux = s->from_aux;
+        rest->from_insn = s->from_insn;
     }
     return job->error ? job->n_segs : taken;
 }

@@ -75,6 +75,8 @@ static int make_dict(const struct ring *r, uint32_t events, struct ctr_dict **ou
     for (const struct ring_item *i = NULL; !err && (i = ring_item_next(r, i)) != NULL;) {
         if (i->kind == RING_BLOCK) {
             err = ctr_dict_add(*out, i->n, i + 1, i->bytes, diag);
+        } else if (i->kind == RING_REGS) {
+            err = ctr_dict_regs(*out, i->n, i + 1, i->bytes, diag);
         }
     }
     return err;
@@ -238,6 +240,25 @@ static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t
     return err ? err : (int64_t)n;
 }
 
+/* What a thread of a killed process had not handed over. */
+static int write_tail(struct writing *x, const struct ring_tail *t)
+{
+    struct ctr_segment seg = t->seg;
+    unsigned taken = 0;
+
+    while (!taken) {
+        int err = ctr_encoder_run_some(x->enc, &seg, 1, &taken, x->packed, NULL);
+
+        if (!err) {
+            err = ctr_writer_chunk(x->w, x->thread[t->thread], x->packed, x->diag);
+        }
+        if (err) {
+            return err;
+        }
+    }
+    return 0;
+}
+
 static int write_chunks(struct writing *x)
 {
     for (size_t i = 0; i < x->fold.n;) {
@@ -261,12 +282,8 @@ static int write_chunks(struct writing *x)
         at += c->bytes;
     }
     for (uint32_t i = 0; i < x->n_tails; i++) {
-        const struct ring_tail *t = &x->tails[i];
-        int err = ctr_encoder_run(x->enc, &t->seg, 1, x->packed, NULL);
+        int err = write_tail(x, &x->tails[i]);
 
-        if (!err) {
-            err = ctr_writer_chunk(x->w, x->thread[t->thread], x->packed, x->diag);
-        }
         if (err && err != -CTR_E_CORRUPT) {
             return err;
         }

@@ -20,7 +20,7 @@ static inline int dict_copy(struct ctr_trace *tr, struct ctr_dict *dict,
         }
         err = section_payload(&tr->src, &sec, 1, &tr->payload, diag);
         err = err ? err
-                  : section_frame(&sec, &tr->payload, 0, DICT_MAX_RAW, tr->dctx, &tr->raw,
+                  : section_frame(&sec, &tr->payload, 0, tr->dctx, &tr->raw,
                                   "dict", diag);
         for (size_t at = 0; !err && at < tr->raw.n;) {
             uint32_t n = le32(tr->raw.p + at + 4);

@@ -92,6 +92,7 @@ struct block *block_new(const struct blockdef *d, uint32_t id, struct slab *slab
                 .cflags = le32(d->body + CTR_BLOCKDEF_CFLAGS),
             },
         .bytes = (uint32_t)n,
+        .def_bytes = d->bytes,
         .nreg = d->nreg,
         .reg_end = d->reg_end,
         .nplain = (uint16_t)plain,

@@ -27,6 +27,7 @@ struct derived_access {
 struct block {
     struct ctr_block pub;
     uint32_t bytes;       /* of all of it */
+    uint32_t def_bytes;   /* of the definition in the file */
     uint32_t holds;       /* blocktab.c: as many need it */
     uint32_t asked;       /* ... and when somebody asked last */
     uint32_t value_bytes; /* of the values of the nplain first accesses */

@@ -11,14 +11,15 @@
 /* All that is in memory, whatever a file says. */
 #define MAX_BYTES ((uint64_t)2 << 30)
 /*
- * For each chunk that is being worked with: what of this is not held is for definitions
- * that nobody holds, and as much for whole sections as they stand in the file, which have
- * three times as many in the same room.  Never less than a little.
+ * For each chunk that is being worked with: half of this is for definitions that nobody
+ * holds, and half for whole sections as they stand in the file, which have three times as
+ * many in the same room.  As much as is held both lose, as a chunk of which much is held
+ * is a large one in all else, too; but a little is always there.
  */
-#define CHUNK_BYTES ((uint64_t)24 << 20)
+#define CHUNK_BYTES ((uint64_t)20 << 20)
 #define LITTLE_BYTES ((uint64_t)1 << 20)
 /* So many are told with one look into the table. */
-#define EACH 256u
+#define EACH 64u
 
 struct blocktab {
     uint32_t events;
@@ -235,7 +236,7 @@ static void forget_some(struct blocktab *t, uint32_t n)
     const uint64_t all = chunks < MAX_BYTES / 4 ? chunks : MAX_BYTES / 4;
     const uint64_t each = t->nin ? t->bytes / t->nin : sizeof(struct block);
     const uint64_t held = t->bytes - t->kept - t->loose + n * each;
-    uint64_t most = held < all ? (all - held) / 2 : 0;
+    uint64_t most = held < all / 2 ? all / 2 - held : 0;
     if (most < LITTLE_BYTES) {
         most = LITTLE_BYTES;
     }
@@ -260,6 +261,16 @@ static void take(struct blocktab *t, struct block *b)
     b->asked = t->calls;
 }
 
+/* Those of a chunk together may be as large as `left' tells. */
+static int count_def(uint64_t *left, const struct block *b, struct ctr_diag *diag)
+{
+    const int fits = b->def_bytes <= *left;
+    *left -= fits ? b->def_bytes : 0;
+    return fits ? 0
+                : ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "dict",
+                           "the blocks of a chunk are too large");
+}
+
 /* Blocks are written to with the lock only, and by this file only. */
 static void let_go(struct blocktab *t, const struct block *held)
 {
@@ -272,7 +283,7 @@ static void let_go(struct blocktab *t, const struct block *held)
 
 /* Reads those of the first n of out that are NULL. */
 static int read_missing(struct blocktab *t, const uint8_t *ids, uint32_t n,
-                        uint32_t nmissing, const struct block **out,
+                        uint32_t nmissing, uint64_t *left, const struct block **out,
                         struct ctr_diag *diag)
 {
     if (nmissing > t->missing_cap) {
@@ -304,27 +315,33 @@ static int read_missing(struct blocktab *t, const uint8_t *ids, uint32_t n,
         }
         take(t, b);
         out[place] = b;
+        int err = count_def(left, b, diag);
+        if (err) {
+            return err;
+        }
     }
     return 0;
 }
 
+/* most: bytes of their definitions. */
 static int hold_locked(struct blocktab *t, const uint8_t *ids, uint32_t n,
-                       const struct block **out, struct ctr_diag *diag)
+                       const struct block **out, uint64_t most, struct ctr_diag *diag)
 {
     uint32_t nmissing = 0;
+    int err = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct block *b = idtab_get(&t->by_id, le32(ids + 4 * (size_t)i));
         if (b) {
             take(t, b);
+            err = err ? err : count_def(&most, b, diag);
         }
         nmissing += !b;
         out[i] = b;
     }
-    if (nmissing == 0) {
-        return 0;
+    if (!err && nmissing) {
+        forget_some(t, nmissing);
+        err = read_missing(t, ids, n, nmissing, &most, out, diag);
     }
-    forget_some(t, nmissing);
-    int err = read_missing(t, ids, n, nmissing, out, diag);
     for (uint32_t i = 0; err && i < n; i++) {
         let_go(t, out[i]);
     }
@@ -360,7 +377,7 @@ static int hold(struct blocktab *t, const uint8_t *ids, uint32_t n,
     pthread_mutex_lock(&t->lock);
     t->users += users;
     t->calls += users;
-    int err = hold_locked(t, ids, n, out, diag);
+    int err = hold_locked(t, ids, n, out, users ? MAX_CHUNK_DEFS : UINT64_MAX, diag);
     t->users -= err ? users : 0;
     pthread_mutex_unlock(&t->lock);
     return err;
@@ -445,7 +462,7 @@ const struct block *blocktab_keep(struct blocktab *t, uint32_t id)
     }
     put32(ids, id);
     pthread_mutex_lock(&t->lock);
-    if (hold_locked(t, ids, 1, &found, NULL) == 0) {
+    if (hold_locked(t, ids, 1, &found, UINT64_MAX, NULL) == 0) {
         struct block *b = (struct block *)found;
         t->kept += b->kept ? 0 : b->bytes;
         b->kept = 1;

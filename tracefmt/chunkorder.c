@@ -98,38 +98,6 @@ static int keep_order(struct stretch *s, struct begun_list *l, struct ctr_diag *
     return 0;
 }
 
-/*
- * Times of a thread must not fall, but could up to version 5: then a chunk counts as
- * begun no earlier than those of its thread before it, and the order of all is made at
- * once.
- */
-static int order_falling(struct chunktab *t, struct ctr_diag *diag)
-{
-    struct begun_list l = {.v = malloc((t->chunks + 1) * sizeof(l.v[0]))};
-    int err = l.v ? 0 : ctr_fail_nomem(diag);
-    for (uint32_t i = 0; i < t->tr->nthreads; i++) {
-        trace_thread(t->tr, i)->begun_ns = 0;
-    }
-    for (uint64_t i = 0; !err && i < t->chunks; i++) {
-        struct chunk_row row;
-        err = chunktab_get(t, i, &row, diag);
-        if (!err) {
-            struct thread *th = trace_thread(t->tr, row.pub.thread);
-            if (th->begun_ns < row.pub.start_ns) {
-                th->begun_ns = row.pub.start_ns;
-            }
-            l.v[l.n++] = (struct begun){th->begun_ns, i, row.pub.thread};
-        }
-    }
-    for (uint32_t k = 0; k < t->n; k++) {
-        t->stretch[k].n = 0;
-        t->stretch[k].known = 1;
-    }
-    err = err ? err : keep_order(&t->stretch[0], &l, diag);
-    free(l.v);
-    return err;
-}
-
 int chunktab_opened(struct chunktab *t, struct ctr_diag *diag)
 {
     if (t->chunks > UINT32_MAX) {
@@ -147,9 +115,6 @@ int chunktab_opened(struct chunktab *t, struct ctr_diag *diag)
         }
         t->stretch[i] = (struct stretch){
             .group = i, .begin = g->span.from_ns, .n = g->count, .before = NONE};
-    }
-    if (t->falling) {
-        return order_falling(t, diag);
     }
     qsort(t->stretch, t->n, sizeof(t->stretch[0]), by_begin);
     for (uint32_t k = 1; k < t->n; k++) {
@@ -265,7 +230,7 @@ int chunktab_place(struct chunktab *t, const struct chunk_row *row, uint64_t *at
                    struct ctr_diag *diag)
 {
     const uint64_t chunk = row->pub.index;
-    uint32_t lo = 0, hi = t->falling ? 1 : t->n;
+    uint32_t lo = 0, hi = t->n;
     while (hi - lo > 1) {
         const uint32_t mid = lo + (hi - lo) / 2;
         *(is_behind_begin(t, mid, row->pub.start_ns, chunk) ? &lo : &hi) = mid;

@@ -29,7 +29,7 @@ static inline void span_add(struct chunk_span *s, const struct ctr_chunk *c)
     s->late_ns = c->start_ns > s->late_ns ? c->start_ns : s->late_ns;
     s->thread = c->thread < s->thread ? c->thread : s->thread;
     s->last_thread = c->thread > s->last_thread ? c->thread : s->last_thread;
-    s->flags |= c->flags & CHUNK_F_ALL_3;
+    s->flags |= c->flags & CHUNK_F_HAS;
     s->chunks++;
 }
 

@@ -27,9 +27,8 @@ void chunktab_reset(struct chunktab *t)
     free(t->group);
     t->stretch = NULL;
     t->group = NULL;
-    t->n = t->cap = t->filled = t->nslots = 0;
+    t->n = t->cap = t->nslots = 0;
     t->chunks = 0;
-    t->indexed = t->falling = 0;
 }
 
 void chunktab_free(struct chunktab *t)
@@ -74,34 +73,27 @@ static int is_possible(const struct chunktab *t, const struct chunk_group *last,
            g->span.last_thread >= g->span.thread;
 }
 
-int chunktab_add_part(struct chunktab *t, const uint8_t *row, int spans,
-                      struct ctr_diag *diag)
+int chunktab_add_part(struct chunktab *t, const uint8_t *row, struct ctr_diag *diag)
 {
     const struct chunk_group *last = t->n ? &t->group[t->n - 1] : NULL;
     struct chunk_group g = {
         .off = le64(row + RPART_OFF),
         .first = le64(row + RPART_FIRST),
         .count = le32(row + RPART_CHUNKS),
-        .span = CHUNK_SPAN_EMPTY,
+        .chunk_off = le64(row + RPART_CHUNK_OFF),
+        .span = span_get(row),
     };
-    if (spans) {
-        g.chunk_off = le64(row + RPART_CHUNK_OFF);
-        g.span = span_get(row);
-    }
     if (g.first != (last ? last->first + last->count : 0) || g.count > PART_MAX_CHUNKS ||
-        (spans && !is_possible(t, last, &g))) {
+        !is_possible(t, last, &g)) {
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "index",
                         "parts do not fit together");
     }
     if (new_group(t, &g)) {
         return ctr_fail_nomem(diag);
     }
-    t->indexed = 1;
-    if (spans) {
-        t->chunks += g.count;
-        if (g.span.to_ns > t->tr->end_ns) {
-            t->tr->end_ns = g.span.to_ns;
-        }
+    t->chunks += g.count;
+    if (g.span.to_ns > t->tr->end_ns) {
+        t->tr->end_ns = g.span.to_ns;
     }
     return 0;
 }
@@ -236,7 +228,7 @@ static int load(struct chunktab *t, uint32_t group, struct slot **out,
         return ctr_fail_nomem(diag);
     }
     int err = -CTR_E_CORRUPT;
-    if (t->indexed) {
+    if (g->off) { /* by the index */
         err = trace_part_rows(t->tr, g, t->dctx, &t->payload, &t->raw, s->row, &why);
         err = err ? err : check_rows(g, s->row, &why);
         s->good = err ? 0 : g->count;
@@ -305,28 +297,19 @@ int chunktab_get(struct chunktab *t, uint64_t i, struct chunk_row *out,
 int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_diag *diag)
 {
     const uint64_t i = row->pub.index;
-    struct thread *th = trace_thread(t->tr, row->pub.thread);
-    if (!t->indexed) {
-        if (t->n == 0 || t->group[t->n - 1].count == PART_MAX_CHUNKS) {
-            const struct chunk_group g = {.first = i, .span = CHUNK_SPAN_EMPTY};
-            if (new_group(t, &g)) {
-                return ctr_fail_nomem(diag);
-            }
-            t->filled = t->n - 1;
+    if (t->n == 0 || t->group[t->n - 1].count == PART_MAX_CHUNKS) {
+        const struct chunk_group more = {.first = i, .span = CHUNK_SPAN_EMPTY};
+        if (new_group(t, &more)) {
+            return ctr_fail_nomem(diag);
         }
-        t->group[t->filled].count++;
     }
-    while (!holds(t, t->filled, i)) {
-        t->filled++;
-    }
-    struct chunk_group *g = &t->group[t->filled];
-    t->falling |= row->pub.start_ns < th->begun_ns;
-    th->begun_ns = row->pub.start_ns;
+    struct chunk_group *g = &t->group[t->n - 1];
+    g->count++;
     g->chunk_off = i == g->first ? row->pub.off : g->chunk_off;
     span_add(&g->span, &row->pub);
     t->chunks++;
     struct slot *s = g->slot         ? t->slot[g->slot - 1]
-                     : i == g->first ? take_slot(t, t->filled, 0)
+                     : i == g->first ? take_slot(t, t->n - 1, 0)
                                      : NULL;
     if (s) {
         s->row[i - g->first] = *row;

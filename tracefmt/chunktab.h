@@ -49,8 +49,7 @@ void chunktab_reset(struct chunktab *t);
  * While the file is opened: the next PART, by its row of ROOT; for all, or for none.
  * With `spans' that tells what is in it, otherwise its chunks are added.
  */
-int chunktab_add_part(struct chunktab *t, const uint8_t *row, int spans,
-                      struct ctr_diag *diag);
+int chunktab_add_part(struct chunktab *t, const uint8_t *row, struct ctr_diag *diag);
 /* The next chunk. */
 int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_diag *diag);
 /* All are known. */

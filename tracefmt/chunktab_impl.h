@@ -43,10 +43,7 @@ struct chunktab {
     struct chunk_group *group;
     uint32_t n, cap;
     uint64_t chunks;
-    uint32_t filled; /* while opening: groups before this one have all their chunks */
-    int indexed;
     struct stretch *stretch; /* one for each group */
-    int falling;             /* times of a thread fall: stretch 0 has all chunks */
 
     pthread_mutex_t lock; /* of all that follows */
     struct slot *slot[SLOTS_MAX];

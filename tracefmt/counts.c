@@ -345,8 +345,7 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
     if (!t.full || !t.falls || !t.wait) {
         err = ctr_fail_nomem(diag);
     } else {
-        /* Before version 4 the index does not tell all. */
-        err = tr->has_index && tr->version > 3 ? from_index(&f, &t) : -CTR_E_CORRUPT;
+        err = tr->has_index ? from_index(&f, &t) : -CTR_E_CORRUPT;
     }
     if (ctr_is_damage(err)) {
         forget(&t);

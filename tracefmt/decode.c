@@ -97,8 +97,8 @@ static int load_addrs(struct decoder *d)
     if (buf_room(&d->addrs, (size_t)d->chunk->sec.frame[FRAME_ADDRS].dsize + 8)) {
         return ctr_fail_nomem(d->diag);
     }
-    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_ADDRS, MAX_COLUMN,
-                            d->dctx, &d->addrs, "chunk.addrs", d->diag);
+    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_ADDRS, d->dctx,
+                            &d->addrs, "chunk.addrs", d->diag);
     if (err) {
         return err;
     }
@@ -168,8 +168,8 @@ static int load_extras(struct decoder *d)
     if (d->extra_left > MAX_EXTRAS) {
         return decoder_bad(d, "chunk.extras", "impossible counts");
     }
-    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_EXTRAS, MAX_COLUMN,
-                            d->dctx, &d->extras, "chunk.extras", d->diag);
+    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_EXTRAS, d->dctx,
+                            &d->extras, "chunk.extras", d->diag);
     if (err) {
         return err;
     }
@@ -210,8 +210,8 @@ static int value_bits(struct decoder *d, struct value_in *v, const uint8_t **pp,
 static int load_vals(struct decoder *d)
 {
     struct value_in *v = &d->vals;
-    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_VALUES, MAX_COLUMN,
-                            d->dctx, &v->column, "chunk.values", d->diag);
+    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_VALUES, d->dctx,
+                            &v->column, "chunk.values", d->diag);
     if (err) {
         return err;
     }
@@ -267,12 +267,11 @@ static int load_regs(struct decoder *d, const struct ctr_trace *tr)
     const uint8_t *b = d->chunk->sec.body;
     d->reg_n = le32(b + CHUNK_REGS);
     d->reg_extra_left = le32(b + CHUNK_REG_EXTRAS);
-    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_REGS, MAX_COLUMN,
-                            d->dctx, &v->column, "chunk.regs", d->diag);
+    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_REGS, d->dctx,
+                            &v->column, "chunk.regs", d->diag);
     if (!err) {
-        err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_STATE,
-                            CTR_MAX_STATE_BYTES, d->dctx, &d->states, "chunk.state",
-                            d->diag);
+        err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_STATE, d->dctx,
+                            &d->states, "chunk.state", d->diag);
     }
     if (err) {
         return err;
@@ -283,6 +282,9 @@ static int load_regs(struct decoder *d, const struct ctr_trace *tr)
     d->state = d->states.n ? d->states.p : NULL;
     d->state_bytes = (uint32_t)d->states.n;
     memset(d->regs, 0, sizeof(d->regs));
+    if (d->state) {
+        regtable_places(tr->regs, d->state, d->regs);
+    }
     const uint8_t *p = v->column.p, *end = p + v->column.n;
     uint32_t n = 0, bytes = 0;
     if (v->column.n) {
@@ -323,7 +325,6 @@ static unsigned want_of(const struct ctr_trace *tr, unsigned want)
 int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
                   const struct raw_chunk *chunk, unsigned want, struct ctr_diag *diag)
 {
-    uint64_t bytes = 0;
     d->chunk = chunk;
     d->pub = chunk->pub;
     d->diag = diag;
@@ -338,12 +339,6 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     d->run = 0;
     d->loads = d->stores = 0;
     d->ordinal = chunk->pub.first;
-    for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
-        bytes += chunk->sec.frame[i].dsize;
-    }
-    if (bytes > MAX_COLUMN) {
-        return ctr_fail(diag, CTR_E_LIMIT, d->pub.off, "chunk", "columns are too large");
-    }
     int err = decoder_words(d, tr);
     if (!err && d->want & DEC_MEM) {
         err = load_addrs(d);

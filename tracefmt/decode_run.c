@@ -40,10 +40,20 @@ static int take_outs(struct decoder *d, struct run *r)
     return 0;
 }
 
+/* The places of what was changed, in order. */
+static void settle(struct decoder *d, const struct reg_write *w,
+                   const struct reg_write *end)
+{
+    for (; w < end; w++) {
+        d->regs[w->reg * 2u] = le64(w->value);
+        d->regs[w->reg * 2u + 1] = le64(w->value + 8);
+    }
+}
+
 /* Puts the extra changes of this run behind the slots of their instructions. */
 static int merge_regs(struct decoder *d, struct run *r)
 {
-    uint32_t in = 0, out = 0;
+    uint32_t in = 0, out = 0, first = UINT32_MAX;
     unsigned last = 0;
     while (d->have_reg_extra && d->reg_extra.run == d->run) {
         unsigned which = d->reg_extra.which;
@@ -58,6 +68,7 @@ static int merge_regs(struct decoder *d, struct run *r)
         while (in < r->nreg && r->regs[in].insn < which) {
             d->reg_merged[out++] = r->regs[in++];
         }
+        first = first < out ? first : out;
         int err = take_reg_extra(d, &d->reg_merged[out++]);
         if (err) {
             return err;
@@ -65,6 +76,9 @@ static int merge_regs(struct decoder *d, struct run *r)
     }
     while (in < r->nreg) {
         d->reg_merged[out++] = r->regs[in++];
+    }
+    if (first < out) {
+        settle(d, d->reg_merged + first, d->reg_merged + out);
     }
     r->regs = d->reg_merged;
     r->nreg = out;

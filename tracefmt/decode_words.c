@@ -87,7 +87,7 @@ static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t n
     size_t slots = 0, accesses = 0;
     for (uint32_t i = 0; i < nloc; i++) {
         const struct block *b = d->held[i];
-        if (slots > MAX_CHUNK_SLOTS) {
+        if (slots + b->pub.nslot > MAX_CHUNK_SLOTS) {
             return decoder_bad(d, "chunk.words", "too many slots");
         }
         if (b->reg_end > d->nregs) {
@@ -165,6 +165,9 @@ static int load_tokens(struct decoder *d, const uint8_t *bits, const uint8_t *mi
 {
     /* A LEFT has a number behind it, of two halfwords. */
     size_t numbers = nmiss / 2 < ntok ? nmiss / 2 : ntok;
+    if (ntok + numbers > MAX_TOKENS) {
+        numbers = MAX_TOKENS - ntok;
+    }
     if (decoder_room(d, &d->tok, &d->tok_cap, ntok + numbers + 1, sizeof(d->tok[0]))) {
         return -CTR_E_NOMEM;
     }
@@ -223,6 +226,9 @@ static int load_tokens(struct decoder *d, const uint8_t *bits, const uint8_t *mi
             if (end - miss < 4) {
                 return decoder_bad(d, "chunk.words", "tokens missing");
             }
+            if (numbers-- == 0) {
+                return decoder_bad(d, "chunk.words", "too many tokens");
+            }
             *out++ = le32(miss);
             miss += 4;
         }
@@ -245,8 +251,8 @@ int decoder_words(struct decoder *d, const struct ctr_trace *tr)
     if (nloc > MAX_LOCALS || ntok > MAX_TOKENS || nmiss > (uint64_t)ntok * 5) {
         return decoder_bad(d, "chunk.words", "impossible counts");
     }
-    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_WORDS, MAX_COLUMN,
-                            d->dctx, &d->words, "chunk.words", d->diag);
+    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_WORDS, d->dctx,
+                            &d->words, "chunk.words", d->diag);
     if (err) {
         return err;
     }

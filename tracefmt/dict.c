@@ -47,7 +47,14 @@ void ctr_dict_free(struct ctr_dict *d)
     idtab_fini(&d->by_raw);
     free(d->bucket);
     buf_free(&d->strip);
+    regtable_fini(&d->regs);
     free(d);
+}
+
+int ctr_dict_regs(struct ctr_dict *d, uint32_t n, const void *table, size_t bytes,
+                  struct ctr_diag *diag)
+{
+    return d->regs.n ? 0 : regtable_parse(&d->regs, n, table, bytes, CTR_NO_OFF, diag);
 }
 
 uint32_t ctr_dict_size(const struct ctr_dict *d)

@@ -6,6 +6,7 @@
 #include "blockdef.h"
 #include "ctr_write.h"
 #include "format.h"
+#include "regtable.h"
 #include "util.h"
 
 /*
@@ -70,6 +71,7 @@ struct ctr_dict {
     struct dict_entry **bucket; /* by hash, the adding thread's own */
     uint32_t nbucket;
     struct buf strip;
+    struct regtable regs;
 };
 
 /* Is this slot in a row? */

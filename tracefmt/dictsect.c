@@ -172,9 +172,7 @@ static int unpack(struct dictsect *d, const struct section *sec, struct row *row
     }
     k->row = row;
     int err = section_payload(d->src, sec, 1, &d->payload, diag);
-    err = err ? err
-              : section_frame(sec, &d->payload, 0, DICT_MAX_RAW, d->dctx, &k->raw, "dict",
-                              diag);
+    err = err ? err : section_frame(sec, &d->payload, 0, d->dctx, &k->raw, "dict", diag);
     err = err ? err : note_places(k, diag);
     if (d->payload.cap > LARGE_BYTES) {
         buf_free(&d->payload);

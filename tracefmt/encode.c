@@ -44,6 +44,7 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
     e->slots = e->mem || e->reg;
     e->map_base = 1;
     e->full_locals = FULL_LOCALS;
+    e->full_aux = FULL_AUX;
     e->level = level;
     e->cctx = ZSTD_createCCtx();
     if (!e->cctx || pageset_init(&e->pages[0]) || pageset_init(&e->pages[1])) {
@@ -75,6 +76,7 @@ void ctr_encoder_free(struct ctr_encoder *e)
     evenc_fini(&e->events);
     buf_free(&e->reg_meta);
     buf_free(&e->state);
+    buf_free(&e->carry);
     free(e->pending);
     free(e->tok_hit);
     free(e->tok_miss);
@@ -205,13 +207,12 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
         if (values_begin(&e->regvals, units)) {
             return -1;
         }
-        memset(e->regs, 0, sizeof(e->regs));
     }
     e->nregs = 0;
     e->nreg_extra = 0;
     e->reg_run = 0;
     e->reg_meta.n = 0;
-    e->state.n = 0;
+    e->aux_taken = 0;
     evenc_begin(&e->events);
     pageset_clear(&e->pages[0]);
     pageset_clear(&e->pages[1]);
@@ -254,6 +255,7 @@ static int segment_run(struct ctr_encoder *e, struct walk *w,
     w->word = w->passed = seg->from_word;
     w->unit = seg->from_unit;
     w->aux = seg->from_aux;
+    w->rest = seg->from_insn;
     if (e->slots && seg->data_end) {
         w->sure = seg->n_units;
         w->have = units_there(e, seg);
@@ -262,9 +264,9 @@ static int segment_run(struct ctr_encoder *e, struct walk *w,
     }
     seg = &own;
     for (;;) {
-        int err = encode_between(e, w, w->word, diag);
-        if (err) {
-            return err;
+        int ret = encode_between(e, w, w->word, diag);
+        if (ret) {
+            return ret;
         }
         if (w->word >= seg->n_words) {
             break;
@@ -275,16 +277,18 @@ static int segment_run(struct ctr_encoder *e, struct walk *w,
             stop = seg->n_words - 1;
         }
         uint32_t from = w->word;
-        encode_fast(e, w, stop);
+        if (!w->rest) {
+            encode_fast(e, w, stop);
+        }
         if (w->word > from && w->word == stop) {
             continue; /* what stands there may come between runs */
         }
-        if (e->may_stop && w->word > seg->from_word && encode_is_full(e)) {
+        if (e->may_stop && encode_is_full(e)) {
             return 1;
         }
-        err = encode_slow(e, w, diag);
-        if (err) {
-            return err;
+        ret = encode_slow(e, w, diag);
+        if (ret) {
+            return ret;
         }
     }
     if (e->slots && w->unit != seg->n_units && !(seg->flags & CTR_SEGMENT_UNSURE)) {
@@ -301,6 +305,23 @@ static int in_segment(int err, unsigned i, struct ctr_diag *diag)
         diag->off |= (uint64_t)i << 32;
     }
     return err;
+}
+
+/* The state with which the chunk begins: of its first segment, or where that goes on. */
+static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
+                       struct ctr_diag *diag)
+{
+    struct walk w = {.seg = seg};
+    e->state.n = 0;
+    if (!e->reg) {
+        return 0;
+    }
+    const struct mempipe_aux_place *p = encode_aux_state(&w);
+    if (ctr_segment_goes_on(seg) ? buf_append(&e->state, e->carry.p, e->carry.n)
+                                 : p && buf_append(&e->state, p + 1, p->n)) {
+        return ctr_fail_nomem(diag);
+    }
+    return encode_regs_begin(e, diag);
 }
 
 /*
@@ -337,21 +358,28 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
     if (begin_chunk(e, words, units)) {
         return ctr_fail_nomem(diag);
     }
+    int err = n_segs ? begin_state(e, segs, diag) : 0;
+    if (err) {
+        return err;
+    }
     unsigned n = 0;
     int stopped = 0;
+    e->may_stop = some && (!e->reg || e->state.n);
     while (n < n_segs && !stopped && !(some && n && encode_is_full(e))) {
-        *w = (struct walk){.first = n == 0};
-        e->may_stop = some && !e->reg && !(segs[n].flags & CTR_SEGMENT_UNSURE);
+        *w = (struct walk){0};
         stopped = segment_run(e, w, &segs[n], diag);
         if (stopped < 0) {
             return in_segment(stopped, n, diag);
         }
         n += !stopped;
     }
+    if (stopped && e->reg && encode_regs_end(e)) {
+        return ctr_fail_nomem(diag);
+    }
     *taken = n;
     out->start_ns = n_segs ? segs[0].start_ns : 0;
     out->end_ns = n + (unsigned)stopped ? segs[n + (unsigned)stopped - 1].end_ns : 0;
-    int err = encode_pack(e, out, diag);
+    err = encode_pack(e, out, diag);
     return err ? err : stopped;
 }
 
@@ -364,6 +392,7 @@ int ctr_encoder_run_some(struct ctr_encoder *e, struct ctr_segment *segs, unsign
         segs[*taken].from_word = w.word;
         segs[*taken].from_unit = w.unit;
         segs[*taken].from_aux = w.aux;
+        segs[*taken].from_insn = w.rest;
         ret = 0;
     }
     return ret;

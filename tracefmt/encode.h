@@ -119,11 +119,16 @@ struct pred32 {
 /* How many addresses or items encode_fast takes at once, if a block has no more. */
 #define BATCH 2048u
 
-/* See ctr_encoder_run_some: blocks, slots of all of them, and bytes of their definitions.
+/*
+ * See ctr_encoder_run_some: blocks, slots of all of them, pieces of the values of these,
+ * bytes of the definitions; bytes of aux records; ways in which blocks were run in part.
  */
 #define FULL_LOCALS 32768u
 #define FULL_SLOTS 131072u
+#define FULL_PIECES 131072u
 #define FULL_BYTES (4u << 20)
+#define FULL_AUX (2u << 20)
+#define FULL_CUTS 65536u
 
 /* Where values of a kind go: one byte of 0 or 1 and perhaps a number for each. */
 struct value_out {
@@ -140,6 +145,7 @@ struct value_out {
 
 struct ctr_encoder {
     uint32_t full_locals; /* FULL_LOCALS, or what a test wants */
+    uint32_t full_aux;    /* FULL_AUX, likewise */
     int may_stop;         /* within a segment, when the chunk is full */
     const struct ctr_dict *dict;
     unsigned addr_bytes;
@@ -221,6 +227,8 @@ struct ctr_encoder {
     uint32_t reg_run; /* run of the last one */
     struct evenc events;
     struct buf state;
+    struct buf carry; /* the state where the chunk before this one stopped in a segment */
+    uint32_t aux_taken; /* bytes of records */
 
     struct pageset pages[2];   /* [store] */
     struct countmap cuts;      /* partial runs, by local */
@@ -251,7 +259,7 @@ struct walk {
     uint32_t sure;   /* ... the last run of a killed process */
     uint32_t aux;    /* next aux record: offset of it */
     uint32_t passed; /* words of the slow runs that were taken */
-    int first;       /* segment of the chunk */
+    uint32_t rest;   /* the run at `word' was cut: its instruction that goes on, + 1 */
 };
 
 /* Everything about one slow run, found before anything is put out. */
@@ -282,6 +290,7 @@ struct slow_run {
     uint32_t told;         /* slots up to the last one that took some ... */
     uint32_t told_insn;    /* ... and its instruction + 1 */
     uint32_t last_insn;    /* of the slots: highest instruction + 1 */
+    uint32_t aux_end;      /* offset behind its records, if it is cut; or UINT32_MAX */
 };
 
 /* What is in e->batch. */
@@ -303,7 +312,9 @@ struct fast {
 /* A chunk with more than that would cost its readers too much memory. */
 static inline int encode_is_full(const struct ctr_encoder *e)
 {
-    return e->nloc > e->full_locals || e->nslot > FULL_SLOTS || e->def_bytes > FULL_BYTES;
+    return e->nloc > e->full_locals || e->nslot > FULL_SLOTS || e->npiece > FULL_PIECES ||
+           e->def_bytes > FULL_BYTES || e->aux_taken > e->full_aux ||
+           e->cuts.n + e->unknown.n > FULL_CUTS;
 }
 
 /* encode_local.c: begins a chunk without blocks.  Returns 0 or -CTR_E_NOMEM. */
@@ -349,8 +360,21 @@ void encode_items(struct ctr_encoder *e, struct walk *w, uint32_t n);
 void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
                        const uint8_t *data, uint32_t n);
 
-/* encode_slow.c: takes the run at w->word, whatever it is like. */
+/*
+ * encode_slow.c: takes the run at w->word, whatever it is like.  Returns 1 if the chunk
+ * is to end here, 0, or an error.
+ */
 int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag);
+
+/* The same file: how many slots are passed when instructions 0..n-1 were begun, see
+ * slots_resume_at. */
+uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n);
+
+/*
+ * encode_cut.c: if the run brings so many records that the chunk should end within it,
+ * and one of its instructions can go on in the next one, it ends there.
+ */
+void encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r);
 
 /*
  * encode_follow.c.  What came next: a run of block `to', from its begin; the rest of an
@@ -370,16 +394,40 @@ void encode_follow_end(struct ctr_encoder *e);
  * encode_aux.c.  encode_aux_check looks at all records of a segment, the others
  * rely on it.  encode_aux_stop: the word at which the fast path must stop for the
  * next one.  encode_between passes the records up to word `upto', those of events
- * and the like are put out; encode_run_aux puts out (or, without `put', only looks
- * at) those of instructions of the run, whose slots are pending.
+ * and the like are put out, unless the chunk is full: then it returns 1.
+ * encode_run_aux puts out (or, without `put', only looks at) those of instructions of the
+ * run, whose slots are pending.  encode_aux_next: the first record of an instruction of
+ * the run, at offset *at or behind it, or NULL; *at is its offset then.
  */
 int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
                      struct ctr_diag *diag);
 uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct walk *w);
+/* The state that the segment begins with, or NULL. */
+const struct mempipe_aux_place *encode_aux_state(const struct walk *w);
 int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
                    struct ctr_diag *diag);
 int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
                    int put, uint32_t *last_insn, struct ctr_diag *diag);
+const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
+                                                const struct walk *w,
+                                                const struct slow_run *r, uint32_t *at);
+/* The instruction of such a record. */
+static inline uint32_t encode_aux_insn(const struct mempipe_aux_place *p)
+{
+    return p->h.type == MEMPIPE_AUX_ACCESS ? ((const struct mempipe_aux_access *)p)->insn
+                                           : ((const struct mempipe_aux_regs *)p)->insn;
+}
+
+/*
+ * encode_regs.c.  The places of registers (FORMAT.md, 4.6) hold what the registers do
+ * whenever a run is over: encode_regs_begin sets them from the chunk's state, if it has
+ * one, encode_regs_end makes a state of them in e->carry.  encode_regs_settle: the extra
+ * changes of a run were put out, and slots of later instructions are to stand.
+ */
+int encode_regs_begin(struct ctr_encoder *e, struct ctr_diag *diag);
+int encode_regs_end(struct ctr_encoder *e);
+void encode_regs_settle(struct ctr_encoder *e, const struct walk *w,
+                        const struct slow_run *r);
 
 /* A page of the recording's addresses, which may be narrower than what it comes from. */
 static inline uint64_t encode_page(const struct ctr_encoder *e, uint64_t page)

@@ -77,6 +77,19 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
     return 0;
 }
 
+const struct mempipe_aux_place *encode_aux_state(const struct walk *w)
+{
+    const struct mempipe_aux_place *p;
+    uint32_t at = 0;
+    while ((p = encode_aux(w, at)) != NULL && p->words == 0) {
+        if (p->h.type == MEMPIPE_AUX_STATE) {
+            return p;
+        }
+        at += p->h.bytes;
+    }
+    return NULL;
+}
+
 /* Does it belong to an instruction? */
 static int of_insn(const struct mempipe_aux_place *p)
 {
@@ -168,14 +181,7 @@ static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
     if (p->h.type == MEMPIPE_AUX_REGS) {
         return put_regs(e, (const void *)p, 0, w, diag);
     }
-    /* Of the states of all segments the first stands for the chunk. */
-    if (w->first && p->words == 0 && e->state.n == 0) {
-        if (p->n > CTR_MAX_STATE_BYTES) {
-            return bad_aux(diag, w, "size of a state");
-        }
-        return buf_append(&e->state, p + 1, p->n) ? ctr_fail_nomem(diag) : 0;
-    }
-    return 0;
+    return 0; /* a state: that of the first segment stands for the chunk */
 }
 
 int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
@@ -187,14 +193,16 @@ int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
             if (of_insn(p) && (p->words == 0 || p->words > w->passed)) {
                 return bad_aux(diag, w, "belongs to no block");
             }
-            if (!of_insn(p)) {
-                int err = put_between(e, p, w, diag);
-                if (err) {
-                    return err;
-                }
+            if (!of_insn(p) && e->may_stop && encode_is_full(e)) {
+                return 1;
+            }
+            int err = of_insn(p) ? 0 : put_between(e, p, w, diag);
+            if (err) {
+                return err;
             }
         }
         w->aux += p->h.bytes;
+        e->aux_taken += p->h.bytes;
     }
     return 0;
 }
@@ -276,20 +284,32 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
     return 0;
 }
 
+const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
+                                                const struct walk *w,
+                                                const struct slow_run *r, uint32_t *at)
+{
+    const struct mempipe_aux_place *p;
+    while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
+        if (!unwanted(e, p) && of_insn(p)) {
+            return p;
+        }
+        *at += p->h.bytes;
+    }
+    return NULL;
+}
+
 int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
                    int put, uint32_t *last_insn, struct ctr_diag *diag)
 {
     const struct mempipe_aux_place *p;
     struct position pos = {0};
     uint32_t before = w->unit, last_reg = 0;
-    for (uint32_t at = w->aux; (p = encode_aux(w, at)) != NULL && p->words <= r->end;
+    int regs = 0;
+    for (uint32_t at = w->aux; (p = encode_aux_next(e, w, r, &at)) != NULL;
          at += p->h.bytes) {
-        if (unwanted(e, p) || !of_insn(p)) {
-            continue;
-        }
         const struct mempipe_aux_access *x = (const void *)p;
         int access = p->h.type == MEMPIPE_AUX_ACCESS;
-        uint32_t insn = access ? x->insn : ((const struct mempipe_aux_regs *)p)->insn;
+        uint32_t insn = encode_aux_insn(p);
         if (p->words <= r->at || insn >= e->def[r->local]->def.ninsn ||
             insn + 1u < r->first || (access ? p->units < before : insn < last_reg)) {
             return encode_bad_word(w, r->at, diag, "aux record out of place");
@@ -315,6 +335,10 @@ int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run 
         if (err) {
             return err;
         }
+        regs |= !access;
+    }
+    if (regs) {
+        encode_regs_settle(e, w, r);
     }
     return 0;
 }

@@ -66,7 +66,8 @@ int encode_local_begin(struct ctr_encoder *e)
 static int make_room(struct ctr_encoder *e, const struct dict_entry *d)
 {
     uint32_t pieces = 0;
-    if (e->nloc >= MAX_LOCALS || e->nslot + d->def.nslot > MAX_CHUNK_SLOTS) {
+    if (e->nloc >= MAX_LOCALS || e->nslot + d->def.nslot > MAX_CHUNK_SLOTS ||
+        e->def_bytes + d->def.bytes > MAX_CHUNK_DEFS) {
         return -CTR_E_LIMIT;
     }
     for (unsigned i = 0; e->data && i < d->def.nslot; i++) {

@@ -76,7 +76,7 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
     uint32_t n = w->seg->n_words;
     uint32_t i = w->word;
     uint32_t word = word_at(e, w, i);
-    *r = (struct slow_run){.at = i};
+    *r = (struct slow_run){.at = i, .aux_end = UINT32_MAX};
     if (!CTR_WORD_IS_BLOCK(word)) {
         if (CTR_WORD_KIND(word) != CTR_WORD_RESUME ||
             word != (CTR_WORD_RESUME | CTR_RESUME_INSN(word))) {
@@ -87,9 +87,13 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
         }
         r->resumed = 1;
         r->resume_insn = CTR_RESUME_INSN(word);
-        r->first = r->resume_insn + 1;
         i++;
     }
+    if (w->rest) {
+        r->resumed = 1;
+        r->resume_insn = w->rest - 1;
+    }
+    r->first = r->resumed ? r->resume_insn + 1 : 0;
     r->raw = word_at(e, w, i++);
     int err = encode_local(e, r->raw, &r->local);
     if (err == -CTR_E_CORRUPT) {
@@ -164,8 +168,7 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
     return 0;
 }
 
-/* How many slots are passed when instructions 0..n-1 were begun, see slots_resume_at. */
-static uint32_t resume_at(const struct dict_entry *d, uint32_t n)
+uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n)
 {
     uint32_t at = 0;
     for (uint32_t k = 0; k < d->def.nslot && d->slot[k].s.insn < n; k++) {
@@ -190,7 +193,7 @@ static uint32_t untold_end(const struct dict_entry *d, const struct slow_run *r)
     while (k < d->def.nslot && d->slot[k].s.insn < r->n) {
         k++;
     }
-    return r->flags & CTR_LEFT_SUSPEND ? resume_at(d, r->n) : k;
+    return r->flags & CTR_LEFT_SUSPEND ? encode_resume_at(d, r->n) : k;
 }
 
 /* How slots are gone through. */
@@ -272,7 +275,7 @@ static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_ru
     } while (0)
 
     if (r->resumed) {
-        next = resume_at(d, r->resume_insn + 1);
+        next = encode_resume_at(d, r->resume_insn + 1);
         m.from = next;
         for (uint32_t k = 0; k < next; k++) {
             uncond += slot_group(&slot[k].s) == 0;
@@ -334,6 +337,9 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
     int err = run_scan(e, w, &r, diag);
     if (err) {
         return err;
+    }
+    if (e->may_stop) {
+        encode_cut(e, w, &r);
     }
     struct local *b = &e->loc[r.local];
     uint32_t taken = 0; /* data that belong to it, also forgotten ones */
@@ -443,8 +449,15 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
             return ctr_fail_nomem(diag);
         }
     }
+    w->unit += taken; /* what is not kept is passed over */
+    if (r.aux_end != UINT32_MAX) {
+        e->aux_taken += r.aux_end - w->aux;
+        w->aux = r.aux_end;
+        w->rest = r.n;
+        return 1;
+    }
     w->word = r.end;
     w->passed = r.end;
-    w->unit += taken; /* what is not kept is passed over */
+    w->rest = 0;
     return encode_between(e, w, r.end, diag);
 }

@@ -218,8 +218,8 @@ int evdec_begin(struct evdec *d, const struct section *sec, const struct buf *pa
     if (d->left > MAX_CHUNK_EVENTS) {
         return bad(d, "impossible counts");
     }
-    int err = section_frame(sec, payload, FRAME_EVENTS, MAX_COLUMN, dctx, &d->column,
-                            "chunk.events", diag);
+    int err =
+        section_frame(sec, payload, FRAME_EVENTS, dctx, &d->column, "chunk.events", diag);
     if (err) {
         return err;
     }

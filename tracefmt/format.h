@@ -27,8 +27,7 @@
 #define FILE_OFF_COMPAT 24u
 #define FILE_OFF_ZERO 28u
 #define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
-#define FORMAT_VERSION 6u
-#define FORMAT_OLDEST 2u /* that is read; 2 and 3 differ in META and in the index */
+#define FORMAT_VERSION 7u
 
 /* section header: a frame of ours; offsets from the frame's start */
 #define SECT_TAG 0x54434553u /* "SECT" */
@@ -61,7 +60,7 @@ enum {
 
 #define MAX_THREADS (1u << 24) /* and processes */
 
-/* META: body; shorter in version 2 */
+/* META: body */
 #define META_DROPPED_INSNS 0u   /* u64 */
 #define META_DROPPED_LOADS 8u   /* u64 */
 #define META_DROPPED_STORES 16u /* u64 */
@@ -110,7 +109,6 @@ enum {
 #define THR_STORES 72u /* u64 */
 #define THR_CHUNKS 80u /* u64 */
 #define THR_ROW 88u
-#define THR_ROW_5 48u /* up to version 5 */
 #define THR_INCOMPLETE 0x1u
 
 /* DICT: body; frame 0: u32 id, u32 bytes, definition, ... */
@@ -118,7 +116,7 @@ enum {
 #define DICT_COUNT 4u /* u32 */
 #define DICT_BODY 8u
 #define DICT_MAX_IDS (1u << 24)
-#define DICT_MAX_RAW (16u << 20)
+#define DICT_MAX_RAW (2u << 20)
 
 /* CHUNK: body; the frames are its columns */
 #define CHUNK_NUMBER 0u       /* u64 */
@@ -144,9 +142,8 @@ enum {
 #define CHUNK_REG_EXTRAS 108u /* u32 extra register changes */
 #define CHUNK_EVENTS 112u     /* u32 */
 #define CHUNK_ZERO 116u       /* u32 */
-#define CHUNK_NEXT 120u       /* u64 where the thread went first; not before version 4 */
+#define CHUNK_NEXT 120u       /* u64 where the thread went first */
 #define CHUNK_BODY 128u
-#define CHUNK_BODY_3 120u    /* up to version 3 */
 #define CHUNK_F_RESUMES 0x1u /* has resumed runs */
 #define CHUNK_F_MAPS 0x2u    /* has CTR_EVENT_MAP */
 #define CHUNK_F_THREADS 0x4u /* has CTR_EVENT_THREAD */
@@ -156,8 +153,8 @@ enum {
 #define CHUNK_F_NEXT 0x40u   /* CHUNK_NEXT tells */
 #define CHUNK_F_BREAK 0x80u  /* where the thread went first is not known */
 #define CHUNK_F_EVENTS (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS)
-#define CHUNK_F_ALL_3 (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP)
-#define CHUNK_F_ALL (CHUNK_F_ALL_3 | CHUNK_F_NEXT | CHUNK_F_BREAK)
+#define CHUNK_F_HAS (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP)
+#define CHUNK_F_ALL (CHUNK_F_HAS | CHUNK_F_NEXT | CHUNK_F_BREAK)
 enum {
     FRAME_WORDS = 0,
     FRAME_ADDRS = 1,
@@ -169,17 +166,22 @@ enum {
     CHUNK_FRAMES = 7,
 };
 
-#define MAX_LOCALS (1u << 21)
-#define MAX_TOKENS (1u << 22)
+/*
+ * A chunk's limits: all that a reader needs to keep for one is some 40 MiB, whoever wrote
+ * it.
+ */
+#define MAX_LOCALS (1u << 16)
+#define MAX_TOKENS (1u << 21) /* with the numbers behind LEFT */
 #define MAX_ADDRS (1u << 22)
 #define MAX_EXTRAS (1u << 21)
 #define MAX_REG_SLOTS (1u << 22) /* made in a chunk */
 #define MAX_REG_EXTRAS (1u << 22)
 #define MAX_CHUNK_EVENTS (1u << 22)
-#define MAX_CHUNK_SLOTS (1u << 21)  /* slots of all blocks of a chunk */
-#define MAX_CHUNK_PIECES (1u << 21) /* pieces of their values */
-#define MAX_PIECES (1u << 23)       /* of the values made in a chunk, each column */
-#define MAX_COLUMN (48u << 20)      /* bytes of all columns of a chunk */
+#define MAX_CHUNK_SLOTS (136u << 10)  /* slots of all blocks of a chunk */
+#define MAX_CHUNK_PIECES (256u << 10) /* pieces of their values */
+#define MAX_CHUNK_DEFS (5u << 20)     /* bytes of their definitions */
+#define MAX_PIECES (1u << 23)         /* of the values made in a chunk, each column */
+#define MAX_COLUMN (10u << 20)        /* bytes of all columns of a chunk */
 
 /* token misses: 16-bit units */
 #define TOK16_GROUP 0xe000u /* + group, 1..0xfff */
@@ -193,15 +195,14 @@ enum {
 #define PART_ZERO 12u /* u32 */
 #define PART_BODY 16u
 #define PART_MAX_CHUNKS 256u
-#define PART_MAX_RAW (64u << 20)
-#define ROW_OFF 0u    /* u64 offset of the chunk's section */
-#define ROW_BYTES 8u  /* u64 of the whole section */
-#define ROW_RAW 16u   /* u64 */
-#define ROW_CHUNK 24u /* the chunk's body up to CHUNK_LOCALS */
+#define PART_MAX_RAW (6u << 20) /* of all columns */
+#define ROW_OFF 0u              /* u64 offset of the chunk's section */
+#define ROW_BYTES 8u            /* u64 of the whole section */
+#define ROW_RAW 16u             /* u64 */
+#define ROW_CHUNK 24u           /* the chunk's body up to CHUNK_LOCALS */
 #define ROW_CHUNK_BYTES 80u
-#define ROW_NEXT 104u /* u64 CHUNK_NEXT; not before version 4 */
+#define ROW_NEXT 104u /* u64 CHUNK_NEXT */
 #define ROW 112u
-#define ROW_3 104u /* up to version 3 */
 #define PAGE_BITS 12u
 #define PAGE_BYTES (1u << PAGE_BITS)
 #define MAX_PAGES (1u << 16) /* of a set; more: "any page" */
@@ -228,7 +229,6 @@ enum {
 #define ROOT_REGS 56u     /* u64 offset of REGS, 0: there is none */
 #define ROOT_RAW 64u      /* u64 bytes of all columns decompressed */
 #define ROOT_BODY 72u
-#define ROOT_BODY_5 64u
 #define RPART_OFF 0u          /* u64 offset of the PART */
 #define RPART_FIRST 8u        /* u64 number of its first chunk */
 #define RPART_CHUNKS 16u      /* u32 */
@@ -242,8 +242,7 @@ enum {
 #define RPART_THREAD 72u      /* u32 lowest number of a thread */
 #define RPART_LAST_THREAD 76u /* u32 highest */
 #define ROOT_PART_ROW 80u
-#define ROOT_PART_ROW_5 24u /* up to version 5: the first three, u32 0 */
-#define ROOT_DICT_ROW 16u   /* u64 offset, u32 first id, u32 count */
+#define ROOT_DICT_ROW 16u /* u64 offset, u32 first id, u32 count */
 #define ROOT_MAX_RAW (256u << 20)
 
 /* END: body */

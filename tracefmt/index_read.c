@@ -68,19 +68,17 @@ int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx
         err = section_payload(&tr->src, &sec, 1, payload, diag);
     }
     if (!err) {
-        err = section_frame(&sec, payload, 0, PART_MAX_CHUNKS * ROW, dctx, raw, "part",
-                            diag);
+        err = section_frame(&sec, payload, 0, dctx, raw, "part", diag);
     }
     if (err) {
         return err;
     }
-    const size_t row_bytes = tr->version > 3 ? ROW : ROW_3;
-    if (raw->n != g->count * row_bytes) {
+    if (raw->n != g->count * ROW) {
         return no_index(diag, g->off, "parts do not fit together");
     }
     uint64_t last = tr->data_off - 1;
     for (uint32_t i = 0; !err && i < g->count; i++) {
-        const uint8_t *p = raw->p + i * row_bytes;
+        const uint8_t *p = raw->p + i * ROW;
         uint64_t off = le64(p + ROW_OFF), bytes = le64(p + ROW_BYTES);
         if (off <= last || off > tr->src.size || bytes > tr->src.size - off) {
             return no_index(diag, g->off, "offset of a chunk");
@@ -88,40 +86,8 @@ int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx
         last = off;
         err = trace_read_chunk(tr, p + ROW_CHUNK, off, bytes, le64(p + ROW_RAW), &rows[i],
                                diag);
-        rows[i].ends.next = tr->version > 3 ? le64(p + ROW_NEXT) : 0;
+        rows[i].ends.next = le64(p + ROW_NEXT);
     }
-    return err;
-}
-
-/* The chunks of a part; *last: where the chunk before stands. */
-static int add_part(struct ctr_trace *tr, uint32_t part, uint64_t *last,
-                    struct chunk_row *rows, struct ctr_diag *diag)
-{
-    const struct chunk_group *g = chunktab_group(tr->chunks, part);
-    int err = trace_part_rows(tr, g, tr->dctx, &tr->payload, &tr->raw, rows, diag);
-    for (uint32_t i = 0; !err && i < g->count; i++) {
-        if (rows[i].pub.off <= *last) {
-            return no_index(diag, g->off, "offset of a chunk");
-        }
-        *last = rows[i].pub.off;
-        err = trace_count_chunk(tr, &rows[i].pub, diag);
-        if (!err) {
-            err = chunktab_add(tr->chunks, &rows[i], diag);
-        }
-    }
-    return err;
-}
-
-/* Up to version 5 only the PARTs tell what is in them. */
-static int add_parts(struct ctr_trace *tr, struct ctr_diag *diag)
-{
-    struct chunk_row *rows = malloc(PART_MAX_CHUNKS * sizeof(rows[0]));
-    uint64_t last = 0;
-    int err = rows ? 0 : ctr_fail_nomem(diag);
-    for (uint32_t i = 0; !err && i < chunktab_groups(tr->chunks); i++) {
-        err = add_part(tr, i, &last, rows, diag);
-    }
-    free(rows);
     return err;
 }
 
@@ -138,7 +104,7 @@ static int read_regs(struct ctr_trace *tr, struct ctr_diag *diag)
     return trace_set_regs(tr, &sec, diag);
 }
 
-/* From version 6 on ROOT tells what each thread did. */
+/* ROOT tells what each thread did. */
 static void sum_threads(struct ctr_trace *tr)
 {
     for (uint32_t i = 0; i < tr->nthreads; i++) {
@@ -172,15 +138,10 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
     if (!err && tr->regs_off) {
         err = read_regs(tr, diag);
     }
-    if (!err && !trace_has_spans(tr)) {
-        err = add_parts(tr, diag);
-    }
     if (err) {
         return err;
     }
-    if (trace_has_spans(tr)) {
-        sum_threads(tr);
-    }
+    sum_threads(tr);
     if (tr->nchunks != le64(root.body + ROOT_CHUNKS) ||
         tr->nchunks != chunktab_chunks(tr->chunks) ||
         tr->insns != le64(root.body + ROOT_INSNS) ||
@@ -202,7 +163,7 @@ int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct
         err = section_payload(&tr->src, &sec, frame + 1, &tr->payload, diag);
     }
     if (!err) {
-        err = section_frame(&sec, &tr->payload, frame, PART_MAX_RAW, tr->dctx, out,
+        err = section_frame(&sec, &tr->payload, frame, tr->dctx, out,
                             frame == 1 ? "part.counts" : "part.pages", diag);
     }
     return err;

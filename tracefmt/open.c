@@ -39,8 +39,12 @@ static int read_file_head(struct ctr_trace *tr, struct ctr_diag *diag)
                         "checksum of the file header is wrong");
     }
     tr->version = le32(head + FILE_OFF_VERSION);
-    if (tr->version < FORMAT_OLDEST || tr->version > FORMAT_VERSION ||
-        le32(head + FILE_OFF_INCOMPAT)) {
+    if (tr->version < FORMAT_VERSION) {
+        return ctr_fail(diag, CTR_E_UNSUPPORTED, 0, "file header",
+                        "format version %u is older than this program, which reads %u",
+                        tr->version, FORMAT_VERSION);
+    }
+    if (tr->version > FORMAT_VERSION || le32(head + FILE_OFF_INCOMPAT)) {
         return ctr_fail(diag, CTR_E_UNSUPPORTED, 0, "file header",
                         "format version %u (features 0x%x) is newer than this program",
                         tr->version, le32(head + FILE_OFF_INCOMPAT));

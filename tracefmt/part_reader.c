@@ -24,7 +24,7 @@ static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
 }
 
 /* A list of counts: reads so many numbers for each, block, and tells it. */
-enum { COUNT_WHOLE, COUNT_CUT_3, COUNT_CUT, COUNT_UNKNOWN };
+enum { COUNT_WHOLE, COUNT_CUT, COUNT_UNKNOWN };
 
 static int count_ok(const struct part_reader *r, const struct part_count *c, uint64_t id,
                     const uint64_t *v, unsigned kind)
@@ -46,7 +46,7 @@ static int counts_list(struct part_reader *r, unsigned kind, part_count_fn *fn, 
                        struct ctr_diag *diag)
 {
     static const uint8_t numbers[] = {
-        [COUNT_WHOLE] = 2, [COUNT_CUT_3] = 3, [COUNT_CUT] = 4, [COUNT_UNKNOWN] = 2};
+        [COUNT_WHOLE] = 2, [COUNT_CUT] = 4, [COUNT_UNKNOWN] = 2};
     uint64_t n, delta = 0, id = 0, v[4] = {0};
     if (get_varint(&r->c, r->c_end, &n)) {
         return bad_row(r, diag);
@@ -85,12 +85,11 @@ static int counts_list(struct part_reader *r, unsigned kind, part_count_fn *fn, 
 static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
                       struct ctr_diag *diag)
 {
-    int old = r->tr->version < 4;
     int err = counts_list(r, COUNT_WHOLE, fn, arg, diag);
     if (!err) {
-        err = counts_list(r, old ? COUNT_CUT_3 : COUNT_CUT, fn, arg, diag);
+        err = counts_list(r, COUNT_CUT, fn, arg, diag);
     }
-    return err || old ? err : counts_list(r, COUNT_UNKNOWN, fn, arg, diag);
+    return err ? err : counts_list(r, COUNT_UNKNOWN, fn, arg, diag);
 }
 
 static int page_in_ranges(const struct ctr_range *addrs, uint32_t naddr, uint64_t page)

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include "cannoli/events.h"
+#include "value.h"
 
 #define ENTRY_HEAD 4u
 #define KNOWN_FLAGS (CTR_REG_RAW | CTR_REG_PIECE | CTR_REG_VECTOR | CTR_REG_SPECIAL)
@@ -92,6 +93,16 @@ int regtable_parse(struct regtable *out, uint32_t n, const void *table, size_t b
 out_free:
     regtable_fini(out);
     return err;
+}
+
+void regtable_places(const struct regtable *t, const uint8_t *state, uint64_t *place)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        const uint8_t *p = state + t->reg[i].off;
+        unsigned n = t->reg[i].size;
+        place[i * 2u] = value_get(p, n < 8 ? n : 8, 0);
+        place[i * 2u + 1] = n > 8 ? value_get(p + 8, n - 8, 0) : 0;
+    }
 }
 
 void regtable_fini(struct regtable *t)

@@ -50,21 +50,23 @@ int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got
     return 0;
 }
 
-/* What a type's header must have at least; 0 frames and body for others. */
+/* What a type's header must have at least, and its columns together at most; 0 frames and
+ * body for others. */
 static const struct {
     uint16_t body;
     uint16_t frames;
+    uint32_t raw;
     const char *name;
 } known[] = {
-    [SECT_META] = {0, 1, "meta"},
-    [SECT_PROCESS] = {PROC_BODY, 0, "process"},
-    [SECT_THREAD] = {THR_BODY, 0, "thread"},
-    [SECT_DICT] = {DICT_BODY, 1, "dict"},
-    [SECT_CHUNK] = {CHUNK_BODY_3, CHUNK_FRAMES, "chunk"},
-    [SECT_PART] = {PART_BODY, 3, "part"},
-    [SECT_ROOT] = {ROOT_BODY_5, 1, "root"},
-    [SECT_END] = {END_BODY, 0, "end"},
-    [SECT_REGS] = {REGS_BODY, 1, "regs"},
+    [SECT_META] = {META_BODY, 1, META_MAX, "meta"},
+    [SECT_PROCESS] = {PROC_BODY, 0, 0, "process"},
+    [SECT_THREAD] = {THR_BODY, 0, 0, "thread"},
+    [SECT_DICT] = {DICT_BODY, 1, DICT_MAX_RAW, "dict"},
+    [SECT_CHUNK] = {CHUNK_BODY, CHUNK_FRAMES, MAX_COLUMN, "chunk"},
+    [SECT_PART] = {PART_BODY, 3, PART_MAX_RAW, "part"},
+    [SECT_ROOT] = {ROOT_BODY, 1, ROOT_MAX_RAW, "root"},
+    [SECT_END] = {END_BODY, 0, 0, "end"},
+    [SECT_REGS] = {REGS_BODY, 1, REGS_MAX_RAW, "regs"},
 };
 
 static int is_known(unsigned type)
@@ -112,6 +114,7 @@ static int parse_head(const uint8_t *head, struct section *out, struct ctr_diag 
                         "bad section header");
     }
     memcpy(out->body, p, out->body_bytes);
+    uint64_t raw = 0;
     p = head + SECT_OFF_FRAMES;
     for (unsigned i = 0; i < out->nframes; i++, p += SECT_FRAME) {
         struct section_frame *f = &out->frame[i];
@@ -123,6 +126,11 @@ static int parse_head(const uint8_t *head, struct section *out, struct ctr_diag 
             return ctr_fail(diag, CTR_E_CORRUPT, off, known[out->type].name,
                             "impossible size of a frame");
         }
+        raw += f->dsize;
+    }
+    if (raw > known[out->type].raw) {
+        return ctr_fail(diag, CTR_E_LIMIT, off, known[out->type].name,
+                        "columns of %llu bytes are too large", (unsigned long long)raw);
     }
     return 0;
 }
@@ -235,7 +243,7 @@ int section_skip(struct source *s, const struct section *sec, struct ctr_diag *d
 }
 
 int section_frame(const struct section *sec, const struct buf *payload, unsigned i,
-                  size_t max, ZSTD_DCtx *dctx, struct buf *out, const char *field,
+                  ZSTD_DCtx *dctx, struct buf *out, const char *field,
                   struct ctr_diag *diag)
 {
     const struct section_frame *f = &sec->frame[i];
@@ -247,10 +255,6 @@ int section_frame(const struct section *sec, const struct buf *payload, unsigned
     out->n = 0;
     if (f->csize == 0) {
         return 0;
-    }
-    if (f->dsize > max) {
-        return ctr_fail(diag, CTR_E_LIMIT, off, field, "column of %u bytes is too large",
-                        f->dsize);
     }
     if (at < sec->have_at || at - sec->have_at + f->csize > payload->n) {
         return ctr_fail(diag, CTR_E_CORRUPT, off, field, "column missing");

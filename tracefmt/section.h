@@ -10,8 +10,8 @@
 struct source {
     int fd;
     int seekable;
-    uint64_t size; /* of a file, when it was opened */
-    uint64_t pos;  /* of a stream: bytes read */
+    uint64_t size;         /* of a file, when it was opened */
+    uint64_t pos;          /* of a stream: bytes read */
     _Atomic uint64_t work; /* bytes read in all */
 };
 
@@ -83,7 +83,7 @@ int section_skip(struct source *s, const struct section *sec, struct ctr_diag *d
  * max bytes.
  */
 int section_frame(const struct section *sec, const struct buf *payload, unsigned i,
-                  size_t max, ZSTD_DCtx *dctx, struct buf *out, const char *field,
+                  ZSTD_DCtx *dctx, struct buf *out, const char *field,
                   struct ctr_diag *diag);
 
 #endif

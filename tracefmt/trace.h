@@ -108,8 +108,8 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
                    struct ctr_diag *diag);
 struct thread {
     struct ctr_thread pub;
-    uint64_t insns; /* so far */
-    uint64_t next;  /* first ordinal of its next chunk */
+    uint64_t insns;    /* so far */
+    uint64_t next;     /* first ordinal of its next chunk */
     uint64_t begun_ns; /* its last chunk, while a file is opened */
     uint64_t loads;
     uint64_t stores;
@@ -119,12 +119,6 @@ struct thread {
 static inline struct thread *trace_thread(const struct ctr_trace *tr, uint32_t i)
 {
     return idtab_get(&tr->threads, i);
-}
-
-/* Does ROOT tell what is in the PARTs, and what threads did? */
-static inline int trace_has_spans(const struct ctr_trace *tr)
-{
-    return tr->version > 5;
 }
 
 /* index_read.c: opens by the index; an error means that there is none */

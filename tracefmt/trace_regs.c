@@ -15,8 +15,7 @@ int trace_set_regs(struct ctr_trace *tr, const struct section *sec, struct ctr_d
                         tr->regs ? "a second register table"
                                  : "a register table behind chunks");
     }
-    err = section_frame(sec, &tr->payload, 0, REGS_MAX_RAW, tr->dctx, &tr->raw, "regs",
-                        diag);
+    err = section_frame(sec, &tr->payload, 0, tr->dctx, &tr->raw, "regs", diag);
     if (err) {
         return err;
     }

@@ -20,8 +20,7 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_d
 {
     int err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
     if (!err) {
-        err = section_frame(sec, &tr->payload, 0, META_MAX, tr->dctx, &tr->raw, "meta",
-                            diag);
+        err = section_frame(sec, &tr->payload, 0, tr->dctx, &tr->raw, "meta", diag);
     }
     if (err) {
         return err;
@@ -40,21 +39,16 @@ int trace_set_meta(struct ctr_trace *tr, const struct section *sec, struct ctr_d
     tr->start_ns = le64(p + META_START);
     tr->end_ns = tr->start_ns;
     uint64_t argc = le32(p + META_ARGC);
-    const int selects = tr->version > 2;
-    if (sec->body_bytes >= META_BODY) {
-        tr->dropped_insns = le64(sec->body + META_DROPPED_INSNS);
-        tr->dropped_loads = le64(sec->body + META_DROPPED_LOADS);
-        tr->dropped_stores = le64(sec->body + META_DROPPED_STORES);
-        tr->dropped_chunks = le64(sec->body + META_DROPPED_CHUNKS);
-    } else if (selects) {
-        return corrupt(diag, sec->off, "meta", "too short");
-    }
+    tr->dropped_insns = le64(sec->body + META_DROPPED_INSNS);
+    tr->dropped_loads = le64(sec->body + META_DROPPED_LOADS);
+    tr->dropped_stores = le64(sec->body + META_DROPPED_STORES);
+    tr->dropped_chunks = le64(sec->body + META_DROPPED_CHUNKS);
     if (tr->addr_bits != 32 && tr->addr_bits != 64) {
         return corrupt(diag, sec->off, "meta", "address width");
     }
     /* Every string is at least its NUL. */
     n -= META_STRINGS;
-    const uint64_t strings = argc + 3 + (uint64_t)selects;
+    const uint64_t strings = argc + 4;
     if (strings > n) {
         return corrupt(diag, sec->off, "meta", "number of arguments");
     }
@@ -160,7 +154,7 @@ int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *b, uint64_t off,
         .bytes = bytes,
         .raw_bytes = raw_bytes,
         .thread = le32(b + CHUNK_THREAD),
-        .flags = le32(b + CHUNK_FLAGS) & CHUNK_F_ALL_3,
+        .flags = le32(b + CHUNK_FLAGS) & CHUNK_F_HAS,
         .first = le64(b + CHUNK_FIRST),
         .insns = le64(b + CHUNK_INSNS),
         .loads = le64(b + CHUNK_LOADS),
@@ -178,9 +172,8 @@ int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *b, uint64_t off,
         return corrupt(diag, off, "chunk", "its thread is not known");
     }
     const uint64_t limit = (uint64_t)MAX_ADDRS + MAX_EXTRAS;
-    const uint32_t flags = tr->version > 3 ? CHUNK_F_ALL : CHUNK_F_ALL_3;
     if (c->insns > c->runs * CTR_MAX_BLOCK_INSNS || c->runs > MAX_TOKENS ||
-        c->loads > limit || c->stores > limit || le32(b + CHUNK_FLAGS) & ~flags ||
+        c->loads > limit || c->stores > limit || le32(b + CHUNK_FLAGS) & ~CHUNK_F_ALL ||
         c->first > UINT64_MAX / 2) {
         return corrupt(diag, off, "chunk", "impossible counts");
     }
@@ -191,15 +184,12 @@ int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
                       struct chunk_row *out, struct ctr_diag *diag)
 {
     uint64_t raw = 0;
-    if (tr->version > 3 && sec->body_bytes < CHUNK_BODY) {
-        return corrupt(diag, sec->off, "chunk", "bad section header");
-    }
     for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
         raw += sec->frame[i].dsize;
     }
     int err = trace_read_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
                                out, diag);
-    out->ends.next = tr->version > 3 ? le64(sec->body + CHUNK_NEXT) : 0;
+    out->ends.next = le64(sec->body + CHUNK_NEXT);
     return err;
 }
 
@@ -215,6 +205,10 @@ int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
         (c->flags & CHUNK_F_GAP && t->chunks)) {
         return corrupt(diag, c->off, "chunk", "a chunk is missing before it");
     }
+    if (c->start_ns < t->begun_ns) {
+        return corrupt(diag, c->off, "chunk", "times of its thread fall");
+    }
+    t->begun_ns = c->start_ns;
     t->next += c->insns;
     t->insns += c->insns;
     t->loads += c->loads;
@@ -259,8 +253,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
 {
     int err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
     if (!err) {
-        err = section_frame(sec, &tr->payload, 0, ROOT_MAX_RAW, tr->dctx, &tr->raw,
-                            "root", diag);
+        err = section_frame(sec, &tr->payload, 0, tr->dctx, &tr->raw, "root", diag);
     }
     if (err) {
         return err;
@@ -269,20 +262,16 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
     uint64_t ndicts = le32(sec->body + ROOT_DICTS);
     uint64_t nprocs = le32(sec->body + ROOT_PROCESSES);
     uint64_t nthreads = le32(sec->body + ROOT_THREADS);
-    const int spans = trace_has_spans(tr);
-    const size_t part_row = spans ? ROOT_PART_ROW : ROOT_PART_ROW_5;
-    const size_t thread_row = spans ? THR_ROW : THR_ROW_5;
-    if (nparts * part_row + ndicts * ROOT_DICT_ROW + nprocs * PROC_ROW +
-                nthreads * thread_row !=
-            tr->raw.n ||
-        (spans && sec->body_bytes < ROOT_BODY)) {
+    if (nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW + nprocs * PROC_ROW +
+            nthreads * THR_ROW !=
+        tr->raw.n) {
         return corrupt(diag, sec->off, "root", "length of the index");
     }
     const uint8_t *p = tr->raw.p;
     tr->has_root = 1;
     if (all) {
-        for (uint64_t i = 0; i < nparts; i++, p += part_row) {
-            err = chunktab_add_part(tr->chunks, p, spans, diag);
+        for (uint64_t i = 0; i < nparts; i++, p += ROOT_PART_ROW) {
+            err = chunktab_add_part(tr->chunks, p, diag);
             if (err) {
                 return err;
             }
@@ -295,7 +284,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
             }
         }
     } else {
-        p += nparts * part_row + ndicts * ROOT_DICT_ROW;
+        p += nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW;
         if (nprocs != tr->nprocs || nthreads != tr->nthreads ||
             le64(sec->body + ROOT_CHUNKS) != tr->nchunks) {
             return corrupt(diag, sec->off, "root", "the index is of another file");
@@ -313,7 +302,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         proc->end_reason = le32(p + PROC_REASON);
         proc->end_status = (int32_t)le32(p + PROC_STATUS);
     }
-    for (uint64_t i = 0; i < nthreads; i++, p += thread_row) {
+    for (uint64_t i = 0; i < nthreads; i++, p += THR_ROW) {
         if (all) {
             err = trace_add_thread(tr, p, sec->off, diag);
             if (err) {
@@ -328,11 +317,11 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         if (t->pub.end_ns > tr->end_ns) {
             tr->end_ns = t->pub.end_ns;
         }
-        if (all && spans) {
+        if (all) {
             read_totals(t, p);
         }
     }
-    if (all && spans) {
+    if (all) {
         tr->raw_bytes = le64(sec->body + ROOT_RAW);
     }
     return 0;

@@ -11,7 +11,7 @@
 #include <xxhash.h>
 #include "le.h"
 
-#define PART_BYTES (4u << 20)
+#define PART_BYTES (2u << 20)
 
 int index_add_chunk(struct ctr_writer *w, const struct ctr_chunk *c, const uint8_t *body,
                     const struct ctr_packed *p, struct ctr_diag *diag)

@@ -317,6 +317,7 @@ void write_registers(struct maker *m, const uint8_t *table, size_t bytes)
 {
     struct ctr_diag diag = {0};
 
+    check("registers", ctr_dict_regs(m->dict, m->n_regs, table, bytes, &diag), &diag);
     check("registers", ctr_writer_regs(m->writer, m->n_regs, table, bytes, &diag), &diag);
 }
 

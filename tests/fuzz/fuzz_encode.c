@@ -10,15 +10,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "blockdef.h"
-#include "ctr_write.h"
+#include "encode.h"
 #include "fuzz.h"
 #include "le.h"
 #include "sim.h"
+#include "small.h"
 #include "cannoli/mempipe.h"
 
 #define HEAD 10
 #define ADDR4 1u /* flags */
 #define UNSURE 2u
+#define SMALL 4u /* chunks of so many blocks and records as the upper bits say */
 #define REGS 64u /* of the table */
 
 struct input {
@@ -65,9 +67,33 @@ static int sum_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o)
     return 0;
 }
 
-/* Writes the chunk and reads it back: that must work. */
-static void write_and_read(const struct ctr_dict *dict, const struct ctr_packed *packed,
-                           unsigned addr_bytes, unsigned events, int may_fail)
+/* Packs the segment, in one chunk or in as many as there are; 0, or an error of it. */
+static int write_chunks(struct ctr_writer *w, struct ctr_encoder *enc,
+                        struct ctr_segment seg, int some)
+{
+    struct ctr_packed *packed;
+    struct ctr_diag diag;
+    unsigned taken = 0;
+    int err = 0;
+    if (ctr_packed_new(&packed)) {
+        abort();
+    }
+    while (!err && !taken) {
+        err = some ? ctr_encoder_run_some(enc, &seg, 1, &taken, packed, &diag)
+                   : ctr_encoder_run(enc, &seg, 1, packed, &diag);
+        taken = some ? taken : 1;
+        if (!err && ctr_writer_chunk(w, 0, packed, &diag)) {
+            abort();
+        }
+    }
+    ctr_packed_free(packed);
+    return err;
+}
+
+/* Writes what the encoder accepts and reads it back: that must work. */
+static void write_and_read(struct ctr_dict *dict, struct ctr_encoder *enc,
+                           const struct ctr_segment *seg, unsigned addr_bytes,
+                           unsigned events, int some, int may_fail)
 {
     static const struct ctr_replay_ops ops = {
         .exec = sum_exec, .mem = sum_mem, .reg = sum_reg, .os = sum_os};
@@ -75,7 +101,7 @@ static void write_and_read(const struct ctr_dict *dict, const struct ctr_packed 
     const struct ctr_meta meta = {.events = events,
                                   .addr_bits = (uint8_t)(addr_bytes * 8)};
     struct ctr_writer *w;
-    struct ctr_trace *tr;
+    struct ctr_trace *tr = NULL;
     struct ctr_diag diag;
     uint32_t process, thread;
     uint64_t sum = 0;
@@ -85,11 +111,18 @@ static void write_and_read(const struct ctr_dict *dict, const struct ctr_packed 
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (fd < 0 || ctr_writer_new(&w, fd, dict, &meta, 1, &diag) ||
         (events & CTR_EVENTS_REG &&
-         ctr_writer_regs(w, REGS, table, sizeof(table), &diag)) ||
+         (ctr_dict_regs(dict, REGS, table, sizeof(table), &diag) ||
+          ctr_writer_regs(w, REGS, table, sizeof(table), &diag))) ||
         ctr_writer_process(w, 1, 0, 0, &process, &diag) ||
-        ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag) ||
-        ctr_writer_chunk(w, thread, packed, &diag) || ctr_writer_finish(w, &diag) ||
-        ctr_open_fd(&tr, fd, 0, &diag)) {
+        ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag)) {
+        abort();
+    }
+    if (write_chunks(w, enc, *seg, some) && !some) {
+        ctr_writer_free(w);
+        close(fd);
+        return;
+    }
+    if (ctr_writer_finish(w, &diag) || ctr_open_fd(&tr, fd, 0, &diag)) {
         abort();
     }
     struct ctr_replay_opts opts = {.workers = 1};
@@ -116,7 +149,7 @@ static int may_fail(const struct ctr_segment *seg)
     for (uint32_t at = 0; at < seg->aux_bytes;) {
         const struct mempipe_aux_place *p =
             (const void *)((const uint8_t *)seg->aux + at);
-        if (p->h.type == MEMPIPE_AUX_STATE) {
+        if (p->h.type == MEMPIPE_AUX_STATE && p->n != REGS * 16) {
             return 1;
         }
         const uint8_t *reg = (const uint8_t *)p + sizeof(struct mempipe_aux_regs);
@@ -142,11 +175,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint32_t nwords = le16(h + 4), nunits = le16(h + 6), naux = le16(h + 8) * 8u;
     struct ctr_dict *dict;
     struct ctr_encoder *enc;
-    struct ctr_packed *packed;
     struct ctr_diag diag;
     int big = 0; /* there are registers beyond the table */
-    if (ctr_dict_new(&dict, events) || ctr_encoder_new(&enc, dict, addr_bytes, 1) ||
-        ctr_packed_new(&packed)) {
+    if (ctr_dict_new(&dict, events) || ctr_encoder_new(&enc, dict, addr_bytes, 1)) {
         abort();
     }
     for (unsigned i = 0; i < le16(h + 2); i++) {
@@ -182,13 +213,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             .aux_bytes = naux,
             .flags = h[0] & UNSURE ? CTR_SEGMENT_UNSURE : 0,
         };
-        if (ctr_encoder_run(enc, &seg, 1, packed, &diag) == 0) {
-            write_and_read(dict, packed, addr_bytes, events, big || may_fail(&seg));
+        if (encode_aux_check(enc, &seg, &diag) == 0) {
+            if (h[0] & SMALL) {
+                small_chunks(enc, h[0] >> 4, 64u * (h[0] >> 6));
+            }
+            write_and_read(dict, enc, &seg, addr_bytes, events, h[0] & SMALL,
+                           big || may_fail(&seg));
         }
         free(chunk);
         free(x);
     }
-    ctr_packed_free(packed);
     ctr_encoder_free(enc);
     ctr_dict_free(dict);
     return 0;
@@ -215,24 +249,31 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     /* The last segment: it may have an unsure tail. */
     const struct sim_segment *g = &t.seg[i % 2 ? t.n_seg - 1 : 0];
     uint32_t aux = g->n_aux;
+    struct {
+        struct mempipe_aux_place place;
+        uint8_t value[REGS * 16];
+    } state = {{{sizeof(state), MEMPIPE_AUX_STATE}, 0, 0, 0, sizeof(state.value)}, {0}};
+    uint32_t nstate = 0;
     if (g->n_aux && events & CTR_EVENTS_REG) {
-        /* without the state, which would be one of another table */
+        /* instead of the state, which is one of another table */
         aux -= ((const struct mempipe_aux *)g->aux)->bytes;
+        nstate = sizeof(state);
     }
     size_t units = (size_t)g->n_units * s.addr_bytes;
     size_t bytes = HEAD;
     for (unsigned k = 0; k < s.nblock; k++) {
         bytes += 2 + s.block[k].def_bytes;
     }
-    bytes += (size_t)g->n_words * 4 + units + aux;
+    bytes += (size_t)g->n_words * 4 + units + nstate + aux;
     uint8_t *out = malloc(bytes), *p = out;
-    if (!out || aux / 8 > UINT16_MAX) {
+    if (!out || (nstate + aux) / 8 > UINT16_MAX) {
         abort();
     }
-    *p++ = (uint8_t)((s.addr_bytes == 4 ? ADDR4 : 0) | (g->flags ? UNSURE : 0));
+    *p++ = (uint8_t)((s.addr_bytes == 4 ? ADDR4 : 0) | (g->flags ? UNSURE : 0) |
+                     (i % 5 ? SMALL : 0) | (i * 0x10));
     *p++ = (uint8_t)events;
     const uint16_t counts[4] = {(uint16_t)s.nblock, (uint16_t)g->n_words,
-                                (uint16_t)g->n_units, (uint16_t)(aux / 8)};
+                                (uint16_t)g->n_units, (uint16_t)((nstate + aux) / 8)};
     for (unsigned k = 0; k < 4; k++, p += 2) {
         put16(p, counts[k]);
     }
@@ -242,6 +283,7 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     }
     p = put(p, g->words, (size_t)g->n_words * 4);
     p = put(p, (const uint8_t *)g->data_end - units, units);
+    p = put(p, &state, nstate);
     put(p, aux ? g->aux + g->n_aux - aux : NULL, aux);
     *n = bytes;
     sim_thread_fini(&t);

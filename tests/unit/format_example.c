@@ -107,6 +107,7 @@ static int make(void)
     int fd = memfd_create("example", MFD_CLOEXEC);
     if (fd < 0 || ctr_dict_new(&dict, meta.events) || ctr_encoder_new(&enc, dict, 4, 1) ||
         ctr_packed_new(&packed) || ctr_dict_add(dict, 7, def1, sizeof(def1), &diag) ||
+        ctr_dict_regs(dict, 2, regs, sizeof(regs), &diag) ||
         ctr_encoder_run(enc, &seg, 1, packed, &diag) ||
         ctr_writer_new(&w, fd, dict, &meta, 1, &diag) ||
         ctr_writer_regs(w, 2, regs, sizeof(regs), &diag) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the unit tests share (see support.h). */
 #include "support.h"
-#include "encode.h"
+#include "small.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,9 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
     assert_int_equal(ctr_dict_new(&dict, r->sim.events), 0);
     sim_fill_dict(&r->sim, dict);
     assert_int_equal(ctr_encoder_new(&enc, dict, r->sim.addr_bytes, 1), 0);
-    enc->full_locals = group % 2 ? 2 + group : FULL_LOCALS; /* ends chunks anywhere */
+    if (group % 2) { /* ends chunks anywhere */
+        small_chunks(enc, 2 + group, 100 * group);
+    }
     assert_int_equal(ctr_packed_new(&packed), 0);
     int err = ctr_writer_new(&w, fd, dict, &meta, 1, &diag);
     for (unsigned i = 0; i < r->nthread; i++) {
@@ -54,6 +56,7 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
         uint8_t table[SIM_REGS * 8];
         size_t n = sim_reg_table(table);
         err = ctr_writer_regs(w, SIM_REGS, table, n, &diag);
+        assert_int_equal(ctr_dict_regs(dict, SIM_REGS, table, n, &diag), 0);
     }
     uint32_t process = 0;
     for (unsigned i = 0; !err && i < r->nthread; i++) {

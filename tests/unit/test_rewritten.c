@@ -13,6 +13,7 @@
 #include "cannoli/events.h"
 #include "random.h"
 #include "sim.h"
+#include "small.h"
 
 #define ROUNDS 60u
 
@@ -70,6 +71,7 @@ static void encode_while_written(uint64_t seed, unsigned events)
     struct ctr_encoder *enc;
     struct ctr_packed *packed;
     struct ctr_diag diag;
+    uint8_t table[SIM_REGS * 8];
     pthread_t thread;
 
     sim_init(&sim, seed, 12, 4, events, SIM_ALL & ~(unsigned)SIM_BIG);
@@ -84,13 +86,22 @@ static void encode_while_written(uint64_t seed, unsigned events)
     }
     assert_int_equal(ctr_dict_new(&dict, events), 0);
     sim_fill_dict(&sim, dict);
+    size_t bytes = sim_reg_table(table);
+    assert_int_equal(ctr_dict_regs(dict, SIM_REGS, table, bytes, &diag), 0);
     assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
     assert_int_equal(ctr_packed_new(&packed), 0);
     struct guest g = {
         .sim = &sim, .seg = seg, .right = right, .nseg = t.n_seg, .rng = seed};
     assert_int_equal(pthread_create(&thread, NULL, rewrite, &g), 0);
     for (unsigned r = 0; r < ROUNDS; r++) {
-        int err = ctr_encoder_run(enc, seg, t.n_seg, packed, &diag);
+        int err = 0;
+        small_chunks(enc, r % 2 ? 3 : UINT32_MAX, r % 2 ? 500 : UINT32_MAX);
+        for (unsigned at = 0, n; !err && at < t.n_seg; at += n) {
+            err = ctr_encoder_run_some(enc, seg + at, t.n_seg - at, &n, packed, &diag);
+        }
+        for (unsigned i = 0; i < t.n_seg; i++) {
+            seg[i].from_word = seg[i].from_unit = seg[i].from_aux = seg[i].from_insn = 0;
+        }
         assert_true(err == 0 || err == -CTR_E_CORRUPT || err == -CTR_E_LIMIT);
     }
     atomic_store(&g.stop, 1);

@@ -281,7 +281,7 @@ static void test_filters(void **state)
     (void)state;
     /* No resumed instructions: their halves are two chunks' business. */
     recording_make(&r, 31, 4, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
-                   SIM_ALL & ~SIM_SUSPEND, 1, 1);
+                   SIM_ALL & ~SIM_SUSPEND, 2, 1);
     struct sim *s = &r.sim;
     for (unsigned i = 0; i < 120; i++) {
         int32_t pids[2] = {100 + (int)sim_random(s, 4), 102};

@@ -16,6 +16,7 @@
 #include "auxrec.h"
 #include "ctr_write.h"
 #include "random.h"
+#include "small.h"
 #include "cannoli/events.h"
 #include "cannoli/mempipe.h"
 
@@ -453,7 +454,8 @@ static void append_items(struct items *to, struct items *from, size_t *at)
     }
 }
 
-static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned flags)
+static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned flags,
+                       int small)
 {
     const struct ctr_meta meta = {
         .target = "arm",
@@ -476,6 +478,9 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
     assert_true(fd >= 0 && pipe);
     assert_int_equal(ctr_dict_new(&dict, meta.events), 0);
     assert_int_equal(ctr_encoder_new(&enc, dict, UNIT, 1), 0);
+    if (small) { /* they end anywhere, and have the state that there was then */
+        small_chunks(enc, 1 + (uint32_t)seed % 5, 40 * (uint32_t)(seed % 7));
+    }
     assert_int_equal(ctr_packed_new(&packed), 0);
     assert_int_equal(ctr_writer_new(&wr, fd, dict, &meta, 1, NULL), 0);
     for (unsigned i = 0; i < NREG; i++) {
@@ -486,6 +491,7 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
         n += 4 + len;
     }
     assert_int_equal(ctr_writer_regs(wr, NREG, table, n, NULL), 0);
+    assert_int_equal(ctr_dict_regs(dict, NREG, table, n, NULL), 0);
     assert_int_equal(ctr_writer_process(wr, 1, 0, 0, &index, NULL), 0);
     for (uint32_t i = 0; i < THREADS; i++) {
         assert_int_equal(ctr_writer_thread(wr, 0, 1 + (int)i, 0, 0, &index, NULL), 0);
@@ -517,9 +523,12 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
                 .end_ns = START + c + 1,
             };
         }
-        if (ctr_encoder_run(enc, seg, segments, packed, &diag) ||
-            ctr_writer_chunk(wr, t, packed, &diag)) {
-            fail_msg("seed %d chunk %u: %s: %s", (int)seed, c, diag.field, diag.text);
+        for (unsigned done = 0, taken; done < segments; done += taken) {
+            if (ctr_encoder_run_some(enc, seg + done, segments - done, &taken, packed,
+                                     &diag) ||
+                ctr_writer_chunk(wr, t, packed, &diag)) {
+                fail_msg("seed %d chunk %u: %s: %s", (int)seed, c, diag.field, diag.text);
+            }
         }
         end_between(&w->thread[t], t);
         append_items(&w->want, &w->thread[t].want, &told[t]);
@@ -656,7 +665,7 @@ static void test_replay(void **unused)
     struct items got = {0}, want = {0};
     for (uint64_t seed = 1; seed <= 25; seed++) {
         struct world w;
-        make_world(&w, seed, 12, seed % 3 == 0 ? CTR_OPEN_NO_INDEX : 0);
+        make_world(&w, seed, 12, seed % 3 == 0 ? CTR_OPEN_NO_INDEX : 0, 0);
         for (unsigned kinds = 1; kinds < 8; kinds++) {
             static const uint32_t pieces[] = {0, 1, 7, 50, 1000};
             const struct ctr_filter all = {0};
@@ -669,7 +678,7 @@ static void test_replay(void **unused)
             }
         }
         free_world(&w);
-        make_world(&w, seed, 12, CTR_OPEN_STREAM);
+        make_world(&w, seed, 12, CTR_OPEN_STREAM, 0);
         replay(&w, NULL, 7, 1, 20, &got);
         same_items(&got, &w.want);
         free_world(&w);
@@ -733,7 +742,7 @@ static void test_filter(void **unused)
     struct items got = {0}, want = {0};
     for (uint64_t seed = 30; seed < 50; seed++) {
         struct world w;
-        make_world(&w, seed, 12, seed % 3 == 0 ? CTR_OPEN_NO_INDEX : 0);
+        make_world(&w, seed, 12, seed % 3 == 0 ? CTR_OPEN_NO_INDEX : 0, 0);
         for (unsigned i = 0; i < 60; i++) {
             struct ctr_filter f;
             struct ctr_range pc;
@@ -780,7 +789,7 @@ static void test_state(void **unused)
     static uint8_t values[SHOWN * CTR_REG_STRIDE];
     for (uint64_t seed = 60; seed < 70; seed++) {
         struct world w;
-        make_world(&w, seed, 12, 0);
+        make_world(&w, seed, 12, 0, seed % 3);
         for (unsigned i = 0; i < SHOWN; i++) {
             const struct ctr_reg *r = ctr_trace_reg(w.tr, i);
             assert_non_null(r);

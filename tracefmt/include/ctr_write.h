@@ -48,6 +48,14 @@ CTR_API uint32_t ctr_dict_size(const struct ctr_dict *dict);
 CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
 
 /*
+ * With CTR_EVENTS_REG, before anything is packed: the register table, entries as in
+ * cannoli/events.h.  What it was told first stands.  Returns -CTR_E_CORRUPT for a bad
+ * table, -CTR_E_NOMEM.
+ */
+CTR_API int ctr_dict_regs(struct ctr_dict *dict, uint32_t n, const void *table,
+                          size_t bytes, struct ctr_diag *diag);
+
+/*
  * The definition with this canonical id, without what is not recorded; NULL if there is
  * none.  Valid as long as the dictionary; any thread.
  */
@@ -83,10 +91,17 @@ struct ctr_segment {
     uint32_t from_word;
     uint32_t from_unit;
     uint32_t from_aux;
+    uint32_t from_insn;
 };
 
+/* Whether a part of it has been packed. */
+static inline int ctr_segment_goes_on(const struct ctr_segment *seg)
+{
+    return seg->from_word || seg->from_aux || seg->from_insn;
+}
+
 /* What one call of ctr_encoder_run may be given, over all its segments: */
-#define CTR_MAX_CHUNK_WORDS (1u << 21)
+#define CTR_MAX_CHUNK_WORDS (1u << 20)
 #define CTR_MAX_CHUNK_UNITS (1u << 22)
 #define CTR_MAX_CHUNK_AUX (64u << 20) /* bytes of aux records */
 
@@ -143,11 +158,11 @@ CTR_API int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *s
                             struct ctr_diag *diag);
 
 /*
- * The same, but it stops when there are so many different blocks in the chunk that reading
- * it would take much memory.  *taken: how many segments were packed, 0 to all.  The others
- * make another chunk; if it stopped within the first of these, that one tells where to go
- * on (from_word is not 0).  With registers it stops behind a segment only, as each begins
- * with the value of all of them.
+ * The same, but it stops when there is so much in the chunk, of blocks or of records, that
+ * reading it would take much memory.  *taken: how many segments were packed, 0 to all.  The
+ * others make another chunk; if it stopped within the first of these, that one tells where
+ * to go on (ctr_segment_goes_on), and with registers this encoder must be given it next,
+ * as it knows their values there.
  */
 CTR_API int ctr_encoder_run_some(struct ctr_encoder *enc, struct ctr_segment *segs,
                                  unsigned n_segs, unsigned *taken, struct ctr_packed *out,
