@@ -44,11 +44,11 @@ size_t map_queue_put(struct map_queue *q, const struct map_event *e)
     *p++ = e->op;
     *p++ = (uint8_t)((e->prot & 7u) | (e->flags & MAP_EVENT_FLAGS) << 3 |
                      (e->offset ? HAS_OFFSET : 0u) | (old ? HAS_OLD : 0u));
-    p += put_varint(p, e->time - q->time);
-    p += put_varint(p, e->seq - q->seq);
-    p += put_varint(p, e->ordinal - q->ordinal);
+    p += put_varint(p, e->time - q->in.time);
+    p += put_varint(p, e->seq - q->in.seq);
+    p += put_varint(p, e->ordinal - q->in.ordinal);
     p += put_varint(p, e->file);
-    p += put_varint(p, zigzag64(e->start - q->start));
+    p += put_varint(p, zigzag64(e->start - q->in.start));
     p += put_varint(p, e->size);
     if (e->offset) {
         p += put_varint(p, e->offset);
@@ -64,16 +64,11 @@ size_t map_queue_put(struct map_queue *q, const struct map_event *e)
     }
     memcpy(b->bytes + b->n, bytes, n);
     b->n += (uint32_t)n;
-    q->time = e->time;
-    q->seq = e->seq;
-    q->ordinal = e->ordinal;
-    q->start = e->start;
+    q->in.time = e->time;
+    q->in.seq = e->seq;
+    q->in.ordinal = e->ordinal;
+    q->in.start = e->start;
     return n;
-}
-
-void map_queue_rewind(struct map_queue *q)
-{
-    q->time = q->seq = q->ordinal = q->start = 0;
 }
 
 /* What was put in cannot be cut off. */
@@ -84,7 +79,7 @@ static uint64_t get(const uint8_t **p, const uint8_t *end)
     return v;
 }
 
-int map_queue_get(struct map_queue *q, struct map_event *e)
+size_t map_queue_get(struct map_queue *q, struct map_event *e)
 {
     struct map_queue_block *b = q->head;
     if (b && q->at == b->n) {
@@ -104,11 +99,11 @@ int map_queue_get(struct map_queue *q, struct map_event *e)
     p += 2;
     e->prot = bits & 7;
     e->flags = bits >> 3 & MAP_EVENT_FLAGS;
-    e->time = q->time += get(&p, end);
-    e->seq = q->seq += get(&p, end);
-    e->ordinal = q->ordinal += get(&p, end);
+    e->time = q->out.time += get(&p, end);
+    e->seq = q->out.seq += get(&p, end);
+    e->ordinal = q->out.ordinal += get(&p, end);
     e->file = (uint32_t)get(&p, end);
-    e->start = q->start += unzigzag64(get(&p, end));
+    e->start = q->out.start += unzigzag64(get(&p, end));
     e->size = get(&p, end);
     if (bits & HAS_OFFSET) {
         e->offset = get(&p, end);
@@ -117,8 +112,9 @@ int map_queue_get(struct map_queue *q, struct map_event *e)
         e->old_start = get(&p, end);
         e->old_size = get(&p, end);
     }
-    q->at = (uint32_t)(p - b->bytes);
-    return 1;
+    size_t n = (size_t)(p - b->bytes) - q->at;
+    q->at += (uint32_t)n;
+    return n;
 }
 
 void map_queue_fini(struct map_queue *q)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The map events of a thread, in some 15 bytes each, from when they are read until they
- * are done: those of all threads of a process have to be there first.
+ * are done: all of its process that may come before them have to be there first.
  */
 #ifndef CTR_MAP_QUEUE_H
 #define CTR_MAP_QUEUE_H
@@ -25,16 +25,17 @@ struct map_event {
 struct map_queue_block;
 struct map_queue {
     struct map_queue_block *head, *tail;
-    uint32_t at;                        /* of head: read so far */
-    uint64_t time, seq, ordinal, start; /* of the last event that was put in, or got */
+    uint32_t at; /* of head: read so far */
+    /* of the last event that was put in, and of the last one that was got */
+    struct map_queue_end {
+        uint64_t time, seq, ordinal, start;
+    } in, out;
 };
 
 /* Returns the bytes that it takes, or 0 (no memory).  Times and seqs ascend. */
 size_t map_queue_put(struct map_queue *q, const struct map_event *e);
-/* Before the first one is got; none is put in any more. */
-void map_queue_rewind(struct map_queue *q);
-/* Takes out the first one.  Returns 1, or 0 at the end. */
-int map_queue_get(struct map_queue *q, struct map_event *e);
+/* Takes out the first one.  Returns its bytes, or 0: there is none. */
+size_t map_queue_get(struct map_queue *q, struct map_event *e);
 void map_queue_fini(struct map_queue *q);
 
 #endif

@@ -37,9 +37,9 @@ static int by_node(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-int map_history_index(struct ctr_maps *m, struct map_history *h)
+int map_history_index(struct map_history *h)
 {
-    uint32_t n = h->end - h->first;
+    const uint32_t n = h->nrec;
     if (n == 0) {
         return 0;
     }
@@ -49,10 +49,10 @@ int map_history_index(struct ctr_maps *m, struct map_history *h)
     if (!h->node) {
         return -1;
     }
-    qsort(m->rec + h->first, n, sizeof(m->rec[0]), by_node);
-    uint32_t at = h->first;
+    qsort(h->rec, n, sizeof(h->rec[0]), by_node);
+    uint32_t at = 0;
     for (uint32_t k = 0; k < h->moments + 2; k++) {
-        while (at < h->end && node_of(&m->rec[at]) < k) {
+        while (at < n && node_of(&h->rec[at]) < k) {
             at++;
         }
         h->node[k] = at;
@@ -67,6 +67,7 @@ void ctr_maps_free(struct ctr_maps *m)
     }
     for (uint32_t i = 0; i < m->nprocess; i++) {
         free(m->process[i].time);
+        free(m->process[i].rec);
         free(m->process[i].node);
     }
     for (uint32_t i = 0; i < m->nthread; i++) {
@@ -74,7 +75,6 @@ void ctr_maps_free(struct ctr_maps *m)
     }
     free(m->thread);
     free(m->process);
-    free(m->rec);
     map_files_fini(m);
     free(m);
 }
@@ -124,13 +124,12 @@ static void tell(const struct ctr_maps *m, const struct map_history *h,
 }
 
 /* The first of a node's records that ends above addr. */
-static uint32_t lower(const struct ctr_maps *m, const struct map_history *h, uint32_t k,
-                      uint64_t addr)
+static uint32_t lower(const struct map_history *h, uint32_t k, uint64_t addr)
 {
     uint32_t lo = h->node[k], hi = h->node[k + 1];
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (m->rec[mid].end > addr) {
+        if (h->rec[mid].end > addr) {
             hi = mid;
         } else {
             lo = mid + 1;
@@ -151,8 +150,8 @@ int ctr_maps_find(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
         if (k > h->moments) {
             continue;
         }
-        uint32_t i = lower(m, h, k, addr);
-        const struct map_record *r = &m->rec[i];
+        uint32_t i = lower(h, k, addr);
+        const struct map_record *r = &h->rec[i];
         if (i < h->node[k + 1] && r->start <= addr && exists(r, moment)) {
             if (out) {
                 tell(m, h, r, out);
@@ -219,11 +218,11 @@ int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
         const struct map_record *r = NULL;
         uint32_t from = 0;
         for (uint32_t i = 0; i < nodes; i++) {
-            while (next[i] < end[i] && !exists(&m->rec[next[i]], moment)) {
+            while (next[i] < end[i] && !exists(&h->rec[next[i]], moment)) {
                 next[i]++;
             }
-            if (next[i] < end[i] && (!r || m->rec[next[i]].start < r->start)) {
-                r = &m->rec[next[i]];
+            if (next[i] < end[i] && (!r || h->rec[next[i]].start < r->start)) {
+                r = &h->rec[next[i]];
                 from = i;
             }
         }
@@ -286,13 +285,13 @@ int ctr_maps_history(const struct ctr_maps *m, uint32_t process,
     if (!h || !h->node) {
         return 0;
     }
-    uint32_t records = h->end - h->first, n = 0;
+    uint32_t records = h->nrec, n = 0;
     struct joined *all = malloc(records * sizeof(all[0]));
     if (!all) {
         return -CTR_E_NOMEM;
     }
     for (uint32_t i = 0; i < records; i++) {
-        all[i].first = all[i].last = &m->rec[h->first + i];
+        all[i].first = all[i].last = &h->rec[i];
     }
     qsort(all, records, sizeof(all[0]), by_time);
     for (uint32_t i = 0; i < records; i++) {

@@ -3,6 +3,7 @@
 #ifndef CTR_MAPS_H
 #define CTR_MAPS_H
 
+#include "ctr.h"
 #include "util.h"
 
 /*
@@ -11,8 +12,7 @@
  * records, 128 for changes, 96 for moments, 128 for events, and what is left for skews
  * and for sorting.
  */
-#define MAPS_MAX_EVENTS (1u << 23)
-#define MAPS_MAX_EVENT_BYTES (128u << 20) /* packed */
+#define MAPS_MAX_EVENT_BYTES (128u << 20) /* packed, at once */
 #define MAPS_MAX_CHANGES (1u << 22)       /* pieces that ever began */
 #define MAPS_MAX_PIECES (1u << 20)        /* that there are at once */
 #define MAPS_MAX_NAMES (128u << 20)       /* bytes of paths and build ids */
@@ -49,7 +49,8 @@ struct map_history {
     uint64_t *time; /* moment i is time[i], ascending */
     uint32_t moments;
     uint32_t moments_cap;
-    uint32_t first, end; /* its records */
+    struct map_record *rec;
+    uint32_t nrec, rec_cap;
     /* Node k of a tree over the moments, from 1, has the records
      * node[k]..node[k + 1]-1, by address; NULL: there are none. */
     uint32_t *node;
@@ -70,9 +71,6 @@ struct ctr_maps {
     uint32_t nprocess;
     struct map_changes *thread;
     uint32_t nthread;
-    struct map_record *rec;
-    uint32_t nrec;
-    uint32_t rec_cap;
     uint32_t changes; /* pieces that began */
     uint64_t *skew;
     uint32_t nskew;
@@ -86,7 +84,7 @@ struct ctr_maps {
 
 /* Makes the tree of a process, whose records change their places.  Returns 0 or -1 (no
  * memory). */
-int map_history_index(struct ctr_maps *m, struct map_history *h);
+int map_history_index(struct map_history *h);
 
 /*
  * How much higher a module begins than offset 0 of the file would stand if what is mapped
@@ -100,6 +98,13 @@ static inline uint64_t map_base(const struct ctr_maps *m, uint64_t start, uint64
 {
     return start - offset + (skew ? m->skew[skew - 1] : 0);
 }
+
+/*
+ * ctr_maps_load_to; events are done when `pending' bytes more of them are kept than when
+ * that was done last.
+ */
+int maps_load(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns, unsigned flags,
+              size_t pending, struct ctr_diag *diag);
 
 /* map_files.c: the number of a file.  Returns 0, -CTR_E_NOMEM, -CTR_E_LIMIT. */
 int map_file_get(struct ctr_maps *m, const struct ctr_map *e, uint32_t *out,

@@ -39,17 +39,17 @@ static int mark(struct map_space *s)
 /* Keeps what was there until before a moment. */
 static int keep(struct map_space *s, const struct map_piece *p, uint32_t to)
 {
-    struct ctr_maps *m = s->m;
-    if (m->nrec == m->rec_cap) {
-        uint32_t cap = m->rec_cap + m->rec_cap / 2 + 64;
-        void *v = realloc(m->rec, cap * sizeof(m->rec[0]));
+    struct map_history *h = s->h;
+    if (h->nrec == h->rec_cap) {
+        uint32_t cap = h->rec_cap + h->rec_cap / 2 + 16;
+        void *v = realloc(h->rec, cap * sizeof(h->rec[0]));
         if (!v) {
             return ctr_fail_nomem(s->diag);
         }
-        m->rec = v;
-        m->rec_cap = cap;
+        h->rec = v;
+        h->rec_cap = cap;
     }
-    m->rec[m->nrec++] = (struct map_record){
+    h->rec[h->nrec++] = (struct map_record){
         .start = p->start,
         .end = p->end,
         .offset = p->offset,
@@ -65,10 +65,8 @@ static int keep(struct map_space *s, const struct map_piece *p, uint32_t to)
 
 static int is_kept(const struct map_space *s, const struct map_piece *p)
 {
-    const struct map_file *f = &s->m->file[p->file];
     return s->keep == MAP_KEEP_ALL ||
-           (s->keep == MAP_KEEP_CODE &&
-            (f->is_file || f->path[0] || p->prot & PROT_EXECUTE));
+           (s->keep == MAP_KEEP_CODE && p->prot & PROT_EXECUTE);
 }
 
 /* A piece ends that is no longer in the set. */

@@ -627,10 +627,10 @@ CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
 /*
  * The same of what happened before a time only (0: all of it), which takes less of it:
  * chunks begun later are not read; and with flags.  CTR_MAPS_CODE: only of what code may
- * be in, which is what belongs to a file, has a name or may be executed.  It is as if
- * nothing else had been mapped, and ctr_maps_time passes over changes that make no
- * difference to ctr_maps_find.  So a program that asks for memory and gives it back all
- * the time has a short history.  -CTR_E_INVAL: other flags.
+ * be in, which is what may be executed.  It is as if nothing else had been mapped, and
+ * ctr_maps_time passes over changes that make no difference to ctr_maps_find.  So a
+ * program that maps files and memory, and gives them back, all the time has a short
+ * history.  -CTR_E_INVAL: other flags.
  */
 #define CTR_MAPS_CODE 0x1u
 CTR_API int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns,
