@@ -67,17 +67,16 @@ static bool fits_table(const struct drain *d, const uint8_t *rec, uint32_t bytes
     if (place.h.type == MEMPIPE_AUX_STATE) {
         return place.n == d->state_bytes;
     }
-    if (place.h.type == MEMPIPE_AUX_REGS) {
-        uint32_t at = sizeof(struct mempipe_aux_regs);
+    if (place.h.type != MEMPIPE_AUX_REGS) {
+        return true;
+    }
+    for (uint32_t at = sizeof(struct mempipe_aux_regs);
+         place.n && at + MEMPIPE_REG_BYTES <= bytes; place.n--, at += MEMPIPE_REG_BYTES) {
+        uint16_t reg;
 
-        for (; place.n && at + MEMPIPE_REG_BYTES <= bytes; place.n--) {
-            uint16_t reg;
-
-            memcpy(&reg, rec + at, sizeof(reg));
-            if (reg >= d->regs->n) {
-                return false;
-            }
-            at += MEMPIPE_REG_BYTES;
+        memcpy(&reg, rec + at, sizeof(reg));
+        if (reg >= d->regs->n) {
+            return false;
         }
     }
     return true;

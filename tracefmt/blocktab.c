@@ -349,23 +349,23 @@ static int hold_locked(struct blocktab *t, const uint8_t *ids, uint32_t n,
 }
 
 static int hold_all(const struct blocktab *t, const uint8_t *ids, uint32_t n,
-                    const struct block **out, struct ctr_diag *diag)
+                    const struct block **out, uint64_t most, struct ctr_diag *diag)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    int err = 0;
+    for (uint32_t i = 0; !err && i < n; i++) {
         out[i] = idtab_get(&t->by_id, le32(ids + 4 * (size_t)i));
-        if (!out[i]) {
-            return no_definition(diag);
-        }
+        err = out[i] ? count_def(&most, out[i], diag) : no_definition(diag);
     }
-    return 0;
+    return err;
 }
 
 /* users: how many more there are with it. */
 static int hold(struct blocktab *t, const uint8_t *ids, uint32_t n,
                 const struct block **out, uint32_t users, struct ctr_diag *diag)
 {
+    const uint64_t most = users ? MAX_CHUNK_DEFS : UINT64_MAX;
     if (all_stay(t)) {
-        return hold_all(t, ids, n, out, diag);
+        return hold_all(t, ids, n, out, most, diag);
     }
     const uint32_t known = blocktab_known(t);
     for (uint32_t i = 0; i < n; i++) {
@@ -377,7 +377,7 @@ static int hold(struct blocktab *t, const uint8_t *ids, uint32_t n,
     pthread_mutex_lock(&t->lock);
     t->users += users;
     t->calls += users;
-    int err = hold_locked(t, ids, n, out, users ? MAX_CHUNK_DEFS : UINT64_MAX, diag);
+    int err = hold_locked(t, ids, n, out, most, diag);
     t->users -= err ? users : 0;
     pthread_mutex_unlock(&t->lock);
     return err;

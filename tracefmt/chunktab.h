@@ -45,12 +45,9 @@ void chunktab_free(struct chunktab *t);
 /* Forgets all chunks. */
 void chunktab_reset(struct chunktab *t);
 
-/*
- * While the file is opened: the next PART, by its row of ROOT; for all, or for none.
- * With `spans' that tells what is in it, otherwise its chunks are added.
- */
+/* While the file is opened: the next PART, by its row of ROOT; for all, or for none. */
 int chunktab_add_part(struct chunktab *t, const uint8_t *row, struct ctr_diag *diag);
-/* The next chunk. */
+/* The next chunk, where there is no ROOT. */
 int chunktab_add(struct chunktab *t, const struct chunk_row *row, struct ctr_diag *diag);
 /* All are known. */
 int chunktab_opened(struct chunktab *t, struct ctr_diag *diag);

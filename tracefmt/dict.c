@@ -47,14 +47,28 @@ void ctr_dict_free(struct ctr_dict *d)
     idtab_fini(&d->by_raw);
     free(d->bucket);
     buf_free(&d->strip);
-    regtable_fini(&d->regs);
+    if (dict_regs(d)) {
+        regtable_fini(d->regs);
+        free(d->regs);
+    }
     free(d);
 }
 
 int ctr_dict_regs(struct ctr_dict *d, uint32_t n, const void *table, size_t bytes,
                   struct ctr_diag *diag)
 {
-    return d->regs.n ? 0 : regtable_parse(&d->regs, n, table, bytes, CTR_NO_OFF, diag);
+    if (dict_regs(d)) {
+        return 0;
+    }
+    struct regtable *t = calloc(1, sizeof(*t));
+    int err = t ? regtable_parse(t, n, table, bytes, CTR_NO_OFF, diag)
+                : ctr_fail_nomem(diag);
+    if (err) {
+        free(t);
+        return err;
+    }
+    atomic_store_explicit(&d->regs, t, memory_order_release);
+    return 0;
 }
 
 uint32_t ctr_dict_size(const struct ctr_dict *d)

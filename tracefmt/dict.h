@@ -71,13 +71,20 @@ struct ctr_dict {
     struct dict_entry **bucket; /* by hash, the adding thread's own */
     uint32_t nbucket;
     struct buf strip;
-    struct regtable regs;
+    struct regtable *_Atomic regs; /* NULL: not known yet */
 };
 
 /* Is this slot in a row? */
 static inline int slot_in_row(const struct ctr_slot *s)
 {
     return s->reg && s->size <= 8 && slot_group(s) == 0;
+}
+
+/* The register table, or NULL. */
+static inline const struct regtable *dict_regs(const struct ctr_dict *d)
+{
+    /* pairs with the store in ctr_dict_regs */
+    return atomic_load_explicit(&d->regs, memory_order_acquire);
 }
 
 static inline const struct dict_entry *dict_raw(const struct ctr_dict *d, uint32_t raw)

@@ -372,9 +372,10 @@ uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n);
 
 /*
  * encode_cut.c: if the run brings so many records that the chunk should end within it,
- * and one of its instructions can go on in the next one, it ends there.
+ * and one of its instructions can go on in the next one, it ends there.  Returns 1 if the
+ * chunk should rather end before it.
  */
-void encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r);
+int encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r);
 
 /*
  * encode_follow.c.  What came next: a run of block `to', from its begin; the rest of an
@@ -397,7 +398,8 @@ void encode_follow_end(struct ctr_encoder *e);
  * and the like are put out, unless the chunk is full: then it returns 1.
  * encode_run_aux puts out (or, without `put', only looks at) those of instructions of the
  * run, whose slots are pending.  encode_aux_next: the first record of an instruction of
- * the run, at offset *at or behind it, or NULL; *at is its offset then.
+ * the run, at offset *at or behind it, or NULL; *at is its offset then, and *between (if
+ * not NULL) 1 if one that is put out between runs was passed over.
  */
 int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
                      struct ctr_diag *diag);
@@ -410,7 +412,8 @@ int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run 
                    int put, uint32_t *last_insn, struct ctr_diag *diag);
 const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
                                                 const struct walk *w,
-                                                const struct slow_run *r, uint32_t *at);
+                                                const struct slow_run *r, uint32_t *at,
+                                                int *between);
 /* The instruction of such a record. */
 static inline uint32_t encode_aux_insn(const struct mempipe_aux_place *p)
 {

@@ -286,12 +286,16 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
 
 const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
                                                 const struct walk *w,
-                                                const struct slow_run *r, uint32_t *at)
+                                                const struct slow_run *r, uint32_t *at,
+                                                int *between)
 {
     const struct mempipe_aux_place *p;
     while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
         if (!unwanted(e, p) && of_insn(p)) {
             return p;
+        }
+        if (between && !unwanted(e, p)) {
+            *between = 1;
         }
         *at += p->h.bytes;
     }
@@ -305,7 +309,7 @@ int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run 
     struct position pos = {0};
     uint32_t before = w->unit, last_reg = 0;
     int regs = 0;
-    for (uint32_t at = w->aux; (p = encode_aux_next(e, w, r, &at)) != NULL;
+    for (uint32_t at = w->aux; (p = encode_aux_next(e, w, r, &at, NULL)) != NULL;
          at += p->h.bytes) {
         const struct mempipe_aux_access *x = (const void *)p;
         int access = p->h.type == MEMPIPE_AUX_ACCESS;

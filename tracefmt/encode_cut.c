@@ -55,23 +55,26 @@ static int can_cut(const struct ctr_encoder *e, const struct walk *w,
            can_resume(e->def[r->local], insn);
 }
 
-void encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r)
+int encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r)
 {
     const struct mempipe_aux_place *p;
-    uint32_t at = w->aux;
-    if (r->groups < r->groups_end || r->flags & CTR_LEFT_RESTART || r->n == 0) {
-        return;
+    uint32_t at = w->aux, bytes;
+    int between = 0;
+    if (r->flags & CTR_LEFT_RESTART || r->n == 0) {
+        return 0;
     }
     /* what is not much goes with the rest of its run */
-    for (; (p = encode_aux_next(e, w, r, &at)) != NULL; at += p->h.bytes) {
-        uint32_t bytes = at - w->aux;
+    for (; (p = encode_aux_next(e, w, r, &at, &between)) != NULL; at += p->h.bytes) {
+        bytes = at - w->aux;
         if (bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
-            can_cut(e, w, r, p, at)) {
+            r->groups == r->groups_end && !between && can_cut(e, w, r, p, at)) {
             break;
         }
     }
     if (!p) {
-        return;
+        bytes = at - w->aux;
+        return bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
+               (e->runs || e->events.count || e->nreg_extra);
     }
     uint32_t n = encode_aux_insn(p) + 1;
     r->flags |= r->fault ? CTR_LEFT_FAULTED : 0;
@@ -85,4 +88,5 @@ void encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_r
     r->derived = UINT32_MAX;
     r->limit = p->units - w->unit;
     r->aux_end = at;
+    return 0;
 }

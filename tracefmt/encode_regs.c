@@ -11,9 +11,10 @@
 
 int encode_regs_begin(struct ctr_encoder *e, struct ctr_diag *diag)
 {
-    const struct regtable *t = &e->dict->regs;
+    const struct regtable *t = dict_regs(e->dict);
     memset(e->regs, 0, sizeof(e->regs));
-    if (e->state.n == 0) {
+    if (e->state.n == 0 || !t) {
+        e->state.n = 0; /* whoever does not tell its registers has none */
         return 0;
     }
     if (e->state.n != t->state_bytes) {
@@ -25,7 +26,7 @@ int encode_regs_begin(struct ctr_encoder *e, struct ctr_diag *diag)
 
 int encode_regs_end(struct ctr_encoder *e)
 {
-    const struct regtable *t = &e->dict->regs;
+    const struct regtable *t = dict_regs(e->dict);
     if (buf_room(&e->carry, t->state_bytes)) {
         return -1;
     }
@@ -40,7 +41,10 @@ int encode_regs_end(struct ctr_encoder *e)
     return 0;
 }
 
-/* Of a slot of so many units, behind `unit' others of its run, the two places. */
+/*
+ * Of a slot of so many units, behind `unit' others of its run, the two places.  They are
+ * read a second time: a guest that writes there meanwhile gets values that are wrong.
+ */
 static void slot_places(const struct walk *w, const struct ctr_slot *s, uint32_t unit,
                         unsigned ab, uint64_t place[2])
 {
@@ -75,7 +79,7 @@ static const struct mempipe_aux_regs *next_regs(const struct ctr_encoder *e,
                                                 const struct slow_run *r, uint32_t *at)
 {
     const struct mempipe_aux_place *p;
-    while ((p = encode_aux_next(e, w, r, at)) != NULL) {
+    while ((p = encode_aux_next(e, w, r, at, NULL)) != NULL) {
         *at += p->h.bytes;
         if (p->h.type == MEMPIPE_AUX_REGS && encode_aux_insn(p) < r->n) {
             return (const void *)p;

@@ -338,8 +338,8 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
     if (err) {
         return err;
     }
-    if (e->may_stop) {
-        encode_cut(e, w, &r);
+    if (e->may_stop && encode_cut(e, w, &r)) {
+        return 1;
     }
     struct local *b = &e->loc[r.local];
     uint32_t taken = 0; /* data that belong to it, also forgotten ones */
