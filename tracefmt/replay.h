@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define PIECE_TELL (64u << 10) /* of so much new output something may be told */
-#define PIECE_WAIT (8u << 20)  /* output at which others wait */
+#define PIECE_WAIT (3u << 20)  /* output at which it waits for those before */
 
 /* A chunk shared by the pieces made of it. */
 struct shared_chunk {

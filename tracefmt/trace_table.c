@@ -248,9 +248,30 @@ static void read_totals(struct thread *t, const uint8_t *row)
     t->chunks = le64(row + THR_CHUNKS);
 }
 
+/* Before memory is taken: can there be so much?  What is told of stands in the file. */
+static int root_is_possible(const struct ctr_trace *tr, const struct section *sec,
+                            int all)
+{
+    const uint64_t nparts = le32(sec->body + ROOT_PARTS);
+    const uint64_t ndicts = le32(sec->body + ROOT_DICTS);
+    const uint64_t nprocs = le32(sec->body + ROOT_PROCESSES);
+    const uint64_t nthreads = le32(sec->body + ROOT_THREADS);
+    const uint64_t least = SECT_OFF_FRAMES + SECT_HASH; /* of a section */
+    const uint64_t most =
+        all ? tr->src.size / least
+            : tr->nchunks + blocktab_known(tr->blocks) + tr->nprocs + tr->nthreads;
+    return nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW + nprocs * PROC_ROW +
+                   nthreads * THR_ROW ==
+               sec->frame[0].dsize &&
+           nparts + ndicts + nprocs + nthreads <= most;
+}
+
 int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
                    struct ctr_diag *diag)
 {
+    if (!root_is_possible(tr, sec, all)) {
+        return corrupt(diag, sec->off, "root", "length of the index");
+    }
     int err = section_payload(&tr->src, sec, 1, &tr->payload, diag);
     if (!err) {
         err = section_frame(sec, &tr->payload, 0, tr->dctx, &tr->raw, "root", diag);
@@ -262,11 +283,6 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
     uint64_t ndicts = le32(sec->body + ROOT_DICTS);
     uint64_t nprocs = le32(sec->body + ROOT_PROCESSES);
     uint64_t nthreads = le32(sec->body + ROOT_THREADS);
-    if (nparts * ROOT_PART_ROW + ndicts * ROOT_DICT_ROW + nprocs * PROC_ROW +
-            nthreads * THR_ROW !=
-        tr->raw.n) {
-        return corrupt(diag, sec->off, "root", "length of the index");
-    }
     const uint8_t *p = tr->raw.p;
     tr->has_root = 1;
     if (all) {

@@ -27,7 +27,7 @@ END
     [ $? -eq 0 ] || fail "peak $most $*"
 }
 
-for events in exec mem mem,val; do
+for events in exec mem mem,val mem,val,reg; do
     for opts in '-j1' '-j4'; do
         rec 0 $opts -e $events -o many.ctr -- qemu-arm many
         loads=$((blocks * times))
@@ -57,6 +57,7 @@ for line in open("stdout"):
 sys.exit(0 if (i, k) == (blocks * times, loads) else f"{i} instructions, {k} loads")
 END
     peak $((2 * mib)) "$dump" -j2 --json many.ctr
+    peak $mib "$dump" -j1 --no-disas many.ctr
     peak $mib "$dump" -j1 --count=10 many.ctr
     peak $mib "$dump" -j1 --summary many.ctr
     peak $mib "$dump" -j1 --pc=0x100000+4 many.ctr

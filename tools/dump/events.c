@@ -25,7 +25,7 @@
  * first page comes at once, and that all workers share large chunks without
  * waiting until what they made may be written.
  */
-#define PIECE_INSNS (64u << 10)
+#define PIECE_INSNS (32u << 10)
 
 static int on_progress(void *arg, const struct ctr_progress *p)
 {

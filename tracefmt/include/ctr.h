@@ -19,10 +19,11 @@
  *   time, except that callbacks of ctr_replay may look up processes, threads,
  *   blocks and chunks concurrently.
  *   All file contents are treated as hostile: a bad file makes calls fail,
- *   never crash, and memory is bounded (at most about 256 MiB for each worker, 2
- *   GiB for the dictionary of blocks, 768 MiB for a history of mappings, 5 bytes
- *   for each chunk of the file and 128 for each part of its index).  Files of cannoli-record take at most some 64 MiB for
- *   each worker of a replay, as a rule some MiB.
+ *   never crash, and memory is bounded: reading a file takes at most 64 MiB for
+ *   each worker, as a rule much less, and besides 5 bytes for each chunk, 128 for
+ *   each part of the index, some 220 for each process and thread and up to 12 MiB
+ *   for what is looked up in the index.  All block definitions of a stream are
+ *   kept, at most 2 GiB; a history of mappings takes at most 700 MiB.
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
  * half-open.  Times are nanoseconds of CLOCK_MONOTONIC of the machine on which
@@ -52,7 +53,7 @@ enum ctr_error {
     CTR_E_NOMEM = 2,
     CTR_E_CORRUPT = 3,     /* the data contradict themselves or a checksum */
     CTR_E_TRUNCATED = 4,   /* the data end too early */
-    CTR_E_UNSUPPORTED = 5, /* newer than this library */
+    CTR_E_UNSUPPORTED = 5, /* newer than this library, or never released */
     CTR_E_LIMIT = 6,       /* beyond a limit of the format or of the library */
     CTR_E_NOTTRACE = 7,    /* not a .ctr file at all (also an empty one) */
     CTR_E_INVAL = 8,       /* the caller's mistake */
