@@ -161,10 +161,16 @@ EOF
         # A mirror may lack, or be busy with, the point updates: the suite alone will do.
         awk -v RS= -v ORS='\n\n' -v s="$suite" '$0 ~ "Suites: " s "\n" || /^#/' \
             "$new" >"$dir/apt.sources"
-        if ! apt_in "$dir" update >"$dir/update-2.log" 2>&1; then
-            die "apt cannot fetch the lists of $suite ($arch); is there a network? $(
-                grep -m 1 '^[EW]:' "$dir/update-2.log")"
-        fi
+        # While it is being renewed its lists do not fit together for a minute or two.
+        local try=1
+        while ! apt_in "$dir" update >"$dir/update-2.log" 2>&1; do
+            if [ $try = 4 ] || ! grep -q 'unexpected size\|Hash Sum' "$dir/update-2.log"; then
+                die "apt cannot fetch the lists of $suite ($arch); is there a network? $(
+                    grep -m 1 '^[EW]:' "$dir/update-2.log")"
+            fi
+            try=$((try + 1))
+            sleep 45
+        done
         say "no updates of $suite ($arch) to be had; taking the suite without them"
     fi
     mv "$new" "$dir/apt.sources.made"

@@ -15,6 +15,8 @@
 #define MAPS_MAX_EVENT_BYTES (128u << 20) /* packed, at once */
 #define MAPS_MAX_CHANGES (1u << 22)       /* pieces that ever began */
 #define MAPS_MAX_PIECES (1u << 20)        /* that there are at once */
+#define MAPS_MAX_MOMENTS (1u << 23)
+#define MAPS_MAX_TOLD (1u << 23) /* changes of threads */
 #define MAPS_MAX_NAMES (128u << 20)       /* bytes of paths and build ids */
 
 /* What is mapped, each only once: a file, or a name that the system gives. */
@@ -72,6 +74,8 @@ struct ctr_maps {
     struct map_changes *thread;
     uint32_t nthread;
     uint32_t changes; /* pieces that began */
+    uint32_t moments; /* of all processes */
+    uint32_t told;    /* changes of all threads */
     uint64_t *skew;
     uint32_t nskew;
     uint32_t skew_cap;

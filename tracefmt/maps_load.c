@@ -55,6 +55,9 @@ static int keep_change(struct loading *l, uint32_t thread, uint64_t ordinal,
                        uint64_t time_ns)
 {
     struct map_changes *c = &l->m->thread[thread];
+    if (l->m->told++ == MAPS_MAX_TOLD) {
+        return ctr_fail(l->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many map events");
+    }
     if (c->n == c->cap) {
         uint32_t cap = c->cap + c->cap / 2 + 8;
         void *p = realloc(c->v, cap * sizeof(c->v[0]));

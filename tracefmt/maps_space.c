@@ -10,6 +10,7 @@
 #include "cannoli/events.h"
 
 #define MREMAP_KEEP_OLD 0x4u /* MREMAP_DONTUNMAP */
+#define PROT_WRITABLE 2u
 #define PROT_EXECUTE 4u
 #define BASE_STEPS 32u /* pieces looked at for a module's begin */
 
@@ -21,6 +22,9 @@ static int mark(struct map_space *s)
     struct map_history *h = s->h;
     if (s->marked) {
         return 0;
+    }
+    if (s->m->moments++ == MAPS_MAX_MOMENTS) {
+        return ctr_fail(s->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many map events");
     }
     if (h->moments == h->moments_cap) {
         uint32_t cap = h->moments_cap + h->moments_cap / 2 + 16;
@@ -65,8 +69,9 @@ static int keep(struct map_space *s, const struct map_piece *p, uint32_t to)
 
 static int is_kept(const struct map_space *s, const struct map_piece *p)
 {
+    const int written = p->prot & PROT_WRITABLE && s->m->file[p->file].is_file;
     return s->keep == MAP_KEEP_ALL ||
-           (s->keep == MAP_KEEP_CODE && p->prot & PROT_EXECUTE);
+           (s->keep == MAP_KEEP_CODE && (written || p->prot & PROT_EXECUTE));
 }
 
 /* A piece ends that is no longer in the set. */

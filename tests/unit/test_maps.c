@@ -230,7 +230,8 @@ static struct ctr_trace *out_end(struct out *o, unsigned flags)
 /* Does a history with these flags tell of it? */
 static int is_told(const struct page *p, unsigned flags)
 {
-    return p->used && (!(flags & CTR_MAPS_CODE) || p->prot & 4);
+    return p->used && (!(flags & CTR_MAPS_CODE) || p->prot & 4 ||
+                       (path_of(p->file)[0] == '/' && p->prot & 2));
 }
 
 struct check {
@@ -374,8 +375,8 @@ static void check_times(const struct ctr_trace *tr, const struct ctr_maps *whole
             assert_true(some <= all && at < until[0] && until[0] <= until[1]);
             for (unsigned k = 0; k < PAGES; k++) {
                 struct ctr_mapping a, b;
-                int want =
-                    ctr_maps_find(whole, process, all, addr_of(k), &a) && a.prot & 4;
+                int want = ctr_maps_find(whole, process, all, addr_of(k), &a) &&
+                           (a.prot & 4 || (a.prot & 2 && a.path[0] == '/'));
                 assert_int_equal(ctr_maps_find(code, process, some, addr_of(k), &b),
                                  want);
                 assert_true(!want ||
@@ -694,7 +695,7 @@ static int churn_fd(const char *path)
         uint64_t at = 0x7f0000000000 + i % 10 * PAGE + (i % 10 ? 0 : i % 5000 * 8 * PAGE);
         uint64_t time = 1000 + i * 20000ull;
         struct payload p;
-        payload_map(&p, CTR_MAP_MMAP, 3, 2, at, PAGE, i % 7 * PAGE, path);
+        payload_map(&p, CTR_MAP_MMAP, path[0] ? 1 : 3, 2, at, PAGE, i % 7 * PAGE, path);
         aux_event(&a, insns++, 0, CTR_EVENT_MAP, time, &p);
         if (i % 10) {
             payload_map(&p, CTR_MAP_MUNMAP, 0, 0, at, PAGE, 0, "");

@@ -23,7 +23,7 @@
  *   each worker, as a rule much less, and besides 5 bytes for each chunk, 128 for
  *   each part of the index, some 220 for each process and thread and up to 12 MiB
  *   for what is looked up in the index.  All block definitions of a stream are
- *   kept, at most 2 GiB; a history of mappings takes at most 700 MiB.
+ *   kept, at most 2 GiB; a history of mappings takes at most 768 MiB.
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
  * half-open.  Times are nanoseconds of CLOCK_MONOTONIC of the machine on which
@@ -628,8 +628,8 @@ CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
 /*
  * The same of what happened before a time only (0: all of it), which takes less of it:
  * chunks begun later are not read; and with flags.  CTR_MAPS_CODE: only of what code may
- * be in, which is what may be executed.  It is as if nothing else had been mapped, and
- * ctr_maps_time passes over changes that make no difference to ctr_maps_find.  So a
+ * be in, which is what may be executed, and of files what may be written to.  It is as if
+ * nothing else had been mapped, and ctr_maps_time passes over changes that make no difference to ctr_maps_find.  So a
  * program that maps files and memory, and gives them back, all the time has a short
  * history.  -CTR_E_INVAL: other flags.
  */
