@@ -164,12 +164,12 @@ EOF
         # While it is being renewed its lists do not fit together for a minute or two.
         local try=1
         while ! apt_in "$dir" update >"$dir/update-2.log" 2>&1; do
-            if [ $try = 4 ] || ! grep -q 'unexpected size\|Hash Sum' "$dir/update-2.log"; then
+            if [ $try = 3 ] || ! grep -q 'unexpected size\|Hash Sum' "$dir/update-2.log"; then
                 die "apt cannot fetch the lists of $suite ($arch); is there a network? $(
                     grep -m 1 '^[EW]:' "$dir/update-2.log")"
             fi
             try=$((try + 1))
-            sleep 45
+            sleep 30
         done
         say "no updates of $suite ($arch) to be had; taking the suite without them"
     fi

@@ -103,5 +103,6 @@ quiet=()
 "$ROOT/scripts/qemu.sh" "${quiet[@]}" -b "$BUILD" -j "$JOBS" -t "$TARGETS" \
     ${SOURCE:+-s "$SOURCE"} ${TESTS:+--plugins} || exit 1
 [ -z "$TESTS" ] ||
-    "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot" "${SYSROOTS[@]}" || exit 1
+    "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot" "${SYSROOTS[@]}" ||
+    say "programs of some architectures are missing: what runs them is left out of the tests"
 say "ready: programs in $BUILD/bin, QEMUs in $BUILD/libexec/cannoli"

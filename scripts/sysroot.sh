@@ -81,6 +81,12 @@ fetch() {
     say "$arch: $PACKAGES of $suite in $root"
 }
 
+# What one architecture lacks does not keep the others away.
+failed=0
 for arch in "${ARCHS[@]}"; do
-    fetch "$arch"
+    (fetch "$arch")
+    status=$?
+    [ $status != 2 ] || exit 2
+    [ $status = 0 ] || failed=$status
 done
+exit $failed
