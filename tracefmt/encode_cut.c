@@ -44,14 +44,13 @@ static int can_resume(const struct dict_entry *d, uint32_t insn)
     return 1;
 }
 
-/* Whether the run can end before this record of an instruction, which is at `at'. */
+/* Whether the run can end before this record of an instruction, not its first one. */
 static int can_cut(const struct ctr_encoder *e, const struct walk *w,
-                   const struct slow_run *r, const struct mempipe_aux_place *p,
-                   uint32_t at)
+                   const struct slow_run *r, const struct mempipe_aux_place *p)
 {
     uint32_t insn = encode_aux_insn(p);
-    return at > w->aux && p->h.type == MEMPIPE_AUX_ACCESS && insn < r->n &&
-           insn + 1u >= r->first && p->units - w->unit == units_before(e, r, insn) &&
+    return p->h.type == MEMPIPE_AUX_ACCESS && insn < r->n && insn + 1u >= r->first &&
+           p->units - w->unit == units_before(e, r, insn) &&
            can_resume(e->def[r->local], insn);
 }
 
@@ -67,7 +66,7 @@ int encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_ru
     for (; (p = encode_aux_next(e, w, r, &at, &between)) != NULL; at += p->h.bytes) {
         bytes = at - w->aux;
         if (bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
-            r->groups == r->groups_end && !between && can_cut(e, w, r, p, at)) {
+            r->groups == r->groups_end && !between && can_cut(e, w, r, p)) {
             break;
         }
     }
