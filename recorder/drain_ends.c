@@ -215,8 +215,7 @@ static void judge_process(struct drain *d, struct guest_process *p)
     } else if (p->end_reason <= CTR_END_EXIT && (left || !p->end_reason)) {
         p->end_reason = CTR_END_KILLED;
         p->end_status = 0;
-        if (p->pid == d->root && d->root_status != DRAIN_STATUS_UNKNOWN &&
-            WIFSIGNALED(d->root_status)) {
+        if (p->pid == d->root && WIFSIGNALED(d->root_status)) {
             p->end_status = WTERMSIG(d->root_status);
         }
     }
@@ -266,6 +265,15 @@ static bool has_more(const struct drain *d, const struct guest_process *p)
     return false;
 }
 
+/*
+ * Whether wait(2) is still to tell how the command came to its end: its pidfd is
+ * ready before that, and long before if a debugger holds the process.
+ */
+static bool awaits_status(const struct drain *d, const struct guest_process *p)
+{
+    return p->pid == d->root && !p->execed && d->root_status == DRAIN_STATUS_UNKNOWN;
+}
+
 int drain_finish_the_dead(struct drain *d, uint64_t now)
 {
     struct guest_process *p, *next;
@@ -282,7 +290,7 @@ int drain_finish_the_dead(struct drain *d, uint64_t now)
     }
     for (p = d->guests->processes; p; p = next) {
         next = p->next;
-        if (p->dead && !has_more(d, p)) {
+        if (p->dead && !has_more(d, p) && !awaits_status(d, p)) {
             err = finish_process(d, p, now);
             if (err) {
                 return err;

@@ -59,6 +59,19 @@ kill -KILL "$child"
 ended 137
 counts a.ctr 40 15 5 1 1 1
 
+# ... also when its end is seen before its status can be had
+rm -f ready
+python3 "$SRC/tests/cli/late_parent.py" qemu-arm ready "$record" --qemu-dir "$fake" -o a.ctr \
+    -- qemu-arm sleep >stdout 2>stderr
+got=$?
+if [ "$got" -eq 77 ]; then
+    echo "may not trace: the late status was not tried"
+else
+    [ "$got" -eq 137 ] || fail "late status: status $got: $(cat stderr)"
+    "$dump" --info --json a.ctr 2>/dev/null | grep -q '"end_reason":"killed","end_status":9' ||
+        fail "late status: $("$dump" --info --json a.ctr 2>/dev/null)"
+fi
+
 # The recorder killed: the guest ends at once and says why, wherever it is.
 for what in sleep spin family; do
     set -m # in a process group of its own, by which its orphans are found
