@@ -7,16 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Sanitizers keep what is freed. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED 0
-#endif
-
-/* The most memory that this process has had so far, in KiB. */
+/* The most memory that this process has had so far, in KiB.  Sanitizers add theirs. */
 static inline long peak_kib(void)
 {
     char line[128];

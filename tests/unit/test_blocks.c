@@ -16,6 +16,7 @@
 #include "le.h"
 #include "packed.h"
 #include "peak.h"
+#include "sanitized.h"
 
 #define INSNS 4u
 #define SLOTS 3u

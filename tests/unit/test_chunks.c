@@ -11,6 +11,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 #include "peak.h"
+#include "sanitized.h"
 #include "trace.h"
 #include "le.h"
 

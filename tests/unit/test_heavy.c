@@ -14,6 +14,7 @@
 #include "auxrec.h"
 #include "format.h"
 #include "peak.h"
+#include "sanitized.h"
 #include "random.h"
 #include "small.h"
 #include "cannoli/mempipe.h"

@@ -19,6 +19,7 @@
 #include "ctr_write.h"
 #include "maps.h"
 #include "peak.h"
+#include "sanitized.h"
 #include "random.h"
 #include "support.h"
 #include "cannoli/events.h"

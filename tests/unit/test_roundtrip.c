@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "cannoli/events.h"
+#include "sanitized.h"
 
-#define SEEDS 96
+#define SEEDS ROUNDS(96u)
 
 static void check_info(const struct recording *r, struct ctr_trace *tr, int index)
 {
@@ -115,12 +116,12 @@ static void test_long(void **state)
 {
     struct recording r;
     (void)state;
-    recording_make(&r, 4242, 2, 30000, 400, 8, CTR_EVENTS_ALL,
+    recording_make(&r, 4242, 2, ROUNDS(30000u), 400, 8, CTR_EVENTS_ALL,
                    SIM_ALL | SIM_SYSTEM | SIM_PART, 1, 1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_info info;
     ctr_trace_info(tr, &info);
-    assert_true(info.chunks > 300);
+    assert_true(info.chunks > ROUNDS(300u));
     ctr_close(tr);
     read_one_way(&r, 0, 4, 0);
     read_one_way(&r, CTR_OPEN_STREAM, 2, 0);
@@ -283,7 +284,7 @@ static void test_filters(void **state)
     recording_make(&r, 31, 4, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                    SIM_ALL & ~SIM_SUSPEND, 2, 1);
     struct sim *s = &r.sim;
-    for (unsigned i = 0; i < 120; i++) {
+    for (unsigned i = 0; i < ROUNDS(120u); i++) {
         int32_t pids[2] = {100 + (int)sim_random(s, 4), 102};
         int32_t tids[2] = {100 + (int)sim_random(s, 4), 100 + (int)sim_random(s, 4)};
         const struct sim_block *b = &s->block[sim_random(s, s->nblock)];

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a sanitizer watches: some tests then measure nothing, or do less. */
+#ifndef SANITIZED_H
+#define SANITIZED_H
+
+#if defined(__SANITIZE_THREAD__)
+#define SANITIZED_THREADS 1
+#elif defined(__has_feature)
+#define SANITIZED_THREADS __has_feature(thread_sanitizer)
+#else
+#define SANITIZED_THREADS 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+/*
+ * How often to do what is random in its data, but the same in who shares what: the
+ * thread sanitizer, tens of times slower, only looks for the latter.
+ */
+#define ROUNDS(n) (SANITIZED_THREADS ? (n) / 4 : (n))
+
+#endif
