@@ -5,17 +5,15 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define SANITIZED_THREADS 1
-#elif defined(__has_feature)
-#define SANITIZED_THREADS __has_feature(thread_sanitizer)
-#else
+#define SANITIZED 1
+#elif defined(__SANITIZE_ADDRESS__)
 #define SANITIZED_THREADS 0
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#define SANITIZED_THREADS __has_feature(thread_sanitizer)
+#define SANITIZED (SANITIZED_THREADS || __has_feature(address_sanitizer))
 #else
+#define SANITIZED_THREADS 0
 #define SANITIZED 0
 #endif
 

@@ -14,8 +14,8 @@
 #include "auxrec.h"
 #include "format.h"
 #include "peak.h"
-#include "sanitized.h"
 #include "random.h"
+#include "sanitized.h"
 #include "small.h"
 #include "cannoli/mempipe.h"
 

@@ -19,8 +19,8 @@
 #include "ctr_write.h"
 #include "maps.h"
 #include "peak.h"
-#include "sanitized.h"
 #include "random.h"
+#include "sanitized.h"
 #include "support.h"
 #include "cannoli/events.h"
 

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "cannoli/events.h"
-#include "sanitized.h"
 
 /* ------------------------------------------------------------ -j1 equals -jN */
 
@@ -341,7 +340,7 @@ static void test_run_accesses(void **state)
                        seed & 2 ? CTR_EVENTS_ALL : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                        SIM_ALL | (seed & 4 ? SIM_TINY : 0) | SIM_SYSTEM, 1 + seed % 3, 1);
         struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
-        for (unsigned i = 0; i < ROUNDS(40u); i++) {
+        for (unsigned i = 0; i < 40; i++) {
             struct accesses want = {.level = 1 + i / 5 % 3},
                             got = {.level = 1 + i / 5 % 3};
             struct ctr_filter f = {.from = i ? sim_random(&r.sim, 2000) : 0};
@@ -490,7 +489,7 @@ static void test_times(void **state)
         struct ctr_replay_opts opts = {.workers = 1};
         assert_int_equal(ctr_replay(tr, &all_ops, &all, &opts, NULL), 0);
         uint64_t end = r.thread[0].time;
-        for (unsigned i = 0; i < ROUNDS(60u); i++) {
+        for (unsigned i = 0; i < 60; i++) {
             struct ctr_filter f = {.from_ns = sim_random(&r.sim, (uint32_t)end)};
             f.to_ns = i % 3 ? f.from_ns + 1 + sim_random(&r.sim, 4000) : 0;
             f.from = i % 5 ? 0 : sim_random(&r.sim, 1000);

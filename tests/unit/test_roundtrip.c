@@ -121,7 +121,7 @@ static void test_long(void **state)
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_info info;
     ctr_trace_info(tr, &info);
-    assert_true(info.chunks > ROUNDS(300u));
+    assert_true(info.chunks > 300);
     ctr_close(tr);
     read_one_way(&r, 0, 4, 0);
     read_one_way(&r, CTR_OPEN_STREAM, 2, 0);
@@ -284,7 +284,7 @@ static void test_filters(void **state)
     recording_make(&r, 31, 4, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                    SIM_ALL & ~SIM_SUSPEND, 2, 1);
     struct sim *s = &r.sim;
-    for (unsigned i = 0; i < ROUNDS(120u); i++) {
+    for (unsigned i = 0; i < 120; i++) {
         int32_t pids[2] = {100 + (int)sim_random(s, 4), 102};
         int32_t tids[2] = {100 + (int)sim_random(s, 4), 100 + (int)sim_random(s, 4)};
         const struct sim_block *b = &s->block[sim_random(s, s->nblock)];
