@@ -4,7 +4,7 @@
 
 Programs run in turn plain, with their events thrown away (jit: what the translated code
 alone costs) and recorded to a file, again and again.  Times are shown divided by those
-of the same QEMU without recording, in the same round: the median, the least and the
+of the same QEMU without recording, just before and after: the median, the least and the
 most; cpu is user and system time of all processes, divided likewise; bits are of the
 file.  Peers that are installed run beside.  Nothing is asserted: machines differ, and
 this one may be busy.

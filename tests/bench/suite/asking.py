@@ -42,9 +42,14 @@ def row(what, seconds, peak=0, note=""):
 def places(context, trace):
     """tracedump at places and times chosen at random, and the library's cursor."""
     dump, chosen, many = context.tool("tracedump"), random.Random(1), "%d places" % SEEKS
-    took = [context.children.run([dump, "-q", "--from", str(chosen.randrange(trace.insns)),
-                                  "-n", "1", trace.path], watch=True) for _ in range(SEEKS)]
-    yield row("any place: --from N -n 1", (t.wall for t in took), max(t.peak for t in took), many)
+    for what, options in (("any place: --from N -n 1", ["-n", "1", "--from", "%d"]),
+                          ("any place: --state N", ["--state", "%d/1"])):
+        took = []
+        for _ in range(SEEKS):
+            *before, place = options
+            line = [dump, "-q", *before, place % chosen.randrange(trace.insns), trace.path]
+            took.append(context.children.run(line, watch=True))
+        yield row(what, (t.wall for t in took), max(t.peak for t in took), many)
     times = ["%.9f" % (chosen.random() * trace.info["duration"]) for _ in range(SEEKS)]
     took = [context.children.first_lines([dump, "-q", "--from-time", t, trace.path], 1)
             for t in times]
@@ -63,15 +68,15 @@ def places(context, trace):
 def by_index(context, trace, what, options):
     """The same question with the index and without."""
     line = [context.tool("tracedump"), "-q", *options, trace.path]
-    took = {"": [], "--no-index": []}
+    took = {"": [], " --no-index": []}
     for _ in range(context.runs):
         for more, runs in took.items():
             runs.append(context.children.run(line + more.split(), watch=True))
-    seconds = {more: Spread.of(r.wall for r in runs) for more, runs in took.items()}
-    peak = {more: max(r.peak for r in runs) for more, runs in took.items()}
-    yield row(what, (r.wall for r in took[""]), peak[""], "%.0f times faster by the index" % (
-        seconds["--no-index"].median / seconds[""].median))
-    yield row(what + " --no-index", (r.wall for r in took["--no-index"]), peak["--no-index"])
+    half = {more: Spread.of(r.wall for r in runs).median for more, runs in took.items()}
+    gain = "%.0f times faster by the index" % (half[" --no-index"] / half[""])
+    for more, runs in took.items():
+        yield row(what + more, (r.wall for r in runs), max(r.peak for r in runs),
+                  "" if more else gain)
 
 
 def measure(context, trace):

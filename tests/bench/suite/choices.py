@@ -23,6 +23,7 @@ def measure(context, program):
     wall = {mode: [] for mode in modes}
     for _ in range(context.runs):
         for mode, line in modes.items():
+            context.remove_trace()
             wall[mode].append(context.children.run(line, stdin=command.stdin).wall)
     plain = wall.pop("plain")
     return {"program": program.name, "plain_seconds": Spread.of(plain).to_json(),

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
 """What recording costs: each program plain, with its events thrown away ("jit": what the
 translated code alone costs) and recorded to a file, for each set of events, in turn,
-again and again.  Once a round it runs plain beside a program that needs nothing but another
-processor: what that costs is the machine's share, as processors may be threads of one
-core, or a host's."""
+again and again.  Each time is divided by the mean of the two plain runs next to it, as a
+machine whose host is shared changes its speed within seconds.  Once a round the program runs
+plain beside one that needs nothing but another processor: what that costs is the machine's
+share, as processors may be threads of one core, or a host's."""
+import contextlib
 import json
 import os
 from dataclasses import dataclass
+from statistics import median
 from typing import Callable
 
 from . import peers
 from .children import BenchError
-from .stats import Spread, ratios
+from .stats import Spread
 
 SETS = {
     "exec": "exec",
@@ -48,6 +51,11 @@ class Context:
     def trace(self):
         return os.path.join(self.tmp, "bench.ctr")
 
+    def remove_trace(self):
+        """Lest whoever runs next pay for it, cutting it off or while it is written back."""
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.trace)
+
     def recorder(self, program, command, *options):
         jobs = ["-j", str(self.jobs)] if self.jobs else []
         return [self.tool("cannoli-record"), "-q", *jobs, *options, "--", self.qemu(program),
@@ -70,32 +78,50 @@ def modes_of(context, program, command, sets):
     return modes
 
 
+@dataclass(frozen=True)
+class Cost:
+    """Wall-clock and CPU seconds."""
+    wall: float
+    cpu: float
+
+    @classmethod
+    def between(cls, one, other):
+        return cls((one.wall + other.wall) / 2, (one.cpu + other.cpu) / 2)
+
+
 class Times:
-    """What the rounds gave: wall-clock and CPU seconds of each mode, bits of each set."""
+    """What the rounds gave: seconds of each mode, and divided by those of the plain program
+    just before and after; bits of each set."""
 
     def __init__(self):
         self.wall, self.cpu, self.bits, self.insns = {}, {}, {}, 0
+        self.wall_ratios, self.cpu_ratios = {}, {}
 
-    def add(self, context, mode, took):
-        self.wall.setdefault(mode, []).append(took.wall)
-        self.cpu.setdefault(mode, []).append(took.cpu)
+    def add(self, mode, took, plain):
+        for values, value in ((self.wall, took.wall), (self.cpu, took.cpu),
+                              (self.wall_ratios, took.wall / plain.wall),
+                              (self.cpu_ratios, took.cpu / plain.cpu)):
+            values.setdefault(mode, []).append(value)
+
+    def weigh(self, context, mode):
+        """The file that was just recorded, and takes it away."""
         name, how = mode
         if how == "file":
             self.insns = context.info(context.trace)["instructions"]
             bits = 8 * os.path.getsize(context.trace) / self.insns
             self.bits.setdefault(name, []).append(bits)
+        context.remove_trace()
 
-    def rows(self, sets, plain):
-        """A row for each set, ready for JSON; plain: the Times of the plain runs."""
-        plain_wall, plain_cpu = plain.wall[PLAIN], plain.cpu[PLAIN]
+    def rows(self, sets):
+        """A row for each set, ready for JSON."""
         for name in sets:
             jit, file = (name, "jit"), (name, "file")
             yield {
                 "set": name,
-                "jit": ratios(self.wall[jit], plain_wall).to_json(),
-                "file": ratios(self.wall[file], plain_wall).to_json(),
-                "jit_cpu": ratios(self.cpu[jit], plain_cpu).to_json(),
-                "file_cpu": ratios(self.cpu[file], plain_cpu).to_json(),
+                "jit": Spread.of(self.wall_ratios[jit]).to_json(),
+                "file": Spread.of(self.wall_ratios[file]).to_json(),
+                "jit_cpu": Spread.of(self.cpu_ratios[jit]).to_json(),
+                "file_cpu": Spread.of(self.cpu_ratios[file]).to_json(),
                 "bits_per_instruction": Spread.of(self.bits[name]).to_json(),
                 "instructions_per_second":
                     Spread.of(self.insns / t for t in self.wall[file]).to_json(),
@@ -104,7 +130,6 @@ class Times:
             }
 
 
-PLAIN = (None, "plain")
 BUSY = (None, "busy")
 NEIGHBOUR = ["sha256sum", "/dev/zero"]
 
@@ -115,20 +140,34 @@ def run(context, mode, line, stdin):
     return context.children.run(line, stdin=stdin)
 
 
+def round_of(context, order, unrecorded, stdin):
+    """Runs everything once, and the plain program before, between and after; returns the
+    medians of what it took."""
+    before = context.children.run(unrecorded, stdin=stdin)
+    plain = [before]
+    for times, where, mode, line in order:
+        took = run(where, mode, line, stdin)
+        times.weigh(where, mode)
+        after = context.children.run(unrecorded, stdin=stdin)
+        times.add(mode, took, Cost.between(before, after))
+        plain.append(after)
+        before = after
+    return Cost(median(p.wall for p in plain), median(p.cpu for p in plain))
+
+
 def measure(context, program, sets, with_peers=(), base=None):
     """One program's results, ready for JSON.
 
-    base: the Context of another build, to run in the same rounds; its rows are
-    "base_sets", their ratios to the same plain runs.
+    base: the Context of another build, to run in the same rounds; its rows are "base_sets".
     """
     if program.only:
         sets = [s for s in sets if s in program.only]
     command = program.make(context.scale)
-    own, other = Times(), Times()
-    plain = [context.qemu(program)] + command.argv
-    order = [(own, context, PLAIN, plain)]
+    own, other, plain = Times(), Times(), []
+    unrecorded = [context.qemu(program)] + command.argv
+    order = []
     if len(os.sched_getaffinity(0)) > 1:
-        order.append((own, context, BUSY, plain))
+        order.append((own, context, BUSY, unrecorded))
     for times, where in ((own, context), (other, base)):
         if where:
             order += [(times, where, mode, line)
@@ -136,8 +175,7 @@ def measure(context, program, sets, with_peers=(), base=None):
     helpers, failed = peers.prepare(context, program, with_peers), []
     for done in range(context.runs):
         context.progress("%s: round %d of %d" % (program.name, done + 1, context.runs))
-        for times, where, mode, line in order:
-            times.add(where, mode, run(where, mode, line, command.stdin))
+        plain.append(round_of(context, order, unrecorded, command.stdin))
         for helper in list(helpers):
             try:
                 helper.run(own.insns)
@@ -147,21 +185,21 @@ def measure(context, program, sets, with_peers=(), base=None):
         # another order in the next round, lest one always follow the same other
         order = order[1:] + order[:1]
     context.progress("")
-    wall = own.wall[PLAIN]
+    wall, cpu = [p.wall for p in plain], [p.cpu for p in plain]
     result = {
         "program": program.name,
         "worst_case": bool(program.only),
         "instructions": own.insns,
         "plain_seconds": Spread.of(wall).to_json(),
-        "plain_cpu_seconds": Spread.of(own.cpu[PLAIN]).to_json(),
+        "plain_cpu_seconds": Spread.of(cpu).to_json(),
         "plain_instructions_per_second": Spread.of(own.insns / t for t in wall).to_json(),
-        "times": {"plain": wall, "plain_cpu": own.cpu[PLAIN]},
-        "sets": list(own.rows(sets, own)),
+        "times": {"plain": wall, "plain_cpu": cpu},
+        "sets": list(own.rows(sets)),
         "peers": [r for h in helpers for r in h.results([t / own.insns for t in wall])],
         "failed_peers": failed,
     }
     if BUSY in own.wall:
-        result["busy"] = ratios(own.wall[BUSY], wall).to_json()
+        result["busy"] = Spread.of(own.wall_ratios[BUSY]).to_json()
     if base:
-        result["base_sets"] = list(other.rows(sets, own))
+        result["base_sets"] = list(other.rows(sets))
     return result

@@ -9,8 +9,8 @@ AIMS = {"exec": (1.10, 0.25), "mem": (2.0, 0.8), "val": (3.0, 3.0)}
 # Million instructions a second of a core, milliseconds
 SPEED_AIMS = {"encoder alone, exec,mem": 300, "replay, run-counts": 500, "dump, text": 15}
 ANSWER_AIMS = {"tracedump | head": 100, "any place: --from N -n 1": 50,
-               "any time: --from-time T | head -n 1": 50, "cursor, seek to ordinal": 50,
-               "cursor, seek to time": 50}
+               "any place: --state N": 50, "any time: --from-time T | head -n 1": 50,
+               "cursor, seek to ordinal": 50, "cursor, seek to time": 50}
 CHOICE_AIMS = {"nothing": 1.02, "paused": 1.02, "cold": 1.02, "coverage": 1.10}
 
 HEAD = "%-18s %7s %7s %13s %7s %10s %9s" % ("program, events", "jit", "file", "least-most", "cpu",
@@ -149,18 +149,20 @@ def per_core(amount, seconds):
     return "%.1f" % (amount / seconds) if seconds >= 0.01 else ""
 
 
-ASK_HEAD = "%-44s %9s %15s %s" % ("asking", "ms", "least-most", "")
+ASK_HEAD = "%-44s %9s %15s %5s" % ("asking", "ms", "least-most", "MiB")
 
 
 def asking_lines(result):
-    """How long the answers to questions take."""
+    """How long the answers to questions take, and in how much memory."""
     yield trace_line(result)
     for row in result["rows"]:
         s = row["seconds"]
-        yield "  %-42s %9.1f %15s %s" % (
+        notes = [row["note"]] if row["note"] else []
+        if row["what"] in ANSWER_AIMS:
+            notes.append("aim %d" % ANSWER_AIMS[row["what"]])
+        yield ("  %-42s %9.1f %15s %5s %s" % (
             row["what"], 1e3 * med(s), "%.1f-%.1f" % (1e3 * s["min"], 1e3 * s["max"]),
-            ", ".join(filter(None, (row["note"], "aim %d" % ANSWER_AIMS[row["what"]]
-                                    if row["what"] in ANSWER_AIMS else ""))))
+            "%.0f" % row["peak_mib"] if row["peak_mib"] else "", ", ".join(notes))).rstrip()
 
 
 def foot(results):
