@@ -95,6 +95,9 @@ PROGRAMS = [
     Program("x86-bytes", "bytes", X86, flags="-msse2", cpu="max", also=("memory",)),
     Program("ppc-bytes", "bytes", ["ppc64le"], also=("memory",)),
     Program("riscv-bytes", "bytes", ["riscv64"], cpu="max", also=("memory",)),
+    # 512 bits: on any host helpers make what is done to a group of registers
+    Program("riscv-wide", "bytes", ["riscv64"], cpu="max,vlen=512", source="riscv-bytes.c",
+            also=("memory",)),
     Program("stale", "bytes"),
     Program("syscalls", "calls", args=["{work}"], expect=3),
     Program("mappings", "maps", flags="-DDYNAMIC", libs="-ldl", link="pie",
