@@ -72,8 +72,8 @@ def by_index(context, trace, what, options):
     for _ in range(context.runs):
         for more, runs in took.items():
             runs.append(context.children.run(line + more.split(), watch=True))
-    half = {more: Spread.of(r.wall for r in runs).median for more, runs in took.items()}
-    gain = "%.0f times faster by the index" % (half[" --no-index"] / half[""])
+    medians = {more: Spread.of(r.wall for r in runs).median for more, runs in took.items()}
+    gain = "%.0f times faster by the index" % (medians[" --no-index"] / medians[""])
     for more, runs in took.items():
         yield row(what + more, (r.wall for r in runs), max(r.peak for r in runs),
                   "" if more else gain)
