@@ -83,7 +83,7 @@ enum {
 #define PROC_INDEX 0u  /* u32 */
 #define PROC_PID 4u    /* i32 */
 #define PROC_PPID 8u   /* i32 */
-#define PROC_ZERO 12u  /* u32 */
+#define PROC_HOST 12u  /* i32 */
 #define PROC_START 16u /* u64 */
 #define PROC_BODY 24u
 #define PROC_END 24u    /* u64 */

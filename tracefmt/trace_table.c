@@ -112,6 +112,7 @@ int trace_add_process(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
     p->index = tr->nprocs;
     p->pid = (int32_t)le32(body + PROC_PID);
     p->ppid = (int32_t)le32(body + PROC_PPID);
+    p->host_pid = (int32_t)le32(body + PROC_HOST);
     p->start_ns = le64(body + PROC_START);
     tr->nprocs++;
     return 0;

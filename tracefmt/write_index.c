@@ -96,6 +96,7 @@ static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
         put32(row + PROC_INDEX, i);
         put32(row + PROC_PID, (uint32_t)p->pid);
         put32(row + PROC_PPID, (uint32_t)p->ppid);
+        put32(row + PROC_HOST, (uint32_t)p->host_pid);
         put64(row + PROC_START, p->start_ns);
         put64(row + PROC_END, p->end_ns);
         put32(row + PROC_REASON, p->end_reason);

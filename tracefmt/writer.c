@@ -360,6 +360,13 @@ int ctr_writer_regs(struct ctr_writer *w, uint32_t n, const void *table, size_t 
 int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid, uint64_t start_ns,
                        uint32_t *index, struct ctr_diag *diag)
 {
+    return ctr_writer_nested_process(w, pid, ppid, 0, start_ns, index, diag);
+}
+
+int ctr_writer_nested_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
+                              int32_t host_pid, uint64_t start_ns, uint32_t *index,
+                              struct ctr_diag *diag)
+{
     if (w->nproc == MAX_THREADS) {
         return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "process", "too many processes");
     }
@@ -376,14 +383,15 @@ int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid, uint64_t
     put32(body + PROC_INDEX, w->nproc);
     put32(body + PROC_PID, (uint32_t)pid);
     put32(body + PROC_PPID, (uint32_t)ppid);
+    put32(body + PROC_HOST, (uint32_t)host_pid);
     put64(body + PROC_START, start_ns);
     int err =
         writer_section(w, SECT_PROCESS, SECT_REQUIRED, body, sizeof(body), NULL, 0, diag);
     if (err) {
         return err;
     }
-    w->proc[w->nproc] =
-        (struct writer_process){.pid = pid, .ppid = ppid, .start_ns = start_ns};
+    w->proc[w->nproc] = (struct writer_process){
+        .pid = pid, .ppid = ppid, .host_pid = host_pid, .start_ns = start_ns};
     *index = w->nproc++;
     return 0;
 }

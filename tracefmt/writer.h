@@ -12,6 +12,7 @@
 struct writer_process {
     int32_t pid;
     int32_t ppid;
+    int32_t host_pid;
     uint64_t start_ns;
     uint64_t end_ns;
     uint32_t end_reason;

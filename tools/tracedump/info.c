@@ -369,7 +369,9 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
                         per((double)in->raw_bytes, in->file_bytes)) &&
          textbuf_printf(b, "processes     %u\n", in->processes);
     for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
-        ok = textbuf_printf(b, "  %d  parent %d  from %.3f s", p->pid, p->ppid,
+        ok = textbuf_printf(b, "  %d", p->pid) &&
+             (!p->host_pid || textbuf_printf(b, " (host's %d)", p->host_pid)) &&
+             textbuf_printf(b, "  parent %d  from %.3f s", p->ppid,
                             seconds(f, p->start_ns)) &&
              put_end(b, f, p->end_ns, p->end_reason, p->end_status) &&
              textbuf_printf(b, "\n");
@@ -492,6 +494,7 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
     for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
         ok = textbuf_printf(b, "%s{\"pid\":%d,\"ppid\":%d", i ? "," : "", p->pid,
                             p->ppid) &&
+             (!p->host_pid || textbuf_printf(b, ",\"host_pid\":%d", p->host_pid)) &&
              put_json_end(b, f, p->start_ns, p->end_ns, p->end_reason, p->end_status) &&
              (!f->maps ||
               textbuf_printf(b, ",\"map_changes\":%" PRIu64, map_changes(f, i))) &&

@@ -186,8 +186,10 @@ enum ctr_end {
 
 struct ctr_process {
     uint32_t index; /* in the table, from 0, in order of creation */
-    int32_t pid;
+    int32_t pid;      /* as the guest knows it */
     int32_t ppid;
+    int32_t host_pid; /* where the recorder ran, if the process was in a PID namespace
+                         of its own; 0: pid, or not known */
     uint64_t start_ns;
     uint64_t end_ns;     /* 0 if not known */
     uint32_t end_reason; /* enum ctr_end */

@@ -213,6 +213,11 @@ CTR_API int ctr_writer_regs(struct ctr_writer *w, uint32_t n, const void *table,
 /* A new process or thread; *index is its number from now on. */
 CTR_API int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
                                uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
+/* One in a PID namespace of its own; host_pid: its number where the recorder runs, or
+ * 0 if that is not known. */
+CTR_API int ctr_writer_nested_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
+                                      int32_t host_pid, uint64_t start_ns,
+                                      uint32_t *index, struct ctr_diag *diag);
 CTR_API int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid,
                               int32_t ptid, uint64_t start_ns, uint32_t *index,
                               struct ctr_diag *diag);
