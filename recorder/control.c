@@ -171,7 +171,7 @@ int control_unload(struct control *c, const char *path)
 
 bool control_failure(const struct control *c, char *text, size_t size)
 {
-    const struct mempipe_control *m = c->host->control;
+    const struct mempipe_shared *m = c->host->shared;
     size_t n = size - 1 < sizeof(m->failure) ? size - 1 : sizeof(m->failure);
 
     /* pairs with the release store behind the text */
@@ -191,7 +191,7 @@ bool control_failure(const struct control *c, char *text, size_t size)
 
 char *control_loading(const struct control *c)
 {
-    uint32_t number = __atomic_load_n(&c->host->control->loading, __ATOMIC_ACQUIRE);
+    uint32_t number = __atomic_load_n(&c->host->shared->loading, __ATOMIC_ACQUIRE);
     const char *p = c->lines;
 
     if (!number) {

@@ -47,9 +47,9 @@ struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
     d->ops = *ops;
     d->root_status = DRAIN_STATUS_UNKNOWN;
     /* Only what is used of these is ever touched. */
-    d->slots = calloc(host->ctl->nr_pipes, sizeof(*d->slots));
-    d->news = calloc(host->ctl->nr_pipes, sizeof(*d->news));
-    d->scratch = malloc(host->ctl->aux_bytes);
+    d->slots = calloc(host->layout.nr_pipes, sizeof(*d->slots));
+    d->news = calloc(host->layout.nr_pipes, sizeof(*d->news));
+    d->scratch = malloc(host->layout.aux_bytes);
     if (!d->slots || !d->news || !d->scratch) {
         drain_free(d);
         return NULL;
@@ -80,8 +80,8 @@ void drain_free(struct drain *d)
 static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
 {
     struct slot *s = &d->slots[pipe];
-    uint32_t mail;
-    int any = 0, err;
+    struct mempipe_mail mail;
+    int any = 0, got = 0, err;
 
     /* What came in earlier rounds is complete and may go to make room. */
     if (s->n_pending > JOB_SEGMENTS / 2) {
@@ -91,26 +91,34 @@ static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
         }
     }
     while (s->n_pending < JOB_SEGMENTS &&
-           (mail = mempipe_host_take_mail(d->host, pipe, s->next_seq)) != 0) {
-        const struct mempipe_chunk *c = &d->host->chunks[mail - 1];
+           (got = mempipe_host_take_mail(d->host, pipe, s->next_seq, &mail)) > 0) {
         struct job_segment seg = {
-            .chunk = mail - 1,
-            .words = c->words,
-            .units = c->units,
-            .start_ns = c->start_ns,
-            .end_ns = c->end_ns,
+            .chunk = mail.chunk,
+            .words = mail.words,
+            .units = mail.units,
+            .start_ns = mail.start_ns,
+            .end_ns = mail.end_ns,
         };
-        if (c->pipe != pipe || c->seq != s->next_seq ||
-            drain_segment_bytes(d, &seg) > d->host->ctl->chunk_bytes) {
-            return drain_oddity(d, pipe, "the header of a chunk is impossible");
-        }
+
         drain_push_segment(d, s, &seg, now);
         s->next_seq++;
         s->n_fresh++;
         any = 1;
     }
+    if (got < 0) {
+        return drain_oddity(d, pipe, "the header of a chunk is impossible");
+    }
     s->more = s->n_pending == JOB_SEGMENTS;
     return any;
+}
+
+/* Sorted by a copy: a serial that changes while it is compared leads astray. */
+static struct drain_news news_of(const struct drain *d, uint32_t pipe)
+{
+    return (struct drain_news){
+        .pipe = pipe,
+        .serial = __atomic_load_n(&d->host->pipes[pipe].serial, __ATOMIC_RELAXED),
+    };
 }
 
 /* Steps 2 and the first half of adopting: which pipes are new. */
@@ -136,7 +144,7 @@ static uint32_t look_at_states(struct drain *d, uint64_t now)
             continue;
         }
         if (!s->thread) {
-            d->news[n_news++] = i;
+            d->news[n_news++] = news_of(d, i);
         }
         s->ended = state == MEMPIPE_ENDED;
         if (s->thread && !s->ended &&
@@ -148,24 +156,22 @@ static uint32_t look_at_states(struct drain *d, uint64_t now)
     return n_news;
 }
 
-static int by_serial(const void *a, const void *b, void *arg)
+static int by_serial(const void *a, const void *b)
 {
-    const struct mempipe_pipe *pipes = arg;
-    uint32_t x = pipes[*(const uint32_t *)a].serial;
-    uint32_t y = pipes[*(const uint32_t *)b].serial;
+    const struct drain_news *x = a, *y = b;
 
-    return (x > y) - (x < y);
+    return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
 static int adopt_news(struct drain *d, uint32_t n, uint64_t now)
 {
     if (n > 1) {
-        qsort_r(d->news, n, sizeof(*d->news), by_serial, d->host->pipes);
+        qsort(d->news, n, sizeof(*d->news), by_serial);
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct slot *s = &d->slots[d->news[i]];
+        struct slot *s = &d->slots[d->news[i].pipe];
         bool ended = s->ended;
-        int err = drain_adopt(d, d->news[i], now);
+        int err = drain_adopt(d, d->news[i].pipe, now);
 
         s->ended = ended;
         if (err) {
@@ -187,7 +193,7 @@ static int adopt_late(struct drain *d, uint64_t now)
         if (!d->slots[i].thread && !d->slots[i].closing &&
             (state == MEMPIPE_LIVE || state == MEMPIPE_ENDED)) {
             d->slots[i].ended = false; /* as of step 2 */
-            d->news[n++] = i;
+            d->news[n++] = news_of(d, i);
         }
     }
     err = adopt_news(d, n, now);
@@ -277,7 +283,7 @@ bool drain_is_over(const struct drain *d)
 
 int drain_patience(const struct drain *d)
 {
-    if (d->exec_pending || d->n_claimed || (d->n_pending && d->host->ctl->live)) {
+    if (d->exec_pending || d->n_claimed || (d->n_pending && d->host->layout.live)) {
         return 50;
     }
     return d->n_pending ? 250 : 1000;

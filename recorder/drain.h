@@ -23,7 +23,7 @@ struct drain_ops {
      * Returns the pipeline that takes the jobs, or NULL: then everything is
      * thrown away from now on.
      */
-    struct pipeline *(*begin)(void *arg);
+    struct pipeline *(*begin)(void *arg, const struct mempipe_target *target);
     void *arg;
 };
 

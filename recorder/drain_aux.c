@@ -29,7 +29,7 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
     if (bytes < sizeof(b)) {
         return drain_oddity(d, pipe, "a block definition has no head");
     }
-    if (d->host->ctl->discard) {
+    if (d->host->layout.discard) {
         return 0;
     }
     memcpy(d->scratch, rec, bytes);

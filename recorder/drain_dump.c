@@ -61,11 +61,11 @@ static uint32_t aux_before(const struct aux_records *r, uint32_t words)
 static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q,
                      uint64_t now, struct pipeline_tail *out, void **mem)
 {
-    const struct mempipe_ctl *ctl = d->host->ctl;
+    const struct mempipe_ctl *ctl = &d->host->layout;
     const struct slot *s = &d->slots[pipe];
     const struct aux_records *r = s->aux && s->aux->seq == q->seq ? s->aux : NULL;
     const uint64_t words = (uint64_t)q->words * sizeof(uint32_t);
-    const uint64_t units = (uint64_t)q->units * ctl->addr_bytes;
+    const uint64_t units = (uint64_t)q->units * d->host->addr_bytes;
     const uint64_t data = (words + 7) & ~7ull; /* as aligned as records are */
     const uint32_t aux = r ? aux_before(r, q->words) : 0;
     const uint8_t *chunk;
@@ -94,7 +94,7 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
         free(copy);
         return 0;
     }
-    start = d->host->chunks[q->chunk - 1].start_ns;
+    start = __atomic_load_n(&d->host->chunks[q->chunk - 1].start_ns, __ATOMIC_RELAXED);
     if (start < s->thread->start_ns || start > now) {
         start = now; /* scribbled over */
     }

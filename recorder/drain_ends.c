@@ -10,10 +10,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "watchdog.h"
-
 /* A claimed pipe whose creator is dead may still come alive within this. */
 #define CLAIM_NS 1000000000ull
+
+/* The process that the pipe's thread belongs to, a new one if it is not known. */
+static int process_of(struct drain *d, const struct mempipe_pipe *p, uint64_t start_ns,
+                      struct guest_process **out)
+{
+    const struct guest_claim claim = {
+        .serial = __atomic_load_n(&p->process, __ATOMIC_RELAXED),
+        .pid = __atomic_load_n(&p->pid, __ATOMIC_RELAXED),
+        .ppid = __atomic_load_n(&p->ppid, __ATOMIC_RELAXED),
+        .nested = __atomic_load_n(&p->nested, __ATOMIC_RELAXED) != 0,
+        .inside_exec =
+            __atomic_load_n(&p->end_reason, __ATOMIC_RELAXED) == MEMPIPE_END_EXEC,
+    };
+
+    *out = guests_find(d->guests, claim.serial);
+    if (*out) {
+        return 0;
+    }
+    *out = guests_add(d->guests, &claim);
+    if (!*out) {
+        return -CTR_E_NOMEM;
+    }
+    (*out)->start_ns = start_ns;
+    d->totals.processes++;
+    return drain_submit(d, drain_job_new(JOB_PROCESS, *out, NULL));
+}
 
 int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
 {
@@ -21,41 +45,28 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     struct slot *s = &d->slots[pipe];
     struct guest_process *process;
     struct guest_thread *t;
-    int err = 0;
+    int err;
 
-    if (p->pid <= 0) {
-        return drain_oddity(d, pipe, "its thread belongs to no process");
-    }
     if (!d->begun) {
-        if (d->host->ctl->addr_bytes != 4 && d->host->ctl->addr_bytes != 8) {
+        if (mempipe_host_target(d->host, &d->target)) {
             return drain_oddity(d, pipe, "QEMU did not say how wide addresses are");
         }
         d->begun = true;
-        d->pipeline = d->ops.begin(d->ops.arg);
-    }
-    process = guests_find(d->guests, p->pid);
-    if (process && p->is_process && process->has_first) {
-        guests_replace(d->guests, process);
-        process = NULL;
-    }
-    if (!process) {
-        process = guests_add(d->guests, p->pid, p->ppid);
-        if (!process) {
-            return -CTR_E_NOMEM;
-        }
-        process->start_ns = p->start_ns;
-        d->totals.processes++;
-        err = drain_submit(d, drain_job_new(JOB_PROCESS, process, NULL));
+        d->pipeline = d->ops.begin(d->ops.arg, &d->target);
     }
     t = calloc(1, sizeof(*t));
     if (!t) {
         return -CTR_E_NOMEM;
     }
-    process->has_first |= p->is_process != 0;
+    t->tid = __atomic_load_n(&p->tid, __ATOMIC_RELAXED);
+    t->ptid = __atomic_load_n(&p->ptid, __ATOMIC_RELAXED);
+    t->start_ns = __atomic_load_n(&p->start_ns, __ATOMIC_RELAXED);
+    err = process_of(d, p, t->start_ns, &process);
+    if (!process) {
+        free(t);
+        return err;
+    }
     t->process = process;
-    t->tid = p->tid;
-    t->ptid = p->ptid;
-    t->start_ns = p->start_ns;
     process->threads++;
     memset(s, 0, sizeof(*s));
     s->thread = t;
@@ -74,11 +85,11 @@ static bool take_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
     /* pairs with the producer's release store; it set live_seq before */
     uint32_t live = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
 
-    if (!live || live > d->host->ctl->nr_pipes + d->host->ctl->nr_pool) {
+    if (!live || live > d->host->layout.nr_pipes + d->host->layout.nr_pool) {
         return false;
     }
     /* Already handed over, unless nothing ever is. */
-    if (!d->host->ctl->discard &&
+    if (!d->host->layout.discard &&
         __atomic_load_n(&p->live_seq, __ATOMIC_RELAXED) != d->slots[pipe].next_seq) {
         return false;
     }
@@ -99,7 +110,8 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     if (!take_live_chunk(d, pipe, &seg.chunk)) {
         return 0;
     }
-    seg.start_ns = d->host->chunks[seg.chunk].start_ns;
+    seg.start_ns =
+        __atomic_load_n(&d->host->chunks[seg.chunk].start_ns, __ATOMIC_RELAXED);
     if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
         seg.start_ns = now; /* scribbled over */
     }
@@ -111,10 +123,11 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
             seg.units = s->last_units;
         }
     } else {
-        seg.words = p->quiet_words;
-        seg.units = p->quiet_units;
+        seg.words = __atomic_load_n(&p->quiet_words, __ATOMIC_RELAXED);
+        seg.units = __atomic_load_n(&p->quiet_units, __ATOMIC_RELAXED);
     }
-    if (drain_segment_bytes(d, &seg) > d->host->ctl->chunk_bytes) {
+    if (!mempipe_host_fits(d->host, seg.words, seg.units)) {
+        drain_release_segment(d, &(struct job_segment){.chunk = seg.chunk});
         return drain_oddity(d, pipe, "the lengths of its last chunk are impossible");
     }
     drain_attach_aux(d, s, &seg, s->next_seq);
@@ -146,8 +159,8 @@ static int finish_thread(struct drain *d, uint32_t pipe)
     if (take_live_chunk(d, pipe, &left.chunk)) {
         drain_release_segment(d, &left);
     }
-    d->totals.waits += p->waits;
-    d->totals.wait_ns += p->wait_ns;
+    d->totals.waits += __atomic_load_n(&p->waits, __ATOMIC_RELAXED);
+    d->totals.wait_ns += __atomic_load_n(&p->wait_ns, __ATOMIC_RELAXED);
     t->process->threads--;
     if (t->end_ns > t->process->end_ns) {
         t->process->end_ns = t->end_ns;
@@ -176,18 +189,41 @@ void drain_free_closing(struct drain *d)
     }
 }
 
+/* How a thread ended, as its pipe says; a copy. */
+struct pipe_end {
+    uint32_t reason;
+    int32_t status;
+    uint64_t ns;
+};
+
+static struct pipe_end end_of(const struct drain *d, uint32_t pipe)
+{
+    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    struct pipe_end e = {
+        .reason = __atomic_load_n(&p->end_reason, __ATOMIC_RELAXED),
+        .status = __atomic_load_n(&p->end_status, __ATOMIC_RELAXED),
+        .ns = __atomic_load_n(&p->end_ns, __ATOMIC_RELAXED),
+    };
+
+    /* Reasons of the pipe and of the trace are the same; others are no reasons. */
+    if (e.reason > MEMPIPE_END_EXEC) {
+        e = (struct pipe_end){0};
+    }
+    return e;
+}
+
 /* A thread that ended in the regular way. */
 static int finish_ended(struct drain *d, uint32_t pipe)
 {
-    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    const struct pipe_end e = end_of(d, pipe);
     struct guest_thread *t = d->slots[pipe].thread;
 
-    t->end_reason = p->end_reason;
-    t->end_status = p->end_status;
-    t->end_ns = p->end_ns;
-    if (p->end_reason != MEMPIPE_END_EXIT || t->process->end_reason <= CTR_END_EXIT) {
-        t->process->end_reason = p->end_reason;
-        t->process->end_status = p->end_status;
+    t->end_reason = e.reason;
+    t->end_status = e.status;
+    t->end_ns = e.ns;
+    if (e.reason != MEMPIPE_END_EXIT || t->process->end_reason <= CTR_END_EXIT) {
+        t->process->end_reason = e.reason;
+        t->process->end_status = e.status;
     }
     return finish_thread(d, pipe);
 }
@@ -198,14 +234,15 @@ static void judge_process(struct drain *d, struct guest_process *p)
     bool left = false;
 
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
-        const struct mempipe_pipe *q = &d->host->pipes[i];
+        struct pipe_end e;
 
         if (!d->slots[i].thread || d->slots[i].thread->process != p) {
             continue;
         }
-        if (q->end_reason > MEMPIPE_END_EXIT) {
-            p->end_reason = q->end_reason;
-            p->end_status = q->end_status;
+        e = end_of(d, i);
+        if (e.reason > MEMPIPE_END_EXIT) {
+            p->end_reason = e.reason;
+            p->end_status = e.status;
             return;
         }
         left = true;
@@ -215,7 +252,7 @@ static void judge_process(struct drain *d, struct guest_process *p)
     } else if (p->end_reason <= CTR_END_EXIT && (left || !p->end_reason)) {
         p->end_reason = CTR_END_KILLED;
         p->end_status = 0;
-        if (p->pid == d->root && WIFSIGNALED(d->root_status)) {
+        if (p->host_pid == d->root && WIFSIGNALED(d->root_status)) {
             p->end_status = WTERMSIG(d->root_status);
         }
     }
@@ -227,8 +264,8 @@ static int finish_process(struct drain *d, struct guest_process *p, uint64_t now
 
     judge_process(d, p);
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high && !err; i++) {
-        const struct mempipe_pipe *q = &d->host->pipes[i];
         struct guest_thread *t = d->slots[i].thread;
+        struct pipe_end e;
 
         if (!t || t->process != p) {
             continue;
@@ -238,9 +275,10 @@ static int finish_process(struct drain *d, struct guest_process *p, uint64_t now
             continue;
         }
         err = recover_tail(d, i, now);
-        t->end_reason = q->end_reason ? q->end_reason : p->end_reason;
-        t->end_status = q->end_reason ? q->end_status : p->end_status;
-        t->end_ns = q->end_ns && q->end_reason ? q->end_ns : now;
+        e = end_of(d, i);
+        t->end_reason = e.reason ? e.reason : p->end_reason;
+        t->end_status = e.reason ? e.status : p->end_status;
+        t->end_ns = e.reason && e.ns ? e.ns : now;
         if (p->end_reason == CTR_END_KILLED) {
             t->incomplete = true;
         }
@@ -271,7 +309,7 @@ static bool has_more(const struct drain *d, const struct guest_process *p)
  */
 static bool awaits_status(const struct drain *d, const struct guest_process *p)
 {
-    return p->pid == d->root && !p->execed && d->root_status == DRAIN_STATUS_UNKNOWN;
+    return p->host_pid == d->root && !p->execed && d->root_status == DRAIN_STATUS_UNKNOWN;
 }
 
 int drain_finish_the_dead(struct drain *d, uint64_t now)
@@ -303,8 +341,8 @@ int drain_finish_the_dead(struct drain *d, uint64_t now)
 
 /*
  * Whether nobody will come any more for a pipe that was claimed: the thread or
- * the fork it was for was killed in the middle.  While others run that is not
- * asked, since a parent may be late to say which child it meant; until then the
+ * the fork it was for was killed in the middle.  While others run nobody looks,
+ * since a parent may be late to say which child it meant; until then the
  * pipe is lost, and there are many.
  */
 static bool claim_is_stale(const struct drain *d, const struct mempipe_pipe *p,
@@ -313,7 +351,7 @@ static bool claim_is_stale(const struct drain *d, const struct mempipe_pipe *p,
     pid_t pid = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
     pid_t ppid = __atomic_load_n(&p->ppid, __ATOMIC_RELAXED);
 
-    if (d->guests->processes || (pid > 1 && !watchdog_has_ended(pid))) {
+    if (d->guests->processes || guests_has_strangers(d->guests)) {
         return false;
     }
     /* A child whose parent is dead may be about to say who it is; the command's

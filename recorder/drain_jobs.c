@@ -169,7 +169,9 @@ static int settle_fresh(struct drain *d, struct slot *s)
 static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
 {
     uint64_t full = job_bytes(d, JOB_FULL_BYTES);
-    uint64_t age = d->host->ctl->live ? AGE_LIVE_NS : side_by_side(d) ? SPAN_NS : AGE_NS;
+    uint64_t age = d->host->layout.live ? AGE_LIVE_NS
+                   : side_by_side(d)    ? SPAN_NS
+                                        : AGE_NS;
     int err = 0;
 
     if (s->n_pending == JOB_SEGMENTS || now - s->pending_ns >= age) {
@@ -186,9 +188,9 @@ static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
 static bool chunks_are_short(const struct drain *d)
 {
     /* Pairs with the addition of who is about to wait, and rings. */
-    return __atomic_load_n(&d->host->ctl->space_waiters, __ATOMIC_SEQ_CST) ||
+    return __atomic_load_n(&d->host->shared->space_waiters, __ATOMIC_SEQ_CST) ||
            (d->n_pending + pipeline_chunks_held(d->pipeline)) * 4 >=
-               d->host->ctl->nr_pool * 3;
+               d->host->layout.nr_pool * 3;
 }
 
 /* Step 5: jobs of what is due; smaller ones when the guest runs out of chunks. */
@@ -226,7 +228,8 @@ int drain_make_jobs(struct drain *d, uint64_t now)
         }
         err = most ? drain_dispatch(d, most) : 0;
     }
-    if (d->pipeline && __atomic_load_n(&d->host->ctl->space_waiters, __ATOMIC_SEQ_CST)) {
+    if (d->pipeline &&
+        __atomic_load_n(&d->host->shared->space_waiters, __ATOMIC_SEQ_CST)) {
         pipeline_help(d->pipeline);
     }
     return err;
@@ -238,7 +241,7 @@ int drain_make_jobs(struct drain *d, uint64_t now)
  */
 int drain_nap_us(const struct drain *d)
 {
-    const struct mempipe_ctl *ctl = d->host->ctl;
+    const struct mempipe_ctl *ctl = &d->host->layout;
     uint32_t held;
 
     if (!d->pipeline || ctl->live || d->host->aux_most > ctl->aux_bytes / 8) {

@@ -31,6 +31,11 @@ struct slot {
     struct job_segment pending[JOB_SEGMENTS];
 };
 
+/* A pipe that came alive. */
+struct drain_news {
+    uint32_t pipe, serial;
+};
+
 struct drain {
     struct mempipe_host *host;
     struct guests *guests;
@@ -39,6 +44,7 @@ struct drain {
     struct drain_ops ops;
     unsigned workers;
     bool begun;
+    struct mempipe_target target;
     uint32_t n_pending;   /* chunks in all slots ... */
     uint64_t pending_aux; /* ... and bytes of their records */
     uint32_t n_threads;   /* slots that have one */
@@ -49,7 +55,7 @@ struct drain {
     int root_status;
     struct drain_totals totals;
     struct ctr_diag *diag;             /* of the round under way */
-    uint32_t *news;                    /* pipes that came alive, for sorting */
+    struct drain_news *news;           /* pipes that came alive, for sorting */
     uint8_t *scratch;                  /* a record, out of the shared memory */
     struct mempipe_aux_regtable *regs; /* with the table behind; NULL: none yet */
     uint32_t state_bytes;              /* of all its registers */
@@ -59,9 +65,7 @@ struct drain {
 /* Pipes that were ever claimed have numbers below this. */
 static inline uint32_t drain_pipes_high(const struct drain *d)
 {
-    uint32_t high = __atomic_load_n(&d->host->ctl->pipes_high, __ATOMIC_SEQ_CST);
-
-    return high < d->host->ctl->nr_pipes ? high : d->host->ctl->nr_pipes;
+    return mempipe_host_pipes_high(d->host);
 }
 
 /* Bytes that a chunk's columns hold. */
@@ -69,7 +73,7 @@ static inline uint64_t drain_segment_bytes(const struct drain *d,
                                            const struct job_segment *seg)
 {
     return (uint64_t)seg->words * sizeof(uint32_t) +
-           (uint64_t)seg->units * d->host->ctl->addr_bytes;
+           (uint64_t)seg->units * d->host->addr_bytes;
 }
 
 /* The guest did what it cannot do; fills the diag, returns -CTR_E_CORRUPT. */

@@ -14,10 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include "elf_target.h"
 
 /* A QEMU that replaced a traced program and has not come to us in this time is on
  * its own: it was started without -cannoli. */
@@ -43,7 +40,8 @@ static void *bellman_main(void *arg)
     }
 }
 
-int guests_open(struct guests *g, struct mempipe_host *host)
+int guests_open(struct guests *g, struct mempipe_host *host,
+                struct attached_shared *attached)
 {
     struct epoll_event ev = {.events = EPOLLIN};
     sigset_t all, old;
@@ -51,6 +49,7 @@ int guests_open(struct guests *g, struct mempipe_host *host)
 
     memset(g, 0, sizeof(*g));
     g->host = host;
+    g->attached = attached;
     g->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (g->epoll < 0) {
         return -errno;
@@ -93,34 +92,117 @@ void guests_close(struct guests *g)
     }
 }
 
-struct guest_process *guests_find(struct guests *g, pid_t pid)
+struct guest_process *guests_find(struct guests *g, uint32_t serial)
 {
     for (struct guest_process *p = g->processes; p; p = p->next) {
-        if (p->pid == pid && !p->execed && !p->replaced) {
+        if (p->serial == serial) {
             return p;
         }
     }
     return NULL;
 }
 
-struct guest_process *guests_add(struct guests *g, pid_t pid, pid_t ppid)
+/* The process that has this number now and has not left us. */
+static struct guest_process *find_host(const struct guests *g, pid_t pid, uint64_t start)
 {
-    struct guest_process *p = calloc(1, sizeof(*p));
-    struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT};
-
-    if (!p) {
-        return NULL;
+    for (struct guest_process *p = g->processes; p; p = p->next) {
+        if (p->host_pid == pid && p->start == start && !p->replaced && !p->execed) {
+            return p;
+        }
     }
-    p->pid = pid;
-    p->ppid = ppid;
-    p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    /* Without one, because it is gone or because there are no descriptors left,
-     * guests_poll asks by number. */
+    return NULL;
+}
+
+static bool is_known(void *arg, pid_t pid, uint64_t start)
+{
+    return find_host(arg, pid, start) != NULL;
+}
+
+/* The host's number of a process that the guest knows by `pid'; 0: not known. */
+static pid_t host_number(const struct guests *g, pid_t pid)
+{
+    for (struct guest_process *p = g->processes; p; p = p->next) {
+        if (p->pid == pid && p->host_pid) {
+            return p->host_pid;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Finds out which process it is; false: it has ended, or is not recorded any more.  One
+ * that has become a QEMU by execve, but is not attached yet, is none that anybody
+ * signals.
+ */
+static bool identify(struct guests *g, const struct guest_claim *claim,
+                     struct attached_process *out, bool *attached)
+{
+    const struct attached_file *f = &g->attached->file;
+
+    *attached =
+        (claim->nested ? attached_search(f, claim->pid, host_number(g, claim->ppid),
+                                         is_known, g, out)
+                       : attached_ask(f, claim->pid, out)) != ATTACHED_NOT;
+    return *attached || (claim->inside_exec && !claim->nested && claim->pid > 0 &&
+                         attached_is_qemu(claim->pid) && attached_open(claim->pid, out));
+}
+
+/*
+ * The same process has come up with a first thread once more, after execve: what it was
+ * before is over.
+ */
+static void replace(struct guests *g, struct guest_process *p)
+{
+    p->execed = true;
+    p->replaced = true;
+    /* pairs with the exchange in guests_poll */
+    __atomic_store_n(&g->deaths, true, __ATOMIC_RELEASE);
+}
+
+static void watch(struct guests *g, struct guest_process *p,
+                  const struct attached_process *at, bool attached)
+{
+    struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT};
+    struct guest_process *before = find_host(g, at->pid, at->start);
+
+    if (before) {
+        replace(g, before);
+    }
+    p->host_pid = at->pid;
+    p->start = at->start;
+    p->pidfd = at->pidfd;
+    p->entry = attached ? attached_add(g->attached, at->pid, at->start) : -1;
+    /* Without a descriptor for it guests_poll looks for the number. */
     if (p->pidfd >= 0) {
         ev.data.fd = p->pidfd;
         epoll_ctl(g->epoll, EPOLL_CTL_ADD, p->pidfd, &ev);
     } else {
         g->unwatched++;
+    }
+}
+
+struct guest_process *guests_add(struct guests *g, const struct guest_claim *claim)
+{
+    struct guest_process *p = calloc(1, sizeof(*p));
+    struct attached_process at;
+    bool attached;
+
+    if (!p) {
+        return NULL;
+    }
+    p->serial = claim->serial;
+    p->pid = claim->pid;
+    p->ppid = claim->ppid;
+    p->pidfd = -1;
+    p->entry = -1;
+    if (identify(g, claim, &at, &attached)) {
+        watch(g, p, &at, attached);
+    } else {
+        /* It has ended, or has become another program meanwhile.  That is to be found
+         * out at the begin of a round: what it sent last may still be on its way. */
+        p->execed = claim->inside_exec;
+        /* pairs with the exchange in guests_poll */
+        __atomic_store_n(&g->deaths, true, __ATOMIC_RELEASE);
     }
     p->next = g->processes;
     g->processes = p;
@@ -138,79 +220,71 @@ void guests_remove(struct guests *g, struct guest_process *p)
     if (p->pidfd >= 0) {
         close(p->pidfd);
         p->pidfd = -1;
-    } else {
+    } else if (p->host_pid) {
         g->unwatched--;
     }
+    attached_remove(g->attached, p->entry);
+    p->entry = -1;
+    if (p->host_pid) {
+        g->gone[g->n_gone++ % GUESTS_GONE] = p->host_pid;
+    }
 }
 
-/* Whether the process still maps our memory; if it may not be asked, it does. */
-static bool maps_pipe(const struct guests *g, pid_t pid)
+bool guests_is_ours(const struct guests *g, pid_t pid)
 {
-    char name[64], *line = NULL;
-    size_t cap = 0;
-    bool found = false;
-    FILE *f;
+    struct attached_process at;
 
-    snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-    f = fopen(name, "re");
-    if (!f) {
-        return errno != ENOENT && errno != ESRCH;
+    for (struct guest_process *p = g->processes; p; p = p->next) {
+        if (p->host_pid == pid) {
+            return true;
+        }
     }
-    while (!found && getline(&line, &cap, f) > 0) {
-        unsigned long ino;
-        found = sscanf(line, "%*s %*s %*s %*s %lu", &ino) == 1 && ino == g->host->ino &&
-                strstr(line, "/memfd:cannoli");
+    for (unsigned i = 0; i < GUESTS_GONE; i++) {
+        if (g->gone[i] == pid && pid) {
+            return true;
+        }
     }
-    free(line);
-    fclose(f);
-    return found;
+    if (!attached_ask(&g->attached->file, pid, &at)) {
+        return false;
+    }
+    attached_close(&at);
+    return true;
 }
 
-/*
- * Whether the process has become a patched QEMU, by execve with --follow-exec or
- * binfmt_misc, which then is about to come alive in a pipe.
- */
-static bool is_qemu(pid_t pid)
+bool guests_has_strangers(const struct guests *g)
 {
-    char name[64];
-    unsigned version;
-
-    snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
-    return elf_cannoli_version(name, &version) == ELF_NOTE_FOUND;
+    return attached_count(g->attached) > 0;
 }
 
 static bool has_ended(const struct guest_process *p)
 {
     struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
 
+    uint64_t start;
+    pid_t parent;
+
     if (p->pidfd >= 0) {
         return poll(&fd, 1, 0) == 1;
     }
-    return kill(p->pid, 0) < 0 && errno == ESRCH;
+    return !p->host_pid || attached_stat(p->host_pid, &parent, &start) ||
+           start != p->start;
 }
 
 /* Whether a process inside execve has become a program that is not recorded. */
 static bool has_left(const struct guests *g, struct guest_process *p, uint64_t now_ns)
 {
-    if (maps_pipe(g, p->pid)) {
+    struct attached_process at;
+
+    if (attached_ask(&g->attached->file, p->host_pid, &at)) {
+        attached_close(&at);
         p->limbo_ns = 0;
         return false;
     }
-    if (!is_qemu(p->pid)) {
+    if (!attached_is_qemu(p->host_pid)) {
         return true;
     }
     p->limbo_ns = p->limbo_ns ? p->limbo_ns : now_ns;
     return now_ns - p->limbo_ns > LIMBO_NS;
-}
-
-void guests_replace(struct guests *g, struct guest_process *p)
-{
-    if (!has_ended(p) || p->exec_pending) {
-        p->execed = true;
-    }
-    p->replaced = true;
-    /* pairs with the exchange in guests_poll */
-    __atomic_store_n(&g->deaths, true, __ATOMIC_RELEASE);
 }
 
 void guests_poll(struct guests *g, bool look_exec, uint64_t now_ns)

@@ -2,6 +2,10 @@
 /*
  * The recorder's view of what runs: traced processes, each watched through a
  * pidfd, so that the end of any of them is noticed however it comes about.
+ *
+ * What a guest says of itself in its pipes names a process in the trace; which one
+ * it is, is found out from the system (attached.h).  One that the system does not know
+ * to be attached has ended, or is a lie: either way nobody waits for it.
  */
 #ifndef RECORDER_GUESTS_H
 #define RECORDER_GUESTS_H
@@ -10,38 +14,53 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "attached.h"
 #include "mempipe_host.h"
 #include "pipeline.h"
 
+/* Processes whose ends are remembered for guests_is_ours. */
+#define GUESTS_GONE 64
+
 struct guests {
     struct mempipe_host *host;
+    struct attached_shared *attached;
     struct guest_process *processes; /* that still hold a pipe or run */
     int epoll, stop;                 /* of the thread that rings on deaths */
     bool deaths;                     /* atomic: it rang since the last look */
     unsigned unwatched;              /* processes without a pidfd */
+    pid_t gone[GUESTS_GONE];         /* host's numbers of the last ones that ended */
+    unsigned n_gone;
     pthread_t bellman;
+};
+
+/* What a pipe says of its process: copies, not to be believed. */
+struct guest_claim {
+    uint32_t serial;   /* of the process: the serial of its first pipe */
+    int32_t pid, ppid; /* as the guest knows them */
+    bool nested;       /* ... in a PID namespace below the recorder's command's */
+    bool inside_exec;  /* the pipe's thread is inside execve, or past it */
 };
 
 /* Starts the thread that rings the doorbell when a process has ended.  Returns
  * 0 or a negated errno value. */
-int guests_open(struct guests *g, struct mempipe_host *host);
+int guests_open(struct guests *g, struct mempipe_host *host,
+                struct attached_shared *attached);
 void guests_close(struct guests *g);
 
-/* The process with this pid that still runs, as far as is known, or NULL. */
-struct guest_process *guests_find(struct guests *g, pid_t pid);
+/* The process with this serial that still runs, as far as is known, or NULL. */
+struct guest_process *guests_find(struct guests *g, uint32_t serial);
 
 /* A new process, watched from now on; NULL when there is no memory. */
-struct guest_process *guests_add(struct guests *g, pid_t pid, pid_t ppid);
+struct guest_process *guests_add(struct guests *g, const struct guest_claim *claim);
 
 /* Takes a process out of the list; it is the caller's then. */
 void guests_remove(struct guests *g, struct guest_process *p);
 
-/*
- * The pid of `p' has come up with a first thread once more: after execve, or, when
- * `p' has ended unnoticed, in a new process.  guests_find does not find it any
- * more; the next guests_poll takes it for dead.
- */
-void guests_replace(struct guests *g, struct guest_process *p);
+/* Whether the host's number is that of a traced process, or was until lately. */
+bool guests_is_ours(const struct guests *g, pid_t pid);
+
+/* Whether a process that is not known yet is attached to the memory. */
+bool guests_has_strangers(const struct guests *g);
 
 /*
  * Marks the processes that have ended as dead; asks only if there is reason to

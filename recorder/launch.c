@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * QEMU runs as   qemu-ARCH -cannoli pipe=FD <the rest of the user's command>
+ * QEMU runs as   qemu-ARCH -cannoli pipe=FD,FD,INODE <the rest of the user's command>
  *
- * FD is the pipe's memfd at a number that the guest will hardly use; QEMU maps
- * it and closes it before the guest starts.  All that the recorder opened is
+ * The descriptors are the pipe's memfds at numbers that the guest will hardly use; QEMU
+ * maps and closes them before the guest starts.  The inode, of the second one, is how
+ * the recorder knows its own QEMUs (attached.h).  All that the recorder opened is
  * close-on-exec, and the child undoes whatever the recorder changed of what is
  * inherited.
  */
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +26,7 @@
 
 #define PROG "cannoli-record"
 
-/* Where the descriptor of the pipe is put, if the limit allows. */
+/* Where the descriptors of the pipe are put, if the limit allows. */
 #define PIPE_FD_MIN 200
 
 static bool is_executable(const char *path)
@@ -384,20 +386,24 @@ static int high_fd(int fd, const struct rlimit *limit)
 }
 
 static void child(const struct launch_plan *plan, const struct launch_env *env,
-                  char **argv, int report)
+                  char **argv, int report, pid_t recorder)
 {
     static char option[] = "-cannoli";
-    static char value[32];
-    int fd, err;
+    static char value[64];
+    int ctl, shared, err;
 
-    /* pairs with the watchdog's load */
-    __atomic_store_n(&env->shared->root, getpid(), __ATOMIC_RELEASE);
+    /* Whatever ends the recorder ends the program, too. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != recorder) {
+        _exit(LAUNCH_FAILED);
+    }
     setrlimit(RLIMIT_NOFILE, env->nofile);
-    fd = high_fd(env->pipe_fd, env->nofile);
-    if (fd < 0) {
+    ctl = high_fd(env->host->ctl_fd, env->nofile);
+    shared = ctl < 0 ? -1 : high_fd(env->host->shared_fd, env->nofile);
+    if (shared < 0) {
         goto fail;
     }
-    snprintf(value, sizeof(value), "pipe=%d", fd);
+    snprintf(value, sizeof(value), "pipe=%d,%d,%lu", ctl, shared,
+             (unsigned long)env->host->ino);
     argv[1] = option;
     argv[2] = value;
     if (env->stdout_fd >= 0 && dup2(env->stdout_fd, STDOUT_FILENO) < 0) {
@@ -417,6 +423,7 @@ int launch_start(const struct launch_plan *plan, const struct launch_env *env, p
 {
     char **argv = calloc((size_t)plan->argc + 3, sizeof(char *));
     int report[2], err = 0;
+    const pid_t recorder = getpid();
     sigset_t all, mask;
     ssize_t n;
 
@@ -432,7 +439,7 @@ int launch_start(const struct launch_plan *plan, const struct launch_env *env, p
     sigprocmask(SIG_SETMASK, &all, &mask);
     *pid = fork();
     if (*pid == 0) {
-        child(plan, env, argv, report[1]);
+        child(plan, env, argv, report[1], recorder);
     }
     err = *pid < 0 ? errno : 0;
     sigprocmask(SIG_SETMASK, &mask, NULL);

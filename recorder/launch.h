@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "signals.h"
-#include "watchdog.h"
+#include "mempipe_host.h"
 
 struct launch_plan {
     char *qemu;       /* path of the QEMU to execute */
@@ -41,9 +41,8 @@ void launch_plan_free(struct launch_plan *plan);
 struct launch_env {
     const struct signals_saved *signals; /* to restore in the child */
     const struct rlimit *nofile;         /* to restore in the child */
-    int pipe_fd;                         /* memfd to pass */
+    const struct mempipe_host *host;     /* whose memfds to pass */
     int stdout_fd;                       /* >= 0: becomes the guest's stdout */
-    struct watchdog_shared *shared;      /* root is told here */
 };
 
 /*

@@ -26,44 +26,56 @@ static long futex(uint32_t *word, int op, uint32_t val, const struct timespec *t
     return syscall(SYS_futex, word, op, val, timeout, NULL, 0);
 }
 
-struct layout {
-    uint64_t control, pipes, headers, aux, chunks, total;
-};
-
 static uint64_t page_up(uint64_t n)
 {
     return (n + 4095) & ~(uint64_t)4095;
 }
 
-static struct layout layout_of(const struct mempipe_config *c)
+static struct mempipe_ctl layout_of(const struct mempipe_config *c)
 {
-    uint64_t nr_chunks = (uint64_t)c->nr_pipes + c->nr_pool;
-    struct layout l;
+    const uint64_t nr_chunks = (uint64_t)c->nr_pipes + c->nr_pool;
+    struct mempipe_ctl l = {
+        .magic = MEMPIPE_MAGIC,
+        .version = MEMPIPE_VERSION,
+        .ctl_bytes = sizeof(struct mempipe_ctl),
+        .nr_pipes = c->nr_pipes,
+        .nr_pool = c->nr_pool,
+        .chunk_bytes = c->chunk_bytes,
+        .aux_bytes = c->aux_bytes,
+        .events = c->events,
+        .discard = c->discard,
+        .data_limit = c->data_limit,
+        .follow = c->follow,
+        .watch = c->watch,
+        .live = c->live,
+        .recorder_pid = getpid(),
+    };
 
-    l.control = page_up(sizeof(struct mempipe_ctl));
-    l.pipes = page_up(l.control + sizeof(struct mempipe_control));
-    l.headers = page_up(l.pipes + c->nr_pipes * sizeof(struct mempipe_pipe));
-    l.aux = page_up(l.headers + nr_chunks * sizeof(struct mempipe_chunk));
-    l.chunks = page_up(l.aux + (uint64_t)c->nr_pipes * c->aux_bytes);
-    l.total = l.chunks + nr_chunks * c->chunk_bytes;
+    l.control_off = page_up(sizeof(struct mempipe_ctl));
+    l.shared_off = page_up(l.control_off + sizeof(struct mempipe_control));
+    l.pipes_off = page_up(l.shared_off + sizeof(struct mempipe_shared));
+    l.headers_off = page_up(l.pipes_off + c->nr_pipes * sizeof(struct mempipe_pipe));
+    l.aux_off = page_up(l.headers_off + nr_chunks * sizeof(struct mempipe_chunk));
+    l.chunks_off = page_up(l.aux_off + (uint64_t)c->nr_pipes * c->aux_bytes);
+    l.total_bytes = l.chunks_off + nr_chunks * c->chunk_bytes;
     return l;
 }
 
 uint64_t mempipe_host_size(const struct mempipe_config *config)
 {
-    return layout_of(config).total;
+    return layout_of(config).total_bytes;
 }
 
 static void pool_push(struct mempipe_host *h, uint32_t chunk)
 {
     /* pairs with the release below and with the producer's pop */
-    uint64_t head = __atomic_load_n(&h->ctl->pool_head, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&h->shared->pool_head, __ATOMIC_ACQUIRE);
     uint64_t next;
 
     do {
         __atomic_store_n(&h->chunks[chunk].next_free, (uint32_t)head, __ATOMIC_RELAXED);
         next = (((head >> 32) + 1) << 32) | (chunk + 1);
-    } while (!__atomic_compare_exchange_n(&h->ctl->pool_head, &head, next, true,
+    } while (!__atomic_compare_exchange_n(&h->shared->pool_head, &head, next, true,
                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 
@@ -87,93 +99,135 @@ static int take_owner(struct mempipe_host *h)
     return -err;
 }
 
-int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config)
+/*
+ * A memfd of this size, which nobody can make smaller: a page that is gone would end
+ * the recorder with SIGBUS.
+ */
+static int make_file(uint64_t bytes)
 {
-    struct layout l = layout_of(config);
-    const size_t filter_bytes = config->filter ? strlen(config->filter) : 0;
-    struct stat st;
+    int fd = memfd_create("cannoli", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int err;
 
-    memset(h, 0, sizeof(*h));
-    if (filter_bytes >= MEMPIPE_FILTER_BYTES) {
-        return -E2BIG;
-    }
-    h->bytes = l.total;
-    h->fd = memfd_create("cannoli", MFD_CLOEXEC);
-    if (h->fd < 0) {
+    if (fd < 0) {
         return -errno;
     }
     /*
      * The guest's later programs (execve) open it by way of /proc/PID/fd, which the
      * system allows to who may look into this process; nobody else has business here.
      */
-    if (fchmod(h->fd, 0600) < 0 || ftruncate(h->fd, (off_t)l.total) < 0 ||
-        fstat(h->fd, &st) < 0) {
+    if (fchmod(fd, 0600) < 0 || ftruncate(fd, (off_t)bytes) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
         err = -errno;
-        goto out_fd;
+        close(fd);
+        return err;
     }
+    return fd;
+}
+
+/* Makes both files and maps them, one right after the other. */
+static int make_files(struct mempipe_host *h)
+{
+    const uint64_t first = h->layout.shared_off;
+    const uint64_t total = h->layout.total_bytes;
+    const int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_NORESERVE;
+    struct stat st;
+    int err;
+
+    h->ctl_fd = make_file(first);
+    if (h->ctl_fd < 0) {
+        return h->ctl_fd;
+    }
+    h->shared_fd = make_file(total - first);
+    if (h->shared_fd < 0) {
+        err = h->shared_fd;
+        goto out_ctl;
+    }
+    if (fstat(h->shared_fd, &st) < 0) {
+        err = -errno;
+        goto out_shared;
+    }
+    h->dev = st.st_dev;
     h->ino = st.st_ino;
     h->base =
-        mmap(NULL, l.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, h->fd, 0);
+        mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h->base == MAP_FAILED) {
         err = -errno;
-        goto out_fd;
+        goto out_shared;
+    }
+    /* No other mapping of the first file can be written once it is sealed. */
+    if (mmap(h->base, first, prot, flags | MAP_FIXED, h->ctl_fd, 0) == MAP_FAILED ||
+        mmap(h->base + first, total - first, prot, flags | MAP_FIXED, h->shared_fd, 0) ==
+            MAP_FAILED ||
+        fcntl(h->ctl_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0 ||
+        fcntl(h->shared_fd, F_ADD_SEALS, F_SEAL_SEAL) < 0) {
+        err = -errno;
+        goto out_map;
     }
     /* The events are nobody's business in a core file. */
-    madvise(h->base, l.total, MADV_DONTDUMP);
+    madvise(h->base, total, MADV_DONTDUMP);
+    return 0;
 
+out_map:
+    munmap(h->base, total);
+out_shared:
+    close(h->shared_fd);
+out_ctl:
+    close(h->ctl_fd);
+    return err;
+}
+
+int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config)
+{
+    const size_t filter_bytes = config->filter ? strlen(config->filter) : 0;
+    const uint32_t nr_chunks = config->nr_pipes + config->nr_pool;
+    int err;
+
+    memset(h, 0, sizeof(*h));
+    if (filter_bytes >= MEMPIPE_FILTER_BYTES) {
+        return -E2BIG;
+    }
+    h->layout = layout_of(config);
+    h->addr_bytes = 8;
+    h->held = calloc(nr_chunks, sizeof(*h->held));
+    h->aux_tails = calloc(config->nr_pipes, sizeof(*h->aux_tails));
+    err = h->held && h->aux_tails ? make_files(h) : -ENOMEM;
+    if (err) {
+        goto out_own;
+    }
+    h->layout.ctl_fd = h->ctl_fd;
+    h->layout.shared_fd = h->shared_fd;
     h->ctl = (struct mempipe_ctl *)h->base;
-    h->control = (struct mempipe_control *)(h->base + l.control);
-    h->pipes = (struct mempipe_pipe *)(h->base + l.pipes);
-    h->chunks = (struct mempipe_chunk *)(h->base + l.headers);
-    *h->ctl = (struct mempipe_ctl){
-        .magic = MEMPIPE_MAGIC,
-        .version = MEMPIPE_VERSION,
-        .ctl_bytes = sizeof(struct mempipe_ctl),
-        .total_bytes = l.total,
-        .nr_pipes = config->nr_pipes,
-        .nr_pool = config->nr_pool,
-        .chunk_bytes = config->chunk_bytes,
-        .aux_bytes = config->aux_bytes,
-        .events = config->events,
-        .data_limit = config->data_limit,
-        .follow = config->follow,
-        .recorder_pid = getpid(),
-        .pipe_fd = h->fd,
-        .discard = config->discard,
-        .live = config->live,
-        .control_off = l.control,
-        .watch = config->watch,
-        .pipes_off = l.pipes,
-        .headers_off = l.headers,
-        .aux_off = l.aux,
-        .chunks_off = l.chunks,
-        .next_id = 1,
-    };
+    h->control = (struct mempipe_control *)(h->base + h->layout.control_off);
+    h->shared = (struct mempipe_shared *)(h->base + h->layout.shared_off);
+    h->pipes = (struct mempipe_pipe *)(h->base + h->layout.pipes_off);
+    h->chunks = (struct mempipe_chunk *)(h->base + h->layout.headers_off);
+    *h->ctl = h->layout;
     h->control->paused = config->paused;
     h->control->window = config->window;
     h->control->coverage = config->coverage;
-    h->control->after_insns = config->after_insns ? config->after_insns : UINT64_MAX;
-    h->control->for_insns = config->for_insns ? config->for_insns : UINT64_MAX;
     h->control->filter_bytes = (uint32_t)filter_bytes;
     if (filter_bytes) {
         memcpy(h->control->filter, config->filter, filter_bytes);
     }
-    h->held = calloc((size_t)config->nr_pipes + config->nr_pool, 1);
-    err = h->held ? take_owner(h) : -ENOMEM;
+    h->shared->after_insns = config->after_insns ? config->after_insns : UINT64_MAX;
+    h->shared->for_insns = config->for_insns ? config->for_insns : UINT64_MAX;
+    h->shared->next_id = 1;
+    err = take_owner(h);
     if (err) {
-        goto out_map;
+        goto out_files;
     }
     for (uint32_t i = config->nr_pool; i > 0; i--) {
         pool_push(h, config->nr_pipes + i - 1);
     }
     return 0;
 
-out_map:
+out_files:
+    munmap(h->base, h->layout.total_bytes);
+    close(h->shared_fd);
+    close(h->ctl_fd);
+out_own:
+    free(h->aux_tails);
     free(h->held);
-    munmap(h->base, h->bytes);
-out_fd:
-    close(h->fd);
     return err;
 }
 
@@ -183,36 +237,87 @@ void mempipe_host_close(struct mempipe_host *h)
 
     pthread_mutex_unlock(owner);
     pthread_mutex_destroy(owner);
-    munmap(h->base, h->bytes);
-    close(h->fd);
+    munmap(h->base, h->layout.total_bytes);
+    close(h->shared_fd);
+    close(h->ctl_fd);
+    free(h->aux_tails);
     free(h->held);
     memset(h, 0, sizeof(*h));
 }
 
-uint32_t mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq)
+int mempipe_host_target(struct mempipe_host *h, struct mempipe_target *target)
+{
+    const struct mempipe_shared *s = h->shared;
+
+    *target = (struct mempipe_target){
+        .elf_machine = __atomic_load_n(&s->elf_machine, __ATOMIC_RELAXED),
+        .addr_bytes = __atomic_load_n(&s->addr_bytes, __ATOMIC_RELAXED),
+        .big_endian = __atomic_load_n(&s->big_endian, __ATOMIC_RELAXED) != 0,
+    };
+    if (target->addr_bytes != 4 && target->addr_bytes != 8) {
+        return -EPROTO;
+    }
+    memcpy(target->target, s->target, sizeof(target->target) - 1);
+    memcpy(target->qemu_version, s->qemu_version, sizeof(target->qemu_version) - 1);
+    h->addr_bytes = target->addr_bytes;
+    return 0;
+}
+
+uint32_t mempipe_host_pipes_high(struct mempipe_host *h)
+{
+    uint32_t high = __atomic_load_n(&h->shared->pipes_high, __ATOMIC_SEQ_CST);
+
+    high = high < h->layout.nr_pipes ? high : h->layout.nr_pipes;
+    h->pipes_high = high > h->pipes_high ? high : h->pipes_high;
+    return h->pipes_high;
+}
+
+int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
+                           struct mempipe_mail *mail)
 {
     uint32_t *slot = &h->pipes[pipe].mail[seq % MEMPIPE_MAIL];
     /* pairs with the producer's release store after it filled the header */
-    uint32_t mail = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    uint32_t number = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    const struct mempipe_chunk *c;
+    struct mempipe_chunk copy;
 
-    if (mail == 0 || mail > h->ctl->nr_pipes + h->ctl->nr_pool) {
+    if (number == 0) {
         return 0;
+    }
+    /* A chunk may be taken again while its release is under way, but not twice. */
+    if (number > h->layout.nr_pipes + h->layout.nr_pool ||
+        __atomic_load_n(&h->held[number - 1], __ATOMIC_RELAXED) > 1) {
+        return -EPROTO;
     }
     /* pairs with the producer's check that the slot is free */
     __atomic_store_n(slot, 0, __ATOMIC_RELEASE);
-    mempipe_host_hold(h, mail - 1);
-    return mail;
+    mempipe_host_hold(h, number - 1);
+    c = &h->chunks[number - 1];
+    copy.pipe = __atomic_load_n(&c->pipe, __ATOMIC_RELAXED);
+    copy.seq = __atomic_load_n(&c->seq, __ATOMIC_RELAXED);
+    *mail = (struct mempipe_mail){
+        .chunk = number - 1,
+        .words = __atomic_load_n(&c->words, __ATOMIC_RELAXED),
+        .units = __atomic_load_n(&c->units, __ATOMIC_RELAXED),
+        .start_ns = __atomic_load_n(&c->start_ns, __ATOMIC_RELAXED),
+        .end_ns = __atomic_load_n(&c->end_ns, __ATOMIC_RELAXED),
+    };
+    if (copy.pipe != pipe || copy.seq != seq ||
+        !mempipe_host_fits(h, mail->words, mail->units)) {
+        return -EPROTO;
+    }
+    return 1;
 }
 
 int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn *fn,
                            void *ctx)
 {
     struct mempipe_pipe *p = &h->pipes[pipe];
-    const uint32_t size = h->ctl->aux_bytes;
-    const uint8_t *ring = h->base + h->ctl->aux_off + (uint64_t)pipe * size;
+    const uint32_t size = h->layout.aux_bytes;
+    const uint8_t *ring = h->base + h->layout.aux_off + (uint64_t)pipe * size;
     /* pairs with the producer's release store behind a record */
     uint64_t head = __atomic_load_n(&p->aux_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = p->aux_tail;
+    uint64_t tail = h->aux_tails[pipe];
     int result = 0;
 
     if (head == tail) {
@@ -240,11 +345,12 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
         }
         tail += bytes;
     }
+    h->aux_tails[pipe] = tail;
     /* pairs with the producer's acquire load when it looks for room */
     __atomic_store_n(&p->aux_tail, tail, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&h->ctl->space, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&h->ctl->space_waiters, __ATOMIC_SEQ_CST)) {
-        futex(&h->ctl->space, FUTEX_WAKE, INT_MAX, NULL);
+    __atomic_fetch_add(&h->shared->space, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&h->shared->space_waiters, __ATOMIC_SEQ_CST)) {
+        futex(&h->shared->space, FUTEX_WAKE, INT_MAX, NULL);
     }
     return result < 0 ? result : 1;
 }
@@ -257,9 +363,9 @@ static void zero_columns(struct mempipe_host *h, uint32_t chunk, uint32_t words,
                          uint32_t units)
 {
     uint8_t *base = mempipe_host_chunk(h, chunk);
-    const size_t all = h->ctl->chunk_bytes;
+    const size_t all = h->layout.chunk_bytes;
     size_t low = (size_t)words * sizeof(uint32_t) + MEMPIPE_SLACK;
-    size_t high = (size_t)units * h->ctl->addr_bytes + MEMPIPE_SLACK;
+    size_t high = (size_t)units * h->addr_bytes + MEMPIPE_SLACK;
 
     if (low >= all || high >= all - low) {
         memset(base, 0, all);
@@ -272,15 +378,16 @@ static void zero_columns(struct mempipe_host *h, uint32_t chunk, uint32_t words,
 void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words,
                           uint32_t units, bool trim)
 {
-    const off_t off = (off_t)(h->ctl->chunks_off + (uint64_t)chunk * h->ctl->chunk_bytes);
+    const off_t off = (off_t)(h->layout.chunks_off - h->layout.shared_off +
+                              (uint64_t)chunk * h->layout.chunk_bytes);
 
     /* A hole reads as zeros; should the system not make one, so be it. */
-    if (!trim || chunk >= h->ctl->nr_pipes ||
-        fallocate(h->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
-                  h->ctl->chunk_bytes) < 0) {
+    if (!trim || chunk >= h->layout.nr_pipes ||
+        fallocate(h->shared_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
+                  h->layout.chunk_bytes) < 0) {
         zero_columns(h, chunk, words, units);
     }
-    if (chunk < h->ctl->nr_pipes) {
+    if (chunk < h->layout.nr_pipes) {
         /* pairs with the producer's acquire load of its home chunk */
         __atomic_store_n(&h->chunks[chunk].busy, 0, __ATOMIC_RELEASE);
     } else {
@@ -292,9 +399,9 @@ void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words
      */
     __atomic_fetch_sub(&h->held[chunk], 1, __ATOMIC_RELEASE);
     /* Sequentially consistent with the producer's "register, look again, wait". */
-    __atomic_fetch_add(&h->ctl->space, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&h->ctl->space_waiters, __ATOMIC_SEQ_CST)) {
-        futex(&h->ctl->space, FUTEX_WAKE, INT_MAX, NULL);
+    __atomic_fetch_add(&h->shared->space, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&h->shared->space_waiters, __ATOMIC_SEQ_CST)) {
+        futex(&h->shared->space, FUTEX_WAKE, INT_MAX, NULL);
     }
 }
 
@@ -303,8 +410,8 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
 {
     const uint8_t *base = mempipe_host_chunk(h, chunk);
     const uint32_t *col = (const uint32_t *)base;
-    const size_t ab = h->ctl->addr_bytes ? h->ctl->addr_bytes : 8;
-    const size_t nw = h->ctl->chunk_bytes / sizeof(uint32_t);
+    const size_t ab = h->addr_bytes;
+    const size_t nw = h->layout.chunk_bytes / sizeof(uint32_t);
     size_t w = 0;
 
     /* Only the number behind a LEFT may be 0, so the words are parsed. */
@@ -316,7 +423,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
     *words = (uint32_t)w;
 
     size_t pos = (w * sizeof(uint32_t) + ab - 1) / ab * ab;
-    while (pos < h->ctl->chunk_bytes) {
+    while (pos < h->layout.chunk_bytes) {
         uint64_t v = 0;
         memcpy(&v, base + pos, ab);
         if (v) {
@@ -324,7 +431,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
         }
         pos += ab;
     }
-    *units = (uint32_t)((h->ctl->chunk_bytes - pos) / ab);
+    *units = (uint32_t)((h->layout.chunk_bytes - pos) / ab);
 }
 
 bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe)
@@ -353,29 +460,19 @@ void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe)
     p->running = 0;
     p->waits = 0;
     p->wait_ns = 0;
-    p->aux_tail = p->aux_head; /* of an owner that was killed before it came alive */
+    /* What an owner left that was killed before it came alive is dropped. */
+    h->aux_tails[pipe] = __atomic_load_n(&p->aux_head, __ATOMIC_RELAXED) & ~7ull;
+    __atomic_store_n(&p->aux_head, h->aux_tails[pipe], __ATOMIC_RELAXED);
+    __atomic_store_n(&p->aux_tail, h->aux_tails[pipe], __ATOMIC_RELAXED);
     memset(p->mail, 0, sizeof(p->mail));
     /* pairs with the compare-and-swap that claims it */
     __atomic_store_n(&p->state, MEMPIPE_FREE, __ATOMIC_RELEASE);
 }
 
-bool mempipe_host_knows(const struct mempipe_host *h, pid_t pid)
-{
-    uint32_t high = __atomic_load_n(&h->ctl->pipes_high, __ATOMIC_SEQ_CST);
-
-    for (uint32_t i = 0; pid > 0 && i < high && i < h->ctl->nr_pipes; i++) {
-        if (__atomic_load_n(&h->pipes[i].pid, __ATOMIC_RELAXED) == pid &&
-            __atomic_load_n(&h->pipes[i].state, __ATOMIC_ACQUIRE) != MEMPIPE_FREE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void mempipe_host_ring(struct mempipe_host *h)
 {
-    __atomic_fetch_add(&h->ctl->doorbell, 1, __ATOMIC_SEQ_CST);
-    futex(&h->ctl->doorbell, FUTEX_WAKE, 1, NULL);
+    __atomic_fetch_add(&h->shared->doorbell, 1, __ATOMIC_SEQ_CST);
+    futex(&h->shared->doorbell, FUTEX_WAKE, 1, NULL);
 }
 
 void mempipe_host_wait(struct mempipe_host *h, uint32_t seen, int timeout_ms)
@@ -383,11 +480,11 @@ void mempipe_host_wait(struct mempipe_host *h, uint32_t seen, int timeout_ms)
     struct timespec ts = {timeout_ms / 1000, (long)(timeout_ms % 1000) * 1000000};
 
     /* Pairs with "ring, then look at asleep" of the producers. */
-    __atomic_store_n(&h->ctl->asleep, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&h->shared->asleep, 1, __ATOMIC_SEQ_CST);
     if (mempipe_host_doorbell(h) == seen) {
-        futex(&h->ctl->doorbell, FUTEX_WAIT, seen, timeout_ms < 0 ? NULL : &ts);
+        futex(&h->shared->doorbell, FUTEX_WAIT, seen, timeout_ms < 0 ? NULL : &ts);
     }
-    __atomic_store_n(&h->ctl->asleep, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&h->shared->asleep, 0, __ATOMIC_SEQ_CST);
 }
 
 void mempipe_host_nap(struct mempipe_host *h, int us)
@@ -395,5 +492,5 @@ void mempipe_host_nap(struct mempipe_host *h, int us)
     struct timespec ts = {0, (long)us * 1000};
 
     /* The producers do not see it; one that rings right now is not missed for long. */
-    futex(&h->ctl->doorbell, FUTEX_WAIT, mempipe_host_doorbell(h), &ts);
+    futex(&h->shared->doorbell, FUTEX_WAIT, mempipe_host_doorbell(h), &ts);
 }

@@ -3,6 +3,10 @@
  * The recorder's end of a mempipe (cannoli/mempipe.h): makes the shared memory,
  * takes mail and aux records out of it, gives chunks back.
  *
+ * A guest may overwrite all of the second file at any time.  Whoever uses these
+ * functions therefore reads the layout from `layout' here, which is the recorder's
+ * own, and copies each shared word once before it checks and uses it.
+ *
  * All functions but mempipe_host_release and mempipe_host_ring are for one
  * thread, the one that drains the pipe.
  */
@@ -35,16 +39,29 @@ struct mempipe_config {
 };
 
 struct mempipe_host {
-    int fd; /* memfd, close-on-exec */
+    int ctl_fd, shared_fd; /* memfds, close-on-exec */
+    dev_t dev;             /* of the second file */
     ino_t ino;
-    size_t bytes;
     uint8_t *base;
+    struct mempipe_ctl layout; /* as it was made; the guest cannot reach it */
+    uint32_t addr_bytes;       /* width of a unit of data, see mempipe_host_target */
     struct mempipe_ctl *ctl;
     struct mempipe_control *control;
+    struct mempipe_shared *shared;
     struct mempipe_pipe *pipes;
     struct mempipe_chunk *chunks;
     uint64_t aux_most; /* bytes of the fullest ring that was drained; the user sets it to 0 */
+    uint64_t *aux_tails; /* of each pipe: bytes taken out of its ring */
+    uint32_t pipes_high; /* pipes ever seen claimed are below this number */
     uint8_t *held; /* of each chunk: how often taken and not yet released (atomic) */
+};
+
+/* What the first process of the recording says about its target, checked. */
+struct mempipe_target {
+    char target[32], qemu_version[32]; /* ended by a NUL */
+    uint32_t elf_machine;
+    uint32_t addr_bytes; /* 4 or 8 */
+    bool big_endian;
 };
 
 /*
@@ -55,19 +72,46 @@ struct mempipe_host {
 int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config);
 void mempipe_host_close(struct mempipe_host *h);
 
+/* Whether columns of so many words and units fit into a chunk. */
+static inline bool mempipe_host_fits(const struct mempipe_host *h, uint32_t words,
+                                     uint32_t units)
+{
+    return (uint64_t)words * sizeof(uint32_t) + (uint64_t)units * h->addr_bytes <=
+           h->layout.chunk_bytes;
+}
+
+/*
+ * Reads what the first process says and fixes the width of addresses from then on;
+ * until it is called, a unit of data counts as 8 bytes.  Returns 0, or -EPROTO if the
+ * width is impossible.
+ */
+int mempipe_host_target(struct mempipe_host *h, struct mempipe_target *target);
+
+/* The number of pipes that may have been claimed.  It never falls. */
+uint32_t mempipe_host_pipes_high(struct mempipe_host *h);
+
 /* Bytes that a mempipe of this shape maps. */
 uint64_t mempipe_host_size(const struct mempipe_config *config);
 
 static inline uint8_t *mempipe_host_chunk(const struct mempipe_host *h, uint32_t chunk)
 {
-    return h->base + h->ctl->chunks_off + (uint64_t)chunk * h->ctl->chunk_bytes;
+    return h->base + h->layout.chunks_off + (uint64_t)chunk * h->layout.chunk_bytes;
 }
 
+/* A chunk that was handed over: a copy of its header. */
+struct mempipe_mail {
+    uint32_t chunk;
+    uint32_t words, units;
+    uint64_t start_ns, end_ns;
+};
+
 /*
- * Takes the mail with sequence number `seq' out of a pipe.  Returns the chunk
- * number + 1, whose header then is valid, or 0 if there is no such mail yet.
+ * Takes the mail with sequence number `seq' out of a pipe.  Returns 1 and the chunk,
+ * which the caller then holds, 0 if there is no such mail yet, or -EPROTO if the mail
+ * or the chunk's header are impossible.
  */
-uint32_t mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq);
+int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
+                           struct mempipe_mail *mail);
 
 /*
  * Called with each aux record of a pipe, in order; `rec' is valid during the
@@ -94,10 +138,10 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
 static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
 {
     /* both pair with mempipe_host_release */
-    if (chunk < h->ctl->nr_pipes) {
+    if (chunk < h->layout.nr_pipes) {
         (void)__atomic_load_n(&h->chunks[chunk].busy, __ATOMIC_ACQUIRE);
     } else {
-        (void)__atomic_load_n(&h->ctl->pool_head, __ATOMIC_ACQUIRE);
+        (void)__atomic_load_n(&h->shared->pool_head, __ATOMIC_ACQUIRE);
     }
     __atomic_fetch_add(&h->held[chunk], 1, __ATOMIC_RELAXED);
 }
@@ -129,9 +173,6 @@ bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe);
 /* Frees a pipe: no mail, no records and no live chunk are left in it. */
 void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe);
 
-/* Whether a process with this pid holds a pipe.  Async-signal-safe. */
-bool mempipe_host_knows(const struct mempipe_host *h, pid_t pid);
-
 /* Rings the recorder's own doorbell.  Async-signal-safe, any thread. */
 void mempipe_host_ring(struct mempipe_host *h);
 
@@ -147,7 +188,7 @@ void mempipe_host_nap(struct mempipe_host *h, int us);
 static inline uint32_t mempipe_host_doorbell(const struct mempipe_host *h)
 {
     /* pairs with the increment of whoever rings */
-    return __atomic_load_n(&h->ctl->doorbell, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&h->shared->doorbell, __ATOMIC_SEQ_CST);
 }
 
 #endif

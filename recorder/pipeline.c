@@ -165,7 +165,7 @@ static unsigned pack(struct worker *w, struct job *job)
             .words = (const uint32_t *)mem,
             .n_words = s->words,
             .n_units = s->units,
-            .data_end = mem + pl->host->ctl->chunk_bytes,
+            .data_end = mem + pl->host->layout.chunk_bytes,
             .aux = s->aux ? s->aux->data : NULL,
             .aux_bytes = s->aux ? s->aux->bytes : 0,
             .flags = s->flags,
@@ -265,7 +265,7 @@ static bool is_needed(const struct worker *w)
 
     return w == &pl->workers[0] || pl->ending ||
            (w->early && pipeline_backlog(pl) >= MANY_JOBS) ||
-           __atomic_load_n(&pl->host->ctl->space_waiters, __ATOMIC_RELAXED);
+           __atomic_load_n(&pl->host->shared->space_waiters, __ATOMIC_RELAXED);
 }
 
 /* Wakes a worker, if there is work for one and it is needed. */
@@ -382,6 +382,12 @@ static void dump_job(struct pipeline *pl, struct pipeline_dump *d)
     pthread_mutex_unlock(&pl->lock);
 }
 
+/* The number that the recorder knows a process by, if it is not that of the guest. */
+static int32_t other_number(const struct guest_process *p)
+{
+    return p->host_pid == p->pid ? 0 : p->host_pid;
+}
+
 /* What write_job does, with a ring. */
 static int keep_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 {
@@ -393,7 +399,8 @@ static int keep_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
     case JOB_REGS:
         return ring_regs(r, job->regs->n, job->regs + 1, job->regs->table_bytes, diag);
     case JOB_PROCESS:
-        return ring_process(r, p->pid, p->ppid, p->start_ns, &p->index, diag);
+        return ring_process(r, p->pid, p->ppid, other_number(p), p->start_ns, &p->index,
+                            diag);
     case JOB_THREAD:
         return ring_thread(r, p->index, t->tid, t->ptid, t->start_ns, &t->index, diag);
     case JOB_CHUNK:
@@ -421,8 +428,8 @@ static int write_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag
         return ctr_writer_regs(pl->writer, job->regs->n, job->regs + 1,
                                job->regs->table_bytes, diag);
     case JOB_PROCESS:
-        return ctr_writer_process(pl->writer, p->pid, p->ppid, p->start_ns, &p->index,
-                                  diag);
+        return ctr_writer_nested_process(pl->writer, p->pid, p->ppid, other_number(p),
+                                         p->start_ns, &p->index, diag);
     case JOB_THREAD:
         return ctr_writer_thread(pl->writer, p->index, t->tid, t->ptid, t->start_ns,
                                  &t->index, diag);
@@ -605,7 +612,7 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
         return err;
     }
     pl->host = config->host;
-    pl->addr_bytes = config->host->ctl->addr_bytes;
+    pl->addr_bytes = config->host->addr_bytes;
     pl->n_workers = config->workers;
     pl->max_spare = config->workers / 2 + 1;
     pl->workers = calloc(config->workers, sizeof(*pl->workers));

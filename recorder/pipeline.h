@@ -29,8 +29,12 @@
 
 /* Numbers that only the writer thread reads and writes: index. */
 struct guest_process {
-    int32_t pid, ppid;
-    int pidfd;        /* -1: it was gone when it was first seen */
+    uint32_t serial;   /* of its first pipe, by which its threads name it */
+    int32_t pid, ppid; /* as the guest knows them */
+    pid_t host_pid;    /* as the recorder does; 0: it was gone when it was first seen */
+    uint64_t start;    /* see struct attached_process */
+    int pidfd;         /* -1: none */
+    int entry;         /* of attached_add, -1: none */
     bool dead;        /* its last event has been written into the pipe */
     bool execed;      /* it lives on as another program, which may be another one here */
     unsigned threads; /* of it that hold a pipe */
@@ -38,7 +42,6 @@ struct guest_process {
     uint32_t end_reason; /* enum ctr_end */
     int32_t end_status;
     bool exec_pending; /* one of its threads is inside execve */
-    bool has_first;    /* its first thread is known */
     bool replaced;     /* a later program of the same process is recorded already */
     uint64_t limbo_ns; /* since when it is a QEMU that has not come to us, 0: it is not */
     uint32_t index;

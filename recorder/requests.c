@@ -170,8 +170,8 @@ static void status(struct requests *r, uint64_t now_ns, struct ctl_answer *answe
         ctl_answer_text(answer, "[libraries %.*s", (int)len, p);
         p += len + (p[len] == '\n');
     }
-    answer_limit(answer, "after_instructions", &m->after_insns);
-    answer_limit(answer, "for_instructions", &m->for_insns);
+    answer_limit(answer, "after_instructions", &c->host->shared->after_insns);
+    answer_limit(answer, "for_instructions", &c->host->shared->for_insns);
     ctl_answer_text(answer, "#marks %u", __atomic_load_n(&m->nr_marks, __ATOMIC_RELAXED));
     ctl_answer_text(answer, "#instructions %llu", (unsigned long long)n.insns);
     ctl_answer_text(answer, "#loads %llu", (unsigned long long)n.loads);

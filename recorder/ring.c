@@ -309,15 +309,16 @@ int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
 
 /* -------------------------------------------------- processes and threads */
 
-int ring_process(struct ring *r, int32_t pid, int32_t ppid, uint64_t start_ns,
-                 uint32_t *index, struct ctr_diag *diag)
+int ring_process(struct ring *r, int32_t pid, int32_t ppid, int32_t host_pid,
+                 uint64_t start_ns, uint32_t *index, struct ctr_diag *diag)
 {
     uint32_t n = r->image->nproc;
 
     if (n >= r->max_threads) {
         return fail(diag, CTR_E_LIMIT, "there are too many processes");
     }
-    r->proc[n] = (struct ring_proc){.pid = pid, .ppid = ppid, .start_ns = start_ns};
+    r->proc[n] = (struct ring_proc){
+        .pid = pid, .ppid = ppid, .host_pid = host_pid, .start_ns = start_ns};
     __atomic_store_n(&r->image->nproc, n + 1, __ATOMIC_RELEASE);
     *index = n;
     return 0;

@@ -43,8 +43,8 @@ bool ring_has_begun(const struct ring *r);
 
 int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
               struct ctr_diag *diag);
-int ring_process(struct ring *r, int32_t pid, int32_t ppid, uint64_t start_ns,
-                 uint32_t *index, struct ctr_diag *diag);
+int ring_process(struct ring *r, int32_t pid, int32_t ppid, int32_t host_pid,
+                 uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
 int ring_thread(struct ring *r, uint32_t process, int32_t tid, int32_t ptid,
                 uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
 int ring_process_end(struct ring *r, uint32_t process, uint64_t end_ns, uint32_t reason,

@@ -46,7 +46,7 @@ struct ring_proc {
     uint32_t reason;
     int32_t status;
     uint32_t ended;
-    uint32_t zero;
+    int32_t host_pid; /* see ctr_writer_nested_process */
 };
 
 struct ring_thread {

@@ -138,8 +138,8 @@ static int write_tables(struct writing *x)
         const struct ring_proc *p = &x->r->proc[i];
 
         if (x->proc[i] != NOT_THERE) {
-            err = ctr_writer_process(x->w, p->pid, p->ppid, p->start_ns, &x->proc[i],
-                                     x->diag);
+            err = ctr_writer_nested_process(x->w, p->pid, p->ppid, p->host_pid,
+                                            p->start_ns, &x->proc[i], x->diag);
         }
     }
     for (uint32_t i = 0; !err && i < x->nthread; i++) {

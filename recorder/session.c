@@ -282,11 +282,9 @@ static void end_recording(struct session *s, enum ending why)
 }
 
 /* The first traced thread is there: start the trace. */
-static struct pipeline *begin_trace(void *arg)
+static struct pipeline *begin_trace(void *arg, const struct mempipe_target *target)
 {
     struct session *s = arg;
-    const struct mempipe_ctl *ctl = s->host.ctl;
-    char target[sizeof(ctl->target)], version[sizeof(ctl->qemu_version)];
     struct pipeline_config config = {
         .host = &s->host,
         .dict = s->dict,
@@ -305,20 +303,17 @@ static struct pipeline *begin_trace(void *arg)
     while (s->config->command[argc]) {
         argc++;
     }
-    snprintf(target, sizeof(target), "%.*s", (int)sizeof(target) - 1, ctl->target);
-    snprintf(version, sizeof(version), "%.*s", (int)sizeof(version) - 1,
-             ctl->qemu_version);
     config.meta = (struct ctr_meta){
-        .target = target,
-        .qemu_version = version,
+        .target = target->target,
+        .qemu_version = target->qemu_version,
         .recorder = PROG " " CANNOLI_VERSION,
         .argc = argc,
         .argv = (const char *const *)s->config->command,
         .selection = s->config->selection->text,
-        .elf_machine = ctl->elf_machine,
+        .elf_machine = target->elf_machine,
         .events = s->config->events,
-        .big_endian = ctl->big_endian != 0,
-        .addr_bits = (uint8_t)(8 * ctl->addr_bytes),
+        .big_endian = target->big_endian,
+        .addr_bits = (uint8_t)(8 * target->addr_bytes),
         .start_realtime_ns = s->start_realtime_ns,
         .start_ns = s->start_ns,
     };
@@ -344,7 +339,6 @@ static void reap(struct session *s)
         if (!WIFSTOPPED(status)) {
             s->root = 0;
             s->root_status = status;
-            __atomic_store_n(&s->watchdog.shared->root, 0, __ATOMIC_RELEASE);
             drain_set_root(s->drain, pid, status);
         } else if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
                    WSTOPSIG(status) == SIGTTOU) {
@@ -382,11 +376,28 @@ static void numbers(void *arg, struct status_numbers *n)
     };
 }
 
+static bool is_guest(void *arg, pid_t pid)
+{
+    const struct session *s = arg;
+
+    return guests_is_ours(&s->guests, pid);
+}
+
+/* Ends what is recorded; how many processes there were. */
+static unsigned kill_guests(struct session *s)
+{
+    /* Before it attaches itself, only its parent knows it. */
+    unsigned n = s->root && kill(s->root, SIGKILL) == 0;
+
+    return n + attached_kill_all(&s->watchdog.shared->attached);
+}
+
 static void look_for_reasons_to_end(struct session *s)
 {
     struct ctr_diag diag;
     int err;
 
+    signals_sort(is_guest, s);
     s->end_signal = signals_end_wanted();
     if (s->end_signal) {
         end_recording(s, ENDING_SIGNAL);
@@ -415,10 +426,10 @@ static void loop(struct session *s)
         if (signals_child_changed()) {
             reap(s);
         }
-        requests_round(&s->requests, now);
         look_for_reasons_to_end(s);
+        requests_round(&s->requests, now);
         if (s->ending) {
-            killed = watchdog_kill_all(&s->host, s->root);
+            killed = kill_guests(s);
         }
         if (!broken) {
             struct ctr_diag diag = {0};
@@ -600,10 +611,9 @@ static int record(struct session *s, const struct launch_plan *plan)
     struct launch_env env = {
         .signals = &s->signals,
         .nofile = &s->nofile,
-        .pipe_fd = s->host.fd,
+        .host = &s->host,
         .stdout_fd =
             s->config->discard || strcmp(s->config->output, "-") ? -1 : STDERR_FILENO,
-        .shared = s->watchdog.shared,
     };
     struct drain_ops ops = {.begin = begin_trace, .arg = s};
     struct requests_config requests = {
@@ -624,7 +634,8 @@ static int record(struct session *s, const struct launch_plan *plan)
     s->start_ns = clock_ns(CLOCK_MONOTONIC);
     s->start_realtime_ns = clock_ns(CLOCK_REALTIME);
     status_init(&s->status, s->config->quiet || s->config->discard, s->start_ns);
-    if (ctr_dict_new(&s->dict, s->config->events) || guests_open(&s->guests, &s->host)) {
+    if (ctr_dict_new(&s->dict, s->config->events) ||
+        guests_open(&s->guests, &s->host, &s->watchdog.shared->attached)) {
         tool_error(PROG, "out of memory");
         goto out_dict;
     }

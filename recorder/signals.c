@@ -19,10 +19,29 @@ static volatile sig_atomic_t child_changed;
 static unsigned user_signals[2]; /* atomic */
 static struct mempipe_host *volatile bell;
 
-/* kill(0, SIGTERM) in a guest means those that the guest knows of. */
-static bool guest_sent_it(const struct mempipe_host *host, const siginfo_t *info)
+/*
+ * Signals that a process sent.  kill(0, SIGTERM) in a guest means those that the guest
+ * knows of, not the recorder; but whose a number is only the main loop can find out.
+ * What does not fit is taken for the user's.
+ */
+#define SENT 64
+static struct sent {
+    int sig;
+    pid_t pid;
+    bool valid; /* atomic: put last, taken first */
+} sent[SENT];
+static unsigned n_sent; /* atomic */
+
+static void count(int sig)
 {
-    return host && info->si_code <= 0 && mempipe_host_knows(host, info->si_pid);
+    if (sig == SIGUSR1 || sig == SIGUSR2) {
+        /* pairs with the exchange in signals_user */
+        __atomic_fetch_add(&user_signals[sig == SIGUSR2], 1, __ATOMIC_RELAXED);
+    } else if (sig != SIGINT || ++interrupts == 2) {
+        if (!end_signal) {
+            end_signal = sig;
+        }
+    }
 }
 
 static void on_signal(int sig, siginfo_t *info, void *context)
@@ -33,20 +52,40 @@ static void on_signal(int sig, siginfo_t *info, void *context)
     (void)context;
     if (sig == SIGCHLD) {
         child_changed = 1;
-    } else if (guest_sent_it(host, info)) {
-        return;
-    } else if (sig == SIGUSR1 || sig == SIGUSR2) {
-        /* pairs with the exchange in signals_user */
-        __atomic_fetch_add(&user_signals[sig == SIGUSR2], 1, __ATOMIC_RELAXED);
-    } else if (sig != SIGINT || ++interrupts == 2) {
-        if (!end_signal) {
-            end_signal = sig;
+    } else if (host && info->si_code <= 0) {
+        struct sent *s = &sent[__atomic_fetch_add(&n_sent, 1, __ATOMIC_RELAXED) % SENT];
+
+        if (__atomic_load_n(&s->valid, __ATOMIC_ACQUIRE)) {
+            count(sig);
+        } else {
+            s->sig = sig;
+            s->pid = info->si_pid;
+            __atomic_store_n(&s->valid, true, __ATOMIC_RELEASE);
         }
+    } else {
+        count(sig);
     }
     if (host) {
         mempipe_host_ring(host);
     }
     errno = saved_errno;
+}
+
+void signals_sort(bool (*is_guest)(void *arg, pid_t pid), void *arg)
+{
+    for (unsigned i = 0; i < SENT; i++) {
+        struct sent *s = &sent[i];
+
+        if (__atomic_load_n(&s->valid, __ATOMIC_ACQUIRE)) {
+            const int sig = s->sig;
+            const pid_t pid = s->pid;
+
+            __atomic_store_n(&s->valid, false, __ATOMIC_RELEASE);
+            if (!is_guest(arg, pid)) {
+                count(sig);
+            }
+        }
+    }
 }
 
 void signals_install(struct signals_saved *saved, enum signals_user user)

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "mempipe_host.h"
 
@@ -38,6 +39,12 @@ enum signals_user {
  * process group.
  */
 void signals_install(struct signals_saved *saved, enum signals_user user);
+
+/*
+ * Sorts the signals that other processes have sent since the last call: those of whom
+ * `is_guest' says yes are ignored.  The main loop calls it before it asks for any.
+ */
+void signals_sort(bool (*is_guest)(void *arg, pid_t pid), void *arg);
 
 /* From now on handlers ring the doorbell of `host'; NULL: no more. */
 void signals_set_bell(struct mempipe_host *host);

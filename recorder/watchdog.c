@@ -5,66 +5,26 @@
  * guest, so that the guest can neither see nor wait for it, and it leaves the
  * session, so that no terminal signal reaches it.
  *
- * QEMU looks for the recorder's death too, but only when it waits for it; a
- * guest asleep in a system call would sleep on.
+ * Should it be killed as well, the first QEMU dies of the recorder's death by
+ * PR_SET_PDEATHSIG, and the others when they next wait for the recorder, or begin or
+ * end a system call.
  */
 #include "watchdog.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char last_words[] =
     "cannoli-record: the recorder was killed, so the recorded program is ended\n";
-
-int watchdog_has_ended(pid_t pid)
-{
-    struct pollfd p = {.events = POLLIN};
-    int ended;
-
-    p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (p.fd < 0) {
-        return errno == ESRCH;
-    }
-    ended = poll(&p, 1, 0) == 1;
-    close(p.fd);
-    return ended;
-}
-
-static unsigned kill_one(pid_t pid)
-{
-    /* Numbers from shared memory: never signal init, a group or ourselves. */
-    if (pid <= 1 || pid == getpid() || watchdog_has_ended(pid)) {
-        return 0;
-    }
-    return kill(pid, SIGKILL) == 0;
-}
-
-unsigned watchdog_kill_all(const struct mempipe_host *host, pid_t root)
-{
-    uint32_t high = __atomic_load_n(&host->ctl->pipes_high, __ATOMIC_SEQ_CST);
-    unsigned n = kill_one(root);
-
-    for (uint32_t i = 0; i < high && i < host->ctl->nr_pipes; i++) {
-        uint32_t state = __atomic_load_n(&host->pipes[i].state, __ATOMIC_ACQUIRE);
-        pid_t pid = __atomic_load_n(&host->pipes[i].pid, __ATOMIC_RELAXED);
-
-        if ((state == MEMPIPE_LIVE || state == MEMPIPE_CLAIMED) && pid != root) {
-            n += kill_one(pid);
-        }
-    }
-    return n;
-}
 
 static void rename_self(int argc, char **argv)
 {
@@ -80,7 +40,7 @@ static void rename_self(int argc, char **argv)
 }
 
 /* Returns 1 if the recorder was killed. */
-static int watch(int life, struct watchdog_shared *shared, struct mempipe_host *host)
+static int watch(int life, struct watchdog_shared *shared)
 {
     const struct timespec tick = {0, 2 * 1000 * 1000};
     unsigned quiet = 0;
@@ -94,17 +54,13 @@ static int watch(int life, struct watchdog_shared *shared, struct mempipe_host *
     if (__atomic_load_n(&shared->finished, __ATOMIC_ACQUIRE)) {
         return 0;
     }
-    for (bool said = false; quiet < 50; nanosleep(&tick, NULL)) {
-        pid_t root = __atomic_load_n(&shared->root, __ATOMIC_ACQUIRE);
-        bool any = watchdog_kill_all(host, root) > 0;
+    if (write(STDERR_FILENO, last_words, sizeof(last_words) - 1) < 0) {
+        quiet = 0; /* nobody is left who could read it */
+    }
+    for (; quiet < 50; nanosleep(&tick, NULL)) {
+        bool any = attached_kill_all(&shared->attached) > 0;
 
-        if (any && !said) {
-            said = true;
-            if (write(STDERR_FILENO, last_words, sizeof(last_words) - 1) < 0) {
-                said = true; /* nobody is left to be told */
-            }
-        }
-        /* A fork under way shows up in a pipe a moment later. */
+        /* A fork under way shows up a moment later. */
         quiet = any ? 0 : quiet + 1;
     }
     return 1;
@@ -129,8 +85,7 @@ static void execute(const struct watchdog_will *will, int fd, const char *name)
 }
 
 static void watchdog_main(int life, struct watchdog_shared *shared,
-                          struct mempipe_host *host, const struct watchdog_will *will,
-                          int argc, char **argv)
+                          const struct watchdog_will *will, int argc, char **argv)
 {
     char *name = will ? strdup(will->output) : NULL; /* it may be among argv */
     sigset_t all;
@@ -159,12 +114,12 @@ static void watchdog_main(int life, struct watchdog_shared *shared,
     if (chdir("/") < 0) {
         return;
     }
-    if (watch(3, shared, host) && fd >= 0 && name) {
+    if (watch(3, shared) && fd >= 0 && name) {
         execute(will, 4, name);
     }
 }
 
-int watchdog_start(struct watchdog *w, struct mempipe_host *host,
+int watchdog_start(struct watchdog *w, const struct mempipe_host *host,
                    const struct watchdog_will *will, int argc, char **argv)
 {
     int fds[2], err;
@@ -175,6 +130,12 @@ int watchdog_start(struct watchdog *w, struct mempipe_host *host,
     if (w->shared == MAP_FAILED) {
         return -errno;
     }
+    w->shared->attached.file = (struct attached_file){
+        .dev = host->dev,
+        .ino = host->ino,
+        .recorder = getpid(),
+        .ctl_fd = host->ctl_fd,
+    };
     if (pipe2(fds, O_CLOEXEC) < 0) {
         err = -errno;
         goto out_map;
@@ -186,11 +147,12 @@ int watchdog_start(struct watchdog *w, struct mempipe_host *host,
     }
     if (w->pid == 0) {
         close(fds[1]);
-        watchdog_main(fds[0], w->shared, host, will, argc, argv);
+        watchdog_main(fds[0], w->shared, will, argc, argv);
         _exit(0);
     }
     close(fds[0]);
     w->life = fds[1];
+    w->shared->attached.watchdog = w->pid;
     return 0;
 
 out_pipe:

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attached.h"
 #include "mempipe_host.h"
 #include "ring.h"
 
@@ -20,9 +21,9 @@ struct watchdog_will {
     int level;
 };
 
-/* Shared by recorder, the child before its exec, and watchdog. */
+/* Shared by recorder and watchdog, and nobody else. */
 struct watchdog_shared {
-    int32_t root;     /* pid of the command, 0 until it is known */
+    struct attached_shared attached;
     int32_t finished; /* 1: the recorder ends as it should */
 };
 
@@ -37,20 +38,10 @@ struct watchdog {
  * there are threads.  `argv' is that of main: the process is renamed.
  * Returns 0 or a negated errno value.
  */
-int watchdog_start(struct watchdog *w, struct mempipe_host *host,
+int watchdog_start(struct watchdog *w, const struct mempipe_host *host,
                    const struct watchdog_will *will, int argc, char **argv);
 
 /* Tells it that all is well and waits for its end. */
 void watchdog_stop(struct watchdog *w);
-
-/*
- * Sends SIGKILL to every process that is attached to the pipe, or is about to
- * be, and to `root' unless that is 0.  Returns how many there were that had not
- * ended yet.
- */
-unsigned watchdog_kill_all(const struct mempipe_host *host, pid_t root);
-
-/* 1: the process has ended (it may be a zombie), 0: it runs. */
-int watchdog_has_ended(pid_t pid);
 
 #endif

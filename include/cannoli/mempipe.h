@@ -5,21 +5,23 @@
  * cannoli-record both compile it.  Everything is in host byte order, both ends
  * run on one machine and a version number refuses all others.
  *
- * The recorder makes one memfd per recording and lays it out; every traced
- * process maps all of it before the guest starts and keeps no descriptor.
+ * The recorder makes two memfds per recording.  Every traced process maps both of
+ * them, the second right after the first, before the guest starts, and keeps no
+ * descriptor; all offsets count from the start of the first.
  *
- *   struct mempipe_ctl        one
- *   struct mempipe_control    one
- *   struct mempipe_pipe       nr_pipes: one per guest thread alive
- *   struct mempipe_chunk      nr_chunks = nr_pipes + nr_pool: chunk headers
+ *   struct mempipe_ctl        one            \ first file: written by the recorder
+ *   struct mempipe_control    one            / only; the guest cannot map it writable
+ *   struct mempipe_shared     one            \
+ *   struct mempipe_pipe       nr_pipes        | second file
+ *   struct mempipe_chunk      nr_chunks       | (nr_chunks = nr_pipes + nr_pool)
  *   aux rings                 nr_pipes * aux_bytes
  *   chunks                    nr_chunks * chunk_bytes
  *
- * The file is sparse: memory is taken only for what has been touched.
+ * The files are sparse: memory is used only for what has been touched.
  *
  * A guest thread owns one pipe and fills one chunk at a time: words (see
  * events.h) grow up from its start, data units (addr_bytes each) grow down from
- * its end, so unit number i stands at chunk + chunk_bytes - (i+1) * addr_bytes.
+ * its end, so unit number i is at chunk + chunk_bytes - (i+1) * addr_bytes.
  * A value of k units beginning with number i is one integer in host byte order
  * at chunk + chunk_bytes - (i+k) * addr_bytes.  A full chunk is handed over whole: header filled in, then its
  * number + 1 stored (release) in the next mail slot of the pipe, then the
@@ -36,10 +38,50 @@
  *
  * The aux ring of a pipe is a byte stream of records (u64 aligned) for what
  * translated code cannot put into the columns: block definitions and accesses
- * made inside helpers.  A definition stands in the ring before its block can
+ * made inside helpers.  A definition is in the ring before its block can
  * run on any thread; so a reader that looks at a chunk first and then drains
- * every ring knows all ids that stand in the chunk.  The reader must drain
+ * every ring knows all ids that occur in the chunk.  The reader must drain
  * rings without waiting for anything else.
+ *
+ * Who may write what, and what a lie can cause.  A guest that breaks out of QEMU, or
+ * is told where the memory is, writes whatever it likes, at any time, from several
+ * threads.  Nothing in the second file is trusted: the recorder keeps the layout in
+ * memory of its own, copies a word once, checks the copy and uses only that.  At most
+ * the trace of this guest is wrong, or ends with an error that says why.
+ *
+ *   words                         written by      a lie causes at most
+ *   ctl, control                  recorder        (cannot be written: sealed)
+ *   shared.addr_bytes to          QEMU's first    an error (no such width), or a trace
+ *     qemu_version                process         that names another target
+ *   shared.after_insns, for_insns all             a window elsewhere
+ *   shared.loading, failed,       all             a failed library in the error that
+ *     failure                                     ends the recording
+ *   shared.doorbell, asleep       all             wake-ups that are late by a second
+ *   shared.space, space_waiters   all             a guest that waits for space 0.1 s
+ *                                                 longer; smaller file chunks
+ *   shared.pool_head, next_free,  all             chunks lost, or used by two threads:
+ *     busy                                        wrong events, or a guest that waits
+ *   shared.next_id                all             an error (id out of order)
+ *   shared.next_serial            all             threads put together wrongly
+ *   shared.pipes_high             all             longer rounds; never falls
+ *   shared.nr_exhausted           all             nothing
+ *   pipe.state                    thread; FREE:   a thread that ends early in the
+ *                                 recorder        trace; its QEMU ends itself when it
+ *                                                 next waits for space
+ *   pipe.pid, tid, ptid, ppid     thread, forker  other numbers in the trace.  Whom the
+ *                                                 recorder watches and signals is the
+ *                                                 system's word, see recorder/attached.h
+ *   pipe.process, nested          thread          threads shown in another process, a
+ *                                                 process that is held for dead
+ *   pipe.start_ns, end_ns,        thread          other times, reasons, status
+ *     end_reason, end_status
+ *   pipe.live_chunk to quiet_*    thread          a wrong tail after a kill
+ *   pipe.aux_head                 thread          an error (a record is impossible)
+ *   pipe.aux_tail                 recorder        records overwritten: an error; the
+ *                                                 recorder has its own copy
+ *   pipe.mail                     both            an error (header is impossible)
+ *   chunk header                  thread          an error (header is impossible)
+ *   aux rings, chunks             thread          wrong events, or an error
  */
 #ifndef CANNOLI_MEMPIPE_H
 #define CANNOLI_MEMPIPE_H
@@ -48,7 +90,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
-#define MEMPIPE_VERSION   4u
+#define MEMPIPE_VERSION   5u
 #define MEMPIPE_LINE      64
 #define MEMPIPE_MAIL      128u  /* mail slots of a pipe, a power of two, more
                                    than the chunks one pipe can have in flight */
@@ -75,7 +117,7 @@
 #define MEMPIPE_FOLLOW_EXEC 2u  /* start QEMU for guest programs given to execve */
 
 /*
- * What the recorder may change while the program runs.  After a change it increments
+ * What the recorder changes while the program runs.  After a change it increments
  * `generation' (release) and wakes all who wait on it; with ctl.watch every process
  * has a thread that does, and makes the others leave translated code.
  */
@@ -97,24 +139,13 @@ struct mempipe_control {
                                marks[(n - 1) % MEMPIPE_MARKS] */
     uint32_t window;        /* 1: process gates begin closed (--start-at) */
     /*
-     * Instructions that all processes together still execute before they are
-     * recorded, and then record; UINT64_MAX: no such limit.  Threads take slices off.
-     */
-    uint64_t after_insns;
-    uint64_t for_insns;
-    /*
      * Libraries that choose what is recorded, one a line: "path,key=value,...", commas in
      * a path or value doubled, a line feed is not possible.  Nothing: everything is
      * recorded.  filter_seq is odd while the recorder writes.
      */
     uint32_t filter_seq;
     uint32_t filter_bytes;
-    /* QEMU -> recorder: line number (from 1) of the library that is being loaded in
-     * some process (0: none), and what failed: set once, failed last (release). */
-    uint32_t loading;
-    uint32_t failed;
-    char     failure[512];
-    uint32_t coverage;      /* 1: tell each block once (then no MEM, VAL, REG) */
+    uint32_t coverage;      /* 1: record each block once (then no MEM, VAL, REG) */
     uint32_t zero;
     struct mempipe_mark marks[MEMPIPE_MARKS];
     char     filter[MEMPIPE_FILTER_BYTES];
@@ -140,7 +171,7 @@ struct mempipe_pipe {
     union {
         struct {
             uint32_t serial; /* unique in the recording, in order of claims */
-            int32_t  pid;    /* as getpid(2) tells the guest */
+            int32_t  pid;    /* as getpid(2) returns it to the guest */
         };
         /*
          * Both at once.  A parent that comes late must not name its child in a
@@ -149,13 +180,16 @@ struct mempipe_pipe {
          */
         uint64_t serial_pid;
     };
-    int32_t  tid;           /* as gettid(2) tells the guest */
+    int32_t  tid;           /* as gettid(2) returns it to the guest */
     int32_t  ppid;          /* for a process's first thread: who forked it */
     int32_t  ptid;          /* thread that made this one, also by fork; 0: none */
     uint32_t end_reason;    /* MEMPIPE_END_*, with ENDED */
     uint64_t start_ns;      /* CLOCK_MONOTONIC */
     uint64_t end_ns;
     int32_t  end_status;    /* exit code, or signal number */
+    uint32_t process;       /* serial of the pipe of its process's first thread */
+    uint32_t nested;        /* 1: pid and tid are of a PID namespace below that of
+                               the recording's first process */
 
     /* line 1: producer, while it runs */
     uint32_t live_chunk __attribute__((aligned(MEMPIPE_LINE)));
@@ -201,11 +235,12 @@ struct mempipe_chunk {
 } __attribute__((aligned(MEMPIPE_LINE)));
 
 struct mempipe_ctl {
-    /* line 0: set by the recorder before anybody maps it */
+    /* set by the recorder before anybody maps it */
     uint64_t magic;
     uint32_t version;
     uint32_t ctl_bytes;     /* sizeof(struct mempipe_ctl) */
-    uint64_t total_bytes;
+    uint64_t total_bytes;   /* of both files */
+    uint64_t shared_off;    /* struct mempipe_shared: bytes of the first file */
     uint32_t nr_pipes;
     uint32_t nr_pool;
     uint32_t chunk_bytes;   /* power of two, 64 KiB .. 4 MiB */
@@ -216,23 +251,15 @@ struct mempipe_ctl {
     uint64_t pipes_off;     /* bytes from the start of the mapping */
     uint32_t data_limit;    /* bytes of a USERMEM event that are kept */
     uint32_t follow;        /* MEMPIPE_FOLLOW_* */
-    int32_t  recorder_pid;  /* /proc/<recorder_pid>/fd/<pipe_fd> is this memory, */
-    int32_t  pipe_fd;       /* for programs started by execve */
-
-    uint64_t control_off;   /* struct mempipe_control */
+    int32_t  recorder_pid;  /* /proc/<recorder_pid>/fd/<ctl_fd> and <shared_fd> are */
+    int32_t  ctl_fd;        /* the two files, for programs started by execve */
+    int32_t  shared_fd;
     uint32_t watch;         /* 1: processes watch control.generation */
-
-    uint64_t headers_off __attribute__((aligned(MEMPIPE_LINE)));
+    uint64_t control_off;   /* struct mempipe_control */
+    uint64_t headers_off;
     uint64_t aux_off;
     uint64_t chunks_off;
     uint32_t live;          /* 1: somebody watches: hand over at system calls */
-
-    /* set by QEMU's first process, before its first LIVE pipe */
-    uint32_t addr_bytes;    /* 4 or 8: width of an address, and of a unit of data */
-    uint32_t elf_machine;   /* e_machine of the target */
-    uint32_t big_endian;
-    char     target[32];    /* QEMU's target name: "arm", "x86_64" */
-    char     qemu_version[32];
 
     /*
      * The recorder's main thread holds this robust process-shared mutex while
@@ -241,6 +268,32 @@ struct mempipe_ctl {
      * a pthread_mutex_t.
      */
     uint32_t owner[32] __attribute__((aligned(MEMPIPE_LINE)));
+};
+
+/* What QEMU and the recorder both write, see the table above. */
+struct mempipe_shared {
+    /* set by QEMU's first process, before its first LIVE pipe */
+    uint32_t addr_bytes;    /* 4 or 8: width of an address, and of a unit of data */
+    uint32_t elf_machine;   /* e_machine of the target */
+    uint32_t big_endian;
+    char     target[32];    /* QEMU's target name: "arm", "x86_64" */
+    char     qemu_version[32];
+
+    /*
+     * Line number (from 1) in control.filter of the library that is being loaded in
+     * some process (0: none), and what failed: set once, failed last (release).
+     */
+    uint32_t loading;
+    uint32_t failed;
+    char     failure[512];
+
+    /*
+     * Instructions that all processes together still execute before they are
+     * recorded, and then record; UINT64_MAX: no such limit.  The recorder sets
+     * them, threads take slices off.
+     */
+    uint64_t after_insns __attribute__((aligned(MEMPIPE_LINE)));
+    uint64_t for_insns;
 
     /* Rung (incremented, futex woken if `asleep') after mail, a state change
      * or a ring that is half full. */

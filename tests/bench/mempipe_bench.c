@@ -26,7 +26,7 @@ static void produce(void *base, enum what what, uint64_t until_ns)
 {
     struct producer q;
 
-    producer_map(&q, -1, base);
+    producer_use(&q, base);
     producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = getpid()});
     while (producer_now_ns() < until_ns) {
         for (int i = 0; i < (what == TINY ? 256 : 4); i++) {
@@ -65,17 +65,18 @@ static void drain(struct mempipe_host *h, enum what what, struct result *r)
     uint32_t seq = 0, state, idle = 0;
 
     do {
-        uint32_t seen = mempipe_host_doorbell(h), mail;
+        uint32_t seen = mempipe_host_doorbell(h);
+        struct mempipe_mail c;
+
         state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
         idle++;
-        while ((mail = mempipe_host_take_mail(h, 0, seq)) != 0) {
-            const struct mempipe_chunk *c = &h->chunks[mail - 1];
+        while (mempipe_host_take_mail(h, 0, seq, &c) > 0) {
             if (what == COPY) {
-                r->checksum += sum(mempipe_host_chunk(h, mail - 1), c->words);
+                r->checksum += sum(mempipe_host_chunk(h, c.chunk), c.words);
             }
             r->hand_overs++;
-            r->bytes += c->words * 4ull;
-            mempipe_host_release(h, mail - 1, c->words, 0, false);
+            r->bytes += c.words * 4ull;
+            mempipe_host_release(h, c.chunk, c.words, 0, false);
             seq++;
             idle = 0;
         }
@@ -94,13 +95,17 @@ static int measure(enum what what, double seconds, struct result *r)
     struct mempipe_host h;
     uint64_t start = producer_now_ns();
     pid_t pid;
+    struct mempipe_target target;
     int err = mempipe_host_open(&h, &c);
 
     if (err) {
         fprintf(stderr, "mempipe_bench: %s\n", strerror(-err));
         return 1;
     }
-    h.ctl->addr_bytes = 8;
+    h.shared->addr_bytes = 8;
+    if (mempipe_host_target(&h, &target)) {
+        return 1;
+    }
     pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);

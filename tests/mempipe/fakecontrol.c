@@ -2,9 +2,9 @@
 /* What the program that stands in for QEMU does with the control area of the pipe. */
 #include "fakeguest.h"
 
-static struct mempipe_control *control_of(struct fake *f)
+static const struct mempipe_control *control_of(struct fake *f)
 {
-    return (struct mempipe_control *)(f->q.base + f->q.ctl->control_off);
+    return (const struct mempipe_control *)(f->q.base + f->q.ctl->control_off);
 }
 
 static void print_limit(const char *name, uint64_t limit)
@@ -22,8 +22,8 @@ static void print_control(struct fake *f)
 
     printf("paused %u window %u coverage %u watch %u seq %u", c->paused, c->window,
            c->coverage, f->q.ctl->watch, c->filter_seq);
-    print_limit("after", c->after_insns);
-    print_limit("for", c->for_insns);
+    print_limit("after", f->q.shared->after_insns);
+    print_limit("for", f->q.shared->for_insns);
     printf("\n");
     for (const char *p = c->filter; left;) {
         uint32_t n = 0;
@@ -58,11 +58,11 @@ static void print_marks(struct fake *f)
  * count at least this one. */
 static void await(struct fake *f, const char *field, uint32_t value)
 {
-    struct mempipe_control *c = control_of(f);
-    uint32_t *word = !strcmp(field, "paused")  ? &c->paused
-                     : !strcmp(field, "marks") ? &c->nr_marks
-                     : !strcmp(field, "seq")   ? &c->filter_seq
-                                               : NULL;
+    const struct mempipe_control *c = control_of(f);
+    const uint32_t *word = !strcmp(field, "paused")  ? &c->paused
+                           : !strcmp(field, "marks") ? &c->nr_marks
+                           : !strcmp(field, "seq")   ? &c->filter_seq
+                                                     : NULL;
 
     const bool counted = word != &c->paused;
 
@@ -86,7 +86,7 @@ static void await(struct fake *f, const char *field, uint32_t value)
 
 bool fake_control(struct fake *f, const char *cmd, const char *rest)
 {
-    struct mempipe_control *c = control_of(f);
+    struct mempipe_shared *c = f->q.shared;
     char field[16] = "";
     unsigned value = 0;
 

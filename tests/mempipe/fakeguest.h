@@ -60,6 +60,9 @@ void fake_enter_syscall(struct fake *f);
 void fake_leave_syscall(struct fake *f);
 
 /* What has to do with the control area; false if there is no such command. */
+/* Overwrites memory as a hostile guest would; false: there is no lie of that kind. */
+bool fake_lie(struct fake *f, const char *what);
+
 bool fake_control(struct fake *f, const char *cmd, const char *rest);
 
 /* Puts nonsense of that kind into the ring; returns false if there is no such. */

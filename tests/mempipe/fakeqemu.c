@@ -4,7 +4,7 @@
  * pipe as QEMU does, but "executes" a script, so that everything it records is
  * known beforehand and every way to end can be asked for.
  *
- *   qemu-arm -cannoli pipe=FD SCRIPT
+ *   qemu-arm -cannoli pipe=CTL,SHARED,INODE SCRIPT
  *
  * Lines of a script, each a command for the main thread:
  *
@@ -37,6 +37,7 @@
  *   killcall       SIGKILL in the middle of a system call
  *   signal N       end by a signal, having told so
  *   nonsense       hand over words that mean nothing
+ *   lie KIND       overwrite what is not its own (fakelies.c)
  *   scribble KIND  put a record that means nothing into the ring
  *   control        print what the control area says, and the libraries
  *   await FIELD N  sleep until its `paused', `marks' or `seq' (of filters) is N (a count: N or more)
@@ -54,8 +55,8 @@
 #include "fakeguest.h"
 
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=4";
-_Static_assert(MEMPIPE_VERSION == 4, "the note names another version");
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=5";
+_Static_assert(MEMPIPE_VERSION == 5, "the note names another version");
 
 struct thread_arg {
     struct fake *creator;
@@ -67,7 +68,10 @@ static void *thread_main(void *arg)
 {
     const struct thread_arg *a = arg;
     struct fake f = *a->creator;
-    struct producer_identity id = {.pid = getpid(), .tid = gettid(), .ptid = a->ptid};
+    struct producer_identity id = {.pid = getpid(),
+                                   .tid = gettid(),
+                                   .ptid = a->ptid,
+                                   .process = a->creator->q.p->process};
 
     fake_attach(&f, producer_claim(&f.q), &id, NULL);
     fake_blocks(&f, a->blocks);
@@ -162,20 +166,14 @@ static void run_host_program(struct fake *f, char *command)
  * own descriptor. */
 static void run_followed(struct fake *f, char *script)
 {
-    char self[] = "/proc/self/exe", option[] = "-cannoli", name[64], pipe[32];
+    char self[] = "/proc/self/exe", option[] = "-cannoli", pipe[64];
     char *argv[] = {self, option, pipe, script, NULL};
-    int fd;
 
     if (!(f->q.ctl->follow & MEMPIPE_FOLLOW_EXEC)) {
         producer_die("the recorder does not follow execve");
     }
-    snprintf(name, sizeof(name), "/proc/%d/fd/%d", f->q.ctl->recorder_pid,
-             f->q.ctl->pipe_fd);
-    fd = open(name, O_RDWR);
-    if (fd < 0) {
-        producer_die("the recorder's descriptor cannot be opened");
-    }
-    snprintf(pipe, sizeof(pipe), "pipe=%d", fd);
+    snprintf(pipe, sizeof(pipe), "pipe=/proc/%d/fd/%d,exec", f->q.ctl->recorder_pid,
+             f->q.ctl->ctl_fd);
     run_exec(f, argv);
     producer_die("cannot execute itself");
 }
@@ -336,7 +334,8 @@ static void run_traced(struct fake *f, const char *cmd, char *rest)
         producer_word(&f->q, 0x7ffffff0);
         producer_hand_over(&f->q);
     } else if (fake_control(f, cmd, rest) ||
-               (!strcmp(cmd, "scribble") && fake_scribble(f, rest))) {
+               (!strcmp(cmd, "scribble") && fake_scribble(f, rest)) ||
+               (!strcmp(cmd, "lie") && fake_lie(f, rest))) {
         return;
     } else {
         producer_die("unknown command in the script");
@@ -356,23 +355,40 @@ static void run_line(struct fake *f, char *line)
     }
 }
 
+static int open_of(int pid, int number)
+{
+    char name[64];
+    int fd;
+
+    snprintf(name, sizeof(name), "/proc/%d/fd/%d", pid, number);
+    fd = open(name, O_RDWR);
+    if (fd < 0) {
+        producer_die("the recorder's descriptor cannot be opened");
+    }
+    return fd;
+}
+
 static void attach(struct fake *f, const char *pipe)
 {
     struct producer_identity id = {
         .pid = getpid(), .tid = gettid(), .ppid = getppid(), .is_process = true};
-    struct mempipe_ctl *ctl;
+    int recorder, ctl, shared;
     bool again;
 
-    if (strncmp(pipe, "pipe=", 5)) {
-        producer_die("no pipe=FD");
+    if (sscanf(pipe, "pipe=/proc/%d/fd/%d,", &recorder, &ctl) == 2) {
+        struct mempipe_ctl head;
+
+        ctl = open_of(recorder, ctl);
+        if (pread(ctl, &head, sizeof(head), 0) != (ssize_t)sizeof(head)) {
+            producer_die("the recorder's descriptor cannot be read");
+        }
+        shared = open_of(recorder, head.shared_fd);
+    } else if (sscanf(pipe, "pipe=%d,%d,", &ctl, &shared) != 2) {
+        producer_die("no pipe=CTL,SHARED");
     }
-    producer_map(&f->q, atoi(pipe + 5), NULL);
-    ctl = f->q.ctl;
-    again = ctl->addr_bytes != 0;
-    ctl->elf_machine = 40; /* ARM */
-    strcpy(ctl->target, "arm");
-    strcpy(ctl->qemu_version, "fake");
-    ctl->addr_bytes = 4;
+    producer_map(&f->q, ctl, shared);
+    again = f->q.shared->addr_bytes != 0;
+    producer_target(&f->q, 40 /* ARM */, 4, "arm");
     fake_attach(f, producer_claim(&f->q), &id, again ? "/bin/fake" : NULL);
 }
 

@@ -25,11 +25,13 @@
 
 struct producer {
     uint8_t *base;
-    struct mempipe_ctl *ctl;
+    const struct mempipe_ctl *ctl;
+    struct mempipe_shared *shared;
     struct mempipe_pipe *p;
     struct mempipe_chunk *chunks;
     uint32_t pipe;
-    uint32_t chunk; /* being filled */
+    uint32_t serial; /* of the pipe, while it is ours */
+    uint32_t chunk;  /* being filled */
     uint32_t seq;
     uint8_t *mem;
     uint8_t *low;      /* next word goes here */
@@ -54,26 +56,49 @@ static inline void producer_die(const char *why)
     _exit(125);
 }
 
-/* Maps the pipe behind `fd' and closes it, or uses `base' if that is set. */
-static inline void producer_map(struct producer *q, int fd, void *base)
+/* Uses the pipe that is mapped at `base'. */
+static inline void producer_use(struct producer *q, void *base)
 {
     memset(q, 0, sizeof(*q));
-    if (!base) {
-        struct mempipe_ctl head;
-        if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-            head.magic != MEMPIPE_MAGIC || head.version != MEMPIPE_VERSION) {
-            producer_die("not a mempipe of this version");
-        }
-        base = mmap(NULL, head.total_bytes, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_NORESERVE, fd, 0);
-        if (base == MAP_FAILED) {
-            producer_die("cannot map the mempipe");
-        }
-        close(fd);
-    }
     q->base = base;
     q->ctl = base;
+    q->shared = (struct mempipe_shared *)(q->base + q->ctl->shared_off);
     q->chunks = (struct mempipe_chunk *)(q->base + q->ctl->headers_off);
+}
+
+/* Maps the pipe's two files, one right after the other, and closes them. */
+static inline void producer_map(struct producer *q, int ctl_fd, int shared_fd)
+{
+    struct mempipe_ctl head;
+    uint8_t *base;
+
+    if (pread(ctl_fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+        head.magic != MEMPIPE_MAGIC || head.version != MEMPIPE_VERSION) {
+        producer_die("not a mempipe of this version");
+    }
+    base = mmap(NULL, head.total_bytes, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED ||
+        mmap(base, head.shared_off, PROT_READ, MAP_SHARED | MAP_FIXED, ctl_fd, 0) ==
+            MAP_FAILED ||
+        mmap(base + head.shared_off, head.total_bytes - head.shared_off,
+             PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, shared_fd,
+             0) == MAP_FAILED) {
+        producer_die("cannot map the mempipe");
+    }
+    close(ctl_fd);
+    close(shared_fd);
+    producer_use(q, base);
+}
+
+/* What QEMU's first process says of the target. */
+static inline void producer_target(struct producer *q, uint32_t elf_machine,
+                                   uint32_t addr_bytes, const char *target)
+{
+    q->shared->elf_machine = elf_machine;
+    snprintf(q->shared->target, sizeof(q->shared->target), "%s", target);
+    snprintf(q->shared->qemu_version, sizeof(q->shared->qemu_version), "fake");
+    q->shared->addr_bytes = addr_bytes;
 }
 
 static inline struct mempipe_pipe *producer_pipe(const struct producer *q, uint32_t pipe)
@@ -84,9 +109,9 @@ static inline struct mempipe_pipe *producer_pipe(const struct producer *q, uint3
 static inline void producer_ring(struct producer *q)
 {
     /* Pairs with the recorder's "asleep = 1, then look at the doorbell". */
-    __atomic_fetch_add(&q->ctl->doorbell, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&q->ctl->asleep, __ATOMIC_SEQ_CST)) {
-        syscall(SYS_futex, &q->ctl->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    __atomic_fetch_add(&q->shared->doorbell, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&q->shared->asleep, __ATOMIC_SEQ_CST)) {
+        syscall(SYS_futex, &q->shared->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
 }
 
@@ -99,14 +124,15 @@ static inline uint32_t producer_claim(struct producer *q)
         if (__atomic_compare_exchange_n(&producer_pipe(q, i)->state, &want,
                                         MEMPIPE_CLAIMED, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
-            uint32_t high = __atomic_load_n(&q->ctl->pipes_high, __ATOMIC_RELAXED);
+            uint32_t high = __atomic_load_n(&q->shared->pipes_high, __ATOMIC_RELAXED);
             struct mempipe_pipe unnamed = {
-                .serial = __atomic_fetch_add(&q->ctl->next_serial, 1, __ATOMIC_RELAXED)};
+                .serial =
+                    __atomic_fetch_add(&q->shared->next_serial, 1, __ATOMIC_RELAXED)};
             __atomic_store_n(&producer_pipe(q, i)->serial_pid, unnamed.serial_pid,
                              __ATOMIC_RELAXED);
-            while (high < i + 1 &&
-                   !__atomic_compare_exchange_n(&q->ctl->pipes_high, &high, i + 1, false,
-                                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+            while (high < i + 1 && !__atomic_compare_exchange_n(
+                                       &q->shared->pipes_high, &high, i + 1, false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
             }
             return i;
         }
@@ -123,19 +149,33 @@ static inline bool producer_try_chunk(struct producer *q, uint32_t *chunk)
         *chunk = q->pipe;
         return true;
     }
-    uint64_t head = __atomic_load_n(&q->ctl->pool_head, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&q->shared->pool_head, __ATOMIC_ACQUIRE);
     while ((uint32_t)head) {
         uint32_t top = (uint32_t)head - 1;
         /* may be stale; the tag then makes the exchange fail */
         uint32_t below = __atomic_load_n(&q->chunks[top].next_free, __ATOMIC_RELAXED);
         uint64_t next = (((head >> 32) + 1) << 32) | below;
-        if (__atomic_compare_exchange_n(&q->ctl->pool_head, &head, next, true,
+        if (__atomic_compare_exchange_n(&q->shared->pool_head, &head, next, true,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             *chunk = top;
             return true;
         }
     }
     return false;
+}
+
+/* As QEMU does while it waits: who is not known to the recorder any more goes. */
+static inline void producer_check(const struct producer *q)
+{
+    uint32_t state = __atomic_load_n(&q->p->state, __ATOMIC_RELAXED);
+
+    if (__atomic_load_n(&q->ctl->owner[0], __ATOMIC_RELAXED) & FUTEX_OWNER_DIED) {
+        producer_die("the recorder is gone");
+    }
+    if (state == MEMPIPE_FREE || state == MEMPIPE_ENDED ||
+        __atomic_load_n(&q->p->serial, __ATOMIC_RELAXED) != q->serial) {
+        producer_die("the pipe is gone");
+    }
 }
 
 typedef bool producer_try_fn(struct producer *q, uint32_t *arg);
@@ -152,21 +192,20 @@ static inline void producer_wait(struct producer *q, producer_try_fn *try, uint3
     }
     start = producer_now_ns();
     __atomic_fetch_add(&q->p->waits, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&q->ctl->space_waiters, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&q->shared->space_waiters, 1, __ATOMIC_SEQ_CST);
     producer_ring(q);
     for (;;) {
         const struct timespec ts = {0, 100 * 1000000};
-        uint32_t seen = __atomic_load_n(&q->ctl->space, __ATOMIC_SEQ_CST);
+        uint32_t seen = __atomic_load_n(&q->shared->space, __ATOMIC_SEQ_CST);
         if (try(q, arg)) {
             break;
         }
-        if (syscall(SYS_futex, &q->ctl->space, FUTEX_WAIT, seen, &ts, NULL, 0) < 0 &&
-            errno == ETIMEDOUT &&
-            __atomic_load_n(&q->ctl->owner[0], __ATOMIC_RELAXED) & FUTEX_OWNER_DIED) {
-            producer_die("the recorder is gone");
+        if (syscall(SYS_futex, &q->shared->space, FUTEX_WAIT, seen, &ts, NULL, 0) < 0 &&
+            errno == ETIMEDOUT) {
+            producer_check(q);
         }
     }
-    __atomic_fetch_sub(&q->ctl->space_waiters, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&q->shared->space_waiters, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&q->p->wait_ns, producer_now_ns() - start, __ATOMIC_RELAXED);
 }
 
@@ -177,7 +216,7 @@ static inline uint32_t producer_words(const struct producer *q)
 
 static inline uint32_t producer_units(const struct producer *q)
 {
-    return (uint32_t)(q->mem + q->ctl->chunk_bytes - q->high) / q->ctl->addr_bytes;
+    return (uint32_t)(q->mem + q->ctl->chunk_bytes - q->high) / q->shared->addr_bytes;
 }
 
 static inline bool producer_try_aux(struct producer *q, uint32_t *bytes)
@@ -256,6 +295,7 @@ static inline void producer_take_chunk(struct producer *q)
 struct producer_identity {
     int32_t pid, tid, ppid, ptid;
     bool is_process;
+    uint32_t process; /* otherwise: serial of the process's first pipe */
 };
 
 /* Makes this thread the owner of a pipe claimed before. */
@@ -264,12 +304,15 @@ static inline void producer_attach(struct producer *q, uint32_t pipe,
 {
     q->pipe = pipe;
     q->p = producer_pipe(q, pipe);
+    q->serial = q->p->serial;
     q->seq = 0;
     __atomic_store_n(&q->p->pid, id->pid, __ATOMIC_RELAXED);
     q->p->tid = id->tid;
     q->p->ppid = id->ppid;
     q->p->ptid = id->ptid;
     q->p->is_process = id->is_process;
+    q->p->process = id->is_process ? q->p->serial : id->process;
+    q->p->nested = 0;
     q->p->end_reason = 0;
     q->p->start_ns = producer_now_ns();
     __atomic_store_n(&q->p->running, 1, __ATOMIC_RELAXED);
@@ -307,7 +350,7 @@ static inline void producer_hand_over(struct producer *q)
 static inline void producer_room(struct producer *q, uint32_t words, uint32_t units)
 {
     if ((size_t)(q->high - q->low) <
-            words * 4u + units * q->ctl->addr_bytes + MEMPIPE_SLACK ||
+            words * 4u + units * q->shared->addr_bytes + MEMPIPE_SLACK ||
         q->p->aux_head - q->aux_begin > MEMPIPE_CHUNK_AUX) {
         producer_hand_over(q);
     }
@@ -322,14 +365,14 @@ static inline void producer_word(struct producer *q, uint32_t word)
 
 static inline void producer_addr(struct producer *q, uint64_t addr)
 {
-    q->high -= q->ctl->addr_bytes;
-    memcpy(q->high, &addr, q->ctl->addr_bytes);
+    q->high -= q->shared->addr_bytes;
+    memcpy(q->high, &addr, q->shared->addr_bytes);
 }
 
 /* The value of a slot, n bytes as an integer. */
 static inline void producer_value(struct producer *q, const void *value, uint32_t n)
 {
-    q->high -= CTR_UNITS(n, q->ctl->addr_bytes) * q->ctl->addr_bytes;
+    q->high -= CTR_UNITS(n, q->shared->addr_bytes) * q->shared->addr_bytes;
     memcpy(q->high, value, n);
 }
 
@@ -360,7 +403,7 @@ static inline uint32_t producer_define(struct producer *q, const void *def,
                                        uint32_t bytes)
 {
     struct mempipe_aux_block b = {
-        .id = __atomic_fetch_add(&q->ctl->next_id, 1, __ATOMIC_RELAXED),
+        .id = __atomic_fetch_add(&q->shared->next_id, 1, __ATOMIC_RELAXED),
         .def_bytes = bytes,
     };
 

@@ -72,7 +72,7 @@ static void *produce(void *arg)
         uint64_t addrs = 0;
         uint32_t tag;
 
-        producer_map(&q, -1, b->host.base);
+        producer_use(&q, b->host.base);
         producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = 1});
         tag = q.p->serial;
         for (uint64_t i = 0; i < WORDS; i++) {
@@ -130,29 +130,27 @@ static int on_record(void *arg, uint32_t pipe, const struct mempipe_aux *rec,
     return 0;
 }
 
-static void take_chunk(struct bench *b, uint32_t pipe, uint32_t chunk)
+static void take_chunk(struct bench *b, uint32_t pipe, const struct mempipe_mail *c)
 {
-    const struct mempipe_chunk *c = &b->host.chunks[chunk];
-    const uint8_t *mem = mempipe_host_chunk(&b->host, chunk);
+    const uint8_t *mem = mempipe_host_chunk(&b->host, c->chunk);
     const uint32_t *words = (const uint32_t *)mem;
     struct view *v = &b->views[pipe];
     unsigned bad = 0;
 
-    CHECK(c->pipe == pipe && c->seq == v->next_seq, "chunk header");
     for (uint32_t i = 0; i < c->words; i++) {
         bad += words[i] != word_of(v->tag, v->words++);
     }
     for (uint32_t i = 0; i < c->units; i++) {
         uint64_t a;
-        memcpy(&a, mem + b->host.ctl->chunk_bytes - (i + 1) * 8, 8);
+        memcpy(&a, mem + b->host.layout.chunk_bytes - (i + 1) * 8, 8);
         bad += a != addr_of(v->tag, v->addrs++);
     }
-    CHECK(!bad, "%u wrong entries in chunk %u of pipe %u", bad, chunk, pipe);
+    CHECK(!bad, "%u wrong entries in chunk %u of pipe %u", bad, c->chunk, pipe);
     v->next_seq++;
     while (b->put - __atomic_load_n(&b->got, __ATOMIC_ACQUIRE) == TASKS) {
         sched_yield();
     }
-    b->tasks[b->put % TASKS] = (struct task){chunk, c->words, c->units};
+    b->tasks[b->put % TASKS] = (struct task){c->chunk, c->words, c->units};
     __atomic_store_n(&b->put, b->put + 1, __ATOMIC_RELEASE);
 }
 
@@ -160,8 +158,10 @@ static bool drain_pipe(struct bench *b, uint32_t i)
 {
     struct mempipe_pipe *p = &b->host.pipes[i];
     struct view *v = &b->views[i];
-    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE), mail;
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+    struct mempipe_mail mail;
     bool any = false;
+    int got;
 
     if (v->closing) {
         if (mempipe_host_home_is_back(&b->host, i)) {
@@ -176,10 +176,11 @@ static bool drain_pipe(struct bench *b, uint32_t i)
     if (!v->alive) {
         *v = (struct view){.alive = true, .tag = p->serial};
     }
-    while ((mail = mempipe_host_take_mail(&b->host, i, v->next_seq)) != 0) {
-        take_chunk(b, i, mail - 1);
+    while ((got = mempipe_host_take_mail(&b->host, i, v->next_seq, &mail)) > 0) {
+        take_chunk(b, i, &mail);
         any = true;
     }
+    CHECK(got == 0, "the header of a chunk is impossible");
     any |= mempipe_host_drain_aux(&b->host, i, on_record, b) != 0;
     if (state == MEMPIPE_ENDED) {
         CHECK(v->words == WORDS, "%" PRIu64 " words of %u arrived", v->words, WORDS);
@@ -198,6 +199,14 @@ static bool drain_pipe(struct bench *b, uint32_t i)
     return any;
 }
 
+static void set_width(struct mempipe_host *h, uint32_t addr_bytes)
+{
+    struct mempipe_target target;
+
+    h->shared->addr_bytes = addr_bytes;
+    CHECK(mempipe_host_target(h, &target) == 0 && h->addr_bytes == addr_bytes, "width");
+}
+
 static void test_threads(uint32_t nr_pool)
 {
     struct mempipe_config c = {
@@ -210,14 +219,14 @@ static void test_threads(uint32_t nr_pool)
     pthread_t threads[PRODUCERS], releaser;
 
     CHECK(mempipe_host_open(&b->host, &c) == 0, "open");
-    b->host.ctl->addr_bytes = 8;
+    set_width(&b->host, 8);
     pthread_create(&releaser, NULL, release, b);
     for (int i = 0; i < PRODUCERS; i++) {
         pthread_create(&threads[i], NULL, produce, b);
     }
     while (b->lives_over < PRODUCERS * LIVES) {
         uint32_t seen = mempipe_host_doorbell(&b->host);
-        uint32_t high = __atomic_load_n(&b->host.ctl->pipes_high, __ATOMIC_SEQ_CST);
+        uint32_t high = mempipe_host_pipes_high(&b->host);
         bool any = false;
 
         for (uint32_t i = 0; i < high; i++) {
@@ -235,7 +244,7 @@ static void test_threads(uint32_t nr_pool)
 
     /* Whatever came back is zero again and nothing got lost. */
     uint32_t free_chunks = 0;
-    for (uint32_t n = (uint32_t)b->host.ctl->pool_head; n;
+    for (uint32_t n = (uint32_t)b->host.shared->pool_head; n;
          n = b->host.chunks[n - 1].next_free) {
         free_chunks++;
     }
@@ -263,8 +272,8 @@ static void test_measure(void)
 
     for (uint32_t ab = 4; ab <= 8; ab += 4) {
         CHECK(mempipe_host_open(&h, &c) == 0, "open");
-        h.ctl->addr_bytes = ab;
-        producer_map(&q, -1, h.base);
+        set_width(&h, ab);
+        producer_use(&q, h.base);
         producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = 1});
         mempipe_host_measure(&h, q.chunk, &words, &units);
         CHECK(words == 0 && units == 0, "empty: %u words, %u units", words, units);
@@ -305,7 +314,7 @@ static void test_bad_ring(void)
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         CHECK(mempipe_host_open(&h, &c) == 0, "open");
-        memcpy(h.base + h.ctl->aux_off, &bad[i], sizeof(bad[i]));
+        memcpy(h.base + h.layout.aux_off, &bad[i], sizeof(bad[i]));
         h.pipes[0].aux_head = 32;
         CHECK(mempipe_host_drain_aux(&h, 0, on_record, NULL) == -EPROTO, "case %zu", i);
         CHECK(mempipe_host_drain_aux(&h, 0, on_record, NULL) == 0, "case %zu again", i);

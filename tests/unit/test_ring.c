@@ -139,7 +139,7 @@ static void both_process(struct both *b, int pid)
 {
     uint32_t x, y;
     assert_int_equal(ctr_writer_process(b->w, pid, 1, 0, &x, NULL), 0);
-    assert_int_equal(ring_process(b->ring, pid, 1, 0, &y, NULL), 0);
+    assert_int_equal(ring_process(b->ring, pid, 1, 0, 0, &y, NULL), 0);
     assert_int_equal(x, y);
 }
 

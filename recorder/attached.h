@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which processes are attached to the shared memory, as the system says: the guest
+ * may write any process's number into its pipes, so a number from there is only a
+ * hint where to look.  A process is attached if it maps the file (/proc/PID/maps, by
+ * device and inode).  Where the system does not show that (a program that gave up being
+ * dumpable), it is attached if its command line is that of a QEMU of this recording.
+ *
+ * All numbers are of the recorder's own PID namespace unless said otherwise.  A number
+ * is only used together with a pidfd that was opened before it was looked at, or with
+ * the time at which the process started: numbers are used again, these are not.
+ *
+ * Functions may be called by any thread, and by the watchdog.
+ */
+#ifndef RECORDER_ATTACHED_H
+#define RECORDER_ATTACHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What to look for; set once, then read by everybody. */
+struct attached_file {
+    dev_t dev; /* of the shared memory's second file */
+    ino_t ino;
+    int32_t recorder; /* it maps the file, too */
+    int32_t ctl_fd;   /* the first file, by which QEMUs that a guest starts name it */
+};
+
+/* A process that was found to be attached: it may hide that later. */
+struct attached_known {
+    int32_t pid; /* 0: the entry is free (release) */
+    uint64_t start;
+};
+
+/* Memory that the recorder and its watchdog share, and no guest. */
+#define ATTACHED_KNOWN 16384
+struct attached_shared {
+    struct attached_file file;
+    struct attached_known known[ATTACHED_KNOWN];
+    uint32_t n_known; /* entries that were ever used are below this number */
+    int32_t watchdog; /* its pid; it maps the file, too */
+};
+
+enum attached_answer {
+    ATTACHED_NOT,         /* it is another process, or has ended */
+    ATTACHED_SHOWN,       /* it maps the file */
+    ATTACHED_HIDDEN_QEMU, /* that cannot be seen, but it is a QEMU of this recording */
+};
+
+struct attached_process {
+    pid_t pid;
+    int pidfd;      /* attached_close it; -1: there are no descriptors left */
+    uint64_t start; /* clock ticks since boot, as /proc/PID/stat has it */
+};
+
+/* Whether /proc shows processes.  Without it nothing here works. */
+bool attached_possible(void);
+
+/* Asks about one number.  Unless the answer is ATTACHED_NOT, `out' is filled in. */
+enum attached_answer attached_ask(const struct attached_file *f, pid_t pid,
+                                  struct attached_process *out);
+
+/*
+ * Searches for an attached process in a PID namespace below ours that has this number
+ * there.  `known' is called for each candidate: true means that it is somebody else.
+ * One whose parent is `parent' (0: not known) is preferred.
+ */
+enum attached_answer attached_search(const struct attached_file *f, pid_t nested,
+                                     pid_t parent,
+                                     bool (*known)(void *arg, pid_t pid, uint64_t start),
+                                     void *arg, struct attached_process *out);
+
+/*
+ * Notes a process for attached_kill_all, which then finds it even if it unmaps the file.
+ * Returns the number of the entry, or -1 if all are used.  The main thread only.
+ */
+int attached_add(struct attached_shared *s, pid_t pid, uint64_t start);
+void attached_remove(struct attached_shared *s, int entry);
+
+/*
+ * Sends SIGKILL to every process that is attached, but for the recorder and its
+ * watchdog.  Returns how many there were that had not ended.
+ */
+unsigned attached_kill_all(const struct attached_shared *s);
+
+/* How many processes are attached, but for the recorder and its watchdog. */
+unsigned attached_count(const struct attached_shared *s);
+
+/* Opens a process that is about to attach itself, whoever it is; false: it is gone. */
+bool attached_open(pid_t pid, struct attached_process *out);
+
+/* Closes the pidfd, if there is one. */
+void attached_close(struct attached_process *p);
+
+/* Reads parent and time of start; 0, or a negated errno value. */
+int attached_stat(pid_t pid, pid_t *parent, uint64_t *start);
+
+/* Whether the process has become a patched QEMU by execve, which is then about to
+ * attach itself. */
+bool attached_is_qemu(pid_t pid);
+
+#endif

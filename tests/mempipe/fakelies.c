@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What a guest that has broken out of QEMU writes into the shared memory. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "fakeguest.h"
+
+static int open_recorders(const struct fake *f, int number)
+{
+    char name[64];
+    int fd;
+
+    snprintf(name, sizeof(name), "/proc/%d/fd/%d", f->q.ctl->recorder_pid, number);
+    fd = open(name, O_RDWR);
+    if (fd < 0) {
+        producer_die("the recorder's descriptor cannot be opened");
+    }
+    return fd;
+}
+
+/* Tries what would make the recorder believe or crash, and prints what the system says.
+ */
+static void try_seals(struct fake *f)
+{
+    const int ctl = open_recorders(f, f->q.ctl->ctl_fd);
+    const int shared = open_recorders(f, f->q.ctl->shared_fd);
+    const size_t n = f->q.ctl->shared_off;
+    struct stat st;
+
+    printf("write %s\n", pwrite(ctl, "", 1, 0) < 0 ? strerror(errno) : "done");
+    printf("map %s\n",
+           mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, ctl, 0) == MAP_FAILED
+               ? strerror(errno)
+               : "done");
+    printf("protect %s\n",
+           mprotect(f->q.base, n, PROT_READ | PROT_WRITE) < 0 ? strerror(errno) : "done");
+    fstat(shared, &st);
+    printf("shrink %s\n", ftruncate(ctl, 0) < 0 ? strerror(errno) : "done");
+    printf("shrink %s\n", ftruncate(shared, 4096) < 0 ? strerror(errno) : "done");
+    printf("grow %s\n", ftruncate(shared, st.st_size * 2) < 0 ? strerror(errno) : "done");
+    fflush(stdout);
+    close(ctl);
+    close(shared);
+}
+
+/* A thread of another process, which never was ours. */
+static void name_process(struct fake *f, int32_t pid, uint32_t state)
+{
+    struct mempipe_pipe *p = producer_pipe(&f->q, producer_claim(&f->q));
+
+    p->pid = pid;
+    p->tid = pid;
+    p->is_process = 1;
+    p->process = p->serial;
+    p->start_ns = producer_now_ns();
+    __atomic_store_n(&p->state, state, __ATOMIC_RELEASE);
+    producer_ring(&f->q);
+}
+
+bool fake_lie(struct fake *f, const char *what)
+{
+    uint8_t *shared = (uint8_t *)f->q.shared;
+    int pid;
+
+    if (!strcmp(what, "seals")) {
+        try_seals(f);
+    } else if (sscanf(what, "claim %d", &pid) == 1) {
+        name_process(f, pid, MEMPIPE_CLAIMED);
+    } else if (sscanf(what, "process %d", &pid) == 1) {
+        name_process(f, pid, MEMPIPE_LIVE);
+    } else if (sscanf(what, "pid %d", &pid) == 1) {
+        f->q.p->pid = pid;
+    } else if (!strcmp(what, "ended")) {
+        f->q.p->state = MEMPIPE_ENDED;
+        producer_ring(&f->q);
+    } else if (!strcmp(what, "zero")) {
+        memset(shared, 0, sizeof(*f->q.shared));
+    } else if (!strcmp(what, "ones")) {
+        memset(shared, 0xff, sizeof(*f->q.shared));
+    } else if (!strcmp(what, "pipes")) {
+        memset(producer_pipe(&f->q, 0), 0xff, 8 * sizeof(struct mempipe_pipe));
+    } else if (!strcmp(what, "chunks")) {
+        memset(f->q.chunks, 0xff, 64 * sizeof(f->q.chunks[0]));
+    } else {
+        return false;
+    }
+    return true;
+}
