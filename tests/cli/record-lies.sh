@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# A guest that writes what it likes into the shared memory: no other process is
+# signalled or waited for, the recorder neither crashes nor hangs, and what it cannot
+# make sense of it says.
+. "$SRC/tests/cli/librecord.sh"
+
+sleep 600 &
+bystander=$!
+alive() {
+    kill -0 $bystander 2>/dev/null || fail "$1: a process that has nothing to do with it was killed"
+}
+
+# What is not to be written cannot be.
+guest seals 'lie seals' 'blocks 15' 'exit 3'
+rec 3 -q -o a.ctr -- qemu-arm seals
+printf '%s Operation not permitted\n' write map protect shrink shrink grow |
+    sed 's/^protect.*/protect Permission denied/' >want
+same want stdout "the memory is sealed"
+
+for lie in "claim $bystander" "process $bystander" "pid $bystander" "process 1" "process -1"; do
+    # The program ends, and so does the recording.
+    guest ends "lie $lie" 'blocks 15' 'exit 3'
+    run 3 timeout 60 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ends
+    alive "$lie, end"
+
+    # The recorder is asked to end, or killed, while the program runs.
+    guest runs "lie $lie" 'blocks 15' 'ready ready' 'sleep 60000'
+    for sig in TERM KILL; do
+        start -q -- qemu-arm runs
+        kill -$sig "$pid"
+        wait "$pid" 2>/dev/null
+        eventually gone "$child"
+        sleep 0.2 # the watchdog looks for processes that are late
+        alive "$lie, SIG$sig"
+    done
+done
+
+# Who says that a thread has ended that has not is left to itself, and ends.
+guest ended 'blocks 15' 'lie ended' 'blocks 90000000'
+timeout 60 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ended >stdout 2>stderr
+[ $? -eq 125 ] || fail "ended: status $? $(cat stderr)"
+grep -q 'the pipe is gone' stderr || fail "ended: $(cat stderr)"
+
+# Whole pages overwritten: the recording ends, by itself or when it is asked to.
+for lie in zero ones pipes chunks; do
+    guest pages 'blocks 15000' "lie $lie" 'blocks 90000000' 'ready ready' 'sleep 60000'
+    timeout 60 "$record" --qemu-dir "$fake" -q -e all -o a.ctr -- qemu-arm pages \
+        >stdout 2>stderr &
+    pid=$!
+    sleep 0.5
+    kill -TERM "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    status=$?
+    # 136: the stand-in divides by a width that it has made 0
+    case $status in
+    125|143|136) ;;
+    *) fail "$lie: status $status: $(cat stderr)" ;;
+    esac
+    "$dump" --no-disas -q a.ctr >/dev/null 2>err
+    [ $? -le 3 ] || fail "$lie: the trace cannot be read: $(cat err)"
+    alive "$lie"
+done
+kill $bystander
+finish
