@@ -686,6 +686,12 @@ int session_run(const struct session_config *config)
     if (config->verbose) {
         tool_error(PROG, "QEMU: %s", plan.qemu);
     }
+    if (!attached_possible()) {
+        tool_error(PROG, "/proc is not mounted: without it nobody knows which processes "
+                         "are recorded");
+        status = LAUNCH_FAILED;
+        goto out_plan;
+    }
     status = check_libraries(&s, &plan);
     if (status) {
         goto out_plan;

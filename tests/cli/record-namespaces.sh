@@ -77,6 +77,24 @@ static int deathsig(void)
     return 0;
 }
 
+/* Who is not root cannot see what these map; their parents are gone. */
+static int hidden(void)
+{
+    prctl(PR_SET_DUMPABLE, 0);
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) {
+            if (fork() == 0) {
+                pause();
+            }
+            _exit(0);
+        }
+        wait(NULL);
+    }
+    ready("ready");
+    pause();
+    return 0;
+}
+
 static void spin(void)
 {
     volatile int x = 0;
@@ -96,6 +114,8 @@ int main(int argc, char **argv)
         return spaces(1);
     } else if (!strcmp(what, "deathsig")) {
         return deathsig();
+    } else if (!strcmp(what, "hidden")) {
+        return hidden();
     } else if (!strcmp(what, "sleep")) {
         ready("ready");
         pause();
@@ -132,6 +152,24 @@ for what in sleep spin; do
         eventually gone "$process"
     done
 done
+
+# Processes that their own user cannot look into are ended with the others.
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups test -x "$record" -a -x guest &&
+    chmod 777 .; then
+    for sig in TERM KILL; do
+        rm -f ready a.ctr
+        setpriv --reuid=65534 --clear-groups "${real[@]}" hidden 2>stderr &
+        pid=$!
+        eventually test -e ready
+        all=$(pgrep -x qemu-arm -u 65534 -g "$(ps -o pgid= -p "$pid" | tr -d ' ')")
+        [ "$(echo "$all" | wc -l)" -ge 4 ] || fail "hidden: $all"
+        kill -$sig "$pid"
+        wait "$pid" 2>/dev/null
+        for process in $all; do
+            eventually gone "$process"
+        done
+    done
+fi
 
 "$qemu_dir/qemu-arm" ./guest spaces
 plain=$?
