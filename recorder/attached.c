@@ -23,8 +23,6 @@
 
 #include "elf_target.h"
 
-#define FILE_NAME "/memfd:cannoli"
-
 bool attached_possible(void)
 {
     uint64_t start;
@@ -88,33 +86,59 @@ int attached_stat(pid_t pid, pid_t *parent, uint64_t *start)
     return 0;
 }
 
-/* Whether the process maps the file: 1, 0, or -errno if it may not be asked. */
-static int maps_file(const struct attached_file *f, pid_t pid)
+void attached_file_init(struct attached_file *f, dev_t dev, ino_t ino, int ctl_fd)
 {
-    char name[64], *line = NULL;
-    size_t cap = 0;
-    int found = 0;
-    FILE *maps;
+    *f = (struct attached_file){.ino = ino, .recorder = getpid(), .ctl_fd = ctl_fd};
+    snprintf(f->entry, sizeof(f->entry), " %02x:%02x %lu ", major(dev), minor(dev),
+             (unsigned long)ino);
+}
 
-    snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-    maps = fopen(name, "re");
-    if (!maps) {
-        return -errno;
-    }
-    while (!found && getline(&line, &cap, maps) > 0) {
-        unsigned major, minor;
-        unsigned long ino;
+/* "/proc/PID/maps" without the help of printf, for signal handlers. */
+static void maps_name(char name[32], pid_t pid)
+{
+    char digits[16];
+    size_t n = 0, at = strlen("/proc/");
 
-        found = strstr(line, FILE_NAME) &&
-                sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &ino) == 3 &&
-                ino == f->ino && makedev(major, minor) == f->dev;
+    do {
+        digits[n++] = (char)('0' + pid % 10);
+        pid /= 10;
+    } while (pid);
+    memcpy(name, "/proc/", at);
+    while (n) {
+        name[at++] = digits[--n];
     }
-    if (!found && ferror(maps)) {
-        found = errno == ESRCH ? 0 : -errno;
+    memcpy(name + at, "/maps", sizeof("/maps"));
+}
+
+int attached_maps(const struct attached_file *f, pid_t pid)
+{
+    const size_t want = strlen(f->entry);
+    char name[32], text[4096];
+    size_t kept = 0;
+    bool any = false;
+    int found = 0, fd;
+    ssize_t n;
+
+    if (pid <= 0) {
+        return -ESRCH;
     }
-    free(line);
-    fclose(maps);
-    return found;
+    maps_name(name, pid);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT ? -ESRCH : -errno;
+    }
+    while (!found && (n = read(fd, text + kept, sizeof(text) - kept)) > 0) {
+        const size_t have = kept + (size_t)n;
+
+        any = true;
+        found = memmem(text, have, f->entry, want) != NULL;
+        /* It may begin at the end of what has been read. */
+        kept = have < want ? have : want - 1;
+        memmove(text, text + have - kept, kept);
+    }
+    close(fd);
+    /* A process that ends gives its memory back before it is a zombie. */
+    return any ? found : -ESRCH;
 }
 
 /* Whether it is what follows -cannoli for this recording: see launch.c, and in QEMU
@@ -176,7 +200,7 @@ static enum attached_answer look(const struct attached_file *f,
                                  const struct attached_process *p)
 {
     enum attached_answer answer = ATTACHED_NOT;
-    int maps = maps_file(f, p->pid);
+    int maps = attached_maps(f, p->pid);
 
     if (maps > 0) {
         answer = ATTACHED_SHOWN;
@@ -320,7 +344,7 @@ static unsigned visit(const struct attached_shared *s, pid_t pid, uint64_t start
         return 0;
     }
     is = attached_stat(pid, &parent, &its_start) == 0 &&
-         (its_start == start || maps_file(&s->file, pid) > 0);
+         (its_start == start || attached_maps(&s->file, pid) > 0);
     is = is && !has_ended(pidfd);
     if (is && kill) {
         syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);

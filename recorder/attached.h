@@ -21,8 +21,8 @@
 
 /* What to look for; set once, then read by everybody. */
 struct attached_file {
-    dev_t dev; /* of the shared memory's second file */
-    ino_t ino;
+    char entry[48];   /* what /proc/PID/maps has of the shared memory's second file */
+    ino_t ino;        /* its inode */
     int32_t recorder; /* it maps the file, too */
     int32_t ctl_fd;   /* the first file, by which QEMUs that a guest starts name it */
 };
@@ -53,6 +53,16 @@ struct attached_process {
     int pidfd;      /* attached_close it; -1: there are no descriptors left */
     uint64_t start; /* clock ticks since boot, as /proc/PID/stat has it */
 };
+
+/* `ctl_fd' is the recorder's descriptor of the first file. */
+void attached_file_init(struct attached_file *f, dev_t dev, ino_t ino, int ctl_fd);
+
+/*
+ * Whether the process maps the file: 1, 0, or a negated errno value: -ESRCH if there is
+ * no such process, or it is about to be none, another one if that may not be looked at.
+ * Async-signal-safe.
+ */
+int attached_maps(const struct attached_file *f, pid_t pid);
 
 /* Whether /proc shows processes.  Without it nothing here works. */
 bool attached_possible(void);

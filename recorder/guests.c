@@ -225,30 +225,51 @@ void guests_remove(struct guests *g, struct guest_process *p)
     }
     attached_remove(g->attached, p->entry);
     p->entry = -1;
-    if (p->host_pid) {
-        g->gone[g->n_gone++ % GUESTS_GONE] = p->host_pid;
+    g->gone[g->n_gone++ % GUESTS_GONE] = p->host_pid ? p->host_pid : p->pid;
+}
+
+/*
+ * Whether a pipe names the process.  This is for one that is no more, and that
+ * nobody has looked at: a lie lasts until the next round, which finds no such process
+ * and frees the pipe.
+ */
+static bool pipes_name(const struct guests *g, pid_t pid)
+{
+    const uint32_t high = mempipe_host_pipes_high(g->host);
+
+    for (uint32_t i = 0; i < high; i++) {
+        const struct mempipe_pipe *p = &g->host->pipes[i];
+
+        if (__atomic_load_n(&p->pid, __ATOMIC_RELAXED) == pid &&
+            __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != MEMPIPE_FREE) {
+            return true;
+        }
     }
+    return false;
 }
 
 bool guests_is_ours(const struct guests *g, pid_t pid)
 {
     struct attached_process at;
 
+    if (pid <= 0) {
+        return false; /* from outside of our namespace */
+    }
     for (struct guest_process *p = g->processes; p; p = p->next) {
         if (p->host_pid == pid) {
             return true;
         }
     }
     for (unsigned i = 0; i < GUESTS_GONE; i++) {
-        if (g->gone[i] == pid && pid) {
+        if (g->gone[i] == pid) {
             return true;
         }
     }
-    if (!attached_ask(&g->attached->file, pid, &at)) {
-        return false;
+    if (attached_ask(&g->attached->file, pid, &at)) {
+        attached_close(&at);
+        return true;
     }
-    attached_close(&at);
-    return true;
+    return attached_maps(&g->attached->file, pid) == -ESRCH && pipes_name(g, pid);
 }
 
 bool guests_has_strangers(const struct guests *g)

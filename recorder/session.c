@@ -725,10 +725,10 @@ int session_run(const struct session_config *config)
         status = LAUNCH_FAILED;
         goto out_ring;
     }
-    signals_set_bell(&s.host);
+    signals_set_bell(&s.host, &s.watchdog.shared->attached.file);
     status = record(&s, &plan);
+    signals_set_bell(NULL, NULL);
     watchdog_stop(&s.watchdog);
-    signals_set_bell(NULL);
 
 out_ring:
     ring_free(s.ring);

@@ -18,16 +18,18 @@ static volatile sig_atomic_t end_signal;
 static volatile sig_atomic_t child_changed;
 static unsigned user_signals[2]; /* atomic */
 static struct mempipe_host *volatile bell;
+static const struct attached_file *volatile attached;
 
 /*
  * Signals that a process sent.  kill(0, SIGTERM) in a guest means those that the guest
- * knows of, not the recorder; but whose a number is only the main loop can find out.
- * What does not fit is taken for the user's.
+ * knows of, not the recorder.  Whose a number is is seen best while the sender is still
+ * there; what cannot be seen then the main loop finds out.  What does not fit is taken for the user's.
  */
 #define SENT 64
 static struct sent {
     int sig;
     pid_t pid;
+    bool guest; /* for sure */
     bool valid; /* atomic: put last, taken first */
 } sent[SENT];
 static unsigned n_sent; /* atomic */
@@ -58,8 +60,11 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         if (__atomic_load_n(&s->valid, __ATOMIC_ACQUIRE)) {
             count(sig);
         } else {
+            const struct attached_file *file = attached;
+
             s->sig = sig;
             s->pid = info->si_pid;
+            s->guest = file && attached_maps(file, s->pid) > 0;
             __atomic_store_n(&s->valid, true, __ATOMIC_RELEASE);
         }
     } else {
@@ -77,12 +82,11 @@ void signals_sort(bool (*is_guest)(void *arg, pid_t pid), void *arg)
         struct sent *s = &sent[i];
 
         if (__atomic_load_n(&s->valid, __ATOMIC_ACQUIRE)) {
-            const int sig = s->sig;
-            const pid_t pid = s->pid;
+            const struct sent one = *s;
 
             __atomic_store_n(&s->valid, false, __ATOMIC_RELEASE);
-            if (!is_guest(arg, pid)) {
-                count(sig);
+            if (!one.guest && !is_guest(arg, one.pid)) {
+                count(one.sig);
             }
         }
     }
@@ -118,8 +122,9 @@ void signals_install(struct signals_saved *saved, enum signals_user user)
     sigprocmask(SIG_UNBLOCK, &ours, &saved->mask);
 }
 
-void signals_set_bell(struct mempipe_host *host)
+void signals_set_bell(struct mempipe_host *host, const struct attached_file *file)
 {
+    attached = file;
     bell = host;
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "attached.h"
 #include "mempipe_host.h"
 
 /* Signals whose disposition the recorder changes, and what it was before. */
@@ -41,13 +42,17 @@ enum signals_user {
 void signals_install(struct signals_saved *saved, enum signals_user user);
 
 /*
- * Sorts the signals that other processes have sent since the last call: those of whom
- * `is_guest' says yes are ignored.  The main loop calls it before it asks for any.
+ * Sorts the signals that other processes have sent since the last call: those that were
+ * attached then, or of whom `is_guest' says yes, are ignored.  The main loop calls it
+ * before it asks for any.
  */
 void signals_sort(bool (*is_guest)(void *arg, pid_t pid), void *arg);
 
-/* From now on handlers ring the doorbell of `host'; NULL: no more. */
-void signals_set_bell(struct mempipe_host *host);
+/*
+ * From now on handlers ring the doorbell of `host', and look which senders are attached;
+ * NULL, NULL: no more.
+ */
+void signals_set_bell(struct mempipe_host *host, const struct attached_file *file);
 
 /* Puts everything back.  Async-signal-safe: for the child too, before exec. */
 void signals_restore(const struct signals_saved *saved);

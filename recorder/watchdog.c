@@ -130,12 +130,7 @@ int watchdog_start(struct watchdog *w, const struct mempipe_host *host,
     if (w->shared == MAP_FAILED) {
         return -errno;
     }
-    w->shared->attached.file = (struct attached_file){
-        .dev = host->dev,
-        .ino = host->ino,
-        .recorder = getpid(),
-        .ctl_fd = host->ctl_fd,
-    };
+    attached_file_init(&w->shared->attached.file, host->dev, host->ino, host->ctl_fd);
     if (pipe2(fds, O_CLOEXEC) < 0) {
         err = -errno;
         goto out_map;

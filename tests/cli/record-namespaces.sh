@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Programs in PID namespaces of their own, which know themselves by other numbers than
-# the recorder, and recorders that die together with their watchdogs.
+# Who is recorded, as the system says: programs in PID namespaces of their own, which know
+# themselves by other numbers than the recorder, processes that cannot be looked into,
+# senders of signals; and recorders that die together with their watchdogs.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu_arm
 
@@ -77,6 +78,20 @@ static int deathsig(void)
     return 0;
 }
 
+/* Each child sends a signal to all of its group, and is gone. */
+static int signals(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    for (int i = 0; i < 100; i++) {
+        if (fork() == 0) {
+            kill(0, SIGTERM);
+            _exit(0);
+        }
+        wait(NULL);
+    }
+    return 9;
+}
+
 /* Who is not root cannot see what these map; their parents are gone. */
 static int hidden(void)
 {
@@ -114,6 +129,8 @@ int main(int argc, char **argv)
         return spaces(1);
     } else if (!strcmp(what, "deathsig")) {
         return deathsig();
+    } else if (!strcmp(what, "signals")) {
+        return signals();
     } else if (!strcmp(what, "hidden")) {
         return hidden();
     } else if (!strcmp(what, "sleep")) {
@@ -135,6 +152,11 @@ real=("$record" --qemu-dir "$qemu_dir" -q -o a.ctr -- qemu-arm ./guest)
 "$qemu_dir/qemu-arm" ./guest deathsig >want || fail "deathsig: unrecorded: $?"
 "${real[@]}" deathsig >got || fail "deathsig: $?"
 same want got "deathsig: what the program sees"
+
+# A signal of a process that hardly lived is the program's, too.
+setsid -w "${real[@]}" signals
+got=$?
+[ $got -eq 9 ] || fail "signals: status $got"
 
 # When both are killed at once, and nobody is left to do anything about it.
 for what in sleep spin; do
