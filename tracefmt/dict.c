@@ -183,7 +183,7 @@ static void derived_slot(struct dict_entry *e, struct dict_slot *k)
     blockdef_derive(&e->def, k->entry, &v);
     if (v.root == CTR_DERIVE_CONST) {
         k->addr = DICT_NO_ADDR;
-        e->constant[e->nconst++] = slot_derive_addr(&v, 0) >> PAGE_BITS << 1 | k->s.store;
+        e->constant[e->nconst++] = dict_constant(e, (uint32_t)(k - e->slot));
         return;
     }
     k->addr = e->slot[v.root].addr;

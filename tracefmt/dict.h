@@ -80,6 +80,14 @@ static inline int slot_in_row(const struct ctr_slot *s)
     return s->reg && s->size <= 8 && slot_group(s) == 0;
 }
 
+/* What `constant' tells of a derived slot k that has no root. */
+static inline uint64_t dict_constant(const struct dict_entry *d, uint32_t k)
+{
+    struct slot_derive v;
+    blockdef_derive(&d->def, d->slot[k].entry, &v);
+    return slot_derive_addr(&v, 0) >> PAGE_BITS << 1 | d->slot[k].s.store;
+}
+
 /* The register table, or NULL. */
 static inline const struct regtable *dict_regs(const struct ctr_dict *d)
 {

@@ -81,7 +81,8 @@ struct follower {
     uint64_t next_pc; /* foretold; end + 1 if no block is */
     uint32_t since;   /* plain runs that came before it was */
     uint32_t falls;   /* runs that went on just behind the block */
-    uint32_t full;    /* whole runs that were no plain ones */
+    uint32_t full;    /* whole runs that were no plain ones ... */
+    uint32_t slow;    /* ... of them those that encode_slow took */
 };
 
 /*
@@ -442,6 +443,9 @@ static inline uint64_t encode_page(const struct ctr_encoder *e, uint64_t page)
  */
 int encode_counts(struct ctr_encoder *e, struct buf *out);
 int encode_pages(struct ctr_encoder *e, struct buf *out);
+/* An access of which dict_entry's `constant' tells page and kind was made.  Returns 0 or
+ * -1 (memory). */
+int encode_constant(struct ctr_encoder *e, uint64_t page_store);
 
 int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
                     const char *what);

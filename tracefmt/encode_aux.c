@@ -272,7 +272,8 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
     }
     /* A set that has become "any page" needs no more. */
     struct pageset *set = &e->pages[store];
-    uint64_t last = (x->addr + (x->size - 1)) >> PAGE_BITS;
+    uint64_t last = x->addr + (x->size - 1);
+    last = (last < x->addr ? UINT64_MAX : last) >> PAGE_BITS; /* as readers have it */
     for (uint64_t page = x->addr >> PAGE_BITS; !set->any; page++) {
         if (pageset_add(set, page)) {
             return ctr_fail_nomem(diag);

@@ -93,8 +93,37 @@ static int add_reach(struct ctr_encoder *e, uint64_t key)
     return 0;
 }
 
+/*
+ * Accesses whose address is always the same have no key.  All that its block has are made
+ * by every whole run that encode_slow has not seen; where that has it notes them itself.
+ */
+static int add_constants(struct ctr_encoder *e, uint32_t local)
+{
+    const struct dict_entry *d = e->def[local];
+    const struct follower *f = &e->follower[local];
+    if (!d->nconst || (!FROM_SINCE(e->loc[local].from) && f->full == f->slow)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < d->nconst; i++) {
+        if (encode_constant(e, d->constant[i])) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int encode_constant(struct ctr_encoder *e, uint64_t page_store)
+{
+    return pageset_add(&e->pages[page_store & 1], encode_page(e, page_store >> 1));
+}
+
 int encode_pages(struct ctr_encoder *e, struct buf *out)
 {
+    for (uint32_t i = 0; e->mem && i < e->nloc; i++) {
+        if (add_constants(e, i)) {
+            return -1;
+        }
+    }
     for (uint32_t i = 0; i < e->ncand; i++) {
         if (add_reach(e, e->cand[i])) {
             return -1;

@@ -193,12 +193,6 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
             e->batch_cap = BATCH + d->nplain;
         }
     }
-    for (unsigned i = 0; i < d->nconst; i++) {
-        if (pageset_add(&e->pages[d->constant[i] & 1],
-                        encode_page(e, d->constant[i] >> 1))) {
-            return -CTR_E_NOMEM;
-        }
-    }
     e->def[l] = d;
     e->raw_of[l] = raw;
     e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next_pc = d->end + 1};

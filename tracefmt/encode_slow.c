@@ -242,6 +242,10 @@ static int make_slot(struct ctr_encoder *e, const struct walk *w, struct slow_ru
     }
     if (m->put) {
         e->pending[e->npending++] = k;
+        if (s->derived && d->slot[k].addr == DICT_NO_ADDR &&
+            encode_constant(e, dict_constant(d, k))) {
+            return ctr_fail_nomem(diag);
+        }
     }
     return 1;
 }
@@ -440,6 +444,7 @@ int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
         e->insns += r.n - r.first;
         int whole = r.first == 0 && r.n == b->ninsn;
         e->follower[r.local].full += (uint32_t)whole;
+        e->follower[r.local].slow += (uint32_t)whole;
         if (ran && !whole && countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
             return ctr_fail_nomem(diag);
         }
