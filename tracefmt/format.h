@@ -25,6 +25,7 @@
 #define FILE_OFF_VERSION 16u
 #define FILE_OFF_INCOMPAT 20u
 #define FILE_OFF_COMPAT 24u
+#define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u
 #define FILE_OFF_HASH 32u /* XXH64 of bytes 0..31 */
 #define FORMAT_VERSION 7u

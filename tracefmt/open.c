@@ -39,6 +39,7 @@ static int read_file_head(struct ctr_trace *tr, struct ctr_diag *diag)
                         "checksum of the file header is wrong");
     }
     tr->version = le32(head + FILE_OFF_VERSION);
+    tr->compat = le32(head + FILE_OFF_COMPAT);
     if (tr->version < FORMAT_VERSION) {
         return ctr_fail(diag, CTR_E_UNSUPPORTED, 0, "file header",
                         "format version %u is older than this program, which reads %u",

@@ -108,8 +108,9 @@ static int pages_row(struct part_reader *r, const struct ctr_range *addrs, uint3
     if (get_varint(&r->p, r->p_end, &n)) {
         return bad_row(r, diag);
     }
-    /* 0 is any page; page 0 itself need not be listed. */
-    *found = n == 0 || (addrs && page_in_ranges(addrs, naddr, 0));
+    /* 0 is any page; of older files page 0 itself need not be listed. */
+    *found = n == 0 || (!(r->tr->compat & FILE_COMPAT_PAGE_0) && addrs &&
+                        page_in_ranges(addrs, naddr, 0));
     for (; n > 1; n--) {
         if (get_varint(&r->p, r->p_end, &delta)) {
             return bad_row(r, diag);

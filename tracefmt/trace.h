@@ -16,6 +16,7 @@ struct ctr_trace {
     struct source src;
     uint64_t data_off; /* of the section behind META */
     uint32_t version;
+    uint32_t compat;   /* FILE_COMPAT_* */
     uint32_t next_seq; /* stream, scan: number of the next section */
     enum ctr_state state;
     struct ctr_diag damage;

@@ -176,6 +176,7 @@ static int write_file_head(struct ctr_writer *w, struct ctr_diag *diag)
     put32(head + 4, FILE_HEAD - FRAME_HEAD);
     memcpy(head + FILE_OFF_MAGIC, FILE_MAGIC, FILE_MAGIC_BYTES);
     put32(head + FILE_OFF_VERSION, FORMAT_VERSION);
+    put32(head + FILE_OFF_COMPAT, FILE_COMPAT_PAGE_0);
     put64(head + FILE_OFF_HASH, XXH64(head, FILE_OFF_HASH, 0));
     struct iovec iov = {head, sizeof(head)};
     if (buf_reserve(&w->seek, SEEK_ENTRY)) {
