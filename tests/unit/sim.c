@@ -71,7 +71,8 @@ static void derive_slot(struct sim *s, struct sim_block *b, unsigned from, unsig
         return;
     }
     d->root = CTR_DERIVE_CONST;
-    for (unsigned tries = 4; tries-- && k > from && !chance(s, 20);) {
+    for (unsigned tries = has(s, SIM_CONSTANT) ? 0 : 4;
+         tries-- && k > from && !chance(s, 20);) {
         unsigned root = from + sim_random(s, k - from);
         if (!(b->slot[root].access & (CTR_ACCESS_REG | CTR_ACCESS_DERIVED))) {
             d->root = (uint16_t)root;

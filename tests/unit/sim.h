@@ -123,6 +123,7 @@ struct sim_thread {
 #define SIM_UNSURE 0x40u
 #define SIM_BIG 0x80u /* now and then a block of the largest size */
 #define SIM_DERIVED 0x800u /* accesses whose address follows from another's */
+#define SIM_CONSTANT 0x1000u /* with SIM_DERIVED: none follows from another's */
 #define SIM_ALL 0x8ffu
 #define SIM_SYSTEM 0x100u /* events between runs */
 #define SIM_TINY 0x400u   /* many segments, some without a run; signals; true times */
