@@ -172,7 +172,12 @@ static unsigned reach_kind(const struct slot_derive *v)
     if (v->bits == 64) {
         return REACH_WHOLE;
     }
-    return v->bits < REACH_WHOLE && v->is_signed == (v->bits > 32) ? v->bits : 0;
+    for (unsigned kind = 1; kind < REACH_WHOLE; kind++) {
+        if (reach_bits(kind) == v->bits && reach_is_signed(kind) == v->is_signed) {
+            return kind;
+        }
+    }
+    return 0;
 }
 
 /* A derived slot, whose address its root's page says something about. */

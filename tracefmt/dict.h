@@ -30,14 +30,26 @@ struct dict_slot {
 /*
  * Which pages accesses can touch when their root touches page p, for the index: bit k
  * of REACH_LOADS: loads touch page p + k - 1; of REACH_STORES: stores do.  REACH_KIND
- * tells what becomes of such an address: REACH_WHOLE: nothing; up to 32: so many
- * bits of it are left; above: so many, with their sign; 0: that differs.
+ * tells what becomes of such an address: REACH_WHOLE: nothing; 0: that differs, or
+ * there is no number for it; the others: so many bits of it are left, perhaps with their
+ * sign.  Translated code masks to 32 bits, and to 56 or more, with or without a sign.
  */
 #define REACH_LOADS(r) ((r)&7u)
 #define REACH_STORES(r) ((r) >> 3 & 7u)
 #define REACH_KIND(r) ((r) >> 6 & 63u)
 #define REACH_WHOLE 63u
 #define REACH_MASK 0xfffu
+#define REACH_UNSIGNED 39u /* the last kind without a sign */
+
+static inline unsigned reach_bits(unsigned kind)
+{
+    return kind > 32 && kind <= REACH_UNSIGNED ? kind + 56 - 33 : kind;
+}
+
+static inline int reach_is_signed(unsigned kind)
+{
+    return kind > REACH_UNSIGNED;
+}
 
 /* A definition met in this recording.  Never changes once published. */
 struct dict_entry {

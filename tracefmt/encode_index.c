@@ -59,11 +59,11 @@ int encode_counts(struct ctr_encoder *e, struct buf *out)
     return 0;
 }
 
-/* An address that is not a whole one, as reach_kind has it. */
+/* An address that is not a whole one, by its REACH_KIND. */
 static uint64_t cut(uint64_t a, unsigned kind)
 {
-    unsigned up = 64 - kind;
-    return kind <= 32 ? a << up >> up : (uint64_t)((int64_t)(a << up) >> up);
+    unsigned up = 64 - reach_bits(kind);
+    return reach_is_signed(kind) ? (uint64_t)((int64_t)(a << up) >> up) : a << up >> up;
 }
 
 /* A root touched a page: it and the slots that are derived from it. */

@@ -490,8 +490,8 @@ static int put_many(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 }
 
 /* A trace of 32 bits, whose one chunk is this segment. */
-static struct ctr_trace *trace_of(const struct ctr_dict *dict, uint32_t events,
-                                  const struct ctr_segment *seg)
+static struct ctr_trace *trace_of(const struct ctr_dict *dict, unsigned addr_bytes,
+                                  uint32_t events, const struct ctr_segment *seg)
 {
     struct ctr_encoder *enc;
     struct ctr_packed *packed;
@@ -499,10 +499,10 @@ static struct ctr_trace *trace_of(const struct ctr_dict *dict, uint32_t events,
     struct ctr_trace *tr;
     struct ctr_diag diag;
     uint32_t process, thread;
-    assert_int_equal(ctr_encoder_new(&enc, dict, 4, 1), 0);
+    assert_int_equal(ctr_encoder_new(&enc, dict, addr_bytes, 1), 0);
     assert_int_equal(ctr_packed_new(&packed), 0);
     assert_int_equal(ctr_encoder_run(enc, seg, 1, packed, &diag), 0);
-    struct ctr_meta meta = {.events = events, .addr_bits = 32};
+    struct ctr_meta meta = {.events = events, .addr_bits = (uint8_t)(8 * addr_bytes)};
     int fd = memfd_create("trace", MFD_CLOEXEC);
     assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, &diag), 0);
     assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
@@ -541,7 +541,7 @@ static void test_many_blocks(void **state)
         .n_units = 3 * MANY,
         .data_end = addrs + 3 * MANY,
     };
-    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
+    struct ctr_trace *tr = trace_of(dict, 4, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
     static const struct ctr_replay_ops ops = {.mem = put_many, .ordered = check_many};
     struct ctr_replay_opts opts = {.workers = 1};
     uint64_t at = 0;
@@ -582,7 +582,7 @@ static void words_come_back(uint32_t nblock, const uint32_t *words, uint32_t n_w
         assert_int_equal(ctr_dict_add(dict, i, def, n, &diag), 0);
     }
     struct ctr_segment seg = {.words = words, .n_words = n_words};
-    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC, &seg);
+    struct ctr_trace *tr = trace_of(dict, 4, CTR_EVENTS_EXEC, &seg);
     static const struct ctr_replay_ops ops = {.run = next_pc};
     struct ctr_replay_opts opts = {.workers = 1};
     const uint32_t *at = words;
@@ -621,13 +621,15 @@ static void test_many_alone(void **state)
     free(words);
 }
 
+#define DERIVE_SIGNED 0x100u /* to be added to bits */
+
 /* A derived slot's entry of a definition: its root, bits and delta. */
 static size_t put_derive(uint8_t *p, unsigned root, unsigned bits, int64_t delta)
 {
     p[0] = (uint8_t)root;
     p[1] = (uint8_t)(root >> 8);
     p[2] = (uint8_t)bits;
-    p[3] = 0;
+    p[3] = bits & DERIVE_SIGNED ? CTR_DERIVE_SIGNED : 0;
     memcpy(p + 4, &delta, 8);
     return CTR_BLOCKDEF_DERIVE;
 }
@@ -670,7 +672,7 @@ static void test_wide_derived(void **state)
     const uint32_t data[2] = {addr, addr};
     struct ctr_segment seg = {
         .words = words, .n_words = 2, .n_units = 2, .data_end = data + 2};
-    struct ctr_trace *tr = trace_of(dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
+    struct ctr_trace *tr = trace_of(dict, 4, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
     for (unsigned i = 0; i < 3; i++) {
         struct found found = {there[i], 0};
         struct ctr_range range = {there[i], there[i] + 1};
@@ -682,6 +684,63 @@ static void test_wide_derived(void **state)
     }
     ctr_close(tr);
     ctr_dict_free(dict);
+}
+
+static int count_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    (void)job;
+    (void)m;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+/* Chunks read for the accesses of a page, which are so many. */
+static uint64_t read_for(struct ctr_trace *tr, uint64_t page, unsigned accesses)
+{
+    static const struct ctr_replay_ops ops = {.mem = count_mem};
+    struct ctr_range range = {page << 12, (page + 1) << 12};
+    struct ctr_filter f = {.addrs = &range, .naddr = 1};
+    struct ctr_replay_opts opts = {.workers = 1, .filter = &f};
+    struct ctr_work before, after;
+    unsigned n = 0;
+    ctr_trace_work(tr, &before);
+    assert_int_equal(ctr_replay(tr, &ops, &n, &opts, NULL), 0);
+    ctr_trace_work(tr, &after);
+    assert_int_equal(n, accesses);
+    return after.chunks - before.chunks;
+}
+
+/*
+ * Addresses of 64 bits that follow from others and of which aarch64's masking leaves 56
+ * bits or more, with or without a sign: the index tells which pages they touch.
+ */
+static void test_masked_derived(void **state)
+{
+    static const uint32_t words[2] = {1, 1};
+    static const uint64_t data[2] = {0x7ffff800, 0x7ffff800};
+    (void)state;
+    for (unsigned bits = 56; bits < 63; bits++) {
+        for (unsigned with_sign = 0; with_sign < 2; with_sign++) {
+            struct ctr_dict *dict;
+            uint8_t def[128];
+            size_t n = simple_def(def, 0x1000, 3, 2);
+            def[CTR_BLOCKDEF_FLAGS] = CTR_BLOCK_HAS_DERIVED;
+            def[n - CTR_BLOCKDEF_SLOT + 4] |= CTR_ACCESS_DERIVED;
+            n += put_derive(def + n, 0, bits | (with_sign ? DERIVE_SIGNED : 0), 0x808);
+            assert_int_equal(ctr_dict_new(&dict, CTR_EVENTS_EXEC | CTR_EVENTS_MEM), 0);
+            assert_int_equal(ctr_dict_add(dict, 1, def, n, NULL), 0);
+            struct ctr_segment seg = {
+                .words = words, .n_words = 2, .n_units = 2, .data_end = data + 2};
+            struct ctr_trace *tr =
+                trace_of(dict, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
+            assert_int_equal(read_for(tr, 0x7ffff, 2), 1);
+            assert_int_equal(read_for(tr, 0x80000, 2), 1);
+            assert_int_equal(read_for(tr, 0, 0), 0);
+            assert_int_equal(read_for(tr, 0x7fff0, 0), 0);
+            ctr_close(tr);
+            ctr_dict_free(dict);
+        }
+    }
 }
 
 int main(void)
@@ -699,6 +758,7 @@ int main(void)
         cmocka_unit_test(test_stretches),
         cmocka_unit_test(test_many_alone),
         cmocka_unit_test(test_wide_derived),
+        cmocka_unit_test(test_masked_derived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
