@@ -308,6 +308,7 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag)
 {
     struct section *sec = &out->sec;
+    out->pub = *c; /* also if it cannot be read */
     int err = section_read(&f->tr->src, c->off, sec, diag);
     if (err < 0) {
         return err;
@@ -323,7 +324,6 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
                         "not the chunk of the index");
     }
     f->tr->chunks_read++;
-    out->pub = *c;
     out->lo = f->filter.from;
     out->hi = f->filter.to;
     unsigned columns = (f->runs ? decoder_columns(f->want) : 0) |

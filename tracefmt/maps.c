@@ -79,6 +79,17 @@ void ctr_maps_free(struct ctr_maps *m)
     free(m);
 }
 
+int ctr_maps_damage(const struct ctr_maps *m, uint64_t *from_ns, struct ctr_diag *diag)
+{
+    if (m->damage) {
+        *from_ns = m->damage_ns;
+        if (diag) {
+            *diag = m->why;
+        }
+    }
+    return m->damage;
+}
+
 /* The history of a process and the number of a moment, or NULL. */
 static const struct map_history *at_time(const struct ctr_maps *m, uint32_t process,
                                          uint64_t ns, uint32_t *moment)

@@ -84,6 +84,9 @@ struct ctr_maps {
     uint32_t file_cap;
     uint32_t *hash; /* first file + 1 */
     uint64_t name_bytes;
+    int damage; /* what ended the history before the trace did, or 0 ... */
+    struct ctr_diag why;
+    uint64_t damage_ns; /* ... and the time from which on something may be missing */
 };
 
 /* Makes the tree of a process, whose records change their places.  Returns 0 or -1 (no

@@ -273,6 +273,22 @@ static int do_older(struct loading *l, uint64_t time)
     return err;
 }
 
+/*
+ * Chunks come in the order in which they were begun, and no event is older than its
+ * chunk: all that happened before the one that cannot be read is known.  If not even that
+ * one's place is known, it was begun no earlier than the last that is.
+ */
+static int end_history(struct loading *l, int err, uint64_t start_ns)
+{
+    if (err != -CTR_E_CORRUPT && err != -CTR_E_TRUNCATED) {
+        return err;
+    }
+    l->m->damage = err;
+    l->m->why = *l->diag;
+    l->m->damage_ns = start_ns;
+    return 0;
+}
+
 static int read_events(struct loading *l, struct ctr_trace *tr, uint64_t to_ns)
 {
     struct feed f;
@@ -299,8 +315,7 @@ static int read_events(struct loading *l, struct ctr_trace *tr, uint64_t to_ns)
     walk_fini(&w);
     buf_free(&raw.payload);
     feed_fini(&f);
-    /* What cannot be read ends the history, as it ends a replay. */
-    return ret == -CTR_E_CORRUPT || ret == -CTR_E_TRUNCATED ? 0 : ret;
+    return end_history(l, ret, raw.pub.start_ns);
 }
 
 int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr, struct ctr_diag *diag)
@@ -325,8 +340,12 @@ int maps_load(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns, unsig
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "maps", "not on a stream");
     }
     struct ctr_maps *m = calloc(1, sizeof(*m));
-    struct loading l = {
-        .m = m, .pending = pending, .most = pending, .flags = flags, .diag = diag};
+    struct ctr_diag own;
+    struct loading l = {.m = m,
+                        .pending = pending,
+                        .most = pending,
+                        .flags = flags,
+                        .diag = diag ? diag : &own};
     int err = 0;
     l.head = calloc((size_t)tr->nthreads + 1, sizeof(l.head[0]));
     l.process = calloc((size_t)tr->nprocs + 1, sizeof(l.process[0]));

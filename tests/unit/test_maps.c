@@ -644,6 +644,56 @@ static void test_same_time(void **unused)
     aux_free(&a);
 }
 
+/* Damaged events end a history, which says so and from when on. */
+static void test_damage(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct auxbuf a = {0};
+    struct ctr_chunk c;
+    struct ctr_maps *maps;
+    struct ctr_diag diag;
+    uint64_t from = 1;
+    uint8_t byte;
+    uint32_t index;
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        map_at(&a, 100 * i + 10, CTR_MAP_MMAP, addr_of(i), PAGE, 0, "/a.so");
+        out_run(&o, 0, &a, 1, 100 * i);
+    }
+    struct ctr_trace *tr = out_end(&o, 0);
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    assert_int_equal(ctr_maps_damage(maps, &from, &diag), 0);
+    assert_int_equal(from, 1);
+    ctr_maps_free(maps);
+    /* The events are the last column of a chunk. */
+    assert_int_equal(ctr_trace_chunk(tr, 2, &c, NULL), 0);
+    uint64_t last = c.off + c.bytes - 1;
+    assert_int_equal(pread(o.fd, &byte, 1, (off_t)last), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(o.fd, &byte, 1, (off_t)last), 1);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(
+            ctr_maps_load_to(&maps, tr, 0, i ? CTR_MAPS_CODE : 0, i ? NULL : &diag), 0);
+        assert_int_equal(ctr_maps_damage(maps, &from, i ? &diag : NULL), -CTR_E_CORRUPT);
+        assert_int_equal(from, 200);
+        for (unsigned k = 0; k < 4; k++) {
+            assert_int_equal(ctr_maps_find(maps, 0, 199, addr_of(k), NULL), k < 2);
+        }
+        ctr_maps_free(maps);
+    }
+    assert_int_equal(diag.code, CTR_E_CORRUPT);
+    assert_in_range(diag.off, c.off, last);
+    /* Who asks for less never comes there. */
+    assert_int_equal(ctr_maps_load_to(&maps, tr, 200, 0, NULL), 0);
+    assert_int_equal(ctr_maps_damage(maps, &from, NULL), 0);
+    ctr_maps_free(maps);
+    ctr_close(tr);
+    aux_free(&a);
+}
+
 /* Pieces by the thousand, also in one event, take no time to speak of. */
 static void test_many(void **unused)
 {
@@ -904,7 +954,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random),     cmocka_unit_test(test_modules),
         cmocka_unit_test(test_many),       cmocka_unit_test(test_none),
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_same_time),
+        cmocka_unit_test(test_same_time),  cmocka_unit_test(test_damage),
     };
     return argc == 4 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,9 @@
 struct known {
     struct ctr_maps *maps; /* NULL: it cannot be known */
     uint64_t to_ns;        /* not of what happened then or later */
+    int error;             /* why it cannot, or not whole ... */
+    uint64_t bad_ns;       /* ... from that time on */
+    struct ctr_diag diag;
     struct known *before;  /* in use as long as all of it */
 };
 
@@ -23,6 +26,7 @@ struct mappings {
     size_t nr_starts;            /* ... ascending */
     unsigned what;               /* CTR_MAPS_* */
     _Atomic(struct known *) now; /* changed with the lock */
+    _Atomic(const struct known *) bad; /* of which somebody has asked what is not known */
     pthread_mutex_t lock;
 };
 
@@ -68,7 +72,12 @@ static int learn(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
     if (!k) {
         return -CTR_E_NOMEM;
     }
-    ret = ctr_maps_load_to(&k->maps, tr, to_ns, m->what, diag);
+    k->diag.off = CTR_NO_OFF;
+    ret = ctr_maps_load_to(&k->maps, tr, to_ns, m->what, &k->diag);
+    if (ret && diag) {
+        *diag = k->diag;
+    }
+    k->error = ret ? ret : ctr_maps_damage(k->maps, &k->bad_ns, &k->diag);
     k->to_ns = to_ns ? to_ns : UINT64_MAX;
     k->before = atomic_load_explicit(&m->now, memory_order_relaxed);
     /* pairs with the acquire in known_at */
@@ -79,10 +88,9 @@ static int learn(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
 /*
  * What is known up to a time at least.  Each time four times as many chunks are read as
  * are needed, or all if that is a quarter of them: all that was known before takes no more
- * than a third of what is known last, in time and in memory.  Without memory nothing is
- * known.
+ * than a third of what is known last, in time and in memory.  NULL: no memory.
  */
-static const struct known *known_at(struct mappings *m, uint64_t time_ns)
+static const struct known *know(struct mappings *m, uint64_t time_ns)
 {
     const struct known *k = atomic_load_explicit(&m->now, memory_order_acquire);
     size_t low = 0, high = m->nr_starts;
@@ -109,6 +117,31 @@ static const struct known *known_at(struct mappings *m, uint64_t time_ns)
     return k;
 }
 
+/* The same; whether what is asked for is known is kept for mappings_error. */
+static const struct known *known_at(struct mappings *m, uint64_t time_ns)
+{
+    static const struct known nothing = {.error = -CTR_E_NOMEM};
+    const struct known *k = know(m, time_ns);
+
+    k = k ? k : &nothing;
+    if (k->error && time_ns >= k->bad_ns) {
+        /* read when all workers are done */
+        atomic_store_explicit(&m->bad, k, memory_order_relaxed);
+    }
+    return k;
+}
+
+int mappings_error(const struct mappings *m, struct ctr_diag *diag)
+{
+    const struct known *k =
+        m ? atomic_load_explicit(&m->bad, memory_order_relaxed) : NULL;
+
+    if (k) {
+        *diag = k->diag;
+    }
+    return k ? k->error : 0;
+}
+
 int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
                   unsigned flags, unsigned what, struct ctr_diag *diag)
 {
@@ -129,6 +162,8 @@ int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
     pthread_mutex_init(&m->lock, NULL);
     if (path) {
         ret = find_starts(m, tr, diag);
+        /* Who loads the mappings comes across it again. */
+        ret = ret == -CTR_E_CORRUPT || ret == -CTR_E_TRUNCATED ? 0 : ret;
     }
     /* Workers use `tr' meanwhile. */
     if (!ret && m->nr_starts > FEW && ctr_open(&m->trace, path, flags, NULL)) {
@@ -168,7 +203,7 @@ uint64_t mappings_time(struct mappings *m, const struct ctr_chunk *chunk,
     const struct known *k = known_at(m, chunk->end_ns);
 
     *until = UINT64_MAX;
-    return k && k->maps ? ctr_maps_time(k->maps, chunk, ordinal, until) : chunk->start_ns;
+    return k->maps ? ctr_maps_time(k->maps, chunk, ordinal, until) : chunk->start_ns;
 }
 
 bool mappings_find(struct mappings *m, uint32_t process, uint64_t time,
@@ -176,7 +211,7 @@ bool mappings_find(struct mappings *m, uint32_t process, uint64_t time,
 {
     const struct known *k = known_at(m, chunk_end);
 
-    return k && k->maps &&
+    return k->maps &&
            (ctr_maps_find(k->maps, process, time, pc, out) ||
             (chunk_end > time && ctr_maps_find(k->maps, process, chunk_end, pc, out))) &&
            out->path[0];
@@ -192,7 +227,5 @@ struct ctr_str mapping_name(const char *path)
 
 const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns)
 {
-    const struct known *k = known_at(m, time_ns);
-
-    return k ? k->maps : NULL;
+    return known_at(m, time_ns)->maps;
 }

@@ -21,7 +21,8 @@ struct mappings;
  * *out is NULL when there is nothing to know: a stream, no map events.  path, flags: as
  * the trace was opened, to read more of it later, by itself; NULL: everything is read now.
  * what: CTR_MAPS_CODE if only mappings_find is used, or modules are looked for; or 0.
- * Returns 0 or a negated enum ctr_error.  Damage is no error: the history ends there.
+ * Returns 0 or a negated enum ctr_error.  Damage is no error: the history ends there, and
+ * mappings_error tells if that mattered.
  */
 int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
                   unsigned flags, unsigned what, struct ctr_diag *diag);
@@ -42,6 +43,12 @@ bool mappings_find(struct mappings *m, uint32_t process, uint64_t time,
 
 /* All of it up to a time at least; NULL: not known. */
 const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns);
+
+/*
+ * When nobody asks any more: 0, or why some of what was asked for could not be known, a
+ * negated enum ctr_error and *diag.  m: NULL is allowed.
+ */
+int mappings_error(const struct mappings *m, struct ctr_diag *diag);
 
 /* The short name of a mapping, "libc.so.6": points into its path. */
 struct ctr_str mapping_name(const char *path);

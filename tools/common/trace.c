@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/mappings.h"
 #include "common/options.h"
 
 static const char *display_name(const char *path)
@@ -37,6 +38,24 @@ int tool_trace_open(const char *prog, const char *path, unsigned flags,
         return TOOL_FAILED;
     }
     return TOOL_OK;
+}
+
+int tool_mappings_verdict(const char *prog, const char *path, const struct mappings *m)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    char where[40] = "";
+    int error = mappings_error(m, &diag);
+
+    if (!error) {
+        return TOOL_OK;
+    }
+    if (diag.off != CTR_NO_OFF) {
+        snprintf(where, sizeof(where), " (at offset %" PRIu64 ")", diag.off);
+    }
+    tool_error(prog, "%s: mappings: %s%s; modules may be wrong from there on",
+               display_name(path),
+               diag.code && diag.text[0] ? diag.text : ctr_strerror(error), where);
+    return TOOL_PARTIAL;
 }
 
 int tool_trace_verdict(const char *prog, const char *path, const struct ctr_trace *tr,

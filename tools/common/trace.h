@@ -17,9 +17,18 @@
 int tool_trace_open(const char *prog, const char *path, unsigned flags,
                     struct ctr_trace **tr);
 
+struct mappings;
+
 /* Prints what a failed call of libctr says about `path', on one line. */
 void tool_trace_error(const char *prog, const char *path, int error,
                       const struct ctr_diag *diag);
+
+/*
+ * After work that went well: TOOL_OK, or TOOL_PARTIAL after one line on stderr if `m'
+ * (NULL is allowed) was asked for mappings that cannot be known, since the events that
+ * tell of them are damaged.
+ */
+int tool_mappings_verdict(const char *prog, const char *path, const struct mappings *m);
 
 /*
  * After the work: TOOL_OK for a whole trace; TOOL_PARTIAL if the file or stream

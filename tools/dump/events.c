@@ -19,6 +19,7 @@
 
 #include "cannoli/events.h"
 #include "common/options.h"
+#include "common/trace.h"
 
 /*
  * Instructions that a worker formats at a time: some MiB of text, so that the
@@ -436,20 +437,19 @@ static uint32_t piece_insns(const struct dump_options *opt)
     return opt->json || opt->kinds & CTR_KIND_REG ? PIECE_INSNS / 4 : PIECE_INSNS;
 }
 
-/*
- * Damaged events of mappings are told when the replay comes to them: until then
- * what is not damaged is shown, without modules.
- */
-static int load_modules(struct dump *d, const struct ctr_replay_ops *ops)
+/* Damaged events of mappings are told in the end, if modules were looked for behind them
+ * and the replay did not come across them itself. */
+static int load_modules(struct dump *d, const struct ctr_replay_ops *ops,
+                        struct ctr_diag *diag)
 {
     bool lines = ops->exec || (!d->opt->json && (ops->mem || ops->reg));
     int ret = 0;
 
     if (lines && !d->opt->no_modules && !d->opt->annotator) {
         ret = mappings_load(&d->modules, d->trace, d->opt->path,
-                            d->opt->no_index ? CTR_OPEN_NO_INDEX : 0, CTR_MAPS_CODE, NULL);
+                            d->opt->no_index ? CTR_OPEN_NO_INDEX : 0, CTR_MAPS_CODE, diag);
     }
-    return ret == -CTR_E_NOMEM || ret > 0 ? DUMP_STOP_NOMEM : 0;
+    return ret == -CTR_E_NOMEM || ret > 0 ? DUMP_STOP_NOMEM : ret;
 }
 
 static void free_dump(struct dump *d)
@@ -491,7 +491,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         .piece_insns = piece_insns(opt),
         .filter = &filter,
     };
-    int ret;
+    int ret, status;
 
     ctr_trace_info(tr, &d.info);
     progress_init(&d.progress, opt->prog, opt->quiet);
@@ -509,7 +509,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     for (unsigned i = 0; i < opt->jobs; i++) {
         os_printer_init(&d.workers[i].printer, tr, opt);
     }
-    ret = load_modules(&d, &ops);
+    ret = load_modules(&d, &ops, &diag);
     ret = ret ? ret : ctr_replay(tr, &ops, &d, &ropts, &diag);
     /* What was read is shown, also before an error. */
     if (ret <= 0) {
@@ -517,6 +517,10 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         ret = ret ? ret : last;
     }
     progress_clear(&d.progress);
+    status = dump_replay_status(opt, ret, d.sys_errno, &diag);
+    if (status == TOOL_OK) {
+        status = tool_mappings_verdict(opt->prog, opt->path, d.modules);
+    }
     free_dump(&d);
-    return dump_replay_status(opt, ret, d.sys_errno, &diag);
+    return status;
 }

@@ -84,6 +84,13 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
                 const char *path);
 void places_free(struct places *p);
 
+/*
+ * When the work is done: TOOL_OK, or TOOL_PARTIAL after one line on stderr if the mappings
+ * of the trace are damaged, so that code may be missing in places, or in wrong ones.
+ * p: NULL is allowed.
+ */
+int places_verdict(const struct places *p);
+
 /* A pc in a module. */
 struct place {
     const struct module *module;

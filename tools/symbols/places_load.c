@@ -312,6 +312,12 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
     return TOOL_OK;
 }
 
+int places_verdict(const struct places *p)
+{
+    return p ? tool_mappings_verdict(p->set->opt.prog, p->target.path, p->mappings)
+             : TOOL_OK;
+}
+
 void places_free(struct places *p)
 {
     if (p) {

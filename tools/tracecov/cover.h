@@ -66,6 +66,7 @@ struct cover {
     bool branches;      /* which way branches went is known for all traces */
     bool once;          /* a trace was of a part, or told blocks once: counts are not
                            how often it ran */
+    bool incomplete;    /* a trace has no end, is damaged, or was left out */
     uint32_t machine;   /* e_machine, endianness and word of the traces (all the same) */
     bool big_endian;
     uint8_t addr_bits;

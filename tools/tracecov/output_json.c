@@ -165,7 +165,7 @@ int output_json(const struct report *r, FILE *file)
     write_number(o, ",\"traces\":", c->traces);
     write_number(o, ",\"instructions\":", c->total);
     write_number(o, ",\"elsewhere\":", c->elsewhere);
-    out_str(o, c->once ? ",\"whole\":false" : ",\"whole\":true");
+    out_str(o, c->once || c->incomplete ? ",\"whole\":false" : ",\"whole\":true");
     out_str(o, c->branches ? ",\"branches_known\":true" : ",\"branches_known\":false");
     out_str(o, ",\n\"totals\":");
     write_totals(o, &r->totals);

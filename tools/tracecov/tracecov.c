@@ -299,6 +299,7 @@ static int add_traces(const struct command_line *c, struct cover *cover)
             return status;
         }
         worst = status ? TOOL_PARTIAL : worst;
+        cover->incomplete |= status != TOOL_OK;
         progress_update(&progress, i + 1, c->traces.n, i + 1, "traces");
     }
     progress_clear(&progress);

@@ -323,7 +323,7 @@ static int read_state(struct state *s, struct ctr_diag *diag)
         s->time = mappings_time(s->modules, &s->chunk, s->request->ordinal, &until);
         s->time = s->time_ns > s->time ? s->time_ns : s->time;
         s->maps = mappings_history(s->modules, s->time);
-        ret = s->maps ? 0 : DUMP_STOP_NOMEM;
+        ret = s->maps ? 0 : mappings_error(s->modules, diag);
     }
     return ret ? ret : read_next(s, diag);
 }
@@ -351,6 +351,9 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
                   : DUMP_STOP_NOMEM;
     }
     status = dump_replay_status(opt, ret, sys_errno, &diag);
+    if (status == TOOL_OK) {
+        status = tool_mappings_verdict(PROG, opt->path, s.modules);
+    }
     mappings_free(s.modules);
     textbuf_fini(&s.out);
     free(s.values);

@@ -406,9 +406,13 @@ static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
     }
     if (!status) {
         status = modset_verdict(modset);
+        if (status) { /* perhaps that is why */
+            places_verdict(places);
+        }
     }
     if (!status) {
         status = show(tr, places, c);
+        status = status ? status : places_verdict(places);
     }
     places_free(places);
     modset_close(modset);

@@ -620,7 +620,7 @@ struct ctr_mapping {
  * The history of all address spaces, made from the map events of the trace
  * (files only; without CTR_HAS_MAP it is empty).  Read-only once made: any number
  * of threads may ask it.  Where a file is damaged the history ends, without an
- * error.  A time before a process's first map event counts as that event's.
+ * error: see ctr_maps_damage.  A time before a process's first map event counts as that event's.
  * Returns -CTR_E_INVAL on a stream, -CTR_E_LIMIT for more than some millions of
  * events or mappings, or a million of these at once, -CTR_E_IO, -CTR_E_NOMEM.
  */
@@ -639,6 +639,14 @@ CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
 CTR_API int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns,
                              unsigned flags, struct ctr_diag *diag);
 CTR_API void ctr_maps_free(struct ctr_maps *maps);
+
+/*
+ * Damaged events end a history, and are no error of loading it.  Returns 0 if there were
+ * none, or a negated enum ctr_error and where they are: then all that is told of the time
+ * *from_ns and later may be wrong, since changes may be missing.
+ */
+CTR_API int ctr_maps_damage(const struct ctr_maps *maps, uint64_t *from_ns,
+                            struct ctr_diag *diag);
 /*
  * The time to ask for at an instruction of a chunk: that of the last change that its
  * thread made to the mappings before it, or of the chunk's begin if that is later.
