@@ -411,6 +411,7 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
     case SECT_ROOT:
         return trace_set_root(tr, sec, 0, diag);
     case SECT_END:
+        trace_set_end(tr, sec);
         tr->state = CTR_COMPLETE;
         return 0;
     case SECT_META:
@@ -426,15 +427,13 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
  */
 static void end_of_stream(struct ctr_trace *tr)
 {
-    struct section sec;
-    uint64_t off = tr->src.pos;
-    int err = section_read(&tr->src, off, &sec, NULL);
-    if (!err) {
-        err = sec.type == 0 && sec.flags ? section_skip(&tr->src, &sec, NULL) : 1;
-    }
-    if (err) {
+    struct ctr_diag why;
+    int err = trace_read_seek_table(tr, &why);
+    if (err == -CTR_E_CORRUPT) {
+        tr->seek_damage = why; /* see ctr_trace_check */
+    } else if (err) {
         tr->state = CTR_TRUNCATED;
-        ctr_fail(&tr->damage, CTR_E_TRUNCATED, off, "seek table",
+        ctr_fail(&tr->damage, CTR_E_TRUNCATED, tr->seek_off, "seek table",
                  "the seek table is missing or damaged");
     }
 }

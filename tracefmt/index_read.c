@@ -41,6 +41,7 @@ static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *
     if (end->type != SECT_END || section_end(end) != at) {
         return no_index(diag, at - END_BYTES, "no end section");
     }
+    trace_set_end(tr, end);
     return 0;
 }
 
@@ -165,6 +166,22 @@ int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct
     if (!err) {
         err = section_frame(&sec, &tr->payload, frame, tr->dctx, out,
                             frame == 1 ? "part.counts" : "part.pages", diag);
+    }
+    return err;
+}
+
+int trace_check_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag)
+{
+    struct section sec;
+    int err = read_part_section(tr, chunktab_group(tr->chunks, part), &sec, diag);
+    if (!err) {
+        err = section_payload(&tr->src, &sec, sec.nframes, &tr->payload, diag);
+    }
+    for (unsigned i = 0; !err && i < sec.nframes; i++) {
+        err = section_check(&sec, &tr->payload, i, "index", diag);
+    }
+    if (err) { /* whatever was read of it */
+        strcpy(diag->field, "index");
     }
     return err;
 }

@@ -116,6 +116,7 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
             return err;
         }
         reset_tables(tr);
+        tr->index_damage = why;
     }
     int err = trace_open_scan(tr, diag);
     if (!err) {

@@ -47,6 +47,7 @@ static int scan_section(struct ctr_trace *tr, const struct section *sec, int *en
     case SECT_ROOT:
         return trace_set_root(tr, sec, 0, diag);
     case SECT_END:
+        trace_set_end(tr, sec);
         *ended = 1;
         return 0;
     case SECT_META:

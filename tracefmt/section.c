@@ -242,26 +242,49 @@ int section_skip(struct source *s, const struct section *sec, struct ctr_diag *d
     return 0;
 }
 
-int section_frame(const struct section *sec, const struct buf *payload, unsigned i,
-                  ZSTD_DCtx *dctx, struct buf *out, const char *field,
-                  struct ctr_diag *diag)
+/* Where the bytes of a frame are, and *off: in the file; checks them. */
+static int find_frame(const struct section *sec, const struct buf *payload, unsigned i,
+                      const uint8_t **src, uint64_t *off, const char *field,
+                      struct ctr_diag *diag)
 {
     const struct section_frame *f = &sec->frame[i];
     uint64_t at = 0;
     for (unsigned k = 0; k < i; k++) {
         at += sec->frame[k].csize;
     }
-    uint64_t off = sec->off + sec->head_bytes + at;
+    *off = sec->off + sec->head_bytes + at;
+    if (at < sec->have_at || at - sec->have_at + f->csize > payload->n) {
+        return ctr_fail(diag, CTR_E_CORRUPT, *off, field, "column missing");
+    }
+    *src = payload->p + (at - sec->have_at);
+    if (XXH64(*src, f->csize, 0) != f->hash) {
+        return ctr_fail(diag, CTR_E_CORRUPT, *off, field, "checksum is wrong");
+    }
+    return 0;
+}
+
+int section_check(const struct section *sec, const struct buf *payload, unsigned i,
+                  const char *field, struct ctr_diag *diag)
+{
+    const uint8_t *src;
+    uint64_t off;
+    return sec->frame[i].csize ? find_frame(sec, payload, i, &src, &off, field, diag) : 0;
+}
+
+int section_frame(const struct section *sec, const struct buf *payload, unsigned i,
+                  ZSTD_DCtx *dctx, struct buf *out, const char *field,
+                  struct ctr_diag *diag)
+{
+    const struct section_frame *f = &sec->frame[i];
+    const uint8_t *src;
+    uint64_t off;
     out->n = 0;
     if (f->csize == 0) {
         return 0;
     }
-    if (at < sec->have_at || at - sec->have_at + f->csize > payload->n) {
-        return ctr_fail(diag, CTR_E_CORRUPT, off, field, "column missing");
-    }
-    const uint8_t *src = payload->p + (at - sec->have_at);
-    if (XXH64(src, f->csize, 0) != f->hash) {
-        return ctr_fail(diag, CTR_E_CORRUPT, off, field, "checksum is wrong");
+    int err = find_frame(sec, payload, i, &src, &off, field, diag);
+    if (err) {
+        return err;
     }
     if (ZSTD_getFrameContentSize(src, f->csize) != f->dsize ||
         ZSTD_findFrameCompressedSize(src, f->csize) != f->csize) {

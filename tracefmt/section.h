@@ -78,6 +78,10 @@ int section_columns(struct source *s, struct section *sec, unsigned columns,
 /* Consumes the payload of a section that nobody wants (streams). */
 int section_skip(struct source *s, const struct section *sec, struct ctr_diag *diag);
 
+/* Checks frame i of a payload read before by its checksum. */
+int section_check(const struct section *sec, const struct buf *payload, unsigned i,
+                  const char *field, struct ctr_diag *diag);
+
 /* Checks and decompresses frame i of a payload read before into *out. */
 int section_frame(const struct section *sec, const struct buf *payload, unsigned i,
                   ZSTD_DCtx *dctx, struct buf *out, const char *field,

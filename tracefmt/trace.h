@@ -21,6 +21,10 @@ struct ctr_trace {
     enum ctr_state state;
     struct ctr_diag damage;
     int has_index;
+    struct ctr_diag index_damage; /* why a complete file was not opened by its index */
+    uint64_t seek_off;            /* of the seek table, as END has it, when that was met */
+    uint64_t seek_hash;
+    struct ctr_diag seek_damage; /* of a stream's */
     int has_root; /* ends of processes and threads are told */
 
     /* META */
@@ -131,6 +135,13 @@ int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx
 /* A PART's frame (1 counts, 2 pages) into *out. */
 int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct buf *out,
                      struct ctr_diag *diag);
+
+/* All frames of a PART, by their checksums; diag is not NULL. */
+int trace_check_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag);
+
+/* check.c: END was met; and reads all of the seek table behind it. */
+void trace_set_end(struct ctr_trace *tr, const struct section *sec);
+int trace_read_seek_table(struct ctr_trace *tr, struct ctr_diag *diag);
 
 /* scan.c */
 int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag);

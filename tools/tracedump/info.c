@@ -3,9 +3,10 @@
  * tracedump --info: what is known about a recording, for people and as one
  * JSON object.
  *
- * Of a file only the tables are read, and the events of mappings and threads.  A
- * stream has to be read whole: what it holds is known at its end.  The mappings
- * of a stream are not shown, since their history is kept for files only.
+ * Of a file only the tables are read, the events of mappings and threads, and the index,
+ * to see whether it is damaged.  A stream has to be read whole: what it holds is known at
+ * its end.  The mappings of a stream are not shown, since their history is kept for files
+ * only.
  */
 #include "tracedump.h"
 
@@ -33,9 +34,14 @@ struct facts {
     uint32_t nr_names;
     uint64_t *changes; /* of mappings, by process */
     uint32_t nr_changes;
-    struct ctr_maps *maps; /* NULL: not known */
+    struct ctr_maps *maps;    /* NULL: not known */
+    struct ctr_diag *damages; /* of what reading does not need, the first ones ... */
+    uint32_t nr_damages;
+    uint64_t damaged; /* ... of so many */
     struct progress progress;
 };
+
+#define MAX_DAMAGES 16u
 
 /* What a worker tells the ordered callback. */
 struct note {
@@ -164,6 +170,42 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
     }
     ctr_trace_info(tr, &f->info);
     return status;
+}
+
+static int on_damage(void *arg, const struct ctr_diag *damage)
+{
+    struct facts *f = arg;
+
+    f->damaged++;
+    if (f->nr_damages == MAX_DAMAGES) {
+        return 0;
+    }
+    if (!f->damages && !(f->damages = calloc(MAX_DAMAGES, sizeof(*f->damages)))) {
+        return DUMP_STOP_NOMEM;
+    }
+    f->damages[f->nr_damages++] = *damage;
+    return 0;
+}
+
+/* What is damaged though nobody else would come across it; an exit status. */
+static int check_rest(struct ctr_trace *tr, const struct dump_options *opt,
+                      struct facts *f)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    int ret = ctr_trace_check(tr, on_damage, f, &diag);
+
+    if (ret || !f->damaged) {
+        return dump_replay_status(opt, ret, 0, &diag);
+    }
+    if (!opt->quiet) {
+        const struct ctr_diag *d = &f->damages[0];
+        tool_error(PROG,
+                   "%s: %s: %s (at offset %" PRIu64 "); no event is missing "
+                   "because of it",
+                   strcmp(opt->path, "-") ? opt->path : "standard input", d->field,
+                   d->text, d->off);
+    }
+    return TOOL_PARTIAL;
 }
 
 static double seconds(const struct facts *f, uint64_t ns)
@@ -331,6 +373,34 @@ static bool put_dropped_json(struct textbuf *b, const struct ctr_info *in)
                           in->dropped_chunks);
 }
 
+static bool put_damages_text(struct textbuf *b, const struct facts *f)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; ok && i < f->nr_damages; i++) {
+        const struct ctr_diag *d = &f->damages[i];
+        ok = textbuf_printf(b, "damaged       %s, at offset %" PRIu64 ": %s\n", d->field,
+                            d->off, d->text);
+    }
+    return ok && (f->damaged == f->nr_damages ||
+                  textbuf_printf(b, "damaged       %" PRIu64 " more places\n",
+                                 f->damaged - f->nr_damages));
+}
+
+static bool put_damages_json(struct textbuf *b, const struct facts *f)
+{
+    bool ok = !f->damaged || textbuf_printf(b, ",\"damaged\":[");
+
+    for (uint32_t i = 0; ok && i < f->nr_damages; i++) {
+        const struct ctr_diag *d = &f->damages[i];
+        ok = textbuf_printf(b, "%s{\"what\":", i ? "," : "") &&
+             textbuf_json_string(b, d->field, strlen(d->field)) &&
+             textbuf_printf(b, ",\"offset\":%" PRIu64 ",\"text\":", d->off) &&
+             textbuf_json_string(b, d->text, strlen(d->text)) && textbuf_printf(b, "}");
+    }
+    return ok && (!f->damaged || textbuf_printf(b, "]"));
+}
+
 static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct facts *f)
 {
     const struct ctr_info *in = &f->info;
@@ -356,6 +426,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
          textbuf_printf(b, "state         %s, format version %u%s\n",
                         tool_state_name(in->state), in->version,
                         in->has_index ? ", indexed" : "") &&
+         put_damages_text(b, f) &&
          textbuf_printf(b, "instructions  %" PRIu64 "\n", in->insns) &&
          textbuf_printf(b, "loads         %" PRIu64 "\n", in->loads) &&
          textbuf_printf(b, "stores        %" PRIu64 "\n", in->stores) &&
@@ -481,6 +552,7 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
         textbuf_printf(b, ",\"events\":[") && put_events(b, in->events, "\"") &&
         textbuf_printf(b, "]") && put_member(b, "state", tool_state_name(in->state)) &&
         textbuf_printf(b, ",\"indexed\":%s", in->has_index ? "true" : "false") &&
+        put_damages_json(b, f) &&
         textbuf_printf(b,
                        ",\"instructions\":%" PRIu64 ",\"loads\":%" PRIu64
                        ",\"stores\":%" PRIu64 ",\"blocks\":%u,\"chunks\":%" PRIu64
@@ -525,6 +597,7 @@ static void free_facts(struct facts *f)
     ctr_maps_free(f->maps);
     free(f->names);
     free(f->changes);
+    free(f->damages);
 }
 
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt)
@@ -538,7 +611,8 @@ int dump_info(struct ctr_trace *tr, const struct dump_options *opt)
 
     ctr_trace_info(tr, &f.info);
     status = read_facts(tr, opt, &f);
-    if (status && !f.info.seekable) {
+    status = status ? status : check_rest(tr, opt, &f);
+    if (status && status != TOOL_PARTIAL && !f.info.seekable) {
         free_facts(&f);
         return status;
     }

@@ -167,6 +167,17 @@ CTR_API void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out);
  */
 CTR_API void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out);
 
+/*
+ * Looks at what reading can do without: the seek table, which is for other programs, and
+ * all parts of the index, which are read for that.  fn is called for each that is damaged;
+ * damage->field is "seek table", "end of file" (there is more behind it) or "index".  Of a trace that is not CTR_COMPLETE nothing
+ * is told, of a stream, when it has been read, the seek table only.
+ * Returns 0, what fn returned if that was not 0, -CTR_E_IO or -CTR_E_NOMEM.
+ */
+CTR_API int ctr_trace_check(struct ctr_trace *tr,
+                            int (*fn)(void *arg, const struct ctr_diag *damage),
+                            void *arg, struct ctr_diag *diag);
+
 /* What reading the trace has cost so far.  A chunk counts each time that it is read. */
 struct ctr_work {
     uint64_t bytes;  /* read from the file */

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""damage_sections.py TRACE: damages each section of a trace in turn, and asks every tool.
+
+One bit is flipped in the header of each section, in each of its columns and in the seek
+table, and the file is cut before and within each.  Whatever a tool is asked then, it
+gives the same answer as of the whole trace, or says on stderr what is wrong and ends with
+1 or 3: status 0 with another output is what this looks for.  What can be read without
+a damaged part, --info says of that.
+
+DAMAGE_ALL=1 asks everything of everything.
+"""
+import concurrent.futures
+import os
+import struct
+import subprocess
+import sys
+
+BIN = os.environ["BIN"]
+DUMP = [BIN + "/tracedump", "-j1"]
+COV = [BIN + "/tracecov", "-j1"]
+SYM = [BIN + "/tracesym", "-j1"]
+MAIN = ["-t", "4242"]
+TYPES = {1: "META", 2: "PROCESS", 3: "THREAD", 4: "DICT", 5: "CHUNK", 6: "PART",
+         7: "ROOT", 8: "END", 9: "REGS"}
+
+# Asked of whatever is damaged ...
+FEW = {
+    "dump": DUMP,
+    "dump exec": DUMP + ["--json", "-e", "exec"],
+    "info": DUMP + ["--info", "--json"],
+    "state": DUMP + ["--json", "--state", "20"] + MAIN,
+    "last write": DUMP + ["-a", "0x40000000-0x41000000", "--last-write-before", "20"]
+    + MAIN,
+    "cov": COV + ["-f", "json"],
+    "calls": SYM + ["--calls", "-f", "folded"],
+    "dump no index": DUMP + ["--no-index"],
+    "cov no index": COV + ["-f", "json", "--no-index"],
+    "dump stream": DUMP + ["-"],
+    "cov stream": COV + ["-f", "json", "-"],
+}
+# ... and of columns, which is where most of a file is: of chunks those of the first.
+MORE = {
+    "mem": DUMP + ["-e", "mem,val"],
+    "reg": DUMP + ["-e", "reg"],
+    "sys": DUMP + ["-e", "sys"],
+    "map, thr": DUMP + ["-e", "map,thr,mark"],
+    "summary": DUMP + ["-c", "--json"],
+    "summary of addresses": DUMP + ["-c", "-a", "0x21000+8"],
+    "state of another": DUMP + ["--state", "2", "-t", "5000"],
+    "addresses": DUMP + ["-a", "0x21000+8"],
+    "pcs": DUMP + ["--pc", "0x10404"],
+    "last read": DUMP + ["-a", "0x21000+8", "--last-read-before", "20"] + MAIN,
+    "first write": DUMP + ["-a", "0x40000000-0x41000000", "--first-write-after", "0"]
+    + MAIN,
+    "cov range": COV + ["-f", "json", "--from", "2"],
+    "cov thread": COV + ["-f", "json", "-t", "4243"],
+    "cov text": COV + ["-f", "text"],
+    "sym": SYM + ["--json"],
+    "sym exec": SYM + ["-e", "exec"],
+    "functions": SYM + ["--functions", "--json"],
+    "vectors": SYM + ["--bbv", "5"] + MAIN,
+    "vectors and pcs": SYM + ["--bbv", "5", "--bbv-pcs", "/dev/stdout"] + MAIN,
+}
+# Asked with DAMAGE_ALL only: they read what others do.
+ALL = {
+    "no modules": DUMP + ["-e", "exec", "--no-modules"],
+    "summary of pcs": DUMP + ["-c", "--pc", "0x10400"],
+    "state at the begin": DUMP + ["--state", "0"] + MAIN,
+    "range": DUMP + ["--from", "4", "--to", "9"],
+    "first three": DUMP + ["-n", "3"],
+    "time": DUMP + ["--to-time", "0.005"],
+    "one thread": DUMP + ["-t", "4243"],
+    "cov drcov": COV + ["-f", "drcov"],
+    "cov keep going": COV + ["-f", "json", "-k"],
+    "functions alone": SYM + ["--functions", "--no-accesses"],
+    "calls chrome": SYM + ["--calls", "-f", "chrome"],
+    "dump text exec": DUMP + ["-e", "exec"],
+    "info text": DUMP + ["--info"],
+    "summary text": DUMP + ["-c"],
+    "addresses no index": DUMP + ["--no-index", "-a", "0x21000+8"],
+    "state no index": DUMP + ["--no-index", "--state", "20"] + MAIN,
+    "cov time": COV + ["-f", "json", "--to-time", "1"],
+    "cov html": COV + ["-f", "html-summary"],
+    "sym text": SYM,
+    "sym mem": SYM + ["-e", "mem"],
+    "sym module": SYM + ["--module", "app"],
+    "sym no index": SYM + ["--no-index"],
+    "functions text": SYM + ["--functions"],
+    "calls text": SYM + ["--calls"],
+    "calls callgrind": SYM + ["--calls", "-f", "callgrind"],
+    "calls json": SYM + ["--calls", "--json"],
+    "calls svg": SYM + ["--calls", "-f", "svg"],
+    "calls stream": SYM + ["--calls", "-f", "folded", "-"],
+    "info stream": DUMP + ["--info", "-"],
+    "summary stream": DUMP + ["-c", "-"],
+}
+
+# Only --info looks at these.
+SPARE = ("PART", "ROOT", "seek table", "something behind")
+
+good = open(sys.argv[1], "rb").read()
+failed = 0
+
+
+def flip(at):
+    data = bytearray(good)
+    data[at] ^= 8
+    return bytes(data)
+
+
+def damages():
+    """(what, bytes, whether to ask MORE) of each."""
+    off, count = 0, {}
+    while off < len(good):
+        magic, size = struct.unpack_from("<II", good, off)
+        head, columns = size + 8, []
+        end = off + head
+        if magic == 0x184D2A5C and off:
+            kind, = struct.unpack_from("<H", good, off + 12)
+            for i in range(struct.unpack_from("<H", good, off + 20)[0]):
+                n, = struct.unpack_from("<I", good, off + 24 + 16 * i)
+                columns.append((end, n))
+                end += n
+            name = TYPES[kind]
+        else:
+            name = "seek table" if off else "file header"
+        number = count[name] = count.get(name, 0) + 1
+        name = "%s %d" % (name, number)
+        yield name + ", header", flip(off + head - 12), False
+        for i, (at, n) in enumerate(columns):
+            if n:
+                yield ("%s, column %d" % (name, i), flip(at + n // 2),
+                       name == "CHUNK 1" or not name.startswith("CHUNK"))
+        if off:
+            yield "cut before " + name, good[:off], False
+        yield "cut in " + name, good[:(off + end) // 2 + 1], False
+        if name.startswith("seek"):
+            yield name + ", magic", flip(off), False
+            yield name + ", footer", flip(end - 2), False
+            yield name + ", entries", flip(end - 9), False
+            yield "something behind it all", good + b"more", False
+        off = end
+
+
+def ask(args, data, path):
+    """Status, output and lines of stderr."""
+    if args[-1] == "-":
+        p = subprocess.run(args, input=data, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, check=False)
+    else:
+        p = subprocess.run(args + [path], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, check=False)
+    name = path.encode()
+    return p.returncode, p.stdout.replace(name, b"T"), p.stderr.replace(name, b"T")
+
+
+def judge(got, want, must_say):
+    """What is wrong with an answer, or None."""
+    status, out, err = got
+    if must_say and status == 0:
+        return "status 0"
+    if must_say and status == 3 and err.count(b"\n") != 1:
+        return "not one line"
+    if status == want[0]:
+        return ("status %d and another output" % status if out != want[1] else
+                "status %d and other remarks" % status
+                if status == 0 and err != want[2] else None)
+    if status not in (1, 3):
+        return "status %d" % status
+    if not err or err == want[2]:
+        return "status %d and no word" % status
+    if b'"whole":true' in out:
+        return "status %d, and called whole" % status
+    return None
+
+
+def test(job):
+    number, (what, data, more) = job
+    path = "damaged-%d.ctr" % number
+    with open(path, "wb") as f:
+        f.write(data)
+    wrong = []
+    for name, args in modes.items():
+        if name in FEW or more or os.environ.get("DAMAGE_ALL"):
+            got = ask(args, data, path)
+            why = judge(got, whole[name], name.startswith("info") and
+                        args[-1] != "-" and what.startswith(SPARE))
+            if why:
+                wrong.append("%s: %s: %s %s" % (what, name, why, got[2][-300:].decode()))
+    os.unlink(path)
+    return wrong
+
+
+modes = {**FEW, **MORE, **(ALL if os.environ.get("DAMAGE_ALL") else {})}
+whole = {name: ask(args, good, sys.argv[1]) for name, args in modes.items()}
+for name, answer in whole.items():
+    if answer[0] or not answer[1]:
+        sys.exit("%s of the whole trace: status %d %s" % (name, answer[0],
+                                                         answer[2].decode()))
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    for found in pool.map(test, enumerate(damages())):
+        for line in found:
+            failed += 1
+            if failed <= 200:
+                print(line.strip(), file=sys.stderr)
+sys.exit(failed != 0)
