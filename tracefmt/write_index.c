@@ -6,6 +6,7 @@
  */
 #include "writer.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <xxhash.h>
@@ -175,15 +176,10 @@ static int write_end(struct ctr_writer *w, uint64_t root_off, struct ctr_diag *d
     return writer_out(w, iov, 3, diag);
 }
 
-int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag)
+static int write_finish(struct ctr_writer *w, struct ctr_diag *diag)
 {
-    if (w->broken) {
-        if (diag) {
-            *diag = w->fail;
-        }
-        return -w->fail.code;
-    }
     w->fail.code = 0;
+    w->finishing = 1;
     int err = index_flush_part(w, diag);
     if (err) {
         return err;
@@ -194,4 +190,22 @@ int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag)
         return err;
     }
     return write_end(w, root_off, diag);
+}
+
+int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag)
+{
+    if (w->broken) {
+        w->released = 1; /* it could not be cut */
+        if (diag) {
+            *diag = w->fail;
+        }
+        return -w->fail.code;
+    }
+    int err = write_finish(w, diag);
+    errno = reserve_release(w);
+    if (errno && !err) {
+        err = ctr_fail(diag, CTR_E_IO, w->off, "write", "cannot write: %s",
+                       strerror(errno));
+    }
+    return err;
 }

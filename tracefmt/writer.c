@@ -3,8 +3,9 @@
  * Writing a trace, section by section, in order, by one thread.
  *
  * A section goes out in one writev where the system lets us, so that a stream
- * shows it at once.  When a write fails, a regular file is cut back to the end
- * of the last whole section; so the file is a readable trace at every moment.
+ * shows it at once.  What there is no room for is not begun (reserve.c).  When a write
+ * fails nevertheless, the end of a regular file is written over what came of it, and the
+ * file is cut behind.
  */
 #include "writer.h"
 
@@ -25,9 +26,14 @@ static int write_failed(struct ctr_writer *w, size_t done, struct ctr_diag *diag
 {
     int err = ctr_fail(&w->fail, CTR_E_IO, w->off, "write", "cannot write: %s",
                        strerror(errno));
-    if (w->regular && ftruncate(w->fd, (off_t)w->off) == 0 &&
-        lseek(w->fd, (off_t)w->off, SEEK_SET) >= 0) {
-        done = 0;
+    if (done && w->regular) {
+        /* Cutting the file gives the room for its end back: only where none is held. */
+        int cut = w->append || w->held <= w->off;
+        if ((!cut || ftruncate(w->fd, (off_t)w->off) == 0) &&
+            lseek(w->fd, (off_t)w->off, SEEK_SET) >= 0) {
+            w->tail |= !cut;
+            done = 0;
+        }
     }
     w->broken = done != 0;
     if (diag) {
@@ -61,7 +67,8 @@ int writer_out(struct ctr_writer *w, struct iovec *iov, unsigned n, struct ctr_d
     }
     w->off += done;
     w->stats.bytes = w->off;
-    return 0;
+    errno = reserve_mark(w);
+    return errno ? write_failed(w, 0, diag) : 0;
 }
 
 static void seek_entry(uint8_t *p, uint32_t csize, uint32_t dsize)
@@ -120,13 +127,16 @@ int writer_section(struct ctr_writer *w, unsigned type, unsigned flags,
         writer_section_head(head, type, flags, w->seq, body, body_bytes, frames, nframes);
     iov[0] = (struct iovec){head, n};
     unsigned niov = 1;
+    uint64_t bytes = n;
     for (unsigned i = 0; i < nframes; i++) {
         if (frames[i].csize) {
             iov[niov++] =
                 (struct iovec){(void *)(uintptr_t)frames[i].data, frames[i].csize};
+            bytes += frames[i].csize;
         }
     }
-    int err = writer_out(w, iov, niov, diag);
+    errno = reserve_section(w, bytes, w->coming, nframes);
+    int err = errno ? write_failed(w, 0, diag) : writer_out(w, iov, niov, diag);
     if (err) {
         return err;
     }
@@ -182,7 +192,8 @@ static int write_file_head(struct ctr_writer *w, struct ctr_diag *diag)
     if (buf_reserve(&w->seek, SEEK_ENTRY)) {
         return ctr_fail_nomem(diag);
     }
-    int err = writer_out(w, &iov, 1, diag);
+    errno = reserve_section(w, sizeof(head), 0, 0);
+    int err = errno ? write_failed(w, 0, diag) : writer_out(w, &iov, 1, diag);
     if (err) {
         return err;
     }
@@ -271,6 +282,7 @@ int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
             goto out_free;
         }
     }
+    reserve_init(w);
     err = write_file_head(w, diag);
     if (!err) {
         err = write_meta(w, meta, diag);
@@ -282,6 +294,8 @@ int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
     return 0;
 
 out_free:
+    w->off = 0; /* half a head is of no use */
+    w->tail = 1;
     ctr_writer_free(w);
     return err;
 }
@@ -291,6 +305,7 @@ void ctr_writer_free(struct ctr_writer *w)
     if (!w) {
         return;
     }
+    reserve_release(w);
     ZSTD_freeCCtx(w->cctx);
     for (unsigned i = 0; i < SECT_MAX_FRAMES; i++) {
         buf_free(&w->z[i].z);
@@ -585,8 +600,10 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
             .hash = p->frame[i].hash,
         };
     }
+    w->coming = ROW + p->counts.n + p->pages.n;
     err =
         writer_section(w, SECT_CHUNK, SECT_REQUIRED, b, sizeof(b), f, CHUNK_FRAMES, diag);
+    w->coming = 0;
     if (err) {
         return err;
     }

@@ -34,10 +34,23 @@ struct writer_thread {
     uint64_t first, insns, loads, stores, chunks;
 };
 
+/* How the room for the end of the file is kept, see reserve.c. */
+enum writer_room {
+    ROOM_NONE,
+    ROOM_ALLOCATED, /* beyond the end of the file */
+    ROOM_WRITTEN,   /* as zeros */
+};
+
 struct ctr_writer {
     int fd;
-    int regular;          /* can be cut back */
-    int broken;           /* half a section is out and cannot be taken back */
+    int regular;   /* can be cut back */
+    int broken;    /* half a section is out and cannot be taken back */
+    int append;    /* what is written goes to the end of the file */
+    int tail;      /* half a section is out behind `off' */
+    int finishing; /* what is written now may use the room for the end */
+    int released;  /* that room was given back */
+    enum writer_room room;
+    uint64_t held;        /* the file has room up to here */
     struct ctr_diag fail; /* code != 0: of the write that failed */
     const struct ctr_dict *dict;
     ZSTD_CCtx *cctx;
@@ -71,6 +84,7 @@ struct ctr_writer {
     uint64_t part_first;
     uint64_t part_off; /* of its first chunk */
     struct chunk_span part;
+    uint64_t coming; /* bytes that the section at hand will add to the part */
 
     struct buf raw; /* scratch */
     struct packed_frame z[SECT_MAX_FRAMES];
@@ -88,7 +102,10 @@ struct out_frame {
 int writer_compress(struct ctr_writer *w, const struct buf *raw, unsigned i,
                     struct out_frame *out, struct ctr_diag *diag);
 
-/* Writes a section; its offset is w->off before the call. */
+/*
+ * Writes a section; its offset is w->off before the call.  w->coming: what it adds to
+ * the part at hand.
+ */
 int writer_section(struct ctr_writer *w, unsigned type, unsigned flags,
                    const uint8_t *body, unsigned body_bytes,
                    const struct out_frame *frames, unsigned nframes,
@@ -103,6 +120,19 @@ uint32_t writer_section_head(uint8_t *head, unsigned type, unsigned flags, uint3
 struct iovec;
 int writer_out(struct ctr_writer *w, struct iovec *iov, unsigned n,
                struct ctr_diag *diag);
+
+/* Room for the end of the file: reserve.c.  What returns int: 0 or an errno value. */
+void reserve_init(struct ctr_writer *w);
+/*
+ * Before a section of so many bytes and frames, which adds `coming' bytes to the part at
+ * hand: makes sure that it can be written, and the end after it.
+ */
+int reserve_section(struct ctr_writer *w, uint64_t bytes, uint64_t coming,
+                    unsigned frames);
+/* After a section: what follows it in the file is no section. */
+int reserve_mark(struct ctr_writer *w);
+/* Cuts the file behind the last section, once. */
+int reserve_release(struct ctr_writer *w);
 
 /* Adds a chunk just written to the part at hand. */
 int index_add_chunk(struct ctr_writer *w, const struct ctr_chunk *c, const uint8_t *body,

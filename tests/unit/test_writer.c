@@ -37,45 +37,62 @@ static int temp_file(void)
     return fd;
 }
 
+/* Writes with a limit, and looks at what came of it: a finished file, or nothing. */
+static int try_limit(struct recording *r, size_t limit)
+{
+    int fd = temp_file();
+    limit_file(limit);
+    int err = recording_write(r, fd, 1, 1);
+    limit_file(RLIM_INFINITY);
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true((size_t)st.st_size <= limit);
+    if (err && err != -CTR_E_IO) {
+        fail_msg("%zu of %zu bytes: %d", limit, r->bytes, err);
+    }
+    if (st.st_size == 0) {
+        assert_int_equal(err, -CTR_E_IO);
+        close(fd);
+        return 0;
+    }
+    /* Nothing of the room is left behind the end. */
+    assert_true(st.st_blocks * 512 < st.st_size + 65536);
+    struct ctr_trace *tr;
+    struct ctr_diag diag;
+    if (ctr_open_fd(&tr, fd, 0, &diag)) {
+        fail_msg("%zu of %zu bytes: %s", limit, r->bytes, diag.text);
+    }
+    struct ctr_info info;
+    struct events ev;
+    ctr_trace_info(tr, &info);
+    assert_int_equal(info.state, CTR_COMPLETE);
+    assert_true(info.has_index);
+    struct ctr_replay_opts opts = {.workers = 1};
+    assert_int_equal(read_events(tr, &opts, &ev, &diag), 0);
+    check_prefix(r, &ev);
+    events_free(&ev);
+    ctr_close(tr);
+    return err ? 1 : 2;
+}
+
 static void test_full_disk(void **state)
 {
     struct recording r;
-    unsigned finished = 0, readable = 0;
+    unsigned none = 0, part = 0, whole = 0;
     (void)state;
     recording_make(&r, 11, 2, 200, 30, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
                    1);
     signal(SIGXFSZ, SIG_IGN);
-    for (size_t limit = 0; limit < r.bytes; limit += 1 + limit / 40) {
-        int fd = temp_file();
-        limit_file(limit);
-        int err = recording_write(&r, fd, 1, 1);
-        limit_file(RLIM_INFINITY);
-        if (err != -CTR_E_IO) {
-            fail_msg("%zu of %zu bytes: %d", limit, r.bytes, err);
-        }
-        struct stat st;
-        assert_int_equal(fstat(fd, &st), 0);
-        assert_true((size_t)st.st_size <= limit);
-        struct ctr_trace *tr;
-        struct ctr_diag diag;
-        if (ctr_open_fd(&tr, fd, 0, &diag)) {
-            continue; /* no whole chunk yet */
-        }
-        struct ctr_info info;
-        struct events ev;
-        ctr_trace_info(tr, &info);
-        assert_int_not_equal(info.state, CTR_TRUNCATED);
-        finished += info.state == CTR_COMPLETE;
-        readable++;
-        struct ctr_replay_opts opts = {.workers = 1};
-        assert_int_equal(read_events(tr, &opts, &ev, &diag), 0);
-        check_prefix(&r, &ev);
-        events_free(&ev);
-        ctr_close(tr);
+    for (size_t limit = 0; limit < 2 * r.bytes; limit += 1 + limit / 40) {
+        int what = try_limit(&r, limit);
+        none += what == 0;
+        part += what == 1;
+        whole += what == 2;
+        assert_true(what < 2 || limit >= r.bytes);
     }
-    assert_true(readable > 5);
-    /* Now and then the end fitted where a chunk did not. */
-    assert_true(finished > 0);
+    assert_true(none > 5);
+    assert_true(part > 40);
+    assert_true(whole > 5);
     recording_free(&r);
 }
 

@@ -259,11 +259,14 @@ CTR_API void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stat
 /*
  * Writes index, ends of threads and processes, and the seek table.
  *
- * Errors of writing: when a call fails with -CTR_E_IO, the file holds all
- * sections before the failed one whole (a regular file is cut back to them),
- * and that is a readable, unfinished trace.  Calls that would write fail with
- * the same error from then on, but ctr_writer_finish tries again: the end may
- * fit where a chunk did not.
+ * Errors of writing: while it writes to a regular file, the writer has room in the file
+ * system for all that finishing takes, beside what is written already.  When a call fails
+ * with -CTR_E_IO because a section would need more (a full disk, a quota, a limit on the
+ * size of files), nothing of it is written.  Calls that would write fail with the same
+ * error from then on, but ctr_writer_finish succeeds: the trace is complete up to there.
+ * On other errors the file holds all sections before the failed one whole, and
+ * ctr_writer_finish tries.  The file is cut behind the last section there, or when the
+ * writer is freed, which gives the rest of the room back.
  */
 CTR_API int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag);
 
