@@ -130,30 +130,32 @@ static int choose(struct writing *x)
     return 0;
 }
 
+/* Who could not be written is not there, and neither is who follows. */
 static int write_tables(struct writing *x)
 {
     int err = 0;
 
-    for (uint32_t i = 0; !err && i < x->nproc; i++) {
+    for (uint32_t i = 0; i < x->nproc; i++) {
         const struct ring_proc *p = &x->r->proc[i];
 
-        if (x->proc[i] != NOT_THERE) {
+        if (!err && x->proc[i] != NOT_THERE) {
             err = ctr_writer_nested_process(x->w, p->pid, p->ppid, p->host_pid,
                                             p->start_ns, &x->proc[i], x->diag);
         }
+        x->proc[i] = err ? NOT_THERE : x->proc[i];
     }
-    for (uint32_t i = 0; !err && i < x->nthread; i++) {
+    for (uint32_t i = 0; i < x->nthread; i++) {
         const struct ring_thread *t = &x->r->thread[i];
         uint64_t first = x->first[i] != NO_CHUNK ? x->first[i] : t->next;
 
-        if (x->thread[i] == NOT_THERE) {
-            continue;
+        if (!err && x->thread[i] != NOT_THERE) {
+            err = ctr_writer_thread(x->w, x->proc[t->process], t->tid, t->ptid,
+                                    t->start_ns, &x->thread[i], x->diag);
+            if (!err && (first || x->told[i])) {
+                err = ctr_writer_thread_first(x->w, x->thread[i], first);
+            }
         }
-        err = ctr_writer_thread(x->w, x->proc[t->process], t->tid, t->ptid, t->start_ns,
-                                &x->thread[i], x->diag);
-        if (!err && (first || x->told[i])) {
-            err = ctr_writer_thread_first(x->w, x->thread[i], first);
-        }
+        x->thread[i] = err ? NOT_THERE : x->thread[i];
     }
     return err;
 }
