@@ -13,13 +13,13 @@
 #include "pipeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "output.h"
 
 #define PACKED_MAX_BYTES (16u << 20)
 /* So many jobs' results should fit into a ring. */
@@ -766,32 +766,22 @@ int pipeline_finish(struct pipeline *pl, struct ctr_diag *diag)
 /* ------------------------------------------------------------------- dumps */
 
 /* Opens the file and copies its name; with NULL the first that does not exist. */
-static int open_dump(const struct pipeline *pl, const char *file, char *name, size_t n)
+static int open_dump(const struct pipeline *pl, const char *file, struct output *out,
+                     char *name, size_t n, const char **why)
 {
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
-    int fd = -1, len;
+    int err = -EEXIST;
 
-    if (file) {
-        len = snprintf(name, n, "%s", file);
-        if (len >= 0 && (size_t)len < n) {
-            fd = open(file, flags, 0666);
-        } else {
-            errno = ENAMETOOLONG;
-        }
-        return fd;
-    }
-    for (unsigned i = 1; fd < 0 && i; i++) {
-        len = snprintf(name, n, "%s.%u", pl->output, i);
+    for (unsigned i = 1; err == -EEXIST && i; i++) {
+        int len = file ? snprintf(name, n, "%s", file)
+                       : snprintf(name, n, "%s.%u", pl->output, i);
+
         if (len < 0 || (size_t)len >= n) {
-            errno = ENAMETOOLONG;
-            break;
+            *why = strerror(ENAMETOOLONG);
+            return -ENAMETOOLONG;
         }
-        fd = open(name, flags | O_EXCL, 0666);
-        if (fd < 0 && errno != EEXIST) {
-            break;
-        }
+        err = output_open(out, name, !file, why);
     }
-    return fd;
+    return err;
 }
 
 int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
@@ -799,7 +789,10 @@ int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
                   struct ctr_diag *diag)
 {
     struct pipeline_dump d = {.tails = tails, .n_tails = n_tails};
+    struct output out;
+    const char *why;
     struct job *job;
+    int err;
 
     memset(diag, 0, sizeof(*diag));
     if (!pl->ring) {
@@ -807,17 +800,18 @@ int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
         snprintf(diag->text, sizeof(diag->text), "there is no ring");
         return -CTR_E_INVAL;
     }
-    d.fd = open_dump(pl, file, name, name_bytes);
-    if (d.fd < 0) {
+    err = open_dump(pl, file, &out, name, name_bytes, &why);
+    if (err) {
         diag->code = CTR_E_IO;
-        diag->sys_errno = errno;
-        snprintf(diag->text, sizeof(diag->text), "cannot write '%.80s': %s", name,
-                 strerror(errno));
+        diag->sys_errno = -err;
+        snprintf(diag->field, sizeof(diag->field), "%s", PIPELINE_DUMP_FILE);
+        snprintf(diag->text, sizeof(diag->text), "%s", why);
         return -CTR_E_IO;
     }
+    d.fd = out.fd;
     job = calloc(1, sizeof(*job));
     if (!job) {
-        close(d.fd);
+        output_close(&out, false);
         diag->code = CTR_E_NOMEM;
         return -CTR_E_NOMEM;
     }
@@ -830,9 +824,10 @@ int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
     }
     pthread_mutex_unlock(&pl->lock);
     *diag = d.diag;
-    if (close(d.fd) < 0 && !d.error) {
+    err = output_close(&out, true);
+    if (err && !d.error) {
         diag->code = CTR_E_IO;
-        diag->sys_errno = errno;
+        diag->sys_errno = -err;
         d.error = -CTR_E_IO;
     }
     return d.error;

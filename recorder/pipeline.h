@@ -181,8 +181,10 @@ struct pipeline_tail {
  * Writes what the ring holds, all jobs before and the tails behind them, to a file, and waits for that; the
  * recording goes on.  file: NULL for the first of OUTPUT.1, OUTPUT.2 and so on that does
  * not exist.  The name is copied to `name'.  Returns 0 or a negated enum
- * ctr_error, -CTR_E_INVAL if there is no ring.
+ * ctr_error, -CTR_E_INVAL if there is no ring.  If the file cannot be opened diag->field
+ * is PIPELINE_DUMP_FILE, and diag->text says why.
  */
+#define PIPELINE_DUMP_FILE "dump"
 int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
                   uint32_t n_tails, const char *file, char *name, size_t name_bytes,
                   struct ctr_diag *diag);

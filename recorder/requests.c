@@ -10,6 +10,7 @@
 
 #include "common/ctlsock.h"
 #include "common/options.h"
+#include "pipeline.h"
 #include "selection.h"
 #include "signals.h"
 
@@ -129,7 +130,9 @@ static void dump(struct requests *r, const char *file, struct ctl_answer *answer
     } else if (err == -CTR_E_INVAL) {
         ctl_answer_error(answer, "there is nothing to write yet");
     } else if (err == -CTR_E_IO) {
-        ctl_answer_error(answer, "cannot write the trace: %s", strerror(diag.sys_errno));
+        ctl_answer_error(answer, "cannot write the trace: %s",
+                         strcmp(diag.field, PIPELINE_DUMP_FILE) ? strerror(diag.sys_errno)
+                                                                : diag.text);
     } else {
         ctl_answer_error(answer, "cannot write the trace: %s", ctr_strerror(err));
     }

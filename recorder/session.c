@@ -28,6 +28,7 @@
 #include "elf_target.h"
 #include "jitter_check.h"
 #include "launch.h"
+#include "output.h"
 #include "requests.h"
 #include "status.h"
 #include "watchdog.h"
@@ -62,11 +63,9 @@ struct session {
     struct ring *ring; /* NULL: the trace is written as it comes */
     struct status status;
     struct requests requests;
-    int out_fd;
-    bool out_created; /* the file did not exist before */
-    bool begun;       /* the trace was begun */
-    pid_t root;       /* 0 once it has been waited for */
-    int root_status;  /* of wait(2) */
+    struct output out;
+    pid_t root;      /* 0 once it has been waited for */
+    int root_status; /* of wait(2) */
     uint64_t start_ns, start_realtime_ns;
     uint64_t rounds; /* of the loop */
     enum ending ending;
@@ -97,36 +96,19 @@ static const char *output_name(const struct session *s)
  */
 static int open_output(struct session *s, bool *live)
 {
-    const char *path = s->config->output;
-    struct stat st;
+    const char *path = s->config->output, *why;
 
-    if (strcmp(path, "-") == 0) {
-        s->out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    } else {
-        s->out_created = stat(path, &st) < 0 && errno == ENOENT;
-        s->out_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-    }
-    if (s->out_fd < 0 || fstat(s->out_fd, &st) < 0) {
-        tool_error(PROG, "cannot write '%s': %s", path, strerror(errno));
+    if (strcmp(path, "-") == 0 ? output_open_fd(&s->out, STDOUT_FILENO, &why)
+                               : output_open(&s->out, path, false, &why)) {
+        tool_error(PROG, "cannot write '%s': %s", path, why);
         return LAUNCH_FAILED;
     }
-    if (isatty(s->out_fd)) {
+    if (isatty(s->out.fd)) {
         tool_error(PROG, "a trace is not written to a terminal: use -o FILE or a pipe");
         return TOOL_USAGE;
     }
-    *live = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+    *live = S_ISFIFO(s->out.st.st_mode) || S_ISSOCK(s->out.st.st_mode);
     return 0;
-}
-
-static void close_output(struct session *s)
-{
-    if (s->out_fd < 0) {
-        return;
-    }
-    if (!s->begun && s->out_created) {
-        unlink(s->config->output); /* empty, and made by us a moment ago */
-    }
-    close(s->out_fd);
 }
 
 /* What libraries are told of the guest, as far as it is known before it runs. */
@@ -289,7 +271,7 @@ static struct pipeline *begin_trace(void *arg, const struct mempipe_target *targ
         .host = &s->host,
         .dict = s->dict,
         .ring = s->ring,
-        .fd = s->out_fd,
+        .fd = s->out.fd,
         .output = strcmp(s->config->output, "-") ? s->config->output : "cannoli.ctr",
         .workers = s->config->workers,
         .processors = tool_default_jobs(),
@@ -317,7 +299,6 @@ static struct pipeline *begin_trace(void *arg, const struct mempipe_target *targ
         .start_realtime_ns = s->start_realtime_ns,
         .start_ns = s->start_ns,
     };
-    s->begun = true;
     s->end_error = pipeline_new(&s->pipeline, &config, &s->end_diag);
     if (s->end_error) {
         s->pipeline = NULL;
@@ -553,7 +534,7 @@ static int finish(struct session *s)
 {
     struct ctr_diag diag = {0};
     struct status_numbers n;
-    int status, err = 0;
+    int status, err = 0, unwritten = 0;
 
     status_clear(&s->status);
     if (s->pipeline) {
@@ -562,6 +543,11 @@ static int finish(struct session *s)
             /* It came with the last chunks, when the guest had ended. */
             s->end_error = pipeline_error(s->pipeline, &s->end_diag);
             end_recording(s, s->end_error == -CTR_E_IO ? ENDING_OUTPUT : ENDING_EVENTS);
+        }
+        unwritten = output_close(&s->out, true);
+        if (unwritten && !err) {
+            err = -CTR_E_IO;
+            diag = (struct ctr_diag){.code = CTR_E_IO, .sys_errno = -unwritten};
         }
     }
     look_for_failed_library(s);
@@ -673,7 +659,7 @@ out_dict:
 
 int session_run(const struct session_config *config)
 {
-    struct session s = {.config = config, .out_fd = -1};
+    struct session s = {.config = config, .out = OUTPUT_NONE};
     struct watchdog_will will;
     struct launch_plan plan;
     bool live = false;
@@ -716,7 +702,7 @@ int session_run(const struct session_config *config)
     }
     will = (struct watchdog_will){.ring = s.ring,
                                   .output = output_name(&s),
-                                  .fd = s.out_fd,
+                                  .fd = s.out.fd,
                                   .level = config->level};
     err = watchdog_start(&s.watchdog, &s.host, s.ring ? &will : NULL, config->argc,
                          config->argv);
@@ -737,7 +723,7 @@ out_host:
 out_signals:
     signals_restore(&s.signals);
 out_output:
-    close_output(&s);
+    output_close(&s.out, false);
 out_plan:
     launch_plan_free(&plan);
     return status;
