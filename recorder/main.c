@@ -329,6 +329,9 @@ int main(int argc, char **argv)
     config.selection = &sel;
     status = parse(&o, &config, &sel, &path);
     tool_options_fini(&o);
+    if (status == TOOL_OK && tool_close_stdout(o.prog, NULL, status)) {
+        status = 125; /* of --help or --version */
+    }
     config.command = argv + optind;
     if (status < 0 && (!config.command[0] || !config.command[0][0])) {
         status = tool_usage_error(o.prog, "no command to record");

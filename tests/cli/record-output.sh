@@ -2,6 +2,7 @@
 # The file that a trace is written to: failures that only fsync or close tell, disks that
 # fill up at any moment, who may read it, and whose file it is.
 . "$SRC/tests/cli/librecord.sh"
+. "$SRC/tests/cli/libfailing.sh"
 umask 022
 guest ok 'blocks 15' 'print hello'
 guest noisy
@@ -19,92 +20,22 @@ finished() {
 }
 
 # ---------------------------------------------- what fsync and close have to say
-# A library that makes the call named in OUTPUT_FAILS fail for the file OUTPUT_FILE.
-cat >fails.c <<'END'
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static int is_it(const char *call, int fd)
-{
-    const char *calls = getenv("OUTPUT_FAILS"), *file = getenv("OUTPUT_FILE");
-    struct stat a, b;
-
-    return calls && file && strstr(calls, call) && fstat(fd, &a) == 0 &&
-           stat(file, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-static int fails(const char *call, int fd, int error)
-{
-    const char *other = getenv("OUTPUT_ERROR");
-
-    if (!is_it(call, fd)) {
-        return 0;
-    }
-    errno = other ? atoi(other) : error;
-    return 1;
-}
-
-int fsync(int fd)
-{
-    return fails("fsync", fd, EIO) ? -1 : (int)syscall(SYS_fsync, fd);
-}
-
-int close(int fd)
-{
-    int bad = is_it("close", fd), ret = (int)syscall(SYS_close, fd);
-
-    if (bad) {
-        errno = EDQUOT;
-        return -1;
-    }
-    return ret;
-}
-
-int fallocate(int fd, int mode, off_t off, off_t len)
-{
-    return fails("fallocate", fd, EOPNOTSUPP)
-               ? -1
-               : (int)syscall(SYS_fallocate, fd, mode, off, len);
-}
-int fallocate64(int fd, int mode, off_t off, off_t len)
-{
-    return fallocate(fd, mode, off, len);
-}
-END
-cc -shared -fPIC -o fails.so fails.c || fail "the library that makes calls fail cannot be built"
-# The run-time library of a sanitizer wants to be the first.
-runtime=$(ldd "$record" | sed -n 's/.*=> \(.*lib[at]san[^ ]*\) .*/\1/p' | head -1)
-# failing CALLS FILE COMMAND...
-failing() {
-    local calls=$1 file=$2
-    shift 2
-    env OUTPUT_FAILS="$calls" OUTPUT_FILE="$file" LD_PRELOAD="$runtime${runtime:+:}$PWD/fails.so" \
-        "$@"
-}
 for ring in '' --ring=1M; do
-    run 125 failing fsync "$PWD/f.ctr" "$record" --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
+    run 125 failing fsync '*/f.ctr' "$record" --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
     one_line "fsync $ring"
     grep -q "cannot write 'f.ctr': Input/output error" stderr || fail "fsync: $(cat stderr)"
-    run 125 failing close "$PWD/f.ctr" "$record" --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
+    run 125 failing close '*/f.ctr' "$record" --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
     one_line "close $ring"
     grep -q "cannot write 'f.ctr': Disk quota exceeded" stderr || fail "close: $(cat stderr)"
     # ... of standard output, too
-    failing close "$PWD/f.ctr" "$record" --qemu-dir "$fake" $ring -o - -- qemu-arm ok >f.ctr 2>stderr
+    failing close '*/f.ctr' "$record" --qemu-dir "$fake" $ring -o - -- qemu-arm ok >f.ctr 2>stderr
     got=$?
     [ $got -eq 125 ] || fail "close of standard output: status $got"
     grep -q "cannot write 'standard output': Disk quota exceeded" stderr ||
         fail "close of standard output: $(cat stderr)"
     # a file system that cannot sync is none that failed
     for error in 22 30 95 38; do # EINVAL EROFS EOPNOTSUPP ENOSYS
-        run 0 env OUTPUT_ERROR=$error OUTPUT_FAILS=fsync OUTPUT_FILE="$PWD/f.ctr" \
-            LD_PRELOAD="$runtime${runtime:+:}$PWD/fails.so" \
-            "$record" -q --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
+        run 0 failing fsync '*/f.ctr' env FAILING_ERRNO=$error "$record" -q --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
     done
 done
 finished f.ctr "after fsync"
@@ -122,7 +53,7 @@ mount -t tmpfs -o size="${size}k" none small || exit 77
 rm -f full.ctr
 case $how in
 written) # a file system without fallocate
-    export OUTPUT_FAILS=fallocate OUTPUT_FILE=small/a.ctr LD_PRELOAD="$runtime${runtime:+:}$PWD/fails.so" ;;
+    export FAILING_CALLS=fallocate FAILING_FILE='*/a.ctr' LD_PRELOAD="$failing_preload" ;;
 shared) # somebody else takes what there is, once the trace has begun
     (until [ "$(stat -c %s small/a.ctr 2>/dev/null || echo 0)" -gt 1000 ] || [ -e enough ]; do
          sleep 0.001
@@ -143,7 +74,7 @@ unset LD_PRELOAD
 cp small/a.ctr full.ctr
 umount small
 END
-export record fake runtime
+export record fake failing_preload
 disk() {
     local what="full disk: $*"
     unshare -rm bash disk.sh "$@" || { fail "$what: $?"; return; }

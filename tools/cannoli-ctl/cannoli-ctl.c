@@ -347,10 +347,6 @@ static int tell(const struct textbuf *answer, bool json)
         tool_error(PROG, "out of memory");
         return TOOL_FAILED;
     }
-    if (fflush(stdout) == EOF) {
-        tool_error(PROG, "cannot write: %s", strerror(errno));
-        return TOOL_FAILED;
-    }
     return TOOL_OK;
 }
 
@@ -426,5 +422,5 @@ int main(int argc, char **argv)
         }
     }
     tool_options_fini(&o);
-    return status;
+    return tool_close_stdout(PROG, NULL, status);
 }

@@ -196,6 +196,21 @@ void tool_print_version(const char *prog)
     printf("%s (cannoli) %s\n", prog, CANNOLI_VERSION);
 }
 
+int tool_close_stdout(const char *prog, const char *name, int status)
+{
+    int error = fflush(stdout) ? errno : 0;
+
+    /* Closed from the start is no failure, and what is interrupted is closed. */
+    if (close(STDOUT_FILENO) < 0 && errno != EBADF && errno != EINTR && !error) {
+        error = errno;
+    }
+    if (!error || error == EPIPE || status == TOOL_FAILED || status == TOOL_USAGE) {
+        return status;
+    }
+    tool_error(prog, "%s: %s", name ? name : "standard output", strerror(error));
+    return TOOL_FAILED;
+}
+
 /* Messages hold names from traces and files of anybody: what would steer a terminal
  * becomes '?'. */
 static void print_harmless(const char *fmt, va_list ap)

@@ -105,6 +105,14 @@ void tool_options_help(const struct tool_options *o, FILE *out);
 /* Prints "PROG (cannoli) VERSION". */
 void tool_print_version(const char *prog);
 
+/*
+ * At the end of main: writes what is left of standard output, and closes it, as some file
+ * systems tell only then what they could not write.  name: that of the file that it goes
+ * to, NULL for "standard output".  Returns status, or after one line on stderr TOOL_FAILED;
+ * that the reader of a pipe has gone is no failure.
+ */
+int tool_close_stdout(const char *prog, const char *name, int status);
+
 /* One line on stderr: "prog: ...". */
 void tool_error(const char *prog, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

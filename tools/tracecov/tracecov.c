@@ -400,5 +400,5 @@ int main(int argc, char **argv)
     }
     tool_options_fini(&o);
     free_command_line(&c);
-    return status;
+    return tool_close_stdout(PROG, NULL, status);
 }

@@ -188,5 +188,5 @@ int main(int argc, char **argv)
     }
     tool_options_fini(&o);
     filter_options_fini(&c.filter);
-    return status;
+    return tool_close_stdout(PROG, NULL, status);
 }

@@ -358,7 +358,9 @@ static int redirect(const char *path)
         tool_error(PROG, "%s: %s", path, strerror(errno));
         return TOOL_FAILED;
     }
-    close(fd);
+    if (fd != STDOUT_FILENO) { /* it may have been closed */
+        close(fd);
+    }
     return TOOL_OK;
 }
 
@@ -481,5 +483,5 @@ int main(int argc, char **argv)
     sym_options_fini(&c.sym);
     free(c.modules.v);
     free(c.functions.v);
-    return status;
+    return tool_close_stdout(PROG, c.mode == MODE_BBV ? NULL : c.output, status);
 }

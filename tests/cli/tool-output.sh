@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# Output that cannot be written, of all tools: to a full disk, and where only closing the
+# file tells, as on NFS.  One line, and a status that says so.
+. "$SRC/tests/cli/libtracedump.sh"
+. "$SRC/tests/cli/libfailing.sh"
+"$TOOLS/mktrace" random 5 60 3000 t.ctr expect.json || exit 1
+
+for tool in tracedump tracecov tracesym cannoli-ctl cannoli-record; do
+    want=1
+    [ $tool = cannoli-record ] && want=125
+    for how in --help --version; do
+        "$BIN/$tool" $how >/dev/full 2>stderr
+        got=$?
+        [ $got -eq $want ] || fail "$tool $how >/dev/full: status $got"
+        one_line "$tool $how >/dev/full"
+        failing close '*/out' "$BIN/$tool" $how >out 2>stderr
+        got=$?
+        [ $got -eq $want ] || fail "$tool $how, close: status $got"
+        one_line "$tool $how, close"
+        grep -q "^$tool: standard output: Disk quota exceeded" stderr ||
+            fail "$tool $how, close: $(cat stderr)"
+    done
+    # Whoever reads it goes: quietly.
+    (trap '' PIPE; exec "$BIN/$tool" --help) 2>stderr | :
+    [ ! -s stderr ] || fail "$tool --help | :: $(cat stderr)"
+done
+
+# tells COMMAND...: with the file out, which cannot be closed
+tells() {
+    run 1 failing close '*/out*' "$@"
+    one_line "$*"
+    grep -q "^trace[a-z]*: .*Disk quota exceeded" stderr || fail "$*: $(cat stderr)"
+}
+for how in "tracedump t.ctr" "tracedump --info t.ctr" "tracedump --summary t.ctr" \
+    "tracedump --json t.ctr" "tracesym -q t.ctr" "tracesym -q --functions t.ctr" \
+    "tracesym -q --calls -f json t.ctr" "tracesym -q --calls -f chrome t.ctr" \
+    "tracesym -q --bbv=100 -t 100 t.ctr" "tracecov -q -f json t.ctr" "tracecov -q -f drcov t.ctr"; do
+    failing close '*/out' "$BIN"/$how >out 2>stderr
+    got=$?
+    [ $got -eq 1 ] || fail "$how, close of standard output: status $got"
+    one_line "$how, close of standard output"
+    grep -q "standard output: Disk quota exceeded" stderr || fail "$how: $(cat stderr)"
+done
+for how in "" --json --functions "--calls -f svg" "--calls -f callgrind" --bbv=100; do
+    tells "$BIN/tracesym" -q $how -o out t.ctr
+    grep -q "tracesym: out" stderr || fail "tracesym $how: $(cat stderr)"
+done
+tells "$BIN/tracesym" -q --bbv=100 -o bb --bbv-pcs=out.pcs t.ctr
+for format in json text drcov cobertura html-summary; do
+    rm -f out*
+    tells "$BIN/tracecov" -q -f $format -o out t.ctr
+    [ -z "$(ls out* 2>/dev/null)" ] || fail "tracecov -f $format: left $(ls out*)"
+done
+finish
