@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "output.h"
+
 static const char last_words[] =
     "cannoli-record: the recorder was killed, so the recorded program is ended\n";
 
@@ -70,12 +72,16 @@ static void execute(const struct watchdog_will *will, int fd, const char *name)
 {
     struct ctr_writer_stats stats;
     struct ctr_diag diag = {0};
-    int err;
+    int err, unsynced;
 
     if (!ring_has_begun(will->ring)) {
         return;
     }
     err = ring_write(will->ring, fd, NULL, will->level, NULL, 0, &stats, &diag);
+    if (!err && (unsynced = output_sync(fd)) != 0) {
+        err = -CTR_E_IO;
+        snprintf(diag.text, sizeof(diag.text), "%s", strerror(-unsynced));
+    }
     if (err) {
         dprintf(STDERR_FILENO, "cannoli-record: cannot write '%s': %s\n", name,
                 diag.text[0] ? diag.text : ctr_strerror(err));
