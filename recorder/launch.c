@@ -66,7 +66,7 @@ static char *find_in(const char *dirs, const char *name)
 static char *find_qemu(const char *name, const char *qemu_dir, char **looked)
 {
     char *libexec = selection_beside("libexec/cannoli");
-    const char *env = getenv("CANNOLI_QEMU_DIR");
+    const char *env = secure_getenv("CANNOLI_QEMU_DIR");
     char *path = NULL;
 
     *looked = NULL;
@@ -89,7 +89,7 @@ static char *find_qemu(const char *name, const char *qemu_dir, char **looked)
         }
     }
     if (!path) {
-        path = find_in(getenv("PATH"), name);
+        path = find_in(secure_getenv("PATH"), name);
     }
     if (!path &&
         asprintf(looked, "%s%s'%s' or PATH", env && *env ? "CANNOLI_QEMU_DIR, " : "", "",
@@ -265,7 +265,7 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
 static int plan_guest(struct launch_plan *plan, char **command, const char *qemu_dir)
 {
     char *path = strchr(command[0], '/') ? strdup(command[0])
-                                         : find_in(getenv("PATH"), command[0]);
+                                         : find_in(secure_getenv("PATH"), command[0]);
     const char *target = NULL;
     char *name, *looked;
     struct stat st;

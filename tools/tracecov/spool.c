@@ -19,7 +19,7 @@
 /* A file without a name in TMPDIR. */
 static int temporary(void)
 {
-    const char *dir = getenv("TMPDIR");
+    const char *dir = secure_getenv("TMPDIR");
     char name[4096];
     int fd;
 
