@@ -4,6 +4,22 @@
  * and encode_data.c over addresses and values, and fill the arrays below; encode_pack.c
  * and encode_index.c make the file's columns of them and the chunk's share of the index;
  * encode_local.c knows the blocks of the chunk; encode.c keeps it all together.
+ *
+ * Words and units are read where the guest wrote them, and a guest that means harm still
+ * writes there.  What it may spoil is its own recording:
+ *
+ *   - Lengths, offsets and flags of a segment, and its records, are the recorder's own: they
+ *     do not change.
+ *   - A word decides where is read and written.  It is read once, through a pointer to
+ *     volatile, and what was checked is what is used: carried along by the fast path,
+ *     kept in e->run by the others.  A word that is looked at again (the fast path gives up
+ *     and the slow one begins) is a new one, and is checked as such; what was noted before
+ *     depends on how many words were taken, and that never falls.
+ *   - Where a unit stands follows from words and definitions.  Its value only goes
+ *     through predictors: of a place it decides by way of a masked hash (PAGE_HASH,
+ *     value_place), so that any value will do, even two at once.
+ *   - An index that a word gives is good for this chunk only (encode_knows), and
+ *     arrays have room for whatever so many words and units can make (begin_chunk).
  */
 #ifndef CTR_ENCODE_H
 #define CTR_ENCODE_H
@@ -335,7 +351,7 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out);
 
 /*
  * encode_fast.c: takes whole runs from w->word until one needs encode_slow or
- * word `stop' is reached.
+ * word `stop' is reached, which is in the segment: it may be read, but is not taken.
  */
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop);
 

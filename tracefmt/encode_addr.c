@@ -13,7 +13,7 @@
 #define ADDRS(T, PRED)                                                                   \
     do {                                                                                 \
         struct PRED *const pred = e->pred;                                               \
-        const T *addr = (const T *)w->seg->data_end - w->unit;                           \
+        const volatile T *addr = (const T *)w->seg->data_end - w->unit;                  \
         T *miss = (T *)e->addr_miss + e->naddr_miss;                                     \
         for (uint32_t i = 0; i < n; i++) {                                               \
             uint32_t at = batch[i];                                                      \

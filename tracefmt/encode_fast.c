@@ -98,11 +98,14 @@ static __attribute__((noinline)) uint32_t run_groups(struct ctr_encoder *e,
     const struct dict_entry *d = e->def[l];
     struct local *b = &e->loc[l];
     uint32_t *out = e->pending;
+    const uint32_t most =
+        stop - at; /* at <= stop, and that word is in the segment, too */
     uint32_t next = 0;
     uint32_t n = 0;
-    uint32_t behind;
-    while (CTR_WORD_KIND(behind = shared[n]) == CTR_WORD_GROUP && n < stop - at) {
+    uint32_t behind = shared[0];
+    while (n < most && CTR_WORD_KIND(behind) == CTR_WORD_GROUP) {
         e->run[n++] = behind;
+        behind = shared[n];
     }
     if (n == 0 || behind >> 31 ||
         !groups_ok(e->run, n, d, b->most, w->have - w->unit - f->batch.units)) {
@@ -170,7 +173,7 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
                                                             struct fast *f, uint32_t stop,
                                                             const int what)
 {
-    const uint32_t *words = w->seg->words;
+    const volatile uint32_t *words = w->seg->words;
     const uint32_t *map = e->map;
     const uint32_t map_cap = e->map_cap;
     const uint32_t map_base = e->map_base;
@@ -257,9 +260,10 @@ static void take_runs_items(struct ctr_encoder *e, struct walk *w, struct fast *
 static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e, struct walk *w,
                                                     struct fast *f, uint32_t stop)
 {
-    const uint32_t *const words = w->seg->words + w->word;
-    const uint32_t *const end = w->seg->words + stop;
-    const uint32_t *at = words; /* the run that is taken next, if that behind it is one */
+    const volatile uint32_t *const words = w->seg->words + w->word;
+    const volatile uint32_t *const end = w->seg->words + stop;
+    /* the run that is taken next, if that behind it is one */
+    const volatile uint32_t *at = words;
     const uint32_t *const map = e->map;
     const uint32_t map_cap = e->map_cap;
     const uint32_t map_base = e->map_base;
@@ -359,8 +363,8 @@ static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
 }
 
 /*
- * Makes a block known that is new to the chunk, unless encode_slow must look at it, or the
- * chunk is full.
+ * Makes a block known that is new to the chunk, unless encode_slow must look at it, or
+ * the chunk is full.
  */
 static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
 {
@@ -385,7 +389,7 @@ static uint32_t local_of_ctx(const struct ctr_encoder *e, const struct fast *f)
 
 void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
 {
-    const uint32_t *words = w->seg->words;
+    const volatile uint32_t *words = w->seg->words;
     struct fast f = {
         .tok_hit = e->tok_hit + e->ntok,
         .miss = e->tok_miss + e->ntok_miss,
