@@ -14,6 +14,12 @@
 #include "le.h"
 
 #define DICT_RAW_LIMIT 0x80000000u
+/*
+ * Raw ids are handed out one after the other.  So many may be missing or still on their
+ * way: a process that was forked or killed loses one at most.  Whoever makes up others
+ * would make our tables, and those of each encoder, as large as the numbers are.
+ */
+#define DICT_RAW_AHEAD (1u << 24)
 
 int ctr_dict_new(struct ctr_dict **out, unsigned events)
 {
@@ -61,8 +67,8 @@ int ctr_dict_regs(struct ctr_dict *d, uint32_t n, const void *table, size_t byte
         return 0;
     }
     struct regtable *t = calloc(1, sizeof(*t));
-    int err = t ? regtable_parse(t, n, table, bytes, CTR_NO_OFF, diag)
-                : ctr_fail_nomem(diag);
+    int err =
+        t ? regtable_parse(t, n, table, bytes, CTR_NO_OFF, diag) : ctr_fail_nomem(diag);
     if (err) {
         free(t);
         return err;
@@ -305,6 +311,10 @@ int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t 
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
                         "block id %u is out of range", raw_id);
     }
+    if (raw_id > DICT_RAW_AHEAD + 2 * d->raws) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
+                        "block id %u is far beyond all others", raw_id);
+    }
     int err = blockdef_parse(&def, bytes, n, CTR_NO_OFF, diag);
     if (err) {
         return err;
@@ -348,5 +358,6 @@ int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t 
     if (idtab_set(&d->by_raw, raw_id, e)) {
         return ctr_fail_nomem(diag);
     }
+    d->raws += !known;
     return 0;
 }

@@ -78,6 +78,7 @@ struct dict_entry {
 struct ctr_dict {
     unsigned events;
     struct idtab by_raw; /* raw id -> entry */
+    uint64_t raws;       /* of these, the adding thread's own */
     struct idtab by_id;  /* canonical id -> entry */
     _Atomic uint32_t size;
     struct dict_entry **bucket; /* by hash, the adding thread's own */

@@ -36,6 +36,9 @@ static void test_dict(void **state)
     assert_int_equal(ctr_dict_add(d, 5, def, n, &diag), -CTR_E_CORRUPT);
     assert_int_equal(ctr_dict_add(d, 0, def, n, &diag), -CTR_E_CORRUPT);
     assert_int_equal(ctr_dict_add(d, 0x80000000u, def, n, &diag), -CTR_E_CORRUPT);
+    /* a number that nobody has come to: tables would be as large */
+    assert_int_equal(ctr_dict_add(d, 0x7fffffffu, def, n, &diag), -CTR_E_CORRUPT);
+    assert_non_null(strstr(diag.text, "far beyond"));
     assert_int_equal(ctr_dict_size(d), 1);
     ctr_dict_free(d);
 }

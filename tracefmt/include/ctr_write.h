@@ -32,12 +32,14 @@ CTR_API int ctr_dict_new(struct ctr_dict **out, unsigned events);
 CTR_API void ctr_dict_free(struct ctr_dict *dict);
 
 /*
- * Makes raw_id (1..0x7fffffff, as handed out by QEMU) known.  def is a block
+ * Makes raw_id (1..0x7fffffff, as handed out by QEMU, nearly one after the other)
+ * known.  def is a block
  * definition as in cannoli/events.h; it is checked and copied.  The same
  * definition under another raw id gets the same canonical id.  One thread at a
  * time; encoders and the writer may run meanwhile.
- * Returns -CTR_E_CORRUPT for a bad definition, or a raw id that is already
- * known with a different definition; -CTR_E_NOMEM, -CTR_E_LIMIT.
+ * Returns -CTR_E_CORRUPT for a bad definition, a raw id that is already
+ * known with a different definition, or one far beyond all others; -CTR_E_NOMEM,
+ * -CTR_E_LIMIT.
  */
 CTR_API int ctr_dict_add(struct ctr_dict *dict, uint32_t raw_id, const void *def,
                          size_t def_bytes, struct ctr_diag *diag);
