@@ -67,7 +67,7 @@ void drain_free(struct drain *d)
         for (unsigned k = 0; k < s->n_pending; k++) {
             free(s->pending[k].aux);
         }
-        drain_drop_aux(s);
+        drain_drop_aux(d, s);
         free(s->thread);
     }
     free(d->slots);

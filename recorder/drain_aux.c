@@ -10,7 +10,8 @@
  * table is checked here, where it is known.
  *
  * How much may pile up: a guest hands a chunk over before its records exceed a
- * few MiB (one that does not is stopped at CTR_MAX_CHUNK_AUX), what has arrived
+ * few MiB (one that does not is stopped at CTR_MAX_CHUNK_AUX, and so is one that sends
+ * records of many chunks and never a chunk), what has arrived
  * is made a job early (drain_jobs.c), and while jobs hold more than
  * PIPELINE_AUX_BYTES the drainer takes nothing, so that the guest waits.
  */
@@ -20,6 +21,12 @@
 #include <string.h>
 
 #define FIRST_BYTES 2048u
+/*
+ * Of chunks that have not arrived: of a thread, which fills one, and may have handed over
+ * some since the mail was taken; and of all threads.
+ */
+#define THREAD_KEPT_BYTES (2ull * CTR_MAX_CHUNK_AUX)
+#define KEPT_BYTES(threads) ((512ull << 20) + (threads)*2ull * MEMPIPE_CHUNK_AUX)
 
 static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
                      uint32_t bytes)
@@ -156,7 +163,7 @@ static struct aux_records *last_records(struct slot *s, uint32_t seq, uint32_t b
 }
 
 static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
-                uint32_t bytes)
+                uint32_t bytes, uint32_t type)
 {
     struct slot *s = &d->slots[pipe];
     struct mempipe_aux_place place;
@@ -170,6 +177,9 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
         return 0;
     }
     memcpy(&place, rec, sizeof(place));
+    /* as they were when they were checked */
+    place.h.bytes = bytes;
+    place.h.type = type;
     if (place.seq - (s->next_seq - s->n_fresh) >= 2 * MEMPIPE_MAIL ||
         (*s->aux_end && (int32_t)(place.seq - (*s->aux_end)->seq) < 0)) {
         return drain_oddity(d, pipe, "a record is of a chunk that is not being filled");
@@ -181,14 +191,22 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
     if (bytes > CTR_MAX_CHUNK_AUX - r->bytes) {
         return drain_oddity(d, pipe, "there are too many records for one chunk");
     }
+    if (s->kept + bytes > THREAD_KEPT_BYTES ||
+        d->kept + bytes > KEPT_BYTES(d->n_threads)) {
+        return drain_oddity(d, pipe,
+                            "there are too many records, and no chunks for them");
+    }
     to = (uint8_t *)r->data + r->bytes;
-    memcpy(to, rec, bytes);
-    place.h.bytes = bytes; /* as it was when the ring was checked */
+    /* each byte once */
     memcpy(to, &place, sizeof(place));
+    memcpy(to + sizeof(place), (const uint8_t *)rec + sizeof(place),
+           bytes - sizeof(place));
     if (d->regs && !fits_table(d, to, bytes)) {
         return drain_oddity(d, pipe, "registers are not those of the table");
     }
     r->bytes += bytes;
+    s->kept += bytes;
+    d->kept += bytes;
     s->last_units = place.units;
     return 0;
 }
@@ -207,7 +225,7 @@ int drain_on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec, uint32
     case MEMPIPE_AUX_REGS:
     case MEMPIPE_AUX_STATE:
     case MEMPIPE_AUX_EVENT:
-        return keep(d, pipe, rec, bytes);
+        return keep(d, pipe, rec, bytes, type);
     default:
         return drain_oddity(d, pipe, "a record of unknown type");
     }
@@ -226,13 +244,17 @@ void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
         }
         r->next = NULL;
         seg->aux = r;
+        s->kept -= r->bytes;
+        d->kept -= r->bytes;
         s->pending_aux += r->bytes;
         d->pending_aux += r->bytes;
     }
 }
 
-void drain_drop_aux(struct slot *s)
+void drain_drop_aux(struct drain *d, struct slot *s)
 {
+    d->kept -= s->kept;
+    s->kept = 0;
     while (s->aux) {
         struct aux_records *r = s->aux;
 

@@ -168,7 +168,7 @@ static int finish_thread(struct drain *d, uint32_t pipe)
     if (!err) {
         err = drain_submit(d, drain_job_new(JOB_THREAD_END, NULL, t));
     }
-    drain_drop_aux(s);
+    drain_drop_aux(d, s);
     d->n_threads--;
     memset(s, 0, sizeof(*s));
     /* Its next owner takes the home chunk without asking. */

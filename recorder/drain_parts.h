@@ -27,6 +27,7 @@ struct slot {
     uint64_t pending_bytes, pending_aux, pending_ns;
     struct aux_records *aux;      /* of chunks that have not arrived, oldest first */
     struct aux_records **aux_end; /* where the last of them hangs */
+    uint64_t kept;                /* bytes of all of them */
     uint32_t last_units;          /* the place of the last record */
     struct job_segment pending[JOB_SEGMENTS];
 };
@@ -47,6 +48,7 @@ struct drain {
     struct mempipe_target target;
     uint32_t n_pending;   /* chunks in all slots ... */
     uint64_t pending_aux; /* ... and bytes of their records */
+    uint64_t kept;        /* bytes of records of chunks that have not arrived */
     uint32_t n_threads;   /* slots that have one */
     unsigned n_claimed, n_closing;
     bool exec_pending;
@@ -116,7 +118,7 @@ void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
                       uint32_t seq);
 
 /* Forgets the records of chunks that have not arrived. */
-void drain_drop_aux(struct slot *s);
+void drain_drop_aux(struct drain *d, struct slot *s);
 
 /* ---- drain_ends.c ---- */
 
