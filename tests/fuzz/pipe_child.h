@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes of fuzz_pipe: two that map the recorder's memory, as traced ones do,
+ * and a bystander, whose pid stands in that memory now and then although nobody traces
+ * it.  A nursery forked before there are threads makes them: it is small, so that is
+ * quick, and it takes them along when the target ends.
+ *
+ * The target replaces kill(2): a signal for anybody but the two ends it.
+ */
+#ifndef PIPE_CHILD_H
+#define PIPE_CHILD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PIPE_CHILDREN 2
+
+/* Starts nursery and bystander; before there are threads, once. */
+void pipe_nursery(void);
+pid_t pipe_bystander(void);
+/* Stops the target if the bystander has ended or was sent a signal. */
+void pipe_bystander_is_well(void);
+
+/* Two processes that map `bytes' of our descriptor `fd'. */
+void pipe_children_start(int fd, size_t bytes, pid_t pid[PIPE_CHILDREN]);
+/* Kills one of them, if it still lives, and waits for its end. */
+void pipe_child_end(pid_t pid);
+
+#endif
