@@ -169,3 +169,50 @@ bool is_blind(const char *target, const uint8_t *code, unsigned len,
     }
     return false;
 }
+
+/*
+ * Is it a compare-and-swap or a store-conditional, which stores or does not?  Not on
+ * x86, where one that fails stores what was there.
+ */
+bool may_not_store(const char *target, const uint8_t *code, unsigned len)
+{
+    uint32_t w = 0, op, low, xo;
+
+    if (strcmp(target, "s390x") == 0) {
+        return len >= 4 && (code[0] == 0xba || code[0] == 0xbb || /* CS CDS */
+                            (code[0] == 0xc8 && (code[1] & 15) == 2) || /* CSST */
+                            (code[0] == 0xeb && len >= 6 &&
+                             (code[5] == 0x14 || code[5] == 0x30 || code[5] == 0x31 ||
+                              code[5] == 0x3e))); /* CSY CSG CDSY CDSG */
+    }
+    if (len != 4) {
+        return false;
+    }
+    w = (uint32_t)code[0] << 24 | (uint32_t)code[1] << 16 | (uint32_t)code[2] << 8 | code[3];
+    op = w >> 26;
+    low = (w >> 4) & 15;
+    xo = (w >> 1) & 0x3ff;
+    if (strcmp(target, "arm") == 0) {
+        return (w & 0x0f9000f0) == 0x01800090 || /* STREX and kin */
+               (w & 0xfff00000) == 0xe8400000 ||
+               ((w & 0xfff00000) == 0xe8c00000 && low >= 4 && (low < 8 || low > 11));
+    }
+    if (strcmp(target, "aarch64") == 0) {
+        return (w & 0x3fc00000) == 0x08000000 || /* STXR, STXP and kin */
+               (w & 0x3fa07c00) == 0x08a07c00 || /* CAS */
+               (w & 0xbfa07c00) == 0x08207c00;   /* CASP */
+    }
+    if (strcmp(target, "mips") == 0 || strcmp(target, "mipsel") == 0) {
+        return op == 0x38 || op == 0x3c; /* SC SCD */
+    }
+    if (strcmp(target, "riscv64") == 0) {
+        return (w & 0x7f) == 0x2f && (w >> 27 == 3 || w >> 27 == 5); /* SC AMOCAS */
+    }
+    if (strcmp(target, "ppc64le") == 0) {
+        return op == 31 && (xo == 150 || xo == 214 || xo == 694 || xo == 726 || xo == 182);
+    }
+    if (strncmp(target, "sparc", 5) == 0) {
+        return w >> 30 == 3 && (((w >> 19) & 0x3f) == 0x3c || ((w >> 19) & 0x3f) == 0x3e);
+    }
+    return false;
+}

@@ -45,6 +45,9 @@
  *            stored: the trace's must follow from it and the value loaded.  As the
  *            value loaded it is told what the operation returns, which may be the
  *            new one, and of a big-endian one in the host's order.
+ *  failed    of a compare-and-swap or store-conditional that fails the plugin is told
+ *            a store, too; the trace has none.  QEMU stores what was there; in a
+ *            parallel context nothing, and the plugin is told what would be stored.
  *  own       the number of the process, which is another one in the witness's run.
  *  swapped   (--swapped-loads) on a host that cannot load the other byte order, the
  *            plugin is told a value before its bytes were put in order.
@@ -281,6 +284,43 @@ static bool same_accesses(struct rules *r, const struct insn *w, const struct in
     return i == w->n && j == t->n;
 }
 
+/* A store to where p[0] was loaded from; without `any', of what was loaded. */
+static bool is_put_back(const struct access *p, bool any)
+{
+    return !p[0].store && p[1].store && p[0].addr == p[1].addr && p[0].size == p[1].size &&
+           (any || (p[0].value[0] == p[1].value[0] && p[0].value[1] == p[1].value[1]));
+}
+
+/* What a failed one loaded, of which the plugin is told in the host's order. */
+static void put_in_order(struct rules *r, struct access *w, const struct insn *t, size_t i)
+{
+    if (r->big_endian && i < t->n && w->size == t->acc[i].size && w->has_value &&
+        t->acc[i].has_value && swapped_bytes(w, &t->acc[i])) {
+        memcpy(w->value, t->acc[i].value, sizeof(w->value));
+    }
+}
+
+/* Take the store out of what the witness says, if the trace has none; see failed. */
+static void drop_failed_store(struct rules *r, struct insn *w, const struct insn *t, bool any)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->acc[i].store) {
+            return;
+        }
+    }
+    for (size_t i = 1; i < w->n; i++) {
+        if (is_put_back(&w->acc[i - 1], any)) {
+            if (any) {
+                put_in_order(r, &w->acc[i - 1], t, i - 1);
+            }
+            memmove(&w->acc[i], &w->acc[i + 1], (w->n - i - 1) * sizeof(w->acc[0]));
+            w->n--;
+            r->c->failed++;
+            return;
+        }
+    }
+}
+
 static bool holds(const struct access *whole, uint64_t addr, uint32_t n, bool store)
 {
     return whole->store == store && addr >= whole->addr &&
@@ -379,6 +419,9 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
         r->own.trace = (uint32_t)t->tid;
         if (a && b) {
             move_accesses(&r->slide, a, b);
+            if (a->code_len && may_not_store(w->target, a->code, a->code_len)) {
+                drop_failed_store(r, a, b, a->cflags & CF_PARALLEL);
+            }
         }
         if (!a && !b) {
             break;
@@ -474,6 +517,16 @@ static bool compare_accesses(struct witness *w, struct trace *t, struct rules *r
             told += acc.size;
             have = witness_access(w, &pc, &acc);
         }
+        if (have && seen.n && same_place(&r->slide, pc, b->pc) &&
+            witness_may_not_store(w, b->pc)) {
+            struct access last[2] = {seen.acc[seen.n - 1], acc};
+
+            if (is_put_back(last, true)) {
+                c->failed++;
+                put_in_order(r, &seen.acc[seen.n - 1], b, seen.n - 1);
+                have = witness_access(w, &pc, &acc);
+            }
+        }
         move_accesses(&r->slide, &seen, b);
         c->blind += blind;
         c->accesses += b->n;
@@ -566,9 +619,9 @@ int main(int argc, char **argv)
     printf(" (stopped %" PRIu64 ", atomic %" PRIu64 ", execute %" PRIu64
            ", halves %" PRIu64 ", blind %" PRIu64 ", other lines %" PRIu64
            ", moved %zu, values %" PRIu64 ", swapped %" PRIu64 ", own %" PRIu64
-           ", rmw %" PRIu64 ")\n",
+           ", rmw %" PRIu64 ", failed %" PRIu64 ")\n",
            c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, moved(&r.slide),
            c.values, c.swapped, r.own.used,
-           c.rmw);
+           c.rmw, c.failed);
     return 0;
 }

@@ -14,6 +14,9 @@
 #define INSN_CODE_MAX 32
 #define INSN_TEXT_MAX 64
 
+/* cflags of a block: others may run beside it */
+#define CF_PARALLEL 0x8000u
+
 /* value: as a number; a wider access than 16 bytes has none here. */
 struct access {
     uint64_t addr;
@@ -38,7 +41,7 @@ struct insn {
 
 struct counts {
     uint64_t insns, accesses;
-    uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw;
+    uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw, failed;
 };
 
 /* A line reader: the line stands at `line' until the next call. */
@@ -126,6 +129,7 @@ bool witness_goes_on(const struct witness *w, const struct insn *in);
 /* The next access that the plugin saw, without its Trace line. */
 bool witness_access(struct witness *w, uint64_t *pc, struct access *acc);
 bool witness_is_blind(struct witness *w, uint64_t pc);
+bool witness_may_not_store(struct witness *w, uint64_t pc);
 struct insn *trace_next(struct trace *t);
 bool witness_open(struct witness *w, const char *file, const char *target,
                   struct counts *c);
@@ -137,5 +141,8 @@ void insn_add(struct insn *in, const struct access *acc);
 /* Does QEMU make this instruction's accesses where the plugin cannot see? */
 bool is_blind(const char *target, const uint8_t *code, unsigned len,
               struct known_bytes *known);
+
+/* May it be that the instruction is to store, and does not? */
+bool may_not_store(const char *target, const uint8_t *code, unsigned len);
 
 #endif

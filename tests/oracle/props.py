@@ -94,11 +94,11 @@ def classify(target, mnemonic, operands):
 VARYING = {
     "arm": re.compile(r"^(?:ld|st|push|pop|v|swp).*(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
                       r"(?:\.\w+)?$|^strex"),
-    "aarch64": re.compile(r"^st?l?xr|^stl?x[rp]|^cpy|^set[pmeg]"),
+    "aarch64": re.compile(r"^st?l?xr|^stl?x[rp]|^cas|^cpy|^set[pmeg]"),
     "mips": re.compile(r"^sc|^s[wd][lr]$"),
-    "riscv64": re.compile(r"^sc\.|^v"),
+    "riscv64": re.compile(r"^sc\.|^amocas|^v"),
     "x86_64": re.compile(r"^rep|^v?p?maskmov|^v.?gather|^xsave|^xrstor"),
-    "s390x": re.compile(r"^ex|^stoc|^loc|^[mc][vl]|^srst|^trt?$|^tr[to]|^[on]c$|^xc$|^cu|^cksm"),
+    "s390x": re.compile(r"^cd?sg?y?$|^csst$|^ex|^stoc|^loc|^[mc][vl]|^srst|^trt?$|^tr[to]|^[on]c$|^xc$|^cu|^cksm"),
     "ppc64le": re.compile(r"^st[bhwdq]cx|^l?st?xvll?$|^lxvll?$"),
 }
 VARYING["thumb"], VARYING["mipsel"], VARYING["i386"] = (VARYING[t] for t in ("arm", "mips", "x86_64"))

@@ -12,7 +12,6 @@
 /* QEMU's compile flags, as printed in the last field of a Trace line */
 #define CF_COUNT_MASK 0x1ffu
 #define CF_NO_GOTO_PTR 0x400u
-#define CF_PARALLEL 0x8000u
 
 /* What was translated last at a pc. */
 struct code {
@@ -299,6 +298,13 @@ bool witness_is_blind(struct witness *w, uint64_t pc)
     struct code *c = w->room ? code_place(w, pc) : NULL;
 
     return c && c->len && is_blind(w->target, c->bytes, c->len, &known);
+}
+
+bool witness_may_not_store(struct witness *w, uint64_t pc)
+{
+    struct code *c = w->room ? code_place(w, pc) : NULL;
+
+    return c && c->len && may_not_store(w->target, c->bytes, c->len);
 }
 
 /* Does `next' say that `cur' was given up and is run again alone? */

@@ -83,6 +83,7 @@ CASES = [
 ]
 
 NOP = "d503201f"
+STREX, CASAL = "e1821f93", "88e1fc62"
 WHOLE = (0x3000, 16, "load", 0x1112131415161718_2122232425262728)
 PARTS = [(0x3000, 8, "load", 0x2122232425262728), (0x3008, 8, "load", 0x1112131415161718)]
 V = (0x1000, 4, "load", 0x01020304)
@@ -114,6 +115,23 @@ VALUES = [
      trace((0x100, (*RMW[:3], 0x10000000), (*RMW[:2], "store", 5))), True),
     ("a little-endian one", "mipsel", [], block(0x100, RMW, (*RMW[:2], "store", 5)),
      trace((0x100, (*RMW[:3], 0x10000000), (*RMW[:2], "store", 5))), False),
+    ("a failed conditional store", "arm", [], block(0x100, V, (*V[:2], "store", V[3]), code=STREX),
+     trace((0x100, V)), True),
+    ("one that stores something else", "arm", [],
+     block(0x100, V, (*V[:2], "store", 1), code=STREX), trace((0x100, V)), False),
+    ("of another instruction", "arm", [], block(0x100, V, (*V[:2], "store", V[3])),
+     trace((0x100, V)), False),
+    ("one that failed, with its store", "x86_64", [],
+     block(0x100, RMW, (*RMW[:2], "store", RMW[3]), code="f0 0f b1 0b"), trace((0x100, RMW)), False),
+    ("a failed compare-and-swap in parallel", "aarch64", [],
+     block(0x100, RMW, (*RMW[:2], "store", 5), code=CASAL, cflags=PARALLEL),
+     trace((0x100, RMW)), True),
+    ("a big-endian one", "s390x", [],
+     block(0x100, RMW, (*RMW[:2], "store", 5), code="ba35 c000", cflags=PARALLEL),
+     trace((0x100, (*RMW[:3], 0x10000000))), True),
+    ("elsewhere", "aarch64", [],
+     block(0x100, RMW, (0x4008, 4, "store", 5), code=CASAL, cflags=PARALLEL),
+     trace((0x100, RMW)), False),
     ("two halves", "aarch64", [], block(0x100, WHOLE, code=NOP), trace((0x100, *PARTS)), True),
     ("of a big-endian target", "mips", [], block(0x100, WHOLE), trace((0x100, *PARTS)), False),
     ("one of 16 bytes", "aarch64", [], block(0x100, *PARTS, code=NOP), trace((0x100, WHOLE)), True),
