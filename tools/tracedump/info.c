@@ -18,6 +18,7 @@
 
 #include "cannoli/events.h"
 #include "common/disas.h"
+#include "common/guest.h"
 #include "common/options.h"
 #include "common/trace.h"
 
@@ -298,6 +299,13 @@ static bool put_end(struct textbuf *b, const struct facts *f, uint64_t end_ns,
     if (ok &&
         (reason == CTR_END_GROUP || reason == CTR_END_SIGNAL || reason == CTR_END_EXIT)) {
         ok = textbuf_printf(b, " %d", status);
+    }
+    if (ok && reason == CTR_END_SIGNAL) {
+        char name[GUEST_SIGNAL_MAX];
+        struct guest g;
+
+        guest_init(&g, &f->info);
+        ok = textbuf_printf(b, " (%s)", guest_signal_name(&g, (unsigned)status, name));
     }
     if (ok && end_ns) {
         ok = textbuf_printf(b, " at %.3f s", seconds(f, end_ns));
