@@ -105,7 +105,7 @@ PROGRAMS = [
     Program("mappings-static", "maps", source="mappings.c", args=["{work}"]),
     Program("maplib", "part", link="shared"),
     Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread"),
-    Program("deaths", "scenario"),
+    Program("deaths", "scenario", libs="-pthread"),
     Program("handlers", "scenario"),
     Program("family", "scenario", libs="-pthread", expect=9),
     Program("follow-exec", "scenario", source="family.c", libs="-pthread", expect=9),

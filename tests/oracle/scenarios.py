@@ -74,8 +74,8 @@ def deaths(tools, program, target, guest, folder):
         process = info(tools, trace)["processes"][0]
         fatal = [e for e in told if e["kind"] == "signal" and e.get("fatal")]
         check(process["end_status"] == signo, "signal %d: %s", signo, process)
-        if way in "kt":  # the host kernel alone knows of it
-            check(process["end_reason"] in ("signal", "killed"), "killed: %s", process)
+        if way == "k":  # the host kernel alone knows of it
+            check(process["end_reason"] == "killed", "killed: %s", process)
             calls = [e for e in told if e["kind"] == "syscall"]
             check(calls[-1]["name"] == "kill" and "result" not in calls[-1],
                   "killed: its last call is %s", calls[-1])
@@ -93,7 +93,45 @@ def deaths(tools, program, target, guest, folder):
             check(number(fatal[0]["addr"]) == (0 if page else 0x30) and fatal[0]["pc"] == at["pc"],
                   "the fault: %s; the last instruction: %s", fatal[0], at)
         common.remove(trace)
-    return "%d deaths" % len(SIGNALS)
+    return "%d deaths" % (len(SIGNALS) + children_deaths(tools, target, guest, folder))
+
+
+def children_deaths(tools, target, guest, folder):
+    """Children that die by every signal, in every way, as their parent's wait(2) has it."""
+    unrecorded = common.plain(guest + ["children"], cwd=folder)
+    trace, run = record_all(tools, target, "deaths", guest + ["children"], folder, expect=0)
+    said = [line.split() for line in run.stdout.decode().splitlines()]
+    check([w[:4] for w in said] == [line.split()[:4] for line in
+                                    unrecorded.stdout.decode().splitlines()],
+          "recorded it printed %r, unrecorded %r", run.stdout, unrecorded.stdout)
+    table = {p["pid"]: p for p in info(tools, trace)["processes"]}
+    told = events(tools, trace, "sys,thr", partial=True)
+    ends = {e["pid"]: e for e in told
+            if e["kind"] == "thread" and e["op"] == "end" and e["reason"] == "signal"}
+    for word, way, name, signo, pid in said:
+        pid, signo = int(pid), int(signo)
+        what, row = "%s %s" % (way, name), table[pid]
+        fatal = [e["number"] for e in told if e["pid"] == pid and e["kind"] == "signal"
+                 and e.get("fatal")]
+        if word == "lives":
+            check(signo == 7 and row["end_reason"] == "exit_group" and row["end_status"] == 7,
+                  "%s: it exited with %d, the trace has %s", what, signo, row)
+        elif name == "KILL":
+            check(row["end_reason"] == "killed" and pid not in ends, "%s: the trace has %s", what,
+                  row)
+        else:
+            check(row["end_reason"] == "signal" and row["end_status"] == signo,
+                  "%s: it died by %d, the trace has %s", what, signo, row)
+            check(fatal == [signo], "%s: it died by %d, told: %s", what, signo, fatal)
+            check(pid in ends and ends[pid]["status"] == signo, "%s: its end: %s", what,
+                  ends.get(pid))
+            calls = [e for e in told if e["pid"] == pid and e["kind"] == "syscall"]
+            if way == "kill":
+                check(calls[-1]["name"] == "kill" and calls[-1].get("result") == 0,
+                      "%s: its last call is %s", what, calls[-1])
+    states.replay(tools, trace)
+    common.remove(trace)
+    return len(said)
 
 
 # ---- signals --------------------------------------------------------------------
