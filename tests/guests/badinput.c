@@ -23,7 +23,13 @@
 #define SYS_close_range 436
 #endif
 #ifdef __mips__
+#if _MIPS_SIM == _ABI64
+#define FIRST_CALL 5001
+#else
 #define FIRST_CALL 4001
+#endif
+#elif defined(__alpha__)
+#define FIRST_CALL 110 /* where the numbers that all machines share begin */
 #else
 #define FIRST_CALL 1
 #endif
@@ -66,7 +72,10 @@ static int left_out(long nr)
         FIRST_CALL + 427, FIRST_CALL + 428, FIRST_CALL + 429, FIRST_CALL + 430,
         FIRST_CALL + 431, FIRST_CALL + 432, FIRST_CALL + 441,
 #ifdef SYS_fork
-        SYS_fork, SYS_pause,
+        SYS_fork,
+#endif
+#ifdef SYS_pause
+        SYS_pause,
 #endif
 #ifdef SYS_vfork
         SYS_vfork,
@@ -94,6 +103,9 @@ static int left_out(long nr)
 #endif
 #ifdef SYS_socketcall
         SYS_ipc,
+#endif
+#ifdef SYS_atomic_cmpxchg_32
+        SYS_atomic_cmpxchg_32, /* faults */
 #endif
     };
 

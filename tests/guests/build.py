@@ -35,7 +35,7 @@ def stale(program, output):
         return True
     built = os.path.getmtime(output)
     return any(os.path.getmtime(os.path.join(HERE, f)) > built
-               for f in (program.source, "guest.h", "emit.h", "table.py"))
+               for f in (program.source, "guest.h", "bare.h", "emit.h", "table.py"))
 
 
 def build_one(program, target, out):

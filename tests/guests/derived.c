@@ -267,6 +267,9 @@ static NOINLINE void several(volatile uint8_t *p)
 }
 static work_fn *const works[] = {several};
 static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004, (void *)-8, (void *)-4096};
+#else
+static work_fn *const works[] = {stores};
+static void *const strange[] = {(void *)-8, (void *)-4096};
 #endif
 
 static work_fn *const everywhere[] = {loads, stores, both, mixed, condition};

@@ -103,6 +103,20 @@ static inline uint8_t *map_pages(unsigned long bytes, int prot)
 #define UC_PC(uc) ((uc)->uc_mcontext.psw.addr)
 #elif defined(__powerpc64__)
 #define UC_PC(uc) ((uc)->uc_mcontext.gp_regs[32])
+#elif defined(__powerpc__)
+#define UC_PC(uc) ((uc)->uc_mcontext.uc_regs->gregs[32])
+#elif defined(__m68k__)
+#define UC_PC(uc) ((uc)->uc_mcontext.gregs[R_PC])
+#elif defined(__hppa__)
+/* its two lowest bits are the privilege level */
+#define UC_PC(uc) ((uc)->uc_mcontext.sc_iaoq[0] & ~3ul)
+#elif defined(__sparc__)
+/* what a handler is given is a struct sigcontext */
+#define UC_PC(uc) (((struct sigcontext *)(void *)(uc))->sigc_regs.tpc)
+#elif defined(__alpha__)
+#define UC_PC(uc) ((uc)->uc_mcontext.sc_pc)
+#elif defined(__sh__)
+#define UC_PC(uc) ((uc)->uc_mcontext.pc)
 #endif
 
 static inline void on_signal(int sig, void (*f)(int, siginfo_t *, void *))
@@ -116,6 +130,21 @@ static inline void on_signal(int sig, void (*f)(int, siginfo_t *, void *))
 }
 
 /* ---- byte witness ------------------------------------------------------ */
+
+/* The address of a function's code; a function pointer may be one of a descriptor. */
+static inline unsigned long code_of(void (*f)(void))
+{
+#if defined(__powerpc64__) && _CALL_ELF != 2
+    return *(unsigned long *)f;
+#elif defined(__hppa__)
+    unsigned long p = (unsigned long)f;
+
+    return p & 2 ? *(unsigned long *)(p & ~3ul) : p;
+#else
+    return (unsigned long)f;
+#endif
+}
+#define CODE_OF(f) code_of((void (*)(void))(f))
 
 #ifdef __thumb__
 #define GUEST_PC_TAG 1ul

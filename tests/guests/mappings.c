@@ -14,7 +14,11 @@
 #include <dlfcn.h>
 #endif
 
+#if defined(__alpha__) || defined(__sparc__)
+#define PAGE 8192l
+#else
 #define PAGE 4096l
+#endif
 
 static int checked(int r)
 {
@@ -159,8 +163,8 @@ static void libraries(const char *path)
             dlclose(h);
         }
     }
-    printf("sym %s library_function 0x%lx\n", path, (unsigned long)f);
-    printf("sym libc.so.6 getppid 0x%lx\n", (unsigned long)dlsym(RTLD_DEFAULT, "getppid"));
+    printf("sym %s library_function 0x%lx\n", path, CODE_OF(f));
+    printf("sym libc.so.6 getppid 0x%lx\n", CODE_OF(dlsym(RTLD_DEFAULT, "getppid")));
     mix(((int (*)(void))dlsym(RTLD_DEFAULT, "getppid"))() > 0);
 }
 #endif
@@ -180,7 +184,7 @@ int main(int argc, char **argv)
     libraries(argv[2]);
 #endif
     visited(1);
-    printf("sym self visited 0x%lx\n", (unsigned long)visited);
+    printf("sym self visited 0x%lx\n", CODE_OF(visited));
     fflush(stdout);
     fd = open("/proc/self/maps", O_RDONLY);
     while ((n = read(fd, text, sizeof(text))) > 0) {

@@ -27,27 +27,72 @@ LINK = {"static": "-static -fno-pie -no-pie", "pie": "-fPIE -pie", "shared": "-f
 
 
 class Target:
-    def __init__(self, cc, flags="", qemu=None, objdump=None):
+    def __init__(self, cc, flags="", qemu=None, objdump=None, bits=64, big_endian=False,
+                 reserve=None, sigbus=7, libc=True, ring=1):
         self.cc = cc
         self.flags = flags
         self.qemu = qemu
         self.objdump = objdump or cc.replace("gcc", "objdump")
+        self.bits = bits
+        self.big_endian = big_endian
+        # Guests of 64 bits get their mappings where the host kernel likes, unless QEMU
+        # reserves a region for them: the plugin's own mappings would move them.
+        self.reserve = reserve
+        self.sigbus = sigbus        # its number of SIGBUS
+        self.libc = libc            # else freestanding programs alone
+        self.ring = ring            # 2: see RING2
+
+    def tool(self, name):
+        """nm and the like for its programs."""
+        return self.objdump.replace("objdump", name)
 
 
+GIB = 1 << 30
 TARGETS = {
     "arm": Target("arm-linux-gnueabi-gcc",
-                  "-marm -march=armv7-a -mfpu=neon -mfloat-abi=softfp", "arm"),
-    "thumb": Target("arm-linux-gnueabihf-gcc", "-mthumb -march=armv7-a -mfpu=neon", "arm"),
-    "aarch64": Target("aarch64-linux-gnu-gcc", "", "aarch64"),
-    "mipsel": Target("mipsel-linux-gnu-gcc", "", "mipsel"),
-    "mips": Target("mips-linux-gnu-gcc", "", "mips"),
-    "riscv64": Target("riscv64-linux-gnu-gcc", "", "riscv64"),
-    "x86_64": Target("gcc", "", "x86_64"),
-    "i386": Target("i686-linux-gnu-gcc", "", "i386"),
-    "s390x": Target("s390x-linux-gnu-gcc", "-march=z13", "s390x"),
-    "ppc64le": Target("powerpc64le-linux-gnu-gcc", "", "ppc64le"),
+                  "-marm -march=armv7-a -mfpu=neon -mfloat-abi=softfp", "arm", bits=32),
+    "thumb": Target("arm-linux-gnueabihf-gcc", "-mthumb -march=armv7-a -mfpu=neon", "arm", bits=32),
+    "aarch64": Target("aarch64-linux-gnu-gcc", "", "aarch64", reserve=256 * GIB),
+    "mipsel": Target("mipsel-linux-gnu-gcc", "", "mipsel", bits=32, sigbus=10),
+    "mips": Target("mips-linux-gnu-gcc", "", "mips", bits=32, big_endian=True, sigbus=10),
+    "riscv64": Target("riscv64-linux-gnu-gcc", "", "riscv64", reserve=256 * GIB),
+    "x86_64": Target("gcc", "", "x86_64", objdump="objdump"),
+    "i386": Target("i686-linux-gnu-gcc", "", "i386", bits=32),
+    "s390x": Target("s390x-linux-gnu-gcc", "-march=z13", "s390x", big_endian=True,
+                    reserve=256 * GIB),
+    "ppc64le": Target("powerpc64le-linux-gnu-gcc", "", "ppc64le", reserve=256 * GIB),
 }
 ALL = list(TARGETS)
+
+# The second ring: run with --full, and one of them with every ordinary run.  Their
+# compilers' packages stand in scripts/second-ring.
+BARE = "-nostdlib -ffreestanding -fno-builtin"
+RING2 = {
+    "ppc": Target("powerpc-linux-gnu-gcc", "", "ppc", bits=32, big_endian=True),
+    "ppc64": Target("powerpc64-linux-gnu-gcc", "", "ppc64", big_endian=True, reserve=256 * GIB),
+    "m68k": Target("m68k-linux-gnu-gcc", "", "m68k", bits=32, big_endian=True),
+    "hppa": Target("hppa-linux-gnu-gcc", "", "hppa", bits=32, big_endian=True, sigbus=10),
+    "mips64el": Target("mips64el-linux-gnuabi64-gcc", "", "mips64el", reserve=256 * GIB,
+                       sigbus=10),
+    "sparc64": Target("sparc64-linux-gnu-gcc", "", "sparc64", big_endian=True,
+                      reserve=256 * GIB, sigbus=10),
+    "alpha": Target("alpha-linux-gnu-gcc", "", "alpha", reserve=256 * GIB, sigbus=10),
+    "sh4": Target("sh4-linux-gnu-gcc", "", "sh4", bits=32),
+    "loongarch64": Target("clang-19", "--target=loongarch64-linux-gnu -fuse-ld=lld " + BARE,
+                          "loongarch64", objdump="llvm-objdump-19", reserve=256 * GIB, libc=False),
+    "riscv32": Target("riscv64-linux-gnu-gcc", "-march=rv32gc -mabi=ilp32d -Wl,-melf32lriscv " + BARE,
+                      "riscv32", bits=32, libc=False),
+    "armeb": Target("arm-linux-gnueabi-gcc", "-marm -mcpu=cortex-a15 -mfpu=neon-vfpv4 -mfloat-abi=softfp -mbig-endian -Wl,--be8 " + BARE,
+                    "armeb", bits=32, big_endian=True, libc=False),
+    "aarch64_be": Target("aarch64-linux-gnu-gcc", "-mbig-endian -mno-outline-atomics " + BARE, "aarch64_be",
+                         big_endian=True, reserve=256 * GIB, libc=False),
+}
+for target in RING2.values():
+    target.ring = 2
+TARGETS.update(RING2)
+LIBC2 = [name for name, target in RING2.items() if target.libc]
+BARE2 = [name for name, target in RING2.items() if not target.libc]
+EVERY = ALL + LIBC2                 # that has a C library
 ARM = ["arm", "thumb"]
 MIPS = ["mipsel", "mips"]
 X86 = ["x86_64", "i386"]
@@ -72,14 +117,16 @@ class Program:
 
 
 PROGRAMS = [
-    Program("calls", "exact", also=("memory", "execlog", "gdb")),
-    Program("memory", "exact", also=("memory", "execlog")),
-    Program("atomics", "exact", libs="-Wl,--as-needed -latomic", also=("memory",)),
-    Program("floats", "exact", libs="-lm", also=("execlog", "gdb")),
-    Program("floats-O3", "exact", source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
-    Program("faults", "exact", also=("memory", "execlog", "coverage")),
-    Program("derived", "exact", also=("memory", "execlog")),
-    Program("smc", "exact", also=("memory", "coverage")),
+    Program("calls", "exact", EVERY, also=("memory", "execlog", "gdb")),
+    Program("bare", "exact", BARE2, also=("calls",)),
+    Program("bare-threads", "property", BARE2),
+    Program("memory", "exact", EVERY, also=("memory", "execlog")),
+    Program("atomics", "exact", EVERY, libs="-Wl,--as-needed -latomic", also=("memory",)),
+    Program("floats", "exact", EVERY, libs="-lm", also=("execlog", "gdb")),
+    Program("floats-O3", "exact", EVERY, source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
+    Program("faults", "exact", EVERY, also=("memory", "execlog", "coverage")),
+    Program("derived", "exact", EVERY, also=("memory", "execlog")),
+    Program("smc", "exact", EVERY, also=("memory", "coverage")),
     Program("x86", "exact", X86, flags="-msse2", cpu="max",
             also=("memory", "execlog")),
     Program("x86rep", "exact", X86),
@@ -99,35 +146,35 @@ PROGRAMS = [
     Program("riscv-wide", "bytes", ["riscv64"], cpu="max,vlen=512", source="riscv-bytes.c",
             also=("memory",)),
     Program("stale", "bytes"),
-    Program("syscalls", "calls", args=["{work}"], expect=3),
-    Program("mappings", "maps", flags="-DDYNAMIC", libs="-ldl", link="pie",
+    Program("syscalls", "calls", EVERY, args=["{work}"], expect=3),
+    Program("mappings", "maps", EVERY, flags="-DDYNAMIC", libs="-ldl", link="pie",
             args=["{work}", "./maplib"], parts=["maplib"]),
-    Program("mappings-static", "maps", source="mappings.c", args=["{work}"]),
-    Program("maplib", "part", link="shared"),
+    Program("mappings-static", "maps", EVERY, source="mappings.c", args=["{work}"]),
+    Program("maplib", "part", EVERY, link="shared"),
     Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread"),
-    Program("deaths", "scenario", libs="-pthread"),
-    Program("handlers", "scenario"),
-    Program("family", "scenario", libs="-pthread", expect=9),
-    Program("follow-exec", "scenario", source="family.c", libs="-pthread", expect=9),
-    Program("badinput", "scenario"),
-    Program("pingpong", "scenario", libs="-pthread"),
+    Program("deaths", "scenario", EVERY, libs="-pthread"),
+    Program("handlers", "scenario", EVERY),
+    Program("family", "scenario", EVERY, libs="-pthread", expect=9),
+    Program("follow-exec", "scenario", EVERY, source="family.c", libs="-pthread", expect=9),
+    Program("badinput", "scenario", EVERY),
+    Program("pingpong", "scenario", EVERY, libs="-pthread"),
     Program("choose", "choice", libs="-Wl,--as-needed -latomic", also=("coverage", "chosen-registers")),
     Program("choose-dynamic", "choice", source="choose.c", libs="-Wl,--as-needed -latomic",
             link="pie", ci=["arm", "x86_64", "s390x"]),
     Program("switches", "switch"),
     Program("gates", "gate", libs="-pthread", ci=["x86_64", "arm"]),
-    Program("crowd", "property", libs="-pthread", also=("coverage",)),
-    Program("threads", "property", libs="-pthread"),
-    Program("patched", "property", libs="-pthread"),
-    Program("adds", "property", libs="-pthread", args=["20000"]),
+    Program("crowd", "property", EVERY, libs="-pthread", also=("coverage",)),
+    Program("threads", "property", EVERY, libs="-pthread"),
+    Program("patched", "property", EVERY, libs="-pthread"),
+    Program("adds", "property", EVERY, libs="-pthread", args=["20000"]),
     Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=["x86_64"]),
-    Program("signals", "property"),
-    Program("storm", "property", libs="-pthread"),
-    Program("forktree", "property", also=("coverage",)),
-    Program("processes", "property", libs="-pthread"),
-    Program("exitgroup", "property", libs="-pthread", expect=5),
-    Program("closing", "property", libs="-pthread"),
-    Program("daemon", "property", expect=6),
-    Program("addresses", "property", args=["one", "two"], expect=17),
+    Program("signals", "property", EVERY),
+    Program("storm", "property", EVERY, libs="-pthread"),
+    Program("forktree", "property", EVERY, also=("coverage",)),
+    Program("processes", "property", EVERY, libs="-pthread"),
+    Program("exitgroup", "property", EVERY, libs="-pthread", expect=5),
+    Program("closing", "property", EVERY, libs="-pthread"),
+    Program("daemon", "property", EVERY, expect=6),
+    Program("addresses", "property", EVERY, args=["one", "two"], expect=17),
 ]
 BY_NAME = {p.name: p for p in PROGRAMS}

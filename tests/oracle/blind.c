@@ -143,6 +143,17 @@ static bool x86_is_blind(const uint8_t *c, unsigned len, bool long_mode,
     }
 }
 
+/* Targets whose instructions are words. */
+static const struct {
+    const char *target;
+    bool (*is_blind)(uint32_t word);
+} of_words[] = {
+    {"aarch64", aarch64_is_blind}, {"aarch64_be", aarch64_is_blind},
+    {"riscv64", riscv_is_blind},   {"riscv32", riscv_is_blind},
+    {"ppc64le", ppc_is_blind},     {"ppc64", ppc_is_blind},
+    {"ppc", ppc_is_blind},
+};
+
 bool is_blind(const char *target, const uint8_t *code, unsigned len,
               struct known_bytes *known)
 {
@@ -158,14 +169,10 @@ bool is_blind(const char *target, const uint8_t *code, unsigned len,
         w = (uint32_t)code[0] << 24 | (uint32_t)code[1] << 16 | (uint32_t)code[2] << 8 |
             code[3];
     }
-    if (strcmp(target, "aarch64") == 0) {
-        return aarch64_is_blind(w);
-    }
-    if (strcmp(target, "riscv64") == 0) {
-        return riscv_is_blind(w);
-    }
-    if (strcmp(target, "ppc64le") == 0) {
-        return ppc_is_blind(w);
+    for (size_t i = 0; i < sizeof(of_words) / sizeof(of_words[0]); i++) {
+        if (strcmp(target, of_words[i].target) == 0) {
+            return of_words[i].is_blind(w);
+        }
     }
     return false;
 }

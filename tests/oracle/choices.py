@@ -152,7 +152,6 @@ class Program:
     def __init__(self, target, path):
         self.target = target
         objdump = TARGETS[target].objdump
-        objdump = "objdump" if objdump == "gcc" else objdump
         nm = objdump.replace("objdump", "nm")
         self.functions, self.spans = {}, []
         for line in self.lines(nm, "-S", path):

@@ -13,13 +13,9 @@ GUESTS = os.path.join(ROOT, "tests", "guests")
 sys.path.insert(0, GUESTS)
 from table import TARGETS  # noqa: E402
 
-# Guests of 64 bits get their mappings where the host kernel likes, unless QEMU
-# reserves a region for them: the plugin's own mappings would move them.  An
-# x86_64 guest cannot have one (its vsyscall page stands above): the plugin is loaded
-# while it is recorded, too, and does nothing; and where pages are moved all the same,
-# the comparison follows.
-RESERVE = {"aarch64": "0x4000000000", "riscv64": "0x4000000000", "s390x": "0x4000000000",
-           "ppc64le": "0x4000000000"}
+# An x86_64 guest can have no region reserved (its vsyscall page stands above): the plugin
+# is loaded while it is recorded, too, and does nothing; and where pages are moved all the
+# same, the comparison follows.
 SLIDE = {"x86_64"}
 
 
@@ -99,9 +95,8 @@ class Tools:
 
 def guest_options(target, cpu=None, reserve=True):
     options = ["-seed", "1"]
-    qemu = TARGETS[target].qemu if target in TARGETS else target
-    if reserve and qemu in RESERVE:
-        options += ["-R", RESERVE[qemu]]
+    if reserve and target in TARGETS and TARGETS[target].reserve:
+        options += ["-R", hex(TARGETS[target].reserve)]
     if cpu:
         options += ["-cpu", cpu]
     return options
@@ -233,8 +228,10 @@ def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, tim
             command.append("--accesses")
         if values:
             command.append("--values")
-        if name in ("mips", "s390x") and swaps_loads():
-            command.append("--swapped-loads")
+        if target in TARGETS and TARGETS[target].big_endian:
+            command.append("--big-endian")
+            if swaps_loads():
+                command.append("--swapped-loads")
         if name in SLIDE:
             command.append("--slide")
         if os.environ.get("CANNOLI_EXECUTE_TWICE"):

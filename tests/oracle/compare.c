@@ -2,7 +2,8 @@
 /*
  * oracle-compare: one execution told twice, event by event.
  *
- *   oracle-compare [--accesses] [--values] --target T --witness FILE --trace FILE
+ *   oracle-compare [--accesses] [--values] [--big-endian] --target T --witness FILE
+ *                  --trace FILE
  *
  * The witness is what an unrecorded QEMU says with
  *
@@ -554,6 +555,7 @@ int main(int argc, char **argv)
         {"slide", no_argument, NULL, 's'},
         {"values", no_argument, NULL, 'v'},
         {"swapped-loads", no_argument, NULL, 'l'},
+        {"big-endian", no_argument, NULL, 'b'},
         {NULL, 0, NULL, 0},
     };
     const char *target = NULL, *wfile = NULL, *tfile = NULL;
@@ -587,6 +589,9 @@ int main(int argc, char **argv)
         case 'l':
             r.swapped_loads = true;
             break;
+        case 'b':
+            r.big_endian = true;
+            break;
         case '2':
             twice = true;
             break;
@@ -603,7 +608,6 @@ int main(int argc, char **argv)
         return 2;
     }
     w.execute_twice = twice;
-    r.big_endian = strcmp(target, "mips") == 0 || strcmp(target, "s390x") == 0;
     if (!(accesses ? compare_accesses : compare)(&w, &t, &r)) {
         return 1;
     }

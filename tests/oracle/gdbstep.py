@@ -26,6 +26,8 @@ import sys
 import tempfile
 import time
 
+from common import TARGETS
+
 # The order of gdb's own description of mips, which QEMU's `g' packet has.
 MIPS_NAMES = (["zero", "at", "v0", "v1", "a0", "a1", "a2", "a3"] + ["t%d" % i for i in range(8)]
               + ["s%d" % i for i in range(8)] + ["t8", "t9", "k0", "k1", "gp", "sp", "s8", "ra",
@@ -122,9 +124,9 @@ def exclusive(machine, word):
         return "load" if word >> 20 & 1 else "store"
     if machine == "riscv64" and word & 0x7f == 0x2f and word >> 28 == 1:
         return "store" if word >> 27 & 1 else "load"
-    if machine in ("mips", "mipsel") and word >> 26 in (0x30, 0x38):
+    if machine in ("mips", "mipsel", "mips64el") and word >> 26 in (0x30, 0x38, 0x34, 0x3c):
         return "store" if word >> 29 & 1 else "load"
-    if machine == "ppc64le" and word >> 26 == 31:
+    if machine in ("ppc64le", "ppc64", "ppc") and word >> 26 == 31:
         return {20: "load", 52: "load", 84: "load", 116: "load",
                 150: "store", 214: "store", 694: "store", 726: "store"}.get(word >> 1 & 1023)
     return None
@@ -134,7 +136,7 @@ class Stepper:
     def __init__(self, stub, machine):
         self.stub = stub
         self.machine = machine
-        self.big_endian = machine in ("mips", "s390x")
+        self.big_endian = TARGETS[machine].big_endian
         self.repeats = machine in ("x86_64", "i386")
         first = bytes.fromhex(stub.ask("g").decode())
         table = stub.registers()

@@ -17,52 +17,87 @@ from common import Failure, TARGETS
 
 HANDLERS = {"tick", "repeat", "leave", "fault", "skip", "fix", "sigcancel_handler",
             "sighandler_setxid", "__nptl_setxid_sighandler"}
-LL_SC = {"arm", "thumb", "mips", "mipsel", "ppc64le"}
+# Here an atomic addition is a loop, which may be taken more than once.
+LOOPS = {"arm", "thumb", "mips", "mipsel", "ppc64le", "ppc", "ppc64", "mips64el", "alpha", "m68k",
+         "sparc64", "loongarch64", "armeb"}
 # What these print must be the same without a recorder.
 SAME_OUTPUT = {"addresses", "closing", "threads", "forktree", "processes", "daemon"}
 # A thread that exit_group or a signal stopped may be marked as incomplete.
 MAY_BE_CUT = {"exitgroup", "processes"}
 
-LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]+ )+)\s*\t(\S+)(?:\s+(.*))?$")
-ADDRESS = re.compile(r"\b([0-9a-f]+) <")
+LINE = re.compile(r"^\s*([0-9a-f]+):\s((?:[0-9a-f]+ )+)\s*\t(\S+)(?:\s+(.*))?$")
+ADDRESS = re.compile(r"(-?\b[0-9a-f]+) <")
 CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?"
+
+
+class Branches:
+    """A target's branches as objdump names them, for those that patterns can tell.
+
+    direct: to the address among the operands, or past it; anywhere: to any place, or
+    into the system; with slot, the instruction behind is executed first, but for those
+    of `at_once'.  relative: objdump names targets as distances.
+    """
+
+    def __init__(self, direct, anywhere, slot=False, at_once="(?!)", relative=False):
+        self.relative = relative
+        self.direct = re.compile(direct)
+        self.anywhere = re.compile(anywhere)
+        self.at_once = re.compile(at_once)
+        self.slot = slot
+
+    def classify(self, mnemonic, operands):
+        if self.direct.match(mnemonic) and ADDRESS.search(operands):
+            kind = "d"
+        elif self.anywhere.match(mnemonic) or self.direct.match(mnemonic):
+            kind = "a"
+        else:
+            return "-"
+        return kind.upper() if self.slot and not self.at_once.match(mnemonic) else kind
+
+
+MIPS = Branches(r"^(?:b|bal|j|jal|jalx|beq|bne|beqz|bnez|bgtz|blez|bltz|bgez|bltzal|bgezal"
+                r"|bc1[tf])l?$", r"^(?:jr|jalr|syscall|break)", slot=True, at_once="^(?:syscall|break)$")
+PPC = Branches(r"^b(?!.*(?:lr|ctr)l?[+-]?$)", r"^b.*(?:lr|ctr)l?[+-]?$|^scv?$|^trap$")
+BRANCHES = {
+    "aarch64": Branches(r"^(?:b|bl|b\.\w+|cbn?z|tbn?z)$", r"^(?:br|blr|ret|svc|brk|udf|bra|blra|reta)"),
+    "mips": MIPS,
+    "mipsel": MIPS,
+    "mips64el": MIPS,
+    "riscv64": Branches(r"^(?:c\.)?(?:j|jal|b(?:eq|ne|lt|ge|le|gt)(?:z|u)?)$",
+                        r"^(?:c\.)?(?:jr|jalr|ret|ecall|ebreak|unimp)$"),
+    "loongarch64": Branches(r"^(?:b|bl|b(?:eq|ne|lt|ge|ltu|geu)z?|bc(?:eq|ne)z)$",
+                            r"^(?:jr|jirl|ret|syscall|break)$", relative=True),
+    "ppc64le": PPC,
+    "ppc64": PPC,
+    "ppc": PPC,
+    "m68k": Branches(r"^(?:b(?:ra|sr|hi|ls|cc|cs|ne|eq|vc|vs|pl|mi|ge|lt|gt|le)|db\w+|fb\w+)[swl]?$",
+                     r"^(?:jsr|jmp|rts|rtd|rtr|rte|trap|illegal)"),
+    # any of them may nullify the next: a conditional branch its slot, others what follows
+    "hppa": Branches(r"^(?:b|b,\S*|bl|bb|bb,\S*|bvb\S*|addi?b\S*|cmpi?b\S*|movi?b\S*|be|be,\S*|ble)$",
+                     r"^(?:bv|bve|be|ble|blr|break|rfi)", slot=True, at_once="^break"),
+    "sparc64": Branches(r"^(?:f?b\w*(?:,a)?(?:,p[tn])?|call)$",
+                        r"^(?:jmp|jmpl|ret|retl|return|call|t[agnlecvp]\w*|done|retry|unimp|illtrap)",
+                        slot=True, at_once="^(?:t[agnlecvp]\w*|ba,a.*|b,a.*|bn,a.*|unimp|illtrap)$"),
+    "alpha": Branches(r"^(?:br|bsr|f?b(?:eq|ne|lt|le|gt|ge|lbc|lbs))$",
+                      r"^(?:jmp|jsr|ret|call_pal|callsys|bpt|gentrap|rduniq|wruniq|imb)"),
+    "sh4": Branches(r"^(?:b[tf](?:[./]s)?|bra|bsr)$", r"^(?:jmp|jsr|rts|braf|bsrf|rte|trapa)", slot=True,
+                    at_once="^(?:b[tf]|trapa)$"),
+}
+BRANCHES["riscv32"], BRANCHES["aarch64_be"] = BRANCHES["riscv64"], BRANCHES["aarch64"]
 ARM_DIRECT = re.compile(r"^(?:b|bl|blx)%s(?:\.[nw])?$|^cbn?z$" % CONDITION)
 ARM_ANY = re.compile(r"^(?:bx|blx|bxj)%s(?:\.[nw])?$|^tb[bh]$|^svc|^udf|^bkpt" % CONDITION)
-A64_DIRECT = re.compile(r"^(?:b|bl|b\.\w+|cbn?z|tbn?z)$")
-A64_ANY = re.compile(r"^(?:br|blr|ret|svc|brk|udf|bra|blra|reta)")
-MIPS_DIRECT = re.compile(r"^(?:b|bal|j|jal|jalx|beq|bne|beqz|bnez|bgtz|blez|bltz|bgez|bltzal|bgezal"
-                         r"|bc1[tf])l?$")
-MIPS_ANY = re.compile(r"^(?:jr|jalr)")
-RISCV_DIRECT = re.compile(r"^(?:c\.)?(?:j|jal|b(?:eq|ne|lt|ge|le|gt)(?:z|u)?)$")
-RISCV_ANY = re.compile(r"^(?:c\.)?(?:jr|jalr|ret|ecall|ebreak|unimp)$")
 X86_ANY = re.compile(r"^(?:ret|iret|syscall|sysenter|int|hlt|ud2|lret|into)")
-PPC_ANY = re.compile(r"^b.*(?:lr|ctr)l?[+-]?$|^scv?$|^trap$")
 
 
 def classify(target, mnemonic, operands):
     """The KIND letter of oracle-flow and whether the operand is a target."""
-    if target in ("arm", "thumb"):
+    if target in BRANCHES:
+        return BRANCHES[target].classify(mnemonic, operands)
+    if target in ("arm", "thumb", "armeb"):
         if ARM_DIRECT.match(mnemonic) and ADDRESS.search(operands):
             return "d"
         if (ARM_ANY.match(mnemonic) or operands.startswith("pc,")
                 or (re.search(r"\bpc\}", operands) and re.match("pop|ldm", mnemonic))):
-            return "a"
-    elif target == "aarch64":
-        if A64_DIRECT.match(mnemonic):
-            return "d"
-        if A64_ANY.match(mnemonic):
-            return "a"
-    elif target in ("mips", "mipsel"):
-        if MIPS_DIRECT.match(mnemonic):
-            return "D"
-        if MIPS_ANY.match(mnemonic):
-            return "A"
-        if mnemonic in ("syscall", "break"):
-            return "a"
-    elif target == "riscv64":
-        if RISCV_DIRECT.match(mnemonic):
-            return "d"
-        if RISCV_ANY.match(mnemonic):
             return "a"
     elif target in ("x86_64", "i386"):
         words = (mnemonic + " " + operands).split()
@@ -83,11 +118,6 @@ def classify(target, mnemonic, operands):
             return "d" if relative else "a"
         if mnemonic in ("ex", "exrl", "svc", "trap") or mnemonic.startswith("trap"):
             return "a"
-    elif target == "ppc64le":
-        if PPC_ANY.match(mnemonic):
-            return "a"
-        if mnemonic.startswith("b") and ADDRESS.search(operands):
-            return "d"
     return "-"
 
 
@@ -100,8 +130,17 @@ VARYING = {
     "x86_64": re.compile(r"^rep|^v?p?maskmov|^v.?gather|^xsave|^xrstor"),
     "s390x": re.compile(r"^cd?sg?y?$|^csst$|^ex|^stoc|^loc|^[mc][vl]|^srst|^trt?$|^tr[to]|^[on]c$|^xc$|^cu|^cksm"),
     "ppc64le": re.compile(r"^st[bhwdq]cx|^l?st?xvll?$|^lxvll?$"),
+    "m68k": re.compile(r"^cas|^f?movem"),
+    "hppa": re.compile(r""),  # the instruction before may nullify it
+    "sparc64": re.compile(r"^cas"),
+    "alpha": re.compile(r"^st[lq]_c"),
+    "sh4": re.compile(r"(?!)"),
+    "loongarch64": re.compile(r"^sc\."),
 }
-VARYING["thumb"], VARYING["mipsel"], VARYING["i386"] = (VARYING[t] for t in ("arm", "mips", "x86_64"))
+for name, like in (("thumb", "arm"), ("mipsel", "mips"), ("mips64el", "mips"), ("i386", "x86_64"),
+                   ("ppc", "ppc64le"), ("ppc64", "ppc64le"), ("armeb", "arm"),
+                   ("aarch64_be", "aarch64"), ("riscv32", "riscv64")):
+    VARYING[name] = VARYING[like]
 
 
 def varies(target, mnemonic, operands):
@@ -114,8 +153,6 @@ def varies(target, mnemonic, operands):
 def code_table(target, path, watched, out):
     """Write what oracle-flow wants to know of a program."""
     objdump = TARGETS[target].objdump
-    if objdump == "gcc":
-        objdump = "objdump"
     process = subprocess.Popen([objdump, "-d", "-w", "-z", path], stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         m = LINE.match(line)
@@ -128,6 +165,8 @@ def code_table(target, path, watched, out):
         if kind in "dD":
             found = ADDRESS.findall(operands)
             targets = found[-1:]
+            if target in BRANCHES and BRANCHES[target].relative:
+                targets = ["%x" % (int(pc, 16) + int(t)) for t in targets]
         elif kind == "r":
             kind, targets = "d", [pc]
         if varies(target, mnemonic, operands):
@@ -231,7 +270,7 @@ def run(tools, program, target, guest, folder):
     shared = max(said["adds"].values(), default=0)
     for addr, n in said["adds"].items():
         loads, stores = counts[addr]
-        if target in LL_SC:
+        if target in LOOPS:
             good = stores >= n if n == shared else stores == n
             good = good and loads >= stores
         else:

@@ -147,7 +147,7 @@ def build(tools, target, seed, numbers):
 
 def program_at(target, path, text):
     """Which generated function a difference is in, by the pc that the text names."""
-    nm = TARGETS[target].cc.replace("gcc", "nm")
+    nm = TARGETS[target].tool("nm")
     places = []
     for line in subprocess.run([nm, path], capture_output=True, text=True).stdout.splitlines():
         word = line.split()

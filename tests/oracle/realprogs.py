@@ -12,7 +12,7 @@ from common import Failure, Skip, TARGETS
 
 ARCHITECTURE = {"arm": "armel", "thumb": "armhf", "aarch64": "arm64", "mipsel": "mipsel",
                 "riscv64": "riscv64", "x86_64": "amd64", "i386": "i386", "s390x": "s390x",
-                "ppc64le": "ppc64el"}
+                "ppc64le": "ppc64el", "mips64el": "mips64el"}
 
 TEXT = ("the quick brown fox jumps over the lazy dog\n" * 20
         + "".join("%d %d %s\n" % (i, i * i % 97, "x" * (i % 13)) for i in range(200)))

@@ -14,7 +14,7 @@ import subprocess
 import common
 import realprogs
 import states
-from common import Failure
+from common import Failure, TARGETS
 
 SIGNALS = {"s": 11, "k": 9, "a": 6, "t": 15}
 MODES = ("maps", "wild", "close", "prctl", "memory", "forks")
@@ -148,7 +148,7 @@ def handlers(tools, program, target, guest, folder):
             said.append((int(word[1]), int(word[2]), *(int(w, 16) for w in word[3:6])))
         else:
             said.append(int(word[1], 16))
-    faults = {11, 10} if target in ("mips", "mipsel") else {11, 7}
+    faults = {11, TARGETS[target].sigbus}
     for e in events(tools, trace, "sys"):
         if e["kind"] != "signal":
             continue

@@ -15,7 +15,7 @@ import choices
 import maps
 import strace
 import switches
-from common import Failure
+from common import Failure, TARGETS
 
 
 def block(pc, *accesses, cs_base=0, cflags=0x201, code="e1a00000"):
@@ -351,6 +351,10 @@ def told(program, options, **files):
 
 def main():
     compare, flow = sys.argv[1:3]
+
+    def of(target):
+        return ["--target", target, *["--big-endian"][:TARGETS[target].big_endian]]
+
     bad = count = 0
 
     def check(name, got, expected):
@@ -361,14 +365,14 @@ def main():
             print("%s: the comparer says %s" % (name, "equal" if got else "different"))
 
     for name, target, log, lines, same in CASES:
-        check(name, told(compare, ["--target", target], witness=log, trace=lines), same)
+        check(name, told(compare, of(target), witness=log, trace=lines), same)
     for i in range(len(SAME)):
         check("without line %d" % i, told(compare, ["--target", "arm"], witness=LOG,
                                           trace=SAME[:i] + SAME[i + 1:]), False)
         check("line %d twice" % i, told(compare, ["--target", "arm"], witness=LOG,
                                         trace=SAME[:i + 1] + SAME[i:]), False)
     for name, target, options, log, lines, same in VALUES:
-        check("values: " + name, told(compare, ["--values", "--target", target, *options],
+        check("values: " + name, told(compare, ["--values", *of(target), *options],
                                       witness=log, trace=lines), same)
     for name, lines, good in FLOWS:
         check("flow: " + name, told(flow, [], code=CODE, trace=lines), good)

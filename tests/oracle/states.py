@@ -214,7 +214,7 @@ def altered(tools, target, trace, log):
 
 
 def address_of(target, path, symbol):
-    nm = TARGETS[target].cc.replace("gcc", "nm")
+    nm = TARGETS[target].tool("nm")
     for line in subprocess.run([nm, path], capture_output=True, text=True).stdout.splitlines():
         word = line.split()
         if len(word) == 3 and word[2] == symbol:

@@ -228,10 +228,6 @@ def compare(witness, trace, bits):
     return counts
 
 
-def bits_of(target):
-    return 32 if target in ("arm", "thumb", "mipsel", "mips", "i386") else 64
-
-
 BUSYBOX = {"busybox-sed": ["sed", "-n", "s/9/nine/p;20q", "strace.txt"],
            "busybox-sort": ["sort", "-r", "strace.txt"],
            "busybox-find": ["find", "tree", "-name", "*b*", "-type", "f"]}
@@ -267,6 +263,6 @@ def run(tools, target, name, guest, folder, expect=None):
                          expect, recorded.stderr[-300:]))
     witness = read_strace(done.stderr.decode(errors="surrogateescape"))
     counts = compare(witness, read_trace(common.dump_lines(tools, trace, "--events", "sys")),
-                     bits_of(target))
+                     TARGETS[target].bits)
     common.remove(trace)
     return ", ".join("%d %s" % (n, what) for what, n in counts.items())
