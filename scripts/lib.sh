@@ -40,6 +40,12 @@ run() {
 
 sha256() { sha256sum "$@" | cut -d' ' -f1; }
 
+# The targets of the second ring, one a line.
+second_ring() { sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p' "$ROOT/scripts/second-ring"; }
+
+# ring_packages TARGET: what its compiler comes in, on one line
+ring_packages() { sed -n "s/^$1  *//p" "$ROOT/scripts/second-ring"; }
+
 # as_root COMMAND...: for apt-get install only
 as_root() {
     if [ "$(id -u)" = 0 ]; then

@@ -22,6 +22,10 @@ Install what is missing and build everything.
   -j, --jobs N          jobs at once (default: number of processors)
       --tests           also what the tests need: cross compilers, test packages,
                         QEMU's plugins, programs of other Debian architectures
+      --second-ring LIST  with --tests: also these targets of the second ring
+                        (scripts/second-ring), or 'all'
+      --full            with --tests: the tests are to run everything, which takes
+                        hours; all of the second ring
       --werror          compiler warnings are errors
       --no-apt          install no packages; say which are missing and go on
   -q, --quiet           say only what went wrong
@@ -30,6 +34,7 @@ EOF
 }
 
 TARGETS=$ALL_TESTED SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) TESTS="" WERROR="" APT=1
+RING=() RING_PACKAGES=() FULL=OFF
 while [ $# -gt 0 ]; do
     case $1 in
     -t|--targets) need_arg "$1" "$@"; TARGETS=$2; shift ;;
@@ -37,6 +42,8 @@ while [ $# -gt 0 ]; do
     -b|--build-dir) need_arg "$1" "$@"; BUILD=$2; shift ;;
     -j|--jobs) need_arg "$1" "$@"; JOBS=$2; shift ;;
     --tests) TESTS=1 ;;
+    --second-ring) need_arg "$1" "$@"; read -r -a RING <<<"${2//,/ }"; shift ;;
+    --full) FULL=ON ;;
     --werror) WERROR=1 ;;
     --no-apt) APT="" ;;
     -q|--quiet) QUIET=1 ;;
@@ -46,6 +53,15 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ "${RING[*]-}" != all ] && [ $FULL = OFF ] || mapfile -t RING < <(second_ring)
+for target in "${RING[@]}"; do
+    [ "$target" != mips64el ] || SYSROOTS+=(mips64el)
+    packages=$(ring_packages "$target")
+    [ -n "$packages" ] || usage_error "the second ring has no target '$target'"
+    read -r -a packages <<<"$packages"
+    RING_PACKAGES+=("${packages[@]}")
+done
+[ -n "$TESTS" ] || [ ${#RING[@]} = 0 ] || usage_error "--second-ring and --full need --tests"
 case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
 
 # The programs and the library; then QEMU.
@@ -81,7 +97,7 @@ install_packages() {
         "${missing[@]}"
 }
 
-install_packages "${PACKAGES[@]}" ${TESTS:+"${TEST_PACKAGES[@]}"}
+install_packages "${PACKAGES[@]}" ${TESTS:+"${TEST_PACKAGES[@]}"} "${RING_PACKAGES[@]}"
 command -v cmake >/dev/null || die "cmake is not installed"
 
 options=()
@@ -89,7 +105,9 @@ if [ ! -e "$BUILD/CMakeCache.txt" ]; then
     ! command -v ninja >/dev/null || options+=(-G Ninja)
     options+=(-DBUILD_TESTING=OFF)
 fi
-[ -z "$TESTS" ] || options+=(-DBUILD_TESTING=ON)
+if [ -n "$TESTS" ]; then
+    options+=(-DBUILD_TESTING=ON "-DCANNOLI_FULL_TESTS=$FULL" "-DCANNOLI_TEST_RING=${RING[*]}")
+fi
 [ -z "$WERROR" ] || options+=(-DCANNOLI_WERROR=ON)
 # what the target `qemu' and the tests of the patch are to use
 options+=("-DCANNOLI_QEMU_TARGETS=$TARGETS"
@@ -100,7 +118,8 @@ run "$BUILD/log/build.log" "compiling" cmake --build "$BUILD" -j "$JOBS"
 
 quiet=()
 [ -z "${QUIET-}" ] || quiet=(-q)
-"$ROOT/scripts/qemu.sh" "${quiet[@]}" -b "$BUILD" -j "$JOBS" -t "$TARGETS" \
+"$ROOT/scripts/qemu.sh" "${quiet[@]}" -b "$BUILD" -j "$JOBS" \
+    -t "$TARGETS" ${RING:+-t "$(IFS=,; echo "${RING[*]}")"} \
     ${SOURCE:+-s "$SOURCE"} ${TESTS:+--plugins} || exit 1
 [ -z "$TESTS" ] ||
     "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot" "${SYSROOTS[@]}" ||

@@ -13,6 +13,10 @@ help() {
 Usage: scripts/test.sh [OPTION]...
 Set everything up and pass all tests.
 
+      --full            also what takes hours: every case of tests/oracle, and that for
+                        the second ring of targets, too (scripts/second-ring)
+      --ring-target T   the one of the second ring of which an ordinary run passes a
+                        few cases, or 'none' (default: the commit's hash chooses)
   -s, --source PATH     QEMU 10.0.x as a tarball or folder (default: Debian's)
   -j, --jobs N          jobs at once (default: number of processors)
       --werror          compiler warnings are errors
@@ -21,9 +25,11 @@ Set everything up and pass all tests.
 EOF
 }
 
-JOBS=$(nproc) SETUP=() WERROR=OFF
+JOBS=$(nproc) SETUP=() WERROR=OFF FULL="" RING=""
 while [ $# -gt 0 ]; do
     case $1 in
+    --full) FULL=1 ;;
+    --ring-target) need_arg "$1" "$@"; RING=$2; shift ;;
     -s|--source) need_arg "$1" "$@"; SETUP+=(--source "$2"); shift ;;
     -j|--jobs) need_arg "$1" "$@"; JOBS=$2; shift ;;
     --werror) SETUP+=(--werror); WERROR=ON ;;
@@ -35,6 +41,19 @@ while [ $# -gt 0 ]; do
 done
 
 cd "$ROOT" || exit 1
+if [ -n "$FULL" ]; then
+    SETUP+=(--full)
+elif [ "$RING" != none ]; then
+    if [ -z "$RING" ]; then
+        # another commit, another target: in time all of them are run
+        mapfile -t ring < <(second_ring)
+        hash=$(git rev-parse HEAD 2>/dev/null || sha256 qemu_patches.patch)
+        RING=${ring[0x${hash:0:8} % ${#ring[@]}]}
+    fi
+    [ -n "$(ring_packages "$RING")" ] || usage_error "the second ring has no target '$RING'"
+    say "of the second ring: $RING (again: --ring-target $RING)"
+    SETUP+=(--second-ring "$RING")
+fi
 scripts/setup.sh --tests --jobs "$JOBS" "${SETUP[@]}" || {
     echo "0 passed, 1 failed"
     exit 1

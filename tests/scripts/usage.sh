@@ -27,6 +27,13 @@ for script in setup.sh demo.sh test.sh qemu.sh sysroot.sh; do
     checks=$((checks + 1))
 done
 usage setup.sh "not a number of jobs: 'x'" --jobs x
+usage setup.sh "the second ring has no target 'vax'" --tests --second-ring m68k,vax
+usage setup.sh "--second-ring and --full need --tests" --second-ring m68k
+usage test.sh "the second ring has no target 'vax'" --ring-target vax
+[ "$(sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p' "$SRC/scripts/second-ring")" = \
+    "$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/guests \
+        python3 -c 'import table; print("\n".join(table.RING2))')" ] ||
+    fail "scripts/second-ring and tests/guests/table.py name other targets"
 usage sysroot.sh "no architecture given"
 usage sysroot.sh "Debian has no architecture 'vax' to take programs of" -d "$TMP/s" vax
 
