@@ -21,6 +21,9 @@ __asm__(".text\n.globl bare_clone\n.type bare_clone, %function\nbare_clone:\n\tp
 #elif defined(__aarch64__)
 __asm__(".text\n.globl bare_clone\nbare_clone:\n\tmov x4, x3\n\tmov x8, #220\n\tsvc 0\n\tcbz x0, 1f\n\tret\n"
         "1:\tldp x0, x1, [sp], #16\n\tbr x1\n");
+#elif defined(__sh__)
+__asm__(".text\n.globl bare_clone\nbare_clone:\n\tmov r7, r0\n\tmov #120, r3\n\ttrapa #0x15\n\ttst r0, r0\n\tbt 1f\n\t"
+        "rts\n\tnop\n1:\tmov.l @r15+, r4\n\tmov.l @r15+, r1\n\tjmp @r1\n\tnop\n");
 #elif defined(__riscv)
 __asm__(".text\n.globl bare_clone\nbare_clone:\n\tmv a4, a3\n\tli a7, 220\n\tecall\n\tbeqz a0, 1f\n\tret\n"
         "1:\tlw a0, 0(sp)\n\tlw a1, 4(sp)\n\taddi sp, sp, 16\n\tjr a1\n");
@@ -92,7 +95,7 @@ __attribute__((used)) void bare_main(void)
         }
     }
     for (long i = 0; i < CHILDREN; i++) {
-        int32_t status = 0;
+        int32_t info[32]; /* a siginfo_t: number, error, code; pid, uid, status */
         long pid = call6(NR_clone, 17, 0, 0, 0, 0, 0);
 
         if (pid == 0) {
@@ -101,8 +104,8 @@ __attribute__((used)) void bare_main(void)
             }
             call3(NR_exit_group, i + 3, 0, 0);
         }
-        call6(NR_wait4, pid, (long)&status, 0, 0, 0, 0);
-        failed |= status != (i + 3) << 8;
+        failed |= call6(NR_waitid, 1, pid, (long)info, 4, 0, 0) != 0;
+        failed |= info[2] != 1 || info[sizeof(long) == 8 ? 6 : 5] != i + 3;
     }
     for (long i = 0; i < THREADS; i++) {
         say("stores ", &slot[i * 16], STORES);

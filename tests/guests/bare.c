@@ -104,9 +104,11 @@ static NOINLINE void atomics(void)
 {
     for (int i = 0; i < 10; i++) {
         ALL(uint32_t, &v.w);
-#ifndef __riscv
+#ifndef __riscv /* of less than a word: a library's */
         ALL(uint8_t, &v.b);
         ALL(uint16_t, &v.h);
+#endif
+#if !defined(__riscv) && !defined(__sh__)
         ALL(uint64_t, &v.q);
 #endif
     }
@@ -168,11 +170,13 @@ static NOINLINE void emit(volatile uint8_t *p, unsigned value)
     uint32_t w[] = {0x52800000 | value << 5, 0xd65f03c0};
 #elif defined(__riscv)
     uint32_t w[] = {0x00000513 | value << 20, 0x00008067};
+#elif defined(__sh__)
+    uint16_t w[] = {(uint16_t)(0xe000 | value), 0x000b, 0x0009};
 #elif defined(__loongarch__)
     uint32_t w[] = {0x02800004 | value << 10, 0x4c000020};
 #endif
     for (unsigned i = 0; i < sizeof(w); i++) {
-        p[i] = (uint8_t)(w[i / 4] >> i % 4 * 8); /* code is little-endian on all of them */
+        p[i] = (uint8_t)(w[i / sizeof(w[0])] >> i % sizeof(w[0]) * 8); /* code is little-endian on all of them */
     }
 #if defined(__arm__)
     call3(NR_cacheflush, p, p + sizeof(w), 0);

@@ -10,18 +10,26 @@
 
 #define NOINLINE __attribute__((noinline))
 
+#if defined(__arm__) || defined(__sh__)
+enum { NR_exit = 1, NR_write = 4, NR_getpid = 20, NR_kill = 37, NR_munmap = 91, NR_clone = 120,
+       NR_mprotect = 125, NR_sigaction = 174, NR_mmap = 192, NR_futex = 240 };
 #if defined(__arm__)
-enum { NR_write = 4, NR_kill = 37, NR_getpid = 20, NR_mmap = 192, NR_munmap = 91,
-       NR_mprotect = 125, NR_sigaction = 174, NR_exit = 1, NR_exit_group = 248, NR_clone = 120,
-       NR_wait4 = 114, NR_futex = 240, NR_cacheflush = 0xf0002 };
-#define MMAP_UNIT 4096 /* mmap2 */
+enum { NR_exit_group = 248, NR_waitid = 280, NR_cacheflush = 0xf0002 };
 #else
-enum { NR_write = 64, NR_kill = 129, NR_getpid = 172, NR_mmap = 222, NR_munmap = 215,
-       NR_mprotect = 226, NR_sigaction = 134, NR_exit = 93, NR_exit_group = 94, NR_clone = 220,
-       NR_wait4 = 260, NR_futex = 98 };
+enum { NR_exit_group = 252, NR_waitid = 284 };
+#endif
+#else
+enum { NR_exit = 93, NR_exit_group = 94, NR_waitid = 95, NR_kill = 129, NR_sigaction = 134,
+       NR_getpid = 172, NR_munmap = 215, NR_clone = 220, NR_mmap = 222, NR_mprotect = 226,
+       NR_write = 64 };
+#if defined(__riscv) && __riscv_xlen == 32
+enum { NR_futex = 422 }; /* of 64-bit times, the only one it has */
+#else
+enum { NR_futex = 98 };
+#endif
 #endif
 
-/* A system call, and where to begin: what the stack pointer is does not matter then. */
+/* A system call, and where the program begins. */
 #if defined(__arm__)
 #define CALL_WITH(n, a, b, c, d, e, f)                                                        \
     register long r7 __asm__("r7") = n;                                                       \
@@ -52,6 +60,21 @@ __asm__(".globl _start\n_start:\n\tbl bare_main\n");
                      : "memory");                                                             \
     return x0
 __asm__(".globl _start\n_start:\n\tbl bare_main\n");
+#elif defined(__sh__)
+#define CALL_WITH(n, a, b, c, d, e, f)                                                        \
+    register long r3 __asm__("r3") = n;                                                       \
+    register long r4 __asm__("r4") = a;                                                       \
+    register long r5 __asm__("r5") = b;                                                       \
+    register long r6 __asm__("r6") = c;                                                       \
+    register long r7 __asm__("r7") = d;                                                       \
+    register long r0 __asm__("r0") = e;                                                       \
+    register long r1 __asm__("r1") = f;                                                       \
+    __asm__ volatile("trapa #0x16"                                                            \
+                     : "+r"(r0)                                                               \
+                     : "r"(r3), "r"(r4), "r"(r5), "r"(r6), "r"(r7), "r"(r1)                   \
+                     : "memory");                                                             \
+    return r0
+__asm__(".globl _start\n_start:\n\tmov.l 1f, r1\n\tjsr @r1\n\tnop\n\t.align 2\n1:\t.long bare_main\n");
 #elif defined(__riscv)
 #define CALL_WITH(n, a, b, c, d, e, f)                                                        \
     register long a7 __asm__("a7") = n;                                                       \
@@ -133,9 +156,19 @@ static NOINLINE void put_number(unsigned long v, unsigned base)
     char digits[24];
     unsigned n = 0;
 
-    do {
-        digits[n++] = "0123456789abcdef"[v % base];
-        v /= base;
+    do { /* a division would be the compiler's library's */
+        unsigned long quotient = 0, rest = 0;
+
+        for (int i = (int)sizeof(v) * 8 - 1; i >= 0; i--) {
+            rest = rest << 1 | (v >> i & 1);
+            quotient <<= 1;
+            if (rest >= base) {
+                rest -= base;
+                quotient |= 1;
+            }
+        }
+        digits[n++] = "0123456789abcdef"[rest];
+        v = quotient;
     } while (v);
     while (n) {
         line[line_end++] = digits[--n];
@@ -167,7 +200,7 @@ static NOINLINE uint8_t *map_at(unsigned long at, unsigned long bytes, long prot
 struct action {
     void (*handler)(int, long *, void *);
     unsigned long flags;
-#if defined(__arm__) || defined(__aarch64__)
+#if defined(__arm__) || defined(__aarch64__) || defined(__sh__)
     void *restorer;
 #endif
     uint64_t mask;
@@ -176,7 +209,7 @@ struct action {
 static NOINLINE void on_signal(long number, void (*f)(int, long *, void *))
 {
     struct action a = {f, 0x40000004, /* nodefer, siginfo */
-#if defined(__arm__) || defined(__aarch64__)
+#if defined(__arm__) || defined(__aarch64__) || defined(__sh__)
                        0,
 #endif
                        0};

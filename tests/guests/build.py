@@ -26,7 +26,8 @@ def compiler_of(target):
 
 def command(program, target, output):
     t = TARGETS[target]
-    return ([t.cc] + shlex.split(COMMON + " " + LINK[program.link]) + shlex.split(t.flags) + shlex.split(program.flags)
+    link = t.link if t.link and program.link == "static" else LINK[program.link]
+    return ([t.cc] + shlex.split(COMMON + " " + link) + shlex.split(t.flags) + shlex.split(program.flags)
             + [os.path.join(HERE, program.source), "-o", output] + shlex.split(program.libs))
 
 

@@ -138,9 +138,11 @@ int main(void)
     if (sigsetjmp(out, 1) == 0) {
         ((void (*)(void))(pages + page))();
     }
+#ifndef __hppa__ /* the kernel's gates are there; QEMU's log dies of the others' addresses */
     if (sigsetjmp(out, 1) == 0) {
         ((void (*)(void))16)();
     }
+#endif
     mix(faults);
     return finish("faults");
 }

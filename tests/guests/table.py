@@ -28,7 +28,8 @@ LINK = {"static": "-static -fno-pie -no-pie", "pie": "-fPIE -pie", "shared": "-f
 
 class Target:
     def __init__(self, cc, flags="", qemu=None, objdump=None, bits=64, big_endian=False,
-                 reserve=None, sigbus=7, libc=True, ring=1):
+                 reserve=None, sigbus=7, libc=True, link=None,
+                 page=4096, ring=1):
         self.cc = cc
         self.flags = flags
         self.qemu = qemu
@@ -39,6 +40,8 @@ class Target:
         # reserves a region for them: the plugin's own mappings would move them.
         self.reserve = reserve
         self.sigbus = sigbus        # its number of SIGBUS
+        self.page = page            # bytes of one
+        self.link = link            # instead of a static program's options
         self.libc = libc            # else freestanding programs alone
         self.ring = ring            # 2: see RING2
 
@@ -75,9 +78,14 @@ RING2 = {
     "mips64el": Target("mips64el-linux-gnuabi64-gcc", "", "mips64el", reserve=256 * GIB,
                        sigbus=10),
     "sparc64": Target("sparc64-linux-gnu-gcc", "", "sparc64", big_endian=True,
-                      reserve=256 * GIB, sigbus=10),
-    "alpha": Target("alpha-linux-gnu-gcc", "", "alpha", reserve=256 * GIB, sigbus=10),
-    "sh4": Target("sh4-linux-gnu-gcc", "", "sh4", bits=32),
+                      reserve=256 * GIB, sigbus=10, page=8192),
+    # a static program of Debian 12 for it faults before main()
+    "alpha": Target("alpha-linux-gnu-gcc", "", "alpha", reserve=256 * GIB, sigbus=10, page=8192,
+                    link="-fno-pie -no-pie"),
+    # Debian 12's gcc for it leaves out tests of loops when it optimizes, in the C library,
+    # too (__libc_start_main has "1: bf.s 1b")
+    "sh4": Target("sh4-linux-gnu-gcc", BARE + " -matomic-model=soft-gusa -O0", "sh4", bits=32,
+                  libc=False),
     "loongarch64": Target("clang-19", "--target=loongarch64-linux-gnu -fuse-ld=lld " + BARE,
                           "loongarch64", objdump="llvm-objdump-19", reserve=256 * GIB, libc=False),
     "riscv32": Target("riscv64-linux-gnu-gcc", "-march=rv32gc -mabi=ilp32d -Wl,-melf32lriscv " + BARE,
@@ -96,6 +104,11 @@ EVERY = ALL + LIBC2                 # that has a C library
 ARM = ["arm", "thumb"]
 MIPS = ["mipsel", "mips"]
 X86 = ["x86_64", "i386"]
+
+
+def is_dynamic(program, target):
+    """Does it need a loader and libraries?"""
+    return program.link != "static" or TARGETS[target].link is not None
 
 
 class Program:

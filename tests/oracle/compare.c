@@ -50,6 +50,9 @@
  *            a store, too; the trace has none.  QEMU stores what was there; in a
  *            parallel context nothing, and the plugin is told what would be stored.
  *  own       the number of the process, which is another one in the witness's run.
+ *  region    the instructions of a sh4 gUSA region that runs exclusively are one block,
+ *            with one Trace line, whatever -one-insn-per-tb says: those of the trace
+ *            that stand in it, one behind the other, are taken as one.
  *  swapped   (--swapped-loads) on a host that cannot load the other byte order, the
  *            plugin is told a value before its bytes were put in order.
  */
@@ -406,10 +409,28 @@ static size_t moved(const struct slide *s)
     return n;
 }
 
+/* The trace's instructions from b up to end, as one. */
+static struct insn *whole_region(struct trace *t, struct insn *b, uint64_t end,
+                                 struct insn *region, struct counts *c)
+{
+    uint64_t last = b->pc;
+
+    insn_copy(region, b, b->number);
+    while (t->have_next && t->ring[t->at].pc > last && t->ring[t->at].pc < end) {
+        b = trace_next(t);
+        last = b->pc;
+        for (size_t i = 0; i < b->n; i++) {
+            insn_add(region, &b->acc[i]);
+        }
+        c->region++;
+    }
+    return region;
+}
+
 static bool compare(struct witness *w, struct trace *t, struct rules *r)
 {
     struct counts *c = r->c;
-    struct insn history[HISTORY] = {0};
+    struct insn history[HISTORY] = {0}, region = {0};
     uint64_t n = 0;
 
     for (;; n++) {
@@ -418,6 +439,9 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
         struct known_bytes known = {-1, -1};
 
         r->own.trace = (uint32_t)t->tid;
+        if (a && b && a->pc == b->pc && region_end(w, a)) {
+            b = whole_region(t, b, region_end(w, a), &region, c);
+        }
         if (a && b) {
             move_accesses(&r->slide, a, b);
             if (a->code_len && may_not_store(w->target, a->code, a->code_len)) {
@@ -479,6 +503,7 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
     for (int i = 0; i < HISTORY; i++) {
         free(history[i].acc);
     }
+    free(region.acc);
     return true;
 }
 
@@ -623,9 +648,9 @@ int main(int argc, char **argv)
     printf(" (stopped %" PRIu64 ", atomic %" PRIu64 ", execute %" PRIu64
            ", halves %" PRIu64 ", blind %" PRIu64 ", other lines %" PRIu64
            ", moved %zu, values %" PRIu64 ", swapped %" PRIu64 ", own %" PRIu64
-           ", rmw %" PRIu64 ", failed %" PRIu64 ")\n",
+           ", rmw %" PRIu64 ", failed %" PRIu64 ", region %" PRIu64 ")\n",
            c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, moved(&r.slide),
            c.values, c.swapped, r.own.used,
-           c.rmw, c.failed);
+           c.rmw, c.failed, c.region);
     return 0;
 }

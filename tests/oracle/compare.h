@@ -32,7 +32,7 @@ struct insn {
     struct access *acc;
     size_t n, room;
     uint64_t cs_base; /* witness only, as the rest */
-    uint32_t cflags;
+    uint32_t flags, cflags;
     bool redone;      /* a second Trace line was folded in */
     uint8_t code_len; /* 0: not known */
     uint8_t code[INSN_CODE_MAX];
@@ -41,7 +41,7 @@ struct insn {
 
 struct counts {
     uint64_t insns, accesses;
-    uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw, failed;
+    uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw, failed, region;
 };
 
 /* A line reader: the line stands at `line' until the next call. */
@@ -123,6 +123,8 @@ struct known_bytes {
     int64_t load, store;
 };
 
+/* The end of the region of instructions that a sh4 block runs at once, 0: it is none. */
+uint64_t region_end(const struct witness *w, const struct insn *in);
 /* Return the next instruction, or NULL at the end (or with ->bad set). */
 struct insn *witness_next(struct witness *w);
 bool witness_goes_on(const struct witness *w, const struct insn *in);

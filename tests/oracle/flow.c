@@ -7,11 +7,12 @@
  * The trace is `tracedump --json'.  FILE tells about the program's code, one
  * statement a line, numbers in hex:
  *
- *   i PC LEN KIND[v] [TARGET..]  an instruction; KIND: - goes on behind itself,
+ *   i PC LEN KIND[v][r] [TARGET..]  an instruction; KIND: - goes on behind itself,
  *                              d may also go to its targets, a may go anywhere
  *                              (indirect branch, return, system call), D and A
  *                              the same after the next instruction (delay slot);
- *                              v: its accesses are not always the same ones
+ *                              v: its accesses are not always the same ones, r: it may
+ *                              be begun again (sparc64, when a register window is full)
  *   h PC                       a signal handler begins here
  *   w ADDR                     count the accesses that touch this address
  *
@@ -37,7 +38,7 @@ struct known {
     uint64_t target[MAX_TARGETS];
     uint8_t len, ntargets;
     char kind; /* as above; 0: a free place */
-    bool handler, varies;
+    bool handler, varies, repeats;
     uint64_t shape; /* of its accesses, 0: not executed yet */
 };
 
@@ -144,6 +145,8 @@ static bool read_code(const char *file)
             p += 2;
             k->varies = *p == 'v';
             p += k->varies;
+            k->repeats = *p == 'r';
+            p += k->repeats;
             while (*p == ' ' && k->ntargets < MAX_TARGETS) {
                 k->target[k->ntargets++] = strtoull(p, &p, 16);
             }
@@ -205,7 +208,7 @@ static bool may_follow(const struct thread *t, uint64_t to)
     const struct known *at = place(to);
 
     if (!from || (at->kind && at->handler) || from->kind == 'a' ||
-        to == from->pc + from->len) {
+        to == from->pc + from->len || (from->repeats && to == from->pc)) {
         return true;
     }
     if (from->kind == 'd') {

@@ -19,7 +19,7 @@ HANDLERS = {"tick", "repeat", "leave", "fault", "skip", "fix", "sigcancel_handle
             "sighandler_setxid", "__nptl_setxid_sighandler"}
 # Here an atomic addition is a loop, which may be taken more than once.
 LOOPS = {"arm", "thumb", "mips", "mipsel", "ppc64le", "ppc", "ppc64", "mips64el", "alpha", "m68k",
-         "sparc64", "loongarch64", "armeb"}
+         "sparc64", "loongarch64", "armeb", "aarch64_be"}
 # What these print must be the same without a recorder.
 SAME_OUTPUT = {"addresses", "closing", "threads", "forktree", "processes", "daemon"}
 # A thread that exit_group or a signal stopped may be marked as incomplete.
@@ -84,6 +84,8 @@ BRANCHES = {
                     at_once="^(?:b[tf]|trapa)$"),
 }
 BRANCHES["riscv32"], BRANCHES["aarch64_be"] = BRANCHES["riscv64"], BRANCHES["aarch64"]
+# They do nothing but ask the system for a register window, and are begun again.
+WINDOWS = re.compile(r"^(?:save|restore|return|rett|flushw)$")
 ARM_DIRECT = re.compile(r"^(?:b|bl|blx)%s(?:\.[nw])?$|^cbn?z$" % CONDITION)
 ARM_ANY = re.compile(r"^(?:bx|blx|bxj)%s(?:\.[nw])?$|^tb[bh]$|^svc|^udf|^bkpt" % CONDITION)
 X86_ANY = re.compile(r"^(?:ret|iret|syscall|sysenter|int|hlt|ud2|lret|into)")
@@ -101,7 +103,8 @@ def classify(target, mnemonic, operands):
             return "a"
     elif target in ("x86_64", "i386"):
         words = (mnemonic + " " + operands).split()
-        while words and words[0] in ("notrack", "bnd", "lock", "data16", "addr32", "cs", "ds"):
+        while words and re.match(
+                r"(?:notrack|bnd|lock|data16|addr32|[cd]s|rex(?:\.[WRXB]+)?)$", words[0]):
             words = words[1:]
         if words and words[0] in ("rep", "repz", "repnz", "repe", "repne"):
             return "a" if len(words) > 1 and words[1].startswith("ret") else "r"
@@ -152,6 +155,19 @@ def varies(target, mnemonic, operands):
 
 def code_table(target, path, watched, out):
     """Write what oracle-flow wants to know of a program."""
+    instructions(target, path, out)
+    nm = TARGETS[target].tool("nm")
+    for line in subprocess.run([nm, path], capture_output=True, text=True).stdout.splitlines():
+        word = line.split()
+        if len(word) == 3 and word[2] in HANDLERS:
+            out.write("h %x\n" % (int(word[0], 16) & ~(1 if target == "thumb" else 0)))
+    for addr in watched:
+        out.write("w %x\n" % addr)
+    out.flush()
+
+
+def instructions(target, path, out, place=lambda pc: pc):
+    """Write the instructions of a file; place: where one is executed, or None."""
     objdump = TARGETS[target].objdump
     process = subprocess.Popen([objdump, "-d", "-w", "-z", path], stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
@@ -160,6 +176,10 @@ def code_table(target, path, watched, out):
             continue
         pc, code, mnemonic, operands = m.groups()
         operands = operands or ""
+        at = place(int(pc, 16))
+        if at is None:
+            continue
+        bias = at - int(pc, 16)
         kind = classify(target, mnemonic, operands)
         targets = []
         if kind in "dD":
@@ -169,20 +189,15 @@ def code_table(target, path, watched, out):
                 targets = ["%x" % (int(pc, 16) + int(t)) for t in targets]
         elif kind == "r":
             kind, targets = "d", [pc]
+        targets = ["%x" % (int(t, 16) + bias & (1 << 64) - 1) for t in targets]
         if varies(target, mnemonic, operands):
             kind += "v"
-        out.write("i %s %x %s %s\n" % (pc, len(code.replace(" ", "")) // 2, kind,
+        if target == "sparc64" and WINDOWS.match(mnemonic):
+            kind += "r"
+        out.write("i %x %x %s %s\n" % (at, len(code.replace(" ", "")) // 2, kind,
                                        " ".join(targets)))
     if process.wait():
         raise Failure("objdump failed")
-    nm = objdump.replace("objdump", "nm")
-    for line in subprocess.run([nm, path], capture_output=True, text=True).stdout.splitlines():
-        word = line.split()
-        if len(word) == 3 and word[2] in HANDLERS:
-            out.write("h %x\n" % (int(word[0], 16) & ~(1 if target == "thumb" else 0)))
-    for addr in watched:
-        out.write("w %x\n" % addr)
-    out.flush()
 
 
 def statements(text):
@@ -198,16 +213,20 @@ def statements(text):
 
 def flow(tools, target, path, watched, trace, may_be_cut):
     """Run oracle-flow; returns (threads, {addr: (loads, stores)})."""
-    threads, counts = [], {}
     with tempfile.NamedTemporaryFile("w", dir=tools.work, suffix=".code") as code:
         code_table(target, path, watched, code)
-        d = common.dump(tools, trace)
-        done = subprocess.run([tools.flow, "--code", code.name, "--trace",
-                               "/dev/fd/%d" % d.stdout.fileno()],
-                              pass_fds=(d.stdout.fileno(),), capture_output=True, text=True)
-        d.stdout.close()
-        error = d.stderr.read().decode()
-        d.wait()
+        return run_flow(tools, code.name, trace, may_be_cut)
+
+
+def run_flow(tools, code, trace, may_be_cut, *options):
+    threads, counts = [], {}
+    d = common.dump(tools, trace, *options)
+    done = subprocess.run([tools.flow, "--code", code, "--trace",
+                           "/dev/fd/%d" % d.stdout.fileno()],
+                          pass_fds=(d.stdout.fileno(),), capture_output=True, text=True)
+    d.stdout.close()
+    error = d.stderr.read().decode()
+    d.wait()
     if done.returncode:
         raise Failure("\n".join(line for line in done.stdout.splitlines()
                                 if line.startswith("violation"))[:4000] + done.stderr)

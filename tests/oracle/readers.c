@@ -202,7 +202,7 @@ static bool read_trace_line(char *line, struct insn *in)
     if (*end != '/') {
         return false;
     }
-    strtoull(end + 1, &end, 16);
+    in->flags = (uint32_t)strtoull(end + 1, &end, 16);
     if (*end != '/') {
         return false;
     }
@@ -254,6 +254,12 @@ static bool parse_access(char *line, uint64_t *pc, struct access *acc)
     return true;
 }
 
+uint64_t region_end(const struct witness *w, const struct insn *in)
+{
+    /* TB_FLAG_GUSA_EXCLUSIVE; the region ends at r0, which is cs_base */
+    return strcmp(w->target, "sh4") == 0 && (in->flags & 0x1000) ? in->cs_base : 0;
+}
+
 static bool read_access_line(struct witness *w, char *line, struct insn *in)
 {
     struct access acc;
@@ -262,7 +268,7 @@ static bool read_access_line(struct witness *w, char *line, struct insn *in)
     if (!parse_access(line, &pc, &acc)) {
         return false;
     }
-    if (pc != in->pc) {
+    if (pc != in->pc && (pc < in->pc || pc >= region_end(w, in))) {
         w->bad =
             "witness: an access belongs to another instruction than the one that runs";
     }
@@ -359,6 +365,7 @@ struct insn *witness_next(struct witness *w)
             } else if (is_atomic_rerun(cur, next)) {
                 w->counts->atomic++;
                 cur->cflags = next->cflags;
+                cur->flags = next->flags;
                 cur->n = 0;
                 continue;
             } else if (is_s390x && next->cs_base && next->pc == cur->pc &&

@@ -33,11 +33,12 @@ import randomrun
 import scenarios
 import states
 import strace
+import stress
 import switches
 
 sys.path.insert(0, common.GUESTS)
 import build  # noqa: E402
-from table import BY_NAME, PROGRAMS  # noqa: E402
+from table import BY_NAME, PROGRAMS, is_dynamic  # noqa: E402
 
 
 # What an ordinary run passes of a target of the second ring.
@@ -53,7 +54,7 @@ def guest_command(tools, program, target):
     for part in program.parts:
         build.build_one(BY_NAME[part], target, tools.guests)
     options = common.guest_options(target, program.cpu)
-    if program.link != "static":
+    if is_dynamic(program, target):
         root = "/usr/" + TARGETS[target].cc.replace("-gcc", "")
         options += ["-L", root] if os.path.isdir(root) else []
     args = [a.format(work=tools.work) for a in program.args]
@@ -180,6 +181,8 @@ def all_cases(args):
             yield "coverage", target, "sqlite3", None
         for name in realprogs.names(target, args.full):
             yield "real", target, name, None
+    for name, program in stress.PROGRAMS.items() if args.full else ():
+        yield "stress", program[0], name, None
 
 
 def cases(args):
@@ -201,6 +204,8 @@ def run_case(tools, args, kind, target, name, program):
                                     rounds=4 if args.full else 1)
     if kind == "real":
         return realprogs.run(tools, target, name)
+    if kind == "stress":
+        return stress.RUN[name](tools)
     if kind == "pipeline":
         return scenarios.pipeline(tools, target)
     if kind == "calls" and not program:
