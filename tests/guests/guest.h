@@ -212,9 +212,15 @@ static NOINLINE void dump_range(unsigned long start, unsigned long end)
 {
     unsigned long here = (unsigned long)&start & ~4095ul;
 
+#ifdef __hppa__ /* its stack grows upwards */
+    if (start < here && here < end && end - here > 0x10000) {
+        end = here + 0x10000;
+    }
+#else
     if (start < here && here < end && here - start > 0x10000) {
         start = here - 0x10000;
     }
+#endif
     while (start < end) {
         unsigned long n = end - start < 0x8000 ? end - start : 0x8000;
         long done = write(GUEST_DUMP_FD, (const void *)start, n);
