@@ -55,7 +55,6 @@ while [ $# -gt 0 ]; do
 done
 [ "${RING[*]-}" != all ] && [ $FULL = OFF ] || mapfile -t RING < <(second_ring)
 for target in "${RING[@]}"; do
-    [ "$target" != mips64el ] || SYSROOTS+=(mips64el)
     packages=$(ring_packages "$target")
     [ -n "$packages" ] || usage_error "the second ring has no target '$target'"
     read -r -a packages <<<"$packages"
@@ -77,6 +76,9 @@ TEST_PACKAGES=(libcmocka-dev zstd clang git strace lcov elfutils dwz llvm
     libc6-dev-mipsel-cross libc6-dev-mips-cross libc6-dev-riscv64-cross
     libc6-dev-s390x-cross libc6-dev-ppc64el-cross libc6-dev-i386-cross)
 SYSROOTS=(amd64 arm64 armel armhf i386 mipsel ppc64el riscv64 s390x)
+# tests/oracle/stress.py compiles a class
+[ $FULL = OFF ] || TEST_PACKAGES+=(default-jdk-headless)
+case " ${RING[*]-} " in *" mips64el "*) SYSROOTS+=(mips64el) ;; esac
 
 mkdir -p "$BUILD/log" || exit 1
 BUILD=$(cd "$BUILD" && pwd)
@@ -124,4 +126,10 @@ quiet=()
 [ -z "$TESTS" ] ||
     "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot" "${SYSROOTS[@]}" ||
     say "programs of some architectures are missing: what runs them is left out of the tests"
+if [ $FULL = ON ]; then
+    "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot/python" -p python3 arm64 &&
+        "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot/java" \
+            -p openjdk-17-jre-headless amd64 ||
+        say "python3 or java is missing: what runs it is left out of the tests"
+fi
 say "ready: programs in $BUILD/bin, QEMUs in $BUILD/libexec/cannoli"

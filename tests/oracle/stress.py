@@ -162,7 +162,7 @@ def python(tools):
 def java(tools):
     root, program = program_of(tools, "java")
     if not shutil.which("javac"):
-        raise Skip("no javac: install openjdk-17-jdk-headless")
+        raise Skip("no javac: install default-jdk-headless")
     done = subprocess.run(["javac", "--release", "17", "-d", tools.work,
                            os.path.join(common.GUESTS, "Stress.java")], capture_output=True,
                           text=True)
