@@ -312,8 +312,10 @@ static void one_event(const struct event *e)
     }
     t->shape = 1;
     t->insns = e->ordinal + 1;
-    t->before = t->prev;
-    t->has_before = t->has_prev;
+    if (!t->has_prev || t->prev != e->pc || !place(e->pc)->repeats) {
+        t->before = t->prev; /* else it is begun again, in the same delay slot */
+        t->has_before = t->has_prev;
+    }
     t->prev = e->pc;
     t->has_prev = true;
 }
