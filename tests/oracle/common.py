@@ -207,7 +207,8 @@ def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, tim
                     blocks=False, values=False):
     """Run the witness beside tracedump and compare; returns (summary, Run).
 
-    With values, each access must have its value.  With blocks, QEMU's blocks are as
+    With values, each access must have its value (but on targets whose loader keeps what
+    a clock says).  With blocks, QEMU's blocks are as
     long as ever, and accesses alone are compared.
     """
     qemu, rest = split_guest(guest)
@@ -221,12 +222,13 @@ def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, tim
         w = subprocess.Popen(witness, stdin=subprocess.DEVNULL, stdout=out, stderr=write_end,
                              env=environment or {}, cwd=cwd, preexec_fn=no_core)
         os.close(write_end)
-        d = dump(tools, trace)
+        clock = target in TARGETS and TARGETS[target].clock
+        d = dump(tools, trace, *(("--events", "exec,mem") if clock else ()))
         command = [tools.compare, "--target", name, "--witness", "/dev/fd/%d" % read_end,
                    "--trace", "/dev/fd/%d" % d.stdout.fileno()]
         if blocks:
             command.append("--accesses")
-        if values:
+        if values and not clock:
             command.append("--values")
         if target in TARGETS and TARGETS[target].big_endian:
             command.append("--big-endian")

@@ -194,8 +194,9 @@ def check_symbols(tools, trace, space, said, program, target):
         path = program if word[1] == "self" else page.path if page else ""
         if not page or os.path.basename(path) != os.path.basename(page.path):
             raise Failure("%s: the trace has %s there" % (line, page))
-        value, offset = elf_place(page.path, word[2], word[1] != "self")
-        at = (page.offset + addr % PAGE) & ~tag
+        at = offset = (page.offset + addr % PAGE) & ~tag
+        if not TARGETS[target].descriptors:
+            value, offset = elf_place(page.path, word[2], word[1] != "self")
         if at != offset & ~tag:
             raise Failure("%s: offset 0x%x, readelf says 0x%x" % (line, at, offset))
         text = common.dump_text(tools, trace, "--no-disas", "--events", "exec", "--pc",

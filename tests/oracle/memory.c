@@ -32,6 +32,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define ALPHA_MADV_DONTNEED 6 /* no advice elsewhere */
+
 #define MAX_SHOWN 8
 
 struct check {
@@ -290,7 +292,8 @@ static void os_event(struct check *c, const struct ctr_os_event *e)
     } else if (ctr_parse_syscall(e, &s) == 0 && e->type == CTR_EVENT_SYSRET) {
         if (c->dump && is_named(&s.name, "write") && s.args[0] == c->dump_fd && s.result > 0) {
             compare_dump(c, s.args[1], (uint64_t)s.result);
-        } else if (is_named(&s.name, "madvise") && s.args[2] == MADV_DONTNEED &&
+        } else if (is_named(&s.name, "madvise") &&
+                   (s.args[2] == MADV_DONTNEED || s.args[2] == ALPHA_MADV_DONTNEED) &&
                    s.result == 0) {
             shadow_forget(&c->shadow, s.args[0], s.args[0] + s.args[1]);
         }
