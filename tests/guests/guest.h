@@ -214,7 +214,7 @@ static NOINLINE void dump_range(unsigned long start, unsigned long end)
     unsigned long here = (unsigned long)&start & ~4095ul;
 
 #ifdef __hppa__ /* its stack grows upwards */
-    if (start < here && here < end && end - here > 0x10000) {
+    if (start <= here && here < end && end - here > 0x10000) {
         end = here + 0x10000;
     }
 #else
