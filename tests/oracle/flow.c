@@ -7,12 +7,13 @@
  * The trace is `tracedump --json'.  FILE tells about the program's code, one
  * statement a line, numbers in hex:
  *
- *   i PC LEN KIND[v][r] [TARGET..]  an instruction; KIND: - goes on behind itself,
+ *   i PC LEN KIND[v][r][n] [TARGET..]  an instruction; KIND: - goes on behind itself,
  *                              d may also go to its targets, a may go anywhere
  *                              (indirect branch, return, system call), D and A
  *                              the same after the next instruction (delay slot);
  *                              v: its accesses are not always the same ones, r: it may
- *                              be begun again (sparc64, when a register window is full)
+ *                              be begun again (sparc64, when a register window is full), n:
+ *                              its delay slot may be left out (hppa)
  *   h PC                       a signal handler begins here
  *   w ADDR                     count the accesses that touch this address
  *
@@ -38,7 +39,7 @@ struct known {
     uint64_t target[MAX_TARGETS];
     uint8_t len, ntargets;
     char kind; /* as above; 0: a free place */
-    bool handler, varies, repeats;
+    bool handler, varies, repeats, nullifies;
     uint64_t shape; /* of its accesses, 0: not executed yet */
 };
 
@@ -147,6 +148,8 @@ static bool read_code(const char *file)
             p += k->varies;
             k->repeats = *p == 'r';
             p += k->repeats;
+            k->nullifies = *p == 'n';
+            p += k->nullifies;
             while (*p == ' ' && k->ntargets < MAX_TARGETS) {
                 k->target[k->ntargets++] = strtoull(p, &p, 16);
             }
@@ -211,7 +214,10 @@ static bool may_follow(const struct thread *t, uint64_t to)
         to == from->pc + from->len || (from->repeats && to == from->pc)) {
         return true;
     }
-    if (from->kind == 'd') {
+    if (from->nullifies && from->kind == 'A') {
+        return true;
+    }
+    if (from->kind == 'd' || from->nullifies) {
         for (unsigned i = 0; i < from->ntargets; i++) {
             if (from->target[i] == to) {
                 return true;

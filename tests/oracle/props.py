@@ -20,6 +20,8 @@ HANDLERS = {"tick", "repeat", "leave", "fault", "skip", "fix", "sigcancel_handle
 # Here an atomic addition is a loop, which may be taken more than once.
 LOOPS = {"arm", "thumb", "mips", "mipsel", "ppc64le", "ppc", "ppc64", "mips64el", "alpha", "m68k",
          "sparc64", "loongarch64", "armeb", "aarch64_be"}
+# Here the kernel adds, in a light-weight system call: memory that the system wrote.
+GATES = {"hppa"}
 # What these print must be the same without a recorder.
 SAME_OUTPUT = {"addresses", "closing", "threads", "forktree", "processes", "daemon"}
 # A thread that exit_group or a signal stopped may be marked as incomplete.
@@ -194,6 +196,8 @@ def instructions(target, path, out, place=lambda pc: pc):
             kind += "v"
         if target == "sparc64" and WINDOWS.match(mnemonic):
             kind += "r"
+        if target == "hppa" and kind[0] in "DA" and mnemonic.endswith(",n"):
+            kind += "n"
         out.write("i %x %x %s %s\n" % (at, len(code.replace(" ", "")) // 2, kind,
                                        " ".join(targets)))
     if process.wait():
@@ -287,7 +291,7 @@ def run(tools, program, target, guest, folder):
         if counts[addr][1] != n:
             wrong.append("0x%x: %d stores, the trace has %d" % (addr, n, counts[addr][1]))
     shared = max(said["adds"].values(), default=0)
-    for addr, n in said["adds"].items():
+    for addr, n in said["adds"].items() if target not in GATES else ():
         loads, stores = counts[addr]
         if target in LOOPS:
             good = stores >= n if n == shared else stores == n
