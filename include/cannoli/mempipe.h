@@ -55,7 +55,7 @@
  *     qemu_version                process         that names another target
  *   shared.after_insns, for_insns all             a window elsewhere
  *   shared.loading, failed,       all             a failed library in the error that
- *     failure                                     ends the recording
+ *     failure, libraries                          ends the recording
  *   shared.doorbell, asleep       all             wake-ups that are late by a second
  *   shared.space, space_waiters   all             a guest that waits for space 0.1 s
  *                                                 longer; smaller file chunks
@@ -76,6 +76,8 @@
  *   pipe.start_ns, end_ns,        thread          other times, reasons, status
  *     end_reason, end_status
  *   pipe.live_chunk to quiet_*    thread          a wrong tail after a kill
+ *   pipe.inside, inside_end       thread          a wrong library in the error, if the
+ *                                                 process really died
  *   pipe.aux_head                 thread          an error (a record is impossible)
  *   pipe.aux_tail                 recorder        records overwritten: an error; the
  *                                                 recorder has its own copy
@@ -124,12 +126,24 @@
 #define MEMPIPE_MARKS      64u
 #define MEMPIPE_MARK_BYTES 240u
 #define MEMPIPE_FILTER_BYTES (64u << 10)
+#define MEMPIPE_LIBRARIES  64u
+#define MEMPIPE_PATH_BYTES 504u
 
 struct mempipe_mark {
     uint64_t asked_ns;      /* CLOCK_MONOTONIC */
     uint32_t bytes;         /* of text, not more than MEMPIPE_MARK_BYTES */
     uint32_t zero;
     char     text[MEMPIPE_MARK_BYTES];
+};
+
+/*
+ * A library that some process has loaded.  Entries are used in order and never
+ * change: 0 free, 1 being written, 2 (release) complete.
+ */
+struct mempipe_library {
+    uint32_t state;
+    uint32_t zero;
+    char     path[MEMPIPE_PATH_BYTES]; /* with a NUL; of a long one, the end */
 };
 
 struct mempipe_control {
@@ -200,6 +214,11 @@ struct mempipe_pipe {
     uint32_t quiet_units;
     uint32_t waits;         /* how often the thread waited for a chunk */
     uint64_t wait_ns;       /* and how long, in all */
+    uint32_t inside;        /* number (from 1) of the entry of shared.libraries whose
+                               code this thread runs, 0: none; MEMPIPE_LIBRARIES + 1: one
+                               that found no free entry */
+    uint32_t inside_end;    /* what that code has ended the process with: a signal's
+                               number, or MEMPIPE_INSIDE_EXIT */
 
     /* line 2: producer: bytes ever put into the aux ring */
     uint64_t aux_head __attribute__((aligned(MEMPIPE_LINE)));
@@ -220,6 +239,8 @@ enum {
     MEMPIPE_END_EXEC = 4,    /* execve replaced the process: no longer traced
                                 unless the pipe turns LIVE again (it failed) */
 };
+
+#define MEMPIPE_INSIDE_EXIT 0x100u
 
 /* Header of a chunk, written before its mail. */
 struct mempipe_chunk {
@@ -286,6 +307,7 @@ struct mempipe_shared {
     uint32_t loading;
     uint32_t failed;
     char     failure[512];
+    struct mempipe_library libraries[MEMPIPE_LIBRARIES];
 
     /*
      * Instructions that all processes together still execute before they are
