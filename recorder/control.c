@@ -169,24 +169,44 @@ int control_unload(struct control *c, const char *path)
     return set_lines(c, lines);
 }
 
-bool control_failure(const struct control *c, char *text, size_t size)
+/* One line for a terminal, whatever the guest's memory holds. */
+static void copy_line(char *text, size_t size, const char *from, size_t from_bytes)
 {
-    const struct mempipe_shared *m = c->host->shared;
-    size_t n = size - 1 < sizeof(m->failure) ? size - 1 : sizeof(m->failure);
+    size_t n = size - 1 < from_bytes ? size - 1 : from_bytes;
 
-    /* pairs with the release store behind the text */
-    if (__atomic_load_n(&m->failed, __ATOMIC_ACQUIRE) != 1) {
-        return false;
-    }
-    memcpy(text, m->failure, n);
+    memcpy(text, from, n);
     text[n] = '\0';
-    /* One line for a terminal, whatever the guest's memory holds. */
     for (char *p = text; *p; p++) {
         if ((unsigned char)*p < ' ' || *p == 0x7f) {
             *p = p[1] ? ' ' : '\0';
         }
     }
+}
+
+bool control_failure(const struct control *c, char *text, size_t size)
+{
+    const struct mempipe_shared *m = c->host->shared;
+
+    /* pairs with the release store behind the text */
+    if (__atomic_load_n(&m->failed, __ATOMIC_ACQUIRE) != 1) {
+        return false;
+    }
+    copy_line(text, size, m->failure, sizeof(m->failure));
     return true;
+}
+
+void control_library(const struct control *c, uint32_t entry, char *text, size_t size)
+{
+    const struct mempipe_library *l = NULL;
+
+    if (entry && entry <= MEMPIPE_LIBRARIES) {
+        l = &c->host->shared->libraries[entry - 1];
+    }
+    text[0] = '\0';
+    /* pairs with the release store behind the path */
+    if (l && __atomic_load_n(&l->state, __ATOMIC_ACQUIRE) == 2) {
+        copy_line(text, size, l->path, sizeof(l->path));
+    }
 }
 
 char *control_loading(const struct control *c)

@@ -44,6 +44,12 @@ int control_unload(struct control *c, const char *path);
  * returns true, once there is something.
  */
 bool control_failure(const struct control *c, char *text, size_t size);
+/*
+ * The path of an entry of the list of libraries that processes have loaded, for a
+ * message: one line, not more than size bytes with its NUL, whatever the guest has
+ * written there.
+ */
+void control_library(const struct control *c, uint32_t entry, char *text, size_t size);
 /* The library that some process is loading, or was when it died; malloc'ed, NULL if
  * there is none. */
 char *control_loading(const struct control *c);

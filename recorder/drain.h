@@ -68,6 +68,20 @@ int drain_dump(struct drain *d, uint64_t now_ns, const char *file, char *name,
  */
 int drain_nap_us(const struct drain *d);
 
+/*
+ * A process that ended, unannounced, in the code of a library that chooses: what its
+ * memory says, which the guest can write to, and for the command itself what wait(2)
+ * says.
+ */
+struct drain_library_end {
+    pid_t pid;
+    uint32_t library; /* mempipe_pipe.inside */
+    uint32_t how;     /* a signal's number, or MEMPIPE_INSIDE_EXIT */
+};
+
+/* The first one; false: there is none. */
+bool drain_get_library_end(const struct drain *d, struct drain_library_end *end);
+
 /* The command's process, and its status as soon as it is known. */
 void drain_set_root(struct drain *d, pid_t pid, int wait_status);
 

@@ -5,6 +5,7 @@
  */
 #include "drain_parts.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -258,11 +259,71 @@ static void judge_process(struct drain *d, struct guest_process *p)
     }
 }
 
+/*
+ * How code that a process died in has ended it, if that can be known: the process says
+ * so (QEMU's handlers of signals, and of exit), or it was the command, whose status tells
+ * a crash from a kill from outside.  0: it was not that code.
+ */
+static uint32_t how_ended(const struct drain *d, const struct guest_process *p,
+                          const struct mempipe_pipe *q)
+{
+    uint32_t how = __atomic_load_n(&q->inside_end, __ATOMIC_RELAXED);
+
+    if (how || p->host_pid != d->root || d->root_status == DRAIN_STATUS_UNKNOWN) {
+        return how;
+    }
+    if (WIFEXITED(d->root_status)) {
+        return MEMPIPE_INSIDE_EXIT;
+    }
+    switch (WTERMSIG(d->root_status)) {
+    case SIGABRT:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGSEGV:
+    case SIGSYS:
+    case SIGTRAP:
+        return (uint32_t)WTERMSIG(d->root_status);
+    default:
+        return 0;
+    }
+}
+
+/* Whether the process died in a library that chooses. */
+static void look_for_library(struct drain *d, const struct guest_process *p)
+{
+    if (p->end_reason != CTR_END_KILLED || d->library_end.pid) {
+        return;
+    }
+    for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
+        const struct mempipe_pipe *q = &d->host->pipes[i];
+        struct drain_library_end end = {.pid = p->pid};
+
+        if (!d->slots[i].thread || d->slots[i].thread->process != p ||
+            d->slots[i].ended) {
+            continue;
+        }
+        end.library = __atomic_load_n(&q->inside, __ATOMIC_RELAXED);
+        end.how = how_ended(d, p, q);
+        if (end.library && end.how) {
+            d->library_end = end;
+            return;
+        }
+    }
+}
+
+bool drain_get_library_end(const struct drain *d, struct drain_library_end *end)
+{
+    *end = d->library_end;
+    return end->pid != 0;
+}
+
 static int finish_process(struct drain *d, struct guest_process *p, uint64_t now)
 {
     int err = 0;
 
     judge_process(d, p);
+    look_for_library(d, p);
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high && !err; i++) {
         struct guest_thread *t = d->slots[i].thread;
         struct pipe_end e;

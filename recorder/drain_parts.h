@@ -55,6 +55,7 @@ struct drain {
     uint64_t exec_look_ns, claim_look_ns;
     pid_t root;
     int root_status;
+    struct drain_library_end library_end; /* pid 0: none */
     struct drain_totals totals;
     struct ctr_diag *diag;             /* of the round under way */
     struct drain_news *news;           /* pipes that came alive, for sorting */

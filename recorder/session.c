@@ -65,6 +65,7 @@ struct session {
     struct requests requests;
     struct output out;
     pid_t root;      /* 0 once it has been waited for */
+    pid_t command_pid; /* the same, for good */
     int root_status; /* of wait(2) */
     uint64_t start_ns, start_realtime_ns;
     uint64_t rounds; /* of the loop */
@@ -72,7 +73,7 @@ struct session {
     int end_signal;
     int end_error; /* enum ctr_error, negated */
     struct ctr_diag end_diag;
-    char failure[512]; /* with ENDING_CHOICE: what QEMU says */
+    char failure[MEMPIPE_PATH_BYTES + 128]; /* with ENDING_CHOICE: what QEMU says */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -373,6 +374,29 @@ static unsigned kill_guests(struct session *s)
     return n + attached_kill_all(&s->watchdog.shared->attached);
 }
 
+/* A process died in the code of a library: puts that into words; false: none did. */
+static bool died_in_library(struct session *s)
+{
+    char path[MEMPIPE_PATH_BYTES], process[32] = "", how[48] = "exited";
+    struct drain_library_end end;
+
+    if (!drain_get_library_end(s->drain, &end)) {
+        return false;
+    }
+    control_library(&s->requests.control, end.library, path, sizeof(path));
+    if (end.pid != s->command_pid) {
+        snprintf(process, sizeof(process), " (process %d)", (int)end.pid);
+    }
+    if (end.how < (uint32_t)SIGRTMIN && sigabbrev_np((int)end.how)) {
+        snprintf(how, sizeof(how), "was ended by SIG%s", sigabbrev_np((int)end.how));
+    } else if (end.how != MEMPIPE_INSIDE_EXIT) {
+        snprintf(how, sizeof(how), "was ended by signal %u", end.how);
+    }
+    snprintf(s->failure, sizeof(s->failure), "QEMU%s %s inside %s%s%s", process, how,
+             *path ? "'" : "a library that chooses", path, *path ? "'" : "");
+    return true;
+}
+
 static void look_for_reasons_to_end(struct session *s)
 {
     struct ctr_diag diag;
@@ -388,7 +412,9 @@ static void look_for_reasons_to_end(struct session *s)
         s->end_diag = diag;
         end_recording(s, err == -CTR_E_IO ? ENDING_OUTPUT : ENDING_EVENTS);
     }
-    if (control_failure(&s->requests.control, s->failure, sizeof(s->failure))) {
+    if (!s->ending &&
+        (control_failure(&s->requests.control, s->failure, sizeof(s->failure)) ||
+         died_in_library(s))) {
         end_recording(s, ENDING_CHOICE);
     }
 }
@@ -485,7 +511,7 @@ static int exit_status(const struct session *s)
                                        : WEXITSTATUS(s->root_status);
 }
 
-/* QEMU failed to load a library, and said so or went down with it. */
+/* QEMU failed to load a library, or in one, and said so or went down with it. */
 static void look_for_failed_library(struct session *s)
 {
     char *line, *path;
@@ -493,7 +519,8 @@ static void look_for_failed_library(struct session *s)
     if (s->ending) {
         return;
     }
-    if (control_failure(&s->requests.control, s->failure, sizeof(s->failure))) {
+    if (control_failure(&s->requests.control, s->failure, sizeof(s->failure)) ||
+        died_in_library(s)) {
         s->ending = ENDING_CHOICE;
         return;
     }
@@ -639,6 +666,7 @@ static int record(struct session *s, const struct launch_plan *plan)
         goto out_drain;
     }
     status = launch_start(plan, &env, &s->root);
+    s->command_pid = s->root;
     if (status == 0) {
         drain_set_root(s->drain, s->root, DRAIN_STATUS_UNKNOWN);
         loop(s);

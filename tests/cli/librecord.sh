@@ -87,17 +87,21 @@ ended() {
     gone "$child" || fail "the guest is still there"
 }
 
-# For tests with the real QEMU: sets $qemu_dir and $cc, or ends the test as skipped.
-need_qemu_arm() {
+# need_qemu TARGET CC: for tests with the real QEMU: sets $qemu_dir and $cc, or ends the
+# test as skipped.
+need_qemu() {
     local what
     qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
-    cc=arm-linux-gnueabi-gcc
-    for what in "$qemu_dir/qemu-arm" "$(command -v $cc)"; do
+    cc=$2
+    for what in "$qemu_dir/qemu-$1" "$(command -v "$cc")"; do
         if [ ! -x "$what" ]; then
-            echo "needs a patched qemu-arm in '$qemu_dir' and $cc"
+            echo "needs a patched qemu-$1 in '$qemu_dir' and $cc"
             # a machine that is meant to have them says so
             [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
             exit 1
         fi
     done
+}
+need_qemu_arm() {
+    need_qemu arm arm-linux-gnueabi-gcc
 }
