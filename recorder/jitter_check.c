@@ -58,7 +58,10 @@ __attribute__((format(printf, 2, 3))) static void report(int fd, const char *for
     va_start(ap, format);
     n = vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    n = n < (int)sizeof(text) ? n : (int)sizeof(text) - 1;
+    if (n >= (int)sizeof(text)) {
+        n = (int)sizeof(text) - 1;
+        memcpy(text + n - 3, "...", 3); /* says that there is more */
+    }
     for (int i = 0; i < n; i++) {
         text[i] = text[i] == '\n' ? ' ' : text[i];
     }
@@ -110,7 +113,9 @@ static void host_error(const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    vsnprintf(reason, sizeof(reason), format, ap);
+    if (vsnprintf(reason, sizeof(reason), format, ap) >= (int)sizeof(reason)) {
+        memcpy(reason + sizeof(reason) - 4, "...", 3);
+    }
     va_end(ap);
 }
 

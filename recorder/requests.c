@@ -65,7 +65,13 @@ static void load(struct requests *r, const char *library, struct ctl_answer *ans
     if (err == -EEXIST) {
         refuse_library(answer, library, "it is loaded already, with these arguments");
     } else if (err == -E2BIG) {
-        refuse_library(answer, library, "there are too many");
+        char why[128];
+
+        snprintf(why, sizeof(why),
+                 "the list of libraries would be too long: %zu bytes, the limit is %u",
+                 strlen(r->control.lines) + (*r->control.lines != '\0') + strlen(line),
+                 MEMPIPE_FILTER_BYTES - 1);
+        refuse_library(answer, library, why);
     } else if (err) {
         refuse_library(answer, library, strerror(-err));
     } else {
@@ -101,8 +107,8 @@ static void mark(struct requests *r, const char *text, uint64_t now_ns,
     if (!n) {
         ctl_answer_error(answer, "a mark needs a text");
     } else if (n > MEMPIPE_MARK_BYTES) {
-        ctl_answer_error(answer, "the text of a mark has at most %u bytes",
-                         MEMPIPE_MARK_BYTES);
+        ctl_answer_error(answer, "the text of the mark is too long: %zu bytes, the limit is %u",
+                         n, MEMPIPE_MARK_BYTES);
     } else {
         uint32_t number = control_mark(&r->control, text, n, now_ns);
 

@@ -5,6 +5,7 @@
 #include "ring_parts.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,21 @@
 /* Events of dropped chunks are folded when they are that many more than before. */
 #define FOLD_BYTES (1u << 20)
 
-static int fail(struct ctr_diag *diag, int code, const char *text)
+static int fail(struct ctr_diag *diag, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail(struct ctr_diag *diag, int code, const char *format, ...)
 {
+    va_list ap;
+
     if (diag) {
         memset(diag, 0, sizeof(*diag));
         diag->code = code;
         diag->off = CTR_NO_OFF;
         snprintf(diag->field, sizeof(diag->field), "ring");
-        snprintf(diag->text, sizeof(diag->text), "%s", text);
+        va_start(ap, format);
+        vsnprintf(diag->text, sizeof(diag->text), format, ap);
+        va_end(ap);
     }
     return -code;
 }
@@ -226,7 +234,11 @@ static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
     struct ring_item *item = log_room(r, bytes);
 
     if (!item) {
-        return fail(diag, CTR_E_LIMIT, "there are too many descriptions of blocks");
+        return fail(diag, CTR_E_LIMIT,
+                    "one more description, of %llu bytes, does not fit behind %llu of the "
+                    "%llu bytes that there are for them",
+                    (unsigned long long)bytes, (unsigned long long)r->image->log_used,
+                    (unsigned long long)r->log_bytes);
     }
     *item = (struct ring_item){.kind = kind, .n = n, .bytes = bytes};
     memcpy(item + 1, data, bytes);
@@ -269,7 +281,11 @@ int ring_begin(struct ring *r, const struct ctr_meta *meta, const struct ctr_dic
     struct ring_item *item = log_room(r, bytes);
 
     if (!item) {
-        return fail(diag, CTR_E_LIMIT, "the command line is too long");
+        return fail(diag, CTR_E_LIMIT,
+                    "the command line and what was chosen are too long: %llu bytes, the "
+                    "limit is %llu",
+                    (unsigned long long)bytes,
+                    (unsigned long long)r->log_bytes - sizeof(*item) - 9);
     }
     r->dict = dict;
     *item = (struct ring_item){.kind = RING_META, .bytes = bytes};

@@ -337,8 +337,10 @@ int selection_finish(struct selection *sel, const char *prog)
         }
     }
     if (sel->lines && strlen(sel->lines) >= MEMPIPE_FILTER_BYTES) {
-        return tool_usage_error(prog, "too many filters: more than %u bytes of text",
-                                MEMPIPE_FILTER_BYTES);
+        return tool_usage_error(prog,
+                                "the filters are too long: %zu bytes of text, with the "
+                                "libraries' paths; the limit is %u",
+                                strlen(sel->lines), MEMPIPE_FILTER_BYTES - 1);
     }
     return 0;
 }

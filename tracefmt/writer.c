@@ -238,7 +238,9 @@ static int write_meta(struct ctr_writer *w, const struct ctr_meta *meta,
     }
     if (w->raw.n > META_MAX) {
         return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "meta",
-                        "the command line is too long");
+                        "the command line and what was chosen are too long: %llu bytes, "
+                        "the limit is %u",
+                        (unsigned long long)w->raw.n, META_MAX);
     }
     struct out_frame f;
     int err = writer_compress(w, &w->raw, 0, &f, diag);

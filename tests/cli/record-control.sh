@@ -86,7 +86,7 @@ refused() { # TEXT ARGUMENT...
 }
 begin sleeps --control
 refused 'needs a text' mark ''
-refused 'at most 240 bytes' mark "$(printf %0241d 1)"
+refused 'too long: 241 bytes, the limit is 240' mark "$(printf %0241d 1)"
 refused 'started without --ring' dump
 refused 'No such file' load missing.so
 refused 'no shared library' load sleeps

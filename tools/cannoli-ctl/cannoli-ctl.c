@@ -224,7 +224,8 @@ static int make_request(struct textbuf *b, char **words)
         }
     }
     if (ok && b->len >= CTLSOCK_REQUEST_BYTES) {
-        tool_error(PROG, "that is too long");
+        tool_error(PROG, "'%s' with its operand is too long: %zu bytes, the limit is %u",
+                   words[0], b->len, CTLSOCK_REQUEST_BYTES - 1);
         ok = false;
     }
     return ok ? 0 : TOOL_FAILED;
