@@ -97,7 +97,8 @@ static int hook_mem(void *state, const struct cannoli_insn *insn, int w, uint32_
 static int hook_syscall(void *state, uint32_t nr, const char *name)
 {
     (void)state, (void)nr;
-    if (!strcmp(where, "syscall") && !strncmp(name, "exit", 4)) {
+    if (!strncmp(name, "exit", 4) &&
+        (!strcmp(where, "syscall") || (!strcmp(where, "childcall") && getpid() != first))) {
         end();
     }
     return 1;
@@ -156,6 +157,8 @@ dies 'QEMU was ended by SIGSEGV' write thread
 dies 'QEMU (process [0-9]*) was ended by SIGABRT' abort child
 dies 'QEMU (process [0-9]*) was ended by SIGSEGV' write child
 dies 'QEMU (process [0-9]*) exited' exit child
+# ... where QEMU has signals blocked
+dies 'QEMU (process [0-9]*) was ended by SIGILL' trap childcall
 
 # Killed from outside, or by a guest that is told nothing: as without a library.
 "$record" --qemu-dir "$qemu_dir" -qo a.ctr --jitter ./crash.so,kill,inst -- qemu-x86_64 ./guest \

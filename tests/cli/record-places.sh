@@ -238,6 +238,20 @@ if program x86_64 gcc -DDYNAMIC -ldl; then
     with --jitter ./greedy.so --module guest
     loads
     loads --function main --callees
+    # The other end of the address space is filled first, and little of it is left.
+    for limit in '-s unlimited' '-v 8000000'; do
+        # (an address sanitizer needs more than that for itself)
+        (ulimit $limit && "$record" --version) >/dev/null 2>&1 || continue
+        before=$what
+        what="$what, ulimit $limit"
+        (
+            ulimit $limit
+            setarch -R "${qemu[@]}" ./guest >plain.out 2>stderr
+            with --module guest --jitter ./greedy.so
+            exit $failed
+        ) || failed=1
+        what=$before
+    done
 fi
 if program x86_64 gcc -static; then
     with --module guest
