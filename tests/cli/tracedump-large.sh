@@ -5,10 +5,14 @@ dump="$BIN/tracedump"
 
 "$TOOLS/mktrace" random 51 200 80 small.ctr small.json || exit 1
 "$TOOLS/bigtrace" -c 20000 -s 30 small.ctr big.ctr || exit 1
-run 0 "$dump" --info --statistics big.ctr
+run 1 "$dump" --statistics --state 0 -t 2000000000 big.ctr # no such thread
 opening=$(sed -n 's/.*read \([0-9]*\) of.*/\1/p' stderr)
 size=$(stat -c %s big.ctr)
 [ "$opening" -lt $((size / 500)) ] || fail "opening reads $opening of $size bytes"
+# which also looks whether the index is whole
+run 0 "$dump" --info --statistics big.ctr
+info=$(sed -n 's/.*read \([0-9]*\) of.*/\1/p' stderr)
+[ "$info" -lt $((size / 6)) ] || fail "--info reads $info of $size bytes"
 
 # work CHUNKS BYTES COMMAND...: as many at most, beyond what opening takes; the output is
 # taken by `head'.
