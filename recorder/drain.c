@@ -134,7 +134,7 @@ static uint32_t look_at_states(struct drain *d, uint64_t now)
         /* pairs with the producer's release stores */
         uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 
-        if (state == MEMPIPE_CLAIMED) {
+        if (state == MEMPIPE_CLAIMED && !s->thread && !s->closing) {
             d->n_claimed++;
             s->claimed_ns = s->claimed_ns ? s->claimed_ns : now;
             continue;

@@ -350,8 +350,11 @@ static int finish_process(struct drain *d, struct guest_process *p, uint64_t now
     if (!p->end_ns) {
         p->end_ns = now;
     }
+    if (err) {
+        return err; /* the process stays in the list, whose end frees it */
+    }
     guests_remove(d->guests, p);
-    return err ? err : drain_submit(d, drain_job_new(JOB_PROCESS_END, p, NULL));
+    return drain_submit(d, drain_job_new(JOB_PROCESS_END, p, NULL));
 }
 
 static bool has_more(const struct drain *d, const struct guest_process *p)

@@ -334,7 +334,7 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
         if (left > size || bytes < sizeof(*rec) || bytes % 8 || bytes > left ||
             bytes > size - at) {
             result = -EPROTO;
-            tail = head;
+            tail = head & ~7ull;
             break;
         }
         if (rec->type != MEMPIPE_AUX_PAD) {
@@ -412,11 +412,12 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
     const uint32_t *col = (const uint32_t *)base;
     const size_t ab = h->addr_bytes;
     const size_t nw = h->layout.chunk_bytes / sizeof(uint32_t);
+    uint32_t word;
     size_t w = 0;
 
     /* Only the number behind a LEFT may be 0, so the words are parsed. */
-    while (w < nw && col[w]) {
-        uint32_t kind = CTR_WORD_KIND(col[w]);
+    while (w < nw && (word = __atomic_load_n(&col[w], __ATOMIC_RELAXED)) != 0) {
+        uint32_t kind = CTR_WORD_KIND(word);
         w += kind == CTR_WORD_LEFT || kind == CTR_WORD_RESUME ? 2 : 1;
     }
     w = w > nw ? nw : w;

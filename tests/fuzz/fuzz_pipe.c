@@ -491,10 +491,7 @@ static void open_world(struct world *w, const uint8_t *head, uint64_t rng)
     if (!w->drain) {
         wrong("cannot set up");
     }
-    w->attached->file = (struct attached_file){.dev = w->host.dev,
-                                               .ino = w->host.ino,
-                                               .recorder = getpid(),
-                                               .ctl_fd = w->host.ctl_fd};
+    attached_file_init(&w->attached->file, w->host.dev, w->host.ino, w->host.ctl_fd);
     pipe_children_start(w->host.shared_fd,
                         w->host.layout.total_bytes - w->host.layout.shared_off, w->pid);
     drain_set_root(w->drain, w->pid[0], DRAIN_STATUS_UNKNOWN);
