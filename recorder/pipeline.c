@@ -52,7 +52,7 @@ struct pipeline {
     struct mempipe_host *host;
     struct ctr_writer *writer; /* NULL with a ring */
     struct ring *ring;
-    const struct ctr_dict *dict;
+    struct ctr_dict *dict;
     const char *output;
     int fd, level;
     unsigned addr_bytes;
@@ -77,6 +77,8 @@ struct pipeline {
     struct ctr_packed **spare; /* unused results, for reuse */
     unsigned n_spare, max_spare;
 
+    uint64_t submitted; /* the submitter's */
+    uint64_t finished;  /* atomic: the writer has written or dropped jobs up to this one */
     uint32_t held;     /* atomic */
     uint64_t aux_held; /* atomic */
     /* With a ring: what was packed, before and after; the workers add (atomic). */
@@ -236,6 +238,8 @@ static struct job *split(struct pipeline *pl, struct job *job, unsigned n)
     rest->kind = JOB_CHUNK;
     rest->thread = job->thread;
     rest->trim = job->trim;
+    rest->serial = job->serial;
+    job->serial = 0;
     rest->n_segs = job->n_segs - n;
     memcpy(rest->segs, job->segs + n, rest->n_segs * sizeof(rest->segs[0]));
     job->n_segs = n;
@@ -555,6 +559,10 @@ static void *writer_main(void *arg)
         }
         pl->packed_bytes -= job->bytes;
         wake_one(pl);
+        if (job->serial) {
+            /* pairs with the load in pipeline_done */
+            __atomic_store_n(&pl->finished, job->serial, __ATOMIC_RELEASE);
+        }
         free(job->events.data);
         free(job->regs);
         free(job);
@@ -665,6 +673,7 @@ void pipeline_submit(struct pipeline *pl, struct job *job)
     job->next_todo = NULL;
     job->next_ordered = NULL;
     job->done = job->kind != JOB_CHUNK;
+    job->serial = ++pl->submitted;
     pthread_mutex_lock(&pl->lock);
     *pl->ordered_end = job;
     pl->ordered_end = &job->next_ordered;
@@ -686,6 +695,17 @@ void pipeline_help(struct pipeline *pl)
     pthread_mutex_lock(&pl->lock);
     wake_one(pl);
     pthread_mutex_unlock(&pl->lock);
+}
+
+uint64_t pipeline_submitted(const struct pipeline *pl)
+{
+    return pl->submitted;
+}
+
+uint64_t pipeline_done(const struct pipeline *pl)
+{
+    /* pairs with the store of the writer: what it and the workers read, they have */
+    return __atomic_load_n(&pl->finished, __ATOMIC_ACQUIRE);
 }
 
 unsigned pipeline_backlog(const struct pipeline *pl)

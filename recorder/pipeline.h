@@ -44,6 +44,7 @@ struct guest_process {
     bool exec_pending; /* one of its threads is inside execve */
     bool replaced;     /* a later program of the same process is recorded already */
     uint64_t limbo_ns; /* since when it is a QEMU that has not come to us, 0: it is not */
+    struct epoch *epoch; /* the drainer's: its newest, or NULL */
     uint32_t index;
     struct guest_process *next;
 };
@@ -97,6 +98,7 @@ struct job {
     uint64_t start_ns, end_ns; /* of the chunk */
     struct job_segment segs[JOB_SEGMENTS];
     /* private */
+    uint64_t serial; /* in the order of submission, from 1; 0: its rest has it */
     bool done;
     int error;
     struct ctr_diag diag;
@@ -110,7 +112,7 @@ struct pipeline;
 
 struct pipeline_config {
     struct mempipe_host *host;
-    const struct ctr_dict *dict;
+    struct ctr_dict *dict;
     struct ring *ring; /* NULL: all is written as it comes */
     int fd;
     const char *output; /* its name, for the names of dumps */
@@ -132,6 +134,11 @@ void pipeline_submit(struct pipeline *pl, struct job *job);
 
 /* The guest waits for chunks: wakes another worker, if there is work for one. */
 void pipeline_help(struct pipeline *pl);
+
+/* The number of the last job that was submitted (the submitter asks), and of the last one
+ * with which everybody is done. */
+uint64_t pipeline_submitted(const struct pipeline *pl);
+uint64_t pipeline_done(const struct pipeline *pl);
 
 /* Chunk jobs that no worker has begun. */
 unsigned pipeline_backlog(const struct pipeline *pl);

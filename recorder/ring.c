@@ -19,6 +19,10 @@
 #define LOG_BYTES (1ull << 30)
 #define AREA_BYTES (1ull << 30)
 #define MIN_SHARE (1ull << 20)
+/* Memory for definitions, beside as much as the chunks may take. */
+#define DEFS_BYTES (32ull << 20)
+/* Items of the log that are needed are copied when there are that many others. */
+#define STALE_BYTES (1ull << 20)
 /* Events of dropped chunks are folded when they are that many more than before. */
 #define FOLD_BYTES (1u << 20)
 
@@ -59,14 +63,15 @@ static uint64_t lay_out(struct ring *r)
     thread = at;
     at += pages(r->max_threads * sizeof(struct ring_thread));
     log = at;
-    at += pages(r->log_bytes);
+    at += 2 * pages(r->log_bytes);
     area = at;
     at += 2 * pages(r->area_bytes);
     if (r->base) {
         r->image = (struct ring_image *)r->base;
         r->proc = (struct ring_proc *)(r->base + proc);
         r->thread = (struct ring_thread *)(r->base + thread);
-        r->log = r->base + log;
+        r->log[0] = r->base + log;
+        r->log[1] = r->log[0] + pages(r->log_bytes);
         r->area[0] = r->base + area;
         r->area[1] = r->area[0] + pages(r->area_bytes);
     }
@@ -177,6 +182,7 @@ void ring_free(struct ring *r)
     if (r->fd >= 0) {
         close(r->fd);
     }
+    free(r->item_at);
     free(r);
 }
 
@@ -197,35 +203,43 @@ uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most)
 
 /* --------------------------------------------------------------------- log */
 
+static uint64_t item_bytes(const struct ring_item *item)
+{
+    return sizeof(*item) + ring_round(item->bytes);
+}
+
 const struct ring_item *ring_item_next(const struct ring *r, const struct ring_item *at)
 {
+    /* pairs with the store in shrink_log */
+    const uint32_t log = __atomic_load_n(&r->image->log, __ATOMIC_ACQUIRE) & 1;
     /* pairs with the store in log_add */
-    uint64_t used = __atomic_load_n(&r->image->log_used, __ATOMIC_ACQUIRE), off = 0;
+    uint64_t used = __atomic_load_n(&r->image->log_used[log], __ATOMIC_ACQUIRE), off = 0;
 
     if (at) {
-        off = (uint64_t)((const uint8_t *)at - r->log) + sizeof(*at) +
-              ring_round(at->bytes);
+        off = (uint64_t)((const uint8_t *)at - r->log[log]) + item_bytes(at);
     }
-    return off < used ? (const struct ring_item *)(r->log + off) : NULL;
+    return off < used ? (const struct ring_item *)(r->log[log] + off) : NULL;
 }
 
 /* Room for an item at the end of the log, to be filled in and added; or NULL. */
 static struct ring_item *log_room(struct ring *r, uint64_t bytes)
 {
-    uint64_t used = r->image->log_used;
+    const uint32_t log = r->image->log;
+    uint64_t used = r->image->log_used[log];
 
     return bytes < r->log_bytes && used + sizeof(struct ring_item) + bytes + 8 <
                                        r->log_bytes
-               ? (struct ring_item *)(r->log + used)
+               ? (struct ring_item *)(r->log[log] + used)
                : NULL;
 }
 
 static void log_add(struct ring *r, const struct ring_item *item)
 {
-    uint64_t used = r->image->log_used + sizeof(*item) + ring_round(item->bytes);
+    const uint32_t log = r->image->log;
+    uint64_t used = r->image->log_used[log] + item_bytes(item);
 
     /* pairs with the load in ring_item_next */
-    __atomic_store_n(&r->image->log_used, used, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->image->log_used[log], used, __ATOMIC_RELEASE);
 }
 
 static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
@@ -274,7 +288,7 @@ static uint64_t put_meta(uint8_t *to, const struct ctr_meta *m)
     return n;
 }
 
-int ring_begin(struct ring *r, const struct ctr_meta *meta, const struct ctr_dict *dict,
+int ring_begin(struct ring *r, const struct ctr_meta *meta, struct ctr_dict *dict,
                struct ctr_diag *diag)
 {
     uint64_t bytes = put_meta(NULL, meta);
@@ -288,6 +302,7 @@ int ring_begin(struct ring *r, const struct ctr_meta *meta, const struct ctr_dic
                     (unsigned long long)r->log_bytes - sizeof(*item) - 9);
     }
     r->dict = dict;
+    ctr_dict_reuse_ids(dict);
     *item = (struct ring_item){.kind = RING_META, .bytes = bytes};
     put_meta((uint8_t *)(item + 1), meta);
     log_add(r, item);
@@ -299,22 +314,107 @@ bool ring_has_begun(const struct ring *r)
     return ring_item_next(r, NULL) != NULL;
 }
 
-/* Definitions that are new, since chunks may need them from now on. */
-static int log_blocks(struct ring *r, struct ctr_diag *diag)
+/* ------------------------------------------------- definitions of what is kept */
+
+/* Is it told of a block of a chunk that is kept, or of something else? */
+static bool is_needed(const struct ring *r, const struct ring_item *item)
 {
-    uint32_t n = ctr_dict_size(r->dict);
+    const uint64_t at = (uint64_t)((const uint8_t *)item - r->log[r->image->log]);
 
-    while (r->blocks < n) {
-        size_t bytes;
-        const void *def = ctr_dict_get(r->dict, r->blocks + 1, &bytes);
-        int err = log_data(r, RING_BLOCK, r->blocks + 1, def, bytes, diag);
+    return item->kind != RING_BLOCK ||
+           (item->n < r->n_items && r->item_at[item->n] == at + 1);
+}
 
-        if (err) {
-            return err;
+/* Copies what is needed to the other log, and takes that. */
+static void shrink_log(struct ring *r)
+{
+    const uint32_t old = r->image->log, other = 1 - old;
+    uint64_t used = 0;
+
+    for (const struct ring_item *i = NULL; (i = ring_item_next(r, i)) != NULL;) {
+        if (!is_needed(r, i)) {
+            continue;
         }
-        r->blocks++;
+        memcpy(r->log[other] + used, i, item_bytes(i));
+        if (i->kind == RING_BLOCK) {
+            r->item_at[i->n] = used + 1;
+        }
+        used += item_bytes(i);
     }
+    r->image->log_used[other] = used;
+    /* pairs with the load in ring_item_next */
+    __atomic_store_n(&r->image->log, other, __ATOMIC_RELEASE);
+    /* Memory of the file; if it cannot be given back, it is used next time. */
+    madvise(r->log[old], pages(r->log_bytes), MADV_REMOVE);
+}
+
+/* A chunk that is about to be kept has a block that no other one has: a ctr_dict_hold_fn. */
+static int log_block(void *arg, uint32_t id, const void *def, size_t bytes, size_t memory)
+{
+    struct ring *r = arg;
+    struct ring_item *item = log_room(r, bytes);
+
+    if (!item) {
+        return -CTR_E_LIMIT;
+    }
+    if (id >= r->n_items) {
+        uint32_t n = id + id / 2 + 1024;
+        uint64_t *more = realloc(r->item_at, n * sizeof(*more));
+
+        if (!more) {
+            return -CTR_E_NOMEM;
+        }
+        memset(more + r->n_items, 0, (n - r->n_items) * sizeof(*more));
+        r->item_at = more;
+        r->n_items = n;
+    }
+    *item = (struct ring_item){.kind = RING_BLOCK, .n = id, .bytes = bytes};
+    memcpy(item + 1, def, bytes);
+    r->item_at[id] = (uint64_t)((uint8_t *)item - r->log[r->image->log]) + 1;
+    r->needed += item_bytes(item);
+    r->needed_mem += memory + item_bytes(item);
+    log_add(r, item);
     return 0;
+}
+
+/* The last chunk that had it was dropped. */
+static int unlog_block(void *arg, uint32_t id, const void *def, size_t bytes,
+                       size_t memory)
+{
+    struct ring *r = arg;
+    const uint64_t n = sizeof(struct ring_item) + ring_round(bytes);
+
+    (void)def;
+    r->item_at[id] = 0;
+    r->needed -= n;
+    r->needed_mem -= memory + n;
+    return 0;
+}
+
+static int hold_blocks(struct ring *r, const struct ctr_packed *packed,
+                       struct ctr_diag *diag)
+{
+    uint32_t n;
+    const uint32_t *ids;
+    int err;
+
+    if (r->image->log_used[r->image->log] > 2 * r->needed + STALE_BYTES) {
+        shrink_log(r);
+    }
+    ids = ctr_packed_ids(packed, &n);
+    err = ctr_dict_hold(r->dict, ids, n, log_block, r);
+    return err == -CTR_E_LIMIT
+               ? fail(diag, CTR_E_LIMIT, "there are too many descriptions of blocks")
+           : err ? fail(diag, -err, "the blocks of a chunk are not known")
+                 : 0;
+}
+
+static void drop_blocks(struct ring *r, const struct ring_chunk *c)
+{
+    uint32_t n;
+    const uint32_t *ids = ctr_packed_saved_ids(c + 1, &n);
+
+    ctr_dict_release(r->dict, ids, n, unlog_block, r);
 }
 
 int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
@@ -509,6 +609,11 @@ static void count_dropped(struct ring_numbers *n, const struct ring_chunk *c)
     n->dropped_stores += c->stores;
 }
 
+static bool too_many_blocks(const struct ring *r)
+{
+    return r->needed_mem > r->size + DEFS_BYTES;
+}
+
 static int drop_oldest(struct ring *r, struct ctr_diag *diag)
 {
     struct ring_state s = *ring_state(r);
@@ -529,6 +634,8 @@ static int drop_oldest(struct ring *r, struct ctr_diag *diag)
     s.numbers.stores -= c->stores;
     count_dropped(&s.numbers, c);
     set_state(r, &s);
+    /* Only now may others have the numbers of its blocks. */
+    drop_blocks(r, c);
     return 0;
 }
 
@@ -569,7 +676,7 @@ int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
     struct ctr_packed_info info;
     struct ring_state s;
     struct ring_chunk c = {.thread = thread, .start_ns = start_ns, .end_ns = end_ns};
-    int err = log_blocks(r, diag);
+    int err = 0;
 
     ctr_packed_info(packed, &info);
     c.packed_bytes = ctr_packed_bytes(packed);
@@ -580,9 +687,13 @@ int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
     c.loads = info.loads;
     c.stores = info.stores;
     s = *ring_state(r);
-    while (!err && s.head != s.tail && s.head - s.tail + c.bytes > r->size) {
+    while (!err && s.head != s.tail &&
+           (s.head - s.tail + c.bytes > r->size || too_many_blocks(r))) {
         err = drop_oldest(r, diag);
         s = *ring_state(r);
+    }
+    if (!err && c.bytes <= r->size) {
+        err = hold_blocks(r, packed, diag);
     }
     c.seq = s.head_seq;
     if (!err && c.bytes > r->size) {

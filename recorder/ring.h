@@ -26,7 +26,8 @@ struct ring;
 
 /*
  * bytes: for chunks, compressed; what describes code, threads and mappings comes on
- * top.  Returns 0 or a negated errno value.
+ * top: for definitions of blocks as much again and 32 MiB, or chunks are dropped early.
+ * Returns 0 or a negated errno value.
  */
 int ring_new(struct ring **out, uint64_t bytes);
 void ring_free(struct ring *r);
@@ -35,8 +36,9 @@ uint64_t ring_size(const struct ring *r);
 /* What a chunk of the pipe should hold at most, so that many fit. */
 uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most);
 
-/* Before anything else: what is recorded, copied, and the dictionary of all chunks. */
-int ring_begin(struct ring *r, const struct ctr_meta *meta, const struct ctr_dict *dict,
+/* Before anything else: what is recorded, copied, and the dictionary of all chunks, to
+ * which nothing was added yet. */
+int ring_begin(struct ring *r, const struct ctr_meta *meta, struct ctr_dict *dict,
                struct ctr_diag *diag);
 /* Whether there was a ring_begin. */
 bool ring_has_begun(const struct ring *r);
@@ -90,7 +92,7 @@ struct ring_tail {
  * ring_begin, or NULL when it is gone with its process, and the guest with it.  Tails
  * stand behind what is kept, but for those that make no sense.
  */
-int ring_write(const struct ring *r, int fd, const struct ctr_dict *dict, int level,
+int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
                const struct ring_tail *tails, uint32_t n_tails,
                struct ctr_writer_stats *stats, struct ctr_diag *diag);
 

@@ -7,7 +7,9 @@
  *
  *   struct ring_image   what is valid of all others
  *   processes, threads  by number, as they were told
- *   log                 items: the description, registers, definitions of blocks
+ *   two logs            items: the description, registers, definitions of the blocks
+ *                       of chunks; one is in use.  Of definitions with the same number
+ *                       the last one is meant
  *   two areas           events of dropped chunks, in the order of dropping; one is in use
  *   chunks              a ring of bytes, mapped twice in a row so that none is split
  *
@@ -34,7 +36,8 @@ struct ring_image {
     uint32_t now; /* the valid one of the states */
     uint32_t area;
     uint32_t nproc, nthread;
-    uint64_t log_used;
+    uint32_t log, zero;
+    uint64_t log_used[2];
     uint64_t area_used[2];
     uint64_t folded; /* of the area in use: what the last folding left of it */
     struct ring_state state[2];
@@ -101,13 +104,17 @@ struct ring {
     struct ring_image *image;
     struct ring_proc *proc;
     struct ring_thread *thread;
-    uint8_t *log;
+    uint8_t *log[2];
     uint8_t *area[2];
     uint8_t *chunks;
     uint64_t max_threads, log_bytes, area_bytes;
     /* of the process that fills it */
-    const struct ctr_dict *dict;
-    uint32_t blocks; /* definitions up to this id are in the log */
+    struct ctr_dict *dict;
+    uint64_t *item_at; /* of each id below n_items: where its definition, which chunks
+                          that are kept need, stands in the log + 1; 0: none does */
+    uint32_t n_items;
+    uint64_t needed;     /* bytes of these items ... */
+    uint64_t needed_mem; /* ... and of memory of the dictionary for them */
 };
 
 static inline uint64_t ring_round(uint64_t n)

@@ -66,15 +66,18 @@ static const char **get_meta(const struct ring *r, struct ctr_meta *meta)
     return argv;
 }
 
-/* A dictionary like that of the recorder, with the same numbers. */
+/* A dictionary like that of the recorder, as far as chunks need it, with its numbers. */
 static int make_dict(const struct ring *r, uint32_t events, struct ctr_dict **out,
                      struct ctr_diag *diag)
 {
     int err = ctr_dict_new(out, events);
 
+    if (!err) {
+        ctr_dict_reuse_ids(*out); /* some are of nothing that is kept */
+    }
     for (const struct ring_item *i = NULL; !err && (i = ring_item_next(r, i)) != NULL;) {
         if (i->kind == RING_BLOCK) {
-            err = ctr_dict_add(*out, i->n, i + 1, i->bytes, diag);
+            err = ctr_dict_restore(*out, i->n, i + 1, i->bytes, diag);
         } else if (i->kind == RING_REGS) {
             err = ctr_dict_regs(*out, i->n, i + 1, i->bytes, diag);
         }
@@ -293,7 +296,7 @@ static int write_chunks(struct writing *x)
     return 0;
 }
 
-static int write_all(struct writing *x, int fd, const struct ctr_dict *dict,
+static int write_all(struct writing *x, int fd, struct ctr_dict *dict,
                      const struct ctr_meta *meta, int level)
 {
     int err = ctr_writer_new(&x->w, fd, dict, meta, level, x->diag);
@@ -323,7 +326,7 @@ static int write_all(struct writing *x, int fd, const struct ctr_dict *dict,
     return err;
 }
 
-int ring_write(const struct ring *r, int fd, const struct ctr_dict *dict, int level,
+int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
                const struct ring_tail *tails, uint32_t n_tails,
                struct ctr_writer_stats *stats, struct ctr_diag *diag)
 {

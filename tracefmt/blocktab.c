@@ -222,6 +222,7 @@ static void forget(struct blocktab *t, uint64_t most)
             continue;
         }
         idtab_set(&t->by_id, id, NULL); /* has its page: cannot fail */
+        idtab_trim(&t->by_id, id);
         t->bytes -= b->bytes;
         t->loose -= b->bytes;
         free_block(t, b);

@@ -222,16 +222,25 @@ static int from_chunks(struct feed *f, struct tally *t)
     return ret;
 }
 
-/* Nothing was counted yet. */
-static void forget(struct tally *t)
+/* Counters of whole runs, which take memory for blocks that have any. */
+static int make_counters(struct tally *t, struct ctr_diag *diag)
 {
     const size_t blocks = (size_t)blocktab_known(t->tr->blocks) + 1;
+    free(t->full);
+    free(t->falls);
+    t->full = calloc(blocks, sizeof(t->full[0]));
+    t->falls = calloc(blocks, sizeof(t->falls[0]));
+    return t->full && t->falls ? 0 : ctr_fail_nomem(diag);
+}
+
+/* Nothing was counted yet. */
+static int forget(struct tally *t, struct ctr_diag *diag)
+{
     memset(t->wait, 0, ((size_t)t->tr->nthreads + 1) * sizeof(t->wait[0]));
-    memset(t->full, 0, blocks * sizeof(t->full[0]));
-    memset(t->falls, 0, blocks * sizeof(t->falls[0]));
     countmap_clear(&t->cuts);
     countmap_clear(&t->cut_falls);
     countmap_clear(&t->unknown);
+    return make_counters(t, diag);
 }
 
 /* --------------------------------------------------------------------- tell */
@@ -340,16 +349,13 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
     struct ctr_diag why = {.off = CTR_NO_OFF};
     struct tally t = {.tr = tr, .diag = &why};
     t.wait = calloc((size_t)tr->nthreads + 1, sizeof(t.wait[0]));
-    t.full = calloc((size_t)blocktab_known(tr->blocks) + 1, sizeof(t.full[0]));
-    t.falls = calloc((size_t)blocktab_known(tr->blocks) + 1, sizeof(t.falls[0]));
-    if (!t.full || !t.falls || !t.wait) {
-        err = ctr_fail_nomem(diag);
-    } else {
+    err = t.wait ? make_counters(&t, diag) : ctr_fail_nomem(diag);
+    if (!err) {
         err = tr->has_index ? from_index(&f, &t) : -CTR_E_CORRUPT;
     }
     if (ctr_is_damage(err)) {
-        forget(&t);
-        err = from_chunks(&f, &t);
+        err = forget(&t, diag);
+        err = err ? err : from_chunks(&f, &t);
     }
     if (!err) {
         err = end_threads(&t);

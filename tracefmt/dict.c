@@ -4,8 +4,16 @@
  *
  * Different processes of a recording publish the same definition under
  * different raw ids; the file knows it once, under a canonical id.  One thread
- * adds; encoders look up raw ids and the writer canonical ones meanwhile,
+ * adds and forgets; encoders look up raw ids and the writer canonical ones meanwhile,
  * without locks (see idtab).
+ *
+ * A definition that no raw id means any more is idle.  It may be met again, and has its
+ * old canonical id then; it is freed when nobody can have got hold of it (`stamp'), and
+ * it is in the file, which must have all ids.  So what is kept is what is in use, however
+ * much was described.
+ *
+ * A ring has no file yet, and is to have one with few definitions: there canonical
+ * ids are reused, and what is freed depends on the chunks that it holds.
  */
 #include "dict.h"
 
@@ -31,6 +39,8 @@ int ctr_dict_new(struct ctr_dict **out, unsigned events)
     d->events = events;
     d->nbucket = 4096;
     d->bucket = calloc(d->nbucket, sizeof(d->bucket[0]));
+    d->idle_end = &d->idle;
+    pthread_mutex_init(&d->lock, NULL);
     if (!d->bucket || idtab_init(&d->by_raw, DICT_RAW_LIMIT) ||
         idtab_init(&d->by_id, DICT_MAX_IDS + 1)) {
         ctr_dict_free(d);
@@ -45,13 +55,16 @@ void ctr_dict_free(struct ctr_dict *d)
     if (!d) {
         return;
     }
-    uint32_t n = atomic_load_explicit(&d->size, memory_order_relaxed);
-    for (uint32_t id = 1; d->by_id.top && id <= n; id++) {
-        free(idtab_get(&d->by_id, id));
+    struct dict_entry *e;
+    for (uint32_t id = 1; d->by_id.top && (e = idtab_next(&d->by_id, id)) != NULL;) {
+        id = e->id + 1;
+        free(e);
     }
     idtab_fini(&d->by_id);
     idtab_fini(&d->by_raw);
     free(d->bucket);
+    free(d->free_id);
+    pthread_mutex_destroy(&d->lock);
     buf_free(&d->strip);
     if (dict_regs(d)) {
         regtable_fini(d->regs);
@@ -86,13 +99,6 @@ uint32_t ctr_dict_size(const struct ctr_dict *d)
 int ctr_dict_has(const struct ctr_dict *d, uint32_t raw_id)
 {
     return dict_raw(d, raw_id) != NULL;
-}
-
-const void *ctr_dict_get(const struct ctr_dict *d, uint32_t id, size_t *bytes)
-{
-    const struct dict_entry *e = dict_id(d, id);
-    *bytes = e ? e->def.bytes : 0;
-    return e ? e->def.body : NULL;
 }
 
 /*
@@ -276,12 +282,13 @@ static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
     size_t groups = ((size_t)def->ngroup + 1) * 2 * sizeof(uint16_t);
     size_t slots = def->nslot * sizeof(struct dict_slot);
     size_t reach = def->nslot * sizeof(uint16_t);
-    struct dict_entry *e =
-        malloc(sizeof(*e) + constants + groups + slots + reach + def->bytes);
+    size_t bytes = sizeof(struct dict_entry) + constants + groups + slots + reach + def->bytes;
+    struct dict_entry *e = malloc(bytes);
     if (!e) {
         return NULL;
     }
     memset(e, 0, sizeof(*e));
+    e->bytes = (uint32_t)bytes;
     e->constant = (uint64_t *)(e + 1);
     e->group_first = (uint16_t *)(e->constant + def->nderived);
     e->group_end = e->group_first + def->ngroup + 1;
@@ -301,6 +308,106 @@ static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
     }
     entry_slots(e);
     return e;
+}
+
+void ctr_dict_reuse_ids(struct ctr_dict *d)
+{
+    d->reuse = 1;
+}
+
+/* Room for one more definition, in all tables. */
+static int make_room(struct ctr_dict *d)
+{
+    if (d->nentry == d->nbucket && grow_buckets(d)) {
+        return -1;
+    }
+    if (d->reuse && d->nentry + d->nfree == d->free_cap) {
+        /* As many as there are ids, so that giving one back cannot fail. */
+        uint32_t cap = d->free_cap * 2 + 1024;
+        void *p = realloc(d->free_id, cap * sizeof(d->free_id[0]));
+        if (!p) {
+            return -1;
+        }
+        d->free_id = p;
+        d->free_cap = cap;
+    }
+    return 0;
+}
+
+/* Makes a new definition known by its canonical id; id 0: any. */
+static int entry_add(struct ctr_dict *d, const struct blockdef *def, uint64_t hash,
+                     uint32_t id, struct dict_entry **out, struct ctr_diag *diag)
+{
+    uint32_t size = atomic_load_explicit(&d->size, memory_order_relaxed);
+    struct dict_entry *e;
+    *out = NULL;
+    if (!id && !d->nfree && size == DICT_MAX_IDS) {
+        return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "block.id",
+                        "more than %u block definitions", DICT_MAX_IDS);
+    }
+    if (make_room(d)) {
+        return ctr_fail_nomem(diag);
+    }
+    if (!id) {
+        id = d->nfree ? d->free_id[d->nfree - 1] : size + 1;
+    }
+    e = entry_new(def, id, hash);
+    if (!e) {
+        return ctr_fail_nomem(diag);
+    }
+    if (idtab_set(&d->by_id, id, e)) {
+        free(e);
+        return ctr_fail_nomem(diag);
+    }
+    d->nfree -= d->nfree && d->free_id[d->nfree - 1] == id;
+    e->next = d->bucket[hash & (d->nbucket - 1)];
+    d->bucket[hash & (d->nbucket - 1)] = e;
+    d->nentry++;
+    if (id > size) {
+        /* pairs with the acquire in ctr_dict_size */
+        atomic_store_explicit(&d->size, id, memory_order_release);
+    }
+    *out = e;
+    return 0;
+}
+
+/* Nobody knows it. */
+static void entry_free(struct ctr_dict *d, struct dict_entry *e)
+{
+    struct dict_entry **at = &d->bucket[e->hash & (d->nbucket - 1)];
+    while (*at != e) {
+        at = &(*at)->next;
+    }
+    *at = e->next;
+    d->nentry--;
+    idtab_set(&d->by_id, e->id, NULL); /* has its page: cannot fail */
+    idtab_trim(&d->by_id, e->id);
+    if (d->reuse) {
+        d->free_id[d->nfree++] = e->id;
+    }
+    free(e);
+}
+
+static int add_raw(struct ctr_dict *d, uint32_t raw_id, const struct blockdef *def,
+                   struct ctr_diag *diag)
+{
+    uint64_t hash = XXH3_64bits(def->body, def->bytes);
+    struct dict_entry *e = find(d, def, hash);
+    const struct dict_entry *known = dict_raw(d, raw_id);
+    if (known && known != e) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
+                        "block id %u was defined differently before", raw_id);
+    }
+    int err = e ? 0 : entry_add(d, def, hash, 0, &e, diag);
+    if (err || known) {
+        return err;
+    }
+    if (idtab_set(&d->by_raw, raw_id, e)) {
+        return ctr_fail_nomem(diag);
+    }
+    e->raws++;
+    d->raws++;
+    return 0;
 }
 
 int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t n,
@@ -326,38 +433,130 @@ int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t 
             return ctr_fail_nomem(diag);
         }
     }
-    uint64_t hash = XXH3_64bits(def.body, def.bytes);
-    struct dict_entry *e = find(d, &def, hash);
-    const struct dict_entry *known = dict_raw(d, raw_id);
-    if (known && known != e) {
-        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
-                        "block id %u was defined differently before", raw_id);
+    pthread_mutex_lock(&d->lock);
+    err = add_raw(d, raw_id, &def, diag);
+    pthread_mutex_unlock(&d->lock);
+    return err;
+}
+
+int ctr_dict_restore(struct ctr_dict *d, uint32_t id, const void *bytes, size_t n,
+                     struct ctr_diag *diag)
+{
+    struct blockdef def;
+    struct dict_entry *e;
+    int err = blockdef_parse(&def, bytes, n, CTR_NO_OFF, diag);
+    if (!err && (id == 0 || id > DICT_MAX_IDS)) {
+        err = ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id", "bad number");
     }
-    if (!e) {
-        uint32_t id = atomic_load_explicit(&d->size, memory_order_relaxed) + 1;
-        if (id > DICT_MAX_IDS) {
-            return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "block.id",
-                            "more than %u block definitions", DICT_MAX_IDS);
+    if (err) {
+        return err;
+    }
+    e = idtab_get(&d->by_id, id);
+    if (e) {
+        entry_free(d, e);
+    }
+    return entry_add(d, &def, XXH3_64bits(def.body, def.bytes), id, &e, diag);
+}
+
+/* -------------------------------------------------------------- forgetting */
+
+static void put_idle(struct ctr_dict *d, struct dict_entry *e)
+{
+    e->idle = 1;
+    e->next_idle = NULL;
+    *d->idle_end = e;
+    d->idle_end = &e->next_idle;
+    d->nidle++;
+}
+
+void ctr_dict_forget(struct ctr_dict *d, uint32_t raw_id, uint64_t stamp)
+{
+    pthread_mutex_lock(&d->lock);
+    struct dict_entry *e = idtab_get(&d->by_raw, raw_id);
+    if (e) {
+        idtab_set(&d->by_raw, raw_id, NULL); /* has its page: cannot fail */
+        e->raws--;
+        e->stamp = stamp;
+        if (!e->raws && !e->idle) {
+            put_idle(d, e);
         }
-        if (id > d->nbucket && grow_buckets(d)) {
-            return ctr_fail_nomem(diag);
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* One of those that are idle, taken out of the list. */
+static void reap_one(struct ctr_dict *d, struct dict_entry *e, uint64_t done)
+{
+    /* pairs with the store in dict_written */
+    uint32_t written = atomic_load_explicit(&d->written, memory_order_acquire);
+    e->idle = 0;
+    if (e->raws) {
+        return;
+    }
+    if (e->stamp > done || (!d->reuse && e->id > written)) {
+        put_idle(d, e);
+    } else if (!e->holds) {
+        entry_free(d, e);
+    }
+}
+
+int ctr_dict_reap(struct ctr_dict *d, uint64_t done)
+{
+    pthread_mutex_lock(&d->lock);
+    for (uint32_t n = d->nidle; n; n--) {
+        struct dict_entry *e = d->idle;
+        d->idle = e->next_idle;
+        d->nidle--;
+        if (!d->idle) {
+            d->idle_end = &d->idle;
         }
-        e = entry_new(&def, id, hash);
+        reap_one(d, e, done);
+    }
+    int left = d->nidle != 0;
+    pthread_mutex_unlock(&d->lock);
+    return left;
+}
+
+int ctr_dict_hold(struct ctr_dict *d, const uint32_t *ids, uint32_t n,
+                  ctr_dict_hold_fn *fn, void *arg)
+{
+    int err = 0;
+    uint32_t held = 0;
+    pthread_mutex_lock(&d->lock);
+    while (held < n && !err) {
+        struct dict_entry *e = idtab_get(&d->by_id, ids[held]);
         if (!e) {
-            return ctr_fail_nomem(diag);
+            err = -CTR_E_CORRUPT;
+        } else if (!e->holds && fn) {
+            err = fn(arg, e->id, e->def.body, e->def.bytes, e->bytes);
         }
-        if (idtab_set(&d->by_id, id, e)) {
-            free(e);
-            return ctr_fail_nomem(diag);
+        if (!err) {
+            e->holds++;
+            held++;
         }
-        e->next = d->bucket[hash & (d->nbucket - 1)];
-        d->bucket[hash & (d->nbucket - 1)] = e;
-        /* pairs with the acquire in ctr_dict_size */
-        atomic_store_explicit(&d->size, id, memory_order_release);
     }
-    if (idtab_set(&d->by_raw, raw_id, e)) {
-        return ctr_fail_nomem(diag);
+    pthread_mutex_unlock(&d->lock);
+    if (err) {
+        ctr_dict_release(d, ids, held, NULL, NULL);
     }
-    d->raws += !known;
-    return 0;
+    return err;
+}
+
+void ctr_dict_release(struct ctr_dict *d, const uint32_t *ids, uint32_t n,
+                      ctr_dict_hold_fn *fn, void *arg)
+{
+    pthread_mutex_lock(&d->lock);
+    for (uint32_t i = 0; i < n; i++) {
+        struct dict_entry *e = idtab_get(&d->by_id, ids[i]);
+        if (!e || --e->holds) {
+            continue;
+        }
+        if (fn) {
+            fn(arg, e->id, e->def.body, e->def.bytes, e->bytes);
+        }
+        if (!e->raws && !e->idle) {
+            entry_free(d, e);
+        }
+    }
+    pthread_mutex_unlock(&d->lock);
 }

@@ -3,6 +3,7 @@
 #ifndef CTR_DICT_H
 #define CTR_DICT_H
 
+#include <pthread.h>
 #include "blockdef.h"
 #include "ctr_write.h"
 #include "format.h"
@@ -51,9 +52,18 @@ static inline int reach_is_signed(unsigned kind)
     return kind > REACH_UNSIGNED;
 }
 
-/* A definition met in this recording.  Never changes once published. */
+/*
+ * A definition met in this recording.  What encoders and the writer look at never changes
+ * once it is published.
+ */
 struct dict_entry {
     uint32_t id;    /* canonical, from 1 */
+    uint32_t raws;  /* raw ids that mean it */
+    uint32_t holds; /* see ctr_dict_hold */
+    uint32_t bytes; /* of memory */
+    uint64_t stamp; /* see ctr_dict_forget */
+    uint8_t idle;   /* it is in the list of those that no raw id means */
+    struct dict_entry *next_idle;
     uint16_t nload; /* unconditional slots */
     uint16_t nstore;
     uint16_t nreg;   /* register slots */
@@ -77,15 +87,30 @@ struct dict_entry {
 
 struct ctr_dict {
     unsigned events;
+    int reuse; /* canonical ids are given out again */
+    pthread_mutex_t lock; /* all but regs and strip; lookups by id go without */
     struct idtab by_raw; /* raw id -> entry */
     uint64_t raws;       /* of these, the adding thread's own */
     struct idtab by_id;  /* canonical id -> entry */
     _Atomic uint32_t size;
-    struct dict_entry **bucket; /* by hash, the adding thread's own */
+    _Atomic uint32_t written; /* the writer has written definitions up to this id */
+    struct dict_entry **bucket; /* by hash */
     uint32_t nbucket;
+    uint32_t nentry;
+    struct dict_entry *idle, **idle_end; /* nothing is known to need them */
+    uint32_t nidle;
+    uint32_t *free_id; /* with reuse: those that nobody has, below size */
+    uint32_t nfree, free_cap;
     struct buf strip;
     struct regtable *_Atomic regs; /* NULL: not known yet */
 };
+
+/* Definitions up to this id are in the file: its writer does not need them any more. */
+static inline void dict_written(struct ctr_dict *d, uint32_t id)
+{
+    /* pairs with the load in ctr_dict_reap */
+    atomic_store_explicit(&d->written, id, memory_order_release);
+}
 
 /* Is this slot in a row? */
 static inline int slot_in_row(const struct ctr_slot *s)

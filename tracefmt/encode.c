@@ -112,6 +112,7 @@ void ctr_packed_free(struct ctr_packed *p)
     }
     buf_free(&p->counts);
     buf_free(&p->pages);
+    buf_free(&p->ids);
     free(p);
 }
 

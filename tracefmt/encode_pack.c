@@ -77,10 +77,14 @@ static int compress(struct ctr_encoder *e, unsigned i, struct ctr_packed *out,
 }
 
 /* WORDS: ids of the blocks, bitmap of the tokens, misses. */
-static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
+static int pack_words(struct ctr_encoder *e, struct buf *ids, uint32_t *max_id)
 {
     if (buf_room(&e->raw,
                  (size_t)e->nloc * 4 + e->ntok / 8 + 1 + (size_t)e->ntok_miss * 2)) {
+        return -1;
+    }
+    ids->n = 0;
+    if (buf_reserve(ids, e->nloc * sizeof(uint32_t))) {
         return -1;
     }
     uint8_t *p = e->raw.p;
@@ -88,6 +92,8 @@ static int pack_words(struct ctr_encoder *e, uint32_t *max_id)
         uint32_t id = e->def[i]->id;
         *max_id = id > *max_id ? id : *max_id;
         put32(p, id);
+        memcpy(ids->p + ids->n, &id, sizeof(id));
+        ids->n += sizeof(id);
     }
     p += pack_bits(p, e->tok_hit, e->ntok);
     for (uint32_t i = 0; i < e->ntok_miss; i++) {
@@ -231,7 +237,7 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
 {
     uint64_t raw = 0;
     uint32_t max_id = 0;
-    if (pack_words(e, &max_id)) {
+    if (pack_words(e, &out->ids, &max_id)) {
         return ctr_fail_nomem(diag);
     }
     int err = compress(e, FRAME_WORDS, out, &raw, diag);

@@ -153,7 +153,7 @@ static int note_pcs(void *arg, const struct ctr_block *b)
 /* Most blocks have none; all are asked at once, which needs their definitions once. */
 static int note_blocks(struct feed *f, struct ctr_diag *diag)
 {
-    if (f->pc_may) {
+    if (f->pc_may || f->pc_unknown) {
         return 0;
     }
     const size_t n = (size_t)blocktab_known(f->tr->blocks) + 1;
@@ -162,15 +162,15 @@ static int note_blocks(struct feed *f, struct ctr_diag *diag)
         return ctr_fail_nomem(diag);
     }
     int err = blocktab_each(f->tr->blocks, note_pcs, f, diag);
-    if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
+    if (err) {
         free(f->pc_may);
         f->pc_may = NULL;
+    }
+    if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
         return err;
     }
-    if (err) {
-        /* The chunk that needs what is damaged will tell, when it is its turn. */
-        memset(f->pc_may, 1, n);
-    }
+    /* The chunk that needs what is damaged will tell, when it is its turn. */
+    f->pc_unknown = err != 0;
     return 0;
 }
 
@@ -179,7 +179,7 @@ static int pc_in_block(void *arg, const struct part_count *c)
     struct pc_search *s = arg;
     const struct feed *f = s->feed;
     const struct block *b;
-    if (s->found || c->runs == 0 || !f->pc_may[c->id]) {
+    if (s->found || c->runs == 0 || (!f->pc_unknown && !f->pc_may[c->id])) {
         return 0;
     }
     if (c->first == 0 && c->end == 0) {

@@ -46,6 +46,7 @@ struct feed {
     struct ctr_filter filter; /* lists copied */
     void *lists;
     uint8_t *pc_may; /* of each block: it has instructions of pcs; NULL: not asked yet */
+    int pc_unknown;  /* or a definition is damaged: any may */
     uint32_t kinds;
     int runs;      /* runs of blocks will be decoded; 1 at first ... */
     unsigned want; /* ... and DEC_* with them */

@@ -116,7 +116,7 @@ enum {
 #define DICT_FIRST 0u /* u32 id */
 #define DICT_COUNT 4u /* u32 */
 #define DICT_BODY 8u
-#define DICT_MAX_IDS (1u << 24)
+#define DICT_MAX_IDS 0xffff0000u
 #define DICT_MAX_RAW (2u << 20)
 
 /* CHUNK: body; the frames are its columns */

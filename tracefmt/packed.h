@@ -34,6 +34,7 @@ struct ctr_packed {
     struct packed_frame frame[CHUNK_FRAMES];
     struct buf counts; /* this chunk's piece of PART frames 1 and 2 */
     struct buf pages;
+    struct buf ids; /* u32, of the blocks */
 };
 
 #endif

@@ -158,7 +158,34 @@ int idtab_set(struct idtab *t, uint32_t id, void *entry)
             t->pages = (id >> IDTAB_PAGE_BITS) + 1;
         }
     }
-    atomic_store_explicit(&page->entry[id & (IDTAB_PAGE - 1)], entry,
-                          memory_order_release);
+    void *_Atomic *at = &page->entry[id & (IDTAB_PAGE - 1)];
+    page->used += entry != NULL;
+    page->used -= atomic_load_explicit(at, memory_order_relaxed) != NULL;
+    atomic_store_explicit(at, entry, memory_order_release);
     return 0;
+}
+
+void idtab_trim(struct idtab *t, uint32_t id)
+{
+    struct idtab_page *_Atomic *at = &t->top[id >> IDTAB_PAGE_BITS];
+    struct idtab_page *page = atomic_load_explicit(at, memory_order_relaxed);
+    if (page && page->used == 0) {
+        atomic_store_explicit(at, NULL, memory_order_relaxed);
+        free(page);
+    }
+}
+
+void *idtab_next(const struct idtab *t, uint32_t from)
+{
+    for (uint32_t i = from >> IDTAB_PAGE_BITS; i < t->pages; i++) {
+        struct idtab_page *page = atomic_load_explicit(&t->top[i], memory_order_relaxed);
+        uint32_t k = i == from >> IDTAB_PAGE_BITS ? from & (IDTAB_PAGE - 1) : 0;
+        for (; page && k < IDTAB_PAGE; k++) {
+            void *p = atomic_load_explicit(&page->entry[k], memory_order_relaxed);
+            if (p) {
+                return p;
+            }
+        }
+    }
+    return NULL;
 }

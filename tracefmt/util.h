@@ -55,6 +55,7 @@ int buf_room(struct buf *b, size_t n);
 
 struct idtab_page {
     void *_Atomic entry[IDTAB_PAGE];
+    uint32_t used; /* entries that are not NULL; the adder's */
 };
 
 struct idtab {
@@ -67,6 +68,10 @@ int idtab_init(struct idtab *t, uint32_t limit);
 void idtab_fini(struct idtab *t);
 /* id < limit.  Returns 0 or -1 (no memory). */
 int idtab_set(struct idtab *t, uint32_t id, void *entry);
+/* Gives the page of an id back if it has no entry; nobody may be looking into it. */
+void idtab_trim(struct idtab *t, uint32_t id);
+/* The first entry with an id of `from' or above, NULL: there is none.  The adder. */
+void *idtab_next(const struct idtab *t, uint32_t from);
 
 static inline void *idtab_get(const struct idtab *t, uint32_t id)
 {

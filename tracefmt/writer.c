@@ -251,7 +251,7 @@ static int write_meta(struct ctr_writer *w, const struct ctr_meta *meta,
     return writer_section(w, SECT_META, SECT_REQUIRED, body, META_BODY, &f, 1, diag);
 }
 
-int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
+int ctr_writer_new(struct ctr_writer **out, int fd, struct ctr_dict *dict,
                    const struct ctr_meta *meta, int level, struct ctr_diag *diag)
 {
     *out = NULL;
@@ -488,6 +488,10 @@ int ctr_writer_thread_end(struct ctr_writer *w, uint32_t thread, uint64_t end_ns
 
 /* ------------------------------------------------------------------ chunks */
 
+/* With a ring, in the place of what has been dropped: one byte of code. */
+static const uint8_t no_definition[CTR_BLOCKDEF_FIXED + 2] = {
+    [CTR_BLOCKDEF_NINSN] = 1, [CTR_BLOCKDEF_CODELEN] = 1, [CTR_BLOCKDEF_FIXED] = 1};
+
 /* Writes definitions until ids up to `id' are in the file, and all others
  * that are known by now: fewer, larger sections. */
 static int write_dict(struct ctr_writer *w, uint32_t id, struct ctr_diag *diag)
@@ -499,14 +503,16 @@ static int write_dict(struct ctr_writer *w, uint32_t id, struct ctr_diag *diag)
         w->raw.n = 0;
         while (next <= known && w->raw.n < DICT_SECTION_BYTES) {
             const struct dict_entry *e = dict_id(w->dict, next);
+            const uint8_t *def = e ? e->def.body : no_definition;
+            uint32_t bytes = e ? e->def.bytes : sizeof(no_definition);
             uint8_t head[8];
-            if (!e) {
+            if (!e && !w->dict->reuse) {
                 break;
             }
             put32(head, next);
-            put32(head + 4, e->def.bytes);
+            put32(head + 4, bytes);
             if (buf_append(&w->raw, head, sizeof(head)) ||
-                buf_append(&w->raw, e->def.body, e->def.bytes)) {
+                buf_append(&w->raw, def, bytes)) {
                 return ctr_fail_nomem(diag);
             }
             next++;
@@ -536,6 +542,7 @@ static int write_dict(struct ctr_writer *w, uint32_t id, struct ctr_diag *diag)
         buf_append(&w->dicts, row, sizeof(row));
         w->ndicts++;
         w->dict_done = next - 1;
+        dict_written(w->dict, w->dict_done);
         w->stats.blocks = w->dict_done;
     }
     return 0;

@@ -52,7 +52,7 @@ struct ctr_writer {
     enum writer_room room;
     uint64_t held;        /* the file has room up to here */
     struct ctr_diag fail; /* code != 0: of the write that failed */
-    const struct ctr_dict *dict;
+    struct ctr_dict *dict;
     ZSTD_CCtx *cctx;
     uint64_t off; /* end of the last whole section */
     uint64_t meta_off;

@@ -43,6 +43,93 @@ static void test_dict(void **state)
     ctr_dict_free(d);
 }
 
+static uint32_t canonical(struct ctr_dict *d, uint32_t raw)
+{
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_diag diag;
+    uint32_t n;
+    const struct ctr_segment seg = {.words = &raw, .n_words = 1, .data_end = &raw + 1};
+    assert_int_equal(ctr_encoder_new(&enc, d, 4, 1), 0);
+    assert_int_equal(ctr_packed_new(&packed), 0);
+    assert_int_equal(ctr_encoder_run(enc, &seg, 1, packed, &diag), 0);
+    const uint32_t *ids = ctr_packed_ids(packed, &n);
+    assert_int_equal(n, 1);
+    uint32_t id = ids[0];
+    ctr_packed_free(packed);
+    ctr_encoder_free(enc);
+    return id;
+}
+
+static int count_holds(void *arg, uint32_t id, const void *def, size_t bytes,
+                       size_t memory)
+{
+    (void)def;
+    assert_in_range(bytes, 1, memory);
+    *(uint32_t *)arg += id;
+    return 0;
+}
+
+/* Definitions that no raw id means any more. */
+static void test_dict_forget(void **state)
+{
+    struct ctr_dict *d;
+    struct ctr_diag diag;
+    uint8_t def[3][256];
+    size_t n[3];
+    uint32_t sum = 0;
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        n[i] = simple_def(def[i], 0x1000 * (i + 1), 3, 0);
+    }
+    assert_int_equal(ctr_dict_new(&d, CTR_EVENTS_EXEC), 0);
+    ctr_dict_reuse_ids(d);
+    assert_int_equal(ctr_dict_add(d, 5, def[0], n[0], &diag), 0);
+    assert_int_equal(ctr_dict_add(d, 6, def[0], n[0], &diag), 0);
+    assert_int_equal(ctr_dict_add(d, 7, def[1], n[1], &diag), 0);
+    /* one of two that mean it; the id may mean something else then */
+    ctr_dict_forget(d, 5, 10);
+    assert_false(ctr_dict_has(d, 5));
+    assert_int_equal(ctr_dict_reap(d, 10), 0);
+    assert_int_equal(ctr_dict_add(d, 5, def[1], n[1], &diag), 0);
+    assert_int_equal(canonical(d, 5), 2);
+    assert_int_equal(canonical(d, 6), 1);
+    /* the last one: it is there until what may need it is done */
+    ctr_dict_forget(d, 6, 20);
+    assert_int_equal(ctr_dict_reap(d, 19), 1);
+    assert_int_equal(ctr_dict_add(d, 8, def[0], n[0], &diag), 0);
+    assert_int_equal(canonical(d, 8), 1);
+    assert_int_equal(ctr_dict_reap(d, 20), 0);
+    assert_int_equal(canonical(d, 8), 1);
+    /* freed: another one gets its number */
+    ctr_dict_forget(d, 8, 20);
+    ctr_dict_forget(d, 8, 21);
+    ctr_dict_forget(d, 99, 21);
+    assert_int_equal(ctr_dict_reap(d, 20), 0);
+    assert_int_equal(ctr_dict_add(d, 9, def[2], n[2], &diag), 0);
+    assert_int_equal(canonical(d, 9), 1);
+    assert_int_equal(ctr_dict_size(d), 2);
+    /* held: it stays, and whoever lets go last frees it */
+    const uint32_t ids[] = {1, 1, 2}, none[] = {2, 3};
+    assert_int_equal(ctr_dict_hold(d, ids, 3, count_holds, &sum), 0);
+    assert_int_equal(sum, 3);
+    assert_int_equal(ctr_dict_hold(d, none, 2, NULL, NULL), -CTR_E_CORRUPT);
+    ctr_dict_forget(d, 9, 30);
+    assert_int_equal(ctr_dict_reap(d, 30), 0);
+    ctr_dict_release(d, ids, 1, count_holds, &sum);
+    assert_int_equal(sum, 3);
+    assert_int_equal(ctr_dict_add(d, 9, def[0], n[0], &diag), 0);
+    assert_int_equal(canonical(d, 9), 3);
+    ctr_dict_release(d, ids, 1, count_holds, &sum);
+    assert_int_equal(sum, 4);
+    assert_int_equal(ctr_dict_add(d, 10, def[2], n[2], &diag), 0);
+    assert_int_equal(canonical(d, 10), 1);
+    assert_int_equal(canonical(d, 5), 2);
+    ctr_dict_release(d, ids + 2, 1, NULL, NULL);
+    assert_int_equal(canonical(d, 5), 2);
+    ctr_dict_free(d);
+}
+
 static void test_dict_bad(void **state)
 {
     static const struct {
@@ -493,7 +580,7 @@ static int put_many(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 }
 
 /* A trace of 32 bits, whose one chunk is this segment. */
-static struct ctr_trace *trace_of(const struct ctr_dict *dict, unsigned addr_bytes,
+static struct ctr_trace *trace_of(struct ctr_dict *dict, unsigned addr_bytes,
                                   uint32_t events, const struct ctr_segment *seg)
 {
     struct ctr_encoder *enc;
@@ -750,6 +837,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dict),
+        cmocka_unit_test(test_dict_forget),
         cmocka_unit_test(test_dict_bad),
         cmocka_unit_test(test_dict_regs),
         cmocka_unit_test(test_dict_tags),

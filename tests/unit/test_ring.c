@@ -173,7 +173,7 @@ static void both_chunk(struct both *b, unsigned t, uint64_t now)
     b->chunks++;
 }
 
-static struct ctr_trace *ring_trace(struct both *b, const struct ctr_dict *dict)
+static struct ctr_trace *ring_trace(struct both *b, struct ctr_dict *dict)
 {
     struct ctr_writer_stats stats;
     struct ctr_diag diag = {.text = ""};

@@ -44,7 +44,39 @@ CTR_API void ctr_dict_free(struct ctr_dict *dict);
 CTR_API int ctr_dict_add(struct ctr_dict *dict, uint32_t raw_id, const void *def,
                          size_t def_bytes, struct ctr_diag *diag);
 
-/* Number of canonical ids handed out so far. */
+/*
+ * raw_id will not be met any more in what is packed, but in what the caller knows as work
+ * up to `stamp'.  If no other raw id means the same, its definition may be freed once that
+ * is done (written, if it is): by ctr_dict_reap(dict, done), with done >= stamp.
+ * Which returns 1 if there are others that wait for that.  The thread that adds.
+ */
+CTR_API void ctr_dict_forget(struct ctr_dict *dict, uint32_t raw_id, uint64_t stamp);
+CTR_API int ctr_dict_reap(struct ctr_dict *dict, uint64_t done);
+
+/*
+ * For packed chunks that are kept (before anything is added): canonical ids of
+ * definitions that were freed are given out again.  A writer tells something without a
+ * meaning of ids below ctr_dict_size that nobody has.
+ *
+ * hold: definitions with these canonical ids are not freed until they were released as
+ * often.  Both call fn (if there is one) of each whose first hold it is, or whose last it was; memory: bytes that it
+ * takes.  Any one thread.  hold returns what fn returned, or -CTR_E_CORRUPT if there is no
+ * such id; then nothing is held.
+ */
+typedef int ctr_dict_hold_fn(void *arg, uint32_t id, const void *def, size_t def_bytes,
+                             size_t memory);
+CTR_API void ctr_dict_reuse_ids(struct ctr_dict *dict);
+CTR_API int ctr_dict_hold(struct ctr_dict *dict, const uint32_t *ids, uint32_t n,
+                          ctr_dict_hold_fn *fn, void *arg);
+CTR_API void ctr_dict_release(struct ctr_dict *dict, const uint32_t *ids, uint32_t n,
+                              ctr_dict_hold_fn *fn, void *arg);
+
+/* A definition with this canonical id, in the place of what had it before; no raw id
+ * means it. */
+CTR_API int ctr_dict_restore(struct ctr_dict *dict, uint32_t id, const void *def,
+                             size_t def_bytes, struct ctr_diag *diag);
+
+/* The highest canonical id that was handed out so far. */
 CTR_API uint32_t ctr_dict_size(const struct ctr_dict *dict);
 /* 1 if raw_id is known. */
 CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
@@ -56,12 +88,6 @@ CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
  */
 CTR_API int ctr_dict_regs(struct ctr_dict *dict, uint32_t n, const void *table,
                           size_t bytes, struct ctr_diag *diag);
-
-/*
- * The definition with this canonical id, without what is not recorded; NULL if there is
- * none.  Valid as long as the dictionary; any thread.
- */
-CTR_API const void *ctr_dict_get(const struct ctr_dict *dict, uint32_t id, size_t *bytes);
 
 /* ----------------------------------------------------------------- encoder */
 
@@ -137,6 +163,10 @@ CTR_API size_t ctr_packed_bytes(const struct ctr_packed *p);
 CTR_API void ctr_packed_save(const struct ctr_packed *p, void *to);
 CTR_API int ctr_packed_load(struct ctr_packed *p, const void *from, size_t bytes);
 
+/* The canonical ids of its blocks; of such a piece of memory. */
+CTR_API const uint32_t *ctr_packed_ids(const struct ctr_packed *p, uint32_t *n);
+CTR_API const uint32_t *ctr_packed_saved_ids(const void *from, uint32_t *n);
+
 struct ctr_encoder;
 
 /*
@@ -199,7 +229,7 @@ struct ctr_meta {
  * header and description.  fd stays the caller's and is never closed here.
  * A regular file is cut to length 0 first.  SIGPIPE should be ignored.
  */
-CTR_API int ctr_writer_new(struct ctr_writer **out, int fd, const struct ctr_dict *dict,
+CTR_API int ctr_writer_new(struct ctr_writer **out, int fd, struct ctr_dict *dict,
                            const struct ctr_meta *meta, int level, struct ctr_diag *diag);
 /* Frees it; does not finish the file.  NULL is allowed. */
 CTR_API void ctr_writer_free(struct ctr_writer *w);
