@@ -9,7 +9,8 @@
  *      could run, so afterwards the blocks of all chunks taken in 3 are known,
  *      and so are all records that belong to them;
  *   5. make jobs of the chunks;
- *   6. close the books on threads and processes that had ended in 1 or 2.
+ *   6. close the books on threads and processes that had ended in 1 or 2, and on
+ *      definitions that no pipe was to need any more in 2.
  *
  * Nothing in a round waits, so that a guest waiting for room in its ring is
  * served whatever the workers do.
@@ -74,6 +75,7 @@ void drain_free(struct drain *d)
     free(d->news);
     free(d->scratch);
     free(d->regs);
+    drain_epochs_free(d);
     free(d);
 }
 
@@ -246,6 +248,7 @@ int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
         return got;
     }
     any = n_news > 0;
+    drain_epochs_look(d, now_ns);
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
         if (d->slots[i].thread) {
             got = take_mail(d, i, now_ns);
@@ -269,6 +272,10 @@ int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
         return got;
     }
     any |= got;
+    got = drain_epochs_settle(d);
+    if (got < 0) {
+        return got;
+    }
     if (d->n_claimed && now_ns - d->claim_look_ns > 100000000u) {
         d->claim_look_ns = now_ns;
         drain_sweep_claims(d, now_ns);

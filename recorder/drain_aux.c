@@ -32,6 +32,7 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
                      uint32_t bytes)
 {
     struct mempipe_aux_block b;
+    int err;
 
     if (bytes < sizeof(b)) {
         return drain_oddity(d, pipe, "a block definition has no head");
@@ -44,7 +45,10 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
     if (b.def_bytes > bytes - sizeof(b)) {
         return drain_oddity(d, pipe, "a block definition is longer than its record");
     }
-    return ctr_dict_add(d->dict, b.id, d->scratch + sizeof(b), b.def_bytes, d->diag);
+    err = drain_epoch_block(d, pipe, b.id, b.epoch);
+    return err ? err
+               : ctr_dict_add(d->dict, b.id, d->scratch + sizeof(b), b.def_bytes,
+                              d->diag);
 }
 
 /* Bytes of all registers of the table; the writer checks it as a whole. */

@@ -67,6 +67,7 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
         free(t);
         return err;
     }
+    err = err ? err : drain_epoch_adopt(d, pipe, process);
     t->process = process;
     process->threads++;
     memset(s, 0, sizeof(*s));
@@ -353,6 +354,7 @@ static int finish_process(struct drain *d, struct guest_process *p, uint64_t now
     if (err) {
         return err; /* the process stays in the list, whose end frees it */
     }
+    drain_epoch_end(d, p);
     guests_remove(d->guests, p);
     return drain_submit(d, drain_job_new(JOB_PROCESS_END, p, NULL));
 }

@@ -2,7 +2,7 @@
 /*
  * What the parts of the drainer share: drain.c goes the rounds, drain_jobs.c
  * makes jobs of chunks, drain_aux.c takes the records of the rings, drain_ends.c keeps
- * the books on threads and processes. Functions that return int return 0 or a negated
+ * the books on threads and processes, drain_epoch.c on definitions. Functions that return int return 0 or a negated
  * enum ctr_error.
  */
 #ifndef RECORDER_DRAIN_PARTS_H
@@ -62,6 +62,14 @@ struct drain {
     uint8_t *scratch;                  /* a record, out of the shared memory */
     struct mempipe_aux_regtable *regs; /* with the table behind; NULL: none yet */
     uint32_t state_bytes;              /* of all its registers */
+    struct epoch *epochs;
+    struct epoch **owner; /* of each page of ids below n_owners; NULL: none */
+    uint32_t n_owners;
+    uint32_t n_left, n_over; /* epochs in these states, see drain_epoch.c */
+    bool look_epochs;        /* in this round */
+    uint64_t epoch_look_ns;
+    bool reap; /* definitions are to be freed when job ... is done: */
+    uint64_t reap_at;
     struct slot *slots;
 };
 
@@ -120,6 +128,23 @@ void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
 
 /* Forgets the records of chunks that have not arrived. */
 void drain_drop_aux(struct drain *d, struct slot *s);
+
+/* ---- drain_epoch.c ---- */
+
+/* A pipe of a process came alive. */
+int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p);
+
+/* A block with this id is described in that epoch. */
+int drain_epoch_block(struct drain *d, uint32_t pipe, uint32_t id, uint32_t number);
+
+/* A process has ended; its pipes are closed. */
+void drain_epoch_end(struct drain *d, struct guest_process *p);
+
+/* In a round, before mail is taken, and when all is done. */
+void drain_epochs_look(struct drain *d, uint64_t now);
+int drain_epochs_settle(struct drain *d);
+
+void drain_epochs_free(struct drain *d);
 
 /* ---- drain_ends.c ---- */
 

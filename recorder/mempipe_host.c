@@ -48,12 +48,14 @@ static struct mempipe_ctl layout_of(const struct mempipe_config *c)
         .follow = c->follow,
         .watch = c->watch,
         .live = c->live,
+        .epoch_blocks = c->epoch_blocks,
         .recorder_pid = getpid(),
     };
 
     l.control_off = page_up(sizeof(struct mempipe_ctl));
     l.shared_off = page_up(l.control_off + sizeof(struct mempipe_control));
-    l.pipes_off = page_up(l.shared_off + sizeof(struct mempipe_shared));
+    l.ids_off = page_up(l.shared_off + sizeof(struct mempipe_shared));
+    l.pipes_off = page_up(l.ids_off + MEMPIPE_ID_PAGES);
     l.headers_off = page_up(l.pipes_off + c->nr_pipes * sizeof(struct mempipe_pipe));
     l.aux_off = page_up(l.headers_off + nr_chunks * sizeof(struct mempipe_chunk));
     l.chunks_off = page_up(l.aux_off + (uint64_t)c->nr_pipes * c->aux_bytes);
@@ -211,7 +213,7 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     }
     h->shared->after_insns = config->after_insns ? config->after_insns : UINT64_MAX;
     h->shared->for_insns = config->for_insns ? config->for_insns : UINT64_MAX;
-    h->shared->next_id = 1;
+    h->shared->next_epoch = 1;
     err = take_owner(h);
     if (err) {
         goto out_files;
@@ -243,6 +245,21 @@ void mempipe_host_close(struct mempipe_host *h)
     free(h->aux_tails);
     free(h->held);
     memset(h, 0, sizeof(*h));
+}
+
+void mempipe_host_free_ids(struct mempipe_host *h, uint32_t page)
+{
+    uint32_t *at = &h->shared->id_hint;
+    uint32_t hint = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+    /* pairs with the exchange of whoever takes it next */
+    __atomic_store_n(h->base + h->layout.ids_off + page, 0, __ATOMIC_RELEASE);
+    /* Who finds nothing from there on searches from the start: it may be given up. */
+    for (int i = 0; i < 64 && page < hint &&
+                    !__atomic_compare_exchange_n(at, &hint, page, true, __ATOMIC_RELEASE,
+                                                 __ATOMIC_RELAXED);
+         i++) {
+    }
 }
 
 int mempipe_host_target(struct mempipe_host *h, struct mempipe_target *target)

@@ -29,6 +29,7 @@ struct mempipe_config {
     uint32_t events;      /* CTR_EVENTS_* */
     uint32_t data_limit;  /* bytes kept of what system calls read and write */
     uint32_t follow;      /* MEMPIPE_FOLLOW_* */
+    uint32_t epoch_blocks; /* see struct mempipe_ctl */
     bool discard;
     bool live;
     /* what is recorded, see struct mempipe_control: */
@@ -112,6 +113,9 @@ struct mempipe_mail {
  */
 int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
                            struct mempipe_mail *mail);
+
+/* Gives a page of ids (see mempipe.h) back, which no block in use has any more. */
+void mempipe_host_free_ids(struct mempipe_host *h, uint32_t page);
 
 /*
  * Called with each aux record of a pipe, in order; `rec' is valid during the

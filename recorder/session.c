@@ -192,6 +192,14 @@ static void share_out(const struct session *s, struct mempipe_config *c)
     }
 }
 
+/* For tests: epochs (mempipe.h) of so many definitions. */
+static uint32_t epoch_blocks(void)
+{
+    const char *n = getenv("CANNOLI_EPOCH_BLOCKS");
+
+    return n ? (uint32_t)strtoul(n, NULL, 10) : 0;
+}
+
 /* As many pipes as the user's limits on address space and file size admit. */
 static int open_pipe(struct session *s, bool live)
 {
@@ -202,6 +210,7 @@ static int open_pipe(struct session *s, bool live)
         .events = s->config->events,
         .data_limit = s->config->data_limit,
         .follow = s->config->follow,
+        .epoch_blocks = epoch_blocks(),
         .discard = s->config->discard,
         .live = live && !s->config->ring,
         .paused = s->config->selection->paused,

@@ -90,7 +90,7 @@ struct ctr_dict {
     int reuse; /* canonical ids are given out again */
     pthread_mutex_t lock; /* all but regs and strip; lookups by id go without */
     struct idtab by_raw; /* raw id -> entry */
-    uint64_t raws;       /* of these, the adding thread's own */
+    uint64_t raws;       /* ever added to it, the adding thread's own */
     struct idtab by_id;  /* canonical id -> entry */
     _Atomic uint32_t size;
     _Atomic uint32_t written; /* the writer has written definitions up to this id */

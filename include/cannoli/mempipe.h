@@ -12,6 +12,7 @@
  *   struct mempipe_ctl        one            \ first file: written by the recorder
  *   struct mempipe_control    one            / only; the guest cannot map it writable
  *   struct mempipe_shared     one            \
+ *   pages of ids              1 MiB           |
  *   struct mempipe_pipe       nr_pipes        | second file
  *   struct mempipe_chunk      nr_chunks       | (nr_chunks = nr_pipes + nr_pool)
  *   aux rings                 nr_pipes * aux_bytes
@@ -43,6 +44,17 @@
  * every ring knows all ids that occur in the chunk.  The reader must drain
  * rings without waiting for anything else.
  *
+ * Definitions go out of use by epochs.  A process that throws all its translated code
+ * away begins a new one: nothing that it runs from then on has an id from before.  A
+ * thread hands its chunk over before it runs anything of a new epoch, so a chunk has
+ * ids of one epoch of its process, or of those that the process was forked in
+ * (`from_epoch', and so on).  As soon as no pipe is in an epoch any more, and what was
+ * in the pipes then has been read and packed, its ids are free.
+ *
+ * Ids are given out by pages of MEMPIPE_ID_PAGE: a process takes a page (its byte is set
+ * from 0 to 1) for one epoch, the recorder gives those of an epoch back.  So ids
+ * stay small numbers, whatever has been described.
+ *
  * Who may write what, and what a lie can cause.  A guest that breaks out of QEMU, or
  * is told where the memory is, writes whatever it likes, at any time, from several
  * threads.  Nothing in the second file is trusted: the recorder keeps the layout in
@@ -61,7 +73,10 @@
  *                                                 longer; smaller file chunks
  *   shared.pool_head, next_free,  all             chunks lost, or used by two threads:
  *     busy                                        wrong events, or a guest that waits
- *   shared.next_id                all             an error (id out of order)
+ *   shared.next_epoch             all             ids that are given out again too early:
+ *                                                 wrong events, or an error
+ *   shared.id_hint, pages of ids  all             an error (the id is another one's), or
+ *                                                 a QEMU that ends for want of ids
  *   shared.next_serial            all             threads put together wrongly
  *   shared.pipes_high             all             longer rounds; never falls
  *   shared.nr_exhausted           all             nothing
@@ -78,6 +93,9 @@
  *   pipe.live_chunk to quiet_*    thread          a wrong tail after a kill
  *   pipe.inside, inside_end       thread          a wrong library in the error, if the
  *                                                 process really died
+ *   pipe.epoch, from_epoch,       thread, forker  ids given out again too early: an
+ *     from_process                                error, or wrong events; or too late:
+ *                                                 memory
  *   pipe.aux_head                 thread          an error (a record is impossible)
  *   pipe.aux_tail                 recorder        records overwritten: an error; the
  *                                                 recorder has its own copy
@@ -97,6 +115,8 @@
 #define MEMPIPE_MAIL      128u  /* mail slots of a pipe, a power of two, more
                                    than the chunks one pipe can have in flight */
 #define MEMPIPE_MAX_POOL  96u
+#define MEMPIPE_ID_PAGE   256u  /* ids of a page; 0 is none */
+#define MEMPIPE_ID_PAGES  (1u << 20)
 
 /*
  * Free space (bytes) that every chunk keeps between its columns for what C code
@@ -219,6 +239,12 @@ struct mempipe_pipe {
                                that found no free entry */
     uint32_t inside_end;    /* what that code has ended the process with: a signal's
                                number, or MEMPIPE_INSIDE_EXIT */
+    uint32_t epoch;         /* of the chunk being filled; set (release) after the mail
+                               of the one before */
+    uint32_t from_epoch;    /* of a process's first thread: the epoch of its parent
+                               that it was forked in; 0: none.  While CLAIMED: at least
+                               that epoch may have to be known */
+    uint32_t from_process;  /* and the parent, as `process' names it */
 
     /* line 2: producer: bytes ever put into the aux ring */
     uint64_t aux_head __attribute__((aligned(MEMPIPE_LINE)));
@@ -277,10 +303,13 @@ struct mempipe_ctl {
     int32_t  shared_fd;
     uint32_t watch;         /* 1: processes watch control.generation */
     uint64_t control_off;   /* struct mempipe_control */
+    uint64_t ids_off;       /* pages of ids: MEMPIPE_ID_PAGES bytes */
     uint64_t headers_off;
     uint64_t aux_off;
     uint64_t chunks_off;
     uint32_t live;          /* 1: somebody watches: hand over at system calls */
+    uint32_t epoch_blocks;  /* not 0: a process begins an epoch after so many
+                               definitions, in place of when it has reason to */
 
     /*
      * The recorder's main thread holds this robust process-shared mutex while
@@ -329,8 +358,9 @@ struct mempipe_shared {
     /* Head of the free pool: tag << 32 | chunk number + 1 (or 0). */
     uint64_t pool_head __attribute__((aligned(MEMPIPE_LINE)));
 
-    uint32_t next_id __attribute__((aligned(MEMPIPE_LINE)));
-                            /* next block id to hand out, from 1 */
+    uint32_t next_epoch __attribute__((aligned(MEMPIPE_LINE)));
+                            /* next one to begin, from 1 */
+    uint32_t id_hint;       /* no page of ids below is free; lowered by the recorder */
     uint32_t next_serial;
     uint32_t pipes_high;    /* pipes ever claimed are below this number */
     uint32_t nr_exhausted;  /* threads that found no free pipe (fatal) */
@@ -357,6 +387,8 @@ struct mempipe_aux_block {
     struct mempipe_aux h;
     uint32_t id;
     uint32_t def_bytes;     /* of the block definition that follows */
+    uint32_t epoch;         /* of the process */
+    uint32_t zero;
 };
 
 /*

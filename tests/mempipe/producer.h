@@ -40,6 +40,7 @@ struct producer {
     uint32_t state_bytes;
     uint64_t aux_begin; /* aux_head when the chunk was begun */
     bool placed;        /* it has records beside its state */
+    uint32_t next_id;   /* of a page of ids, unless that is at its end */
 };
 
 static inline uint64_t producer_now_ns(void)
@@ -314,6 +315,10 @@ static inline void producer_attach(struct producer *q, uint32_t pipe,
     q->p->process = id->is_process ? q->p->serial : id->process;
     q->p->nested = 0;
     q->p->end_reason = 0;
+    q->p->epoch = (uint32_t)id->pid;
+    q->p->from_epoch = 0;
+    q->p->from_process = 0;
+    q->next_id = 0;
     q->p->start_ns = producer_now_ns();
     __atomic_store_n(&q->p->running, 1, __ATOMIC_RELAXED);
     producer_take_chunk(q);
@@ -398,13 +403,34 @@ static inline void producer_end(struct producer *q, uint32_t reason, int32_t sta
     producer_ring(q);
 }
 
+/* An id that nobody has; a producer never gives any back. */
+static inline uint32_t producer_new_id(struct producer *q)
+{
+    uint8_t *pages = q->base + q->ctl->ids_off, zero = 0;
+
+    if (q->next_id % MEMPIPE_ID_PAGE == 0) {
+        uint32_t page = 0;
+
+        while (!__atomic_compare_exchange_n(&pages[page], &zero, 1, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            zero = 0;
+            if (++page == MEMPIPE_ID_PAGES) {
+                producer_die("no free id");
+            }
+        }
+        q->next_id = page ? page * MEMPIPE_ID_PAGE : 1;
+    }
+    return q->next_id++;
+}
+
 /* Publishes a block definition; returns its id. */
 static inline uint32_t producer_define(struct producer *q, const void *def,
                                        uint32_t bytes)
 {
     struct mempipe_aux_block b = {
-        .id = __atomic_fetch_add(&q->shared->next_id, 1, __ATOMIC_RELAXED),
+        .id = producer_new_id(q),
         .def_bytes = bytes,
+        .epoch = q->p->epoch,
     };
 
     producer_aux(q, MEMPIPE_AUX_BLOCK, &b.h, sizeof(b), def, bytes);

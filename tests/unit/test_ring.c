@@ -481,12 +481,122 @@ static void test_too_large(void **unused)
     both_end(&b);
 }
 
+/* ------------------------------------------------------- code that is generated */
+
+#define MADE 256u /* definitions of a chunk, all new but for the first */
+
+static void made_def(uint8_t *def, unsigned chunk, unsigned k)
+{
+    const uint64_t pc = k ? 0x100000 + (uint64_t)chunk * MADE + k : 0x1000;
+    memset(def, 0, 41 + 4);
+    memcpy(def, &pc, sizeof(pc));
+    def[CTR_BLOCKDEF_NINSN] = 1;
+    def[CTR_BLOCKDEF_CODELEN] = 4;
+    def[40] = 4;
+    memcpy(def + 41, &pc, 4);
+}
+
+/* One chunk that runs each of its blocks once, which nobody knows afterwards. */
+static void made_chunk(struct both *b, unsigned chunk)
+{
+    static uint32_t words[MADE];
+    struct ring_events events = {0};
+    struct ctr_diag diag = {.text = ""};
+    uint8_t def[64];
+    const struct ctr_segment seg = {
+        .words = words, .n_words = MADE, .data_end = words + MADE, .end_ns = chunk};
+    for (unsigned k = 0; k < MADE; k++) {
+        words[k] = (chunk % 3) * MADE + k + 1;
+        made_def(def, chunk, k);
+        assert_int_equal(ctr_dict_add(b->dict, words[k], def, 41 + 4, &diag), 0);
+    }
+    if (ctr_encoder_run(b->enc, &seg, 1, b->packed, &diag) ||
+        ring_chunk(b->ring, 0, b->packed, chunk, chunk, &events, &diag)) {
+        fail_msg("%s: %s", diag.field, diag.text);
+    }
+    for (unsigned k = 0; k < MADE; k++) {
+        ctr_dict_forget(b->dict, words[k], chunk + 1);
+    }
+    if (chunk > 2) {
+        ctr_dict_reap(b->dict, chunk - 2);
+    }
+}
+
+struct made {
+    uint64_t next; /* block to come, of all that were made */
+    uint64_t n;
+};
+
+static int made_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    (void)arg;
+    return ctr_job_append(job, &e->pc, sizeof(e->pc));
+}
+
+static int made_order(void *arg, const struct ctr_job *job, const void *data, size_t n)
+{
+    struct made *m = arg;
+    const uint64_t *pc = data;
+    (void)job;
+    for (size_t i = 0; i < n / sizeof(*pc); i++, m->next++, m->n++) {
+        assert_int_equal(pc[i], m->next % MADE ? 0x100000 + m->next : 0x1000);
+    }
+    return 0;
+}
+
+static void check_made(struct both *b, struct ctr_dict *dict, unsigned chunks)
+{
+    struct ctr_trace *tr = ring_trace(b, dict);
+    const struct ctr_replay_ops ops = {.exec = made_exec, .ordered = made_order};
+    struct ring_numbers n;
+    struct made m = {0};
+    struct ctr_info info;
+    ring_numbers(b->ring, &n);
+    assert_int_equal(n.chunks + n.dropped_chunks, chunks);
+    m.next = n.dropped_chunks * MADE;
+    assert_int_equal(ctr_replay(tr, &ops, &m, NULL, NULL), 0);
+    assert_int_equal(m.n, n.chunks * MADE);
+    ctr_trace_info(tr, &info);
+    assert_in_range(info.blocks, n.chunks * (MADE - 1) + 1, ctr_dict_size(b->dict));
+    ctr_close(tr);
+}
+
+/*
+ * Definitions without end: the ring and the dictionary have those of what is kept, which
+ * is less than would fit, as they count; and both dumps, of the recorder and of who
+ * outlives it, tell what was kept.
+ */
+static void test_generated(void **st)
+{
+    const unsigned chunks = 2000;
+    struct both b;
+    uint32_t early = 0;
+    (void)st;
+    both_begin(&b, 8 << 20);
+    both_process(&b, 10);
+    both_thread(&b, 0, 10);
+    for (unsigned i = 0; i < chunks; i++) {
+        made_chunk(&b, i);
+        if (i == 5 || i == chunks / 2) {
+            check_made(&b, b.dict, i + 1);
+            check_made(&b, NULL, i + 1);
+            early = ctr_dict_size(b.dict);
+        }
+    }
+    check_made(&b, b.dict, chunks);
+    check_made(&b, NULL, chunks);
+    /* 512,000 were met; 40 MiB is room for as many as there were half-way. */
+    assert_in_range(early, 10000, chunks * MADE / 3);
+    assert_in_range(ctr_dict_size(b.dict), 1, early + 2 * MADE);
+    both_end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),  cmocka_unit_test(test_long),
         cmocka_unit_test(test_sleepers), cmocka_unit_test(test_ended),
-        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Definitions that go out of use.
+ *
+ * A guest that generates code for ever describes blocks for ever.  Its process forgets
+ * what it has described when it throws its translated code away, and begins a new epoch
+ * (mempipe.h); here an epoch is forgotten when nothing can refer to its ids any more:
+ *
+ *   current   its process may describe and run more of it
+ *   left      the process has described something in a later epoch.  Each thread hands
+ *             over the chunk that it filled in the old one before it runs anything of the
+ *             new one, so the epoch is over when a round that began with no pipe in it has
+ *             ended: all mail and all records of it have been taken then
+ *   over      all chunks that it was used in are in jobs.  When these are done, and
+ *             no process is alive that was forked in it, its ids mean nothing any more
+ *             and go back to QEMU; their definitions are freed as soon as they are in
+ *             the file, unless they have been described again (dict.c)
+ *
+ * So memory holds the definitions of code that is in use, and those of the last
+ * moments.
+ */
+#include "drain_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A fork is not under way for longer, unless its child was killed in it. */
+#define FORK_NS 10000000000ull
+/* Epochs that were left are looked at so often: there may be many pipes. */
+#define LOOK_NS 5000000ull
+
+enum epoch_state { EPOCH_CURRENT, EPOCH_LEFT, EPOCH_OVER };
+
+struct epoch {
+    uint32_t number;
+    enum epoch_state state;
+    struct guest_process *process; /* NULL: it has ended */
+    struct epoch *from;            /* the process was forked in it, or NULL */
+    uint32_t children;             /* epochs that were forked in this one */
+    bool busy; /* it was not left, or a pipe was in it, when the last look was had */
+    uint64_t stamp;                /* of the last job that may need it */
+    uint32_t *pages;               /* of ids, that are this epoch's */
+    uint32_t n_pages, cap_pages;
+    struct epoch *next;
+};
+
+/* That of a process, or of any (NULL).  Numbers are unique, unless a guest scribbles. */
+static struct epoch *find(const struct drain *d, const struct guest_process *p,
+                          uint32_t number)
+{
+    struct epoch *e = p ? p->epoch : NULL;
+
+    if (e && e->number == number) {
+        return e;
+    }
+    for (e = d->epochs; e && (e->number != number || (p && e->process != p));) {
+        e = e->next;
+    }
+    return e;
+}
+
+static void leave(struct drain *d, struct epoch *e)
+{
+    if (e->state == EPOCH_CURRENT) {
+        e->state = EPOCH_LEFT;
+        d->n_left++;
+    }
+}
+
+static struct epoch *begin(struct drain *d, struct guest_process *p, uint32_t number)
+{
+    struct epoch *e = calloc(1, sizeof(*e)), *now = p->epoch;
+
+    if (!e) {
+        return NULL;
+    }
+    *e = (struct epoch){.number = number, .process = p, .busy = true, .next = d->epochs};
+    d->epochs = e;
+    if (now && (int32_t)(number - now->number) < 0) {
+        leave(d, e); /* its pipe was looked at late */
+        return e;
+    }
+    if (now) {
+        leave(d, now);
+    }
+    p->epoch = e;
+    return e;
+}
+
+/* That of a process, also if nothing has been seen of it; NULL: no memory. */
+static struct epoch *need(struct drain *d, struct guest_process *p, uint32_t number)
+{
+    struct epoch *e = find(d, p, number);
+
+    return e ? e : begin(d, p, number);
+}
+
+int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p)
+{
+    const struct mempipe_pipe *m = &d->host->pipes[pipe];
+    /* pairs with the producer's release store */
+    struct epoch *e = need(d, p, __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE));
+    const uint32_t number = __atomic_load_n(&m->is_process, __ATOMIC_RELAXED)
+                                ? __atomic_load_n(&m->from_epoch, __ATOMIC_RELAXED)
+                                : 0;
+    const uint32_t serial = __atomic_load_n(&m->from_process, __ATOMIC_RELAXED);
+    struct epoch *from = number ? find(d, NULL, number) : NULL;
+    struct guest_process *parent = number ? guests_find(d->guests, serial) : NULL;
+
+    if (e && !from && parent) {
+        /* Its parent has described nothing in it yet that we know of. */
+        from = need(d, parent, number);
+        e = from ? e : NULL;
+    }
+    if (!e) {
+        return -CTR_E_NOMEM;
+    }
+    /* What comes of a scribbled number is the guest's own affair. */
+    if (from && from != e && !e->from) {
+        e->from = from;
+        from->children++;
+    }
+    return 0;
+}
+
+/* The page of ids is e's from now on. */
+static int take_page(struct drain *d, uint32_t pipe, struct epoch *e, uint32_t page)
+{
+    if (page >= MEMPIPE_ID_PAGES) {
+        return drain_oddity(d, pipe, "a block has an impossible id");
+    }
+    if (page >= d->n_owners) {
+        uint32_t n = 2 * d->n_owners > page ? 2 * d->n_owners : page + 64;
+        struct epoch **more = realloc(d->owner, n * sizeof(*more));
+
+        if (!more) {
+            return -CTR_E_NOMEM;
+        }
+        memset(more + d->n_owners, 0, (n - d->n_owners) * sizeof(*more));
+        d->owner = more;
+        d->n_owners = n;
+    }
+    if (d->owner[page]) {
+        return d->owner[page] == e
+                   ? 0
+                   : drain_oddity(d, pipe, "the id of a block is another one's");
+    }
+    if (e->n_pages == e->cap_pages) {
+        uint32_t n = 2 * e->cap_pages + 16;
+        uint32_t *more = realloc(e->pages, n * sizeof(*more));
+
+        if (!more) {
+            return -CTR_E_NOMEM;
+        }
+        e->pages = more;
+        e->cap_pages = n;
+    }
+    e->pages[e->n_pages++] = page;
+    d->owner[page] = e;
+    return 0;
+}
+
+int drain_epoch_block(struct drain *d, uint32_t pipe, uint32_t id, uint32_t number)
+{
+    struct epoch *e = need(d, d->slots[pipe].thread->process, number);
+
+    return e ? take_page(d, pipe, e, id / MEMPIPE_ID_PAGE) : -CTR_E_NOMEM;
+}
+
+void drain_epoch_end(struct drain *d, struct guest_process *p)
+{
+    for (struct epoch *e = d->epochs; e; e = e->next) {
+        if (e->process == p) {
+            e->process = NULL;
+            leave(d, e);
+        }
+    }
+    p->epoch = NULL;
+}
+
+/* ------------------------------------------------------------- in a round */
+
+/* A pipe that is, or is about to be, in an epoch that was left? */
+static bool is_in(const struct drain *d, uint32_t pipe, const struct epoch *e, uint64_t now)
+{
+    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    const struct slot *s = &d->slots[pipe];
+    /* both pair with the producer's release stores */
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+    uint32_t number = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
+    uint32_t from;
+
+    if (state == MEMPIPE_FREE || s->closing) {
+        return false;
+    }
+    if (s->thread) {
+        return number == e->number;
+    }
+    /*
+     * A child, or a thread.  Which epoch a child is forked in may have changed since its
+     * pipe was claimed, but only while that took place.
+     */
+    from = __atomic_load_n(&p->from_epoch, __ATOMIC_RELAXED);
+    return from == e->number ||
+           (from && e->process &&
+            __atomic_load_n(&p->from_process, __ATOMIC_RELAXED) == e->process->serial &&
+            (!s->claimed_ns || now - s->claimed_ns < FORK_NS));
+}
+
+void drain_epochs_look(struct drain *d, uint64_t now)
+{
+    d->look_epochs = d->n_left && now - d->epoch_look_ns >= LOOK_NS;
+    if (!d->look_epochs) {
+        return;
+    }
+    d->epoch_look_ns = now;
+    for (struct epoch *e = d->epochs; e; e = e->next) {
+        e->busy = e->state != EPOCH_LEFT;
+        for (uint32_t i = 0, high = drain_pipes_high(d); i < high && !e->busy; i++) {
+            e->busy = is_in(d, i, e, now);
+        }
+    }
+}
+
+/* All that its process has handed over becomes jobs, if all of it was taken. */
+static int is_over(struct drain *d, const struct epoch *e)
+{
+    int err = 0;
+
+    for (uint32_t i = 0, high = drain_pipes_high(d); e->process && i < high; i++) {
+        const struct slot *s = &d->slots[i];
+
+        if (s->thread && s->thread->process == e->process && s->more) {
+            return 0;
+        }
+    }
+    for (uint32_t i = 0, high = drain_pipes_high(d); e->process && i < high && !err;
+         i++) {
+        struct slot *s = &d->slots[i];
+
+        if (s->thread && s->thread->process == e->process && s->n_pending) {
+            err = drain_dispatch(d, s);
+        }
+    }
+    return err ? err : 1;
+}
+
+/* Nothing means its ids any more. */
+static void forget(struct drain *d, struct epoch *e, uint64_t stamp)
+{
+    for (uint32_t i = 0; i < e->n_pages; i++) {
+        const uint32_t page = e->pages[i];
+
+        for (uint32_t k = 0; k < MEMPIPE_ID_PAGE; k++) {
+            ctr_dict_forget(d->dict, page * MEMPIPE_ID_PAGE + k, stamp);
+        }
+        d->owner[page] = NULL;
+        mempipe_host_free_ids(d->host, page);
+    }
+    if (e->from) {
+        e->from->children--;
+    }
+    free(e->pages);
+    free(e);
+}
+
+int drain_epochs_settle(struct drain *d)
+{
+    const uint64_t submitted = d->pipeline ? pipeline_submitted(d->pipeline) : 0;
+    const uint64_t done = d->pipeline ? pipeline_done(d->pipeline) : 0;
+    bool again = d->n_over || d->look_epochs;
+
+    for (struct epoch *e = d->epochs; d->look_epochs && e; e = e->next) {
+        int over = e->state == EPOCH_LEFT && !e->busy ? is_over(d, e) : 0;
+
+        if (over < 0) {
+            return over;
+        }
+        if (over) {
+            e->state = EPOCH_OVER;
+            e->stamp = d->pipeline ? pipeline_submitted(d->pipeline) : 0;
+            d->n_left--;
+            d->n_over++;
+        }
+    }
+    while (again) {
+        again = false; /* unless a parent's epoch waited for one of these */
+        for (struct epoch **at = &d->epochs, *e; (e = *at) != NULL;) {
+            if (e->state != EPOCH_OVER || e->stamp > done || e->children) {
+                at = &e->next;
+                continue;
+            }
+            *at = e->next;
+            again |= e->from != NULL;
+            forget(d, e, submitted);
+            d->n_over--;
+            d->reap_at = d->reap_at ? d->reap_at : submitted;
+            d->reap = true;
+        }
+    }
+    if (d->reap && done >= d->reap_at) {
+        d->reap = ctr_dict_reap(d->dict, done);
+        d->reap_at = d->reap ? submitted + 1 : 0;
+    }
+    return 0;
+}
+
+void drain_epochs_free(struct drain *d)
+{
+    while (d->epochs) {
+        struct epoch *e = d->epochs;
+
+        d->epochs = e->next;
+        free(e->pages);
+        free(e);
+    }
+    free(d->owner);
+}

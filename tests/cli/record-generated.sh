@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+# A guest that generates code all the time: what ran is in the trace, in order, although
+# its definitions are forgotten again and again; and memory does not grow.
+. "$SRC/tests/cli/librecord.sh"
+need_qemu_arm
+fake=$qemu_dir
+
+sanitized() {
+    grep -q '^CANNOLI_SANITIZE:.*=.' "$BUILD/CMakeCache.txt"
+}
+
+# targets: those with a QEMU and a compiler
+$cc -O1 -static -no-pie -pthread -I"$SRC/tests/guests" "$SRC/tests/guests/snippets.c" \
+    -o snippets-arm || fail "cannot compile for arm"
+targets=arm
+if [ -x "$qemu_dir/qemu-x86_64" ] && [ "$(uname -m)" = x86_64 ]; then
+    cc -O1 -static -no-pie -pthread -I"$SRC/tests/guests" "$SRC/tests/guests/snippets.c" \
+        -o snippets-x86_64 || fail "cannot compile for x86_64"
+    targets="arm x86_64"
+fi
+
+# exact FILE TARGET: each thread ran its numbers, in order.  guest.out: what it said.
+cat >exact.py <<'END'
+import collections, re, sys
+target = sys.argv[1]
+want = {int(l.split()[1]): int(l.split()[2]) for l in open("guest.out") if l.startswith("snippets")}
+got, parts = collections.defaultdict(list), {}
+
+def done(thread, v):
+    got[v >> 24, thread].append(v & 0xffffff)
+
+for line in sys.stdin:
+    f = line.split()
+    thread, code = f[1], bytes.fromhex(f[3])
+    part = parts.pop(thread, None)
+    if target == "x86_64":
+        if len(code) == 5 and code[0] == 0xb8:
+            parts[thread] = code[1:]
+        elif part and code == b"\xc3":
+            done(thread, int.from_bytes(part, "little"))
+    elif code[1:] == b"\x00\xa0\xe3":
+        parts[thread] = code[:1]
+    elif part and len(part) < 4 and code[1:] == bytes(((0, 12, 8, 4)[len(part)], 0x80, 0xe3)):
+        parts[thread] = part + code[:1]
+    elif part and len(part) == 4 and code == b"\x1e\xff\x2f\xe1":
+        done(thread, int.from_bytes(part, "little"))
+for who, n in want.items():
+    ran = [v for (w, t), v in got.items() if w == who and len(v) > 1]
+    if ran != [list(range(n))]:
+        sys.exit("number %d: %r" % (who, [(len(v), v[:4]) for v in ran]))
+sys.exit(len(want) != int(sys.argv[2]) and "%d threads" % len(want))
+END
+exact() {
+    "$dump" --no-disas -e exec "$1" | python3 exact.py "$2" "$3" || fail "$1: not what ran"
+}
+
+# blocks FILE: how many definitions it has
+blocks() {
+    "$dump" --info --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["blocks"])'
+}
+
+# Epochs of 64 definitions, in threads and children that go on with what their parents had.
+export CANNOLI_EPOCH_BLOCKS=64
+for target in $targets; do
+    for events in exec mem,val,reg; do
+        n=400
+        [ $events = exec ] || n=150
+        rec 0 -q -j2 -e $events -o run.ctr -- qemu-$target ./snippets-$target $n 3 2
+        cp stdout guest.out
+        exact run.ctr $target 11
+    done
+    # A ring, which has its own way to keep definitions; all of it fits.
+    rec 0 -q -e exec --ring 1M -o ring.ctr -- qemu-$target ./snippets-$target 3000
+    cp stdout guest.out
+    exact ring.ctr $target 1
+done
+
+# What is the same code gets its old number as long as that is known: about one for each
+# snippet, not one for each time that it was described.
+rec 0 -q -e exec -o run.ctr -- qemu-arm ./snippets-arm 3000
+n=$(blocks run.ctr)
+[ "$n" -lt 6000 ] || fail "$n definitions of 3000 snippets"
+
+# A program runs and is recorded as it is without epochs, event by event.
+for n in 00 64; do
+    CANNOLI_EPOCH_BLOCKS=$n rec 0 -q -e mem -o $n.ctr -- qemu-arm ./snippets-arm 300
+    "$dump" --no-disas -e exec,mem $n.ctr | sed 's/^ *\([0-9]*\) [^ ]* */\1 /' >$n.txt
+done
+cmp -s 00.txt 64.txt || fail "an epoch changes what is recorded"
+
+# Memory of QEMU and of the recorder, between a quarter of the run and its end.  Without
+# epochs the recorder has 350 bytes more for each snippet and QEMU as many and its code.
+# (How a ring bounds it, tests/unit/test_ring.c shows.)
+sanitized && finish
+export CANNOLI_EPOCH_BLOCKS=500
+rec 0 -q -e exec -o run.ctr -- qemu-arm ./snippets-arm 40000 1 0 memory
+python3 - <<'END' || fail "memory grows"
+import sys
+told = [list(map(int, l.split()[1:])) for l in open("stdout") if l.startswith("memory")]
+(qemu, recorder), (qemu_end, recorder_end) = told
+sys.exit((qemu_end - qemu > 6 << 10 or recorder_end - recorder > 6 << 10) and str(told))
+END
+finish
