@@ -18,6 +18,11 @@
  *
  * So memory holds the definitions of code that is in use, and those of the last
  * moments.
+ *
+ * A thread may sleep for hours with a chunk that it began in an epoch that all others have
+ * left.  It adds no id to that chunk any more: the ids that stand there are all that
+ * is still needed of the epoch, and the others are forgotten (thinning) when the
+ * chunks that were handed over before are done with.
  */
 #include "drain_parts.h"
 
@@ -28,6 +33,12 @@
 #define FORK_NS 10000000000ull
 /* Epochs that were left are looked at so often: there may be many pipes. */
 #define LOOK_NS 5000000ull
+/* Who still is in an epoch that was left so long ago sleeps. */
+#define SLEEP_NS 250000000ull
+/* More ids than this are not looked for in their chunks. */
+#define KEPT_MOST (1u << 20)
+/* More than can be left at a time, unless a guest makes them up. */
+#define LEFT_MOST (1u << 16)
 
 enum epoch_state { EPOCH_CURRENT, EPOCH_LEFT, EPOCH_OVER };
 
@@ -38,7 +49,12 @@ struct epoch {
     struct epoch *from;            /* the process was forked in it, or NULL */
     uint32_t children;             /* epochs that were forked in this one */
     bool busy; /* it was not left, or a pipe was in it, when the last look was had */
+    bool sleeps; /* but those pipes are of threads that may sleep */
+    uint64_t left_ns;              /* when it was first seen left, 0: it was not */
     uint64_t stamp;                /* of the last job that may need it */
+    enum { WHOLE, THINNING, THIN } thin;
+    uint32_t *kept; /* THINNING: ids in chunks of those who sleep, ascending */
+    uint32_t n_kept;
     uint32_t *pages;               /* of ids, that are this epoch's */
     uint32_t n_pages, cap_pages;
     struct epoch *next;
@@ -162,8 +178,13 @@ static int take_page(struct drain *d, uint32_t pipe, struct epoch *e, uint32_t p
 
 int drain_epoch_block(struct drain *d, uint32_t pipe, uint32_t id, uint32_t number)
 {
-    struct epoch *e = need(d, d->slots[pipe].thread->process, number);
+    struct guest_process *p = d->slots[pipe].thread->process;
+    struct epoch *e = find(d, p, number);
 
+    if (!e && d->n_left > LEFT_MOST) {
+        return drain_oddity(d, pipe, "there is no end of new epochs");
+    }
+    e = e ? e : begin(d, p, number);
     return e ? take_page(d, pipe, e, id / MEMPIPE_ID_PAGE) : -CTR_E_NOMEM;
 }
 
@@ -180,7 +201,7 @@ void drain_epoch_end(struct drain *d, struct guest_process *p)
 
 /* ------------------------------------------------------------- in a round */
 
-/* A pipe that is, or is about to be, in an epoch that was left? */
+/* Is a pipe, or is it about to be, in an epoch that was left? */
 static bool is_in(const struct drain *d, uint32_t pipe, const struct epoch *e, uint64_t now)
 {
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
@@ -216,8 +237,17 @@ void drain_epochs_look(struct drain *d, uint64_t now)
     d->epoch_look_ns = now;
     for (struct epoch *e = d->epochs; e; e = e->next) {
         e->busy = e->state != EPOCH_LEFT;
-        for (uint32_t i = 0, high = drain_pipes_high(d); i < high && !e->busy; i++) {
-            e->busy = is_in(d, i, e, now);
+        if (e->busy) {
+            continue;
+        }
+        e->left_ns = e->left_ns ? e->left_ns : now;
+        e->sleeps = e->thin == WHOLE && now - e->left_ns >= SLEEP_NS;
+        for (uint32_t i = 0, high = drain_pipes_high(d);
+             i < high && (!e->busy || e->sleeps); i++) {
+            if (is_in(d, i, e, now)) {
+                e->busy = true;
+                e->sleeps &= d->slots[i].thread != NULL;
+            }
         }
     }
 }
@@ -245,22 +275,149 @@ static int is_over(struct drain *d, const struct epoch *e)
     return err ? err : 1;
 }
 
+/* ---------------------------------------------------------------- thinning */
+
+static int by_id(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The ids kept, ascending and each once. */
+static void sort_kept(struct epoch *e)
+{
+    uint32_t n = 0;
+
+    qsort(e->kept, e->n_kept, sizeof(*e->kept), by_id);
+    for (uint32_t i = 0; i < e->n_kept; i++) {
+        if (!n || e->kept[n - 1] != e->kept[i]) {
+            e->kept[n++] = e->kept[i];
+        }
+    }
+    e->n_kept = n;
+}
+
+/*
+ * Adds the ids in the chunk that a thread, which is in an epoch that was left, began
+ * there.  Returns 1, 0 if it is handing it over, or an error.
+ */
+static int keep_ids(struct drain *d, uint32_t pipe, struct epoch *e)
+{
+    const struct mempipe_pipe *p = &d->host->pipes[pipe];
+    const struct mempipe_ctl *layout = &d->host->layout;
+    /* They pair with the producer's release stores: in this order a chunk is handed over,
+     * the epoch told, and another chunk begun. */
+    uint32_t running = __atomic_load_n(&p->running, __ATOMIC_ACQUIRE);
+    uint32_t live = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
+    uint32_t words = __atomic_load_n(&p->quiet_words, __ATOMIC_ACQUIRE);
+    const uint32_t *word;
+    uint32_t *more;
+
+    if (running || !live || live > layout->nr_pipes + layout->nr_pool ||
+        words > layout->chunk_bytes / sizeof(*word)) {
+        return 0;
+    }
+    more = realloc(e->kept, ((size_t)e->n_kept + words + 1) * sizeof(*more));
+    if (!more) {
+        return -CTR_E_NOMEM;
+    }
+    e->kept = more;
+    /* Whatever it is: numbers after markers do no harm here. */
+    word = (const uint32_t *)(const void *)mempipe_host_chunk(d->host, live - 1);
+    for (uint32_t i = 0; i < words; i++) {
+        uint32_t w = __atomic_load_n(&word[i], __ATOMIC_RELAXED);
+
+        if (CTR_WORD_IS_BLOCK(w)) {
+            e->kept[e->n_kept++] = w;
+        }
+    }
+    __sync_synchronize(); /* the thread sanitizer knows no other fence */
+    return __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE) == e->number;
+}
+
+/* Of an epoch in which there are sleeping threads only: what they need. */
+static int begin_thinning(struct drain *d, struct epoch *e)
+{
+    uint32_t sorted = 0;
+    int got = is_over(d, e);
+
+    for (uint32_t i = 0, high = drain_pipes_high(d); got > 0 && i < high; i++) {
+        if (d->slots[i].thread &&
+            __atomic_load_n(&d->host->pipes[i].epoch, __ATOMIC_ACQUIRE) == e->number) {
+            got = keep_ids(d, i, e);
+        }
+        if (e->n_kept / 2 > sorted + KEPT_MOST / 8) {
+            sort_kept(e);
+            sorted = e->n_kept;
+        }
+        if (sorted > KEPT_MOST) {
+            e->thin = THIN; /* it keeps all, and nobody looks again */
+            got = 0;
+        }
+    }
+    if (got <= 0) {
+        e->n_kept = 0;
+        return got;
+    }
+    sort_kept(e);
+    e->thin = THINNING;
+    e->stamp = pipeline_submitted(d->pipeline);
+    return 0;
+}
+
+/* Forgets the ids of a page that are not kept; returns whether there are such. */
+static bool forget_page(struct drain *d, const struct epoch *e, uint32_t page,
+                        uint64_t stamp)
+{
+    bool any = false;
+
+    for (uint32_t k = 0; k < MEMPIPE_ID_PAGE; k++) {
+        const uint32_t id = page * MEMPIPE_ID_PAGE + k;
+
+        if (e->n_kept && bsearch(&id, e->kept, e->n_kept, sizeof(id), by_id)) {
+            any = true;
+        } else {
+            ctr_dict_forget(d->dict, id, stamp);
+        }
+    }
+    if (!any) {
+        d->owner[page] = NULL;
+        mempipe_host_free_ids(d->host, page);
+    }
+    return any;
+}
+
+static void end_thinning(struct drain *d, struct epoch *e, uint64_t stamp)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < e->n_pages; i++) {
+        if (forget_page(d, e, e->pages[i], stamp)) {
+            e->pages[n++] = e->pages[i];
+        }
+    }
+    e->n_pages = n;
+    free(e->kept);
+    e->kept = NULL;
+    e->n_kept = 0;
+    e->thin = THIN;
+    d->reap_at = d->reap_at ? d->reap_at : stamp;
+    d->reap = true;
+}
+
 /* Nothing means its ids any more. */
 static void forget(struct drain *d, struct epoch *e, uint64_t stamp)
 {
+    e->n_kept = 0;
     for (uint32_t i = 0; i < e->n_pages; i++) {
-        const uint32_t page = e->pages[i];
-
-        for (uint32_t k = 0; k < MEMPIPE_ID_PAGE; k++) {
-            ctr_dict_forget(d->dict, page * MEMPIPE_ID_PAGE + k, stamp);
-        }
-        d->owner[page] = NULL;
-        mempipe_host_free_ids(d->host, page);
+        forget_page(d, e, e->pages[i], stamp);
     }
     if (e->from) {
         e->from->children--;
     }
     free(e->pages);
+    free(e->kept);
     free(e);
 }
 
@@ -273,6 +430,9 @@ int drain_epochs_settle(struct drain *d)
     for (struct epoch *e = d->epochs; d->look_epochs && e; e = e->next) {
         int over = e->state == EPOCH_LEFT && !e->busy ? is_over(d, e) : 0;
 
+        if (e->state == EPOCH_LEFT && e->busy && e->sleeps && !e->children && d->pipeline) {
+            over = begin_thinning(d, e);
+        }
         if (over < 0) {
             return over;
         }
@@ -281,6 +441,12 @@ int drain_epochs_settle(struct drain *d)
             e->stamp = d->pipeline ? pipeline_submitted(d->pipeline) : 0;
             d->n_left--;
             d->n_over++;
+        }
+    }
+    for (struct epoch *e = d->epochs; e && d->look_epochs; e = e->next) {
+        if (e->thin == THINNING && e->state == EPOCH_LEFT && e->stamp <= done &&
+            !e->children) {
+            end_thinning(d, e, submitted);
         }
     }
     while (again) {
@@ -311,6 +477,7 @@ void drain_epochs_free(struct drain *d)
         struct epoch *e = d->epochs;
 
         d->epochs = e->next;
+        free(e->kept);
         free(e->pages);
         free(e);
     }

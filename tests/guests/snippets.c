@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Generates code all the time: snippets COUNT [THREADS [CHILDREN [memory]]].  Each thread writes a
+ * Generates code all the time: snippets COUNT [THREADS [CHILDREN [memory [SLEEPERS]]]].  Each thread writes a
  * function, runs it once and writes the next one, partly at the same place.  Each
  * returns another number: who << 24 | i, with i from 0, which stands in its
  * instructions.  `who' is unique in the run.  Each thread says "snippets WHO COUNT".
  * With `memory' also, after a quarter and at the end, "memory KIB KIB": what this process
- * has resident, and its parent.
+ * has resident, and its parent.  SLEEPERS more threads begin one after the other,
+ * generate a little, sleep until the end and generate a little again.
  */
 #include "emit.h"
 
@@ -16,6 +17,9 @@
 
 static unsigned count;
 static int memory;
+static unsigned sleepers;
+static pthread_t sleeping[64];
+static int alarm_clock[2];
 
 /* Of /proc/PID/statm: the real one, not one made for the guest. */
 static unsigned resident(int pid)
@@ -60,20 +64,52 @@ static NOINLINE void emit_number(uint8_t *p, uint32_t v)
     __builtin___clear_cache((char *)p, (char *)p + sizeof(w));
 }
 
+static uint8_t *area(void)
+{
+    return mmap(NULL, AREA, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void snippet(uint8_t *code, uint32_t who, unsigned i)
+{
+    uint8_t *p = code + (i % 3 ? 32 * (i % (AREA / 32)) : 0);
+
+    emit_number(p, who << 24 | i);
+    if (call(p) != (who << 24 | i)) {
+        _exit(97);
+    }
+}
+
+static void *sleeper(void *arg)
+{
+    const uint32_t who = (uint32_t)(uintptr_t)arg;
+    uint8_t *code = area();
+    char line[64];
+    int n = snprintf(line, sizeof(line), "snippets %u 20\n", (unsigned)who);
+
+    for (unsigned i = 0; i < 20; i++) {
+        snippet(code, who, i);
+        if (i == 9 && read(alarm_clock[0], line + 63, 1) != 0) {
+            _exit(95);
+        }
+    }
+    if (write(1, line, (size_t)n) != n) {
+        _exit(98);
+    }
+    return NULL;
+}
+
 static void *generate(void *arg)
 {
     const uint32_t who = (uint32_t)(uintptr_t)arg;
-    uint8_t *code =
-        mmap(NULL, AREA, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *code = area();
     char line[64];
     int n;
 
-    for (unsigned i = 0; i < count; i++) {
-        uint8_t *p = code + (i % 3 ? 32 * (i % (AREA / 32)) : 0);
-
-        emit_number(p, who << 24 | i);
-        if (call(p) != (who << 24 | i)) {
-            _exit(97);
+    for (unsigned i = 0, s = 0; i < count; i++) {
+        snippet(code, who, i);
+        if (s < sleepers && i == count / (sleepers + 1) * (s + 1)) {
+            pthread_create(&sleeping[s], NULL, sleeper, (void *)(uintptr_t)(100 + s));
+            s++;
         }
         if (memory && (i == count / 4 || i == count - 1)) {
             tell_memory();
@@ -108,6 +144,10 @@ int main(int argc, char **argv)
     int status, bad = 0;
 
     memory = argc > 4;
+    sleepers = argc > 5 ? (unsigned)atoi(argv[5]) : 0;
+    if (pipe(alarm_clock)) {
+        return 1;
+    }
     count = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
     for (unsigned i = 0; i < children; i++) {
         /* with what was translated until now */
@@ -118,6 +158,10 @@ int main(int argc, char **argv)
         }
     }
     run(1 + 2 * children * threads, threads);
+    close(alarm_clock[1]);
+    for (unsigned i = 0; i < sleepers; i++) {
+        pthread_join(sleeping[i], NULL);
+    }
     while (wait(&status) > 0) {
         bad |= status;
     }
