@@ -107,7 +107,7 @@ static void *generate(void *arg)
 
     for (unsigned i = 0, s = 0; i < count; i++) {
         snippet(code, who, i);
-        if (s < sleepers && i == count / (sleepers + 1) * (s + 1)) {
+        if (who == 1 && s < sleepers && i == count / (sleepers + 1) * (s + 1)) {
             pthread_create(&sleeping[s], NULL, sleeper, (void *)(uintptr_t)(100 + s));
             s++;
         }
