@@ -42,7 +42,7 @@ timeout 60 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ended >stdout 2>
 grep -q 'the pipe is gone' stderr || fail "ended: $(cat stderr)"
 
 # Whole pages overwritten: the recording ends, by itself or when it is asked to.
-for lie in zero ones pipes chunks; do
+for lie in zero ones pipes chunks ids epochs; do
     guest pages 'blocks 15000' "lie $lie" 'blocks 90000000' 'ready ready' 'sleep 60000'
     timeout 60 "$record" --qemu-dir "$fake" -q -e all -o a.ctr -- qemu-arm pages \
         >stdout 2>stderr &

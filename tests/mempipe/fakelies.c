@@ -57,6 +57,31 @@ static void name_process(struct fake *f, int32_t pid, uint32_t state)
     producer_ring(&f->q);
 }
 
+/*
+ * Blocks without end that are all of another epoch, and of a page of ids of their own;
+ * the pipe says that it is in each of them, and was forked in the one before by itself.
+ */
+static void make_epochs(struct fake *f, uint32_t n)
+{
+    uint8_t def[64] = {0};
+
+    def[CTR_BLOCKDEF_NINSN] = 1;
+    def[CTR_BLOCKDEF_CODELEN] = 4;
+    def[CTR_BLOCKDEF_FIXED] = 4;
+    for (uint32_t i = 1; i <= n; i++) {
+        struct mempipe_aux_block b = {
+            .id = (i + 256) % MEMPIPE_ID_PAGES * MEMPIPE_ID_PAGE,
+            .def_bytes = CTR_BLOCKDEF_FIXED + 1 + 4,
+            .epoch = i * 2654435761u,
+        };
+
+        f->q.p->from_process = f->q.serial;
+        f->q.p->from_epoch = f->q.p->epoch;
+        f->q.p->epoch = b.epoch;
+        producer_aux(&f->q, MEMPIPE_AUX_BLOCK, &b.h, sizeof(b), def, b.def_bytes);
+    }
+}
+
 bool fake_lie(struct fake *f, const char *what)
 {
     uint8_t *shared = (uint8_t *)f->q.shared;
@@ -77,6 +102,11 @@ bool fake_lie(struct fake *f, const char *what)
         memset(shared, 0, sizeof(*f->q.shared));
     } else if (!strcmp(what, "ones")) {
         memset(shared, 0xff, sizeof(*f->q.shared));
+    } else if (!strcmp(what, "ids")) {
+        memset(f->q.base + f->q.ctl->ids_off, 0, MEMPIPE_ID_PAGES);
+        f->q.next_id = 0;
+    } else if (!strcmp(what, "epochs")) {
+        make_epochs(f, 200000);
     } else if (!strcmp(what, "pipes")) {
         memset(producer_pipe(&f->q, 0), 0xff, 8 * sizeof(struct mempipe_pipe));
     } else if (!strcmp(what, "chunks")) {
