@@ -20,12 +20,12 @@ if [ "$(as_nobody "$open/id" -u)" != 65533 ]; then
     echo "no set-user-ID programs in '$open'"
     exit 77
 fi
-run 1 as_nobody env QEMU_CANNOLI=pipe=/nonexistent/pipe "$open/qemu-arm" --version
-grep -q 'cannot open /nonexistent/pipe' stderr || fail "$(cat stderr)"
+run 1 as_nobody env QEMU_CANNOLI=pipe=/proc/1/fd/9999,exec "$open/qemu-arm" --version
+grep -q 'cannot open /proc/1/fd/9999' stderr || fail "$(cat stderr)"
 chown 65533 "$open/qemu-arm"
 chmod 4755 "$open/qemu-arm"
-run 0 as_nobody env QEMU_CANNOLI=pipe=/nonexistent/pipe "$open/qemu-arm" --version
+run 0 as_nobody env QEMU_CANNOLI=pipe=/proc/1/fd/9999,exec "$open/qemu-arm" --version
 silent "set-user-ID"
 # The command line is another matter: it says everything to such a program.
-run 1 as_nobody "$open/qemu-arm" -cannoli pipe=/nonexistent/pipe --version
+run 1 as_nobody "$open/qemu-arm" -cannoli pipe=/proc/1/fd/9999,exec --version
 finish
