@@ -101,6 +101,12 @@ int ctr_dict_has(const struct ctr_dict *d, uint32_t raw_id)
     return dict_raw(d, raw_id) != NULL;
 }
 
+uint32_t ctr_dict_id(const struct ctr_dict *d, uint32_t raw_id)
+{
+    const struct dict_entry *e = dict_raw(d, raw_id);
+    return e ? e->id : 0;
+}
+
 /*
  * The definition without the slots of what is not recorded.  Roots are numbers of
  * slots: they change with them.

@@ -399,6 +399,22 @@ int ctr_encoder_run_some(struct ctr_encoder *e, struct ctr_segment *segs, unsign
     return ret;
 }
 
+const void *ctr_encoder_get_state(const struct ctr_encoder *e, size_t *bytes)
+{
+    *bytes = e->reg ? e->carry.n : 0;
+    return *bytes ? e->carry.p : NULL;
+}
+
+int ctr_encoder_set_state(struct ctr_encoder *e, const void *state, size_t bytes)
+{
+    const struct regtable *t = dict_regs(e->dict);
+    if (!e->reg || !t || bytes != t->state_bytes) {
+        return -CTR_E_CORRUPT;
+    }
+    e->carry.n = 0;
+    return buf_append(&e->carry, state, bytes) ? -CTR_E_NOMEM : 0;
+}
+
 int ctr_encoder_run(struct ctr_encoder *e, const struct ctr_segment *segs,
                     unsigned n_segs, struct ctr_packed *out, struct ctr_diag *diag)
 {

@@ -80,6 +80,8 @@ CTR_API int ctr_dict_restore(struct ctr_dict *dict, uint32_t id, const void *def
 CTR_API uint32_t ctr_dict_size(const struct ctr_dict *dict);
 /* 1 if raw_id is known. */
 CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
+/* The canonical id of raw_id, or 0: canonical ids are handed out in order, from 1. */
+CTR_API uint32_t ctr_dict_id(const struct ctr_dict *dict, uint32_t raw_id);
 
 /*
  * With CTR_EVENTS_REG, before anything is packed: the register table, entries as in
@@ -199,6 +201,15 @@ CTR_API int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *s
 CTR_API int ctr_encoder_run_some(struct ctr_encoder *enc, struct ctr_segment *segs,
                                  unsigned n_segs, unsigned *taken, struct ctr_packed *out,
                                  struct ctr_diag *diag);
+
+/*
+ * After that, with registers: what the encoder knows of them, for another encoder that is
+ * to go on in its place, in another process even.  get: NULL without registers; valid
+ * until the next call.  set returns -CTR_E_NOMEM, or -CTR_E_CORRUPT if it is not what
+ * get gave.
+ */
+CTR_API const void *ctr_encoder_get_state(const struct ctr_encoder *enc, size_t *bytes);
+CTR_API int ctr_encoder_set_state(struct ctr_encoder *enc, const void *state, size_t bytes);
 
 /* ------------------------------------------------------------------ writer */
 
