@@ -66,7 +66,7 @@ void drain_free(struct drain *d)
     for (uint32_t i = 0; d->slots && i < drain_pipes_high(d); i++) {
         struct slot *s = &d->slots[i];
         for (unsigned k = 0; k < s->n_pending; k++) {
-            free(s->pending[k].aux);
+            journal_drop(d->journal, s->pending[k].aux);
         }
         drain_drop_aux(d, s);
         free(s->thread);
@@ -77,6 +77,24 @@ void drain_free(struct drain *d)
     free(d->regs);
     drain_epochs_free(d);
     free(d);
+}
+
+/* Mail is in the journal before it is nowhere else. */
+static int next_mail(struct drain *d, uint32_t pipe, struct mempipe_mail *mail)
+{
+    const struct slot *s = &d->slots[pipe];
+    int got = mempipe_host_see_mail(d->host, pipe, s->next_seq, mail);
+
+    if (got > 0) {
+        if (d->journal && s->thread->index != UINT32_MAX) {
+            const struct journal_chunk what = {.thread = s->thread->index,
+                                               .seq = s->next_seq};
+
+            journal_take(d->journal, mail->chunk, &what);
+        }
+        mempipe_host_clear_mail(d->host, pipe, s->next_seq);
+    }
+    return got;
 }
 
 static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
@@ -92,10 +110,10 @@ static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
             return err;
         }
     }
-    while (s->n_pending < JOB_SEGMENTS &&
-           (got = mempipe_host_take_mail(d->host, pipe, s->next_seq, &mail)) > 0) {
+    while (s->n_pending < JOB_SEGMENTS && (got = next_mail(d, pipe, &mail)) > 0) {
         struct job_segment seg = {
             .chunk = mail.chunk,
+            .seq = s->next_seq,
             .words = mail.words,
             .units = mail.units,
             .start_ns = mail.start_ns,

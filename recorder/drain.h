@@ -14,6 +14,7 @@
 #include "guests.h"
 #include "mempipe_host.h"
 #include "pipeline.h"
+#include "ring.h"
 
 struct drain;
 
@@ -48,6 +49,15 @@ void drain_free(struct drain *d);
  * no sense.
  */
 int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag);
+
+/*
+ * In another process, before the first round: goes on from what the drainer of a recorder
+ * that was killed had done, as ring and journal tell, both after their *_recover.
+ * The guest has ended; `dict' is that of ring_make_dict with the journal's definitions.
+ * Calls `begin' if that had been called.
+ */
+int drain_resume(struct drain *d, const struct ring *r, uint64_t now_ns,
+                 struct ctr_diag *diag);
 
 /* Nothing is left: no traced process and no pipe that may still come alive. */
 bool drain_is_over(const struct drain *d);

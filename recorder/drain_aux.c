@@ -31,6 +31,7 @@
 static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
                      uint32_t bytes)
 {
+    const uint8_t *def = d->scratch + sizeof(struct mempipe_aux_block);
     struct mempipe_aux_block b;
     int err;
 
@@ -45,10 +46,21 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
     if (b.def_bytes > bytes - sizeof(b)) {
         return drain_oddity(d, pipe, "a block definition is longer than its record");
     }
+    if (d->resumed) {
+        if (ctr_dict_has(d->dict, b.id)) {
+            return 0; /* it was taken when the recorder was killed */
+        }
+        return ctr_dict_add(d->dict, b.id, def, b.def_bytes, d->diag);
+    }
     err = drain_epoch_block(d, pipe, b.id, b.epoch);
-    return err ? err
-               : ctr_dict_add(d->dict, b.id, d->scratch + sizeof(b), b.def_bytes,
-                              d->diag);
+    if (!err) {
+        err = ctr_dict_add(d->dict, b.id, def, b.def_bytes, d->diag);
+    }
+    if (!err && journal_define(d->journal, b.id, ctr_dict_id(d->dict, b.id), def,
+                               b.def_bytes)) {
+        err = -CTR_E_NOMEM;
+    }
+    return err;
 }
 
 /* Bytes of all registers of the table; the writer checks it as a whole. */
@@ -93,11 +105,17 @@ static bool fits_table(const struct drain *d, const uint8_t *rec, uint32_t bytes
     return true;
 }
 
+void drain_set_regs(struct drain *d, struct mempipe_aux_regtable *t)
+{
+    d->regs = t;
+    d->state_bytes = table_state_bytes(t);
+}
+
 /* Every process tells the table; the first one's goes to the file. */
 static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
                     uint32_t bytes)
 {
-    struct mempipe_aux_regtable *t;
+    struct mempipe_aux_regtable *t, *copy;
     struct job *job;
     int err;
 
@@ -117,18 +135,19 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
         }
         return 0;
     }
-    d->regs = malloc(bytes);
+    copy = malloc(bytes);
     job = drain_job_new(JOB_REGS, NULL, NULL);
     if (job) {
         job->regs = malloc(bytes);
     }
-    if (!d->regs || !job || !job->regs) {
+    if (!copy || !job || !job->regs) {
+        free(copy);
         free(job);
         return -CTR_E_NOMEM;
     }
-    memcpy(d->regs, t, bytes);
+    memcpy(copy, t, bytes);
     memcpy(job->regs, t, bytes);
-    d->state_bytes = table_state_bytes(t);
+    drain_set_regs(d, copy);
     err = ctr_dict_regs(d->dict, t->n, t + 1, t->table_bytes, d->diag);
     if (err) {
         free(job->regs);
@@ -139,7 +158,8 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
 }
 
 /* Room for `bytes' more in the records of chunk `seq', the last ones there are. */
-static struct aux_records *last_records(struct slot *s, uint32_t seq, uint32_t bytes)
+static struct aux_records *last_records(struct drain *d, struct slot *s, uint32_t seq,
+                                        uint32_t bytes)
 {
     struct aux_records **at = s->aux_end, *r = *at, *grown;
     uint32_t cap;
@@ -153,14 +173,10 @@ static struct aux_records *last_records(struct slot *s, uint32_t seq, uint32_t b
     }
     cap = r ? 2 * r->cap : FIRST_BYTES;
     cap = cap - (r ? r->bytes : 0) < bytes ? cap + bytes : cap;
-    grown = realloc(r, sizeof(*r) + cap);
+    grown = journal_room(d->journal, r, s->thread->index, seq, cap);
     if (!grown) {
         return NULL;
     }
-    if (!r) {
-        *grown = (struct aux_records){.seq = seq};
-    }
-    grown->cap = cap;
     *at = grown;
     s->aux_end = at;
     return grown;
@@ -188,7 +204,7 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
         (*s->aux_end && (int32_t)(place.seq - (*s->aux_end)->seq) < 0)) {
         return drain_oddity(d, pipe, "a record is of a chunk that is not being filled");
     }
-    r = last_records(s, place.seq, bytes);
+    r = last_records(d, s, place.seq, bytes);
     if (!r) {
         return -CTR_E_NOMEM;
     }
@@ -208,7 +224,7 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
     if (d->regs && !fits_table(d, to, bytes)) {
         return drain_oddity(d, pipe, "registers are not those of the table");
     }
-    r->bytes += bytes;
+    journal_add(r, bytes, d->host->aux_tails[pipe] + bytes);
     s->kept += bytes;
     d->kept += bytes;
     s->last_units = place.units;
@@ -263,7 +279,7 @@ void drain_drop_aux(struct drain *d, struct slot *s)
         struct aux_records *r = s->aux;
 
         s->aux = r->next;
-        free(r);
+        journal_drop(d->journal, r);
     }
     s->aux_end = &s->aux;
 }

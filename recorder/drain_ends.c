@@ -54,6 +54,7 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
         }
         d->begun = true;
         d->pipeline = d->ops.begin(d->ops.arg, &d->target);
+        d->journal = d->pipeline ? pipeline_journal(d->pipeline) : NULL;
     }
     t = calloc(1, sizeof(*t));
     if (!t) {
@@ -69,19 +70,22 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     }
     err = err ? err : drain_epoch_adopt(d, pipe, process);
     t->process = process;
+    t->pipe = pipe;
+    t->serial = __atomic_load_n(&p->serial, __ATOMIC_RELAXED);
     process->threads++;
     memset(s, 0, sizeof(*s));
     s->thread = t;
     s->aux_end = &s->aux;
+    s->trim = pipe >= WARM_HOMES;
     s->pending_ns = now;
     d->n_threads++;
     d->totals.threads++;
     return err ? err : drain_submit(d, drain_job_new(JOB_THREAD, process, t));
 }
 
-/* Takes the chunk that a thread was filling when it ended, if there is one that
- * it did not hand over. */
-static bool take_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
+/* Whether there is a chunk that a thread was filling when it ended, and did not hand
+ * over. */
+static bool find_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
 {
     struct mempipe_pipe *p = &d->host->pipes[pipe];
     /* pairs with the producer's release store; it set live_seq before */
@@ -96,9 +100,33 @@ static bool take_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
         return false;
     }
     *chunk = live - 1;
-    __atomic_store_n(&p->live_chunk, 0, __ATOMIC_RELAXED);
-    mempipe_host_hold(d->host, *chunk);
     return true;
+}
+
+static void take_live_chunk(struct drain *d, uint32_t pipe, uint32_t chunk)
+{
+    __atomic_store_n(&d->host->pipes[pipe].live_chunk, 0, __ATOMIC_RELEASE);
+    mempipe_host_hold(d->host, chunk);
+}
+
+/* As if it had been handed over: its header says what is known, for the journal. */
+static void note_live_chunk(struct drain *d, uint32_t pipe, const struct job_segment *seg)
+{
+    const struct slot *s = &d->slots[pipe];
+    struct mempipe_chunk *c = &d->host->chunks[seg->chunk];
+    const struct journal_chunk what = {.thread = s->thread->index,
+                                       .seq = s->next_seq,
+                                       .unsure = (seg->flags & CTR_SEGMENT_UNSURE) != 0};
+
+    if (d->journal && s->thread->index != UINT32_MAX) {
+        __atomic_store_n(&c->pipe, pipe, __ATOMIC_RELAXED);
+        __atomic_store_n(&c->seq, s->next_seq, __ATOMIC_RELAXED);
+        __atomic_store_n(&c->words, seg->words, __ATOMIC_RELAXED);
+        __atomic_store_n(&c->units, seg->units, __ATOMIC_RELAXED);
+        __atomic_store_n(&c->start_ns, seg->start_ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&c->end_ns, seg->end_ns, __ATOMIC_RELAXED);
+        journal_take(d->journal, seg->chunk, &what);
+    }
 }
 
 /* Saves what a thread that got no chance to hand over had written. */
@@ -106,10 +134,10 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
 {
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
     struct slot *s = &d->slots[pipe];
-    struct job_segment seg = {.end_ns = now};
+    struct job_segment seg = {.end_ns = now, .seq = s->next_seq};
     int err = 0;
 
-    if (!take_live_chunk(d, pipe, &seg.chunk)) {
+    if (!find_live_chunk(d, pipe, &seg.chunk)) {
         return 0;
     }
     seg.start_ns =
@@ -129,9 +157,12 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
         seg.units = __atomic_load_n(&p->quiet_units, __ATOMIC_RELAXED);
     }
     if (!mempipe_host_fits(d->host, seg.words, seg.units)) {
+        take_live_chunk(d, pipe, seg.chunk);
         drain_release_segment(d, &(struct job_segment){.chunk = seg.chunk});
         return drain_oddity(d, pipe, "the lengths of its last chunk are impossible");
     }
+    note_live_chunk(d, pipe, &seg);
+    take_live_chunk(d, pipe, seg.chunk);
     drain_attach_aux(d, s, &seg, s->next_seq);
     if (!seg.words && !seg.aux) {
         drain_release_segment(d, &seg);
@@ -158,7 +189,8 @@ static int finish_thread(struct drain *d, uint32_t pipe)
     struct job_segment left = {0};
     int err = drain_dispatch(d, s);
 
-    if (take_live_chunk(d, pipe, &left.chunk)) {
+    if (find_live_chunk(d, pipe, &left.chunk)) {
+        take_live_chunk(d, pipe, left.chunk);
         drain_release_segment(d, &left);
     }
     d->totals.waits += __atomic_load_n(&p->waits, __ATOMIC_RELAXED);

@@ -23,6 +23,8 @@
  * left.  It adds no id to that chunk any more: the ids that stand there are all that
  * is still needed of the epoch, and the others are forgotten (thinning) when the
  * chunks that were handed over before are done with.
+ *
+ * Who goes on where a recorder was killed forgets nothing: the guest describes no more.
  */
 #include "drain_parts.h"
 
@@ -115,7 +117,7 @@ int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p)
 {
     const struct mempipe_pipe *m = &d->host->pipes[pipe];
     /* pairs with the producer's release store */
-    struct epoch *e = need(d, p, __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE));
+    struct epoch *e = d->resumed ? NULL : need(d, p, __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE));
     const uint32_t number = __atomic_load_n(&m->is_process, __ATOMIC_RELAXED)
                                 ? __atomic_load_n(&m->from_epoch, __ATOMIC_RELAXED)
                                 : 0;
@@ -123,6 +125,9 @@ int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p)
     struct epoch *from = number ? find(d, NULL, number) : NULL;
     struct guest_process *parent = number ? guests_find(d->guests, serial) : NULL;
 
+    if (d->resumed) {
+        return 0;
+    }
     if (e && !from && parent) {
         /* Its parent has described nothing in it yet that we know of. */
         from = need(d, parent, number);
@@ -378,6 +383,7 @@ static bool forget_page(struct drain *d, const struct epoch *e, uint32_t page,
         if (e->n_kept && bsearch(&id, e->kept, e->n_kept, sizeof(id), by_id)) {
             any = true;
         } else {
+            journal_forget(d->journal, id);
             ctr_dict_forget(d->dict, id, stamp);
         }
     }

@@ -20,8 +20,9 @@
 
 void drain_release_segment(struct drain *d, struct job_segment *s)
 {
+    journal_give_back(d->journal, s->chunk);
     mempipe_host_release(d->host, s->chunk, s->words, s->units, s->chunk >= WARM_HOMES);
-    free(s->aux);
+    journal_drop(d->journal, s->aux);
 }
 
 struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
@@ -70,7 +71,7 @@ static int dispatch_one(struct drain *d, struct slot *s, unsigned n)
     if (!job) {
         return -CTR_E_NOMEM;
     }
-    job->trim = (size_t)(s - d->slots) >= WARM_HOMES;
+    job->trim = s->trim;
     job->n_segs = n;
     memcpy(job->segs, s->pending, n * sizeof(s->pending[0]));
     for (unsigned i = 0; i < n; i++) {
@@ -125,6 +126,21 @@ void drain_push_segment(struct drain *d, struct slot *s, const struct job_segmen
     s->pending[s->n_pending++] = *seg;
     s->pending_bytes += drain_segment_bytes(d, seg);
     d->n_pending++;
+}
+
+int drain_push_old(struct drain *d, struct slot *s, const struct job_segment *seg,
+                   uint64_t now)
+{
+    int err = 0;
+
+    if (s->n_pending == JOB_SEGMENTS || s->pending_aux > JOB_AUX_BYTES ||
+        (s->n_pending && seg->end_ns - s->pending[0].start_ns > SPAN_NS)) {
+        err = drain_dispatch(d, s);
+    }
+    if (!err) {
+        drain_push_segment(d, s, seg, now);
+    }
+    return err;
 }
 
 static bool side_by_side(const struct drain *d)

@@ -23,6 +23,7 @@ struct slot {
     bool closing;                /* over, but its home chunk is being packed */
     uint64_t claimed_ns;         /* when it was first seen CLAIMED, 0: it is not */
     bool more;                   /* mail was left for the next round */
+    bool trim;                   /* memory of its home goes back to the system */
     unsigned n_pending, n_fresh; /* the last n_fresh came in this round */
     uint64_t pending_bytes, pending_aux, pending_ns;
     struct aux_records *aux;      /* of chunks that have not arrived, oldest first */
@@ -42,10 +43,12 @@ struct drain {
     struct guests *guests;
     struct ctr_dict *dict;
     struct pipeline *pipeline;
+    struct journal *journal; /* the pipeline's */
     struct drain_ops ops;
     unsigned workers;
     bool begun;
     struct mempipe_target target;
+    bool resumed;         /* another process had begun, which was killed */
     uint32_t n_pending;   /* chunks in all slots ... */
     uint64_t pending_aux; /* ... and bytes of their records */
     uint64_t kept;        /* bytes of records of chunks that have not arrived */
@@ -111,6 +114,11 @@ void drain_release_segment(struct drain *d, struct job_segment *s);
 void drain_push_segment(struct drain *d, struct slot *s, const struct job_segment *seg,
                         uint64_t now);
 
+/* The same for one that had been taken by a recorder that was killed, and has its
+ * records; makes room for it. */
+int drain_push_old(struct drain *d, struct slot *s, const struct job_segment *seg,
+                   uint64_t now);
+
 /* Makes a job of all chunks that are pending of a thread. */
 int drain_dispatch(struct drain *d, struct slot *s);
 
@@ -128,6 +136,9 @@ void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
 
 /* Forgets the records of chunks that have not arrived. */
 void drain_drop_aux(struct drain *d, struct slot *s);
+
+/* The register table, once: the copy with the table behind becomes the drainer's. */
+void drain_set_regs(struct drain *d, struct mempipe_aux_regtable *t);
 
 /* ---- drain_epoch.c ---- */
 

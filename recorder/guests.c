@@ -76,6 +76,14 @@ out_fds:
     return err;
 }
 
+void guests_open_ended(struct guests *g, struct mempipe_host *host)
+{
+    memset(g, 0, sizeof(*g));
+    g->host = host;
+    g->ended = true;
+    g->epoll = g->stop = -1;
+}
+
 void guests_close(struct guests *g)
 {
     uint64_t one = 1;
@@ -195,7 +203,7 @@ struct guest_process *guests_add(struct guests *g, const struct guest_claim *cla
     p->ppid = claim->ppid;
     p->pidfd = -1;
     p->entry = -1;
-    if (identify(g, claim, &at, &attached)) {
+    if (!g->ended && identify(g, claim, &at, &attached)) {
         watch(g, p, &at, attached);
     } else {
         /* It has ended, or has become another program meanwhile.  That is to be found
@@ -274,7 +282,7 @@ bool guests_is_ours(const struct guests *g, pid_t pid)
 
 bool guests_has_strangers(const struct guests *g)
 {
-    return attached_count(g->attached) > 0;
+    return !g->ended && attached_count(g->attached) > 0;
 }
 
 static bool has_ended(const struct guest_process *p)

@@ -27,6 +27,7 @@ struct guests {
     struct guest_process *processes; /* that still hold a pipe or run */
     int epoll, stop;                 /* of the thread that rings on deaths */
     bool deaths;                     /* atomic: it rang since the last look */
+    bool ended;                      /* all processes have: see guests_open_ended */
     unsigned unwatched;              /* processes without a pidfd */
     pid_t gone[GUESTS_GONE];         /* host's numbers of the last ones that ended */
     unsigned n_gone;
@@ -46,6 +47,12 @@ struct guest_claim {
 int guests_open(struct guests *g, struct mempipe_host *host,
                 struct attached_shared *attached);
 void guests_close(struct guests *g);
+
+/*
+ * For who goes on when all traced processes have ended: nobody is looked for, watched or
+ * signalled; each is dead in the round after it was added.  Needs no guests_close.
+ */
+void guests_open_ended(struct guests *g, struct mempipe_host *host);
 
 /* The process with this serial that still runs, as far as is known, or NULL. */
 struct guest_process *guests_find(struct guests *g, uint32_t serial);

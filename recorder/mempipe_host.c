@@ -178,6 +178,11 @@ out_ctl:
     return err;
 }
 
+static size_t tails_bytes(const struct mempipe_host *h)
+{
+    return h->layout.nr_pipes * sizeof(*h->aux_tails);
+}
+
 int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config)
 {
     const size_t filter_bytes = config->filter ? strlen(config->filter) : 0;
@@ -191,7 +196,9 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     h->layout = layout_of(config);
     h->addr_bytes = 8;
     h->held = calloc(nr_chunks, sizeof(*h->held));
-    h->aux_tails = calloc(config->nr_pipes, sizeof(*h->aux_tails));
+    h->aux_tails = mmap(NULL, tails_bytes(h), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    h->aux_tails = h->aux_tails == MAP_FAILED ? NULL : h->aux_tails;
     err = h->held && h->aux_tails ? make_files(h) : -ENOMEM;
     if (err) {
         goto out_own;
@@ -228,7 +235,9 @@ out_files:
     close(h->shared_fd);
     close(h->ctl_fd);
 out_own:
-    free(h->aux_tails);
+    if (h->aux_tails) {
+        munmap(h->aux_tails, tails_bytes(h));
+    }
     free(h->held);
     return err;
 }
@@ -242,7 +251,7 @@ void mempipe_host_close(struct mempipe_host *h)
     munmap(h->base, h->layout.total_bytes);
     close(h->shared_fd);
     close(h->ctl_fd);
-    free(h->aux_tails);
+    munmap(h->aux_tails, tails_bytes(h));
     free(h->held);
     memset(h, 0, sizeof(*h));
 }
@@ -289,10 +298,10 @@ uint32_t mempipe_host_pipes_high(struct mempipe_host *h)
     return h->pipes_high;
 }
 
-int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
-                           struct mempipe_mail *mail)
+int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
+                          struct mempipe_mail *mail)
 {
-    uint32_t *slot = &h->pipes[pipe].mail[seq % MEMPIPE_MAIL];
+    const uint32_t *slot = &h->pipes[pipe].mail[seq % MEMPIPE_MAIL];
     /* pairs with the producer's release store after it filled the header */
     uint32_t number = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     const struct mempipe_chunk *c;
@@ -306,8 +315,6 @@ int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
         __atomic_load_n(&h->held[number - 1], __ATOMIC_RELAXED) > 1) {
         return -EPROTO;
     }
-    /* pairs with the producer's check that the slot is free */
-    __atomic_store_n(slot, 0, __ATOMIC_RELEASE);
     mempipe_host_hold(h, number - 1);
     c = &h->chunks[number - 1];
     copy.pipe = __atomic_load_n(&c->pipe, __ATOMIC_RELAXED);
@@ -324,6 +331,23 @@ int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
         return -EPROTO;
     }
     return 1;
+}
+
+void mempipe_host_clear_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq)
+{
+    /* pairs with the producer's check that the slot is free */
+    __atomic_store_n(&h->pipes[pipe].mail[seq % MEMPIPE_MAIL], 0, __ATOMIC_RELEASE);
+}
+
+int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
+                           struct mempipe_mail *mail)
+{
+    int got = mempipe_host_see_mail(h, pipe, seq, mail);
+
+    if (got > 0) {
+        mempipe_host_clear_mail(h, pipe, seq);
+    }
+    return got;
 }
 
 int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn *fn,
@@ -361,8 +385,13 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
             }
         }
         tail += bytes;
+        if (h->stepwise) {
+            __atomic_store_n(&h->aux_tails[pipe], tail, __ATOMIC_RELEASE);
+        }
     }
-    h->aux_tails[pipe] = tail;
+    __atomic_store_n(&h->aux_tails[pipe], tail, __ATOMIC_RELEASE);
+    /* Before the guest may write there: whoever goes on after a sudden end reads this. */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     /* pairs with the producer's acquire load when it looks for room */
     __atomic_store_n(&p->aux_tail, tail, __ATOMIC_RELEASE);
     __atomic_fetch_add(&h->shared->space, 1, __ATOMIC_SEQ_CST);

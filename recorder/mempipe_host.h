@@ -51,8 +51,10 @@ struct mempipe_host {
     struct mempipe_shared *shared;
     struct mempipe_pipe *pipes;
     struct mempipe_chunk *chunks;
+    bool stepwise; /* each record is given up as soon as it was taken: see journal.h */
     uint64_t aux_most; /* bytes of the fullest ring that was drained; the user sets it to 0 */
-    uint64_t *aux_tails; /* of each pipe: bytes taken out of its ring */
+    uint64_t *aux_tails; /* of each pipe: bytes taken out of its ring; a child forked
+                          * after mempipe_host_open shares them, no guest does */
     uint32_t pipes_high; /* pipes ever seen claimed are below this number */
     uint8_t *held; /* of each chunk: how often taken and not yet released (atomic) */
 };
@@ -118,9 +120,18 @@ int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
 void mempipe_host_free_ids(struct mempipe_host *h, uint32_t page);
 
 /*
+ * The same in two steps: the caller holds the chunk, and the pipe still names it until
+ * the mail is cleared.
+ */
+int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
+                          struct mempipe_mail *mail);
+void mempipe_host_clear_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq);
+
+/*
  * Called with each aux record of a pipe, in order; `rec' is valid during the
  * call and `bytes' long, within the ring.  What stands there may change at any
- * time, should the guest scribble.  A negative result stops the drain.
+ * time, should the guest scribble.  A negative result stops the drain.  With `stepwise'
+ * the pipe's aux_tails is where this record begins.
  */
 typedef int mempipe_aux_fn(void *ctx, uint32_t pipe, const struct mempipe_aux *rec,
                            uint32_t bytes);

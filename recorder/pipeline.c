@@ -5,7 +5,8 @@
  * Two lists hold the same jobs: `todo', what workers still have to pack, in
  * order, and `ordered', what the writer still has to write, in order (the rest of a job
  * that is split is there alone: its worker has it already).  Chunks
- * go back to the guest as soon as they are packed.  What is packed and not yet
+ * go back to the guest as soon as they are packed; with a ring when it has them, so that
+ * they are not lost with this process.  What is packed and not yet
  * written is bounded by making workers wait before they begin another job: the
  * oldest job was begun first, so the writer never waits for a waiting worker.  A
  * worker whose job makes several chunks of the file packs them all without waiting.
@@ -52,6 +53,7 @@ struct pipeline {
     struct mempipe_host *host;
     struct ctr_writer *writer; /* NULL with a ring */
     struct ring *ring;
+    struct journal *journal;
     struct ctr_dict *dict;
     const char *output;
     int fd, level;
@@ -123,10 +125,11 @@ static void release_segments(struct pipeline *pl, struct job *job)
     for (unsigned i = 0; i < job->n_segs; i++) {
         struct job_segment *s = &job->segs[i];
 
+        journal_give_back(pl->journal, s->chunk);
         mempipe_host_release(pl->host, s->chunk, s->words, s->units, job->trim);
         /* pairs with the load in pipeline_chunks_held */
         __atomic_fetch_sub(&pl->held, 1, __ATOMIC_RELEASE);
-        free(s->aux);
+        journal_drop(pl->journal, s->aux);
         s->aux = NULL;
     }
     if (aux) {
@@ -147,6 +150,36 @@ static int collect(struct pipeline *pl, struct job *job, const struct ctr_segmen
                ? ring_events_collect(&job->events, (const uint8_t *)s->aux + from,
                                      end - from)
                : 0;
+}
+
+/* For a ring: where the thread goes on when so many segments were packed. */
+static void go_on(struct worker *w, struct job *job, unsigned taken)
+{
+    const struct job_segment *s = &job->segs[taken];
+    size_t bytes;
+    const void *state;
+
+    if (taken == job->n_segs) {
+        job->next.seq = s[-1].seq + 1;
+        return;
+    }
+    job->next = (struct ring_place){.seq = s->seq,
+                                    .from_word = s->from_word,
+                                    .from_unit = s->from_unit,
+                                    .from_aux = s->from_aux,
+                                    .from_insn = s->from_insn};
+    state = ctr_encoder_get_state(w->enc, &bytes);
+    if (state && (s->from_word || s->from_aux || s->from_insn)) {
+        void *copy = malloc(bytes);
+
+        if (!copy) {
+            job->error = -CTR_E_NOMEM;
+            return;
+        }
+        memcpy(copy, state, bytes);
+        job->next.state = copy;
+        job->next.state_bytes = (uint32_t)bytes;
+    }
 }
 
 /*
@@ -181,6 +214,12 @@ static unsigned pack(struct worker *w, struct job *job)
     }
     job->start_ns = segs[0].start_ns;
     job->end_ns = segs[n - 1].end_ns;
+    if (job->state) {
+        job->error = ctr_encoder_set_state(w->enc, job->state, job->state_bytes);
+        if (job->error) {
+            return n;
+        }
+    }
     job->error = ctr_encoder_run_some(w->enc, segs, n, &taken, job->packed, &job->diag);
     if (!job->error) {
         n = taken;
@@ -219,6 +258,9 @@ static unsigned pack(struct worker *w, struct job *job)
         rest->from_unit = s->from_unit;
         rest->from_aux = s->from_aux;
         rest->from_insn = s->from_insn;
+    }
+    if (!job->error && pl->ring) {
+        go_on(w, job, taken);
     }
     return job->error ? job->n_segs : taken;
 }
@@ -346,7 +388,9 @@ static void *worker_main(void *arg)
         } else {
             job->error = -CTR_E_INVAL;
         }
-        release_segments(pl, job);
+        if (!pl->ring) {
+            release_segments(pl, job);
+        }
 
         lock(pl, &w->told);
         pl->packed_bytes += job->bytes;
@@ -401,15 +445,12 @@ static int keep_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 
     switch (job->kind) {
     case JOB_REGS:
-        return ring_regs(r, job->regs->n, job->regs + 1, job->regs->table_bytes, diag);
     case JOB_PROCESS:
-        return ring_process(r, p->pid, p->ppid, other_number(p), p->start_ns, &p->index,
-                            diag);
     case JOB_THREAD:
-        return ring_thread(r, p->index, t->tid, t->ptid, t->start_ns, &t->index, diag);
+        break; /* see tell_ring */
     case JOB_CHUNK:
         return ring_chunk(r, t->index, job->packed, job->start_ns, job->end_ns,
-                          &job->events, diag);
+                          &job->events, &job->next, diag);
     case JOB_THREAD_END:
         return ring_thread_end(r, t->index, t->end_ns, t->end_reason, t->end_status,
                                t->incomplete || t->unsure);
@@ -499,6 +540,15 @@ static void get_stats(struct pipeline *pl)
     };
 }
 
+static void free_job(struct job *job)
+{
+    free(job->events.data);
+    free((void *)(uintptr_t)job->next.state);
+    free(job->state);
+    free(job->regs);
+    free(job);
+}
+
 static void *writer_main(void *arg)
 {
     struct pipeline *pl = arg;
@@ -540,6 +590,9 @@ static void *writer_main(void *arg)
                 fail(pl, err, &diag);
             }
         }
+        if (pl->ring && job->kind == JOB_CHUNK) {
+            release_segments(pl, job);
+        }
         if (job->kind == JOB_THREAD_END) {
             free(job->thread);
         } else if (job->kind == JOB_PROCESS_END) {
@@ -563,9 +616,7 @@ static void *writer_main(void *arg)
             /* pairs with the load in pipeline_done */
             __atomic_store_n(&pl->finished, job->serial, __ATOMIC_RELEASE);
         }
-        free(job->events.data);
-        free(job->regs);
-        free(job);
+        free_job(job);
     }
 }
 
@@ -610,6 +661,17 @@ static int start_threads(struct pipeline *pl)
     return err;
 }
 
+void pipeline_target(struct ctr_meta *meta, const struct mempipe_host *host,
+                     const struct mempipe_target *target)
+{
+    meta->target = target->target;
+    meta->qemu_version = target->qemu_version;
+    meta->elf_machine = target->elf_machine;
+    meta->big_endian = target->big_endian;
+    meta->addr_bits = (uint8_t)(8 * target->addr_bytes);
+    meta->events = host->layout.events;
+}
+
 int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
                  struct ctr_diag *diag)
 {
@@ -631,6 +693,7 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
     pthread_cond_init(&pl->ready, NULL);
     pthread_cond_init(&pl->dumped, NULL);
     pl->ring = config->ring;
+    pl->journal = config->journal;
     pl->dict = config->dict;
     pl->output = config->output;
     pl->fd = config->fd;
@@ -650,9 +713,14 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
             goto out_free;
         }
     }
-    err = pl->ring ? ring_begin(pl->ring, &config->meta, config->dict, diag)
-                   : ctr_writer_new(&pl->writer, config->fd, config->dict, &config->meta,
-                                    config->level, diag);
+    if (!pl->ring) {
+        err = ctr_writer_new(&pl->writer, config->fd, config->dict, &config->meta,
+                             config->level, diag);
+    } else if (ring_has_begun(pl->ring)) {
+        err = ring_resume(pl->ring, config->dict, diag);
+    } else {
+        err = ring_begin(pl->ring, &config->meta, config->dict, diag);
+    }
     if (err) {
         goto out_free;
     }
@@ -668,8 +736,67 @@ out_free:
     return err;
 }
 
+/*
+ * What the ring has to know at once, so that it is not lost with this process.  Returns
+ * true if that was all of the job.
+ */
+static bool tell_ring(struct pipeline *pl, struct job *job)
+{
+    struct guest_process *p = job->process;
+    struct guest_thread *t = job->thread;
+    struct ctr_diag diag = {0};
+    int err = 0;
+
+    switch (job->kind) {
+    case JOB_REGS:
+        err = ring_regs(pl->ring, job->regs->n, job->regs + 1, job->regs->table_bytes,
+                        &diag);
+        break;
+    case JOB_PROCESS:
+        p->index = UINT32_MAX;
+        err = ring_process(pl->ring, p->pid, p->ppid, other_number(p), p->start_ns,
+                           p->serial, &p->index, &diag);
+        break;
+    case JOB_THREAD:
+        t->index = UINT32_MAX;
+        if (p->index != UINT32_MAX) { /* else it has failed before */
+            err = ring_thread(pl->ring, p->index, t->tid, t->ptid, t->start_ns, t->pipe,
+                              t->serial, &t->index, &diag);
+        }
+        break;
+    case JOB_THREAD_END:
+        if (t->index != UINT32_MAX) {
+            ring_thread_ending(pl->ring, t->index, t->end_ns, t->end_reason,
+                               t->end_status, t->incomplete);
+        }
+        return false;
+    case JOB_PROCESS_END:
+        if (p->index != UINT32_MAX) {
+            ring_process_ending(pl->ring, p->index, p->end_ns, p->end_reason,
+                                p->end_status);
+        }
+        return false;
+    case JOB_CHUNK:
+    case JOB_DUMP:
+        return false;
+    }
+    if (err) {
+        fail(pl, err, &diag);
+    }
+    free_job(job);
+    return true;
+}
+
+struct journal *pipeline_journal(const struct pipeline *pl)
+{
+    return pl->journal;
+}
+
 void pipeline_submit(struct pipeline *pl, struct job *job)
 {
+    if (pl->ring && tell_ring(pl, job)) {
+        return;
+    }
     job->next_todo = NULL;
     job->next_ordered = NULL;
     job->done = job->kind != JOB_CHUNK;
@@ -765,15 +892,22 @@ bool pipeline_thread(const struct pipeline *pl, unsigned i, struct pipeline_thre
     return true;
 }
 
+void pipeline_stop(struct pipeline *pl)
+{
+    stop_threads(pl, pl->n_workers, true);
+}
+
 int pipeline_finish(struct pipeline *pl, struct ctr_diag *diag)
 {
     int err;
 
-    stop_threads(pl, pl->n_workers, true);
+    pipeline_stop(pl);
     if (pl->ring) {
         struct ctr_writer_stats file;
 
+        ring_set_output(pl->ring, RING_WRITING);
         err = ring_write(pl->ring, pl->fd, pl->dict, pl->level, NULL, 0, &file, diag);
+        ring_set_output(pl->ring, RING_WRITTEN);
         get_stats(pl);
         pl->stats.out.bytes = file.bytes;
     } else {

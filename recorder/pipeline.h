@@ -14,6 +14,7 @@
 
 #include "ctr_write.h"
 #include "effort.h"
+#include "journal.h"
 #include "mempipe_host.h"
 #include "ring.h"
 
@@ -27,7 +28,8 @@
 #define JOB_SEGMENTS 16
 #define JOB_FULL_BYTES (4u << 20)
 
-/* Numbers that only the writer thread reads and writes: index. */
+/* Numbers that only the writer thread reads and writes: index.  With a ring they are
+ * known as soon as the job is submitted. */
 struct guest_process {
     uint32_t serial;   /* of its first pipe, by which its threads name it */
     int32_t pid, ppid; /* as the guest knows them */
@@ -52,6 +54,7 @@ struct guest_process {
 struct guest_thread {
     struct guest_process *process;
     int32_t tid, ptid;
+    uint32_t pipe, serial; /* where it came from */
     uint64_t start_ns, end_ns;
     uint32_t end_reason;
     int32_t end_status;
@@ -70,21 +73,14 @@ enum job_kind {
     JOB_DUMP,        /* dump: writes the ring to a file */
 };
 
-/* Records of one chunk out of a pipe's ring, as they stood there. */
-struct aux_records {
-    struct aux_records *next; /* of a later chunk */
-    uint32_t seq;             /* of the chunk */
-    uint32_t bytes, cap;      /* used of data, and its size */
-    uint64_t data[];
-};
-
 struct job_segment {
     uint32_t chunk;
+    uint32_t seq;
     uint32_t words, units;
     uint32_t flags; /* CTR_SEGMENT_* */
     uint64_t start_ns, end_ns;
     uint32_t from_word, from_unit, from_aux, from_insn; /* see struct ctr_segment */
-    struct aux_records *aux; /* the job's, malloc'ed; NULL: none */
+    struct aux_records *aux; /* the job's (journal.h); NULL: none */
 };
 
 struct job {
@@ -96,6 +92,9 @@ struct job {
     struct pipeline_dump *dump;        /* the submitter's, who waits */
     unsigned n_segs; /* that it releases */
     uint64_t start_ns, end_ns; /* of the chunk */
+    void *state; /* malloc'ed, if the first one goes on: ctr_encoder_set_state.  NULL: it
+                  * is known to the worker, or there are no registers */
+    uint32_t state_bytes;
     struct job_segment segs[JOB_SEGMENTS];
     /* private */
     uint64_t serial; /* in the order of submission, from 1; 0: its rest has it */
@@ -104,6 +103,7 @@ struct job {
     struct ctr_diag diag;
     struct ctr_packed *packed;
     struct ring_events events; /* with a ring: those that outlive the chunk */
+    struct ring_place next;    /* ... and where the thread goes on; state malloc'ed */
     uint64_t bytes;
     struct job *next_todo, *next_ordered;
 };
@@ -114,6 +114,7 @@ struct pipeline_config {
     struct mempipe_host *host;
     struct ctr_dict *dict;
     struct ring *ring; /* NULL: all is written as it comes */
+    struct journal *journal; /* with a ring */
     int fd;
     const char *output; /* its name, for the names of dumps */
     unsigned workers;
@@ -122,12 +123,19 @@ struct pipeline_config {
     struct ctr_meta meta;
 };
 
+/* Puts what QEMU says of the target into `meta', which then points into `target'. */
+void pipeline_target(struct ctr_meta *meta, const struct mempipe_host *host,
+                     const struct mempipe_target *target);
+
 /*
  * Starts the trace on config->fd and the threads.  Returns 0 or a negated enum
  * ctr_error; then nothing needs to be freed.
  */
 int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
                  struct ctr_diag *diag);
+
+/* NULL without a ring. */
+struct journal *pipeline_journal(const struct pipeline *pl);
 
 /* Takes over a job made with calloc(3), what hangs on it and, for *_END, its object. */
 void pipeline_submit(struct pipeline *pl, struct job *job);
@@ -195,6 +203,9 @@ struct pipeline_tail {
 int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
                   uint32_t n_tails, const char *file, char *name, size_t name_bytes,
                   struct ctr_diag *diag);
+
+/* Waits for all jobs and ends the threads.  With a ring all is in there then. */
+void pipeline_stop(struct pipeline *pl);
 
 /*
  * Waits for all jobs, ends the threads and finishes the file, also after a

@@ -21,10 +21,16 @@
 #define MIN_SHARE (1ull << 20)
 /* Memory for definitions, beside as much as the chunks may take. */
 #define DEFS_BYTES (32ull << 20)
-/* Items of the log that are needed are copied when there are that many others. */
+/* Items of the log that are needed are copied when there are that many others, or a few
+ * times what a small ring has. */
 #define STALE_BYTES (1ull << 20)
-/* Events of dropped chunks are folded when they are that many more than before. */
+#define STALE_RINGS 4
+/* In item_at, while all that is needed is looked for. */
+#define FOUND (1ull << 63)
+/* Events of dropped chunks are folded when they are that many more than before, or a few
+ * times what a small ring has. */
 #define FOLD_BYTES (1u << 20)
+#define FOLD_RINGS 4
 
 static int fail(struct ctr_diag *diag, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -126,6 +132,7 @@ int ring_new(struct ring **out, uint64_t bytes)
     if (!r) {
         return -ENOMEM;
     }
+    pthread_mutex_init(&r->log_lock, NULL);
     r->size = pages(bytes);
     r->max_threads = MAX_THREADS;
     r->log_bytes = LOG_BYTES;
@@ -156,6 +163,8 @@ int ring_new(struct ring **out, uint64_t bytes)
         goto out_free;
     }
     lay_out(r);
+    /* Number 0 is that of no chunk. */
+    r->image->state[0].head_seq = r->image->state[0].tail_seq = 1;
     err = map_chunks(r);
     if (err) {
         goto out_free;
@@ -182,6 +191,7 @@ void ring_free(struct ring *r)
     if (r->fd >= 0) {
         close(r->fd);
     }
+    pthread_mutex_destroy(&r->log_lock);
     free(r->item_at);
     free(r);
 }
@@ -242,7 +252,7 @@ static void log_add(struct ring *r, const struct ring_item *item)
     __atomic_store_n(&r->image->log_used[log], used, __ATOMIC_RELEASE);
 }
 
-static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
+static int log_data_locked(struct ring *r, uint32_t kind, uint32_t n, const void *data,
                     uint64_t bytes, struct ctr_diag *diag)
 {
     struct ring_item *item = log_room(r, bytes);
@@ -251,13 +261,25 @@ static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
         return fail(diag, CTR_E_LIMIT,
                     "one more description, of %llu bytes, does not fit behind %llu of the "
                     "%llu bytes that there are for them",
-                    (unsigned long long)bytes, (unsigned long long)r->image->log_used,
+                    (unsigned long long)bytes,
+                    (unsigned long long)r->image->log_used[r->image->log],
                     (unsigned long long)r->log_bytes);
     }
     *item = (struct ring_item){.kind = kind, .n = n, .bytes = bytes};
     memcpy(item + 1, data, bytes);
     log_add(r, item);
     return 0;
+}
+
+static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
+                    uint64_t bytes, struct ctr_diag *diag)
+{
+    int err;
+
+    pthread_mutex_lock(&r->log_lock);
+    err = log_data_locked(r, kind, n, data, bytes, diag);
+    pthread_mutex_unlock(&r->log_lock);
+    return err;
 }
 
 /* Strings are told one behind the other, each with its NUL. */
@@ -314,6 +336,14 @@ bool ring_has_begun(const struct ring *r)
     return ring_item_next(r, NULL) != NULL;
 }
 
+uint32_t ring_addr_bytes(const struct ring *r)
+{
+    struct ctr_meta meta;
+
+    memcpy(&meta, ring_item_next(r, NULL) + 1, sizeof(meta));
+    return meta.addr_bits / 8;
+}
+
 /* ------------------------------------------------- definitions of what is kept */
 
 /* Is it told of a block of a chunk that is kept, or of something else? */
@@ -348,6 +378,25 @@ static void shrink_log(struct ring *r)
     madvise(r->log[old], pages(r->log_bytes), MADV_REMOVE);
 }
 
+/* Room in item_at for this id. */
+static int items_room(struct ring *r, uint32_t id)
+{
+    uint32_t n = id + id / 2 + 1024;
+    uint64_t *more;
+
+    if (id < r->n_items) {
+        return 0;
+    }
+    more = realloc(r->item_at, n * sizeof(*more));
+    if (!more) {
+        return -CTR_E_NOMEM;
+    }
+    memset(more + r->n_items, 0, (n - r->n_items) * sizeof(*more));
+    r->item_at = more;
+    r->n_items = n;
+    return 0;
+}
+
 /* A chunk that is about to be kept has a block that no other one has: a ctr_dict_hold_fn. */
 static int log_block(void *arg, uint32_t id, const void *def, size_t bytes, size_t memory)
 {
@@ -357,16 +406,8 @@ static int log_block(void *arg, uint32_t id, const void *def, size_t bytes, size
     if (!item) {
         return -CTR_E_LIMIT;
     }
-    if (id >= r->n_items) {
-        uint32_t n = id + id / 2 + 1024;
-        uint64_t *more = realloc(r->item_at, n * sizeof(*more));
-
-        if (!more) {
-            return -CTR_E_NOMEM;
-        }
-        memset(more + r->n_items, 0, (n - r->n_items) * sizeof(*more));
-        r->item_at = more;
-        r->n_items = n;
+    if (items_room(r, id)) {
+        return -CTR_E_NOMEM;
     }
     *item = (struct ring_item){.kind = RING_BLOCK, .n = id, .bytes = bytes};
     memcpy(item + 1, def, bytes);
@@ -391,6 +432,11 @@ static int unlog_block(void *arg, uint32_t id, const void *def, size_t bytes,
     return 0;
 }
 
+static uint64_t stale_bytes(const struct ring *r)
+{
+    return r->size < STALE_BYTES / STALE_RINGS ? STALE_RINGS * r->size : STALE_BYTES;
+}
+
 static int hold_blocks(struct ring *r, const struct ctr_packed *packed,
                        struct ctr_diag *diag)
 {
@@ -398,11 +444,13 @@ static int hold_blocks(struct ring *r, const struct ctr_packed *packed,
     const uint32_t *ids;
     int err;
 
-    if (r->image->log_used[r->image->log] > 2 * r->needed + STALE_BYTES) {
+    pthread_mutex_lock(&r->log_lock);
+    if (r->image->log_used[r->image->log] > 2 * r->needed + stale_bytes(r)) {
         shrink_log(r);
     }
     ids = ctr_packed_ids(packed, &n);
     err = ctr_dict_hold(r->dict, ids, n, log_block, r);
+    pthread_mutex_unlock(&r->log_lock);
     return err == -CTR_E_LIMIT
                ? fail(diag, CTR_E_LIMIT, "there are too many descriptions of blocks")
            : err ? fail(diag, -err, "the blocks of a chunk are not known")
@@ -426,22 +474,27 @@ int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
 /* -------------------------------------------------- processes and threads */
 
 int ring_process(struct ring *r, int32_t pid, int32_t ppid, int32_t host_pid,
-                 uint64_t start_ns, uint32_t *index, struct ctr_diag *diag)
+                 uint64_t start_ns, uint32_t serial, uint32_t *index,
+                 struct ctr_diag *diag)
 {
     uint32_t n = r->image->nproc;
 
     if (n >= r->max_threads) {
         return fail(diag, CTR_E_LIMIT, "there are too many processes");
     }
-    r->proc[n] = (struct ring_proc){
-        .pid = pid, .ppid = ppid, .host_pid = host_pid, .start_ns = start_ns};
+    r->proc[n] = (struct ring_proc){.pid = pid,
+                                    .ppid = ppid,
+                                    .host_pid = host_pid,
+                                    .serial = serial,
+                                    .start_ns = start_ns};
     __atomic_store_n(&r->image->nproc, n + 1, __ATOMIC_RELEASE);
     *index = n;
     return 0;
 }
 
 int ring_thread(struct ring *r, uint32_t process, int32_t tid, int32_t ptid,
-                uint64_t start_ns, uint32_t *index, struct ctr_diag *diag)
+                uint64_t start_ns, uint32_t pipe, uint32_t serial, uint32_t *index,
+                struct ctr_diag *diag)
 {
     uint32_t n = r->image->nthread;
 
@@ -452,26 +505,35 @@ int ring_thread(struct ring *r, uint32_t process, int32_t tid, int32_t ptid,
                                         .tid = tid,
                                         .ptid = ptid,
                                         .start_ns = start_ns,
+                                        .pipe = pipe,
+                                        .serial = serial,
                                         .last_ns = start_ns};
     __atomic_store_n(&r->image->nthread, n + 1, __ATOMIC_RELEASE);
     *index = n;
     return 0;
 }
 
-int ring_process_end(struct ring *r, uint32_t process, uint64_t end_ns, uint32_t reason,
-                     int32_t status)
+void ring_process_ending(struct ring *r, uint32_t process, uint64_t end_ns,
+                         uint32_t reason, int32_t status)
 {
     struct ring_proc *p = &r->proc[process];
 
     p->end_ns = end_ns;
     p->reason = reason;
     p->status = status;
-    __atomic_store_n(&p->ended, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->ending, 1, __ATOMIC_RELEASE);
+}
+
+int ring_process_end(struct ring *r, uint32_t process, uint64_t end_ns, uint32_t reason,
+                     int32_t status)
+{
+    ring_process_ending(r, process, end_ns, reason, status);
+    __atomic_store_n(&r->proc[process].ended, 1, __ATOMIC_RELEASE);
     return 0;
 }
 
-int ring_thread_end(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t reason,
-                    int32_t status, bool incomplete)
+void ring_thread_ending(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t reason,
+                        int32_t status, bool incomplete)
 {
     struct ring_thread *t = &r->thread[thread];
 
@@ -479,7 +541,14 @@ int ring_thread_end(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t r
     t->reason = reason;
     t->status = status;
     t->incomplete = incomplete;
-    __atomic_store_n(&t->ended, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->ending, 1, __ATOMIC_RELEASE);
+}
+
+int ring_thread_end(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t reason,
+                    int32_t status, bool incomplete)
+{
+    ring_thread_ending(r, thread, end_ns, reason, status, incomplete);
+    __atomic_store_n(&r->thread[thread].ended, 1, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -559,6 +628,11 @@ static int fold(struct ring *r, struct ctr_diag *diag)
     return 0;
 }
 
+static uint64_t fold_bytes(const struct ring *r)
+{
+    return r->size < FOLD_BYTES / FOLD_RINGS ? FOLD_RINGS * r->size : FOLD_BYTES;
+}
+
 /* Keeps the events of the chunk that is about to be dropped. */
 static int save_events(struct ring *r, const struct ring_chunk *c, struct ctr_diag *diag)
 {
@@ -566,7 +640,7 @@ static int save_events(struct ring *r, const struct ring_chunk *c, struct ctr_di
     uint64_t used = r->image->area_used[r->image->area], at;
 
     if (used + c->event_bytes > r->area_bytes ||
-        used > 2 * r->image->folded + FOLD_BYTES) {
+        used > 2 * r->image->folded + fold_bytes(r)) {
         int err = fold(r, diag);
 
         if (err) {
@@ -599,6 +673,8 @@ static void set_state(struct ring *r, const struct ring_state *s)
     r->image->state[other] = *s;
     /* pairs with the load in ring_state */
     __atomic_store_n(&r->image->now, other, __ATOMIC_RELEASE);
+    /* Who is killed from here on has done nothing of what comes behind. */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static void count_dropped(struct ring_numbers *n, const struct ring_chunk *c)
@@ -642,7 +718,8 @@ static int drop_oldest(struct ring *r, struct ctr_diag *diag)
 /* A chunk that the ring could not hold by itself is dropped as soon as it comes; of
  * what was before it nothing is left then. */
 static int drop_new(struct ring *r, struct ring_chunk *c,
-                    const struct ring_events *events, struct ctr_diag *diag)
+                    const struct ring_events *events, const struct ring_last *last,
+                    struct ctr_diag *diag)
 {
     struct ring_chunk *with = malloc(sizeof(*c) + c->event_bytes);
     struct ring_state s;
@@ -661,6 +738,8 @@ static int drop_new(struct ring *r, struct ring_chunk *c,
     s = *ring_state(r);
     s.head_seq++;
     s.tail_seq++;
+    s.last = *last;
+    s.last.state_bytes = 0; /* gone with the chunk */
     count_dropped(&s.numbers, c);
     if (!err) {
         set_state(r, &s);
@@ -668,20 +747,65 @@ static int drop_new(struct ring *r, struct ring_chunk *c,
     return err;
 }
 
+static void put_chunk(struct ring *r, const struct ring_chunk *c,
+                      const struct ctr_packed *packed, const struct ring_events *events,
+                      const void *state)
+{
+    uint8_t *to = r->chunks + ring_state(r)->head % r->size;
+
+    memcpy(to, c, sizeof(*c));
+    to += sizeof(*c);
+    ctr_packed_save(packed, to);
+    to += ring_round(c->packed_bytes);
+    if (c->event_bytes) {
+        memcpy(to, events->data, c->event_bytes);
+    }
+    if (c->state_bytes) {
+        memcpy(to + c->event_bytes, state, c->state_bytes);
+    }
+}
+
+/* What the last chunk says of its thread. */
+static void thread_goes_on(struct ring *r, const struct ring_last *last)
+{
+    struct ring_thread *t;
+
+    if (last->thread) {
+        t = &r->thread[last->thread - 1];
+        t->next = last->next;
+        t->last_ns = last->last_ns;
+        t->seq = last->seq;
+        t->unsure |= last->unsure;
+    }
+}
+
 int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
                uint64_t start_ns, uint64_t end_ns, const struct ring_events *events,
-               struct ctr_diag *diag)
+               const struct ring_place *next, struct ctr_diag *diag)
 {
-    struct ring_thread *t = &r->thread[thread];
+    const struct ring_thread *t = &r->thread[thread];
     struct ctr_packed_info info;
     struct ring_state s;
     struct ring_chunk c = {.thread = thread, .start_ns = start_ns, .end_ns = end_ns};
+    struct ring_last last;
     int err = 0;
 
     ctr_packed_info(packed, &info);
+    last = (struct ring_last){.thread = thread + 1,
+                              .seq = next->seq,
+                              .from_word = next->from_word,
+                              .from_unit = next->from_unit,
+                              .from_aux = next->from_aux,
+                              .from_insn = next->from_insn,
+                              .state_bytes = next->state_bytes,
+                              .unsure = info.unsure,
+                              .next = t->next + info.insns,
+                              .last_ns = end_ns > t->last_ns ? end_ns : t->last_ns};
+    c.state_bytes = next->state_bytes;
     c.packed_bytes = ctr_packed_bytes(packed);
     c.event_bytes = events->bytes;
-    c.bytes = sizeof(c) + ring_round(c.packed_bytes) + c.event_bytes;
+    c.bytes = sizeof(c) + ring_round(c.packed_bytes) + c.event_bytes +
+              ring_round(c.state_bytes);
     c.first = t->next;
     c.insns = info.insns;
     c.loads = info.loads;
@@ -697,16 +821,9 @@ int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
     }
     c.seq = s.head_seq;
     if (!err && c.bytes > r->size) {
-        err = drop_new(r, &c, events, diag);
+        err = drop_new(r, &c, events, &last, diag);
     } else if (!err) {
-        uint8_t *to = r->chunks + s.head % r->size;
-
-        memcpy(to, &c, sizeof(c));
-        ctr_packed_save(packed, to + sizeof(c));
-        if (c.event_bytes) {
-            memcpy(to + sizeof(c) + ring_round(c.packed_bytes), events->data,
-                   c.event_bytes);
-        }
+        put_chunk(r, &c, packed, events, next->state);
         s.head += c.bytes;
         s.head_seq++;
         s.numbers.bytes += c.bytes;
@@ -714,11 +831,115 @@ int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
         s.numbers.insns += c.insns;
         s.numbers.loads += c.loads;
         s.numbers.stores += c.stores;
+        s.last = last;
         set_state(r, &s);
     }
-    t->next += c.insns;
-    t->last_ns = end_ns > t->last_ns ? end_ns : t->last_ns;
+    if (!err) {
+        thread_goes_on(r, &last);
+    }
     return err;
+}
+
+/* ------------------------------------------------------- after a sudden end */
+
+/* Events of a chunk that was about to be dropped, and is still there. */
+static void cut_area(struct ring *r)
+{
+    const uint64_t tail_seq = ring_state(r)->tail_seq;
+    struct ring_image *m = r->image;
+    uint64_t at = 0;
+
+    while (at < m->area_used[m->area]) {
+        const struct ring_event *e = (const void *)(r->area[m->area] + at);
+
+        if (e->seq && e->seq >= tail_seq) {
+            m->area_used[m->area] = at;
+            break;
+        }
+        at += e->bytes;
+    }
+}
+
+void ring_recover(struct ring *r)
+{
+    cut_area(r);
+    thread_goes_on(r, &ring_state(r)->last);
+}
+
+void ring_set_output(struct ring *r, enum ring_output output)
+{
+    __atomic_store_n(&r->image->output, output, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+enum ring_output ring_get_output(const struct ring *r)
+{
+    return (enum ring_output)r->image->output;
+}
+
+/* A definition that was in the log is needed: a ctr_dict_hold_fn. */
+static int find_block(void *arg, uint32_t id, const void *def, size_t bytes, size_t memory)
+{
+    struct ring *r = arg;
+    const uint64_t n = sizeof(struct ring_item) + ring_round(bytes);
+
+    (void)def;
+    if (id >= r->n_items || !r->item_at[id]) {
+        return -CTR_E_CORRUPT;
+    }
+    r->item_at[id] |= FOUND;
+    r->needed += n;
+    r->needed_mem += memory + n;
+    return 0;
+}
+
+int ring_resume(struct ring *r, struct ctr_dict *dict, struct ctr_diag *diag)
+{
+    const struct ring_state *s = ring_state(r);
+    int err = 0;
+
+    r->dict = dict;
+    for (const struct ring_item *i = NULL; !err && (i = ring_item_next(r, i)) != NULL;) {
+        if (i->kind == RING_BLOCK) {
+            err = items_room(r, i->n);
+            if (!err) {
+                r->item_at[i->n] =
+                    (uint64_t)((const uint8_t *)i - r->log[r->image->log]) + 1;
+            }
+        }
+    }
+    for (uint64_t at = s->tail; !err && at < s->head;) {
+        const struct ring_chunk *c = ring_at(r, at);
+        uint32_t n;
+        const uint32_t *ids = ctr_packed_saved_ids(c + 1, &n);
+
+        err = ctr_dict_hold(dict, ids, n, find_block, r);
+        at += c->bytes;
+    }
+    for (uint32_t id = 0; id < r->n_items; id++) {
+        r->item_at[id] = r->item_at[id] & FOUND ? r->item_at[id] & ~FOUND : 0;
+    }
+    return err ? fail(diag, -err, "the blocks of a chunk are not known") : 0;
+}
+
+void ring_goes_on(const struct ring *r, uint32_t thread, struct ring_place *next)
+{
+    const struct ring_state *s = ring_state(r);
+    const struct ring_last *last = &s->last;
+
+    *next = (struct ring_place){.seq = r->thread[thread].seq};
+    if (last->thread != thread + 1) {
+        return;
+    }
+    next->from_word = last->from_word;
+    next->from_unit = last->from_unit;
+    next->from_aux = last->from_aux;
+    next->from_insn = last->from_insn;
+    next->state_bytes = last->state_bytes;
+    if (last->state_bytes) {
+        /* It ends where the head is, in one piece, as all is mapped twice. */
+        next->state = r->chunks + (s->head - ring_round(last->state_bytes)) % r->size;
+    }
 }
 
 void ring_numbers(const struct ring *r, struct ring_numbers *n)

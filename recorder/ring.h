@@ -4,11 +4,12 @@
  *
  * It takes what a writer takes (ctr_write.h), chunk by chunk; when there is no room
  * the oldest chunks are dropped.  All of it lies in memory that a child
- * forked after ring_new shares, and is consistent at every moment: the child can write the
- * trace when this process has been killed.
+ * forked after ring_new shares, and is consistent at every moment: when this process has
+ * been killed the child can write the trace, after a ring_recover, and go on with it.
  *
- * One thread at a time.  Functions that return int return 0 or a negated enum
- * ctr_error unless said otherwise.
+ * One thread tells what there is (ring_begin to ring_thread, *_ending), one, which
+ * may be another, keeps chunks and writes.  Functions that return int return 0 or a
+ * negated enum ctr_error unless said otherwise.
  */
 #ifndef RECORDER_RING_H
 #define RECORDER_RING_H
@@ -42,13 +43,35 @@ int ring_begin(struct ring *r, const struct ctr_meta *meta, struct ctr_dict *dic
                struct ctr_diag *diag);
 /* Whether there was a ring_begin. */
 bool ring_has_begun(const struct ring *r);
+/* With which width of addresses. */
+uint32_t ring_addr_bytes(const struct ring *r);
+
+/*
+ * In the process that goes on with the ring of a killed one: what was half done is
+ * undone, or finished.
+ */
+void ring_recover(struct ring *r);
+/* ... a dictionary with the definitions that the chunks in it need, with their numbers;
+ * the journal has those of chunks to come. */
+int ring_make_dict(const struct ring *r, struct ctr_dict **out, struct ctr_diag *diag);
+/* ... which then is that of all chunks to come. */
+int ring_resume(struct ring *r, struct ctr_dict *dict, struct ctr_diag *diag);
 
 int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
               struct ctr_diag *diag);
+/* Pipes name it by this serial number. */
 int ring_process(struct ring *r, int32_t pid, int32_t ppid, int32_t host_pid,
-                 uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
+                 uint64_t start_ns, uint32_t serial, uint32_t *index,
+                 struct ctr_diag *diag);
+/* It comes from a pipe, which has this serial number while it is the thread's. */
 int ring_thread(struct ring *r, uint32_t process, int32_t tid, int32_t ptid,
-                uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
+                uint64_t start_ns, uint32_t pipe, uint32_t serial, uint32_t *index,
+                struct ctr_diag *diag);
+/* How it ends, before the last chunks are kept. */
+void ring_process_ending(struct ring *r, uint32_t process, uint64_t end_ns,
+                         uint32_t reason, int32_t status);
+void ring_thread_ending(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t reason,
+                        int32_t status, bool incomplete);
 int ring_process_end(struct ring *r, uint32_t process, uint64_t end_ns, uint32_t reason,
                      int32_t status);
 int ring_thread_end(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t reason,
@@ -67,12 +90,31 @@ struct ring_events {
 int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_bytes);
 
 /*
+ * Where a thread goes on behind a chunk of the ring: in its pipe's chunk `seq', there as
+ * ctr_encoder_run_some told, then with these registers, if there are any.
+ */
+struct ring_place {
+    uint32_t seq;
+    uint32_t from_word, from_unit, from_aux, from_insn;
+    uint32_t state_bytes;
+    const void *state;
+};
+
+/*
  * Keeps a chunk, as ctr_writer_chunk would write it.  start_ns and end_ns are those of
- * its segments.
+ * its segments.  `next' becomes true in the same moment.
  */
 int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
                uint64_t start_ns, uint64_t end_ns, const struct ring_events *events,
-               struct ctr_diag *diag);
+               const struct ring_place *next, struct ctr_diag *diag);
+
+/* How far it is with the output, for who finds the ring. */
+enum ring_output { RING_NOT_WRITTEN, RING_WRITING, RING_WRITTEN };
+void ring_set_output(struct ring *r, enum ring_output output);
+enum ring_output ring_get_output(const struct ring *r);
+
+/* Where a thread goes on, after ring_recover; `state' points into the ring. */
+void ring_goes_on(const struct ring *r, uint32_t thread, struct ring_place *next);
 
 struct ring_numbers {
     uint64_t bytes; /* of the chunks kept */

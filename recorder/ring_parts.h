@@ -22,7 +22,19 @@
 
 #include "ring.h"
 
+#include <pthread.h>
+
 #include "cannoli/mempipe.h"
+
+/* The last chunk that came, kept or not: what its thread has been committed to. */
+struct ring_last {
+    uint32_t thread; /* its number + 1, 0: there was none */
+    uint32_t seq;
+    uint32_t from_word, from_unit, from_aux, from_insn;
+    uint32_t state_bytes; /* behind the events of the chunk, which ends at the head */
+    uint32_t unsure;
+    uint64_t next, last_ns; /* the thread's from now on */
+};
 
 /* Positions are bytes ever written; place: position modulo size. */
 struct ring_state {
@@ -30,6 +42,7 @@ struct ring_state {
     uint64_t tail_seq; /* number of the oldest chunk kept */
     uint64_t head_seq; /* and of the next one */
     struct ring_numbers numbers;
+    struct ring_last last;
 };
 
 struct ring_image {
@@ -39,6 +52,7 @@ struct ring_image {
     uint32_t log, zero;
     uint64_t log_used[2];
     uint64_t area_used[2];
+    uint32_t output; /* enum ring_output */
     uint64_t folded; /* of the area in use: what the last folding left of it */
     struct ring_state state[2];
 };
@@ -50,6 +64,8 @@ struct ring_proc {
     int32_t status;
     uint32_t ended;
     int32_t host_pid; /* see ctr_writer_nested_process */
+    uint32_t serial;  /* by which the pipes name it */
+    uint32_t ending;  /* its end is known; chunks of its threads may still come */
 };
 
 struct ring_thread {
@@ -60,7 +76,10 @@ struct ring_thread {
     uint32_t reason;
     int32_t status;
     uint32_t ended;
-    uint32_t zero;
+    uint32_t ending; /* its end is known; chunks of it may still come */
+    uint32_t pipe, serial; /* where it comes from */
+    uint32_t seq;          /* of the pipe's chunk that comes next */
+    uint32_t unsure;       /* its last chunk ended inside a block */
     uint64_t next;    /* ordinal of what it executes next */
     uint64_t last_ns; /* nothing of it that is to come is older */
 };
@@ -83,7 +102,7 @@ struct ring_event {
     uint32_t n; /* bytes of payload */
 };
 
-/* A chunk: this, what ctr_packed_save has written, events. */
+/* A chunk: this, what ctr_packed_save has written, events, registers where it stopped. */
 struct ring_chunk {
     uint64_t bytes; /* of all of it, a multiple of 8 */
     uint64_t seq;
@@ -93,6 +112,7 @@ struct ring_chunk {
     uint64_t first; /* ordinal */
     uint64_t insns, loads, stores;
     uint64_t start_ns, end_ns;
+    uint64_t state_bytes;
 };
 
 /* The same in all processes that share the memory. */
@@ -109,6 +129,7 @@ struct ring {
     uint8_t *chunks;
     uint64_t max_threads, log_bytes, area_bytes;
     /* of the process that fills it */
+    pthread_mutex_t log_lock; /* whoever adds to the log has it */
     struct ctr_dict *dict;
     uint64_t *item_at; /* of each id below n_items: where its definition, which chunks
                           that are kept need, stands in the log + 1; 0: none does */

@@ -66,16 +66,19 @@ static const char **get_meta(const struct ring *r, struct ctr_meta *meta)
     return argv;
 }
 
-/* A dictionary like that of the recorder, as far as chunks need it, with its numbers. */
-static int make_dict(const struct ring *r, uint32_t events, struct ctr_dict **out,
-                     struct ctr_diag *diag)
+/* As far as chunks need it, with its numbers. */
+int ring_make_dict(const struct ring *r, struct ctr_dict **out, struct ctr_diag *diag)
 {
-    int err = ctr_dict_new(out, events);
+    const struct ring_item *first = ring_item_next(r, NULL);
+    struct ctr_meta meta;
+    int err;
 
+    memcpy(&meta, first + 1, sizeof(meta));
+    err = ctr_dict_new(out, meta.events);
     if (!err) {
         ctr_dict_reuse_ids(*out); /* some are of nothing that is kept */
     }
-    for (const struct ring_item *i = NULL; !err && (i = ring_item_next(r, i)) != NULL;) {
+    for (const struct ring_item *i = first; !err && i; i = ring_item_next(r, i)) {
         if (i->kind == RING_BLOCK) {
             err = ctr_dict_restore(*out, i->n, i + 1, i->bytes, diag);
         } else if (i->kind == RING_REGS) {
@@ -345,7 +348,7 @@ int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
 
     memset(stats, 0, sizeof(*stats));
     if (!err && !dict) {
-        err = make_dict(r, meta.events, &own, diag);
+        err = ring_make_dict(r, &own, diag);
     }
     if (!err) {
         err = choose(&x);

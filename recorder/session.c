@@ -61,6 +61,7 @@ struct session {
     struct drain *drain;
     struct pipeline *pipeline;
     struct ring *ring; /* NULL: the trace is written as it comes */
+    struct journal *journal; /* with a ring */
     struct status status;
     struct requests requests;
     struct output out;
@@ -261,7 +262,33 @@ static int open_ring(struct session *s)
                    (unsigned long long)(s->config->ring >> 20), strerror(-err));
         return LAUNCH_FAILED;
     }
+    err = journal_new(&s->journal, s->host.layout.nr_pipes,
+                      s->host.layout.nr_pipes + s->host.layout.nr_pool);
+    if (err) {
+        tool_error(PROG, "cannot make the memory for a ring: %s", strerror(-err));
+        ring_free(s->ring);
+        return LAUNCH_FAILED;
+    }
+    s->host.stepwise = true;
     return 0;
+}
+
+/* What is known of the trace before the guest runs. */
+static struct ctr_meta meta_of(const struct session *s)
+{
+    int argc = 0;
+
+    while (s->config->command[argc]) {
+        argc++;
+    }
+    return (struct ctr_meta){
+        .recorder = PROG " " CANNOLI_VERSION,
+        .argc = argc,
+        .argv = (const char *const *)s->config->command,
+        .selection = s->config->selection->text,
+        .start_realtime_ns = s->start_realtime_ns,
+        .start_ns = s->start_ns,
+    };
 }
 
 /* ---------------------------------------------------------------- the loop */
@@ -281,34 +308,19 @@ static struct pipeline *begin_trace(void *arg, const struct mempipe_target *targ
         .host = &s->host,
         .dict = s->dict,
         .ring = s->ring,
+        .journal = s->journal,
         .fd = s->out.fd,
         .output = strcmp(s->config->output, "-") ? s->config->output : "cannoli.ctr",
         .workers = s->config->workers,
         .processors = tool_default_jobs(),
         .level = s->config->level,
+        .meta = meta_of(s),
     };
-    int argc = 0;
 
     if (s->config->discard) {
         return NULL;
     }
-    while (s->config->command[argc]) {
-        argc++;
-    }
-    config.meta = (struct ctr_meta){
-        .target = target->target,
-        .qemu_version = target->qemu_version,
-        .recorder = PROG " " CANNOLI_VERSION,
-        .argc = argc,
-        .argv = (const char *const *)s->config->command,
-        .selection = s->config->selection->text,
-        .elf_machine = target->elf_machine,
-        .events = s->config->events,
-        .big_endian = target->big_endian,
-        .addr_bits = (uint8_t)(8 * target->addr_bytes),
-        .start_realtime_ns = s->start_realtime_ns,
-        .start_ns = s->start_ns,
-    };
+    pipeline_target(&config.meta, &s->host, target);
     s->end_error = pipeline_new(&s->pipeline, &config, &s->end_diag);
     if (s->end_error) {
         s->pipeline = NULL;
@@ -653,8 +665,6 @@ static int record(struct session *s, const struct launch_plan *plan)
     };
     int status = LAUNCH_FAILED, err;
 
-    s->start_ns = clock_ns(CLOCK_MONOTONIC);
-    s->start_realtime_ns = clock_ns(CLOCK_REALTIME);
     status_init(&s->status, s->config->quiet || s->config->discard, s->start_ns);
     if (ctr_dict_new(&s->dict, s->config->events) ||
         guests_open(&s->guests, &s->host, &s->watchdog.shared->attached)) {
@@ -697,7 +707,7 @@ out_dict:
 int session_run(const struct session_config *config)
 {
     struct session s = {.config = config, .out = OUTPUT_NONE};
-    struct watchdog_will will;
+    struct rescue_will will;
     struct launch_plan plan;
     bool live = false;
     int status, err;
@@ -737,10 +747,15 @@ int session_run(const struct session_config *config)
     if (status) {
         goto out_host;
     }
-    will = (struct watchdog_will){.ring = s.ring,
-                                  .output = output_name(&s),
-                                  .fd = s.out.fd,
-                                  .level = config->level};
+    s.start_ns = clock_ns(CLOCK_MONOTONIC);
+    s.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+    will = (struct rescue_will){.ring = s.ring,
+                                .journal = s.journal,
+                                .name = output_name(&s),
+                                .out = s.out,
+                                .workers = config->workers,
+                                .level = config->level,
+                                .meta = meta_of(&s)};
     err = watchdog_start(&s.watchdog, &s.host, s.ring ? &will : NULL, config->argc,
                          config->argv);
     if (err) {
@@ -754,6 +769,7 @@ int session_run(const struct session_config *config)
     watchdog_stop(&s.watchdog);
 
 out_ring:
+    journal_free(s.journal);
     ring_free(s.ring);
 out_host:
     mempipe_host_close(&s.host);

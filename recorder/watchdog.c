@@ -23,8 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "output.h"
-
 static const char last_words[] =
     "cannoli-record: the recorder was killed, so the recorded program is ended\n";
 
@@ -68,44 +66,25 @@ static int watch(int life, struct watchdog_shared *shared)
     return 1;
 }
 
-static void execute(const struct watchdog_will *will, int fd, const char *name)
-{
-    struct ctr_writer_stats stats;
-    struct ctr_diag diag = {0};
-    int err, unsynced;
-
-    if (!ring_has_begun(will->ring)) {
-        return;
-    }
-    err = ring_write(will->ring, fd, NULL, will->level, NULL, 0, &stats, &diag);
-    if (!err && (unsynced = output_sync(fd)) != 0) {
-        err = -CTR_E_IO;
-        snprintf(diag.text, sizeof(diag.text), "%s", strerror(-unsynced));
-    }
-    if (err) {
-        dprintf(STDERR_FILENO, "cannoli-record: cannot write '%s': %s\n", name,
-                diag.text[0] ? diag.text : ctr_strerror(err));
-    } else {
-        dprintf(STDERR_FILENO, "cannoli-record: what was kept is in '%s'\n", name);
-    }
-}
-
 static void watchdog_main(int life, struct watchdog_shared *shared,
-                          const struct watchdog_will *will, int argc, char **argv)
+                          struct mempipe_host *host, const struct rescue_will *will,
+                          int argc, char **argv)
 {
-    char *name = will ? strdup(will->output) : NULL; /* it may be among argv */
+    struct rescue_will own; /* strings may be among argv */
+    bool rescue = will && rescue_copy(&own, will) == 0;
     sigset_t all;
-    int null, fd = -1;
+    int null, fd = -1, folder = -1;
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
     rename_self(argc, argv);
-    /* Keep stderr, `life' as number 3 and the output as 4; whatever else is open is
-     * not ours. */
+    /* Keep stderr, `life' as number 3, the output as 4 and its folder as 5; whatever else
+     * is open is not ours. */
     life = fcntl(life, F_DUPFD_CLOEXEC, 10);
-    if (will) {
-        fd = fcntl(will->fd, F_DUPFD_CLOEXEC, 10);
+    if (rescue) {
+        fd = fcntl(will->out.fd, F_DUPFD_CLOEXEC, 10);
+        folder = fcntl(will->out.folder, F_DUPFD_CLOEXEC, 10);
     }
     null = open("/dev/null", O_RDWR);
     if (null >= 0) {
@@ -116,17 +95,23 @@ static void watchdog_main(int life, struct watchdog_shared *shared,
     if (fd >= 0) {
         dup2(fd, 4);
     }
-    close_range(fd >= 0 ? 5 : 4, ~0u, 0);
+    if (folder >= 0) {
+        dup2(folder, 5);
+    }
+    close_range(folder >= 0 ? 6 : fd >= 0 ? 5 : 4, ~0u, 0);
+    host->ctl_fd = host->shared_fd = -1;
     if (chdir("/") < 0) {
         return;
     }
-    if (watch(3, shared) && fd >= 0 && name) {
-        execute(will, 4, name);
+    if (watch(3, shared) && fd >= 0) {
+        own.out.fd = 4;
+        own.out.folder = folder >= 0 ? 5 : -1;
+        rescue_execute(&own, host);
     }
 }
 
-int watchdog_start(struct watchdog *w, const struct mempipe_host *host,
-                   const struct watchdog_will *will, int argc, char **argv)
+int watchdog_start(struct watchdog *w, struct mempipe_host *host,
+                   const struct rescue_will *will, int argc, char **argv)
 {
     int fds[2], err;
 
@@ -148,7 +133,7 @@ int watchdog_start(struct watchdog *w, const struct mempipe_host *host,
     }
     if (w->pid == 0) {
         close(fds[1]);
-        watchdog_main(fds[0], w->shared, will, argc, argv);
+        watchdog_main(fds[0], w->shared, host, will, argc, argv);
         _exit(0);
     }
     close(fds[0]);

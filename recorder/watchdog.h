@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small process that outlives the recorder: should the recorder be killed,
- * it ends the guest, says why, writes what a ring holds, and goes.
+ * it ends the guest, says why, finishes the trace if there is a ring, and goes.
  */
 #ifndef RECORDER_WATCHDOG_H
 #define RECORDER_WATCHDOG_H
@@ -11,15 +11,7 @@
 
 #include "attached.h"
 #include "mempipe_host.h"
-#include "ring.h"
-
-/* What is left to do when the recorder was killed: write the ring.  NULL: nothing. */
-struct watchdog_will {
-    const struct ring *ring;
-    const char *output; /* its name */
-    int fd;
-    int level;
-};
+#include "rescue.h"
 
 /* Shared by recorder and watchdog, and nobody else. */
 struct watchdog_shared {
@@ -34,12 +26,12 @@ struct watchdog {
 };
 
 /*
- * Forks the watchdog.  To be called before anything else is forked and before
- * there are threads.  `argv' is that of main: the process is renamed.
- * Returns 0 or a negated errno value.
+ * Forks the watchdog.  `will': what is left to do then, NULL: nothing.  To be called
+ * before anything else is forked and before there are threads.  `argv' is that of main:
+ * the process is renamed.  Returns 0 or a negated errno value.
  */
-int watchdog_start(struct watchdog *w, const struct mempipe_host *host,
-                   const struct watchdog_will *will, int argc, char **argv);
+int watchdog_start(struct watchdog *w, struct mempipe_host *host,
+                   const struct rescue_will *will, int argc, char **argv);
 
 /* Tells it that all is well and waits for its end. */
 void watchdog_stop(struct watchdog *w);

@@ -416,6 +416,20 @@ static int add_raw(struct ctr_dict *d, uint32_t raw_id, const struct blockdef *d
     return 0;
 }
 
+/* What was told, without what is not recorded. */
+static int parse_raw(struct ctr_dict *d, struct blockdef *def, const void *bytes, size_t n,
+                     struct ctr_diag *diag)
+{
+    int err = blockdef_parse(def, bytes, n, CTR_NO_OFF, diag);
+    if (!err &&
+        ((!(d->events & CTR_EVENTS_MEM) && def->nslot - def->nreg + def->ngroup > 0) ||
+         (!(d->events & CTR_EVENTS_REG) && def->nreg > 0)) &&
+        strip_slots(d, def)) {
+        err = ctr_fail_nomem(diag);
+    }
+    return err;
+}
+
 int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t n,
                  struct ctr_diag *diag)
 {
@@ -428,16 +442,9 @@ int ctr_dict_add(struct ctr_dict *d, uint32_t raw_id, const void *bytes, size_t 
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id",
                         "block id %u is far beyond all others", raw_id);
     }
-    int err = blockdef_parse(&def, bytes, n, CTR_NO_OFF, diag);
+    int err = parse_raw(d, &def, bytes, n, diag);
     if (err) {
         return err;
-    }
-    if ((!(d->events & CTR_EVENTS_MEM) && def.nslot - def.nreg + def.ngroup > 0) ||
-        (!(d->events & CTR_EVENTS_REG) && def.nreg > 0)) {
-        err = strip_slots(d, &def);
-        if (err) {
-            return ctr_fail_nomem(diag);
-        }
     }
     pthread_mutex_lock(&d->lock);
     err = add_raw(d, raw_id, &def, diag);
@@ -462,6 +469,39 @@ int ctr_dict_restore(struct ctr_dict *d, uint32_t id, const void *bytes, size_t 
         entry_free(d, e);
     }
     return entry_add(d, &def, XXH3_64bits(def.body, def.bytes), id, &e, diag);
+}
+
+int ctr_dict_restore_raw(struct ctr_dict *d, uint32_t raw_id, uint32_t id,
+                         const void *bytes, size_t n, struct ctr_diag *diag)
+{
+    struct blockdef def;
+    int err = parse_raw(d, &def, bytes, n, diag);
+    if (err) {
+        return err;
+    }
+    struct dict_entry *e = id <= DICT_MAX_IDS ? idtab_get(&d->by_id, id) : NULL;
+    int other = e && (e->def.bytes != def.bytes ||
+                      memcmp(e->def.body, def.body, def.bytes) != 0);
+    if (raw_id == 0 || raw_id >= DICT_RAW_LIMIT || id == 0 || id > DICT_MAX_IDS ||
+        dict_raw(d, raw_id) || (other && e->raws)) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id", "bad number");
+    }
+    if (other) { /* it was of nothing that is kept */
+        entry_free(d, e);
+        e = NULL;
+    }
+    if (!e) {
+        err = entry_add(d, &def, XXH3_64bits(def.body, def.bytes), id, &e, diag);
+        if (err) {
+            return err;
+        }
+    }
+    if (idtab_set(&d->by_raw, raw_id, e)) {
+        return ctr_fail_nomem(diag);
+    }
+    e->raws++;
+    d->raws = raw_id > d->raws ? raw_id : d->raws;
+    return 0;
 }
 
 /* -------------------------------------------------------------- forgetting */

@@ -52,8 +52,11 @@ static uint64_t fill(struct drain *d, uint32_t pipe, uint32_t each, int *err)
 int main(void)
 {
     struct slot slots[THREADS] = {0};
+    struct guest_thread thread = {0};
+    uint64_t tails[THREADS] = {0};
+    struct mempipe_host host = {.aux_tails = tails};
     struct ctr_diag diag = {0};
-    struct drain d = {.slots = slots, .diag = &diag};
+    struct drain d = {.host = &host, .slots = slots, .diag = &diag};
     uint64_t bytes, all = 0;
     uint32_t pipe = 0;
     int err;
@@ -62,6 +65,7 @@ int main(void)
     d.n_threads = 1;
     for (uint32_t i = 0; i < THREADS; i++) {
         slots[i].aux_end = &slots[i].aux;
+        slots[i].thread = &thread;
     }
     /* one chunk, then many */
     bytes = fill(&d, 0, UINT32_MAX, &err);

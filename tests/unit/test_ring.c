@@ -139,7 +139,7 @@ static void both_process(struct both *b, int pid)
 {
     uint32_t x, y;
     assert_int_equal(ctr_writer_process(b->w, pid, 1, 0, &x, NULL), 0);
-    assert_int_equal(ring_process(b->ring, pid, 1, 0, 0, &y, NULL), 0);
+    assert_int_equal(ring_process(b->ring, pid, 1, 0, 0, 1, &y, NULL), 0);
     assert_int_equal(x, y);
 }
 
@@ -147,9 +147,11 @@ static void both_thread(struct both *b, uint32_t process, int tid)
 {
     uint32_t x, y;
     assert_int_equal(ctr_writer_thread(b->w, process, tid, 0, 0, &x, NULL), 0);
-    assert_int_equal(ring_thread(b->ring, process, tid, 0, 0, &y, NULL), 0);
+    assert_int_equal(ring_thread(b->ring, process, tid, 0, 0, 0, 0, &y, NULL), 0);
     assert_int_equal(x, y);
 }
+
+static const struct ring_place nowhere;
 
 static void both_chunk(struct both *b, unsigned t, uint64_t now)
 {
@@ -164,7 +166,8 @@ static void both_chunk(struct both *b, unsigned t, uint64_t now)
         fail_msg("%s: %s", diag.field, diag.text);
     }
     assert_int_equal(ring_events_collect(&events, seg.aux, seg.aux_bytes), 0);
-    if (ring_chunk(b->ring, t, b->packed, seg.start_ns, seg.end_ns, &events, &diag)) {
+    if (ring_chunk(b->ring, t, b->packed, seg.start_ns, seg.end_ns, &events, &nowhere,
+                   &diag)) {
         fail_msg("ring: %s: %s", diag.field, diag.text);
     }
     free(events.data);
@@ -410,7 +413,8 @@ static void test_ended(void **unused)
                                         .end_ns = now + 1};
         assert_int_equal(ctr_encoder_run(b.enc, &seg, 1, b.packed, NULL), 0);
         assert_int_equal(ring_events_collect(&events, seg.aux, seg.aux_bytes), 0);
-        assert_int_equal(ring_chunk(b.ring, i, b.packed, now, now + 1, &events, NULL), 0);
+        assert_int_equal(
+            ring_chunk(b.ring, i, b.packed, now, now + 1, &events, &nowhere, NULL), 0);
         free(events.data);
         b.aux[0].n = 0;
         if (i != 0 && i != 199) { /* one is old, one is new */
@@ -511,7 +515,7 @@ static void made_chunk(struct both *b, unsigned chunk)
         assert_int_equal(ctr_dict_add(b->dict, words[k], def, 41 + 4, &diag), 0);
     }
     if (ctr_encoder_run(b->enc, &seg, 1, b->packed, &diag) ||
-        ring_chunk(b->ring, 0, b->packed, chunk, chunk, &events, &diag)) {
+        ring_chunk(b->ring, 0, b->packed, chunk, chunk, &events, &nowhere, &diag)) {
         fail_msg("%s: %s", diag.field, diag.text);
     }
     for (unsigned k = 0; k < MADE; k++) {

@@ -75,12 +75,16 @@ CTR_API void ctr_dict_release(struct ctr_dict *dict, const uint32_t *ids, uint32
  * means it. */
 CTR_API int ctr_dict_restore(struct ctr_dict *dict, uint32_t id, const void *def,
                              size_t def_bytes, struct ctr_diag *diag);
+/* After these, before any ctr_dict_add: a definition as that got it, with the raw and the
+ * canonical id that it had in another dictionary. */
+CTR_API int ctr_dict_restore_raw(struct ctr_dict *dict, uint32_t raw_id, uint32_t id,
+                                 const void *def, size_t def_bytes, struct ctr_diag *diag);
 
 /* The highest canonical id that was handed out so far. */
 CTR_API uint32_t ctr_dict_size(const struct ctr_dict *dict);
 /* 1 if raw_id is known. */
 CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
-/* The canonical id of raw_id, or 0: canonical ids are handed out in order, from 1. */
+/* The canonical id of raw_id, or 0.  The thread that adds and forgets. */
 CTR_API uint32_t ctr_dict_id(const struct ctr_dict *dict, uint32_t raw_id);
 
 /*
