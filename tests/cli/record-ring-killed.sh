@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# A recorder with a ring that is killed at any moment: the trace is complete, and goes on
+# to where the program was killed.
+. "$SRC/tests/cli/librecord.sh"
+
+# Killed before a program ran: an older file is left alone, a new one is not there.
+mkdir late
+printf '#!/bin/sh\ntouch ready\nexec sleep 30\n' >late/qemu-arm
+chmod +x late/qemu-arm
+guest never 'sleep 30000'
+for old in '' old; do
+    rm -f a.ctr ready
+    [ -z "$old" ] || echo "$old" >a.ctr
+    "$record" --qemu-dir "$PWD/late" --ring 1M -o a.ctr -- "$PWD/late/qemu-arm" never 2>stderr &
+    pid=$!
+    eventually test -e ready
+    { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
+    eventually grep -q 'nothing had been recorded' stderr
+    [ -e a.ctr ] && [ -z "$old" ] && fail "an empty file is left"
+    [ "$(cat a.ctr 2>/dev/null)" = "$old" ] || fail "the older file is another one"
+done
+
+# While the trace is being written, which begins anew then, or just after
+guest long 'noise 400000' 'ready ready' 'sleep 30000'
+for delay in 0 0.01 0.03 0.1; do
+    start --ring 1M -- qemu-arm long
+    kill -TERM "$pid"
+    sleep "$delay"
+    { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
+    eventually gone "$child"
+    written() {
+        ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q "$PWD/a.ctr\$" && return 1
+        "$dump" --info a.ctr >info 2>/dev/null
+        grep -q '^state  *complete' info
+    }
+    eventually written
+    zstd -tq a.ctr || fail "zstd refuses it"
+    sed -n 's/^dropped *\([0-9]*\) .*/\1/p; s/^instructions *//p' info | paste -sd+ | bc >sum
+    [ "$(cat sum)" -eq 1600000 ] || fail "$(cat sum) instructions: $(cat info)"
+done
+
+# In the middle of a script, over and over: what it did before the sleep is there.
+guest script 'maps 3' 'calls 20 5000' 'blocks 3000' 'threads 3 200' 'ready ready' 'sleep 30000'
+for i in 1 2 3; do
+    start --ring 1M -e all -- qemu-arm script
+    { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
+    eventually grep -q 'what was kept is in' stderr
+    "$dump" --info --json a.ctr >info.json 2>/dev/null
+    [ $? -eq 3 ] || fail "tracedump --info: $(cat info.json)"
+    python3 - <<'END' || fail "it is not all there"
+import json
+i = json.load(open("info.json"))
+assert i["state"] == "complete", i["state"]
+assert len(i["threads"]) == 4, len(i["threads"])
+END
+    calls=$("$dump" -q -e sys --json a.ctr 2>/dev/null | grep -c '"kind":"syscall"')
+    [ "$calls" -eq 20 ] || fail "$calls of 20 calls"
+done
+
+# Programs under QEMU, at random moments.  CANNOLI_KILLS: how many
+need_qemu_arm
+$cc -O1 -static -pthread -o numbers "$SRC/tests/guests/numbers.c" || fail "no guest"
+python3 "$SRC/tests/cli/ringkill.py" "$record" "$dump" "$qemu_dir/qemu-arm" ./numbers \
+    "${CANNOLI_KILLS:-12}" "${CANNOLI_SEED:-$RANDOM}" v || fail "see above"
+finish
