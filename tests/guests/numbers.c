@@ -4,10 +4,12 @@
  * own in a file that others look at, and in between does what is hard to pack: reads from
  * anywhere, calls the system with large buffers, maps and unmaps.
  *
- *   numbers FILE THREADS WHAT
+ *   numbers FILE THREADS WHAT [STEPS]
  *
  * WHAT: letters, of what happens beside counting: c calls, m mappings, t threads that
  * come and go, f processes that come and go.  Prints the address of the file.
+ *
+ * With STEPS each thread ends when it has come to that number, without them none does.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,6 +28,7 @@
 static volatile uint32_t *place;
 static volatile uint8_t field[FIELD];
 static const char *what;
+static uint32_t last = UINT32_MAX;
 static int zero;
 
 static int has(char c)
@@ -63,7 +66,7 @@ static void count(unsigned which, uint32_t steps)
 
 static void *counter(void *arg)
 {
-    count((unsigned)(uintptr_t)arg, UINT32_MAX);
+    count((unsigned)(uintptr_t)arg, last);
     return NULL;
 }
 
@@ -78,6 +81,7 @@ int main(int argc, char **argv)
 {
     unsigned threads = argc > 3 ? (unsigned)atoi(argv[2]) : 0;
     int fd = argc > 3 ? open(argv[1], O_RDWR) : -1;
+    pthread_t thread[PAGES];
 
     place = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     zero = open("/dev/zero", O_RDONLY);
@@ -85,18 +89,22 @@ int main(int argc, char **argv)
         return 1;
     }
     what = argv[3];
+    last = argc > 4 ? (uint32_t)atol(argv[4]) : last;
     printf("%#lx\n", (unsigned long)place);
     fflush(stdout);
     for (unsigned i = 1; i < threads; i++) {
-        pthread_t t;
-        if (pthread_create(&t, NULL, counter, (void *)(uintptr_t)i)) {
+        if (pthread_create(&thread[i % PAGES], NULL, counter, (void *)(uintptr_t)i)) {
             return 1;
         }
     }
     if (!has('t') && !has('f')) {
-        count(0, UINT32_MAX);
+        count(0, last);
+        for (unsigned i = 1; i < threads; i++) {
+            pthread_join(thread[i % PAGES], NULL);
+        }
+        return 0;
     }
-    for (unsigned n = 0;; n++) {
+    for (unsigned n = 0; n < last; n++) {
         pthread_t t;
         pid_t pid;
         if (has('t') && pthread_create(&t, NULL, passer, (void *)(uintptr_t)0) == 0) {
@@ -112,4 +120,5 @@ int main(int argc, char **argv)
             }
         }
     }
+    return 0;
 }

@@ -17,6 +17,9 @@
  * begin of a page, the first has been done without being told: these 8 bytes are not
  * known then.
  *
+ * Of a trace whose begin was dropped (cannoli-record --ring) the mappings are told as they
+ * were where it begins, and memory is not known before it is read or written.
+ *
  * --forget leaves out the N-th write that changes a byte, to show that this is
  * noticed.
  */
@@ -42,6 +45,7 @@ struct check {
     FILE *dump;
     uint64_t dump_fd;
     int64_t forget;
+    bool dropped; /* the begin of the trace, and nothing behind it was seen */
     uint64_t loads, stores, reads, writes, dumped, adopted, differences, no_data;
     uint64_t ordinal, pc;
 };
@@ -126,6 +130,19 @@ static void apply_write(struct check *c, uint64_t addr, const uint8_t *data, siz
         *p = data[i];
         *known = 1;
     }
+}
+
+/* The first thing that is not told of the dropped part. */
+static void begin_after_drop(struct check *c)
+{
+    for (size_t i = 0; c->dropped && i < c->shadow.nranges; i++) {
+        struct shadow_range *r = &c->shadow.ranges[i];
+
+        r->content = SHADOW_UNKNOWN;
+        r->zero_from = UINT64_MAX;
+        shadow_forget(&c->shadow, r->start, r->end);
+    }
+    c->dropped = false;
 }
 
 static void mem_event(struct check *c, const struct ctr_mem *m)
@@ -306,8 +323,11 @@ static int follow(struct check *c, struct ctr_diag *diag)
     struct ctr_filter filter = CTR_FILTER_INIT;
     struct ctr_cursor *cursor;
     struct ctr_event ev;
+    struct ctr_info info;
     int r;
 
+    ctr_trace_info(c->trace, &info);
+    c->dropped = info.dropped_chunks > 0;
     if (!process) {
         printf("no process\n");
         return 1;
@@ -332,6 +352,9 @@ static int follow(struct check *c, struct ctr_diag *diag)
         }
         if (thread->process != 0) {
             continue;
+        }
+        if (ev.kind != CTR_CURSOR_OS) {
+            begin_after_drop(c);
         }
         if (ev.kind == CTR_CURSOR_MEM) {
             mem_event(c, &ev.mem);
