@@ -60,5 +60,31 @@ for lie in zero ones pipes chunks ids epochs; do
     [ $? -le 3 ] || fail "$lie: the trace cannot be read: $(cat err)"
     alive "$lie"
 done
+
+# The recorder is killed before it sees that: who goes on with its ring does not believe
+# it either, neither crashes nor hangs, and writes what the ring has.
+for lie in none zero ones pipes chunks "process $bystander" "pid $bystander"; do
+    guest goes_on 'blocks 15000' 'calls 20 5000' 'ready ready' 'ready stopped' 'blocks 15000' \
+        "lie $lie" 'ready lied' 'sleep 60000'
+    [ "$lie" != none ] || sed -i '/^lie/d' goes_on
+    rm -f lied stopped
+    mkfifo stopped # to open it the guest waits for a reader
+    start -q -e all --ring 1M -- qemu-arm goes_on
+    kill -STOP "$pid"
+    cat stopped
+    eventually test -e lied
+    { kill -KILL "$pid"; wait "$pid"; } 2>/dev/null
+    eventually grep -q "^cannoli-record: what .* is in 'a.ctr'" stderr
+    eventually gone "$child"
+    "$dump" --json --no-disas -q a.ctr >objects 2>err
+    status=$?
+    alive "$lie, ring"
+    [ $status -eq 0 ] || [ $status -eq 3 ] || fail "$lie, ring: status $status $(cat err)"
+    calls=$(grep -c '"kind":"syscall"' objects)
+    case $lie in
+    zero|ones|pipes|chunks) continue ;; # what it has overwritten is gone
+    esac
+    [ "$calls" -eq 20 ] || fail "$lie, ring: $calls calls: $(cat stderr)"
+done
 kill $bystander
 finish
