@@ -75,6 +75,33 @@ for target in $targets; do
     exact ring.ctr $target 1
 done
 
+# The recorder is killed, and another process goes on with what it had: it knows what
+# is in use, whatever was forgotten.
+cat >killed.py <<'END'
+import array
+for who, n in enumerate(array.array("I", open("reached", "rb").read())):
+    ran = [v for (w, t), v in got.items() if w == who and v[:2] == [0, 1]]
+    if n > 1 and (len(ran) != 1 or ran[0] != list(range(len(ran[0]))) or len(ran[0]) < n):
+        sys.exit("number %d of %d: %r" % (who, n, [(len(v), v[-4:]) for v in ran]))
+END
+sed '/^for who/,$d; s/open("guest.out")/[]/' exact.py | cat - killed.py >killed_exact.py
+far() { [ "$(od -An -tu4 -j4 -N4 reached)" -gt 1000 ]; }
+for delay in 0.2 0.35 0.5 0.8; do
+    for target in $targets; do
+        head -c 1024 /dev/zero >reached
+        SNIPPETS_REACHED=$PWD/reached "$record" --qemu-dir "$fake" -j2 -e exec --ring 256M -o killed.ctr -- \
+            qemu-$target ./snippets-$target 16000000 3 2 >stdout 2>stderr &
+        pid=$!
+        eventually far
+        sleep $delay
+        { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
+        eventually grep -q 'cannoli-record: what' stderr
+        grep -q 'what was kept is in' stderr || fail "$(cat stderr)"
+        "$dump" --no-disas -e exec killed.ctr 2>/dev/null | python3 killed_exact.py $target ||
+            fail "killed: not what ran"
+    done
+done
+
 # What is the same code gets its old number as long as that is known: about one for each
 # snippet, not one for each time that it was described.
 rec 0 -q -e exec -o run.ctr -- qemu-arm ./snippets-arm 3000

@@ -7,6 +7,7 @@
  * With `memory' also, after a quarter and at the end, "memory KIB KIB": what this process
  * has resident, and its parent.  SLEEPERS more threads begin one after the other,
  * generate a little, sleep until the end and generate a little again.
+ * SNIPPETS_REACHED names a file, of 1024 bytes: word number `who' says how many it ran.
  */
 #include "emit.h"
 
@@ -20,6 +21,7 @@ static int memory;
 static unsigned sleepers;
 static pthread_t sleeping[64];
 static int alarm_clock[2];
+static volatile uint32_t *reached;
 
 /* Of /proc/PID/statm: the real one, not one made for the guest. */
 static unsigned resident(int pid)
@@ -76,6 +78,9 @@ static void snippet(uint8_t *code, uint32_t who, unsigned i)
     emit_number(p, who << 24 | i);
     if (call(p) != (who << 24 | i)) {
         _exit(97);
+    }
+    if (reached) {
+        reached[who] = i + 1;
     }
 }
 
@@ -143,6 +148,14 @@ int main(int argc, char **argv)
     unsigned children = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
     int status, bad = 0;
 
+    if (getenv("SNIPPETS_REACHED")) {
+        int fd = open(getenv("SNIPPETS_REACHED"), O_RDWR);
+
+        reached = mmap(NULL, 1024, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (reached == MAP_FAILED) {
+            return 1;
+        }
+    }
     memory = argc > 4;
     sleepers = argc > 5 ? (unsigned)atoi(argv[5]) : 0;
     if (pipe(alarm_clock)) {
