@@ -199,27 +199,45 @@ bool may_not_store(const char *target, const uint8_t *code, unsigned len)
     op = w >> 26;
     low = (w >> 4) & 15;
     xo = (w >> 1) & 0x3ff;
-    if (strcmp(target, "arm") == 0) {
+    if (strncmp(target, "arm", 3) == 0) {
         return (w & 0x0f9000f0) == 0x01800090 || /* STREX and kin */
                (w & 0xfff00000) == 0xe8400000 ||
                ((w & 0xfff00000) == 0xe8c00000 && low >= 4 && (low < 8 || low > 11));
     }
-    if (strcmp(target, "aarch64") == 0) {
+    if (strncmp(target, "aarch64", 7) == 0) {
         return (w & 0x3fc00000) == 0x08000000 || /* STXR, STXP and kin */
                (w & 0x3fa07c00) == 0x08a07c00 || /* CAS */
                (w & 0xbfa07c00) == 0x08207c00;   /* CASP */
     }
-    if (strcmp(target, "mips") == 0 || strcmp(target, "mipsel") == 0) {
+    if (strncmp(target, "mips", 4) == 0) {
         return op == 0x38 || op == 0x3c; /* SC SCD */
     }
-    if (strcmp(target, "riscv64") == 0) {
+    if (strncmp(target, "riscv", 5) == 0) {
         return (w & 0x7f) == 0x2f && (w >> 27 == 3 || w >> 27 == 5); /* SC AMOCAS */
     }
-    if (strcmp(target, "ppc64le") == 0) {
+    if (strncmp(target, "ppc", 3) == 0) {
         return op == 31 && (xo == 150 || xo == 214 || xo == 694 || xo == 726 || xo == 182);
+    }
+    if (strcmp(target, "alpha") == 0) {
+        return op == 0x2e || op == 0x2f; /* STL_C STQ_C */
+    }
+    if (strcmp(target, "loongarch64") == 0) {
+        return w >> 24 == 0x21 || w >> 24 == 0x23; /* SC.W SC.D */
     }
     if (strncmp(target, "sparc", 5) == 0) {
         return w >> 30 == 3 && (((w >> 19) & 0x3f) == 0x3c || ((w >> 19) & 0x3f) == 0x3e);
+    }
+    return false;
+}
+
+bool text_may_not_store(const char *text)
+{
+    static const char *const names[] = {"cas", "stl_c", "stq_c", "sc.w", "sc.d"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strncmp(text, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
     }
     return false;
 }

@@ -444,7 +444,7 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
         }
         if (a && b) {
             move_accesses(&r->slide, a, b);
-            if (a->code_len && may_not_store(w->target, a->code, a->code_len)) {
+            if (witness_may_not_store(w, a->pc)) {
                 drop_failed_store(r, a, b, a->cflags & CF_PARALLEL);
             }
         }

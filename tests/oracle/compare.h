@@ -146,5 +146,7 @@ bool is_blind(const char *target, const uint8_t *code, unsigned len,
 
 /* May it be that the instruction is to store, and does not? */
 bool may_not_store(const char *target, const uint8_t *code, unsigned len);
+/* The same of an instruction whose bytes are not known. */
+bool text_may_not_store(const char *text);
 
 #endif

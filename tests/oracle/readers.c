@@ -16,7 +16,8 @@
 /* What was translated last at a pc. */
 struct code {
     uint64_t pc;
-    uint8_t len; /* 0: an empty place of the table */
+    bool used;   /* false: an empty place of the table */
+    uint8_t len; /* 0: its bytes are not known */
     uint8_t bytes[INSN_CODE_MAX];
     char text[INSN_TEXT_MAX];
 };
@@ -103,7 +104,7 @@ static struct code *code_place(struct witness *w, uint64_t pc)
 {
     size_t i = (size_t)((pc * 0x9e3779b97f4a7c15ull) >> 20) & (w->room - 1);
 
-    while (w->codes[i].len && w->codes[i].pc != pc) {
+    while (w->codes[i].used && w->codes[i].pc != pc) {
         i = (i + 1) & (w->room - 1);
     }
     return &w->codes[i];
@@ -120,7 +121,7 @@ static void codes_grow(struct witness *w)
         out_of_memory();
     }
     for (size_t i = 0; i < n; i++) {
-        if (old[i].len) {
+        if (old[i].used) {
             *code_place(w, old[i].pc) = old[i];
         }
     }
@@ -135,8 +136,8 @@ static bool is_execute(const struct witness *w, const struct code *c)
 
 /*
  * "0xPC:  HEX [HEX..]  mnemonic ..", HEX in units of the target, one space
- * apart.  (Targets of QEMU's own disassemblers may have no bytes: no place in
- * the table then.)
+ * apart.  Targets of QEMU's own disassemblers may have no bytes: a place in the
+ * table has then only what its text says enough of.
  */
 static void read_code(struct witness *w, char *line)
 {
@@ -170,16 +171,17 @@ static void read_code(struct witness *w, char *line)
         p++;
     }
     snprintf(c.text, sizeof(c.text), "%.60s", p);
-    if (c.len) {
+    c.used = c.len || text_may_not_store(c.text);
+    if (c.used) {
         struct code *place;
 
         if (w->ncodes * 2 >= w->room) {
             codes_grow(w);
         }
         place = code_place(w, pc);
-        w->ncodes += place->len == 0;
+        w->ncodes += !place->used;
         /* the target of an EXECUTE is listed at the same pc: keep the first */
-        if (!place->len || !is_execute(w, place)) {
+        if (!place->used || !is_execute(w, place)) {
             *place = c;
         }
     }
@@ -310,7 +312,11 @@ bool witness_may_not_store(struct witness *w, uint64_t pc)
 {
     struct code *c = w->room ? code_place(w, pc) : NULL;
 
-    return c && c->len && may_not_store(w->target, c->bytes, c->len);
+    if (!c || !c->used) {
+        return false;
+    }
+    return c->len ? may_not_store(w->target, c->bytes, c->len)
+                  : text_may_not_store(c->text);
 }
 
 /* Does `next' say that `cur' was given up and is run again alone? */
@@ -326,7 +332,7 @@ static void find_code(struct witness *w, struct insn *in)
     struct code *c = w->room ? code_place(w, in->pc) : NULL;
 
     in->code_len = 0;
-    if (c && c->len) {
+    if (c && c->used && c->len) {
         in->code_len = c->len;
         memcpy(in->code, c->bytes, sizeof(in->code));
         memcpy(in->text, c->text, sizeof(in->text));
