@@ -99,7 +99,10 @@ bool fake_lie(struct fake *f, const char *what)
         f->q.p->state = MEMPIPE_ENDED;
         producer_ring(&f->q);
     } else if (!strcmp(what, "zero")) {
+        const uint32_t width = f->q.shared->addr_bytes;
+
         memset(shared, 0, sizeof(*f->q.shared));
+        f->q.shared->addr_bytes = width; /* we divide by it ourselves */
     } else if (!strcmp(what, "ones")) {
         memset(shared, 0xff, sizeof(*f->q.shared));
     } else if (!strcmp(what, "ids")) {
