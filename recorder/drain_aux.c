@@ -173,7 +173,8 @@ static struct aux_records *last_records(struct drain *d, struct slot *s, uint32_
     }
     cap = r ? 2 * r->cap : FIRST_BYTES;
     cap = cap - (r ? r->bytes : 0) < bytes ? cap + bytes : cap;
-    grown = journal_room(d->journal, r, s->thread->index, seq, cap);
+    /* Without a journal the number is the writer's. */
+    grown = journal_room(d->journal, r, d->journal ? s->thread->index : 0, seq, cap);
     if (!grown) {
         return NULL;
     }

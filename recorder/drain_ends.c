@@ -114,7 +114,7 @@ static void note_live_chunk(struct drain *d, uint32_t pipe, const struct job_seg
 {
     const struct slot *s = &d->slots[pipe];
     struct mempipe_chunk *c = &d->host->chunks[seg->chunk];
-    const struct journal_chunk what = {.thread = s->thread->index,
+    const struct journal_chunk what = {.thread = d->journal ? s->thread->index : 0,
                                        .seq = s->next_seq,
                                        .unsure = (seg->flags & CTR_SEGMENT_UNSURE) != 0};
 
