@@ -262,6 +262,18 @@ static int finish_ended(struct drain *d, uint32_t pipe)
     return finish_thread(d, pipe);
 }
 
+/*
+ * Whether it is the command's first program.  One that was gone when it was first seen
+ * has its own word for it: a lie makes its end wait for the command's.
+ */
+static bool is_command(const struct drain *d, const struct guest_process *p)
+{
+    if (d->root <= 0 || p->execed) {
+        return false;
+    }
+    return p->host_pid ? p->host_pid == d->root : !p->nested && p->pid == d->root;
+}
+
 /* How a process ended, from what its threads say. */
 static void judge_process(struct drain *d, struct guest_process *p)
 {
@@ -286,7 +298,7 @@ static void judge_process(struct drain *d, struct guest_process *p)
     } else if (p->end_reason <= CTR_END_EXIT && (left || !p->end_reason)) {
         p->end_reason = CTR_END_KILLED;
         p->end_status = 0;
-        if (p->host_pid == d->root && WIFSIGNALED(d->root_status)) {
+        if (is_command(d, p) && WIFSIGNALED(d->root_status)) {
             p->end_status = WTERMSIG(d->root_status);
         }
     }
@@ -302,7 +314,7 @@ static uint32_t how_ended(const struct drain *d, const struct guest_process *p,
 {
     uint32_t how = __atomic_load_n(&q->inside_end, __ATOMIC_RELAXED);
 
-    if (how || p->host_pid != d->root || d->root_status == DRAIN_STATUS_UNKNOWN) {
+    if (how || !is_command(d, p) || d->root_status == DRAIN_STATUS_UNKNOWN) {
         return how;
     }
     if (WIFEXITED(d->root_status)) {
@@ -407,7 +419,7 @@ static bool has_more(const struct drain *d, const struct guest_process *p)
  */
 static bool awaits_status(const struct drain *d, const struct guest_process *p)
 {
-    return p->host_pid == d->root && !p->execed && d->root_status == DRAIN_STATUS_UNKNOWN;
+    return is_command(d, p) && d->root_status == DRAIN_STATUS_UNKNOWN;
 }
 
 int drain_finish_the_dead(struct drain *d, uint64_t now)

@@ -201,6 +201,7 @@ struct guest_process *guests_add(struct guests *g, const struct guest_claim *cla
     p->serial = claim->serial;
     p->pid = claim->pid;
     p->ppid = claim->ppid;
+    p->nested = claim->nested;
     p->pidfd = -1;
     p->entry = -1;
     if (!g->ended && identify(g, claim, &at, &attached)) {

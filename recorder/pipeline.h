@@ -33,6 +33,7 @@
 struct guest_process {
     uint32_t serial;   /* of its first pipe, by which its threads name it */
     int32_t pid, ppid; /* as the guest knows them */
+    bool nested;       /* ... in a PID namespace below the recorder's command's */
     pid_t host_pid;    /* as the recorder does; 0: it was gone when it was first seen */
     uint64_t start;    /* see struct attached_process */
     int pidfd;         /* -1: none */

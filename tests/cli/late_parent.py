@@ -2,9 +2,10 @@
 """Runs a recorder and kills its guest while a debugger holds it, so that the recorder
 sees the end through the pidfd a while before wait(2) tells it how that came about.
 
-late_parent.py NAME READY COMMAND...: NAME is what the guest's process is called, and
-READY a file that it makes.  The status is the recorder's, or 77 where nothing may be
-traced."""
+late_parent.py NAME READY [--unseen FIFO] COMMAND...: NAME is what the guest's process is
+called, and READY a file that it makes.  With --unseen the guest is dead before the
+recorder first looks at it: the recorder is stopped meanwhile, and FIFO is the script that
+the guest waits for.  The status is the recorder's, or 77 where nothing may be traced."""
 import ctypes
 import os
 import signal
@@ -23,15 +24,25 @@ def children(pid, name):
                     yield int(child)
 
 
-def main(name, ready, command):
+def wait_for(what, recorder):
+    while not what() and recorder.poll() is None:
+        time.sleep(0.05)
+
+
+def main(name, ready, fifo, command):
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long] * 4
     with subprocess.Popen(command) as recorder:
-        while not os.path.exists(ready) and recorder.poll() is None:
-            time.sleep(0.05)
+        if fifo:
+            with open(fifo, "w", encoding="ascii") as script:
+                os.kill(recorder.pid, signal.SIGSTOP)
+                script.write("blocks 15\nready %s\nsleep 30000\n" % ready)
+        wait_for(lambda: os.path.exists(ready), recorder)
         guest = list(children(recorder.pid, name))
         traced = libc.ptrace(PTRACE_SEIZE, guest[0], 0, 0) == 0
         os.kill(guest[0], signal.SIGKILL)
+        if fifo:
+            os.kill(recorder.pid, signal.SIGCONT)
         if traced:
             time.sleep(0.5)
             os.waitpid(guest[0], 0)
@@ -40,4 +51,6 @@ def main(name, ready, command):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+    unseen = sys.argv[3] == "--unseen"
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[4] if unseen else None,
+                  sys.argv[5 if unseen else 3:]))

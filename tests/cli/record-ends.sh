@@ -59,18 +59,24 @@ kill -KILL "$child"
 ended 137
 counts a.ctr 40 15 5 1 1 1
 
-# ... also when its end is seen before its status can be had
-rm -f ready
-python3 "$SRC/tests/cli/late_parent.py" qemu-arm ready "$record" --qemu-dir "$fake" -o a.ctr \
-    -- qemu-arm sleep >stdout 2>stderr
-got=$?
-if [ "$got" -eq 77 ]; then
-    echo "may not trace: the late status was not tried"
-else
-    [ "$got" -eq 137 ] || fail "late status: status $got: $(cat stderr)"
+# ... also when its end is seen before its status can be had, or when it has ended before
+# the recorder first looks at it
+mkfifo unseen
+for way in sleep unseen; do
+    rm -f ready
+    [ "$way" = unseen ] && how=(--unseen unseen) || how=()
+    python3 "$SRC/tests/cli/late_parent.py" qemu-arm ready "${how[@]}" \
+        "$record" --qemu-dir "$fake" -o a.ctr -- qemu-arm "$way" >stdout 2>stderr
+    got=$?
+    if [ "$got" -eq 77 ]; then
+        echo "may not trace: the late status was not tried"
+        continue
+    fi
+    [ "$got" -eq 137 ] || fail "late status, $way: status $got: $(cat stderr)"
+    counts a.ctr 40 15 5 1 1 1
     "$dump" --info --json a.ctr 2>/dev/null | grep -q '"end_reason":"killed","end_status":9' ||
-        fail "late status: $("$dump" --info --json a.ctr 2>/dev/null)"
-fi
+        fail "late status, $way: $("$dump" --info --json a.ctr 2>/dev/null)"
+done
 
 # The recorder killed: the guest ends at once and says why, wherever it is.
 for what in sleep spin family; do
