@@ -36,7 +36,7 @@ static int open_pidfd(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static bool has_ended(int pidfd)
+bool attached_has_ended(int pidfd)
 {
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
 
@@ -207,7 +207,8 @@ static enum attached_answer look(const struct attached_file *f,
     } else if ((maps == -EACCES || maps == -EPERM) && has_option(f, p->pid)) {
         answer = ATTACHED_HIDDEN_QEMU;
     }
-    return answer && p->pidfd >= 0 && has_ended(p->pidfd) ? ATTACHED_NOT : answer;
+    return answer && p->pidfd >= 0 && attached_has_ended(p->pidfd) ? ATTACHED_NOT
+                                                                   : answer;
 }
 
 bool attached_open(pid_t pid, struct attached_process *out)
@@ -219,7 +220,7 @@ bool attached_open(pid_t pid, struct attached_process *out)
         return false;
     }
     if (!attached_stat(pid, &parent, &out->start) &&
-        (out->pidfd < 0 || !has_ended(out->pidfd))) {
+        (out->pidfd < 0 || !attached_has_ended(out->pidfd))) {
         return true;
     }
     attached_close(out);
@@ -345,7 +346,7 @@ static unsigned visit(const struct attached_shared *s, pid_t pid, uint64_t start
     }
     is = attached_stat(pid, &parent, &its_start) == 0 &&
          (its_start == start || attached_maps(&s->file, pid) > 0);
-    is = is && !has_ended(pidfd);
+    is = is && !attached_has_ended(pidfd);
     if (is && kill) {
         syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
     }

@@ -100,6 +100,9 @@ unsigned attached_count(const struct attached_shared *s);
 /* Opens a process that is about to attach itself, whoever it is; false: it is gone. */
 bool attached_open(pid_t pid, struct attached_process *out);
 
+/* Whether the process of a pidfd has ended: a zombie has. */
+bool attached_has_ended(int pidfd);
+
 /* Closes the pidfd, if there is one. */
 void attached_close(struct attached_process *p);
 

@@ -7,7 +7,6 @@
 #include "guests.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +49,11 @@ int guests_open(struct guests *g, struct mempipe_host *host,
     memset(g, 0, sizeof(*g));
     g->host = host;
     g->attached = attached;
+    lifeline_open(&g->lifeline);
     g->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (g->epoll < 0) {
-        return -errno;
+        err = -errno;
+        goto out_lifeline;
     }
     g->stop = eventfd(0, EFD_CLOEXEC);
     ev.data.fd = g->stop;
@@ -73,6 +74,8 @@ out_fds:
         close(g->stop);
     }
     close(g->epoll);
+out_lifeline:
+    lifeline_close(&g->lifeline);
     return err;
 }
 
@@ -82,6 +85,7 @@ void guests_open_ended(struct guests *g, struct mempipe_host *host)
     g->host = host;
     g->ended = true;
     g->epoll = g->stop = -1;
+    g->lifeline.reader = g->lifeline.writer = -1;
 }
 
 void guests_close(struct guests *g)
@@ -98,6 +102,7 @@ void guests_close(struct guests *g)
         guests_remove(g, p);
         free(p);
     }
+    lifeline_close(&g->lifeline);
 }
 
 struct guest_process *guests_find(struct guests *g, uint32_t serial)
@@ -179,7 +184,10 @@ static void watch(struct guests *g, struct guest_process *p,
     p->host_pid = at->pid;
     p->start = at->start;
     p->pidfd = at->pidfd;
-    p->entry = attached ? attached_add(g->attached, at->pid, at->start) : -1;
+    if (attached) {
+        p->tie = lifeline_tie(&g->lifeline, at->pid, at->pidfd);
+        p->entry = attached_add(g->attached, at->pid, at->start);
+    }
     /* Without a descriptor for it guests_poll looks for the number. */
     if (p->pidfd >= 0) {
         ev.data.fd = p->pidfd;
@@ -203,6 +211,7 @@ struct guest_process *guests_add(struct guests *g, const struct guest_claim *cla
     p->ppid = claim->ppid;
     p->nested = claim->nested;
     p->pidfd = -1;
+    p->tie = -1;
     p->entry = -1;
     if (!g->ended && identify(g, claim, &at, &attached)) {
         watch(g, p, &at, attached);
@@ -232,6 +241,8 @@ void guests_remove(struct guests *g, struct guest_process *p)
     } else if (p->host_pid) {
         g->unwatched--;
     }
+    lifeline_loosen(&g->lifeline, p->tie);
+    p->tie = -1;
     attached_remove(g->attached, p->entry);
     p->entry = -1;
     g->gone[g->n_gone++ % GUESTS_GONE] = p->host_pid ? p->host_pid : p->pid;
@@ -288,13 +299,11 @@ bool guests_has_strangers(const struct guests *g)
 
 static bool has_ended(const struct guest_process *p)
 {
-    struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
-
     uint64_t start;
     pid_t parent;
 
     if (p->pidfd >= 0) {
-        return poll(&fd, 1, 0) == 1;
+        return attached_has_ended(p->pidfd);
     }
     return !p->host_pid || attached_stat(p->host_pid, &parent, &start) ||
            start != p->start;

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "attached.h"
+#include "lifeline.h"
 #include "mempipe_host.h"
 #include "pipeline.h"
 
@@ -31,6 +32,7 @@ struct guests {
     unsigned unwatched;              /* processes without a pidfd */
     pid_t gone[GUESTS_GONE];         /* host's numbers of the last ones that ended */
     unsigned n_gone;
+    struct lifeline lifeline; /* ends the processes with us */
     pthread_t bellman;
 };
 

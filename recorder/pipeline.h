@@ -37,6 +37,7 @@ struct guest_process {
     pid_t host_pid;    /* as the recorder does; 0: it was gone when it was first seen */
     uint64_t start;    /* see struct attached_process */
     int pidfd;         /* -1: none */
+    int tie;           /* of lifeline_tie, -1: none */
     int entry;         /* of attached_add, -1: none */
     bool dead;        /* its last event has been written into the pipe */
     bool execed;      /* it lives on as another program, which may be another one here */

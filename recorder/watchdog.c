@@ -5,9 +5,10 @@
  * guest, so that the guest can neither see nor wait for it, and it leaves the
  * session, so that no terminal signal reaches it.
  *
- * Should it be killed as well, the first QEMU dies of the recorder's death by
- * PR_SET_PDEATHSIG, and the others when they next wait for the recorder, or begin or
- * end a system call.
+ * Should it be killed as well, the kernel ends the command (PR_SET_PDEATHSIG) and all
+ * other recorded processes (lifeline.h) with the recorder.  What has just been forked, and
+ * is not known yet, ends when it next waits for the recorder, or begins or ends a system
+ * call.
  */
 #include "watchdog.h"
 

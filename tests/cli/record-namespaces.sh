@@ -134,7 +134,18 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "hidden")) {
         return hidden();
     } else if (!strcmp(what, "sleep")) {
-        ready("ready");
+        /* a child asleep, and an orphan */
+        if (fork() == 0) {
+            if (fork() == 0) {
+                pause();
+            }
+            _exit(0);
+        }
+        wait(NULL);
+        if (fork() == 0) {
+            ready("ready");
+            pause();
+        }
         pause();
     } else if (!strcmp(what, "spin")) {
         if (fork() == 0) {
@@ -158,14 +169,19 @@ setsid -w "${real[@]}" signals
 got=$?
 [ $got -eq 9 ] || fail "signals: status $got"
 
+# knows N: whether the recorder watches so many processes
+knows() {
+    [ "$(find "/proc/$pid/fd" -lname 'anon_inode:\[pidfd\]' | wc -l)" -eq "$1" ]
+}
+
 # When both are killed at once, and nobody is left to do anything about it.
 for what in sleep spin; do
     rm -f ready
     "${real[@]}" $what 2>stderr &
     pid=$!
     eventually test -e ready
-    child=$(pgrep -P "$pid" -x qemu-arm)
-    family="$child $(pgrep -P "$child")"
+    family=$(pgrep -x qemu-arm -g "$(ps -o pgid= -p "$pid" | tr -d ' ')" -r R,S)
+    eventually knows "$(echo "$family" | wc -l)"
     watchdog=$(pgrep -P "$pid" -x ctr-watchdog)
     kill -STOP "$watchdog" # it is killed a moment later than the recorder
     kill -KILL "$pid" "$watchdog"
