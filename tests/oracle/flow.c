@@ -203,6 +203,23 @@ static struct thread *thread_of(const struct event *e)
     return &threads[last];
 }
 
+/* May `to' be executed after the delay slot `slot' of `branch'? */
+static bool may_branch(const struct known *branch, const struct known *slot, uint64_t to)
+{
+    if (!branch || slot->pc != branch->pc + branch->len) {
+        return false;
+    }
+    if (branch->kind == 'A') {
+        return true;
+    }
+    for (unsigned i = 0; branch->kind == 'D' && i < branch->ntargets; i++) {
+        if (branch->target[i] == to) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* May `to' be executed after `from', which was executed after `before'? */
 static bool may_follow(const struct thread *t, uint64_t to)
 {
@@ -227,17 +244,12 @@ static bool may_follow(const struct thread *t, uint64_t to)
     if ((from->kind == 'D' || from->kind == 'A') && to == from->pc + 2u * from->len) {
         return true; /* the delay slot was annulled */
     }
-    if (before && from->pc == before->pc + before->len) {
-        if (before->kind == 'A') {
-            return true;
-        }
-        for (unsigned i = 0; before->kind == 'D' && i < before->ntargets; i++) {
-            if (before->target[i] == to) {
-                return true;
-            }
-        }
+    if (may_branch(before, from, to)) {
+        return true;
     }
-    return false;
+    /* The system went on with a slot, after a signal between the branch and it. */
+    return t->has_before && (!before || before->kind == 'a') &&
+           may_branch(lookup(from->pc - from->len), from, to);
 }
 
 static void violation(const struct event *e, const char *what, uint64_t number)

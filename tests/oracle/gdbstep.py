@@ -185,7 +185,7 @@ class Stepper:
 
     def step(self, signal):
         """Returns the signal with which it stopped, None at the program's end."""
-        stop = self.stub.ask("S%02x" % signal if signal else "s")
+        stop = self.stub.ask("vCont;S%02x" % signal if signal else "s")
         if stop[:1] == b"T":
             number = int(stop[1:3], 16)
             return 0 if number == 5 else number
@@ -209,7 +209,11 @@ class Stepper:
                     out.write('0, 0x%x, 0x0, ""\n' % pc)
                     return count + 1
                 data = self.read()
-                if not again or self.number(data, self.pc_at) != pc:
+                moved = self.number(data, self.pc_at) != pc
+                # A signal is delivered with the instruction that it came for.
+                if not signal and not moved and not again:
+                    signal = 5 # SIGTRAP, which a step ends with, too
+                elif not signal and (moved or not again):
                     break
             changes = [", %s -> 0x%0*x" % (name, 2 * (b - a), self.number(data, (a, b)))
                        for name, a, b in self.layout

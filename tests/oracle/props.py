@@ -28,6 +28,7 @@ SAME_OUTPUT = {"addresses", "closing", "threads", "forktree", "processes", "daem
 MAY_BE_CUT = {"exitgroup", "processes"}
 
 LINE = re.compile(r"^\s*([0-9a-f]+):\s((?:[0-9a-f]+ )+)\s*\t(\S+)(?:\s+(.*))?$")
+FUNCTION = re.compile(r"^([0-9a-f]+) <\.?(\w+)>:$", re.M)
 ADDRESS = re.compile(r"(-?\b[0-9a-f]+) <")
 CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?"
 
@@ -158,11 +159,11 @@ def varies(target, mnemonic, operands):
 def code_table(target, path, watched, out):
     """Write what oracle-flow wants to know of a program."""
     instructions(target, path, out)
-    nm = TARGETS[target].tool("nm")
-    for line in subprocess.run([nm, path], capture_output=True, text=True).stdout.splitlines():
-        word = line.split()
-        if len(word) == 3 and word[2] in HANDLERS:
-            out.write("h %x\n" % (int(word[0], 16) & ~(1 if target == "thumb" else 0)))
+    # Not from the symbol table, which on ppc64 has descriptors.
+    text = subprocess.run([TARGETS[target].objdump, "-d", path], capture_output=True, text=True).stdout
+    for m in FUNCTION.finditer(text):
+        if m.group(2) in HANDLERS:
+            out.write("h %x\n" % int(m.group(1), 16))
     for addr in watched:
         out.write("w %x\n" % addr)
     out.flush()
