@@ -85,7 +85,6 @@ void guests_open_ended(struct guests *g, struct mempipe_host *host)
     g->host = host;
     g->ended = true;
     g->epoll = g->stop = -1;
-    g->lifeline.reader = g->lifeline.writer = -1;
 }
 
 void guests_close(struct guests *g)

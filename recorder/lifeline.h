@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel ends a process when the recorder ends, whoever else has been killed: of the
- * recorder's own children only the command has PR_SET_PDEATHSIG for that.
+ * The kernel ends the recorded processes when the recorder ends, whoever else has been
+ * killed.  PR_SET_PDEATHSIG does that for the command only.
  *
  * A pipe whose both ends the recorder holds, and nobody else.  For each process it opens
  * the reading end once more and has the kernel send SIGKILL to that process when

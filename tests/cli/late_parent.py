@@ -24,11 +24,6 @@ def children(pid, name):
                     yield int(child)
 
 
-def wait_for(what, recorder):
-    while not what() and recorder.poll() is None:
-        time.sleep(0.05)
-
-
 def main(name, ready, fifo, command):
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long] * 4
@@ -37,7 +32,8 @@ def main(name, ready, fifo, command):
             with open(fifo, "w", encoding="ascii") as script:
                 os.kill(recorder.pid, signal.SIGSTOP)
                 script.write("blocks 15\nready %s\nsleep 30000\n" % ready)
-        wait_for(lambda: os.path.exists(ready), recorder)
+        while not os.path.exists(ready) and recorder.poll() is None:
+            time.sleep(0.05)
         guest = list(children(recorder.pid, name))
         traced = libc.ptrace(PTRACE_SEIZE, guest[0], 0, 0) == 0
         os.kill(guest[0], signal.SIGKILL)

@@ -203,21 +203,21 @@ static struct thread *thread_of(const struct event *e)
     return &threads[last];
 }
 
-/* May `to' be executed after the delay slot `slot' of `branch'? */
-static bool may_branch(const struct known *branch, const struct known *slot, uint64_t to)
+static bool has_target(const struct known *k, uint64_t to)
 {
-    if (!branch || slot->pc != branch->pc + branch->len) {
-        return false;
-    }
-    if (branch->kind == 'A') {
-        return true;
-    }
-    for (unsigned i = 0; branch->kind == 'D' && i < branch->ntargets; i++) {
-        if (branch->target[i] == to) {
+    for (unsigned i = 0; i < k->ntargets; i++) {
+        if (k->target[i] == to) {
             return true;
         }
     }
     return false;
+}
+
+/* May `to' be executed after the delay slot `slot' of `branch'? */
+static bool may_branch(const struct known *branch, const struct known *slot, uint64_t to)
+{
+    return branch && slot->pc == branch->pc + branch->len &&
+           (branch->kind == 'A' || (branch->kind == 'D' && has_target(branch, to)));
 }
 
 /* May `to' be executed after `from', which was executed after `before'? */
@@ -234,12 +234,8 @@ static bool may_follow(const struct thread *t, uint64_t to)
     if (from->nullifies && from->kind == 'A') {
         return true;
     }
-    if (from->kind == 'd' || from->nullifies) {
-        for (unsigned i = 0; i < from->ntargets; i++) {
-            if (from->target[i] == to) {
-                return true;
-            }
-        }
+    if ((from->kind == 'd' || from->nullifies) && has_target(from, to)) {
+        return true;
     }
     if ((from->kind == 'D' || from->kind == 'A') && to == from->pc + 2u * from->len) {
         return true; /* the delay slot was annulled */

@@ -210,11 +210,12 @@ class Stepper:
                     return count + 1
                 data = self.read()
                 moved = self.number(data, self.pc_at) != pc
-                # A signal is delivered with the instruction that it came for.
-                if not signal and not moved and not again:
-                    signal = 5 # SIGTRAP, which a step ends with, too
-                elif not signal and (moved or not again):
+                if signal:
+                    continue  # it is delivered with the instruction that it came for
+                if moved:
                     break
+                if not again:
+                    signal = 5  # SIGTRAP, which a step ends with, too
             changes = [", %s -> 0x%0*x" % (name, 2 * (b - a), self.number(data, (a, b)))
                        for name, a, b in self.layout
                        if name not in PC_NAMES and (known is None or known[a:b] != data[a:b])]

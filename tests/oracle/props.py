@@ -28,7 +28,7 @@ SAME_OUTPUT = {"addresses", "closing", "threads", "forktree", "processes", "daem
 MAY_BE_CUT = {"exitgroup", "processes"}
 
 LINE = re.compile(r"^\s*([0-9a-f]+):\s((?:[0-9a-f]+ )+)\s*\t(\S+)(?:\s+(.*))?$")
-FUNCTION = re.compile(r"^([0-9a-f]+) <\.?(\w+)>:$", re.M)
+FUNCTION = re.compile(r"^([0-9a-f]+) <\.?(\w+)>:$")
 ADDRESS = re.compile(r"(-?\b[0-9a-f]+) <")
 CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?"
 
@@ -158,24 +158,24 @@ def varies(target, mnemonic, operands):
 
 def code_table(target, path, watched, out):
     """Write what oracle-flow wants to know of a program."""
-    instructions(target, path, out)
-    # Not from the symbol table, which on ppc64 has descriptors.
-    text = subprocess.run([TARGETS[target].objdump, "-d", path], capture_output=True, text=True).stdout
-    for m in FUNCTION.finditer(text):
-        if m.group(2) in HANDLERS:
-            out.write("h %x\n" % int(m.group(1), 16))
+    instructions(target, path, out, handlers=HANDLERS)
     for addr in watched:
         out.write("w %x\n" % addr)
     out.flush()
 
 
-def instructions(target, path, out, place=lambda pc: pc):
-    """Write the instructions of a file; place: where one is executed, or None."""
+def instructions(target, path, out, place=lambda pc: pc, handlers=()):
+    """Write the instructions of a file; place: where one is executed, or None; and where
+    the handlers of signals with these names begin.  (In ppc64's symbol table they have
+    the addresses of their descriptors.)"""
     objdump = TARGETS[target].objdump
     process = subprocess.Popen([objdump, "-d", "-w", "-z", path], stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         m = LINE.match(line)
         if not m:
+            m = handlers and FUNCTION.match(line)
+            if m and m.group(2) in handlers:
+                out.write("h %x\n" % int(m.group(1), 16))
             continue
         pc, code, mnemonic, operands = m.groups()
         operands = operands or ""
