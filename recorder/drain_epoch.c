@@ -294,7 +294,9 @@ static void sort_kept(struct epoch *e)
 {
     uint32_t n = 0;
 
-    qsort(e->kept, e->n_kept, sizeof(*e->kept), by_id);
+    if (e->n_kept) {
+        qsort(e->kept, e->n_kept, sizeof(*e->kept), by_id);
+    }
     for (uint32_t i = 0; i < e->n_kept; i++) {
         if (!n || e->kept[n - 1] != e->kept[i]) {
             e->kept[n++] = e->kept[i];

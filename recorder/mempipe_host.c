@@ -461,6 +461,13 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
     uint32_t word;
     size_t w = 0;
 
+    /*
+     * Whoever zeroed the chunk did so before the producer filled it: release in
+     * mempipe_host_release, acquire in the producer.  Acquired here once more, for
+     * ThreadSanitizer, which does not see what the producer's process does.
+     */
+    (void)__atomic_load_n(&h->shared->pool_head, __ATOMIC_ACQUIRE);
+    (void)__atomic_load_n(&h->chunks[chunk].busy, __ATOMIC_ACQUIRE);
     /* Only the number behind a LEFT may be 0, so the words are parsed. */
     while (w < nw && (word = __atomic_load_n(&col[w], __ATOMIC_RELAXED)) != 0) {
         uint32_t kind = CTR_WORD_KIND(word);
