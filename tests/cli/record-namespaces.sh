@@ -174,13 +174,14 @@ knows() {
     [ "$(find "/proc/$pid/fd" -lname 'anon_inode:\[pidfd\]' | wc -l)" -eq "$1" ]
 }
 
-# When both are killed at once, and nobody is left to do anything about it.
+# When both are killed at once, and nobody is left to do anything about it.  (Here and
+# below by setsid, as a test that runs beside this one may be in the shell's group.)
 for what in sleep spin; do
     rm -f ready
-    "${real[@]}" $what 2>stderr &
+    setsid "${real[@]}" $what 2>stderr &
     pid=$!
     eventually test -e ready
-    family=$(pgrep -x qemu-arm -g "$(ps -o pgid= -p "$pid" | tr -d ' ')" -r R,S)
+    family=$(pgrep -x qemu-arm -g "$pid" -r R,S)
     eventually knows "$(echo "$family" | wc -l)"
     watchdog=$(pgrep -P "$pid" -x ctr-watchdog)
     kill -STOP "$watchdog" # it is killed a moment later than the recorder
@@ -196,10 +197,10 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups test -x "$record
     chmod 777 .; then
     for sig in TERM KILL; do
         rm -f ready a.ctr
-        setpriv --reuid=65534 --clear-groups "${real[@]}" hidden 2>stderr &
+        setsid setpriv --reuid=65534 --clear-groups "${real[@]}" hidden 2>stderr &
         pid=$!
         eventually test -e ready
-        all=$(pgrep -x qemu-arm -u 65534 -g "$(ps -o pgid= -p "$pid" | tr -d ' ')")
+        all=$(pgrep -x qemu-arm -u 65534 -g "$pid")
         [ "$(echo "$all" | wc -l)" -ge 4 ] || fail "hidden: $all"
         kill -$sig "$pid"
         wait "$pid" 2>/dev/null
@@ -237,11 +238,11 @@ sleep 600 &
 bystander=$!
 for sig in TERM KILL; do
     rm -f ready ready0
-    "${real[@]}" linger 2>stderr &
+    setsid "${real[@]}" linger 2>stderr &
     pid=$!
     eventually test -e ready
     eventually test -e ready0
-    all=$(pgrep -x qemu-arm -g "$(ps -o pgid= -p "$pid" | tr -d ' ')")
+    all=$(pgrep -x qemu-arm -g "$pid")
     kill -$sig "$pid"
     wait "$pid" 2>/dev/null
     for process in $all; do
