@@ -15,7 +15,7 @@ choice    recorded whole and in parts: the parts are those of the whole
 switch    switches its own recording
 gate      threads that are paused, resumed and chosen anew while they run
 part      what another program needs
-tree      counts its own calls, for tests/cli/calls-witness.sh
+tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its own
 
 Further cases of the same program (`also'): memory (it ends by a dump of its own
 memory, see guest.h), execlog and gdb (registers), coverage (each block once),
@@ -117,7 +117,7 @@ def is_dynamic(program, target):
 
 class Program:
     def __init__(self, name, kind, targets=ALL, flags="", cpu=None, args=(), libs="",
-                 source=None, expect=0, ci=True, also=(), link="static", parts=()):
+                 source=None, expect=0, also=(), link="static", parts=()):
         self.name = name
         self.kind = kind
         self.targets = targets
@@ -127,7 +127,6 @@ class Program:
         self.libs = libs
         self.source = source or name + ".c"
         self.expect = expect        # exit status of the guest
-        self.ci = ci                # also without --full: True, or for which targets
         self.also = also            # further kinds of cases
         self.link = link
         self.parts = parts          # names of programs that it needs beside it
@@ -168,7 +167,8 @@ PROGRAMS = [
             args=["{work}", "./maplib"], parts=["maplib"]),
     Program("mappings-static", "maps", EVERY, source="mappings.c", args=["{work}"]),
     Program("maplib", "part", EVERY, link="shared"),
-    Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread"),
+    Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread",
+            also=("gdb",)),
     Program("deaths", "scenario", EVERY, libs="-pthread"),
     Program("handlers", "scenario", EVERY),
     Program("family", "scenario", EVERY, libs="-pthread", expect=9),
@@ -178,14 +178,14 @@ PROGRAMS = [
     Program("pingpong", "scenario", [t for t in EVERY if not TARGETS[t].link], libs="-pthread"),
     Program("choose", "choice", libs="-Wl,--as-needed -latomic", also=("coverage", "chosen-registers")),
     Program("choose-dynamic", "choice", source="choose.c", libs="-Wl,--as-needed -latomic",
-            link="pie", ci=["arm", "x86_64", "s390x"]),
+            link="pie"),
     Program("switches", "switch"),
-    Program("gates", "gate", libs="-pthread", ci=["x86_64", "arm"]),
+    Program("gates", "gate", libs="-pthread"),
     Program("crowd", "property", EVERY, libs="-pthread", also=("coverage",)),
     Program("threads", "property", EVERY, libs="-pthread"),
     Program("patched", "property", EVERY, libs="-pthread"),
     Program("adds", "property", EVERY, libs="-pthread", args=["20000"]),
-    Program("adds-300000", "property", source="adds.c", libs="-pthread", ci=["x86_64"]),
+    Program("adds-300000", "property", source="adds.c", libs="-pthread"),
     Program("signals", "property", EVERY),
     Program("storm", "property", EVERY, libs="-pthread"),
     Program("forktree", "property", EVERY, also=("coverage",)),

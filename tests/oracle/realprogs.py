@@ -8,7 +8,7 @@ two runs of them are equal where division is a subroutine.
 import os
 
 import common
-from common import Failure, Skip, TARGETS
+from common import Failure, Skip
 
 ARCHITECTURE = {"arm": "armel", "thumb": "armhf", "aarch64": "arm64", "mipsel": "mipsel",
                 "riscv64": "riscv64", "x86_64": "amd64", "i386": "i386", "s390x": "s390x",
@@ -23,18 +23,18 @@ SQL = ("create table t(a integer primary key, b text, c real);"
        "select b, sum(c), count(*) from t group by substr(b, 1, 5) order by 2 desc limit 5;"
        "select group_concat(a) from (select a from t where b like '%1%' order by c);")
 
-# name: (program in the sysroot, arguments, also without --full)
+# name: (program in the sysroot, arguments)
 PROGRAMS = {
-    "busybox-sort": ("bin/busybox", ["sort", "-n", "{text}"], True),
-    "busybox-md5sum": ("bin/busybox", ["md5sum", "{text}"], False),
-    "busybox-sha256sum": ("bin/busybox", ["sha256sum", "{text}"], False),
-    "busybox-gzip": ("bin/busybox", ["gzip", "-c", "{text}"], False),
+    "busybox-sort": ("bin/busybox", ["sort", "-n", "{text}"]),
+    "busybox-md5sum": ("bin/busybox", ["md5sum", "{text}"]),
+    "busybox-sha256sum": ("bin/busybox", ["sha256sum", "{text}"]),
+    "busybox-gzip": ("bin/busybox", ["gzip", "-c", "{text}"]),
     "busybox-awk": ("bin/busybox", ["awk", "{s[$1%7]+=$2} END {for (i in s) print i, s[i]}",
-                                    "{text}"], True),
-    "busybox-grep": ("bin/busybox", ["grep", "-E", "(fox|9[0-9]) .*x", "{text}"], False),
-    "busybox-sed": ("bin/busybox", ["sed", "s/\\([a-z]*\\) \\(.*\\)/\\2 \\1/;3,9d", "{text}"], False),
-    "bc": ("usr/bin/bc", ["{bc}"], False),
-    "sqlite3": ("usr/bin/sqlite3", [":memory:", SQL], False),
+                                    "{text}"]),
+    "busybox-grep": ("bin/busybox", ["grep", "-E", "(fox|9[0-9]) .*x", "{text}"]),
+    "busybox-sed": ("bin/busybox", ["sed", "s/\\([a-z]*\\) \\(.*\\)/\\2 \\1/;3,9d", "{text}"]),
+    "bc": ("usr/bin/bc", ["{bc}"]),
+    "sqlite3": ("usr/bin/sqlite3", [":memory:", SQL]),
 }
 
 
@@ -50,17 +50,12 @@ def busybox(tools, target):
     raise Skip("no busybox in %s: run scripts/sysroot.sh %s" % (root, ARCHITECTURE[target]))
 
 
-def names(target, full):
-    return [n for n, p in PROGRAMS.items()
-            if target in ARCHITECTURE and (full or p[2])]
-
-
 def command(tools, target, name):
     """The command line of such a program, and its environment."""
     root = os.path.join(os.environ.get("CANNOLI_SYSROOT_DIR",
                                        os.path.join(tools.build, "sysroot")),
                         ARCHITECTURE[target])
-    program, args, _ = PROGRAMS[name]
+    program, args = PROGRAMS[name]
     path = os.path.join(root, program)
     if not os.path.exists(path):
         path = os.path.join(root, "usr", program)

@@ -6,13 +6,15 @@
 
 One line per case, PASS, FAIL or SKIP; the exit status is 1 when any failed and
 77 when none could run.
-A case is KIND:TARGET:NAME, and --case takes shell patterns ("exact:arm:*").
-Kinds: exact, bytes, property, calls, maps, scenario (see tests/guests/table.py),
-memory, execlog, gdb (the programs of the first two again, see states.py), random,
-real and pipeline.
+A case is KIND/TARGET/NAME, and --case takes shell patterns ("exact/arm/*").  CTest has
+a test oracle/KIND/TARGET/NAME for each.  CHECKS is the table of kinds and OTHERS that of
+the cases without a program of tests/guests; tests/guests/table.py has the rest.
 """
 import argparse
+import collections
 import fnmatch
+import functools
+import hashlib
 import os
 import re
 import shutil
@@ -41,15 +43,41 @@ import build  # noqa: E402
 from table import BY_NAME, PROGRAMS, is_dynamic  # noqa: E402
 
 
-# What an ordinary run passes of a target of the second ring.
-RING_SAMPLE = {"exact": {"calls", "atomics", "faults", "bare"}, "memory": {"faults"},
-               "calls": {"syscalls", "bare"}, "property": {"threads", "bare-threads"}}
+class Job:
+    """A case that runs: its program, built, and what else its check uses."""
+
+    def __init__(self, tools, case, args):
+        self.tools = tools
+        self.target = case.target
+        self.name = case.name
+        self.program = case.program
+        self.full = args.full
+        self.seed = args.seed
+        self.count = args.count
+        self.sample = args.sample
+
+    @functools.cached_property
+    def built(self):
+        return guest_command(self.tools, self.program, self.target)
+
+    @property
+    def guest(self):
+        """The command line, its QEMU first."""
+        return self.built[0]
+
+    @property
+    def folder(self):
+        return self.built[1]
+
+    @property
+    def path(self):
+        return os.path.join(self.folder, self.program.name)
 
 
 def guest_command(tools, program, target):
     if not shutil.which(TARGETS[target].cc):
         raise Skip("no %s: run scripts/setup.sh --tests%s" % (
-            TARGETS[target].cc, " --second-ring " + target if TARGETS[target].ring == 2 else ""))
+            TARGETS[target].cc, " --targets " + target if TARGETS[target].ring == 2 else ""))
     path = build.build_one(program, target, tools.guests)
     for part in program.parts:
         build.build_one(BY_NAME[part], target, tools.guests)
@@ -62,9 +90,9 @@ def guest_command(tools, program, target):
             os.path.dirname(path))
 
 
-def run_exact(tools, program, target):
-    guest, folder = guest_command(tools, program, target)
-    guest, environment = common.equal_runs(tools, guest)
+def run_exact(job):
+    tools, program, target, folder = job.tools, job.program, job.target, job.folder
+    guest, environment = common.equal_runs(tools, job.guest)
     trace = os.path.join(tools.work, "exact-%s-%s.ctr" % (target, program.name))
     recorded = common.record(tools, trace, guest, environment, folder, options=states.ALL,
                              idle=tools.plugin() if target in common.SLIDE else None)
@@ -112,10 +140,10 @@ def event_alone(line):
     return line[:line.index('"pid"')] + line[line.index('"pc"'):]
 
 
-def run_bytes(tools, program, target):
-    guest, folder = guest_command(tools, program, target)
+def run_bytes(job):
+    tools, program, target, folder = job.tools, job.program, job.target, job.folder
     trace = os.path.join(tools.work, "bytes-%s-%s.ctr" % (target, program.name))
-    recorded = common.record(tools, trace, guest, cwd=folder)
+    recorded = common.record(tools, trace, job.guest, cwd=folder)
     if recorded.status != program.expect:
         raise Failure("exit status %d: %s" % (recorded.status, recorded.stderr.strip()[-300:]))
     code = byte_witness.code_said(recorded.stdout.decode())
@@ -132,7 +160,7 @@ def run_bytes(tools, program, target):
     seen = byte_witness.read_trace(common.dump_lines(tools, trace), said)
     wrong = byte_witness.compare(said, seen)
     if wrong:
-        names = symbols(target, os.path.join(folder, program.name))
+        names = symbols(target, job.path)
         shown = [name_pc(text, names) for text in wrong[:20]]
         raise Failure("%d differences\n  %s" % (len(wrong), "\n  ".join(shown)))
     common.remove(trace)
@@ -141,7 +169,6 @@ def run_bytes(tools, program, target):
 
 def symbols(target, path):
     """The watched instructions' names, {pc text: name}."""
-    import subprocess
     nm = TARGETS[target].tool("nm")
     done = subprocess.run([nm, path], capture_output=True, text=True)
     return {"0x%x" % int(line.split()[0], 16): line.split()[2][5:]
@@ -154,134 +181,134 @@ def name_pc(text, names):
     return text.replace(word[1], "%s (%s)" % (word[1], names.get(word[1].rstrip(":"), "?")), 1)
 
 
-REGISTER_TARGETS = {"execlog": {"arm", "thumb", "aarch64", "riscv64", "x86_64"},
-                    "gdb": {"arm", "aarch64", "mipsel", "mips", "riscv64", "x86_64",
-                            "i386", "s390x", "ppc64le"}}
+def run_real_coverage(job):
+    guest, environment = realprogs.command(job.tools, job.target, job.name)
+    return choices.coverage(job.tools, job.target, job.name, guest, environment, job.tools.work)
 
 
-def all_cases(args):
+# The check of each kind of cases that run programs of tests/guests.
+CHECKS = {
+    "exact": run_exact,
+    "bytes": run_bytes,
+    "memory": lambda j: states.run_memory(j.tools, j.target, j.name, j.guest, j.folder,
+                                          j.program.expect),
+    "execlog": lambda j: states.run_execlog(j.tools, j.target, j.name, j.guest, j.folder),
+    "gdb": lambda j: states.run_gdb(j.tools, j.target, j.name, j.guest, j.folder, j.path,
+                                    40000 if j.full else 4000),
+    "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
+    "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
+    "scenario": lambda j: scenarios.run(j.tools, j.program, j.target, j.guest, j.folder),
+    "choice": lambda j: choices.run(j.tools, j.program, j.target, j.guest, j.folder),
+    "chosen-registers": lambda j: choices.run_registers(j.tools, j.program, j.target, j.guest,
+                                                        j.folder),
+    "coverage": lambda j: choices.run_coverage(j.tools, j.program, j.target, j.guest, j.folder),
+    "switch": lambda j: switches.run_switch(j.tools, j.target, j.name, j.guest, j.folder),
+    "gate": lambda j: switches.run_gate(j.tools, j.target, j.guest, j.folder, j.full),
+    "property": lambda j: props.run(j.tools, j.program, j.target, j.guest, j.folder),
+}
+# Kinds of the table that are no cases: parts of other programs, and programs that
+# tests/cli alone runs.
+NO_CASES = {"part", "tree"}
+# Where not every target has what a kind is compared with.
+TARGETS_OF = {
+    "execlog": {"arm", "thumb", "aarch64", "riscv64", "x86_64"},
+    "gdb": {"arm", "aarch64", "mipsel", "mips", "riscv64", "x86_64", "i386", "s390x", "ppc64le"},
+}
+
+
+def run_random(job):
+    """All random programs, or of the same a part that the sample's name chooses."""
+    if job.full or job.count:
+        return randomrun.run_target(job.tools, job.target, job.seed, job.count or RANDOM, rounds=4)
+    part = RANDOM // 8
+    first = part * (int(hashlib.sha256(job.sample.encode()).hexdigest(), 16) % 8)
+    return randomrun.run_target(job.tools, job.target, job.seed, part, first)
+
+
+RANDOM = 1000  # programs of a target
+DEBIAN = [t for t in TARGETS if t in realprogs.ARCHITECTURE]
+# The other cases: kind, targets, names, check
+OTHERS = [
+    ("random", [t for t in TARGETS if t in isa.ISAS], ["random"], run_random),
+    ("pipeline", DEBIAN, ["busybox"], lambda j: scenarios.pipeline(j.tools, j.target)),
+    ("calls", DEBIAN, strace.BUSYBOX, lambda j: strace.run_busybox(j.tools, j.target, j.name)),
+    ("coverage", [t for t in DEBIAN if t not in common.SLIDE], ["sqlite3"], run_real_coverage),
+    ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),
+    *[("stress", [program[0]], [name], lambda j: stress.RUN[j.name](j.tools))
+      for name, program in stress.PROGRAMS.items()],
+]
+
+Case = collections.namedtuple("Case", "label kind target name program check")
+
+
+def all_cases():
     for program in PROGRAMS:
         for target in program.targets:
-            if args.full or program.ci is True or target in (program.ci or []):
-                if program.kind != "part":
-                    yield program.kind, target, program.name, program
-                for kind in program.also:
-                    if kind not in REGISTER_TARGETS or target in REGISTER_TARGETS[kind]:
-                        yield kind, target, program.name, program
-    for target in TARGETS:
-        if target in isa.ISAS:
-            yield "random", target, "random", None
-        if target not in realprogs.ARCHITECTURE:
-            continue
-        yield "pipeline", target, "busybox", None
-        for name in strace.BUSYBOX:
-            if args.full or name == "busybox-sed":
-                yield "calls", target, name, None
-        if target in realprogs.ARCHITECTURE and target not in common.SLIDE:
-            yield "coverage", target, "sqlite3", None
-        for name in realprogs.names(target, args.full):
-            yield "real", target, name, None
-    for name, program in stress.PROGRAMS.items() if args.full else ():
-        yield "stress", program[0], name, None
+            for kind in (program.kind, *program.also):
+                if kind not in NO_CASES and target in TARGETS_OF.get(kind, TARGETS):
+                    yield kind, target, program.name, program, CHECKS[kind]
+    for kind, targets, names, check in OTHERS:
+        for target in targets:
+            for name in names:
+                yield kind, target, name, None, check
 
 
 def cases(args):
-    """Those of the second ring for --full and where --target names it."""
-    for kind, target, name, program in all_cases(args):
-        if TARGETS[target].ring == 1 or args.full or (
-                target in (args.target or ()) and name in RING_SAMPLE.get(kind, ())):
-            yield kind, target, name, program
+    """Those that the options choose."""
+    for kind, target, name, program, check in all_cases():
+        label = "%s/%s/%s" % (kind, target, name)
+        if args.target and target not in args.target:
+            continue
+        if args.qemu and TARGETS[target].qemu not in args.qemu:
+            continue
+        if args.case and not any(fnmatch.fnmatchcase(label, c) for c in args.case):
+            continue
+        yield Case(label, kind, target, name, program, check)
 
 
-def run_case(tools, args, kind, target, name, program):
-    if kind == "exact":
-        return run_exact(tools, program, target)
-    if kind == "bytes":
-        return run_bytes(tools, program, target)
-    if kind == "random":
-        return randomrun.run_target(tools, target, args.seed,
-                                    args.count or (1000 if args.full else 125),
-                                    rounds=4 if args.full else 1)
-    if kind == "real":
-        return realprogs.run(tools, target, name)
-    if kind == "stress":
-        return stress.RUN[name](tools)
-    if kind == "pipeline":
-        return scenarios.pipeline(tools, target)
-    if kind == "calls" and not program:
-        return strace.run_busybox(tools, target, name)
-    if kind == "coverage" and not program:
-        guest, environment = realprogs.command(tools, target, name)
-        return choices.coverage(tools, target, name, guest, environment, tools.work)
-    guest, folder = guest_command(tools, program, target)
-    path = os.path.join(folder, program.name)
-    if kind == "property":
-        return props.run(tools, program, target, guest, folder)
-    if kind == "chosen-registers":
-        return choices.run_registers(tools, program, target, guest, folder)
-    if kind == "coverage":
-        return choices.run_coverage(tools, program, target, guest, folder)
-    if kind == "switch":
-        return switches.run_switch(tools, target, name, guest, folder)
-    if kind == "gate":
-        return switches.run_gate(tools, target, guest, folder, args.full)
-    if kind == "choice":
-        return choices.run(tools, program, target, guest, folder)
-    if kind == "calls":
-        return strace.run(tools, target, name, guest, folder, program.expect)
-    if kind == "maps":
-        return maps.run(tools, target, name, guest, folder, path)
-    if kind == "scenario":
-        return scenarios.run(tools, program, target, guest, folder)
-    if kind == "memory":
-        return states.run_memory(tools, target, name, guest, folder, program.expect)
-    if kind == "execlog":
-        return states.run_execlog(tools, target, name, guest, folder)
-    return states.run_gdb(tools, target, name, guest, folder, path, 40000 if args.full else 4000)
+def outcome(tools, case, args):
+    """(PASS, FAIL or SKIP, what there is to say)"""
+    try:
+        return "PASS", case.check(Job(tools, case, args))
+    except Failure as err:
+        return "FAIL", str(err)
+    except Skip as err:
+        return "SKIP", str(err)
+    except (LookupError, ValueError, TypeError, OSError, RuntimeError,
+            subprocess.SubprocessError):
+        return "FAIL", traceback.format_exc()  # not what a comparer expects
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--target", action="append", choices=TARGETS)
-    ap.add_argument("--case", action="append", help="a pattern of KIND:TARGET:NAME")
-    ap.add_argument("--full", action="store_true", help="everything, not only CI's sample")
+    ap.add_argument("--qemu", action="append", help="all that runs under qemu-QEMU")
+    ap.add_argument("--case", action="append", help="a pattern of KIND/TARGET/NAME")
+    ap.add_argument("--full", action="store_true", help="more of each: steps, random programs, pauses")
     ap.add_argument("--build", default=os.environ.get("CANNOLI_BUILD_DIR",
                                                       os.path.join(common.ROOT, "build")))
     ap.add_argument("--work", help="folder for traces (kept); default: a temporary one")
     ap.add_argument("--seed", type=int, default=1, help="of the random programs")
     ap.add_argument("--count", type=int, help="random programs per target")
+    ap.add_argument("--sample", default=os.environ.get("CANNOLI_SAMPLE", ""),
+                    help="a text that chooses which random programs run without --full")
     ap.add_argument("--list", action="store_true", help="name the cases and end")
     args = ap.parse_args()
 
-    chosen = []
-    for kind, target, name, program in cases(args):
-        label = "%s:%s:%s" % (kind, target, name)
-        if args.target and target not in args.target:
-            continue
-        if args.case and not any(fnmatch.fnmatch(label, c) for c in args.case):
-            continue
-        chosen.append((label, kind, target, name, program))
+    chosen = list(cases(args))
     if args.list:
-        print("\n".join(c[0] for c in chosen))
+        print("\n".join(case.label for case in chosen))
         return 0
 
     work, temporary = common.work_folder(args.work)
     tools = common.Tools(args.build, work)
     count = {"PASS": 0, "FAIL": 0, "SKIP": 0}
-    for label, kind, target, name, program in chosen:
+    for case in chosen:
         start = time.monotonic()
-        try:
-            text, word = run_case(tools, args, kind, target, name, program), "PASS"
-        except Failure as err:
-            text, word = str(err), "FAIL"
-        except Skip as err:
-            text, word = str(err), "SKIP"
-        except (LookupError, ValueError, TypeError, OSError, RuntimeError,
-                subprocess.SubprocessError):
-            text, word = traceback.format_exc(), "FAIL"  # not what a comparer expects
+        word, text = outcome(tools, case, args)
         count[word] += 1
-        print("%s %s (%.1f s) %s" % (word, label, time.monotonic() - start, text), flush=True)
+        print("%s %s (%.1f s) %s" % (word, case.label, time.monotonic() - start, text), flush=True)
     print("%(PASS)d passed, %(FAIL)d failed, %(SKIP)d skipped" % count)
     if temporary:
         common.drop_folder(work)
