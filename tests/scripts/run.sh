@@ -67,4 +67,28 @@ gone exit 0
 EOF
 sed -i 's,gone sh,gone /nowhere/sh,' lost/CTestTestfile.cmake
 expect 1 "0 passed, 1 failed" lost
+
+# A sample takes what fits; the same text chooses the same tests, other texts others.
+for name in a b c d e f; do echo "$name exit 0"; done | suite many
+expect 0 "2 passed, 0 failed" --sample text many::2
+grep -qx 'left out: many: 4 of 6 tests, a sample' out || { cat out; fail "what was left out"; }
+expect 0 "3 passed, 0 failed" --sample text many::2 'many:^a$'
+"$SRC/tests/run" --sample text --list many::2 >first
+"$SRC/tests/run" --sample text --list many::2 | cmp - first || fail "another sample"
+for text in $(seq 40); do
+    "$SRC/tests/run" --sample "$text" --list many::2 || fail "sample $text"
+done | sort -u >all
+[ "$(wc -l <first) $(wc -l <all)" = "2 6" ] || fail "samples: $(cat first all)"
+checks=$((checks + 2))
+# What was left out, why, and what took longest is in the last lines.
+suite reasons <<'EOF'
+one exit 0
+two echo noise; echo "SKIP exact/vax/two (0.0 s) no qemu-vax"; echo "0 passed, 0 failed, 1 skipped"; exit 77
+three echo "SKIP exact/vax/three (0.2 s) no qemu-vax"; exit 77
+EOF
+expect 0 "1 passed, 0 failed, 2 skipped" --left-out "programs of vax: gone" --again "so" reasons
+grep -qx 'left out: reasons two, reasons three: no qemu-vax' out &&
+    grep -qx 'left out: programs of vax: gone' out && grep -qx 'again: so' out &&
+    [ "$(grep -cE '^ +[0-9.]+ s  reasons (one|two|three)$' out)" = 3 ] ||
+    { cat out; fail "the last lines"; }
 echo "$checks passed, 0 failed"
