@@ -25,26 +25,51 @@ usage_error() {
 # The value of option $1, which must be followed by one: need_arg --opt "$@"
 need_arg() { [ $# -ge 3 ] || usage_error "option '$1' needs a value"; }
 
-# run LOG WHAT COMMAND...: the command's output goes to a log; a failure is one
-# line that quotes the log's own last complaint.
+# complaint LOG: the log's own last complaint, on one line
+complaint() {
+    local why
+    why=$(grep -aE '^E: |[Ee]rror: |ERROR: |fatal: ' "$1" | head -n 1)
+    [ -n "$why" ] || why=$(grep -aE 'FAILED|Error' "$1" | head -n 1)
+    [ -n "$why" ] || why=$(tail -n 1 "$1")
+    echo "${why:-no message}"
+}
+
+# try LOG COMMAND...: the command's output goes to a log
+try() {
+    local log=$1
+    shift
+    LC_ALL=C "$@" >"$log" 2>&1 </dev/null
+}
+
+# run LOG WHAT COMMAND...: as try; a failure is one line that quotes the log, and the end
 run() {
-    local log=$1 what=$2 why
+    local log=$1 what=$2
     shift 2
-    if ! LC_ALL=C "$@" >"$log" 2>&1 </dev/null; then
-        why=$(grep -aE '^E: |[Ee]rror: |ERROR: |fatal: ' "$log" | head -n 1)
-        [ -n "$why" ] || why=$(grep -aE 'FAILED|Error' "$log" | head -n 1)
-        [ -n "$why" ] || why=$(tail -n 1 "$log")
-        die "$what failed: ${why:-no message} (all of it: $log)"
-    fi
+    try "$log" "$@" || die "$what failed: $(complaint "$log") (all of it: $log)"
 }
 
 sha256() { sha256sum "$@" | cut -d' ' -f1; }
 
-# The targets of the second ring, one a line.
-second_ring() { sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p' "$ROOT/scripts/second-ring"; }
+# tested_targets [RING]: the targets that the tests cover, one a line
+tested_targets() {
+    awk -v ring="${1-}" '!/^#/ && (ring == "" || $2 == ring) { print $1 }' "$ROOT/scripts/targets"
+}
 
-# ring_packages TARGET: what its compiler comes in, on one line
-ring_packages() { sed -n "s/^$1  *//p" "$ROOT/scripts/second-ring"; }
+# target_packages TARGET: what its compilers come in, on one line
+target_packages() { awk -v t="$1" '$1 == t { $1 = $2 = $3 = ""; print }' "$ROOT/scripts/targets"; }
+
+# target_architectures TARGET: the Debian architectures whose programs it runs, on one line
+target_architectures() {
+    awk -v t="$1" '$1 == t && $3 != "-" { gsub(",", " ", $3); print $3 }' "$ROOT/scripts/targets"
+}
+
+# sample TEXT NUMBER: of the lines on standard input some that the text chooses
+sample() {
+    local line
+    while read -r line; do
+        echo "$(printf '%s %s' "$1" "$line" | sha256sum | cut -d' ' -f1) $line"
+    done | sort | head -n "$2" | cut -d' ' -f2-
+}
 
 # as_root COMMAND...: for apt-get install only
 as_root() {

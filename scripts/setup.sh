@@ -4,11 +4,12 @@
 # Sets everything up on a fresh machine: the Debian packages that are missing,
 # the project's own programs into BUILD/bin, the patched QEMUs into
 # BUILD/libexec/cannoli.  Running it again does only what has to be done again.
+#
+# What the tests need is fetched, and the builds of --presets are made, while QEMU
+# compiles.  A package or an archive that only some tests need does not keep the others
+# away: BUILD/log/left-out says what is missing, a line each.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-
-# The targets that the tests cover.
-ALL_TESTED=arm,aarch64,i386,mips,mipsel,ppc64le,riscv64,s390x,x86_64
 
 help() {
     cat <<EOF
@@ -16,16 +17,16 @@ Usage: scripts/setup.sh [OPTION]...
 Install what is missing and build everything.
 
   -t, --targets LIST    QEMU targets, separated by commas, or 'all' that QEMU has
-                        (default: $ALL_TESTED)
+                        (default: $(tested_targets 1 | paste -sd,))
   -s, --source PATH     QEMU 10.0.x as a tarball or folder (default: Debian's)
   -b, --build-dir DIR   build folder (default: build)
   -j, --jobs N          jobs at once (default: number of processors)
-      --tests           also what the tests need: cross compilers, test packages,
-                        QEMU's plugins, programs of other Debian architectures
-      --second-ring LIST  with --tests: also these targets of the second ring
-                        (scripts/second-ring), or 'all'
+      --tests           also what the tests of these targets need: cross compilers,
+                        test packages, QEMU's plugins, programs of other Debian
+                        architectures
+      --presets LIST    with --tests: also these builds of CMakePresets.json
       --full            with --tests: the tests are to run everything, which takes
-                        hours; all of the second ring
+                        more than an hour; all targets that they cover
       --werror          compiler warnings are errors
       --no-apt          install no packages; say which are missing and go on
   -q, --quiet           say only what went wrong
@@ -33,8 +34,8 @@ Install what is missing and build everything.
 EOF
 }
 
-TARGETS=$ALL_TESTED SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) TESTS="" WERROR="" APT=1
-RING=() RING_PACKAGES=() FULL=OFF
+TARGETS="" SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) TESTS="" WERROR=OFF APT=1 FULL=OFF
+PRESETS=()
 while [ $# -gt 0 ]; do
     case $1 in
     -t|--targets) need_arg "$1" "$@"; TARGETS=$2; shift ;;
@@ -42,9 +43,9 @@ while [ $# -gt 0 ]; do
     -b|--build-dir) need_arg "$1" "$@"; BUILD=$2; shift ;;
     -j|--jobs) need_arg "$1" "$@"; JOBS=$2; shift ;;
     --tests) TESTS=1 ;;
-    --second-ring) need_arg "$1" "$@"; read -r -a RING <<<"${2//,/ }"; shift ;;
+    --presets) need_arg "$1" "$@"; read -r -a PRESETS <<<"${2//,/ }"; shift ;;
     --full) FULL=ON ;;
-    --werror) WERROR=1 ;;
+    --werror) WERROR=ON ;;
     --no-apt) APT="" ;;
     -q|--quiet) QUIET=1 ;;
     -h|--help) help; exit 0 ;;
@@ -53,53 +54,130 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ "${RING[*]-}" != all ] && [ $FULL = OFF ] || mapfile -t RING < <(second_ring)
-for target in "${RING[@]}"; do
-    packages=$(ring_packages "$target")
-    [ -n "$packages" ] || usage_error "the second ring has no target '$target'"
-    read -r -a packages <<<"$packages"
-    RING_PACKAGES+=("${packages[@]}")
-done
-[ -n "$TESTS" ] || [ ${#RING[@]} = 0 ] || usage_error "--second-ring and --full need --tests"
+[ -n "$TESTS" ] || [ $FULL = OFF ] || usage_error "--full needs --tests"
+[ -n "$TESTS" ] || [ ${#PRESETS[@]} = 0 ] || usage_error "--presets needs --tests"
 case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
+if [ $FULL = ON ]; then
+    TARGETS=$(tested_targets | paste -sd,)
+else
+    TARGETS=${TARGETS:-$(tested_targets 1 | paste -sd,)}
+fi
+read -r -a TARGET_LIST <<<"${TARGETS//,/ }"
+TEST_TARGETS=$TARGETS
+[ "$TARGETS" != all ] || TEST_TARGETS=""
 
 # The programs and the library; then QEMU.
 PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
     libzstd-dev libxxhash-dev libcapstone-dev libelf-dev libdw-dev libiberty-dev
-    patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev)
-TEST_PACKAGES=(libcmocka-dev zstd clang git strace lcov elfutils dwz llvm
-    g++ g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu
-    gcc-arm-linux-gnueabi gcc-arm-linux-gnueabihf gcc-aarch64-linux-gnu
-    gcc-mipsel-linux-gnu gcc-mips-linux-gnu gcc-riscv64-linux-gnu
-    gcc-s390x-linux-gnu gcc-powerpc64le-linux-gnu gcc-i686-linux-gnu
-    libc6-dev-armel-cross libc6-dev-armhf-cross libc6-dev-arm64-cross
-    libc6-dev-mipsel-cross libc6-dev-mips-cross libc6-dev-riscv64-cross
-    libc6-dev-s390x-cross libc6-dev-ppc64el-cross libc6-dev-i386-cross)
-SYSROOTS=(amd64 arm64 armel armhf i386 mipsel ppc64el riscv64 s390x)
+    patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev
+    ${TESTS:+libcmocka-dev})
+# What tests need whatever the target; the last four are for the target `lint'.
+TEST_PACKAGES=(zstd clang git strace lcov elfutils dwz llvm g++
+    clang-format-19 shellcheck flake8 mandoc)
 # tests/oracle/stress.py compiles a class
 [ $FULL = OFF ] || TEST_PACKAGES+=(default-jdk-headless)
-case " ${RING[*]-} " in *" mips64el "*) SYSROOTS+=(mips64el) ;; esac
 
 mkdir -p "$BUILD/log" || exit 1
 BUILD=$(cd "$BUILD" && pwd)
+: >"$BUILD/log/left-out"
 
-install_packages() {
-    local missing
-    command -v dpkg-query >/dev/null || return 0
-    read -r -a missing <<<"$(missing_packages "$@")"
-    [ ${#missing[@]} -gt 0 ] || return 0
-    if [ -z "$APT" ]; then
-        say "not installed: ${missing[*]}"
-        return
-    fi
-    say "installing: ${missing[*]}"
-    run "$BUILD/log/apt-update.log" "apt-get update" as_root apt-get -q update
-    run "$BUILD/log/apt-install.log" "installing packages" as_root \
-        env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
-        "${missing[@]}"
+left_out() {
+    say "left out: $*"
+    echo "$*" >>"$BUILD/log/left-out"
 }
 
-install_packages "${PACKAGES[@]}" ${TESTS:+"${TEST_PACKAGES[@]}"} "${RING_PACKAGES[@]}"
+apt_install() {
+    try "$BUILD/log/apt-install.log" as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q -y install --no-install-recommends "$@"
+}
+
+# want PACKAGE...: sets MISSING; fails if there is nothing to install
+want() {
+    MISSING=()
+    command -v dpkg-query >/dev/null || return 1
+    read -r -a MISSING <<<"$(missing_packages "$@")"
+    [ ${#MISSING[@]} -gt 0 ] || return 1
+    [ -n "$APT" ] && return 0
+    say "not installed: ${MISSING[*]}"
+    return 1
+}
+
+install_packages() {
+    want "$@" || return 0
+    say "installing: ${MISSING[*]}"
+    run "$BUILD/log/apt-update.log" "apt-get update" as_root apt-get -q update
+    apt_install "${MISSING[@]}" ||
+        die "installing packages failed: $(complaint "$BUILD/log/apt-install.log") (all of it: $BUILD/log/apt-install.log)"
+}
+
+# All at once; if that fails, perhaps because the archive is being renewed, each
+# target's for itself.
+install_test_packages() {
+    local target packages=("${TEST_PACKAGES[@]}") own
+    for target in "${TARGET_LIST[@]}"; do
+        read -r -a own <<<"$(target_packages "$target")"
+        packages+=("${own[@]}")
+    done
+    want "${packages[@]}" || return 0
+    say "installing: ${MISSING[*]}"
+    apt_install "${MISSING[@]}" && return
+    try "$BUILD/log/apt-update.log" as_root apt-get -q update
+    apt_install "${MISSING[@]}" && return
+    if want "${TEST_PACKAGES[@]}" && ! apt_install "${MISSING[@]}"; then
+        left_out "packages ${MISSING[*]}: $(complaint "$BUILD/log/apt-install.log")"
+    fi
+    for target in "${TARGET_LIST[@]}"; do
+        read -r -a own <<<"$(target_packages "$target")"
+        if want "${own[@]}" && ! apt_install "${MISSING[@]}"; then
+            left_out "programs for $target, ${MISSING[*]}: $(complaint "$BUILD/log/apt-install.log")"
+        fi
+    done
+}
+
+# sysroot FOLDER ARCHITECTURE OPTION...
+sysroot() {
+    local dir=$1 arch=$2
+    shift 2
+    "$ROOT/scripts/sysroot.sh" -d "$dir" "$@" "$arch" 2>"$BUILD/log/sysroot-$arch.log"
+}
+
+# Programs of other architectures.  A list that cannot be had is tried again after the
+# others: an archive that is being renewed is whole a little later.
+fetch_programs() {
+    local arch again=() archs=()
+    mapfile -t archs < <(for target in "${TARGET_LIST[@]}"; do target_architectures "$target"; done |
+        tr ' ' '\n' | sort -u)
+    for arch in "${archs[@]}"; do
+        [ -z "$arch" ] || sysroot "$BUILD/sysroot" "$arch" || again+=("$arch")
+    done
+    [ ${#again[@]} = 0 ] || sleep 30
+    for arch in "${again[@]}"; do
+        sysroot "$BUILD/sysroot" "$arch" ||
+            left_out "programs of $arch: $(tail -n 1 "$BUILD/log/sysroot-$arch.log")"
+    done
+    [ $FULL = ON ] || return 0
+    sysroot "$BUILD/sysroot/python" arm64 -p python3 ||
+        left_out "python3 of arm64: $(tail -n 1 "$BUILD/log/sysroot-arm64.log")"
+    sysroot "$BUILD/sysroot/java" amd64 -p openjdk-17-jre-headless ||
+        left_out "java of amd64: $(tail -n 1 "$BUILD/log/sysroot-amd64.log")"
+}
+
+# build_preset NAME: beside BUILD, whose QEMUs its recorder finds
+build_preset() {
+    local preset=$1 dir=$ROOT/build-$1
+    say "building: $preset"
+    mkdir -p "$dir" "$BUILD/libexec/cannoli"
+    ln -sfn "$(realpath --relative-to "$dir" "$BUILD/libexec")" "$dir/libexec"
+    (
+        cd "$ROOT" || exit 1
+        run "$dir/configure.log" "configuring $preset" \
+            cmake --preset "$preset" "-DCANNOLI_WERROR=$WERROR" \
+            "-DCANNOLI_TEST_TARGETS=$TEST_TARGETS" "-DCANNOLI_QEMU_DIR=$BUILD/libexec/cannoli"
+        run "$dir/build.log" "compiling $preset" cmake --build "$dir" -j "$JOBS"
+    )
+}
+
+install_packages "${PACKAGES[@]}"
 command -v cmake >/dev/null || die "cmake is not installed"
 
 options=()
@@ -107,29 +185,47 @@ if [ ! -e "$BUILD/CMakeCache.txt" ]; then
     ! command -v ninja >/dev/null || options+=(-G Ninja)
     options+=(-DBUILD_TESTING=OFF)
 fi
-if [ -n "$TESTS" ]; then
-    options+=(-DBUILD_TESTING=ON "-DCANNOLI_FULL_TESTS=$FULL" "-DCANNOLI_TEST_RING=${RING[*]}")
-fi
-[ -z "$WERROR" ] || options+=(-DCANNOLI_WERROR=ON)
+[ -z "$TESTS" ] ||
+    options+=(-DBUILD_TESTING=ON "-DCANNOLI_FULL_TESTS=$FULL" "-DCANNOLI_TEST_TARGETS=$TEST_TARGETS")
+[ $WERROR = OFF ] || options+=(-DCANNOLI_WERROR=ON)
 # what the target `qemu' and the tests of the patch are to use
 options+=("-DCANNOLI_QEMU_TARGETS=$TARGETS"
     "-DCANNOLI_QEMU_SOURCE=${SOURCE:+$(realpath -m "$SOURCE")}")
 say "building the programs"
 run "$BUILD/log/cmake.log" "configuring" cmake -S "$ROOT" -B "$BUILD" "${options[@]}"
+start=$SECONDS
 run "$BUILD/log/build.log" "compiling" cmake --build "$BUILD" -j "$JOBS"
+# How fast this machine is: scripts/test.sh goes by it.
+[ $((SECONDS - start)) -lt 10 ] || echo $(((SECONDS - start) * JOBS)) >"$BUILD/log/build-seconds"
+
+jobs=()
+trap '[ ${#jobs[@]} = 0 ] || kill "${jobs[@]}" 2>/dev/null' EXIT
+if [ -n "$TESTS" ]; then
+    (install_test_packages; fetch_programs) &
+    jobs+=($!)
+fi
+late=()
+if [ ${#PRESETS[@]} -gt 0 ]; then
+    early=()
+    for preset in "${PRESETS[@]}"; do
+        # clang is one of the packages that are being installed
+        if [ "$preset" = clang ]; then late+=("$preset"); else early+=("$preset"); fi
+    done
+    (for preset in "${early[@]}"; do build_preset "$preset" || exit 1; done) &
+    jobs+=($!)
+fi
 
 quiet=()
 [ -z "${QUIET-}" ] || quiet=(-q)
-"$ROOT/scripts/qemu.sh" "${quiet[@]}" -b "$BUILD" -j "$JOBS" \
-    -t "$TARGETS" ${RING:+-t "$(IFS=,; echo "${RING[*]}")"} \
+"$ROOT/scripts/qemu.sh" "${quiet[@]}" -b "$BUILD" -j "$JOBS" -t "$TARGETS" \
     ${SOURCE:+-s "$SOURCE"} ${TESTS:+--plugins} || exit 1
-[ -z "$TESTS" ] ||
-    "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot" "${SYSROOTS[@]}" ||
-    say "programs of some architectures are missing: what runs them is left out of the tests"
-if [ $FULL = ON ]; then
-    "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot/python" -p python3 arm64 &&
-        "$ROOT/scripts/sysroot.sh" "${quiet[@]}" -d "$BUILD/sysroot/java" \
-            -p openjdk-17-jre-headless amd64 ||
-        say "python3 or java is missing: what runs it is left out of the tests"
-fi
+failed=""
+for job in "${jobs[@]}"; do
+    wait "$job" || failed=1
+done
+jobs=()
+for preset in "${late[@]}"; do
+    build_preset "$preset" || failed=1
+done
+[ -z "$failed" ] || exit 1
 say "ready: programs in $BUILD/bin, QEMUs in $BUILD/libexec/cannoli"

@@ -69,8 +69,8 @@ TARGETS = {
 }
 ALL = list(TARGETS)
 
-# The second ring: run with --full, and one of them with every ordinary run.  Their
-# compilers' packages stand in scripts/second-ring.
+# The second ring: portable programs alone.  scripts/targets has the packages of the
+# compilers.
 BARE = "-nostdlib -ffreestanding -fno-builtin"
 RING2 = {
     "ppc": Target("powerpc-linux-gnu-gcc", "", "ppc", bits=32, big_endian=True),

@@ -27,19 +27,33 @@ for script in setup.sh demo.sh test.sh qemu.sh sysroot.sh; do
     checks=$((checks + 1))
 done
 usage setup.sh "not a number of jobs: 'x'" --jobs x
-usage setup.sh "the second ring has no target 'vax'" --tests --second-ring m68k,vax
-usage setup.sh "--second-ring and --full need --tests" --second-ring m68k
-usage test.sh "the second ring has no target 'vax'" --ring-target vax
-[ "$(sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p' "$SRC/scripts/second-ring")" = \
-    "$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/guests \
-        python3 -c 'import table; print("\n".join(table.RING2))')" ] ||
-    fail "scripts/second-ring and tests/guests/table.py name other targets"
+usage setup.sh "--full needs --tests" --full
+usage setup.sh "--presets needs --tests" --presets asan
+usage test.sh "the tests cover no target 'vax'" --targets m68k,vax
+usage test.sh "not a number of minutes: 'x'" --time x
+usage test.sh "not a number of seconds: 'x'" --seconds x
+
+# scripts/targets and tests/guests/table.py describe the same targets.
+. "$SRC/scripts/lib.sh"
+for ring in 1 2; do
+    [ "$(tested_targets $ring | sort)" = "$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/guests \
+        python3 -c "import table
+print('\n'.join(sorted({t.qemu for t in table.TARGETS.values() if t.ring == $ring})))")" ] ||
+        fail "scripts/targets and tests/guests/table.py name other targets"
+    checks=$((checks + 1))
+done
+# In time every target is in a sample, and the same text gives the same one.
+for seed in $(seq 60); do
+    tested_targets 2 | sample "$seed" 1
+done | sort -u >sampled
+[ "$(cat sampled)" = "$(tested_targets 2 | sort)" ] || fail "sampled: $(tr '\n' ' ' <sampled)"
+[ "$(tested_targets | sample text 3)" = "$(tested_targets | sample text 3)" ] || fail "another sample"
+[ "$(tested_targets | sample text 3 | sort -u | wc -l)" = 3 ] || fail "not three targets"
+checks=$((checks + 3))
 usage sysroot.sh "no architecture given"
 usage sysroot.sh "Debian has no architecture 'vax' to take programs of" -d "$TMP/s" vax
 
 if command -v apt-get >/dev/null; then
-    # shellcheck source=../../scripts/lib.sh
-    . "$SRC/scripts/lib.sh"
     PROG=lib codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
     mkdir sources empty
     cat >sources/a.sources <<EOF
