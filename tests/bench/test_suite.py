@@ -42,7 +42,8 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
              "failed_peers": []}
     return json.loads(json.dumps({
         "bench": 1, "runs": 3, "scale": 1, "missing": [],
-        "about": {"date": date, "commit": commit, "changed": changed, "patch": "c" * 64, "tree_patch": "e" * 64,
+        "about": {"date": date, "commit": commit, "changed": changed, "patch": "c" * 64,
+                  "tree_patch": "e" * 64,
                   "machine": {"cpu": "CPU <&>", "cpus": 2, "memory_gib": 8, "system": "Linux 6"},
                   "versions": {"qemu": "10.0.2", "zstd": "1.5.4", "valgrind": "",
                                "compiler": "cc 12"}},

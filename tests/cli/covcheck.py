@@ -78,6 +78,7 @@ def read_lcov(path):
         elif key == "SF":
             need(rest.startswith("/") and rest not in sources, "SF " + rest)
             src = {"fn": {}, "fnda": {}, "da": {}, "br": {}, "sum": {}}
+            max_line = 0
             sources[rest] = src
         elif text == "end_of_record":
             check_record(src)
@@ -97,7 +98,7 @@ def read_lcov(path):
             src["br"][k] = None if taken == "-" else int(taken)
         elif key == "DA":
             line, count = map(int, rest.split(","))
-            need(not src["da"] or line > max_line, "DA out of order: " + rest)
+            need(line > max_line, "DA out of order: " + rest)
             max_line = line
             src["da"][line] = count
         else:

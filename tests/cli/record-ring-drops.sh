@@ -66,8 +66,9 @@ for what in cm tcm f; do
         sleep 0.1
     done
     wait "$pid" || fail "$what: status $?: $(cat stderr)"
+    mapfile -t taken < <(ls -v a.ctr.*)
     python3 "$SRC/tests/cli/ringdrops.py" "$dump" "$oracle/oracle-replay" "$(cat address)" \
-        $(ls -v a.ctr.*) a.ctr >said || fail "$what: $(cat said)"
+        "${taken[@]}" a.ctr >said || fail "$what: $(cat said)"
     cat said
 done
 finish

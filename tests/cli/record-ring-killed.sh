@@ -29,7 +29,7 @@ for delay in 0 0.01 0.03 0.1; do
     { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
     eventually gone "$child"
     written() {
-        ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q "$PWD/a.ctr\$" && return 1
+        find /proc/[0-9]*/fd -lname "$PWD/a.ctr" 2>/dev/null | grep -q . && return 1
         "$dump" --info a.ctr >info 2>/dev/null
         grep -q '^state  *complete' info
     }

@@ -76,10 +76,10 @@ run 0 "$record" -V
 grep -qE '^cannoli-record \(cannoli\) [0-9.]+$' stdout || fail "version: $(cat stdout)"
 
 # What stands behind the command is the command's.
-guest words 'print done'
+guest words 'print written'
 rec 0 -qo words.ctr -- qemu-arm words --help -o other.ctr
-[ "$(cat stdout)" = done ] && [ ! -e other.ctr ] || fail "the command lost its arguments"
+[ "$(cat stdout)" = written ] && [ ! -e other.ctr ] || fail "the command lost its arguments"
 rec 0 -qo words.ctr --data-limit 64KiB --data-limit=1M -e val,reg,all --no-follow-forks \
     --follow-exec qemu-arm words --help
-[ "$(cat stdout)" = done ] || fail "without --: $(cat stdout stderr)"
+[ "$(cat stdout)" = written ] || fail "without --: $(cat stdout stderr)"
 finish

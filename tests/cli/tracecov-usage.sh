@@ -116,7 +116,7 @@ one_line "closed stdout"
     "$cov" -q -f text large.ctr -o limited 2>limit.err
     [ $? -eq 1 ] || [ ! -s limit.err ]
 ) || fail "a file that cannot grow: status 0"
-[ -z "$(ls | grep '\.part$')" ] || fail "a part was left: $(ls ./*.part)"
+[ -z "$(find . -name '*.part')" ] || fail "a part was left: $(ls ./*.part)"
 "$cov" -q -f json sample.ctr 2>stderr | head -n 1 >/dev/null
 [ "${PIPESTATUS[0]}" -eq 0 ] || fail "tracecov | head: ${PIPESTATUS[0]}"
 silent "tracecov | head"

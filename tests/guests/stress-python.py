@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Threads under two interval timers, a child that is another interpreter, an alarm."""
-import signal, subprocess, sys, threading
+import signal
+import subprocess
+import sys
+import threading
 
 ticks = 0
 alarms = 0
+
 
 def on_tick(number, frame):
     global ticks
     ticks += 1
 
+
 def on_alarm(number, frame):
     global alarms
     alarms += 1
+
 
 def work(which, out):
     total = 0
@@ -22,6 +28,7 @@ def work(which, out):
                 out.append((which, i))
     with lock:
         out.append((which, total))
+
 
 lock = threading.Lock()
 signal.signal(signal.SIGVTALRM, on_tick)

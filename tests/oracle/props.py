@@ -80,7 +80,7 @@ BRANCHES = {
                      r"^(?:bv|bve|be|ble|blr|break|rfi)", slot=True, at_once="^break"),
     "sparc64": Branches(r"^(?:f?b\w*(?:,a)?(?:,p[tn])?|call)$",
                         r"^(?:jmp|jmpl|ret|retl|return|call|t[agnlecvp]\w*|done|retry|unimp|illtrap)",
-                        slot=True, at_once="^(?:t[agnlecvp]\w*|ba,a.*|b,a.*|bn,a.*|unimp|illtrap)$"),
+                        slot=True, at_once=r"^(?:t[agnlecvp]\w*|ba,a.*|b,a.*|bn,a.*|unimp|illtrap)$"),
     "alpha": Branches(r"^(?:br|bsr|f?b(?:eq|ne|lt|le|gt|ge|lbc|lbs))$",
                       r"^(?:jmp|jsr|ret|call_pal|callsys|bpt|gentrap|rduniq|wruniq|imb)"),
     "sh4": Branches(r"^(?:b[tf](?:[./]s)?|bra|bsr)$", r"^(?:jmp|jsr|rts|braf|bsrf|rte|trapa)", slot=True,

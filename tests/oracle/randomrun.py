@@ -32,7 +32,8 @@ from table import COMMON, LINK
 
 BATCH = 125
 CPU = {"x86_64": "max", "i386": "max", "s390x": "max", "riscv64": "max", "aarch64": "max"}
-FLAGS = {"x86_64": "-D_GNU_SOURCE", "i386": "-D_GNU_SOURCE", "arm": "-Wa,-mimplicit-it=always", "thumb": "-Wa,-mimplicit-it=always"}
+FLAGS = {"x86_64": "-D_GNU_SOURCE", "i386": "-D_GNU_SOURCE",
+         "arm": "-Wa,-mimplicit-it=always", "thumb": "-Wa,-mimplicit-it=always"}
 TOKEN = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 

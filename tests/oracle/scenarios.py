@@ -8,7 +8,6 @@ that is whole.
 """
 import json
 import os
-import re
 import subprocess
 
 import common

@@ -15,7 +15,7 @@ import subprocess
 
 import common
 import gdbstep
-from common import Failure, Skip, TARGETS
+from common import Failure, TARGETS
 
 ALL = ("--events", "all", "--data-limit", "all")
 DUMP_FD = "900"

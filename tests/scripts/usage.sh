@@ -20,7 +20,7 @@ usage() {
     grep -qx "Try '$script --help'" err || fail "$script $*: no hint"
     checks=$((checks + 1))
 }
-for script in setup.sh demo.sh test.sh qemu.sh sysroot.sh; do
+for script in setup.sh demo.sh test.sh qemu.sh sysroot.sh lint.sh; do
     usage $script "unknown option '--frob'" --frob
     "$SRC/scripts/$script" --help >out 2>err && [ -s out ] && [ ! -s err ] ||
         fail "$script --help"
@@ -50,6 +50,7 @@ done | sort -u >sampled
 [ "$(tested_targets | sample text 3)" = "$(tested_targets | sample text 3)" ] || fail "another sample"
 [ "$(tested_targets | sample text 3 | sort -u | wc -l)" = 3 ] || fail "not three targets"
 checks=$((checks + 3))
+usage lint.sh "no check 'spelling'" spelling
 usage sysroot.sh "no architecture given"
 usage sysroot.sh "Debian has no architecture 'vax' to take programs of" -d "$TMP/s" vax
 
