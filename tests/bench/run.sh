@@ -115,7 +115,7 @@ fi
 "$PYTHON" "$BENCH" --build "$BUILD" --qemu-dir "$QEMU_DIR" --only 'mixed arm' --no-peers \
     --scale 100 --no-history >stdout 2>stderr &
 pid=$!
-for _ in $(seq 200); do
+for _ in $(seq 6000); do
     child=$(pgrep -P $pid) && [ "$(cat /proc/"$child"/comm)" = qemu-arm ] && break
     sleep 0.05
 done

@@ -200,7 +200,7 @@ class ChildrenTest(unittest.TestCase):
         children = Children()
         run = children.run(["sh", "-c", "cat; echo more"], stdin=__file__, keep_output=True)
         self.assertTrue(run.output.endswith(b"more\n"))
-        self.assertGreater(children.run(["sleep", "0.1"], watch=True).peak, 0)
+        self.assertGreater(children.run(["sleep", "1"], watch=True).peak, 0)
         self.assertRaisesRegex(BenchError, "status 3: why", children.run,
                                ["sh", "-c", "echo why >&2; exit 3"])
         self.assertRaisesRegex(BenchError, "No such file", children.run, ["/no/such/program"])
@@ -208,11 +208,11 @@ class ChildrenTest(unittest.TestCase):
     def test_run_beside(self):
         with tempfile.TemporaryDirectory() as tmp:
             pid = os.path.join(tmp, "pid")
-            until = "for i in $(seq 3000); do [ -s %s ] && exit; sleep 0.01; done; exit 1" % pid
-            Children().run_beside(["sh", "-c", "echo $$ >%s; sleep 60" % pid],
+            until = "for i in $(seq 30000); do [ -s %s ] && exit; sleep 0.01; done; exit 1" % pid
+            Children().run_beside(["sh", "-c", "echo $$ >%s; sleep 600" % pid],
                                   ["sh", "-c", until])
             self.assertRaisesRegex(BenchError, "true: it ended", Children().run_beside,
-                                   ["true"], ["sleep", "0.5"])
+                                   ["true"], ["sleep", "3"])
             with open(pid, encoding="ascii") as f:
                 self.assertFalse(running(f.read().strip()))
 
@@ -225,7 +225,7 @@ class ChildrenTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as tmp:
             pids = os.path.join(tmp, "pids")
             # a child and a grandchild that do not care about SIGTERM
-            inner = "trap '' TERM; sleep 60 & echo $$ $! >%s; wait; wait" % pids
+            inner = "trap '' TERM; sleep 600 & echo $$ $! >%s; wait; wait" % pids
             code = ("import sys; sys.path.insert(0, sys.argv[1])\n"
                     "from suite.children import Children, Interrupted\n"
                     "c = Children(); c.catch_signals()\n"

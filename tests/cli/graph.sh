@@ -139,7 +139,7 @@ addEventListener('load', () => {
 });
 </script>
 END
-    timeout 60 chromium --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
+    timeout 600 chromium --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
         --user-data-dir="$PWD/browser/data" --virtual-time-budget=5000 \
         --dump-dom "file://$PWD/browser/zoom.html" >browser/dom 2>browser/err </dev/null
     if [ ! -s browser/dom ]; then

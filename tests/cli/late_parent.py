@@ -31,7 +31,7 @@ def main(name, ready, fifo, command):
         if fifo:
             with open(fifo, "w", encoding="ascii") as script:
                 os.kill(recorder.pid, signal.SIGSTOP)
-                script.write("blocks 15\nready %s\nsleep 30000\n" % ready)
+                script.write("blocks 15\nready %s\nsleep 600000\n" % ready)
         while not os.path.exists(ready) and recorder.poll() is None:
             time.sleep(0.05)
         guest = list(children(recorder.pid, name))

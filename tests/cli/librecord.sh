@@ -57,10 +57,10 @@ gone() {
     return 1
 }
 
-# eventually COMMAND...: until it succeeds, for a while
+# eventually COMMAND...: until it succeeds; on a machine that does much else, too
 eventually() {
     local i
-    for i in $(seq 300); do
+    for i in $(seq 3000); do
         "$@" && return 0
         sleep 0.1
     done

@@ -71,7 +71,7 @@ eventually grep -q paused guest.out
 asked 0 resume
 over 0
 # Without --control it is as any other signal.
-guest sleeps 'ready ready' 'sleep 30000'
+guest sleeps 'ready ready' 'sleep 600000'
 begin sleeps
 kill -USR1 "$pid"
 over 138
@@ -194,7 +194,7 @@ for s in states:
 END
 
 # What QEMU says of a library ends the recording.
-guest fails 'blocks 15' 'ready ready' 'failed cannot load this one' 'sleep 30000'
+guest fails 'blocks 15' 'ready ready' 'failed cannot load this one' 'sleep 600000'
 rec 125 -o a.ctr --jitter sub/lib.so -- qemu-arm fails
 one_line
 grep -q '^cannoli-record: cannot load this one$' stderr || fail "failed: $(cat stderr)"

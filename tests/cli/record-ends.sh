@@ -22,9 +22,9 @@ guest claim 'blocks 15' 'claim' 'claimfork' 'kill'
 rec 137 -o a.ctr -- qemu-arm claim
 counts a.ctr 42 16 5 1 1 1
 
-guest sleep 'blocks 15' 'ready ready' 'sleep 30000'
+guest sleep 'blocks 15' 'ready ready' 'sleep 600000'
 guest spin 'blocks 15' 'ready ready' 'spin'
-guest family 'blocks 15' 'orphan 1500000000' 'orphan 1500000000' 'ready ready' 'sleep 30000'
+guest family 'blocks 15' 'orphan 1500000000' 'orphan 1500000000' 'ready ready' 'sleep 600000'
 
 for what in sleep spin family; do
     start qemu-arm $what
@@ -40,16 +40,17 @@ start qemu-arm handles
 kill -INT "$pid" "$child" 2>/dev/null
 ended 9
 counts a.ctr 80 30 10 1 1 0
-guest dies 'blocks 15' 'ready ready' 'sleep 30000'
+guest dies 'blocks 15' 'ready ready' 'sleep 600000'
 start qemu-arm dies
 kill -INT "$pid" "$child" 2>/dev/null
 ended 130
 counts a.ctr 40 15 5 1 1 1
-guest stubborn 'handle 2' 'blocks 15' 'ready ready' 'sleep 30000'
+guest stubborn 'handle 2' 'blocks 15' 'ready ready' 'sleep 600000'
 start qemu-arm stubborn
 kill -INT "$pid" "$child" 2>/dev/null
-sleep 0.3
-kill -INT "$pid" "$child" 2>/dev/null
+# two that come close together are one
+again() { sleep 0.3; kill -INT "$pid" "$child" 2>/dev/null; gone "$pid"; }
+eventually again
 ended 130
 counts a.ctr 40 15 5 1 1 1
 
@@ -106,7 +107,7 @@ got=${PIPESTATUS[0]}
 silent "reader gone"
 
 # Events that make no sense are an error, not a crash.
-guest nonsense 'blocks 15' 'nonsense' 'sleep 30000'
+guest nonsense 'blocks 15' 'nonsense' 'sleep 600000'
 rec 125 -o a.ctr -- qemu-arm nonsense
 one_line nonsense
 finish

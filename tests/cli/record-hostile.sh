@@ -5,7 +5,7 @@
 
 for kind in type short head old future payload event-length event-type data-length insn \
     place regs-length reg-number state table flood; do
-    guest bad 'blocks 15' 'calls 2 10' "scribble $kind" 'sleep 30000'
+    guest bad 'blocks 15' 'calls 2 10' "scribble $kind" 'sleep 600000'
     rec 125 -q -e all --data-limit=all -o a.ctr -- qemu-arm bad
     one_line "$kind"
     grep -q 'the recording ends here' stderr || fail "$kind: $(cat stderr)"

@@ -23,7 +23,7 @@ killed() {
     shift
     setarch -R "$record" -q -e exec,mem -o killed.ctr -- "$@" >/dev/null 2>&1 &
     pid=$!
-    for i in $(seq 100); do
+    for i in $(seq 6000); do
         child=$(pgrep -P "$pid" -x "$(basename "$1")") && break
         sleep 0.01
     done

@@ -20,11 +20,11 @@ same want stdout "the memory is sealed"
 for lie in "claim $bystander" "process $bystander" "pid $bystander" "process 1" "process -1"; do
     # The program ends, and so does the recording.
     guest ends "lie $lie" 'blocks 15' 'exit 3'
-    run 3 timeout 60 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ends
+    run 3 timeout 600 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ends
     alive "$lie, end"
 
     # The recorder is asked to end, or killed, while the program runs.
-    guest runs "lie $lie" 'blocks 15' 'ready ready' 'sleep 60000'
+    guest runs "lie $lie" 'blocks 15' 'ready ready' 'sleep 600000'
     for sig in TERM KILL; do
         start -q -- qemu-arm runs
         kill -$sig "$pid"
@@ -37,13 +37,13 @@ done
 
 # Who says that a thread has ended that has not is left to itself, and ends.
 guest ended 'blocks 15' 'lie ended' 'blocks 90000000'
-run 125 timeout 60 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ended
+run 125 timeout 600 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ended
 grep -q 'the pipe is gone' stderr || fail "ended: $(cat stderr)"
 
 # Whole pages overwritten: the recording ends, by itself or when it is asked to.
 for lie in zero ones pipes chunks ids epochs; do
-    guest pages 'blocks 15000' "lie $lie" 'blocks 90000000' 'ready ready' 'sleep 60000'
-    timeout 60 "$record" --qemu-dir "$fake" -q -e all -o a.ctr -- qemu-arm pages \
+    guest pages 'blocks 15000' "lie $lie" 'blocks 90000000' 'ready ready' 'sleep 600000'
+    timeout 600 "$record" --qemu-dir "$fake" -q -e all -o a.ctr -- qemu-arm pages \
         >stdout 2>stderr &
     pid=$!
     sleep 0.5
@@ -63,7 +63,7 @@ done
 # it either, neither crashes nor hangs, and writes what the ring has.
 for lie in none zero ones pipes chunks "process $bystander" "pid $bystander"; do
     guest goes_on 'blocks 15000' 'calls 20 5000' 'ready ready' 'ready stopped' 'blocks 15000' \
-        "lie $lie" 'ready lied' 'sleep 60000'
+        "lie $lie" 'ready lied' 'sleep 600000'
     [ "$lie" != none ] || sed -i '/^lie/d' goes_on
     rm -f lied stopped
     mkfifo stopped # to open it the guest waits for a reader

@@ -40,7 +40,7 @@ one_line
 grep -q '0\.\.\.$' stderr || fail "a long reason does not say that it goes on: $(cat stderr)"
 
 # From outside: a mark, a library's arguments, a request
-guest waits 'blocks 15' 'ready ready' 'sleep 30000'
+guest waits 'blocks 15' 'ready ready' 'sleep 600000'
 cat >quiet.c <<'END'
 #include "cannoli/jitter.h"
 const struct cannoli_jitter cannoli_jitter = {CANNOLI_JITTER_HEADER, "quiet"};

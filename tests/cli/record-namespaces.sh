@@ -217,7 +217,7 @@ if [ $plain -ne 42 ]; then
     finish
 fi
 
-timeout 60 "${real[@]}" spaces
+timeout 600 "${real[@]}" spaces
 got=$?
 [ $got -eq $plain ] || fail "spaces: status $got, unrecorded $plain"
 "$dump" --info --json a.ctr >info.json || fail "spaces: tracedump: $?"

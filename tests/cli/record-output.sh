@@ -130,7 +130,7 @@ chmod 640 old.ctr
 rec 0 -q -o old.ctr -- qemu-arm ok
 mode old.ctr 640
 finished old.ctr "an older file"
-guest ringed 'blocks 15' 'ready ready' 'sleep 30000'
+guest ringed 'blocks 15' 'ready ready' 'sleep 600000'
 start --ring=1M --control -- qemu-arm ringed
 mode a.ctr.ctl 600
 run 0 "$BIN/cannoli-ctl" -s a.ctr.ctl dump
@@ -182,7 +182,7 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null
     printf 'precious' >precious
     # refused FILE PATTERN
     refused() {
-        run 125 timeout 60 "$record" --qemu-dir "$fake" -o "$1" -- qemu-arm ok # a FIFO waits
+        run 125 timeout 600 "$record" --qemu-dir "$fake" -o "$1" -- qemu-arm ok # a FIFO waits
         one_line "$1"
         grep -q "^cannoli-record: cannot write '$1': .*$2" stderr || fail "$1: $(cat stderr)"
         [ "$(cat precious)" = precious ] || fail "$1: another file was written to"

@@ -100,7 +100,7 @@ int main(int argc, char **argv, char **envp)
             signal(SIGINT, handler);
         }
         ready();
-        sleep(n ? n : 30);
+        sleep(n ? n : 600);
         return 9;
     } else if (!strcmp(what, "spin")) {
         ready();

@@ -5,9 +5,9 @@
 
 # Killed before a program ran: an older file is left alone, a new one is not there.
 mkdir late
-printf '#!/bin/sh\ntouch ready\nexec sleep 30\n' >late/qemu-arm
+printf '#!/bin/sh\ntouch ready\nexec sleep 600\n' >late/qemu-arm
 chmod +x late/qemu-arm
-guest never 'sleep 30000'
+guest never 'sleep 600000'
 for old in '' old; do
     rm -f a.ctr ready
     [ -z "$old" ] || echo "$old" >a.ctr
@@ -21,7 +21,7 @@ for old in '' old; do
 done
 
 # While the trace is being written, which begins anew then, or just after
-guest long 'noise 400000' 'ready ready' 'sleep 30000'
+guest long 'noise 400000' 'ready ready' 'sleep 600000'
 for delay in 0 0.01 0.03 0.1; do
     start --ring 1M -- qemu-arm long
     kill -TERM "$pid"
@@ -40,7 +40,7 @@ for delay in 0 0.01 0.03 0.1; do
 done
 
 # In the middle of a script, over and over: what it did before the sleep is there.
-guest script 'maps 3' 'calls 20 5000' 'blocks 3000' 'threads 3 200' 'ready ready' 'sleep 30000'
+guest script 'maps 3' 'calls 20 5000' 'blocks 3000' 'threads 3 200' 'ready ready' 'sleep 600000'
 for i in 1 2 3; do
     start --ring 1M -e all -- qemu-arm script
     { kill -9 "$pid"; wait "$pid"; } 2>/dev/null

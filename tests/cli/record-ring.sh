@@ -108,7 +108,7 @@ complete() {
 }
 
 # While it runs: by a signal, to files beside the output
-guest waits 'noise 400000' 'maps 4' 'calls 5 10' 'ready ready' 'sleep 30000'
+guest waits 'noise 400000' 'maps 4' 'calls 5 10' 'ready ready' 'sleep 600000'
 start --ring 1M -- qemu-arm waits
 kill -USR2 "$pid"
 eventually complete a.ctr.1
@@ -138,7 +138,7 @@ END
 # The recorder is killed: what was kept is there.
 rm -f a.ctr*
 start --ring 1M -- qemu-arm waits
-sleep 1.5 # longer than chunks may wait before they are compressed
+sleep 4 # longer than chunks may wait before they are compressed
 { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
 eventually gone "$child"
 eventually complete a.ctr

@@ -25,7 +25,7 @@ wait
 counts c.ctr 4415 1662 550 1 1 0
 
 # A program that waits: its past is on the screen already.
-guest waits 'blocks 15' 'sleep 30000'
+guest waits 'blocks 15' 'sleep 600000'
 "$record" --qemu-dir "$fake" -q -o - -- qemu-arm waits 2>/dev/null > >(
     exec "$dump" --no-disas --json - >live.txt) &
 pid=$!

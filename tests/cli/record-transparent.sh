@@ -63,7 +63,7 @@ sys.exit(plain != rec)
 END
 
 # Ctrl-Z: whoever started the recorder sees it stop, and go on when continued.
-guest sleeps 'blocks 15' 'ready ready' 'sleep 1000' 'blocks 15' 'exit 9'
+guest sleeps 'blocks 15' 'ready ready' 'sleep 5000' 'blocks 15' 'exit 9'
 python3 - "$record" "$fake" <<'END' || fail "Ctrl-Z at a terminal"
 import os, pty, signal, sys, time
 record, fake = sys.argv[1:]
@@ -100,8 +100,8 @@ END
 counts z.ctr 80 30 10 1 1 0
 
 # Ctrl-C at a terminal: the guest that handles it goes on, the other ends.
-guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 1500' 'blocks 15' 'exit 9'
-guest dies 'blocks 15' 'ready ready' 'sleep 30000'
+guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 5000' 'blocks 15' 'exit 9'
+guest dies 'blocks 15' 'ready ready' 'sleep 600000'
 python3 - "$record" "$fake" <<'END' || fail "Ctrl-C at a terminal"
 import os, pty, sys, time
 record, fake = sys.argv[1:]

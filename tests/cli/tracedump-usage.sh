@@ -74,7 +74,7 @@ pid=$!
 exec 7>pipe
 size=$(stat -c %s large.ctr)
 head -c $((size / 2)) large.ctr >&7
-for _ in $(seq 600); do
+for _ in $(seq 3000); do
     [ "$(wc -l <live)" -gt 1000 ] && break
     sleep 0.1
 done

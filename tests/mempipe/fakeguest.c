@@ -445,7 +445,7 @@ bool fake_scribble(struct fake *f, const char *kind)
         producer_aux(&f->q, MEMPIPE_AUX_ACCESS, &a.p.h, sizeof(a.p), NULL, 0);
     } else if (!strcmp(kind, "old")) {
         producer_hand_over(&f->q);
-        usleep(100000);
+        usleep(1000000);
         q.seq--;
         producer_placed(&q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), NULL, 0);
     } else if (!strcmp(kind, "future")) {

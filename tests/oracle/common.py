@@ -22,6 +22,10 @@ SLIDE = {"x86_64"}
 SETARCH = shutil.which("setarch") or "setarch"
 
 
+# Seconds after which a program hangs: a machine that does much else needs as long.
+PATIENCE = 1500
+
+
 class Failure(Exception):
     """A case that did not hold; its text says what was seen."""
 
@@ -130,7 +134,7 @@ def no_core():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def record(tools, trace, guest, environment=None, cwd=None, timeout=150, options=(), stdin=None,
+def record(tools, trace, guest, environment=None, cwd=None, timeout=PATIENCE, options=(), stdin=None,
            idle=None):
     """cannoli-record the command line `guest' (its qemu first); idle: a plugin to load."""
     if idle:
@@ -152,7 +156,7 @@ def record(tools, trace, guest, environment=None, cwd=None, timeout=150, options
     return run
 
 
-def plain(guest, environment=None, cwd=None, timeout=150):
+def plain(guest, environment=None, cwd=None, timeout=PATIENCE):
     """The same command line without a recorder, its descriptors of the same kind."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         done = subprocess.run([SETARCH, "-R", *guest], stdin=subprocess.DEVNULL, stdout=out,
@@ -203,7 +207,7 @@ def swaps_loads():
         return True
 
 
-def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=600,
+def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, timeout=PATIENCE,
                     blocks=False, values=False):
     """Run the witness beside tracedump and compare; returns (summary, Run).
 

@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 
+import common
 from common import TARGETS
 
 # The order of gdb's own description of mips, which QEMU's `g' packet has.
@@ -39,7 +40,7 @@ PC_NAMES = ("pc", "rip", "eip", "pswa")
 class Stub:
     """The remote protocol, as far as it is needed."""
 
-    def __init__(self, path, process, timeout=20):
+    def __init__(self, path, process, timeout=common.PATIENCE):
         self.data = b""
         self.ack = b""
         deadline = time.monotonic() + timeout

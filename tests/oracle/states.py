@@ -58,7 +58,8 @@ MUST_BE_TOLD = {
 
 
 def ask(command, what):
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                          timeout=common.PATIENCE)
     if done.returncode:
         raise Failure("%s: %s%s" % (what, done.stdout.strip()[-2500:], done.stderr.strip()[-500:]))
     return done.stdout.strip()
@@ -144,7 +145,7 @@ def run_execlog(tools, target, name, guest, folder):
     done = subprocess.run([common.SETARCH, "-R", qemu, "-one-insn-per-tb", "-d", "plugin",
                            "-D", log, "-plugin", tools.plugin("execlog") + ",reg=*", *rest],
                           stdin=subprocess.DEVNULL, capture_output=True, env=environment,
-                          cwd=folder, timeout=300, preexec_fn=common.no_core)
+                          cwd=folder, timeout=common.PATIENCE, preexec_fn=common.no_core)
     if (common.status_of(done.returncode), done.stdout) != (recorded.status, recorded.stdout):
         raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
                       % (recorded.stdout[-200:], recorded.status, done.stdout[-200:],

@@ -126,7 +126,7 @@ def check(good, text, *values):
 def run_flow(tools, name, guest, environment, folder, *options, execs=0):
     target = PROGRAMS[name][0]
     trace = os.path.join(tools.work, "stress-%s.ctr" % name)
-    recorded = common.record(tools, trace, guest, environment, folder, timeout=1800,
+    recorded = common.record(tools, trace, guest, environment, folder, timeout=3 * common.PATIENCE,
                              options=("--events", "exec,mem,sys,map,thr,time", *options))
     check(recorded.status == 0, "exit status %d: %s", recorded.status,
           recorded.stderr.strip()[-500:])

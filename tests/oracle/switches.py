@@ -151,13 +151,13 @@ def gate_record(tools, target, guest, folder, options, act):
         p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=err, cwd=folder,
                              env={})
         try:
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + common.PATIENCE
             while not os.path.exists(path) and p.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.02)
             time.sleep(0.3)
             act(Control(path))
             p.stdin.close()
-            status = p.wait(timeout=90)
+            status = p.wait(timeout=common.PATIENCE)
         except subprocess.TimeoutExpired:
             raise Failure("the recording does not end")
         finally:

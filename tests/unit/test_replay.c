@@ -649,7 +649,7 @@ static void *live_write(void *arg)
             }
             at += (size_t)n;
         }
-        for (int i = 0; part == 0 && i < 3000 && !atomic_load(&live->told); i++) {
+        for (int i = 0; part == 0 && i < 30000 && !atomic_load(&live->told); i++) {
             usleep(10000);
             live->waited = i;
         }
