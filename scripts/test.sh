@@ -107,7 +107,8 @@ else
     fi
     # part SHARE: percent of the budget
     part() { echo $((BUDGET * $1 / 100)); }
-    parts=("build:^(unit|fuzz|hostile|pipe|replay|cli|once|patch|scripts|lint)\$:$(part 36)"
+    parts=("build:^lint\$"
+        "build:^(unit|fuzz|hostile|pipe|replay|cli|once|patch|scripts)\$:$(part 36)"
         "build:^oracle\$:$(part 25)"
         "build-asan:$ASAN:$(part 19)" "build-asan:^cli\$:$(part 4)"
         "build-tsan:^(pipe|replay)\$:$(part 13)" "build-clang:^unit\$:$(part 3)")
