@@ -112,8 +112,8 @@
 #define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
 #define MEMPIPE_VERSION   5u
 #define MEMPIPE_LINE      64
-#define MEMPIPE_MAIL      128u  /* mail slots of a pipe, a power of two, more
-                                   than the chunks one pipe can have in flight */
+/* Mail slots of a pipe, a power of two, more than the chunks one pipe can have in flight. */
+#define MEMPIPE_MAIL 128u
 #define MEMPIPE_MAX_POOL  96u
 #define MEMPIPE_ID_PAGE   256u  /* ids of a page; 0 is none */
 #define MEMPIPE_ID_PAGES  (1u << 20)

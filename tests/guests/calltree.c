@@ -15,11 +15,13 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
+/* clang-format off */
 #define FUNCTIONS                                                                        \
     X(any) X(main) X(fib) X(even) X(odd) X(deep) X(tail_a) X(tail_b) X(tail_c) X(state_0)  \
     X(state_1) X(state_2) X(jumper) X(thrower) X(leaf) X(twig) X(on_usr1) X(on_usr2)       \
     X(on_alarm) X(raiser) X(climber) X(co_main) X(co_step) X(co_yield) X(gen_main)         \
     X(gen_next) X(worker) X(child) X(compare) X(apply) X(level) X(retry)
+/* clang-format on */
 #define X(name) F_##name,
 enum { FUNCTIONS NR };
 #undef X

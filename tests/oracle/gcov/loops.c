@@ -118,8 +118,10 @@ static int empty_body(const char *s)
 static int one_line(int n)
 {
     int i = 0;
+    /* clang-format off */
     while (i < n) i++;
     for (int j = 0; j < n; j++);
+    /* clang-format on */
     return i;
 }
 
