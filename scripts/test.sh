@@ -95,7 +95,7 @@ fi
 ASAN='^(unit|fuzz|hostile|pipe|replay)$'
 if [ -n "$FULL" ]; then
     # Of the other uses of the programs, which the sanitizers hardly hit, a sample.
-    parts=(build "build-asan:$ASAN" 'build-asan:^cli$:150' 'build-tsan:^(pipe|replay)$'
+    parts=(build "build-asan:$ASAN" 'build-asan:^cli$:60' 'build-tsan:^(pipe|replay)$'
         'build-clang:^unit$')
     again="scripts/test.sh --full --seed $SEED"
 else
