@@ -141,8 +141,8 @@ int attached_maps(const struct attached_file *f, pid_t pid)
     return any ? found : -ESRCH;
 }
 
-/* Whether it is what follows -cannoli for this recording: see launch.c, and in QEMU
- * cannoli-exec.c. */
+/* Whether it is what follows -cannoli for this recording: see launch.c, and
+ * qemu/linux-user/cannoli/exec.c. */
 static bool is_option(const struct attached_file *f, const char *option)
 {
     unsigned long ino;

@@ -5,10 +5,13 @@
 #
 # The source is Debian 13's (through apt, see lib.sh) or the user's own, of any
 # 10.0.x.  Every step leaves its result under BUILD/qemu and is skipped when
-# what it depends on has not changed: source and patch (key of the tree),
-# compiler and options (key of the object folder).  A changed patch rebuilds
-# only what it touches, because the fresh tree is copied over the old one file
-# by file; a further target is added to those already configured.
+# what it depends on has not changed: source, patch and files of qemu/ (key of
+# the tree), compiler and options (key of the object folder).  A changed patch
+# rebuilds only what it touches, because the fresh tree is copied over the old
+# one file by file; a further target is added to those already configured.
+#
+# qemu/ holds the files that are new in QEMU, each below its place there; the
+# patch holds what changes in QEMU's own files.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -32,6 +35,11 @@ Build the patched QEMU user-mode emulators that cannoli-record runs.
       --variant KIND    patched (default); plain: not patched, into
                         DIR/qemu/plain; off: patched but configured without
                         --with-cannoli, into DIR/qemu/off
+      --dev             build for work on qemu/: with debug information, and
+                        with links to the files of qemu/, into DIR/qemu/dev;
+                        after an edit there, 'ninja -C DIR/qemu/obj-dev'
+      --export FILE     write patch and new files as one mail for 'git am',
+                        and build nothing
       --configure-only  stop before compiling
   -q, --quiet           say only what went wrong
   -h, --help            show this help
@@ -39,7 +47,7 @@ EOF
 }
 
 TARGETS="" SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) PATCH=$ROOT/qemu_patches.patch
-PLUGINS="" VARIANT=patched CONFIGURE_ONLY=""
+PLUGINS="" VARIANT=patched CONFIGURE_ONLY="" EXPORT=""
 while [ $# -gt 0 ]; do
     case $1 in
     -t|--targets) need_arg "$1" "$@"; TARGETS="$TARGETS,$2"; shift ;;
@@ -49,6 +57,8 @@ while [ $# -gt 0 ]; do
     --patch) need_arg "$1" "$@"; PATCH=$2; shift ;;
     --plugins) PLUGINS=1 ;;
     --variant) need_arg "$1" "$@"; VARIANT=$2; shift ;;
+    --dev) VARIANT=dev ;;
+    --export) need_arg "$1" "$@"; EXPORT=$2; shift ;;
     --configure-only) CONFIGURE_ONLY=1 ;;
     -q|--quiet) QUIET=1 ;;
     -h|--help) help; exit 0 ;;
@@ -57,7 +67,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-case $VARIANT in patched|plain|off) ;; *) usage_error "no variant '$VARIANT'" ;; esac
+case $VARIANT in patched|plain|off|dev) ;; *) usage_error "no variant '$VARIANT'" ;; esac
 case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
 read -r -a WANTED <<<"${TARGETS//,/ }"
 [ ${#WANTED[@]} -gt 0 ] || WANTED=(arm)
@@ -68,6 +78,39 @@ done
 [ -z "$SOURCE" ] || [ -e "$SOURCE" ] || die "no such file or folder: $SOURCE"
 [ "$VARIANT" = plain ] || [ -r "$PATCH" ] || die "cannot read the patch: $PATCH"
 
+# The files that are new in QEMU, one a line, as paths below qemu/.  What lies in
+# qemu/ itself is for those who work there.
+new_files() { (cd "$ROOT/qemu" && find . -mindepth 2 -type f ! -name '.*' ! -name '*~') |
+    sed 's,^\./,,' | LC_ALL=C sort; }
+
+# Identifies the QEMU side as a whole (tests/bench/suite/machine.py knows it, too).
+side_sum() {
+    {
+        sha256 "$PATCH"
+        new_files | (cd "$ROOT/qemu" && xargs -d '\n' sha256sum)
+    } | sha256
+}
+
+# The patch is a mail: after its message come the new files, then its own hunks.
+export_mail() {
+    local file lines
+    sed '/^---$/q' "$PATCH"
+    echo
+    new_files | while read -r file; do
+        lines=$(wc -l <"$ROOT/qemu/$file")
+        printf 'diff --git a/%s b/%s\nnew file mode 100644\n' "$file" "$file"
+        printf -- '--- /dev/null\n+++ b/%s\n@@ -0,0 +1,%d @@\n' "$file" "$lines"
+        sed 's/^/+/' "$ROOT/qemu/$file"
+    done
+    sed -n '/^diff --git /,$p' "$PATCH"
+}
+
+if [ -n "$EXPORT" ]; then
+    grep -q '^---$' "$PATCH" || die "not a mail: $PATCH"
+    export_mail >"$EXPORT" || die "cannot write $EXPORT"
+    exit 0
+fi
+
 mkdir -p "$BUILD/qemu" || exit 1
 BUILD=$(cd "$BUILD" && pwd)
 WORK=$BUILD/qemu
@@ -75,6 +118,7 @@ case $VARIANT in
 patched) SRC=$WORK/src OBJ=$WORK/obj OUT=$BUILD/libexec/cannoli ;;
 plain) SRC=$WORK/src-plain OBJ=$WORK/obj-plain OUT=$WORK/plain ;;
 off) SRC=$WORK/src OBJ=$WORK/obj-off OUT=$WORK/off ;;
+dev) SRC=$WORK/src-dev OBJ=$WORK/obj-dev OUT=$WORK/dev ;;
 esac
 BUILT=$WORK/built-$VARIANT
 mkdir -p "$WORK/log" "$WORK/dl" "$OUT" || exit 1
@@ -177,6 +221,43 @@ apply_patch() {
     die "the patch does not apply to QEMU $VERSION: ${where:-see the log} (all of it: $log)"
 }
 
+# Copies (or links) the new files into tree $1.  A source that holds one of them
+# already, with other content, is somebody else's.
+add_files() {
+    local file
+    while read -r file; do
+        if [ -e "$1/$file" ] && ! cmp -s "$ROOT/qemu/$file" "$1/$file"; then
+            die "the source has another $file than qemu/$file"
+        fi
+        mkdir -p "$1/${file%/*}" && rm -f "$1/$file" || exit 1
+        if [ "$VARIANT" = dev ]; then
+            ln -s "$ROOT/qemu/$file" "$1/$file"
+        else
+            cp "$ROOT/qemu/$file" "$1/$file"
+        fi || die "cannot make $1/$file"
+    done < <(new_files)
+}
+
+# Time and size of each file of tree $1, to find what was edited in it.
+list_tree() {
+    (cd "$1" && find . \( -name __pycache__ -o -name .git \) -prune -o -type f \
+        ! -name '.cannoli-*' -printf '%P\t%s %T@\n' | LC_ALL=C sort)
+}
+
+# An edit in the build folder's tree is about to be replaced: keeps a copy.
+keep_edits() {
+    local kept edited
+    [ -e "$SRC/.cannoli-files" ] || return 0
+    mapfile -t edited < <(list_tree "$SRC" | LC_ALL=C comm -13 "$SRC/.cannoli-files" - | cut -f1)
+    for file in "${edited[@]}"; do
+        cmp -s "$SRC/$file" "$1/$file" && continue
+        [ -n "${kept-}" ] || kept=$(mktemp -d "$WORK/edited-XXXXXX") || exit 1
+        mkdir -p "$kept/$(dirname "$file")" && cp -p "$SRC/$file" "$kept/$file" ||
+            die "cannot keep the edited $SRC/$file"
+        printf '%s: %s was edited; a copy is kept in %s\n' "$PROG" "$SRC/$file" "$kept" >&2
+    done
+}
+
 copy_tree() {
     mkdir -p "$1"
     tar -C "$TREE" --exclude=./.git --exclude=./build -cf - . | tar -C "$1" -xf - ||
@@ -186,7 +267,12 @@ copy_tree() {
 # Makes SRC.  A file keeps its time unless its content changed.
 make_tree() {
     local key="$SOURCE_ID" new=$SRC.new
-    [ "$VARIANT" = plain ] || key="$key patch:$(sha256 "$PATCH")"
+    case $VARIANT in
+    plain) ;;
+    # an edit of a linked file changes nothing in the tree
+    dev) key="$key patch:$(sha256 "$PATCH") links:$({ echo "$ROOT"; new_files; } | sha256)" ;;
+    *) key="$key patch:$(side_sum)" ;;
+    esac
     if [ -z "$TREE" ] && [ "$(cat "$SRC/.cannoli-key" 2>/dev/null)" = "$key" ]; then
         check_version "$SRC"
         return
@@ -201,14 +287,19 @@ make_tree() {
     fi
     check_version "$new"
     say "QEMU $VERSION, $VARIANT"
-    [ "$VARIANT" = plain ] || apply_patch "$new"
+    if [ "$VARIANT" != plain ]; then
+        apply_patch "$new"
+        add_files "$new"
+    fi
     if [ -d "$SRC" ]; then
+        keep_edits "$new"
         rm -f "$SRC/.cannoli-key"
         $PYTHON "$ROOT/scripts/update-tree.py" "$new" "$SRC" || die "cannot update $SRC"
         rm -rf "$new"
     else
         mv "$new" "$SRC"
     fi
+    list_tree "$SRC" >"$SRC/.cannoli-files"
     echo "$key" >"$SRC/.cannoli-key"
 }
 
@@ -246,8 +337,9 @@ configure() {
     local args t list compiler key
     compiler=$(cc --version | head -n 1)
     args=(--python="$PYTHON" --disable-docs --disable-download --disable-install-blobs
-        --disable-system --disable-tools --disable-debug-info)
-    [ "$VARIANT" != patched ] || args+=("--with-cannoli=$ROOT/include")
+        --disable-system --disable-tools)
+    [ "$VARIANT" = dev ] || args+=(--disable-debug-info)
+    case $VARIANT in patched|dev) args+=("--with-cannoli=$ROOT/include") ;; esac
     # Another compiler means from scratch; other options or another configure
     # script, to run it again.
     if [ -d "$OBJ" ] && [ "$(cat "$OBJ/.cannoli-compiler" 2>/dev/null)" != "$compiler" ]; then
@@ -282,6 +374,11 @@ compile() {
         ninja -C "$OBJ" -j "$JOBS" "${goals[@]}"
     for t in "${WANTED[@]}"; do
         out=$OUT/qemu-$t
+        if [ "$VARIANT" = dev ]; then
+            # one ninja is the whole cycle
+            ln -sf "$OBJ/qemu-$t" "$out" || exit 1
+            continue
+        fi
         cmp -s "$OBJ/qemu-$t" "$out" && continue
         # a new file: the old one may be running
         cp "$OBJ/qemu-$t" "$out.new" && "$out.new" --version >/dev/null &&
@@ -306,7 +403,7 @@ fingerprint() {
 
 up_to_date() {
     local t
-    [ -z "$TREE" ] && [ -e "$BUILT" ] || return 1
+    [ "$VARIANT" != dev ] && [ -z "$TREE" ] && [ -e "$BUILT" ] || return 1
     for t in "${WANTED[@]}"; do
         [ -x "$OUT/qemu-$t" ] && grep -qx "$t $1" "$BUILT" || return 1
     done

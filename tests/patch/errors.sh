@@ -48,6 +48,28 @@ expect 2 "^qemu.sh: QEMU has no target 'nosuch'\$" --patch good.patch -s tree no
 grep -q more build/qemu/src/file.c || fail "the copy is not patched"
 [ "$before" = "$(find tree -type f -exec sha256sum {} + | sort)" ] || fail "the user's tree changed"
 
+# An edit made in the build folder is kept when the tree is made anew.
+sleep 0.01
+echo edited >>build/qemu/src/file.c
+cp good.patch other.patch && echo >>other.patch
+expect 2 "^qemu.sh: .*/src/file.c was edited; a copy is kept in .*/edited-" --patch other.patch \
+    -s tree nosuch
+grep -qx edited build/qemu/edited-*/file.c || fail "the edit is lost"
+! grep -q edited build/qemu/src/file.c || fail "the tree is not made anew"
+new=include/exec/cannoli.h
+grep -q CANNOLI build/qemu/src/$new || fail "the new files are not in the tree"
+
+# With --dev they are links.
+expect 2 "^qemu.sh: QEMU has no target 'nosuch'\$" --patch good.patch -s tree --dev nosuch
+[ "$(readlink build/qemu/src-dev/$new)" = "$SRC/qemu/$new" ] || fail "--dev: no link"
+
+# A source with a file of the same name and other content is not overwritten.
+mkdir -p tree/include/exec && echo >tree/$new
+expect 1 "^qemu.sh: the source has another $new than qemu/$new\$" --patch good.patch -s tree
+rm -r tree/include
+expect 1 "^qemu.sh: not a mail: good.patch\$" --patch good.patch --export mail
+[ ! -e mail ] || fail "--export writes what is no mail"
+
 # A tree that has the patch already is taken as it is.
 patch -s -d tree -p1 <good.patch
 expect 2 "^qemu.sh: .*/tree has the patch already\$" --patch good.patch -s tree nosuch

@@ -57,8 +57,24 @@ def version_number(text):
     return found[0] if found else ""
 
 
+def side_sum():
+    """Identifies the tree's patch and files of qemu/, as side_sum of scripts/qemu.sh does."""
+    def sha256(path):
+        with open(path, "rb") as f:
+            return hashlib.sha256(f.read()).hexdigest()
+
+    top = os.path.join(ROOT, "qemu")
+    files = sorted(os.path.relpath(os.path.join(folder, name), top)
+                   for folder, _, names in os.walk(top) if folder != top
+                   for name in names if not name.startswith(".") and not name.endswith("~"))
+    lines = [sha256(os.path.join(ROOT, "qemu_patches.patch"))]
+    lines += ["%s  %s" % (sha256(os.path.join(top, name)), name) for name in files]
+    return hashlib.sha256("".join(line + "\n" for line in lines).encode()).hexdigest()
+
+
 def built_patch(qemu_dir):
-    """sha256 of the patch that these QEMUs were built with, as scripts/qemu.sh noted it."""
+    """What side_sum() was for the QEMU side that these QEMUs were built with, as
+    scripts/qemu.sh noted it."""
     note = os.path.join(os.path.realpath(qemu_dir), "../../qemu/src/.cannoli-key")
     try:
         with open(note, encoding="ascii", errors="replace") as f:
@@ -72,8 +88,7 @@ def describe(build, qemu_dir):
     """All of it, ready for JSON."""
     qemus = sorted(os.listdir(qemu_dir)) if os.path.isdir(qemu_dir) else []
     qemu = output_of(os.path.join(qemu_dir, qemus[0]), "--version") if qemus else ""
-    with open(os.path.join(ROOT, "qemu_patches.patch"), "rb") as f:
-        tree_patch = hashlib.sha256(f.read()).hexdigest()
+    tree_patch = side_sum()
     patch = built_patch(qemu_dir) or tree_patch
     with open("/proc/meminfo", encoding="ascii") as f:
         memory = int(f.readline().split()[1])

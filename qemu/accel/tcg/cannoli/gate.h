@@ -1,0 +1,91 @@
+/*
+ * Execution tracing into shared memory: when a thread is recorded
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * gate.c explains.
+ */
+#ifndef ACCEL_TCG_CANNOLI_GATE_H
+#define ACCEL_TCG_CANNOLI_GATE_H
+
+#include "cannoli/mempipe.h"
+#include "exec/cannoli.h"
+
+/* Instructions are counted, all threads together: */
+enum CannoliPhase {
+    CANNOLI_PHASE_AFTER,    /* those in front of the part that is recorded */
+    CANNOLI_PHASE_FOR,      /* those of that part */
+    CANNOLI_PHASE_OVER,     /* it is over */
+    CANNOLI_PHASE_NONE,     /* no more need to count: there is no end */
+};
+
+/* Of a thread. */
+typedef struct CannoliGate {
+    bool open;              /* changes in cannoli_gate_enter only */
+    bool paused;            /* by the guest */
+    bool in_tree;           /* see CannoliCPU.tree_sp */
+    bool tree_aside;        /* a signal handler runs on a stack of its own: */
+    uint64_t tree_sp;       /* what stands there otherwise */
+    bool was_in_tree;       /* when the gate was looked at last */
+    uint8_t blocked;        /* why it was closed then: CTR_GATE_*, 0: open */
+    enum CannoliPhase phase;
+    uint32_t guest_asked;   /* what the guest asked of all threads, last seen */
+    uint32_t marks;         /* marks from outside that were told */
+    uint32_t selection;     /* and the choice that was told */
+} CannoliGate;
+
+/* ---- processes and threads ---- */
+
+/* The first thread of a new program begins; libraries are loaded. */
+void cannoli_gate_program(CPUState *cpu);
+/* A thread has told its first event; @parent: that of a forked child. */
+void cannoli_gate_begin(CPUState *cpu, const CannoliGate *parent);
+/* What it has not used up is left to the others. */
+void cannoli_gate_end(CPUState *cpu);
+/* In a process that can be watched: begin to. */
+void cannoli_watch_start(void);
+
+/* ---- in and out of translated code ---- */
+
+/* The one place where gates change; tells what has happened meanwhile. */
+void cannoli_gate_enter(CPUState *cpu);
+void cannoli_gate_exit(CPUState *cpu);
+/* A block asked to leave before it began. */
+void cannoli_gate_asked(CPUState *cpu, const TranslationBlock *tb);
+/* A block of which some instructions did not run; @restart: nor did the last. */
+void cannoli_gate_left(CPUState *cpu, bool restart);
+/* What a state restore says of them. */
+void cannoli_gate_restored(CPUState *cpu, const TranslationBlock *tb, int insn);
+
+/* Called by blocks before they begin; not 0: leave. */
+uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers);
+uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
+
+/* ---- what the guest asks for (linux-user/cannoli/guest.c) ---- */
+
+void cannoli_gate_pause(CPUState *cpu, bool paused, bool process);
+
+/* ---- of the target (linux-user/cannoli/guest.c) ---- */
+
+/* Stack pointer and, at the first instruction of a function, where it returns to. */
+uint64_t cannoli_stack_pointer(CPUState *cpu);
+uint64_t cannoli_return_address(CPUState *cpu);
+/* Where the former stands in env, -1: nowhere for good. */
+intptr_t cannoli_stack_pointer_off(void);
+/* The call that made a tree has returned, if the thread is now at pc. */
+bool cannoli_tree_over(CPUState *cpu, uint64_t pc);
+/* The thread is on a signal stack, which may be anywhere, but the call is not. */
+bool cannoli_tree_elsewhere(CPUState *cpu, uint64_t tree_sp);
+/* A tree_sp that no stack pointer reaches. */
+#ifdef TARGET_HPPA
+#define CANNOLI_TREE_NEVER 0
+#else
+#define CANNOLI_TREE_NEVER UINT64_MAX
+#endif
+/* CTR_EVENT_MARK */
+void cannoli_put_mark(CPUState *cpu, uint32_t source, uint32_t number,
+                  uint64_t asked_ns, uint64_t value, const char *text,
+                  uint32_t len);
+
+#endif

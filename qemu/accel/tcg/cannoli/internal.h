@@ -1,0 +1,341 @@
+/*
+ * Execution tracing into shared memory: what pass.c and pipe.c share
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef ACCEL_TCG_CANNOLI_INTERNAL_H
+#define ACCEL_TCG_CANNOLI_INTERNAL_H
+
+#include "cannoli/mempipe.h"
+#include "exec/cannoli.h"
+#include "gate.h"
+
+/* The shared mapping; NULL while tracing is off. */
+extern const struct mempipe_ctl *cannoli_ctl;
+
+/* What the recorder may change meanwhile; it cannot be written here. */
+static inline const struct mempipe_control *cannoli_control(void)
+{
+    return (void *)((uint8_t *)cannoli_ctl + cannoli_ctl->control_off);
+}
+
+/* What both sides write. */
+static inline struct mempipe_shared *cannoli_shared(void)
+{
+    return (void *)((uint8_t *)cannoli_ctl + cannoli_ctl->shared_off);
+}
+
+/* Width of an address, and of a unit of data. */
+#define CANNOLI_ADDR_BYTES (TARGET_LONG_BITS / 8)
+
+/*
+ * Not everything is recorded: libraries choose, each block is told once, or
+ * there are windows.  Set before the first translation, or when all threads are
+ * stopped and all code is thrown away.
+ */
+extern bool cannoli_choosing;
+/* Recording may be switched off meanwhile, or begins so; set at the start. */
+extern bool cannoli_windows;
+/* A library wants nothing recorded until it says so. */
+extern bool cannoli_starts_closed;
+
+/*
+ * Whether a compare-and-swap that fails stores what there was: on x86 it does, as
+ * the manuals say of CMPXCHG; elsewhere a failed one, or a failed store-conditional,
+ * is no store.
+ */
+#ifdef TARGET_I386
+#define CANNOLI_FAILED_STORES true
+#else
+#define CANNOLI_FAILED_STORES false
+#endif
+
+/*
+ * Libraries that choose (jitter.c).  An option "path,arguments" of QEMU's
+ * own command line is added to what the recorder lists.  They are loaded at the
+ * start, or loaded and unloaded when all threads are stopped; then translated
+ * code must be thrown away.  seq is the filter_seq of the list that is in use.
+ */
+void cannoli_jitter_option(const char *line);
+bool cannoli_jitter_given(void);
+void cannoli_jitter_start(void);
+void cannoli_jitter_reload(void);
+char *cannoli_jitter_text(void);
+extern uint32_t cannoli_jitter_seq;
+
+extern int cannoli_nr_libraries;
+
+/* Are system calls with this number told? */
+bool cannoli_choose_syscall(int nr, const char *name);
+
+/*
+ * For libraries (linux-user/cannoli/modules.c): what is mapped at an address,
+ * kept up to date if it is on; guest memory; the file that runs.
+ */
+struct cannoli_module;
+extern bool cannoli_modules_on;
+extern uint64_t cannoli_modules_generation;
+bool cannoli_module_at(uint64_t addr, struct cannoli_module *to);
+size_t cannoli_read_guest(void *to, uint64_t addr, size_t n);
+const char *cannoli_program_path(void);
+/* No thread begins meanwhile.  Before mmap_lock. */
+void cannoli_hold_threads(bool hold);
+
+/* What a thread's system calls need to remember (linux-user/cannoli-*.c). */
+typedef struct CannoliSys {
+    uint32_t depth;                 /* system calls under way */
+    int next_lock;                  /* CANNOLI_LOCK_*, for one lock_user */
+    int64_t may_write;              /* what unlock_user may still stand for */
+    uint64_t later;                 /* futex, written when the call returns */
+    bool has_map_flags, brk;        /* for the next mapping of this call: */
+    int map_flags;                  /* as the guest said them */
+    uint64_t heap, heap_end, new_heap_end;
+    uint32_t quiet;                 /* calls not told: bits, newest lowest */
+} CannoliSys;
+
+/* A guest thread's end of its pipe. */
+typedef struct CannoliThread {
+    struct mempipe_pipe *pipe;
+    struct mempipe_chunk *chunk;    /* header of the chunk being filled */
+    uint8_t *base;                  /* its first byte */
+    uint8_t *end;                   /* one past its last byte */
+    uint8_t *aux;
+    uint32_t pipe_no;
+    uint32_t serial;                /* of the pipe, while it is ours */
+    uint32_t chunk_no;
+    uint32_t seq;
+    uint32_t placed;                /* bytes of records with a place in it */
+    uint32_t events;                /* records of events in this chunk */
+    struct mempipe_aux_event *event; /* the one being made */
+    CannoliSys sys;
+    CannoliGate gate;
+    uint32_t epoch;                 /* of the ids in the chunk */
+    bool running;                   /* inside translated code */
+    bool left;                      /* the last event is a LEFT word */
+    struct CannoliRegs *regs;       /* with CTR_EVENTS_REG */
+    struct CannoliJump *jumps;
+    struct CannoliThread *next_spare;
+} CannoliThread;
+
+typedef struct CannoliRegs CannoliRegs;
+
+/*
+ * No block may need more room than this (bytes), so that handing over whenever
+ * less is free makes sure that any block can start.
+ */
+#define CANNOLI_MAX_NEED (32 * 1024)
+
+/* What most blocks do not need more than. */
+#define CANNOLI_MIN_NEED (4 * 1024)
+
+/* A chunk with so many bytes of records beside it is handed over early. */
+#define CANNOLI_MAX_PLACED (4 * 1024 * 1024)
+
+/* The most bytes of a helper's access that one record tells. */
+#define CANNOLI_MAX_ACCESS (32 * 1024)
+
+static inline CannoliCPU *cannoli_cpu(CPUState *cpu)
+{
+    return &cpu->neg.cannoli;
+}
+
+/* Is the data column always empty? */
+static inline bool cannoli_no_data(void)
+{
+    return !(cannoli_ctl->events & (CTR_EVENTS_MEM | CTR_EVENTS_REG));
+}
+
+static inline size_t cannoli_room(const CannoliCPU *c)
+{
+    return (uint8_t *)c->data - (uint8_t *)c->words;
+}
+
+static inline void cannoli_word(CannoliCPU *c, uint32_t word)
+{
+    *(uint32_t *)c->words = word;
+    c->words = (uint32_t *)c->words + 1;
+}
+
+/* Nothing is in the chunk that a reader would miss. */
+static inline bool cannoli_chunk_empty(CPUState *cpu)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+
+    return c->words == c->thread->base && !c->thread->events;
+}
+
+/* How many units of the data column a slot takes, by its access byte. */
+static inline unsigned cannoli_slot_units(unsigned access)
+{
+    unsigned value = CTR_UNITS(CTR_ACCESS_SIZE(access), CANNOLI_ADDR_BYTES);
+
+    if (access & CTR_ACCESS_REG) {
+        return value;
+    }
+    if (!cannoli_values || (access & CTR_ACCESS_NOVALUE)) {
+        value = 0;
+    }
+    return access & CTR_ACCESS_DERIVED ? value : 1 + value;
+}
+
+/* The most that a block's content can take. */
+#define CANNOLI_MAX_CONTENT (CTR_BLOCKDEF_FIXED + \
+                             CTR_MAX_BLOCK_INSNS * (1 + 256 + 8 + 4 + 4) + \
+                             CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_SLOT + \
+                             CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_DERIVE + \
+                             4 + CTR_MAX_BLOCK_TAGS * CTR_BLOCKDEF_TAG)
+
+/* Of something that is told once: has it been? */
+enum { CANNOLI_MARK_NEW, CANNOLI_MARK_CLAIMED, CANNOLI_MARK_DONE };
+
+typedef struct CannoliMark {
+    uint32_t state;
+    uint32_t progress;      /* of a block, the farthest that was told */
+} CannoliMark;
+
+/* A block definition as the dictionary of this process keeps it. */
+typedef struct CannoliBlock {
+    uint32_t id;
+    uint32_t hash;
+    uint16_t ninsn;
+    uint32_t def_bytes;
+    uint32_t all_bytes;
+    uint8_t *all;
+    CannoliMark mark;
+} CannoliBlock;
+
+/*
+ * Memory for good, from a place where it does not move the guest's mappings.
+ */
+void *cannoli_alloc(size_t bytes);
+
+/* The same until all translated code is thrown away. */
+void *cannoli_alloc_passing(size_t bytes);
+void cannoli_free_passing(void);
+
+/*
+ * The block with this content: `all' is the definition (def_bytes), then two
+ * numbers in host order for each instruction, how many units were put off when
+ * it begins and, if it is straight code, how many access slots it has (uint16_t
+ * each).  If not all that the code does is told, there follows CannoliCPU.insn
+ * (uint32_t) for each instruction of the code, told or not.  A new one is
+ * published (cannoli_publish) once its code is kept.
+ */
+CannoliBlock *cannoli_dict_find(const uint8_t *all, uint32_t def_bytes,
+                                uint32_t all_bytes, uint16_t ninsn);
+
+/*
+ * The simple instruction `insn' of b was left by an access that did not complete:
+ * count in what had been put off, and forget what was stored for it.  Returns how
+ * many of its derived accesses were made if not all of them were, else -1
+ * (restart: not asked).
+ */
+int cannoli_settle(CPUState *cpu, const CannoliBlock *b, unsigned insn,
+                   bool restart);
+
+/* Hand the chunk over and begin the next one; waits for a free one. */
+void cannoli_hand_over(CPUState *cpu);
+
+/*
+ * Room for a record of `bytes' (a multiple of 8) in the aux ring; waits for it.
+ * Fill it in, then commit.
+ */
+void *cannoli_aux_reserve(CannoliThread *t, uint32_t bytes);
+void cannoli_aux_commit(CannoliThread *t, uint32_t bytes);
+
+/* The number of data units in the chunk, as far as the pointer says. */
+uint32_t cannoli_unit_count(CPUState *cpu);
+
+/*
+ * Begin a record of `bytes' that has its place here: header and place are filled
+ * in, with n = 0.
+ */
+void cannoli_place(CPUState *cpu, struct mempipe_aux_place *place,
+                   uint32_t type, uint32_t bytes);
+
+/*
+ * End the process if the recorder is dead, or if it has taken the thread's pipe
+ * for ended: whoever overwrote that is not to wait for it for ever.
+ */
+void cannoli_check_recorder(const CannoliThread *t);
+
+/* CLOCK_MONOTONIC */
+uint64_t cannoli_now(void);
+
+/*
+ * Room for an event of this thread (enum ctr_event_type) with up to n bytes of
+ * payload, at the current place; NULL if the thread is not recorded or inside
+ * translated code.  Not more than CANNOLI_MAX_EVENT, but for a choice, which is
+ * rare and has up to 64 KiB.  cannoli_event_end says how many bytes it has got; it
+ * may hand the chunk over.
+ */
+#define CANNOLI_MAX_EVENT (32 * 1024)
+uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
+                       uint64_t time_ns);
+void cannoli_event_end(CPUState *cpu, uint32_t n);
+
+/* CTR_EVENT_THREAD; name NULL: the thread's own. */
+void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
+                          int32_t status, const char *name);
+
+/* The first thread's first events. */
+void cannoli_program(CPUState *cpu);
+
+/* The mappings of a process that begins; of a new program also its stack. */
+void cannoli_maps_initial(CPUState *cpu, bool new_program);
+
+/* The file that the shared mapping is of. */
+extern dev_t cannoli_pipe_dev;
+extern ino_t cannoli_pipe_ino;
+
+/*
+ * This image was started for an execve of a recorded program
+ * (linux-user/cannoli/exec.c).
+ */
+extern enum CannoliExeced {
+    CANNOLI_NOT_EXECED,
+    CANNOLI_EXECED,         /* its environment is marked */
+    CANNOLI_EXECED_BINFMT,
+} cannoli_execed;
+
+/* Of the program that runs: what its ELF header says. */
+extern unsigned cannoli_elf_machine;
+
+/* Memory for CannoliCPU.jumps; old: what it was for a thread that ended. */
+struct CannoliJump *cannoli_make_jumps(struct CannoliJump *old);
+
+/* once.c.  Blocks are told once: code that is not pending tells nothing. */
+extern bool cannoli_coverage;
+
+/* Before the first translation. */
+void cannoli_once_init(void);
+
+/* Around a run of a block with something to tell once; enter may not return. */
+void cannoli_once_enter(CPUState *cpu, TranslationBlock *tb);
+void cannoli_once_leave(CPUState *cpu, int tb_exit);
+
+/* fork: forget what only the parent may go on using. */
+void cannoli_dict_forked(void);
+
+/* All code is gone, and with it all that was described. */
+void cannoli_dict_flushed(bool keep_id);
+
+/*
+ * epoch.c: the epoch of this process, whose ids those of its blocks are.
+ * Changes only while no thread is in translated code.
+ */
+extern uint32_t cannoli_epoch;
+/* The process, or a forked one, begins its first. */
+void cannoli_epoch_begin(void);
+void cannoli_epoch_forked(void);
+/* The chunk of a thread is of this epoch from now on. */
+void cannoli_epoch_tell(CannoliThread *t);
+/* What a thread runs now is of another epoch than its chunk. */
+void cannoli_epoch_enter(CPUState *cpu);
+/* A block id that nothing that is still in use has.  Under mmap_lock. */
+uint32_t cannoli_new_id(void);
+/* A block with a new id was described; it may be time for another epoch. */
+void cannoli_epoch_described(CPUState *cpu);
+
+#endif

@@ -1,0 +1,1052 @@
+/*
+ * Execution tracing into shared memory: QEMU's end of the pipe
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Chunks are handed over to the recorder and taken back, threads and processes
+ * come and go.  Everything is mapped before the guest starts and no descriptor
+ * stays open: what the guest does to its descriptors, limits or root does not
+ * matter here.
+ */
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/cutils.h"
+#include "exec/tb-flush.h"
+#include "exec/translation-block.h"
+#include "hw/core/cpu.h"
+#include "cpu.h"
+#include "elf.h"
+#include "tcg/tcg.h"
+#include "far.h"
+#include "regs.h"
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <linux/futex.h>
+
+const struct mempipe_ctl *cannoli_ctl;
+bool cannoli_values, cannoli_sys, cannoli_map, cannoli_thr;
+enum CannoliExeced cannoli_execed;
+dev_t cannoli_pipe_dev;
+ino_t cannoli_pipe_ino;
+
+/* What cannoli_alloc gives out. */
+#define ARENA_BYTES (16ull << 30)
+#define ARENA_STEP  (1ull << 20)
+
+static uint8_t *arena;
+static uint64_t arena_bytes;
+
+/* Its halves, filled from their starts. */
+static struct Area {
+    uint8_t *base;
+    uint64_t bytes, used, open;
+} lasting, passing;
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
+#endif
+
+/* Chunks of the pool that this process has written to before. */
+static bool *pool_known;
+
+/* Found by the recorder in the binary: this QEMU can be recorded. */
+extern const char cannoli_note[];
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=5";
+QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 5);
+
+/* The pipe that a fork in progress holds for the child. */
+static __thread struct mempipe_pipe *fork_pipe;
+static __thread uint32_t fork_serial;
+
+/* Serial of the first pipe of this process. */
+static uint32_t process_serial;
+
+/* Our numbers are of a PID namespace below that of the recording's first process. */
+static bool nested;
+
+/* The recorder has asked the kernel to end us when it dies, and the guest for nothing. */
+static bool hide_deathsig;
+
+uint64_t cannoli_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static long futex(uint32_t *word, int op, uint32_t val,
+                  const struct timespec *timeout)
+{
+    return syscall(__NR_futex, word, op, val, timeout, NULL, 0);
+}
+
+static struct mempipe_pipe *pipe_at(uint32_t i)
+{
+    return (struct mempipe_pipe *)((uint8_t *)cannoli_ctl +
+                                   cannoli_ctl->pipes_off) + i;
+}
+
+static struct mempipe_chunk *chunk_at(uint32_t i)
+{
+    return (struct mempipe_chunk *)((uint8_t *)cannoli_ctl +
+                                    cannoli_ctl->headers_off) + i;
+}
+
+/* ---- memory ---- */
+
+/* Make `bytes' from `p' on accessible. */
+static void open_memory(void *p, uint64_t bytes)
+{
+    uintptr_t page = qemu_real_host_page_size();
+    uintptr_t from = ROUND_DOWN((uintptr_t)p, page);
+    uintptr_t to = ROUND_UP((uintptr_t)p + bytes, page);
+
+    if (bytes && mprotect((void *)from, to - from, PROT_READ | PROT_WRITE)) {
+        error_report("cannoli: cannot open memory: %s", strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void *alloc_in(struct Area *a, size_t bytes)
+{
+    uint64_t at = qatomic_fetch_add(&a->used, ROUND_UP(bytes, 16));
+    uint64_t end = at + bytes, opened = qatomic_read(&a->open);
+
+    if (end > a->bytes) {
+        error_report("cannoli: the dictionary of blocks has outgrown %" PRIu64
+                     " MiB", a->bytes >> 20);
+        exit(EXIT_FAILURE);
+    }
+    while (end > opened) {
+        /* Threads may open the same pages twice; that does no harm. */
+        uint64_t upto = MIN(ROUND_UP(end, ARENA_STEP), a->bytes);
+
+        open_memory(a->base + opened, upto - opened);
+        opened = qatomic_cmpxchg(&a->open, opened, upto);
+        opened = MAX(opened, qatomic_read(&a->open));
+    }
+    return a->base + at;
+}
+
+void *cannoli_alloc(size_t bytes)
+{
+    return alloc_in(&lasting, bytes);
+}
+
+void *cannoli_alloc_passing(size_t bytes)
+{
+    return alloc_in(&passing, bytes);
+}
+
+void cannoli_free_passing(void)
+{
+    size_t used = ROUND_UP(passing.used, qemu_real_host_page_size());
+
+    /* It is zero then; what the guest has locked cannot be given back. */
+    if (madvise(passing.base, used, MADV_DONTNEED)) {
+        memset(passing.base, 0, passing.used);
+    }
+    passing.used = 0;
+}
+
+/* ---- waiting and waking ---- */
+
+static void ring_doorbell(void)
+{
+    struct mempipe_shared *shared = cannoli_shared();
+
+    qatomic_fetch_add(&shared->doorbell, 1);
+    if (qatomic_read(&shared->asleep)) {
+        futex(&shared->doorbell, FUTEX_WAKE, 1, NULL);
+    }
+}
+
+static bool recorder_is_dead(void)
+{
+    return qatomic_read(&cannoli_ctl->owner[0]) & FUTEX_OWNER_DIED;
+}
+
+static G_NORETURN void die(const char *why)
+{
+    g_autofree char *msg = g_strdup_printf("qemu-" TARGET_NAME ": cannoli: %s; "
+                                           "ending the recorded program\n",
+                                           why);
+
+    if (write(STDERR_FILENO, msg, strlen(msg))) {
+        /* nobody is left who could read it */
+    }
+    kill(getpid(), SIGKILL);
+    _exit(EXIT_FAILURE);
+}
+
+void cannoli_check_recorder(const CannoliThread *t)
+{
+    if (recorder_is_dead()) {
+        die("the recorder has died");
+    }
+    if (t && (qatomic_read(&t->pipe->state) == MEMPIPE_FREE ||
+              qatomic_read(&t->pipe->state) == MEMPIPE_ENDED ||
+              qatomic_read(&t->pipe->serial) != t->serial)) {
+        die("somebody has overwritten the recorder's memory");
+    }
+}
+
+/* Wait until try() succeeds; the recorder announces space with `space'. */
+static void wait_for_space(CannoliThread *t, bool (*try)(CannoliThread *, uint32_t),
+                           uint32_t arg)
+{
+    const struct timespec tick = { .tv_nsec = 100 * 1000 * 1000 };
+    uint64_t begin;
+    int spin;
+
+    if (try(t, arg)) {
+        return;
+    }
+    begin = cannoli_now();
+    for (spin = 0; spin < 200; spin++) {
+        cpu_relax();
+        if (try(t, arg)) {
+            goto done;
+        }
+    }
+    for (;;) {
+        struct mempipe_shared *shared = cannoli_shared();
+        uint32_t seen;
+
+        qatomic_fetch_add(&shared->space_waiters, 1);
+        seen = qatomic_read(&shared->space);
+        smp_mb();
+        if (try(t, arg)) {
+            qatomic_fetch_add(&shared->space_waiters, -1);
+            goto done;
+        }
+        ring_doorbell();
+        futex(&shared->space, FUTEX_WAIT, seen, &tick);
+        qatomic_fetch_add(&shared->space_waiters, -1);
+        cannoli_check_recorder(t);
+        if (try(t, arg)) {
+            goto done;
+        }
+    }
+done:
+    t->pipe->waits++;
+    t->pipe->wait_ns += cannoli_now() - begin;
+}
+
+/* ---- chunks ---- */
+
+static bool try_take_chunk(CannoliThread *t, uint32_t unused)
+{
+    uint64_t *pool = &cannoli_shared()->pool_head;
+    uint64_t head = qatomic_read(pool);
+    uint32_t zero = 0, chunk;
+
+    /* The home chunk is the warmest one.  Pairs with its release to busy. */
+    if (qatomic_load_acquire(&chunk_at(t->pipe_no)->busy) == zero) {
+        chunk = t->pipe_no;
+        qatomic_set(&chunk_at(chunk)->busy, 1);
+    } else {
+        for (;;) {
+            uint64_t next, old;
+
+            chunk = (uint32_t)head;
+            /* More than there are: the guest has scribbled. */
+            if (!chunk || chunk > cannoli_ctl->nr_pipes + cannoli_ctl->nr_pool) {
+                return false;
+            }
+            next = qatomic_read(&chunk_at(chunk - 1)->next_free);
+            next |= ((head >> 32) + 1) << 32;
+            old = qatomic_cmpxchg(pool, head, next);
+            if (old == head) {
+                break;
+            }
+            head = old;
+        }
+        chunk--;
+    }
+    t->chunk_no = chunk;
+    return true;
+}
+
+/*
+ * A block leaves before it runs if there is less room than it needs, or if it
+ * was asked to: both are one comparison (gen.c), because whoever requests
+ * an exit sets the limit to 0.  Without data it is compared with `words', otherwise
+ * with `words - data', which is minus the room.
+ */
+void cannoli_set_limit(CPUState *cpu)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+
+    if (!c->thread) {
+        return;
+    }
+    qatomic_set(&c->limit, cannoli_no_data()
+                           ? (uintptr_t)c->thread->end - CANNOLI_MAX_NEED
+                           : -(uintptr_t)CANNOLI_MIN_NEED);
+    /* Pairs with CANNOLI_REQUEST: a request that came meanwhile is not lost. */
+    smp_mb();
+    if (qatomic_read(&cpu->neg.icount_decr.u16.high)) {
+        qatomic_set(&c->limit, 0);
+    }
+}
+
+/*
+ * A thread that fills one chunk of the pool fills all of it, as a rule.  Its pages
+ * are cheaper to have at once than one by one, as they are met; who can't have
+ * them gets them like that.
+ */
+static void meet_chunk(CannoliThread *t)
+{
+    bool *known = &pool_known[t->chunk_no - cannoli_ctl->nr_pipes];
+
+    if (!qatomic_read(known)) {
+        qatomic_set(known, true);
+        madvise(t->base, cannoli_ctl->chunk_bytes, MADV_POPULATE_WRITE);
+    }
+}
+
+/* Begin filling the chunk that was taken. */
+static void begin_chunk(CPUState *cpu)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = c->thread;
+
+    t->chunk = chunk_at(t->chunk_no);
+    t->base = (uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
+              (uint64_t)t->chunk_no * cannoli_ctl->chunk_bytes;
+    t->end = t->base + cannoli_ctl->chunk_bytes;
+    t->chunk->start_ns = cannoli_now();
+    t->placed = 0;
+    t->events = 0;
+    t->left = false;
+    c->words = t->base;
+    c->data = t->end;
+    cannoli_set_limit(cpu);
+    cannoli_epoch_tell(t);
+    qatomic_set(&t->pipe->quiet_words, 0);
+    qatomic_set(&t->pipe->quiet_units, 0);
+    qatomic_set(&t->pipe->live_seq, t->seq);
+    qatomic_store_release(&t->pipe->live_chunk, t->chunk_no + 1);
+    if (t->chunk_no >= cannoli_ctl->nr_pipes) {
+        meet_chunk(t); /* now that it is not lost with the thread */
+    }
+    cannoli_regs_state(cpu);
+}
+
+static uint32_t word_count(CannoliCPU *c)
+{
+    return ((uint8_t *)c->words - c->thread->base) / 4;
+}
+
+static void deliver(CPUState *cpu)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = c->thread;
+
+    t->chunk->pipe = t->pipe_no;
+    t->chunk->seq = t->seq;
+    t->chunk->words = word_count(c);
+    t->chunk->units = cannoli_unit_count(cpu);
+    t->chunk->aux_pos = t->pipe->aux_head;
+    t->chunk->end_ns = cannoli_now();
+    /* Pairs with the recorder's acquire load of the mail. */
+    qatomic_store_release(&t->pipe->mail[t->seq % MEMPIPE_MAIL],
+                          t->chunk_no + 1);
+    qatomic_set(&t->pipe->live_chunk, 0);
+    t->seq++;
+}
+
+void cannoli_hand_over(CPUState *cpu)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = c->thread;
+
+    if (cannoli_ctl->discard) {
+        c->words = t->base;
+        c->data = t->end;
+        return;
+    }
+    cannoli_regs_outside(cpu);
+    deliver(cpu);
+    ring_doorbell();
+    wait_for_space(t, try_take_chunk, 0);
+    begin_chunk(cpu);
+}
+
+/* ---- the aux ring ---- */
+
+static bool try_aux(CannoliThread *t, uint32_t bytes)
+{
+    uint64_t used = t->pipe->aux_head -
+                    qatomic_load_acquire(&t->pipe->aux_tail);
+
+    return cannoli_ctl->aux_bytes - used >= bytes;
+}
+
+void *cannoli_aux_reserve(CannoliThread *t, uint32_t bytes)
+{
+    uint32_t size = cannoli_ctl->aux_bytes;
+    uint32_t pos = t->pipe->aux_head & (size - 1);
+
+    if (cannoli_ctl->discard) {
+        return t->aux;
+    }
+    if (size - pos < bytes) {
+        /* Records do not wrap around: fill up to the end. */
+        struct mempipe_aux *pad = (void *)(t->aux + pos);
+
+        wait_for_space(t, try_aux, size - pos);
+        pad->bytes = size - pos;
+        pad->type = MEMPIPE_AUX_PAD;
+        cannoli_aux_commit(t, size - pos);
+        pos = 0;
+    }
+    wait_for_space(t, try_aux, bytes);
+    return t->aux + pos;
+}
+
+void cannoli_aux_commit(CannoliThread *t, uint32_t bytes)
+{
+    uint64_t half = cannoli_ctl->aux_bytes / 2;
+    uint64_t head = t->pipe->aux_head;
+
+    if (cannoli_ctl->discard) {
+        return;
+    }
+    /* Pairs with the recorder's acquire load of aux_head. */
+    qatomic_store_release(&t->pipe->aux_head, head + bytes);
+    if ((head & (half - 1)) + bytes >= half) {
+        ring_doorbell();
+    }
+}
+
+/* ---- entering and leaving translated code ---- */
+
+void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = c->thread;
+    bool pending;
+
+    if (!t) {
+        return;
+    }
+    /* A block that ignores exit requests has no check of its own. */
+    if (((tb_cflags(tb) & CF_NOIRQ) && cannoli_room(c) < CANNOLI_MAX_NEED) ||
+        t->placed >= CANNOLI_MAX_PLACED) {
+        cannoli_hand_over(cpu);
+    }
+    if (unlikely(t->epoch != cannoli_epoch)) {
+        cannoli_epoch_enter(cpu);
+    }
+    c->unwound = NULL;
+    c->fault_addr_valid = false;
+    t->left = false;
+    pending = CANNOLI_PENDING(tb);
+    if (pending) {
+        cannoli_once_enter(cpu, (TranslationBlock *)tb);
+    }
+    c->in_code = true;
+    if (cannoli_coverage && !pending) {
+        return;
+    }
+    t->running = true;
+    qatomic_set(&t->pipe->running, 1);
+}
+
+void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = c->thread;
+
+    if (!t) {
+        return;
+    }
+    if (c->once) {
+        cannoli_once_leave(cpu, tb_exit);
+    }
+    t->running = false;
+    c->in_code = false;
+    qatomic_set(&t->pipe->quiet_words, word_count(c));
+    qatomic_set(&t->pipe->quiet_units, cannoli_unit_count(cpu));
+    qatomic_store_release(&t->pipe->running, 0);
+    if (tb_exit == TB_EXIT_REQUESTED &&
+        (tb_cflags(tb) & (CF_CANNOLI_TREE | CF_CANNOLI_COUNT))) {
+        cannoli_gate_asked(cpu, tb);
+    }
+    if (tb_exit == TB_EXIT_REQUESTED) {
+        if (cannoli_room(c) <= CANNOLI_MAX_NEED ||
+            t->placed >= CANNOLI_MAX_PLACED) {
+            cannoli_hand_over(cpu);
+        }
+        /* Make the main loop look for the block again. */
+        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
+    }
+}
+
+/* ---- events ---- */
+
+uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
+                       uint64_t time_ns)
+{
+    CannoliThread *t = cannoli_cpu(cpu)->thread;
+    struct mempipe_aux_event *rec;
+
+    if (!t || t->running) {
+        return NULL;
+    }
+    rec = cannoli_aux_reserve(t, ROUND_UP(sizeof(*rec) + n, 8));
+    cannoli_place(cpu, &rec->p, MEMPIPE_AUX_EVENT, 0);
+    rec->type = type;
+    rec->zero = 0;
+    rec->time_ns = time_ns;
+    t->event = rec;
+    return (uint8_t *)(rec + 1);
+}
+
+void cannoli_event_end(CPUState *cpu, uint32_t n)
+{
+    CannoliThread *t = cannoli_cpu(cpu)->thread;
+    struct mempipe_aux_event *rec = t->event;
+
+    rec->p.n = n;
+    rec->p.h.bytes = ROUND_UP(sizeof(*rec) + n, 8);
+    memset((uint8_t *)(rec + 1) + n, 0, rec->p.h.bytes - sizeof(*rec) - n);
+    cannoli_aux_commit(t, rec->p.h.bytes);
+    t->events++;
+    t->placed += rec->p.h.bytes;
+    if (t->placed >= CANNOLI_MAX_PLACED) {
+        cannoli_hand_over(cpu);
+    }
+}
+
+/* ---- threads and processes ---- */
+
+/* A pipe for a thread of process `pid', 0 for a child that is still to come. */
+static struct mempipe_pipe *claim_pipe(int pid)
+{
+    struct mempipe_shared *shared = cannoli_shared();
+
+    for (uint32_t i = 0; i < cannoli_ctl->nr_pipes; i++) {
+        struct mempipe_pipe *p = pipe_at(i), unnamed = { 0 };
+        uint32_t high;
+
+        if (qatomic_read(&p->state) != MEMPIPE_FREE ||
+            qatomic_cmpxchg(&p->state, MEMPIPE_FREE, MEMPIPE_CLAIMED)
+            != MEMPIPE_FREE) {
+            continue;
+        }
+        high = qatomic_read(&shared->pipes_high);
+        while (high < i + 1) {
+            high = qatomic_cmpxchg(&shared->pipes_high, high, i + 1);
+        }
+        unnamed.serial = qatomic_fetch_add(&shared->next_serial, 1);
+        unnamed.pid = pid;
+        qatomic_set(&p->serial_pid, unnamed.serial_pid);
+        p->tid = 0;
+        p->ppid = 0;
+        p->ptid = 0;
+        p->is_process = 0;
+        p->from_epoch = 0;
+        p->from_process = 0;
+        p->end_reason = 0;
+        p->end_status = 0;
+        p->waits = 0;
+        p->wait_ns = 0;
+        p->running = 0;
+        p->inside = 0;
+        p->inside_end = 0;
+        return p;
+    }
+    qatomic_fetch_add(&shared->nr_exhausted, 1);
+    error_report("cannoli: more than %u threads at a time cannot be recorded",
+                 cannoli_ctl->nr_pipes);
+    kill(getpid(), SIGKILL);
+    _exit(EXIT_FAILURE);
+}
+
+/* Ends of pipes are reused: threads may come and go for long. */
+static CannoliThread *spare_threads;
+static QemuSpin spare_lock;
+
+static CannoliThread *take_thread(void)
+{
+    struct CannoliJump *jumps;
+    CannoliRegs *regs;
+    CannoliThread *t;
+
+    qemu_spin_lock(&spare_lock);
+    t = spare_threads;
+    if (t) {
+        spare_threads = t->next_spare;
+    } else {
+        t = cannoli_alloc(sizeof(*t));
+    }
+    qemu_spin_unlock(&spare_lock);
+    regs = t->regs;
+    jumps = t->jumps;
+    memset(t, 0, sizeof(*t));
+    t->regs = regs;
+    t->jumps = cannoli_make_jumps(jumps);
+    return t;
+}
+
+static void put_thread(CannoliThread *t)
+{
+    qemu_spin_lock(&spare_lock);
+    t->next_spare = spare_threads;
+    spare_threads = t;
+    qemu_spin_unlock(&spare_lock);
+}
+
+/* Give this thread the claimed pipe, with its identity already in it. */
+static void attach(CPUState *cpu, struct mempipe_pipe *p)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = take_thread();
+
+    t->pipe = p;
+    t->pipe_no = p - pipe_at(0);
+    t->serial = qatomic_read(&p->serial);
+    t->aux = (uint8_t *)cannoli_ctl + cannoli_ctl->aux_off +
+             (uint64_t)t->pipe_no * cannoli_ctl->aux_bytes;
+    t->chunk_no = t->pipe_no;
+    /* Until cannoli_gate_begin: registers as they are now. */
+    t->gate.open = true;
+    open_memory(t->aux, cannoli_ctl->aux_bytes);
+    open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
+                (uint64_t)t->pipe_no * cannoli_ctl->chunk_bytes,
+                cannoli_ctl->chunk_bytes);
+    *c = (CannoliCPU){
+        .thread = t, .insn = CANNOLI_INSN_NONE, .jumps = t->jumps,
+        .parent_paused = c->parent_paused,
+        .tree_sp = c->tree_sp, .tree_return = c->tree_return,
+    };
+    qatomic_set(&p->pid, getpid());
+    p->tid = qemu_get_thread_id();
+    if (p->is_process) {
+        process_serial = t->serial;
+    }
+    p->process = process_serial;
+    p->nested = nested;
+    p->start_ns = cannoli_now();
+    qatomic_set(&chunk_at(t->chunk_no)->busy, 1);
+    cannoli_regs_attach(cpu, p->is_process);
+    begin_chunk(cpu);
+    qatomic_store_release(&p->state, MEMPIPE_LIVE);
+    ring_doorbell();
+}
+
+/* The last event was made: hand over what there is and let go of the pipe. */
+static void detach(CPUState *cpu, uint32_t reason, int32_t status)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = c->thread;
+
+    if (!t) {
+        return;
+    }
+    cannoli_gate_end(cpu);
+    cannoli_thread_event(cpu, CTR_THREAD_END, reason, status, NULL);
+    /* An empty chunk stays in live_chunk: the recorder takes it back. */
+    if (!cannoli_ctl->discard && !cannoli_chunk_empty(cpu)) {
+        deliver(cpu);
+    }
+    c->thread = NULL;
+    qatomic_set(&c->jumps, NULL);
+    t->pipe->end_reason = reason;
+    t->pipe->end_status = status;
+    t->pipe->end_ns = cannoli_now();
+    qatomic_store_release(&t->pipe->state, MEMPIPE_ENDED);
+    ring_doorbell();
+    put_thread(t);
+}
+
+/* Open one of the recorder's files: this program has no descriptor to give. */
+static int open_file(int pid, int number)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/fd/%d", pid, number);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0) {
+        error_report("cannoli: cannot open %s: %s", path, strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+    return fd;
+}
+
+static G_NORETURN void no_pipe(int fd, const char *why)
+{
+    error_report("cannoli: descriptor %d is no pipe%s%s", fd, why ? ": " : "",
+                 why ? why : "");
+    exit(EXIT_FAILURE);
+}
+
+/* What the first file says; it is of this version, and all of it is there. */
+static struct mempipe_ctl read_ctl(int fd)
+{
+    struct mempipe_ctl ctl;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || st.st_size < sizeof(ctl)) {
+        no_pipe(fd, NULL);
+    }
+    if (pread(fd, &ctl, sizeof(ctl), 0) != sizeof(ctl)) {
+        no_pipe(fd, strerror(errno));
+    }
+    if (ctl.magic != MEMPIPE_MAGIC || ctl.version != MEMPIPE_VERSION ||
+        ctl.ctl_bytes != sizeof(ctl) || ctl.shared_off > st.st_size) {
+        error_report("cannoli: this QEMU and the recorder are of different "
+                     "versions; build both from the same release");
+        exit(EXIT_FAILURE);
+    }
+    return ctl;
+}
+
+/*
+ * The files that `arg' speaks of: descriptors "CTL,SHARED" and the second one's
+ * inode, or, if this program was started by a recorded one
+ * (linux-user/cannoli/exec.c), a path to the first one.
+ */
+static struct mempipe_ctl open_pipe(const char *arg, int fds[2])
+{
+    struct mempipe_ctl ctl;
+    int pid, number, n = 0;
+
+    if (sscanf(arg, "/proc/%d/fd/%d,%n", &pid, &number, &n) == 2 && n) {
+        cannoli_execed = !strcmp(arg + n, "exec") ? CANNOLI_EXECED
+                                                  : CANNOLI_EXECED_BINFMT;
+        fds[0] = open_file(pid, number);
+        ctl = read_ctl(fds[0]);
+        fds[1] = open_file(ctl.recorder_pid, ctl.shared_fd);
+        return ctl;
+    }
+    if (sscanf(arg, "%d,%d,%*u%n", &fds[0], &fds[1], &n) != 2 || !n || arg[n] ||
+        fds[0] < 0 || fds[1] < 0) {
+        error_report("cannoli: '%s' are no descriptor numbers", arg);
+        exit(EXIT_FAILURE);
+    }
+    return read_ctl(fds[0]);
+}
+
+/*
+ * Map both files, one right after the other, out of the guest's way.  Nothing of
+ * the second one can be accessed yet.
+ */
+static const struct mempipe_ctl *map_pipe(const struct mempipe_ctl *ctl,
+                                          const int fds[2])
+{
+    uint64_t first = ctl->shared_off, total = ctl->total_bytes;
+    uint8_t *p = cannoli_map_far(total,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+    if (p == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    if (mmap(p, first, PROT_READ, MAP_SHARED | MAP_FIXED, fds[0], 0) == MAP_FAILED ||
+        mmap(p + first, total - first, PROT_NONE, MAP_SHARED | MAP_FIXED, fds[1],
+             0) == MAP_FAILED) {
+        return MAP_FAILED;
+    }
+    madvise(p, total, MADV_DONTDUMP);
+    return (struct mempipe_ctl *)p;
+}
+
+/* -cannoli pipe=...: map what the recorder has laid out. */
+void cannoli_parse(const char *arg)
+{
+    const struct mempipe_ctl *mapped;
+    struct mempipe_ctl ctl;
+    struct stat st;
+    uint8_t *base;
+    int fds[2];
+
+    /*
+     * Who starts a program with more rights than his own must not have it load
+     * a library of his, or map a file.
+     */
+    if (arg == getenv("QEMU_CANNOLI") && qemu_getauxval(AT_SECURE)) {
+        return;
+    }
+    if (g_str_has_prefix(arg, "file=")) {
+        cannoli_jitter_option(arg + 5);
+        return;
+    }
+    if (cannoli_on) {
+        error_report("cannoli: given twice");
+        exit(EXIT_FAILURE);
+    }
+    if (!g_str_has_prefix(arg, "pipe=")) {
+        error_report("cannoli: 'pipe=CTL,SHARED,INODE' expected, not '%s'; "
+                     "recordings are made by cannoli-record", arg);
+        exit(EXIT_FAILURE);
+    }
+    ctl = open_pipe(arg + 5, fds);
+    if (fstat(fds[1], &st) < 0 ||
+        st.st_size < ctl.total_bytes - ctl.shared_off) {
+        no_pipe(fds[1], NULL);
+    }
+    mapped = map_pipe(&ctl, fds);
+    if (mapped == MAP_FAILED) {
+        error_report("cannoli: cannot map the pipe (%" PRIu64 " MiB of address "
+                     "space; is RLIMIT_AS set?): %s", ctl.total_bytes >> 20,
+                     strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+    close(fds[0]);
+    close(fds[1]);
+    /* As much as a limit on address space leaves. */
+    for (arena_bytes = ARENA_BYTES; ; arena_bytes /= 2) {
+        arena = cannoli_map_far(arena_bytes,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        if (arena != MAP_FAILED || arena_bytes < 2 * ARENA_STEP) {
+            break;
+        }
+    }
+    if (arena == MAP_FAILED) {
+        error_report("cannoli: cannot reserve memory: %s", strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+    base = (uint8_t *)mapped;
+    lasting.base = arena;
+    lasting.bytes = passing.bytes = arena_bytes / 2;
+    passing.base = arena + lasting.bytes;
+    open_memory(base + ctl.shared_off, ctl.aux_off - ctl.shared_off);
+    open_memory(base + ctl.chunks_off + (uint64_t)ctl.nr_pipes * ctl.chunk_bytes,
+                (uint64_t)ctl.nr_pool * ctl.chunk_bytes);
+    pool_known = g_new0(bool, ctl.nr_pool);
+    cannoli_pipe_dev = st.st_dev;
+    cannoli_pipe_ino = st.st_ino;
+    cannoli_ctl = mapped;
+    cannoli_sys = ctl.events & CTR_EVENTS_SYS;
+    cannoli_map = ctl.events & CTR_EVENTS_MAP;
+    cannoli_thr = ctl.events & CTR_EVENTS_THR;
+    cannoli_values = ctl.events & CTR_EVENTS_VAL;
+    cannoli_on = true;
+}
+
+/* Whether /proc shows that we are in a PID namespace below that of its own. */
+static bool status_is_nested(void)
+{
+    g_autofree char *text = NULL;
+    char *at;
+
+    if (!g_file_get_contents("/proc/self/status", &text, NULL, NULL) ||
+        !(at = strstr(text, "\nNSpid:"))) {
+        return false;
+    }
+    at += strlen("\nNSpid:");
+    at += strspn(at, " \t");
+    return strspn(at, "0123456789") < strcspn(at, "\n");
+}
+
+/* What the kernel is to send us when the recorder dies, and not the guest's wish. */
+static void find_deathsig(void)
+{
+    int sig;
+
+    hide_deathsig = prctl(PR_GET_PDEATHSIG, &sig) == 0 && sig == SIGKILL &&
+                    getppid() == cannoli_ctl->recorder_pid;
+}
+
+int cannoli_get_deathsig(int sig)
+{
+    return hide_deathsig ? 0 : sig;
+}
+
+/* The guest has set it. */
+void cannoli_set_deathsig(int sig)
+{
+    if (cannoli_on && getppid() == cannoli_ctl->recorder_pid && !nested) {
+        hide_deathsig = !sig;
+        if (!sig) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+        }
+    }
+}
+
+void cannoli_start(CPUState *cpu)
+{
+    struct mempipe_shared *shared;
+    struct mempipe_pipe *p;
+
+    if (!cannoli_on) {
+        if (cannoli_jitter_given()) {
+            error_report("cannoli: file= chooses what is recorded; recordings "
+                         "are made by cannoli-record");
+            exit(EXIT_FAILURE);
+        }
+        return;
+    }
+    shared = cannoli_shared();
+    if (shared->addr_bytes == 0) {
+        shared->big_endian = TARGET_BIG_ENDIAN;
+        shared->elf_machine = cannoli_elf_machine;
+        pstrcpy(shared->target, sizeof(shared->target), TARGET_NAME);
+        pstrcpy(shared->qemu_version, sizeof(shared->qemu_version),
+                QEMU_VERSION);
+        shared->addr_bytes = CANNOLI_ADDR_BYTES;
+    }
+    nested = cannoli_execed && status_is_nested();
+    find_deathsig();
+    cannoli_modules_on = cannoli_jitter_given() || cannoli_ctl->watch ||
+                         cannoli_control()->filter_bytes;
+    if (cannoli_modules_on) {
+        cannoli_heap_init();
+    }
+    cannoli_jitter_start();
+    cannoli_regs_init(cpu);
+    cannoli_once_init();
+    cannoli_epoch_begin();
+    p = claim_pipe(getpid());
+    p->is_process = 1;
+    p->ppid = getppid();
+    attach(cpu, p);
+    cannoli_program(cpu);
+    cannoli_gate_program(cpu);
+    cannoli_gate_begin(cpu, NULL);
+}
+
+/* In the creating thread, before the new one runs. */
+void cannoli_thread_new(CPUState *cpu)
+{
+    CannoliThread *creator = cannoli_cpu(current_cpu)->thread;
+
+    cannoli_cpu(cpu)->parent_tid = qemu_get_thread_id();
+    cannoli_cpu(cpu)->parent_paused = creator && creator->gate.paused;
+}
+
+void cannoli_thread_start(CPUState *cpu)
+{
+    struct mempipe_pipe *p;
+
+    if (!cannoli_on) {
+        return;
+    }
+    p = claim_pipe(getpid());
+    p->ppid = getppid();
+    p->ptid = cannoli_cpu(cpu)->parent_tid;
+    attach(cpu, p);
+    cannoli_thread_event(cpu, CTR_THREAD_START, 0, 0, NULL);
+    cannoli_gate_begin(cpu, NULL);
+}
+
+void cannoli_thread_end(CPUState *cpu)
+{
+    detach(cpu, MEMPIPE_END_EXIT, 0);
+}
+
+void cannoli_process_end(CPUState *cpu, int code, bool signalled)
+{
+    detach(cpu, signalled ? MEMPIPE_END_SIGNAL : MEMPIPE_END_GROUP, code);
+}
+
+/* Before fork, in the parent, which may be killed at any time. */
+void cannoli_fork(void)
+{
+    if (cannoli_on && (cannoli_ctl->follow & MEMPIPE_FOLLOW_FORK)) {
+        fork_pipe = claim_pipe(0);
+        fork_pipe->ppid = getpid();
+        fork_pipe->from_process = process_serial;
+        fork_pipe->from_epoch = cannoli_epoch;
+        fork_serial = fork_pipe->serial;
+    }
+}
+
+/* After fork, in both. */
+void cannoli_forked(CPUState *cpu, int pid)
+{
+    struct mempipe_pipe *p = fork_pipe, unnamed = { 0 }, named;
+    CannoliThread *old = cannoli_cpu(cpu)->thread;
+    int saved_errno = errno;
+
+    if (!cannoli_on) {
+        return;
+    }
+    fork_pipe = NULL;
+    if (!p) {
+        if (pid == 0) {
+            /* The parent's pipe is mapped here, too: leave it alone. */
+            cannoli_cpu(cpu)->thread = NULL;
+            cannoli_cpu(cpu)->jumps = NULL;
+            cannoli_on = cannoli_sys = cannoli_map = cannoli_thr = false;
+            cpu->tcg_cflags &= ~CF_CANNOLI_MASK;
+        }
+    } else if (pid < 0) {
+        qatomic_store_release(&p->state, MEMPIPE_FREE);
+    } else if (pid > 0) {
+        /*
+         * So that a child that dies at once is known; it writes the same.  By
+         * now it may have ended and its pipe be somebody else's.
+         */
+        unnamed.serial = fork_serial;
+        named = unnamed;
+        named.pid = pid;
+        qatomic_cmpxchg(&p->serial_pid, unnamed.serial_pid, named.serial_pid);
+        ring_doorbell();
+    } else {
+        /* The parent's chunk is mapped here, too: leave it alone. */
+        p->is_process = 1;
+        p->ptid = old ? old->pipe->tid : 0;
+        /* Who has no parent here has one outside: all below are nested, too. */
+        nested |= getppid() == 0;
+        hide_deathsig = false;
+        /* Another thread may have begun it since the pipe was claimed. */
+        p->from_epoch = cannoli_epoch;
+        cannoli_dict_forked();
+        cannoli_epoch_forked();
+        qemu_spin_init(&spare_lock);
+        attach(cpu, p);
+        cannoli_thread_event(cpu, CTR_THREAD_START, 0, 0, NULL);
+        cannoli_gate_begin(cpu, old ? &old->gate : NULL);
+        cannoli_cpu(cpu)->thread->sys.depth = old ? old->sys.depth : 0;
+        cannoli_cpu(cpu)->thread->sys.quiet = old ? old->sys.quiet : 0;
+        if (old) {
+            put_thread(old);
+        }
+    }
+    errno = saved_errno;
+}
+
+/* In the child, as soon as it can do everything. */
+void cannoli_child(CPUState *cpu)
+{
+    if (cannoli_on) {
+        cannoli_maps_initial(cpu, false);
+        cannoli_watch_start();
+    } else if (cannoli_ctl) {
+        /* It is not to be recorded: all it has is code that wants to be. */
+        start_exclusive();
+        tb_flush(cpu);
+        end_exclusive();
+        munmap((void *)cannoli_ctl, cannoli_ctl->total_bytes);
+        munmap(arena, arena_bytes);
+        cannoli_ctl = NULL;
+        arena = NULL;
+    }
+}
+
+/*
+ * execve replaces the process, so that everything must have been handed over;
+ * when it fails the thread goes on.
+ */
+void cannoli_exec(CPUState *cpu, bool failed)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    CannoliThread *t = c->thread;
+
+    if (!t || cannoli_ctl->discard) {
+        return;
+    }
+    if (!failed) {
+        if (!cannoli_chunk_empty(cpu)) {
+            cannoli_hand_over(cpu);
+        }
+        t->pipe->end_ns = cannoli_now();
+    }
+    qatomic_set(&t->pipe->end_reason, failed ? 0 : MEMPIPE_END_EXEC);
+}

@@ -1,0 +1,162 @@
+/*
+ * Execution tracing into shared memory: registers
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * regs.c keeps the table of registers and compares states,
+ * regs-pass.c finds and tells what a block writes, and
+ * regs-target.c knows what is particular to a target.
+ */
+#ifndef ACCEL_TCG_CANNOLI_REGS_H
+#define ACCEL_TCG_CANNOLI_REGS_H
+
+#include "tcg/tcg.h"
+#include "pass.h"
+
+/* What registers a helper may write: bit mask. */
+enum {
+    CANNOLI_REGS_GLOBAL = 1,    /* TCG globals */
+    CANNOLI_REGS_VECTOR = 2,
+    CANNOLI_REGS_FLOAT = 4,     /* floating point status and control */
+    CANNOLI_REGS_X87 = 8,
+    CANNOLI_REGS_OTHER = 16,
+    CANNOLI_REGS_LAZY = 32,     /* known to the translator */
+    CANNOLI_REGS_ALL = 31,
+};
+
+/*
+ * A register, or a piece or part of one: some bytes of env, or of what a
+ * pointer in env points to.
+ */
+typedef struct CannoliReg {
+    const char *name;
+    intptr_t off;
+    intptr_t pointer;       /* offset of that pointer in env, 0: none */
+    TCGTemp *temp;          /* the global that it is, or NULL */
+    uint32_t state_off;     /* where its value stands in a state */
+    uint8_t size;           /* 1, 2, 4, 8 or 16 */
+    uint8_t flags;          /* CTR_REG_* */
+    uint8_t set;            /* CANNOLI_REGS_* */
+    /*
+     * The translator knows its value when an instruction begins, and says so in
+     * the second argument of insn_start, unless it says one of `dynamic' there;
+     * memory is brought up to date at exits only.
+     */
+    bool lazy;
+    uint64_t dynamic[2];
+} CannoliReg;
+
+extern CannoliReg *cannoli_regs;
+extern unsigned cannoli_nr_regs;
+
+/* Registers are recorded. */
+static inline bool cannoli_regs_on(void)
+{
+    return cannoli_ctl->events & CTR_EVENTS_REG;
+}
+
+/*
+ * Code that tells nothing runs between blocks that do: then translated code keeps
+ * what was told last (CannoliCPU.shadow), and blocks begin with a comparison.
+ */
+static inline bool cannoli_regs_shadow(void)
+{
+    return cannoli_regs_on() && cannoli_nr_libraries;
+}
+
+/* Is that the value of a lazy register? */
+static inline bool cannoli_regs_is_known(const CannoliReg *r, uint64_t said)
+{
+    return said != r->dynamic[0] && said != r->dynamic[1];
+}
+
+/* ---- the table ---- */
+
+/*
+ * Add registers name%d for first <= %d < first + count, `bytes' wide each, that
+ * stand `stride' bytes apart in env.
+ */
+void cannoli_regs_add(const char *name, int first, int count, intptr_t off,
+                      intptr_t stride, unsigned bytes, uint8_t flags,
+                      uint8_t set);
+/* The last one that was added is known to the translator. */
+void cannoli_regs_lazy(uint64_t dynamic, uint64_t dynamic2);
+/*
+ * A helper that is given a pointer to one of `count' objects may write all of
+ * its `bytes'; only as many as a vector has at a time, with `vector'.
+ */
+void cannoli_regs_object(intptr_t off, intptr_t stride, int count,
+                         unsigned bytes, bool vector);
+
+/* The registers that overlap some bytes of env: next one from *at on, or -1. */
+int cannoli_regs_next(intptr_t *at, intptr_t end);
+/* The register that a global is, or -1. */
+int cannoli_regs_of_global(const TCGTemp *ts);
+/* How much of env a helper may write that is given a pointer to it. */
+unsigned cannoli_regs_extent(intptr_t off, unsigned vector_bytes);
+
+/* ---- what a target has: regs-target.c ---- */
+
+/* Add the registers that are no TCG globals. */
+void cannoli_regs_target(CPUState *cpu);
+/* gdb's name for a global, NULL if it is no register; *flags are CTR_REG_*. */
+const char *cannoli_regs_name(const char *name, uint8_t *flags);
+/* What a helper may write, a list of names; NULL: nothing is known. */
+const char *cannoli_regs_rule(const char *helper);
+/* Bytes of a vector register in this block, 0: the register's own. */
+unsigned cannoli_regs_vector_bytes(const TranslationBlock *tb);
+/* Outside of cpu_exec some registers are kept in another way: undo that. */
+void cannoli_regs_outside_form(CPUState *cpu, uint8_t *state);
+void cannoli_regs_put(uint8_t *state, const char *name, uint64_t value);
+
+/* ---- states and changes ---- */
+
+void cannoli_regs_init(CPUState *cpu);
+void cannoli_regs_attach(CPUState *cpu, bool process);
+/* STATE record of a chunk that begins. */
+void cannoli_regs_state(CPUState *cpu);
+/* Tell what was changed outside of translated code. */
+void cannoli_regs_outside(CPUState *cpu);
+/*
+ * An instruction of block b does not come to its end: tell what it may have
+ * changed, as a change of its own or, when it will run again, from outside.
+ */
+void cannoli_regs_left(CPUState *cpu, const CannoliBlock *b, int insn,
+                       bool outside);
+/* An exit by longjmp: what comes until cpu_exec is entered again is outside. */
+void cannoli_regs_loop_exit(CPUState *cpu);
+/* All registers, for an instruction that left the block by shared code. */
+void cannoli_regs_all(CPUState *cpu, int insn);
+
+void helper_cannoli_regs_begin(CPUArchState *env);
+void helper_cannoli_regs_before(CPUArchState *env, uint32_t sets);
+void helper_cannoli_regs_after(CPUArchState *env, uint32_t insn, void *block);
+
+/* ---- the pass ---- */
+
+/* Registers that a front end gives up keep their values. */
+void cannoli_regs_keep(TCGContext *s);
+void cannoli_regs_find(CannoliPass *p, TCGContext *s,
+                       const TranslationBlock *tb);
+/* The k-th register that an instruction writes. */
+int cannoli_regs_written(const CannoliPass *p, int insn, int k);
+/* May one of the ops from..to-1 be the instruction's and write a register? */
+bool cannoli_regs_written_between(const CannoliPass *p, int insn, int from,
+                                  int to);
+/* In front of what is told: what changed them meanwhile was not told. */
+void cannoli_regs_begin(void);
+/* Registers of an instruction that ends here, or is left (not at_end). */
+void cannoli_regs_emit(CannoliPass *p, int insn, bool at_end, int *lazy);
+/* What the translator knows by itself inside an instruction. */
+#define CANNOLI_LAZY_UNKNOWN UINT64_MAX
+uint64_t cannoli_regs_lazy_at(const CannoliPass *p, int insn);
+/*
+ * Around a helper that may write registers.  later: those that slots tell are
+ * stored after it (sparc's save makes a window, then writes into it).
+ */
+void cannoli_regs_before(CannoliPass *p, const OpInfo *o);
+void cannoli_regs_after(CannoliPass *p, const CannoliBlock *b, const OpInfo *o,
+                        bool later);
+
+#endif

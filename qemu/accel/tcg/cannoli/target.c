@@ -1,0 +1,110 @@
+/*
+ * Execution tracing into shared memory: helpers that work on host memory
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Some helpers of the targets look a guest address up once (probe_access and
+ * kin) and then read and write host memory, which no common code sees.  They
+ * call these functions after each piece they did.  Nothing here depends on the
+ * target but how an address looks, so that system emulation compiles it too.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "cpu.h"
+#include "exec/cannoli.h"
+
+/* Without the tag, as translated code has it: see useronly_clean_ptr. */
+static uint64_t clean(uint64_t addr)
+{
+#ifdef TARGET_AARCH64
+    addr &= sextract64(addr, 0, 56);
+#endif
+    return (target_ulong)addr;
+}
+
+static void record(CPUArchState *env, uint64_t addr, uint64_t size, bool store)
+{
+    cannoli_access(env_cpu(env), clean(addr), size, store, clean(addr));
+}
+
+void cannoli_ld(CPUArchState *env, uint64_t addr, uint64_t size)
+{
+    record(env, addr, size, false);
+}
+
+void cannoli_st(CPUArchState *env, uint64_t addr, uint64_t size)
+{
+    record(env, addr, size, true);
+}
+
+/* For an atomic operation: another thread may have stored there since. */
+void cannoli_st_bytes(CPUArchState *env, uint64_t addr, uint32_t size,
+                      const void *bytes)
+{
+    cannoli_access_bytes(env_cpu(env), clean(addr), size, true, bytes);
+}
+
+void cannoli_ldst(CPUArchState *env, uint64_t addr, uint64_t size, bool is_load)
+{
+    record(env, addr, size, !is_load);
+}
+
+/* What was loaded may be overwritten by now; it stands where it was stored. */
+void cannoli_copy(CPUArchState *env, uint64_t to, uint64_t from, uint64_t size)
+{
+    cannoli_access(env_cpu(env), clean(from), size, false, clean(to));
+    record(env, to, size, true);
+}
+
+/*
+ * For a load that is a return statement: called before it, and so does what may
+ * fault itself.  The caller does not use host memory when @host is NULL.
+ */
+void cannoli_load(CPUArchState *env, uint64_t addr, const void *host,
+                  uint64_t offset, uint64_t size)
+{
+    const uint8_t *p = host;
+
+    if (p) {
+        (void) *(const volatile uint8_t *)(p + offset);
+        (void) *(const volatile uint8_t *)(p + offset + size - 1);
+        record(env, addr + offset, size, false);
+    }
+}
+
+/*
+ * Elements of a vector that lie side by side at @addr, in memory of @msize
+ * bytes each, in the register of 1 << @esz.  @active has a bit for each byte of
+ * the register; @first and @last are offsets in it.  Neighbours make one access.
+ */
+void cannoli_vec(CPUArchState *env, const uint64_t *active, uint64_t addr,
+                 int first, int last, int esz, int msize, bool store)
+{
+    uint64_t begin = 0, size = 0;
+
+    for (int i = first; i <= last; i += 1 << esz) {
+        if ((active[i >> 6] >> (i & 63)) & 1) {
+            if (!size) {
+                begin = addr + (uint64_t)(i >> esz) * msize;
+            }
+            size += msize;
+        } else if (size) {
+            record(env, begin, size, store);
+            size = 0;
+        }
+    }
+    record(env, begin, size, store);
+}
+
+/*
+ * The helper leaves in the middle of an instruction whose progress stands in
+ * the guest's registers: it goes on as an instruction of its own, and what was
+ * done so far was not done in vain.
+ */
+void cannoli_partial(CPUState *cpu)
+{
+#ifdef CONFIG_USER_ONLY
+    cpu->neg.cannoli.partial = true;
+#endif
+}
