@@ -1,21 +1,25 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compares two configured QEMU builds after preprocessing.
+"""Compares what two configured QEMU builds compile.
 
-usage: preprocess.py OBJ SRC OBJ SRC 'TARGET ...'
+usage: preprocess.py OBJ SRC OBJ SRC 'TARGET ...' TOUCHED
 
-Both builds first make their generated sources.  Then every source file of the
-programs is preprocessed with its own compile command, without line markers and
-with __LINE__ made 0 (a line added to a file moves the numbers in assertions), the
-two trees' paths and the white space are made alike, and the results are compared by hash.
+Both builds first make their generated sources.  Then source files of the programs
+are preprocessed with their own compile command, without line markers and with
+__LINE__ made 0 (a hook on a line of its own moves the numbers in assertions), and
+the two trees' paths and the white space are made alike: every source of the first
+target, and of the others those listed in the file TOUCHED.  What is the same then
+makes the same object.  A hook leaves an empty statement.  For the first target, and
+where anything else differs, both texts are compiled and the objects compared byte
+for byte.
 """
 import concurrent.futures
-import hashlib
 import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 
 def environment(obj):
@@ -59,14 +63,14 @@ def commands(obj, programs):
                 drop = 1
             elif arg not in ("-MD", "-c"):
                 args.append(arg)
-        found[given[given.index("-o") + 1]] = args + [
-            "-E", "-P", "-D__LINE__=0", "-Wno-builtin-macro-redefined", "-w"]
+        found[given[given.index("-o") + 1]] = args
     return found
 
 
 def preprocessed(args, obj, src):
-    """The hash and the text of one preprocessed file."""
-    run = subprocess.run(args, cwd=obj, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    """The text of one preprocessed file."""
+    run = subprocess.run(args + ["-E", "-P", "-D__LINE__=0", "-Wno-builtin-macro-redefined", "-w"],
+                         cwd=obj, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if run.returncode:
         raise RuntimeError(run.stderr.decode(errors="replace"))
     text = run.stdout
@@ -74,15 +78,38 @@ def preprocessed(args, obj, src):
         for form in (path, os.path.relpath(path, obj)):
             if form != ".":
                 text = re.sub(re.escape(form.encode()) + rb"(?=[/\"])", name, text)
-    text = b"\n".join(line for line in (b" ".join(line.split()) for line in text.splitlines())
+    return b"\n".join(line for line in (b" ".join(line.split()) for line in text.splitlines())
                       if line)
-    return hashlib.sha256(text).digest(), text
+
+
+def without_empty(text):
+    """The text without a ';' that follows ';', '{' or '}'.  Two texts that compile
+    and are the same without these differ in empty statements only."""
+    text = b" ".join(text.split())
+    while True:
+        shorter = re.sub(rb"(?<=[;{}]) ?;", b"", text)
+        if shorter == text:
+            return text
+        text = shorter
+
+
+def compiled(args, text, obj):
+    """The object that a preprocessed text becomes."""
+    args = [arg for arg in args if not re.search(r"\.(c|cc|S)$", arg)]
+    with tempfile.NamedTemporaryFile(suffix=".o") as out:
+        run = subprocess.run(args + ["-w", "-g0", "-c", "-x", "cpp-output", "-o", out.name, "-"],
+                             cwd=obj, input=text, stderr=subprocess.PIPE)
+        if run.returncode:
+            raise RuntimeError(run.stderr.decode(errors="replace"))
+        return out.read()
 
 
 def main(argv):
-    if len(argv) != 5:
+    if len(argv) != 6:
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
+    with open(argv[5], encoding="utf-8") as file:
+        touched = tuple("/" + line.strip() for line in file)
     pairs = [(os.path.realpath(argv[0]), os.path.realpath(argv[1])),
              (os.path.realpath(argv[2]), os.path.realpath(argv[3]))]
     programs = ["qemu-" + target for target in argv[4].split()]
@@ -91,13 +118,30 @@ def main(argv):
         generate(obj, programs)
         lists.append(commands(obj, programs))
     bad = [f"only in one build: {name}" for name in sorted(lists[0].keys() ^ lists[1].keys())]
-    names = sorted(lists[0].keys() & lists[1].keys())
+    first = programs[0][len("qemu-"):]
+
+    def wanted(name):
+        target = re.match(r"libqemu-(.*)-linux-user\.a\.p/", name)
+        return not target or target[1] == first or \
+            any(arg.endswith(touched) for arg in lists[0][name])
+
+    names = sorted(name for name in lists[0].keys() & lists[1].keys() if wanted(name))
+
+    objects = []
 
     def compare(name):
-        got = [preprocessed(found[name], *pair) for found, pair in zip(lists, pairs)]
-        if got[0][0] == got[1][0]:
+        texts = [preprocessed(found[name], *pair) for found, pair in zip(lists, pairs)]
+        if texts[0] == texts[1]:
             return None
-        for old, new in zip(got[0][1].splitlines(), got[1][1].splitlines()):
+        target = re.match(r"libqemu-(.*)-linux-user\.a\.p/", name)
+        if target and target[1] != first and without_empty(texts[0]) == without_empty(texts[1]):
+            return None
+        objects.append(name)
+        made = [compiled(found[name], text, pair[0])
+                for found, text, pair in zip(lists, texts, pairs)]
+        if made[0] == made[1]:
+            return None
+        for old, new in zip(texts[0].splitlines(), texts[1].splitlines()):
             if old != new:
                 return f"{name}: {old[:200]!r} became {new[:200]!r}"
         return f"{name}: one is longer"
@@ -106,8 +150,9 @@ def main(argv):
         bad += [line for line in pool.map(compare, names) if line]
     for line in bad:
         print(f"FAILED: {line}")
-    print(f"{len(names)} sources preprocessed, {len(bad)} differ ({' '.join(programs)})")
-    return 1 if bad or len(names) < 100 else 0
+    print(f"{len(names)} sources preprocessed, {len(objects)} compiled, {len(bad)} differ "
+          f"({' '.join(programs)})")
+    return 1 if bad or len(names) < 100 or len(objects) < 20 else 0
 
 
 sys.exit(main(sys.argv[1:]))

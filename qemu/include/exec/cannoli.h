@@ -4,10 +4,13 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * accel/tcg/cannoli/pass.c explains the design.  Everything outside of
- * the folders cannoli is one CANNOLI(...) on a line that was there before, so
- * that without CONFIG_CANNOLI the compiler sees the sources of an unpatched
- * QEMU, line numbers included.
+ * accel/tcg/cannoli/pass.c explains the design.  What QEMU's own files call is
+ * here and, for linux-user, in linux-user/cannoli/hooks.h: a hook is a line of
+ * its own.  Without CONFIG_CANNOLI each of them is an empty macro (the end of
+ * this file), so that the compiler makes what it makes of an unpatched QEMU.
+ *
+ * Names in capitals are macros that work where they stand: they declare, return
+ * or guard the statement that follows.
  */
 #ifndef EXEC_CANNOLI_H
 #define EXEC_CANNOLI_H
@@ -16,8 +19,18 @@
 
 #include "qemu/int128.h"
 
-/* Code that is there only when tracing is compiled in. */
-#define CANNOLI(...) __VA_ARGS__
+/* Leave the function (with a value), or the switch, if the condition holds. */
+#define CANNOLI_RETURN_IF(condition, ...) \
+    if (condition) { \
+        return __VA_ARGS__; \
+    }
+#define CANNOLI_BREAK_IF(condition) \
+    if (condition) { \
+        break; \
+    }
+/* The statement that follows is executed only if the condition does not hold. */
+#define CANNOLI_UNLESS(condition) \
+    if (!(condition))
 
 struct CannoliBlock;
 struct CannoliThread;
@@ -81,6 +94,12 @@ typedef struct CannoliCPU {
     void *data;
 } CannoliCPU;
 
+/* In CPUNegativeOffsetState and in TranslationBlock */
+#define CANNOLI_CPU_FIELDS CannoliCPU cannoli;
+#define CANNOLI_TB_FIELDS \
+    struct CannoliBlock *cannoli; \
+    void *cannoli_once;
+
 /*
  * In `insn', beside the number of the instruction among those recorded: nothing
  * of the block is left to do after it; it is not recorded itself; what is wanted
@@ -117,6 +136,7 @@ extern bool cannoli_sys, cannoli_map, cannoli_thr;
 
 /* Translation. */
 void cannoli_tcg_init(void *words, void *data);
+void cannoli_tb_start(struct DisasContextBase *db);
 void cannoli_insn_start(struct DisasContextBase *db);
 void cannoli_note_pair(bool swap);
 void cannoli_note_swap(bool swap);
@@ -125,23 +145,19 @@ void cannoli_note_swap(bool swap);
  * that is always made: one that fails is no store
  * (accel/tcg/cannoli/cmpxchg.c).  Return false if nothing was generated.
  */
-bool cannoli_cmpxchg_i32(struct TCGv_i32_d *ret, struct TCGTemp *addr,
-                         struct TCGv_i32_d *cmp, struct TCGv_i32_d *new,
-                         uint64_t idx, unsigned memop);
-bool cannoli_cmpxchg_i64(struct TCGv_i64_d *ret, struct TCGTemp *addr,
-                         struct TCGv_i64_d *cmp, struct TCGv_i64_d *new,
-                         uint64_t idx, unsigned memop);
-bool cannoli_cmpxchg_i128(struct TCGv_i128_d *ret, struct TCGTemp *addr,
-                          struct TCGv_i128_d *cmp, struct TCGv_i128_d *new,
-                          uint64_t idx, unsigned memop);
-#define CANNOLI_GEN_CMPXCHG(type) \
-    if (cannoli_cmpxchg_##type(retv, addr, cmpv, newv, idx, memop)) { \
-        return; \
-    }
+bool cannoli_cas_i32(struct TCGv_i32_d *ret, struct TCGTemp *addr,
+                     struct TCGv_i32_d *cmp, struct TCGv_i32_d *new,
+                     uint64_t idx, unsigned memop);
+bool cannoli_cas_i64(struct TCGv_i64_d *ret, struct TCGTemp *addr,
+                     struct TCGv_i64_d *cmp, struct TCGv_i64_d *new,
+                     uint64_t idx, unsigned memop);
+bool cannoli_cas_i128(struct TCGv_i128_d *ret, struct TCGTemp *addr,
+                      struct TCGv_i128_d *cmp, struct TCGv_i128_d *new,
+                      uint64_t idx, unsigned memop);
 void cannoli_tb_end(struct CPUState *cpu, struct DisasContextBase *db);
 void cannoli_publish(struct CPUState *cpu, struct TranslationBlock *tb);
 void cannoli_flushed(void);
-int cannoli_max_insns(int max_insns);
+void cannoli_max_insns(int *max_insns);
 
 /*
  * On x86-64 hosts the two pointers are in registers while translated code runs
@@ -166,70 +182,93 @@ extern int cannoli_fixed;
 /* Offset of CannoliCPU.words from env; data stands behind it. */
 extern const int cannoli_words_off;
 
-#define CANNOLI_FIXED_REG(r, name) \
-    tcg_global_reg_new_internal(s, TCG_TYPE_PTR, r, name)
+/* For tcg/tcg.c */
 #if CANNOLI_FIXED
-#define CANNOLI_TCG_INIT \
+#define CANNOLI_FIXED_REG(s, r, name) \
+    temp_tcgv_ptr(tcg_global_reg_new_internal(s, TCG_TYPE_PTR, r, name))
+#define CANNOLI_TCG_INIT(s) \
     cannoli_fixed = cannoli_fixed_wanted(); \
     cannoli_tcg_init( \
-        cannoli_fixed < 1 ? NULL : temp_tcgv_ptr( \
-            CANNOLI_FIXED_REG(TCG_REG_R15, "cannoli_words")), \
-        cannoli_fixed < 2 ? NULL : temp_tcgv_ptr( \
-            CANNOLI_FIXED_REG(TCG_REG_R14, "cannoli_data")));
+        cannoli_fixed < 1 ? NULL : \
+            CANNOLI_FIXED_REG(s, TCG_REG_R15, "cannoli_words"), \
+        cannoli_fixed < 2 ? NULL : \
+            CANNOLI_FIXED_REG(s, TCG_REG_R14, "cannoli_data"))
 #else
-#define CANNOLI_TCG_INIT cannoli_tcg_init(NULL, NULL);
+#define CANNOLI_TCG_INIT(s) cannoli_tcg_init(NULL, NULL)
 #endif
 int cannoli_fixed_wanted(void);
 
-/* For tcg/i386. */
-#define CANNOLI_OUT(out) \
+/* For tcg/i386: load or store the fixed ones */
+#define CANNOLI_OUT_FIXED(s, out) \
     for (int fixed = 0; fixed < cannoli_fixed; fixed++) { \
         out(s, TCG_TYPE_PTR, fixed ? TCG_REG_R14 : TCG_REG_R15, TCG_AREG0, \
             cannoli_words_off + fixed * sizeof(void *)); \
     }
-#define CANNOLI_OUT_MOVE \
-    if ((intptr_t)a2 == CANNOLI_RELOAD) { \
-        CANNOLI_OUT(tcg_out_ld) \
-        break; \
-    } else if ((intptr_t)a2 >= CANNOLI_MOVE - 0x10000) { \
-        tgen_arithi(s, ARITH_ADD + P_REXW, a1, a2 - CANNOLI_MOVE, 0); \
-        break; \
-    }
+/* True if a store with this offset moves or reloads them instead. */
+#define cannoli_out_move(s, reg, off) \
+    ({ \
+        bool moves = (intptr_t)(off) >= CANNOLI_MOVE - 0x10000; \
+        if ((intptr_t)(off) == CANNOLI_RELOAD) { \
+            CANNOLI_OUT_FIXED(s, tcg_out_ld) \
+        } else if (moves) { \
+            tgen_arithi(s, ARITH_ADD + P_REXW, reg, (off) - CANNOLI_MOVE, 0); \
+        } \
+        moves; \
+    })
 
-/* For the handlers of SIGSEGV and SIGBUS. */
+/*
+ * For the handlers of SIGSEGV and SIGBUS.  The kernel does not say where an
+ * address of no page was (SI_KERNEL).
+ */
 #if CANNOLI_FIXED
-#define CANNOLI_TAKE_FIXED \
+#define CANNOLI_TAKE_FIXED(cpu, uc) \
     if (cannoli_fixed && \
         in_code_gen_buffer((void *)(host_signal_pc(uc) - tcg_splitwx_diff))) { \
-        cannoli_take_fixed(cpu, uc->uc_mcontext.gregs[REG_R15], \
-                           uc->uc_mcontext.gregs[REG_R14]); \
+        cannoli_take_fixed(cpu, (uc)->uc_mcontext.gregs[REG_R15], \
+                           (uc)->uc_mcontext.gregs[REG_R14]); \
     }
 #else
-#define CANNOLI_TAKE_FIXED
+#define CANNOLI_TAKE_FIXED(cpu, uc)
 #endif
+#define cannoli_host_fault(cpu, info, uc, is_write) \
+    do { \
+        CANNOLI_TAKE_FIXED(cpu, uc) \
+        cannoli_vanished(cpu, host_signal_mask(uc)); \
+        cannoli_fault_addr(cpu, h2g_nocheck((info)->si_addr), \
+                           (info)->si_code != SI_KERNEL, is_write); \
+    } while (0)
 void cannoli_take_fixed(struct CPUState *cpu, uintptr_t words, uintptr_t data);
 
 /*
- * A block that tells something once is entered from C and comes back there.
- * STAYS: the next block must not be entered directly.  FRESH: it may have become
- * one that is to be translated again.
+ * A block that records something once is entered from C and comes back there.
+ * stay: the next block must not be entered directly, *tb becomes NULL.
+ * fresh: *tb may be one that has to be translated again; then it becomes NULL.
+ * no_jump: *last_tb becomes NULL if it must not be chained to tb.
  */
 extern bool cannoli_once_on;
-struct TranslationBlock *cannoli_once_fresh(struct TranslationBlock *tb);
-#define CANNOLI_PENDING(tb) \
+struct TranslationBlock *
+cannoli_once_find_fresh(struct TranslationBlock *tb);
+#define cannoli_once_pending(tb) \
     (cannoli_once_on && qatomic_load_acquire(&(tb)->cannoli_once))
-#define CANNOLI_STAY \
-    if (tb && (CANNOLI_PENDING(tb) || cpu->neg.cannoli.once)) { \
-        tb = NULL; \
-    }
-#define CANNOLI_NO_JUMP \
-    if (CANNOLI_PENDING(tb)) { \
-        last_tb = NULL; \
-    }
-#define CANNOLI_FRESH \
-    if (tb && CANNOLI_PENDING(tb)) { \
-        tb = cannoli_once_fresh(tb); \
-    }
+#define cannoli_once_stay(cpu, tb) \
+    do { \
+        if (*(tb) && (cannoli_once_pending(*(tb)) || \
+                      (cpu)->neg.cannoli.once)) { \
+            *(tb) = NULL; \
+        } \
+    } while (0)
+#define cannoli_once_fresh(tb) \
+    do { \
+        if (*(tb) && cannoli_once_pending(*(tb))) { \
+            *(tb) = cannoli_once_find_fresh(*(tb)); \
+        } \
+    } while (0)
+#define cannoli_once_no_jump(tb, last_tb) \
+    do { \
+        if (cannoli_once_pending(tb)) { \
+            *(last_tb) = NULL; \
+        } \
+    } while (0)
 
 /*
  * Where an indirect jump goes (accel/tcg/cannoli/jump.c).  gen: the code that
@@ -255,12 +294,14 @@ void cannoli_fault(struct CPUState *cpu);
 void cannoli_vanished(struct CPUState *cpu, void *mask);
 
 /*
- * An exit is requested: with icount_decr, which blocks that tell nothing look at.
+ * An exit is requested: with icount_decr, which blocks that record nothing read.
  * Pairs with the barrier in cannoli_set_limit.
  */
-#define CANNOLI_REQUEST \
-    smp_wmb(); \
-    qatomic_set(&cpu->neg.cannoli.limit, 0);
+#define cannoli_request_exit(cpu) \
+    do { \
+        smp_wmb(); \
+        qatomic_set(&(cpu)->neg.cannoli.limit, 0); \
+    } while (0)
 
 /*
  * Accesses made by helpers, after the fact.  What was loaded or stored can be
@@ -279,6 +320,14 @@ void cannoli_cmpxchg(struct CPUState *cpu, uint64_t addr, uint32_t oi,
                      const void *old, const void *want, const void *new);
 Int128 cannoli_ld_i128(struct CPUArchState *env, uint64_t addr, uint32_t oi,
                        uintptr_t ra);
+#define cannoli_st_i128(env, addr, oi, val) \
+    cannoli_access_oi(env_cpu(env), addr, oi, true, int128_getlo(val), \
+                      int128_gethi(val))
+/* Where plugins learn of an access by cpu_ldst.h */
+#define cannoli_load_cb(env, addr, oi, low, high) \
+    cannoli_access_oi(env_cpu(env), addr, oi, false, low, high)
+#define cannoli_store_cb(env, addr, oi, low, high) \
+    cannoli_access_oi(env_cpu(env), addr, oi, true, low, high)
 
 /*
  * Accesses that helpers of a target made on host memory:
@@ -290,8 +339,16 @@ void cannoli_st_bytes(struct CPUArchState *env, uint64_t addr, uint32_t size,
                       const void *bytes);
 void cannoli_ldst(struct CPUArchState *env, uint64_t addr, uint64_t size,
                   bool is_load);
+/* From addr to where the host address end lies */
+void cannoli_ld_until(struct CPUArchState *env, uint64_t addr,
+                      const void *end);
+void cannoli_st_until(struct CPUArchState *env, uint64_t addr,
+                      const void *end);
 void cannoli_copy(struct CPUArchState *env, uint64_t to, uint64_t from,
                   uint64_t size);
+/* The addresses are those of the last bytes. */
+void cannoli_copy_rev(struct CPUArchState *env, uint64_t to, uint64_t from,
+                      uint64_t size);
 void cannoli_load(struct CPUArchState *env, uint64_t addr, const void *host,
                   uint64_t offset, uint64_t size);
 void cannoli_vec(struct CPUArchState *env, const uint64_t *active,
@@ -299,7 +356,7 @@ void cannoli_vec(struct CPUArchState *env, const uint64_t *active,
                  bool store);
 void cannoli_partial(struct CPUState *cpu);
 
-/* Threads and processes (linux-user). */
+/* Threads and processes: accel/tcg/cannoli/pipe.c, for linux-user. */
 void cannoli_parse(const char *arg);
 void cannoli_start(struct CPUState *cpu);
 void cannoli_thread_new(struct CPUState *cpu);
@@ -311,212 +368,127 @@ void cannoli_forked(struct CPUState *cpu, int pid);
 void cannoli_child(struct CPUState *cpu);
 void cannoli_exec(struct CPUState *cpu, bool failed);
 void cannoli_library_ends(int how);
+void cannoli_get_deathsig(int *sig);
+int cannoli_set_host_deathsig(int sig);
 
 /*
- * linux-user.  The macros are for one place each and use its variables; those
- * that stand in many begin with a test, as they are there for every guest.
+ * For atomic_template.h, which tells plugins the operand instead of what it
+ * stores.  before, after: the contents of memory, in memory's byte order.
  */
-
-/* The kernel does not say where an address of no page was (SI_KERNEL). */
-#define CANNOLI_HOST_FAULT \
-    { \
-        cannoli_vanished(cpu, host_signal_mask(uc)); \
-        cannoli_fault_addr(cpu, h2g_nocheck(info->si_addr), \
-                           info->si_code != SI_KERNEL, is_write); \
-    }
-
-/* System calls, signals, threads: linux-user/cannoli/sys.c. */
-void cannoli_syscall(struct CPUState *cpu, int num, const uint64_t args[8]);
-void cannoli_sysret(struct CPUState *cpu, int num, const uint64_t args[8],
-                    int64_t ret);
-void cannoli_signal(struct CPUState *cpu, int sig, const void *info,
-                    bool sync, uint64_t handler);
-void cannoli_futex(struct CPUState *cpu, int op, uint64_t addr, uint64_t addr2);
-void cannoli_cloned(struct CPUState *cpu, int tid, uint64_t child_tidptr,
-                    uint64_t parent_tidptr);
-void cannoli_task_exit(struct CPUState *cpu, uint64_t child_tidptr);
-void cannoli_renamed(struct CPUState *cpu);
-int cannoli_get_deathsig(int sig);
-void cannoli_set_deathsig(int sig);
+#define cannoli_atomic_rmw(env, addr, oi, before, after) \
+    do { \
+        DATA_TYPE was = before, is = after; \
+        cannoli_rmw(env_cpu(env), addr, oi, &was, &is); \
+    } while (0)
+#define cannoli_atomic_cmpxchg(env, addr, oi, before, cmp, val) \
+    do { \
+        DATA_TYPE was = before, want = cmp, put = val; \
+        cannoli_cmpxchg(env_cpu(env), addr, oi, &was, &want, &put); \
+    } while (0)
 /*
- * System calls that are meant for us: linux-user/cannoli/guest.c.  Returns false
- * if it is none.  o32: MIPS' cpu_loop refuses numbers that are not in its table.
+ * An operation whose one result is not enough for both contents of memory is
+ * made here, when values are recorded, by compare-and-swap (at first with a
+ * guess: a fault must be that of a write), and the template gets a copy to work
+ * on.
  */
-bool cannoli_guest(struct CPUState *cpu, int num, const uint64_t args[8],
-                   int64_t *ret);
-int64_t cannoli_guest_o32(struct CPUState *cpu);
-/* Entry i of strace.c's table of names, NULL behind the last. */
-const char *cannoli_syscall_name(unsigned i, int *nr);
-
-/* do_syscall: its arguments as they stand in registers */
-#define CANNOLI_ARGS \
-    (const uint64_t[]) { (abi_ulong)arg1, (abi_ulong)arg2, (abi_ulong)arg3, \
-                         (abi_ulong)arg4, (abi_ulong)arg5, (abi_ulong)arg6, \
-                         (abi_ulong)arg7, (abi_ulong)arg8 }
-#define CANNOLI_SET_DEATHSIG \
-    if (cannoli_on) { \
-        ret = get_errno(prctl(PR_SET_PDEATHSIG, target_to_host_signal(arg2), \
-                              arg3, arg4, arg5)); \
-        if (!is_error(ret)) { \
-            cannoli_set_deathsig(arg2); \
-        } \
-        return ret; \
-    }
-#define CANNOLI_SYSCALL cannoli_syscall(cpu, num, CANNOLI_ARGS);
-#define CANNOLI_GUEST_CALLED \
-    { \
-        int64_t result; \
-        if (cannoli_guest(cpu, num, CANNOLI_ARGS, &result)) { \
-            return result; \
-        } \
-    }
-#define CANNOLI_SYSRET  cannoli_sysret(cpu, num, CANNOLI_ARGS, ret);
-#define CANNOLI_FUTEX   cannoli_futex(cpu, base_op, uaddr, uaddr2);
-#define CANNOLI_CLONED \
-    cannoli_cloned(cpu, ret, info.child_tidptr, info.parent_tidptr);
-#define CANNOLI_SIGNAL \
-    cannoli_signal(cpu, sig, &k->info, k == &ts->sync_signal, \
-                   sigact_table[sig - 1]._sa_handler);
-/*
- * A signal that ends the process is caught, or the host would end it without a word;
- * then QEMU dies by it.  One that the guest ignores from its begin is left alone.
- */
-bool cannoli_catches(int sig);
-#define CANNOLI_CATCH \
-    if (cannoli_catches(tsig)) { \
-        sigaction(hsig, &act, NULL); \
-    }
-#define CANNOLI_SYSCALL_NAMES \
-    const char *cannoli_syscall_name(unsigned i, int *nr) \
-    { \
-        if (i >= nsyscalls) { \
-            return NULL; \
-        } \
-        *nr = scnames[i].nr; \
-        return scnames[i].name; \
-    }
-
-/*
- * Guest memory that the system reads and writes.  NEXT_LOCK tells how the next
- * lock_user is to be understood; ONLY that the unlocking to come stands for not
- * more than so many bytes written (a result; an error is none), until it is said
- * again; WROTE is for what is written without unlock_user.  STORED is for an atomic
- * operation: memory may hold another thread's value by now, so the bytes are given.
- */
-enum { CANNOLI_LOCK_0 = 0, CANNOLI_LOCK_QUIET = 1, CANNOLI_LOCK_STRING = 2 };
-#define CANNOLI_WROTE_ALL INT64_MAX
-void cannoli_next_lock(int how);
-void cannoli_locked(uint64_t addr, int64_t len, bool copy);
-void cannoli_unlocked(uint64_t addr, int64_t len);
-void cannoli_only(int64_t bytes);
-void cannoli_wrote(struct CPUState *cpu, uint64_t addr, uint64_t len);
-void cannoli_stored(struct CPUState *cpu, uint64_t addr, const void *bytes,
-                    uint64_t len);
-
-#define CANNOLI_IF_SYS(...) \
-    if (cannoli_sys) { \
-        __VA_ARGS__; \
-    }
-#define CANNOLI_NEXT_LOCK(how) \
-    CANNOLI_IF_SYS(cannoli_next_lock(CANNOLI_LOCK_##how))
-#define CANNOLI_LOCKED \
-    CANNOLI_IF_SYS(cannoli_locked(guest_addr, len, \
-                                  copy || type == VERIFY_READ))
-#define CANNOLI_UNLOCKED \
-    if (cannoli_sys && host_ptr) { \
-        cannoli_unlocked(guest_addr, len); \
-    }
-#define CANNOLI_ONLY(bytes) CANNOLI_IF_SYS(cannoli_only(bytes))
-#define CANNOLI_WROTE(addr, len) \
-    CANNOLI_IF_SYS(cannoli_wrote(thread_cpu, addr, len))
-#define CANNOLI_STORED(addr, bytes, len) \
-    CANNOLI_IF_SYS(cannoli_stored(thread_cpu, addr, bytes, len))
-/* hppa's compare-and-swap of up to 4 bytes: 0 returns what there was, 2 success. */
-#define CANNOLI_LWS_STORED \
-    if (which == 0 ? tswap32(ret) == old : !ret && env->gr[23] < 3) { \
-        uint32_t bytes = which == 0 ? 4 : 1 << env->gr[23]; \
-        uint8_t stored[4]; \
-        stn_he_p(stored, bytes, new); \
-        CANNOLI_STORED(addr, stored, bytes) \
-    }
-#define CANNOLI_MINCORE \
-    CANNOLI_WROTE(arg3, ret ? 0 : DIV_ROUND_UP(arg2, TARGET_PAGE_SIZE))
-#define CANNOLI_GDT_COPIED \
-    CANNOLI_WROTE(new_env->gdt.base, sizeof(uint64_t) * TARGET_GDT_ENTRIES)
-
-/* Mappings: linux-user/cannoli/maps.c.  All under mmap_lock. */
-void cannoli_mmap_flags(int flags);
-void cannoli_brk(uint64_t heap, uint64_t old_end, uint64_t new_end);
-void cannoli_mmap(int64_t ret, uint64_t len, int prot, int flags, int fd,
-                  uint64_t offset);
-void cannoli_munmap(uint64_t start, uint64_t len);
-void cannoli_mprotect(uint64_t start, uint64_t len, int prot);
-void cannoli_mremap(uint64_t start, uint64_t len, uint64_t old_start,
-                    uint64_t old_len, int flags, int prot);
-void cannoli_shmat(uint64_t start, uint64_t len, int shmid, unsigned key,
-                   int flags);
-void cannoli_shmdt(uint64_t start, uint64_t len);
-
-#define CANNOLI_MREMAP(old) \
-    cannoli_mremap(new_addr, new_size, old_addr, old, flags, prot);
-#define CANNOLI_SHMAT \
-    cannoli_shmat(shmaddr, m_len, shmid, shm_info.shm_perm.__key, shmflg);
-
-/* Programs that start programs: linux-user/cannoli/exec.c. */
-void cannoli_option(const char *name, const char *value);
-bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
-                    char **envp, int flags, bool at);
-char **cannoli_environ(char **made);
-void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
-                      unsigned flags);
-#define CANNOLI_UNLESS_EXECED \
-    if (!cannoli_execve(&ret, dirfd, exe, argp, envp, flags, is_execveat))
-
-/*
- * For atomic_template.h, which tells its plugins the operand instead of what it
- * stores.  An operation whose one result is not enough for both contents of
- * memory is made here, when values are recorded, by compare-and-swap (at first
- * with a guess: a fault must be that of a write), and the template gets a copy to
- * work on.
- */
-#define CANNOLI_RMW_VARS DATA_TYPE old = 0, new = 0, copy
-#define CANNOLI_RMW(op, val) \
+#define CANNOLI_RMW_BEGIN(haddr, op, val) \
+    DATA_TYPE rmw_old = 0, rmw_new = 0, rmw_copy; \
     if (cannoli_values) { \
         DATA_TYPE *real = haddr, seen = 0; \
         do { \
-            old = new = seen; \
-            op(&new, val); \
-            seen = qatomic_cmpxchg__nocheck(real, old, new); \
-        } while (seen != old); \
-        copy = old; \
-        haddr = &copy; \
+            rmw_old = rmw_new = seen; \
+            op(&rmw_new, val); \
+            seen = qatomic_cmpxchg__nocheck(real, rmw_old, rmw_new); \
+        } while (seen != rmw_old); \
+        rmw_copy = rmw_old; \
+        haddr = &rmw_copy; \
     }
-#define CANNOLI_RMW_DONE(was, is) \
-    cannoli_rmw(env_cpu(env), addr, oi, &(was), &(is))
-#define CANNOLI_XCHG(val) \
-    do { \
-        DATA_TYPE was = ret, put = val; \
-        CANNOLI_RMW_DONE(was, put); \
-    } while (0)
-#define CANNOLI_CMPXCHG(cmp, val) \
-    do { \
-        DATA_TYPE was = ret, want = cmp, put = val; \
-        cannoli_cmpxchg(env_cpu(env), addr, oi, &was, &want, &put); \
-    } while (0)
+#define CANNOLI_RMW_END(env, addr, oi) \
+    cannoli_rmw(env_cpu(env), addr, oi, &rmw_old, &rmw_new)
 
-/* s390x: in front of a store that is none; it only faults as one. */
-#define CANNOLI_UNLESS(failed, size) \
-    if (cannoli_on && (failed)) { \
-        probe_write(env, a1, size, mem_idx, ra); \
-    } else
+/*
+ * s390x: a compare-and-swap in a serial context stores even if it fails.  Then
+ * this is no store; it only faults as one.
+ */
+#define cannoli_no_store(env, failed, addr, size, mmu_idx, ra) \
+    ({ \
+        bool none = cannoli_on && (failed); \
+        if (none) { \
+            probe_write(env, addr, size, mmu_idx, ra); \
+        } \
+        none; \
+    })
 
-/* For linux-user's table of arguments. */
-#define CANNOLI_ARGUMENT \
-    {"cannoli", "QEMU_CANNOLI", true, cannoli_parse, \
-     "pipe=...", "write an execution trace (started by cannoli-record)"}
+#else /* CONFIG_CANNOLI */
 
-#else
-#define CANNOLI(...)
-#endif
+#define CANNOLI_RETURN_IF(...)
+#define CANNOLI_BREAK_IF(...)
+#define CANNOLI_UNLESS(...)
+#define CANNOLI_CPU_FIELDS
+#define CANNOLI_TB_FIELDS
+
+/* Translation */
+#define cannoli_tb_start(db)
+#define cannoli_insn_start(db)
+#define cannoli_note_pair(swap)
+#define cannoli_note_swap(swap)
+#define cannoli_tb_end(cpu, db)
+#define cannoli_publish(cpu, tb)
+#define cannoli_flushed()
+#define cannoli_max_insns(max_insns)
+#define cannoli_forget_jump(cpu, tb)
+#define cannoli_forget_jumps(cpu)
+#define CANNOLI_TCG_INIT(s)
+#define CANNOLI_OUT_FIXED(s, out)
+
+/* Execution */
+#define cannoli_once_stay(cpu, tb)
+#define cannoli_once_fresh(tb)
+#define cannoli_once_no_jump(tb, last_tb)
+#define cannoli_set_limit(cpu)
+#define cannoli_request_exit(cpu)
+#define cannoli_enter(cpu, tb)
+#define cannoli_leave(cpu, tb, tb_exit)
+#define cannoli_cpu_enter(cpu)
+#define cannoli_cpu_exit(cpu)
+#define cannoli_restored(cpu, tb, insn)
+#define cannoli_loop_exit(cpu)
+#define cannoli_fault(cpu)
+#define cannoli_fault_addr(cpu, addr, known, write)
+#define cannoli_host_fault(cpu, info, uc, is_write)
+
+/* Accesses by helpers */
+#define cannoli_st_i128(env, addr, oi, val)
+#define cannoli_load_cb(env, addr, oi, low, high)
+#define cannoli_store_cb(env, addr, oi, low, high)
+#define cannoli_atomic_rmw(env, addr, oi, before, after)
+#define cannoli_atomic_cmpxchg(env, addr, oi, before, cmp, val)
+#define CANNOLI_RMW_BEGIN(haddr, op, val)
+#define CANNOLI_RMW_END(env, addr, oi)
+#define cannoli_ld(env, addr, size)
+#define cannoli_st(env, addr, size)
+#define cannoli_ld_until(env, addr, end)
+#define cannoli_st_until(env, addr, end)
+#define cannoli_st_bytes(env, addr, size, bytes)
+#define cannoli_ldst(env, addr, size, is_load)
+#define cannoli_copy(env, to, from, size)
+#define cannoli_copy_rev(env, to, from, size)
+#define cannoli_load(env, addr, host, offset, size)
+#define cannoli_vec(env, active, addr, first, last, esz, msize, store)
+#define cannoli_partial(cpu)
+
+/* Threads and processes */
+#define cannoli_start(cpu)
+#define cannoli_thread_new(cpu)
+#define cannoli_thread_start(cpu)
+#define cannoli_process_end(cpu, code, signalled)
+#define cannoli_fork()
+#define cannoli_forked(cpu, pid)
+#define cannoli_child(cpu)
+#define cannoli_exec(cpu, failed)
+#define cannoli_library_ends(how)
+#define cannoli_get_deathsig(sig)
+
+#endif /* CONFIG_CANNOLI */
 
 #endif

@@ -81,18 +81,18 @@ void cannoli_option(const char *name, const char *value)
     }
 }
 
-/* The guest's environment, if `made' of QEMU's own is not what was meant. */
-char **cannoli_environ(char **made)
+/* The guest's environment, if *list of QEMU's own is not what was meant. */
+void cannoli_environ(char ***list)
 {
     GPtrArray *env;
 
     if (!cannoli_on) {
-        return made;
+        return;
     }
     self_path = g_file_read_link("/proc/self/exe", NULL);
     cannoli_binfmt_load();
     if (cannoli_execed != CANNOLI_EXECED) {
-        return made;
+        return;
     }
     env = g_ptr_array_new();
     for (char **e = environ; *e; e++) {
@@ -101,11 +101,11 @@ char **cannoli_environ(char **made)
         }
     }
     g_ptr_array_add(env, NULL);
-    for (char **e = made; *e; e++) {
+    for (char **e = *list; *e; e++) {
         g_free(*e);
     }
-    g_free(made);
-    return (char **)g_ptr_array_free(env, false);
+    g_free(*list);
+    *list = (char **)g_ptr_array_free(env, false);
 }
 
 /* ---- what is to be executed ---- */
@@ -134,19 +134,19 @@ static char *fd_path(int fd)
 }
 
 /* The path that execveat means, NULL if that cannot be said. */
-static char *exec_target(int dirfd, const char *exe, int flags, bool at)
+static char *exec_target(int dirfd, const char *exe, int flags)
 {
     g_autofree char *dir = NULL;
     struct stat st;
 
-    if (at && (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))) {
+    if (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)) {
         return NULL;
     }
-    if (at && (flags & AT_SYMLINK_NOFOLLOW) &&
+    if ((flags & AT_SYMLINK_NOFOLLOW) &&
         (fstatat(dirfd, exe, &st, flags) < 0 || S_ISLNK(st.st_mode))) {
         return NULL;
     }
-    if (!at || dirfd == AT_FDCWD || exe[0] == '/') {
+    if (dirfd == AT_FDCWD || exe[0] == '/') {
         return exe[0] ? g_strdup(exe) : NULL;
     }
     if (!exe[0]) {
@@ -414,7 +414,7 @@ static void exec_qemu(const char *file, GPtrArray *args, char **envp,
  * it has failed, *ret is -1 and errno says why.
  */
 bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
-                    char **envp, int flags, bool at)
+                    char **envp, int flags)
 {
     GPtrArray *args;
     char pipe_name[64], *file;
@@ -426,7 +426,7 @@ bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
         !pipe_path(pipe_name, sizeof(pipe_name))) {
         return false;
     }
-    file = exec_target(dirfd, exe, flags, at);
+    file = exec_target(dirfd, exe, flags);
     if (!file) {
         return false;
     }

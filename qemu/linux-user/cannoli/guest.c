@@ -98,8 +98,8 @@ static int64_t guest_label(CPUState *cpu, uint32_t op, abi_ulong start,
     return 0;
 }
 
-bool cannoli_guest(CPUState *cpu, int num, const uint64_t args[8],
-                   int64_t *ret)
+bool cannoli_guest_syscall(CPUState *cpu, int num, const uint64_t args[8],
+                           abi_long *ret)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
 
@@ -138,18 +138,19 @@ bool cannoli_guest(CPUState *cpu, int num, const uint64_t args[8],
 }
 
 #ifdef TARGET_ABI_MIPSO32
-int64_t cannoli_guest_o32(CPUState *cpu)
+void cannoli_guest_o32(CPUState *cpu, abi_long *ret)
 {
     const target_ulong *gpr = cpu_env(cpu)->active_tc.gpr;
     abi_ulong arg5 = 0, arg6 = 0;
 
     if (!cannoli_on || gpr[2] != GUEST_CALL) {
-        return -TARGET_ENOSYS;
+        return;
     }
     if (get_user_ual(arg5, gpr[29] + 16) || get_user_ual(arg6, gpr[29] + 20)) {
-        return -TARGET_EFAULT;
+        *ret = -TARGET_EFAULT;
+        return;
     }
-    return do_syscall(cpu_env(cpu), gpr[2], gpr[4], gpr[5], gpr[6], gpr[7],
+    *ret = do_syscall(cpu_env(cpu), gpr[2], gpr[4], gpr[5], gpr[6], gpr[7],
                       arg5, arg6, 0, 0);
 }
 #endif

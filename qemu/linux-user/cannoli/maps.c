@@ -428,7 +428,7 @@ static void loaded(CPUState *cpu, abi_ulong start, abi_ulong last,
     for (uint64_t at = start; at < last; at += TARGET_PAGE_SIZE) {
         if (cannoli_peek(page, at, TARGET_PAGE_SIZE) == TARGET_PAGE_SIZE &&
             (page[0] || memcmp(page, page + 1, TARGET_PAGE_SIZE - 1))) {
-            cannoli_wrote(cpu, at, TARGET_PAGE_SIZE);
+            cannoli_record_write(cpu, at, TARGET_PAGE_SIZE);
         }
     }
 }
@@ -539,9 +539,9 @@ void cannoli_maps_initial(CPUState *cpu, bool new_program)
     mmap_unlock();
     if (new_program && w.stack_last) {
 #ifdef TARGET_HPPA
-        cannoli_wrote(cpu, w.stack_first, info->start_stack - w.stack_first);
+        cannoli_record_write(cpu, w.stack_first, info->start_stack - w.stack_first);
 #else
-        cannoli_wrote(cpu, info->start_stack,
+        cannoli_record_write(cpu, info->start_stack,
                       (uint64_t)w.stack_last - info->start_stack + 1);
 #endif
     }

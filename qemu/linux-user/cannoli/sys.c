@@ -104,7 +104,7 @@ static void user_memory(CPUState *cpu, abi_ulong addr, uint64_t size,
     errno = saved_errno;
 }
 
-void cannoli_next_lock(int how)
+void cannoli_set_next_lock(int how)
 {
     CannoliThread *t = sys_thread(thread_cpu);
 
@@ -113,7 +113,7 @@ void cannoli_next_lock(int how)
     }
 }
 
-void cannoli_locked(uint64_t addr, int64_t len, bool copy)
+void cannoli_record_lock(uint64_t addr, int64_t len, bool copy)
 {
     CannoliThread *t = sys_thread(thread_cpu);
     int how;
@@ -129,7 +129,7 @@ void cannoli_locked(uint64_t addr, int64_t len, bool copy)
     }
 }
 
-void cannoli_unlocked(uint64_t addr, int64_t len)
+void cannoli_record_unlock(uint64_t addr, int64_t len)
 {
     CannoliThread *t = sys_thread(thread_cpu);
 
@@ -142,10 +142,10 @@ void cannoli_unlocked(uint64_t addr, int64_t len)
             t->sys.may_write -= len;
         }
     }
-    cannoli_wrote(thread_cpu, addr, len);
+    cannoli_record_write(thread_cpu, addr, len);
 }
 
-void cannoli_only(int64_t bytes)
+void cannoli_set_written_limit(int64_t bytes)
 {
     CannoliThread *t = sys_thread(thread_cpu);
 
@@ -154,7 +154,7 @@ void cannoli_only(int64_t bytes)
     }
 }
 
-void cannoli_wrote(CPUState *cpu, uint64_t addr, uint64_t len)
+void cannoli_record_write(CPUState *cpu, uint64_t addr, uint64_t len)
 {
     if (sys_thread(cpu) && len) {
         user_memory(cpu, cpu_untagged_addr(cpu, addr), len, CTR_USERMEM_WRITE,
@@ -162,7 +162,7 @@ void cannoli_wrote(CPUState *cpu, uint64_t addr, uint64_t len)
     }
 }
 
-void cannoli_stored(CPUState *cpu, uint64_t addr, const void *bytes,
+void cannoli_record_store(CPUState *cpu, uint64_t addr, const void *bytes,
                     uint64_t len)
 {
     if (sys_thread(cpu) && len) {
@@ -295,7 +295,7 @@ static void share(CPUState *cpu, uint64_t now)
     }
 }
 
-void cannoli_syscall(CPUState *cpu, int num, const uint64_t args[8])
+void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     bool open = sys_thread(cpu), told;
@@ -320,8 +320,8 @@ void cannoli_syscall(CPUState *cpu, int num, const uint64_t args[8])
     }
 }
 
-void cannoli_sysret(CPUState *cpu, int num, const uint64_t args[8],
-                    int64_t ret)
+void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
+                           int64_t ret)
 {
     CannoliThread *t = sys_thread(cpu);
     bool none = ret == -QEMU_ESIGRETURN || ret == -QEMU_ERESTARTSYS;
@@ -335,7 +335,7 @@ void cannoli_sysret(CPUState *cpu, int num, const uint64_t args[8],
         return;
     }
     if (t->sys.later) {
-        cannoli_wrote(cpu, t->sys.later, 4);
+        cannoli_record_write(cpu, t->sys.later, 4);
     }
     told = !(t->sys.quiet & 1);
     t->sys = (CannoliSys) {
@@ -385,7 +385,7 @@ bool cannoli_catches(int sig)
     return cannoli_on && ends_process(sig);
 }
 
-void cannoli_signal(CPUState *cpu, int sig, const void *siginfo, bool sync,
+void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo, bool sync,
                     uint64_t handler)
 {
     const target_siginfo_t *info = siginfo;

@@ -50,8 +50,8 @@ static TCGTemp *keep(TCGTemp *t)
     return copy;
 }
 
-bool cannoli_cmpxchg_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
-                         TCGv_i32 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
+                     TCGv_i32 new, uint64_t idx, unsigned memop)
 {
     TCGType type = tcg_ctx->addr_type;
     TCGLabel *failed, *done;
@@ -86,8 +86,8 @@ bool cannoli_cmpxchg_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
     return true;
 }
 
-bool cannoli_cmpxchg_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
-                         TCGv_i64 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
+                     TCGv_i64 new, uint64_t idx, unsigned memop)
 {
     TCGType type = tcg_ctx->addr_type;
     TCGLabel *failed, *done;
@@ -126,8 +126,8 @@ bool cannoli_cmpxchg_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
  * 16 bytes are aligned, or the load has refused them: they are in one page, and
  * storing the first half faults as all would.
  */
-bool cannoli_cmpxchg_i128(TCGv_i128 ret, TCGTemp *addr, TCGv_i128 cmp,
-                          TCGv_i128 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i128(TCGv_i128 ret, TCGTemp *addr, TCGv_i128 cmp,
+                      TCGv_i128 new, uint64_t idx, unsigned memop)
 {
     TCGType type = tcg_ctx->addr_type;
     MemOp half = (memop & MO_BSWAP) | MO_64;

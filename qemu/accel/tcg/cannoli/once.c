@@ -261,11 +261,11 @@ bool cannoli_once_block(CannoliPass *p, TranslationBlock *tb, CannoliBlock *b,
 static void make_ordinary(TranslationBlock *tb)
 {
     tb->cannoli = NULL;
-    /* Pairs with the acquire in CANNOLI_STAY. */
+    /* Pairs with the acquire in cannoli_once_stay. */
     qatomic_store_release(&tb->cannoli_once, NULL);
 }
 
-TranslationBlock *cannoli_once_fresh(TranslationBlock *tb)
+TranslationBlock *cannoli_once_find_fresh(TranslationBlock *tb)
 {
     const CannoliOnce *o = qatomic_load_acquire(&tb->cannoli_once);
     unsigned done = 0;

@@ -134,6 +134,17 @@ static uint64_t known_at(TCGOp *op)
 #endif
 }
 
+/*
+ * One translator (sh4) makes one block of several instructions, unless it is told
+ * that a plugin wants to see each of them; so do we.
+ */
+void cannoli_tb_start(DisasContextBase *db)
+{
+    if (cannoli_on) {
+        db->plugin_enabled = true;
+    }
+}
+
 void cannoli_insn_start(DisasContextBase *db)
 {
     if (!cannoli_on) {
@@ -207,13 +218,12 @@ void cannoli_shorten(TCGContext *s, int insns)
     siglongjmp(s->jmp_trans, -2);
 }
 
-int cannoli_max_insns(int max_insns)
+void cannoli_max_insns(int *max_insns)
 {
     if (wanted_insns) {
-        max_insns = wanted_insns;
+        *max_insns = wanted_insns;
         wanted_insns = 0;
     }
-    return max_insns;
 }
 
 void cannoli_too_complex(CannoliPass *p, TCGContext *s)

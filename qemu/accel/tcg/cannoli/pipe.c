@@ -287,7 +287,7 @@ void cannoli_set_limit(CPUState *cpu)
     qatomic_set(&c->limit, cannoli_no_data()
                            ? (uintptr_t)c->thread->end - CANNOLI_MAX_NEED
                            : -(uintptr_t)CANNOLI_MIN_NEED);
-    /* Pairs with CANNOLI_REQUEST: a request that came meanwhile is not lost. */
+    /* Pairs with cannoli_request_exit: a request that came meanwhile is not lost. */
     smp_mb();
     if (qatomic_read(&cpu->neg.icount_decr.u16.high)) {
         qatomic_set(&c->limit, 0);
@@ -446,7 +446,7 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     c->unwound = NULL;
     c->fault_addr_valid = false;
     t->left = false;
-    pending = CANNOLI_PENDING(tb);
+    pending = cannoli_once_pending(tb);
     if (pending) {
         cannoli_once_enter(cpu, (TranslationBlock *)tb);
     }
@@ -853,20 +853,26 @@ static void find_deathsig(void)
                     getppid() == cannoli_ctl->recorder_pid;
 }
 
-int cannoli_get_deathsig(int sig)
+void cannoli_get_deathsig(int *sig)
 {
-    return hide_deathsig ? 0 : sig;
+    if (hide_deathsig) {
+        *sig = 0;
+    }
 }
 
-/* The guest has set it. */
-void cannoli_set_deathsig(int sig)
+/* The guest sets it. */
+int cannoli_set_host_deathsig(int sig)
 {
-    if (cannoli_on && getppid() == cannoli_ctl->recorder_pid && !nested) {
+    if (prctl(PR_SET_PDEATHSIG, sig) < 0) {
+        return -1;
+    }
+    if (getppid() == cannoli_ctl->recorder_pid && !nested) {
         hide_deathsig = !sig;
         if (!sig) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
         }
     }
+    return 0;
 }
 
 void cannoli_start(CPUState *cpu)

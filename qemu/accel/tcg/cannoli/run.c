@@ -189,7 +189,7 @@ void cannoli_place(CPUState *cpu, struct mempipe_aux_place *place,
     if (t->placed >= CANNOLI_MAX_PLACED) {
         /* The next block leaves before it runs, see cannoli_leave. */
         qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
-        CANNOLI_REQUEST
+        cannoli_request_exit(cpu);
     }
 }
 

@@ -30,6 +30,10 @@ void cannoli_set_limit(struct CPUState *cpu)
 {
 }
 
+void cannoli_tb_start(struct DisasContextBase *db)
+{
+}
+
 void cannoli_insn_start(struct DisasContextBase *db)
 {
 }
@@ -42,20 +46,20 @@ void cannoli_note_swap(bool swap)
 {
 }
 
-bool cannoli_cmpxchg_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
-                         TCGv_i32 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
+                     TCGv_i32 new, uint64_t idx, unsigned memop)
 {
     return false;
 }
 
-bool cannoli_cmpxchg_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
-                         TCGv_i64 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
+                     TCGv_i64 new, uint64_t idx, unsigned memop)
 {
     return false;
 }
 
-bool cannoli_cmpxchg_i128(TCGv_i128 ret, TCGTemp *addr, TCGv_i128 cmp,
-                          TCGv_i128 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i128(TCGv_i128 ret, TCGTemp *addr, TCGv_i128 cmp,
+                      TCGv_i128 new, uint64_t idx, unsigned memop)
 {
     return false;
 }
@@ -68,12 +72,12 @@ void cannoli_publish(struct CPUState *cpu, struct TranslationBlock *tb)
 {
 }
 
-int cannoli_max_insns(int max_insns)
+void cannoli_max_insns(int *max_insns)
 {
-    return max_insns;
 }
 
-struct TranslationBlock *cannoli_once_fresh(struct TranslationBlock *tb)
+struct TranslationBlock *
+cannoli_once_find_fresh(struct TranslationBlock *tb)
 {
     return tb;
 }

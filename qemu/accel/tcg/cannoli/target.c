@@ -12,6 +12,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "cpu.h"
+#include "exec/cpu_ldst.h"
 #include "exec/cannoli.h"
 
 /* Without the tag, as translated code has it: see useronly_clean_ptr. */
@@ -38,6 +39,25 @@ void cannoli_st(CPUArchState *env, uint64_t addr, uint64_t size)
     record(env, addr, size, true);
 }
 
+/* What was loaded or stored ends where the host address @end lies. */
+static void until(CPUArchState *env, uint64_t addr, const void *end,
+                  bool store)
+{
+#ifdef CONFIG_USER_ONLY
+    record(env, addr, end - g2h(env_cpu(env), addr), store);
+#endif
+}
+
+void cannoli_ld_until(CPUArchState *env, uint64_t addr, const void *end)
+{
+    until(env, addr, end, false);
+}
+
+void cannoli_st_until(CPUArchState *env, uint64_t addr, const void *end)
+{
+    until(env, addr, end, true);
+}
+
 /* For an atomic operation: another thread may have stored there since. */
 void cannoli_st_bytes(CPUArchState *env, uint64_t addr, uint32_t size,
                       const void *bytes)
@@ -55,6 +75,12 @@ void cannoli_copy(CPUArchState *env, uint64_t to, uint64_t from, uint64_t size)
 {
     cannoli_access(env_cpu(env), clean(from), size, false, clean(to));
     record(env, to, size, true);
+}
+
+void cannoli_copy_rev(CPUArchState *env, uint64_t to, uint64_t from,
+                      uint64_t size)
+{
+    cannoli_copy(env, to - (size - 1), from - (size - 1), size);
 }
 
 /*
