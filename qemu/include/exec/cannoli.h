@@ -28,7 +28,9 @@
     if (condition) { \
         break; \
     }
-/* The statement that follows is executed only if the condition does not hold. */
+/*
+ * The statement that follows is executed only if the condition does not hold.
+ */
 #define CANNOLI_UNLESS(condition) \
     if (!(condition))
 
@@ -102,9 +104,9 @@ typedef struct CannoliCPU {
 
 /*
  * In `insn', beside the number of the instruction among those recorded: nothing
- * of the block is left to do after it; it is not recorded itself; what is wanted
- * of accesses that helpers make.  Blocks of which nothing is recorded do not
- * store it: then it is CANNOLI_INSN_NONE, as it is between calls.
+ * of the block is left to do after it; it is not recorded itself; what is
+ * wanted of accesses that helpers make.  Blocks of which nothing is recorded do
+ * not store it: then it is CANNOLI_INSN_NONE, as it is between calls.
  */
 #define CANNOLI_INSN_LAST   0x80000000u
 #define CANNOLI_INSN_UNTOLD 0x40000000u
@@ -119,8 +121,8 @@ typedef struct CannoliCPU {
 
 /*
  * Compile flags of blocks: the gate of the thread is closed; instructions are
- * counted; the end of a call is looked out for.  No part of what a recording says
- * about a block.
+ * counted; the end of a call is looked out for.  No part of what a recording
+ * says about a block.
  */
 #define CF_CANNOLI_OFF   0x00100000
 #define CF_CANNOLI_COUNT 0x00200000
@@ -141,8 +143,8 @@ void cannoli_insn_start(struct DisasContextBase *db);
 void cannoli_note_pair(bool swap);
 void cannoli_note_swap(bool swap);
 /*
- * A compare-and-swap in a serial context, which QEMU makes of a load and a store
- * that is always made: one that fails is no store
+ * A compare-and-swap in a serial context, which QEMU makes of a load and a
+ * store that is always made: one that fails is no store
  * (accel/tcg/cannoli/cmpxchg.c).  Return false if nothing was generated.
  */
 bool cannoli_cas_i32(struct TCGv_i32_d *ret, struct TCGTemp *addr,
@@ -161,14 +163,15 @@ void cannoli_max_insns(int *max_insns);
 
 /*
  * On x86-64 hosts the two pointers are in registers while translated code runs
- * (the data pointer if there are data), as fixed TCG globals.  CannoliCPU has them
- * only when control is elsewhere: the prologue loads them and the epilogue stores
- * them, and they are stored before calls of helpers that may look at them
- * (cannoli_tb_end; slow paths of accesses do it themselves) and taken out of the
- * context of a signal that translated code has raised.
+ * (the data pointer if there are data), as fixed TCG globals.  CannoliCPU has
+ * them only when control is elsewhere: the prologue loads them and the epilogue
+ * stores them, and they are stored before calls of helpers that may look at
+ * them (cannoli_tb_end; slow paths of accesses do it themselves) and taken out
+ * of the context of a signal that translated code has raised.
  *
- * TCG does not write fixed globals.  What moves one is a store with an offset that
- * no other has: CANNOLI_MOVE and the number of bytes; CANNOLI_RELOAD gets both again.
+ * TCG does not write fixed globals.  What moves one is a store with an offset
+ * that no other has: CANNOLI_MOVE and the number of bytes; CANNOLI_RELOAD gets
+ * both again.
  */
 #if defined(__x86_64__) && !defined(CONFIG_TCG_INTERPRETER)
 #define CANNOLI_FIXED 1
@@ -272,10 +275,12 @@ cannoli_once_find_fresh(struct TranslationBlock *tb);
 
 /*
  * Where an indirect jump goes (accel/tcg/cannoli/jump.c).  gen: the code that
- * finds out, if it is not to be QEMU's own.  forget: a block, or all, when they are thrown away.
+ * finds out, if it is not to be QEMU's own.  forget: a block, or all, when they
+ * are thrown away.
  */
 bool cannoli_gen_jump(struct TCGv_ptr_d *to);
-void cannoli_forget_jump(struct CPUState *cpu, const struct TranslationBlock *tb);
+void cannoli_forget_jump(struct CPUState *cpu,
+                         const struct TranslationBlock *tb);
 void cannoli_forget_jumps(struct CPUState *cpu);
 
 /* Execution. */
@@ -294,8 +299,8 @@ void cannoli_fault(struct CPUState *cpu);
 void cannoli_vanished(struct CPUState *cpu, void *mask);
 
 /*
- * An exit is requested: with icount_decr, which blocks that record nothing read.
- * Pairs with the barrier in cannoli_set_limit.
+ * An exit is requested: with icount_decr, which blocks that record nothing
+ * read.  Pairs with the barrier in cannoli_set_limit.
  */
 #define cannoli_request_exit(cpu) \
     do { \
@@ -305,8 +310,8 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
 
 /*
  * Accesses made by helpers, after the fact.  What was loaded or stored can be
- * read at the guest address `data', or is given as bytes, as a number (low, high),
- * or as the contents of memory before and behind an atomic operation.
+ * read at the guest address `data', or is given as bytes, as a number (low,
+ * high), or as the contents of memory before and behind an atomic operation.
  */
 void cannoli_access(struct CPUState *cpu, uint64_t addr, uint64_t size,
                     bool store, uint64_t data);

@@ -6,10 +6,10 @@
  *
  * Where the machine runs programs of this target by itself, a recorded program
  * that executes one stays recorded without being asked for.  The QEMU that the
- * kernel would start cannot be told: a variable in the environment would be seen
- * by whatever is not a QEMU that knows it.  So the recorded QEMU starts itself,
- * as the kernel would start the other: with the guest's environment as it is and
- * without options.
+ * kernel would start cannot be told: a variable in the environment would be
+ * seen by whatever is not a QEMU that knows it.  So the recorded QEMU starts
+ * itself, as the kernel would start the other: with the guest's environment as
+ * it is and without options.
  */
 #include "qemu/osdep.h"
 #include "exec.h"

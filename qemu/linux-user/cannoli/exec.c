@@ -5,13 +5,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * On demand (MEMPIPE_FOLLOW_EXEC), or where the machine would run it anyway
- * (binfmt.c), an execve of a program for this target becomes an execve of
- * this QEMU with that program, which attaches to the same memory.  It opens it by
+ * (binfmt.c), an execve of a program for this target becomes an execve of this
+ * QEMU with that program, which attaches to the same memory.  It opens it by
  * the recorder's /proc/PID/fd, so that nothing has to be held open.
  *
  * On demand, the guest's environment must neither be taken for QEMU's own
- * (LD_PRELOAD, QEMU_STRACE) nor lose a string (duplicates, strings without '='):
- * each string is passed with a mark in front, which the new QEMU takes off.
+ * (LD_PRELOAD, QEMU_STRACE) nor lose a string (duplicates, strings without
+ * '='): each string is passed with a mark in front, which the new QEMU takes
+ * off.
  *
  * What is not for this target (native programs, others' scripts) is executed as
  * usual, and whatever is wrong with a file is left to the kernel to say.
@@ -410,8 +411,8 @@ static void exec_qemu(const char *file, GPtrArray *args, char **envp,
 }
 
 /*
- * Instead of execve or execveat.  False: it is not for us, go on as usual.  True:
- * it has failed, *ret is -1 and errno says why.
+ * Instead of execve or execveat.  False: it is not for us, go on as usual.
+ * True: it has failed, *ret is -1 and errno says why.
  */
 bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
                     char **envp, int flags)
@@ -422,7 +423,8 @@ bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
     Verdict v;
 
     if (!cannoli_on || !self_path ||
-        (!(cannoli_ctl->follow & MEMPIPE_FOLLOW_EXEC) && !cannoli_binfmt_any()) ||
+        (!(cannoli_ctl->follow & MEMPIPE_FOLLOW_EXEC) &&
+         !cannoli_binfmt_any()) ||
         !pipe_path(pipe_name, sizeof(pipe_name))) {
         return false;
     }

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A system call with a reserved number is meant for us (cannoli/guest.h): programs
- * switch recording, make marks, name ranges of memory.  Also here: where a target
- * keeps what tells that a call has returned.
+ * A system call with a reserved number is meant for us (cannoli/guest.h):
+ * programs switch recording, make marks, name ranges of memory.  Also here:
+ * where a target keeps what tells that a call has returned.
  */
 #include "qemu/osdep.h"
 #include "qemu.h"

@@ -54,8 +54,8 @@ const char *cannoli_syscall_name(unsigned i, int *nr);
 
 /*
  * A signal that ends the process is caught, or the host would end it without a
- * word; then QEMU dies by it.  One that the guest ignores from its begin is left
- * alone.
+ * word; then QEMU dies by it.  One that the guest ignores from its begin is
+ * left alone.
  */
 bool cannoli_catches(int sig);
 #define cannoli_catch_signal(tsig, hsig, act) \
@@ -94,11 +94,11 @@ void cannoli_guest_o32(CPUState *cpu, abi_long *ret);
 /*
  * ---- guest memory that the system reads and writes: sys.c ----
  *
- * next_lock: how the next lock_user is to be understood.  limit_written: what is
- * unlocked from now on stands for not more than so many bytes written (a result;
- * an error is none), until the next such call.  wrote: for what is written without
- * unlock_user.  stored: for an atomic operation; memory may hold another thread's
- * value by now, so the bytes are given.
+ * next_lock: how the next lock_user is to be understood.  limit_written: what
+ * is unlocked from now on stands for not more than so many bytes written (a
+ * result; an error is none), until the next such call.  wrote: for what is
+ * written without unlock_user.  stored: for an atomic operation; memory may
+ * hold another thread's value by now, so the bytes are given.
  */
 enum { CANNOLI_LOCK_PLAIN, CANNOLI_LOCK_QUIET, CANNOLI_LOCK_STRING };
 #define CANNOLI_WROTE_ALL INT64_MAX
@@ -132,7 +132,8 @@ void cannoli_record_store(CPUState *cpu, uint64_t addr, const void *bytes,
 #define cannoli_stored(addr, bytes, len) \
     CANNOLI_IF_SYS(cannoli_record_store(thread_cpu, addr, bytes, len))
 /*
- * hppa's compare-and-swap of up to 4 bytes: 0 returns what there was, 2 success.
+ * hppa's compare-and-swap of up to 4 bytes: 0 returns what there was, 2
+ * success.
  */
 #define cannoli_lws_stored(env, which, addr, old, new, ret) \
     do { \

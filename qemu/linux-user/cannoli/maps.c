@@ -6,9 +6,9 @@
  *
  * A process begins with its mappings as they stand in its /proc/self/maps; each
  * change that succeeds follows.  The hooks are where QEMU makes the change for
- * the guest, under mmap_lock, so that times tell the order of all threads'.  Files
- * are named from the descriptor: this needs no descriptor, which another thread
- * of the guest could notice.
+ * the guest, under mmap_lock, so that times tell the order of all threads'.
+ * Files are named from the descriptor: this needs no descriptor, which another
+ * thread of the guest could notice.
  */
 #include "qemu/osdep.h"
 #include "qemu.h"
@@ -26,7 +26,7 @@
 #define MAX_BUILD_ID 64
 #define MAX_PHDRS    64
 #define NT_BUILD_ID  3
-#define MAX_LOADED   (64 * 1024)    /* mappings whose content is told at start */
+#define MAX_LOADED   (64 * 1024)    /* mappings, their content told at start */
 #define MAX_NOTES    (16 * 1024)    /* bytes of a segment that are looked at */
 
 /* A change, or a mapping at the beginning. */
@@ -319,8 +319,8 @@ void cannoli_munmap(uint64_t start, uint64_t len)
 }
 
 /*
- * About to be noted.  Where guest addresses are reserved on the host, protecting
- * what is not mapped succeeds, and what was not there is there.
+ * About to be noted.  Where guest addresses are reserved on the host,
+ * protecting what is not mapped succeeds, and what was not there is there.
  */
 void cannoli_mprotect(uint64_t start, uint64_t len, int prot)
 {
@@ -539,10 +539,11 @@ void cannoli_maps_initial(CPUState *cpu, bool new_program)
     mmap_unlock();
     if (new_program && w.stack_last) {
 #ifdef TARGET_HPPA
-        cannoli_record_write(cpu, w.stack_first, info->start_stack - w.stack_first);
+        cannoli_record_write(cpu, w.stack_first,
+                             info->start_stack - w.stack_first);
 #else
         cannoli_record_write(cpu, info->start_stack,
-                      (uint64_t)w.stack_last - info->start_stack + 1);
+                             (uint64_t)w.stack_last - info->start_stack + 1);
 #endif
     }
 }

@@ -112,8 +112,8 @@ void cannoli_module_move(uint64_t start, uint64_t size, uint64_t old_start,
 }
 
 /*
- * Where the beginning of the file is mapped that m is a part of: the nearest place
- * below it, as loaders lay files out.
+ * Where the beginning of the file is mapped that m is a part of: the nearest
+ * place below it, as loaders lay files out.
  */
 static uint64_t base_of(const Module *m)
 {

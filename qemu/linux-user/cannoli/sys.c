@@ -163,7 +163,7 @@ void cannoli_record_write(CPUState *cpu, uint64_t addr, uint64_t len)
 }
 
 void cannoli_record_store(CPUState *cpu, uint64_t addr, const void *bytes,
-                    uint64_t len)
+                          uint64_t len)
 {
     if (sys_thread(cpu) && len) {
         user_memory(cpu, cpu_untagged_addr(cpu, addr), len, CTR_USERMEM_WRITE,
@@ -273,8 +273,8 @@ static void syscall_event(CPUState *cpu, uint32_t type, int num,
 }
 
 /*
- * Threads act on each other through system calls: what led to this one is handed
- * over, if it is old or somebody watches.
+ * Threads act on each other through system calls: what led to this one is
+ * handed over, if it is old or somebody watches.
  */
 static void share(CPUState *cpu, uint64_t now)
 {
@@ -385,8 +385,8 @@ bool cannoli_catches(int sig)
     return cannoli_on && ends_process(sig);
 }
 
-void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo, bool sync,
-                    uint64_t handler)
+void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo,
+                           bool sync, uint64_t handler)
 {
     const target_siginfo_t *info = siginfo;
     const uint32_t bytes = 4 * 4 + 4 * 8 + 2 * 4;

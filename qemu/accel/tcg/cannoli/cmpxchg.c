@@ -5,12 +5,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Where nothing runs in parallel, QEMU makes a compare-and-swap of a load and a
- * store, which stores what there was if the comparison fails.  For the guest that
- * is no store: not for a failed compare-and-swap, and not for a store-conditional,
- * which QEMU makes of one.  But it must fault where a store would.
+ * store, which stores what there was if the comparison fails.  For the guest
+ * that is no store: not for a failed compare-and-swap, and not for a
+ * store-conditional, which QEMU makes of one.  But it must fault where a store
+ * would.
  *
- * So there are two stores here, and only the one behind a comparison that succeeds
- * is recorded.  On x86 it is as QEMU has it, see CANNOLI_FAILED_STORES.
+ * So there are two stores here, and only the one behind a comparison that
+ * succeeds is recorded.  On x86 it is as QEMU has it, see
+ * CANNOLI_FAILED_STORES.
  */
 #include "qemu/osdep.h"
 #include "tcg/tcg.h"

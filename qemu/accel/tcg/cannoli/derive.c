@@ -7,19 +7,21 @@
  * Part of the pass over a block, see pass.c.  Many an address is that of an
  * earlier access of the block plus a constant (registers that are pushed,
  * fields of a structure), or always the same (literals).  Such slots are
- * *derived*: their addresses are not stored, the definition tells how they follow.
+ * *derived*: their addresses are not stored, the definition tells how they
+ * follow.
  *
- * One walk over the ops gives every temp a symbolic value: an unknown number, its
- * base, plus an offset, of which the lowest `bits' bits are known to be so.
- * Moves, sums, shifts by a constant and the masking of addresses are followed; all
- * else makes a new unknown number, and so does everything that is written where
- * control may pass no time or many times (two temps that are equal there need not
- * be behind it).  Of two addresses with one base the difference is known.
+ * One walk over the ops gives every temp a symbolic value: an unknown number,
+ * its base, plus an offset, of which the lowest `bits' bits are known to be so.
+ * Moves, sums, shifts by a constant and the masking of addresses are followed;
+ * all else makes a new unknown number, and so does everything that is written
+ * where control may pass no time or many times (two temps that are equal there
+ * need not be behind it).  Of two addresses with one base the difference is
+ * known.
  *
  * Bits are only ever lost above bit 55, where aarch64 takes the tag out of an
  * address by its own rule.  An access that is made is one of host memory, so
- * its guest address is from -2^55 to 2^55 and the lowest 56 bits say it all; with
- * a guest_base of 0 it is from 0 to 2^56.
+ * its guest address is from -2^55 to 2^55 and the lowest 56 bits say it all;
+ * with a guest_base of 0 it is from 0 to 2^56.
  *
  * What an access is derived from, its root, is unconditional, has a unit of its
  * own and was made in the same chunk: behind a check in which a loop may go on
@@ -158,7 +160,9 @@ static Value lowest(Value v, unsigned n)
     return v;
 }
 
-/* The lowest n bits of v, with zeros above them or copies of the highest one. */
+/*
+ * The lowest n bits of v, with zeros above them or copies of the highest one.
+ */
 static Value extended(Value v, unsigned n, bool sign)
 {
     if (v.base == BASE_CONST) {
@@ -194,8 +198,8 @@ static Value merge(Value a, Value b, bool or)
 }
 
 /*
- * A shift to the left is put off: one to the right behind it makes an extension of
- * the lowest bits of both.
+ * A shift to the left is put off: one to the right behind it makes an extension
+ * of the lowest bits of both.
  */
 static Value shifted(TCGOp *op)
 {

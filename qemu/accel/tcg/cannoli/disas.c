@@ -4,10 +4,10 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * For the libraries that choose.  The text is what readers of the recording show,
- * who use Capstone as it comes: of x86, Intel's syntax.  QEMU's own disassemblers,
- * which have other names for some instructions, are for machines that Capstone does
- * not know.  Under mmap_lock.
+ * For the libraries that choose.  The text is what readers of the recording
+ * show, who use Capstone as it comes: of x86, Intel's syntax.  QEMU's own
+ * disassemblers, which have other names for some instructions, are for machines
+ * that Capstone does not know.  Under mmap_lock.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -94,8 +94,8 @@ static bool capstone_mode(uint32_t mode, bool be, cs_arch *arch, int *csmode)
 }
 
 /*
- * Capstone remembers an IT instruction and gives the next four its conditions; an
- * instruction is named by its own bytes, whatever was asked before.
+ * Capstone remembers an IT instruction and gives the next four its conditions;
+ * an instruction is named by its own bytes, whatever was asked before.
  */
 static void leave_it_block(csh handle, bool be, cs_insn *insn)
 {

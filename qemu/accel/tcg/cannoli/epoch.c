@@ -4,18 +4,19 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A guest that generates code for ever has new blocks described for ever.  So that
- * neither this process nor the recorder keeps all of them, whatever was described is
- * forgotten when all translated code is thrown away: what is needed again is
- * translated again, and described again.  That begins another epoch; mempipe.h says what
- * it means for the recorder.  The memory of the descriptions, and of what else hangs
- * on translated code, is then filled from its start once more.
+ * A guest that generates code for ever has new blocks described for ever.  So
+ * that neither this process nor the recorder keeps all of them, whatever was
+ * described is forgotten when all translated code is thrown away: what is
+ * needed again is translated again, and described again.  That begins another
+ * epoch; mempipe.h says what it means for the recorder.  The memory of the
+ * descriptions, and of what else hangs on translated code, is then filled from
+ * its start once more.
  *
- * QEMU throws all code away when there is no room for more.  Before that can be, code
- * is thrown away here, when more blocks have become invalid since the last time than
- * are still valid, and EPOCH_DEAD at least.  Each of them has cost a translation, so
- * that what is translated again for this is less than what was anyway; a program that
- * does not change its code never comes here.
+ * QEMU throws all code away when there is no room for more.  Before that can
+ * be, code is thrown away here, when more blocks have become invalid since the
+ * last time than are still valid, and EPOCH_DEAD at least.  Each of them has
+ * cost a translation, so that what is translated again for this is less than
+ * what was anyway; a program that does not change its code never comes here.
  *
  * With coverage nothing is forgotten, or it would be told again.
  */

@@ -4,16 +4,17 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Where guest addresses are host addresses the kernel places the guest's mappings,
- * into the first gap that is large enough from one end of the address space.  All
- * that QEMU maps there for a recording would move them.  So:
+ * Where guest addresses are host addresses the kernel places the guest's
+ * mappings, into the first gap that is large enough from one end of the address
+ * space.  All that QEMU maps there for a recording would move them.  So:
  *
- *  - what is mapped for good at the start is given a place far away (cannoli_map_far);
- *  - while libraries are loaded, which the dynamic linker maps wherever the kernel
- *    likes, the gaps near that end are reserved, so that the kernel has to go far
- *    away, too (cannoli_crowd);
- *  - memory that code of a library allocates, then or later, comes from a heap of its
- *    own (malloc.c), which also keeps the allocator of QEMU in the state
+ *  - what is mapped for good at the start is given a place far away
+ *    (cannoli_map_far);
+ *  - while libraries are loaded, which the dynamic linker maps wherever the
+ *    kernel likes, the gaps near that end are reserved, so that the kernel has
+ *    to go far away, too (cannoli_crowd);
+ *  - memory that code of a library allocates, then or later, comes from a heap
+ *    of its own (malloc.c), which also keeps the allocator of QEMU in the state
  *    that it would be in otherwise.
  */
 #include "qemu/osdep.h"
@@ -153,16 +154,19 @@ static void give_back_last(void)
 }
 
 /*
- * The kernel puts a mapping into the first gap that holds it.  So mappings of falling
- * sizes, each size until it comes to lie beyond the limit, fill all gaps up
- * there; the limit is the far end of the very first one.
+ * The kernel puts a mapping into the first gap that holds it.  So mappings of
+ * falling sizes, each size until it comes to lie beyond the limit, fill all
+ * gaps up there; the limit is the far end of the very first one.
  */
 static bool fill(void)
 {
     size_t page = qemu_real_host_page_size();
     uintptr_t limit = 0, first = take(page), second = take(page);
     bool down = second < first;
-    /* What is reserved counts; so with a limit the library comes to lie less far. */
+    /*
+     * What is reserved counts; so with a limit the library comes to lie less
+     * far.
+     */
     size_t most = MIN(CROWD_BYTES, pow2floor(limit_on_address_space() / 8));
 
     if (!first || !second) {
@@ -209,9 +213,9 @@ void cannoli_uncrowd(void)
     unsigned left;
 
     /*
-     * Neighbours may have become one.  In reverse order each unmapping brings back
-     * what was there before; one that is refused, as it makes one mapping two and
-     * there may be no more, comes last.
+     * Neighbours may have become one.  In reverse order each unmapping brings
+     * back what was there before; one that is refused, as it makes one mapping
+     * two and there may be no more, comes last.
      */
     do {
         unsigned kept = 0;

@@ -12,9 +12,9 @@
 #include "internal.h"
 
 /*
- * Map `bytes' out of the guest's way; MAP_FAILED with errno on failure.  Nothing
- * can be accessed yet: a guest that locks all its memory must not bring in all
- * of ours.
+ * Map `bytes' out of the guest's way; MAP_FAILED with errno on failure.
+ * Nothing can be accessed yet: a guest that locks all its memory must not bring
+ * in all of ours.
  */
 void *cannoli_map_far(size_t bytes, int flags, int fd);
 
@@ -22,23 +22,27 @@ void *cannoli_map_far(size_t bytes, int flags, int fd);
 bool cannoli_address_space_is_limited(void);
 
 /*
- * Between these two the kernel places mappings far away, too.  Under mmap_lock, so
- * that no guest thread maps anything meanwhile.
+ * Between these two the kernel places mappings far away, too.  Under mmap_lock,
+ * so that no guest thread maps anything meanwhile.
  */
 void cannoli_crowd(void);
 void cannoli_uncrowd(void);
 
 /*
- * Not 0: this thread runs code that is there for choosing only (a library's, or ours
- * on its behalf), and what it allocates is to be apart from all else.
+ * Not 0: this thread runs code that is there for choosing only (a library's, or
+ * ours on its behalf), and what it allocates is to be apart from all else.
  */
 extern __thread int cannoli_apart;
 
 /* Where there is a heap for that: make it, once, before the guest runs. */
 void cannoli_heap_init(void);
 
-/* As mmap without an address, for code that is apart, below the heap that ends there. */
+/*
+ * As mmap without an address, for code that is apart, below the heap that ends
+ * there.
+ */
 void cannoli_far_zone(void *end);
-void *cannoli_map_apart(size_t bytes, int prot, int flags, int fd, off_t offset);
+void *cannoli_map_apart(size_t bytes, int prot, int flags, int fd,
+                        off_t offset);
 
 #endif

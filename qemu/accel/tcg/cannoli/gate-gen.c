@@ -5,12 +5,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What blocks do for gate.c, whether they are recorded or not.  All of it
- * stands behind the exit-request check and leaves as that does: the block has not
- * begun then, and cannoli_gate_asked finds out why.
+ * stands behind the exit-request check and leaves as that does: the block has
+ * not begun then, and cannoli_gate_asked finds out why.
  *
- * A block that counts takes all of its instructions off when it begins.  What did
- * not run is put back by exits in its middle; for exits by longjmp, `unrun' says
- * how much that is.
+ * A block that counts takes all of its instructions off when it begins.  What
+ * did not run is put back by exits in its middle; for exits by longjmp, `unrun'
+ * says how much that is.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -25,7 +25,8 @@
 #include "pass.h"
 
 #define CPU_FIELD(name) \
-    ((intptr_t)offsetof(CPUState, neg.cannoli.name) - (intptr_t)sizeof(CPUState))
+    ((intptr_t)offsetof(CPUState, neg.cannoli.name) - \
+     (intptr_t)sizeof(CPUState))
 
 static TCGHelperInfo info_place = {
     .func = helper_cannoli_place, .name = "cannoli_place",

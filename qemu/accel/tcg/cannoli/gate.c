@@ -4,17 +4,17 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A thread is recorded while its gate is open: nobody has paused it, neither from
- * outside nor in the program, as many instructions have run as should before,
- * and a place where recording starts was passed (the process's window is open),
- * or the thread is inside a call that is recorded with all that it calls (a
- * tree).
+ * A thread is recorded while its gate is open: nobody has paused it, neither
+ * from outside nor in the program, as many instructions have run as should
+ * before, and a place where recording starts was passed (the process's window
+ * is open), or the thread is inside a call that is recorded with all that it
+ * calls (a tree).
  *
  * A closed gate costs nothing: with CF_CANNOLI_OFF among the thread's compile
  * flags it runs blocks of its own, which tell nothing.  Both kinds stay in the
  * cache side by side.  Compile flags change in cannoli_gate_enter only, at the
- * begin of cpu_exec, where there is no last block that could be linked to one of
- * the other kind.  Whoever changes what a gate depends on makes the threads
+ * begin of cpu_exec, where there is no last block that could be linked to one
+ * of the other kind.  Whoever changes what a gate depends on makes the threads
  * pass there: for what the recorder changes, that is a thread of our own, which
  * waits on a word in shared memory (the watch).
  *
@@ -165,7 +165,9 @@ void cannoli_gate_left(CPUState *cpu, bool restart)
     }
 }
 
-/* How many instructions a block takes off; the target of EXECUTE was counted. */
+/*
+ * How many instructions a block takes off; the target of EXECUTE was counted.
+ */
 static int block_counts(const TranslationBlock *tb)
 {
 #ifdef TARGET_S390X
@@ -367,7 +369,9 @@ static void look_for_choice(CPUState *cpu)
 static void tell_choice(CPUState *cpu)
 {
     CannoliGate *g = gate_of(cpu);
-    /* All of it: of 64 KiB, the longest list, with room to spare in any ring. */
+    /*
+     * All of it: of 64 KiB, the longest list, with room to spare in any ring.
+     */
     uint32_t len = MIN(strlen(process.text), UINT16_MAX);
     uint8_t *p;
 
@@ -451,7 +455,9 @@ void cannoli_gate_asked(CPUState *cpu, const TranslationBlock *tb)
     }
 }
 
-/* A place where recording starts or stops: true: it does, with the next block. */
+/*
+ * A place where recording starts or stops: true: it does, with the next block.
+ */
 uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers)
 {
     CPUState *cpu = env_cpu(env);

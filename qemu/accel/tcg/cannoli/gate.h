@@ -53,7 +53,9 @@ void cannoli_gate_enter(CPUState *cpu);
 void cannoli_gate_exit(CPUState *cpu);
 /* A block asked to leave before it began. */
 void cannoli_gate_asked(CPUState *cpu, const TranslationBlock *tb);
-/* A block of which some instructions did not run; @restart: nor did the last. */
+/*
+ * A block of which some instructions did not run; @restart: nor did the last.
+ */
 void cannoli_gate_left(CPUState *cpu, bool restart);
 /* What a state restore says of them. */
 void cannoli_gate_restored(CPUState *cpu, const TranslationBlock *tb, int insn);
@@ -68,14 +70,19 @@ void cannoli_gate_pause(CPUState *cpu, bool paused, bool process);
 
 /* ---- of the target (linux-user/cannoli/guest.c) ---- */
 
-/* Stack pointer and, at the first instruction of a function, where it returns to. */
+/*
+ * Stack pointer and, at the first instruction of a function, where it returns
+ * to.
+ */
 uint64_t cannoli_stack_pointer(CPUState *cpu);
 uint64_t cannoli_return_address(CPUState *cpu);
 /* Where the former stands in env, -1: nowhere for good. */
 intptr_t cannoli_stack_pointer_off(void);
 /* The call that made a tree has returned, if the thread is now at pc. */
 bool cannoli_tree_over(CPUState *cpu, uint64_t pc);
-/* The thread is on a signal stack, which may be anywhere, but the call is not. */
+/*
+ * The thread is on a signal stack, which may be anywhere, but the call is not.
+ */
 bool cannoli_tree_elsewhere(CPUState *cpu, uint64_t tree_sp);
 /* A tree_sp that no stack pointer reaches. */
 #ifdef TARGET_HPPA

@@ -168,7 +168,8 @@ static void gen_loop_check(CannoliPass *p, uint32_t need, const CannoliBlock *b,
                   tcgv_ptr_temp(tcg_env),
                   tcgv_ptr_temp(tcg_constant_ptr(b)),
                   tcgv_i32_temp(tcg_constant_i32(p->insns[insn].number)),
-                  tcgv_i64_temp(tcg_constant_i64(cannoli_regs_lazy_at(p, insn))));
+                  tcgv_i64_temp(tcg_constant_i64(
+                      cannoli_regs_lazy_at(p, insn))));
     gen_reload(p);
     gen_set_label(enough);
 }
@@ -239,8 +240,8 @@ static void gen_part(CannoliPass *p, TCGTemp *t, unsigned bytes, bool swap,
 }
 
 /*
- * What an op loaded or is going to store: all of its slot's value or half of it.
- * The value begins `offset' bytes from the pointer.
+ * What an op loaded or is going to store: all of its slot's value or half of
+ * it.  The value begins `offset' bytes from the pointer.
  */
 static void gen_value(CannoliPass *p, const OpInfo *o, const Slot *sl,
                       intptr_t offset)
@@ -376,7 +377,9 @@ static void gen_id(CannoliPass *p, const CannoliBlock *b, bool resumes)
     gen_word(p, b->id);
 }
 
-/* Say which instruction it is that a call is made for, or that branches away. */
+/*
+ * Say which instruction it is that a call is made for, or that branches away.
+ */
 static void gen_origin(CannoliPass *p, const CannoliBlock *b, const OpInfo *o)
 {
     uint32_t word = cannoli_insn_word(p, o->insn);

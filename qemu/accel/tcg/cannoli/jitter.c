@@ -5,10 +5,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * cannoli/jitter.h is the interface.  The recorder lists the libraries in the
- * shared memory, where the list may change while the program runs; others stand on
- * QEMU's own command line and stay.  A library that cannot be loaded ends QEMU
- * before the guest runs; later it is left out.  Either way the recorder is told,
- * who tells the user.
+ * shared memory, where the list may change while the program runs; others stand
+ * on QEMU's own command line and stay.  A library that cannot be loaded ends
+ * QEMU before the guest runs; later it is left out.  Either way the recorder is
+ * told, who tells the user.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
@@ -319,8 +319,8 @@ static char *read_list(uint32_t *seq)
 uint32_t cannoli_jitter_seq;
 
 /*
- * Load what is not there yet, in order; @fatal: or end QEMU.  @listed: these are
- * lines of the recorder's list.
+ * Load what is not there yet, in order; @fatal: or end QEMU.  @listed: these
+ * are lines of the recorder's list.
  */
 static void load_lines(char **lines, bool listed, bool fatal)
 {
@@ -415,7 +415,10 @@ void cannoli_jitter_reload(void)
 {
     sigset_t old;
 
-    /* Nor do threads come into being, whose stacks lie among the guest's mappings. */
+    /*
+     * Nor do threads come into being, whose stacks lie among the guest's
+     * mappings.
+     */
     cannoli_hold_threads(true);
     mmap_lock();
     cannoli_unblock_crashes(&old);

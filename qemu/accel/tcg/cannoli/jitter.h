@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * jitter.c loads them and has what they may call, choose.c asks
- * them.  Everything here is under mmap_lock, as translation is, so that a library
- * is never called by two threads at a time and fork finds it at rest.
+ * jitter.c loads them and has what they may call, choose.c asks them.
+ * Everything here is under mmap_lock, as translation is, so that a library is
+ * never called by two threads at a time and fork finds it at rest.
  */
 #ifndef ACCEL_TCG_CANNOLI_JITTER_H
 #define ACCEL_TCG_CANNOLI_JITTER_H
@@ -57,8 +57,8 @@ static inline void cannoli_library_leave(void)
 }
 
 /*
- * Where signals may be blocked, in system calls and after fork: a crash must not end
- * the process before it was said where.
+ * Where signals may be blocked, in system calls and after fork: a crash must
+ * not end the process before it was said where.
  */
 void cannoli_unblock_crashes(sigset_t *old);
 

@@ -5,10 +5,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A guest can spend half its time finding the block behind an indirect jump.
- * While tracing is on, translated code asks here instead of helper_lookup_tb_ptr,
- * whose answers each thread keeps together with all that they depend on: one half
- * of a cache line tells, and TranslationBlock itself is not looked at.  What is
- * saved is about as much as the events of blocks cost.
+ * While tracing is on, translated code asks here instead of
+ * helper_lookup_tb_ptr, whose answers each thread keeps together with all that
+ * they depend on: one half of a cache line tells, and TranslationBlock itself
+ * is not looked at.  What is saved is about as much as the events of blocks
+ * cost.
  *
  * A thread alone uses and fills its answers.  Whoever throws a block away takes
  * it out of those of all threads, as it does with CPUJumpCache.
@@ -94,7 +95,9 @@ ask_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
         jumps[h].flags = flags;
         jumps[h].cflags = tb_cflags(tb);
         qatomic_set(&jumps[h].code, code);
-        /* We see that the block is invalid, or who makes it so sees our entry. */
+        /*
+         * We see that the block is invalid, or who makes it so sees our entry.
+         */
         smp_mb();
         if (tb_cflags(tb) & CF_INVALID) {
             qatomic_set(&jumps[h].code, NULL);
@@ -104,8 +107,8 @@ ask_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
 }
 
 /*
- * A guard of the stack, variables set to 0 before they are written and registers
- * cleared at the end would take a third of what is saved.
+ * A guard of the stack, variables set to 0 before they are written and
+ * registers cleared at the end would take a third of what is saved.
  */
 #if __has_attribute(no_stack_protector)
 #define NO_GUARD __attribute__((no_stack_protector))

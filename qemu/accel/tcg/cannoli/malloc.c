@@ -4,18 +4,18 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a library allocates, itself or by what it calls, must neither take address
- * space that the guest would have had nor change what the C library's allocator does
- * for QEMU, which maps memory at moments that depend on what was allocated and
- * freed before.  So malloc and the others are defined here, in the program, where the
- * dynamic linker finds them first.  For a thread that is apart (far.h) they
- * take memory from a region that is reserved before the guest runs; for all others
- * they are the C library's, one test later.  Blocks of either kind may be freed by
- * anybody.
+ * What a library allocates, itself or by what it calls, must neither take
+ * address space that the guest would have had nor change what the C library's
+ * allocator does for QEMU, which maps memory at moments that depend on what was
+ * allocated and freed before.  So malloc and the others are defined here, in
+ * the program, where the dynamic linker finds them first.  For a thread that is
+ * apart (far.h) they take memory from a region that is reserved before the
+ * guest runs; for all others they are the C library's, one test later.  Blocks
+ * of either kind may be freed by anybody.
  *
- * The region grows at its end, by blocks of some 160 sizes, four for each power of
- * two.  A freed block waits for a request of its size; of a large one the memory
- * goes back at once.
+ * The region grows at its end, by blocks of some 160 sizes, four for each power
+ * of two.  A freed block waits for a request of its size; of a large one the
+ * memory goes back at once.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -102,7 +102,8 @@ static Header *header_of(void *p)
     Header *h = (Header *)p - 1;
 
     if (h->magic != MAGIC || h->size >= NR_SIZES) {
-        static const char msg[] = "cannoli: a library frees what is no block of "
+        static const char msg[] =
+            "cannoli: a library frees what is no block of "
                                   "memory, or has overwritten its begin\n";
 
         if (write(STDERR_FILENO, msg, sizeof(msg) - 1)) {
@@ -350,7 +351,8 @@ void *heap_mmap_64(void *at, size_t n, int prot, int flags, int fd,
                       off_t offset)
     __asm__("mmap64") __attribute__((alias("cannoli_heap_mmap")));
 
-void *cannoli_heap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
+void *cannoli_heap_mmap(void *at, size_t n, int prot, int flags, int fd,
+                        off_t offset)
 {
     if (unlikely(cannoli_apart) && !at &&
         !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_GROWSDOWN))) {

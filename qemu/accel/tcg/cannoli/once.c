@@ -8,24 +8,25 @@
  * the first time that this process runs it; what its ancestors ran before the
  * fork counts.  Then its code has no hook any more.
  *
- * Most code runs only a few times, so that translating all of it twice would cost
- * more than anything else here.  Hence a block that has something to tell once
- * (tb->cannoli_once) is not linked to, not found by helper_lookup_tb_ptr, and does
- * not go on to other blocks by itself: it is entered by cpu_tb_exec alone and comes
- * back to it.  There C code writes its id in front and knows behind whether it
- * ran; an exit from its middle is seen by cannoli_loop_exit, which knows the
- * instruction from the state restore.  So the code itself has nothing in it, and
- * once it has run it is an ordinary block.
+ * Most code runs only a few times, so that translating all of it twice would
+ * cost more than anything else here.  Hence a block that has something to tell
+ * once (tb->cannoli_once) is not linked to, not found by helper_lookup_tb_ptr,
+ * and does not go on to other blocks by itself: it is entered by cpu_tb_exec
+ * alone and comes back to it.  There C code writes its id in front and knows
+ * behind whether it ran; an exit from its middle is seen by cannoli_loop_exit,
+ * which knows the instruction from the state restore.  So the code itself has
+ * nothing in it, and once it has run it is an ordinary block.
  *
  * Only where that is not enough to know what ran (an exit inside that is no
- * longjmp, a helper that may leave without a state restore, accesses, registers)
- * does the code tell, as it does without a choice.  When it has run, it is stale:
- * the next lookup throws it away and translates again.
+ * longjmp, a helper that may leave without a state restore, accesses,
+ * registers) does the code tell, as it does without a choice.  When it has run,
+ * it is stale: the next lookup throws it away and translates again.
  *
- * Each thing that is told once has a mark.  Whoever runs the block claims all of
- * its marks first.  A thread that finds one claimed leaves cpu_exec, as for an exit
- * request, and tries again: it must not wait where another one might wait for it
- * to stop.  Claims are held in translated code only, thus by nobody during a fork.
+ * Each thing that is told once has a mark.  Whoever runs the block claims all
+ * of its marks first.  A thread that finds one claimed leaves cpu_exec, as for
+ * an exit request, and tries again: it must not wait where another one might
+ * wait for it to stop.  Claims are held in translated code only, thus by nobody
+ * during a fork.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -394,7 +395,8 @@ static void take_back(CannoliCPU *c, const CannoliOnce *o)
     bool more = cannoli_ctl->events & (CTR_EVENTS_MEM | CTR_EVENTS_REG);
 
     if (c->once_seq == t->seq && !(o->code && more)) {
-        memset(c->once_words, 0, (uint8_t *)c->words - (uint8_t *)c->once_words);
+        memset(c->once_words, 0,
+               (uint8_t *)c->words - (uint8_t *)c->once_words);
         c->words = c->once_words;
         t->left = false;
     }

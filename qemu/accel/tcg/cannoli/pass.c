@@ -10,12 +10,12 @@
  * is written; both belong to the recorder's project.
  *
  * What is known at translation time stands in a block definition, written once.
- * While a block runs it only appends its id, and the addresses and values of its
- * accesses.  Two TCG globals, the end of the id column and the start of the data
- * column (which grows down, towards the ids), make an event a store and an
+ * While a block runs it only appends its id, and the addresses and values of
+ * its accesses.  Two TCG globals, the end of the id column and the start of the
+ * data column (which grows down, towards the ids), make an event a store and an
  * add, on any host and for any guest: one pass over the finished ops of a block
- * (cannoli_tb_end) finds the accesses and inserts the stores (gen.c).
- * On x86-64 hosts both are in registers (exec/cannoli.h).
+ * (cannoli_tb_end) finds the accesses and inserts the stores (gen.c).  On
+ * x86-64 hosts both are in registers (exec/cannoli.h).
  *
  *  - A block begins with a check that its whole straight-line need is free;
  *    when it is not, it leaves through the exit-request label, having done
@@ -135,8 +135,8 @@ static uint64_t known_at(TCGOp *op)
 }
 
 /*
- * One translator (sh4) makes one block of several instructions, unless it is told
- * that a plugin wants to see each of them; so do we.
+ * The translator of sh4 takes some sequences as a whole, unless plugins must
+ * see each instruction.  A recording must, too.
  */
 void cannoli_tb_start(DisasContextBase *db)
 {
@@ -376,7 +376,9 @@ static void find_told(CannoliPass *p)
         }
         p->all_wanted &= in->told && in->wants == CANNOLI_INSN_ALL;
     }
-    /* In front of the first one told, or of everything if that may be skipped. */
+    /*
+     * In front of the first one told, or of everything if that may be skipped.
+     */
     p->first = p->first_told;
     for (i = 0; i < p->nr_ops; i++) {
         depth += p->cover[i];
@@ -445,8 +447,8 @@ static void leave_out(CannoliPass *p, TCGContext *s, DisasContextBase *db)
 
 /*
  * Most of what coverage needs to know: is the block one that only its last
- * instruction leaves, with nothing that goes back?  Then all that its code does is
- * of no interest, and only the instructions are listed.
+ * instruction leaves, with nothing that goes back?  Then all that its code does
+ * is of no interest, and only the instructions are listed.
  */
 static bool collect_straight(CannoliPass *p, TCGContext *s,
                              const DisasContextBase *db)
@@ -529,9 +531,9 @@ static void tell_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
     cannoli_find_conditional(p, s);
     if (db->fake_insn) {
         /*
-         * The target of s390x EXECUTE, whose bytes stand nowhere in memory: what
-         * it does is part of the instruction that was the last one to run.  Its
-         * slots form groups, because RESUME leaves unconditional ones out.
+         * The target of s390x EXECUTE, whose bytes stand nowhere in memory:
+         * what it does is part of the instruction that was the last one to run.
+         * Its slots form groups, because RESUME leaves unconditional ones out.
          */
         p->insns[0].loops = true;
     }

@@ -23,7 +23,7 @@ typedef struct OpInfo {
     int insn;               /* whose code it is; -1 none yet, -2 unknown */
     int uncond;             /* unconditional slots surely made before it */
     int slot;               /* of the access that begins here, or -1 */
-    int done;               /* of the access that is complete behind it, or -1 */
+    int done;               /* of the access that is complete after it, or -1 */
     bool second;            /* second half of an access */
     bool swap;              /* TCG swaps the bytes of its value in other ops */
     bool silent;            /* an access that is not one of the guest's */
@@ -31,7 +31,7 @@ typedef struct OpInfo {
     int stub;               /* set_label that begins the stub it is in, or -1 */
     uint8_t sets;           /* of registers to compare around it */
     bool leaves;            /* control never reaches the op behind it */
-    bool regs;              /* its instruction's register slots stand in front */
+    bool regs;              /* its instruction's register slots come first */
     bool exit;              /* needs a LEFT_AT word in front */
     bool store_insn;        /* branch to code that cannot know its origin */
 } OpInfo;
@@ -114,8 +114,8 @@ bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db);
 
 /*
  * Ask what is recorded of the block: choice and triggers of each instruction,
- * and told, of which the hooks of cannoli_tb_end take back what a closed gate or
- * an earlier run leaves out.
+ * and told, of which the hooks of cannoli_tb_end take back what a closed gate
+ * or an earlier run leaves out.
  */
 void cannoli_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db);
 
@@ -140,10 +140,10 @@ G_NORETURN void cannoli_too_complex(CannoliPass *p, TCGContext *s);
 G_NORETURN void cannoli_too_long(CannoliPass *p, TCGContext *s, uint32_t bytes);
 
 /*
- * Steps of the pass, in this order (flow.c, slots.c): which ops
- * stand where control may pass no time or many times; whose code an op is; slots,
- * groups and the place of every op (@mem: accesses are recorded); exits in front
- * of register slots, false if the slots must be found anew; which slots are
+ * Steps of the pass, in this order (flow.c, slots.c): which ops stand where
+ * control may pass no time or many times; whose code an op is; slots, groups
+ * and the place of every op (@mem: accesses are recorded); exits in front of
+ * register slots, false if the slots must be found anew; which slots are
  * derived (derive.c); which exits the code must tell.
  */
 void cannoli_find_conditional(CannoliPass *p, TCGContext *s);
@@ -154,9 +154,9 @@ void cannoli_find_derived(CannoliPass *p, TCGContext *s);
 void cannoli_find_exits(CannoliPass *p, TCGContext *s);
 
 /*
- * Of either kind of block, in front of its op `start' and where it is left: what
- * looks out for windows; and behind all other checks what counts, which is among
- * the former if there are no others (no code).
+ * Of either kind of block, in front of its op `start' and where it is left:
+ * what looks out for windows; and behind all other checks what counts, which is
+ * among the former if there are no others (no code).
  */
 void cannoli_gate_insert(CannoliPass *p, TCGContext *s,
                          const DisasContextBase *db, TCGOp *start);
@@ -255,12 +255,14 @@ int cannoli_addr_arg(TCGOp *op);
 extern bool cannoli_silent;
 
 /*
- * Is the op a way out of the block?  Asked of each op in turn; *goto_idx is -1 at
- * first.
+ * Is the op a way out of the block?  Asked of each op in turn; *goto_idx is -1
+ * at first.
  */
 bool cannoli_is_exit(const TCGOp *op, int *goto_idx);
 
-/* May the op call what sees the globals?  Others can neither exit nor access. */
+/*
+ * May the op call what sees the globals?  Others can neither exit nor access.
+ */
 bool cannoli_is_real_call(TCGOp *op);
 
 /* Does it look for the next block?  Such a call comes back. */

@@ -241,8 +241,8 @@ static void follow_pointers(TCGOp *op)
 }
 
 /*
- * The set to compare if a helper that is given this pointer may write it and whatever
- * registers stand behind: riscv's groups are as long as vtype says.
+ * The set to compare if a helper that is given this pointer may write it and
+ * whatever registers stand behind: riscv's groups are as long as vtype says.
  */
 static unsigned sets_behind(const TCGTemp *ts, unsigned vector_bytes)
 {

@@ -333,7 +333,8 @@ typedef struct Rule {
 
 static const Rule rules[] = {
     { "atomic_*", "" }, { "nonatomic_*", "" }, { "ld_i128", "" },
-    { "st_i128", "" }, { "lookup_tb_ptr", "" }, { "cannoli_jump", "" }, { "exit_atomic", "" },
+    { "st_i128", "" }, { "lookup_tb_ptr", "" }, { "cannoli_jump", "" },
+    { "exit_atomic", "" },
     { "memset", "" },
 #if defined(TARGET_AARCH64)
     { "guarded_page_check", "" }, { "guarded_page_br", "btype" },

@@ -531,8 +531,8 @@ void cannoli_cpu_exit(CPUState *cpu)
 }
 
 /*
- * The first thing that it does, as do the functions that are like it.  While the
- * gate is closed, what was told last stays as it is.
+ * The first thing that it does, as do the functions that are like it.  While
+ * the gate is closed, what was told last stays as it is.
  */
 void cannoli_cpu_enter(CPUState *cpu)
 {

@@ -57,8 +57,9 @@ static inline bool cannoli_regs_on(void)
 }
 
 /*
- * Code that tells nothing runs between blocks that do: then translated code keeps
- * what was told last (CannoliCPU.shadow), and blocks begin with a comparison.
+ * Code that tells nothing runs between blocks that do: then translated code
+ * keeps what was told last (CannoliCPU.shadow), and blocks begin with a
+ * comparison.
  */
 static inline bool cannoli_regs_shadow(void)
 {

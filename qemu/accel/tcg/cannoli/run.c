@@ -17,8 +17,8 @@
 #include "regs.h"
 
 /*
- * ---- the dictionary: what has been described stays described, until all code is
- * thrown away (epoch.c) ----
+ * ---- the dictionary: what has been described stays described, until all code
+ * is thrown away (epoch.c) ----
  */
 
 static struct {
@@ -30,8 +30,8 @@ static uint8_t *pending_buf;    /* where its content is kept until then */
 static uint32_t spare_id;       /* taken from the counter, not published */
 
 /*
- * With coverage, descriptions last: a block that was told must be known when it is met
- * again.
+ * With coverage, descriptions last: a block that was told must be known when it
+ * is met again.
  */
 static void *dict_alloc(size_t bytes)
 {
@@ -406,8 +406,8 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
 }
 
 /* @bytes: not more than CANNOLI_MAX_ACCESS. */
-void cannoli_access_bytes(CPUState *cpu, uint64_t addr, uint32_t size, bool store,
-                          const void *bytes)
+void cannoli_access_bytes(CPUState *cpu, uint64_t addr, uint32_t size,
+                          bool store, const void *bytes)
 {
     const CannoliCPU *c = cannoli_cpu(cpu);
     struct mempipe_aux_access *rec;

@@ -12,12 +12,13 @@
  * one in progress is the last one whose address is there, or one behind it, of
  * those that are derived or have the address zero (as entries that were not
  * written are).  The addresses of all of them are known, for what they are
- * derived from was made.  The host says which address it refused, and whether it
- * was to be written.  Had an access of the same kind touched that page before, it
- * would have been refused itself; so it is the first one of that kind that does.
+ * derived from was made.  The host says which address it refused, and whether
+ * it was to be written.  Had an access of the same kind touched that page
+ * before, it would have been refused itself; so it is the first one of that
+ * kind that does.
  *
- * Nobody says which address it was if that is not canonical (x86).  No access that
- * was made has such an address: it is the first one.
+ * Nobody says which address it was if that is not canonical (x86).  No access
+ * that was made has such an address: it is the first one.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -28,7 +29,9 @@
 #include "exec/translation-block.h"
 #include "regs.h"
 
-/* The simple instruction that was left, and its accesses in the block's slots. */
+/*
+ * The simple instruction that was left, and its accesses in the block's slots.
+ */
 typedef struct Insn {
     const CannoliCPU *c;
     const CannoliBlock *b;
@@ -127,7 +130,8 @@ static bool contains(const Insn *in, uint64_t addr, uint64_t size)
 
 /*
  * May the access be what was refused?  The host names a byte of it, or one that
- * an aligned access of 16 bytes in its place would have touched, or only the page.
+ * an aligned access of 16 bytes in its place would have touched, or only the
+ * page.
  */
 static bool is_hit(const Insn *in, uint64_t addr, unsigned size, bool page)
 {

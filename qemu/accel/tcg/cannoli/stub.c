@@ -87,7 +87,8 @@ bool cannoli_gen_jump(struct TCGv_ptr_d *to)
     return false;
 }
 
-void cannoli_forget_jump(struct CPUState *cpu, const struct TranslationBlock *tb)
+void cannoli_forget_jump(struct CPUState *cpu,
+                         const struct TranslationBlock *tb)
 {
 }
 

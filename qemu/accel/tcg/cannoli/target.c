@@ -102,7 +102,8 @@ void cannoli_load(CPUArchState *env, uint64_t addr, const void *host,
 /*
  * Elements of a vector that lie side by side at @addr, in memory of @msize
  * bytes each, in the register of 1 << @esz.  @active has a bit for each byte of
- * the register; @first and @last are offsets in it.  Neighbours make one access.
+ * the register; @first and @last are offsets in it.  Neighbours make one
+ * access.
  */
 void cannoli_vec(CPUArchState *env, const uint64_t *active, uint64_t addr,
                  int first, int last, int esz, int msize, bool store)
