@@ -41,9 +41,9 @@ extern bool cannoli_windows;
 extern bool cannoli_starts_closed;
 
 /*
- * Whether a compare-and-swap that fails stores what there was: on x86 it does, as
- * the manuals say of CMPXCHG; elsewhere a failed one, or a failed store-conditional,
- * is no store.
+ * Whether a compare-and-swap that fails stores what there was: on x86 it does,
+ * as the manuals say of CMPXCHG; elsewhere a failed one, or a failed
+ * store-conditional, is no store.
  */
 #ifdef TARGET_I386
 #define CANNOLI_FAILED_STORES true
@@ -205,10 +205,16 @@ typedef struct CannoliBlock {
     CannoliMark mark;
 } CannoliBlock;
 
+/* Make `bytes' from `p' on accessible. */
+void cannoli_open_memory(void *p, uint64_t bytes);
+
 /*
- * Memory for good, from a place where it does not move the guest's mappings.
+ * Memory for good, from a place where it does not move the guest's mappings,
+ * after it was reserved.
  */
 void *cannoli_alloc(size_t bytes);
+void cannoli_reserve_memory(void);
+void cannoli_release_memory(void);
 
 /* The same until all translated code is thrown away. */
 void *cannoli_alloc_passing(size_t bytes);
@@ -226,10 +232,10 @@ CannoliBlock *cannoli_dict_find(const uint8_t *all, uint32_t def_bytes,
                                 uint32_t all_bytes, uint16_t ninsn);
 
 /*
- * The simple instruction `insn' of b was left by an access that did not complete:
- * count in what had been put off, and forget what was stored for it.  Returns how
- * many of its derived accesses were made if not all of them were, else -1
- * (restart: not asked).
+ * The simple instruction `insn' of b was left by an access that did not
+ * complete: count in what had been put off, and forget what was stored for it.
+ * Returns how many of its derived accesses were made if not all of them were,
+ * else -1 (restart: not asked).
  */
 int cannoli_settle(CPUState *cpu, const CannoliBlock *b, unsigned insn,
                    bool restart);
@@ -248,8 +254,8 @@ void cannoli_aux_commit(CannoliThread *t, uint32_t bytes);
 uint32_t cannoli_unit_count(CPUState *cpu);
 
 /*
- * Begin a record of `bytes' that has its place here: header and place are filled
- * in, with n = 0.
+ * Begin a record of `bytes' that has its place here: header and place are
+ * filled in, with n = 0.
  */
 void cannoli_place(CPUState *cpu, struct mempipe_aux_place *place,
                    uint32_t type, uint32_t bytes);
@@ -267,8 +273,8 @@ uint64_t cannoli_now(void);
  * Room for an event of this thread (enum ctr_event_type) with up to n bytes of
  * payload, at the current place; NULL if the thread is not recorded or inside
  * translated code.  Not more than CANNOLI_MAX_EVENT, but for a choice, which is
- * rare and has up to 64 KiB.  cannoli_event_end says how many bytes it has got; it
- * may hand the chunk over.
+ * rare and has up to 64 KiB.  cannoli_event_end says how many bytes it has got;
+ * it may hand the chunk over.
  */
 #define CANNOLI_MAX_EVENT (32 * 1024)
 uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
@@ -284,6 +290,9 @@ void cannoli_program(CPUState *cpu);
 
 /* The mappings of a process that begins; of a new program also its stack. */
 void cannoli_maps_initial(CPUState *cpu, bool new_program);
+
+/* Chunks of the pool that this process has written to before */
+extern bool *cannoli_pool_known;
 
 /* The file that the shared mapping is of. */
 extern dev_t cannoli_pipe_dev;

@@ -5,9 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Chunks are handed over to the recorder and taken back, threads and processes
- * come and go.  Everything is mapped before the guest starts and no descriptor
- * stays open: what the guest does to its descriptors, limits or root does not
- * matter here.
+ * come and go.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -25,36 +23,12 @@
 #include <sys/syscall.h>
 #include <linux/futex.h>
 
-const struct mempipe_ctl *cannoli_ctl;
-bool cannoli_values, cannoli_sys, cannoli_map, cannoli_thr;
-enum CannoliExeced cannoli_execed;
-dev_t cannoli_pipe_dev;
-ino_t cannoli_pipe_ino;
-
-/* What cannoli_alloc gives out. */
-#define ARENA_BYTES (16ull << 30)
-#define ARENA_STEP  (1ull << 20)
-
-static uint8_t *arena;
-static uint64_t arena_bytes;
-
-/* Its halves, filled from their starts. */
-static struct Area {
-    uint8_t *base;
-    uint64_t bytes, used, open;
-} lasting, passing;
-
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
 #endif
 
 /* Chunks of the pool that this process has written to before. */
-static bool *pool_known;
-
-/* Found by the recorder in the binary: this QEMU can be recorded. */
-extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=5";
-QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 5);
+bool *cannoli_pool_known;
 
 /* The pipe that a fork in progress holds for the child. */
 static __thread struct mempipe_pipe *fork_pipe;
@@ -63,10 +37,16 @@ static __thread uint32_t fork_serial;
 /* Serial of the first pipe of this process. */
 static uint32_t process_serial;
 
-/* Our numbers are of a PID namespace below that of the recording's first process. */
+/*
+ * Our numbers are of a PID namespace below that of the recording's first
+ * process.
+ */
 static bool nested;
 
-/* The recorder has asked the kernel to end us when it dies, and the guest for nothing. */
+/*
+ * The recorder has asked the kernel to end us when it dies, and the guest for
+ * nothing.
+ */
 static bool hide_deathsig;
 
 uint64_t cannoli_now(void)
@@ -93,63 +73,6 @@ static struct mempipe_chunk *chunk_at(uint32_t i)
 {
     return (struct mempipe_chunk *)((uint8_t *)cannoli_ctl +
                                     cannoli_ctl->headers_off) + i;
-}
-
-/* ---- memory ---- */
-
-/* Make `bytes' from `p' on accessible. */
-static void open_memory(void *p, uint64_t bytes)
-{
-    uintptr_t page = qemu_real_host_page_size();
-    uintptr_t from = ROUND_DOWN((uintptr_t)p, page);
-    uintptr_t to = ROUND_UP((uintptr_t)p + bytes, page);
-
-    if (bytes && mprotect((void *)from, to - from, PROT_READ | PROT_WRITE)) {
-        error_report("cannoli: cannot open memory: %s", strerror(errno));
-        exit(EXIT_FAILURE);
-    }
-}
-
-static void *alloc_in(struct Area *a, size_t bytes)
-{
-    uint64_t at = qatomic_fetch_add(&a->used, ROUND_UP(bytes, 16));
-    uint64_t end = at + bytes, opened = qatomic_read(&a->open);
-
-    if (end > a->bytes) {
-        error_report("cannoli: the dictionary of blocks has outgrown %" PRIu64
-                     " MiB", a->bytes >> 20);
-        exit(EXIT_FAILURE);
-    }
-    while (end > opened) {
-        /* Threads may open the same pages twice; that does no harm. */
-        uint64_t upto = MIN(ROUND_UP(end, ARENA_STEP), a->bytes);
-
-        open_memory(a->base + opened, upto - opened);
-        opened = qatomic_cmpxchg(&a->open, opened, upto);
-        opened = MAX(opened, qatomic_read(&a->open));
-    }
-    return a->base + at;
-}
-
-void *cannoli_alloc(size_t bytes)
-{
-    return alloc_in(&lasting, bytes);
-}
-
-void *cannoli_alloc_passing(size_t bytes)
-{
-    return alloc_in(&passing, bytes);
-}
-
-void cannoli_free_passing(void)
-{
-    size_t used = ROUND_UP(passing.used, qemu_real_host_page_size());
-
-    /* It is zero then; what the guest has locked cannot be given back. */
-    if (madvise(passing.base, used, MADV_DONTNEED)) {
-        memset(passing.base, 0, passing.used);
-    }
-    passing.used = 0;
 }
 
 /* ---- waiting and waking ---- */
@@ -195,7 +118,8 @@ void cannoli_check_recorder(const CannoliThread *t)
 }
 
 /* Wait until try() succeeds; the recorder announces space with `space'. */
-static void wait_for_space(CannoliThread *t, bool (*try)(CannoliThread *, uint32_t),
+static void wait_for_space(CannoliThread *t,
+                           bool (*try)(CannoliThread *, uint32_t),
                            uint32_t arg)
 {
     const struct timespec tick = { .tv_nsec = 100 * 1000 * 1000 };
@@ -254,7 +178,8 @@ static bool try_take_chunk(CannoliThread *t, uint32_t unused)
 
             chunk = (uint32_t)head;
             /* More than there are: the guest has scribbled. */
-            if (!chunk || chunk > cannoli_ctl->nr_pipes + cannoli_ctl->nr_pool) {
+            if (!chunk ||
+                chunk > cannoli_ctl->nr_pipes + cannoli_ctl->nr_pool) {
                 return false;
             }
             next = qatomic_read(&chunk_at(chunk - 1)->next_free);
@@ -273,9 +198,9 @@ static bool try_take_chunk(CannoliThread *t, uint32_t unused)
 
 /*
  * A block leaves before it runs if there is less room than it needs, or if it
- * was asked to: both are one comparison (gen.c), because whoever requests
- * an exit sets the limit to 0.  Without data it is compared with `words', otherwise
- * with `words - data', which is minus the room.
+ * was asked to: both are one comparison (gen.c), because whoever requests an
+ * exit sets the limit to 0.  Without data it is compared with `words',
+ * otherwise with `words - data', which is minus the room.
  */
 void cannoli_set_limit(CPUState *cpu)
 {
@@ -287,7 +212,10 @@ void cannoli_set_limit(CPUState *cpu)
     qatomic_set(&c->limit, cannoli_no_data()
                            ? (uintptr_t)c->thread->end - CANNOLI_MAX_NEED
                            : -(uintptr_t)CANNOLI_MIN_NEED);
-    /* Pairs with cannoli_request_exit: a request that came meanwhile is not lost. */
+    /*
+     * Pairs with cannoli_request_exit: a request that came meanwhile is not
+     * lost.
+     */
     smp_mb();
     if (qatomic_read(&cpu->neg.icount_decr.u16.high)) {
         qatomic_set(&c->limit, 0);
@@ -295,13 +223,13 @@ void cannoli_set_limit(CPUState *cpu)
 }
 
 /*
- * A thread that fills one chunk of the pool fills all of it, as a rule.  Its pages
- * are cheaper to have at once than one by one, as they are met; who can't have
- * them gets them like that.
+ * A thread that fills one chunk of the pool fills all of it, as a rule.  Its
+ * pages are cheaper to have at once than one by one, as they are met; who can't
+ * have them gets them like that.
  */
 static void meet_chunk(CannoliThread *t)
 {
-    bool *known = &pool_known[t->chunk_no - cannoli_ctl->nr_pipes];
+    bool *known = &cannoli_pool_known[t->chunk_no - cannoli_ctl->nr_pipes];
 
     if (!qatomic_read(known)) {
         qatomic_set(known, true);
@@ -617,10 +545,10 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     t->chunk_no = t->pipe_no;
     /* Until cannoli_gate_begin: registers as they are now. */
     t->gate.open = true;
-    open_memory(t->aux, cannoli_ctl->aux_bytes);
-    open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
-                (uint64_t)t->pipe_no * cannoli_ctl->chunk_bytes,
-                cannoli_ctl->chunk_bytes);
+    cannoli_open_memory(t->aux, cannoli_ctl->aux_bytes);
+    cannoli_open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
+                        (uint64_t)t->pipe_no * cannoli_ctl->chunk_bytes,
+                        cannoli_ctl->chunk_bytes);
     *c = (CannoliCPU){
         .thread = t, .insn = CANNOLI_INSN_NONE, .jumps = t->jumps,
         .parent_paused = c->parent_paused,
@@ -666,169 +594,6 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
     put_thread(t);
 }
 
-/* Open one of the recorder's files: this program has no descriptor to give. */
-static int open_file(int pid, int number)
-{
-    g_autofree char *path = g_strdup_printf("/proc/%d/fd/%d", pid, number);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-
-    if (fd < 0) {
-        error_report("cannoli: cannot open %s: %s", path, strerror(errno));
-        exit(EXIT_FAILURE);
-    }
-    return fd;
-}
-
-static G_NORETURN void no_pipe(int fd, const char *why)
-{
-    error_report("cannoli: descriptor %d is no pipe%s%s", fd, why ? ": " : "",
-                 why ? why : "");
-    exit(EXIT_FAILURE);
-}
-
-/* What the first file says; it is of this version, and all of it is there. */
-static struct mempipe_ctl read_ctl(int fd)
-{
-    struct mempipe_ctl ctl;
-    struct stat st;
-
-    if (fstat(fd, &st) < 0 || st.st_size < sizeof(ctl)) {
-        no_pipe(fd, NULL);
-    }
-    if (pread(fd, &ctl, sizeof(ctl), 0) != sizeof(ctl)) {
-        no_pipe(fd, strerror(errno));
-    }
-    if (ctl.magic != MEMPIPE_MAGIC || ctl.version != MEMPIPE_VERSION ||
-        ctl.ctl_bytes != sizeof(ctl) || ctl.shared_off > st.st_size) {
-        error_report("cannoli: this QEMU and the recorder are of different "
-                     "versions; build both from the same release");
-        exit(EXIT_FAILURE);
-    }
-    return ctl;
-}
-
-/*
- * The files that `arg' speaks of: descriptors "CTL,SHARED" and the second one's
- * inode, or, if this program was started by a recorded one
- * (linux-user/cannoli/exec.c), a path to the first one.
- */
-static struct mempipe_ctl open_pipe(const char *arg, int fds[2])
-{
-    struct mempipe_ctl ctl;
-    int pid, number, n = 0;
-
-    if (sscanf(arg, "/proc/%d/fd/%d,%n", &pid, &number, &n) == 2 && n) {
-        cannoli_execed = !strcmp(arg + n, "exec") ? CANNOLI_EXECED
-                                                  : CANNOLI_EXECED_BINFMT;
-        fds[0] = open_file(pid, number);
-        ctl = read_ctl(fds[0]);
-        fds[1] = open_file(ctl.recorder_pid, ctl.shared_fd);
-        return ctl;
-    }
-    if (sscanf(arg, "%d,%d,%*u%n", &fds[0], &fds[1], &n) != 2 || !n || arg[n] ||
-        fds[0] < 0 || fds[1] < 0) {
-        error_report("cannoli: '%s' are no descriptor numbers", arg);
-        exit(EXIT_FAILURE);
-    }
-    return read_ctl(fds[0]);
-}
-
-/*
- * Map both files, one right after the other, out of the guest's way.  Nothing of
- * the second one can be accessed yet.
- */
-static const struct mempipe_ctl *map_pipe(const struct mempipe_ctl *ctl,
-                                          const int fds[2])
-{
-    uint64_t first = ctl->shared_off, total = ctl->total_bytes;
-    uint8_t *p = cannoli_map_far(total,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-
-    if (p == MAP_FAILED) {
-        return MAP_FAILED;
-    }
-    if (mmap(p, first, PROT_READ, MAP_SHARED | MAP_FIXED, fds[0], 0) == MAP_FAILED ||
-        mmap(p + first, total - first, PROT_NONE, MAP_SHARED | MAP_FIXED, fds[1],
-             0) == MAP_FAILED) {
-        return MAP_FAILED;
-    }
-    madvise(p, total, MADV_DONTDUMP);
-    return (struct mempipe_ctl *)p;
-}
-
-/* -cannoli pipe=...: map what the recorder has laid out. */
-void cannoli_parse(const char *arg)
-{
-    const struct mempipe_ctl *mapped;
-    struct mempipe_ctl ctl;
-    struct stat st;
-    uint8_t *base;
-    int fds[2];
-
-    /*
-     * Who starts a program with more rights than his own must not have it load
-     * a library of his, or map a file.
-     */
-    if (arg == getenv("QEMU_CANNOLI") && qemu_getauxval(AT_SECURE)) {
-        return;
-    }
-    if (g_str_has_prefix(arg, "file=")) {
-        cannoli_jitter_option(arg + 5);
-        return;
-    }
-    if (cannoli_on) {
-        error_report("cannoli: given twice");
-        exit(EXIT_FAILURE);
-    }
-    if (!g_str_has_prefix(arg, "pipe=")) {
-        error_report("cannoli: 'pipe=CTL,SHARED,INODE' expected, not '%s'; "
-                     "recordings are made by cannoli-record", arg);
-        exit(EXIT_FAILURE);
-    }
-    ctl = open_pipe(arg + 5, fds);
-    if (fstat(fds[1], &st) < 0 ||
-        st.st_size < ctl.total_bytes - ctl.shared_off) {
-        no_pipe(fds[1], NULL);
-    }
-    mapped = map_pipe(&ctl, fds);
-    if (mapped == MAP_FAILED) {
-        error_report("cannoli: cannot map the pipe (%" PRIu64 " MiB of address "
-                     "space; is RLIMIT_AS set?): %s", ctl.total_bytes >> 20,
-                     strerror(errno));
-        exit(EXIT_FAILURE);
-    }
-    close(fds[0]);
-    close(fds[1]);
-    /* As much as a limit on address space leaves. */
-    for (arena_bytes = ARENA_BYTES; ; arena_bytes /= 2) {
-        arena = cannoli_map_far(arena_bytes,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-        if (arena != MAP_FAILED || arena_bytes < 2 * ARENA_STEP) {
-            break;
-        }
-    }
-    if (arena == MAP_FAILED) {
-        error_report("cannoli: cannot reserve memory: %s", strerror(errno));
-        exit(EXIT_FAILURE);
-    }
-    base = (uint8_t *)mapped;
-    lasting.base = arena;
-    lasting.bytes = passing.bytes = arena_bytes / 2;
-    passing.base = arena + lasting.bytes;
-    open_memory(base + ctl.shared_off, ctl.aux_off - ctl.shared_off);
-    open_memory(base + ctl.chunks_off + (uint64_t)ctl.nr_pipes * ctl.chunk_bytes,
-                (uint64_t)ctl.nr_pool * ctl.chunk_bytes);
-    pool_known = g_new0(bool, ctl.nr_pool);
-    cannoli_pipe_dev = st.st_dev;
-    cannoli_pipe_ino = st.st_ino;
-    cannoli_ctl = mapped;
-    cannoli_sys = ctl.events & CTR_EVENTS_SYS;
-    cannoli_map = ctl.events & CTR_EVENTS_MAP;
-    cannoli_thr = ctl.events & CTR_EVENTS_THR;
-    cannoli_values = ctl.events & CTR_EVENTS_VAL;
-    cannoli_on = true;
-}
-
 /* Whether /proc shows that we are in a PID namespace below that of its own. */
 static bool status_is_nested(void)
 {
@@ -844,7 +609,10 @@ static bool status_is_nested(void)
     return strspn(at, "0123456789") < strcspn(at, "\n");
 }
 
-/* What the kernel is to send us when the recorder dies, and not the guest's wish. */
+/*
+ * What the kernel is to send us when the recorder dies, and not the guest's
+ * wish.
+ */
 static void find_deathsig(void)
 {
     int sig;
@@ -1030,9 +798,8 @@ void cannoli_child(CPUState *cpu)
         tb_flush(cpu);
         end_exclusive();
         munmap((void *)cannoli_ctl, cannoli_ctl->total_bytes);
-        munmap(arena, arena_bytes);
+        cannoli_release_memory();
         cannoli_ctl = NULL;
-        arena = NULL;
     }
 }
 
