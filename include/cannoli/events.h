@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words in which an execution is told.
+ * The encoding of an execution: words, block definitions, registers and events.
  *
- * One vocabulary serves the translated code that writes events, the recorder
- * that packs them and the library that reads them back; this header is its
- * only definition.  It needs nothing but <stdint.h>.
+ * The translated code that writes events, the recorder that packs them and the
+ * library that reads them all use it; this header is its only definition.  It
+ * needs nothing but <stdint.h>.
  *
- * What is known when a translation block is translated stands once, in a block
- * definition.  While it runs, a guest thread appends to two columns:
+ * What is known when a translation block is translated is stored once, in a block
+ * definition.  While it runs, a guest thread appends to two columns (of a buffer
+ * in the pipe, of a chunk in a file):
  *
  *   words      uint32_t, one per block entered, plus markers where the run
  *              of the block differs from "every instruction, and every
  *              unconditional slot, once";
- *   data       what translated code says of each slot that it passes, in that
- *              order: of an access that it makes itself ("inline") the guest
- *              address, and with CTR_EVENTS_VAL the value; of a register slot
+ *   data       what translated code records for each slot that it passes, in that
+ *              order: for an access that it makes itself ("inline") the guest
+ *              address, and with CTR_EVENTS_VAL the value; for a register slot
  *              the register's value.
  *
  * The data column consists of units as wide as an address column entry of the
- * target, 4 or 8 bytes.  A value of n bytes takes CTR_UNITS(n, unit) units; an
- * access takes one for its address and, with values, those of its value behind.
- * A value that does not fill its units leaves the rest of them undefined.
+ * target, 4 or 8 bytes.  A value of n bytes occupies CTR_UNITS(n, unit) units; an
+ * access occupies one for its address and, with values, those of its value after it.
+ * If a value does not fill its units, the rest of them is undefined.
  * An access is *derived* (CTR_ACCESS_DERIVED) if its address follows from that of
  * another access of the same run, its root, or is always the same: then it has no
- * unit for it.
+ * unit for its address.
  *
- * What cannot be told so is listed apart, with its place in both columns:
- * accesses that QEMU makes inside a helper ("extra" accesses), register changes
- * that are not seen in translated code ("extra" register changes) and what the
- * operating system does (events).
+ * What the columns cannot express is listed separately, with its place in both
+ * columns: accesses that QEMU makes inside a helper ("extra" accesses), register
+ * changes that are not seen in translated code ("extra" register changes) and what
+ * the operating system does (events).
  *
- * A block has slots in program order; the register slots of an instruction stand
- * behind its accesses.  A slot of group 0 is unconditional (all register slots
+ * A block has slots in program order; the register slots of an instruction come
+ * after its accesses.  A slot of group 0 is unconditional (all register slots
  * are): it is made once whenever control passes its place.  A register slot
- * tells a register that the instruction may have written; a reader shows it if
- * the value is not the one from before.  The slots
- * of group g >= 1 are made together, each time a GROUP word for g stands after
+ * means that the instruction may have written the register; a reader shows it if
+ * the value differs from the one before.  The slots
+ * of group g >= 1 are made together, each time a GROUP word for g follows
  * the block's id; a group may run no time, once, or many times (a loop inside
  * one instruction).  With P the next unconditional slot not yet made, a GROUP
- * word for g means: all unconditional slots that stand before g's first slot
+ * word for g means: all unconditional slots from P up to g's first slot
  * have been made, then g's slots in order.  The rest of the unconditional
- * slots are made at the end of the block, or up to the place where a LEFT word
- * says that it was left.
+ * slots are made at the end of the block, or up to the place at which a LEFT word
+ * ends the run.
  */
 #ifndef CANNOLI_EVENTS_H
 #define CANNOLI_EVENTS_H
@@ -58,24 +59,24 @@
  *                           slots (0..16383), register slots included
  *   0xd0000000 | f<<16 | n  LEFT: the block was left after n instructions
  *                           (0..512).  The next word is a number: in the pipe
- *                           the length in units of the data column of the chunk
+ *                           the length in units of the data column of the buffer
  *                           at that time, in a file the number of slots that
  *                           this run of the block made.  f: LEFT_* flags.
  *                           With CTR_LEFT_DERIVED (pipe only) one more word follows
  *                           (a run left after 0 instructions, by this or by
  *                           LEFT_AT, with no slot made, is not kept in a file)
  *   0xe0000000              FAULT (pipe only): the instruction at which the
- *                           block just before was left raised a signal
+ *                           preceding block was left raised a signal
  *   0xf0000000 | i          RESUME: the next word is the id of a block whose
- *                           run began in the chunk before and was cut (LEFT
- *                           with CTR_LEFT_SUSPEND) inside instruction i.
- *                           Instructions 0..i were counted there; the run goes
- *                           on with the remaining accesses of instruction i.
- *                           Also a block that only goes on with what the
+ *                           run began in the buffer (chunk) before and was cut
+ *                           (LEFT with CTR_LEFT_SUSPEND) inside instruction i.
+ *                           Instructions 0..i were counted there; the run
+ *                           continues with the remaining accesses of instruction i.
+ *                           Also a block that only continues what the
  *                           instruction before it, the last one of another
  *                           block, began (the target of s390x EXECUTE).
- *                           Unconditional slots up to the last one that stands
- *                           before a group slot of instruction i were made.
+ *                           Unconditional slots up to the last one that precedes
+ *                           a group slot of instruction i were made.
  */
 #define CTR_WORD_IS_BLOCK(w)   ((uint32_t)(w) - 1u < 0x7fffffffu)
 #define CTR_WORD_KIND(w)       ((uint32_t)(w) & 0xf0000000u)
@@ -94,16 +95,16 @@
 
 /* The last of the n instructions raised a signal (it may run again later). */
 #define CTR_LEFT_FAULTED       0x001u
-/* Pipe only: the last of the n has done nothing yet and will run again; forget it. */
+/* Pipe only: the last of the n has done nothing yet and will run again; discard it. */
 #define CTR_LEFT_RESTART       0x002u
-/* The run goes on in the next chunk of this thread, with a RESUME word. */
+/* The run continues in the next buffer (chunk) of this thread, with a RESUME word. */
 #define CTR_LEFT_SUSPEND       0x004u
 /* The thread was ended inside this block: more of it may have run. */
 #define CTR_LEFT_UNSURE        0x008u
 /*
- * Pipe only: not all derived slots of the last of the n were made.  One more word stands
- * behind the number: how many, its first ones.  Those of the instructions before it were
- * made; without this flag all of them were.  Never with CTR_LEFT_RESTART.
+ * Pipe only: not all derived slots of the last of the n were made.  One more word follows
+ * the number: how many of them were, its first ones.  Those of the instructions before it
+ * were made; without this flag all of them were.  Never with CTR_LEFT_RESTART.
  */
 #define CTR_LEFT_DERIVED       0x010u
 
@@ -117,12 +118,12 @@
  *   u8  code[code_bytes]   the instructions' bytes, in order
  *   ...  slot[nslot]       CTR_BLOCKDEF_SLOT bytes each:
  *                            u16 insn, u16 group, u8 access, u8 zero;
- *                            in program order, so that insn never falls.
- *                            Of a register slot (CTR_ACCESS_REG) `group' is
+ *                            in program order, so that insn never decreases.
+ *                            In a register slot (CTR_ACCESS_REG) `group' is
  *                            the register's number in the register table,
  *                            and no other bit but the size is set
  *   u64 pc[ninsn]          only with CTR_BLOCK_HAS_PCS; otherwise each
- *                          instruction stands behind the one before
+ *                          instruction follows the one before
  *   u32 ntag, and ntag times u16 insn, u16 library, u64 tag
  *                          only with CTR_BLOCK_HAS_TAGS, then at least one:
  *                          what jitter libraries
@@ -135,15 +136,15 @@
  *                          (CTR_DERIVE_*), i64 delta
  *
  * A derived slot is an unconditional access (group 0).  Its root is the number of an
- * earlier slot of the block: an unconditional access that is not derived itself, and
- * that is made in whatever run, or part of one in a chunk, makes the derived one; delta
- * is from -CTR_MAX_DERIVE to CTR_MAX_DERIVE.  With root CTR_DERIVE_CONST 0 stands for
- * its address and delta is any number.  The address is the lowest `bits' bits (1 to 64)
+ * earlier slot of the block: an unconditional access that is not derived itself.  Every
+ * run, or part of one in a chunk, that makes the derived slot also makes its root.  delta
+ * is from -CTR_MAX_DERIVE to CTR_MAX_DERIVE.  With root CTR_DERIVE_CONST the root's
+ * address is 0 and delta is any number.  The address is the lowest `bits' bits (1 to 64)
  * of root's address + delta, the bits above them 0 or, with CTR_DERIVE_SIGNED, copies of
  * the highest of them; of all that, as many bits as the target's addresses have.
  *
  * The instructions of a definition are those of the translation block that are
- * recorded, in order; a choice of what to record may leave out any of them (then
+ * recorded, in order; a selection of what to record may leave out any of them (then
  * mostly with CTR_BLOCK_HAS_PCS).  pc is that of the first one recorded.
  */
 #define CTR_BLOCKDEF_PC         0   /* u64 guest virtual address */
@@ -183,7 +184,7 @@
 #define CTR_ACCESS_NOVALUE     0x80u   /* access whose value is not recorded: its
                                           address unit only */
 
-/* Units that a value of n bytes takes in the data column. */
+/* Units that a value of n bytes occupies in the data column. */
 #define CTR_UNITS(n, unit)     (((n) + (unit) - 1u) / (unit))
 
 /* How a block's bytes are to be read, where the machine leaves it open. */
@@ -216,13 +217,13 @@
  *
  * Names are those of gdb's target descriptions where the whole register is one
  * there ("r0", "rax", "sp"), of QEMU otherwise.  A register wider than 16 bytes
- * is entered in pieces, one behind the other, lowest first, all of one name with
+ * is entered in pieces, one after the other, lowest first, all of one name with
  * CTR_REG_PIECE in all but the last.  What gdb calls one register but QEMU
  * computes from several (flags) is entered as those, with CTR_REG_RAW; the
- * reader makes the named one of them (tracefmt/FORMAT.md lists which).
+ * reader computes the named one from them (tracefmt/FORMAT.md lists which).
  */
 #define CTR_REG_RAW            0x01u   /* not for display by itself */
-#define CTR_REG_PIECE          0x02u   /* goes on in the next entry */
+#define CTR_REG_PIECE          0x02u   /* continues in the next entry */
 #define CTR_REG_VECTOR         0x04u   /* show in hexadecimal, whole */
 #define CTR_REG_SPECIAL        0x08u   /* control and status */
 #define CTR_MAX_REGS           4096u
@@ -238,9 +239,9 @@ enum ctr_event_type {
      * Before and after a system call:
      *   u32 nr, u32 flags (CTR_SYSCALL_*), i64 result (0 before), u64 args[8],
      *   str name
-     * Both tell all of it.  A call can have a beginning only (exit, a thread that
+     * Both have all of it.  A call can have a beginning only (exit, a thread that
      * was killed, execve) or an end only (the child of fork).  What the call
-     * read and wrote stands between the two.
+     * read and wrote comes between the two.
      */
     CTR_EVENT_SYSCALL = 1,
     CTR_EVENT_SYSRET = 2,
@@ -257,7 +258,7 @@ enum ctr_event_type {
      *   u64 handler, u32 flags (CTR_SIGNAL_*), u32 zero
      */
     CTR_EVENT_SIGNAL = 4,
-    /* A signal handler returned: u64 pc (where the thread goes on). */
+    /* A signal handler returned: u64 pc (where the thread continues). */
     CTR_EVENT_SIGRETURN = 5,
     /*
      * A change of the address space that succeeded, of the whole process:
@@ -274,33 +275,33 @@ enum ctr_event_type {
      *   u32 op (CTR_THREAD_*), i32 pid, i32 tid, i32 ppid, i32 ptid (of the
      *   thread that made it, also by fork; 0: none that is recorded), u32 reason (as
      *   ctr_end in ctr.h), i32 status,
-     *   str name (START: of the thread as prctl(2) tells it; NAME: the new one;
+     *   str name (START: of the thread as prctl(2) returns it; NAME: the new one;
      *   EXEC: path of the program)
      */
     CTR_EVENT_THREAD = 7,
     /*
      * A mark:
      *   u32 source (CTR_MARK_*), u32 number (of those from outside, from 1; 0: of
-     *   the guest's own), u64 asked_ns (CLOCK_MONOTONIC, when it was asked for), u64
+     *   the guest's own), u64 asked_ns (CLOCK_MONOTONIC, when it was requested), u64
      *   value (the guest's), str text
-     * Each thread that runs tells a mark from outside where it has met it.
+     * Each thread that runs records a mark from outside where it meets it.
      */
     CTR_EVENT_MARK = 8,
     /*
      * From here on this thread is recorded (open 1), or not (open 0):
      *   u32 open, u32 why (CTR_GATE_*)
      * Without such an event it is recorded from its start.  While the gate is closed
-     * only MAP, THREAD, MARK, LABEL and SELECT events are told.
+     * only MAP, THREAD, MARK, LABEL and SELECT events are recorded.
      */
     CTR_EVENT_GATE = 9,
     /*
-     * The guest names a range of memory, or takes the name back:
+     * The guest names a range of memory, or removes the name:
      *   u32 op (CTR_LABEL_*), u32 zero, u64 start, u64 size, str type, str name
      */
     CTR_EVENT_LABEL = 10,
     /*
-     * What is recorded was chosen anew while the program ran; from here on this thread
-     * runs by it:  u32 generation, u32 zero, str text (the libraries, one a line)
+     * What is recorded was chosen again while the program ran; from here on this thread
+     * follows it:  u32 generation, u32 zero, str text (the libraries, one a line)
      */
     CTR_EVENT_SELECT = 11,
 };
@@ -335,6 +336,6 @@ enum ctr_event_type {
 #define CTR_THREAD_START       1u
 #define CTR_THREAD_END         2u      /* of the thread; the last one ends the process */
 #define CTR_THREAD_NAME        3u
-#define CTR_THREAD_EXEC        4u      /* execve succeeded; the process goes on in it */
+#define CTR_THREAD_EXEC        4u      /* execve succeeded; the process continues in it */
 
 #endif
