@@ -2,8 +2,8 @@
 /*
  * mempipe: the shared memory through which translated code hands events to
  * the recorder.  This header is the one definition of its layout; QEMU and
- * cannoli-record both compile it.  Everything is in host byte order, both ends
- * run on one machine and a version number refuses all others.
+ * cannoli-record both compile it.  Everything is in host byte order: both ends
+ * run on one machine, and a version number refuses all others.
  *
  * The recorder makes two memfds per recording.  Every traced process maps both of
  * them, the second right after the first, before the guest starts, and keeps no
@@ -15,48 +15,50 @@
  *   pages of ids              1 MiB           |
  *   struct mempipe_pipe       nr_pipes        | second file
  *   struct mempipe_chunk      nr_chunks       | (nr_chunks = nr_pipes + nr_pool)
- *   aux rings                 nr_pipes * aux_bytes
- *   chunks                    nr_chunks * chunk_bytes
+ *   side queues               nr_pipes * aux_bytes
+ *   buffers                   nr_chunks * chunk_bytes
  *
+ * In identifiers a buffer is a `chunk', and a side queue and its side records are `aux'.
  * The files are sparse: memory is used only for what has been touched.
  *
- * A guest thread owns one pipe and fills one chunk at a time: words (see
+ * A guest thread owns one pipe and fills one buffer at a time: words (see
  * events.h) grow up from its start, data units (addr_bytes each) grow down from
- * its end, so unit number i is at chunk + chunk_bytes - (i+1) * addr_bytes.
+ * its end, so unit number i is at buffer + chunk_bytes - (i+1) * addr_bytes.
  * A value of k units beginning with number i is one integer in host byte order
- * at chunk + chunk_bytes - (i+k) * addr_bytes.  A full chunk is handed over whole: header filled in, then its
- * number + 1 stored (release) in the next mail slot of the pipe, then the
- * doorbell.  The recorder reads it, zeroes what was used and gives it back:
- * chunk number i < nr_pipes belongs to pipe i for good (its "home": so that a
- * thread can always go on in the end), the others go to the shared pool.  A
- * thread that finds neither its home nor a pool chunk free waits: nothing is
- * ever dropped.
+ * at buffer + chunk_bytes - (i+k) * addr_bytes.  The thread hands a full buffer over
+ * whole: it fills in the header, then stores the buffer's
+ * number + 1 (release) in the next mail slot of the pipe, then rings the
+ * doorbell.  The recorder reads the buffer, zeroes what was used and gives it back:
+ * buffer number i < nr_pipes always belongs to pipe i (it is *reserved*, so that a
+ * thread can always continue in the end), the others go to the shared pool.  A
+ * thread that finds neither its reserved buffer nor a pool buffer free waits: nothing
+ * is ever dropped.
  *
- * Chunks are zero wherever nothing was written yet.  When a process dies, the
- * recorder finds the last chunk of each of its pipes in live_chunk and what it
- * holds by looking for the last word that is not zero, unless `running' is 0:
+ * Buffers are zero wherever nothing was written yet.  When a process dies, the
+ * recorder finds the last buffer of each of its pipes in live_chunk, and its
+ * contents by looking for the last word that is not zero, unless `running' is 0:
  * then quiet_words and quiet_units are exact.
  *
- * The aux ring of a pipe is a byte stream of records (u64 aligned) for what
+ * The side queue of a pipe is a byte stream of records (u64 aligned) for what
  * translated code cannot put into the columns: block definitions and accesses
- * made inside helpers.  A definition is in the ring before its block can
- * run on any thread; so a reader that looks at a chunk first and then drains
- * every ring knows all ids that occur in the chunk.  The reader must drain
- * rings without waiting for anything else.
+ * made inside helpers.  A definition is in the queue before its block can
+ * run on any thread; so a reader that looks at a buffer first and then drains
+ * every queue knows all ids that occur in the buffer.  The reader must drain
+ * queues without waiting for anything else.
  *
- * Definitions go out of use by epochs.  A process that throws all its translated code
- * away begins a new one: nothing that it runs from then on has an id from before.  A
- * thread hands its chunk over before it runs anything of a new epoch, so a chunk has
+ * Epochs end the life of definitions.  A process that discards all its translated code
+ * begins a new epoch: nothing that it runs from then on has an id from before.  A
+ * thread hands its buffer over before it runs anything of a new epoch, so a buffer has
  * ids of one epoch of its process, or of those that the process was forked in
  * (`from_epoch', and so on).  As soon as no pipe is in an epoch any more, and what was
- * in the pipes then has been read and packed, its ids are free.
+ * in the pipes then has been read and packed, the ids of the epoch are free.
  *
- * Ids are given out by pages of MEMPIPE_ID_PAGE: a process takes a page (its byte is set
- * from 0 to 1) for one epoch, the recorder gives those of an epoch back.  So ids
- * stay small numbers, whatever has been described.
+ * Ids are allocated by pages of MEMPIPE_ID_PAGE: a process allocates a page (sets its byte
+ * from 0 to 1) for one epoch, the recorder frees the pages of an epoch.  So ids
+ * stay small numbers, however many blocks have been defined.
  *
  * Who may write what, and what a lie can cause.  A guest that breaks out of QEMU, or
- * is told where the memory is, writes whatever it likes, at any time, from several
+ * learns where the memory is, writes whatever it likes, at any time, from several
  * threads.  Nothing in the second file is trusted: the recorder keeps the layout in
  * memory of its own, copies a word once, checks the copy and uses only that.  At most
  * the trace of this guest is wrong, or ends with an error that says why.
@@ -71,37 +73,37 @@
  *   shared.doorbell, asleep       all             wake-ups that are late by a second
  *   shared.space, space_waiters   all             a guest that waits for space 0.1 s
  *                                                 longer; smaller file chunks
- *   shared.pool_head, next_free,  all             chunks lost, or used by two threads:
+ *   shared.pool_head, next_free,  all             buffers lost, or used by two threads:
  *     busy                                        wrong events, or a guest that waits
- *   shared.next_epoch             all             ids that are given out again too early:
+ *   shared.next_epoch             all             ids that are allocated again too early:
  *                                                 wrong events, or an error
- *   shared.id_hint, pages of ids  all             an error (the id is another one's), or
+ *   shared.id_hint, pages of ids  all             an error (another process has the id), or
  *                                                 a QEMU that ends for want of ids
  *   shared.next_serial            all             threads put together wrongly
- *   shared.pipes_high             all             longer rounds; never falls
+ *   shared.pipes_high             all             longer rounds; never decreases
  *   shared.nr_exhausted           all             nothing
  *   pipe.state                    thread; FREE:   a thread that ends early in the
  *                                 recorder        trace; its QEMU ends itself when it
  *                                                 next waits for space
  *   pipe.pid, tid, ptid, ppid     thread, forker  other numbers in the trace.  Whom the
- *                                                 recorder watches and signals is the
- *                                                 system's word, see recorder/attached.h
+ *                                                 recorder watches and signals it learns
+ *                                                 from the system, see recorder/attached.h
  *   pipe.process, nested          thread          threads shown in another process, a
- *                                                 process that is held for dead
+ *                                                 process that is treated as dead
  *   pipe.start_ns, end_ns,        thread          other times, reasons, status
  *     end_reason, end_status
  *   pipe.live_chunk to quiet_*    thread          a wrong tail after a kill
  *   pipe.inside, inside_end       thread          a wrong library in the error, if the
  *                                                 process really died
- *   pipe.epoch, from_epoch,       thread, forker  ids given out again too early: an
+ *   pipe.epoch, from_epoch,       thread, forker  ids allocated again too early: an
  *     from_process                                error, or wrong events; or too late:
  *                                                 memory
  *   pipe.aux_head                 thread          an error (a record is impossible)
  *   pipe.aux_tail                 recorder        records overwritten: an error; the
  *                                                 recorder has its own copy
  *   pipe.mail                     both            an error (header is impossible)
- *   chunk header                  thread          an error (header is impossible)
- *   aux rings, chunks             thread          wrong events, or an error
+ *   buffer header                 thread          an error (header is impossible)
+ *   side queues, buffers          thread          wrong events, or an error
  */
 #ifndef CANNOLI_MEMPIPE_H
 #define CANNOLI_MEMPIPE_H
@@ -112,24 +114,24 @@
 #define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
 #define MEMPIPE_VERSION   5u
 #define MEMPIPE_LINE      64
-/* Mail slots of a pipe, a power of two, more than the chunks one pipe can have in flight. */
+/* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
 #define MEMPIPE_MAX_POOL  96u
 #define MEMPIPE_ID_PAGE   256u  /* ids of a page; 0 is none */
 #define MEMPIPE_ID_PAGES  (1u << 20)
 
 /*
- * Free space (bytes) that every chunk keeps between its columns for what C code
+ * Free space (bytes) that every buffer keeps between its columns for what C code
  * adds on behalf of a block that is already running (LEFT, FAULT, the SUSPEND
- * mark): a room check in translated code asks for its own need plus this.
+ * mark): a room check in translated code requires its own need plus this.
  */
 #define MEMPIPE_SLACK     64u
 
 /*
- * A chunk with more bytes of aux records than this is handed over as soon as that
- * is possible, whatever its columns hold: the recorder keeps them until the chunk
- * has come.  A system call's data are told in records of at most MEMPIPE_DATA_BYTES
- * of payload each, one USERMEM event behind the other.
+ * A buffer with more bytes of side records than this is handed over as soon as that
+ * is possible, whatever its columns hold: the recorder keeps the records until it has
+ * received the buffer.  A system call's data are emitted in records of at most
+ * MEMPIPE_DATA_BYTES of payload each, one USERMEM event after the other.
  */
 #define MEMPIPE_CHUNK_AUX  (1u << 20)
 #define MEMPIPE_DATA_BYTES (32u << 10)
@@ -174,7 +176,7 @@ struct mempipe_control {
     uint32_t window;        /* 1: process gates begin closed (--start-at) */
     /*
      * Libraries that choose what is recorded, one a line: "path,key=value,...", commas in
-     * a path or value doubled, a line feed is not possible.  Nothing: everything is
+     * a path or value doubled, a line feed is not possible.  Empty: everything is
      * recorded.  filter_seq is odd while the recorder writes.
      */
     uint32_t filter_seq;
@@ -190,7 +192,7 @@ enum {
     MEMPIPE_FREE = 0,     /* may be claimed by compare-and-swap */
     MEMPIPE_CLAIMED = 1,  /* a thread or fork is setting it up */
     MEMPIPE_LIVE = 2,     /* identity valid, thread runs */
-    MEMPIPE_ENDED = 3,    /* last chunk handed over; recorder frees the pipe */
+    MEMPIPE_ENDED = 3,    /* last buffer handed over; recorder frees the pipe */
 };
 
 /*
@@ -209,7 +211,7 @@ struct mempipe_pipe {
         };
         /*
          * Both at once.  A parent that comes late must not name its child in a
-         * pipe that somebody else has claimed by now: it replaces its own
+         * pipe that another thread has claimed by now: it replaces its own
          * serial and pid 0, or nothing.
          */
         uint64_t serial_pid;
@@ -227,32 +229,32 @@ struct mempipe_pipe {
 
     /* line 1: producer, while it runs */
     uint32_t live_chunk __attribute__((aligned(MEMPIPE_LINE)));
-                            /* chunk being filled + 1, 0 if none */
+                            /* buffer being filled + 1, 0 if none */
     uint32_t live_seq;      /* its sequence number in this pipe, from 0 */
     uint32_t running;       /* 1: inside translated code */
     uint32_t quiet_words;   /* lengths of both columns while running == 0 */
     uint32_t quiet_units;
-    uint32_t waits;         /* how often the thread waited for a chunk */
+    uint32_t waits;         /* how often the thread waited for a buffer */
     uint64_t wait_ns;       /* and how long, in all */
     uint32_t inside;        /* number (from 1) of the entry of shared.libraries whose
                                code this thread runs, 0: none; MEMPIPE_LIBRARIES + 1: one
                                that found no free entry */
     uint32_t inside_end;    /* what that code has ended the process with: a signal's
                                number, or MEMPIPE_INSIDE_EXIT */
-    uint32_t epoch;         /* of the chunk being filled; set (release) after the mail
+    uint32_t epoch;         /* of the buffer being filled; set (release) after the mail
                                of the one before */
     uint32_t from_epoch;    /* of a process's first thread: the epoch of its parent
-                               that it was forked in; 0: none.  While CLAIMED: at least
-                               that epoch may have to be known */
+                               that it was forked in; 0: none.  While CLAIMED: the child
+                               may be forked in that epoch or in a later one */
     uint32_t from_process;  /* and the parent, as `process' names it */
 
-    /* line 2: producer: bytes ever put into the aux ring */
+    /* line 2: producer: bytes ever put into the side queue */
     uint64_t aux_head __attribute__((aligned(MEMPIPE_LINE)));
-    /* line 3: recorder: bytes ever taken out of it */
+    /* line 3: recorder: bytes ever read out of it */
     uint64_t aux_tail __attribute__((aligned(MEMPIPE_LINE)));
 
     /*
-     * Mail: slot seq % MEMPIPE_MAIL holds chunk number + 1, or 0.  Stored by
+     * Mail: slot seq % MEMPIPE_MAIL holds buffer number + 1, or 0.  Stored by
      * the producer (release), cleared by the recorder (release).
      */
     uint32_t mail[MEMPIPE_MAIL] __attribute__((aligned(MEMPIPE_LINE)));
@@ -268,10 +270,10 @@ enum {
 
 #define MEMPIPE_INSIDE_EXIT 0x100u
 
-/* Header of a chunk, written before its mail. */
+/* Header of a buffer, written before its mail. */
 struct mempipe_chunk {
-    uint32_t next_free;     /* pool: next free chunk + 1 */
-    uint32_t busy;          /* home chunk: 1 from claim until given back */
+    uint32_t next_free;     /* pool: next free buffer + 1 */
+    uint32_t busy;          /* reserved buffer: 1 from claim until given back */
     uint32_t pipe;          /* whose events it holds */
     uint32_t seq;
     uint32_t words;         /* length of the word column */
@@ -293,7 +295,7 @@ struct mempipe_ctl {
     uint32_t chunk_bytes;   /* power of two, 64 KiB .. 4 MiB */
     uint32_t aux_bytes;     /* power of two, 128 KiB or more */
     uint32_t events;        /* CTR_EVENTS_* to make */
-    uint32_t discard;       /* 1: nobody listens, chunks are reused at once
+    uint32_t discard;       /* 1: nobody reads, buffers are reused at once
                                (what the translated code alone costs) */
     uint64_t pipes_off;     /* bytes from the start of the mapping */
     uint32_t data_limit;    /* bytes of a USERMEM event that are kept */
@@ -307,7 +309,7 @@ struct mempipe_ctl {
     uint64_t headers_off;
     uint64_t aux_off;
     uint64_t chunks_off;
-    uint32_t live;          /* 1: somebody watches: hand over at system calls */
+    uint32_t live;          /* 1: somebody watches the trace: hand over at system calls */
     uint32_t epoch_blocks;  /* not 0: a process begins an epoch after so many
                                definitions, in place of when it has reason to */
 
@@ -347,15 +349,15 @@ struct mempipe_shared {
     uint64_t for_insns;
 
     /* Rung (incremented, futex woken if `asleep') after mail, a state change
-     * or a ring that is half full. */
+     * or a side queue that is half full. */
     uint32_t doorbell __attribute__((aligned(MEMPIPE_LINE)));
     uint32_t asleep;        /* recorder: about to wait on doorbell */
 
-    /* Incremented by the recorder when a chunk or ring space came free. */
+    /* Incremented by the recorder when a buffer or queue space became free. */
     uint32_t space __attribute__((aligned(MEMPIPE_LINE)));
     uint32_t space_waiters; /* producers about to wait on space */
 
-    /* Head of the free pool: tag << 32 | chunk number + 1 (or 0). */
+    /* Head of the free pool: tag << 32 | buffer number + 1 (or 0). */
     uint64_t pool_head __attribute__((aligned(MEMPIPE_LINE)));
 
     uint32_t next_epoch __attribute__((aligned(MEMPIPE_LINE)));
@@ -368,10 +370,10 @@ struct mempipe_shared {
 
 /* Aux records: u32 bytes (of the whole record, a multiple of 8), u32 type. */
 enum {
-    MEMPIPE_AUX_PAD = 1,    /* fills the ring up to its end */
+    MEMPIPE_AUX_PAD = 1,    /* fills the queue up to its end */
     MEMPIPE_AUX_BLOCK = 2,  /* struct mempipe_aux_block, then a definition */
     MEMPIPE_AUX_REGTABLE = 3, /* struct mempipe_aux_regtable, then entries */
-    /* with a place in a chunk: */
+    /* with a place in a buffer: */
     MEMPIPE_AUX_ACCESS = 8, /* struct mempipe_aux_access, then data */
     MEMPIPE_AUX_REGS = 9,   /* struct mempipe_aux_regs, then registers */
     MEMPIPE_AUX_STATE = 10, /* struct mempipe_aux_place, then the state */
@@ -392,10 +394,10 @@ struct mempipe_aux_block {
 };
 
 /*
- * What follows has its place in a chunk: in the chunk with sequence number
+ * What follows has its place in a buffer: in the buffer with sequence number
  * `seq' of the pipe, when its columns held `words' words and `units' units of
- * data.  The recorder keeps these records as they are, in order, for whoever
- * packs the chunk.
+ * data.  The recorder keeps these records as they are, in order, until the buffer
+ * is packed.
  */
 struct mempipe_aux_place {
     struct mempipe_aux h;
@@ -408,8 +410,8 @@ struct mempipe_aux_place {
 /*
  * An access made inside a helper, on behalf of instruction `insn' of the block
  * whose id was the last one among the words.  n: bytes of data that follow: `size',
- * what was loaded or stored, as it stands in memory, or 0: without CTR_EVENTS_VAL, or
- * the value is not told.
+ * the bytes loaded or stored, in memory order, or 0: without CTR_EVENTS_VAL, or
+ * the value is not recorded.
  */
 struct mempipe_aux_access {
     struct mempipe_aux_place p;
@@ -421,7 +423,7 @@ struct mempipe_aux_access {
 };
 
 /*
- * Registers that were changed otherwise than register slots tell, n of them:
+ * Registers that were changed other than by register slots, n of them:
  * u16 number, u16 zero, u8 value[16] each (MEMPIPE_REG_BYTES).  By instruction
  * `insn' of the last block, at its end, or, with MEMPIPE_OUTSIDE, outside of
  * translated code (system calls, signals).
@@ -435,8 +437,8 @@ struct mempipe_aux_regs {
 #define MEMPIPE_REG_BYTES  20u
 
 /*
- * The state of all registers (n bytes follow, see events.h) at the begin of chunk
- * `seq': every chunk has one, with CTR_EVENTS_REG.
+ * The state of all registers (n bytes follow, see events.h) at the begin of buffer
+ * `seq': every buffer has one, with CTR_EVENTS_REG.
  */
 
 /* An event (enum ctr_event_type): n bytes of payload follow. */
@@ -444,10 +446,10 @@ struct mempipe_aux_event {
     struct mempipe_aux_place p;
     uint32_t type;
     uint32_t zero;
-    uint64_t time_ns;       /* CLOCK_MONOTONIC, 0: not asked for */
+    uint64_t time_ns;       /* CLOCK_MONOTONIC, 0: not requested */
 };
 
-/* The register table: n entries, `table_bytes' of them follow; before any chunk
+/* The register table: n entries, `table_bytes' of them follow; before any buffer
  * of the pipe, from the first thread of each process. */
 struct mempipe_aux_regtable {
     struct mempipe_aux h;
