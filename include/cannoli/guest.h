@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For programs that know that they may be recorded: switch recording, put labelled
+ * For programs that control their own recording: switch it on and off, put labelled
  * marks into the trace, name ranges of memory.
  *
  * Each function is one system call with a reserved number.  Under a QEMU that records,
@@ -31,7 +31,7 @@
 #else
 #define CANNOLI_GUEST_CALL CANNOLI_GUEST_NR
 #endif
-/* The first argument, so that the number alone does nothing. */
+/* The first argument: the number alone does nothing. */
 #define CANNOLI_GUEST_MAGIC 0x43545243L /* "CRTC" */
 
 enum cannoli_guest_op {
@@ -43,7 +43,7 @@ enum cannoli_guest_op {
     CANNOLI_GUEST_UNLABEL = 5, /* start */
 };
 
-/* Of pause and resume: the calling thread alone, or all of its process. */
+/* Scope of pause and resume: the calling thread alone, or all of its process. */
 enum { CANNOLI_THREAD = 0, CANNOLI_PROCESS = 1 };
 
 static inline long cannoli_guest_call(long op, long a, long b, long c, long d)
@@ -57,7 +57,7 @@ static inline long cannoli_status(void)
     return cannoli_guest_call(CANNOLI_GUEST_STATUS, 0, 0, 0, 0);
 }
 
-/* The instructions behind the call are not recorded / are recorded again. */
+/* The instructions after the call are not recorded / are recorded again. */
 static inline long cannoli_pause(int scope)
 {
     return cannoli_guest_call(CANNOLI_GUEST_PAUSE, scope, 0, 0, 0);
@@ -79,8 +79,8 @@ static inline long cannoli_mark(const char *text, unsigned long value)
     return cannoli_guest_call(CANNOLI_GUEST_MARK, (long)text, (long)n, (long)value, 0);
 }
 
-/* Names a range of memory (an object that an allocator has handed out), until it is
- * taken back.  start identifies it. */
+/* Names a range of memory (an object that an allocator returned) until
+ * cannoli_unlabel.  start identifies it. */
 static inline long cannoli_label(const volatile void *start, size_t size, const char *type,
                                  const char *name)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which instructions are branches, calls, returns and system calls, told from their
+ * Which instructions are branches, calls, returns and system calls, by their
  * bytes alone: for the recording QEMU, for jitter libraries and for readers of a trace,
- * who all have the bytes and must all say the same.
+ * which all have the bytes and must all agree.
  *
  * Header only; needs cannoli/jitter.h (for the names of the flags) and <stdint.h>.
  *
- * What bytes alone do not tell, and is therefore not told:
- *   - Thumb: that an instruction is conditional because an IT stands before it
- *   - MIPS: release 6, where it gave an older release's codes (ADDI, LWC2, ...) to
+ * What bytes alone do not determine, and is therefore not reported:
+ *   - Thumb: that an instruction is conditional because an IT precedes it
+ *   - MIPS: release 6, where it uses codes of an older release (ADDI, LWC2, ...) for
  *     compact branches
  *   - s390x: what EXECUTE executes.  It counts as an instruction that is no branch.
  *   - a call that is made of two instructions, or a branch to an address that is a
@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-/* e_machine of what is known here. */
+/* e_machine of the machines that are supported here. */
 #define CANNOLI_EM_386 3u
 #define CANNOLI_EM_MIPS 8u
 #define CANNOLI_EM_PPC 20u
@@ -615,11 +615,11 @@ static inline uint32_t cannoli_isa_x86(const uint8_t *b, uint32_t len, int bits6
 
 /*
  * elf_machine: e_machine of the guest program.  mode: CTR_MODE_*, with CANNOLI_ISA_32 if
- * its registers have 32 bits.  big_endian: instructions are stored so (of ARM and
- * AArch64 only the old BE32 programs).  bytes: the whole instruction, len of them.
+ * its registers have 32 bits.  big_endian: instructions are stored in this order (on ARM
+ * and AArch64 only in the old BE32 programs).  bytes: the whole instruction, len of them.
  *
  * Returns 1 and sets *flags to those of BRANCH, COND, CALL, RETURN, INDIRECT and SYSCALL
- * that hold, or returns 0: of such a machine nothing is known.
+ * that hold, or returns 0: the machine is not supported.
  */
 static inline int cannoli_isa_flags(uint32_t elf_machine, uint32_t mode, int big_endian,
                                     const uint8_t *bytes, uint32_t len, uint32_t *flags)

@@ -4,9 +4,9 @@
  *
  * A jitter library is loaded into the recorded QEMU (cannoli-record --jitter
  * ./lib.so,key=value, qemu-ARCH -cannoli file=lib.so,key=value, or, while the
- * program runs, cannoli-ctl load).  It is asked when guest code is translated,
- * and what it does not ask for costs nothing when the code runs.  There are no
- * callbacks at execution time: what happened then is what the trace is for.
+ * program runs, cannoli-ctl load).  QEMU calls it when guest code is translated,
+ * and what it does not request costs nothing when the code runs.  There are no
+ * callbacks at execution time: the trace has what happened then.
  *
  * This header needs nothing but a C99 or C++ compiler.  A library defines
  *
@@ -16,11 +16,11 @@
  *
  * Threads: the functions of one library in one process are called from any thread,
  * but never two at a time, and with signals as the guest has them.  After fork both
- * processes go on with their copy of the library's state.  A library must not call
+ * processes continue with their copy of the library's state.  A library must not call
  * exit, longjmp out of a callback, or start threads.
  *
- * Several libraries: something is recorded if any of them asks for it.  An
- * instruction is told ALWAYS if one says ALWAYS, else ONCE if one says ONCE.
+ * Several libraries: something is recorded if any of them requests it.  An
+ * instruction is recorded ALWAYS if one returns ALWAYS, else ONCE if one returns ONCE.
  */
 #ifndef CANNOLI_JITTER_H
 #define CANNOLI_JITTER_H
@@ -33,19 +33,19 @@ extern "C" {
 #endif
 
 /*
- * The interface described here.  Libraries that were made for version 1, which had no
- * hook_range, work as before; those made for a newer one are refused.
+ * The version of this interface.  Libraries built for version 1, which had no
+ * hook_range, work as before; those built for a newer one are refused.
  */
 #define CANNOLI_JITTER_VERSION 2u
 
 /*
  * What hook_inst returns: one of the first three, or'ed with flags.  Flags apply
- * whether the instruction itself is told or not, before it runs:
+ * whether the instruction itself is recorded or not, before it runs:
  *   START  the process begins to record (all of its threads)
  *   STOP   it stops; code runs at full speed until a START
  *   TREE   this thread records until the call that has just been made (whose first
  *          instruction this is) returns; calls inside belong to it
- * A recording of which a library said starts_closed (below) records only from a START
+ * A recording for which a library called starts_closed (below) records only from a START
  * on, or inside a TREE.
  */
 enum {
@@ -61,7 +61,7 @@ enum {
 };
 
 /* What an instruction is: flags of struct cannoli_insn. */
-#define CANNOLI_INSN_BRANCH   0x01u /* may go on elsewhere than behind itself, by
+#define CANNOLI_INSN_BRANCH   0x01u /* may continue elsewhere than after itself, by
                                        its own decision: jumps, calls, returns */
 #define CANNOLI_INSN_COND     0x02u /* ... or not: conditional branch */
 #define CANNOLI_INSN_CALL     0x04u /* a branch that keeps a return address */
@@ -71,11 +71,11 @@ enum {
 #define CANNOLI_INSN_SYSCALL  0x20u
 #define CANNOLI_INSN_LOAD     0x40u /* may load from memory: */
 #define CANNOLI_INSN_STORE    0x80u /* may store to memory */
-#define CANNOLI_INSN_HELPER   0x100u /* QEMU calls a function for it: what that
-                                        accesses is not known beforehand */
+#define CANNOLI_INSN_HELPER   0x100u /* QEMU calls a function for it whose accesses
+                                        are not known beforehand */
 /* COND, CALL and RETURN are known for arm, aarch64, mips, riscv, x86, ppc, s390x. */
 
-/* How bytes are to be read, where the machine leaves it open; CTR_MODE_* of
+/* How bytes are decoded, where the machine leaves it open; CTR_MODE_* of
  * cannoli/events.h: 0 default, 1 thumb, 2 x86-16, 3 x86-32, 4 x86-64, 5 mips16,
  * 6 micromips. */
 
@@ -95,9 +95,9 @@ struct cannoli_insn {
 struct cannoli_module {
     const char *path; /* as the host opens the file; "" if anonymous */
     uint64_t start, end; /* of this mapping, end exclusive */
-    uint64_t offset;  /* of the address that was asked for, in the file */
+    uint64_t offset;  /* of the requested address, in the file */
     uint64_t base;    /* address of the file's offset 0, or `start' */
-    uint64_t generation; /* another one when mappings have changed since */
+    uint64_t generation; /* differs when mappings have changed since */
 };
 
 /* Addresses of instructions. */
@@ -133,7 +133,7 @@ struct cannoli_host {
     void (*tag_block)(void *context, uint64_t tag);
     /* From `load' only: nothing is recorded until a START or TREE. */
     void (*starts_closed)(void);
-    /* From `load': says why it returns an error (one line, printf-like). */
+    /* From `load': reports why it returns an error (one line, printf-like). */
     void (*error)(const char *format, ...)
 #if defined(__GNUC__)
         __attribute__((format(printf, 1, 2)))
@@ -148,28 +148,28 @@ struct cannoli_jitter {
     const char *name; /* for messages */
 
     /*
-     * Once, before anything else; args: what stood behind the file name,
-     * "key=value,key=value", or "".  *state is handed to all other calls.  host stays
-     * valid until unload.  Returns 0, or not 0: the library cannot work like this.
+     * Once, before anything else; args: what followed the file name,
+     * "key=value,key=value", or "".  *state is passed to all other calls.  host stays
+     * valid until unload.  Returns 0, or not 0: the library cannot work in this recording.
      */
     int (*load)(const struct cannoli_host *host, const char *args, void **state);
     void (*unload)(void *state);
 
-    /* Is this instruction told?  NULL: ALWAYS. */
+    /* Is this instruction recorded?  NULL: ALWAYS. */
     int (*hook_inst)(void *state, const struct cannoli_insn *insn);
     /*
-     * Of an instruction that is told: are its accesses?  Asked for each that it can
-     * make.  size: bytes, 0 for those made inside a helper.  NULL: yes.
+     * Are the accesses of a recorded instruction recorded, too?  Called for each that it
+     * can make.  size: bytes, 0 for those made inside a helper.  NULL: yes.
      */
     int (*hook_mem)(void *state, const struct cannoli_insn *insn, int is_write,
                     uint32_t size);
-    /* Of an access that is told: its value, too?  NULL: yes. */
+    /* Is the value of a recorded access recorded, too?  NULL: yes. */
     int (*hook_value)(void *state, const struct cannoli_insn *insn, int is_write,
                       uint32_t size);
-    /* Of an instruction that is told: the registers that it changes, too?  NULL: yes. */
+    /* Are the registers that a recorded instruction changes recorded, too?  NULL: yes. */
     int (*hook_reg)(void *state, const struct cannoli_insn *insn);
     /*
-     * Are system calls with this number told, with what they read and write?  Asked
+     * Are system calls with this number recorded, with what they read and write?  Called
      * once for each number in each process.  NULL: yes.
      */
     int (*hook_syscall)(void *state, uint32_t nr, const char *name);
@@ -177,14 +177,14 @@ struct cannoli_jitter {
     /* ---- since version 2 ---- */
 
     /*
-     * Before hook_inst: what may that return around this address?  CANNOLI_NEVER:
-     * nothing is told of any instruction that begins in *range, whatever it is, and none
-     * is a place where anything starts or stops; such blocks are not looked at further.
-     * CANNOLI_ALWAYS: something may be told; CANNOLI_START, CANNOLI_STOP, CANNOLI_TREE,
-     * or'ed: there may be such places.  CANNOLI_ANYTHING, or NULL: instructions are asked
-     * about one by one.
+     * Called before hook_inst: what may that return around this address?  CANNOLI_NEVER:
+     * no instruction that begins in *range is recorded, whatever it is, and none
+     * is a place where anything starts or stops; such blocks are not examined further.
+     * CANNOLI_ALWAYS: something may be recorded; CANNOLI_START, CANNOLI_STOP,
+     * CANNOLI_TREE, or'ed: there may be such places.  CANNOLI_ANYTHING, or NULL: hook_inst
+     * is called for each instruction.
      * *range is all addresses before the call; the library narrows it down to where the
-     * answer holds, addr among them.  Answers are kept until files are mapped or
+     * result holds, addr among them.  Results are kept until files are mapped or
      * unmapped, or libraries come or go: they must depend on that only.
      */
     int (*hook_range)(void *state, void *context, uint64_t addr,
@@ -194,8 +194,8 @@ struct cannoli_jitter {
 #define CANNOLI_JITTER_HEADER CANNOLI_JITTER_VERSION, sizeof(struct cannoli_jitter)
 #define CANNOLI_JITTER_SYMBOL "cannoli_jitter"
 
-/* For whoever loads libraries: how much of its description one of this version has, 0
- * if it is refused. */
+/* For programs that load libraries: how many bytes of struct cannoli_jitter a library of
+ * this version has, 0 if it is refused. */
 static inline size_t cannoli_jitter_bytes(uint32_t version)
 {
     if (version == 1) {
