@@ -12,22 +12,22 @@
  *
  * Conventions
  *   Every function that returns int returns 0 on success and a negated enum
- *   ctr_error otherwise, unless it says something else.  Where a function
- *   takes a struct ctr_diag it may be NULL; it is filled in on failure only.
+ *   ctr_error otherwise, unless its comment says otherwise.  Where a function
+ *   has a struct ctr_diag argument it may be NULL; it is filled in on failure only.
  *   The library never prints, exits, or installs signal handlers; it has no
  *   mutable global state.  A struct ctr_trace may be used by one thread at a
  *   time, except that callbacks of ctr_replay may look up processes, threads,
  *   blocks and chunks concurrently.
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded: reading a file takes at most 64 MiB for
- *   each worker, as a rule much less, and besides 5 bytes for each chunk, 128 for
+ *   each worker, as a rule much less, plus 5 bytes for each chunk, 128 for
  *   each part of the index, some 220 for each process and thread and up to 12 MiB
  *   for what is looked up in the index.  All block definitions of a stream are
  *   kept, at most 2 GiB; a history of mappings takes at most 768 MiB.
  *
  * Ordinals: the instructions of each thread are counted from 0.  Ranges are
  * half-open.  Times are nanoseconds of CLOCK_MONOTONIC of the machine on which
- * the trace was recorded; struct ctr_info tells what that is in real time.
+ * the trace was recorded; struct ctr_info has the corresponding real time.
  */
 #ifndef CTR_H
 #define CTR_H
@@ -56,7 +56,7 @@ enum ctr_error {
     CTR_E_UNSUPPORTED = 5, /* newer than this library, or never released */
     CTR_E_LIMIT = 6,       /* beyond a limit of the format or of the library */
     CTR_E_NOTTRACE = 7,    /* not a .ctr file at all (also an empty one) */
-    CTR_E_INVAL = 8,       /* the caller's mistake */
+    CTR_E_INVAL = 8,       /* a mistake of the caller */
 };
 
 /* What went wrong and where.  Owned by the caller, no pointers inside. */
@@ -83,7 +83,7 @@ struct ctr_trace;
 #define CTR_OPEN_STREAM 0x2u   /* read as a stream even if seekable */
 
 /*
- * Opens a trace.  path "-" is standard input.  Something that cannot be seeked
+ * Opens a trace.  path "-" is standard input.  A file that is not seekable
  * is read as a stream: then this call returns as soon as the description of
  * the recording has arrived, and tables and totals grow while ctr_replay
  * reads.  A file is opened by its index, or, if that is missing or damaged,
@@ -94,7 +94,7 @@ struct ctr_trace;
 CTR_API int ctr_open(struct ctr_trace **out, const char *path, unsigned flags,
                      struct ctr_diag *diag);
 
-/* The same on a descriptor, which the trace takes over (closes), also when
+/* The same on a descriptor, which the trace takes over (it closes it), also when
  * the call fails. */
 CTR_API int ctr_open_fd(struct ctr_trace **out, int fd, unsigned flags,
                         struct ctr_diag *diag);
@@ -137,11 +137,11 @@ struct ctr_info {
     const char *recorder; /* name and version of what wrote the file */
     int argc;             /* the command that was recorded */
     const char *const *argv;
-    const char *selection; /* what was chosen to be recorded, as options that say so; ""
-                              if everything was.  Of a part neither what is missing nor
-                              what followed what can be told. */
+    const char *selection; /* what was chosen to be recorded, as options; "" if
+                              everything was.  The trace of a part proves neither that
+                              what is missing did not happen, nor what followed what. */
     uint64_t dropped_insns; /* what a recording that keeps the newest part only (--ring) */
-    uint64_t dropped_loads; /* has dropped before it was written */
+    uint64_t dropped_loads; /* dropped before it was written */
     uint64_t dropped_stores;
     uint64_t dropped_chunks;
     uint64_t start_realtime_ns; /* since 1970 ... */
@@ -162,23 +162,24 @@ struct ctr_info {
 CTR_API void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out);
 
 /*
- * When the state is not CTR_COMPLETE and not CTR_STREAMING: what stopped the
- * reading (code CTR_E_OK if the file simply has no end).
+ * When the state is not CTR_COMPLETE and not CTR_STREAMING: what stopped
+ * reading (code CTR_E_OK if the file has no end but no error).
  */
 CTR_API void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out);
 
 /*
- * Looks at what reading can do without: the seek table, which is for other programs, and
+ * Checks what reading does not need: the seek table, which is for other programs, and
  * all parts of the index, which are read for that.  fn is called for each that is damaged;
- * damage->field is "seek table", "end of file" (there is more behind it) or "index".  Of a trace that is not CTR_COMPLETE nothing
- * is told, of a stream, when it has been read, the seek table only.
+ * damage->field is "seek table", "end of file" (there is more after it) or "index".  For a
+ * trace that is not CTR_COMPLETE nothing is reported; for a stream, after it has been read,
+ * only the seek table.
  * Returns 0, what fn returned if that was not 0, -CTR_E_IO or -CTR_E_NOMEM.
  */
 CTR_API int ctr_trace_check(struct ctr_trace *tr,
                             int (*fn)(void *arg, const struct ctr_diag *damage),
                             void *arg, struct ctr_diag *diag);
 
-/* What reading the trace has cost so far.  A chunk counts each time that it is read. */
+/* What reading the trace has cost so far.  A chunk counts each time it is read. */
 struct ctr_work {
     uint64_t bytes;  /* read from the file */
     uint64_t chunks; /* of which columns were read */
@@ -192,7 +193,7 @@ enum ctr_end {
     CTR_END_GROUP = 2,   /* ended its whole process; status = exit code */
     CTR_END_SIGNAL = 3,  /* a signal ended it; status = signal */
     CTR_END_EXEC = 4,    /* execve replaced the process */
-    CTR_END_KILLED = 5,  /* vanished without telling (kill -9) */
+    CTR_END_KILLED = 5,  /* vanished without a record of its end (kill -9) */
 };
 
 struct ctr_process {
@@ -236,10 +237,10 @@ CTR_API const struct ctr_process *ctr_trace_process(const struct ctr_trace *tr,
                                                     uint32_t i);
 CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, uint32_t i);
 
-/* Runs go on in it that began before: accesses can belong to the instruction
+/* It continues runs that began before it: accesses can belong to the instruction
  * before its first. */
 #define CTR_CHUNK_RESUMES 0x1u
-/* There are such events in it: */
+/* It has events of these kinds: */
 #define CTR_CHUNK_MAPS 0x2u    /* CTR_EVENT_MAP */
 #define CTR_CHUNK_THREADS 0x4u /* CTR_EVENT_THREAD */
 #define CTR_CHUNK_SYSTEM 0x8u  /* CTR_EVENT_SYSCALL to _SIGRETURN */
@@ -264,30 +265,31 @@ struct ctr_chunk {
 };
 
 /*
- * Chunk number i (files only); from any thread.  What is told of chunks is read from the
- * file when it is asked for, unless it was not long ago: asking for one after the other
- * is fast.  Returns -CTR_E_INVAL if there is none, -CTR_E_NOMEM, or what kept it from
- * being read: -CTR_E_IO, -CTR_E_CORRUPT and others.
+ * Chunk number i (files only); from any thread.  This is read from the file on request,
+ * unless it was read recently: requesting one chunk after the other is fast.
+ * Returns -CTR_E_INVAL if there is none, -CTR_E_NOMEM, or the error of reading it:
+ * -CTR_E_IO, -CTR_E_CORRUPT and others.
  */
 CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_chunk *out,
                             struct ctr_diag *diag);
 /*
  * The next chunk, from number *i on, that has one of the flags (CTR_CHUNK_*); *i is then
- * the number behind it, also after an error.  Faster than asking for each; from any thread.
+ * the number after it, also after an error.  Faster than requesting each; from any thread.
  * Returns 1, 0 if there is none, or an error as ctr_trace_chunk does.
  */
 CTR_API int ctr_trace_chunk_with(const struct ctr_trace *tr, uint64_t *i, uint32_t flags,
                                  struct ctr_chunk *out, struct ctr_diag *diag);
 /*
- * The chunk that holds an instruction of a thread; for the one behind its last its last
- * chunk.  From any thread.  Returns as ctr_trace_chunk; -CTR_E_INVAL: no such instruction.
+ * The chunk that holds an instruction of a thread; for the ordinal after its last
+ * instruction, its last chunk.  From any thread.  Returns as ctr_trace_chunk;
+ * -CTR_E_INVAL: no such instruction.
  */
 CTR_API int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
                            struct ctr_chunk *out, struct ctr_diag *diag);
 
 /* ------------------------------------------------------------------ blocks */
 
-/* How a block's bytes are to be read; CTR_MODE_* of cannoli/events.h. */
+/* How a block's bytes are decoded; CTR_MODE_* of cannoli/events.h. */
 enum ctr_mode {
     CTR_ISA_DEFAULT = 0,
     CTR_ISA_THUMB = 1, /* arm: T32 */
@@ -299,7 +301,7 @@ enum ctr_mode {
 };
 
 /*
- * What an instruction of a block can do, in program order: an access, or, behind
+ * What an instruction of a block can do, in program order: an access, or, after
  * its accesses, the change of a register.
  */
 struct ctr_slot {
@@ -308,7 +310,7 @@ struct ctr_slot {
                            Register: number in the register table */
     uint8_t size;       /* bytes, 1..128 */
     uint8_t store;      /* 0 load, 1 store */
-    uint8_t big_endian; /* how the value stands in memory */
+    uint8_t big_endian; /* byte order of the value in memory */
     uint8_t reg;        /* 1: a register */
     uint8_t novalue;    /* 1: an access whose value is not recorded */
     uint8_t derived;    /* 1: its address is not stored, it follows from the block */
@@ -359,7 +361,7 @@ static inline const uint8_t *ctr_block_bytes(const struct ctr_block *b, unsigned
 /*
  * Definitions of a file are read when they are needed, and there can be very many.  What
  * an event, a run or a count points to is valid as long as that itself: during the
- * callback, or until the cursor moves.  Who wants it later (in `ordered', in `end') keeps
+ * callback, or until the cursor moves.  To use it later (in `ordered', in `end'), keep
  * its id.  On a stream all are valid as long as the trace.
  */
 
@@ -387,7 +389,7 @@ CTR_API int ctr_trace_each_block(struct ctr_trace *tr,
 
 #define CTR_EV_FAULTED                                                                   \
     0x1u /* the instruction raised a signal; what it did                                 \
-            before is told, it may run again later */
+            before is recorded, it may run again later */
 #define CTR_EV_UNSURE                                                                    \
     0x8u /* the thread was ended here: of this block, and                                \
             after it, more may have run */
@@ -416,7 +418,7 @@ struct ctr_access {
 };
 #define CTR_ACC_BE 0x1u      /* the value is big-endian */
 #define CTR_ACC_HELPER 0x2u  /* made by a helper function of QEMU */
-#define CTR_ACC_NOVALUE 0x4u /* of this access no value was to be recorded */
+#define CTR_ACC_NOVALUE 0x4u /* no value of this access was to be recorded */
 #define CTR_ACC_DERIVED 0x8u /* its address followed from the block, see ctr_slot */
 
 /* One access made by the instruction with this ordinal. */
@@ -429,9 +431,9 @@ struct ctr_mem {
     uint8_t big_endian;
     uint8_t helper; /* made by a helper function of QEMU */
     uint16_t insn;
-    const uint8_t *data; /* CTR_HAS_VAL: the `size' bytes loaded or stored, as they
-                            stand in memory.  NULL without, or if of this access no
-                            value was to be recorded */
+    const uint8_t *data; /* CTR_HAS_VAL: the `size' bytes loaded or stored, in memory
+                            order.  NULL without it, or if no value of this access was
+                            to be recorded */
     const struct ctr_block *block;
     const struct ctr_thread *thread;
 };
@@ -439,8 +441,8 @@ struct ctr_mem {
 /*
  * A register that changed: by the instruction with this ordinal, or, when
  * `outside' is 1, by the system after it (result of a system call, signal frame,
- * a debugger) or by instructions that were not recorded.  Only changes are told: a
- * register that is written with the value it had is not.  Registers that gdb knows,
+ * a debugger) or by instructions that were not recorded.  Only changes are reported: a
+ * register that is written with the value it had is not.  The registers are gdb's,
  * under its names; see ctr_trace_reg.
  * When the instruction before a change from outside is not in the same chunk, pc
  * is 0 and block NULL; before a thread's first instruction the ordinal is 0, too.
@@ -458,13 +460,13 @@ struct ctr_reg_change {
 };
 
 /*
- * What the system did to a thread between two instructions, or what the recording tells
- * of itself there (marks, gates, labels, selections).  type and payload as
- * enum ctr_event_type of cannoli/events.h tells; the parse functions below take
- * the payload apart.
+ * What the system did to a thread between two instructions, or an event of the recording
+ * itself there (marks, gates, labels, selections).  type and payload are those of
+ * enum ctr_event_type of cannoli/events.h; the parse functions below split
+ * the payload.
  */
 struct ctr_os_event {
-    uint64_t ordinal; /* of the instruction that follows it: as many came before */
+    uint64_t ordinal; /* of the instruction that follows it: that many came before */
     uint64_t time_ns; /* 0 if not recorded */
     uint32_t type;
     uint32_t size; /* of the payload */
@@ -573,12 +575,12 @@ struct ctr_run {
     uint16_t flags; /* CTR_EV_* , of the last instruction */
     const struct ctr_thread *thread;
     /* With ctr_replay_opts.run_accesses: accesses that these instructions made, and of a
-     * run that goes on in this chunk (first not 0) the rest of those of the instruction
+     * run that continues in this chunk (first not 0) the rest of those of the instruction
      * before `first', which was counted with the run's begin. */
     uint32_t loads;
     uint32_t stores;
     /* With CTR_RUN_ACCESSES and above these accesses, in the order in which they were
-     * made; otherwise 0 and no matter what. */
+     * made; otherwise 0 and undefined. */
     uint32_t naccess;
     const struct ctr_access *access;
 };
@@ -597,7 +599,7 @@ CTR_API const struct ctr_reg *ctr_trace_reg(const struct ctr_trace *tr, uint32_t
 
 /*
  * The registers of a thread just before it executed the instruction `ordinal'
- * (which may be the one behind its last): value of register i at
+ * (which may be the one after its last): value of register i at
  * values + i * 256, little-endian, its size as in the table.  *pc: of that
  * instruction, 0 if there is none.  *time_ns: the last time known before it.
  * Files only.  Returns -CTR_E_INVAL if there is no such place or no registers
@@ -630,8 +632,9 @@ struct ctr_mapping {
 /*
  * The history of all address spaces, made from the map events of the trace
  * (files only; without CTR_HAS_MAP it is empty).  Read-only once made: any number
- * of threads may ask it.  Where a file is damaged the history ends, without an
- * error: see ctr_maps_damage.  A time before a process's first map event counts as that event's.
+ * of threads may query it.  Where a file is damaged the history ends, without an
+ * error: see ctr_maps_damage.  A time before a process's first map event counts as the time
+ * of that event.
  * Returns -CTR_E_INVAL on a stream, -CTR_E_LIMIT for more than some millions of
  * events or mappings, or a million of these at once, -CTR_E_IO, -CTR_E_NOMEM.
  */
@@ -639,12 +642,12 @@ struct ctr_maps;
 CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
                           struct ctr_diag *diag);
 /*
- * The same of what happened before a time only (0: all of it), which takes less of it:
- * chunks begun later are not read; and with flags.  CTR_MAPS_CODE: only of what code may
- * be in, which is what may be executed, and of files what may be written to.  It is as if
- * nothing else had been mapped, and ctr_maps_time passes over changes that make no difference to ctr_maps_find.  So a
- * program that maps files and memory, and gives them back, all the time has a short
- * history.  -CTR_E_INVAL: other flags.
+ * The same, only for what happened before a time (0: all of it), and with flags: chunks
+ * begun later are not read.  CTR_MAPS_CODE: only mappings that code may be in: executable
+ * mappings, and writable mappings of files.  It is as if
+ * nothing else had been mapped, and ctr_maps_time skips changes that make no difference to
+ * ctr_maps_find.  So a program that maps and unmaps files and memory all the time has a
+ * short history.  -CTR_E_INVAL: other flags.
  */
 #define CTR_MAPS_CODE 0x1u
 CTR_API int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns,
@@ -653,15 +656,15 @@ CTR_API void ctr_maps_free(struct ctr_maps *maps);
 
 /*
  * Damaged events end a history, and are no error of loading it.  Returns 0 if there were
- * none, or a negated enum ctr_error and where they are: then all that is told of the time
+ * none, or a negated enum ctr_error and where they are: then all results for the time
  * *from_ns and later may be wrong, since changes may be missing.
  */
 CTR_API int ctr_maps_damage(const struct ctr_maps *maps, uint64_t *from_ns,
                             struct ctr_diag *diag);
 /*
- * The time to ask for at an instruction of a chunk: that of the last change that its
+ * The time to pass for an instruction of a chunk: that of the last change that its
  * thread made to the mappings before it, or of the chunk's begin if that is later.
- * *until: the ordinal of the thread from which on it is another one.
+ * *until: the ordinal of the thread from which on the time is another one.
  */
 CTR_API uint64_t ctr_maps_time(const struct ctr_maps *maps, const struct ctr_chunk *chunk,
                                uint64_t ordinal, uint64_t *until);
@@ -682,7 +685,7 @@ CTR_API int ctr_maps_each(const struct ctr_maps *maps, uint32_t process, uint64_
  * All mappings that a process ever had, by start, those with the same start by from_ns:
  * ctr_maps_find finds a mapping at an address and a time exactly when one of these holds
  * both (a time before the first moment counts as that).  Neighbours of the same time that
- * /proc/PID/maps would show as one are one; what changed in any way (its range, too) ends
+ * /proc/PID/maps would show as one are one; any change (of its range, too) ends
  * a mapping and begins others.  Calls and returns as ctr_maps_each; -CTR_E_NOMEM.
  */
 CTR_API int ctr_maps_history(const struct ctr_maps *maps, uint32_t process,
@@ -750,8 +753,8 @@ struct ctr_filter {
 /* ------------------------------------------------------------------ replay */
 
 /*
- * The work on one piece of one chunk.  Callbacks get it to append output and
- * to find what is theirs.
+ * The work on one piece of one chunk.  Callbacks use it to append output and
+ * to find their chunk, thread and worker.
  */
 struct ctr_job;
 
@@ -763,8 +766,8 @@ CTR_API const struct ctr_thread *ctr_job_thread(const struct ctr_job *job);
 /*
  * Room for n more bytes of output, or NULL (no memory; the replay then ends
  * with -CTR_E_NOMEM).  ctr_job_commit says how many of them are used.
- * A piece may start a new buffer only between events, so that what one
- * callback commits is never torn apart.
+ * A piece may start a new output buffer only between events, so that what one
+ * callback commits is never split.
  */
 CTR_API void *ctr_job_reserve(struct ctr_job *job, size_t n);
 CTR_API void ctr_job_commit(struct ctr_job *job, size_t n);
@@ -781,23 +784,23 @@ struct ctr_progress {
 };
 
 /*
- * Callbacks; any may be NULL, and what is not asked for is not decoded.  A
+ * Callbacks; any may be NULL, and what no callback needs is not decoded.  A
  * callback that returns nonzero stops the replay, which then returns that
- * value (use positive ones to tell them from errors).
+ * value (use positive ones to distinguish them from errors).
  *
  * begin, exec, mem, run, end run on worker threads, in parallel for different
  * pieces, in order within one piece: begin, then for each run of a block its
  * run callback, then for each of its instructions exec, then its accesses in the
  * order in which they were made, then the registers it changed; os events come
- * between runs, where they happened, and behind those of one place the changes of
+ * between runs, where they happened, and after those of one place the changes of
  * registers from outside; end.  begin and end come for each chunk that is read.
  *
  * ordered gets what the callbacks appended, strictly in recorded order: one
- * call at a time, but from any thread.  A piece with much output may be told
- * in several calls; a piece without output is not told.  `data' is valid
+ * call at a time, but from any thread.  A piece with much output may be passed
+ * in several calls; a piece without output is not passed.  `data' is valid
  * during the call.
  *
- * progress comes now and then (about every 100 ms at most), one at a time.
+ * progress is called from time to time (about every 100 ms at most), one call at a time.
  */
 struct ctr_replay_ops {
     int (*begin)(void *arg, struct ctr_job *job);
@@ -818,7 +821,7 @@ struct ctr_replay_ops {
 struct ctr_replay_opts {
     unsigned workers; /* 0: as many as there are processors */
     /*
-     * Not 0: a piece is at most about so many instructions of a chunk instead
+     * Not 0: a piece is at most about this many instructions of a chunk instead
      * of a whole one.  For callbacks that are slow or have much output (text):
      * first results come sooner and all workers share one chunk.  Each
      * worker decodes the chunk.  The order of all output is unchanged.
@@ -826,8 +829,8 @@ struct ctr_replay_opts {
     uint32_t piece_insns;
     const struct ctr_filter *filter; /* NULL: everything */
     /* What run callbacks get of accesses (of a trace without CTR_HAS_MEM none), CTR_RUN_*.
-     * An analysis that needs no more than that is called once for each run of a block
-     * this way, and not for each access. */
+     * This way an analysis that needs no more than that is called once for each run of a
+     * block, and not for each access. */
     uint8_t run_accesses;
 };
 
@@ -835,12 +838,12 @@ struct ctr_replay_opts {
  * Replays the trace, or the part that opts->filter selects.  On a file it may
  * be called again and again; a stream is consumed.  opts may be NULL.
  *
- * Chunks are taken in recorded order: of a file in order of (start_ns, index), but
+ * Chunks are replayed in recorded order: of a file in order of (start_ns, index), but
  * those of a thread always as they follow each other.  At most a few are in memory
  * at a time, and output beyond some MiB of a piece that is not the next in order
- * waits.  On a stream each chunk is worked on when it has arrived.
+ * waits.  On a stream each chunk is replayed when it has arrived.
  *
- * Errors in the data are met in order: everything recorded before the damaged
+ * Errors in the data are reported in order: everything recorded before the damaged
  * chunk is delivered first, then the call fails (-CTR_E_CORRUPT, ...).
  * A stream or file that merely ends early is no error here: see
  * ctr_trace_info().state afterwards.
@@ -868,7 +871,7 @@ struct ctr_event {
 };
 
 /*
- * A cursor stands before the first event that the filter (may be NULL, is
+ * A cursor is before the first event that the filter (may be NULL, is
  * copied) selects.  On a stream it can only go forward, and nothing else may
  * read the trace.
  */
@@ -883,8 +886,8 @@ CTR_API int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev,
 /*
  * Go before the first selected event of: the instruction `ordinal' of a
  * thread (index in the thread table); the first chunk of a thread; the first
- * chunk, in recorded order, that was not over at time ns.  What the system did
- * right before an instruction belongs to it here.  Afterwards the cursor goes on
+ * chunk, in recorded order, that had not ended at time ns.  What the system did
+ * right before an instruction belongs to it here.  Afterwards the cursor continues
  * in recorded order through all selected threads.
  * Returns -CTR_E_INVAL on a stream or if there is no such place.
  */
@@ -909,14 +912,14 @@ struct ctr_found {
     uint8_t system; /* 1: the system's */
 };
 
-#define CTR_SEARCH_BACK 0x1u /* the last one before the place, not the first behind */
+#define CTR_SEARCH_BACK 0x1u /* the last one before the place, not the first after it */
 
 /*
- * Looks for the event that is next to the instruction `ordinal' of a thread (index in the
- * thread table): back from it or on from it, in recorded order as of ctr_replay, through
- * all threads that the filter selects.  Only events before (the instruction itself is
- * not) or behind the instruction count.  With CTR_SEARCH_BACK the ordinal may be the one
- * behind the thread's last.
+ * Finds the event that is closest to the instruction `ordinal' of a thread (index in the
+ * thread table): backward or forward from it, in recorded order as of ctr_replay, through
+ * all threads that the filter selects.  Only events before the instruction (which does not
+ * include itself) or after it count.  With CTR_SEARCH_BACK the ordinal may be the one
+ * after the thread's last.
  *
  * The filter must have addrs; of its kinds CTR_KIND_LOAD, _STORE and _SYS (memory that
  * the system read or wrote, with _LOAD or _STORE) count.  Chunks that cannot match are
@@ -933,28 +936,28 @@ CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
 /* ------------------------------------------------------ index, without events */
 
 /*
- * How often the blocks ran.  `full' counts runs of all instructions.  A run of
- * only a part (left early, or cut between two chunks) is told by a call of its
- * own with first and end, full == 0 and partial its count: for the counts of
+ * How often the blocks ran.  `full' counts runs of all instructions.  Runs of
+ * only a part (left early, or cut between two chunks) are reported by a call of their
+ * own with first and end, full == 0 and partial their count: for the counts of
  * single instructions add both.
  *
  * Runs of the last instruction (all full ones, and partial ones with end == ninsn) went
  * one of two ways, or it is not known which:
- *   fallthrough  so many went on at the address just behind the block
- *   unknown      so many: the last run of a thread, the last before recording was paused,
- *                runs whose last instruction raised a signal, and such
+ *   fallthrough  how many continued at the address right after the block
+ *   unknown      for how many that is not known: the last run of a thread, the last before
+ *                recording was paused, runs whose last instruction raised a signal, and such
  *   others       went elsewhere: runs - fallthrough - unknown
  * Of a block that ends with a conditional branch these are the branches not taken and
  * taken, exactly, unless the branch's target is that address.  A signal that came right
- * behind a branch does not count as the branch's way if the trace has events of signals
+ * after a branch does not count as the branch's way if the trace has events of signals
  * (CTR_HAS_SYS); without them its handler does.  A trace of a part (ctr_info.selection,
- * ctr_block.part) tells only what followed among what was recorded.
+ * ctr_block.part) has only what followed among what was recorded.
  *
  * MIPS: the way of a branch with a delay slot is that of its slot, the block's last
- * instruction; also of branch-likely, whose slot is told as executed where it is skipped,
- * too.  Where translation was cut between a branch and its slot (the end of a page), the
- * branch ends its block and has no way of its own: the way is that of the block that
- * begins with just the slot.
+ * instruction; also of branch-likely, whose slot is recorded as executed where it is
+ * skipped, too.  Where translation was cut between a branch and its slot (the end of a
+ * page), the branch ends its block and has no way of its own: the way is that of the block
+ * that begins with just the slot.
  */
 struct ctr_count {
     const struct ctr_block *block;
