@@ -368,7 +368,7 @@ struct mempipe_shared {
     uint32_t nr_exhausted;  /* threads that found no free pipe (fatal) */
 };
 
-/* Aux records: u32 bytes (of the whole record, a multiple of 8), u32 type. */
+/* Side records: u32 bytes (of the whole record, a multiple of 8), u32 type. */
 enum {
     MEMPIPE_AUX_PAD = 1,    /* fills the queue up to its end */
     MEMPIPE_AUX_BLOCK = 2,  /* struct mempipe_aux_block, then a definition */
