@@ -79,7 +79,7 @@
  *                                                 wrong events, or an error
  *   shared.id_hint, pages of ids  all             an error (another process has the id), or
  *                                                 a QEMU that ends for want of ids
- *   shared.next_serial            all             threads put together wrongly
+ *   shared.next_serial            all             threads grouped wrongly
  *   shared.pipes_high             all             longer rounds; never decreases
  *   shared.nr_exhausted           all             nothing
  *   pipe.state                    thread; FREE:   a thread that ends early in the

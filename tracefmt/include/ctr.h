@@ -182,8 +182,8 @@ CTR_API int ctr_trace_check(struct ctr_trace *tr,
 /* What reading the trace has cost so far.  A chunk counts each time it is read. */
 struct ctr_work {
     uint64_t bytes;  /* read from the file */
-    uint64_t chunks; /* of which columns were read */
-    uint64_t parts;  /* of the index, of which counts or pages were read */
+    uint64_t chunks; /* whose columns were read */
+    uint64_t parts;  /* of the index, whose counts or pages were read */
 };
 CTR_API void ctr_trace_work(const struct ctr_trace *tr, struct ctr_work *out);
 
@@ -765,7 +765,7 @@ CTR_API const struct ctr_thread *ctr_job_thread(const struct ctr_job *job);
 
 /*
  * Room for n more bytes of output, or NULL (no memory; the replay then ends
- * with -CTR_E_NOMEM).  ctr_job_commit says how many of them are used.
+ * with -CTR_E_NOMEM).  ctr_job_commit reports how many of them are used.
  * A piece may start a new output buffer only between events, so that what one
  * callback commits is never split.
  */
@@ -947,7 +947,7 @@ CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
  *   unknown      for how many that is not known: the last run of a thread, the last before
  *                recording was paused, runs whose last instruction raised a signal, and such
  *   others       went elsewhere: runs - fallthrough - unknown
- * Of a block that ends with a conditional branch these are the branches not taken and
+ * For a block that ends with a conditional branch these are the branches not taken and
  * taken, exactly, unless the branch's target is that address.  A signal that came right
  * after a branch does not count as the branch's way if the trace has events of signals
  * (CTR_HAS_SYS); without them its handler does.  A trace of a part (ctr_info.selection,
