@@ -150,7 +150,8 @@ struct cannoli_jitter {
     /*
      * Once, before anything else; args: what followed the file name,
      * "key=value,key=value", or "".  *state is passed to all other calls.  host stays
-     * valid until unload.  Returns 0, or not 0: the library cannot work in this recording.
+     * valid until unload.  Returns 0, or not 0: the library cannot work in this
+     * recording.
      */
     int (*load)(const struct cannoli_host *host, const char *args, void **state);
     void (*unload)(void *state);
@@ -181,8 +182,8 @@ struct cannoli_jitter {
      * no instruction that begins in *range is recorded, whatever it is, and none
      * is a place where anything starts or stops; such blocks are not examined further.
      * CANNOLI_ALWAYS: something may be recorded; CANNOLI_START, CANNOLI_STOP,
-     * CANNOLI_TREE, or'ed: there may be such places.  CANNOLI_ANYTHING, or NULL: hook_inst
-     * is called for each instruction.
+     * CANNOLI_TREE, or'ed: there may be such places.  CANNOLI_ANYTHING, or NULL:
+     * hook_inst is called for each instruction.
      * *range is all addresses before the call; the library narrows it down to where the
      * result holds, addr among them.  Results are kept until files are mapped or
      * unmapped, or libraries come or go: they must depend on that only.

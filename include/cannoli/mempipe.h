@@ -53,8 +53,8 @@
  * (`from_epoch', and so on).  As soon as no pipe is in an epoch any more, and what was
  * in the pipes then has been read and packed, the ids of the epoch are free.
  *
- * Ids are allocated by pages of MEMPIPE_ID_PAGE: a process allocates a page (sets its byte
- * from 0 to 1) for one epoch, the recorder frees the pages of an epoch.  So ids
+ * Ids are allocated by pages of MEMPIPE_ID_PAGE: a process allocates a page (sets its
+ * byte from 0 to 1) for one epoch, the recorder frees the pages of an epoch.  So ids
  * stay small numbers, however many blocks have been defined.
  *
  * Who may write what, and what a lie can cause.  A guest that breaks out of QEMU, or
@@ -77,8 +77,8 @@
  *     busy                                        wrong events, or a guest that waits
  *   shared.next_epoch             all             ids that are allocated again too early:
  *                                                 wrong events, or an error
- *   shared.id_hint, pages of ids  all             an error (another process has the id), or
- *                                                 a QEMU that ends for want of ids
+ *   shared.id_hint, pages of ids  all             an error (another process has it),
+ *                                                 or a QEMU that ends for want of ids
  *   shared.next_serial            all             threads grouped wrongly
  *   shared.pipes_high             all             longer rounds; never decreases
  *   shared.nr_exhausted           all             nothing
@@ -86,8 +86,9 @@
  *                                 recorder        trace; its QEMU ends itself when it
  *                                                 next waits for space
  *   pipe.pid, tid, ptid, ppid     thread, forker  other numbers in the trace.  Whom the
- *                                                 recorder watches and signals it learns
- *                                                 from the system, see recorder/attached.h
+ *                                                 recorder watches and signals it
+ *                                                 learns from the system, see
+ *                                                 recorder/attached.h
  *   pipe.process, nested          thread          threads shown in another process, a
  *                                                 process that is treated as dead
  *   pipe.start_ns, end_ns,        thread          other times, reasons, status

@@ -169,10 +169,10 @@ CTR_API void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out);
 
 /*
  * Checks what reading does not need: the seek table, which is for other programs, and
- * all parts of the index, which are read for that.  fn is called for each that is damaged;
- * damage->field is "seek table", "end of file" (there is more after it) or "index".  For a
- * trace that is not CTR_COMPLETE nothing is reported; for a stream, after it has been read,
- * only the seek table.
+ * all parts of the index, which are read for that.  fn is called for each that is
+ * damaged; damage->field is "seek table", "end of file" (there is more after it) or
+ * "index".  For a trace that is not CTR_COMPLETE nothing is reported; for a stream, after
+ * it has been read, only the seek table.
  * Returns 0, what fn returned if that was not 0, -CTR_E_IO or -CTR_E_NOMEM.
  */
 CTR_API int ctr_trace_check(struct ctr_trace *tr,
@@ -274,8 +274,8 @@ CTR_API int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_c
                             struct ctr_diag *diag);
 /*
  * The next chunk, from number *i on, that has one of the flags (CTR_CHUNK_*); *i is then
- * the number after it, also after an error.  Faster than requesting each; from any thread.
- * Returns 1, 0 if there is none, or an error as ctr_trace_chunk does.
+ * the number after it, also after an error.  Faster than requesting each; from any
+ * thread.  Returns 1, 0 if there is none, or an error as ctr_trace_chunk does.
  */
 CTR_API int ctr_trace_chunk_with(const struct ctr_trace *tr, uint64_t *i, uint32_t flags,
                                  struct ctr_chunk *out, struct ctr_diag *diag);
@@ -633,8 +633,8 @@ struct ctr_mapping {
  * The history of all address spaces, made from the map events of the trace
  * (files only; without CTR_HAS_MAP it is empty).  Read-only once made: any number
  * of threads may query it.  Where a file is damaged the history ends, without an
- * error: see ctr_maps_damage.  A time before a process's first map event counts as the time
- * of that event.
+ * error: see ctr_maps_damage.  A time before a process's first map event counts as the
+ * time of that event.
  * Returns -CTR_E_INVAL on a stream, -CTR_E_LIMIT for more than some millions of
  * events or mappings, or a million of these at once, -CTR_E_IO, -CTR_E_NOMEM.
  */
@@ -645,9 +645,9 @@ CTR_API int ctr_maps_load(struct ctr_maps **out, struct ctr_trace *tr,
  * The same, only for what happened before a time (0: all of it), and with flags: chunks
  * begun later are not read.  CTR_MAPS_CODE: only mappings that code may be in: executable
  * mappings, and writable mappings of files.  It is as if
- * nothing else had been mapped, and ctr_maps_time skips changes that make no difference to
- * ctr_maps_find.  So a program that maps and unmaps files and memory all the time has a
- * short history.  -CTR_E_INVAL: other flags.
+ * nothing else had been mapped, and ctr_maps_time skips changes that make no difference
+ * to ctr_maps_find.  So a program that maps and unmaps files and memory all the time has
+ * a short history.  -CTR_E_INVAL: other flags.
  */
 #define CTR_MAPS_CODE 0x1u
 CTR_API int ctr_maps_load_to(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns,
@@ -917,9 +917,9 @@ struct ctr_found {
 /*
  * Finds the event that is closest to the instruction `ordinal' of a thread (index in the
  * thread table): backward or forward from it, in recorded order as of ctr_replay, through
- * all threads that the filter selects.  Only events before the instruction (which does not
- * include itself) or after it count.  With CTR_SEARCH_BACK the ordinal may be the one
- * after the thread's last.
+ * all threads that the filter selects.  Only events strictly before or after the
+ * instruction count.  With CTR_SEARCH_BACK the ordinal may be the one after the thread's
+ * last.
  *
  * The filter must have addrs; of its kinds CTR_KIND_LOAD, _STORE and _SYS (memory that
  * the system read or wrote, with _LOAD or _STORE) count.  Chunks that cannot match are
@@ -944,8 +944,9 @@ CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
  * Runs of the last instruction (all full ones, and partial ones with end == ninsn) went
  * one of two ways, or it is not known which:
  *   fallthrough  how many continued at the address right after the block
- *   unknown      for how many that is not known: the last run of a thread, the last before
- *                recording was paused, runs whose last instruction raised a signal, and such
+ *   unknown      for how many that is not known: the last run of a thread, the last
+ *                before recording was paused, runs whose last instruction raised a
+ *                signal, and such
  *   others       went elsewhere: runs - fallthrough - unknown
  * For a block that ends with a conditional branch these are the branches not taken and
  * taken, exactly, unless the branch's target is that address.  A signal that came right
@@ -956,8 +957,8 @@ CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
  * MIPS: the way of a branch with a delay slot is that of its slot, the block's last
  * instruction; also of branch-likely, whose slot is recorded as executed where it is
  * skipped, too.  Where translation was cut between a branch and its slot (the end of a
- * page), the branch ends its block and has no way of its own: the way is that of the block
- * that begins with just the slot.
+ * page), the branch ends its block and has no way of its own: the way is that of the
+ * block that begins with just the slot.
  */
 struct ctr_count {
     const struct ctr_block *block;
