@@ -39,7 +39,7 @@
  * of group g >= 1 are made together, each time a GROUP word for g follows
  * the block's id; a group may run no time, once, or many times (a loop inside
  * one instruction).  With P the next unconditional slot not yet made, a GROUP
- * word for g means: all unconditional slots from P up to g's first slot
+ * word for g means: all unconditional slots from P on that precede g's first slot
  * have been made, then g's slots in order.  The rest of the unconditional
  * slots are made at the end of the block, or up to the place at which a LEFT word
  * ends the run.
