@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For programs that look inside: all definitions of a trace, put into a dictionary. */
+/* Puts all definitions of a trace into a dictionary, for programs that inspect traces. */
 #ifndef TESTS_DICTCOPY_H
 #define TESTS_DICTCOPY_H
 
@@ -7,7 +7,7 @@
 #include "le.h"
 #include "trace.h"
 
-/* They keep their numbers.  Files only. */
+/* The definitions keep their numbers.  Files only, no streams. */
 static inline int dict_copy(struct ctr_trace *tr, struct ctr_dict *dict,
                             struct ctr_diag *diag)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making aux records by hand (see auxrec.h). */
+/* Builds side records by hand (see auxrec.h). */
 #include "auxrec.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ void aux_free(struct auxbuf *a)
     memset(a, 0, sizeof(*a));
 }
 
-/* Room for a record; all of it is zero. */
+/* Room for a record, filled with zeros. */
 static void *record(struct auxbuf *a, size_t bytes)
 {
     bytes = (bytes + 7) / 8 * 8;

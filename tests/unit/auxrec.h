@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records as QEMU puts them into a pipe's ring, for tests. */
+/* Builds side records as QEMU puts them into a pipe's side queue, for tests. */
 #ifndef AUXREC_H
 #define AUXREC_H
 
@@ -23,7 +23,7 @@ void put_u32(struct payload *p, uint32_t v);
 void put_u64(struct payload *p, uint64_t v);
 void put_str(struct payload *p, const char *s, size_t n);
 
-/* Records with a place behind so many words and units. */
+/* Records whose place is after so many words and units. */
 void aux_event(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t type,
                uint64_t time_ns, const struct payload *p);
 void aux_state(struct auxbuf *a, const void *state, uint32_t n);

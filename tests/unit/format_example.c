@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the smallest trace that shows every kind of section and prints it as
- * FORMAT.md has it: `format_example' prints, `format_example FORMAT.md' checks
- * that the file holds just that.
+ * FORMAT.md shows it: `format_example' prints, `format_example FORMAT.md' checks
+ * that the document holds exactly that text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "cannoli/mempipe.h"
 
 /*
- * Two Thumb instructions: a load of 4 bytes and the register 0 that gets it; and a
+ * Two Thumb instructions: a load of 4 bytes into register 0, which is recorded too, and a
  * store in group 1.
  */
 static const uint8_t def1[] = {
@@ -84,7 +84,7 @@ static int make(void)
         .start_realtime_ns = 1700000000000000000ull,
         .start_ns = 1000,
     };
-    /* Block 7 runs whole with its store, then it faults in its load. */
+    /* Block 7 runs whole with its store, then its load faults. */
     static const uint32_t words[] = {7, 0x80000001, 7, 0xd0000001, 5, 0xe0000000};
     /* backwards: address, value; register; address, value */
     static const uint32_t column[5] = {42, 0x2000, 42, 42, 0x2000};
@@ -198,7 +198,8 @@ int main(int argc, char **argv)
     size_t got = md ? fread(doc, 1, sizeof(doc) - 1, md) : 0;
     doc[got] = 0;
     if (!strstr(doc, text)) {
-        fprintf(stderr, "format_example: the example in %s is not what is written\n",
+        fprintf(stderr,
+                "format_example: the example in %s differs from what is written\n",
                 argv[1]);
         return 1;
     }

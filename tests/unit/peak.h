@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much memory reading a trace takes: measured in a process of its own. */
+/* Measures how much memory reading a trace needs, in a process of its own. */
 #ifndef PEAK_H
 #define PEAK_H
 
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The most memory that this process has had so far, in KiB.  Sanitizers add theirs. */
+/* The most memory that this process has had so far, in KiB.  Sanitizers add to it. */
 static inline long peak_kib(void)
 {
     char line[128];
@@ -22,7 +22,7 @@ static inline long peak_kib(void)
     return kib;
 }
 
-/* This program again, with these arguments; returns its status, or -1. */
+/* Runs this program again with these arguments; returns its status, or -1. */
 static inline int run_again(const char *a, const char *b, const char *c)
 {
     int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a sanitizer watches: some tests then measure nothing, or do less. */
+/* Whether a sanitizer is active: some tests then measure nothing, or do less. */
 #ifndef SANITIZED_H
 #define SANITIZED_H
 
@@ -18,8 +18,8 @@
 #endif
 
 /*
- * How often to do what is random in its data, but the same in who shares what: the
- * thread sanitizer, tens of times slower, only looks for the latter.
+ * How often to repeat a test that varies its data but not which threads share what.  The
+ * thread sanitizer is tens of times slower and only looks at the sharing.
  */
 #define ROUNDS(n) (SANITIZED_THREADS ? (n) / 4 : (n))
 

@@ -38,7 +38,7 @@ static int has(const struct sim *s, unsigned feature)
     return (s->features & feature) != 0;
 }
 
-/* Is something of a choice of what is recorded to be made up here? */
+/* Does this choice of what is recorded come up here? */
 static int partial(struct sim *s, unsigned percent)
 {
     return has(s, SIM_PART) && chance(s, percent);
@@ -60,8 +60,8 @@ static void w64(uint8_t *p, uint64_t v)
 }
 
 /*
- * Perhaps slot k, an unconditional access, has no address of its own.  Its root is none
- * that stands before `from': a run may be cut there.
+ * May give slot k, an unconditional access, a derived address instead of one of its own.
+ * Its root is no slot before `from', because a run may be cut there.
  */
 static void derive_slot(struct sim *s, struct sim_block *b, unsigned from, unsigned k)
 {
@@ -319,14 +319,14 @@ void sim_fill_dict(const struct sim *s, struct ctr_dict *dict)
     }
 }
 
-/* --------------------------------------------------------- telling a run */
+/* --------------------------------------------------------- recording a run */
 
 static struct sim_segment *cur(struct sim_thread *t)
 {
     return &t->seg[t->n_seg - 1];
 }
 
-/* A record of the pipe's ring, with its place; all behind that is zero. */
+/* A side record with its place; everything after it is zero. */
 static void *record(struct sim_thread *t, uint32_t type, size_t fixed, size_t n)
 {
     struct sim_segment *g = cur(t);
@@ -409,7 +409,8 @@ uint64_t sim_tag_code(unsigned insn, unsigned library, uint64_t tag)
     return sim_hash(v, sizeof(v));
 }
 
-/* A value of n bytes, little-endian: one that is not quite new, as values are. */
+/* A value of n bytes, little-endian: often similar to earlier ones, as real values are.
+ */
 static void some_value(struct sim *s, struct sim_thread *t, uint64_t where, uint8_t *out,
                        unsigned n)
 {
@@ -437,7 +438,7 @@ static void some_value(struct sim *s, struct sim_thread *t, uint64_t where, uint
     }
 }
 
-/* Its units: one integer, whose lowest part is the last unit on this machine. */
+/* The units of an integer, whose lowest part is the last unit on this machine. */
 static void value_units(struct sim *s, struct sim_thread *t, const uint8_t *v, unsigned n)
 {
     unsigned units = CTR_UNITS(n, s->addr_bytes);
@@ -463,7 +464,7 @@ static struct sim_event *event(struct sim_thread *t)
     return e;
 }
 
-static void tell_exec(struct sim_thread *t, const struct sim_block *b, unsigned insn)
+static void emit_exec(struct sim_thread *t, const struct sim_block *b, unsigned insn)
 {
     struct sim_event *e = event(t);
     e->ordinal = t->ordinal++;
@@ -480,14 +481,14 @@ static void tell_exec(struct sim_thread *t, const struct sim_block *b, unsigned 
     }
 }
 
-/* Tells the registers that changed: in an instruction, or outside (b NULL). */
-static void tell_regs(struct sim_thread *t, const struct sim_block *b, unsigned insn)
+/* Records the registers that changed: in an instruction, or outside of one (b NULL). */
+static void emit_regs(struct sim_thread *t, const struct sim_block *b, unsigned insn)
 {
     for (unsigned i = 0; i < SIM_REGS; i++) {
-        if (memcmp(t->regs[i], t->told[i], 16) == 0) {
+        if (memcmp(t->regs[i], t->reported[i], 16) == 0) {
             continue;
         }
-        memcpy(t->told[i], t->regs[i], 16);
+        memcpy(t->reported[i], t->regs[i], 16);
         struct sim_event *e = event(t);
         e->reg = 1;
         e->outside = b == NULL;
@@ -500,7 +501,7 @@ static void tell_regs(struct sim_thread *t, const struct sim_block *b, unsigned 
     }
 }
 
-static void tell_mem(const struct sim *s, struct sim_thread *t, const struct sim_block *b,
+static void emit_mem(const struct sim *s, struct sim_thread *t, const struct sim_block *b,
                      unsigned insn, uint64_t addr, uint32_t size, int store, int be,
                      int helper, const uint8_t *data)
 {
@@ -566,12 +567,12 @@ static void inline_access(struct sim *s, struct sim_thread *t, const struct sim_
             data[be ? size - 1 - i : i] = v[i];
         }
     }
-    tell_mem(s, t, b, k->insn, a, size, (k->access & CTR_ACCESS_STORE) != 0, be, 0,
+    emit_mem(s, t, b, k->insn, a, size, (k->access & CTR_ACCESS_STORE) != 0, be, 0,
              valued ? data : NULL);
-    t->ev[t->n_ev - 1].untold = derived && !valued;
+    t->ev[t->n_ev - 1].unrecorded = derived && !valued;
     if (!derived || valued) {
         t->marks++;
-        t->told_ev = t->n_ev;
+        t->known_ev = t->n_ev;
     }
 }
 
@@ -594,7 +595,7 @@ static void extra_access(struct sim *s, struct sim_thread *t, const struct sim_b
     for (size_t i = 0; !zero && i < n; i++) {
         data[i] = (uint8_t)(chance(s, 80) ? i : sim_random(s, 256));
     }
-    tell_mem(s, t, b, insn, x->addr, x->size, x->store, x->big_endian, 1,
+    emit_mem(s, t, b, insn, x->addr, x->size, x->store, x->big_endian, 1,
              n ? data : NULL);
 }
 
@@ -610,12 +611,12 @@ static void reg_slot(struct sim *s, struct sim_thread *t, const struct sim_block
         some_value(s, t, k->group, v, n);
     }
     t->marks++;
-    t->told_ev = t->n_ev;
+    t->known_ev = t->n_ev;
     value_units(s, t, v, n);
     memcpy(t->regs[k->group], v, n);
 }
 
-/* Registers change beside the slots: by an instruction, or outside (b NULL). */
+/* Changes registers that have no slot: by an instruction, or outside of one (b NULL). */
 static void extra_regs(struct sim *s, struct sim_thread *t, const struct sim_block *b,
                        unsigned insn)
 {
@@ -634,11 +635,11 @@ static void extra_regs(struct sim *s, struct sim_thread *t, const struct sim_blo
     }
 }
 
-/* What the system does between two runs. */
+/* Events of the system between two runs. */
 static void between_runs(struct sim *s, struct sim_thread *t)
 {
     if (t->ordinal == t->between) {
-        return; /* once at each place: they would be told together */
+        return; /* once at each place: two would be reported together */
     }
     t->between = t->ordinal;
     if (has(s, SIM_SYSTEM) && chance(s, 10)) {
@@ -652,7 +653,7 @@ static void between_runs(struct sim *s, struct sim_thread *t)
             x->type = CTR_EVENT_SIGNAL;
             w64((uint8_t *)(x + 1), 1 + sim_random(s, 60));
             w64((uint8_t *)(x + 1) + 32,
-                chance(s, 50) ? t->behind : s->block[sim_random(s, s->nblock)].pc[0]);
+                chance(s, 50) ? t->next_pc : s->block[sim_random(s, s->nblock)].pc[0]);
         } else if (chance(s, 50)) {
             x->type = CTR_EVENT_SIGRETURN;
             w64((uint8_t *)(x + 1), some_address(s, &s->block[0], 1));
@@ -668,7 +669,7 @@ static void between_runs(struct sim *s, struct sim_thread *t)
     }
     if (s->events & CTR_EVENTS_REG && chance(s, 10)) {
         extra_regs(s, t, NULL, 0);
-        tell_regs(t, NULL, 0);
+        emit_regs(t, NULL, 0);
     }
 }
 
@@ -681,14 +682,14 @@ struct running {
     enum exit_kind kind;
     unsigned steps;   /* slots and rounds to go before the exit */
     unsigned uncond;  /* unconditional slots passed */
-    unsigned derived; /* derived ones made in this instruction ... */
-    unsigned can;     /* ... and that it has */
-    int out;          /* left */
-    int resumed_insn; /* fault of a resumed instruction is not told */
-    unsigned n;       /* instructions when left */
+    unsigned derived; /* derived accesses made in this instruction */
+    unsigned can;     /* derived accesses that it has */
+    int out;          /* the block was left */
+    int resumed_insn; /* the fault of a resumed instruction is not reported */
+    unsigned n;       /* instructions when the block was left */
 };
 
-/* Is a slot the first behind which no group slot of its instruction comes? */
+/* Is the slot past the last group slot of its instruction? */
 static int past_groups(const struct sim_block *b, unsigned slot, unsigned insn)
 {
     for (unsigned k = slot; k < b->nslot && b->slot[k].insn == insn; k++) {
@@ -765,7 +766,7 @@ static int run_insn(struct sim *s, struct sim_thread *t, struct running *r, unsi
     for (unsigned k = *slot; k < b->nslot && b->slot[k].insn == insn; k++) {
         r->can += is_derived(&b->slot[k]);
     }
-    extras &= r->can == 0; /* who calls helpers has none */
+    extras &= r->can == 0; /* an instruction that calls helpers has none */
     while (*slot < b->nslot && b->slot[*slot].insn == insn) {
         const struct sim_slot *k = &b->slot[*slot];
         if (k->access & CTR_ACCESS_REG) {
@@ -806,7 +807,7 @@ static int run_insn(struct sim *s, struct sim_thread *t, struct running *r, unsi
     return 0;
 }
 
-/* The marker at the end, and FAULT. */
+/* The marker at the end of a run, and FAULT. */
 static void run_end(struct sim *s, struct sim_thread *t, struct running *r,
                     size_t exec_ev)
 {
@@ -858,7 +859,7 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
         word(t, cur(t)->n_units);
         return;
     }
-    /* Where it is left, should its accesses not decide that before. */
+    /* Where the block is left, unless its accesses decide that first. */
     unsigned last =
         r.kind == WHOLE || r.kind == SUSPEND ? b->ninsn : 1 + sim_random(s, b->ninsn);
     size_t exec_ev = SIZE_MAX;
@@ -869,9 +870,9 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
         uint8_t regs[SIM_REGS][16];
         memcpy(regs, t->regs, sizeof(regs));
         exec_ev = t->n_ev;
-        tell_exec(t, b, i);
+        emit_exec(t, b, i);
         run_insn(s, t, &r, i, &slot);
-        tell_regs(t, b, i);
+        emit_regs(t, b, i);
         r.n = i + 1;
         if (!r.out && i + 1 == last && i + 1 < b->ninsn && r.kind != SUSPEND &&
             r.kind != WHOLE) {
@@ -883,15 +884,15 @@ static void run_block(struct sim *s, struct sim_thread *t, const struct sim_bloc
             t->stores = stores;
             t->ordinal = ordinal;
             memcpy(t->regs, regs, sizeof(regs));
-            memcpy(t->told, regs, sizeof(regs));
+            memcpy(t->reported, regs, sizeof(regs));
             exec_ev = SIZE_MAX;
         }
     }
     run_end(s, t, &r, exec_ev);
-    t->behind = b->pc[b->ninsn - 1] + b->len[b->ninsn - 1];
+    t->next_pc = b->pc[b->ninsn - 1] + b->len[b->ninsn - 1];
 }
 
-/* The process is killed inside a block: nobody tells how far it came. */
+/* The process is killed inside a block: nothing records how far it came. */
 static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block *b)
 {
     struct running r = {.b = b, .kind = LEAVE, .resumed_insn = -1};
@@ -902,19 +903,19 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
     word(t, b->id);
     for (unsigned i = 0; i < b->ninsn && !r.out; i++) {
         uint64_t before = t->marks;
-        tell_exec(t, b, i);
+        emit_exec(t, b, i);
         run_insn(s, t, &r, i, &slot);
-        tell_regs(t, b, i);
+        emit_regs(t, b, i);
         if (t->marks > before) {
             sure = i + 1;
         }
     }
     s->nonzero = 0;
     sure = sure ? sure : 1;
-    /* nor derived accesses behind the last slot that is */
-    size_t to = t->told_ev > start ? t->told_ev : start;
+    /* Derived accesses after the last slot with data are not known either. */
+    size_t to = t->known_ev > start ? t->known_ev : start;
     for (size_t i = to; i < t->n_ev; i++) {
-        if (t->ev[i].untold) {
+        if (t->ev[i].unrecorded) {
             t->stores -= t->ev[i].store;
             t->loads -= !t->ev[i].store;
         } else {
@@ -922,7 +923,7 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
         }
     }
     t->n_ev = to;
-    /* Instructions behind the last access are not known to have run. */
+    /* Instructions after the last access are not known to have run. */
     while (t->n_ev > start && t->ev[t->n_ev - 1].insn >= sure) {
         t->n_ev--;
         t->ordinal--;
@@ -957,7 +958,7 @@ static void lay_out(const struct sim *s, struct sim_segment *g)
         }
     }
     if (g->flags & CTR_SEGMENT_UNSURE) {
-        /* All that is known is where the zeroes begin, and the last record. */
+        /* Only where the zeros begin and where the last record is are known. */
         while (g->n_units > g->aux_units && g->units[g->n_units - 1] == 0) {
             g->n_units--;
         }
@@ -971,7 +972,7 @@ void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs)
     for (unsigned i = 0; i < SIM_REGS; i++) {
         memset(t->regs[i], (int)sim_random(s, 256), sim_reg_size(i));
     }
-    memcpy(t->told, t->regs, sizeof(t->told));
+    memcpy(t->reported, t->regs, sizeof(t->reported));
     new_segment(s, t);
     unsigned at = sim_random(s, s->nblock);
     while (runs) {
@@ -996,7 +997,7 @@ void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs)
         run_tail(s, t, &s->block[at]);
     }
     for (size_t i = 0; i < t->n_ev; i++) {
-        t->ev[i].untold = 0; /* readers do not see it */
+        t->ev[i].unrecorded = 0; /* readers do not see it */
     }
     for (unsigned i = 0; i < t->n_seg; i++) {
         lay_out(s, &t->seg[i]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated guest: invents blocks, "runs" them at random, and tells the run
+ * A simulated guest: invents blocks, "runs" them at random, and records each run
  * twice: as a list of events, and as the words, data and records that translated
- * code would leave in the pipe.  The list is what a reader of
- * the trace must give back.  It knows nothing of the library's code.
+ * code would leave in the pipe.  A reader of the trace must return exactly that list.
+ * The simulation shares no code with the library.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -13,11 +13,11 @@
 #include "ctr_write.h"
 
 struct sim_event {
-    uint8_t mem; /* 1 an access, and so on; none of them: an instruction */
-    uint8_t reg; /* 1 a register changed; addr: which */
-    uint8_t os;  /* 1 an event of the system */
+    uint8_t mem; /* 1: a memory access; mem, reg and os all 0: an instruction */
+    uint8_t reg; /* 1: a register changed; addr says which */
+    uint8_t os;  /* 1: an event of the system */
     uint8_t outside;
-    uint8_t untold; /* an access of which the data column tells nothing */
+    uint8_t unrecorded; /* an access for which the data column holds nothing */
     uint8_t store;
     uint8_t big_endian;
     uint8_t helper;
@@ -32,18 +32,18 @@ struct sim_event {
 };
 
 uint64_t sim_hash(const void *data, size_t n);
-/* What `code' tells besides the bytes: of a tag, to be added for each of the instruction
- * and of its block; of a block with left-out instructions; of an event's type. */
+/* What `code' includes besides the bytes: a value for each tag of the instruction and of
+ * its block; one for a block with left-out instructions; one for an event's type. */
 uint64_t sim_tag_code(unsigned insn, unsigned library, uint64_t tag);
 #define SIM_PART_CODE 0x517cc1b727220a95ull
-#define SIM_TYPE_CODE(type) ((type) * 0x2545f4914f6cdd1dull)
+#define SIM_TYPE_CODE(type) ((type)*0x2545f4914f6cdd1dull)
 
-/* The registers of the simulated machine: slots for the first, others only change
- * beside them. */
+/* The registers of the simulated machine: the first ones have slots, the others only
+ * change without one. */
 #define SIM_REGS 24u
 #define SIM_SLOT_REGS 12u
 unsigned sim_reg_size(unsigned reg);
-/* Their table, as in cannoli/events.h; returns its bytes. */
+/* Writes their table as in cannoli/events.h; returns its length. */
 size_t sim_reg_table(uint8_t *out);
 
 #define SIM_TAGS 6u
@@ -56,7 +56,7 @@ struct sim_slot {
     uint16_t insn;
     uint16_t group; /* of a register: its number */
     uint8_t access;
-    /* of a derived one */
+    /* of a derived access */
     uint16_t root;
     uint8_t bits;
     uint8_t is_signed;
@@ -72,7 +72,7 @@ struct sim_block {
     unsigned ninsn, nslot, ngroup, nderived;
     struct sim_slot slot[2048];
     uint8_t mode;
-    uint8_t part; /* instructions were left out */
+    uint8_t part; /* some instructions are left out */
     struct sim_tag tag[SIM_TAGS];
     unsigned ntag;
     uint8_t *def;
@@ -82,14 +82,14 @@ struct sim_block {
 struct sim_segment {
     uint32_t *words;
     uint32_t n_words, cap_words;
-    uint64_t *units; /* in the order made */
+    uint64_t *units; /* in the order in which they were made */
     uint32_t n_units, cap_units;
     uint8_t *aux;
     uint32_t n_aux, cap_aux;
     uint32_t aux_units; /* place of the last record */
     uint32_t flags;
     uint64_t start_ns, end_ns;
-    void *chunk; /* as in the pipe: words, some room, data */
+    void *chunk; /* as in the pipe: words, free room, data */
     void *data_end;
 };
 
@@ -101,15 +101,15 @@ struct sim_thread {
     unsigned n_seg, cap_seg;
     uint64_t ordinal;
     uint64_t loads, stores;
-    uint64_t marks; /* slots made that have data, and records: they betray an instruction */
-    size_t told_ev; /* number of events up to the last slot that has data */
-    uint64_t addr[2048]; /* that slots of the block made last */
+    uint64_t marks;      /* slots with data, and records: they prove instructions ran */
+    size_t known_ev;     /* number of events up to the last slot that has data */
+    uint64_t addr[2048]; /* addresses of the slots of the block that ran last */
     uint64_t time;
     uint8_t regs[SIM_REGS][16];
-    uint8_t told[SIM_REGS][16]; /* as events have told them */
+    uint8_t reported[SIM_REGS][16]; /* the registers as events have reported them */
     uint64_t last_value;
-    uint64_t behind;  /* address behind the block that ran last */
-    uint64_t between; /* ordinal at which something happened between runs */
+    uint64_t next_pc; /* address after the block that ran last */
+    uint64_t between; /* ordinal at which something last happened between runs */
     int incomplete;
 };
 
@@ -121,9 +121,9 @@ struct sim_thread {
 #define SIM_EXTRAS 0x10u
 #define SIM_FAULT 0x20u
 #define SIM_UNSURE 0x40u
-#define SIM_BIG 0x80u /* now and then a block of the largest size */
-#define SIM_DERIVED 0x800u /* accesses whose address follows from another's */
-#define SIM_CONSTANT 0x1000u /* with SIM_DERIVED: none follows from another's */
+#define SIM_BIG 0x80u        /* now and then a block of the largest size */
+#define SIM_DERIVED 0x800u   /* accesses whose address is derived from another one's */
+#define SIM_CONSTANT 0x1000u /* with SIM_DERIVED: constant addresses only */
 #define SIM_ALL 0x8ffu
 #define SIM_SYSTEM 0x100u /* events between runs */
 #define SIM_TINY 0x400u   /* many segments, some without a run; signals; true times */
@@ -134,7 +134,7 @@ struct sim {
     unsigned features;
     unsigned addr_bytes;
     unsigned events;      /* CTR_EVENTS_* */
-    int nonzero;          /* the last unit of whatever is made is not 0 */
+    int nonzero;          /* the last unit of each item is not 0 */
     uint64_t memory[256]; /* of values, so that some come again */
     struct sim_block *block;
     unsigned nblock;
@@ -149,10 +149,10 @@ uint32_t sim_random(struct sim *s, uint32_t n); /* below n */
 void sim_thread_run(struct sim *s, struct sim_thread *t, unsigned runs);
 void sim_thread_fini(struct sim_thread *t);
 
-/* All definitions into a dictionary; stops the test on an error. */
+/* Adds all definitions to a dictionary; stops the test on an error. */
 void sim_fill_dict(const struct sim *s, struct ctr_dict *dict);
 
-/* The segments of a thread as the encoder wants them; free() it. */
+/* The segments of a thread in the form that the encoder needs; free() the result. */
 struct ctr_segment *sim_segments(const struct sim_thread *t);
 
 #endif

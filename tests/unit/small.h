@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks that are full long before those of a recording are. */
+/* Chunks that are full much earlier than those of a recording. */
 #ifndef TESTS_SMALL_H
 #define TESTS_SMALL_H
 
@@ -7,7 +7,7 @@
 
 struct ctr_encoder;
 
-/* They end behind so many blocks and one, or so many bytes of records. */
+/* A chunk ends after so many blocks plus one, or after so many bytes of records. */
 void small_chunks(struct ctr_encoder *e, uint32_t locals, uint32_t aux);
 
 #endif

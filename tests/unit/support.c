@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the unit tests share (see support.h). */
+/* Code that the unit tests share (see support.h). */
 #include "support.h"
 #include "small.h"
 
@@ -44,7 +44,7 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
     assert_int_equal(ctr_dict_new(&dict, r->sim.events), 0);
     sim_fill_dict(&r->sim, dict);
     assert_int_equal(ctr_encoder_new(&enc, dict, r->sim.addr_bytes, 1), 0);
-    if (group % 2) { /* ends chunks anywhere */
+    if (group % 2) { /* chunks end anywhere */
         small_chunks(enc, 2 + group, 100 * group);
     }
     assert_int_equal(ctr_packed_new(&packed), 0);
@@ -198,7 +198,7 @@ void event_of_reg(const struct ctr_reg_change *r, struct got *out)
     out->e.reg = 1;
     out->e.outside = r->outside;
     out->e.ordinal = r->ordinal;
-    /* where something happened outside depends on the chunks */
+    /* where something outside of instructions happened depends on the chunks */
     out->e.pc = r->outside ? 0 : r->pc;
     out->e.insn = r->outside ? 0 : r->insn;
     out->e.addr = r->reg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the unit tests share: writing a simulated run, reading it back. */
+/* Code that the unit tests share: writes a simulated run, reads it back. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
@@ -22,21 +22,21 @@ struct recording {
 };
 
 /*
- * Simulates threads and writes their trace, group segments to a chunk, chunks
- * of the threads in turn.  finish 0: without an end.
+ * Simulates threads and writes their trace with `group' segments in each chunk and the
+ * chunks of the threads in turn.  finish 0: the trace has no end.
  */
 void recording_make(struct recording *r, uint64_t seed, unsigned nthread, unsigned runs,
                     unsigned nblock, unsigned addr_bytes, unsigned events,
                     unsigned features, unsigned group, int finish);
 void recording_free(struct recording *r);
-/* Writes it to fd; returns the writer's first error. */
+/* Writes the trace to fd; returns the writer's first error. */
 int recording_write(struct recording *r, int fd, unsigned group, int finish);
 
-/* A descriptor of a file with these bytes, at its start. */
+/* A descriptor of a file with these bytes, positioned at its start. */
 int file_of(const void *data, size_t n);
 struct ctr_trace *open_bytes(const void *data, size_t n, unsigned flags);
 
-/* An event read back. */
+/* An event that was read back. */
 struct got {
     uint32_t thread;
     struct sim_event e;
@@ -57,14 +57,14 @@ void event_of_mem(const struct ctr_mem *m, struct got *out);
 void event_of_reg(const struct ctr_reg_change *r, struct got *out);
 void event_of_os(const struct ctr_os_event *o, struct got *out);
 
-/* Must be what was simulated, all of it, thread by thread. */
+/* The events must be what was simulated, all of it, thread by thread. */
 void check_events(const struct recording *r, const struct events *got);
-/* The same, but the end may be missing; returns how many there are. */
+/* The same, but the end may be missing; returns the number of events. */
 size_t check_prefix(const struct recording *r, const struct events *got);
 
 /*
  * A definition of a block of ninsn 4-byte instructions at pc, each with one load of size
- * 4; the last has what is left of the slots.  Returns its length.
+ * 4; the last instruction has the remaining slots.  Returns the definition's length.
  */
 size_t simple_def(uint8_t *def, uint64_t pc, unsigned ninsn, unsigned nslot);
 

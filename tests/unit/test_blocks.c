@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Very many blocks: chunks that hold not too many of them, and definitions that are
- * read, forgotten and read again while somebody works with them.
+ * A very large number of blocks: each chunk holds a limited number of them, and
+ * definitions are read, dropped and read again while they are in use.
  */
 #include "support.h"
 
@@ -22,10 +22,10 @@
 #define SLOTS 3u
 #define RUNS (2u * BLOCKS)
 #define SEGMENT 20000u /* runs */
-#define GROUP 8u       /* segments that there are at once */
+#define GROUP 8u       /* segments in use at a time */
 #define CHUNK_BLOCKS 32768u
 
-/* Unpacked they take some 90 MiB, or 20. */
+/* Unpacked, the definitions need about 90 MiB, or 20. */
 #define BLOCKS (SANITIZED ? 100000u : 400000u)
 
 static uint64_t pc_of(uint32_t id)
@@ -33,7 +33,7 @@ static uint64_t pc_of(uint32_t id)
     return 0x10000 + (uint64_t)id * 64;
 }
 
-/* Run number i: at first all of them once, then here and there. */
+/* Run number i: first each block once, then blocks here and there. */
 static uint32_t id_at(uint64_t i)
 {
     return (uint32_t)(i < BLOCKS ? i : i * i * 2654435761u % BLOCKS) + 1;
@@ -67,7 +67,7 @@ static void write_trace(int fd)
     assert_int_equal(ctr_writer_new(&w, fd, dict, &meta, 1, NULL), 0);
     assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, NULL), 0);
     assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, NULL), 0);
-    struct ctr_segment rest = {.from_word = 0}; /* where the last one stopped */
+    struct ctr_segment rest = {.from_word = 0}; /* where the last chunk stopped */
     for (uint64_t at = 0; at < RUNS;) {
         unsigned n = 0, taken;
         for (; n < GROUP && at + n * SEGMENT < RUNS; n++) {
@@ -92,7 +92,7 @@ static void write_trace(int fd)
         assert_int_equal(packed->info.runs, taken * SEGMENT + rest.from_word - from);
         assert_int_equal(packed->start_ns, seg[0].start_ns);
         assert_int_equal(packed->end_ns, seg[rest.from_word ? taken : taken - 1].end_ns);
-        /* One block more than there should be. */
+        /* One block more than a chunk may have. */
         assert_in_range(packed->locals, taken < n ? CHUNK_BLOCKS + 1 : 1,
                         CHUNK_BLOCKS + 1);
         assert_int_equal(ctr_writer_chunk(w, thread, packed, NULL), 0);
@@ -107,7 +107,7 @@ static void write_trace(int fd)
     free(addrs);
 }
 
-/* A file, made once. */
+/* The trace, written once. */
 static int trace_fd(void)
 {
     static int fd = -1;
@@ -126,7 +126,7 @@ static struct ctr_trace *open_trace(unsigned flags)
     return tr;
 }
 
-/* Is it the definition of that block, all of it? */
+/* Is this the complete definition of that block? */
 static int is_block(const struct ctr_block *b, uint32_t id)
 {
     uint32_t code;
@@ -147,7 +147,7 @@ static int is_block(const struct ctr_block *b, uint32_t id)
 
 struct reading {
     uint64_t at;
-    const struct ctr_block *kept; /* NULL: not asked for */
+    const struct ctr_block *kept; /* NULL: not requested */
 };
 
 static int put_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
@@ -197,7 +197,7 @@ static void test_replay(void **state)
         assert_true(is_block(kept, KEPT));
         assert_null(ctr_trace_block(tr, 0));
         assert_null(ctr_trace_block(tr, BLOCKS + 1));
-        /* From now on all stay. */
+        /* From here on all definitions stay in memory. */
         assert_int_equal(ctr_trace_blocks(tr, NULL), 0);
         assert_ptr_equal(ctr_trace_block(tr, KEPT), kept);
         assert_int_equal(read_all(tr, 2, kept), 0);
@@ -205,7 +205,7 @@ static void test_replay(void **state)
     }
 }
 
-/* A cursor that stands still while others go on. */
+/* A cursor does not move while others do. */
 static void test_cursors(void **state)
 {
     struct ctr_trace *tr = open_trace(0);
@@ -290,7 +290,7 @@ static int hit(void *arg, struct ctr_job *job, const struct ctr_exec *e)
     return 0;
 }
 
-/* Which chunks have a pc the index tells, by definitions that are not in memory. */
+/* Finds the chunks with a pc through the index and definitions that are not in memory. */
 static void test_pc(void **state)
 {
     static const struct ctr_replay_ops ops = {.exec = hit};
@@ -329,7 +329,7 @@ static void test_pc(void **state)
 
 /* ------------------------------------------------------- what a file claims */
 
-/* The trace's DICT section number `nth', from 0, in a copy that is the caller's. */
+/* Finds the trace's DICT section number `nth', from 0, in a copy that the caller owns. */
 static uint8_t *copy_with_dict(size_t *bytes, unsigned nth, uint8_t **section)
 {
     off_t n = lseek(trace_fd(), 0, SEEK_END);
@@ -350,7 +350,7 @@ static uint8_t *copy_with_dict(size_t *bytes, unsigned nth, uint8_t **section)
     }
 }
 
-/* Says another number of definitions; the section's checksum is right. */
+/* Stores another number of definitions; the section's checksum stays right. */
 static void claim(uint8_t *section, uint32_t count)
 {
     uint8_t *body = section + SECT_OFF_FRAMES + SECT_FRAME;
@@ -358,7 +358,7 @@ static void claim(uint8_t *section, uint32_t count)
     put64(body + DICT_BODY, XXH64(section, (size_t)(body + DICT_BODY - section), 0));
 }
 
-/* Numbers of blocks are indices: a short file must not make long tables. */
+/* Numbers of blocks are indices: a short file must not cause long tables. */
 static void test_claims(void **state)
 {
     struct ctr_diag diag;
@@ -391,7 +391,8 @@ static void test_claims(void **state)
     }
 }
 
-/* A damaged section: what does not need it is told, also when a pc is asked for. */
+/* A damaged section: whatever does not need it is still replayed, also with a pc filter.
+ */
 static void test_damage(void **state)
 {
     static const struct ctr_replay_ops ops = {.exec = hit};
@@ -406,7 +407,7 @@ static void test_damage(void **state)
     uint8_t *section;
     size_t bytes;
     (void)state;
-    /* one of the last, some 12,000 blocks each */
+    /* one of the last sections; each has about 12,000 blocks */
     uint8_t *copy = copy_with_dict(&bytes, BLOCKS / 13000, &section);
     section[SECT_OFF_FRAMES + SECT_FRAME + DICT_BODY + SECT_HASH + 100] ^= 1;
     int fd = file_of(copy, bytes);
@@ -415,7 +416,7 @@ static void test_damage(void **state)
     assert_string_equal(diag.field, "dict");
     assert_in_range(h.n, 1, UINT32_MAX);
     assert_int_equal(h.wrong, 0);
-    /* A cursor meets it again wherever it is needed. */
+    /* A cursor meets the damage again wherever it needs the section. */
     assert_int_equal(ctr_cursor_open(&c, tr, &filter, NULL), 0);
     assert_int_equal(ctr_cursor_next(c, &ev, NULL), 1);
     int ret = 1, bad = 0;
@@ -428,7 +429,8 @@ static void test_damage(void **state)
     free(copy);
 }
 
-/* A process of its own, "FD WORKERS": reads, and tells how it went and what it took. */
+/* A process of its own, "FD WORKERS": reads the trace; the status says whether that
+ * worked and stayed within its memory. */
 static int reader(char **argv)
 {
     unsigned workers = (unsigned)atoi(argv[2]);
@@ -439,7 +441,7 @@ static int reader(char **argv)
     return peak_kib() < 0 || peak_kib() > (64l << 10) * workers ? 2 : 0;
 }
 
-/* Whoever reads it needs little memory, and not that of all definitions. */
+/* A reader needs little memory, and less than all definitions would. */
 static void test_memory(void **state)
 {
     (void)state;

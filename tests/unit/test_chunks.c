@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Very many chunks, of threads that go on at the same time: in order of time, whatever is
- * looked for, and whatever of the index is damaged; and with little memory.
+ * A very large number of chunks of threads that run at the same time: readers return them
+ * in order of time, for any query and any damage to the index, and with little memory.
  */
 #include "support.h"
 
@@ -64,7 +64,7 @@ static void out_chunk(struct out *o, uint32_t thread, uint32_t runs, uint64_t st
     assert_int_equal(ctr_writer_chunk(o->w, thread, o->packed, NULL), 0);
 }
 
-/* The same with an access; one run, a moment long. */
+/* The same with an access: one short run. */
 static void out_access(struct out *o, uint32_t thread, uint32_t addr, uint64_t start)
 {
     const uint32_t word = 1;
@@ -105,9 +105,9 @@ static int is_before(const void *a, const void *b)
 }
 
 /*
- * Chunks come as they are full.  Threads are unequal: the last one's chunks take as long
- * as a thousand of the others, and one of thread 3 all the time.  Of many the times are
- * equal.
+ * Chunks are written when they are full.  Threads are unequal: one chunk of the last
+ * thread lasts as long as a thousand of the others, and one of thread 3 the whole time.
+ * Many chunks have equal times.
  */
 static int make_trace(void)
 {
@@ -162,7 +162,7 @@ static void check_row(const struct chunk_row *row, uint32_t i)
     assert_int_equal(row->pub.end_ns, made[i].end);
 }
 
-/* All, forwards and back, in order of time and of the file. */
+/* All chunks, forwards and backwards, in order of time and of the file. */
 static void test_order(void **state)
 {
     (void)state;
@@ -206,8 +206,8 @@ static int wanted(const struct chunk_scan *s, const struct made *m)
            m->end >= s->from_ns && m->thread >= s->thread && m->thread <= s->last_thread;
 }
 
-/* Ranges of all kinds, each in a trace that was opened just now: none is left out, and
- * those that come are in order. */
+/* Ranges of all kinds, each in a trace that was just opened: no chunk is left out, and
+ * the chunks come in order. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static uint8_t *copy_trace(size_t *n)
     return copy_file(trace_fd(), n);
 }
 
-/* The next section of a type, or NULL; its first frame begins *head bytes behind. */
+/* The next section of a type, or NULL; its first frame begins *head bytes after it. */
 static uint8_t *find_section(uint8_t *p, const uint8_t *end, unsigned type, size_t *head)
 {
     while (p < end) {
@@ -323,7 +323,7 @@ static uint64_t count_insns(struct ctr_trace *tr)
     return n;
 }
 
-/* Where PARTs are damaged, each in another place, the chunks tell for themselves. */
+/* Each PART is damaged in another place: the chunks themselves have the information. */
 static void test_damaged_parts(void **state)
 {
     size_t n, head;
@@ -362,8 +362,8 @@ static void damage(uint8_t *data, size_t n, unsigned type, uint32_t i)
     p[30] ^= 1;
 }
 
-/* A PART, and the header of one of its chunks: that chunk cannot be had, nor those of the
- * PART behind it; all others come in order. */
+/* A PART, and the header of one of its chunks: that chunk and the ones after it in the
+ * PART are lost; all others come in order. */
 static void test_damaged_chunk(void **state)
 {
     size_t n;
@@ -398,7 +398,7 @@ static void test_damaged_chunk(void **state)
     free(data);
 }
 
-/* What cannot be read farther away does not hide what is found. */
+/* An unreadable place farther on does not hide what was found before it. */
 static void test_search(void **state)
 {
     (void)state;
@@ -431,7 +431,7 @@ static void test_search(void **state)
     }
 }
 
-/* All chunks were begun at one time, or some at the last that there is. */
+/* All chunks began at one time, or some at the largest possible time. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -456,7 +456,7 @@ static void test_ties(void **state)
     }
 }
 
-/* A time of a thread falls: that chunk cannot be used, nor what follows. */
+/* A thread's time decreases: that chunk and the ones after it cannot be used. */
 static void test_falling(void **state)
 {
     enum { FALLS = 149 };
@@ -478,7 +478,7 @@ static void test_falling(void **state)
     free(data);
 }
 
-/* What ROOT tells of a PART is wrong: that is found out before a chunk is used. */
+/* ROOT describes a PART wrongly: readers find that before they use a chunk. */
 static void test_wrong_root(void **state)
 {
     static const struct {
@@ -500,7 +500,7 @@ static void test_wrong_root(void **state)
         size_t got = ZSTD_decompress(raw, sizeof(raw), frame, had);
         assert_false(ZSTD_isError(got));
         raw[2 * ROOT_PART_ROW + wrong[k].off] ^= wrong[k].byte;
-        /* No larger than before: what is behind stays where it is. */
+        /* No larger than before: what follows stays where it is. */
         size_t z = ZSTD_compress(frame, had, raw, got, 19);
         assert_false(ZSTD_isError(z));
         memmove(frame + z, frame + had, n - (size_t)(frame + had - data));
@@ -523,7 +523,7 @@ static void test_wrong_root(void **state)
 
 /* ------------------------------------------------------------------- memory */
 
-/* A process of its own, "FD FLAGS": reads, and tells what it took. */
+/* A process of its own, "FD FLAGS": reads the trace and checks its memory. */
 static int reader(char **argv)
 {
     struct ctr_trace *tr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts of blocks and of the ways their runs went on, against a look at all runs, and
- * at all events one by one.  The chunks are so small that their ends fall everywhere.
+ * Counts of blocks and of how their runs continued, compared with a look at all runs and
+ * at all events one by one.  The chunks are so small that they end everywhere.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 
 enum { BLOCKS = 40, FIRSTS = 513, THREADS = 3 };
 
-/* Of the runs of a block that began at an instruction. */
+/* Runs of a block that began at one instruction. */
 struct ways {
-    uint64_t runs; /* to the block's end */
+    uint64_t runs; /* that reached the block's end */
     uint64_t falls;
     uint64_t unknown;
 };
@@ -24,9 +24,9 @@ struct tally {
     struct {
         const struct ctr_block *block;
         unsigned first;
-        unsigned insn; /* that came last */
+        unsigned insn; /* the latest one */
     } wait[THREADS];
-    uint64_t falls, unknown, elsewhere; /* told of partial runs */
+    uint64_t falls, unknown, elsewhere; /* reported of partial runs */
 };
 
 static struct ways *ways_of(const struct tally *t, const struct ctr_block *b,
@@ -36,7 +36,7 @@ static struct ways *ways_of(const struct tally *t, const struct ctr_block *b,
     return &t->ways[b->id * FIRSTS + first];
 }
 
-static uint64_t behind(const struct ctr_block *b)
+static uint64_t pc_after(const struct ctr_block *b)
 {
     return ctr_block_pc(b, b->ninsn - 1u) + ctr_block_len(b, b->ninsn - 1u);
 }
@@ -47,7 +47,7 @@ static void next(struct tally *t, uint32_t thread, const uint64_t *pc)
     if (b) {
         struct ways *w = ways_of(t, b, t->wait[thread].first);
         w->unknown += pc == NULL;
-        w->falls += pc && *pc == behind(b);
+        w->falls += pc && *pc == pc_after(b);
         t->wait[thread].block = NULL;
     }
 }
@@ -109,7 +109,7 @@ static int on_count(void *arg, const struct ctr_count *c)
         return 0;
     }
     struct ways *w = ways_of(t, c->block, c->first);
-    assert_int_equal(w->runs, 0); /* each is told once */
+    assert_int_equal(w->runs, 0); /* each is reported once */
     *w = (struct ways){c->full + c->partial, c->fallthrough, c->unknown};
     if (c->first) {
         t->falls += w->falls;
@@ -119,7 +119,7 @@ static int on_count(void *arg, const struct ctr_count *c)
     return 0;
 }
 
-/* One event after the other: where chunks end cannot be seen. */
+/* Goes through single events, where chunk ends are invisible. */
 static void by_cursor(struct ctr_trace *tr, const struct ctr_filter *filter,
                       struct tally *t)
 {
@@ -155,7 +155,7 @@ static void compare(struct ctr_trace *tr, const struct ctr_filter *filter,
     static const struct ctr_replay_ops ops = {.run = on_run, .os = on_os};
     const struct ctr_replay_opts one = {.workers = 1, .filter = filter};
     struct tally runs = new_tally(), events = new_tally(), got = new_tally();
-    assert_int_equal(ctr_trace_blocks(tr, NULL), 0); /* of runs that wait */
+    assert_int_equal(ctr_trace_blocks(tr, NULL), 0); /* on_run keeps pointers to blocks */
     assert_int_equal(ctr_replay(tr, &ops, &runs, &one, NULL), 0);
     end_of(&runs);
     by_cursor(tr, filter, &events);
@@ -196,8 +196,8 @@ static void test_ways(void **unused)
         unsigned features = SIM_ALL | SIM_SYSTEM | SIM_TINY;
         features &= seed % 4 ? ~SIM_BIG : ~0u;
         features &= seed % 3 ? ~SIM_UNSURE : ~0u;
-        recording_make(&r, seed, THREADS, 800, BLOCKS, seed & 1 ? 4 : 8,
-                       events[seed % 3], features, 1 + seed % 5 / 2, seed % 7 != 0);
+        recording_make(&r, seed, THREADS, 800, BLOCKS, seed & 1 ? 4 : 8, events[seed % 3],
+                       features, 1 + seed % 5 / 2, seed % 7 != 0);
         for (unsigned flags = 0; flags <= CTR_OPEN_NO_INDEX; flags++) {
             struct ctr_trace *tr = open_bytes(r.file, r.bytes, flags);
             const int32_t tid = ctr_trace_thread(tr, 1)->tid;
@@ -208,19 +208,20 @@ static void test_ways(void **unused)
         }
         recording_free(&r);
     }
-    /* All this has happened to runs that were cut by a chunk's end, too. */
+    /* Each case has occurred for runs that a chunk's end cut, too. */
     assert_true(parts[0] > 50 && parts[1] > 50 && parts[2] > 50);
 }
 
 /* ------------------------------------------------------------------- by hand */
 
-/* Blocks of instructions of 4 bytes: the first two, its second executes block 2, whose
- * rest is told behind it; what follows; something else. */
+/* Blocks of 4-byte instructions: the first has two, and its second one executes block 2
+ * (s390x EXECUTE), after which the rest of the instruction follows; then the block that
+ * comes after in memory; then one elsewhere. */
 static const struct {
     uint64_t pc;
     unsigned ninsn;
 } blocks[] = {{0x1000, 2}, {0x1004, 1}, {0x1008, 1}, {0x2000, 1}};
-enum { EX = 1, TARGET = 2, BEHIND = 3, AWAY = 4 };
+enum { EX = 1, TARGET = 2, AFTER = 3, AWAY = 4 };
 #define REST (CTR_WORD_RESUME | 0), TARGET
 
 static void add_blocks(struct ctr_dict *dict)
@@ -247,12 +248,12 @@ static int sum_ex(void *arg, const struct ctr_count *c)
     return 0;
 }
 
-/* The rest of an instruction does not hide where a run went; chunks of these words. */
+/* The rest of an instruction does not hide where a run continued, wherever chunks end. */
 static void test_rest(void **unused)
 {
     static const uint32_t w[] = {
-        EX,     REST, BEHIND, EX, REST, AWAY,   EX, REST, BEHIND, EX,     BEHIND, EX,
-        BEHIND, EX,   AWAY,   EX, REST, BEHIND, EX, EX,   REST,   BEHIND, EX,     REST,
+        EX,    REST, AFTER, EX, REST, AWAY,  EX, REST, AFTER, EX,    AFTER, EX,
+        AFTER, EX,   AWAY,  EX, REST, AFTER, EX, EX,   REST,  AFTER, EX,    REST,
     };
     const unsigned n = sizeof(w) / sizeof(w[0]);
     (void)unused;
@@ -265,7 +266,7 @@ static void test_rest(void **unused)
         struct ctr_writer *out;
         uint32_t index;
         if (w[cut - 1] >> 31) {
-            continue; /* a word and its number */
+            continue; /* keeps a word and its number together */
         }
         int fd = memfd_create("rest", MFD_CLOEXEC);
         assert_int_equal(ctr_dict_new(&dict, meta.events), 0);

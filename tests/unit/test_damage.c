@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Damaged files: cut anywhere, any byte changed, anything at all.  Nothing may
- * crash, and nothing that is told may be wrong.
+ * Damaged files: cut anywhere, any byte changed, arbitrary content.  Nothing may
+ * crash, and no output may be wrong.
  */
 #include "support.h"
 
@@ -20,8 +20,8 @@ static void small(struct recording *r, uint64_t seed, int finish)
 }
 
 /*
- * Opens and reads damaged bytes.  What comes out must be the beginning of
- * what was recorded.  Returns 1 if the damage was noticed.
+ * Opens and reads damaged bytes.  The output must be a prefix of what was
+ * recorded.  Returns 1 if the damage was noticed.
  */
 static int read_damaged(const struct recording *r, const uint8_t *data, size_t n,
                         unsigned flags, int cut)
@@ -67,7 +67,7 @@ static void test_cut_anywhere(void **state)
     }
 }
 
-/* What is whole before the cut must be there. */
+/* Everything that is whole before the cut must be there. */
 static void test_cut_keeps_chunks(void **state)
 {
     struct recording r;
@@ -138,7 +138,7 @@ static void test_flip_any_byte(void **state)
     }
 }
 
-/* A flipped byte in the payload of a chunk is an error that says where. */
+/* A flipped byte in a chunk's payload gives an error that says where. */
 static void test_flip_in_chunk(void **state)
 {
     struct recording r;
@@ -182,7 +182,7 @@ static void test_not_a_trace(void **state)
     assert_null(tr);
 }
 
-/* Random bytes behind a good beginning. */
+/* Random bytes after a good beginning. */
 static void test_hostile(void **state)
 {
     struct recording r;
@@ -207,7 +207,7 @@ static void test_hostile(void **state)
     recording_free(&r);
 }
 
-/* Of other versions only the number is looked at. */
+/* In a file of another version only the version number is read. */
 static void test_versions(void **state)
 {
     struct recording r;

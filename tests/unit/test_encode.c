@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dictionary and encoder on input made by hand: what each refuses, and the
- * corners that random programs do not meet.
+ * Dictionary and encoder on handmade input: what each refuses, and the
+ * corner cases that random programs do not reach.
  */
 #include "support.h"
 
@@ -25,18 +25,18 @@ static void test_dict(void **state)
     size_t n = simple_def(def, 0x1000, 3, 2);
     assert_int_equal(ctr_dict_add(d, 5, def, n, &diag), 0);
     assert_int_equal(ctr_dict_size(d), 1);
-    /* the same again, and under another raw id */
+    /* the same again, and with another raw id */
     assert_int_equal(ctr_dict_add(d, 5, def, n, &diag), 0);
     assert_int_equal(ctr_dict_add(d, 9, def, n, &diag), 0);
     assert_int_equal(ctr_dict_size(d), 1);
     assert_true(ctr_dict_has(d, 9));
     assert_false(ctr_dict_has(d, 6));
-    /* another definition under a known raw id */
+    /* another definition with a known raw id */
     n = simple_def(def, 0x2000, 3, 2);
     assert_int_equal(ctr_dict_add(d, 5, def, n, &diag), -CTR_E_CORRUPT);
     assert_int_equal(ctr_dict_add(d, 0, def, n, &diag), -CTR_E_CORRUPT);
     assert_int_equal(ctr_dict_add(d, 0x80000000u, def, n, &diag), -CTR_E_CORRUPT);
-    /* a number that nobody has come to: tables would be as large */
+    /* an id far above all others: tables would be as large */
     assert_int_equal(ctr_dict_add(d, 0x7fffffffu, def, n, &diag), -CTR_E_CORRUPT);
     assert_non_null(strstr(diag.text, "far beyond"));
     assert_int_equal(ctr_dict_size(d), 1);
@@ -70,7 +70,7 @@ static int count_holds(void *arg, uint32_t id, const void *def, size_t bytes,
     return 0;
 }
 
-/* Definitions that no raw id means any more. */
+/* Definitions that no raw id refers to any more. */
 static void test_dict_forget(void **state)
 {
     struct ctr_dict *d;
@@ -87,21 +87,21 @@ static void test_dict_forget(void **state)
     assert_int_equal(ctr_dict_add(d, 5, def[0], n[0], &diag), 0);
     assert_int_equal(ctr_dict_add(d, 6, def[0], n[0], &diag), 0);
     assert_int_equal(ctr_dict_add(d, 7, def[1], n[1], &diag), 0);
-    /* one of two that mean it; the id may mean something else then */
+    /* one of the two ids that refer to it; the id may refer to something else later */
     ctr_dict_forget(d, 5, 10);
     assert_false(ctr_dict_has(d, 5));
     assert_int_equal(ctr_dict_reap(d, 10), 0);
     assert_int_equal(ctr_dict_add(d, 5, def[1], n[1], &diag), 0);
     assert_int_equal(canonical(d, 5), 2);
     assert_int_equal(canonical(d, 6), 1);
-    /* the last one: it is there until what may need it is done */
+    /* the last id: the definition stays until whatever may need it is done */
     ctr_dict_forget(d, 6, 20);
     assert_int_equal(ctr_dict_reap(d, 19), 1);
     assert_int_equal(ctr_dict_add(d, 8, def[0], n[0], &diag), 0);
     assert_int_equal(canonical(d, 8), 1);
     assert_int_equal(ctr_dict_reap(d, 20), 0);
     assert_int_equal(canonical(d, 8), 1);
-    /* freed: another one gets its number */
+    /* freed: another definition gets its number */
     ctr_dict_forget(d, 8, 20);
     ctr_dict_forget(d, 8, 21);
     ctr_dict_forget(d, 99, 21);
@@ -109,7 +109,7 @@ static void test_dict_forget(void **state)
     assert_int_equal(ctr_dict_add(d, 9, def[2], n[2], &diag), 0);
     assert_int_equal(canonical(d, 9), 1);
     assert_int_equal(ctr_dict_size(d), 2);
-    /* held: it stays, and whoever lets go last frees it */
+    /* held: it stays, and the last holder frees it */
     const uint32_t ids[] = {1, 1, 2}, none[] = {2, 3};
     assert_int_equal(ctr_dict_hold(d, ids, 3, count_holds, &sum), 0);
     assert_int_equal(sum, 3);
@@ -163,10 +163,10 @@ static void test_dict_bad(void **state)
     for (unsigned i = 0; i < sizeof(change) / sizeof(change[0]); i++) {
         simple_def(def, 0x1000, 3, 2);
         if (change[i].at == 61) {
-            def[55] = 2; /* first slot behind the second */
+            def[55] = 2; /* first slot's instruction after the second's */
         }
         def[change[i].at] = change[i].value;
-        uint8_t *copy = malloc(n); /* so that reading too far is noticed */
+        uint8_t *copy = malloc(n); /* exact size: reading too far is noticed */
         memcpy(copy, def, n);
         if (ctr_dict_add(d, 1, copy, n, &diag) != -CTR_E_CORRUPT) {
             fail_msg("change %u was accepted", i);
@@ -185,7 +185,7 @@ static void test_dict_bad(void **state)
     ctr_dict_free(d);
 }
 
-/* A definition with tags, behind its slots. */
+/* A definition with tags after its slots. */
 static size_t tagged_def(uint8_t *def, unsigned ntag, unsigned insn)
 {
     size_t n = simple_def(def, 0x1000, 3, 2);
@@ -207,7 +207,7 @@ static void test_dict_tags(void **state)
     static uint8_t def[256 + (CTR_MAX_BLOCK_TAGS + 1) * CTR_BLOCKDEF_TAG];
     (void)state;
     assert_int_equal(ctr_dict_new(&d, CTR_EVENTS_EXEC), 0);
-    /* also where slots are left away in front of them */
+    /* also where the slots before them are dropped */
     size_t n = tagged_def(def, 2, 2);
     assert_int_equal(ctr_dict_add(d, 1, def, n, &diag), 0);
     assert_int_equal(ctr_dict_size(d), 1);
@@ -235,7 +235,7 @@ static void test_dict_tags(void **state)
     ctr_dict_free(d);
 }
 
-/* Register slots: what they may be like, and who keeps them. */
+/* Register slots: which are valid, and who keeps them. */
 static void test_dict_regs(void **state)
 {
     static const struct {
@@ -245,7 +245,7 @@ static void test_dict_regs(void **state)
         {0, 0x02, 0, 0, 0x42, 1}, /* an access, then a register */
         {0, 0x42, 7, 1, 0x12, 1}, /* of different instructions: any order */
         {0, 0x42, 7, 0, 0x44, 1}, /* of 4 bytes, and of 16 */
-        {0, 0x42, 7, 0, 0x12, 0}, /* an access behind a register */
+        {0, 0x42, 7, 0, 0x12, 0}, /* an access after a register */
         {0, 0x45, 7, 1, 0x12, 0}, /* of 32 bytes */
         {0, 0x52, 7, 1, 0x12, 0}, /* a register does not store */
         {0, 0x62, 7, 1, 0x12, 0}, /* it has no byte order */
@@ -388,7 +388,7 @@ static void test_encoder_refuses(void **state)
     assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), 0);
     x.p.words = 0; /* before the first block */
     assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
-    x.p.words = 3; /* behind the last word */
+    x.p.words = 3; /* after the last word */
     assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
     x = good;
     x.insn = 1; /* block 2 has one instruction */
@@ -425,7 +425,7 @@ static void test_encoder_counts(void **state)
     struct ctr_packed_info info;
     (void)state;
     bench_open(&b, 0);
-    /* left before its first instruction, or nothing but forgotten: no run */
+    /* left before its first instruction, or only cancelled instructions: no run */
     assert_int_equal(ENCODE(&b, 0, 0, 1, 0xd0000000, 0), 0);
     ctr_packed_info(b.packed, &info);
     assert_int_equal(info.runs, 0);
@@ -436,7 +436,7 @@ static void test_encoder_counts(void **state)
     ctr_packed_info(b.packed, &info);
     assert_int_equal(info.runs, 0);
     assert_int_equal(info.loads, 0);
-    /* instruction 3 is forgotten with its access */
+    /* instruction 3 is cancelled with its access */
     assert_int_equal(ENCODE(&b, 3, 0, 1, 0xd0020003, 3), 0);
     ctr_packed_info(b.packed, &info);
     assert_int_equal(info.insns, 2);
@@ -456,17 +456,17 @@ static void test_encoder_counts(void **state)
     ctr_packed_info(b.packed, &info);
     assert_int_equal(info.insns, 2);
     assert_int_equal(info.loads, 0);
-    /* the last block was left already: nothing to doubt */
+    /* the last block was already left: nothing is in doubt */
     assert_int_equal(ENCODE(&b, 1, CTR_SEGMENT_UNSURE, 1, 0xd0000001, 1), 0);
     ctr_packed_info(b.packed, &info);
     assert_int_equal(info.unsure, 0);
-    /* too much at once */
+    /* too much at a time */
     struct ctr_segment seg = {.n_words = CTR_MAX_CHUNK_WORDS + 1};
     assert_int_equal(ctr_encoder_run(b.enc, &seg, 1, b.packed, NULL), -CTR_E_LIMIT);
     bench_close(&b);
 }
 
-/* The columns of a killed process end where its last unit that is not 0 stands. */
+/* The columns of a killed process end at its last unit that is not 0. */
 static void test_encoder_tail(void **state)
 {
     static const struct {
@@ -475,8 +475,8 @@ static void test_encoder_tail(void **state)
         /* block 1 twice: three pairs of address and value each */
         {2, 12, 6, 6},               /* all of it */
         {2, 11, 5, 5},               /* the last value is missing: its access is, too */
-        {2, 10, 5, 5}, {2, 7, 4, 3}, /* one instruction of the last run at least */
-        {2, 6, 4, 3},  {2, 5, 4, 3}, /* the run before it was whole: zeroes are data */
+        {2, 10, 5, 5}, {2, 7, 4, 3}, /* at least one instruction of the last run */
+        {2, 6, 4, 3},  {2, 5, 4, 3}, /* the run before it was whole: zeros are data */
         {2, 1, 4, 3},  {2, 0, 4, 3}, {1, 0, 1, 0}, {1, 1, 1, 0}, {1, 2, 1, 1},
     };
     struct bench b;
@@ -492,7 +492,7 @@ static void test_encoder_tail(void **state)
         assert_int_equal(info.loads, tail[i].loads);
         assert_int_equal(info.unsure, 1);
     }
-    /* There is not so much room between words and data. */
+    /* There is less room than that between words and data. */
     uint32_t words[16];
     for (unsigned i = 0; i < 16; i++) {
         words[i] = 1;
@@ -516,7 +516,7 @@ static void test_encoder_records(void **state)
     } x = {.a = {.p = {.h = {sizeof(x), MEMPIPE_AUX_ACCESS}, .words = 1, .n = 8},
                  .size = 8}};
     assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0), 0);
-    x.a.size = 7; /* not as much as there are data */
+    x.a.size = 7; /* differs from the number of data */
     assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0), bad);
     x.a.p.n = 9; /* more than there is */
     assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0), bad);
@@ -541,10 +541,10 @@ static void test_encoder_records(void **state)
     r[1].r.insn = MEMPIPE_OUTSIDE;
     assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), 0);
     r[0].r.insn = 2;
-    r[1].r.insn = 1; /* instructions go forward */
+    r[1].r.insn = 1; /* instructions ascend */
     assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), bad);
     r[1].r.insn = 2;
-    r[1].r.p.words = 1; /* words do */
+    r[1].r.p.words = 1; /* words ascend */
     assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), bad);
     r[1].r.p.words = 2;
     r[1].r.p.n = 2; /* more registers than there are */
@@ -579,7 +579,7 @@ static int put_many(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     return ctr_job_append(job, pair, sizeof(pair));
 }
 
-/* A trace of 32 bits, whose one chunk is this segment. */
+/* A 32-bit trace whose only chunk is this segment. */
 static struct ctr_trace *trace_of(struct ctr_dict *dict, unsigned addr_bytes,
                                   uint32_t events, const struct ctr_segment *seg)
 {
@@ -637,7 +637,7 @@ static void test_many_blocks(void **state)
     uint64_t at = 0;
     assert_int_equal(ctr_replay(tr, &ops, &at, &opts, &diag), 0);
     assert_int_equal(at, 3 * MANY);
-    /* Pages: far more than a set holds stand for any page. */
+    /* Pages: more than a set holds; the set then means any page. */
     struct ctr_range range = {0x7000000, 0x7000001};
     struct ctr_filter f = {.addrs = &range, .naddr = 1};
     static const struct ctr_replay_ops count = {.mem = put_many};
@@ -660,7 +660,7 @@ static int next_pc(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
-/* Without accesses: what so many different blocks tell comes back. */
+/* Without accesses: the words of so many different blocks come back. */
 static void words_come_back(uint32_t nblock, const uint32_t *words, uint32_t n_words)
 {
     struct ctr_dict *dict;
@@ -682,7 +682,7 @@ static void words_come_back(uint32_t nblock, const uint32_t *words, uint32_t n_w
     ctr_dict_free(dict);
 }
 
-/* Long stretches that go as foretold, and such that never do. */
+/* Long stretches that go as predicted, and others that never do. */
 static void test_stretches(void **state)
 {
     uint64_t random = 1;
@@ -697,7 +697,7 @@ static void test_stretches(void **state)
     free(words);
 }
 
-/* More blocks than a miss of one halfword can tell: all of them twice, then any. */
+/* More blocks than one halfword of a miss can name: all of them twice, then any. */
 static void test_many_alone(void **state)
 {
     uint64_t random = 1;
@@ -711,7 +711,7 @@ static void test_many_alone(void **state)
     free(words);
 }
 
-#define DERIVE_SIGNED 0x100u /* to be added to bits */
+#define DERIVE_SIGNED 0x100u /* is added to bits */
 
 /* A derived slot's entry of a definition: its root, bits and delta. */
 static size_t put_derive(uint8_t *p, unsigned root, unsigned bits, int64_t delta)
@@ -738,8 +738,8 @@ static int count_found(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 }
 
 /*
- * Definitions may say more bits of a derived address than the trace's have: it is cut,
- * by readers and in the index.
+ * A definition may give a derived address more bits than the trace has: readers and the
+ * index cut it.
  */
 static void test_wide_derived(void **state)
 {
@@ -784,7 +784,7 @@ static int count_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     return 0;
 }
 
-/* Chunks read for the accesses of a page, which are so many. */
+/* The number of chunks that are read for the accesses of a page. */
 static uint64_t read_for(struct ctr_trace *tr, uint64_t page, unsigned accesses)
 {
     static const struct ctr_replay_ops ops = {.mem = count_mem};
@@ -801,8 +801,8 @@ static uint64_t read_for(struct ctr_trace *tr, uint64_t page, unsigned accesses)
 }
 
 /*
- * Addresses of 64 bits that follow from others and of which aarch64's masking leaves 56
- * bits or more, with or without a sign: the index tells which pages they touch.
+ * 64-bit addresses that are derived from others and of which aarch64's masking leaves 56
+ * bits or more, with or without a sign: the index knows which pages they touch.
  */
 static void test_masked_derived(void **state)
 {

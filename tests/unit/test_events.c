@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events column: what goes in comes out, in few bytes; nothing else does. */
+/* The events column: all input comes out again, in few bytes; other input is refused. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(rnd() >> 33) % n;
 }
 
-/* A number that is often like others. */
+/* A number that is often similar to others. */
 static uint64_t number(void)
 {
     switch (below(4)) {
@@ -160,7 +160,7 @@ static void chunk_of(struct chunk *c, const struct buf *column, uint32_t count,
     }
 }
 
-/* Reads all of a column; returns the number of events or an error. */
+/* Reads a whole column; returns the number of events or an error. */
 static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
                     uint64_t runs, uint64_t insns)
 {
@@ -216,7 +216,7 @@ static void test_roundtrip(void **unused)
     ZSTD_DCtx *dctx = ZSTD_createDCtx();
     struct evdec d;
     evdec_init(&d);
-    /* Encoder and decoder are used again, and forget what was before. */
+    /* Encoder and decoder are reused and keep nothing from before. */
     for (unsigned round = 0; round < 30; round++) {
         unsigned n = round == 3 ? 0 : below(MANY);
         random_events(e, n);
@@ -250,7 +250,7 @@ static void test_roundtrip(void **unused)
         }
         assert_false(d.have);
         if (n) {
-            /* What the chunk says of itself must be so. */
+            /* What the chunk says about itself must be true. */
             assert_int_equal(read_all(&column, n, flags, runs, insns), n);
             assert_true(read_all(&column, n - 1, flags, runs, insns) < 0);
             assert_true(read_all(&column, n + 1, flags, runs, insns) < 0);
@@ -272,7 +272,7 @@ static void test_roundtrip(void **unused)
     free(e);
 }
 
-/* Every cut, and every byte changed, is an error or other events, never a crash. */
+/* Every cut and every changed byte gives an error or other events, never a crash. */
 static void test_damage(void **unused)
 {
     (void)unused;
@@ -306,7 +306,7 @@ static void test_damage(void **unused)
     free(e);
 }
 
-/* A loop that reads and writes must not cost much. */
+/* A loop that reads and writes needs little space. */
 static void test_size(void **unused)
 {
     (void)unused;
@@ -338,7 +338,7 @@ static void test_size(void **unused)
     free(enc);
 }
 
-/* Payloads of other lengths than they say, and kinds that there are not. */
+/* Payloads whose length differs from what they say, and kinds that do not exist. */
 static void test_payloads(void **unused)
 {
     (void)unused;
@@ -370,10 +370,12 @@ static void test_payloads(void **unused)
         uint32_t type, a, b;
         int ok;
     } kinds[] = {
-        {CTR_EVENT_MARK, 0, 1, 0},  {CTR_EVENT_MARK, 1, 9, 1},  {CTR_EVENT_MARK, 2, 0, 1},
-        {CTR_EVENT_MARK, 3, 0, 0},  {CTR_EVENT_LABEL, 0, 0, 0}, {CTR_EVENT_LABEL, 1, 0, 1},
-        {CTR_EVENT_LABEL, 2, 0, 1}, {CTR_EVENT_LABEL, 3, 0, 0}, {CTR_EVENT_GATE, 0, 1, 1},
-        {CTR_EVENT_GATE, 1, 6, 1},  {CTR_EVENT_GATE, 2, 1, 0},  {CTR_EVENT_GATE, 1, 0, 0},
+        {CTR_EVENT_MARK, 0, 1, 0},  {CTR_EVENT_MARK, 1, 9, 1},
+        {CTR_EVENT_MARK, 2, 0, 1},  {CTR_EVENT_MARK, 3, 0, 0},
+        {CTR_EVENT_LABEL, 0, 0, 0}, {CTR_EVENT_LABEL, 1, 0, 1},
+        {CTR_EVENT_LABEL, 2, 0, 1}, {CTR_EVENT_LABEL, 3, 0, 0},
+        {CTR_EVENT_GATE, 0, 1, 1},  {CTR_EVENT_GATE, 1, 6, 1},
+        {CTR_EVENT_GATE, 2, 1, 0},  {CTR_EVENT_GATE, 1, 0, 0},
         {CTR_EVENT_GATE, 1, 7, 0},
     };
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -388,7 +390,7 @@ static void test_payloads(void **unused)
     free(enc);
 }
 
-/* What the functions for callers make of it. */
+/* What the functions for callers return. */
 static void test_parse(void **unused)
 {
     (void)unused;
@@ -477,7 +479,7 @@ static void test_parse(void **unused)
     assert_int_equal(pc, 0x0000000200000001ull);
 }
 
-/* What the recording tells of itself. */
+/* What the recording says about itself. */
 static void test_parse_own(void **unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The built-in filters, asked by a host of our own: what they answer for which
+ * The built-in filters, loaded by a host of this test: what they answer for which
  * arguments.  Functions are those of this very program, found in its file.
  */
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #define NEVER CANNOLI_NEVER
 #define ALWAYS CANNOLI_ALWAYS
 
-/* ---- functions to be found: code that is never executed ---- */
+/* ---- functions for the filter to find: code that is never executed ---- */
 
 __asm__(".pushsection .text\n"
         ".globl filter_sized\n.type filter_sized, %function\n"
@@ -113,8 +113,8 @@ static void *filter(const char *args)
     return state;
 }
 
-/* What hook_range says around pc; *r is where that holds. */
-static int ask_range(void *state, uint64_t pc, struct cannoli_range *r)
+/* hook_range's answer for pc; *r is where that answer holds. */
+static int query_range(void *state, uint64_t pc, struct cannoli_range *r)
 {
     int answer;
 
@@ -124,38 +124,38 @@ static int ask_range(void *state, uint64_t pc, struct cannoli_range *r)
     return answer;
 }
 
-/* Can hook_inst answer this where hook_range answers that? */
+/* May hook_inst give this answer where hook_range gives that one? */
 static bool is_within(int answer, int range_answer)
 {
     return (!(answer & CANNOLI_HOOK_MASK) || (range_answer & CANNOLI_HOOK_MASK)) &&
            !(answer & ~CANNOLI_HOOK_MASK & ~range_answer);
 }
 
-/* As QEMU asks: of addresses first. */
-static int ask_flags(void *state, uint64_t pc, uint32_t flags)
+/* Queries as QEMU does: the address first. */
+static int query_flags(void *state, uint64_t pc, uint32_t flags)
 {
     struct cannoli_insn insn = {.pc = pc, .len = 4, .flags = flags, .block_pc = pc};
     struct cannoli_range r;
-    int around = ask_range(state, pc, &r);
+    int around = query_range(state, pc, &r);
     int answer = cannoli_jitter.hook_inst(state, &insn);
 
     if (!is_within(answer, around)) {
-        fail_msg("%#x: %#x of an instruction, but %#x of its address", (unsigned)pc,
+        fail_msg("%#x: %#x for an instruction, but %#x for its address", (unsigned)pc,
                  (unsigned)answer, (unsigned)around);
     }
     return answer;
 }
 
-static int ask(void *state, uint64_t pc)
+static int query(void *state, uint64_t pc)
 {
-    return ask_flags(state, pc, 0);
+    return query_flags(state, pc, 0);
 }
 
-/* What a filter with these arguments says of one instruction. */
-static int once_asked(const char *args, uint64_t pc, uint32_t flags)
+/* A filter's answer for one instruction, with these arguments. */
+static int query_once(const char *args, uint64_t pc, uint32_t flags)
 {
     void *state = filter(args);
-    int answer = ask_flags(state, pc, flags);
+    int answer = query_flags(state, pc, flags);
 
     cannoli_jitter.unload(state);
     return answer;
@@ -252,20 +252,20 @@ static void test_ranges(void **unused)
 
     (void)unused;
     assert_int_equal(closed, 0);
-    assert_int_equal(ask(f, 0xfff), NEVER);
-    assert_int_equal(ask(f, 0x1000), ALWAYS);
-    assert_int_equal(ask(f, 0x1007), ALWAYS);
-    assert_int_equal(ask(f, 0x1008), NEVER);
-    assert_int_equal(ask(f, 0x1009), NEVER);
-    assert_int_equal(ask(f, 0x100a), ALWAYS);
-    assert_int_equal(ask(f, 0x101f), ALWAYS);
-    assert_int_equal(ask(f, 0x1020), NEVER);
-    assert_int_equal(ask(f, 0x3003), ALWAYS);
-    assert_int_equal(ask(f, 0x3004), NEVER);
+    assert_int_equal(query(f, 0xfff), NEVER);
+    assert_int_equal(query(f, 0x1000), ALWAYS);
+    assert_int_equal(query(f, 0x1007), ALWAYS);
+    assert_int_equal(query(f, 0x1008), NEVER);
+    assert_int_equal(query(f, 0x1009), NEVER);
+    assert_int_equal(query(f, 0x100a), ALWAYS);
+    assert_int_equal(query(f, 0x101f), ALWAYS);
+    assert_int_equal(query(f, 0x1020), NEVER);
+    assert_int_equal(query(f, 0x3003), ALWAYS);
+    assert_int_equal(query(f, 0x3004), NEVER);
     cannoli_jitter.unload(f);
-    assert_int_equal(once_asked("not-range=0x10-0x20", 0x10, 0), NEVER);
-    assert_int_equal(once_asked("not-range=0x10-0x20", 0x20, 0), ALWAYS);
-    assert_int_equal(once_asked("", 0x20, 0), ALWAYS);
+    assert_int_equal(query_once("not-range=0x10-0x20", 0x10, 0), NEVER);
+    assert_int_equal(query_once("not-range=0x10-0x20", 0x20, 0), ALWAYS);
+    assert_int_equal(query_once("", 0x20, 0), ALWAYS);
 }
 
 static void test_modules(void **unused)
@@ -298,19 +298,19 @@ static void test_modules(void **unused)
         map(0x1000, 0x1000, 0, 0x1000, v[i].path);
         map(0x2000, 0x1000, 0, 0x2000, "");
         snprintf(args, sizeof(args), "module=%s", v[i].name);
-        assert_int_equal(once_asked(args, 0x1234, 0), v[i].match ? ALWAYS : NEVER);
-        assert_int_equal(once_asked(args, 0x2000, 0), NEVER);
-        assert_int_equal(once_asked(args, 0x5000, 0), NEVER);
+        assert_int_equal(query_once(args, 0x1234, 0), v[i].match ? ALWAYS : NEVER);
+        assert_int_equal(query_once(args, 0x2000, 0), NEVER);
+        assert_int_equal(query_once(args, 0x5000, 0), NEVER);
         snprintf(args, sizeof(args), "not-module=%s", v[i].name);
-        assert_int_equal(once_asked(args, 0x1234, 0), v[i].match ? NEVER : ALWAYS);
-        assert_int_equal(once_asked(args, 0x2000, 0), ALWAYS);
-        assert_int_equal(once_asked(args, 0x5000, 0), ALWAYS);
+        assert_int_equal(query_once(args, 0x1234, 0), v[i].match ? NEVER : ALWAYS);
+        assert_int_equal(query_once(args, 0x2000, 0), ALWAYS);
+        assert_int_equal(query_once(args, 0x5000, 0), ALWAYS);
     }
-    assert_int_equal(once_asked("module=x,module=a*", 0x1000, 0), ALWAYS);
-    assert_int_equal(once_asked("module=a*,not-module=a*", 0x1000, 0), NEVER);
+    assert_int_equal(query_once("module=x,module=a*", 0x1000, 0), ALWAYS);
+    assert_int_equal(query_once("module=a*,not-module=a*", 0x1000, 0), NEVER);
 }
 
-/* A mapping takes another one's place between two blocks, and inside of none. */
+/* A mapping is replaced by another one between two blocks, and inside of no block. */
 static void test_remapped(void **unused)
 {
     void *f = filter("module=one");
@@ -318,15 +318,15 @@ static void test_remapped(void **unused)
     (void)unused;
     nr_maps = 0;
     map(0x1000, 0x1000, 0, 0x1000, "/tmp/one");
-    assert_int_equal(ask(f, 0x1000), ALWAYS);
+    assert_int_equal(query(f, 0x1000), ALWAYS);
     nr_maps = 0;
     map(0x1000, 0x1000, 0, 0x1000, "/tmp/two");
-    assert_int_equal(ask(f, 0x1000), NEVER);
+    assert_int_equal(query(f, 0x1000), NEVER);
     nr_maps = 0;
     map(0x1000, 0x1000, 0, 0x1000, "");
-    assert_int_equal(ask(f, 0x1000), NEVER);
+    assert_int_equal(query(f, 0x1000), NEVER);
     nr_maps = 0;
-    assert_int_equal(ask(f, 0x1000), NEVER);
+    assert_int_equal(query(f, 0x1000), NEVER);
     map(0x1000, 0x10, 0, 0x1000, "/tmp/one");
     map(0x1010, 0x10, 0, 0x1010, "/tmp/two");
     for (uint32_t i = 0; i < 8; i++) {
@@ -344,10 +344,10 @@ static void test_remapped(void **unused)
 
 static void test_accesses(void **unused)
 {
-    /* for flags 0, L, S, L|S, H, H|L; then whether loads and stores are told */
+    /* for flags 0, L, S, L|S, H, H|L; then whether loads and stores are recorded */
     static const struct {
         const char *args;
-        int told[6], loads, stores;
+        int answer[6], loads, stores;
     } v[] = {
         {"", {1, 1, 1, 1, 1, 1}, 1, 1},
         {"stores=on", {0, 0, 1, 1, 1, 1}, 0, 1},
@@ -366,7 +366,7 @@ static void test_accesses(void **unused)
         void *f = filter(v[i].args);
 
         for (size_t k = 0; k < 6; k++) {
-            assert_int_equal(ask_flags(f, 0x1000, flags[k]), v[i].told[k]);
+            assert_int_equal(query_flags(f, 0x1000, flags[k]), v[i].answer[k]);
         }
         assert_int_equal(cannoli_jitter.hook_mem(f, &insn, 0, 4), v[i].loads);
         assert_int_equal(cannoli_jitter.hook_mem(f, &insn, 1, 0), v[i].stores);
@@ -379,16 +379,16 @@ static void test_branches(void **unused)
     uint32_t ret = CANNOLI_INSN_BRANCH | CANNOLI_INSN_RETURN;
 
     (void)unused;
-    assert_int_equal(once_asked("branches=on", 0, ret), ALWAYS);
-    assert_int_equal(once_asked("branches=on", 0, L), NEVER);
-    assert_int_equal(once_asked("not-branches=on", 0, ret), NEVER);
-    assert_int_equal(once_asked("not-branches=on", 0, L), ALWAYS);
-    /* kinds must hold all */
-    assert_int_equal(once_asked("branches=on,loads=on", 0, ret), NEVER);
-    assert_int_equal(once_asked("branches=on,loads=on", 0, ret | L), ALWAYS);
-    assert_int_equal(once_asked("branches=on,loads=on,range=4-5", 0, ret | L), NEVER);
-    assert_int_equal(once_asked("branches=on,once=on", 0, ret), CANNOLI_ONCE);
-    assert_int_equal(once_asked("branches=on,once=on", 0, 0), NEVER);
+    assert_int_equal(query_once("branches=on", 0, ret), ALWAYS);
+    assert_int_equal(query_once("branches=on", 0, L), NEVER);
+    assert_int_equal(query_once("not-branches=on", 0, ret), NEVER);
+    assert_int_equal(query_once("not-branches=on", 0, L), ALWAYS);
+    /* all kinds must match */
+    assert_int_equal(query_once("branches=on,loads=on", 0, ret), NEVER);
+    assert_int_equal(query_once("branches=on,loads=on", 0, ret | L), ALWAYS);
+    assert_int_equal(query_once("branches=on,loads=on,range=4-5", 0, ret | L), NEVER);
+    assert_int_equal(query_once("branches=on,once=on", 0, ret), CANNOLI_ONCE);
+    assert_int_equal(query_once("branches=on,once=on", 0, 0), NEVER);
 }
 
 static void test_opcodes(void **unused)
@@ -422,20 +422,20 @@ static void test_opcodes(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
         text = v[i].text;
-        if (once_asked(v[i].args, 0x1000, 0) != v[i].answer) {
+        if (query_once(v[i].args, 0x1000, 0) != v[i].answer) {
             fail_msg("%s: '%s'", v[i].args, text ? text : "");
         }
     }
 }
 
-/* What an IT says of the instructions behind it is part of their names. */
+/* What an IT says about the instructions after it is part of its names. */
 static void test_it(void **unused)
 {
     static const struct {
         const char *text;
         uint8_t bytes[4];
         uint32_t len;
-        const char *names, *others; /* that are and are not its own */
+        const char *names, *others; /* names that it has, and that it does not have */
     } v[] = {
         {"adds r0, #1", {0x01, 0x30}, 2, "opcode=adds", "opcode=add"},
         {"itte eq", {0x06, 0xbf}, 2, "opcode=itte", "opcode=it"},
@@ -489,46 +489,46 @@ static void test_functions(void **unused)
     void *f = filter("function=filter_sized");
 
     (void)unused;
-    assert_int_equal(ask(f, AT(filter_sized) - 1), NEVER);
+    assert_int_equal(query(f, AT(filter_sized) - 1), NEVER);
     for (unsigned i = 0; i < 32; i++) {
-        assert_int_equal(ask(f, AT(filter_sized) + i), ALWAYS);
+        assert_int_equal(query(f, AT(filter_sized) + i), ALWAYS);
     }
-    assert_int_equal(ask(f, AT(filter_unsized)), NEVER);
-    assert_int_equal(ask(f, AT(filter_after)), NEVER);
-    /* The part that is seldom run belongs to it. */
-    assert_int_equal(ask(f, AT(filter_after) + 15), NEVER);
-    assert_int_equal(ask(f, AT(filter_after) + 16), ALWAYS);
-    assert_int_equal(ask(f, AT(filter_after) + 23), ALWAYS);
-    assert_int_equal(ask(f, AT(filter_after) + 24), NEVER);
+    assert_int_equal(query(f, AT(filter_unsized)), NEVER);
+    assert_int_equal(query(f, AT(filter_after)), NEVER);
+    /* The .cold part belongs to the function. */
+    assert_int_equal(query(f, AT(filter_after) + 15), NEVER);
+    assert_int_equal(query(f, AT(filter_after) + 16), ALWAYS);
+    assert_int_equal(query(f, AT(filter_after) + 23), ALWAYS);
+    assert_int_equal(query(f, AT(filter_after) + 24), NEVER);
     cannoli_jitter.unload(f);
 
-    /* One without a size ends where the next one begins. */
+    /* A function without a size ends where the next one begins. */
     f = filter("function=filter_unsized,function=filter_bare");
-    assert_int_equal(ask(f, AT(filter_unsized) - 1), NEVER);
-    assert_int_equal(ask(f, AT(filter_unsized)), ALWAYS);
-    assert_int_equal(ask(f, AT(filter_unsized) + 15), ALWAYS);
-    assert_int_equal(ask(f, AT(filter_unsized) + 16), NEVER);
-    assert_int_equal(ask(f, AT(filter_bare)), ALWAYS);
-    assert_int_equal(ask(f, AT(filter_bare) + 8), NEVER);
+    assert_int_equal(query(f, AT(filter_unsized) - 1), NEVER);
+    assert_int_equal(query(f, AT(filter_unsized)), ALWAYS);
+    assert_int_equal(query(f, AT(filter_unsized) + 15), ALWAYS);
+    assert_int_equal(query(f, AT(filter_unsized) + 16), NEVER);
+    assert_int_equal(query(f, AT(filter_bare)), ALWAYS);
+    assert_int_equal(query(f, AT(filter_bare) + 8), NEVER);
     cannoli_jitter.unload(f);
 
     f = filter("function=filter_*,not-function=filter_after,function=filter_datum");
-    assert_int_equal(ask(f, AT(filter_sized)), ALWAYS);
-    assert_int_equal(ask(f, AT(filter_after)), NEVER);
-    assert_int_equal(ask(f, AT(filter_after) + 16), ALWAYS);
-    assert_int_equal(ask(f, AT(filter_datum)), NEVER);
+    assert_int_equal(query(f, AT(filter_sized)), ALWAYS);
+    assert_int_equal(query(f, AT(filter_after)), NEVER);
+    assert_int_equal(query(f, AT(filter_after) + 16), ALWAYS);
+    assert_int_equal(query(f, AT(filter_datum)), NEVER);
     cannoli_jitter.unload(f);
 
-    assert_int_equal(once_asked("function=filter_size", AT(filter_sized), 0), NEVER);
-    assert_int_equal(once_asked("not-function=filter_sized", AT(filter_sized), 0), NEVER);
-    assert_int_equal(once_asked("not-function=filter_sized", AT(filter_after), 0),
+    assert_int_equal(query_once("function=filter_size", AT(filter_sized), 0), NEVER);
+    assert_int_equal(query_once("not-function=filter_sized", AT(filter_sized), 0), NEVER);
+    assert_int_equal(query_once("not-function=filter_sized", AT(filter_after), 0),
                      ALWAYS);
-    assert_int_equal(once_asked("function=test_filter!filter_sized", AT(filter_sized), 0),
+    assert_int_equal(query_once("function=test_filter!filter_sized", AT(filter_sized), 0),
                      ALWAYS);
-    assert_int_equal(once_asked("function=other!filter_sized", AT(filter_sized), 0),
+    assert_int_equal(query_once("function=other!filter_sized", AT(filter_sized), 0),
                      NEVER);
     assert_int_equal(
-        once_asked("function=filter_sized,module=other", AT(filter_sized), 0), NEVER);
+        query_once("function=filter_sized,module=other", AT(filter_sized), 0), NEVER);
 }
 
 static void test_places(void **unused)
@@ -539,27 +539,27 @@ static void test_places(void **unused)
 
     (void)unused;
     assert_int_equal(closed, 1);
-    assert_int_equal(ask(f, AT(filter_sized)), CANNOLI_START);
-    assert_int_equal(ask(f, AT(filter_sized) + 1), NEVER);
-    assert_int_equal(ask(f, AT(filter_after)), CANNOLI_STOP);
-    /* Its other part is not its begin. */
-    assert_int_equal(ask(f, AT(filter_after) + 16), NEVER);
-    assert_int_equal(ask(f, 0x123), CANNOLI_START);
-    assert_int_equal(ask(f, 0), ALWAYS);
+    assert_int_equal(query(f, AT(filter_sized)), CANNOLI_START);
+    assert_int_equal(query(f, AT(filter_sized) + 1), NEVER);
+    assert_int_equal(query(f, AT(filter_after)), CANNOLI_STOP);
+    /* The .cold part is not the function's beginning. */
+    assert_int_equal(query(f, AT(filter_after) + 16), NEVER);
+    assert_int_equal(query(f, 0x123), CANNOLI_START);
+    assert_int_equal(query(f, 0), ALWAYS);
     cannoli_jitter.unload(f);
 
     snprintf(args, sizeof(args), "stop-at=test_filter+%#llx,stop-at=other+0x10",
              (unsigned long long)(AT(filter_bare) - base));
     f = filter(args);
     assert_int_equal(closed, 0);
-    assert_int_equal(ask(f, AT(filter_bare)), CANNOLI_STOP | ALWAYS);
-    assert_int_equal(ask(f, AT(filter_bare) + 1), ALWAYS);
-    assert_int_equal(ask(f, base + 0x10), ALWAYS);
-    assert_int_equal(ask(f, 0x10), ALWAYS);
+    assert_int_equal(query(f, AT(filter_bare)), CANNOLI_STOP | ALWAYS);
+    assert_int_equal(query(f, AT(filter_bare) + 1), ALWAYS);
+    assert_int_equal(query(f, base + 0x10), ALWAYS);
+    assert_int_equal(query(f, 0x10), ALWAYS);
     cannoli_jitter.unload(f);
 }
 
-/* With callees, functions do not choose instructions but open a window. */
+/* With callees, functions do not select instructions but open a window. */
 static void test_callees(void **unused)
 {
     void *f = filter("function=filter_sized,callees=on,stores=on,"
@@ -567,11 +567,11 @@ static void test_callees(void **unused)
 
     (void)unused;
     assert_int_equal(closed, 1);
-    assert_int_equal(ask(f, AT(filter_sized)), CANNOLI_TREE);
-    assert_int_equal(ask_flags(f, AT(filter_sized), S), CANNOLI_TREE | ALWAYS);
-    assert_int_equal(ask_flags(f, AT(filter_sized) + 4, S), ALWAYS);
-    assert_int_equal(ask_flags(f, AT(filter_after), S), ALWAYS);
-    assert_int_equal(ask_flags(f, AT(filter_unsized), S), NEVER);
+    assert_int_equal(query(f, AT(filter_sized)), CANNOLI_TREE);
+    assert_int_equal(query_flags(f, AT(filter_sized), S), CANNOLI_TREE | ALWAYS);
+    assert_int_equal(query_flags(f, AT(filter_sized) + 4, S), ALWAYS);
+    assert_int_equal(query_flags(f, AT(filter_after), S), ALWAYS);
+    assert_int_equal(query_flags(f, AT(filter_unsized), S), NEVER);
     cannoli_jitter.unload(f);
 }
 
@@ -580,7 +580,7 @@ static void check_range(const char *args, uint64_t pc, int answer, uint64_t star
 {
     struct cannoli_range r;
     void *f = filter(args);
-    int got = ask_range(f, pc, &r);
+    int got = query_range(f, pc, &r);
 
     if (got != answer || r.start != start || r.end != end) {
         fail_msg("%s: %#x from %#llx to %#llx", args, (unsigned)got,
@@ -589,7 +589,7 @@ static void check_range(const char *args, uint64_t pc, int answer, uint64_t star
     cannoli_jitter.unload(f);
 }
 
-/* What is said of addresses reaches as far as it holds. */
+/* The answer for an address covers as far as it holds. */
 static void test_reach(void **unused)
 {
     const uint64_t from = maps[0].start, to = maps[0].end;
@@ -612,17 +612,17 @@ static void test_reach(void **unused)
     check_range("function=filter_sized", unsized, NEVER, unsized, cold);
     check_range("function=filter_sized", AT(filter_sized), ALWAYS, from, to);
     check_range("not-function=filter_unsized", unsized, NEVER, unsized, unsized + 16);
-    check_range("function=filter_sized,callees=on", unsized, ALWAYS,
-                AT(filter_sized) + 1, to);
+    check_range("function=filter_sized,callees=on", unsized, ALWAYS, AT(filter_sized) + 1,
+                to);
     /* Nothing is mapped there, or more than the address counts. */
     check_range("module=other", 0x10, CANNOLI_ANYTHING, 0, UINT64_MAX);
     arm.elf_machine = 40;
     assert_int_equal(cannoli_jitter.load(&arm, "opcode=nop,range=0-1", &f), 0);
-    assert_int_equal(ask_range(f, 0x5000, &r), CANNOLI_ANYTHING);
+    assert_int_equal(query_range(f, 0x5000, &r), CANNOLI_ANYTHING);
     cannoli_jitter.unload(f);
 }
 
-/* Each instruction's answer is one that any address around it admits. */
+/* Each instruction's answer is possible under the answer for any address near it. */
 static void test_admitted(void **unused)
 {
     static const char *const args[] = {
@@ -653,13 +653,13 @@ static void test_admitted(void **unused)
 
         for (size_t k = 0; k < n; k++) {
             struct cannoli_range r;
-            int around = ask_range(f, pcs[k], &r);
+            int around = query_range(f, pcs[k], &r);
 
             for (size_t m = 0; m < n; m++) {
-                int answer = ask_flags(f, pcs[m], flags[m % 4]);
+                int answer = query_flags(f, pcs[m], flags[m % 4]);
 
                 if (pcs[m] >= r.start && pcs[m] < r.end && !is_within(answer, around)) {
-                    fail_msg("%s: %#llx is wrong of %#llx", args[i],
+                    fail_msg("%s: %#llx is wrong for %#llx", args[i],
                              (unsigned long long)pcs[k], (unsigned long long)pcs[m]);
                 }
             }
@@ -682,7 +682,7 @@ static void copy_self(const char *to)
     close(out);
 }
 
-/* A path that comes to mean another file, a broken one, and none. */
+/* A path that later names another file, a broken one, and none. */
 static void test_files(void **unused)
 {
     char path[] = "/tmp/cannoli-filter-XXXXXX";
@@ -696,24 +696,24 @@ static void test_files(void **unused)
     for (unsigned i = 0; i < nr_maps; i++) {
         maps[i].path = path;
     }
-    assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+    assert_int_equal(query(f, AT(filter_sized)), NEVER);
     copy_self(path);
-    /* As long as mappings are the same, nobody looks. */
-    assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+    /* While mappings stay the same, the file is not read again. */
+    assert_int_equal(query(f, AT(filter_sized)), NEVER);
     generation++;
-    assert_int_equal(ask(f, AT(filter_sized)), ALWAYS);
+    assert_int_equal(query(f, AT(filter_sized)), ALWAYS);
     for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++) {
         assert_int_equal(truncate(path, (off_t)cut[i]), 0);
         generation++;
-        assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+        assert_int_equal(query(f, AT(filter_sized)), NEVER);
     }
     unlink(path);
     generation++;
-    assert_int_equal(ask(f, AT(filter_sized)), NEVER);
+    assert_int_equal(query(f, AT(filter_sized)), NEVER);
     cannoli_jitter.unload(f);
 }
 
-/* Damaged files may have any symbols, but the filter lives. */
+/* Damaged files may give any symbols, but the filter survives. */
 static void test_damaged(void **unused)
 {
     char path[] = "/tmp/cannoli-filter-XXXXXX";
@@ -742,7 +742,7 @@ static void test_damaged(void **unused)
                              1);
         }
         generation++;
-        ask(f, AT(filter_sized));
+        query(f, AT(filter_sized));
         if (i % 10 == 9) {
             copy_self(path);
         }
@@ -752,7 +752,7 @@ static void test_damaged(void **unused)
     cannoli_jitter.unload(f);
 }
 
-/* Files are read without descriptors of this process: it may have none left. */
+/* The filter opens files without using this process's descriptors: none may be free. */
 static void test_descriptors(void **unused)
 {
     int first = dup(STDERR_FILENO), second;
@@ -766,13 +766,13 @@ static void test_descriptors(void **unused)
     none.rlim_cur = (rlim_t)first;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     second = dup(STDERR_FILENO);
-    assert_int_equal(once_asked("function=filter_sized", AT(filter_sized), 0), ALWAYS);
+    assert_int_equal(query_once("function=filter_sized", AT(filter_sized), 0), ALWAYS);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_int_equal(second, -1);
     second = dup(STDERR_FILENO);
     assert_int_equal(second, first);
     close(second);
-    /* No child is left. */
+    /* No child process is left. */
     assert_int_equal(waitpid(-1, NULL, __WALL), -1);
 }
 

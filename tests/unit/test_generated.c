@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definitions without end, written to a file: what is out of use takes no memory, and the
- * file tells all that ran.  CTR_TEST_BLOCKS=17000000 goes beyond 2^24 definitions, which
- * takes a minute; by default there are fewer.
+ * An endless supply of definitions, written to a file: unused definitions need no memory,
+ * and the file has all that ran.  CTR_TEST_BLOCKS=17000000 goes beyond 2^24 definitions,
+ * which lasts a minute; the default is fewer.
  */
 #include "support.h"
 
@@ -12,7 +12,7 @@
 #include "dict.h"
 #include "peak.h"
 
-#define MADE 4096u /* definitions of a chunk, all new but for the first */
+#define MADE 4096u /* definitions of a chunk; all but the first are new */
 #define BASE 0x100000ull
 
 static uint64_t made_pc(uint64_t n)
@@ -65,8 +65,11 @@ static void test_endless(void **state)
 {
     const char *want = getenv("CTR_TEST_BLOCKS");
     const uint64_t chunks = (want ? strtoull(want, NULL, 10) : 1u << 18) / MADE + 1;
-    const struct ctr_meta meta = {
-        .target = "x", .qemu_version = "y", .recorder = "z", .events = CTR_EVENTS_EXEC, .addr_bits = 64};
+    const struct ctr_meta meta = {.target = "x",
+                                  .qemu_version = "y",
+                                  .recorder = "z",
+                                  .events = CTR_EVENTS_EXEC,
+                                  .addr_bits = 64};
     static uint32_t words[MADE];
     struct ctr_dict *dict;
     struct ctr_encoder *enc;
@@ -87,8 +90,11 @@ static void test_endless(void **state)
     assert_int_equal(ctr_writer_process(w, 1, 0, 0, &process, &diag), 0);
     assert_int_equal(ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag), 0);
     for (uint64_t c = 0; c < chunks; c++) {
-        const struct ctr_segment seg = {
-            .words = words, .n_words = MADE, .data_end = words + MADE, .start_ns = c, .end_ns = c};
+        const struct ctr_segment seg = {.words = words,
+                                        .n_words = MADE,
+                                        .data_end = words + MADE,
+                                        .start_ns = c,
+                                        .end_ns = c};
         for (unsigned k = 0; k < MADE; k++) {
             words[k] = (uint32_t)(c % 3) * MADE + k + 1;
             made_def(def, c * MADE + k);
@@ -109,7 +115,8 @@ static void test_endless(void **state)
     assert_int_equal(ctr_writer_finish(w, &diag), 0);
     ctr_writer_stats(w, &stats);
     assert_int_equal(stats.blocks, chunks * (MADE - 1) + 1);
-    print_message("%u definitions: %u MiB to write", stats.blocks, (unsigned)(peak_kib() >> 10));
+    print_message("%u definitions: %u MiB to write", stats.blocks,
+                  (unsigned)(peak_kib() >> 10));
     ctr_writer_free(w);
     ctr_packed_free(packed);
     ctr_encoder_free(enc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much memory a chunk can take its reader at most: traces that are heavy in one thing
- * or another, as a guest may make them and as the encoder ends their chunks, and one with
- * nearly all that the format admits at once.  Read in a process of its own.
+ * The most memory that a reader needs for one chunk: traces that are heavy in one respect
+ * or another, as a guest may make them and with the encoder's chunk limits, and one trace
+ * with nearly all that the format allows in one chunk.  Read in a process of its own.
  */
 #include "support.h"
 
@@ -21,18 +21,18 @@
 
 #define MIB (1l << 20)
 #define SEGMENTS 8u
-#define JOB_BYTES (4u << 20) /* what cannoli-record packs at once */
+#define JOB_BYTES (4u << 20) /* that cannoli-record packs in one job */
 #define REGS 512u
 
-/* What the blocks of a trace are like, and what is recorded. */
+/* The properties of a trace's blocks, and what is recorded. */
 struct heavy {
     const char *name;
     uint32_t events;
     uint32_t blocks;
     unsigned ninsn, insn_bytes, slots, size_log2; /* of each */
-    unsigned data_blocks;                         /* as many of the blocks have slots */
+    unsigned data_blocks;                         /* so many of the blocks have slots */
     size_t aux;  /* bytes of records, all segments together */
-    int at_once; /* in one chunk, however large */
+    int at_once; /* all in one chunk, however large */
 };
 
 struct maker {
@@ -80,7 +80,7 @@ static void add_blocks(struct maker *m)
     free(def);
 }
 
-/* Units of a run, with addresses of 64 bits. */
+/* The number of units of a run, with 64-bit addresses. */
 static unsigned units_of(const struct heavy *h, uint32_t id)
 {
     unsigned units = 0;
@@ -110,7 +110,7 @@ static void add_aux(struct maker *m, struct auxbuf *a, uint32_t words, size_t by
     }
 }
 
-/* Each block once and then any; of random addresses and values. */
+/* Each block once and then any block, with random addresses and values. */
 static void add_segments(struct maker *m)
 {
     const struct heavy *h = m->h;
@@ -154,7 +154,7 @@ static void add_segments(struct maker *m)
     }
 }
 
-/* The same twice; returns the chunks. */
+/* Writes the whole trace twice; returns the number of chunks. */
 static unsigned write_chunks(struct maker *m, struct ctr_writer *w)
 {
     struct ctr_encoder *enc;
@@ -218,7 +218,7 @@ static unsigned write_trace(const struct heavy *h, int fd)
     return chunks;
 }
 
-/* Some text for all that there is. */
+/* Formats some text for every item. */
 static const char text[64] =
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcd\n";
 
@@ -256,7 +256,8 @@ static int take(void *arg, const struct ctr_job *job, const void *data, size_t n
     return 0;
 }
 
-/* A process of its own, "FD WORKERS": reads, and tells how it went and what it took. */
+/* A process of its own, "FD WORKERS": reads the trace; the status says whether that
+ * worked and stayed within its memory. */
 static int reader(char **argv)
 {
     static const struct ctr_replay_ops ops = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cannoli/isa.h: what instructions are, by their bytes.  The bytes are the assembler's
- * (binutils), each beside its text; the flags are what the machine's manual says.
+ * cannoli/isa.h: classifies instructions by their bytes.  The bytes are the assembler's
+ * (binutils), each beside its text; the flags follow the machine's manual.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -138,7 +138,7 @@ static void test_aarch64(void **unused)
 
     (void)unused;
     CHECK(CANNOLI_EM_AARCH64, 0, 0, v);
-    /* Its instructions are little-endian whatever its data are. */
+    /* AArch64 instructions are little-endian whatever its data are. */
     CHECK(CANNOLI_EM_AARCH64, 0, 1, v);
 }
 
@@ -296,7 +296,7 @@ static void test_ppc(void **unused)
     CHECK(CANNOLI_EM_PPC, 0, 1, v);
     CHECK(CANNOLI_EM_PPC64, 0, 1, v);
     assert_int_equal(classify(CANNOLI_EM_PPC64, 0, 0, "2000804e"), R);
-    /* A prefixed instruction: the prefix says what it is. */
+    /* A prefixed instruction: the prefix decides what it is. */
     assert_int_equal(classify(CANNOLI_EM_PPC64, 0, 0, "000000062000804e"), 0);
 }
 
@@ -349,8 +349,8 @@ static void test_unknown(void **unused)
     assert_int_equal(flags, 0);
 }
 
-/* Any bytes of any length: no read behind them (the sanitizers look), no unknown flag,
- * and what goes with what. */
+/* Any bytes of any length: no read past them (the sanitizers check), no unknown flag,
+ * and only valid combinations of flags. */
 static void test_any(void **unused)
 {
     static const uint32_t machines[] = {

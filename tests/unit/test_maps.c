@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history of address spaces, against a model that keeps a page table: random
+ * The history of address spaces, compared with a model that keeps a page table: random
  * events of several processes and threads are written as a trace that has an
- * instruction behind each, and what the library says of every moment must be the model's.
- * With such traces also: the order of chunks, and ends of threads told by events.
+ * instruction after each event, and the library's answer for every moment must be the
+ * model's.  Such traces also test the order of chunks, and thread ends from events.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void set_pages(table t, unsigned from, unsigned n, struct page p)
     }
 }
 
-/* Does a random thing to the model and tells it as an event. */
+/* Changes the model at random and writes the event for it. */
 static void random_event(struct model *m, struct payload *p)
 {
     unsigned from = below(PAGES), n = 1 + below(PAGES - from < 12 ? PAGES - from : 12);
@@ -115,7 +115,7 @@ static void random_event(struct model *m, struct payload *p)
         break;
     }
     default: {
-        /* Move whole pieces, to where nothing of them stands. */
+        /* Move whole pieces, to where no part of them is. */
         unsigned size = 1 + below(6), to = below(PAGES - size + 1);
         table old;
         memcpy(old, m->now, sizeof(old));
@@ -132,7 +132,7 @@ static void random_event(struct model *m, struct payload *p)
         for (unsigned i = 0; i < n; i++) {
             used += (unsigned)old[from + i].used;
         }
-        if (used != n) { /* not of this test: holes cannot be moved */
+        if (used != n) { /* outside of this test: holes cannot be moved */
             memcpy(m->now, old, sizeof(old));
             payload_map(p, CTR_MAP_MUNMAP, 0, 0, 0x1000000, PAGE, 0, "");
             break;
@@ -186,7 +186,7 @@ static void out_begin(struct out *o)
     assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, &meta, 1, NULL), 0);
 }
 
-/* With so many instructions. */
+/* Writes a run of so many instructions. */
 static void out_run(struct out *o, uint32_t thread, struct auxbuf *a, uint32_t insns,
                     uint64_t start)
 {
@@ -228,8 +228,8 @@ static struct ctr_trace *out_end(struct out *o, unsigned flags)
 
 /* --------------------------------------------------------------------- tests */
 
-/* Does a history with these flags tell of it? */
-static int is_told(const struct page *p, unsigned flags)
+/* Does a history with these flags cover it? */
+static int is_covered(const struct page *p, unsigned flags)
 {
     return p->used && (!(flags & CTR_MAPS_CODE) || p->prot & 4 ||
                        (path_of(p->file)[0] == '/' && p->prot & 2));
@@ -240,7 +240,7 @@ struct check {
     const struct page *want;
     uint32_t process;
     uint64_t time;
-    uint64_t end; /* of the mapping before */
+    uint64_t end; /* of the previous mapping */
     unsigned pages;
 };
 
@@ -253,7 +253,7 @@ static int check_mapping(void *arg, const struct ctr_mapping *m)
     assert_int_equal(m->process, c->process);
     for (uint64_t a = m->start; a < m->end; a += PAGE) {
         const struct page *p = &c->want[(a - BASE) / PAGE];
-        assert_true(is_told(p, c->flags));
+        assert_true(is_covered(p, c->flags));
         assert_string_equal(m->path, path_of(p->file));
         assert_int_equal(m->prot, p->prot);
         if (p->file && p->file != 99) {
@@ -262,7 +262,7 @@ static int check_mapping(void *arg, const struct ctr_mapping *m)
         }
         c->pages++;
     }
-    /* Neighbours that /proc/PID/maps would show as one are one. */
+    /* Neighbours that /proc/PID/maps would show as one mapping are one. */
     if (c->end == m->start && c->end) {
         const struct page *a = &c->want[(m->start - BASE) / PAGE - 1], *b = a + 1;
         int file = a->file && a->file != 99;
@@ -280,10 +280,10 @@ static void check_moment(const struct ctr_maps *maps, unsigned flags, uint32_t p
     unsigned used = 0;
     assert_int_equal(ctr_maps_each(maps, process, time, check_mapping, &c), 0);
     for (unsigned i = 0; i < PAGES; i++) {
-        used += (unsigned)is_told(&want[i], flags);
+        used += (unsigned)is_covered(&want[i], flags);
         struct ctr_mapping m;
         int found = ctr_maps_find(maps, process, time, addr_of(i) + below(PAGE), &m);
-        assert_int_equal(found, is_told(&want[i], flags));
+        assert_int_equal(found, is_covered(&want[i], flags));
         if (found) {
             assert_true(m.start <= addr_of(i) && addr_of(i) < m.end);
             assert_string_equal(m.path, path_of(want[i].file));
@@ -300,7 +300,7 @@ static void check_moment(const struct ctr_maps *maps, unsigned flags, uint32_t p
 struct rectangles {
     unsigned flags;
     const struct model *model;
-    unsigned char *seen; /* [moment][page]: how many mappings hold it */
+    unsigned char *seen; /* [moment][page]: number of mappings that hold it */
     struct ctr_mapping last;
     unsigned calls;
 };
@@ -322,7 +322,7 @@ static int check_rectangle(void *arg, const struct ctr_mapping *m)
         for (uint64_t a = m->start; a < m->end; a += PAGE) {
             unsigned i = (unsigned)((a - BASE) / PAGE);
             const struct page *p = &model->history[k][i];
-            assert_true(is_told(p, r->flags));
+            assert_true(is_covered(p, r->flags));
             assert_string_equal(m->path, path_of(p->file));
             assert_int_equal(m->prot, p->prot);
             if (p->file && p->file != 99) {
@@ -351,7 +351,7 @@ static void check_history(const struct ctr_maps *maps, unsigned flags, uint32_t 
     for (unsigned k = 0; k < model->moments; k++) {
         for (unsigned i = 0; i < PAGES; i++) {
             assert_int_equal(r.seen[k * PAGES + i],
-                             is_told(&model->history[k][i], flags));
+                             is_covered(&model->history[k][i], flags));
         }
     }
     free(r.seen);
@@ -359,7 +359,7 @@ static void check_history(const struct ctr_maps *maps, unsigned flags, uint32_t 
     assert_int_equal(calls, 3);
 }
 
-/* At each instruction, a history of code says of code what the whole one says. */
+/* At each instruction, a code-only history agrees with the whole one about code. */
 static void check_times(const struct ctr_trace *tr, const struct ctr_maps *whole,
                         const struct ctr_maps *code)
 {
@@ -421,7 +421,7 @@ static void run_random(uint64_t seed)
         for (int k = 0; k < THREADS; k++) {
             assert_int_equal(ctr_writer_thread(o.w, i, 10 + k, 0, 0, &index, NULL), 0);
         }
-        /* What was there at first: some pieces, told one after the other. */
+        /* The initial mappings: some pieces, reported one after the other. */
         for (unsigned page = 0; page < 30; page += 3) {
             struct page pg = {1, below(4), 0, 5, 0};
             pg.offset = pg.file ? page * PAGE : 0;
@@ -443,7 +443,7 @@ static void run_random(uint64_t seed)
         random_event(m, &p);
         aux_event(&aux[t], insns[t]++, 0, CTR_EVENT_MAP, time, &p);
         if (m->time[m->moments - 1] == time) {
-            m->moments--; /* only what comes last at a time can be seen */
+            m->moments--; /* only the last event of a time can be seen */
         }
         remember(m, time);
         if (below(20) == 0) {
@@ -452,7 +452,7 @@ static void run_random(uint64_t seed)
             begun[t] = time;
             time += 1;
         }
-        /* Two threads at one moment have no order that both would agree on. */
+        /* No order of two threads' events at one time would be the only right one. */
         time += THREADS > 1;
     }
     for (uint32_t t = 0; t < PROCESSES * THREADS; t++) {
@@ -461,7 +461,7 @@ static void run_random(uint64_t seed)
     }
     struct ctr_trace *tr = out_end(&o, seed & 1 ? CTR_OPEN_NO_INDEX : 0);
     struct ctr_maps *maps, *code;
-    /* done as they come, or all at once */
+    /* applied as they come, or all at the end */
     assert_int_equal(maps_load(&maps, tr, 0, 0, seed % 3 * 20, NULL), 0);
     assert_int_equal(maps_load(&code, tr, 0, CTR_MAPS_CODE, seed % 2 * 50, NULL), 0);
     for (uint32_t i = 0; i < PROCESSES; i++) {
@@ -494,7 +494,7 @@ static void map_at(struct auxbuf *a, uint64_t time, uint32_t op, uint64_t start,
 }
 
 /* In pages from 0x700000. */
-static int tell_library(void *arg, const struct ctr_mapping *m)
+static int append_library(void *arg, const struct ctr_mapping *m)
 {
     char *text = arg;
     if (m->start >= 0x700000 && m->end <= 0x709000) {
@@ -507,7 +507,7 @@ static int tell_library(void *arg, const struct ctr_mapping *m)
     return 0;
 }
 
-/* Where a module begins; a program that is replaced by another. */
+/* Where a module begins; a program that another one replaces. */
 static void test_modules(void **unused)
 {
     (void)unused;
@@ -520,7 +520,7 @@ static void test_modules(void **unused)
     assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
     map_at(&a, 10, CTR_MAP_INITIAL, 0x400000, 0x2000, 0x1000, "/a.out");
     map_at(&a, 11, CTR_MAP_INITIAL, 0xfffffffffffff000ull, 0x1000, 0, "[vsyscall]");
-    /* As a loader does: all of it first, then its parts over it; twice. */
+    /* As a loader does: maps the whole, then its parts over it; twice. */
     for (uint64_t base = 0x700000; base <= 0x800000; base += 0x100000) {
         map_at(&a, 20, CTR_MAP_MMAP, base, 0x9000, 0, "/lib.so");
         map_at(&a, 21, CTR_MAP_MMAP, base + 0x3000, 0x2000, 0x3000, "/lib.so");
@@ -532,7 +532,7 @@ static void test_modules(void **unused)
     aux_event(&a, 0, 0, CTR_EVENT_THREAD, 30, &p);
     map_at(&a, 31, CTR_MAP_INITIAL, 0x500000, 0x1000, 0, "/b.out");
     map_at(&a, 32, CTR_MAP_INITIAL, 0x600000, 0x1000, 0, "[stack]");
-    /* Sizes that reach beyond the end of all addresses. */
+    /* Sizes that reach past the end of the address space. */
     map_at(&a, 40, CTR_MAP_MMAP, 0xffffffffffffe000ull, UINT64_MAX, 0, "");
     map_at(&a, 41, CTR_MAP_MUNMAP, 0, 0, 0, "");
     out_chunk(&o, 0, &a, 5);
@@ -540,7 +540,7 @@ static void test_modules(void **unused)
     struct ctr_maps *maps;
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
     struct ctr_mapping m;
-    assert_true(ctr_maps_find(maps, 0, 0, 0x400000, &m)); /* also before it was told */
+    assert_true(ctr_maps_find(maps, 0, 0, 0x400000, &m)); /* also before its event */
     assert_int_equal(m.base, 0x3ff000);
     assert_int_equal(m.from_ns, 10);
     assert_int_equal(m.to_ns, 31);
@@ -569,9 +569,9 @@ static void test_modules(void **unused)
     assert_true(ctr_maps_find(maps, 0, 45, 0xffffffffffffe000ull, NULL));
     assert_true(ctr_maps_find(maps, 0, 45, 0x500fff, NULL));
     assert_false(ctr_maps_find(maps, 0, 45, 0x501000, NULL));
-    /* The first library's parts, over all time: whole, then in pieces. */
+    /* The first library's parts over the whole time: one mapping, then pieces. */
     char text[400] = "";
-    assert_int_equal(ctr_maps_history(maps, 0, tell_library, text), 0);
+    assert_int_equal(ctr_maps_history(maps, 0, append_library, text), 0);
     assert_string_equal(text, "0-9@20..21 0-5@21..31 5-9@21..22 5-6@22..31 6-7@22..24 "
                               "6-7@24..31 7-9@22..23 7-9@23..31 ");
     ctr_maps_free(maps);
@@ -579,7 +579,7 @@ static void test_modules(void **unused)
     aux_free(&a);
 }
 
-/* Pieces that became one again are told as one. */
+/* Pieces that became one mapping again are reported as one. */
 static void test_neighbours(void **unused)
 {
     (void)unused;
@@ -598,14 +598,14 @@ static void test_neighbours(void **unused)
     struct ctr_maps *maps;
     char text[400] = "";
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
-    assert_int_equal(ctr_maps_history(maps, 0, tell_library, text), 0);
+    assert_int_equal(ctr_maps_history(maps, 0, append_library, text), 0);
     assert_string_equal(text, "0-7@10..20 7-9@10..20 ");
     ctr_maps_free(maps);
     ctr_close(tr);
     aux_free(&a);
 }
 
-/* A change that code does not ask for, and another thread's at the same time. */
+/* A change that a code-only history leaves out, and another thread's at the same time. */
 static void test_same_time(void **unused)
 {
     (void)unused;
@@ -644,7 +644,7 @@ static void test_same_time(void **unused)
     aux_free(&a);
 }
 
-/* Damaged events end a history, which says so and from when on. */
+/* Damaged events end a history, which says that and since when. */
 static void test_damage(void **unused)
 {
     (void)unused;
@@ -686,7 +686,7 @@ static void test_damage(void **unused)
     }
     assert_int_equal(diag.code, CTR_E_CORRUPT);
     assert_in_range(diag.off, c.off, last);
-    /* Who asks for less never comes there. */
+    /* A shorter history never reaches the damage. */
     assert_int_equal(ctr_maps_load_to(&maps, tr, 200, 0, NULL), 0);
     assert_int_equal(ctr_maps_damage(maps, &from, NULL), 0);
     ctr_maps_free(maps);
@@ -694,7 +694,7 @@ static void test_damage(void **unused)
     aux_free(&a);
 }
 
-/* Pieces by the thousand, also in one event, take no time to speak of. */
+/* Thousands of pieces, also in one event, need hardly any time. */
 static void test_many(void **unused)
 {
     (void)unused;
@@ -721,7 +721,7 @@ static void test_many(void **unused)
         uint64_t addr = 0x100000 + k * 0x2000;
         assert_true(ctr_maps_find(maps, 0, 150000, addr + 5, NULL));
         assert_false(ctr_maps_find(maps, 0, 150000, addr + 0x1000, NULL));
-        if (i) { /* before its moment it was not there */
+        if (i) { /* before its time it was not mapped */
             assert_false(ctr_maps_find(maps, 0, 99 + i, addr, NULL));
         }
         assert_int_equal(ctr_maps_find(maps, 0, 200001, addr, NULL), addr < 0x200000);
@@ -731,7 +731,7 @@ static void test_many(void **unused)
     aux_free(&a);
 }
 
-/* What is mapped comes and goes all the time: anonymous memory, or a file. */
+/* Mappings come and go all the time: anonymous memory, or a file. */
 static int churn_fd(const char *path)
 {
     struct out o;
@@ -742,7 +742,7 @@ static int churn_fd(const char *path)
     assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
     assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
     for (uint32_t i = 0, insns = 0; i < N; i++) {
-        /* every tenth stays for a while */
+        /* every tenth mapping stays for a while */
         uint64_t at = 0x7f0000000000 + i % 10 * PAGE + (i % 10 ? 0 : i % 5000 * 8 * PAGE);
         uint64_t time = 1000 + i * 20000ull;
         struct payload p;
@@ -763,7 +763,8 @@ static int churn_fd(const char *path)
     return fd;
 }
 
-/* A process of its own, "FD FLAGS MIB": reads, and tells how it went and what it took. */
+/* A process of its own, "FD FLAGS MIB": reads the trace; the status says whether that
+ * worked and stayed within its memory. */
 static int reader(char **argv)
 {
     struct ctr_trace *tr;
@@ -778,7 +779,7 @@ static int reader(char **argv)
     return peak_kib() < 0 || peak_kib() > (atol(argv[3]) << 10) ? 2 : 0;
 }
 
-/* A history takes little memory, and what nobody asks for nearly none. */
+/* A history needs little memory, and one without anything requested nearly none. */
 static void test_memory(void **unused)
 {
     static const struct {
@@ -822,7 +823,7 @@ static void test_none(void **unused)
     ctr_close(tr);
 }
 
-/* Told in a file without an end, too: how threads ended. */
+/* How threads ended, also in a file that has no end. */
 static void test_ends(void **unused)
 {
     (void)unused;
@@ -842,7 +843,7 @@ static void test_ends(void **unused)
         aux_event(&a, 0, 0, CTR_EVENT_THREAD, 500 + i, &p);
         out_chunk(&o, i, &a, 400 - i);
         if (i == 0) {
-            /* Looked at now: one thread has ended, its process has not. */
+            /* At this point one thread has ended, its process has not. */
             struct ctr_trace *tr;
             assert_int_equal(ctr_open_fd(&tr, dup(o.fd), 0, NULL), 0);
             assert_int_equal(ctr_trace_thread(tr, 0)->end_reason, CTR_END_EXIT);
@@ -881,8 +882,8 @@ static int event_byte(void *arg, struct ctr_job *job, const struct ctr_os_event 
     return ctr_job_append(job, "x", 1);
 }
 
-/* Chunks of a file come by the time at which they were begun, those of a thread as
- * they follow each other; of a stream as they come. */
+/* Chunks of a file come in order of their begin times, those of one thread in their
+ * own order; chunks of a stream come in order of arrival. */
 static void test_order(void **unused)
 {
     (void)unused;

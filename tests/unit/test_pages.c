@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages of the index against all that the chunks hold.  The index is read from the
- * bytes of the file, by FORMAT.md; what the chunks hold is what a replay tells of them.
+ * The pages of the index, compared with the chunks.  The index is decoded from the bytes
+ * of the file by FORMAT.md; the contents of the chunks come from a replay.
  */
 #include "support.h"
 
@@ -83,7 +83,7 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     uint64_t last = m->addr + (m->size - 1);
     assert_true(chunk < MAX_CHUNKS);
     last = last < m->addr ? UINT64_MAX : last;
-    /* of an inline access the first byte's page only */
+    /* of an inline access only the page of its first byte */
     last = m->helper ? last : m->addr;
     for (uint64_t page = m->addr >> PAGE_BITS; page <= last >> PAGE_BITS; page++) {
         pages_add(&t->of[chunk][m->store], page);
@@ -117,12 +117,12 @@ static uint64_t varint(const uint8_t **p, const uint8_t *end)
 {
     uint64_t v = 0;
     if (get_varint(p, end, &v)) {
-        fail_msg("a varint too few in the index");
+        fail_msg("a varint is missing in the index");
     }
     return v;
 }
 
-/* A PART's chunks, from the frame of its pages. */
+/* Decodes a PART's chunks from the frame of its pages. */
 static void read_part(struct touched *t, const uint8_t *body, const uint8_t *z, size_t n)
 {
     size_t raw = (size_t)ZSTD_getFrameContentSize(z, n);
@@ -177,9 +177,9 @@ static struct touched *indexed(const struct recording *r)
 /* ------------------------------------------------------------------ compare */
 
 /*
- * May the page stand in the index because of accesses that follow from others?  These
- * are told by their root's page: with its neighbours, and with all of them cut to so many
- * bits as the definition says.
+ * May the index list this page because of accesses whose addresses are derived from
+ * others?  Those are listed by their root's page with its neighbours, each also cut to
+ * the number of bits that the definition gives.
  */
 static int follows(const struct pages *reads, const struct pages *writes, uint64_t page,
                    uint64_t mask)
@@ -230,7 +230,7 @@ static void compare(const struct recording *r, uint64_t seed)
                 if (!pages_have(w, g->v[k]) &&
                     !(derived &&
                       follows(&want->of[i][0], &want->of[i][1], g->v[k], mask))) {
-                    fail_msg("seed %u, chunk %u, %s: nothing touches page 0x%llx",
+                    fail_msg("seed %u, chunk %u, %s: nothing accesses page 0x%llx",
                              (unsigned)seed, i, store ? "store" : "load",
                              (unsigned long long)g->v[k]);
                 }
@@ -274,7 +274,7 @@ static void test_pages(void **state)
 
 /* ------------------------------------------------------------------- reading */
 
-/* Chunks read to find who touched page 0; *found: how many did. */
+/* Chunks read to find the accesses of page 0; *found: how many accessed it. */
 static uint64_t read_for_page_0(const struct recording *r, unsigned *found)
 {
     static const struct ctr_range null = {1, 2};
@@ -296,8 +296,8 @@ static uint64_t read_for_page_0(const struct recording *r, unsigned *found)
 }
 
 /*
- * Page 0 is as any other one: chunks that do not touch it are not read.  In a file whose
- * header does not say so it may be missing, and all chunks are.
+ * Page 0 is as any other one: chunks that do not touch it are not read.  If a file's
+ * header does not say so, the page may be missing, and all chunks are read.
  */
 static void test_page_0(void **state)
 {
@@ -312,10 +312,10 @@ static void test_page_0(void **state)
         chunks += (uint64_t)(p[0].any || p[1].any || pages_have(&p[0], 0) ||
                              pages_have(&p[1], 0));
     }
-    assert_true(chunks < got->chunks); /* or this seed tells nothing */
+    assert_true(chunks < got->chunks); /* or this seed shows nothing */
     assert_int_equal(read_for_page_0(&r, &found), chunks);
     assert_true(le32(r.file + FILE_OFF_COMPAT) & FILE_COMPAT_PAGE_0);
-    put32(r.file + FILE_OFF_COMPAT, 0xfffffffeu); /* also of bits to come */
+    put32(r.file + FILE_OFF_COMPAT, 0xfffffffeu); /* also bits of the future */
     put64(r.file + FILE_OFF_HASH, XXH64(r.file, FILE_OFF_HASH, 0));
     assert_int_equal(read_for_page_0(&r, &all), got->chunks);
     assert_int_equal(found, all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The register table, and registers that are made of parts.  The flags of x86 are
- * checked against sums done bit by bit, the others against values looked up in
+ * The register table, and registers that consist of parts.  The flags of x86 are
+ * checked against sums computed bit by bit, the others against values from
  * the machines' manuals.
  */
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static int parse(const struct table *t, uint32_t entries, size_t bytes)
 {
     struct regtable r;
     struct ctr_diag diag;
-    /* Just as long as told, so that a sanitizer sees what reads beyond. */
+    /* Exactly as long as announced, so that a sanitizer notices a longer read. */
     uint8_t *copy = malloc(bytes + 1);
     memcpy(copy, t->p, bytes);
     int err = regtable_parse(&r, entries, copy, bytes, 0, &diag);
@@ -89,7 +89,7 @@ static void test_table(void **unused)
         entry(&u, bad[i].name, bad[i].size, bad[i].flags);
         assert_int_equal(parse(&u, u.entries, u.n), -CTR_E_CORRUPT);
     }
-    /* A piece must go on in its own name; a register has 256 bytes at most. */
+    /* A piece must continue under the same name; a register has at most 256 bytes. */
     struct table u = t;
     entry(&u, "a", 16, CTR_REG_PIECE);
     entry(&u, "b", 16, 0);
@@ -154,7 +154,7 @@ static const struct ctr_reg *find(const struct machine *m, const char *name)
     return NULL;
 }
 
-/* The lower 8 bytes of a register, after all that was set. */
+/* The lower 8 bytes of a register after all the changes. */
 static uint64_t get(struct machine *m, const char *name)
 {
     const struct ctr_reg *r = find(m, name);
@@ -180,7 +180,7 @@ static void test_arm(void **unused)
     entry(&m.t, "r1", 4, 0);
     machine_make(&m, 40);
     assert_int_equal(m.view.n, 3);
-    assert_int_equal(find(&m, "cpsr")->index, 1); /* where its first part stands */
+    assert_int_equal(find(&m, "cpsr")->index, 1); /* the index of its first part */
     assert_int_equal(find(&m, "cpsr")->size, 4);
     assert_int_equal(get(&m, "cpsr"), 0x40000000); /* all parts 0: Z */
     set(&m, "ZF", 1, 0);
@@ -203,7 +203,8 @@ static void test_arm(void **unused)
     machine_free(&m);
 }
 
-/* Writing what was there is no change; nor is a part that nothing is made of. */
+/* Writing the old value is no change; writing a part that belongs to no register neither.
+ */
 static void test_changes(void **unused)
 {
     (void)unused;
@@ -224,14 +225,14 @@ static void test_changes(void **unused)
     set(&m, "r1", 6, 0);
     set(&m, "v0", 1, 0);
     set(&m, "r0", 1, 0);
-    set(&m, "r1", 5, 0); /* there and back */
+    set(&m, "r1", 5, 0); /* and back again */
     regstate_settle(&m.s);
     assert_int_equal(m.s.nchanged, 2);
     assert_int_equal(m.s.changed[0], 0);
     assert_int_equal(m.s.changed[1], 1);
     regstate_settle(&m.s);
     assert_int_equal(m.s.nchanged, 0);
-    /* Without a state nothing is known, so what is written is a change. */
+    /* Without a state nothing is known, so every write is a change. */
     regstate_set(&m.s, NULL);
     set(&m, "r0", 0, 0);
     regstate_settle(&m.s);
@@ -280,7 +281,7 @@ static unsigned zsp(uint64_t v, unsigned bits)
 static void expect_flags(struct machine *m, unsigned op, uint64_t dst, uint64_t src,
                          uint64_t src2, unsigned want, unsigned mask)
 {
-    /* Bits above the width are anything. */
+    /* Bits above the width are arbitrary. */
     unsigned bits = 8u << (op & 3);
     uint64_t junk = op >= 4 && bits < 64 ? rnd() << bits : 0;
     set(m, "cc_op", op, 0);
@@ -320,7 +321,7 @@ static void test_x86(void **unused)
         expect_flags(&m, 8 + size, r, a, 0, f | zsp(r, bits), all);
         r = add_bits(a, b, c, bits, &f);
         expect_flags(&m, 12 + size, r, a, c, f | zsp(r, bits), all);
-        /* a - b is a + ~b + 1 with the carries turned round. */
+        /* a - b is a + ~b + 1 with the carries inverted. */
         r = add_bits(a, ~b & mask, 1, bits, &f);
         expect_flags(&m, 16 + size, r, b, 0, (f ^ (C | A)) | zsp(r, bits), all);
         r = add_bits(a, ~b & mask, !c, bits, &f);
@@ -330,19 +331,19 @@ static void test_x86(void **unused)
         expect_flags(&m, 28 + size, r, c, 0, (f & ~C) | c | zsp(r, bits), all);
         r = add_bits(a, mask, 0, bits, &f);
         expect_flags(&m, 32 + size, r, c, 0, ((f ^ A) & ~C) | c | zsp(r, bits), all);
-        /* A shift by one: the operand stands in src. */
+        /* A shift by one: the operand is in src. */
         r = a << 1 & mask;
         f = (a & top ? C : 0) | (((r ^ a) & top) ? O : 0);
         expect_flags(&m, 36 + size, r, a, 0, f | zsp(r, bits), all & ~A);
         r = (a >> 1 | (a & top)) & mask;
         expect_flags(&m, 40 + size, r, a, 0, (a & 1) | zsp(r, bits), C | P | Z | S);
-        /* A product: what does not fit stands in src. */
+        /* A product: the upper half is in src. */
         expect_flags(&m, 4 + size, a, b, 0, (b ? C | O : 0) | zsp(a, bits), all & ~A);
         f = (a == 0 ? Z : 0) | (a & top ? S : 0);
         expect_flags(&m, 44 + size, a, b, 0, f | (b == 0), C | Z | S | O);
         expect_flags(&m, 48 + size, a, b, 0, f | (b != 0), C | Z | S | O);
         expect_flags(&m, 52 + size, a, 0, 0, a == 0 ? Z : 0, all);
-        /* ADCX, ADOX: one or both of C and O stand apart. */
+        /* ADCX, ADOX: one or both of C and O are kept apart. */
         uint64_t flags = rnd() & all;
         expect_flags(&m, 0, 0, flags, 0, (unsigned)flags, all);
         expect_flags(&m, 1, c, flags, 0, ((unsigned)flags & ~C) | c, all);
@@ -486,7 +487,7 @@ static void test_others(void **unused)
     machine_free(&a);
 }
 
-/* s390x: a few of each kind, worked out by hand from the Principles of Operation. */
+/* s390x: a few of each kind, computed by hand from the Principles of Operation. */
 static void test_s390x(void **unused)
 {
     (void)unused;

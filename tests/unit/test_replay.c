@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Replay and cursor: order and output do not depend on workers or pieces,
- * callbacks can stop it, damage is met in order; seeking anywhere equals
- * reading from the start.
+ * callbacks can stop a replay, damage is reported in order, and a seek to any place
+ * gives the same as reading from the start.
  */
 #include "support.h"
 
@@ -77,7 +77,7 @@ static void test_workers(void **state)
     struct recording r;
     struct ctr_diag diag;
     (void)state;
-    /* Chunks with far more output than is kept back. */
+    /* Chunks with far more output than is held back. */
     recording_make(&r, 21, 3, 12000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL,
                    100, 1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
@@ -151,7 +151,7 @@ static int stop_ordered(void *arg, const struct ctr_job *job, const void *data, 
     return text_ordered(&s->text, job, data, n);
 }
 
-/* A worker's stop takes effect in order: chunks before it are all told. */
+/* A worker's stop takes effect in order: chunks before it are all delivered. */
 static void test_stop_in_order(void **state)
 {
     static const struct ctr_replay_ops ops = {
@@ -249,9 +249,9 @@ static void test_counts(void **state)
     recording_free(&r);
 }
 
-/* Accesses of each thread, as mem and as run callbacks tell them. */
+/* Accesses of each thread, as mem and as run callbacks report them. */
 struct accesses {
-    _Atomic uint64_t mem_sum, run_sum; /* of all that is told of each */
+    _Atomic uint64_t mem_sum, run_sum; /* over everything that each reports */
     unsigned level;                    /* CTR_RUN_* */
 
     _Atomic uint64_t mem[MAX_SIM_THREADS][2];
@@ -322,7 +322,7 @@ static int accesses_reg(void *arg, struct ctr_job *job, const struct ctr_reg_cha
     return 0;
 }
 
-/* Accesses of runs are those that are told one by one, wherever runs are cut. */
+/* Accesses of runs equal those that are reported one by one, wherever runs are cut. */
 static void test_run_accesses(void **state)
 {
     static const struct ctr_replay_ops mems = {.mem = accesses_mem};
@@ -362,7 +362,7 @@ static void test_run_accesses(void **state)
     }
 }
 
-/* What happened, and the last time known before it. */
+/* An event, and the last known time before it. */
 struct timed {
     uint64_t time;
     uint64_t ordinal;
@@ -374,7 +374,7 @@ struct timed {
 struct timeline {
     struct timed *e;
     size_t n, cap;
-    _Atomic uint64_t now; /* means something with one worker only */
+    _Atomic uint64_t now; /* meaningful with one worker only */
 };
 
 static int timed_begin(void *arg, struct ctr_job *job)
@@ -468,7 +468,7 @@ static void check_timeline(const struct timeline *all, const struct timeline *go
     assert_int_equal(got->n, n);
 }
 
-/* A window in time selects by the last time known. */
+/* A window in time selects by the last known time. */
 static void test_times(void **state)
 {
     static const struct ctr_replay_ops all_ops = {.begin = timed_begin,
@@ -507,7 +507,7 @@ static void test_times(void **state)
             check_timeline(&all, &got, &f, exec_only);
         }
         ctr_close(tr);
-        if (seed == 0) { /* the same of a stream */
+        if (seed == 0) { /* the same for a stream */
             struct ctr_filter f = {.from_ns = end / 3, .to_ns = end / 2};
             size_t want = 0;
             for (size_t i = 0; i < all.n; i++) {
@@ -569,7 +569,7 @@ static void test_cursor(void **state)
     assert_int_equal(next_event(c, &g), 0);
     assert_int_equal(next_event(c, &g), 0);
 
-    /* Seek to every instruction, and read on a little. */
+    /* Seek to every instruction, and read a few events. */
     for (size_t i = 0; i < all.n; i++) {
         if (all.e[i].e.mem) {
             continue;
@@ -621,7 +621,7 @@ struct live {
     const struct recording *r;
     size_t first; /* bytes up to the end of the first chunk */
     int fd;
-    _Atomic int told; /* the first chunk's output has come */
+    _Atomic int delivered; /* the first chunk's output has come */
     int waited;
 };
 
@@ -631,11 +631,11 @@ static int live_ordered(void *arg, const struct ctr_job *job, const void *data, 
     (void)job;
     (void)data;
     (void)n;
-    atomic_store(&live->told, 1);
+    atomic_store(&live->delivered, 1);
     return 0;
 }
 
-/* Writes the first chunk, waits until it has been told, writes the rest. */
+/* Writes the first chunk, waits until it was delivered, writes the rest. */
 static void *live_write(void *arg)
 {
     struct live *live = arg;
@@ -649,11 +649,11 @@ static void *live_write(void *arg)
             }
             at += (size_t)n;
         }
-        for (int i = 0; part == 0 && i < 30000 && !atomic_load(&live->told); i++) {
+        for (int i = 0; part == 0 && i < 30000 && !atomic_load(&live->delivered); i++) {
             usleep(10000);
             live->waited = i;
         }
-        if (part == 0 && !atomic_load(&live->told)) {
+        if (part == 0 && !atomic_load(&live->delivered)) {
             live->waited = -1;
         }
         end = live->r->bytes;
@@ -662,7 +662,7 @@ static void *live_write(void *arg)
     return NULL;
 }
 
-/* What has arrived is told although nothing more comes. */
+/* What has arrived is delivered although no more data come. */
 static void test_live(void **state)
 {
     static const struct ctr_replay_ops ops = {

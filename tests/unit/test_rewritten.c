@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest can write to the words of a chunk while it is encoded.  What the encoder
- * makes of them may be anything, but it must come to an end, say whether it is well,
- * and touch no memory but its own: the sanitizers see to that.
+ * A guest can write to the words of a segment while it is encoded.  The encoder's
+ * output may then be anything, but the encoder must finish, return success or an error,
+ * and touch only its own memory, which the sanitizers check.
  */
 #include "support.h"
 
@@ -20,13 +20,13 @@
 struct guest {
     const struct sim *sim;
     const struct ctr_segment *seg; /* those that are encoded */
-    uint32_t *const *right;        /* their words as they should be */
+    uint32_t *const *right;        /* their unmodified words */
     unsigned nseg;
     uint64_t rng;
     atomic_int stop;
 };
 
-/* What a word may become. */
+/* A new value for a word. */
 static uint32_t other_word(struct guest *g, const uint32_t *right, uint32_t n,
                            uint32_t at)
 {
@@ -106,7 +106,7 @@ static void encode_while_written(uint64_t seed, unsigned events)
     }
     atomic_store(&g.stop, 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    /* and when it is left alone all is well again */
+    /* and without further writes all is well again */
     assert_int_equal(ctr_encoder_run(enc, seg, t.n_seg, packed, &diag), 0);
     ctr_packed_free(packed);
     ctr_encoder_free(enc);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ring of the recorder: the same random chunks go into a small ring and into a
- * trace of everything.  From the begin of the oldest chunk kept on, what the ring's trace
- * says of mappings, labels and names must be what the whole one says; and of what
- * was dropped little may be left, however much it was.
+ * complete trace.  From the begin of the oldest chunk that is kept, the ring's trace must
+ * agree with the complete one about mappings, labels and names; and little may remain of
+ * what was dropped, however much it was.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -59,10 +59,12 @@ static uint32_t random_map(struct payload *p)
         payload_map(p, CTR_MAP_MUNMAP, 0, 0, BASE + from * PAGE, n * PAGE, 0, "");
         break;
     case 4:
-        payload_map(p, CTR_MAP_MPROTECT, below(8), 0, BASE + from * PAGE, n * PAGE, 0, "");
+        payload_map(p, CTR_MAP_MPROTECT, below(8), 0, BASE + from * PAGE, n * PAGE, 0,
+                    "");
         break;
     case 5:
-        payload_map(p, CTR_MAP_BRK, 3, 2, BASE + 40 * PAGE, below(10) * PAGE, 0, "[heap]");
+        payload_map(p, CTR_MAP_BRK, 3, 2, BASE + 40 * PAGE, below(10) * PAGE, 0,
+                    "[heap]");
         break;
     default:
         payload_map(p, CTR_MAP_MREMAP, 0, below(3) ? 1 : 4, BASE + to * PAGE,
@@ -109,7 +111,7 @@ struct both {
     struct ring *ring;
     int fd;
     struct auxbuf aux[ALL];
-    uint64_t begun[ALL]; /* of the chunk at hand */
+    uint64_t begun[ALL]; /* of the current chunk */
     uint64_t chunks;
 };
 
@@ -221,9 +223,10 @@ struct listing {
 static int list_mapping(void *arg, const struct ctr_mapping *m)
 {
     struct listing *l = arg;
-    l->n += (size_t)snprintf(l->text + l->n, sizeof(l->text) - l->n, "%llx-%llx %u %llx %s\n",
-                             (unsigned long long)m->start, (unsigned long long)m->end,
-                             m->prot, (unsigned long long)m->offset, m->path);
+    l->n +=
+        (size_t)snprintf(l->text + l->n, sizeof(l->text) - l->n, "%llx-%llx %u %llx %s\n",
+                         (unsigned long long)m->start, (unsigned long long)m->end,
+                         m->prot, (unsigned long long)m->offset, m->path);
     assert_true(l->n < sizeof(l->text));
     return 0;
 }
@@ -239,7 +242,7 @@ static void same_maps(const struct ctr_maps *whole, const struct ctr_maps *ring,
     assert_string_equal(a.text, b.text);
 }
 
-/* Labels and names as they are at the end; returns how many events there were. */
+/* Labels and names as they are at the end; returns the number of events. */
 struct last {
     char label[PROCESSES][LABELS][32];
     char name[ALL][32];
@@ -247,7 +250,8 @@ struct last {
 
 static size_t read_last(struct ctr_trace *tr, struct last *l)
 {
-    const struct ctr_filter filter = {.kinds = CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_MAP};
+    const struct ctr_filter filter = {.kinds =
+                                          CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_MAP};
     struct ctr_cursor *c;
     struct ctr_event ev;
     size_t n = 0;
@@ -270,15 +274,14 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
     return n;
 }
 
-/* Of the chunks of a process's threads that hand over in time. */
+/* Chunks of those threads of a process that hand over in time. */
 static uint64_t oldest_start(struct ctr_trace *tr, uint32_t process, bool lazy)
 {
     struct ctr_chunk c;
     uint64_t start = UINT64_MAX;
     for (uint64_t i = 0; ctr_trace_chunk(tr, i, &c, NULL) == 0; i++) {
         if (!(c.flags & CTR_CHUNK_GAP) && c.start_ns < start &&
-            c.thread / THREADS == process &&
-            !(lazy && c.thread % THREADS == 1)) {
+            c.thread / THREADS == process && !(lazy && c.thread % THREADS == 1)) {
             start = c.start_ns;
         }
     }
@@ -288,9 +291,9 @@ static uint64_t oldest_start(struct ctr_trace *tr, uint32_t process, bool lazy)
 /* ------------------------------------------------------------------- tests */
 
 /*
- * Threads of both processes tell events in turn; each change is by one thread at a time,
- * labels by the first of each process.  lazy: the second thread of each hands nothing
- * over until the end, or not at all.
+ * Threads of both processes report events in turn; one thread at a time reports each
+ * change, the first thread of each process reports labels.  lazy: the second thread of
+ * each process hands nothing over until the end, or never.
  */
 static void run_random(uint64_t seed, unsigned steps, bool lazy)
 {
@@ -339,7 +342,8 @@ static void run_random(uint64_t seed, unsigned steps, bool lazy)
             both_chunk(&b, t, now + 1);
         }
     }
-    struct ctr_trace *whole = whole_trace(&b), *ring = ring_trace(&b, seed & 2 ? b.dict : NULL);
+    struct ctr_trace *whole = whole_trace(&b),
+                     *ring = ring_trace(&b, seed & 2 ? b.dict : NULL);
     struct ctr_maps *wm, *rm;
     struct ctr_info info;
     assert_int_equal(ctr_maps_load(&wm, whole, NULL), 0);
@@ -379,8 +383,8 @@ static void test_long(void **unused)
 }
 
 /*
- * What a sleeper did is not known until the end.  It moves nothing: what was moved away
- * before others unmapped it is lost (ring_cancel.c).
+ * The changes of a sleeping thread are unknown until the end.  It moves nothing: a
+ * mapping that is moved away before others unmap it is lost (ring_cancel.c).
  */
 static void test_sleepers(void **unused)
 {
@@ -391,7 +395,7 @@ static void test_sleepers(void **unused)
     run_random(211, 40000, true);
 }
 
-/* Of processes that have ended nothing is left when their chunks are gone. */
+/* Nothing is left of processes that have ended and whose chunks are gone. */
 static void test_ended(void **unused)
 {
     struct both b;
@@ -433,7 +437,8 @@ static void test_ended(void **unused)
     assert_int_equal(ctr_trace_process(tr, 0)->pid, 100);
     assert_int_equal(ctr_trace_process(tr, 1)->pid, 300 - (int)n.chunks);
     assert_int_equal(ctr_trace_process(tr, 1)->end_reason, CTR_END_EXIT);
-    assert_int_equal(ctr_trace_process(tr, info.processes - 1)->end_reason, CTR_END_KILLED);
+    assert_int_equal(ctr_trace_process(tr, info.processes - 1)->end_reason,
+                     CTR_END_KILLED);
     struct ctr_maps *maps;
     assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
     assert_int_equal(ctr_maps_find(maps, 0, 500 * MS, BASE, NULL), 1);
@@ -442,7 +447,7 @@ static void test_ended(void **unused)
     both_end(&b);
 }
 
-/* A chunk larger than the ring empties it, and what comes then is kept again. */
+/* A chunk larger than the ring empties it; later chunks are kept again. */
 static void test_too_large(void **unused)
 {
     struct both b;
@@ -487,7 +492,7 @@ static void test_too_large(void **unused)
 
 /* ------------------------------------------------------- code that is generated */
 
-#define MADE 256u /* definitions of a chunk, all new but for the first */
+#define MADE 256u /* definitions of a chunk; all but the first are new */
 
 static void made_def(uint8_t *def, unsigned chunk, unsigned k)
 {
@@ -500,7 +505,7 @@ static void made_def(uint8_t *def, unsigned chunk, unsigned k)
     memcpy(def + 41, &pc, 4);
 }
 
-/* One chunk that runs each of its blocks once, which nobody knows afterwards. */
+/* One chunk that runs each of its blocks once; their ids mean nothing afterwards. */
 static void made_chunk(struct both *b, unsigned chunk)
 {
     static uint32_t words[MADE];
@@ -527,7 +532,7 @@ static void made_chunk(struct both *b, unsigned chunk)
 }
 
 struct made {
-    uint64_t next; /* block to come, of all that were made */
+    uint64_t next; /* number of the next block */
     uint64_t n;
 };
 
@@ -566,9 +571,9 @@ static void check_made(struct both *b, struct ctr_dict *dict, unsigned chunks)
 }
 
 /*
- * Definitions without end: the ring and the dictionary have those of what is kept, which
- * is less than would fit, as they count; and both dumps, of the recorder and of who
- * outlives it, tell what was kept.
+ * An endless supply of definitions: the ring and the dictionary keep those of the kept
+ * chunks, which are fewer than would fit, because definitions count; and both dumps, the
+ * recorder's and the surviving process's, contain what was kept.
  */
 static void test_generated(void **st)
 {
@@ -589,7 +594,7 @@ static void test_generated(void **st)
     }
     check_made(&b, b.dict, chunks);
     check_made(&b, NULL, chunks);
-    /* 512,000 were met; 40 MiB is room for as many as there were half-way. */
+    /* 512,000 were defined; 40 MiB is enough for those of the first half. */
     assert_in_range(early, 10000, chunks * MADE / 3);
     assert_in_range(ctr_dict_size(b.dict), 1, early + 2 * MADE);
     both_end(&b);
@@ -598,8 +603,8 @@ static void test_generated(void **st)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_long),
-        cmocka_unit_test(test_sleepers), cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_random),    cmocka_unit_test(test_long),
+        cmocka_unit_test(test_sleepers),  cmocka_unit_test(test_ended),
         cmocka_unit_test(test_too_large), cmocka_unit_test(test_generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

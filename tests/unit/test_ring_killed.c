@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recorder that is killed between two stores to its ring's books or its journal of
- * definitions: whichever these are, another process finds there what was before or after,
- * goes on with it, and what it writes in the end is, byte for byte, what had been written
- * if nobody had been killed.
+ * A recorder is killed between two stores to its ring's books or its journal of
+ * definitions.  Whichever stores these are, another process finds the state before or
+ * after the operation and continues from it, and its final output is, byte for byte, what
+ * would have been written without the kill.
  *
- * All of the ring but chunks and events, which the books make valid, and the journal are
- * write-protected in the process that is to die.  Each store raises a signal; the handler
- * counts it, lets it through by a single step, or ends the process before it.
+ * Everything in the ring except chunks and events, which the books make valid, and the
+ * journal are write-protected in the process that is to die.  Each store raises a signal;
+ * the handler counts the store and lets it through with a single step, or ends the
+ * process before it.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -45,19 +46,19 @@ static const struct ctr_meta meta = {.target = "x",
                                                CTR_EVENTS_THR | CTR_EVENTS_MARK,
                                      .addr_bits = 64};
 
-/* ------------------------------------------------------------- what is done */
+/* ------------------------------------------------------------- operations */
 
 /* Operation number i of a recording is always the same. */
 enum kind { THREAD, BLOCK, FORGET, CHUNK, LARGE, END };
 
 static enum kind kind_of(unsigned i)
 {
-    return i == 0 || i % 17 == 5          ? THREAD
-           : i % 13 == 12                 ? FORGET
-           : i == 1 || i % 5 == 3         ? BLOCK
-           : i == 30                      ? LARGE
-           : i > 40 && i % 11 == 0        ? END
-                                          : CHUNK;
+    return i == 0 || i % 17 == 5   ? THREAD
+           : i % 13 == 12          ? FORGET
+           : i == 1 || i % 5 == 3  ? BLOCK
+           : i == 30               ? LARGE
+           : i > 40 && i % 11 == 0 ? END
+                                   : CHUNK;
 }
 
 struct ring_rec {
@@ -77,7 +78,7 @@ static unsigned count_before(unsigned i, enum kind kind)
     return n;
 }
 
-/* Of a chunk: whose, and how many of that thread's came before. */
+/* Of a chunk: its thread, and the number of that thread's earlier chunks. */
 static uint32_t thread_of(unsigned i)
 {
     return (i * 7 / 3) % count_before(i, THREAD);
@@ -142,7 +143,7 @@ static void chunk(struct ring_rec *b, unsigned i)
 static void block(struct ring_rec *b, uint32_t raw)
 {
     uint8_t def[8192];
-    /* every third one is known by another number */
+    /* every third definition has another id, too */
     size_t n = simple_def(def, 0x1000 * (raw % 3 ? raw : raw - 2), 3, 0);
     if (!ctr_dict_has(b->dict, raw)) {
         assert_int_equal(ctr_dict_add(b->dict, raw, def, n, NULL), 0);
@@ -151,7 +152,7 @@ static void block(struct ring_rec *b, uint32_t raw)
         journal_define(b->journal, raw, ctr_dict_id(b->dict, raw), def, (uint32_t)n), 0);
 }
 
-/* A number means nothing any more, and then the same again. */
+/* An id is dropped, and then given to the same definition again. */
 static void forget(struct ring_rec *b, uint32_t raw)
 {
     journal_forget(b->journal, raw);
@@ -186,7 +187,7 @@ static void operate(struct ring_rec *b, unsigned i)
         block(b, 1 + count_before(i, BLOCK));
         break;
     case FORGET:
-        forget(b, 3); /* which another one means, too */
+        forget(b, 3); /* another id refers to it, too */
         break;
     case END:
         ring_thread_end(b->ring, count_before(i, END), i, CTR_END_EXIT, 0, false);
@@ -197,7 +198,7 @@ static void operate(struct ring_rec *b, unsigned i)
     }
 }
 
-/* Whether it has been done, as far as one can see. */
+/* Whether the operation is done, as far as the ring shows. */
 static bool is_done(const struct ring_rec *b, unsigned i)
 {
     struct ring_place p;
@@ -207,7 +208,7 @@ static bool is_done(const struct ring_rec *b, unsigned i)
     case BLOCK:
         return is_defined(b, 1 + count_before(i, BLOCK));
     case FORGET:
-        return false; /* it may be done twice */
+        return false; /* repeating it is harmless */
     case END:
         return b->ring->thread[count_before(i, END)].ended;
     default:
@@ -267,7 +268,7 @@ static struct {
 } watched[4];
 static unsigned n_watched;
 static volatile unsigned stores, last_store;
-static unsigned *counted; /* shared: how many there were */
+static unsigned *counted; /* shared: number of stores */
 
 static void protect(int prot)
 {
@@ -288,7 +289,7 @@ static bool is_watched(const uint8_t *at)
     return false;
 }
 
-/* Where journals lie: this one's and that of who was not killed. */
+/* Directories of the journals: this recording's and the unkilled one's. */
 static void find_journals(void)
 {
     FILE *f = fopen("/proc/self/maps", "r");
@@ -330,7 +331,7 @@ static void on_store(int sig, siginfo_t *info, void *context)
     protect(PROT_READ | PROT_WRITE);
 }
 
-/* The process that is killed before store number `last' of operation i, or after it. */
+/* The process that is killed before or after store number `last' of operation i. */
 static void die(struct ring_rec *b, unsigned i, unsigned last)
 {
     struct sigaction sa = {.sa_sigaction = on_store, .sa_flags = SA_SIGINFO};
@@ -347,7 +348,7 @@ static void die(struct ring_rec *b, unsigned i, unsigned last)
     kill(getpid(), SIGKILL);
 }
 
-/* One recording, killed so; returns whether the operation came to its end. */
+/* One recording with that kill; returns whether the operation was completed. */
 static bool killed_at(unsigned i, unsigned last, const uint8_t *want, size_t want_n)
 {
     struct ring_rec b;
@@ -367,12 +368,12 @@ static bool killed_at(unsigned i, unsigned last, const uint8_t *want, size_t wan
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    /* another process goes on */
+    /* another process continues */
     end_packing(&b);
     ctr_dict_free(b.dict);
     ring_recover(b.ring);
     journal_recover(b.journal);
-    free(trace_of(&b, &n)); /* it could end here */
+    free(trace_of(&b, &n)); /* the recording could end here */
     assert_int_equal(ring_make_dict(b.ring, &b.dict, NULL), 0);
     for (uint32_t raw = 0; journal_next_def(b.journal, &raw, &def);) {
         assert_int_equal(
@@ -391,13 +392,13 @@ static bool killed_at(unsigned i, unsigned last, const uint8_t *want, size_t wan
         if (k == i && kind_of(i) == THREAD && b.ring->image->nproc == 0) {
             assert_int_equal(i, 0);
         } else if (k == i && i == 0) {
-            b.ring->image->nproc = 0; /* its process was there already */
+            b.ring->image->nproc = 0; /* its process was already registered */
         }
         operate(&b, k);
     }
     uint8_t *got = trace_of(&b, &n);
     if (n != want_n || memcmp(got, want, n) != 0) {
-        fail_msg("killed at store %u of operation %u: another trace", last, i);
+        fail_msg("killed at store %u of operation %u: the trace differs", last, i);
     }
     free(got);
     end(&b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was simulated is what is read back: over random programs, both address
- * widths, with and without accesses, read by the index, by a scan, as a
+ * What is read back equals what was simulated: over random programs, both address
+ * widths, with and without accesses, read through the index, by a scan, as a
  * stream, with one worker and with many, in whole chunks and in pieces.
  */
 #include "support.h"
@@ -128,7 +128,7 @@ static void test_long(void **state)
     recording_free(&r);
 }
 
-/* Nothing happened at all. */
+/* An empty recording. */
 static void test_empty(void **state)
 {
     struct recording r;
@@ -151,7 +151,7 @@ static void *write_into_pipe(void *arg)
     return NULL;
 }
 
-/* A real pipe: what goes in while it is written comes out. */
+/* A real pipe: what goes in during writing comes out. */
 static void test_pipe(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void test_filters(void **state)
 {
     struct recording r;
     (void)state;
-    /* No resumed instructions: their halves are two chunks' business. */
+    /* No resumed instructions: their halves are in two chunks. */
     recording_make(&r, 31, 4, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                    SIM_ALL & ~SIM_SUSPEND, 2, 1);
     struct sim *s = &r.sim;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Instructions, register changes and events in one order: a random guest with
- * registers is told as a pipe would, and as a list of what a reader must see.
- * Whatever the pieces, workers, filters and places of a seek, it must see just that.
+ * registers is written as a pipe would hold it, and as a list of what a reader must see.
+ * Readers must see exactly that list, whatever the pieces, workers, filters and seeks.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static const struct {
     {"daif", 8, CTR_REG_RAW},
 };
 
-/* What is shown of them. */
+/* The registers that readers show. */
 enum { SHOWN = 4, SHOWN_MAX = 28 };
 static const struct {
     const char *name;
@@ -113,7 +113,7 @@ static void shown_value(const struct regs *r, unsigned i, uint8_t *out)
     }
 }
 
-/* A new value for a register, often the one it has. */
+/* A new value for a register, often the old one. */
 static void new_value(const struct regs *r, unsigned i, uint8_t *out)
 {
     memcpy(out, r->v[i], 16);
@@ -149,7 +149,7 @@ static void new_value(const struct regs *r, unsigned i, uint8_t *out)
 
 /* ------------------------------------------------------------------- the run */
 
-/* What a reader must see, and sees. */
+/* What a reader must see, or does see. */
 struct item {
     uint8_t kind; /* 'x' instruction, 'r' register, 'o' event */
     uint8_t outside;
@@ -203,9 +203,9 @@ struct thread {
     uint64_t ordinal;
     uint64_t last_pc; /* of the instruction before */
     uint64_t time;
-    struct regs outside;   /* before what was changed since the last run, */
-    int between, at_begin; /* if anything was; and no run of the chunk came before */
-    unsigned suspended;    /* instruction + 1 of a block that goes on */
+    struct regs outside;   /* before the changes since the last run, */
+    int between, at_begin; /* if there are any; and no run of the chunk came before */
+    unsigned suspended;    /* instruction + 1 of a suspended block */
     unsigned block;
     /* for ctr_state_at: the registers before each instruction */
     struct regs *before;
@@ -216,7 +216,7 @@ struct thread {
 struct pipe {
     uint32_t words[4096];
     uint32_t n_words;
-    uint32_t data[16384]; /* from its begin; turned round in the end */
+    uint32_t data[16384]; /* from the begin; reversed at the end */
     uint32_t n_units;
     struct auxbuf aux;
 };
@@ -228,7 +228,7 @@ struct world {
     struct items want; /* of all threads, in order of chunks */
 };
 
-/* Each block stands behind the one before it. */
+/* Each block is placed after the one before it. */
 static void make_block(struct block *b, unsigned number, uint64_t pc)
 {
     uint8_t *p = b->def;
@@ -269,8 +269,8 @@ static void make_block(struct block *b, unsigned number, uint64_t pc)
     b->bytes = (size_t)(p - b->def);
 }
 
-/* What changed between two moments, as items. */
-static void tell_changes(struct thread *t, uint32_t index, const struct regs *old,
+/* The changes between two moments, as items. */
+static void emit_changes(struct thread *t, uint32_t index, const struct regs *old,
                          uint64_t ordinal, int outside, int unknown, uint64_t pc)
 {
     for (unsigned i = 0; i < SHOWN; i++) {
@@ -356,11 +356,11 @@ static void random_between(struct pipe *p, struct thread *t, uint32_t index, int
     }
 }
 
-/* All that came from outside since the last run is told at once. */
+/* All outside changes since the last run are reported together. */
 static void end_between(struct thread *t, uint32_t index)
 {
     if (t->between) {
-        tell_changes(t, index, &t->outside, t->ordinal ? t->ordinal - 1 : 0, 1,
+        emit_changes(t, index, &t->outside, t->ordinal ? t->ordinal - 1 : 0, 1,
                      t->at_begin, t->last_pc);
     }
     t->between = 0;
@@ -379,7 +379,7 @@ static void run_block(struct pipe *p, struct thread *t, uint32_t index,
         p->words[p->n_words++] = CTR_WORD_RESUME | (from - 1);
         p->words[p->n_words++] = (uint32_t)(b->def[CTR_BLOCKDEF_FIXED + b->ninsn] + 1);
         run_slots(p, t, b, from - 1);
-        tell_changes(t, index, &old, t->ordinal - 1, 0, 0, b->pc + 4 * (from - 1));
+        emit_changes(t, index, &old, t->ordinal - 1, 0, 0, b->pc + 4 * (from - 1));
     } else {
         p->words[p->n_words++] = (uint32_t)(b->def[CTR_BLOCKDEF_FIXED + b->ninsn] + 1);
     }
@@ -395,7 +395,7 @@ static void run_block(struct pipe *p, struct thread *t, uint32_t index,
                  &(struct item){'x', 0, 0, index, 0, t->ordinal, b->pc + 4 * i, 0});
         if (!suspend || i + 1 < end) {
             run_slots(p, t, b, i);
-            tell_changes(t, index, &old, t->ordinal, 0, 0, b->pc + 4 * i);
+            emit_changes(t, index, &old, t->ordinal, 0, 0, b->pc + 4 * i);
         }
         t->last_pc = b->pc + 4 * i;
         t->ordinal++;
@@ -470,7 +470,7 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
     struct ctr_diag diag = {.text = ""};
     struct pipe *pipe = calloc(3, sizeof(*pipe));
     uint8_t table[1024];
-    size_t n = 0, told[THREADS] = {0};
+    size_t n = 0, appended[THREADS] = {0};
     uint32_t index;
     memset(w, 0, sizeof(*w));
     rng = seed * 0x9e3779b97f4a7c15ull + 99;
@@ -478,7 +478,7 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
     assert_true(fd >= 0 && pipe);
     assert_int_equal(ctr_dict_new(&dict, meta.events), 0);
     assert_int_equal(ctr_encoder_new(&enc, dict, UNIT, 1), 0);
-    if (small) { /* they end anywhere, and have the state that there was then */
+    if (small) { /* they end anywhere, and hold the state of that moment */
         small_chunks(enc, 1 + (uint32_t)seed % 5, 40 * (uint32_t)(seed % 7));
     }
     assert_int_equal(ctr_packed_new(&packed), 0);
@@ -531,7 +531,7 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
             }
         }
         end_between(&w->thread[t], t);
-        append_items(&w->want, &w->thread[t].want, &told[t]);
+        append_items(&w->want, &w->thread[t].want, &appended[t]);
     }
     assert_int_equal(ctr_writer_finish(wr, NULL), 0);
     for (unsigned s = 0; s < 3; s++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the disk is full or the reader of a pipe goes away: the error is
- * returned, and what is in the file is whole.
+ * When the disk is full or the reader of a pipe goes away, the writer returns the
+ * error, and what is in the file is whole.
  */
 #include "support.h"
 
@@ -17,7 +17,7 @@
 #include <zstd.h>
 #include "cannoli/events.h"
 
-/* A file that may not grow beyond n bytes, as on a full disk. */
+/* A file that may not grow past n bytes, as on a full disk. */
 static void limit_file(rlim_t n)
 {
     struct rlimit lim;
@@ -37,7 +37,7 @@ static int temp_file(void)
     return fd;
 }
 
-/* Writes with a limit, and looks at what came of it: a finished file, or nothing. */
+/* Writes with a limit and checks the result: a finished file, or nothing. */
 static int try_limit(struct recording *r, size_t limit)
 {
     int fd = temp_file();
@@ -55,7 +55,7 @@ static int try_limit(struct recording *r, size_t limit)
         close(fd);
         return 0;
     }
-    /* Nothing of the room is left behind the end. */
+    /* No room remains after the end. */
     assert_true(st.st_blocks * 512 < st.st_size + 65536);
     struct ctr_trace *tr;
     struct ctr_diag diag;
@@ -111,7 +111,7 @@ static void test_broken_pipe(void **state)
     recording_free(&r);
 }
 
-/* zstd's own reader must accept every piece: checked by the frames' sizes. */
+/* zstd's own reader must accept every piece; the frames' sizes show that. */
 static void test_only_frames(void **state)
 {
     struct recording r;
@@ -129,19 +129,19 @@ static void test_only_frames(void **state)
     }
     assert_int_equal(at, r.bytes);
     assert_int_equal(magic, 0x184D2A5E);
-    uint32_t told, foot;
-    memcpy(&told, r.file + r.bytes - 9, 4);
+    uint32_t entries, foot;
+    memcpy(&entries, r.file + r.bytes - 9, 4);
     memcpy(&foot, r.file + r.bytes - 4, 4);
     assert_int_equal(foot, 0x8F92EAB1);
-    assert_int_equal(told, frames - 1);
+    assert_int_equal(entries, frames - 1);
     /* Entries of the table are the frames. */
     size_t sum = 0;
-    for (uint32_t i = 0; i < told; i++) {
+    for (uint32_t i = 0; i < entries; i++) {
         uint32_t csize;
-        memcpy(&csize, r.file + r.bytes - 9 - (told - i) * 8, 4);
+        memcpy(&csize, r.file + r.bytes - 9 - (entries - i) * 8, 4);
         sum += csize;
     }
-    assert_int_equal(sum + 8 + told * 8 + 9, r.bytes);
+    assert_int_equal(sum + 8 + entries * 8 + 9, r.bytes);
     recording_free(&r);
 }
 
