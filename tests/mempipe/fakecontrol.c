@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program that stands in for QEMU does with the control area of the pipe. */
+/* The control-area commands of the fake QEMU. */
 #include "fakeguest.h"
 
 static const struct mempipe_control *control_of(struct fake *f)
@@ -14,7 +14,7 @@ static void print_limit(const char *name, uint64_t limit)
     }
 }
 
-/* One line of fields, then a line for each library. */
+/* Prints one line of fields, then a line for each library. */
 static void print_control(struct fake *f)
 {
     const struct mempipe_control *c = control_of(f);
@@ -42,7 +42,7 @@ static void print_control(struct fake *f)
 static void print_marks(struct fake *f)
 {
     const struct mempipe_control *c = control_of(f);
-    /* pairs with the recorder's release store behind the mark */
+    /* pairs with the recorder's release store after the mark */
     uint32_t n = __atomic_load_n(&c->nr_marks, __ATOMIC_ACQUIRE);
 
     for (uint32_t i = n > MEMPIPE_MARKS ? n - MEMPIPE_MARKS : 0; i < n; i++) {
@@ -54,8 +54,8 @@ static void print_marks(struct fake *f)
     fflush(stdout);
 }
 
-/* Sleeps on `generation', as QEMU's own thread does, until a field has a value, a
- * count at least this one. */
+/* Sleeps on `generation', as QEMU's own thread does, until a field has this value; a
+ * count may also be larger. */
 static void await(struct fake *f, const char *field, uint32_t value)
 {
     const struct mempipe_control *c = control_of(f);
@@ -71,7 +71,7 @@ static void await(struct fake *f, const char *field, uint32_t value)
     }
     fake_enter_syscall(f);
     for (;;) {
-        /* pairs with the recorder's increment behind the change */
+        /* pairs with the recorder's increment after the change */
         uint32_t seen = __atomic_load_n(&c->generation, __ATOMIC_ACQUIRE);
 
         uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);

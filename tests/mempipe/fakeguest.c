@@ -7,7 +7,7 @@ struct slot {
 };
 
 enum { REG_R0, REG_R1, REG_Q0, REGS };
-#define ROOM 32u /* more words and more units than a block makes */
+#define ROOM 32u /* more words and units than any block makes */
 
 static bool on(const struct fake *f, uint32_t events)
 {
@@ -50,7 +50,7 @@ static uint32_t define(struct fake *f, uint64_t pc, unsigned ninsn,
     return producer_define(&f->q, def, (uint32_t)at);
 }
 
-/* Every process translates for itself, so the recorder meets each block often. */
+/* Every process translates for itself, so the recorder receives each block often. */
 static void define_all(struct fake *f)
 {
     static const struct slot a[] = {{0, REG_R0, 2 | CTR_ACCESS_REG},
@@ -66,7 +66,7 @@ static void define_all(struct fake *f)
     f->ids[BLOCK_D] = define(f, 0x4000, 1, NULL, 0);
 }
 
-static void tell_regs(struct fake *f, const char *first)
+static void emit_regs(struct fake *f, const char *first)
 {
     const char *const names[REGS] = {first, "r1", "q0"};
     static const uint8_t sizes[REGS] = {4, 4, 16};
@@ -124,7 +124,7 @@ static void event(struct fake *f, enum ctr_event_type type, const struct payload
     producer_placed(&f->q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), p->p, p->n);
 }
 
-static void tell_call(struct fake *f, enum ctr_event_type type, uint64_t size)
+static void emit_call(struct fake *f, enum ctr_event_type type, uint64_t size)
 {
     const uint64_t args[8] = {0, 0x60000, size};
     struct payload p = {0};
@@ -137,7 +137,7 @@ static void tell_call(struct fake *f, enum ctr_event_type type, uint64_t size)
     event(f, type, &p);
 }
 
-static void tell_data(struct fake *f, uint64_t size)
+static void emit_data(struct fake *f, uint64_t size)
 {
     uint64_t limit = f->q.ctl->data_limit, done = 0;
 
@@ -158,7 +158,7 @@ static void tell_data(struct fake *f, uint64_t size)
     } while (done < size && done < limit);
 }
 
-static void tell_map(struct fake *f, uint32_t op, uint64_t start, const char *path)
+static void emit_map(struct fake *f, uint32_t op, uint64_t start, const char *path)
 {
     struct payload p = {0};
 
@@ -181,7 +181,7 @@ static void tell_map(struct fake *f, uint32_t op, uint64_t start, const char *pa
     event(f, CTR_EVENT_MAP, &p);
 }
 
-static void tell_thread(struct fake *f, uint32_t op, uint32_t reason, int32_t status,
+static void emit_thread(struct fake *f, uint32_t op, uint32_t reason, int32_t status,
                         const char *name)
 {
     struct payload p = {0};
@@ -201,7 +201,7 @@ static void tell_thread(struct fake *f, uint32_t op, uint32_t reason, int32_t st
 }
 
 /* Registers changed by instruction insn, or MEMPIPE_OUTSIDE. */
-static void tell_reg(struct fake *f, uint32_t insn, uint16_t reg, uint32_t value)
+static void emit_reg(struct fake *f, uint32_t insn, uint16_t reg, uint32_t value)
 {
     struct mempipe_aux_regs r = {.p = {.n = 1}, .insn = insn};
     uint8_t entry[MEMPIPE_REG_BYTES] = {0};
@@ -224,21 +224,21 @@ void fake_attach(struct fake *f, uint32_t pipe, const struct producer_identity *
     producer_attach(&f->q, pipe, id);
     if (id->is_process) {
         if (on(f, CTR_EVENTS_REG)) {
-            tell_regs(f, "r0");
+            emit_regs(f, "r0");
         }
         define_all(f);
     }
-    tell_thread(f, program ? CTR_THREAD_EXEC : CTR_THREAD_START, 0, 0,
+    emit_thread(f, program ? CTR_THREAD_EXEC : CTR_THREAD_START, 0, 0,
                 program ? program : "fake");
     if (id->is_process) {
-        tell_map(f, CTR_MAP_INITIAL, 0x1000, "/bin/fake");
+        emit_map(f, CTR_MAP_INITIAL, 0x1000, "/bin/fake");
     }
     f->attached = true;
 }
 
 void fake_end(struct fake *f, uint32_t reason, int status)
 {
-    tell_thread(f, CTR_THREAD_END, reason, status, "");
+    emit_thread(f, CTR_THREAD_END, reason, status, "");
     producer_end(&f->q, reason, status);
     f->attached = false;
 }
@@ -361,7 +361,7 @@ void fake_helper(struct fake *f, uint64_t n)
         if (on(f, CTR_EVENTS_MEM)) {
             producer_placed(&f->q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), data, a.p.n);
         }
-        tell_reg(f, 0, REG_R1, (uint32_t)i + 0xd0000);
+        emit_reg(f, 0, REG_R1, (uint32_t)i + 0xd0000);
         f->regs.r1 = (uint32_t)i + 0xd0000;
     }
 }
@@ -372,13 +372,13 @@ void fake_calls(struct fake *f, uint64_t n, uint64_t size)
         producer_room(&f->q, ROOM, ROOM);
         producer_word(&f->q, f->ids[BLOCK_D]);
         if (on(f, CTR_EVENTS_SYS)) {
-            tell_call(f, CTR_EVENT_SYSCALL, size);
-            tell_data(f, size);
+            emit_call(f, CTR_EVENT_SYSCALL, size);
+            emit_data(f, size);
         }
-        tell_reg(f, MEMPIPE_OUTSIDE, REG_R0, (uint32_t)(size + i));
+        emit_reg(f, MEMPIPE_OUTSIDE, REG_R0, (uint32_t)(size + i));
         f->regs.r0 = (uint32_t)(size + i);
         if (on(f, CTR_EVENTS_SYS)) {
-            tell_call(f, CTR_EVENT_SYSRET, size);
+            emit_call(f, CTR_EVENT_SYSRET, size);
         }
     }
 }
@@ -387,7 +387,7 @@ void fake_call_begins(struct fake *f)
 {
     producer_word(&f->q, f->ids[BLOCK_D]);
     if (on(f, CTR_EVENTS_SYS)) {
-        tell_call(f, CTR_EVENT_SYSCALL, 1);
+        emit_call(f, CTR_EVENT_SYSCALL, 1);
     }
 }
 
@@ -423,7 +423,7 @@ void fake_maps(struct fake *f, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
         producer_room(&f->q, ROOM, ROOM);
-        tell_map(f, CTR_MAP_MMAP, 0x70000000 + 0x1000 * i, "/lib/fake.so");
+        emit_map(f, CTR_MAP_MMAP, 0x70000000 + 0x1000 * i, "/lib/fake.so");
     }
 }
 
@@ -472,15 +472,15 @@ bool fake_scribble(struct fake *f, const char *kind)
         r.p.n = 0x10000000;
         producer_placed(&f->q, MEMPIPE_AUX_REGS, &r.p, sizeof(r), NULL, 0);
     } else if (!strcmp(kind, "reg-number")) {
-        tell_reg(f, MEMPIPE_OUTSIDE, 4000, 1);
+        emit_reg(f, MEMPIPE_OUTSIDE, 4000, 1);
     } else if (!strcmp(kind, "state")) {
         struct mempipe_aux_place s = {.n = 3};
         producer_placed(&f->q, MEMPIPE_AUX_STATE, &s, sizeof(s), "abc", 3);
     } else if (!strcmp(kind, "table")) {
-        tell_regs(f, "zz");
+        emit_regs(f, "zz");
     } else if (!strcmp(kind, "flood")) {
         for (int i = 0; i < 4000; i++) {
-            tell_data(f, MEMPIPE_DATA_BYTES);
+            emit_data(f, MEMPIPE_DATA_BYTES);
         }
     } else {
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a guest that has broken out of QEMU writes into the shared memory. */
+/* What a guest that escaped from QEMU writes into the shared memory. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -18,8 +18,7 @@ static int open_recorders(const struct fake *f, int number)
     return fd;
 }
 
-/* Tries what would make the recorder believe or crash, and prints what the system says.
- */
+/* Tries what the seals must prevent, and prints what the system answers. */
 static void try_seals(struct fake *f)
 {
     const int ctl = open_recorders(f, f->q.ctl->ctl_fd);
@@ -43,7 +42,7 @@ static void try_seals(struct fake *f)
     close(shared);
 }
 
-/* A thread of another process, which never was ours. */
+/* A thread of another process, which the recorder never traced. */
 static void name_process(struct fake *f, int32_t pid, uint32_t state)
 {
     struct mempipe_pipe *p = producer_pipe(&f->q, producer_claim(&f->q));
@@ -58,8 +57,8 @@ static void name_process(struct fake *f, int32_t pid, uint32_t state)
 }
 
 /*
- * Blocks without end that are all of another epoch, and of a page of ids of their own;
- * the pipe says that it is in each of them, and was forked in the one before by itself.
+ * Many blocks, each of another epoch and with a page of ids of its own.  The pipe claims
+ * to be in each of the epochs, and that its own process was forked in the one before.
  */
 static void make_epochs(struct fake *f, uint32_t n)
 {
@@ -102,7 +101,7 @@ bool fake_lie(struct fake *f, const char *what)
         const uint32_t width = f->q.shared->addr_bytes;
 
         memset(shared, 0, sizeof(*f->q.shared));
-        f->q.shared->addr_bytes = width; /* we divide by it ourselves */
+        f->q.shared->addr_bytes = width; /* this process divides by it, too */
     } else if (!strcmp(what, "ones")) {
         memset(shared, 0xff, sizeof(*f->q.shared));
     } else if (!strcmp(what, "ids")) {

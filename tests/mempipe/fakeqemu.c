@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands in for a patched QEMU in tests of the recorder: it attaches to the
- * pipe as QEMU does, but "executes" a script, so that everything it records is
- * known beforehand and every way to end can be asked for.
+ * Replaces a patched QEMU in tests of the recorder: it attaches to the pipe as QEMU
+ * does, but "executes" a script, so that everything that it records is known in
+ * advance and it can end in every way.
  *
  *   qemu-arm -cannoli pipe=CTL,SHARED,INODE SCRIPT
  *
- * Lines of a script, each a command for the main thread:
+ * Each line of a script is a command for the main thread:
  *
  *   blocks N       run N blocks of the pattern (fakeguest.h)
- *   noise N        N blocks A, with loads from anywhere
- *   many N M       N different blocks, one behind the other, M times
+ *   noise N        N blocks A, with loads from random addresses
+ *   many N M       N different blocks in a row, M times
  *   helper N       N blocks that load 32 bytes by way of a helper
  *   calls N SIZE   N system calls that read SIZE bytes
  *   signals N      N signals, each handled by one block
  *   maps N         N mappings
  *   threads N M    N threads run M blocks each, all at once
  *   forks N M      N children run M blocks each, all at once
- *   orphan N       a child goes on for N blocks when its parent has ended
+ *   orphan N       a child runs N more blocks after its parent has ended
  *   execfork ARG.. a child replaces itself by a host program
  *   exec ARG..     replace this process by a host program
  *   follow SCRIPT  replace this process by a recorded one, which runs SCRIPT
@@ -32,18 +32,19 @@
  *   handle SIG     handle signal SIG by ignoring it
  *   claim          claim a pipe for a thread that never comes
  *   claimfork      claim a pipe for a child that never comes
- *   spin           run blocks, calls and the like for ever
+ *   spin           run blocks, calls and the like forever
  *   kill           SIGKILL in the middle of a block
  *   killcall       SIGKILL in the middle of a system call
- *   signal N       end by a signal, having told so
+ *   signal N       end by a signal, and report that
  *   nonsense       hand over words that mean nothing
- *   lie KIND       overwrite what is not its own (fakelies.c)
- *   scribble KIND  put a record that means nothing into the ring
- *   control        print what the control area says, and the libraries
- *   await FIELD N  sleep until its `paused', `marks' or `seq' (of filters) is N (a count: N or more)
+ *   lie KIND       overwrite memory that is not its own (fakelies.c)
+ *   scribble KIND  put a meaningless record into the side queue
+ *   control        print the contents of the control area, and the libraries
+ *   await FIELD N  sleep until `paused' is N, or the count `marks' or `seq' (of filters)
+ *                  is at least N
  *   marks          print the marks that it holds
- *   loading N      say that library N is being loaded
- *   failed TEXT    say that a library failed
+ *   loading N      report that library N is being loaded
+ *   failed TEXT    report that a library failed
  *   exit N         (without it: exit 0)
  */
 #include <dirent.h>
@@ -95,7 +96,7 @@ static void run_threads(struct fake *f, unsigned n, uint64_t blocks)
     free(t);
 }
 
-/* As QEMU forks; returns the child's pid, or 0 in the child, attached. */
+/* Forks as QEMU does; returns the child's pid, or 0 in the child, which is attached. */
 static pid_t fork_traced(struct fake *f)
 {
     uint32_t pipe = producer_claim(&f->q);
@@ -108,7 +109,7 @@ static pid_t fork_traced(struct fake *f)
     if (pid < 0) {
         producer_die("cannot fork");
     } else if (pid > 0) {
-        /* Only into an empty place: by now it may be somebody else's pipe. */
+        /* Only if it is still empty: the pipe may already belong to another thread. */
         named.pid = pid;
         __atomic_compare_exchange_n(&p->serial_pid, &mine.serial_pid, named.serial_pid,
                                     false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -162,7 +163,7 @@ static void run_host_program(struct fake *f, char *command)
     run_exec(f, argv);
 }
 
-/* As QEMU with --follow-exec: the next program finds the pipe by the recorder's
+/* As QEMU with --follow-exec: the next program finds the pipe through the recorder's
  * own descriptor. */
 static void run_followed(struct fake *f, char *script)
 {
@@ -232,7 +233,7 @@ static void make_file(const char *name)
     close(fd);
 }
 
-/* Commands that work without a recorder, too. */
+/* Commands that also work without a recorder. */
 static bool run_plain(struct fake *f, const char *cmd, char *rest)
 {
     if (!strcmp(cmd, "print")) {

@@ -31,15 +31,15 @@ struct producer {
     struct mempipe_chunk *chunks;
     uint32_t pipe;
     uint32_t serial; /* of the pipe, while it is ours */
-    uint32_t chunk;  /* being filled */
+    uint32_t chunk;  /* the buffer that is being filled */
     uint32_t seq;
     uint8_t *mem;
-    uint8_t *low;      /* next word goes here */
-    uint8_t *high;     /* last unit of data stands here */
-    const void *state; /* of the registers, told at the begin of each chunk */
+    uint8_t *low;      /* the next word goes here */
+    uint8_t *high;     /* the last unit of data is here */
+    const void *state; /* of the registers, recorded at the begin of each buffer */
     uint32_t state_bytes;
-    uint64_t aux_begin; /* aux_head when the chunk was begun */
-    bool placed;        /* it has records beside its state */
+    uint64_t aux_begin; /* aux_head when the buffer was begun */
+    bool placed;        /* the buffer has records besides its state */
     uint32_t next_id;   /* of a page of ids, unless that is at its end */
 };
 
@@ -67,7 +67,7 @@ static inline void producer_use(struct producer *q, void *base)
     q->chunks = (struct mempipe_chunk *)(q->base + q->ctl->headers_off);
 }
 
-/* Maps the pipe's two files, one right after the other, and closes them. */
+/* Maps the pipe's two files, one directly after the other, and closes them. */
 static inline void producer_map(struct producer *q, int ctl_fd, int shared_fd)
 {
     struct mempipe_ctl head;
@@ -92,7 +92,7 @@ static inline void producer_map(struct producer *q, int ctl_fd, int shared_fd)
     producer_use(q, base);
 }
 
-/* What QEMU's first process says of the target. */
+/* What QEMU's first process writes about the target. */
 static inline void producer_target(struct producer *q, uint32_t elf_machine,
                                    uint32_t addr_bytes, const char *target)
 {
@@ -109,7 +109,7 @@ static inline struct mempipe_pipe *producer_pipe(const struct producer *q, uint3
 
 static inline void producer_ring(struct producer *q)
 {
-    /* Pairs with the recorder's "asleep = 1, then look at the doorbell". */
+    /* Pairs with the recorder's "asleep = 1, then read the doorbell". */
     __atomic_fetch_add(&q->shared->doorbell, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&q->shared->asleep, __ATOMIC_SEQ_CST)) {
         syscall(SYS_futex, &q->shared->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -165,7 +165,7 @@ static inline bool producer_try_chunk(struct producer *q, uint32_t *chunk)
     return false;
 }
 
-/* As QEMU does while it waits: who is not known to the recorder any more goes. */
+/* As QEMU does while it waits: a thread that the recorder no longer knows ends. */
 static inline void producer_check(const struct producer *q)
 {
     uint32_t state = __atomic_load_n(&q->p->state, __ATOMIC_RELAXED);
@@ -181,7 +181,7 @@ static inline void producer_check(const struct producer *q)
 
 typedef bool producer_try_fn(struct producer *q, uint32_t *arg);
 
-/* Waits until `try' succeeds: it is tried again whenever space came free. */
+/* Waits until `try' succeeds; calls it again whenever space has become free. */
 static inline void producer_wait(struct producer *q, producer_try_fn *try, uint32_t *arg)
 {
     uint64_t start;
@@ -232,7 +232,7 @@ static inline bool producer_try_aux(struct producer *q, uint32_t *bytes)
     return q->ctl->aux_bytes - (head - tail) >= need;
 }
 
-/* Puts a record (its length and type are filled in here) into the aux ring. */
+/* Puts a record (its length and type are filled in here) into the side queue. */
 static inline void producer_aux(struct producer *q, uint32_t type,
                                 struct mempipe_aux *rec, uint32_t rec_bytes,
                                 const void *more, uint32_t more_bytes)
@@ -263,7 +263,7 @@ static inline void producer_aux(struct producer *q, uint32_t type,
     }
 }
 
-/* A record of the chunk that is being filled, as it stands now. */
+/* A record of the buffer that is being filled, placed at its current end. */
 static inline void producer_placed(struct producer *q, uint32_t type,
                                    struct mempipe_aux_place *rec, uint32_t rec_bytes,
                                    const void *more, uint32_t more_bytes)
@@ -283,7 +283,7 @@ static inline void producer_take_chunk(struct producer *q)
     q->high = q->mem + q->ctl->chunk_bytes;
     q->chunks[q->chunk].start_ns = producer_now_ns();
     __atomic_store_n(&q->p->live_seq, q->seq, __ATOMIC_RELAXED);
-    /* The release orders it behind live_seq for who looks after our death. */
+    /* The release orders it after live_seq for the recorder's look after a death. */
     __atomic_store_n(&q->p->live_chunk, q->chunk + 1, __ATOMIC_RELEASE);
     q->aux_begin = q->p->aux_head;
     if (q->state_bytes) {
@@ -299,7 +299,7 @@ struct producer_identity {
     uint32_t process; /* otherwise: serial of the process's first pipe */
 };
 
-/* Makes this thread the owner of a pipe claimed before. */
+/* Makes this thread the owner of a claimed pipe. */
 static inline void producer_attach(struct producer *q, uint32_t pipe,
                                    const struct producer_identity *id)
 {
@@ -327,7 +327,7 @@ static inline void producer_attach(struct producer *q, uint32_t pipe,
     producer_ring(q);
 }
 
-/* Hands the chunk over without taking another one. */
+/* Hands the buffer over without claiming another one. */
 static inline void producer_post(struct producer *q)
 {
     struct mempipe_chunk *c = &q->chunks[q->chunk];
@@ -351,7 +351,7 @@ static inline void producer_hand_over(struct producer *q)
     producer_take_chunk(q);
 }
 
-/* Makes sure that so many words and units fit into the chunk. */
+/* Makes sure that so many words and units fit into the buffer. */
 static inline void producer_room(struct producer *q, uint32_t words, uint32_t units)
 {
     if ((size_t)(q->high - q->low) <
@@ -363,7 +363,7 @@ static inline void producer_room(struct producer *q, uint32_t words, uint32_t un
 
 static inline void producer_word(struct producer *q, uint32_t word)
 {
-    /* relaxed: read by the recorder only after a hand-over or our death */
+    /* relaxed: the recorder reads it only after a hand-over or a death */
     __atomic_store_n((uint32_t *)q->low, word, __ATOMIC_RELAXED);
     q->low += 4;
 }
@@ -381,7 +381,7 @@ static inline void producer_value(struct producer *q, const void *value, uint32_
     memcpy(q->high, value, n);
 }
 
-/* Outside translated code the lengths of the columns are told. */
+/* Outside of translated code the lengths of the columns are stored. */
 static inline void producer_quiet(struct producer *q, bool quiet)
 {
     __atomic_store_n(&q->p->quiet_words, producer_words(q), __ATOMIC_RELAXED);
@@ -403,7 +403,7 @@ static inline void producer_end(struct producer *q, uint32_t reason, int32_t sta
     producer_ring(q);
 }
 
-/* An id that nobody has; a producer never gives any back. */
+/* An id that is free; a producer never returns any. */
 static inline uint32_t producer_new_id(struct producer *q)
 {
     uint8_t *pages = q->base + q->ctl->ids_off, zero = 0;

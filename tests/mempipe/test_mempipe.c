@@ -2,8 +2,8 @@
 /*
  * The mempipe between threads of one process: many producers, one drainer, and
  * a releaser, as in the recorder.  Every word, address and record must arrive
- * once and in order, however small the pool; also under the thread sanitizer,
- * which cannot look into two processes.
+ * once and in order, however small the pool.  In one process the thread sanitizer
+ * can check this, too.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "producer.h"
 
 #define PRODUCERS 6
-#define LIVES 8       /* threads that follow each other on one pipe */
+#define LIVES 8       /* successive threads on one pipe */
 #define WORDS 200000u /* of each life */
 #define RECORD_EVERY 512u
 #define TASKS 256
@@ -47,7 +47,7 @@ struct bench {
     struct mempipe_host host;
     struct view views[64];
     uint64_t lives_over;
-    /* chunks on their way to the releaser */
+    /* buffers on their way to the releaser */
     struct task tasks[TASKS];
     uint32_t put, got; /* atomic */
     bool stop;         /* atomic */
@@ -86,7 +86,7 @@ static void *produce(void *arg)
                 producer_placed(&q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), NULL, 0);
             }
             if (i % 50000 == 49999) {
-                producer_hand_over(&q); /* also small ones, and empty ones */
+                producer_hand_over(&q); /* also small and empty buffers */
                 producer_hand_over(&q);
             }
         }
@@ -242,7 +242,7 @@ static void test_threads(uint32_t nr_pool)
     __atomic_store_n(&b->stop, true, __ATOMIC_RELEASE);
     pthread_join(releaser, NULL);
 
-    /* Whatever came back is zero again and nothing got lost. */
+    /* All returned buffers are zero again and none is lost. */
     uint32_t free_chunks = 0;
     for (uint32_t n = (uint32_t)b->host.shared->pool_head; n;
          n = b->host.chunks[n - 1].next_free) {
@@ -261,7 +261,7 @@ static void test_threads(uint32_t nr_pool)
     free(b);
 }
 
-/* What is found in a chunk whose thread was killed while it filled it. */
+/* The contents of a buffer whose thread was killed while it filled it. */
 static void test_measure(void)
 {
     struct mempipe_config c = {
@@ -288,7 +288,7 @@ static void test_measure(void)
         mempipe_host_measure(&h, q.chunk, &words, &units);
         CHECK(words == 4 && units == 3, "%u words, %u units", words, units);
 
-        /* As full as a chunk may get. */
+        /* As full as a buffer may become. */
         while ((size_t)(q.high - q.low) >= 4 + ab + MEMPIPE_SLACK) {
             producer_word(&q, 9);
             producer_addr(&q, 0xffff);
@@ -300,7 +300,7 @@ static void test_measure(void)
     }
 }
 
-/* Nonsense in a ring is refused, not followed. */
+/* Nonsense in a side queue is refused, not followed. */
 static void test_bad_ring(void)
 {
     struct mempipe_config c = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of chunks that do not arrive: the recorder keeps them, up to a limit for each
+ * Records of buffers that do not arrive: the recorder keeps them, up to a limit for each
  * thread and one for all, and then ends the recording with an error.
  */
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int failures;
         }                                                                                \
     } while (0)
 
-/* A record of chunk `seq' of a thread. */
+/* A record of buffer `seq' of a thread. */
 static int put(struct drain *d, uint32_t pipe, uint32_t seq)
 {
     static union {
@@ -34,7 +34,7 @@ static int put(struct drain *d, uint32_t pipe, uint32_t seq)
     return drain_on_aux(d, pipe, &rec.place.h, BYTES);
 }
 
-/* As many records as a thread is granted, in chunks of at most `each'; their bytes. */
+/* As many records as a thread may have, in buffers of at most `each'; their bytes. */
 static uint64_t fill(struct drain *d, uint32_t pipe, uint32_t each, int *err)
 {
     uint64_t bytes = 0;
@@ -61,13 +61,13 @@ int main(void)
     uint32_t pipe = 0;
     int err;
 
-    d.pipeline = (struct pipeline *)(void *)&d; /* there is one; it is not used here */
+    d.pipeline = (struct pipeline *)(void *)&d; /* must be set, but is not used here */
     d.n_threads = 1;
     for (uint32_t i = 0; i < THREADS; i++) {
         slots[i].aux_end = &slots[i].aux;
         slots[i].thread = &thread;
     }
-    /* one chunk, then many */
+    /* one buffer, then many */
     bytes = fill(&d, 0, UINT32_MAX, &err);
     CHECK(err == -CTR_E_CORRUPT && bytes <= CTR_MAX_CHUNK_AUX);
     CHECK(strstr(diag.text, "too many records") != NULL);
@@ -79,7 +79,7 @@ int main(void)
     drain_drop_aux(&d, &slots[0]);
     CHECK(d.kept == 0);
 
-    /* What has arrived does not count. */
+    /* Records of buffers that have arrived do not count. */
     for (uint32_t seq = 0; seq < 2000; seq++) {
         struct job_segment seg = {0};
 
