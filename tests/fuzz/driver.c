@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a fuzz target without a fuzzer: over the files named, or over mutated
+ * Runs a fuzz target without a fuzzer: on the named files, or on mutated
  * seeds.  usage: TARGET [ROUNDS | FILE...]
  */
 #include <stdio.h>
@@ -36,11 +36,11 @@ static size_t mutate(uint8_t *p, size_t n, size_t cap)
         case 2: /* a number */
             memcpy(p + at, &v, len < 8 ? len : 8);
             break;
-        case 3: /* cut out */
+        case 3: /* remove a piece */
             memmove(p + at, p + at + len, n - at - len);
             n -= len;
             break;
-        case 4: /* put in */
+        case 4: /* insert bytes */
             if (n + len <= cap) {
                 memmove(p + at + len, p + at, n - at);
                 n += len;
@@ -49,7 +49,7 @@ static size_t mutate(uint8_t *p, size_t n, size_t cap)
         case 5: /* copy a piece */
             memmove(p + at, p + rnd((uint32_t)(n - len + 1)), len);
             break;
-        default: /* a little more or less */
+        default: /* change a byte slightly */
             p[at] = (uint8_t)(p[at] + rnd(5) - 2);
         }
     }
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
         }
         memcpy(p, seed[k], len[k]);
         size_t n = mutate(p, len[k], cap);
-        /* exactly n bytes, so that a sanitizer sees what reads too far */
+        /* exactly n bytes, so that a sanitizer notices a read past the end */
         uint8_t *exact = malloc(n ? n : 1);
         if (!exact) {
             return 1;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Small ELF files for fuzz_elf: elf_corpus.sh DIR.  Of every machine whose compiler is
-# there, with DWARF 4 and 5, symbols of all kinds, PLTs, .gnu_debugdata, compressed.
+# Small ELF files for fuzz_elf: elf_corpus.sh DIR.  For every machine that has a compiler
+# here, with DWARF 4 and 5, symbols of all kinds, PLTs, .gnu_debugdata, compressed.
 set -u
 mkdir -p "$1" && cd "$1" || exit 1
 rm -f ./*

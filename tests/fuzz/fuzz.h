@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fuzz target is a file with these two functions.  Built with libFuzzer
- * (CANNOLI_FUZZER=ON, clang) it runs as any other; else driver.c runs it over
- * seeds that it mutates itself, the same ones each time.
+ * A fuzz target is a file with these two functions.  With libFuzzer
+ * (CANNOLI_FUZZER=ON, clang) it is an ordinary target; otherwise driver.c runs it on
+ * seeds that driver.c mutates, the same ones each time.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -12,12 +12,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Input number i that is good, or as good as it gets; free() it. */
+/* Good input number i, or nearly good; free() it. */
 uint8_t *fuzz_seed(unsigned i, size_t *n);
 
-/* What the targets share (read.c): reads a trace in every way there is. */
+/* Functions that the targets share (read.c): reads a trace in every possible way. */
 void fuzz_read(const uint8_t *data, size_t n, unsigned flags);
-/* Makes the hashes of all sections right that can be found. */
+/* Corrects the hashes of all sections that can be found. */
 void fuzz_fix_hashes(uint8_t *data, size_t n);
 /* A small recording; free() it. */
 uint8_t *fuzz_trace(unsigned seed, size_t *n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The columns of a chunk, before compression, and its body: put between a good
- * beginning and nothing, with all sizes and hashes right.
+ * The body of a chunk and its columns, before compression: placed after a good
+ * beginning, with nothing after them, and with all sizes and hashes correct.
  * Input: body, u32 size of each column, columns.
  */
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define INPUT_HEAD (CHUNK_BODY + 4 * CHUNK_FRAMES)
 
-/* Where the first section of a type stands, and what is in it. */
+/* Where the first section of a type is, and its contents. */
 static const uint8_t *find_section(const uint8_t *p, size_t n, unsigned type)
 {
     for (size_t at = FILE_HEAD; at < n;) {
@@ -95,7 +95,7 @@ static void run(const uint8_t *data, size_t n, unsigned seed)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n >= INPUT_HEAD) {
-        /* definitions of the seed it came from, and of others */
+        /* definitions of the seed that it came from, and of others */
         run(data, n, data[n - 1] % 16 * 2);
         run(data, n, 4);
     }

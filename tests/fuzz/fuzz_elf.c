@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symfile_open on damaged ELF and DWARF, and all questions to what it lets through.  The
- * child that reads may die of it; here everything must be in order, and what is said be
- * one sentence.  Seeds are the files of CANNOLI_ELF_CORPUS (elf_corpus.sh).
+ * symfile_open on damaged ELF and DWARF, and all queries on the files that it accepts.
+ * The reading child may die; this process must stay correct, and a diagnostic must be one
+ * sentence.  Seeds are the files of CANNOLI_ELF_CORPUS (elf_corpus.sh).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,7 @@
 #include "fuzz.h"
 #include "fuzz_symbols.h"
 
-/* Mutations of the driver are the input; where nothing is left of ELF, that is soon said.
- */
+/* The input is a mutation by the driver; symfile_open refuses it soon if it is no ELF. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const char *const dirs[] = {"/nonexistent"};
@@ -37,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         CHECK((unsigned char)*c >= ' ' && *c != 0x7f);
     }
     if (f) {
-        fuzz_ask(f);
+        fuzz_query(f);
         symfile_close(f);
     }
     close(fd);

@@ -20,8 +20,8 @@
 #define HEAD 10
 #define ADDR4 1u /* flags */
 #define UNSURE 2u
-#define SMALL 4u /* chunks of so many blocks and records as the upper bits say */
-#define REGS 64u /* of the table */
+#define SMALL 4u /* chunk limits, in blocks and records, from the upper bits */
+#define REGS 64u /* registers of the table */
 
 struct input {
     const uint8_t *p;
@@ -67,7 +67,7 @@ static int sum_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o)
     return 0;
 }
 
-/* Packs the segment, in one chunk or in as many as there are; 0, or an error of it. */
+/* Packs the segment, in one chunk or in as many as needed; 0, or an error. */
 static int write_chunks(struct ctr_writer *w, struct ctr_encoder *enc,
                         struct ctr_segment seg, int some)
 {
@@ -90,7 +90,7 @@ static int write_chunks(struct ctr_writer *w, struct ctr_encoder *enc,
     return err;
 }
 
-/* Writes what the encoder accepts and reads it back: that must work. */
+/* Writes what the encoder accepts and reads it back, which must succeed. */
 static void write_and_read(struct ctr_dict *dict, struct ctr_encoder *enc,
                            const struct ctr_segment *seg, unsigned addr_bytes,
                            unsigned events, int some, int may_fail)
@@ -136,8 +136,8 @@ static void write_and_read(struct ctr_dict *dict, struct ctr_encoder *enc,
 }
 
 /*
- * Is it right that this cannot be read?  A run that goes on cannot be the first of a
- * thread, a state has the size that the register table says, and registers are in it.
+ * May reading this fail?  A resumed run cannot be the first of a thread, a state must
+ * have the size that the register table gives, and registers must be in the table.
  */
 static int may_fail(const struct ctr_segment *seg)
 {
@@ -176,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct ctr_dict *dict;
     struct ctr_encoder *enc;
     struct ctr_diag diag;
-    int big = 0; /* there are registers beyond the table */
+    int big = 0; /* some registers are beyond the table */
     if (ctr_dict_new(&dict, events) || ctr_encoder_new(&enc, dict, addr_bytes, 1)) {
         abort();
     }
@@ -193,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const uint8_t *units = words ? take(&in, (size_t)nunits * addr_bytes) : NULL;
     const uint8_t *aux = units ? take(&in, naux) : NULL;
     if (aux) {
-        /* as in the pipe: words, nothing, data */
+        /* as in the pipe: words, no free room, data */
         size_t data_end = ((size_t)nwords * 4 + (size_t)nunits * addr_bytes + 71) / 8 * 8;
         uint8_t *chunk = calloc(1, data_end);
         uint8_t *x = malloc((size_t)naux + 1);
@@ -246,7 +246,7 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
              (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0) |
                  (i % 3 ? SIM_PART : 0));
     sim_thread_run(&s, &t, 20 + i);
-    /* The last segment: it may have an unsure tail. */
+    /* The last segment: its tail may be unsure. */
     const struct sim_segment *g = &t.seg[i % 2 ? t.n_seg - 1 : 0];
     uint32_t aux = g->n_aux;
     struct {
@@ -255,7 +255,7 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     } state = {{{sizeof(state), MEMPIPE_AUX_STATE}, 0, 0, 0, sizeof(state.value)}, {0}};
     uint32_t nstate = 0;
     if (g->n_aux && events & CTR_EVENTS_REG) {
-        /* instead of the state, which is one of another table */
+        /* replaces the state, which fits another table */
         aux -= ((const struct mempipe_aux *)g->aux)->bytes;
         nstate = sizeof(state);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The register table and the column of events, before compression, in a trace
- * that has nothing else; with maps made of the events.
+ * that has nothing else; with the maps that result from the events.
  * Input: u32 bytes of the table, entries, events, flags, runs, instructions; the
  * table; the column.
  */
@@ -33,7 +33,7 @@ static void write_sections(struct ctr_writer *w, const uint8_t *data, size_t n)
         writer_compress(w, &raw, 0, &f[0], NULL)) {
         abort();
     }
-    /* A table that can be read has the size of a state that it says. */
+    /* A readable table has a state of the size that it gives. */
     struct regtable t;
     put32(body + REGS_COUNT, le32(data + 4));
     if (regtable_parse(&t, le32(data + 4), raw.p, raw.n, 0, NULL) == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctr_open on a file, by its index and without, and all that reads it.  The
- * hashes are made right, or nothing would get beyond them. */
+/* ctr_open on a file, with and without its index, and all readers.  The hashes are
+ * corrected, because otherwise nothing would get past them. */
 #include <stdlib.h>
 #include <string.h>
 #include "ctr.h"

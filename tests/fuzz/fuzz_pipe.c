@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The recorder's end of the shared memory: a small recording is played into it while the
- * input writes over all of it, a second thread too, at the same time.  What a guest
- * writes there may spoil its recording, which then ends with an error that says so, or
- * holds what the guest made of it; but it never crashes the recorder or makes it wait,
- * take memory without bound, signal somebody else or write a file that cannot be opened.
+ * input overwrites all of it, and a second thread does the same concurrently.  What a
+ * guest writes there may spoil its recording, which then ends with an error that says so,
+ * or contains what the guest made of it.  But it never crashes the recorder or makes it
+ * wait, use unbounded memory, signal a foreign process or write a file that cannot be
+ * opened.
  *
- * Input: u8 flags, u8 events, u8 more flags, u8 seed, then steps of STEP bytes: u8 what,
- * u8 value, u16 place, u16 detail.
+ * Input: u8 flags, u8 events, u8 more flags, u8 seed, then steps of STEP bytes: u8
+ * operation, u8 value, u16 place, u16 detail.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -38,7 +39,7 @@
 #define STEP 6
 #define MAX_STEPS 96
 #define MS 1000000ull
-/* No input takes that long, however busy the machine is. */
+/* No input needs that long, however busy the machine is. */
 #define HANG_SECONDS 1200
 #define MOST_KIB (3l << 20)
 #define MOST_PIDS (4u << 20) /* Linux has no larger ones */
@@ -46,12 +47,12 @@
 /* flags */
 #define ADDR4 0x01u
 #define RING 0x02u
-#define MANY_PIPES 0x04u /* homes give their memory back */
+#define MANY_PIPES 0x04u /* reserved buffers give their memory back */
 #define LIVE 0x08u
 #define DISCARD 0x10u
-#define RACE_END 0x20u /* the second thread goes on until all is over */
+#define RACE_END 0x20u /* the second thread runs until the end of the recording */
 #define TWO_WORKERS 0x40u
-#define NO_NEWS 0x80u /* everybody is attached before anything is written over */
+#define NO_NEWS 0x80u /* all threads are attached before anything is overwritten */
 
 static const uint16_t masks[] = {CTR_EVENTS_EXEC,
                                  CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
@@ -86,7 +87,7 @@ struct world {
     uint64_t thread_rng;
 };
 
-/* ------------------------------------------------------------- what is wrong */
+/* ---------------------------------------------------------------- failures */
 
 static void wrong(const char *what)
 {
@@ -94,7 +95,7 @@ static void wrong(const char *what)
     abort();
 }
 
-static uint64_t inputs; /* begun; atomic */
+static uint64_t inputs; /* that have begun; atomic */
 
 static void *watch_main(void *arg)
 {
@@ -124,12 +125,12 @@ static void start_once(void)
     }
 }
 
-/* An error is one of the library's, and says what it is. */
+/* An error must be one of the library's and have a text. */
 static void check_error(int err, const struct ctr_diag *diag)
 {
     if (err < -CTR_E_INVAL || err > -CTR_E_IO) {
         fprintf(stderr, "fuzz_pipe: error %d\n", err);
-        wrong("an error that there is not");
+        wrong("an error with an unknown number");
     }
     if (err != -CTR_E_NOMEM && (diag->code != -err || !diag->text[0])) {
         fprintf(stderr, "fuzz_pipe: error %d, code %d, '%s'\n", err, diag->code,
@@ -143,13 +144,13 @@ static void check_memory(void)
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     if (use.ru_maxrss > MOST_KIB) {
-        wrong("too much memory is taken");
+        wrong("too much memory is used");
     }
 }
 
 /* ---------------------------------------------------------------- scribbling */
 
-/* Whether the number may be that of a process of this machine that is not ours. */
+/* Whether the number may be the pid of a process of this machine that is not ours. */
 static bool may_be_foreign(const struct world *w, uint32_t pid)
 {
     return pid > 1 && pid <= MOST_PIDS && pid != (uint32_t)w->pid[0] &&
@@ -165,7 +166,7 @@ static bool is_pid(const struct world *w, uint64_t off)
                offsetof(struct mempipe_pipe, pid) / 4;
 }
 
-/* The one way to write into the memory: a word, at any time. */
+/* The only way to write into the memory: a word, at any time. */
 static void poke(struct world *w, uint64_t off, uint32_t value)
 {
     uint32_t *to = (uint32_t *)(void *)(w->host.base + (off & ~3ull));
@@ -173,7 +174,7 @@ static void poke(struct world *w, uint64_t off, uint32_t value)
         value |= 0x40000000;
     }
     if (off < w->play.ctl.shared_off) {
-        return; /* nobody but the recorder can, see check_files */
+        return; /* only the recorder can, see check_files */
     }
     __atomic_store_n(to, value, __ATOMIC_RELAXED);
 }
@@ -184,7 +185,7 @@ static uint32_t peek(struct world *w, uint64_t off)
                            __ATOMIC_RELAXED);
 }
 
-/* Words that a guest writes itself, or would like to. */
+/* Words that a guest writes itself, or would choose to. */
 static uint64_t word_of_pipe(struct world *w, unsigned place)
 {
     static const uint16_t fields[] = {
@@ -225,7 +226,7 @@ static uint64_t word_of_chunk(struct world *w, unsigned place)
            chunks[place / 16 % 5] * sizeof(struct mempipe_chunk) + place % 16 * 4;
 }
 
-/* In the last records that a thread has put, or what is left of older ones. */
+/* In the last records that a thread has put, or in the rest of older ones. */
 static uint64_t word_of_ring(struct world *w, unsigned place)
 {
     const struct player *q = &w->play.player[place % PLAYERS];
@@ -234,7 +235,7 @@ static uint64_t word_of_ring(struct world *w, unsigned place)
            ((q->head - (uint64_t)(place / PLAYERS % 4096) * 4) & (size - 1));
 }
 
-/* Where words and data of a chunk begin. */
+/* Where words and data of a buffer begin. */
 static uint64_t word_of_column(struct world *w, unsigned place)
 {
     const uint32_t size = w->play.ctl.chunk_bytes;
@@ -329,7 +330,7 @@ static void scribble(struct world *w, unsigned where, unsigned value, unsigned p
     }
 }
 
-/* A whole stretch, as memset would. */
+/* A whole range, as memset would. */
 static void scribble_much(struct world *w, unsigned where, unsigned value, unsigned place)
 {
     const struct mempipe_ctl *c = &w->play.ctl;
@@ -355,7 +356,7 @@ static void scribble_somewhere(struct world *w, uint64_t *rng, unsigned where)
 static void *race_main(void *arg)
 {
     struct world *w = arg;
-    /* mostly one kind of place: where all is written over, that is noticed at once */
+    /* mostly one kind of place: overwriting all kinds is noticed at once */
     const unsigned where = random_below(&w->thread_rng, 12);
     while (!__atomic_load_n(&w->stop, __ATOMIC_RELAXED)) {
         for (int i = 0; i < 16; i++) {
@@ -424,7 +425,7 @@ static struct pipeline *begin(void *arg, const struct mempipe_target *target)
     return w->pipeline;
 }
 
-/* Nobody who has a file can make it shorter, or longer. */
+/* A holder of the files cannot make them shorter or longer. */
 static void check_size(int fd, uint64_t bytes)
 {
     const off_t sizes[] = {0, (off_t)bytes - 4096, (off_t)bytes + 4096};
@@ -433,7 +434,7 @@ static void check_size(int fd, uint64_t bytes)
     snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
     for (unsigned i = 0; i < 3; i++) {
         if (truncate(name, sizes[i]) == 0 || errno != EPERM) {
-            wrong("a file of the memory is cut");
+            wrong("a file of the memory can be resized");
         }
     }
     if (fstat(fd, &st) || (uint64_t)st.st_size != bytes) {
@@ -441,7 +442,7 @@ static void check_size(int fd, uint64_t bytes)
     }
 }
 
-/* ... nor can they change the first one. */
+/* Nor can it change the first one. */
 static void check_files(const struct world *w)
 {
     const struct mempipe_ctl *c = &w->play.ctl;
@@ -450,7 +451,7 @@ static void check_files(const struct world *w)
     if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, w->host.ctl_fd, 0) !=
             MAP_FAILED ||
         pwrite(w->host.ctl_fd, "x", 1, 0) >= 0) {
-        wrong("the layout can be written");
+        wrong("the layout is writable");
     }
 }
 
@@ -497,7 +498,7 @@ static void open_world(struct world *w, const uint8_t *head, uint64_t rng)
     drain_set_root(w->drain, w->pid[0], DRAIN_STATUS_UNKNOWN);
     play_begin(&w->play, w->host.base, w->config.events, w->addr_bytes,
                flags & MANY_PIPES ? 66 : 0, w->pid);
-    /* as QEMU tells */
+    /* as QEMU fills it in */
     struct mempipe_shared *shared = play_shared(&w->play);
     shared->addr_bytes = w->addr_bytes;
     shared->elf_machine = 40;
@@ -507,7 +508,7 @@ static void open_world(struct world *w, const uint8_t *head, uint64_t rng)
     }
 }
 
-/* One look at everything, as the recorder's loop has it. */
+/* One look at everything, as in the recorder's loop. */
 static int one_round(struct world *w)
 {
     struct ctr_diag diag = {0};
@@ -524,7 +525,7 @@ static int one_round(struct world *w)
         w->err = got;
     }
     if (drain_patience(w->drain) < 0 || drain_nap_us(w->drain) < 0) {
-        wrong("a time that is none");
+        wrong("a negative time");
     }
     return got > 0;
 }
@@ -549,8 +550,8 @@ static void dump(struct world *w)
     }
 }
 
-/* What a user asks for meanwhile. */
-static void ask(struct world *w, unsigned detail)
+/* Requests that a user may make meanwhile. */
+static void request(struct world *w, unsigned detail)
 {
     struct drain_totals totals;
     switch (detail % 6) {
@@ -586,8 +587,8 @@ static int count_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 }
 
 /*
- * A finished file opens, whatever stands in it.  What a guest says may make no sense (a
- * run goes on that nobody began): then the reader says so.
+ * A finished file opens, whatever its contents.  The guest's data may be inconsistent (a
+ * resumed run that was never begun): then the reader says so.
  */
 static void check_file(struct world *w)
 {
@@ -619,7 +620,7 @@ static void check_file(struct world *w)
         fprintf(stderr, "fuzz_pipe: %s: %s\n", diag.field, diag.text);
         wrong("the file cannot be read");
     }
-    if (getenv("FUZZ_PIPE_TELL")) {
+    if (getenv("FUZZ_PIPE_VERBOSE")) {
         fprintf(stderr, "%llu instructions, %u threads, round %d: %s\n",
                 (unsigned long long)n, info.threads, w->err, err ? diag.text : "read");
     }
@@ -647,8 +648,8 @@ static void finish_file(struct world *w)
 }
 
 /*
- * The guest dies, or, after an error, is killed by the recorder.  That is over when
- * nobody runs, whoever's pid stands where: the bystander lives on.
+ * The guest dies, or, after an error, the recorder kills it.  The recording ends when no
+ * traced process runs, whatever pids are in the memory: the bystander survives.
  */
 static void end_world(struct world *w)
 {
@@ -659,7 +660,7 @@ static void end_world(struct world *w)
         pipe_child_end(w->pid[i]);
     }
     drain_set_root(w->drain, w->pid[0], 9);
-    /* Deaths are told by a thread of its own, which may take its time. */
+    /* A separate thread reports deaths, and may be slow. */
     for (unsigned i = 0; !w->err && (one_round(w) || !drain_is_over(w->drain)); i++) {
         w->now += 200 * MS;
         if (i > 20) {
@@ -671,7 +672,7 @@ static void end_world(struct world *w)
     }
     race(w, false);
     if (attached_kill_all(w->attached)) {
-        wrong("somebody is attached who has ended");
+        wrong("a process is attached that has ended");
     }
     finish_file(w);
     pipeline_free(w->pipeline);
@@ -725,7 +726,7 @@ static void step(struct world *w, const uint8_t *p)
         dump(w);
         break;
     case 13:
-        ask(w, detail);
+        request(w, detail);
         break;
     case 14:
         w->now += detail * MS;
@@ -759,7 +760,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     start_once();
     __atomic_fetch_add(&inputs, 1, __ATOMIC_RELAXED);
-    open_world(&w, data, XXH64(data, n, 0)); /* another input, other numbers */
+    open_world(&w, data, XXH64(data, n, 0)); /* other input, other random numbers */
     check_files(&w);
     for (size_t at = HEAD, k = 0; at + STEP <= n && k < MAX_STEPS; at += STEP, k++) {
         step(&w, data + at);
@@ -773,7 +774,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     return 0;
 }
 
-/* Everybody comes alive and hands chunks over; at the end something is written over. */
+/* All threads attach and hand buffers over; at the end something is overwritten. */
 uint8_t *fuzz_seed(unsigned i, size_t *n)
 {
     static const uint8_t flags[16] = {0,
@@ -806,7 +807,7 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
         }
         const unsigned kind = random_below(&rng, i < 8 ? 24 : 12);
         if (k < 4 || kind > 5) {
-            p[0] = (uint8_t)random_below(&rng, 3); /* as it should be */
+            p[0] = (uint8_t)random_below(&rng, 3); /* a regular step */
         } else if (kind > 2) {
             p[0] = kind == 3 ? 6 : 7 + (p[1] & 3);
         } else if (kind > 0) {

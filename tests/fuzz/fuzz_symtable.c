@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables that the child which reads ELF leaves, as one that a hostile file has taken
- * over could write them: what symfile_check_table lets through must be safe to ask.
+ * The tables that the ELF-reading child produces, as a child under a hostile file's
+ * control could write them: queries on what symfile_check_table accepts must be safe.
  */
 #include <string.h>
 #include "fuzz.h"
@@ -20,13 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     memcpy(p, data, n);
     f.table = p;
     if (symfile_check_table(&f)) {
-        fuzz_ask(&f);
+        fuzz_query(&f);
     }
     free(p);
     return 0;
 }
 
-/* A small table with something of everything, as symfile_build.c writes it. */
+/* A small table with an item of every kind, as symfile_build.c writes it. */
 uint8_t *fuzz_seed(unsigned i, size_t *n)
 {
     enum { N = 4, BYTES = 4096 };

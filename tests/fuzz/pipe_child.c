@@ -21,7 +21,7 @@ enum { START, END };
 
 struct request {
     uint32_t what;
-    int32_t fd; /* START: of the target; END: a pid */
+    int32_t fd; /* START: a descriptor of the target; END: a pid */
     uint64_t bytes;
 };
 
@@ -35,7 +35,7 @@ static void die(const char *what)
     abort();
 }
 
-/* A process that waits for its end, with all signals blocked. */
+/* A process that waits until it is killed, with all signals blocked. */
 static pid_t make_child(void)
 {
     pid_t pid = fork();
@@ -150,7 +150,7 @@ void pipe_bystander_is_well(void)
     }
 }
 
-static void ask(struct request q, pid_t pid[PIPE_CHILDREN])
+static void request(struct request q, pid_t pid[PIPE_CHILDREN])
 {
     if (write(nursery, &q, sizeof(q)) != (ssize_t)sizeof(q) ||
         read(nursery, pid, PIPE_CHILDREN * sizeof(pid[0])) !=
@@ -161,7 +161,7 @@ static void ask(struct request q, pid_t pid[PIPE_CHILDREN])
 
 void pipe_children_start(int fd, size_t bytes, pid_t pid[PIPE_CHILDREN])
 {
-    ask((struct request){.what = START, .fd = fd, .bytes = bytes}, children);
+    request((struct request){.what = START, .fd = fd, .bytes = bytes}, children);
     for (int i = 0; i < PIPE_CHILDREN; i++) {
         if (children[i] <= 0) {
             die("cannot start a process");
@@ -175,13 +175,13 @@ void pipe_child_end(pid_t pid)
     pid_t none[PIPE_CHILDREN];
     for (int i = 0; i < PIPE_CHILDREN; i++) {
         if (children[i] == pid) {
-            ask((struct request){.what = END, .fd = pid}, none);
+            request((struct request){.what = END, .fd = pid}, none);
             children[i] = 0;
         }
     }
 }
 
-/* In the place of the C library's. */
+/* Replaces the C library's. */
 int kill(pid_t pid, int sig)
 {
     bool ours = false;

@@ -14,7 +14,7 @@ struct recorded {
     struct sim_thread thread[PLAYERS];
 };
 
-/* What was simulated with these events and units; kept for the next time. */
+/* The simulation with these events and units; kept for reuse. */
 static struct recorded *recorded(unsigned events, unsigned addr_bytes)
 {
     static struct recorded all[512][2];
@@ -62,7 +62,7 @@ static uint8_t *chunk_mem(const struct play *p, uint32_t chunk)
     return p->base + p->ctl.chunks_off + (uint64_t)chunk * p->ctl.chunk_bytes;
 }
 
-/* A record as it is, or with more behind it; what does not fit is lost. */
+/* A record, with more data after it if given; what does not fit is dropped. */
 static void put_record(struct play *p, struct player *q, void *rec, uint32_t rec_bytes,
                        const void *more, uint32_t more_bytes)
 {
@@ -123,7 +123,7 @@ static void attach(struct play *p, struct player *q, uint64_t now_ns)
     pipe->ppid = q->ppid;
     pipe->is_process = q->first;
     pipe->start_ns = now_ns;
-    /* written over already, perhaps */
+    /* may already be overwritten */
     q->head = __atomic_load_n(&pipe->aux_head, __ATOMIC_RELAXED) & ~(uint64_t)7;
     if (q->first) {
         describe(p, q);
@@ -132,7 +132,7 @@ static void attach(struct play *p, struct player *q, uint64_t now_ns)
     q->live = true;
 }
 
-/* Its home, or one of the pool; false if there is none, as far as anybody can tell. */
+/* The reserved buffer or one of the pool; false if none seems to be free. */
 static bool take_chunk(struct play *p, struct player *q, uint32_t *chunk)
 {
     uint64_t head = __atomic_load_n(&play_shared(p)->pool_head, __ATOMIC_ACQUIRE);
@@ -151,7 +151,7 @@ static bool take_chunk(struct play *p, struct player *q, uint32_t *chunk)
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* The records of a segment, as of the chunk that it is now. */
+/* The records of a segment, placed in the current buffer. */
 static void put_records(struct play *p, struct player *q, const struct sim_segment *g)
 {
     for (uint32_t at = 0; at < g->n_aux;) {
@@ -198,7 +198,7 @@ void play_step(struct play *p, unsigned player, uint64_t now_ns)
     fill(p, q, chunk, g);
     struct mempipe_chunk *c = chunk_head(p, chunk);
     c->start_ns = now_ns;
-    if (g->flags) { /* killed in the middle */
+    if (g->flags) { /* killed while it ran */
         pipe->live_seq = q->seq;
         pipe->running = 1;
         __atomic_store_n(&pipe->live_chunk, chunk + 1, __ATOMIC_RELEASE);

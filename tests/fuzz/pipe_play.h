@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small recording, played into the recorder's memory step by step.  Unlike
- * tests/mempipe/producer.h it keeps its own copy of the layout and waits for nothing, as
- * fuzz_pipe writes over all of that memory meanwhile.
+ * tests/mempipe/producer.h it keeps its own copy of the layout and never waits, because
+ * fuzz_pipe overwrites all of that memory meanwhile.
  */
 #ifndef PIPE_PLAY_H
 #define PIPE_PLAY_H
@@ -19,7 +19,7 @@
 struct player {
     const struct sim_thread *t;
     pid_t pid, ppid, tid;
-    bool first; /* of its process */
+    bool first; /* the first thread of its process */
     uint32_t pipe;
     uint32_t serial;
     uint32_t seq;
@@ -37,9 +37,8 @@ struct play {
 };
 
 /*
- * Begins a play of events (CTR_EVENTS_*) in the memory at `base', by threads of these
- * two processes, in pipes from `first_pipe' on.  The recordings are the same ones each
- * time.
+ * Begins to play events (CTR_EVENTS_*) into the memory at `base', with threads of these
+ * two processes, in pipes from `first_pipe' on.  The recordings are the same each time.
  */
 void play_begin(struct play *p, uint8_t *base, unsigned events, unsigned addr_bytes,
                 uint32_t first_pipe, const pid_t pid[2]);
@@ -55,11 +54,11 @@ static inline struct mempipe_pipe *play_pipe(const struct play *p, uint32_t pipe
 }
 
 /*
- * The next step of a thread: it comes alive, or hands a chunk over; the last one may be
- * left unsent, as by a process that is killed.  Nothing, if there is no chunk for it.
+ * The next step of a thread: it attaches, or hands a buffer over; the last one may stay
+ * unsent, as after a kill.  Does nothing if there is no free buffer.
  */
 void play_step(struct play *p, unsigned player, uint64_t now_ns);
-/* It ends in the regular way. */
+/* Ends the thread in the regular way. */
 void play_end(struct play *p, unsigned player, uint32_t reason, uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fuzz targets share (see fuzz.h). */
+/* Functions that the fuzz targets share (see fuzz.h). */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static int count_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change
     return 0;
 }
 
-/* All of a string of a payload can be read. */
+/* Reads all of a string of a payload. */
 static void count_str(volatile uint64_t *sum, const struct ctr_str *s)
 {
     for (size_t i = 0; i < s->n; i++) {

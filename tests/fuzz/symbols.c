@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* All questions to a file of symbols, for fuzz_elf and fuzz_symtable. */
+/* All queries on a file of symbols, for fuzz_elf and fuzz_symtable. */
 #include <string.h>
 #include "fuzz_symbols.h"
 
-static unsigned sum; /* so that what is read is read */
+static unsigned sum; /* uses what is read, so that no read is optimized away */
 
-static void ask_text(const char *s)
+static void query_text(const char *s)
 {
     CHECK(s);
     for (; *s; s++) {
@@ -13,7 +13,7 @@ static void ask_text(const char *s)
     }
 }
 
-static void ask_address(const struct symfile *f, uint64_t addr)
+static void query_address(const struct symfile *f, uint64_t addr)
 {
     struct sym_frame frame[4];
     size_t n;
@@ -22,10 +22,10 @@ static void ask_address(const struct symfile *f, uint64_t addr)
     for (unsigned i = 0; i < frames && i < 4; i++) {
         CHECK(frame[i].inlined == (i + 1 < frames));
         if (frame[i].function) {
-            ask_text(frame[i].function);
+            query_text(frame[i].function);
         }
         if (frame[i].file) {
-            ask_text(frame[i].file);
+            query_text(frame[i].file);
         }
     }
     const struct sym_function *fn = symfile_function(f, addr);
@@ -40,22 +40,22 @@ static void ask_address(const struct symfile *f, uint64_t addr)
     }
 }
 
-static void ask_functions(const struct symfile *f)
+static void query_functions(const struct symfile *f)
 {
     const struct sym_function *v;
     uint32_t n = symfile_functions(f, &v);
     for (uint32_t i = 0; i < n; i++) {
         CHECK(v[i].addr < v[i].end && (i == 0 || v[i - 1].end <= v[i].addr));
-        ask_text(v[i].name);
-        ask_text(v[i].linkage);
+        query_text(v[i].name);
+        query_text(v[i].linkage);
         CHECK(v[i].source <= SYM_DWARF && v[i].thumb <= 1);
-        ask_address(f, v[i].addr);
-        ask_address(f, v[i].end);
+        query_address(f, v[i].addr);
+        query_address(f, v[i].end);
         CHECK(symfile_function(f, v[i].end - 1) == &v[i]);
     }
 }
 
-static void ask_lines(const struct symfile *f)
+static void query_lines(const struct symfile *f)
 {
     const struct sym_range *r;
     const struct sym_scope *s;
@@ -64,44 +64,44 @@ static void ask_lines(const struct symfile *f)
     for (uint32_t i = 0; i < n; i++) {
         CHECK(r[i].addr < r[i].end && (i == 0 || r[i - 1].end <= r[i].addr));
         CHECK(r[i].file < files && (r[i].scope == SYM_NONE || r[i].scope < scopes));
-        ask_address(f, r[i].addr);
+        query_address(f, r[i].addr);
     }
     for (uint32_t i = 0; i < scopes; i++) {
-        ask_text(s[i].name);
-        ask_text(s[i].linkage);
+        query_text(s[i].name);
+        query_text(s[i].linkage);
         CHECK(s[i].origin < origins && (s[i].parent == SYM_NONE || s[i].parent < i));
         CHECK(s[i].decl_file == SYM_NONE || s[i].decl_file < files);
         CHECK(s[i].call_file == SYM_NONE || s[i].call_file < files);
     }
     for (uint32_t i = 0; i < files; i++) {
-        ask_text(symfile_file(f, i));
+        query_text(symfile_file(f, i));
     }
     CHECK(!symfile_file(f, SYM_NONE));
 }
 
-void fuzz_ask(const struct symfile *f)
+void fuzz_query(const struct symfile *f)
 {
     struct symfile_info info;
     const struct sym_code *code;
     uint64_t vaddr;
     symfile_info(f, &info);
-    ask_text(info.path);
-    ask_text(info.debug_path);
+    query_text(info.path);
+    query_text(info.debug_path);
     for (uint32_t i = 0; i < info.build_id_bytes; i++) {
         sum += info.build_id[i];
     }
     uint32_t n = symfile_code(f, &code);
     for (uint32_t i = 0; i < n; i++) {
         CHECK(code[i].addr < code[i].end && (i == 0 || code[i - 1].end <= code[i].addr));
-        ask_text(code[i].name);
-        ask_address(f, code[i].addr);
-        ask_address(f, code[i].end - 1);
-        ask_address(f, code[i].end);
+        query_text(code[i].name);
+        query_address(f, code[i].addr);
+        query_address(f, code[i].end - 1);
+        query_address(f, code[i].end);
     }
-    ask_functions(f);
-    ask_lines(f);
-    ask_address(f, 0);
-    ask_address(f, UINT64_MAX);
+    query_functions(f);
+    query_lines(f);
+    query_address(f, 0);
+    query_address(f, UINT64_MAX);
     for (uint64_t off = 0; off < 1 << 16; off += 997) {
         size_t bytes;
         CHECK(!symfile_vaddr(f, off, &vaddr) || symfile_bytes(f, vaddr, &bytes));
