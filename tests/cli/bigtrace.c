@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a large trace out of a small one, as fast as the disk writes: chunks are copied
- * as they are, again and again, with numbers, ordinals and times of their own, and an
+ * Makes a large trace from a small one, as fast as the disk writes: chunks are copied
+ * unchanged, again and again, with new numbers, ordinals and times, and an
  * index.
  *
  *   bigtrace [-b BYTES[K|M|G]] [-c CHUNKS] [-t COPIES] [-s SKIP] IN.ctr OUT.ctr
  *
- * Rounds are added until there are so many bytes or chunks.  With -t, in each round
- * so many threads do the same at the same time, chunk by chunk.  With -s, the first so
- * many chunks are there in the first round only.
+ * Rounds are added until the size or the number of chunks is reached.  With -t, in each
+ * round so many threads run the same in parallel, chunk by chunk.  With -s, so many of
+ * the first chunks appear only in the first round.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +102,7 @@ static void copy_threads(struct copier *c)
     }
 }
 
-/* Chunk i and its rows of the index as the encoder would hand them over. */
+/* Chunk i and its rows of the index, as the encoder hands them over. */
 static void load_chunk(struct copier *c, uint64_t i)
 {
     struct ctr_trace *in = c->in;
@@ -151,7 +151,7 @@ static void load_chunk(struct copier *c, uint64_t i)
         }
         z += sec.frame[k].csize;
     }
-    /* Rows can only be read from a part's begin on. */
+    /* Rows can be read only from the begin of a part. */
     if (i && !(r->loaded && r->chunk == i) &&
         part_reader_chunk(r, i - 1, NULL, NULL, NULL, 0, NULL, NULL, &diag)) {
         die("index", &diag);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Call trees of a C++ program that throws: calls are those that it counts itself.
+# Call trees of a C++ program that throws: calls equal the program's own counts.
 . "$SRC/tests/cli/libcalls.sh"
 
 for pair in x86_64:g++ aarch64:aarch64-linux-gnu-g++ riscv64:riscv64-linux-gnu-g++ \
@@ -20,7 +20,7 @@ for pair in x86_64:g++ aarch64:aarch64-linux-gnu-g++ riscv64:riscv64-linux-gnu-g
         python3 "$SRC/tests/cli/calls_check.py" counted dump 10 >problems 2>&1 ||
             fail "$target $level: $(head -5 problems)"
         read -r _ insns _ unmatched _ depth <dump
-        [ "$unmatched" -le 4 ] || fail "$target: $unmatched branches fitted nothing"
+        [ "$unmatched" -le 4 ] || fail "$target: $unmatched branches unmatched"
         [ "$depth" -lt 60 ] || fail "$target: $depth deep"
     done
 done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Call trees of a program that forks and starts threads while its stacks are deep: what
-# is kept of them is bounded.
+# Call trees of a program that forks and starts threads while its stacks are deep: the
+# memory for them is bounded.
 . "$SRC/tests/cli/libcalls.sh"
 
 cc=x86_64-linux-gnu-gcc
@@ -57,7 +57,7 @@ END
 $cc -O2 -static -pthread -o deep deep.c || exit 1
 recorded x86_64 a.ctr ./deep
 
-# Kibibytes at most: the tree may have some, each of the stacks 16 MiB.
+# KiB at most: the tree may need some, each of the stacks 16 MiB.
 cat >peak.py <<'END'
 import resource, subprocess, sys
 status = subprocess.call(sys.argv[2:], stdout=open("dump", "w"))
@@ -74,7 +74,7 @@ read -r _ _ _ _ _ depth <one
 [ "$(grep -c '^function deep-' one)" = 25 ] || fail "$(grep -c '^function deep-' one) processes"
 tree two -j2 a.ctr
 same one two "two workers"
-# Names are known from before the part that is looked at.
+# Names are known from before the selected part.
 for options in "--from 1000" "--from 1000 --by-thread"; do
     "$BIN/tracesym" -q --calls $options a.ctr >stdout 2>stderr
     grep -q ' deep-[0-9]' stdout || fail "$options: $(head -3 stdout)"

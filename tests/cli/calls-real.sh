@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Call trees of real programs, most of them without symbols: few branches fit nothing, and
-# the stack does not grow.
+# Call trees of real programs, most of them without symbols: few branches are unmatched,
+# and the stack does not grow.
 . "$SRC/tests/cli/libcalls.sh"
 
 cat >script.sql <<'END'
@@ -31,7 +31,7 @@ for pair in arm:armel aarch64:arm64 mipsel:mipsel riscv64:riscv64 x86_64:amd64 i
         tree dump -r "$root" a.ctr
         read -r _ insns _ unmatched _ depth <dump
         [ $((unmatched * 10000)) -le "$insns" ] ||
-            fail "$target $program: $unmatched of $insns fitted nothing"
+            fail "$target $program: $unmatched of $insns unmatched"
         [ "$depth" -le 80 ] || fail "$target $program: $depth deep"
         all_ways -r "$root" a.ctr
     done

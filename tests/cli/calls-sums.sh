@@ -3,7 +3,7 @@
 # programs do with signals, threads and processes.
 . "$SRC/tests/cli/libcalls.sh"
 
-# Nonsense: branches that lead anywhere, signals and threads at random.
+# Nonsense: branches to arbitrary places, signals and threads at random.
 for seed in 1 2 3; do
     "$TOOLS/mktrace" random "$seed" 60 3000 a.ctr expect.json || exit 1
     all_ways a.ctr
@@ -16,7 +16,7 @@ for target in $all_targets; do
         rm -f a.ctr
         recorded "$target" a.ctr "guests/$target/$program"
         all_ways a.ctr
-        # Of files nothing is known: functions are the addresses that were called.
+        # Without files, functions are the addresses that were called.
         tree one -n -j1 -elps a.ctr
         tree two -n -j2 -elps a.ctr
         same one two "no files, two workers"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Call trees: who called whom how often is what the program itself has counted, with
+# Call trees: callers, callees and numbers of calls equal the program's own counts, with
 # tail calls, longjmp, signals, coroutines, threads and fork.
 . "$SRC/tests/cli/libcalls.sh"
 
@@ -13,9 +13,9 @@ for target in $all_targets; do
     python3 "$SRC/tests/cli/calls_check.py" counted dump >problems 2>&1 ||
         fail "$target: $(head -5 problems)"
     read -r _ insns _ unmatched _ depth <dump
-    [ "$unmatched" -le 8 ] || fail "$target: $unmatched branches fitted nothing"
+    [ "$unmatched" -le 8 ] || fail "$target: $unmatched branches unmatched"
     [ "$depth" -lt 800 ] || fail "$target: $depth deep"
-    # Recursion: an instruction counts once.
+    # In recursion an instruction counts once.
     awk '$1 == "function" && ($2 == "main" || $2 == "deep") && $5 > '"$insns"' {exit 1}' dump ||
         fail "$target: a function has more than all instructions"
     all_ways a.ctr

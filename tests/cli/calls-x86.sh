@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Call trees of code as GCC makes it for x86: parts of functions that seldom run lie
-# elsewhere, and what comes behind a call through a table is no function.
+# Call trees of GCC's code for x86: the cold parts of functions are elsewhere, and what
+# follows a call through a table is no function.
 . "$SRC/tests/cli/libcalls.sh"
 
 cc=x86_64-linux-gnu-gcc
@@ -28,7 +28,7 @@ int main(void) { return run_a(5) + run_b(5) == 0; }
 END
 echo 'int run_b(int x); int run_a(int x) { return run_b(x); }' >only.c
 
-# paths OPTION...: who is where below run_b
+# paths OPTION...: the paths below run_b
 paths() {
     tree dump -p "$@" a.ctr
     sed -n 's/^path .*;\(run_b[^ ]*\) \([0-9]*\) .*/\1 \2/p' dump | sort >below
@@ -47,7 +47,7 @@ recorded x86_64 a.ctr ./prog
 all_ways a.ctr
 paths -g
 want 'run_b 1' 'run_b;parse 2' 'run_b;parse;bad_b 2'
-# By names alone nobody knows whose they are.
+# Names alone do not show to which function a cold part belongs.
 paths
 want 'run_b 1' 'run_b;parse 2' 'run_b;parse.cold 1' 'run_b;parse.cold;bad_b 2'
 
@@ -60,8 +60,8 @@ for options in "" -g; do
     grep -q 'run_b;parse;bad_b 4$' below || fail "$(cat below)"
 done
 
-# A call that is seven bytes long, and what it calls is left by a jump.  The jump leads
-# beyond a function that has a name: else one among code without names is just that.
+# A call that is seven bytes long, and whose callee leaves by a jump.  The jump goes past a
+# function that has a name; otherwise it could be a jump within code without names.
 cat >table.s <<'END'
         .globl _start
 _start: xor %eax, %eax

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""calls_check.py WITNESS DUMP: the calls a guest has counted (tests/guests/calltree.c)
-against those that calltree_dump found in its trace."""
+"""calls_check.py WITNESS DUMP: compares the calls that a guest counted
+(tests/guests/calltree.c) with those that calltree_dump found in its trace."""
 import sys
 from collections import defaultdict
 

@@ -2,15 +2,15 @@
 /*
  * calltree_dump [-j N] [-aeglnps] [-r SYSROOT] [-m NODES] [-S MIN] TRACE
  *
- * The call tree of a trace, checked for what must always hold, as lines for tests:
+ * Checks the invariants of a trace's call tree and prints it as lines for tests:
  *
  *   total INSNS unmatched N depth N
  *   call ROOT CALLER CALLEE CALLS     each pair of functions of each process (or thread,
  * -s) edge CALLER CALLEE SITE CALLS INSNS    -e function NAME CALLS SELF INCLUSIVE line
  * FUNCTION ADDRESS INSNS LOADS STORES    -l path A;B;C CALLS SELF             -p spans N
- * SUM                       -S: frames told, instructions in the outermost
+ * SUM                       -S: frames reported, instructions in the outermost
  *
- * -a counts accesses, -n knows of no files, -g reads DWARF.  Fails (1) if a sum is wrong.
+ * -a counts accesses, -n ignores files, -g reads DWARF.  Fails (1) if a sum is wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     return 0;
 }
 
-/* Without spaces, of which the lines consist; good for the next three calls. */
+/* Without spaces, because they separate fields; valid for the next three calls. */
 static const char *name(const struct calltree *t, uint32_t function)
 {
     static char text[4][4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the programs that test the tools' own code share: checks and random numbers. */
+/* Checks and random numbers for the programs that test the tools' own code. */
 #ifndef TESTS_CLI_CHECK_H
 #define TESTS_CLI_CHECK_H
 

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Reads what tracecov wrote, by parsers that share nothing with it.
+"""Reads tracecov's output with parsers that share no code with it.
 
   covcheck.py drcov FILE       prints "module start size" of each block
-  covcheck.py lcov FILE        geninfo(1): counts agree with what they count
+  covcheck.py lcov FILE        geninfo(1): totals agree with the lines
   covcheck.py cobertura FILE   coverage-04.dtd: elements, attributes, sums
   covcheck.py json FILE        tracecov(1): members, sums
-  covcheck.py html FILE        well-formed, nothing from elsewhere
+  covcheck.py html FILE        well-formed, no external resources
   covcheck.py same LCOV COBERTURA JSON    the same lines in all
 
-A mistake is a line on stderr and status 1.
+An error is a line on stderr and status 1.
 """
 import html.parser
 import json
@@ -68,7 +68,7 @@ def drcov(path):
 # ------------------------------------------------------------------------- lcov
 
 def read_lcov(path):
-    """{source: {line: count}}, having checked all else."""
+    """{source: {line: count}}, after checking everything else."""
     sources, src = {}, None
     for text in open(path, encoding="utf-8", errors="surrogateescape"):
         text = text.rstrip("\n")
@@ -235,7 +235,7 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         for name, value in attrs:
             if name in ("src", "href", "action", "data"):
-                need(value.startswith("data:"), "from elsewhere: %s" % value)
+                need(value.startswith("data:"), "external resource: %s" % value)
         if tag not in self.EMPTY:
             self.open.append(tag)
 
@@ -244,7 +244,7 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, data):
         if self.open and self.open[-1] == "style":
-            need("url(" not in data and "@import" not in data, "style from elsewhere")
+            need("url(" not in data and "@import" not in data, "external style")
 
 
 def check_html(path):

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """covfunctions.py BIN TRACE: functions that ran, of programs without debug information.
 
-Those that tracecov says are the ones in which any of tracedump's instructions lay, by the
-dynamic symbols that nm(1) shows; so is how many instructions of each ran, and how often its
-first one did.
+tracecov's functions that ran must be those, by the dynamic symbols of nm(1), that contain
+one of tracedump's instructions; the same holds for the number of instructions of each, and
+for how often its first one ran.
 """
 import bisect
 import collections
@@ -35,7 +35,7 @@ def executed(tools, trace):
 
 
 def functions(path, thumb):
-    """(first, end) of each function that nm shows; with `thumb' an odd one is of that."""
+    """(first, end) of each function of nm; with `thumb' an odd address is a Thumb one."""
     found = set()
     for line in run(["nm", "-D", "-S", "--defined-only", path]).splitlines():
         field = line.split()
@@ -60,7 +60,7 @@ def main(tools, trace):
         for first, end in symbols:
             hit = bisect.bisect_left(places, end) - bisect.bisect_left(places, first)
             if hit:
-                # one of which only a part ran counts once
+                # one that ran only in part counts once
                 want[first] = (hit, count.get(first, 1))
         ran += len(want)
         for addr in sorted(got.keys() | want.keys()):

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program for the tests of tracecov that makes files lie at the same addresses one after
+ * A program for the tests of tracecov that places files at the same addresses one after
  * the other:
  *   covguest load A B    opens library A, calls it 100 times, closes it; B 30 times; A 7 times
  *   covguest exec B      calls same() 5 times; a child runs B
  * With -DLIBRARY it is such a library, with -DSECOND such a program.  The two libraries and
  * the two programs have functions in common, with the same bytes at the same place, so that
- * only the time tells whose they are.
+ * only the time shows to which file they belong.
  */
 #ifdef LIBRARY
 int common(int x)

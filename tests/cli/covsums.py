@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""covsums.py BIN TRACE...: what tracecov counts in a trace is what is in it.
+"""covsums.py BIN TRACE...: tracecov's counts equal the contents of a trace.
 
 The sum over all files and `elsewhere' is the number of instructions, of the whole trace and
-of each thread; it is the same JSON from the index, by replay, without an index, and with any
-number of workers; and each file's instructions are those that tracedump shows beside it.
+of each thread; the JSON is the same from the index, by replay, without an index, and with any
+number of workers; and each file's instructions are those that tracedump shows for it.
 """
 import collections
 import json
@@ -24,7 +24,7 @@ def run(command, allowed=(0,)):
 
 
 def check(tools, trace):
-    # a killed process makes the status 3
+    # a killed process gives status 3
     def cov(*options):
         return run([tools + "/tracecov", "-q", "-f", "json", *options, trace], (0, 3))
 
@@ -32,7 +32,7 @@ def check(tools, trace):
         j = json.loads(text)
         total = sum(m["instructions"] for m in j["modules"]) + j["elsewhere"]
         if not total == j["instructions"] == instructions:
-            fail("%s: %s: %d instructions in files and elsewhere, %d said, not %d"
+            fail("%s: %s: %d instructions in files and elsewhere, %d reported, not %d"
                  % (trace, what, total, j["instructions"], instructions))
         return j
 
@@ -51,14 +51,14 @@ def check(tools, trace):
         text = cov("-t", str(tid))
         check_sum(text, instructions, "thread %d" % tid)
         if cov("-t", str(tid), "--from=0", "-n999999999999") != text:
-            fail("%s: thread %d: replayed, it is another count" % (trace, tid))
+            fail("%s: thread %d: a replay gives another count" % (trace, tid))
     first = sum(min(1000, t["instructions"]) for t in info["threads"])
     check_sum(cov("-n1000"), first, "-n1000")
     check_sum(cov("--from=1000"), info["instructions"] - first, "--from=1000")
     cut = "%.9f" % (info["duration"] / 2)
     parts = [json.loads(cov(o + cut))["instructions"] for o in ("--to-time=", "--from-time=")]
     if sum(parts) != info["instructions"]:
-        fail("%s: before and behind %s s: %s" % (trace, cut, parts))
+        fail("%s: before and after %s s: %s" % (trace, cut, parts))
 
     shown = collections.Counter()
     dump = subprocess.Popen([tools + "/tracedump", "-q", "--json", "-e", "exec", "--no-disas",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The example of a cursor: the files of `tracedump -e sys', of a file and of a
+# The cursor example prints the files of `tracedump -e sys', for a file and for a
 # stream.
 . "$SRC/tests/cli/libtracedump.sh"
 opens=$(ls "$BIN/cursor_opens" "$BIN"/examples/cursor_opens 2>/dev/null | head -1)
@@ -13,7 +13,7 @@ cp stdout file.txt
     fail "$(wc -l <file.txt) files"
 [ "$(sort -u file.txt | tr -s ' ')" = "1/1 f descriptor 3" ] || fail "$(sort -u file.txt)"
 run 0 "$opens" - < <(cat t.ctr)
-same file.txt stdout "a stream gives something else"
+same file.txt stdout "a stream gives another result"
 "$TOOLS/mktrace" system t.ctr || exit 1
 run 0 "$opens" t.ctr
 [ "$(tr -s ' ' <stdout)" = "4242/4242 /lib/libc.so.6 descriptor 3" ] || fail "$(cat stdout)"

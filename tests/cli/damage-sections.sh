@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Each section of a trace damaged in turn: no tool gives another answer as if all were well,
-# and --info says what is damaged though nothing is missing because of it.
+# Damages each section of a trace in turn: no tool gives another answer and calls it whole,
+# and --info names what is damaged even if no event is missing.
 . "$SRC/tests/cli/libtracedump.sh"
 "$TOOLS/mktrace" system whole.ctr || exit 1
 python3 "$SRC/tests/cli/damage_sections.py" whole.ctr || fail "damaged sections"
 
-# The last entry of the seek table; one of the index's columns; something behind the end.
+# The last entry of the seek table; a column of the index; data after the end.
 python3 - <<'PY'
 data = open("whole.ctr", "rb").read()
 part = data.index(b"SECT\x06") - 8
@@ -38,5 +38,5 @@ grep -q "^tracedump: standard input: seek table: " stderr || fail "a stream: $(c
 grep -q "^damaged       seek table, at offset" stdout || fail "a stream: not in the text"
 run 0 "$BIN/tracedump" --info whole.ctr
 silent "the whole trace"
-grep -q "^damaged" stdout && fail "the whole trace is called damaged"
+grep -q "^damaged" stdout && fail "the whole trace is reported as damaged"
 finish

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""damage_sections.py TRACE: damages each section of a trace in turn, and asks every tool.
+"""damage_sections.py TRACE: damages each section of a trace in turn, and runs every tool.
 
 One bit is flipped in the header of each section, in each of its columns and in the seek
-table, and the file is cut before and within each.  Whatever a tool is asked then, it
-gives the same answer as of the whole trace, or says on stderr what is wrong and ends with
-1 or 3: status 0 with another output is what this looks for.  What can be read without
-a damaged part, --info says of that.
+table, and the file is cut before and within each.  Every tool must then give the same
+answer as for the whole trace, or report the error on stderr and end with 1 or 3: this test
+looks for status 0 with other output.  --info reports damage also of a part that is not
+needed to read the rest.
 
-DAMAGE_ALL=1 asks everything of everything.
+DAMAGE_ALL=1 tries every tool on every damage.
 """
 import concurrent.futures
 import os
@@ -23,7 +23,7 @@ MAIN = ["-t", "4242"]
 TYPES = {1: "META", 2: "PROCESS", 3: "THREAD", 4: "DICT", 5: "CHUNK", 6: "PART",
          7: "ROOT", 8: "END", 9: "REGS"}
 
-# Asked of whatever is damaged ...
+# Tried on any damage ...
 FEW = {
     "dump": DUMP,
     "dump exec": DUMP + ["--json", "-e", "exec"],
@@ -38,7 +38,7 @@ FEW = {
     "dump stream": DUMP + ["-"],
     "cov stream": COV + ["-f", "json", "-"],
 }
-# ... and of columns, which is where most of a file is: of chunks those of the first.
+# ... and on columns, which are most of a file; of chunks only on those of the first.
 MORE = {
     "mem": DUMP + ["-e", "mem,val"],
     "reg": DUMP + ["-e", "reg"],
@@ -61,7 +61,7 @@ MORE = {
     "vectors": SYM + ["--bbv", "5"] + MAIN,
     "vectors and pcs": SYM + ["--bbv", "5", "--bbv-pcs", "/dev/stdout"] + MAIN,
 }
-# Asked with DAMAGE_ALL only: they read what others do.
+# Tried with DAMAGE_ALL only: they read what others do.
 ALL = {
     "no modules": DUMP + ["-e", "exec", "--no-modules"],
     "summary of pcs": DUMP + ["-c", "--pc", "0x10400"],
@@ -95,8 +95,8 @@ ALL = {
     "summary stream": DUMP + ["-c", "-"],
 }
 
-# Only --info looks at these.
-SPARE = ("PART", "ROOT", "seek table", "something behind")
+# Only --info reads these.
+SPARE = ("PART", "ROOT", "seek table", "data after")
 
 good = open(sys.argv[1], "rb").read()
 failed = 0
@@ -109,7 +109,7 @@ def flip(at):
 
 
 def damages():
-    """(what, bytes, whether to ask MORE) of each."""
+    """(what, bytes, whether to try MORE) of each."""
     off, count = 0, {}
     while off < len(good):
         magic, size = struct.unpack_from("<II", good, off)
@@ -138,11 +138,11 @@ def damages():
             yield name + ", magic", flip(off), False
             yield name + ", footer", flip(end - 2), False
             yield name + ", entries", flip(end - 9), False
-            yield "something behind it all", good + b"more", False
+            yield "data after the end", good + b"more", False
         off = end
 
 
-def ask(args, data, path):
+def query(args, data, path):
     """Status, output and lines of stderr."""
     if args[-1] == "-":
         p = subprocess.run(args, input=data, stdout=subprocess.PIPE,
@@ -162,15 +162,15 @@ def judge(got, want, must_say):
     if must_say and status == 3 and err.count(b"\n") != 1:
         return "not one line"
     if status == want[0]:
-        return ("status %d and another output" % status if out != want[1] else
-                "status %d and other remarks" % status
+        return ("status %d and different output" % status if out != want[1] else
+                "status %d and different messages" % status
                 if status == 0 and err != want[2] else None)
     if status not in (1, 3):
         return "status %d" % status
     if not err or err == want[2]:
-        return "status %d and no word" % status
+        return "status %d and no message" % status
     if b'"whole":true' in out:
-        return "status %d, and called whole" % status
+        return "status %d, and reported as whole" % status
     return None
 
 
@@ -182,7 +182,7 @@ def test(job):
     wrong = []
     for name, args in modes.items():
         if name in FEW or more or os.environ.get("DAMAGE_ALL"):
-            got = ask(args, data, path)
+            got = query(args, data, path)
             why = judge(got, whole[name], name.startswith("info") and
                         args[-1] != "-" and what.startswith(SPARE))
             if why:
@@ -192,7 +192,7 @@ def test(job):
 
 
 modes = {**FEW, **MORE, **(ALL if os.environ.get("DAMAGE_ALL") else {})}
-whole = {name: ask(args, good, sys.argv[1]) for name, args in modes.items()}
+whole = {name: query(args, good, sys.argv[1]) for name, args in modes.items()}
 for name, answer in whole.items():
     if answer[0] or not answer[1]:
         sys.exit("%s of the whole trace: status %d %s" % (name, answer[0],

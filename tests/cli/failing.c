@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To be preloaded: makes calls fail for a file, as a network file system or a quota does.
- * FAILING_CALLS names them (fsync, close, fallocate), FAILING_FILE is a pattern of the
- * file's path, FAILING_ERRNO says with which error instead of the usual one.
+ * A library to preload: makes calls fail for a file, as a network file system or a quota
+ * does.  FAILING_CALLS names them (fsync, close, fallocate), FAILING_FILE is a pattern of
+ * the file's path, FAILING_ERRNO replaces the usual error.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The error with which the call is to fail, 0: it is not. */
+/* The error with which the call must fail, 0: it must not fail. */
 static int failure(const char *call, int fd, int error)
 {
     const char *calls = getenv("FAILING_CALLS"), *file = getenv("FAILING_FILE");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Profiles and call trees that were made by hand, in each format: as expected, and as
-# readers that know nothing of the writers understand them.
+# Handmade profiles and call trees in each format: as expected, and as
+# readers that share no code with the writers read them.
 . "$SRC/tests/cli/libtracedump.sh"
 
 "$TOOLS/mktrace" sample t.ctr || exit 1
@@ -14,10 +14,10 @@ done
 
 # A disk that is full
 for kind in text functions folded callgrind svg json chrome; do
-    "$TOOLS/mkgraph" $kind t.ctr >/dev/full 2>/dev/null && fail "$kind: a full disk goes unnoticed"
+    "$TOOLS/mkgraph" $kind t.ctr >/dev/full 2>/dev/null && fail "$kind: a full disk is not noticed"
 done
 
-python3 - <<'PY' || fail "what was written is not what it should be"
+python3 - <<'PY' || fail "wrong output"
 import collections, json, re
 import xml.etree.ElementTree as ET
 

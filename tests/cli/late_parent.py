@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Runs a recorder and kills its guest while a debugger holds it, so that the recorder
-sees the end through the pidfd a while before wait(2) tells it how that came about.
+sees the end through the pidfd some time before wait(2) returns the status.
 
-late_parent.py NAME READY [--unseen FIFO] COMMAND...: NAME is what the guest's process is
-called, and READY a file that it makes.  With --unseen the guest is dead before the
-recorder first looks at it: the recorder is stopped meanwhile, and FIFO is the script that
-the guest waits for.  The status is the recorder's, or 77 where nothing may be traced."""
+late_parent.py NAME READY [--unseen FIFO] COMMAND...: NAME is the name of the guest's
+process, and READY a file that it makes.  With --unseen the guest is dead before the
+recorder first looks at it: the recorder is stopped meanwhile, and FIFO is the script for
+which the guest waits.  The status is the recorder's, or 77 if ptrace is not permitted."""
 import ctypes
 import os
 import signal

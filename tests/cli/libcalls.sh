@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the tests of call trees share; sourced, not run.
+# Functions that the tests of call trees share; sourced, not run.
 . "$SRC/tests/cli/libtracedump.sh"
 dumper=$TOOLS/calltree_dump
 record=$BIN/cannoli-record
@@ -17,7 +17,7 @@ qemu_of() {
     fi
 }
 
-# build TARGET PROGRAM...: guests/TARGET/PROGRAM; fails if it cannot be built or run here
+# build TARGET PROGRAM...: guests/TARGET/PROGRAM; fails if this machine cannot build or run it
 build() {
     local target=$1 program
     local -a list=()
@@ -30,7 +30,7 @@ build() {
         >/dev/null 2>&1
 }
 
-# recorded TARGET FILE COMMAND...: stdout of the program goes to `witness'
+# recorded TARGET FILE COMMAND...: the program's stdout goes to `witness'
 recorded() {
     local target=$1 file=$2
     shift 2
@@ -39,14 +39,14 @@ recorded() {
     [ -s "$file" ] || fail "$target: no trace of $*: $(head -3 stderr)"
 }
 
-# tree OUT OPTION... TRACE: every sum holds
+# tree OUT OPTION... TRACE: all sums must be right
 tree() {
     local out=$1
     shift
     "$dumper" "$@" >"$out" 2>stderr || fail "calltree_dump $*: $(head -3 stderr)"
 }
 
-# The same whatever the number of workers, and with all that can be asked for.
+# The same for any number of workers, and with all optional outputs.
 all_ways() {
     tree one -aelps -j1 "$@"
     tree two -aelps -j2 "$@"

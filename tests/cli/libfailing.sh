@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Calls that fail, for tests of what is done then; sourced, not run.
+# Makes calls fail, for tests of error handling; sourced, not run.
 cc -D_GNU_SOURCE -shared -fPIC -o failing.so "$SRC/tests/cli/failing.c" -ldl ||
     fail "failing.c cannot be built"
-# The run-time library of a sanitizer wants to be the first.
+# A sanitizer's run-time library must be preloaded first.
 failing_preload=$(ldd "$BIN/tracedump" | sed -n 's/.*=> \(.*lib[at]san[^ ]*\) .*/\1:/p' | head -1)$PWD/failing.so
 
 # failing CALLS PATTERN COMMAND...: see failing.c

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: MIT
-# What the tests of cannoli-record share; sourced, not run.  The guest is a
-# script for the program that stands in for QEMU (tests/mempipe/fakeqemu.c).
+# Functions that the tests of cannoli-record share; sourced, not run.  The guest is a
+# script for the fake QEMU (tests/mempipe/fakeqemu.c).
 . "$SRC/tests/cli/libtracedump.sh"
 record=$BIN/cannoli-record
 dump=$BIN/tracedump
 fake=$BUILD/tests/mempipe/fake
-unset CANNOLI_QEMU_DIR # the tests set it when they mean it
+unset CANNOLI_QEMU_DIR # tests that need it set it
 
-# guest NAME LINE...: a program for the stand-in
+# guest NAME LINE...: a program for the fake QEMU
 guest() {
     local name=$1
     shift
     printf '%s\n' "$@" >"$name"
 }
 
-# rec STATUS [OPTION...] -- COMMAND...: as run, with the stand-in as QEMU
+# rec STATUS [OPTION...] -- COMMAND...: as `run', with the fake QEMU
 rec() {
     local want=$1
     shift
     run "$want" "$record" --qemu-dir "$fake" "$@"
 }
 
-# info FILE: what tracedump says about a trace, as lines "key value"
+# info FILE: what tracedump reports about a trace, as lines "key value"
 info() {
     "$dump" --info --json "$1" >info.json 2>info.err
     info_status=$?
@@ -44,7 +44,7 @@ counts() {
     printf 'instructions %s\nloads %s\nstores %s\nthreads %s\nprocesses %s\nincomplete %s\n' \
         "$@" >want
     info "$file" >got
-    # tracedump says with its status that the end of a thread may be missing
+    # tracedump's status shows that the end of a thread may be missing
     [ "$info_status" -eq $(($6 ? 3 : 0)) ] || fail "$file: tracedump --info: $info_status $(cat info.err)"
     cmp -s want got || fail "$file: $(diff want got | grep '^[<>]' | tr '\n' ' ')"
 }
@@ -57,14 +57,14 @@ gone() {
     return 1
 }
 
-# eventually COMMAND...: until it succeeds; on a machine that does much else, too
+# eventually COMMAND...: repeats it for a while until it succeeds
 eventually() {
     local i
     for i in $(seq 3000); do
         "$@" && return 0
         sleep 0.1
     done
-    fail "this never came true: $*"
+    fail "did not become true: $*"
     return 1
 }
 
@@ -72,19 +72,19 @@ eventually() {
 # guest has made the file `ready'; $pid and $child are the recorder and the guest.
 start() {
     rm -f ready
-    # A shell ignores SIGINT for what it runs in the background.
+    # A shell ignores SIGINT in background commands.
     env --default-signal=INT "$record" --qemu-dir "$fake" -o a.ctr "$@" 2>stderr &
     pid=$!
     eventually test -e ready
     child=$(pgrep -P "$pid" -x qemu-arm)
 }
 
-# ended STATUS: the recorder ends like this, and the guest is gone
+# ended STATUS: the recorder ends with it, and the guest is gone
 ended() {
     wait "$pid"
     local got=$?
     [ "$got" -eq "$1" ] || fail "status $got, not $1: $(cat stderr)"
-    gone "$child" || fail "the guest is still there"
+    gone "$child" || fail "the guest still runs"
 }
 
 # need_qemu TARGET CC: for tests with the real QEMU: sets $qemu_dir and $cc, or ends the
@@ -96,7 +96,7 @@ need_qemu() {
     for what in "$qemu_dir/qemu-$1" "$(command -v "$cc")"; do
         if [ ! -x "$what" ]; then
             echo "needs a patched qemu-$1 in '$qemu_dir' and $cc"
-            # a machine that is meant to have them says so
+            # a machine that must have them sets this
             [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
             exit 1
         fi

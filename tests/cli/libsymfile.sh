@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# What the tests of tools/symbols share; sourced, not run.
+# Functions that the tests of tools/symbols share; sourced, not run.
 . "$SRC/tests/cli/libtracedump.sh"
 symdump=$TOOLS/symdump
 sources=$SRC/tests/cli/symfile
 
-# need COMMAND...: what the test cannot do without
+# need COMMAND...: skips the test if one is missing
 need() {
     local what
     for what in "$@"; do
@@ -15,8 +15,8 @@ need() {
     done
 }
 
-# shapes OUTPUT CXX [FLAG...]: builds the C++ program; from relative paths, so that names
-# of files have to be made absolute
+# shapes OUTPUT CXX [FLAG...]: builds the C++ program; from relative paths, so that file
+# names have to be made absolute
 shapes() {
     local output=$1 cxx=$2
     shift 2

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# What the tests of tracecov share; sourced, not run.
+# Functions that the tests of tracecov share; sourced, not run.
 . "$SRC/tests/cli/librecord.sh"
 cov=$BIN/tracecov
 
-# The folder of libraries that a dynamic program of $cc needs.
+# The folder with the libraries for a dynamic program of $cc.
 sysroot() {
     local lib
     lib=$($cc -print-file-name=libc.so.6)
@@ -18,7 +18,7 @@ rec_arm() {
         fail "recording $out: $(cat guest.err)"
 }
 
-# of FILE EXPRESSION: what Python makes of the JSON in FILE, called j
+# of FILE EXPRESSION: evaluates it in Python, with the JSON in FILE as j
 of() {
     /usr/bin/python3 -c 'import json, sys
 j = json.load(open(sys.argv[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the tests of tracedump share; sourced, not run.
+# Functions that the tests of tracedump share; sourced, not run.
 set -u
 export NO_COLOR=
 failed=0
@@ -10,7 +10,7 @@ fail() {
 }
 
 # run STATUS COMMAND...: stdout and stderr go to files of these names; the
-# status must be as said.
+# command must end with STATUS.
 run() {
     local want=$1 got
     shift
@@ -19,7 +19,7 @@ run() {
     [ "$got" -eq "$want" ] || fail "'$*' ended with $got, not $want: $(head -3 stderr)"
 }
 
-# The command just run said exactly one line on stderr.
+# The last command wrote exactly one line to stderr.
 one_line() {
     [ "$(wc -l <stderr)" -eq 1 ] || fail "not one line on stderr for $*: $(head -5 stderr)"
 }
@@ -35,8 +35,8 @@ same() {
     }
 }
 
-# golden NAME: stdout is what tests/cli/expected/NAME holds.  With
-# UPDATE_EXPECTED=1 the file is written instead; read what changed before you
+# golden NAME: stdout must equal tests/cli/expected/NAME.  With
+# UPDATE_EXPECTED=1 the file is written instead; review the difference before you
 # commit it.
 golden() {
     local file=$SRC/tests/cli/expected/$1
@@ -47,7 +47,7 @@ golden() {
     same "$file" stdout "output is not that of expected/$1"
 }
 
-# is_usage TOOL ARGUMENT...: a mistake, told on one line
+# is_usage TOOL ARGUMENT...: a usage error, reported on one line
 is_usage() {
     run 2 "$BIN/$1" "${@:2}"
     one_line "$@"
@@ -74,8 +74,8 @@ finish() {
     exit "$failed"
 }
 
-# random_trace SEED: makes t.ctr; an odd seed: of instructions and accesses; an even one:
-# also of values, registers and events.
+# random_trace SEED: makes t.ctr; with an odd seed of instructions and accesses, with an
+# even one also of values, registers and events.
 random_trace() {
     local maker=random
     [ $(($1 % 2)) -eq 1 ] || maker=random-all

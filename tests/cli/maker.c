@@ -122,7 +122,7 @@ void put_word(struct maker *m, uint32_t word)
     m->words[m->n_words++] = word;
 }
 
-/* A value of `bytes' in the data column: an address is one as wide as a unit. */
+/* A value of `bytes' in the data column: an address is one of a unit's width. */
 void put_data(struct maker *m, const uint8_t *le, unsigned bytes)
 {
     unsigned k = CTR_UNITS(bytes, m->addr_bytes);
@@ -151,7 +151,7 @@ void put_value(struct maker *m, uint64_t v, unsigned bytes)
     put_data(m, le, bytes);
 }
 
-/* Room for an aux record with this place in the chunk, of `bytes' in all. */
+/* Room for a side record with this place in the chunk, `bytes' in total. */
 void *put_aux(struct maker *m, unsigned type, uint32_t n, size_t bytes)
 {
     struct mempipe_aux_place *p = (void *)(m->aux + m->n_aux);
@@ -172,8 +172,8 @@ void *put_aux(struct maker *m, unsigned type, uint32_t n, size_t bytes)
     return p;
 }
 
-/* An access made inside a helper, after all that was put so far; data as it stands in
- * memory, NULL: without. */
+/* An access made inside a helper, after everything put so far; data as they are in
+ * memory, NULL: none. */
 void put_extra(struct maker *m, uint16_t insn, bool store, uint32_t size, uint64_t addr,
                const void *data)
 {
@@ -235,7 +235,7 @@ void block_insn(struct block *b, const void *bytes, unsigned len)
     b->len[b->ninsn++] = (uint8_t)len;
 }
 
-/* An access of the instruction added last. */
+/* An access of the most recently added instruction. */
 void block_slot(struct block *b, unsigned group, unsigned access)
 {
     b->slot[b->nslot++] = (struct slot){.insn = (uint16_t)(b->ninsn - 1),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the traces of mktrace are made with: the columns and records that QEMU
- * would leave in the pipe, and the writer's objects.
+ * Makes the traces of mktrace: the columns and records that QEMU would leave in the
+ * pipe, and the writer's objects.
  */
 #ifndef MAKER_H
 #define MAKER_H
@@ -31,13 +31,13 @@ struct maker {
     uint32_t n_words, n_units, n_aux;
     uint32_t events; /* CTR_EVENTS_* */
     uint32_t seq;
-    /* with CTR_EVENTS_REG: the table, and what its registers hold */
+    /* with CTR_EVENTS_REG: the table, and the values of its registers */
     uint32_t n_regs, state_bytes;
     unsigned reg_size[MAX_REGS], reg_off[MAX_REGS];
     uint8_t state[16 * MAX_REGS];
     uint64_t clock_ns;
     FILE *expect, *cuts;
-    /* what META tells, set before maker_open */
+    /* the contents of META, set before maker_open */
     const char *selection;
     uint64_t dropped; /* chunks */
 };
@@ -59,8 +59,8 @@ struct block {
     uint8_t len[64];
     uint8_t code[64 * 16];
     struct slot slot[256];
-    bool part;       /* instructions were left out: */
-    uint64_t at[64]; /* where each stands */
+    bool part;       /* instructions were left out; */
+    uint64_t at[64]; /* the places of the others */
     unsigned ntag;
     struct tag tag[8];
 };
@@ -88,7 +88,7 @@ void put_left(struct maker *m, unsigned n, unsigned flags);
 void flush_chunk(struct maker *m, uint32_t thread, unsigned segment_flags);
 
 /* Registers: the table (before the first chunk), a state at the begin of a chunk, a
- * change that no slot tells (insn MEMPIPE_OUTSIDE: by the system). */
+ * change without a slot (insn MEMPIPE_OUTSIDE: by the system). */
 void add_register(struct maker *m, uint8_t *table, size_t *at, const char *name,
                   unsigned size, unsigned flags);
 void write_registers(struct maker *m, const uint8_t *table, size_t bytes);
@@ -104,18 +104,18 @@ struct payload {
 };
 void add(struct payload *o, uint64_t v, unsigned bytes);
 void add_string(struct payload *o, const char *s);
-/* Time goes on by a microsecond with each event. */
+/* Advances time by a microsecond, as for each event. */
 uint64_t tick(struct maker *m);
 void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_t ppid,
                   int32_t ptid, unsigned reason, int32_t status, const char *name);
 
 void block_insn(struct block *b, const void *bytes, unsigned len);
 void block_slot(struct block *b, unsigned group, unsigned access);
-/* Register `reg' of `size' bytes may be written by the instruction added last. */
+/* The most recently added instruction may write register `reg' of `size' bytes. */
 void block_reg(struct block *b, unsigned reg, unsigned size);
 void add_block(struct maker *m, const struct block *b);
 
-/* mktrace_random.c: argv as of `mktrace random' behind that word */
+/* mktrace_random.c: argv starts after the word `random' */
 void make_random(char **argv, bool all);
 
 /* mktrace_chosen.c */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a call tree that was made by hand in one of tracesym's formats:
+ * Writes a handmade call tree in one of tracesym's formats:
  *   mkgraph text|functions|folded|callgrind|svg|json|json-functions|chrome|pruned TRACE
- * TRACE is any trace; its command and threads are named in the output.  Names hold
- * whatever a symbol table may: markup, separators, bytes that are no text.
+ * TRACE is any trace; its command and threads are named in the output.  Names contain
+ * whatever a symbol table may contain: markup, separators, bytes that are no valid text.
  */
 #include "tracesym/graph.h"
 
@@ -90,7 +90,7 @@ static void add(struct cost *to, const struct cost *c)
     to->stores += c->stores;
 }
 
-/* Everything that follows from the nodes. */
+/* Everything that the nodes imply. */
 static void complete(void)
 {
     for (uint32_t i = 0; i < COUNT(nodes); i++) {

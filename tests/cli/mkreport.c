@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a report made by hand in every format of tracecov:
+ * Writes a handmade report in every format of tracecov:
  *
  *   mkreport SOURCES FORMAT [OPTION] >FILE
  *
- * SOURCES is the folder that the sources are said to lie in.  FORMAT is lcov, lcov2,
+ * SOURCES is the folder that the report names for the sources.  FORMAT is lcov, lcov2,
  * drcov, cobertura, json, html or text; or drcov-far and drcov-many (which drcov cannot
- * say), lcov-part and cobertura-part (branches not known), big (lcov of a million lines).
- * OPTION: of text, disassembly, color or the glob of a function.
+ * express), lcov-part and cobertura-part (unknown branches), big (lcov of a million
+ * lines). OPTION: for text, disassembly, color or the glob of a function.
  *
- * No ELF file is read: below stands a library of symbols that knows these modules only.
+ * Reads no ELF file: the symbol library below knows only these modules.
  */
 #include <elf.h>
 #include <errno.h>
@@ -287,7 +287,7 @@ static void finish(const char *folder)
     }
 }
 
-/* A million lines, to see how fast they are written. */
+/* A million lines, to measure how fast they are written. */
 static int write_big(FILE *out)
 {
     const size_t n = 1000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mktrace: makes the traces that the tests of the tools read, so that they
- * need neither QEMU nor binary files that nobody can make again.
+ * need neither QEMU nor binary files that cannot be reproduced.
  *
  *   mktrace sample FILE             a small arm trace, the same every time
  *   mktrace killed FILE             the same; its second process was killed
@@ -9,15 +9,15 @@
  *   mktrace target NAME FILE        three instructions of QEMU target NAME
  *   mktrace random SEED CHUNKS RUNS FILE EXPECT
  *       chunks of about RUNS blocks each, of four threads, with everything
- *       that the words of cannoli/events.h can tell.  EXPECT gets the events
- *       as `tracedump --json --no-disas' must show them: written by the code
- *       that invents them, with printf, and not by reading anything back.
+ *       that the words of cannoli/events.h can express.  EXPECT gets the events
+ *       as `tracedump --json --no-disas' must show them: the code that invents
+ *       them prints them, and reads nothing back.
  *       EXPECT.cut gets tid and ordinal of each instruction whose accesses are
  *       divided between two chunks.
  *   mktrace random-all SEED CHUNKS RUNS FILE EXPECT
- *       the same with values, registers and what the system does
+ *       the same with values, registers and system events
  *   mktrace system FILE             a small arm trace with all kinds of events
- *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that lay
+ *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that were
  *       at 0x1000 of a file PATH with the build id 1234ab01, which was at 0x10000
  *   mktrace calls NAME FILE         system calls of QEMU target NAME
  */
@@ -75,7 +75,7 @@ static void make_sample(const char *path, bool killed, bool finish)
         }
         put_addr(&m, 0x22000);
     }
-    put_word(&m, loop.id); /* the store faults, is repeated, and goes through */
+    put_word(&m, loop.id); /* the store faults, is repeated, and succeeds */
     put_left(&m, 2, CTR_LEFT_FAULTED);
     put_word(&m, loop.id);
     put_addr(&m, 0x22000);
@@ -112,7 +112,7 @@ static void make_sample(const char *path, bool killed, bool finish)
     maker_close(&m, finish);
 }
 
-/* One block of each target: what its tools would disassemble. */
+/* One block of each target, as its tools would disassemble it. */
 struct target {
     const char *name;
     unsigned machine;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `mktrace chosen': a small trace of a part of what happened, the same every time:
- * left-out instructions, tags, accesses without a value, and what the recording tells
- * of itself.
+ * `mktrace chosen': a small trace of a recorded part, the same every time: left-out
+ * instructions, tags, accesses without a value, and what the recording says about
+ * itself.
  */
 #include <elf.h>
 
@@ -57,7 +57,7 @@ static void selection(struct maker *m, unsigned generation, const char *text)
     put_event(m, CTR_EVENT_SELECT, tick(m), o.p, o.n);
 }
 
-/* read(0, 0x30000, 8): an end, or a begin. */
+/* read(0, 0x30000, 8): its end, or its begin. */
 static void call(struct maker *m, unsigned type, uint64_t result)
 {
     struct payload o = {.n = 0};
@@ -72,7 +72,7 @@ static void call(struct maker *m, unsigned type, uint64_t result)
     put_event(m, type, tick(m), o.p, o.n);
 }
 
-/* Of a block of five instructions the second and the fourth were left out. */
+/* In a block of five instructions the second and the fourth were left out. */
 static void make_block(struct maker *m, struct block *b)
 {
     *b = (struct block){.id = 1, .pc = 0x10400, .part = true};

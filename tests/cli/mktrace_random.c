@@ -28,7 +28,7 @@ static const struct {
     {"v0", 16, CTR_REG_VECTOR},
 };
 
-static bool all; /* not only instructions and accesses */
+static bool all; /* more than instructions and accesses */
 
 static uint64_t rng_state;
 
@@ -47,25 +47,25 @@ static unsigned below(unsigned n)
     return (unsigned)(rng() % n);
 }
 
-/* A guest thread and where it stands. */
+/* A guest thread and its position. */
 struct walker {
     uint32_t thread;
     int32_t pid, tid;
     uint64_t ordinal; /* of its next instruction */
-    /* cut inside the loop of an instruction: goes on in its next chunk */
+    /* cut inside the loop of an instruction, which continues in the next chunk */
     const struct block *cut;
     unsigned cut_insn, cut_rounds;
-    uint8_t reg[NR_REGS][16];  /* as they are */
-    uint8_t next[NR_REGS][16]; /* as the instruction leaves them */
+    uint8_t reg[NR_REGS][16];  /* current values */
+    uint8_t next[NR_REGS][16]; /* values after the instruction */
     uint64_t pc;               /* of its last instruction in this chunk, or 0 */
-    /* of a call that has begun: how its object begins, "" if none has; its memory */
+    /* of an unfinished call: the begin of its object, "" if there is none; its memory */
     char call[200];
     char memory[1000];
     uint64_t call_ns;
     unsigned call_nr;
 };
 
-/* Some of them, in the order of the table, written by the instruction added last. */
+/* Some registers, in the order of the table, written by the latest instruction. */
 static void maybe_registers(struct block *b)
 {
     for (unsigned r = 0; all && r < NR_REGS; r++) {
@@ -106,15 +106,15 @@ static void random_block(struct block *b, uint32_t id)
     }
 }
 
-/* One that everybody knows, and one that nobody does: it has six arguments. */
+/* A known call, and an unknown one, which has six arguments. */
 static const char *call_name(unsigned nr)
 {
     return nr < 5 ? "close" : "frobnicate";
 }
 
-/* A call whose object begins with `begin', in the end of which it got `result'. */
-static void tell_call(const struct maker *m, const char *begin, const char *duration,
-                      unsigned nr, const char *result, const char *memory)
+/* A call whose object begins with `begin', and at whose end `result' is known. */
+static void expect_call(const struct maker *m, const char *begin, const char *duration,
+                        unsigned nr, const char *result, const char *memory)
 {
     fprintf(m->expect, "%s%s,\"nr\":%u,\"name\":\"%s\",\"args\":[", begin, duration, nr,
             call_name(nr));
@@ -132,11 +132,11 @@ static void tell_call(const struct maker *m, const char *begin, const char *dura
     fprintf(m->expect, "}\n");
 }
 
-/* A call that did not return is told when something else comes. */
-static void tell_open_call(const struct maker *m, struct walker *w)
+/* A call that did not return is reported before the next other event. */
+static void expect_open_call(const struct maker *m, struct walker *w)
 {
     if (w->call[0]) {
-        tell_call(m, w->call, "", w->call_nr, "", w->memory);
+        expect_call(m, w->call, "", w->call_nr, "", w->memory);
         w->call[0] = 0;
     }
 }
@@ -146,12 +146,12 @@ static uint64_t pc_of(const struct block *b, unsigned insn)
     return b->pc + 4 * insn;
 }
 
-static void tell_exec(const struct maker *m, struct walker *w, const struct block *b,
-                      unsigned insn, bool faulted)
+static void expect_exec(const struct maker *m, struct walker *w, const struct block *b,
+                        unsigned insn, bool faulted)
 {
     const uint8_t *c = b->code + 4 * insn;
 
-    tell_open_call(m, w);
+    expect_open_call(m, w);
     w->pc = pc_of(b, insn);
     fprintf(m->expect,
             "{\"kind\":\"exec\",\"ordinal\":%" PRIu64
@@ -162,8 +162,8 @@ static void tell_exec(const struct maker *m, struct walker *w, const struct bloc
 }
 
 /* Digits of a little-endian number. */
-static void tell_number(const struct maker *m, const uint8_t *v, unsigned size,
-                        bool whole)
+static void expect_number(const struct maker *m, const uint8_t *v, unsigned size,
+                          bool whole)
 {
     unsigned n = size;
 
@@ -176,11 +176,11 @@ static void tell_number(const struct maker *m, const uint8_t *v, unsigned size,
     }
 }
 
-static void tell_access(const struct maker *m, struct walker *w, const struct block *b,
-                        unsigned insn, bool store, uint64_t addr, unsigned size,
-                        const uint8_t *data)
+static void expect_access(const struct maker *m, struct walker *w, const struct block *b,
+                          unsigned insn, bool store, uint64_t addr, unsigned size,
+                          const uint8_t *data)
 {
-    tell_open_call(m, w);
+    expect_open_call(m, w);
     fprintf(m->expect,
             "{\"kind\":\"%s\",\"ordinal\":%" PRIu64
             ",\"pid\":%d,\"tid\":%d,\"pc\":\"0x%" PRIx64 "\",\"addr\":\"0x%" PRIx64
@@ -189,7 +189,7 @@ static void tell_access(const struct maker *m, struct walker *w, const struct bl
             size);
     if (data && size <= 16) {
         fprintf(m->expect, ",\"value\":\"0x");
-        tell_number(m, data, size, false);
+        expect_number(m, data, size, false);
         fprintf(m->expect, "\"");
     } else if (data) {
         fprintf(m->expect, ",\"data\":\"");
@@ -201,16 +201,16 @@ static void tell_access(const struct maker *m, struct walker *w, const struct bl
     fprintf(m->expect, "}\n");
 }
 
-/* Register r gets a new value: told if it is another one. */
-static void tell_register(const struct maker *m, struct walker *w, uint64_t pc,
-                          unsigned r, const uint8_t *value, bool outside)
+/* Register r gets a new value, which is reported if it differs. */
+static void expect_register(const struct maker *m, struct walker *w, uint64_t pc,
+                            unsigned r, const uint8_t *value, bool outside)
 {
     uint64_t ordinal = outside && w->ordinal ? w->ordinal - 1 : w->ordinal;
 
     if (!memcmp(w->reg[r], value, regs[r].size)) {
         return;
     }
-    tell_open_call(m, w);
+    expect_open_call(m, w);
     memcpy(w->reg[r], value, 16);
     memcpy(w->next[r], value, 16);
     fprintf(m->expect,
@@ -218,11 +218,11 @@ static void tell_register(const struct maker *m, struct walker *w, uint64_t pc,
             ",\"pid\":%d,\"tid\":%d,\"pc\":\"0x%" PRIx64
             "\",\"name\":\"%s\",\"value\":\"0x",
             ordinal, w->pid, w->tid, pc, regs[r].name);
-    tell_number(m, value, regs[r].size, regs[r].flags & CTR_REG_VECTOR);
+    expect_number(m, value, regs[r].size, regs[r].flags & CTR_REG_VECTOR);
     fprintf(m->expect, "\"%s}\n", outside ? ",\"outside\":true" : "");
 }
 
-/* A value now and then, else one of few, so that some are what was there before. */
+/* Sometimes any value, otherwise one of few, so that some equal the value before. */
 static void random_value(uint8_t *v, unsigned size)
 {
     memset(v, 0, 16);
@@ -231,7 +231,7 @@ static void random_value(uint8_t *v, unsigned size)
     }
 }
 
-/* The register slot s: the value that its instruction leaves there. */
+/* The register slot s: the value that its instruction writes. */
 static void do_register(struct maker *m, struct walker *w, const struct block *b,
                         unsigned s)
 {
@@ -258,8 +258,8 @@ static void do_slot(struct maker *m, struct walker *w, const struct block *b, un
         random_value(value, size);
         put_data(m, value, size);
     }
-    tell_access(m, w, b, slot->insn, slot->access & CTR_ACCESS_STORE, addr, size,
-                all ? value : NULL);
+    expect_access(m, w, b, slot->insn, slot->access & CTR_ACCESS_STORE, addr, size,
+                  all ? value : NULL);
 }
 
 static unsigned slots_of_group(const struct block *b, unsigned s)
@@ -273,8 +273,8 @@ static unsigned slots_of_group(const struct block *b, unsigned s)
     return n;
 }
 
-/* Some rounds of the group that begins with slot s; its slots follow each
- * other.  Returns rounds left to do if the chunk is to end in between. */
+/* Some rounds of the group that begins with slot s; its slots are adjacent.
+ * Returns the number of remaining rounds if the chunk must end in between. */
 static unsigned do_group(struct maker *m, struct walker *w, const struct block *b,
                          unsigned s, unsigned rounds, bool may_cut)
 {
@@ -292,7 +292,7 @@ static unsigned do_group(struct maker *m, struct walker *w, const struct block *
     return 0;
 }
 
-/* An access made by a helper, now and then. */
+/* Sometimes an access made by a helper. */
 static void maybe_extra(struct maker *m, struct walker *w, const struct block *b,
                         unsigned insn)
 {
@@ -311,7 +311,7 @@ static void maybe_extra(struct maker *m, struct walker *w, const struct block *b
         data[i] = (uint8_t)rng();
     }
     put_extra(m, (uint16_t)insn, store, size, addr, all ? data : NULL);
-    tell_access(m, w, b, insn, store, addr, size, all ? data : NULL);
+    expect_access(m, w, b, insn, store, addr, size, all ? data : NULL);
 }
 
 /*
@@ -321,13 +321,13 @@ static void maybe_extra(struct maker *m, struct walker *w, const struct block *b
 static unsigned do_accesses(struct maker *m, struct walker *w, const struct block *b,
                             unsigned insn, unsigned s, unsigned rounds, bool may_cut)
 {
-    bool told_extra = false;
+    bool extra_done = false;
 
     while (s < b->nslot && b->slot[s].insn == insn) {
         if (b->slot[s].access & CTR_ACCESS_REG) {
-            if (!told_extra) { /* accesses stand before them */
+            if (!extra_done) { /* accesses come before registers */
                 maybe_extra(m, w, b, insn);
-                told_extra = true;
+                extra_done = true;
             }
             do_register(m, w, b, s);
             s++;
@@ -347,7 +347,7 @@ static unsigned do_accesses(struct maker *m, struct walker *w, const struct bloc
             s++;
         }
     }
-    if (!told_extra) {
+    if (!extra_done) {
         maybe_extra(m, w, b, insn);
     }
     if (all && !below(30)) {
@@ -358,7 +358,7 @@ static unsigned do_accesses(struct maker *m, struct walker *w, const struct bloc
         memcpy(w->next[reg], v, 16);
     }
     for (unsigned r = 0; all && r < NR_REGS; r++) {
-        tell_register(m, w, pc_of(b, insn), r, w->next[r], false);
+        expect_register(m, w, pc_of(b, insn), r, w->next[r], false);
     }
     return s;
 }
@@ -375,7 +375,7 @@ static bool do_run(struct maker *m, struct walker *w, const struct block *b, boo
     put_word(m, b->id);
     for (unsigned i = 0; i < end; i++) {
         bool faulted = faults && i == end - 1;
-        tell_exec(m, w, b, i, faulted);
+        expect_exec(m, w, b, i, faulted);
         if (faulted) { /* before it made any access */
             w->ordinal++;
             break;
@@ -393,7 +393,7 @@ static bool do_run(struct maker *m, struct walker *w, const struct block *b, boo
     return true;
 }
 
-/* Goes on with what the thread's chunk before was cut in; ends the block
+/* Continues where the thread's previous chunk was cut; ends the block
  * after that instruction. */
 static void do_resume(struct maker *m, struct walker *w)
 {
@@ -413,14 +413,14 @@ static void do_resume(struct maker *m, struct walker *w)
     w->ordinal++;
 }
 
-/* ----------------------------------------------- what the system does */
+/* ----------------------------------------------- system events */
 
 static double seconds(uint64_t ns)
 {
     return (double)(ns - START_NS) / 1e9;
 }
 
-/* {"kind":...,"time":... of an event that comes now; returns its time. */
+/* {"kind":...,"time":... of an event that happens now; returns its time. */
 static uint64_t event_start(struct maker *m, const struct walker *w, const char *kind,
                             char *to, size_t size)
 {
@@ -452,14 +452,14 @@ static void put_call(struct maker *m, unsigned type, uint64_t time_ns, unsigned 
 
 static void do_call(struct maker *m, struct walker *w)
 {
-    tell_open_call(m, w);
+    expect_open_call(m, w);
     w->call_ns = event_start(m, w, "syscall", w->call, sizeof(w->call));
     w->call_nr = 1 + below(9);
     w->memory[0] = 0;
     put_call(m, CTR_EVENT_SYSCALL, w->call_ns, w->call_nr, 0, 0);
 }
 
-/* The open call returns; without one, that of a parent does. */
+/* The open call returns; without one, a parent's call does. */
 static void do_return(struct maker *m, struct walker *w)
 {
     char begin[200], duration[64] = "", result[100] = "";
@@ -480,12 +480,12 @@ static void do_return(struct maker *m, struct walker *w)
         snprintf(duration, sizeof(duration), ",\"duration\":%.9f",
                  (double)(now - w->call_ns) / 1e9);
     }
-    tell_call(m, w->call[0] ? w->call : begin, duration, nr, result,
-              w->call[0] ? w->memory : "");
+    expect_call(m, w->call[0] ? w->call : begin, duration, nr, result,
+                w->call[0] ? w->memory : "");
     w->call[0] = 0;
 }
 
-/* The system reads or writes memory: of the open call, or by itself. */
+/* The system reads or writes memory: in the open call, or by itself. */
 static void do_memory(struct maker *m, struct walker *w)
 {
     uint8_t p[24 + 16];
@@ -526,7 +526,7 @@ static void do_signal(struct maker *m, struct walker *w)
     char begin[200];
     uint64_t now;
 
-    tell_open_call(m, w);
+    expect_open_call(m, w);
     now = event_start(m, w, "signal", begin, sizeof(begin));
     if (below(2)) {
         put_le(p, 0x1234, 8);
@@ -576,7 +576,7 @@ static void do_thread(struct maker *m, struct walker *w)
     uint64_t now;
 
     if (!name) {
-        tell_open_call(m, w);
+        expect_open_call(m, w);
     }
     now = event_start(m, w, "thread", begin, sizeof(begin));
     put_le(p, name ? CTR_THREAD_NAME : CTR_THREAD_END, 4);
@@ -592,7 +592,7 @@ static void do_thread(struct maker *m, struct walker *w)
                  : "\"op\":\"end\",\"reason\":\"exit\",\"status\":7");
 }
 
-/* Registers that the system changes come behind what it did. */
+/* Register changes by the system come after its other effects. */
 static void do_outside(struct maker *m, struct walker *w)
 {
     for (unsigned r = 0; r < NR_REGS; r++) {
@@ -600,12 +600,12 @@ static void do_outside(struct maker *m, struct walker *w)
         if (!below(3)) {
             random_value(v, regs[r].size);
             put_register(m, MEMPIPE_OUTSIDE, r, v);
-            tell_register(m, w, w->pc, r, v, true);
+            expect_register(m, w, w->pc, r, v, true);
         }
     }
 }
 
-/* What happens between two blocks. */
+/* Events between two blocks. */
 static void do_between(struct maker *m, struct walker *w)
 {
     for (unsigned n = below(4) ? 0 : below(6); n; n--) {
@@ -705,7 +705,7 @@ void make_random(char **argv, bool with_all)
         flush_chunk(&m, w->thread, 0);
     }
     for (unsigned i = 0; i < NR_THREADS; i++) {
-        tell_open_call(&m, &walkers[i]);
+        expect_open_call(&m, &walkers[i]);
     }
     maker_close(&m, true);
     if (fclose(m.expect) || fclose(m.cuts)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `mktrace system' and `mktrace calls': small traces of what the system does,
- * the same every time.
+ * `mktrace system' and `mktrace calls': small traces of system events, the same
+ * every time.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void leave(struct maker *m, const struct call *c, int64_t result)
     call_event(m, CTR_EVENT_SYSRET, c, 0, result);
 }
 
-/* `n' bytes are kept of `size'. */
+/* `n' bytes of `size' are recorded. */
 static void memory(struct maker *m, uint64_t addr, const void *data, size_t n,
                    size_t size, unsigned flags)
 {
@@ -63,7 +63,7 @@ static void string(struct maker *m, uint64_t addr, const char *s)
     memory(m, addr, s, strlen(s) + 1, strlen(s) + 1, CTR_USERMEM_STRING);
 }
 
-/* A whole call that reads one string and writes nothing. */
+/* A complete call that reads one string and writes nothing. */
 static void simple_call(struct maker *m, const struct call *c, uint64_t addr,
                         const char *s, int64_t result)
 {
@@ -131,7 +131,7 @@ static void slot_value(struct maker *m, unsigned reg, uint64_t v)
     put_data(m, m->state + m->reg_off[reg], m->reg_size[reg]);
 }
 
-/* The system sets r0: the result of a call. */
+/* The system sets r0, to the result of a call. */
 static void result_r0(struct maker *m, uint64_t v)
 {
     set_reg(m, R0, v);
@@ -211,7 +211,7 @@ static void initial_maps(struct maker *m)
     mapping(m, CTR_MAP_INITIAL, 3, 2, 0x40000000, 0x800000, 0, "[stack]");
 }
 
-/* What the main thread does: two chunks, with a call that goes across. */
+/* The main thread: two chunks, with a call that spans both. */
 static void main_thread(struct maker *m, uint32_t t1, const struct block *app,
                         const struct block *libc)
 {
@@ -294,7 +294,7 @@ void make_system(const char *path)
     t1 = add_thread(&m, p1, 4242, 0);
     main_thread(&m, t1, &app, &libc);
 
-    /* A thread that waits when everything ends. */
+    /* A thread that waits until the end. */
     t2 = add_thread(&m, p1, 4243, 4242);
     put_state(&m);
     thread_event(&m, CTR_THREAD_START, 4242, 4243, 0, 4242, 0, 0, "second");
@@ -303,7 +303,7 @@ void make_system(const char *path)
     memory(&m, 0x30010, "\1\0\0\0\0\x65\xcd\x1d", 8, 8, 0);
     flush_chunk(&m, t2, 0);
 
-    /* The child of a fork: the call of its parent returns in it; then it becomes
+    /* The child of a fork: its parent's call returns in it; then it becomes
      * another program. */
     p2 = add_process(&m, 5000, 4242);
     t3 = add_thread(&m, p2, 5000, 0);
@@ -341,7 +341,7 @@ static void put_target(uint8_t *p, uint64_t v, unsigned bytes, bool be)
     }
 }
 
-/* A call that reads or writes one structure made of `n' integers. */
+/* A call that reads or writes one structure of `n' integers. */
 static void struct_call(struct maker *m, const struct call *c, bool write, uint64_t addr,
                         const uint64_t *v, const unsigned *bytes, unsigned n, bool be,
                         int64_t result)
@@ -358,7 +358,7 @@ static void struct_call(struct maker *m, const struct call *c, bool write, uint6
     leave(m, c, result);
 }
 
-/* The numbers are the same for all targets; what they mean is not. */
+/* The numbers are the same for all targets, their meanings differ. */
 void make_calls(const char *target, unsigned machine, bool be, unsigned addr_bits,
                 const char *path)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A patched QEMU that has more rights than who runs it takes no pipe and no library from
-# QEMU_CANNOLI.  Needs root, who makes such programs, and the patched qemu-arm.
+# A patched QEMU with more rights than its user accepts no pipe and no library from
+# QEMU_CANNOLI.  Needs root, to make such programs, and the patched qemu-arm.
 . "$SRC/tests/cli/librecord.sh"
 qemu=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}/qemu-arm
 as_nobody() {
@@ -26,6 +26,6 @@ chown 65533 "$open/qemu-arm"
 chmod 4755 "$open/qemu-arm"
 run 0 as_nobody env QEMU_CANNOLI=pipe=/proc/1/fd/9999,exec "$open/qemu-arm" --version
 silent "set-user-ID"
-# The command line is another matter: it says everything to such a program.
+# The command line is accepted: it controls such a program anyway.
 run 1 as_nobody "$open/qemu-arm" -cannoli pipe=/proc/1/fd/9999,exec --version
 finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Programs that have more rights than who runs them do not let him say, in the environment,
-# what they run and where they write.  Needs root, who makes such programs.
+# Programs with more rights than their user do not let the environment choose what they
+# run and where they write.  Needs root, to make such programs.
 . "$SRC/tests/cli/librecord.sh"
 as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
@@ -26,7 +26,7 @@ recorder() {
     run "$1" as_nobody env PATH=/usr/bin:/bin "${@:2}" \
         "$open/bin/cannoli-record" -q -o "$open/out/a.ctr" -- qemu-arm "$open/ok"
 }
-# coverage STATUS: tracecov of a stream, with a TMPDIR that is not there
+# coverage STATUS: tracecov of a stream, with a TMPDIR that does not exist
 coverage() {
     run "$1" as_nobody env TMPDIR="$open/missing" bash -c \
         'cat "$1/sample.ctr" | "$1/bin/tracecov" -q -f json -' - "$open"
@@ -34,14 +34,14 @@ coverage() {
 as_nobody "$open/bin/cannoli-record" --version >/dev/null 2>&1 &&
     as_nobody "$open/qemu-arm" >/dev/null 2>&1
 if [ $? -ge 126 ]; then
-    echo "other users cannot run what was built"
+    echo "other users cannot run the built programs"
     exit 77
 fi
 recorder 0 CANNOLI_QEMU_DIR="$open"
 recorder 0 PATH="$open:/usr/bin:/bin"
 coverage 1
 
-# a user of whom the caller is not
+# a user other than the caller
 chown 65533 "$open/bin/cannoli-record" "$open/bin/tracecov"
 chmod 4755 "$open/bin/cannoli-record" "$open/bin/tracecov"
 cp "$(command -v id)" "$open/id"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What can be wrong before anything runs, and disks that are full: one line and
-# the status that the man page says.
+# Errors before anything runs, and full disks: one line and the status of the man
+# page.
 . "$SRC/tests/cli/librecord.sh"
 guest ok 'blocks 15' 'print hello'
 guest much 'blocks 30000000'
@@ -25,7 +25,7 @@ bad 126 'directory' $with -- qemu-arm .
 bad 126 'directory' $with -- ./
 bad 126 'no ELF program' $with -- ./ok
 bad 127 'there is no qemu-mips in' $with -- qemu-mips ok
-[ ! -e cannoli.ctr ] || fail "a file is left of a program that never ran"
+[ ! -e cannoli.ctr ] || fail "a program that never ran left a file"
 printf 'old' >old.ctr
 bad 127 'No such file' $with -o old.ctr -- qemu-arm missing
 [ "$(cat old.ctr)" = old ] || fail "an older file was harmed"
@@ -42,17 +42,17 @@ printf '#!/bin/sh\nexit 3\n' >other/qemu-arm
 bad 3 'nothing was recorded' "$record" --qemu-dir other -- qemu-arm ok
 printf '#!/nonexistent/interpreter\n' >other/qemu-arm
 bad 126 'cannot start' "$record" --qemu-dir other -- qemu-arm ok
-# A wrapper around a patched one is fine.
+# A wrapper around a patched QEMU works.
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$fake/qemu-arm" >other/qemu-arm
 run 0 "$record" -q --qemu-dir other -o a.ctr -- qemu-arm ok
 counts a.ctr 40 15 5 1 1 0
 
-# Where QEMU is looked for: option, environment, PATH
+# Where QEMU is searched: option, environment, PATH
 CANNOLI_QEMU_DIR=$fake run 0 "$record" -q -o a.ctr -- qemu-arm ok
 PATH=$fake:$PATH run 0 "$record" -q -o a.ctr -- "$fake/qemu-arm" ok
 CANNOLI_QEMU_DIR=$fake bad 126 'without the cannoli patch' "$record" --qemu-dir plain -- qemu-arm ok
 
-# ELF files: which QEMU they ask for
+# ELF files: which QEMU they need
 elf() { # NAME CLASS DATA MACHINE FLAGS(hex, 4 bytes as in the file)
     python3 - "$@" <<'END'
 import struct, sys
@@ -135,11 +135,11 @@ r = subprocess.run([sys.argv[1], "--qemu-dir", sys.argv[2], "-o", "-", "--", "qe
 sys.exit(r.returncode != 2 or b"terminal" not in r.stderr)
 END
 
-# A limit on the size of files holds for shared memory, too.
+# A limit on file sizes applies to shared memory, too.
 (ulimit -f 8; run 125 $with -o limit.ctr -- qemu-arm ok; one_line limit; exit $failed) ||
     failed=1
 
-# A small disk: the file is finished with what there is.
+# A small disk: the file is finished with what fits.
 guest noisy
 for i in $(seq 400); do
     echo "forks 1 15"
@@ -159,6 +159,6 @@ if unshare -rm true 2>/dev/null; then
     *) fail "full disk: the file cannot be read: $(cat err)" ;;
     esac
 else
-    echo "no mount namespaces here: a full disk was tried on /dev/full only"
+    echo "no mount namespaces here: only /dev/full was tried as a full disk"
 fi
 finish

@@ -3,14 +3,14 @@
 . "$SRC/tests/cli/librecord.sh"
 ctl=$BIN/cannoli-ctl
 
-# asked STATUS COMMAND...
-asked() {
+# control STATUS COMMAND...
+control() {
     local want=$1
     shift
     run "$want" "$ctl" "$@"
 }
 
-# begin SCRIPT [OPTION...]: as `start', but its output goes to a file, too
+# begin SCRIPT [OPTION...]: as `start', but the guest's output goes to a file, too
 begin() {
     local script=$1
     shift
@@ -21,30 +21,30 @@ begin() {
     eventually test -e ready
 }
 
-# over STATUS: it ends like this, and nothing is left but the trace
+# over STATUS: the recorder ends with it, and only the trace remains
 over() {
     wait "$pid"
     local got=$?
     [ "$got" -eq "$1" ] || fail "status $got, not $1: $(cat stderr.record)"
-    [ ! -e a.ctr.ctl ] || fail "the socket is left"
+    [ ! -e a.ctr.ctl ] || fail "the socket remains"
 }
 
-# Pause, marks and resume reach whoever waits for them.
+# Pause, marks and resume reach a guest that waits for them.
 guest waits 'blocks 15' 'ready ready' 'await paused 1' 'print paused' 'await marks 2' \
     'marks' 'await paused 0' 'print resumed' 'blocks 15'
 begin waits --control
 [ -S a.ctr.ctl ] && [ "$(stat -c %a a.ctr.ctl)" = 600 ] || fail "the socket: $(ls -l)"
-asked 0 pause
+control 0 pause
 silent pause
 eventually grep -q paused guest.out
-asked 0 status
+control 0 status
 grep -q '^paused: *yes$' stdout || fail "status: $(cat stdout)"
 grep -q '^command: *qemu-arm waits$' stdout || fail "status: $(cat stdout)"
-asked 0 mark 'first'
+control 0 mark 'first'
 [ "$(cat stdout)" = 'mark 1' ] || fail "mark: $(cat stdout)"
-asked 0 -s a.ctr.ctl mark $'second,\nin two lines'
+control 0 -s a.ctr.ctl mark $'second,\nin two lines'
 eventually grep -q 'two lines' guest.out
-asked 0 status --json
+control 0 status --json
 python3 - stdout <<'END' || fail "status --json: $(cat stdout)"
 import json, sys
 s = json.load(open(sys.argv[1]))
@@ -52,13 +52,13 @@ assert s["paused"] is True and s["marks"] == 2 and s["libraries"] == [], s
 assert s["output"] == "a.ctr" and s["command"] == ["qemu-arm", "waits"], s
 assert s["threads"] == 1 and s["instructions"] >= 0 and s["seconds"] > 0, s
 END
-asked 0 resume
+control 0 resume
 over 0
 printf 'paused\nmark 1 first\nmark 2 second,\nin two lines\nresumed\n' >want
-same want guest.out 'what reached the guest'
+same want guest.out 'what the guest received'
 counts a.ctr 80 30 10 1 1 0
 
-# SIGUSR1 does the same; the guest's own to its group does not.
+# SIGUSR1 does the same; the guest's own SIGUSR1 to its group does not.
 guest signals 'handle 10' 'ready ready' 'await paused 1' 'print paused' 'await paused 0' 'print resumed'
 begin signals --control=other.ctl
 kill -USR1 "$pid"
@@ -68,19 +68,19 @@ over 0
 [ ! -e other.ctl ] || fail "another socket is left"
 begin signals --paused
 eventually grep -q paused guest.out
-asked 0 resume
+control 0 resume
 over 0
-# Without --control it is as any other signal.
+# Without --control, SIGUSR1 acts as any other signal.
 guest sleeps 'ready ready' 'sleep 600000'
 begin sleeps
 kill -USR1 "$pid"
 over 138
 
-# Mistakes: one line, and the recording does not mind.
+# Errors: one line, and no effect on the recording.
 refused() { # TEXT ARGUMENT...
     local text=$1
     shift
-    asked 1 "$@"
+    control 1 "$@"
     one_line "$@"
     grep -q "^cannoli-ctl: .*$text" stderr || fail "$*: $(cat stderr)"
 }
@@ -93,9 +93,9 @@ refused 'no shared library' load sleeps
 refused 'no library .nothing.so. is loaded' unload nothing.so
 refused 'No such file' -s nowhere pause
 refused 'Connection refused\|nobody\|not a socket\|refused' -s sleeps pause
-python3 - a.ctr.ctl <<'END' || fail "requests that are none"
+python3 - a.ctr.ctl <<'END' || fail "invalid requests"
 import socket, sys
-def ask(data):
+def request(data):
     s = socket.socket(socket.AF_UNIX)
     s.connect(sys.argv[1])
     s.sendall(data)
@@ -104,30 +104,30 @@ def ask(data):
     while part := s.recv(4096):
         got += part
     return got
-assert ask(b"") == b"" and ask(b"pause") == b"", "not ended"
-assert ask(b"\n") == b"error\0no such command\0"
-assert ask(b"nonsense\n").startswith(b"error\0")
-assert ask(b"pauses\0").startswith(b"error\0")
-assert ask(b"mark " + b"x" * 90000 + b"\0").startswith(b"error\0")
-assert ask(b"pause\0") == b"ok\0"
-assert ask(b"resume\n") == b"ok\0"
+assert request(b"") == b"" and request(b"pause") == b"", "not ended"
+assert request(b"\n") == b"error\0no such command\0"
+assert request(b"nonsense\n").startswith(b"error\0")
+assert request(b"pauses\0").startswith(b"error\0")
+assert request(b"mark " + b"x" * 90000 + b"\0").startswith(b"error\0")
+assert request(b"pause\0") == b"ok\0"
+assert request(b"resume\n") == b"ok\0"
 try:
-    assert ask(b"x" * 300000) == b""
+    assert request(b"x" * 300000) == b""
 except OSError:
     pass
-# Who says nothing keeps nobody from asking.
+# Silent connections do not block other requests.
 silent = [socket.socket(socket.AF_UNIX) for i in range(40)]
 for s in silent:
     s.connect(sys.argv[1])
     s.send(b"mark half a requ")
-assert ask(b"status\n").startswith(b"ok\0")
+assert request(b"status\n").startswith(b"ok\0")
 END
-asked 0 status
+control 0 status
 grep -q '^marks: *0$' stdout || fail "status: $(cat stdout)"
-# A second recording does not take the socket; one that was left it does.
+# A second recording does not use an active socket, but replaces a stale one.
 rec 125 -o b.ctr --control=a.ctr.ctl -- qemu-arm sleeps
 one_line
-[ ! -e b.ctr ] || fail "a trace without a recording"
+[ ! -e b.ctr ] || fail "a trace of a recording that did not run"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 [ -S a.ctr.ctl ] || fail "a killed recorder removed its socket"
@@ -135,7 +135,7 @@ refused 'has ended' -s a.ctr.ctl pause
 refused 'no recording with --control' status
 begin sleeps --control
 begin_pid=$pid
-asked 0 status
+control 0 status
 mkdir sub
 rm -f ready
 "$record" --qemu-dir "$fake" -qo b.ctr --control -- qemu-arm sleeps 2>stderr.other &
@@ -147,20 +147,20 @@ over 143
 wait "$other"
 printf 'no socket' >a.ctr.ctl
 rec 125 -o a.ctr --control -- qemu-arm sleeps
-[ "$(cat a.ctr.ctl)" = 'no socket' ] || fail "a file was taken for a socket"
+[ "$(cat a.ctr.ctl)" = 'no socket' ] || fail "a file was mistaken for a socket"
 rm -f a.ctr.ctl
 
-# A long way to the socket
+# A long path to the socket
 long=$(printf 'd%0100d' 1)/$(printf 'e%0100d' 1)
 mkdir -p "$long"
 begin sleeps --control="$long/x.ctl"
-asked 0 -s "$long/x.ctl" status
+control 0 -s "$long/x.ctl" status
 (cd "$long" && "$ctl" status >/dev/null) || fail "status in its folder"
 kill -TERM "$pid"
 over 143
-[ ! -e "$long/x.ctl" ] || fail "the socket is left"
+[ ! -e "$long/x.ctl" ] || fail "the socket remains"
 
-# Libraries come and go.
+# Libraries are loaded and unloaded.
 cat >lib.c <<'END'
 #include "cannoli/jitter.h"
 const struct cannoli_jitter cannoli_jitter = {CANNOLI_JITTER_HEADER, "all"};
@@ -170,14 +170,14 @@ cp sub/lib.so 'sub/a,b.so'
 guest loads 'ready ready' 'await seq 2' 'control' 'await seq 4' 'control' \
     'await seq 6' 'control' 'await seq 8' 'control' 'await seq 10' 'control'
 begin loads --control --jitter sub/lib.so
-asked 0 load sub/lib.so,k=v
+control 0 load sub/lib.so,k=v
 (cd sub && "$ctl" -s ../a.ctr.ctl load a,,b.so,k=1,,2) || fail "load elsewhere"
 refused 'loaded already' load sub/lib.so
 refused 'loaded already' load sub/lib.so,k=v
-asked 0 unload sub/lib.so
-asked 0 unload 'a,,b.so'
+control 0 unload sub/lib.so
+control 0 unload 'a,,b.so'
 refused 'no library' unload sub/lib.so
-asked 0 load sub/lib.so
+control 0 load sub/lib.so
 over 0
 python3 - guest.out "$(pwd -P)" <<'END' || fail "libraries: $(cat guest.out)"
 import sys
@@ -193,7 +193,7 @@ for s in states:
     assert steps, states
 END
 
-# What QEMU says of a library ends the recording.
+# QEMU's error message about a library ends the recording.
 guest fails 'blocks 15' 'ready ready' 'failed cannot load this one' 'sleep 600000'
 rec 125 -o a.ctr --jitter sub/lib.so -- qemu-arm fails
 one_line
@@ -214,7 +214,7 @@ done
 run 0 "$ctl" --help
 grep -o -- '--[a-z-]*' stdout | sort -u >options
 for word in $(sed 's/^--//' options) pause resume mark status load unload dump; do
-    grep -qF -- "$word" "$SRC/man/cannoli-ctl.1" || fail "the man page does not know $word"
+    grep -qF -- "$word" "$SRC/man/cannoli-ctl.1" || fail "$word is not in the man page"
 done
 run 0 "$ctl" --version
 finish

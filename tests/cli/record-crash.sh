@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# A jitter library that ends QEMU from inside a hook: one line of the recorder names it,
-# in whatever process and thread it was, the status is 125, and what was recorded until
-# then can be read.  A process that is killed while a hook runs is no library's fault.
+# A jitter library that ends QEMU inside of a hook, in any process and thread: one line of
+# the recorder names the library, the status is 125, and what was recorded before can be
+# read.  A process that is killed while a hook runs is not blamed on a library.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu x86_64 gcc
 
@@ -132,7 +132,7 @@ for lib in crash good; do
     ${CC:-cc} -w -shared -fPIC -I "$SRC/include" $lib.c -o $lib.so || fail "cannot build $lib"
 done
 
-# dies TEXT HOW WHERE: the recorder says so, in one line of its own
+# dies TEXT HOW WHERE: the recorder reports that in a single line
 dies() {
     ulimit -c 0
     "$record" --qemu-dir "$qemu_dir" -o a.ctr --jitter "./crash.so,$2,$3" --jitter ./good.so \
@@ -157,15 +157,15 @@ dies 'QEMU was ended by SIGSEGV' write thread
 dies 'QEMU (process [0-9]*) was ended by SIGABRT' abort child
 dies 'QEMU (process [0-9]*) was ended by SIGSEGV' write child
 dies 'QEMU (process [0-9]*) exited' exit child
-# ... where QEMU has signals blocked
+# The same where QEMU blocks signals
 dies 'QEMU (process [0-9]*) was ended by SIGILL' trap childcall
 
-# Killed from outside, or by a guest that is told nothing: as without a library.
+# Killed from outside, or by a guest that gets no message: as without a library.
 "$record" --qemu-dir "$qemu_dir" -qo a.ctr --jitter ./crash.so,kill,inst -- qemu-x86_64 ./guest \
     >stdout 2>stderr
 got=$?
 [ "$got" -eq 137 ] || fail "killed: status $got: $(cat stderr)"
-! grep -q crash.so stderr || fail "killed: a library is named: $(cat stderr)"
+! grep -q crash.so stderr || fail "killed: a library is blamed: $(cat stderr)"
 "$record" --qemu-dir "$qemu_dir" -qo a.ctr --jitter ./crash.so,kill,child -- qemu-x86_64 ./guest \
     >stdout 2>stderr
 got=$?
@@ -173,7 +173,7 @@ got=$?
 grep -qx 'status 9' stdout || fail "a child killed: $(cat stdout)"
 [ ! -s stderr ] || fail "a child killed: $(cat stderr)"
 
-# Taken out while the program runs
+# Unloaded while the program runs
 cat >slow.c <<'END'
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Every way in which a recording can end: the status, and what is in the file.
+# Every way in which a recording can end: the status, and the contents of the file.
 . "$SRC/tests/cli/librecord.sh"
 
 guest status 'blocks 15' 'exit 42'
@@ -9,7 +9,7 @@ guest signal 'blocks 15' 'signal 15'
 rec 143 -o a.ctr -- qemu-arm signal
 counts a.ctr 40 15 5 1 1 0
 
-# kill -9 in the middle of a block: all but what nobody can know
+# kill -9 inside a block: everything but what is unknown
 guest kill 'blocks 1500000' 'kill'
 rec 137 -o a.ctr -- qemu-arm kill
 counts a.ctr 4000002 1500001 500000 1 1 1
@@ -17,7 +17,7 @@ rec 137 -e exec -o a.ctr -- qemu-arm kill
 info a.ctr >got
 grep -q '^incomplete 1$' got || fail "a killed thread is not marked"
 
-# ... or while a thread or a child was being made
+# The same while a thread or a child is created
 guest claim 'blocks 15' 'claim' 'claimfork' 'kill'
 rec 137 -o a.ctr -- qemu-arm claim
 counts a.ctr 42 16 5 1 1 1
@@ -34,7 +34,7 @@ for what in sleep spin family; do
     [ "$(wc -l <stderr)" -eq 1 ] || fail "$what: SIGTERM: $(cat stderr)"
 done
 
-# Of a terminal's signals the first is the guest's: one that lives on is recorded.
+# The first SIGINT of a terminal is for the guest: a guest that survives is recorded on.
 guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 1500' 'blocks 15' 'exit 9'
 start qemu-arm handles
 kill -INT "$pid" "$child" 2>/dev/null
@@ -54,14 +54,14 @@ eventually again
 ended 130
 counts a.ctr 40 15 5 1 1 1
 
-# The guest killed from outside, asleep: nothing is lost.
+# The guest is killed from outside, in a sleep: nothing is lost.
 start qemu-arm sleep
 kill -KILL "$child"
 ended 137
 counts a.ctr 40 15 5 1 1 1
 
-# ... also when its end is seen before its status can be had, or when it has ended before
-# the recorder first looks at it
+# The same if the recorder sees the end before it can get the status, or if the guest has
+# ended before the recorder first looks at it
 mkfifo unseen
 for way in sleep unseen; do
     rm -f ready
@@ -70,7 +70,7 @@ for way in sleep unseen; do
         "$record" --qemu-dir "$fake" -o a.ctr -- qemu-arm "$way" >stdout 2>stderr
     got=$?
     if [ "$got" -eq 77 ]; then
-        echo "may not trace: the late status was not tried"
+        echo "ptrace is not permitted: the late status was not tried"
         continue
     fi
     [ "$got" -eq 137 ] || fail "late status, $way: status $got: $(cat stderr)"
@@ -79,9 +79,9 @@ for way in sleep unseen; do
         fail "late status, $way: $("$dump" --info --json a.ctr 2>/dev/null)"
 done
 
-# The recorder killed: the guest ends at once and says why, wherever it is.
+# The recorder is killed: the guest ends at once and says why, wherever it is.
 for what in sleep spin family; do
-    set -m # in a process group of its own, by which its orphans are found
+    set -m # in a process group of its own, to find its orphans
     start qemu-arm $what
     set +m
     family=$(pgrep -g "$pid" -x qemu-arm)
@@ -98,15 +98,15 @@ for what in sleep spin family; do
     *) fail "$what: tracedump of an unfinished file: $?" ;;
     esac
 done
-[ -z "$(find /dev/shm -newer family -name '*cannoli*')" ] || fail "something is left in /dev/shm"
+[ -z "$(find /dev/shm -newer family -name '*cannoli*')" ] || fail "a file remains in /dev/shm"
 
-# Whoever reads the trace goes away: quietly over.
+# The reader of the trace goes away: the recorder ends silently.
 "$record" --qemu-dir "$fake" -o - -- qemu-arm spin 2>stderr | head -c 100 >/dev/null
 got=${PIPESTATUS[0]}
 [ "$got" -eq 141 ] || fail "reader gone: status $got"
 silent "reader gone"
 
-# Events that make no sense are an error, not a crash.
+# Inconsistent events give an error, not a crash.
 guest nonsense 'blocks 15' 'nonsense' 'sleep 600000'
 rec 125 -o a.ctr -- qemu-arm nonsense
 one_line nonsense

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A guest that generates code all the time: what ran is in the trace, in order, although
-# its definitions are forgotten again and again; and memory does not grow.
+# definitions are dropped again and again; and memory does not grow.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu_arm
 fake=$qemu_dir
@@ -9,7 +9,7 @@ sanitized() {
     grep -q '^CANNOLI_SANITIZE:.*=.' "$BUILD/CMakeCache.txt"
 }
 
-# targets: those with a QEMU and a compiler
+# targets: those that have a QEMU and a compiler
 $cc -O1 -static -no-pie -pthread -I"$SRC/tests/guests" "$SRC/tests/guests/snippets.c" \
     -o snippets-arm || fail "cannot compile for arm"
 targets=arm
@@ -19,7 +19,7 @@ if [ -x "$qemu_dir/qemu-x86_64" ] && [ "$(uname -m)" = x86_64 ]; then
     targets="arm x86_64"
 fi
 
-# exact FILE TARGET: each thread ran its numbers, in order.  guest.out: what it said.
+# exact FILE TARGET: each thread ran its numbers, in order.  guest.out: the guest's output.
 cat >exact.py <<'END'
 import collections, re, sys
 target = sys.argv[1]
@@ -54,12 +54,13 @@ exact() {
     "$dump" --no-disas -e exec "$1" | python3 exact.py "$2" "$3" || fail "$1: not what ran"
 }
 
-# blocks FILE: how many definitions it has
+# blocks FILE: the number of its definitions
 blocks() {
     "$dump" --info --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["blocks"])'
 }
 
-# Epochs of 64 definitions, in threads and children that go on with what their parents had.
+# Epochs of 64 definitions, in threads and in children that continue with the definitions
+# of their parents.
 export CANNOLI_EPOCH_BLOCKS=64
 for target in $targets; do
     for events in exec mem,val,reg; do
@@ -69,14 +70,14 @@ for target in $targets; do
         cp stdout guest.out
         exact run.ctr $target 11
     done
-    # A ring, which has its own way to keep definitions; all of it fits.
+    # A ring, which keeps definitions in another way; everything fits into it.
     rec 0 -q -e exec --ring 1M -o ring.ctr -- qemu-$target ./snippets-$target 3000
     cp stdout guest.out
     exact ring.ctr $target 1
 done
 
-# The recorder is killed, and another process goes on with what it had: it knows what
-# is in use, whatever was forgotten.
+# The recorder is killed, and another process continues with its state: that process knows
+# which definitions are in use, whatever was dropped.
 cat >killed.py <<'END'
 import array
 for who, n in enumerate(array.array("I", open("reached", "rb").read())):
@@ -102,13 +103,13 @@ for delay in 0.2 0.35 0.5 0.8; do
     done
 done
 
-# What is the same code gets its old number as long as that is known: about one for each
-# snippet, not one for each time that it was described.
+# The same code gets its old number as long as that is known: there is about one definition
+# for each snippet, not one for each time that it was defined.
 rec 0 -q -e exec -o run.ctr -- qemu-arm ./snippets-arm 3000
 n=$(blocks run.ctr)
 [ "$n" -lt 6000 ] || fail "$n definitions of 3000 snippets"
 
-# A program runs and is recorded as it is without epochs, event by event.
+# A program runs and is recorded exactly as without epochs, event by event.
 for n in 00 64; do
     CANNOLI_EPOCH_BLOCKS=$n rec 0 -q -e mem -o $n.ctr -- qemu-arm ./snippets-arm 300
     "$dump" --no-disas -e exec,mem $n.ctr | sed 's/^ *\([0-9]*\) [^ ]* */\1 /' >$n.txt
@@ -116,23 +117,23 @@ done
 cmp -s 00.txt 64.txt || fail "an epoch changes what is recorded"
 
 # Memory of QEMU and of the recorder, between a quarter of the run and its end.  Without
-# epochs the recorder has 350 bytes more for each snippet and QEMU as many and its code.
-# (How a ring bounds it, tests/unit/test_ring.c shows.)
+# epochs the recorder has 350 bytes more for each snippet, and QEMU as much and its code.
+# (tests/unit/test_ring.c shows how a ring bounds it.)
 sanitized && finish
-flat() { # MIB that QEMU may take more, for what else it has to do
+flat() { # MIB that QEMU may grow for other reasons
     python3 - $1 <<'END' || fail "memory grows"
 import sys
-told = [list(map(int, l.split()[1:])) for l in open("stdout") if l.startswith("memory")]
-(qemu, recorder), (qemu_end, recorder_end) = told
-sys.exit((qemu_end - qemu > int(sys.argv[1]) << 10 or recorder_end - recorder > 6 << 10) and str(told))
+sizes = [list(map(int, l.split()[1:])) for l in open("stdout") if l.startswith("memory")]
+(qemu, recorder), (qemu_end, recorder_end) = sizes
+sys.exit((qemu_end - qemu > int(sys.argv[1]) << 10 or recorder_end - recorder > 6 << 10) and str(sizes))
 END
 }
 export CANNOLI_EPOCH_BLOCKS=500
 rec 0 -q -e exec -o run.ctr -- qemu-arm ./snippets-arm 40000 1 0 memory
 flat 6
 
-# Threads that sleep since another epoch each, of more definitions: what they need is kept,
-# and no more.
+# Threads that each sleep since another epoch, with more definitions: those that they need
+# are kept, and no others.
 export CANNOLI_EPOCH_BLOCKS=3000
 rec 0 -q -e exec -o run.ctr -- qemu-arm ./snippets-arm 45000 1 0 memory 12
 cp stdout guest.out

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Guests and recorders that are killed at any moment leave a trace that can be
-# read, whatever is recorded; guests that scribble over the pipe end with one line.
+# Guests and recorders that are killed at any moment leave a readable trace, whatever is
+# recorded; guests that overwrite the pipe cause an end with one line.
 . "$SRC/tests/cli/librecord.sh"
 
 for kind in type short head old future payload event-length event-type data-length insn \
@@ -13,7 +13,7 @@ for kind in type short head old future payload event-length event-type data-leng
     [ $? -le 3 ] || fail "$kind: the trace cannot be read: $(cat err)"
 done
 
-# A call that has begun, a block that is half done
+# A call that has begun, a block that has run half
 guest call 'blocks 15' 'calls 2 10' 'killcall'
 rec 137 -q -e all -o a.ctr -- qemu-arm call
 counts a.ctr 43 15 5 1 1 1

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# A jitter library that cannot work: one line, status 125, and no trace; also where
-# the constructor crashes.
+# A jitter library that cannot work: one line, status 125, and no trace; also if
+# its constructor crashes.
 . "$SRC/tests/cli/librecord.sh"
 
 guest program 'print ran'
 echo old >old.ctr
 
-# library NAME: built from the standard input
+# library NAME: built from standard input
 library() {
     cat - >"$1.c"
     ${CC:-cc} -shared -fPIC -I "$SRC/include" -DDESCRIBED="CANNOLI_JITTER_HEADER" \
@@ -51,7 +51,7 @@ library short <<'END'
 const struct cannoli_jitter cannoli_jitter = {CANNOLI_JITTER_VERSION, 16, "short"};
 END
 bad 'has 16 bytes' short.so
-# The same for machines that this one is not
+# Libraries for other machines than this one
 for machine in 40:1:1:arm 22:2:2:s390x 9999:2:1:QEMU; do
     python3 - symbol.so other.so "$machine" <<'END'
 import struct, sys
@@ -128,10 +128,10 @@ bad 'refuses to work (its load returned 3)$' refuse.so
 bad 'a=1,b=2 is not for arm (40, 0, 32 bits, program)$' refuse.so,a=1,b=2
 rec 0 -qo a.ctr --jitter refuse.so,fine -- qemu-arm program
 [ "$(cat stdout)" = ran ] || fail "a library that works: $(cat stdout stderr)"
-# A good one before it does not help.
+# A good library before it does not help.
 rec 125 -o old.ctr --jitter refuse.so,fine --jitter crash.so -- qemu-arm program
 one_line
 
-# Nothing of it is in the program's way.
+# Nothing of the library remains.
 [ -z "$(find . -name 'core*')" ] || fail "a core file was left"
 finish

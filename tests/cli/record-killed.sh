@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Guests killed with SIGKILL wherever they are: what is in the file is how the whole
-# program goes on from its begin, also the last accesses, derived ones among them.
+# Guests killed with SIGKILL anywhere: the file holds a prefix of the complete run,
+# including the last accesses, derived ones among them.
 . "$SRC/tests/cli/libcalls.sh"
 tail=20000
 
-# last FILE FROM [OPTION...]: instructions and accesses from an ordinal on, a line each
+# last FILE FROM [OPTION...]: instructions and accesses from an ordinal on, one a line
 last() {
     local file=$1 from=$2
     shift 2
@@ -32,7 +32,7 @@ killed() {
     wait "$pid"
 }
 
-# Of 32 bits: there a stack lies where it lay the last time.
+# 32-bit targets: on these the stack has the same address in each run.
 for pair in arm:arm-linux-gnueabihf-gcc mips:mips-linux-gnu-gcc mipsel:mipsel-linux-gnu-gcc \
     i386:i686-linux-gnu-gcc; do
     target=${pair%:*}
@@ -43,7 +43,7 @@ for pair in arm:arm-linux-gnueabihf-gcc mips:mips-linux-gnu-gcc mipsel:mipsel-li
     setarch -R "$record" -q -e exec,mem -o whole.ctr -- "$qemu" "./mixed-$target" 1 \
         >/dev/null
     many=0
-    # the last ones for machines that are busy
+    # the last ones are for busy machines
     for seconds in 0.02 0.03 0.05 0.07 0.09 0.11 1 5 20; do
         [ "$many" -gt 0 ] && [ "${seconds%.*}" -gt 0 ] && break
         rm -f killed.ctr
@@ -53,11 +53,11 @@ for pair in arm:arm-linux-gnueabihf-gcc mips:mips-linux-gnu-gcc mipsel:mipsel-li
         n=$(instructions killed.ctr)
         many=$((many + (n > tail)))
         from=$((n > tail ? n - tail : 0))
-        # only of the last instruction it need not be sure
+        # only the last instruction may be uncertain
         last killed.ctr "$from" | sed "/\"ordinal\":$((n - 1)),/ s/,\"unsure\":true//" >got
         last whole.ctr "$from" --count "$tail" | head -n "$(wc -l <got)" >want
         cmp -s want got || fail "$target: $n instructions: $(diff want got | head -12)"
     done
-    [ "$many" -gt 0 ] || fail "$target: no guest came far"
+    [ "$many" -gt 0 ] || fail "$target: no guest ran for long"
 done
 finish_any

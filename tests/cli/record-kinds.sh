@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Every kind of event by itself and all together, counted by somebody who knows:
-# the stand-in for QEMU says how often each happens (tests/mempipe/fakeguest.h).
+# Every kind of event alone and all together; the fake QEMU defines how often each
+# happens (tests/mempipe/fakeguest.h).
 . "$SRC/tests/cli/librecord.sh"
 
 # kinds FILE: "KIND NUMBER" of each kind of object that tracedump prints
@@ -57,7 +57,7 @@ rec 0 -e all -o a.ctr -- qemu-arm all
 has a.ctr 'exec 422' 'load 160' 'store 50' 'values 210' 'reg 129' 'outside 7' 'signal 10' \
     'syscall 7' 'times 7' 'map 4' 'thread 2'
 
-# What is told of each is what was done.
+# The recorded values are those of the guest.
 python3 - objects <<'END' || fail "wrong values"
 import json, sys
 blocks = calls = 0
@@ -91,7 +91,7 @@ if bad or calls != 7:
     sys.exit(1)
 END
 
-# Much of everything: many chunks, records beyond what a chunk may have of them
+# Large amounts of everything: many chunks, more records than one chunk may have
 guest much 'calls 1500 4000' 'blocks 300000' 'helper 40000' 'calls 40 1000000' \
     'threads 8 30000' 'forks 8 30000' 'calls 1500 4000'
 for limit in 0 100 4KiB all; do
@@ -102,7 +102,7 @@ for limit in 0 100 4KiB all; do
 done
 [ "$(stat -c %s much.ctr)" -lt 40000000 ] || fail "much.ctr is large: $(stat -c %s much.ctr)"
 
-# A process that executes another recorded program is in the file twice.
+# A process that executes another recorded program appears twice in the file.
 guest second 'blocks 30' 'calls 1 10' 'exit 4'
 guest first 'blocks 15' 'threads 3 15' 'follow second'
 rec 4 -e all --follow-exec -o a.ctr -- qemu-arm first
@@ -119,7 +119,7 @@ insns=$("$dump" --json --no-disas --pid "$pid" a.ctr | grep -c '"kind":"exec"')
 guest first 'followfork second' 'blocks 15' 'sleep 500' 'blocks 15'
 rec 0 -e all --follow-exec -o a.ctr -- qemu-arm first
 counts a.ctr 161 60 20 3 3 0
-# The recording waits for it when the command has ended.
+# The recording waits for that program after the command has ended.
 guest second 'sleep 500' 'blocks 30' 'calls 1 10' 'exit 4'
 guest first 'followfork second' 'blocks 15'
 rec 0 -e all --follow-exec -o a.ctr -- qemu-arm first

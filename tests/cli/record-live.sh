@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A recording that is changed while it runs, with a real QEMU; and libraries that fail
-# only there.
+# only inside of QEMU.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu_arm
 fake=$qemu_dir
@@ -52,7 +52,7 @@ open_recording() {
     exec 9>in
     eventually test -e ready
 }
-# phase WORD: the guest does it, and waits again
+# phase WORD: the guest executes it, and waits again
 phases=0
 phase_is_over() {
     [ "$(wc -l <out)" -eq "$phases" ]
@@ -112,7 +112,7 @@ printf '%s\n' 'closed start' 'open outside' 'outside from outside' 'guest from i
     'closed outside' 'guest from inside' 'open outside' >want
 same want got 'marks and gates'
 
-# Libraries come and go: the same function by name and by address
+# Libraries are loaded and unloaded: the same function by name and by address
 open_recording --function work
 filter=$(readlink -f "$BIN/../lib/cannoli/libcannoli-filter.so")
 phase one
@@ -125,8 +125,8 @@ phase three
 over 0
 [ "$(insns)" -eq $((2 * once)) ] || fail "$(insns) instructions with libraries, not 2 times $once"
 
-# Nothing is asked of instructions where addresses rule it out; a range that does not
-# hold the address that was asked about rules nothing out.
+# QEMU does not query single instructions where the answer for their addresses rules them
+# out; a range that does not contain the queried address rules nothing out.
 cat >reach.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +175,7 @@ import sys
 start, size = (int(x, 16) for x in sys.argv[1].split())
 print("%x,%x" % (start & ~1, (start & ~1) + size))
 END
-# (As one of version 1, too, which is not asked.)
+# The same as a library of version 1, whose hook_range must not be called.
 sed 's/CANNOLI_JITTER_HEADER,/1, offsetof(struct cannoli_jitter, hook_range),/' reach.c >reach1.c
 ${CC:-cc} -shared -fPIC -I "$SRC/include" reach1.c -o reach1.so || exit 1
 for how in n l a 1; do
@@ -184,7 +184,7 @@ for how in n l a 1; do
     over 0
     [ "$(insns)" -eq "$once" ] || fail "range $how: $(insns) instructions, not $once"
 done
-# ... of all libraries: two, and paused
+# The same for all libraries together: two, and paused
 open_recording --jitter "reach.so,n,$(cat place)" --function nothing_like_this --paused
 phase one
 must "$ctl" resume
@@ -192,7 +192,7 @@ phase two
 over 0
 [ "$(insns)" -eq "$once" ] || fail "two libraries: $(insns) instructions, not $once"
 
-# A library that the trial cannot find out
+# A library whose failure a trial load cannot find
 cat >only_qemu.c <<'END'
 #include <stdlib.h>
 #include <string.h>
@@ -229,7 +229,7 @@ bad() {
 bad '' 'not in here'
 bad ,crash "ended while it loaded '.*/only_qemu.so'"
 bad ,exit "ended while it loaded '.*/only_qemu.so'"
-# ... also while the program runs: then the recording ends
+# The same while the program runs: then the recording ends
 open_recording
 phase one
 must "$ctl" load only_qemu.so

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-# Descriptions that are too long: each is refused with what was too long, how long it is
-# and the limit; what can be told in parts is told whole.
+# Descriptions that are too long: each is refused with its kind, its length and the limit;
+# what can be split is recorded whole.
 . "$SRC/tests/cli/librecord.sh"
 guest program 'print ran'
 
-# x COUNT: a word of so many letters
+# x COUNT: a word of COUNT letters
 x() {
     printf "%0$1d" 0 | tr 0 x
 }
 
-# Filters: as many bytes as there is room for, and one more
+# Filters: as many bytes as fit, and one more
 rec 2 -o a.ctr --function "$(x 70000)" -- qemu-arm program
 one_line
 grep -q 'the filters are too long: [0-9]* bytes of text.*the limit is 65535' stderr ||
@@ -18,12 +18,12 @@ bytes=$(grep -o '[0-9]* bytes' stderr | cut -d' ' -f1)
 rec 0 -qo a.ctr --function "$(x $((70000 - bytes + 65535)))" -- qemu-arm program
 rec 2 -o a.ctr --function "$(x $((70000 - bytes + 65536)))" -- qemu-arm program
 grep -q 'too long: 65536 bytes of text' stderr || fail "one byte too many: $(cat stderr)"
-# a word on the command line of Linux has at most 128 KiB
+# Linux allows 128 KiB for a word of the command line
 half=$(x 60000)
 rec 2 -o a.ctr --function "$half" --module "$half" -- qemu-arm program
 grep -Eq 'too long: 120[0-9]{3} bytes' stderr || fail "two filters: $(cat stderr)"
 
-# What a library gives as its reason
+# A library's error message
 cat >talks.c <<'END'
 #include "cannoli/jitter.h"
 static int load(const struct cannoli_host *host, const char *args, void **state)
@@ -37,7 +37,7 @@ END
 ${CC:-cc} -shared -fPIC -I "$SRC/include" talks.c -o talks.so || fail "cannot build a library"
 rec 125 -o b.ctr --jitter ./talks.so -- qemu-arm program
 one_line
-grep -q '0\.\.\.$' stderr || fail "a long reason does not say that it goes on: $(cat stderr)"
+grep -q '0\.\.\.$' stderr || fail "a long message is not marked as cut: $(cat stderr)"
 
 # From outside: a mark, a library's arguments, a request
 guest waits 'blocks 15' 'ready ready' 'sleep 600000'
@@ -61,7 +61,7 @@ says 'too long: [78][0-9]{4} bytes, the limit is 65535' load "./quiet.so,$(x 400
 kill -TERM "$pid"
 wait "$pid"
 
-# With QEMU: tags of many libraries on each instruction of long blocks, and a choice of
+# With QEMU: tags of many libraries on each instruction of long blocks, and a selection of
 # 60,000 bytes that is made while the program runs
 need_qemu x86_64 gcc
 {
@@ -122,7 +122,7 @@ pid=$!
 eventually test -e ready
 run 0 "$BIN/cannoli-ctl" -s ctl load "./quiet.so,$(x 60000)end"
 touch go
-wait "$pid" || fail "a long choice: $?: $(cat stderr)"
+wait "$pid" || fail "a long selection: $?: $(cat stderr)"
 "$dump" --json --events=all a.ctr >events
-grep -q 'quiet.so,x*xend"' events || fail "the text of a choice is cut: $(grep -o 'quiet.so,x*.' events | wc -c) bytes"
+grep -q 'quiet.so,x*xend"' events || fail "the text of a selection is cut: $(grep -o 'quiet.so,x*.' events | wc -c) bytes"
 finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A program of very many blocks: all of it is in the trace, in order, and whoever reads
-# the trace needs no more memory than that of a few chunks.
+# A program of very many blocks: all of it is in the trace, in order, and readers need
+# only the memory of a few chunks.
 . "$SRC/tests/cli/librecord.sh"
 
 if grep -q '^CANNOLI_SANITIZE:.*=.' "$BUILD/CMakeCache.txt"; then
@@ -10,7 +10,7 @@ else
 fi
 guest many "many $blocks $times"
 
-# peak MIB COMMAND...: its output goes to stdout, and it has no more memory than that
+# peak MIB COMMAND...: its output goes to stdout, and its memory stays below MIB
 peak() {
     local most=$1
     shift
@@ -40,7 +40,7 @@ sys.exit(i["blocks"] < int(sys.argv[1]))' $blocks || fail "$events: blocks are m
     done
     # One line for each instruction, with its access.
     peak $mib "$dump" -j1 --no-disas -e exec,mem many.ctr
-    python3 - $blocks $times $loads <<'END' || fail "$events: not what ran"
+    python3 - $blocks $times $loads <<'END' || fail "$events: the trace differs from what ran"
 import re, sys
 blocks, times, loads = map(int, sys.argv[1:])
 i = k = 0

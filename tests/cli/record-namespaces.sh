@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Who is recorded, as the system says: programs in PID namespaces of their own, which know
-# themselves by other numbers than the recorder, processes that cannot be looked into,
+# Process identities come from the system: programs in PID namespaces of their own, whose
+# pids differ from those that the recorder sees, processes that cannot be inspected,
 # senders of signals; and recorders that die together with their watchdogs.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu_arm
@@ -164,18 +164,17 @@ real=("$record" --qemu-dir "$qemu_dir" -q -o a.ctr -- qemu-arm ./guest)
 "${real[@]}" deathsig >got || fail "deathsig: $?"
 same want got "deathsig: what the program sees"
 
-# A signal of a process that hardly lived is the program's, too.
+# A signal from a short-lived process belongs to the program, too.
 setsid -w "${real[@]}" signals
 got=$?
 [ $got -eq 9 ] || fail "signals: status $got"
 
-# knows N: whether the recorder watches so many processes
+# knows N: whether the recorder watches N processes
 knows() {
     [ "$(find "/proc/$pid/fd" -lname 'anon_inode:\[pidfd\]' | wc -l)" -eq "$1" ]
 }
 
-# When both are killed at once, and nobody is left to do anything about it.  (Here and
-# below by setsid, as a test that runs beside this one may be in the shell's group.)
+# Recorder and watchdog are killed at once, so that neither can act.
 for what in sleep spin; do
     rm -f ready
     setsid "${real[@]}" $what 2>stderr &
@@ -184,7 +183,7 @@ for what in sleep spin; do
     family=$(pgrep -x qemu-arm -g "$pid" -r R,S)
     eventually knows "$(echo "$family" | wc -l)"
     watchdog=$(pgrep -P "$pid" -x ctr-watchdog)
-    kill -STOP "$watchdog" # it is killed a moment later than the recorder
+    kill -STOP "$watchdog" # it is killed slightly later than the recorder
     kill -KILL "$pid" "$watchdog"
     wait "$pid" 2>/dev/null
     for process in $family; do
@@ -192,7 +191,7 @@ for what in sleep spin; do
     done
 done
 
-# Processes that their own user cannot look into are ended with the others.
+# Processes that their own user cannot inspect are ended with the others.
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups test -x "$record" -a -x guest &&
     chmod 777 .; then
     for sig in TERM KILL; do
@@ -228,12 +227,12 @@ inner = [p for p in ps[1:] if 1 in (p["pid"], p["ppid"])]
 outer = [p for p in ps if p not in inner]
 assert len(inner) == 4 and len({p["pid"] for p in inner}) == 2, ps
 assert len(outer) == 3 and not any("host_pid" in p for p in outer), ps
-# One that ended before it was looked at has no number; but no two have the same.
+# One that ended before the recorder looked at it has no number; no two have the same.
 hosts = [p["host_pid"] for p in inner if "host_pid" in p] + [p["pid"] for p in outer]
 assert len(set(hosts)) == len(hosts) and all(p["end_reason"] == "exit_group" for p in ps), ps
 END
 
-# They are ended with the others, and nobody else is.
+# They are ended with the others, and no other process is.
 sleep 600 &
 bystander=$!
 for sig in TERM KILL; do
@@ -248,7 +247,7 @@ for sig in TERM KILL; do
     for process in $all; do
         eventually gone "$process"
     done
-    kill -0 $bystander || fail "linger, SIG$sig: somebody else was killed"
+    kill -0 $bystander || fail "linger, SIG$sig: an unrelated process was killed"
     [ $sig = TERM ] || continue
     "$dump" --info --json a.ctr >info.json
     python3 - info.json <<'END' || fail "linger: the processes"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The file that a trace is written to: failures that only fsync or close tell, disks that
-# fill up at any moment, who may read it, and whose file it is.
+# The output file: failures that only fsync or close report, disks that become full at any
+# moment, who may read the file, and who owns it.
 . "$SRC/tests/cli/librecord.sh"
 . "$SRC/tests/cli/libfailing.sh"
 umask 022
@@ -11,7 +11,7 @@ for i in $(seq 400); do
     echo "threads 3 1500"
 done >noisy
 
-# finished FILE WHAT: it has an end
+# finished FILE WHAT: the file has an end
 finished() {
     zstd -tq "$1" 2>err || fail "$2: zstd -t: $(cat err)"
     "$dump" --info "$1" >info 2>err
@@ -19,7 +19,7 @@ finished() {
         fail "$2: not finished: $(grep '^state' info) $(cat err)"
 }
 
-# ---------------------------------------------- what fsync and close have to say
+# ---------------------------------------------- errors of fsync and close
 for ring in '' --ring=1M; do
     run 125 failing fsync '*/f.ctr' "$record" --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
     one_line "fsync $ring"
@@ -27,13 +27,13 @@ for ring in '' --ring=1M; do
     run 125 failing close '*/f.ctr' "$record" --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
     one_line "close $ring"
     grep -q "cannot write 'f.ctr': Disk quota exceeded" stderr || fail "close: $(cat stderr)"
-    # ... of standard output, too
+    # the same for standard output
     failing close '*/f.ctr' "$record" --qemu-dir "$fake" $ring -o - -- qemu-arm ok >f.ctr 2>stderr
     got=$?
     [ $got -eq 125 ] || fail "close of standard output: status $got"
     grep -q "cannot write 'standard output': Disk quota exceeded" stderr ||
         fail "close of standard output: $(cat stderr)"
-    # a file system that cannot sync is none that failed
+    # a file system without fsync is no error
     for error in 22 30 95 38; do # EINVAL EROFS EOPNOTSUPP ENOSYS
         run 0 failing fsync '*/f.ctr' env FAILING_ERRNO=$error "$record" -q --qemu-dir "$fake" $ring -o f.ctr -- qemu-arm ok
     done
@@ -54,7 +54,7 @@ rm -f full.ctr
 case $how in
 written) # a file system without fallocate
     export FAILING_CALLS=fallocate FAILING_FILE='*/a.ctr' LD_PRELOAD="$failing_preload" ;;
-shared) # somebody else takes what there is, once the trace has begun
+shared) # another program uses up the space after the trace has begun
     (until [ "$(stat -c %s small/a.ctr 2>/dev/null || echo 0)" -gt 1000 ] || [ -e enough ]; do
          sleep 0.001
      done
@@ -96,7 +96,7 @@ else
     echo "no mount namespaces here: full disks were not tried"
 fi
 
-# A limit on the size of files, set when the shared memory has been made.
+# A limit on file sizes, set after the shared memory was made.
 guest waits 'ready ready' 'await marks 1'
 for i in $(seq 400); do
     echo "forks 1 15"
@@ -142,22 +142,22 @@ run 0 "$BIN/cannoli-ctl" -s a.ctr.ctl dump
 [ ! -e nowhere ] && [ -f a.ctr.3 ] || fail "a dump follows a link: $(ls -l)"
 kill -TERM "$pid"
 ended 143
-# a program that never runs leaves nothing, and neither does a trace that cannot begin
+# a program that never runs leaves no file, and neither does a trace that cannot begin
 rec 127 -o none.ctr -- qemu-arm missing
 [ ! -e none.ctr ] || fail "an empty file is left"
 
-# ---------------------------------------------------------------------- whose file it is
+# ---------------------------------------------------------------------- who owns the file
 mkdir links
 ln -s ../target.ctr links/own
 rec 0 -q -o links/own -- qemu-arm ok
-finished target.ctr "by way of a link of one's own"
+finished target.ctr "through the user's own link"
 rm target.ctr
 ln -s links/own again
-rec 0 -q -o again -- qemu-arm ok # of which the file does not exist
-finished target.ctr "by way of two links"
+rec 0 -q -o again -- qemu-arm ok # the link's target does not exist
+finished target.ctr "through two links"
 ln -s links folder
 rec 0 -q -o folder/inside.ctr -- qemu-arm ok
-finished links/inside.ctr "by way of a folder's link"
+finished links/inside.ctr "through a folder's link"
 ln -s round round
 rec 125 -o round -- qemu-arm ok
 one_line "a link to itself"
@@ -165,18 +165,18 @@ mkfifo fifo
 cat fifo >from.ctr &
 rec 0 -q -o fifo -- qemu-arm ok
 wait $!
-finished from.ctr "by way of a FIFO"
+finished from.ctr "through a FIFO"
 rec 0 -q -o >(cat >from.ctr) -- qemu-arm ok
-eventually finished from.ctr "by way of /dev/fd"
+eventually finished from.ctr "through /dev/fd"
 
-# Other users: needs root, and a folder that they reach.
+# Other users: needs root, and a folder that they can reach.
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     other() {
         setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
     }
     open=$(mktemp -d) # not below a folder that is closed to others
     chmod 1777 "$open"
-    mkdir "$open/plain" # everybody's, but not sticky
+    mkdir "$open/plain" # writable by all, but not sticky
     chmod 777 "$open/plain"
     other mkdir "$open/theirs"
     printf 'precious' >precious
@@ -185,13 +185,13 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null
         run 125 timeout 600 "$record" --qemu-dir "$fake" -o "$1" -- qemu-arm ok # a FIFO waits
         one_line "$1"
         grep -q "^cannoli-record: cannot write '$1': .*$2" stderr || fail "$1: $(cat stderr)"
-        [ "$(cat precious)" = precious ] || fail "$1: another file was written to"
+        [ "$(cat precious)" = precious ] || fail "$1: another file was overwritten"
         rm -f "$1"
     }
     for where in "$open" "$open/plain" "$open/theirs"; do
         other ln -s "$PWD/precious" "$where/link"
         refused "$where/link" 'symbolic link that belongs to another user'
-        other ln -s "$PWD/created" "$where/link" # to what is not there
+        other ln -s "$PWD/created" "$where/link" # its target does not exist
         refused "$where/link" 'symbolic link that belongs to another user'
         [ ! -e created ] || fail "$where/link: made another user's file"
         ln precious "$where/hard" 2>/dev/null || { cp precious "$where/hard" && ln "$where/hard" "$where/hard2"; }
@@ -205,17 +205,17 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null
     refused "$open/file" 'belongs to another user'
     other mkfifo -m 666 "$open/pipe"
     refused "$open/pipe" 'belongs to another user'
-    # a user's link to root's, and root's for a user
+    # a user's link to root's file, and root's link for a user
     chmod 755 . 2>/dev/null
     if other test -x "$record" && other test -x "$fake/qemu-arm" && other test -r ok; then
         cp ok "$open/prog"
         other mkdir "$open/mine"
         ln -s "$open/mine/by-root.ctr" "$open/mine/root"
         run 0 other "$record" -q --qemu-dir "$fake" -o "$open/mine/root" -- qemu-arm "$open/prog"
-        finished "$open/mine/by-root.ctr" "by way of root's link"
-        ln -s "$open/mine" "$open/tomine" # the folder's owner's
+        finished "$open/mine/by-root.ctr" "through root's link"
+        ln -s "$open/mine" "$open/tomine" # the owner of the folder is its owner
         run 0 other "$record" -q --qemu-dir "$fake" -o "$open/tomine/x.ctr" -- qemu-arm "$open/prog"
-        finished "$open/mine/x.ctr" "by way of a link of the folder's owner"
+        finished "$open/mine/x.ctr" "through a link of the folder's owner"
     else
         echo "other users cannot run the recorder here: their links were not tried"
     fi

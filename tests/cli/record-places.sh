@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Choosing takes no address space that the guest would have had: where the guest's
-# addresses are the host's (guests of 64 bits), every mapping lies where it lies without a
-# recorder, whatever is chosen and how, also while libraries come and go.  The witness is
-# the guest: what mmap, malloc, dlopen and threads get, and its /proc/self/maps, line by
-# line.
+# Selecting what is recorded uses no address space that the guest would have got: where the
+# guest's addresses are the host's (64-bit guests), every mapping has the same address as
+# without a recorder, whatever is selected and how, also while libraries are loaded and
+# unloaded.  The witness is the guest: the results of mmap, malloc, dlopen and thread
+# creation, and its /proc/self/maps, line by line.
 . "$SRC/tests/cli/librecord.sh"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
-# One arena: QEMU's second thread makes its own at any time.
+# One arena: QEMU's second thread may make its own at any time.
 export MALLOC_ARENA_MAX=1
 command -v setarch >/dev/null || { echo "needs setarch"; exit 77; }
 
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 }
 END
 
-# A library that takes memory in every way, at every occasion.
+# A library that allocates memory in every way, at every occasion.
 cat >greedy.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,12 +169,12 @@ const struct cannoli_jitter cannoli_jitter = {
 END
 ${CC:-cc} -shared -fPIC -I "$SRC/include" greedy.c -o greedy.so || fail "cannot build greedy"
 
-# The guest has said what it says by itself.
+# The guest's output equals that of an unrecorded run.
 check() {
     cmp -s plain.out got.out || fail "$what: $*: $(diff plain.out got.out | grep -c '^[<>]') of $(wc -l <plain.out) lines differ: $(diff plain.out got.out | head -n 4 | tr '\n' ' ')"
 }
 
-# with OPTION...: recorded so, the guest says what it says by itself
+# with OPTION...: recorded with them, the guest's output equals that of an unrecorded run
 with() {
     setarch -R "$record" -q --qemu-dir "$qemu_dir" -o a.ctr "$@" -- "${qemu[@]}" ./guest >got.out 2>stderr ||
         fail "$what: $*: status $?: $(cat stderr)"
@@ -182,7 +182,7 @@ with() {
 }
 
 any=
-# program TARGET CC [OPTION...]: $qemu, ./guest and what it says by itself
+# program TARGET CC [OPTION...]: $qemu, ./guest and its output in an unrecorded run
 program() {
     local target=$1 compiler=$2
     shift 2
@@ -203,7 +203,7 @@ program() {
     with
 }
 
-# A library that is loaded from outside, while the guest waits, and goes again.
+# A library that is loaded from outside, while the guest waits, and is unloaded again.
 loads() {
     rm -f at-* go-*
     touch go-1 go-2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The recorder with a real QEMU: what the stand-in cannot show.
+# The recorder with a real QEMU: what the fake QEMU cannot show.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu_arm
 fake=$qemu_dir
@@ -138,14 +138,14 @@ rec 0 -q -o a.ctr --no-follow-forks -- ./guest forks 20
 info a.ctr >got
 grep -q '^processes 1$' got && grep -q '^incomplete 0$' got || fail "no forks: $(cat got)"
 
-# A program that executes itself in a child and then in itself, which does so once
-# more: four processes, of which all end as another program, two of them twice.
+# A program that executes itself in a child and then in itself, and that does the same once
+# more: four processes, which all end as another program, two of them twice.
 rec 0 -q -e all --follow-exec -o a.ctr -- ./guest follow 2
 [ "$(sort stdout | tr '\n' ' ')" = '0 0 0 ' ] || fail "follow: $(cat stdout)"
 info a.ctr >got
 grep -q '^processes 10$' got && grep -q '^incomplete 0$' got || fail "follow: $(cat got)"
 
-# The guest sees what it sees under the same QEMU without a recorder.
+# The guest's view is the same as under the same QEMU without a recorder.
 for how in env 'env -i' 'setarch -R' 'env -i X=1 QEMU_CANNOLI= setarch -R'; do
     env --default-signal=INT setarch -R $how "$qemu_dir/qemu-arm" ./guest look >plain 2>&1
     env --default-signal=INT setarch -R $how "$record" -q --qemu-dir "$qemu_dir" -o a.ctr -- \
@@ -153,7 +153,7 @@ for how in env 'env -i' 'setarch -R' 'env -i X=1 QEMU_CANNOLI= setarch -R'; do
     sed -i '/^_=/d' plain recorded
     same plain recorded "$how: the guest sees a difference"
 done
-# found in PATH: the name is the one typed
+# found in PATH: argv[0] is the name that was typed
 PATH=$PWD:$PATH run 0 "$record" -q --qemu-dir "$qemu_dir" -o a.ctr -- guest look
 grep -q '^argv0 guest$' stdout || fail "argv[0]: $(grep argv0 stdout)"
 rm -f cannoli.ctr
@@ -181,7 +181,7 @@ for what in sleep spin; do
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
     eventually gone "$child"
-    # the watchdog says so, or QEMU, whichever of them is first
+    # the watchdog reports it, or QEMU, whichever is first
     eventually grep -Eq 'was killed|has died' stderr
 done
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# A ring under QEMU that drops nearly all: what it keeps is what a recording of everything
-# has there, registers and mappings at its begin are those of then, and what was dropped
-# is counted.
+# A ring under QEMU that drops nearly everything: what it keeps equals the same part of a
+# complete recording, registers and mappings at its begin are those of that moment, and
+# dropped items are counted.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu_arm
 qemu=$qemu_dir/qemu-arm
@@ -17,7 +17,7 @@ events() {
         sed 's/"pid":[0-9]*,"tid":[0-9]*,//; s/,"\(time\|duration\)":[0-9.]*//g'
 }
 
-# One thread that calls the system, maps and unmaps; everything that can be recorded.
+# One thread that makes system calls, maps and unmaps; everything that can be recorded.
 one=("$qemu" -seed 1 ./numbers file 1 cm 25000)
 run 0 setarch -R "$record" -q -e all --data-limit=all -o full.ctr -- "${one[@]}"
 run 0 setarch -R "$record" -q -e all --data-limit=all --ring 1M -o ring.ctr -- "${one[@]}"
@@ -31,7 +31,7 @@ for key in ("instructions", "loads", "stores"):
     if ring[key] + d[key] != full[key]:
         sys.exit("%s: %d kept, %d dropped of %d" % (key, ring[key], d[key], full[key]))
 if d["instructions"] < full["instructions"] / 4:
-    sys.exit("it did not drop much: %s" % d)
+    sys.exit("not much was dropped: %s" % d)
 print(d["instructions"])
 END
 ) || fail "its sums"
@@ -52,7 +52,7 @@ if [ -x "$oracle/oracle-replay" ]; then
     "$oracle/oracle-memory" ring.ctr >said || fail "oracle-memory: $(cat said)"
 fi
 
-# Threads and processes at once, and one trace after the other is asked for meanwhile.
+# Concurrent threads and processes; meanwhile one dump after the other is requested.
 for what in cm tcm f; do
     case $what in cm) steps=12000 ;; tcm) steps=100 ;; f) steps=30 ;; esac
     rm -f a.ctr*

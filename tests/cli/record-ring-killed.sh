@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# A recorder with a ring that is killed at any moment: the trace is complete, and goes on
-# to where the program was killed.
+# A recorder with a ring is killed at any moment: the trace is complete, and extends to
+# the point where the program was killed.
 . "$SRC/tests/cli/librecord.sh"
 
-# Killed before a program ran: an older file is left alone, a new one is not there.
+# Killed before a program ran: an older file is unchanged, no new one appears.
 mkdir late
 printf '#!/bin/sh\ntouch ready\nexec sleep 600\n' >late/qemu-arm
 chmod +x late/qemu-arm
@@ -16,11 +16,11 @@ for old in '' old; do
     eventually test -e ready
     { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
     eventually grep -q 'nothing had been recorded' stderr
-    [ -e a.ctr ] && [ -z "$old" ] && fail "an empty file is left"
-    [ "$(cat a.ctr 2>/dev/null)" = "$old" ] || fail "the older file is another one"
+    [ -e a.ctr ] && [ -z "$old" ] && fail "an empty file remains"
+    [ "$(cat a.ctr 2>/dev/null)" = "$old" ] || fail "the older file was changed"
 done
 
-# While the trace is being written, which begins anew then, or just after
+# While the trace is being written, which is then begun again, or just after
 guest long 'noise 400000' 'ready ready' 'sleep 600000'
 for delay in 0 0.01 0.03 0.1; do
     start --ring 1M -- qemu-arm long
@@ -39,7 +39,7 @@ for delay in 0 0.01 0.03 0.1; do
     [ "$(cat sum)" -eq 1600000 ] || fail "$(cat sum) instructions: $(cat info)"
 done
 
-# In the middle of a script, over and over: what it did before the sleep is there.
+# During a script, repeatedly: everything before the sleep is there.
 guest script 'maps 3' 'calls 20 5000' 'blocks 3000' 'threads 3 200' 'ready ready' 'sleep 600000'
 for i in 1 2 3; do
     start --ring 1M -e all -- qemu-arm script
@@ -47,7 +47,7 @@ for i in 1 2 3; do
     eventually grep -q 'what was kept is in' stderr
     "$dump" --info --json a.ctr >info.json 2>/dev/null
     [ $? -eq 3 ] || fail "tracedump --info: $(cat info.json)"
-    python3 - <<'END' || fail "it is not all there"
+    python3 - <<'END' || fail "something is missing"
 import json
 i = json.load(open("info.json"))
 assert i["state"] == "complete", i["state"]
@@ -57,7 +57,7 @@ END
     [ "$calls" -eq 20 ] || fail "$calls of 20 calls"
 done
 
-# Programs under QEMU, at random moments.  CANNOLI_KILLS: how many
+# Programs under QEMU, at random moments.  CANNOLI_KILLS: number of kills
 need_qemu_arm
 $cc -O1 -static -pthread -o numbers "$SRC/tests/guests/numbers.c" || fail "no guest"
 python3 "$SRC/tests/cli/ringkill.py" "$record" "$dump" "$qemu_dir/qemu-arm" ./numbers \

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-# --ring keeps the newest part of a trace: what is kept is the end of what a
-# recording of everything has, and what was dropped is counted.
+# --ring keeps the newest part of a trace: what is kept equals the end of a complete
+# recording, and what was dropped is counted.
 . "$SRC/tests/cli/librecord.sh"
 
-# events FILE: what one thread did, without what differs from run to run; mappings and
-# threads are told of a dropped part, too
+# events FILE: the events of one thread, without what differs from run to run; mappings and
+# threads are also reported for a dropped part
 events() {
     "$dump" --json --no-disas -e exec,mem,val,reg,sys "$1" |
         sed 's/"pid":[0-9]*,"tid":[0-9]*,//; s/,"\(time\|duration\|sender_pid\)":[0-9.]*//g'
 }
 
-# tail_of FULL RING: the events in RING are the last ones in FULL, with their
-# ordinals; what RING says that it dropped are the others.  Prints how many instructions
-# were kept and dropped.
+# tail_of FULL RING: the events in RING are the last ones in FULL, with their ordinals;
+# the others are those that RING reports as dropped.  Prints the numbers of kept and of
+# dropped instructions.
 tail_of() {
     events "$1" >full.events
     events "$2" >ring.events
@@ -22,7 +22,7 @@ tail_of() {
     sums "$1" "$2" "$(grep -c '"kind":"exec"' ring.events)"
 }
 
-# sums FULL RING [KEPT]: kept and dropped are all there was
+# sums FULL RING [KEPT]: kept and dropped together equal the whole
 sums() {
     "$dump" --info --json "$1" >full.info
     "$dump" --info --json "$2" >ring.info
@@ -41,7 +41,7 @@ print(ring["instructions"], d["instructions"])
 END
 }
 
-# All fits: nothing is dropped, and nothing is said of it.
+# Everything fits: nothing is dropped, and nothing is reported as dropped.
 guest small 'maps 3' 'blocks 15000' 'calls 30 100' 'signals 3'
 rec 0 -e all -o full.ctr -- qemu-arm small
 rec 0 -e all --ring 1M -o ring.ctr -- qemu-arm small
@@ -63,7 +63,7 @@ for kinds in exec,mem,sys,map,thr all; do
     [ "$kept" -gt 20000 ] && [ "$dropped" -gt 20000 ] || fail "-e $kinds: $kept kept, $dropped dropped"
     [ "$(stat -c %s ring.ctr)" -lt $((1200 << 10)) ] || fail "the ring's file is too large"
     "$dump" --info ring.ctr | grep -q "^dropped  *$dropped instructions" || fail "--info: dropped"
-    # mappings and names of the dropped part are there, at the first ordinal kept
+    # mappings and names of the dropped part are there, at the first kept ordinal
     "$dump" --info ring.ctr | sed -n '/^mappings/,$p' | sed 1,2d >got
     "$dump" --info full.ctr | sed -n '/^mappings/,$p' | sed 1,2d >want
     same want got "mappings of the dropped part"
@@ -71,7 +71,7 @@ for kinds in exec,mem,sys,map,thr all; do
     "$dump" --json -e exec ring.ctr | grep -m1 '"pc":"0x1000"' | grep -q '"module":"/bin/fake"' ||
         fail "the first instructions kept are in no module"
 done
-# places in it
+# seeks into it
 first=$("$dump" --json -e exec ring.ctr | head -1 | sed 's/.*"ordinal":\([0-9]*\).*/\1/')
 [ "$first" -gt 20000 ] || fail "the first ordinal is $first"
 run 0 "$dump" --state "$first" ring.ctr
@@ -82,12 +82,12 @@ same want got "registers at the first instruction kept"
 run 1 "$dump" --state $((first - 1)) ring.ctr
 one_line
 grep -q dropped stderr || fail "--state before the first: $(cat stderr)"
-# as a stream, and by several threads
+# as a stream, and with several workers
 "$dump" --json --no-disas - <ring.ctr >stream.json || fail "the stream is refused"
 "$dump" --json --no-disas ring.ctr >file.json
-same file.json stream.json "the stream is another one"
+same file.json stream.json "the stream differs"
 
-# Threads and processes of which nothing is left are left out.
+# Threads and processes without any kept data are left out.
 guest crowd 'threads 20 30' 'forks 20 30' 'noise 1200000' 'threads 2 15'
 rec 0 -o full.ctr -- qemu-arm crowd
 rec 0 --ring 1M -o ring.ctr -- qemu-arm crowd
@@ -99,7 +99,7 @@ sums full.ctr ring.ctr >numbers
 guest killed 'noise 400000' 'kill'
 rec 137 --ring 1M -o ring.ctr -- qemu-arm killed
 run 3 "$dump" --info ring.ctr
-grep -q '^dropped' stdout || fail "of the killed guest nothing was dropped"
+grep -q '^dropped' stdout || fail "nothing of the killed guest was dropped"
 
 # complete FILE: whether it is a complete trace
 complete() {
@@ -107,7 +107,7 @@ complete() {
     [ $? -ne 1 ] && grep -q '^state  *complete' info
 }
 
-# While it runs: by a signal, to files beside the output
+# During the recording: on a signal, to files beside the output
 guest waits 'noise 400000' 'maps 4' 'calls 5 10' 'ready ready' 'sleep 600000'
 start --ring 1M -- qemu-arm waits
 kill -USR2 "$pid"
@@ -116,10 +116,10 @@ eventually complete a.ctr.1
 kill -USR2 "$pid"
 eventually complete a.ctr.2
 eventually grep -q "is in 'a.ctr.2'" stderr
-# a second TERM-like end writes the output
+# the end of the recording writes the output
 kill -TERM "$pid"
 ended 143
-complete a.ctr || fail "the end of the recording wrote nothing"
+complete a.ctr || fail "nothing was written at the end of the recording"
 for file in a.ctr a.ctr.1 a.ctr.2; do
     zstd -tq $file || fail "zstd refuses $file"
     "$dump" --info --json $file >$file.info
@@ -135,7 +135,7 @@ for x in (b, c):
     assert x["threads"][0]["incomplete"], x
 END
 
-# The recorder is killed: what was kept is there.
+# The recorder is killed: what was kept is written.
 rm -f a.ctr*
 start --ring 1M -- qemu-arm waits
 sleep 4 # longer than chunks may wait before they are compressed
@@ -145,7 +145,7 @@ eventually complete a.ctr
 zstd -tq a.ctr || fail "zstd refuses what was kept"
 run 3 "$dump" --info a.ctr
 grep -q '^dropped' stdout || fail "nothing was dropped before the kill"
-grep -q ' incomplete ' stdout || fail "the end of the killed thread is sure"
+grep -q ' incomplete ' stdout || fail "the killed thread is not marked as incomplete"
 
 run 2 "$record" --ring 1000 -- ./x
 one_line

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Programs that are hard on the system or on whoever watches them: each does what
-# it does under the same QEMU without a recorder, and its trace is whole.
+# Programs that stress the system or their observer: each behaves as under the same QEMU
+# without a recorder, and its trace is whole.
 . "$SRC/tests/cli/librecord.sh"
 need_qemu_arm
 
@@ -255,13 +255,13 @@ for what in maps wild closeall controls memory forks storm; do
         same plain.err rec.err "$what: stderr differs"
         "$dump" --no-disas a.ctr >/dev/null 2>err
         status=$?
-        # children that are killed have no sure end
+        # the end of killed children is uncertain
         [ $status -eq 0 ] || [ $what = forks ] || fail "$what: tracedump: $status $(cat err)"
         [ $status -ne 1 ] || fail "$what: tracedump: $(cat err)"
     done
 done
 
-# Forks are refused: as somebody who is not root, where that can be.
+# Forks are refused: as an ordinary user, where possible.
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups test -x "$record" -a -x guest &&
     chmod 777 .; then
     rm -f b.ctr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The options that choose what is recorded: what reaches the other end of the pipe.
+# The options that select what is recorded: what arrives at the other end of the pipe.
 . "$SRC/tests/cli/librecord.sh"
 
 guest control 'control' 'blocks 15'
@@ -10,10 +10,10 @@ chosen() {
     shift
     rec 0 -qo a.ctr "$@" -- qemu-arm control
     printf "$want" >want
-    same want stdout "what $* come to"
+    same want stdout "the result of $*"
 }
 
-# said WORD OPTION...: what --info says about it
+# said WORD OPTION...: what --info reports about it
 said() {
     local want=$1
     shift
@@ -47,7 +47,7 @@ chosen "paused 0 $plain\nlibrary $here/lib.so,a=1,b=x,,y\nlibrary $here/a,,b.so\
 said '--jitter=./link.so,a=1' --jitter ./link.so,a=1
 said '--after-instructions=7 --for-instructions=9' --after-instructions 7 --for-instructions 9
 
-# The built-in filters are one library more, whatever the order.
+# The built-in filters are one more library, in any order.
 if [ -e "$BIN/../lib/cannoli/libcannoli-filter.so" ]; then
     lib=$(readlink -f "$BIN")
     lib=${lib%/*}/lib/cannoli/libcannoli-filter.so
@@ -61,10 +61,10 @@ if [ -e "$BIN/../lib/cannoli/libcannoli-filter.so" ]; then
     chosen "paused 0 $plain\nlibrary $lib,function=f,callees=on\n" --function f --callees
     said '--not --module=libc.so.6 --branches' --not --module libc.so.6 --branches
 else
-    fail "the library of built-in filters is not there"
+    fail "the library of built-in filters is missing"
 fi
 
-# What chooses nothing is said, also when quiet.
+# A selection without any instruction is reported, also with --quiet.
 guest nothing 'print ran'
 rec 0 -qo a.ctr --for-instructions 5 -- qemu-arm nothing
 one_line
@@ -75,7 +75,7 @@ silent
 rec 0 -o a.ctr --for-instructions 5 -- qemu-arm control
 grep -q ' a.ctr; of --for-instructions=5$' stderr || fail "summary: $(cat stderr)"
 
-# --coverage has no data, and no more than was asked for.
+# --coverage has no data, and no more events than requested.
 rec 0 -qo a.ctr --coverage -- qemu-arm control
 counts a.ctr 40 0 0 1 1 0
 rec 0 -qo a.ctr --coverage -e exec,sys -- qemu-arm control

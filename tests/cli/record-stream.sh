@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A trace to a pipe: it is the same trace, it shows a running program at once,
+# A trace to a pipe: it is the same trace, it shows a running program immediately,
 # and the guest's own output does not get into it.
 . "$SRC/tests/cli/librecord.sh"
 
@@ -24,7 +24,7 @@ cat fifo >c.ctr
 wait
 counts c.ctr 4415 1662 550 1 1 0
 
-# A program that waits: its past is on the screen already.
+# A waiting program: its past is already shown.
 guest waits 'blocks 15' 'sleep 600000'
 "$record" --qemu-dir "$fake" -q -o - -- qemu-arm waits 2>/dev/null > >(
     exec "$dump" --no-disas --json - >live.txt) &

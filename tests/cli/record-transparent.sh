@@ -5,17 +5,17 @@
 
 guest look 'environ' 'fds' 'dispositions' 'print done'
 
-# alike COMMAND...: `recorded' and `plain' run what they get; the outputs agree
+# alike COMMAND...: `recorded' and `plain' run the same command; the outputs agree
 alike() {
     local name=$1
     shift
     "$@" "$fake/qemu-arm" look >plain.out 2>plain.err
     "$@" "$record" -q --qemu-dir "$fake" -o a.ctr -- "$fake/qemu-arm" look >rec.out 2>rec.err
-    # The shell's idea of the last command is not the guest's business.
+    # $_, which the shell sets, may differ.
     sed -i '/^_=/d' plain.out rec.out
     same plain.out rec.out "$name: the guest sees a difference"
     same plain.err rec.err "$name: stderr differs"
-    grep -q '^done$' rec.out || fail "$name: nothing came out: $(cat rec.err)"
+    grep -q '^done$' rec.out || fail "$name: no output: $(cat rec.err)"
 }
 alike simple env
 alike 'empty environment' env -i
@@ -62,7 +62,7 @@ if plain != rec:
 sys.exit(plain != rec)
 END
 
-# Ctrl-Z: whoever started the recorder sees it stop, and go on when continued.
+# Ctrl-Z: the recorder's parent sees it stop, and run again when continued.
 guest sleeps 'blocks 15' 'ready ready' 'sleep 5000' 'blocks 15' 'exit 9'
 python3 - "$record" "$fake" <<'END' || fail "Ctrl-Z at a terminal"
 import os, pty, signal, sys, time
@@ -99,7 +99,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
 counts z.ctr 80 30 10 1 1 0
 
-# Ctrl-C at a terminal: the guest that handles it goes on, the other ends.
+# Ctrl-C at a terminal: a guest that handles it runs on, the other ends.
 guest handles 'handle 2' 'blocks 15' 'ready ready' 'sleep 5000' 'blocks 15' 'exit 9'
 guest dies 'blocks 15' 'ready ready' 'sleep 600000'
 python3 - "$record" "$fake" <<'END' || fail "Ctrl-C at a terminal"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The command line: mistakes are one line and status 2; --help and the man page
-# know the same options.
+# The command line: errors give one line and status 2; --help and the man page
+# have the same options.
 . "$SRC/tests/cli/librecord.sh"
 
 usage() {
@@ -70,12 +70,12 @@ grep -o -- '--[a-z-]*' stdout | sort -u >options
 [ "$(wc -l <options)" -ge 10 ] || fail "--help names too few options"
 while read -r option; do
     grep -qF -- "$(printf '%s' "${option#--}" | sed 's/-/\\-/g')" \
-        "$SRC/man/cannoli-record.1" || fail "the man page does not know $option"
+        "$SRC/man/cannoli-record.1" || fail "$option is not in the man page"
 done <options
 run 0 "$record" -V
 grep -qE '^cannoli-record \(cannoli\) [0-9.]+$' stdout || fail "version: $(cat stdout)"
 
-# What stands behind the command is the command's.
+# Words after the command belong to the command.
 guest words 'print written'
 rec 0 -qo words.ctr -- qemu-arm words --help -o other.ctr
 [ "$(cat stdout)" = written ] && [ ! -e other.ctr ] || fail "the command lost its arguments"

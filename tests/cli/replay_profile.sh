@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The example of a replay client: a file and a stream give the same, and its
+# The replay example: a file and a stream give the same result, and its
 # sums are those of tracedump.
 . "$SRC/tests/cli/libtracedump.sh"
 profile=$(ls "$BIN/replay_profile" "$BIN"/examples/replay_profile 2>/dev/null | head -1)
@@ -10,7 +10,7 @@ run 0 "$profile" t.ctr
 silent
 cp stdout file.txt
 run 0 "$profile" - < <(cat t.ctr)
-same file.txt stdout "a stream gives something else"
+same file.txt stdout "a stream gives another result"
 python3 - <<'PY' || fail "sums"
 import json, re
 n = {"exec": 0, "load": 0, "store": 0}

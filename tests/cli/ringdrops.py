@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Traces of one recording with a ring, in the order in which they were written.
+"""Checks traces of one recording with a ring, in the order in which they were written.
 
-Each is complete; the numbers of each thread (tests/guests/numbers.c) stand one behind the
-other, as far apart as anywhere; kept and dropped together only grow; registers change
-from state to state as the changes told say.
+Each is complete; the numbers of each thread (tests/guests/numbers.c) are consecutive;
+the sums of kept and dropped never decrease; each register state follows from the one
+before and the recorded changes.
 """
 
 import json
@@ -43,9 +43,9 @@ def main():
             key = (e["pid"], e["tid"], (int(e["addr"], 0) - base) // STRIDE)
             value, at = int(e["value"], 0), e["ordinal"]
             if key in numbers and numbers[key][0] + 1 != value:
-                sys.exit("%s: %s: %d behind %d" % (trace, key, value, numbers[key][0]))
+                sys.exit("%s: %s: %d after %d" % (trace, key, value, numbers[key][0]))
             if key in numbers and at <= numbers[key][1]:
-                sys.exit("%s: %s: ordinal %d behind %d" % (trace, key, at, numbers[key][1]))
+                sys.exit("%s: %s: ordinal %d after %d" % (trace, key, at, numbers[key][1]))
             numbers[key] = (value, at)
             total += 1
         if trace == traces[-1] and not total:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Kills recorders that keep a ring, at random moments, and looks at what is left.
+"""Kills recorders that keep a ring, at random moments, and checks the trace.
 
-The guest (tests/guests/numbers.c) says in a file how far each of its threads has come.
-The trace must be complete, each thread's numbers one behind the other, and the last of
-them not less than what the file says: but for the block that was under way.
+The guest (tests/guests/numbers.c) writes the progress of each of its threads to a file.
+The trace must be complete, each thread's numbers consecutive, and the last of them at
+least what the file says, except for the block that was running.
 """
 
 import ctypes
@@ -40,8 +40,8 @@ def events(dump, trace, *options):
 
 
 def step(pid, steps):
-    """Makes the recorder's main thread go on by so many instructions, and leaves it there;
-    waits for it to wake up.  Its other threads go on meanwhile."""
+    """Runs so many instructions of the recorder's main thread and leaves it there; waits
+    for it to wake up.  Its other threads run meanwhile."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long] * 4
     seize, interrupt, single = 0x4206, 0x4207, 9
@@ -56,7 +56,7 @@ def step(pid, steps):
 
 
 def wait_for_all():
-    """For whoever the recorder has left behind: they are our children now."""
+    """Waits for the processes that the recorder left: they are our children now."""
     end = time.monotonic() + 300
     try:
         while time.monotonic() < end:
@@ -71,7 +71,7 @@ def check(dump, trace, base, reached, threads, passing):
     info = json.loads(run([dump, "--info", "--json", trace], ok=(0, 3)))
     if info["state"] != "complete":
         raise Wrong("the trace has no end")
-    if base is None:  # it was not told
+    if base is None:  # unknown
         base = min([int(m["start"], 0) for m in info["maps"]
                     if m.get("path", "").endswith("/file")] or [0])
     run(["zstd", "-tq", trace])
@@ -84,7 +84,7 @@ def check(dump, trace, base, reached, threads, passing):
             key = (e["pid"], e["tid"], place)
             value = int(a["value"], 0)
             if key in numbers and value != numbers[key] + 1 and value != 1:
-                raise Wrong("%s: %d behind %d" % (key, value, numbers[key]))
+                raise Wrong("%s: %d after %d" % (key, value, numbers[key]))
             numbers[key] = value
     last = {}
     for (_, _, place), value in numbers.items():
@@ -92,7 +92,7 @@ def check(dump, trace, base, reached, threads, passing):
     for place in range(threads):
         if (passing and place == 0 and reached[0] == PASSED and place not in last
                 and "dropped" in info):
-            continue  # its thread has ended, and all it did was old enough to be dropped
+            continue  # its thread has ended, and everything it did was dropped
         if reached[place] > SLACK and last.get(place, 0) < reached[place] - SLACK:
             raise Wrong("place %d: %s in the trace, %d in the file, info %s" %
                         (place, last.get(place), reached[place], info.get("dropped")))
@@ -135,7 +135,7 @@ def one(record, dump, qemu, numbers, what, threads, kinds, ring, delay, storm, s
     said = err.read()
     err.close()
     if not os.path.exists("a.ctr") or (not said and os.path.getsize("a.ctr") == 0):
-        # Without a word: there was no watchdog yet.
+        # No message: there was no watchdog yet.
         if (said and "nothing had been recorded" not in said) or max(reached):
             raise Wrong("there is no trace: %s" % said)
         return "nothing"

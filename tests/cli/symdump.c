@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What symfile.h says about a file, as text, for the tests.
+ * Prints the results of symfile.h for a file as text, for the tests.
  * usage: symdump [--debug-dir DIR]... [--seconds N] [--no-lines] COMMAND FILE [ARG...]
  *   info        what kind of file it is
  *   functions   addr end source thumb linkage name
@@ -11,7 +11,7 @@
  *   addr2line   reads addresses from stdin, writes as addr2line -i -f -C -a does
  *   marks       reads addresses; writes for each whether code, whether T32
  *   bytes       reads addresses; writes up to 4 bytes each
- *   all         everything, in few words (for bad files)
+ *   all         everything, condensed (for bad files)
  *   demangle NAME...  (instead of FILE)
  */
 #include <inttypes.h>
@@ -145,7 +145,7 @@ static void for_addresses(const struct symfile *f, char what)
     }
 }
 
-/* Touches everything there is, and all bytes of code. */
+/* Reads everything, including all bytes of code. */
 static void print_all(const struct symfile *f)
 {
     const struct sym_code *code;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Functions, lines and inline chains of random addresses of a dynamic C++ program are
-# those of addr2line and eu-addr2line (compare.py states where these two differ).
+# Functions, lines and inline chains of random addresses of a dynamic C++ program equal
+# those of addr2line and eu-addr2line (compare.py lists where these two differ).
 . "$SRC/tests/cli/libsymfile.sh"
 need g++ addr2line eu-addr2line python3
 
-# against NAME COUNT [all]: both tools on COUNT addresses of NAME; eu-addr2line is asked
-# where addr2line differs, or for all
+# against NAME COUNT [all]: both tools on COUNT addresses of NAME; eu-addr2line only where
+# addr2line differs, or on all
 against() {
     "$symdump" pcs "$1" "$2" 7 >pcs
     "$symdump" addr2line "$1" <pcs >ours 2>remark || fail "$1: status $?"
@@ -32,7 +32,7 @@ against sections 1000
 shapes lto g++ -O2 -g -flto
 against lto 1000
 
-# These two binutils and elfutils do not follow (binutils 2.40, elfutils 0.188).
+# Formats that binutils 2.40 and elfutils 0.188 do not support.
 llvm=$(command -v llvm-symbolizer || command -v llvm-symbolizer-14)
 against_llvm() {
     [ -n "$llvm" ] || return 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Files that are missing, no ELF, cut anywhere, of a kind that is not loaded, or that lie
-# about sizes: one sentence that names the file, a status for each kind, no crash.
+# Files that are missing, not ELF, cut anywhere, of a kind that is not loaded, or with
+# false sizes: one sentence that names the file, a status for each kind, no crash.
 . "$SRC/tests/cli/libsymfile.sh"
 need gcc python3 objcopy strip xz prlimit
 
@@ -33,7 +33,7 @@ bad $NOTELF object.o 'neither a program nor a library'
 ar rc archive.a object.o
 bad $NOTELF archive.a 'not an ELF file'
 
-# Cut at lengths up to the end: it says so, whatever is missing, or reads what is there
+# Cut at lengths up to the end: the reader reports the cut, or reads what is there
 size=$(stat -c %s good)
 for n in 20 63 64 100 500 900 2000 4000 8000 $((size / 2)) $((size - 2000)) $((size - 1)); do
     head -c $n good >cut
@@ -68,12 +68,12 @@ bad $NOTELF phnum 'nothing in it'
 cp good phnum0 && patch phnum0 56 0000
 bad $NOTELF phnum0 'nothing in it to load'
 
-# Another machine's number: read as far as that goes
+# An unknown machine number: read as far as possible
 cp good machine && patch machine 18 ffee
 "$symdump" info machine >info 2>stderr || fail "unknown machine: $(cat stderr)"
 grep -q '^machine 61183$' info || fail "unknown machine: $(grep machine info)"
 
-# Debug information that is damaged is told once, symbols stay.
+# Damaged debug information is reported once, symbols remain.
 objcopy --dump-section .debug_abbrev=abbrev --dump-section .debug_info=di good
 head -c "$(stat -c %s abbrev)" /dev/zero | tr '\0' '\377' >abbrev.bad
 objcopy --update-section .debug_abbrev=abbrev.bad good abbrevs
@@ -91,8 +91,8 @@ run 0 "$symdump" functions lines
 one_line "damaged lines"
 grep -q ' main$' stdout || fail "lines: no main"
 
-# Sizes that are a lie: a section said to hold 2^60 bytes once decompressed, and one of
-# 2 GiB of zeros that stands for more than the reader may take.
+# False sizes: a section that claims 2^60 bytes after decompression, and one of 2 GiB of
+# zeros, more than the reader may use.
 gcc -g -O2 -gz=zlib -o zlib calc.c
 objcopy --dump-section .debug_info=zi zlib 2>/dev/null
 offset=$(readelf -SW zlib | sed -nE 's/.* \.debug_info +PROGBITS +[0-9a-f]+ ([0-9a-f]+) .*/\1/p')
@@ -101,8 +101,8 @@ run 0 "$symdump" functions huge
 [ "$(wc -l <stderr)" -le 1 ] || fail "huge: $(cat stderr)"
 grep -q ' main$' stdout || fail "huge: no main"
 
-# .gnu_debugdata that stands for more memory than there is (address sanitizers have their
-# own way with memory): without it.
+# .gnu_debugdata that needs more memory than there is is left out (address sanitizers
+# limit memory in their own way).
 head -c 300000000 /dev/zero | xz -0 >zeros.xz
 strip -o bare good
 objcopy --add-section .gnu_debugdata=zeros.xz bare xzbomb
@@ -112,8 +112,8 @@ if prlimit --as=60000000 "$symdump" info good >/dev/null 2>&1; then
     [ "$(wc -l <stderr)" -le 1 ] || fail "xz bomb: $(cat stderr)"
 fi
 
-# A large function that the linker leaves out, with lines from address 0 on, names none of
-# the code that stands at low addresses.
+# A large function that the linker leaves out, with lines from address 0 on, does not name
+# the code that is at low addresses.
 {
     echo 'volatile int x; void left_out(void) {'
     for i in $(seq 2000); do echo "x = x + $i;"; done
@@ -125,7 +125,7 @@ awk '{split($3, at, ":"); if (at[2] > 1 && at[2] < 2002) print}' stdout >wrong
 [ ! -s wrong ] || fail "lines of a function left out: $(head -2 wrong)"
 grep -q 'big.c:2002' stdout || fail "no lines of main: $(head -3 stdout)"
 
-# A file name that is no text stays in the message as it is; a long one is cut.
+# A file name that is no valid text stays unchanged in the message; a long one is cut.
 long=$(printf 'x%.0s' $(seq 250))/$(printf 'y%.0s' $(seq 250))/$(printf 'z%.0s' $(seq 250))
 run $IO "$symdump" info "$long"
 one_line "long name"
@@ -135,6 +135,6 @@ grep -q 'zzz: No such file or directory$' stderr || fail "long name: $(cat stder
 (trap '' CHLD; exec "$symdump" functions good) >stdout 2>stderr || fail "no SIGCHLD: $(cat stderr)"
 grep -q ' main$' stdout || fail "no SIGCHLD: no main"
 
-# Nothing is left behind: no process, no file
-[ -z "$(pgrep -P $$ symdump)" ] || fail "a child is left"
+# No process and no file remains
+[ -z "$(pgrep -P $$ symdump)" ] || fail "a child remains"
 finish

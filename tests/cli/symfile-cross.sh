@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Files of other machines, 32 and 64 bits, of either byte order: functions are those of
-# nm, lines those of the machine's addr2line; ARM and Thumb code and data are told apart.
+# Files of other machines, 32 and 64 bits, both byte orders: functions are those of nm,
+# lines those of the machine's addr2line; ARM code, Thumb code and data are distinguished.
 . "$SRC/tests/cli/libsymfile.sh"
 need python3
 
@@ -17,7 +17,7 @@ check() {
     silent "$name"
     grep -q "^addr_bits $bits\$" info && grep -q "^big_endian $big\$" info ||
         fail "$name: $(tr '\n' ' ' <info)"
-    # functions of a size that nm knows, where ours begin there too
+    # functions with a size in nm, if ours begin there too
     "$machine-nm" -S --defined-only "$name" |
         awk '$3 ~ /^[tTwW]$/ && $2 !~ /^0*$/ {print $1, $2, $4}' >nm.out
     "$symdump" functions "$name" >functions

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Separate debug information: by build id, by .gnu_debuglink, shared by dwz, and
-# .gnu_debugdata; folders of the user first; what does not belong is not taken.
+# .gnu_debugdata; the user's folders come first; files that do not match are not used.
 . "$SRC/tests/cli/libsymfile.sh"
 need g++ objcopy strip xz dwz eu-readelf
 
@@ -12,12 +12,12 @@ id=$("$symdump" info whole | sed -n 's/^build_id //p')
 [ "$id" = "$(eu-readelf -n whole | sed -n 's/.*Build ID: //p')" ] || fail "build id $id"
 objcopy --only-keep-debug whole whole.debug
 strip -o bare whole
-# nothing CASE OPTION... FILE: there is no debug information to be found
+# nothing CASE OPTION... FILE: no debug information is found
 nothing() {
     local case=$1
     shift
     "$symdump" "${@:1:$#-1}" info "${@: -1}" >info 2>remark || fail "$case: $(cat remark)"
-    grep -q '^has_lines 0$' info || fail "$case: lines from somewhere"
+    grep -q '^has_lines 0$' info || fail "$case: lines from another file"
     grep -q '^debug_path $' info || fail "$case: $(grep debug_path info)"
 }
 # found CASE PATH OPTION... FILE: lines, functions, scopes are those of the whole
@@ -45,7 +45,7 @@ found "build id" "a:b/.build-id/${id:0:2}/${id:2}.debug" --debug-dir a:b bare
 found "first folder" "a:b/.build-id/${id:0:2}/${id:2}.debug" --debug-dir a:b --debug-dir other bare
 found "second folder" "other/.build-id/${id:0:2}/${id:2}.debug" --debug-dir none --debug-dir other bare
 
-# Another build id, damaged, a pipe (opening one waits), a folder, itself: not taken.
+# Another build id, damaged, a pipe (opening one waits), a folder, itself: not used.
 mkdir -p bad/.build-id/"${id:0:2}"
 bad="bad/.build-id/${id:0:2}/${id:2}.debug"
 shapes second g++ -O1 -g -Wl,--build-id=md5
@@ -74,7 +74,7 @@ objcopy --only-keep-debug noid noid.debug
 mkdir -p bin/.debug dirs/"$PWD"/bin
 strip -o bin/app noid
 objcopy --add-gnu-debuglink=noid.debug bin/app
-nothing "no file of that name" bin/app
+nothing "no file with that name" bin/app
 cp noid.debug dirs
 found "folder" dirs/noid.debug --debug-dir dirs bin/app
 mv dirs/noid.debug dirs/"$PWD"/bin
@@ -90,7 +90,7 @@ found "wrong CRC" "$PWD/bin/.debug/noid.debug" bin/app
 rm -r bin/.debug
 nothing "wrong CRC only" bin/app
 
-# dwz: shared between two files; the second is found by path, or told to be missing
+# dwz: shared between two files; the second is found by path, or reported as missing
 shapes one g++ -O2 -g -Wl,--build-id=sha1
 cp whole two
 for what in functions ranges scopes code; do
@@ -130,7 +130,7 @@ printf 'not xz at all' >mini.bad
 objcopy --add-section .gnu_debugdata=mini.bad bare badmini
 "$symdump" functions badmini | grep -q dynsym || fail "bad .gnu_debugdata"
 
-# No section headers: names of the dynamic symbols all the same
+# Without section headers the names of dynamic symbols are still found
 cp bare nosections
 python3 - nosections <<'END'
 import sys

@@ -41,11 +41,11 @@ name _Dmain 'D main'
 name _D8demangle4testFAyaQdQfQhZv 'demangle.test(immutable(char)[], immutable(char)[], immutable(char)[], immutable(char)[])'
 name _D3std5regex8internal9kickstart__T7ShiftOrTaZQl11ShiftThread__T3setS_DQCqQCpQCmQCg__TQBzTaZQCfQBv10setInvMaskMFNaNbNiNfkkZvZQCjMFNaNfwZv \
     'std.regex.internal.kickstart.ShiftOr!(char).ShiftOr.ShiftThread.set!(std.regex.internal.kickstart.ShiftOr!(char).ShiftOr.ShiftThread.setInvMask(uint, uint)).set(dchar)'
-# Each reference to what holds another one doubles the text: 16 times here, or more often
+# Each reference to an item that contains another one doubles the text, 16 times or more
 name _D1fFB2B2B2B2AyaQdQhQlQpZv "$(c++filt -s dlang _D1fFB2B2B2B2AyaQdQhQlQpZv)"
 name _D1fFB2B2B2B2B2B2B2B2B2B2B2B2B2B2B2B2AyaQdQhQlQpQtQxQBbQBgQBlQBqQBvQCaQCfQCkQCpQCuZv -
 
-# What grows without end when written out is given up soon, and its linkage name kept.
+# A name that would grow without bound is given up early, and its linkage name kept.
 bomb=_Z1f
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
     bomb=${bomb}St4pairIS_S_E

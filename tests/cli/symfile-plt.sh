@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Names of PLT entries are those of objdump -d, for every machine and flavour of entry,
+# Names of PLT entries equal those of objdump -d, for every machine and kind of entry,
 # also in a stripped file.
 . "$SRC/tests/cli/libsymfile.sh"
 need python3
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 }
 END
 
-# entries NAME: "addr name" of the entries, as symfile has them; with their ends checked
+# entries NAME: "addr name" of the entries, as symfile has them; checks their ends
 entries() {
     "$symdump" functions "$1" | awk '$3 == "plt" {print $1, $5}' | sort
 }
@@ -34,14 +34,14 @@ check() {
         fail "$name: $(head -3 cc.err)"
         return
     }
-    # objdump names the stubs of landing pads in .plt.sec only
+    # objdump names the stubs of landing pads only in .plt.sec
     "$machine-objdump" -d "$name" 2>/dev/null |
         sed -nE 's/^0*([0-9a-f]+) <([0-9a-f]{8}\.plt_call\.)?([^>]*)>:$/\1 \2 \3/p' |
         awk '$2 ~ /plt_call/ {sub(/@.*/, "", $3); print $1, $3 "@plt"; next}
              $2 ~ /@plt$/ && $2 !~ /^\*ABS\*/ {print $1, $2}' | sort >want
     entries "$name" >got
     case $machine in
-    # objdump names no MIPS stubs: the symbol table has them
+    # objdump does not name MIPS stubs: the symbol table has them
     mips*) "$machine-readelf" -sW "$name" | awk '$4 == "FUNC" && $7 == "UND" && $2 !~ /^0*$/ {
             sub(/^0*/, "", $2); sub(/@.*/, "", $8); print $2, $8 "@plt"}' >>want
         sort -u -o want want ;;
@@ -49,14 +49,14 @@ check() {
     [ "$(wc -l <want)" -ge 5 ] || fail "$name: only $(wc -l <want) entries to compare with"
     comm -23 want got >missing
     [ ! -s missing ] || fail "$name: missing $(tr '\n' ';' <missing)"
-    # more than objdump: lazy stubs, with the names of those that it has
+    # more than objdump: lazy stubs, with the names of their entries
     comm -13 want got | while read -r _ what; do
         grep -q " $what\$" want || echo "$what"
     done >unknown
     [ ! -s unknown ] || fail "$name: unknown $(tr '\n' ';' <unknown)"
     "$machine-strip" -o "$name.bare" "$name"
     entries "$name.bare" >bare
-    same got bare "$name: another answer when stripped"
+    same got bare "$name: a stripped file gives another result"
     "$symdump" functions "$name" | python3 -c '
 import sys
 for row in map(str.split, sys.stdin):
@@ -87,7 +87,7 @@ check mipsel-linux-gnu mipsel-nopic -no-pie -fno-pic -mno-abicalls
 check s390x-linux-gnu s390x
 check powerpc64le-linux-gnu ppc64le
 
-# Demangled, with what the machine's demangler says
+# Demangled, including the machine's suffix
 cat >new.cpp <<'END'
 #include <string>
 int main(int argc, char **argv) { return (new std::string(argv[argc - 1], 2))->data()[0]; }
@@ -97,7 +97,7 @@ if command -v g++ >/dev/null && g++ -O1 -o cxx new.cpp; then
         fail "C++: $("$symdump" functions cxx | grep Znwm)"
 fi
 
-# What a static program chooses at its start is named by the function that chooses
+# What a static program chooses at its start is named after the choosing function
 if gcc -static -O1 -fno-builtin -o static plt.c 2>/dev/null; then
     "$symdump" functions static | awk '$3 == "plt" {print $5}' | sort -u >got
     grep -qx 'strlen@plt' got || fail "static: $(head -5 got)"

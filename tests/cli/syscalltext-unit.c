@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts of system calls: structures against what strace(1) shows of them, and
- * random calls with random memory on all machines, which must stay harmless text.
+ * The texts of system calls: structures as strace(1) shows them, and
+ * random calls with random memory on all machines, which must give harmless text.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@ static void guest_of(struct guest *g, unsigned machine, const char *target, unsi
     guest_init(g, &info);
 }
 
-/* All of a call: "name(a, b) = r" */
+/* The whole text of a call: "name(a, b) = r" */
 static void check_call(struct syscall_call *c, const char *name, const char *want)
 {
     struct syscall_shown_arg arg[SYSCALL_MAX_ARGS];
@@ -84,7 +84,7 @@ static void test_structures(void)
     check_call(&c, "connect",
                "connect(3, {sa_family=AF_UNIX, sun_path=\"/run/x\"}, 110) = 0");
 
-    /* What was read in comes in two pieces, as long recordings have it. */
+    /* The data that was read comes in two pieces, as in long recordings. */
     struct syscall_mem pieces[] = {MEM(0x1000, "abc", true),
                                    MEM(0x1003, "d\377\n\0001", true)};
     c = (struct syscall_call){.guest = &arm,
@@ -192,7 +192,7 @@ static void test_structures(void)
     check_call(&c, "futex", "futex(0x1000, FUTEX_WAKE_PRIVATE, 1) = 1");
 }
 
-/* Each name must be found, and nothing that is none. */
+/* Each name must be found, and no other. */
 static void test_names(void)
 {
     static const char *const names[] = {"_exit", "accept", "openat", "writev", "read"};
@@ -207,7 +207,7 @@ static void test_names(void)
     CHECK(!syscall_find("", 0), "empty");
 }
 
-/* Any bytes as memory, any numbers as arguments: printable ASCII comes out. */
+/* Arbitrary bytes as memory, arbitrary numbers as arguments: gives printable ASCII. */
 static void test_random(void)
 {
     static const struct {

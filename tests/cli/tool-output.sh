@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Output that cannot be written, of all tools: to a full disk, and where only closing the
-# file tells, as on NFS.  One line, and a status that says so.
+# Output that cannot be written, for all tools: to a full disk, and where only closing the
+# file reports the error, as on NFS.  One line, and a status that says so.
 . "$SRC/tests/cli/libtracedump.sh"
 . "$SRC/tests/cli/libfailing.sh"
 "$TOOLS/mktrace" random 5 60 3000 t.ctr expect.json || exit 1
@@ -20,13 +20,13 @@ for tool in tracedump tracecov tracesym cannoli-ctl cannoli-record; do
         grep -q "^$tool: standard output: Disk quota exceeded" stderr ||
             fail "$tool $how, close: $(cat stderr)"
     done
-    # Whoever reads it goes: quietly.
+    # If the reader goes away, the tool ends silently.
     (trap '' PIPE; exec "$BIN/$tool" --help) 2>stderr | :
     [ ! -s stderr ] || fail "$tool --help | :: $(cat stderr)"
 done
 
-# tells COMMAND...: with the file out, which cannot be closed
-tells() {
+# reports COMMAND...: the tool reports that the file `out' cannot be closed
+reports() {
     run 1 failing close '*/out*' "$@"
     one_line "$*"
     grep -q "^trace[a-z]*: .*Disk quota exceeded" stderr || fail "$*: $(cat stderr)"
@@ -42,13 +42,13 @@ for how in "tracedump t.ctr" "tracedump --info t.ctr" "tracedump --summary t.ctr
     grep -q "standard output: Disk quota exceeded" stderr || fail "$how: $(cat stderr)"
 done
 for how in "" --json --functions "--calls -f svg" "--calls -f callgrind" --bbv=100; do
-    tells "$BIN/tracesym" -q $how -o out t.ctr
+    reports "$BIN/tracesym" -q $how -o out t.ctr
     grep -q "tracesym: out" stderr || fail "tracesym $how: $(cat stderr)"
 done
-tells "$BIN/tracesym" -q --bbv=100 -o bb --bbv-pcs=out.pcs t.ctr
+reports "$BIN/tracesym" -q --bbv=100 -o bb --bbv-pcs=out.pcs t.ctr
 for format in json text drcov cobertura html-summary; do
     rm -f out*
-    tells "$BIN/tracecov" -q -f $format -o out t.ctr
+    reports "$BIN/tracecov" -q -f $format -o out t.ctr
     [ -z "$(ls out* 2>/dev/null)" ] || fail "tracecov -f $format: left $(ls out*)"
 done
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tools share, against slow and obvious versions of the same: number
- * formatting against printf, values of options, JSON strings, and disassembly of known
+ * Code that the tools share, compared with slow and obvious versions: number
+ * formatting with printf, values of options, JSON strings, and disassembly of known
  * instructions.
  */
 #include <elf.h>
@@ -110,7 +110,7 @@ static void test_values(void)
               ids.n == 3 && ids.v[0] == 3 && ids.v[1] == 1 && ids.v[2] == INT32_MAX,
           "ids");
     for (size_t i = 0; i < sizeof(bad_ids) / sizeof(*bad_ids); i++) {
-        CHECK(!tool_parse_ids(bad_ids[i], &ids), "took id '%s'", bad_ids[i]);
+        CHECK(!tool_parse_ids(bad_ids[i], &ids), "accepted id '%s'", bad_ids[i]);
     }
     free(ids.v);
     CHECK(tool_parse_u64("0xfF", &v) && v == 255, "0xfF");
@@ -165,24 +165,24 @@ static void test_harmless(void)
     }
 }
 
-/* What is kept instead of something else takes its place, also in the sum. */
+/* An item that replaces another one uses its place, also in the sum. */
 static void test_idcache(void)
 {
-    struct idcache c = {.max_bytes = 200}; /* an entry costs something, too */
+    struct idcache c = {.max_bytes = 200}; /* an entry itself costs something, too */
 
-    CHECK(!idcache_get(&c, 0), "there is nothing");
+    CHECK(!idcache_get(&c, 0), "not empty");
     for (unsigned i = 0; i < 50; i++) {
         CHECK(idcache_put(&c, 7, malloc(60), 60), "memory");
         CHECK(c.bytes == 60, "%zu bytes", c.bytes);
     }
     CHECK(idcache_put(&c, 5000, malloc(50), 50), "memory");
-    CHECK(idcache_get(&c, 7) && idcache_get(&c, 5000), "forgotten too early");
+    CHECK(idcache_get(&c, 7) && idcache_get(&c, 5000), "dropped too early");
     CHECK(idcache_put(&c, 1, malloc(10), 10), "memory");
     CHECK(!idcache_get(&c, 7) && !idcache_get(&c, 5000) && idcache_get(&c, 1),
-          "not forgotten");
+          "not dropped");
     CHECK(c.bytes == 10 && !idcache_get(&c, 100000), "%zu bytes", c.bytes);
     idcache_fini(&c);
-    /* As many ids that want the same place as not, also while the table grows. */
+    /* As many colliding ids as others, also while the table grows. */
     c.max_bytes = 1 << 20;
     for (uint32_t i = 0; i < 3000; i++) {
         uint32_t id = i % 2 ? i : 1024 * i, *p = malloc(sizeof(*p));
@@ -270,7 +270,7 @@ static void test_disas(void)
         disas_free(d);
     }
 
-    /* An IT block holds within a block and ends with it. */
+    /* An IT block is valid within a block and ends with it. */
     struct disas *d = disas_new(EM_ARM, false, "arm");
     disas_block(d, CTR_MODE_THUMB);
     check_disas(d, 0x1000, "\x08\xbf", 2, "it eq");

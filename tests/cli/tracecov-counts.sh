@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sums are those of the traces: real recordings with threads, forks, signals, code that
+# Sums equal those of the traces: real recordings with threads, forks, signals, code that
 # rewrites itself; many traces; parts of recordings.  Needs the patched qemu-arm.
 . "$SRC/tests/cli/libtracecov.sh"
 need_qemu_arm
@@ -37,7 +37,7 @@ is stdout 'j["instructions"]' "$(of merged.json 'j["instructions"]')"
 is stdout 'j["totals"]' "$(of merged.json 'j["totals"]')"
 is stdout 'sorted((m["path"], m["instructions"], m["insns"], m["blocks"]) for m in j["modules"])' \
     "$(of merged.json 'sorted((m["path"], m["instructions"], m["insns"], m["blocks"]) for m in j["modules"])')"
-# The address sanitizer keeps what was freed, for a while, and adds to each allocation.
+# The address sanitizer keeps freed memory for a while, and adds to each allocation.
 grow=16384
 ! grep -q '^CANNOLI_SANITIZE:.*address' "$BUILD/CMakeCache.txt" || grow=32768
 peak() { ASAN_OPTIONS=${ASAN_OPTIONS-}:quarantine_size_mb=1 /usr/bin/python3 -c 'import resource, subprocess, sys
@@ -46,7 +46,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
 [ "$(peak "$cov" -q -f json @names)" -lt $(($(peak "$cov" -q -f json calls.ctr) + grow)) ] ||
     fail "memory grows with the number of traces"
 
-# ---- a stream is like a file
+# ---- a stream gives the same as a file
 run 0 "$cov" -q -f json - < <(cat calls.ctr)
 same one.json stdout "a stream"
 run 0 "$cov" -q -f json - <calls.ctr
@@ -71,7 +71,7 @@ for part in --once --coverage --branches; do
 done
 is one.json '(j["whole"], j["branches_known"])' '(True, True)'
 
-# ---- one that is left out leaves nothing behind, wherever it is damaged
+# ---- a trace that is left out has no effect, wherever it is damaged
 rec_arm part.ctr --once -- guests/arm/calls
 "$cov" -q -f json --to 99999999999 calls.ctr >whole.json || fail "a replay"
 left_out=0
@@ -82,11 +82,11 @@ b[len(b) * int(sys.argv[1]) // 16] ^= 0x55
 open("damaged.ctr", "wb").write(b)' "$i"
     "$cov" -k -q -f json --to 99999999999 damaged.ctr calls.ctr >stdout 2>stderr
     case $? in
-    0) continue ;; # nothing of it was asked for
+    0) continue ;; # the damaged place was not needed
     3) left_out=$((left_out + 1)) ;;
     *) fail "-k, damaged at $i: $(cat stderr)" ;;
     esac
-    # But for saying so, the result is that of the others.
+    # Except for the message, the result is that of the other traces.
     is stdout 'j["whole"]' False
     sed 's/"whole":false/"whole":true/' stdout >got
     same whole.json got "-k, damaged at $i"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Real programs, recorded and written in every format: a C program for arm and a C++ one
-# (templates, lambdas, names with commas, a file name with a blank) for the machines whose
-# C++ compiler is there.  The formats agree with each other and with -j1 and -j2; lcov and
-# genhtml take theirs without a word.
+# (templates, lambdas, names with commas, a file name with a blank) for machines that have
+# a C++ compiler.  The formats agree with each other and with -j1 and -j2; lcov and
+# genhtml accept theirs without a message.
 . "$SRC/tests/cli/librecord.sh"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
 check="/usr/bin/python3 $SRC/tests/cli/covcheck.py"
@@ -111,7 +111,7 @@ formats() {
     [ "$(wc -l <err)" = 1 ] && grep -q 'No space left' err || fail "full disk: $(cat err)"
 }
 
-# lcov and genhtml of the version that is installed; $1: the sources wanted
+# lcov and genhtml, the installed versions; $1: the expected sources
 consumers() {
     local kind=lcov rc=(--rc lcov_branch_coverage=1)
     command -v genhtml >/dev/null || { consumed=skipped; return; }
@@ -190,7 +190,7 @@ assert {pc for pc in pcs if pc < 0xffff0000} == code, "drcov and tracedump diffe
     run 0 "$BIN/tracecov" -q -f text -o cov.text "$trace"
     grep -qE '^ +[0-9]+: 0x[0-9a-f]+: [a-z.]' cov.text || fail "no disassembly of $prog.bare"
 
-    # The same as a listing, which lcov takes for its source.
+    # The same as a listing, which lcov uses as its source.
     elf=(--listing lists)
     consumers '*' "$target.bare"
     [ -s "lists/$prog.bare.lst" ] || fail "no listing of $prog.bare"

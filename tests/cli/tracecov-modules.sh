@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Which file code was in: libraries and programs at the same addresses one after the other,
+# Which file code belongs to: libraries and programs at the same addresses in succession,
 # build ids, names, --elf, --sysroot, --force.  Needs the patched qemu-arm.
 . "$SRC/tests/cli/libtracecov.sh"
 need_qemu_arm
@@ -14,7 +14,7 @@ build liba.so -shared -fPIC -DLIBRARY=5
 build libb.so -shared -fPIC -DLIBRARY=7
 root=$(sysroot)
 
-# ---- at the same addresses: counts are exact, and those that tracedump shows
+# ---- at the same addresses: counts are exact, and equal those of tracedump
 rec_arm exec.ctr --follow-exec -- ./first exec ./second
 run 0 "$cov" -f json exec.ctr
 silent
@@ -37,7 +37,7 @@ for lib in liba.so:107 libb.so:30; do
 done
 /usr/bin/python3 "$SRC/tests/cli/covsums.py" "$BIN" exec.ctr load.ctr || fail "sums"
 
-# ---- build ids: the file is found by its own, whatever its name
+# ---- build ids: a file is found by its build id, whatever its name
 rec_arm a.ctr -- ./first exec /nowhere
 run 0 "$cov" -f json a.ctr
 cp stdout whole.json
@@ -67,7 +67,7 @@ run 1 "$cov" -f json --elf second a.ctr
 grep -q "second: no such program or library ran" stderr || fail "$(cat stderr)"
 [ ! -s stdout ] || fail "output though no --elf file ran"
 
-# ... another build at the same path
+# Another build at the same path
 build first -static -O0
 run 0 "$cov" -f json a.ctr
 one_line "another build"
@@ -79,7 +79,7 @@ grep -q "first: its build id is [0-9a-f]*\.\.\., that of .*--force" stderr || fa
 [ ! -s stdout ] || fail "output for another build"
 run 0 "$cov" -q -f json --force --elf first a.ctr
 is stdout 'j["modules"][0]["file"] is None' False
-# both were recorded: each is counted by itself
+# both were recorded: each is counted separately
 rec_arm b.ctr -- ./first exec /nowhere
 run 0 "$cov" -q -f json --only-elf --elf first.away --elf first b.ctr
 run 1 "$cov" -q -f json --only-elf --elf first a.ctr b.ctr
@@ -110,7 +110,7 @@ run 0 "$cov" -f json plain.ctr
 one_line "no build id, another build at the path"
 is stdout 'j["modules"][0]["file"]' None
 
-# ---- no mappings: programs that cannot be moved are where they say
+# ---- no mappings: programs that cannot be relocated are at their own addresses
 rec_arm nomap.ctr -e exec -- ./second
 run 0 "$cov" -f json nomap.ctr
 one_line "no mappings"
@@ -124,7 +124,7 @@ grep -q "liba.so: can be loaded anywhere" stderr || fail "$(cat stderr)"
 run 1 "$cov" -f json --elf first.away nomap.ctr
 one_line "no mappings, another program"
 
-# ---- what a trace says is a path is none to write to
+# ---- a path from a trace is never written to
 printf '%s\n' '.globl _start' '.type _start, %function' '_start: mov r0, #1' 'bx lr' \
     '.size _start, 8' >id.s
 $cc -nostdlib -static -Wl,-Ttext=0x10000,-z,max-page-size=4096,--build-id=0x1234ab01 \

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Every format of tracecov from one report made by hand (mkreport.c): as in expected/, and
-# as parsers that share no code with it read it; lcov and genhtml take theirs in silence.
-# To make the expected files anew: UPDATE=1.
+# Every format of tracecov from one handmade report (mkreport.c): as in expected/, and
+# as parsers that share no code with it read it; lcov and genhtml accept theirs silently.
+# To write the expected files again: UPDATE=1.
 set -u -o pipefail
 
 fail() {
@@ -10,7 +10,7 @@ fail() {
     exit 1
 }
 
-# A file name with a blank, one that is markup, one that is not there.
+# A file name with a blank, one with markup, one that does not exist.
 mkdir -p src/sub
 printf '%s\n' 'template <class A, class B> struct pair;' 'pair twice(int a)' \
     '{ if (a && b())' '  return a; }' '' '' 'void helper() { if (x()) {' '}' '}' \
@@ -35,7 +35,7 @@ golden text-color text color
 golden text-disassembly text disassembly
 golden text-function text 'nev*'
 
-# drcov: what its blocks are, read back
+# drcov: its blocks, read back
 check="/usr/bin/python3 $SRC/tests/cli/covcheck.py"
 "$TOOLS/mkreport" "$PWD" drcov >drcov || fail "drcov"
 $check drcov drcov >drcov.seen || fail "drcov read back"
@@ -65,19 +65,19 @@ for kind in lcov cobertura json html; do
 done
 $check same lcov cobertura json || fail "formats differ"
 
-# A full disk is told, however little there is to write.
+# A full disk is reported, however little there is to write.
 for kind in lcov drcov cobertura json html text; do
     "$TOOLS/mkreport" "$PWD" $kind >/dev/full 2>err && fail "$kind: written to /dev/full"
     grep -q 'No space left' err || fail "$kind: $(cat err)"
 done
 
-# lcov and genhtml, with all sources there.
+# lcov and genhtml, with all sources present.
 if ! command -v genhtml >/dev/null; then
     echo "lcov is not installed" >&2
     exit 77
 fi
 seq 4 >src/missing.c
-seq 28 >>'src/a b.cc' # lcov 2 wants all lines to exist
+seq 28 >>'src/a b.cc' # lcov 2 requires all lines to exist
 kind=lcov rc=(--rc lcov_branch_coverage=1)
 case $(lcov --version) in
 *' 1.'*) ;;
@@ -85,7 +85,7 @@ case $(lcov --version) in
 esac
 lcov "${rc[@]}" --summary $kind >lcov.out 2>&1 || fail "$(cat lcov.out)"
 genhtml --branch-coverage -o pages $kind >genhtml.out 2>&1 || fail "$(cat genhtml.out)"
-! grep -iE 'warning|error' lcov.out genhtml.out || fail "lcov is not content"
+! grep -iE 'warning|error' lcov.out genhtml.out || fail "lcov complains"
 grep -q '(6 of 11 lines)' lcov.out || fail "$(cat lcov.out)"
 grep -q '(3 of 8 branches)' lcov.out || fail "$(cat lcov.out)"
 [ -n "$(find pages -name 'a b.cc.gcov.html')" ] || fail "no page of a b.cc"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Real programs of other machines, without debug information: which functions ran is what
-# the trace says, instruction by instruction.  Needs the patched QEMU and sysroots.
+# Real programs of other machines, without debug information: the functions that ran are
+# those of the trace, instruction by instruction.  Needs the patched QEMU and sysroots.
 . "$SRC/tests/cli/libtracecov.sh"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
 sysroot_dir=${CANNOLI_SYSROOT_DIR:-$BUILD/sysroot}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The command line: mistakes are one line and status 2; --help and the man page know the same
+# The command line: errors give one line and status 2; --help and the man page have the same
 # options; output that cannot be written; bad input.
 . "$SRC/tests/cli/libtracedump.sh"
 cov="$BIN/tracecov"
@@ -55,7 +55,7 @@ for format in lcov lcov2 cobertura json text html-summary drcov; do
 done
 
 # ---- bad input
-bad() { # STATUS WORDS OPTION...: one line that holds the words, and no output
+bad() { # STATUS WORDS OPTION...: one line that contains the words, and no output
     run "$1" "$cov" "${@:3}"
     one_line "${@:3}"
     grep -q -- "$2" stderr || fail "${*:3}: $(cat stderr)"
@@ -101,7 +101,7 @@ run 0 "$cov" -q -f json -o - sample.ctr
 same sample.json stdout "-o -"
 echo old >out.json
 run 1 "$cov" -q -f json -o out.json text
-grep -qx old out.json || fail "a failure destroyed the file that was there"
+grep -qx old out.json || fail "a failure destroyed the existing file"
 run 1 "$cov" -q -f json -o no/such/out.json sample.ctr
 one_line "-o in no folder"
 run 1 "$cov" -q -f json -o /dev/full sample.ctr
@@ -116,7 +116,7 @@ one_line "closed stdout"
     "$cov" -q -f text large.ctr -o limited 2>limit.err
     [ $? -eq 1 ] || [ ! -s limit.err ]
 ) || fail "a file that cannot grow: status 0"
-[ -z "$(find . -name '*.part')" ] || fail "a part was left: $(ls ./*.part)"
+[ -z "$(find . -name '*.part')" ] || fail "a part remains: $(ls ./*.part)"
 "$cov" -q -f json sample.ctr 2>stderr | head -n 1 >/dev/null
 [ "${PIPESTATUS[0]}" -eq 0 ] || fail "tracecov | head: ${PIPESTATUS[0]}"
 silent "tracecov | head"

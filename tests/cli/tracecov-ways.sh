@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Which ways branches went, exactly, while signals interrupt the program: on every
-# target there is, against what the program counts itself; branch-likely of mips; what
-# is not known while a recording is paused.
+# The directions of branches, exactly, while signals interrupt the program: on every
+# available target, compared with the program's own counts; branch-likely of mips; what
+# is unknown while a recording is paused.
 # Needs the patched QEMU.
 . "$SRC/tests/cli/libtracecov.sh"
 need_qemu_arm
@@ -47,9 +47,9 @@ x86_64 x86_64-linux-gnu-gcc
 END
 [ $done -gt 0 ] || fail "no compiler"
 
-# Which way the last branch before a pause went is not known; and who replays a part of a
-# recording knows as much as who reads the index.  No signals here: behind a slow recorder
-# one is always waiting, is told before the pause, and says where the branch went.
+# The direction of the last branch before a pause is unknown; and a replay of a part of a
+# recording gives as much as the index.  No signals here: with a slow recorder one is always
+# pending, is reported before the pause, and shows where the branch went.
 replayed() { # FILE [OPTION...]: the same from all its runs
     run 0 "$cov" -q -f json "$@"
     cp stdout index.json
@@ -74,9 +74,9 @@ paused_run() {
 }
 for _ in $(seq 10); do
     paused_run
-    unknown && break # on a busy machine nothing may have run in between
+    unknown && break # on a busy machine nothing may have run between two pauses
 done
-unknown || fail "the ways before pauses are known: $(ways walk)"
+unknown || fail "all directions before pauses are known: $(ways walk)"
 replayed run.ctr
 replayed run.ctr -j 2
 replayed run.ctr --no-index

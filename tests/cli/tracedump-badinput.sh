@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Input that is no whole trace: one line, the defined status, and never a
+# Input that is no whole trace: one line, the documented status, and never a
 # wrong answer that looks right.
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
@@ -37,8 +37,8 @@ for file in empty text zeros; do
     one_line "$file as a stream"
 done
 
-# Every cut and every flipped byte.  Status 0 means the whole truth; 3 a part
-# of it from the start on; 1 nothing that is wrong.  DAMAGE_STEP=1 tries each byte.
+# Every cut and every flipped byte.  Status 0 means the complete output; 3 a prefix of it;
+# 1 no wrong output.  DAMAGE_STEP=1 tries each byte.
 "$TOOLS/mktrace" system events.ctr || exit 1
 cat >damage.py <<'PY'
 import os, subprocess, sys
@@ -48,8 +48,8 @@ good = open(name, "rb").read()
 ARGS = [dump, "--json", "--no-modules", "-j1"]
 bad = 0
 
-# What is shown of calls that did not return depends on what follows, and they
-# come last: they are left out.
+# The output for calls that did not return depends on what follows, and they come last:
+# they are left out.
 def shown(out):
     return b"".join(l for l in out.splitlines(True)
                     if b'"kind":"syscall"' not in l or b'"result":' in l)
@@ -75,14 +75,14 @@ def run(data, what, stream):
     if p.returncode not in (0, 1, 3):
         wrong("status %d" % p.returncode, what, stream, p.stderr)
     elif p.returncode == 0 and out != want:
-        wrong("status 0 and another output", what, stream, p.stderr)
+        wrong("status 0 and different output", what, stream, p.stderr)
     elif not want.startswith(out):
         wrong("events that were never recorded", what, stream, p.stderr)
     elif lines != (p.returncode != 0):
         wrong("%d lines on stderr, status %d" % (lines, p.returncode), what, stream, p.stderr)
     return p.returncode, out
 
-# What needs all mappings or a state: any answer but a crash.
+# Outputs that need all mappings or a state: any result but a crash.
 def survives(data, what):
     with open("t.ctr", "wb") as f:
         f.write(data)
@@ -97,7 +97,7 @@ for cut in range(0, len(good), step):
         status, out = run(good[:cut], "cut at %d" % cut, stream)
         if status == 0:
             wrong("status 0", "cut at %d" % cut, stream)
-        if len(out) < seen.get(stream, 0): # more of the file is never less of the trace
+        if len(out) < seen.get(stream, 0): # a longer file never gives less of the trace
             wrong("less than before", "cut at %d" % cut, stream)
         seen[stream] = len(out)
 for at in range(0, len(good), step):

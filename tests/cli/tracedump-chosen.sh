@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A part of what happened: left-out instructions, tags, accesses without a value, marks,
+# A recorded part: left-out instructions, tags, accesses without a value, marks,
 # gates, labels, selections.
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
@@ -12,7 +12,7 @@ cp stdout whole.txt
 for how in -j1 -j3 --no-index "-e all"; do
     # shellcheck disable=SC2086
     run 0 "$dump" $how chosen.ctr
-    same whole.txt stdout "$how: another output"
+    same whole.txt stdout "$how: different output"
 done
 run 0 "$dump" - < <(cat chosen.ctr)
 same whole.txt stdout "a stream"
@@ -30,7 +30,7 @@ assert i["selection"] == "--module libfoo.so.1 --not --range 0x10000-0x10400", i
 assert i["dropped"] == {"instructions": 3000, "loads": 600, "stores": 300, "chunks": 3}, i
 PY
 
-# -e mark is just that, with times only if they are asked for.
+# -e mark shows only these, with times only on request.
 run 0 "$dump" -e mark,time chosen.ctr
 grep -E '\+\+\+ (mark|recorded|not recorded|label|selection) ' whole.txt >want
 same want stdout "-e mark,time"
@@ -42,7 +42,7 @@ run 0 "$dump" -e exec,mem,val,sys,thr,time chosen.ctr
 grep -Ev '\+\+\+ (mark|recorded|not recorded|label|selection) ' whole.txt >want
 same want stdout "without -e mark"
 
-# What is about the recording has no pc; it has an ordinal and a thread.
+# Events of the recording itself have no pc; they have an ordinal and a thread.
 run 0 "$dump" -e mark --pc 0x10400 chosen.ctr
 [ ! -s stdout ] || fail "--pc shows marks"
 run 0 "$dump" -e mark --from 3 --to 6 chosen.ctr
@@ -50,7 +50,7 @@ run 0 "$dump" -e mark --from 3 --to 6 chosen.ctr
 run 0 "$dump" -e mark -t 4243 chosen.ctr
 [ ! -s stdout ] || fail "another thread's marks"
 
-# Without --no-disas, and in colour, tags are there as well.
+# Tags are also there without disassembly and in colour.
 run 0 "$dump" --no-disas chosen.ctr
 [ "$(grep -c 'tag 0x1234  tag 0xffffffffffffffff' stdout)" -eq 3 ] || fail "--no-disas: tags"
 run 0 "$dump" --color=always chosen.ctr

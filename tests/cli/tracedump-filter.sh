@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Every selection against the same selection made from the whole by a few
+# Every selection, compared with the same selection made from the whole by a few
 # lines of Python.
 . "$SRC/tests/cli/libtracedump.sh"
 
@@ -9,15 +9,15 @@ for seed in 21 22 23 24; do
 import json, os, random, subprocess, sys
 dump = os.environ["BIN"] + "/tracedump"
 rnd = random.Random(int(os.environ["SEED"]))
-# A call that did not return is shown where the next event is that is shown, so that
+# A call that did not return is shown before the next event that is shown, so that
 # its place depends on the selection: calls without a result are not compared.
 def comparable(e):
     return e["kind"] != "syscall" or "result" in e
 
 events = [e for e in (json.loads(line) for line in open("expect.json")) if comparable(e)]
 everything = any(e["kind"] == "reg" for e in events)
-# With --addr, the instruction is shown only for what its first chunk holds: for
-# these no exec event is compared then.
+# With --addr, an instruction that is cut between two chunks is shown only for what its
+# first chunk holds: no exec event of these is compared then.
 cuts = {tuple(map(int, line.split())) for line in open("expect.json.cut")}
 ACCESS = {"load", "store"}
 OF_INSNS = {"exec", "reg"} | ACCESS

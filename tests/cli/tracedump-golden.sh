@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What tracedump prints for small traces that never change, as text.
+# tracedump's text output for small traces that never change.
 . "$SRC/tests/cli/libtracedump.sh"
 
 "$TOOLS/mktrace" sample sample.ctr || exit 1
@@ -23,7 +23,7 @@ run 0 "$BIN/tracedump" --info --json sample.ctr
 sed -i -E 's/Capstone [0-9.]+/Capstone X/; s/"(file_bytes|raw_bytes|bits_per_instruction|ratio)":[0-9.]+/"\1":N/g' stdout
 golden tracedump-info-json.txt
 
-# A stream is told at its end what a file knows at once.
+# A stream's --info, known at its end, equals that of a file.
 "$BIN/tracedump" --info --json sample.ctr >file.json
 "$BIN/tracedump" --info --json - <sample.ctr >stream0.json
 cat sample.ctr | "$BIN/tracedump" --info --json - >stream.json
@@ -31,7 +31,7 @@ sed -i 's/"indexed":[a-z]*/"indexed":X/' file.json stream.json stream0.json
 same file.json stream.json "--info of a stream differs"
 same file.json stream0.json "--info of a file on standard input differs"
 
-# Each target's instructions; those that Capstone 4 lacks are bytes.
+# Instructions of each target; bytes are shown for those that Capstone 4 does not know.
 for target in arm armeb aarch64 mips mipsel mips64 x86_64 i386 s390x ppc ppc64le sparc64 m68k hppa; do
     "$TOOLS/mktrace" target "$target" target.ctr || exit 1
     echo "$target"
@@ -43,7 +43,7 @@ run 0 "$BIN/tracedump" target.ctr
 grep -Eq '(\.byte 0x13, 0x05, 0x10, 0x00|li a0, 1|addi a0, zero, 1)' stdout ||
     fail "riscv64: $(cat stdout)"
 
-# What is not whole is shown, and told.
+# An incomplete trace is shown, and reported as incomplete.
 "$TOOLS/mktrace" killed killed.ctr || exit 1
 run 3 "$BIN/tracedump" killed.ctr
 one_line killed

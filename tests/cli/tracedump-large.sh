@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# How much of a large file has to be read for an answer: counted, in bytes and chunks.
+# How much of a large file an answer needs to read: counted in bytes and chunks.
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
 
@@ -9,13 +9,13 @@ run 1 "$dump" --statistics --state 0 -t 2000000000 big.ctr # no such thread
 opening=$(sed -n 's/.*read \([0-9]*\) of.*/\1/p' stderr)
 size=$(stat -c %s big.ctr)
 [ "$opening" -lt $((size / 500)) ] || fail "opening reads $opening of $size bytes"
-# which also looks whether the index is whole
+# which also checks whether the index is whole
 run 0 "$dump" --info --statistics big.ctr
 info=$(sed -n 's/.*read \([0-9]*\) of.*/\1/p' stderr)
 [ "$info" -lt $((size / 6)) ] || fail "--info reads $info of $size bytes"
 
-# work CHUNKS BYTES COMMAND...: as many at most, beyond what opening takes; the output is
-# taken by `head'.
+# work CHUNKS BYTES COMMAND...: reads at most so many, besides opening the file; `head'
+# reads the output.
 work() {
     local chunks=$1 bytes=$2 did
     shift 2
@@ -33,7 +33,7 @@ for how in -j1 -j2 "-j1 --no-disas" "-j2 --json" "-j1 -e exec" "-j2 -e mem --jso
     # shellcheck disable=SC2086
     work 60 400000 "$dump" $how --from-time 1
 done
-# Which chunks have an ordinal is told of many together, whose threads are not equally fast.
+# The index covers many chunks together, whose threads run at different speeds.
 rows=$((size / 50))
 for ordinal in 0 1 77777 1500000 2000000; do
     work 1 $((40000 + rows)) "$dump" --from $ordinal -n 1 -t 100
@@ -42,7 +42,7 @@ for ordinal in 0 1 77777 1500000 2000000; do
 done
 work 60 400000 "$dump" -p 200 --from 3000000
 
-# Rare places: what is told is the same without the index, which reads all.
+# Rare places: the result is the same without the index, which needs to read everything.
 python3 - small.json >places <<'PY'
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1])]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Random traces against what their maker says is in them; and one output,
-# whatever the number of workers and the way in which the file is read.
+# Random traces, compared with what their maker wrote; and the same output for
+# any number of workers and any way of reading the file.
 . "$SRC/tests/cli/libtracedump.sh"
 
 dump="$BIN/tracedump"
@@ -33,22 +33,22 @@ check_seed random-all 103 400 3
 check_seed random 101 2 45000
 check_seed random 100 400 3
 
-# Text and JSON tell the same: instructions and accesses of each line.
+# Text and JSON show the same instructions and accesses.
 python3 - <<'PY' || fail "text and JSON differ"
 import json, re, subprocess, os
 dump = os.environ["BIN"] + "/tracedump"
 text = subprocess.run([dump, "--no-disas", "t.ctr"], stdout=subprocess.PIPE, check=True, text=True).stdout
-told = []
+shown = []
 for line in text.splitlines():
     ordinal, thread, pc, code, rest = re.fullmatch(
         r" *(\d+) (\d+/\d+) +0x([0-9a-f]+) ([0-9a-f]+)(.*)", line).groups()
     key = (int(ordinal), thread, int(pc, 16))
-    # an instruction cut between two chunks goes on with a line of its own
-    if not (told and rest and ("exec",) + key in told[-400:]):
-        told.append(("exec",) + key)
+    # an instruction that is cut between two chunks continues on a line of its own
+    if not (shown and rest and ("exec",) + key in shown[-400:]):
+        shown.append(("exec",) + key)
     rest = rest.replace("  faulted", "")
     for rw, addr, size in re.findall(r"  ([rw]) 0x([0-9a-f]+)/(\d+)", rest):
-        told.append(({"r": "load", "w": "store"}[rw],) + key + (int(addr, 16), int(size)))
+        shown.append(({"r": "load", "w": "store"}[rw],) + key + (int(addr, 16), int(size)))
 want = []
 for line in open("expect.json"):
     e = json.loads(line)
@@ -57,10 +57,10 @@ for line in open("expect.json"):
         want.append(("exec",) + key)
     else:
         want.append((e["kind"],) + key + (int(e["addr"], 16), e["size"]))
-# Lines of instructions that go on are exec events twice at most there.
-drop = [x for x in told if x[0] != "exec"]
+# Lines that continue an instruction appear as exec events twice at most.
+drop = [x for x in shown if x[0] != "exec"]
 assert drop == [x for x in want if x[0] != "exec"], "accesses differ"
-assert {x for x in told if x[0] == "exec"} == {x for x in want if x[0] == "exec"}, "instructions differ"
+assert {x for x in shown if x[0] == "exec"} == {x for x in want if x[0] == "exec"}, "instructions differ"
 PY
 rm -f expect.json stdout text1
 finish

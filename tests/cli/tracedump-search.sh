@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Who wrote here last, who reads here next: against the same found in the whole output by
-# a few lines of Python.
+# The last write before a place, the next read after it: compared with a search in the
+# whole output by a few lines of Python.
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
 
@@ -68,7 +68,7 @@ assert found > 30 and nothing > 5, (found, nothing)
 PY
 done
 
-# What the system wrote counts, too: it is told with its call.
+# Writes of the system count, too: they are reported with their call.
 "$TOOLS/mktrace" system t.ctr || exit 1
 run 0 "$dump" --json -e sys t.ctr
 python3 - stdout >cases <<'PY'
@@ -81,12 +81,12 @@ for line in open(sys.argv[1]):
 PY
 [ -s cases ] || fail "the system wrote nothing"
 while read -r pid tid ordinal addr name; do
-    # nothing but the call itself stands between
+    # only the call itself is in between
     run 0 "$dump" --json -p "$pid" -t "$tid" -a "$addr" --last-write-before="$ordinal" t.ctr
     if [ "$name" != - ]; then
         grep -q "\"ordinal\":$ordinal,.*\"name\":\"$name\"" stdout || fail "$name wrote $addr: $(cat stdout)"
     fi
-    # --to leaves it out, as it does where events are shown
+    # --to leaves it out, as it does in the list of events
     "$dump" --json -q -p "$pid" -t "$tid" -a "$addr" --to "$ordinal" --last-write-before="$ordinal" t.ctr >stdout
     ! grep -q "\"ordinal\":$ordinal," stdout || fail "--to $ordinal: $(cat stdout)"
     run 4 "$dump" -e store -p "$pid" -t "$tid" -a "$addr" --last-write-before="$ordinal" --pc 0 t.ctr

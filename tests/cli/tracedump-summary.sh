@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --summary against --info and against counting the lines of all events.
+# --summary, compared with --info and with the lines of all events.
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
 

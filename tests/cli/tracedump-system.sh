@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Values, registers, system calls, signals, mappings, threads: what tracedump
-# prints of small traces that never change.
+# Values, registers, system calls, signals, mappings, threads: tracedump's
+# output for small traces that never change.
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
 "$TOOLS/mktrace" system system.ctr || exit 1
@@ -12,7 +12,7 @@ cp stdout whole.txt
 for how in -j1 -j2 -j5 "-j3 --no-index" "-j2 -e all"; do
     # shellcheck disable=SC2086
     run 0 "$dump" $how system.ctr
-    same whole.txt stdout "$how: another output"
+    same whole.txt stdout "$how: different output"
 done
 run 0 "$dump" --json system.ctr
 golden tracedump-system-json.txt
@@ -22,7 +22,7 @@ same whole.json stdout "a file on standard input"
 run 0 "$dump" --color=always system.ctr
 golden tracedump-system-color.txt
 
-# A stream has no history of mappings: no modules, nothing else differs.
+# A stream has no history of mappings: modules are missing, nothing else differs.
 run 0 "$dump" --no-modules system.ctr
 grep -q 'libc.so.6+0x1234' stdout && fail "--no-modules shows modules"
 cp stdout bare.txt
@@ -49,7 +49,7 @@ run 0 "$dump" --json -e val system.ctr
 grep -q '"kind":"exec"' stdout && fail "-e val shows instructions"
 grep -q '"kind":"load".*"value":"0xdeadbeef"' stdout || fail "-e val shows no values"
 
-# Of all kinds only what a process, a thread, a range of ordinals has
+# All kinds, selected by process, thread and range of ordinals
 for select in "-p 5000" "-t 4243" "-p 4242 -t 4242" "--from=3 --to=7" "--from 18 -n 1"; do
     # shellcheck disable=SC2086
     "$dump" --json $select system.ctr >got.json || fail "$select"
@@ -87,7 +87,7 @@ run 0 "$dump" --json --addr 0x21020 system.ctr
 run 0 "$dump" -e sys --pc 0x10400 system.ctr
 [ ! -s stdout ] || fail "--pc shows system calls"
 
-# What is known about it
+# --info
 run 0 "$dump" --info system.ctr
 sed -i -E 's/Capstone [0-9.]+/Capstone X/; s/^(size +)[0-9]+ (.*), [0-9.]+ bits.*/\1SIZE \2/' stdout
 golden tracedump-system-info.txt
@@ -115,8 +115,8 @@ grep -q '^next  *none' stdout || fail "--state at the end: $(grep next stdout)"
 run 0 "$dump" --state=0 -p 5000 --no-disas system.ctr
 grep -q '^next  *0x10400 app+0x400 10402de9$' stdout || fail "--state at the begin: $(grep next stdout)"
 run 1 "$dump" --state=22 -t 4242 system.ctr
-one_line "--state behind the end"
-grep -q '21 instructions' stderr || fail "--state behind the end: $(cat stderr)"
+one_line "--state after the end"
+grep -q '21 instructions' stderr || fail "--state after the end: $(cat stderr)"
 run 1 "$dump" --state=0 system.ctr
 one_line "--state with several threads"
 grep -q -- '--thread' stderr || fail "--state with several threads: $(cat stderr)"
@@ -132,7 +132,7 @@ one_line "--state of a stream"
 run 0 "$dump" --state=10 -t 4242 sample.ctr
 golden tracedump-system-state-none.txt
 
-# Machines whose numbers and structures differ
+# Machines with other numbers and structures
 for target in arm mips sparc64 alpha hppa ppc s390x x86_64; do
     "$TOOLS/mktrace" calls $target calls.ctr || exit 1
     echo "$target"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The command line: mistakes are one line and status 2; --help and the man page
-# know the same options; output that cannot be written.
+# The command line: errors give one line and status 2; --help and the man page
+# have the same options; output that cannot be written.
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
 "$TOOLS/mktrace" sample sample.ctr || exit 1
@@ -66,8 +66,8 @@ one_line "--info to /dev/full"
 "$dump" large.ctr >&- 2>stderr && fail "closed stdout: status 0"
 one_line "closed stdout"
 
-# A stream is shown as it comes: a line for every chunk that is there, while
-# the writer of the pipe still holds it open.
+# A stream is shown as it arrives: a line for every chunk that is there, while
+# the writer still holds the pipe open.
 mkfifo pipe
 "$dump" --no-disas pipe >live 2>live.err &
 pid=$!
@@ -78,7 +78,7 @@ for _ in $(seq 3000); do
     [ "$(wc -l <live)" -gt 1000 ] && break
     sleep 0.1
 done
-[ "$(wc -l <live)" -gt 1000 ] || fail "a stream is not shown while it comes"
+[ "$(wc -l <live)" -gt 1000 ] || fail "a stream is not shown as it arrives"
 tail -c +$((size / 2 + 1)) large.ctr >&7
 exec 7>&-
 wait $pid || fail "live stream: status $?"

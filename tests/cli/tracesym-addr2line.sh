@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Symbols end to end: a random 10,000 of the addresses that a C++ program with shared
-# libraries executed, against eu-addr2line (symbol, source line, inlined functions) and
-# nm.  Where a pc lies in its file is thereby held against the mappings, too.
+# libraries executed, compared with eu-addr2line (symbol, source line, inlined functions)
+# and nm.  This also checks the position of a pc in its file, through the mappings.
 . "$SRC/tests/cli/librecord.sh"
 
 for what in eu-addr2line x86_64-linux-gnu-g++ aarch64-linux-gnu-g++ \
@@ -137,13 +137,13 @@ for pc in chosen:
 assert len(modules) >= 5, modules.keys()
 
 
-def ask(command, text=""):
+def output_of(command, text=""):
     return subprocess.run(command, input=text, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True).stdout.splitlines()
 
 
 def debug_file(module):
-    for line in ask(["eu-readelf", "-n", module]):
+    for line in output_of(["eu-readelf", "-n", module]):
         m = re.search(r"Build ID: ([0-9a-f]+)", line)
         if m:
             return "/usr/lib/debug/.build-id/%s/%s.debug" % (m[1][:2], m[1][2:])
@@ -155,7 +155,7 @@ def names_of(module):
     for file in (module, debug_file(module)):
         for how in ([], ["-D"]):
             for demangle in ([], ["-C"]):
-                for line in ask([tools + "nm"] + how + demangle + [file or module]):
+                for line in output_of([tools + "nm"] + how + demangle + [file or module]):
                     m = re.match(r"([0-9a-f]+) \w (.*)", line)
                     if m:
                         names.setdefault(int(m[1], 16), set()).add(re.sub("@.*", "", m[2]))
@@ -163,7 +163,7 @@ def names_of(module):
 
 
 def source(text):
-    """FILE:LINE and what may follow, folded; None if it is not known."""
+    """FILE:LINE and what may follow, folded; None if it is unknown."""
     file, line = re.match(r"([^:]*):(\d+|\?)", text).groups()
     line = int(line) if line != "?" else 0
     return None if file == "??" else (os.path.normpath(file), line)
@@ -174,7 +174,7 @@ def ours(o):
 
 
 def chains(text):
-    """Of each address the places and the inlined functions."""
+    """The places and the inlined functions of each address."""
     groups = []
     for line in text:
         if re.fullmatch("0x[0-9a-f]{16}", line):
@@ -198,26 +198,26 @@ def differ(what, o, want):
 for module, of_module in modules.items():
     text = "\n".join(o["vaddr"] for o in of_module)
     names = names_of(module)
-    # The symbol that it lies in
-    out = ask(["eu-addr2line", "-S", "-C", "-e", module], text)
+    # The symbol that contains it
+    out = output_of(["eu-addr2line", "-S", "-C", "-e", module], text)
     for o, want in zip(of_module, out[::2]):
         name, _, offset = re.sub(r" \(\.\w+\)$", "", want).partition("+0x")
         name = re.sub(r"@@?[A-Z][\w.]*$", "", name)
         if o.get("function", "").endswith("@plt"):
-            continue  # which eu-addr2line does not know
+            continue  # unknown to eu-addr2line
         if "function" not in o:
             if not name.startswith(("??", "(", "$")):
                 differ("symbol", o, want)
         elif int(o["offset"], 16) != int(offset or "0", 16) and not name.startswith("$"):
             differ("offset", o, want)
         elif name != o["function"]:
-            aliases += 1  # of several names for one address either is right; $x is none
+            aliases += 1  # any of several names of an address is right; $x is no name
             if o["function"] not in names.get(int(o["vaddr"], 16) - int(o["offset"], 16), ()):
                 differ("name", o, want)
-    # The source line, and what is inlined there.  Where a block of code ends just there
-    # eu-addr2line now and then takes the one before; then binutils may be asked.
-    mine = chains(ask(["eu-addr2line", "-a", "-i", "-f", "-C", "-e", module], text))
-    other = chains(ask([tools + "addr2line", "-a", "-i", "-f", "-C", "-e", module], text))
+    # The source line, and what is inlined there.  At the end of a block of code eu-addr2line
+    # sometimes uses the block before; then binutils decides.
+    mine = chains(output_of(["eu-addr2line", "-a", "-i", "-f", "-C", "-e", module], text))
+    other = chains(output_of([tools + "addr2line", "-a", "-i", "-f", "-C", "-e", module], text))
     assert len(mine) == len(other) == len(of_module)
     for o, (w, functions), (w2, functions2) in zip(of_module, mine, other):
         got = [ours(o)] + [ours(f) for f in o.get("inlined", [])]
@@ -238,7 +238,7 @@ assert lines > 100 and inlined > 100 and disputed < 50
 sys.exit(wrong != 0)
 END
 
-# As Debian's cross compilers have it; foreign libraries stand in their folder.
+# The layout of Debian's cross compilers; foreign libraries are in their folder.
 for target in x86_64 aarch64; do
     tools=$target-linux-gnu-
     mkdir $target

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Basic-block vectors against the same made from tracedump's instructions by a few lines of
-# Python; their sums are the number of instructions.
+# Basic-block vectors, compared with those computed from tracedump's instructions by a few
+# lines of Python; their sums are the number of instructions.
 . "$SRC/tests/cli/libtracedump.sh"
 sym="$BIN/tracesym"
 
@@ -44,8 +44,8 @@ for tid, v in execs.items():
         part = v[k * interval:(k + 1) * interval]
         assert sum(n for _, n in pairs) == len(part)
         total += len(part)
-        # Each instruction is in a block that begins at or before it: of a block alone in
-        # its interval that is all that can be said without knowing where blocks end.
+        # Each instruction is in a block that begins at or before it: without knowing the
+        # ends of blocks, no more is known of a block that is alone in its interval.
         # Blocks whose first instruction ran in the interval must be there.
         heads = {pcs[n] for n in numbers}
         assert heads & set(part) or len(pairs) == 1, (tid, k)
@@ -56,7 +56,7 @@ if not options:
     assert seen == set(pcs), "a block without instructions"
 END
 
-# Hand-made: loops of 3 instructions behind a block of 4
+# Handmade: loops of 3 instructions after a block of 4
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 run 0 "$sym" --bbv 5 -t 4242 --bbv-pcs pcs sample.ctr
 golden tracesym-bbv.txt
@@ -73,11 +73,11 @@ for seed in 31 32; do
     done
     run 0 "$sym" -q --bbv 100 --from 150 -n 777 -o part --bbv-pcs part.pcs t.ctr
     python3 check.py t.ctr 100 part --from 150 -n 777 || fail "seed $seed, a part"
-    # The same however many workers there are, and from a stream
+    # The same with any number of workers, and from a stream
     for tid in 100 101; do
         run 0 "$sym" --bbv 1000 -t $tid -j1 t.ctr
         mv stdout want
-        [ -s want ] || fail "nothing of thread $tid"
+        [ -s want ] || fail "no output for thread $tid"
         run 0 "$sym" --bbv 1000 -t $tid -j2 t.ctr
         same want stdout "-j1 and -j2"
         "$sym" --bbv 1000 -t $tid - <t.ctr >stdout || fail "a stream"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What tracesym prints of a hand-made trace, with a program made for it: text, JSON, inlined
+# tracesym's output for a handmade trace, with a program made for it: text, JSON, inlined
 # functions, filters.
 . "$SRC/tests/cli/librecord.sh"
 sym="$BIN/tracesym"
@@ -12,9 +12,9 @@ command -v $cc >/dev/null || {
 "$TOOLS/mktrace" system system.ctr || exit 1
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 
-# The code of the traces at 0x10400 (the second and third instruction of which differ) and
-# 0x10410, in two functions, the second with lines of
-# a function that is inlined.  Written as the compiler would, so that no version of it counts.
+# The code of the traces at 0x10400 (its second and third instruction differ) and
+# 0x10410, in two functions, the second with lines of an inlined function.  Written in the
+# compiler's output format, so that compiler versions do not matter.
 mkdir -p src
 cat >src/app.s <<'END'
     .file 1 "/build/app/src/app.c"

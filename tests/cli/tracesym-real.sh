@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Recorded programs of three targets: threads, a child process, libraries that are loaded,
-# closed and loaded again where others were.  How often each function was entered is known
-# by the program; the symbols must say the same.
+# closed and loaded again at other libraries' places.  The program counts how often each
+# function was entered; the symbols must give the same.
 . "$SRC/tests/cli/librecord.sh"
 sym="$BIN/tracesym"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
@@ -129,7 +129,7 @@ for target in arm x86_64 riscv64; do
     mv stdout all.json
     python3 check.py all.json $target || fail "$target"
 
-    # Neither workers nor the index change anything; accesses and registers come along
+    # Neither workers nor the index change anything; accesses and registers are added
     run 0 "$sym" -q --json -j1 --no-index $target.ctr
     same all.json stdout "$target: -j1 --no-index"
     run 0 "$sym" -q -j1 -e all -d $target.ctr
@@ -137,7 +137,7 @@ for target in arm x86_64 riscv64; do
     run 0 "$sym" -q -j2 -e all -d $target.ctr
     same want stdout "$target: -j2"
 
-    # Filters choose what the names say
+    # Filters select by names
     run 0 "$sym" -q --json --module '*.so' --function 'step_*' $target.ctr
     grep '"kind":"exec".*"function":"step_' all.json >want
     same want stdout "$target: --module --function"
@@ -162,8 +162,8 @@ names = {line.split(":", 3)[3].rstrip("\n") for line in open("blocks")}
 assert {"main", "in_thread", "step_one", "step_two"} <= names
 END
 
-    # Without its symbols and debug information a program still has addresses; what it
-    # exports keeps its name
+    # Without symbols and debug information a program still has addresses; its exports
+    # keep their names
     mkdir -p stripped
     for file in program one.so two.so; do
         $triple-strip -o stripped/$file $file
@@ -175,7 +175,7 @@ END
     grep -c . stdout >n
     grep -c '"kind":"exec".*one\.so"' all.json | cmp -s n - || fail "$target: stripped: other code"
 
-    # Another program of that name is refused, and so is one that lost its end
+    # Another program of that name is refused, and so is one whose end is missing
     mkdir -p other
     sed 's/sink += n/sink ^= n/' program.c >other/program.c
     $triple-gcc $flags -o other/program other/program.c -pthread -ldl || exit 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The command line of tracesym: mistakes are one line and status 2; --help and the man page
-# know the same options; output that cannot be written.
+# The command line of tracesym: errors give one line and status 2; --help and the man page
+# have the same options; output that cannot be written.
 . "$SRC/tests/cli/libtracedump.sh"
 sym="$BIN/tracesym"
 "$TOOLS/mktrace" sample sample.ctr || exit 1
@@ -65,7 +65,7 @@ run 0 "$sym" --version
 grep -Eq '^tracesym \(cannoli\) [0-9.]+$' stdout || fail "--version: $(cat stdout)"
 help_and_man tracesym 35
 
-# What cannot be read
+# Unreadable input
 echo text >text
 : >empty
 for how in "" --functions "--calls -f chrome" --bbv=10; do

@@ -5,20 +5,20 @@
 Each is the output of its program with -a -i -f -C for the same addresses.  Rules:
 - paths are compared with "." and ".." folded; columns and discriminators are left out;
 - "??:0" and "??:?" are alike;
-- an address that symfile has no function for (padding between functions) must have
+- an address for which symfile has no function (padding between functions) must have
   none in eu-addr2line either: binutils names the function before it;
-- an entry of the PLT has a name here and nowhere else (symfile-plt.sh looks at them);
-- [clone ...] and .cold behind a name are of the symbol table; DWARF does not know of them;
-- a file without a line (of the symbol table, "crtstuff.c:?") is none;
-- where DWARF has no linkage name (templates of local types), functions that stand in the
-  symbol table are named by it here, and those inlined by DW_AT_name; binutils gives the
+- an entry of the PLT has a name only here (symfile-plt.sh checks these names);
+- [clone ...] and .cold after a name come from the symbol table; DWARF does not have them;
+- a file without a line (of the symbol table, "crtstuff.c:?") counts as none;
+- where DWARF has no linkage name (templates of local types), this library names functions
+  of the symbol table by their symbol, and inlined ones by DW_AT_name; binutils gives the
   innermost the symbol's name, whatever it is, and others DW_AT_name;
 - where binutils and elfutils differ from each other, either is right, or functions as
-  addr2line and the innermost line as eu-addr2line says (binutils takes some files of
+  in addr2line and the innermost line as in eu-addr2line (binutils mistakes some files of
   partial units for "<artificial>", elfutils does not see what is inlined from them).
-Prints counts; fails if an address equals neither.  eu-addr2line takes its time, so it may
-have been asked for some addresses only; with --differing those that differ from addr2line
-are written to FILE and nothing is judged.
+Prints counts; fails if an address equals neither.  eu-addr2line is slow, so its output may
+cover only some addresses; with --differing those that differ from addr2line are written to
+FILE and nothing is judged.
 """
 import posixpath
 import re
@@ -56,14 +56,14 @@ def plain(name):
 
 
 def alike(frames, other):
-    """Alike but for functions that have no linkage name."""
+    """Alike except for functions that have no linkage name."""
     return (len(frames) == len(other) and
             all(a[1:] == b[1:] and (a[0] == b[0] or plain(a[0]) or plain(b[0]))
                 for a, b in zip(frames, other)))
 
 
 def judge(frames, b, e):
-    """e is None if eu-addr2line was not asked."""
+    """e is None if eu-addr2line did not get this address."""
     if frames == b or frames == e:
         return ("as both" if b == e else "as eu-addr2line" if frames == e else
                 "as addr2line")
