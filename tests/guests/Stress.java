@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Threads that allocate much and follow null pointers now and then: the virtual machine
- * compiles, collects garbage in threads of its own and stops the others for it, and of
- * compiled code finds null pointers by a SIGSEGV.
+ * Threads that allocate much and sometimes follow null pointers: the virtual machine
+ * compiles, collects garbage in threads of its own and stops the others for it, and
+ * detects null pointers in compiled code by a SIGSEGV.
  */
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +16,7 @@ public class Stress {
     static volatile int sink;
     static int caught;
 
-    /* Compiled, a null pointer is found by a SIGSEGV. */
+    /* Compiled code detects a null pointer by a SIGSEGV. */
     static int follow(Node n) {
         try {
             return n.next.value;

@@ -17,7 +17,7 @@ static NOINLINE void zero_block(uint8_t *p)
     stored((void *)((uintptr_t)p & ~(size - 1)), size);
 }
 
-/* What one step of a copy did, by its count register before and after. */
+/* The effect of one step of a copy, by its count register before and after. */
 static void copy_step(const char *site, uint8_t *d, uint8_t *s, long n, long before, long after)
 {
     executed(site);

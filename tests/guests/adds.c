@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Eight threads: each makes 300,000 atomic additions to one shared counter and
- * 300,000 to its own.  Prints the counters' addresses, how many additions went
- * to each, and the final value.  Where the machine adds with LL/SC, attempts
- * that fail repeat; "attempts" says how many were made.
+ * 300,000 to its own.  Prints the counters' addresses, the number of additions to
+ * each, and the final value.  Where the machine adds with LL/SC, failed attempts
+ * are repeated; "attempts" gives their number.
  */
 #include "guest.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arm (A32 and Thumb): predicated loads, stores and branches that run and that
- * do not, IT blocks, block transfers, exclusives, NEON structures, table
+ * arm (A32 and Thumb): predicated loads, stores and branches whose condition holds or
+ * not, IT blocks, block transfers, exclusives, NEON structures, table
  * branches, and faults in the middle of ldm, stm, ldrd and vldm.
  */
 #include "guest.h"

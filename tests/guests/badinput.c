@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest that does what nobody should, as its first argument says:
+ * A guest that misbehaves, in the way that its first argument names:
  *
  *   maps     maps and unmaps in a loop
  *   wild     calls every system call with wild pointers
  *   close    closes every descriptor
  *   prctl    uses prctl and seccomp on itself
- *   memory   maps until it is refused
- *   forks    forks until it is refused (as a user of its own, with a small limit)
+ *   memory   maps until the system refuses
+ *   forks    forks until the system refuses (as a user of its own, with a small limit)
  *
- * Prints what came of it, which is the same in every run.
+ * Prints the results, which are the same in every run.
  */
 #include "guest.h"
 
@@ -29,7 +29,7 @@
 #define FIRST_CALL 4001
 #endif
 #elif defined(__alpha__)
-#define FIRST_CALL 110 /* where the numbers that all machines share begin */
+#define FIRST_CALL 110 /* the numbers that all machines share begin here */
 #else
 #define FIRST_CALL 1
 #endif
@@ -56,7 +56,7 @@ static void maps(void)
     }
 }
 
-/* These end, stop or fork the caller, take its thread pointer, or meet others. */
+/* These end, stop or fork the caller, change its thread pointer, or affect others. */
 static int left_out(long nr)
 {
     static const long calls[] = {
@@ -145,7 +145,7 @@ static void close_all(void)
         close(i);
     }
     syscall(SYS_close_range, 0, ~0u, 0);
-    for (int i = 0; i < 20; i++) { /* they are all free */
+    for (int i = 0; i < 20; i++) { /* all are free */
         if (open("/dev/null", O_RDWR) != i) {
             _exit(81);
         }
@@ -193,7 +193,7 @@ static void memory(void)
     p = malloc((size_t)-1 / 2);
     printf("%s\n", p ? "given" : "not given");
     mix(brk((char *)sbrk(0) + (sizeof(long) == 4 ? 0x7ff00000l : 1l << 45)) == 0);
-    /* all of a small space */
+    /* all of a small address space */
     if (sizeof(long) == 4) {
         for (n = 0; mmap(NULL, 16 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                          -1, 0) != MAP_FAILED; n++) {
@@ -214,7 +214,7 @@ static void forks(void)
         printf("a user's processes are too many to know\n");
         return;
     }
-    /* nobody else's number: programs like this may run beside each other */
+    /* a uid of its own: programs like this may run in parallel */
     if (pipe(hold) || setgid(54321) || setuid((uid_t)(50000 + getpid() % 10000)) || setrlimit(RLIMIT_NPROC, &rl)) {
         _exit(82);
     }

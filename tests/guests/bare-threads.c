@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads and processes without a C library: each thread stores into a slot of its own
- * and adds to one of all, while signals are sent to the process; then children of a
- * fork store, and end with statuses that their parent looks at.
+ * and adds to a shared one, while signals are sent to the process; then children of a
+ * fork store, and end with statuses that their parent reads.
  */
 #include "bare.h"
 
@@ -13,8 +13,8 @@
 
 long bare_clone(long flags, void *stack, uint32_t *parent, uint32_t *child);
 
-/* clone(2) whose child takes an argument and a function from its stack.  The third and
-   the fourth argument are the thread pointer and the word to be cleared, in either order. */
+/* clone(2) whose child pops an argument and a function from its stack.  The third and
+   the fourth argument are the thread pointer and the word to clear, in either order. */
 #if defined(__arm__)
 __asm__(".text\n.globl bare_clone\n.type bare_clone, %function\nbare_clone:\n\tpush {r4, r7}\n\tmov r4, r3\n\t"
         "mov r7, #120\n\tsvc 0\n\tcmp r0, #0\n\tbeq 1f\n\tpop {r4, r7}\n\tbx lr\n1:\tpop {r0, r1}\n\tbx r1\n");
@@ -63,7 +63,7 @@ static NOINLINE void start(long i)
     top[0] = i;
     top[1] = (long)work;
     living[i * 16] = 1;
-    /* a thread, its thread pointer set, its number cleared in the end */
+    /* a thread whose thread pointer is set, and whose tid is cleared at its end */
     bare_clone(0x3d0f00, top, &living[i * 16], &living[i * 16]);
 }
 

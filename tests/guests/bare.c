@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For targets whose C library we do not have: accesses of every size, crooked ones too,
+ * For targets without a C library here: accesses of every size, also unaligned,
  * atomic operations in a serial context and in a parallel one, floating point, faults
- * that a handler mends, and functions made at run time.
+ * that a handler repairs, and functions made at run time.
  */
 #include "bare.h"
 
@@ -104,7 +104,7 @@ static NOINLINE void atomics(void)
 {
     for (int i = 0; i < 10; i++) {
         ALL(uint32_t, &v.w);
-#ifndef __riscv /* of less than a word: a library's */
+#ifndef __riscv /* those of less than a word need a library */
         ALL(uint8_t, &v.b);
         ALL(uint16_t, &v.h);
 #endif
@@ -116,7 +116,7 @@ static NOINLINE void atomics(void)
 
 /* ---- faults ---- */
 
-static uint8_t *pages; /* four, the odd ones closed */
+static uint8_t *pages; /* four, the odd ones inaccessible */
 static volatile unsigned faults;
 
 static void mend(int number, long *si, void *context)
@@ -218,7 +218,7 @@ __attribute__((used)) void bare_main(void)
     mix(calls(9));
     floats();
     atomics();
-    /* after a shared mapping QEMU takes other programs to look on */
+    /* after a shared mapping QEMU assumes that other programs see the memory */
     call6(NR_mmap, 0x21000000, 65536, 3, 0x31, -1, 0);
     atomics();
     faulting();

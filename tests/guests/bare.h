@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a guest program has where there is no C library: system calls, its end, and
+ * Replaces the C library for guest programs that have none: system calls, exit, and
  * numbers on stdout.  The entry is bare_main().
  */
 #ifndef BARE_H
@@ -23,13 +23,13 @@ enum { NR_exit = 93, NR_exit_group = 94, NR_waitid = 95, NR_kill = 129, NR_sigac
        NR_getpid = 172, NR_munmap = 215, NR_clone = 220, NR_mmap = 222, NR_mprotect = 226,
        NR_write = 64 };
 #if defined(__riscv) && __riscv_xlen == 32
-enum { NR_futex = 422 }; /* of 64-bit times, the only one it has */
+enum { NR_futex = 422 }; /* with 64-bit times, the only variant that it has */
 #else
 enum { NR_futex = 98 };
 #endif
 #endif
 
-/* A system call, and where the program begins. */
+/* A system call, and the program's entry. */
 #if defined(__arm__)
 #define CALL_WITH(n, a, b, c, d, e, f)                                                        \
     register long r7 __asm__("r7") = n;                                                       \
@@ -116,7 +116,7 @@ static NOINLINE long call6(long n, long a, long b, long c, long d, long e, long 
 
 #define call3(n, a, b, c) call6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 
-/* ---- what compilers want to have ---- */
+/* ---- functions that compilers require ---- */
 
 void *memcpy(void *to, const void *from, unsigned long n)
 {
@@ -156,7 +156,7 @@ static NOINLINE void put_number(unsigned long v, unsigned base)
     char digits[24];
     unsigned n = 0;
 
-    do { /* a division would be the compiler's library's */
+    do { /* a division would need the compiler's library */
         unsigned long quotient = 0, rest = 0;
 
         for (int i = (int)sizeof(v) * 8 - 1; i >= 0; i--) {

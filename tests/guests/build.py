@@ -3,9 +3,9 @@
 """Build the guest programs of table.py: OUT/<target>/<program>.
 
 A program is built again when its source, a header or table.py is newer.  The
-rule is the same for all: one source file, and if table.py does not say otherwise a
-static executable that is not position-independent (so that its addresses are the
-same in every run).
+rule is the same for all: one source file, and by default (see table.py) a
+static executable that is not position-independent, so that its addresses are the
+same in every run.
 """
 import argparse
 import os
@@ -40,7 +40,7 @@ def stale(program, output):
 
 
 def build_one(program, target, out):
-    """Returns the path, or raises RuntimeError with the compiler's words."""
+    """Returns the path, or raises RuntimeError with the compiler's message."""
     folder = os.path.join(out, target)
     os.makedirs(folder, exist_ok=True)
     output = os.path.join(folder, program.name)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of every kind, counted by the program itself: who called whom how often, as
- * `tests/cli/calls-witness.sh' compares it with the tree made from the trace.
+ * Calls of every kind, counted by the program itself: the number of calls for each caller
+ * and callee; tests/cli/calls-witness.sh compares it with the tree made from the trace.
  *
- * Each function is told who its caller is.  A tail call passes on the caller of the function
- * that makes it, since the callee takes its place on the stack; where the compiler makes a
- * plain call of it, the function itself is the caller, and the line in the end names
- * both ("a|b").  "*" is any caller (the C library).
+ * Each function gets its caller as an argument.  A tail call passes on the caller of the
+ * function that makes it, because the callee replaces that function on the stack; if the
+ * compiler makes an ordinary call of it, the function itself is the caller, and the line
+ * at the end names both ("a|b").  "*" is any caller (the C library).
  */
 #include "guest.h"
 
@@ -38,13 +38,13 @@ static inline __attribute__((always_inline)) void enter(int from, int me)
     __atomic_fetch_add(&counts[from][me], 1, __ATOMIC_RELAXED);
 }
 
-/* `me' was tail-called by `by', which `from' had called. */
+/* `by', which `from' had called, tail-called `me'. */
 static inline __attribute__((always_inline)) void enter_tail(int from, int by, int me)
 {
     __atomic_fetch_add(&tails[from][by][me], 1, __ATOMIC_RELAXED);
 }
 
-/* Keeps the call whose result this is from becoming a jump, or a loop. */
+/* Prevents the call with this result from becoming a jump, or a loop. */
 static inline __attribute__((always_inline)) unsigned after(unsigned result)
 {
     sink += result;
@@ -131,7 +131,7 @@ FN tail_a(int from, int by, unsigned n)
     return tail_b(from, F_tail_a, n + 1);
 }
 
-/* A machine of states that jump to each other. */
+/* A state machine whose states jump to each other. */
 FN state_2(int from, int by, unsigned n);
 FN state_1(int from, int by, unsigned n);
 FN state_0(int from, int by, unsigned n)
@@ -188,7 +188,7 @@ FN jumper(int from, volatile unsigned n)
     return leaf(F_jumper, n) + 1;
 }
 
-/* Only the outermost of a recursion has a setjmp to come back to. */
+/* Only the outermost call of a recursion has a setjmp to return to. */
 static jmp_buf outer;
 
 FN level(int from, unsigned n)
@@ -230,7 +230,7 @@ static void on_usr1(int sig, siginfo_t *info, void *uc)
     sink += leaf(F_on_usr1, 2);
 }
 
-/* On a stack of its own, and never returns. */
+/* On a stack of its own; never returns. */
 static void on_alarm(int sig, siginfo_t *info, void *uc)
 {
     enter(F_any, F_on_alarm);
@@ -285,7 +285,7 @@ static void co_main(int id)
     }
 }
 
-/* Two that switch to each other, not by way of main. */
+/* Two coroutines that switch to each other directly, not through main. */
 static ucontext_t gen[2];
 static unsigned left = 800;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads contend over words with compare-and-swap.  Each word counts up, so that
+ * Threads contend for words with compare-and-swap.  Each word counts up, so that
  * every success writes a number that no other one writes.  Before that, in one
  * thread, comparisons and conditional stores fail on purpose.
  *
- * Prints for each word where it is and what must have been stored there:
+ * Prints for each word its address and what must have been stored there:
  *
  *   word WAY ADDR SIZE LAST FAILED   the numbers 1 to LAST, each once; so many
- *                                    attempts failed (-1: the way does not say)
+ *                                    attempts failed (-1: unknown for this way)
  *
  * A number is repeated in both halves of a word of 8 bytes.
  */
@@ -19,7 +19,7 @@
 #define THREADS 4
 #define FAIL    10
 
-/* Stores `to' if the word holds `from'; says whether it did. */
+/* Stores `to' if the word holds `from'; returns whether it did. */
 struct way {
     const char *name;
     int size;
@@ -43,7 +43,7 @@ BUILTIN(32)
 BUILTIN(64)
 #endif
 
-/* What one instruction does: then failures can be counted. */
+/* The operation is one instruction, so failures can be counted. */
 #if defined(__aarch64__)
 #define CAS 1
 static int cas32(volatile void *word, uint64_t from, uint64_t to)
@@ -130,7 +130,7 @@ static int cas64(volatile void *word, uint64_t from, uint64_t to)
     return low == (uint32_t)from && high == (uint32_t)(from >> 32);
 }
 #elif defined(__arm__)
-/* What Linux has for all arm processors: see its kernel_user_helpers.rst. */
+/* Linux provides this for all arm processors: see its kernel_user_helpers.rst. */
 static int kernel32(volatile void *word, uint64_t from, uint64_t to)
 {
     typedef int helper(uint32_t, uint32_t, volatile void *);
@@ -207,8 +207,8 @@ static void *contend(void *arg)
 }
 
 /*
- * A conditional store that must not be made: the word was stored to between the load
- * and it.  Returns 1 if it failed, -1 if there is none.
+ * A conditional store that must fail: the word was stored to after the load.
+ * Returns 1 if it failed, -1 if the machine has none.
  */
 static int conditional(volatile uint32_t *word, uint32_t plain, uint32_t not_stored)
 {
@@ -282,7 +282,7 @@ int main(void)
     for (int t = 0; t < THREADS; t++) {
         pthread_join(thread[t], NULL);
     }
-    /* Nothing is serial any more. */
+    /* From here on QEMU runs in the parallel context. */
     for (uint32_t k = FAIL + 1; any > 0 && k <= 2 * FAIL; k++) {
         if (conditional(&reserved[0], k, 99) == 0) {
             return 4;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Something for every way of choosing what is recorded: functions that call each other
+ * Something for every way of selecting what is recorded: functions that call each other
  * and themselves, conditional and indirect branches, accesses of all kinds, atomic
- * ones, copies, faults in the middle of a block, calls that longjmp leaves.  Short, for
- * it is recorded again and again.
+ * ones, copies, faults in the middle of a block, calls that longjmp leaves.  Short,
+ * because it is recorded many times.
  */
 #include "guest.h"
 
@@ -34,7 +34,7 @@ NEVER_STATIC unsigned other(unsigned a)
 
 NEVER_STATIC unsigned again(unsigned n);
 
-/* Calls, by name and by pointer, and itself by way of another. */
+/* Calls, by name and by pointer, and itself through another function. */
 NEVER_STATIC unsigned outer(unsigned n)
 {
     static unsigned (*const volatile ways[2])(unsigned) = {leaf, other};
@@ -70,7 +70,7 @@ NEVER_STATIC unsigned adds(unsigned n)
     return was + __atomic_exchange_n(&shared, was + 1, __ATOMIC_ACQ_REL);
 }
 
-/* The second store faults now and then, and is done again. */
+/* The second store sometimes faults, and is repeated. */
 NEVER_STATIC unsigned touch(volatile uint32_t *p, unsigned n)
 {
     cell[1] = n;

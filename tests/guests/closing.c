@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest that closes every descriptor it may have, also by close_range, sets
+ * A guest that closes every descriptor that it can, also by close_range, sets
  * RLIMIT_NOFILE to almost nothing, then makes threads and children: the trace
- * must be whole nevertheless.  "fd N" lines say which descriptors are open.
+ * must still be whole.  "fd N" lines list the open descriptors.
  */
 #include "guest.h"
 

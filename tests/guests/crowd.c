@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * 32 threads at once: each waits until all are there, stores into a slot of its own as
- * often as its number says, and all add to one.  Says "stores", "adds", "threads".
+ * 32 concurrent threads: each waits until all are there, stores its number of times into
+ * a slot of its own, and all add to a shared one.  Prints "stores", "adds", "threads".
  */
 #include "guest.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that becomes a daemon: the first process ends at once, its
- * grandchild goes on without a terminal and stores to a slot.  Recording ends
+ * grandchild continues without a terminal and stores to a slot.  Recording ends
  * with the last process.
  */
 #include "guest.h"

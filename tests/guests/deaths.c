@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends as its argument says, after it printed where its last store goes.
+ * Ends in the way that its argument names, after printing the address of its last store.
  *
  * With `children' it makes processes that die by each signal whose default action
  * ends a process, in several ways, and prints for each
  *
  *   died WAY NAME NUMBER PID
  *
- * when wait(2) has said so; and for one that must not die by it
+ * after wait(2) has reported it; and for a child that must not die by the signal
  *
  *   lives WAY NAME NUMBER PID
  */
@@ -28,7 +28,7 @@ static const struct {
     {"PIPE", SIGPIPE}, {"ALRM", SIGALRM},   {"TERM", SIGTERM}, {"XCPU", SIGXCPU},
     {"XFSZ", SIGXFSZ}, {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"IO", SIGIO},
     {"PWR", SIGPWR},   {"SYS", SIGSYS},
-    /* the first that the C library leaves to programs */
+    /* the first ones that the C library does not reserve */
     {"RT", 34},        {"RT+1", 35},
 };
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -54,7 +54,7 @@ static void nothing(int number)
     (void)number;
 }
 
-/* What the child does; `ready' is written to when the parent may send the signal. */
+/* The child; it writes to `ready' when the parent may send the signal. */
 static int child(const char *way, int number, int ready)
 {
     pthread_t thread;

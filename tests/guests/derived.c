@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accesses whose addresses follow from one another, with a fault at each of them
- * in turn: fields of a structure and block transfers that reach from open pages into
- * closed ones, from writable into read-only ones, down to address zero, to
- * addresses that no page can have, and to such that are not aligned.  The
+ * Accesses whose addresses are derived from one another, with a fault at each of them
+ * in turn: fields of a structure and block transfers that extend from open (accessible) pages
+ * into closed ones, from writable into read-only ones, down to address zero, to
+ * addresses that no page can have, and to unaligned ones.  The
  * handler opens the page and the instruction runs again, or leaves with siglongjmp.
  */
 #include "guest.h"
@@ -48,7 +48,7 @@ static void each(work_fn *work, volatile uint8_t *p)
     }
 }
 
-/* All ways across both borders, each step a word or less. */
+/* All ways across both borders, in steps of at most a word. */
 static void across(work_fn *work, int step)
 {
     for (volatile int at = -36; at <= 36; at += step) {
@@ -58,7 +58,7 @@ static void across(work_fn *work, int step)
     }
 }
 
-/* ---- in any language of any machine ---- */
+/* ---- in C, for any machine ---- */
 
 static NOINLINE void loads(volatile uint8_t *b)
 {
@@ -104,7 +104,7 @@ static NOINLINE void mixed(volatile uint8_t *b)
     mix(r);
 }
 
-/* A group of accesses between one and those that follow from it. */
+/* A group of accesses between one and those that are derived from it. */
 static NOINLINE void condition(volatile uint8_t *b)
 {
     volatile uint32_t *p = (volatile uint32_t *)b;
@@ -310,7 +310,7 @@ int main(void)
             each(works[j], strange[i]);
         }
     }
-    /* Around zero, which is what an address that was not told looks like. */
+    /* Around zero, the value that a missing address would have. */
     for (int at = -20; at <= 20; at += 4) {
         for (int j = 0; j < COUNT(everywhere); j++) {
             each(everywhere[j], (uint8_t *)(intptr_t)at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that are made at run time, the smallest that can be told apart.
+ * Functions that are made at run time, the smallest that can be distinguished.
  */
 #ifndef EMIT_H
 #define EMIT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exit_group by the first thread while six others compute without end (four of
+ * The first thread calls exit_group while six others compute forever (four of
  * them with system calls in between).
  */
 #include "guest.h"

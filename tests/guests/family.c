@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes and threads with names: says of each "process PID PPID REASON STATUS
- * NAME" and "thread PID TID PTID NAME", as it is in the end.  With an argument it
- * also runs itself by execve, which is a program of its own.
+ * Processes and threads with names: reports each as "process PID PPID REASON STATUS
+ * NAME" and "thread PID TID PTID NAME", in its final state.  With an argument it
+ * also runs itself by execve, as a program of its own.
  */
 #include "guest.h"
 
@@ -12,14 +12,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static int at; /* descriptor of the statement */
+static int at; /* descriptor of the report */
 
 static int self(void)
 {
     return (int)syscall(SYS_gettid);
 }
 
-static void tell(const char *format, ...)
+static void report(const char *format, ...)
 {
     char line[200];
     va_list ap;
@@ -44,7 +44,7 @@ static void *work(void *arg)
 
     snprintf(name, sizeof(name), "worker %d", j->number);
     prctl(PR_SET_NAME, name);
-    tell("thread %d %d %d %s\n", getpid(), self(), j->ptid, name);
+    report("thread %d %d %d %s\n", getpid(), self(), j->ptid, name);
     return NULL;
 }
 
@@ -63,7 +63,7 @@ static void threads(int first, int n)
     }
 }
 
-/* What the parent sees of a child. */
+/* The parent's view of a child. */
 static void reap(pid_t p, const char *name)
 {
     int status;
@@ -72,9 +72,9 @@ static void reap(pid_t p, const char *name)
         _exit(98);
     }
     if (WIFSIGNALED(status)) {
-        tell("process %d %d signal %d %s\n", p, getpid(), WTERMSIG(status), name);
+        report("process %d %d signal %d %s\n", p, getpid(), WTERMSIG(status), name);
     } else {
-        tell("process %d %d exit %d %s\n", p, getpid(), WEXITSTATUS(status), name);
+        report("process %d %d exit %d %s\n", p, getpid(), WEXITSTATUS(status), name);
     }
 }
 
@@ -134,6 +134,6 @@ int main(int argc, char **argv)
         }
         reap(p, "");
     }
-    tell("process %d 0 exit 9 the family\n", getpid());
+    report("process %d 0 exit 9 the family\n", getpid());
     return 9;
 }

@@ -2,13 +2,13 @@
 /*
  * Faults in the middle of blocks: the handler opens the page and the
  * instruction runs again, or steps over it, or leaves with siglongjmp.  The
- * accesses before and behind the faulting one make the block long.
+ * accesses before and after the faulting one make the block long.
  */
 #include "guest.h"
 
 #include <setjmp.h>
 
-static uint8_t *pages;           /* four pages, the odd ones closed */
+static uint8_t *pages;           /* four pages, the odd ones inaccessible */
 static long page;
 static sigjmp_buf out;
 static volatile unsigned faults;
@@ -40,7 +40,7 @@ static void close_pages(void)
     mprotect(pages + 3 * page, (size_t)page, PROT_NONE);
 }
 
-/* Loads and stores around one that faults, in one block. */
+/* Loads and stores around a faulting one, in one block. */
 static NOINLINE uint32_t middle(volatile uint32_t *ok, volatile uint32_t *bad)
 {
     uint32_t r = ok[0];
@@ -138,7 +138,7 @@ int main(void)
     if (sigsetjmp(out, 1) == 0) {
         ((void (*)(void))(pages + page))();
     }
-#ifndef __hppa__ /* the kernel's gates are there; QEMU's log dies of the others' addresses */
+#ifndef __hppa__ /* the kernel's gates are there; QEMU's log crashes on other addresses */
     if (sigsetjmp(out, 1) == 0) {
         ((void (*)(void))16)();
     }

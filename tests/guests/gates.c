@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * 16 threads that count in memory, while somebody else pauses and resumes their
- * recording or changes what is recorded.  Each stores 1, 2, 3 .. into a place of its own
- * by one(), and then the same number into another by two(); now and then it sleeps.
- * Until the input ends; then says "one ADDRESS COUNT" and "two ADDRESS COUNT".
+ * 16 threads that count in memory, while their recording is paused, resumed or changed
+ * from outside.  Each stores 1, 2, 3 .. into a place of its own
+ * by one(), and then the same number into another by two(); sometimes it sleeps.
+ * At the end of the input it prints "one ADDRESS COUNT" and "two ADDRESS COUNT".
  *
- * With an argument the threads pause and resume themselves instead, as often as it
- * says: two() runs while its thread is paused, one() while it is recorded.
+ * With an argument the threads pause and resume themselves instead, that many times:
+ * two() runs while its thread is paused, one() while it is recorded.
  */
 #include "guest.h"
 

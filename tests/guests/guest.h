@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the guest programs share: a checksum (so that a wrong run prints a
+ * Code that the guest programs share: a checksum (so that a wrong run prints a
  * wrong number), pages to fault on, the pc in a signal frame, and the byte
  * witness.
  *
- * Byte witness: a program that knows which bytes an instruction touched says
- * so on stdout, one line per statement:
+ * Byte witness: a program that knows which bytes an instruction accessed prints
+ * them on stdout, one line per statement:
  *
  *   X 0xPC            the instruction at PC was executed once more
  *   L 0xADDR LEN      .. and loaded these bytes
  *   S 0xADDR LEN      .. and stored these
- *   l, s 0xADDR LEN   .. and may have, or not (bytes that mean nothing)
+ *   l, s 0xADDR LEN   .. and may have, or not (bytes without a meaning)
  *   F 0xPC            it was executed once more and faulted
  *
- * tests/oracle/bytecheck.py holds the trace against it.  WITNESS_INSN makes one
+ * tests/oracle/bytecheck.py compares the trace with it.  WITNESS_INSN makes one
  * instruction with a label in front, so that its pc has a name.
  *
- * Memory witness: when the environment has GUEST_DUMP=FILE, a program writes as its
- * last act all memory that it may write to FILE, through descriptor
- * GUEST_DUMP_FD (of a long stack only the part in use).
+ * Memory witness: when the environment has GUEST_DUMP=FILE, a program's last action is
+ * to write all of its writable memory to FILE, through descriptor
+ * GUEST_DUMP_FD (of a long stack only the used part).
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -54,10 +54,10 @@ static inline int finish(const char *name)
 }
 
 /*
- * Output is collected in a buffer of our own: the library would ask for the
- * file's number and times first, and no two runs would read the same values.
+ * A buffer of our own collects output: the library would first query the
+ * file's number and times, and no two runs would read the same values.
  */
-/* Aligned, for alpha's library stores a byte with its neighbours. */
+/* Aligned, because alpha's library stores a byte with its neighbours. */
 static char guest_output[8192] __attribute__((aligned(16)));
 
 __attribute__((constructor)) static void buffer_output(void)
@@ -74,7 +74,7 @@ static inline uint32_t rnd(void)
     return guest_seed >> 8;
 }
 
-/* Pages with an address of our choosing: traces of two runs stay comparable. */
+/* Pages at a fixed address: traces of two runs stay comparable. */
 #define GUEST_PAGES ((void *)0x20000000)
 
 static inline uint8_t *map_pages(unsigned long bytes, int prot)
@@ -111,7 +111,7 @@ static inline uint8_t *map_pages(unsigned long bytes, int prot)
 #elif defined(__hppa__)
 /* its two lowest bits are the privilege level */
 #define UC_PC(uc) ((uc)->uc_mcontext.sc_iaoq[0] & ~3ul)
-#elif defined(__sparc__)
+/* a handler gets a struct sigcontext */
 /* what a handler is given is a struct sigcontext */
 #define UC_PC(uc) (((struct sigcontext *)(void *)(uc))->sigc_regs.tpc)
 #elif defined(__alpha__)
@@ -132,7 +132,7 @@ static inline void on_signal(int sig, void (*f)(int, siginfo_t *, void *))
 
 /* ---- byte witness ------------------------------------------------------ */
 
-/* The address of a function's code; a function pointer may be one of a descriptor. */
+/* The address of a function's code; a function pointer may point to a descriptor. */
 static inline unsigned long code_of(void (*f)(void))
 {
 #if defined(__powerpc64__) && _CALL_ELF != 2

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signal handlers of every kind.  Each prints what it sees in the end: "signal NUMBER
- * CODE 0xPC 0xADDR 0xHANDLER", PC and ADDR as its frame tells; "return 0xPC" where it
+ * Signal handlers of every kind.  At the end each prints what it saw: "signal NUMBER
+ * CODE 0xPC 0xADDR 0xHANDLER", with PC and ADDR from its frame; "return 0xPC" is where it
  * returned to.  A program that uses these numbers instead of times runs the
- * same each time but for the timer's place.
+ * same each time except for the timer's place.
  */
 #include "guest.h"
 
@@ -77,7 +77,7 @@ static void leaves(int sig, siginfo_t *si, void *ctx)
     siglongjmp(out, 1);
 }
 
-/* Makes the access possible that faulted: it runs again. */
+/* Makes the faulting access possible: it runs again. */
 static void mends(int sig, siginfo_t *si, void *ctx)
 {
     note(sig, si, ctx, (unsigned long)mends);
@@ -141,7 +141,7 @@ int main(void)
             left++;
         }
     }
-    /* a read that a signal interrupts: restarted, and given up */
+    /* a read that a signal interrupts: once restarted, once given up */
     if (pipe(pipe_ends)) {
         return 1;
     }
@@ -155,7 +155,7 @@ int main(void)
     if (read(pipe_ends[0], &byte, 1) != -1 || errno != EINTR) {
         return 3;
     }
-    /* somewhere in a computation */
+    /* at any place of a computation */
     set(SIGALRM, plain, SA_RESTART);
     for (int before = nseen, i = 0; i < 3; before = nseen, i++) {
         alarm_soon();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mips: branch-likely, which skips its delay slot when it is not taken, and branches at
- * the end of a page, which QEMU translates apart from their slots.  The ways of each are
- * told by its label: NAME_TAKEN_NOTTAKEN.
+ * the end of a page, which QEMU translates separately from their slots.  The label of each
+ * gives its directions: NAME_TAKEN_NOTTAKEN.
  */
     .set noreorder
     .set nomacro

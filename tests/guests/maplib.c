@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What mappings.c opens: code, data, zeros and a table that is read-only later. */
+/* The library that mappings.c opens: code, data, zeros and a table that becomes
+ * read-only. */
 static int zeros[5000];
 static int data[3000] = {1, 2, 3};
 static int *const pointers[] = {zeros, data};

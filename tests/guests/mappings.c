@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An address space that changes in every way; its last act is to print
- * /proc/self/maps.  "sym FILE NAME 0xADDR" says where a function is that it ran:
+ * An address space that changes in every way; its last action is to print
+ * /proc/self/maps.  "sym FILE NAME 0xADDR" gives the address of a function that it ran:
  * FILE is "self" or a name.  Built static, and as a dynamic PIE (DYNAMIC) that
  * opens, closes and opens again the library given as its second argument.  The
- * first one is a folder for files.
+ * first argument is a folder for files.
  */
 #include "guest.h"
 
@@ -55,7 +55,7 @@ static void anonymous(void)
     checked(mmap(p + 6 * PAGE, 3 * PAGE, rw, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
             p + 6 * PAGE);
     checked(munmap(p + 10 * PAGE, 2 * PAGE));
-    checked(munmap(p + 11 * PAGE, PAGE)); /* again: nothing is there */
+    checked(munmap(p + 11 * PAGE, PAGE)); /* again: nothing is mapped there */
     checked(mprotect(p + 13 * PAGE, PAGE, PROT_NONE));
     checked(mprotect(p + 14 * PAGE, 4 * PAGE, PROT_READ));
     checked(mprotect(p + 15 * PAGE, PAGE, rw));
@@ -69,7 +69,7 @@ static void anonymous(void)
     q = some(64 << 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     checked(mprotect(q + 100 * PAGE, 50 * PAGE, rw));
     q[100 * PAGE] = 1;
-    /* grown where it is or elsewhere, made smaller, moved over a place of ours */
+    /* grown in place or elsewhere, shrunk, moved over a mapping of ours */
     p = mremap(p + 22 * PAGE, 10 * PAGE, 60 * PAGE, MREMAP_MAYMOVE);
     checked(p == MAP_FAILED);
     p[55 * PAGE] = 2;
@@ -81,7 +81,7 @@ static void anonymous(void)
     memset(q, 0x66, 4 * PAGE);
     checked(madvise(q + PAGE, 2 * PAGE, MADV_DONTNEED));
     mix(q[0] + q[PAGE] + q[3 * PAGE]);
-    /* what fails changes nothing */
+    /* calls that fail change nothing */
     checked(mmap(p, 0, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
     checked(munmap(q + 1, PAGE) != -1);
     checked(mprotect(q + 7, PAGE, PROT_NONE) != -1);
@@ -119,7 +119,7 @@ static void heap(void)
 {
     char *now = sbrk(0);
 
-    if (brk(now + 10 * PAGE + 100)) { /* something may stand behind it */
+    if (brk(now + 10 * PAGE + 100)) { /* another mapping may follow it */
         return;
     }
     now[9 * PAGE] = 1;

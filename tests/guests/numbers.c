@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers what it does: each of its threads writes 1, 2, 3 and so on to a place of its
- * own in a file that others look at, and in between does what is hard to pack: reads from
- * anywhere, calls the system with large buffers, maps and unmaps.
+ * Numbers its actions: each of its threads writes 1, 2, 3 and so on to a place of its
+ * own in a file that others read, and in between does what is hard to compress: reads
+ * from random places, makes system calls with large buffers, maps and unmaps.
  *
  *   numbers FILE THREADS WHAT [STEPS]
  *
- * WHAT: letters, of what happens beside counting: c calls, m mappings, t threads that
- * come and go, f processes that come and go.  Prints the address of the file.
+ * WHAT: letters, for what happens besides counting: c calls, m mappings, t short-lived
+ * threads, f short-lived processes.  Prints the address of the file.
  *
- * With STEPS each thread ends when it has come to that number, without them none does.
+ * With STEPS each thread ends when it has reached that number, otherwise none ends.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -70,7 +70,7 @@ static void *counter(void *arg)
     return NULL;
 }
 
-/* Counts in a place that many use, one after the other. */
+/* Counts in a place that many threads use, one after the other. */
 static void *passer(void *arg)
 {
     count((unsigned)(uintptr_t)arg, 300);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code that one thread writes and others call through pointers, all of it on one page:
- * while a function is made anew the others go on calling its neighbours, and when it is
- * made each thread must run the new one.
+ * One thread writes code and others call it through pointers, all of it on one page:
+ * while a function is rewritten the others continue to call its neighbours, and when it
+ * is finished each thread must run the new one.
  */
 #include "emit.h"
 
@@ -14,7 +14,7 @@
 #define SLOT_BYTES 64
 
 static uint8_t *code;
-static unsigned value[SLOTS];       /* what a slot returns; written between barriers */
+static unsigned value[SLOTS];       /* result of each slot; written between barriers */
 static pthread_barrier_t begin, made, end;
 static unsigned wrong[CALLERS];
 

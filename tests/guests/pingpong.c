@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process and its child, then two threads, take turns: each writes a byte into a
- * pipe when it has read one.  Nobody's read ends before the other's write began.
+ * A process and its child, then two threads, alternate: each writes a byte into a
+ * pipe when it has read one.  A read never ends before the matching write began.
  */
 #include "guest.h"
 
@@ -20,7 +20,7 @@ static void turns(int in, int out)
         if (read(in, &byte, 1) != 1) {
             _exit(70);
         }
-        if (i % 20 == 7) { /* now and then it takes longer */
+        if (i % 20 == 7) { /* sometimes it lasts longer */
             usleep(30000);
         }
         if (write(out, &byte, 1) != 1) {
@@ -60,7 +60,7 @@ int main(void)
     }
     play();
     waitpid(p, NULL, 0);
-    if (read(to[0], &p, 1) != 1) { /* the last byte, that nobody took */
+    if (read(to[0], &p, 1) != 1) { /* the last byte, which nobody has read */
         return 2;
     }
     pthread_create(&t, NULL, other, NULL);

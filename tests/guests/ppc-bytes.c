@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ppc64le: which bytes dcbz and the length-controlled accesses touch. */
+/* ppc64le: which bytes dcbz and the length-controlled accesses access. */
 #include "guest.h"
 
 static NOINLINE void zero_line(uint8_t *p)

@@ -2,7 +2,7 @@
 /*
  * vfork, execve of itself, a failing execve, a child killed by a signal, exit
  * of the first thread while others run, a fork from a second thread.  Prints
- * "processes N" and the stores that each made.
+ * "processes N" and the number of stores of each.
  */
 #include "guest.h"
 

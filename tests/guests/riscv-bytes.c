@@ -77,7 +77,7 @@ static NOINLINE void loads(uint8_t *p, uint8_t *q, unsigned long n)
     RVV(vsm, "8", "m1", "vsm.v v0, (%3)", stored(q, (vl + 7) / 8));
 }
 
-/* Fault-only-first: vl tells how many elements were read. */
+/* Fault-only-first: vl is the number of elements that were read. */
 static NOINLINE void first_fault(uint8_t *p, unsigned long n)
 {
     uint8_t *q = m;

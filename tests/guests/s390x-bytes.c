@@ -28,7 +28,7 @@ static NOINLINE void fields(uint8_t *p, uint8_t *q)
     RUN(mvo, "mvo 0(6,%0), 0(4,%1)", loaded(q, 4), loaded(p + 5, 1), stored(p, 6));
     memset(q, 0xf5, 16);
     RUN(pack, "pack 0(6,%0), 0(11,%1)", loaded(q, 11), stored(p, 6));
-    /* QEMU does without the first byte, whose upper digit has no place */
+    /* QEMU does not read the first byte, whose upper digit is not used */
     RUN(unpk, "unpk 0(11,%0), 0(6,%1)", loaded(q + 1, 5), may_load(q, 1), stored(p, 11));
     memcpy(p, q, 256);
     RUN(clc1, "clc 0(1,%0), 0(%1)", loaded(q, 1), loaded(p, 1));
@@ -93,7 +93,7 @@ static NOINLINE void longs(uint8_t *p, unsigned long pn, uint8_t *q, unsigned lo
     may_load(q, qn); /* compared with the padding until one differs */
 }
 
-/* MVCLE stops where it likes (cc 3): its registers tell how far it came. */
+/* MVCLE may stop anywhere (cc 3): its registers show how far it came. */
 static NOINLINE void extended(uint8_t *p, unsigned long pn, uint8_t *q, unsigned long qn)
 {
     SITE(mvcle);
@@ -156,7 +156,7 @@ static NOINLINE void strings(uint8_t *p, uint8_t *q, unsigned long n)
     loaded(q, n + 1);
 }
 
-/* CKSM: sums words; it may stop at a page (cc 3) and goes on by its registers. */
+/* CKSM: sums words; it may stop at a page (cc 3) and continues from its registers. */
 static NOINLINE void checksum(uint8_t *q, unsigned long n)
 {
     SITE(cksm);

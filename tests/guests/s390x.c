@@ -94,7 +94,7 @@ static void fault(int sig, siginfo_t *si, void *ctx)
     mprotect((void *)((uintptr_t)si->si_addr & ~4095ul), 4096, PROT_READ | PROT_WRITE);
 }
 
-/* The instruction that faulted begins at the label before or is illegal. */
+/* The faulting instruction begins at the label before, or is illegal. */
 static void skip(int sig, siginfo_t *si, void *ctx)
 {
     static const int length[] = {2, 4, 4, 6};

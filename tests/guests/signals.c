@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals anywhere: a timer interrupts a computation, the handler counts and
- * computes a little; now and then it leaves with siglongjmp.
+ * computes a little; sometimes it leaves with siglongjmp.
  */
 #include "guest.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code that rewrites itself: functions made at run time, patched between
- * calls, patched by code of the same page, and (where the machine promises
- * that it works at once: x86, s390x) in the block that is being executed, the
- * next instruction and the storing one included.
+ * Self-modifying code: functions made at run time, patched between
+ * calls, patched by code on the same page, and (where the machine guarantees
+ * an immediate effect: x86, s390x) in the running block, including the
+ * next instruction and the storing one.
  */
 #include "emit.h"
 
@@ -21,7 +21,7 @@ static uint8_t *code;
 
 /* the immediate of the next instruction */
 PIECE(next_insn, "movb $7, 1f+1-next_insn(%edi)\n1:\t.byte 0xb8,1,0,0,0\n\tret");
-/* of one further on in the block, twice */
+/* of a later one in the block, twice */
 PIECE(later_insn, "movl $0, %eax\n\tincb 1f+2-later_insn(%edi)\n\tincb 1f+2-later_insn(%edi)\n\tnop\n"
                   "1:\t.byte 0x83,0xc0,1\n\tret");
 /* the storing instruction itself (its first byte stays the same) */
@@ -30,7 +30,7 @@ PIECE(itself, "1:\t.byte 0x3e\n\tmovb $0x3e, 1b-itself(%edi)\n\tmovb $0x90, 2f-i
 /* data of the same page, with a load before the store in one instruction */
 PIECE(own_page, "mov $3, %eax\n\taddl %eax, 512(%edi)\n\txchgl %eax, 516(%edi)\n\tpush $6\n\tpop 520(%edi)\n\t"
                 "addl 512(%edi), %eax\n\tret");
-/* an instruction behind is patched, then the loop runs it again */
+/* a later instruction is patched, then the loop runs it again */
 PIECE(loop, "xor %eax, %eax\n\tmov $4, %ecx\n1:\t.byte 0x83,0xc0,1\n\tincb 1b+2-loop(%edi)\n\tdec %ecx\n\tjnz 1b\n\tret");
 
 static NOINLINE uint32_t run_piece(const uint8_t *p, const uint8_t *end)

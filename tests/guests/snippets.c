@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Generates code all the time: snippets COUNT [THREADS [CHILDREN [memory [SLEEPERS]]]].  Each thread writes a
- * function, runs it once and writes the next one, partly at the same place.  Each
- * returns another number: who << 24 | i, with i from 0, which stands in its
- * instructions.  `who' is unique in the run.  Each thread says "snippets WHO COUNT".
- * With `memory' also, after a quarter and at the end, "memory KIB KIB": what this process
- * has resident, and its parent.  SLEEPERS more threads begin one after the other,
+ * Generates code all the time: snippets COUNT [THREADS [CHILDREN [memory [SLEEPERS]]]].
+ * Each thread writes a function, runs it once and writes the next one, partly at the same
+ * place.  Each function returns another number, who << 24 | i, with i from 0, which is
+ * part of its instructions.  `who' is unique in the run.  Each thread prints "snippets
+ * WHO COUNT".
+ * `memory' adds, after a quarter and at the end, "memory KIB KIB": the resident memory of
+ * this process and of its parent.  SLEEPERS more threads begin one after the other,
  * generate a little, sleep until the end and generate a little again.
- * SNIPPETS_REACHED names a file, of 1024 bytes: word number `who' says how many it ran.
+ * SNIPPETS_REACHED names a file of 1024 bytes: word number `who' counts its functions.
  */
 #include "emit.h"
 
@@ -23,7 +24,7 @@ static pthread_t sleeping[64];
 static int alarm_clock[2];
 static volatile uint32_t *reached;
 
-/* Of /proc/PID/statm: the real one, not one made for the guest. */
+/* From /proc/PID/statm: the host's file, not one that QEMU emulates. */
 static unsigned resident(int pid)
 {
     char path[64], text[128] = "";
@@ -39,7 +40,7 @@ static unsigned resident(int pid)
     return (unsigned)here * 4;
 }
 
-static void tell_memory(void)
+static void report_memory(void)
 {
     char line[64];
     int n = snprintf(line, sizeof(line), "memory %u %u\n", resident(getpid()), resident(getppid()));
@@ -49,7 +50,7 @@ static void tell_memory(void)
     }
 }
 
-/* What emit.h does, with all bits of a number. */
+/* As emit.h, with all bits of a number. */
 static NOINLINE void emit_number(uint8_t *p, uint32_t v)
 {
 #if defined(__thumb__)
@@ -117,7 +118,7 @@ static void *generate(void *arg)
             s++;
         }
         if (memory && (i == count / 4 || i == count - 1)) {
-            tell_memory();
+            report_memory();
         }
     }
     n = snprintf(line, sizeof(line), "snippets %u %u\n", (unsigned)who, count);
@@ -163,7 +164,7 @@ int main(int argc, char **argv)
     }
     count = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
     for (unsigned i = 0; i < children; i++) {
-        /* with what was translated until now */
+        /* with the code translated so far */
         run(1 + 2 * i * threads, 1);
         if (fork() == 0) {
             run(1 + (2 * i + 1) * threads, threads);

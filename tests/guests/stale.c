@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instruction is overwritten by the block it stands in, without telling the
- * machine.  Whether the old or the new one runs is the machine's business; what
- * it returns says which, and the trace must show the bytes that were executed
+ * A block overwrites one of its own instructions without synchronizing the
+ * machine.  The machine decides whether the old or the new instruction runs; the
+ * return value shows which, and the trace must show the executed bytes
  * ("C pc bytes", in order).
  */
 #include "guest.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All at once: six threads that fault (and repeat, or leave with siglongjmp),
- * rewrite code in a page they share, add atomically, allocate, signal one
- * another and fork.  Prints the stores made to known slots.
+ * Everything together: six threads that fault (and repeat, or leave with siglongjmp),
+ * rewrite code on a page that they share, add atomically, allocate, signal one
+ * another and fork.  Prints the number of stores to known slots.
  */
 #include "emit.h"
 
@@ -90,7 +90,7 @@ static void *work(void *arg)
             waitpid(p, NULL, 0);
         }
     }
-    /* nobody ends while others may still signal him */
+    /* no thread ends while others may still signal it */
     __atomic_fetch_add(&started, 1, __ATOMIC_SEQ_CST);
     while (started < 2 * THREADS) {
         usleep(50);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that switches its own recording.  Argument "switch": it pauses and resumes
- * where it says so; any other: at the same places, by the same call, it makes a
- * mark "here" instead, so that the two runs execute the same instructions (the
- * arguments are as long as each other, and neither branch nor address depends on it).
+ * A program that switches its own recording.  With the argument "switch" it pauses and
+ * resumes; with any other it makes a mark "here" instead, at the same places and by the
+ * same call, so that the two runs execute the same instructions (the
+ * arguments have equal lengths, and neither branch nor address depends on them).
  *
- * Says "status N" (what cannoli_status returned), and "label ADDR SIZE TYPE NAME" and
+ * Prints "status N" (the result of cannoli_status), and "label ADDR SIZE TYPE NAME" and
  * "unlabel ADDR" for each label.
  */
 #include "guest.h"
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
         cannoli_mark("phase", n);
         flip(0);
         paused(n);
-        if (n == 4) { /* what is told of a signal while nothing is told */
+        if (n == 4) { /* what is recorded of a signal while the gate is closed */
             raise(SIGUSR1);
         }
         cannoli_mark("inside", n * 3);

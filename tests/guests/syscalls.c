@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls of every kind, each run the same: files, mappings, time, signals,
- * a thread, pipes, sockets, directories, and calls that fail.  The
- * comparison is with what qemu -strace prints.  Works in a new folder below
+ * System calls of every kind, each in the same way: files, mappings, time, signals,
+ * a thread, pipes, sockets, directories, and calls that fail.  The result is
+ * compared with the output of qemu -strace.  Works in a new folder below
  * the first argument and removes it.
  */
 #include "guest.h"
@@ -35,7 +35,7 @@ static void count(int sig, siginfo_t *si, void *ctx)
     caught += sig;
 }
 
-/* Errors are as much a result as all else. */
+/* Errors are results, too. */
 static void saw(long r)
 {
     mix((uint64_t)(r < 0 ? -errno : r));
@@ -229,7 +229,7 @@ static int thread(void *arg)
     return 0;
 }
 
-/* A thread, one of the two running at a time, so that there is one order. */
+/* A thread; only one of the two runs at a time, so that there is one order. */
 static void threads(void)
 {
     int p[2];
@@ -247,7 +247,7 @@ static void threads(void)
     saw(read(p[0], &byte, 1));
 }
 
-/* No fork: what parent and child print would be mixed letter by letter. */
+/* No fork: the output of parent and child would be mixed letter by letter. */
 static void processes(char *self)
 {
     char *argv[] = {self, "x", NULL};
@@ -258,7 +258,7 @@ static void processes(char *self)
     saw(execve("/no/such/program", argv, env));
 }
 
-/* Pointers to nowhere. */
+/* Invalid pointers. */
 static void wild(void)
 {
     void *nowhere = (void *)16;

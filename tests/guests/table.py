@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which guest programs there are, for which targets, and what each is for.
+"""The guest programs, their targets, and the purpose of each.
 
 A target here is an instruction set (arm and thumb run under the same QEMU).
 Kinds of programs:
@@ -7,17 +7,17 @@ Kinds of programs:
 exact     deterministic, one thread: compared event by event with QEMU's own
           log and its mem plugin
 bytes     know which bytes their instructions touched and print them
-property  threads, processes, signals: checked by what must hold
+property  threads, processes, signals: checked by invariants
 calls     their system calls are compared with qemu -strace
-maps      print their /proc/self/maps in the end
-scenario  say what happened to processes, threads and signals
-choice    recorded whole and in parts: the parts are those of the whole
+maps      print their /proc/self/maps at the end
+scenario  report what happened to processes, threads and signals
+choice    recorded whole and in parts: the parts must be parts of the whole
 switch    switches its own recording
-gate      threads that are paused, resumed and chosen anew while they run
-part      what another program needs
+gate      threads whose recording is paused, resumed and changed while they run
+part      needed by another program
 tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its own
 
-Further cases of the same program (`also'): memory (it ends by a dump of its own
+Further cases of the same program (`also'): memory (it ends with a dump of its own
 memory, see guest.h), execlog and gdb (registers), coverage (each block once),
 chosen-registers (the registers of a part).
 """
@@ -36,19 +36,19 @@ class Target:
         self.objdump = objdump or cc.replace("gcc", "objdump")
         self.bits = bits
         self.big_endian = big_endian
-        # Guests of 64 bits get their mappings where the host kernel likes, unless QEMU
+        # QEMU gives 64-bit guests mappings where the host kernel puts them, unless it
         # reserves a region for them: the plugin's own mappings would move them.
         self.reserve = reserve
-        self.sigbus = sigbus        # its number of SIGBUS
-        self.page = page            # bytes of one
-        self.descriptors = descriptors  # symbols of functions are those of descriptors
-        self.clock = clock          # its loader keeps what a cycle counter says
-        self.link = link            # instead of a static program's options
-        self.libc = libc            # else freestanding programs alone
+        self.sigbus = sigbus        # number of SIGBUS
+        self.page = page            # bytes of a page
+        self.descriptors = descriptors  # symbols of functions name descriptors
+        self.clock = clock          # its loader keeps the value of a cycle counter
+        self.link = link            # replaces the options for a static program
+        self.libc = libc            # otherwise only freestanding programs
         self.ring = ring            # 2: see RING2
 
     def tool(self, name):
-        """nm and the like for its programs."""
+        """nm and similar tools for its programs."""
         return self.objdump.replace("objdump", name)
 
 
@@ -69,7 +69,7 @@ TARGETS = {
 }
 ALL = list(TARGETS)
 
-# The second ring: portable programs alone.  scripts/targets has the packages of the
+# The second ring: portable programs only.  scripts/targets has the packages of the
 # compilers.
 BARE = "-nostdlib -ffreestanding -fno-builtin"
 RING2 = {
@@ -82,12 +82,12 @@ RING2 = {
                        sigbus=10),
     "sparc64": Target("sparc64-linux-gnu-gcc", "", "sparc64", big_endian=True,
                       reserve=256 * GIB, sigbus=10, page=8192),
-    # A static program of Debian 12 for it faults before main().  Without byte stores (ev67)
-    # neighbours of a variable are stored with it.
+    # Debian 12's static programs for it fault before main().  Without byte stores (ev67)
+    # a store to a variable also writes its neighbours.
     "alpha": Target("alpha-linux-gnu-gcc", "-mcpu=ev67", "alpha", reserve=256 * GIB, sigbus=10, page=8192,
                     link="-fno-pie -no-pie", clock=True),
-    # Debian 12's gcc for it leaves out tests of loops when it optimizes, in the C library,
-    # too (__libc_start_main has "1: bf.s 1b")
+    # Debian 12's gcc for it omits loop conditions when it optimizes, also in the C library
+    # (__libc_start_main has "1: bf.s 1b")
     "sh4": Target("sh4-linux-gnu-gcc", BARE + " -matomic-model=soft-gusa -O0", "sh4", bits=32,
                   libc=False),
     "loongarch64": Target("clang-19", "--target=loongarch64-linux-gnu -fuse-ld=lld " + BARE,
@@ -104,7 +104,7 @@ for target in RING2.values():
 TARGETS.update(RING2)
 LIBC2 = [name for name, target in RING2.items() if target.libc]
 BARE2 = [name for name, target in RING2.items() if not target.libc]
-EVERY = ALL + LIBC2                 # that has a C library
+EVERY = ALL + LIBC2                 # those with a C library
 ARM = ["arm", "thumb"]
 MIPS = ["mipsel", "mips"]
 X86 = ["x86_64", "i386"]
@@ -129,7 +129,7 @@ class Program:
         self.expect = expect        # exit status of the guest
         self.also = also            # further kinds of cases
         self.link = link
-        self.parts = parts          # names of programs that it needs beside it
+        self.parts = parts          # names of other programs that it needs
 
 
 PROGRAMS = [
@@ -158,7 +158,7 @@ PROGRAMS = [
     Program("x86-bytes", "bytes", X86, flags="-msse2", cpu="max", also=("memory",)),
     Program("ppc-bytes", "bytes", ["ppc64le"], also=("memory",)),
     Program("riscv-bytes", "bytes", ["riscv64"], cpu="max", also=("memory",)),
-    # 512 bits: on any host helpers make what is done to a group of registers
+    # 512 bits: on any host, helpers execute operations on register groups
     Program("riscv-wide", "bytes", ["riscv64"], cpu="max,vlen=512", source="riscv-bytes.c",
             also=("memory",)),
     Program("stale", "bytes"),
@@ -174,7 +174,7 @@ PROGRAMS = [
     Program("family", "scenario", EVERY, libs="-pthread", expect=9),
     Program("follow-exec", "scenario", EVERY, source="family.c", libs="-pthread", expect=9),
     Program("badinput", "scenario", EVERY),
-    # (a loader reads from descriptors of the same numbers)
+    # (a loader reads from descriptors with the same numbers)
     Program("pingpong", "scenario", [t for t in EVERY if not TARGETS[t].link], libs="-pthread"),
     Program("choose", "choice", libs="-Wl,--as-needed -latomic", also=("coverage", "chosen-registers")),
     Program("choose-dynamic", "choice", source="choose.c", libs="-Wl,--as-needed -latomic",

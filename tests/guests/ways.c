@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which ways a branch goes, counted by the program itself while a timer interrupts it
- * again and again: a signal that comes right behind a branch must not count as its way.
- * Prints how often the branch of walk() was met and how often its condition held.  With
- * an argument it calls walk() so many times, and nothing interrupts it.
+ * The directions of a branch, counted by the program itself while a timer interrupts it
+ * repeatedly: a signal directly after a branch must not count as its direction.
+ * Prints how often the branch of walk() ran and how often its condition held.  With
+ * an argument it calls walk() that many times, and nothing interrupts it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void on_alarm(int number)
     signals++;
 }
 
-/* Nothing, but not under a condition: the compiler must branch around it. */
+/* Does nothing, but only under a condition: the compiler must branch around it. */
 #define KEEP_BRANCH __asm__ volatile("" ::: "memory", "cc")
 
 __attribute__((noinline)) unsigned long walk(unsigned n, unsigned *seed)

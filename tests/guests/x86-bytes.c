@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * x86: which bytes the state-saving and x87 memory instructions touch.  What a
- * store changed is found by running it over two different patterns: a byte that
- * is the same afterwards was written.  Reserved bytes of an area may be touched.
+ * x86: which bytes the state-saving and x87 memory instructions access.  To find which
+ * bytes a store wrote, it runs over two different patterns: a byte that
+ * is the same afterwards was written.  Reserved bytes of an area may be written.
  */
 #include "guest.h"
 
@@ -13,7 +13,7 @@ static NOINLINE void filled(uint8_t *p, unsigned long n, int value)
     memset(p, value, n);
 }
 
-/* Says which bytes of [p, p+n) are equal after runs over two patterns. */
+/* Reports which bytes of [p, p+n) are equal after runs over two patterns. */
 static NOINLINE void stored_where_equal(const uint8_t *x, const uint8_t *p, unsigned long n)
 {
     for (unsigned long i = 0; i < n; i++) {

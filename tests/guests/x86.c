@@ -181,7 +181,7 @@ static NOINLINE void scalar(void)
                      "enter $16, $3\n\tleave\n\tpop %%" BP
                      : "=&r"(r) : "r"(a) : "memory", "cc");
     mix(r);
-    /* far returns: flags, segment and pc come off the stack in one helper */
+    /* far returns: one helper pops flags, segment and pc from the stack */
 #ifdef __x86_64__
     __asm__ volatile("mov %%cs, %%eax\n\tpush %%rax\n\tlea 1f(%%rip), %%rdx\n\tpush %%rdx\n\tlretq\n"
                      "1:\tmov %%rsp, %%rcx\n\tmov %%ss, %%edx\n\tpush %%rdx\n\tpush %%rcx\n\tpushf\n\tpush %%rax\n\t"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long string instructions: around 65,536 rounds (where QEMU leaves the block
+ * Long string instructions: around 65,536 rounds (after which QEMU leaves the block
  * and enters it again), up to 100,000.
  */
 #include "guest.h"
