@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What recording costs, and how fast traces are read and asked, as tables.
+"""What recording costs, and how fast tools read and search traces, as tables.
 
-Programs run in turn plain, with their events thrown away (jit: what the translated code
-alone costs) and recorded to a file, again and again.  Times are shown divided by those
-of the same QEMU without recording, just before and after: the median, the least and the
-most; cpu is user and system time of all processes, divided likewise; bits are of the
-file.  Peers that are installed run beside.  Nothing is asserted: machines differ, and
+Each program runs unrecorded, with its events discarded (jit: the cost of the translated
+code alone) and recorded to a file, alternately and repeatedly.  Times are shown divided by
+those of the same QEMU without recording, just before and after: median, minimum and
+maximum; cpu is user and system time of all processes, divided likewise; bits are of the
+file.  Installed peers run beside.  Nothing is asserted: machines differ, and
 this one may be busy.
 
-Each run appends a line to a history, so that --compare can tell what a change did.
+Each run appends a line to a history, so that --compare can show the effect of a change.
 """
 import json
 import os
@@ -24,7 +24,7 @@ from suite import (asking, choices, encoding, history, machine, options, peers, 
                    reading, recording, report_svg, report_text, traces)
 from suite.children import BenchError, Children, Interrupted
 
-# Parts that need nothing but a trace
+# Parts that need only a trace
 READERS = {"reading": reading.measure, "asking": asking.measure}
 
 
@@ -38,13 +38,13 @@ def remark(line):
 
 
 def show_progress(text):
-    """On the last line of a terminal; an empty text removes it."""
+    """Writes to the last line of a terminal; an empty text removes it."""
     sys.stderr.write("\r\033[K" + text)
     sys.stderr.flush()
 
 
 def measure(args, children, tmp):
-    """Everything asked for, as what --json writes; prints rows as they come."""
+    """All requested results, as --json writes them; prints rows as they come."""
     for build in filter(None, (args.build, args.base)):
         recorder = os.path.join(build, "bin/cannoli-record")
         if not os.access(recorder, os.X_OK):
@@ -77,7 +77,7 @@ def measure(args, children, tmp):
             try:
                 results[part].append(job())
             except BenchError as e:
-                # what was measured before it is worth keeping
+                # earlier results are worth keeping
                 context.progress("")
                 remark("%s, %s: %s" % (name, part, e))
                 failed = True
@@ -116,7 +116,7 @@ def jobs_of(context, part, args, found, there):
             if part == "encoding":
                 return encoding.measure(context, program, trace)
             return READERS[part](context, trace)
-    # the first program will do, unless --only says which
+    # the first program is enough, unless --only selects others
     return [(p.name, partial(of_recorded, p)) for p in (ordinary if args.only else ordinary[:1])]
 
 
@@ -137,7 +137,7 @@ def write(path, text):
 
 
 def check_outputs(args):
-    """Finds out now, not after minutes, what cannot be written."""
+    """Finds out now, not after minutes, which output cannot be written."""
     if args.svg and not args.source and "recording" not in args.part:
         raise BenchError("--svg draws the part 'recording', which is not measured")
     for path in filter(None, (args.json, args.svg)):
@@ -184,7 +184,7 @@ def main():
         remark(e)
         return 1
     except BrokenPipeError:
-        # `bench.py | head`: nobody reads what is left, at the end of the interpreter either
+        # `bench.py | head': the reader is gone, also at the end of the interpreter
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as e:

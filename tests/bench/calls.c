@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that does nothing but call the system: short calls, reads of 4 KiB,
- * mappings, signals, and a thread now and then.
+ * A program that only makes system calls: short calls, reads of 4 KiB,
+ * mappings, signals, and sometimes a thread.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How fast the encoder is, and how small its output, on the events of a real program.
- * A trace is taken apart into what translated code had written into the pipe: words and
- * data, markers included; accesses of helpers and events of the system, which come
- * beside the columns, are left out.  Then
+ * A trace is converted back to what translated code had written into the pipe: words and
+ * data, markers included; side records (helper accesses and system events) are
+ * left out.  Then
  *
- *   encode_bench [OPTION]... TRACE          feeds this to encoders, over and over
- *   encode_bench --raw [OPTION]... TRACE    writes it to stdout instead, of each chunk
- *                                           first the words, then the data: what plain
- *                                           zstd makes of it is the size to compare with
+ *   encode_bench [OPTION]... TRACE          encodes this repeatedly
+ *   encode_bench --raw [OPTION]... TRACE    writes it to stdout instead, for each chunk
+ *                                           first the words, then the data: its size
+ *                                           after plain zstd is the one to compare with
  *
  *   -t N  up to N threads, each with an encoder and chunks of its own (default 1)
  *   -s S  seconds for each measurement (default 2)
- *   -c N  at most N chunks, from all over the trace (default 64)
+ *   -c N  at most N chunks, spread over the whole trace (default 64)
  *   -e    only the blocks, no accesses
  *   -l N  level of zstd (default 1)
  */
@@ -31,7 +31,7 @@
 struct chunk {
     uint32_t *words;
     uint32_t n_words, cap_words;
-    uint8_t *data; /* units in the order made; later the other way round */
+    uint8_t *data; /* units in the order made; later reversed */
     size_t n_data, cap_data;
 };
 
@@ -57,7 +57,7 @@ static void check(int err, const struct ctr_diag *diag)
     }
 }
 
-/* ------------------------------------------------------- what the pipe held */
+/* ------------------------------------------------------- the pipe's contents */
 
 static void *room(void *p, size_t n, size_t *cap, size_t size)
 {
@@ -126,7 +126,7 @@ static void put_run(const struct input *in, struct chunk *c, const struct decode
         case 0:
             put_word(c, r->block->pub.id);
             break;
-        case CTR_WORD_LEFT: /* behind it in a file: slots; in the pipe: units */
+        case CTR_WORD_LEFT: /* the next word: in a file slots, in the pipe units */
             put_word(c, tok);
             put_word(c, (uint32_t)(c->n_data / in->addr_bytes));
             i++;
@@ -226,9 +226,9 @@ struct worker {
     const struct input *in;
     int level;
     double seconds; /* to run */
-    double cpu;     /* seconds that it took */
+    double cpu;     /* seconds used */
     uint64_t insns; /* encoded */
-    uint64_t bytes; /* of each chunk once */
+    uint64_t bytes; /* of each chunk, counted once */
     pthread_t thread;
 };
 
@@ -267,7 +267,7 @@ static void *work(void *arg)
             w->insns += info.insns;
             w->bytes += round ? 0 : info.bytes;
         }
-        if (round == 0) { /* pages are there now */
+        if (round == 0) { /* all pages are mapped now */
             w->insns = 0;
             start = now(CLOCK_THREAD_CPUTIME_ID);
         }

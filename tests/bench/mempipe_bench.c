@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast the pipe itself is, between two processes: hand-overs a second when
- * each carries next to nothing, and bytes a second when chunks are full.  One
- * process writes as a guest thread does, this one drains, reads and gives back
+ * The speed of the pipe itself, between two processes: hand-overs a second when
+ * each carries almost nothing, and bytes a second when buffers are full.  One
+ * process writes as a guest thread does, this one drains, reads and returns buffers
  * as the recorder does, without encoding anything.
  *
  *   mempipe_bench [SECONDS]     (for each measurement; default 2)
@@ -18,8 +18,8 @@
 
 enum what {
     TINY, /* one word a hand-over */
-    FILL, /* full chunks, of which a producer touches all */
-    COPY, /* the same, and the drainer reads all */
+    FILL, /* full buffers, which the producer writes completely */
+    COPY, /* the same, and the drainer reads everything */
 };
 
 static void produce(void *base, enum what what, uint64_t until_ns)
@@ -40,7 +40,7 @@ static void produce(void *base, enum what what, uint64_t until_ns)
     producer_end(&q, MEMPIPE_END_EXIT, 0);
 }
 
-/* Reads a chunk as a decoder would have to: once, word by word. */
+/* Reads a buffer as a decoder must: once, word by word. */
 static uint64_t sum(const uint8_t *mem, uint32_t words)
 {
     const uint64_t *p = (const uint64_t *)mem;

@@ -2,8 +2,8 @@
 /*
  * The mixed benchmark program: sorting through a callback, a table-driven CRC,
  * a matrix product, formatted output and the allocator, in about equal parts.
- * The first argument says how many rounds, the second (1 if not given) by how much
- * a round is smaller than usual; the sum it prints checks the run.
+ * The first argument is the number of rounds, the second (default 1) the factor by which
+ * a round is smaller than usual; the sum that it prints checks the run.
  */
 #include <stdint.h>
 #include <stdio.h>

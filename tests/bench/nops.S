@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A loop of 100 nops for mipsel, ROUNDS times: QEMU makes no code at all of a nop, so
- * what is left is what a recorder does for each block.
+ * A loop of 100 nops for mipsel, ROUNDS times: QEMU generates no code for a nop, so only
+ * the recorder's work for each block remains.
  */
 #ifndef ROUNDS
 #define ROUNDS 134217728

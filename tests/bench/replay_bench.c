@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_bench: how fast a trace is read back.
+ * replay_bench: the speed of reading a trace.
  *
  *   replay_bench [--json] [--workers N] [--repeat N] [--seeks N] [--case NAME] TRACE
  *
- * Each row is a replay with callbacks that do next to nothing, with one worker and with N
- * (default: as many as there are processors), the median of --repeat times:
+ * Each row is a replay with callbacks that do almost nothing, with one worker and with N
+ * (default: the number of processors), the median of --repeat times:
  *
  *   empty         begin and end of each chunk only
  *   run           a call for each run of a block
- *   run-counts    ... which tells how many loads and stores it made
- *   run-accesses  ... and all of them, with addresses: their addresses are added up
+ *   run-counts    the same, with the numbers of loads and stores
+ *   run-accesses  the same, with all of them: their addresses are added up
  *   exec          a call for each instruction
  *   exec-mem      a call for each instruction and for each access
- *   ordered       each run appends 12 bytes, which come back in order and are hashed
+ *   ordered       each run appends 12 bytes, which are returned in order and hashed
  *
- * per core: instructions by CPU time, whatever else the machine does.  Peak is what the
- * process had in memory at most, with the file's chunk table.  With ordered results it is
- * checked that N workers give what one gives.  Then a cursor seeks to places chosen at
- * random and reads one event there.  --case: only this row (and seeks).
+ * per core: instructions by CPU time, independent of other load.  Peak is the process's
+ * largest memory use, including the file's chunk table.  For ordered results N workers
+ * must give what one gives.  Then a cursor seeks to random places and reads one event at
+ * each.  --case: only this row (and seeks).
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -136,7 +136,7 @@ static const struct row {
     const char *name;
     struct ctr_replay_ops ops;
     uint8_t run_accesses;
-    uint8_t mem; /* only of traces with accesses */
+    uint8_t mem; /* only for traces with accesses */
     uint8_t counts_mem;
 } rows[] = {
     {"empty", {.begin = on_begin, .end = on_end}, 0, 0, 0},
@@ -165,7 +165,7 @@ static double cpu_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Linux forgets a process's peak when it is told to. */
+/* Linux resets a process's peak on request. */
 static void reset_peak(void)
 {
     FILE *f = fopen("/proc/self/clear_refs", "w");
@@ -212,7 +212,7 @@ static int by_cpu(const void *a, const void *b)
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-/* The median of some replays; *hash is of the ordered results. */
+/* The median of several replays; *hash is of the ordered results. */
 static struct sample measure(struct bench *b, const struct row *row, unsigned workers,
                              unsigned repeat, uint64_t *hash)
 {
@@ -240,7 +240,7 @@ static struct sample measure(struct bench *b, const struct row *row, unsigned wo
 
 struct seeks {
     double p50, p99, max; /* milliseconds */
-    double cpu_max;       /* of CPU time: on a machine that does other things, too */
+    double cpu_max;       /* of CPU time, independent of other load */
 };
 
 static uint64_t next_random(uint64_t *state)

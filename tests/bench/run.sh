@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # bench.py on tiny inputs: a table, JSON, a picture, a line of history, comparisons; its
-# messages and statuses; and what an interrupt leaves.  Runs in an empty folder; BUILD,
-# QEMU_DIR, BENCH and PYTHON are set by CMakeLists.txt.
+# messages and statuses; and what an interrupt leaves.  Runs in an empty folder; CMakeLists.txt
+# sets BUILD, QEMU_DIR, BENCH and PYTHON.
 set -u
 mkdir tmp
 export TMPDIR=$PWD/tmp
@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-# STATUS ARGUMENT...: into stdout and stderr
+# STATUS ARGUMENT...: output goes to stdout and stderr
 run() {
     local want=$1 got
     shift
@@ -48,20 +48,20 @@ grep -qx 'bench.py: none: No such file or directory' stderr || fail "$(cat stder
 echo '{}' >bad
 run 1 --table bad
 grep -q 'bad: not written by --json' stderr || fail "$(cat stderr)"
-[ ! -e h ] || fail "a history of nothing"
+[ ! -e h ] || fail "a history without results"
 
 if [ ! -x "$QEMU_DIR/qemu-arm" ] || ! type -P arm-linux-gnueabihf-gcc >/dev/null; then
     echo "no qemu-arm or no compiler for arm: scripts/setup.sh"
     exit 77
 fi
 
-# A program that fails is told; what else was measured is shown
+# A program that fails is reported; the other results are shown
 mkdir broken && ln -s "$(type -P false)" broken/qemu-arm
 run 1 --quick --only 'mixed arm' --qemu-dir "$PWD/broken" --no-peers --no-history
 grep -q '^bench.py: mixed arm, recording: .*: status 1$' stderr || fail "$(cat stderr)"
 grep -q '^median of 1 interleaved run' stdout || fail "$(cat stdout)"
 run 1 --part choices --svg s
-[ ! -e s ] || fail "a picture of nothing"
+[ ! -e s ] || fail "a picture without results"
 run 1 --json no/such/folder
 grep -qx 'bench.py: no/such/folder: No such file or directory' stderr || fail "$(cat stderr)"
 
@@ -98,7 +98,7 @@ run 0 --table j
 grep -q '^mixed arm ' stdout || fail "no README's table: $(cat stdout)"
 [ "$(wc -l <h)" = 1 ] || fail "--from or --table appended to the history"
 
-# an unchanged tree has nothing to compare its commit with but itself
+# an unchanged tree can be compared only with its own commit
 if commit=$(git -C "$(dirname "$BENCH")" rev-parse HEAD 2>/dev/null); then
     sed -i 's/"changed": true/"changed": false/' h
     run 0 "${tiny[@]}" --no-peers --no-worst --compare "$commit"
@@ -111,7 +111,7 @@ if commit=$(git -C "$(dirname "$BENCH")" rev-parse HEAD 2>/dev/null); then
     grep -q "no commit 'no-such-commit'" stderr || fail "$(cat stderr)"
 fi
 
-# An interrupt: in the middle of a long run; nothing is left of it
+# An interrupt during a long run: nothing remains
 "$PYTHON" "$BENCH" --build "$BUILD" --qemu-dir "$QEMU_DIR" --only 'mixed arm' --no-peers \
     --scale 100 --no-history >stdout 2>stderr &
 pid=$!
@@ -125,4 +125,4 @@ wait $pid
 [ $? = 143 ] || fail "interrupted: not status 143: $(cat stderr)"
 [ ! -e /proc/"$child" ] || fail "the program still runs"
 [ ! -s stderr ] || fail "interrupted: $(cat stderr)"
-[ -z "$(ls tmp)" ] || fail "left behind: $(ls tmp)"
+[ -z "$(ls tmp)" ] || fail "files remain: $(ls tmp)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The benchmark suite's arithmetic and reports, on made-up numbers."""
+"""Tests the benchmark suite's arithmetic and reports, on invented numbers."""
 import json
 import os
 import signal
@@ -26,7 +26,7 @@ def spread(*values):
 
 
 def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:00Z"):
-    """A run in which every time of ours is `factor` times what it was."""
+    """A run in which each of our times is `factor` times its usual value."""
     row = {name: spread(1.1 * factor, 1.2 * factor, 1.3 * factor)
            for name in ("jit", "file", "jit_cpu", "file_cpu")}
     row.update(set="mem", bits_per_instruction=spread(0.35),
@@ -91,7 +91,7 @@ class Statistics(unittest.TestCase):
     def test_verdict_allows_for_noise(self):
         self.assertEqual(verdict(Spread.of([1.0] * 3), Spread.of([1.02] * 3)), "same")
         self.assertEqual(verdict(Spread.of([1.0] * 3), Spread.of([1.05] * 3)), "worse")
-        # times of two runs say nothing, sizes do
+        # times of two runs prove nothing, sizes do
         self.assertEqual(verdict(Spread.of([1.0] * 2), Spread.of([1.5] * 3)), "same")
         self.assertEqual(verdict(Spread.of([1.0]), Spread.of([1.02]), noise=0.01), "worse")
         self.assertEqual(verdict(Spread.of([0.0]), Spread.of([0.0])), "same")
@@ -167,10 +167,10 @@ class History(unittest.TestCase):
         run(commit="b" * 40, changed=True)
         run(commit="d" * 40, date="own")
         entries = history.load(self.path)
-        # the nearest ancestor that was measured without changes, the newest run of it
+        # the nearest ancestor with a run without changes, and its newest run
         now = history.entry(results(commit="d" * 40))
         self.assertEqual(history.baseline(entries, now)["date"], "second")
-        # a changed tree: with what was changed
+        # a changed tree: with the changes
         now = history.entry(results(commit="d" * 40, changed=True))
         self.assertEqual(history.baseline(entries, now)["date"], "own")
         # another machine, other inputs: nothing to compare with
@@ -224,7 +224,7 @@ class ChildrenTest(unittest.TestCase):
     def test_a_signal_ends_all_that_was_started(self):
         with tempfile.TemporaryDirectory() as tmp:
             pids = os.path.join(tmp, "pids")
-            # a child and a grandchild that do not care about SIGTERM
+            # a child and a grandchild that ignore SIGTERM
             inner = "trap '' TERM; sleep 600 & echo $$ $! >%s; wait; wait" % pids
             code = ("import sys; sys.path.insert(0, sys.argv[1])\n"
                     "from suite.children import Children, Interrupted\n"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that are as hard to record as one can be, one kind of event each:
- *   branches   short blocks, in an order that nothing predicts
+ * Programs that are as hard to record as possible, for one kind of event each:
+ *   branches   short blocks, in an unpredictable order
  *   addresses  loads and stores all over 16 MiB
  *   values     random numbers, written and read in order
- * The first argument chooses, the second says how many million rounds.  The sum that
- * is printed keeps the compiler honest.
+ * The first argument selects the program, the second gives millions of rounds.  The
+ * printed sum prevents the compiler from removing the work.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static uint32_t branches(uint64_t rounds)
 
     while (rounds--) {
         x = next(x);
-        /* the asm keeps each arm a block of its own */
+        /* the asm keeps each case a block of its own */
         for (int bit = 0; bit < 8; bit++) {
             if (x >> bit & 1) {
                 __asm__ volatile("" : "+r"(sum) : : "memory");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How long a trace takes to answer, the program's start included: its first lines, any
-place of it, who ran or wrote an address that few chunks know; with the index and without."""
+"""How long a trace needs to answer, including the program's start: its first lines, any
+place of it, who ran or wrote an address that few chunks have; with the index and without."""
 import json
 import os
 import random
@@ -13,8 +13,8 @@ BEGINNING = 20000
 
 
 def beginning(context, trace):
-    """(first code address, addresses of the first stores): start-up touches what the
-    program does not touch again."""
+    """(first code address, addresses of the first stores): start-up accesses some that the
+    program does not access again."""
     done = context.children.run([context.tool("tracedump"), "-q", "--json", "--no-disas",
                                  "-e", "exec,store", "--count", str(BEGINNING), trace.path],
                                 keep_output=True)
@@ -28,7 +28,7 @@ def beginning(context, trace):
 
 
 def rarest(context, trace, addresses):
-    """That of which the index leaves the fewest chunks: the quickest."""
+    """The one for which the index leaves the fewest chunks: the quickest."""
     def seconds(addr):
         return context.children.run([context.tool("tracedump"), "-q", "--writes", "--addr",
                                      addr, trace.path]).wall
@@ -40,7 +40,7 @@ def row(what, seconds, peak=0, note=""):
 
 
 def places(context, trace):
-    """tracedump at places and times chosen at random, and the library's cursor."""
+    """tracedump at random places and times, and the library's cursor."""
     dump, chosen, many = context.tool("tracedump"), random.Random(1), "%d places" % SEEKS
     for what, options in (("any place: --from N -n 1", ["-n", "1", "--from", "%d"]),
                           ("any place: --state N", ["--state", "%d/1"])):
@@ -59,14 +59,14 @@ def places(context, trace):
     done = context.children.run([context.tool("replay_bench"), "--json", "--repeat", "1",
                                  "--seeks", "200", trace.path], keep_output=True)
     for kind, o in json.loads(done.output)["seek"].items():
-        # only the middle and the end are told; no more is needed
+        # only the middle and the end are reported, which is enough
         half = o["p50_ms"] / 1e3
         yield {"what": "cursor, seek to " + kind, "peak_mib": 0, "note": "%d places" % o["n"],
                "seconds": {"median": half, "min": half, "max": o["max_ms"] / 1e3, "runs": o["n"]}}
 
 
 def by_index(context, trace, what, options):
-    """The same question with the index and without."""
+    """The same query with the index and without."""
     line = [context.tool("tracedump"), "-q", *options, trace.path]
     took = {"": [], " --no-index": []}
     for _ in range(context.runs):
@@ -80,7 +80,7 @@ def by_index(context, trace, what, options):
 
 
 def measure(context, trace):
-    """One trace's results, ready for JSON."""
+    """Results for one trace, ready for JSON."""
     dump = [context.tool("tracedump"), "-q"]
     rows = [row("tracedump | head", (context.children.first_lines([*dump, trace.path], 10).wall
                                      for _ in range(2 * context.runs)))]

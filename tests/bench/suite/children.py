@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Runs the programs that are measured, and ends them when the user interrupts.
+"""Runs the measured programs, and ends them when the user interrupts.
 
-Each child is the leader of a process group of its own, which holds what it starts in
-turn (the recorder its QEMU), so that ending it ends all of that and nothing else.
-The first SIGINT, SIGTERM or SIGHUP raises Interrupted where the main program is; while a
-child is being started that waits until its process id is known.
+Each child leads a process group of its own, which contains what it starts
+(the recorder its QEMU), so that ending the group ends exactly these.
+The first SIGINT, SIGTERM or SIGHUP raises Interrupted in the main program; during the
+start of a child the signal waits until the child's process id is known.
 """
 import os
 import select
@@ -18,7 +18,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class BenchError(Exception):
-    """Something failed; the text is for the user."""
+    """An error; the text is for the user."""
 
 
 class Interrupted(BaseException):
@@ -30,7 +30,7 @@ class Interrupted(BaseException):
 @dataclass(frozen=True)
 class Run:
     """Wall-clock seconds, user and system seconds of the child and its children, peak
-    resident MiB (0 where it was not watched), what it wrote (None where nobody asked)."""
+    resident MiB (0 if not watched), its output (None if not kept)."""
     wall: float
     cpu: float
     peak: float
@@ -49,7 +49,7 @@ class Children:
             signal.signal(signum, self._on_signal)
 
     def _on_signal(self, signum, _frame):
-        # a second one must not keep us from ending children and removing files
+        # a second signal must not keep us from ending children and removing files
         for other in SIGNALS:
             signal.signal(other, signal.SIG_IGN)
         if self._starting:
@@ -72,7 +72,7 @@ class Children:
         return child
 
     def end(self, child):
-        """Ends the child and what it started, if it still runs."""
+        """Ends the child and what it started, if still running."""
         if child.returncode is not None:
             return
         for signum in (signal.SIGTERM, signal.SIGKILL):
@@ -93,8 +93,8 @@ class Children:
     def run(self, command, stdin=None, stdout=None, watch=False, keep_output=False, env=None):
         """Runs to the end and measures; stdin and stdout are paths (default /dev/null).
 
-        watch: look at the peak of resident memory, every 5 ms.  It is the child's own,
-        which rusage does not tell: what we had when it was forked counts there.
+        watch: read the peak of resident memory, every 5 ms.  It is the child's own;
+        rusage includes what this process had at the fork.
         """
         peak = 0
         with (open(stdin or os.devnull, "rb") as source, tempfile.TemporaryFile() as errors,
@@ -136,7 +136,7 @@ class Children:
         return peak / 1024
 
     def run_beside(self, neighbour, command, stdin=None):
-        """Runs to the end and measures, while another command runs, which has no end."""
+        """Runs to the end and measures, beside an endless command."""
         other = self.start(neighbour, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
         try:
@@ -148,7 +148,7 @@ class Children:
             self.end(other)
 
     def first_lines(self, command, lines):
-        """Run of `command | head`: until so many lines came, and the command has ended."""
+        """Runs `command | head`: until that many lines came, and the command has ended."""
         begin = time.monotonic()
         child = self.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL)

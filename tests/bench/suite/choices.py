@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What recording a part costs: nothing chosen, all of it paused, one function that runs
-now and then, each block once; with the trace written to a file."""
+"""What recording a part costs: everything, all of it paused, one function that runs
+sometimes, each block once; with the trace written to a file."""
 from .stats import Spread, ratios
 
-# {cold}: a function of the program that runs now and then
+# {cold}: a function of the program that runs sometimes
 CHOICES = {
     "nothing": ["--range", "0-1"],
     "paused": ["--paused"],
@@ -13,7 +13,7 @@ CHOICES = {
 
 
 def measure(context, program):
-    """One program's results, ready for JSON."""
+    """Results for one program, ready for JSON."""
     command = program.make(context.scale)
     modes = {"plain": [context.qemu(program)] + command.argv}
     for choice, options in CHOICES.items():

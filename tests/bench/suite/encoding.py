@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What workers bring: the encoder alone, on events that were recorded, and whole
-recordings, with one worker and with as many as there are processors."""
+"""The benefit of workers: the encoder alone, on recorded events, and whole
+recordings, with one worker and with one for each processor."""
 import os
 import re
 
 from .children import BenchError
 from .reading import Rows, jobs_here
 
-# Few enough chunks that each is encoded many times in that time
+# Few enough chunks to encode each many times in that time
 SECONDS, CHUNKS = "0.5", "16"
 
 
@@ -27,7 +27,7 @@ def encoder(context, trace, rows):
 
 
 def measure(context, program, trace):
-    """One program's results, ready for JSON."""
+    """Results for one program, ready for JSON."""
     rows = Rows()
     command = program.make(context.scale)
     out = os.path.join(context.tmp, "again.ctr")

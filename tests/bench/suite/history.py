@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What was measured before, one JSON object a line, and what has changed since.
+"""Earlier results, one JSON object a line, and the changes since.
 
 An entry holds the spread of each figure under a name such as
-"mixed arm/mem/file".  Two entries are compared only if they came from the same kind of
+"mixed arm/mem/file".  Two entries are compared only if they have the same kind of
 machine and the same inputs.
 """
 import json
@@ -12,7 +12,7 @@ from . import machine
 from .children import BenchError
 from .stats import SIZE_NOISE, TIME_NOISE, Spread, change, verdict
 
-# Figures of a row that are kept: (name, noise, whether more is better)
+# Figures of a row that are kept: (name, noise, whether larger is better)
 KEPT = {
     "jit": (TIME_NOISE, False),
     "file": (TIME_NOISE, False),
@@ -25,14 +25,14 @@ ANCESTORS = 200
 
 
 def recording_figures(results, sets="sets"):
-    """{name: spread as JSON}; plain times are not ours and are left out."""
+    """{name: spread as JSON}; times of unrecorded runs are not ours and are left out."""
     return {"%s/%s/%s" % (r["program"], row["set"], what): row[what]
             for r in results.get("recording", []) for row in r.get(sets, [])
             for what in ("jit", "file", "jit_cpu", "file_cpu", "bits_per_instruction")}
 
 
 def figures(results):
-    """Those of all parts of a run."""
+    """The figures of all parts of a run."""
     found = recording_figures(results)
     for r in results.get("choices", []):
         for row in r["choices"]:
@@ -60,7 +60,7 @@ def append(path, results):
 
 
 def load(path):
-    """Entries in the order written; none if there is no file."""
+    """Entries in the order written; none if the file does not exist."""
     try:
         with open(path, encoding="utf-8") as f:
             return [json.loads(line) for line in f if line.strip()]
@@ -83,7 +83,7 @@ def resolve(name):
 
 
 def lineage(now):
-    """Commits to compare with, nearest first: what was changed from, then its parents."""
+    """Commits to compare with, nearest first: the one that was changed, then its parents."""
     listed = machine.git_lines("rev-list", "--first-parent", "--max-count=%d" % ANCESTORS,
                                now["commit"])
     return listed if now["changed"] else listed[1:]
@@ -104,20 +104,20 @@ def baseline(entries, now, wanted=None):
 
 
 def compare_lines(old, now):
-    """What has changed since an entry, under a line that tells which."""
+    """The changes since an entry, after a line that names it."""
     yield "compared with %s, patch %s, of %s (%d runs; now %d)" % (
         old["commit"][:12], old["patch"][:12], old["date"], old["runs"], now["runs"])
     yield from change_lines(old["figures"], now["figures"])
 
 
 def base_lines(results):
-    """How this build differs from the other one of the same rounds."""
+    """The differences between this build and the other one of the same rounds."""
     yield "compared with %s, in the same rounds" % results["base"]
     yield from change_lines(recording_figures(results, "base_sets"), recording_figures(results))
 
 
 def change_lines(old, now):
-    """A line for each figure that both have, then a count."""
+    """A line for each figure that both have, then counts."""
     both = [name for name in now if name in old]
     counts = {"better": 0, "worse": 0, "same": 0}
     yield "%-44s %9s %9s %8s" % ("", "then", "now", "change")

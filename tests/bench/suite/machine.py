@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""On what it was measured: the machine, the versions of what took part, our commit."""
+"""The conditions of a measurement: the machine, the versions of all programs, our commit."""
 import hashlib
 import os
 import platform
@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
 def lines_of(*command):
-    """What the command prints, or nothing if it fails."""
+    """The command's output, or nothing if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -22,7 +22,7 @@ def lines_of(*command):
 
 
 def output_of(*command):
-    """First line that the command prints, or an empty string."""
+    """The first line of the command's output, or an empty string."""
     return (lines_of(*command) or [""])[0]
 
 
@@ -43,7 +43,7 @@ def cpu_model():
 
 
 def compiler_of(build):
-    """What CMake was told to compile with."""
+    """CMake's compiler settings."""
     try:
         with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
             cc = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", f.read(), re.M)
@@ -74,7 +74,7 @@ def side_sum():
 
 def built_patch(qemu_dir):
     """What side_sum() was for the QEMU side that these QEMUs were built with, as
-    scripts/qemu.sh noted it."""
+    scripts/qemu.sh recorded it."""
     note = os.path.join(os.path.realpath(qemu_dir), "../../qemu/src/.cannoli-key")
     try:
         with open(note, encoding="ascii", errors="replace") as f:
@@ -85,7 +85,7 @@ def built_patch(qemu_dir):
 
 
 def describe(build, qemu_dir):
-    """All of it, ready for JSON."""
+    """Everything, ready for JSON."""
     qemus = sorted(os.listdir(qemu_dir)) if os.path.isdir(qemu_dir) else []
     qemu = output_of(os.path.join(qemu_dir, qemus[0]), "--version") if qemus else ""
     tree_patch = side_sum()
@@ -117,7 +117,7 @@ def describe(build, qemu_dir):
 
 
 def lines(about):
-    """For people, under a table: on what it was measured, and what."""
+    """The lines under a table: the machine and the versions."""
     m, v = about["machine"], about["versions"]
     parts = ["%s, %d cpus, %d GiB, %s" % (m["cpu"], m["cpus"], m["memory_gib"], m["system"]),
              "QEMU %s" % v["qemu"]]

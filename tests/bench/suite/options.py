@@ -10,7 +10,7 @@ QUICK_RUNS, QUICK_SCALE = 1, 0.25
 
 
 class Parser(argparse.ArgumentParser):
-    """Mistakes are told as our other programs do."""
+    """Usage errors look as in our other programs."""
 
     def error(self, message):
         self.exit(2, "%s: %s. Try '%s --help'.\n" % (NAME, message, NAME))
@@ -39,7 +39,7 @@ def number(kind, least):
 
 
 def parse(description):
-    """The command line, with what was not given filled in."""
+    """Parses the command line and adds defaults."""
     p = Parser(prog=NAME, description=description,
                formatter_class=argparse.RawDescriptionHelpFormatter)
     what = p.add_argument_group("what to measure")
@@ -48,7 +48,7 @@ def parse(description):
                       help="of %s (default recording)" % ", ".join(report_text.TABLES))
     what.add_argument("--runs", type=number(int, 1), metavar="N", help="rounds (default 5)")
     what.add_argument("--quick", action="store_true",
-                      help="one round of quarter-sized inputs, if no other is asked for")
+                      help="one round of quarter-sized inputs, unless other values are given")
     what.add_argument("--only", default="", metavar="TEXT",
                       help="programs whose name contains TEXT")
     what.add_argument("--sets", type=names(recording.SETS), default=["exec", "mem", "val"],
@@ -64,7 +64,7 @@ def parse(description):
                       help="the recorder's -j (default: its own)")
     what.add_argument("--base", metavar="DIR",
                       help="another build folder: measure its recorder and QEMUs (ours, if "
-                      "it has none) in the same rounds, and say how ours differ")
+                      "it has none) in the same rounds, and report how ours differ")
     where = p.add_argument_group("where things are")
     where.add_argument("--build", default=os.path.join(machine.ROOT, "build"), metavar="DIR",
                        help="build folder (default: that of the source tree)")

@@ -3,9 +3,9 @@
 
 QEMU's execlog plugin and QEMU's own log of single instructions, and valgrind's lackey
 write text.  They are a hundred times slower and write a thousand times more, so each
-gets a shortened input, and its time is scaled by the numbers of instructions.  The raw
-stream of events, as translated code stores it, compressed by zstd alone is what size is
-measured by.
+gets a shortened input, and its time is scaled by the numbers of instructions.  The
+reference for size is the raw stream of events, as translated code stores it, compressed
+by zstd alone.
 """
 import os
 import re
@@ -21,7 +21,7 @@ ALL_CHUNKS = "1000000"
 
 
 class LogPeer:
-    """One that writes a log of a program's shortened run."""
+    """A peer that writes a log of a program's shortened run."""
 
     def __init__(self, context, program, name, what):
         self.context, self.name, self.what = context, name, what
@@ -33,7 +33,7 @@ class LogPeer:
         raise NotImplementedError
 
     def count(self):
-        """Instructions of the run that wrote the log."""
+        """The number of instructions of the run that wrote the log."""
         raise NotImplementedError
 
     def run(self, _insns):
@@ -55,7 +55,7 @@ class LogPeer:
 
 
 class QemuLog(LogPeer):
-    """A QEMU with options that make it log; our recorder counts the instructions."""
+    """A QEMU with logging options; our recorder counts the instructions."""
 
     def __init__(self, context, program, name, what, options):
         super().__init__(context, program, name, what)
@@ -82,12 +82,12 @@ class Lackey(LogPeer):
             f.seek(max(0, os.path.getsize(self.log) - 4000))
             found = re.search(rb"guest instrs:\s+([\d,]+)", f.read())
         if not found:
-            raise BenchError("valgrind's lackey does not tell how many instructions it saw")
+            raise BenchError("valgrind's lackey does not report its number of instructions")
         return int(found[1].replace(b",", b""))
 
 
 class RawStream:
-    """zstd, one thread, on the events as they come out of translated code: those of some
+    """zstd, one thread, on the events as translated code stores them: those of some
     instructions in the middle of the run."""
     name = "zstd of raw"
 
@@ -98,7 +98,7 @@ class RawStream:
         self.insns, self.raw_bits, self.packed = 0, 0, []
 
     def run(self, insns):
-        """Once: sizes do not vary, and no time that matters depends on it."""
+        """Runs once: sizes do not vary, and no relevant time depends on it."""
         if self.packed:
             return
         children, context = self.context.children, self.context
@@ -126,7 +126,7 @@ class RawStream:
 
 
 def find(build, plugin_dir):
-    """({name of a peer that can run: what it needs}, lines on those that cannot)."""
+    """({name of a peer that can run: its requirement}, lines about those that cannot)."""
     there, missing = {}, []
     plugin = os.path.join(plugin_dir, "libexeclog.so")
     if os.path.exists(plugin):
@@ -149,7 +149,7 @@ def find(build, plugin_dir):
 
 
 def prepare(context, program, there):
-    """Objects for one program; run(its instructions) in each round, then results()."""
+    """Objects for one program; call run(its instructions) in each round, then results()."""
     if program.only:
         return []
     found = []

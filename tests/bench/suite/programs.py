@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What is run: the programs, how they are made, and their inputs.
+"""The measured programs, how they are made, and their inputs.
 
-A program is asked for a command of a scale: 1 is about a second under plain QEMU (the
-worst cases somewhat less), so that start-up does not count; peers that are a hundred times slower get a small
-fraction of it.  Everything is made from fixed seeds: the same in each run, on each
-machine that has the same compiler.
+A program returns a command for a scale: 1 is about a second under QEMU without recording
+(somewhat less for the worst cases), so that start-up does not matter; peers that are a
+hundred times slower get a small fraction of it.  Everything is made from fixed seeds: the
+same in each run, on each machine that has the same compiler.
 """
 import os
 import platform
@@ -45,7 +45,7 @@ select sum(a) from t where c like 'ROW 1%%';
 
 @dataclass(frozen=True)
 class Command:
-    """What stands behind the name of a QEMU, and a file for standard input or None."""
+    """The arguments after the name of a QEMU, and a file for standard input or None."""
     argv: list
     stdin: str = None
 
@@ -54,10 +54,10 @@ class Command:
 class Program:
     """make(scale) is a Command.
 
-    only: the sets of events that this program is the worst case of; empty for programs
-    that do ordinary work.  short: scale for slow peers, 0: starting it is too long for
+    only: the sets of events for which this program is the worst case; empty for programs
+    that do ordinary work.  short: scale for slow peers, 0: its start is too long for
     them.  native: the same command runs on this machine without QEMU.  cold: a function
-    that runs now and then.  sysroot: where tools find its files, or None.
+    that runs sometimes.  sysroot: where tools find its files, or None.
     """
     name: str
     qemu: str
@@ -71,7 +71,7 @@ class Program:
 
 @dataclass
 class Programs:
-    """Those that can be run here, and one line for each thing that is missing."""
+    """The programs that can run here, and one line for each missing item."""
     found: list = field(default_factory=list)
     missing: list = field(default_factory=list)
 
@@ -93,7 +93,7 @@ class Maker:
             self.missing.append(line)
 
     def compile_with(self, cc, out, *flags):
-        """Path of a static program, or None."""
+        """The path of a static program, or None."""
         out = os.path.join(self.tmp, out)
         if os.path.exists(out):
             return out
@@ -107,7 +107,7 @@ class Maker:
         return out
 
     def data(self, lines):
-        """A file of hexadecimal and decimal numbers, one of each a line."""
+        """A file of hexadecimal and decimal numbers, one of each per line."""
         path = os.path.join(self.tmp, "data-%d" % lines)
         if not os.path.exists(path):
             seed, text = 1, []
@@ -169,7 +169,7 @@ class Maker:
 
     def python(self):
         """Debian's python3 for armhf, or else this machine's."""
-        # Compiled modules of this machine are neither read nor, through -L, replaced
+        # The compiled modules of this machine are neither read nor, with -L, replaced
         options = ["-S", "-B", "-X", "pycache_prefix=" + os.path.join(self.tmp, "no-cache")]
 
         def command(prefix):
@@ -194,7 +194,7 @@ class Maker:
         return []
 
     def worst(self):
-        """One kind of event each, as hard as it can be."""
+        """One kind of event each, as hard as possible."""
         found, cc = [], "arm-linux-gnueabihf-gcc"
         wanted = self.wants("branches arm", "addresses arm", "values arm")
         program = wanted and self.compile_with(cc, "worst-arm", os.path.join(HERE, "worst.c"))
@@ -230,7 +230,7 @@ class Maker:
 
 
 def find(qemu_dir, sysroot, tmp, only="", worst=True):
-    """Programs whose name contains `only`, with what keeps others from running."""
+    """Programs whose name contains `only`, and the reasons why others cannot run."""
     maker = Maker(sysroot, tmp, only, worst)
     result = Programs()
     no_qemu = set()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How fast the library and the tools read a trace, with one worker and with as many as
-there are processors."""
+"""How fast the library and the tools read a trace, with one worker and with one for
+each processor."""
 import json
 import os
 
@@ -15,7 +15,7 @@ def jobs_here():
 
 
 def tool_lines(context, trace):
-    """[(what, command line, jobs, instructions that it looks at)]"""
+    """[(what, command line, jobs, instructions that it reads)]"""
     where = ["-q", *trace.options]
     dump, cov, sym = (context.tool(t) for t in ("tracedump", "tracecov", "tracesym"))
     text = ["--count", str(TEXT_INSNS)]
@@ -38,7 +38,7 @@ def tool_lines(context, trace):
 
 
 class Rows:
-    """Collects what each round gives to a row; rows keep their order."""
+    """Collects the results of each round in rows; rows keep their order."""
 
     def __init__(self):
         self.rows = {}
@@ -56,7 +56,7 @@ class Rows:
 
 
 def library(context, trace, rows):
-    """One round of replays whose callbacks do next to nothing, by replay_bench."""
+    """One round of replay_bench's replays, whose callbacks do almost nothing."""
     done = context.children.run(
         [context.tool("replay_bench"), "--json", "--repeat", "1", "--seeks", "0", "--workers",
          str(jobs_here()[-1]), trace.path], keep_output=True)
@@ -66,7 +66,7 @@ def library(context, trace, rows):
 
 
 def measure(context, trace):
-    """One trace's results, ready for JSON."""
+    """Results for one trace, ready for JSON."""
     rows = Rows()
     for _ in range(context.runs):
         if os.access(context.tool("replay_bench"), os.X_OK):

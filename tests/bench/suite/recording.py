@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What recording costs: each program plain, with its events thrown away ("jit": what the
-translated code alone costs) and recorded to a file, for each set of events, in turn,
-again and again.  Each time is divided by the mean of the two plain runs next to it, as a
-machine whose host is shared changes its speed within seconds.  Once a round the program runs
-plain beside one that needs nothing but another processor: what that costs is the machine's
-share, as processors may be threads of one core, or a host's."""
+"""What recording costs: each program unrecorded, with its events discarded ("jit": the cost
+of the translated code alone) and recorded to a file, for each set of events, alternately
+and repeatedly.  Each time is divided by the mean of the two unrecorded runs next to it,
+because a machine on a shared host changes its speed within seconds.  Once a round the
+program runs unrecorded beside a program that needs only another processor: the cost of that
+is due to the machine, because processors may be threads of one core, or of a host."""
 import contextlib
 import json
 import os
@@ -31,7 +31,7 @@ SETS = {
 
 @dataclass(frozen=True)
 class Context:
-    """Where things are, how much to do, and whom to tell what is being done."""
+    """Where things are, how much to do, and whom to inform about progress."""
     children: object
     build: str
     qemu_dir: str
@@ -52,7 +52,7 @@ class Context:
         return os.path.join(self.tmp, "bench.ctr")
 
     def remove_trace(self):
-        """Lest whoever runs next pay for it, cutting it off or while it is written back."""
+        """Otherwise the next run would pay for truncating it or writing it back."""
         with contextlib.suppress(FileNotFoundError):
             os.remove(self.trace)
 
@@ -62,7 +62,7 @@ class Context:
                 *command.argv]
 
     def info(self, trace):
-        """What tracedump --info tells, as a dictionary."""
+        """The output of tracedump --info, as a dictionary."""
         done = self.children.run([self.tool("tracedump"), "--info", "--json", trace],
                                  keep_output=True)
         return json.loads(done.output.splitlines()[0])
@@ -90,8 +90,8 @@ class Cost:
 
 
 class Times:
-    """What the rounds gave: seconds of each mode, and divided by those of the plain program
-    just before and after; bits of each set."""
+    """The results of the rounds: seconds of each mode, and divided by those of the
+    unrecorded program just before and after; bits of each set."""
 
     def __init__(self):
         self.wall, self.cpu, self.bits, self.insns = {}, {}, {}, 0
@@ -104,7 +104,7 @@ class Times:
             values.setdefault(mode, []).append(value)
 
     def weigh(self, context, mode):
-        """The file that was just recorded, and takes it away."""
+        """The file that was just recorded; removes it."""
         name, how = mode
         if how == "file":
             self.insns = context.info(context.trace)["instructions"]
@@ -141,8 +141,8 @@ def run(context, mode, line, stdin):
 
 
 def round_of(context, order, unrecorded, stdin):
-    """Runs everything once, and the plain program before, between and after; returns the
-    medians of what it took."""
+    """Runs everything once, and the unrecorded program before, between and after; returns
+    the median times."""
     before = context.children.run(unrecorded, stdin=stdin)
     plain = [before]
     for times, where, mode, line in order:
@@ -156,7 +156,7 @@ def round_of(context, order, unrecorded, stdin):
 
 
 def measure(context, program, sets, with_peers=(), base=None):
-    """One program's results, ready for JSON.
+    """Results for one program, ready for JSON.
 
     base: the Context of another build, to run in the same rounds; its rows are "base_sets".
     """
@@ -182,7 +182,7 @@ def measure(context, program, sets, with_peers=(), base=None):
             except BenchError as e:
                 helpers.remove(helper)
                 failed.append("%s: %s" % (helper.name, e))
-        # another order in the next round, lest one always follow the same other
+        # another order in the next round, so that no mode always follows the same other
         order = order[1:] + order[:1]
     context.progress("")
     wall, cpu = [p.wall for p in plain], [p.cpu for p in plain]

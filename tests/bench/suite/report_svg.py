@@ -3,9 +3,9 @@
 their rows.
 
 Both scales are logarithmic, because peers differ by factors of hundreds; gridlines are
-decades.  The figure of each bar stands in a column at its panel's right, where it
-meets nothing.  Colours come from style rules that follow the viewer's light or dark
-scheme, and are told apart by lightness as well.
+decades.  The figure of each bar is in a column at its panel's right, where it
+overlaps nothing.  Colours come from style rules that follow the viewer's light or dark
+scheme, and also differ in lightness.
 """
 import math
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 class Scale:
-    """A logarithmic axis from x on, over whole decades around all values that are not
-    below `least`; what is less has the shortest bar."""
+    """A logarithmic axis from x on, over whole decades around all values that are at
+    least `least`; smaller values have the shortest bar."""
 
     def __init__(self, x, values, least):
         values = [max(v, least) for v in values] or [least]
@@ -90,8 +90,8 @@ class Canvas:
 
 @dataclass(frozen=True)
 class Row:
-    """A bar in each panel: instructions a second (and its time divided by plain's, as
-    text), bits an instruction, and what is aimed at."""
+    """A bar in each panel: instructions a second (and its time divided by that of an
+    unrecorded run, as text), bits an instruction, and the aim."""
     label: str
     kind: str
     speed: float
@@ -102,7 +102,7 @@ class Row:
 
 
 def rows_of(result, colours):
-    """Row of a program; a figure that there is not is None."""
+    """The row of a program; a missing figure is None."""
     plain = med(result["plain_instructions_per_second"])
     rows = [Row("plain QEMU", "plain", plain)]
     for row in result["sets"]:
@@ -131,7 +131,7 @@ def legend(canvas, names, colours, right):
 
 
 def axis(canvas, scale, title, unit, columns, bottom):
-    """columns: [(x of the right end, what the figures there are)]"""
+    """columns: [(x of the right end, name of the figures there)]"""
     canvas.text(scale.x, TOP - 34, title, "head")
     for x, head in columns:
         canvas.text(x, TOP - 12, head, "end soft")
@@ -146,7 +146,7 @@ def axis(canvas, scale, title, unit, columns, bottom):
 
 
 def figure(canvas, scale, y, row, value, aim, text, tip):
-    """One bar, its number, and the mark of what is aimed at."""
+    """One bar, its number, and the mark of the aim."""
     if value is None:
         return
     canvas.bar(scale, y, value, row.kind, tip)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The results as tables for people."""
+"""The results as text tables."""
 from statistics import median
 
 from . import history, machine
 
-# What the project wants to keep below: the file's time divided by plain's, bits an instruction
+# Aims, as upper limits: the file's time divided by that of an unrecorded run, bits an instruction
 AIMS = {"exec": (1.10, 0.25), "mem": (2.0, 0.8), "val": (3.0, 3.0)}
 # Million instructions a second of a core, milliseconds
 SPEED_AIMS = {"encoder alone, exec,mem": 300, "replay, run-counts": 500, "dump, text": 15}
@@ -22,7 +22,7 @@ def med(o):
 
 
 def bits(b):
-    """Three figures, but not more than four places."""
+    """Three significant digits, but at most four decimals."""
     return "%.0f" % b if b >= 100 else "%.1f" % b if b >= 10 else "%.4f" % b if b < 0.01 else (
         "%.3f" % b)
 
@@ -77,7 +77,7 @@ def medians(results):
 
 
 def busy_lines(head, results):
-    """What another process costs that only computes, on another processor."""
+    """The cost of another process that only computes, on another processor."""
     found = [med(r["busy"]) for r in results if "busy" in r and not r["worst_case"]]
     if found:
         yield head % ("plain, busy", "") + " %7.2f  (%.2f to %.2f: another process computes)" % (
@@ -97,7 +97,7 @@ def median_lines(results):
 
 
 def peer_note(results):
-    """What the rows of peers mean, if there are any."""
+    """The meaning of the peers' rows, if there are any."""
     peers = [p for r in results for p in r["peers"]]
     shortened = [p["instructions"] for p in peers if "file" in p]
     if shortened:
@@ -145,15 +145,15 @@ def reading_lines(result):
 
 
 def per_core(amount, seconds):
-    """By CPU time, which a run of a few milliseconds may not show."""
+    """By CPU time, which may be too small to measure in a run of a few milliseconds."""
     return "%.1f" % (amount / seconds) if seconds >= 0.01 else ""
 
 
-ASK_HEAD = "%-44s %9s %15s %5s" % ("asking", "ms", "least-most", "MiB")
+ANSWER_HEAD = "%-44s %9s %15s %5s" % ("asking", "ms", "least-most", "MiB")
 
 
-def asking_lines(result):
-    """How long the answers to questions take, and in how much memory."""
+def answer_lines(result):
+    """The times of answers to queries, and their memory."""
     yield trace_line(result)
     for row in result["rows"]:
         s = row["seconds"]
@@ -166,24 +166,24 @@ def asking_lines(result):
 
 
 def foot(results):
-    """Where all of it comes from."""
+    """The conditions of all results."""
     yield from machine.lines(results["about"])
     scaled = ", inputs scaled by %g" % results["scale"] if results["scale"] != 1 else ""
     yield "median of %d interleaved run%s%s" % (results["runs"], "s"[:results["runs"] > 1], scaled)
 
 
-# Of each part: the head of its table, and the lines of one program
+# For each part: the head of its table, and the lines of one program
 TABLES = {
     "recording": (HEAD, program_lines),
     "encoding": (ENCODE_HEAD, reading_lines),
     "reading": (READ_HEAD, reading_lines),
-    "asking": (ASK_HEAD, asking_lines),
+    "asking": (ANSWER_HEAD, answer_lines),
     "choices": (CHOICE_HEAD, choice_lines),
 }
 
 
 def summary(part, results):
-    """What stands under the table of a part."""
+    """The lines under the table of a part."""
     if part == "recording":
         yield from median_lines(results[part])
         yield from peer_note(results[part])
@@ -204,7 +204,7 @@ def everything(results):
 
 
 def readme(results):
-    """The README's table: a program a line, ratio and bits of each set side by side."""
+    """The README's table: a line per program, ratio and bits of each set side by side."""
     recording = results["recording"]
     real = [r for r in recording if not r["worst_case"]]
     names = [row["set"] for row in real[0]["sets"]]

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: MIT
 """Medians, spreads, and whether two of them differ.
 
-A benchmark on a machine that others use, too, has outliers: the median of a few runs
-passes over them, and the least and greatest say how far to trust it.  Runs of one round
-follow each other closely, so a ratio is taken within its round: a machine that becomes
+A benchmark on a shared machine has outliers: the median of a few runs ignores
+them, and minimum and maximum show how reliable it is.  The runs of one round
+follow each other closely, so a ratio is computed within its round: a machine that becomes
 slower from round to round changes both its numbers.
 """
 from dataclasses import dataclass
 from statistics import median
 
-# What is called noise where the runs themselves show less: times are never the same
+# The least noise, even if the runs show less: times are never the same
 # twice, sizes nearly are (where a chunk ends depends on the moment)
 TIME_NOISE = 0.03
 SIZE_NOISE = 0.01
-# Of fewer runs nobody knows the noise of a time
+# The noise of a time is unknown with fewer runs
 LEAST_RUNS = 3
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Median, least and greatest of `runs` values."""
+    """Median, minimum and maximum of `runs` values."""
     median: float
     min: float
     max: float
@@ -46,9 +46,9 @@ def ratios(values, bases, factor=1.0):
 
 
 def verdict(old, new, noise=TIME_NOISE, higher_is_better=False):
-    """"better", "worse" or "same" of the new spread.
+    """Returns "better", "worse" or "same" for the new spread.
 
-    "same" is: the ranges overlap when each is widened by half the noise, or they are times
+    "same": the ranges overlap when each is widened by half the noise, or they are times
     of fewer than LEAST_RUNS runs.
     """
     if noise >= TIME_NOISE and min(old.runs, new.runs) < LEAST_RUNS:
@@ -62,5 +62,5 @@ def verdict(old, new, noise=TIME_NOISE, higher_is_better=False):
 
 
 def change(old, new):
-    """Change of the median as a fraction of the old one; None where that is nothing."""
+    """Change of the median as a fraction of the old one; None if the old one is 0."""
     return new.median / old.median - 1 if old.median else None

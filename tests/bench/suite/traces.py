@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The trace that is read and asked: recorded of a program, or the user's own."""
+"""The trace for reading and queries: recorded from a program, or the user's own."""
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ EVENTS = "exec,mem,map,thr"
 
 @dataclass(frozen=True)
 class Trace:
-    """options: what tools need to find the programs in it."""
+    """options: what tools need to find the trace's programs."""
     name: str
     path: str
     info: dict
@@ -20,7 +20,7 @@ class Trace:
         return self.info["instructions"]
 
     def result(self, rows):
-        """What the parts that read return, ready for JSON."""
+        """The results of the reading parts, ready for JSON."""
         return {"program": self.name, "instructions": self.insns, "chunks": self.info["chunks"],
                 "bytes": os.path.getsize(self.path), "events": ",".join(self.info["events"]),
                 "rows": rows}
@@ -32,7 +32,7 @@ def given(context, path):
 
 @contextmanager
 def recorded(context, program):
-    """Of a program, removed at the end."""
+    """The trace of a program, removed at the end."""
     command, path = program.make(context.scale), context.trace
     context.children.run(context.recorder(program, command, "-e", EVENTS, "-o", path),
                          stdin=command.stdin)
