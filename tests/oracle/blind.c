@@ -2,8 +2,8 @@
 /*
  * Which instructions make accesses that QEMU's mem plugin does not see, or
  * sees in part: their helpers find the host address once (probe_access and
- * kin) and then touch host memory.  `code' is as QEMU's log prints it: for
- * targets with fixed units most significant byte first.
+ * similar) and then access host memory.  `code' is as QEMU's log prints it: for
+ * targets with fixed units the most significant byte comes first.
  */
 #include "compare.h"
 
@@ -57,13 +57,13 @@ static bool s390x_is_blind(const uint8_t *c, unsigned len, struct known_bytes *k
                c[1] == 0xbe || (c[1] >= 0x2c && c[1] <= 0x3f);
     case 0xe5: /* MVCRL, MVCSK, MVCDK */
         return c[1] == 0x0a || c[1] == 0x0e || c[1] == 0x0f;
-    case 0xc8: /* MVCOS and kin */
+    case 0xc8: /* MVCOS and similar */
         return true;
     case 0xeb: /* CLCLU MVCLU */
         return len >= 6 && (c[5] == 0x8e || c[5] == 0x8f);
     case 0xe7: /* VLL VSTL VLBB */
         return len >= 6 && (c[5] == 0x37 || c[5] == 0x3f || c[5] == 0x07);
-    case 0xe6: /* VLRL VSTRL and kin */
+    case 0xe6: /* VLRL VSTRL and similar */
         return len >= 6 && (c[5] == 0x35 || c[5] == 0x3d || c[5] == 0x37 || c[5] == 0x3f);
     default:
         return false;
@@ -178,8 +178,8 @@ bool is_blind(const char *target, const uint8_t *code, unsigned len,
 }
 
 /*
- * Is it a compare-and-swap or a store-conditional, which stores or does not?  Not on
- * x86, where one that fails stores what was there.
+ * Is it a compare-and-swap or a store-conditional, which may not store?  x86's are
+ * excluded: when they fail they store the old value.
  */
 bool may_not_store(const char *target, const uint8_t *code, unsigned len)
 {
@@ -200,12 +200,12 @@ bool may_not_store(const char *target, const uint8_t *code, unsigned len)
     low = (w >> 4) & 15;
     xo = (w >> 1) & 0x3ff;
     if (strncmp(target, "arm", 3) == 0) {
-        return (w & 0x0f9000f0) == 0x01800090 || /* STREX and kin */
+        return (w & 0x0f9000f0) == 0x01800090 || /* STREX and similar */
                (w & 0xfff00000) == 0xe8400000 ||
                ((w & 0xfff00000) == 0xe8c00000 && low >= 4 && (low < 8 || low > 11));
     }
     if (strncmp(target, "aarch64", 7) == 0) {
-        return (w & 0x3fc00000) == 0x08000000 || /* STXR, STXP and kin */
+        return (w & 0x3fc00000) == 0x08000000 || /* STXR, STXP and similar */
                (w & 0x3fa07c00) == 0x08a07c00 || /* CAS */
                (w & 0xbfa07c00) == 0x08207c00;   /* CASP */
     }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The byte witness: a guest program that knows which bytes it touched.
+"""The byte witness: a guest program that knows which bytes it accessed.
 
 The program prints, per execution of a watched instruction, "X pc", and then
 "L addr len" and "S addr len" lines (see guest.h).  The trace must hold, for
 each execution of that pc in order, exactly these bytes: each byte loaded is in
 a load, each byte stored in a store, and no other byte.  "l addr len" and
 "s addr len" are bytes that may be there or not (reserved fields of fxsave, the
-other operand of XC).  "F pc" stands for an execution that faulted: its accesses
-are not compared.  "C pc bytes" says which instruction it was that ran at a pc,
+other operand of XC).  "F pc" is an execution that faulted: its accesses
+are not compared.  "C pc bytes" names the instruction that ran at a pc,
 where the program rewrites itself.
 """
 import json
@@ -25,7 +25,7 @@ class Execution:
 
 
 def read_statement(text):
-    """What the program said: {pc: [Execution]}, and how many bytes in all."""
+    """The program's output: {pc: [Execution]}, and the total number of bytes."""
     said = {}
     total = 0
     last = None
@@ -44,7 +44,7 @@ def read_statement(text):
 
 
 def read_trace(lines, watched):
-    """What the trace holds of these pcs: {pc: [Execution]}."""
+    """The trace's executions of these pcs: {pc: [Execution]}."""
     seen = {pc: [] for pc in watched}
     wanted = {'"0x%x"' % pc for pc in watched}
     last = {}

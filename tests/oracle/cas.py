@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compare-and-swap that several threads make on the same words.
+"""Compare-and-swap by several threads on the same words.
 
   cas.py [--build DIR] [--target T]...
 
-The guest (tests/guests/cas.c) says which numbers must have been stored in each word,
+The guest (tests/guests/cas.c) reports which numbers must have been stored in each word,
 each once, and how many attempts failed.  The trace must have exactly these stores,
-made by instructions or by the system in their place (arm's kernel helpers, hppa's
+made by instructions or by the system instead of them (arm's kernel helpers, hppa's
 light-weight system calls): a failed attempt is no store, and each store has the value
-that this attempt wrote.  Where one instruction loads and stores, the numbers must
-follow each other: each store finds what the store before it wrote.
+that this attempt wrote.  If one instruction loads and stores, the numbers must
+be consecutive: each store finds the value of the store before it.
 
-On x86 a comparison that fails stores what was there; these are counted.
+On x86 a comparison that fails stores the old value; these stores are counted.
 
 A target whose compiler or QEMU is missing is skipped; exit status 77 if all are.
 """
@@ -70,14 +70,14 @@ class Word:
         self.failed = int(failed)
         self.stores = []    # numbers
         self.pairs = []     # (number found, number stored) of one instruction
-        self.kept = 0       # x86: failures, which store what was there
+        self.kept = 0       # x86: failures, which store the old value
         self.alone = 0      # loads without a store, by an instruction that may make both
 
     def __str__(self):
         return "%s of %d bytes" % (self.way, self.size)
 
     def part(self, addr, size, value, big_endian):
-        """The word's bytes of an access, as a number; None: it does not hold them."""
+        """The word's bytes of an access, as a number; None: it does not contain them."""
         if addr > self.addr or addr + size < self.addr + self.size:
             return None
         data = value.to_bytes(size, "big" if big_endian else "little")
@@ -91,7 +91,7 @@ class Word:
 
 
 def read_accesses(tools, trace, words, big_endian):
-    """Stores of instructions, with what the load before them in it found."""
+    """Stores of instructions, with the value that the load before them in it found."""
     ranges = ",".join("0x%x-0x%x" % (w.addr & ~7, w.addr + 8) for w in words)
     last = None
     for line in common.dump_lines(tools, trace, "--events", "mem,val", "--addr", ranges):

@@ -1,60 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle-compare: one execution told twice, event by event.
+ * oracle-compare: compares two records of one execution, event by event.
  *
  *   oracle-compare [--accesses] [--values] [--big-endian] --target T --witness FILE
  *                  --trace FILE
  *
- * The witness is what an unrecorded QEMU says with
+ * The witness is the output of an unrecorded QEMU with
  *
  *   -one-insn-per-tb -d in_asm,exec,nochain,plugin
  *   -plugin libmem.so,print-accesses=true
  *
- * the trace is what `tracedump --json' says.  Both are read once, as streams
- * (pipes will do), folded into one record per instruction executed, and
- * compared until the first difference, which is printed with what went before.
+ * the trace is the output of `tracedump --json'.  Both are read once, as streams
+ * (pipes are possible), folded into one record per executed instruction, and
+ * compared until the first difference, which is printed with the events before it.
  *
- * With --accesses the witness ran in ordinary blocks: accesses alone are
+ * With --accesses the witness ran in ordinary blocks: only accesses are
  * compared, in order and each with its pc.  (QEMU itself does not always do the
- * same in long blocks and in blocks of one instruction.)
+ * same in long blocks as in blocks of one instruction.)
  *
- * With --values each access must have a value, and that of the witness.  Without it
- * values are compared where both have them.
+ * With --values each access must have a value, which must be that of the witness.
+ * Without it values are compared if both have them.
  *
- * Rules by which the witness is read (each is counted in the summary):
+ * Rules for reading the witness (the summary counts the uses of each):
  *  stopped   "Stopped execution of TB chain before": the block named by the
  *            Trace line just before did not run.
  *  atomic    an instruction that QEMU gives up in a parallel context and runs
  *            again alone (EXCP_ATOMIC) has two Trace lines, the second with
  *            neither CF_PARALLEL nor room for more than one instruction: the
- *            first line, and what it accessed, is dropped.
+ *            first line and its accesses are dropped.
  *  execute   s390x EXECUTE has two Trace lines, the second with its target as
  *            cs_base.  It is one instruction: the second line is dropped, its
  *            accesses are kept.
- *  halves    a 16-byte access equals two of 8 bytes, one behind the other.
- *  blind     an instruction whose helper works on host pointers shows the
- *            plugin nothing or a part: what the plugin saw must be in the
- *            trace, which may hold more (programs that know their bytes are
- *            the witness for these; see bytecheck.py).  Where the instruction
- *            itself tells how many bytes it touches, the number must be right
- *            (or none, when it faults: the next instruction is not behind it).
- *  slide     (--slide) pages at the top of the host's space may stand elsewhere,
+ *  halves    a 16-byte access equals two adjacent ones of 8 bytes.
+ *  blind     of an instruction whose helper works on host pointers the plugin
+ *            sees nothing or a part: what the plugin saw must be in the trace,
+ *            which may hold more (programs that know their bytes are the witness
+ *            for these; see bytecheck.py).  If the instruction itself gives the
+ *            number of bytes, the trace must have that number (or none after a
+ *            fault, when the next instruction does not follow it).
+ *  slide     (--slide) pages at the top of the host's space may be elsewhere,
  *            each page of the witness for one page of the trace: the plugin's
- *            own mappings took their places.  A value that is an address of such
+ *            own mappings used their places.  A value that is an address in such
  *            a page moves with it.
- *  rmw       of an atomic operation the plugin is told the operand as the value
- *            stored: the trace's must follow from it and the value loaded.  As the
- *            value loaded it is told what the operation returns, which may be the
- *            new one, and of a big-endian one in the host's order.
- *  failed    of a compare-and-swap or store-conditional that fails the plugin is told
- *            a store, too; the trace has none.  QEMU stores what was there; in a
- *            parallel context nothing, and the plugin is told what would be stored.
- *  own       the number of the process, which is another one in the witness's run.
+ *  rmw       for an atomic operation the plugin reports the operand as the value
+ *            stored: the trace's value must follow from it and the value loaded.  As
+ *            the value loaded the plugin reports the result of the operation, which
+ *            may be the new value, and for a big-endian one is in the host's order.
+ *  failed    for a failed compare-and-swap or store-conditional the plugin reports a
+ *            store, too; the trace has none.  QEMU stores the old value; in a parallel
+ *            context it stores nothing, and the plugin reports the new value.
+ *  own       the number of the process, which differs in the witness's run.
  *  region    the instructions of a sh4 gUSA region that runs exclusively are one block,
- *            with one Trace line, whatever -one-insn-per-tb says: those of the trace
- *            that stand in it, one behind the other, are taken as one.
+ *            with one Trace line, even with -one-insn-per-tb: consecutive instructions
+ *            of the trace in that region count as one.
  *  swapped   (--swapped-loads) on a host that cannot load the other byte order, the
- *            plugin is told a value before its bytes were put in order.
+ *            plugin reports a value before its bytes were put in order.
  */
 #include "compare.h"
 
@@ -67,7 +67,7 @@
 #define HOST_TOP 0x7e0000000000ull
 #define HOST_END 0x7fffffffffffull
 
-/* How the two tellings are held against each other, and what was met. */
+/* How the witness and the trace are compared, and which rules were used. */
 struct rules {
     struct slide slide;
     struct own_number own;
@@ -97,7 +97,7 @@ static void print_insn(const char *label, const struct insn *in)
     printf("\n");
 }
 
-/* The page of the trace that stands for a page of the witness; 0: none yet. */
+/* The page of the trace that corresponds to a page of the witness; 0: none yet. */
 static uint64_t page_of(struct slide *s, uint64_t witness)
 {
     if (s->last < s->n && s->pages[s->last].witness == witness) {
@@ -140,7 +140,7 @@ static bool same_place(struct slide *s, uint64_t w, uint64_t t)
     return (w & 4095) == (t & 4095);
 }
 
-/* Where pages moved, bring the witness's addresses to the trace's places. */
+/* Moves the witness's addresses to the trace's places if pages moved. */
 static void move_accesses(struct slide *s, struct insn *w, struct insn *t)
 {
     for (size_t i = 0; s->allowed && i < w->n; i++) {
@@ -200,7 +200,7 @@ static bool same_access(struct rules *r, const struct access *w, const struct ac
            same_value(r, w, t);
 }
 
-/* The two 8-byte accesses p[0], p[1] as one of 16 bytes. */
+/* Combines the two 8-byte accesses p[0], p[1] into one of 16 bytes. */
 static bool as_whole(const struct access *p, struct access *whole, bool big_endian)
 {
     *whole = p[0];
@@ -217,14 +217,14 @@ static int64_t with_sign(uint64_t v, uint32_t n)
     return (int64_t)(v << (64 - 8 * n)) >> (64 - 8 * n);
 }
 
-/* Can an atomic operation with operand `by' make `now' of `old', of n bytes? */
+/* Can an atomic operation with operand `by' change `old' to `now', n bytes each? */
 static bool follows(const uint64_t *old, const uint64_t *by, const uint64_t *now,
                     uint32_t n)
 {
     uint64_t o = old[0], x = by[0], v = now[0];
     bool below, above;
 
-    /* a compare and exchange that does not exchange stores what was there */
+    /* a compare-and-exchange that does not exchange stores the old value */
     if (now[0] == old[0] && now[1] == old[1]) {
         return true;
     }
@@ -245,7 +245,7 @@ static bool is_rmw(const struct access *p)
            p[0].has_value && p[1].has_value;
 }
 
-/* The values of an atomic operation as the plugin is told them; see rmw above. */
+/* The values of an atomic operation as the plugin reports them; see rmw above. */
 static bool same_rmw(struct rules *r, const struct access *w, const struct access *t)
 {
     bool operand, loaded;
@@ -288,14 +288,14 @@ static bool same_accesses(struct rules *r, const struct insn *w, const struct in
     return i == w->n && j == t->n;
 }
 
-/* A store to where p[0] was loaded from; without `any', of what was loaded. */
+/* A store to where p[0] was loaded from; without `any', of the value loaded. */
 static bool is_put_back(const struct access *p, bool any)
 {
     return !p[0].store && p[1].store && p[0].addr == p[1].addr && p[0].size == p[1].size &&
            (any || (p[0].value[0] == p[1].value[0] && p[0].value[1] == p[1].value[1]));
 }
 
-/* What a failed one loaded, of which the plugin is told in the host's order. */
+/* The value that a failed one loaded, which the plugin reports in the host's order. */
 static void put_in_order(struct rules *r, struct access *w, const struct insn *t, size_t i)
 {
     if (r->big_endian && i < t->n && w->size == t->acc[i].size && w->has_value &&
@@ -304,7 +304,7 @@ static void put_in_order(struct rules *r, struct access *w, const struct insn *t
     }
 }
 
-/* Take the store out of what the witness says, if the trace has none; see failed. */
+/* Removes the store from the witness's accesses if the trace has none; see failed. */
 static void drop_failed_store(struct rules *r, struct insn *w, const struct insn *t, bool any)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -331,7 +331,7 @@ static bool holds(const struct access *whole, uint64_t addr, uint32_t n, bool st
            addr + n <= whole->addr + whole->size;
 }
 
-/* Is w, which lies inside t, the same there? */
+/* Does w, which lies inside t, have the same value there? */
 static bool same_part(struct rules *r, const struct access *w, const struct access *t)
 {
     struct access part = *w;
@@ -409,7 +409,7 @@ static size_t moved(const struct slide *s)
     return n;
 }
 
-/* The trace's instructions from b up to end, as one. */
+/* Combines the trace's instructions from b up to end into one. */
 static struct insn *whole_region(struct trace *t, struct insn *b, uint64_t end,
                                  struct insn *region, struct counts *c)
 {
@@ -508,8 +508,8 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
 }
 
 /*
- * The second opinion: the plugin's accesses of a run in ordinary blocks, in
- * order and each with its pc, against those of the trace.
+ * The second comparison: the plugin's accesses of a run in ordinary blocks, in
+ * order and each with its pc, with those of the trace.
  */
 static bool compare_accesses(struct witness *w, struct trace *t, struct rules *r)
 {
@@ -522,7 +522,7 @@ static bool compare_accesses(struct witness *w, struct trace *t, struct rules *r
 
     while ((b = trace_next(t))) {
         bool blind = witness_is_blind(w, b->pc);
-        size_t bytes = 0, told = 0;
+        size_t bytes = 0, found = 0;
 
         for (size_t i = 0; i < b->n; i++) {
             bytes += b->acc[i].size;
@@ -531,16 +531,16 @@ static bool compare_accesses(struct witness *w, struct trace *t, struct rules *r
         seen.pc = b->pc;
         seen.number = c->insns++;
         seen.n = 0;
-        while (have && same_place(&r->slide, pc, b->pc) && told < bytes) {
+        while (have && same_place(&r->slide, pc, b->pc) && found < bytes) {
             struct insn one = {.acc = &acc, .n = 1};
 
-            /* of a blind instruction the plugin may not see all: the rest of what
-               it tells may be the next execution's */
+            /* of a blind instruction the plugin may not see everything: what it
+               reports next may belong to the next execution */
             if (blind && !covers(r, &one, b)) {
                 break;
             }
             insn_add(&seen, &acc);
-            told += acc.size;
+            found += acc.size;
             have = witness_access(w, &pc, &acc);
         }
         if (have && seen.n && same_place(&r->slide, pc, b->pc) &&

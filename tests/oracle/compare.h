@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two readers of oracle-compare and what they read: one struct insn per
- * instruction executed, in order.
+ * The two readers of oracle-compare and their results: one struct insn per
+ * executed instruction, in order.
  */
 #ifndef ORACLE_COMPARE_H
 #define ORACLE_COMPARE_H
@@ -17,7 +17,7 @@
 /* cflags of a block: others may run beside it */
 #define CF_PARALLEL 0x8000u
 
-/* value: as a number; a wider access than 16 bytes has none here. */
+/* value: as a number; an access of more than 16 bytes has none here. */
 struct access {
     uint64_t addr;
     uint64_t value[2]; /* low, high */
@@ -31,7 +31,7 @@ struct insn {
     uint64_t number; /* Trace lines or ordinals from 0 */
     struct access *acc;
     size_t n, room;
-    uint64_t cs_base; /* witness only, as the rest */
+    uint64_t cs_base; /* witness only, like the rest */
     uint32_t flags, cflags;
     bool redone;      /* a second Trace line was folded in */
     uint8_t code_len; /* 0: not known */
@@ -44,7 +44,7 @@ struct counts {
     uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw, failed, region;
 };
 
-/* A line reader: the line stands at `line' until the next call. */
+/* A line reader: the line is at `line' until the next call. */
 struct lines {
     FILE *f;
     char *line;
@@ -58,7 +58,7 @@ struct witness {
     char target[16];
     struct counts *counts;
     bool execute_twice;
-    struct insn ring[3]; /* given out, current, next */
+    struct insn ring[3]; /* returned, current, next */
     unsigned at;
     bool have_current, ended;
     uint64_t number;
@@ -79,7 +79,7 @@ struct trace {
 
 /*
  * The number of the process differs between two runs: a value is also the same if
- * it differs in 4-byte lanes alone that hold that number in each telling.
+ * it differs only in 4-byte lanes that hold that number in each run.
  */
 struct own_number {
     uint32_t trace;   /* 0: not known */
@@ -115,15 +115,15 @@ struct event {
 bool lines_open(struct lines *in, const char *file);
 char *next_line(struct lines *in);
 bool read_event(const char *line, struct event *e);
-/* A hexadecimal number of up to 16 bytes behind "0x"; returns what follows it. */
+/* A hexadecimal number of up to 16 bytes after "0x"; returns what follows it. */
 const char *read_value(const char *p, uint64_t value[2]);
 
-/* How many bytes an instruction loads and stores, -1 where it does not say. */
+/* The number of bytes that an instruction loads and stores, -1 if it does not say. */
 struct known_bytes {
     int64_t load, store;
 };
 
-/* The end of the region of instructions that a sh4 block runs at once, 0: it is none. */
+/* The end of the instruction region that a sh4 block runs as a whole, 0: it is none. */
 uint64_t region_end(const struct witness *w, const struct insn *in);
 /* Return the next instruction, or NULL at the end (or with ->bad set). */
 struct insn *witness_next(struct witness *w);
@@ -140,13 +140,13 @@ bool trace_open(struct trace *t, const char *file);
 void insn_copy(struct insn *to, const struct insn *from, uint64_t number);
 void insn_add(struct insn *in, const struct access *acc);
 
-/* Does QEMU make this instruction's accesses where the plugin cannot see? */
+/* Does QEMU make this instruction's accesses where the plugin cannot see them? */
 bool is_blind(const char *target, const uint8_t *code, unsigned len,
               struct known_bytes *known);
 
-/* May it be that the instruction is to store, and does not? */
+/* May this be a store instruction that does not store? */
 bool may_not_store(const char *target, const uint8_t *code, unsigned len);
-/* The same of an instruction whose bytes are not known. */
+/* The same for an instruction whose bytes are unknown. */
 bool text_may_not_store(const char *text);
 
 #endif

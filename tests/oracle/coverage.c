@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle-coverage: is a recording of each block's first run what it should be?
+ * oracle-coverage: checks a recording of each block's first run.
  *
  *   oracle-coverage WHOLE PART
  *   oracle-coverage --set WHOLE PART
  *   oracle-coverage --twice PART
  *
  * WHOLE is a recording of everything, PART one of the same program with --coverage.
- * Of WHOLE's runs of blocks those are to be told that are the first complete one of
- * that block in its process, counting what the parent ran before the fork, and before it
- * those that left the block early but came further than any before.  For one thread
- * PART must have these, in that order; with --set the same set of blocks that ran
- * completely.  With --twice (threads and processes, of which no two recordings are equal)
- * no block may be told completely twice by one process.  A block is its place, its mode
- * and its bytes.
+ * PART must record those of WHOLE's runs of blocks that are the first complete one of
+ * that block in its process, counting the runs of the parent before the fork, and before
+ * that run those that left the block early but came further than any before.  For one
+ * thread PART must have these, in that order; with --set the same set of blocks that ran
+ * completely.  With --twice (threads and processes, where no two recordings are equal)
+ * no process may have recorded a block completely twice.  A block is identified by its
+ * place, its mode and its bytes.
  */
 #include "ctr.h"
 
@@ -28,8 +28,8 @@
 /* A block, the same in both traces. */
 struct block {
     const struct ctr_block *def; /* NULL: a free place of the table */
-    bool seen[2];                /* completely, of the whole or the part */
-    uint32_t reach;              /* instructions of it that were run so far */
+    bool seen[2];                /* completely, in the whole or the part */
+    uint32_t reach;              /* largest number of its instructions that ran so far */
     bool done;
 };
 
@@ -40,7 +40,7 @@ struct run {
     bool complete;
 };
 
-struct telling {
+struct recording {
     struct run *runs;
     size_t n, room;
     int32_t tid;
@@ -91,7 +91,7 @@ static uint32_t number_of(const struct ctr_block *def)
     return i;
 }
 
-static void add(struct telling *t, const struct run *r)
+static void add(struct recording *t, const struct run *r)
 {
     if (t->n == t->room) {
         t->room = t->room ? 2 * t->room : 1024;
@@ -102,7 +102,7 @@ static void add(struct telling *t, const struct run *r)
 
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
 {
-    struct telling *t = arg;
+    struct recording *t = arg;
     struct run run = {.block = number_of(r->block), .end = r->end, .pid = r->thread->pid};
 
     (void)job;
@@ -118,7 +118,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
-static struct ctr_trace *read_trace(const char *file, struct telling *t)
+static struct ctr_trace *read_trace(const char *file, struct recording *t)
 {
     const struct ctr_replay_ops ops = {.run = on_run};
     const struct ctr_replay_opts opts = {.workers = 1};
@@ -143,7 +143,7 @@ static void show(const char *what, const struct run *r)
            b->ninsn, r->complete ? "" : ", left early");
 }
 
-static bool to_be_told(const struct run *r)
+static bool must_be_recorded(const struct run *r)
 {
     struct block *b = &blocks[r->block];
 
@@ -155,37 +155,37 @@ static bool to_be_told(const struct run *r)
     return true;
 }
 
-static int compare_sequence(const struct telling *whole, const struct telling *part)
+static int compare_sequence(const struct recording *whole, const struct recording *part)
 {
     size_t k = 0;
 
     for (size_t i = 0; i < whole->n; i++) {
         const struct run *a = &whole->runs[i], *b = &part->runs[k];
 
-        if (!to_be_told(a)) {
+        if (!must_be_recorded(a)) {
             continue;
         }
         if (k == part->n || a->block != b->block || a->end != b->end ||
             a->complete != b->complete) {
-            printf("run %zu, of %zu that were told: ", k, part->n);
-            show("it must tell", a);
+            printf("run %zu, of %zu that were recorded: ", k, part->n);
+            show("it must be", a);
             if (k < part->n) {
-                show("  and tells", b);
+                show("  and is", b);
             }
             return 1;
         }
         k++;
     }
     if (k < part->n) {
-        show("told, and not to be:", &part->runs[k]);
+        show("recorded, but must not be:", &part->runs[k]);
         return 1;
     }
     return 0;
 }
 
-static int compare_sets(const struct telling *whole, const struct telling *part)
+static int compare_sets(const struct recording *whole, const struct recording *part)
 {
-    const struct telling *both[2] = {whole, part};
+    const struct recording *both[2] = {whole, part};
     unsigned wrong = 0;
 
     for (int i = 0; i < 2; i++) {
@@ -218,7 +218,7 @@ static int by_process(const void *a, const void *b)
     return (int)y->complete - (int)x->complete;
 }
 
-static int told_twice(const struct telling *part)
+static int recorded_twice(const struct recording *part)
 {
     unsigned wrong = 0;
 
@@ -227,7 +227,7 @@ static int told_twice(const struct telling *part)
         const struct run *r = &part->runs[i];
 
         if (r->complete && r->block == r[-1].block && r->pid == r[-1].pid && wrong++ < 10) {
-            show("told twice:", r);
+            show("recorded twice:", r);
         }
     }
     return wrong != 0;
@@ -235,7 +235,7 @@ static int told_twice(const struct telling *part)
 
 int main(int argc, char **argv)
 {
-    struct telling whole = {0}, part = {0};
+    struct recording whole = {0}, part = {0};
     struct ctr_trace *a = NULL, *b;
     bool set = argc == 4 && strcmp(argv[1], "--set") == 0;
     bool twice = argc == 3 && strcmp(argv[1], "--twice") == 0;
@@ -258,12 +258,12 @@ int main(int argc, char **argv)
         printf("several threads: only sets can be compared\n");
         return 2;
     }
-    r = twice ? told_twice(&part)
+    r = twice ? recorded_twice(&part)
               : set ? compare_sets(&whole, &part) : compare_sequence(&whole, &part);
     for (size_t i = 0; i < part.n; i++) {
         complete += part.runs[i].complete;
     }
-    printf("%s: %zu runs, %zu told, %zu of them complete\n", r ? "different" : "equal",
+    printf("%s: %zu runs, %zu recorded, %zu of them complete\n", r ? "different" : "equal",
            whole.n, part.n, complete);
     free(whole.runs);
     free(part.runs);

@@ -46,7 +46,7 @@ enum branch x86_branch(const uint8_t *code, unsigned len, uint64_t pc, bool wide
                        uint32_t flags, uint64_t next)
 {
     uint64_t mask = wide ? UINT64_MAX : UINT32_MAX;
-    uint64_t behind = (pc + len) & mask, target;
+    uint64_t next_pc = (pc + len) & mask, target;
     unsigned at = 0, condition;
 
     while (at + 2 < len && (code[at] == 0x2e || code[at] == 0x3e || code[at] == 0xf2)) {
@@ -54,19 +54,19 @@ enum branch x86_branch(const uint8_t *code, unsigned len, uint64_t pc, bool wide
     }
     if (len - at == 2 && (code[at] & 0xf0) == 0x70) {
         condition = code[at] & 15;
-        target = behind + (uint64_t)(int64_t)(int8_t)code[at + 1];
+        target = next_pc + (uint64_t)(int64_t)(int8_t)code[at + 1];
     } else if (len - at == 6 && code[at] == 0x0f && (code[at + 1] & 0xf0) == 0x80) {
         uint32_t rel = code[at + 2] | (uint32_t)code[at + 3] << 8 |
                        (uint32_t)code[at + 4] << 16 | (uint32_t)code[at + 5] << 24;
 
         condition = code[at + 1] & 15;
-        target = behind + (uint64_t)(int64_t)(int32_t)rel;
+        target = next_pc + (uint64_t)(int64_t)(int32_t)rel;
     } else {
         return BRANCH_NONE;
     }
     target &= mask;
-    if (target == behind || (next != target && next != behind)) {
-        return BRANCH_NONE; /* a signal's handler */
+    if (target == next_pc || (next != target && next != next_pc)) {
+        return BRANCH_NONE; /* a signal handler */
     }
     return holds(condition, flags) == (next == target) ? BRANCH_RIGHT : BRANCH_WRONG;
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle-flow: what must hold of any trace, also where no two runs are equal.
+ * oracle-flow: checks the invariants of any trace, also if no two runs are equal.
  *
  *   oracle-flow --code FILE --trace FILE
  *
- * The trace is `tracedump --json'.  FILE tells about the program's code, one
+ * The trace is `tracedump --json'.  FILE describes the program's code, one
  * statement a line, numbers in hex:
  *
- *   i PC LEN KIND[v][r][n] [TARGET..]  an instruction; KIND: - goes on behind itself,
+ *   i PC LEN KIND[v][r][n] [TARGET..]  an instruction; KIND: - continues after itself,
  *                              d may also go to its targets, a may go anywhere
  *                              (indirect branch, return, system call), D and A
  *                              the same after the next instruction (delay slot);
- *                              v: its accesses are not always the same ones, r: it may
- *                              be begun again (sparc64, when a register window is full), n:
- *                              its delay slot may be left out (hppa)
+ *                              v: its accesses may vary, r: it may begin again
+ *                              (sparc64, when a register window is full), n:
+ *                              its delay slot may be skipped (hppa)
  *   h PC                       a signal handler begins here
- *   w ADDR                     count the accesses that touch this address
+ *   w ADDR                     count the accesses that contain this address
  *
  * In every thread ordinals must count up from 0, each instruction must make the
- * same accesses (how many, which sizes, loads or stores) every time, and it must
- * be one to which the one before may go; a handler's first instruction may stand
- * behind anything, and nothing is known of code that FILE does not name (the
+ * same accesses (number, sizes, loads or stores) every time, and it must
+ * be a possible successor of the one before; a handler's first instruction may follow
+ * any instruction, and nothing is known about code that FILE does not contain (the
  * vdso, a signal trampoline).  Prints one line per thread, watched address and
  * violation; exits with 1 if there was a violation.
  */
@@ -40,7 +40,7 @@ struct known {
     uint8_t len, ntargets;
     char kind; /* as above; 0: a free place */
     bool handler, varies, repeats, nullifies;
-    uint64_t shape; /* of its accesses, 0: not executed yet */
+    uint64_t shape; /* of its accesses, 0: it has not run yet */
 };
 
 struct thread {
@@ -185,7 +185,7 @@ static struct thread *thread_of(const struct event *e)
         !(e->kind == 'e' && e->ordinal == 0)) {
         return &threads[last];
     }
-    /* from the end: a number may be used again by a later thread */
+    /* from the end: a later thread may have the same number */
     if (!(e->kind == 'e' && e->ordinal == 0)) {
         for (size_t i = nthreads; i-- > 0;) {
             if (threads[i].tid == e->tid && threads[i].pid == e->pid) {
@@ -243,7 +243,7 @@ static bool may_follow(const struct thread *t, uint64_t to)
     if (may_branch(before, from, to)) {
         return true;
     }
-    /* The system went on with a slot, after a signal between the branch and it. */
+    /* The system resumed at a slot, after a signal between the branch and it. */
     return t->has_before && (!before || before->kind == 'a') &&
            may_branch(lookup(from->pc - from->len), from, to);
 }
@@ -284,13 +284,13 @@ static uint64_t shape_add(uint64_t shape, uint64_t what)
     return (shape ^ what) * 0x100000001b3ull + 1;
 }
 
-/* The thread's last instruction is complete: it did as at other times. */
+/* The thread's last instruction is complete: its accesses must be the same as before. */
 static void check_shape(const struct thread *t, const struct event *next)
 {
     struct known *k = place(t->prev);
     const struct known *to = place(next->pc);
 
-    /* one that a signal or a fault interrupted may have done less */
+    /* an instruction that a signal or a fault interrupted may have made fewer */
     if (!k->kind || !k->len || k->varies || (to->kind && to->handler)) {
         return;
     }
@@ -308,7 +308,7 @@ static void one_event(const struct event *e)
 
     if (e->kind != 'e') {
         if (!t->insns || e->ordinal != t->insns - 1 || e->pc != t->prev) {
-            violation(e, "this access stands behind another instruction, pc", t->prev);
+            violation(e, "this access belongs to another instruction, pc", t->prev);
         }
         count_access(e);
         t->shape = shape_add(t->shape, e->size << 1 | (e->kind == 's'));
@@ -327,7 +327,7 @@ static void one_event(const struct event *e)
     t->shape = 1;
     t->insns = e->ordinal + 1;
     if (!t->has_prev || t->prev != e->pc || !place(e->pc)->repeats) {
-        t->before = t->prev; /* else it is begun again, in the same delay slot */
+        t->before = t->prev; /* otherwise it began again, in the same delay slot */
         t->has_before = t->has_prev;
     }
     t->prev = e->pc;

@@ -2,24 +2,24 @@
 # SPDX-License-Identifier: MIT
 """tracecov against gcov, on the programs of the folder gcov/.
 
-Each program is built twice by a cross compiler: plain (-g), then recorded and given to
+Each program is built twice by a cross compiler: with -g alone, then recorded and given to
 tracecov; and with --coverage, then run by the same QEMU and given to that compiler's
-gcov.  The two know nothing of each other.
+gcov.  The two are independent.
 
-At -O0 all counts of functions, lines and plain two-way branches must be equal.  Not both
-have each line, and which ones only one has is checked:
+At -O0 all counts of functions, lines and two-way branches must be equal.  Some lines are
+in one of them only, which is checked:
 
   only gcov      labels, which are no code
   only tracecov  braces: of a function's end, and of its beginning, where the compiler
                  puts its first instructions; heads of classes whose members the
                  compiler made
 
-At -O2 gcov itself counts something else than at -O0 (what its first optimizations left,
-inlined code apart), though the program does the same.  So both are held against what gcov
-said at -O0: tracecov must agree on which lines and functions ran, of those that still have
-code, and how many counts are the same is printed for both.
+At -O2 gcov itself counts differently than at -O0 (what remains after its first
+optimizations, without inlined code), though the program does the same.  So both are compared
+with gcov's result at -O0: tracecov must agree on which lines and functions ran, of those
+that still have code, and the number of equal counts is printed for both.
 
-A line that says "gcov: WHY" in a comment is one where gcov tells something else for the
+A line with "gcov: WHY" in a comment is one where gcov reports something else for the
 reason that follows.
 """
 import argparse
@@ -58,8 +58,8 @@ BUILDS = {
 }
 
 
-class Telling:
-    """What one of the two says of one source file."""
+class Report:
+    """The result of one of the two for one source file."""
 
     def __init__(self):
         self.lines = {}      # line: count
@@ -68,7 +68,7 @@ class Telling:
         self.throws = set()  # lines with arcs of exceptions
 
 
-# --------------------------------------------------------------- the two tellings
+# --------------------------------------------------------------- the two results
 
 @functools.lru_cache(maxsize=None)
 def demangled(name):
@@ -79,8 +79,8 @@ def demangled(name):
 
 
 def read_lcov(text, source):
-    """Of a tracefile as lcov reads it, the part about one source."""
-    told, here, lines, ways = Telling(), False, {}, {}
+    """The part of a tracefile about one source, as lcov reads it."""
+    report, here, lines, ways = Report(), False, {}, {}
     for line in text.splitlines():
         key, _, value = line.partition(":")
         if key == "SF":
@@ -93,21 +93,21 @@ def read_lcov(text, source):
         elif key == "FNDA":
             count, _, name = value.partition(",")
             key = (lines[name], demangled(name))
-            told.functions[key] = told.functions.get(key, 0) + int(count)
+            report.functions[key] = report.functions.get(key, 0) + int(count)
         elif key == "DA":
             at, count = value.split(",")[:2]
-            told.lines[int(at)] = int(count)
+            report.lines[int(at)] = int(count)
         elif key == "BRDA":
             at, block, branch, count = value.split(",")
             ways[(int(at), int(block), int(branch))] = 0 if count == "-" else int(count)
     for at, block, branch in ways:
         if branch == 0:
-            told.branches[at].append((ways[(at, block, 0)], ways[(at, block, 1)]))
-    return told
+            report.branches[at].append((ways[(at, block, 0)], ways[(at, block, 1)]))
+    return report
 
 
 def read_gcov(text, source):
-    told = Telling()
+    report = Report()
     for document in text.splitlines():
         if not document.startswith("{"):
             continue
@@ -116,20 +116,20 @@ def read_gcov(text, source):
                 continue
             for x in f["functions"]:
                 key = (x["start_line"], x["demangled_name"].replace(",", ";"))
-                told.functions[key] = told.functions.get(key, 0) + x["execution_count"]
+                report.functions[key] = report.functions.get(key, 0) + x["execution_count"]
             for x in f["lines"]:
                 at = x["line_number"]
-                told.lines[at] = told.lines.get(at, 0) + x["count"]
-                # Arcs of one block stand together: plain ones in pairs.
+                report.lines[at] = report.lines.get(at, 0) + x["count"]
+                # The arcs of one block are adjacent: ordinary ones in pairs.
                 arcs = x["branches"]
                 if any(a["throw"] for a in arcs):
-                    told.throws.add(at)
+                    report.throws.add(at)
                 elif len(arcs) % 2 == 0:
-                    told.branches[at] += [(arcs[i]["count"], arcs[i + 1]["count"])
+                    report.branches[at] += [(arcs[i]["count"], arcs[i + 1]["count"])
                                           for i in range(0, len(arcs), 2)]
                 else:
-                    told.branches[at].append(tuple(a["count"] for a in arcs))
-    return told
+                    report.branches[at].append(tuple(a["count"] for a in arcs))
+    return report
 
 
 # ------------------------------------------------------------------- comparison
@@ -145,7 +145,7 @@ class Result:
     def __init__(self):
         self.wrong = []
         self.lines = self.lines_equal = self.branches = self.shapes = self.functions = 0
-        self.told = 0  # lines whose source says why they differ
+        self.explained = 0  # lines whose source says why they differ
         self.statistics = ""
 
 
@@ -155,7 +155,7 @@ def why(text):
 
 
 def optimized(text):
-    """At -O2 the compiler runs it all the same, and drops the result."""
+    """At -O2 the compiler still runs it, and drops the result."""
     return "-O2: " in text
 
 
@@ -173,13 +173,13 @@ def compare_lines(ours, gcov, source, result):
             result.lines += 1
             result.lines_equal += a == b
             if why(text):
-                result.told += 1
+                result.explained += 1
             elif a != b:
                 result.wrong.append("line %d: tracecov %d, gcov %d: %s" % (at, a, b, text))
 
 
 def compare_optimized(ours, gcov, truth, source):
-    """Who ran, of what is left; counts are only compared for the statistics."""
+    """Compares which of the remaining code ran; counts only for the statistics."""
     result = Result()
     same = same_gcov = lines = 0
     for at in sorted(set(ours.lines) & set(truth.lines)):
@@ -221,7 +221,7 @@ def compare_functions(ours, gcov, source, result):
 
 
 def compare_branches(ours, gcov, source, result):
-    """Branches of both with two ways each, as many at that line: as sets."""
+    """Compares branches with two ways in both, equally many at that line: as sets."""
     def key(pairs):
         return sorted(tuple(sorted(p)) for p in pairs)
 
@@ -247,17 +247,17 @@ def compare(ours, gcov, source):
     compare_functions(ours, gcov, source, result)
     compare_branches(ours, gcov, source, result)
     result.statistics = (
-        "%d functions, %d lines (%d equal, %d told), %d branches (%d lines with others)"
-        % (result.functions, result.lines, result.lines_equal, result.told, result.branches,
+        "%d functions, %d lines (%d equal, %d explained), %d branches (%d lines with others)"
+        % (result.functions, result.lines, result.lines_equal, result.explained, result.branches,
            result.shapes))
     return result
 
 
 def selftest(ours, gcov, source):
-    """Every count altered: the comparison must see each of them."""
+    """Alters every count: the comparison must notice each of them."""
     def check(what):
         if not compare(ours, gcov, source).wrong:
-            raise Failure("selftest: %s altered, and nobody noticed" % what)
+            raise Failure("selftest: %s altered, but not noticed" % what)
 
     for at in [at for at in gcov.lines if at in ours.lines and not why(source[at - 1])]:
         ours.lines[at] += 1
@@ -297,8 +297,8 @@ def compilers(build, source):
     return cc, gcov
 
 
-def tell(tools, target, build, source, level, work):
-    """Ours and gcov's telling of one program."""
+def measure(tools, target, build, source, level, work):
+    """Our result and gcov's for one program."""
     cc, gcov = compilers(build, source)
     qemu = tools.qemu(target)
     runs = []
@@ -321,7 +321,7 @@ def tell(tools, target, build, source, level, work):
 
 
 def check_instructions(tools, build, work):
-    """What tracecov finds by walking over code, run or not, is what objdump finds."""
+    """The instructions that tracecov finds by walking code, run or not, are objdump's."""
     program = os.path.join(work, "plain", "program")
     text = command([*tools.tracecov, os.path.join(work, "run.ctr"), "--elf", program, "-q",
                     "-f", "text", "--disassembly"], work)
@@ -340,7 +340,7 @@ def run_case(tools, target, build, source, options):
     good, truth = 0, None
     for level in ("-O0", "-O2"):
         with tempfile.TemporaryDirectory(dir=tools.work) as work:
-            ours, gcov = tell(tools, target, build, source, level, work)
+            ours, gcov = measure(tools, target, build, source, level, work)
             check_instructions(tools, build, work)
         truth = truth or gcov
         result = (compare(ours, gcov, text) if level == "-O0" else

@@ -2,10 +2,10 @@
 """tracecov against gcov on a real program: this project's own tracedump.
 
 It is built for x86_64 by the host's compiler and reads a trace under QEMU.  Its sources are
-not written for this: a statement may go on over several lines, of which gcov counts
-some twice, and functions may be inlined by force, which gcov then does not know.  So what
-must be equal here are functions, and lines that are a statement; of the others it is told
-how many are.
+not written for this test: a statement may extend over several lines, some of which gcov
+counts twice, and functions may be inlined by force, which gcov does not report.  So only
+functions, and lines that are a whole statement, must be equal here; the number of the other
+lines is printed.
 """
 import glob
 import os
@@ -19,7 +19,7 @@ from common import ROOT, Failure, Skip, plain, record
 FOLDERS = ["tracefmt", "tools/common", "tools/dump", "tools/tracedump"]
 INCLUDE = ["tools", "include", "tracefmt", "tracefmt/include"]
 LIBRARIES = ["-lzstd", "-lxxhash", "-lcapstone", "-lpthread"]
-# How often these are called is a question of time.
+# How often these are called depends on time.
 BY_TIME = re.compile(r"progress|now_and_then")
 
 
@@ -56,8 +56,8 @@ def build(level, kind, work):
     return os.path.join(folder, "program")
 
 
-def tell(tools, level, work):
-    """Both tellings: as lcov has it, and gcov's JSON."""
+def measure(tools, level, work):
+    """Both results: as lcov has it, and gcov's JSON."""
     qemu = tools.qemu("x86_64")
     programs = {kind: build(level, kind, work) for kind in ("plain", "coverage")}
     read = os.path.join(work, "read.ctr")
@@ -99,7 +99,7 @@ def is_statement(text, at):
 
 
 def forced_lines(ours, gcov, text):
-    """Lines of functions that gcov does not know, to their closing brace."""
+    """Lines of functions that gcov does not report, to their closing brace."""
     lines = set()
     for key in set(ours.functions) - set(gcov.functions):
         for at in range(key[0], len(text) + 1):
@@ -110,7 +110,7 @@ def forced_lines(ours, gcov, text):
 
 
 def compare_source(ours, gcov, text, total):
-    """Returns what is wrong with one source."""
+    """Returns the differences in one source."""
     wrong = []
     aside = forced_lines(ours, gcov, text)
     for key in set(gcov.functions):
@@ -146,7 +146,7 @@ def run_project(tools, work, read_lcov, read_gcov):
     """Returns whether it holds."""
     if platform.machine() != "x86_64" or not shutil.which("gcc") or not shutil.which("gcov"):
         raise Skip("no compiler of its own for x86_64")
-    lcov, json = tell(tools, "-O0", work)
+    lcov, json = measure(tools, "-O0", work)
     names = [os.path.basename(path) for path in sources()]
     total = dict.fromkeys(("functions", "lines", "equal", "statements", "branches"), 0)
     wrong = []

@@ -1,19 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Step through a guest program in QEMU's gdbstub and tell its registers.
+"""Steps through a guest program in QEMU's gdbstub and prints its registers.
 
   gdbstep.py [--from SYMBOL_ADDRESS] [--limit N] [--out FILE] -- QEMU [OPTION].. PROGRAM [ARG]..
 
-One line an instruction, in the words of QEMU's execlog plugin:
+One line an instruction, in the format of QEMU's execlog plugin:
 
   0, 0xPC, 0xCODE, "", NAME -> 0xVALUE, ..
 
-with the registers that the instruction (and the system behind it) changed; the
-first line tells all.  An x86 string instruction that repeats stops after each round;
-all rounds are one line.  A step over a system call goes on over the next instruction
+with the registers that the instruction (and the system after it) changed; the
+first line has all.  A repeated x86 string instruction stops after each round;
+all rounds are one line.  A step over a system call includes the next instruction
 on most targets, and nothing stops between an exclusive load and its store (it would
-always fail): oracle-registers --steps knows.  The remote protocol is that of gdb's
-manual, "GDB Remote Serial Protocol"; of registers, those of the `g' packet are told,
+always fail): oracle-registers --steps handles that.  The remote protocol is that of gdb's
+manual, "GDB Remote Serial Protocol"; the printed registers are those of the `g' packet,
 named by the target description, or, where QEMU has none, by MIPS_NAMES.
 """
 import argparse
@@ -38,7 +38,7 @@ PC_NAMES = ("pc", "rip", "eip", "pswa")
 
 
 class Stub:
-    """The remote protocol, as far as it is needed."""
+    """The needed part of the remote protocol."""
 
     def __init__(self, path, process, timeout=common.PATIENCE):
         self.data = b""
@@ -54,7 +54,7 @@ class Stub:
                     raise RuntimeError("no gdbstub at %s" % path)
                 time.sleep(0.01)
         self.socket.settimeout(timeout)
-        self.ask("qSupported")
+        self.request("qSupported")
 
     def packet(self):
         while True:
@@ -73,14 +73,14 @@ class Stub:
         body = text.encode()
         self.socket.sendall(self.ack + b"$" + body + b"#%02x" % (sum(body) & 255))
 
-    def ask(self, text):
+    def request(self, text):
         self.send(text)
         return self.packet()
 
     def read_object(self, name):
         out = b""
         while True:
-            part = self.ask("qXfer:features:read:%s:%x,%x" % (name, len(out), 4000))
+            part = self.request("qXfer:features:read:%s:%x,%x" % (name, len(out), 4000))
             if not part or part[:1] not in (b"m", b"l"):
                 return None
             plain, escaped = bytearray(), False
@@ -139,7 +139,7 @@ class Stepper:
         self.machine = machine
         self.big_endian = TARGETS[machine].big_endian
         self.repeats = machine in ("x86_64", "i386")
-        first = bytes.fromhex(stub.ask("g").decode())
+        first = bytes.fromhex(stub.request("g").decode())
         table = stub.registers()
         if table is None:
             size = len(first) // len(MIPS_NAMES)
@@ -155,26 +155,26 @@ class Stepper:
         self.order = "big" if self.big_endian else "little"
 
     def read(self):
-        return bytes.fromhex(self.stub.ask("g").decode().replace("x", "0"))
+        return bytes.fromhex(self.stub.request("g").decode().replace("x", "0"))
 
     def number(self, data, at):
         return int.from_bytes(data[at[0]:at[1]], self.order)
 
     def code(self, pc, size=4):
-        got = self.stub.ask("m%x,%x" % (pc, size))
+        got = self.stub.request("m%x,%x" % (pc, size))
         return b"" if got[:1] == b"E" else bytes.fromhex(got.decode())
 
     def run_to(self, pc):
-        if self.stub.ask("Z0,%x,4" % pc) != b"OK":
+        if self.stub.request("Z0,%x,4" % pc) != b"OK":
             raise RuntimeError("no breakpoint")
-        stop = self.stub.ask("c")
+        stop = self.stub.request("c")
         if stop[:1] != b"T":
             return None
-        self.stub.ask("z0,%x,4" % pc)
+        self.stub.request("z0,%x,4" % pc)
         return 0
 
-    def behind_exclusive(self, pc, code):
-        """The pc behind the store that belongs to the exclusive load at pc, or None."""
+    def after_exclusive(self, pc, code):
+        """The pc after the store that belongs to the exclusive load at pc, or None."""
         if exclusive(self.machine, int.from_bytes(code, self.order)) != "load":
             return None
         for _ in range(16):
@@ -186,13 +186,13 @@ class Stepper:
 
     def step(self, signal):
         """Returns the signal with which it stopped, None at the program's end."""
-        stop = self.stub.ask("vCont;S%02x" % signal if signal else "s")
+        stop = self.stub.request("vCont;S%02x" % signal if signal else "s")
         if stop[:1] == b"T":
             number = int(stop[1:3], 16)
             return 0 if number == 5 else number
         return None
 
-    def tell(self, out, limit):
+    def print_registers(self, out, limit):
         data = self.read()
         known = None
         signal = 0
@@ -200,10 +200,10 @@ class Stepper:
             pc = self.number(data, self.pc_at)
             code = self.code(pc)
             again = self.repeats and code[:1] in (b"\xf2", b"\xf3")
-            behind = self.behind_exclusive(pc, code)
+            after = self.after_exclusive(pc, code)
             while True:
-                if behind:
-                    signal = self.run_to(behind)
+                if after:
+                    signal = self.run_to(after)
                 else:
                     signal = self.step(signal)
                 if signal is None:
@@ -212,11 +212,11 @@ class Stepper:
                 data = self.read()
                 moved = self.number(data, self.pc_at) != pc
                 if signal:
-                    continue  # it is delivered with the instruction that it came for
+                    continue  # it is delivered with the instruction that it interrupted
                 if moved:
                     break
                 if not again:
-                    signal = 5  # SIGTRAP, which a step ends with, too
+                    signal = 5  # SIGTRAP, with which a step also ends
             changes = [", %s -> 0x%0*x" % (name, 2 * (b - a), self.number(data, (a, b)))
                        for name, a, b in self.layout
                        if name not in PC_NAMES and (known is None or known[a:b] != data[a:b])]
@@ -226,7 +226,7 @@ class Stepper:
 
 
 def run(command, machine, out, start=None, limit=1 << 62, environment=None, cwd=None):
-    """Steps through a program; returns how many lines were told."""
+    """Steps through a program; returns the number of printed lines."""
     with tempfile.TemporaryDirectory(prefix="gdb.") as folder:
         path = os.path.join(folder, "s")
         setarch = shutil.which("setarch") or "setarch"
@@ -238,7 +238,7 @@ def run(command, machine, out, start=None, limit=1 << 62, environment=None, cwd=
             if start is not None:
                 if stepper.run_to(start) is None:
                     raise RuntimeError("the program does not come to 0x%x" % start)
-            return stepper.tell(out, limit)
+            return stepper.print_registers(out, limit)
         finally:
             process.kill()
             process.wait()

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Instruction templates of the random programs, one table per instruction set.
 
-A template is assembler text, instructions parted by ";".  Words in braces are
-filled in at random:
+A template is assembler text, instructions separated by ";".  Words in braces are
+replaced at random:
 
   {r} {w} {v} ..   a register of that list        {cc} {cn}  a condition, or none
   {i8} {i12} ..    an immediate of so many bits   {sh}       a shift amount
   {o1} {o4} ..     an offset into the buffer, a multiple of so many bytes
   {u}              an offset of any alignment
 
-The buffer's first 16 KiB are open, the page behind is closed at first.  Its
+The buffer's first 16 KiB are accessible, the page after it is closed at first.  Its
 address is in a register that nothing else writes; so is a second pointer,
 which a template sets before it uses it.
 
 Left out, because QEMU itself runs them differently in blocks of one instruction
 and in longer ones: ppc STQCX. (fails once in a long block), and s390x TR with a
-condition tested behind it (its condition code is taken from a stale place).
+condition tested after it (its condition code is a stale one).
 Vector stores that fault half-way are left out too: with a plugin QEMU goes
-element by element, without one it looks at all pages first.
+element by element, without one it checks all pages first.
 """
 
 import re
@@ -296,8 +296,8 @@ def x86(wide):
         for a, b in sub:
             text = text.replace(a, b)
         return text
-    # What leaves flags undefined is followed by what defines them: QEMU's lazy flags
-    # are not the same in blocks of different lengths.
+    # An instruction that leaves flags undefined is followed by one that defines them:
+    # QEMU's lazy flags are not the same in blocks of different lengths.
     undefined = re.compile(r"\b(?:bt[src]?|bs[fr]|i?mul|i?div|sh[lr]d|sh[lr]|sar|r[oc][lr]|aam)[bwlq]?\b")
     t = [(w, put(s) + ("; testl %ebx, %ebx" if undefined.search(s) else ""))
          for w, s in t if wide or not s.startswith("enter")]

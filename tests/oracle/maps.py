@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The address space that the trace tells, against the guest's own /proc/self/maps.
+"""The address space of the trace, compared with the guest's own /proc/self/maps.
 
-A program prints its maps as its last act.  The map events of the trace before it
-opened the file, put together page by page, must be the same: ranges, protection,
+A program's last action is to print its maps.  The map events of the trace before it
+opened the file, combined page by page, must give the same: ranges, protection,
 private or shared, file, offset, device and inode.  "sym FILE NAME 0xADDR" lines
-say where functions are: the trace must place their pcs into the file where
-readelf says that they are, and tracedump must say so beside the pc.
+give addresses of functions: the trace must place their pcs into the file where
+readelf places them, and tracedump must show that beside the pc.
 """
 import json
 import os
@@ -20,7 +20,7 @@ PAGE = 4096
 LINE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ([r-])([w-])([x-])([ps]) ([0-9a-f]+) "
                   r"([0-9a-f]+):([0-9a-f]+) (\d+)\s*(.*)$")
 MAP_SHARED = 1
-# Whose inode nobody can know before.
+# Their inodes cannot be known in advance.
 NO_INODE = ("/dev/zero", "/SYSV")
 
 
@@ -107,7 +107,7 @@ def fold(space, e):
 
 
 def of_text(text):
-    """{page number: Page} of /proc/self/maps, and what else was printed."""
+    """{page number: Page} of /proc/self/maps, and the rest of the output."""
     space, rest = {}, []
     for line in text.splitlines():
         m = LINE.match(line)
@@ -123,7 +123,7 @@ def of_text(text):
 
 
 def of_trace(lines):
-    """The folded space when the program opened its maps, and how many events that took."""
+    """The address space when the program opened its maps, and the number of events."""
     space, count = {}, 0
     for line in lines:
         e = json.loads(line)
@@ -136,7 +136,7 @@ def of_trace(lines):
 
 
 def beyond_the_end(guest, trace):
-    """For targets of larger pages than the host's QEMU maps no file behind its end."""
+    """For targets with larger pages than the host's QEMU maps no file past its end."""
     return (trace.path and not guest.path and guest.prot == trace.prot
             and os.path.isfile(trace.path)
             and trace.offset >= os.path.getsize(trace.path))
@@ -162,7 +162,7 @@ def differences(guest, trace, large_pages=False):
 
 
 def elf_place(path, name, dynamic):
-    """(value, file offset) of a symbol, as readelf tells."""
+    """(value, file offset) of a symbol, from readelf."""
     def readelf(*options):
         done = subprocess.run(["readelf", "-W", *options, path], capture_output=True, text=True)
         if done.returncode:

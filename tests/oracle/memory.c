@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle-memory: does the trace tell everything that happened to memory?
+ * oracle-memory: does the trace contain every change of memory?
  *
  *   oracle-memory [--forget N] [--dump FILE --fd N] TRACE
  *
  * Follows the first process of a trace, which must have one thread: the initial
- * image (the program's file, zeros, files that were mapped), then every store and
+ * image (the program's file, zeros, mapped files), then every store and
  * every byte that a system call wrote.  At each load, and wherever a system call
- * reads, memory must hold the bytes that the trace says were read; so a store
- * that nobody told is found by whoever reads it next, be it a helper of QEMU or
- * translated code.  At the end of its run the guest writes its own memory to a
- * descriptor (guest.h): these bytes, as they stand in FILE, must be the
- * trace's, too.
+ * reads, memory must hold the bytes that the trace shows; so the next reader, a
+ * helper of QEMU or translated code, reveals a store that is not in the trace.
+ * At the end of its run the guest writes its own memory to a
+ * descriptor (guest.h): these bytes, which are in FILE, must equal the trace's,
+ * too.
  *
- * QEMU may make an access of 16 bytes as two of 8; when the second faults, at the
- * begin of a page, the first has been done without being told: these 8 bytes are not
- * known then.
+ * QEMU may make an access of 16 bytes as two of 8; if the second faults, at the
+ * begin of a page, the first has been made without being recorded: these 8 bytes are
+ * then unknown.
  *
- * Of a trace whose begin was dropped (cannoli-record --ring) the mappings are told as they
- * were where it begins, and memory is not known before it is read or written.
+ * If the begin of a trace was dropped (cannoli-record --ring), it has the mappings of the
+ * moment where it begins, and memory is unknown before it is read or written.
  *
- * --forget leaves out the N-th write that changes a byte, to show that this is
- * noticed.
+ * --forget leaves out the N-th write that changes a byte, to show that the check
+ * notices it.
  */
 #include "shadow.h"
 
@@ -45,7 +45,7 @@ struct check {
     FILE *dump;
     uint64_t dump_fd;
     int64_t forget;
-    bool dropped; /* the begin of the trace, and nothing behind it was seen */
+    bool dropped; /* the begin was dropped, and nothing after it was seen yet */
     uint64_t loads, stores, reads, writes, dumped, adopted, differences, no_data;
     uint64_t ordinal, pc;
 };
@@ -71,7 +71,7 @@ static void difference(struct check *c, const char *what, uint64_t addr,
     printf("\n");
 }
 
-/* What is read at addr must be what memory holds. */
+/* Memory must hold what is read at addr. */
 static void check_read(struct check *c, const char *what, uint64_t addr,
                        const uint8_t *data, size_t n)
 {
@@ -132,7 +132,7 @@ static void apply_write(struct check *c, uint64_t addr, const uint8_t *data, siz
     }
 }
 
-/* The first thing that is not told of the dropped part. */
+/* Called at the first event after the dropped part. */
 static void begin_after_drop(struct check *c)
 {
     for (size_t i = 0; c->dropped && i < c->shadow.nranges; i++) {

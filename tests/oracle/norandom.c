@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into QEMU so that two runs of a guest are equal to the last bit: what
- * getrandom(2) gives (the C library marks freed memory with it) is always the same.
+ * Preloaded into QEMU so that two runs of a guest are equal to the last bit:
+ * getrandom(2), whose result the C library puts into freed memory, returns constants.
  */
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Properties of traces that no second run can confirm.
 
-The program says on stdout what must be found ("stores ADDR N", "adds ADDR N",
+The program prints what must be found ("stores ADDR N", "adds ADDR N",
 "threads N", "processes N"); oracle-flow counts, and checks that in each thread
-every instruction is one to which the one before may go.  Where branches may go
-is read out of objdump's text, so that no decoder of ours is its own judge.
+every instruction is a possible successor of the one before.  Where branches may go
+comes from objdump's text, so that no decoder of ours checks itself.
 """
 import json
 import os
@@ -17,12 +17,12 @@ from common import Failure, TARGETS
 
 HANDLERS = {"tick", "repeat", "leave", "fault", "skip", "fix", "sigcancel_handler",
             "sighandler_setxid", "__nptl_setxid_sighandler"}
-# Here an atomic addition is a loop, which may be taken more than once.
+# Here an atomic addition is a loop, which may run more than once.
 LOOPS = {"arm", "thumb", "mips", "mipsel", "ppc64le", "ppc", "ppc64", "mips64el", "alpha", "m68k",
          "sparc64", "loongarch64", "armeb", "aarch64_be"}
-# Here the kernel adds, in a light-weight system call: memory that the system wrote.
+# Here the kernel adds, in a light-weight system call: the trace has a write by the system.
 GATES = {"hppa"}
-# What these print must be the same without a recorder.
+# The output of these must be the same without a recorder.
 SAME_OUTPUT = {"addresses", "closing", "threads", "forktree", "processes", "daemon"}
 # A thread that exit_group or a signal stopped may be marked as incomplete.
 MAY_BE_CUT = {"exitgroup", "processes"}
@@ -34,11 +34,11 @@ CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?"
 
 
 class Branches:
-    """A target's branches as objdump names them, for those that patterns can tell.
+    """A target's branches as objdump names them, as far as patterns can show them.
 
     direct: to the address among the operands, or past it; anywhere: to any place, or
-    into the system; with slot, the instruction behind is executed first, but for those
-    of `at_once'.  relative: objdump names targets as distances.
+    into the system; with slot, the instruction after it runs first, except after those
+    of `at_once'.  relative: objdump prints targets as distances.
     """
 
     def __init__(self, direct, anywhere, slot=False, at_once="(?!)", relative=False):
@@ -87,7 +87,7 @@ BRANCHES = {
                     at_once="^(?:b[tf]|trapa)$"),
 }
 BRANCHES["riscv32"], BRANCHES["aarch64_be"] = BRANCHES["riscv64"], BRANCHES["aarch64"]
-# They do nothing but ask the system for a register window, and are begun again.
+# They only request a register window from the system, and begin again.
 WINDOWS = re.compile(r"^(?:save|restore|return|rett|flushw)$")
 ARM_DIRECT = re.compile(r"^(?:b|bl|blx)%s(?:\.[nw])?$|^cbn?z$" % CONDITION)
 ARM_ANY = re.compile(r"^(?:bx|blx|bxj)%s(?:\.[nw])?$|^tb[bh]$|^svc|^udf|^bkpt" % CONDITION)
@@ -150,14 +150,14 @@ for name, like in (("thumb", "arm"), ("mipsel", "mips"), ("mips64el", "mips"), (
 
 
 def varies(target, mnemonic, operands):
-    """May its accesses be others the next time (a condition, a mask, a length)?"""
+    """May its accesses differ the next time (a condition, a mask, a length)?"""
     if target == "aarch64" and re.search(r"\bp\d+/|, p\d+, \[", operands):
         return True
     return bool(VARYING[target].match(mnemonic))
 
 
 def code_table(target, path, watched, out):
-    """Write what oracle-flow wants to know of a program."""
+    """Writes the description of a program for oracle-flow."""
     instructions(target, path, out, handlers=HANDLERS)
     for addr in watched:
         out.write("w %x\n" % addr)
@@ -165,7 +165,7 @@ def code_table(target, path, watched, out):
 
 
 def instructions(target, path, out, place=lambda pc: pc, handlers=()):
-    """Write the instructions of a file; place: where one is executed, or None; and where
+    """Writes the instructions of a file; place: where one runs, or None; and where
     the handlers of signals with these names begin.  (In ppc64's symbol table they have
     the addresses of their descriptors.)"""
     objdump = TARGETS[target].objdump
@@ -217,7 +217,7 @@ def statements(text):
 
 
 def flow(tools, target, path, watched, trace, may_be_cut):
-    """Run oracle-flow; returns (threads, {addr: (loads, stores)})."""
+    """Runs oracle-flow; returns (threads, {addr: (loads, stores)})."""
     with tempfile.NamedTemporaryFile("w", dir=tools.work, suffix=".code") as code:
         code_table(target, path, watched, code)
         return run_flow(tools, code.name, trace, may_be_cut)

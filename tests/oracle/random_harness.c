@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the generated functions of program_table one after another, argv[2]
- * times all of them; with argv[1] "parallel" in QEMU's parallel context.  A fault
- * is answered in turn by opening the closed page (the instruction runs again),
- * by stepping over the instruction, and by leaving the function.
+ * Runs the generated functions of program_table one after another, all of them argv[2]
+ * times; with argv[1] "parallel" in QEMU's parallel context.  The responses to a fault
+ * alternate: open the closed page (the instruction runs again), step over the
+ * instruction, leave the function.
  */
 #include "guest.h"
 
@@ -24,7 +24,7 @@ static uint8_t *buffer;
 static sigjmp_buf out;
 static volatile unsigned faults, opened;
 
-/* Bytes to step over, 0 where that cannot be told. */
+/* Bytes to step over, 0 if unknown. */
 static unsigned length_at(const uint8_t *pc)
 {
 #if defined(__thumb__)

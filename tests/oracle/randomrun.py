@@ -6,16 +6,16 @@
   randomrun.py --target T --seed S --only K      program K alone
   randomrun.py --target T --seed S --only K --show    its text
 
-Program K of seed S is the same text wherever it is made: a function of straight
+Program K of seed S has the same text on every machine: a function of straight
 code, forward branches, loops of a few rounds and calls, built from the
 templates of isa.py.  Many functions make one executable with random_harness.c;
 every second hundred or so runs in QEMU's parallel context, where atomic operations
 are helpers or single steps.
 
 QEMU itself is not always the same in blocks of one instruction (isa.py names two
-cases).  Where pcs or accesses differ but those that
-the mem plugin sees in ordinary blocks are the trace's, the batch is named in the
-summary, its one odd program is left out and the others are compared again.
+cases).  If pcs or accesses differ, but the accesses that the mem plugin sees in
+ordinary blocks equal the trace's, the batch is named in the summary, its one
+differing program is left out and the others are compared again.
 """
 import argparse
 import os
@@ -147,7 +147,7 @@ def build(tools, target, seed, numbers):
 
 
 def program_at(target, path, text):
-    """Which generated function a difference is in, by the pc that the text names."""
+    """The generated function that contains a difference, by the pc in the text."""
     nm = TARGETS[target].tool("nm")
     places = []
     for line in subprocess.run([nm, path], capture_output=True, text=True).stdout.splitlines():
@@ -182,8 +182,8 @@ def run_batch(tools, target, seed, numbers, rounds=1):
                                                   tools.work, values=True)
     except Failure as err:
         guilty = program_at(target, path, str(err))
-        # Is it QEMU that does other things in long blocks?  Then what it did there
-        # is the truth, and the mem plugin saw it.
+        # Does QEMU itself behave differently in long blocks?  Then the mem plugin's
+        # accesses in such blocks decide.
         try:
             summary, witness = common.compare_exactly(tools, target, guest, trace, environment,
                                                       tools.work, blocks=True, values=True)

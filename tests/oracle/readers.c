@@ -13,7 +13,7 @@
 #define CF_COUNT_MASK 0x1ffu
 #define CF_NO_GOTO_PTR 0x400u
 
-/* What was translated last at a pc. */
+/* The latest translation at a pc. */
 struct code {
     uint64_t pc;
     bool used;   /* false: an empty place of the table */
@@ -135,9 +135,9 @@ static bool is_execute(const struct witness *w, const struct code *c)
 }
 
 /*
- * "0xPC:  HEX [HEX..]  mnemonic ..", HEX in units of the target, one space
- * apart.  Targets of QEMU's own disassemblers may have no bytes: a place in the
- * table has then only what its text says enough of.
+ * "0xPC:  HEX [HEX..]  mnemonic ..", HEX in units of the target, separated by one
+ * space.  Targets with QEMU's own disassemblers may have no bytes: the table then
+ * has only what the text shows.
  */
 static void read_code(struct witness *w, char *line)
 {
@@ -319,7 +319,7 @@ bool witness_may_not_store(struct witness *w, uint64_t pc)
                   : text_may_not_store(c->text);
 }
 
-/* Does `next' say that `cur' was given up and is run again alone? */
+/* Does `next' show that `cur' was given up and runs again alone? */
 static bool is_atomic_rerun(const struct insn *cur, const struct insn *next)
 {
     return next->pc == cur->pc && (cur->cflags & CF_PARALLEL) &&
@@ -409,7 +409,7 @@ struct insn *witness_next(struct witness *w)
     return NULL;
 }
 
-/* Is the instruction after `in', the last one given out, the one behind it? */
+/* Does the instruction after `in', the last one returned, directly follow it? */
 bool witness_goes_on(const struct witness *w, const struct insn *in)
 {
     return w->have_current && w->ring[w->at].pc == in->pc + in->code_len;
@@ -431,7 +431,7 @@ static uint64_t json_number(const char *v)
     return strtoull(*v == '"' ? v + 1 : v, NULL, 0);
 }
 
-/* One flat object; members other than ours are skipped. */
+/* One flat object; unknown members are skipped. */
 bool read_event(const char *p, struct event *e)
 {
     memset(e, 0, sizeof(*e));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Real programs of foreign Debian architectures, compared event by event.
 
-scripts/sysroot.sh fetches them; qemu -L runs them against their own libraries.
-Programs that do arithmetic on their process id (busybox sh: $$) are left out: no
+scripts/sysroot.sh fetches them; qemu -L runs them with their own libraries.
+Programs that calculate with their process id (busybox sh: $$) are left out: no
 two runs of them are equal where division is a subroutine.
 """
 import os

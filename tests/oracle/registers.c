@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle-registers: the registers after every instruction, told twice.
+ * oracle-registers: compares the registers after every instruction with a witness.
  *
  *   oracle-registers [--skip NAME]... [--steps] [--from PC] [--limit N]
  *                    [--ignore NAME=MASK] --witness FILE TRACE
  *
- * The witness is what QEMU's execlog plugin says with reg=*, or gdbstep.py of a
- * program that it steps through in QEMU's gdbstub, in the same words: one line an
+ * The witness is the output of QEMU's execlog plugin with reg=*, or of gdbstep.py for a
+ * program that it steps through in QEMU's gdbstub, in the same format: one line an
  * instruction,
  *
  *   VCPU, 0xPC, 0xCODE, "text"[, load|store, 0xADDR].. [, NAME -> 0xVALUE]..
  *
- * with the registers that are not as they were before it.  The trace's changes of
+ * with the registers that the instruction changed.  The trace's changes of
  * that instruction, and those that the system made before the next one, must be
- * the same ones.  Both tell every change, so that equal changes on an equal
- * beginning are an equal state after every instruction; and the trace's state at
- * some places (ctr_state_at) must be what its changes led to.
+ * the same.  Both contain every change, so equal changes after an equal
+ * beginning give an equal state after every instruction; and the trace's state at
+ * some places (ctr_state_at) must be the result of its changes.
  *
- * With --steps, only registers that the witness ever tells are compared, and a line
- * may stand for a few instructions (gdbstub's way over a system call and between an
- * exclusive load and its store): the next line's pc tells.
+ * With --steps, only registers that the witness ever reports are compared, and a line
+ * may cover several instructions (gdbstub at a system call and between an
+ * exclusive load and its store): the next line's pc shows how many.
  *
  * With --ignore the bits of MASK are not compared (0 in both).
  *
  * With --from the witness begins where the trace first executes PC, and its first
- * line tells all registers.  --skip: a register that the trace does not have, or
- * that tells something else (a clock); a '*' stands for any end of the name.
+ * line has all registers.  --skip: a register that the trace does not have, or
+ * whose meaning differs (a clock); a '*' matches any end of the name.
  */
 #include "compare.h"
 #include "ctr.h"
@@ -39,7 +39,7 @@
 #define MAX_SKIPS 128
 #define MAX_VALUE CTR_REG_STRIDE /* a multiple of 4 */
 #define MAX_STEP 12   /* instructions of one line, with --steps */
-#define STATE_EVERY 9973         /* instructions between looks at ctr_state_at */
+#define STATE_EVERY 9973         /* instructions between calls of ctr_state_at */
 
 struct value {
     uint32_t size;
@@ -51,7 +51,7 @@ struct registers {
     uint32_t size;
     struct value trace, witness;
     uint32_t ignore;    /* bits of its first four bytes */
-    bool touched, told; /* by this instruction; ever by the witness */
+    bool touched, reported; /* by this instruction; ever by the witness */
 };
 
 /* An instruction of the witness. */
@@ -65,13 +65,13 @@ struct line {
 struct check {
     struct ctr_trace *trace;
     struct ctr_cursor *cursor;
-    struct ctr_event ahead; /* the exec event that was read already */
+    struct ctr_event ahead; /* the exec event that was already read */
     bool have_ahead, ended;
     struct registers *reg;
     uint32_t nreg;
     const char *skip[MAX_SKIPS];
     unsigned nskip;
-    char *missing; /* names that the witness alone has */
+    char *missing; /* names that only the witness has */
     struct own_number own;
     bool steps;
     uint64_t insns, changes, states, doubles;
@@ -127,7 +127,7 @@ static void load_registers(struct check *c)
     }
 }
 
-/* Bytes behind a value are 0: the same number, however many zeros stand before it. */
+/* Bytes after a value are 0: the same number with any number of leading zeros. */
 static bool same(const struct value *a, const struct value *b)
 {
     return memcmp(a->bytes, b->bytes, MAX_VALUE) == 0;
@@ -201,7 +201,7 @@ static void begin_at(struct check *c, bool from, uint64_t pc)
     }
 }
 
-/* The state that the library tells before instruction `ordinal'. */
+/* The library's state before instruction `ordinal'. */
 static void read_state(struct check *c, uint64_t ordinal, struct value *out)
 {
     uint8_t *state = calloc(c->nreg + 1, CTR_REG_STRIDE);
@@ -329,7 +329,7 @@ static void witness_changes(struct check *c, const struct line *l)
         if (r && !skipped(c, name)) {
             parse_value(p, &r->witness);
             r->touched = true;
-            r->told = true;
+            r->reported = true;
         } else if (!r && !skipped(c, name)) {
             note_missing(c, name);
         }
@@ -360,7 +360,7 @@ static void compare_touched(struct check *c, const struct ctr_exec *e,
         if (c->steps && w.size < t.size) { /* gdbstub cuts mips's 64-bit registers */
             memset(t.bytes + w.size, 0, t.size - w.size);
         }
-        if (r->touched && !skipped(c, r->name) && (r->told || !c->steps) &&
+        if (r->touched && !skipped(c, r->name) && (r->reported || !c->steps) &&
             !same_but_own_number(&c->own, w.bytes, t.bytes, MAX_VALUE)) {
             if (!bad) {
                 printf("difference after ordinal %" PRIu64 " pc 0x%" PRIx64 " \"%s\":\n",
@@ -408,7 +408,7 @@ static void compare(struct check *c, struct lines *in, uint64_t limit)
     read_state(c, c->ahead.exec.ordinal, state);
     for (uint32_t i = 0; i < c->nreg; i++) {
         c->reg[i].trace = state[i];
-        /* of a register that it never tells, only its changes can be compared */
+        /* of a register that it never reports, only changes can be compared */
         c->reg[i].witness = state[i];
     }
     free(state);
@@ -432,7 +432,7 @@ static void compare(struct check *c, struct lines *in, uint64_t limit)
         }
         witness_changes(c, l);
         if (c->have_ahead &&
-            (have || !c->steps)) { /* nobody tells the last one's changes */
+            (have || !c->steps)) { /* the last one's changes are not known */
             compare_touched(c, &e, l);
         }
         if (c->have_ahead && (c->insns % STATE_EVERY == 0 || c->insns < 3)) {
@@ -506,10 +506,10 @@ int main(int argc, char **argv)
         fail("nothing to compare");
     }
     printf("equal: %" PRIu64 " instructions, %" PRIu64 " changes, %" PRIu64
-           " states, %" PRIu64 " stepped over; told:",
+           " states, %" PRIu64 " stepped over; reported:",
            c.insns, c.changes, c.states, c.doubles);
     for (uint32_t i = 0; i < c.nreg; i++) {
-        printf("%s%s", c.reg[i].told ? " " : "", c.reg[i].told ? c.reg[i].name : "");
+        printf("%s%s", c.reg[i].reported ? " " : "", c.reg[i].reported ? c.reg[i].name : "");
     }
     printf("; not in the trace: %s\n", c.missing ? c.missing : "none");
     ctr_cursor_close(c.cursor);

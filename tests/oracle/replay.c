@@ -4,10 +4,10 @@
  *
  *   oracle-replay [--forget N] TRACE
  *
- * For every thread: the state at the begin of its first chunk, changed as the
- * trace tells, is the state at the begin of each further chunk.  On x86, every
+ * For every thread: the state at the begin of its first chunk, after the recorded
+ * changes, equals the state at the begin of each further chunk.  On x86, every
  * conditional branch goes where the flags of the state before it say.  --forget leaves
- * the N-th change out, to show that this is noticed.
+ * the N-th change out, to show that the check notices it.
  */
 #include "ctr.h"
 #include "flags.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 
 struct thread {
-    uint8_t *state;   /* folded; NULL before its first instruction */
+    uint8_t *state;   /* with all changes so far; NULL before its first instruction */
     uint64_t *begins; /* ordinals at which chunks begin, ascending */
     size_t nbegins, room, next;
     uint64_t at;                   /* ordinal of the next instruction */
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
     if (r < 0) {
         bad("the trace cannot be read", r, &diag);
     }
-    /* what was folded to the end is the state behind the last instruction */
+    /* all changes up to the end give the state after the last instruction */
     for (uint32_t i = 0; i < c.nthreads; i++) {
         if (c.threads[i].state) {
             compare(&c, i, c.threads[i].at);

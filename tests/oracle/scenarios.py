@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What happens to processes, threads and signals, against what the guest says.
+"""What happens to processes, threads and signals, compared with the guest's report.
 
-Each function records one program with every kind of event and holds the trace
-against the program's own statement (see tests/guests), its exit status, and an
+Each function records one program with every kind of event and compares the trace
+with the program's own report (see tests/guests), its exit status, and an
 unrecorded run.  BAD_INPUT programs must behave as unrecorded, and leave a trace
 that is whole.
 """
@@ -61,34 +61,34 @@ def record_all(tools, target, name, guest, folder, *options, environment=None, e
 # ---- ends of programs -----------------------------------------------------------
 
 def deaths(tools, program, target, guest, folder):
-    """Four deaths: the last thing done, the signal, the end of thread and process."""
+    """Four deaths: the last action, the signal, the end of thread and process."""
     for way, signo in SIGNALS.items():
         trace, run = record_all(tools, target, "deaths", guest + [way], folder,
                                 expect=128 + signo)
         last = int(run.stdout.split()[1], 16)
-        told = events(tools, trace, "exec,mem,val,sys,thr", partial=True)
-        stores = [e for e in told if e["kind"] == "store" and number(e["addr"]) == last]
+        found = events(tools, trace, "exec,mem,val,sys,thr", partial=True)
+        stores = [e for e in found if e["kind"] == "store" and number(e["addr"]) == last]
         check(len(stores) == 1000 and number(stores[-1]["value"]) == 1000,
               "%s: %d stores into the counter, the last is %s", way, len(stores), stores[-1:])
         process = info(tools, trace)["processes"][0]
-        fatal = [e for e in told if e["kind"] == "signal" and e.get("fatal")]
+        fatal = [e for e in found if e["kind"] == "signal" and e.get("fatal")]
         check(process["end_status"] == signo, "signal %d: %s", signo, process)
-        if way == "k":  # the host kernel alone knows of it
+        if way == "k":  # only the host kernel knows about it
             check(process["end_reason"] == "killed", "killed: %s", process)
-            calls = [e for e in told if e["kind"] == "syscall"]
+            calls = [e for e in found if e["kind"] == "syscall"]
             check(calls[-1]["name"] == "kill" and "result" not in calls[-1],
                   "killed: its last call is %s", calls[-1])
             check(not fatal, "killed: %s", fatal)
         else:
             check(process["end_reason"] == "signal", "signal %d: %s", signo, process)
-            check(len(fatal) == 1 and fatal[0]["number"] == signo, "signal %d: told: %s", signo,
-                  fatal)
-            end = [e for e in told if e["kind"] == "thread" and e["op"] == "end"]
+            check(len(fatal) == 1 and fatal[0]["number"] == signo,
+                  "signal %d: recorded: %s", signo, fatal)
+            end = [e for e in found if e["kind"] == "thread" and e["op"] == "end"]
             check(len(end) == 1 and end[0]["reason"] == "signal" and end[0]["status"] == signo,
                   "signal %d: %s", signo, end)
         if way == "s":
-            at = [e for e in told if e["kind"] == "exec"][-1]
-            page = target == "s390x"  # it tells the page alone
+            at = [e for e in found if e["kind"] == "exec"][-1]
+            page = target == "s390x"  # it reports only the page
             check(number(fatal[0]["addr"]) == (0 if page else 0x30) and fatal[0]["pc"] == at["pc"],
                   "the fault: %s; the last instruction: %s", fatal[0], at)
         common.remove(trace)
@@ -96,7 +96,7 @@ def deaths(tools, program, target, guest, folder):
 
 
 def children_deaths(tools, target, guest, folder):
-    """Children that die by every signal, in every way, as their parent's wait(2) has it."""
+    """Children that die by every signal, in every way, compared with wait(2) in the parent."""
     unrecorded = common.plain(guest + ["children"], cwd=folder)
     trace, run = record_all(tools, target, "deaths", guest + ["children"], folder, expect=0)
     said = [line.split() for line in run.stdout.decode().splitlines()]
@@ -104,13 +104,13 @@ def children_deaths(tools, target, guest, folder):
                                     unrecorded.stdout.decode().splitlines()],
           "recorded it printed %r, unrecorded %r", run.stdout, unrecorded.stdout)
     table = {p["pid"]: p for p in info(tools, trace)["processes"]}
-    told = events(tools, trace, "sys,thr", partial=True)
-    ends = {e["pid"]: e for e in told
+    found = events(tools, trace, "sys,thr", partial=True)
+    ends = {e["pid"]: e for e in found
             if e["kind"] == "thread" and e["op"] == "end" and e["reason"] == "signal"}
     for word, way, name, signo, pid in said:
         pid, signo = int(pid), int(signo)
         what, row = "%s %s" % (way, name), table[pid]
-        fatal = [e["number"] for e in told if e["pid"] == pid and e["kind"] == "signal"
+        fatal = [e["number"] for e in found if e["pid"] == pid and e["kind"] == "signal"
                  and e.get("fatal")]
         if word == "lives":
             check(signo == 7 and row["end_reason"] == "exit_group" and row["end_status"] == 7,
@@ -121,10 +121,10 @@ def children_deaths(tools, target, guest, folder):
         else:
             check(row["end_reason"] == "signal" and row["end_status"] == signo,
                   "%s: it died by %d, the trace has %s", what, signo, row)
-            check(fatal == [signo], "%s: it died by %d, told: %s", what, signo, fatal)
+            check(fatal == [signo], "%s: it died by %d, recorded: %s", what, signo, fatal)
             check(pid in ends and ends[pid]["status"] == signo, "%s: its end: %s", what,
                   ends.get(pid))
-            calls = [e for e in told if e["pid"] == pid and e["kind"] == "syscall"]
+            calls = [e for e in found if e["pid"] == pid and e["kind"] == "syscall"]
             if way == "kill":
                 check(calls[-1]["name"] == "kill" and calls[-1].get("result") == 0,
                       "%s: its last call is %s", what, calls[-1])
@@ -140,7 +140,7 @@ def handlers(tools, program, target, guest, folder):
     trace, run = record_all(tools, target, "handlers", guest, folder, "--data-limit", "all",
                             expect=program.expect)
     tag = 1 if target == "thumb" else 0
-    said, told = [], []
+    said, found = [], []
     for line in run.stdout.decode().splitlines():
         word = line.split()
         if word[0] == "signal":
@@ -152,19 +152,19 @@ def handlers(tools, program, target, guest, folder):
         if e["kind"] != "signal":
             continue
         if e["op"] == "return":
-            told.append(number(e["pc"]))
+            found.append(number(e["pc"]))
         else:
             addr = number(e.get("addr", 0)) if e["number"] in faults else 0
-            told.append((e["number"], e["code"], number(e["pc"]), addr, number(e["handler"])))
-    if target == "s390x":  # its signal frames tell the page alone
+            found.append((e["number"], e["code"], number(e["pc"]), addr, number(e["handler"])))
+    if target == "s390x":  # its signal frames have only the page
         said = [x if isinstance(x, int) else (*x[:3], x[3] & ~4095, x[4]) for x in said]
-        told = [x if isinstance(x, int) else (*x[:3], x[3] & ~4095, x[4]) for x in told]
+        found = [x if isinstance(x, int) else (*x[:3], x[3] & ~4095, x[4]) for x in found]
     said = [x if isinstance(x, int) else (*x[:4], x[4] & ~tag) for x in said]
-    told = [x if isinstance(x, int) else (*x[:4], x[4] & ~tag) for x in told]
-    for i, (a, b) in enumerate(zip(said, told)):
+    found = [x if isinstance(x, int) else (*x[:4], x[4] & ~tag) for x in found]
+    for i, (a, b) in enumerate(zip(said, found)):
         check(a == b, "event %d: the handler saw %s, the trace has %s", i, shown(a), shown(b))
-    check(len(said) == len(told), "the handlers saw %d events, the trace has %d", len(said),
-          len(told))
+    check(len(said) == len(found), "the handlers saw %d events, the trace has %d", len(said),
+          len(found))
     states.memory(tools, trace)
     states.replay(tools, trace)
     common.remove(trace)
@@ -180,10 +180,10 @@ def shown(x):
 REASONS = {"exit": ("exit", "exit_group"), "signal": ("signal", "killed")}
 
 
-def family_tables(told):
+def family_tables(found):
     """{pid: (ppid, reason, status)}, {tid: (pid, ptid)}, {tid: last name} of thread events."""
     parents, ends, threads, names = {}, {}, {}, {}
-    for e in told:
+    for e in found:
         if e["op"] == "start":
             if e["pid"] == e["tid"]:
                 parents[e["pid"]] = e["ppid"]
@@ -199,8 +199,8 @@ def family_tables(told):
 
 def family(tools, program, target, guest, folder):
     trace, run = record_all(tools, target, "family", guest, folder, expect=program.expect)
-    told = events(tools, trace, "thr", partial=True)
-    parents, ends, threads, names = family_tables(told)
+    found = events(tools, trace, "thr", partial=True)
+    parents, ends, threads, names = family_tables(found)
     table = info(tools, trace)
     by_pid = {p["pid"]: p for p in table["processes"]}
     processes = others = 0
@@ -217,9 +217,9 @@ def family(tools, program, target, guest, folder):
                   line, p, parents[pid])
             if pid in ends:
                 check(ends[pid][0] in REASONS[word[3]] and ends[pid][1] == status,
-                      "%s: its end is told as %s", line, ends[pid])
+                      "%s: its end is recorded as %s", line, ends[pid])
             else:
-                check(status == 9, "%s: its end is not told", line)
+                check(status == 9, "%s: its end is not recorded", line)
             if len(word) > 5:
                 check(names[pid] == word[5], "%s: the trace names it %r", line, names[pid])
         else:
@@ -239,7 +239,7 @@ def family(tools, program, target, guest, folder):
 
 
 def selection(tools, trace, table):
-    """--pid and --thread show exactly what all events have of them."""
+    """--pid and --thread show exactly the part of all events that belongs to them."""
     kinds = "exec,sys,thr,map"
     lines = lines_of(tools, trace, kinds, partial=True)
     for option, member, values in (
@@ -268,10 +268,10 @@ def follow_exec(tools, program, target, guest, folder):
     """execve of itself: recorded as a program of its own, with its exit status."""
     trace, run = record_all(tools, target, "exec", guest + ["exec"], folder, "--follow-exec",
                             expect=program.expect)
-    told = events(tools, trace, "thr", partial=True)
-    execs = [e for e in told if e["op"] == "exec"]
+    found = events(tools, trace, "thr", partial=True)
+    execs = [e for e in found if e["op"] == "exec"]
     check(len(execs) == 1 and os.path.basename(execs[0]["name"]) == program.name,
-          "execve is told as %s", execs)
+          "execve is recorded as %s", execs)
     pid = execs[0]["pid"]
     line = [x for x in run.stdout.decode().splitlines() if x.startswith("process %d " % pid)]
     check(line and " exit 23 " in line[0] + " ", "the program that execve started: %s", line)
@@ -281,13 +281,13 @@ def follow_exec(tools, program, target, guest, folder):
     maps = [e for e in events(tools, trace, "map", "--pid", str(pid), partial=True)
             if e["op"] == "initial"
             and os.path.basename(e.get("path", "")) == program.name]
-    check(maps, "the new program's image is not told")
+    check(maps, "the new program's image is not recorded")
     common.remove(trace)
     return "followed"
 
 
 def pingpong(tools, program, target, guest, folder):
-    """Times of system calls in different threads agree with what depends on what."""
+    """Times of system calls in different threads agree with their dependencies."""
     trace, run = record_all(tools, target, "pingpong", guest, folder, expect=program.expect)
     to_out, to_in, back_out, back_in = (int(w) for w in run.stdout.split()[1:5])
     begins, ends = {}, {}
@@ -295,7 +295,7 @@ def pingpong(tools, program, target, guest, folder):
     for e in events(tools, trace, "sys,time"):
         if e["kind"] != "syscall":
             continue
-        check(e["time"] >= last.get(e["tid"], 0), "in one thread time goes back: %s", e)
+        check(e["time"] >= last.get(e["tid"], 0), "time decreases in one thread: %s", e)
         last[e["tid"]] = e["time"] + e.get("duration", 0)
         if e["name"] == "write" and e["args"][0] in (to_in, back_in):
             begins.setdefault(e["args"][0], []).append(e["time"])
@@ -330,8 +330,8 @@ def pipeline(tools, target):
     expected = sorted("%d line\n" % (i * 7919 % 1000) for i in range(300))
     expected = "".join(sorted(expected, key=lambda s: int(s.split()[0]))[4:8])
     check(run.stdout.decode() == expected, "it printed %r instead of %r", run.stdout, expected)
-    told = events(tools, trace, "thr", partial=True)
-    execs = [e for e in told if e["op"] == "exec"]
+    found = events(tools, trace, "thr", partial=True)
+    execs = [e for e in found if e["op"] == "exec"]
     check(len(execs) == 4 and all(e["name"].endswith("busybox") for e in execs),
           "4 programs were executed, the trace has %s", execs)
     table = info(tools, trace)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Do the comparers see what they should?  Made-up logs and traces, no QEMU.
+"""Do the comparers notice what they must?  Invented logs and traces, no QEMU.
 
-Each case is a pair of tellings and whether they are the same; then every line of
-an exact pair is left out, doubled or changed, and the comparer must object.
+Each case is a pair of records and whether they are the same; then every line of
+an exact pair is left out, doubled or changed, and the comparer must notice.
 """
 import json
 import subprocess
@@ -241,7 +241,7 @@ CUT = [{**M, "op": "munmap", "start": "0x1f000", "end": "0x20000"},
        {**M, "op": "mprotect", "start": "0x20000", "end": "0x22000", "prot": "---"}]
 OPEN = call("openat", [1, 2], ["AT_FDCWD", '"/proc/self/maps"'], result=3)
 FOLDS = [("as it is", [IMAGE, HEAP, STACK, *CUT, OPEN], True),
-         ("behind the open", [IMAGE, HEAP, STACK, *CUT, OPEN, {**CUT[0], "end": "0x30000"}], True),
+         ("after the open", [IMAGE, HEAP, STACK, *CUT, OPEN, {**CUT[0], "end": "0x30000"}], True),
          ("no heap", [IMAGE, STACK, *CUT, OPEN], False),
          ("no munmap", [IMAGE, HEAP, STACK, *CUT[1:], OPEN], False),
          ("no mremap", [IMAGE, HEAP, STACK, CUT[0], CUT[2], OPEN], False),
@@ -293,7 +293,7 @@ def same_part(part):
 
 
 def gates(change=None):
-    """16 threads that count to 6, paused behind 4; change(events) alters what is told."""
+    """16 threads that count to 6, paused after 4; change(events) alters what is recorded."""
     said = "".join("one 0x%x 6\ntwo 0x%x 6\n" % (0x1000 + 8 * t, 0x2000 + 8 * t) for t in range(16))
     events = []
     for t in range(16):
@@ -328,13 +328,13 @@ GATES = [("as it is", None, True),
          ("a store that nobody made", lambda e: e.insert(2, {**e[2], "addr": "0x3000"}), False),
          ("into another thread's place", lambda e: e.insert(2, {**e[2], "tid": 5}), False),
          ("more than it counted", lambda e: e.append({**e[-1], "value": "0x7"}), False),
-         ("chosen away and told", lambda e: e.insert(0, {"kind": "select", "tid": 0,
-                                                         "text": "x,function=one"}), False),
+         ("unselected but recorded", lambda e: e.insert(0, {"kind": "select", "tid": 0,
+                                                            "text": "x,function=one"}), False),
          ("a thread gone", lambda e: [e.remove(x) for x in e[:] if x["tid"] == 3], False)]
 
 
-def told(program, options, **files):
-    """Write the tellings to files and ask the program."""
+def is_accepted(program, options, **files):
+    """Writes the records to files and runs the program."""
     command = [program, *options]
     handles = []
     for name, lines in files.items():
@@ -365,17 +365,17 @@ def main():
             print("%s: the comparer says %s" % (name, "equal" if got else "different"))
 
     for name, target, log, lines, same in CASES:
-        check(name, told(compare, of(target), witness=log, trace=lines), same)
+        check(name, is_accepted(compare, of(target), witness=log, trace=lines), same)
     for i in range(len(SAME)):
-        check("without line %d" % i, told(compare, ["--target", "arm"], witness=LOG,
-                                          trace=SAME[:i] + SAME[i + 1:]), False)
-        check("line %d twice" % i, told(compare, ["--target", "arm"], witness=LOG,
-                                        trace=SAME[:i + 1] + SAME[i:]), False)
+        check("without line %d" % i, is_accepted(compare, ["--target", "arm"], witness=LOG,
+                                                 trace=SAME[:i] + SAME[i + 1:]), False)
+        check("line %d twice" % i, is_accepted(compare, ["--target", "arm"], witness=LOG,
+                                               trace=SAME[:i + 1] + SAME[i:]), False)
     for name, target, options, log, lines, same in VALUES:
-        check("values: " + name, told(compare, ["--values", *of(target), *options],
-                                      witness=log, trace=lines), same)
+        check("values: " + name, is_accepted(compare, ["--values", *of(target), *options],
+                                             witness=log, trace=lines), same)
     for name, lines, good in FLOWS:
-        check("flow: " + name, told(flow, [], code=CODE, trace=lines), good)
+        check("flow: " + name, is_accepted(flow, [], code=CODE, trace=lines), good)
     for name, events, good in SYSTEM:
         check("system calls: " + name, same_calls(events), good)
     for name, events, good in FOLDS:

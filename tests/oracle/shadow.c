@@ -44,7 +44,7 @@ static void pages_rebuild(struct shadow *s, size_t room)
     free(old);
 }
 
-/* Takes the pages of [start, end) out; returns them as a list of *n. */
+/* Removes the pages of [start, end); returns them as a list of *n. */
 static struct shadow_page **pages_take(struct shadow *s, uint64_t start, uint64_t end,
                                        size_t *n)
 {
@@ -111,11 +111,11 @@ static void ranges_cut(struct shadow *s, uint64_t start, uint64_t end)
         if (r->end <= start || r->start >= end) {
             i++;
         } else if (r->start < start && r->end > end) {
-            struct shadow_range behind = *r;
+            struct shadow_range after = *r;
 
             r->end = start;
-            range_begin_at(&behind, end);
-            range_insert(s, i + 1, &behind);
+            range_begin_at(&after, end);
+            range_insert(s, i + 1, &after);
             return;
         } else if (r->start < start) {
             r->end = start;

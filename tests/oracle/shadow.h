@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest's memory as a trace tells it: ranges that are mapped, and the pages of
- * them that were looked at.  Bytes of which nothing is known (of the vdso) become
- * known when the trace first tells them.
+ * A guest's memory as a trace describes it: mapped ranges, and those of their pages
+ * that were accessed.  Unknown bytes (of the vdso) become known when the trace first
+ * contains them.
  */
 #ifndef ORACLE_SHADOW_H
 #define ORACLE_SHADOW_H
@@ -45,23 +45,23 @@ struct shadow {
     size_t nfiles;
 };
 
-/* What it does not have memory for ends the program. */
+/* Ends the program if there is not enough memory. */
 void shadow_map(struct shadow *s, const struct shadow_range *r);
 void shadow_unmap(struct shadow *s, uint64_t start, uint64_t end);
-/* As madvise(2), MADV_DONTNEED: what was mapped there is there again. */
+/* As madvise(2), MADV_DONTNEED: the mapping has its original contents again. */
 void shadow_forget(struct shadow *s, uint64_t start, uint64_t end);
-/* As mremap(2): what is known of [from, from + old) moves to [to, to + size). */
+/* As mremap(2): the known bytes of [from, from + old) move to [to, to + size). */
 void shadow_move(struct shadow *s, uint64_t from, uint64_t old, uint64_t to,
                  uint64_t size);
 
 /* The byte at addr, or NULL if nothing is mapped there. */
 uint8_t *shadow_byte(struct shadow *s, uint64_t addr, uint8_t **known);
 
-/* A descriptor of a file, -1 if it cannot be read.  Opened once. */
+/* A descriptor of a file, -1 if it cannot be read.  Each file is opened once. */
 int shadow_file(struct shadow *s, const char *path, size_t n);
 
 /*
- * Where QEMU's ELF loader put zeros behind a segment's last byte of the file: the
+ * Where QEMU's ELF loader put zeros after a segment's last byte of the file: the
  * address in a mapping of it, or UINT64_MAX.
  */
 uint64_t shadow_elf_zeros(int fd, uint64_t start, uint64_t size, uint64_t offset);

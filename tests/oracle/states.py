@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Memory and registers: does the trace tell every change?
+"""Memory and registers: does the trace contain every change?
 
 memory     oracle-memory follows a run from its image through every store and
-           every system call's write; whatever is read later, and the dump that the
-           guest makes of itself in the end, must be what memory then holds
+           every system call's write; memory must then hold what is read later, and
+           the dump that the guest makes of itself at the end
 execlog    registers after each instruction, from QEMU's execlog plugin
 gdb        the same from single steps in QEMU's gdbstub
-replay     the state at each chunk's begin is what the changes before it led to
+replay     the state at each chunk's begin is the result of the changes before it
 """
 import json
 import os
@@ -20,13 +20,13 @@ from common import Failure, TARGETS
 ALL = ("--events", "all", "--data-limit", "all")
 DUMP_FD = "900"
 
-# eflags: QEMU shows them without the flags that it computes when they are asked for;
-# oracle-replay looks at the branches instead.
+# eflags: QEMU shows them without the flags that it computes only when needed;
+# oracle-replay checks the branches instead.
 X86 = ["eflags", "ymm*", "k_gs_base", "cr*", "efer", "ftag", "fiseg", "fioff", "foseg", "fooff",
        "fop", "orig_rax"]
-# Registers that QEMU's debugger knows and a trace does not have, or that tell
-# something else than the program's state, by target.
-NOT_TOLD = {
+# Registers that QEMU's debugger has and a trace does not, or whose meaning differs
+# from the program's state, by target.
+NOT_REPORTED = {
     "arm": ["pc", "q*"],  # q: two of d
     "thumb": ["pc", "q*"],
     "aarch64": ["pc"],
@@ -35,15 +35,15 @@ NOT_TOLD = {
     "i386": ["eip", *X86],
     "s390x": ["pswa"],
     "ppc64le": ["pc", "msr"],
-    # what its kernel alone sees
+    # only its kernel sees these
     "mipsel": ["pc", "zero", "sr", "badvaddr", "cause", "fir"],
     "mips": ["pc", "zero", "sr", "badvaddr", "cause", "fir"],
 }
-# Bits that the witness does not tell: QEMU has the state of an IT block elsewhere
+# Bits that the witness does not report: QEMU keeps the state of an IT block elsewhere
 # when a block of one instruction begins.
 IGNORED = {"thumb": ["--ignore", "cpsr=0x0600fc00"]}
-# Registers of which the witness must have told changes: that the comparison saw them.
-MUST_BE_TOLD = {
+# The witness must have reported changes of these registers: proof of the comparison.
+MUST_BE_REPORTED = {
     "arm": "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12 sp lr cpsr",
     "thumb": "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 sp lr cpsr",
     "aarch64": "x0 x1 x2 x3 x4 x5 x19 x20 x29 x30 sp cpsr",
@@ -57,7 +57,7 @@ MUST_BE_TOLD = {
 }
 
 
-def ask(command, what):
+def output_of(command, what):
     done = subprocess.run(command, capture_output=True, text=True, errors="replace",
                           timeout=common.PATIENCE)
     if done.returncode:
@@ -66,17 +66,17 @@ def ask(command, what):
 
 
 def replay(tools, trace):
-    return ask([tools.replay, trace], "replay")
+    return output_of([tools.replay, trace], "replay")
 
 
 def replay_can_fail(tools, trace):
-    """Without the last change of a register the replay must not end as the trace says."""
+    """Without the last change of a register the replay must not end in the trace's state."""
     changes = int(replay(tools, trace).split(" changes")[0].split()[-1])
     try:
-        ask([tools.replay, "--forget", str(changes - 1), trace], "replay")
+        output_of([tools.replay, "--forget", str(changes - 1), trace], "replay")
     except Failure:
         return
-    raise Failure("a register change was left out, and nothing noticed")
+    raise Failure("a register change was left out, but not noticed")
 
 
 def memory(tools, trace, dump=None, forget=None):
@@ -85,7 +85,7 @@ def memory(tools, trace, dump=None, forget=None):
         command += ["--dump", dump, "--fd", DUMP_FD]
     if forget is not None:
         command += ["--forget", str(forget)]
-    return ask(command + [trace], "memory")
+    return output_of(command + [trace], "memory")
 
 
 def run_memory(tools, target, name, guest, folder, expect):
@@ -106,7 +106,7 @@ def run_memory(tools, target, name, guest, folder, expect):
 
 
 def forgotten(tools, trace, dump):
-    """Without one of its stores the trace must not pass: the check can fail."""
+    """Without one of its stores the trace must not pass: proof that the check can fail."""
     noticed = 0
     places = [3, 50, 500, 1000, 2000, 3000, 4000, 5000]
     for n in places:
@@ -120,13 +120,13 @@ def forgotten(tools, trace, dump):
 
 
 def compare_registers(tools, target, trace, log, *options):
-    skips = [w for name in NOT_TOLD[target] for w in ("--skip", name)]
+    skips = [w for name in NOT_REPORTED[target] for w in ("--skip", name)]
     skips += IGNORED.get(target, [])
-    said = ask([tools.registers, *skips, *options, "--witness", log, trace], "registers")
-    told = set(said.split("told:")[1].split(";")[0].split())
-    missing = set(MUST_BE_TOLD[target].split()) - told
+    said = output_of([tools.registers, *skips, *options, "--witness", log, trace], "registers")
+    reported = set(said.split("reported:")[1].split(";")[0].split())
+    missing = set(MUST_BE_REPORTED[target].split()) - reported
     if missing:
-        raise Failure("the witness told nothing of %s: %s" % (" ".join(sorted(missing)), said))
+        raise Failure("the witness did not report %s: %s" % (" ".join(sorted(missing)), said))
     alone = said.split("not in the trace:")[1].split()
     if alone != ["none"]:
         raise Failure("registers that only the witness has: %s" % " ".join(alone))
@@ -162,7 +162,7 @@ def run_execlog(tools, target, name, guest, folder):
 
 
 def state_dumps(tools, trace):
-    """tracedump --state at some places is what its register changes led to."""
+    """tracedump --state at some places is the result of the register changes."""
     def state(ordinal):
         done = subprocess.run([tools.program("tracedump"), "--json", "--state", str(ordinal),
                                trace], capture_output=True, text=True)
@@ -183,19 +183,19 @@ def state_dumps(tools, trace):
         raise Failure("the trace ends before ordinal %d" % places[0])
 
 
-def compare_states(folded, told, ordinal):
-    for name, value in told.items():
+def compare_states(folded, found, ordinal):
+    for name, value in found.items():
         if int(folded[name], 16) != int(value, 16):
             raise Failure("--state %d: %s is %s, after the changes %s"
                           % (ordinal, name, value, folded[name]))
 
 
 def altered(tools, target, trace, log):
-    """One bit of one register of the witness: the comparison must notice."""
+    """Alters one bit of one register of the witness: the comparison must notice it."""
     with open(log) as f:
         lines = f.readlines()
-    # of a register that is compared: others (counters, clocks) may say what they like
-    names = "|".join(map(re.escape, MUST_BE_TOLD[target].split()))
+    # of a register that is compared: others (counters, clocks) may have any value
+    names = "|".join(map(re.escape, MUST_BE_REPORTED[target].split()))
     change = re.compile(r"\b(?:%s) -> 0x[0-9a-f]*([0-9a-f])" % names)
     at = [i for i, line in enumerate(lines[1000:-1000], 1000) if change.search(line)]
     i = at[len(at) // 2]
@@ -210,7 +210,7 @@ def altered(tools, target, trace, log):
             compare_registers(tools, target, trace, log)
         except Failure:
             continue
-        raise Failure("line %d of the witness was altered, and nothing noticed: %s" % (i, lines[i]))
+        raise Failure("line %d of the witness was altered, but not noticed: %s" % (i, lines[i]))
     return "; alterations were noticed"
 
 
@@ -235,9 +235,9 @@ def run_gdb(tools, target, name, guest, folder, path, steps):
         with open(log, "w") as out:
             n = gdbstep.run(guest, target, out, start, steps, environment, folder)
         if n < min(steps, 1000):
-            raise Failure("the debugger told %d steps only" % n)
+            raise Failure("the debugger found %d steps only" % n)
         said.append(compare_registers(tools, target, trace, log, "--steps", "--limit", str(n),
                                       *options))
     common.remove(trace)
     common.remove(log)
-    return "; ".join(re.sub(r"; told.*", "", s) for s in said)
+    return "; ".join(re.sub(r"; found.*", "", s) for s in said)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""System calls and signals against what `qemu -strace' prints.
+"""System calls and signals, compared with the output of `qemu -strace'.
 
-Two runs of the same program, so that the numbers of processes differ and times
-pass differently; everything else must be equal: the order, names, results and
+Two runs of the same program, so that the numbers of processes differ and time
+passes differently; everything else must be equal: the order, names, results and
 error numbers, and of the arguments those that QEMU prints as numbers or strings
-(symbolic names and structs are QEMU's own telling).
+(symbolic names and structs are QEMU's own format).
 """
 import json
 import os
@@ -19,15 +19,15 @@ START = re.compile(r"(?:^|(?<=\))|(?<== ))(\d+) (\w+)\(")
 RESULT = re.compile(r"^ = (?:-1 errno=(\d+) \(.*|(-?\d+|0x[0-9a-f]+)(?:[ ,(].*)?)$")
 UNKNOWN = re.compile(r"^(\d+) Unknown syscall (\d+)$")
 SIGNAL = re.compile(r"^--- (SIG\w+|\d+) \{.*---$")
-# Results that depend on the time or on who started the program.
+# Results that depend on the time or on the program's parent.
 VARYING = {"times", "getppid", "time", "sched_getaffinity"}
-# Calls of which no two runs make the same number, or which wait or not.
+# Calls whose number differs between any two runs, or which may wait or not.
 LEFT_OUT = {"futex", "futex_time64"}
 # 32-bit targets pass 64-bit numbers in register pairs; QEMU prints them whole.
 PAIRS = {"pread64": 2, "pwrite64": 2, "ftruncate64": 1, "truncate64": 1, "preadv": 3, "pwritev": 3,
          "fadvise64": 1, "fadvise64_64": 1, "arm_fadvise64_64": 1, "sync_file_range": 1,
          "fallocate": 2, "readahead": 1}
-# What QEMU prints in another order or with words of its own.
+# What QEMU prints in another order or in its own words.
 SYMBOLIC = {"clone", "clone3", "execve", "execveat"}
 # The calls inside of socketcall(2), which QEMU names.
 SOCKETCALLS = ("", "socket", "bind", "connect", "listen", "accept", "getsockname", "getpeername",
@@ -61,7 +61,7 @@ class Call:
         self.tid = tid
         self.name = name
         self.args = args
-        self.result = result  # None: it did not return, or nobody said
+        self.result = result  # None: it did not return, or the result is unknown
         self.errno = errno
 
     def __str__(self):
@@ -150,7 +150,7 @@ def same_number(text, value, bits, ids):
 
 
 def compare_call(w, t, bits, ids, counts):
-    """What is different, or None."""
+    """The difference, or None."""
     if w.name[:1] == "?":
         return None if t.nr == int(w.name[1:]) else "number"
     inner = t.name == "socketcall" and SOCKETCALLS[t.args[0]]
@@ -178,15 +178,15 @@ def compare_call(w, t, bits, ids, counts):
         text = text.strip()
         if text[:1] == '"' and text[-1:] == '"':
             if t.text[i][:1] != '"':
-                return "argument %d: %s is told as %s" % (i, text, t.text[i])
+                return "argument %d: %s is shown as %s" % (i, text, t.text[i])
             begin, whole = unquoted(t.text[i])
             if text[1:-1] != begin and (whole or not text[1:-1].startswith(begin)):
-                return "argument %d: %s is told as %s" % (i, text, t.text[i])
+                return "argument %d: %s is shown as %s" % (i, text, t.text[i])
             counts["strings"] += 1
             continue
         same = same_number(text, t.args[i], bits, ids)
         if same is False:
-            return "argument %d: %s is told as %#x" % (i, text, t.args[i])
+            return "argument %d: %s is shown as %#x" % (i, text, t.args[i])
         counts["numbers"] += same is True
     return None
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Large programs that do much at once, held against what must hold of any trace.
+"""Large programs that do much at once, checked by the invariants of any trace.
 
 python   threads under two interval timers, a child that is another interpreter
          (--follow-exec)
 java     a virtual machine: code compiled at run time, threads that collect garbage,
          SIGSEGV that it handles itself
 
-oracle-flow checks each thread against what objdump says of the files that the trace
-itself says were mapped; of code made at run time it knows ordinals and accesses alone.
-What the program counted and printed must be what the trace has.
+oracle-flow checks each thread with objdump's view of the files that the trace
+itself lists as mapped; for code made at run time it knows only ordinals and accesses.
+The program's own counts and output must agree with the trace.
 """
 import json
 import os
@@ -45,10 +45,10 @@ def program_of(tools, name):
 
 
 def executable_maps(tools, trace):
-    """[(start, end, path, offset)] of files of which code was mapped anywhere, once each;
-    ranges where two of them were are left out."""
+    """[(start, end, path, offset)] of files whose code was mapped anywhere, once each;
+    ranges that two of them used are left out."""
     found = set()
-    files = {}  # what is mapped, by process, for a later mprotect
+    files = {}  # the mappings, by process, for a later mprotect
     for line in common.dump_lines(tools, trace, "--events", "map"):
         e = json.loads(line)
         if e["kind"] != "map" or e["op"] not in ("initial", "mmap", "mprotect"):
@@ -83,7 +83,7 @@ def segments(path):
 
 
 def write_code(tools, target, trace, handlers, out):
-    """What oracle-flow wants to know: the files' instructions where they were executed."""
+    """The description for oracle-flow: the files' instructions where they ran."""
     by_file = {}
     for start, end, path, offset in executable_maps(tools, trace):
         by_file.setdefault(path, set()).add((start, end, offset))
@@ -154,7 +154,7 @@ def python(tools):
     # what Python's handlers count are one or more of the system's signals each
     check(delivered.get("SIGVTALRM", 0) >= int(m.group(1)) and
           delivered.get("SIGALRM", 0) >= int(m.group(2)), "of %s the trace has %s", text, delivered)
-    # the program's five and its child's, which may be told as two: before and after execve
+    # the program's five and its child's, which may be recorded as two: before and after execve
     check(processes == 2 and threads in (6, 7), "%d threads, %d processes", threads, processes)
     return said
 

@@ -2,10 +2,10 @@
 """Recording that is switched while the program runs.
 
 switch     the program pauses and resumes itself; a second run, which makes marks at
-           the same places instead, is recorded whole and says what is to be told
+           the same places instead, is recorded whole and shows what must be recorded
 gate       16 threads count in memory while their recording is paused and resumed, or
-           other things are chosen, hundreds of times, or while they do that themselves:
-           what they counted says whether an event is missing or invented
+           the selection changes, hundreds of times, or while they do that themselves:
+           their counts show whether an event is missing or invented
 """
 import json
 import os
@@ -25,28 +25,28 @@ EVENTS = ("--events", "exec,mem,val,sys,map,thr,time", "--data-limit", "64")
 def run_switch(tools, target, name, guest, folder):
     guest, environment = common.equal_runs(tools, guest)
     trace = os.path.join(tools.work, "switch-%s-%s.ctr" % (target, name))
-    tellings = []
+    recordings = []
     for how in ("remain", "switch"):
         run = common.record(tools, trace, guest + [how], environment, folder, options=EVENTS)
         if run.status:
             raise Failure("%s: exit status %d: %s" % (how, run.status, run.stderr[-300:]))
-        tellings.append((Telling(tools, trace), run.stdout.decode()))
-    check_plain(guest + ["switch"], environment, folder, tellings[1][1])
-    (whole, said), (part, said_too) = tellings
+        recordings.append((Telling(tools, trace), run.stdout.decode()))
+    check_plain(guest + ["switch"], environment, folder, recordings[1][1])
+    (whole, said), (part, said_too) = recordings
     if said != said_too:
-        raise Failure("it says %r, and when it switches %r" % (said, said_too))
+        raise Failure("it prints %r, and when it switches %r" % (said, said_too))
     if said.count("status 1") != 2:
-        raise Failure("it was told not to be recorded: %s" % said)
+        raise Failure("cannoli_status said that it is not recorded: %s" % said)
     check_marks(whole, part, said)
     return check_parts(whole, part)
 
 
 def check_plain(guest, environment, folder, said):
-    """Without a recorder the calls do nothing at all."""
+    """Without a recorder the calls have no effect."""
     run = common.plain(guest, environment, folder)
     expected = said.replace("status 1", "status -1")
     if run.status or run.stdout.decode() != expected:
-        raise Failure("unrecorded it says %r (%d) instead of %r" % (run.stdout, run.status,
+        raise Failure("unrecorded it prints %r (%d) instead of %r" % (run.stdout, run.status,
                                                                    expected))
 
 
@@ -57,26 +57,26 @@ def of(marks, kind):
 def check_marks(whole, part, said):
     texts = [("phase", n) for n in range(10)], [("inside", 3 * n) for n in range(10)]
     wanted = [t for pair in zip(*texts) for t in pair]
-    for telling in (whole, part):
-        told = [(m["text"], int(m["value"], 16)) for m in of(telling.marks, "mark")
-                if m["text"] != "here"]
-        if told != wanted:
-            raise Failure("marks %s instead of %s" % (told, wanted))
-        if any(m["source"] != "guest" for m in of(telling.marks, "mark")):
+    for recording in (whole, part):
+        found = [(m["text"], int(m["value"], 16)) for m in of(recording.marks, "mark")
+                 if m["text"] != "here"]
+        if found != wanted:
+            raise Failure("marks %s instead of %s" % (found, wanted))
+        if any(m["source"] != "guest" for m in of(recording.marks, "mark")):
             raise Failure("a mark that the guest did not make")
         labels = []
-        for m in of(telling.marks, "label"):
+        for m in of(recording.marks, "label"):
             if m["op"] == "set":
                 labels.append("label %s %d %s %s" % (m["start"][2:], m["size"], m["type"],
                                                      m["name"]))
             else:
                 labels.append("unlabel %s" % m["start"][2:])
         if labels != [line for line in said.splitlines() if "label" in line]:
-            raise Failure("labels %s; the program says %s" % (labels, said))
+            raise Failure("labels %s; the program reports %s" % (labels, said))
 
 
 def check_parts(whole, part):
-    """From the mark "here" 0 up to "here" 1 nothing is told."""
+    """From the mark "here" 0 up to "here" 1 nothing is recorded."""
     here = [(m["ordinal"], int(m["value"], 16)) for m in of(whole.marks, "mark")
             if m["text"] == "here"]
     if [v for _, v in here] != [0, 1] * 10:
@@ -93,21 +93,21 @@ def check_parts(whole, part):
          and i.ordinal >= of(part.marks, "mark")[0]["ordinal"]]
     for n, (x, y) in enumerate(zip(a, b)):
         if (x.pc, x.code, [v[:3] for v in x.acc]) != (y.pc, y.code, [v[:3] for v in y.acc]):
-            raise Failure("instruction %d behind the first mark: it must tell %s and tells %s"
+            raise Failure("instruction %d after the first mark: recorded must be %s, not %s"
                           % (n, x, y))
     if len(a) != len(b):
-        raise Failure("%d instructions behind the first mark must be told, %d are"
+        raise Failure("%d instructions after the first mark must be recorded, %d are"
                       % (len(a), len(b)))
     gates = [(g["open"], g["why"]) for g in part.gates]
     if gates != [(False, "guest"), (True, "guest")] * 10:
         raise Failure("gates: %s" % gates)
-    # told at the place where recording ends and begins
+    # gates are recorded at the place where recording ends and begins
     ordinals, gone = [], 0
     for start, end in closed:
         ordinals += [start - gone] * 2
         gone += end - start
-    behind = part.gates[0]["ordinal"] - ordinals[0]  # what it did before the first mark
-    if [g["ordinal"] - behind for g in part.gates] != ordinals:
+    earlier = part.gates[0]["ordinal"] - ordinals[0]  # instructions before the first mark
+    if [g["ordinal"] - earlier for g in part.gates] != ordinals:
         raise Failure("gates at %s instead of %s" % ([g["ordinal"] for g in part.gates], ordinals))
     hidden = sum(end - start for start, end in closed)
     return "%d instructions, %d hidden" % (len(whole.insns()), hidden)
@@ -116,12 +116,12 @@ def check_parts(whole, part):
 # ---- threads --------------------------------------------------------------------
 
 class Control:
-    """The recording's socket: one request is one connection."""
+    """The recording's socket: each connection is one request."""
 
     def __init__(self, path):
         self.path = path
 
-    def ask(self, request):
+    def send(self, request):
         s = socket.socket(socket.AF_UNIX)
         try:
             s.connect(self.path)
@@ -141,7 +141,7 @@ class Control:
 
 
 def gate_record(tools, target, guest, folder, options, act):
-    """Record gates, do act(control) while it runs, end it; returns (trace, what it said)."""
+    """Records gates, calls act(control) while it runs, ends it; returns (trace, output)."""
     trace = os.path.join(tools.work, "gate-%s.ctr" % target)
     path = trace + ".ctl"
     command = [tools.program("cannoli-record"), "-q", "-o", trace, "--events", "exec,mem,val",
@@ -186,14 +186,14 @@ def counters(said):
 class Thread:
     def __init__(self):
         self.open = True
-        self.last = {"one": 0, "two": 0}  # what was stored last
+        self.last = {"one": 0, "two": 0}  # the latest stored numbers
         self.broken = {"one": True, "two": True}  # may numbers be missing now?
         self.only_one = False
         self.address = {}
         self.stores = self.flips = 0
 
 
-def told(tools, trace, spans):
+def gate_events(tools, trace, spans):
     """Gates, selections and the stores to these addresses, in each thread's order."""
     events = []
     for kinds, rank in (("--events=mark",), 0), (("--events=store,val", "--addr=" + spans), 1):
@@ -203,7 +203,7 @@ def told(tools, trace, spans):
             raise Failure("tracedump: status %d: %s" % (done.returncode, done.stderr))
         for n, line in enumerate(done.stdout.splitlines()):
             e = json.loads(line)
-            # what the system did at an ordinal comes before its instruction
+            # system events at an ordinal come before its instruction
             events.append((e["tid"], e["ordinal"], rank, n, e))
     events.sort(key=lambda e: e[:4])
     return [e[4] for e in events]
@@ -211,12 +211,12 @@ def told(tools, trace, spans):
 
 def follow(tools, trace, said, two_hidden=False):
     known = counters(said)
-    events = told(tools, trace, ",".join("0x%x+4" % a for a in known))
+    events = gate_events(tools, trace, ",".join("0x%x+4" % a for a in known))
     return check(events, known, two_hidden), known
 
 
 def check(events, known, two_hidden=False):
-    """Every thread's stores, gates and selections against the counters."""
+    """Compares every thread's stores, gates and selections with the counters."""
     threads = {}
     for e in events:
         t = threads.setdefault(e["tid"], Thread())
@@ -235,23 +235,23 @@ def check(events, known, two_hidden=False):
         elif e["kind"] == "store":
             addr, value = int(e["addr"], 16), int(e["value"], 16)
             if addr not in known or value == 0:
-                raise Failure("a store nobody made: %s" % e)
+                raise Failure("a store that no thread made: %s" % e)
             name, count = known[addr]
             if not t.open:
                 raise Failure("thread %d: a store while it is paused: %s" % (e["tid"], e))
             if name == "two" and (t.only_one or two_hidden):
-                raise Failure("thread %d: two() is not to be told: %s" % (e["tid"], e))
+                raise Failure("thread %d: two() must not be recorded: %s" % (e["tid"], e))
             if t.address.setdefault(name, addr) != addr:
-                raise Failure("thread %d stores into another one's place: %s" % (e["tid"], e))
+                raise Failure("thread %d stores into another thread's place: %s" % (e["tid"], e))
             last = t.last[name]
             if value != last + 1 and not (t.broken[name] and value > last):
-                raise Failure("thread %d: %s stores %d behind %d" % (e["tid"], name, value, last))
+                raise Failure("thread %d: %s stores %d after %d" % (e["tid"], name, value, last))
             if value > count:
                 raise Failure("thread %d: %s stores %d and counted to %d"
                               % (e["tid"], name, value, count))
             if name == "two" and not t.broken["two"] and not t.broken["one"] and \
                     value != t.last["one"]:
-                raise Failure("thread %d: two stores %d behind one's %d"
+                raise Failure("thread %d: two stores %d after one's %d"
                               % (e["tid"], value, t.last["one"]))
             t.last[name] = value
             t.broken[name] = False
@@ -263,23 +263,23 @@ def check(events, known, two_hidden=False):
 
 
 def summary(threads, known, often):
-    told_of = {name: sum(t.last[name] > 0 for t in threads) for name in ("one", "two")}
-    return "%d times; %d stores of %d; %d flips seen; threads that tell %s" % (
+    recorded = {name: sum(t.last[name] > 0 for t in threads) for name in ("one", "two")}
+    return "%d times; %d stores of %d; %d flips seen; threads with stores %s" % (
         often, sum(t.stores for t in threads), sum(n for _, n in known.values()),
-        sum(t.flips for t in threads), told_of)
+        sum(t.flips for t in threads), recorded)
 
 
 def at_random(control, times, one, other, longest):
     rng = random.Random(1)
     for _ in range(times):
-        control.ask(one)
+        control.send(one)
         time.sleep(rng.random() * longest)
-        control.ask(other)
+        control.send(other)
         time.sleep(rng.random() * longest)
 
 
 def run_gate(tools, target, guest, folder, full):
-    """Paused from outside, chosen anew from outside, and paused by themselves."""
+    """Paused from outside, selected anew from outside, and paused by the threads themselves."""
     often = 1000
     said = []
     options = ("--function=one", "--function=two")
@@ -287,10 +287,10 @@ def run_gate(tools, target, guest, folder, full):
         c, often, "pause", "resume", 0.002))
     threads, known = follow(tools, trace, text)
     if sum(t.flips for t in threads) < often:
-        raise Failure("paused %d times, the threads tell of %d" % (
+        raise Failure("paused %d times, the threads show %d" % (
             often, sum(t.flips for t in threads)))
     said.append("paused " + summary(threads, known, often))
-    # one() belongs to each choice: of it nothing may be missing at all
+    # one() belongs to each selection: none of its stores may be missing
     library = os.path.join(tools.build, "lib", "cannoli", "libcannoli-filter.so")
     times = often if full else 250
     trace, text = gate_record(tools, target, guest, folder, (), lambda c: at_random(
@@ -305,7 +305,7 @@ def run_gate(tools, target, guest, folder, full):
                               lambda c: None)
     threads, known = follow(tools, trace, text, two_hidden=True)
     if any(t.last["one"] != often for t in threads):
-        raise Failure("one() was called %d times, told are %s" % (
+        raise Failure("one() was called %d times, recorded are %s" % (
             often, [t.last["one"] for t in threads]))
     said.append("by themselves " + summary(threads, known, often))
     common.remove(trace)

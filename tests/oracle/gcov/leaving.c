@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that are left by other ways than their end: longjmp, exit, signals. */
+/* Functions that are left other than at their end: longjmp, exit, signals. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program as people write them: an interpreter of sums, variables and loops, with a
- * tokenizer, a parser, a table of names and a sorted listing in the end.
+ * A realistic program: an interpreter of sums, variables and loops, with a
+ * tokenizer, a parser, a table of names and a sorted listing at the end.
  */
 #include <ctype.h>
 #include <stdbool.h>
