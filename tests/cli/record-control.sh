@@ -92,7 +92,7 @@ refused 'No such file' load missing.so
 refused 'no shared library' load sleeps
 refused 'no library .nothing.so. is loaded' unload nothing.so
 refused 'No such file' -s nowhere pause
-refused 'Connection refused\|nobody\|not a socket\|refused' -s sleeps pause
+refused 'Connection refused\|nothing listens\|not a socket\|refused' -s sleeps pause
 python3 - a.ctr.ctl <<'END' || fail "invalid requests"
 import socket, sys
 def request(data):

@@ -22,9 +22,9 @@ enum { OPT_JSON = TOOL_OPT_LONG };
 
 static const struct tool_option table[] = {
     {'s', "socket", "SOCKET",
-     "that of the recording (default: the one FILE.ctl in\n"
+     "the recording's socket (default: the only FILE.ctl in\n"
      "this folder)"},
-    {OPT_JSON, "json", NULL, "status as one JSON object"},
+    {OPT_JSON, "json", NULL, "print status as one JSON object"},
     TOOL_OPTIONS_COMMON,
     {0},
 };
@@ -55,7 +55,7 @@ static bool is_socket(const char *path)
     return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* The one recording in this folder; sockets that nobody serves do not count. */
+/* The one recording in this folder; sockets without a server do not count. */
 static int connect_here(void)
 {
     const char *found = NULL;
@@ -71,8 +71,8 @@ static int connect_here(void)
 
         if (other >= 0 && fd >= 0) {
             tool_error(PROG,
-                       "there are several recordings here, '%s' and '%s': say "
-                       "which with -s",
+                       "there are several recordings here, '%s' and '%s': choose "
+                       "one with -s",
                        found, path);
             close(other);
             close(fd);
@@ -85,8 +85,8 @@ static int connect_here(void)
         }
     }
     if (fd < 0) {
-        tool_error(PROG, "there is no recording with --control in this folder: say "
-                         "where its socket is with -s");
+        tool_error(PROG, "there is no recording with --control in this folder: give "
+                         "its socket with -s");
     }
 out:
     globfree(&g);
@@ -102,7 +102,7 @@ static int connect_to(const char *path)
     }
     fd = ctlsock_connect(path);
     if (fd == -ECONNREFUSED) {
-        tool_error(PROG, "nobody serves '%s': the recording has ended", path);
+        tool_error(PROG, "nothing listens on '%s': the recording has ended", path);
     } else if (fd < 0) {
         tool_error(PROG, "cannot connect to '%s': %s", path, strerror(-fd));
     }
@@ -143,8 +143,8 @@ static bool receive_all(int fd, struct textbuf *b)
 
 /* ------------------------------------------------------------------ requests */
 
-/* The path at the begin of "PATH[,KEY=VALUE]..." made absolute, as the recorder may
- * have been started elsewhere.  Commas in it are doubled there. */
+/* Makes the path at the start of "PATH[,KEY=VALUE]..." absolute, as the recorder may
+ * have been started in another folder.  Commas in the path are doubled. */
 static bool add_library(struct textbuf *b, const char *text, bool must_be_there)
 {
     char path[PATH_MAX], *real;
@@ -177,7 +177,7 @@ static bool add_file(struct textbuf *b, const char *name)
 
     if (name[0] != '/') {
         if (!getcwd(folder, sizeof(folder))) {
-            tool_error(PROG, "cannot say where '%s' is: %s", name, strerror(errno));
+            tool_error(PROG, "cannot make '%s' absolute: %s", name, strerror(errno));
             return false;
         }
         textbuf_printf(b, "%s/", folder);
@@ -185,7 +185,7 @@ static bool add_file(struct textbuf *b, const char *name)
     return textbuf_printf(b, "%s", name);
 }
 
-/* A text with a NUL behind.  Returns 0, or the status to exit with. */
+/* Appends a text and a NUL.  Returns 0, or the status to exit with. */
 static int make_request(struct textbuf *b, char **words)
 {
     const char *operand = words[0] ? words[1] : NULL;
@@ -199,13 +199,13 @@ static int make_request(struct textbuf *b, char **words)
         i++;
     }
     if (i == COMMANDS) {
-        return tool_usage_error(PROG, "'%s' is no command", words[0]);
+        return tool_usage_error(PROG, "unknown command '%s'", words[0]);
     }
     if (!operand && commands[i].operand != NONE && commands[i].operand != OPTIONAL_FILE) {
         return tool_usage_error(PROG, "%s needs %s", words[0], commands[i].what);
     }
     if (operand && (commands[i].operand == NONE || words[2])) {
-        return tool_usage_error(PROG, "'%s' is one operand too many",
+        return tool_usage_error(PROG, "unexpected operand '%s'",
                                 commands[i].operand == NONE ? operand : words[2]);
     }
     ok = textbuf_printf(b, "%s", words[0]);
@@ -238,7 +238,7 @@ static const char *next_text(const char *text)
     return text + strlen(text) + 1;
 }
 
-/* One text of an answer that has a key. */
+/* One item of an answer. */
 struct item {
     char kind;
     const char *key, *value; /* value: NULL if there is none, of an empty list */
@@ -254,8 +254,8 @@ static struct item item_of(const char *text)
     return it;
 }
 
-/* Whether it is another value of the list that `last' belongs to. */
-static bool goes_on(const struct item *last, const struct item *it)
+/* Whether `it' is another value of the same list as `last'. */
+static bool continues_list(const struct item *last, const struct item *it)
 {
     return last->kind == '[' && it->kind == '[' && last->key_bytes == it->key_bytes &&
            !memcmp(last->key, it->key, it->key_bytes);
@@ -272,7 +272,7 @@ static void show(const char *text, const char *end)
             puts(text + 1);
             continue;
         }
-        if (goes_on(&last, &it)) {
+        if (continues_list(&last, &it)) {
             printf(" %s", it.value ? it.value : "");
         } else {
             int blanks = it.key_bytes < 20 ? 20 - (int)it.key_bytes : 1;
@@ -315,7 +315,7 @@ static bool show_json(const char *text, const char *end)
     for (; text < end && ok; text = next_text(text)) {
         struct item it = item_of(text);
 
-        if (goes_on(&last, &it)) {
+        if (continues_list(&last, &it)) {
             ok = textbuf_printf(&b, ",");
         } else {
             ok = textbuf_printf(&b, "%s%s", last.kind == '[' ? "]" : "",
@@ -334,12 +334,12 @@ static bool show_json(const char *text, const char *end)
     return ok;
 }
 
-static int tell(const struct textbuf *answer, bool json)
+static int show_answer(const struct textbuf *answer, bool json)
 {
     const char *text = next_text(answer->data), *end = answer->data + answer->len;
 
     if (strcmp(answer->data, CTLSOCK_OK)) {
-        tool_error(PROG, "%s", text < end ? text : "the recorder refuses");
+        tool_error(PROG, "%s", text < end ? text : "the recorder refused");
         return TOOL_FAILED;
     }
     if (!json) {
@@ -357,7 +357,7 @@ static int run(const char *path, bool json, char **words)
     int status = make_request(&request, words), fd = -1;
 
     if (!status && json && strcmp(words[0], "status")) {
-        status = tool_usage_error(PROG, "--json is for status");
+        status = tool_usage_error(PROG, "--json works with status only");
     }
     if (!status) {
         fd = connect_to(path);
@@ -369,7 +369,7 @@ static int run(const char *path, bool json, char **words)
         status = TOOL_FAILED;
     }
     if (!status) {
-        status = tell(&answer, json);
+        status = show_answer(&answer, json);
     }
     if (fd >= 0) {
         close(fd);
@@ -384,13 +384,14 @@ int main(int argc, char **argv)
     struct tool_options o = {
         .prog = PROG,
         .usage = "[OPTION]... COMMAND",
-        .about = "Changes what a running cannoli-record --control records.  Commands:\n"
-                 "  pause, resume   stop and go on recording; the program runs on\n"
-                 "  mark TEXT       put a mark into the trace\n"
-                 "  status          show what is recorded, and how far it is\n"
-                 "  load LIB[,KEY=VALUE]..\n"
-                 "  unload LIB      libraries that choose what is recorded\n"
-                 "  dump [FILE]     write what a recording with --ring holds by now\n",
+        .about =
+            "Changes what a running cannoli-record --control records.  Commands:\n"
+            "  pause, resume   stop and continue recording; the program keeps running\n"
+            "  mark TEXT       put a mark into the trace\n"
+            "  status          show what is recorded, and the progress\n"
+            "  load LIB[,KEY=VALUE]..\n"
+            "  unload LIB      libraries that choose what is recorded\n"
+            "  dump [FILE]     write what a recording with --ring holds now\n",
         .table = table,
         .argc = argc,
         .argv = argv,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls put together from the events of their entry and return and of the
- * memory between the two.
+ * Assembles system calls from the events of their entry and return and of the memory
+ * between the two.
  *
- * A call is over with its return, or with whatever comes in its thread that cannot
- * come inside of a call (an execve that succeeded, a thread that was killed): then it
- * did not return.
+ * A call ends with its return, or with the first event of its thread that cannot occur
+ * inside a call (an execve that succeeded, a thread that was killed): then the call did
+ * not return.
  */
 #include "dump.h"
 
@@ -13,7 +13,7 @@
 
 #include "cannoli/events.h"
 
-/* Bytes of events kept for one call; memory events beyond are shown by themselves. */
+/* Bytes of events kept for one call; memory events beyond that are shown separately. */
 #define MAX_CALL_BYTES (64u << 20)
 
 bool call_store(struct textbuf *raw, const struct ctr_os_event *e)
@@ -60,7 +60,7 @@ static bool never_returns(const struct ctr_os_event *e)
     return d && d->result == R_NEVER;
 }
 
-/* The innermost call is over. */
+/* Removes the innermost call. */
 static void call_pop(struct open_call *c)
 {
     if (c->depth) {
@@ -91,7 +91,7 @@ bool call_may_hold(const struct ctr_os_event *e)
             t.op == CTR_THREAD_NAME);
 }
 
-/* The event with which the innermost open call began. */
+/* The entry event of the innermost open call. */
 static bool innermost(const struct open_call *c, struct ctr_syscall *s)
 {
     struct ctr_os_event e = {.thread = c->thread};
@@ -123,7 +123,7 @@ static bool end_call(struct os_printer *p, struct open_call *c,
     struct ctr_syscall begun, ended;
     bool ok = true;
 
-    /* Not the one that returns: it did not. */
+    /* An innermost call with another number did not return. */
     while (ok && c->depth && ctr_parse_syscall(e, &ended) == 0 &&
            (!innermost(c, &begun) || begun.nr != ended.nr)) {
         ok = os_print_call(p, c, NULL);
@@ -137,7 +137,7 @@ static bool end_call(struct os_printer *p, struct open_call *c,
 bool call_step(struct os_printer *p, struct open_call *c, const struct ctr_os_event *e)
 {
     if (c->depth && e->ordinal != c->ordinal && !call_flush(p, c)) {
-        return false; /* instructions came in between */
+        return false; /* instructions ran since the call began */
     }
     switch (e->type) {
     case CTR_EVENT_SYSCALL:

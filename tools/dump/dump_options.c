@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a buffer of a system call that are shown; as strace has it. */
+/* Bytes shown of a system call's buffer; strace's default. */
 #define DEFAULT_STRING_MAX 32u
 
 /* What a word of --events adds. */
@@ -66,7 +66,7 @@ static void finish_kinds(struct dump_options *opt, uint32_t kinds)
     }
 }
 
-/* --reads and --writes: what --events says of accesses is narrowed, or added to. */
+/* --reads and --writes narrow the accesses that --events chose, or add some. */
 static int finish_accesses(struct dump_choice *c)
 {
     const uint32_t both = CTR_KIND_LOAD | CTR_KIND_STORE;

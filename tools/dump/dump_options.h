@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options that say which events are printed and how, the same in every tool that
- * prints them.  Used as common/filter_options.h is.
+ * The options that choose which events are printed and how, shared by all tools that
+ * print events.  Used in the same way as common/filter_options.h.
  */
 #ifndef TOOLS_DUMP_OPTIONS_H
 #define TOOLS_DUMP_OPTIONS_H
@@ -26,15 +26,15 @@ enum {
             "time, mark, all;\ndefault: " standard                                       \
     }
 #define DUMP_OPTIONS_ACCESSES                                                            \
-    {DUMP_OPT_READS, "reads", NULL, "of accesses only loads; alone as -e load,val"},     \
+    {DUMP_OPT_READS, "reads", NULL, "loads but no stores; alone same as -e load,val"},   \
     {                                                                                    \
         DUMP_OPT_WRITES, "writes", NULL,                                                 \
-            "of accesses only stores; alone as -e store,val"                             \
+            "stores but no loads; alone same as -e store,val"                            \
     }
 #define DUMP_OPTIONS_HOW                                                                 \
-    {'s', "strings", "N", "show N bytes of a buffer of a system call; default 32"},      \
+    {'s', "strings", "N", "show N bytes of a system call's buffer; default 32"},         \
     {                                                                                    \
-        DUMP_OPT_JSON, "json", NULL, "one JSON object a line"                            \
+        DUMP_OPT_JSON, "json", NULL, "one JSON object per line"                          \
     }
 #define DUMP_OPTIONS_TERMINAL                                                            \
     {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never"},                          \
@@ -42,27 +42,27 @@ enum {
         'q', "quiet", NULL, "no progress, no remark on a partial trace"                  \
     }
 #define DUMP_OPTIONS_READ                                                                \
-    {'j', "jobs", "N", "work with N workers"},                                           \
+    {'j', "jobs", "N", "use N workers"},                                                 \
         {DUMP_OPT_NO_INDEX, "no-index", NULL,                                            \
          "read from start to end, without the index"},                                   \
     {                                                                                    \
-        DUMP_OPT_STATISTICS, "statistics", NULL, "say how much of the file was read"     \
+        DUMP_OPT_STATISTICS, "statistics", NULL, "report how much of the file was read"  \
     }
 
-/* What they said. */
+/* The parsed options. */
 struct dump_choice {
     struct dump_options opt;
     enum tool_color color;
     uint32_t accesses; /* CTR_KIND_LOAD, _STORE of --reads and --writes */
 };
 
-/* Before the first option. */
+/* Call before the first option. */
 void dump_choice_init(struct dump_choice *c, const char *prog);
 
 enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg);
 
-/* After the last one; `kinds' without --events, with values and times.  Returns TOOL_OK,
- * or TOOL_USAGE after a line on stderr. */
+/* Call after the last option; `kinds' is the default of --events, with values and times.
+ * Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */
 int dump_choice_finish(struct dump_choice *c, uint32_t kinds);
 
 #endif

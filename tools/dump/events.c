@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Printing events: each worker formats its pieces of the trace, and the
- * ordered callback writes what they made.  Nothing here depends on how many
- * workers there are, so that neither does the output.
+ * ordered callback writes the results.  The output does not depend on the number of
+ * workers.
  *
- * A line of text is begun by an instruction and ended by the next one, because
+ * An instruction begins a line of text and the next instruction ends it, because
  * its accesses come in between.  Every piece ends its last line.
  *
- * A system call may begin in one piece and end in another one.  What a piece
- * cannot finish goes through its output, between the text, to the ordered callback,
- * which keeps the open call of each thread: a byte 0, which no text holds, and a
- * copied event.
+ * A system call may begin in one piece and end in another one.  The ordered callback
+ * keeps the open call of each thread.  A piece passes it the events of a call that it
+ * cannot finish in its output, between the text: a byte 0, which no text contains,
+ * then a copied event.
  */
 #include "events.h"
 
@@ -22,9 +22,9 @@
 #include "common/trace.h"
 
 /*
- * Instructions that a worker formats at a time: some MiB of text, so that the
- * first page comes at once, and that all workers share large chunks without
- * waiting until what they made may be written.
+ * Instructions that a worker formats at a time: some MiB of text, so that the first
+ * page appears at once, and all workers share large chunks without waiting until their
+ * results may be written.
  */
 #define PIECE_INSNS (32u << 10)
 
@@ -70,7 +70,7 @@ static int on_begin(void *arg, struct ctr_job *job)
     return 0;
 }
 
-/* Ends the line that was begun; 0 or DUMP_STOP_NOMEM. */
+/* Ends the current line; 0 or DUMP_STOP_NOMEM. */
 static int end_line(struct worker *w, struct ctr_job *job)
 {
     bool in_line = w->in_line;
@@ -80,7 +80,7 @@ static int end_line(struct worker *w, struct ctr_job *job)
     return in_line && ctr_job_append(job, "\n", 1) ? DUMP_STOP_NOMEM : 0;
 }
 
-/* Hands copied events to the ordered callback. */
+/* Passes copied events to the ordered callback. */
 static int pass_on(struct ctr_job *job, const char *raw, size_t len)
 {
     char *p = ctr_job_reserve(job, len + 1);
@@ -94,7 +94,7 @@ static int pass_on(struct ctr_job *job, const char *raw, size_t len)
     return 0;
 }
 
-/* Appends what the worker's printer made. */
+/* Appends the output of the worker's printer. */
 static int take_printed(struct worker *w, struct ctr_job *job)
 {
     int ret =
@@ -106,7 +106,7 @@ static int take_printed(struct worker *w, struct ctr_job *job)
     return ret;
 }
 
-/* A call that is still open goes on in the thread's next piece, perhaps. */
+/* A call that is still open may continue in the thread's next piece. */
 static int on_end(void *arg, struct ctr_job *job)
 {
     struct worker *w = worker_of(arg, job);
@@ -137,12 +137,12 @@ static void find_time(const struct dump *d, struct worker *w, uint64_t ordinal)
         w->epoch_end_ns = w->chunk.end_ns;
         w->epoch++;
     }
-    w->block = NULL; /* look its module up again */
+    w->block = NULL; /* look up its module again */
 }
 
 /*
- * Before the instruction with this ordinal: an open call did not return, and the
- * time may be another one for the modules.
+ * Called before the instruction with this ordinal: flushes an open call, which did not
+ * return, and updates the time that modules are looked up at.
  */
 static int attend(const struct dump *d, struct worker *w, struct ctr_job *job,
                   uint64_t ordinal)
@@ -192,7 +192,7 @@ static int put_exec(const struct dump *d, struct worker *w, struct ctr_job *job,
     return 0;
 }
 
-/* Whether an instruction is among the hidden ones: 0, 1 or -1, no memory. */
+/* Whether an instruction is hidden: 0, 1, or -1 for no memory. */
 static int hidden(const struct dump *d, struct worker *w, const struct ctr_block *b,
                   unsigned insn)
 {
@@ -225,9 +225,9 @@ static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 }
 
 /*
- * The instruction is begun here if its exec event was held back, or is not
- * shown, or stands in another chunk.  An access may belong to another block
- * than its instruction: of s390x EXECUTE both have one.
+ * Begins the instruction's line if its exec event was held, is not shown, or is in
+ * another chunk.  The block of an access may differ from the instruction's: of s390x
+ * EXECUTE both instructions have one.
  */
 static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
@@ -272,15 +272,16 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     return 0;
 }
 
-/* The instruction behind a change from outside. */
+/* The ordinal of the instruction after a change by the system. */
 static uint64_t next_of(const struct worker *w, const struct ctr_reg_change *r)
 {
     return r->block ? r->ordinal + 1 : w->chunk.first;
 }
 
 /*
- * What an instruction changed stands on its line; what the system changed has
- * a line of its own, with the ordinal of the next instruction as all such lines.
+ * A register changed by an instruction goes on the instruction's line.  One changed by
+ * the system gets a line of its own, with the next instruction's ordinal like all lines
+ * of the system.
  */
 static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r)
 {
@@ -341,8 +342,8 @@ static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r
 }
 
 /*
- * What may belong to a call that began in an earlier piece goes to the ordered
- * callback as it is.
+ * An event that may belong to a call of an earlier piece is passed to the ordered
+ * callback unchanged.
  */
 static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
@@ -393,7 +394,7 @@ static int only_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 
 /* ----------------------------------------------------------------- replay */
 
-/* Which callbacks there are, and what the library has to look for. */
+/* Chooses the callbacks, and the filter for the library. */
 static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *filter)
 {
     const uint32_t between = CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
@@ -403,11 +404,11 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
 
     d->selects = d->opt->annotator && d->opt->annotator->selects;
     if (filter->npc || filter->naddr || d->selects) {
-        /* What is between instructions has no place. */
+        /* Events between instructions have no address to select by. */
         kinds &= ~between;
     }
-    /* With --addr an instruction is shown for an access of a kind that is
-     * shown, or of any kind if none is: its access calls it up. */
+    /* With --addr an access of a shown kind makes its instruction appear; if no kind
+     * of access is shown, any access does. */
     d->addrs = filter->naddr != 0;
     d->hold_exec = execs && d->addrs;
     d->hide_mem = d->addrs && !accesses && (execs || kinds & CTR_KIND_REG);
@@ -417,7 +418,7 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     ops->mem = accesses || d->hide_mem ? on_mem : NULL;
     ops->reg = kinds & CTR_KIND_REG ? on_reg : NULL;
     ops->os = kinds & between ? on_os : NULL;
-    if (d->opt->only) { /* registers are not asked for then */
+    if (d->opt->only) { /* no caller wants registers then */
         ops->exec = ops->exec ? only_exec : NULL;
         ops->mem = ops->mem ? only_mem : NULL;
         ops->reg = NULL;
@@ -426,19 +427,19 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
 }
 
 /*
- * Each worker decodes the whole chunk of its piece, so pieces should be large; what they
- * make waits in memory, so they should make no more than some MiB.
+ * Each worker decodes the whole chunk of its piece, so pieces should be large; their
+ * output waits in memory, so it should be no more than some MiB.
  */
 static uint32_t piece_insns(const struct dump_options *opt)
 {
     if (opt->filter.npc || opt->filter.naddr) {
-        return 0; /* what is rare makes little text */
+        return 0; /* rare events make little text */
     }
     return opt->json || opt->kinds & CTR_KIND_REG ? PIECE_INSNS / 4 : PIECE_INSNS;
 }
 
-/* Damaged events of mappings are told in the end, if modules were looked for behind them
- * and the replay did not come across them itself. */
+/* Damaged map events are reported at the end, if modules were looked up after them and
+ * the replay itself did not meet them. */
 static int load_modules(struct dump *d, const struct ctr_replay_ops *ops,
                         struct ctr_diag *diag)
 {
@@ -498,7 +499,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     ops.progress = d.progress.on ? on_progress : NULL;
     choose(&d, &ops, &filter);
     if (!filter.kinds) {
-        return TOOL_OK; /* 0 would mean all of them */
+        return TOOL_OK; /* 0 would select all kinds */
     }
     d.workers = aligned_alloc(_Alignof(struct worker), opt->jobs * sizeof(*d.workers));
     if (!d.workers) {

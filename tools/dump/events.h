@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts that print events share: events.c has the callbacks, lines.c makes
- * their lines, output.c writes them in order.
+ * Shared by the parts that print events: events.c has the callbacks, lines.c formats
+ * lines, output.c writes them in order.
  */
 #ifndef TOOLS_DUMP_EVENTS_H
 #define TOOLS_DUMP_EVENTS_H
 
 #include "dump.h"
 
-/* Most bytes of a line besides the text of its instruction, values and names of
+/* Limit of a line in bytes, without the text of its instruction, values, and names of
  * registers and modules. */
 #define LINE_MAX_REST 256
 
-/* Bytes shown, as text, of values that are no numbers any more. */
+/* Bytes shown, in text form, of values too long to be numbers. */
 #define MAX_TEXT_DATA 32u
 
 /* Columns for module+offset. */
 #define MODULE_WIDTH 24
 
-/* What belongs to one worker, on cache lines of its own. */
+/* The state of one worker, on cache lines of its own. */
 struct worker {
-    /* first what each instruction needs */
-    uint64_t watch; /* one with this ordinal or a later one is looked at first */
-    const struct ctr_block *block; /* whose text is at hand */
+    /* Used for each instruction. */
+    uint64_t watch;                /* attend() is called from this ordinal on */
+    const struct ctr_block *block; /* the current block; its text is in `text' */
     struct block_text *text;
-    uint64_t ordinal; /* text: of the line begun */
-    bool in_line;     /* text: a line was begun */
-    bool outside;     /* ... one of registers that the system changed */
+    uint64_t ordinal; /* text: of the current line */
+    bool in_line;     /* text: a line is open */
+    bool outside;     /* the open line is one of registers changed by the system */
     bool held;        /* an exec event waits for a matching access */
     bool shown;       /* --addr: shown_ordinal has an access that is shown */
     uint16_t pad;     /* text: blanks before the line's first access */
     uint16_t held_flags;
     uint16_t held_insn;
-    bool fresh; /* nothing came yet but what may belong to a call begun before */
+    bool fresh; /* all events so far may belong to a call of an earlier piece */
     uint64_t shown_ordinal;
     uint64_t held_ordinal;
     const struct ctr_block *held_block;
     size_t thread_len;
-    char thread[64]; /* of the current piece, as it stands in its lines */
+    char thread[64]; /* of the current piece, as printed in its lines */
     struct insntext *texts;
     const struct block_annotations *notes; /* of the current block, or NULL */
     void *annotator;
     struct open_call call;
     struct os_printer printer;
-    uint64_t time;  /* for the modules, at the current instruction ... */
-    uint64_t epoch; /* ... counted, with the two that follow */
+    uint64_t time;  /* at the current instruction, for the modules */
+    uint64_t epoch; /* counts changes of time, epoch_end_ns and epoch_process */
     uint64_t epoch_end_ns;
     uint32_t epoch_process;
-    uint64_t until;    /* it is another one from this ordinal on */
-    const char *path;  /* of the current block's file, or NULL ... */
-    uint64_t base;     /* ... and where that is */
-    const char *named; /* whose name is in `module' */
+    uint64_t until;    /* `time' changes at this ordinal */
+    const char *path;  /* of the current block's file, or NULL */
+    uint64_t base;     /* address of that file */
+    const char *named; /* the path whose name is in `module' */
     struct textbuf module;
     struct ctr_chunk chunk;
     uint32_t process;
@@ -63,14 +63,14 @@ struct dump {
     struct worker *workers;
     struct mappings *modules; /* NULL: not shown */
     struct progress progress;
-    bool hold_exec; /* only with an access that the user asked for ... */
-    bool hide_mem;  /* ... which is not shown itself */
-    bool addrs;     /* --addr: registers of instructions shown only */
+    bool hold_exec; /* show an instruction only with a selected access */
+    bool hide_mem;  /* do not show that access */
+    bool addrs;     /* --addr: registers of shown instructions only */
     bool selects;   /* the annotator hides instructions */
-    /* of the ordered callback only: */
+    /* Used by the ordered callback only. */
     int sys_errno;              /* of writing */
     bool calls;                 /* there may be system calls in the output */
-    struct os_printer printer;  /* of calls that go on in another piece */
+    struct os_printer printer;  /* of calls that continue in another piece */
     struct open_call **threads; /* by index in the thread table */
     uint32_t nr_threads;
 };
@@ -85,7 +85,7 @@ int output_open_calls(struct dump *d);
 
 /* ------------------------------------------------------------------- lines.c */
 
-/* Brings the text of a block to hand, and its module; false: no memory. */
+/* Makes b the current block, with its text and module; false: no memory. */
 bool line_block(const struct dump *d, struct worker *w, const struct ctr_block *b);
 
 /* The text of an instruction; NULL: no memory. */

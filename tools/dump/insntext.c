@@ -3,7 +3,7 @@
  * The text of instructions, made once for each block.
  *
  * A dump has far more lines than the guest program has instructions, and
- * disassembling one takes a thousand times as long as copying its text.
+ * disassembling an instruction takes a thousand times as long as copying its text.
  */
 #include "dump.h"
 
@@ -16,10 +16,10 @@
 #include "common/disas.h"
 #include "common/idcache.h"
 
-/* Text that a cache may hold before it is thrown away. */
+/* Bytes of text at which a cache is emptied. */
 #define CACHE_BYTES (6u << 20)
 
-/* Column, counted from the bytes on, where accesses begin. */
+/* Column where accesses begin, counted from the column of the bytes. */
 #define DISAS_WIDTH 30
 
 #define BOLD "\033[1m"
@@ -85,7 +85,7 @@ void insntext_free(struct insntext *t)
     }
 }
 
-/* Bytes that a tag takes at most. */
+/* Limit of a printed tag in bytes. */
 #define TAG_TEXT 32u
 
 /* "  tag 0x10", of the block where it begins. */

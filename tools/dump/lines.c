@@ -18,7 +18,7 @@
 
 /* ---------------------------------------------------------------- modules */
 
-/* The name of the file at hand, made harmless, once. */
+/* Makes the escaped name of the current file, once. */
 static bool name_module(const struct dump *d, struct worker *w)
 {
     struct ctr_str name;
@@ -33,7 +33,7 @@ static bool name_module(const struct dump *d, struct worker *w)
                             name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
 }
 
-/* Finds the file of the block whose text is at hand; false: no memory. */
+/* Finds the file of the current block; false: no memory. */
 static bool find_module(const struct dump *d, struct worker *w, const struct ctr_block *b)
 {
     struct block_text *text = w->text;
@@ -67,7 +67,7 @@ static char *put_module(const struct worker *w, char *p, uint64_t pc)
     return p;
 }
 
-/* Has the block annotated; false: no memory. */
+/* Gets the block's annotations; false: no memory. */
 static bool annotate(const struct dump *d, struct worker *w, const struct ctr_block *b)
 {
     w->notes = d->opt->annotator->block(w->annotator, b, w->epoch, w->process, w->time,
@@ -133,7 +133,7 @@ char *text_start(const struct dump *d, const struct worker *w, char *p, uint64_t
     return start_line(d, w, p, ordinal);
 }
 
-/* Which instruction of the block at hand it is. */
+/* The index of the instruction in the current block. */
 static unsigned insn_number(const struct worker *w, const struct insn_text *it)
 {
     return (unsigned)(it - w->text->insn);
@@ -178,7 +178,7 @@ char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
     return p;
 }
 
-/* Two blanks, or what brings the first access to its column. */
+/* Writes two blanks, or as many as bring the first access to its column. */
 static inline char *text_gap(struct worker *w, char *p)
 {
     memset(p, ' ', w->pad);
@@ -189,7 +189,7 @@ static inline char *text_gap(struct worker *w, char *p)
     return p;
 }
 
-/* Up to 16 bytes of memory as the number that they are to the guest. */
+/* Up to 16 bytes of memory as a number in the guest's byte order. */
 static char *put_number(char *p, const struct ctr_mem *m)
 {
     uint8_t le[MAX_NUMBER];

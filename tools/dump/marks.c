@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events about the recording itself, as text and as JSON: marks, gates, labels, and
- * what is recorded from here on.
+ * selections.
  */
 #include "dump.h"
 
@@ -33,7 +33,7 @@ static bool print_mark(struct os_printer *p, const struct ctr_os_event *e,
 {
     struct textbuf *b = &p->out;
     bool outside = m->source == CTR_MARK_OUTSIDE;
-    bool asked = m->asked_ns && p->opt->times;
+    bool requested = m->asked_ns && p->opt->times;
     double at = seconds_of(&p->info, m->asked_ns);
     bool ok = os_put_start(p, "mark", e);
 
@@ -44,7 +44,7 @@ static bool print_mark(struct os_printer *p, const struct ctr_os_event *e,
                               "\"",
                               outside ? "outside" : "guest", m->number, m->value) &&
                put_json(b, "text", &m->text) &&
-               (!asked || textbuf_printf(b, ",\"asked\":%.9f", at)) &&
+               (!requested || textbuf_printf(b, ",\"asked\":%.9f", at)) &&
                textbuf_printf(b, "}\n");
     }
     ok = outside ? textbuf_printf(b, "+++ mark %u ", m->number)
@@ -53,7 +53,7 @@ static bool print_mark(struct os_printer *p, const struct ctr_os_event *e,
     if (ok && (!outside || m->value)) {
         ok = textbuf_printf(b, " value 0x%" PRIx64, m->value);
     }
-    return ok && (!asked || textbuf_printf(b, " asked for at %.6f", at)) &&
+    return ok && (!requested || textbuf_printf(b, " asked for at %.6f", at)) &&
            textbuf_printf(b, " +++\n");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the system did, as text and as JSON: system calls as strace shows them,
+ * Events of the system, as text and as JSON: system calls as strace shows them,
  * signals, mappings, threads.
  */
 #include "dump.h"
@@ -15,7 +15,7 @@
 #define FAINT "\033[2m"
 #define PLAIN "\033[0m"
 
-/* Pieces of memory of one call that are looked at for its arguments. */
+/* Limit of memory events of one call that are used for its arguments. */
 #define MAX_PIECES 65536u
 
 void os_printer_init(struct os_printer *p, const struct ctr_trace *tr,
@@ -91,7 +91,7 @@ static bool put_json(struct textbuf *b, const char *name, const char *s, size_t 
     return textbuf_printf(b, ",\"%s\":", name) && textbuf_json_string(b, s, n);
 }
 
-/* A path or name that is no argument of a call: bare when it is plain. */
+/* A path or name that is not an argument of a call: without quotes if it needs none. */
 static bool put_path(struct textbuf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ static bool put_path(struct textbuf *b, const char *s, size_t n)
 
 /* ----------------------------------------------------------- system calls */
 
-/* Gathers the memory of a call; false: no memory. */
+/* Collects the memory events of a call; false: no memory. */
 static bool collect_memory(struct os_printer *p, const char *raw, size_t len, size_t pos,
                            size_t *count)
 {
@@ -202,7 +202,7 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
     struct ctr_syscall s = {0}, r = {0};
     struct syscall_call c = {.guest = &p->guest, .string_max = p->opt->string_max};
     struct syscall_shown_arg arg[SYSCALL_MAX_ARGS];
-    char number[32]; /* name of a call that has none */
+    char number[32]; /* the name of a call without one */
     size_t pos = open->depth ? open->at[open->depth - 1] : open->raw.len;
     bool begun = call_load(open->raw.data, open->raw.len, &pos, &e), ok;
     int n;
@@ -283,7 +283,7 @@ static bool print_memory(struct os_printer *p, const struct ctr_os_event *e,
 
 /* ----------------------------------------------------------------- signals */
 
-/* Codes of user space, and those of children, tell who sent it. */
+/* Codes of user space and of SIGCHLD come with a sender. */
 static bool has_sender(const struct ctr_signal *s, const char *name)
 {
     return s->code <= 0 || !strcmp(name, "SIGCHLD");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing what the workers made, in order; see events.c for calls in between. */
+/* Writes the workers' output in order; see events.c for the calls in it. */
 #include "events.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ int dump_write(const void *data, size_t n, int *sys_errno)
     return 0;
 }
 
-/* Writes what the printer of the ordered callback made. */
+/* Writes the output of the ordered callback's printer. */
 static int write_printed(struct dump *d)
 {
     int ret = d->printer.out.len
@@ -60,7 +60,7 @@ static struct open_call *call_of(struct dump *d, uint32_t thread)
     return d->threads[thread];
 }
 
-/* Text with copied events in between, each behind a byte 0. */
+/* Writes text with copied events in it, each after a byte 0. */
 static int put_mixed(struct dump *d, const struct ctr_thread *t, const char *p, size_t n)
 {
     struct open_call *c = call_of(d, t->index);
@@ -136,8 +136,8 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
     }
 }
 
-/* How much of the file had to be read. */
-static void tell_work(const struct dump_options *opt, const struct ctr_trace *tr)
+/* Reports how much of the file was read. */
+static void report_work(const struct dump_options *opt, const struct ctr_trace *tr)
 {
     struct ctr_work work;
     struct ctr_info info;
@@ -169,7 +169,7 @@ int dump_file(const struct dump_options *opt,
         tool_trace_verdict(opt->prog, opt->path, tr, opt->quiet);
     }
     if (opt->statistics) {
-        tell_work(opt, tr);
+        report_work(opt, tr);
     }
     ctr_close(tr);
     return status;

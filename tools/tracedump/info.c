@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracedump --info: what is known about a recording, for people and as one
- * JSON object.
+ * tracedump --info: describes a recording, as text and as one JSON object.
  *
- * Of a file only the tables are read, the events of mappings and threads, and the index,
- * to see whether it is damaged.  A stream has to be read whole: what it holds is known at
- * its end.  The mappings of a stream are not shown, since their history is kept for files
+ * It reads only the tables of a file, the events of mappings and threads, and the index,
+ * to check it for damage.  It reads a whole stream, as the totals are known at the
+ * end.  The mappings of a stream are not shown, since their history is kept for files
  * only.
  */
 #include "tracedump.h"
@@ -23,28 +22,28 @@
 #include "common/trace.h"
 
 #define MAX_NAME 64u
-/* Bytes of a name that Linux keeps. */
+/* Bytes of a thread's name that Linux keeps. */
 #define COMM_LEN 15u
 
-/* Everything that --info shows beside the tables of processes and threads. */
+/* Everything that --info shows besides the tables of processes and threads. */
 struct facts {
     struct ctr_info info;
     char start[40];          /* date and time, UTC */
-    char disas[40];          /* what disassembles, "" if nothing can */
-    char (*names)[MAX_NAME]; /* of threads, the last ones they had; "" not known */
+    char disas[40];          /* the disassembler, "" if there is none */
+    char (*names)[MAX_NAME]; /* last names of the threads; "" not known */
     uint32_t nr_names;
-    uint64_t *changes; /* of mappings, by process */
+    uint64_t *changes; /* of mappings, per process */
     uint32_t nr_changes;
     struct ctr_maps *maps;    /* NULL: not known */
-    struct ctr_diag *damages; /* of what reading does not need, the first ones ... */
+    struct ctr_diag *damages; /* in parts that reading does not need: the first ones */
     uint32_t nr_damages;
-    uint64_t damaged; /* ... of so many */
+    uint64_t damaged; /* number of all such damages */
     struct progress progress;
 };
 
 #define MAX_DAMAGES 16u
 
-/* What a worker tells the ordered callback. */
+/* What a worker passes to the ordered callback. */
 struct note {
     uint32_t changes; /* of mappings */
     bool named;
@@ -69,7 +68,7 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     }
     if (e->type == CTR_EVENT_THREAD && ctr_parse_thread(e, &t) == 0 && t.name.n &&
         t.op != CTR_THREAD_END) {
-        /* execve names a thread after the file, as far as a name goes. */
+        /* execve names a thread after the file, cut to the length of a name. */
         const char *slash = t.op == CTR_THREAD_EXEC ? memrchr(t.name.p, '/', t.name.n)
                                                     : NULL;
         const char *name = slash ? slash + 1 : t.name.p;
@@ -91,7 +90,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
-/* Makes room for entry `i' of a table of zeros; NULL: no memory. */
+/* Grows a zeroed table so that it has entry `i'; NULL: no memory. */
 static void *room_for(void *table, uint32_t *n, uint32_t i, size_t size)
 {
     uint32_t more = 2 * i + 16;
@@ -141,8 +140,8 @@ static int on_progress(void *arg, const struct ctr_progress *p)
 }
 
 /*
- * Names and mappings; reads a stream to its end.  Returns an exit status,
- * after which what has been read of a file may be shown all the same.
+ * Reads names and mappings; reads a stream to its end.  Returns an exit status; even if
+ * it is not TOOL_OK, what has been read of a file may be shown.
  */
 static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
                       struct facts *f)
@@ -161,7 +160,7 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
         if (f->info.seekable) {
             ropts.filter = &filter;
         } else {
-            ops.run = on_run; /* so that no chunk is left out */
+            ops.run = on_run; /* makes the replay read every chunk */
         }
         progress_init(&f->progress, PROG, opt->quiet);
         ops.progress = f->progress.on ? on_progress : NULL;
@@ -188,7 +187,7 @@ static int on_damage(void *arg, const struct ctr_diag *damage)
     return 0;
 }
 
-/* What is damaged though nobody else would come across it; an exit status. */
+/* Checks the parts that nothing else reads for damage; an exit status. */
 static int check_rest(struct ctr_trace *tr, const struct dump_options *opt,
                       struct facts *f)
 {
@@ -262,7 +261,7 @@ unsigned reg_group(const struct ctr_reg *r)
 
 /* ------------------------------------------------------------------- text */
 
-/* A command's word as a shell would have to be given it. */
+/* A word of the command, quoted for a shell. */
 static bool put_word(struct textbuf *b, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -313,7 +312,7 @@ static bool put_end(struct textbuf *b, const struct facts *f, uint64_t end_ns,
     return ok;
 }
 
-/* The names of the registers, by groups, in lines that a terminal can hold. */
+/* The names of the registers, by group, in lines that fit a terminal. */
 static bool put_regs_text(struct textbuf *b, const struct ctr_trace *tr)
 {
     const struct ctr_reg *r;
@@ -359,7 +358,7 @@ static bool put_maps_text(struct textbuf *b, const struct ctr_trace *tr,
     return ok;
 }
 
-/* What is not there because only the newest part was kept. */
+/* What was dropped because only the newest part was kept. */
 static bool put_dropped_text(struct textbuf *b, const struct ctr_info *in)
 {
     return !in->dropped_chunks ||
@@ -507,7 +506,7 @@ static bool put_regs_json(struct textbuf *b, const struct ctr_trace *tr)
     return ok && textbuf_printf(b, "]");
 }
 
-/* Where one of the objects in an array is put. */
+/* The output array of mappings. */
 struct map_array {
     struct textbuf *b;
     int32_t pid;

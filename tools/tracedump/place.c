@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A place in the run of a thread, as --state and the searches take it. */
+/* A place in the run of a thread: the argument of --state and the searches. */
 #include "tracedump.h"
 
 #include <inttypes.h>
@@ -38,8 +38,8 @@ static bool selected(const int32_t *list, uint32_t n, int32_t id)
 }
 
 /*
- * The one thread that --pid and --thread leave, or one of them: a process that is
- * replaced by execve is followed by another one with the same ids.
+ * The one thread that --pid and --thread select, or the K-th of them.  Ids alone may
+ * select several: after an execve the trace has another process with the same ids.
  */
 static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
                                               const struct dump_options *opt,
@@ -80,9 +80,9 @@ const struct ctr_thread *place_thread(const struct ctr_trace *tr,
         return NULL;
     }
     if (place->ordinal < t->first) {
-        tool_error(
-            PROG, "%s: what thread %d/%d did before ordinal %" PRIu64 " has been dropped",
-            opt->path, t->pid, t->tid, t->first);
+        tool_error(PROG,
+                   "%s: events of thread %d/%d before ordinal %" PRIu64 " were dropped",
+                   opt->path, t->pid, t->tid, t->first);
         return NULL;
     }
     if (place->ordinal - t->first > t->insns) {

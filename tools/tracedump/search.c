@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracedump --last-write-before and its like: who touched these addresses last, or next?
+ * tracedump --last-write-before and similar: which event accessed these addresses last,
+ * or next?
  *
- * libctr looks for it, away from the place and only where the index says that it may be;
- * what was found is then printed as any event is.
+ * libctr searches, starting at the place and reading only the chunks that can match by
+ * the index.  The event found is printed like any other.
  */
 #include "tracedump.h"
 
 #include "common/options.h"
 
-/* Prints it: an instruction with its accesses there, or what the system did. */
+/* Prints the event: an instruction with its accesses there, or an event of the system. */
 static int print_found(struct ctr_trace *tr, const struct dump_options *opt,
                        const struct ctr_found *found)
 {

@@ -14,7 +14,6 @@
 #include "common/options.h"
 #include "common/trace.h"
 
-/* What there is to show. */
 struct state {
     const struct dump_options *opt;
     const struct place *request;
@@ -22,7 +21,7 @@ struct state {
     struct ctr_info info;
     const struct ctr_thread *thread;
     struct mappings *modules;
-    const struct ctr_maps *maps; /* of them, if there are any */
+    const struct ctr_maps *maps; /* those of `modules', or NULL */
     struct textbuf out;
     uint8_t *values; /* CTR_REG_STRIDE each; NULL: not recorded */
     uint32_t nr_regs;
@@ -37,7 +36,7 @@ struct state {
     bool ok;
 };
 
-/* Disassembles the instruction; those before it in its block may say what it means. */
+/* Disassembles the instruction.  Those before it in the block may change its meaning. */
 static bool disassemble(struct state *s, const struct ctr_exec *e)
 {
     struct disas *d = disas_new(s->info.elf_machine, s->info.big_endian, s->info.target);
@@ -57,7 +56,7 @@ static bool disassemble(struct state *s, const struct ctr_exec *e)
     return true;
 }
 
-/* Reads the instruction at the place, if there is one. */
+/* Reads the instruction at the place, if any. */
 static int read_next(struct state *s, struct ctr_diag *diag)
 {
     struct ctr_filter filter = {.kinds = CTR_KIND_EXEC};
@@ -294,7 +293,7 @@ static bool put_json(struct state *s)
 
 /* --------------------------------------------------------------------------- */
 
-/* Gathers everything; 0, an enum dump_stop or an error of libctr. */
+/* Reads everything to show; 0, an enum dump_stop or an error of libctr. */
 static int read_state(struct state *s, struct ctr_diag *diag)
 {
     uint64_t until;

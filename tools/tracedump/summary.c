@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracedump --summary: how much there is of what the options select, of each thread and
- * of all.
+ * tracedump --summary: counts what the options select, per thread and in total.
  *
- * It is counted, not read from the index: workers replay the chunks.  Runs of blocks tell
- * how many instructions and accesses they had, which takes little time; with --pc and
- * --addr each instruction and access has to be looked at.
+ * It does not read counts from the index; workers replay the chunks.  Runs of blocks
+ * contain their numbers of instructions and accesses, which is fast; with --pc and --addr
+ * each instruction and access has to be checked.
  */
 #include "tracedump.h"
 
@@ -19,11 +18,11 @@ struct count {
     uint64_t insns, loads, stores, runs;
 };
 
-/* What belongs to one worker, on cache lines of its own. */
+/* The state of one worker, on cache lines of its own. */
 struct counter {
     struct count *threads; /* by index in the thread table */
     uint32_t nr_threads;
-    struct count *at; /* of the piece at hand */
+    struct count *at; /* of the current piece */
 } __attribute__((aligned(128)));
 
 struct summary {
@@ -96,7 +95,7 @@ static int on_progress(void *arg, const struct ctr_progress *p)
 
 /* ------------------------------------------------------------------ output */
 
-/* One thread, or all if it is NULL. */
+/* Prints one thread, or the total if t is NULL. */
 static bool put_count(struct textbuf *b, const struct dump_options *opt,
                       const struct count *c, const struct ctr_thread *t)
 {
@@ -121,7 +120,7 @@ static bool put_count(struct textbuf *b, const struct dump_options *opt,
                     : textbuf_printf(b, "  total\n"));
 }
 
-/* Threads of which nothing was selected are left out. */
+/* Leaves out threads of which nothing was selected. */
 static bool put_summary(struct textbuf *b, const struct summary *s,
                         const struct ctr_trace *tr)
 {
@@ -168,7 +167,8 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)
 
     if (filter.npc || filter.naddr) {
         const uint32_t accesses = opt->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
-        /* As for printing: without accesses all of them bring their instruction. */
+        /* As for printing: if no kind of access is selected, each kind makes its
+         * instruction count. */
         filter.kinds =
             CTR_KIND_EXEC | (accesses ? accesses : CTR_KIND_LOAD | CTR_KIND_STORE);
         ops.exec = on_exec;
@@ -186,7 +186,7 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)
     ops.progress = s.progress.on ? on_progress : NULL;
     ret = ctr_replay(tr, &ops, &s, &ropts, &diag);
     progress_clear(&s.progress);
-    /* What was read is told, also before an error. */
+    /* What was read before an error is shown, too. */
     if (ret <= 0) {
         int last = put_summary(&out, &s, tr) ? dump_write(out.data, out.len, &sys_errno)
                                              : DUMP_STOP_NOMEM;

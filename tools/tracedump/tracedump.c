@@ -34,21 +34,20 @@ static const struct tool_option option_table[] = {
     DUMP_OPTIONS_ACCESSES,
     {0, NULL, NULL, "What to look for, with --addr"},
     {OPT_LAST_WRITE, "last-write-before", "N[/K]",
-     "who wrote there last, before ordinal N of a thread; K: of\nthe K-th thread "
-     "selected, through all that are"},
-    {OPT_LAST_READ, "last-read-before", "N[/K]", "who read there last"},
-    {OPT_FIRST_WRITE, "first-write-after", "N[/K]", "who wrote there next"},
-    {OPT_FIRST_READ, "first-read-after", "N[/K]", "who read there next"},
+     "the last write there before ordinal N of a thread, or of\nthe K-th thread "
+     "selected; searches all threads selected"},
+    {OPT_LAST_READ, "last-read-before", "N[/K]", "the last read there"},
+    {OPT_FIRST_WRITE, "first-write-after", "N[/K]", "the next write there"},
+    {OPT_FIRST_READ, "first-read-after", "N[/K]", "the next read there"},
     {0, NULL, NULL, "How to show it"},
     {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
-    {OPT_NO_MODULES, "no-modules", NULL, "no module+offset beside instructions"},
+    {OPT_NO_MODULES, "no-modules", NULL, "no module+offset next to instructions"},
     DUMP_OPTIONS_HOW,
-    {'i', "info", NULL, "what is known about the recording, no events"},
+    {'i', "info", NULL, "describe the recording; print no events"},
     {OPT_STATE, "state", "N[/K]",
-     "registers, mappings and next instruction of a thread\nbefore its ordinal N; K: of "
-     "the "
-     "K-th thread selected"},
-    {'c', "summary", NULL, "how much there is of what is selected, no events"},
+     "registers, mappings and next instruction of a thread\nbefore its ordinal N, or of "
+     "the K-th thread selected"},
+    {'c', "summary", NULL, "count what is selected; print no events"},
     DUMP_OPTIONS_TERMINAL,
     {0, NULL, NULL, "How to read"},
     DUMP_OPTIONS_READ,
@@ -57,18 +56,18 @@ static const struct tool_option option_table[] = {
     {0},
 };
 
-/* What the command line says, before it is put together. */
+/* The parsed command line. */
 struct command_line {
     struct dump_choice dump;
     struct filter_options filter;
     struct place state;
     struct search_request search;
-    unsigned modes; /* how many were asked for that print no events */
+    unsigned modes; /* number of chosen modes that print no events */
     bool info, summary;
 };
 
 /* One of the searches; false if the argument is wrong. */
-static bool take_search(struct command_line *c, int key, const char *arg)
+static bool set_search(struct command_line *c, int key, const char *arg)
 {
     static const struct search_request kinds[] = {
         [OPT_LAST_WRITE - OPT_LAST_WRITE] = {.option = "--last-write-before",
@@ -88,8 +87,8 @@ static bool take_search(struct command_line *c, int key, const char *arg)
     return place_parse(arg, &c->search.place);
 }
 
-/* Takes one option in; false if its argument is wrong. */
-static bool take_option(void *to, int key, const char *arg)
+/* Stores one option; false if its argument is wrong. */
+static bool set_option(void *to, int key, const char *arg)
 {
     struct command_line *c = to;
     enum tool_taken taken = filter_options_take(&c->filter, key, arg);
@@ -111,7 +110,7 @@ static bool take_option(void *to, int key, const char *arg)
     case OPT_LAST_READ:
     case OPT_FIRST_WRITE:
     case OPT_FIRST_READ:
-        return take_search(c, key, arg);
+        return set_search(c, key, arg);
     case OPT_NO_DISAS:
         c->dump.opt.no_disas = true;
         return true;
@@ -128,7 +127,7 @@ static bool take_option(void *to, int key, const char *arg)
     }
 }
 
-/* Puts the filter together; TOOL_OK or TOOL_USAGE. */
+/* Completes the filter; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
     int status = filter_options_finish(&c->filter, PROG, &c->dump.opt.filter);
@@ -178,10 +177,10 @@ int main(int argc, char **argv)
     };
     int status;
 
-    /* `tracedump | head' ends by EPIPE, quietly and with status 0. */
+    /* `tracedump | head' ends by EPIPE, without a message and with status 0. */
     signal(SIGPIPE, SIG_IGN);
     dump_choice_init(&c.dump, PROG);
-    status = tool_options_parse(&o, take_option, &c, &c.dump.opt.path);
+    status = tool_options_parse(&o, set_option, &c, &c.dump.opt.path);
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c);
         status = status ? status : dump_file(&c.dump.opt, show, &c);

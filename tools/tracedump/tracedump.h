@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of tracedump: tracedump.c reads the command line, info.c is --info, state.c
- * is
- * --state, search.c --last-write-before and its like, summary.c --summary; events are
- * printed by dump/.
+ * The parts of tracedump: tracedump.c parses the command line, info.c is --info, state.c
+ * is --state, search.c is --last-write-before and similar, summary.c is --summary.  dump/
+ * prints events.
  */
 #ifndef TRACEDUMP_H
 #define TRACEDUMP_H
@@ -16,27 +15,28 @@
 struct place {
     bool given;
     uint64_t ordinal;
-    uint32_t which; /* number of the thread among those selected, 0: the only one */
+    uint32_t which; /* number among the selected threads, from 1; 0: the only one */
 };
 
 /* "N" or "N/K" */
 bool place_parse(const char *text, struct place *place);
 
-/* The thread of a place, in which it is, or NULL after a message that names `option'. */
+/* The thread of a place that lies in it, or NULL after a message; `option' is for
+ * messages. */
 const struct ctr_thread *place_thread(const struct ctr_trace *tr,
                                       const struct dump_options *opt,
                                       const struct place *place, const char *option);
 
 /* --last-write-before=N/K, ... */
 struct search_request {
-    const char *option; /* which of them, NULL: none */
+    const char *option; /* the option; NULL: no search */
     struct place place;
     bool back;
     uint32_t kind; /* CTR_KIND_LOAD or _STORE */
 };
 
-/* All print everything themselves and return what dump_events does; dump_search
- * TOOL_NOTHING if there is nothing. */
+/* Each prints its output and returns the same as dump_events; dump_search returns
+ * TOOL_NOTHING if it finds nothing. */
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
                const struct place *request);
