@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The address of a unix socket holds 107 bytes of path.  A longer one is reached by
- * way of its folder's descriptor in /proc.
+ * The address of a unix socket holds 107 bytes of path.  A longer path is reached through
+ * its folder's descriptor in /proc.
  */
 #include "common/ctlsock.h"
 
@@ -17,7 +17,7 @@
 
 #define BACKLOG 16
 
-/* Fills in the address; *folder is a descriptor to close behind, or -1. */
+/* Fills in the address; *folder is a descriptor to close afterwards, or -1. */
 static int address_of(const char *path, struct sockaddr_un *address, int *folder)
 {
     const char *slash = strrchr(path, '/');
@@ -78,7 +78,7 @@ int ctlsock_connect(const char *path)
     return fd;
 }
 
-/* Removes a socket that a recorder has left behind. */
+/* Removes a socket left over from a recorder that is gone. */
 static void remove_stale(const char *path)
 {
     struct stat st;
@@ -108,7 +108,7 @@ int ctlsock_listen(const char *path)
     }
     fd = open_socket();
     if (fd >= 0) {
-        /* For nobody but its owner, from the first moment. */
+        /* Only the owner may connect, from the first moment on. */
         mask = umask(0177);
         err = bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
         umask(mask);

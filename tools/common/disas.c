@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Capstone behind disas.h: which architecture and mode serve which target.
+ * Implements disas.h with Capstone: maps each target to an architecture and a mode.
  *
- * A handle is opened per mode, when first met.  RISC-V and SuperH came with
- * Capstone 5, so that they depend on the version that this was compiled with.
+ * A handle is opened per mode, on first use.  RISC-V and SuperH need Capstone 5 at
+ * compile time.
  */
 #include "common/disas.h"
 
@@ -24,7 +24,7 @@ static const uint8_t thumb_nop[2][2] = {{0x00, 0xbf}, {0xbf, 0x00}};
 
 struct engine {
     csh handle;
-    bool tried; /* opened, or known not to open */
+    bool tried; /* opened, or failed to open */
     bool open;
 };
 
@@ -53,7 +53,7 @@ static bool capstone_mode(const struct disas *d, unsigned mode, cs_arch *arch,
         break;
     case EM_AARCH64:
         *arch = CS_ARCH_ARM64;
-        be = false; /* instructions are little-endian always */
+        be = false; /* instructions are always little-endian */
         break;
     case EM_386:
     case EM_X86_64:

@@ -68,7 +68,7 @@ int filter_options_finish(const struct filter_options *o, const char *prog,
     out->from = o->from;
     out->to = to;
     if ((o->has_to || o->has_count) && to == o->from) {
-        out->from = out->to = UINT64_MAX; /* nothing at all; to == 0 would mean no end */
+        out->from = out->to = UINT64_MAX; /* selects nothing; to == 0 would mean no end */
     }
     out->pids = o->pids.v;
     out->npid = o->pids.n;

@@ -2,8 +2,8 @@
 /*
  * The options that select a part of a trace, the same in every tool that replays one.
  *
- * A tool puts the rows that it offers into its table, hands each key to
- * filter_options_take, and at the end calls filter_options_finish.
+ * A tool puts the rows that it offers into its table, passes each key to
+ * filter_options_take, and calls filter_options_finish at the end.
  */
 #ifndef TOOLS_FILTER_OPTIONS_H
 #define TOOLS_FILTER_OPTIONS_H
@@ -23,14 +23,14 @@ enum {
     {FILTER_OPT_FROM, "from", "N", "begin with ordinal N of each thread"},               \
         {FILTER_OPT_TO, "to", "N", "stop before ordinal N of each thread"},              \
     {                                                                                    \
-        'n', "count", "N", "take N ordinals of each thread, from --from on"              \
+        'n', "count", "N", "read N ordinals of each thread, starting at --from"          \
     }
 #define FILTER_OPTIONS_TIMES                                                             \
     {FILTER_OPT_FROM_TIME, "from-time", "SECONDS",                                       \
-     "begin so long after the recording's start"},                                       \
+     "begin SECONDS after the start of the recording"},                                  \
     {                                                                                    \
         FILTER_OPT_TO_TIME, "to-time", "SECONDS",                                        \
-            "stop so long after the recording's start"                                   \
+            "stop SECONDS after the start of the recording"                              \
     }
 #define FILTER_OPTIONS_THREADS                                                           \
     {'p', "pid", "LIST", "only these processes"},                                        \
@@ -44,25 +44,25 @@ enum {
         'a', "addr", "RANGES", "only accesses that touch these addresses"                \
     }
 
-/* What they said; begins as zeros. */
+/* The parsed options; must be zeroed first. */
 struct filter_options {
     struct tool_ids pids, tids;
     struct tool_ranges pcs, addrs;
     uint64_t from, to, count;
-    uint64_t from_ns, to_ns; /* since the recording began; to_ns 0: no end */
+    uint64_t from_ns, to_ns; /* since the start of the recording; to_ns 0: no end */
     bool has_to, has_count;
 };
 
 enum tool_taken filter_options_take(struct filter_options *o, int key, const char *arg);
 
 /*
- * Puts the filter together; it points into `o'.  Kinds and times are left alone.  Returns
- * TOOL_OK, or TOOL_USAGE after a line on stderr.
+ * Completes the filter, which points into `o'; leaves its kinds and times unchanged.
+ * Returns TOOL_OK, or TOOL_USAGE after a line on stderr.
  */
 int filter_options_finish(const struct filter_options *o, const char *prog,
                           struct ctr_filter *out);
 
-/* Puts the times in, of a trace that is open now. */
+/* Sets the filter's times, which depend on the opened trace. */
 void filter_options_times(const struct filter_options *o, const struct ctr_trace *tr,
                           struct ctr_filter *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of machines behind guest.h. */
+/* The table of machines for guest.h. */
 #include "common/guest.h"
 
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What differs between the machines that Linux programs are made for: numbers
- * of errors and signals, flags of open(2) and mmap(2), the layout of structures.
+ * The differences between Linux ABIs: numbers of errors and signals, flags of open(2)
+ * and mmap(2), the layout of structures.
  */
 #ifndef TOOLS_GUEST_H
 #define TOOLS_GUEST_H
@@ -34,8 +34,7 @@ enum guest_open {
 };
 enum guest_mmap { MMAP_GENERIC, MMAP_MIPS, MMAP_SPARC, MMAP_PPC, MMAP_ALPHA, MMAP_HPPA };
 
-/* Order of the arguments of clone(2), which 32-bit arguments make up one of 64
- * bits, and how the registers of such a pair are found. */
+/* Order of the arguments of clone(2). */
 enum guest_clone {
     CLONE_TLS_LAST,    /* flags, stack, ptid, ctid, tls */
     CLONE_TLS_FOURTH,  /* flags, stack, ptid, tls, ctid */
@@ -43,7 +42,7 @@ enum guest_clone {
     CLONE_STACK_SIZE,  /* flags, stack, stack size, ptid, ctid, tls */
 };
 
-/* Where a member stands in a structure; 0 bytes: there is none. */
+/* The position of a member in a structure; 0 bytes: no such member. */
 struct guest_field {
     uint8_t off;
     uint8_t bytes;
@@ -51,33 +50,33 @@ struct guest_field {
 
 struct guest_abi {
     uint16_t e_machine;
-    const char *prefix;            /* QEMU's name of the target begins so */
-    uint8_t numbers;               /* enum guest_numbers */
-    uint8_t open;                  /* enum guest_open */
-    uint8_t mmap;                  /* enum guest_mmap */
-    uint8_t clone;                 /* enum guest_clone */
-    bool even_pairs;               /* 32 bits: a pair begins with an even argument */
-    bool own_ioctls;               /* numbers of terminal requests unlike those of most */
-    struct guest_field mode, size; /* of struct stat */
+    const char *prefix; /* of QEMU's name of the target */
+    uint8_t numbers;    /* enum guest_numbers */
+    uint8_t open;       /* enum guest_open */
+    uint8_t mmap;       /* enum guest_mmap */
+    uint8_t clone;      /* enum guest_clone */
+    bool even_pairs;    /* 32 bits: a pair begins with an even argument */
+    bool own_ioctls;    /* terminal ioctls have numbers other than most ABIs' */
+    struct guest_field mode, size;     /* of struct stat */
     struct guest_field mode64, size64; /* of struct stat64 */
 };
 
 struct guest {
     const struct guest_abi *abi;
     unsigned word;   /* bytes of a long and of an address: 4 or 8 */
-    bool wide_pairs; /* 64-bit arguments stand in one register */
+    bool wide_pairs; /* a 64-bit argument is in one register */
     bool big_endian;
 };
 
-/* Of the target that a trace names; one that is not known is taken for one with
- * the numbers that most have. */
+/* Initializes g for the trace's target; an unknown target gets the numbers that most
+ * ABIs have. */
 void guest_init(struct guest *g, const struct ctr_info *info);
 
 /* "ENOENT" and "No such file or directory"; NULL if there is no such error. */
 const char *guest_errno_name(const struct guest *g, unsigned number);
 const char *guest_errno_text(const struct guest *g, unsigned number);
 
-/* Bytes that guest_signal_name may need. */
+/* Size of guest_signal_name's buffer. */
 #define GUEST_SIGNAL_MAX 24
 /* "SIGSEGV", "SIGRT_1", or the number; returns `buf' or a constant. */
 const char *guest_signal_name(const struct guest *g, unsigned number, char *buf);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Error numbers of Linux by family of machines, and their messages as the C
- * library tells them.
+ * Error numbers of Linux by family of machines, and the C library's messages for
+ * them.
  */
 #include "common/guest.h"
 
 struct error {
     const char *name;
     const char *text;
-    uint16_t number[GUEST_NR_NUMBERS]; /* 0: not there */
+    uint16_t number[GUEST_NR_NUMBERS]; /* 0: does not exist */
 };
 
 /* clang-format off */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flags of system calls that machines number differently. */
+/* Flags of system calls whose values differ between machines. */
 #include "common/syscall_flags.h"
 
 #include <elf.h>
@@ -159,7 +159,7 @@ static const struct guest_flag *const mmap_flags[] = {
     [MMAP_GENERIC] = mmap_generic, [MMAP_MIPS] = mmap_mips, [MMAP_SPARC] = mmap_sparc,
     [MMAP_PPC] = mmap_ppc, [MMAP_ALPHA] = mmap_alpha, [MMAP_HPPA] = mmap_hppa,
 };
-/* NULL: as everywhere.  Of fcntl, only what differs. */
+/* NULL: no differences.  Of fcntl, only the differences. */
 static const struct guest_flag *const sa_flags[GUEST_NR_NUMBERS] = {
     [GUEST_MIPS] = sa_mips, [GUEST_SPARC] = sa_sparc, [GUEST_ALPHA] = sa_alpha,
     [GUEST_HPPA] = sa_hppa,

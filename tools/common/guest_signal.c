@@ -11,7 +11,7 @@
 /* clang-format off */
 static const struct signal_row {
     const char *name;
-    uint8_t number[GUEST_NR_NUMBERS]; /* 0: not there */
+    uint8_t number[GUEST_NR_NUMBERS]; /* 0: does not exist */
 } signals[] = {
     {"SIGHUP", {1, 1, 1, 1, 1}},
     {"SIGINT", {2, 2, 2, 2, 2}},
@@ -66,7 +66,7 @@ static const struct code {
     {"SIGCHLD", 1, {"CLD_EXITED", "CLD_KILLED", "CLD_DUMPED", "CLD_TRAPPED", "CLD_STOPPED",
                     "CLD_CONTINUED"}},
     {"SIGSYS", 1, {"SYS_SECCOMP", "SYS_USER_DISPATCH"}},
-    /* of every signal, the sender's way */
+    /* of every signal: how it was sent */
     {NULL, -6, {"SI_TKILL", "SI_SIGIO", "SI_ASYNCIO", "SI_MESGQ", "SI_TIMER", "SI_QUEUE",
                 "SI_USER"}},
     {NULL, 0x80, {"SI_KERNEL"}},
@@ -103,7 +103,7 @@ const char *guest_signal_name(const struct guest *g, unsigned number, char *buf)
 const char *guest_signal_code(const struct guest *g, unsigned number, int code)
 {
     const char *name = plain_name(g, number);
-    /* MIPS has these two the other way round. */
+    /* MIPS has these two swapped. */
     bool swap = g->abi->numbers == GUEST_MIPS && (code == -2 || code == -4);
     int look = swap ? -6 - code : code;
 

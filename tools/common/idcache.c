@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept for blocks, by id; see idcache.h. */
+/* A cache of data for blocks, by id; see idcache.h. */
 #include "common/idcache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What an entry costs beside its bytes: of malloc, and of a table that is half full. */
+/* Overhead of an entry: of malloc, and of a table that is half full. */
 #define ENTRY_BYTES (16 + 2 * sizeof(struct idcache_entry))
 
 static void forget_all(struct idcache *c)
@@ -18,7 +18,7 @@ static void forget_all(struct idcache *c)
     c->bytes = 0;
 }
 
-/* Room for one more; the table is never more than half full. */
+/* Makes room for one more; the table is never more than half full. */
 static bool room(struct idcache *c)
 {
     struct idcache old = *c;

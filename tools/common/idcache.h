@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a worker keeps for blocks of a trace, by their id. Bounded in a simple way: when
- * it has grown too large everything is forgotten, and made again for the blocks that
- * still run. How many blocks the trace has does not matter.
+ * A worker's cache of data for blocks of a trace, by block id.  When it exceeds its
+ * bound it is emptied, and the data of blocks that still run is made again.  So its size
+ * does not depend on the number of blocks in the trace.
  */
 #ifndef TOOLS_IDCACHE_H
 #define TOOLS_IDCACHE_H
@@ -18,14 +18,15 @@ struct idcache_entry {
 };
 
 struct idcache {
-    struct idcache_entry *v; /* hash table, of ids as they are: neighbours run together */
-    size_t mask;             /* its size, a power of two, minus 1 */
+    struct idcache_entry
+        *v;      /* hash table; the hash is the id, as neighbours run together */
+    size_t mask; /* its size, a power of two, minus 1 */
     size_t used;
     size_t bytes;
     size_t max_bytes;
 };
 
-/* Where an id stands, or the free place where it would; there is a table. */
+/* The entry of an id, or the free entry where it belongs.  The table must exist. */
 static inline struct idcache_entry *idcache_place(const struct idcache *c, uint32_t id)
 {
     size_t i = id & c->mask;
@@ -36,15 +37,15 @@ static inline struct idcache_entry *idcache_place(const struct idcache *c, uint3
     return &c->v[i];
 }
 
-/* What is kept for an id, or NULL. */
+/* The data of an id, or NULL. */
 static inline void *idcache_get(const struct idcache *c, uint32_t id)
 {
     return c->v ? idcache_place(c, id)->p : NULL;
 }
 
 /*
- * Keeps `p', which took so many bytes of malloc(3), for an id, instead of what was there.
- * Everything else may be forgotten (freed) by that.  False: no memory, p is not kept.
+ * Stores `p', of that many bytes from malloc(3), for an id; replaces older data.  This
+ * may free all other entries.  False: no memory, p is not stored.
  */
 bool idcache_put(struct idcache *c, uint32_t id, void *p, size_t bytes);
 

@@ -7,26 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chunks with map events that are read at once; with more, as far as is needed. */
+/* Up to this number of chunks with map events, all are read at once; with more, only as
+ * many as queries need. */
 #define FEW 64u
 
-/* What was known up to a time. */
+/* The history of mappings up to a time. */
 struct known {
-    struct ctr_maps *maps; /* NULL: it cannot be known */
-    uint64_t to_ns;        /* not of what happened then or later */
-    int error;             /* why it cannot, or not whole ... */
-    uint64_t bad_ns;       /* ... from that time on */
+    struct ctr_maps *maps; /* NULL: could not be read */
+    uint64_t to_ns;        /* the history ends before this time */
+    int error;             /* why it could not be read, or not completely */
+    uint64_t bad_ns;       /* `error' concerns times from here on */
     struct ctr_diag diag;
-    struct known *before;  /* in use as long as all of it */
+    struct known *before; /* shorter history, which callers may still use */
 };
 
 struct mappings {
-    struct ctr_trace *trace;     /* NULL: all is known */
-    uint64_t *start;             /* times at which chunks with map events begin ... */
-    size_t nr_starts;            /* ... ascending */
-    unsigned what;               /* CTR_MAPS_* */
-    _Atomic(struct known *) now; /* changed with the lock */
-    _Atomic(const struct known *) bad; /* of which somebody has asked what is not known */
+    struct ctr_trace *trace; /* NULL: all has been read */
+    uint64_t *start;         /* start times of chunks with map events, ascending */
+    size_t nr_starts;
+    unsigned what;                     /* CTR_MAPS_* */
+    _Atomic(struct known *) now;       /* changed with the lock */
+    _Atomic(const struct known *) bad; /* a query met the error of this history */
     pthread_mutex_t lock;
 };
 
@@ -62,9 +63,9 @@ static int find_starts(struct mappings *m, const struct ctr_trace *tr,
     return got;
 }
 
-/* Makes more known, up to a time; 0: all.  With the lock. */
-static int learn(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
-                 struct ctr_diag *diag)
+/* Reads the history up to a time; 0: all.  The caller holds the lock. */
+static int read_up_to(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
+                      struct ctr_diag *diag)
 {
     struct known *k = calloc(1, sizeof(*k));
     int ret;
@@ -86,11 +87,11 @@ static int learn(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
 }
 
 /*
- * What is known up to a time at least.  Each time four times as many chunks are read as
- * are needed, or all if that is a quarter of them: all that was known before takes no more
- * than a third of what is known last, in time and in memory.  NULL: no memory.
+ * The history up to a time at least.  It reads four times as many chunks as are needed,
+ * or all chunks if that is a quarter of them or more.  So all older histories together
+ * take at most a third of the time and memory of the last one.  NULL: no memory.
  */
-static const struct known *know(struct mappings *m, uint64_t time_ns)
+static const struct known *known_to(struct mappings *m, uint64_t time_ns)
 {
     const struct known *k = atomic_load_explicit(&m->now, memory_order_acquire);
     size_t low = 0, high = m->nr_starts;
@@ -101,7 +102,7 @@ static const struct known *know(struct mappings *m, uint64_t time_ns)
     pthread_mutex_lock(&m->lock);
     k = atomic_load_explicit(&m->now, memory_order_relaxed);
     if (!k || k->to_ns <= time_ns) {
-        while (low < high) { /* chunks begun by then */
+        while (low < high) { /* count the chunks that begin by then */
             size_t mid = low + (high - low) / 2;
             if (m->start[mid] <= time_ns) {
                 low = mid + 1;
@@ -110,18 +111,18 @@ static const struct known *know(struct mappings *m, uint64_t time_ns)
             }
         }
         low = 4 * low < FEW ? FEW : 4 * low;
-        learn(m, m->trace, low < m->nr_starts / 4 ? m->start[low] : 0, NULL);
+        read_up_to(m, m->trace, low < m->nr_starts / 4 ? m->start[low] : 0, NULL);
         k = atomic_load_explicit(&m->now, memory_order_relaxed);
     }
     pthread_mutex_unlock(&m->lock);
     return k;
 }
 
-/* The same; whether what is asked for is known is kept for mappings_error. */
+/* The same; also remembers an error that affects the query, for mappings_error. */
 static const struct known *known_at(struct mappings *m, uint64_t time_ns)
 {
     static const struct known nothing = {.error = -CTR_E_NOMEM};
-    const struct known *k = know(m, time_ns);
+    const struct known *k = known_to(m, time_ns);
 
     k = k ? k : &nothing;
     if (k->error && time_ns >= k->bad_ns) {
@@ -162,7 +163,7 @@ int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
     pthread_mutex_init(&m->lock, NULL);
     if (path) {
         ret = find_starts(m, tr, diag);
-        /* Who loads the mappings comes across it again. */
+        /* Reading the mappings meets this error again. */
         ret = ret == -CTR_E_CORRUPT || ret == -CTR_E_TRUNCATED ? 0 : ret;
     }
     /* Workers use `tr' meanwhile. */
@@ -170,7 +171,7 @@ int mappings_load(struct mappings **out, struct ctr_trace *tr, const char *path,
         m->trace = NULL;
     }
     if (!ret && !m->trace) {
-        ret = learn(m, tr, 0, diag);
+        ret = read_up_to(m, tr, 0, diag);
     }
     if (ret) {
         mappings_free(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser behind options.h: getopt_long driven by the tool's table, with
- * messages of our own, so that every mistake is one line in one form.
+ * The parser of options.h: getopt_long driven by the tool's table.  It prints its own
+ * messages, so that every mistake gives one line in the same form.
  */
 #include "common/options.h"
 
@@ -36,7 +36,7 @@ static int options_init(struct tool_options *o)
     if (o->stop_at_operand) {
         o->shortopts[s++] = '+';
     }
-    o->shortopts[s++] = ':'; /* a missing argument is told from a bad option */
+    o->shortopts[s++] = ':'; /* distinguishes a missing argument from a bad option */
     for (size_t i = 0; i < n; i++) {
         const struct tool_option *t = &o->table[i];
         if (!t->key) {
@@ -93,8 +93,8 @@ int tool_options_next(struct tool_options *o)
         tool_usage_error(o->prog, "option '--%s' needs an argument: %s", t->name, t->arg);
         return TOOL_OPTIONS_ERROR;
     case '?':
-        /* optopt: a letter that is none, a flag given an argument, or 0 for
-         * a long name, which then is the word before optind. */
+        /* optopt: an unknown letter, a flag that was given an argument, or 0 for
+         * a long name, which is the word before optind. */
         t = option_of_key(o, optopt);
         if (t) {
             tool_usage_error(o->prog, "option '--%s' takes no argument", t->name);
@@ -200,7 +200,7 @@ int tool_close_stdout(const char *prog, const char *name, int status)
 {
     int error = fflush(stdout) ? errno : 0;
 
-    /* Closed from the start is no failure, and what is interrupted is closed. */
+    /* A descriptor that was never open is no failure; an interrupted close did close. */
     if (close(STDOUT_FILENO) < 0 && errno != EBADF && errno != EINTR && !error) {
         error = errno;
     }
@@ -211,8 +211,8 @@ int tool_close_stdout(const char *prog, const char *name, int status)
     return TOOL_FAILED;
 }
 
-/* Messages hold names from traces and files of anybody: what would steer a terminal
- * becomes '?'. */
+/* Messages contain names from untrusted traces and files: characters that control a
+ * terminal become '?'. */
 static void print_harmless(const char *fmt, va_list ap)
 {
     char text[4096];
@@ -250,7 +250,7 @@ int tool_usage_error(const char *prog, const char *fmt, ...)
 
 /*
  * Reads a number at `text': decimal, or hexadecimal after 0x; no sign, no
- * blank.  Returns what stands behind it, or NULL.
+ * blank.  Returns the end of the number, or NULL.
  */
 static const char *number_at(const char *text, uint64_t *value)
 {
@@ -316,7 +316,7 @@ bool tool_parse_jobs(const char *text, unsigned *jobs)
     return true;
 }
 
-/* One range at `text', exclusive as in struct ctr_range. */
+/* Reads one range at `text'; its end is exclusive as in struct ctr_range. */
 static const char *range_at(const char *text, struct ctr_range *r)
 {
     const char *p = number_at(text, &r->from);
@@ -332,7 +332,7 @@ static const char *range_at(const char *text, struct ctr_range *r)
     if (!p || !length || length - 1 > UINT64_MAX - r->from) {
         return NULL;
     }
-    /* Up to the last byte of all is written as UINT64_MAX. */
+    /* UINT64_MAX stands for the end of the address space. */
     r->to = length > UINT64_MAX - r->from ? UINT64_MAX : r->from + length;
     return p;
 }

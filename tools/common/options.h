@@ -13,19 +13,19 @@
 
 #include "ctr.h"
 
-/* Exit statuses that every tool shares. */
+/* Exit statuses of all tools. */
 enum tool_exit {
     TOOL_OK = 0,
     TOOL_FAILED = 1,
     TOOL_USAGE = 2,
     TOOL_PARTIAL = 3, /* done, but the trace was truncated or incomplete */
-    TOOL_NOTHING = 4, /* a search has found nothing */
+    TOOL_NOTHING = 4, /* a search found nothing */
 };
 
 /*
  * One option.  `key' is its short letter, or TOOL_OPT_LONG + n for an option
- * that has a long name only.  `arg' names the argument, NULL if there is none;
- * in brackets, "[=FILE]", it may be left out.
+ * that has a long name only.  `arg' is the argument's name, NULL if there is none;
+ * "[=FILE]" in brackets is optional.
  * A row with key 0 and a help text is a heading in --help.  The table ends
  * with a row of zeros.
  */
@@ -33,7 +33,7 @@ struct tool_option {
     int key;
     const char *name;
     const char *arg;
-    const char *help; /* may hold '\n': further lines are indented alike */
+    const char *help; /* may contain '\n': all lines get the same indent */
 };
 
 #define TOOL_OPT_LONG 256
@@ -65,10 +65,10 @@ struct tool_options {
     char name[32];
 };
 
-/* Keys that tool_options_next returns beside those of the table. */
+/* Keys that tool_options_next returns besides those of the table. */
 enum {
-    TOOL_OPTIONS_END = -1,   /* operands stand from argv[optind] on */
-    TOOL_OPTIONS_ERROR = -2, /* the mistake has been printed: exit TOOL_USAGE */
+    TOOL_OPTIONS_END = -1,   /* operands begin at argv[optind] */
+    TOOL_OPTIONS_ERROR = -2, /* after a message: exit with TOOL_USAGE */
 };
 
 /*
@@ -77,39 +77,40 @@ enum {
  */
 int tool_options_next(struct tool_options *o);
 
-/* What a group of options that tools share (filter_options.h, ...) says to a key. */
+/* The result of passing a key to a shared group of options (filter_options.h, ...). */
 enum tool_taken {
-    TOOL_NOT_MINE, /* the key is not of the group */
+    TOOL_NOT_MINE, /* the key does not belong to the group */
     TOOL_TAKEN,
-    TOOL_BAD_ARG, /* the option is, its argument is wrong */
+    TOOL_BAD_ARG, /* the key belongs to the group, but its argument is wrong */
 };
 
 /*
- * Parses the whole command line of a tool that reads one trace: hands each option but
- * --help and --version to `take', false: its argument is wrong.  Returns TOOL_OK and in
- * *path the operand, NULL if there is nothing left to do; or TOOL_USAGE.
+ * Parses the whole command line of a tool that reads one trace.  Passes each option
+ * except --help and --version to `take', which returns false if the argument is wrong.
+ * Returns TOOL_OK and the operand in *path, NULL if there is nothing left to do; or
+ * TOOL_USAGE.
  */
 int tool_options_parse(struct tool_options *o,
                        bool (*take)(void *arg, int key, const char *value), void *arg,
                        const char **path);
 
-/* Frees what tool_options_next took; does nothing on a zeroed parser. */
+/* Frees what tool_options_next allocated; does nothing on a zeroed parser. */
 void tool_options_fini(struct tool_options *o);
 
 /* The long name of an option of the table, with its dashes, for messages. */
 const char *tool_option_name(struct tool_options *o, int key);
 
-/* Prints what --help shows. */
+/* Prints the text of --help. */
 void tool_options_help(const struct tool_options *o, FILE *out);
 
 /* Prints "PROG (cannoli) VERSION". */
 void tool_print_version(const char *prog);
 
 /*
- * At the end of main: writes what is left of standard output, and closes it, as some file
- * systems tell only then what they could not write.  name: that of the file that it goes
- * to, NULL for "standard output".  Returns status, or after one line on stderr TOOL_FAILED;
- * that the reader of a pipe has gone is no failure.
+ * Call at the end of main: flushes and closes standard output, as some file systems
+ * report write errors only on close.  name: of the output file, NULL for "standard
+ * output".  Returns status, or TOOL_FAILED after one line on stderr.  A pipe whose reader
+ * is gone is no failure.
  */
 int tool_close_stdout(const char *prog, const char *name, int status);
 
@@ -129,8 +130,8 @@ bool tool_parse_u64(const char *text, uint64_t *value);  /* decimal or 0x... */
 bool tool_parse_jobs(const char *text, unsigned *jobs);  /* 1..1024 */
 bool tool_parse_seconds(const char *text, uint64_t *ns); /* "1.5" */
 /*
- * Lists that grow with each option given, as struct ctr_filter wants them;
- * zero is empty, free(3) what is in them.
+ * Lists for struct ctr_filter that grow with each option given.  A zeroed list is
+ * empty; free(3) v.
  *   ranges  "A-B" (B not included), "A+LENGTH", or "A" alone (one address);
  *           hexadecimal with 0x, or decimal; several with commas
  *   ids     process or thread ids: "4242,4243"
@@ -146,20 +147,20 @@ struct tool_ids {
 bool tool_parse_ranges(const char *text, struct tool_ranges *list);
 bool tool_parse_ids(const char *text, struct tool_ids *list);
 
-/* A list of words that were given one by one; zero is empty, free(3) v.  False: no
- * memory. */
+/* A list of words that were given one by one; a zeroed list is empty, free(3) v.  False:
+ * no memory. */
 struct tool_words {
     const char **v;
     unsigned n;
 };
 bool tool_words_add(struct tool_words *list, const char *word);
 
-/* --color=auto|always|never; auto asks isatty(fd) and NO_COLOR. */
+/* --color=auto|always|never; auto uses isatty(fd) and NO_COLOR. */
 enum tool_color { TOOL_COLOR_AUTO, TOOL_COLOR_ALWAYS, TOOL_COLOR_NEVER };
 bool tool_parse_color(const char *text, enum tool_color *color);
 bool tool_color_on(enum tool_color color, int fd);
 
-/* Workers to use when the user does not say: the processors we may run on. */
+/* The default number of workers: the processors that this process may use. */
 unsigned tool_default_jobs(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the numbers and flags that system calls take and that are the same on
- * all machines; guest_flags.c has the others.
+ * Names of the numbers and flags of system calls that are the same on all machines;
+ * guest_flags.c has the others.
  */
 #include "common/syscall_flags.h"
 

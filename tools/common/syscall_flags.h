@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of flags and numbers that system calls take. */
+/* Names of flags and numbers in arguments of system calls. */
 #ifndef TOOLS_SYSCALL_FLAGS_H
 #define TOOLS_SYSCALL_FLAGS_H
 
@@ -15,7 +15,7 @@ struct guest_flag {
     const char *name;
 };
 
-/* The same everywhere. */
+/* The same on all machines. */
 enum syscall_flag_set {
     FLAG_ACCESS,
     FLAG_AT,
@@ -70,7 +70,7 @@ enum syscall_flag_set {
 
 /* Each returns false when there is no memory. */
 bool syscall_put_flags(struct textbuf *b, enum syscall_flag_set set, uint64_t v);
-/* "A|B|0x40": the bits of a table; `first' stands before them, NULL: nothing. */
+/* "A|B|0x40": the bits of a table; `first' is put before them, NULL: nothing. */
 bool syscall_put_bits(struct textbuf *b, const struct guest_flag *t, uint64_t v,
                       const char *first);
 
@@ -78,11 +78,11 @@ bool syscall_put_bits(struct textbuf *b, const struct guest_flag *t, uint64_t v,
 const char *syscall_value_name(const struct guest_flag *t, uint64_t v);
 const char *syscall_flag_name(enum syscall_flag_set set, uint64_t v);
 
-/* What machines differ in. */
+/* Different between machines. */
 bool guest_put_open_flags(struct textbuf *b, const struct guest *g, uint64_t v);
 bool guest_put_mmap_flags(struct textbuf *b, const struct guest *g, uint64_t v);
 bool guest_put_socket_type(struct textbuf *b, const struct guest *g, uint64_t v);
-/* O_NONBLOCK and O_CLOEXEC, of pipe2(2) and its like. */
+/* O_NONBLOCK and O_CLOEXEC, of pipe2(2) and similar calls. */
 bool guest_put_fd_flags(struct textbuf *b, const struct guest *g, uint64_t v);
 bool guest_put_sa_flags(struct textbuf *b, const struct guest *g, uint64_t v);
 const char *guest_sigmask_how(const struct guest *g, uint64_t v);

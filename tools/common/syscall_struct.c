@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strings, buffers and structures of system calls, from the pieces of memory that
- * the trace has of the call.  What is not known there is shown as an address.
+ * Strings, buffers and structures of system calls, read from the call's memory events
+ * in the trace.  If the trace does not have the memory, its address is shown.
  */
 #include "common/syscall_text.h"
 
@@ -11,11 +11,11 @@
 
 #include "common/syscall_flags.h"
 
-/* Elements of an array that are shown. */
+/* Limit of shown elements of an array. */
 #define MAX_ELEMENTS 32u
-/* Bytes of a path or other string that is shown whole. */
+/* Limit of shown bytes of a path or another string that is not cut by string_max. */
 #define MAX_STRING 4096u
-/* Pieces of memory that one thing is put together of; no honest trace has more. */
+/* Limit of memory events that make up one object; no genuine trace has more. */
 #define MAX_PIECES 64u
 /* Alternate layouts of struct epoll_event. */
 #define EPOLL_PACKED 12u
@@ -23,8 +23,7 @@
 
 /* ----------------------------------------------------------------- memory */
 
-/* The piece that holds addr: of what was read the first, of what was written the
- * last. */
+/* The memory event that contains addr: the first read, or the last write. */
 static const struct syscall_mem *piece_at(const struct syscall_call *c, bool write,
                                           uint64_t addr)
 {
@@ -126,7 +125,7 @@ static bool put_string(struct textbuf *b, const struct syscall_call *c, bool wri
     return syscall_put_quoted(b, s, len, len == got);
 }
 
-/* `size' bytes, of which string_max are shown. */
+/* Shows up to string_max of `size' bytes. */
 static bool put_buffer(struct textbuf *b, const struct syscall_call *c, bool write,
                        uint64_t addr, uint64_t size)
 {
@@ -142,7 +141,7 @@ static bool put_buffer(struct textbuf *b, const struct syscall_call *c, bool wri
                 : syscall_put_address(b, c, addr);
 }
 
-/* Pointers up to one that is NULL: ["a", "b"].  Read through the call's memory. */
+/* Pointers up to a NULL one, with the strings in the call's memory: ["a", "b"]. */
 static bool put_strings(struct textbuf *b, const struct syscall_call *c, uint64_t addr)
 {
     uint64_t p;
@@ -165,7 +164,7 @@ static bool put_strings(struct textbuf *b, const struct syscall_call *c, uint64_
     return ok && textbuf_printf(b, "]");
 }
 
-/* An environment: where it is, and how many variables it has. */
+/* An environment: its address and number of variables. */
 static bool put_environment(struct textbuf *b, const struct syscall_call *c,
                             uint64_t addr)
 {
@@ -179,7 +178,7 @@ static bool put_environment(struct textbuf *b, const struct syscall_call *c,
            (!n || textbuf_printf(b, " /* %u var%s */", n, n == 1 ? "" : "s"));
 }
 
-/* [{iov_base="...", iov_len=5}]; of what was read in, `limit' bytes in all. */
+/* [{iov_base="...", iov_len=5}]; of data read in, `limit' bytes in total. */
 static bool put_iovec(struct textbuf *b, const struct syscall_call *c, bool write,
                       uint64_t addr, uint64_t n, uint64_t limit)
 {
@@ -209,7 +208,7 @@ static bool put_iovec(struct textbuf *b, const struct syscall_call *c, bool writ
 
 /* ------------------------------------------------------------- structures */
 
-/* {tv_sec=1, tv_nsec=5}: seconds of `bytes' and what belongs to them. */
+/* {tv_sec=1, tv_nsec=5}: `bytes' is the size of tv_sec. */
 static bool put_time(struct textbuf *b, const struct syscall_call *c, const uint8_t *p,
                      unsigned bytes, const char *fraction)
 {
@@ -224,7 +223,7 @@ static bool put_time(struct textbuf *b, const struct syscall_call *c, const uint
     }
     rest = (int64_t)guest_load(g, p + bytes, part);
     if (part == 4 || g->word == 4) {
-        rest = (int32_t)rest; /* the upper half is not looked at */
+        rest = (int32_t)rest; /* the upper half is ignored */
     }
     return textbuf_printf(b, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", sec, fraction, rest);
 }
@@ -267,7 +266,7 @@ static bool put_itimerval(struct textbuf *b, const struct syscall_call *c, bool 
            put_time(b, c, buf + 2 * w, w, "tv_usec") && textbuf_printf(b, "}");
 }
 
-/* [INT CHLD], or ~[...] when most are there. */
+/* [INT CHLD], or ~[...] for the others if most are set. */
 static bool put_sigset_value(struct textbuf *b, const struct syscall_call *c,
                              const uint8_t *p)
 {
@@ -306,7 +305,7 @@ static bool put_sigset(struct textbuf *b, const struct syscall_call *c, bool wri
     return put_sigset_value(b, c, buf);
 }
 
-/* Where the members of struct sigaction are, of rt_sigaction. */
+/* Offsets of the members of rt_sigaction's struct sigaction. */
 static bool put_sigaction(struct textbuf *b, const struct syscall_call *c, bool write,
                           uint64_t addr)
 {
@@ -353,7 +352,7 @@ static bool put_sigstack(struct textbuf *b, const struct syscall_call *c, bool w
 {
     const struct guest *g = c->guest;
     unsigned w = g->word;
-    bool mips = g->abi->numbers == GUEST_MIPS; /* flags stand last there */
+    bool mips = g->abi->numbers == GUEST_MIPS; /* flags come last */
     uint8_t buf[24];
 
     if (syscall_memory(c, write, addr, buf, 3 * w) < 3 * w) {
@@ -589,7 +588,7 @@ static bool put_pollfds(struct textbuf *b, const struct syscall_call *c, uint64_
         uint8_t buf[8], out[8];
         bool told = returned && syscall_memory(c, true, addr + 8 * i, out, 8) == 8;
         unsigned revents = told ? (unsigned)guest_load(c->guest, out + 6, 2) : 0;
-        /* The system may have looked at it in place only. */
+        /* The system may have only read it. */
         if (i == MAX_ELEMENTS || (syscall_memory(c, false, addr + 8 * i, buf, 8) < 8 &&
                                   syscall_memory(c, true, addr + 8 * i, buf, 8) < 8)) {
             ok = i ? textbuf_printf(b, ", ...]") : syscall_put_address(b, c, addr);
@@ -607,7 +606,7 @@ static bool put_pollfds(struct textbuf *b, const struct syscall_call *c, uint64_
 
 /* -------------------------------------------------------------- arguments */
 
-/* What the call reads. */
+/* Memory that the call reads. */
 static bool put_in(struct textbuf *b, const struct syscall_call *c, enum syscall_arg type,
                    uint64_t addr, uint64_t next)
 {
@@ -661,7 +660,7 @@ static bool put_in(struct textbuf *b, const struct syscall_call *c, enum syscall
     }
 }
 
-/* What a call that did not fail wrote. */
+/* Memory that a successful call wrote. */
 static bool put_out(struct textbuf *b, const struct syscall_call *c,
                     enum syscall_arg type, uint64_t addr, uint64_t next)
 {

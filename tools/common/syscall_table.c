@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The arguments of system calls by name.  A name means the same on all machines;
- * where two differ (clone, mmap of some), syscall_text.c knows.  Sorted by name.
+ * syscall_text.c handles the exceptions (clone, mmap of some).  Sorted by name.
  */
 #include "common/syscall_table.h"
 
@@ -431,7 +431,7 @@ const struct syscall_desc *syscall_find(const char *name, size_t len)
         size_t mid = low + (high - low) / 2;
         int c = strncmp(name, calls[mid].name, len);
         if (c == 0 && calls[mid].name[len]) {
-            c = -1; /* `name' is only the begin of it */
+            c = -1; /* `name' is only a prefix of it */
         }
         if (c == 0) {
             return &calls[mid];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the arguments of Linux system calls are, by the call's name. */
+/* The types of the arguments of Linux system calls, by the call's name. */
 #ifndef TOOLS_SYSCALL_TABLE_H
 #define TOOLS_SYSCALL_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types of arguments; each takes one register if nothing else is said. */
+/* Types of arguments; each takes one register unless noted otherwise. */
 enum syscall_arg {
     A_NONE, /* ends the list */
     A_INT,  /* 32 bits, signed */
@@ -24,8 +24,8 @@ enum syscall_arg {
     /* memory that the call reads */
     A_PATH,   /* a string, whole */
     A_STRV,   /* array of strings, as of execve */
-    A_ENVV,   /* such an array, of which the number is shown only */
-    A_BUF_IN, /* as many bytes as the next argument says */
+    A_ENVV,   /* such an array, of which only the number is shown */
+    A_BUF_IN, /* size in bytes: the next argument */
     A_IOV_IN, /* as many as the next argument says */
     A_TIMESPEC_IN,
     A_TIMESPEC64_IN, /* 64-bit seconds on all machines */
@@ -42,8 +42,8 @@ enum syscall_arg {
     A_EPOLL_IN,
     A_INT_IN,
     A_MSG_IN,
-    /* memory that it writes; an address if it failed */
-    A_BUF_OUT, /* as many bytes as the result says */
+    /* memory that the call writes; an address if it failed */
+    A_BUF_OUT, /* size in bytes: the result */
     A_STR_OUT, /* a string */
     A_IOV_OUT, /* as many as the next argument says */
     A_TIMESPEC_OUT,
@@ -123,7 +123,7 @@ enum syscall_result {
     R_DEC,
     R_HEX,      /* an address */
     R_OCT,      /* umask */
-    R_FD_FLAGS, /* fcntl: open flags or numbers, as the second argument says */
+    R_FD_FLAGS, /* fcntl: open flags or numbers, depending on the second argument */
     R_NEVER,    /* it does not return */
 };
 
@@ -137,7 +137,7 @@ struct syscall_desc {
 
 /* The description of a call, or NULL if its name is not known. */
 const struct syscall_desc *syscall_find(const char *name, size_t len);
-/* Number i of the table, from 0, or NULL behind its end. */
+/* Entry i of the table, from 0, or NULL past its end. */
 const struct syscall_desc *syscall_nth(unsigned i);
 
 #endif

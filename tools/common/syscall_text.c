@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments and results of system calls; syscall_struct.c does memory. */
+/* Formats arguments and results of system calls; syscall_struct.c formats memory. */
 #include "common/syscall_text.h"
 
 #include <elf.h>
@@ -8,7 +8,7 @@
 
 #include "common/syscall_flags.h"
 
-/* Arguments that are shown for a call whose name says nothing. */
+/* Arguments shown for a call with an unknown name. */
 #define UNKNOWN_ARGS 6u
 
 static bool has_name(const struct syscall_call *c, const char *name)
@@ -31,7 +31,7 @@ bool syscall_result_is_address(const struct syscall_call *c)
 
 /* ------------------------------------------------------- which arguments */
 
-/* Machines whose mmap takes the address of all six words. */
+/* Machines whose mmap takes the address of an array with all six words. */
 static bool is_old_mmap(const struct syscall_call *c)
 {
     unsigned m = c->guest->abi->e_machine;
@@ -40,7 +40,7 @@ static bool is_old_mmap(const struct syscall_call *c)
            has_name(c, "mmap");
 }
 
-/* Some calls take fewer arguments than they could. */
+/* Some calls use fewer arguments than the table lists. */
 static unsigned wanted_args(const struct syscall_call *c, unsigned n)
 {
     uint64_t a1 = c->args[1];
@@ -88,7 +88,7 @@ static unsigned registers(const struct syscall_call *c, enum syscall_arg type, u
     if (type != A_OFF64 || g->wide_pairs) {
         return 1;
     }
-    /* SuperH has a hole in these two calls only. */
+    /* SuperH has a gap in these two calls only. */
     even = g->abi->even_pairs || (g->abi->e_machine == EM_SH && i == 3 &&
                                   (has_name(c, "pread64") || has_name(c, "pwrite64")));
     return even && i % 2 ? 3 : 2;
@@ -316,7 +316,7 @@ static bool put_arg(struct textbuf *b, const struct syscall_call *c,
 
 /* ------------------------------------------------------- arguments, result */
 
-/* clone(2) with the names of its arguments, whose order machines differ in. */
+/* clone(2) with the names of its arguments; their order differs between machines. */
 static bool put_clone_arg(struct textbuf *b, const struct syscall_call *c, unsigned i)
 {
     static const char *const names[][6] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls as strace(1) shows them: arguments decoded by the call's name, with
- * the memory that the trace says the system read and wrote.
+ * the recorded memory that the system read and wrote.
  */
 #ifndef TOOLS_SYSCALL_TEXT_H
 #define TOOLS_SYSCALL_TEXT_H
@@ -35,19 +35,18 @@ struct syscall_call {
     int64_t result; /* if it returned */
     const struct syscall_mem *mem; /* in the order of events */
     size_t n_mem;
-    unsigned string_max; /* bytes of a buffer that are shown */
+    unsigned string_max; /* limit of shown bytes of a buffer */
 };
 
-/* An argument as a number, and where its text ends. */
+/* An argument as a number, and the end of its text. */
 struct syscall_shown_arg {
-    uint64_t value; /* as in its register; of a pair of them the 64-bit number */
+    uint64_t value; /* as in its register; the 64-bit number of a pair of registers */
     size_t end;
 };
 
 /*
- * Appends the texts of the arguments one behind the other to b.  Returns how many
- * there are, from the table by the call's name, 6 if that is not known; -1 when there
- * is no memory.
+ * Appends the texts of the arguments to b, one after the other.  Returns their number:
+ * from the table, or 6 for an unknown call; -1 when there is no memory.
  */
 int syscall_put_args(struct textbuf *b, const struct syscall_call *c,
                      struct syscall_shown_arg arg[SYSCALL_MAX_ARGS]);
@@ -55,7 +54,7 @@ int syscall_put_args(struct textbuf *b, const struct syscall_call *c,
 /* "3", "0x40800000", "-1 ENOENT (No such file or directory)" or "?"; false: no memory. */
 bool syscall_put_result(struct textbuf *b, const struct syscall_call *c);
 
-/* The number of the error with which it failed, 0 if it did not. */
+/* The error number of a failed call, 0 if it did not fail. */
 unsigned syscall_error(const struct syscall_call *c);
 
 /* The result as a number: addresses are not negative. */
@@ -63,7 +62,7 @@ bool syscall_result_is_address(const struct syscall_call *c);
 
 /*
  * A string in quotes, with escapes as strace has them; `cut' appends "...".
- * Nothing in it can steer a terminal.
+ * The output contains no control characters.
  */
 bool syscall_put_quoted(struct textbuf *b, const uint8_t *s, size_t n, bool cut);
 
@@ -73,13 +72,13 @@ bool syscall_put_quoted(struct textbuf *b, const uint8_t *s, size_t n, bool cut)
 bool syscall_put_address(struct textbuf *b, const struct syscall_call *c, uint64_t v);
 
 /*
- * What an argument of type `type' points to; `next' is the argument behind it.
- * Only for the types that are memory.
+ * The memory that an argument of type `type' points to; `next' is the argument after it.
+ * Only for types that are memory.
  */
 bool syscall_put_memory(struct textbuf *b, const struct syscall_call *c,
                         enum syscall_arg type, uint64_t addr, uint64_t next);
 
-/* Bytes that the call read (or wrote) from addr on; returns how many of n are known. */
+/* Gets n bytes that the call read (or wrote) at addr; returns how many are known. */
 size_t syscall_memory(const struct syscall_call *c, bool write, uint64_t addr, void *buf,
                       size_t n);
 

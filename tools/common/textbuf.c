@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What textbuf.h does not do inline: growth, printf, JSON and markup, tables. */
+/* The parts of textbuf.h that are not inline: growth, printf, JSON, markup, tables. */
 #include "common/textbuf.h"
 
 #include <stdarg.h>
@@ -114,7 +114,7 @@ bool textbuf_harmless(struct textbuf *b, const char *s, size_t n)
     return true;
 }
 
-/* Length of the UTF-8 character at s (1..4), 0 if it is none. */
+/* Length of the UTF-8 character at s (1..4), 0 if there is none. */
 static size_t utf8_length(const uint8_t *s, size_t left)
 {
     size_t n;
@@ -173,7 +173,7 @@ bool textbuf_json_string(struct textbuf *b, const char *s, size_t len)
     return true;
 }
 
-/* What stands for a character in markup, NULL: the character itself. */
+/* The escape of a character in markup; NULL: none is needed. */
 static const char *markup_entity(uint8_t c)
 {
     switch (c) {
@@ -204,7 +204,7 @@ bool textbuf_markup(struct textbuf *b, const char *s, size_t len)
     }
     for (size_t i = 0; i < len;) {
         size_t n = utf8_length(u + i, len - i);
-        /* U+FFFE and U+FFFF are no characters of XML either. */
+        /* XML does not allow U+FFFE and U+FFFF either. */
         bool none =
             n == 0 || (n == 3 && !memcmp(u + i, "\xef\xbf", 2) && u[i + 2] >= 0xbe);
         const char *entity = none ? "\xef\xbf\xbd" : n == 1 ? markup_entity(u[i]) : NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text that is made fast: a growing buffer and number formatting by table.
+ * Fast text output: a growing buffer, and number formatting by table.
  *
- * The pattern is: reserve the most that a line can take, write through a bare
- * pointer with the fmt_ functions, commit.  Only the reservation can fail, and
- * nothing in between checks anything.
+ * The pattern is: reserve the maximum length of a line, write through a bare
+ * pointer with the fmt_ functions, commit.  Only the reservation can fail; the
+ * fmt_ functions check nothing.
  */
 #ifndef TOOLS_TEXTBUF_H
 #define TOOLS_TEXTBUF_H
@@ -32,7 +32,7 @@ static inline char *textbuf_reserve(struct textbuf *b, size_t n)
     return b->data + b->len;
 }
 
-/* `end' is behind the last byte written after textbuf_reserve. */
+/* `end' is past the last byte written since textbuf_reserve. */
 static inline void textbuf_commit(struct textbuf *b, const char *end)
 {
     b->len = (size_t)(end - b->data);
@@ -43,17 +43,17 @@ bool textbuf_printf(struct textbuf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Appends a JSON string with its quotes.  Bytes that are not UTF-8 become
- * U+FFFD, so that the result is JSON whatever a guest's arguments hold. */
+ * U+FFFD, so that the result is valid JSON for any arguments of a guest. */
 bool textbuf_json_string(struct textbuf *b, const char *s, size_t len);
 
 /* Appends text for HTML and XML, inside elements or attributes in double quotes: markup
- * is escaped, what XML 1.0 or UTF-8 forbids becomes U+FFFD. */
+ * is escaped; characters that XML 1.0 or UTF-8 forbids become U+FFFD. */
 bool textbuf_markup(struct textbuf *b, const char *s, size_t len);
 
 /*
- * Would byte i of a text of n bytes, from a file of anybody, steer a terminal or end the
- * line?  Control characters do: of ASCII, and U+0080 to U+009F as UTF-8.  Whoever shows
- * text to people shows '?' instead.
+ * Whether byte i of an untrusted text of n bytes controls a terminal or ends the line.
+ * Control characters do: of ASCII, and U+0080 to U+009F as UTF-8.  Output for people
+ * shows '?' instead.
  */
 static inline bool text_steers(const char *s, size_t i, size_t n)
 {
@@ -69,7 +69,7 @@ static inline bool text_steers(const char *s, size_t i, size_t n)
 /* Appends such text; false when there is no memory. */
 bool textbuf_harmless(struct textbuf *b, const char *s, size_t n);
 
-/* Most bytes that fmt_u64 and fmt_hex write. */
+/* Limit of what fmt_u64 and fmt_hex write, in bytes. */
 #define FMT_U64_MAX 20
 #define FMT_HEX_MAX 16
 

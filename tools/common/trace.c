@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages and exit statuses for what libctr says about a trace. */
+/* Messages and exit statuses for libctr's errors and the state of a trace. */
 #include "common/trace.h"
 
 #include <inttypes.h>
@@ -73,11 +73,11 @@ int tool_trace_verdict(const char *prog, const char *path, const struct ctr_trac
             return TOOL_PARTIAL;
         }
         if (damage.code) {
-            tool_error(
-                prog, "%s: %s at offset %" PRIu64 ": %s; this is what stands before",
-                display_name(path), tool_state_name(info.state), damage.off, damage.text);
+            tool_error(prog, "%s: %s at offset %" PRIu64 ": %s; showing the part before",
+                       display_name(path), tool_state_name(info.state), damage.off,
+                       damage.text);
         } else {
-            tool_error(prog, "%s: the recording was not finished; this is what there is",
+            tool_error(prog, "%s: the recording was not finished; showing what there is",
                        display_name(path));
         }
         return TOOL_PARTIAL;

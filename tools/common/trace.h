@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening a trace and judging it in the end, as every tool does: the same
- * messages and the same exit statuses.
+ * Opens a trace and determines the exit status at the end, with the same messages in
+ * all tools.
  */
 #ifndef TOOLS_TRACE_H
 #define TOOLS_TRACE_H
@@ -19,21 +19,21 @@ int tool_trace_open(const char *prog, const char *path, unsigned flags,
 
 struct mappings;
 
-/* Prints what a failed call of libctr says about `path', on one line. */
+/* Prints the error of a failed call of libctr for `path', on one line. */
 void tool_trace_error(const char *prog, const char *path, int error,
                       const struct ctr_diag *diag);
 
 /*
- * After work that went well: TOOL_OK, or TOOL_PARTIAL after one line on stderr if `m'
- * (NULL is allowed) was asked for mappings that cannot be known, since the events that
- * tell of them are damaged.
+ * Call after successful work: TOOL_OK, or TOOL_PARTIAL after one line on stderr if a
+ * query of `m' (NULL is allowed) could not be answered, because map events are
+ * damaged.
  */
 int tool_mappings_verdict(const char *prog, const char *path, const struct mappings *m);
 
 /*
- * After the work: TOOL_OK for a whole trace; TOOL_PARTIAL if the file or stream
- * is unfinished or truncated, or a process vanished without an end; then one
- * line on stderr says so, unless `quiet'.
+ * Call after the work: TOOL_OK for a whole trace; TOOL_PARTIAL if the file or stream
+ * is unfinished or truncated, or a process disappeared without an end event.  Then it
+ * prints one line on stderr, unless `quiet'.
  */
 int tool_trace_verdict(const char *prog, const char *path, const struct ctr_trace *tr,
                        bool quiet);

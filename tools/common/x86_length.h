@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How long operands of x86 instructions are. */
+/* The length of operands of x86 instructions. */
 #ifndef TOOLS_X86_LENGTH_H
 #define TOOLS_X86_LENGTH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a ModRM byte with what follows it (SIB, displacement), 0: more than n. */
+/* Length of a ModRM byte with SIB and displacement; 0: more than n. */
 static inline size_t x86_modrm(const uint8_t *b, size_t n)
 {
     size_t len = 1;

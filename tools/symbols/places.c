@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where code lay: the mappings of a trace as ranges of modules.
+ * Where code was mapped: the mappings of a trace as ranges of modules.
  *
- * Most blocks of a trace were at one place only, whatever the process and the time; that
- * is found without asking for either (places_ranges.c).  What makes the rest rare is that
- * a block's bytes are known: of two libraries that were at the same addresses one after
- * the other, only one has them.
+ * Most blocks of a trace have one place only, in any process at any time; this is found
+ * without process and time (places_ranges.c).  The other blocks are rare because a
+ * block's bytes are known: of two libraries that were mapped at the same addresses one
+ * after the other, only one contains them.
  */
 #include "places_impl.h"
 
@@ -63,7 +63,7 @@ bool range_place(const struct range *r, uint64_t pc, struct place *out)
     if (left && left < out->end - pc) {
         out->end = pc + left;
     }
-    /* Where the segment begins, if not before the mapping. */
+    /* The start of the segment, or of the mapping if that is later. */
     for (low = r->start, high = pc; low < high;) {
         uint64_t mid = low == r->start ? low : low + (high - low) / 2;
         uint64_t at = mid - r->start + r->offset;
@@ -77,7 +77,7 @@ bool range_place(const struct range *r, uint64_t pc, struct place *out)
     return true;
 }
 
-/* The bytes of the block and of the file. */
+/* Compares the bytes of the block and of the file. */
 enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
                              uint64_t vaddr)
 {
@@ -107,7 +107,7 @@ enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
     return SAME;
 }
 
-/* What a block's candidates say. */
+/* The result of comparing a block with its candidates. */
 struct verdict {
     unsigned same, unknown, nowhere;
     struct place same_at, unknown_at; /* the first of each */
@@ -122,7 +122,7 @@ static void judge(const struct places *p, const struct range_piece *piece,
     for (uint32_t i = 0; i < piece->n; i++) {
         const struct range *r = &p->ranges.v[p->ranges.list[piece->first + i]];
         if (!r->mod) {
-            v->nowhere++; /* written at run time, perhaps */
+            v->nowhere++; /* may have been written at run time */
             continue;
         }
         if (!range_place(r, b->pc, &place)) {

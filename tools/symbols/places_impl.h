@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of places.h: the set of modules, and what lies where. */
+/* Internals of places.h: the set of modules, and the ranges they were mapped at. */
 #ifndef TOOLS_PLACES_IMPL_H
 #define TOOLS_PLACES_IMPL_H
 
@@ -7,17 +7,17 @@
 
 /* ---------------------------------------------------------- places_modules.c */
 
-/* A module, and how it was come by. */
+/* A module, and how its file was found. */
 struct mod {
     struct module pub;
-    struct elf_arg *elf; /* its file is that of --elf */
-    struct symfile *own; /* or was found by its path */
+    struct elf_arg *elf; /* its file, given with --elf, or NULL */
+    struct symfile *own; /* its file, found by path, or NULL */
     uint32_t generation; /* of modules without build id and with the same path */
     bool trusted;        /* its bytes are not compared with the file's: --force */
-    bool verify;         /* no build ids: its bytes say whether the file is the one */
-    bool told;           /* a remark was made about it */
-    bool borrowed_id;    /* its build id is that of the file, no trace knows it */
-    bool rejected;       /* stands in for one whose file was another one */
+    bool verify;         /* no build ids: compare bytes to check that the file matches */
+    bool remarked;       /* a remark about it was printed */
+    bool borrowed_id;    /* its build id is the file's; no trace has it */
+    bool rejected;       /* without a file, because the file did not match */
 };
 
 /* A file of --elf. */
@@ -26,17 +26,17 @@ struct elf_arg {
     const char *name;
     struct symfile *file;
     struct symfile_info info;
-    struct mod *mod; /* what it is the file of, or NULL */
+    struct mod *mod; /* the module that uses it, or NULL */
 };
 
 struct modset {
     struct modset_options opt;
-    const char **debug_dirs; /* opt's, and that of the sysroot */
+    const char **debug_dirs; /* opt's, and the sysroot's */
     char *sysroot_debug;
     struct elf_arg *elfs;
     struct mod **mods;
     uint32_t nr_mods, cap;
-    bool loaded; /* a trace was */
+    bool loaded; /* a trace was loaded */
 };
 
 /* A file that is mapped in a trace, as code. */
@@ -44,10 +44,10 @@ struct mapped_file {
     const char *path;
     const uint8_t *build_id;
     uint32_t build_id_bytes;
-    uint32_t seq;        /* in which they were met, from 0 */
+    uint32_t seq;        /* order of appearance, from 0 */
     struct mod *mod;     /* NULL: not known yet */
-    uint32_t process;    /* the first that had it, and where */
-    uint64_t start, end; /* both 0: nowhere yet */
+    uint32_t process;    /* the first process that mapped it */
+    uint64_t start, end; /* there; both 0: not mapped yet */
 };
 
 /* The target of a trace, and its name for messages. */
@@ -59,42 +59,44 @@ struct target {
     uint8_t addr_bits;
 };
 
-/* Finds or makes the modules of a trace's files.  Returns a TOOL_* status, having said
- * on stderr what is wrong. */
+/* Finds or makes the modules of a trace's files.  Returns a TOOL_* status, after a
+ * message on stderr if it failed. */
 int modset_resolve(struct modset *s, const struct target *target, struct mapped_file *v,
                    uint32_t n);
 /* The module of an --elf file in a trace without mappings. */
 int modset_resolve_elf(struct modset *s, struct elf_arg *e);
-/* --elf files are of the trace's machine: TOOL_OK, or TOOL_FAILED and a message. */
+/* Checks that --elf files are for the trace's machine: TOOL_OK, or TOOL_FAILED and a
+ * message. */
 int modset_check_machine(const struct modset *s, const struct target *target);
 /*
- * A file without build id turned out to be another one: TOOL_FAILED and a message if it
- * is of --elf, else a remark, and *m becomes a module without a file.
+ * Rejects a file whose code differs, which has no build id to compare: TOOL_FAILED and a
+ * message if it was given with --elf; else prints a remark, and *m becomes a module
+ * without a file.
  */
 int modset_reject(struct modset *s, const struct target *target, struct mod **m,
                   uint64_t differ, uint64_t of);
 
 /* --------------------------------------------------------- places_ranges.c */
 
-/* What lay somewhere at some time: pc is byte pc - start + offset of the file, or
- * pc - base of the module.  mod NULL: memory without a file, that was code. */
+/* A mapping at some time: pc is byte pc - start + offset of the file, or pc - base of
+ * the module.  mod NULL: executable memory without a file. */
 struct range {
     uint64_t start, end;
     struct mod *mod;
-    uint64_t offset; /* of start in the file; without a file from the base */
+    uint64_t offset; /* of start: in the file, or without a file from the base */
     bool fixed;      /* no mapping is known: offset is the vaddr */
 };
 
-/* All ranges; what is at a pc is found fast. */
+/* All ranges, with fast lookup by pc. */
 struct ranges {
     struct range *v;
     size_t n, cap;
-    /* Pieces between two neighbouring bounds; list[first..first+n) are numbers of ranges
-     * that differ in what they make of a pc. */
+    /* Pieces between two neighbouring bounds; list[first..first+n) are the indexes of the
+     * ranges there that map a pc to different places. */
     struct range_piece {
         uint64_t start, end;
         uint32_t first;
-        uint32_t n; /* RANGES_MANY: too many of them to tell */
+        uint32_t n; /* RANGES_MANY: too many to list */
     } *pieces;
     size_t nr_pieces;
     uint32_t *list;
@@ -104,10 +106,10 @@ struct ranges {
 
 /* Returns false when there is no memory. */
 bool ranges_add(struct ranges *r, const struct range *new);
-/* After the last one. */
+/* Call after the last range. */
 bool ranges_finish(struct ranges *r);
 void ranges_fini(struct ranges *r);
-/* NULL: nothing was there, ever. */
+/* NULL: nothing was ever mapped there. */
 const struct range_piece *ranges_find(const struct ranges *r, uint64_t pc);
 
 /* ---------------------------------------------------------------- places.c */
@@ -116,7 +118,7 @@ struct places {
     struct modset *set;
     struct mappings *mappings; /* NULL: none recorded */
     struct ranges ranges;
-    struct ranges writable; /* of modules to be verified: where code may be rewritten */
+    struct ranges writable; /* of modules to verify: where code may be rewritten */
     struct target target;
     /* The files that were mapped as code, by the address of their path, which all
      * mappings of a file share. */
@@ -124,8 +126,9 @@ struct places {
     uint32_t nr_files, cap_files;
 };
 
-/* The file of a mapping, or NULL; and where it is, or would be, in the list. */
+/* The file of a mapping, or NULL. */
 struct mapped_file *places_file(const struct places *p, const struct ctr_mapping *m);
+/* The index of a path in the list of files, or the index where it belongs. */
 uint32_t places_lower_file(const struct places *p, const char *path);
 
 static inline bool mod_has_bytes(const struct mod *m)
@@ -138,7 +141,7 @@ struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod);
  * loaded. */
 bool range_place(const struct range *r, uint64_t pc, struct place *out);
 
-/* How like a block's bytes are those of a file at vaddr. */
+/* Compares a block's bytes with those of a file at vaddr. */
 enum likeness { DIFFERS, UNKNOWN, SAME };
 enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
                              uint64_t vaddr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loading the mappings of a trace: first the files, so that it is known which modules
- * they are, then the ranges; and a look at the code that ran, where nothing else tells
- * whether a file is the one that was recorded.
+ * Loads the mappings of a trace: first the files, to find their modules, then the ranges.
+ * If nothing else shows whether a file is the one that was recorded, compares the code
+ * that ran with it.
  */
 #include "places_impl.h"
 
@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------- files of mappings */
 
-/* Not a stack, and not what a program writes itself. */
+/* Excludes stacks and memory that a program writes itself. */
 static bool is_module(const struct ctr_mapping *m)
 {
     static const char *const written[] = {"/memfd:", "/dev/zero", "/SYSV"};
@@ -31,10 +31,10 @@ static bool is_module(const struct ctr_mapping *m)
     return true;
 }
 
-/* No program has as many; work on them is quadratic. */
+/* More than any real program has; the work on them is quadratic. */
 #define MAX_FILES 16384u
 
-/* Keeps what is mapped to be executed; 1: no memory. */
+/* Adds the file of an executable mapping; 1: no memory. */
 static int add_file(void *arg, const struct ctr_mapping *m)
 {
     struct places *p = arg;
@@ -66,7 +66,7 @@ static int add_file(void *arg, const struct ctr_mapping *m)
     return 0;
 }
 
-/* Where the file was mapped first: all its pieces in that process. */
+/* The address range of the file in the first process that mapped it: all its pieces. */
 static void note_load(struct mapped_file *f, const struct ctr_mapping *m)
 {
     if (f->end == 0) {
@@ -114,7 +114,7 @@ static int no_memory(const struct places *p)
     return TOOL_FAILED;
 }
 
-/* How much of the code that ran the files have. */
+/* Counts the blocks that ran and that a file contains. */
 struct comparison {
     const struct places *p;
     struct {
@@ -147,8 +147,8 @@ static int compare_block(void *arg, const struct ctr_block *b)
 }
 
 /*
- * Files that not both sides have a build id of are judged by their code: what ran where
- * nothing could be written must be what the file has.
+ * A file whose build id is missing, in the file or in the trace, is checked by its code:
+ * code that ran in memory that was never writable must equal the file's.
  */
 static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
 {
@@ -232,7 +232,7 @@ static int load_mapped(struct places *p, struct ctr_trace *tr)
     return status || !rejected ? status : make_ranges(p, tr);
 }
 
-/* No mappings: programs that cannot be moved are where they are. */
+/* No mappings: only programs that are not movable have known addresses. */
 static int load_fixed(struct places *p, struct ctr_trace *tr)
 {
     struct modset *s = p->set;
@@ -248,7 +248,7 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
         uint32_t n = symfile_code(e->file, &code);
         if (e->info.movable) {
             tool_error(s->opt.prog,
-                       "%s: can be loaded anywhere, and %s does not tell where (it was "
+                       "%s: can be loaded anywhere, and %s does not say where (it was "
                        "recorded without mappings)",
                        e->path, p->target.path);
             return TOOL_FAILED;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of modules: which file on this machine is the one that a trace speaks of.
+ * The set of modules: finds the file on this machine that a trace refers to.
  *
- * The build id decides wherever both sides have one.  Where one of them has none, the
- * name does, and then the bytes of the blocks that ran (places.c): counts that look
- * right and belong to another build are the worst that can come of this.
+ * If both have a build id, that decides.  Otherwise the name does, and then the bytes of
+ * the blocks that ran (places.c): the worst result would be plausible counts of another
+ * build.
  */
 #include "places_impl.h"
 
@@ -34,7 +34,7 @@ static int no_memory(const struct modset *s)
     return TOOL_FAILED;
 }
 
-/* "1a2b3c4d", enough to tell two of them apart. */
+/* "1a2b3c4d", enough to distinguish two of them. */
 static const char *short_id(const uint8_t *id, uint32_t n, char text[24])
 {
     for (uint32_t i = 0; i < n && i < 8; i++) {
@@ -70,7 +70,7 @@ static const char *machine_name(uint32_t machine, bool big_endian)
 
 static bool right_machine(const struct symfile_info *i, const struct target *t)
 {
-    /* AArch64 and ARM: the header tells the order of data, and so does the trace. */
+    /* AArch64 and ARM: the header has the byte order of data, and so has the trace. */
     return i->machine == t->machine && i->big_endian == t->big_endian &&
            (i->machine != 243 || i->addr_bits == t->addr_bits);
 }
@@ -197,7 +197,7 @@ static bool set_text(const char **field, const char *text)
     return copy != NULL;
 }
 
-/* The last part of a path that a trace tells, whatever it is. */
+/* The last part of a path in a trace, which may be any text. */
 static char *copy_name(const char *path)
 {
     size_t end = strlen(path), begin;
@@ -248,12 +248,12 @@ static struct mod *new_mod(struct modset *s, const char *path, const uint8_t *id
     return m;
 }
 
-/* A module without file: why.  Told once, if anybody wants to hear it. */
-static bool without_file(struct modset *s, struct mod *m, const char *why, bool tell)
+/* Stores why a module has no file.  With `remark' prints it once, unless quiet. */
+static bool without_file(struct modset *s, struct mod *m, const char *why, bool remark)
 {
-    if (tell && !m->told && !s->opt.quiet) {
+    if (remark && !m->remarked && !s->opt.quiet) {
         tool_error(s->opt.prog, "%s; its code is shown by address", why);
-        m->told = true;
+        m->remarked = true;
     }
     return set_text(&m->pub.why, why);
 }
@@ -268,7 +268,7 @@ bool module_matches(const struct module *m, const char *const *globs, unsigned n
     return false;
 }
 
-/* Looks for the file that the trace names. */
+/* Finds the file that the trace names. */
 static int find_own(struct modset *s, const struct target *t, struct mod *m)
 {
     struct symfile_options opt = {s->opt.flags, s->debug_dirs, s->opt.nr_debug_dirs};
@@ -300,7 +300,7 @@ static int find_own(struct modset *s, const struct target *t, struct mod *m)
         snprintf(rooted, size, "%s%s", root, m->pub.path);
         symfile_open(&f, rooted, &opt, &err);
     }
-    /* With a sysroot, too: QEMU -L makes its paths a part of what is recorded. */
+    /* Also with a sysroot: with QEMU -L the recorded paths may contain it. */
     if (err.status == SYMFILE_IO) {
         symfile_open(&f, m->pub.path, &opt, &err);
     }
@@ -345,7 +345,7 @@ static int find_own(struct modset *s, const struct target *t, struct mod *m)
 
 /* --------------------------------------------------------- files of a trace */
 
-/* The --elf file that a mapped one is, by its build id, else by its name. */
+/* The --elf file of a mapped file: by its build id, else by its name. */
 static struct elf_arg *find_elf(struct modset *s, const struct mapped_file *f,
                                 bool *differs)
 {
@@ -374,7 +374,7 @@ static struct elf_arg *find_elf(struct modset *s, const struct mapped_file *f,
     return named;
 }
 
-/* Whether another file of the trace is this --elf file, by its build id. */
+/* Whether a file of the trace has the build id of this --elf file. */
 static bool is_mapped(const struct elf_arg *e, const struct mapped_file *v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -386,7 +386,7 @@ static bool is_mapped(const struct elf_arg *e, const struct mapped_file *v, uint
     return false;
 }
 
-/* How many files of the trace before this one have its path, and no build id either. */
+/* The number of earlier files of the trace with the same path and without a build id. */
 static uint32_t generation_of(const struct mapped_file *v, uint32_t n, uint32_t i)
 {
     uint32_t before = 0;
@@ -447,7 +447,7 @@ static int resolve(struct modset *s, const struct target *t, struct mapped_file 
         if (!is_mapped(e, v, n)) {
             tool_error(s->opt.prog,
                        "%s: its build id is %s..., that of %s in %s is %s...; --force "
-                       "takes it all the same",
+                       "uses it anyway",
                        e->path, short_id(e->info.build_id, e->info.build_id_bytes, a),
                        f->path, t->path, short_id(f->build_id, f->build_id_bytes, b));
             return TOOL_FAILED;
@@ -531,7 +531,7 @@ int modset_reject(struct modset *s, const struct target *t, struct mod **m,
     if (old->elf) {
         tool_error(s->opt.prog,
                    "%s: not the file that ran in %s: its code differs in %" PRIu64
-                   " of %" PRIu64 " blocks; --force takes it all the same",
+                   " of %" PRIu64 " blocks; --force uses it anyway",
                    old->elf->path, t->path, differ, of);
         return TOOL_FAILED;
     }
@@ -539,7 +539,7 @@ int modset_reject(struct modset *s, const struct target *t, struct mod **m,
              "%s is not the file that ran in %s: its code differs in %" PRIu64
              " of %" PRIu64 " blocks",
              old->pub.path, t->path, differ, of);
-    /* Another trace may have had the file that is there now. */
+    /* Reuse the module without a file: the file may match another trace. */
     for (uint32_t i = 0; i < s->nr_mods; i++) {
         struct mod *k = s->mods[i];
         if (k->rejected && !strcmp(k->pub.path, old->pub.path) &&

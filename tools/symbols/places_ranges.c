@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lay at a pc, whatever the process and the time: ranges of modules as a list of
- * pieces that do not overlap, each with the ranges that hold it.  Forked children share
- * nearly all of theirs, so that equal ones are dropped as they come.
+ * What was mapped at a pc, in any process at any time: ranges of modules as a list of
+ * pieces that do not overlap, each with the ranges that contain it.  Forked children
+ * share nearly all of their ranges, so equal ones are dropped when they are added.
  */
 #include "places_impl.h"
 
@@ -24,7 +24,7 @@ static int by_start(const void *a, const void *b)
     return c ? c : compare_numbers(x->offset, y->offset);
 }
 
-/* Sorts, and leaves one of each. */
+/* Sorts the ranges and removes duplicates. */
 static void unique(struct ranges *r)
 {
     size_t n = 0;
@@ -85,10 +85,10 @@ static int by_place(const void *a, const void *b)
     return c ? c : compare_numbers(x->range, y->range);
 }
 
-/* The ranges that hold the piece at hand: the first RANGES_MAX of them are looked at. */
+/* The ranges that contain the current piece; the first RANGES_MAX of them are used. */
 struct open_ranges {
     uint32_t *v;
-    uint32_t *where; /* by range: its place in v */
+    uint32_t *where; /* by range: its index in v */
     uint32_t n;
 };
 

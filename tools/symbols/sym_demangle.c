@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of C++, Rust and D functions as people write them, by libiberty as addr2line -C
- * shows them.  A mangled name of a few hundred bytes can stand for gigabytes (it may
- * refer to parts of itself), so the text comes in pieces, and is given up when it is too
- * long; of D, what it can come to is looked at before.
+ * Demangles names of C++, Rust and D functions with libiberty, like addr2line -C.  A
+ * mangled name of a few hundred bytes can expand to gigabytes (it may refer to parts of
+ * itself).  So the text is received in pieces and dropped when it is too long; for D, the
+ * length is estimated first.
  */
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -57,8 +57,8 @@ static bool demangle_into(const char *name, struct out *o)
 /* ------------------------------------------------------------------------- D */
 
 /*
- * The number of a back reference of D, behind its 'Q': base 26 in capitals, the last
- * digit in small letters.  0 if there is none, or none that stays in the name.
+ * The distance of a back reference of D, after its 'Q': base 26 in capitals, the last
+ * digit in lower case.  0 if there is none, or if it points outside the name.
  */
 static size_t d_distance(const char *name, size_t q)
 {
@@ -74,9 +74,9 @@ static size_t d_distance(const char *name, size_t q)
 }
 
 /*
- * At most how many characters of the name are read again for the reference at q to
- * `from': an identifier, a type of few letters, or anything up to q.  sum[i]: read for
- * those before i.
+ * Upper bound of the characters of the name that are read again for the reference at q
+ * to `from': an identifier, a type of few letters, or anything up to q.  sum[i]:
+ * characters read for those before i.
  */
 static uint64_t d_again(const char *name, size_t from, size_t q, const uint64_t *sum)
 {
@@ -95,8 +95,8 @@ static uint64_t d_again(const char *name, size_t from, size_t q, const uint64_t 
 }
 
 /*
- * D's demangler has no form that calls back, and each reference to a type that holds
- * another one can double the text: only names that stay short are given to it.
+ * D's demangler has no form with a callback, and each reference to a type that contains
+ * another reference can double the text: it gets only names whose text stays short.
  */
 static bool d_stays_short(const char *name)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that say where symbols are; see sym_options.h. */
+/* The options that locate symbols; see sym_options.h. */
 #include "symbols/sym_options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* "FROM=TO": FROM may not be empty. */
-static bool take_pair(struct tool_words *w, const char *arg)
+static bool add_pair(struct tool_words *w, const char *arg)
 {
     const char *equals = strchr(arg, '=');
     char *from;
@@ -46,7 +46,7 @@ enum tool_taken sym_options_take(struct sym_options *o, int key, const char *arg
         ok = *arg && tool_words_add(&o->debug_dirs, arg);
         break;
     case SYM_OPT_SUBSTITUTE_PATH:
-        ok = take_pair(&o->substitute, arg);
+        ok = add_pair(&o->substitute, arg);
         break;
     case SYM_OPT_FORCE:
         o->force = true;
@@ -80,7 +80,7 @@ int sym_options_finish(const struct sym_options *o, const char *prog,
 void sym_options_fini(struct sym_options *o)
 {
     for (unsigned i = 0; i < o->substitute.n; i += 2) {
-        free((char *)o->substitute.v[i]); /* of take_pair */
+        free((char *)o->substitute.v[i]); /* allocated by add_pair */
     }
     free(o->elfs.v);
     free(o->debug_dirs.v);

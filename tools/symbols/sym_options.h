@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options that say where programs, libraries and their debug information are, the
- * same in every tool that shows symbols.  Used as common/filter_options.h is.
+ * The options that locate programs, libraries and their debug information, the same in
+ * every tool that shows symbols.  Used in the same way as common/filter_options.h.
  */
 #ifndef TOOLS_SYM_OPTIONS_H
 #define TOOLS_SYM_OPTIONS_H
@@ -21,18 +21,18 @@ enum {
 /* Rows of a table of struct tool_option. */
 #define SYM_OPTIONS                                                                      \
     {SYM_OPT_ELF, "elf", "FILE", "a program or library that was run; may be repeated"},  \
-        {SYM_OPT_ONLY_ELF, "only-elf", NULL, "no other files than those of --elf"},      \
+        {SYM_OPT_ONLY_ELF, "only-elf", NULL, "use no files except those of --elf"},      \
         {SYM_OPT_SYSROOT, "sysroot", "DIR",                                              \
-         "look there for the files that the trace names"},                               \
+         "search DIR for the files that the trace names"},                               \
         {SYM_OPT_DEBUG_DIR, "debug-dir", "DIR",                                          \
-         "look there for separate debug files; may be repeated"},                        \
+         "search DIR for separate debug files; may be repeated"},                        \
         {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",                          \
-         "source paths that begin with FROM begin with TO"},                             \
+         "replace FROM at the start of source paths by TO"},                             \
     {                                                                                    \
-        SYM_OPT_FORCE, "force", NULL, "take files whose build id differs all the same"   \
+        SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"         \
     }
 
-/* What they said; begins as zeros. */
+/* The parsed options; must be zeroed first. */
 struct sym_options {
     struct tool_words elfs, debug_dirs;
     struct tool_words substitute; /* FROM and TO, one after the other */
@@ -42,17 +42,17 @@ struct sym_options {
 
 enum tool_taken sym_options_take(struct sym_options *o, int key, const char *arg);
 
-/* Fills in what they say; the pointers are into `o'.  The rest of `out' is left alone.
- * Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */
+/* Copies the options to `out', with pointers into `o'; leaves the rest of `out'
+ * unchanged.  Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */
 int sym_options_finish(const struct sym_options *o, const char *prog,
                        struct modset_options *out);
 
 void sym_options_fini(struct sym_options *o);
 
 /*
- * What --substitute-path makes of the path of a source file: of the pairs FROM, TO the
- * first whose FROM is the path or a folder above it.  Returns the part of `path' that
- * stays, and in *to what stands before it, "" if nothing fits.
+ * Applies --substitute-path to the path of a source file: uses the first pair FROM, TO
+ * whose FROM is the path or a folder above it.  Returns the part of `path' that is kept,
+ * and in *to its new prefix, "" if no pair matches.
  */
 const char *sym_substitute(const char *const *pairs, unsigned nr_pairs, const char *path,
                            const char **to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening an ELF file, and looking up what its reader (symfile_child.c) has left.  Only
+ * Opens an ELF file and looks up the tables that its reader (symfile_child.c) made.  Only
  * the program headers are read here, from a mapping of the file.
  */
 #include <elf.h>
@@ -28,7 +28,7 @@ fail(struct symfile_error *err, enum symfile_status status, const char *fmt, ...
 
 /* ------------------------------------------------------------------- headers */
 
-/* A number of n bytes at an offset of the file; 0 beyond its end. */
+/* A number of n bytes at an offset of the file; 0 past its end. */
 static uint64_t get(const struct symfile *f, uint64_t off, unsigned n)
 {
     uint64_t v = 0;
@@ -41,7 +41,7 @@ static uint64_t get(const struct symfile *f, uint64_t off, unsigned n)
     return v;
 }
 
-/* Program headers; where their number does not fit, section 0 has it. */
+/* Reads the program headers; if their number does not fit its field, section 0 has it. */
 static enum symfile_status read_segments(struct symfile *f, struct symfile_error *err)
 {
     bool w = f->is64;
@@ -134,7 +134,7 @@ static enum symfile_status map_file(struct symfile *f, int fd, struct symfile_er
     return read_header(f, err);
 }
 
-/* Tries again with less when the reader gives up: then it was not the file itself. */
+/* If the reader gives up, tries again with fewer parts: the file itself may be good. */
 static enum symfile_status read_tables(struct symfile *f, int fd,
                                        const struct symfile_options *opt,
                                        struct symfile_error *err)

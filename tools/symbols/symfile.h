@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an ELF file and its DWARF say about addresses: functions, source lines, code
- * inlined from elsewhere.
+ * The information of an ELF file and its DWARF about addresses: functions, source lines,
+ * inlined code.
  *
- * ELF and DWARF are read by elfutils (libelf, libdw), and the files come from strangers.
- * So a file is read in a child process of its own, bounded in time and memory, which
- * leaves flat, sorted tables behind; here they are checked once and then only looked up.
- * Whatever a hostile file does to a parser, it does to the child, and is an error here.
+ * elfutils (libelf, libdw) reads ELF and DWARF, and the files are not trusted.  So a
+ * child process reads each file, bounded in time and memory, and outputs flat, sorted
+ * tables; this process checks them once and then only looks them up.  A hostile file can
+ * harm only the child, which is an error here.
  *
- * Addresses are those of the file itself (as its symbols and program headers give
- * them), called vaddr; places.h brings a guest pc there.  Once opened, a file is
- * read-only: any number of threads may ask it.  Strings live as long as the file.
+ * Addresses are those of the file itself (of its symbols and program headers), called
+ * vaddr; places.h maps a guest pc to them.  An open file is read-only: any number of
+ * threads may query it.  Strings live as long as the file.
  */
 #ifndef TOOLS_SYMFILE_H
 #define TOOLS_SYMFILE_H
@@ -37,12 +37,12 @@ struct symfile_error {
     char text[512];
 };
 
-/* Which parts are wanted; functions always are. */
+/* The parts to read; functions are always read. */
 #define SYMFILE_LINES 0x1u /* ranges and scopes, from DWARF */
 
 struct symfile_options {
     unsigned flags;                /* SYMFILE_* */
-    const char *const *debug_dirs; /* where separate debug files are looked for (as
+    const char *const *debug_dirs; /* searched for separate debug files (as
                                       .build-id/xx/yyy.debug, by path and
                                       .gnu_debuglink), before /usr/lib/debug */
     unsigned nr_debug_dirs;
@@ -51,12 +51,12 @@ struct symfile_options {
 
 /*
  * Opens the ELF file `path'.  Separate debug information is found by build id or
- * .gnu_debuglink (its CRC is checked; a debug file with another build id is not taken),
- * beside the file, in debug_dirs and /usr/lib/debug; .gnu_debugdata and dwz files
- * (.gnu_debugaltlink) are read.  That there is none is no error.  Servers are not asked.
- * If the debug information is damaged but the file is not, the file is opened with what
- * of it can be read, or without it, status SYMFILE_OK and a sentence in err->text (a dwz
- * file that is missing is told likewise); else err->text is "" on success.
+ * .gnu_debuglink (its CRC is checked; a debug file with another build id is not used),
+ * next to the file, in debug_dirs and /usr/lib/debug; .gnu_debugdata and dwz files
+ * (.gnu_debugaltlink) are read.  Missing debug information is no error.  Servers are not
+ * queried.  If the debug information is damaged but the file is not, the file is opened
+ * with the readable part of it, or without it: status SYMFILE_OK and a sentence in
+ * err->text (also for a missing dwz file).  Otherwise err->text is "" on success.
  * Must be called while the process has one thread (it forks).
  * Returns err->status; err must not be NULL.
  */
@@ -81,14 +81,14 @@ struct symfile_info {
 void symfile_info(const struct symfile *f, struct symfile_info *out);
 
 /* The vaddr at which the byte at an offset of the file is loaded; false if it is not.
- * Where two segments hold the byte, the executable one counts. */
+ * If two segments contain the byte, the executable one counts. */
 bool symfile_vaddr(const struct symfile *f, uint64_t offset, uint64_t *vaddr);
 
-/* The bytes of the file loaded at vaddr, and how many follow in that segment; NULL if
- * there are none. */
+/* The bytes of the file loaded at vaddr, and in *n their number up to the end of the
+ * segment; NULL if there are none. */
 const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n);
 
-/* Executable sections (or segments, where there are no sections), ascending. */
+/* Executable sections (or segments, if there are no sections), ascending. */
 struct sym_code {
     uint64_t addr, end;
     const char *name; /* ".text" */
@@ -101,34 +101,34 @@ enum sym_source { SYM_SYMTAB, SYM_DYNSYM, SYM_DEBUGDATA, SYM_PLT, SYM_DWARF };
 
 /*
  * A function of the symbol tables: STT_FUNC and STT_GNU_IFUNC, labels of assembler code
- * in executable sections that lie in no function, entries of the PLT as "name@plt", and
- * what DWARF alone knows.  Of several names for one address the one that users
- * expect is taken (what others can link to before local ones, few leading underscores,
- * strong before weak, ...).  They are disjoint: a function without a size, or that runs
- * into the next one, ends where that begins, or with its section; one that begins
- * inside another goes on to that one's end.
+ * in executable sections that are not inside a function, entries of the PLT as
+ * "name@plt", and functions that only DWARF has.  Of several names for one address, the
+ * one that users expect is used (global before local, few leading underscores, strong
+ * before weak, ...).  Functions are disjoint: one without a size, or that overlaps the
+ * next one, ends where the next begins, or with its section; one that begins inside
+ * another extends to that one's end.
  */
 struct sym_function {
     uint64_t addr, end;
     const char *name;    /* demangled (C++, Rust, D, ...) */
     const char *linkage; /* as in the table, without a version */
     uint8_t source;      /* enum sym_source */
-    uint8_t thumb;       /* arm: code of T32 (addr is even all the same) */
+    uint8_t thumb;       /* arm: T32 code (addr is even nevertheless) */
 };
-/* All of them, ascending. */
+/* All functions, ascending. */
 uint32_t symfile_functions(const struct symfile *f, const struct sym_function **v);
-/* The one that vaddr lies in, or NULL. */
+/* The function that contains vaddr, or NULL. */
 const struct sym_function *symfile_function(const struct symfile *f, uint64_t vaddr);
-/* ARM and RISC-V mapping symbols, AArch64 likewise: false where there is data ($d). */
+/* By the mapping symbols of ARM, AArch64 and RISC-V: false for data ($d). */
 bool symfile_is_code(const struct symfile *f, uint64_t vaddr);
-/* arm: whether the code there is T32, by mapping symbols ($t) or function. */
+/* arm: whether the code at vaddr is T32, by mapping symbols ($t) or function. */
 bool symfile_is_thumb(const struct symfile *f, uint64_t vaddr);
 
 /* ------------------------------------------------------------------- lines */
 
 /*
  * A range of code that belongs to one place in the source.  Disjoint, ascending; code
- * without line information lies in no range.  line 0: the compiler's own.
+ * without line information is in no range.  line 0: made by the compiler.
  */
 struct sym_range {
     uint64_t addr, end;
@@ -139,11 +139,11 @@ struct sym_range {
     bool stmt;      /* begins a statement */
 };
 uint32_t symfile_ranges(const struct symfile *f, const struct sym_range **v);
-/* The one that vaddr lies in, or NULL. */
+/* The range that contains vaddr, or NULL. */
 const struct sym_range *symfile_range(const struct symfile *f, uint64_t vaddr);
 
-/* Source file by number: absolute path (with DW_AT_comp_dir), as the compiler saw it,
- * "." and ".." folded; one path has one number.  NULL for SYM_NONE. */
+/* Source file by number: absolute path (with DW_AT_comp_dir) at compile time, "." and
+ * ".." folded; one path has one number.  NULL for SYM_NONE. */
 const char *symfile_file(const struct symfile *f, uint32_t file);
 uint32_t symfile_nr_files(const struct symfile *f);
 
@@ -152,13 +152,13 @@ uint32_t symfile_nr_files(const struct symfile *f);
  * inlined into its parent.  Instances of the same function share `origin'.
  */
 struct sym_scope {
-    const char *name;    /* linkage demangled, "ns::C::f(int)"; without one, as DWARF has
-                            it: "f"; "" if it has none either */
+    const char *name;    /* linkage demangled, "ns::C::f(int)"; without linkage, the
+                            name in DWARF: "f"; "" if there is none either */
     const char *linkage; /* "" if there is none (C) */
     uint32_t origin;     /* number of the source function, from 0: name and declaration */
     uint32_t parent;     /* less than the scope's own number */
     uint32_t decl_file, decl_line;              /* SYM_NONE, 0: not known */
-    uint32_t call_file, call_line, call_column; /* inlined: where it was called */
+    uint32_t call_file, call_line, call_column; /* inlined: place of the call */
     uint64_t entry;                             /* address of its first instruction */
 };
 uint32_t symfile_scopes(const struct symfile *f, const struct sym_scope **v);
@@ -172,7 +172,7 @@ struct sym_frame {
     uint32_t column;
     bool inlined; /* into the next frame */
 };
-/* Fills in at most max frames; returns how many there are of them, at least 1. */
+/* Fills in at most max frames; returns the number of all frames, at least 1. */
 unsigned symfile_frames(const struct symfile *f, uint64_t vaddr, struct sym_frame *out,
                         unsigned max);
 

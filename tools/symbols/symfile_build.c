@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables as they grow in the child: arrays, strings, and intervals made disjoint. */
+/* Builds the tables in the child: arrays, strings, and intervals made disjoint. */
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ uint32_t string_add(struct reader *r, const char *s)
     for (size_t i = 0; i < n; i++) {
         hash = (hash ^ (unsigned char)s[i]) * UINT64_C(0x100000001b3);
     }
-    /* Strings whose hashes are equal go on at the next number. */
+    /* Strings with equal hashes use the next number. */
     for (;; hash++) {
         bool found;
         uint32_t *at = hash_at(r, &r->string_index, hash, &found);
@@ -166,8 +166,8 @@ static void emit(struct reader *r, struct symvec *out, uint64_t addr, uint64_t e
         (struct span){addr, end, s->depth, s->value};
 }
 
-/* A sweep over the starts, with a stack of what is open, the deepest on top.  Those that
- * have ended are taken off only once they come to the top. */
+/* Sweeps over the starts, with a stack of open spans, the deepest on top.  Spans that
+ * have ended are removed only when they reach the top. */
 void flatten(struct reader *r, struct symvec *spans)
 {
     struct symvec out = {0}, open = {0};
@@ -223,7 +223,7 @@ static void write_at(struct reader *r, const void *p, size_t n, uint64_t off)
             continue;
         }
         if (done <= 0) {
-            _exit(1); /* there is no way left to say why */
+            _exit(1); /* the reason cannot be reported any more */
         }
         p = (const char *)p + done;
         n -= (size_t)done;
@@ -255,6 +255,6 @@ void table_write(struct reader *r)
         off = (off + bytes + 15) & ~UINT64_C(15);
     }
     h.total = off;
-    write_at(r, "", 1, off - 1); /* a NUL at most over another */
+    write_at(r, "", 1, off - 1); /* may overwrite only a NUL */
     write_at(r, &h, sizeof(h), 0);
 }

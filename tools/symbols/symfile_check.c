@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks what the child has left, once, so that looking up needs no checks: a child that
- * read a hostile file is as hostile as that.
+ * Checks the child's tables once, so that lookups need no checks: a child that read a
+ * hostile file is as hostile as that file.
  */
 #include <string.h>
 #include "symfile_table.h"
 
-/* The array of a part, or NULL if it does not lie in the table. */
+/* The array of a part, or NULL if it is not inside the table. */
 static void *part(struct symfile *f, enum table_part i)
 {
     uint64_t off = f->table->part[i].off, n = f->table->part[i].n;
@@ -26,7 +26,7 @@ static bool set_string(const struct symfile *f, const char **p)
     return true;
 }
 
-/* A bool or small number as it stands in memory: bytes of another value are no bool. */
+/* A bool or small number as a byte in memory: other values are not a valid bool. */
 static bool small(const void *p, unsigned max)
 {
     return *(const unsigned char *)p <= max;
@@ -90,7 +90,7 @@ static bool check_ranges(struct symfile *f, const struct sym_range *v)
     return v != NULL;
 }
 
-/* Parents stand before their children, so that there is no circle. */
+/* Parents must come before their children, so that there is no cycle. */
 static bool check_scopes(struct symfile *f, struct sym_scope *v)
 {
     for (uint64_t i = 0; v && i < f->table->part[PART_SCOPES].n; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The child process that reads ELF and DWARF.  What it may use is bounded: processor time
- * and time, memory beyond what its parent had when it forked, no core file.  It writes a
- * memory file, which nobody else can reach, and has ended before that is looked at.
- * elfutils ends the process by itself when memory runs out: exit handlers of the parent
- * must not run then, nor its output be written twice.
+ * The child process that reads ELF and DWARF.  Its resources are bounded: processor time
+ * and time, memory beyond what its parent had at the fork, no core file.  It writes a
+ * memory file that no other process can access, and ends before the parent reads that.
+ * elfutils exits the process when memory runs out: the parent's exit handlers must not
+ * run then, nor its output be written twice.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include "symfile_reader.h"
 
 #define DEFAULT_SECONDS 60
-#define TABLE_BYTES (UINT64_C(2) << 30)  /* that the child leaves */
-#define MEMORY_BYTES (UINT64_C(3) << 30) /* and a multiple of the file's size */
+#define TABLE_BYTES (UINT64_C(2) << 30)  /* limit of the child's table */
+#define MEMORY_BYTES (UINT64_C(3) << 30) /* plus a multiple of the file's size */
 
 /* ----------------------------------------------------------------- the child */
 
@@ -52,7 +52,7 @@ static void leave_at_once(void)
     _exit(1);
 }
 
-/* Of the address space in use; address sanitizers reserve theirs before main. */
+/* Address space in use; address sanitizers reserve theirs before main. */
 static uint64_t memory_now(void)
 {
     unsigned long pages = 0;
@@ -102,14 +102,14 @@ static uint64_t confine(const struct symfile *f, unsigned seconds)
     atexit(leave_at_once);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, seconds);
-    limit(RLIMIT_FSIZE, TABLE_BYTES); /* of memory files, too */
+    limit(RLIMIT_FSIZE, TABLE_BYTES); /* applies to memory files, too */
     alarm(4 * seconds);
     uint64_t memory = memory_now();
     if (memory) {
         memory += MEMORY_BYTES + 16 * (uint64_t)f->map_bytes;
         limit(RLIMIT_AS, memory);
     }
-    /* What libraries print is no message of ours; nothing is fetched from servers. */
+    /* Discard output of libraries; fetch nothing from servers. */
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
         dup2(null, STDOUT_FILENO);
@@ -152,9 +152,9 @@ static void read_file(struct reader *r)
 
 /* ---------------------------------------------------------------- the parent */
 
-/* What a child that did not finish died of. */
-static void say_why(struct symfile_error *err, const char *path, int status,
-                    unsigned seconds)
+/* Describes why a child did not finish. */
+static void describe_death(struct symfile_error *err, const char *path, int status,
+                           unsigned seconds)
 {
     int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     err->status = SYMFILE_BAD;
@@ -171,7 +171,7 @@ static void say_why(struct symfile_error *err, const char *path, int status,
     }
 }
 
-/* Once there is no other way to reach the file, its size and bytes stay. */
+/* Seals the file first, so that its size and bytes cannot change any more. */
 static bool map_table(struct symfile *f, int fd)
 {
     struct stat st;
@@ -189,7 +189,7 @@ static bool map_table(struct symfile *f, int fd)
         !memchr(f->table->text, 0, sizeof(f->table->text))) {
         return false;
     }
-    for (char *c = f->table->text; *c; c++) { /* it may name what the file names */
+    for (char *c = f->table->text; *c; c++) { /* it may contain names from the file */
         *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     }
     return true;
@@ -227,10 +227,10 @@ int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *o
     do {
         got = waitpid(pid, &status, 0);
     } while (got < 0 && errno == EINTR);
-    /* Where SIGCHLD is ignored there is no status: a table that is finished will do. */
+    /* If SIGCHLD is ignored there is no status: a finished table is enough. */
     bool ok = got != pid || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
     if (!ok || !map_table(f, out)) {
-        say_why(err, f->label, got == pid ? status : 0, seconds);
+        describe_death(err, f->label, got == pid ? status : 0, seconds);
         ok = false;
     } else if (f->table->status != SYMFILE_OK) {
         err->status = SYMFILE_BAD;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DWARF 2 to 5, in the child: instances of functions (scopes) with what is inlined into
- * them, and lines, made into disjoint ranges.
+ * Reads DWARF 2 to 5, in the child: instances of functions (scopes) with the functions
+ * inlined into them, and lines, made into disjoint ranges.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 
 #define MAX_DEPTH 512
 
-/* What is known of a source function, by the DIE that inlined copies refer to. */
+/* A source function, by the DIE that inlined copies refer to. */
 struct source {
     uint32_t name, linkage; /* strings */
     uint32_t decl_file, decl_line;
 };
 
 struct unit {
-    Dwarf_Die die; /* whose lines these are */
+    Dwarf_Die die; /* the current unit */
     Dwarf_Addr bias;
     const char *comp_dir; /* or NULL */
     Dwarf_Files *files;
@@ -62,7 +62,7 @@ static uint32_t path_number(struct dwarf_reader *d, const char *path,
 
 /* ------------------------------------------------------------------ functions */
 
-/* The attributes of a DIE that count here, found in one pass. */
+/* The attributes of a DIE that are used here, found in one pass. */
 struct attrs {
     Dwarf_Attribute abstract_origin, specification, name, linkage, entry, call_file,
         call_line, call_column, decl_file, decl_line;
@@ -134,7 +134,7 @@ static uint32_t text_of(struct reader *r, Dwarf_Attribute *a)
     return s ? string_add(r, s) : 0;
 }
 
-/* A file number of a unit's table (the one that the DIE belongs to) as ours. */
+/* Converts a file number of a unit's table (of the DIE's unit) to ours. */
 static uint32_t file_of(struct dwarf_reader *d, Dwarf_Attribute *a, Dwarf_Die *unit)
 {
     Dwarf_Files *files;
@@ -149,7 +149,7 @@ static uint32_t file_of(struct dwarf_reader *d, Dwarf_Attribute *a, Dwarf_Die *u
                        dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &dir)));
 }
 
-/* Collects along a chain of abstract origins and specifications, the nearest counts. */
+/* Collects along a chain of abstract origins and specifications; the nearest counts. */
 static void follow(struct dwarf_reader *d, Dwarf_Die die, struct source *s, unsigned hops)
 {
     struct attrs a = {0};
@@ -265,7 +265,7 @@ static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *
     if (!any) {
         return inlined ? parent : SYM_NONE;
     }
-    /* Of a constructor, the copies that stand in the file have names of their own. */
+    /* The copies of a constructor in the file have names of their own. */
     struct source s = {.decl_file = SYM_NONE};
     uint32_t own = a->abstract_origin.valp ? text_of(r, &a->linkage) : 0;
     if (a->abstract_origin.valp) {
@@ -345,9 +345,9 @@ static void walk(struct dwarf_reader *d, Dwarf_Die *die, uint32_t scope, unsigne
 
 /* ---------------------------------------------------------------------- lines */
 
-/* The rows of one sequence: each goes on to the next, so that of several at one address
- * the last counts.  A sequence that does not begin in code is of a function that the
- * linker has left out. */
+/* The rows of one sequence: each extends to the next, so of several at one address the
+ * last counts.  A sequence that does not begin in code belongs to a function that the
+ * linker discarded. */
 static void add_sequence(void *arg, const struct line_row *rows, size_t n, uint64_t last)
 {
     struct dwarf_reader *d = arg;
@@ -396,7 +396,7 @@ static void read_lines(struct dwarf_reader *d)
     }
 }
 
-/* Cuts the rows where the scope changes. */
+/* Splits the rows where the scope changes. */
 static void make_ranges(struct dwarf_reader *d)
 {
     struct reader *r = d->r;

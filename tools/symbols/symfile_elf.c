@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections and symbols of an ELF file, in the child: which addresses are code, mapping
+ * Reads sections and symbols of an ELF file, in the child: the addresses of code, mapping
  * symbols, and the candidates for functions.  libdwfl chooses the symbol table (.symtab,
- * of a separate file if need be, else .dynsym with .gnu_debugdata); .dynsym is read
- * besides, for a .symtab may lack names.
+ * of a separate file if needed, else .dynsym with .gnu_debugdata); .dynsym is read too,
+ * because a .symtab may lack names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static int code_by_addr(const void *pa, const void *pb)
     return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* Only what has bytes in the file, so that nothing here takes longer than that allows. */
+/* Only sections with bytes in the file, so that the file's size bounds the work. */
 static void add_code(struct reader *r, uint64_t addr, uint64_t size, const char *name)
 {
     size_t have;
@@ -56,7 +56,7 @@ static void read_code(struct reader *r)
     if (r->code.n > 1) {
         qsort(v, r->code.n, sizeof(*v), code_by_addr);
     }
-    for (size_t i = 0; i < r->code.n; i++) { /* sections that lie over others are cut */
+    for (size_t i = 0; i < r->code.n; i++) { /* overlapping sections are cut */
         if (v[i].addr < last) {
             v[i].addr = last;
         }
@@ -111,9 +111,8 @@ static bool is_mapping_symbol(const struct reader *r, const char *name)
 }
 
 /*
- * How much people like a name: functions by type before labels, what others can link to
- * before what is local, few leading underscores ("write" before "__write"), strong before
- * weak, sized before unsized.
+ * The rank of a name: functions by type before labels, global before local, few leading
+ * underscores ("write" before "__write"), strong before weak, sized before unsized.
  */
 static uint8_t rank_name(const char *name, const GElf_Sym *sym)
 {
@@ -127,7 +126,7 @@ static uint8_t rank_name(const char *name, const GElf_Sym *sym)
                      (bind != STB_WEAK ? 4 : 0) + (sym->st_size ? 2 : 0));
 }
 
-/* A section of code that the symbol says it is in; a stripped file has none to name. */
+/* Whether the symbol's section is code; a stripped file has no sections. */
 static bool in_code(struct reader *r, uint64_t addr, GElf_Word shndx)
 {
     uint64_t end;
@@ -142,7 +141,7 @@ static const char *plt_stub_name(const char *name)
     return n == 8 && strncmp(name + n, ".plt_call.", 10) == 0 ? name + n + 10 : NULL;
 }
 
-/* An undefined function with an address has that of its stub. */
+/* The address of an undefined function is that of its stub. */
 static void add_plt_symbol(struct reader *r, struct symvec *candidates, const char *name,
                            uint64_t addr, bool thumb)
 {
@@ -152,7 +151,7 @@ static void add_plt_symbol(struct reader *r, struct symvec *candidates, const ch
         c->addr = addr;
         c->linkage = string_add(r, text);
         c->source = SYM_PLT;
-        c->rank = 255; /* there are only labels of the linker's beside it */
+        c->rank = 255; /* besides it there are only the linker's labels */
         c->thumb = thumb;
         free(text);
     }
@@ -198,7 +197,7 @@ static void add_symbol(struct reader *r, struct symvec *candidates, const char *
     free(cut);
 }
 
-/* All of the table that libdwfl has chosen. */
+/* Reads the whole table that libdwfl chose. */
 static void read_chosen(struct reader *r, struct symvec *candidates)
 {
     int n = dwfl_module_getsymtab(r->mod);
@@ -226,7 +225,7 @@ static void read_chosen(struct reader *r, struct symvec *candidates)
     }
 }
 
-/* The file's own tables: .dynsym, and when nothing else is to be touched .symtab. */
+/* Reads the file's own tables: .dynsym, and .symtab if no other file may be read. */
 static void read_own(struct reader *r, struct symvec *candidates)
 {
     Elf_Scn *scn = NULL;
@@ -255,7 +254,7 @@ static void read_own(struct reader *r, struct symvec *candidates)
 
 /* --------------------------------------------------------------- functions */
 
-static _Thread_local const struct reader *sorting; /* qsort has no argument for it */
+static _Thread_local const struct reader *sorting; /* qsort does not pass an argument */
 
 static int best_first(const void *pa, const void *pb)
 {
@@ -278,15 +277,15 @@ static int best_first(const void *pa, const void *pb)
 }
 
 /*
- * One name for each address.  A function goes on to its size, or if it has none to the
- * next; one that begins inside another takes over the rest of that (as a label in the
- * middle of assembler code does).  A label inside a function is no function.
+ * Chooses one name for each address.  A function extends to its size, or without one to
+ * the next function; one that begins inside another gets the rest of that (as a label in
+ * the middle of assembler code does).  A label inside a function is not a function.
  */
 void functions_make(struct reader *r, struct symvec *candidates)
 {
     struct candidate *c = candidates->p;
     size_t n = candidates->n;
-    uint64_t reach = 0; /* end of the functions with a size so far */
+    uint64_t reach = 0; /* end of the functions with a size up to here */
     struct sym_function *last = NULL;
     sorting = r;
     if (n > 1) {
@@ -329,7 +328,8 @@ static int marks_by_addr(const void *pa, const void *pb)
                               : (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* Of several at one address the last counts; a section without any begins unknown. */
+/* Of several at one address the last counts; before its first one a section is unknown.
+ */
 static void finish_marks(struct reader *r)
 {
     if (r->marks.n == 0) {
@@ -344,7 +344,7 @@ static void finish_marks(struct reader *r)
     for (size_t i = 0; i < r->marks.n; i++) {
         struct sym_mark *m = vec_push(r, &all, sizeof(*m));
         *m = ((struct sym_mark *)r->marks.p)[i];
-        m->seq = (uint32_t)i + 1; /* those of sections are the first */
+        m->seq = (uint32_t)i + 1; /* the marks of sections come first */
     }
     qsort(all.p, all.n, sizeof(struct sym_mark), marks_by_addr);
     free(r->marks.p);

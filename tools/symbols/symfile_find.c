@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where separate debug information lies: for each folder FOLDER/.build-id/xx/yyy.debug,
- * then by the name of .gnu_debuglink FOLDER/dir/of/the/file/name and FOLDER/name, and
- * beside the file and in .debug there.  The folders that the user gives come first.
- * libdwfl would do nearly this; here the order is ours, folders may hold a colon, files
- * are regular ones (opening a pipe waits), and another build id is not taken.
+ * Finds separate debug information: for each folder FOLDER/.build-id/xx/yyy.debug, then
+ * by the name of .gnu_debuglink FOLDER/dir/of/the/file/name and FOLDER/name, and next to
+ * the file and in .debug there.  The folders of the user come first.  libdwfl does nearly
+ * the same; here the order is ours, folders may contain a colon, files must be regular
+ * (opening a pipe blocks), and another build id is rejected.
  */
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ struct wanted {
     size_t id_bytes;
     bool by_crc;
     uint32_t crc;
-    struct stat self; /* the file itself is not what is looked for */
+    struct stat self; /* the file itself, which does not count */
 };
 
 static bool fits(int fd, const struct wanted *w)
@@ -68,7 +68,7 @@ static bool fits(int fd, const struct wanted *w)
     return ok;
 }
 
-/* Opens FOLDER/DIR/NAME if it fits. */
+/* Opens FOLDER/DIR/NAME if it matches. */
 static int try_file(const char *folder, const char *dir, const char *name,
                     const struct wanted *w, char **path)
 {
@@ -130,7 +130,7 @@ static int by_name(const struct reader *r, const char *file, const char *name,
     int fd = -1;
     if (beside && dir) {
         for (unsigned i = 0; fd < 0 && i <= r->opt->nr_debug_dirs; i++) {
-            if (i == r->opt->nr_debug_dirs) { /* beside the file, before the system's */
+            if (i == r->opt->nr_debug_dirs) { /* next to the file, before the system's */
                 fd = try_file(beside[0] ? beside : ".", "", name, w, path);
                 fd = fd < 0 ? try_file(dir, "", name, w, path) : fd;
                 fd = fd < 0 ? try_file(dir, ".debug", name, w, path) : fd;
@@ -147,7 +147,8 @@ static int by_name(const struct reader *r, const char *file, const char *name,
     return fd;
 }
 
-/* A dwz file is named by path, as seen from the file that names it, and build id. */
+/* A dwz file is identified by a path, relative to the file that names it, and build id.
+ */
 static int find_alt(const struct reader *r, const char *from, const char *name,
                     const struct wanted *w, char **path)
 {
@@ -162,7 +163,7 @@ static int find_alt(const struct reader *r, const char *from, const char *name,
         free(real);
         free(dir);
     }
-    /* .../debug/.dwz/x, as found below a folder of the user's */
+    /* .../debug/.dwz/x, below a folder of the user */
     const char *dwz = strstr(name, ".dwz/");
     for (unsigned i = 0; fd < 0 && dwz && i <= r->opt->nr_debug_dirs; i++) {
         fd = try_file(folder_at(r->opt, i), "", dwz, w, path);
@@ -170,7 +171,7 @@ static int find_alt(const struct reader *r, const char *from, const char *name,
     return fd;
 }
 
-/* libdwfl's question.  It asks a second time, for the dwz file: open_alt does that. */
+/* libdwfl's callback.  Ignores its second call, for the dwz file: open_alt handles it. */
 int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, GElf_Addr base,
                    const char *file_name, const char *debuglink_file,
                    GElf_Word debuglink_crc, char **debuginfo_file_name)
@@ -178,10 +179,10 @@ int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, GElf_
     struct reader *r = *userdata;
     struct wanted w = {0};
     (void)mod, (void)modname, (void)base, (void)file_name;
-    if (!r || r->depth < DEPTH_DEBUG || r->asked || fstat(r->fd, &w.self) != 0) {
+    if (!r || r->depth < DEPTH_DEBUG || r->searched || fstat(r->fd, &w.self) != 0) {
         return -1;
     }
-    r->asked = true;
+    r->searched = true;
     ssize_t n = dwelf_elf_gnu_build_id(r->elf, &w.id);
     w.id_bytes = n > 0 ? (size_t)n : 0;
     w.id = n > 0 ? w.id : NULL;

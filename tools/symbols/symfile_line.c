@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line number program of a unit (.debug_line of DWARF 2 to 5), row by row.  libdw has
- * one too, but sorts the rows of all sequences of a unit by address: then a sequence of a
- * function that the linker has thrown away (at address 0) mixes with others, and a row
- * without length before the end of a sequence seems to go on to the next.  Here each
- * sequence stays by itself.  Tables of file names are left to libdw.
+ * Runs the line number program of a unit (.debug_line of DWARF 2 to 5), row by row. libdw
+ * does too, but sorts the rows of all sequences of a unit by address: then a sequence of
+ * a function that the linker discarded (at address 0) mixes with others, and a row
+ * without length before the end of a sequence seems to extend to the next.  Here
+ * sequences are kept separate.  libdw reads the tables of file names.
  */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symfile_reader.h"
 
-/* What is left to read; `shorter' says that it was read beyond its end. */
+/* The bytes left to read; `shorter': a read went past the end. */
 struct bytes {
     const uint8_t *p, *end;
     bool big, shorter;
@@ -112,7 +112,7 @@ static void advance(const struct program *p, struct machine *m, uint64_t ops)
     m->op = sum % p->max_ops;
 }
 
-/* A standard opcode; returns whether it makes a row. */
+/* Runs a standard opcode; returns whether it makes a row. */
 static bool standard(struct program *p, struct machine *m, unsigned op)
 {
     struct bytes *b = &p->b;
@@ -149,7 +149,7 @@ static bool standard(struct program *p, struct machine *m, unsigned op)
     return false;
 }
 
-/* An extended opcode; returns whether it ends the sequence. */
+/* Runs an extended opcode; returns whether it ends the sequence. */
 static bool extended(struct program *p, struct machine *m)
 {
     struct bytes *b = &p->b;
@@ -217,7 +217,7 @@ bool find_line_section(Elf *elf, struct line_section *s)
         if (gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS) {
             name = elf_strptr(elf, shstrndx, sh.sh_name);
         }
-        /* libdw has decompressed it already */
+        /* libdw has already decompressed it */
         if (name &&
             (strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0)) {
             Elf_Data *data = elf_getdata(scn, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions to a file that is open: binary searches in tables that were checked. */
+/* Queries of an open file: binary searches in checked tables. */
 #include <elf.h>
 #include "symfile_table.h"
 
@@ -88,7 +88,8 @@ const char *symfile_file(const struct symfile *f, uint32_t file)
     return file < f->table->part[PART_FILES].n ? f->files[file] : NULL;
 }
 
-/* The number of elements whose first address is at most vaddr: each begins with it. */
+/* The number of elements whose address is at most vaddr; an element begins with its
+ * address. */
 static uint64_t upto(const void *v, size_t elem, uint64_t n, uint64_t vaddr)
 {
     uint64_t lo = 0;
@@ -119,7 +120,7 @@ const struct sym_range *symfile_range(const struct symfile *f, uint64_t vaddr)
     return i && vaddr < f->ranges[i - 1].end ? &f->ranges[i - 1] : NULL;
 }
 
-/* Kind of the mapping symbol that counts, 0 if there is none. */
+/* The kind of the mapping symbol in effect, 0 if there is none. */
 static char mark_at(const struct symfile *f, uint64_t vaddr)
 {
     uint64_t i = upto(f->marks, sizeof(*f->marks), f->table->part[PART_MARKS].n, vaddr);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Source files by number: absolute, "." and ".." folded, each path once. */
+/* Numbers source files: absolute, "." and ".." folded, each path once. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symfile_reader.h"
 
-/* Folds `in' into out, which has room for as much and a slash; ".." at the root is the
- * root, at the start of a relative path it stays. */
+/* Folds `in' into out, which has room for `in' and a slash; ".." at the root is the root,
+ * and is kept at the start of a relative path. */
 static void fold(const char *in, char *out)
 {
     bool absolute = in[0] == '/';
-    size_t n = 0, floor = 0; /* nothing before floor may be taken back */
+    size_t n = 0, floor = 0; /* nothing before floor may be removed */
     while (*in) {
         size_t len = strcspn(in, "/");
         bool up = len == 2 && in[0] == '.' && in[1] == '.';

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names for the entries of procedure linkage tables.  An entry loads the address to jump
- * to from a slot of the global offset table, and the relocation of that slot names the
- * function; so each entry is decoded for its slot, which holds for every linker, order
- * and flavour (lazy or not, with landing pads, of Thumb callers).  Relocations and
- * symbols are read as the dynamic linker finds them, so stripped section headers are
- * no loss.  MIPS stubs need none of this: their symbols have addresses.
+ * Names the entries of procedure linkage tables.  An entry loads its jump target from a
+ * slot of the global offset table, and the relocation of that slot names the function.
+ * So each entry is decoded for its slot, which works for every linker, order and variant
+ * (lazy or not, with landing pads, of Thumb callers).  Relocations and symbols are found
+ * in the same way as by the dynamic linker, so section headers are not needed.  MIPS
+ * stubs need none of this: their symbols have addresses.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct plt {
     struct reader *r;
     const struct symfile *f;
     struct symvec *candidates;
-    struct symhash slots;   /* slot's address + 1 to a name, as string */
+    struct symhash slots;   /* maps a slot's address + 1 to a name (string) */
     struct symvec in_order; /* uint32_t: names of the lazy entries */
     uint64_t symtab, strtab, got, toc, glink;
     bool big_code;
@@ -79,7 +79,7 @@ static uint32_t symbol_name(struct plt *p, uint64_t index)
     return plt_name(p, s, strcspn(s, "@"));
 }
 
-/* An indirect function inside the file is named by the function that chooses it. */
+/* An indirect function inside the file is named after its resolver. */
 static uint32_t local_name(struct plt *p, uint64_t target)
 {
     const struct candidate *c = p->candidates->p, *best = NULL;
@@ -131,7 +131,7 @@ static void read_relocations(struct plt *p, uint64_t addr, uint64_t size, bool r
         uint32_t type = p->f->is64 ? (uint32_t)info : (uint32_t)(info & 0xff);
         bool found;
         if (!symfile_bytes(p->f, at, &have) || have < entry) {
-            break; /* the size was a lie */
+            break; /* the stored size was wrong */
         }
         index = p->f->is64 ? info >> 32 : info >> 8;
         if (p->f->is64 && p->f->machine == EM_MIPS && !p->f->big_endian) {
@@ -153,7 +153,7 @@ static void read_relocations(struct plt *p, uint64_t addr, uint64_t size, bool r
     }
 }
 
-/* By the dynamic segment; a static program has sections only. */
+/* Uses the dynamic segment; a static program has sections only. */
 static void find_relocations(struct plt *p)
 {
     GElf_Phdr ph;
@@ -188,7 +188,7 @@ static void find_relocations(struct plt *p)
 
 /* ------------------------------------------------------------------- entries */
 
-/* An entry at an address: its length and the slot that it jumps by, or a name. */
+/* An entry at an address: its length, and its slot or a name. */
 struct entry {
     unsigned bytes;
     uint64_t slot;
@@ -208,7 +208,7 @@ static bool x86_entry(struct plt *p, uint64_t at, struct entry *e)
     if (b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && (b[3] | 1) == 0xfb) {
         i = 4;
     }
-    e->bytes = i || b[6] == 0x68 || at % 16 ? 16 : 8; /* push behind the jump */
+    e->bytes = i || b[6] == 0x68 || at % 16 ? 16 : 8; /* push after the jump */
     if (at % 16 && !i) {
         e->bytes = 8;
     }
@@ -332,7 +332,7 @@ static bool s390x_entry(struct plt *p, uint64_t at, struct entry *e)
 }
 
 /* std r2, 24(r1); [addis r12, r2, hi]; ld r12, lo(r12 or r2); mtctr r12; bctr.  Stubs
- * stand between functions, or rather before those that call. */
+ * are between functions, usually before those that call them. */
 static bool ppc64_entry(struct plt *p, uint64_t at, struct entry *e)
 {
     uint64_t start = at, slot = p->toc;
@@ -375,8 +375,8 @@ static void add_entry(struct plt *p, uint64_t addr, unsigned bytes, uint32_t nam
     c->source = SYM_PLT;
 }
 
-/* Looks for entries at every step; a section that has other code too (or all code, when
- * sections are not known) is only looked at where no function is known. */
+/* Looks for entries at every step.  A section that also has other code (or all code, when
+ * sections are not known) is searched only where no function is known. */
 static void scan(struct plt *p, const struct sym_code *c, unsigned step,
                  bool (*decode)(struct plt *, uint64_t, struct entry *))
 {
@@ -398,8 +398,8 @@ static void scan(struct plt *p, const struct sym_code *c, unsigned step,
     }
 }
 
-/* PowerPC's lazy entries, one branch each in the order of their relocations, stand 32
- * bytes behind what the dynamic segment names. */
+/* PowerPC's lazy entries, one branch each in the order of their relocations, begin 32
+ * bytes after the address in the dynamic segment. */
 static void scan_glink(struct plt *p)
 {
     for (size_t i = 0; p->glink && i < p->in_order.n; i++) {

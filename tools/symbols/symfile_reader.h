@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The side of the child: the state of one reading, and what its parts offer each other.
- * A reading that cannot go on ends the process, so nothing here returns "no memory".
+ * The child's side: the state of a reader, and the interfaces between its parts.  A
+ * reader that cannot continue ends the process, so nothing here returns "no memory".
  */
 #ifndef TOOLS_SYMFILE_READER_H
 #define TOOLS_SYMFILE_READER_H
@@ -32,7 +32,7 @@ struct span {
 };
 
 struct reader {
-    const struct symfile *file; /* what the parent has found out */
+    const struct symfile *file; /* filled in by the parent */
     const struct symfile_options *opt;
     enum table_depth depth;
     int fd;                /* of the file */
@@ -44,7 +44,7 @@ struct reader {
     Dwfl_Module *mod;
     Elf *elf;
     const char *debug_path; /* of the separate file in use */
-    bool asked;             /* whether there is one */
+    bool searched;          /* for a separate file */
 
     struct symvec code;      /* struct sym_code, strings as offsets */
     struct symvec functions; /* struct sym_function */
@@ -61,24 +61,25 @@ struct reader {
 /* symfile_child.c */
 void reader_fail(struct reader *r, enum symfile_status status, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
-/* Once a separate debug file was found: what may be taken depends on sizes. */
+/* Raises the memory limit for a separate debug file: it depends on the files' sizes. */
 void reader_more_memory(struct reader *r, uint64_t file_bytes);
-/* The first remark counts. */
+/* Keeps the first remark. */
 void reader_remark(struct reader *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* symfile_build.c */
 void *vec_push(struct reader *r, struct symvec *v, size_t elem_bytes); /* zeroed */
-/* Adds or finds; *found tells.  The value may be changed until the next call. */
+/* Finds a key, or adds it; *found: it existed.  The value may be changed until the next
+ * call. */
 uint32_t *hash_at(struct reader *r, struct symhash *h, uint64_t key, bool *found);
 uint32_t string_add(struct reader *r, const char *s);
 const char *string_get(const struct reader *r, uint32_t off);
-/* The demangled form of a linkage name that was added, or that itself. */
+/* The demangled form of an added linkage name, or the name itself. */
 uint32_t string_demangle(struct reader *r, uint32_t linkage);
 #define STRING_PTR(off) ((const char *)(uintptr_t)(off))
 #define STRING_OFF(ptr) ((uint32_t)(uintptr_t)(ptr))
-/* Sorts spans, and makes them disjoint: where several lie over each other the deepest
- * counts, of those alike the one that begins last, then the last given. */
+/* Sorts spans and makes them disjoint: where several overlap the deepest counts, among
+ * equally deep ones the one that begins last, then the last given. */
 void flatten(struct reader *r, struct symvec *spans);
 void table_write(struct reader *r);
 
@@ -87,7 +88,7 @@ int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, GElf_
                    const char *file_name, const char *debuglink_file,
                    GElf_Word debuglink_crc, char **debuginfo_file_name);
 
-/* Finds and joins the dwz file that dw refers to, if it does. */
+/* Finds and attaches the dwz file that dw refers to, if any. */
 void open_alt(struct reader *r, Dwarf *dw);
 
 /* symfile_elf.c */
@@ -98,8 +99,8 @@ struct candidate {
     uint64_t addr, size;
     uint32_t linkage;
     uint8_t source, thumb;
-    uint8_t rank; /* the higher the better a name */
-    bool label;   /* no function by type */
+    uint8_t rank; /* higher is a better name */
+    bool label;   /* not a function by type */
 };
 void functions_make(struct reader *r, struct symvec *candidates);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the child that reads an ELF file hands to its parent: one memory file with a
- * header, arrays of the public structures of symfile.h, and a blob of strings.  Both are
- * the same program, so layouts agree; where a structure has a pointer to a string, the
- * child leaves the string's offset in the blob, and the parent puts the pointer in its
- * place once it has checked the offset (symfile_check.c).
+ * The result that the child passes to its parent: one memory file with a header, arrays
+ * of the public structures of symfile.h, and a blob of strings.  Both are the same
+ * program, so layouts agree.  In place of a pointer to a string the child stores the
+ * string's offset in the blob; the parent checks the offset and replaces it by the
+ * pointer (symfile_check.c).
  */
 #ifndef TOOLS_SYMFILE_TABLE_H
 #define TOOLS_SYMFILE_TABLE_H
@@ -24,25 +24,25 @@ enum table_part {
     PARTS
 };
 
-/* A mapping symbol: from addr on code ('a', 't', 'x') or data ('d'); 0: not known, at the
- * start of a section. */
+/* A mapping symbol: the kind from addr on, code ('a', 't', 'x') or data ('d'); 0: not
+ * known, at the start of a section. */
 struct sym_mark {
     uint64_t addr;
-    uint32_t seq; /* of several at one address in this order the last counts */
+    uint32_t seq; /* order of those at one address; the last counts */
     char kind;
 };
 
 struct table_header {
     uint64_t magic;
     uint32_t status;  /* enum symfile_status */
-    char text[400];   /* what is wrong, or a remark; without the file's name */
+    char text[400];   /* an error or a remark; without the file's name */
     uint8_t finished; /* set last */
     uint8_t has_symtab;
     uint8_t build_id_bytes;
     uint8_t build_id[64];
     uint32_t nr_origins;
     uint64_t debug_path; /* a string's offset */
-    uint64_t total;      /* size of it all */
+    uint64_t total;      /* size of the memory file */
     struct {
         uint64_t off, n;
     } part[PARTS];
@@ -58,17 +58,17 @@ static const size_t table_elem_bytes[PARTS] = {
     [PART_STRINGS] = 1,
 };
 
-/* Which parts of a file the child is to look at; each more than the one before. */
+/* The parts of a file that the child reads; each value includes those before. */
 enum table_depth {
-    DEPTH_FILE,  /* nothing but the file itself */
+    DEPTH_FILE,  /* the file itself only */
     DEPTH_DEBUG, /* symbols of separate files too */
     DEPTH_LINES,
 };
 
-/* What the parent knows of a file, and looks up in. */
+/* The parent's data of a file, for lookups. */
 struct symfile {
     char *path;
-    char label[300]; /* it in messages: of a long one the end */
+    char label[300]; /* the path for messages: the end of a long one */
     uint8_t *map;    /* the ELF file */
     size_t map_bytes;
     uint32_t machine;
@@ -96,7 +96,7 @@ struct symfile {
 int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *opt,
                       enum table_depth depth, struct symfile_error *err);
 
-/* symfile_check.c: checks f->table and sets the pointers; false: it is no good. */
+/* symfile_check.c: checks f->table and sets the pointers; false: it is invalid. */
 bool symfile_check_table(struct symfile *f);
 
 #endif
