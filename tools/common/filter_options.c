@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static bool take(struct filter_options *o, int key, const char *arg)
+static bool set_option(struct filter_options *o, int key, const char *arg)
 {
     switch (key) {
     case FILTER_OPT_FROM:
@@ -42,7 +42,7 @@ enum tool_taken filter_options_take(struct filter_options *o, int key, const cha
     case 'p':
     case 't':
     case 'a':
-        return take(o, key, arg) ? TOOL_TAKEN : TOOL_BAD_ARG;
+        return set_option(o, key, arg) ? TOOL_TAKEN : TOOL_BAD_ARG;
     default:
         return TOOL_NOT_MINE;
     }

@@ -586,8 +586,8 @@ static bool put_pollfds(struct textbuf *b, const struct syscall_call *c, uint64_
 
     for (uint64_t i = 0; ok && i < n; i++) {
         uint8_t buf[8], out[8];
-        bool told = returned && syscall_memory(c, true, addr + 8 * i, out, 8) == 8;
-        unsigned revents = told ? (unsigned)guest_load(c->guest, out + 6, 2) : 0;
+        bool known = returned && syscall_memory(c, true, addr + 8 * i, out, 8) == 8;
+        unsigned revents = known ? (unsigned)guest_load(c->guest, out + 6, 2) : 0;
         /* The system may have only read it. */
         if (i == MAX_ELEMENTS || (syscall_memory(c, false, addr + 8 * i, buf, 8) < 8 &&
                                   syscall_memory(c, true, addr + 8 * i, buf, 8) < 8)) {

@@ -95,7 +95,7 @@ static int pass_on(struct ctr_job *job, const char *raw, size_t len)
 }
 
 /* Appends the output of the worker's printer. */
-static int take_printed(struct worker *w, struct ctr_job *job)
+static int append_printed(struct worker *w, struct ctr_job *job)
 {
     int ret =
         w->printer.out.len && ctr_job_append(job, w->printer.out.data, w->printer.out.len)
@@ -144,8 +144,8 @@ static void find_time(const struct dump *d, struct worker *w, uint64_t ordinal)
  * Called before the instruction with this ordinal: flushes an open call, which did not
  * return, and updates the time that modules are looked up at.
  */
-static int attend(const struct dump *d, struct worker *w, struct ctr_job *job,
-                  uint64_t ordinal)
+static int before_insn(const struct dump *d, struct worker *w, struct ctr_job *job,
+                       uint64_t ordinal)
 {
     int ret = 0;
 
@@ -155,7 +155,7 @@ static int attend(const struct dump *d, struct worker *w, struct ctr_job *job,
         if (!ret && !call_flush(&w->printer, &w->call)) {
             ret = DUMP_STOP_NOMEM;
         }
-        ret = ret ? ret : take_printed(w, job);
+        ret = ret ? ret : append_printed(w, job);
     }
     if (!d->modules && !d->opt->annotator) {
         w->until = UINT64_MAX;
@@ -204,7 +204,7 @@ static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
 
-    if (e->ordinal >= w->watch && attend(d, w, job, e->ordinal)) {
+    if (e->ordinal >= w->watch && before_insn(d, w, job, e->ordinal)) {
         return DUMP_STOP_NOMEM;
     }
     if (d->selects) {
@@ -238,7 +238,7 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     char *start, *p;
     int ret = 0;
 
-    if (m->ordinal >= w->watch && attend(d, w, job, m->ordinal)) {
+    if (m->ordinal >= w->watch && before_insn(d, w, job, m->ordinal)) {
         return DUMP_STOP_NOMEM;
     }
     if (d->selects) {
@@ -273,7 +273,7 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 }
 
 /* The ordinal of the instruction after a change by the system. */
-static uint64_t next_of(const struct worker *w, const struct ctr_reg_change *r)
+static uint64_t next_ordinal(const struct worker *w, const struct ctr_reg_change *r)
 {
     return r->block ? r->ordinal + 1 : w->chunk.first;
 }
@@ -288,14 +288,14 @@ static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
     const struct ctr_reg *reg = ctr_trace_reg(d->trace, r->reg);
-    uint64_t ordinal = r->outside ? next_of(w, r) : r->ordinal;
+    uint64_t ordinal = r->outside ? next_ordinal(w, r) : r->ordinal;
     bool whole = reg && reg->flags & CTR_REG_VECTOR;
     const char *name = reg ? reg->name : "?";
     size_t note = 0;
     char *start, *p;
     int ret = 0;
 
-    if (r->ordinal >= w->watch && attend(d, w, job, r->ordinal)) {
+    if (r->ordinal >= w->watch && before_insn(d, w, job, r->ordinal)) {
         return DUMP_STOP_NOMEM;
     }
     if (d->selects) {
@@ -366,7 +366,7 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
         return DUMP_STOP_NOMEM;
     }
     w->watch = w->call.depth ? 0 : w->watch;
-    return take_printed(w, job);
+    return append_printed(w, job);
 }
 
 /* ------------------------------------------------------- of one thread only */

@@ -21,7 +21,7 @@
 /* The state of one worker, on cache lines of its own. */
 struct worker {
     /* Used for each instruction. */
-    uint64_t watch;                /* attend() is called from this ordinal on */
+    uint64_t watch;                /* before_insn() is called from this ordinal on */
     const struct ctr_block *block; /* the current block; its text is in `text' */
     struct block_text *text;
     uint64_t ordinal; /* text: of the current line */
