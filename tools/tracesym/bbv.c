@@ -2,9 +2,9 @@
 /*
  * Basic-block vectors; see bbv.h.
  *
- * Workers add up the runs of blocks in their chunk, for each interval that it has a part
- * of.  What they found is put together in order: an interval that several chunks have
- * a part of is written when the thread has come to the next one.
+ * Workers add up the runs of blocks in their chunk, for each interval that overlaps the
+ * chunk.  The results are merged in order: an interval with parts in several chunks is
+ * written when the thread reaches the next interval.
  */
 #include "bbv.h"
 
@@ -22,24 +22,24 @@
 #include "common/trace.h"
 #include "graph_parts.h"
 
-/* What workers hand over: an interval, or a part of one; n pairs follow. */
+/* The output of workers: an interval, or a part of one; n pairs follow. */
 struct part {
     uint64_t interval;
     uint64_t n;
 };
 struct pair {
-    uint64_t block; /* its id */
+    uint64_t block; /* id */
     uint64_t insns;
-    uint64_t ordinal; /* of the first of them */
+    uint64_t ordinal; /* of the first instruction */
 };
 
 struct worker {
     uint64_t end;   /* ordinal at which the current interval ends */
     uint64_t start; /* ordinal at which the thread's first one begins */
     uint64_t interval;
-    uint64_t *insns; /* by id, of the current interval */
+    uint64_t *insns; /* in the current interval, by block id */
     uint32_t nr_ids;
-    struct pair *touched; /* blocks in the current interval, insns not yet */
+    struct pair *touched; /* blocks in the current interval, insns not set yet */
     size_t nr_touched, cap;
 } __attribute__((aligned(128)));
 
@@ -49,12 +49,12 @@ struct bbv {
     const struct places *places;
     struct worker *workers;
     struct progress progress;
-    /* of the ordered callback */
+    /* Used by the ordered callback only. */
     struct bbv_blocks blocks;
-    struct place *where; /* of blocks, by number, with --bbv-pcs; module NULL: nowhere */
+    struct place *where; /* of blocks, by number, with --bbv-pcs; module NULL: none */
     uint32_t nr_where;
     struct vectors vectors;
-    uint32_t only; /* thread that goes to standard output, UINT32_MAX: none yet */
+    uint32_t only; /* thread written to standard output, UINT32_MAX: none yet */
 };
 
 static int on_progress(void *arg, const struct ctr_progress *p)
@@ -83,8 +83,8 @@ static int on_begin(void *arg, struct ctr_job *job)
     return 0;
 }
 
-/* Hands the current interval over. */
-static int hand_over(struct worker *w, struct ctr_job *job)
+/* Outputs the current interval. */
+static int output_interval(struct worker *w, struct ctr_job *job)
 {
     size_t bytes = sizeof(struct part) + w->nr_touched * sizeof(struct pair);
     struct part part = {w->interval, w->nr_touched};
@@ -123,7 +123,7 @@ static bool room_for_id(struct worker *w, uint32_t id)
     return true;
 }
 
-/* The block has its first instructions in this interval. */
+/* Adds a block that had no instructions in this interval. */
 static bool touch(struct worker *w, uint32_t id, uint64_t ordinal)
 {
     if (id >= w->nr_ids && !room_for_id(w, id)) {
@@ -152,7 +152,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     while (left) {
         uint64_t n;
         if (ordinal >= w->end) {
-            if (hand_over(w, job)) {
+            if (output_interval(w, job)) {
                 return BBV_STOP_NOMEM;
             }
             w->interval = (ordinal - w->start) / v->opt->interval;
@@ -174,12 +174,12 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
 
 static int on_end(void *arg, struct ctr_job *job)
 {
-    return hand_over(worker_of(arg, job), job);
+    return output_interval(worker_of(arg, job), job);
 }
 
 /* ------------------------------------------------------------------ reduce */
 
-/* Notes where a new block lies. */
+/* Stores the place of a new block. */
 static bool note_place(struct bbv *v, uint32_t number, const struct ctr_block *b,
                        uint64_t ordinal, const struct ctr_job *job)
 {
@@ -207,8 +207,8 @@ static bool note_place(struct bbv *v, uint32_t number, const struct ctr_block *b
 static int several(const struct bbv *v)
 {
     tool_error(v->opt->prog,
-               "%s: several threads: choose one with --thread, or say with "
-               "--output where the vectors of each go",
+               "%s: several threads: choose one with --thread, or give "
+               "files for the vectors of each with --output",
                v->opt->path);
     return BBV_STOP_SAID;
 }
@@ -299,7 +299,7 @@ static bool chosen(const struct ctr_filter *f, const struct ctr_thread *t)
            t->insns;
 }
 
-/* Of a file it is known before anything is written whether one thread is chosen. */
+/* For a file, checks before any output that only one thread is chosen. */
 static int check_threads(const struct bbv *v)
 {
     struct ctr_info info;
@@ -385,7 +385,7 @@ int bbv_write(struct ctr_trace *tr, const struct places *places,
     ops.progress = v.progress.on ? on_progress : NULL;
     ret = ctr_trace_blocks(tr, &diag); /* bbv_blocks keeps them */
     ret = ret ? ret : ctr_replay(tr, &ops, &v, &ropts, &diag);
-    if (ret <= 0) { /* what was read is told, also before an error */
+    if (ret <= 0) { /* what was read before an error is written, too */
         last = finish(&v);
         ret = ret ? ret : last;
     }

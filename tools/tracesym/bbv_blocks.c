@@ -22,7 +22,7 @@ static bool same(const struct ctr_block *a, const struct ctr_block *b)
            (!a->pcs || !memcmp(a->pcs, b->pcs, b->ninsn * sizeof(*b->pcs)));
 }
 
-/* The slot where a block is, or would be. */
+/* The slot of a block, or the slot where it belongs. */
 static uint32_t *slot_of(const struct bbv_blocks *t, const struct ctr_block *b)
 {
     uint32_t mask = t->nr_slots - 1;
@@ -34,7 +34,7 @@ static uint32_t *slot_of(const struct bbv_blocks *t, const struct ctr_block *b)
     return &t->slots[i];
 }
 
-/* Room for another number. */
+/* Makes room for another number. */
 static bool room(struct bbv_blocks *t)
 {
     uint32_t n = t->cap ? 2 * t->cap : 1024;

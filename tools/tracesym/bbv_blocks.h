@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers of basic blocks: dense, from 1, in the order in which they are asked for.
+ * The numbers of basic blocks: dense, from 1, in the order of first use.
  */
 #ifndef TRACESYM_BBV_BLOCKS_H
 #define TRACESYM_BBV_BLOCKS_H
@@ -11,7 +11,7 @@
 #include "ctr.h"
 
 struct bbv_blocks {
-    uint32_t *by_id; /* number by id of the trace, 0: none yet */
+    uint32_t *by_id; /* number by block id of the trace, 0: none yet */
     uint32_t nr_ids;
     const struct ctr_block **blocks; /* by number; [0] is none */
     uint32_t n, cap;
@@ -19,7 +19,7 @@ struct bbv_blocks {
     uint32_t nr_slots;
 };
 
-/* The number of a block, 0: no memory.  *fresh: it was not known before. */
+/* The number of a block, 0: no memory.  *fresh: the block is new. */
 uint32_t bbv_blocks_number(struct bbv_blocks *t, const struct ctr_block *b, bool *fresh);
 void bbv_blocks_fini(struct bbv_blocks *t);
 

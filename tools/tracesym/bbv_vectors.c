@@ -12,7 +12,7 @@
 #include "common/options.h"
 #include "common/textbuf.h"
 
-/* Lines of a thread that wait for being written. */
+/* Bytes of a thread's lines that wait to be written. */
 #define FLUSH_BYTES (16u << 10)
 
 /* A thread's vectors. */
@@ -23,7 +23,7 @@ struct thread_vectors {
     uint64_t *insns;   /* of each, in the same place */
     uint32_t nr_slots, used;
     struct textbuf out;
-    char *name; /* of its file, once it has one */
+    char *name; /* of its file, once opened */
 };
 
 int vectors_said(const struct bbv_options *opt, const char *name, int error)
@@ -66,7 +66,7 @@ static char *file_name(const struct vectors *v, uint32_t thread)
     return n < 0 ? NULL : name;
 }
 
-/* Writes the lines of a thread that wait; files are not kept open, since there may be
+/* Writes the waiting lines of a thread; files are not kept open, since there may be
  * thousands. */
 static int flush(struct vectors *v, uint32_t thread)
 {

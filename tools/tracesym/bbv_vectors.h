@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Second half of --bbv: the vectors of each thread, put together in order and written.
+ * Second half of --bbv: merges the vectors of each thread in order and writes them.
  */
 #ifndef TRACESYM_BBV_VECTORS_H
 #define TRACESYM_BBV_VECTORS_H
@@ -12,7 +12,7 @@ enum { BBV_STOP_NOMEM = 1, BBV_STOP_EPIPE, BBV_STOP_SAID };
 
 struct thread_vectors;
 
-/* Zero but for opt and trace. */
+/* Must be zeroed, except opt and trace. */
 struct vectors {
     const struct bbv_options *opt;
     const struct ctr_trace *trace;
@@ -22,16 +22,16 @@ struct vectors {
     size_t nr_sorted;
 };
 
-/* What is added to a thread from here on belongs to this interval; writes the one before,
- * if that was another one.  Returns 0 or BBV_STOP_*. */
+/* Sets the interval for further additions to a thread; if it changes, writes the one
+ * before.  Returns 0 or BBV_STOP_*. */
 int vectors_interval(struct vectors *v, uint32_t thread, uint64_t interval);
-/* Instructions of a block, by its number.  False: no memory. */
+/* Adds instructions of a block, by its number.  False: no memory. */
 bool vectors_add(struct vectors *v, uint32_t thread, uint32_t number, uint64_t insns);
-/* Writes what is left of all threads.  Returns 0 or BBV_STOP_*. */
+/* Writes the rest of all threads.  Returns 0 or BBV_STOP_*. */
 int vectors_finish(struct vectors *v);
 void vectors_fini(struct vectors *v);
 
-/* Says why a file cannot be written; returns BBV_STOP_SAID. */
+/* Prints why a file cannot be written; returns BBV_STOP_SAID. */
 int vectors_said(const struct bbv_options *opt, const char *name, int error);
 
 #endif

@@ -10,9 +10,9 @@
 #include "common/options.h"
 #include "common/trace.h"
 
-/* What stopped a replay: nothing of the trace's. */
+/* Reasons to stop a replay other than the trace. */
 #define STOP_NOMEM 1
-#define STOP_TOLD 2 /* options.span did not want any more */
+#define STOP_SPAN 2 /* options.span returned nonzero */
 
 struct maker {
     struct code code;
@@ -23,7 +23,7 @@ struct maker {
 
 static int result(int ret)
 {
-    return ret == -CTR_E_NOMEM ? STOP_NOMEM : ret ? STOP_TOLD : 0;
+    return ret == -CTR_E_NOMEM ? STOP_NOMEM : ret ? STOP_SPAN : 0;
 }
 
 static struct digest *digest_of(struct maker *m, struct ctr_job *job)
@@ -126,8 +126,8 @@ static int name_on_ordered(void *arg, const struct ctr_job *job, const void *dat
     return fn->name ? 0 : STOP_NOMEM;
 }
 
-/* What threads were named before that from which on they are looked at.  Damage there
- * costs no more than names. */
+/* Reads the names that threads got before the selected part.  Damage there only loses
+ * names. */
 static int read_names(struct maker *m, struct ctr_trace *tr,
                       const struct calltree_options *opt)
 {
@@ -189,7 +189,7 @@ static int run(struct maker *m, struct calltree *t, struct ctr_trace *tr,
     if (!ret) {
         ret = replay(m, tr, opt, &diag);
     }
-    /* What stands before the damage is told. */
+    /* The part before the damage counts. */
     if (ret != STOP_NOMEM && (add_lines(m, opt) || calltree_sum(&m->fold))) {
         ret = STOP_NOMEM;
     }

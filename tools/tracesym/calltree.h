@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call trees from a trace: each thread's calls and returns, rebuilt from the branches it
- * made (cannoli/isa.h tells calls and returns from an instruction's bytes), with what
- * was executed in each.
+ * Call trees from a trace: each thread's calls and returns, rebuilt from its branches
+ * (cannoli/isa.h recognizes calls and returns by an instruction's bytes), with the cost
+ * of each.
  *
- * A stack of return addresses is kept for each thread.  A call pushes the address behind
- * it; a branch to an address on the stack (a return, by whatever instruction) takes down
- * everything above it.  A jump to the start of another function is a tail call: it takes
- * the place of the function on top.  A signal pushes a frame of its own that sigreturn
- * takes down.  longjmp comes back to the frame nearest to the top that called setjmp
- * there, an exception to the nearest frame of the function that it lands in.  A stack
- * that was left by a switch of coroutines is kept, and goes on when a branch goes to a
- * return address on it; it takes the place of the function that switched.  A process
- * made by fork begins with its parent's stack, a thread with none.  What fits nothing
- * takes the place of the function on top; what comes later is right again.  However wrong
- * a guess, each instruction counts in exactly one node, once.
+ * Each thread has a stack of return addresses.  A call pushes the address after it; a
+ * branch to an address on the stack (a return, by any instruction) pops everything above
+ * it.  A jump to the start of another function is a tail call: that function replaces the
+ * one on top.  A signal pushes a frame of its own, which sigreturn pops.  longjmp returns
+ * to the frame nearest to the top that called setjmp there, an exception to the nearest
+ * frame of the function that it lands in.  A stack that a switch of coroutines left is
+ * kept, and resumes when a branch goes to a return address on it; it replaces the
+ * function that switched.  A process made by fork begins with its parent's stack, a
+ * thread with an empty one.  A branch that matches nothing replaces the function on top;
+ * later branches correct the stack.  However wrong a guess is, each instruction counts in
+ * exactly one node, once.
  *
- * What that cannot tell, as stack pointers are not looked at: which of several frames of
+ * Stack pointers are not used, so two things are ambiguous: which of several frames of
  * one function an exception, or a longjmp without a setjmp of that name, goes to (the
- * nearest is taken, and put right when it returns), and which of several coroutines
- * that wait at the same place goes on (the one that was left first).
+ * nearest is assumed, and corrected when it returns), and which of several coroutines
+ * that wait at the same place resumes (the one that was left first is assumed).
  *
- * Code without symbols: a function is what was called at an address, up to the next one
- * or to the next symbol.  Direct jumps within such code are not seen as tail calls.
- * A part that the compiler took elsewhere ("f.cold") is its function.
+ * Code without symbols: a function begins at an address that was called and extends to
+ * the next such address or the next symbol.  Direct jumps within such code are not
+ * treated as tail calls.  A part that the compiler moved elsewhere ("f.cold") counts as
+ * its function.
  *
- * Chunks are digested in parallel, into small trees of what was called and returned;
- * only those are folded in order (calltree_priv.h).
+ * Workers digest chunks in parallel into small trees of calls that returned; only those
+ * are folded in order (calltree_priv.h).
  */
 #ifndef TRACESYM_CALLTREE_H
 #define TRACESYM_CALLTREE_H
@@ -43,7 +44,7 @@ struct cost {
     uint64_t insns, loads, stores;
 };
 
-/* What a node of the tree stands for. */
+/* What a node of the tree represents. */
 enum call_kind {
     CALL_FUNCTION,
     CALL_THREAD, /* the root of a thread */
@@ -54,7 +55,7 @@ struct call_function {
     uint32_t index; /* in calltree.functions */
     enum call_kind kind;
     const struct module *module; /* NULL: in no file */
-    uint64_t vaddr;   /* start of the function; without a symbol where it was called */
+    uint64_t vaddr;   /* start of the function; without a symbol the called address */
     uint64_t end;     /* its end, 0 if not known */
     const char *name; /* demangled; "0x1234" or "libfoo.so+0x1234" without a symbol;
                          "signal SIGALRM"; of a thread "comm-PID" or "comm-PID/TID" */
@@ -82,9 +83,9 @@ struct call_edge {
     struct cost inclusive;
 };
 
-/* Self cost of an instruction address (only if asked for).  By where it lies, while a
- * function's self cost is by the stack: of functions with symbols the sums are the same.
- */
+/* Self cost of an instruction address (only if requested).  The function is that of the
+ * address, while a function's self cost is by the stack; for functions with symbols the
+ * sums are equal. */
 struct call_line {
     uint32_t function;
     uint64_t vaddr;
@@ -110,38 +111,38 @@ struct calltree {
     struct calltree_thread *threads;
     uint32_t nr_threads;
     struct cost total;
-    uint64_t unmatched; /* branches that fitted nothing */
+    uint64_t unmatched; /* branches that matched nothing */
     uint32_t max_depth;
 };
 
-/* A frame that opened or closed, told in order within a thread (options.span). */
+/* A frame that opened or closed, passed in order within a thread (options.span). */
 struct call_span {
     uint32_t thread; /* index in the trace */
     uint32_t function;
     uint32_t depth;          /* 0: called by the thread's root */
-    uint64_t from, to;       /* ordinals; to: behind its last */
+    uint64_t from, to;       /* ordinals; to: after its last */
     uint64_t from_ns, to_ns; /* last times known; equal for short ones */
 };
 
 struct calltree_options {
     struct ctr_filter filter; /* pids, tids, from, to */
     unsigned jobs;
-    bool accesses; /* count loads and stores (slower; the trace must hold them) */
+    bool accesses; /* count loads and stores (slower; the trace must have them) */
     bool edges;
     bool lines;
-    bool separate_threads; /* else calls of all threads are one tree under one root per
-                              process: threads[] then has one entry a process */
+    bool separate_threads; /* else all threads of a process have one tree under one root:
+                              threads[] then has one entry per process */
     bool quiet;
-    uint32_t max_nodes; /* 0: 512 Ki (120 bytes each); beyond it what is new counts in its
+    uint32_t max_nodes; /* 0: 512 Ki (120 bytes each); beyond it new nodes count in their
                            caller */
-    /* Told when a frame has closed (children before parents) if not NULL and it lasted
+    /* If not NULL, called when a frame has closed (children before parents) that lasted
      * span_min instructions or more; returns nonzero to stop. */
     int (*span)(void *arg, const struct calltree *t, const struct call_span *s);
     void *span_arg;
     uint64_t span_min;
 };
 
-/* Returns a TOOL_* status, having said what is wrong on stderr. */
+/* Returns a TOOL_* status, after a message on stderr if it failed. */
 int calltree_make(struct calltree **out, struct ctr_trace *tr, const char *path,
                   const struct places *places, const struct calltree_options *opt);
 void calltree_free(struct calltree *t);

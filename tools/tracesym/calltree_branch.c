@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What kind of branch an instruction is, and whether one before an address may be a call.
- */
+/* Classifies branches, and checks whether the instruction before an address may be a
+ * call. */
 #include "calltree_priv.h"
 
 #include "cannoli/isa.h"
@@ -12,7 +12,8 @@ static uint32_t flags_of(const struct code *c, uint8_t mode, const uint8_t *byte
     uint32_t flags = 0;
 
     cannoli_isa_flags(c->machine, mode | c->isa_flags, c->big_endian, bytes, len, &flags);
-    /* Calls by convention use r14; what else keeps its address does so to find data. */
+    /* Calls by convention use r14; other instructions that save their address do so to
+     * find data. */
     if (c->machine == CANNOLI_EM_S390 && flags & CANNOLI_INSN_CALL && len >= 2 &&
         bytes[1] >> 4 != 14) {
         flags &= ~CANNOLI_INSN_CALL;
@@ -22,8 +23,8 @@ static uint32_t flags_of(const struct code *c, uint8_t mode, const uint8_t *byte
 
 #define MOV_LR_PC 0x01a0e00fu /* without its condition */
 
-/* That before the instruction; QEMU ends a block where a page ends, so that it may
- * be in the block before. */
+/* The instruction before; it may be in the block before, as QEMU ends a block where a
+ * page ends. */
 static bool sets_link(const struct code *c, const struct ctr_block *b, unsigned from,
                       unsigned i, const struct spot *s)
 {
@@ -61,7 +62,7 @@ void code_leave(const struct code *c, const struct ctr_block *b, unsigned from,
         sets_link(c, b, from, i, s)) {
         f |= CANNOLI_INSN_CALL;
     }
-    /* Whether a Thumb branch is conditional is said by an IT before it. */
+    /* An IT before a Thumb branch may make it conditional. */
     s->cond = (f & CANNOLI_INSN_COND) ||
               (c->machine == CANNOLI_EM_ARM && b->mode == CTR_ISA_THUMB);
     s->site_off = (uint16_t)(ctr_block_pc(b, at) - ctr_block_pc(b, from));
@@ -77,7 +78,7 @@ static bool x86_call_before(const uint8_t *end, unsigned bits, uint64_t vaddr,
 {
     size_t n;
 
-    if (end[-5] == 0xe8) { /* of the file's own code, else it is something else */
+    if (end[-5] == 0xe8) { /* a call if its target is in the file */
         uint64_t to = vaddr + (uint64_t)(int32_t)cannoli_isa_u32(end - 4, 0);
 
         if (symfile_bytes(file, bits == 32 ? (uint32_t)to : to, &n)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One budget of frames for everything that is kept of stacks: those of all threads but
- * the one that runs, those that forked processes may begin with, and those of coroutines.
- * A trace can have many threads, forks and switches while each stack is a million deep.
+ * One budget of frames for all stored stacks: those of all threads except the running
+ * one, those that forked processes may begin with, and those of coroutines.  A trace can
+ * have many threads, forks and switches while each stack is a million deep.
  */
 #include "calltree_priv.h"
 
@@ -10,7 +10,7 @@
 
 #define BUDGET (1u << 20) /* frames */
 #define ENOUGH (BUDGET / 4 * 3)
-#define SMALL 64u /* room that any stack may have: not counted */
+#define SMALL 64u /* frames of each stack that do not count */
 
 static uint64_t count(const struct stack *s)
 {
@@ -78,8 +78,8 @@ static struct thread_state *deepest_but(struct fold *f, const struct thread_stat
     return deepest;
 }
 
-/* What is missed least goes first. */
-static void economize(struct fold *f, struct thread_state *t)
+/* Drops the least useful stacks first. */
+static void drop_stacks(struct fold *f, struct thread_state *t)
 {
     struct thread_state *o;
 
@@ -115,6 +115,6 @@ void fold_budget(struct fold *f, struct thread_state *t)
 {
     recount(f, t);
     if (f->held - count(&t->stack) > BUDGET) {
-        economize(f, t);
+        drop_stacks(f, t);
     }
 }

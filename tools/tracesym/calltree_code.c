@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions, and what can be said of a block of code before it runs.  Blocks are
- * described once, when they are met first, for all workers; only code whose place
- * depends on the time (libraries that were unloaded) is looked up again and again.
+ * Functions, and the properties of a block of code that do not depend on its run.  A
+ * block is described once, when it first appears, for all workers; only code whose place
+ * depends on the time (libraries that were unloaded) is looked up repeatedly.
  */
 #include "calltree_priv.h"
 
@@ -167,7 +167,7 @@ struct fn *code_enter(struct code *c, struct fn *range, uint64_t vaddr)
     return f;
 }
 
-/* In which function vaddr lies, or which stretch between; *end: how far. */
+/* The function that contains vaddr, or the stretch between functions; *end: its end. */
 static struct fn *range_of(struct code *c, const struct module *m, uint64_t vaddr,
                            uint64_t *end, bool *start)
 {
@@ -178,7 +178,7 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
     *start = false;
     *end = UINT64_MAX;
     if (!m && c->machine == CANNOLI_EM_ARM && vaddr >= CODE_KUSER) {
-        *start = !(vaddr & 31); /* helpers that the kernel has there for programs */
+        *start = !(vaddr & 31); /* the kernel's helpers for programs */
         *end = (vaddr | 31) + 1;
         return find(c, FN_CODE, NULL, vaddr & ~UINT64_C(31));
     }
@@ -191,18 +191,19 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
         const struct sym_function *whole = cold_whole(c, m, s);
 
         *end = s->end;
-        /* The second is the local entry point of ELFv2. */
+        /* addr + 8 is the local entry point of ELFv2. */
         *start = s == whole && (vaddr == s->addr ||
                                 (c->machine == CANNOLI_EM_PPC64 && vaddr == s->addr + 8));
         f = find(c, FN_CODE, m, whole->addr);
-        if (f && !f->symbol) { /* new: others read it without the lock */
+        if (f &&
+            !f->symbol) { /* new; other workers read an existing one without the lock */
             f->symbol = whole;
             f->end = whole->end;
             f->twice = is_twice(whole);
         }
         return f;
     }
-    while (low < high) { /* the first function behind vaddr */
+    while (low < high) { /* the first function after vaddr */
         uint32_t mid = low + (high - low) / 2;
 
         if (v[mid].addr <= vaddr) {
@@ -229,7 +230,7 @@ static bool place_of(struct code *c, uint64_t pc, const struct when *w, struct p
            places_find(c->places, w->process, w->time_ns, w->chunk_end_ns, pc, out);
 }
 
-/* place NULL: in no file.  False: no memory; what was made is in s->next. */
+/* place NULL: in no file.  False: no memory; s->next has the spots made so far. */
 static bool make(struct code *c, const struct ctr_block *b, const struct place *place,
                  struct spot *s)
 {
@@ -279,7 +280,7 @@ struct spot *code_spot_new(struct code *c, const struct ctr_block *b)
     struct spot_page *page;
     struct spot *s = NULL;
 
-    cold_know(c, where > 0 ? place.module : NULL);
+    cold_resolve(c, where > 0 ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     page = atomic_load_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], memory_order_relaxed);
     if (!page) {
@@ -316,7 +317,7 @@ struct spot *code_spot_at(struct code *c, const struct ctr_block *b, const struc
     bool found = place_of(c, b->pc, w, &place);
     struct spot *s = aligned_alloc(64, sizeof(*s));
 
-    cold_know(c, found ? place.module : NULL);
+    cold_resolve(c, found ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     if (s && !make(c, b, found ? &place : NULL, s)) {
         spot_drop(s);
@@ -337,7 +338,7 @@ bool code_locate(struct code *c, uint64_t pc, const struct when *w, struct spot 
     found = place_of(c, out->pc, w, &place);
     out->vaddr = found ? place.vaddr : out->pc;
     out->after_call = true;
-    cold_know(c, found ? place.module : NULL);
+    cold_resolve(c, found ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     out->range = range_of(c, found ? place.module : NULL, out->vaddr, &end, &out->start);
     pthread_mutex_unlock(&c->lock);

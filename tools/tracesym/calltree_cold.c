@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of functions that a compiler took elsewhere because they seldom run: which
- * function is "parse.cold" a part of?  DWARF tells, where there is any; else the name
- * does, if there is but one function "parse" and one such part: static functions of
- * several files may have the same name.
+ * Finds the function that a cold part such as "parse.cold" belongs to; compilers move
+ * parts that seldom run elsewhere.  DWARF says it, if there is any.  Else the name does,
+ * if there is only one function "parse" and one such part: static functions of several
+ * files may have the same name.
  */
 #include "calltree_priv.h"
 
@@ -12,7 +12,7 @@
 
 struct part {
     const struct sym_function *part, *whole; /* whole == part: not known */
-    size_t base;                             /* bytes of the whole one's name */
+    size_t base;                             /* bytes of the whole function's name */
     uint32_t found;                          /* functions of that name */
 };
 
@@ -51,7 +51,7 @@ static int by_address(const void *a, const void *b)
     return (x->part > y->part) - (x->part < y->part);
 }
 
-/* The function that DWARF says has code there, or NULL. */
+/* The function that has code at vaddr according to DWARF, or NULL. */
 static const struct sym_function *by_scope(const struct symfile *file, uint64_t vaddr)
 {
     const struct sym_range *r = symfile_range(file, vaddr);
@@ -64,7 +64,7 @@ static const struct sym_function *by_scope(const struct symfile *file, uint64_t 
     return i < n ? symfile_function(file, scopes[i].entry) : NULL;
 }
 
-/* The first of those with that base, or NULL; they are sorted by name. */
+/* The first part with that base, or NULL; parts are sorted by name. */
 static struct part *first_of(struct cold *c, const char *name)
 {
     size_t len = strlen(name);
@@ -147,7 +147,7 @@ static struct cold *make(const struct symfile *file)
     return c;
 }
 
-void cold_know(struct code *c, const struct module *m)
+void cold_resolve(struct code *c, const struct module *m)
 {
     struct cold *new, *none = NULL;
 

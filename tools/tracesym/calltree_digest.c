@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chunk's runs, digested by a worker.
+ * A worker digests a chunk's runs.
  *
- * What was called and has returned within the chunk is counted in a tree of its own,
- * whose root stands for the frame that was on top of the thread's stack.  Whatever the
- * worker cannot decide, since it would need the frames below, goes to the fold as an
+ * Calls that return within the chunk are counted in a tree of its own, whose root
+ * represents the frame on top of the thread's stack.  A transition that the worker
+ * cannot decide, since it would need the frames below, is passed to the fold as an
  * event, together with that tree and with the frames that are still open; after
  * it the tree starts again.
  */
@@ -145,8 +145,8 @@ int digest_emit_type(struct digest *d, enum ev_type type, uint32_t number)
     return digest_emit(d, &e, NULL, NULL, 0);
 }
 
-/* A frame has closed.  Those that began before the chunk are the fold's. */
-static int tell_span(struct digest *d, const struct ev_frame *f, uint32_t depth)
+/* Reports a closed frame.  The fold reports frames that began before the chunk. */
+static int emit_span(struct digest *d, const struct ev_frame *f, uint32_t depth)
 {
     struct ev e = {.type = EV_SPAN};
     struct ev_span s = {d->nodes[f->node].fn, f->from,   d->ordinal,
@@ -197,7 +197,7 @@ static int call(struct digest *d, struct spot *to)
     return 0;
 }
 
-/* Does it return to the frame below, with nothing more to it? */
+/* Whether it is a plain return to the frame below. */
 static bool returns(const struct digest *d, const struct spot *to)
 {
     const struct ev_frame *f = &d->frames[d->nr_frames - 1];
@@ -211,7 +211,7 @@ static int leave_frame(struct digest *d)
     const struct ev_frame *f = &d->frames[--d->nr_frames];
 
     d->cur = d->nr_frames ? f[-1].node : 0;
-    return d->opt->span ? tell_span(d, f, d->nr_frames) : 0;
+    return d->opt->span ? emit_span(d, f, d->nr_frames) : 0;
 }
 
 static int tail_call(struct digest *d, struct spot *to)
@@ -225,7 +225,7 @@ static int tail_call(struct digest *d, struct spot *to)
         return -CTR_E_NOMEM;
     }
     if (d->opt->span) {
-        int ret = tell_span(d, f, d->nr_frames - 1);
+        int ret = emit_span(d, f, d->nr_frames - 1);
         if (ret) {
             return ret;
         }
@@ -239,21 +239,21 @@ static int tail_call(struct digest *d, struct spot *to)
     return 0;
 }
 
-static int give_up(struct digest *d, struct spot *to)
+static int pass_to_fold(struct digest *d, struct spot *to)
 {
     struct ev e = {.type = EV_GO};
 
     return digest_emit(d, &e, to, NULL, 0);
 }
 
-/* From d->last to the code that begins at `to'. */
+/* Handles the transition from d->last to the code that begins at `to'. */
 static int go(struct digest *d, struct spot *to)
 {
     const struct spot *from = d->last;
     bool tail = d->nr_frames && d->nr_nodes < MAX_NODES;
 
     if (__builtin_expect(!from, 0)) {
-        return give_up(d, to);
+        return pass_to_fold(d, to);
     }
     switch (from->leave) {
     case LEAVE_CALL:
@@ -265,28 +265,28 @@ static int go(struct digest *d, struct spot *to)
         if (from->cond && to->pc == from->fall) {
             break;
         }
-        return d->nr_frames && returns(d, to) ? leave_frame(d) : give_up(d, to);
+        return d->nr_frames && returns(d, to) ? leave_frame(d) : pass_to_fold(d, to);
     case LEAVE_INDIRECT:
         if (from->cond && to->pc == from->fall) {
             break;
         }
         if (d->nr_frames && d->frames[d->nr_frames - 1].ret == to->pc) {
-            return returns(d, to) ? leave_frame(d) : give_up(d, to);
+            return returns(d, to) ? leave_frame(d) : pass_to_fold(d, to);
         }
         if (from->range == to->range) {
-            return d->nr_frames || !to->after_call ? 0 : give_up(d, to);
+            return d->nr_frames || !to->after_call ? 0 : pass_to_fold(d, to);
         }
-        return tail && (to->start) ? tail_call(d, to) : give_up(d, to);
+        return tail && (to->start) ? tail_call(d, to) : pass_to_fold(d, to);
     case LEAVE_NONE:
         if (to->pc != from->fall) {
-            return give_up(d, to);
+            return pass_to_fold(d, to);
         }
         break;
     }
     if (from->range == to->range) {
         return 0;
     }
-    return tail ? tail_call(d, to) : give_up(d, to);
+    return tail ? tail_call(d, to) : pass_to_fold(d, to);
 }
 
 /* -------------------------------------------------------------- callbacks */
@@ -336,7 +336,7 @@ static struct spot *own_spot(struct digest *d, const struct ctr_block *b)
     return o->spot;
 }
 
-/* Of a block that has no one place: by address. */
+/* Counts a block whose place depends on the time, by address. */
 static int own_lines(struct digest *d, const struct ctr_block *b, const struct spot *s,
                      unsigned first, unsigned end)
 {
@@ -350,7 +350,7 @@ static int own_lines(struct digest *d, const struct ctr_block *b, const struct s
     return ret;
 }
 
-/* All but the common case: parts of a block, blocks of several parts. */
+/* The uncommon cases: parts of a block, blocks of several parts. */
 static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s, bool own)
 {
     const struct ctr_block *b = r->block;
@@ -392,7 +392,7 @@ static int run_slowly(struct digest *d, const struct ctr_run *r, struct spot *s,
             }
         }
         if (d->last && d->last->delay_open && t->pc == d->last->fall) {
-            /* A delay slot by itself: then the branch is taken. */
+            /* A delay slot by itself: the branch was taken. */
             struct spot *slot = &d->tmp[d->flip ^= 1];
             uint64_t fall = t->fall;
             *slot = *d->last;
@@ -464,7 +464,7 @@ int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
     return ret;
 }
 
-/* Only with lines; nodes get theirs with the run. */
+/* Only with lines; nodes get their accesses with the run. */
 int digest_mem(struct digest *d, const struct ctr_mem *m)
 {
     const struct cost once = {.loads = !m->store, .stores = m->store};

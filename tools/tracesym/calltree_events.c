@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the system does to a thread, as events for the fold. */
+/* Converts system events of a thread to events for the fold. */
 #include "calltree_digest.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ void event_name(struct ev_name *name, const struct ctr_str *s)
     }
 }
 
-static int tell_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
+static int emit_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
 {
     struct ev e = {.type = type};
     struct ev_name name;
@@ -110,13 +110,13 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
         }
         switch (thread.op) {
         case CTR_THREAD_EXEC:
-            ret = tell_name(d, EV_EXEC, &thread.name);
+            ret = emit_name(d, EV_EXEC, &thread.name);
             break;
         case CTR_THREAD_END:
             ret = digest_emit_type(d, EV_THREAD_END, 0);
             break;
         default:
-            ret = tell_name(d, EV_NAME, &thread.name);
+            ret = emit_name(d, EV_NAME, &thread.name);
         }
         break;
     default:

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The digests of all chunks, put together in recorded order: the stack of each thread
- * and the tree of all of them.
+ * Merges the digests of all chunks in recorded order: the stack of each thread and the
+ * tree of all threads.
  */
 #include "calltree_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Stacks kept for processes that were forked and not seen yet. */
+/* Limit of stacks kept for forked processes that have not appeared yet. */
 #define MAX_FORKS 256u
 
 int fold_init(struct fold *f, struct calltree *t, struct code *c,
@@ -49,7 +49,7 @@ void fold_fini(struct fold *f)
     free(f->roots);
 }
 
-/* What a digest has counted, on top of the stack. */
+/* Adds the counts of a digest on top of the stack. */
 static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
                  struct ev_node *nodes, const struct ev_frame *frames)
 {
@@ -105,7 +105,7 @@ static bool copy_stack(struct stack *to, const struct stack *from)
     return true;
 }
 
-/* The stack that the thread which made this one by fork had then, or NULL. */
+/* The parent's stack at the time of the fork that made this thread, or NULL. */
 static struct stack *inherited(struct fold *f, const struct ctr_thread *thread)
 {
     for (struct fork_stack *s = f->forks; s; s = s->next) {
@@ -164,7 +164,7 @@ static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread
         t->stack.v[t->stack.n - 1].twice = fr->twice;
     }
     for (struct fork_stack **at = &f->forks; from && *at; at = &(*at)->next) {
-        if (&(*at)->stack == from) { /* nobody else begins with it */
+        if (&(*at)->stack == from) { /* no other process begins with it */
             fold_drop_fork(f, at);
             break;
         }

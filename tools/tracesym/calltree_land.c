@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a return or an indirect jump leads that is not simply the return of the function
- * on top of the stack.  In this order:
+ * Finds the target frame of a return or an indirect jump that is not just the return of
+ * the function on top of the stack.  In this order:
  *
- *   a return address on the stack: what was above is left, or parked if it may go on
- *   the place behind a setjmp in a frame of the stack: longjmp
- *   the beginning of a function: a tail call
- *   a return address on a stack that was parked: a switch of coroutines
- *   a function on the stack: an exception, or a longjmp that was not seen as such
- *   nothing known: the function takes the place of the one on top
+ *   a return address on the stack: the frames above are left, or parked if they may
+ * resume the place after a setjmp in a frame of the stack: longjmp the start of a
+ * function: a tail call a return address on a parked stack: a switch of coroutines a
+ * function on the stack: an exception, or a longjmp that was not recognized nothing
+ * known: the function replaces the one on top
  *
- * The stack pointer would tell all this apart, but a trace need not have it.
+ * The stack pointer would distinguish these cases, but a trace need not have it.
  */
 #include "calltree_priv.h"
 
 #include <stdlib.h>
 
-/* Frames looked at for free. */
+/* Frames that each search may check without credit. */
 #define FREE_LOOK 64u
 
 static struct frame *top(struct thread_state *t)
@@ -24,7 +23,7 @@ static struct frame *top(struct thread_state *t)
     return &t->stack.v[t->stack.n - 1];
 }
 
-/* The frame on top returns to the one below it. */
+/* Returns from the frame on top to the one below it. */
 static int pop_one(struct fold *f, struct thread_state *t, uint64_t pc)
 {
     bool twice = top(t)->twice;
@@ -36,9 +35,9 @@ static int pop_one(struct fold *f, struct thread_state *t, uint64_t pc)
     return ret;
 }
 
-/* Whatever the stack says, this function runs now. */
-static int settle(struct fold *f, struct thread_state *t, const struct ev *e,
-                  bool entered)
+/* Makes this function the one on top, as it runs now. */
+static int make_current(struct fold *f, struct thread_state *t, const struct ev *e,
+                        bool entered)
 {
     struct fn *fn;
 
@@ -52,10 +51,10 @@ static int settle(struct fold *f, struct thread_state *t, const struct ev *e,
 enum look { LOOK_RETURN, LOOK_SETJMP, LOOK_FUNCTION };
 
 /*
- * The frame nearest to the top that fits, 0 if there is none.  Looks that find nothing
- * are paid for by frames that were pushed, so that all work is linear.
+ * The matching frame nearest to the top, 0 if there is none.  A search that finds nothing
+ * uses up credit, which pushed frames give, so that all work is linear.
  */
-static uint32_t look(struct thread_state *t, enum look what, const struct ev *e)
+static uint32_t find_frame(struct thread_state *t, enum look what, const struct ev *e)
 {
     uint64_t most = FREE_LOOK + t->credit, seen = 0;
 
@@ -72,8 +71,8 @@ static uint32_t look(struct thread_state *t, enum look what, const struct ev *e)
     return 0;
 }
 
-static int take_down(struct fold *f, struct thread_state *t, const struct ev *e,
-                     uint32_t at)
+static int pop_frames(struct fold *f, struct thread_state *t, const struct ev *e,
+                      uint32_t at)
 {
     bool twice = t->stack.v[at].twice;
     int ret;
@@ -83,10 +82,10 @@ static int take_down(struct fold *f, struct thread_state *t, const struct ev *e,
     if (twice) {
         top(t)->setjmp_pc = e->pc;
     }
-    return ret ? ret : settle(f, t, e, false);
+    return ret ? ret : make_current(f, t, e, false);
 }
 
-/* A parked stack goes on: it takes the place of the function that switched to it. */
+/* Resumes a parked stack: it replaces the function that switched to it. */
 static int resume(struct fold *f, struct thread_state *t, const struct ev *e, bool *done)
 {
     struct stack s = {NULL, 0, 0};
@@ -117,7 +116,7 @@ static int resume(struct fold *f, struct thread_state *t, const struct ev *e, bo
     }
     if (!ret) {
         t->stack.v[base].ret = back;
-        ret = settle(f, t, e, false);
+        ret = make_current(f, t, e, false);
     }
     if (t->stack.n - 1 > f->tree->max_depth) {
         f->tree->max_depth = t->stack.n - 1;
@@ -138,26 +137,26 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
         (top(t)->ret == e->pc || (leave == LEAVE_RETURN && top(t)->ret == RET_WILD &&
                                   top(t)->fn->kind != FN_SIGNAL))) {
         ret = pop_one(f, t, e->pc);
-        return ret ? ret : settle(f, t, e, e->start);
+        return ret ? ret : make_current(f, t, e, e->start);
     }
     if (same && leave != LEAVE_RETURN) {
         return 0;
     }
     if (leave == LEAVE_RETURN || (leave == LEAVE_INDIRECT && !e->start)) {
-        at = look(t, LOOK_RETURN, e);
+        at = find_frame(t, LOOK_RETURN, e);
         if (at) {
-            return take_down(f, t, e, at);
+            return pop_frames(f, t, e, at);
         }
     }
     if (same) {
         return 0;
     }
-    if (branch && (at = look(t, LOOK_SETJMP, e)) != 0) {
+    if (branch && (at = find_frame(t, LOOK_SETJMP, e)) != 0) {
         ret = fold_pop_to(f, t, at + 1);
-        return ret ? ret : settle(f, t, e, false);
+        return ret ? ret : make_current(f, t, e, false);
     }
     if (branch && e->start) {
-        return settle(f, t, e, true);
+        return make_current(f, t, e, true);
     }
     if (branch) {
         ret = resume(f, t, e, &done);
@@ -165,16 +164,16 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
             return ret;
         }
     }
-    at = look(t, LOOK_FUNCTION, e);
+    at = find_frame(t, LOOK_FUNCTION, e);
     if (at) {
         return fold_pop_to(f, t, at + 1);
     }
     if (leave != LEAVE_INDIRECT || e->range->kind != FN_STRETCH) {
         f->tree->unmatched++;
     }
-    if (leave == LEAVE_HANDLER) { /* nothing was recorded for a while */
+    if (leave == LEAVE_HANDLER) { /* recording was off for a while */
         ret = fold_pop_to(f, t, 1);
-        return ret ? ret : settle(f, t, e, false);
+        return ret ? ret : make_current(f, t, e, false);
     }
-    return settle(f, t, e, e->range->kind == FN_STRETCH && branch);
+    return make_current(f, t, e, e->range->kind == FN_STRETCH && branch);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was executed at each address.  Each worker counts for itself, by instruction of
- * a block where the block has one place in a file, else by address; in the end all
- * is added up.
+ * Counts the cost of each address.  Each worker counts for itself: by instruction of a
+ * block if the block has one place in a file, else by address; at the end the counts are
+ * added up.
  */
 #include "calltree_priv.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct line_block {
-    uint64_t full; /* runs of all instructions */
+    uint64_t full; /* runs of the whole block */
     struct cost v[];
 };
 
@@ -144,7 +144,7 @@ static int add_block(struct fold *f, struct lines *all, const struct ctr_block *
     struct spot nowhere = {.range = NULL};
     int ret = s ? 0 : -CTR_E_NOMEM;
 
-    /* Accesses of an instruction of the chunk before, whose place is not known here. */
+    /* Accesses of an instruction in the chunk before; its place is not known here. */
     if (s && atomic_load_explicit(&s->state, memory_order_acquire) == SPOT_DEPENDS) {
         nowhere.range = code_fn(f->code, FN_STRETCH, NULL, 0);
         nowhere.pc = nowhere.vaddr = b->pc;
@@ -199,14 +199,14 @@ static int by_function(const void *a, const void *b)
     return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-/* Of the functions of its stretch that were entered (sorted) the last one before vaddr.
+/* The last entered function of its stretch that begins at or before vaddr; v is sorted.
  */
 static struct fn *owner(struct fn **v, uint32_t n, const struct line_at *at)
 {
     struct fn key = {.range = at->range, .vaddr = at->vaddr}, *k = &key;
     uint32_t low = 0, high = n;
 
-    while (low < high) { /* the first one behind it */
+    while (low < high) { /* the first function after it */
         uint32_t mid = low + (high - low) / 2;
 
         if (by_vaddr(&v[mid], &k) <= 0) {
@@ -218,7 +218,7 @@ static struct fn *owner(struct fn **v, uint32_t n, const struct line_at *at)
     return low && v[low - 1]->range == at->range ? v[low - 1] : NULL;
 }
 
-static int hand_out(struct fold *f, struct lines *all)
+static int make_lines(struct fold *f, struct lines *all)
 {
     struct calltree *t = f->tree;
     uint32_t n = t->nr_functions;
@@ -232,7 +232,7 @@ static int hand_out(struct fold *f, struct lines *all)
     }
     memcpy(v, f->fns, n * sizeof(*v));
     qsort(v, n, sizeof(*v), by_vaddr);
-    for (size_t i = 0, k = 0; i < all->cap; i++) { /* all that is there to the front */
+    for (size_t i = 0, k = 0; i < all->cap; i++) { /* move used entries to the front */
         if (all->v[i].range) {
             all->v[k++] = all->v[i];
         }
@@ -282,7 +282,7 @@ int lines_sum(struct fold *f, struct lines *const *v, unsigned n)
         }
     }
     if (!ret) {
-        ret = hand_out(f, all);
+        ret = make_lines(f, all);
     }
     lines_free(all);
     return ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What functions of a call tree are called. */
+/* The names of functions in a call tree. */
 #include "calltree_priv.h"
 
 #include <inttypes.h>

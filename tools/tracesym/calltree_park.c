@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that a thread has left and may come back to: coroutines.  Frames are kept one by
- * one, linked to those below and above, and found by the address they return to, the
- * one that was parked first before others: who takes turns comes back in that
- * order.
+ * Stacks that a thread left and may return to: coroutines.  Frames are stored one by
+ * one, linked to those below and above, and found by the address they return to, the one
+ * that was parked first before others: coroutines that take turns return in that order.
  */
 #include "calltree_priv.h"
 
@@ -17,8 +16,8 @@
 struct parked {
     struct frame frame;
     uint32_t below, above;         /* in its stack */
-    uint32_t hash_prev, hash_next; /* of those in a bucket, oldest first */
-    uint32_t older, younger;       /* of the stacks: in their lowest frame */
+    uint32_t hash_prev, hash_next; /* in a bucket, oldest first */
+    uint32_t older, younger;       /* stacks; used in their lowest frame */
 };
 
 struct park {
@@ -152,7 +151,7 @@ uint32_t park_take(struct park *p, uint64_t pc, struct stack *to)
 {
     uint32_t i = p->first[bucket_of(pc)], above, n = 0;
 
-    /* The lowest frame of a stack returns to whom it was switched from last. */
+    /* The lowest frame of a stack returns to the stack that switched to it last. */
     while (i != NONE && (p->v[i].frame.ret != pc || p->v[i].below == NONE)) {
         i = p->v[i].hash_next;
     }

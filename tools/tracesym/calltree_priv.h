@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How call trees are made: what the parts of calltree*.c have in common.
+ * Shared by the parts of calltree*.c, which make call trees:
  *
- *   code     functions and, for each block, what can be known before it runs: which
- *            function it begins in, what its last branch is (calltree_code.c,
- *            calltree_branch.c; calltree_cold.c parts of functions that lie elsewhere)
- *   digest   on workers: the runs of a chunk become small trees of what was called
- *            and left again, and events (calltree_digest.c, calltree_events.c)
+ *   code     functions and, for each block, its fixed properties: the function it begins
+ *            in, the kind of its last branch (calltree_code.c, calltree_branch.c;
+ *            calltree_cold.c: parts of functions that were moved elsewhere)
+ *   digest   on workers: turns the runs of a chunk into small trees of calls that
+ *            returned, and events (calltree_digest.c, calltree_events.c)
  *   fold     in recorded order: the thread's stack, the whole tree (calltree_fold.c,
- *            calltree_stack.c; calltree_land.c where a branch went to no return address;
- *            calltree_park.c stacks that were left by a switch of coroutines;
- *            calltree_budget.c how much of all this is kept)
- *   lines    what ran at each address, if that is asked for (calltree_lines.c)
- *   sum      what is handed out (calltree_sum.c)
+ *            calltree_stack.c; calltree_land.c: branches to no return address;
+ *            calltree_park.c: stacks left by a switch of coroutines;
+ *            calltree_budget.c: the limit of stored frames)
+ *   lines    the cost of each address, if requested (calltree_lines.c)
+ *   sum      the final result (calltree_sum.c)
  *
- * A digest knows nothing of the frames below those that it pushed itself.  Calls,
- * returns to them, and tail calls in them it does by itself; before anything else
- * it hands on what it has, with the transition that it leaves to the fold.  So the fold
- * alone has all rules, and its work grows with the number of distinct paths in a
- * chunk, not with the number of calls.
+ * A digest does not know the frames below those that it pushed itself.  It handles calls,
+ * returns from them, and tail calls in them; before anything else it passes on its tree,
+ * with the transition for the fold to handle.  So only the fold has all rules, and its
+ * work grows with the number of distinct paths in a chunk, not with the number of calls.
  */
 #ifndef CALLTREE_PRIV_H
 #define CALLTREE_PRIV_H
@@ -32,7 +31,7 @@
 
 enum fn_kind {
     FN_CODE,    /* a symbol, or an address of code without symbols that was entered */
-    FN_STRETCH, /* code without symbols, up to the next one: no function */
+    FN_STRETCH, /* code without symbols, up to the next symbol: not a function */
     FN_SIGNAL,
     FN_THREAD,
 };
@@ -40,13 +39,13 @@ enum fn_kind {
 /* A function, or a stretch of code without symbols.  One object each. */
 struct fn {
     struct fn *chain;
-    struct fn *range; /* of functions with symbol itself, else the stretch */
+    struct fn *range; /* itself for functions with a symbol, else the stretch */
     const struct module *module;
     const struct sym_function *symbol;
     uint64_t vaddr, end;
     enum fn_kind kind;
     uint32_t number; /* signal, or root */
-    bool twice;      /* what calls it may go on there again: setjmp */
+    bool twice;      /* may return to its caller again: setjmp */
     uint32_t index;  /* in calltree.functions, SYM_NONE if not yet; the fold's */
     char *name;      /* thread */
 };
@@ -58,30 +57,30 @@ enum leave {
     LEAVE_CALL,
     LEAVE_RETURN,
     LEAVE_INDIRECT,
-    /* of events only */
-    LEAVE_KEEP,    /* as the thread's last event says */
+    /* in events only */
+    LEAVE_KEEP,    /* use thread_state.last */
     LEAVE_HANDLER, /* to a signal handler */
     LEAVE_LAND,    /* anywhere: sigreturn, recording switched on */
 };
 
 /*
- * What is known of a block: of its instructions from `first' on, as far as they lie in
- * the same function and one behind the other; the rest of them in `next'.
+ * The properties of a block: of its instructions from `first' on that are contiguous and
+ * in one function; `next' has the rest.
  */
 struct spot {
     _Alignas(64) uint64_t pc; /* of its first instruction */
     uint64_t vaddr;           /* the same in its module */
-    uint64_t fall;            /* address behind its last instruction */
+    uint64_t fall;            /* address after its last instruction */
     struct fn *range;
     _Atomic(struct fn *)
-        entry; /* who is entered by a call to pc; NULL: not asked for yet.
+        entry; /* the function that a call to pc enters; NULL: not looked up yet.
                   Stored (release) and loaded (acquire) by any worker */
     struct spot *next;
     uint16_t first, end; /* instructions of the block */
     uint16_t site_off;   /* of its last branch, from pc */
     uint8_t leave;       /* enum leave, of its last instruction */
     bool cond;
-    bool start;             /* pc is where the function begins */
+    bool start;             /* pc is the start of the function */
     bool delay_open;        /* its branch's delay slot is the next block */
     bool after_call;        /* pc may be a return address */
     _Atomic(uint8_t) state; /* in a page: enum spot_state; stored (release) under the lock
@@ -90,7 +89,7 @@ struct spot {
 
 struct spot_page;
 
-#define CODE_KUSER 0xffff0f00u /* arm: code of the kernel's for programs */
+#define CODE_KUSER 0xffff0f00u /* arm: the kernel's helpers for programs */
 
 struct code {
     const struct places *places;
@@ -109,13 +108,13 @@ struct code {
                                    worker */
 };
 
-/* Modules whose cold parts are known; those of others are by themselves. */
+/* Limit of modules whose cold parts are resolved; in others they are functions. */
 #define MAX_COLD 65536u
 struct cold;
-/* calltree_cold.c: finds out what the parts of a module belong to; m may be NULL.  To be
- * called before cold_whole, without the lock: it looks at all functions, once. */
-void cold_know(struct code *c, const struct module *m);
-/* The function that a symbol is a part of, most often itself. */
+/* calltree_cold.c: resolves the cold parts of a module; m may be NULL.  Call it before
+ * cold_whole, without the lock: it reads all functions, once. */
+void cold_resolve(struct code *c, const struct module *m);
+/* The function that a symbol is a part of; mostly the symbol itself. */
 const struct sym_function *cold_whole(const struct code *c, const struct module *m,
                                       const struct sym_function *s);
 void cold_fini(struct code *c);
@@ -123,13 +122,13 @@ void cold_fini(struct code *c);
 int code_init(struct code *c, struct ctr_trace *tr, const struct places *places);
 void code_fini(struct code *c);
 
-/* The one object for it; NULL: no memory. */
+/* The only object for this function; NULL: no memory. */
 struct fn *code_fn(struct code *c, enum fn_kind kind, const struct module *m,
                    uint64_t vaddr);
-/* Of each process or thread (number) and signal. */
+/* The same for a process or thread (number) or a signal. */
 struct fn *code_numbered(struct code *c, enum fn_kind kind, uint32_t number);
 
-/* Who is entered by a call to where the spot begins. */
+/* The function that a call to vaddr enters. */
 struct fn *code_enter(struct code *c, struct fn *range, uint64_t vaddr);
 static inline struct fn *spot_entry(struct code *c, struct spot *s)
 {
@@ -142,7 +141,7 @@ static inline struct fn *spot_entry(struct code *c, struct spot *s)
     return f;
 }
 
-/* Where and when a worker stands: for code that was not always mapped there. */
+/* A worker's current process and time, for code that was not always mapped there. */
 struct when {
     uint32_t process;
     uint64_t time_ns, chunk_end_ns;
@@ -151,19 +150,19 @@ struct when {
 enum spot_state {
     SPOT_NEW,
     SPOT_KNOWN,
-    SPOT_PLAIN,   /* known, all of the block, and no open delay slot */
-    SPOT_DEPENDS, /* on when: ask code_spot_at */
+    SPOT_PLAIN,   /* known, covers the whole block, and has no open delay slot */
+    SPOT_DEPENDS, /* depends on struct when: call code_spot_at */
 };
 #define SPOT_PAGE_BITS 10u
 struct spot_page {
     struct spot v[1u << SPOT_PAGE_BITS];
 };
 
-/* What is known of a block; look at its state; NULL: no memory. */
+/* The spot of a block; check its state; NULL: no memory. */
 struct spot *code_spot_new(struct code *c, const struct ctr_block *b);
 
-/* The same if it is known, in no hurry: its state may be SPOT_NEW, and it may be NULL,
- * then ask code_spot_new. */
+/* The same without waiting: if it is NULL or its state is SPOT_NEW, call
+ * code_spot_new. */
 static inline struct spot *code_spot(struct code *c, const struct ctr_block *b)
 {
     struct spot_page *page =
@@ -171,33 +170,34 @@ static inline struct spot *code_spot(struct code *c, const struct ctr_block *b)
 
     return page ? &page->v[b->id & ((1u << SPOT_PAGE_BITS) - 1)] : NULL;
 }
-/* The caller's own; NULL: no memory. */
+/* Makes a spot that the caller owns; NULL: no memory. */
 struct spot *code_spot_at(struct code *c, const struct ctr_block *b,
                           const struct when *w);
 void spot_drop(struct spot *s);
-/* An address by itself; false: no memory. */
+/* Describes a single address; false: no memory. */
 bool code_locate(struct code *c, uint64_t pc, const struct when *w, struct spot *out);
-/* calltree_branch.c: may the instruction before vaddr be a call?  By the file's bytes. */
+/* calltree_branch.c: whether the instruction before vaddr may be a call, by the file's
+ * bytes. */
 bool code_may_return_to(const struct code *c, const struct module *m, uint64_t vaddr,
                         uint8_t mode);
-/* How control leaves behind instruction i of a block: sets leave, cond, site_off (from
- * the pc of instruction `from'), delay_open. */
+/* How control leaves after instruction i of a block: sets leave, cond, site_off (from the
+ * pc of instruction `from'), delay_open. */
 void code_leave(const struct code *c, const struct ctr_block *b, unsigned from,
                 unsigned i, struct spot *s);
 
 /* ---------------------------------------------------------------- records */
 
 enum ev_type {
-    EV_GO,     /* a transition that is not the digest's */
-    EV_FLUSH,  /* nothing else */
-    EV_END,    /* of a piece; from: how its last block is left */
-    EV_SIGNAL, /* a transition to what was interrupted, then a handler */
+    EV_GO,     /* a transition that the digest does not handle */
+    EV_FLUSH,  /* passes on the tree only */
+    EV_END,    /* end of a piece, with how its last block was left */
+    EV_SIGNAL, /* a transition to the interrupted code, then a handler */
     EV_SIGRETURN,
     EV_EXEC,
     EV_NAME,
-    EV_GAP,    /* recording was switched */
-    EV_FORK,   /* a call that may make a process begins */
-    EV_FORKED, /* it has: number is its thread */
+    EV_GAP,    /* recording was switched on or off */
+    EV_FORK,   /* a system call begins that may make a process */
+    EV_FORKED, /* it made one: number is its thread */
     EV_THREAD_END,
     EV_SPAN,
 };
@@ -206,9 +206,9 @@ enum ev_type {
 struct ev {
     uint32_t type;
     uint32_t nr_nodes;  /* the first is the frame on top of the stack */
-    uint32_t nr_frames; /* pushed and still there */
+    uint32_t nr_frames; /* pushed and still open */
     uint32_t number;    /* signal, thread */
-    uint32_t peak;      /* frames pushed at most */
+    uint32_t peak;      /* maximum of open frames */
     /* transition */
     uint8_t leave;
     bool cond;
@@ -226,7 +226,7 @@ struct ev_node {
     uint64_t site;
     uint64_t calls;
     struct cost self;
-    uint32_t parent; /* among them */
+    uint32_t parent; /* index among the event's nodes */
     uint32_t hot;    /* digest: child that was entered last */
     uint32_t chain;  /* digest: hash */
     uint32_t global; /* fold */
@@ -234,7 +234,7 @@ struct ev_node {
 
 struct ev_frame {
     uint64_t ret;
-    uint64_t from, from_ns; /* since when */
+    uint64_t from, from_ns; /* when it opened */
     uint32_t node;
     bool twice;
 };
@@ -243,13 +243,13 @@ struct ev_frame {
 struct ev_span {
     struct fn *fn;
     uint64_t from, to, from_ns, to_ns;
-    uint32_t depth; /* above the stack's */
+    uint32_t depth; /* above the stack's depth */
 };
 
 struct ev_name {
     char text[64];
 };
-/* calltree_events.c: the name that an event gives a thread, fit to be shown. */
+/* calltree_events.c: the name that an event gives a thread, escaped for output. */
 void event_name(struct ev_name *name, const struct ctr_str *s);
 
 /* ------------------------------------------------------------------ lines */
@@ -262,7 +262,7 @@ void lines_free(struct lines *l);
 int lines_run(struct lines *l, const struct ctr_block *b, unsigned first, unsigned end);
 int lines_access(struct lines *l, const struct ctr_mem *m);
 int lines_add(struct lines *l, struct fn *range, uint64_t vaddr, const struct cost *c);
-/* Makes calltree.lines of those of n workers. */
+/* Makes calltree.lines from the lines of n workers. */
 int lines_sum(struct fold *f, struct lines *const *v, unsigned n);
 
 /* ----------------------------------------------------------------- digest */
@@ -284,9 +284,9 @@ int digest_end(struct digest *d, struct ctr_job *job);
 #define RET_WILD UINT64_MAX /* returns to an address not known */
 
 struct frame {
-    uint64_t ret;       /* where it returns to */
-    uint64_t setjmp_pc; /* where setjmp that it called last returns; 0: none */
-    uint64_t site;      /* where it was called */
+    uint64_t ret;       /* return address */
+    uint64_t setjmp_pc; /* return address of the setjmp that it called last; 0: none */
+    uint64_t site;      /* address of the call */
     uint64_t from, from_ns;
     struct fn *fn;
     uint32_t node;
@@ -299,33 +299,33 @@ struct stack {
 };
 
 struct park; /* calltree_park.c */
-/* Keeps n frames (copied), the last of which is on top.  Oldest are forgotten when there
- * are too many, and when there is no memory. */
+/* Stores copies of n frames, the last on top.  Drops the oldest when there are too many,
+ * or when there is no memory. */
 void park_put(struct park **p, const struct frame *v, uint32_t n);
 /*
- * Takes back the stack, of those parked the one left first, in which a frame returns to
- * pc: the frames below that one, appended to *to; what stood above it stays as a stack
- * of its own.  Returns the number of frames, 0 if there is none.
+ * Removes the stack with a frame that returns to pc; of several, the one parked first.
+ * Appends the frames below that frame to *to; those above it stay as a stack of their
+ * own.  Returns the number of frames, 0 if there is none.
  */
 uint32_t park_take(struct park *p, uint64_t pc, struct stack *to);
-/* Frames that there is room for. */
+/* The number of frames that memory is allocated for. */
 uint32_t park_frames(const struct park *p);
 void park_free(struct park *p);
 
-/* Room for n more frames; false: no memory. */
+/* Makes room for n more frames; false: no memory. */
 bool stack_reserve(struct stack *s, uint32_t n);
-/* Gives back room that is not used. */
+/* Frees unused room. */
 void stack_fit(struct stack *s);
 
 struct thread_state {
     struct stack stack;
     struct park *parked;
     struct ev last;       /* how the last block was left */
-    struct stack forking; /* as it was when a call that forks began */
+    struct stack forking; /* the stack when a forking system call began */
     uint32_t process, root;
-    uint32_t signals; /* frames of that kind on the stack */
-    uint64_t held;    /* frames, of fold.held */
-    uint64_t credit;  /* frames that may be looked at in vain */
+    uint32_t signals; /* signal frames on the stack */
+    uint64_t held;    /* this thread's share of fold.held */
+    uint64_t credit;  /* frames that unsuccessful searches may check */
     uint64_t ordinal, time_ns;
     bool begun;
 };
@@ -358,8 +358,8 @@ struct fold {
     uint32_t *roots; /* node by process; SYM_NONE: none */
     uint32_t nr_roots;
     struct fork_stack *forks; /* the youngest first */
-    uint64_t held;            /* frames that there is room for, in all stacks */
-    int result;               /* of span */
+    uint64_t held;            /* frames that memory is allocated for, in all stacks */
+    int result;               /* returned by span */
 };
 
 int fold_init(struct fold *f, struct calltree *t, struct code *c,
@@ -367,7 +367,7 @@ int fold_init(struct fold *f, struct calltree *t, struct code *c,
 /* As ctr_replay_ops.ordered. */
 int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t *data,
                  size_t n);
-/* Closes what is still open. */
+/* Closes all open frames. */
 int fold_finish(struct fold *f);
 void fold_fini(struct fold *f);
 
@@ -377,14 +377,14 @@ int fold_name(struct fold *f, uint32_t function);
 bool fold_number(struct fold *f, struct fn *fn);
 
 /* Between calltree_fold.c, calltree_stack.c and calltree_land.c. */
-/* Grows *v so that it holds n of them; false: no memory. */
+/* Grows *v to at least n elements; false: no memory. */
 bool fold_grow(void *v, uint32_t *cap, uint32_t n, size_t size);
-/* Room for a frame more; from a stack too deep the oldest are forgotten. */
+/* Makes room for one more frame; drops the oldest frames of a stack that is too deep. */
 bool fold_room(struct thread_state *t);
-/* Forgets the older half of a stack, but for the root. */
+/* Drops the older half of a stack, except the root. */
 void fold_forget(struct thread_state *t);
-/* calltree_budget.c: to be called when a thread's stacks have changed: what all of them
- * hold stays bounded.  Forks have to be counted in fold.held by who makes them. */
+/* calltree_budget.c: call it when a thread's stacks have changed; keeps the frames of all
+ * stacks bounded.  Whoever adds a fork counts its frames in fold.held. */
 void fold_budget(struct fold *f, struct thread_state *t);
 void fold_drop_fork(struct fold *f, struct fork_stack **at);
 void fold_see_depth(struct fold *f, uint32_t depth);
@@ -393,9 +393,9 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
 uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t site);
 int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t ret,
               uint64_t site, bool entered);
-int fold_pop_to(struct fold *f, struct thread_state *t, uint32_t n); /* n frames stay */
+int fold_pop_to(struct fold *f, struct thread_state *t, uint32_t n); /* keeps n frames */
 int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool entered);
-/* A return or an indirect jump, or what else goes somewhere. */
+/* Handles a return, an indirect jump, or any other transition. */
 int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
               const struct ev *e);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The nodes of a call tree, and the stacks of its threads: frames pushed, taken down,
- * replaced. */
+/* The nodes of a call tree, and the stacks of its threads: pushes, pops and replaces
+ * frames. */
 #include "calltree_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames that a stack holds; from a deeper one the oldest are forgotten. */
+/* Limit of a stack's frames; the oldest frames of a deeper one are dropped. */
 #define MAX_STACK (1u << 20)
 
 bool stack_reserve(struct stack *s, uint32_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the tree of self costs to what is handed out: inclusive costs, sums of functions,
- * calls from place to place.
+ * Computes the final result from the tree of self costs: inclusive costs, sums of
+ * functions, calls between places.
  */
 #include "calltree_priv.h"
 
@@ -18,8 +18,8 @@ static void add(struct cost *to, const struct cost *c)
 /* ------------------------------------------------------------------- sums */
 
 /*
- * Inclusive costs of what nodes stand for (of[node], 0..n-1; SYM_NONE: nothing), each
- * instruction once, however often it stands on a path.
+ * Inclusive costs of the items that nodes represent (of[node], 0..n-1; SYM_NONE: none).
+ * Each instruction counts once, however often an item is on its path.
  */
 static int sum_paths(const struct calltree *t, const uint32_t *of, uint32_t n,
                      struct cost *(*cost)(void *arg, uint32_t i), void *arg)
@@ -172,8 +172,8 @@ out:
 }
 
 /*
- * With edges there is a node for each place of a call: now those of one function in one
- * parent become one.
+ * With edges there is a node for each place of a call: merges those of one function in
+ * one parent.
  */
 static int join_sites(struct fold *f)
 {

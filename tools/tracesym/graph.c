@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of formats, and what their writers share; see graph.h, graph_parts.h. */
+/* The table of formats, and the shared parts of their writers; see graph.h,
+ * graph_parts.h.
+ */
 #include "graph_parts.h"
 
 #include <errno.h>
@@ -164,7 +166,7 @@ const char *graph_short_name(const char *name, unsigned max, char *buf)
     }
     tail = max / 4;
     head = max - 2 - tail;
-    /* no half of a UTF-8 sequence on either side */
+    /* do not split UTF-8 sequences */
     while (head && ((unsigned char)name[head] & 0xc0) == 0x80) {
         head--;
     }

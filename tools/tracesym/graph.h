@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles and call trees as text, and in the formats of the programs that draw them.
+ * Profiles and call trees as text, and in the formats of drawing programs.
  */
 #ifndef TRACESYM_GRAPH_H
 #define TRACESYM_GRAPH_H
@@ -15,35 +15,35 @@ enum graph_format {
     GRAPH_FOLDED,    /* "a;b;c COUNT", for flame graph programs */
     GRAPH_CALLGRIND, /* needs calltree_options.edges and .lines */
     GRAPH_CHROME,    /* JSON trace events: a timeline; needs spans, see below */
-    GRAPH_SVG,       /* a flame graph by itself, that can be clicked and searched */
-    GRAPH_JSON,      /* the tree, or the flat profile: one object a line */
+    GRAPH_SVG,       /* a stand-alone flame graph that can be clicked and searched */
+    GRAPH_JSON,      /* the tree, or the flat profile: one object per line */
 };
 
-/* What is counted where a format shows one number. */
+/* The count to show in formats with only one number. */
 enum graph_cost { GRAPH_INSNS, GRAPH_LOADS, GRAPH_STORES };
 
 struct graph_options {
     enum graph_format format;
     bool functions; /* a flat profile: by self cost, descending */
     enum graph_cost cost;
-    double min_percent; /* text and svg: leave out subtrees below that share */
+    double min_percent; /* text and svg: leave out subtrees below this share */
     uint32_t max_depth; /* 0: no limit */
     bool full_names;    /* not shortened */
     bool color;
-    const char *title; /* svg: the command recorded */
+    const char *title; /* svg: the recorded command */
 };
 
-/* Sets those of calltree_options that the format needs (edges, lines, spans). */
+/* Sets the calltree_options that the format needs (edges, lines, spans). */
 void graph_wants(const struct graph_options *opt, struct calltree_options *tree);
 
 /*
- * Writes everything but GRAPH_CHROME.  Returns 0, or a negated errno.
+ * Writes all formats except GRAPH_CHROME.  Returns 0, or a negated errno.
  */
 int graph_write(const struct calltree *t, const struct graph_options *opt, FILE *out);
 
 /*
  * GRAPH_CHROME is written while the tree is made: graph_chrome_begin before
- * calltree_make, whose options it makes tell spans; graph_chrome_end behind it.
+ * calltree_make, to set the span callback in its options; graph_chrome_end after it.
  */
 struct graph_chrome;
 int graph_chrome_begin(struct graph_chrome **out, FILE *file, struct calltree_options *o);

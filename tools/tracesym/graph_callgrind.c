@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile as callgrind_annotate and KCachegrind read it: "Callgrind Profile Format", as
- * Valgrind's manual specifies it.  Costs stand at instruction addresses and lines; code
- * inlined from another file is told with fi= and fe=.
+ * A profile for callgrind_annotate and KCachegrind: "Callgrind Profile Format" of
+ * Valgrind's manual.  Costs have instruction addresses and lines; fi= and fe= mark code
+ * inlined from another file.
  */
 #include "graph_parts.h"
 
@@ -15,14 +15,14 @@ struct writer {
     const struct calltree *t;
     FILE *out;
     bool accesses;
-    bool *named;         /* by function: its name was written before */
+    bool *named;         /* by function: its name has been written */
     const char *file;    /* current: of fl=, fi= or fe= */
     const char *fn_file; /* of the function */
 };
 
 static const char no_name[] = "???";
 
-/* Source place of an address; *file is no_name where none is known. */
+/* Source place of an address; *file is no_name if it is not known. */
 static uint32_t source_of(const struct call_function *f, uint64_t vaddr,
                           const char **file)
 {
@@ -69,7 +69,7 @@ static void write_cost(struct writer *w, uint64_t vaddr, uint32_t line,
     fputc('\n', w->out);
 }
 
-/* Goes to the place of an address, through fi= or fe= if that is in another file. */
+/* Writes the place of an address, with fi= or fe= if it is in another file. */
 static uint32_t go_to(struct writer *w, const struct call_function *f, uint64_t vaddr)
 {
     const char *file;
@@ -98,8 +98,8 @@ static void write_edge(struct writer *w, const struct call_edge *e)
     }
     write_path(w, "cfi", file);
     write_function_name(w, "cfn", e->callee);
-    /* Frames that were there before the first instruction were never entered; but to
-     * callgrind_annotate the cost behind calls=0 is the caller's own. */
+    /* Frames that existed before the first instruction were never entered; but
+     * callgrind_annotate counts the cost after calls=0 as the caller's own. */
     fprintf(w->out, "calls=%" PRIu64 " 0x%" PRIx64 " %" PRIu32 "\n",
             e->calls ? e->calls : 1, callee->vaddr, target_line);
     write_cost(w, e->site, line, &e->inclusive);

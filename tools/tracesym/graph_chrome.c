@@ -4,9 +4,9 @@
  * chrome://tracing draw.  It is written while the tree is made, so that no call has to be
  * kept in memory.
  *
- * Times are instructions: one is shown as a nanosecond, from each thread's first on. Real
- * times are known at system calls only, and short calls would all fall together; those
- * that are known stand in args.
+ * Times are instructions: one is shown as a nanosecond, counted from each thread's first.
+ * Real times are known at system calls only, so short calls would all have the same time;
+ * args contains known times.
  */
 #include "graph_parts.h"
 

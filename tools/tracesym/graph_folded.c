@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line for each call path that has cost of its own, "a;b;c COST", as flame graph
- * programs read it; see graph.h.
+ * One line "a;b;c COST" for each call path with self cost, for flame graph programs; see
+ * graph.h.
  */
 #include "graph_parts.h"
 
@@ -11,7 +11,7 @@
 
 #include "common/textbuf.h"
 
-/* Appends a name to the path; what separates names and lines may not stand in it. */
+/* Appends a name to the path, without the separators of names and lines. */
 static bool push_name(struct textbuf *path, const char *name)
 {
     size_t n = strlen(name);

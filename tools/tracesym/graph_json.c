@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call trees and flat profiles, one JSON object a line; see graph.h. */
+/* Call trees and flat profiles, one JSON object per line; see graph.h. */
 #include "graph_parts.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static const char *const kind_names[] = {
     [CALL_SIGNAL] = "signal",
 };
 
-/* "function": ..., "kind": ..., and where it is. */
+/* "function": ..., "kind": ..., and its place. */
 static bool add_function(struct textbuf *b, const struct call_function *f)
 {
     bool ok =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writers of graph.h share: walking a tree of any depth without recursion, and
+ * Shared by the writers of graph.h: walking a tree of any depth without recursion, and
  * names.
  */
 #ifndef TRACESYM_GRAPH_PARTS_H
@@ -13,7 +13,7 @@ static inline uint64_t graph_cost_of(const struct cost *c, enum graph_cost which
     return which == GRAPH_LOADS ? c->loads : which == GRAPH_STORES ? c->stores : c->insns;
 }
 
-/* Are there loads or stores to be shown? */
+/* Whether there are loads or stores to show. */
 static inline bool graph_has_accesses(const struct calltree *t)
 {
     return t->total.loads || t->total.stores;
@@ -36,7 +36,7 @@ static inline double graph_percent(uint64_t part, uint64_t whole)
  */
 struct graph_walk {
     const struct calltree *t;
-    uint32_t *first, *next; /* by node; the tree's own order if NULL */
+    uint32_t *first, *next; /* by node; NULL: the tree's own order */
     uint32_t root;          /* index in t->threads */
     uint32_t node;
     uint32_t depth; /* of node; a root's is 0 */
@@ -54,16 +54,16 @@ static inline bool graph_walk_ok(const struct graph_walk *w)
 
 uint32_t graph_walk_child(const struct graph_walk *w, uint32_t node);
 uint32_t graph_walk_sibling(const struct graph_walk *w, uint32_t node);
-/* To the next node; descend: to the first child, if there is one. */
+/* Moves to the next node; descend: to the first child, if there is one. */
 void graph_walk_next(struct graph_walk *w, bool descend);
 
-/* After the last write: 0, or a negated errno if one failed. */
+/* Call after the last write: 0, or a negated errno if one failed. */
 int graph_finish(FILE *out);
 
 /* A name in at most `max' bytes, the middle left out; buf has room for max + 1. */
 const char *graph_short_name(const char *name, unsigned max, char *buf);
 
-/* Writes a name from a file, harmless to terminals; it stays on its line. */
+/* Writes a name from a file, with control characters and line ends escaped. */
 void graph_write_name(const char *name, FILE *out);
 
 int graph_text(const struct calltree *t, const struct graph_options *opt, FILE *out);
@@ -74,8 +74,8 @@ int graph_svg(const struct calltree *t, const struct graph_options *opt, FILE *o
 int graph_json(const struct calltree *t, const struct graph_options *opt, FILE *out);
 
 /*
- * Functions that were entered or have cost of their own, by self cost, descending, then
- * by number.  *out is the caller's to free(3).  Returns 0 or -ENOMEM.
+ * Functions that were entered or have self cost, by self cost, descending, then by
+ * number.  The caller frees *out with free(3).  Returns 0 or -ENOMEM.
  */
 int graph_by_self(const struct calltree *t, enum graph_cost cost,
                   const struct call_function ***out, size_t *n);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph as one SVG file: the width of a frame is its inclusive cost, callers
- * stand below what they called, the most expensive callee to the left.  A script inside
- * lets a browser zoom into a frame and search; without it the picture is whole all the
- * same.
+ * A flame graph as one SVG file: the width of a frame is its inclusive cost, callers are
+ * below their callees, the most expensive callee is on the left.  A script inside lets a
+ * browser zoom into a frame and search; the picture is complete without it.
  */
 #include "graph_parts.h"
 
@@ -17,7 +16,7 @@
 #define ROW 18u        /* height of a frame */
 #define TOP 58u        /* above the graph */
 #define BOTTOM 34u     /* below it */
-#define CHAR_WIDTH 7.0 /* of a letter, about */
+#define CHAR_WIDTH 7.0 /* of a letter, approximately */
 #define MIN_WIDTH 0.15 /* narrower frames are left out */
 
 struct svg {
@@ -47,7 +46,7 @@ static void write_text(struct svg *s, const char *name, size_t max)
     }
 }
 
-/* One colour a module, its functions a little apart. */
+/* One colour per module, slightly different for each of its functions. */
 static void write_colour(FILE *out, const struct call_function *f)
 {
     uint32_t hash = 2166136261u; /* FNV-1a, 32 bits */
@@ -121,7 +120,7 @@ static const char style[] = "<style>\n"
 
 /*
  * x and width of a frame are those of the picture without zoom; a zoom to one frame
- * stretches it to the whole width, and what it was called by stays below it.
+ * stretches it to the whole width, and its callers stay below it.
  */
 static const char script[] =
     "<script><![CDATA[\n"
@@ -227,7 +226,7 @@ static void write_head(struct svg *s, const struct graph_options *opt, unsigned 
             height - 12);
 }
 
-/* Is a frame drawn? */
+/* Whether a frame is drawn. */
 static bool wide_enough(const struct graph_options *opt, double width)
 {
     return width >= MIN_WIDTH && width / WIDTH * 100 >= opt->min_percent;
@@ -235,7 +234,7 @@ static bool wide_enough(const struct graph_options *opt, double width)
 
 /*
  * Walks over the frames that are wide enough.  With s NULL only the rows are counted.
- * starts: for each depth, where the next frame there begins, in units of cost.
+ * starts: for each depth, the start of the next frame there, in units of cost.
  */
 static int frames(const struct calltree *t, const struct graph_options *opt,
                   struct svg *s, uint32_t *rows)

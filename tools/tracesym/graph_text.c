@@ -9,7 +9,7 @@
 #define COLOR_DIM "\033[2m"
 #define COLOR_OFF "\033[0m"
 
-/* A name that is shown whole on an ordinary terminal. */
+/* Characters of a name that fit on an ordinary terminal. */
 #define NAME_MAX_SHOWN 100
 
 static void write_name(const struct call_function *f, const struct graph_options *opt,
@@ -36,7 +36,7 @@ static const char *cost_word(enum graph_cost cost)
 
 /* ------------------------------------------------------------------ a tree */
 
-/* Does a node have enough of the whole to get a line? */
+/* Whether a node has enough of the total to get a line. */
 static bool shown(const struct calltree *t, const struct graph_options *opt,
                   uint32_t node, uint64_t whole)
 {
@@ -64,8 +64,8 @@ static void write_node(const struct graph_walk *w, const struct graph_options *o
 }
 
 /*
- * A node that is too small, and its siblings after it, which are smaller: one line for
- * them all.  Goes to the last of them.
+ * Writes one line for a node that is too small and for the siblings after it, which are
+ * smaller.  Moves to the last of them.
  */
 static void write_rest(struct graph_walk *w, const struct graph_options *opt,
                        uint64_t whole, FILE *out)

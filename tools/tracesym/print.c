@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Symbols beside instructions: each worker keeps, for each block, the text that stands
- * behind its instructions, so that a line of a trace costs no more than copying it.
+ * Symbols next to instructions: each worker caches, for each block, the text after its
+ * instructions, so that a line of a trace costs no more than copying it.
  *
- * Where a block lies can be another file at another time or in another process.
- * That is asked again when either has changed, and the text is made again only if the
- * answer is another one.
+ * At another time or in another process the address of a block may belong to another
+ * file.  The place is looked up again when either has changed, and the text is made again
+ * only if the place differs.
  */
 #include "print.h"
 
@@ -14,12 +14,13 @@
 
 #include "common/idcache.h"
 
-/* Text of places that a worker keeps, beside that of instructions (insntext.c). */
+/* Limit of a worker's cached text of places, besides that of instructions (insntext.c).
+ */
 #define CACHE_BYTES (6u << 20)
 
 /*
- * What stands behind the instructions of one block, at most: QEMU's blocks of 512 have
- * 16 KiB for each.  It is exceeded by files made for that; then the rest has no symbols.
+ * Limit of the text for the instructions of one block: 16 KiB for each of the 512 of a
+ * QEMU block.  Only files made on purpose exceed it; then the rest has no symbols.
  */
 #define BLOCK_BYTES (8u << 20)
 
@@ -29,13 +30,13 @@ struct print {
     bool selects;
 };
 
-/* What is kept for a block, in one piece: this, insn[], the text. */
+/* Cached for a block, in one allocation: this, insn[], the text. */
 struct block_sites {
     struct block_annotations notes;
-    uint64_t epoch;              /* at which it was right */
-    const struct module *module; /* of the first instruction ... */
-    uint64_t vaddr;
-    bool whole; /* ... and of all others, which lie as their pcs do */
+    uint64_t epoch;              /* at which it was valid */
+    const struct module *module; /* of the first instruction */
+    uint64_t vaddr;              /* of the first instruction */
+    bool whole; /* all instructions are in `module', spaced like their pcs */
     struct annotation insn[];
 };
 
@@ -74,7 +75,7 @@ static uint64_t time_at(void *arg, const struct ctr_chunk *chunk, uint64_t ordin
     return places_time(p->places, chunk, ordinal, until);
 }
 
-/* Where the instructions of a process are looked for. */
+/* The process and time to look up instructions in. */
 struct moment {
     const struct places *places;
     uint32_t process;
@@ -86,8 +87,8 @@ static bool find(const struct moment *at, uint64_t pc, struct place *out)
     return places_find(at->places, at->process, at->time_ns, at->chunk_end_ns, pc, out);
 }
 
-/* Whether what is kept for a block is still right. */
-static bool still_right(const struct block_sites *bs, const struct ctr_block *b,
+/* Whether the cached text of a block is still valid. */
+static bool still_valid(const struct block_sites *bs, const struct ctr_block *b,
                         const struct moment *at)
 {
     struct place place;
@@ -101,7 +102,8 @@ static bool still_right(const struct block_sites *bs, const struct ctr_block *b,
                  : !bs->module;
 }
 
-/* Makes the text of an instruction, none if the block has too much; false: no memory. */
+/* Makes the text of an instruction, none if the block's limit is reached; false: no
+ * memory. */
 static bool make_note(struct print_worker *w, size_t head, const struct place *place,
                       struct annotation *out)
 {
@@ -121,7 +123,7 @@ static bool make_note(struct print_worker *w, size_t head, const struct place *p
     return ok;
 }
 
-/* Leaves what is kept for a block in w->scratch; false: no memory. */
+/* Makes the data to cache for a block in w->scratch; false: no memory. */
 static bool make_block(struct print_worker *w, const struct ctr_block *b,
                        const struct moment *at)
 {
@@ -170,7 +172,7 @@ static const struct block_annotations *annotate(void *worker, const struct ctr_b
     struct block_sites *bs = idcache_get(&w->cache, b->id);
     struct moment at = {w->print->places, process, time_ns, chunk_end_ns};
 
-    if (bs && (bs->epoch == epoch || still_right(bs, b, &at))) {
+    if (bs && (bs->epoch == epoch || still_valid(bs, b, &at))) {
         bs->epoch = epoch;
         return &bs->notes;
     }

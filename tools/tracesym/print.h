@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracesym without --functions, --calls or --bbv: the events of a trace, the instructions
- * with their symbols.
+ * tracesym without --functions, --calls or --bbv: prints the events of a trace, with
+ * symbols for instructions.
  */
 #ifndef TRACESYM_PRINT_H
 #define TRACESYM_PRINT_H
@@ -9,7 +9,7 @@
 #include "dump/dump.h"
 #include "site.h"
 
-/* Prints like dump_events of `opt', and returns what that does. */
+/* Prints as dump_events does, and returns the same. */
 int print_trace(struct ctr_trace *tr, const struct places *places,
                 const struct dump_options *opt, const struct site_options *site);
 

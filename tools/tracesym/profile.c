@@ -52,7 +52,7 @@ bool profile_parse_cost(const char *text, enum graph_cost *cost)
     return true;
 }
 
-/* The command that was recorded, for a title. */
+/* The recorded command, for a title. */
 static bool command_of(const struct ctr_trace *tr, struct textbuf *b)
 {
     struct ctr_info info;
@@ -65,7 +65,7 @@ static bool command_of(const struct ctr_trace *tr, struct textbuf *b)
     return ok && textbuf_printf(b, "%c", 0);
 }
 
-/* Makes the tree; a format that shows when frames were is written meanwhile. */
+/* Makes the tree; a format with the times of frames is written at the same time. */
 static int make(struct calltree **t, struct ctr_trace *tr, const struct places *places,
                 const struct profile_options *opt, struct calltree_options *tree,
                 int *error)

@@ -12,8 +12,8 @@ struct profile_options {
     const char *path;
     struct graph_options graph;
     struct calltree_options tree; /* filter, jobs, quiet, separate_threads, span_min;
-                                     the rest is found out */
-    bool no_accesses;             /* do not count them, which is faster */
+                                     the rest is set here */
+    bool no_accesses;             /* do not count accesses, which is faster */
 };
 
 /* "text", "folded", "callgrind", "chrome", "svg", "json" */
@@ -21,11 +21,11 @@ bool profile_parse_format(const char *text, enum graph_format *format);
 /* "insns", "loads", "stores" */
 bool profile_parse_cost(const char *text, enum graph_cost *cost);
 
-/* The reader of the output went away. */
+/* The reader of the output is gone. */
 #define PROFILE_CUT_SHORT (-1)
 
-/* Writes to standard output.  Returns an exit status or PROFILE_CUT_SHORT, without the
- * verdict on the trace. */
+/* Writes to standard output.  Returns an exit status that does not include the verdict on
+ * the trace, or PROFILE_CUT_SHORT. */
 int profile_write(struct ctr_trace *tr, const struct places *places,
                   const struct profile_options *opt);
 

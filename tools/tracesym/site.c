@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known about the place of an instruction; see site.h. */
+/* The source-level place of an instruction; see site.h. */
 #include "site.h"
 
 #include <fnmatch.h>
@@ -9,7 +9,7 @@
 #include "dump/dump.h"
 #include "symbols/sym_options.h"
 
-/* Bytes shown of a name; names of C++ can be of any length. */
+/* Limit of shown bytes of a name; names of C++ can have any length. */
 #define MAX_NAME 4000u
 
 #define BOLD "\033[1m"
@@ -39,7 +39,7 @@ static size_t bare_length(const char *name)
     const char *p = strstr(name, operator);
     const char *open = strchr(p ? p + sizeof(operator) - 1 : name, '(');
 
-    /* What begins with one is a name all the same: "(anonymous namespace)::f(int)". */
+    /* A leading parenthesis is part of the name: "(anonymous namespace)::f(int)". */
     while (open && !strncmp(open, "(anonymous namespace)", 21)) {
         open = strchr(open + 1, '(');
     }
@@ -103,7 +103,7 @@ static bool put_name(struct textbuf *b, const char *name)
     return textbuf_harmless(b, name, strnlen(name, MAX_NAME));
 }
 
-/* "/src/app.c:12", the line "?" where there is none. */
+/* "/src/app.c:12"; the line is "?" if there is none. */
 static bool put_source(struct textbuf *b, const char *file, uint32_t line,
                        const struct site_options *opt)
 {
@@ -190,8 +190,8 @@ static bool json_source(struct textbuf *b, const char *file, uint32_t line,
            (!line || textbuf_printf(b, ",\"line\":%" PRIu32, line));
 }
 
-/* ,"inlined":[{"function":"f","file":"/src/app.c","line":12}]: from the innermost on,
- * where each was called. */
+/* ,"inlined":[{"function":"f","file":"/src/app.c","line":12}]: the places of the calls,
+ * from the innermost on. */
 static bool json_inlined(struct textbuf *b, const struct site *s,
                          const struct site_options *opt)
 {

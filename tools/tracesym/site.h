@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known about the place of an instruction: module, function, source line, and
- * how it is written.
+ * The place of an instruction: module, function, source line; and its output.
  */
 #ifndef TRACESYM_SITE_H
 #define TRACESYM_SITE_H
@@ -12,11 +11,11 @@
 #include "common/textbuf.h"
 #include "symbols/places.h"
 
-/* Frames that are shown of code inlined into each other. */
+/* Limit of shown frames of code inlined into each other. */
 #define SITE_FRAMES 32u
 
 struct site {
-    const struct module *module; /* NULL: in no file, and nothing else is known */
+    const struct module *module; /* NULL: in no file; the rest is not known */
     uint64_t vaddr;
     const struct sym_function *function;  /* or NULL */
     struct sym_frame frames[SITE_FRAMES]; /* innermost first */
@@ -26,11 +25,11 @@ struct site {
 /* `place' NULL: in no file. */
 void site_find(struct site *s, const struct place *place);
 
-/* How sites are written, and which are wanted. */
+/* How sites are written, and which are selected. */
 struct site_options {
     bool json, color;
     bool inlines;                  /* all frames */
-    bool basenames;                /* text: no folders of source files */
+    bool basenames;                /* text: source files without folders */
     const char *const *substitute; /* as sym_substitute has them */
     unsigned nr_substitute;        /* pairs */
     /* Globs; none: all. */
@@ -43,7 +42,7 @@ struct site_options {
 
 bool site_wanted(const struct site *s, const struct site_options *opt);
 
-/* "app main+0x4 /src/app.c:12 (inlined f)", each part behind a blank.  False: no
+/* "app main+0x4 /src/app.c:12 (inlined f)", a blank before each part.  False: no
  * memory. */
 bool site_text(struct textbuf *b, const struct site *s, const struct site_options *opt);
 /* ,"module":"/bin/app","vaddr":"0x1139","function":"main","offset":"0x4",... */

@@ -38,12 +38,12 @@ enum {
 };
 
 static const struct tool_option option_table[] = {
-    {0, NULL, NULL, "What to do, if not to print the trace"},
+    {0, NULL, NULL, "What to print instead of the trace"},
     {OPT_FUNCTIONS, "functions", NULL, "a flat profile of functions"},
-    {OPT_CALLS, "calls", NULL, "the tree of calls"},
+    {OPT_CALLS, "calls", NULL, "a call tree"},
     {OPT_BBV, "bbv", "N",
      "basic-block vectors of intervals of N instructions,\nfor SimPoint"},
-    {'o', "output", "FILE", "write there; with --bbv to FILE.TID for each thread"},
+    {'o', "output", "FILE", "write to FILE; with --bbv to FILE.TID for each thread"},
     {0, NULL, NULL, "What to look at"},
     FILTER_OPTIONS_ORDINALS,
     FILTER_OPTIONS_TIMES,
@@ -64,15 +64,15 @@ static const struct tool_option option_table[] = {
     {OPT_COST, "cost", "WHAT",
      "insns (default), loads or stores; not in --calls as\n"
      "json, callgrind and chrome"},
-    {OPT_MIN_PERCENT, "min-percent", "P", "leave out what is less, in text and svg"},
-    {OPT_DEPTH, "depth", "N", "no deeper than N calls, in text and svg"},
+    {OPT_MIN_PERCENT, "min-percent", "P", "leave out smaller shares, in text and svg"},
+    {OPT_DEPTH, "depth", "N", "at most N calls deep, in text and svg"},
     {OPT_MIN_SPAN, "min-span", "N",
      "chrome: leave out calls of less than N instructions"},
     {OPT_FULL_NAMES, "full-names", NULL, "do not shorten names"},
-    {OPT_BY_THREAD, "by-thread", NULL, "each thread by itself"},
+    {OPT_BY_THREAD, "by-thread", NULL, "each thread separately"},
     {OPT_NO_ACCESSES, "no-accesses", NULL, "do not count accesses, which is faster"},
     {0, NULL, NULL, "Basic-block vectors"},
-    {OPT_BBV_PCS, "bbv-pcs", "FILE", "address and function of each block go there"},
+    {OPT_BBV_PCS, "bbv-pcs", "FILE", "write address and function of each block to FILE"},
     {0, NULL, NULL, "Where symbols are"},
     SYM_OPTIONS,
     {0, NULL, NULL, "How to read"},
@@ -95,9 +95,9 @@ struct command_line {
     uint64_t bbv, min_span, depth;
     const char *bbv_pcs, *output;
     enum mode mode;
-    unsigned modes;  /* how many were asked for */
-    int print_key;   /* an option that only printing has, if one was given */
-    int profile_key; /* and one that only --functions and --calls have */
+    unsigned modes;  /* number of modes given */
+    int print_key;   /* an option given that only printing has, or NULL */
+    int profile_key; /* the same for --functions and --calls */
     bool disas;
 };
 
@@ -179,7 +179,7 @@ static bool take_own(struct command_line *c, int key, const char *arg)
     }
 }
 
-/* Options that only one of the modes has are remembered, to be refused with others. */
+/* Remembers options that only one of the modes has, to reject them with others. */
 static void note_mode(struct command_line *c, int key)
 {
     switch (key) {
@@ -211,7 +211,7 @@ static void note_mode(struct command_line *c, int key)
     }
 }
 
-/* Takes one option in; false if its argument is wrong. */
+/* Stores one option; false if its argument is wrong. */
 static bool take_option(void *to, int key, const char *arg)
 {
     struct command_line *c = to;
@@ -227,7 +227,7 @@ static bool take_option(void *to, int key, const char *arg)
     return taken == TOOL_NOT_MINE ? take_own(c, key, arg) : taken == TOOL_TAKEN;
 }
 
-/* Options that the format has no use for; TOOL_OK or TOOL_USAGE. */
+/* Rejects options that the format does not use; TOOL_OK or TOOL_USAGE. */
 static int check_format(const struct command_line *c)
 {
     bool json = c->dump.opt.json || c->profile.graph.format == GRAPH_JSON;
@@ -253,7 +253,7 @@ static int check_format(const struct command_line *c)
     return TOOL_OK;
 }
 
-/* Options that do not go together; TOOL_OK or TOOL_USAGE. */
+/* Rejects options that exclude each other; TOOL_OK or TOOL_USAGE. */
 static int check_modes(struct command_line *c, struct tool_options *o)
 {
     enum graph_format format = c->profile.graph.format;
@@ -315,7 +315,7 @@ static void finish_profile(struct command_line *c)
     p->tree.span_min = c->min_span;
 }
 
-/* Puts together what was said; TOOL_OK or TOOL_USAGE. */
+/* Completes the parsed options; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c, struct tool_options *o)
 {
     const uint32_t kinds =
@@ -382,7 +382,7 @@ static int write_vectors(struct ctr_trace *tr, const struct places *places,
     return bbv_write(tr, places, &opt);
 }
 
-/* What was asked for, of an open trace. */
+/* Runs the chosen mode on an open trace. */
 static int show(struct ctr_trace *tr, const struct places *places,
                 const struct command_line *c)
 {
@@ -396,7 +396,7 @@ static int show(struct ctr_trace *tr, const struct places *places,
                                  : profile_write(tr, places, &c->profile);
 }
 
-/* The same, with the files that symbols come from. */
+/* The same, with the files for symbols. */
 static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
 {
     struct modset *modset = NULL;
@@ -408,7 +408,7 @@ static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
     }
     if (!status) {
         status = modset_verdict(modset);
-        if (status) { /* perhaps that is why */
+        if (status) { /* that may be the cause */
             places_verdict(places);
         }
     }
@@ -421,7 +421,7 @@ static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
     return status;
 }
 
-/* Profiles and vectors do not show what was not recorded. */
+/* Warns that profiles and vectors cover only what was recorded. */
 static void note_part(const struct ctr_trace *tr, const struct command_line *c)
 {
     const struct dump_options *opt = &c->dump.opt;
@@ -470,7 +470,7 @@ int main(int argc, char **argv)
     };
     int status;
 
-    /* `tracesym | head' ends by EPIPE, quietly and with status 0. */
+    /* `tracesym | head' ends by EPIPE, without a message and with status 0. */
     signal(SIGPIPE, SIG_IGN);
     dump_choice_init(&c.dump, PROG);
     status = tool_options_parse(&o, take_option, &c, &c.dump.opt.path);
