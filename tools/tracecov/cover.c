@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adding up traces.  The index of a trace tells how often each block ran; only where a
- * filter asks for a part of a thread, or where blocks lay at several places in the course
- * of time, runs are replayed (cover_replay.c).
+ * Adds up traces.  The index of a trace has the count of each block.  Runs are replayed
+ * (cover_replay.c) only if a filter selects a part of a thread, or for blocks that were
+ * at several places over time.
  */
 #include "cover_impl.h"
 
@@ -100,7 +100,7 @@ bool adding_block(struct adding *a, const struct ctr_block *b,
     return count_tally(a, a->number[b->id] - 1, c, insns_of(b, c));
 }
 
-/* What the index tells of a block. */
+/* Adds a block's counts from the index. */
 static int on_count(void *arg, const struct ctr_count *count)
 {
     struct adding *a = arg;
@@ -139,7 +139,7 @@ static int place_block(void *arg, const struct ctr_block *b)
     return 0;
 }
 
-/* Where each block is. */
+/* Finds the place of each block. */
 static int place_blocks(struct adding *a)
 {
     ctr_trace_info(a->tr, &a->info);
@@ -152,7 +152,7 @@ static int place_blocks(struct adding *a)
     return ctr_trace_each_block(a->tr, place_block, a, &a->diag);
 }
 
-/* Where modules that no trace before had are loaded in this one. */
+/* Stores the load addresses of modules that no earlier trace had. */
 static int note_loads(struct adding *a)
 {
     struct cover_state *c = a->cover;
@@ -179,7 +179,7 @@ static int note_loads(struct adding *a)
 
 /* ------------------------------------------------------------------- a trace */
 
-/* A trace of the same target as the first: TOOL_OK. */
+/* Checks that the trace has the same target as the first one: TOOL_OK. */
 static int check_target(struct adding *a)
 {
     const struct cover *c = &a->cover->pub;
@@ -193,7 +193,7 @@ static int check_target(struct adding *a)
     return TOOL_OK;
 }
 
-/* After its counts were added: what the sums are of, from now on. */
+/* After the trace's counts were added: updates the properties of the sums. */
 static void note_added(struct adding *a)
 {
     struct cover *c = &a->cover->pub;
@@ -212,16 +212,16 @@ static void note_added(struct adding *a)
     c->traces++;
 }
 
-/* What was chosen to be recorded, or has been dropped: counts are of what there is. */
-static void tell_part(struct adding *a)
+/* Warns once if a part was selected for recording, or dropped: counts cover the rest. */
+static void warn_part(struct adding *a)
 {
     struct cover_state *c = a->cover;
 
     a->part |= a->info.selection[0] != 0;
-    if (c->told_part || a->filter->quiet) {
+    if (c->warned_part || a->filter->quiet) {
         return;
     }
-    c->told_part = true;
+    c->warned_part = true;
     if (a->info.selection[0]) {
         tool_error(PROG,
                    "%s: only a part was recorded (%s): counts are of that, and branches "
@@ -238,7 +238,7 @@ static void tell_part(struct adding *a)
                    " instructions were dropped): counts are of that",
                    a->path, a->info.dropped_insns);
     } else {
-        c->told_part = false;
+        c->warned_part = false;
     }
 }
 
@@ -273,7 +273,7 @@ static int add_opened(struct adding *a)
     }
     ret = place_blocks(a);
     if (!ret) {
-        tell_part(a);
+        warn_part(a);
         ret = count_trace(a);
     }
     ret = ret ? ret : note_loads(a);
@@ -322,7 +322,7 @@ static int by_place(const void *pa, const void *pb, void *arg)
     if (a->off[a->ninsn] != b->off[b->ninsn]) {
         return a->off[a->ninsn] < b->off[b->ninsn] ? -1 : 1;
     }
-    /* In which order traces told of them shall not matter. */
+    /* The result must not depend on the order of the traces. */
     if (a->kind != b->kind || a->mode != b->mode) {
         return a->kind * 256 + a->mode - b->kind * 256 - b->mode;
     }

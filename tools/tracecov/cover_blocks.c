@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts of blocks by what they are: place, bytes, mode.  Over thousands of traces of a
- * program this grows with its code and no further.
+ * Counts of blocks, identified by place, bytes and mode.  Their size grows only with the
+ * code of a program, also over thousands of traces.
  */
 #include "cover_impl.h"
 
@@ -17,7 +17,7 @@
 #define MIPS_HFLAG_BC 0x1000u
 #define MIPS_HFLAG_BL 0x1800u
 
-static void *take(struct tallies *t, size_t bytes)
+static void *slab_alloc(struct tallies *t, size_t bytes)
 {
     struct slab *s = t->slabs;
     void *p;
@@ -132,7 +132,7 @@ uint32_t tallies_find(struct tallies *t, const struct place *place,
             return t->hash[at] - 1;
         }
     }
-    p = take(t, pcs_bytes + off_bytes + b->off[b->ninsn]);
+    p = slab_alloc(t, pcs_bytes + off_bytes + b->off[b->ninsn]);
     if (!p) {
         return UINT32_MAX;
     }
@@ -169,7 +169,7 @@ bool tallies_add(struct tallies *t, uint32_t i, const struct tally_counts *c)
         return true;
     }
     if (!to->cut) {
-        to->cut = take(t, to->ninsn * sizeof(*to->cut));
+        to->cut = slab_alloc(t, to->ninsn * sizeof(*to->cut));
         if (!to->cut) {
             return false;
         }

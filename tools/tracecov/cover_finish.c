@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From counts of blocks to counts of instructions, and which way branches went.
+ * Converts counts of blocks to counts of instructions and ways of branches.
  *
- * A block is left behind its last instruction, so what ran next tells which way the
- * branch at its end went.  On machines with delay slots that is the last instruction
- * but one, also of a likely branch, whose slot is told as executed where it is skipped.
+ * Control leaves a block after its last instruction, so the next block shows the way of
+ * the branch at its end.  On machines with delay slots the branch is the last instruction
+ * but one, also for a likely branch, whose slot is recorded as executed when it is
+ * skipped.
  */
 #include "cover_impl.h"
 
@@ -16,10 +17,10 @@
 
 #define COND_BRANCH (CANNOLI_INSN_BRANCH | CANNOLI_INSN_COND)
 
-/* The machine, as isa.h wants it. */
+/* The machine, for isa.h. */
 struct machine {
     uint32_t elf;
-    uint32_t mode; /* or'ed into that of blocks */
+    uint32_t mode; /* or'ed into the mode of blocks */
     bool big_endian;
 };
 
@@ -41,7 +42,7 @@ static bool has_slot(const struct machine *m, const struct cover_insn *i)
     return !(half >> 10 == 0x10 && (op == 5 || op == 7)); /* BNEZC, BEQZC */
 }
 
-/* The ways of the conditional branch that is instruction i of a block. */
+/* The ways of instruction i of a block, a conditional branch. */
 static void set_ways(const struct machine *m, const struct tally *t,
                      struct cover_insn *insns, unsigned i)
 {
@@ -54,7 +55,7 @@ static void set_ways(const struct machine *m, const struct tally *t,
             b->not_taken = falls;
             b->taken = leaves;
         }
-        /* else the block of its slot tells: add_slot_ways */
+        /* else the block of its slot has them: add_slot_ways */
     } else if (i == last) {
         b->not_taken = falls;
         b->taken = leaves;
@@ -64,7 +65,7 @@ static void set_ways(const struct machine *m, const struct tally *t,
     }
 }
 
-/* The instructions of a block, with what it alone says of them. */
+/* The instructions of a block, with the counts of this block alone. */
 static void make_insns(const struct machine *m, const struct tally *t,
                        struct cover_insn *out)
 {
@@ -153,8 +154,8 @@ static bool reserve(struct building *b, size_t n)
 }
 
 /*
- * Merges a block's instructions into the module's.  Blocks come by address, so that it
- * meets the last few of those only.
+ * Merges a block's instructions into the module's.  Blocks come in order of address, so
+ * only the last few of those are compared.
  */
 static bool merge(struct building *b, unsigned n)
 {
@@ -162,7 +163,7 @@ static bool merge(struct building *b, unsigned n)
     size_t from = m->nr_insns, i, k = 0, out = 0;
     unsigned once = 0;
 
-    for (i = 1; i < n; i++) { /* one that is there twice */
+    for (i = 1; i < n; i++) { /* a duplicate */
         if (compare_insns(&b->new[once], &b->new[i]) == 0) {
             join(&b->new[once], &b->new[i]);
         } else {
@@ -205,7 +206,7 @@ static bool merge(struct building *b, unsigned n)
     return true;
 }
 
-/* Of a conditional branch that ends its block, the block of the slot tells the way. */
+/* The ways of a conditional branch that ends its block are those of its slot's block. */
 static void add_slot_ways(struct cover_module *m, const struct tally *t)
 {
     size_t low = 0, high = m->nr_insns;
@@ -232,7 +233,7 @@ static void add_block(struct cover_module *m, const struct tally *t)
     uint32_t bytes = 0;
     unsigned n = 0;
 
-    /* Straight code: what a block has elsewhere is left out. */
+    /* Straight code only: leaves out instructions of a block that are elsewhere. */
     while (n < t->ninsn && (!t->pcs || t->pcs[n] == t->addr + t->off[n])) {
         bytes = t->off[++n];
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting by replaying runs of blocks: for a part of a thread's time, and for blocks
- * that lay at several places in the course of time.
+ * Counts by replaying runs of blocks: for a part of a thread's time, and for blocks that
+ * were at several places over time.
  *
- * Each worker counts for itself, by block id; blocks whose place depends on something
- * get numbers behind those, one for each place.  What a thread does next says which way
- * a run went, by the rules of tracefmt/FORMAT.md (4. CHUNK), and the last one of a chunk
- * is told by the thread's next chunk, in order: the ways are those of ctr_trace_counts.
+ * Each worker counts for itself, by block id; blocks whose place depends on process or
+ * time have slots after those, one for each place.  The thread's next event shows which
+ * way a run went, by the rules of tracefmt/FORMAT.md (4. CHUNK); for the last run of a
+ * chunk it is in the thread's next chunk, and is passed on in order.  The ways are those
+ * of ctr_trace_counts.
  */
 #include "cover_impl.h"
 
@@ -23,12 +24,12 @@ struct slot {
     uint64_t ways, falls;
 };
 
-/* A place of a block that has several. */
+/* One of several places of a block. */
 struct extra {
     uint32_t id;
     const struct module *module; /* NULL: in no file */
     uint64_t vaddr;
-    uint32_t next; /* of the same block, + 1 */
+    uint32_t next; /* next one of the same block, + 1 */
 };
 
 /* Runs of a part of a block: an open hash by slot, first and end. */
@@ -49,34 +50,34 @@ struct worker {
     struct extra *extras;
     uint32_t nr_extras, cap_extras;
     struct cuts cuts;
-    /* By id: what slot was found for it, at that epoch; its extras. */
+    /* By id: the slot found for a block in that epoch; its extras. */
     struct recent {
         uint32_t epoch;
         uint32_t slot;
         uint32_t first; /* + 1 */
     } *recent;
     uint32_t epoch;
-    /* The chunk at hand. */
+    /* The current chunk. */
     struct ctr_chunk chunk;
     uint32_t process;
     uint64_t now, until;
-    bool pending; /* the last run ended its block, and so that is not known: */
-    uint32_t last;
-    uint64_t behind; /* the address behind that block */
-    bool told;       /* where a run of the chunk before went */
+    bool pending;     /* the last run ended its block; its way is not known yet */
+    uint32_t last;    /* slot of that run */
+    uint64_t fall_pc; /* the address after that block */
+    bool begun;       /* the chunk's begin was passed on, for the chunk before */
 };
 
-/* What chunks of a thread tell each other. */
+/* Passed between chunks of a thread: the begin or the end of a chunk. */
 struct seam {
     uint64_t first_pc;
-    uint64_t behind;
+    uint64_t fall_pc;
     uint32_t worker;
     uint32_t last;
-    uint8_t known; /* first_pc is */
-    uint8_t pending;
+    uint8_t known;   /* first_pc is known */
+    uint8_t pending; /* the end of a chunk, else the begin */
 };
 
-/* A way that was known late. */
+/* A way that became known in the next chunk. */
 struct late {
     uint32_t worker, slot;
     bool fell;
@@ -87,7 +88,7 @@ struct replay {
     bool dependent;
     struct worker *workers;
     unsigned nr_workers;
-    struct seam *threads; /* the last of each */
+    struct seam *threads; /* the last seam of each thread */
     uint32_t nr_threads;
     struct late *late;
     size_t nr_late, cap_late;
@@ -148,7 +149,7 @@ static bool reserve_slots(struct worker *w, uint32_t n)
     return true;
 }
 
-/* The slot of a block at a place that is not its only one; UINT32_MAX: no memory. */
+/* The slot of a block with several places, at one of them; UINT32_MAX: no memory. */
 static uint32_t find_extra(const struct replay *r, struct worker *w, uint32_t id,
                            const struct place *place)
 {
@@ -217,7 +218,7 @@ static int on_begin(void *arg, struct ctr_job *job)
     w->epoch++;
     w->until = 0;
     w->now = 0;
-    w->pending = w->told = false;
+    w->pending = w->begun = false;
     return 0;
 }
 
@@ -232,26 +233,26 @@ static void set_time(struct worker *w, uint64_t time)
 static int append_seam(struct replay *r, struct worker *w, struct ctr_job *job,
                        bool known, uint64_t first_pc, bool ends)
 {
-    struct seam s = {first_pc, w->behind, (uint32_t)(w - r->workers),
-                     w->last,  known,     ends && w->pending};
+    struct seam s = {first_pc, w->fall_pc, (uint32_t)(w - r->workers),
+                     w->last,  known,      ends && w->pending};
 
     return ctr_job_append(job, &s, sizeof(s)) ? STOP_NOMEM : 0;
 }
 
-/* Where the thread goes on: at a pc, or nobody knows where. */
-static int goes_on(struct replay *r, struct worker *w, struct ctr_job *job, bool known,
-                   uint64_t pc)
+/* The thread continues at pc, or at an unknown place. */
+static int continue_at(struct replay *r, struct worker *w, struct ctr_job *job,
+                       bool known, uint64_t pc)
 {
     int ret = 0;
 
     if (w->pending) {
         w->slots[w->last].ways += known;
-        w->slots[w->last].falls += known && pc == w->behind;
+        w->slots[w->last].falls += known && pc == w->fall_pc;
         w->pending = false;
-    } else if (!w->told) {
+    } else if (!w->begun) {
         ret = append_seam(r, w, job, known, pc, false);
     }
-    w->told = true;
+    w->begun = true;
     return ret;
 }
 
@@ -265,12 +266,12 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
         set_time(w, e->time_ns);
     }
     if (e->type == CTR_EVENT_GATE) {
-        return goes_on(r, w, job, false, 0);
+        return continue_at(r, w, job, false, 0);
     }
     if (e->type != CTR_EVENT_SIGNAL || ctr_parse_signal(e, &s)) {
         return 0;
     }
-    return goes_on(r, w, job, true, s.pc);
+    return continue_at(r, w, job, true, s.pc);
 }
 
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
@@ -283,12 +284,12 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
     uint32_t slot;
 
     if (run->first == run->end) {
-        return 0; /* the rest of an instruction that was told before */
+        return 0; /* the rest of an instruction that was counted before */
     }
     if (run->ordinal >= w->until) {
         set_time(w, places_time(r->a->places, &w->chunk, run->ordinal, &w->until));
     }
-    if (goes_on(r, w, job, run->first == 0, b->pc)) {
+    if (continue_at(r, w, job, run->first == 0, b->pc)) {
         return STOP_NOMEM;
     }
     if (r->dependent && r->a->blocks[b->id].found >= 0) {
@@ -306,7 +307,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
     if (ends) {
         w->pending = true;
         w->last = slot;
-        w->behind = ctr_block_pc(b, b->ninsn - 1u) + ctr_block_len(b, b->ninsn - 1u);
+        w->fall_pc = ctr_block_pc(b, b->ninsn - 1u) + ctr_block_len(b, b->ninsn - 1u);
     }
     return 0;
 }
@@ -319,7 +320,7 @@ static int on_end(void *arg, struct ctr_job *job)
     return w->pending && append_seam(r, w, job, false, 0, true) ? STOP_NOMEM : 0;
 }
 
-/* Two kinds of seams come in turn: how a chunk begins, how it ends. */
+/* The begin and the end of chunks come alternately. */
 static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
 {
     struct replay *r = arg;
@@ -353,7 +354,7 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
             r->cap_late = cap;
         }
         r->late[r->nr_late++] =
-            (struct late){last->worker, last->last, s.first_pc == last->behind};
+            (struct late){last->worker, last->last, s.first_pc == last->fall_pc};
     }
     return 0;
 }

@@ -92,7 +92,7 @@ static struct site_count count_of(const struct cover_insn *i)
     return (struct site_count){i->count, i->taken, i->not_taken};
 }
 
-/* The source line that code is of, where another one was before. */
+/* Writes the source line of code, if it differs from the one before. */
 static void write_place(struct listing *l, const struct site *s, uint64_t *last)
 {
     const struct sym_range *r = s->range != NO_INDEX ? &l->code->ranges[s->range] : NULL;
@@ -112,8 +112,8 @@ static void write_place(struct listing *l, const struct site *s, uint64_t *last)
     out_str(l->o, "\n");
 }
 
-/* An instruction of the code that listing_module read.  *mode is that of the one before,
- * NO_INDEX where none goes before it. */
+/* Writes an instruction of listing_module's code.  *mode is the mode of the one before,
+ * NO_INDEX if there is none. */
 static void write_site(struct listing *l, const struct site *s, unsigned *mode)
 {
     const struct report_code *k = l->code;
@@ -131,7 +131,7 @@ static void write_site(struct listing *l, const struct site *s, unsigned *mode)
         }
         return;
     }
-    /* Several at one address: the code there changed. */
+    /* Several at one address: the code changed. */
     for (size_t j = s->insn;
          j < k->module->nr_insns && k->module->insns[j].addr == s->addr; j++) {
         const struct cover_insn *ci = &k->module->insns[j];

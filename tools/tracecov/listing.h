@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Disassembly with counts: one line for an instruction, "    count: 0xaddr: text", and
- * behind a conditional branch which way it went.
+ * Disassembly with counts: one line for an instruction, "    count: 0xaddr: text", with
+ * the ways of a conditional branch at its end.
  */
 #ifndef TRACECOV_LISTING_H
 #define TRACECOV_LISTING_H
@@ -14,11 +14,11 @@ struct listing {
     struct out *o;
     const struct cover *cover;
     bool color;
-    bool places; /* say which source line the instructions after are of */
+    bool places; /* write the source line before its instructions */
     /* private */
     struct insn_scan *scan;
     struct disas *disas;
-    struct report_code *codes; /* by number in cover->modules, once asked for */
+    struct report_code *codes; /* by index in cover->modules, made on first use */
     struct report_code *code;  /* the one that listing_module chose */
 };
 
@@ -26,22 +26,22 @@ struct listing {
 bool listing_init(struct listing *l, struct out *o, const struct cover *c, bool color);
 void listing_fini(struct listing *l);
 
-/* Which module the calls below are about; it must have a file.  False: no memory. */
+/* Chooses the module for the calls below; it must have a file.  False: no memory. */
 bool listing_module(struct listing *l, const struct cover_module *m);
 
-/* The instructions at [from, to). */
+/* Writes the instructions at [from, to). */
 void listing_range(struct listing *l, uint64_t from, uint64_t to);
 
-/* What ran of listing_module's module that lies in no function of its symbols. */
+/* Writes the code of listing_module's module that ran and is in no function. */
 void listing_rest(struct listing *l);
 
-/* What ran in a module without a file: that is all that is known of it. */
+/* Writes the code that ran in a module without a file; no other code of it is known. */
 void listing_ran(struct listing *l, const struct cover_module *m);
 
-/* A count as gcov shows it, "#####" for none, to the width of gcov's column. */
+/* Writes a count like gcov: "#####" for 0, with the width of gcov's column. */
 void listing_count(struct out *o, bool color, uint64_t count);
 
-/* A text from a file or a name, without what would steer a terminal. */
+/* Writes a text from a file, or a name, without control characters. */
 void listing_safe(struct out *o, const char *s, size_t n);
 
 #define LISTING_RED "\x1b[31m"

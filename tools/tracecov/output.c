@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writers of the formats share; see output.h. */
+/* Shared by the writers of the formats; see output.h. */
 #include "tracecov/output.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writers of report.h's formats share: a buffer before a FILE, numbers and
- * escaped text without printf, and how percentages are rounded.
+ * Shared by the writers of report.h's formats: a buffer in front of a FILE, numbers and
+ * escaped text without printf, and the rounding of percentages.
  */
 #ifndef TRACECOV_OUTPUT_H
 #define TRACECOV_OUTPUT_H
@@ -14,8 +14,8 @@
 #include "tracecov/report.h"
 
 /*
- * Text on its way to a file.  The first error stays and everything after it is thrown
- * away, so only out_close need be asked.
+ * Buffered text for a file.  After the first error all output is discarded, and out_close
+ * returns that error, so callers need not check before.
  */
 struct out {
     FILE *file;
@@ -27,10 +27,10 @@ struct out {
 
 /* NULL: no memory. */
 struct out *out_open(FILE *file);
-/* Writes what is left; frees `o'.  Returns what an output_ function does. */
+/* Writes the rest and frees `o'.  Returns the same as an output_ function. */
 int out_close(struct out *o);
 
-/* Room for n more bytes, at most sizeof(buf). */
+/* Makes room for n more bytes, at most sizeof(buf). */
 void out_flush(struct out *o);
 static inline char *out_room(struct out *o, size_t n)
 {
@@ -65,21 +65,21 @@ static inline void out_hex(struct out *o, uint64_t v, unsigned width)
 }
 void out_json(struct out *o, const char *s);   /* with its quotes */
 void out_markup(struct out *o, const char *s); /* HTML, XML */
-/* For slow places: headings and totals. */
+/* For rare output: headings and totals. */
 void out_printf(struct out *o, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* A decimal number with a comma before each three digits. */
 void out_grouped(struct out *o, uint64_t v);
 
 /*
- * Tenths of a percent.  Rounded, but 1000 means all and 0 means none: whoever reads
- * 100.0 % must not have to look for what is missing.  Nothing of nothing is 1000.
+ * Tenths of a percent.  Rounded, but 1000 means all and 0 means none, so that 100.0 %
+ * is never shown if something is missing.  0 of 0 is 1000.
  */
 unsigned output_permille(uint64_t hit, uint64_t of);
-/* "83.3 %", or "-" where there is nothing. */
+/* "83.3 %", or "-" if `of' is 0. */
 void out_percent(struct out *o, uint64_t hit, uint64_t of);
 
-/* Number of the first line, or branch, of a source from `line' on. */
+/* Index of the first line, or branch, of a source at or after `line'. */
 size_t output_line_from(const struct report_source *s, uint32_t line);
 size_t output_branch_from(const struct report_source *s, uint32_t line);
 
@@ -87,11 +87,11 @@ size_t output_branch_from(const struct report_source *s, uint32_t line);
 struct output_branches {
     const struct report_branch *v;
     size_t n;
-    size_t hit; /* those that were gone at least once */
+    size_t hit; /* branches taken at least once */
 };
 /*
- * The branches of `line', for callers who ask for lines in ascending order: *at is where
- * the search stands, at first 0 or what output_branch_from says.
+ * The branches of `line', for callers that query lines in ascending order: *at is the
+ * position of the search, at first 0 or the result of output_branch_from.
  */
 struct output_branches output_branches_of(const struct report_source *s, uint32_t line,
                                           size_t *at);

@@ -4,21 +4,21 @@
  * class for each source file, a method for each function with the lines between its first
  * and its last.  Each conditional branch instruction of a line is a condition.
  *
- * <source> is the folder that all sources lie in, and file names are relative to it.  The
- * time stamp is 0, so that the same coverage is the same file.
+ * <source> is the common folder of all sources, and file names are relative to it.  The
+ * time stamp is 0, so that the same coverage gives the same file.
  */
 #include "tracecov/output.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* A source by folder and name, both below the common folder. */
+/* A source by folder and name, relative to the common folder. */
 struct file {
     const struct report_source *s;
     const char *dir; /* dir_len bytes, "" or with no '/' at its end */
     size_t dir_len;
-    const char *name; /* behind the last '/' */
-    const char *path; /* behind the common folder */
+    const char *name; /* after the last '/' */
+    const char *path; /* after the common folder */
 };
 
 static int compare_files(const void *pa, const void *pb)
@@ -31,7 +31,7 @@ static int compare_files(const void *pa, const void *pb)
     return d ? d : strcmp(a->name, b->name);
 }
 
-/* How many bytes all paths have in common, up to and with a '/'. */
+/* The length of the common prefix of all paths, up to and including a '/'. */
 static size_t common_folder(const struct file *v, size_t n)
 {
     size_t len = 0;
@@ -54,7 +54,7 @@ static size_t common_folder(const struct file *v, size_t n)
     return len;
 }
 
-/* 0.0 to 1.0, and these two only for none and all. */
+/* 0.0 to 1.0; 0.0 only for none and 1.0 only for all. */
 static void write_rate(struct out *o, const char *name, uint64_t hit, uint64_t of)
 {
     unsigned v;
@@ -152,8 +152,8 @@ static void write_markup_n(struct out *o, const char *s, size_t n)
     free(copy);
 }
 
-/* The '(' before the parameters of a demangled name, NULL if it has none; *close is what
- * it belongs to.  Other parentheses: "(anonymous namespace)::f", "operator()(int) const".
+/* The '(' before the parameters of a demangled name, NULL if it has none; *close is its
+ * closing one.  Other parentheses: "(anonymous namespace)::f", "operator()(int) const".
  */
 static const char *parameters(const char *name, const char **close)
 {
@@ -232,7 +232,7 @@ static void add_totals(struct report_totals *sum, const struct report_totals *t)
     sum->branches_hit += t->branches_hit;
 }
 
-/* The files from v on that lie in the same folder; returns how many. */
+/* Writes the files from v on that are in the same folder; returns their number. */
 static size_t write_package(struct out *o, const struct file *v, size_t n, bool branches)
 {
     struct report_totals t = {0};

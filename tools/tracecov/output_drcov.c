@@ -11,10 +11,10 @@
  *   BB Table: M bbs
  *   (M entries of 8 bytes, little-endian: u32 start, u16 size, u16 module id)
  *
- * start counts from the module's base, which is where its lowest segment was loaded: for
- * a program at fixed addresses it is the address less that of its first segment, for a
- * library or PIE the address in the file.  That is what readers add to the image base of
- * the disassembler's database.
+ * start is relative to the module's base, the load address of its lowest segment: for a
+ * program at fixed addresses the address minus that of its first segment, for a library
+ * or PIE the address in the file.  Readers add it to the image base of the disassembler's
+ * database.
  */
 #include "tracecov/output.h"
 
@@ -22,11 +22,11 @@
 
 #include "common/options.h"
 
-/* Bytes of a block: longer ones are told in pieces.  Cartographer takes them for signed.
- */
+/* Limit of a block's bytes; longer ones are written in pieces.  Cartographer reads the
+ * size as signed. */
 #define SIZE_MOST 0x7fffu
 
-/* Numbers of the modules have 16 bits. */
+/* Module ids have 16 bits. */
 #define MODULES_MOST 0x10000u
 
 static uint64_t base_of(const struct cover_module *m)
@@ -42,7 +42,7 @@ static bool listed(const struct cover_module *m, size_t i)
            (i == 0 || b->addr != b[-1].addr || b->bytes != b[-1].bytes);
 }
 
-/* How many entries a module has; false if one cannot be said. */
+/* Counts the entries of a module; false if drcov cannot represent one. */
 static bool count_entries(const struct cover_module *m, uint64_t *n)
 {
     for (size_t i = 0; i < m->nr_blocks; i++) {
@@ -53,7 +53,7 @@ static bool count_entries(const struct cover_module *m, uint64_t *n)
         if (b->addr < base_of(m) || b->addr - base_of(m) + b->bytes > UINT32_MAX) {
             tool_error(PROG,
                        "%s: address 0x%llx is not within 4 GiB of where it was loaded, "
-                       "which drcov cannot say",
+                       "which drcov cannot represent",
                        m->module->path, (unsigned long long)b->addr);
             return false;
         }
@@ -67,7 +67,7 @@ static void write_module(struct out *o, size_t id, const struct cover_module *m)
     uint64_t end = m->load_end;
 
     if (!end) {
-        /* Where it was mapped is not known: as if at the file's own addresses. */
+        /* Its mapping is not known: use the file's own addresses. */
         for (size_t i = 0; i < m->nr_blocks; i++) {
             uint64_t e = m->blocks[i].addr + m->blocks[i].bytes;
             end = e > end ? e : end;
@@ -115,8 +115,8 @@ int output_drcov(const struct cover *c, FILE *file)
     struct out *o;
 
     if (c->nr_modules > MODULES_MOST) {
-        tool_error(PROG, "%zu modules are more than drcov can say (%u)", c->nr_modules,
-                   MODULES_MOST);
+        tool_error(PROG, "%zu modules are more than drcov can represent (%u)",
+                   c->nr_modules, MODULES_MOST);
         return OUTPUT_REFUSED;
     }
     for (size_t i = 0; i < c->nr_modules; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A summary to look at: one page by itself, with no other file and nothing from the net.
- * It can be read without its script, which only sorts and filters the tables.
+ * A summary for a browser: one page that needs no other file and nothing from the net.
+ * It is readable without its script, which only sorts and filters the tables.
  */
 #include "tracecov/output.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Rows of the table of functions; a page of all functions of a C library is no summary.
- */
+/* Limit of rows in the table of functions; all functions of a C library would not be a
+ * summary. */
 #define FUNCTIONS_MOST 2000
 
 static const char style[] =
@@ -134,7 +134,7 @@ static void write_header(struct out *o, const struct report *r)
     out_str(o, "</div>\n");
 }
 
-/* A percentage with its bar, and of how many. */
+/* A percentage with its bar and the total. */
 static void write_cells(struct out *o, uint64_t hit, uint64_t of)
 {
     if (!of) {
@@ -183,7 +183,7 @@ static void write_files(struct out *o, const struct report *r)
     out_str(o, "</tbody></table></div>\n");
 }
 
-/* What of a module's functions, wherever they stand in the report, ran. */
+/* Adds up the functions of a module, in all sources of the report. */
 static void module_functions(const struct report *r, uint32_t module,
                              struct report_totals *functions, struct report_totals *insns)
 {

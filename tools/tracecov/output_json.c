@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything there is, for scripts: one JSON document, laid out so that each line of
- * source, branch, function and module stands on a line of its own.  tracecov(1) describes
- * it; new members may come, "version" grows when old ones change.
+ * All results, for scripts: one JSON document with each source line, branch, function and
+ * module on a line of its own.  tracecov(1) describes it; new members may be added,
+ * "version" is increased when old ones change.
  */
 #include "tracecov/output.h"
 

@@ -2,19 +2,19 @@
 /*
  * The tracefile of lcov, as geninfo(1) of lcov 1.x writes it and lcov 2 reads it.
  *
- * Both read more strictly than that page says, so:
+ * Both are stricter than that page says, so:
  *   - names are linkage names (genhtml --demangle-cpp makes them readable), since lcov 1
  *     ends a name at its first comma; other commas become semicolons
- *   - a name stands for one line: a second function of that name gets "@LINE"
- *   - genhtml 2 refuses a function at a line that is no code: it is moved to the first
- * one from where it is declared on
- *   - lcov 2 refuses a line that ran and of whose branches none did, as when a call
- *     before the branch never returned: such branches are left out
- *   - a part's branches are not known, and left out
+ *   - a name belongs to one line: a second function with it gets "@LINE"
+ *   - genhtml 2 rejects a function at a line without code: it is moved to the first line
+ *     with code at or after its declaration
+ *   - lcov 2 rejects a line that ran if none of its branches did, as when a call before
+ *     the branch never returned: such branches are left out
+ *   - branches of a partial recording are not known, and left out
  *
- * lcov 2 guesses where a function ends, and warns that it does, unless the record of the
- * function says so: "FN:line,end,name".  To lcov 1 that is a function of another name, so
- * it is a format of its own.
+ * lcov 2 guesses the end of a function, with a warning, unless the function's record has
+ * it: "FN:line,end,name".  lcov 1 reads that as a function of another name, so it is a
+ * format of its own.
  */
 #include "tracecov/output.h"
 
@@ -27,14 +27,14 @@ struct fn {
     uint32_t line;
     uint64_t count;
     uint32_t end;      /* lcov 2: its last line */
-    uint32_t moved_to; /* NOWHERE: out of the file */
-    bool renamed;      /* "@LINE" behind its name */
+    uint32_t moved_to; /* NOWHERE: removed */
+    bool renamed;      /* "@LINE" after its name */
     bool merged;       /* into another of the same name and line */
 };
 
 #define NOWHERE UINT32_MAX
 
-/* What lcov 2 knows a lambda by, whose extent it does not guess then. */
+/* lcov 2 recognizes lambdas by this, and does not guess their extent. */
 static bool is_lambda(const struct report_function *f)
 {
     return strstr(f->name, "{lambda(") != NULL;
@@ -49,8 +49,8 @@ static int by_name(const void *pa, const void *pb)
     return d ? d : (a > b) - (a < b);
 }
 
-/* One name for one line: of functions of one name, which stand by line, those of a line
- * are one.  `order' is room for as many pointers. */
+/* Makes a name belong to one line: functions with the same name and line are merged, and
+ * those at other lines renamed.  `order' is scratch for n pointers. */
 static void make_unique(struct fn *v, size_t n, struct fn **order)
 {
     for (size_t i = 0; i < n; i++) {
@@ -81,7 +81,7 @@ static int by_line(const void *pa, const void *pb)
                               : (a->f > b->f) - (a->f < b->f);
 }
 
-/* Each function at a line of code. */
+/* Puts each function at a line with code. */
 static void place_functions(const struct report_source *s, struct fn *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -91,7 +91,7 @@ static void place_functions(const struct report_source *s, struct fn *v, size_t 
     qsort(v, n, sizeof(*v), by_line);
 }
 
-/* The nearest line that ran: behind `line', else before it. */
+/* The nearest line that ran: at or after `line', else before it. */
 static uint32_t nearest_run(const struct report_source *s, uint32_t line)
 {
     size_t from = output_line_from(s, line), i = from;
@@ -106,7 +106,7 @@ static uint32_t nearest_run(const struct report_source *s, uint32_t line)
     return i < s->nr_lines ? s->lines[i].line : NOWHERE;
 }
 
-/* Moves functions to where they are wanted; returns how many are left. */
+/* Moves functions to moved_to; returns the number of functions left. */
 static size_t move_functions(struct fn *v, size_t n, bool *moved)
 {
     size_t left = 0;
@@ -123,14 +123,14 @@ static size_t move_functions(struct fn *v, size_t n, bool *moved)
     return left;
 }
 
-/* Functions that begin at one line, and what lcov 2 takes for their lines. */
+/* Functions that begin at one line, with the lines that lcov 2 assigns to them. */
 struct group {
     size_t begin, end; /* functions */
     bool function_ran, line_ran;
 };
 
-/* The group that begins at function i; lambdas by themselves do not end the one before.
- */
+/* The group that begins at function i; a group of only lambdas does not end the one
+ * before. */
 static struct group group_at(const struct report_source *s, const struct fn *v, size_t n,
                              size_t i)
 {
@@ -151,18 +151,18 @@ static struct group group_at(const struct report_source *s, const struct fn *v, 
 }
 
 /*
- * lcov 2 takes a function to reach to where the next one begins, and stops if that ran
- * and none of its lines did, or the other way round.  This happens in optimised code, to
- * functions that were inlined and left no line behind.  Such a one is put to a line, or
- * to a function, that it goes with, or left out if there is none; which may be one too
- * few for another, hence rounds.
+ * lcov 2 assumes that a function extends to the start of the next one, and fails if the
+ * function ran and none of its lines did, or vice versa.  This happens in optimised code,
+ * to functions that were inlined and have no line left.  Such a function is moved to a
+ * matching line or function, or removed if there is none.  That may break another
+ * function, hence several rounds.
  */
 static size_t settle_functions(const struct report_source *s, struct fn *v, size_t n)
 {
     bool moved = true;
 
     for (int round = 0; moved && round < 8; round++) {
-        uint32_t ran_at = NOWHERE; /* where a function that ran begins */
+        uint32_t ran_at = NOWHERE; /* line of the last function that ran */
         for (size_t i = 0; i < n;) {
             struct group g = group_at(s, v, n, i);
             uint32_t to = v[i].line;
@@ -184,8 +184,8 @@ static size_t settle_functions(const struct report_source *s, struct fn *v, size
     return n;
 }
 
-/* Where a function begins and ends, so that one that ran holds a line that ran, and one
- * that did not holds none. */
+/* Sets a function's begin and end, so that a function that ran contains a line that ran,
+ * and one that did not contains none. */
 static void end_function(const struct report_source *s, struct fn *f)
 {
     uint32_t end = f->f->end_line > f->line ? f->f->end_line : f->line;
@@ -212,7 +212,7 @@ static void end_function(const struct report_source *s, struct fn *f)
     }
 }
 
-/* Does so with all of them; functions of one line end together. */
+/* The same for all functions; those at one line get the same end. */
 static size_t end_functions(const struct report_source *s, struct fn *v, size_t n)
 {
     bool moved;
@@ -222,7 +222,7 @@ static size_t end_functions(const struct report_source *s, struct fn *v, size_t 
         for (; i < g.end; i++) {
             end_function(s, &v[i]);
             if (g.function_ran && !v[i].count) {
-                v[i].moved_to = v[i].line; /* to lcov, another name of one that ran */
+                v[i].moved_to = v[i].line; /* for lcov, another name of one that ran */
             }
         }
     }
@@ -372,7 +372,7 @@ static void write_lines(struct out *o, const struct report_source *s)
     out_str(o, "\n");
 }
 
-/* A line break in a path would be a record of its own. */
+/* A line break in a path would begin another record. */
 static void write_path(struct out *o, const char *path)
 {
     for (; *path; path++) {

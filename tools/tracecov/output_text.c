@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For people: totals, then each source annotated as gcov does ("    count:line:text"),
- * with the ways of conditional branches below their line.  Where there is no source, or
- * it is not wanted, the functions that ran are shown as disassembly.
+ * with the ways of conditional branches below their line.  If there is no source, or it
+ * is not wanted, the functions that ran are shown as disassembly.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "tracecov/listing.h"
 
-/* A source file larger than this is none. */
+/* A larger file is not treated as source. */
 #define SOURCE_BYTES_MOST (64u << 20)
 
 struct text {
@@ -140,7 +140,7 @@ static void disassemble(struct text *t, const struct report_function *f)
     }
 }
 
-/* Functions that ran, and others that were asked for by name. */
+/* Writes functions that ran, and others selected by name. */
 static void disassemble_all(struct text *t, const struct report_source *s)
 {
     for (size_t i = 0; i < s->nr_functions; i++) {
@@ -160,7 +160,7 @@ static int by_count(const void *pa, const void *pb)
                                 : (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* The functions of a module without lines, those that ran most first. */
+/* Writes the functions of a module without lines, by count, descending. */
 static void write_function_table(struct text *t, const struct report_source *s)
 {
     const struct report_function **v = malloc((s->nr_functions + 1) * sizeof(*v));
@@ -205,7 +205,7 @@ static void write_function_table(struct text *t, const struct report_source *s)
     free(v);
 }
 
-/* Of a module of which no functions are known. */
+/* Writes a module without known functions. */
 static void write_ran(struct text *t, const struct cover_module *m)
 {
     out_u64(t->o, m->nr_insns);
@@ -246,7 +246,7 @@ static void write_module(struct text *t, const struct report_source *s)
 /* Reads a whole file into *text (free it).  Returns 0 or a negated errno. */
 static int read_source(const char *path, char **text, size_t *n)
 {
-    /* A path from a stranger's file: it may name a pipe or a device. */
+    /* The path is from an untrusted file: it may name a pipe or a device. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), ret = 0;
     struct stat st;
     ssize_t got = 0;
@@ -334,7 +334,7 @@ static void annotate(struct text *t, const struct report_source *s, const char *
         }
         code = next < s->nr_lines && s->lines[next].line == line;
         if (p >= end && !code) {
-            /* Lines beyond the file's end: it is another one than was compiled. */
+            /* Lines past the file's end: it is not the file that was compiled. */
             if (next == s->nr_lines) {
                 break;
             }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a report: the modules that are wanted, one after the other. */
+/* Makes a report: the selected modules, one after the other. */
 #include "tracecov/report_private.h"
 
 #include <stdlib.h>

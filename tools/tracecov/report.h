@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracecov, second half: counts of instructions (cover.h) as counts of source lines,
- * functions and branches; also of what did not run, so that percentages are true.
+ * tracecov, second half: converts counts of instructions (cover.h) to counts of source
+ * lines, functions and branches; includes code that did not run, so that percentages are
+ * right.
  *
  * The rules, which the manual page states (report_lines.c has the reasons):
  *
  * - line: in each instance of a function (out of line, or inlined somewhere), how often
- *   control came to the line from code of others, at least the largest count of an
+ *   control came to the line from code of other lines, at least the largest count of an
  *   instruction of that line; summed over instances.  The line that declares a function
  *   has the function's count.
- * - function: how often control came to its first instruction, of inlined instances to
- *   their code, from outside; summed.
+ * - function: how often control came from outside to its first instruction, or to the
+ *   code of an inlined instance; summed.
  * - branch: each conditional branch instruction in the code of a line is one block of two
- *   branches, 0 taken, 1 not taken; instances in inlined copies of the same function
- *   stay apart.
+ *   branches, 0 taken, 1 not taken; instances in inlined copies of the same function are
+ *   separate.
  */
 #ifndef TRACECOV_REPORT_H
 #define TRACECOV_REPORT_H
@@ -30,9 +31,9 @@ struct report_line {
 
 struct report_branch {
     uint32_t line;
-    uint32_t block;  /* conditional branch instruction of that line, from 0 */
+    uint32_t block;  /* number of the conditional branch in that line, from 0 */
     uint32_t branch; /* 0 taken, 1 not taken */
-    bool reached;    /* the instruction ran, and which way it went is known */
+    bool reached;    /* the instruction ran, and its ways are known */
     uint64_t count;
     uint64_t addr;   /* of the instruction */
     uint32_t module; /* index of struct module */
@@ -41,13 +42,13 @@ struct report_branch {
 struct report_function {
     const char *name;    /* demangled */
     const char *linkage; /* or name */
-    uint32_t line;       /* where it is declared; 0: not known */
+    uint32_t line;       /* of its declaration; 0: not known */
     uint32_t end_line;   /* last line with code, 0: not known */
     uint64_t count;
     uint64_t addr; /* of its first out-of-line instance, else of an inlined one */
     uint32_t module;
-    uint64_t insns_total; /* instructions of its code (out of line), and how many of */
-    uint64_t insns_hit;   /* those ran */
+    uint64_t insns_total; /* instructions of its code (out of line) */
+    uint64_t insns_hit;   /* those that ran */
 };
 
 struct report_totals {
@@ -56,12 +57,12 @@ struct report_totals {
     uint64_t branches, branches_hit;
 };
 
-/* A source file, or, of a module without line information, the module itself: then lines
- * and branches are empty and functions have line 0. */
+/* A source file; or a module without line information: then lines and branches are empty
+ * and functions have line 0. */
 struct report_source {
-    const char *path; /* --substitute-path done */
+    const char *path; /* after --substitute-path */
     bool is_module;
-    uint32_t module;           /* is_module: which */
+    uint32_t module;           /* is_module: its index */
     struct report_line *lines; /* ascending */
     size_t nr_lines;
     struct report_branch *branches; /* by line, block, branch */
@@ -73,7 +74,7 @@ struct report_source {
 
 struct report {
     const struct cover *cover;
-    struct report_source *sources; /* by path; modules without lines behind them */
+    struct report_source *sources; /* by path; then modules without lines */
     size_t nr_sources;
     struct report_totals totals;
 };
@@ -92,28 +93,28 @@ struct report_options {
     const char *const *substitute;
     unsigned nr_substitute;
     bool existing;           /* only sources that can be read here */
-    const char *listing_dir; /* NULL, or a folder: modules without lines get a
-                                disassembly listing each, written there, as their source:
-                                one line for an instruction or function heading */
+    const char *listing_dir; /* NULL, or a folder for disassembly listings, which are the
+                                sources of modules without lines: one line for an
+                                instruction or function heading */
 };
 
-/* Returns 0, -CTR_E_NOMEM, or -CTR_E_IO for a listing, which has been told on stderr. */
+/* Returns 0, -CTR_E_NOMEM, or -CTR_E_IO for a listing, after a message on stderr. */
 int report_make(struct report **out, const struct cover *c,
                 const struct report_options *opt);
 void report_free(struct report *r);
 
-/* What report.h offers to those who show code: the flags of the instruction at vaddr in a
- * module's file, and its length; 0 if it is none.  (isa.h, x86 lengths by Capstone.) */
+/* For output of code: the flags of the instruction at vaddr in a module's file, and its
+ * length; 0 if there is none.  (isa.h, x86 lengths by Capstone.) */
 struct insn_scan;
 struct insn_scan *insn_scan_new(const struct cover *c);
 void insn_scan_free(struct insn_scan *s);
 unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vaddr,
                       uint16_t *flags, uint8_t *mode);
 
-/* arm: how many instructions a T32 halfword makes conditional if it is an IT, else 0.
- * isa.h sees one instruction at a time and so does not tell that a branch behind an IT is
- * conditional: who walks code in order adds CANNOLI_INSN_COND to it.  insn_scan_at does,
- * called for ascending addresses. */
+/* arm: the number of instructions that a T32 halfword makes conditional if it is an IT,
+ * else 0.  isa.h sees one instruction at a time, so it does not mark a branch after an IT
+ * as conditional: code that walks in order adds CANNOLI_INSN_COND.  insn_scan_at does so
+ * if called for ascending addresses. */
 static inline unsigned insn_it_length(uint32_t half)
 {
     return (half & 0xff00) == 0xbf00 && (half & 15)
@@ -126,19 +127,19 @@ static inline unsigned insn_it_length(uint32_t half)
 #include <stdio.h>
 
 /* Each writes a whole file to out and flushes it; returns 0, a negated errno of a failed
- * write (-ENOMEM too), or OUTPUT_REFUSED: the format cannot say it, which has been told
- * on stderr. */
+ * write (-ENOMEM too), or OUTPUT_REFUSED after a message on stderr: the format cannot
+ * represent the result. */
 #define OUTPUT_REFUSED 1
-int output_lcov(const struct report *r, FILE *out);  /* lcov 1, which lcov 2 reads too */
+int output_lcov(const struct report *r, FILE *out);  /* lcov 1; lcov 2 also reads it */
 int output_lcov2(const struct report *r, FILE *out); /* with the ends of functions */
 int output_cobertura(const struct report *r, FILE *out);
 int output_json(const struct report *r, FILE *out);
-int output_html(const struct report *r, FILE *out); /* summary, one page by itself */
+int output_html(const struct report *r, FILE *out); /* summary on one page */
 int output_drcov(const struct cover *c, FILE *out); /* version 2 */
 
 struct text_options {
     bool color;
-    bool disassembly;     /* listing of instructions even where there are sources */
+    bool disassembly;     /* list instructions even if there are sources */
     const char *function; /* only functions that match this glob, or NULL */
 };
 int output_text(const struct report *r, const struct text_options *opt, FILE *out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instructions of a module, those that ran and those that did not, in one list.
+ * Lists the instructions of a module, those that ran and those that did not.
  *
- * Code is swept from its start to its end, as a disassembler without a plan would, but
- * with good landmarks: functions, rows of the line table and instructions that ran
- * begin where an instruction begins.  What would run over one of them is data.
- * Bytes in no function and no row (padding, tables) are passed over, unless they ran.
+ * This is a linear sweep over the code, with good landmarks: functions, rows of the line
+ * table and instructions that ran begin at an instruction.  An instruction that would
+ * extend over a landmark is data.  Bytes in no function and no row (padding, tables) are
+ * skipped, unless they ran.
  */
 #include "tracecov/report_private.h"
 
@@ -32,19 +32,19 @@ bool report_grow(void *v, size_t *cap, size_t need, size_t size)
     return more != NULL;
 }
 
-/* Where the sweep is in each list of landmarks, all ascending. */
+/* The position of the sweep in each list of landmarks, all ascending. */
 struct sweep {
     struct report_code *k;
     struct insn_scan *scan;
     size_t cap;
     uint32_t range;    /* first range that does not end before here */
-    uint32_t function; /* likewise */
-    size_t insn;       /* first instruction that ran at or behind here */
-    bool data;         /* the machine's files tell data from code */
+    uint32_t function; /* the same for functions */
+    size_t insn;       /* first instruction that ran at or after here */
+    bool data;         /* the machine's files mark data in code */
 };
 
-/* Moves to p; returns whether it lies in a function or range, and in *next the next
- * landmark behind it. */
+/* Moves to p; returns whether it is in a function or range, and in *next the next
+ * landmark after it. */
 static bool advance(struct sweep *w, uint64_t p, uint64_t *next)
 {
     const struct report_code *k = w->k;
@@ -132,7 +132,7 @@ static bool sweep_code(struct sweep *w, uint64_t p, uint64_t end)
         len = w->data && !symfile_is_code(k->file, p)
                   ? 0
                   : insn_scan_at(w->scan, k->file, p, &flags, &mode);
-        if (len == 0) { /* data: on to where something is known, or by the least step */
+        if (len == 0) { /* data: move to the next landmark, or by the smallest step */
             unsigned step = k->cover->machine == CANNOLI_EM_X86_64 ||
                                     k->cover->machine == CANNOLI_EM_386
                                 ? 1
@@ -186,7 +186,7 @@ void report_code_fini(struct report_code *k)
     k->nr_sites = k->nr_jumps = 0;
 }
 
-/* x86: a string instruction with REP is executed anew after each 65,536 turns. */
+/* x86: a string instruction with REP is executed again after each 65,536 iterations. */
 static bool is_repeated(const struct report_code *k, const struct site *s)
 {
     const uint8_t *b = k->module->insns[s->insn].bytes;
@@ -212,7 +212,7 @@ static struct site_count all_counts(const struct report_code *k, const struct si
     struct site_count n = {0};
     const struct cover_module *m = k->module;
 
-    /* Several at one address: the code there changed, or was read in two ways. */
+    /* Several at one address: the code changed, or was decoded in two ways. */
     for (size_t i = s->insn; i < m->nr_insns && m->insns[i].addr == s->addr; i++) {
         n.count = sum_u64(n.count, m->insns[i].count);
         n.taken = sum_u64(n.taken, m->insns[i].taken);
@@ -227,9 +227,9 @@ struct site_count report_site_count(const struct report_code *k, const struct si
 
     if (n.count && is_repeated(k, s) && s + 1 < k->sites + k->nr_sites &&
         s[1].addr == s->addr + s->len) {
-        uint64_t behind = all_counts(k, s + 1).count;
+        uint64_t after = all_counts(k, s + 1).count;
 
-        n.count = behind && behind < n.count ? behind : n.count;
+        n.count = after && after < n.count ? after : n.count;
     }
     return n;
 }

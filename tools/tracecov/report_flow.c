@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How control came to an instruction: by falling into it from the one before, by a jump
- * whose target its bytes tell, or otherwise (calls, returns, jumps through registers,
- * exceptions).  The first two have counts of their own, the rest is what remains.
+ * How control came to an instruction: by fall-through from the one before, by a jump
+ * whose target is in its bytes, or otherwise (calls, returns, jumps through registers,
+ * exceptions).  The first two have counts of their own; the others are the rest.
  */
 #include "tracecov/report_private.h"
 
@@ -71,7 +71,7 @@ size_t report_jump_at(const struct report_code *k, size_t site)
     return lo;
 }
 
-/* Whether site i stands right behind the one before it. */
+/* Whether site i directly follows the one before it. */
 static bool follows(const struct report_code *k, size_t i)
 {
     return i && k->sites[i - 1].addr + k->sites[i - 1].len == k->sites[i].addr;
@@ -141,7 +141,7 @@ bool report_within(const struct report_code *k, const struct site *s, uint32_t s
     return at == scope && scope != SYM_NONE;
 }
 
-/* The innermost scope that both sites lie in, or SYM_NONE. */
+/* The innermost scope that contains both sites, or SYM_NONE. */
 static uint32_t common_scope(const struct report_code *k, const struct site *a,
                              const struct site *b)
 {
@@ -175,7 +175,7 @@ uint64_t report_entries(const struct report_code *k, size_t site, uint32_t scope
     return n;
 }
 
-/* What came to site i by jumps, known or not, but for known ones within the scope. */
+/* The count of jumps to site i, known or not, except known ones within the scope. */
 static uint64_t jumps_into(const struct report_code *k, size_t i, uint64_t jump,
                            uint32_t scope)
 {
@@ -207,7 +207,7 @@ int report_inlined_entries(const struct report_code *k, uint64_t *v)
         fall = report_fall(k, i);
         jump = count - fall;
         stretch += jump > 0;
-        /* what `before' lies in, too, are this scope and those around it */
+        /* `common' and the scopes around it also contain `before' */
         common = fall ? common_scope(k, before, s) : SYM_NONE;
         while (at < k->nr_scopes && k->scopes[at].parent < at) {
             if (fall && seen[at] != stretch && (common == SYM_NONE || at > common)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions of a file that nobody has run yet: how long they are, what they do (by
- * cannoli/isa.h, as for recorded ones) and where their branches go.
+ * Decodes instructions of a file that did not run: their length, their flags (by
+ * cannoli/isa.h, as for recorded ones) and the targets of their branches.
  *
- * Lengths follow from the first bytes on all machines but x86, where Capstone is asked.
+ * The first bytes determine the length on all machines except x86, which uses Capstone.
  */
 #include "tracecov/report_private.h"
 
@@ -20,8 +20,8 @@ struct insn_scan {
     bool capstone; /* open */
     csh handle;
     cs_insn *insn;
-    uint64_t it_next; /* arm: address of the next instruction that an IT governs ... */
-    unsigned it_left; /* ... and how many of them follow, it among them */
+    uint64_t it_next; /* arm: address of the next instruction in an IT block */
+    unsigned it_left; /* number of instructions left in the IT block, with that one */
 };
 
 struct insn_scan *insn_scan_new(const struct cover *c)
@@ -64,7 +64,7 @@ static uint32_t half(const struct cover *c, const uint8_t *b)
     return cannoli_isa_u16(b, c->big_endian);
 }
 
-/* Instructions newer than Capstone 4: AVX-512 and its masks, shadow stacks. */
+/* Instructions that Capstone 4 does not know: AVX-512 and its masks, shadow stacks. */
 static unsigned x86_new_length(const uint8_t *b, size_t n)
 {
     size_t at = 0, rest;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From counts of instructions to counts of lines.
+ * Converts counts of instructions to counts of lines.
  *
- * All is done for a line within one instance of a function (compiled out of line, or
- * inlined somewhere), and then added up.  Where every instruction of the line stands
- * together, each runs as often as the line does, but for those of a part that is
- * passed over (`a && b'): the largest count is the line's.  Where the compiler made
- * copies (the test of a loop before it and at its end, cleaning up on several paths), the
- * copies have to be added.  So what counts is how often control came to the line,
+ * This is done for a line within one instance of a function (compiled out of line, or
+ * inlined somewhere); then instances are added up.  If all instructions of the line are
+ * contiguous, each runs as often as the line, except those of a part that may be skipped
+ * (`a && b'): the largest count is the line's.  If the compiler made copies (the test of
+ * a loop before it and at its end, clean-up on several paths), the copies must be added.
+ * So the count of a line is the number of times that control came to it
  *
- *   from code of other lines, and by a jump back in code of the line alone (a loop that
- *   stands on one line)
+ *   from code of other lines, and by a jump back within code of the line only (a loop
+ *   on one line)
  *
- * and at least as often as its most frequent instruction.  Not counted is coming back
- * from a function that was called or inlined on that line, nor what only returns to a
- * line in a stretch of code into which nobody jumps: instructions of several lines are
- * interleaved there for speed; nor the jumps of a table.  The code that leaves a function
- * is apart: on one line with a clean-up before it, they are not two turns of the line.
+ * and at least the count of its most frequent instruction.  It does not include returns
+ * from a function that was called or inlined on that line; nor control that comes back to
+ * a line within a stretch of code without jumps into it, as there the compiler
+ * interleaves instructions of several lines for speed; nor the jumps of a table.  Code
+ * that leaves a function is counted separately: with a clean-up before it on the same
+ * line, the line did not run twice.
  */
 #include "tracecov/report_private.h"
 
@@ -24,7 +25,7 @@
 
 #include "cannoli/isa.h"
 
-/* Sites in a row that belong to one line of one instance. */
+/* Consecutive sites of one line of one instance. */
 struct run {
     uint32_t source, line, instance;
     uint32_t first, n; /* sites */
@@ -34,8 +35,8 @@ struct run {
 /* A line of an instance. */
 struct place_count {
     uint64_t entries, most;
-    uint64_t leaving; /* entries of code that ends with a return */
-    uint32_t stretch; /* the last stretch of code that it was seen in */
+    uint64_t leaving; /* entries to code that ends with a return */
+    uint32_t stretch; /* the last stretch of code that has it */
 };
 
 struct lines {
@@ -94,7 +95,7 @@ static int make_runs(struct lines *l)
     return 0;
 }
 
-/* Numbers the places in the order in which they will be reported. */
+/* Numbers the places in the order of the report. */
 static int make_places(struct lines *l, struct run ***sorted)
 {
     struct run **v = calloc(l->nr_runs + 1, sizeof(struct run *));
@@ -118,7 +119,7 @@ static int make_places(struct lines *l, struct run ***sorted)
     return l->places ? 0 : -CTR_E_NOMEM;
 }
 
-/* Whether a site is of the run's place: of its line, or inlined from there. */
+/* Whether a site belongs to the run's place: to its line, or inlined from there. */
 static bool of_place(const struct lines *l, size_t site, const struct run *r)
 {
     const struct report_code *k = l->k;
@@ -141,7 +142,7 @@ static bool of_place(const struct lines *l, size_t site, const struct run *r)
     return false;
 }
 
-/* Of what jumped to site i, how much came from the same place, but for loops. */
+/* The count of jumps to site i from the same place, except loops. */
 static uint64_t from_place(const struct lines *l, size_t i, const struct run *r)
 {
     const struct report_code *k = l->k;
@@ -176,7 +177,8 @@ static void count_run(struct lines *l, const struct run *r)
     struct place_count *p = &l->places[r->place];
     uint64_t most = 0, cap = UINT64_MAX, entries = 0;
     uint64_t indirect = 0,
-             unknown = 0; /* left, and entered, by jumps of unknown target */
+             unknown =
+                 0; /* counts of leaving, and entering, by jumps with unknown targets */
     bool leaves = false;
 
     for (uint32_t i = r->first; i < r->first + r->n; i++) {
@@ -184,7 +186,7 @@ static void count_run(struct lines *l, const struct run *r)
         uint64_t fall = report_fall(k, i), jump = count - fall, own;
 
         if (i > r->first && (k->sites[i - 1].flags & CANNOLI_INSN_CALL)) {
-            /* A call that returns twice (setjmp) is one. */
+            /* A call that returns twice (setjmp) counts once. */
             uint64_t calls = report_site_count(k, &k->sites[i - 1]).count;
 
             cap = calls < cap ? calls : cap;
@@ -210,7 +212,7 @@ static void count_run(struct lines *l, const struct run *r)
         count = count < cap ? count : cap;
         most = count > most ? count : most;
     }
-    /* A table of branches right behind the jump into it is one switch. */
+    /* A table of branches directly after the jump into it is one switch. */
     unknown = unknown < indirect ? unknown : indirect;
     entries -= unknown < entries ? unknown : entries;
     p->most = most > p->most ? most : p->most;
@@ -226,7 +228,7 @@ static void count_runs(struct lines *l)
     for (size_t i = 0, next = 0; i < l->nr_runs; i++) {
         const struct run *r = &l->runs[i];
 
-        for (; next < r->first; next++) { /* code of no line in between */
+        for (; next < r->first; next++) { /* code without a line in between */
             l->stretch += report_fall(l->k, next) == 0;
         }
         next = r->first + r->n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A source for what has none: the disassembly of a module without lines, written to
- * DIR/NAME.lst, so that formats that speak of lines can speak of it, and genhtml show it.
- * A line is an instruction or the name of a function.  Counts are not in it: the listing
- * of a module is the same whatever ran, unless code ran that symbols do not know.
+ * Makes a source for modules without lines: their disassembly, written to DIR/NAME.lst,
+ * for formats that need lines, and for genhtml.  A line is an instruction or the name of
+ * a function.  The listing does not contain counts: it is the same for all runs, unless
+ * code ran that is in no symbol.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct writer {
     uint32_t line; /* the last one written */
 };
 
-/* DIR/NAME.lst; a second module of that name gets its number too.  Free it. */
+/* DIR/NAME.lst; a second module of that name also gets its number.  Free it. */
 static char *listing_path(const struct report_maker *mk, const struct report_code *k)
 {
     const struct module *m = k->module->module;
@@ -64,7 +64,7 @@ static void write_heading(struct writer *w, const struct sym_function *f, uint64
     w->line++;
 }
 
-/* An instruction: its text, and what the report is to know of its line. */
+/* Writes the text of an instruction, and adds its line to the report. */
 static int write_insn(struct writer *w, const struct site *s)
 {
     struct site_count n = report_site_count(w->k, s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One module's part of a report: which source each of its files is, its branches, the
- * functions of its sources and those that only its symbols know.
+ * One module's part of a report: the source of each of its files, its branches, the
+ * functions of its sources and those that only its symbols have.
  */
 #include "tracecov/report_private.h"
 
@@ -10,8 +10,8 @@
 
 #include "cannoli/isa.h"
 
-/* Code that the linker's start-up files bring into every program: in a module with line
- * information nobody's concern. */
+/* Functions of the linker's start-up files, which are in every program: left out in a
+ * module with line information. */
 static bool is_startup(const char *name)
 {
     static const char *const names[] = {
@@ -61,14 +61,14 @@ static int branches(struct report_maker *mk, const struct report_code *k,
 
 /* ------------------------------------------------- functions of the source */
 
-/* A source function: all its instances together. */
+/* A source function with all its instances. */
 struct origin {
     uint32_t scope; /* the instance that it is named after */
     uint32_t end_line;
     uint64_t count;
     uint64_t insns, insns_hit; /* of its out-of-line code */
     bool ran;                  /* any instruction of an instance */
-    bool heading;              /* the line that declares it has code of an instance */
+    bool heading;              /* the line of its declaration has code of an instance */
 };
 
 /* The out-of-line function that an instance was inlined into. */
@@ -80,7 +80,7 @@ static uint32_t outermost(const struct report_code *k, uint32_t scope)
     return scope;
 }
 
-/* Out of line before inlined, then by address. */
+/* Orders out-of-line before inlined instances, then by address. */
 static bool better(const struct sym_scope *a, const struct sym_scope *b)
 {
     bool a_inline = a->parent != SYM_NONE, b_inline = b->parent != SYM_NONE;
@@ -136,7 +136,7 @@ static int count_origins(const struct report_code *k, struct origin *v, uint32_t
     return e;
 }
 
-/* DWARF does not tell the linkage name of a function that no other unit sees. */
+/* DWARF does not have the linkage name of a function that is local to its unit. */
 static const char *linkage_of(const struct report_code *k, const struct sym_scope *s)
 {
     const struct sym_function *f;
@@ -175,7 +175,7 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
         s = &k->scopes[v[i].scope];
         file = s->decl_file;
         f.line = s->decl_line;
-        if (!f.line) { /* made by the compiler: where its code begins */
+        if (!f.line) { /* made by the compiler: line of its first code */
             r = symfile_range(k->file, s->entry);
             file = r ? r->file : NO_INDEX;
             f.line = r ? r->line : 0;
@@ -192,8 +192,8 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
         f.insns_total = v[i].insns;
         f.insns_hit = v[i].insns_hit;
         e = report_source_function(mk, file_source[file], &f);
-        /* The line that declares a function counts how often it was entered, also where
-         * debug information has its first instructions on that of the brace behind. */
+        /* The line of its declaration gets the function's count, even if debug
+         * information has the first instructions on the line of the brace after it. */
         if (!e && s->decl_line && !v[i].heading) {
             e = report_source_line(mk, file_source[file], f.line, f.count);
         }
@@ -258,7 +258,7 @@ static int find_sources(struct report_maker *mk, const struct report_code *k, ui
     int e = 0;
 
     memset(v, 0xff, nr * sizeof(*v)); /* NO_INDEX */
-    /* Only files that have code. */
+    /* Only files with code. */
     for (uint32_t i = 0; i < k->nr_ranges; i++) {
         if (k->ranges[i].line) {
             v[k->ranges[i].file] = 0;

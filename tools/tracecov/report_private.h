@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files report*.c share.  A report is made module by module: its code is walked
- * once (report_code.c), which gives a list of sites, one for each instruction; lines
- * (report_lines.c), functions and branches (report_module.c) are read from that list, put
- * into the sources of the report (report_source.c) and the list is forgotten.
+ * Shared by the files report*.c.  A report is made module by module.  One walk over the
+ * code (report_code.c) gives a list of sites, one for each instruction.  Lines
+ * (report_lines.c), functions and branches (report_module.c) are made from that list and
+ * added to the sources of the report (report_source.c); then the list is freed.
  */
 #ifndef TRACECOV_REPORT_PRIVATE_H
 #define TRACECOV_REPORT_PRIVATE_H
@@ -21,16 +21,16 @@ bool report_grow(void *v, size_t *cap, size_t need, size_t size);
 
 /* ------------------------------------------------------------- instructions */
 
-/* Where a branch goes whose bytes tell it; false if they do not (or it is none).
- * For PC-relative branches and calls of all machines that isa.h knows. */
+/* The target of a branch, from its bytes; false if they do not have it (or it is not a
+ * branch).  For PC-relative branches and calls of all machines that isa.h knows. */
 bool insn_target(const struct cover *c, uint64_t addr, const uint8_t *bytes, unsigned len,
                  unsigned mode, uint64_t *target);
 
-/* The length of an instruction, n bytes of which are at hand; 0 if there is none. */
+/* The length of an instruction in a buffer of n bytes; 0 if there is none. */
 unsigned insn_length(struct insn_scan *s, const uint8_t *bytes, size_t n, uint64_t vaddr,
                      unsigned mode);
 
-/* Instructions behind a branch that run before it goes anywhere. */
+/* The number of instructions after a branch that run before it jumps. */
 unsigned insn_delay_slots(const struct cover *c);
 
 /* -------------------------------------------------------------------- sites */
@@ -39,7 +39,7 @@ unsigned insn_delay_slots(const struct cover *c);
 struct site {
     uint64_t addr;
     uint32_t insn;  /* the first of cover_module.insns at addr; NO_INDEX: it never ran */
-    uint32_t range; /* of symfile_ranges; NO_INDEX: none */
+    uint32_t range; /* in symfile_ranges; NO_INDEX: none */
     uint16_t flags; /* CANNOLI_INSN_* */
     uint8_t len;
     uint8_t mode;
@@ -50,7 +50,7 @@ struct report_code {
     const struct cover_module *module;
     const struct symfile *file;
     uint32_t index; /* of the module */
-    bool flow;      /* which way branches went is known: see report_lines.c */
+    bool flow;      /* the ways of branches are known: see report_lines.c */
     const struct sym_range *ranges;
     uint32_t nr_ranges;
     const struct sym_function *functions;
@@ -63,7 +63,7 @@ struct report_code {
     size_t nr_jumps;
 };
 
-/* A direct branch, no call, that was taken, from one site to another. */
+/* A taken direct branch, not a call, from one site to another. */
 struct jump {
     uint32_t from, to;
     uint64_t count;
@@ -75,7 +75,7 @@ int report_code_init(struct report_code *k, const struct cover *c,
                      const struct cover_module *m, struct insn_scan *scan);
 void report_code_fini(struct report_code *k);
 
-/* How often a site ran, and if it is a branch, which way it went. */
+/* The count of a site and, for a branch, its ways. */
 struct site_count {
     uint64_t count, taken, not_taken;
 };
@@ -83,19 +83,19 @@ struct site_count report_site_count(const struct report_code *k, const struct si
 
 /* Fills in k->jumps. */
 int report_jumps(struct report_code *k);
-/* Number of the first jump to a site or one behind it. */
+/* Index of the first jump to this site or a later one. */
 size_t report_jump_at(const struct report_code *k, size_t site);
-/* How often control fell into a site from the one before it: all of its count behind a
- * call, whose return it is. */
+/* How often control fell through to a site from the one before it.  After a call this
+ * includes its return. */
 uint64_t report_fall(const struct report_code *k, size_t site);
-/* Of n times that control came to a site, those that no known jump brought. */
+/* The number of n entries to a site that were not by a known jump. */
 uint64_t report_without_jumps(const struct report_code *k, size_t site, uint64_t n);
 
-/* Number of the first site at or behind addr. */
+/* Index of the first site at or after addr. */
 size_t report_site_at(const struct report_code *k, uint64_t addr);
 
-/* The function instance that a range of code belongs to; of code that is known to no
- * scope, the symbol's.  Only to be compared. */
+/* Identifies the function instance of a site; for code without a scope, the symbol.  Use
+ * it only for comparison. */
 uint32_t report_instance(const struct report_code *k, const struct site *s);
 
 /* ------------------------------------------------------------------ sources */
@@ -108,7 +108,7 @@ struct report_maker {
     struct source_table *table;
 };
 
-/* The source with that path, made if there is none; NO_INDEX if it is not wanted.
+/* Finds or makes the source with that path; *index is NO_INDEX if it is not selected.
  * Returns -CTR_E_NOMEM or 0. */
 int report_source_find(struct report_maker *mk, const char *path, bool is_module,
                        uint32_t module, uint32_t *index);
@@ -117,10 +117,10 @@ int report_source_line(struct report_maker *mk, uint32_t source, uint32_t line,
 int report_source_branch(struct report_maker *mk, uint32_t source, uint32_t line,
                          const struct site *site, const struct site_count *n,
                          uint32_t module);
-/* Copies *f and its names (demangled: if name is NULL). */
+/* Copies *f and its names; demangles linkage if name is NULL. */
 int report_source_function(struct report_maker *mk, uint32_t source,
                            const struct report_function *f);
-/* Sorts, joins, numbers, counts. */
+/* Sorts, merges, numbers and counts. */
 void report_sources_finish(struct report_maker *mk);
 void report_source_fini(struct report_source *s);
 
@@ -129,29 +129,29 @@ void report_source_table_free(struct source_table *t); /* NULL is allowed */
 
 /* ------------------------------------------------------------------ modules */
 
-/* A module that has a file: lines and branches, functions of the source, and those that
- * only symbols know. */
+/* Reports a module with a file: lines and branches, functions of the source, and those
+ * that only symbols have. */
 int report_lines(struct report_maker *mk, const struct report_code *k,
                  const uint32_t *file_source);
 int report_module(struct report_maker *mk, const struct cover_module *m);
 
-/* How often control came to a site that begins an instance of a function from outside of
- * it.  SYM_NONE: of the function of that symbol. */
+/* How often control came from outside to a site that begins an instance of a function.
+ * scope SYM_NONE: the function of that symbol. */
 uint64_t report_entries(const struct report_code *k, size_t site, uint32_t scope,
                         const struct sym_function *symbol);
-/* How often control came to each inlined instance (by number of scope; v is zeros), from
- * code that is not of it.  Returns 0 or -CTR_E_NOMEM. */
+/* How often control came to each inlined instance (by number of scope; v must be zeroed)
+ * from code outside it.  Returns 0 or -CTR_E_NOMEM. */
 int report_inlined_entries(const struct report_code *k, uint64_t *v);
-/* Whether a site is code of that instance or of one that was inlined into it. */
+/* Whether a site belongs to that instance or to one inlined into it. */
 bool report_within(const struct report_code *k, const struct site *s, uint32_t scope);
 
 /* Whether text matches one of the globs. */
 bool report_match(const char *const *globs, unsigned n, const char *text);
 
-/* Writes the disassembly of a module without lines to report_options.listing_dir, with
- * its lines and branches to the report as *source (NO_INDEX: not wanted).  *heading is
- * the line of each of the module's functions; free it.  -CTR_E_IO has been told on
- * stderr. */
+/* Writes the disassembly of a module without lines to report_options.listing_dir, and
+ * adds its lines and branches to the report as *source (NO_INDEX: not selected).
+ * *heading has the line of each of the module's functions; free it.  -CTR_E_IO: after a
+ * message on stderr. */
 int report_listing(struct report_maker *mk, const struct report_code *k, uint32_t *source,
                    uint32_t **heading);
 

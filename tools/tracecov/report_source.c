@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sources of a report: found by path, wanted or not, and put in order in the end.
- * What several modules, or several instances of a function, say of one line comes
- * as several entries and is added up here.
+ * The sources of a report: found by path, selected or not, and sorted at the end.
+ * Several modules, or several instances of a function, add several entries for one line;
+ * these are added up here.
  */
 #include "tracecov/report_private.h"
 
@@ -13,18 +13,18 @@
 
 #include "symbols/sym_options.h"
 
-/* Sizes of the arrays of a source while they grow. */
+/* Allocated sizes of the arrays of a source. */
 struct source_caps {
     size_t lines, branches, functions;
-    size_t hash_next; /* number of the next source of its bucket + 1 */
+    size_t hash_next; /* index of the next source in its bucket, + 1 */
 };
 
 #define NR_BUCKETS 4096u
 
 struct source_table {
-    struct source_caps *caps; /* by number of source */
+    struct source_caps *caps; /* by index of source */
     size_t nr_caps, sources_cap;
-    size_t buckets[NR_BUCKETS]; /* number of source + 1 */
+    size_t buckets[NR_BUCKETS]; /* index of source, + 1 */
 };
 
 struct source_table *report_source_table_new(void)
@@ -279,8 +279,8 @@ static void finish_branches(struct report_source *s)
     s->totals.branches = s->nr_branches;
 }
 
-/* The same function of several modules or units (static inline ones of a header), or the
- * variants of a constructor. */
+/* Merges equal functions of several modules or units (static inline ones of a header),
+ * and the variants of a constructor. */
 static bool same_function(const struct report_function *a,
                           const struct report_function *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing the result.  A file that others may be reading, or that a failure must not
- * destroy, is written beside its place and moved there.
+ * Writes the result.  Others may be reading the old file, and a failure must not destroy
+ * it, so the result is written to a file next to it and then renamed.
  */
 #include "result.h"
 
@@ -35,10 +35,10 @@ bool result_format_parse(const char *name, enum result_format *format)
 
 /* ----------------------------------------------------------------- a file */
 
-/* The file that is being written. */
+/* The output file. */
 struct target_file {
     FILE *file;
-    char *part; /* its name while it is, or NULL: written in place */
+    char *part; /* its temporary name, or NULL: written in place */
 };
 
 static int open_output(struct target_file *t, const char *path)
@@ -75,7 +75,8 @@ static int open_output(struct target_file *t, const char *path)
     return 0;
 }
 
-/* Moves the file to its place, if all went well.  Returns 0 or a negated errno. */
+/* Renames the file to its final name, unless there was an error.  Returns 0 or a negated
+ * errno. */
 static int close_output(struct target_file *t, const char *path, int ret)
 {
     if (t->file == stdout) {
@@ -98,7 +99,7 @@ static int close_output(struct target_file *t, const char *path, int ret)
 
 /* ------------------------------------------------------------------ formats */
 
-/* For a format that does not go by way of a report: modules that are not wanted. */
+/* For a format that does not use a report: leaves out modules that are not selected. */
 static void drop_modules(const struct report_options *o, struct cover *c)
 {
     size_t n = 0;
@@ -117,7 +118,7 @@ static void drop_modules(const struct report_options *o, struct cover *c)
     c->nr_modules = n;
 }
 
-/* A list of names for a message, as many as have room. */
+/* A list of names for a message, as many as fit. */
 struct names {
     char text[400];
     size_t len, n;
@@ -146,12 +147,12 @@ static bool has_lines(const struct modset *set, uint32_t module)
     return info.has_lines;
 }
 
-/* lcov speaks of sources only: says what is left out, and what genhtml will want.  False:
+/* lcov has sources only: reports what is left out and what genhtml will miss.  False:
  * nothing is left. */
 static bool check_sources(const struct result *r, const struct report *report)
 {
     struct names no_lines = {.text = ""};
-    const char *first = NULL; /* that is missing */
+    const char *first = NULL; /* the first missing one */
     size_t sources = 0, missing = 0;
 
     for (size_t i = 0; i < report->nr_sources; i++) {
@@ -189,7 +190,7 @@ static bool check_sources(const struct result *r, const struct report *report)
     return sources != 0;
 }
 
-/* Returns as the output_ functions. */
+/* Returns the same as the output_ functions. */
 static int write_report(const struct result *r, const struct report *report, FILE *file)
 {
     switch (r->format) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the result goes: one of the formats of report.h, to a file or standard output. */
+/* Output of the result in one of report.h's formats, to a file or standard output. */
 #ifndef TRACECOV_RESULT_H
 #define TRACECOV_RESULT_H
 
@@ -17,7 +17,7 @@ enum result_format {
     RESULT_DRCOV,
 };
 
-/* The name of a format; false if there is none of that name. */
+/* Parses the name of a format; false if there is none with that name. */
 bool result_format_parse(const char *name, enum result_format *format);
 
 struct result {
@@ -29,9 +29,8 @@ struct result {
 };
 
 /*
- * Makes the report and writes it.  A file appears, or is replaced, when it is complete.
- * A reader that went away is no error.  Returns a TOOL_* status, having said what is
- * wrong.
+ * Makes the report and writes it.  A file is created or replaced when it is complete.
+ * A closed pipe is no error.  Returns a TOOL_* status, after a message if it failed.
  */
 int result_write(const struct result *r, struct cover *c);
 

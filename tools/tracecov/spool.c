@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where code lay is known when the whole trace was read, and its counts stand at its end:
- * a stream is kept until then.
+ * The places of code are known only when the whole trace was read, and the counts are at
+ * its end: a stream is stored until then.
  */
 #include "spool.h"
 

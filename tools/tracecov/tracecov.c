@@ -39,10 +39,10 @@ static const struct tool_option option_table[] = {
     {0, NULL, NULL, "Output"},
     {'f', "format", "FORMAT",
      "lcov (default), lcov2, cobertura, json, text,\nhtml-summary or drcov"},
-    {'o', "output", "FILE", "write there instead of to standard output"},
+    {'o', "output", "FILE", "write to FILE instead of standard output"},
     {OPT_LISTING, "listing", "DIR",
      "write a listing of each module without line\ninformation to DIR, as its source"},
-    {OPT_FUNCTION, "function", "GLOB", "text: only functions of such a name"},
+    {OPT_FUNCTION, "function", "GLOB", "text: only functions whose name matches"},
     {OPT_DISASSEMBLY, "disassembly", NULL, "text: instructions, not source lines"},
     {OPT_COLOR, "color", "WHEN", "text: auto, always or never"},
     {0, NULL, NULL, "Programs and sources"},
@@ -50,18 +50,20 @@ static const struct tool_option option_table[] = {
     {0, NULL, NULL, "What to count"},
     FILTER_OPTIONS_THREADS,
     FILTER_OPTIONS_ORDINALS,
-    {OPT_FROM_TIME, "from-time", "SECONDS", "begin so long after the recording's start"},
-    {OPT_TO_TIME, "to-time", "SECONDS", "stop so long after the recording's start"},
-    {OPT_MODULE, "module", "GLOB", "only programs and libraries of such a name or path"},
-    {OPT_INCLUDE, "include", "GLOB", "only source files of such a path"},
-    {OPT_EXCLUDE, "exclude", "GLOB", "no source files of such a path"},
+    {OPT_FROM_TIME, "from-time", "SECONDS",
+     "begin SECONDS after the start of the recording"},
+    {OPT_TO_TIME, "to-time", "SECONDS", "stop SECONDS after the start of the recording"},
+    {OPT_MODULE, "module", "GLOB",
+     "only programs and libraries whose name or path matches"},
+    {OPT_INCLUDE, "include", "GLOB", "only source files whose path matches"},
+    {OPT_EXCLUDE, "exclude", "GLOB", "no source files whose path matches"},
     {OPT_EXISTING, "existing", NULL, "only source files that can be read here"},
     {0, NULL, NULL, "How to read"},
     {OPT_TRACES_FROM, "traces-from", "FILE",
      "add the traces whose names are the lines of FILE,\n'-' is standard input; "
      "@FILE does the same"},
     {'k', "keep-going", NULL, "leave out traces that cannot be read"},
-    {'j', "jobs", "N", "work with N workers"},
+    {'j', "jobs", "N", "use N workers"},
     {OPT_NO_INDEX, "no-index", NULL, "read from start to end, without the index"},
     {'q', "quiet", NULL, "no progress, no remarks"},
     {0, NULL, NULL, "Other"},
@@ -69,7 +71,7 @@ static const struct tool_option option_table[] = {
     {0},
 };
 
-/* What the command line says. */
+/* The parsed command line. */
 struct command_line {
     struct filter_options filter;
     struct sym_options sym;
@@ -77,7 +79,7 @@ struct command_line {
     struct report_options report;
     struct text_options text;
     struct tool_words include, exclude, modules, traces;
-    char **read; /* names of traces that were read from files */
+    char **read; /* names of traces, read from files */
     size_t nr_read, cap_read;
     enum result_format format;
     const char *output;
@@ -132,7 +134,7 @@ static int read_names(struct command_line *c, const char *path)
     return error ? TOOL_FAILED : TOOL_OK;
 }
 
-/* Takes one option of tracecov's own in; false if its argument is wrong. */
+/* Stores one of tracecov's own options; false if its argument is wrong. */
 static bool take_option(struct command_line *c, int key, const char *arg)
 {
     switch (key) {
@@ -192,7 +194,7 @@ static enum tool_taken take_any(struct command_line *c, int key, const char *arg
     return t;
 }
 
-/* Options that contradict each other; puts together what belongs together. */
+/* Rejects options that contradict each other, and completes the others. */
 static int finish_options(struct command_line *c)
 {
     int status = filter_options_finish(&c->filter, PROG, &c->cover.events);
@@ -331,7 +333,7 @@ static int run(const struct command_line *c)
     int status, last;
 
     if (c->format == RESULT_DRCOV) {
-        mopt.flags = 0; /* it knows of addresses only */
+        mopt.flags = 0; /* it uses addresses only */
     }
     status = sym_options_finish(&c->sym, PROG, &mopt);
     status = status ? status : modset_open(&modset, &mopt);
@@ -382,7 +384,7 @@ int main(int argc, char **argv)
         .prog = PROG,
         .usage = "[OPTION]... TRACE...",
         .about =
-            "Tell which code ran, and how often: lines, functions and branches of "
+            "Show which code ran, and how often: lines, functions and branches of "
             "programs\nand libraries, added up over all the traces given.  A TRACE is a "
             "file made by\ncannoli-record, '-' for one on standard input, or @FILE for a "
             "list of names.",
@@ -392,7 +394,7 @@ int main(int argc, char **argv)
     };
     int status;
 
-    /* `tracecov | head' ends by EPIPE, quietly and with status 0. */
+    /* `tracecov | head' ends by EPIPE, without a message and with status 0. */
     signal(SIGPIPE, SIG_IGN);
     status = parse_command_line(&c, &o);
     if (status == TOOL_OK && !c.done) {
