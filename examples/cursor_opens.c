@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_opens: which files a recorded program opened, and what came of it.  An
- * example of libctr's cursor and of the events of the system.
+ * cursor_opens: lists the files that a recorded program opened, and the results.  An
+ * example of libctr's cursor and of system events.
  *
  *   cursor_opens run.ctr
  *   cannoli-record -q -e exec,sys -o - -- ./app | cursor_opens -
  *
- * A system call is told by an event at its entry and one at its return; what it read
- * and wrote stands between the two.  So the path is the string that was read at the
- * address that the call got as an argument.
+ * A system call has an event at its entry and one at its return; the memory that it read
+ * and wrote is between the two.  So the path is the string that was read at the address
+ * in the call's argument.
  *
  * Build: cc -o cursor_opens cursor_opens.c $(pkg-config --cflags --libs libctr)
  */
@@ -20,10 +20,10 @@
 #include <cannoli/events.h>
 #include <ctr.h>
 
-/* What is known of the call that a thread is in. */
+/* The current call of a thread. */
 struct open_call {
-    uint64_t path_addr; /* 0: none that opens a file */
-    char path[256];     /* "" as long as it was not read */
+    uint64_t path_addr; /* 0: not a call that opens a file */
+    char path[256];     /* "" until it was read */
 };
 
 /* Address of the path that the call opens, 0 if it opens none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * jitter-always: the smallest jitter library.  It has no functions, so everything is
- * recorded as without it; a beginning for libraries that leave something out.
+ * recorded as without it; a start for libraries that leave something out.
  *
  *   cannoli-record --jitter ./libjitter-always.so -o run.ctr -- ./app
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jitter-module: records what is executed in one file, and tags each of its blocks with
- * the block's distance from where the file begins in memory, which is the same in every
- * run wherever it is loaded.
+ * jitter-module: records the code of one file, and tags each of its blocks with the
+ * block's offset from the file's start in memory, which is the same in every run,
+ * wherever the file is loaded.
  *
  *   cannoli-record --jitter ./libjitter-module.so,name=libm.so.6 -o run.ctr -- ./app
  *
@@ -63,7 +63,7 @@ static bool is_in_file(const struct state *s, void *context, uint64_t pc,
     return !strcmp(base ? base + 1 : m->path, s->name);
 }
 
-/* Spares QEMU and us all questions about instructions in other files. */
+/* Saves all calls for instructions in other files. */
 static int hook_range(void *state, void *context, uint64_t addr,
                       struct cannoli_range *range)
 {

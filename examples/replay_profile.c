@@ -51,7 +51,7 @@ struct worker {
     uint64_t loaded, stored; /* bytes */
 };
 
-/* Step 2: what a piece tells: this, and then nr_blocks entries. */
+/* Step 2: the result of a piece: this, and then nr_blocks entries. */
 struct piece_block {
     uint64_t insns;
     uint32_t id;
@@ -73,8 +73,8 @@ struct profile {
     struct worker workers[WORKERS];
 };
 
-/* Callbacks stop the replay with a positive value, to tell it from the errors
- * of the library, which are negative. */
+/* Callbacks stop the replay with a positive value, as the errors of the library are
+ * negative. */
 enum { STOP_NOMEM = 1, STOP_OUTPUT = 2 };
 
 static uint64_t *count_of(struct counts *c, uint32_t id)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the arguments of the built-in filters say.  cannoli-record makes them of its
- * options, one for each, in order; cannoli-jitter(7) lists them for those who give
- * them to QEMU themselves.
+ * Parses the arguments of the built-in filters.  cannoli-record makes them from its
+ * options, one for each, in order; cannoli-jitter(7) lists them for users that pass them
+ * to QEMU themselves.
  */
 #include "filter.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* malloc'ed text for the user; see filter.h. */
+/* Makes a malloc'ed message for the user; see filter.h. */
 #define WRONG(...) (asprintf(&why, __VA_ARGS__) < 0 ? abort() : (void)0, why)
 
 static bool parse_number(const char *text, size_t n, uint64_t *value)
@@ -48,7 +48,7 @@ bool filter_module_matches(const struct pattern *p, const char *path)
         return (p->real && !strcmp(p->real, path)) || !fnmatch(p->text, path, 0);
     }
     base = base ? base + 1 : path;
-    /* libfoo.so is libfoo.so.1.2, too. */
+    /* libfoo.so also matches libfoo.so.1.2. */
     return !fnmatch(p->text, base, 0) || (!strncmp(base, p->text, n) && base[n] == '.');
 }
 
@@ -110,7 +110,7 @@ static bool add_range(struct filter_args *args, const char *text, bool negated)
     return true;
 }
 
-/* The keys that are on or not there. */
+/* The keys that have no value other than "on". */
 static bool *find_flag(struct filter_args *args, const char *key, bool negated)
 {
     if (!strcmp(key, "stores")) {
@@ -129,7 +129,7 @@ static bool *find_flag(struct filter_args *args, const char *key, bool negated)
 }
 
 /* value: NULL if there was no '='. */
-static char *take(struct filter_args *args, const char *key, const char *value)
+static char *set_arg(struct filter_args *args, const char *key, const char *value)
 {
     bool negated = !strncmp(key, "not-", 4);
     const char *kind = negated ? key + 4 : key;
@@ -138,7 +138,7 @@ static char *take(struct filter_args *args, const char *key, const char *value)
 
     if (flag) {
         if (value && strcmp(value, "on")) {
-            return WRONG("%s is on or not there, not '%s'", key, value);
+            return WRONG("%s takes no value but on, not '%s'", key, value);
         }
         *flag = true;
         return NULL;
@@ -175,7 +175,7 @@ static char *take(struct filter_args *args, const char *key, const char *value)
     return NULL;
 }
 
-/* With callees, functions are not filters but calls that open a window. */
+/* With callees, functions are not filters; calls of them open a window. */
 static char *finish(struct filter_args *args)
 {
     bool any = false;
@@ -210,7 +210,7 @@ char *filter_args_parse(struct filter_args *args, const char *text)
     while (*p && !why) {
         char *begin = p, *to = p, *value = NULL;
 
-        /* In place: what is read lies behind what is written. */
+        /* Works in place: reading is always ahead of writing. */
         while (*p && (*p != ',' || p[1] == ',')) {
             p += *p == ',';
             if (*p == '=' && !value) {
@@ -223,7 +223,7 @@ char *filter_args_parse(struct filter_args *args, const char *text)
         }
         p += *p == ',';
         *to = '\0';
-        why = take(args, begin, value);
+        why = set_arg(args, begin, value);
     }
     free(copy);
     return why ? why : finish(args);

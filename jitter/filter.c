@@ -3,9 +3,9 @@
  * The built-in filters of cannoli-record, as a jitter library like any other.
  *
  * Arguments of one kind (module, function, range, opcode, branches, and accesses: stores
- * and loads) are alternatives; an instruction is told if it meets every kind that was
- * given, and nothing that was negated.  start-at, stop-at and, with callees, functions
- * are places where a window begins or ends, whether they are told or not.
+ * and loads) are alternatives; an instruction is recorded if it matches every kind that
+ * was given, and nothing that was negated.  start-at, stop-at and, with callees,
+ * functions are places where a window begins or ends, whether they are recorded or not.
  */
 #include "filter.h"
 
@@ -17,8 +17,8 @@ struct filter {
     const struct cannoli_host *host;
     struct modules modules;
     bool needs_module;
-    bool loads_told, stores_told; /* of instructions that are told */
-    /* The mapping that the block which is being translated was last seen in. */
+    bool record_loads, record_stores; /* of instructions that are recorded */
+    /* The last mapping found for the block that is being translated. */
     uint64_t block_pc, start, end, offset, base;
     const struct module *module;
     bool mapped;
@@ -47,8 +47,8 @@ static int load(const struct cannoli_host *host, const char *args, void **state)
     for (size_t i = 0; i < f->args.nr_places; i++) {
         f->needs_module |= f->args.places[i].module.text != NULL;
     }
-    f->loads_told = !f->args.not_loads && (f->args.loads || !f->args.stores);
-    f->stores_told = !f->args.not_stores && (f->args.stores || !f->args.loads);
+    f->record_loads = !f->args.not_loads && (f->args.loads || !f->args.stores);
+    f->record_stores = !f->args.not_stores && (f->args.stores || !f->args.loads);
     if (f->args.starts_closed) {
         host->starts_closed();
     }
@@ -104,8 +104,9 @@ static bool is_function(const struct filter *f, uint64_t offset)
     if (!f->args.nr_functions) {
         return true;
     }
-    return (!f->args.functions_positive || (m && spans_hold(&m->symbols.told, offset))) &&
-           !(m && spans_hold(&m->symbols.not_told, offset));
+    return (!f->args.functions_positive ||
+            (m && spans_hold(&m->symbols.included, offset))) &&
+           !(m && spans_hold(&m->symbols.excluded, offset));
 }
 
 static bool is_range(const struct filter_args *a, uint64_t pc)
@@ -114,7 +115,7 @@ static bool is_range(const struct filter_args *a, uint64_t pc)
            !spans_hold(&a->not_ranges, pc);
 }
 
-/* An instruction that calls helpers may do anything; its accesses are chosen later. */
+/* An instruction that calls helpers may do any access; hook_mem selects its accesses. */
 static bool is_access(const struct filter_args *a, uint32_t flags)
 {
     bool wanted = (a->stores && (flags & CANNOLI_INSN_STORE)) ||
@@ -142,11 +143,11 @@ static bool is_opcode(const struct filter *f, const struct cannoli_insn *insn,
     if (!f->host->disas(insn->context, text, sizeof(text))) {
         text[0] = '\0';
     }
-    return mnemonic_is_told(&f->args.opcodes, text, f->host->elf_machine, condition,
+    return mnemonic_matches(&f->args.opcodes, text, f->host->elf_machine, condition,
                             insn->len);
 }
 
-/* The address of a place, as far as there is one in what is mapped at hand. */
+/* The address of a place; false if the place is not in the current mapping's module. */
 static bool place_address(const struct filter *f, const struct place *p, uint64_t *addr)
 {
     *addr = p->module.text ? f->base + p->value : p->value;
@@ -174,7 +175,7 @@ static void narrow(struct cannoli_range *r, uint64_t start, uint64_t end)
     r->end = end < r->end ? end : r->end;
 }
 
-/* By what is mapped at hand, offsets in its file. */
+/* Converts s, offsets in the current mapping's file, to addresses and narrows r. */
 static void narrow_to_offsets(const struct filter *f, struct cannoli_range *r,
                               struct span s)
 {
@@ -184,7 +185,7 @@ static void narrow_to_offsets(const struct filter *f, struct cannoli_range *r,
            f->start + (end < bytes ? end : bytes));
 }
 
-/* Does pc alone rule it out that an instruction is told?  Then, where else it does. */
+/* Whether pc alone excludes the instruction; if so, narrows r to the excluded range. */
 static bool is_ruled_out(const struct filter *f, uint64_t pc, uint64_t offset,
                          struct cannoli_range *r)
 {
@@ -200,15 +201,17 @@ static bool is_ruled_out(const struct filter *f, uint64_t pc, uint64_t offset,
     if (!is_module(f)) {
         return true;
     }
-    if (m && ((a->functions_positive && !spans_around(&m->symbols.told, offset, &s)) ||
-              spans_around(&m->symbols.not_told, offset, &s))) {
+    if (m &&
+        ((a->functions_positive && !spans_around(&m->symbols.included, offset, &s)) ||
+         spans_around(&m->symbols.excluded, offset, &s))) {
         narrow_to_offsets(f, r, s);
         return true;
     }
     return !m && a->functions_positive;
 }
 
-/* Up to the next places on both sides of pc, which is none itself. */
+/* Narrows r to the gap between the next places on both sides of pc, which is not a place
+ * itself. */
 static void narrow_to_gap(const struct filter *f, uint64_t pc, uint64_t offset,
                           struct cannoli_range *r)
 {
@@ -232,7 +235,7 @@ static int hook_range(void *state, void *context, uint64_t pc,
     int answer;
 
     if (f->args.opcodes.n && f->host->elf_machine == EM_ARM) {
-        return CANNOLI_ANYTHING; /* an IT counts for instructions behind it */
+        return CANNOLI_ANYTHING; /* an IT affects the instructions after it */
     }
     if (f->needs_module) {
         look_up(f, context, pc);
@@ -281,7 +284,7 @@ static int hook_mem(void *state, const struct cannoli_insn *insn, int is_write,
 
     (void)insn;
     (void)size;
-    return is_write ? f->stores_told : f->loads_told;
+    return is_write ? f->record_stores : f->record_loads;
 }
 
 const struct cannoli_jitter cannoli_jitter = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mnemonics: the first word of an instruction's text, and words that stand before it.
- * Readers of a trace see them with the condition that an IT gives to the Thumb
- * instructions behind it; the host's disassembler looks at one instruction only.
+ * Mnemonics: the first word of an instruction's text, and prefixes before it.  Readers
+ * of a trace see Thumb mnemonics with the condition of their IT block; the host's
+ * disassembler decodes one instruction only.
  */
 #include "filter.h"
 
@@ -13,7 +13,7 @@
 
 #define WORD 64
 
-/* A word that stands before a mnemonic, and counts as one, too. */
+/* A prefix of a mnemonic, which also counts as a mnemonic. */
 static bool is_prefix(const char *word)
 {
     static const char *const prefixes[] = {"lock",     "rep",      "repe",  "repz",
@@ -64,7 +64,8 @@ const char *mnemonic_condition(struct thumb_it *it, const struct cannoli_insn *i
     return state ? conditions[state >> 4] : "";
 }
 
-/* A short one that sets flags elsewhere (adds) does not behind an IT (addeq). */
+/* A 16-bit instruction that sets flags outside an IT block (adds) does not in one
+ * (addeq). */
 static void add_condition(char *word, const char *condition, uint32_t len)
 {
     size_t n = strcspn(word, ".");
@@ -80,7 +81,7 @@ static void add_condition(char *word, const char *condition, uint32_t len)
     }
 }
 
-/* Without a Thumb instruction's width, which is no part of what it does. */
+/* Removes the width of a Thumb instruction, which does not change its meaning. */
 static bool cut_width(char *word, uint32_t machine)
 {
     size_t n = strlen(word);
@@ -93,7 +94,7 @@ static bool cut_width(char *word, uint32_t machine)
     return true;
 }
 
-/* Whether a name of the instruction is one that is wanted, or not wanted. */
+/* Matches one name of the instruction with the wanted and the unwanted ones. */
 static void try_name(const struct patterns *list, const char *word, bool *wanted,
                      bool *unwanted)
 {
@@ -104,7 +105,7 @@ static void try_name(const struct patterns *list, const char *word, bool *wanted
     }
 }
 
-bool mnemonic_is_told(const struct patterns *list, const char *text, uint32_t machine,
+bool mnemonic_matches(const struct patterns *list, const char *text, uint32_t machine,
                       const char *condition, uint32_t len)
 {
     bool wanted = !list->positive, unwanted = false;

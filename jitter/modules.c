@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that were met so far, and what the arguments mean in each.  A path can come
- * to mean another file while the program runs (a plug-in built anew), so whenever the
- * mappings have changed, the file's stamp is looked at again.
+ * The files used so far, and what the arguments select in each.  A path may refer to
+ * another file later in the run (a rebuilt plug-in), so the file's stamp is checked again
+ * whenever the mappings have changed.
  */
 #include "filter.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where functions lie in a file: by its symbol tables (.symtab and .dynsym), as offsets
- * in the file, which is how the host tells where an address belongs to.
+ * Finds functions in a file by its symbol tables (.symtab and .dynsym), as offsets in the
+ * file, because the host describes an address by file and offset.
  *
  * This runs inside the recorded process, whose other threads may open files at the same
- * time and must get the numbers that they would get otherwise.  So the file is opened
- * by a short-lived child that shares memory but not descriptors, and is mapped; the
- * mapping stays.  So it can be opened, too, when the process may open nothing more.
+ * time and must get the same descriptor numbers as without recording.  So a short-lived
+ * child that shares memory but not descriptors opens and maps the file; the mapping
+ * stays.  This also works when the process cannot open any more files.
  */
 #include "filter.h"
 
@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From elf.h, where older ones have it not. */
+/* From elf.h; older versions lack it. */
 #define PPC64_ABI_MASK 3u
 #define PPC64_LOCAL_ENTRY(other) ((1u << ((other) >> 5 & 7) >> 2) << 2)
 
@@ -52,7 +52,7 @@ static int map_file(void *arg)
     return 0;
 }
 
-/* With room for a descriptor, if there is none left: closing is for the child alone. */
+/* Makes room for a descriptor if there is none left; closes only the child's copy. */
 static int child(void *arg)
 {
     close(STDIN_FILENO);
@@ -72,7 +72,8 @@ static void map_by_child(struct mapped *m)
     m->data = MAP_FAILED;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
-    /* No signal tells the guest of its end, and none reaches its handlers in there. */
+    /* Its end sends no signal to the guest, and no signal runs the guest's handlers in
+     * it. */
     pid = clone(child, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, m);
     if (pid < 0) {
         map_file(m);
@@ -91,7 +92,7 @@ struct table {
     GElf_Ehdr header;
     size_t nr_segments;
     const char *path;
-    /* Starts of functions, ascending: where one that has no size ends. */
+    /* Starts of functions, ascending: the end of a function without a size. */
     uint64_t *starts;
     size_t nr_starts, cap_starts;
 };
@@ -127,12 +128,12 @@ static bool is_function(const struct table *t, GElf_Sym *sym)
         return false;
     }
     if (t->header.e_machine == EM_ARM || t->header.e_machine == EM_MIPS) {
-        sym->st_value &= ~(GElf_Addr)1; /* tells the mode */
+        sym->st_value &= ~(GElf_Addr)1; /* the lowest bit is the mode */
     }
     return true;
 }
 
-/* 0: no, 1: it is, 2: it is the part of it that was put elsewhere as seldom run. */
+/* 0: no, 1: it is the function, 2: its cold part, which the compiler moved elsewhere. */
 static int name_matches(const char *pattern, const char *name)
 {
     char own[1024];
@@ -195,7 +196,7 @@ static void add_symbol(struct symbols *s, const struct table *t, const struct fu
         return;
     }
     if (f->member) {
-        spans_add(f->negated ? &s->not_told : &s->told, start, start + bytes);
+        spans_add(f->negated ? &s->excluded : &s->included, start, start + bytes);
     }
     if (!f->triggers || !whole) {
         return;
@@ -209,7 +210,7 @@ static void add_symbol(struct symbols *s, const struct table *t, const struct fu
     }
 }
 
-/* Calls back for each function of the file, or remembers where they start. */
+/* Calls add_symbol for each function of the file, or collects their starts. */
 static void walk(struct table *t, struct symbols *s, const struct filter_args *args)
 {
     Elf_Scn *scn = NULL;
@@ -299,8 +300,8 @@ void symbols_load(struct symbols *s, const struct filter_args *args, const char 
     elf_end(t.elf);
     free(t.starts);
     munmap(file.data, file.size);
-    spans_finish(&s->told);
-    spans_finish(&s->not_told);
+    spans_finish(&s->included);
+    spans_finish(&s->excluded);
     if (s->nr_entries) {
         qsort(s->entries, s->nr_entries, sizeof(*s->entries), by_offset);
     }
@@ -346,8 +347,8 @@ struct span symbols_gap(const struct symbols *s, uint64_t offset)
 
 void symbols_free(struct symbols *s)
 {
-    spans_free(&s->told);
-    spans_free(&s->not_told);
+    spans_free(&s->included);
+    spans_free(&s->excluded);
     free(s->entries);
     *s = (struct symbols){0};
 }

@@ -40,7 +40,7 @@ show() {
     PATH=$ROOT/build/bin:$PATH bash -o pipefail -c "$1"
 }
 
-# page COMMAND: as show; head ends the pipe early, which the tools accept quietly
+# page COMMAND: as show; head closes the pipe early, which the tools accept silently
 page() {
     show "$1"
     local status=$?

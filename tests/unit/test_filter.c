@@ -221,7 +221,7 @@ static void test_refused(void **unused)
         {"module", "module needs a value"},
         {"module=", "module needs a value"},
         {"function=", "function needs a value"},
-        {"stores=off", "stores is on or not there, not 'off'"},
+        {"stores=off", "stores takes no value but on, not 'off'"},
         {"not-once=on", "there is no filter 'not-once'"},
         {"not-callees=on", "there is no filter 'not-callees'"},
         {"not-start-at=main", "there is no filter 'not-start-at'"},
@@ -232,7 +232,7 @@ static void test_refused(void **unused)
         {"range=-1-5", "'-1-5' is no range of addresses, as in 0x1000-0x2000"},
         {"range=0x0-0x1ffffffffffffffff",
          "'0x0-0x1ffffffffffffffff' is no range of addresses, as in 0x1000-0x2000"},
-        {"module=a,,,stores=on,,x", "stores is on or not there, not 'on,x'"},
+        {"module=a,,,stores=on,,x", "stores takes no value but on, not 'on,x'"},
     };
 
     (void)unused;
