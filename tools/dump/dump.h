@@ -146,7 +146,7 @@ void insntext_free(struct insntext *t);
 /* The text of a block, valid until the next call; NULL: no memory. */
 struct block_text *insntext_make(struct insntext *t, const struct ctr_block *b);
 
-/* ------------------------------------------------- what the system did */
+/* --------------------------------------------------- events of the system */
 
 /*
  * Formats events into `out'.  The file is not trusted: control characters for a terminal

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that say which events are printed and how; see dump_options.h. */
+/* The options that choose which events are printed and how; see dump_options.h. */
 #include "dump/dump_options.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static bool parse_kinds(const char *text, struct dump_options *opt)
     }
 }
 
-/* Values are shown with accesses, and times with what has them. */
+/* Values are shown with accesses, times with events that have one. */
 static void finish_kinds(struct dump_options *opt, uint32_t kinds)
 {
     const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;

@@ -97,7 +97,7 @@ static inline const struct insn_text *line_insn(const struct dump *d, struct wor
 
 /*
  * Each writes at p and returns the end; there must be room for LINE_MAX_REST bytes
- * and what the constants above say.  As text:
+ * plus the limits above.  As text:
  */
 /* Begins a line, ending the one before. */
 char *text_start(const struct dump *d, const struct worker *w, char *p, uint64_t ordinal);

@@ -384,7 +384,7 @@ bool fold_room(struct thread_state *t);
 /* Drops the older half of a stack, except the root. */
 void fold_forget(struct thread_state *t);
 /* calltree_budget.c: call it when a thread's stacks have changed; keeps the frames of all
- * stacks bounded.  Whoever adds a fork counts its frames in fold.held. */
+ * stacks bounded.  Code that adds a fork counts its frames in fold.held. */
 void fold_budget(struct fold *f, struct thread_state *t);
 void fold_drop_fork(struct fold *f, struct fork_stack **at);
 void fold_see_depth(struct fold *f, uint32_t depth);
