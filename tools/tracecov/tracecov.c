@@ -54,7 +54,7 @@ static const struct tool_option option_table[] = {
      "begin SECONDS after the start of the recording"},
     {OPT_TO_TIME, "to-time", "SECONDS", "stop SECONDS after the start of the recording"},
     {OPT_MODULE, "module", "GLOB",
-     "only programs and libraries whose name or path matches"},
+     "only programs and libraries with such a name or path"},
     {OPT_INCLUDE, "include", "GLOB", "only source files whose path matches"},
     {OPT_EXCLUDE, "exclude", "GLOB", "no source files whose path matches"},
     {OPT_EXISTING, "existing", NULL, "only source files that can be read here"},
