@@ -4,8 +4,8 @@
 #define TESTS_DICTCOPY_H
 
 #include "ctr_write.h"
-#include "le.h"
-#include "trace.h"
+#include "base/le.h"
+#include "file/trace.h"
 
 /* The definitions keep their numbers.  Files only, no streams. */
 static inline int dict_copy(struct ctr_trace *tr, struct ctr_dict *dict,

@@ -25,8 +25,8 @@
 
 #include "ctr_write.h"
 #include "dictcopy.h"
-#include "feed.h"
-#include "le.h"
+#include "decode/feed.h"
+#include "base/le.h"
 
 struct chunk {
     uint32_t *words;

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "dictcopy.h"
-#include "feed.h"
-#include "le.h"
-#include "packed.h"
+#include "decode/feed.h"
+#include "base/le.h"
+#include "write/packed.h"
 
 struct copier {
     struct ctr_trace *in;

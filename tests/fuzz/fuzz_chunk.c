@@ -9,10 +9,10 @@
 #include <xxhash.h>
 #include <zstd.h>
 #include "ctr.h"
-#include "format.h"
+#include "base/format.h"
 #include "fuzz.h"
-#include "le.h"
-#include "writer.h"
+#include "base/le.h"
+#include "write/writer.h"
 
 #define INPUT_HEAD (CHUNK_BODY + 4 * CHUNK_FRAMES)
 

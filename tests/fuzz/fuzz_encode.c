@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "blockdef.h"
-#include "encode.h"
+#include "model/blockdef.h"
+#include "write/encode.h"
 #include "fuzz.h"
-#include "le.h"
+#include "base/le.h"
 #include "sim.h"
 #include "small.h"
 #include "cannoli/mempipe.h"

@@ -11,12 +11,12 @@
 #include <unistd.h>
 #include "auxrec.h"
 #include "ctr_write.h"
-#include "evcol.h"
+#include "model/evcol.h"
 #include "fuzz.h"
-#include "le.h"
+#include "base/le.h"
 #include "random.h"
-#include "regtable.h"
-#include "writer.h"
+#include "model/regtable.h"
+#include "write/writer.h"
 #include "cannoli/events.h"
 
 #define INPUT_HEAD 24u

@@ -27,7 +27,7 @@
 #include "control.h"
 #include "drain.h"
 #include "fuzz.h"
-#include "le.h"
+#include "base/le.h"
 #include "mempipe_host.h"
 #include "pipe_child.h"
 #include "pipe_play.h"

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include "format.h"
-#include "le.h"
+#include "base/format.h"
+#include "base/le.h"
 #include "support.h"
 #include "cannoli/events.h"
 

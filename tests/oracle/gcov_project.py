@@ -16,7 +16,9 @@ import subprocess
 
 from common import ROOT, Failure, Skip, plain, record
 
-FOLDERS = ["tracefmt", "tools/common", "tools/dump", "tools/tracedump"]
+FOLDERS = ["tracefmt/" + part for part in ("base", "model", "write", "file", "decode", "maps",
+                                           "replay")]
+FOLDERS += ["tools/common", "tools/dump", "tools/tracedump"]
 INCLUDE = ["tools", "include", "tracefmt", "tracefmt/include"]
 LIBRARIES = ["-lzstd", "-lxxhash", "-lcapstone", "-lpthread"]
 # How often these are called depends on time.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "small.h"
 
-#include "encode.h"
+#include "write/encode.h"
 
 void small_chunks(struct ctr_encoder *e, uint32_t locals, uint32_t aux)
 {

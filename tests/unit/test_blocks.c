@@ -13,8 +13,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 #include "cannoli/events.h"
-#include "le.h"
-#include "packed.h"
+#include "base/le.h"
+#include "write/packed.h"
 #include "peak.h"
 #include "sanitized.h"
 

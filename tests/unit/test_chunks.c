@@ -12,8 +12,8 @@
 #include <zstd.h>
 #include "peak.h"
 #include "sanitized.h"
-#include "trace.h"
-#include "le.h"
+#include "file/trace.h"
+#include "base/le.h"
 
 #define CHUNKS 3000u
 #define THREADS 5u

@@ -10,8 +10,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 #include "cannoli/events.h"
-#include "format.h"
-#include "le.h"
+#include "base/format.h"
+#include "base/le.h"
 
 static void small(struct recording *r, uint64_t seed, int finish)
 {

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "cannoli/mempipe.h"
-#include "le.h"
+#include "base/le.h"
 #include "random.h"
 
 /* ------------------------------------------------------------------- dict */

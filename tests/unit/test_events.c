@@ -9,8 +9,8 @@
 #include <string.h>
 #include <xxhash.h>
 #include "auxrec.h"
-#include "evcol.h"
-#include "le.h"
+#include "model/evcol.h"
+#include "base/le.h"
 #include "random.h"
 #include "cannoli/events.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "dict.h"
+#include "write/dict.h"
 #include "peak.h"
 
 #define MADE 4096u /* definitions of a chunk; all but the first are new */

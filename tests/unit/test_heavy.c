@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "auxrec.h"
-#include "format.h"
+#include "base/format.h"
 #include "peak.h"
 #include "random.h"
 #include "sanitized.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "auxrec.h"
 #include "ctr_write.h"
-#include "maps.h"
+#include "maps/maps.h"
 #include "peak.h"
 #include "random.h"
 #include "sanitized.h"

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "le.h"
+#include "base/le.h"
 #include "random.h"
-#include "regview.h"
+#include "model/regview.h"
 #include "cannoli/events.h"
 
 static uint64_t state = 0x853c49e6748fea9bull;

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* From a chunk's columns to runs of blocks, their accesses and registers. */
+#ifndef CTR_DECODE_H
+#define CTR_DECODE_H
+
+#include "file/trace.h"
+#include "model/value.h"
+
+/* A chunk as it stands in the file: header, and the columns that were read. */
+struct raw_chunk {
+    struct section sec;
+    struct ctr_chunk pub;
+    struct buf payload;
+    uint64_t lo, hi; /* ordinals of instructions that the filter selects */
+};
+
+/* A register of the file's table was written, perhaps with the value it had. */
+struct reg_write {
+    uint16_t insn; /* by this instruction of the block (outs: 0) */
+    uint16_t reg;
+    uint8_t value[16]; /* little-endian, 0 beyond the register's size */
+};
+
+/*
+ * One run: instructions first..end-1, all its accesses in order, all its
+ * register writes in order (insn never falls), and those that were made outside
+ * of translated code between the run before and this one.  With DEC_COUNT see there.
+ */
+struct run {
+    const struct block *block; /* NULL at the end of a chunk: only outs */
+    uint64_t ordinal;          /* of `first' */
+    uint16_t first;
+    uint16_t end;
+    uint16_t flags; /* CTR_EV_* */
+    uint32_t naccess;
+    uint32_t nreg;
+    uint32_t nout;
+    uint32_t loads, stores; /* DEC_COUNT */
+    const struct ctr_access *access;
+    const struct reg_write *regs;
+    const struct reg_write *outs;
+};
+
+/* A block of the chunk. */
+struct dlocal {
+    const struct block *block;
+    uint32_t slot;   /* of its slots, the first in piece_of */
+    uint32_t access; /* of its accesses, the first in slot and step */
+    uint16_t ninsn;
+    uint16_t nplain; /* these as in struct block, to have them near */
+    uint16_t nown;
+    uint16_t nderived;
+    uint16_t loads; /* among the nplain */
+    uint16_t stores;
+};
+
+struct extra {
+    uint64_t run;
+    uint32_t rel;
+    struct ctr_access a;
+    uint8_t is_store;
+};
+
+/* An extra register change, not applied yet. */
+struct reg_extra {
+    uint64_t run;
+    uint16_t which; /* 0 outside, before the run; else instruction + 1 */
+    uint16_t reg;
+    uint64_t step[2];
+};
+
+#define EXTRA_PREDS 1024u
+
+/* A column of values: pieces, of which some were foretold. */
+struct value_in {
+    struct buf column;
+    const uint8_t *hit;
+    const uint8_t *miss, *miss_end;
+    uint32_t n, at;
+    uint64_t prev, prev2; /* values before */
+};
+
+struct decoder {
+    ZSTD_DCtx *dctx;
+    struct ctr_diag *diag;
+    const struct raw_chunk *chunk; /* while it begins only */
+    struct ctr_chunk pub;
+    unsigned want; /* DEC_* */
+    uint64_t addr_mask;
+
+    /* DEC_REG: values of all registers when the chunk began, in the order of the
+     * table, packed; NULL if it has none. */
+    const uint8_t *state;
+    uint32_t state_bytes;
+
+    struct buf words, addrs, extras, states; /* columns */
+    uint32_t *tok; /* tokens, with the numbers behind LEFT in place */
+    size_t tok_cap;
+    uint32_t ntok;
+    uint32_t at; /* next token */
+    struct blocktab *blocks;
+    const struct block **held; /* the blocks of the chunk */
+    size_t held_cap;
+    uint32_t nheld;
+    struct dlocal *loc;
+    size_t loc_cap;
+    uint32_t nloc;
+    uint32_t *next; /* tokens foretold: two contexts of each block, two of the start */
+    size_t next_cap;
+    /* Of each access of the blocks what it did last, and by how far it went then.  A run
+     * that makes all of a block's has them here, as they stand, in its list. */
+    struct ctr_access *slot;
+    uint64_t *step;
+    size_t slot_cap, step_cap;
+    uint32_t *piece_of; /* of each slot: its first piece */
+    size_t piece_of_cap;
+    struct piece *piece;
+    size_t piece_cap;
+
+    uint32_t addr_at; /* accesses done */
+    uint32_t addr_n;
+    uint32_t miss_at;
+    uint32_t miss_n;
+    uint64_t last_miss;
+    const uint8_t *hit_bits;
+    const uint8_t *same_bits;
+    const uint8_t *steps, *steps_end;
+
+    uint32_t extra_left; /* records not read yet */
+    int have_extra;      /* `extra' is the next one */
+    struct extra extra;
+    const uint8_t *meta, *meta_end, *delta, *delta_end;
+    struct {
+        uint64_t last, step;
+    } extra_pred[EXTRA_PREDS];
+
+    struct value_in vals;
+    struct value_in regvals;
+    uint64_t memory[VALUE_PLACES];
+    uint64_t regs[VALUE_PLACES];
+    uint32_t nregs;         /* in the table */
+    uint32_t reg_n, reg_at; /* register slots that are to be made, and were */
+    uint32_t reg_extra_left;
+    int have_reg_extra;
+    struct reg_extra reg_extra;
+    const uint8_t *reg_meta, *reg_meta_end;
+
+    /* of the run at hand */
+    struct ctr_access *access;
+    size_t access_cap;
+    struct ctr_access *merged;
+    size_t merged_cap;
+    struct buf data; /* of its accesses; until it is whole they hold offsets */
+    struct reg_write *reg;
+    size_t reg_cap;
+    struct reg_write *reg_merged;
+    size_t reg_merged_cap;
+    struct reg_write *out;
+    size_t out_cap;
+
+    uint64_t ordinal;
+    uint64_t run;
+    uint64_t loads, stores;
+    uint64_t count_lo, count_hi; /* DEC_COUNT: ordinals that are wanted, see there */
+};
+
+int decoder_init(struct decoder *d);
+void decoder_fini(struct decoder *d);
+
+/* What to decode, besides the runs. */
+#define DEC_MEM 0x1u /* accesses */
+#define DEC_VAL 0x2u /* their data, where the trace has it; only with DEC_MEM */
+#define DEC_REG 0x4u /* register writes, and the state */
+/*
+ * How many accesses each run made, at little cost; without effect beside DEC_MEM.  Of
+ * most runs only their numbers are told (naccess is 0), of others only a list of accesses
+ * without addresses: of those that hold both sides of ordinal count_lo, or end behind
+ * count_hi.  Whoever calls decoder_next may change these two before.
+ */
+#define DEC_COUNT 0x8u
+
+/* Columns (1 << FRAME_*) that must be in raw_chunk.payload for that. */
+static inline unsigned decoder_columns(unsigned want)
+{
+    unsigned c = 1u << FRAME_WORDS;
+    c |= want & DEC_MEM ? 1u << FRAME_ADDRS | 1u << FRAME_EXTRAS : 0;
+    c |= want & DEC_COUNT ? 1u << FRAME_EXTRAS : 0;
+    c |= want & DEC_VAL ? 1u << FRAME_VALUES : 0;
+    c |= want & DEC_REG ? 1u << FRAME_REGS | 1u << FRAME_STATE : 0;
+    return c;
+}
+
+/*
+ * Begins a chunk.  The chunk is not needed afterwards; diag is, it is used by
+ * decoder_next.  want: DEC_*; what the trace does not have is left out.  Blocks are
+ * valid until the next chunk begins.
+ * Returns 0 or an error of the data (diag).
+ */
+int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
+                  const struct raw_chunk *chunk, unsigned want, struct ctr_diag *diag);
+
+/*
+ * The next run.  Returns 1, 0 at the end of the chunk, or an error.  *run and
+ * all it points to are valid until the next call.  At the end run->block is NULL
+ * and run->outs tells what was changed behind the last run.
+ */
+int decoder_next(struct decoder *d, struct run *run);
+
+/* Inside of decode*.c: the column of words, whole. */
+int decoder_words(struct decoder *d, const struct ctr_trace *tr);
+/* The blocks of the chunk are not needed any more. */
+void decoder_drop(struct decoder *d);
+/* Fails about a column; an array for n elements at least. */
+int decoder_bad(struct decoder *d, const char *column, const char *what);
+int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size);
+/* Reads the next record of a kind, if there is one. */
+int decoder_next_extra(struct decoder *d);
+int decoder_next_reg_extra(struct decoder *d);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs that make all unconditional accesses of their block and nothing else, which are
+ * nearly all of them.  Their list of accesses stands laid out (decoder.slot), and only
+ * the addresses move on.
+ */
+#ifndef CTR_DECODE_FAST_H
+#define CTR_DECODE_FAST_H
+
+#include "decode/decode.h"
+#include "base/le.h"
+
+/* The address of a derived access; root: all accesses of its block. */
+static inline uint64_t derived_addr(const struct derived_access *v,
+                                    const struct ctr_access *access, uint64_t mask)
+{
+    const struct slot_derive how = {
+        .delta = v->delta, .bits = v->bits, .is_signed = v->is_signed};
+    uint64_t root = v->root == CTR_DERIVE_CONST ? 0 : access[v->root].addr;
+    return slot_derive_addr(&how, root) & mask;
+}
+
+/* The step of the next miss.  Returns -1 if the column of steps ends. */
+static inline int decoder_miss(struct decoder *d, uint64_t *step)
+{
+    uint32_t m = d->miss_at++;
+    if (m >= d->miss_n) {
+        return -1;
+    }
+    if (!(d->same_bits[m >> 3] >> (m & 7) & 1)) {
+        uint64_t z;
+        if (get_varint(&d->steps, d->steps_end, &z)) {
+            return -1;
+        }
+        d->last_miss = unzigzag64(z);
+    }
+    *step = d->last_miss;
+    return 0;
+}
+
+/*
+ * Sets the steps of the n accesses from number `at' of the column on that were not as
+ * foretold; they are those of a run of the block l.
+ */
+int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n);
+
+#define DECODER_HITS 56u /* bits that are looked at at once */
+
+/* Which of the next n accesses, at most so many, were not as foretold: lowest bit first.
+ */
+static inline uint64_t decoder_miss_bits(const struct decoder *d, uint32_t at, unsigned n)
+{
+    return ~(le64(d->hit_bits + (at >> 3)) >> (at & 7)) & ((1ull << n) - 1);
+}
+
+/* The addresses of a run that makes all unconditional accesses of its block. */
+static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)
+{
+    const unsigned n = l->nown;
+    const uint64_t mask = d->addr_mask;
+    struct ctr_access *a = d->slot + l->access;
+    if (n) {
+        const uint64_t *step = d->step + l->access;
+        const uint32_t at = d->addr_at;
+        if (n > d->addr_n - at) {
+            return decoder_bad(d, "chunk.words", "slots missing");
+        }
+        d->addr_at = at + n;
+        if (n > DECODER_HITS || decoder_miss_bits(d, at, n)) {
+            int err = decoder_misses(d, l, at, n);
+            if (err) {
+                return err;
+            }
+        }
+        if (l->nderived == 0) {
+            for (unsigned i = 0; i < n; i++) {
+                a[i].addr = (a[i].addr + step[i]) & mask;
+            }
+        } else {
+            const uint16_t *own = block_own(l->block);
+            for (unsigned i = 0; i < n; i++) {
+                unsigned k = own[i];
+                a[k].addr = (a[k].addr + step[k]) & mask;
+            }
+        }
+    }
+    if (l->nderived) {
+        const struct derived_access *v = block_derived(l->block);
+        for (unsigned i = 0; i < l->nderived; i++) {
+            a[v[i].at].addr = derived_addr(&v[i], a, mask);
+        }
+    }
+    return 0;
+}
+
+/* Is the next run one that makes all of its block, without any marker? */
+static inline int decoder_at_plain(const struct decoder *d)
+{
+    return ((d->tok[d->at] | d->tok[d->at + 1]) >> 31) == 0;
+}
+
+/* ------------------------------------------------------------------ all others */
+
+/* What the markers behind a block's token say. */
+struct ending {
+    uint32_t groups; /* first token behind the id */
+    uint32_t groups_end;
+    uint32_t slots;  /* LEFT_AT: unconditional slots passed, else maximum */
+    uint32_t limit;  /* LEFT: slots made by this run, else maximum */
+    uint32_t resume; /* instruction + 1, or 0 */
+};
+
+/* decode_slots.c: the accesses and registers of a run, whatever its markers say.  With
+ * DEC_VAL data are offsets in decoder.data still. */
+int decoder_slots(struct decoder *d, const struct dlocal *l, struct run *r,
+                  const struct ending *e);
+/* Room for the lists of a run. */
+int decoder_slot_room(struct decoder *d, size_t accesses, size_t regs);
+
+#endif

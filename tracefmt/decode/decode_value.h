@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of accesses and registers, as they come in their columns. */
+#ifndef CTR_DECODE_VALUE_H
+#define CTR_DECODE_VALUE_H
+
+#include "decode/decode.h"
+#include "base/le.h"
+
+/* Is the next piece as foretold?  -1 if there is none. */
+static inline int value_hit(struct value_in *v)
+{
+    if (v->at == v->n) {
+        return -1;
+    }
+    uint32_t i = v->at++;
+    return v->hit[i >> 3] >> (i & 7) & 1;
+}
+
+/* A piece by its predictor; place: what stood where it belongs.  Returns 0 or -1. */
+static inline int next_piece(struct value_in *c, struct piece *p, uint64_t place,
+                             uint64_t *out)
+{
+    uint64_t mask = p->mask;
+    const uint64_t guess[4] = {p->last + p->step, c->prev, c->prev2, place};
+    unsigned mode = p->mode;
+    uint64_t v = guess[mode];
+    int hit = value_hit(c);
+    if (hit != 1) {
+        uint64_t z;
+        if (hit < 0 || get_varint(&c->miss, c->miss_end, &z)) {
+            return -1;
+        }
+        v = p->last + unzigzag64(z);
+        for (unsigned k = 0; k < 4; k++) {
+            if (((guess[k] ^ v) & mask) == 0) {
+                p->mode = (uint8_t)k;
+                break;
+            }
+        }
+    }
+    v &= mask;
+    c->prev2 = c->prev;
+    *out = c->prev = v;
+    if (hit != 1 || mode != VALUE_PLACE) {
+        p->step = v - p->last;
+        p->last = v;
+    }
+    return 0;
+}
+
+/* Room for n bytes of data of this run, where they begin in *off. */
+static inline int data_room(struct decoder *d, size_t n, size_t *off)
+{
+    *off = d->data.n;
+    if (d->data.n + n + 8 > d->data.cap && buf_reserve(&d->data, n + 8)) {
+        return ctr_fail_nomem(d->diag);
+    }
+    d->data.n += n;
+    return 0;
+}
+
+/* The data of an inline access. */
+static inline int next_data(struct decoder *d, size_t at, const struct ctr_slot *s,
+                            struct ctr_access *a)
+{
+    struct piece *p = &d->piece[d->piece_of[at]];
+    size_t off;
+    if (data_room(d, s->size, &off)) {
+        return -CTR_E_NOMEM;
+    }
+    for (unsigned k = 0, n = value_pieces(s->size); k < n; k++, p++) {
+        uint64_t addr = a->addr + p->off, v;
+        uint64_t *word = &d->memory[value_place(addr)];
+        unsigned shift = value_shift(addr, p->turn);
+        if (next_piece(&d->vals, p, *word >> shift, &v)) {
+            return decoder_bad(d, "chunk.values", "values missing");
+        }
+        *word = (*word & ~(p->mask << shift)) | v << shift;
+        uint8_t *to = d->data.p + off + p->off;
+        if (p->bytes == 8 || !s->big_endian) {
+            /* there is room for 8; what comes behind overwrites the rest */
+            put64(to, s->big_endian ? __builtin_bswap64(v) : v);
+        } else {
+            value_put(to, v, p->bytes, 1);
+        }
+    }
+    a->data = (const uint8_t *)(uintptr_t)off;
+    return 0;
+}
+
+/* The data of an extra access: foretold by its place alone. */
+static inline int extra_data(struct decoder *d, struct ctr_access *a)
+{
+    struct value_in *c = &d->vals;
+    int be = (a->flags & CTR_ACC_BE) != 0;
+    size_t off;
+    if (value_pieces(a->size) > c->n - c->at) {
+        return decoder_bad(d, "chunk.values", "values missing");
+    }
+    if (data_room(d, a->size, &off)) {
+        return -CTR_E_NOMEM;
+    }
+    for (uint32_t at = 0; at < a->size; at += 8) {
+        unsigned bytes = a->size - at < 8 ? a->size - at : 8;
+        uint64_t *word = &d->memory[value_place(a->addr + at)];
+        unsigned shift = value_shift(a->addr + at, value_turn(be, bytes));
+        uint64_t mask = value_mask(bytes), v = *word >> shift, z = 0;
+        int hit = value_hit(c);
+        if (hit < 0 || (hit == 0 && get_varint(&c->miss, c->miss_end, &z))) {
+            return decoder_bad(d, "chunk.values", "values missing");
+        }
+        v = (v + unzigzag64(z)) & mask;
+        *word = (*word & ~(mask << shift)) | v << shift;
+        value_put(d->data.p + off + at, v, bytes, be);
+    }
+    a->data = (const uint8_t *)(uintptr_t)off;
+    return 0;
+}
+
+/* --------------------------------------------------------------- registers */
+
+/* The value that a register slot made. */
+static inline int next_reg(struct decoder *d, size_t at, const struct ctr_slot *s,
+                           struct reg_write *w)
+{
+    struct piece *p = &d->piece[d->piece_of[at]];
+    uint64_t half[2] = {0, 0};
+    for (unsigned k = value_pieces(s->size); k-- > 0; p++) {
+        if (next_piece(&d->regvals, p, d->regs[p->place], &half[k])) {
+            return decoder_bad(d, "chunk.regs", "values missing");
+        }
+        d->regs[p->place] = half[k];
+    }
+    w->insn = s->insn;
+    w->reg = s->group;
+    put64(w->value, half[0]);
+    put64(w->value + 8, half[1]);
+    return 0;
+}
+
+#endif

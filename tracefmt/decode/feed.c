@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunks in recorded order, from a file (by its chunk table; the index tells
+ * which cannot hold anything of interest) or from a stream (section by
+ * section, filling the tables on the way).
+ */
+#include "decode/feed.h"
+
+#include <string.h>
+#include "base/le.h"
+
+/* ------------------------------------------------------------------ filter */
+
+/* One piece of memory for copies of all lists. */
+static int copy_lists(struct feed *f, const struct ctr_filter *src)
+{
+    size_t pid = src->npid * sizeof(src->pids[0]);
+    size_t tid = src->ntid * sizeof(src->tids[0]);
+    size_t pc = src->npc * sizeof(src->pcs[0]);
+    size_t addr = src->naddr * sizeof(src->addrs[0]);
+    uint8_t *p = malloc(pc + addr + pid + tid + 1);
+    if (!p) {
+        return -1;
+    }
+    f->lists = p;
+    f->filter = *src;
+    f->filter.pcs = (struct ctr_range *)p;
+    f->filter.addrs = (struct ctr_range *)(p + pc);
+    f->filter.pids = (int32_t *)(p + pc + addr);
+    f->filter.tids = (int32_t *)(p + pc + addr + pid);
+    if (pc) {
+        memcpy(p, src->pcs, pc);
+    }
+    if (addr) {
+        memcpy(p + pc, src->addrs, addr);
+    }
+    if (pid) {
+        memcpy(p + pc + addr, src->pids, pid);
+    }
+    if (tid) {
+        memcpy(p + pc + addr + pid, src->tids, tid);
+    }
+    return 0;
+}
+
+int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *filter,
+              struct ctr_diag *diag)
+{
+    memset(f, 0, sizeof(*f));
+    f->tr = tr;
+    if (filter && copy_lists(f, filter)) {
+        return ctr_fail_nomem(diag);
+    }
+    if (f->filter.to == 0) {
+        f->filter.to = UINT64_MAX;
+    }
+    if (f->filter.to_ns == 0) {
+        f->filter.to_ns = UINT64_MAX;
+    }
+    f->scan = CHUNK_SCAN_ALL;
+    f->scan.from = f->filter.from;
+    f->scan.to = f->filter.to;
+    f->scan.from_ns = f->filter.from_ns;
+    f->scan.to_ns = f->filter.to_ns;
+    evdec_init(&f->times);
+    f->kinds = f->filter.kinds ? f->filter.kinds : CTR_KIND_ALL;
+    f->runs = 1;
+    part_reader_init(&f->index, tr);
+    return 0;
+}
+
+void feed_fini(struct feed *f)
+{
+    free(f->lists);
+    free(f->may);
+    free(f->pc_may);
+    evdec_fini(&f->times);
+    part_reader_fini(&f->index);
+}
+
+static int listed(const int32_t *list, uint32_t n, int32_t v)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == v) {
+            return 1;
+        }
+    }
+    return n == 0;
+}
+
+int feed_thread(const struct feed *f, const struct ctr_thread *t)
+{
+    return listed(f->filter.pids, f->filter.npid, t->pid) &&
+           listed(f->filter.tids, f->filter.ntid, t->tid);
+}
+
+/* The flags of chunks that have events of the system that are wanted. */
+static uint32_t os_flags(const struct feed *f)
+{
+    return (f->os & CTR_KIND_SYS ? CHUNK_F_SYSTEM : 0) |
+           (f->os & CTR_KIND_MAP ? CHUNK_F_MAPS : 0) |
+           (f->os & CTR_KIND_THR ? CHUNK_F_THREADS : 0) |
+           (f->os & CTR_KIND_MARK ? CHUNK_F_MARKS : 0);
+}
+
+int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
+{
+    const struct ctr_thread *t = ctr_trace_thread(f->tr, c->thread);
+    if (!t || !feed_thread(f, t)) {
+        return 0;
+    }
+    if (c->end_ns < f->filter.from_ns || c->start_ns >= f->filter.to_ns) {
+        return 0;
+    }
+    const uint32_t os = c->flags & os_flags(f);
+    int regs = (f->want & DEC_REG) != 0;
+    if (!os && !(f->runs && (c->runs || regs))) {
+        return 0;
+    }
+    /* What is left of the instruction before; events behind the last. */
+    uint64_t before = (c->flags & CHUNK_F_RESUMES || regs) && c->first;
+    return c->first - before < f->filter.to &&
+           c->first + c->insns + (os != 0) > f->filter.from;
+}
+
+struct pc_search {
+    const struct feed *feed;
+    int found;
+    struct ctr_diag *diag;
+};
+
+/* Is an instruction of a block, from first to before end, one of the filter's? */
+static int pc_selected(const struct feed *f, const struct ctr_block *b, unsigned first,
+                       unsigned end)
+{
+    for (unsigned i = first; i < end && i < b->ninsn; i++) {
+        uint64_t pc = ctr_block_pc(b, i);
+        if (in_ranges(f->filter.pcs, f->filter.npc, pc, pc)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether any instruction of a block is. */
+static int note_pcs(void *arg, const struct ctr_block *b)
+{
+    struct feed *f = arg;
+    f->pc_may[b->id] = (uint8_t)pc_selected(f, b, 0, b->ninsn);
+    return 0;
+}
+
+/* Most blocks have none; all are asked at once, which needs their definitions once. */
+static int note_blocks(struct feed *f, struct ctr_diag *diag)
+{
+    if (f->pc_may || f->pc_unknown) {
+        return 0;
+    }
+    const size_t n = (size_t)blocktab_known(f->tr->blocks) + 1;
+    f->pc_may = calloc(n, 1);
+    if (!f->pc_may) {
+        return ctr_fail_nomem(diag);
+    }
+    int err = blocktab_each(f->tr->blocks, note_pcs, f, diag);
+    if (err) {
+        free(f->pc_may);
+        f->pc_may = NULL;
+    }
+    if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
+        return err;
+    }
+    /* The chunk that needs what is damaged will tell, when it is its turn. */
+    f->pc_unknown = err != 0;
+    return 0;
+}
+
+static int pc_in_block(void *arg, const struct part_count *c)
+{
+    struct pc_search *s = arg;
+    const struct feed *f = s->feed;
+    const struct block *b;
+    if (s->found || c->runs == 0 || (!f->pc_unknown && !f->pc_may[c->id])) {
+        return 0;
+    }
+    if (c->first == 0 && c->end == 0) {
+        s->found = 1;
+        return 0;
+    }
+    int err = blocktab_hold_one(f->tr->blocks, c->id, &b, s->diag);
+    if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
+        return err;
+    }
+    s->found = err || pc_selected(f, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
+    blocktab_drop_one(f->tr->blocks, b);
+    return 0;
+}
+
+/* What the index tells of a chunk: 1 may match, 0 cannot, or an error. */
+static int row_may_match(struct feed *f, const struct ctr_chunk *c, struct ctr_diag *diag)
+{
+    int want_addr = f->filter.naddr != 0;
+    /* A resumed instruction has accesses here without being counted here. */
+    int want_pc = f->filter.npc != 0 && !(c->flags & CHUNK_F_RESUMES);
+    if (!want_addr && !want_pc) {
+        return 1;
+    }
+    struct pc_search s = {.feed = f, .diag = diag};
+    int reads = 1, writes = 1;
+    int err = want_pc ? note_blocks(f, diag) : 0;
+    if (err) {
+        return err;
+    }
+    err = part_reader_chunk(&f->index, c->index, want_pc ? pc_in_block : NULL, &s,
+                            want_addr ? f->filter.addrs : NULL, f->filter.naddr, &reads,
+                            &writes, diag);
+    if (err) {
+        return err;
+    }
+    if (want_pc && !s.found) {
+        return 0;
+    }
+    return !want_addr || (reads && f->kinds & CTR_KIND_LOAD) ||
+           (writes && f->kinds & CTR_KIND_STORE);
+}
+
+/*
+ * The same of any chunk.  A PART can only be read from its begin, and chunks are
+ * not asked for in the order of the file, so all of a PART is looked at once.
+ */
+enum { MAY_UNKNOWN = 0, MAY_NOT = 1, MAY_MATCH = 2 };
+
+int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
+{
+    const struct ctr_trace *tr = f->tr;
+    if (!tr->has_index || (!f->filter.naddr && !f->filter.npc)) {
+        return 1;
+    }
+    if (!f->may) {
+        f->may = calloc(tr->nchunks, 1);
+        if (!f->may) {
+            return ctr_fail_nomem(diag);
+        }
+    }
+    if (f->may[i] == MAY_UNKNOWN) {
+        const uint32_t part = chunktab_find(tr->chunks, i, f->index.part);
+        const struct chunk_group *g = chunktab_group(tr->chunks, part);
+        int damaged = 0; /* then the chunks themselves must be asked */
+        for (uint64_t k = g->first; k < g->first + g->count; k++) {
+            struct chunk_row row;
+            struct ctr_diag why;
+            int may = chunktab_get(tr->chunks, k, &row, &why);
+            if (!may && feed_chunk(f, &row.pub)) {
+                may = damaged ? 1 : row_may_match(f, &row.pub, &why);
+            }
+            damaged |= ctr_is_damage(may);
+            if (may < 0 && !damaged) {
+                if (diag) {
+                    *diag = why;
+                }
+                return may;
+            }
+            f->may[k] = may ? MAY_MATCH : MAY_NOT;
+        }
+    }
+    return f->may[i] != MAY_NOT;
+}
+
+/* -------------------------------------------------------------------- time */
+
+/* Do the filter's times begin or end within a chunk? */
+static int cut_by_time(const struct feed *f, const struct ctr_chunk *c)
+{
+    return c->start_ns < f->filter.from_ns || c->end_ns >= f->filter.to_ns;
+}
+
+/*
+ * Which instructions of a chunk are selected.  Times are known where events are; those of
+ * a thread never fall.  Returns 1, 0 if there is nothing, or an error.
+ */
+static int select_insns(struct feed *f, struct raw_chunk *c, struct ctr_diag *diag)
+{
+    const struct ctr_filter *flt = &f->filter;
+    struct evdec *e = &f->times;
+    c->lo = flt->from;
+    c->hi = flt->to;
+    if (!cut_by_time(f, &c->pub)) {
+        return 1;
+    }
+    int in = c->pub.start_ns >= flt->from_ns;
+    int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->tr->dctx, diag);
+    for (; !err && e->have; err = evdec_next(e)) {
+        uint64_t ordinal = e->ev.ordinal;
+        if (!in && e->now >= flt->from_ns) {
+            in = 1;
+            c->lo = c->lo < ordinal ? ordinal : c->lo;
+        }
+        if (e->now >= flt->to_ns) {
+            c->hi = c->hi > ordinal ? ordinal : c->hi;
+            break;
+        }
+    }
+    return err ? err : in;
+}
+
+/* -------------------------------------------------------------------- file */
+
+int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+              struct ctr_diag *diag)
+{
+    struct section *sec = &out->sec;
+    out->pub = *c; /* also if it cannot be read */
+    int err = section_read(&f->tr->src, c->off, sec, diag);
+    if (err < 0) {
+        return err;
+    }
+    if (err || sec->type != SECT_CHUNK || le64(sec->body + CHUNK_NUMBER) != c->index ||
+        le32(sec->body + CHUNK_THREAD) != c->thread ||
+        le64(sec->body + CHUNK_FIRST) != c->first ||
+        le64(sec->body + CHUNK_INSNS) != c->insns ||
+        le64(sec->body + CHUNK_LOADS) != c->loads ||
+        le64(sec->body + CHUNK_STORES) != c->stores ||
+        le32(sec->body + CHUNK_RUNS) != c->runs) {
+        return ctr_fail(diag, CTR_E_CORRUPT, c->off, "chunk",
+                        "not the chunk of the index");
+    }
+    f->tr->chunks_read++;
+    out->lo = f->filter.from;
+    out->hi = f->filter.to;
+    unsigned columns = (f->runs ? decoder_columns(f->want) : 0) |
+                       (f->os || cut_by_time(f, c) ? 1u << FRAME_EVENTS : 0);
+    return section_columns(&f->tr->src, sec, columns, &out->payload, diag);
+}
+
+int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+              struct ctr_diag *diag)
+{
+    int err = feed_read(f, c, out, diag);
+    return err ? err : select_insns(f, out, diag);
+}
+
+static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    struct ctr_trace *tr = f->tr;
+    struct chunk_row row;
+    int got;
+    f->scan.flags = f->runs ? 0 : os_flags(f);
+    while ((got = chunktab_next(tr->chunks, &f->scan, &row, diag)) == 1) {
+        const struct ctr_chunk *c = &row.pub;
+        if (!feed_chunk(f, c)) {
+            continue;
+        }
+        int may = feed_may_match(f, c->index, diag);
+        if (may < 0) {
+            return may;
+        }
+        if (may) {
+            may = feed_take(f, c, out, diag);
+            if (may) {
+                return may;
+            }
+        }
+    }
+    if (got < 0) {
+        return got;
+    }
+    if (tr->damage.code == CTR_E_CORRUPT) {
+        if (diag) {
+            *diag = tr->damage;
+        }
+        return -CTR_E_CORRUPT;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ stream */
+
+/* Handles one section.  Returns 1 for a chunk that is selected. */
+static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    struct ctr_trace *tr = f->tr;
+    struct section *sec = &out->sec;
+    struct chunk_row row;
+    int err;
+    if (sec->type == 0) {
+        return section_skip(&tr->src, sec, diag);
+    }
+    err = trace_count_section(tr, sec, diag);
+    if (err) {
+        return err;
+    }
+    switch (sec->type) {
+    case SECT_PROCESS:
+        return trace_add_process(tr, sec->body, sec->off, diag);
+    case SECT_THREAD:
+        return trace_add_thread(tr, sec->body, sec->off, diag);
+    case SECT_DICT:
+        return blocktab_add_section(tr->blocks, sec, diag);
+    case SECT_CHUNK:
+        err =
+            section_columns(&tr->src, sec, (1u << CHUNK_FRAMES) - 1, &out->payload, diag);
+        if (err) {
+            return err;
+        }
+        tr->chunks_read++;
+        err = trace_read_header(tr, sec, &row, diag);
+        err = err ? err : trace_count_chunk(tr, &row.pub, diag);
+        out->pub = row.pub;
+        return err || !feed_chunk(f, &out->pub) ? err : select_insns(f, out, diag);
+    case SECT_REGS:
+        return trace_set_regs(tr, sec, diag);
+    case SECT_ROOT:
+        return trace_set_root(tr, sec, 0, diag);
+    case SECT_END:
+        trace_set_end(tr, sec);
+        tr->state = CTR_COMPLETE;
+        return 0;
+    case SECT_META:
+        return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "meta", "a second description");
+    default:
+        return section_skip(&tr->src, sec, diag);
+    }
+}
+
+/*
+ * Behind END the seek table must follow, whole.  It is read away, so that the
+ * writer is not hurt.
+ */
+static void end_of_stream(struct ctr_trace *tr)
+{
+    struct ctr_diag why;
+    int err = trace_read_seek_table(tr, &why);
+    if (err == -CTR_E_CORRUPT) {
+        tr->seek_damage = why; /* see ctr_trace_check */
+    } else if (err) {
+        tr->state = CTR_TRUNCATED;
+        ctr_fail(&tr->damage, CTR_E_TRUNCATED, tr->seek_off, "seek table",
+                 "the seek table is missing or damaged");
+    }
+}
+
+static int next_of_stream(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    struct ctr_trace *tr = f->tr;
+    struct ctr_diag why;
+    while (tr->state == CTR_STREAMING) {
+        int err = section_read(&tr->src, tr->src.pos, &out->sec, &why);
+        if (err == SECTION_EOF) {
+            tr->state = CTR_UNFINISHED;
+            break;
+        }
+        if (!err) {
+            err = stream_section(f, out, &why);
+        }
+        if (err == 1) {
+            return 1;
+        }
+        if (tr->state == CTR_COMPLETE) {
+            end_of_stream(tr);
+        }
+        if (err < 0) {
+            tr->state = CTR_TRUNCATED;
+            tr->damage = why;
+            if (err == -CTR_E_TRUNCATED) {
+                break;
+            }
+            if (diag) {
+                *diag = why;
+            }
+            return err;
+        }
+    }
+    if (tr->nchunks == 0 && tr->state != CTR_COMPLETE) {
+        return ctr_fail(diag, CTR_E_TRUNCATED, tr->src.pos, "chunk",
+                        "there is no whole chunk in the stream");
+    }
+    return 0;
+}
+
+int feed_next(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
+{
+    return f->tr->src.seekable ? next_of_file(f, out, diag)
+                               : next_of_stream(f, out, diag);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the rows of the index: counts of blocks, sets of pages. */
+#include "decode/feed.h"
+
+#include <string.h>
+#include "base/le.h"
+
+void part_reader_init(struct part_reader *r, struct ctr_trace *tr)
+{
+    memset(r, 0, sizeof(*r));
+    r->tr = tr;
+}
+
+void part_reader_fini(struct part_reader *r)
+{
+    buf_free(&r->counts);
+    buf_free(&r->pages);
+}
+
+static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
+{
+    return ctr_fail(diag, CTR_E_CORRUPT, chunktab_group(r->tr->chunks, r->part)->off,
+                    "part", "index row of chunk %llu", (unsigned long long)r->chunk);
+}
+
+/* A list of counts: reads so many numbers for each, block, and tells it. */
+enum { COUNT_WHOLE, COUNT_CUT, COUNT_UNKNOWN };
+
+static int count_ok(const struct part_reader *r, const struct part_count *c, uint64_t id,
+                    const uint64_t *v, unsigned kind)
+{
+    if (id == 0 || id > blocktab_known(r->tr->blocks) || c->falls > c->runs) {
+        return 0;
+    }
+    switch (kind) {
+    case COUNT_WHOLE:
+        return 1;
+    case COUNT_UNKNOWN:
+        return v[0] < CTR_MAX_BLOCK_INSNS;
+    default:
+        return v[0] < v[1] && v[1] <= CTR_MAX_BLOCK_INSNS;
+    }
+}
+
+static int counts_list(struct part_reader *r, unsigned kind, part_count_fn *fn, void *arg,
+                       struct ctr_diag *diag)
+{
+    static const uint8_t numbers[] = {
+        [COUNT_WHOLE] = 2, [COUNT_CUT] = 4, [COUNT_UNKNOWN] = 2};
+    uint64_t n, delta = 0, id = 0, v[4] = {0};
+    if (get_varint(&r->c, r->c_end, &n)) {
+        return bad_row(r, diag);
+    }
+    for (; n; n--) {
+        struct part_count c = {0};
+        int bad = get_varint(&r->c, r->c_end, &delta);
+        for (unsigned k = 0; k < numbers[kind]; k++) {
+            bad |= get_varint(&r->c, r->c_end, &v[k]);
+        }
+        id += unzigzag64(delta);
+        if (kind == COUNT_WHOLE) {
+            c.runs = v[0];
+            c.falls = v[1];
+        } else if (kind == COUNT_UNKNOWN) {
+            c.first = (uint16_t)v[0];
+            c.unknown = v[1];
+        } else {
+            c.first = (uint16_t)v[0];
+            c.end = (uint16_t)v[1];
+            c.runs = v[2];
+            c.falls = v[3];
+        }
+        c.id = (uint32_t)id;
+        if (bad || !count_ok(r, &c, id, v, kind)) {
+            return bad_row(r, diag);
+        }
+        int err = fn ? fn(arg, &c) : 0;
+        if (err) {
+            return err;
+        }
+    }
+    return 0;
+}
+
+static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
+                      struct ctr_diag *diag)
+{
+    int err = counts_list(r, COUNT_WHOLE, fn, arg, diag);
+    if (!err) {
+        err = counts_list(r, COUNT_CUT, fn, arg, diag);
+    }
+    return err ? err : counts_list(r, COUNT_UNKNOWN, fn, arg, diag);
+}
+
+static int page_in_ranges(const struct ctr_range *addrs, uint32_t naddr, uint64_t page)
+{
+    uint64_t first = page << PAGE_BITS;
+    uint64_t last = first + ((1u << PAGE_BITS) - 1);
+    last =
+        last + (MAX_INLINE_SIZE - 1) < last ? UINT64_MAX : last + (MAX_INLINE_SIZE - 1);
+    return in_ranges(addrs, naddr, first, last);
+}
+
+static int pages_row(struct part_reader *r, const struct ctr_range *addrs, uint32_t naddr,
+                     int *found, struct ctr_diag *diag)
+{
+    uint64_t n, delta, page = 0;
+    if (get_varint(&r->p, r->p_end, &n)) {
+        return bad_row(r, diag);
+    }
+    /* 0 is any page; of older files page 0 itself need not be listed. */
+    *found = n == 0 || (!(r->tr->compat & FILE_COMPAT_PAGE_0) && addrs &&
+                        page_in_ranges(addrs, naddr, 0));
+    for (; n > 1; n--) {
+        if (get_varint(&r->p, r->p_end, &delta)) {
+            return bad_row(r, diag);
+        }
+        page += delta;
+        if (!*found && addrs) {
+            *found = page_in_ranges(addrs, naddr, page);
+        }
+    }
+    return 0;
+}
+
+static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag)
+{
+    r->part = part;
+    r->chunk = chunktab_group(r->tr->chunks, part)->first;
+    r->loaded = 0;
+    int err = trace_part_frame(r->tr, part, 1, &r->counts, diag);
+    if (!err) {
+        err = trace_part_frame(r->tr, part, 2, &r->pages, diag);
+    }
+    if (err) {
+        return err;
+    }
+    r->c = r->counts.p;
+    r->c_end = r->c + r->counts.n;
+    r->p = r->pages.p;
+    r->p_end = r->p + r->pages.n;
+    r->loaded = 1;
+    return 0;
+}
+
+int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
+                      const struct ctr_range *addrs, uint32_t naddr, int *reads,
+                      int *writes, struct ctr_diag *diag)
+{
+    const uint32_t part = chunktab_find(r->tr->chunks, i, r->part);
+    if (!r->loaded || part != r->part || i < r->chunk) {
+        int err = load_part(r, part, diag);
+        if (err) {
+            return err;
+        }
+    }
+    while (r->chunk <= i) {
+        int here = r->chunk == i;
+        int rd, wr;
+        int err = counts_row(r, here ? fn : NULL, arg, diag);
+        if (!err) {
+            err = pages_row(r, here ? addrs : NULL, naddr, &rd, diag);
+        }
+        if (!err) {
+            err = pages_row(r, here ? addrs : NULL, naddr, &wr, diag);
+        }
+        if (err) {
+            r->loaded = 0; /* it stands within a row */
+            return err;
+        }
+        if (here && reads) {
+            *reads = rd;
+            *writes = wr;
+        }
+        r->chunk++;
+    }
+    return 0;
+}

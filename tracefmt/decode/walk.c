@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The three columns that tell what happened one after the other - runs, changes
+ * of registers from outside, events - are put together here:
+ *
+ *   events before run k, changes from outside before run k, run k, ...
+ *
+ * and behind the last run once more.  Registers must be followed through all
+ * runs, also those that nobody wants to see.
+ */
+#include "decode/walk.h"
+
+#include <string.h>
+
+int walk_init(struct walk *w)
+{
+    memset(w, 0, sizeof(*w));
+    evdec_init(&w->events);
+    return decoder_init(&w->dec);
+}
+
+void walk_fini(struct walk *w)
+{
+    decoder_fini(&w->dec);
+    evdec_fini(&w->events);
+    regstate_fini(&w->regs);
+}
+
+void walk_diag(struct walk *w, struct ctr_diag *diag)
+{
+    w->dec.diag = w->events.diag = diag;
+}
+
+void walk_end_chunk(struct walk *w)
+{
+    w->more = 0;
+    if (!w->feed->runs) {
+        w->run.nout = 0;
+    }
+    w->run.block = NULL;
+    w->run.ordinal = w->pub.first + w->pub.insns;
+    w->run.nreg = 0;
+}
+
+int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw,
+               struct ctr_diag *diag)
+{
+    const struct ctr_trace *tr = f->tr;
+    int err = 0;
+    w->feed = f;
+    w->pub = raw->pub;
+    w->lo = raw->lo;
+    w->hi = raw->hi;
+    w->thread = ctr_trace_thread(tr, raw->pub.thread);
+    w->view = f->want & DEC_REG ? tr->view : NULL;
+    w->run = (struct run){.block = NULL};
+    w->run_at = 0;
+    w->last_block = NULL;
+    w->events.have = 0;
+    walk_diag(w, diag);
+    if (f->runs) {
+        err = decoder_begin(&w->dec, tr, raw, f->want, diag);
+    }
+    if (!err && f->os) {
+        err = evdec_begin(&w->events, &raw->sec, &raw->payload, &raw->pub, w->dec.dctx,
+                          diag);
+    }
+    if (!err && w->view) {
+        if (w->regs.view != w->view && regstate_init(&w->regs, w->view)) {
+            return ctr_fail_nomem(diag);
+        }
+        regstate_set(&w->regs, w->dec.state);
+    }
+    w->reg_next = 0;
+    return err ? err : walk_advance(w);
+}
+
+static void make_outs(struct walk *w)
+{
+    for (uint32_t i = 0; w->view && i < w->run.nout; i++) {
+        regstate_write(&w->regs, w->run.outs[i].reg, w->run.outs[i].value);
+    }
+    w->outs_done = 1;
+}
+
+void walk_end_run(struct walk *w)
+{
+    if (!w->outs_done) {
+        make_outs(w);
+    }
+    expand_regs(&w->run, &w->regs, &w->reg_next, UINT32_MAX);
+    w->reg_next = 0;
+    w->last_block = w->run.block;
+    w->last_insn = (uint16_t)(w->run.end - 1);
+}
+
+void walk_outs(struct walk *w)
+{
+    regstate_settle(&w->regs);
+    make_outs(w);
+    regstate_settle(&w->regs);
+}
+
+int walk_event(struct walk *w)
+{
+    const struct evdec *e = &w->events;
+    if (!e->have || (w->more && e->run > w->run_at)) {
+        return 0;
+    }
+    if (w->feed->runs && e->run == w->run_at && e->ev.ordinal != w->run.ordinal) {
+        return ctr_fail(w->dec.diag, CTR_E_CORRUPT, w->pub.off, "chunk.events",
+                        "chunk %llu: an event out of place",
+                        (unsigned long long)w->pub.index);
+    }
+    return 1;
+}
+
+int walk_event_selected(const struct walk *w)
+{
+    const struct ctr_filter *f = &w->feed->filter;
+    const struct ctr_os_event *e = &w->events.ev;
+    return e->ordinal >= f->from && e->ordinal < f->to && w->events.now >= f->from_ns &&
+           w->events.now < f->to_ns && (w->feed->os & event_kind(e->type)) != 0;
+}
+
+static uint64_t out_pc(const struct walk *w)
+{
+    return w->last_block ? ctr_block_pc(&w->last_block->pub, w->last_insn) : 0;
+}
+
+static uint64_t out_ordinal(const struct walk *w)
+{
+    return w->run.ordinal ? w->run.ordinal - 1 : 0;
+}
+
+int walk_out_selected(const struct walk *w)
+{
+    const struct ctr_filter *f = &w->feed->filter;
+    uint64_t ordinal = out_ordinal(w);
+    if (ordinal < w->lo || ordinal >= w->hi || f->naddr) {
+        return 0;
+    }
+    uint64_t pc = out_pc(w);
+    return !f->npc || (w->last_block && in_ranges(f->pcs, f->npc, pc, pc));
+}
+
+void walk_out_event(const struct walk *w, uint32_t k, struct ctr_reg_change *c)
+{
+    uint16_t reg = w->regs.changed[k];
+    c->ordinal = out_ordinal(w);
+    c->pc = out_pc(w);
+    c->reg = reg;
+    c->size = w->view->reg[reg].pub.size;
+    c->value = regstate_value(&w->regs, reg);
+    c->outside = 1;
+    c->insn = w->last_block ? w->last_insn : 0;
+    c->block = w->last_block ? &w->last_block->pub : NULL;
+    c->thread = w->thread;
+}

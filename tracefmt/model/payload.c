@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Payloads of events: their layout as a table, checking, and taking them apart.
+ * Checked once, where they come in (from the pipe, from a file); the functions
+ * that callers of the library use rely on it.
+ */
+#include "model/payload.h"
+
+#include "ctr.h"
+#include "base/le.h"
+#include "cannoli/events.h"
+
+static const struct payload_kind kinds[] = {
+    [CTR_EVENT_SYSCALL] = {11, 0, 1, {4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8}},
+    [CTR_EVENT_SYSRET] = {11, 0, 1, {4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8}},
+    [CTR_EVENT_USERMEM] = {3, 1, 0, {8, 8, 4}},
+    [CTR_EVENT_SIGNAL] = {10, 0, 0, {4, 4, 4, 4, 8, 8, 8, 8, 4, 4}},
+    [CTR_EVENT_SIGRETURN] = {1, 0, 0, {8}},
+    [CTR_EVENT_MAP] = {11, 0, 2, {4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8}},
+    [CTR_EVENT_THREAD] = {7, 0, 1, {4, 4, 4, 4, 4, 4, 4}},
+    [CTR_EVENT_MARK] = {4, 0, 1, {4, 4, 8, 8}},
+    [CTR_EVENT_GATE] = {2, 0, 0, {4, 4}},
+    [CTR_EVENT_LABEL] = {4, 0, 2, {4, 4, 8, 8}},
+    [CTR_EVENT_SELECT] = {2, 0, 1, {4, 4}},
+};
+
+const struct payload_kind *payload_kind(uint32_t type)
+{
+    return type >= 1 && type < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[type] : NULL;
+}
+
+uint32_t payload_fixed(const struct payload_kind *k)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < k->nfields; i++) {
+        n += k->field[i];
+    }
+    return n;
+}
+
+/* Is what the first numbers of a payload tell something that there is? */
+static int known_kind(uint32_t type, const uint8_t *p)
+{
+    switch (type) {
+    case CTR_EVENT_MAP:
+        return le32(p) - 1u < CTR_MAP_SHMDT;
+    case CTR_EVENT_THREAD:
+        return le32(p) - 1u < CTR_THREAD_EXEC;
+    case CTR_EVENT_MARK:
+        return le32(p) - 1u < CTR_MARK_GUEST;
+    case CTR_EVENT_GATE:
+        return le32(p) <= 1 && le32(p + 4) - 1u < CTR_GATE_START;
+    case CTR_EVENT_LABEL:
+        return le32(p) - 1u < CTR_LABEL_REMOVE;
+    default:
+        return 1;
+    }
+}
+
+const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
+{
+    const struct payload_kind *k = payload_kind(type);
+    if (!k) {
+        return "an event of an unknown type";
+    }
+    size_t at = payload_fixed(k);
+    if (n < at) {
+        return "an event that is too short";
+    }
+    for (unsigned i = 0; i < k->strings; i++) {
+        if (n - at < 2 || n - at - 2 < le16(p + at)) {
+            return "a string that is too short";
+        }
+        at += 2u + le16(p + at);
+    }
+    if (k->counted) {
+        if (n - at < 4 || n - at - 4 != le32(p + at) || le32(p + at) > le64(p + 8)) {
+            return "data that are not as long as told";
+        }
+        at = n;
+    }
+    if (at != n) {
+        return "an event that is too long";
+    }
+    return known_kind(type, p) ? NULL : "an event of an unknown kind";
+}
+
+/* ------------------------------------------------------------ taking apart */
+
+static int not_it(const struct ctr_os_event *e, uint32_t type)
+{
+    return e->type != type ? -CTR_E_INVAL : 0;
+}
+
+static const uint8_t *get_str(const uint8_t *p, struct ctr_str *out)
+{
+    out->n = le16(p);
+    out->p = (const char *)p + 2;
+    return p + 2 + out->n;
+}
+
+int ctr_parse_syscall(const struct ctr_os_event *e, struct ctr_syscall *out)
+{
+    if (not_it(e, CTR_EVENT_SYSCALL) && not_it(e, CTR_EVENT_SYSRET)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->nr = le32(p);
+    out->flags = le32(p + 4);
+    out->result = (int64_t)le64(p + 8);
+    for (unsigned i = 0; i < 8; i++) {
+        out->args[i] = le64(p + 16 + 8 * (size_t)i);
+    }
+    get_str(p + 80, &out->name);
+    return 0;
+}
+
+int ctr_parse_usermem(const struct ctr_os_event *e, struct ctr_usermem *out)
+{
+    if (not_it(e, CTR_EVENT_USERMEM)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->addr = le64(p);
+    out->size = le64(p + 8);
+    out->flags = le32(p + 16);
+    out->n = le32(p + 20);
+    out->data = p + 24;
+    return 0;
+}
+
+int ctr_parse_signal(const struct ctr_os_event *e, struct ctr_signal *out)
+{
+    if (not_it(e, CTR_EVENT_SIGNAL)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->signo = le32(p);
+    out->code = (int32_t)le32(p + 4);
+    out->pid = (int32_t)le32(p + 8);
+    out->uid = le32(p + 12);
+    out->addr = le64(p + 16);
+    out->value = le64(p + 24);
+    out->pc = le64(p + 32);
+    out->handler = le64(p + 40);
+    out->flags = le32(p + 48);
+    return 0;
+}
+
+int ctr_parse_sigreturn(const struct ctr_os_event *e, uint64_t *pc)
+{
+    if (not_it(e, CTR_EVENT_SIGRETURN)) {
+        return -CTR_E_INVAL;
+    }
+    *pc = le64(e->payload);
+    return 0;
+}
+
+int ctr_parse_map(const struct ctr_os_event *e, struct ctr_map *out)
+{
+    if (not_it(e, CTR_EVENT_MAP)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->op = le32(p);
+    out->prot = le32(p + 4);
+    out->flags = le32(p + 8);
+    out->start = le64(p + 16);
+    out->size = le64(p + 24);
+    out->offset = le64(p + 32);
+    out->old_start = le64(p + 40);
+    out->old_size = le64(p + 48);
+    out->dev = le64(p + 56);
+    out->inode = le64(p + 64);
+    get_str(get_str(p + 72, &out->path), &out->build_id);
+    return 0;
+}
+
+int ctr_parse_thread(const struct ctr_os_event *e, struct ctr_thread_event *out)
+{
+    if (not_it(e, CTR_EVENT_THREAD)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->op = le32(p);
+    out->pid = (int32_t)le32(p + 4);
+    out->tid = (int32_t)le32(p + 8);
+    out->ppid = (int32_t)le32(p + 12);
+    out->ptid = (int32_t)le32(p + 16);
+    out->reason = le32(p + 20);
+    out->status = (int32_t)le32(p + 24);
+    get_str(p + 28, &out->name);
+    return 0;
+}
+
+int ctr_parse_mark(const struct ctr_os_event *e, struct ctr_mark *out)
+{
+    if (not_it(e, CTR_EVENT_MARK)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->source = le32(p);
+    out->number = le32(p + 4);
+    out->asked_ns = le64(p + 8);
+    out->value = le64(p + 16);
+    get_str(p + 24, &out->text);
+    return 0;
+}
+
+int ctr_parse_gate(const struct ctr_os_event *e, struct ctr_gate *out)
+{
+    if (not_it(e, CTR_EVENT_GATE)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->open = le32(p);
+    out->why = le32(p + 4);
+    return 0;
+}
+
+int ctr_parse_label(const struct ctr_os_event *e, struct ctr_label *out)
+{
+    if (not_it(e, CTR_EVENT_LABEL)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->op = le32(p);
+    out->start = le64(p + 8);
+    out->size = le64(p + 16);
+    get_str(get_str(p + 24, &out->type), &out->name);
+    return 0;
+}
+
+int ctr_parse_select(const struct ctr_os_event *e, struct ctr_select *out)
+{
+    if (not_it(e, CTR_EVENT_SELECT)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->generation = le32(p);
+    get_str(p + 8, &out->text);
+    return 0;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* One event after the other, and seeking. */
+#include "decode/walk.h"
+
+#include <string.h>
+
+/* Where a cursor stands. */
+enum stage {
+    NO_CHUNK,
+    BETWEEN, /* before the run: events ... */
+    OUTSIDE, /* ... then changes of registers from outside, from number `at' on */
+    IN_RUN,  /* x expands it */
+    IN_INSN, /* on an instruction: accesses from `at' on ... */
+    IN_REGS, /* ... then its registers */
+};
+
+struct ctr_cursor {
+    struct feed feed;
+    struct raw_chunk raw;
+    struct walk walk;
+    enum stage stage;
+    int told; /* walk's event was handed out */
+    struct expand x;
+    uint32_t at;
+    struct ctr_exec exec;
+    uint64_t seek_chunk; /* in this chunk, events before seek_lo are skipped */
+    uint64_t seek_lo;
+};
+
+int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
+                    const struct ctr_filter *filter, struct ctr_diag *diag)
+{
+    *out = NULL;
+    struct ctr_cursor *c = calloc(1, sizeof(*c));
+    if (!c) {
+        return ctr_fail_nomem(diag);
+    }
+    struct feed *f = &c->feed;
+    int err = feed_init(f, tr, filter, diag);
+    if (err) {
+        free(c);
+        return err;
+    }
+    if (tr->events & CTR_HAS_MEM && f->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE)) {
+        f->want |= DEC_MEM | (tr->events & CTR_HAS_VAL ? DEC_VAL : 0u);
+    }
+    if (tr->events & CTR_HAS_REG && f->kinds & CTR_KIND_REG) {
+        f->want |= DEC_REG;
+    }
+    f->os = feed_os_kinds(f);
+    f->runs = f->kinds & CTR_KIND_EXEC || f->want;
+    c->seek_chunk = UINT64_MAX;
+    if (walk_init(&c->walk)) {
+        ctr_cursor_close(c);
+        return ctr_fail_nomem(diag);
+    }
+    *out = c;
+    return 0;
+}
+
+void ctr_cursor_close(struct ctr_cursor *c)
+{
+    if (!c) {
+        return;
+    }
+    walk_fini(&c->walk);
+    buf_free(&c->raw.payload);
+    feed_fini(&c->feed);
+    free(c);
+}
+
+/* The first ordinal that counts in the chunk at hand. */
+static uint64_t lowest(const struct ctr_cursor *c)
+{
+    uint64_t lo = c->walk.lo;
+    return c->walk.pub.index == c->seek_chunk && lo < c->seek_lo ? c->seek_lo : lo;
+}
+
+/* Begins the next chunk.  Returns 1, 0 at the end of the trace, or an error. */
+static int next_chunk(struct ctr_cursor *c, struct ctr_diag *diag)
+{
+    int ret = feed_next(&c->feed, &c->raw, diag);
+    if (ret != 1) {
+        return ret;
+    }
+    ret = walk_begin(&c->walk, &c->feed, &c->raw, diag);
+    if (ret) {
+        return ret;
+    }
+    c->stage = BETWEEN;
+    c->told = 0;
+    return 1;
+}
+
+/* The next event between the run before and this one.  Returns 1, 0, or an error. */
+static int next_between(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    struct walk *w = &c->walk;
+    for (;;) {
+        int ret = c->told ? evdec_next(&w->events) : 0;
+        c->told = 0;
+        if (!ret) {
+            ret = walk_event(w);
+        }
+        if (ret != 1) {
+            return ret;
+        }
+        c->told = 1;
+        if (walk_event_selected(w) && w->events.ev.ordinal >= lowest(c)) {
+            ev->kind = CTR_CURSOR_OS;
+            ev->os = w->events.ev;
+            ev->os.thread = w->thread;
+            return 1;
+        }
+    }
+}
+
+/* The next change from outside that is selected. */
+static int next_out(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    struct walk *w = &c->walk;
+    if (c->at >= w->regs.nchanged || !walk_out_selected(w)) {
+        return 0;
+    }
+    walk_out_event(w, c->at++, &ev->reg);
+    ev->kind = CTR_CURSOR_REG;
+    return ev->reg.ordinal >= lowest(c);
+}
+
+static int next_mem(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    while (c->at < c->x.a_end) {
+        uint32_t a = c->at++;
+        if (feed_access(&c->feed, &c->walk.run.access[a])) {
+            ev->kind = CTR_CURSOR_MEM;
+            ev->exec = c->exec;
+            expand_mem(&c->x, c->walk.thread, a, &ev->mem);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int next_reg(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    if (!c->walk.view || c->at >= c->walk.regs.nchanged) {
+        return 0;
+    }
+    ev->kind = CTR_CURSOR_REG;
+    ev->exec = c->exec;
+    expand_reg(&c->x, c->walk.thread, c->at++, &ev->reg);
+    return 1;
+}
+
+/* The next instruction of the run; returns 1 if it is an event itself. */
+static int next_insn(struct ctr_cursor *c, struct ctr_event *ev)
+{
+    if (!expand_step(&c->x, 1)) {
+        return 0;
+    }
+    c->stage = IN_INSN;
+    c->at = c->x.a;
+    expand_exec(&c->x, c->walk.thread, &c->exec);
+    ev->kind = CTR_CURSOR_EXEC;
+    ev->exec = c->exec;
+    return c->x.exec;
+}
+
+/* Registers after the events before the run; then the run. */
+static int begin_run(struct ctr_cursor *c)
+{
+    struct walk *w = &c->walk;
+    if (!w->more) {
+        c->stage = NO_CHUNK;
+        return 0;
+    }
+    if (walk_end(w) < lowest(c)) {
+        c->stage = BETWEEN;
+        return walk_next(w);
+    }
+    if (w->view) {
+        regstate_settle(&w->regs);
+    }
+    expand_init(&c->x, &c->feed, &w->run, w->view ? &w->regs : NULL, &w->reg_next,
+                lowest(c), w->hi);
+    c->stage = IN_RUN;
+    return 0;
+}
+
+/* One stage further, where this one has nothing to tell. */
+static int next_stage(struct ctr_cursor *c)
+{
+    struct walk *w = &c->walk;
+    switch (c->stage) {
+    case BETWEEN:
+        c->stage = OUTSIDE;
+        c->at = 0;
+        w->regs.nchanged = 0;
+        if (w->view) {
+            walk_outs(w);
+        }
+        return 0;
+    case OUTSIDE:
+        return begin_run(c);
+    case IN_RUN:
+        if (walk_end(w) > w->hi) {
+            c->stage = NO_CHUNK;
+            return 0;
+        }
+        c->stage = BETWEEN;
+        return walk_next(w);
+    case IN_INSN:
+        c->stage = IN_REGS;
+        c->at = 0;
+        return 0;
+    case IN_REGS:
+    case NO_CHUNK:
+        c->stage = IN_RUN;
+        break;
+    }
+    return 0;
+}
+
+int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
+{
+    walk_diag(&c->walk, diag);
+    for (;;) {
+        enum stage stage = c->stage;
+        int ret = 0;
+        switch (stage) {
+        case NO_CHUNK:
+            ret = next_chunk(c, diag);
+            if (ret != 1) {
+                return ret;
+            }
+            continue;
+        case BETWEEN:
+            ret = next_between(c, ev);
+            break;
+        case OUTSIDE:
+            ret = next_out(c, ev);
+            break;
+        case IN_RUN:
+            ret = next_insn(c, ev);
+            break;
+        case IN_INSN:
+            ret = next_mem(c, ev);
+            break;
+        case IN_REGS:
+            ret = next_reg(c, ev);
+            break;
+        }
+        if (!ret && c->stage == stage) {
+            ret = next_stage(c);
+        }
+        if (ret) {
+            return ret;
+        }
+    }
+}
+
+static int jump(struct ctr_cursor *c, uint64_t at, const struct chunk_row *row,
+                uint64_t lo)
+{
+    c->feed.scan.at = at;
+    c->seek_chunk = row->pub.index;
+    c->seek_lo = lo;
+    c->stage = NO_CHUNK;
+    return 0;
+}
+
+static int no_place(int err, struct ctr_diag *diag, const char *what)
+{
+    return err ? err : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "seek", "%s", what);
+}
+
+int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal,
+                            struct ctr_diag *diag)
+{
+    struct chunktab *t = c->feed.tr->chunks;
+    struct chunk_row row;
+    uint64_t at;
+    int got = chunktab_ordinal(t, thread, ordinal, 0, &row, diag);
+    if (got == 1) {
+        got = chunktab_place(t, &row, &at, diag);
+        return got ? got : jump(c, at, &row, ordinal);
+    }
+    return no_place(got, diag, "no such instruction");
+}
+
+int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_diag *diag)
+{
+    struct chunktab *t = c->feed.tr->chunks;
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    uint64_t at;
+    int got;
+    s.stored = 1; /* within a thread the same order */
+    s.thread = s.last_thread = thread;
+    while ((got = chunktab_next(t, &s, &row, diag)) == 1) {
+        if (row.pub.thread == thread) {
+            got = chunktab_place(t, &row, &at, diag);
+            return got ? got : jump(c, at, &row, 0);
+        }
+    }
+    return no_place(got, diag, "no such thread");
+}
+
+int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *diag)
+{
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    int got;
+    s.from_ns = ns;
+    while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
+        if (row.pub.end_ns >= ns) {
+            return jump(c, s.at - 1, &row, 0);
+        }
+    }
+    return no_place(got, diag, "no such time");
+}

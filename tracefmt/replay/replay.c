@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctr_replay: parallel map over pieces of chunks, ordered reduce.
+ *
+ * Workers take pieces in recorded order under one lock (which on a stream
+ * means that one of them waits for input while others work), decode them and
+ * run the callbacks.  What a piece has appended waits in a ring until all
+ * pieces before it have been told; a piece that is the next in order tells its
+ * output while it goes on working, one that is not stops at PIECE_WAIT bytes.
+ * So memory is bounded and order does not depend on the number of workers.
+ *
+ * A piece that fails, or whose callback says stop, takes its place in the
+ * order like any other: everything before it is told, nothing after it.
+ */
+#include "replay/replay.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_WORKERS 256u
+
+/* --------------------------------------------------------------- job's API */
+
+unsigned ctr_job_worker(const struct ctr_job *job)
+{
+    return job->worker;
+}
+
+const struct ctr_chunk *ctr_job_chunk(const struct ctr_job *job)
+{
+    return &job->pub;
+}
+
+const struct ctr_thread *ctr_job_thread(const struct ctr_job *job)
+{
+    return job->thread;
+}
+
+void *ctr_job_reserve(struct ctr_job *job, size_t n)
+{
+    if (n > job->out.cap - job->out.n && buf_reserve(&job->out, n)) {
+        job->piece.result = ctr_fail_nomem(&job->piece.diag);
+        return NULL;
+    }
+    return job->out.p + job->out.n;
+}
+
+void ctr_job_commit(struct ctr_job *job, size_t n)
+{
+    job->out.n += n;
+}
+
+int ctr_job_append(struct ctr_job *job, const void *data, size_t n)
+{
+    void *p = ctr_job_reserve(job, n);
+    if (!p) {
+        return -CTR_E_NOMEM;
+    }
+    if (n) {
+        memcpy(p, data, n);
+    }
+    job->out.n += n;
+    return 0;
+}
+
+/* ------------------------------------------------------------------ source */
+
+static void chunk_release(struct replay *rp, struct shared_chunk *c)
+{
+    if (--c->users == 0) {
+        c->next = rp->spare;
+        rp->spare = c;
+    }
+}
+
+/* The next chunk becomes rp->cur.  As feed_next. */
+static int take_chunk(struct replay *rp, struct ctr_diag *diag)
+{
+    struct shared_chunk *c = rp->spare;
+    if (c) {
+        rp->spare = c->next;
+    } else {
+        c = calloc(1, sizeof(*c));
+        if (!c) {
+            return ctr_fail_nomem(diag);
+        }
+    }
+    c->users = 1;
+    int err = feed_next(&rp->feed, &c->raw, diag);
+    if (err != 1) {
+        chunk_release(rp, c);
+        return err;
+    }
+    const struct ctr_chunk *p = &c->raw.pub;
+    rp->cur = c;
+    rp->cur_first = 1;
+    rp->cur_at = p->first > c->raw.lo ? p->first : c->raw.lo;
+    rp->cur_end = p->first + p->insns < c->raw.hi ? p->first + p->insns : c->raw.hi;
+    return 1;
+}
+
+/* Takes the next piece; returns 1, or 0 at the end.  Errors are pieces. */
+static int take_piece(struct replay *rp, struct job_piece *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (rp->src_end) {
+        return 0;
+    }
+    if (!rp->cur) {
+        int err = take_chunk(rp, &out->diag);
+        if (err != 1) {
+            rp->src_end = 1;
+            out->result = err;
+            out->seq = rp->seq;
+            rp->seq += err != 0;
+            return err != 0;
+        }
+    }
+    struct shared_chunk *c = rp->cur;
+    out->seq = rp->seq++;
+    out->chunk = c;
+    out->lo = rp->cur_first ? c->raw.lo : rp->cur_at;
+    out->place_lo = rp->cur_first ? 0 : rp->cur_at;
+    c->users++;
+    if (rp->piece_insns && rp->cur_at < rp->cur_end &&
+        rp->cur_end - rp->cur_at > rp->piece_insns) {
+        rp->cur_at += rp->piece_insns;
+        rp->cur_first = 0;
+        out->hi = out->place_hi = rp->cur_at;
+    } else {
+        out->hi = c->raw.hi;
+        out->place_hi = UINT64_MAX;
+        out->last = 1;
+        chunk_release(rp, c);
+        rp->cur = NULL;
+    }
+    return 1;
+}
+
+/* ----------------------------------------------------------------- workers */
+
+static void *work(void *arg)
+{
+    struct ctr_job *job = arg;
+    struct replay *rp = job->rp;
+    for (;;) {
+        pthread_mutex_lock(&rp->lock);
+        int stop = rp->stop;
+        pthread_mutex_unlock(&rp->lock);
+        if (stop) {
+            break;
+        }
+        pthread_mutex_lock(&rp->src_lock);
+        int got = take_piece(rp, &job->piece);
+        pthread_mutex_unlock(&rp->src_lock);
+        if (!got) {
+            break;
+        }
+        struct shared_chunk *c = job->piece.chunk;
+        job->out.n = 0;
+        job->tell_at = PIECE_TELL;
+        if (c) {
+            job->pub = c->raw.pub;
+            job->thread = ctr_trace_thread(rp->tr, job->pub.thread);
+            int ret = replay_piece(job);
+            if (!job->piece.result) {
+                job->piece.result = ret;
+            }
+        }
+        replay_complete(job);
+        /* Only now: on a stream this lock may be held for as long as nothing
+         * comes in, and what is there must be told meanwhile. */
+        if (c) {
+            pthread_mutex_lock(&rp->src_lock);
+            chunk_release(rp, c);
+            pthread_mutex_unlock(&rp->src_lock);
+        }
+    }
+    return NULL;
+}
+
+/* -------------------------------------------------------------------- main */
+
+static void job_free(struct ctr_job *job)
+{
+    if (job) {
+        walk_fini(&job->walk);
+        buf_free(&job->out);
+        free(job);
+    }
+}
+
+static struct ctr_job *job_new(struct replay *rp, unsigned worker, int decodes)
+{
+    struct ctr_job *job = calloc(1, sizeof(*job));
+    if (!job) {
+        return NULL;
+    }
+    job->rp = rp;
+    job->worker = worker;
+    if (decodes && walk_init(&job->walk)) {
+        free(job);
+        return NULL;
+    }
+    return job;
+}
+
+static void run_workers(struct ctr_job **job, unsigned workers)
+{
+    pthread_t *thread = calloc(workers, sizeof(thread[0]));
+    unsigned n = 0;
+    /* Fewer threads than wanted do the same work. */
+    while (thread && n + 1 < workers &&
+           pthread_create(&thread[n], NULL, work, job[n + 1]) == 0) {
+        n++;
+    }
+    work(job[0]);
+    while (n) {
+        pthread_join(thread[--n], NULL);
+    }
+    free(thread);
+}
+
+/* What must be decoded for what is asked for. */
+static void choose_columns(struct replay *rp)
+{
+    const struct ctr_replay_ops *ops = rp->ops;
+    struct feed *f = &rp->feed;
+    uint32_t has = rp->tr->events;
+    int mem = ops->mem && f->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
+    int reg = ops->reg && f->kinds & CTR_KIND_REG && has & CTR_HAS_REG;
+    int exec = ops->exec && f->kinds & CTR_KIND_EXEC;
+    if (has & CTR_HAS_MEM && (mem || ((exec || reg) && f->filter.naddr))) {
+        f->want |= DEC_MEM | (mem && has & CTR_HAS_VAL ? DEC_VAL : 0u);
+    }
+    f->want |= reg ? DEC_REG : 0u;
+    rp->counts = ops->run && rp->run_accesses && has & CTR_HAS_MEM;
+    rp->lists = rp->counts && rp->run_accesses >= CTR_RUN_ACCESSES;
+    if (rp->lists) {
+        int val = rp->run_accesses >= CTR_RUN_VALUES && has & CTR_HAS_VAL;
+        f->want |= DEC_MEM | (val ? DEC_VAL : 0u);
+    }
+    f->want |= rp->counts && !(f->want & DEC_MEM) ? DEC_COUNT : 0u;
+    f->os = ops->os ? feed_os_kinds(f) : 0;
+    rp->decodes = ops->run || exec || f->want || f->os;
+    /* begin and end come for every chunk when nothing else is asked for. */
+    f->runs = ops->run || exec || f->want || !rp->decodes;
+    if (!f->runs) {
+        rp->piece_insns = 0;
+    }
+    rp->fast = replay_fast_kind(rp);
+}
+
+int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg,
+               const struct ctr_replay_opts *opts, struct ctr_diag *diag)
+{
+    struct replay rp = {.tr = tr, .ops = ops, .arg = arg};
+    unsigned workers = opts ? opts->workers : 0;
+    int streaming = !tr->src.seekable;
+    if (streaming && tr->state != CTR_STREAMING) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "stream",
+                        "the stream was read already");
+    }
+    if (workers == 0) {
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        workers = n > 0 ? (unsigned)n : 1;
+    }
+    workers = workers > MAX_WORKERS ? MAX_WORKERS : workers;
+    rp.piece_insns = opts ? opts->piece_insns : 0;
+    rp.run_accesses = opts ? opts->run_accesses : 0;
+    int err = feed_init(&rp.feed, tr, opts ? opts->filter : NULL, diag);
+    if (err) {
+        return err;
+    }
+    choose_columns(&rp);
+    clock_gettime(CLOCK_MONOTONIC, &rp.prog_time);
+    pthread_mutex_init(&rp.src_lock, NULL);
+    pthread_mutex_init(&rp.lock, NULL);
+    pthread_cond_init(&rp.moved, NULL);
+
+    rp.ring_size = workers * 2 + 2;
+    struct ctr_job **job = calloc(workers, sizeof(job[0]));
+    rp.ring = calloc(rp.ring_size, sizeof(rp.ring[0]));
+    int ok = job && rp.ring;
+    for (unsigned i = 0; ok && i < rp.ring_size; i++) {
+        rp.ring[i].job = job_new(&rp, 0, 0);
+        ok = rp.ring[i].job != NULL;
+    }
+    for (unsigned i = 0; ok && i < workers; i++) {
+        job[i] = job_new(&rp, i, 1);
+        ok = job[i] != NULL;
+    }
+    if (ok) {
+        run_workers(job, workers);
+        err = rp.result;
+        if (err && diag) {
+            *diag = rp.diag;
+        }
+    } else {
+        err = ctr_fail_nomem(diag);
+    }
+    if (streaming) {
+        trace_publish_totals(tr);
+    }
+
+    for (unsigned i = 0; job && i < workers; i++) {
+        job_free(job[i]);
+    }
+    for (unsigned i = 0; rp.ring && i < rp.ring_size; i++) {
+        job_free(rp.ring[i].job);
+    }
+    free(job);
+    free(rp.ring);
+    if (rp.cur) {
+        chunk_release(&rp, rp.cur);
+    }
+    while (rp.spare) {
+        struct shared_chunk *c = rp.spare;
+        rp.spare = c->next;
+        buf_free(&c->raw.payload);
+        free(c);
+    }
+    feed_fini(&rp.feed);
+    pthread_cond_destroy(&rp.moved);
+    pthread_mutex_destroy(&rp.lock);
+    pthread_mutex_destroy(&rp.src_lock);
+    return err;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The order of a replay: what pieces appended is told strictly as they come in the
+ * trace, whoever worked on them, by one thread at a time.
+ */
+#include "replay/replay.h"
+
+#define PROGRESS_NS 100000000ll
+
+/* Tells one piece's output.  Called without the lock, by one at a time. */
+static int tell(struct replay *rp, struct ctr_job *job)
+{
+    int ret = 0;
+    if (rp->ops->ordered && job->out.n) {
+        ret = rp->ops->ordered(rp->arg, job, job->out.p, job->out.n);
+    }
+    job->out.n = 0;
+    return ret;
+}
+
+static void stop_with(struct replay *rp, int result, const struct ctr_diag *diag)
+{
+    if (!rp->stop) {
+        rp->stop = 1;
+        rp->result = result;
+        if (diag) {
+            rp->diag = *diag;
+        }
+    }
+    pthread_cond_broadcast(&rp->moved);
+}
+
+/* How much there is to do: asked for when it takes long only. */
+static void count_work(struct replay *rp)
+{
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    s.stored = 1;
+    while (!rp->counted && chunktab_next(rp->tr->chunks, &s, &row, NULL) == 1) {
+        if (feed_chunk(&rp->feed, &row.pub)) {
+            rp->prog.chunks++;
+            rp->prog.insns += row.pub.insns;
+            rp->prog.bytes += row.pub.bytes;
+        }
+    }
+    rp->counted = 1;
+    if (rp->prog.chunks < rp->prog.chunks_done) { /* not all can be read */
+        rp->prog.chunks = rp->prog.chunks_done;
+    }
+}
+
+static int now_and_then(struct replay *rp)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long ns = (now.tv_sec - rp->prog_time.tv_sec) * 1000000000ll +
+                   (now.tv_nsec - rp->prog_time.tv_nsec);
+    if (ns < PROGRESS_NS) {
+        return 0;
+    }
+    rp->prog_time = now;
+    count_work(rp);
+    return rp->ops->progress(rp->arg, &rp->prog);
+}
+
+int replay_flush(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    pthread_mutex_lock(&rp->lock);
+    while (!rp->stop && job->out.n > PIECE_WAIT &&
+           (rp->head != job->piece.seq || rp->telling)) {
+        pthread_cond_wait(&rp->moved, &rp->lock);
+    }
+    if (!rp->stop && rp->head == job->piece.seq && !rp->telling) {
+        rp->telling = 1;
+        pthread_mutex_unlock(&rp->lock);
+        int ret = tell(rp, job);
+        pthread_mutex_lock(&rp->lock);
+        rp->telling = 0;
+        if (ret) {
+            stop_with(rp, ret, NULL);
+        }
+        pthread_cond_broadcast(&rp->moved);
+    }
+    int stop = rp->stop;
+    pthread_mutex_unlock(&rp->lock);
+    return stop;
+}
+
+void replay_complete(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    pthread_mutex_lock(&rp->lock);
+    while (!rp->stop && job->piece.seq - rp->head >= rp->ring_size) {
+        pthread_cond_wait(&rp->moved, &rp->lock);
+    }
+    if (rp->stop) {
+        pthread_mutex_unlock(&rp->lock);
+        return;
+    }
+    struct done *d = &rp->ring[job->piece.seq % rp->ring_size];
+    struct buf mine = job->out;
+    job->out = d->job->out;
+    job->out.n = 0;
+    d->job->out = mine;
+    d->job->pub = job->pub;
+    d->job->thread = job->thread;
+    d->job->worker = job->worker;
+    d->piece = job->piece;
+    d->ready = 1;
+    while (!rp->stop && !rp->telling && rp->ring[rp->head % rp->ring_size].ready) {
+        d = &rp->ring[rp->head % rp->ring_size];
+        rp->telling = 1;
+        pthread_mutex_unlock(&rp->lock);
+        int ret = tell(rp, d->job);
+        pthread_mutex_lock(&rp->lock);
+        rp->telling = 0;
+        d->ready = 0;
+        rp->head++;
+        if (d->piece.chunk && d->piece.last) {
+            rp->prog.chunks_done++;
+            rp->prog.insns_done += d->job->pub.insns;
+            rp->prog.bytes_done += d->job->pub.bytes;
+        }
+        if (!ret && !d->piece.result && rp->ops->progress) {
+            ret = now_and_then(rp);
+        }
+        if (ret || d->piece.result) {
+            stop_with(rp, ret ? ret : d->piece.result, ret ? NULL : &d->piece.diag);
+        }
+        pthread_cond_broadcast(&rp->moved);
+    }
+    pthread_mutex_unlock(&rp->lock);
+}

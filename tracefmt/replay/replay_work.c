@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* The work on one piece of a chunk: decoding it, and calling back for all that it holds.
+ */
+#include "replay/replay.h"
+
+/* What happened between the run before and this one. */
+static int do_between(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    const struct job_piece *p = &job->piece;
+    struct walk *w = &job->walk;
+    int ret;
+    while ((ret = walk_event(w)) == 1) {
+        struct ctr_os_event *e = &w->events.ev;
+        if (e->ordinal >= p->place_hi) {
+            break;
+        }
+        if (e->ordinal >= p->place_lo && walk_event_selected(w)) {
+            e->thread = job->thread;
+            ret = rp->ops->os(rp->arg, job, e);
+            if (ret) {
+                return ret;
+            }
+        }
+        ret = evdec_next(&w->events);
+        if (ret) {
+            return ret;
+        }
+    }
+    uint64_t place = walk_outs_key(w);
+    if (ret < 0 || !w->view || w->outs_done || place >= p->place_hi) {
+        return ret < 0 ? ret : 0;
+    }
+    walk_outs(w);
+    if (place < p->place_lo || !walk_out_selected(w)) {
+        return 0;
+    }
+    for (uint32_t k = 0; k < w->regs.nchanged; k++) {
+        struct ctr_reg_change c;
+        walk_out_event(w, k, &c);
+        ret = rp->ops->reg(rp->arg, job, &c);
+        if (ret) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The instructions of the run.  Made twice, as following registers would make it
+ * slower where nobody asks for them.
+ */
+EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
+{
+    struct replay *rp = job->rp;
+    const struct ctr_replay_ops *ops = rp->ops;
+    const struct run *r = &job->walk.run;
+    struct expand x;
+    int ret = 0;
+    expand_init(&x, &rp->feed, r, regs, &job->walk.reg_next, job->piece.lo,
+                job->piece.hi);
+    while (!ret && expand_step(&x, regs != NULL)) {
+        if (x.exec && ops->exec) {
+            struct ctr_exec e;
+            expand_exec(&x, job->thread, &e);
+            ret = ops->exec(rp->arg, job, &e);
+        }
+        for (uint32_t a = x.a; !ret && ops->mem && a < x.a_end; a++) {
+            if (feed_access(&rp->feed, &r->access[a])) {
+                struct ctr_mem m;
+                expand_mem(&x, job->thread, a, &m);
+                ret = ops->mem(rp->arg, job, &m);
+            }
+        }
+        for (uint32_t k = 0; regs && !ret && k < regs->nchanged; k++) {
+            struct ctr_reg_change c;
+            expand_reg(&x, job->thread, k, &c);
+            ret = ops->reg(rp->arg, job, &c);
+        }
+    }
+    return ret;
+}
+
+static int do_insns_plain(struct ctr_job *job)
+{
+    return do_insns(job, NULL);
+}
+
+static int do_insns_regs(struct ctr_job *job)
+{
+    regstate_settle(&job->walk.regs); /* what runs that were skipped have changed */
+    return do_insns(job, &job->walk.regs);
+}
+
+/* The accesses of the run that are of this piece. */
+static void piece_accesses(const struct ctr_job *job, struct ctr_run *run)
+{
+    const struct job_piece *p = &job->piece;
+    const struct run *r = &job->walk.run;
+    const struct ctr_access *a = r->access;
+    uint32_t from = 0, to = r->naccess;
+#define ORDINAL(i) (r->ordinal + a[i].insn - r->first)
+    while (from < to && ORDINAL(from) < p->lo) {
+        from++;
+    }
+    while (from < to && ORDINAL(to - 1) >= p->hi) {
+        to--;
+    }
+#undef ORDINAL
+    run->loads = r->loads;
+    run->stores = r->stores;
+    for (uint32_t i = from; i < to; i++) {
+        run->stores += a[i].store;
+        run->loads += !a[i].store;
+    }
+    if (job->rp->lists) {
+        run->access = a + from;
+        run->naccess = to - from;
+    }
+}
+
+static int do_run(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    const struct ctr_replay_ops *ops = rp->ops;
+    const struct job_piece *p = &job->piece;
+    struct walk *w = &job->walk;
+    const struct run *r = &w->run;
+    uint64_t n = (uint64_t)(r->end - r->first);
+    /* Is it told?  The rest of an instruction, without one of its own, where that was. */
+    int here = r->ordinal < p->hi && r->ordinal + n > p->lo;
+    int rest = rp->counts && r->first && r->naccess && r->access[0].insn < r->first &&
+               r->ordinal > p->lo && r->ordinal <= p->hi;
+    if (ops->run && (here || rest)) {
+        unsigned skip = r->ordinal < p->lo ? (unsigned)(p->lo - r->ordinal) : 0;
+        unsigned cut = r->ordinal + n > p->hi ? (unsigned)(r->ordinal + n - p->hi) : 0;
+        struct ctr_run run = {
+            .ordinal = r->ordinal + skip,
+            .block = &r->block->pub,
+            .first = (uint16_t)(r->first + skip),
+            .end = (uint16_t)(r->end - cut),
+            .flags = cut ? 0 : r->flags,
+            .thread = job->thread,
+        };
+        if (rp->counts) {
+            piece_accesses(job, &run);
+        }
+        int ret = ops->run(rp->arg, job, &run);
+        if (ret) {
+            return ret;
+        }
+    }
+    if (!feed_run(&rp->feed, r)) {
+        return 0;
+    }
+    if (w->view) {
+        return do_insns_regs(job);
+    }
+    return ops->exec || ops->mem ? do_insns_plain(job) : 0;
+}
+
+/*
+ * The runs of a piece.  When the piece before it that this worker has done was
+ * of the same chunk, decoding goes on there: the run on which that one ended
+ * comes again, as both may have a share in it.  (A run that ends exactly where
+ * the piece ends is not the last one: a resumed run behind it can have
+ * accesses of the same instruction.)
+ */
+static int do_runs(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    struct job_piece *p = &job->piece;
+    struct walk *w = &job->walk;
+    int ret = 0;
+    w->dec.count_lo = p->lo;
+    w->dec.count_hi = p->hi;
+    if (job->walk_on && w->pub.index == job->pub.index) {
+        walk_diag(w, &p->diag);
+    } else {
+        ret = walk_begin(w, &rp->feed, &p->chunk->raw, &p->diag);
+    }
+    job->walk_on = 0;
+    int stands = 0;
+    for (; !ret; ret = ret || stands ? ret : walk_next(w)) {
+        stands = 0;
+        ret = walk_between(w) ? do_between(job) : 0;
+        if (ret || p->result) {
+            return ret ? ret : p->result; /* or no memory, in a callback */
+        }
+        if (!w->more) {
+            return 0;
+        }
+        if (walk_end(w) < p->lo) {
+            ret = rp->fast != FAST_NOT ? replay_skip(job, &stands) : 0;
+            continue;
+        }
+        ret = do_run(job);
+        if (ret || p->result) {
+            return ret ? ret : p->result;
+        }
+        if (job->out.n > job->tell_at) {
+            if (replay_flush(job)) {
+                job->stopped = 1;
+                return 0;
+            }
+            job->tell_at = job->out.n + PIECE_TELL;
+        }
+        if (walk_end(w) > p->hi) {
+            job->walk_on = 1;
+            return 0;
+        }
+        if (rp->fast != FAST_NOT) {
+            ret = replay_fast(job, &stands);
+            if (ret || p->result) {
+                return ret ? ret : p->result;
+            }
+        }
+    }
+    return ret;
+}
+
+int replay_piece(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    const struct ctr_replay_ops *ops = rp->ops;
+    int ret = 0;
+    if (ops->begin) {
+        ret = ops->begin(rp->arg, job);
+    }
+    if (!ret && rp->decodes) {
+        ret = do_runs(job);
+    }
+    if (!ret && job->stopped) {
+        return 0;
+    }
+    if (!ret && ops->end) {
+        ret = ops->end(rp->arg, job);
+    }
+    return ret;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctr_search: the access next to a place.
+ *
+ * Chunks are looked at one by one, away from the place, and the index tells which need
+ * not be.  Several workers take them in that order; a worker that has found something
+ * ends the taking, and those on nearer chunks finish, so that the nearest counts.  An
+ * error counts as found where it is met.
+ */
+#include "decode/walk.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#define MAX_WORKERS 256u
+
+struct search {
+    struct ctr_trace *tr;
+    struct feed feed;   /* instructions and what the system did */
+    struct feed system; /* the latter only */
+    int back;
+    uint32_t thread; /* the place */
+    uint64_t ordinal;
+
+    pthread_mutex_t lock; /* of all that follows, and of reading */
+    uint64_t at;          /* next chunk in order of time ... */
+    int begun;            /* ... and whether that was taken already, */
+    int left;             /* ... and whether there still is one */
+    uint64_t best;        /* found there, if `result' is not 0 */
+    int result;           /* 1, or an error */
+    struct ctr_found found;
+    struct ctr_diag diag;
+};
+
+struct searcher {
+    struct search *s;
+    struct walk walk;
+    struct raw_chunk raw;
+    const struct feed *feed; /* of the two */
+    uint64_t at;
+    struct ctr_found found;
+    struct ctr_diag diag;
+};
+
+/* ------------------------------------------------------------------- taking */
+
+/*
+ * Reads the next chunk that may hold something.  Returns 1, 0 if there is none, or an
+ * error.  With the lock.
+ */
+static int take(struct search *s, struct searcher *me)
+{
+    struct chunk_row row;
+    while (s->left && !s->result) {
+        const struct ctr_chunk *c = &row.pub;
+        me->at = s->back ? s->at - 1 : s->at + 1; /* if there is an error */
+        if (s->begun) {
+            s->left = chunktab_step(s->tr->chunks, &s->at, s->back, &me->diag);
+        }
+        s->begun = 1;
+        if (s->left <= 0) {
+            return s->left;
+        }
+        me->at = s->at;
+        int may = chunktab_get_at(s->tr->chunks, s->at, &row, &me->diag);
+        if (may < 0) {
+            return may;
+        }
+        if (!feed_chunk(&s->feed, c)) {
+            continue;
+        }
+        may = s->feed.want ? feed_may_match(&s->feed, c->index, &me->diag) : 0;
+        if (may < 0) {
+            return may;
+        }
+        struct feed *f = may ? &s->feed : &s->system;
+        if (!may && !feed_chunk(f, c)) {
+            continue;
+        }
+        me->feed = f;
+        may = feed_take(f, c, &me->raw, &me->diag);
+        if (may) {
+            return may;
+        }
+    }
+    return 0;
+}
+
+/* What became of a chunk: the nearest result stays. */
+static void keep(struct search *s, const struct searcher *me, int result)
+{
+    int nearer = s->back ? me->at > s->best : me->at < s->best;
+    if (result && (!s->result || nearer)) {
+        s->result = result;
+        s->best = me->at;
+        s->found = me->found;
+        s->diag = me->diag;
+    }
+}
+
+/* ------------------------------------------------------------------ looking */
+
+/* Keeps what has been found.  Returns 1 if nothing else can be nearer. */
+static int hit(struct searcher *me, const struct ctr_found *found)
+{
+    me->found = *found;
+    me->found.thread = me->walk.thread;
+    me->found.chunk = me->walk.pub.index;
+    return !me->s->back;
+}
+
+/* Is an instruction of the chunk on the right side of the place? */
+static int is_side(const struct searcher *me, uint64_t ordinal)
+{
+    const struct search *s = me->s;
+    if (ordinal < me->walk.lo || ordinal >= me->walk.hi) {
+        return 0;
+    }
+    return me->walk.pub.thread != s->thread ||
+           (s->back ? ordinal < s->ordinal : ordinal > s->ordinal);
+}
+
+/* Events belong to the instruction that follows, and were before it. */
+static int is_event_side(const struct searcher *me, uint64_t ordinal)
+{
+    const struct search *s = me->s;
+    if (!walk_event_selected(&me->walk)) {
+        return 0;
+    }
+    return me->walk.pub.thread != s->thread ||
+           (s->back ? ordinal <= s->ordinal : ordinal > s->ordinal);
+}
+
+static int look_event(struct searcher *me, const struct ctr_os_event *e)
+{
+    const struct feed *f = me->feed;
+    struct ctr_usermem m;
+    if (!is_event_side(me, e->ordinal) || ctr_parse_usermem(e, &m) || !m.size) {
+        return 0;
+    }
+    uint32_t kind = m.flags & CTR_USERMEM_WRITE ? CTR_KIND_STORE : CTR_KIND_LOAD;
+    uint64_t last = m.addr + (m.size - 1);
+    if (!(f->kinds & kind) || !in_ranges(f->filter.addrs, f->filter.naddr, m.addr,
+                                         last < m.addr ? UINT64_MAX : last)) {
+        return 0;
+    }
+    return hit(me, &(struct ctr_found){
+                       .ordinal = e->ordinal,
+                       .addr = m.addr,
+                       .size = m.size,
+                       .kind = kind,
+                       .system = 1,
+                   });
+}
+
+static int look_run(struct searcher *me)
+{
+    const struct run *r = &me->walk.run;
+    const struct feed *f = me->feed;
+    for (uint32_t i = 0; i < r->naccess; i++) {
+        const struct ctr_access *a = &r->access[i];
+        if (!feed_access(f, a)) {
+            continue;
+        }
+        uint64_t ordinal = r->ordinal + a->insn - r->first;
+        uint64_t pc = ctr_block_pc(&r->block->pub, a->insn);
+        if (!is_side(me, ordinal) ||
+            (f->filter.npc && !in_ranges(f->filter.pcs, f->filter.npc, pc, pc))) {
+            continue;
+        }
+        if (hit(me, &(struct ctr_found){
+                        .ordinal = ordinal,
+                        .pc = pc,
+                        .addr = a->addr,
+                        .size = a->size,
+                        .kind = a->store ? CTR_KIND_STORE : CTR_KIND_LOAD,
+                    })) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Goes through the chunk.  Returns 1 if something was found, 0 or an error. */
+static int look(struct searcher *me)
+{
+    struct walk *w = &me->walk;
+    me->found.kind = 0;
+    int ret = walk_begin(w, me->feed, &me->raw, &me->diag);
+    while (!ret) {
+        while (w->events.have && (ret = walk_event(w)) == 1) {
+            ret = look_event(me, &w->events.ev);
+            ret = ret ? ret : evdec_next(&w->events);
+            if (ret) {
+                return ret;
+            }
+        }
+        if (ret || !w->more) {
+            break;
+        }
+        ret = look_run(me);
+        if (!ret && me->s->back && w->pub.thread == me->s->thread &&
+            w->run.ordinal > me->s->ordinal) {
+            break; /* all that follows is behind the place */
+        }
+        ret = ret ? ret : walk_next(w);
+    }
+    return ret ? ret : me->found.kind != 0;
+}
+
+static void *work(void *arg)
+{
+    struct searcher *me = arg;
+    struct search *s = me->s;
+    int got;
+    do {
+        pthread_mutex_lock(&s->lock);
+        got = take(s, me);
+        if (got < 0) {
+            keep(s, me, got);
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (got == 1) {
+            int result = look(me);
+            pthread_mutex_lock(&s->lock);
+            keep(s, me, result);
+            pthread_mutex_unlock(&s->lock);
+        }
+    } while (got == 1);
+    return NULL;
+}
+
+/* --------------------------------------------------------------------- main */
+
+/* The place among the chunks in order of time; 0 or an error. */
+static int find_place(struct search *s, struct ctr_diag *diag)
+{
+    struct chunk_row row;
+    int got = chunktab_ordinal(s->tr->chunks, s->thread, s->ordinal, s->back, &row, diag);
+    s->left = got;
+    if (got == 1) {
+        return chunktab_place(s->tr->chunks, &row, &s->at, diag);
+    }
+    return got ? got
+               : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search", "no such instruction");
+}
+
+static int run_workers(struct search *s, unsigned workers, struct ctr_diag *diag)
+{
+    struct searcher *all = calloc(workers, sizeof(all[0]));
+    pthread_t *thread = calloc(workers, sizeof(thread[0]));
+    unsigned made = 0, n = 0;
+    int err = all && thread ? 0 : -1;
+    for (; !err && made < workers; made++) {
+        all[made].s = s;
+        err = walk_init(&all[made].walk);
+        made += err != 0;
+        if (err) {
+            break;
+        }
+    }
+    if (!err) {
+        /* Fewer threads than wanted do the same work. */
+        while (n + 1 < workers &&
+               pthread_create(&thread[n], NULL, work, &all[n + 1]) == 0) {
+            n++;
+        }
+        work(&all[0]);
+        while (n) {
+            pthread_join(thread[--n], NULL);
+        }
+    }
+    for (unsigned i = 0; i < made; i++) {
+        walk_fini(&all[i].walk);
+        buf_free(&all[i].raw.payload);
+    }
+    free(all);
+    free(thread);
+    return err ? ctr_fail_nomem(diag) : 0;
+}
+
+int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t thread,
+               uint64_t ordinal, unsigned flags, unsigned workers, struct ctr_found *out,
+               struct ctr_diag *diag)
+{
+    struct search s = {
+        .tr = tr,
+        .back = (flags & CTR_SEARCH_BACK) != 0,
+        .thread = thread,
+        .ordinal = ordinal,
+    };
+    const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;
+    if (!tr->src.seekable || !filter || !filter->naddr) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search",
+                        "it needs a file and addresses");
+    }
+    int err = find_place(&s, diag);
+    if (err) {
+        return err;
+    }
+    if (workers == 0) {
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        workers = n > 0 ? (unsigned)n : 1;
+    }
+    workers = workers > MAX_WORKERS ? MAX_WORKERS : workers;
+    workers = workers > tr->nchunks ? (unsigned)tr->nchunks : workers;
+    err = feed_init(&s.feed, tr, filter, diag);
+    if (err) {
+        return err;
+    }
+    err = feed_init(&s.system, tr, filter, diag);
+    if (err) {
+        feed_fini(&s.feed);
+        return err;
+    }
+    s.feed.want = tr->events & CTR_HAS_MEM && s.feed.kinds & accesses ? DEC_MEM : 0;
+    s.feed.runs = s.feed.want != 0;
+    s.system.runs = 0;
+    if (!filter->npc && s.feed.kinds & accesses) {
+        s.feed.os = s.system.os = s.feed.kinds & CTR_KIND_SYS;
+    }
+    pthread_mutex_init(&s.lock, NULL);
+    err = run_workers(&s, workers, diag);
+    pthread_mutex_destroy(&s.lock);
+    feed_fini(&s.feed);
+    feed_fini(&s.system);
+    if (err) {
+        return err;
+    }
+    if (!s.result && !s.back && tr->damage.code == CTR_E_CORRUPT) {
+        s.result = -CTR_E_CORRUPT;
+        s.diag = tr->damage;
+    }
+    if (s.result < 0 && diag) {
+        *diag = s.diag;
+    }
+    if (s.result == 1) {
+        *out = s.found;
+    }
+    return s.result;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hottest loop of a recording: addresses through their predictors.
+ *
+ * It knows nothing of blocks.  Where one ends cannot be foretold by a processor, so
+ * encode_fast has written down before which predictor each address belongs to.
+ * For the same reason nothing here depends on data by a branch, except a page that was
+ * not met lately, which is rare: whether a step was foretold ends up as a byte, and
+ * what it should have been is always stored but only kept if it was wrong.
+ */
+#include "write/encode.h"
+
+#define ADDRS(T, PRED)                                                                   \
+    do {                                                                                 \
+        struct PRED *const pred = e->pred;                                               \
+        const volatile T *addr = (const T *)w->seg->data_end - w->unit;                  \
+        T *miss = (T *)e->addr_miss + e->naddr_miss;                                     \
+        for (uint32_t i = 0; i < n; i++) {                                               \
+            uint32_t at = batch[i];                                                      \
+            T a = *--addr;                                                               \
+            T step = (T)(a - pred[at].last);                                             \
+            unsigned ok = step == pred[at].step;                                         \
+            pred[at] = (struct PRED){a, step};                                           \
+            hit[i] = (uint8_t)ok;                                                        \
+            *miss = step;                                                                \
+            miss += !ok;                                                                 \
+            uint64_t key = PAGE_KEY(a, reach[at]);                                       \
+            if (__builtin_expect(e->seen[PAGE_HASH(key)] != key, 0)) {                   \
+                e->seen[PAGE_HASH(key)] = key;                                           \
+                *cand++ = key;                                                           \
+            }                                                                            \
+        }                                                                                \
+        e->naddr_miss = (uint32_t)(miss - (T *)e->addr_miss);                            \
+    } while (0)
+
+static inline __attribute__((always_inline)) void
+take_addrs(struct ctr_encoder *e, struct walk *w, uint32_t n, const unsigned addr_bytes)
+{
+    const uint32_t *const batch = e->batch;
+    const uint16_t *const reach = e->reach;
+    uint8_t *const hit = e->addr_hit + e->naddr;
+    uint64_t *cand = e->cand + e->ncand;
+    if (addr_bytes == 4) {
+        ADDRS(uint32_t, pred32);
+    } else {
+        ADDRS(uint64_t, pred64);
+    }
+    e->ncand = (uint32_t)(cand - e->cand);
+    e->naddr += n;
+    w->unit += n;
+}
+
+static void take_addrs32(struct ctr_encoder *e, struct walk *w, uint32_t n)
+{
+    take_addrs(e, w, n, 4);
+}
+
+static void take_addrs64(struct ctr_encoder *e, struct walk *w, uint32_t n)
+{
+    take_addrs(e, w, n, 8);
+}
+
+void encode_addrs(struct ctr_encoder *e, struct walk *w, uint32_t n)
+{
+    if (e->addr_bytes == 4) {
+        take_addrs32(e, w, n);
+    } else {
+        take_addrs64(e, w, n);
+    }
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How often a thread went on just behind a block, for the index: of a block that ends
+ * with a conditional branch that is how often it was not taken.
+ *
+ * The fast path pays at most two stores a run for it.  What follows a plain run is the
+ * token that its block's context foretells, until it is another one.  So the runs between
+ * two misses of a context are all alike, and only the misses need to be looked at.
+ * Runs with markers behind them are few and are counted one by one.
+ *
+ * Where a signal came in between, its handler is not where the branch went; the event
+ * tells the interrupted pc.
+ */
+#include "write/encode.h"
+
+static int falls(const struct ctr_encoder *e, uint32_t from, uint32_t to)
+{
+    return to < e->nloc && e->follower[to].pc == e->follower[from].end;
+}
+
+/* The run that waits has gone on behind its block, or not. */
+static void went(struct ctr_encoder *e, int fell)
+{
+    struct ahead *a = &e->ahead;
+    if (a->first == 0) {
+        e->follower[a->last].falls += (uint32_t)fell;
+    } else if (fell) { /* encode_ran has made its entry */
+        countmap_add(&e->cut_falls, CUT_KEY(a->last, a->first, e->loc[a->last].ninsn), 1);
+    }
+}
+
+/* It does not wait any longer; the fast path's arithmetic must not count it, too. */
+static void waits_no_more(struct ahead *a)
+{
+    a->undo = a->counted ? a->last : TOK_NONE;
+    a->last = TOK_NONE;
+}
+
+void encode_next(struct ctr_encoder *e, uint32_t to)
+{
+    struct ahead *a = &e->ahead;
+    if (a->head == 0) {
+        a->head = CHUNK_F_NEXT;
+        a->head_pc = e->follower[to].pc;
+    }
+    if (a->undo != TOK_NONE) {
+        e->follower[a->undo].falls -= (uint32_t)falls(e, a->undo, to);
+        a->undo = TOK_NONE;
+    }
+    if (a->last != TOK_NONE && !a->counted) {
+        went(e, falls(e, a->last, to));
+    }
+    a->last = TOK_NONE;
+}
+
+void encode_next_rest(struct ctr_encoder *e)
+{
+    /* A marker stands behind the plain run: the arithmetic does not count it. */
+    e->ahead.counted = 0;
+    e->ahead.undo = TOK_NONE;
+}
+
+void encode_next_pc(struct ctr_encoder *e, uint64_t pc)
+{
+    struct ahead *a = &e->ahead;
+    if (a->head == 0) {
+        a->head = CHUNK_F_NEXT;
+        a->head_pc = pc;
+    }
+    if (a->last != TOK_NONE) {
+        went(e, pc == e->follower[a->last].end);
+        waits_no_more(a);
+    }
+}
+
+int encode_next_unknown(struct ctr_encoder *e)
+{
+    struct ahead *a = &e->ahead;
+    if (a->head == 0) {
+        a->head = CHUNK_F_BREAK;
+    }
+    if (a->last == TOK_NONE) {
+        return 0;
+    }
+    int bad = countmap_add(&e->unknown, CUT_KEY(a->last, a->first, 0), 1);
+    waits_no_more(a);
+    return bad;
+}
+
+int encode_ran(struct ctr_encoder *e, uint32_t local, uint32_t first, int unknown)
+{
+    uint64_t key = CUT_KEY(local, first, e->loc[local].ninsn);
+    e->ahead.last = local;
+    e->ahead.first = first;
+    e->ahead.counted = 0;
+    if (unknown) {
+        return encode_next_unknown(e);
+    }
+    return first ? countmap_add(&e->cut_falls, key, 0) : 0;
+}
+
+/* From plain run number `since' of a block on, something at pc is foretold. */
+static inline void change(struct follower *f, uint32_t since, uint64_t pc)
+{
+    /* not a branch: half of all changes are from falling through */
+    f->falls += (since - f->since) & -(uint32_t)(f->next_pc == f->end);
+    f->next_pc = pc;
+    f->since = since;
+}
+
+void encode_follow_end(struct ctr_encoder *e)
+{
+    struct follower *const follower = e->follower;
+    for (uint32_t i = 0; i < e->ntok_miss; i++) {
+        uint64_t miss = e->tok_miss[i];
+        if (FROM_LOCAL(miss) == FROM_NO_LOCAL) {
+            continue;
+        }
+        struct follower *f = &follower[FROM_LOCAL(miss)];
+        uint32_t tok = (uint16_t)miss;
+        if (tok == TOK16_ESCAPE) {
+            tok = (uint16_t)e->tok_miss[i + 1] | (uint32_t)(uint16_t)e->tok_miss[i + 2]
+                                                     << 16;
+        } else if (tok >= TOK16_GROUP) {
+            tok = TOK_NONE;
+        }
+        change(f, FROM_SINCE(miss), tok < e->nloc ? follower[tok].pc : f->end + 1);
+    }
+    /* Nothing follows the last run. */
+    if (e->ctx_loc != TOK_NONE && e->ctx_which == 0) {
+        struct follower *f = &follower[e->ctx_loc];
+        change(f, FROM_SINCE(e->ctx_from), f->end + 1);
+    }
+    for (uint32_t l = 0; l < e->nloc; l++) {
+        change(&follower[l], FROM_SINCE(e->loc[l].from), follower[l].end + 1);
+    }
+}

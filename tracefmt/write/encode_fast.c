@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hot loop over the words of a recording: whole runs of blocks, as nearly all are.
+ *
+ * With data it makes no decision that depends on data where a store and a conditional
+ * add will do: whether a prediction was right ends up as a byte in an array, and what it
+ * should have been is always stored but only kept if it was wrong.  Without data there is
+ * so little else to do for a block that it is better not to do even that for those that
+ * were foretold, see runs_alone.  encode_pack turns these arrays into bitmaps and varints
+ * afterwards.  Of the data it only notes whose they are; encode_addr.c or encode_data.c
+ * takes them then.
+ */
+#include "write/encode.h"
+
+/* Counts the pending slots, and adds their predictors or items to the batch. */
+static void add_pending(struct ctr_encoder *e, uint32_t local, struct batch *batch)
+{
+    const struct dict_slot *slot = e->def[local]->slot;
+    const uint32_t base = e->loc[local].base;
+    uint32_t stores = 0, regs = 0, n = batch->n, units = 0;
+    for (uint32_t i = 0; i < e->npending; i++) {
+        const struct dict_slot *k = &slot[e->pending[i]];
+        stores += k->s.store;
+        regs += k->s.reg;
+        if (e->data) {
+            e->batch[n] = base + k->item;
+            units += e->item[base + k->item].units;
+            n++;
+        } else {
+            e->batch[n] = base + k->addr;
+            n += !k->s.derived;
+        }
+    }
+    batch->units += e->data ? units : n - batch->n;
+    batch->n = n;
+    e->stores += stores;
+    e->nregs += regs;
+    e->loads += e->npending - stores - regs;
+}
+
+/* Takes the data of the batch. */
+static void flush(struct ctr_encoder *e, struct walk *w, struct batch *batch)
+{
+    if (e->data) {
+        encode_items(e, w, batch->n);
+    } else {
+        encode_addrs(e, w, batch->n);
+    }
+    *batch = (struct batch){0};
+}
+
+void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
+{
+    struct batch batch = {0};
+    add_pending(e, local, &batch);
+    flush(e, w, &batch);
+}
+
+/* Can run_groups take these n GROUP words, with so many units of data left? */
+static int groups_ok(const uint32_t *words, uint32_t n, const struct dict_entry *d,
+                     uint32_t most, uint32_t left)
+{
+    uint64_t need = d->def.nslot;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = CTR_GROUP_OF(words[i]);
+        if (group == 0 || group > d->def.ngroup || group > TOK16_GROUP_MAX ||
+            words[i] != (CTR_WORD_GROUP | group)) {
+            return 0;
+        }
+        if (d->group_first[group] == d->def.nslot) {
+            return 0;
+        }
+        need += (uint64_t)(d->group_end[group] - d->group_first[group]);
+    }
+    return need * most <= left;
+}
+
+static inline void put_fast_token(struct fast *f, uint32_t word, uint32_t halfword)
+{
+    unsigned hit = *f->ctx == word;
+    *f->ctx = word;
+    *f->tok_hit++ = (uint8_t)hit;
+    *f->miss = f->from | halfword;
+    f->miss += !hit;
+}
+
+/*
+ * A whole run of the block that `word' tells, with GROUP words from words[at] on.  Its
+ * slots become pending. Returns the first word behind these, or 0, with nothing changed,
+ * if encode_slow must look at it.  Not inline, as take_foretold.
+ */
+static __attribute__((noinline)) uint32_t run_groups(struct ctr_encoder *e,
+                                                     struct walk *w, struct fast *f,
+                                                     uint32_t word, uint32_t at,
+                                                     uint32_t stop, uint32_t l)
+{
+    const volatile uint32_t *shared = w->seg->words + at;
+    const struct dict_entry *d = e->def[l];
+    struct local *b = &e->loc[l];
+    uint32_t *out = e->pending;
+    const uint32_t most =
+        stop - at; /* at <= stop, and that word is in the segment, too */
+    uint32_t next = 0;
+    uint32_t n = 0;
+    uint32_t behind = shared[0];
+    while (n < most && CTR_WORD_KIND(behind) == CTR_WORD_GROUP) {
+        e->run[n++] = behind;
+        behind = shared[n];
+    }
+    if (n == 0 || behind >> 31 ||
+        !groups_ok(e->run, n, d, b->most, w->have - w->unit - f->batch.units)) {
+        return 0;
+    }
+    put_fast_token(f, word, l);
+    f->ctx = &b->next[0];
+    f->from = FROM_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = CTR_GROUP_OF(e->run[i]);
+        for (; next < d->group_first[group]; next++) {
+            *out = next;
+            out += slot_group(&d->slot[next].s) == 0;
+        }
+        for (uint32_t k = d->group_first[group]; k < d->group_end[group]; k++) {
+            *out = k;
+            out += slot_group(&d->slot[k].s) == group;
+        }
+        put_fast_token(f, e->run[i], TOK16_GROUP + group);
+        f->ctx = &b->next[1];
+    }
+    for (; next < d->def.nslot; next++) {
+        *out = next;
+        out += slot_group(&d->slot[next].s) == 0;
+    }
+    e->npending = (uint32_t)(out - e->pending);
+    return at + n;
+}
+
+typedef uint32_t numbers __attribute__((vector_size(16), aligned(4)));
+
+/* Writes n numbers from `from' on, and some behind them. */
+static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
+{
+    numbers v = {from, from + 1, from + 2, from + 3};
+    *(numbers *)to = v;
+    *(numbers *)(to + 4) = v + 4;
+    for (uint32_t i = 8; __builtin_expect(i < n, 0); i += 4) {
+        *(numbers *)(to + i) = v + i;
+    }
+}
+
+/* Without data: more misses than one of so many blocks, in so many words. */
+#define ERRATIC 4
+#define PIECE_WORDS 2048u
+
+/* What plain runs bring besides their tokens. */
+enum { RUNS_ALONE, RUNS_ADDRS, RUNS_ITEMS };
+
+/* So many plain runs, whose first one was of that local block. */
+static inline void took(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t n,
+                        uint32_t first)
+{
+    f->first = f->first == TOK_NONE ? first : f->first;
+    e->runs += n;
+    w->word += n;
+}
+
+/*
+ * Plain runs, from w->word on, as many as a batch takes: whole runs without GROUP words.
+ * The batch then holds the numbers of their predictors, or of their items.
+ */
+static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *e,
+                                                            struct walk *w,
+                                                            struct fast *f, uint32_t stop,
+                                                            const int what)
+{
+    const volatile uint32_t *words = w->seg->words;
+    const uint32_t *map = e->map;
+    const uint32_t map_cap = e->map_cap;
+    const uint32_t map_base = e->map_base;
+    const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
+    struct local *const loc = e->loc;
+    uint8_t *tok_hit = f->tok_hit;
+    uint64_t *miss = f->miss;
+    uint64_t from = f->from;
+    uint32_t *ctx = f->ctx;
+    uint32_t *batch = e->batch + f->batch.n;
+    uint32_t *const batch_end = e->batch + BATCH;
+    uint32_t left = w->have - w->unit - f->batch.units;
+    if (what == RUNS_ADDRS && left > e->batch_cap - f->batch.n) {
+        left = e->batch_cap - f->batch.n; /* an address is one unit */
+    }
+    const uint32_t left_first = left;
+    uint32_t i = w->word;
+    uint64_t insns = 0;
+    uint32_t word = words[i];
+    const uint32_t first = i < stop && word < map_cap ? map[word] - map_base : nloc;
+    for (; i < stop && word < map_cap; i++) {
+        uint32_t next = words[i + 1];
+        uint32_t l = map[word] - map_base;
+        if (l >= nloc || next >= map_cap) { /* also a marker */
+            break;
+        }
+        struct local *b = &loc[l];
+        if (what != RUNS_ALONE) {
+            if (b->need > left || (what == RUNS_ITEMS && batch >= batch_end)) {
+                break;
+            }
+            left -= b->need;
+            put_numbers(batch, b->base, b->n);
+            batch += b->n;
+        }
+        unsigned same = *ctx == word;
+        *ctx = word;
+        ctx = &b->next[0];
+        *tok_hit++ = (uint8_t)same;
+        *miss = from | l;
+        miss += !same;
+        from = b->from;
+        b->from = from + FROM_ONE_MORE;
+        insns += b->ninsn;
+        word = next;
+    }
+    f->tok_hit = tok_hit;
+    f->miss = miss;
+    f->from = from;
+    f->ctx = ctx;
+    f->batch.n = (uint32_t)(batch - e->batch);
+    f->batch.units += left_first - left;
+    e->insns += insns;
+    if (i > w->word) {
+        took(e, w, f, i - w->word, first);
+    }
+}
+
+static void take_runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop)
+{
+    take_runs(e, w, f, stop, RUNS_ALONE);
+}
+
+static void take_runs_addrs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop)
+{
+    take_runs(e, w, f, stop, RUNS_ADDRS);
+}
+
+static void take_runs_items(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                            uint32_t stop)
+{
+    take_runs(e, w, f, stop, RUNS_ITEMS);
+}
+
+/*
+ * The same without data, for programs that do as foretold.  Of a block that was foretold
+ * nothing is put out, as its bit is set beforehand, and nothing needs to be checked, as
+ * it came there before.  Whether a run is a plain one is known from the word behind it;
+ * so a block that was not foretold is only put out when its run is sure to be taken.
+ * Not inline: the loop needs all registers.
+ */
+static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e, struct walk *w,
+                                                    struct fast *f, uint32_t stop)
+{
+    const volatile uint32_t *const words = w->seg->words + w->word;
+    const volatile uint32_t *const end = w->seg->words + stop;
+    /* the run that is taken next, if that behind it is one */
+    const volatile uint32_t *at = words;
+    const uint32_t *const map = e->map;
+    const uint32_t map_cap = e->map_cap;
+    const uint32_t map_base = e->map_base;
+    const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
+    struct local *const loc = e->loc;
+    uint8_t *const tok_hit = f->tok_hit;
+    uint64_t *miss = f->miss;
+    if (w->word >= stop) {
+        return;
+    }
+    const uint32_t word = at[0];
+    uint32_t next = at[1];
+    uint32_t l = word < map_cap ? map[word] - map_base : nloc;
+    if (l >= nloc || next >= map_cap) {
+        return;
+    }
+    const uint32_t first = l;
+    unsigned same = *f->ctx == word;
+    *f->ctx = word;
+    tok_hit[0] = (uint8_t)same;
+    *miss = f->from | l;
+    miss += !same;
+
+    struct local *b = &loc[l];
+    uint64_t insns = 0;
+    for (;;) {
+        b->from += FROM_ONE_MORE;
+        insns += b->ninsn;
+        if (++at == end) {
+            break;
+        }
+        const uint32_t here = next;
+        next = at[1];
+        if (next >= map_cap) { /* also a marker */
+            break;
+        }
+        l = map[here] - map_base;
+        if (__builtin_expect(here != b->next[0], 0)) {
+            if (l >= nloc) {
+                break;
+            }
+            tok_hit[at - words] = 0;
+            *miss++ = (b->from - FROM_ONE_MORE) | l;
+            b->next[0] = here;
+        }
+        b = &loc[l];
+    }
+    f->tok_hit += at - words;
+    f->miss = miss;
+    f->from = b->from - FROM_ONE_MORE;
+    f->ctx = &b->next[0];
+    e->insns += insns;
+    took(e, w, f, (uint32_t)(at - words), first);
+}
+
+/*
+ * Plain runs without data, all that there are.  Where blocks mostly come as foretold, or
+ * the processor learns when they do not, a branch for that is cheaper than stores for
+ * each; where they seldom do it is not.
+ */
+static void runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                       uint32_t stop)
+{
+    uint32_t upto;
+    do {
+        const uint32_t first = w->word;
+        const uint64_t *miss = f->miss;
+        upto = first < stop && stop - first > PIECE_WORDS ? first + PIECE_WORDS : stop;
+        if (e->erratic) {
+            take_runs_alone(e, w, f, upto);
+        } else {
+            take_foretold(e, w, f, upto);
+        }
+        e->erratic = (uint32_t)(f->miss - miss) * ERRATIC > w->word - first;
+    } while (w->word == upto && upto < stop);
+}
+
+/* Plain runs, all that there are; what may be left in the batch is not full. */
+static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+                       uint32_t stop)
+{
+    if (!e->slots) {
+        runs_alone(e, w, f, stop);
+        return;
+    }
+    for (;;) {
+        if (e->data) {
+            take_runs_items(e, w, f, stop);
+        } else {
+            take_runs_addrs(e, w, f, stop);
+        }
+        if (f->batch.n < BATCH) {
+            break;
+        }
+        flush(e, w, &f->batch);
+    }
+}
+
+/*
+ * Makes a block known that is new to the chunk, unless encode_slow must look at it, or
+ * the chunk is full.
+ */
+static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
+{
+    uint32_t local;
+    if (e->may_stop && encode_is_full(e)) {
+        return 0;
+    }
+    int in_loc = f->ctx != &e->start.next[0] && f->ctx != &e->start.next[1];
+    size_t at = in_loc ? (size_t)((char *)f->ctx - (char *)e->loc) : 0;
+    int err = encode_local(e, raw, &local);
+    if (in_loc) { /* which may have moved */
+        f->ctx = (uint32_t *)(void *)((char *)e->loc + at);
+    }
+    return !err;
+}
+
+/* The block behind which the next token comes; not before the first one. */
+static uint32_t local_of_ctx(const struct ctr_encoder *e, const struct fast *f)
+{
+    return (uint32_t)((size_t)((char *)f->ctx - (char *)e->loc) / sizeof(e->loc[0]));
+}
+
+void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
+{
+    const volatile uint32_t *words = w->seg->words;
+    struct fast f = {
+        .tok_hit = e->tok_hit + e->ntok,
+        .miss = e->tok_miss + e->ntok_miss,
+        .ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
+                                      : &e->loc[e->ctx_loc].next[e->ctx_which],
+        .from = e->ctx_which ? FROM_NONE : e->ctx_from,
+    };
+    uint32_t last = TOK_NONE; /* local number of the last block */
+    for (;;) {
+        f.first = TOK_NONE;
+        plain_runs(e, w, &f, stop);
+        if (f.first != TOK_NONE) {
+            last = local_of_ctx(e, &f);
+            encode_next(e, f.first);
+            e->ahead.last = last;
+            e->ahead.first = 0;
+            e->ahead.counted = 1;
+        }
+        uint32_t i = w->word;
+        if (i >= stop) {
+            break;
+        }
+        uint32_t word = words[i];
+        if (!CTR_WORD_IS_BLOCK(word)) {
+            break;
+        }
+        if (!encode_knows(e, word)) {
+            if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, word)) {
+                break;
+            }
+            continue;
+        }
+        /* What stopped it may be a whole run with GROUP words. */
+        uint32_t l = e->map[word] - e->map_base;
+        if (l >= TOK16_GROUP) {
+            break;
+        }
+        uint32_t end = run_groups(e, w, &f, word, i + 1, stop, l);
+        if (end == 0) {
+            break;
+        }
+        add_pending(e, l, &f.batch);
+        e->npending = 0;
+        encode_next(e, l);
+        e->ahead.last = l;
+        e->ahead.first = 0;
+        e->ahead.counted = 0;
+        e->follower[l].full++;
+        e->insns += e->loc[l].ninsn;
+        e->runs++;
+        last = l;
+        w->word = end;
+    }
+    flush(e, w, &f.batch);
+    if (last == TOK_NONE) {
+        return;
+    }
+    e->ctx_loc = last;
+    e->ctx_from = f.from;
+    e->ctx_which = f.ctx == &e->loc[last].next[1];
+    e->last_raw = e->raw_of[last];
+    e->ntok = (uint32_t)(f.tok_hit - e->tok_hit);
+    e->ntok_miss = (uint32_t)(f.miss - e->tok_miss);
+}

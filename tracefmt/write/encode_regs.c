@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all registers hold while a chunk is made: the places of which their values are
+ * foretold.  They begin with the chunk's state, and whenever a run is over they are as
+ * the recording tells; so a chunk can end there and the next one have a state.
+ */
+#include "write/encode.h"
+
+#include "base/le.h"
+#include "model/regtable.h"
+
+int encode_regs_begin(struct ctr_encoder *e, struct ctr_diag *diag)
+{
+    const struct regtable *t = dict_regs(e->dict);
+    memset(e->regs, 0, sizeof(e->regs));
+    if (e->state.n == 0 || !t) {
+        e->state.n = 0; /* whoever does not tell its registers has none */
+        return 0;
+    }
+    if (e->state.n != t->state_bytes) {
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "aux", "size of a state");
+    }
+    regtable_places(t, e->state.p, e->regs);
+    return 0;
+}
+
+int encode_regs_end(struct ctr_encoder *e)
+{
+    const struct regtable *t = dict_regs(e->dict);
+    if (buf_room(&e->carry, t->state_bytes)) {
+        return -1;
+    }
+    e->carry.n = t->state_bytes;
+    for (uint32_t i = 0; i < t->n; i++) {
+        for (unsigned at = 0; at < t->reg[i].size; at += 8) {
+            unsigned left = t->reg[i].size - at;
+            value_put(e->carry.p + t->reg[i].off + at, e->regs[i * 2u + at / 8],
+                      left < 8 ? left : 8, 0);
+        }
+    }
+    return 0;
+}
+
+/*
+ * Of a slot of so many units, behind `unit' others of its run, the two places.  They are
+ * read a second time: a guest that writes there meanwhile gets values that are wrong.
+ */
+static void slot_places(const struct walk *w, const struct ctr_slot *s, uint32_t unit,
+                        unsigned ab, uint64_t place[2])
+{
+    uint32_t units = CTR_UNITS(s->size, ab);
+    const uint8_t *p =
+        (const uint8_t *)w->seg->data_end - (size_t)(w->unit + unit + units) * ab;
+    uint8_t value[16] = {0};
+    for (unsigned i = 0; i < s->size; i++) {
+        /* one integer of this machine */
+        const int high_first = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+        value[i] = p[high_first ? units * ab - 1 - i : i];
+    }
+    place[0] = le64(value);
+    place[1] = le64(value + 8);
+}
+
+/* What the record changed. */
+static void record_places(struct ctr_encoder *e, const struct mempipe_aux_regs *x)
+{
+    const uint8_t *p = (const uint8_t *)(x + 1);
+    for (uint32_t i = 0; i < x->p.n; i++, p += MEMPIPE_REG_BYTES) {
+        uint16_t reg;
+        memcpy(&reg, p, sizeof(reg)); /* was checked */
+        e->regs[reg * 2u] = le64(p + 4);
+        e->regs[reg * 2u + 1] = le64(p + 12);
+    }
+}
+
+/* The next record of the run that tells registers. */
+static const struct mempipe_aux_regs *next_regs(const struct ctr_encoder *e,
+                                                const struct walk *w,
+                                                const struct slow_run *r, uint32_t *at)
+{
+    const struct mempipe_aux_place *p;
+    while ((p = encode_aux_next(e, w, r, at, NULL)) != NULL) {
+        *at += p->h.bytes;
+        if (p->h.type == MEMPIPE_AUX_REGS && encode_aux_insn(p) < r->n) {
+            return (const void *)p;
+        }
+    }
+    return NULL;
+}
+
+void encode_regs_settle(struct ctr_encoder *e, const struct walk *w,
+                        const struct slow_run *r)
+{
+    const struct dict_entry *d = e->def[r->local];
+    uint32_t at = w->aux, unit = 0;
+    const struct mempipe_aux_regs *x = next_regs(e, w, r, &at);
+    int behind = 0; /* the first of them */
+    for (uint32_t i = 0; i < e->npending; i++) {
+        const struct ctr_slot *s = &d->slot[e->pending[i]].s;
+        for (; x && x->insn < s->insn; x = next_regs(e, w, r, &at)) {
+            record_places(e, x);
+            behind = 1;
+        }
+        if (s->reg && behind) {
+            slot_places(w, s, unit, e->addr_bytes, &e->regs[s->group * 2u]);
+        }
+        unit += encode_units(e, s);
+    }
+    for (; x; x = next_regs(e, w, r, &at)) {
+        record_places(e, x);
+    }
+}

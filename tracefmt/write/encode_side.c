@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The records that a segment brings along with its columns (mempipe.h): accesses
+ * and register changes that belong to an instruction of a run, and what happened
+ * between runs.  A record stands behind `words' words; one of an instruction
+ * belongs to the run that one of those began and whose words go at least so far.
+ */
+#include "write/encode.h"
+
+#include "base/le.h"
+
+static int bad_aux(struct ctr_diag *diag, const struct walk *w, const char *what)
+{
+    return ctr_fail(diag, CTR_E_CORRUPT, w->word, "aux", "record at %u: %s", w->aux,
+                    what);
+}
+
+static const struct mempipe_aux_place *encode_aux(const struct walk *w, uint32_t at)
+{
+    return at < w->seg->aux_bytes
+               ? (const struct mempipe_aux_place *)((const uint8_t *)w->seg->aux + at)
+               : NULL;
+}
+
+/* Bytes of a record's fixed part, 0 for one that has no place here. */
+static size_t fixed_bytes(uint32_t type)
+{
+    switch (type) {
+    case MEMPIPE_AUX_ACCESS:
+        return sizeof(struct mempipe_aux_access);
+    case MEMPIPE_AUX_REGS:
+        return sizeof(struct mempipe_aux_regs);
+    case MEMPIPE_AUX_STATE:
+        return sizeof(struct mempipe_aux_place);
+    case MEMPIPE_AUX_EVENT:
+        return sizeof(struct mempipe_aux_event);
+    default:
+        return 0;
+    }
+}
+
+int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
+                     struct ctr_diag *diag)
+{
+    struct walk w = {.seg = seg};
+    uint32_t words = 0;
+    if (seg->aux_bytes && (!seg->aux || (uintptr_t)seg->aux % 8)) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "aux", "not aligned");
+    }
+    while (w.aux < seg->aux_bytes) {
+        uint32_t left = seg->aux_bytes - w.aux;
+        const struct mempipe_aux_place *p = encode_aux(&w, w.aux);
+        size_t fixed = left < sizeof(*p) ? 0 : fixed_bytes(p->h.type);
+        if (fixed == 0 || p->h.bytes > left || p->h.bytes % 8 || p->h.bytes < fixed) {
+            return bad_aux(diag, &w, "bad header");
+        }
+        uint64_t n = p->n;
+        if (p->h.type == MEMPIPE_AUX_REGS) {
+            n *= MEMPIPE_REG_BYTES;
+        }
+        if (n > p->h.bytes - fixed) {
+            return bad_aux(diag, &w, "longer than it is");
+        }
+        if (p->words < words || p->words > seg->n_words) {
+            return bad_aux(diag, &w, "out of order");
+        }
+        words = p->words;
+        if (p->h.type == MEMPIPE_AUX_ACCESS) {
+            const struct mempipe_aux_access *x = (const void *)p;
+            if (x->size == 0 || (e->val && p->n && p->n != x->size)) {
+                return bad_aux(diag, &w, "size of an access");
+            }
+            e->extra_bytes += e->val && p->n ? (uint64_t)x->size + 7 : 0;
+        }
+        w.aux += p->h.bytes;
+    }
+    return 0;
+}
+
+const struct mempipe_aux_place *encode_aux_state(const struct walk *w)
+{
+    const struct mempipe_aux_place *p;
+    uint32_t at = 0;
+    while ((p = encode_aux(w, at)) != NULL && p->words == 0) {
+        if (p->h.type == MEMPIPE_AUX_STATE) {
+            return p;
+        }
+        at += p->h.bytes;
+    }
+    return NULL;
+}
+
+/* Does it belong to an instruction? */
+static int of_insn(const struct mempipe_aux_place *p)
+{
+    return p->h.type == MEMPIPE_AUX_ACCESS ||
+           (p->h.type == MEMPIPE_AUX_REGS &&
+            ((const struct mempipe_aux_regs *)p)->insn != MEMPIPE_OUTSIDE);
+}
+
+/* Is it left out, since its kind is not recorded? */
+static int unwanted(const struct ctr_encoder *e, const struct mempipe_aux_place *p)
+{
+    return p->h.type == MEMPIPE_AUX_ACCESS  ? !e->mem
+           : p->h.type == MEMPIPE_AUX_EVENT ? 0
+                                            : !e->reg;
+}
+
+uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct walk *w)
+{
+    const struct mempipe_aux_place *p;
+    for (uint32_t at = w->aux; (p = encode_aux(w, at)) != NULL; at += p->h.bytes) {
+        if (!unwanted(e, p)) {
+            return of_insn(p) && p->words ? p->words - 1 : p->words;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* --------------------------------------------------------------- registers */
+
+/* The registers of a REGS record; which: 0 outside, else instruction + 1. */
+static int put_regs(struct ctr_encoder *e, const struct mempipe_aux_regs *x,
+                    uint32_t which, const struct walk *w, struct ctr_diag *diag)
+{
+    const uint8_t *p = (const uint8_t *)(x + 1);
+    if (buf_reserve(&e->reg_meta, (size_t)x->p.n * 5 * VARINT_MAX)) {
+        return ctr_fail_nomem(diag);
+    }
+    for (uint32_t i = 0; i < x->p.n; i++, p += MEMPIPE_REG_BYTES) {
+        uint16_t reg;
+        uint64_t half[2];
+        memcpy(&reg, p, sizeof(reg));
+        half[0] = le64(p + 4);
+        half[1] = le64(p + 12);
+        if (reg >= CTR_MAX_REGS) {
+            return bad_aux(diag, w, "no such register");
+        }
+        uint8_t *m = e->reg_meta.p + e->reg_meta.n;
+        m += put_varint(m, e->runs - e->reg_run);
+        m += put_varint(m, which);
+        m += put_varint(m, reg);
+        for (unsigned k = 0; k < 2; k++) {
+            m += put_varint(m, zigzag64(half[k] - e->regs[reg * 2u + k]));
+            e->regs[reg * 2u + k] = half[k];
+        }
+        e->reg_meta.n = (size_t)(m - e->reg_meta.p);
+        e->reg_run = e->runs;
+        e->nreg_extra++;
+    }
+    return 0;
+}
+
+/* ----------------------------------------------------------- between runs */
+
+/* What an event tells of where the thread went. */
+static int put_next(struct ctr_encoder *e, uint32_t type, const uint8_t *payload,
+                    struct ctr_diag *diag)
+{
+    const struct ctr_os_event ev = {.type = type, .size = UINT32_MAX, .payload = payload};
+    struct ctr_signal s;
+    if (type == CTR_EVENT_GATE) {
+        return encode_next_unknown(e) ? ctr_fail_nomem(diag) : 0;
+    }
+    if (type == CTR_EVENT_SIGNAL && ctr_parse_signal(&ev, &s) == 0) {
+        encode_next_pc(e, s.pc);
+    }
+    return 0;
+}
+
+static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
+                       const struct walk *w, struct ctr_diag *diag)
+{
+    if (p->h.type == MEMPIPE_AUX_EVENT) {
+        const struct mempipe_aux_event *x = (const void *)p;
+        const uint8_t *payload = (const uint8_t *)(x + 1);
+        int err = evenc_add(&e->events, e->runs, e->insns, x->type, x->time_ns, payload,
+                            p->n, diag);
+        return err ? err : put_next(e, x->type, payload, diag);
+    }
+    if (p->h.type == MEMPIPE_AUX_REGS) {
+        return put_regs(e, (const void *)p, 0, w, diag);
+    }
+    return 0; /* a state: that of the first segment stands for the chunk */
+}
+
+int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
+                   struct ctr_diag *diag)
+{
+    const struct mempipe_aux_place *p;
+    while ((p = encode_aux(w, w->aux)) != NULL && p->words <= upto) {
+        if (!unwanted(e, p)) {
+            if (of_insn(p) && (p->words == 0 || p->words > w->passed)) {
+                return bad_aux(diag, w, "belongs to no block");
+            }
+            if (!of_insn(p) && e->may_stop && encode_is_full(e)) {
+                return 1;
+            }
+            int err = of_insn(p) ? 0 : put_between(e, p, w, diag);
+            if (err) {
+                return err;
+            }
+        }
+        w->aux += p->h.bytes;
+        e->aux_taken += p->h.bytes;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ of runs */
+
+/* Where an extra access stands among the slots of the run. */
+struct position {
+    uint32_t slot;     /* pending slots before it */
+    uint32_t units;    /* of them */
+    uint32_t accesses; /* that are accesses among them */
+};
+
+/*
+ * Goes on to the position behind so many units, before slots of instruction insn that
+ * take none: these are derived, and have no extra accesses beside them.
+ */
+static int find_position(const struct ctr_encoder *e, const struct dict_entry *d,
+                         struct position *at, uint32_t units, uint32_t insn)
+{
+    for (; at->slot < e->npending; at->slot++) {
+        const struct ctr_slot *s = &d->slot[e->pending[at->slot]].s;
+        uint32_t take = encode_units(e, s);
+        if (at->units >= units && (take || s->insn >= insn)) {
+            break;
+        }
+        at->units += take;
+        at->accesses += !s->reg;
+    }
+    return at->units == units ? 0 : -1;
+}
+
+static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
+                      uint32_t local, uint32_t before, struct ctr_diag *diag)
+{
+    if (buf_reserve(&e->extra_meta, 7 * VARINT_MAX) ||
+        buf_reserve(&e->extra_delta, VARINT_MAX)) {
+        return ctr_fail_nomem(diag);
+    }
+    unsigned store = x->store != 0;
+    uint8_t *m = e->extra_meta.p + e->extra_meta.n;
+    uint8_t *m0 = m;
+    m += put_varint(m, e->runs - e->extra_run);
+    m += put_varint(m, before);
+    m += put_varint(m, x->insn);
+    /* A size of 0: no value is told, and the size comes behind. */
+    int told = !e->val || x->p.n;
+    m += put_varint(m, (told ? (uint64_t)x->size << 2 : 0) | (x->big_endian ? 2u : 0u) |
+                           store);
+    if (!told) {
+        m += put_varint(m, x->size);
+    }
+    e->extra_meta.n += (size_t)(m - m0);
+    struct pred64 *p = &e->extra_pred[(e->def[local]->id * 31 + x->insn * 2u + store) &
+                                      (EXTRA_PREDS - 1)];
+    uint64_t step = x->addr - p->last;
+    e->extra_delta.n +=
+        put_varint_fast(e->extra_delta.p + e->extra_delta.n, zigzag64(step - p->step));
+    *p = (struct pred64){x->addr, step};
+    e->extra_run = e->runs;
+    e->nextra++;
+    e->loads += !store;
+    e->stores += store;
+    if (e->val && told) {
+        encode_data_extra(e, x->addr, x->big_endian != 0, (const uint8_t *)(x + 1),
+                          x->size);
+    }
+    /* A set that has become "any page" needs no more. */
+    struct pageset *set = &e->pages[store];
+    uint64_t last = x->addr + (x->size - 1);
+    last = (last < x->addr ? UINT64_MAX : last) >> PAGE_BITS; /* as readers have it */
+    for (uint64_t page = x->addr >> PAGE_BITS; !set->any; page++) {
+        if (pageset_add(set, page)) {
+            return ctr_fail_nomem(diag);
+        }
+        if (page == last) {
+            break;
+        }
+    }
+    return 0;
+}
+
+const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
+                                                const struct walk *w,
+                                                const struct slow_run *r, uint32_t *at,
+                                                int *between)
+{
+    const struct mempipe_aux_place *p;
+    while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
+        if (!unwanted(e, p) && of_insn(p)) {
+            return p;
+        }
+        if (between && !unwanted(e, p)) {
+            *between = 1;
+        }
+        *at += p->h.bytes;
+    }
+    return NULL;
+}
+
+int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
+                   int put, uint32_t *last_insn, struct ctr_diag *diag)
+{
+    const struct mempipe_aux_place *p;
+    struct position pos = {0};
+    uint32_t before = w->unit, last_reg = 0;
+    int regs = 0;
+    for (uint32_t at = w->aux; (p = encode_aux_next(e, w, r, &at, NULL)) != NULL;
+         at += p->h.bytes) {
+        const struct mempipe_aux_access *x = (const void *)p;
+        int access = p->h.type == MEMPIPE_AUX_ACCESS;
+        uint32_t insn = encode_aux_insn(p);
+        if (p->words <= r->at || insn >= e->def[r->local]->def.ninsn ||
+            insn + 1u < r->first || (access ? p->units < before : insn < last_reg)) {
+            return encode_bad_word(w, r->at, diag, "aux record out of place");
+        }
+        if (insn >= *last_insn) {
+            *last_insn = insn + 1u;
+        }
+        before = access ? p->units : before;
+        last_reg = access ? last_reg : insn;
+        if (!put || (insn >= r->n && r->restart)) {
+            continue;
+        }
+        if (insn >= r->n) {
+            return encode_bad_word(w, r->at, diag,
+                                   "aux record of an instruction not executed");
+        }
+        if (access &&
+            find_position(e, e->def[r->local], &pos, p->units - w->unit, insn)) {
+            return encode_bad_word(w, r->at, diag, "aux record out of place");
+        }
+        int err = access ? put_access(e, x, r->local, pos.accesses, diag)
+                         : put_regs(e, (const void *)p, insn + 1, w, diag);
+        if (err) {
+            return err;
+        }
+        regs |= !access;
+    }
+    if (regs) {
+        encode_regs_settle(e, w, r);
+    }
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs that bring very many records: one instruction may fill or copy as much memory as
+ * there is.  Such a run is cut inside of it, as translated code cuts one whose chunk is
+ * full (LEFT with SUSPEND, then RESUME in the next chunk), so that no chunk is larger
+ * than others.
+ */
+#include "write/encode.h"
+
+/* Of the slots that this part of the run makes before instruction `insn' the units. */
+static uint32_t units_before(const struct ctr_encoder *e, const struct slow_run *r,
+                             uint32_t insn)
+{
+    const struct dict_entry *d = e->def[r->local];
+    uint32_t k = r->resumed ? encode_resume_at(d, r->resume_insn + 1) : 0;
+    uint32_t units = 0;
+    for (; k < d->def.nslot && d->slot[k].s.insn < insn; k++) {
+        const struct ctr_slot *s = &d->slot[k].s;
+        units += slot_group(s) ? 0 : encode_units(e, s);
+    }
+    return units;
+}
+
+/*
+ * Whether a run can go on within instruction `insn': it has no slot that may be made
+ * several times, or not, and no address from there on follows from one before.
+ */
+static int can_resume(const struct dict_entry *d, uint32_t insn)
+{
+    const uint32_t next = encode_resume_at(d, insn + 1);
+    for (uint32_t k = 0; k < d->def.nslot; k++) {
+        struct slot_derive v;
+        if (d->slot[k].s.insn == insn && slot_group(&d->slot[k].s)) {
+            return 0;
+        }
+        if (k < next || !d->slot[k].s.derived) {
+            continue;
+        }
+        blockdef_derive(&d->def, d->slot[k].entry, &v);
+        if (v.root != CTR_DERIVE_CONST && v.root < next) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether the run can end before this record of an instruction, not its first one. */
+static int can_cut(const struct ctr_encoder *e, const struct walk *w,
+                   const struct slow_run *r, const struct mempipe_aux_place *p)
+{
+    uint32_t insn = encode_aux_insn(p);
+    return p->h.type == MEMPIPE_AUX_ACCESS && insn < r->n && insn + 1u >= r->first &&
+           p->units - w->unit == units_before(e, r, insn) &&
+           can_resume(e->def[r->local], insn);
+}
+
+int encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r)
+{
+    const struct mempipe_aux_place *p;
+    uint32_t at = w->aux, bytes;
+    int between = 0;
+    if (r->flags & CTR_LEFT_RESTART || r->n == 0) {
+        return 0;
+    }
+    /* what is not much goes with the rest of its run */
+    for (; (p = encode_aux_next(e, w, r, &at, &between)) != NULL; at += p->h.bytes) {
+        bytes = at - w->aux;
+        if (bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
+            r->groups == r->groups_end && !between && can_cut(e, w, r, p)) {
+            break;
+        }
+    }
+    if (!p) {
+        bytes = at - w->aux;
+        return bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
+               (e->runs || e->events.count || e->nreg_extra);
+    }
+    uint32_t n = encode_aux_insn(p) + 1;
+    r->flags |= r->fault ? CTR_LEFT_FAULTED : 0;
+    /* this part tells of the instruction, also what became of it */
+    r->flags = CTR_LEFT_SUSPEND | (r->n == n ? r->flags & CTR_LEFT_FAULTED : 0);
+    r->n = n;
+    r->left = 1;
+    r->left_at = 0;
+    r->fault = 0;
+    r->unsure = 0;
+    r->derived = UINT32_MAX;
+    r->limit = p->units - w->unit;
+    r->aux_end = at;
+    return 0;
+}

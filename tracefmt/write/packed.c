@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* A packed chunk as one piece of memory, and back. */
+#include "write/packed.h"
+
+#include <string.h>
+
+/* The ids first, as they are aligned then, columns, counts, pages. */
+#define BUFFERS (CHUNK_FRAMES + 3)
+
+/* What stands at the begin; the buffers follow in the order of `bytes'. */
+struct saved {
+    struct ctr_packed p; /* without its buffers */
+    size_t bytes[BUFFERS];
+};
+
+static struct buf *buffer(struct ctr_packed *p, unsigned i)
+{
+    return i == 0                  ? &p->ids
+           : i <= CHUNK_FRAMES     ? &p->frame[i - 1].z
+           : i == CHUNK_FRAMES + 1 ? &p->counts
+                                   : &p->pages;
+}
+
+size_t ctr_packed_bytes(const struct ctr_packed *p)
+{
+    struct ctr_packed copy = *p;
+    size_t n = sizeof(struct saved);
+    for (unsigned i = 0; i < BUFFERS; i++) {
+        n += buffer(&copy, i)->n;
+    }
+    return n;
+}
+
+void ctr_packed_save(const struct ctr_packed *p, void *to)
+{
+    struct saved s = {.p = *p};
+    uint8_t *at = (uint8_t *)to + sizeof(s);
+    for (unsigned i = 0; i < BUFFERS; i++) {
+        const struct buf *b = buffer(&s.p, i);
+        s.bytes[i] = b->n;
+        if (b->n) {
+            memcpy(at, b->p, b->n);
+        }
+        at += b->n;
+    }
+    memcpy(to, &s, sizeof(s));
+}
+
+int ctr_packed_load(struct ctr_packed *p, const void *from, size_t bytes)
+{
+    struct saved s;
+    const uint8_t *at = (const uint8_t *)from + sizeof(s);
+    struct buf own[BUFFERS];
+    size_t left = bytes;
+    if (left < sizeof(s)) {
+        return -CTR_E_CORRUPT;
+    }
+    memcpy(&s, from, sizeof(s));
+    left -= sizeof(s);
+    for (unsigned i = 0; i < BUFFERS; i++) {
+        struct buf *b = buffer(p, i);
+        if (s.bytes[i] > left) {
+            return -CTR_E_CORRUPT;
+        }
+        b->n = 0;
+        if (buf_append(b, at, s.bytes[i])) {
+            return -CTR_E_NOMEM;
+        }
+        at += s.bytes[i];
+        left -= s.bytes[i];
+        own[i] = *b;
+    }
+    if (left) {
+        return -CTR_E_CORRUPT;
+    }
+    for (unsigned i = 0; i < BUFFERS; i++) {
+        *buffer(&s.p, i) = own[i];
+    }
+    *p = s.p;
+    return 0;
+}
+
+const uint32_t *ctr_packed_ids(const struct ctr_packed *p, uint32_t *n)
+{
+    *n = (uint32_t)(p->ids.n / sizeof(uint32_t));
+    return (const uint32_t *)(const void *)p->ids.p;
+}
+
+const uint32_t *ctr_packed_saved_ids(const void *from, uint32_t *n)
+{
+    struct saved s;
+    memcpy(&s, from, sizeof(s));
+    *n = (uint32_t)(s.bytes[0] / sizeof(uint32_t));
+    return (const uint32_t *)(const void *)((const uint8_t *)from + sizeof(s));
+}

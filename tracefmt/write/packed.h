@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* A packed chunk: what an encoder hands to the writer. */
+#ifndef CTR_PACKED_H
+#define CTR_PACKED_H
+
+#include "ctr_write.h"
+#include "base/format.h"
+#include "base/util.h"
+
+struct packed_frame {
+    struct buf z; /* compressed; empty if the column is */
+    uint32_t dsize;
+    uint64_t hash; /* XXH64 of z */
+};
+
+struct ctr_packed {
+    struct ctr_packed_info info;
+    uint32_t flags; /* CHUNK_F_* */
+    uint32_t max_id;
+    uint32_t last; /* see CHUNK_LAST, CHUNK_NEXT */
+    uint32_t last_first;
+    uint64_t next;
+    uint32_t locals;
+    uint32_t tokens;
+    uint32_t token_miss;
+    uint32_t addrs;
+    uint32_t addr_miss;
+    uint32_t extras;
+    uint32_t regs;
+    uint32_t reg_extras;
+    uint32_t events;
+    uint64_t start_ns;
+    uint64_t end_ns;
+    struct packed_frame frame[CHUNK_FRAMES];
+    struct buf counts; /* this chunk's piece of PART frames 1 and 2 */
+    struct buf pages;
+    struct buf ids; /* u32, of the blocks */
+};
+
+#endif
