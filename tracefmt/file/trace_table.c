@@ -343,3 +343,14 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
     }
     return 0;
 }
+
+const struct ctr_process *ctr_trace_process(const struct ctr_trace *tr, uint32_t i)
+{
+    return idtab_get(&tr->procs, i);
+}
+
+const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, uint32_t i)
+{
+    const struct thread *t = trace_thread(tr, i);
+    return t ? &t->pub : NULL;
+}

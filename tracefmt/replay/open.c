@@ -277,17 +277,6 @@ void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out)
     *out = tr->damage;
 }
 
-const struct ctr_process *ctr_trace_process(const struct ctr_trace *tr, uint32_t i)
-{
-    return idtab_get(&tr->procs, i);
-}
-
-const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, uint32_t i)
-{
-    const struct thread *t = trace_thread(tr, i);
-    return t ? &t->pub : NULL;
-}
-
 int ctr_trace_chunk(const struct ctr_trace *tr, uint64_t i, struct ctr_chunk *out,
                     struct ctr_diag *diag)
 {
