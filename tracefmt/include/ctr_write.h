@@ -28,8 +28,8 @@ struct ctr_dict;
  * definitions are kept without their access slots, without CTR_EVENTS_REG
  * without their register slots.
  */
-CTR_API int ctr_dict_new(struct ctr_dict **out, unsigned events);
-CTR_API void ctr_dict_free(struct ctr_dict *dict);
+int ctr_dict_new(struct ctr_dict **out, unsigned events);
+void ctr_dict_free(struct ctr_dict *dict);
 
 /*
  * Makes raw_id (1..0x7fffffff, as handed out by QEMU, nearly one after the other)
@@ -41,8 +41,8 @@ CTR_API void ctr_dict_free(struct ctr_dict *dict);
  * known with a different definition, or one far beyond all others; -CTR_E_NOMEM,
  * -CTR_E_LIMIT.
  */
-CTR_API int ctr_dict_add(struct ctr_dict *dict, uint32_t raw_id, const void *def,
-                         size_t def_bytes, struct ctr_diag *diag);
+int ctr_dict_add(struct ctr_dict *dict, uint32_t raw_id, const void *def,
+                 size_t def_bytes, struct ctr_diag *diag);
 
 /*
  * raw_id will not be met any more in what is packed, but in what the caller knows as work
@@ -50,8 +50,8 @@ CTR_API int ctr_dict_add(struct ctr_dict *dict, uint32_t raw_id, const void *def
  * is done (written, if it is): by ctr_dict_reap(dict, done), with done >= stamp.
  * Which returns 1 if there are others that wait for that.  The thread that adds.
  */
-CTR_API void ctr_dict_forget(struct ctr_dict *dict, uint32_t raw_id, uint64_t stamp);
-CTR_API int ctr_dict_reap(struct ctr_dict *dict, uint64_t done);
+void ctr_dict_forget(struct ctr_dict *dict, uint32_t raw_id, uint64_t stamp);
+int ctr_dict_reap(struct ctr_dict *dict, uint64_t done);
 
 /*
  * For packed chunks that are kept (before anything is added): canonical ids of
@@ -65,35 +65,35 @@ CTR_API int ctr_dict_reap(struct ctr_dict *dict, uint64_t done);
  */
 typedef int ctr_dict_hold_fn(void *arg, uint32_t id, const void *def, size_t def_bytes,
                              size_t memory);
-CTR_API void ctr_dict_reuse_ids(struct ctr_dict *dict);
-CTR_API int ctr_dict_hold(struct ctr_dict *dict, const uint32_t *ids, uint32_t n,
-                          ctr_dict_hold_fn *fn, void *arg);
-CTR_API void ctr_dict_release(struct ctr_dict *dict, const uint32_t *ids, uint32_t n,
-                              ctr_dict_hold_fn *fn, void *arg);
+void ctr_dict_reuse_ids(struct ctr_dict *dict);
+int ctr_dict_hold(struct ctr_dict *dict, const uint32_t *ids, uint32_t n,
+                  ctr_dict_hold_fn *fn, void *arg);
+void ctr_dict_release(struct ctr_dict *dict, const uint32_t *ids, uint32_t n,
+                      ctr_dict_hold_fn *fn, void *arg);
 
 /* A definition with this canonical id, in the place of what had it before; no raw id
  * means it. */
-CTR_API int ctr_dict_restore(struct ctr_dict *dict, uint32_t id, const void *def,
-                             size_t def_bytes, struct ctr_diag *diag);
+int ctr_dict_restore(struct ctr_dict *dict, uint32_t id, const void *def,
+                     size_t def_bytes, struct ctr_diag *diag);
 /* After these, before any ctr_dict_add: a definition as that got it, with the raw and the
  * canonical id that it had in another dictionary. */
-CTR_API int ctr_dict_restore_raw(struct ctr_dict *dict, uint32_t raw_id, uint32_t id,
-                                 const void *def, size_t def_bytes, struct ctr_diag *diag);
+int ctr_dict_restore_raw(struct ctr_dict *dict, uint32_t raw_id, uint32_t id,
+                         const void *def, size_t def_bytes, struct ctr_diag *diag);
 
 /* The highest canonical id that was handed out so far. */
-CTR_API uint32_t ctr_dict_size(const struct ctr_dict *dict);
+uint32_t ctr_dict_size(const struct ctr_dict *dict);
 /* 1 if raw_id is known. */
-CTR_API int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
+int ctr_dict_has(const struct ctr_dict *dict, uint32_t raw_id);
 /* The canonical id of raw_id, or 0.  The thread that adds and forgets. */
-CTR_API uint32_t ctr_dict_id(const struct ctr_dict *dict, uint32_t raw_id);
+uint32_t ctr_dict_id(const struct ctr_dict *dict, uint32_t raw_id);
 
 /*
  * With CTR_EVENTS_REG, before anything is packed: the register table, entries as in
  * cannoli/events.h.  What it was told first stands.  Returns -CTR_E_CORRUPT for a bad
  * table, -CTR_E_NOMEM.
  */
-CTR_API int ctr_dict_regs(struct ctr_dict *dict, uint32_t n, const void *table,
-                          size_t bytes, struct ctr_diag *diag);
+int ctr_dict_regs(struct ctr_dict *dict, uint32_t n, const void *table, size_t bytes,
+                  struct ctr_diag *diag);
 
 /* ----------------------------------------------------------------- encoder */
 
@@ -141,8 +141,8 @@ static inline int ctr_segment_goes_on(const struct ctr_segment *seg)
 
 /* The result: a chunk ready to be written.  Reusable, has its own buffers. */
 struct ctr_packed;
-CTR_API int ctr_packed_new(struct ctr_packed **out);
-CTR_API void ctr_packed_free(struct ctr_packed *p);
+int ctr_packed_new(struct ctr_packed **out);
+void ctr_packed_free(struct ctr_packed *p);
 
 struct ctr_packed_info {
     uint64_t insns;
@@ -151,27 +151,27 @@ struct ctr_packed_info {
     uint64_t runs;
     uint64_t events; /* enum ctr_event_type; with no runs either there is nothing
                       to write (ctr_writer_chunk skips it) */
-    uint64_t bytes; /* compressed, without the section's header */
+    uint64_t bytes;  /* compressed, without the section's header */
     uint64_t raw_bytes;
     uint32_t unsure;         /* 1: its last block got CTR_LEFT_UNSURE */
     uint32_t dropped_faults; /* FAULT words that had no block before them in
                               the chunk; 0 unless something is wrong */
     uint32_t last_raw;       /* raw id of the last block entered, 0 if none */
 };
-CTR_API void ctr_packed_info(const struct ctr_packed *p, struct ctr_packed_info *out);
+void ctr_packed_info(const struct ctr_packed *p, struct ctr_packed_info *out);
 
 /*
  * A chunk as one piece of memory, to be kept for later; to be read by the same program
  * only.  save: `to' has ctr_packed_bytes.  load returns -CTR_E_NOMEM, or
  * -CTR_E_CORRUPT if it is no such piece.
  */
-CTR_API size_t ctr_packed_bytes(const struct ctr_packed *p);
-CTR_API void ctr_packed_save(const struct ctr_packed *p, void *to);
-CTR_API int ctr_packed_load(struct ctr_packed *p, const void *from, size_t bytes);
+size_t ctr_packed_bytes(const struct ctr_packed *p);
+void ctr_packed_save(const struct ctr_packed *p, void *to);
+int ctr_packed_load(struct ctr_packed *p, const void *from, size_t bytes);
 
 /* The canonical ids of its blocks; of such a piece of memory. */
-CTR_API const uint32_t *ctr_packed_ids(const struct ctr_packed *p, uint32_t *n);
-CTR_API const uint32_t *ctr_packed_saved_ids(const void *from, uint32_t *n);
+const uint32_t *ctr_packed_ids(const struct ctr_packed *p, uint32_t *n);
+const uint32_t *ctr_packed_saved_ids(const void *from, uint32_t *n);
 
 struct ctr_encoder;
 
@@ -179,9 +179,9 @@ struct ctr_encoder;
  * One for each worker thread; dict is shared and must outlive it.
  * addr_bytes: 4 or 8, width of a unit of data.  level: of zstd.
  */
-CTR_API int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
-                            unsigned addr_bytes, int level);
-CTR_API void ctr_encoder_free(struct ctr_encoder *enc);
+int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
+                    unsigned addr_bytes, int level);
+void ctr_encoder_free(struct ctr_encoder *enc);
 
 /*
  * Packs consecutive segments of one guest thread into one chunk.  All raw ids must have been added to the dictionary
@@ -191,9 +191,8 @@ CTR_API void ctr_encoder_free(struct ctr_encoder *enc);
  * says which word of which segment (off = segment << 32 | word).
  * -CTR_E_LIMIT if there is more than CTR_MAX_CHUNK_*.
  */
-CTR_API int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *segs,
-                            unsigned n_segs, struct ctr_packed *out,
-                            struct ctr_diag *diag);
+int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *segs,
+                    unsigned n_segs, struct ctr_packed *out, struct ctr_diag *diag);
 
 /*
  * The same, but it stops when there is so much in the chunk, of blocks or of records, that
@@ -202,9 +201,9 @@ CTR_API int ctr_encoder_run(struct ctr_encoder *enc, const struct ctr_segment *s
  * to go on (ctr_segment_goes_on), and with registers this encoder must be given it next,
  * as it knows their values there.
  */
-CTR_API int ctr_encoder_run_some(struct ctr_encoder *enc, struct ctr_segment *segs,
-                                 unsigned n_segs, unsigned *taken, struct ctr_packed *out,
-                                 struct ctr_diag *diag);
+int ctr_encoder_run_some(struct ctr_encoder *enc, struct ctr_segment *segs,
+                         unsigned n_segs, unsigned *taken, struct ctr_packed *out,
+                         struct ctr_diag *diag);
 
 /*
  * After that, with registers: what the encoder knows of them, for another encoder that is
@@ -212,8 +211,8 @@ CTR_API int ctr_encoder_run_some(struct ctr_encoder *enc, struct ctr_segment *se
  * until the next call.  set returns -CTR_E_NOMEM, or -CTR_E_CORRUPT if it is not what
  * get gave.
  */
-CTR_API const void *ctr_encoder_get_state(const struct ctr_encoder *enc, size_t *bytes);
-CTR_API int ctr_encoder_set_state(struct ctr_encoder *enc, const void *state, size_t bytes);
+const void *ctr_encoder_get_state(const struct ctr_encoder *enc, size_t *bytes);
+int ctr_encoder_set_state(struct ctr_encoder *enc, const void *state, size_t bytes);
 
 /* ------------------------------------------------------------------ writer */
 
@@ -226,7 +225,7 @@ struct ctr_meta {
     const char *recorder; /* "cannoli-record 0.1.0" */
     int argc;
     const char *const *argv;
-    const char *selection; /* NULL or "": everything is recorded */
+    const char *selection;  /* NULL or "": everything is recorded */
     uint64_t dropped_insns; /* as in struct ctr_info */
     uint64_t dropped_loads;
     uint64_t dropped_stores;
@@ -244,53 +243,49 @@ struct ctr_meta {
  * header and description.  fd stays the caller's and is never closed here.
  * A regular file is cut to length 0 first.  SIGPIPE should be ignored.
  */
-CTR_API int ctr_writer_new(struct ctr_writer **out, int fd, struct ctr_dict *dict,
-                           const struct ctr_meta *meta, int level, struct ctr_diag *diag);
+int ctr_writer_new(struct ctr_writer **out, int fd, struct ctr_dict *dict,
+                   const struct ctr_meta *meta, int level, struct ctr_diag *diag);
 /* Frees it; does not finish the file.  NULL is allowed. */
-CTR_API void ctr_writer_free(struct ctr_writer *w);
+void ctr_writer_free(struct ctr_writer *w);
 
 /*
  * The register table (entries as in cannoli/events.h); before the first chunk of
  * a recording with CTR_EVENTS_REG.  Returns -CTR_E_INVAL if there is one already
  * and it is not the same, -CTR_E_CORRUPT if it makes no sense.
  */
-CTR_API int ctr_writer_regs(struct ctr_writer *w, uint32_t n, const void *table,
-                            size_t bytes, struct ctr_diag *diag);
+int ctr_writer_regs(struct ctr_writer *w, uint32_t n, const void *table, size_t bytes,
+                    struct ctr_diag *diag);
 
 /* A new process or thread; *index is its number from now on. */
-CTR_API int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
-                               uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
+int ctr_writer_process(struct ctr_writer *w, int32_t pid, int32_t ppid, uint64_t start_ns,
+                       uint32_t *index, struct ctr_diag *diag);
 /* One in a PID namespace of its own; host_pid: its number where the recorder runs, or
  * 0 if that is not known. */
-CTR_API int ctr_writer_nested_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
-                                      int32_t host_pid, uint64_t start_ns,
-                                      uint32_t *index, struct ctr_diag *diag);
-CTR_API int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid,
-                              int32_t ptid, uint64_t start_ns, uint32_t *index,
+int ctr_writer_nested_process(struct ctr_writer *w, int32_t pid, int32_t ppid,
+                              int32_t host_pid, uint64_t start_ns, uint32_t *index,
                               struct ctr_diag *diag);
+int ctr_writer_thread(struct ctr_writer *w, uint32_t process, int32_t tid, int32_t ptid,
+                      uint64_t start_ns, uint32_t *index, struct ctr_diag *diag);
 
 /*
  * Before the first chunk of a thread: the ordinal of its first instruction.  What was
  * before has been dropped.
  */
-CTR_API int ctr_writer_thread_first(struct ctr_writer *w, uint32_t thread,
-                                    uint64_t ordinal);
+int ctr_writer_thread_first(struct ctr_writer *w, uint32_t thread, uint64_t ordinal);
 
 /* Their end; kept and written by ctr_writer_finish.  end_reason: CTR_END_*. */
-CTR_API int ctr_writer_process_end(struct ctr_writer *w, uint32_t process,
-                                   uint64_t end_ns, uint32_t end_reason,
-                                   int32_t end_status);
-CTR_API int ctr_writer_thread_end(struct ctr_writer *w, uint32_t thread, uint64_t end_ns,
-                                  uint32_t end_reason, int32_t end_status,
-                                  int incomplete);
+int ctr_writer_process_end(struct ctr_writer *w, uint32_t process, uint64_t end_ns,
+                           uint32_t end_reason, int32_t end_status);
+int ctr_writer_thread_end(struct ctr_writer *w, uint32_t thread, uint64_t end_ns,
+                          uint32_t end_reason, int32_t end_status, int incomplete);
 
 /*
  * Writes the definitions that the chunk needs, then the chunk.  Chunks of one
  * thread must come in order; their first ordinal is filled in here.  `packed'
  * may be reused afterwards.
  */
-CTR_API int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread,
-                             const struct ctr_packed *packed, struct ctr_diag *diag);
+int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread,
+                     const struct ctr_packed *packed, struct ctr_diag *diag);
 
 /* Bytes written so far, and totals of the chunks written. */
 struct ctr_writer_stats {
@@ -301,7 +296,7 @@ struct ctr_writer_stats {
     uint64_t stores;
     uint32_t blocks;
 };
-CTR_API void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stats *out);
+void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stats *out);
 
 /*
  * Writes index, ends of threads and processes, and the seek table.
@@ -315,7 +310,7 @@ CTR_API void ctr_writer_stats(const struct ctr_writer *w, struct ctr_writer_stat
  * ctr_writer_finish tries.  The file is cut behind the last section there, or when the
  * writer is freed, which gives the rest of the room back.
  */
-CTR_API int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag);
+int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag);
 
 /* ---------------------------------------------------------------- mappings */
 
@@ -328,8 +323,8 @@ typedef int ctr_maps_fold_fn(void *arg, const uint8_t *payload, size_t bytes);
  * first.  Between an EXEC event and the mappings of the new program nothing is
  * remembered of the EXEC.
  */
-CTR_API int ctr_maps_fold(const struct ctr_os_event *const *events, size_t n,
-                          ctr_maps_fold_fn *emit, void *arg, struct ctr_diag *diag);
+int ctr_maps_fold(const struct ctr_os_event *const *events, size_t n,
+                  ctr_maps_fold_fn *emit, void *arg, struct ctr_diag *diag);
 
 #ifdef __cplusplus
 }
