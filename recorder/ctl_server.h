@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder's end of the control socket (tools/common/ctlsock.h): a thread that
+ * The recorder's end of the control socket (common/ctlsock.h): a thread that
  * takes requests in, one after the other, and hands them to the main loop.
  */
 #ifndef RECORDER_CTL_SERVER_H

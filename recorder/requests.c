@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See requests.h; the form of requests and answers is in tools/common/ctlsock.h. */
+/* See requests.h; the form of requests and answers is in common/ctlsock.h. */
 #include "requests.h"
 
 #include <errno.h>

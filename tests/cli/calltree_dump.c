@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 #include "tracesym/calltree.h"
 
 static int bad;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/syscall_flags.h"
-#include "common/syscall_text.h"
+#include "syscall/syscall_flags.h"
+#include "syscall/syscall_text.h"
 
 #include "check.h"
 

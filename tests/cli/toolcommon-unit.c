@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "cannoli/events.h"
-#include "common/disas.h"
-#include "common/idcache.h"
+#include "guest/disas.h"
+#include "input/idcache.h"
 #include "common/options.h"
 #include "common/textbuf.h"
 

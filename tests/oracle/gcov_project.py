@@ -18,8 +18,9 @@ from common import ROOT, Failure, Skip, plain, record
 
 FOLDERS = ["tracefmt/" + part for part in ("base", "model", "write", "file", "decode", "maps",
                                            "replay")]
-FOLDERS += ["tools/common", "tools/dump", "tools/tracedump"]
-INCLUDE = ["tools", "include", "tracefmt", "tracefmt/include"]
+FOLDERS += ["common", "tools/guest", "tools/input", "tools/syscall", "tools/dump",
+            "tools/tracedump"]
+INCLUDE = [".", "tools", "include", "tracefmt", "tracefmt/include"]
 LIBRARIES = ["-lzstd", "-lxxhash", "-lcapstone", "-lpthread"]
 # How often these are called depends on time.
 BY_TIME = re.compile(r"progress|now_and_then")

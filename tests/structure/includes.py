@@ -3,8 +3,9 @@
 """Which folder may include from which: reads the includes of the sources.
 
 Fails on an include from a folder above the own one, from another folder of the same
-line, on a folder that the table does not know, on a quoted include that is not found,
-and on files that include each other in a circle.
+line, on an include between top-level folders that TOP does not allow, on a folder that
+the tables do not know, on a quoted include that is not found, and on files that include
+each other in a circle.
 """
 import os
 import re
@@ -18,18 +19,31 @@ ORDER = [
     ["tracefmt/write", "tracefmt/file"],
     ["tracefmt/decode"],
     ["tracefmt/maps", "tracefmt/replay"],
-    ["tools/common"],
-    ["recorder", "tools/symbols", "tools/cannoli-ctl"],
+    ["common"],
+    ["recorder", "jitter", "examples"],
+    ["tools/guest", "tools/input"],
+    ["tools/syscall", "tools/symbols", "tools/cannoli-ctl"],
     ["tools/dump"],
     ["tools/tracecov", "tools/tracedump", "tools/tracesym"],
 ]
+# From which top-level folders another one includes, beside itself.  Of tracefmt they see
+# the public headers only.
+TOP = {
+    "include": [],
+    "tracefmt": ["include"],
+    "common": ["include", "tracefmt"],
+    "recorder": ["include", "tracefmt", "common"],
+    "tools": ["include", "tracefmt", "common"],
+    "jitter": ["include"],
+    "examples": ["include", "tracefmt"],
+}
 SEARCH = ["tracefmt", "tracefmt/include", "tools", "recorder", "include", "."]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
 LEVEL = {folder: level for level, line in enumerate(ORDER) for folder in line}
 
 
 def sources(root):
-    for top in ("include", "tracefmt", "recorder", "tools", "common"):
+    for top in TOP:
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
                 if name.endswith((".c", ".h")):
@@ -63,6 +77,19 @@ def wrong_folders(graph):
                 yield "%s includes %s, which is not below it" % (path, other)
 
 
+def wrong_tops(graph):
+    for path in sorted(graph):
+        own = path.split("/")[0]
+        for other in graph[path]:
+            top = other.split("/")[0]
+            if top == own:
+                continue
+            if top not in TOP[own]:
+                yield "%s includes %s: %s must not use %s" % (path, other, own, top)
+            elif top == "tracefmt" and not other.startswith("tracefmt/include/"):
+                yield "%s includes %s, which is not a public header" % (path, other)
+
+
 def circles(graph):
     state = {}
 
@@ -85,7 +112,8 @@ def main():
     graph = {path: list(includes(root, path)) for path in sources(root)}
     if len(graph) < 100:
         sys.exit("only %d files found in %s" % (len(graph), root))
-    problems = list(wrong_folders(graph)) + list(circles(graph))
+    problems = list(wrong_folders(graph)) + list(wrong_tops(graph))
+    problems += circles(graph)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)

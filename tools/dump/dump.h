@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/guest.h"
-#include "common/mappings.h"
+#include "guest/guest.h"
+#include "input/mappings.h"
 #include "common/progress.h"
-#include "common/syscall_text.h"
+#include "syscall/syscall_text.h"
 #include "common/textbuf.h"
 #include "ctr.h"
 

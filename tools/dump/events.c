@@ -19,7 +19,7 @@
 
 #include "cannoli/events.h"
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 
 /*
  * Instructions that a worker formats at a time: some MiB of text, so that the first

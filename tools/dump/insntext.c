@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "cannoli/events.h"
-#include "common/disas.h"
-#include "common/idcache.h"
+#include "guest/disas.h"
+#include "input/idcache.h"
 
 /* Bytes of text at which a cache is emptied. */
 #define CACHE_BYTES (6u << 20)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 
 int dump_write(const void *data, size_t n, int *sys_errno)
 {

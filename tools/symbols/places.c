@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "common/mappings.h"
+#include "input/mappings.h"
 
 uint32_t places_lower_file(const struct places *p, const char *path)
 {

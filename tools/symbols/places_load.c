@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mappings.h"
+#include "input/mappings.h"
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 
 /* ------------------------------------------------------- files of mappings */
 

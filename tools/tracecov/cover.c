@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 #include "spool.h"
 
 int cover_new(struct cover **out, struct modset *modset)

@@ -6,7 +6,7 @@
 #ifndef TRACECOV_LISTING_H
 #define TRACECOV_LISTING_H
 
-#include "common/disas.h"
+#include "guest/disas.h"
 #include "tracecov/output.h"
 #include "tracecov/report_private.h"
 

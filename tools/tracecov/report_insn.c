@@ -13,7 +13,7 @@
 #include <capstone/capstone.h>
 
 #include "cannoli/isa.h"
-#include "common/x86_length.h"
+#include "guest/x86_length.h"
 
 struct insn_scan {
     const struct cover *cover;

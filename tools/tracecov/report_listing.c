@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cannoli/isa.h"
-#include "common/disas.h"
+#include "guest/disas.h"
 #include "common/options.h"
 #include "tracecov/listing.h"
 

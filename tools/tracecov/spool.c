@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 #include "cover.h"
 
 /* A file without a name in TMPDIR. */

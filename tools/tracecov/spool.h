@@ -6,7 +6,7 @@
 #include "ctr.h"
 
 /*
- * Opens a trace like tool_trace_open (common/trace.h); one that cannot be seeked is
+ * Opens a trace like tool_trace_open (input/trace.h); one that cannot be seeked is
  * copied to a temporary file without a name first.  Returns TOOL_OK, or TOOL_FAILED after
  * one line on stderr.
  */

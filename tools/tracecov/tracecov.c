@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/filter_options.h"
+#include "input/filter_options.h"
 #include "common/options.h"
 #include "common/progress.h"
 #include "cover.h"

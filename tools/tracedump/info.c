@@ -16,10 +16,10 @@
 #include <time.h>
 
 #include "cannoli/events.h"
-#include "common/disas.h"
-#include "common/guest.h"
+#include "guest/disas.h"
+#include "guest/guest.h"
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 
 #define MAX_NAME 64u
 /* Bytes of a thread's name that Linux keeps. */

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cannoli/events.h"
-#include "common/disas.h"
+#include "guest/disas.h"
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 
 struct state {
     const struct dump_options *opt;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/filter_options.h"
+#include "input/filter_options.h"
 #include "dump/dump_options.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include "common/options.h"
 #include "common/progress.h"
 #include "common/textbuf.h"
-#include "common/trace.h"
+#include "input/trace.h"
 #include "graph_parts.h"
 
 /* The output of workers: an interval, or a part of one; n pairs follow. */

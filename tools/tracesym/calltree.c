@@ -8,7 +8,7 @@
 #include "calltree_priv.h"
 #include "cannoli/events.h"
 #include "common/options.h"
-#include "common/trace.h"
+#include "input/trace.h"
 
 /* Reasons to stop a replay other than the trace. */
 #define STOP_NOMEM 1

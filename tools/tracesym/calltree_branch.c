@@ -4,7 +4,7 @@
 #include "calltree_priv.h"
 
 #include "cannoli/isa.h"
-#include "common/x86_length.h"
+#include "guest/x86_length.h"
 
 static uint32_t flags_of(const struct code *c, uint8_t mode, const uint8_t *bytes,
                          uint32_t len)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cannoli/isa.h"
-#include "common/guest.h"
+#include "guest/guest.h"
 
 static const char *kuser_name(const struct fold *f, uint64_t vaddr)
 {

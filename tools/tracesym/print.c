@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/idcache.h"
+#include "input/idcache.h"
 
 /* Limit of a worker's cached text of places, besides that of instructions (insntext.c).
  */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "bbv.h"
-#include "common/filter_options.h"
+#include "input/filter_options.h"
 #include "dump/dump_options.h"
 #include "print.h"
 #include "profile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A cache of data for blocks, by id; see idcache.h. */
-#include "common/idcache.h"
+#include "input/idcache.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The files that pcs belong to. */
-#include "common/mappings.h"
+#include "input/mappings.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

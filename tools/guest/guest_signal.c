@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signal numbers of Linux by family of machines, and the codes of signals. */
-#include "common/guest.h"
+#include "guest/guest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * Shown only if stderr is a terminal, results do not go to that same terminal,
  * and the work lasts longer than a moment.
  */
-#ifndef TOOLS_PROGRESS_H
-#define TOOLS_PROGRESS_H
+#ifndef COMMON_PROGRESS_H
+#define COMMON_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

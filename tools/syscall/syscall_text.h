@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/guest.h"
-#include "common/syscall_table.h"
+#include "guest/guest.h"
+#include "syscall/syscall_table.h"
 #include "common/textbuf.h"
 
 /* A piece of the guest's memory as it was when the call read or wrote it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of machines for guest.h. */
-#include "common/guest.h"
+#include "guest/guest.h"
 
 #include <elf.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The arguments of system calls by name.  A name means the same on all machines;
  * syscall_text.c handles the exceptions (clone, mmap of some).  Sorted by name.
  */
-#include "common/syscall_table.h"
+#include "syscall/syscall_table.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages and exit statuses for libctr's errors and the state of a trace. */
-#include "common/trace.h"
+#include "input/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/mappings.h"
+#include "input/mappings.h"
 #include "common/options.h"
 
 static const char *display_name(const char *path)

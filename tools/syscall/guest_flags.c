@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Flags of system calls whose values differ between machines. */
-#include "common/syscall_flags.h"
+#include "syscall/syscall_flags.h"
 
 #include <elf.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/guest.h"
+#include "guest/guest.h"
 #include "common/textbuf.h"
 
 /* Tables end with a name that is NULL. */

@@ -6,8 +6,8 @@
  * pointer with the fmt_ functions, commit.  Only the reservation can fail; the
  * fmt_ functions check nothing.
  */
-#ifndef TOOLS_TEXTBUF_H
-#define TOOLS_TEXTBUF_H
+#ifndef COMMON_TEXTBUF_H
+#define COMMON_TEXTBUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

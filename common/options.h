@@ -3,8 +3,8 @@
  * Command lines: one table per tool feeds the parser and --help, so that the
  * two cannot disagree.
  */
-#ifndef TOOLS_OPTIONS_H
-#define TOOLS_OPTIONS_H
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The options that select a part of a trace; see filter_options.h. */
-#include "common/filter_options.h"
+#include "input/filter_options.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * A handle is opened per mode, on first use.  RISC-V and SuperH need Capstone 5 at
  * compile time.
  */
-#include "common/disas.h"
+#include "guest/disas.h"
 
 #include <elf.h>
 #include <stdio.h>

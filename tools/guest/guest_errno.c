@@ -3,7 +3,7 @@
  * Error numbers of Linux by family of machines, and the C library's messages for
  * them.
  */
-#include "common/guest.h"
+#include "guest/guest.h"
 
 struct error {
     const char *name;

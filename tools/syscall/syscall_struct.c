@@ -3,13 +3,13 @@
  * Strings, buffers and structures of system calls, read from the call's memory events
  * in the trace.  If the trace does not have the memory, its address is shown.
  */
-#include "common/syscall_text.h"
+#include "syscall/syscall_text.h"
 
 #include <elf.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/syscall_flags.h"
+#include "syscall/syscall_flags.h"
 
 /* Limit of shown elements of an array. */
 #define MAX_ELEMENTS 32u

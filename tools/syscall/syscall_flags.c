@@ -3,7 +3,7 @@
  * Names of the numbers and flags of system calls that are the same on all machines;
  * guest_flags.c has the others.
  */
-#include "common/syscall_flags.h"
+#include "syscall/syscall_flags.h"
 
 #include <inttypes.h>
 

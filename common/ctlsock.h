@@ -11,8 +11,8 @@
  *   '#', '"', '?', '['   "KEY VALUE": a number, a text, 0 or 1, a text of the list with
  *                        this key, or "KEY" alone if that is empty
  */
-#ifndef TOOLS_CTLSOCK_H
-#define TOOLS_CTLSOCK_H
+#ifndef COMMON_CTLSOCK_H
+#define COMMON_CTLSOCK_H
 
 #include <stddef.h>
 

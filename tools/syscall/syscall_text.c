@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats arguments and results of system calls; syscall_struct.c formats memory. */
-#include "common/syscall_text.h"
+#include "syscall/syscall_text.h"
 
 #include <elf.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/syscall_flags.h"
+#include "syscall/syscall_flags.h"
 
 /* Arguments shown for a call with an unknown name. */
 #define UNKNOWN_ARGS 6u
