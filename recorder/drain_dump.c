@@ -59,7 +59,7 @@ static uint32_t aux_before(const struct aux_records *r, uint32_t words)
 /* Copies a thread's chunk; *mem is to be freed then.  Returns 1, 0 if there is nothing
  * or it has changed, or an error. */
 static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q,
-                     uint64_t now, struct pipeline_tail *out, void **mem)
+                     uint64_t now, struct sink_tail *out, void **mem)
 {
     const struct mempipe_ctl *ctl = &d->host->layout;
     const struct slot *s = &d->slots[pipe];
@@ -99,7 +99,7 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
         start = now; /* scribbled over */
     }
     *mem = copy;
-    *out = (struct pipeline_tail){
+    *out = (struct sink_tail){
         .thread = s->thread,
         .seg = {.words = (const uint32_t *)(const void *)copy,
                 .n_words = q->words,
@@ -118,7 +118,7 @@ static int dump(struct drain *d, uint64_t now, const char *file, char *name,
                 size_t name_bytes)
 {
     const uint32_t high = drain_pipes_high(d);
-    struct pipeline_tail *tails = calloc(high + 1, sizeof(*tails));
+    struct sink_tail *tails = calloc(high + 1, sizeof(*tails));
     struct quiet *quiet = calloc(high + 1, sizeof(*quiet));
     void **mem = calloc(high + 1, sizeof(*mem));
     uint32_t n = 0;

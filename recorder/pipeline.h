@@ -14,101 +14,11 @@
 
 #include "ctr_write.h"
 #include "effort.h"
+#include "job.h"
 #include "journal.h"
 #include "mempipe_host.h"
 #include "ring.h"
-
-/*
- * A job packs so many segments at most, and so many bytes of their columns.  There is
- * much to say of a block when it is met for the first time in a job: jobs of 2 MiB make
- * larger traces (15 % with exec alone, 4 % with accesses) and take 3 % more of the
- * processor, those of 8 MiB are as much better again.  But a reader seeks to a job's
- * begin, and a worker needs memory for it.
- */
-#define JOB_SEGMENTS 16
-#define JOB_FULL_BYTES (4u << 20)
-
-/* Numbers that only the writer thread reads and writes: index.  With a ring they are
- * known as soon as the job is submitted. */
-struct guest_process {
-    uint32_t serial;   /* of its first pipe, by which its threads name it */
-    int32_t pid, ppid; /* as the guest knows them */
-    bool nested;       /* ... in a PID namespace below the recorder's command's */
-    pid_t host_pid;    /* as the recorder does; 0: it was gone when it was first seen */
-    uint64_t start;    /* see struct attached_process */
-    int pidfd;         /* -1: none */
-    int tie;           /* of lifeline_tie, -1: none */
-    int entry;         /* of attached_add, -1: none */
-    bool dead;        /* its last event has been written into the pipe */
-    bool execed;      /* it lives on as another program, which may be another one here */
-    unsigned threads; /* of it that hold a pipe */
-    uint64_t start_ns, end_ns;
-    uint32_t end_reason; /* enum ctr_end */
-    int32_t end_status;
-    bool exec_pending; /* one of its threads is inside execve */
-    bool replaced;     /* a later program of the same process is recorded already */
-    uint64_t limbo_ns; /* since when it is a QEMU that has not come to us, 0: it is not */
-    struct epoch *epoch; /* the drainer's: its newest, or NULL */
-    uint32_t index;
-    struct guest_process *next;
-};
-
-struct guest_thread {
-    struct guest_process *process;
-    int32_t tid, ptid;
-    uint32_t pipe, serial; /* where it came from */
-    uint64_t start_ns, end_ns;
-    uint32_t end_reason;
-    int32_t end_status;
-    bool incomplete; /* its last events may be missing: known to the drainer */
-    bool unsure;     /* ... known to the writer, and the writer's alone */
-    uint32_t index;
-};
-
-enum job_kind {
-    JOB_REGS,        /* regs: the register table */
-    JOB_PROCESS,     /* process: a new one */
-    JOB_THREAD,      /* thread: a new one */
-    JOB_CHUNK,       /* thread, segs */
-    JOB_THREAD_END,  /* thread, freed by the writer afterwards */
-    JOB_PROCESS_END, /* process, freed by the writer afterwards */
-    JOB_DUMP,        /* dump: writes the ring to a file */
-};
-
-struct job_segment {
-    uint32_t chunk;
-    uint32_t seq;
-    uint32_t words, units;
-    uint32_t flags; /* CTR_SEGMENT_* */
-    uint64_t start_ns, end_ns;
-    uint32_t from_word, from_unit, from_aux, from_insn; /* see struct ctr_segment */
-    struct aux_records *aux; /* the job's (journal.h); NULL: none */
-};
-
-struct job {
-    enum job_kind kind;
-    struct guest_process *process;
-    struct guest_thread *thread;
-    struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, with the table behind */
-    bool trim;                         /* give memory of home chunks back */
-    struct pipeline_dump *dump;        /* the submitter's, who waits */
-    unsigned n_segs; /* that it releases */
-    uint64_t start_ns, end_ns; /* of the chunk */
-    void *state; /* malloc'ed, if the first one goes on: ctr_encoder_set_state.  NULL: it
-                  * is known to the worker, or there are no registers */
-    uint32_t state_bytes;
-    struct job_segment segs[JOB_SEGMENTS];
-    /* private */
-    uint64_t serial; /* in the order of submission, from 1; 0: its rest has it */
-    bool done;
-    int error;
-    struct ctr_diag diag;
-    struct ctr_packed *packed;
-    struct ring_events events; /* with a ring: those that outlive the chunk */
-    struct ring_place next;    /* ... and where the thread goes on; state malloc'ed */
-    uint64_t bytes;
-    struct job *next_todo, *next_ordered;
-};
+#include "sink.h"
 
 struct pipeline;
 
@@ -188,12 +98,6 @@ struct pipeline_thread {
 /* The workers, then the writer; false: there is no number i.  After pipeline_finish. */
 bool pipeline_thread(const struct pipeline *pl, unsigned i, struct pipeline_thread *out);
 
-/* What a thread has not handed over yet: a copy. */
-struct pipeline_tail {
-    struct guest_thread *thread;
-    struct ctr_segment seg;
-};
-
 /*
  * Writes what the ring holds, all jobs before and the tails behind them, to a file, and waits for that; the
  * recording goes on.  file: NULL for the first of OUTPUT.1, OUTPUT.2 and so on that does
@@ -202,7 +106,7 @@ struct pipeline_tail {
  * is PIPELINE_DUMP_FILE, and diag->text says why.
  */
 #define PIPELINE_DUMP_FILE "dump"
-int pipeline_dump(struct pipeline *pl, const struct pipeline_tail *tails,
+int pipeline_dump(struct pipeline *pl, const struct sink_tail *tails,
                   uint32_t n_tails, const char *file, char *name, size_t name_bytes,
                   struct ctr_diag *diag);
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Encode workers: which of them is awake, and what it does with a job. */
+#include "pipeline_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack.h"
+
+#define PACKED_MAX_BYTES (16u << 20)
+/* Jobs that wait, at which another worker than the first is woken. */
+#define MANY_JOBS 2u
+
+void pipeline_lock(struct pipeline *pl, struct pipeline_thread *told)
+{
+    told->locked++;
+    if (pthread_mutex_trylock(&pl->lock)) {
+        told->contended++;
+        pthread_mutex_lock(&pl->lock);
+    }
+}
+
+void pipeline_fail(struct pipeline *pl, int error, const struct ctr_diag *diag)
+{
+    pthread_mutex_lock(&pl->lock);
+    if (!pl->error) {
+        pl->error = error;
+        pl->diag = *diag;
+    }
+    pthread_mutex_unlock(&pl->lock);
+    mempipe_host_ring(pl->host);
+}
+
+void pipeline_release(struct pipeline *pl, struct job *job)
+{
+    const uint64_t aux = job_aux_bytes(job);
+
+    for (unsigned i = 0; i < job->n_segs; i++) {
+        struct job_segment *s = &job->segs[i];
+
+        journal_give_back(pl->journal, s->chunk);
+        mempipe_host_release(pl->host, s->chunk, s->words, s->units, job->trim);
+        /* pairs with the load in pipeline_chunks_held */
+        __atomic_fetch_sub(&pl->held, 1, __ATOMIC_RELEASE);
+        journal_drop(pl->journal, s->aux);
+        s->aux = NULL;
+    }
+    if (aux) {
+        /* pairs with the load in pipeline_aux_held */
+        uint64_t before = __atomic_fetch_sub(&pl->aux_held, aux, __ATOMIC_RELEASE);
+
+        if (before > PIPELINE_AUX_BYTES && before - aux <= PIPELINE_AUX_BYTES) {
+            mempipe_host_ring(pl->host);
+        }
+    }
+}
+
+/*
+ * Makes a job of its own, to be written next, of all but the first n segments; or NULL.
+ * The same worker must pack it: others may be waiting until it has been written.
+ */
+static struct job *split(struct pipeline *pl, struct job *job, unsigned n)
+{
+    struct job *rest = calloc(1, sizeof(*rest));
+
+    if (!rest) {
+        job->error = -CTR_E_NOMEM;
+        return NULL;
+    }
+    rest->kind = JOB_CHUNK;
+    rest->thread = job->thread;
+    rest->trim = job->trim;
+    rest->serial = job->serial;
+    job->serial = 0;
+    rest->n_segs = job->n_segs - n;
+    memcpy(rest->segs, job->segs + n, rest->n_segs * sizeof(rest->segs[0]));
+    job->n_segs = n;
+    pthread_mutex_lock(&pl->lock);
+    rest->next_ordered = job->next_ordered;
+    job->next_ordered = rest;
+    if (pl->ordered_end == &job->next_ordered) {
+        pl->ordered_end = &rest->next_ordered;
+    }
+    pthread_mutex_unlock(&pl->lock);
+    return rest;
+}
+
+static bool may_work(const struct pipeline *pl)
+{
+    return pl->todo && pl->packed_bytes <= PACKED_MAX_BYTES;
+}
+
+/*
+ * Whether a worker is needed that sleeps.  As long as the first one keeps up, another
+ * one would only take the processor from the guest now and then, and so it would, where
+ * there is none to spare, until the guest has to wait.
+ */
+static bool is_needed(const struct worker *w)
+{
+    const struct pipeline *pl = w->pl;
+
+    return w == &pl->workers[0] || pl->ending ||
+           (w->early && pipeline_backlog(pl) >= MANY_JOBS) ||
+           __atomic_load_n(&pl->host->shared->space_waiters, __ATOMIC_RELAXED);
+}
+
+void pipeline_wake_one(struct pipeline *pl)
+{
+    for (unsigned i = 0; may_work(pl) && i < pl->n_workers; i++) {
+        struct worker *w = &pl->workers[i];
+
+        if (!w->awake && is_needed(w)) {
+            w->awake = true;
+            pthread_cond_signal(&w->wake);
+            return;
+        }
+    }
+}
+
+static struct job *take_todo(struct pipeline *pl)
+{
+    struct job *job = pl->todo;
+
+    pl->todo = job->next_todo;
+    if (!pl->todo) {
+        pl->todo_end = &pl->todo;
+    }
+    __atomic_fetch_sub(&pl->backlog, 1, __ATOMIC_RELAXED);
+    return job;
+}
+
+void *pipeline_worker_main(void *arg)
+{
+    struct worker *w = arg;
+    struct pipeline *pl = w->pl;
+    struct job *rest = NULL; /* of the job before */
+
+    pipeline_lock(pl, &w->told);
+    for (;;) {
+        struct job *job = rest;
+        bool drop;
+
+        while (!job && (!w->awake || !may_work(pl))) {
+            if (!pl->todo && pl->ending) {
+                pthread_mutex_unlock(&pl->lock);
+                effort_of_thread(&w->told.effort);
+                return NULL;
+            }
+            w->awake = false;
+            pthread_cond_wait(&w->wake, &pl->lock);
+        }
+        if (!job) {
+            job = take_todo(pl);
+        }
+        rest = NULL;
+        drop = pl->error != 0;
+        job->packed = pl->n_spare ? pl->spare[--pl->n_spare] : NULL;
+        pthread_mutex_unlock(&pl->lock);
+        w->told.jobs++;
+
+        if (!drop) {
+            struct ctr_packed_info info = {0};
+            if (!job->packed) {
+                job->error = ctr_packed_new(&job->packed);
+            }
+            unsigned n =
+                job->error ? job->n_segs : job_pack(job, w->enc, pl->host, pl->sink);
+            if (n < job->n_segs) {
+                rest = split(pl, job, n);
+            }
+            if (job->error) {
+                pipeline_fail(pl, job->error, &job->diag);
+            } else {
+                ctr_packed_info(job->packed, &info);
+                job->bytes = info.bytes;
+            }
+        } else {
+            job->error = -CTR_E_INVAL;
+        }
+        if (!pl->sink->ops->keeps_segments) {
+            pipeline_release(pl, job);
+        }
+
+        pipeline_lock(pl, &w->told);
+        pl->packed_bytes += job->bytes;
+        job->done = true;
+        if (job == pl->ordered) {
+            pthread_cond_signal(&pl->ready);
+        }
+        if (!pl->todo) {
+            /* The dispatcher may have smaller jobs for an idle worker. */
+            mempipe_host_ring(pl->host);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* The writer thread: hands jobs to the sink in the order of submission. */
+#include "pipeline_priv.h"
+
+#include <stdlib.h>
+
+/* What the jobs tell of threads, whoever gets them then. */
+static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
+{
+    struct guest_thread *t = job->thread;
+    struct ctr_packed_info info;
+
+    if (job->kind == JOB_CHUNK) {
+        ctr_packed_info(job->packed, &info);
+        if (info.unsure) {
+            t->unsure = true;
+        }
+        pl->raw_bytes += info.raw_bytes;
+    } else if (job->kind == JOB_THREAD_END) {
+        pl->incomplete += t->incomplete || t->unsure;
+    }
+    if (job->kind == JOB_DUMP) {
+        pipeline_run_dump(pl, job->dump);
+        return 0;
+    }
+    return pl->sink->ops->write(pl->sink, job, diag);
+}
+
+/*
+ * After a failure to write, chunks are dropped, and so are objects that the
+ * file does not know; ends of those it knows are still told, for the finish.
+ */
+static bool writable_after_error(const struct job *job)
+{
+    return (job->kind == JOB_THREAD_END && job->thread->index != UINT32_MAX) ||
+           (job->kind == JOB_PROCESS_END && job->process->index != UINT32_MAX) ||
+           job->kind == JOB_DUMP;
+}
+
+void *pipeline_writer_main(void *arg)
+{
+    struct pipeline *pl = arg;
+
+    pipeline_lock(pl, &pl->writer_told);
+    for (;;) {
+        struct ctr_diag diag = {0};
+        struct job *job;
+        bool drop;
+        int err = 0;
+
+        while (!pl->ordered || !pl->ordered->done) {
+            if (!pl->ordered && pl->ending) {
+                pthread_mutex_unlock(&pl->lock);
+                effort_of_thread(&pl->writer_told.effort);
+                return NULL;
+            }
+            pthread_cond_wait(&pl->ready, &pl->lock);
+        }
+        job = pl->ordered;
+        pl->ordered = job->next_ordered;
+        if (!pl->ordered) {
+            pl->ordered_end = &pl->ordered;
+        }
+        drop = job->error || (pl->error && !writable_after_error(job));
+        pthread_mutex_unlock(&pl->lock);
+        pl->writer_told.jobs++;
+
+        if (job->kind == JOB_PROCESS) {
+            job->process->index = UINT32_MAX;
+        } else if (job->kind == JOB_THREAD) {
+            job->thread->index = UINT32_MAX;
+        } else if (job->kind == JOB_CHUNK && drop) {
+            job->thread->unsure = true;
+        }
+        if (!drop) {
+            err = do_job(pl, job, &diag);
+            if (err) {
+                pipeline_fail(pl, err, &diag);
+            }
+        }
+        if (pl->sink->ops->keeps_segments && job->kind == JOB_CHUNK) {
+            pipeline_release(pl, job);
+        }
+        if (job->kind == JOB_THREAD_END) {
+            free(job->thread);
+        } else if (job->kind == JOB_PROCESS_END) {
+            free(job->process);
+        }
+
+        pipeline_lock(pl, &pl->writer_told);
+        pl->sink->ops->stats(pl->sink, &pl->stats.out, &pl->stats.ring);
+        pl->stats.raw_bytes = pl->raw_bytes;
+        pl->stats.incomplete = pl->incomplete;
+        if (job->packed) {
+            if (pl->n_spare < pl->max_spare) {
+                pl->spare[pl->n_spare++] = job->packed;
+            } else {
+                ctr_packed_free(job->packed);
+            }
+        }
+        pl->packed_bytes -= job->bytes;
+        pipeline_wake_one(pl);
+        if (job->serial) {
+            /* pairs with the load in pipeline_done */
+            __atomic_store_n(&pl->finished, job->serial, __ATOMIC_RELEASE);
+        }
+        job_free(job);
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* A sink that writes jobs to the file as they come. */
+#include "sink.h"
+
+#include <stdlib.h>
+
+struct sink_file {
+    struct sink sink;
+    struct ctr_writer *writer;
+};
+
+static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
+{
+    struct sink_file *f = (struct sink_file *)s;
+    struct guest_process *p = job->process;
+    struct guest_thread *t = job->thread;
+
+    switch (job->kind) {
+    case JOB_REGS:
+        return ctr_writer_regs(f->writer, job->regs->n, job->regs + 1,
+                               job->regs->table_bytes, diag);
+    case JOB_PROCESS:
+        return ctr_writer_nested_process(f->writer, p->pid, p->ppid,
+                                         guest_process_other_number(p), p->start_ns,
+                                         &p->index, diag);
+    case JOB_THREAD:
+        return ctr_writer_thread(f->writer, p->index, t->tid, t->ptid, t->start_ns,
+                                 &t->index, diag);
+    case JOB_CHUNK:
+        return ctr_writer_chunk(f->writer, t->index, job->packed, diag);
+    case JOB_THREAD_END:
+        return ctr_writer_thread_end(f->writer, t->index, t->end_ns, t->end_reason,
+                                     t->end_status, t->incomplete || t->unsure);
+    case JOB_PROCESS_END:
+        return ctr_writer_process_end(f->writer, p->index, p->end_ns, p->end_reason,
+                                      p->end_status);
+    case JOB_DUMP:
+        break;
+    }
+    return -CTR_E_INVAL;
+}
+
+static uint64_t file_job_bytes(const struct sink *s)
+{
+    (void)s;
+    return UINT64_MAX;
+}
+
+static void file_stats(const struct sink *s, struct ctr_writer_stats *out,
+                       struct ring_numbers *ring)
+{
+    (void)ring;
+    ctr_writer_stats(((const struct sink_file *)s)->writer, out);
+}
+
+static int file_finish(struct sink *s, struct ctr_writer_stats *out,
+                       struct ring_numbers *ring, struct ctr_diag *diag)
+{
+    int err = ctr_writer_finish(((struct sink_file *)s)->writer, diag);
+
+    file_stats(s, out, ring);
+    return err;
+}
+
+static void file_free(struct sink *s)
+{
+    ctr_writer_free(((struct sink_file *)s)->writer);
+    free(s);
+}
+
+static const struct sink_ops file_ops = {
+    .write = file_write,
+    .job_bytes = file_job_bytes,
+    .stats = file_stats,
+    .finish = file_finish,
+    .free = file_free,
+};
+
+int sink_file_new(struct sink **out, const struct sink_config *config,
+                  struct ctr_diag *diag)
+{
+    struct sink_file *f = calloc(1, sizeof(*f));
+    int err;
+
+    if (!f) {
+        return -CTR_E_NOMEM;
+    }
+    f->sink.ops = &file_ops;
+    err = ctr_writer_new(&f->writer, config->fd, config->dict, config->meta,
+                         config->level, diag);
+    if (err) {
+        free(f);
+        return err;
+    }
+    *out = &f->sink;
+    return 0;
+}
