@@ -22,16 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int drain_oddity(struct drain *d, uint32_t pipe, const char *text)
-{
-    memset(d->diag, 0, sizeof(*d->diag));
-    d->diag->code = CTR_E_CORRUPT;
-    d->diag->off = CTR_NO_OFF;
-    snprintf(d->diag->field, sizeof(d->diag->field), "pipe %u", pipe);
-    snprintf(d->diag->text, sizeof(d->diag->text), "%s", text);
-    return -CTR_E_CORRUPT;
-}
-
 struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
                         struct ctr_dict *dict, unsigned workers,
                         const struct drain_ops *ops)

@@ -1,147 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From chunks to jobs: several chunks of a thread are packed together, as that
+ * When chunks become jobs: several chunks of a thread are packed together, as that
  * makes the trace smaller, unless somebody waits for the result or for chunks.
  */
 #include "drain_parts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Chunks older than this are packed although a job is not full. */
 #define AGE_NS 1000000000ull
 #define AGE_LIVE_NS 50000000ull
-/* Chunks of one file chunk are from within this time, while threads run side by
- * side: readers put threads together in the order of their file chunks' begins. */
-#define SPAN_NS 50000000ull
 #define NAP_US 2000
 /* No more bytes of records are kept for jobs to come, of all threads. */
 #define PENDING_AUX_BYTES (64u << 20)
-
-void drain_release_segment(struct drain *d, struct job_segment *s)
-{
-    journal_give_back(d->journal, s->chunk);
-    mempipe_host_release(d->host, s->chunk, s->words, s->units, s->chunk >= WARM_HOMES);
-    journal_drop(d->journal, s->aux);
-}
-
-struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
-                          struct guest_thread *t)
-{
-    struct job *job = calloc(1, sizeof(*job));
-
-    if (job) {
-        job->kind = kind;
-        job->process = p;
-        job->thread = t;
-    }
-    return job;
-}
-
-/* Hands a job over; without a pipeline what it carries is dropped. */
-int drain_submit(struct drain *d, struct job *job)
-{
-    if (!job) {
-        return -CTR_E_NOMEM;
-    }
-    if (d->pipeline) {
-        pipeline_submit(d->pipeline, job);
-        return 0;
-    }
-    for (unsigned i = 0; i < job->n_segs; i++) {
-        drain_release_segment(d, &job->segs[i]);
-    }
-    if (job->kind == JOB_THREAD_END) {
-        free(job->thread);
-    } else if (job->kind == JOB_PROCESS_END) {
-        free(job->process);
-    }
-    free(job->regs);
-    free(job);
-    return 0;
-}
-
-/* Makes one job of the first n chunks that are pending. */
-static int dispatch_one(struct drain *d, struct slot *s, unsigned n)
-{
-    struct job *job;
-    uint64_t aux = 0;
-
-    job = drain_job_new(JOB_CHUNK, NULL, s->thread);
-    if (!job) {
-        return -CTR_E_NOMEM;
-    }
-    job->trim = s->trim;
-    job->n_segs = n;
-    memcpy(job->segs, s->pending, n * sizeof(s->pending[0]));
-    for (unsigned i = 0; i < n; i++) {
-        s->pending_bytes -= drain_segment_bytes(d, &s->pending[i]);
-        aux += s->pending[i].aux ? s->pending[i].aux->bytes : 0;
-    }
-    s->pending_aux -= aux;
-    d->pending_aux -= aux;
-    d->n_pending -= n;
-    s->n_pending -= n;
-    memmove(s->pending, s->pending + n, s->n_pending * sizeof(s->pending[0]));
-    return drain_submit(d, job);
-}
-
-/* How many of the chunks that are pending, n or less, one job takes. */
-static unsigned job_takes(const struct drain *d, const struct slot *s, unsigned n)
-{
-    uint64_t bytes = drain_segment_bytes(d, &s->pending[0]);
-    unsigned k = 1;
-
-    while (k < n && (bytes += drain_segment_bytes(d, &s->pending[k])) <= JOB_FULL_BYTES) {
-        k++;
-    }
-    return k;
-}
-
-/* Makes jobs of the first n chunks that are pending. */
-static int dispatch_first(struct drain *d, struct slot *s, unsigned n)
-{
-    int err = 0;
-
-    while (n && !err) {
-        unsigned k = job_takes(d, s, n);
-
-        err = dispatch_one(d, s, k);
-        n -= k;
-    }
-    return err;
-}
-
-int drain_dispatch(struct drain *d, struct slot *s)
-{
-    return dispatch_first(d, s, s->n_pending);
-}
-
-void drain_push_segment(struct drain *d, struct slot *s, const struct job_segment *seg,
-                        uint64_t now)
-{
-    if (!s->n_pending) {
-        s->pending_ns = now;
-    }
-    s->pending[s->n_pending++] = *seg;
-    s->pending_bytes += drain_segment_bytes(d, seg);
-    d->n_pending++;
-}
-
-int drain_push_old(struct drain *d, struct slot *s, const struct job_segment *seg,
-                   uint64_t now)
-{
-    int err = 0;
-
-    if (s->n_pending == JOB_SEGMENTS || s->pending_aux > JOB_AUX_BYTES ||
-        (s->n_pending && seg->end_ns - s->pending[0].start_ns > SPAN_NS)) {
-        err = drain_dispatch(d, s);
-    }
-    if (!err) {
-        drain_push_segment(d, s, seg, now);
-    }
-    return err;
-}
 
 static bool side_by_side(const struct drain *d)
 {
@@ -166,7 +35,7 @@ static int settle_fresh(struct drain *d, struct slot *s)
 
         if (i && side_by_side(d) &&
             s->pending[i].end_ns - s->pending[0].start_ns > SPAN_NS) {
-            err = dispatch_first(d, s, i);
+            err = drain_dispatch_first(d, s, i);
             if (err) {
                 break;
             }
@@ -175,7 +44,7 @@ static int settle_fresh(struct drain *d, struct slot *s)
         drain_attach_aux(d, s, &s->pending[i], s->next_seq - s->n_fresh);
         s->n_fresh--;
         if (s->pending_aux > job_bytes(d, JOB_AUX_BYTES)) {
-            err = dispatch_first(d, s, i + 1);
+            err = drain_dispatch_first(d, s, i + 1);
         }
     }
     return err;
@@ -194,7 +63,7 @@ static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
         return drain_dispatch(d, s);
     }
     while (!err && s->n_pending && s->pending_bytes >= full - full / 8) {
-        err = dispatch_one(d, s, job_takes(d, s, s->n_pending));
+        err = drain_dispatch_full(d, s);
         s->pending_ns = now;
     }
     return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the drainer share: drain.c goes the rounds, drain_jobs.c
- * makes jobs of chunks, drain_aux.c takes the records of the rings, drain_ends.c keeps
+ * What the parts of the drainer share: drain.c goes the rounds,
+ * drain_dispatch.c makes jobs of chunks, drain_jobs.c says when, drain_aux.c takes the records of the rings, drain_ends.c keeps
  * the books on threads and processes, drain_epoch.c on definitions. Functions that return int return 0 or a negated
  * enum ctr_error.
  */
@@ -14,6 +14,10 @@
 #define WARM_HOMES 64
 /* More bytes of records than this are not put together into one job. */
 #define JOB_AUX_BYTES (4u << 20)
+
+/* Chunks of one file chunk are from within this time, while threads run side by
+ * side: readers put threads together in the order of their file chunks' begins. */
+#define SPAN_NS 50000000ull
 
 /* The recorder's side of one pipe. */
 struct slot {
@@ -90,15 +94,15 @@ static inline uint64_t drain_segment_bytes(const struct drain *d,
            (uint64_t)seg->units * d->host->addr_bytes;
 }
 
-/* The guest did what it cannot do; fills the diag, returns -CTR_E_CORRUPT. */
-int drain_oddity(struct drain *d, uint32_t pipe, const char *text);
-
 /* ---- drain.c ---- */
 
 /* Step 4 of a round; 1 if there was something. */
 int drain_rings(struct drain *d, uint64_t now);
 
-/* ---- drain_jobs.c ---- */
+/* ---- drain_dispatch.c ---- */
+
+/* The guest did what it cannot do; fills the diag, returns -CTR_E_CORRUPT. */
+int drain_oddity(struct drain *d, uint32_t pipe, const char *text);
 
 /* NULL when there is no memory; drain_submit understands that. */
 struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
@@ -121,6 +125,12 @@ int drain_push_old(struct drain *d, struct slot *s, const struct job_segment *se
 
 /* Makes a job of all chunks that are pending of a thread. */
 int drain_dispatch(struct drain *d, struct slot *s);
+/* ... of the first n of them. */
+int drain_dispatch_first(struct drain *d, struct slot *s, unsigned n);
+/* ... one job, of as many as it takes. */
+int drain_dispatch_full(struct drain *d, struct slot *s);
+
+/* ---- drain_jobs.c ---- */
 
 /* Makes jobs of what is due; smaller ones when the guest runs out of chunks. */
 int drain_make_jobs(struct drain *d, uint64_t now);

@@ -177,11 +177,6 @@ uint64_t pipeline_done(const struct pipeline *pl)
     return __atomic_load_n(&pl->finished, __ATOMIC_ACQUIRE);
 }
 
-unsigned pipeline_backlog(const struct pipeline *pl)
-{
-    return __atomic_load_n(&pl->backlog, __ATOMIC_RELAXED);
-}
-
 uint64_t pipeline_job_bytes(const struct pipeline *pl)
 {
     return pl->sink->ops->job_bytes(pl->sink);

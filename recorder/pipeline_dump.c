@@ -12,17 +12,6 @@
 
 #include "output.h"
 
-void pipeline_run_dump(struct pipeline *pl, struct pipeline_dump *d)
-{
-    int err = pl->sink->ops->dump(pl->sink, d->fd, d->tails, d->n_tails, &d->diag);
-
-    pthread_mutex_lock(&pl->lock);
-    d->error = err;
-    d->done = true;
-    pthread_cond_signal(&pl->dumped);
-    pthread_mutex_unlock(&pl->lock);
-}
-
 /* Opens the file and copies its name; with NULL the first that does not exist. */
 static int open_dump(const struct pipeline *pl, const char *file, struct output *out,
                      char *name, size_t n, const char **why)

@@ -86,7 +86,4 @@ void pipeline_wake_one(struct pipeline *pl);
 void *pipeline_worker_main(void *arg);
 void *pipeline_writer_main(void *arg);
 
-/* By the writer: a JOB_DUMP. */
-void pipeline_run_dump(struct pipeline *pl, struct pipeline_dump *d);
-
 #endif

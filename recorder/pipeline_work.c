@@ -90,6 +90,11 @@ static bool may_work(const struct pipeline *pl)
     return pl->todo && pl->packed_bytes <= PACKED_MAX_BYTES;
 }
 
+unsigned pipeline_backlog(const struct pipeline *pl)
+{
+    return __atomic_load_n(&pl->backlog, __ATOMIC_RELAXED);
+}
+
 /*
  * Whether a worker is needed that sleeps.  As long as the first one keeps up, another
  * one would only take the processor from the guest now and then, and so it would, where

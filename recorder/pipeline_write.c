@@ -4,6 +4,18 @@
 
 #include <stdlib.h>
 
+/* A JOB_DUMP, whose submitter waits. */
+static void run_dump(struct pipeline *pl, struct pipeline_dump *d)
+{
+    int err = pl->sink->ops->dump(pl->sink, d->fd, d->tails, d->n_tails, &d->diag);
+
+    pthread_mutex_lock(&pl->lock);
+    d->error = err;
+    d->done = true;
+    pthread_cond_signal(&pl->dumped);
+    pthread_mutex_unlock(&pl->lock);
+}
+
 /* What the jobs tell of threads, whoever gets them then. */
 static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 {
@@ -20,7 +32,7 @@ static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
         pl->incomplete += t->incomplete || t->unsure;
     }
     if (job->kind == JOB_DUMP) {
-        pipeline_run_dump(pl, job->dump);
+        run_dump(pl, job->dump);
         return 0;
     }
     return pl->sink->ops->write(pl->sink, job, diag);

@@ -12,79 +12,8 @@
 
 #include "cannoli/events.h"
 
-#define FAINT "\033[2m"
-#define PLAIN "\033[0m"
-
 /* Limit of memory events of one call that are used for its arguments. */
 #define MAX_PIECES 65536u
-
-void os_printer_init(struct os_printer *p, const struct ctr_trace *tr,
-                     const struct dump_options *opt)
-{
-    *p = (struct os_printer){.opt = opt};
-    ctr_trace_info(tr, &p->info);
-    guest_init(&p->guest, &p->info);
-}
-
-void os_printer_fini(struct os_printer *p)
-{
-    textbuf_fini(&p->out);
-    textbuf_fini(&p->args);
-    free(p->mem);
-}
-
-double seconds_of(const struct ctr_info *info, uint64_t ns)
-{
-    return ns > info->start_ns ? (double)(ns - info->start_ns) / 1e9 : 0;
-}
-
-const char *end_name(uint32_t reason)
-{
-    static const char *const names[] = {"unknown", "exit", "exit_group",
-                                        "signal",  "exec", "killed"};
-
-    return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "unknown";
-}
-
-size_t thread_label(char *to, size_t size, bool json, int32_t pid, int32_t tid)
-{
-    char id[32];
-    int n;
-
-    if (json) {
-        n = snprintf(to, size, ",\"pid\":%d,\"tid\":%d", pid, tid);
-    } else {
-        snprintf(id, sizeof(id), "%d/%d", pid, tid);
-        n = snprintf(to, size, " %-13s ", id);
-    }
-    return (size_t)n;
-}
-
-/* --------------------------------------------------------- begin of a line */
-
-bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_event *e)
-{
-    const struct dump_options *opt = p->opt;
-    char label[64];
-    bool ok;
-
-    thread_label(label, sizeof(label), opt->json, e->thread->pid, e->thread->tid);
-    if (opt->json) {
-        ok = textbuf_printf(&p->out, "{\"kind\":\"%s\",\"ordinal\":%" PRIu64 "%s", kind,
-                            e->ordinal, label);
-        if (ok && opt->times && e->time_ns) {
-            ok = textbuf_printf(&p->out, ",\"time\":%.9f",
-                                seconds_of(&p->info, e->time_ns));
-        }
-        return ok;
-    }
-    ok = textbuf_printf(&p->out, "%s%10" PRIu64 "%s%s", opt->color ? FAINT : "",
-                        e->ordinal, label, opt->color ? PLAIN : "");
-    if (ok && opt->times && e->time_ns) {
-        ok = textbuf_printf(&p->out, "[%.6f] ", seconds_of(&p->info, e->time_ns));
-    }
-    return ok;
-}
 
 static bool put_json(struct textbuf *b, const char *name, const char *s, size_t n)
 {

@@ -15,51 +15,11 @@
 #define MAX_ELEMENTS 32u
 /* Limit of shown bytes of a path or another string that is not cut by string_max. */
 #define MAX_STRING 4096u
-/* Limit of memory events that make up one object; no genuine trace has more. */
-#define MAX_PIECES 64u
 /* Alternate layouts of struct epoll_event. */
 #define EPOLL_PACKED 12u
 #define EPOLL_ALIGNED 16u
 
 /* ----------------------------------------------------------------- memory */
-
-/* The memory event that contains addr: the first read, or the last write. */
-static const struct syscall_mem *piece_at(const struct syscall_call *c, bool write,
-                                          uint64_t addr)
-{
-    const struct syscall_mem *found = NULL;
-
-    for (size_t i = 0; i < c->n_mem; i++) {
-        const struct syscall_mem *m = &c->mem[i];
-        if (m->write == write && guest_word(c->guest, addr - m->addr) < m->n) {
-            found = m;
-            if (!write) {
-                break;
-            }
-        }
-    }
-    return found;
-}
-
-size_t syscall_memory(const struct syscall_call *c, bool write, uint64_t addr, void *buf,
-                      size_t n)
-{
-    uint8_t *to = buf;
-    size_t got = 0;
-
-    for (unsigned i = 0; i < MAX_PIECES && got < n; i++) {
-        const struct syscall_mem *m = piece_at(c, write, addr + got);
-        size_t at, len;
-        if (!m) {
-            break;
-        }
-        at = (size_t)guest_word(c->guest, addr + got - m->addr);
-        len = m->n - at < n - got ? m->n - at : n - got;
-        memcpy(to + got, m->data + at, len);
-        got += len;
-    }
-    return got;
-}
 
 static bool get_word(const struct syscall_call *c, bool write, uint64_t addr, uint64_t *v)
 {

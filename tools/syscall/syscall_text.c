@@ -16,14 +16,6 @@ static bool has_name(const struct syscall_call *c, const char *name)
     return c->name_len == strlen(name) && !memcmp(c->name, name, c->name_len);
 }
 
-unsigned syscall_error(const struct syscall_call *c)
-{
-    if (!c->returned || c->no_result || c->result >= 0 || c->result < -4095) {
-        return 0;
-    }
-    return (unsigned)-c->result;
-}
-
 bool syscall_result_is_address(const struct syscall_call *c)
 {
     return c->desc ? c->desc->result == R_HEX : c->result < -4095;
@@ -105,12 +97,6 @@ static unsigned listed_args(const struct syscall_call *c)
 }
 
 /* --------------------------------------------------------------- numbers */
-
-bool syscall_put_address(struct textbuf *b, const struct syscall_call *c, uint64_t v)
-{
-    v = guest_word(c->guest, v);
-    return v ? textbuf_printf(b, "0x%" PRIx64, v) : textbuf_printf(b, "NULL");
-}
 
 static bool put_name(struct textbuf *b, const char *name, uint64_t v)
 {

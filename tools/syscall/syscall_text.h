@@ -66,7 +66,7 @@ bool syscall_result_is_address(const struct syscall_call *c);
  */
 bool syscall_put_quoted(struct textbuf *b, const uint8_t *s, size_t n, bool cut);
 
-/* ------------------------------------- between syscall_text.c and _struct.c */
+/* -------------- what syscall_text.c needs of syscall_struct.c and _call.c */
 
 /* "NULL" or "0x1000" */
 bool syscall_put_address(struct textbuf *b, const struct syscall_call *c, uint64_t v);

@@ -254,11 +254,6 @@ static bool put_events(struct textbuf *b, uint32_t events, const char *quote)
 
 static const char *const reg_groups[REG_GROUPS] = {"general", "special", "vector"};
 
-unsigned reg_group(const struct ctr_reg *r)
-{
-    return r->flags & CTR_REG_VECTOR ? 2 : r->flags & CTR_REG_SPECIAL ? 1 : 0;
-}
-
 /* ------------------------------------------------------------------- text */
 
 /* A word of the command, quoted for a shell. */

@@ -110,29 +110,7 @@ static bool module_at(const struct state *s, uint64_t pc, struct ctr_mapping *ou
                                        s->chunk.end_ns, pc, out);
 }
 
-static const char *prot_text(uint32_t prot, char text[4])
-{
-    text[0] = prot & 1 ? 'r' : '-';
-    text[1] = prot & 2 ? 'w' : '-';
-    text[2] = prot & 4 ? 'x' : '-';
-    text[3] = 0;
-    return text;
-}
-
 /* ------------------------------------------------------------------- text */
-
-bool put_mapping_text(struct textbuf *b, const struct ctr_mapping *m)
-{
-    char prot[4];
-    bool ok = textbuf_printf(b, "  0x%" PRIx64 "-0x%" PRIx64 " %s", m->start, m->end,
-                             prot_text(m->prot, prot));
-
-    if (ok && m->path[0]) {
-        ok = textbuf_printf(b, " ") && textbuf_harmless(b, m->path, strlen(m->path)) &&
-             (m->path[0] != '/' || textbuf_printf(b, "+0x%" PRIx64, m->offset));
-    }
-    return ok && textbuf_printf(b, "\n");
-}
 
 static int text_mapping(void *arg, const struct ctr_mapping *m)
 {
@@ -202,31 +180,6 @@ static bool put_text(struct state *s)
 }
 
 /* ------------------------------------------------------------------- JSON */
-
-bool put_mapping_json(struct textbuf *b, const struct ctr_mapping *m)
-{
-    char prot[4];
-    bool ok = textbuf_printf(
-        b, "\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\",\"prot\":\"%s\"",
-        m->start, m->end, prot_text(m->prot, prot));
-
-    if (ok && m->path[0]) {
-        ok = textbuf_printf(b, ",\"offset\":\"0x%" PRIx64 "\",\"path\":", m->offset) &&
-             textbuf_json_string(b, m->path, strlen(m->path));
-    }
-    if (ok && (m->dev || m->inode)) {
-        ok = textbuf_printf(b, ",\"dev\":%" PRIu64 ",\"inode\":%" PRIu64, m->dev,
-                            m->inode);
-    }
-    if (ok && m->build_id_bytes) {
-        ok = textbuf_printf(b, ",\"build_id\":\"");
-        for (uint32_t i = 0; ok && i < m->build_id_bytes; i++) {
-            ok = textbuf_printf(b, "%02x", m->build_id[i]);
-        }
-        ok = ok && textbuf_printf(b, "\"");
-    }
-    return ok;
-}
 
 static int json_mapping(void *arg, const struct ctr_mapping *m)
 {

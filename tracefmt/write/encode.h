@@ -383,7 +383,7 @@ void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
  */
 int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag);
 
-/* The same file: how many slots are passed when instructions 0..n-1 were begun, see
+/* encode_run.c: how many slots are passed when instructions 0..n-1 were begun, see
  * slots_resume_at. */
 uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n);
 
@@ -414,7 +414,7 @@ void encode_follow_end(struct ctr_encoder *e);
  * next one.  encode_between passes the records up to word `upto', those of events
  * and the like are put out, unless the chunk is full: then it returns 1.
  * encode_run_aux puts out (or, without `put', only looks at) those of instructions of the
- * run, whose slots are pending.  encode_aux_next: the first record of an instruction of
+ * run, whose slots are pending.  encode_aux_next (encode_run.c): the first record of an instruction of
  * the run, at offset *at or behind it, or NULL; *at is its offset then, and *between (if
  * not NULL) 1 if one that is put out between runs was passed over.
  */
@@ -431,6 +431,30 @@ const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
                                                 const struct walk *w,
                                                 const struct slow_run *r, uint32_t *at,
                                                 int *between);
+/* The record at this offset of the segment's, or NULL. */
+static inline const struct mempipe_aux_place *encode_aux(const struct walk *w, uint32_t at)
+{
+    return at < w->seg->aux_bytes
+               ? (const struct mempipe_aux_place *)((const uint8_t *)w->seg->aux + at)
+               : NULL;
+}
+
+/* Does it belong to an instruction? */
+static inline int encode_aux_of_insn(const struct mempipe_aux_place *p)
+{
+    return p->h.type == MEMPIPE_AUX_ACCESS ||
+           (p->h.type == MEMPIPE_AUX_REGS &&
+            ((const struct mempipe_aux_regs *)p)->insn != MEMPIPE_OUTSIDE);
+}
+
+/* Is it left out, since its kind is not recorded? */
+static inline int encode_aux_unwanted(const struct ctr_encoder *e, const struct mempipe_aux_place *p)
+{
+    return p->h.type == MEMPIPE_AUX_ACCESS  ? !e->mem
+           : p->h.type == MEMPIPE_AUX_EVENT ? 0
+                                            : !e->reg;
+}
+
 /* The instruction of such a record. */
 static inline uint32_t encode_aux_insn(const struct mempipe_aux_place *p)
 {

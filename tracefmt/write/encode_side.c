@@ -15,13 +15,6 @@ static int bad_aux(struct ctr_diag *diag, const struct walk *w, const char *what
                     what);
 }
 
-static const struct mempipe_aux_place *encode_aux(const struct walk *w, uint32_t at)
-{
-    return at < w->seg->aux_bytes
-               ? (const struct mempipe_aux_place *)((const uint8_t *)w->seg->aux + at)
-               : NULL;
-}
-
 /* Bytes of a record's fixed part, 0 for one that has no place here. */
 static size_t fixed_bytes(uint32_t type)
 {
@@ -90,28 +83,12 @@ const struct mempipe_aux_place *encode_aux_state(const struct walk *w)
     return NULL;
 }
 
-/* Does it belong to an instruction? */
-static int of_insn(const struct mempipe_aux_place *p)
-{
-    return p->h.type == MEMPIPE_AUX_ACCESS ||
-           (p->h.type == MEMPIPE_AUX_REGS &&
-            ((const struct mempipe_aux_regs *)p)->insn != MEMPIPE_OUTSIDE);
-}
-
-/* Is it left out, since its kind is not recorded? */
-static int unwanted(const struct ctr_encoder *e, const struct mempipe_aux_place *p)
-{
-    return p->h.type == MEMPIPE_AUX_ACCESS  ? !e->mem
-           : p->h.type == MEMPIPE_AUX_EVENT ? 0
-                                            : !e->reg;
-}
-
 uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct walk *w)
 {
     const struct mempipe_aux_place *p;
     for (uint32_t at = w->aux; (p = encode_aux(w, at)) != NULL; at += p->h.bytes) {
-        if (!unwanted(e, p)) {
-            return of_insn(p) && p->words ? p->words - 1 : p->words;
+        if (!encode_aux_unwanted(e, p)) {
+            return encode_aux_of_insn(p) && p->words ? p->words - 1 : p->words;
         }
     }
     return UINT32_MAX;
@@ -189,14 +166,14 @@ int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
 {
     const struct mempipe_aux_place *p;
     while ((p = encode_aux(w, w->aux)) != NULL && p->words <= upto) {
-        if (!unwanted(e, p)) {
-            if (of_insn(p) && (p->words == 0 || p->words > w->passed)) {
+        if (!encode_aux_unwanted(e, p)) {
+            if (encode_aux_of_insn(p) && (p->words == 0 || p->words > w->passed)) {
                 return bad_aux(diag, w, "belongs to no block");
             }
-            if (!of_insn(p) && e->may_stop && encode_is_full(e)) {
+            if (!encode_aux_of_insn(p) && e->may_stop && encode_is_full(e)) {
                 return 1;
             }
-            int err = of_insn(p) ? 0 : put_between(e, p, w, diag);
+            int err = encode_aux_of_insn(p) ? 0 : put_between(e, p, w, diag);
             if (err) {
                 return err;
             }
@@ -283,24 +260,6 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
         }
     }
     return 0;
-}
-
-const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
-                                                const struct walk *w,
-                                                const struct slow_run *r, uint32_t *at,
-                                                int *between)
-{
-    const struct mempipe_aux_place *p;
-    while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
-        if (!unwanted(e, p) && of_insn(p)) {
-            return p;
-        }
-        if (between && !unwanted(e, p)) {
-            *between = 1;
-        }
-        *at += p->h.bytes;
-    }
-    return NULL;
 }
 
 int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,

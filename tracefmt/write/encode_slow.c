@@ -6,14 +6,6 @@
  */
 #include "write/encode.h"
 
-int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
-                    const char *what)
-{
-    uint32_t word = at < w->seg->n_words ? w->seg->words[at] : 0;
-    return ctr_fail(diag, CTR_E_CORRUPT, at, "words", "word %u (0x%08x): %s", at, word,
-                    what);
-}
-
 /* A token, and the word that stands for it. */
 static void put_token(struct ctr_encoder *e, uint32_t tok, uint32_t word)
 {
@@ -166,17 +158,6 @@ static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run
         r->limit = w->sure > w->unit ? w->sure - w->unit : 0;
     }
     return 0;
-}
-
-uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n)
-{
-    uint32_t at = 0;
-    for (uint32_t k = 0; k < d->def.nslot && d->slot[k].s.insn < n; k++) {
-        if (d->slot[k].s.insn + 1u < n || slot_group(&d->slot[k].s)) {
-            at = k + 1;
-        }
-    }
-    return at;
 }
 
 /*

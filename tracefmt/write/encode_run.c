@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Parts of a run that all who encode one need. */
+#include "write/encode.h"
+
+int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
+                    const char *what)
+{
+    uint32_t word = at < w->seg->n_words ? w->seg->words[at] : 0;
+    return ctr_fail(diag, CTR_E_CORRUPT, at, "words", "word %u (0x%08x): %s", at, word,
+                    what);
+}
+
+const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
+                                                const struct walk *w,
+                                                const struct slow_run *r, uint32_t *at,
+                                                int *between)
+{
+    const struct mempipe_aux_place *p;
+    while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
+        if (!encode_aux_unwanted(e, p) && encode_aux_of_insn(p)) {
+            return p;
+        }
+        if (between && !encode_aux_unwanted(e, p)) {
+            *between = 1;
+        }
+        *at += p->h.bytes;
+    }
+    return NULL;
+}
+
+uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n)
+{
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < d->def.nslot && d->slot[k].s.insn < n; k++) {
+        if (d->slot[k].s.insn + 1u < n || slot_group(&d->slot[k].s)) {
+            at = k + 1;
+        }
+    }
+    return at;
+}
