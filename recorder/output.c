@@ -25,7 +25,7 @@ enum who {
     STICKY, /* others, who cannot remove ours */
 };
 
-struct walk {
+struct path_walk {
     struct output *o;
     int dir;    /* the folder reached */
     char *rest; /* of the path, after it */
@@ -49,14 +49,14 @@ static enum who who_writes(const struct stat *dir)
     return others || (!is_ours(dir) && dir->st_uid != 0) ? OTHERS : WE;
 }
 
-static int refuse(struct walk *w, const char *why)
+static int refuse(struct path_walk *w, const char *why)
 {
     *w->why = why;
     return -EACCES;
 }
 
 /* A symbolic link; is_last: it names the file, not a folder on the way. */
-static int check_link(struct walk *w, const struct stat *st, bool is_last)
+static int check_link(struct path_walk *w, const struct stat *st, bool is_last)
 {
     struct stat dir;
 
@@ -78,7 +78,7 @@ static int check_link(struct walk *w, const struct stat *st, bool is_last)
 }
 
 /* A file that exists. */
-static int check_file(struct walk *w, const struct stat *st)
+static int check_file(struct path_walk *w, const struct stat *st)
 {
     struct stat dir;
 
@@ -103,7 +103,7 @@ static int check_file(struct walk *w, const struct stat *st)
 }
 
 /* What the link `fd' says, in place of its name. */
-static int follow(struct walk *w, int fd, const char *after)
+static int follow(struct path_walk *w, int fd, const char *after)
 {
     char target[PATH_MAX], *rest;
     ssize_t n = readlinkat(fd, "", target, sizeof(target) - 1);
@@ -141,7 +141,7 @@ static bool is_magic(int fd)
 }
 
 /* A folder, or a link to one. */
-static int enter(struct walk *w, const char *name, const char *after)
+static int enter(struct path_walk *w, const char *name, const char *after)
 {
     const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
     int fd = openat(w->dir, name, flags | O_NOFOLLOW), link, err;
@@ -181,7 +181,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /* The file, which exists.  Returns 1 when its path has changed, by a link or somebody. */
-static int open_old(struct walk *w, const char *name)
+static int open_old(struct path_walk *w, const char *name)
 {
     const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
     int at = openat(w->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1, err;
@@ -226,7 +226,7 @@ static int open_old(struct walk *w, const char *name)
 }
 
 /* The last component.  Returns 1 to go on. */
-static int open_last(struct walk *w, const char *name)
+static int open_last(struct path_walk *w, const char *name)
 {
     struct output *o = w->o;
     int fd =
@@ -255,7 +255,7 @@ static int open_last(struct walk *w, const char *name)
 
 int output_open(struct output *o, const char *path, bool only_new, const char **why)
 {
-    struct walk w = {.o = o, .only_new = only_new, .why = why};
+    struct path_walk w = {.o = o, .only_new = only_new, .why = why};
     int err = 1;
 
     *o = (struct output)OUTPUT_NONE;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "dictcopy.h"
-#include "decode/feed.h"
+#include "decode/part_reader.h"
 #include "base/le.h"
 #include "write/packed.h"
 

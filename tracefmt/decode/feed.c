@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "base/le.h"
+#include "base/ranges.h"
 
 /* ------------------------------------------------------------------ filter */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading the rows of the index: counts of blocks, sets of pages. */
-#include "decode/feed.h"
+#include "decode/part_reader.h"
 
 #include <string.h>
 #include "base/le.h"
+#include "base/ranges.h"
 
 void part_reader_init(struct part_reader *r, struct ctr_trace *tr)
 {

@@ -6,7 +6,7 @@
 #ifndef CTR_WALK_H
 #define CTR_WALK_H
 
-#include "decode/feed.h"
+#include "decode/expand.h"
 
 struct walk {
     const struct feed *feed;

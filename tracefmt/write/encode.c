@@ -248,7 +248,7 @@ static uint32_t units_there(const struct ctr_encoder *e, const struct ctr_segmen
 }
 
 /* Returns 1 if it stopped before the end, at w, or 0, or an error. */
-static int segment_run(struct ctr_encoder *e, struct walk *w,
+static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
                        const struct ctr_segment *seg, struct ctr_diag *diag)
 {
     struct ctr_segment own = *seg;
@@ -312,7 +312,7 @@ static int in_segment(int err, unsigned i, struct ctr_diag *diag)
 static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
                        struct ctr_diag *diag)
 {
-    struct walk w = {.seg = seg};
+    struct segment_walk w = {.seg = seg};
     e->state.n = 0;
     if (!e->reg) {
         return 0;
@@ -330,8 +330,9 @@ static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
  * within segment number *taken, at w, or 0, or an error.
  */
 static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
-                         unsigned n_segs, int some, unsigned *taken, struct walk *w,
-                         struct ctr_packed *out, struct ctr_diag *diag)
+                         unsigned n_segs, int some, unsigned *taken,
+                         struct segment_walk *w, struct ctr_packed *out,
+                         struct ctr_diag *diag)
 {
     uint64_t words = 0, units = 0, aux = 0;
     e->extra_bytes = 0;
@@ -367,7 +368,7 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
     int stopped = 0;
     e->may_stop = some && (!e->reg || e->state.n);
     while (n < n_segs && !stopped && !(some && n && encode_is_full(e))) {
-        *w = (struct walk){0};
+        *w = (struct segment_walk){0};
         stopped = segment_run(e, w, &segs[n], diag);
         if (stopped < 0) {
             return in_segment(stopped, n, diag);
@@ -387,7 +388,7 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
 int ctr_encoder_run_some(struct ctr_encoder *e, struct ctr_segment *segs, unsigned n_segs,
                          unsigned *taken, struct ctr_packed *out, struct ctr_diag *diag)
 {
-    struct walk w;
+    struct segment_walk w;
     int ret = pack_segments(e, segs, n_segs, 1, taken, &w, out, diag);
     if (ret == 1) {
         segs[*taken].from_word = w.word;
@@ -418,7 +419,7 @@ int ctr_encoder_set_state(struct ctr_encoder *e, const void *state, size_t bytes
 int ctr_encoder_run(struct ctr_encoder *e, const struct ctr_segment *segs,
                     unsigned n_segs, struct ctr_packed *out, struct ctr_diag *diag)
 {
-    struct walk w;
+    struct segment_walk w;
     unsigned taken;
     return pack_segments(e, segs, n_segs, 0, &taken, &w, out, diag);
 }

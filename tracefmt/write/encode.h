@@ -268,7 +268,7 @@ struct ctr_encoder {
 };
 
 /* A segment while it is walked. */
-struct walk {
+struct segment_walk {
     const struct ctr_segment *seg;
     uint32_t word;   /* next word */
     uint32_t unit;   /* next unit of data */
@@ -353,14 +353,14 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out);
  * encode_fast.c: takes whole runs from w->word until one needs encode_slow or
  * word `stop' is reached, which is in the segment: it may be read, but is not taken.
  */
-void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop);
+void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop);
 
 /* The same file: takes the data from w->unit on, of the pending slots of a block's
  * run, through the predictors.  They remain pending. */
-void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local);
+void encode_pending(struct ctr_encoder *e, struct segment_walk *w, uint32_t local);
 
 /* encode_addr.c: takes the next n addresses, whose predictors are e->batch. */
-void encode_addrs(struct ctr_encoder *e, struct walk *w, uint32_t n);
+void encode_addrs(struct ctr_encoder *e, struct segment_walk *w, uint32_t n);
 
 /* The units that a slot takes in the data column. */
 static inline uint32_t encode_units(const struct ctr_encoder *e, const struct ctr_slot *s)
@@ -373,7 +373,7 @@ static inline uint32_t encode_units(const struct ctr_encoder *e, const struct ct
  * encode_data.c, the same with values or registers: the next n items, which are e->batch;
  * and data of an extra access.
  */
-void encode_items(struct ctr_encoder *e, struct walk *w, uint32_t n);
+void encode_items(struct ctr_encoder *e, struct segment_walk *w, uint32_t n);
 void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
                        const uint8_t *data, uint32_t n);
 
@@ -381,7 +381,7 @@ void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
  * encode_slow.c: takes the run at w->word, whatever it is like.  Returns 1 if the chunk
  * is to end here, 0, or an error.
  */
-int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag);
+int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *diag);
 
 /* encode_run.c: how many slots are passed when instructions 0..n-1 were begun, see
  * slots_resume_at. */
@@ -392,7 +392,8 @@ uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n);
  * and one of its instructions can go on in the next one, it ends there.  Returns 1 if the
  * chunk should rather end before it.
  */
-int encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r);
+int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
+               struct slow_run *r);
 
 /*
  * encode_fall_through.c.  What came next: a run of block `to', from its begin; the rest of an
@@ -420,19 +421,21 @@ void encode_follow_end(struct ctr_encoder *e);
  */
 int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
                      struct ctr_diag *diag);
-uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct walk *w);
+uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk *w);
 /* The state that the segment begins with, or NULL. */
-const struct mempipe_aux_place *encode_aux_state(const struct walk *w);
-int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
+const struct mempipe_aux_place *encode_aux_state(const struct segment_walk *w);
+int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
                    struct ctr_diag *diag);
-int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
-                   int put, uint32_t *last_insn, struct ctr_diag *diag);
+int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
+                   const struct slow_run *r, int put, uint32_t *last_insn,
+                   struct ctr_diag *diag);
 const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
-                                                const struct walk *w,
+                                                const struct segment_walk *w,
                                                 const struct slow_run *r, uint32_t *at,
                                                 int *between);
 /* The record at this offset of the segment's, or NULL. */
-static inline const struct mempipe_aux_place *encode_aux(const struct walk *w, uint32_t at)
+static inline const struct mempipe_aux_place *encode_aux(const struct segment_walk *w,
+                                                         uint32_t at)
 {
     return at < w->seg->aux_bytes
                ? (const struct mempipe_aux_place *)((const uint8_t *)w->seg->aux + at)
@@ -448,7 +451,8 @@ static inline int encode_aux_of_insn(const struct mempipe_aux_place *p)
 }
 
 /* Is it left out, since its kind is not recorded? */
-static inline int encode_aux_unwanted(const struct ctr_encoder *e, const struct mempipe_aux_place *p)
+static inline int encode_aux_unwanted(const struct ctr_encoder *e,
+                                      const struct mempipe_aux_place *p)
 {
     return p->h.type == MEMPIPE_AUX_ACCESS  ? !e->mem
            : p->h.type == MEMPIPE_AUX_EVENT ? 0
@@ -470,7 +474,7 @@ static inline uint32_t encode_aux_insn(const struct mempipe_aux_place *p)
  */
 int encode_regs_begin(struct ctr_encoder *e, struct ctr_diag *diag);
 int encode_regs_end(struct ctr_encoder *e);
-void encode_regs_settle(struct ctr_encoder *e, const struct walk *w,
+void encode_regs_settle(struct ctr_encoder *e, const struct segment_walk *w,
                         const struct slow_run *r);
 
 /* A page of the recording's addresses, which may be narrower than what it comes from. */
@@ -487,7 +491,7 @@ int encode_pages(struct ctr_encoder *e, struct buf *out);
  * -1 (memory). */
 int encode_constant(struct ctr_encoder *e, uint64_t page_store);
 
-int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
+int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *diag,
                     const char *what);
 
 /* Makes the columns and the summary.  Returns 0, -CTR_E_NOMEM, -CTR_E_IO. */

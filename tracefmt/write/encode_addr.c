@@ -33,8 +33,10 @@
         e->naddr_miss = (uint32_t)(miss - (T *)e->addr_miss);                            \
     } while (0)
 
-static inline __attribute__((always_inline)) void
-take_addrs(struct ctr_encoder *e, struct walk *w, uint32_t n, const unsigned addr_bytes)
+static inline __attribute__((always_inline)) void take_addrs(struct ctr_encoder *e,
+                                                             struct segment_walk *w,
+                                                             uint32_t n,
+                                                             const unsigned addr_bytes)
 {
     const uint32_t *const batch = e->batch;
     const uint16_t *const reach = e->reach;
@@ -50,17 +52,17 @@ take_addrs(struct ctr_encoder *e, struct walk *w, uint32_t n, const unsigned add
     w->unit += n;
 }
 
-static void take_addrs32(struct ctr_encoder *e, struct walk *w, uint32_t n)
+static void take_addrs32(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
     take_addrs(e, w, n, 4);
 }
 
-static void take_addrs64(struct ctr_encoder *e, struct walk *w, uint32_t n)
+static void take_addrs64(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
     take_addrs(e, w, n, 8);
 }
 
-void encode_addrs(struct ctr_encoder *e, struct walk *w, uint32_t n)
+void encode_addrs(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
     if (e->addr_bytes == 4) {
         take_addrs32(e, w, n);

@@ -51,7 +51,7 @@ struct addrs {
     uint64_t *cand;
 };
 
-static struct addrs addrs_begin(const struct ctr_encoder *e, const struct walk *w)
+static struct addrs addrs_begin(const struct ctr_encoder *e, const struct segment_walk *w)
 {
     return (struct addrs){
         .data = (const uint8_t *)w->seg->data_end - (size_t)w->unit * e->addr_bytes,
@@ -61,7 +61,8 @@ static struct addrs addrs_begin(const struct ctr_encoder *e, const struct walk *
     };
 }
 
-static void addrs_end(struct ctr_encoder *e, struct walk *w, const struct addrs *a)
+static void addrs_end(struct ctr_encoder *e, struct segment_walk *w,
+                      const struct addrs *a)
 {
     e->naddr_miss = (uint32_t)(a->miss - (uint8_t *)e->addr_miss) / e->addr_bytes;
     e->naddr = (uint32_t)(a->hit - e->addr_hit);
@@ -177,7 +178,7 @@ INLINE void put_reg(uint64_t *regs, struct values *o, struct piece *p, uint64_t 
 }
 
 /* Items of one unit besides their address, as many as come at once; from number k on. */
-INLINE uint32_t take_accesses(struct ctr_encoder *e, struct walk *w, uint32_t k,
+INLINE uint32_t take_accesses(struct ctr_encoder *e, struct segment_walk *w, uint32_t k,
                               uint32_t n, const unsigned ab)
 {
     const uint32_t *const batch = e->batch;
@@ -223,8 +224,8 @@ INLINE uint64_t get_piece(const uint8_t **data, const struct piece *p, unsigned 
 }
 
 /* The same for rows of registers. */
-INLINE uint32_t take_rows(struct ctr_encoder *e, struct walk *w, uint32_t k, uint32_t n,
-                          const unsigned ab)
+INLINE uint32_t take_rows(struct ctr_encoder *e, struct segment_walk *w, uint32_t k,
+                          uint32_t n, const unsigned ab)
 {
     const uint32_t *const batch = e->batch;
     const struct item *const items = e->item;
@@ -289,8 +290,8 @@ INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals
 }
 
 /* Items of whatever kind; or until one comes that a loop above takes. */
-INLINE uint32_t take_any(struct ctr_encoder *e, struct walk *w, uint32_t k, uint32_t n,
-                         const unsigned ab, const int all)
+INLINE uint32_t take_any(struct ctr_encoder *e, struct segment_walk *w, uint32_t k,
+                         uint32_t n, const unsigned ab, const int all)
 {
     struct addrs a = addrs_begin(e, w);
     struct values vals = values_begin(&e->vals);
@@ -308,7 +309,7 @@ INLINE uint32_t take_any(struct ctr_encoder *e, struct walk *w, uint32_t k, uint
     return k;
 }
 
-INLINE void take_items(struct ctr_encoder *e, struct walk *w, uint32_t n,
+INLINE void take_items(struct ctr_encoder *e, struct segment_walk *w, uint32_t n,
                        const unsigned ab)
 {
     if (e->mem && e->reg) { /* now the ones, now the others */
@@ -327,17 +328,17 @@ INLINE void take_items(struct ctr_encoder *e, struct walk *w, uint32_t n,
     }
 }
 
-static void take_items32(struct ctr_encoder *e, struct walk *w, uint32_t n)
+static void take_items32(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
     take_items(e, w, n, 4);
 }
 
-static void take_items64(struct ctr_encoder *e, struct walk *w, uint32_t n)
+static void take_items64(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
     take_items(e, w, n, 8);
 }
 
-void encode_items(struct ctr_encoder *e, struct walk *w, uint32_t n)
+void encode_items(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
     if (e->addr_bytes == 4) {
         take_items32(e, w, n);

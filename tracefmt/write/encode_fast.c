@@ -39,7 +39,7 @@ static void add_pending(struct ctr_encoder *e, uint32_t local, struct batch *bat
 }
 
 /* Takes the data of the batch. */
-static void flush(struct ctr_encoder *e, struct walk *w, struct batch *batch)
+static void flush(struct ctr_encoder *e, struct segment_walk *w, struct batch *batch)
 {
     if (e->data) {
         encode_items(e, w, batch->n);
@@ -49,7 +49,7 @@ static void flush(struct ctr_encoder *e, struct walk *w, struct batch *batch)
     *batch = (struct batch){0};
 }
 
-void encode_pending(struct ctr_encoder *e, struct walk *w, uint32_t local)
+void encode_pending(struct ctr_encoder *e, struct segment_walk *w, uint32_t local)
 {
     struct batch batch = {0};
     add_pending(e, local, &batch);
@@ -89,10 +89,9 @@ static inline void put_fast_token(struct fast *f, uint32_t word, uint32_t halfwo
  * slots become pending. Returns the first word behind these, or 0, with nothing changed,
  * if encode_slow must look at it.  Not inline, as take_foretold.
  */
-static __attribute__((noinline)) uint32_t run_groups(struct ctr_encoder *e,
-                                                     struct walk *w, struct fast *f,
-                                                     uint32_t word, uint32_t at,
-                                                     uint32_t stop, uint32_t l)
+static __attribute__((noinline)) uint32_t
+run_groups(struct ctr_encoder *e, struct segment_walk *w, struct fast *f, uint32_t word,
+           uint32_t at, uint32_t stop, uint32_t l)
 {
     const volatile uint32_t *shared = w->seg->words + at;
     const struct dict_entry *d = e->def[l];
@@ -156,8 +155,8 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
 enum { RUNS_ALONE, RUNS_ADDRS, RUNS_ITEMS };
 
 /* So many plain runs, whose first one was of that local block. */
-static inline void took(struct ctr_encoder *e, struct walk *w, struct fast *f, uint32_t n,
-                        uint32_t first)
+static inline void took(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
+                        uint32_t n, uint32_t first)
 {
     f->first = f->first == TOK_NONE ? first : f->first;
     e->runs += n;
@@ -169,7 +168,7 @@ static inline void took(struct ctr_encoder *e, struct walk *w, struct fast *f, u
  * The batch then holds the numbers of their predictors, or of their items.
  */
 static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *e,
-                                                            struct walk *w,
+                                                            struct segment_walk *w,
                                                             struct fast *f, uint32_t stop,
                                                             const int what)
 {
@@ -232,19 +231,19 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
     }
 }
 
-static void take_runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
+static void take_runs_alone(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                             uint32_t stop)
 {
     take_runs(e, w, f, stop, RUNS_ALONE);
 }
 
-static void take_runs_addrs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+static void take_runs_addrs(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                             uint32_t stop)
 {
     take_runs(e, w, f, stop, RUNS_ADDRS);
 }
 
-static void take_runs_items(struct ctr_encoder *e, struct walk *w, struct fast *f,
+static void take_runs_items(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                             uint32_t stop)
 {
     take_runs(e, w, f, stop, RUNS_ITEMS);
@@ -257,7 +256,8 @@ static void take_runs_items(struct ctr_encoder *e, struct walk *w, struct fast *
  * so a block that was not foretold is only put out when its run is sure to be taken.
  * Not inline: the loop needs all registers.
  */
-static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e, struct walk *w,
+static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e,
+                                                    struct segment_walk *w,
                                                     struct fast *f, uint32_t stop)
 {
     const volatile uint32_t *const words = w->seg->words + w->word;
@@ -324,7 +324,7 @@ static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e, struc
  * the processor learns when they do not, a branch for that is cheaper than stores for
  * each; where they seldom do it is not.
  */
-static void runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
+static void runs_alone(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                        uint32_t stop)
 {
     uint32_t upto;
@@ -342,7 +342,7 @@ static void runs_alone(struct ctr_encoder *e, struct walk *w, struct fast *f,
 }
 
 /* Plain runs, all that there are; what may be left in the batch is not full. */
-static void plain_runs(struct ctr_encoder *e, struct walk *w, struct fast *f,
+static void plain_runs(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                        uint32_t stop)
 {
     if (!e->slots) {
@@ -387,7 +387,7 @@ static uint32_t local_of_ctx(const struct ctr_encoder *e, const struct fast *f)
     return (uint32_t)((size_t)((char *)f->ctx - (char *)e->loc) / sizeof(e->loc[0]));
 }
 
-void encode_fast(struct ctr_encoder *e, struct walk *w, uint32_t stop)
+void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
 {
     const volatile uint32_t *words = w->seg->words;
     struct fast f = {

@@ -45,8 +45,8 @@ int encode_regs_end(struct ctr_encoder *e)
  * Of a slot of so many units, behind `unit' others of its run, the two places.  They are
  * read a second time: a guest that writes there meanwhile gets values that are wrong.
  */
-static void slot_places(const struct walk *w, const struct ctr_slot *s, uint32_t unit,
-                        unsigned ab, uint64_t place[2])
+static void slot_places(const struct segment_walk *w, const struct ctr_slot *s,
+                        uint32_t unit, unsigned ab, uint64_t place[2])
 {
     uint32_t units = CTR_UNITS(s->size, ab);
     const uint8_t *p =
@@ -75,7 +75,7 @@ static void record_places(struct ctr_encoder *e, const struct mempipe_aux_regs *
 
 /* The next record of the run that tells registers. */
 static const struct mempipe_aux_regs *next_regs(const struct ctr_encoder *e,
-                                                const struct walk *w,
+                                                const struct segment_walk *w,
                                                 const struct slow_run *r, uint32_t *at)
 {
     const struct mempipe_aux_place *p;
@@ -88,7 +88,7 @@ static const struct mempipe_aux_regs *next_regs(const struct ctr_encoder *e,
     return NULL;
 }
 
-void encode_regs_settle(struct ctr_encoder *e, const struct walk *w,
+void encode_regs_settle(struct ctr_encoder *e, const struct segment_walk *w,
                         const struct slow_run *r)
 {
     const struct dict_entry *d = e->def[r->local];

@@ -2,7 +2,7 @@
 /* Parts of a run that all who encode one need. */
 #include "write/encode.h"
 
-int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
+int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *diag,
                     const char *what)
 {
     uint32_t word = at < w->seg->n_words ? w->seg->words[at] : 0;
@@ -11,7 +11,7 @@ int encode_bad_word(const struct walk *w, uint32_t at, struct ctr_diag *diag,
 }
 
 const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
-                                                const struct walk *w,
+                                                const struct segment_walk *w,
                                                 const struct slow_run *r, uint32_t *at,
                                                 int *between)
 {

@@ -9,7 +9,7 @@
 
 #include "base/le.h"
 
-static int bad_aux(struct ctr_diag *diag, const struct walk *w, const char *what)
+static int bad_aux(struct ctr_diag *diag, const struct segment_walk *w, const char *what)
 {
     return ctr_fail(diag, CTR_E_CORRUPT, w->word, "aux", "record at %u: %s", w->aux,
                     what);
@@ -35,7 +35,7 @@ static size_t fixed_bytes(uint32_t type)
 int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
                      struct ctr_diag *diag)
 {
-    struct walk w = {.seg = seg};
+    struct segment_walk w = {.seg = seg};
     uint32_t words = 0;
     if (seg->aux_bytes && (!seg->aux || (uintptr_t)seg->aux % 8)) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "aux", "not aligned");
@@ -70,7 +70,7 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
     return 0;
 }
 
-const struct mempipe_aux_place *encode_aux_state(const struct walk *w)
+const struct mempipe_aux_place *encode_aux_state(const struct segment_walk *w)
 {
     const struct mempipe_aux_place *p;
     uint32_t at = 0;
@@ -83,7 +83,7 @@ const struct mempipe_aux_place *encode_aux_state(const struct walk *w)
     return NULL;
 }
 
-uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct walk *w)
+uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk *w)
 {
     const struct mempipe_aux_place *p;
     for (uint32_t at = w->aux; (p = encode_aux(w, at)) != NULL; at += p->h.bytes) {
@@ -98,7 +98,7 @@ uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct walk *w)
 
 /* The registers of a REGS record; which: 0 outside, else instruction + 1. */
 static int put_regs(struct ctr_encoder *e, const struct mempipe_aux_regs *x,
-                    uint32_t which, const struct walk *w, struct ctr_diag *diag)
+                    uint32_t which, const struct segment_walk *w, struct ctr_diag *diag)
 {
     const uint8_t *p = (const uint8_t *)(x + 1);
     if (buf_reserve(&e->reg_meta, (size_t)x->p.n * 5 * VARINT_MAX)) {
@@ -146,7 +146,7 @@ static int put_next(struct ctr_encoder *e, uint32_t type, const uint8_t *payload
 }
 
 static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
-                       const struct walk *w, struct ctr_diag *diag)
+                       const struct segment_walk *w, struct ctr_diag *diag)
 {
     if (p->h.type == MEMPIPE_AUX_EVENT) {
         const struct mempipe_aux_event *x = (const void *)p;
@@ -161,7 +161,7 @@ static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
     return 0; /* a state: that of the first segment stands for the chunk */
 }
 
-int encode_between(struct ctr_encoder *e, struct walk *w, uint32_t upto,
+int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
                    struct ctr_diag *diag)
 {
     const struct mempipe_aux_place *p;
@@ -262,8 +262,9 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
     return 0;
 }
 
-int encode_run_aux(struct ctr_encoder *e, struct walk *w, const struct slow_run *r,
-                   int put, uint32_t *last_insn, struct ctr_diag *diag)
+int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
+                   const struct slow_run *r, int put, uint32_t *last_insn,
+                   struct ctr_diag *diag)
 {
     const struct mempipe_aux_place *p;
     struct position pos = {0};

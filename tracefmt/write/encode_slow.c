@@ -51,7 +51,7 @@ static void put_number(struct ctr_encoder *e, uint32_t number)
 }
 
 /* Word i of the segment, which belongs to the run at w->word: read once, in order. */
-static uint32_t word_at(struct ctr_encoder *e, const struct walk *w, uint32_t i)
+static uint32_t word_at(struct ctr_encoder *e, const struct segment_walk *w, uint32_t i)
 {
     const volatile uint32_t *shared = w->seg->words + w->word;
     uint32_t k = i - w->word;
@@ -62,8 +62,8 @@ static uint32_t word_at(struct ctr_encoder *e, const struct walk *w, uint32_t i)
 }
 
 /* Finds the end of the run at w->word and what ended it. */
-static int run_scan(struct ctr_encoder *e, const struct walk *w, struct slow_run *r,
-                    struct ctr_diag *diag)
+static int run_scan(struct ctr_encoder *e, const struct segment_walk *w,
+                    struct slow_run *r, struct ctr_diag *diag)
 {
     uint32_t n = w->seg->n_words;
     uint32_t i = w->word;
@@ -187,8 +187,9 @@ struct making {
 };
 
 /* Slot k is made now.  Returns 1, 0 if the run ends before it, or an error. */
-static int make_slot(struct ctr_encoder *e, const struct walk *w, struct slow_run *r,
-                     struct making *m, uint32_t k, struct ctr_diag *diag)
+static int make_slot(struct ctr_encoder *e, const struct segment_walk *w,
+                     struct slow_run *r, struct making *m, uint32_t k,
+                     struct ctr_diag *diag)
 {
     const struct dict_entry *d = e->def[r->local];
     const struct ctr_slot *s = &d->slot[k].s;
@@ -236,8 +237,9 @@ static int make_slot(struct ctr_encoder *e, const struct walk *w, struct slow_ru
  * `put' tokens are put out and slots become pending, else they are only counted,
  * and the first one of instruction stop_insn or later ends it.
  */
-static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_run *r,
-                     int put, uint32_t stop_insn, struct ctr_diag *diag)
+static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
+                     struct slow_run *r, int put, uint32_t stop_insn,
+                     struct ctr_diag *diag)
 {
     const struct dict_entry *d = e->def[r->local];
     const struct dict_slot *slot = d->slot;
@@ -310,7 +312,7 @@ static int run_slots(struct ctr_encoder *e, const struct walk *w, struct slow_ru
 }
 
 /* The run that begins at w->word, whatever it is like. */
-int encode_slow(struct ctr_encoder *e, struct walk *w, struct ctr_diag *diag)
+int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *diag)
 {
     struct slow_run r;
     e->nrun = 0;

@@ -45,7 +45,7 @@ static int can_resume(const struct dict_entry *d, uint32_t insn)
 }
 
 /* Whether the run can end before this record of an instruction, not its first one. */
-static int can_cut(const struct ctr_encoder *e, const struct walk *w,
+static int can_cut(const struct ctr_encoder *e, const struct segment_walk *w,
                    const struct slow_run *r, const struct mempipe_aux_place *p)
 {
     uint32_t insn = encode_aux_insn(p);
@@ -54,7 +54,8 @@ static int can_cut(const struct ctr_encoder *e, const struct walk *w,
            can_resume(e->def[r->local], insn);
 }
 
-int encode_cut(const struct ctr_encoder *e, const struct walk *w, struct slow_run *r)
+int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
+               struct slow_run *r)
 {
     const struct mempipe_aux_place *p;
     uint32_t at = w->aux, bytes;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the rows of the index: counts of blocks, sets of pages. */
+#ifndef CTR_PART_READER_H
+#define CTR_PART_READER_H
+
+#include "file/trace.h"
+
+/* Walks over the rows of the index's PARTs (indexed files). */
+struct part_reader {
+    struct ctr_trace *tr;
+    int loaded;
+    uint32_t part;
+    uint64_t chunk; /* whose row comes next */
+    struct buf counts, pages;
+    const uint8_t *c, *c_end;
+    const uint8_t *p, *p_end;
+};
+
+void part_reader_init(struct part_reader *r, struct ctr_trace *tr);
+void part_reader_fini(struct part_reader *r);
+/*
+ * Positions at chunk i (never backwards), then reads its row: fn gets its
+ * block counts, and *reads and *writes tell whether a page of the ranges is touched.
+ * fn and ranges may be NULL.
+ */
+struct part_count {
+    uint32_t id;
+    uint16_t first;
+    uint16_t end;     /* 0: the block's */
+    uint64_t runs;    /* 0: only tells unknown */
+    uint64_t falls;   /* fall-throughs among them */
+    uint64_t unknown; /* of the runs from first to the block's end */
+};
+typedef int part_count_fn(void *arg, const struct part_count *c);
+int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
+                      const struct ctr_range *addrs, uint32_t naddr, int *reads,
+                      int *writes, struct ctr_diag *diag);
+
+#endif
