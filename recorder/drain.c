@@ -15,7 +15,7 @@
  * Nothing in a round waits, so that a guest waiting for room in its ring is
  * served whatever the workers do.
  */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
  * is made a job early (drain_jobs.c), and while jobs hold more than
  * PIPELINE_AUX_BYTES the drainer takes nothing, so that the guest waits.
  */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

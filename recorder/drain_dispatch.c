@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunks that are pending of a thread, and how they become jobs. */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * columns end while no translated code runs, and if it says so before and after,
  * nothing has changed meanwhile.
  */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Threads and processes: who owns a pipe, how they ended, and what can be saved
  * of what they had not handed over.
  */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@
  *
  * Who goes on where a recorder was killed forgets nothing: the guest describes no more.
  */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

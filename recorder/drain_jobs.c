@@ -3,7 +3,7 @@
  * When chunks become jobs: several chunks of a thread are packed together, as that
  * makes the trace smaller, unless somebody waits for the result or for chunks.
  */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 /* Chunks older than this are packed although a job is not full. */
 #define AGE_NS 1000000000ull

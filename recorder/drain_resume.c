@@ -8,12 +8,12 @@
  * The guest has ended, so every process is dead from the start, and the next round
  * does what there is to do for a guest that was killed.
  */
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring_parts.h"
+#include "ring_priv.h"
 
 /* A chunk that had been taken. */
 struct held {

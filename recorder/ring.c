@@ -2,7 +2,7 @@
 /*
  * Keeping chunks: the memory of the ring, and what goes into it and out.
  */
-#include "ring_parts.h"
+#include "ring_priv.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
  * Goes from the last event to the first and keeps the ranges that are mapped or
  * unmapped anew later on, without having been moved before.
  */
-#include "ring_parts.h"
+#include "ring_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * which later events undo (ring_cancel.c).  What was folded is told by one thread of the
  * process as of the time of the last of these events.
  */
-#include "ring_parts.h"
+#include "ring_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * there is left to say of its part that was dropped; the chunks kept follow as they
  * are.  Threads and processes of which nothing is left are left out.
  */
-#include "ring_parts.h"
+#include "ring_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

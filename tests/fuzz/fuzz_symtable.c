@@ -6,7 +6,7 @@
 #include <string.h>
 #include "fuzz.h"
 #include "fuzz_symbols.h"
-#include "symbols/symfile_table.h"
+#include "symbols/symfile_table_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

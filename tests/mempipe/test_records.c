@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drain_parts.h"
+#include "drain_priv.h"
 
 #define BYTES (120u << 10)
 #define THREADS 16u

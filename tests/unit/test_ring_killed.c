@@ -28,7 +28,7 @@
 #include "ctr_write.h"
 #include "journal.h"
 #include "random.h"
-#include "ring_parts.h"
+#include "ring_priv.h"
 #include "support.h"
 
 #define BASE 0x10000ull

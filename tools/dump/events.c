@@ -12,7 +12,7 @@
  * cannot finish in its output, between the text: a byte 0, which no text contains,
  * then a copied event.
  */
-#include "events.h"
+#include "dump_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of instructions, accesses and registers, as text and as JSON. */
-#include "events.h"
+#include "dump_priv.h"
 
 #include <string.h>
 

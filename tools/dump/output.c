@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the workers' output in order; see events.c for the calls in it. */
-#include "events.h"
+#include "dump_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

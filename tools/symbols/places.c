@@ -7,7 +7,7 @@
  * block's bytes are known: of two libraries that were mapped at the same addresses one
  * after the other, only one contains them.
  */
-#include "places_impl.h"
+#include "places_priv.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * If nothing else shows whether a file is the one that was recorded, compares the code
  * that ran with it.
  */
-#include "places_impl.h"
+#include "places_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

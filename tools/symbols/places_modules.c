@@ -6,7 +6,7 @@
  * the blocks that ran (places.c): the worst result would be plausible counts of another
  * build.
  */
-#include "places_impl.h"
+#include "places_priv.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  * pieces that do not overlap, each with the ranges that contain it.  Forked children
  * share nearly all of their ranges, so equal ones are dropped when they are added.
  */
-#include "places_impl.h"
+#include "places_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

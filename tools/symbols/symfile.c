@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "symfile_table.h"
+#include "symfile_table_priv.h"
 
 __attribute__((format(printf, 3, 4))) static enum symfile_status
 fail(struct symfile_error *err, enum symfile_status status, const char *fmt, ...)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 void *vec_push(struct reader *r, struct symvec *v, size_t elem_bytes)
 {

@@ -4,7 +4,7 @@
  * hostile file is as hostile as that file.
  */
 #include <string.h>
-#include "symfile_table.h"
+#include "symfile_table_priv.h"
 
 /* The array of a part, or NULL if it is not inside the table. */
 static void *part(struct symfile *f, enum table_part i)

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 #define DEFAULT_SECONDS 60
 #define TABLE_BYTES (UINT64_C(2) << 30)  /* limit of the child's table */

@@ -6,7 +6,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 #define MAX_DEPTH 512
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 static int code_by_addr(const void *pa, const void *pb)
 {

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 #define SYSTEM_FOLDER "/usr/lib/debug"
 

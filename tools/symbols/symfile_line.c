@@ -9,7 +9,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 /* The bytes left to read; `shorter': a read went past the end. */
 struct bytes {

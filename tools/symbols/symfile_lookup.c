@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries of an open file: binary searches in checked tables. */
 #include <elf.h>
-#include "symfile_table.h"
+#include "symfile_table_priv.h"
 
 void symfile_info(const struct symfile *f, struct symfile_info *out)
 {

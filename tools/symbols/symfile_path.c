@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 /* Folds `in' into out, which has room for `in' and a slash; ".." at the root is the root,
  * and is kept at the start of a relative path. */

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "symfile_reader.h"
+#include "symfile_reader_priv.h"
 
 struct plt {
     struct reader *r;

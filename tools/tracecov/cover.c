@@ -4,7 +4,7 @@
  * (cover_replay.c) only if a filter selects a part of a thread, or for blocks that were
  * at several places over time.
  */
-#include "cover_impl.h"
+#include "cover_priv.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Counts of blocks, identified by place, bytes and mode.  Their size grows only with the
  * code of a program, also over thousands of traces.
  */
-#include "cover_impl.h"
+#include "cover_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts of blocks, from the index or from a replay, into the cover. */
-#include "cover_impl.h"
+#include "cover_priv.h"
 
 static bool count_tally(struct adding *a, uint32_t number, const struct tally_counts *c,
                         uint64_t insns)

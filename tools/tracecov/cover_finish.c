@@ -7,7 +7,7 @@
  * but one, also for a likely branch, whose slot is recorded as executed when it is
  * skipped.
  */
-#include "cover_impl.h"
+#include "cover_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

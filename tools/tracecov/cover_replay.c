@@ -9,7 +9,7 @@
  * chunk it is in the thread's next chunk, and is passed on in order.  The ways are those
  * of ctr_trace_counts.
  */
-#include "cover_impl.h"
+#include "cover_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

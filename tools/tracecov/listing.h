@@ -8,7 +8,7 @@
 
 #include "guest/disas.h"
 #include "tracecov/output.h"
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 struct listing {
     struct out *o;

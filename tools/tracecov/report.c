@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a report: the selected modules, one after the other. */
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * extend over a landmark is data.  Bytes in no function and no row (padding, tables) are
  * skipped, unless they ran.
  */
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * whose target is in its bytes, or otherwise (calls, returns, jumps through registers,
  * exceptions).  The first two have counts of their own; the others are the rest.
  */
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  *
  * The first bytes determine the length on all machines except x86, which uses Capstone.
  */
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
  * that leaves a function is counted separately: with a clean-up before it on the same
  * line, the line did not run twice.
  */
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * One module's part of a report: the source of each of its files, its branches, the
  * functions of its sources and those that only its symbols have.
  */
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

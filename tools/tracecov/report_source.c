@@ -4,7 +4,7 @@
  * Several modules, or several instances of a function, add several entries for one line;
  * these are added up here.
  */
-#include "tracecov/report_private.h"
+#include "tracecov/report_priv.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #include "common/progress.h"
 #include "common/textbuf.h"
 #include "input/trace.h"
-#include "graph_parts.h"
+#include "graph_priv.h"
 
 /* The output of workers: an interval, or a part of one; n pairs follow. */
 struct part {

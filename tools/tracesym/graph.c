@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of formats; see graph.h. */
-#include "graph_parts.h"
+#include "graph_priv.h"
 
 void graph_wants(const struct graph_options *opt, struct calltree_options *tree)
 {

@@ -4,7 +4,7 @@
  * Valgrind's manual.  Costs have instruction addresses and lines; fi= and fe= mark code
  * inlined from another file.
  */
-#include "graph_parts.h"
+#include "graph_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
  * Real times are known at system calls only, so short calls would all have the same time;
  * args contains known times.
  */
-#include "graph_parts.h"
+#include "graph_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * One line "a;b;c COST" for each call path with self cost, for flame graph programs; see
  * graph.h.
  */
-#include "graph_parts.h"
+#include "graph_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions in order, names, and the end of an output; see graph_parts.h. */
-#include "graph_parts.h"
+/* Functions in order, names, and the end of an output; see graph_priv.h. */
+#include "graph_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

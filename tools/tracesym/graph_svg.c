@@ -4,7 +4,7 @@
  * below their callees, the most expensive callee is on the left.  A script inside lets a
  * browser zoom into a frame and search; the picture is complete without it.
  */
-#include "graph_parts.h"
+#include "graph_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Call trees and flat profiles as text; see graph.h. */
-#include "graph_parts.h"
+#include "graph_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walking a call tree of any depth without recursion; see graph_parts.h. */
-#include "graph_parts.h"
+/* Walking a call tree of any depth without recursion; see graph_priv.h. */
+#include "graph_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>

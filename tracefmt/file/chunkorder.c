@@ -3,7 +3,7 @@
  * The order of time among the chunks of a file, made in stretches as far as it is asked
  * for, and scans that leave out groups with nothing of what is looked for.
  */
-#include "file/chunktab_impl.h"
+#include "file/chunktab_priv.h"
 
 static int by_begin(const void *a, const void *b)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The chunks of a file: groups of them, and their rows (see chunktab.h). */
-#include "file/chunktab_impl.h"
+#include "file/chunktab_priv.h"
 
 #include <string.h>
 

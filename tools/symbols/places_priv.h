@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Internals of places.h: the set of modules, and the ranges they were mapped at. */
-#ifndef TOOLS_PLACES_IMPL_H
-#define TOOLS_PLACES_IMPL_H
+#ifndef TOOLS_PLACES_PRIV_H
+#define TOOLS_PLACES_PRIV_H
 
 #include "places.h"
 

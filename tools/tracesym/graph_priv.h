@@ -3,8 +3,8 @@
  * Shared by the writers of graph.h: walking a tree of any depth without recursion, and
  * names.
  */
-#ifndef TRACESYM_GRAPH_PARTS_H
-#define TRACESYM_GRAPH_PARTS_H
+#ifndef TRACESYM_GRAPH_PRIV_H
+#define TRACESYM_GRAPH_PRIV_H
 
 #include "graph.h"
 

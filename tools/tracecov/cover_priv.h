@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Internals of cover.h: counts of blocks, in memory that depends on the code only. */
-#ifndef TRACECOV_COVER_IMPL_H
-#define TRACECOV_COVER_IMPL_H
+#ifndef TRACECOV_COVER_PRIV_H
+#define TRACECOV_COVER_PRIV_H
 
 #include "cover.h"
 

@@ -5,8 +5,8 @@
  * (report_lines.c), functions and branches (report_module.c) are made from that list and
  * added to the sources of the report (report_source.c); then the list is freed.
  */
-#ifndef TRACECOV_REPORT_PRIVATE_H
-#define TRACECOV_REPORT_PRIVATE_H
+#ifndef TRACECOV_REPORT_PRIV_H
+#define TRACECOV_REPORT_PRIV_H
 
 #include <stdbool.h>
 #include <stddef.h>

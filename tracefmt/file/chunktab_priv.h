@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside of the table of chunks: chunktab.c has groups and rows, chunkorder.c the order
  * of time and what is looked for in it. */
-#ifndef CTR_CHUNKTAB_IMPL_H
-#define CTR_CHUNKTAB_IMPL_H
+#ifndef CTR_CHUNKTAB_PRIV_H
+#define CTR_CHUNKTAB_PRIV_H
 
 #include <pthread.h>
 #include "file/trace.h"

@@ -3,13 +3,13 @@
  * The child's side: the state of a reader, and the interfaces between its parts.  A
  * reader that cannot continue ends the process, so nothing here returns "no memory".
  */
-#ifndef TOOLS_SYMFILE_READER_H
-#define TOOLS_SYMFILE_READER_H
+#ifndef TOOLS_SYMFILE_READER_PRIV_H
+#define TOOLS_SYMFILE_READER_PRIV_H
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
-#include "symfile_table.h"
+#include "symfile_table_priv.h"
 
 /* An array that grows. */
 struct symvec {

@@ -3,8 +3,8 @@
  * Shared by the parts that print events: events.c has the callbacks, lines.c formats
  * lines, output.c writes them in order.
  */
-#ifndef TOOLS_DUMP_EVENTS_H
-#define TOOLS_DUMP_EVENTS_H
+#ifndef TOOLS_DUMP_PRIV_H
+#define TOOLS_DUMP_PRIV_H
 
 #include "dump.h"
 

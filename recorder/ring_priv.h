@@ -17,8 +17,8 @@
  * nothing valid is changed but by one such store: who looks at the memory of a
  * process that was killed finds what there was before or after.
  */
-#ifndef RECORDER_RING_PARTS_H
-#define RECORDER_RING_PARTS_H
+#ifndef RECORDER_RING_PRIV_H
+#define RECORDER_RING_PRIV_H
 
 #include "ring.h"
 

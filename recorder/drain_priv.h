@@ -5,8 +5,8 @@
  * the books on threads and processes, drain_epoch.c on definitions. Functions that return int return 0 or a negated
  * enum ctr_error.
  */
-#ifndef RECORDER_DRAIN_PARTS_H
-#define RECORDER_DRAIN_PARTS_H
+#ifndef RECORDER_DRAIN_PRIV_H
+#define RECORDER_DRAIN_PRIV_H
 
 #include "drain.h"
 

@@ -6,8 +6,8 @@
  * string's offset in the blob; the parent checks the offset and replaces it by the
  * pointer (symfile_check.c).
  */
-#ifndef TOOLS_SYMFILE_TABLE_H
-#define TOOLS_SYMFILE_TABLE_H
+#ifndef TOOLS_SYMFILE_TABLE_PRIV_H
+#define TOOLS_SYMFILE_TABLE_PRIV_H
 
 #include "symfile.h"
 
