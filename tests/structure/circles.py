@@ -27,7 +27,7 @@ def source(path):
     """tracefmt/CMakeFiles/x.dir/base/le.c.o in the build tree is of tracefmt/base/le.c."""
     before, after = path.split("/CMakeFiles/", 1)
     inside = after.split(".dir/", 1)[1]
-    return os.path.basename(before) + "/" + inside[:inside.rindex(".")]
+    return os.path.normpath(os.path.basename(before) + "/" + inside[:inside.rindex(".")])
 
 
 def needs(nm, objects):
