@@ -92,9 +92,10 @@ check_python() {
 }
 
 check_structure() {
-    local file status=0
-    for file in tests/structure/*.py; do
-        [ ! -e "$file" ] || python3 "$file" "$ROOT" || status=1
+    local name status=0
+    # circles and exports read what is built: they are tests
+    for name in includes words; do
+        python3 "tests/structure/$name.py" "$ROOT" || status=1
     done
     return $status
 }
