@@ -334,7 +334,7 @@ in_env() { env PYTHONHASHSEED=0 "${MESON_ENV[@]}" "$@"; }
 
 # Configures for the targets wanted and those configured before.
 configure() {
-    local args t list compiler key
+    local args t list compiler key dir
     compiler=$(cc --version | head -n 1)
     args=(--python="$PYTHON" --disable-docs --disable-download --disable-install-blobs
         --disable-system --disable-tools)
@@ -360,6 +360,11 @@ $(cd "$SRC" && sha256 configure scripts/meson-buildoptions.sh meson_options.txt)
         (cd "$OBJ" && run "$WORK/log/configure-$VARIANT.log" "configuring QEMU" in_env \
             "$SRC/configure" "${args[@]}" \
             --target-list="$(sed 's/ /-linux-user,/g; s/$/-linux-user/' <<<"$list")") || exit 1
+        # a later ninja, without our environment, finds meson as well
+        for dir in "$OBJ"/pyvenv/lib/python3*/site-packages; do
+            [ ! -d "$dir" ] || [ ${#MESON_ENV[@]} = 0 ] ||
+                echo "${MESON_ENV[1]#PYTHONPATH=}" >"$dir/cannoli-meson.pth"
+        done
         echo "$key" >"$OBJ/.cannoli-key"
     fi
 }
