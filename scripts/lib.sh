@@ -115,7 +115,7 @@ apt_signed_by() {
 
 # apt_private DIR SUITE ARCH [src]: make (or renew, twice a day) in DIR a set-up
 # of apt for one suite and one architecture, with the source packages when
-# asked.  Use it with `apt_in DIR ...`.
+# requested.  Use it with `apt_in DIR ...`.
 apt_private() {
     local dir=$1 suite=$2 arch=$3 types=deb${4:+ deb-src} codename entries entry uri release sentry origin new
     local format="\$(REPO_URI)|\$(RELEASE)|\$(SOURCESENTRY)|"

@@ -20,12 +20,12 @@ from functools import partial
 
 sys.dont_write_bytecode = True  # into the source tree
 
-from suite import (asking, choices, encoding, history, machine, options, peers, programs,
+from suite import (choices, encoding, history, machine, options, peers, programs, queries,
                    reading, recording, report_svg, report_text, traces)
 from suite.children import BenchError, Children, Interrupted
 
 # Parts that need only a trace
-READERS = {"reading": reading.measure, "asking": asking.measure}
+READERS = {"reading": reading.measure, "queries": queries.measure}
 
 
 def say(lines):

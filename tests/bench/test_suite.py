@@ -57,7 +57,7 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
                      "events": "exec",
                      "rows": [{"what": "dump", "jobs": 2, "amount": 10**6, "peak_mib": 9,
                                "seconds": spread(0.5), "cpu_seconds": spread(0.9)}]}],
-        "asking": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "chunks": 99,
+        "queries": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "chunks": 99,
                     "events": "exec",
                     "rows": [{"what": "head", "seconds": spread(0.004), "peak_mib": 0,
                               "note": "10 lines"}]}],

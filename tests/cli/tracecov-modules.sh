@@ -105,7 +105,7 @@ run 1 "$cov" -f json --elf elsewhere/plain plain.ctr
 one_line "no build id, another build"
 grep -q "not the file that ran in plain.ctr: its code differs in .* --force" stderr || fail "$(cat stderr)"
 run 0 "$cov" -q -f json --force --elf elsewhere/plain plain.ctr
-cp elsewhere/plain plain
+cp elsewhere/plain plain || fail "cp"
 run 0 "$cov" -f json plain.ctr
 one_line "no build id, another build at the path"
 is stdout 'j["modules"][0]["file"]' None

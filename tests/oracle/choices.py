@@ -2,8 +2,8 @@
 """A recording of a part is the same part of a recording of everything.
 
 A program is recorded whole, and then once for each way of choosing.  What must be
-told then is worked out here from the whole, by nm, objdump and the trace's own map
-events; nothing of the library that did the choosing is used.  Compared are all
+recorded then is computed here from the whole, by nm, objdump and the trace's own map
+events; nothing of the library that made the choice is used.  Compared are all
 instructions, their bytes, faults and accesses with values, and in between system
 calls, signals, mappings and threads, in their order.
 """
@@ -17,7 +17,7 @@ import props
 from common import Failure, Skip, TARGETS
 
 EVENTS = ("--events", "exec,mem,val,sys,map,thr", "--data-limit", "64")
-# Told also while nothing else is
+# Recorded also while nothing else is
 ALWAYS = {"map", "thread"}
 
 
@@ -63,7 +63,7 @@ class System:
         return "%d %s" % (self.ordinal, self.text[:200])
 
 
-class Telling:
+class Recording:
     """A trace of one thread as a list of what happened."""
 
     def __init__(self, tools, trace, modules=False):
@@ -85,7 +85,7 @@ class Telling:
                 self.items.append(last)
             elif kind in ("load", "store"):
                 if not last or e["ordinal"] != last.ordinal or int(e["pc"], 16) != last.pc:
-                    raise Failure("an access is not behind its instruction: %s" % line.decode())
+                    raise Failure("an access does not come after its instruction: %s" % line.decode())
                 last.acc.append((kind, int(e["addr"], 16), e["size"], e.get("value")))
             elif kind in OWN:
                 (self.gates if kind == "gate" else self.marks).append(e)
@@ -139,11 +139,11 @@ def same(a, b, pids, clock=False):
 def compare(expected, part, pids, what, slides=False, clock=False):
     for i, (a, b) in enumerate(zip(expected, part)):
         if place_only(a) != place_only(b) if slides else not same(a, b, pids, clock):
-            raise Failure("%s: number %d: it must tell\n    %s\n  and tells\n    %s\n  behind\n    %s"
+            raise Failure("%s: number %d: expected\n    %s\n  instead of\n    %s\n  after\n    %s"
                           % (what, i, a, b, part[i - 1] if i else "its begin"))
     if len(expected) != len(part):
         longer = expected if len(expected) > len(part) else part
-        raise Failure("%s: %d things must be told, %d are; the first one %s: %s"
+        raise Failure("%s: %d items expected, %d recorded; the first one %s: %s"
                       % (what, len(expected), len(part),
                          "missing" if longer is expected else "too many",
                          longer[min(len(expected), len(part))]))
@@ -249,11 +249,11 @@ class Checker:
             return True
         return same_value(one, two, pids)
 
-    def tell(self, *options):
+    def recording(self, *options):
         trace = self.record(*options)
-        telling = Telling(self.tools, trace, self.modules)
+        recording = Recording(self.tools, trace, self.modules)
         common.remove(trace)
-        return telling
+        return recording
 
     def compare(self, expected, part, what):
         """Notes a difference and goes on."""
@@ -264,21 +264,21 @@ class Checker:
             self.wrong.append(str(err))
 
     def part(self, options, expected, gates=None):
-        """options must tell `expected', which are items of the whole."""
+        """With options, `expected' is recorded: items of the whole."""
         what = " ".join(options)
         try:
-            part = self.tell(*options)
+            part = self.recording(*options)
         except Failure as err:
             self.wrong.append("%s: %s" % (what, err))
             return
-        told = [i for i in expected if isinstance(i, Insn)]
-        if not told or len(told) == len(self.full.insns()):
-            raise Failure("%s: of %d instructions %d are to be told" % (
-                what, len(self.full.insns()), len(told)))
+        insns = [i for i in expected if isinstance(i, Insn)]
+        if not insns or len(insns) == len(self.full.insns()):
+            raise Failure("%s: of %d instructions %d are expected" % (
+                what, len(self.full.insns()), len(insns)))
         self.compare(expected, part, what)
         if gates is not None and len(part.gates) != gates:
             self.wrong.append("%s: %d gates: %s" % (what, len(part.gates), part.gates))
-        self.said.append("%s %d" % (what.replace("--", ""), len(told)))
+        self.said.append("%s %d" % (what.replace("--", ""), len(insns)))
 
     def keep(self, *preds):
         """All that is no instruction, and the instructions of which all preds hold."""
@@ -286,25 +286,25 @@ class Checker:
                 if isinstance(i, System) or all(p(i) for p in preds)]
 
     def nothing(self, *options):
-        """These tell no instruction at all."""
-        self.compare(self.keep(lambda i: False), self.tell(*options), " ".join(options))
+        """These record no instruction at all."""
+        self.compare(self.keep(lambda i: False), self.recording(*options), " ".join(options))
 
     def accesses(self, options, kinds, *preds):
         """Instructions that can make such accesses, and these alone."""
         what = " ".join(options)
-        part = self.tell(*options)
+        part = self.recording(*options)
         pcs = {i.pc for i in part.insns()}
         making = {i.pc for i in self.full.insns()
                   if all(p(i) for p in preds) and any(a[0] in kinds for a in i.acc)}
         if making - pcs:
-            self.wrong.append("%s: it does not tell 0x%x" % (what, min(making - pcs)))
+            self.wrong.append("%s: it does not record 0x%x" % (what, min(making - pcs)))
         checked = self.entered() if self.target == "aarch64" else set()
         wrong = sorted(pc for pc in pcs - making - checked if self.program.direct(pc))
         if wrong:
-            self.wrong.append("%s: it tells %d direct branches, as 0x%x: %s"
+            self.wrong.append("%s: it records %d direct branches, as 0x%x: %s"
                               % (what, len(wrong), wrong[0], self.program.text[wrong[0]]))
         if len(pcs) > 2 * len(making) + 20:
-            self.wrong.append("%s: of %d instructions that it tells only %d make such accesses"
+            self.wrong.append("%s: of %d recorded instructions only %d make such accesses"
                               % (what, len(pcs), len(making)))
         # which of the others can make some is for the translator to say, each time
         expected, at = [], 0
@@ -500,7 +500,7 @@ class Registers:
 
 
 def run_registers(tools, program, target, guest, folder):
-    """Before each instruction told, and behind it, the registers are those of the whole."""
+    """Before and after each recorded instruction, the registers are those of the whole."""
     c = Checker(tools, target, program, guest, folder)
     c.slides = False
     said = []
@@ -523,7 +523,7 @@ def run_registers(tools, program, target, guest, folder):
             b = part.next()
             if not a or not b or a["pc"] != b["pc"]:
                 if a or b:
-                    raise Failure("%s: instruction %d: it must tell %s and tells %s"
+                    raise Failure("%s: instruction %d: expected %s instead of %s"
                                   % (where, n, a, b))
                 break
             pids = pids or (a["pid"], b["pid"])
@@ -558,7 +558,7 @@ def run_coverage(tools, program, target, guest, folder):
     """Each block the first time: of one thread in the very order, of more never twice."""
     guest, environment = common.equal_runs(tools, guest)
     if target == "s390x" and program.name == "faults":
-        raise Skip("an EXECUTE that faulted before is not told again when it is done")
+        raise Skip("an EXECUTE that faulted before is not recorded again when it is done")
     return coverage(tools, target, program.name, guest, environment, folder, program.expect,
                     "--twice" if program.kind == "property" else None)
 

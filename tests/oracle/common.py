@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the programs are, how they are run, and how two tellings are compared."""
+"""Where the programs are, how they are run, and how two recordings are compared."""
 import os
 import shutil
 import signal
@@ -13,7 +13,7 @@ GUESTS = os.path.join(ROOT, "tests", "guests")
 sys.path.insert(0, GUESTS)
 from table import TARGETS  # noqa: E402
 
-# An x86_64 guest can have no region reserved (its vsyscall page stands above): the plugin
+# An x86_64 guest can have no region reserved (its vsyscall page is above): the plugin
 # is loaded while it is recorded, too, and does nothing; and where pages are moved all the
 # same, the comparison follows.
 SLIDE = {"x86_64"}
@@ -199,7 +199,7 @@ def split_guest(guest):
 
 
 def swaps_loads():
-    """Can this host not load the other byte order?  Then the plugin is told other values."""
+    """Can this host not load the other byte order?  Then the plugin gets other values."""
     try:
         with open("/proc/cpuinfo") as f:
             return " movbe" not in f.read()

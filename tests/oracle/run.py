@@ -120,14 +120,14 @@ def exec_alone(tools, guest, trace, environment, folder):
     for recorded, shown in (("exec", "exec"), ("exec,mem", "exec,mem")):
         common.record(tools, other, guest, environment, folder, options=("--events", recorded),
                       idle=tools.plugin() if "qemu-x86_64" in guest[0] else None)
-        told = [[event_alone(line) for line in common.dump_lines(tools, path, "--events", shown)]
+        events = [[event_alone(line) for line in common.dump_lines(tools, path, "--events", shown)]
                 for path in (trace, other)]
-        for i, (a, b) in enumerate(zip(*told)):
+        for i, (a, b) in enumerate(zip(*events)):
             if a != b:
                 raise Failure("with --events %s, line %d is %s instead of %s" % (recorded, i, b, a))
-        if len(told[0]) != len(told[1]):
+        if len(events[0]) != len(events[1]):
             raise Failure("with --events %s %d events instead of %d"
-                          % (recorded, len(told[1]), len(told[0])))
+                          % (recorded, len(events[1]), len(events[0])))
     common.remove(other)
 
 

@@ -17,7 +17,7 @@ import time
 
 import common
 from common import Failure
-from choices import Insn, Telling, always
+from choices import Insn, Recording, always
 
 EVENTS = ("--events", "exec,mem,val,sys,map,thr,time", "--data-limit", "64")
 
@@ -30,7 +30,7 @@ def run_switch(tools, target, name, guest, folder):
         run = common.record(tools, trace, guest + [how], environment, folder, options=EVENTS)
         if run.status:
             raise Failure("%s: exit status %d: %s" % (how, run.status, run.stderr[-300:]))
-        recordings.append((Telling(tools, trace), run.stdout.decode()))
+        recordings.append((Recording(tools, trace), run.stdout.decode()))
     check_plain(guest + ["switch"], environment, folder, recordings[1][1])
     (whole, said), (part, said_too) = recordings
     if said != said_too:

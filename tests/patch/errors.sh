@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What goes wrong when QEMU is to be built is told in one clear line: nothing is
+# What goes wrong when QEMU is to be built gets one clear line: nothing is
 # left half done, and a source folder of the user's is never changed.
 . "$(dirname "$0")/lib.sh"
 cd "$TMP" || exit 1

@@ -46,7 +46,7 @@ int main(void)
 EOF
 
 # normalise: no host bytes, no host addresses (QEMU's own and its code buffer's).
-# A block's constants stand after it ordered by value, so those that are host
+# A block's constants come after it ordered by value, so those that are host
 # addresses go, and with them the distances of what loads a constant.
 normalise() {
     sed -E 's/^(0x[0-9a-f]+):((  [0-9a-f]{2})( [0-9a-f]{2})* +)?/HOST: /

@@ -76,7 +76,7 @@ Components: main
 EOF
     echo "deb [arch=$(dpkg --print-architecture) signed-by=/k.gpg] http://archive.invalid/sec $codename-security main" \
         >sources/b.list
-    # apt cannot reach these hosts: only what it is told is looked at
+    # apt cannot reach these hosts: only what it gets to do is looked at
     cat >apt.conf <<EOF
 Dir::Etc::sourcelist "$TMP/none.list";
 Dir::Etc::sourceparts "$TMP/sources";

@@ -53,7 +53,7 @@ EXEMPT = [
      "position in a file: Python"),
     (r"man/tracedump\.1", r"^\.B asked$",
      "a JSON key of tracedump"),
-    (r"man/tracedump\.1|tools/|tests/", r"asked for at|[\"']asked[\"']|\\\"asked\\\"",
+    (r"man/tracedump\.1|tools/|tests/", r"asked for at|[\"'|]asked[\"')]|\\\"asked\\\"",
      "output of tracedump"),
     (r"", r"[Ss]tands? for\b|\bstands alone\b",
      "an abbreviation, a name"),

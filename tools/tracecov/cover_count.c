@@ -54,7 +54,7 @@ bool adding_block(struct adding *a, const struct ctr_block *b,
     return count_tally(a, a->number[b->id] - 1, c, insns_of(b, c));
 }
 
-/* What the index tells of a block. */
+/* Adds what the index holds of a block. */
 static int on_count(void *arg, const struct ctr_count *count)
 {
     struct adding *a = arg;

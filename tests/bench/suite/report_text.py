@@ -149,7 +149,7 @@ def per_core(amount, seconds):
     return "%.1f" % (amount / seconds) if seconds >= 0.01 else ""
 
 
-ANSWER_HEAD = "%-44s %9s %15s %5s" % ("asking", "ms", "least-most", "MiB")
+ANSWER_HEAD = "%-44s %9s %15s %5s" % ("queries", "ms", "least-most", "MiB")
 
 
 def answer_lines(result):
@@ -177,7 +177,7 @@ TABLES = {
     "recording": (HEAD, program_lines),
     "encoding": (ENCODE_HEAD, reading_lines),
     "reading": (READ_HEAD, reading_lines),
-    "asking": (ANSWER_HEAD, answer_lines),
+    "queries": (ANSWER_HEAD, answer_lines),
     "choices": (CHOICE_HEAD, choice_lines),
 }
 
