@@ -398,7 +398,7 @@ OPCODES = {"arm": ("ldr", "cmp"), "thumb": ("ldr", "cmp"), "aarch64": ("ldr", "a
 
 def choose(c):
     """One static program, each way of choosing, and several together."""
-    c.full = c.tell()
+    c.full = c.recording()
     p = c.program
     c.part(("--function", "leaf"), c.keep(p.inside("leaf")))
     c.part(("--function", "touch", "--function", "mem*"), c.keep(
@@ -446,7 +446,7 @@ def choose(c):
 
 def choose_dynamic(c):
     """Modules, and the same places named by them."""
-    c.full = c.tell()
+    c.full = c.recording()
     for name, module in ((c.name, c.name), ("libc.so.6", "libc.so.6"), ("ld*", "ld")):
         def inside(i):
             file = os.path.basename(i.module)
