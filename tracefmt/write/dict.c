@@ -2,18 +2,18 @@
 /*
  * The dictionary of block definitions while a trace is written.
  *
- * Different processes of a recording publish the same definition under
- * different raw ids; the file knows it once, under a canonical id.  One thread
- * adds and forgets; encoders look up raw ids and the writer canonical ones meanwhile,
- * without locks (see idtab).
+ * Different processes of a recording publish the same definition under different raw
+ * ids; the file has it once, under a canonical id. One thread adds and forgets;
+ * meanwhile encoders look up raw ids and the writer canonical ones, without locks (see
+ * idtab).
  *
- * A definition that no raw id means any more is idle.  It may be met again, and has its
- * old canonical id then; it is freed when nobody can have got hold of it (`stamp'), and
- * it is in the file, which must have all ids.  So what is kept is what is in use, however
- * much was described.
+ * A definition without a raw id is idle. If it is added again it has its old canonical
+ * id. It is freed when no thread can hold a reference to it (`stamp') and it is in the
+ * file, which must have all ids. So memory holds what is in use, no matter how much was
+ * defined.
  *
- * A ring has no file yet, and is to have one with few definitions: there canonical
- * ids are reused, and what is freed depends on the chunks that it holds.
+ * A ring has no file yet, and its file should have few definitions: there canonical ids
+ * are reused, and what is freed depends on the chunks that the ring holds.
  */
 #include "write/dict.h"
 
@@ -23,9 +23,9 @@
 
 #define DICT_RAW_LIMIT 0x80000000u
 /*
- * Raw ids are handed out one after the other.  So many may be missing or still on their
- * way: a process that was forked or killed loses one at most.  Whoever makes up others
- * would make our tables, and those of each encoder, as large as the numbers are.
+ * QEMU hands out raw ids one after the other. So many may be missing or still on their
+ * way: a process that forks or is killed loses one at most. Invented larger ones would
+ * make our tables, and those of each encoder, as large as the numbers are.
  */
 #define DICT_RAW_AHEAD (1u << 24)
 
@@ -108,8 +108,8 @@ uint32_t ctr_dict_id(const struct ctr_dict *d, uint32_t raw_id)
 }
 
 /*
- * The definition without the slots of what is not recorded.  Roots are numbers of
- * slots: they change with them.
+ * Removes the slots of what is not recorded. Roots are numbers of slots: they change
+ * accordingly.
  */
 static int strip_slots(struct ctr_dict *d, struct blockdef *def)
 {
@@ -198,7 +198,7 @@ static unsigned reach_kind(const struct slot_derive *v)
     return 0;
 }
 
-/* A derived slot, whose address its root's page says something about. */
+/* A derived slot: its root's page determines which pages it can touch. */
 static void derived_slot(struct dict_entry *e, struct dict_slot *k)
 {
     struct slot_derive v;
@@ -250,7 +250,7 @@ static void entry_items(struct dict_entry *e)
     e->nitem = n;
 }
 
-/* What is found out from a definition's slots. */
+/* Derives the counts and numbers from a definition's slots. */
 static void entry_slots(struct dict_entry *e)
 {
     unsigned nderived = 0;
@@ -340,7 +340,7 @@ static int make_room(struct ctr_dict *d)
     return 0;
 }
 
-/* Makes a new definition known by its canonical id; id 0: any. */
+/* Adds a new definition under its canonical id; id 0: any. */
 static int entry_add(struct ctr_dict *d, const struct blockdef *def, uint64_t hash,
                      uint32_t id, struct dict_entry **out, struct ctr_diag *diag)
 {
@@ -377,7 +377,7 @@ static int entry_add(struct ctr_dict *d, const struct blockdef *def, uint64_t ha
     return 0;
 }
 
-/* Nobody knows it. */
+/* Frees a definition that is not referenced. */
 static void entry_free(struct ctr_dict *d, struct dict_entry *e)
 {
     struct dict_entry **at = &d->bucket[e->hash & (d->nbucket - 1)];
@@ -386,7 +386,7 @@ static void entry_free(struct ctr_dict *d, struct dict_entry *e)
     }
     *at = e->next;
     d->nentry--;
-    idtab_set(&d->by_id, e->id, NULL); /* has its page: cannot fail */
+    idtab_set(&d->by_id, e->id, NULL); /* its page exists: cannot fail */
     idtab_trim(&d->by_id, e->id);
     if (d->reuse) {
         d->free_id[d->nfree++] = e->id;
@@ -416,7 +416,7 @@ static int add_raw(struct ctr_dict *d, uint32_t raw_id, const struct blockdef *d
     return 0;
 }
 
-/* What was told, without what is not recorded. */
+/* The added definition without the slots of what is not recorded. */
 static int parse_raw(struct ctr_dict *d, struct blockdef *def, const void *bytes, size_t n,
                      struct ctr_diag *diag)
 {
@@ -486,7 +486,7 @@ int ctr_dict_restore_raw(struct ctr_dict *d, uint32_t raw_id, uint32_t id,
         dict_raw(d, raw_id) || (other && e->raws)) {
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id", "bad number");
     }
-    if (other) { /* it was of nothing that is kept */
+    if (other) { /* nothing that is kept refers to the old one */
         entry_free(d, e);
         e = NULL;
     }
@@ -520,7 +520,7 @@ void ctr_dict_forget(struct ctr_dict *d, uint32_t raw_id, uint64_t stamp)
     pthread_mutex_lock(&d->lock);
     struct dict_entry *e = idtab_get(&d->by_raw, raw_id);
     if (e) {
-        idtab_set(&d->by_raw, raw_id, NULL); /* has its page: cannot fail */
+        idtab_set(&d->by_raw, raw_id, NULL); /* its page exists: cannot fail */
         e->raws--;
         e->stamp = stamp;
         if (!e->raws && !e->idle) {
@@ -530,7 +530,7 @@ void ctr_dict_forget(struct ctr_dict *d, uint32_t raw_id, uint64_t stamp)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* One of those that are idle, taken out of the list. */
+/* Handles one idle definition that is already out of the list. */
 static void reap_one(struct ctr_dict *d, struct dict_entry *e, uint64_t done)
 {
     /* pairs with the store in dict_written */

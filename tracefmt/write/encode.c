@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoder: from the columns that translated code wrote to those of the
- * file.  This is the bottleneck of a recording, hence its shape:
+ * The encoder: turns the columns that translated code wrote into those of the file. It
+ * is the bottleneck of a recording, hence its shape:
  *
  * encode_fast handles whole runs of blocks; their data goes through encode_addr, or
- * encode_data where there is more than addresses.  encode_slow handles everything else
- * (blocks left early, resumed runs, what makes no sense) one run at a time, and checks
- * all there is to check.  encode_aux takes what is told beside
- * the columns.
+ * through encode_data if there is more than addresses. encode_slow handles everything
+ * else (blocks left early, resumed runs, what makes no sense) one run at a time, and
+ * checks all there is to check. encode_side handles the side records.
  *
- * Predictors start from nothing in each chunk.
+ * Predictors start empty in each chunk.
  */
 #include "write/encode.h"
 
@@ -135,7 +134,7 @@ static int fresh(void *p, size_t n, size_t size)
     return 0;
 }
 
-/* Room for so many pieces of values, and none of them. */
+/* Makes room for that many pieces of values, and empties it. */
 static int values_begin(struct value_out *o, uint64_t pieces)
 {
     if (pieces + 1 > o->cap) {
@@ -152,7 +151,7 @@ static int values_begin(struct value_out *o, uint64_t pieces)
     return 0;
 }
 
-/* Arrays for so many words and units of data, and a clean state. */
+/* Makes arrays for that many words and units of data, and a clean state. */
 static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
 {
     /* A FAULT word can become two tokens, a cut tail adds two; a miss can
@@ -169,7 +168,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
     }
     if (units + 1 > e->addr_cap) {
         e->addr_cap = 0;
-        /* besides what has units a run has derived slots */
+        /* derived slots of a run come on top of what has units */
         if (fresh(&e->addr_hit, units + 16, 1) ||
             fresh(&e->addr_miss, units + 1, e->addr_bytes) ||
             fresh(&e->cand, units + 1, sizeof(e->cand[0])) ||
@@ -181,7 +180,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
         e->addr_cap = (uint32_t)units + 1;
     }
     if (!e->slots) {
-        memset(e->tok_hit, 1, toks); /* take_foretold puts out misses only */
+        memset(e->tok_hit, 1, toks); /* take_predicted emits misses only */
     }
     memset(e->seen, 0, sizeof(e->seen));
     e->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
@@ -232,9 +231,9 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
 /* ------------------------------------------------------------------ chunk */
 
 /*
- * The units of data that a segment's runs may use.  Of a killed process's there
- * are n_units at least, but its columns may end in zeroes: whole runs may take
- * what lies behind, as far as the words.
+ * The units of data that a segment's runs may use. A killed process has at least
+ * n_units, but its columns may end in zeros: whole runs may use what comes after, up to
+ * the words.
  */
 static uint32_t units_there(const struct ctr_encoder *e, const struct ctr_segment *seg)
 {
@@ -247,7 +246,7 @@ static uint32_t units_there(const struct ctr_encoder *e, const struct ctr_segmen
     return n > CTR_MAX_CHUNK_UNITS ? CTR_MAX_CHUNK_UNITS : (uint32_t)n;
 }
 
-/* Returns 1 if it stopped before the end, at w, or 0, or an error. */
+/* Returns 1 if it stopped before the end, at w; 0; or an error. */
 static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
                        const struct ctr_segment *seg, struct ctr_diag *diag)
 {
@@ -282,7 +281,7 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
             encode_fast(e, w, stop);
         }
         if (w->word > from && w->word == stop) {
-            continue; /* what stands there may come between runs */
+            continue; /* a record here may belong between runs */
         }
         if (e->may_stop && encode_is_full(e)) {
             return 1;
@@ -299,7 +298,7 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
     return 0;
 }
 
-/* An error in segment i: told with the place. */
+/* An error in segment i: adds the place. */
 static int in_segment(int err, unsigned i, struct ctr_diag *diag)
 {
     if (diag && diag->off != CTR_NO_OFF) {
@@ -308,7 +307,10 @@ static int in_segment(int err, unsigned i, struct ctr_diag *diag)
     return err;
 }
 
-/* The state with which the chunk begins: of its first segment, or where that goes on. */
+/*
+ * The state at the beginning of the chunk: from its first segment, or from where that
+ * continues.
+ */
 static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
                        struct ctr_diag *diag)
 {
@@ -326,8 +328,8 @@ static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
 }
 
 /*
- * Packs segments; with `some' as many as should be in a chunk.  Returns 1 if it stopped
- * within segment number *taken, at w, or 0, or an error.
+ * Packs segments; with `some', as many as should be in one chunk. Returns 1 if it
+ * stopped within segment number *taken, at w; 0; or an error.
  */
 static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
                          unsigned n_segs, int some, unsigned *taken,

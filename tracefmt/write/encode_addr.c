@@ -2,11 +2,11 @@
 /*
  * The hottest loop of a recording: addresses through their predictors.
  *
- * It knows nothing of blocks.  Where one ends cannot be foretold by a processor, so
- * encode_fast has written down before which predictor each address belongs to.
- * For the same reason nothing here depends on data by a branch, except a page that was
- * not met lately, which is rare: whether a step was foretold ends up as a byte, and
- * what it should have been is always stored but only kept if it was wrong.
+ * It knows nothing of blocks. The processor cannot predict where a block ends, so
+ * encode_fast has stored before which predictor each address belongs to. For the same
+ * reason nothing here branches on data, except for a page that was not touched
+ * recently, which is rare: whether a step was predicted becomes a byte, and the right
+ * step is always stored but only kept after a miss.
  */
 #include "write/encode.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The blocks of a chunk.  They get numbers local to it, so that all state is dense
- * however many blocks the recording has.
+ * The blocks of a chunk. They get numbers local to it, so that all state is dense no
+ * matter how many blocks the recording has.
  */
 #include "write/encode.h"
 
 #include <string.h>
 
-/* Room for n more elements behind `have'. */
+/* Room for n more elements after `have'. */
 static int room(void *p, uint32_t *cap, uint32_t have, uint32_t n, size_t size)
 {
     void *q;
@@ -42,7 +42,7 @@ static int room_preds(struct ctr_encoder *e, uint32_t n)
 
 int encode_local_begin(struct ctr_encoder *e)
 {
-    /* The local ids of the last chunk are forgotten by moving the base. */
+    /* Moving the base invalidates the local ids of the last chunk. */
     if (e->map_base > UINT32_MAX - 2 * (e->nloc + MAX_LOCALS + 1)) {
         memset(e->map, 0, e->map_cap * sizeof(e->map[0]));
         e->map_base = 1;
@@ -62,7 +62,7 @@ int encode_local_begin(struct ctr_encoder *e)
     return 0;
 }
 
-/* Room for what a block brings along, in all arenas. */
+/* Room in all arenas for what a block needs. */
 static int make_room(struct ctr_encoder *e, const struct dict_entry *d)
 {
     uint32_t pieces = 0;
@@ -116,7 +116,7 @@ static void item_derive(const struct ctr_encoder *e, struct item *it,
     }
 }
 
-/* What is to be done with slot k, whose block's items begin at `base'. */
+/* How to encode slot k, whose block's items begin at `base'. */
 static struct item item_of(struct ctr_encoder *e, const struct dict_entry *d,
                            const struct dict_slot *k, uint32_t base)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the encoder's arrays to the columns of the file: bytes of 0 and 1 to
- * bitmaps, steps to varints, then zstd.
+ * Turns the encoder's arrays into the columns of the file: bytes of 0 and 1 into
+ * bitmaps, steps into varints, then zstd.
  */
 #include "write/encode.h"
 
@@ -28,10 +28,10 @@ static size_t pack_bits(uint8_t *out, const uint8_t *bytes, size_t n)
 }
 
 /*
- * Level 1 with a table that fits into the nearest cache, and without matches that are too
- * short to pay, is faster by a sixth, and loses a fiftieth.  What is left of register
- * values after foretelling them is much, and nearly random: a lower level than the lowest
- * usual one packs it nearly as well.
+ * Level 1 with a table that fits into the nearest cache, and without matches too short
+ * to pay, is faster by a sixth and loses a fiftieth. What prediction leaves of register
+ * values is large and nearly random: a lower level than the usual lowest packs it
+ * nearly as well.
  */
 static size_t set_level(struct ctr_encoder *e, unsigned frame)
 {
@@ -105,9 +105,9 @@ static int pack_words(struct ctr_encoder *e, struct buf *ids, uint32_t *max_id)
 }
 
 /*
- * ADDRS: bitmap of the accesses whose step was foretold; bitmap, over those
- * that were not, of steps equal to that of the miss before; other steps.
- * Whether a step is kept is a conditional add again.
+ * ADDRS: bitmap of the accesses whose step was predicted; for the others, bitmap of
+ * steps equal to that of the previous miss; then the remaining steps. Whether a step is
+ * kept is a conditional add again.
  */
 #define PACK_STEPS(T, ZIGZAG)                                                            \
     do {                                                                                 \
@@ -165,8 +165,10 @@ static int pack_extras(struct ctr_encoder *e)
     return 0;
 }
 
-/* At *pp the bitmap of the pieces that were foretold, and the misses of the others, of
- * which it returns the bytes.  Writes up to 8 bytes ahead. */
+/*
+ * Writes to *pp the bitmap of predicted pieces and the misses of the others, and
+ * returns the size of the misses in bytes. Writes up to 8 bytes ahead.
+ */
 static size_t put_values(const struct value_out *o, uint8_t **pp)
 {
     uint8_t *p = *pp;

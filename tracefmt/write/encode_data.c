@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hot loops of a recording with values or registers: encode_addr.c's, with
- * slots that are more than an address.  Whether a guess of a value was right is
- * stored as a byte, as there; what has to be told of a wrong one is rare enough
- * for a branch.
+ * The hot loops of a recording with values or registers: like encode_addr.c, with slots
+ * that are more than an address. Whether a prediction of a value was right becomes a
+ * byte, as there; what must be stored after a miss is rare enough for a branch.
  *
- * encode_fast has written down which items come next.  Most are accesses of one unit, or
- * rows of registers; those like the one before are taken by a loop that knows of nothing
+ * encode_fast has stored which items come next. Most are accesses of one unit, or rows
+ * of registers. Those like the one before are encoded by a loop that handles nothing
  * else, so that all it needs stays in registers.
  */
 #include "write/encode.h"
@@ -16,7 +15,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Where values go, while it is in registers. */
+/* The output for values, while it is in registers. */
 struct values {
     uint8_t *hit;
     uint64_t *miss;
@@ -113,8 +112,8 @@ INLINE uint64_t put_addr(struct ctr_encoder *e, struct addrs *a, struct item *it
 }
 
 /*
- * A piece of a value, which is v under the mask; place: what stood where it belongs.
- * Returns 0 if it was foretold to be that, and nothing changes.
+ * A piece of a value, which is v under the mask; place: the previous value at its
+ * place. Returns 0 if v was predicted to be that, and nothing changes.
  */
 INLINE int put_value(struct values *o, struct piece *p, uint64_t v, uint64_t place)
 {
@@ -141,7 +140,7 @@ INLINE int put_value(struct values *o, struct piece *p, uint64_t v, uint64_t pla
             return 1;
         }
     }
-    /* no branches: which guess was right cannot be foretold either */
+    /* no branches: the processor cannot predict which prediction was right either */
     uint64_t step = v - p->last;
     mode = ((place ^ v) & mask) == 0 ? VALUE_PLACE : mode;
     mode = ((prev2 ^ v) & mask) == 0 ? VALUE_PREV2 : mode;
@@ -154,7 +153,7 @@ INLINE int put_value(struct values *o, struct piece *p, uint64_t v, uint64_t pla
     return 1;
 }
 
-/* The same of an access whose address is addr. */
+/* The same for an access whose address is addr. */
 INLINE void put_memory(uint64_t *memory, struct values *o, struct piece *p, uint64_t addr,
                        uint64_t v)
 {
@@ -177,7 +176,7 @@ INLINE void put_reg(uint64_t *regs, struct values *o, struct piece *p, uint64_t 
     }
 }
 
-/* Items of one unit besides their address, as many as come at once; from number k on. */
+/* Items of one unit besides their address, as many as come in a row; from number k on. */
 INLINE uint32_t take_accesses(struct ctr_encoder *e, struct segment_walk *w, uint32_t k,
                               uint32_t n, const unsigned ab)
 {
@@ -205,9 +204,8 @@ INLINE uint32_t take_accesses(struct ctr_encoder *e, struct segment_walk *w, uin
 }
 
 /*
- * The piece that comes next in the data column, the one of a value of n pieces with
- * `low' below it.  Such a value is one integer of this machine, here taken from its
- * highest piece on.
+ * The next piece in the data column, of a value of n pieces with `low' below it. Such a
+ * value is one integer of this machine, read here from its highest piece on.
  */
 INLINE uint64_t get_piece(const uint8_t **data, const struct piece *p, unsigned n,
                           unsigned low, const unsigned ab)
@@ -256,7 +254,7 @@ INLINE uint64_t derived_addr(const struct item *it, const unsigned ab)
     return ab == 4 ? (uint32_t)addr : addr;
 }
 
-/* Whatever an item makes. */
+/* Encodes whatever an item makes. */
 INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals,
                      struct values *regs, struct item *it, const unsigned ab)
 {
@@ -289,7 +287,7 @@ INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals
     }
 }
 
-/* Items of whatever kind; or until one comes that a loop above takes. */
+/* Items of any kind, until one comes that a loop above handles. */
 INLINE uint32_t take_any(struct ctr_encoder *e, struct segment_walk *w, uint32_t k,
                          uint32_t n, const unsigned ab, const int all)
 {
@@ -312,7 +310,7 @@ INLINE uint32_t take_any(struct ctr_encoder *e, struct segment_walk *w, uint32_t
 INLINE void take_items(struct ctr_encoder *e, struct segment_walk *w, uint32_t n,
                        const unsigned ab)
 {
-    if (e->mem && e->reg) { /* now the ones, now the others */
+    if (e->mem && e->reg) { /* alternating kinds */
         take_any(e, w, 0, n, ab, 1);
         return;
     }

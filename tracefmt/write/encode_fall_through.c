@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often a thread went on just behind a block, for the index: of a block that ends
- * with a conditional branch that is how often it was not taken.
+ * For the index: how often a thread continued directly after a block. For a block that
+ * ends with a conditional branch that is how often the branch was not taken.
  *
- * The fast path pays at most two stores a run for it.  What follows a plain run is the
- * token that its block's context foretells, until it is another one.  So the runs between
- * two misses of a context are all alike, and only the misses need to be looked at.
- * Runs with markers behind them are few and are counted one by one.
+ * The fast path pays at most two stores a run for it. What follows a straight run is
+ * the token that its block's context predicts, until the prediction changes. So the
+ * runs between two misses of a context are all alike, and only the misses need to be
+ * looked at. Runs with markers after them are few and are counted one by one.
  *
- * Where a signal came in between, its handler is not where the branch went; the event
- * tells the interrupted pc.
+ * If a signal came in between, its handler is not where the branch went; the event
+ * records the interrupted pc.
  */
 #include "write/encode.h"
 
@@ -18,7 +18,7 @@ static int falls(const struct ctr_encoder *e, uint32_t from, uint32_t to)
     return to < e->nloc && e->follower[to].pc == e->follower[from].end;
 }
 
-/* The run that waits has gone on behind its block, or not. */
+/* The last run has continued after its block, or elsewhere. */
 static void went(struct ctr_encoder *e, int fell)
 {
     struct ahead *a = &e->ahead;
@@ -29,7 +29,7 @@ static void went(struct ctr_encoder *e, int fell)
     }
 }
 
-/* It does not wait any longer; the fast path's arithmetic must not count it, too. */
+/* The last run is settled; the fast path's arithmetic must not count it, too. */
 static void waits_no_more(struct ahead *a)
 {
     a->undo = a->counted ? a->last : TOK_NONE;
@@ -55,7 +55,7 @@ void encode_next(struct ctr_encoder *e, uint32_t to)
 
 void encode_next_rest(struct ctr_encoder *e)
 {
-    /* A marker stands behind the plain run: the arithmetic does not count it. */
+    /* A marker follows the straight run: the arithmetic does not count it. */
     e->ahead.counted = 0;
     e->ahead.undo = TOK_NONE;
 }
@@ -99,10 +99,10 @@ int encode_ran(struct ctr_encoder *e, uint32_t local, uint32_t first, int unknow
     return first ? countmap_add(&e->cut_falls, key, 0) : 0;
 }
 
-/* From plain run number `since' of a block on, something at pc is foretold. */
+/* From straight run number `since' of a block on, the prediction is pc. */
 static inline void change(struct follower *f, uint32_t since, uint64_t pc)
 {
-    /* not a branch: half of all changes are from falling through */
+    /* no branch: half of all changes are from falling through */
     f->falls += (since - f->since) & -(uint32_t)(f->next_pc == f->end);
     f->next_pc = pc;
     f->since = since;

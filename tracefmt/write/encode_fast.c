@@ -2,13 +2,13 @@
 /*
  * The hot loop over the words of a recording: whole runs of blocks, as nearly all are.
  *
- * With data it makes no decision that depends on data where a store and a conditional
- * add will do: whether a prediction was right ends up as a byte in an array, and what it
- * should have been is always stored but only kept if it was wrong.  Without data there is
- * so little else to do for a block that it is better not to do even that for those that
- * were foretold, see runs_alone.  encode_pack turns these arrays into bitmaps and varints
- * afterwards.  Of the data it only notes whose they are; encode_addr.c or encode_data.c
- * takes them then.
+ * With data it avoids branches that depend on data where a store and a conditional add
+ * suffice: whether a prediction was right becomes a byte in an array, and the right
+ * value is always stored but only kept after a miss. Without data there is so little
+ * else to do for a block that it is better to skip even that for predicted blocks, see
+ * runs_alone. encode_pack turns these arrays into bitmaps and varints later. For the
+ * data this loop only notes whose it is; encode_addr.c or encode_data.c then encodes
+ * it.
  */
 #include "write/encode.h"
 
@@ -38,7 +38,7 @@ static void add_pending(struct ctr_encoder *e, uint32_t local, struct batch *bat
     e->loads += e->npending - stores - regs;
 }
 
-/* Takes the data of the batch. */
+/* Encodes the data of the batch. */
 static void flush(struct ctr_encoder *e, struct segment_walk *w, struct batch *batch)
 {
     if (e->data) {
@@ -56,7 +56,7 @@ void encode_pending(struct ctr_encoder *e, struct segment_walk *w, uint32_t loca
     flush(e, w, &batch);
 }
 
-/* Can run_groups take these n GROUP words, with so many units of data left? */
+/* Whether run_groups can handle these n GROUP words with this many units of data left. */
 static int groups_ok(const uint32_t *words, uint32_t n, const struct dict_entry *d,
                      uint32_t most, uint32_t left)
 {
@@ -85,9 +85,9 @@ static inline void put_fast_token(struct fast *f, uint32_t word, uint32_t halfwo
 }
 
 /*
- * A whole run of the block that `word' tells, with GROUP words from words[at] on.  Its
- * slots become pending. Returns the first word behind these, or 0, with nothing changed,
- * if encode_slow must look at it.  Not inline, as take_foretold.
+ * A whole run of the block that `word' names, with GROUP words from words[at] on. Its
+ * slots become pending. Returns the first word after these, or 0, with nothing changed,
+ * if encode_slow must handle it. Not inline for the same reason as take_predicted.
  */
 static __attribute__((noinline)) uint32_t
 run_groups(struct ctr_encoder *e, struct segment_walk *w, struct fast *f, uint32_t word,
@@ -101,12 +101,12 @@ run_groups(struct ctr_encoder *e, struct segment_walk *w, struct fast *f, uint32
         stop - at; /* at <= stop, and that word is in the segment, too */
     uint32_t next = 0;
     uint32_t n = 0;
-    uint32_t behind = shared[0];
-    while (n < most && CTR_WORD_KIND(behind) == CTR_WORD_GROUP) {
-        e->run[n++] = behind;
-        behind = shared[n];
+    uint32_t after = shared[0];
+    while (n < most && CTR_WORD_KIND(after) == CTR_WORD_GROUP) {
+        e->run[n++] = after;
+        after = shared[n];
     }
-    if (n == 0 || behind >> 31 ||
+    if (n == 0 || after >> 31 ||
         !groups_ok(e->run, n, d, b->most, w->have - w->unit - f->batch.units)) {
         return 0;
     }
@@ -136,7 +136,7 @@ run_groups(struct ctr_encoder *e, struct segment_walk *w, struct fast *f, uint32
 
 typedef uint32_t numbers __attribute__((vector_size(16), aligned(4)));
 
-/* Writes n numbers from `from' on, and some behind them. */
+/* Writes n numbers from `from' on; it may write some more after them. */
 static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
 {
     numbers v = {from, from + 1, from + 2, from + 3};
@@ -147,14 +147,17 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
     }
 }
 
-/* Without data: more misses than one of so many blocks, in so many words. */
-#define ERRATIC 4
+/*
+ * Without data, blocks count as poorly predicted if more than one in POOR_PREDICTION
+ * misses, in a stretch of PIECE_WORDS words.
+ */
+#define POOR_PREDICTION 4
 #define PIECE_WORDS 2048u
 
-/* What plain runs bring besides their tokens. */
+/* What straight runs have besides their tokens. */
 enum { RUNS_ALONE, RUNS_ADDRS, RUNS_ITEMS };
 
-/* So many plain runs, whose first one was of that local block. */
+/* Accounts for n straight runs, the first one of local block `first'. */
 static inline void took(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                         uint32_t n, uint32_t first)
 {
@@ -164,8 +167,8 @@ static inline void took(struct ctr_encoder *e, struct segment_walk *w, struct fa
 }
 
 /*
- * Plain runs, from w->word on, as many as a batch takes: whole runs without GROUP words.
- * The batch then holds the numbers of their predictors, or of their items.
+ * Encodes straight runs from w->word on, as many as fit into a batch: whole runs
+ * without GROUP words. The batch then holds the numbers of their predictors or items.
  */
 static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *e,
                                                             struct segment_walk *w,
@@ -250,19 +253,19 @@ static void take_runs_items(struct ctr_encoder *e, struct segment_walk *w, struc
 }
 
 /*
- * The same without data, for programs that do as foretold.  Of a block that was foretold
- * nothing is put out, as its bit is set beforehand, and nothing needs to be checked, as
- * it came there before.  Whether a run is a plain one is known from the word behind it;
- * so a block that was not foretold is only put out when its run is sure to be taken.
- * Not inline: the loop needs all registers.
+ * The same without data, for well predicted programs. A predicted block needs no
+ * output, as its bit is set beforehand, and no check, as it came there before. Only the
+ * word after a run shows whether it is straight, so a block that was not predicted is
+ * only emitted once its run is certain to be straight. Not inline: the loop needs all
+ * registers.
  */
-static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e,
-                                                    struct segment_walk *w,
-                                                    struct fast *f, uint32_t stop)
+static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
+                                                     struct segment_walk *w,
+                                                     struct fast *f, uint32_t stop)
 {
     const volatile uint32_t *const words = w->seg->words + w->word;
     const volatile uint32_t *const end = w->seg->words + stop;
-    /* the run that is taken next, if that behind it is one */
+    /* the next run, if the word after it shows that it is straight */
     const volatile uint32_t *at = words;
     const uint32_t *const map = e->map;
     const uint32_t map_cap = e->map_cap;
@@ -320,9 +323,9 @@ static __attribute__((noinline)) void take_foretold(struct ctr_encoder *e,
 }
 
 /*
- * Plain runs without data, all that there are.  Where blocks mostly come as foretold, or
- * the processor learns when they do not, a branch for that is cheaper than stores for
- * each; where they seldom do it is not.
+ * All straight runs from here on, without data. Where blocks are mostly predicted, or
+ * the processor learns when they are not, a branch for that is cheaper than stores for
+ * each block; where they are seldom predicted it is not.
  */
 static void runs_alone(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                        uint32_t stop)
@@ -332,18 +335,19 @@ static void runs_alone(struct ctr_encoder *e, struct segment_walk *w, struct fas
         const uint32_t first = w->word;
         const uint64_t *miss = f->miss;
         upto = first < stop && stop - first > PIECE_WORDS ? first + PIECE_WORDS : stop;
-        if (e->erratic) {
+        if (e->poorly_predicted) {
             take_runs_alone(e, w, f, upto);
         } else {
-            take_foretold(e, w, f, upto);
+            take_predicted(e, w, f, upto);
         }
-        e->erratic = (uint32_t)(f->miss - miss) * ERRATIC > w->word - first;
+        e->poorly_predicted =
+            (uint32_t)(f->miss - miss) * POOR_PREDICTION > w->word - first;
     } while (w->word == upto && upto < stop);
 }
 
-/* Plain runs, all that there are; what may be left in the batch is not full. */
-static void plain_runs(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
-                       uint32_t stop)
+/* All straight runs from here on; the batch may hold a rest that does not fill it. */
+static void straight_runs(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
+                          uint32_t stop)
 {
     if (!e->slots) {
         runs_alone(e, w, f, stop);
@@ -363,8 +367,8 @@ static void plain_runs(struct ctr_encoder *e, struct segment_walk *w, struct fas
 }
 
 /*
- * Makes a block known that is new to the chunk, unless encode_slow must look at it, or
- * the chunk is full.
+ * Gives a local number to a block that is new to the chunk, unless encode_slow must
+ * handle it or the chunk is full.
  */
 static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
 {
@@ -381,7 +385,10 @@ static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
     return !err;
 }
 
-/* The block behind which the next token comes; not before the first one. */
+/*
+ * The block after which the next token comes; must not be called before the first
+ * token.
+ */
 static uint32_t local_of_ctx(const struct ctr_encoder *e, const struct fast *f)
 {
     return (uint32_t)((size_t)((char *)f->ctx - (char *)e->loc) / sizeof(e->loc[0]));
@@ -400,7 +407,7 @@ void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
     uint32_t last = TOK_NONE; /* local number of the last block */
     for (;;) {
         f.first = TOK_NONE;
-        plain_runs(e, w, &f, stop);
+        straight_runs(e, w, &f, stop);
         if (f.first != TOK_NONE) {
             last = local_of_ctx(e, &f);
             encode_next(e, f.first);
@@ -422,7 +429,7 @@ void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
             }
             continue;
         }
-        /* What stopped it may be a whole run with GROUP words. */
+        /* A whole run with GROUP words may have stopped the loop. */
         uint32_t l = e->map[word] - e->map_base;
         if (l >= TOK16_GROUP) {
             break;

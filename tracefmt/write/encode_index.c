@@ -59,14 +59,14 @@ int encode_counts(struct ctr_encoder *e, struct buf *out)
     return 0;
 }
 
-/* An address that is not a whole one, by its REACH_KIND. */
+/* A truncated address, by its REACH_KIND. */
 static uint64_t cut(uint64_t a, unsigned kind)
 {
     unsigned up = 64 - reach_bits(kind);
     return reach_is_signed(kind) ? (uint64_t)((int64_t)(a << up) >> up) : a << up >> up;
 }
 
-/* A root touched a page: it and the slots that are derived from it. */
+/* A root touched a page: adds the pages of it and of the slots derived from it. */
 static int add_reach(struct ctr_encoder *e, uint64_t key)
 {
     unsigned reach = (unsigned)key & REACH_MASK;
@@ -94,8 +94,8 @@ static int add_reach(struct ctr_encoder *e, uint64_t key)
 }
 
 /*
- * Accesses whose address is always the same have no key.  All that its block has are made
- * by every whole run that encode_slow has not seen; where that has it notes them itself.
+ * Accesses with a constant address have no key. Every whole run that encode_slow did
+ * not handle makes all of its block's; encode_slow notes those of its runs itself.
  */
 static int add_constants(struct ctr_encoder *e, uint32_t local)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all registers hold while a chunk is made: the places of which their values are
- * foretold.  They begin with the chunk's state, and whenever a run is over they are as
- * the recording tells; so a chunk can end there and the next one have a state.
+ * The values of all registers while a chunk is made, which is what predicts them. They
+ * begin with the chunk's state, and after each run they are as recorded; so a chunk can
+ * end there and the next one have a state.
  */
 #include "write/encode.h"
 
@@ -14,7 +14,7 @@ int encode_regs_begin(struct ctr_encoder *e, struct ctr_diag *diag)
     const struct regtable *t = dict_regs(e->dict);
     memset(e->regs, 0, sizeof(e->regs));
     if (e->state.n == 0 || !t) {
-        e->state.n = 0; /* whoever does not tell its registers has none */
+        e->state.n = 0; /* the thread does not record its registers */
         return 0;
     }
     if (e->state.n != t->state_bytes) {
@@ -42,8 +42,8 @@ int encode_regs_end(struct ctr_encoder *e)
 }
 
 /*
- * Of a slot of so many units, behind `unit' others of its run, the two places.  They are
- * read a second time: a guest that writes there meanwhile gets values that are wrong.
+ * The two places of a slot that comes after `unit' units of its run. The data is read a
+ * second time: a guest that writes there meanwhile gets wrong values.
  */
 static void slot_places(const struct segment_walk *w, const struct ctr_slot *s,
                         uint32_t unit, unsigned ab, uint64_t place[2])
@@ -61,7 +61,7 @@ static void slot_places(const struct segment_walk *w, const struct ctr_slot *s,
     place[1] = le64(value + 8);
 }
 
-/* What the record changed. */
+/* Applies the record's changes. */
 static void record_places(struct ctr_encoder *e, const struct mempipe_aux_regs *x)
 {
     const uint8_t *p = (const uint8_t *)(x + 1);
@@ -73,7 +73,7 @@ static void record_places(struct ctr_encoder *e, const struct mempipe_aux_regs *
     }
 }
 
-/* The next record of the run that tells registers. */
+/* The run's next record with registers. */
 static const struct mempipe_aux_regs *next_regs(const struct ctr_encoder *e,
                                                 const struct segment_walk *w,
                                                 const struct slow_run *r, uint32_t *at)
@@ -94,14 +94,14 @@ void encode_regs_settle(struct ctr_encoder *e, const struct segment_walk *w,
     const struct dict_entry *d = e->def[r->local];
     uint32_t at = w->aux, unit = 0;
     const struct mempipe_aux_regs *x = next_regs(e, w, r, &at);
-    int behind = 0; /* the first of them */
+    int changed = 0; /* a record came before the slot */
     for (uint32_t i = 0; i < e->npending; i++) {
         const struct ctr_slot *s = &d->slot[e->pending[i]].s;
         for (; x && x->insn < s->insn; x = next_regs(e, w, r, &at)) {
             record_places(e, x);
-            behind = 1;
+            changed = 1;
         }
-        if (s->reg && behind) {
+        if (s->reg && changed) {
             slot_places(w, s, unit, e->addr_bytes, &e->regs[s->group * 2u]);
         }
         unit += encode_units(e, s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a run that all who encode one need. */
+/* Functions for runs that several encoder files need. */
 #include "write/encode.h"
 
 int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *diag,

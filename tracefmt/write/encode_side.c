@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records that a segment brings along with its columns (mempipe.h): accesses
- * and register changes that belong to an instruction of a run, and what happened
- * between runs.  A record stands behind `words' words; one of an instruction
- * belongs to the run that one of those began and whose words go at least so far.
+ * The side records of a segment (mempipe.h): accesses and register changes that belong
+ * to an instruction of a run, and what happened between runs. A record comes after
+ * `words' words. A record of an instruction belongs to the run that one of these words
+ * began and whose own words reach at least that far.
  */
 #include "write/encode.h"
 
@@ -15,7 +15,7 @@ static int bad_aux(struct ctr_diag *diag, const struct segment_walk *w, const ch
                     what);
 }
 
-/* Bytes of a record's fixed part, 0 for one that has no place here. */
+/* Bytes of a record's fixed part, 0 for a type that has no place here. */
 static size_t fixed_bytes(uint32_t type)
 {
     switch (type) {
@@ -96,7 +96,7 @@ uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk 
 
 /* --------------------------------------------------------------- registers */
 
-/* The registers of a REGS record; which: 0 outside, else instruction + 1. */
+/* The registers of a REGS record; which: 0 outside of runs, else instruction + 1. */
 static int put_regs(struct ctr_encoder *e, const struct mempipe_aux_regs *x,
                     uint32_t which, const struct segment_walk *w, struct ctr_diag *diag)
 {
@@ -130,7 +130,7 @@ static int put_regs(struct ctr_encoder *e, const struct mempipe_aux_regs *x,
 
 /* ----------------------------------------------------------- between runs */
 
-/* What an event tells of where the thread went. */
+/* Notes where the thread went, as far as the event says so. */
 static int put_next(struct ctr_encoder *e, uint32_t type, const uint8_t *payload,
                     struct ctr_diag *diag)
 {
@@ -158,7 +158,7 @@ static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
     if (p->h.type == MEMPIPE_AUX_REGS) {
         return put_regs(e, (const void *)p, 0, w, diag);
     }
-    return 0; /* a state: that of the first segment stands for the chunk */
+    return 0; /* a state: only that of the chunk's first segment is used */
 }
 
 int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
@@ -186,16 +186,16 @@ int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
 
 /* ------------------------------------------------------------------ of runs */
 
-/* Where an extra access stands among the slots of the run. */
+/* The position of an extra access among the slots of the run. */
 struct position {
     uint32_t slot;     /* pending slots before it */
-    uint32_t units;    /* of them */
-    uint32_t accesses; /* that are accesses among them */
+    uint32_t units;    /* units of these slots */
+    uint32_t accesses; /* accesses among them */
 };
 
 /*
- * Goes on to the position behind so many units, before slots of instruction insn that
- * take none: these are derived, and have no extra accesses beside them.
+ * Moves on to the position after so many units, before slots of instruction insn that
+ * take none: these are derived, and their instruction has no extra accesses.
  */
 static int find_position(const struct ctr_encoder *e, const struct dict_entry *d,
                          struct position *at, uint32_t units, uint32_t insn)
@@ -225,11 +225,11 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
     m += put_varint(m, e->runs - e->extra_run);
     m += put_varint(m, before);
     m += put_varint(m, x->insn);
-    /* A size of 0: no value is told, and the size comes behind. */
-    int told = !e->val || x->p.n;
-    m += put_varint(m, (told ? (uint64_t)x->size << 2 : 0) | (x->big_endian ? 2u : 0u) |
-                           store);
-    if (!told) {
+    /* A size of 0: no value is recorded, and the size follows. */
+    int has_value = !e->val || x->p.n;
+    m += put_varint(m, (has_value ? (uint64_t)x->size << 2 : 0) |
+                           (x->big_endian ? 2u : 0u) | store);
+    if (!has_value) {
         m += put_varint(m, x->size);
     }
     e->extra_meta.n += (size_t)(m - m0);
@@ -243,14 +243,14 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
     e->nextra++;
     e->loads += !store;
     e->stores += store;
-    if (e->val && told) {
+    if (e->val && has_value) {
         encode_data_extra(e, x->addr, x->big_endian != 0, (const uint8_t *)(x + 1),
                           x->size);
     }
     /* A set that has become "any page" needs no more. */
     struct pageset *set = &e->pages[store];
     uint64_t last = x->addr + (x->size - 1);
-    last = (last < x->addr ? UINT64_MAX : last) >> PAGE_BITS; /* as readers have it */
+    last = (last < x->addr ? UINT64_MAX : last) >> PAGE_BITS; /* as readers compute it */
     for (uint64_t page = x->addr >> PAGE_BITS; !set->any; page++) {
         if (pageset_add(set, page)) {
             return ctr_fail_nomem(diag);
@@ -277,7 +277,7 @@ int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
         uint32_t insn = encode_aux_insn(p);
         if (p->words <= r->at || insn >= e->def[r->local]->def.ninsn ||
             insn + 1u < r->first || (access ? p->units < before : insn < last_reg)) {
-            return encode_bad_word(w, r->at, diag, "aux record out of place");
+            return encode_bad_word(w, r->at, diag, "side record out of place");
         }
         if (insn >= *last_insn) {
             *last_insn = insn + 1u;
@@ -289,11 +289,11 @@ int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
         }
         if (insn >= r->n) {
             return encode_bad_word(w, r->at, diag,
-                                   "aux record of an instruction not executed");
+                                   "side record of an instruction not executed");
         }
         if (access &&
             find_position(e, e->def[r->local], &pos, p->units - w->unit, insn)) {
-            return encode_bad_word(w, r->at, diag, "aux record out of place");
+            return encode_bad_word(w, r->at, diag, "side record out of place");
         }
         int err = access ? put_access(e, x, r->local, pos.accesses, diag)
                          : put_regs(e, (const void *)p, insn + 1, w, diag);

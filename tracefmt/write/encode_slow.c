@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs that are not plain: their end is looked up first, then everything is
- * checked, then tokens and accesses are put out.  What makes no sense is
- * reported and nothing is guessed, except for the tail of a killed process.
+ * Runs that are not straight: first it finds their end, then it checks everything, then
+ * it emits tokens and accesses. It reports what makes no sense and guesses nothing,
+ * except for the tail of a killed process.
  */
 #include "write/encode.h"
 
-/* A token, and the word that stands for it. */
+/* A token, and the word for it. */
 static void put_token(struct ctr_encoder *e, uint32_t tok, uint32_t word)
 {
     uint32_t *ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
@@ -41,7 +41,7 @@ static void put_marker(struct ctr_encoder *e, uint32_t local, uint32_t tok)
     e->ctx_which = 1;
 }
 
-/* The number behind a LEFT token: not predicted, no bit. */
+/* The number after a LEFT token: not predicted, no bit. */
 static void put_number(struct ctr_encoder *e, uint32_t number)
 {
     uint64_t *m = e->tok_miss + e->ntok_miss;
@@ -161,11 +161,11 @@ static int run_scan(struct ctr_encoder *e, const struct segment_walk *w,
 }
 
 /*
- * The first slot of which the data column tells nothing that the run has not come to,
- * though it may have made all others: behind the instruction in which it was left, or
- * in its next part.
+ * The first slot without units in the data column that the run has not reached, though
+ * it may have made all others: it is after the instruction in which the run was left,
+ * or in the run's next part.
  */
-static uint32_t untold_end(const struct dict_entry *d, const struct slow_run *r)
+static uint32_t no_data_end(const struct dict_entry *d, const struct slow_run *r)
 {
     uint32_t k = 0;
     if (!r->left || !d->def.nderived) {
@@ -177,16 +177,16 @@ static uint32_t untold_end(const struct dict_entry *d, const struct slow_run *r)
     return r->flags & CTR_LEFT_SUSPEND ? encode_resume_at(d, r->n) : k;
 }
 
-/* How slots are gone through. */
+/* The state of the walk over a run's slots. */
 struct making {
-    uint32_t from;   /* first slot of this part of the run */
-    uint32_t untold; /* see untold_end */
+    uint32_t from;    /* first slot of this part of the run */
+    uint32_t no_data; /* see no_data_end */
     uint32_t stop_insn;
-    uint32_t have; /* units there are */
+    uint32_t have; /* units left in the segment */
     int put;
 };
 
-/* Slot k is made now.  Returns 1, 0 if the run ends before it, or an error. */
+/* Makes slot k. Returns 1; 0 if the run ends before it; or an error. */
 static int make_slot(struct ctr_encoder *e, const struct segment_walk *w,
                      struct slow_run *r, struct making *m, uint32_t k,
                      struct ctr_diag *diag)
@@ -195,7 +195,7 @@ static int make_slot(struct ctr_encoder *e, const struct segment_walk *w,
     const struct ctr_slot *s = &d->slot[k].s;
     uint32_t units = encode_units(e, s);
     if (r->slots == r->most || units > r->limit - r->units || s->insn >= m->stop_insn ||
-        (units == 0 && k >= m->untold)) {
+        (units == 0 && k >= m->no_data)) {
         return 0;
     }
     if (units > m->have - r->units) {
@@ -219,8 +219,8 @@ static int make_slot(struct ctr_encoder *e, const struct segment_walk *w,
     r->units += units;
     r->slots++;
     if (units) {
-        r->told = r->slots;
-        r->told_insn = r->last_insn;
+        r->data_slots = r->slots;
+        r->data_insn = r->last_insn;
     }
     if (m->put) {
         e->pending[e->npending++] = k;
@@ -233,9 +233,9 @@ static int make_slot(struct ctr_encoder *e, const struct segment_walk *w,
 }
 
 /*
- * Goes through the slots of a run in the order in which they were made.  With
- * `put' tokens are put out and slots become pending, else they are only counted,
- * and the first one of instruction stop_insn or later ends it.
+ * Walks over the slots of a run in the order in which they were made, up to the first
+ * slot of instruction stop_insn or later. With `put' it emits tokens and slots become
+ * pending; otherwise it only counts them.
  */
 static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
                      struct slow_run *r, int put, uint32_t stop_insn,
@@ -244,14 +244,15 @@ static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
     const struct dict_entry *d = e->def[r->local];
     const struct dict_slot *slot = d->slot;
     const uint32_t nslot = d->def.nslot;
-    struct making m = {.untold = untold_end(d, r),
+    struct making m = {.no_data = no_data_end(d, r),
                        .stop_insn = stop_insn,
                        .have = w->have - w->unit,
                        .put = put};
     uint32_t next = 0;   /* first slot not passed yet */
     uint32_t uncond = 0; /* unconditional ones passed */
     int made;
-    r->last_insn = r->told = r->told_insn = r->slots = r->units = r->made_derived = 0;
+    r->last_insn = r->data_slots = r->data_insn = r->slots = r->units = r->made_derived =
+        0;
 
 #define MAKE(k)                                                                          \
     do {                                                                                 \
@@ -329,11 +330,11 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         return 1;
     }
     struct local *b = &e->loc[r.local];
-    uint32_t taken = 0; /* data that belong to it, also forgotten ones */
+    uint32_t taken = 0; /* its data, including what is discarded */
     uint32_t extra_last = 0;
     int keep = 1;
     if (r.flags & CTR_LEFT_RESTART) {
-        /* Find what instruction n had done already, and leave that away. */
+        /* Find what instruction n has done already, and leave that out. */
         taken = r.limit;
         r.restart = 1;
         r.n -= r.n > 0;
@@ -351,11 +352,11 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         if (err) {
             return err;
         }
-        /* nobody knows of slots behind the last data */
+        /* slots after the last data are unknown */
         r.limit = r.units;
-        r.most = r.told;
+        r.most = r.data_slots;
         taken = r.units;
-        r.n = r.told_insn > extra_last ? r.told_insn : extra_last;
+        r.n = r.data_insn > extra_last ? r.data_insn : extra_last;
         r.n = r.n > r.first ? r.n : (r.first ? r.first : 1);
         r.flags |= CTR_LEFT_UNSURE;
         e->unsure = 1;
@@ -375,7 +376,7 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         }
     }
     if (keep) {
-        int ran = r.n > r.first; /* instructions of its own */
+        int ran = r.n > r.first; /* it executed instructions of its own */
         e->last_raw = r.raw;
         if (r.resumed) {
             uint32_t word = CTR_WORD_RESUME | r.resume_insn;
@@ -437,7 +438,7 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
             return ctr_fail_nomem(diag);
         }
     }
-    w->unit += taken; /* what is not kept is passed over */
+    w->unit += taken; /* skips what is not kept */
     if (r.aux_end != UINT32_MAX) {
         e->aux_taken += r.aux_end - w->aux;
         w->aux = r.aux_end;

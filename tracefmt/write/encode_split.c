@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs that bring very many records: one instruction may fill or copy as much memory as
- * there is.  Such a run is cut inside of it, as translated code cuts one whose chunk is
+ * Runs with very many side records: one instruction may fill or copy as much memory as
+ * there is. Such a run is cut inside of it, as translated code cuts one whose buffer is
  * full (LEFT with SUSPEND, then RESUME in the next chunk), so that no chunk is larger
  * than others.
  */
 #include "write/encode.h"
 
-/* Of the slots that this part of the run makes before instruction `insn' the units. */
+/* The units of the slots that this part of the run makes before instruction `insn'. */
 static uint32_t units_before(const struct ctr_encoder *e, const struct slow_run *r,
                              uint32_t insn)
 {
@@ -22,8 +22,9 @@ static uint32_t units_before(const struct ctr_encoder *e, const struct slow_run 
 }
 
 /*
- * Whether a run can go on within instruction `insn': it has no slot that may be made
- * several times, or not, and no address from there on follows from one before.
+ * Whether a run can continue within instruction `insn': the instruction has no slot
+ * that may be made several times or not at all, and no address from there on follows
+ * from one before.
  */
 static int can_resume(const struct dict_entry *d, uint32_t insn)
 {
@@ -44,7 +45,10 @@ static int can_resume(const struct dict_entry *d, uint32_t insn)
     return 1;
 }
 
-/* Whether the run can end before this record of an instruction, not its first one. */
+/*
+ * Whether the run can end before this record, in the middle of the record's
+ * instruction.
+ */
 static int can_cut(const struct ctr_encoder *e, const struct segment_walk *w,
                    const struct slow_run *r, const struct mempipe_aux_place *p)
 {
@@ -63,7 +67,7 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
     if (r->flags & CTR_LEFT_RESTART || r->n == 0) {
         return 0;
     }
-    /* what is not much goes with the rest of its run */
+    /* a few records stay with the rest of their run */
     for (; (p = encode_aux_next(e, w, r, &at, &between)) != NULL; at += p->h.bytes) {
         bytes = at - w->aux;
         if (bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
@@ -78,7 +82,7 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
     }
     uint32_t n = encode_aux_insn(p) + 1;
     r->flags |= r->fault ? CTR_LEFT_FAULTED : 0;
-    /* this part tells of the instruction, also what became of it */
+    /* this part records the instruction, so also how it ended */
     r->flags = CTR_LEFT_SUSPEND | (r->n == n ? r->flags & CTR_LEFT_FAULTED : 0);
     r->n = n;
     r->left = 1;

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* The ids first, as they are aligned then, columns, counts, pages. */
+/* The ids first, as they are aligned then; columns; counts; pages. */
 #define BUFFERS (CHUNK_FRAMES + 3)
 
-/* What stands at the begin; the buffers follow in the order of `bytes'. */
+/* The beginning; the buffers follow in the order of `bytes'. */
 struct saved {
     struct ctr_packed p; /* without its buffers */
     size_t bytes[BUFFERS];

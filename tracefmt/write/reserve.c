@@ -3,9 +3,9 @@
  * Room for the end of the file.
  *
  * A full disk must not leave a file without an end, and other programs write to the
- * same disk.  So before a section is written the file system must have given us the
- * room for it and for all that finishing takes after it.  A section for which there is
- * none is not begun, and the end then goes into the room that was there before.
+ * same disk. So before a section is written the file system must have reserved the room
+ * for it and for all that finishing takes after it. A section without room is not
+ * begun, and the end then goes into the room reserved before.
  *
  * The room is allocated beyond the end of the file, which does not change its length.
  * Where the file system cannot do that, it is written: a skippable frame of zeros,
@@ -21,14 +21,17 @@
 #include <unistd.h>
 #include "base/le.h"
 
-/* More than is needed now, so that not each section costs a system call. */
+/* More than is needed now, so that not every section costs a system call. */
 #define STEP_MIN (64u << 10)
 #define STEP_MAX (4u << 20)
 
 #define ZEROS_BYTES 4096u
 #define FRAME_PAD 0x184D2A50u /* a skippable frame that is no section */
 
-/* Bytes of a section with so many frames of so many bytes together before compression. */
+/*
+ * Upper bound of a section's bytes with so many frames of so many bytes together before
+ * compression.
+ */
 static uint64_t section_bound(unsigned body, unsigned frames, uint64_t raw)
 {
     /* ZSTD_compressBound(n) is at most n + n / 256 + 64 */
@@ -36,7 +39,7 @@ static uint64_t section_bound(unsigned body, unsigned frames, uint64_t raw)
            raw + raw / 256;
 }
 
-/* What PART, ROOT, END and the seek table take, when the section at hand was written. */
+/* Bytes of PART, ROOT, END and the seek table after the current section. */
 static uint64_t finish_bytes(const struct ctr_writer *w, uint64_t coming, unsigned frames)
 {
     const uint64_t part =
@@ -44,7 +47,7 @@ static uint64_t finish_bytes(const struct ctr_writer *w, uint64_t coming, unsign
     const uint64_t root = w->parts.n + ROOT_PART_ROW + w->dicts.n +
                           (uint64_t)w->nproc * PROC_ROW + (uint64_t)w->nthread * THR_ROW +
                           THR_ROW; /* the largest row that a section adds */
-    /* The section at hand, PART, ROOT and END, each with its header. */
+    /* The current section, PART, ROOT and END, each with its header. */
     const uint64_t entries = (1 + frames) + (1 + 3) + (1 + 1) + 1;
 
     return section_bound(PART_BODY, 3, part) + section_bound(ROOT_BODY, 1, root) +
@@ -88,7 +91,7 @@ static int hold(struct ctr_writer *w, uint64_t end)
         if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) {
             return errno;
         }
-        /* What is appended would go behind the zeros. */
+        /* With O_APPEND the next section would go after the zeros. */
         w->room = w->append ? ROOM_NONE : ROOM_WRITTEN;
     }
     return w->room == ROOM_WRITTEN ? write_zeros(w, end) : 0;
@@ -110,8 +113,10 @@ int reserve_section(struct ctr_writer *w, uint64_t bytes, uint64_t coming,
     if (!w->regular || w->finishing) {
         return 0;
     }
-    /* Asked each time: it may be changed while we run.  It is no matter of the file
-     * system whether room beyond the end of a file counts. */
+    /*
+     * Read each time: it may change while we run. Whether it applies to room beyond the
+     * end of a file does not depend on the file system.
+     */
     getrlimit(RLIMIT_FSIZE, &limit);
     if (end > limit.rlim_cur) {
         return EFBIG;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index while it is written: it goes out in parts as the recording goes,
- * so that only rows of the parts, and eight bytes for each frame, are kept
- * until the end.
+ * The index while it is written: its parts are written during the recording, so that
+ * only rows of the parts, and eight bytes for each frame, are kept until the end.
  */
 #include "write/writer.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections on their way out.
+ * Output of sections.
  *
- * A section goes out in one writev where the system lets us, so that a stream
- * shows it at once.  What there is no room for is not begun (reserve.c).  When a write
- * fails nevertheless, the end of a regular file is written over what came of it, and the
- * file is cut behind.
+ * A section is written with one writev if the system permits, so that a stream shows it
+ * at once. A section without room is not begun (reserve.c). When a write fails
+ * nevertheless, the end of a regular file overwrites what was written of the section,
+ * and the file is cut after it.
  */
 #include "write/writer.h"
 
@@ -21,7 +21,7 @@ static int write_failed(struct ctr_writer *w, size_t done, struct ctr_diag *diag
     int err = ctr_fail(&w->fail, CTR_E_IO, w->off, "write", "cannot write: %s",
                        strerror(errno));
     if (done && w->regular) {
-        /* Cutting the file gives the room for its end back: only where none is held. */
+        /* Cutting the file gives the reserved room back: only where there is none. */
         int cut = w->append || w->held <= w->off;
         if ((!cut || ftruncate(w->fd, (off_t)w->off) == 0) &&
             lseek(w->fd, (off_t)w->off, SEEK_SET) >= 0) {

@@ -156,7 +156,7 @@ int ctr_writer_regs(struct ctr_writer *w, uint32_t n, const void *table, size_t 
     }
     if (w->stats.chunks) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "regs",
-                        "the register table comes behind chunks");
+                        "the register table comes after chunks");
     }
     struct regtable t;
     int err = regtable_parse(&t, n, table, bytes, CTR_NO_OFF, diag);
@@ -301,12 +301,14 @@ int ctr_writer_thread_end(struct ctr_writer *w, uint32_t thread, uint64_t end_ns
 
 /* ------------------------------------------------------------------ chunks */
 
-/* With a ring, in the place of what has been dropped: one byte of code. */
+/* With a ring, in place of a dropped definition: one byte of code. */
 static const uint8_t no_definition[CTR_BLOCKDEF_FIXED + 2] = {
     [CTR_BLOCKDEF_NINSN] = 1, [CTR_BLOCKDEF_CODELEN] = 1, [CTR_BLOCKDEF_FIXED] = 1};
 
-/* Writes definitions until ids up to `id' are in the file, and all others
- * that are known by now: fewer, larger sections. */
+/*
+ * Writes definitions until ids up to `id' are in the file, and all others known by now:
+ * fewer, larger sections.
+ */
 static int write_dict(struct ctr_writer *w, uint32_t id, struct ctr_diag *diag)
 {
     uint32_t known = ctr_dict_size(w->dict);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the writer: writer.c writes sections, write_index.c the index. */
+/* Internals of the writer: writer.c writes sections, write_index.c the index. */
 #ifndef CTR_WRITER_H
 #define CTR_WRITER_H
 
@@ -30,7 +30,7 @@ struct writer_thread {
     int32_t end_status;
     uint64_t next;    /* first ordinal of its next chunk */
     uint64_t late_ns; /* when its last chunk was begun */
-    int gap;          /* the next is its first one, and others were dropped before it */
+    int gap;          /* its next chunk is its first one, after dropped ones */
     uint64_t first, insns, loads, stores, chunks;
 };
 
@@ -46,8 +46,8 @@ struct ctr_writer {
     int regular;   /* can be cut back */
     int broken;    /* half a section is out and cannot be taken back */
     int append;    /* what is written goes to the end of the file */
-    int tail;      /* half a section is out behind `off' */
-    int finishing; /* what is written now may use the room for the end */
+    int tail;      /* half a section is in the file after `off' */
+    int finishing; /* writes may use the room for the end */
     int released;  /* that room was given back */
     enum writer_room room;
     uint64_t held;        /* the file has room up to here */
@@ -77,14 +77,14 @@ struct ctr_writer {
     uint32_t nregs;  /* 0: none was written */
     uint64_t regs_off;
 
-    /* the part at hand */
+    /* the current part */
     struct buf rows;
     struct buf counts;
     struct buf pages;
     uint64_t part_first;
     uint64_t part_off; /* of its first chunk */
     struct chunk_span part;
-    uint64_t coming; /* bytes that the section at hand will add to the part */
+    uint64_t coming; /* bytes that the current section will add to the part */
 
     struct buf raw; /* scratch */
     struct packed_frame z[SECT_MAX_FRAMES];
@@ -103,8 +103,8 @@ int writer_compress(struct ctr_writer *w, const struct buf *raw, unsigned i,
                     struct out_frame *out, struct ctr_diag *diag);
 
 /*
- * Writes a section; its offset is w->off before the call.  w->coming: what it adds to
- * the part at hand.
+ * Writes a section; its offset is w->off before the call. w->coming: what it adds to
+ * the current part.
  */
 int writer_section(struct ctr_writer *w, unsigned type, unsigned flags,
                    const uint8_t *body, unsigned body_bytes,
@@ -127,20 +127,20 @@ int writer_out(struct ctr_writer *w, struct iovec *iov, unsigned n,
 /* Room for the end of the file: reserve.c.  What returns int: 0 or an errno value. */
 void reserve_init(struct ctr_writer *w);
 /*
- * Before a section of so many bytes and frames, which adds `coming' bytes to the part at
- * hand: makes sure that it can be written, and the end after it.
+ * Before a section of so many bytes and frames, which adds `coming' bytes to the
+ * current part: makes sure that it can be written, and the end after it.
  */
 int reserve_section(struct ctr_writer *w, uint64_t bytes, uint64_t coming,
                     unsigned frames);
-/* After a section: what follows it in the file is no section. */
+/* After a section: marks what follows it in the file as no section. */
 int reserve_mark(struct ctr_writer *w);
-/* Cuts the file behind the last section, once. */
+/* Cuts the file after the last section, once. */
 int reserve_release(struct ctr_writer *w);
 
-/* Adds a chunk just written to the part at hand. */
+/* Adds a chunk just written to the current part. */
 int index_add_chunk(struct ctr_writer *w, const struct ctr_chunk *c, const uint8_t *body,
                     const struct ctr_packed *p, struct ctr_diag *diag);
-/* Writes the part at hand, if it has chunks. */
+/* Writes the current part, if it has chunks. */
 int index_flush_part(struct ctr_writer *w, struct ctr_diag *diag);
 
 #endif
