@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often each block ran and where its runs went on, from the index where there is
- * one.  Without it the columns of words and events are decoded.
+ * How often each block ran and where its runs continued, from the index where there is
+ * one. Without an index the columns of words and events are decoded.
  *
- * Of a thread's chunks each can tell of its own runs.  The last one waits for what the
- * thread did next, which the next chunk tells.
+ * Each chunk of a thread has the counts of its own runs. What follows a chunk's last
+ * run is in the thread's next chunk.
  */
 #include "decode/walk.h"
 
@@ -13,12 +13,12 @@
 
 #include <string.h>
 
-/* A run to its block's end of which it is not known yet what followed; id 0: none. */
+/* A run to its block's end whose successor is not known yet; id 0: none. */
 struct waiting {
     uint32_t id;
     uint16_t first;
     uint16_t ninsn;
-    uint64_t behind; /* address just behind the block */
+    uint64_t after; /* address directly after the block */
 };
 
 static void wait_for(struct waiting *w, const struct ctr_block *b, unsigned first)
@@ -27,7 +27,7 @@ static void wait_for(struct waiting *w, const struct ctr_block *b, unsigned firs
         .id = b->id,
         .first = (uint16_t)first,
         .ninsn = b->ninsn,
-        .behind = block_end(b),
+        .after = block_end(b),
     };
 }
 
@@ -38,7 +38,7 @@ struct tally {
     struct countmap cuts; /* by CUT_KEY */
     struct countmap cut_falls;
     struct countmap unknown; /* by CUT_KEY with an end of 0 */
-    struct waiting *wait;    /* of each thread */
+    struct waiting *wait;    /* one for each thread */
     struct ctr_diag *diag;
 };
 
@@ -78,7 +78,7 @@ static int next_pc(struct tally *t, struct waiting *w, uint64_t pc)
     if (w->id == 0) {
         return 0;
     }
-    uint64_t fell = pc == w->behind, key = CUT_KEY(w->id, w->first, w->ninsn);
+    uint64_t fell = pc == w->after, key = CUT_KEY(w->id, w->first, w->ninsn);
     uint32_t id = w->id;
     w->id = 0;
     if (w->first == 0) {
@@ -96,7 +96,7 @@ static int bad_last(const struct tally *t, const struct ctr_chunk *c)
                     "its last block has no such definition");
 }
 
-/* The chunk's last run waits from now on. */
+/* From now on the chunk's last run waits for its successor. */
 static int wait_at_end(struct tally *t, const struct ctr_chunk *c,
                        const struct chunk_ends *e)
 {
@@ -163,7 +163,7 @@ static int take_run(struct tally *t, struct waiting *w, const struct run *r)
 {
     const struct ctr_block *b = &r->block->pub;
     if (r->end == r->first) {
-        return 0; /* the rest of an instruction that was told before */
+        return 0; /* the rest of an instruction that is already counted */
     }
     int err = r->first ? next_unknown(t, w) : next_pc(t, w, b->pc);
     if (r->first == 0 && r->end == b->ninsn) {
@@ -222,7 +222,7 @@ static int from_chunks(struct feed *f, struct tally *t)
     return ret;
 }
 
-/* Counters of whole runs, which take memory for blocks that have any. */
+/* Counters of whole runs; memory is only used for blocks that have any. */
 static int make_counters(struct tally *t, struct ctr_diag *diag)
 {
     const size_t blocks = (size_t)blocktab_known(t->tr->blocks) + 1;
@@ -233,7 +233,7 @@ static int make_counters(struct tally *t, struct ctr_diag *diag)
     return t->full && t->falls ? 0 : ctr_fail_nomem(diag);
 }
 
-/* Nothing was counted yet. */
+/* Resets the tally; nothing was counted yet. */
 static int forget(struct tally *t, struct ctr_diag *diag)
 {
     memset(t->wait, 0, ((size_t)t->tr->nthreads + 1) * sizeof(t->wait[0]));
@@ -243,9 +243,9 @@ static int forget(struct tally *t, struct ctr_diag *diag)
     return make_counters(t, diag);
 }
 
-/* --------------------------------------------------------------------- tell */
+/* ------------------------------------------------------------------- report */
 
-/* The last runs of the threads. */
+/* Settles the last runs of the threads. */
 static int end_threads(struct tally *t)
 {
     int err = 0;
@@ -255,7 +255,7 @@ static int end_threads(struct tally *t)
     return err;
 }
 
-/* A file made to hurt cannot make more ways than runs. */
+/* A hostile file must not have more ways than runs. */
 static void limit_ways(struct ctr_count *c)
 {
     uint64_t runs = c->full + c->partial;
@@ -264,14 +264,14 @@ static void limit_ways(struct ctr_count *c)
     c->unknown = c->unknown < runs ? c->unknown : runs;
 }
 
-/* What is told of a block, or of a part of it with this key. */
-struct telling {
+/* Reports a block, or the part of it with this key. */
+struct reporting {
     const struct tally *t;
     int (*fn)(void *arg, const struct ctr_count *count);
     void *arg;
 };
 
-static int tell_block(const struct telling *to, uint32_t id, uint64_t key)
+static int report_block(const struct reporting *to, uint32_t id, uint64_t key)
 {
     const struct tally *t = to->t;
     const struct block *b;
@@ -300,8 +300,8 @@ static int tell_block(const struct telling *to, uint32_t id, uint64_t key)
     return ret;
 }
 
-/* In the order of the blocks, as definitions are read best. */
-static int tell_counts(const struct telling *to)
+/* In the order of the blocks, which is the best one to read definitions. */
+static int report_counts(const struct reporting *to)
 {
     const struct tally *t = to->t;
     const uint32_t known = blocktab_known(t->tr->blocks);
@@ -312,7 +312,7 @@ static int tell_counts(const struct telling *to)
         return ctr_fail_nomem(t->diag);
     }
     for (uint32_t id = 1; !ret && id <= known; id++) {
-        ret = t->full[id] ? tell_block(to, id, 0) : 0;
+        ret = t->full[id] ? report_block(to, id, 0) : 0;
     }
     for (uint32_t i = 0; i < t->cuts.cap; i++) {
         if (t->cuts.entry[i].key) {
@@ -321,7 +321,7 @@ static int tell_counts(const struct telling *to)
     }
     qsort(key, n, sizeof(*key), ctr_by_u64);
     for (uint32_t i = 0; !ret && i < n; i++) {
-        ret = tell_block(to, CUT_BLOCK(key[i]), key[i]);
+        ret = report_block(to, CUT_BLOCK(key[i]), key[i]);
     }
     free(key);
     return ret;
@@ -361,7 +361,7 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
         err = end_threads(&t);
     }
     if (!err) {
-        err = tell_counts(&(struct telling){&t, fn, arg});
+        err = report_counts(&(struct reporting){&t, fn, arg});
     }
     if (err < 0 && diag && why.code) {
         *diag = why;

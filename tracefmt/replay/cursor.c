@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-/* Where a cursor stands. */
+/* The position of a cursor. */
 enum stage {
     NO_CHUNK,
     BETWEEN, /* before the run: events ... */
     OUTSIDE, /* ... then changes of registers from outside, from number `at' on */
-    IN_RUN,  /* x expands it */
+    IN_RUN,  /* x expands the run */
     IN_INSN, /* on an instruction: accesses from `at' on ... */
-    IN_REGS, /* ... then its registers */
+    IN_REGS, /* ... then its register changes */
 };
 
 struct ctr_cursor {
@@ -19,7 +19,7 @@ struct ctr_cursor {
     struct raw_chunk raw;
     struct walk walk;
     enum stage stage;
-    int told; /* walk's event was handed out */
+    int delivered; /* walk's event was delivered */
     struct expand x;
     uint32_t at;
     struct ctr_exec exec;
@@ -69,7 +69,7 @@ void ctr_cursor_close(struct ctr_cursor *c)
     free(c);
 }
 
-/* The first ordinal that counts in the chunk at hand. */
+/* The first selected ordinal of the current chunk. */
 static uint64_t lowest(const struct ctr_cursor *c)
 {
     uint64_t lo = c->walk.lo;
@@ -88,24 +88,24 @@ static int next_chunk(struct ctr_cursor *c, struct ctr_diag *diag)
         return ret;
     }
     c->stage = BETWEEN;
-    c->told = 0;
+    c->delivered = 0;
     return 1;
 }
 
-/* The next event between the run before and this one.  Returns 1, 0, or an error. */
+/* The next event between the previous run and this one. Returns 1, 0, or an error. */
 static int next_between(struct ctr_cursor *c, struct ctr_event *ev)
 {
     struct walk *w = &c->walk;
     for (;;) {
-        int ret = c->told ? evdec_next(&w->events) : 0;
-        c->told = 0;
+        int ret = c->delivered ? evdec_next(&w->events) : 0;
+        c->delivered = 0;
         if (!ret) {
             ret = walk_event(w);
         }
         if (ret != 1) {
             return ret;
         }
-        c->told = 1;
+        c->delivered = 1;
         if (walk_event_selected(w) && w->events.ev.ordinal >= lowest(c)) {
             ev->kind = CTR_CURSOR_OS;
             ev->os = w->events.ev;
@@ -115,7 +115,7 @@ static int next_between(struct ctr_cursor *c, struct ctr_event *ev)
     }
 }
 
-/* The next change from outside that is selected. */
+/* The next selected change from outside. */
 static int next_out(struct ctr_cursor *c, struct ctr_event *ev)
 {
     struct walk *w = &c->walk;
@@ -166,7 +166,7 @@ static int next_insn(struct ctr_cursor *c, struct ctr_event *ev)
     return c->x.exec;
 }
 
-/* Registers after the events before the run; then the run. */
+/* Registers change after the events before the run; then the run begins. */
 static int begin_run(struct ctr_cursor *c)
 {
     struct walk *w = &c->walk;
@@ -187,7 +187,7 @@ static int begin_run(struct ctr_cursor *c)
     return 0;
 }
 
-/* One stage further, where this one has nothing to tell. */
+/* Moves on to the next stage, when this one has nothing left to deliver. */
 static int next_stage(struct ctr_cursor *c)
 {
     struct walk *w = &c->walk;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How threads and processes ended, in a file that has no ROOT to tell it (the
- * recorder was stopped): their END events do.
+ * How threads and processes ended, from their END events, for a file without a ROOT
+ * that says so (the recorder was stopped).
  */
 #include "decode/walk.h"
 
 #include "cannoli/events.h"
 
-/* live: of each process, threads of which no end was told yet. */
+/* live: number of threads of each process whose end was not recorded yet. */
 static void end_thread(struct ctr_trace *tr, uint32_t *live, uint32_t thread,
                        const struct ctr_os_event *e)
 {
@@ -59,6 +59,6 @@ int trace_ends(struct ctr_trace *tr, struct ctr_diag *diag)
     buf_free(&raw.payload);
     feed_fini(&f);
     free(live);
-    /* A damaged chunk is met again by whoever reads it. */
+    /* Whoever reads a damaged chunk gets the error then. */
     return ret == -CTR_E_NOMEM || ret == -CTR_E_IO ? ret : 0;
 }

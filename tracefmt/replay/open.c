@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing a trace, and telling what is in it. */
+/* Opening and closing a trace, and describing its contents. */
 #include "file/trace.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <xxhash.h>
 #include "base/le.h"
 
-/* The first frame: is it a trace, is it whole, is it of our version? */
+/* The first frame: checks that this is a trace, that it is whole, and its version. */
 static int read_file_head(struct ctr_trace *tr, struct ctr_diag *diag)
 {
     uint8_t head[FILE_HEAD];
@@ -53,7 +53,7 @@ static int read_file_head(struct ctr_trace *tr, struct ctr_diag *diag)
     return 0;
 }
 
-/* The section behind the file header must be META. */
+/* The section after the file header must be META. */
 static int read_meta(struct ctr_trace *tr, struct ctr_diag *diag)
 {
     struct section sec;
@@ -74,7 +74,7 @@ static int read_meta(struct ctr_trace *tr, struct ctr_diag *diag)
     return err;
 }
 
-/* Forgets what a failed try to use the index has put into the tables. */
+/* Clears what a failed attempt to use the index has put into the tables. */
 static void reset_tables(struct ctr_trace *tr)
 {
     for (uint32_t i = 0; i < tr->nprocs; i++) {

@@ -2,15 +2,15 @@
 /*
  * ctr_replay: parallel map over pieces of chunks, ordered reduce.
  *
- * Workers take pieces in recorded order under one lock (which on a stream
- * means that one of them waits for input while others work), decode them and
- * run the callbacks.  What a piece has appended waits in a ring until all
- * pieces before it have been told; a piece that is the next in order tells its
- * output while it goes on working, one that is not stops at PIECE_WAIT bytes.
- * So memory is bounded and order does not depend on the number of workers.
+ * Workers take pieces in recorded order under one lock (so on a stream one of them
+ * waits for input while others work), decode them and run the callbacks. The output of
+ * a piece waits in a ring until all pieces before it are delivered. A piece that is
+ * next in order delivers its output while it is still being worked on; any other pauses
+ * at PIECE_WAIT bytes. So memory is bounded and the order does not depend on the number
+ * of workers.
  *
- * A piece that fails, or whose callback says stop, takes its place in the
- * order like any other: everything before it is told, nothing after it.
+ * A piece that fails, or whose callback stops the replay, keeps its place in the order:
+ * everything before it is delivered, nothing after it.
  */
 #include "replay/replay.h"
 
@@ -73,7 +73,7 @@ static void chunk_release(struct replay *rp, struct shared_chunk *c)
     }
 }
 
-/* The next chunk becomes rp->cur.  As feed_next. */
+/* Makes the next chunk rp->cur. Returns as feed_next. */
 static int take_chunk(struct replay *rp, struct ctr_diag *diag)
 {
     struct shared_chunk *c = rp->spare;
@@ -99,7 +99,7 @@ static int take_chunk(struct replay *rp, struct ctr_diag *diag)
     return 1;
 }
 
-/* Takes the next piece; returns 1, or 0 at the end.  Errors are pieces. */
+/* Takes the next piece; returns 1, or 0 at the end. An error becomes a piece. */
 static int take_piece(struct replay *rp, struct job_piece *out)
 {
     memset(out, 0, sizeof(*out));
@@ -158,7 +158,7 @@ static void *work(void *arg)
         }
         struct shared_chunk *c = job->piece.chunk;
         job->out.n = 0;
-        job->tell_at = PIECE_TELL;
+        job->flush_at = PIECE_FLUSH;
         if (c) {
             job->pub = c->raw.pub;
             job->thread = ctr_trace_thread(rp->tr, job->pub.thread);
@@ -168,8 +168,10 @@ static void *work(void *arg)
             }
         }
         replay_complete(job);
-        /* Only now: on a stream this lock may be held for as long as nothing
-         * comes in, and what is there must be told meanwhile. */
+        /*
+         * Only now: on a stream this lock may be held as long as no input comes, and
+         * finished output must be delivered meanwhile.
+         */
         if (c) {
             pthread_mutex_lock(&rp->src_lock);
             chunk_release(rp, c);
@@ -221,7 +223,7 @@ static void run_workers(struct ctr_job **job, unsigned workers)
     free(thread);
 }
 
-/* What must be decoded for what is asked for. */
+/* Determines what must be decoded for the callbacks that are set. */
 static void choose_columns(struct replay *rp)
 {
     const struct ctr_replay_ops *ops = rp->ops;
@@ -243,7 +245,7 @@ static void choose_columns(struct replay *rp)
     f->want |= rp->counts && !(f->want & DEC_MEM) ? DEC_COUNT : 0u;
     f->os = ops->os ? feed_os_kinds(f) : 0;
     rp->decodes = ops->run || exec || f->want || f->os;
-    /* begin and end come for every chunk when nothing else is asked for. */
+    /* begin and end are called for every chunk if there are no other callbacks */
     f->runs = ops->run || exec || f->want || !rp->decodes;
     if (!f->runs) {
         rp->piece_insns = 0;

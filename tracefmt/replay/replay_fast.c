@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runs of a piece as long as they are the usual ones: all of a block, with nothing
- * between them, and all of it selected.  Then nothing must be asked for each of them but
- * whether the next one is of that kind; what is told of a run is made from its block, and
- * only what differs is filled in.  Whatever else comes is for replay_work.c.
+ * The runs of a piece as long as they are the usual ones: all of a block, nothing
+ * between them, and all of it selected. Then the only check for each of them is whether
+ * the next one is of that kind; what is delivered of a run is made from its block, and
+ * only what differs is filled in. replay_work.c handles everything else.
  */
 #include "decode/decode_fast.h"
 #include "replay/replay.h"
@@ -30,7 +30,7 @@ enum fast_kind replay_fast_kind(const struct replay *rp)
 }
 
 /* The events of a run's instructions. */
-static int tell_events(struct ctr_job *job, const struct ctr_run *r,
+static int call_events(struct ctr_job *job, const struct ctr_run *r,
                        const struct ctr_access *a, unsigned naccess)
 {
     const struct ctr_replay_ops *ops = job->rp->ops;
@@ -70,7 +70,7 @@ static int tell_events(struct ctr_job *job, const struct ctr_run *r,
     return 0;
 }
 
-/* How many of the runs that come next have nothing before them. */
+/* Number of the following runs that have nothing before them. */
 static uint64_t runs_alone(const struct walk *w)
 {
     const struct decoder *d = &w->dec;
@@ -84,7 +84,7 @@ static uint64_t runs_alone(const struct walk *w)
     return n;
 }
 
-/* A run that was left early, or made groups, as replay_work.c would tell it. */
+/* A run that was left early, or made groups, as replay_work.c delivers it. */
 static void other_run(const struct ctr_job *job, const struct run *r, struct ctr_run *out)
 {
     *out = (struct ctr_run){
@@ -108,8 +108,8 @@ static void other_run(const struct ctr_job *job, const struct run *r, struct ctr
     }
 }
 
-/* *stands: the walk stands on a run that was not told. */
-ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
+/* *pending becomes 1 if the walk is at a run that was not delivered. */
+ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *pending)
 {
     const struct ctr_replay_ops *ops = job->rp->ops;
     void *arg = job->rp->arg;
@@ -169,7 +169,7 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
             w->run_at--;
             if (ret || !w->more || w->run.first || walk_end(w) > hi) {
                 w->run_at++;
-                *stands = 1;
+                *pending = 1;
                 break;
             }
             if (kind != FAST_SKIP) {
@@ -185,9 +185,9 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
             ret = ops->run(arg, job, &run);
         }
         if (kind == FAST_EVENTS && !ret) {
-            ret = tell_events(job, &run, access, ops->mem ? naccess : 0);
+            ret = call_events(job, &run, access, ops->mem ? naccess : 0);
         }
-        if (ret | job->piece.result || job->out.n > job->tell_at) {
+        if (ret | job->piece.result || job->out.n > job->flush_at) {
             n++;
             break;
         }
@@ -198,42 +198,42 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *stands)
     return ret;
 }
 
-static int runs_only(struct ctr_job *job, int *stands)
+static int runs_only(struct ctr_job *job, int *pending)
 {
-    return fast_runs(job, FAST_RUN, stands);
+    return fast_runs(job, FAST_RUN, pending);
 }
 
-static int runs_counted(struct ctr_job *job, int *stands)
+static int runs_counted(struct ctr_job *job, int *pending)
 {
-    return fast_runs(job, FAST_COUNT, stands);
+    return fast_runs(job, FAST_COUNT, pending);
 }
 
-static int runs_with_addrs(struct ctr_job *job, int *stands)
+static int runs_with_addrs(struct ctr_job *job, int *pending)
 {
-    return fast_runs(job, FAST_ADDRS, stands);
+    return fast_runs(job, FAST_ADDRS, pending);
 }
 
-static int runs_as_events(struct ctr_job *job, int *stands)
+static int runs_as_events(struct ctr_job *job, int *pending)
 {
-    return fast_runs(job, FAST_EVENTS, stands);
+    return fast_runs(job, FAST_EVENTS, pending);
 }
 
-int replay_skip(struct ctr_job *job, int *stands)
+int replay_skip(struct ctr_job *job, int *pending)
 {
-    return fast_runs(job, FAST_SKIP, stands);
+    return fast_runs(job, FAST_SKIP, pending);
 }
 
-int replay_fast(struct ctr_job *job, int *stands)
+int replay_fast(struct ctr_job *job, int *pending)
 {
     switch (job->rp->fast) {
     case FAST_RUN:
-        return runs_only(job, stands);
+        return runs_only(job, pending);
     case FAST_COUNT:
-        return runs_counted(job, stands);
+        return runs_counted(job, pending);
     case FAST_ADDRS:
-        return runs_with_addrs(job, stands);
+        return runs_with_addrs(job, pending);
     case FAST_EVENTS:
-        return runs_as_events(job, stands);
+        return runs_as_events(job, pending);
     default:
         return 0;
     }

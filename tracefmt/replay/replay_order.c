@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of a replay: what pieces appended is told strictly as they come in the
- * trace, whoever worked on them, by one thread at a time.
+ * The order of a replay: the output of pieces is delivered strictly in the order of the
+ * trace, whichever worker made it, by one thread at a time.
  */
 #include "replay/replay.h"
 
 #define PROGRESS_NS 100000000ll
 
-/* Tells one piece's output.  Called without the lock, by one at a time. */
-static int tell(struct replay *rp, struct ctr_job *job)
+/* Delivers one piece's output. Called without the lock, by one thread at a time. */
+static int deliver(struct replay *rp, struct ctr_job *job)
 {
     int ret = 0;
     if (rp->ops->ordered && job->out.n) {
@@ -30,7 +30,7 @@ static void stop_with(struct replay *rp, int result, const struct ctr_diag *diag
     pthread_cond_broadcast(&rp->moved);
 }
 
-/* How much there is to do: asked for when it takes long only. */
+/* Computes the amount of work; only called when a replay takes long. */
 static void count_work(struct replay *rp)
 {
     struct chunk_scan s = CHUNK_SCAN_ALL;
@@ -44,7 +44,7 @@ static void count_work(struct replay *rp)
         }
     }
     rp->counted = 1;
-    if (rp->prog.chunks < rp->prog.chunks_done) { /* not all can be read */
+    if (rp->prog.chunks < rp->prog.chunks_done) { /* not all chunks can be read */
         rp->prog.chunks = rp->prog.chunks_done;
     }
 }
@@ -68,15 +68,15 @@ int replay_flush(struct ctr_job *job)
     struct replay *rp = job->rp;
     pthread_mutex_lock(&rp->lock);
     while (!rp->stop && job->out.n > PIECE_WAIT &&
-           (rp->head != job->piece.seq || rp->telling)) {
+           (rp->head != job->piece.seq || rp->delivering)) {
         pthread_cond_wait(&rp->moved, &rp->lock);
     }
-    if (!rp->stop && rp->head == job->piece.seq && !rp->telling) {
-        rp->telling = 1;
+    if (!rp->stop && rp->head == job->piece.seq && !rp->delivering) {
+        rp->delivering = 1;
         pthread_mutex_unlock(&rp->lock);
-        int ret = tell(rp, job);
+        int ret = deliver(rp, job);
         pthread_mutex_lock(&rp->lock);
-        rp->telling = 0;
+        rp->delivering = 0;
         if (ret) {
             stop_with(rp, ret, NULL);
         }
@@ -108,13 +108,13 @@ void replay_complete(struct ctr_job *job)
     d->job->worker = job->worker;
     d->piece = job->piece;
     d->ready = 1;
-    while (!rp->stop && !rp->telling && rp->ring[rp->head % rp->ring_size].ready) {
+    while (!rp->stop && !rp->delivering && rp->ring[rp->head % rp->ring_size].ready) {
         d = &rp->ring[rp->head % rp->ring_size];
-        rp->telling = 1;
+        rp->delivering = 1;
         pthread_mutex_unlock(&rp->lock);
-        int ret = tell(rp, d->job);
+        int ret = deliver(rp, d->job);
         pthread_mutex_lock(&rp->lock);
-        rp->telling = 0;
+        rp->delivering = 0;
         d->ready = 0;
         rp->head++;
         if (d->piece.chunk && d->piece.last) {

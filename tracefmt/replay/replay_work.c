@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The work on one piece of a chunk: decoding it, and calling back for all that it holds.
+/*
+ * The work on one piece of a chunk: decodes it and calls back for all that it contains.
  */
 #include "replay/replay.h"
 
-/* What happened between the run before and this one. */
+/* What happened between the previous run and this one. */
 static int do_between(struct ctr_job *job)
 {
     struct replay *rp = job->rp;
@@ -47,8 +48,8 @@ static int do_between(struct ctr_job *job)
 }
 
 /*
- * The instructions of the run.  Made twice, as following registers would make it
- * slower where nobody asks for them.
+ * The instructions of the run. Compiled twice, as following registers makes it slower
+ * where no callback needs them.
  */
 EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
 {
@@ -88,11 +89,11 @@ static int do_insns_plain(struct ctr_job *job)
 
 static int do_insns_regs(struct ctr_job *job)
 {
-    regstate_settle(&job->walk.regs); /* what runs that were skipped have changed */
+    regstate_settle(&job->walk.regs); /* changes of skipped runs */
     return do_insns(job, &job->walk.regs);
 }
 
-/* The accesses of the run that are of this piece. */
+/* The accesses of the run that belong to this piece. */
 static void piece_accesses(const struct ctr_job *job, struct ctr_run *run)
 {
     const struct job_piece *p = &job->piece;
@@ -127,7 +128,10 @@ static int do_run(struct ctr_job *job)
     struct walk *w = &job->walk;
     const struct run *r = &w->run;
     uint64_t n = (uint64_t)(r->end - r->first);
-    /* Is it told?  The rest of an instruction, without one of its own, where that was. */
+    /*
+     * Whether this piece delivers the run. A run that only has the rest of an
+     * instruction belongs to the piece with that instruction.
+     */
     int here = r->ordinal < p->hi && r->ordinal + n > p->lo;
     int rest = rp->counts && r->first && r->naccess && r->access[0].insn < r->first &&
                r->ordinal > p->lo && r->ordinal <= p->hi;
@@ -160,11 +164,10 @@ static int do_run(struct ctr_job *job)
 }
 
 /*
- * The runs of a piece.  When the piece before it that this worker has done was
- * of the same chunk, decoding goes on there: the run on which that one ended
- * comes again, as both may have a share in it.  (A run that ends exactly where
- * the piece ends is not the last one: a resumed run behind it can have
- * accesses of the same instruction.)
+ * The runs of a piece. If the previous piece of this worker was of the same chunk,
+ * decoding continues there: the run at which that piece ended comes again, as both may
+ * have a share in it. (A run that ends exactly where the piece ends is not the last
+ * one: a resumed run after it can have accesses of the same instruction.)
  */
 static int do_runs(struct ctr_job *job)
 {
@@ -180,37 +183,37 @@ static int do_runs(struct ctr_job *job)
         ret = walk_begin(w, &rp->feed, &p->chunk->raw, &p->diag);
     }
     job->walk_on = 0;
-    int stands = 0;
-    for (; !ret; ret = ret || stands ? ret : walk_next(w)) {
-        stands = 0;
+    int pending = 0;
+    for (; !ret; ret = ret || pending ? ret : walk_next(w)) {
+        pending = 0;
         ret = walk_between(w) ? do_between(job) : 0;
         if (ret || p->result) {
-            return ret ? ret : p->result; /* or no memory, in a callback */
+            return ret ? ret : p->result; /* or out of memory in a callback */
         }
         if (!w->more) {
             return 0;
         }
         if (walk_end(w) < p->lo) {
-            ret = rp->fast != FAST_NOT ? replay_skip(job, &stands) : 0;
+            ret = rp->fast != FAST_NOT ? replay_skip(job, &pending) : 0;
             continue;
         }
         ret = do_run(job);
         if (ret || p->result) {
             return ret ? ret : p->result;
         }
-        if (job->out.n > job->tell_at) {
+        if (job->out.n > job->flush_at) {
             if (replay_flush(job)) {
                 job->stopped = 1;
                 return 0;
             }
-            job->tell_at = job->out.n + PIECE_TELL;
+            job->flush_at = job->out.n + PIECE_FLUSH;
         }
         if (walk_end(w) > p->hi) {
             job->walk_on = 1;
             return 0;
         }
         if (rp->fast != FAST_NOT) {
-            ret = replay_fast(job, &stands);
+            ret = replay_fast(job, &pending);
             if (ret || p->result) {
                 return ret ? ret : p->result;
             }

@@ -2,10 +2,10 @@
 /*
  * ctr_search: the access next to a place.
  *
- * Chunks are looked at one by one, away from the place, and the index tells which need
- * not be.  Several workers take them in that order; a worker that has found something
- * ends the taking, and those on nearer chunks finish, so that the nearest counts.  An
- * error counts as found where it is met.
+ * Chunks are searched one by one, away from the place, and the index shows which need
+ * not be. Several workers take them in that order. Once a worker has found something no
+ * more are taken, and those on nearer chunks finish, so that the nearest counts. An
+ * error counts as found at its place.
  */
 #include "decode/walk.h"
 
@@ -16,17 +16,17 @@
 
 struct search {
     struct ctr_trace *tr;
-    struct feed feed;   /* instructions and what the system did */
-    struct feed system; /* the latter only */
+    struct feed feed;   /* instructions and system events */
+    struct feed system; /* system events only */
     int back;
     uint32_t thread; /* the place */
     uint64_t ordinal;
 
-    pthread_mutex_t lock; /* of all that follows, and of reading */
+    pthread_mutex_t lock; /* protects all that follows, and reading */
     uint64_t at;          /* next chunk in order of time ... */
-    int begun;            /* ... and whether that was taken already, */
+    int begun;            /* ... and whether it was taken already, */
     int left;             /* ... and whether there still is one */
-    uint64_t best;        /* found there, if `result' is not 0 */
+    uint64_t best;        /* where `result' was found, if that is not 0 */
     int result;           /* 1, or an error */
     struct ctr_found found;
     struct ctr_diag diag;
@@ -36,7 +36,7 @@ struct searcher {
     struct search *s;
     struct walk walk;
     struct raw_chunk raw;
-    const struct feed *feed; /* of the two */
+    const struct feed *feed; /* one of the two */
     uint64_t at;
     struct ctr_found found;
     struct ctr_diag diag;
@@ -86,7 +86,7 @@ static int take(struct search *s, struct searcher *me)
     return 0;
 }
 
-/* What became of a chunk: the nearest result stays. */
+/* Handles the result of a chunk: the nearest one stays. */
 static void keep(struct search *s, const struct searcher *me, int result)
 {
     int nearer = s->back ? me->at > s->best : me->at < s->best;
@@ -100,7 +100,7 @@ static void keep(struct search *s, const struct searcher *me, int result)
 
 /* ------------------------------------------------------------------ looking */
 
-/* Keeps what has been found.  Returns 1 if nothing else can be nearer. */
+/* Keeps a result. Returns 1 if nothing else can be nearer. */
 static int hit(struct searcher *me, const struct ctr_found *found)
 {
     me->found = *found;
@@ -109,7 +109,7 @@ static int hit(struct searcher *me, const struct ctr_found *found)
     return !me->s->back;
 }
 
-/* Is an instruction of the chunk on the right side of the place? */
+/* Whether an instruction of the chunk is on the right side of the place. */
 static int is_side(const struct searcher *me, uint64_t ordinal)
 {
     const struct search *s = me->s;
@@ -120,7 +120,7 @@ static int is_side(const struct searcher *me, uint64_t ordinal)
            (s->back ? ordinal < s->ordinal : ordinal > s->ordinal);
 }
 
-/* Events belong to the instruction that follows, and were before it. */
+/* Events belong to the instruction that follows, and came before it. */
 static int is_event_side(const struct searcher *me, uint64_t ordinal)
 {
     const struct search *s = me->s;
@@ -181,7 +181,7 @@ static int look_run(struct searcher *me)
     return 0;
 }
 
-/* Goes through the chunk.  Returns 1 if something was found, 0 or an error. */
+/* Searches the chunk. Returns 1 if something was found, 0 or an error. */
 static int look(struct searcher *me)
 {
     struct walk *w = &me->walk;
@@ -201,7 +201,7 @@ static int look(struct searcher *me)
         ret = look_run(me);
         if (!ret && me->s->back && w->pub.thread == me->s->thread &&
             w->run.ordinal > me->s->ordinal) {
-            break; /* all that follows is behind the place */
+            break; /* all that follows is after the place */
         }
         ret = ret ? ret : walk_next(w);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registers at any point of a thread: every chunk tells all of them at its
- * begin, so the one that holds the instruction is enough.
+ * The registers at any point of a thread: every chunk records all of them at its start,
+ * so the one that contains the instruction is enough.
  */
 #include "decode/walk.h"
 
@@ -15,7 +15,7 @@ int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
     if (got < 0) {
         return got;
     }
-    /* What is only told of a part that was dropped comes without registers. */
+    /* A chunk that only describes a dropped part has no registers. */
     if (!got || (row.pub.flags & CHUNK_F_GAP && row.pub.runs == 0)) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state", "no such instruction");
     }
@@ -23,7 +23,7 @@ int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
     return 0;
 }
 
-/* Goes up to the instruction; returns 0 or an error. */
+/* Walks up to the instruction; returns 0 or an error. */
 static int go_to(struct walk *w, uint64_t ordinal, uint64_t *pc, uint64_t *time_ns)
 {
     int err = 0;
