@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding a chunk: the encoder's predictions are made again, and checked
- * against nothing but themselves, so every index and count that comes from the
- * file is tested before it is used.
+ * Decoding a chunk: it repeats the encoder's predictions. Nothing else confirms them,
+ * so every index and count that comes from the file is checked before it is used.
  */
 #include "decode/decode.h"
 
@@ -14,7 +13,7 @@ int decoder_init(struct decoder *d)
     memset(d, 0, sizeof(*d));
     d->count_hi = UINT64_MAX;
     d->dctx = ZSTD_createDCtx();
-    /* An empty column has a place, too. */
+    /* Even an empty column has a pointer. */
     if (!d->dctx || buf_room(&d->words, 1) || buf_room(&d->addrs, 1) ||
         buf_room(&d->extras, 1) || buf_room(&d->states, 1) ||
         buf_room(&d->vals.column, 1) || buf_room(&d->regvals.column, 1) ||
@@ -62,7 +61,7 @@ static int load_addrs(struct decoder *d)
     if (d->addr_n > MAX_ADDRS || d->miss_n > d->addr_n) {
         return decoder_bad(d, "chunk.addrs", "impossible counts");
     }
-    /* decoder_plain_addrs looks at 8 bytes wherever it is */
+    /* decoder_plain_addrs reads 8 bytes at any position */
     if (buf_room(&d->addrs, (size_t)d->chunk->sec.frame[FRAME_ADDRS].dsize + 8)) {
         return ctr_fail_nomem(d->diag);
     }
@@ -104,8 +103,8 @@ int decoder_next_extra(struct decoder *d)
         return decoder_bad(d, "chunk.extras", "bad number");
     }
     size = what >> 2;
-    int told = size != 0;
-    if (!told && get_varint(&d->meta, d->meta_end, &size)) {
+    int has_value = size != 0;
+    if (!has_value && get_varint(&d->meta, d->meta_end, &size)) {
         return decoder_bad(d, "chunk.extras", "bad number");
     }
     if (run > MAX_TOKENS || rel > MAX_ADDRS || insn >= CTR_MAX_BLOCK_INSNS || size == 0 ||
@@ -114,15 +113,17 @@ int decoder_next_extra(struct decoder *d)
     }
     d->extra.run += run;
     d->extra.rel = (uint32_t)rel;
-    /* The address depends on the block; the step stands in for it until the
-     * run is known. */
+    /*
+     * The address depends on the block; the step takes its place until the run is
+     * known.
+     */
     d->extra.a = (struct ctr_access){
         .addr = unzigzag64(step),
         .size = (uint32_t)size,
         .insn = (uint16_t)insn,
         .store = (uint8_t)(what & 1),
         .flags = (uint8_t)(CTR_ACC_HELPER | (what & 2 ? CTR_ACC_BE : 0) |
-                           (told ? 0 : CTR_ACC_NOVALUE)),
+                           (has_value ? 0 : CTR_ACC_NOVALUE)),
     };
     d->have_extra = 1;
     d->extra_left--;
@@ -280,7 +281,7 @@ static int load_regs(struct decoder *d, const struct ctr_trace *tr)
 
 /* ------------------------------------------------------------------- begin */
 
-/* What a trace has of what is wanted. */
+/* The part of `want' that the trace has. */
 static unsigned want_of(const struct ctr_trace *tr, unsigned want)
 {
     unsigned has = 0;

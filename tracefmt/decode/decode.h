@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* From a chunk's columns to runs of blocks, their accesses and registers. */
+/* Turns a chunk's columns into runs of blocks, their accesses and registers. */
 #ifndef CTR_DECODE_H
 #define CTR_DECODE_H
 
 #include "file/trace.h"
 #include "model/value.h"
 
-/* A chunk as it stands in the file: header, and the columns that were read. */
+/* A chunk as it is in the file: header, and the columns that were read. */
 struct raw_chunk {
     struct section sec;
     struct ctr_chunk pub;
     struct buf payload;
-    uint64_t lo, hi; /* ordinals of instructions that the filter selects */
+    uint64_t lo, hi; /* ordinals of the selected instructions */
 };
 
-/* A register of the file's table was written, perhaps with the value it had. */
+/* A write of a register of the file's table; it may not change the value. */
 struct reg_write {
     uint16_t insn; /* by this instruction of the block (outs: 0) */
     uint16_t reg;
@@ -22,9 +22,9 @@ struct reg_write {
 };
 
 /*
- * One run: instructions first..end-1, all its accesses in order, all its
- * register writes in order (insn never falls), and those that were made outside
- * of translated code between the run before and this one.  With DEC_COUNT see there.
+ * One run: instructions first..end-1, all its accesses in order, all its register
+ * writes in order (insn never falls), and those made outside of translated code between
+ * the previous run and this one. See DEC_COUNT for what it changes.
  */
 struct run {
     const struct block *block; /* NULL at the end of a chunk: only outs */
@@ -44,10 +44,10 @@ struct run {
 /* A block of the chunk. */
 struct dlocal {
     const struct block *block;
-    uint32_t slot;   /* of its slots, the first in piece_of */
-    uint32_t access; /* of its accesses, the first in slot and step */
+    uint32_t slot;   /* of its slots: index of the first in piece_of */
+    uint32_t access; /* of its accesses: index of the first in slot and step */
     uint16_t ninsn;
-    uint16_t nplain; /* these as in struct block, to have them near */
+    uint16_t nplain; /* copies from struct block, to have them near */
     uint16_t nown;
     uint16_t nderived;
     uint16_t loads; /* among the nplain */
@@ -64,14 +64,14 @@ struct extra {
 /* An extra register change, not applied yet. */
 struct reg_extra {
     uint64_t run;
-    uint16_t which; /* 0 outside, before the run; else instruction + 1 */
+    uint16_t which; /* 0: outside, before the run; else instruction + 1 */
     uint16_t reg;
     uint64_t step[2];
 };
 
 #define EXTRA_PREDS 1024u
 
-/* A column of values: pieces, of which some were foretold. */
+/* A column of values: pieces, some of them predicted. */
 struct value_in {
     struct buf column;
     const uint8_t *hit;
@@ -83,18 +83,20 @@ struct value_in {
 struct decoder {
     ZSTD_DCtx *dctx;
     struct ctr_diag *diag;
-    const struct raw_chunk *chunk; /* while it begins only */
+    const struct raw_chunk *chunk; /* only while it begins */
     struct ctr_chunk pub;
     unsigned want; /* DEC_* */
     uint64_t addr_mask;
 
-    /* DEC_REG: values of all registers when the chunk began, in the order of the
-     * table, packed; NULL if it has none. */
+    /*
+     * DEC_REG: values of all registers at the start of the chunk, in the order of the
+     * table, packed; NULL if it has none.
+     */
     const uint8_t *state;
     uint32_t state_bytes;
 
     struct buf words, addrs, extras, states; /* columns */
-    uint32_t *tok; /* tokens, with the numbers behind LEFT in place */
+    uint32_t *tok; /* tokens, including the numbers after LEFT */
     size_t tok_cap;
     uint32_t ntok;
     uint32_t at; /* next token */
@@ -105,10 +107,12 @@ struct decoder {
     struct dlocal *loc;
     size_t loc_cap;
     uint32_t nloc;
-    uint32_t *next; /* tokens foretold: two contexts of each block, two of the start */
+    uint32_t *next; /* predicted tokens: two contexts of each block, two of the start */
     size_t next_cap;
-    /* Of each access of the blocks what it did last, and by how far it went then.  A run
-     * that makes all of a block's has them here, as they stand, in its list. */
+    /*
+     * The last state of each access of the blocks, and its last step. A run that makes
+     * all of a block's uses these as its list, without a copy.
+     */
     struct ctr_access *slot;
     uint64_t *step;
     size_t slot_cap, step_cap;
@@ -117,7 +121,7 @@ struct decoder {
     struct piece *piece;
     size_t piece_cap;
 
-    uint32_t addr_at; /* accesses done */
+    uint32_t addr_at; /* accesses decoded */
     uint32_t addr_n;
     uint32_t miss_at;
     uint32_t miss_n;
@@ -127,7 +131,7 @@ struct decoder {
     const uint8_t *steps, *steps_end;
 
     uint32_t extra_left; /* records not read yet */
-    int have_extra;      /* `extra' is the next one */
+    int have_extra;      /* `extra' is the next record */
     struct extra extra;
     const uint8_t *meta, *meta_end, *delta, *delta_end;
     struct {
@@ -139,18 +143,19 @@ struct decoder {
     uint64_t memory[VALUE_PLACES];
     uint64_t regs[VALUE_PLACES];
     uint32_t nregs;         /* in the table */
-    uint32_t reg_n, reg_at; /* register slots that are to be made, and were */
+    uint32_t reg_n, reg_at; /* register slots of the chunk, and those made so far */
     uint32_t reg_extra_left;
     int have_reg_extra;
     struct reg_extra reg_extra;
     const uint8_t *reg_meta, *reg_meta_end;
 
-    /* of the run at hand */
+    /* of the current run */
     struct ctr_access *access;
     size_t access_cap;
     struct ctr_access *merged;
     size_t merged_cap;
-    struct buf data; /* of its accesses; until it is whole they hold offsets */
+    struct buf data; /* data of its accesses; accesses hold offsets until it is
+                        complete */
     struct reg_write *reg;
     size_t reg_cap;
     struct reg_write *reg_merged;
@@ -161,7 +166,7 @@ struct decoder {
     uint64_t ordinal;
     uint64_t run;
     uint64_t loads, stores;
-    uint64_t count_lo, count_hi; /* DEC_COUNT: ordinals that are wanted, see there */
+    uint64_t count_lo, count_hi; /* DEC_COUNT: ordinals of interest, see there */
 };
 
 int decoder_init(struct decoder *d);
@@ -172,14 +177,15 @@ void decoder_fini(struct decoder *d);
 #define DEC_VAL 0x2u /* their data, where the trace has it; only with DEC_MEM */
 #define DEC_REG 0x4u /* register writes, and the state */
 /*
- * How many accesses each run made, at little cost; without effect beside DEC_MEM.  Of
- * most runs only their numbers are told (naccess is 0), of others only a list of accesses
- * without addresses: of those that hold both sides of ordinal count_lo, or end behind
- * count_hi.  Whoever calls decoder_next may change these two before.
+ * The number of accesses that each run made, at little cost; without effect beside
+ * DEC_MEM. For most runs only the numbers are set (naccess is 0). Runs that contain
+ * instructions on both sides of ordinal count_lo, or end after count_hi, get a list of
+ * accesses without addresses instead. The caller of decoder_next may change these two
+ * before each call.
  */
 #define DEC_COUNT 0x8u
 
-/* Columns (1 << FRAME_*) that must be in raw_chunk.payload for that. */
+/* Columns (1 << FRAME_*) that raw_chunk.payload must have for `want'. */
 static inline unsigned decoder_columns(unsigned want)
 {
     unsigned c = 1u << FRAME_WORDS;
@@ -191,26 +197,25 @@ static inline unsigned decoder_columns(unsigned want)
 }
 
 /*
- * Begins a chunk.  The chunk is not needed afterwards; diag is, it is used by
- * decoder_next.  want: DEC_*; what the trace does not have is left out.  Blocks are
- * valid until the next chunk begins.
- * Returns 0 or an error of the data (diag).
+ * Begins a chunk. The chunk is not needed afterwards; diag is, as decoder_next uses it.
+ * want: DEC_*; what the trace does not have is left out. Blocks are valid until the
+ * next chunk begins. Returns 0 or an error of the data (diag).
  */
 int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
                   const struct raw_chunk *chunk, unsigned want, struct ctr_diag *diag);
 
 /*
- * The next run.  Returns 1, 0 at the end of the chunk, or an error.  *run and
- * all it points to are valid until the next call.  At the end run->block is NULL
- * and run->outs tells what was changed behind the last run.
+ * The next run. Returns 1, 0 at the end of the chunk, or an error. *run and all it
+ * points to are valid until the next call. At the end run->block is NULL and run->outs
+ * has the changes after the last run.
  */
 int decoder_next(struct decoder *d, struct run *run);
 
-/* Inside of decode*.c: the column of words, whole. */
+/* Internal to decode*.c: the whole column of words. */
 int decoder_words(struct decoder *d, const struct ctr_trace *tr);
-/* The blocks of the chunk are not needed any more. */
+/* Releases the blocks of the chunk. */
 void decoder_drop(struct decoder *d);
-/* Fails about a column; an array for n elements at least. */
+/* Reports an error in a column; makes room for at least n elements of an array. */
 int decoder_bad(struct decoder *d, const char *column, const char *what);
 int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size);
 /* Reads the next record of a kind, if there is one. */

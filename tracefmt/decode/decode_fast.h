@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs that make all unconditional accesses of their block and nothing else, which are
- * nearly all of them.  Their list of accesses stands laid out (decoder.slot), and only
- * the addresses move on.
+ * Runs that make all unconditional accesses of their block and nothing else, as nearly
+ * all do. Their list of accesses is prepared (decoder.slot), and only the addresses
+ * change.
  */
 #ifndef CTR_DECODE_FAST_H
 #define CTR_DECODE_FAST_H
@@ -20,7 +20,7 @@ static inline uint64_t derived_addr(const struct derived_access *v,
     return slot_derive_addr(&how, root) & mask;
 }
 
-/* The step of the next miss.  Returns -1 if the column of steps ends. */
+/* The step of the next miss. Returns -1 if the column of steps ends. */
 static inline int decoder_miss(struct decoder *d, uint64_t *step)
 {
     uint32_t m = d->miss_at++;
@@ -39,14 +39,16 @@ static inline int decoder_miss(struct decoder *d, uint64_t *step)
 }
 
 /*
- * Sets the steps of the n accesses from number `at' of the column on that were not as
- * foretold; they are those of a run of the block l.
+ * Sets the steps of the mispredicted ones among the n accesses from number `at' of the
+ * column on, which belong to a run of block l.
  */
 int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n);
 
-#define DECODER_HITS 56u /* bits that are looked at at once */
+#define DECODER_HITS 56u /* number of bits tested at once */
 
-/* Which of the next n accesses, at most so many, were not as foretold: lowest bit first.
+/*
+ * Which of the next n accesses, DECODER_HITS at most, were mispredicted: lowest bit
+ * first.
  */
 static inline uint64_t decoder_miss_bits(const struct decoder *d, uint32_t at, unsigned n)
 {
@@ -93,7 +95,7 @@ static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)
     return 0;
 }
 
-/* Is the next run one that makes all of its block, without any marker? */
+/* Whether the next run is one that makes all of its block, without any marker. */
 static inline int decoder_at_plain(const struct decoder *d)
 {
     return ((d->tok[d->at] | d->tok[d->at + 1]) >> 31) == 0;
@@ -101,17 +103,19 @@ static inline int decoder_at_plain(const struct decoder *d)
 
 /* ------------------------------------------------------------------ all others */
 
-/* What the markers behind a block's token say. */
+/* The contents of the markers after a block's token. */
 struct ending {
-    uint32_t groups; /* first token behind the id */
+    uint32_t groups; /* first token after the id */
     uint32_t groups_end;
     uint32_t slots;  /* LEFT_AT: unconditional slots passed, else maximum */
-    uint32_t limit;  /* LEFT: slots made by this run, else maximum */
+    uint32_t limit;  /* LEFT: slots that this run made, else maximum */
     uint32_t resume; /* instruction + 1, or 0 */
 };
 
-/* decode_slots.c: the accesses and registers of a run, whatever its markers say.  With
- * DEC_VAL data are offsets in decoder.data still. */
+/*
+ * decode_slots.c: the accesses and registers of a run with any markers. With DEC_VAL,
+ * data are still offsets in decoder.data.
+ */
 int decoder_slots(struct decoder *d, const struct dlocal *l, struct run *r,
                   const struct ending *e);
 /* Room for the lists of a run. */

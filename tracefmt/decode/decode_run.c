@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding the runs of a chunk whose columns decode.c has taken apart: the slots
- * that each run made, with addresses and values, and what is told beside them.
+ * Decoding the runs of a chunk whose columns decode.c has split: the slots that each
+ * run made, with addresses and values, and its extra accesses and register changes.
  */
 #include "decode/decode_fast.h"
 #include "decode/decode_value.h"
 
 #include <string.h>
 
-/* Applies the extra change at hand and goes on to the next. */
+/* Applies the current extra change and reads the next one. */
 static int take_reg_extra(struct decoder *d, struct reg_write *w)
 {
     const struct reg_extra *x = &d->reg_extra;
@@ -22,7 +22,7 @@ static int take_reg_extra(struct decoder *d, struct reg_write *w)
     return decoder_next_reg_extra(d);
 }
 
-/* Those from outside, before the run that comes next. */
+/* The changes from outside before the next run. */
 static int take_outs(struct decoder *d, struct run *r)
 {
     uint32_t n = 0;
@@ -50,7 +50,7 @@ static void settle(struct decoder *d, const struct reg_write *w,
     }
 }
 
-/* Puts the extra changes of this run behind the slots of their instructions. */
+/* Inserts the extra changes of this run after the slots of their instructions. */
 static int merge_regs(struct decoder *d, struct run *r)
 {
     uint32_t in = 0, out = 0, first = UINT32_MAX;
@@ -85,7 +85,7 @@ static int merge_regs(struct decoder *d, struct run *r)
     return 0;
 }
 
-/* Puts the extra accesses of this run where they belong. */
+/* Inserts the extra accesses of this run at their places. */
 static int merge_extras(struct decoder *d, struct run *r)
 {
     uint32_t in = 0, out = 0;
@@ -111,8 +111,8 @@ static int merge_extras(struct decoder *d, struct run *r)
         d->extra_pred[h].step = step;
         d->stores += a->store;
         d->loads += !a->store;
-        int told = d->want & DEC_VAL && !(a->flags & CTR_ACC_NOVALUE);
-        int err = told ? extra_data(d, a) : 0;
+        int has_value = d->want & DEC_VAL && !(a->flags & CTR_ACC_NOVALUE);
+        int err = has_value ? extra_data(d, a) : 0;
         if (!err) {
             err = decoder_next_extra(d);
         }
@@ -162,7 +162,7 @@ static int read_ending(struct decoder *d, struct run *r, struct ending *e)
 }
 
 /*
- * Counts the accesses of a run that was not left early, if that is enough of them.
+ * Counts the accesses of a run that was not left early, if no list of them is needed.
  * Returns 1, 0 if it needs a list, or an error.
  */
 static int count_run(struct decoder *d, const struct dlocal *l, struct run *r,
@@ -196,7 +196,7 @@ static int count_run(struct decoder *d, const struct dlocal *l, struct run *r,
     return 1;
 }
 
-/* At the end everything must have been used, and the sums be as told. */
+/* At the end everything must have been used, and the sums must match the header. */
 static int check_end(struct decoder *d)
 {
     const struct ctr_chunk *c = &d->pub;
@@ -225,8 +225,8 @@ static int check_end(struct decoder *d)
 }
 
 /*
- * A run that makes all unconditional slots of its block.  The list of accesses is that
- * of the block; of the others what is not wanted has none.
+ * A run that makes all unconditional slots of its block. Its list of accesses is the
+ * block's; there are no lists of anything else that is not wanted.
  */
 static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
 {
@@ -244,7 +244,7 @@ static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
     if (!(d->want & (DEC_VAL | DEC_REG))) {
         return 0;
     }
-    /* with registers alone there may be none */
+    /* may be NULL with registers alone */
     struct ctr_access *a = d->slot ? &d->slot[l->access] : NULL;
     int err = decoder_slot_room(d, 0, b->nreg);
     if (!err && d->want & DEC_VAL && buf_reserve(&d->data, b->value_bytes + 8)) {
@@ -272,7 +272,7 @@ static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
     return err;
 }
 
-/* Any other run; the addresses of all data are set right at the end. */
+/* Any other run; the addresses of all data are set at the end. */
 static int other_slots(struct decoder *d, const struct dlocal *l, struct run *r,
                        const struct ending *e)
 {
@@ -331,7 +331,7 @@ int decoder_next(struct decoder *d, struct run *r)
     uint32_t tok = d->tok[d->at++];
     struct ending e = {.resume = 0};
     if (tok >> 31) {
-        /* decode_words.c lets only RESUME stand here, and a block behind it */
+        /* decode_words.c only allows RESUME here, with a block after it */
         e.resume = CTR_RESUME_INSN(tok) + 1;
         tok = d->tok[d->at++];
     }

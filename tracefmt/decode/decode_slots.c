@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The slots of runs that did not just make all unconditional ones of their block. */
+/*
+ * The slots of runs that make something other than all unconditional ones of their
+ * block.
+ */
 #include "decode/decode_fast.h"
 #include "decode/decode_value.h"
 
@@ -18,7 +21,7 @@ static inline int step_access(struct decoder *d, struct ctr_access *a, uint64_t 
     return 0;
 }
 
-/* Number of a derived access among such of its block. */
+/* Number of a derived access among the derived ones of its block. */
 static const struct derived_access *find_derived(const struct block *b, unsigned at)
 {
     const struct derived_access *derived = block_derived(b);
@@ -66,7 +69,7 @@ int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsig
     return 0;
 }
 
-/* Whatever slot k of a block makes; the caller has made room.  begun as in next_addr. */
+/* Decodes slot k of a block; the caller has made room. begun as in next_addr. */
 static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned k,
                             unsigned begun, struct run *r)
 {
@@ -109,7 +112,7 @@ int decoder_slot_room(struct decoder *d, size_t accesses, size_t regs)
     return err ? err : decoder_room(d, &d->reg, &d->reg_cap, regs, sizeof(d->reg[0]));
 }
 
-/* Slots of a run with markers; the counterpart of the encoder's. */
+/* Slots of a run with markers; mirrors the encoder's run_slots. */
 static int slow_slots(struct decoder *d, const struct dlocal *l, struct run *r,
                       const struct ending *e)
 {
@@ -175,8 +178,8 @@ out:
 }
 
 /*
- * Unconditional accesses up to number `to', from the one that comes next.  At first none
- * was made, so what others follow from stands before them.
+ * Unconditional accesses up to number `to', from the next one on. At the start none was
+ * made, so roots come before what is derived from them.
  */
 struct plain_at {
     unsigned next, own, derived;
@@ -223,8 +226,8 @@ static int take_accesses(struct decoder *d, struct run *r, const struct ctr_acce
 }
 
 /*
- * The same of a run from the block's begin on that was not interrupted, where nothing is
- * wanted but accesses: what most runs with markers are.
+ * The same for a run from the block's beginning that was not interrupted, if only
+ * accesses are wanted: the case of most runs with markers.
  */
 static int mem_slots(struct decoder *d, const struct dlocal *l, struct run *r,
                      const struct ending *e)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of accesses and registers, as they come in their columns. */
+/* Values of accesses and registers, in the order of their columns. */
 #ifndef CTR_DECODE_VALUE_H
 #define CTR_DECODE_VALUE_H
 
 #include "decode/decode.h"
 #include "base/le.h"
 
-/* Is the next piece as foretold?  -1 if there is none. */
+/* Whether the next piece was predicted. Returns -1 if there is none. */
 static inline int value_hit(struct value_in *v)
 {
     if (v->at == v->n) {
@@ -16,7 +16,10 @@ static inline int value_hit(struct value_in *v)
     return v->hit[i >> 3] >> (i & 7) & 1;
 }
 
-/* A piece by its predictor; place: what stood where it belongs.  Returns 0 or -1. */
+/*
+ * Decodes a piece by its predictor; place: the previous value at its place. Returns 0
+ * or -1.
+ */
 static inline int next_piece(struct value_in *c, struct piece *p, uint64_t place,
                              uint64_t *out)
 {
@@ -48,7 +51,7 @@ static inline int next_piece(struct value_in *c, struct piece *p, uint64_t place
     return 0;
 }
 
-/* Room for n bytes of data of this run, where they begin in *off. */
+/* Room for n bytes of data of this run; stores the offset of its start in *off. */
 static inline int data_room(struct decoder *d, size_t n, size_t *off)
 {
     *off = d->data.n;
@@ -78,7 +81,7 @@ static inline int next_data(struct decoder *d, size_t at, const struct ctr_slot 
         *word = (*word & ~(p->mask << shift)) | v << shift;
         uint8_t *to = d->data.p + off + p->off;
         if (p->bytes == 8 || !s->big_endian) {
-            /* there is room for 8; what comes behind overwrites the rest */
+            /* there is room for 8 bytes; what follows overwrites the rest */
             put64(to, s->big_endian ? __builtin_bswap64(v) : v);
         } else {
             value_put(to, v, p->bytes, 1);
@@ -88,7 +91,7 @@ static inline int next_data(struct decoder *d, size_t at, const struct ctr_slot 
     return 0;
 }
 
-/* The data of an extra access: foretold by its place alone. */
+/* The data of an extra access, which only its place predicts. */
 static inline int extra_data(struct decoder *d, struct ctr_access *a)
 {
     struct value_in *c = &d->vals;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The column of words of a chunk: its blocks, laid out for decoding, and all tokens.
+ * The column of words of a chunk: its blocks, prepared for decoding, and all tokens.
  *
- * Tokens depend on each other one by one, so what stands between two of them is as short
- * as can be: one load from the table of contexts while the bits say that all is as
- * foretold.
+ * Each token depends on the one before, so there must be as little work as possible
+ * between two of them: one load from the table of contexts while the bits say that the
+ * prediction is right.
  */
 #include "decode/decode.h"
 
 #include <string.h>
 #include "base/le.h"
 
-/* The pieces of the values that are wanted, of all slots. */
+/* The pieces of all slots' values that are wanted. */
 static int load_pieces(struct decoder *d, size_t slots)
 {
     int err =
@@ -39,7 +39,7 @@ static int load_pieces(struct decoder *d, size_t slots)
     return err;
 }
 
-/* The accesses of all blocks, none of which was made. */
+/* The accesses of all blocks, none of which was made yet. */
 static int load_accesses(struct decoder *d, size_t n)
 {
     int err = decoder_room(d, &d->slot, &d->slot_cap, n, sizeof(d->slot[0]));
@@ -118,7 +118,7 @@ static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t n
     return d->want & DEC_MEM ? load_accesses(d, accesses) : 0;
 }
 
-/* Is this a marker that may stand in a file? */
+/* Whether this is a marker that a file may have. */
 static int marker_ok(uint32_t tok)
 {
     switch (CTR_WORD_KIND(tok)) {
@@ -136,7 +136,7 @@ static int marker_ok(uint32_t tok)
     }
 }
 
-/* The next token from the misses.  Returns -1 if there is none. */
+/* The next token from the misses. Returns -1 if there is none. */
 static inline int miss_token(const uint8_t **miss, const uint8_t *end, uint32_t *out)
 {
     const uint8_t *p = *miss;
@@ -159,11 +159,11 @@ static inline int miss_token(const uint8_t **miss, const uint8_t *end, uint32_t 
     return 0;
 }
 
-/* Makes the whole token array; behind it stands one more, which is a block's. */
+/* Makes the whole token array, with one more token after it, which is a block's. */
 static int load_tokens(struct decoder *d, const uint8_t *bits, const uint8_t *miss,
                        uint32_t ntok, uint32_t nmiss)
 {
-    /* A LEFT has a number behind it, of two halfwords. */
+    /* A LEFT is followed by a number, of two halfwords. */
     size_t numbers = nmiss / 2 < ntok ? nmiss / 2 : ntok;
     if (ntok + numbers > MAX_TOKENS) {
         numbers = MAX_TOKENS - ntok;
@@ -182,7 +182,7 @@ static int load_tokens(struct decoder *d, const uint8_t *bits, const uint8_t *mi
     for (uint32_t i = 0; i < ntok; i++) {
         uint32_t tok = *ctx;
         if ((i & 63) == 0) {
-            /* 64 that are as foretold, as long as they are of blocks */
+            /* 64 predicted tokens, as long as they are blocks */
             while (ntok - i >= 64 && le64(bits + (i >> 3)) == UINT64_MAX) {
                 uint32_t k = 0;
                 for (; k < 64 && tok < nloc; k++) {

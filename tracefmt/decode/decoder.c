@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all parts of a decoder need: errors, room, and the definitions that it holds. */
+/* What all parts of a decoder need: errors, room, and the definitions it holds. */
 #include "decode/decode.h"
 
 #include <stdlib.h>

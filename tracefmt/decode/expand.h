@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* From a run of a block to its selected instructions, and to the events of these. */
+/* Splits a run of a block into its selected instructions, and these into events. */
 #ifndef CTR_EXPAND_H
 #define CTR_EXPAND_H
 
 #include "decode/select.h"
 
 /*
- * Goes through the instructions of a run that are selected.  After each
- * expand_step that returns 1: instruction insn, with its accesses
- * access[a..a_end-1] (feed_access says which), and exec says whether the
- * instruction itself is an event.  With regs, *reg_next is the run's first
- * register write that was not made yet; those of each instruction are made, and
- * regs->changed tells what became of them.  Instructions from hi on are left
- * for another time.
+ * Walks over the selected instructions of a run. After each expand_step that returns 1,
+ * the instruction is insn, its accesses are access[a..a_end-1] (feed_access shows which
+ * of them are selected), and exec shows whether the instruction itself is an event.
+ * With regs, *reg_next is the run's first register write that was not made yet;
+ * expand_step makes those of each instruction, and regs->changed then lists the changed
+ * registers. It leaves instructions from hi on for a later walk.
  */
 struct expand {
     const struct feed *feed;
@@ -40,7 +39,7 @@ static inline void expand_init(struct expand *x, const struct feed *f,
     x->lo = lo;
     x->hi = hi;
     x->a_next = 0;
-    /* What is left of a resumed instruction comes first. */
+    /* The rest of a resumed instruction comes first. */
     int rest = (r->naccess && r->access[0].insn < r->first) ||
                (r->nreg && r->regs[0].insn < r->first);
     x->i = r->first && rest ? r->first - 1u : r->first;
@@ -58,7 +57,7 @@ static inline void expand_regs(const struct run *r, struct regstate *regs,
 
 #define EXPAND_INLINE static inline __attribute__((always_inline))
 
-/* regs: 0 if it is known that there are none. */
+/* regs: 0 if there are certainly none. */
 EXPAND_INLINE int expand_step(struct expand *x, const int regs)
 {
     const struct run *r = x->run;
@@ -102,7 +101,7 @@ EXPAND_INLINE int expand_step(struct expand *x, const int regs)
     return 0;
 }
 
-/* The exec event at which an expansion stands. */
+/* The exec event at which an expansion is. */
 static inline void expand_exec(const struct expand *x, const struct ctr_thread *t,
                                struct ctr_exec *e)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks in recorded order, from a file (by its chunk table; the index tells
- * which cannot hold anything of interest) or from a stream (section by
- * section, filling the tables on the way).
+ * Chunks in recorded order: from a file, by its chunk table and with the index to
+ * exclude those without anything of interest; or from a stream, section by section,
+ * filling the tables on the way.
  */
 #include "decode/feed.h"
 
@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------ filter */
 
-/* One piece of memory for copies of all lists. */
+/* One allocation for copies of all lists. */
 static int copy_lists(struct feed *f, const struct ctr_filter *src)
 {
     size_t pid = src->npid * sizeof(src->pids[0]);
@@ -95,7 +95,7 @@ int feed_thread(const struct feed *f, const struct ctr_thread *t)
            listed(f->filter.tids, f->filter.ntid, t->tid);
 }
 
-/* The flags of chunks that have events of the system that are wanted. */
+/* The flags of chunks with system events that are wanted. */
 static uint32_t os_flags(const struct feed *f)
 {
     return (f->os & CTR_KIND_SYS ? CHUNK_F_SYSTEM : 0) |
@@ -118,7 +118,7 @@ int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
     if (!os && !(f->runs && (c->runs || regs))) {
         return 0;
     }
-    /* What is left of the instruction before; events behind the last. */
+    /* The rest of the previous instruction; events after the last one. */
     uint64_t before = (c->flags & CHUNK_F_RESUMES || regs) && c->first;
     return c->first - before < f->filter.to &&
            c->first + c->insns + (os != 0) > f->filter.from;
@@ -130,7 +130,7 @@ struct pc_search {
     struct ctr_diag *diag;
 };
 
-/* Is an instruction of a block, from first to before end, one of the filter's? */
+/* Whether an instruction of a block, from first to before end, is in the filter's pcs. */
 static int pc_selected(const struct feed *f, const struct ctr_block *b, unsigned first,
                        unsigned end)
 {
@@ -151,7 +151,10 @@ static int note_pcs(void *arg, const struct ctr_block *b)
     return 0;
 }
 
-/* Most blocks have none; all are asked at once, which needs their definitions once. */
+/*
+ * Most blocks have none. All are checked at once, so each definition is needed only
+ * once.
+ */
 static int note_blocks(struct feed *f, struct ctr_diag *diag)
 {
     if (f->pc_may || f->pc_unknown) {
@@ -170,7 +173,7 @@ static int note_blocks(struct feed *f, struct ctr_diag *diag)
     if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
         return err;
     }
-    /* The chunk that needs what is damaged will tell, when it is its turn. */
+    /* A chunk that needs a damaged definition reports the error when it is read. */
     f->pc_unknown = err != 0;
     return 0;
 }
@@ -196,11 +199,11 @@ static int pc_in_block(void *arg, const struct part_count *c)
     return 0;
 }
 
-/* What the index tells of a chunk: 1 may match, 0 cannot, or an error. */
+/* What the index says of a chunk: 1 may match, 0 cannot, or an error. */
 static int row_may_match(struct feed *f, const struct ctr_chunk *c, struct ctr_diag *diag)
 {
     int want_addr = f->filter.naddr != 0;
-    /* A resumed instruction has accesses here without being counted here. */
+    /* A resumed instruction may have accesses here without being counted here. */
     int want_pc = f->filter.npc != 0 && !(c->flags & CHUNK_F_RESUMES);
     if (!want_addr && !want_pc) {
         return 1;
@@ -225,8 +228,8 @@ static int row_may_match(struct feed *f, const struct ctr_chunk *c, struct ctr_d
 }
 
 /*
- * The same of any chunk.  A PART can only be read from its begin, and chunks are
- * not asked for in the order of the file, so all of a PART is looked at once.
+ * The same for any chunk. A PART can only be read from its start, and queries do not
+ * come in the order of the file, so a whole PART is read at once.
  */
 enum { MAY_UNKNOWN = 0, MAY_NOT = 1, MAY_MATCH = 2 };
 
@@ -245,7 +248,7 @@ int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
     if (f->may[i] == MAY_UNKNOWN) {
         const uint32_t part = chunktab_find(tr->chunks, i, f->index.part);
         const struct chunk_group *g = chunktab_group(tr->chunks, part);
-        int damaged = 0; /* then the chunks themselves must be asked */
+        int damaged = 0; /* then only the chunks themselves can show it */
         for (uint64_t k = g->first; k < g->first + g->count; k++) {
             struct chunk_row row;
             struct ctr_diag why;
@@ -268,15 +271,15 @@ int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
 
 /* -------------------------------------------------------------------- time */
 
-/* Do the filter's times begin or end within a chunk? */
+/* Whether the filter's times begin or end within a chunk. */
 static int cut_by_time(const struct feed *f, const struct ctr_chunk *c)
 {
     return c->start_ns < f->filter.from_ns || c->end_ns >= f->filter.to_ns;
 }
 
 /*
- * Which instructions of a chunk are selected.  Times are known where events are; those of
- * a thread never fall.  Returns 1, 0 if there is nothing, or an error.
+ * Determines which instructions of a chunk are selected. Only events have times; within
+ * a thread they never fall. Returns 1, 0 if there is nothing, or an error.
  */
 static int select_insns(struct feed *f, struct raw_chunk *c, struct ctr_diag *diag)
 {
@@ -309,7 +312,7 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag)
 {
     struct section *sec = &out->sec;
-    out->pub = *c; /* also if it cannot be read */
+    out->pub = *c; /* also if the chunk cannot be read */
     int err = section_read(&f->tr->src, c->off, sec, diag);
     if (err < 0) {
         return err;
@@ -375,7 +378,7 @@ static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *
 
 /* ------------------------------------------------------------------ stream */
 
-/* Handles one section.  Returns 1 for a chunk that is selected. */
+/* Handles one section. Returns 1 for a selected chunk. */
 static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag)
 {
     struct ctr_trace *tr = f->tr;
@@ -423,8 +426,8 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
 }
 
 /*
- * Behind END the seek table must follow, whole.  It is read away, so that the
- * writer is not hurt.
+ * After END the seek table must follow, whole. It is read, so that the writer does not
+ * get an error.
  */
 static void end_of_stream(struct ctr_trace *tr)
 {

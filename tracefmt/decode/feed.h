@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A feed delivers the chunks of a trace that must be read, in recorded order.  Which of
- * their events count: select.h.
+ * A feed delivers the chunks of a trace that must be read, in recorded order. select.h
+ * decides which of their events count.
  */
 #ifndef CTR_FEED_H
 #define CTR_FEED_H
@@ -15,16 +15,17 @@ struct feed {
     struct ctr_trace *tr;
     struct ctr_filter filter; /* lists copied */
     void *lists;
-    uint8_t *pc_may; /* of each block: it has instructions of pcs; NULL: not asked yet */
-    int pc_unknown;  /* or a definition is damaged: any may */
+    uint8_t *pc_may; /* of each block: whether it has instructions in pcs; NULL: not
+                        computed yet */
+    int pc_unknown;  /* or a definition is damaged: any block may */
     uint32_t kinds;
     int runs;               /* runs of blocks will be decoded; 1 at first ... */
     unsigned want;          /* ... and DEC_* with them */
-    uint32_t os;            /* CTR_KIND_* of the system's events that are wanted */
+    uint32_t os;            /* CTR_KIND_* of the wanted system events */
     struct chunk_scan scan; /* files */
     struct part_reader index;
-    struct evdec times; /* of chunks that reach out of the filter's time */
-    uint8_t *may;       /* what the index says of each chunk, as far as it was asked */
+    struct evdec times; /* of chunks that extend beyond the filter's time */
+    uint8_t *may;       /* what the index says of each chunk, as far as it was read */
 };
 
 int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *filter,
@@ -32,28 +33,33 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
 void feed_fini(struct feed *f);
 
 /*
- * Reads the next chunk that is selected, and what it needs.  Returns 1, 0 at
- * the end, or an error.
+ * Reads the next selected chunk, with the columns that it needs. Returns 1, 0 at the
+ * end, or an error.
  */
 int feed_next(struct feed *f, struct raw_chunk *out, struct ctr_diag *diag);
 
-/* Reads this chunk of a file, and what it needs; the filter's times do not count. */
+/*
+ * Reads this chunk of a file, with the columns that it needs; ignores the filter's
+ * times.
+ */
 int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag);
 
-/* The same, and which of its instructions are selected.  Returns 1, 0 if none is, or an
- * error. */
+/*
+ * The same, and determines which of its instructions are selected. Returns 1, 0 if none
+ * is, or an error.
+ */
 int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag);
 
 /*
- * Can chunk i hold anything that the filter's pcs and addrs select, as far as the index
- * tells?  Returns 1, 0 or an error.
+ * Whether the index allows that chunk i has anything that the filter's pcs and addrs
+ * select. Returns 1, 0 or an error.
  */
 int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag);
 
 int feed_thread(const struct feed *f, const struct ctr_thread *t);
-/* Can a chunk hold anything of interest, as far as the chunk table tells? */
+/* Whether the chunk table allows that a chunk has anything of interest. */
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c);
 
 #endif

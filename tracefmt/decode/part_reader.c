@@ -24,7 +24,9 @@ static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
                     "part", "index row of chunk %llu", (unsigned long long)r->chunk);
 }
 
-/* A list of counts: reads so many numbers for each, block, and tells it. */
+/*
+ * The lists of counts. counts_list reads so many numbers for each block and reports it.
+ */
 enum { COUNT_WHOLE, COUNT_CUT, COUNT_UNKNOWN };
 
 static int count_ok(const struct part_reader *r, const struct part_count *c, uint64_t id,
@@ -109,7 +111,7 @@ static int pages_row(struct part_reader *r, const struct ctr_range *addrs, uint3
     if (get_varint(&r->p, r->p_end, &n)) {
         return bad_row(r, diag);
     }
-    /* 0 is any page; of older files page 0 itself need not be listed. */
+    /* 0 means any page; older files need not list page 0 itself. */
     *found = n == 0 || (!(r->tr->compat & FILE_COMPAT_PAGE_0) && addrs &&
                         page_in_ranges(addrs, naddr, 0));
     for (; n > 1; n--) {
@@ -166,7 +168,7 @@ int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void
             err = pages_row(r, here ? addrs : NULL, naddr, &wr, diag);
         }
         if (err) {
-            r->loaded = 0; /* it stands within a row */
+            r->loaded = 0; /* its position is inside of a row */
             return err;
         }
         if (here && reads) {

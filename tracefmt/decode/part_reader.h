@@ -10,7 +10,7 @@ struct part_reader {
     struct ctr_trace *tr;
     int loaded;
     uint32_t part;
-    uint64_t chunk; /* whose row comes next */
+    uint64_t chunk; /* chunk of the next row */
     struct buf counts, pages;
     const uint8_t *c, *c_end;
     const uint8_t *p, *p_end;
@@ -19,15 +19,15 @@ struct part_reader {
 void part_reader_init(struct part_reader *r, struct ctr_trace *tr);
 void part_reader_fini(struct part_reader *r);
 /*
- * Positions at chunk i (never backwards), then reads its row: fn gets its
- * block counts, and *reads and *writes tell whether a page of the ranges is touched.
- * fn and ranges may be NULL.
+ * Moves to chunk i (never backwards), then reads its row: fn gets its block counts, and
+ * *reads and *writes become 1 if a page of the ranges is touched, else 0. fn and ranges
+ * may be NULL.
  */
 struct part_count {
     uint32_t id;
     uint16_t first;
     uint16_t end;     /* 0: the block's */
-    uint64_t runs;    /* 0: only tells unknown */
+    uint64_t runs;    /* 0: only `unknown' is set */
     uint64_t falls;   /* fall-throughs among them */
     uint64_t unknown; /* of the runs from first to the block's end */
 };

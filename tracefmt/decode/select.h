@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which events of a chunk the filter of a feed takes. */
+/* Which events of a chunk the filter of a feed selects. */
 #ifndef CTR_SELECT_H
 #define CTR_SELECT_H
 
 #include "base/ranges.h"
 #include "decode/feed.h"
 
-/* The system's events that the filter lets through: 0 if it is for instructions. */
+/* The system events that the filter selects: 0 if it is for instructions. */
 static inline uint32_t feed_os_kinds(const struct feed *f)
 {
     return f->filter.npc || f->filter.naddr
@@ -14,7 +14,7 @@ static inline uint32_t feed_os_kinds(const struct feed *f)
                : f->kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK);
 }
 
-/* Does the filter take an access of this kind at this address? */
+/* Whether the filter selects an access of this kind at this address. */
 static inline int feed_access(const struct feed *f, const struct ctr_access *a)
 {
     if (!(f->kinds & (a->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
@@ -29,8 +29,8 @@ static inline int feed_access(const struct feed *f, const struct ctr_access *a)
 }
 
 /*
- * May the filter take anything of the instructions of a run?  Runs are many and what is
- * searched for is rare, so most of them need not be gone through.
+ * Whether the filter may select any instructions of a run. There are many runs, and
+ * what is searched for is rare, so this avoids walking over most of them.
  */
 static inline int feed_run(const struct feed *f, const struct run *r)
 {
@@ -43,7 +43,7 @@ static inline int feed_run(const struct feed *f, const struct run *r)
         return a < r->naccess;
     }
     if (f->filter.npc && !b->pcs) {
-        /* What is left of a resumed instruction stands before the first. */
+        /* The rest of a resumed instruction comes before the first. */
         unsigned first = r->first ? r->first - 1u : 0;
         return in_ranges(f->filter.pcs, f->filter.npc, ctr_block_pc(b, first),
                          ctr_block_pc(b, r->end - 1u));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The three columns that tell what happened one after the other - runs, changes
- * of registers from outside, events - are put together here:
+ * Merges the three columns that have an order in time - runs, changes of registers from
+ * outside, events:
  *
  *   events before run k, changes from outside before run k, run k, ...
  *
- * and behind the last run once more.  Registers must be followed through all
- * runs, also those that nobody wants to see.
+ * and once more after the last run. Registers must be followed through all runs, even
+ * those that are not selected.
  */
 #include "decode/walk.h"
 

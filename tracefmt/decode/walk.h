@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Going through one chunk: its runs, the registers as they change, and the events
- * between the runs.  What replay, cursor and ctr_state_at have in common.
+ * The walk over one chunk: its runs, the registers as they change, and the events
+ * between the runs. Replay, cursor and ctr_state_at share it.
  */
 #ifndef CTR_WALK_H
 #define CTR_WALK_H
@@ -12,37 +12,38 @@ struct walk {
     const struct feed *feed;
     const struct ctr_thread *thread;
     struct decoder dec;
-    struct evdec events; /* events.have: one that was not told yet */
+    struct evdec events; /* events.have: there is one that was not delivered yet */
     struct regstate regs;
     const struct regview *view;
     struct ctr_chunk pub;
-    uint64_t lo, hi; /* ordinals of instructions that the filter selects */
+    uint64_t lo, hi; /* ordinals of the selected instructions */
     struct run run;
-    int more;                       /* run is one; otherwise it is the chunk's end */
+    int more;                       /* run is valid; otherwise the walk is at the
+                                       chunk's end */
     uint64_t run_at;                /* its number in the chunk */
     uint32_t reg_next;              /* its register writes made so far */
-    int outs_done;                  /* those before it were made */
-    const struct block *last_block; /* of the run before, NULL: none yet */
+    int outs_done;                  /* the changes before the run were made */
+    const struct block *last_block; /* of the previous run, NULL: there was none */
     uint16_t last_insn;
 };
 
 int walk_init(struct walk *w);
 void walk_fini(struct walk *w);
 
-/* Are register changes gone through? */
+/* Whether the walk follows register changes. */
 static inline int walk_has_regs(const struct walk *w)
 {
     return w->view != NULL;
 }
 
-/* Begins with a chunk and goes to its first run.  raw is needed only now. */
+/* Begins a chunk and moves to its first run. raw is not needed afterwards. */
 int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw,
                struct ctr_diag *diag);
 void walk_diag(struct walk *w, struct ctr_diag *diag);
 
-/* Makes what is left of the register writes before and in this run. */
+/* Makes the remaining register writes before and in this run. */
 void walk_end_run(struct walk *w);
-/* There is no run behind it. */
+/* The same at the chunk's end, after its last run. */
 void walk_end_chunk(struct walk *w);
 
 static inline int walk_advance(struct walk *w)
@@ -57,7 +58,7 @@ static inline int walk_advance(struct walk *w)
 }
 
 /*
- * Goes on to the next run; what is left of this one's register writes is made.
+ * Moves to the next run, after making the remaining register writes of this one.
  * Returns 0 or an error.
  */
 static inline int walk_next(struct walk *w)
@@ -69,7 +70,7 @@ static inline int walk_next(struct walk *w)
     return walk_advance(w);
 }
 
-/* Ordinal of the instruction behind which the run ends. */
+/* Ordinal of the instruction after which the run ends. */
 static inline uint64_t walk_end(const struct walk *w)
 {
     return w->more ? w->run.ordinal + (uint64_t)(w->run.end - w->run.first)
@@ -77,37 +78,37 @@ static inline uint64_t walk_end(const struct walk *w)
 }
 
 /*
- * Is there an event (w->events) before the run that was not told?  Returns 1, 0
- * or an error.  evdec_next goes on to the one after it.
+ * Whether there is an event (w->events) before the run that was not delivered. Returns
+ * 1, 0 or an error. evdec_next moves to the one after it.
  */
 int walk_event(struct walk *w);
 
-/* May there be anything at all between the run before and this one? */
+/* Whether there may be anything at all between the previous run and this one. */
 static inline int walk_between(const struct walk *w)
 {
     return w->events.have || w->view;
 }
 
-/* Does the filter take that event? */
+/* Whether the filter selects that event. */
 int walk_event_selected(const struct walk *w);
 
 /*
- * Where the changes from outside before the run belong: as many instructions
- * were executed.  What is left of a resumed instruction comes behind them, so
- * there it is one less.
+ * The place of changes from outside before the run: the number of instructions executed
+ * before. If the run starts with the rest of a resumed instruction, the changes come
+ * before that, so the number is one less.
  */
 static inline uint64_t walk_outs_key(const struct walk *w)
 {
     return w->run.ordinal - (w->more && w->run.first && w->run.ordinal ? 1 : 0);
 }
 
-/* Makes these changes; regs.changed tells what became of them. */
+/* Makes these changes; regs.changed then lists the changed registers. */
 void walk_outs(struct walk *w);
 
 /* The event of changed register number k after walk_outs. */
 void walk_out_event(const struct walk *w, uint32_t k, struct ctr_reg_change *c);
 
-/* Does the filter take changes from outside at this place? */
+/* Whether the filter selects changes from outside at this place. */
 int walk_out_selected(const struct walk *w);
 
 #endif
