@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions in memory: unpacking, holding and forgetting them; see blocktab.h. */
+/* Definitions in memory: unpacks, holds and drops them; see blocktab.h. */
 #include "file/blocktab.h"
 
 #include <pthread.h>
@@ -8,17 +8,17 @@
 #include "base/format.h"
 #include "base/le.h"
 
-/* All that is in memory, whatever a file says. */
+/* Limit of all that is in memory, whatever a file says. */
 #define MAX_BYTES ((uint64_t)2 << 30)
 /*
- * For each chunk that is being worked with: half of this is for definitions that nobody
- * holds, and half for whole sections as they stand in the file, which have three times as
- * many in the same room.  As much as is held both lose, as a chunk of which much is held
- * is a large one in all else, too; but a little is always there.
+ * Limit for each chunk in use: half of this is for definitions that are not held, and
+ * half for whole sections in the form of the file, which have three times as many in
+ * the same room. Both halves shrink by as much as is held, as a chunk that holds much
+ * is a large one in all else, too; but LITTLE_BYTES always remain.
  */
 #define CHUNK_BYTES ((uint64_t)20 << 20)
 #define LITTLE_BYTES ((uint64_t)1 << 20)
-/* So many are told with one look into the table. */
+/* Number of definitions passed on with one look into the table. */
 #define EACH 64u
 
 struct blocktab {
@@ -26,19 +26,19 @@ struct blocktab {
     _Atomic uint32_t known;
     struct dictsect *sections;
 
-    _Atomic int all; /* every definition that there is stays, by_id alone finds it */
+    _Atomic int all; /* all definitions stay, by_id alone finds them */
     struct idtab by_id;
 
-    pthread_mutex_t lock; /* all below, sections, and changes of by_id */
+    pthread_mutex_t lock; /* protects all below, sections, and changes of by_id */
     struct slab slab;     /* of blocks */
-    uint32_t *in;         /* numbers of those in memory */
+    uint32_t *in;         /* ids of those in memory */
     uint32_t nin, in_cap;
     uint64_t bytes;
-    uint64_t loose;    /* ... of those that nobody holds and that are not kept */
-    uint64_t kept;     /* ... of those that are */
-    uint32_t users;    /* calls of blocktab_hold, each of a chunk */
-    uint32_t calls;    /* ... ever */
-    uint64_t *missing; /* of the call at hand: number << 32 | place */
+    uint64_t loose;    /* ... of those that are neither held nor kept */
+    uint64_t kept;     /* ... of those that are kept */
+    uint32_t users;    /* calls of blocktab_hold that are in effect, each for a chunk */
+    uint32_t calls;    /* ... total */
+    uint64_t *missing; /* of the current call: id << 32 | place */
     size_t missing_cap;
 };
 
@@ -115,7 +115,7 @@ int blocktab_add_row(struct blocktab *t, uint64_t off, uint32_t first, uint32_t 
 
 /* --------------------------------------------------------------- unpacking */
 
-/* Puts a definition into the table, where it is loose. */
+/* Puts a definition into the table, as a loose one. */
 static int add_block(struct blocktab *t, uint32_t id, const struct dict_def *raw,
                      struct ctr_diag *diag)
 {
@@ -157,7 +157,7 @@ static int add_block(struct blocktab *t, uint32_t id, const struct dict_def *raw
     return 0;
 }
 
-/* Reads a definition that is known and not in memory; ascending numbers are cheapest. */
+/* Reads a known definition that is not in memory; ascending ids are cheapest. */
 static int read_block(struct blocktab *t, uint32_t id, struct ctr_diag *diag)
 {
     struct dict_def raw;
@@ -194,14 +194,14 @@ static int is_loose(const struct block *b)
     return b->holds == 0 && !b->kept;
 }
 
-/* For how many calls nobody has asked for it, as a power of two. */
+/* Number of calls since its last use, as a power of two. */
 static unsigned age_of(const struct blocktab *t, const struct block *b)
 {
-    uint32_t calls = t->calls - b->asked;
+    uint32_t calls = t->calls - b->last_call;
     return calls ? 32u - (unsigned)__builtin_clz(calls) : 0;
 }
 
-/* Forgets the oldest, until no more than so much is loose. */
+/* Drops the oldest, until no more than `most' bytes are loose. */
 static void forget(struct blocktab *t, uint64_t most)
 {
     uint64_t of_age[33] = {0}, stay = 0;
@@ -221,7 +221,7 @@ static void forget(struct blocktab *t, uint64_t most)
             t->in[n++] = id;
             continue;
         }
-        idtab_set(&t->by_id, id, NULL); /* has its page: cannot fail */
+        idtab_set(&t->by_id, id, NULL); /* its page exists: cannot fail */
         idtab_trim(&t->by_id, id);
         t->bytes -= b->bytes;
         t->loose -= b->bytes;
@@ -230,7 +230,7 @@ static void forget(struct blocktab *t, uint64_t most)
     t->nin = n;
 }
 
-/* Makes room for so many definitions. */
+/* Makes room for n definitions. */
 static void forget_some(struct blocktab *t, uint32_t n)
 {
     const uint64_t chunks = CHUNK_BYTES * (t->users ? t->users : 1);
@@ -243,7 +243,7 @@ static void forget_some(struct blocktab *t, uint32_t n)
     }
     dictsect_keep(t->sections, most);
     if (t->loose > most) {
-        forget(t, most / 4 * 3); /* looking through all must not come too often */
+        forget(t, most / 4 * 3); /* looking through all must not happen too often */
     }
 }
 
@@ -259,10 +259,10 @@ static void take(struct blocktab *t, struct block *b)
 {
     t->loose -= is_loose(b) ? b->bytes : 0;
     b->holds++;
-    b->asked = t->calls;
+    b->last_call = t->calls;
 }
 
-/* Those of a chunk together may be as large as `left' tells. */
+/* `left': bytes that the remaining definitions of a chunk may have. */
 static int count_def(uint64_t *left, const struct block *b, struct ctr_diag *diag)
 {
     const int fits = b->def_bytes <= *left;
@@ -272,7 +272,7 @@ static int count_def(uint64_t *left, const struct block *b, struct ctr_diag *dia
                            "the blocks of a chunk are too large");
 }
 
-/* Blocks are written to with the lock only, and by this file only. */
+/* Blocks are only written with the lock held, and only in this file. */
 static void let_go(struct blocktab *t, const struct block *held)
 {
     struct block *b = (struct block *)held;
@@ -303,7 +303,7 @@ static int read_missing(struct blocktab *t, const uint8_t *ids, uint32_t n,
     }
     qsort(t->missing, k, sizeof(t->missing[0]), ctr_by_u64);
     for (uint32_t i = 0; i < k; i++) {
-        /* Up and down in turn: the sections read last are those needed first. */
+        /* Up and down in turn: the sections read last are the first ones needed. */
         const uint64_t m = t->missing[t->calls & 1 ? k - 1 - i : i];
         uint32_t id = (uint32_t)(m >> 32), place = (uint32_t)m;
         struct block *b = idtab_get(&t->by_id, id);
@@ -324,7 +324,7 @@ static int read_missing(struct blocktab *t, const uint8_t *ids, uint32_t n,
     return 0;
 }
 
-/* most: bytes of their definitions. */
+/* most: limit of the bytes of their definitions. */
 static int hold_locked(struct blocktab *t, const uint8_t *ids, uint32_t n,
                        const struct block **out, uint64_t most, struct ctr_diag *diag)
 {
@@ -360,7 +360,7 @@ static int hold_all(const struct blocktab *t, const uint8_t *ids, uint32_t n,
     return err;
 }
 
-/* users: how many more there are with it. */
+/* users: number added to t->users. */
 static int hold(struct blocktab *t, const uint8_t *ids, uint32_t n,
                 const struct block **out, uint32_t users, struct ctr_diag *diag)
 {
@@ -488,7 +488,7 @@ int blocktab_keep_all(struct blocktab *t, struct ctr_diag *diag)
         }
     }
     if (!err) {
-        /* From now on they are looked up without the lock. */
+        /* From now on definitions are looked up without the lock. */
         atomic_store_explicit(&t->all, 1, memory_order_release);
     }
     pthread_mutex_unlock(&t->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at what reading can do without: the seek table, which is for other programs,
- * and the index, instead of which the chunks themselves are read where it is damaged.
+ * Checks what readers do not depend on: the seek table, which is for other programs,
+ * and the index, which readers replace by the chunks themselves where it is damaged.
  */
 #include "file/trace.h"
 
@@ -11,7 +11,7 @@
 
 #define STEP 65536u
 
-/* XXH64 of the seek table's frame, whose header was read.  Reads the rest of it. */
+/* XXH64 of the seek table's frame, whose header was read. Reads the rest of it. */
 static int hash_table(struct source *src, const struct section *sec, uint64_t *hash,
                       struct ctr_diag *diag)
 {
@@ -74,7 +74,7 @@ void trace_set_end(struct ctr_trace *tr, const struct section *sec)
     tr->seek_hash = le64(sec->body + END_SEEK_HASH);
 }
 
-/* Hands on what is wrong; what the system refused is the caller's error. */
+/* Reports a finding; what the system refused is an error of the call. */
 static int report(int err, const struct ctr_diag *why,
                   int (*fn)(void *arg, const struct ctr_diag *damage), void *arg,
                   struct ctr_diag *diag)
@@ -98,7 +98,7 @@ int ctr_trace_check(struct ctr_trace *tr,
     struct ctr_diag why;
     int err;
     if (tr->state != CTR_COMPLETE) {
-        return 0; /* that is told by ctr_trace_damage */
+        return 0; /* ctr_trace_damage reports that */
     }
     if (!tr->src.seekable) {
         return tr->seek_damage.code ? fn(arg, &tr->seek_damage) : 0;

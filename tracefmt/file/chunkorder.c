@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of time among the chunks of a file, made in stretches as far as it is asked
- * for, and scans that leave out groups with nothing of what is looked for.
+ * The time order of a file's chunks, computed in stretches as far as it is needed, and
+ * scans that leave out groups without matches.
  */
 #include "file/chunktab_priv.h"
 
@@ -14,7 +14,7 @@ static int by_begin(const void *a, const void *b)
     return (x->group > y->group) - (x->group < y->group);
 }
 
-/* Is the last chunk of stretch j's group behind the begin of stretch k? */
+/* Whether the last chunk of stretch j's group is after the beginning of stretch k. */
 static int reaches(const struct chunktab *t, uint32_t j, uint32_t k)
 {
     const struct stretch *x = &t->stretch[j], *y = &t->stretch[k];
@@ -34,7 +34,7 @@ static uint32_t reaching(const struct chunktab *t, uint32_t k, uint32_t j)
     return j;
 }
 
-/* Is a chunk begun at a time in stretch k, or before it? */
+/* Whether a chunk begun at this time is in stretch k, or before it. */
 static int is_before_end(const struct chunktab *t, uint32_t k, uint64_t ns,
                          uint64_t chunk)
 {
@@ -45,8 +45,8 @@ static int is_before_end(const struct chunktab *t, uint32_t k, uint64_t ns,
     return ns != next->begin ? ns < next->begin : chunk < t->group[next->group].first;
 }
 
-static int is_behind_begin(const struct chunktab *t, uint32_t k, uint64_t ns,
-                           uint64_t chunk)
+static int is_after_begin(const struct chunktab *t, uint32_t k, uint64_t ns,
+                          uint64_t chunk)
 {
     const struct stretch *s = &t->stretch[k];
     return ns != s->begin ? ns > s->begin : chunk >= t->group[s->group].first;
@@ -145,10 +145,10 @@ static int add_begun(struct chunktab *t, uint32_t k, uint32_t group, struct begu
     pthread_mutex_lock(&t->lock);
     int err = chunktab_rows(t, group, &s, diag);
     for (uint32_t i = 0; !err && i < g->count; i++) {
-        /* What cannot be read comes when it can have been begun at the latest. */
+        /* What cannot be read comes at the latest time at which it can have begun. */
         const int good = i < s->good;
         const uint64_t ns = good ? s->row[i].pub.start_ns : g->span.late_ns;
-        if (is_behind_begin(t, k, ns, g->first + i) &&
+        if (is_after_begin(t, k, ns, g->first + i) &&
             is_before_end(t, k, ns, g->first + i)) {
             l->v[l->n++] =
                 (struct begun){ns, g->first + i, good ? s->row[i].pub.thread : NONE};
@@ -158,7 +158,7 @@ static int add_begun(struct chunktab *t, uint32_t k, uint32_t group, struct begu
     return err;
 }
 
-/* No chunk of a thread may have been begun before one that stands before it. */
+/* A chunk of a thread must not have begun before an earlier one in the file. */
 static int check_threads(struct begun_list *l, struct ctr_diag *diag)
 {
     qsort(l->v, l->n, sizeof(l->v[0]), by_thread);
@@ -172,9 +172,9 @@ static int check_threads(struct begun_list *l, struct ctr_diag *diag)
 }
 
 /*
- * Threads are merged by time.  Chunks stand in a file as they were finished, which
- * tells little of when they began, so readers of files take them by their first
- * moment, those of one moment as they stand.
+ * Threads are merged by time. Chunks are in a file in the order in which they were
+ * finished, which says little about when they began, so readers of files order them by
+ * their first moment, and those of one moment by their order in the file.
  */
 static int make_stretch(struct chunktab *t, uint32_t k, struct ctr_diag *diag)
 {
@@ -195,7 +195,7 @@ static int make_stretch(struct chunktab *t, uint32_t k, struct ctr_diag *diag)
         err = add_begun(t, k, t->stretch[j].group, &l, diag);
         others++;
     }
-    /* They reach into the next one, as a rule. */
+    /* They usually reach into the next one. */
     pthread_mutex_lock(&t->lock);
     if (others + SLOTS / 2 > t->most) {
         others += SLOTS;
@@ -233,7 +233,7 @@ int chunktab_place(struct chunktab *t, const struct chunk_row *row, uint64_t *at
     uint32_t lo = 0, hi = t->n;
     while (hi - lo > 1) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        *(is_behind_begin(t, mid, row->pub.start_ns, chunk) ? &lo : &hi) = mid;
+        *(is_after_begin(t, mid, row->pub.start_ns, chunk) ? &lo : &hi) = mid;
     }
     int err = make_stretch(t, lo, diag);
     const struct stretch *s = &t->stretch[lo];
@@ -275,7 +275,7 @@ static int scan_wants(const struct chunk_scan *s, const struct chunk_span *g)
            g->last_thread >= s->thread && (s->flags == 0 || g->flags & s->flags);
 }
 
-/* Anything of a stretch that is not known yet? */
+/* Whether the scan wants anything of a stretch that is not known yet. */
 static int scan_wants_any(const struct chunktab *t, const struct chunk_scan *s,
                           uint32_t k)
 {
@@ -332,13 +332,13 @@ int chunktab_next(struct chunktab *t, struct chunk_scan *s, struct chunk_row *ou
     return 0;
 }
 
-int chunktab_ordinal(struct chunktab *t, uint32_t thread, uint64_t ordinal, int behind,
+int chunktab_ordinal(struct chunktab *t, uint32_t thread, uint64_t ordinal, int or_before,
                      struct chunk_row *out, struct ctr_diag *diag)
 {
     struct chunk_scan s = CHUNK_SCAN_ALL;
     struct chunk_row row;
     int got, found = 0;
-    s.stored = 1; /* within a thread the same order */
+    s.stored = 1; /* the same order within a thread */
     s.from = s.to = ordinal;
     s.thread = s.last_thread = thread;
     while ((got = chunktab_next(t, &s, &row, diag)) == 1) {
@@ -347,7 +347,7 @@ int chunktab_ordinal(struct chunktab *t, uint32_t thread, uint64_t ordinal, int 
             continue;
         }
         const int inside = ordinal - c->first < c->insns;
-        if (inside || (behind && ordinal - c->first == c->insns)) {
+        if (inside || (or_before && ordinal - c->first == c->insns)) {
             *out = row;
             found = 1;
         }

@@ -60,7 +60,10 @@ static int new_group(struct chunktab *t, const struct chunk_group *g)
     return 0;
 }
 
-/* Is a group where it can be, so that a file has no more of them than it has room for? */
+/*
+ * Whether a group is at a possible place, so that a file has no more groups than it has
+ * room for.
+ */
 static int is_possible(const struct chunktab *t, const struct chunk_group *last,
                        const struct chunk_group *g)
 {
@@ -136,8 +139,8 @@ uint32_t chunktab_find(const struct chunktab *t, uint64_t i, uint32_t hint)
 /* -------------------------------------------------------------------- slots */
 
 /*
- * Gives a group a slot: a new one, or with `any' that of the group that was not used for
- * longest.  NULL: there is none.
+ * Gives a group a slot: a new one, or with `any' the least recently used one. NULL:
+ * there is none.
  */
 static struct slot *take_slot(struct chunktab *t, uint32_t group, int any)
 {
@@ -164,7 +167,7 @@ static struct slot *take_slot(struct chunktab *t, uint32_t group, int any)
     return s;
 }
 
-/* Nothing useful is in it. */
+/* Releases a slot without useful contents. */
 static void give_up_slot(struct chunktab *t, struct slot *s)
 {
     t->group[s->group].slot = 0;
@@ -172,7 +175,7 @@ static void give_up_slot(struct chunktab *t, struct slot *s)
     s->used = 0;
 }
 
-/* Are these the rows of a group? */
+/* Whether these are the rows of a group. */
 static int check_rows(const struct chunk_group *g, const struct chunk_row *row,
                       struct ctr_diag *diag)
 {
@@ -191,7 +194,10 @@ static int check_rows(const struct chunk_group *g, const struct chunk_row *row,
     return 0;
 }
 
-/* As many of the first rows as can be those of a group some of which cannot be read. */
+/*
+ * The number of first rows that may belong to a group some of whose rows cannot be
+ * read.
+ */
 static uint32_t likely_rows(const struct chunk_group *g, const struct chunk_row *row,
                             uint32_t n)
 {
@@ -209,8 +215,8 @@ static uint32_t likely_rows(const struct chunk_group *g, const struct chunk_row 
 }
 
 /*
- * Reads a group's rows.  Where a PART is damaged the chunks themselves tell; where one of
- * these is, too, only the rows before it are known.
+ * Reads a group's rows. Where a PART is damaged they are read from the chunks
+ * themselves; where one of these is, too, only the rows before it are known.
  */
 static int load(struct chunktab *t, uint32_t group, struct slot **out,
                 struct ctr_diag *diag)
@@ -228,7 +234,7 @@ static int load(struct chunktab *t, uint32_t group, struct slot **out,
         return ctr_fail_nomem(diag);
     }
     int err = -CTR_E_CORRUPT;
-    if (g->off) { /* by the index */
+    if (g->off) { /* from the index */
         err = trace_part_rows(t->tr, g, t->dctx, &t->payload, &t->raw, s->row, &why);
         err = err ? err : check_rows(g, s->row, &why);
         s->good = err ? 0 : g->count;

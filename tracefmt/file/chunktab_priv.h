@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the table of chunks: chunktab.c has groups and rows, chunkorder.c the order
- * of time and what is looked for in it. */
+/*
+ * Internals of the table of chunks: chunktab.c has groups and rows, chunkorder.c time
+ * order and scans.
+ */
 #ifndef CTR_CHUNKTAB_PRIV_H
 #define CTR_CHUNKTAB_PRIV_H
 
@@ -14,27 +16,27 @@
 /* The rows of a group. */
 struct slot {
     uint32_t group; /* or NO_GROUP */
-    uint32_t good;  /* rows before those that cannot be read, of which ... */
+    uint32_t good;  /* rows before those that cannot be read because of `why' */
     struct ctr_diag why;
-    uint64_t used; /* when last */
+    uint64_t used; /* time of the last use */
     struct chunk_row row[PART_MAX_CHUNKS];
 };
 
 /*
- * A stretch of the order of time, which is that of (time, number) of chunks.  Stretch k
- * begins with (begin, number of its group's first chunk), and ends where the next one
- * begins.  They are in order of that, so its chunks are in its group and in those of
- * stretches before, as far as chunks of these were begun late.  Where no others reach
- * into it, and no two threads are in the group, it is the group as it stands, and nothing
- * need be read to know it.
+ * A stretch of the time order, which is that of (time, number) of chunks. Stretch k
+ * begins with (begin, number of its group's first chunk) and ends where the next one
+ * begins; stretches are sorted by that. So its chunks are in its group and in those of
+ * earlier stretches, as far as chunks of these were begun late. If no others reach into
+ * it, and its group does not have two threads, its order is that of the group in the
+ * file, and can be known without reading anything.
  */
 struct stretch {
     uint64_t begin; /* time */
     uint32_t group;
-    uint32_t before; /* nearest stretch before that reaches into this one, or NONE */
+    uint32_t before; /* nearest earlier stretch that reaches into this one, or NONE */
     uint32_t n;      /* chunks */
     int known;
-    uint32_t *order; /* their numbers; NULL: the group as it stands, or not known yet */
+    uint32_t *order; /* their numbers; NULL: file order of the group, or not known yet */
 };
 #define NONE UINT32_MAX
 
@@ -45,10 +47,10 @@ struct chunktab {
     uint64_t chunks;
     struct stretch *stretch; /* one for each group */
 
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* protects all that follows */
     struct slot *slot[SLOTS_MAX];
     uint32_t nslots;
-    uint32_t most; /* as many are enough; grows with threads that are slow */
+    uint32_t most; /* maximum; grows with threads that are slow */
     uint64_t uses;
     ZSTD_DCtx *dctx;
     struct buf payload, raw;

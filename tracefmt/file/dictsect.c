@@ -9,7 +9,7 @@
 
 /* Of a buffer that only one section has needed so far. */
 #define LARGE_BYTES ((size_t)4 << 20)
-/* A definition has at least this, with its number and length. */
+/* Minimum size of a definition, with its id and length. */
 #define LEAST_BYTES (8u + CTR_BLOCKDEF_FIXED + 1)
 
 struct row {
@@ -23,8 +23,8 @@ struct row {
 struct kept {
     struct row *row;
     struct buf raw;
-    uint32_t *at; /* [count]: where each definition's bytes begin, behind its number */
-    uint64_t asked;
+    uint32_t *at; /* [count]: where each definition's bytes begin, after its id */
+    uint64_t last_call;
     size_t bytes;
     struct kept *next;
 };
@@ -71,7 +71,7 @@ static void free_kept(struct kept *k)
     }
 }
 
-/* The section that *at points to is not in memory any more. */
+/* Drops the section that *at points to from memory. */
 static void give_up(struct dictsect *d, struct kept **at)
 {
     struct kept *k = *at;
@@ -137,7 +137,9 @@ static struct row *find_row(const struct dictsect *d, uint32_t id)
     return &d->row[lo];
 }
 
-/* Notes where definitions stand; there must be as many as the row says, in order. */
+/*
+ * Stores the place of each definition; there must be as many as the row says, in order.
+ */
 static int note_places(struct kept *k, struct ctr_diag *diag)
 {
     const struct row *row = k->row;
@@ -161,8 +163,10 @@ static int note_places(struct kept *k, struct ctr_diag *diag)
     return at == k->raw.n ? 0 : corrupt(diag, row->off, "data left over");
 }
 
-/* Reads the payload of a section whose header was read; it is in memory then,
- * the first of all. */
+/*
+ * Reads the payload of a section whose header was read, and puts it first in the list
+ * of those in memory.
+ */
 static int unpack(struct dictsect *d, const struct section *sec, struct row *row,
                   struct ctr_diag *diag)
 {
@@ -188,13 +192,13 @@ static int unpack(struct dictsect *d, const struct section *sec, struct row *row
     return 0;
 }
 
-/* By those that were not asked for longest. */
+/* Drops the least recently used ones. */
 static void make_room(struct dictsect *d)
 {
     while (d->kept && d->bytes > d->most) {
         struct kept **oldest = &d->kept;
         for (struct kept **at = oldest; *at; at = &(*at)->next) {
-            oldest = (*at)->asked < (*oldest)->asked ? at : oldest;
+            oldest = (*at)->last_call < (*oldest)->last_call ? at : oldest;
         }
         give_up(d, oldest);
     }
@@ -216,7 +220,7 @@ static int read_section(struct dictsect *d, struct row *row, struct ctr_diag *di
     return err ? err : unpack(d, &sec, row, diag);
 }
 
-static void tell(const struct kept *k, uint32_t i, struct dict_def *out)
+static void get_def(const struct kept *k, uint32_t i, struct dict_def *out)
 {
     const uint8_t *p = k->raw.p + k->at[i];
     *out = (struct dict_def){.p = p + 4, .n = le32(p), .off = k->row->off};
@@ -228,8 +232,8 @@ int dictsect_find(struct dictsect *d, uint32_t id, struct dict_def *out,
     struct row *row = find_row(d, id);
     int err = row->kept ? 0 : read_section(d, row, diag);
     if (!err) {
-        row->kept->asked = ++d->calls;
-        tell(row->kept, id - row->first, out);
+        row->kept->last_call = ++d->calls;
+        get_def(row->kept, id - row->first, out);
     }
     return err;
 }
@@ -247,5 +251,5 @@ int dictsect_stream(struct dictsect *d, const struct section *sec, struct ctr_di
 
 void dictsect_of_stream(const struct dictsect *d, uint32_t i, struct dict_def *out)
 {
-    tell(d->kept, i, out);
+    get_def(d->kept, i, out);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening a finished file by its index: from the end over the seek table to
- * END and from there to ROOT.  Whatever is not as it should be is an error here, and
- * the caller scans instead.
+ * Opens a finished file by its index: from the end over the seek table to END and from
+ * there to ROOT. Whatever is not as it should be is an error here, and the caller scans
+ * instead.
  */
 #include "file/trace.h"
 
@@ -14,7 +14,7 @@ static int no_index(struct ctr_diag *diag, uint64_t off, const char *what)
     return ctr_fail(diag, CTR_E_CORRUPT, off, "index", "%s", what);
 }
 
-/* Finds END by the seek table's footer.  The table itself is for others. */
+/* Finds END by the seek table's footer. The table itself is for other programs. */
 static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *diag)
 {
     uint8_t foot[SEEK_FOOT];
@@ -105,7 +105,7 @@ static int read_regs(struct ctr_trace *tr, struct ctr_diag *diag)
     return trace_set_regs(tr, &sec, diag);
 }
 
-/* ROOT tells what each thread did. */
+/* Adds up the totals of the threads, which ROOT has. */
 static void sum_threads(struct ctr_trace *tr)
 {
     for (uint32_t i = 0; i < tr->nthreads; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding out what is in a file that has no index, or a damaged one: section
- * by section, headers only.  What is whole is used; what ended the scan is
- * kept as the damage of the trace.
+ * Reads the contents of a file that has no index, or a damaged one: section by section,
+ * headers only. What is whole is used; what ended the scan is kept as the damage of the
+ * trace.
  */
 #include "file/trace.h"
 
@@ -91,8 +91,7 @@ int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag)
             break;
         }
     }
-    /* Only the seek table may follow; a cut or damaged one harms nobody who
-     * has come here. */
+    /* Only the seek table may follow; readers that come here do not need it. */
     tr->state = CTR_COMPLETE;
     struct section sec;
     int err = section_read(&tr->src, off, &sec, &why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of an open trace. */
+/* Internals of an open trace. */
 #ifndef CTR_TRACE_H
 #define CTR_TRACE_H
 
@@ -14,7 +14,7 @@ struct trace_regs {
 
 struct ctr_trace {
     struct source src;
-    uint64_t data_off; /* of the section behind META */
+    uint64_t data_off; /* of the section after META */
     uint32_t version;
     uint32_t compat;   /* FILE_COMPAT_* */
     uint32_t next_seq; /* stream, scan: number of the next section */
@@ -22,10 +22,11 @@ struct ctr_trace {
     struct ctr_diag damage;
     int has_index;
     struct ctr_diag index_damage; /* why a complete file was not opened by its index */
-    uint64_t seek_off;            /* of the seek table, as END has it, when that was met */
+    uint64_t seek_off;            /* of the seek table, according to END, once END was
+                                     read */
     uint64_t seek_hash;
     struct ctr_diag seek_damage; /* of a stream's */
-    int has_root; /* ends of processes and threads are told */
+    int has_root; /* ends of processes and threads are known */
 
     /* META */
     char *meta; /* all strings */
@@ -46,11 +47,11 @@ struct ctr_trace {
 
     /* REGS */
     struct trace_regs *regs_own;
-    const struct regtable *regs; /* NULL: no section of that kind was met */
+    const struct regtable *regs; /* NULL: there was no such section */
     const struct regview *view;
-    uint64_t regs_off; /* ROOT's word for where it is, or 0 */
+    uint64_t regs_off; /* its place according to ROOT, or 0 */
 
-    /* Tables; looked up by callbacks while the replay adds to them. */
+    /* Tables; callbacks use them while the replay adds to them. */
     struct idtab procs;
     struct idtab threads;
     uint32_t nprocs;
@@ -93,16 +94,16 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
 int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
                    struct ctr_diag *diag);
 /*
- * Fills in what a chunk says of itself, and checks that it is possible.  body:
+ * Fills in what a chunk says about itself, and checks that it is possible. body:
  * ROW_CHUNK_BYTES of it.
  */
 int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *body, uint64_t off,
                      uint64_t bytes, uint64_t raw_bytes, struct chunk_row *out,
                      struct ctr_diag *diag);
-/* The same of the header of its section. */
+/* The same for the header of its section. */
 int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
                       struct chunk_row *out, struct ctr_diag *diag);
-/* Checks that it is the next one, and adds to the totals. */
+/* Checks that it is the next one, and adds it to the totals. */
 int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
                       struct ctr_diag *diag);
 /* Makes the totals of the threads public, when all chunks are known. */
@@ -139,14 +140,19 @@ int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct
 /* All frames of a PART, by their checksums; diag is not NULL. */
 int trace_check_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag);
 
-/* check.c: END was met; and reads all of the seek table behind it. */
+/*
+ * check.c. trace_set_end: END was read. trace_read_seek_table: reads all of the seek
+ * table after it.
+ */
 void trace_set_end(struct ctr_trace *tr, const struct section *sec);
 int trace_read_seek_table(struct ctr_trace *tr, struct ctr_diag *diag);
 
 /* scan.c */
 int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag);
-/* The rows of g->count chunks, by their headers, which stand before `end'; *n: as many
- * were good. */
+/*
+ * The rows of g->count chunks, from their headers, which are before `end'; *n: number
+ * of good ones.
+ */
 int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g, uint64_t end,
                     struct chunk_row *rows, uint32_t *n, struct ctr_diag *diag);
 

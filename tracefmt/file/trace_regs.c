@@ -13,7 +13,7 @@ int trace_set_regs(struct ctr_trace *tr, const struct section *sec, struct ctr_d
     if (tr->regs || tr->nchunks) {
         return ctr_fail(diag, CTR_E_CORRUPT, sec->off, "regs", "%s",
                         tr->regs ? "a second register table"
-                                 : "a register table behind chunks");
+                                 : "a register table after chunks");
     }
     err = section_frame(sec, &tr->payload, 0, tr->dctx, &tr->raw, "regs", diag);
     if (err) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of an open trace: what META, PROCESS, THREAD, DICT, CHUNK and
- * ROOT say is checked here, whichever way it was found.
+ * The tables of an open trace: checks what META, PROCESS, THREAD, DICT, CHUNK and ROOT
+ * say, no matter how it was found.
  */
 #include "file/trace.h"
 
@@ -239,7 +239,7 @@ void trace_publish_totals(struct ctr_trace *tr)
 
 /* -------------------------------------------------------------------- ROOT */
 
-/* A thread's row of ROOT tells what it did. */
+/* Reads a thread's totals from its row of ROOT. */
 static void read_totals(struct thread *t, const uint8_t *row)
 {
     t->pub.first = le64(row + THR_FIRST);
@@ -249,7 +249,10 @@ static void read_totals(struct thread *t, const uint8_t *row)
     t->chunks = le64(row + THR_CHUNKS);
 }
 
-/* Before memory is taken: can there be so much?  What is told of stands in the file. */
+/*
+ * Before allocating: whether there can be so much. Everything counted must be in the
+ * file.
+ */
 static int root_is_possible(const struct ctr_trace *tr, const struct section *sec,
                             int all)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A definition of a block, unpacked: what readers are told of it, and what decoding
- * needs. */
+/* A block definition, unpacked: what readers get, and what decoding needs. */
 #ifndef CTR_BLOCK_H
 #define CTR_BLOCK_H
 
@@ -18,24 +17,25 @@ struct derived_access {
 };
 
 /*
- * There can be very many of them, so that lists whose place follows from the numbers have
- * no pointers: they stand right behind, see the functions below.  One piece of memory.
+ * There can be very many of them, so lists whose place follows from the numbers have no
+ * pointers: they are directly after this struct, see the functions below. It is one
+ * allocation.
  *
- * The accesses of a block are numbered: first the nplain ones that every run makes that
- * is not left early, then those of groups; each kind in the order of the slots.
+ * The accesses of a block are numbered: first the nplain ones that every run makes
+ * unless it is left early, then those of groups; each kind in the order of the slots.
  */
 struct block {
     struct ctr_block pub;
     uint32_t bytes;       /* of all of it */
     uint32_t def_bytes;   /* of the definition in the file */
-    uint32_t holds;       /* blocktab.c: as many need it */
-    uint32_t asked;       /* ... and when somebody asked last */
+    uint32_t holds;       /* blocktab.c: number of holders */
+    uint32_t last_call;   /* ... and the call that last held it */
     uint32_t value_bytes; /* of the values of the nplain first accesses */
     uint16_t nreg;        /* register slots */
     uint16_t reg_end;     /* highest register of a slot + 1, or 0 */
     uint16_t nplain;
     uint16_t naccess;
-    uint16_t nown; /* nplain without those that are derived */
+    uint16_t nown; /* nplain without the derived ones */
     uint16_t nderived;
     uint16_t kept; /* blocktab.c: valid as long as the trace */
 };
@@ -57,7 +57,7 @@ static inline const uint16_t *block_group_end(const struct block *b)
     return block_group_first(b) + b->pub.ngroup + 1;
 }
 
-/* ... and the accesses of one time that a group is made; 0: of what is always made */
+/* ... and the accesses that a group makes each time; 0: those always made */
 static inline const uint16_t *block_group_loads(const struct block *b)
 {
     return block_group_first(b) + 2 * (b->pub.ngroup + 1u);
@@ -74,7 +74,7 @@ static inline const uint16_t *block_at(const struct block *b)
     return block_group_first(b) + 4 * (b->pub.ngroup + 1u);
 }
 
-/* [nown], numbers of those */
+/* [nown], the numbers of these accesses */
 static inline const uint16_t *block_own(const struct block *b)
 {
     return block_at(b) + b->pub.nslot;
@@ -93,7 +93,7 @@ static inline struct ctr_access slot_access(const struct ctr_slot *s)
     };
 }
 
-/* The address just behind a block. */
+/* The address directly after a block. */
 static inline uint64_t block_end(const struct ctr_block *b)
 {
     unsigned last = b->ninsn - 1u;
