@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacking a definition, and what is known of the accesses of a block before it runs.
+ * Unpacks a definition, and computes what is known of the accesses of a block before it
+ * runs.
  *
- * Most runs of a block make all its unconditional accesses once, in order.  They are
- * numbered here once per definition, so that decoding such a run fills in addresses and
- * asks nothing: first those that the column tells, then those that follow from them.
+ * Most runs of a block make all its unconditional accesses once, in order. They are
+ * numbered here once per definition, so that decoding such a run only fills in
+ * addresses: first those from the column, then those derived from them.
  */
 #include "model/block.h"
 
@@ -21,7 +22,7 @@ static void count_accesses(const struct blockdef *d, unsigned *plain, unsigned *
     }
 }
 
-/* Numbers the accesses and says what follows from what. */
+/* Numbers the accesses and finds the roots of the derived ones. */
 static void number_accesses(struct block *b, const struct blockdef *d)
 {
     struct derived_access *derived = (struct derived_access *)block_derived(b);

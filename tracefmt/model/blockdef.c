@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking block definitions.  The recorder's dictionary and the reader both
- * go through here, so that what was written can be read.
+ * Checks block definitions, for the recorder's dictionary as well as for readers, so
+ * that what was written can be read.
  */
 #include "model/blockdef.h"
 #include "base/format.h"
@@ -13,7 +13,10 @@ static int bad(struct ctr_diag *diag, uint64_t off, const char *what)
     return ctr_fail(diag, CTR_E_CORRUPT, off, "block", "bad block definition: %s", what);
 }
 
-/* May slot i have entry number `entry' of derive[]?  Slots before it are checked. */
+/*
+ * Whether slot i may have entry number `entry' of derive[]. Slots before it are
+ * checked.
+ */
 static int derive_ok(const struct blockdef *d, unsigned i, unsigned entry)
 {
     struct slot_derive v;
@@ -126,7 +129,7 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
                    s[5]) {
             return bad(diag, off, "kind of access");
         } else if (last_reg && insn == last) {
-            return bad(diag, off, "an access behind a register");
+            return bad(diag, off, "an access after a register");
         } else if (s[4] & CTR_ACCESS_DERIVED && !derive_ok(&d, i, derived++)) {
             return bad(diag, off, "derived slot");
         }

@@ -7,7 +7,7 @@
 #include "base/le.h"
 #include "cannoli/events.h"
 
-/* Where the parts of a checked definition stand. */
+/* The places of the parts of a checked definition. */
 struct blockdef {
     const uint8_t *body;
     uint32_t bytes;
@@ -15,7 +15,7 @@ struct blockdef {
     uint16_t nslot;
     uint16_t ngroup;
     uint16_t nreg;    /* register slots among them */
-    uint16_t reg_end; /* highest register of one + 1, or 0 */
+    uint16_t reg_end; /* highest register of these + 1, or 0 */
     uint8_t flags;
     uint32_t ntag;
     uint32_t code_bytes;
@@ -58,7 +58,7 @@ static inline void blockdef_slot(const struct blockdef *d, unsigned i,
     out->derived = (s[4] & CTR_ACCESS_DERIVED) != 0;
 }
 
-/* Unpacks entry i of derive[], which is that of the derived slot number i. */
+/* Unpacks entry i of derive[], which belongs to the derived slot number i. */
 static inline void blockdef_derive(const struct blockdef *d, unsigned i,
                                    struct slot_derive *out)
 {
@@ -86,16 +86,15 @@ static inline void blockdef_tag(const struct blockdef *d, uint32_t i, struct ctr
     out->tag = le64(t + 4);
 }
 
-/* The group of a slot, 0 of a register's. */
+/* The group of a slot, 0 for a register slot. */
 static inline unsigned slot_group(const struct ctr_slot *s)
 {
     return s->reg ? 0 : s->group;
 }
 
 /*
- * Fills first[1..ngroup] with the first slot of each group and end[1..ngroup]
- * with that behind its last one; both nslot for a group that has none.  Element
- * 0 is not used.
+ * Fills first[1..ngroup] with the first slot of each group and end[1..ngroup] with the
+ * one after its last; both are nslot for an empty group. Element 0 is not used.
  */
 static inline void blockdef_groups(const struct blockdef *d, uint16_t *first,
                                    uint16_t *end)

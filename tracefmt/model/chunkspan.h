@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in some chunks behind each other: told by ROOT, for each PART. */
+/* What some consecutive chunks contain; ROOT has this for each PART. */
 #ifndef CTR_CHUNKSPAN_H
 #define CTR_CHUNKSPAN_H
 
@@ -9,10 +9,10 @@
 
 struct chunk_span {
     uint64_t from, to;       /* ordinals; to: exclusive */
-    uint64_t from_ns, to_ns; /* when the first was begun, when the last was full */
-    uint64_t late_ns;        /* when the last was begun */
+    uint64_t from_ns, to_ns; /* start of the first, end of the last */
+    uint64_t late_ns;        /* start of the last */
     uint32_t thread, last_thread;
-    uint32_t flags; /* all that any has */
+    uint32_t flags; /* those of any chunk */
     uint32_t chunks;
 };
 
@@ -33,7 +33,7 @@ static inline void span_add(struct chunk_span *s, const struct ctr_chunk *c)
     s->chunks++;
 }
 
-/* As in a row of ROOT. */
+/* The format of a row of ROOT. */
 static inline void span_put(uint8_t *row, const struct chunk_span *s)
 {
     put32(row + RPART_CHUNKS, s->chunks);

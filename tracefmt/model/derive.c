@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the parts in which QEMU keeps a register to what the machine's manual, and
- * gdb, call it.  Each formula is QEMU's own of where it reads the register as
- * a whole, written down once more; the parts are its variables.
+ * Computes registers as the machine's manual and gdb define them from the parts in
+ * which QEMU keeps them. Each formula is the one with which QEMU itself reads the whole
+ * register; the parts are its variables.
  */
 #include "model/derive.h"
 

@@ -12,27 +12,27 @@ struct regval {
     uint64_t lo, hi;
 };
 
-/* What a formula gets. */
+/* The arguments of a formula. */
 struct derive_args {
     const struct regval *in;
-    unsigned number; /* which of several alike */
+    unsigned number; /* index among several alike */
     unsigned bits;   /* width of the result */
 };
 
 struct derive {
     uint16_t machine[2]; /* e_machine, 0: none */
-    uint8_t count;       /* so many alike, numbered from 0; 0: just one */
+    uint8_t count;       /* number of registers alike, numbered from 0; 0: just one */
     uint8_t size;        /* bytes; 0: as the last part */
     uint8_t flags;       /* CTR_REG_* */
-    const char *name;    /* here and below a % stands for the number */
+    const char *name;    /* in this and the parts, % is a placeholder for the number */
     struct regval (*fn)(const struct derive_args *a);
-    const char *in[DERIVE_MAX_IN]; /* parts, all of which there must be */
+    const char *in[DERIVE_MAX_IN]; /* parts, all of which must exist */
 };
 
 /* derive_s390x.c; parts: psw_mask, cc_op, cc_src, cc_dst, cc_vr. */
 struct regval s390x_pswm(const struct derive_args *a);
 
-/* All of them, ended by one without a name. */
+/* All of them; the last one has no name. */
 extern const struct derive derive_all[];
 
 #endif

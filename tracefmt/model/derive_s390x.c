@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The condition code of s390x: QEMU keeps what the last instruction that set it
- * did, and with what; this computes it as FORMAT.md, section 4.8, tells.
+ * The condition code of s390x: QEMU keeps the operation of the last instruction that
+ * set it, and its operands; this computes the code from them as in FORMAT.md, section
+ * 4.8.
  */
 #include "model/derive.h"
 
@@ -38,7 +39,7 @@ static unsigned difference(int64_t a, int64_t b, int64_t r)
     return over ? 3 : sign_of(r);
 }
 
-/* The bit of v that stands where the highest bit of mask does. */
+/* The bit of v at the position of the highest bit of mask. */
 static int highest(uint64_t v, uint64_t mask)
 {
     return v >> (63 - __builtin_clzll(mask)) & 1;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Column 5.  A program that lives by system calls makes two events or more for
- * each, of some 100 bytes, nearly all of them as the last time.  So of the
- * numbers of a payload only those are told that differ from the event before
- * that is likely to be alike, and the rest (names, paths, data) is told once if
- * it comes again at once.
+ * Column 5. A program that mostly makes system calls has two or more events for each,
+ * of some 100 bytes, nearly all of them the same as last time. So only those numbers of
+ * a payload are stored that differ from the earlier event most likely to be alike, and
+ * the rest (names, paths, data) is stored once if it repeats immediately.
  *
  *   slot    of
  *   0..63     system calls, by number modulo 64: entry and return
@@ -18,15 +17,17 @@
 #include "cannoli/events.h"
 
 /* The first varint of an event. */
-#define HEAD_SAME 1u  /* the rest is that of the slot */
+#define HEAD_SAME 1u  /* the rest is the same as in the slot */
 #define HEAD_TIMED 2u /* a time follows */
 #define HEAD_TYPE_SHIFT 2
 
-/* A longer rest is told each time, so that reading takes no longer than the
- * column is long. */
+/*
+ * A longer rest is stored each time, so that reading time stays proportional to the
+ * column's length.
+ */
 #define MAX_SAME 256u
 
-#define SYS_NR 0u /* fields of a system call that go their own ways: */
+#define SYS_NR 0u /* fields of a system call with their own rules: */
 #define SYS_RESULT 2u
 
 static int is_syscall(uint32_t type)
@@ -49,8 +50,8 @@ static struct ev_slot *slot_of(struct ev_context *c, uint32_t type, uint32_t nr)
     return &c->slot[128 + (type & 127)];
 }
 
-/* What field i is if nobody says more. */
-static uint64_t foretold(const struct ev_slot *s, uint32_t type, unsigned i)
+/* The value of field i unless the column has another one. */
+static uint64_t predicted(const struct ev_slot *s, uint32_t type, unsigned i)
 {
     return type == CTR_EVENT_SYSCALL && i == SYS_RESULT ? 0 : s->field[i];
 }
@@ -140,12 +141,12 @@ int evenc_add(struct evenc *e, uint64_t run, uint64_t insns, uint32_t type,
     const uint8_t *f = payload;
     for (unsigned i = 0; i < k->nfields; f += k->field[i], i++) {
         value[i] = get_field(f, k->field[i]);
-        mask |= (uint64_t)(value[i] != foretold(s, type, i)) << i;
+        mask |= (uint64_t)(value[i] != predicted(s, type, i)) << i;
     }
     p += put_varint(p, mask);
     for (unsigned i = 0; i < k->nfields; i++) {
         if (mask >> i & 1) {
-            p += put_varint(p, zigzag64(value[i] - foretold(s, type, i)));
+            p += put_varint(p, zigzag64(value[i] - predicted(s, type, i)));
             keep_field(s, type, i, value[i]);
         }
     }
@@ -210,7 +211,7 @@ int evdec_begin(struct evdec *d, const struct section *sec, const struct buf *pa
     d->first = pub->first;
     d->runs = pub->runs;
     d->insns = pub->insns;
-    d->told = pub->flags & CHUNK_F_EVENTS;
+    d->expected = pub->flags & CHUNK_F_EVENTS;
     d->met = 0;
     d->now = pub->start_ns;
     d->left = le32(sec->body + CHUNK_EVENTS);
@@ -240,7 +241,7 @@ int evdec_begin(struct evdec *d, const struct section *sec, const struct buf *pa
     return evdec_next(d);
 }
 
-/* The numbers of the payload. */
+/* Reads the numbers of the payload. */
 static int get_fields(struct evdec *d, const struct payload_kind *k, uint32_t type,
                       struct ev_slot *s)
 {
@@ -250,7 +251,7 @@ static int get_fields(struct evdec *d, const struct payload_kind *k, uint32_t ty
     }
     uint8_t *out = d->payload.p;
     for (unsigned i = 0; i < k->nfields; out += k->field[i], i++) {
-        uint64_t v = foretold(s, type, i);
+        uint64_t v = predicted(s, type, i);
         if (mask >> i & 1) {
             if (get_varint(&d->head, d->head_end, &z)) {
                 return -1;
@@ -269,7 +270,7 @@ static int get_fields(struct evdec *d, const struct payload_kind *k, uint32_t ty
     return 0;
 }
 
-/* Where and when; what: its first varint.  Returns the slot, or NULL. */
+/* Reads place and time; what: its first varint. Returns the slot, or NULL. */
 static struct ev_slot *get_place(struct evdec *d, uint64_t what, uint32_t type)
 {
     struct ev_context *c = &d->ctx;
@@ -303,7 +304,8 @@ int evdec_next(struct evdec *d)
 {
     d->have = 0;
     if (d->left == 0) {
-        return d->head != d->head_end || d->rest_at != d->rest_end || d->met != d->told
+        return d->head != d->head_end || d->rest_at != d->rest_end ||
+                       d->met != d->expected
                    ? bad(d, "data left over")
                    : 0;
     }
@@ -344,8 +346,8 @@ int evdec_next(struct evdec *d)
         return ctr_fail_nomem(d->diag);
     }
     const char *wrong = payload_check(type, d->payload.p, d->payload.n);
-    if (wrong || !(d->told & chunk_flag(type))) {
-        return bad(d, wrong ? wrong : "an event that the chunk does not tell");
+    if (wrong || !(d->expected & chunk_flag(type))) {
+        return bad(d, wrong ? wrong : "an event that the chunk header does not announce");
     }
     d->met |= chunk_flag(type);
     d->left--;

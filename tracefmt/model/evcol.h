@@ -11,23 +11,23 @@
 #include "cannoli/events.h"
 
 /*
- * A payload's numbers are told as differences to those of an event like it: the
- * last one in the same slot, see evcol.c.
+ * A payload's numbers are stored as differences to those of a similar event: the last
+ * one in the same slot, see evcol.c.
  */
 #define EV_SLOTS 256u
 struct ev_slot {
     uint64_t field[PAYLOAD_MAX_FIELDS];
-    size_t rest; /* the part behind the numbers: offset in the second part */
+    size_t rest; /* the part after the numbers: offset in the second part */
     uint32_t rest_bytes;
 };
 
-/* What both directions know of the events before. */
+/* What both directions know of the previous events. */
 struct ev_context {
     uint64_t run;
     uint64_t insns;
     uint64_t time;
     uint32_t nr;    /* of the last system call */
-    uint32_t since; /* memory events behind it */
+    uint32_t since; /* memory events since then */
     struct ev_slot slot[EV_SLOTS];
 };
 
@@ -66,11 +66,11 @@ struct evdec {
     uint32_t left;
     uint64_t first; /* ordinal of the chunk's first instruction */
     uint64_t runs, insns;
-    uint32_t told, met; /* CHUNK_F_* of events */
-    uint64_t off;       /* for diagnostics */
+    uint32_t expected, met; /* CHUNK_F_* of events: of the header; found */
+    uint64_t off;           /* for diagnostics */
     uint64_t index;
     struct ctr_diag *diag;
-    /* the event at hand */
+    /* the current event */
     int have;
     uint64_t run;
     uint64_t now;           /* its time, or the last one known before it */
@@ -81,12 +81,12 @@ void evdec_init(struct evdec *d);
 void evdec_fini(struct evdec *d);
 
 /*
- * Begins with the events of a chunk whose FRAME_EVENTS is in payload, and stands
- * on the first (evdec.have; 0 if there is none).  Returns 0 or an error.
+ * Begins the events of a chunk whose FRAME_EVENTS is in payload, and moves to the first
+ * one (evdec.have; 0 if there is none). Returns 0 or an error.
  */
 int evdec_begin(struct evdec *d, const struct section *sec, const struct buf *payload,
                 const struct ctr_chunk *pub, ZSTD_DCtx *dctx, struct ctr_diag *diag);
-/* Goes on to the next. */
+/* Moves to the next event. */
 int evdec_next(struct evdec *d);
 
 /* CTR_KIND_* of an event. */

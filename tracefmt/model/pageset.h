@@ -12,7 +12,7 @@ struct pageset {
     uint64_t *slot; /* open addressing, page + 1, 0 is free */
     uint32_t mask;
     uint32_t n;
-    uint8_t any; /* too many: stands for all pages */
+    uint8_t any; /* too many pages: the set is "any page" */
     uint64_t *sorted;
     uint64_t filter[PAGESET_FILTER]; /* page + 1 last met, by low bits */
 };

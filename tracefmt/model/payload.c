@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Payloads of events: their layout as a table, checking, and taking them apart.
- * Checked once, where they come in (from the pipe, from a file); the functions
- * that callers of the library use rely on it.
+ * Payloads of events: their layout as a table, checks, and parsers. A payload is
+ * checked once, where it comes in (from the pipe, from a file); the functions for
+ * callers of the library rely on it.
  */
 #include "model/payload.h"
 
@@ -38,7 +38,7 @@ uint32_t payload_fixed(const struct payload_kind *k)
     return n;
 }
 
-/* Is what the first numbers of a payload tell something that there is? */
+/* Whether the first numbers of a payload have known values. */
 static int known_kind(uint32_t type, const uint8_t *p)
 {
     switch (type) {
@@ -75,7 +75,7 @@ const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
     }
     if (k->counted) {
         if (n - at < 4 || n - at - 4 != le32(p + at) || le32(p + at) > le64(p + 8)) {
-            return "data that are not as long as told";
+            return "data with a wrong length";
         }
         at = n;
     }

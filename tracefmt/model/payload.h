@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the payloads of events are laid out (cannoli/events.h). */
+/* The layout of event payloads (cannoli/events.h). */
 #ifndef CTR_PAYLOAD_H
 #define CTR_PAYLOAD_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * A payload begins with a fixed part of numbers, and ends with a part whose
- * length follows from itself: strings, or data.
+ * A payload begins with a fixed part of numbers, and ends with a part whose length it
+ * contains itself: strings, or data.
  */
 #define PAYLOAD_MAX_FIELDS 12u
 struct payload_kind {
@@ -18,14 +18,16 @@ struct payload_kind {
     uint8_t field[PAYLOAD_MAX_FIELDS]; /* bytes of each: 4 or 8 */
 };
 
-/* Of an event type, or NULL for one that there is not. */
+/* The layout for an event type, or NULL for an unknown one. */
 const struct payload_kind *payload_kind(uint32_t type);
 
 /* Bytes of the fixed part. */
 uint32_t payload_fixed(const struct payload_kind *k);
 
-/* Is this a payload of that type, whole and nothing behind?  Returns NULL or
- * what is wrong. */
+/*
+ * Whether this is a payload of that type, whole and with nothing after it. Returns NULL
+ * or what is wrong.
+ */
 const char *payload_check(uint32_t type, const uint8_t *p, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking the register table.  Everything that numbers registers or cuts states
- * to pieces relies on what is checked here.
+ * Checks the register table. Everything that numbers registers or splits states relies
+ * on it.
  */
 #include "model/regtable.h"
 
@@ -17,7 +17,10 @@ static int bad_table(struct ctr_diag *diag, uint64_t off, uint32_t i, const char
     return ctr_fail(diag, CTR_E_CORRUPT, off, "regs", "register %u: %s", i, what);
 }
 
-/* A piece must go on in an entry of the same name, and all of them fit. */
+/*
+ * The entry after a piece must have the same name and continue it, and all pieces must
+ * fit.
+ */
 static int check_pieces(const struct regtable *t, uint64_t off, struct ctr_diag *diag)
 {
     uint32_t whole = 0;
@@ -30,7 +33,7 @@ static int check_pieces(const struct regtable *t, uint64_t off, struct ctr_diag 
         if (!(r->flags & CTR_REG_PIECE)) {
             whole = 0;
         } else if (i + 1 == t->n || strcmp(r->name, r[1].name) != 0) {
-            return bad_table(diag, off, i, "a piece goes on nowhere");
+            return bad_table(diag, off, i, "a piece without its continuation");
         }
     }
     return 0;

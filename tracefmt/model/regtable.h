@@ -28,7 +28,7 @@ int regtable_parse(struct regtable *out, uint32_t n, const void *table, size_t b
                    uint64_t off, struct ctr_diag *diag);
 void regtable_fini(struct regtable *t);
 
-/* Where the values of registers are foretold (value.h): sets those of a whole state. */
+/* Sets the places that predict register values (value.h) to those of a whole state. */
 void regtable_places(const struct regtable *t, const uint8_t *state, uint64_t *place);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A register slot says that a register may have been written; people want to see
- * what became different, under the names of the machine's manual.  So values are
- * kept as recorded (`raw') and as shown, and after each instruction the shown
- * registers that were touched are compared.
+ * A register slot says that a register may have been written; users want to see which
+ * values changed, under the names of the machine's manual. So values are kept as
+ * recorded (`raw') and as shown, and after each instruction the shown registers that
+ * were touched are compared.
  */
 #include "model/regview.h"
 
@@ -63,7 +63,7 @@ static struct shown_reg *add(struct regview *v, const char *name, uint32_t size,
     return r;
 }
 
-/* Those computed ones whose first part is entry i. */
+/* Adds the computed registers whose first part is entry i. */
 static void add_derived(struct regview *v, uint32_t machine, uint32_t i)
 {
     for (const struct derive *d = derive_all; d->name; d++) {
@@ -92,7 +92,7 @@ static void add_derived(struct regview *v, uint32_t machine, uint32_t i)
     }
 }
 
-/* What must be looked at again when an entry is written. */
+/* The shown registers to update when an entry is written. */
 static int make_feeds(struct regview *v)
 {
     uint32_t *at = calloc((size_t)v->table->n + 2, sizeof(at[0]));
@@ -101,7 +101,7 @@ static int make_feeds(struct regview *v)
     if (!at || !v->feed) {
         return -1;
     }
-    /* Counted first; then each list grows from the place where it begins. */
+    /* First they are counted; then each list grows from the place where it begins. */
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t i = 0; i < v->n; i++) {
             const struct shown_reg *r = &v->reg[i];
@@ -204,7 +204,7 @@ static struct regval entry_value(const struct regstate *s, unsigned entry)
     return (struct regval){le64(v), le64(v + 8)};
 }
 
-/* Puts n bytes into their place; returns 1 if they are others than those there. */
+/* Replaces n bytes; returns 1 if they differ from the old ones. */
 static inline int replace(uint8_t *old, const uint8_t *now, size_t n)
 {
     int same = memcmp(old, now, n) == 0;
@@ -226,7 +226,7 @@ static int compute(struct regstate *s, const struct shown_reg *r)
     return replace(s->shown + r->off, value, r->pub.size);
 }
 
-/* Puts the value of shown register i into its place; returns 1 if it is another. */
+/* Updates shown register i; returns 1 if its value changed. */
 static inline int refresh(struct regstate *s, unsigned i)
 {
     const struct shown_reg *r = &s->view->reg[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers as they are shown: pieces joined, those that QEMU keeps in parts
- * computed.  And their values as a chunk is gone through.
+ * Registers as they are shown: with pieces joined, and computed where QEMU keeps them
+ * in parts. And their values during the walk over a chunk.
  */
 #ifndef CTR_REGVIEW_H
 #define CTR_REGVIEW_H
@@ -19,7 +19,7 @@ struct shown_reg {
     uint16_t nparts;
     uint16_t first;              /* not computed: entry of its first part */
     const struct derive *derive; /* computed, of entries in[0..nparts-1] */
-    unsigned number;             /* of several alike */
+    unsigned number;             /* index among several alike */
     uint16_t in[DERIVE_MAX_IN];
     char name[16]; /* computed */
 };
@@ -43,7 +43,7 @@ struct regstate {
     const struct regview *view;
     uint8_t *raw;   /* a state */
     uint8_t *shown; /* as of the last regstate_settle */
-    uint8_t *known; /* of each shown register: it has had a value */
+    uint8_t *known; /* of each shown register: it has a value */
     uint8_t *is_dirty;
     uint16_t *dirty; /* shown registers of which a part was written since */
     uint32_t ndirty;
@@ -51,11 +51,11 @@ struct regstate {
     uint32_t nchanged;
 };
 
-/* For this view, or another one than before.  Returns 0 or -1 (no memory). */
+/* Initializes it for this view, or changes the view. Returns 0 or -1 (no memory). */
 int regstate_init(struct regstate *s, const struct regview *v);
 void regstate_fini(struct regstate *s);
 
-/* All values anew; NULL: none is known. */
+/* Sets all values; NULL: none is known. */
 void regstate_set(struct regstate *s, const uint8_t *state);
 
 /* Entry `reg' of the table is written. */

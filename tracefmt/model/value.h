@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How values are foretold (FORMAT.md, 4.4), for encoder and decoder: of four
- * guesses that cost nothing one is taken, the one that was right when the last
- * guess of this slot was wrong.  Most loads find what was last seen at their
- * address, most stores and registers go on as they did.
+ * Prediction of values (FORMAT.md, 4.4), for encoder and decoder. Of four cheap
+ * predictions the slot uses the one that was right at its last miss. Most loads read
+ * the last value at their address; most stores and registers continue their sequence.
  */
 #ifndef CTR_VALUE_H
 #define CTR_VALUE_H
@@ -11,21 +10,21 @@
 #include <stdint.h>
 #include "ctr.h"
 
-/* Guesses, in the order in which they are tried after a miss. */
+/* Predictions, in the order in which they are tried after a miss. */
 enum {
-    VALUE_STRIDE = 0, /* the last value and the step that led to it */
-    VALUE_PREV = 1,   /* the value before this one, of whatever slot */
+    VALUE_STRIDE = 0, /* the last value plus the step to it */
+    VALUE_PREV = 1,   /* the previous value, of any slot */
     VALUE_PREV2 = 2,  /* the one before that */
-    VALUE_PLACE = 3,  /* what is known to stand there: in memory, in the register */
+    VALUE_PLACE = 3,  /* the known value of the place: in memory, in the register */
 };
 
-/* A piece of the value of a slot: 8 bytes or less, and how it is foretold. */
+/* A piece of a slot's value, 8 bytes or less, and its predictor. */
 struct piece {
     uint64_t last;
     uint64_t step;
     uint64_t mask;  /* of the bits it has */
     uint16_t place; /* of a register: its word, which it fills */
-    uint8_t mode;   /* VALUE_*, the guess to take */
+    uint8_t mode;   /* VALUE_*, the prediction to use */
     uint8_t bytes;
     uint8_t turn; /* of an access: see value_shift */
     uint8_t off;  /* of an access: from its address to the piece's */
@@ -34,8 +33,8 @@ struct piece {
 };
 
 /*
- * What was seen last: of memory in words of 8 bytes, many addresses share one;
- * of registers in two words each.
+ * Last values: of memory in words of 8 bytes, where many addresses share one; of
+ * registers in two words each.
  */
 #define VALUE_PLACES 8192u
 
@@ -45,7 +44,7 @@ static inline unsigned value_place(uint64_t addr)
 }
 
 /*
- * By how many bits a value at addr stands above the bottom of its word.  turn: of a
+ * By how many bits a value at addr is above the bottom of its word. turn: of a
  * big-endian value of n bytes 64 - 8 n, otherwise 0.
  */
 static inline unsigned value_shift(uint64_t addr, unsigned turn)
@@ -100,7 +99,7 @@ static inline uint64_t value_signed(uint64_t v, unsigned bytes)
     return (uint64_t)((int64_t)(v << up) >> up);
 }
 
-/* A number of n bytes, 1 to 8, as they stand in memory, and back. */
+/* Reads a number of n bytes, 1 to 8, in memory order; and writes it. */
 static inline uint64_t value_get(const uint8_t *p, unsigned n, int big_endian)
 {
     uint64_t v = 0;
