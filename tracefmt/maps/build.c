@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making the history of address spaces from the map events of a trace.
+ * Builds the history of address spaces from the map events of a trace.
  *
- * All threads of a process change one address space, so the events of a process
- * are merged by time; those of one thread keep their order.  They are done one after
- * the other (space.c).  Chunks are read in the order in which they were begun, so
- * what is older than the one at hand can be done, and need not be kept any longer.
+ * All threads of a process change one address space, so the events of a process are
+ * merged by time; those of one thread keep their order. They are applied one after the
+ * other (space.c). Chunks are read in the order in which they were begun, so events
+ * older than the current chunk can be applied and need not be kept any longer.
  */
 #include "maps/space.h"
 
 #include "cannoli/events.h"
 #include "decode/walk.h"
 
-/* When events take so much memory, those are done that can be. */
+/* When events take so much memory, those that can be applied are. */
 #define PENDING_BYTES ((size_t)1 << 20)
 
 /* A thread with map events: the next one, if it is in the heap, ... */
 struct head {
-    struct map_queue queue; /* those behind that */
+    struct map_queue queue; /* the events after that */
     uint32_t thread;
     int in_heap;
     struct map_event e;
-    /* ... and its last change that was kept: moments that there were by then. */
+    /* ... and its last change that was kept: number of moments at that time. */
     uint32_t moments;
-    int waits;        /* it has changed something at the moment at hand ... */
-    uint64_t ordinal; /* ... before this instruction first */
+    int waits;        /* it has changed something at the current moment ... */
+    uint64_t ordinal; /* ... first before this instruction */
 };
 
-/* A process of which some thread has. */
+/* A process with such a thread. */
 struct merging {
     struct map_space space;
     struct head **head;    /* all */
     struct head **heap;    /* those that have a next event */
-    struct head **waiting; /* all at one time */
+    struct head **waiting; /* all at the same time */
     uint32_t nhead, cap, n, nwaiting;
     uint64_t time;
 };
 
 struct loading {
     struct ctr_maps *m;
-    struct head **head;       /* of each thread, or NULL */
-    struct merging **process; /* of each process, or NULL */
+    struct head **head;       /* one for each thread, or NULL */
+    struct merging **process; /* one for each process, or NULL */
     uint64_t n;               /* events */
     size_t bytes;             /* of all queues ... */
-    size_t most;              /* ... at most, before something is done about it, */
-    size_t pending;           /* and more than were left then */
+    size_t most;              /* ... limit before events are applied, */
+    size_t pending;           /* and more than remained then */
     unsigned flags;           /* CTR_MAPS_* */
     struct ctr_diag *diag;
 };
@@ -55,7 +55,7 @@ static int keep_change(struct loading *l, uint32_t thread, uint64_t ordinal,
                        uint64_t time_ns)
 {
     struct map_changes *c = &l->m->thread[thread];
-    if (l->m->told++ == MAPS_MAX_TOLD) {
+    if (l->m->thread_changes++ == MAPS_MAX_THREAD_CHANGES) {
         return ctr_fail(l->diag, CTR_E_LIMIT, CTR_NO_OFF, "maps", "too many map events");
     }
     if (c->n == c->cap) {
@@ -72,8 +72,8 @@ static int keep_change(struct loading *l, uint32_t thread, uint64_t ordinal,
 }
 
 /*
- * All that happened at a time is done.  A thread's change is not needed if there was no
- * moment behind its last one that is: to ask for that one's time is the same.
+ * All events of a time are applied. A thread's change is not needed if no moment came
+ * after its last one that is kept: the time of that one gives the same answers.
  */
 static int settle(struct loading *l, struct merging *g)
 {
@@ -93,7 +93,7 @@ static int settle(struct loading *l, struct merging *g)
 static int do_event(struct loading *l, struct merging *g, struct head *h)
 {
     if (h->e.time < g->time) {
-        h->e.time = g->time; /* it is older than its chunk */
+        h->e.time = g->time; /* older than its chunk */
     }
     int err = g->time != h->e.time ? settle(l, g) : 0;
     g->time = h->e.time;
@@ -143,7 +143,7 @@ static int next_event(struct loading *l, struct head *h)
     return h->in_heap;
 }
 
-/* Does the events of a process that are older than a time, or all. */
+/* Applies the events of a process that are older than a time, or all. */
 static int merge(struct loading *l, struct merging *g, uint64_t time, int all)
 {
     int err = 0;
@@ -259,7 +259,7 @@ static int keep_event(struct loading *l, const struct ctr_os_event *ev,
                                                        "maps", "too many map events");
 }
 
-/* Everything that comes is no older than that. */
+/* All events to come are no older than this time. */
 static int do_older(struct loading *l, uint64_t time)
 {
     int err = 0;
@@ -275,8 +275,9 @@ static int do_older(struct loading *l, uint64_t time)
 
 /*
  * Chunks come in the order in which they were begun, and no event is older than its
- * chunk: all that happened before the one that cannot be read is known.  If not even that
- * one's place is known, it was begun no earlier than the last that is.
+ * chunk: all that happened before the one that cannot be read is known. If even the
+ * place of that one is unknown, it was begun no earlier than the last one with a known
+ * place.
  */
 static int end_history(struct loading *l, int err, uint64_t start_ns)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What many map events of a process come to: the fewest that make the same
- * address space.  For recordings that keep the newest part only.
+ * Reduces many map events of a process to the fewest that make the same address space.
+ * For recordings that keep only the newest part.
  *
- * What is there at the end is told as if the process had begun with it.  The heap
- * is told as one range, first, since a later brk counts from its begin and its end;
- * what is not so in that range is told behind.
+ * The final mappings are emitted as if the process had begun with them. The heap is
+ * emitted as one range, first, since a later brk counts from its start and its end;
+ * events for deviations within that range follow.
  */
 #include "maps/space.h"
 
@@ -14,18 +14,18 @@
 #include "base/le.h"
 #include "cannoli/events.h"
 
-#define MAP_FIELDS 72u /* bytes of a payload in front of its strings */
+#define MAP_FIELDS 72u /* bytes of a payload before its strings */
 
 struct fold {
     struct map_space space;
     ctr_maps_fold_fn *emit;
     void *arg;
     struct buf payload;
-    const struct map_piece *heap; /* a piece of it as most are; NULL: none is mapped */
+    const struct map_piece *heap; /* a typical piece of it; NULL: none is mapped */
 };
 
-static int tell(struct fold *f, uint32_t op, const struct map_piece *like, uint64_t start,
-                uint64_t end)
+static int emit_map(struct fold *f, uint32_t op, const struct map_piece *like,
+                    uint64_t start, uint64_t end)
 {
     const struct map_file *file =
         op == CTR_MAP_MUNMAP ? NULL : &f->space.m->file[like->file];
@@ -64,7 +64,7 @@ static int is_heap(const struct fold *f, const struct map_piece *p)
     return strcmp(f->space.m->file[p->file].path, "[heap]") == 0;
 }
 
-/* Is the piece told by that of the whole heap? */
+/* Whether the event of the whole heap covers the piece. */
 static int in_heap(const struct fold *f, const struct map_piece *p)
 {
     return f->heap && p->start >= f->space.heap_start && p->end <= f->space.heap_end &&
@@ -85,7 +85,7 @@ static void find_heap(struct fold *f)
     }
 }
 
-static int tell_heap(struct fold *f)
+static int emit_heap(struct fold *f)
 {
     static const char path[] = "[heap]";
     struct map_space *s = &f->space;
@@ -105,11 +105,11 @@ static int tell_heap(struct fold *f)
         }
     }
     heap.start = s->heap_start;
-    return tell(f, CTR_MAP_INITIAL, &heap, s->heap_start, s->heap_end);
+    return emit_map(f, CTR_MAP_INITIAL, &heap, s->heap_start, s->heap_end);
 }
 
-/* What is not mapped in the range of the heap. */
-static int tell_holes(struct fold *f)
+/* Unmaps what is not mapped in the range of the heap. */
+static int emit_holes(struct fold *f)
 {
     const struct map_piece none = {0}, *p;
     uint64_t at = f->space.heap_start, end = f->space.heap_end;
@@ -118,7 +118,7 @@ static int tell_holes(struct fold *f)
         p = mapset_at(&f->space.set, pos);
         uint64_t to = p && p->start < end ? p->start : end;
         if (at < to) {
-            int err = tell(f, CTR_MAP_MUNMAP, &none, at, to);
+            int err = emit_map(f, CTR_MAP_MUNMAP, &none, at, to);
             if (err) {
                 return err;
             }
@@ -132,25 +132,25 @@ static int tell_holes(struct fold *f)
     return 0;
 }
 
-static int tell_all(struct fold *f)
+static int emit_all(struct fold *f)
 {
     const struct mapset *set = &f->space.set;
     const struct map_piece *p;
     const struct map_pos first = {0, 0};
-    int err = tell_heap(f);
+    int err = emit_heap(f);
     for (struct map_pos at = first; !err && (p = mapset_at(set, at));
          at = mapset_next(set, at)) {
         if (!is_heap(f, p)) {
-            err = tell(f, CTR_MAP_INITIAL, p, p->start, p->end);
+            err = emit_map(f, CTR_MAP_INITIAL, p, p->start, p->end);
         }
     }
     if (!err) {
-        err = tell_holes(f);
+        err = emit_holes(f);
     }
     for (struct map_pos at = first; !err && (p = mapset_at(set, at));
          at = mapset_next(set, at)) {
         if (is_heap(f, p) && !in_heap(f, p)) {
-            err = tell(f, CTR_MAP_MMAP, p, p->start, p->end);
+            err = emit_map(f, CTR_MAP_MMAP, p, p->start, p->end);
         }
     }
     return err;
@@ -171,7 +171,7 @@ int ctr_maps_fold(const struct ctr_os_event *const *events, size_t n,
         err = got == 1 ? map_space_event(&f.space, &e) : got;
     }
     if (!err) {
-        err = tell_all(&f);
+        err = emit_all(&f);
     }
     map_space_fini(&f.space);
     free(history.time);

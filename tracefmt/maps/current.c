@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An address space as it is at the moment (see current.h). */
+/* The current state of an address space (see current.h). */
 #include "maps/current.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pieces of one address space as it is at the moment: ranges that do not
- * overlap, in order.
+ * The pieces of one address space at the current moment: ranges that do not overlap, in
+ * order.
  */
 #ifndef CTR_MAPSET_H
 #define CTR_MAPSET_H
@@ -33,7 +33,7 @@ struct mapset {
     uint32_t cap;
 };
 
-/* A place in it; behind the last piece: block == n. */
+/* A place in it; after the last piece: block == n. */
 struct map_pos {
     uint32_t block;
     uint32_t i;
@@ -64,7 +64,7 @@ int mapset_prev(const struct mapset *s, struct map_pos *p);
 /* Puts a piece that overlaps none into its place.  Returns 0 or -1 (no memory). */
 int mapset_insert(struct mapset *s, struct map_piece piece);
 
-/* Takes out the piece at p; p is then that of the one behind. */
+/* Removes the piece at p; p is then the place of the next one. */
 void mapset_remove(struct mapset *s, struct map_pos *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the history of address spaces. */
+/* Internals of the history of address spaces. */
 #ifndef CTR_MAPS_H
 #define CTR_MAPS_H
 
@@ -7,19 +7,18 @@
 #include "base/util.h"
 
 /*
- * Limits against files that were made to hurt; programs stay far below.  Together they
- * come to some 768 MiB: 200 for names (short ones take more than is counted), 160 for
- * records, 128 for changes, 96 for moments, 128 for events, and what is left for skews
- * and for sorting.
+ * Limits against hostile files; programs stay far below. Together they come to some 768
+ * MiB: 200 for names (short ones take more than is counted), 160 for records, 128 for
+ * changes, 96 for moments, 128 for events, and the rest for skews and for sorting.
  */
-#define MAPS_MAX_EVENT_BYTES (128u << 20) /* packed, at once */
-#define MAPS_MAX_CHANGES (1u << 22)       /* pieces that ever began */
-#define MAPS_MAX_PIECES (1u << 20)        /* that there are at once */
+#define MAPS_MAX_EVENT_BYTES (128u << 20)  /* packed, at once */
+#define MAPS_MAX_CHANGES (1u << 22)        /* pieces that ever began */
+#define MAPS_MAX_PIECES (1u << 20)         /* at once */
 #define MAPS_MAX_MOMENTS (1u << 23)
-#define MAPS_MAX_TOLD (1u << 23) /* changes of threads */
-#define MAPS_MAX_NAMES (128u << 20)       /* bytes of paths and build ids */
+#define MAPS_MAX_THREAD_CHANGES (1u << 23) /* changes of threads */
+#define MAPS_MAX_NAMES (128u << 20)        /* bytes of paths and build ids */
 
-/* What is mapped, each only once: a file, or a name that the system gives. */
+/* What is mapped, each only once: a file, or a name from the system. */
 struct map_file {
     const char *path;
     const uint8_t *build_id;
@@ -30,8 +29,10 @@ struct map_file {
     uint8_t is_file; /* offsets mean something */
 };
 
-/* A piece of an address space, from one moment to another.  There may be very many:
- * what callers are told is made of it when they ask. */
+/*
+ * A piece of an address space, from one moment to another. There may be very many:
+ * results for callers are made from them on demand.
+ */
 struct map_record {
     uint64_t start;
     uint64_t end;
@@ -75,7 +76,7 @@ struct ctr_maps {
     uint32_t nthread;
     uint32_t changes; /* pieces that began */
     uint32_t moments; /* of all processes */
-    uint32_t told;    /* changes of all threads */
+    uint32_t thread_changes;
     uint64_t *skew;
     uint32_t nskew;
     uint32_t skew_cap;
@@ -84,19 +85,21 @@ struct ctr_maps {
     uint32_t file_cap;
     uint32_t *hash; /* first file + 1 */
     uint64_t name_bytes;
-    int damage; /* what ended the history before the trace did, or 0 ... */
+    int damage; /* what ended the history early, or 0 ... */
     struct ctr_diag why;
-    uint64_t damage_ns; /* ... and the time from which on something may be missing */
+    uint64_t damage_ns; /* ... and the time from which on changes may be missing */
 };
 
-/* Makes the tree of a process, whose records change their places.  Returns 0 or -1 (no
- * memory). */
+/*
+ * Builds the tree of a process; its records change their places. Returns 0 or -1 (no
+ * memory).
+ */
 int map_history_index(struct map_history *h);
 
 /*
- * How much higher a module begins than offset 0 of the file would stand if what is mapped
- * here were mapped like that from there on.  It is 0 for most, and hardly ever one
- * that others do not have.  Splitting and moving a piece do not change it.
+ * skew: how much higher a module begins than where offset 0 of the file would be if
+ * what is mapped here were mapped like that from there on. It is 0 for most, and hardly
+ * ever one that others do not have. Splitting and moving a piece do not change it.
  * Returns 0 or -1 (no memory).
  */
 int map_skew_get(struct ctr_maps *m, uint64_t skew, uint32_t *out);
@@ -107,8 +110,8 @@ static inline uint64_t map_base(const struct ctr_maps *m, uint64_t start, uint64
 }
 
 /*
- * ctr_maps_load_to; events are done when `pending' bytes more of them are kept than when
- * that was done last.
+ * ctr_maps_load_to; events are applied whenever they take `pending' more bytes than
+ * remained the last time.
  */
 int maps_load(struct ctr_maps **out, struct ctr_trace *tr, uint64_t to_ns, unsigned flags,
               size_t pending, struct ctr_diag *diag);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What records have in common: names, each kept once and found by a hash, and skews. */
+/* What records share: names, each stored once and found by a hash, and skews. */
 #include "maps/maps.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ int map_file_get(struct ctr_maps *m, const struct ctr_map *e, uint32_t *out,
     return 0;
 }
 
-#define SKEWS_NEAR 64u /* looked at; farther ones may be there twice */
+#define SKEWS_NEAR 64u /* number compared; farther ones may be stored twice */
 
 int map_skew_get(struct ctr_maps *m, uint64_t skew, uint32_t *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Map events, packed: differences to the one before (see pending.h). */
+/* Map events, packed: differences to the previous one (see pending.h). */
 #include "maps/pending.h"
 
 #include <stdlib.h>
@@ -71,7 +71,7 @@ size_t map_queue_put(struct map_queue *q, const struct map_event *e)
     return n;
 }
 
-/* What was put in cannot be cut off. */
+/* Events are never cut off, as only map_queue_put writes them. */
 static uint64_t get(const uint8_t **p, const uint8_t *end)
 {
     uint64_t v = 0;

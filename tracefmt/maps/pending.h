@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The map events of a thread, in some 15 bytes each, from when they are read until they
- * are done: all of its process that may come before them have to be there first.
+ * are applied: first all those of its process that may come before them must be known.
  */
 #ifndef CTR_MAP_QUEUE_H
 #define CTR_MAP_QUEUE_H
@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An event, taken out of its payload. */
+/* An event, parsed from its payload. */
 struct map_event {
     uint64_t time;
-    uint64_t seq;     /* in which they were met */
+    uint64_t seq;     /* order in which they were read */
     uint64_t ordinal; /* of the thread */
     uint64_t start, size, offset, old_start, old_size;
     uint32_t file;
@@ -26,7 +26,7 @@ struct map_queue_block;
 struct map_queue {
     struct map_queue_block *head, *tail;
     uint32_t at; /* of head: read so far */
-    /* of the last event that was put in, and of the last one that was got */
+    /* of the last event put in, and of the last one taken out */
     struct map_queue_end {
         uint64_t time, seq, ordinal, start;
     } in, out;

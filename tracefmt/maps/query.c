@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking the history of address spaces.
+ * Queries of the history of address spaces.
  *
- * A record is a rectangle: addresses by moments, and no two of a process overlap.
- * An interval tree over the moments has each record in one node, that of the moment
- * with the most zeros at its end, as a binary number from 1, of those in which it
- * exists.  All records of a node exist at the node's moment, so they do not overlap and
- * a list by address is enough; what exists at a moment is in the lists between the
+ * A record is a rectangle: addresses by moments, and no two of a process overlap. An
+ * interval tree over the moments has each record in one node: of the moments in which
+ * it exists, counted from 1, the one with the most zeros at the end of its binary
+ * number. All records of a node exist at the node's moment, so they do not overlap and
+ * a list by address is enough. What exists at a moment is in the lists between the
  * moment's node and the root (the parent of a node has one more zero at its end).
  */
 #include "maps/maps.h"
 
 #include <string.h>
 
-/* The node that has a record; not one that ended when it began. */
+/* The node that has a record, which must not have ended when it began. */
 static uint32_t node_of(const struct map_record *r)
 {
     uint32_t differs = r->from ^ r->to; /* the moments are from + 1 .. to */
@@ -98,7 +98,7 @@ static const struct map_history *at_time(const struct ctr_maps *m, uint32_t proc
     if (!h || !h->node) {
         return NULL;
     }
-    /* What was there at first was there before it was told. */
+    /* Initial mappings existed before the time of their events. */
     uint32_t lo = 0, hi = h->moments;
     while (hi - lo > 1) {
         uint32_t mid = lo + (hi - lo) / 2;
@@ -113,8 +113,8 @@ static int exists(const struct map_record *r, uint32_t moment)
     return r->from <= moment && moment < r->to;
 }
 
-static void tell(const struct ctr_maps *m, const struct map_history *h,
-                 const struct map_record *r, struct ctr_mapping *out)
+static void fill_mapping(const struct ctr_maps *m, const struct map_history *h,
+                         const struct map_record *r, struct ctr_mapping *out)
 {
     const struct map_file *f = &m->file[r->file];
     *out = (struct ctr_mapping){
@@ -165,7 +165,7 @@ int ctr_maps_find(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
         const struct map_record *r = &h->rec[i];
         if (i < h->node[k + 1] && r->start <= addr && exists(r, moment)) {
             if (out) {
-                tell(m, h, r, out);
+                fill_mapping(m, h, r, out);
             }
             return 1;
         }
@@ -182,7 +182,7 @@ uint64_t ctr_maps_time(const struct ctr_maps *m, const struct ctr_chunk *chunk,
     }
     const struct map_changes *c = &m->thread[chunk->thread];
     uint32_t lo = 0, hi = c->n;
-    while (lo < hi) { /* the first change behind the place */
+    while (lo < hi) { /* the first change after the place */
         uint32_t mid = lo + (hi - lo) / 2;
         if (c->v[mid].ordinal <= ordinal) {
             lo = mid + 1;
@@ -197,7 +197,7 @@ uint64_t ctr_maps_time(const struct ctr_maps *m, const struct ctr_chunk *chunk,
                                                         : chunk->start_ns;
 }
 
-/* Would /proc/PID/maps show these two, one behind the other, as one? */
+/* Whether /proc/PID/maps would show these two, one after the other, as one. */
 static int belongs_to(const struct ctr_maps *m, const struct map_record *a,
                       const struct map_record *b)
 {
@@ -225,7 +225,7 @@ int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
     const struct map_record *last = NULL;
     struct ctr_mapping joined;
     for (;;) {
-        /* The lowest of what is left in all lists. */
+        /* The lowest of the remaining ones in all lists. */
         const struct map_record *r = NULL;
         uint32_t from = 0;
         for (uint32_t i = 0; i < nodes; i++) {
@@ -240,7 +240,7 @@ int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
         struct ctr_mapping got;
         if (r) {
             next[from]++;
-            tell(m, h, r, &got);
+            fill_mapping(m, h, r, &got);
         }
         if (r && last && belongs_to(m, last, r)) {
             joined.end = got.end;
@@ -259,7 +259,7 @@ int ctr_maps_each(const struct ctr_maps *m, uint32_t process, uint64_t time_ns,
 
 /* ---------------------------------------------------------------- all of it */
 
-/* Some records that are neighbours, as one. */
+/* Some neighbouring records, joined. */
 struct joined {
     const struct map_record *first;
     const struct map_record *last;
@@ -319,7 +319,7 @@ int ctr_maps_history(const struct ctr_maps *m, uint32_t process,
     int ret = 0;
     for (uint32_t i = 0; !ret && i < n; i++) {
         struct ctr_mapping got;
-        tell(m, h, all[i].first, &got);
+        fill_mapping(m, h, all[i].first, &got);
         got.end = all[i].last->end;
         ret = fn(arg, &got);
     }

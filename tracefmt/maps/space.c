@@ -12,11 +12,11 @@
 #define MREMAP_KEEP_OLD 0x4u /* MREMAP_DONTUNMAP */
 #define PROT_WRITABLE 2u
 #define PROT_EXECUTE 4u
-#define BASE_STEPS 32u /* pieces looked at for a module's begin */
+#define BASE_STEPS 32u /* pieces searched for a module's start */
 
 /* ----------------------------------------------------------------- records */
 
-/* Gives the moment at hand a number.  Few do anything that has to be known later. */
+/* Gives the current moment a number. Few do anything that must be known later. */
 static int mark(struct map_space *s)
 {
     struct map_history *h = s->h;
@@ -177,8 +177,10 @@ static int carve(struct map_space *s, uint64_t start, uint64_t end, int keep)
     return err;
 }
 
-/* Where offset 0 of a file stands that is mapped at start: found by the next
- * piece of the same module below. */
+/*
+ * Where offset 0 of the file that is mapped at start would be: found by the next piece
+ * of the same module below.
+ */
 static uint64_t base_of(const struct map_space *s, uint32_t file, uint64_t start,
                         uint64_t offset)
 {
@@ -298,13 +300,15 @@ int map_space_event(struct map_space *s, const struct map_event *e)
         s->replaced = 1;
         return 0;
     }
-    /* All that was there at first was there at one moment. */
+    /* All initial mappings are of one moment. */
     if (s->h->moments == 0 || (s->time != e->time && !again)) {
         s->time = e->time;
         s->marked = 0;
     }
-    /* The first moment stands for all time before; what is there at first may be told
-     * after the time has gone on. */
+    /*
+     * The first moment stands for all time before; events of initial mappings may come
+     * after the time has advanced.
+     */
     if (s->h->moments == 0 || e->op == CTR_MAP_INITIAL) {
         err = mark(s);
     }

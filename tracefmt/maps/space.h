@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One address space, changed by one map event after the other. */
+/* One address space, to which map events are applied one after the other. */
 #ifndef CTR_MAPS_SPACE_H
 #define CTR_MAPS_SPACE_H
 
@@ -7,9 +7,9 @@
 #include "maps/maps.h"
 #include "maps/current.h"
 
-#define MAP_SHARED_BIT 0x1u /* the same on all of Linux's machines */
+#define MAP_SHARED_BIT 0x1u /* the same on all Linux machines */
 
-/* What becomes a record when it ends. */
+/* Which pieces become records when they end. */
 enum map_keep {
     MAP_KEEP_ALL,
     MAP_KEEP_CODE, /* CTR_MAPS_CODE */
@@ -24,9 +24,9 @@ struct map_space {
     enum map_keep keep;
     struct mapset set;
     uint32_t pieces; /* in it */
-    uint64_t time;   /* the moment at hand ... */
+    uint64_t time;   /* the current moment ... */
     int marked;      /* ... has a number, the last one */
-    int initial;     /* the last event told what was there at first */
+    int initial;     /* the last event was an initial mapping */
     int replaced;    /* the program was replaced since */
     uint64_t heap_start, heap_end;
     struct map_piece *taken; /* scratch: pieces of a range */
@@ -40,9 +40,9 @@ struct map_space {
 int map_event_read(struct ctr_maps *m, const struct ctr_os_event *ev,
                    struct map_event *out, struct ctr_diag *diag);
 
-/* Does one.  Returns 0 or an error. */
+/* Applies one. Returns 0 or an error. */
 int map_space_event(struct map_space *s, const struct map_event *e);
-/* After the last one: what is there never ends.  Returns 0 or an error. */
+/* After the last event: pieces that still exist get no end. Returns 0 or an error. */
 int map_space_end(struct map_space *s);
 void map_space_fini(struct map_space *s);
 
