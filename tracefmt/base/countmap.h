@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A map from 64-bit keys to counts, for things that are few. */
+/* A map from 64-bit keys to counts, for few keys. */
 #ifndef CTR_COUNTMAP_H
 #define CTR_COUNTMAP_H
 
@@ -17,8 +17,8 @@ struct countmap {
 };
 
 /*
- * Adds to the count of key (below UINT64_MAX).  Returns 0 or -1 (no memory), which
- * cannot be for a key that is there.
+ * Adds to the count of key (below UINT64_MAX). Returns 0 or -1 (no memory), which
+ * cannot happen for a key that is there.
  */
 int countmap_add(struct countmap *m, uint64_t key, uint64_t count);
 /* The count of a key, 0 if it is not there. */

@@ -151,7 +151,7 @@ enum {
 #define CHUNK_F_SYSTEM 0x8u  /* has other events */
 #define CHUNK_F_MARKS 0x10u  /* has marks, gates, labels, selections */
 #define CHUNK_F_GAP 0x20u    /* the thread's first; others before it were dropped */
-#define CHUNK_F_NEXT 0x40u   /* CHUNK_NEXT tells */
+#define CHUNK_F_NEXT 0x40u   /* CHUNK_NEXT is valid */
 #define CHUNK_F_BREAK 0x80u  /* where the thread went first is not known */
 #define CHUNK_F_EVENTS (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS)
 #define CHUNK_F_HAS (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP)
@@ -168,11 +168,11 @@ enum {
 };
 
 /*
- * A chunk's limits: all that a reader needs to keep for one is some 40 MiB, whoever wrote
+ * A chunk's limits: a reader needs to keep at most some 40 MiB for one, whoever wrote
  * it.
  */
 #define MAX_LOCALS (1u << 16)
-#define MAX_TOKENS (1u << 21) /* with the numbers behind LEFT */
+#define MAX_TOKENS (1u << 21) /* including the numbers after LEFT */
 #define MAX_ADDRS (1u << 22)
 #define MAX_EXTRAS (1u << 21)
 #define MAX_REG_SLOTS (1u << 22) /* made in a chunk */
@@ -188,7 +188,7 @@ enum {
 #define TOK16_GROUP 0xe000u /* + group, 1..0xfff */
 #define TOK16_GROUP_MAX 0x0fffu
 #define TOK16_ESCAPE 0xffffu /* then the token, low half first */
-#define TOK_NONE 0xffffffffu /* prediction of what was never met */
+#define TOK_NONE 0xffffffffu /* no prediction yet */
 
 /* PART: body; frame 0 rows, 1 block counts, 2 pages */
 #define PART_FIRST 0u /* u64 number of its first chunk */
@@ -236,7 +236,7 @@ enum {
 #define RPART_FLAGS 20u       /* u32 all that any of its chunks has */
 #define RPART_CHUNK_OFF 24u   /* u64 offset of its first chunk */
 #define RPART_FROM 32u        /* u64 lowest ordinal */
-#define RPART_TO 40u          /* u64 behind the highest */
+#define RPART_TO 40u          /* u64 highest + 1 */
 #define RPART_FROM_NS 48u     /* u64 when the first was begun */
 #define RPART_TO_NS 56u       /* u64 when the last was full */
 #define RPART_LATE_NS 64u     /* u64 when the last was begun */

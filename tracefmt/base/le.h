@@ -90,9 +90,9 @@ static inline size_t put_varint(uint8_t *p, uint64_t v)
 }
 
 /*
- * The same without a branch on the length, for values whose length is hard to
- * foretell.  Always writes 8 bytes (10 for a value above 56 bits), so the
- * buffer needs VARINT_MAX bytes of room.
+ * The same without a branch on the length, for values whose length the processor cannot
+ * predict. Always writes 8 bytes (10 for a value above 56 bits), so the buffer needs
+ * VARINT_MAX bytes of room.
  */
 static inline size_t put_varint_fast(uint8_t *p, uint64_t v)
 {
@@ -111,8 +111,8 @@ static inline size_t put_varint_fast(uint8_t *p, uint64_t v)
 }
 
 /*
- * Reads a varint at *pp, which is moved behind it.  Returns 0, or -1 if it
- * does not end before `end' or is longer than VARINT_MAX.
+ * Reads a varint at *pp and moves *pp after it. Returns 0, or -1 if it does not end
+ * before `end' or is longer than VARINT_MAX.
  */
 static inline int get_varint(const uint8_t **pp, const uint8_t *end, uint64_t *out)
 {

@@ -5,7 +5,7 @@
 
 #include "ctr.h"
 
-/* Is anything from first to last (which counts) in one of the ranges? */
+/* Whether anything from first to last (inclusive) is in one of the ranges. */
 static inline int in_ranges(const struct ctr_range *r, uint32_t n, uint64_t first,
                             uint64_t last)
 {

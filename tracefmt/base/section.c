@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lowest layer of reading.  A section header carries a checksum of itself
- * and one of each payload frame, so nothing is parsed that was not checked.
- * Sizes are compared with what is there, and with limits, before memory is
- * taken.
+ * The lowest layer of reading. A section header has a checksum of itself and one of
+ * each payload frame, so nothing is parsed unchecked. Sizes are compared with what is
+ * there, and with limits, before allocating.
  */
 #include "base/section.h"
 
@@ -14,7 +13,7 @@
 #include "base/le.h"
 
 #define HEAD_MAX 4096u       /* of any section, also of later versions */
-#define READ_STEP (1u << 20) /* a stream's payload is believed as it comes */
+#define READ_STEP (1u << 20) /* a stream's payload is allocated as it arrives */
 
 int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got,
                 const char *field, struct ctr_diag *diag)
@@ -50,8 +49,10 @@ int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got
     return 0;
 }
 
-/* What a type's header must have at least, and its columns together at most; 0 frames and
- * body for others. */
+/*
+ * The minimum size of a type's header and the maximum of its columns together; 0 frames
+ * and body for other types.
+ */
 static const struct {
     uint16_t body;
     uint16_t frames;
@@ -242,7 +243,7 @@ int section_skip(struct source *s, const struct section *sec, struct ctr_diag *d
     return 0;
 }
 
-/* Where the bytes of a frame are, and *off: in the file; checks them. */
+/* The bytes of a frame, and in *off their place in the file; checks them. */
 static int find_frame(const struct section *sec, const struct buf *payload, unsigned i,
                       const uint8_t **src, uint64_t *off, const char *field,
                       struct ctr_diag *diag)

@@ -16,9 +16,9 @@ struct source {
 };
 
 /*
- * Reads n bytes at off.  A stream can only be read at its position.
- * Returns 0, -CTR_E_IO, -CTR_E_TRUNCATED.  *got, if not NULL, tells how many
- * bytes there were.
+ * Reads n bytes at off. A stream can only be read at its position. Returns 0,
+ * -CTR_E_IO, -CTR_E_TRUNCATED. *got, if not NULL, becomes the number of bytes that
+ * there were.
  */
 int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got,
                 const char *field, struct ctr_diag *diag);
@@ -32,7 +32,7 @@ struct section_frame {
 struct section {
     uint64_t off;
     uint32_t head_bytes;
-    uint16_t type; /* 0: a skippable frame of somebody else's */
+    uint16_t type; /* 0: a skippable frame of another program */
     uint16_t flags;
     uint32_t seq;
     uint32_t body_bytes;
@@ -46,16 +46,15 @@ struct section {
 #define SECTION_EOF 1 /* nothing more at this offset */
 
 /*
- * Reads and checks the section header at off: its checksum, its sizes, that
- * its type is known if it must be, and for known types that body and number
- * of frames are.  On a file also that the payload is inside of it.
- * Returns 0, SECTION_EOF, -CTR_E_TRUNCATED, -CTR_E_CORRUPT,
- * -CTR_E_UNSUPPORTED, -CTR_E_IO.
+ * Reads and checks the section header at off: its checksum, its sizes, that its type is
+ * known if that is required, and for known types the body size and number of frames. On
+ * a file also that the payload is inside of it. Returns 0, SECTION_EOF,
+ * -CTR_E_TRUNCATED, -CTR_E_CORRUPT, -CTR_E_UNSUPPORTED, -CTR_E_IO.
  */
 int section_read(struct source *s, uint64_t off, struct section *out,
                  struct ctr_diag *diag);
 
-/* Offset behind the section. */
+/* Offset of the end of the section. */
 static inline uint64_t section_end(const struct section *s)
 {
     return s->off + s->head_bytes + s->payload;
@@ -69,16 +68,16 @@ int section_payload(struct source *s, const struct section *sec, unsigned nframe
                     struct buf *buf, struct ctr_diag *diag);
 
 /*
- * Reads the payload frames of the mask `columns' (bit i: frame i) for
- * section_frame; on a file those only, as far as they stand beside each other.
+ * Reads the payload frames of the mask `columns' (bit i: frame i) for section_frame; on
+ * a file only those, as far as they are adjacent.
  */
 int section_columns(struct source *s, struct section *sec, unsigned columns,
                     struct buf *buf, struct ctr_diag *diag);
 
-/* Consumes the payload of a section that nobody wants (streams). */
+/* Skips the payload of a section that is not needed (streams). */
 int section_skip(struct source *s, const struct section *sec, struct ctr_diag *diag);
 
-/* Checks frame i of a payload read before by its checksum. */
+/* Checks frame i of a payload read before against its checksum. */
 int section_check(const struct section *sec, const struct buf *payload, unsigned i,
                   const char *field, struct ctr_diag *diag);
 

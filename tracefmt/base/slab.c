@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small things of different sizes; see slab.h. */
+/* Small allocations of different sizes; see slab.h. */
 #include "base/slab.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define PAGE_BYTES ((size_t)256 << 10)
 
-/* So that the sanitizer sees who uses what was given back, all is malloc's with it. */
+/* With the sanitizer everything is malloc's, so that it detects use after slab_put. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for very many small things of different sizes that come and go, whichever thread
- * it is that asks: malloc(3) would keep what was freed for the thread that had asked.
- * What was given back is used again for things of about that size.
+ * Memory for very many small things of different sizes that come and go, for any
+ * thread: malloc(3) would keep freed memory for the thread that had allocated it. Freed
+ * memory is used again for things of about that size.
  */
 #ifndef CTR_SLAB_H
 #define CTR_SLAB_H
@@ -16,14 +16,14 @@
 struct slab {
     void *spare[SLAB_CLASSES]; /* lists; each begins with a pointer to the next */
     void *page;                /* likewise */
-    uint8_t *at, *end;         /* what is unused of the last one */
+    uint8_t *at, *end;         /* unused part of the last one */
 };
 
 /* n bytes, aligned for anything, all 0; NULL: no memory. */
 void *slab_get(struct slab *s, size_t n);
-/* Gives back what slab_get(s, n) returned. */
+/* Frees what slab_get(s, n) returned. */
 void slab_put(struct slab *s, void *p, size_t n);
-/* Frees all that is not larger than what the classes are for. */
+/* Frees all memory, except things larger than the classes. */
 void slab_fini(struct slab *s);
 
 #endif

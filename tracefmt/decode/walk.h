@@ -43,7 +43,7 @@ void walk_diag(struct walk *w, struct ctr_diag *diag);
 
 /* Makes the remaining register writes before and in this run. */
 void walk_end_run(struct walk *w);
-/* The same at the chunk's end, after its last run. */
+/* Moves to the end of the chunk, after its last run. */
 void walk_end_chunk(struct walk *w);
 
 static inline int walk_advance(struct walk *w)
