@@ -18,8 +18,7 @@ COVERED = [
     "include",
     "man",
     "tests/structure",
-    "tracefmt/FORMAT.md",
-    "tracefmt/include/ctr.h",
+    "tracefmt",
 ]
 
 # Words, in any case, as a whole or as a part of a name between underscores.  A phrase also
