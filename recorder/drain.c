@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A round goes in this order, and the order is what makes it exact:
+ * A round has these steps.  Their order makes the result exact:
  *
- *   1. ask which processes have ended: what they wrote is all there then;
- *   2. look at the state of each pipe: an ENDED one has sent all its mail;
- *   3. take mail;
- *   4. empty every aux ring: a block was described in one of them before it
- *      could run, so afterwards the blocks of all chunks taken in 3 are known,
- *      and so are all records that belong to them;
- *   5. make jobs of the chunks;
- *   6. close the books on threads and processes that had ended in 1 or 2, and on
- *      definitions that no pipe was to need any more in 2.
+ *     1. query which processes have ended: all that they wrote is there by then;
+ *     2. read the state of each pipe: an ENDED one has sent all its mail;
+ *     3. read mail;
+ *     4. empty every side queue: the definition of a block was in one of them before the
+ *        block could run, so after this step the blocks of all buffers from step 3 are
+ *        known, and so are all side records that belong to them;
+ *     5. make jobs of the buffers;
+ *     6. finish threads and processes that had ended in step 1 or 2, and definitions that
+ *        no pipe could need any more in step 2.
  *
- * Nothing in a round waits, so that a guest waiting for room in its ring is
- * served whatever the workers do.
+ * Nothing in a round waits, so a guest that waits for room in its side queue is served
+ * whatever the workers do.
  */
 #include "drain_priv.h"
 
@@ -37,7 +37,7 @@ struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
     d->workers = workers;
     d->ops = *ops;
     d->root_status = DRAIN_STATUS_UNKNOWN;
-    /* Only what is used of these is ever touched. */
+    /* Only the part of these that is used is ever touched. */
     d->slots = calloc(host->layout.nr_pipes, sizeof(*d->slots));
     d->news = calloc(host->layout.nr_pipes, sizeof(*d->news));
     d->scratch = malloc(host->layout.aux_bytes);
@@ -69,7 +69,7 @@ void drain_free(struct drain *d)
     free(d);
 }
 
-/* Mail is in the journal before it is nowhere else. */
+/* Mail is in the journal before the pipe loses it. */
 static int next_mail(struct drain *d, uint32_t pipe, struct mempipe_mail *mail)
 {
     const struct slot *s = &d->slots[pipe];
@@ -93,7 +93,7 @@ static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
     struct mempipe_mail mail;
     int any = 0, got = 0, err;
 
-    /* What came in earlier rounds is complete and may go to make room. */
+    /* What arrived in earlier rounds is complete and may be dispatched to make room. */
     if (s->n_pending > JOB_SEGMENTS / 2) {
         err = drain_dispatch(d, s);
         if (err) {
@@ -116,13 +116,13 @@ static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
         any = 1;
     }
     if (got < 0) {
-        return drain_oddity(d, pipe, "the header of a chunk is impossible");
+        return drain_reject(d, pipe, "the header of a buffer is impossible");
     }
     s->more = s->n_pending == JOB_SEGMENTS;
     return any;
 }
 
-/* Sorted by a copy: a serial that changes while it is compared leads astray. */
+/* Sorts by a copy: a serial that changes during the comparison would break the sort. */
 static struct drain_news news_of(const struct drain *d, uint32_t pipe)
 {
     return (struct drain_news){
@@ -131,7 +131,7 @@ static struct drain_news news_of(const struct drain *d, uint32_t pipe)
     };
 }
 
-/* Steps 2 and the first half of adopting: which pipes are new. */
+/* Step 2 and the first half of adoption: finds the pipes that are new. */
 static uint32_t look_at_states(struct drain *d, uint64_t now)
 {
     uint32_t n_news = 0;
@@ -191,7 +191,7 @@ static int adopt_news(struct drain *d, uint32_t n, uint64_t now)
     return 0;
 }
 
-/* Pipes that came alive since step 2: what they describe may be in use already. */
+/* Pipes that came alive since step 2: their block definitions may be in use already. */
 static int adopt_late(struct drain *d, uint64_t now)
 {
     uint32_t n = 0;
@@ -210,7 +210,7 @@ static int adopt_late(struct drain *d, uint64_t now)
     return err ? err : n > 0;
 }
 
-/* Step 4.  A ring whose pipe is not alive yet may hold its first state. */
+/* Step 4.  The side queue of a pipe that is not alive yet may hold its first state. */
 int drain_rings(struct drain *d, uint64_t now)
 {
     int any = adopt_late(d, now);
@@ -225,7 +225,7 @@ int drain_rings(struct drain *d, uint64_t now)
         got = mempipe_host_drain_aux(d->host, i, drain_on_aux, d);
         if (got < 0) {
             return got == -EPROTO
-                       ? drain_oddity(d, i, "its ring of records holds nonsense")
+                       ? drain_reject(d, i, "its side queue is invalid")
                        : got;
         }
         any |= got;
@@ -239,7 +239,7 @@ int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
     int any = 0, got;
     uint32_t n_news;
 
-    /* The workers are behind: the guest has to wait, see drain_aux.c. */
+    /* The workers are late: the guest has to wait, see drain_aux.c. */
     if (d->pipeline && pipeline_aux_held(d->pipeline) > PIPELINE_AUX_BYTES) {
         return 0;
     }

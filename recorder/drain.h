@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dispatcher's half: takes everything out of the pipes, keeps account of
- * processes and threads, and makes jobs for the pipeline.  One thread.
+ * The dispatcher's half: reads everything out of the pipes, keeps track of processes and
+ * threads, and makes jobs for the pipeline.  One thread.
  */
 #ifndef RECORDER_DRAIN_H
 #define RECORDER_DRAIN_H
@@ -20,9 +20,8 @@ struct drain;
 
 struct drain_ops {
     /*
-     * The first thread is there, and with it what is known about the target.
-     * Returns the pipeline that takes the jobs, or NULL: then everything is
-     * thrown away from now on.
+     * The first thread has appeared, and with it what is known about the target. Returns
+     * the pipeline that gets the jobs, or NULL: from then on everything is dropped.
      */
     struct pipeline *(*begin)(void *arg, const struct mempipe_target *target);
     void *arg;
@@ -33,33 +32,32 @@ struct drain_totals {
     uint64_t waits, wait_ns;     /* of the guest, for space */
 };
 
-/* How the command's own process ended, as wait(2) tells; -1: not yet. */
+/* How the command's own process ended, as wait(2) reports it; -1: not yet. */
 #define DRAIN_STATUS_UNKNOWN (-1)
 
 /* Returns NULL when there is no memory.  `dict' gets all block definitions. */
 struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
                         struct ctr_dict *dict, unsigned workers,
                         const struct drain_ops *ops);
-/* Whatever the pipes still hold is dropped. */
+/* Drops whatever the pipes still hold. */
 void drain_free(struct drain *d);
 
 /*
- * One look at everything.  Returns 1 if there was something to do, 0 if not, a
- * negated enum ctr_error (and one sentence in diag) if the guest's events make
- * no sense.
+ * Does one round.  Returns 1 if there was something to do, 0 if not, a negated enum
+ * ctr_error (and one sentence in diag) if the guest's events make no sense.
  */
 int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag);
 
 /*
- * In another process, before the first round: goes on from what the drainer of a recorder
- * that was killed had done, as ring and journal tell, both after their *_recover.
- * The guest has ended; `dict' is that of ring_make_dict with the journal's definitions.
- * Calls `begin' if that had been called.
+ * In another process, before the first round: goes on from where the drain of a killed
+ * recorder stopped, according to ring and journal, both after their *_recover.  The guest
+ * has ended; `dict' is that of ring_make_dict with the journal's definitions.  Calls
+ * `begin' if that had been called.
  */
 int drain_resume(struct drain *d, const struct ring *r, uint64_t now_ns,
                  struct ctr_diag *diag);
 
-/* Nothing is left: no traced process and no pipe that may still come alive. */
+/* Whether nothing is left: no traced process and no pipe that may still come alive. */
 bool drain_is_over(const struct drain *d);
 
 /* How long the caller may sleep until something is due, in ms. */
@@ -73,15 +71,14 @@ int drain_dump(struct drain *d, uint64_t now_ns, const char *file, char *name,
                size_t name_bytes, struct ctr_diag *diag);
 
 /*
- * After a round that found something: how long the caller may leave everything alone, in
- * microseconds, without anybody having to wait for that.
+ * After a round that found something: how long the caller may sleep, in microseconds,
+ * without making anybody wait.
  */
 int drain_nap_us(const struct drain *d);
 
 /*
- * A process that ended, unannounced, in the code of a library that chooses: what its
- * memory says, which the guest can write to, and for the command itself what wait(2)
- * says.
+ * A process that ended, unannounced, in the code of a jitter library: according to its
+ * memory, which the guest can write to, and for the command itself according to wait(2).
  */
 struct drain_library_end {
     pid_t pid;
@@ -89,7 +86,7 @@ struct drain_library_end {
     uint32_t how;     /* a signal's number, or MEMPIPE_INSIDE_EXIT */
 };
 
-/* The first one; false: there is none. */
+/* Gets the first one; false: there is none. */
 bool drain_get_library_end(const struct drain *d, struct drain_library_end *end);
 
 /* The command's process, and its status as soon as it is known. */

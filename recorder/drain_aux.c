@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of the pipes' rings: block definitions go to the dictionary, the
- * register table to the writer, and what has its place in a chunk is kept as it
- * is until that chunk is packed.
+ * Reads the pipes' side queues: block definitions go to the dictionary, the register
+ * table goes to the writer, and side records are kept unchanged until the buffer that
+ * they belong to is packed.
  *
- * Everything is copied out of the shared memory before it is looked at, and its
- * sizes are checked: a guest may have scribbled over it, or still does.  What
- * the records say is checked by who packs them; only what belongs to the register
- * table is checked here, where it is known.
+ * Everything is copied out of the shared memory before it is examined, and its sizes are
+ * checked: a guest may have overwritten it, or may still do so.  The code that packs the
+ * records checks their contents; only what depends on the register table is checked here,
+ * where the table is known.
  *
- * How much may pile up: a guest hands a chunk over before its records exceed a
- * few MiB (one that does not is stopped at CTR_MAX_CHUNK_AUX, and so is one that sends
- * records of many chunks and never a chunk), what has arrived
- * is made a job early (drain_jobs.c), and while jobs hold more than
- * PIPELINE_AUX_BYTES the drainer takes nothing, so that the guest waits.
+ * How much may pile up: a guest hands a buffer over before its side records exceed a few
+ * MiB (one that does not is stopped at CTR_MAX_CHUNK_AUX, and so is one that sends side
+ * records of many buffers and never a buffer); jobs are made early of what has arrived
+ * (drain_jobs.c); and while jobs hold more than PIPELINE_AUX_BYTES the drain reads
+ * nothing, so that the guest waits.
  */
 #include "drain_priv.h"
 
@@ -22,8 +22,8 @@
 
 #define FIRST_BYTES 2048u
 /*
- * Of chunks that have not arrived: of a thread, which fills one, and may have handed over
- * some since the mail was taken; and of all threads.
+ * Limits for buffers that have not arrived: of one thread, which fills one and may have
+ * handed over some since its mail was read; and of all threads.
  */
 #define THREAD_KEPT_BYTES (2ull * CTR_MAX_CHUNK_AUX)
 #define KEPT_BYTES(threads) ((512ull << 20) + (threads)*2ull * MEMPIPE_CHUNK_AUX)
@@ -36,7 +36,7 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
     int err;
 
     if (bytes < sizeof(b)) {
-        return drain_oddity(d, pipe, "a block definition has no head");
+        return drain_reject(d, pipe, "a block definition has no head");
     }
     if (d->host->layout.discard) {
         return 0;
@@ -44,11 +44,11 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
     memcpy(d->scratch, rec, bytes);
     memcpy(&b, d->scratch, sizeof(b));
     if (b.def_bytes > bytes - sizeof(b)) {
-        return drain_oddity(d, pipe, "a block definition is longer than its record");
+        return drain_reject(d, pipe, "a block definition is longer than its record");
     }
     if (d->resumed) {
         if (ctr_dict_has(d->dict, b.id)) {
-            return 0; /* it was taken when the recorder was killed */
+            return 0; /* it had been read when the recorder was killed */
         }
         return ctr_dict_add(d->dict, b.id, def, b.def_bytes, d->diag);
     }
@@ -81,7 +81,7 @@ static uint32_t table_state_bytes(const struct mempipe_aux_regtable *t)
     return sum;
 }
 
-/* Whether a record, complete as to its length, agrees with the table. */
+/* Whether a record, whose length is complete, agrees with the table. */
 static bool fits_table(const struct drain *d, const uint8_t *rec, uint32_t bytes)
 {
     struct mempipe_aux_place place;
@@ -111,7 +111,7 @@ void drain_set_regs(struct drain *d, struct mempipe_aux_regtable *t)
     d->state_bytes = table_state_bytes(t);
 }
 
-/* Every process tells the table; the first one's goes to the file. */
+/* Every process sends the table; that of the first one goes to the file. */
 static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
                     uint32_t bytes)
 {
@@ -120,18 +120,18 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
     int err;
 
     if (bytes < sizeof(*t)) {
-        return drain_oddity(d, pipe, "a register table has no head");
+        return drain_reject(d, pipe, "a register table has no head");
     }
     memcpy(d->scratch, rec, bytes);
     t = (struct mempipe_aux_regtable *)d->scratch;
     if (t->table_bytes > bytes - sizeof(*t)) {
-        return drain_oddity(d, pipe, "a register table is longer than its record");
+        return drain_reject(d, pipe, "a register table is longer than its record");
     }
     bytes = (uint32_t)sizeof(*t) + t->table_bytes;
     if (d->regs) {
         if (d->regs->n != t->n || d->regs->table_bytes != t->table_bytes ||
             memcmp(d->regs + 1, t + 1, t->table_bytes) != 0) {
-            return drain_oddity(d, pipe, "its registers are not those of the others");
+            return drain_reject(d, pipe, "its registers are not those of the others");
         }
         return 0;
     }
@@ -157,7 +157,7 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
     return drain_submit(d, job);
 }
 
-/* Room for `bytes' more in the records of chunk `seq', the last ones there are. */
+/* Room for `bytes' more in the side records of buffer `seq', the last ones there are. */
 static struct aux_records *last_records(struct drain *d, struct slot *s, uint32_t seq,
                                         uint32_t bytes)
 {
@@ -192,7 +192,7 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
     uint8_t *to;
 
     if (bytes < sizeof(place)) {
-        return drain_oddity(d, pipe, "a record has no head");
+        return drain_reject(d, pipe, "a record has no head");
     }
     if (!d->pipeline) {
         return 0;
@@ -203,27 +203,27 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
     place.h.type = type;
     if (place.seq - (s->next_seq - s->n_fresh) >= 2 * MEMPIPE_MAIL ||
         (*s->aux_end && (int32_t)(place.seq - (*s->aux_end)->seq) < 0)) {
-        return drain_oddity(d, pipe, "a record is of a chunk that is not being filled");
+        return drain_reject(d, pipe, "a record is of a buffer that is not being filled");
     }
     r = last_records(d, s, place.seq, bytes);
     if (!r) {
         return -CTR_E_NOMEM;
     }
     if (bytes > CTR_MAX_CHUNK_AUX - r->bytes) {
-        return drain_oddity(d, pipe, "there are too many records for one chunk");
+        return drain_reject(d, pipe, "there are too many records for one buffer");
     }
     if (s->kept + bytes > THREAD_KEPT_BYTES ||
         d->kept + bytes > KEPT_BYTES(d->n_threads)) {
-        return drain_oddity(d, pipe,
-                            "there are too many records, and no chunks for them");
+        return drain_reject(d, pipe,
+                            "there are too many records, and no buffers for them");
     }
     to = (uint8_t *)r->data + r->bytes;
-    /* each byte once */
+    /* reads each byte once */
     memcpy(to, &place, sizeof(place));
     memcpy(to + sizeof(place), (const uint8_t *)rec + sizeof(place),
            bytes - sizeof(place));
     if (d->regs && !fits_table(d, to, bytes)) {
-        return drain_oddity(d, pipe, "registers are not those of the table");
+        return drain_reject(d, pipe, "registers are not those of the table");
     }
     journal_add(r, bytes, d->host->aux_tails[pipe] + bytes);
     s->kept += bytes;
@@ -248,7 +248,7 @@ int drain_on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec, uint32
     case MEMPIPE_AUX_EVENT:
         return keep(d, pipe, rec, bytes, type);
     default:
-        return drain_oddity(d, pipe, "a record of unknown type");
+        return drain_reject(d, pipe, "a record of unknown type");
     }
 }
 
@@ -257,7 +257,7 @@ void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
 {
     struct aux_records *r = s->aux;
 
-    /* None is older, or keep() had refused it. */
+    /* There is no older one: keep() would have refused it. */
     if (r && r->seq == seq) {
         s->aux = r->next;
         if (!s->aux || s->aux_end == &r->next) {

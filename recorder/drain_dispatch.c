@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks that are pending of a thread, and how they become jobs. */
+/* Pending buffers of a thread, and how they become jobs. */
 #include "drain_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int drain_oddity(struct drain *d, uint32_t pipe, const char *text)
+int drain_reject(struct drain *d, uint32_t pipe, const char *text)
 {
     memset(d->diag, 0, sizeof(*d->diag));
     d->diag->code = CTR_E_CORRUPT;
@@ -36,7 +36,7 @@ struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
     return job;
 }
 
-/* Hands a job over; without a pipeline what it carries is dropped. */
+/* Submits a job; without a pipeline what it carries is dropped. */
 int drain_submit(struct drain *d, struct job *job)
 {
     if (!job) {
@@ -59,7 +59,7 @@ int drain_submit(struct drain *d, struct job *job)
     return 0;
 }
 
-/* Makes one job of the first n chunks that are pending. */
+/* Makes one job of the first n pending buffers. */
 static int dispatch_one(struct drain *d, struct slot *s, unsigned n)
 {
     struct job *job;
@@ -84,7 +84,7 @@ static int dispatch_one(struct drain *d, struct slot *s, unsigned n)
     return drain_submit(d, job);
 }
 
-/* How many of the chunks that are pending, n or less, one job takes. */
+/* How many of the pending buffers, n or less, go into one job. */
 static unsigned job_takes(const struct drain *d, const struct slot *s, unsigned n)
 {
     uint64_t bytes = drain_segment_bytes(d, &s->pending[0]);

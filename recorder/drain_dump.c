@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a ring while the guest runs.  What was newest is of most interest then, and
- * of a thread that hangs in a system call it is in the chunk that it has not handed
- * over.  Such a chunk is copied, and is the thread's as before: it says where its
- * columns end while no translated code runs, and if it says so before and after,
- * nothing has changed meanwhile.
+ * Writes a ring while the guest runs.  The newest part is of most interest then, and for
+ * a thread that hangs in a system call that part is in the buffer that it has not handed
+ * over.  Such a buffer is copied and remains the thread's: the thread publishes where its
+ * columns end while no translated code runs, and if that is the same before and after the
+ * copy, nothing has changed meanwhile.
  */
 #include "drain_priv.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a pipe says of its chunk. */
+/* What a pipe says about its buffer. */
 struct quiet {
     bool is_quiet;
     uint32_t chunk, seq, words, units;
@@ -39,7 +39,7 @@ static bool is_same(const struct quiet *a, const struct quiet *b)
            a->words == b->words && a->units == b->units;
 }
 
-/* The records behind not more than `words' words. */
+/* The side records whose place is after at most `words' words. */
 static uint32_t aux_before(const struct aux_records *r, uint32_t words)
 {
     uint32_t at = 0;
@@ -56,8 +56,8 @@ static uint32_t aux_before(const struct aux_records *r, uint32_t words)
     return at;
 }
 
-/* Copies a thread's chunk; *mem is to be freed then.  Returns 1, 0 if there is nothing
- * or it has changed, or an error. */
+/* Copies a thread's buffer; the caller frees *mem.  Returns 1, 0 if there is nothing or
+ * it has changed, or an error. */
 static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q,
                      uint64_t now, struct sink_tail *out, void **mem)
 {
@@ -96,7 +96,7 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
     }
     start = __atomic_load_n(&d->host->chunks[q->chunk - 1].start_ns, __ATOMIC_RELAXED);
     if (start < s->thread->start_ns || start > now) {
-        start = now; /* scribbled over */
+        start = now; /* overwritten by the guest */
     }
     *mem = copy;
     *out = (struct sink_tail){
@@ -113,7 +113,7 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
     return 1;
 }
 
-/* With all chunks that have arrived on their way. */
+/* Writes the dump after all buffers that have arrived are submitted. */
 static int dump(struct drain *d, uint64_t now, const char *file, char *name,
                 size_t name_bytes)
 {
@@ -128,7 +128,7 @@ static int dump(struct drain *d, uint64_t now, const char *file, char *name,
         quiet[i] = look(d, i);
     }
     if (!err) {
-        /* Records were put before the lengths were told. */
+        /* Side records were written before the lengths were published. */
         int got = drain_rings(d, now);
         err = got < 0 ? got : 0;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads and processes: who owns a pipe, how they ended, and what can be saved
- * of what they had not handed over.
+ * Threads and processes: which of them owns a pipe, how they ended, and what can be saved
+ * of the data that they had not handed over.
  */
 #include "drain_priv.h"
 
@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A claimed pipe whose creator is dead may still come alive within this. */
+/* A claimed pipe whose creator is dead may still come alive within this time. */
 #define CLAIM_NS 1000000000ull
 
-/* The process that the pipe's thread belongs to, a new one if it is not known. */
+/* The process of the pipe's thread, a new one if it is not known. */
 static int process_of(struct drain *d, const struct mempipe_pipe *p, uint64_t start_ns,
                       struct guest_process **out)
 {
@@ -50,7 +50,7 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
 
     if (!d->begun) {
         if (mempipe_host_target(d->host, &d->target)) {
-            return drain_oddity(d, pipe, "QEMU did not say how wide addresses are");
+            return drain_reject(d, pipe, "QEMU did not say how wide addresses are");
         }
         d->begun = true;
         d->pipeline = d->ops.begin(d->ops.arg, &d->target);
@@ -83,7 +83,7 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     return err ? err : drain_submit(d, drain_job_new(JOB_THREAD, process, t));
 }
 
-/* Whether there is a chunk that a thread was filling when it ended, and did not hand
+/* Whether there is a buffer that a thread was filling when it ended, and did not hand
  * over. */
 static bool find_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
 {
@@ -94,7 +94,7 @@ static bool find_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
     if (!live || live > d->host->layout.nr_pipes + d->host->layout.nr_pool) {
         return false;
     }
-    /* Already handed over, unless nothing ever is. */
+    /* Already handed over, unless nothing ever is (--discard). */
     if (!d->host->layout.discard &&
         __atomic_load_n(&p->live_seq, __ATOMIC_RELAXED) != d->slots[pipe].next_seq) {
         return false;
@@ -109,7 +109,7 @@ static void take_live_chunk(struct drain *d, uint32_t pipe, uint32_t chunk)
     mempipe_host_hold(d->host, chunk);
 }
 
-/* As if it had been handed over: its header says what is known, for the journal. */
+/* As if it had been handed over: its header gets what is known, for the journal. */
 static void note_live_chunk(struct drain *d, uint32_t pipe, const struct job_segment *seg)
 {
     const struct slot *s = &d->slots[pipe];
@@ -129,7 +129,7 @@ static void note_live_chunk(struct drain *d, uint32_t pipe, const struct job_seg
     }
 }
 
-/* Saves what a thread that got no chance to hand over had written. */
+/* Saves what a thread had written that had no chance to hand it over. */
 static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
 {
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
@@ -143,7 +143,7 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     seg.start_ns =
         __atomic_load_n(&d->host->chunks[seg.chunk].start_ns, __ATOMIC_RELAXED);
     if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
-        seg.start_ns = now; /* scribbled over */
+        seg.start_ns = now; /* overwritten by the guest */
     }
     if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
         seg.flags = CTR_SEGMENT_UNSURE;
@@ -159,7 +159,7 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     if (!mempipe_host_fits(d->host, seg.words, seg.units)) {
         take_live_chunk(d, pipe, seg.chunk);
         drain_release_segment(d, &(struct job_segment){.chunk = seg.chunk});
-        return drain_oddity(d, pipe, "the lengths of its last chunk are impossible");
+        return drain_reject(d, pipe, "the lengths of its last buffer are impossible");
     }
     note_live_chunk(d, pipe, &seg);
     take_live_chunk(d, pipe, seg.chunk);
@@ -180,7 +180,7 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     return 0;
 }
 
-/* The thread is over and its pipe is empty. */
+/* The thread has ended and its pipe is empty. */
 static int finish_thread(struct drain *d, uint32_t pipe)
 {
     struct mempipe_pipe *p = &d->host->pipes[pipe];
@@ -205,7 +205,7 @@ static int finish_thread(struct drain *d, uint32_t pipe)
     drain_drop_aux(d, s);
     d->n_threads--;
     memset(s, 0, sizeof(*s));
-    /* Its next owner takes the home chunk without asking. */
+    /* The next owner uses the reserved buffer without a check. */
     s->closing = true;
     d->n_closing++;
     __atomic_store_n(&p->state, MEMPIPE_ENDED, __ATOMIC_RELAXED);
@@ -223,7 +223,7 @@ void drain_free_closing(struct drain *d)
     }
 }
 
-/* How a thread ended, as its pipe says; a copy. */
+/* How a thread ended, according to its pipe; a copy. */
 struct pipe_end {
     uint32_t reason;
     int32_t status;
@@ -239,14 +239,14 @@ static struct pipe_end end_of(const struct drain *d, uint32_t pipe)
         .ns = __atomic_load_n(&p->end_ns, __ATOMIC_RELAXED),
     };
 
-    /* Reasons of the pipe and of the trace are the same; others are no reasons. */
+    /* The reasons of the pipe are those of the trace; other values are invalid. */
     if (e.reason > MEMPIPE_END_EXEC) {
         e = (struct pipe_end){0};
     }
     return e;
 }
 
-/* A thread that ended in the regular way. */
+/* A thread that ended regularly. */
 static int finish_ended(struct drain *d, uint32_t pipe)
 {
     const struct pipe_end e = end_of(d, pipe);
@@ -263,8 +263,8 @@ static int finish_ended(struct drain *d, uint32_t pipe)
 }
 
 /*
- * Whether it is the command's first program.  One that was gone when it was first seen
- * has its own word for it: a lie makes its end wait for the command's.
+ * Whether it is the command's first program.  One that was gone when it was first seen is
+ * identified by its own statement: a lie makes its end wait for the command's.
  */
 static bool is_command(const struct drain *d, const struct guest_process *p)
 {
@@ -274,7 +274,7 @@ static bool is_command(const struct drain *d, const struct guest_process *p)
     return p->host_pid ? p->host_pid == d->root : !p->nested && p->pid == d->root;
 }
 
-/* How a process ended, from what its threads say. */
+/* How a process ended, according to its threads. */
 static void judge_process(struct drain *d, struct guest_process *p)
 {
     bool left = false;
@@ -305,9 +305,9 @@ static void judge_process(struct drain *d, struct guest_process *p)
 }
 
 /*
- * How code that a process died in has ended it, if that can be known: the process says
- * so (QEMU's handlers of signals, and of exit), or it was the command, whose status tells
- * a crash from a kill from outside.  0: it was not that code.
+ * How the code that a process died in has ended it, if that can be known: the process
+ * reports it (QEMU's handlers of signals, and of exit), or it was the command, whose
+ * status distinguishes a crash from a kill from outside.  0: it was not that code.
  */
 static uint32_t how_ended(const struct drain *d, const struct guest_process *p,
                           const struct mempipe_pipe *q)
@@ -334,7 +334,7 @@ static uint32_t how_ended(const struct drain *d, const struct guest_process *p,
     }
 }
 
-/* Whether the process died in a library that chooses. */
+/* Whether the process died in a jitter library. */
 static void look_for_library(struct drain *d, const struct guest_process *p)
 {
     if (p->end_reason != CTR_END_KILLED || d->library_end.pid) {
@@ -414,8 +414,8 @@ static bool has_more(const struct drain *d, const struct guest_process *p)
 }
 
 /*
- * Whether wait(2) is still to tell how the command came to its end: its pidfd is
- * ready before that, and long before if a debugger holds the process.
+ * Whether wait(2) has yet to report how the command ended: its pidfd is ready before
+ * that, and long before if a debugger holds the process.
  */
 static bool awaits_status(const struct drain *d, const struct guest_process *p)
 {
@@ -450,10 +450,9 @@ int drain_finish_the_dead(struct drain *d, uint64_t now)
 }
 
 /*
- * Whether nobody will come any more for a pipe that was claimed: the thread or
- * the fork it was for was killed in the middle.  While others run nobody looks,
- * since a parent may be late to say which child it meant; until then the
- * pipe is lost, and there are many.
+ * Whether nobody will use a claimed pipe any more: the thread or the fork that it was for
+ * was killed in the middle.  While others run this is not checked, since a parent may be
+ * late to say which child it meant; until then the pipe is lost, and there are many.
  */
 static bool claim_is_stale(const struct drain *d, const struct mempipe_pipe *p,
                            uint64_t age)
@@ -464,8 +463,8 @@ static bool claim_is_stale(const struct drain *d, const struct mempipe_pipe *p,
     if (d->guests->processes || guests_has_strangers(d->guests)) {
         return false;
     }
-    /* A child whose parent is dead may be about to say who it is; the command's
-     * own threads, whose parent we are, have died with the command. */
+    /* A child whose parent is dead may be about to identify itself; the command's own
+     * threads, whose parent we are, have died with the command. */
     return age >= CLAIM_NS || (pid <= 1 && ppid == getpid());
 }
 

@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definitions that go out of use.
+ * Frees definitions that are out of use.
  *
- * A guest that generates code for ever describes blocks for ever.  Its process forgets
- * what it has described when it throws its translated code away, and begins a new epoch
- * (mempipe.h); here an epoch is forgotten when nothing can refer to its ids any more:
+ * A guest that generates code for ever defines blocks for ever.  When its process throws
+ * its translated code away it forgets its definitions and begins a new epoch (mempipe.h);
+ * here an epoch is forgotten when nothing can refer to its ids any more:
  *
- *   current   its process may describe and run more of it
- *   left      the process has described something in a later epoch.  Each thread hands
- *             over the chunk that it filled in the old one before it runs anything of the
- *             new one, so the epoch is over when a round that began with no pipe in it has
- *             ended: all mail and all records of it have been taken then
- *   over      all chunks that it was used in are in jobs.  When these are done, and
- *             no process is alive that was forked in it, its ids mean nothing any more
- *             and go back to QEMU; their definitions are freed as soon as they are in
- *             the file, unless they have been described again (dict.c)
+ *   current   its process may define and run more blocks of it
+ *   left      the process has defined a block in a later epoch.  Each thread hands over
+ *             the buffer that it filled in the old one before it runs anything of the
+ *             new one.  So the epoch is over when a round that began with no pipe in it
+ *             has ended: all its mail and all its side records have been read by then
+ *   over      all buffers that use it are in jobs.  When these are done, and no process
+ *             is alive that was forked in it, its ids mean nothing any more and go back
+ *             to QEMU; their definitions are freed as soon as they are in the file,
+ *             unless they have been defined again (dict.c)
  *
- * So memory holds the definitions of code that is in use, and those of the last
- * moments.
+ * So memory holds the definitions of code that is in use, and those of the last moments.
  *
- * A thread may sleep for hours with a chunk that it began in an epoch that all others have
- * left.  It adds no id to that chunk any more: the ids that stand there are all that
- * is still needed of the epoch, and the others are forgotten (thinning) when the
- * chunks that were handed over before are done with.
+ * A thread may sleep for hours with a buffer that it began in an epoch that all others
+ * have left.  It adds no id to that buffer any more: the ids in it are all that is still
+ * needed of the epoch.  The others are forgotten (thinning) when the buffers that were
+ * handed over before are done.
  *
- * Who goes on where a recorder was killed forgets nothing: the guest describes no more.
+ * A process that goes on for a killed recorder forgets nothing: the guest defines no more
+ * blocks.
  */
 #include "drain_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A fork is not under way for longer, unless its child was killed in it. */
+/* A fork takes no longer than this, unless its child was killed in it. */
 #define FORK_NS 10000000000ull
-/* Epochs that were left are looked at so often: there may be many pipes. */
+/* How often epochs that were left are checked: there may be many pipes. */
 #define LOOK_NS 5000000ull
-/* Who still is in an epoch that was left so long ago sleeps. */
+/* A thread that is still in an epoch that was left this long ago sleeps. */
 #define SLEEP_NS 250000000ull
-/* More ids than this are not looked for in their chunks. */
+/* If there are more ids than this, the buffers are not searched for them. */
 #define KEPT_MOST (1u << 20)
-/* More than can be left at a time, unless a guest makes them up. */
+/* More epochs cannot be left at a time, unless a guest makes them up. */
 #define LEFT_MOST (1u << 16)
 
 enum epoch_state { EPOCH_CURRENT, EPOCH_LEFT, EPOCH_OVER };
@@ -50,19 +50,20 @@ struct epoch {
     struct guest_process *process; /* NULL: it has ended */
     struct epoch *from;            /* the process was forked in it, or NULL */
     uint32_t children;             /* epochs that were forked in this one */
-    bool busy; /* it was not left, or a pipe was in it, when the last look was had */
+    bool busy; /* at the last check it was not left, or a pipe was in it */
     bool sleeps; /* but those pipes are of threads that may sleep */
     uint64_t left_ns;              /* when it was first seen left, 0: it was not */
     uint64_t stamp;                /* of the last job that may need it */
     enum { WHOLE, THINNING, THIN } thin;
-    uint32_t *kept; /* THINNING: ids in chunks of those who sleep, ascending */
+    uint32_t *kept; /* THINNING: ids in buffers of sleeping threads, ascending */
     uint32_t n_kept;
     uint32_t *pages;               /* of ids, that are this epoch's */
     uint32_t n_pages, cap_pages;
     struct epoch *next;
 };
 
-/* That of a process, or of any (NULL).  Numbers are unique, unless a guest scribbles. */
+/* The epoch with this number, of a process or of any (NULL).  Numbers are unique unless a
+ * guest overwrites them. */
 static struct epoch *find(const struct drain *d, const struct guest_process *p,
                           uint32_t number)
 {
@@ -105,7 +106,7 @@ static struct epoch *begin(struct drain *d, struct guest_process *p, uint32_t nu
     return e;
 }
 
-/* That of a process, also if nothing has been seen of it; NULL: no memory. */
+/* The epoch of a process, also if nothing has been seen of it; NULL: no memory. */
 static struct epoch *need(struct drain *d, struct guest_process *p, uint32_t number)
 {
     struct epoch *e = find(d, p, number);
@@ -129,14 +130,14 @@ int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p)
         return 0;
     }
     if (e && !from && parent) {
-        /* Its parent has described nothing in it yet that we know of. */
+        /* As far as we know its parent has defined nothing in it yet. */
         from = need(d, parent, number);
         e = from ? e : NULL;
     }
     if (!e) {
         return -CTR_E_NOMEM;
     }
-    /* What comes of a scribbled number is the guest's own affair. */
+    /* An overwritten number harms only the guest that wrote it. */
     if (from && from != e && !e->from) {
         e->from = from;
         from->children++;
@@ -144,11 +145,11 @@ int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p)
     return 0;
 }
 
-/* The page of ids is e's from now on. */
+/* The page of ids belongs to e from now on. */
 static int take_page(struct drain *d, uint32_t pipe, struct epoch *e, uint32_t page)
 {
     if (page >= MEMPIPE_ID_PAGES) {
-        return drain_oddity(d, pipe, "a block has an impossible id");
+        return drain_reject(d, pipe, "a block has an impossible id");
     }
     if (page >= d->n_owners) {
         uint32_t n = 2 * d->n_owners > page ? 2 * d->n_owners : page + 64;
@@ -164,7 +165,7 @@ static int take_page(struct drain *d, uint32_t pipe, struct epoch *e, uint32_t p
     if (d->owner[page]) {
         return d->owner[page] == e
                    ? 0
-                   : drain_oddity(d, pipe, "the id of a block is another one's");
+                   : drain_reject(d, pipe, "the id of a block is another one's");
     }
     if (e->n_pages == e->cap_pages) {
         uint32_t n = 2 * e->cap_pages + 16;
@@ -187,7 +188,7 @@ int drain_epoch_block(struct drain *d, uint32_t pipe, uint32_t id, uint32_t numb
     struct epoch *e = find(d, p, number);
 
     if (!e && d->n_left > LEFT_MOST) {
-        return drain_oddity(d, pipe, "there is no end of new epochs");
+        return drain_reject(d, pipe, "there is no end of new epochs");
     }
     e = e ? e : begin(d, p, number);
     return e ? take_page(d, pipe, e, id / MEMPIPE_ID_PAGE) : -CTR_E_NOMEM;
@@ -206,7 +207,7 @@ void drain_epoch_end(struct drain *d, struct guest_process *p)
 
 /* ------------------------------------------------------------- in a round */
 
-/* Is a pipe, or is it about to be, in an epoch that was left? */
+/* Whether a pipe is, or is about to be, in an epoch that was left. */
 static bool is_in(const struct drain *d, uint32_t pipe, const struct epoch *e, uint64_t now)
 {
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
@@ -257,7 +258,7 @@ void drain_epochs_look(struct drain *d, uint64_t now)
     }
 }
 
-/* All that its process has handed over becomes jobs, if all of it was taken. */
+/* Makes jobs of all that its process has handed over, if all of it was read. */
 static int is_over(struct drain *d, const struct epoch *e)
 {
     int err = 0;
@@ -306,15 +307,15 @@ static void sort_kept(struct epoch *e)
 }
 
 /*
- * Adds the ids in the chunk that a thread, which is in an epoch that was left, began
- * there.  Returns 1, 0 if it is handing it over, or an error.
+ * Adds the ids in the buffer that a thread, which is in an epoch that was left, began
+ * there.  Returns 1, 0 if the thread is handing it over, or an error.
  */
 static int keep_ids(struct drain *d, uint32_t pipe, struct epoch *e)
 {
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
     const struct mempipe_ctl *layout = &d->host->layout;
-    /* They pair with the producer's release stores: in this order a chunk is handed over,
-     * the epoch told, and another chunk begun. */
+    /* These pair with the producer's release stores, which come in this order: a buffer
+     * is handed over, the epoch is published, another buffer is begun. */
     uint32_t running = __atomic_load_n(&p->running, __ATOMIC_ACQUIRE);
     uint32_t live = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
     uint32_t words = __atomic_load_n(&p->quiet_words, __ATOMIC_ACQUIRE);
@@ -330,7 +331,7 @@ static int keep_ids(struct drain *d, uint32_t pipe, struct epoch *e)
         return -CTR_E_NOMEM;
     }
     e->kept = more;
-    /* Whatever it is: numbers after markers do no harm here. */
+    /* Any word counts: numbers after markers do no harm here. */
     word = (const uint32_t *)(const void *)mempipe_host_chunk(d->host, live - 1);
     for (uint32_t i = 0; i < words; i++) {
         uint32_t w = __atomic_load_n(&word[i], __ATOMIC_RELAXED);
@@ -343,7 +344,7 @@ static int keep_ids(struct drain *d, uint32_t pipe, struct epoch *e)
     return __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE) == e->number;
 }
 
-/* Of an epoch in which there are sleeping threads only: what they need. */
+/* For an epoch that has sleeping threads only: collects what they need. */
 static int begin_thinning(struct drain *d, struct epoch *e)
 {
     uint32_t sorted = 0;
@@ -359,7 +360,7 @@ static int begin_thinning(struct drain *d, struct epoch *e)
             sorted = e->n_kept;
         }
         if (sorted > KEPT_MOST) {
-            e->thin = THIN; /* it keeps all, and nobody looks again */
+            e->thin = THIN; /* it keeps all and is not checked again */
             got = 0;
         }
     }
@@ -414,7 +415,7 @@ static void end_thinning(struct drain *d, struct epoch *e, uint64_t stamp)
     d->reap = true;
 }
 
-/* Nothing means its ids any more. */
+/* Nothing refers to its ids any more. */
 static void forget(struct drain *d, struct epoch *e, uint64_t stamp)
 {
     e->n_kept = 0;

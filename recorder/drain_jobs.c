@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When chunks become jobs: several chunks of a thread are packed together, as that
- * makes the trace smaller, unless somebody waits for the result or for chunks.
+ * When buffers become jobs: several buffers of a thread are packed together, as that
+ * makes the trace smaller, unless somebody waits for the result or for buffers.
  */
 #include "drain_priv.h"
 
-/* Chunks older than this are packed although a job is not full. */
+/* Buffers older than this are packed although the job is not full. */
 #define AGE_NS 1000000000ull
 #define AGE_LIVE_NS 50000000ull
 #define NAP_US 2000
-/* No more bytes of records are kept for jobs to come, of all threads. */
+/* At most so many bytes of side records, of all threads, are kept for future jobs. */
 #define PENDING_AUX_BYTES (64u << 20)
 
 static bool side_by_side(const struct drain *d)
@@ -17,7 +17,7 @@ static bool side_by_side(const struct drain *d)
     return d->n_threads > 1;
 }
 
-/* No more bytes are put together into one job: many are to fit into a ring. */
+/* At most so many bytes are put into one job: many jobs are to fit into a ring. */
 static uint64_t job_bytes(const struct drain *d, uint64_t most)
 {
     uint64_t n = d->pipeline ? pipeline_job_bytes(d->pipeline) : most;
@@ -25,7 +25,8 @@ static uint64_t job_bytes(const struct drain *d, uint64_t most)
     return n < most ? n : most;
 }
 
-/* Completes the chunks of this round; what gets too large or long goes at once. */
+/* Completes the buffers of this round; what gets too large or long is dispatched at once.
+ * */
 static int settle_fresh(struct drain *d, struct slot *s)
 {
     int err = 0;
@@ -50,7 +51,7 @@ static int settle_fresh(struct drain *d, struct slot *s)
     return err;
 }
 
-/* Makes jobs of what is due of a thread. */
+/* Makes jobs of a thread's buffers that are due. */
 static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
 {
     uint64_t full = job_bytes(d, JOB_FULL_BYTES);
@@ -69,16 +70,16 @@ static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
     return err;
 }
 
-/* Whether threads wait for chunks, or soon will. */
+/* Whether threads wait for buffers, or soon will. */
 static bool chunks_are_short(const struct drain *d)
 {
-    /* Pairs with the addition of who is about to wait, and rings. */
+    /* Pairs with the addition by a thread that is about to wait, and rings. */
     return __atomic_load_n(&d->host->shared->space_waiters, __ATOMIC_SEQ_CST) ||
            (d->n_pending + pipeline_chunks_held(d->pipeline)) * 4 >=
                d->host->layout.nr_pool * 3;
 }
 
-/* Step 5: jobs of what is due; smaller ones when the guest runs out of chunks. */
+/* Step 5: makes jobs of what is due; smaller ones when the guest runs out of buffers. */
 int drain_make_jobs(struct drain *d, uint64_t now)
 {
     uint32_t high = drain_pipes_high(d);
@@ -121,8 +122,8 @@ int drain_make_jobs(struct drain *d, uint64_t now)
 }
 
 /*
- * While there is room for the guest, or enough to do for the workers, nobody needs the
- * dispatcher for every chunk: a wake-up costs the guest more than the chunk costs us.
+ * While the guest has room, or the workers have enough to do, the dispatcher need not
+ * handle every buffer at once: a wake-up costs the guest more than the buffer costs us.
  */
 int drain_nap_us(const struct drain *d)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the drainer share: drain.c goes the rounds,
- * drain_dispatch.c makes jobs of chunks, drain_jobs.c says when, drain_aux.c takes the records of the rings, drain_ends.c keeps
- * the books on threads and processes, drain_epoch.c on definitions. Functions that return int return 0 or a negated
- * enum ctr_error.
+ * What the parts of the drain share: drain.c runs the rounds, drain_dispatch.c makes jobs
+ * of buffers, drain_jobs.c decides when, drain_aux.c reads the side queues, drain_ends.c
+ * keeps track of threads and processes, drain_epoch.c of definitions.  Functions that
+ * return int return 0 or a negated enum ctr_error.
  */
 #ifndef RECORDER_DRAIN_PRIV_H
 #define RECORDER_DRAIN_PRIV_H
 
 #include "drain.h"
 
-/* Homes below this number keep their memory when they are given back. */
+/* Reserved buffers below this number keep their memory when they are given back. */
 #define WARM_HOMES 64
-/* More bytes of records than this are not put together into one job. */
+/* At most so many bytes of side records are put into one job. */
 #define JOB_AUX_BYTES (4u << 20)
 
-/* Chunks of one file chunk are from within this time, while threads run side by
- * side: readers put threads together in the order of their file chunks' begins. */
+/* The buffers of one chunk are from within this time while threads run side by side:
+ * readers merge threads in the order in which their chunks begin. */
 #define SPAN_NS 50000000ull
 
 /* The recorder's side of one pipe. */
@@ -24,14 +24,14 @@ struct slot {
     struct guest_thread *thread; /* NULL while nobody is known to own it */
     uint32_t next_seq;           /* of the mail expected */
     bool ended;                  /* the state was ENDED in step 2 */
-    bool closing;                /* over, but its home chunk is being packed */
+    bool closing;                /* over, but its reserved buffer is being packed */
     uint64_t claimed_ns;         /* when it was first seen CLAIMED, 0: it is not */
     bool more;                   /* mail was left for the next round */
-    bool trim;                   /* memory of its home goes back to the system */
+    bool trim;                   /* memory of its reserved buffer goes back to the system */
     unsigned n_pending, n_fresh; /* the last n_fresh came in this round */
     uint64_t pending_bytes, pending_aux, pending_ns;
-    struct aux_records *aux;      /* of chunks that have not arrived, oldest first */
-    struct aux_records **aux_end; /* where the last of them hangs */
+    struct aux_records *aux;      /* of buffers that have not arrived, oldest first */
+    struct aux_records **aux_end; /* the end of that list */
     uint64_t kept;                /* bytes of all of them */
     uint32_t last_units;          /* the place of the last record */
     struct job_segment pending[JOB_SEGMENTS];
@@ -53,9 +53,9 @@ struct drain {
     bool begun;
     struct mempipe_target target;
     bool resumed;         /* another process had begun, which was killed */
-    uint32_t n_pending;   /* chunks in all slots ... */
-    uint64_t pending_aux; /* ... and bytes of their records */
-    uint64_t kept;        /* bytes of records of chunks that have not arrived */
+    uint32_t n_pending;   /* buffers in all slots ... */
+    uint64_t pending_aux; /* ... and bytes of their side records */
+    uint64_t kept;        /* bytes of side records of buffers that have not arrived */
     uint32_t n_threads;   /* slots that have one */
     unsigned n_claimed, n_closing;
     bool exec_pending;
@@ -67,7 +67,7 @@ struct drain {
     struct ctr_diag *diag;             /* of the round under way */
     struct drain_news *news;           /* pipes that came alive, for sorting */
     uint8_t *scratch;                  /* a record, out of the shared memory */
-    struct mempipe_aux_regtable *regs; /* with the table behind; NULL: none yet */
+    struct mempipe_aux_regtable *regs; /* followed by the table; NULL: none yet */
     uint32_t state_bytes;              /* of all its registers */
     struct epoch *epochs;
     struct epoch **owner; /* of each page of ids below n_owners; NULL: none */
@@ -86,7 +86,7 @@ static inline uint32_t drain_pipes_high(const struct drain *d)
     return mempipe_host_pipes_high(d->host);
 }
 
-/* Bytes that a chunk's columns hold. */
+/* Bytes in the columns of a buffer. */
 static inline uint64_t drain_segment_bytes(const struct drain *d,
                                            const struct job_segment *seg)
 {
@@ -101,29 +101,30 @@ int drain_rings(struct drain *d, uint64_t now);
 
 /* ---- drain_dispatch.c ---- */
 
-/* The guest did what it cannot do; fills the diag, returns -CTR_E_CORRUPT. */
-int drain_oddity(struct drain *d, uint32_t pipe, const char *text);
+/* A protocol error: the guest did what it cannot do.  Fills the diag, returns
+ * -CTR_E_CORRUPT. */
+int drain_reject(struct drain *d, uint32_t pipe, const char *text);
 
 /* NULL when there is no memory; drain_submit understands that. */
 struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
                           struct guest_thread *t);
 
-/* Hands a job over; without a pipeline what it carries is dropped. */
+/* Submits a job; without a pipeline what it carries is dropped. */
 int drain_submit(struct drain *d, struct job *job);
 
-/* Gives a chunk back without having packed it. */
+/* Gives a buffer back without packing it. */
 void drain_release_segment(struct drain *d, struct job_segment *s);
 
-/* Adds a chunk to what is pending of a thread; there must be room for it. */
+/* Adds a buffer to the pending ones of a thread; there must be room for it. */
 void drain_push_segment(struct drain *d, struct slot *s, const struct job_segment *seg,
                         uint64_t now);
 
-/* The same for one that had been taken by a recorder that was killed, and has its
- * records; makes room for it. */
+/* The same for a buffer that a killed recorder had read, and that has its side records;
+ * makes room for it. */
 int drain_push_old(struct drain *d, struct slot *s, const struct job_segment *seg,
                    uint64_t now);
 
-/* Makes a job of all chunks that are pending of a thread. */
+/* Makes a job of all pending buffers of a thread. */
 int drain_dispatch(struct drain *d, struct slot *s);
 /* ... of the first n of them. */
 int drain_dispatch_first(struct drain *d, struct slot *s, unsigned n);
@@ -132,22 +133,22 @@ int drain_dispatch_full(struct drain *d, struct slot *s);
 
 /* ---- drain_jobs.c ---- */
 
-/* Makes jobs of what is due; smaller ones when the guest runs out of chunks. */
+/* Makes jobs of what is due; smaller ones when the guest runs out of buffers. */
 int drain_make_jobs(struct drain *d, uint64_t now);
 
 /* ---- drain_aux.c ---- */
 
-/* Takes one record; a mempipe_aux_fn. */
+/* Reads one record; a mempipe_aux_fn. */
 int drain_on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec, uint32_t bytes);
 
-/* Gives the segment, chunk `seq', the records that have their place in it. */
+/* Gives the segment, buffer `seq', the side records that have their place in it. */
 void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
                       uint32_t seq);
 
-/* Forgets the records of chunks that have not arrived. */
+/* Forgets the side records of buffers that have not arrived. */
 void drain_drop_aux(struct drain *d, struct slot *s);
 
-/* The register table, once: the copy with the table behind becomes the drainer's. */
+/* The register table, once: the copy, followed by the table, becomes the drain's. */
 void drain_set_regs(struct drain *d, struct mempipe_aux_regtable *t);
 
 /* ---- drain_epoch.c ---- */
@@ -155,13 +156,13 @@ void drain_set_regs(struct drain *d, struct mempipe_aux_regtable *t);
 /* A pipe of a process came alive. */
 int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p);
 
-/* A block with this id is described in that epoch. */
+/* A block with this id is defined in that epoch. */
 int drain_epoch_block(struct drain *d, uint32_t pipe, uint32_t id, uint32_t number);
 
 /* A process has ended; its pipes are closed. */
 void drain_epoch_end(struct drain *d, struct guest_process *p);
 
-/* In a round, before mail is taken, and when all is done. */
+/* In a round, before mail is read, and when all is done. */
 void drain_epochs_look(struct drain *d, uint64_t now);
 int drain_epochs_settle(struct drain *d);
 
@@ -169,16 +170,16 @@ void drain_epochs_free(struct drain *d);
 
 /* ---- drain_ends.c ---- */
 
-/* A pipe came alive: whose it is. */
+/* A pipe came alive: finds its process and thread. */
 int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now);
 
-/* Closes the books on threads and processes that have ended; 1 if there were. */
+/* Finishes threads and processes that have ended; 1 if there were any. */
 int drain_finish_the_dead(struct drain *d, uint64_t now);
 
-/* Frees the pipes of ended threads whose home chunks are back. */
+/* Frees the pipes of ended threads whose reserved buffers are back. */
 void drain_free_closing(struct drain *d);
 
-/* Frees pipes that were claimed for somebody who will never come. */
+/* Frees pipes that were claimed for a thread that will never come. */
 void drain_sweep_claims(struct drain *d, uint64_t now);
 
 #endif

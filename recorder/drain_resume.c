@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Goes on where a drainer was killed, in another process.  The ring knows its processes
- * and threads and how far each has been committed to it, the journal which chunks it had
- * taken and the records of these, and what their blocks are; the pipe has the rest.  So whatever is in both places,
- * because it was on its way from one to the other, is known by its number.
+ * Goes on where the drain of a killed recorder stopped, in another process.  The ring
+ * knows the processes and threads and how far each has been committed to it; the journal
+ * knows which buffers the drain had read, their side records and what their blocks are;
+ * the pipe has the rest.  Data that was on its way from one to the other is in both, and
+ * is recognized by its number.
  *
- * The guest has ended, so every process is dead from the start, and the next round
- * does what there is to do for a guest that was killed.
+ * The guest has ended, so every process is dead from the start, and the next round does
+ * what there is to do for a guest that was killed.
  */
 #include "drain_priv.h"
 
@@ -15,11 +16,11 @@
 
 #include "ring_priv.h"
 
-/* A chunk that had been taken. */
+/* A buffer that had been read. */
 struct held {
     struct job_segment seg;
     uint32_t thread;
-    uint64_t time_ns; /* not before those of its thread before */
+    uint64_t time_ns; /* not before the thread's previous one */
 };
 
 struct resume {
@@ -31,7 +32,7 @@ struct resume {
     struct ring_place *next;
     struct held *held;
     size_t n_held;
-    struct aux_records **records; /* by thread and chunk */
+    struct aux_records **records; /* by thread and buffer */
     size_t n_records;
 };
 
@@ -119,7 +120,7 @@ static int make_thread(struct resume *x, uint32_t i)
     return 0;
 }
 
-/* ------------------------------------------------------------------ chunks */
+/* -----------------------------------------------------------------buffers */
 
 static int by_thread(const void *a, const void *b)
 {
@@ -159,7 +160,7 @@ static void find_held(struct resume *x)
                             .seg = {.chunk = i,
                                     .seq = what.seq,
                                     .flags = what.unsure ? CTR_SEGMENT_UNSURE : 0}};
-        /* The guest has ended, but may have scribbled. */
+        /* The guest has ended, but may have overwritten them. */
         to->seg.words = __atomic_load_n(&c->words, __ATOMIC_RELAXED);
         to->seg.units = __atomic_load_n(&c->units, __ATOMIC_RELAXED);
         to->seg.start_ns = __atomic_load_n(&c->start_ns, __ATOMIC_RELAXED);
@@ -168,7 +169,7 @@ static void find_held(struct resume *x)
     }
 }
 
-/* Of each thread those that follow one another; in the order of their times. */
+/* Keeps those of each thread that follow one another; in the order of their times. */
 static void order_held(struct resume *x)
 {
     size_t n = 0;
@@ -237,7 +238,7 @@ static int find_records(struct resume *x)
     return 0;
 }
 
-/* All but those of chunks that are in the ring. */
+/* Keeps all but those of buffers that are in the ring. */
 static void keep_records(struct resume *x)
 {
     for (size_t i = 0; i < x->n_records; i++) {
@@ -283,7 +284,7 @@ static int keep_regs(struct resume *x)
 
 /* -------------------------------------------------------------------- jobs */
 
-/* A chunk that is in the ring in part: a job of its own. */
+/* A buffer that is in the ring in part: a job of its own. */
 static int submit_rest(struct resume *x, const struct held *h)
 {
     const struct ring_place *next = &x->next[h->thread];
@@ -315,7 +316,7 @@ static int submit_rest(struct resume *x, const struct held *h)
 
 static int submit_held(struct resume *x, uint64_t now)
 {
-    /* Records of the chunks that were taken last may still be in the pipes. */
+    /* Side records of the buffers that were read last may still be in the pipes. */
     int err = drain_rings(x->d, now);
 
     for (size_t i = 0; err >= 0 && i < x->n_held; i++) {
@@ -343,7 +344,7 @@ static int submit_held(struct resume *x, uint64_t now)
     return err;
 }
 
-/* Whose ends were on their way, too. */
+/* Submits the ends that were under way, too. */
 static int submit_ends(struct resume *x)
 {
     int err = 0;
@@ -406,11 +407,11 @@ int drain_resume(struct drain *d, const struct ring *r, uint64_t now_ns,
 
     d->diag = diag;
     d->resumed = true;
-    d->root = -1; /* of no process the end is waited for */
+    d->root = -1; /* no process's end is waited for */
     if (!ring_has_begun(r)) {
         return 0;
     }
-    /* As it was when the trace was begun, whatever the guest has said since. */
+    /* As it was when the trace was begun, whatever the guest has written since. */
     d->target.addr_bytes = ring_addr_bytes(r);
     d->host->addr_bytes = d->target.addr_bytes;
     d->begun = true;

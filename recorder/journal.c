@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory: of each chunk of the pipe one word; of each piece of records one word, its
- * place; of each page of ids of blocks one word, the place of its table, which has one word
- * of each id, the place of its definition; then the pieces, tables and definitions among
- * them.  The words are changed by one store each, after what they speak of, and
- * that is all that whoever finds them relies on.
+ * The memory: for each buffer of the pipe one word; for each piece of records one word,
+ * its place; for each page of block ids one word, the place of its table, which has one
+ * word for each id, the place of its definition; then the pieces, with tables and
+ * definitions among them.  Each word is changed by one store, after the data that it
+ * refers to, and a process that finds the memory relies on nothing else.
  *
- * Pieces have sizes that are powers of two and are used again for the same size.  Small
- * definitions lie in pieces that they share, and their room is used again for others of
- * the same size, too; so do tables, which stay.  So there is room for as many definitions
- * as there ever were at a time.
+ * Pieces have sizes that are powers of two and are reused for the same size.  Small
+ * definitions share pieces, and their room is reused for others of the same size, too;
+ * tables share pieces likewise, and stay.  So there is room for as many definitions as
+ * ever exist at a time.
  */
 #include "journal.h"
 
@@ -28,18 +28,18 @@
 #define LEAST_BYTES (4ull << 20)
 #define MIN_SHIFT 12 /* of the smallest piece */
 #define SHIFTS 20
-/* More memory of pieces that nobody uses goes back to the system. */
+/* More memory of unused pieces than this goes back to the system. */
 #define IDLE_BYTES (32u << 20)
 
-/* What is smaller than a piece has a size that is a multiple of UNIT, and lies in one of
- * 1 << SLAB_SHIFT bytes. */
+/* Anything smaller than a piece has a size that is a multiple of UNIT, and is in a piece
+ * of 1 << SLAB_SHIFT bytes. */
 #define UNIT 64u
 #define SMALL_UNITS 64u
 #define SLAB_SHIFT 16
 
 #define UNSURE (1u << 31)
 
-/* Behind it the definition. */
+/* The definition follows it. */
 struct def_head {
     uint32_t id;
     uint32_t bytes;
@@ -117,7 +117,7 @@ int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_chunks)
     }
     pthread_mutex_init(&j->lock, NULL);
     j->nr_chunks = nr_chunks;
-    /* one of each chunk, one of what each thread is about to fill, and some */
+    /* one for each buffer, one for what each thread is about to fill, and some more */
     j->nr_places = nr_chunks + 2 * nr_pipes;
     places = page_up((uint64_t)nr_chunks * sizeof(*j->chunk));
     tables = places + page_up((uint64_t)j->nr_places * sizeof(*j->place));
@@ -132,7 +132,7 @@ int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_chunks)
         journal_free(j);
         return err;
     }
-    /* The events are nobody's business in a core file. */
+    /* Keeps the events out of core files. */
     madvise(j->base, j->bytes, MADV_DONTDUMP);
     j->chunk = (uint64_t *)j->base;
     j->place = (uint64_t *)(j->base + places);
@@ -159,7 +159,7 @@ void journal_free(struct journal *j)
     free(j);
 }
 
-/* ------------------------------------------------------------------ chunks */
+/* -----------------------------------------------------------------buffers */
 
 void journal_take(struct journal *j, uint32_t chunk, const struct journal_chunk *what)
 {
@@ -168,7 +168,7 @@ void journal_take(struct journal *j, uint32_t chunk, const struct journal_chunk 
             (uint64_t)what->seq << 32 | (what->unsure ? UNSURE : 0) | (what->thread + 1);
 
         __atomic_store_n(&j->chunk[chunk], word, __ATOMIC_RELEASE);
-        /* The pipe forgets it behind this. */
+        /* The pipe forgets it after this. */
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
 }
@@ -177,7 +177,7 @@ void journal_give_back(struct journal *j, uint32_t chunk)
 {
     if (j) {
         __atomic_store_n(&j->chunk[chunk], 0, __ATOMIC_RELEASE);
-        /* It is zeroed behind this. */
+        /* It is zeroed after this. */
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
 }
@@ -224,7 +224,7 @@ static void put_piece(struct journal *j, uint64_t at, unsigned shift)
     const uint64_t bytes = 1ull << shift;
 
     if (j->idle + bytes > IDLE_BYTES && bytes > 1u << MIN_SHIFT) {
-        /* Zeros take its place; should the system not do that, so be it. */
+        /* Replaces it by zeros, if the system can. */
         madvise(j->base + at, bytes, MADV_REMOVE);
     } else {
         j->idle += bytes;
@@ -258,7 +258,7 @@ static uint64_t get_small(struct journal *j, uint64_t bytes)
         return at;
     }
     if (j->slab_end - j->slab < (uint64_t)units * UNIT) {
-        /* What is left of the one before is too little for most. */
+        /* What is left of the previous one is too little for most. */
         j->slab = get_piece(j, SLAB_SHIFT);
         j->slab_end = j->slab ? j->slab + (1u << SLAB_SHIFT) : 0;
         if (!j->slab) {
@@ -331,7 +331,7 @@ int journal_define(struct journal *j, uint32_t raw_id, uint32_t id, const void *
             *head = (struct def_head){.id = id, .bytes = bytes};
             memcpy(head + 1, def, bytes);
             __atomic_store_n(word, at, __ATOMIC_RELEASE);
-            /* The pipe forgets it behind this. */
+            /* The pipe forgets it after this. */
             __atomic_signal_fence(__ATOMIC_SEQ_CST);
         }
     }
@@ -348,7 +348,7 @@ void journal_forget(struct journal *j, uint32_t raw_id)
     at = word ? *word : 0;
     if (at) {
         __atomic_store_n(word, 0, __ATOMIC_RELEASE);
-        /* Others may have its room and its number behind this. */
+        /* Others may have its room and its number after this. */
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         pthread_mutex_lock(&j->lock);
         put_small(j, at,
@@ -435,8 +435,8 @@ struct aux_records *journal_room(struct journal *j, struct aux_records *old,
 
 void journal_add(struct aux_records *r, uint32_t bytes, uint64_t end)
 {
-    /* In this order, for journal_cut: killed behind any of these the record is there,
-     * or it is known that it is not. */
+    /* In this order, for journal_cut: if the process is killed after any of these, the
+     * record is there, or it is known that it is not. */
     __atomic_store_n(&r->bytes_before, r->bytes, __ATOMIC_RELEASE);
     __atomic_store_n(&r->end, end, __ATOMIC_RELEASE);
     __atomic_store_n(&r->bytes, r->bytes + bytes, __ATOMIC_RELEASE);
@@ -464,7 +464,7 @@ void journal_drop(struct journal *j, struct aux_records *r)
     pthread_mutex_unlock(&j->lock);
 }
 
-/* What there is of this size from here on is not used for anything else. */
+/* This much memory from here on is not used for anything else. */
 static void was_used(struct journal *j, uint64_t at, uint64_t bytes)
 {
     const uint64_t piece = units_for(bytes) > SMALL_UNITS ? 1ull << shift_for(bytes)
@@ -489,7 +489,7 @@ static void recover_defs(struct journal *j)
     }
 }
 
-/* All that was used, and is not, is not used again: little more will come. */
+/* Room that was used and is free now is not reused: little more will come. */
 void journal_recover(struct journal *j)
 {
     recover_defs(j);

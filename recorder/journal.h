@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was taken out of the pipe and is not in the ring yet: whose the chunks are that
- * the recorder holds, the records that belong to chunks, and the definitions of blocks
- * that chunks to come may need (the ring has those of its own chunks only).  It lies in
- * memory that a child forked after journal_new shares, so that nothing is lost when the
- * recorder is killed: the child finds here what the pipe does not have any more.
+ * What was read out of the pipe and is not in the ring yet: the owners of the buffers
+ * that the recorder holds, the side records that belong to buffers, and the definitions
+ * of blocks that future chunks may need (the ring has only those of its own chunks).  It
+ * is in memory that a child forked after journal_new shares, so that nothing is lost when
+ * the recorder is killed: the child finds here what the pipe no longer has.
  *
  * Something is noted here before the pipe forgets it, and forgotten here after the ring
- * has it.  In between it is in both places; sequence numbers and positions tell that.
+ * has it.  In between it is in both places; sequence numbers and positions show that.
  *
- * Without a ring there is no journal: NULL, and records are in memory as any other.
+ * Without a ring there is no journal: NULL, and side records are in ordinary memory.
  */
 #ifndef RECORDER_JOURNAL_H
 #define RECORDER_JOURNAL_H
@@ -24,10 +24,10 @@ struct journal;
 int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_chunks);
 void journal_free(struct journal *j);
 
-/* In the process that goes on with it, before anything of below. */
+/* In the process that goes on with it, before any function below. */
 void journal_recover(struct journal *j);
 
-/* ------------------------------------------------------------------ chunks */
+/* -----------------------------------------------------------------buffers */
 
 struct journal_chunk {
     uint32_t thread; /* of the ring */
@@ -35,7 +35,7 @@ struct journal_chunk {
     bool unsure; /* it was being filled by a process that was killed */
 };
 
-/* A chunk is about to be taken out of its pipe.  The thread that drains. */
+/* A buffer is about to be removed from its pipe.  The thread that drains. */
 void journal_take(struct journal *j, uint32_t chunk, const struct journal_chunk *what);
 /* It is about to be given back.  Any thread. */
 void journal_give_back(struct journal *j, uint32_t chunk);
@@ -45,7 +45,7 @@ bool journal_holds(const struct journal *j, uint32_t chunk, struct journal_chunk
 /* ------------------------------------------------------------- definitions */
 
 /*
- * A block of this raw id was described, and added to the dictionary with this canonical id.
+ * A block of this raw id was defined, and added to the dictionary with this canonical id.
  * Nothing happens if it is there.  Returns 0, or -1 if there is no room.  The thread that
  * drains.
  */
@@ -66,33 +66,33 @@ bool journal_next_def(const struct journal *j, uint32_t *raw_id, struct journal_
 
 /* ----------------------------------------------------------------- records */
 
-/* Records of one chunk out of a pipe's ring, as they stood there. */
+/* Side records of one buffer, as they were in a pipe's side queue. */
 struct aux_records {
-    struct aux_records *next; /* of a later chunk */
-    uint32_t seq;             /* of the chunk */
+    struct aux_records *next; /* of a later buffer */
+    uint32_t seq;             /* of the buffer */
     uint32_t bytes, cap;      /* used of data, and its size */
     /* of the journal: */
     uint32_t thread;
     uint32_t number;
     uint32_t bytes_before; /* without the last record */
-    uint64_t end;          /* where that ends in the pipe's ring */
+    uint64_t end;          /* where that ends in the pipe's side queue */
     uint64_t data[];
 };
 
 /*
- * Room for at least `cap' bytes: new for a chunk, or for what there is of it (`old',
- * which then is no more).  NULL when there is no memory.  The thread that drains.
+ * Makes room for at least `cap' bytes: new for a buffer, or in place of what there is of
+ * it (`old', which then is gone).  NULL when there is no memory.  The thread that drains.
  */
 struct aux_records *journal_room(struct journal *j, struct aux_records *old,
                                  uint32_t thread, uint32_t seq, uint32_t cap);
-/* A record was put behind the others; in the pipe's ring it ends at `end'. */
+/* A record was appended; in the pipe's side queue it ends at `end'. */
 void journal_add(struct aux_records *r, uint32_t bytes, uint64_t end);
 /* Forgets records.  NULL is allowed.  Any thread. */
 void journal_drop(struct journal *j, struct aux_records *r);
 
 /*
- * After a sudden end: goes through all records, *at from 0 on; NULL at the end.  Those
- * of a thread whose ring was emptied up to `tail' are cut to what came before.
+ * After a sudden end: goes through all records, *at from 0 on; NULL at the end.  Those of
+ * a thread whose side queue was emptied up to `tail' are cut to what came before.
  */
 struct aux_records *journal_next(struct journal *j, uint32_t *at);
 void journal_cut(struct aux_records *r, uint64_t tail);

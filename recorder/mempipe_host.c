@@ -2,10 +2,10 @@
 /*
  * The consuming end of the mempipe.
  *
- * One thread drains: it looks at every pipe that was ever claimed, takes mail
- * in sequence and empties the aux rings.  Everything here trusts the layout it
- * made itself and nothing that a guest may have overwritten: chunk numbers,
- * lengths and record sizes are checked before they are used.
+ * One thread drains: it looks at every pipe that was ever claimed, reads mail in sequence
+ * and empties the side queues.  This code trusts the layout that it made itself and
+ * nothing that a guest may have overwritten: buffer numbers, lengths and record sizes are
+ * checked before they are used.
  */
 #include "mempipe_host.h"
 
@@ -102,8 +102,8 @@ static int take_owner(struct mempipe_host *h)
 }
 
 /*
- * A memfd of this size, which nobody can make smaller: a page that is gone would end
- * the recorder with SIGBUS.
+ * A memfd of this size, which nobody can make smaller: a missing page would end the
+ * recorder with SIGBUS.
  */
 static int make_file(uint64_t bytes)
 {
@@ -115,7 +115,7 @@ static int make_file(uint64_t bytes)
     }
     /*
      * The guest's later programs (execve) open it by way of /proc/PID/fd, which the
-     * system allows to who may look into this process; nobody else has business here.
+     * system permits to processes that may inspect this one; nobody else needs access.
      */
     if (fchmod(fd, 0600) < 0 || ftruncate(fd, (off_t)bytes) < 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
@@ -165,7 +165,7 @@ static int make_files(struct mempipe_host *h)
         err = -errno;
         goto out_map;
     }
-    /* The events are nobody's business in a core file. */
+    /* Keeps the events out of core files. */
     madvise(h->base, total, MADV_DONTDUMP);
     return 0;
 
@@ -261,9 +261,9 @@ void mempipe_host_free_ids(struct mempipe_host *h, uint32_t page)
     uint32_t *at = &h->shared->id_hint;
     uint32_t hint = __atomic_load_n(at, __ATOMIC_RELAXED);
 
-    /* pairs with the exchange of whoever takes it next */
+    /* pairs with the exchange that takes it next */
     __atomic_store_n(h->base + h->layout.ids_off + page, 0, __ATOMIC_RELEASE);
-    /* Who finds nothing from there on searches from the start: it may be given up. */
+    /* A search from the hint that finds nothing starts over, so this may give up. */
     for (int i = 0; i < 64 && page < hint &&
                     !__atomic_compare_exchange_n(at, &hint, page, true, __ATOMIC_RELEASE,
                                                  __ATOMIC_RELAXED);
@@ -310,7 +310,7 @@ int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
     if (number == 0) {
         return 0;
     }
-    /* A chunk may be taken again while its release is under way, but not twice. */
+    /* A buffer may be taken again while its release is under way, but not twice. */
     if (number > h->layout.nr_pipes + h->layout.nr_pool ||
         __atomic_load_n(&h->held[number - 1], __ATOMIC_RELAXED) > 1) {
         return -EPROTO;
@@ -356,7 +356,7 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
     struct mempipe_pipe *p = &h->pipes[pipe];
     const uint32_t size = h->layout.aux_bytes;
     const uint8_t *ring = h->base + h->layout.aux_off + (uint64_t)pipe * size;
-    /* pairs with the producer's release store behind a record */
+    /* pairs with the producer's release store after a record */
     uint64_t head = __atomic_load_n(&p->aux_head, __ATOMIC_ACQUIRE);
     uint64_t tail = h->aux_tails[pipe];
     int result = 0;
@@ -390,7 +390,8 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
         }
     }
     __atomic_store_n(&h->aux_tails[pipe], tail, __ATOMIC_RELEASE);
-    /* Before the guest may write there: whoever goes on after a sudden end reads this. */
+    /* Before the guest may write there: a process that goes on after a sudden end reads
+     * this. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     /* pairs with the producer's acquire load when it looks for room */
     __atomic_store_n(&p->aux_tail, tail, __ATOMIC_RELEASE);
@@ -402,8 +403,8 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
 }
 
 /*
- * What lies behind the end of a column may have been written without having
- * been counted: an address whose access then faulted, a half-written value.
+ * Data after the end of a column may have been written without having been counted: an
+ * address whose access then faulted, a half-written value.
  */
 static void zero_columns(struct mempipe_host *h, uint32_t chunk, uint32_t words,
                          uint32_t units)
@@ -427,21 +428,21 @@ void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words
     const off_t off = (off_t)(h->layout.chunks_off - h->layout.shared_off +
                               (uint64_t)chunk * h->layout.chunk_bytes);
 
-    /* A hole reads as zeros; should the system not make one, so be it. */
+    /* A hole reads as zeros; if the system makes none, the columns are zeroed. */
     if (!trim || chunk >= h->layout.nr_pipes ||
         fallocate(h->shared_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
                   h->layout.chunk_bytes) < 0) {
         zero_columns(h, chunk, words, units);
     }
     if (chunk < h->layout.nr_pipes) {
-        /* pairs with the producer's acquire load of its home chunk */
+        /* pairs with the producer's acquire load of its reserved buffer */
         __atomic_store_n(&h->chunks[chunk].busy, 0, __ATOMIC_RELEASE);
     } else {
         pool_push(h, chunk);
     }
     /*
-     * After the chunk is free, so pairs with the load in home_is_back.  The
-     * chunk may be back here already, which is why this is a count.
+     * After the buffer is free, so pairs with the load in home_is_back.  The buffer may
+     * be back here already, which is why this is a count.
      */
     __atomic_fetch_sub(&h->held[chunk], 1, __ATOMIC_RELEASE);
     /* Sequentially consistent with the producer's "register, look again, wait". */
@@ -462,13 +463,13 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
     size_t w = 0;
 
     /*
-     * Whoever zeroed the chunk did so before the producer filled it: release in
+     * The thread that zeroed the buffer did so before the producer filled it: release in
      * mempipe_host_release, acquire in the producer.  Acquired here once more, for
      * ThreadSanitizer, which does not see what the producer's process does.
      */
     (void)__atomic_load_n(&h->shared->pool_head, __ATOMIC_ACQUIRE);
     (void)__atomic_load_n(&h->chunks[chunk].busy, __ATOMIC_ACQUIRE);
-    /* Only the number behind a LEFT may be 0, so the words are parsed. */
+    /* Only the number after a LEFT may be 0, so the words are parsed. */
     while (w < nw && (word = __atomic_load_n(&col[w], __ATOMIC_RELAXED)) != 0) {
         uint32_t kind = CTR_WORD_KIND(word);
         w += kind == CTR_WORD_LEFT || kind == CTR_WORD_RESUME ? 2 : 1;
@@ -514,7 +515,7 @@ void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe)
     p->running = 0;
     p->waits = 0;
     p->wait_ns = 0;
-    /* What an owner left that was killed before it came alive is dropped. */
+    /* Drops what an owner left that was killed before it came alive. */
     h->aux_tails[pipe] = __atomic_load_n(&p->aux_head, __ATOMIC_RELAXED) & ~7ull;
     __atomic_store_n(&p->aux_head, h->aux_tails[pipe], __ATOMIC_RELAXED);
     __atomic_store_n(&p->aux_tail, h->aux_tails[pipe], __ATOMIC_RELAXED);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder's end of a mempipe (cannoli/mempipe.h): makes the shared memory,
- * takes mail and aux records out of it, gives chunks back.
+ * The recorder's end of a mempipe (cannoli/mempipe.h): makes the shared memory, reads
+ * mail and side records out of it, gives buffers back.
  *
- * A guest may overwrite all of the second file at any time.  Whoever uses these
- * functions therefore reads the layout from `layout' here, which is the recorder's
- * own, and copies each shared word once before it checks and uses it.
+ * A guest may overwrite all of the second file at any time.  Callers of these functions
+ * therefore read the layout from `layout' here, which is the recorder's own, and copy
+ * each shared word once before they check and use it.
  *
- * All functions but mempipe_host_release and mempipe_host_ring are for one
- * thread, the one that drains the pipe.
+ * All functions but mempipe_host_release and mempipe_host_ring are for one thread, the
+ * one that drains the pipe.
  */
 #ifndef RECORDER_MEMPIPE_HOST_H
 #define RECORDER_MEMPIPE_HOST_H
@@ -23,7 +23,7 @@
 
 struct mempipe_config {
     uint32_t nr_pipes;    /* most guest threads alive at once */
-    uint32_t nr_pool;     /* shared chunks, at most MEMPIPE_MAX_POOL */
+    uint32_t nr_pool;     /* pool buffers, at most MEMPIPE_MAX_POOL */
     uint32_t chunk_bytes; /* power of two, 64 KiB .. 4 MiB */
     uint32_t aux_bytes;   /* power of two, at least 128 KiB */
     uint32_t events;      /* CTR_EVENTS_* */
@@ -51,12 +51,12 @@ struct mempipe_host {
     struct mempipe_shared *shared;
     struct mempipe_pipe *pipes;
     struct mempipe_chunk *chunks;
-    bool stepwise; /* each record is given up as soon as it was taken: see journal.h */
-    uint64_t aux_most; /* bytes of the fullest ring that was drained; the user sets it to 0 */
-    uint64_t *aux_tails; /* of each pipe: bytes taken out of its ring; a child forked
+    bool stepwise; /* each record is removed as soon as it was read: see journal.h */
+    uint64_t aux_most; /* bytes in the fullest side queue drained; the user sets it to 0 */
+    uint64_t *aux_tails; /* of each pipe: bytes read from its side queue; a child forked
                           * after mempipe_host_open shares them, no guest does */
     uint32_t pipes_high; /* pipes ever seen claimed are below this number */
-    uint8_t *held; /* of each chunk: how often taken and not yet released (atomic) */
+    uint8_t *held; /* of each buffer: how often taken and not yet released (atomic) */
 };
 
 /* What the first process of the recording says about its target, checked. */
@@ -68,14 +68,14 @@ struct mempipe_target {
 };
 
 /*
- * Makes and maps the memory and takes the `owner' mutex in the name of the
- * calling thread: when that thread dies, so the guest knows, does the recorder.
- * Returns 0 or a negated errno value; `h' needs no close then.
+ * Makes and maps the memory and locks the `owner' mutex in the calling thread: when that
+ * thread dies the guest takes the recorder for dead.  Returns 0 or a negated errno value;
+ * `h' needs no close then.
  */
 int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config);
 void mempipe_host_close(struct mempipe_host *h);
 
-/* Whether columns of so many words and units fit into a chunk. */
+/* Whether columns of so many words and units fit into a buffer. */
 static inline bool mempipe_host_fits(const struct mempipe_host *h, uint32_t words,
                                      uint32_t units)
 {
@@ -101,7 +101,7 @@ static inline uint8_t *mempipe_host_chunk(const struct mempipe_host *h, uint32_t
     return h->base + h->layout.chunks_off + (uint64_t)chunk * h->layout.chunk_bytes;
 }
 
-/* A chunk that was handed over: a copy of its header. */
+/* A buffer that was handed over: a copy of its header. */
 struct mempipe_mail {
     uint32_t chunk;
     uint32_t words, units;
@@ -109,18 +109,18 @@ struct mempipe_mail {
 };
 
 /*
- * Takes the mail with sequence number `seq' out of a pipe.  Returns 1 and the chunk,
- * which the caller then holds, 0 if there is no such mail yet, or -EPROTO if the mail
- * or the chunk's header are impossible.
+ * Takes the mail with sequence number `seq' out of a pipe.  Returns 1 and the buffer,
+ * which the caller then holds, 0 if there is no such mail yet, or -EPROTO if the mail or
+ * the buffer's header are impossible.
  */
 int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
                            struct mempipe_mail *mail);
 
-/* Gives a page of ids (see mempipe.h) back, which no block in use has any more. */
+/* Gives back a page of ids (see mempipe.h) that no block in use has any more. */
 void mempipe_host_free_ids(struct mempipe_host *h, uint32_t page);
 
 /*
- * The same in two steps: the caller holds the chunk, and the pipe still names it until
+ * The same in two steps: the caller holds the buffer, and the pipe still names it until
  * the mail is cleared.
  */
 int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
@@ -128,27 +128,27 @@ int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
 void mempipe_host_clear_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq);
 
 /*
- * Called with each aux record of a pipe, in order; `rec' is valid during the
- * call and `bytes' long, within the ring.  What stands there may change at any
- * time, should the guest scribble.  A negative result stops the drain.  With `stepwise'
- * the pipe's aux_tails is where this record begins.
+ * Called with each record of a pipe's side queue, in order; `rec' is valid during the
+ * call and `bytes' long, within the queue.  What is there may change at any time if the
+ * guest overwrites it.  A negative result stops the drain.  With `stepwise' the pipe's
+ * aux_tails is where this record begins.
  */
 typedef int mempipe_aux_fn(void *ctx, uint32_t pipe, const struct mempipe_aux *rec,
                            uint32_t bytes);
 
 /*
- * Takes all aux records out of a pipe.  Returns 1 if there was any, 0 if not, a
- * negative number from `fn', or -EPROTO if the ring holds nonsense (the guest
- * has scribbled over it).
+ * Reads all records out of a pipe's side queue.  Returns 1 if there was any, 0 if not, a
+ * negative number from `fn', or -EPROTO if the queue is invalid (the guest has
+ * overwritten it).
  */
 int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn *fn,
                            void *ctx);
 
 /*
- * Notes that a chunk is in the recorder's hands.  Mail does this by itself; it
- * is for chunks that were never sent.  What this thread reads of the chunk comes
- * after the zeroing by whichever thread released it last, as the guest took it from
- * there; the thread sanitizer, which does not see the guest, needs the loads here.
+ * Notes that the recorder holds a buffer.  Mail does this by itself; this is for buffers
+ * that were never sent.  What this thread reads of the buffer comes after the zeroing by
+ * the thread that released it last, as the guest took it from there; the thread
+ * sanitizer, which does not see the guest, needs the loads here.
  */
 static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
 {
@@ -162,30 +162,29 @@ static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
 }
 
 /*
- * Gives a chunk that is held back after its columns, `words' and `units' long, have been
- * read: zeroes it, returns it to its home or to the pool, wakes who waits.
- * `trim' gives the memory of a home chunk back to the system.  Any thread.
+ * Gives back a buffer that is held after its columns, `words' and `units' long, have been
+ * read: zeroes it, returns it to its pipe or to the pool, wakes the threads that wait.
+ * `trim' gives the memory of a reserved buffer back to the system.  Any thread.
  */
 void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words,
                           uint32_t units, bool trim);
 
 /*
- * Lengths of the columns of a chunk that was never handed over because its
- * process died while it filled it.  `words' is exact; `units' is the smallest
- * length that the memory allows, because addresses and values may be 0: behind
- * it, down to the words, all is zero.
+ * Lengths of the columns of a buffer that was never handed over because its process died
+ * while it filled it.  `words' is exact; `units' is the smallest length that the memory
+ * permits, because addresses and values may be 0: after it, down to the words, all is
+ * zero.
  */
 void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t *words,
                           uint32_t *units);
 
 /*
- * Before a pipe whose thread has ended is freed: true if its home chunk is back
- * (or was lost by a thread killed in the middle, and now is back), false if it
- * still is held.
+ * Before a pipe whose thread has ended is freed: true if its reserved buffer is back (or
+ * was lost by a thread killed in the middle, and now is back), false if it is still held.
  */
 bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe);
 
-/* Frees a pipe: no mail, no records and no live chunk are left in it. */
+/* Frees a pipe: no mail, no records and no live buffer are left in it. */
 void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe);
 
 /* Rings the recorder's own doorbell.  Async-signal-safe, any thread. */
