@@ -21,14 +21,14 @@
 #define MIN_SHARE (1ull << 20)
 /* Memory for definitions, beside as much as the chunks may take. */
 #define DEFS_BYTES (32ull << 20)
-/* Items of the log that are needed are copied when there are that many others, or a few
- * times what a small ring has. */
+/* Items of the log that are needed are copied when there are this many bytes of others,
+ * or a few times what a small ring has. */
 #define STALE_BYTES (1ull << 20)
 #define STALE_RINGS 4
 /* In item_at, while all that is needed is looked for. */
 #define FOUND (1ull << 63)
-/* Events of dropped chunks are folded when they are that many more than before, or a few
- * times what a small ring has. */
+/* Events of dropped chunks are folded when there are this many bytes more than before, or
+ * a few times what a small ring has. */
 #define FOLD_BYTES (1u << 20)
 #define FOLD_RINGS 4
 
@@ -259,7 +259,7 @@ static int log_data_locked(struct ring *r, uint32_t kind, uint32_t n, const void
 
     if (!item) {
         return fail(diag, CTR_E_LIMIT,
-                    "one more description, of %llu bytes, does not fit behind %llu of the "
+                    "one more description, of %llu bytes, does not fit after %llu of the "
                     "%llu bytes that there are for them",
                     (unsigned long long)bytes,
                     (unsigned long long)r->image->log_used[r->image->log],
@@ -282,7 +282,7 @@ static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
     return err;
 }
 
-/* Strings are told one behind the other, each with its NUL. */
+/* Strings are put one after the other, each with its NUL. */
 static uint64_t put_string(uint8_t *to, const char *s)
 {
     size_t n = strlen(s ? s : "") + 1;
@@ -346,7 +346,7 @@ uint32_t ring_addr_bytes(const struct ring *r)
 
 /* ------------------------------------------------- definitions of what is kept */
 
-/* Is it told of a block of a chunk that is kept, or of something else? */
+/* Whether the item is of a block of a chunk that is kept, or of something else. */
 static bool is_needed(const struct ring *r, const struct ring_item *item)
 {
     const uint64_t at = (uint64_t)((const uint8_t *)item - r->log[r->image->log]);
@@ -355,7 +355,7 @@ static bool is_needed(const struct ring *r, const struct ring_item *item)
            (item->n < r->n_items && r->item_at[item->n] == at + 1);
 }
 
-/* Copies what is needed to the other log, and takes that. */
+/* Copies what is needed to the other log, and uses that. */
 static void shrink_log(struct ring *r)
 {
     const uint32_t old = r->image->log, other = 1 - old;
@@ -397,7 +397,8 @@ static int items_room(struct ring *r, uint32_t id)
     return 0;
 }
 
-/* A chunk that is about to be kept has a block that no other one has: a ctr_dict_hold_fn. */
+/* A chunk that is about to be kept has a block that no other one has: a ctr_dict_hold_fn.
+ * */
 static int log_block(void *arg, uint32_t id, const void *def, size_t bytes, size_t memory)
 {
     struct ring *r = arg;
@@ -452,7 +453,7 @@ static int hold_blocks(struct ring *r, const struct ctr_packed *packed,
     err = ctr_dict_hold(r->dict, ids, n, log_block, r);
     pthread_mutex_unlock(&r->log_lock);
     return err == -CTR_E_LIMIT
-               ? fail(diag, CTR_E_LIMIT, "there are too many descriptions of blocks")
+               ? fail(diag, CTR_E_LIMIT, "there are too many block definitions")
            : err ? fail(diag, -err, "the blocks of a chunk are not known")
                  : 0;
 }
@@ -595,7 +596,7 @@ int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_byt
     return 0;
 }
 
-/* Makes little of what was kept of dropped chunks, in the other area. */
+/* Folds what was kept of dropped chunks, into the other area. */
 static int fold(struct ring *r, struct ctr_diag *diag)
 {
     struct ring_fold f;
@@ -673,7 +674,7 @@ static void set_state(struct ring *r, const struct ring_state *s)
     r->image->state[other] = *s;
     /* pairs with the load in ring_state */
     __atomic_store_n(&r->image->now, other, __ATOMIC_RELEASE);
-    /* Who is killed from here on has done nothing of what comes behind. */
+    /* A process killed from here on has done nothing of what comes after. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -715,8 +716,8 @@ static int drop_oldest(struct ring *r, struct ctr_diag *diag)
     return 0;
 }
 
-/* A chunk that the ring could not hold by itself is dropped as soon as it comes; of
- * what was before it nothing is left then. */
+/* A chunk that the ring could not hold by itself is dropped as soon as it comes; nothing
+ * is left then of what was before it. */
 static int drop_new(struct ring *r, struct ring_chunk *c,
                     const struct ring_events *events, const struct ring_last *last,
                     struct ctr_diag *diag)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flight recorder: the newest part of a trace, kept in memory until it is asked for.
+ * A flight recorder: the newest part of a trace, kept in memory until it is requested.
  *
- * It takes what a writer takes (ctr_write.h), chunk by chunk; when there is no room
- * the oldest chunks are dropped.  All of it lies in memory that a child
- * forked after ring_new shares, and is consistent at every moment: when this process has
- * been killed the child can write the trace, after a ring_recover, and go on with it.
+ * It accepts what a writer accepts (ctr_write.h), chunk by chunk; when there is no room
+ * the oldest chunks are dropped.  All of it is in memory that a child forked after
+ * ring_new shares, and is consistent at every moment: when this process has been killed
+ * the child can write the trace, after a ring_recover, and go on with it.
  *
- * One thread tells what there is (ring_begin to ring_thread, *_ending), one, which
- * may be another, keeps chunks and writes.  Functions that return int return 0 or a
+ * One thread announces what there is (ring_begin to ring_thread, *_ending); one thread,
+ * which may be another, keeps chunks and writes.  Functions that return int return 0 or a
  * negated enum ctr_error unless said otherwise.
  */
 #ifndef RECORDER_RING_H
@@ -34,7 +34,7 @@ int ring_new(struct ring **out, uint64_t bytes);
 void ring_free(struct ring *r);
 uint64_t ring_size(const struct ring *r);
 
-/* What a chunk of the pipe should hold at most, so that many fit. */
+/* What a buffer of the pipe should hold at most, so that many fit. */
 uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most);
 
 /* Before anything else: what is recorded, copied, and the dictionary of all chunks, to
@@ -43,7 +43,7 @@ int ring_begin(struct ring *r, const struct ctr_meta *meta, struct ctr_dict *dic
                struct ctr_diag *diag);
 /* Whether there was a ring_begin. */
 bool ring_has_begun(const struct ring *r);
-/* With which width of addresses. */
+/* The width of its addresses. */
 uint32_t ring_addr_bytes(const struct ring *r);
 
 /*
@@ -86,12 +86,13 @@ struct ring_events {
     uint64_t *data; /* malloc'ed */
 };
 
-/* Takes those among the records (mempipe.h) of a segment.  Returns 0 or -CTR_E_NOMEM. */
+/* Collects those among the side records (mempipe.h) of a segment.  Returns 0 or
+ * -CTR_E_NOMEM. */
 int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_bytes);
 
 /*
- * Where a thread goes on behind a chunk of the ring: in its pipe's chunk `seq', there as
- * ctr_encoder_run_some told, then with these registers, if there are any.
+ * Where a thread goes on after a chunk of the ring: in its pipe's buffer `seq', at the
+ * place that ctr_encoder_run_some returned, then with these registers, if there are any.
  */
 struct ring_place {
     uint32_t seq;
@@ -102,13 +103,13 @@ struct ring_place {
 
 /*
  * Keeps a chunk, as ctr_writer_chunk would write it.  start_ns and end_ns are those of
- * its segments.  `next' becomes true in the same moment.
+ * its segments.  `next' becomes valid at the same moment.
  */
 int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
                uint64_t start_ns, uint64_t end_ns, const struct ring_events *events,
                const struct ring_place *next, struct ctr_diag *diag);
 
-/* How far it is with the output, for who finds the ring. */
+/* How far the output is, for a process that finds the ring. */
 enum ring_output { RING_NOT_WRITTEN, RING_WRITING, RING_WRITTEN };
 void ring_set_output(struct ring *r, enum ring_output output);
 enum ring_output ring_get_output(const struct ring *r);
@@ -132,7 +133,7 @@ struct ring_tail {
 /*
  * Writes what is kept as a finished trace; the ring stays as it is.  dict: that of
  * ring_begin, or NULL when it is gone with its process, and the guest with it.  Tails
- * stand behind what is kept, but for those that make no sense.
+ * come after what is kept, except those that make no sense.
  */
 int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
                const struct ring_tail *tails, uint32_t n_tails,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which map events are of no consequence because later ones cover all that they
- * changed.  Unlike folding this holds whatever was mapped before, so it does not wait
- * for threads that have not told all of their past: one that sleeps while the others map
- * and unmap for hours.  (Had such a one moved away a piece just before it fell asleep, and
- * another thread then unmapped what was there, then the piece is not known to be where
- * it was moved to.)
+ * Which map events have no effect because later ones cover all that they changed. Unlike
+ * folding this holds whatever was mapped before, so it does not wait for threads that
+ * have not handed over all of their past, like one that sleeps while the others map and
+ * unmap for hours.  (If such a thread moved a piece away just before it fell asleep, and
+ * another thread then unmapped what was there, the piece is not known to be where it was
+ * moved to.)
  *
- * Goes from the last event to the first and keeps the ranges that are mapped or
- * unmapped anew later on, without having been moved before.
+ * Goes from the last event to the first and keeps the ranges that are mapped or unmapped
+ * anew later on, without having been moved before.
  */
 #include "ring_priv.h"
 
@@ -25,7 +25,7 @@ struct ranges {
     size_t n, cap;
 };
 
-/* The first one that ends at or behind `at'. */
+/* The first one that ends at or after `at'. */
 static size_t find(const struct ranges *s, uint64_t at)
 {
     size_t low = 0, high = s->n;
@@ -109,7 +109,7 @@ static uint64_t end_of(uint64_t start, uint64_t size)
     return size > UINT64_MAX - start ? UINT64_MAX : start + size;
 }
 
-/* One event; *needless: it need not be told. */
+/* One event; *needless: it need not be kept. */
 static int look_at(struct ranges *later, const struct ctr_map *m, bool *needless)
 {
     const uint64_t end = end_of(m->start, m->size);

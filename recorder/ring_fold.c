@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of dropped chunks that later ones are not understood without: mappings,
- * labels, names, gates.  A recording that goes on for days makes any number of them, so
- * they are folded: of a thread's names and gates the last one counts, and an address
- * space is told as it came to be, in the place of how.
+ * Events of dropped chunks that later ones are not understood without: mappings, labels,
+ * names, gates.  A recording that goes on for days makes any number of them, so they are
+ * folded: of a thread's names and gates the last one counts, and an address space is
+ * recorded as it is, not how it came to be.
  *
  * All threads of a process change one address space, in the order of their times.  So
- * only what is older than everything that is still kept, or to come, of that process may
- * be folded.  Of what is not, but is seen by nothing that is kept, only that is left out
- * which later events undo (ring_cancel.c).  What was folded is told by one thread of the
- * process as of the time of the last of these events.
+ * only events may be folded that are older than everything of that process that is still
+ * kept, or to come.  Of newer events that nothing kept can see, only those are left out
+ * that later events undo (ring_cancel.c).  One thread of the process carries what was
+ * folded, as of the time of the last of these events.
  */
 #include "ring_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* An event is told a little later than its time was asked for. */
+/* An event is recorded a little later than its time was read. */
 #define LATE_NS 1000000000ull
 
-/* Who has not handed over for so long sleeps. */
+/* A thread that has not handed over for so long sleeps. */
 #define SLEEP_NS 10000000000ull
 
-/* Of one time, what was folded comes first. */
+/* Of events of one time, what was folded comes first. */
 #define MADE_MAX ((uint64_t)1 << 40)
 
 /* An event while its process is looked at. */
@@ -43,7 +43,7 @@ struct work {
     uint64_t *horizon; /* of each process: what is older may be folded */
     uint64_t *shown;   /* ... and what is older is seen by no chunk that is kept, and all
                         * that those who do not sleep did until then is known */
-    uint32_t *carrier; /* of each process: the thread that tells what was folded */
+    uint32_t *carrier; /* of each process: the thread that carries what was folded */
     uint8_t *seen;     /* of each thread: SEEN_* */
 };
 
@@ -241,8 +241,8 @@ static int on_map(void *arg, const uint8_t *payload, size_t n)
     return 0;
 }
 
-/* The end of what may be folded of the maps: not behind an execve whose new program
- * has not told its mappings. */
+/* The end of what may be folded of the maps: not after an execve whose new program has
+ * not reported its mappings. */
 static size_t maps_end(const struct entry *e, size_t n)
 {
     for (size_t i = n; i--;) {

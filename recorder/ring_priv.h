@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the ring share: ring.c keeps chunks and drops them, ring_fold.c
- * makes little of the events of dropped ones, ring_write.c makes a trace of it.
+ * What the parts of the ring share: ring.c keeps chunks and drops them, ring_fold.c folds
+ * the events of dropped ones, ring_write.c makes a trace of it.
  *
  * The memory, in this order:
  *
  *   struct ring_image   what is valid of all others
- *   processes, threads  by number, as they were told
+ *   processes, threads  by number, as they were announced
  *   two logs            items: the description, registers, definitions of the blocks
  *                       of chunks; one is in use.  Of definitions with the same number
- *                       the last one is meant
+ *                       the last one is valid
  *   two areas           events of dropped chunks, in the order of dropping; one is in use
  *   chunks              a ring of bytes, mapped twice in a row so that none is split
  *
- * Everything is written before the word that makes it valid (release stores), and
- * nothing valid is changed but by one such store: who looks at the memory of a
- * process that was killed finds what there was before or after.
+ * Everything is written before the word that makes it valid (release stores), and valid
+ * data is changed only by one such store: a process that looks at the memory of a killed
+ * one finds the state before or after.
  */
 #ifndef RECORDER_RING_PRIV_H
 #define RECORDER_RING_PRIV_H
@@ -31,7 +31,7 @@ struct ring_last {
     uint32_t thread; /* its number + 1, 0: there was none */
     uint32_t seq;
     uint32_t from_word, from_unit, from_aux, from_insn;
-    uint32_t state_bytes; /* behind the events of the chunk, which ends at the head */
+    uint32_t state_bytes; /* after the events of the chunk, which ends at the head */
     uint32_t unsure;
     uint64_t next, last_ns; /* the thread's from now on */
 };
@@ -89,7 +89,7 @@ enum { RING_META = 1, RING_REGS = 2, RING_BLOCK = 3 };
 struct ring_item {
     uint32_t kind;
     uint32_t n;
-    uint64_t bytes; /* behind it, rounded up to 8 for the next one */
+    uint64_t bytes; /* after it, rounded up to 8 for the next one */
 };
 
 /* An event: of a chunk (then seq and thread are 0), or of an area. */
@@ -132,7 +132,7 @@ struct ring {
     pthread_mutex_t log_lock; /* whoever adds to the log has it */
     struct ctr_dict *dict;
     uint64_t *item_at; /* of each id below n_items: where its definition, which chunks
-                          that are kept need, stands in the log + 1; 0: none does */
+                          that are kept need, is in the log + 1; 0: none is */
     uint32_t n_items;
     uint64_t needed;     /* bytes of these items ... */
     uint64_t needed_mem; /* ... and of memory of the dictionary for them */
@@ -155,7 +155,7 @@ static inline const struct ring_chunk *ring_at(const struct ring *r, uint64_t po
     return (const struct ring_chunk *)(r->chunks + pos % r->size);
 }
 
-/* The next item of the log behind `at' (NULL: the first), or NULL. */
+/* The next item of the log after `at' (NULL: the first), or NULL. */
 const struct ring_item *ring_item_next(const struct ring *r, const struct ring_item *at);
 
 struct ring_kept {

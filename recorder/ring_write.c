@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring as a trace.  Each thread begins with a chunk that has no runs, only what
- * there is left to say of its part that was dropped; the chunks kept follow as they
- * are.  Threads and processes of which nothing is left are left out.
+ * The ring as a trace.  Each thread begins with a chunk that has no runs, only what is
+ * left of its dropped part; the kept chunks follow as they are.  Threads and processes of
+ * which nothing is left are left out.
  */
 #include "ring_priv.h"
 
@@ -22,10 +22,10 @@ struct writing {
     uint32_t nproc, nthread;
     uint32_t *proc, *thread; /* their numbers in the file, or NOT_THERE */
     uint64_t *first;         /* ordinal of each thread's first chunk, or NO_CHUNK */
-    bool *told;              /* of each thread: something of a dropped part is told */
+    bool *has_past;          /* of each thread: something of a dropped part is written */
     const struct ring_tail *tails;
     uint32_t n_tails;
-    bool killed; /* who had not ended has been killed since */
+    bool killed; /* those that had not ended have been killed since */
     struct ctr_diag *diag;
 };
 
@@ -104,15 +104,15 @@ static int choose(struct writing *x)
 {
     const struct ring *r = x->r;
 
-    x->told = calloc((size_t)x->nthread + 1, sizeof(*x->told));
+    x->has_past = calloc((size_t)x->nthread + 1, sizeof(*x->has_past));
     x->proc = malloc(((size_t)x->nproc + 1) * sizeof(*x->proc));
     x->thread = malloc(((size_t)x->nthread + 1) * sizeof(*x->thread));
     x->first = malloc(((size_t)x->nthread + 1) * sizeof(*x->first));
-    if (!x->told || !x->proc || !x->thread || !x->first) {
+    if (!x->has_past || !x->proc || !x->thread || !x->first) {
         return -CTR_E_NOMEM;
     }
     for (size_t i = 0; i < x->fold.n; i++) {
-        x->told[x->fold.kept[i].thread] = true;
+        x->has_past[x->fold.kept[i].thread] = true;
     }
     for (uint32_t i = 0; i < x->nproc; i++) {
         x->proc[i] = r->proc[i].ended ? NOT_THERE : 0;
@@ -120,7 +120,7 @@ static int choose(struct writing *x)
     for (uint32_t i = 0; i < x->nthread; i++) {
         x->first[i] = NO_CHUNK;
         x->thread[i] =
-            x->fold.chunks[i] || x->told[i] || !r->thread[i].ended ? 0 : NOT_THERE;
+            x->fold.chunks[i] || x->has_past[i] || !r->thread[i].ended ? 0 : NOT_THERE;
         if (x->thread[i] != NOT_THERE) {
             x->proc[r->thread[i].process] = 0;
         }
@@ -136,7 +136,8 @@ static int choose(struct writing *x)
     return 0;
 }
 
-/* Who could not be written is not there, and neither is who follows. */
+/* A process or thread that could not be written is not there, and neither are later ones.
+ * */
 static int write_tables(struct writing *x)
 {
     int err = 0;
@@ -157,7 +158,7 @@ static int write_tables(struct writing *x)
         if (!err && x->thread[i] != NOT_THERE) {
             err = ctr_writer_thread(x->w, x->proc[t->process], t->tid, t->ptid,
                                     t->start_ns, &x->thread[i], x->diag);
-            if (!err && (first || x->told[i])) {
+            if (!err && (first || x->has_past[i])) {
                 err = ctr_writer_thread_first(x->w, x->thread[i], first);
             }
         }
@@ -371,7 +372,7 @@ int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
     free(x.proc);
     free(x.thread);
     free(x.first);
-    free(x.told);
+    free(x.has_past);
     free(argv);
     return err ? failed(diag, err) : 0;
 }
