@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What recording costs, thread by thread, for --verbose: it shows whether a single
- * thread or a lock stands in the way of more workers.
+ * What recording costs, thread by thread, for --verbose: it shows whether a single thread
+ * or a lock limits what more workers could do.
  */
 #include "effort.h"
 

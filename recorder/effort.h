@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread of the recorder, or the program, has taken of the machine. */
+/* What a thread of the recorder, or the program, has used of the machine. */
 #ifndef RECORDER_EFFORT_H
 #define RECORDER_EFFORT_H
 
@@ -11,10 +11,10 @@ struct effort {
     uint64_t faults;             /* pages that it touched first */
 };
 
-/* What the calling thread has taken so far. */
+/* What the calling thread has used so far. */
 void effort_of_thread(struct effort *e);
 
-/* What children that have been waited for have taken. */
+/* What children that have been waited for have used. */
 void effort_of_children(struct effort *e);
 
 /* The most memory that this process ever had, in KiB. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the drainer hands to the pipeline: processes, threads, and jobs about them.
+ * What the drain passes to the pipeline: processes, threads, and jobs about them.
  */
 #ifndef RECORDER_JOB_H
 #define RECORDER_JOB_H
@@ -15,17 +15,17 @@
 #include "ring.h"
 
 /*
- * A job packs so many segments at most, and so many bytes of their columns.  There is
- * much to say of a block when it is met for the first time in a job: jobs of 2 MiB make
- * larger traces (15 % with exec alone, 4 % with accesses) and take 3 % more of the
- * processor, those of 8 MiB are as much better again.  But a reader seeks to a job's
- * begin, and a worker needs memory for it.
+ * A job packs at most so many segments, and so many bytes of their columns.  A block
+ * needs much data when it occurs for the first time in a job: jobs of 2 MiB make larger
+ * traces (15 % with exec alone, 4 % with accesses) and use 3 % more of the processor;
+ * jobs of 8 MiB are better by as much again.  But a reader seeks to a job's begin, and a
+ * worker needs memory for it.
  */
 #define JOB_SEGMENTS 16
 #define JOB_FULL_BYTES (4u << 20)
 
-/* Numbers that only the writer thread reads and writes: index.  With a ring they are
- * known as soon as the job is submitted. */
+/* Only the writer thread reads and writes index.  With a ring it is known as soon as the
+ * job is submitted. */
 struct guest_process {
     uint32_t serial;   /* of its first pipe, by which its threads name it */
     int32_t pid, ppid; /* as the guest knows them */
@@ -43,7 +43,7 @@ struct guest_process {
     int32_t end_status;
     bool exec_pending; /* one of its threads is inside execve */
     bool replaced;     /* a later program of the same process is recorded already */
-    uint64_t limbo_ns; /* since when it is a QEMU that has not come to us, 0: it is not */
+    uint64_t limbo_ns; /* since when it is a QEMU that is not attached yet, 0: it is not */
     struct epoch *epoch; /* the drainer's: its newest, or NULL */
     uint32_t index;
     struct guest_process *next;
@@ -85,8 +85,8 @@ struct job {
     enum job_kind kind;
     struct guest_process *process;
     struct guest_thread *thread;
-    struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, with the table behind */
-    bool trim;                         /* give memory of home chunks back */
+    struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, followed by the table */
+    bool trim;                         /* give memory of reserved buffers back */
     struct pipeline_dump *dump;        /* the submitter's, who waits */
     unsigned n_segs; /* that it releases */
     uint64_t start_ns, end_ns; /* of the chunk */

@@ -42,8 +42,8 @@ unsigned job_pack(struct job *job, struct ctr_encoder *enc,
     } else if (job->error == -CTR_E_CORRUPT && n > 1 &&
                (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
         /*
-         * The half-written chunk of a killed process may hold a block that
-         * nobody got to describe; what came before it is good.
+         * The half-written buffer of a killed process may hold a block that was never
+         * defined; what came before it is good.
          */
         job->error =
             ctr_encoder_run_some(enc, segs, n - 1, &taken, job->packed, &job->diag);

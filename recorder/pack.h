@@ -8,8 +8,8 @@
 
 /*
  * Packs the job's segments, or as many as one chunk should have, into job->packed.
- * Returns how many of them are done with; the next one may be in part.  job->error says
- * how it went.
+ * Returns how many of them are done; the next one may be packed in part.  job->error is
+ * the result.
  */
 unsigned job_pack(struct job *job, struct ctr_encoder *enc,
                   const struct mempipe_host *host, struct sink *sink);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pipeline as others see it: how it begins and ends, and what they ask of it. */
+/* The pipeline's interface: how it begins and ends, and queries of its state. */
 #include "pipeline.h"
 
 #include <pthread.h>
@@ -173,7 +173,7 @@ uint64_t pipeline_submitted(const struct pipeline *pl)
 
 uint64_t pipeline_done(const struct pipeline *pl)
 {
-    /* pairs with the store of the writer: what it and the workers read, they have */
+    /* pairs with the writer's store, which comes after all reads by it and the workers */
     return __atomic_load_n(&pl->finished, __ATOMIC_ACQUIRE);
 }
 
@@ -219,7 +219,7 @@ bool pipeline_thread(const struct pipeline *pl, unsigned i, struct pipeline_thre
     if (i > pl->n_workers) {
         return false;
     }
-    *out = i < pl->n_workers ? pl->workers[i].told : pl->writer_told;
+    *out = i < pl->n_workers ? pl->workers[i].stats : pl->writer_stats;
     return true;
 }
 

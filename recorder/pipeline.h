@@ -2,9 +2,9 @@
 /*
  * From segments to the file: encode workers and the writer thread.
  *
- * The dispatcher submits jobs in the order in which they are to stand in the
- * file.  Workers pack the chunks among them in parallel; one thread writes all
- * jobs in order.  Nothing here waits for the guest.
+ * The dispatcher submits jobs in the order of the file.  Workers pack the chunks among
+ * them in parallel; one thread writes all jobs in order.  Nothing here waits for the
+ * guest.
  */
 #ifndef RECORDER_PIPELINE_H
 #define RECORDER_PIPELINE_H
@@ -52,11 +52,11 @@ struct journal *pipeline_journal(const struct pipeline *pl);
 /* Takes over a job made with calloc(3), what hangs on it and, for *_END, its object. */
 void pipeline_submit(struct pipeline *pl, struct job *job);
 
-/* The guest waits for chunks: wakes another worker, if there is work for one. */
+/* The guest waits for buffers: wakes another worker, if there is work for one. */
 void pipeline_help(struct pipeline *pl);
 
-/* The number of the last job that was submitted (the submitter asks), and of the last one
- * with which everybody is done. */
+/* The number of the last job that was submitted (for the submitter only), and of the last
+ * one that everybody is done with. */
 uint64_t pipeline_submitted(const struct pipeline *pl);
 uint64_t pipeline_done(const struct pipeline *pl);
 
@@ -66,17 +66,17 @@ unsigned pipeline_backlog(const struct pipeline *pl);
 /* Bytes that a job should not exceed: many are to fit into the ring. */
 uint64_t pipeline_job_bytes(const struct pipeline *pl);
 
-/* Pipe chunks that jobs hold at the moment. */
+/* Buffers of the pipe that jobs hold at the moment. */
 uint32_t pipeline_chunks_held(const struct pipeline *pl);
 
-/* Bytes of records that jobs hold at the moment.  When they fall below
+/* Bytes of side records that jobs hold at the moment.  When they fall below
  * PIPELINE_AUX_BYTES the recorder's doorbell is rung. */
 #define PIPELINE_AUX_BYTES (128u << 20)
 uint64_t pipeline_aux_held(const struct pipeline *pl);
 
 /*
- * Not 0 after a failure, which it copies: from then on jobs are dropped and
- * their chunks released.  The recorder's doorbell is rung when it happens.
+ * Not 0 after a failure, which it copies: from then on jobs are dropped and their buffers
+ * released.  The recorder's doorbell is rung when it happens.
  */
 int pipeline_error(struct pipeline *pl, struct ctr_diag *diag);
 
@@ -99,11 +99,11 @@ struct pipeline_thread {
 bool pipeline_thread(const struct pipeline *pl, unsigned i, struct pipeline_thread *out);
 
 /*
- * Writes what the ring holds, all jobs before and the tails behind them, to a file, and waits for that; the
- * recording goes on.  file: NULL for the first of OUTPUT.1, OUTPUT.2 and so on that does
- * not exist.  The name is copied to `name'.  Returns 0 or a negated enum
- * ctr_error, -CTR_E_INVAL if there is no ring.  If the file cannot be opened diag->field
- * is PIPELINE_DUMP_FILE, and diag->text says why.
+ * Writes what the ring holds, with all jobs before, and then the tails to a file, and
+ * waits for that; the recording goes on.  file: NULL for the first of OUTPUT.1, OUTPUT.2
+ * and so on that does not exist.  The name is copied to `name'.  Returns 0 or a negated
+ * enum ctr_error, -CTR_E_INVAL if there is no ring.  If the file cannot be opened
+ * diag->field is PIPELINE_DUMP_FILE, and diag->text says why.
  */
 #define PIPELINE_DUMP_FILE "dump"
 int pipeline_dump(struct pipeline *pl, const struct sink_tail *tails,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dumps of a ring: a job like others, so that all jobs before it are in there, which the
- * writer does while the submitter waits.
+ * Dumps of a ring.  A dump is a job like others, so that all jobs before it are in it;
+ * the writer makes it while the submitter waits.
  */
 #include "pipeline_priv.h"
 
@@ -12,7 +12,7 @@
 
 #include "output.h"
 
-/* Opens the file and copies its name; with NULL the first that does not exist. */
+/* Opens the file and copies its name; with NULL the first one that does not exist. */
 static int open_dump(const struct pipeline *pl, const char *file, struct output *out,
                      char *name, size_t n, const char **why)
 {

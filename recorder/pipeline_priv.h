@@ -2,14 +2,14 @@
 /*
  * Inside the pipeline.
  *
- * Two lists hold the same jobs: `todo', what workers still have to pack, in
- * order, and `ordered', what the writer still has to write, in order (the rest of a job
- * that is split is there alone: its worker has it already).  Chunks
- * go back to the guest as soon as they are packed; with a ring when it has them, so that
- * they are not lost with this process.  What is packed and not yet
- * written is bounded by making workers wait before they begin another job: the
- * oldest job was begun first, so the writer never waits for a waiting worker.  A
- * worker whose job makes several chunks of the file packs them all without waiting.
+ * Two lists hold the same jobs, in order: `todo' those that workers still have to pack,
+ * and `ordered' those that the writer still has to write (the rest of a split job is in
+ * `ordered' only: its worker has it already).  Buffers go back to the guest as soon as
+ * they are packed; with a ring when that has their data, so that it is not lost with this
+ * process.  What is packed and not yet written is bounded by making workers wait before
+ * they begin another job: the oldest job was begun first, so the writer never waits for a
+ * waiting worker.  A worker whose job makes several chunks of the file packs them all
+ * without waiting.
  */
 #ifndef RECORDER_PIPELINE_PRIV_H
 #define RECORDER_PIPELINE_PRIV_H
@@ -25,7 +25,7 @@ struct worker {
     pthread_cond_t wake; /* there is something for it, or the end */
     bool awake;          /* it takes jobs as long as there are any */
     bool early;          /* there is a processor for it beside the guest's */
-    struct pipeline_thread told;
+    struct pipeline_thread stats;
 };
 
 /* A dump under way; the submitter waits on `dumped' of the pipeline. */
@@ -46,7 +46,7 @@ struct pipeline {
     unsigned n_workers;
     struct worker *workers;
     pthread_t writer_thread;
-    struct pipeline_thread writer_told;
+    struct pipeline_thread writer_stats;
     uint64_t raw_bytes; /* the writer's own, copied into stats */
     uint32_t incomplete;
 
@@ -71,7 +71,7 @@ struct pipeline {
 };
 
 /* Take the lock, and count whether another thread had it. */
-void pipeline_lock(struct pipeline *pl, struct pipeline_thread *told);
+void pipeline_lock(struct pipeline *pl, struct pipeline_thread *stats);
 
 /* The first failure is kept; the recorder's doorbell is rung. */
 void pipeline_fail(struct pipeline *pl, int error, const struct ctr_diag *diag);

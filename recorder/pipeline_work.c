@@ -8,14 +8,14 @@
 #include "pack.h"
 
 #define PACKED_MAX_BYTES (16u << 20)
-/* Jobs that wait, at which another worker than the first is woken. */
+/* If so many jobs wait, another worker than the first is woken. */
 #define MANY_JOBS 2u
 
-void pipeline_lock(struct pipeline *pl, struct pipeline_thread *told)
+void pipeline_lock(struct pipeline *pl, struct pipeline_thread *stats)
 {
-    told->locked++;
+    stats->locked++;
     if (pthread_mutex_trylock(&pl->lock)) {
-        told->contended++;
+        stats->contended++;
         pthread_mutex_lock(&pl->lock);
     }
 }
@@ -96,9 +96,9 @@ unsigned pipeline_backlog(const struct pipeline *pl)
 }
 
 /*
- * Whether a worker is needed that sleeps.  As long as the first one keeps up, another
- * one would only take the processor from the guest now and then, and so it would, where
- * there is none to spare, until the guest has to wait.
+ * Whether a sleeping worker is needed.  As long as the first one keeps up, another one
+ * would only take the processor from the guest now and then; where there is no processor
+ * to spare, that holds until the guest has to wait.
  */
 static bool is_needed(const struct worker *w)
 {
@@ -140,7 +140,7 @@ void *pipeline_worker_main(void *arg)
     struct pipeline *pl = w->pl;
     struct job *rest = NULL; /* of the job before */
 
-    pipeline_lock(pl, &w->told);
+    pipeline_lock(pl, &w->stats);
     for (;;) {
         struct job *job = rest;
         bool drop;
@@ -148,7 +148,7 @@ void *pipeline_worker_main(void *arg)
         while (!job && (!w->awake || !may_work(pl))) {
             if (!pl->todo && pl->ending) {
                 pthread_mutex_unlock(&pl->lock);
-                effort_of_thread(&w->told.effort);
+                effort_of_thread(&w->stats.effort);
                 return NULL;
             }
             w->awake = false;
@@ -161,7 +161,7 @@ void *pipeline_worker_main(void *arg)
         drop = pl->error != 0;
         job->packed = pl->n_spare ? pl->spare[--pl->n_spare] : NULL;
         pthread_mutex_unlock(&pl->lock);
-        w->told.jobs++;
+        w->stats.jobs++;
 
         if (!drop) {
             struct ctr_packed_info info = {0};
@@ -186,7 +186,7 @@ void *pipeline_worker_main(void *arg)
             pipeline_release(pl, job);
         }
 
-        pipeline_lock(pl, &w->told);
+        pipeline_lock(pl, &w->stats);
         pl->packed_bytes += job->bytes;
         job->done = true;
         if (job == pl->ordered) {

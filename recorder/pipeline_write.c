@@ -16,7 +16,7 @@ static void run_dump(struct pipeline *pl, struct pipeline_dump *d)
     pthread_mutex_unlock(&pl->lock);
 }
 
-/* What the jobs tell of threads, whoever gets them then. */
+/* Notes what the jobs say about threads, then passes them on. */
 static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 {
     struct guest_thread *t = job->thread;
@@ -39,8 +39,8 @@ static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 }
 
 /*
- * After a failure to write, chunks are dropped, and so are objects that the
- * file does not know; ends of those it knows are still told, for the finish.
+ * After a failure to write, chunks are dropped, and so are objects that the file does not
+ * know; ends of those that it knows are still passed on, for the finish.
  */
 static bool writable_after_error(const struct job *job)
 {
@@ -53,7 +53,7 @@ void *pipeline_writer_main(void *arg)
 {
     struct pipeline *pl = arg;
 
-    pipeline_lock(pl, &pl->writer_told);
+    pipeline_lock(pl, &pl->writer_stats);
     for (;;) {
         struct ctr_diag diag = {0};
         struct job *job;
@@ -63,7 +63,7 @@ void *pipeline_writer_main(void *arg)
         while (!pl->ordered || !pl->ordered->done) {
             if (!pl->ordered && pl->ending) {
                 pthread_mutex_unlock(&pl->lock);
-                effort_of_thread(&pl->writer_told.effort);
+                effort_of_thread(&pl->writer_stats.effort);
                 return NULL;
             }
             pthread_cond_wait(&pl->ready, &pl->lock);
@@ -75,7 +75,7 @@ void *pipeline_writer_main(void *arg)
         }
         drop = job->error || (pl->error && !writable_after_error(job));
         pthread_mutex_unlock(&pl->lock);
-        pl->writer_told.jobs++;
+        pl->writer_stats.jobs++;
 
         if (job->kind == JOB_PROCESS) {
             job->process->index = UINT32_MAX;
@@ -99,7 +99,7 @@ void *pipeline_writer_main(void *arg)
             free(job->process);
         }
 
-        pipeline_lock(pl, &pl->writer_told);
+        pipeline_lock(pl, &pl->writer_stats);
         pl->sink->ops->stats(pl->sink, &pl->stats.out, &pl->stats.ring);
         pl->stats.raw_bytes = pl->raw_bytes;
         pl->stats.incomplete = pl->incomplete;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where packed jobs go: into a file as they come, or into a ring until somebody wants a
- * file of it.  The pipeline calls a sink some times for a job, never for an event.
+ * Where packed jobs go: into a file as they come, or into a ring until somebody requests
+ * a file of it.  The pipeline calls a sink some times for a job, never for an event.
  */
 #ifndef RECORDER_SINK_H
 #define RECORDER_SINK_H

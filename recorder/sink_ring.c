@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sink that keeps jobs in the ring.  What a ring has to know so that nothing is lost
- * with this process, it gets as soon as a job is submitted.
+ * A sink that keeps jobs in the ring.  The ring gets what it has to know so that nothing
+ * is lost with this process as soon as a job is submitted.
  */
 #include "sink.h"
 
@@ -66,7 +66,7 @@ static int ring_announce(struct sink *s, struct job *job, bool *all,
     return err;
 }
 
-/* The events of a segment, between two offsets in its aux records. */
+/* The events of a segment, between two offsets in its side records. */
 static int collect(struct job *job, const struct ctr_segment *s, uint32_t from,
                    uint32_t end)
 {
