@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attached.h.  The order in each function is: open the pidfd, read /proc/PID, and,
- * where the answer matters, look whether the pidfd's process still runs.  As long as it
- * does, its number cannot be another's, so that what was read is about this process.
+ * See attached.h.  Each function opens the pidfd, reads /proc/PID and, where the answer
+ * matters, checks that the process of the pidfd still runs.  While it runs its number
+ * cannot be reused, so what was read belongs to this process.
  */
 #include "attached.h"
 
@@ -43,7 +43,8 @@ bool attached_has_ended(int pidfd)
     return poll(&p, 1, 0) == 1;
 }
 
-/* The first bytes of /proc/PID/NAME, ended by a NUL; their number or -errno. */
+/* Reads the first bytes of /proc/PID/NAME and ends them with a NUL; returns their number
+ * or -errno. */
 static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 {
     char path[64];
@@ -74,7 +75,7 @@ int attached_stat(pid_t pid, pid_t *parent, uint64_t *start)
     if (n < 0) {
         return (int)n;
     }
-    /* The name of the program is in parentheses and may hold some itself. */
+    /* The name of the program is in parentheses and may contain parentheses. */
     at = strrchr(text, ')');
     if (!at || sscanf(at + 1,
                       " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
@@ -141,7 +142,7 @@ int attached_maps(const struct attached_file *f, pid_t pid)
     return any ? found : -ESRCH;
 }
 
-/* Whether it is what follows -cannoli for this recording: see launch.c, and
+/* Whether `option' is the argument of -cannoli for this recording: see launch.c, and
  * qemu/linux-user/cannoli/exec.c. */
 static bool is_option(const struct attached_file *f, const char *option)
 {
@@ -170,8 +171,8 @@ static bool has_option(const struct attached_file *f, pid_t pid)
     return false;
 }
 
-/* The number of the process in its own, innermost, PID namespace, if that is below
- * ours; 0 otherwise. */
+/* The number of the process in its own, innermost, PID namespace if that is below ours; 0
+ * otherwise. */
 static pid_t nested_number(pid_t pid)
 {
     char text[4096], *at, *end;
@@ -235,7 +236,7 @@ void attached_close(struct attached_process *p)
     }
 }
 
-enum attached_answer attached_ask(const struct attached_file *f, pid_t pid,
+enum attached_answer attached_query(const struct attached_file *f, pid_t pid,
                                   struct attached_process *out)
 {
     enum attached_answer answer;
@@ -282,7 +283,7 @@ enum attached_answer attached_search(const struct attached_file *f, pid_t nested
         if (nested_number(pid) != nested) {
             continue;
         }
-        answer = attached_ask(f, pid, &p);
+        answer = attached_query(f, pid, &p);
         if (!answer) {
             continue;
         }
@@ -331,7 +332,7 @@ void attached_remove(struct attached_shared *s, int entry)
     }
 }
 
-/* One process that is attached if it was started then, or if it maps the file. */
+/* One process: it is attached if it was started at that time, or if it maps the file. */
 static unsigned visit(const struct attached_shared *s, pid_t pid, uint64_t start,
                       bool kill)
 {
@@ -340,7 +341,7 @@ static unsigned visit(const struct attached_shared *s, pid_t pid, uint64_t start
     pid_t parent;
     bool is;
 
-    /* Without descriptors it is not safe to signal anybody by number. */
+    /* Without descriptors it is not safe to signal a process by its number. */
     if (pidfd < 0) {
         return 0;
     }

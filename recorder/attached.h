@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which processes are attached to the shared memory, as the system says: the guest
- * may write any process's number into its pipes, so a number from there is only a
- * hint where to look.  A process is attached if it maps the file (/proc/PID/maps, by
- * device and inode).  Where the system does not show that (a program that gave up being
- * dumpable), it is attached if its command line is that of a QEMU of this recording.
+ * Which processes are attached to the shared memory, according to the system.  A guest
+ * may write any process's number into its pipes, so such a number is only a hint where to
+ * look.  A process is attached if it maps the file (/proc/PID/maps, by device and inode).
+ * If the system does not show that (a program that is no longer dumpable), it is attached
+ * if its command line is that of a QEMU of this recording.
  *
- * All numbers are of the recorder's own PID namespace unless said otherwise.  A number
- * is only used together with a pidfd that was opened before it was looked at, or with
- * the time at which the process started: numbers are used again, these are not.
+ * All numbers are of the recorder's own PID namespace unless said otherwise.  A number is
+ * only used together with a pidfd that was opened before the process was examined, or
+ * with the time at which the process started: numbers are reused, these are not.
  *
- * Functions may be called by any thread, and by the watchdog.
+ * Any thread may call these functions, and so may the watchdog.
  */
 #ifndef RECORDER_ATTACHED_H
 #define RECORDER_ATTACHED_H
@@ -19,9 +19,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What to look for; set once, then read by everybody. */
+/* What to look for; set once, then only read. */
 struct attached_file {
-    char entry[48];   /* what /proc/PID/maps has of the shared memory's second file */
+    char entry[48];   /* how /proc/PID/maps names the shared memory's second file */
     ino_t ino;        /* its inode */
     int32_t recorder; /* it maps the file, too */
     int32_t ctl_fd;   /* the first file, by which QEMUs that a guest starts name it */
@@ -59,22 +59,23 @@ void attached_file_init(struct attached_file *f, dev_t dev, ino_t ino, int ctl_f
 
 /*
  * Whether the process maps the file: 1, 0, or a negated errno value: -ESRCH if there is
- * no such process, or it is about to be none, another one if that may not be looked at.
- * Async-signal-safe.
+ * no such process or it is about to end, another value if the system does not permit the
+ * query.  Async-signal-safe.
  */
 int attached_maps(const struct attached_file *f, pid_t pid);
 
 /* Whether /proc shows processes.  Without it nothing here works. */
 bool attached_possible(void);
 
-/* Asks about one number.  Unless the answer is ATTACHED_NOT, `out' is filled in. */
-enum attached_answer attached_ask(const struct attached_file *f, pid_t pid,
+/* Identifies the process with this number.  Fills in `out' unless the answer is
+ * ATTACHED_NOT. */
+enum attached_answer attached_query(const struct attached_file *f, pid_t pid,
                                   struct attached_process *out);
 
 /*
  * Searches for an attached process in a PID namespace below ours that has this number
- * there.  `known' is called for each candidate: true means that it is somebody else.
- * One whose parent is `parent' (0: not known) is preferred.
+ * there.  Calls `known' for each candidate: true means that it is another process.
+ * Prefers one whose parent is `parent' (0: not known).
  */
 enum attached_answer attached_search(const struct attached_file *f, pid_t nested,
                                      pid_t parent,
@@ -89,15 +90,15 @@ int attached_add(struct attached_shared *s, pid_t pid, uint64_t start);
 void attached_remove(struct attached_shared *s, int entry);
 
 /*
- * Sends SIGKILL to every process that is attached, but for the recorder and its
- * watchdog.  Returns how many there were that had not ended.
+ * Sends SIGKILL to every attached process except the recorder and its watchdog.  Returns
+ * how many of them had not ended.
  */
 unsigned attached_kill_all(const struct attached_shared *s);
 
-/* How many processes are attached, but for the recorder and its watchdog. */
+/* How many processes are attached, without the recorder and its watchdog. */
 unsigned attached_count(const struct attached_shared *s);
 
-/* Opens a process that is about to attach itself, whoever it is; false: it is gone. */
+/* Opens a process that is about to attach itself, whichever it is; false: it is gone. */
 bool attached_open(pid_t pid, struct attached_process *out);
 
 /* Whether the process of a pidfd has ended: a zombie has. */
@@ -109,8 +110,8 @@ void attached_close(struct attached_process *p);
 /* Reads parent and time of start; 0, or a negated errno value. */
 int attached_stat(pid_t pid, pid_t *parent, uint64_t *start);
 
-/* Whether the process has become a patched QEMU by execve, which is then about to
- * attach itself. */
+/* Whether the process became a patched QEMU by execve, which is then about to attach
+ * itself. */
 bool attached_is_qemu(pid_t pid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fields are written first, then `generation' is incremented and whoever waits on it
- * is woken: a process that finds another generation finds what has changed, too.
+ * Fields are written first; then `generation' is incremented and its waiters are woken.
+ * So a process that sees a new generation also sees what has changed.
  */
 #include "control.h"
 
@@ -28,11 +28,11 @@ void control_fini(struct control *c)
     memset(c, 0, sizeof(*c));
 }
 
-static void tell(struct control *c)
+static void notify(struct control *c)
 {
     uint32_t *generation = &c->host->control->generation;
 
-    /* pairs with the acquire load of who waits on it */
+    /* pairs with the acquire load of those that wait on it */
     __atomic_fetch_add(generation, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, generation, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -47,7 +47,7 @@ void control_pause(struct control *c, bool paused)
     if (control_is_paused(c) != paused) {
         /* pairs with the load of a thread that leaves translated code */
         __atomic_store_n(&c->host->control->paused, paused, __ATOMIC_RELEASE);
-        tell(c);
+        notify(c);
     }
 }
 
@@ -61,13 +61,13 @@ uint32_t control_mark(struct control *c, const char *text, size_t bytes,
     mark->asked_ns = asked_ns;
     mark->bytes = (uint32_t)bytes;
     memcpy(mark->text, text, bytes);
-    /* pairs with the acquire load of who takes marks */
+    /* pairs with the acquire load of those that read marks */
     __atomic_store_n(&m->nr_marks, n + 1, __ATOMIC_RELEASE);
-    tell(c);
+    notify(c);
     return n + 1;
 }
 
-/* Replaces the libraries; takes over `lines'. */
+/* Replaces the libraries; takes ownership of `lines'. */
 static int set_lines(struct control *c, char *lines)
 {
     struct mempipe_control *m = c->host->control;
@@ -77,8 +77,8 @@ static int set_lines(struct control *c, char *lines)
         free(lines);
         return -E2BIG;
     }
-    /* An odd number says that we write: whoever copies looks before and behind, and
-     * who finds one of these bytes finds the odd number, too. */
+    /* An odd number means that we are writing: a reader compares the number before and
+     * after its copy, and one that sees any of these bytes also sees the odd number. */
     __atomic_fetch_add(&m->filter_seq, 1, __ATOMIC_RELAXED);
     for (size_t i = 0; i < n; i++) {
         __atomic_store_n(&m->filter[i], lines[i], __ATOMIC_RELEASE);
@@ -87,7 +87,7 @@ static int set_lines(struct control *c, char *lines)
     __atomic_fetch_add(&m->filter_seq, 1, __ATOMIC_RELEASE);
     free(c->lines);
     c->lines = lines;
-    tell(c);
+    notify(c);
     return 0;
 }
 
@@ -187,7 +187,7 @@ bool control_failure(const struct control *c, char *text, size_t size)
 {
     const struct mempipe_shared *m = c->host->shared;
 
-    /* pairs with the release store behind the text */
+    /* pairs with the release store after the text */
     if (__atomic_load_n(&m->failed, __ATOMIC_ACQUIRE) != 1) {
         return false;
     }
@@ -203,7 +203,7 @@ void control_library(const struct control *c, uint32_t entry, char *text, size_t
         l = &c->host->shared->libraries[entry - 1];
     }
     text[0] = '\0';
-    /* pairs with the release store behind the path */
+    /* pairs with the release store after the path */
     if (l && __atomic_load_n(&l->state, __ATOMIC_ACQUIRE) == 2) {
         copy_line(text, size, l->path, sizeof(l->path));
     }

@@ -34,23 +34,23 @@ uint32_t control_mark(struct control *c, const char *text, size_t bytes,
  */
 int control_load(struct control *c, const char *line);
 /*
- * Takes out every library with this path or, if that has no slash, this file name.
- * Returns 0, -ENOENT, or -ENOMEM.
+ * Removes every library with this path or, if that has no slash, this file name.  Returns
+ * 0, -ENOENT, or -ENOMEM.
  */
 int control_unload(struct control *c, const char *path);
 
 /*
- * What a process that runs the guest says is wrong with its libraries: copies it and
- * returns true, once there is something.
+ * Copies what a process that runs the guest reports as wrong with its libraries; returns
+ * true once there is something.
  */
 bool control_failure(const struct control *c, char *text, size_t size);
 /*
  * The path of an entry of the list of libraries that processes have loaded, for a
- * message: one line, not more than size bytes with its NUL, whatever the guest has
- * written there.
+ * message: one line of at most size bytes with its NUL, whatever the guest has written
+ * there.
  */
 void control_library(const struct control *c, uint32_t entry, char *text, size_t size);
-/* The library that some process is loading, or was when it died; malloc'ed, NULL if
+/* The library that a process is loading, or was loading when it died; malloc'ed, NULL if
  * there is none. */
 char *control_loading(const struct control *c);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests come in side by side, without waiting for any of the clients; each complete
- * one is put before the main loop and its answer waited for.  Everything that a request
- * does to the recording is done by the main loop, so that nothing there needs a lock.
+ * Requests arrive concurrently, and no client holds up another one.  The thread passes
+ * each complete request to the main loop and waits for its answer.  Only the main loop
+ * changes the recording, so that nothing there needs a lock.
  */
 #include "ctl_server.h"
 
@@ -22,7 +22,7 @@
 #include "common/ctlsock.h"
 
 #define CLIENTS 16
-/* A client that is slower to take its answer does not get it. */
+/* A client that does not read its answer within this time does not get it. */
 #define PATIENCE_S 10
 
 struct client {
@@ -97,8 +97,8 @@ void ctl_answer_error(struct ctl_answer *a, const char *format, ...)
 
 /* ---------------------------------------------------------------- the thread */
 
-/* Gives the request to the main loop; false: there is none any more. */
-static bool ask(struct ctl_server *srv, char *request, struct ctl_answer *answer)
+/* Passes the request to the main loop; false: that has ended. */
+static bool submit(struct ctl_server *srv, char *request, struct ctl_answer *answer)
 {
     bool ok;
 
@@ -137,12 +137,12 @@ static void send_answer(int fd, const struct ctl_answer *answer)
     }
 }
 
-/* The client has said all: answers it. */
+/* The client has sent everything: answers it. */
 static void serve(struct ctl_server *srv, struct client *c)
 {
     struct ctl_answer answer = {0};
 
-    /* Without an end of its own it may be a part of one, whose sender has died. */
+    /* Without a terminator it may be a part of a request whose sender has died. */
     if (!c->len || (c->text[c->len - 1] && c->text[c->len - 1] != '\n')) {
         return;
     }
@@ -150,7 +150,7 @@ static void serve(struct ctl_server *srv, struct client *c)
     if (srv->prepare(srv->arg, c->text, &answer)) {
         free(answer.data);
         answer = (struct ctl_answer){0};
-        if (!ask(srv, c->text, &answer)) {
+        if (!submit(srv, c->text, &answer)) {
             ctl_answer_error(&answer, "the recording has ended");
         }
     }
@@ -180,7 +180,7 @@ static void accept_client(struct ctl_server *srv)
     srv->clients[srv->n_clients++] = (struct client){.fd = fd};
 }
 
-/* Takes what a client has written; false: it is done with. */
+/* Reads what a client has written; false: the client is finished. */
 static bool hear(struct ctl_server *srv, struct client *c)
 {
     char more[4096];

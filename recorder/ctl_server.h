@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder's end of the control socket (common/ctlsock.h): a thread that
- * takes requests in, one after the other, and hands them to the main loop.
+ * The recorder's end of the control socket (common/ctlsock.h): a thread that reads
+ * requests and passes them to the main loop, one after the other.
  */
 #ifndef RECORDER_CTL_SERVER_H
 #define RECORDER_CTL_SERVER_H
@@ -14,22 +14,22 @@
 
 struct ctl_server;
 
-/* An answer: texts with a NUL behind each. */
+/* An answer: texts, each followed by a NUL. */
 struct ctl_answer {
     char *data;
     size_t len, cap;
 };
 
-/* Appends a text; without memory it is missing. */
+/* Appends a text; without memory the text is missing. */
 void ctl_answer_text(struct ctl_answer *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Makes of it, whatever it was, an error with this reason. */
+/* Replaces the answer, whatever it was, with an error that has this reason. */
 void ctl_answer_error(struct ctl_answer *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * What must be done before the main loop takes a request, and may take long: called in
- * the thread.  Returns false if the answer is complete with that.
+ * What must be done before the main loop gets a request, and may take long: called in the
+ * thread.  Returns false if that completed the answer.
  */
 typedef bool ctl_prepare_fn(void *arg, const char *request, struct ctl_answer *answer);
 
@@ -39,12 +39,12 @@ typedef bool ctl_prepare_fn(void *arg, const char *request, struct ctl_answer *a
  */
 int ctl_server_open(struct ctl_server **out, const char *path, struct mempipe_host *host,
                     ctl_prepare_fn *prepare, void *arg);
-/* Removes the socket; a request that waits is refused.  NULL is allowed. */
+/* Removes the socket; a pending request is refused.  NULL is allowed. */
 void ctl_server_close(struct ctl_server *srv);
 
-/* The request that waits, a text that is valid until it is answered, or NULL. */
+/* The pending request, a text that is valid until it is answered, or NULL. */
 const char *ctl_server_request(struct ctl_server *srv);
-/* Answers it; takes the answer's memory over. */
+/* Answers it; takes ownership of the answer's memory. */
 void ctl_server_answer(struct ctl_server *srv, struct ctl_answer *answer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dispatcher sleeps on a futex, the deaths of processes come through
- * descriptors: a thread of its own turns the one into the other.  It only
- * rings; which processes have ended is found out by asking each pidfd.
+ * The dispatcher sleeps on a futex, but the ends of processes are reported through
+ * descriptors: a thread of its own turns the one into the other.  It only rings;
+ * guests_poll queries each pidfd to find the processes that have ended.
  */
 #include "guests.h"
 
@@ -15,8 +15,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A QEMU that replaced a traced program and has not come to us in this time is on
- * its own: it was started without -cannoli. */
+/* A QEMU that replaced a traced program and has not attached itself within this time is
+ * not recorded: it was started without -cannoli. */
 #define LIMBO_NS 2000000000ull
 
 static void *bellman_main(void *arg)
@@ -142,9 +142,8 @@ static pid_t host_number(const struct guests *g, pid_t pid)
 }
 
 /*
- * Finds out which process it is; false: it has ended, or is not recorded any more.  One
- * that has become a QEMU by execve, but is not attached yet, is none that anybody
- * signals.
+ * Finds out which process it is; false: it has ended, or is not recorded any more.
+ * Nobody signals one that has become a QEMU by execve but is not attached yet.
  */
 static bool identify(struct guests *g, const struct guest_claim *claim,
                      struct attached_process *out, bool *attached)
@@ -154,14 +153,14 @@ static bool identify(struct guests *g, const struct guest_claim *claim,
     *attached =
         (claim->nested ? attached_search(f, claim->pid, host_number(g, claim->ppid),
                                          is_known, g, out)
-                       : attached_ask(f, claim->pid, out)) != ATTACHED_NOT;
+                       : attached_query(f, claim->pid, out)) != ATTACHED_NOT;
     return *attached || (claim->inside_exec && !claim->nested && claim->pid > 0 &&
                          attached_is_qemu(claim->pid) && attached_open(claim->pid, out));
 }
 
 /*
- * The same process has come up with a first thread once more, after execve: what it was
- * before is over.
+ * The same process reports a first thread once more, after execve: its earlier program is
+ * over.
  */
 static void replace(struct guests *g, struct guest_process *p)
 {
@@ -187,7 +186,7 @@ static void watch(struct guests *g, struct guest_process *p,
         p->tie = lifeline_tie(&g->lifeline, at->pid, at->pidfd);
         p->entry = attached_add(g->attached, at->pid, at->start);
     }
-    /* Without a descriptor for it guests_poll looks for the number. */
+    /* Without a descriptor for it guests_poll searches for the number. */
     if (p->pidfd >= 0) {
         ev.data.fd = p->pidfd;
         epoll_ctl(g->epoll, EPOLL_CTL_ADD, p->pidfd, &ev);
@@ -215,8 +214,8 @@ struct guest_process *guests_add(struct guests *g, const struct guest_claim *cla
     if (!g->ended && identify(g, claim, &at, &attached)) {
         watch(g, p, &at, attached);
     } else {
-        /* It has ended, or has become another program meanwhile.  That is to be found
-         * out at the begin of a round: what it sent last may still be on its way. */
+        /* It has ended, or has become another program meanwhile.  Which, is determined at
+         * the begin of a round: what it sent last may still be under way. */
         p->execed = claim->inside_exec;
         /* pairs with the exchange in guests_poll */
         __atomic_store_n(&g->deaths, true, __ATOMIC_RELEASE);
@@ -248,9 +247,9 @@ void guests_remove(struct guests *g, struct guest_process *p)
 }
 
 /*
- * Whether a pipe names the process.  This is for one that is no more, and that
- * nobody has looked at: a lie lasts until the next round, which finds no such process
- * and frees the pipe.
+ * Whether a pipe names the process.  This is for one that no longer exists, and that
+ * nobody has examined: a lie lasts until the next round, which finds no such process and
+ * frees the pipe.
  */
 static bool pipes_name(const struct guests *g, pid_t pid)
 {
@@ -284,7 +283,7 @@ bool guests_is_ours(const struct guests *g, pid_t pid)
             return true;
         }
     }
-    if (attached_ask(&g->attached->file, pid, &at)) {
+    if (attached_query(&g->attached->file, pid, &at)) {
         attached_close(&at);
         return true;
     }
@@ -313,7 +312,7 @@ static bool has_left(const struct guests *g, struct guest_process *p, uint64_t n
 {
     struct attached_process at;
 
-    if (attached_ask(&g->attached->file, p->host_pid, &at)) {
+    if (attached_query(&g->attached->file, p->host_pid, &at)) {
         attached_close(&at);
         p->limbo_ns = 0;
         return false;

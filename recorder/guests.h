@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorder's view of what runs: traced processes, each watched through a
- * pidfd, so that the end of any of them is noticed however it comes about.
+ * The recorder's view of what runs: traced processes, each watched through a pidfd, so
+ * that every end of any of them is noticed.
  *
- * What a guest says of itself in its pipes names a process in the trace; which one
- * it is, is found out from the system (attached.h).  One that the system does not know
- * to be attached has ended, or is a lie: either way nobody waits for it.
+ * What a guest says of itself in its pipes names a process in the trace; the system shows
+ * which process that is (attached.h).  One that the system does not know to be attached
+ * has ended, or is a lie: either way nobody waits for it.
  */
 #ifndef RECORDER_GUESTS_H
 #define RECORDER_GUESTS_H
@@ -36,7 +36,7 @@ struct guests {
     pthread_t bellman;
 };
 
-/* What a pipe says of its process: copies, not to be believed. */
+/* What a pipe says of its process: copies, not trusted. */
 struct guest_claim {
     uint32_t serial;   /* of the process: the serial of its first pipe */
     int32_t pid, ppid; /* as the guest knows them */
@@ -51,8 +51,9 @@ int guests_open(struct guests *g, struct mempipe_host *host,
 void guests_close(struct guests *g);
 
 /*
- * For who goes on when all traced processes have ended: nobody is looked for, watched or
- * signalled; each is dead in the round after it was added.  Needs no guests_close.
+ * For a process that goes on when all traced processes have ended: nothing is searched
+ * for, watched or signalled; each process is dead in the round after it was added.  Needs
+ * no guests_close.
  */
 void guests_open_ended(struct guests *g, struct mempipe_host *host);
 
@@ -62,19 +63,19 @@ struct guest_process *guests_find(struct guests *g, uint32_t serial);
 /* A new process, watched from now on; NULL when there is no memory. */
 struct guest_process *guests_add(struct guests *g, const struct guest_claim *claim);
 
-/* Takes a process out of the list; it is the caller's then. */
+/* Removes a process from the list; the caller owns it then. */
 void guests_remove(struct guests *g, struct guest_process *p);
 
-/* Whether the host's number is that of a traced process, or was until lately. */
+/* Whether the host's number is that of a traced process, or was until recently. */
 bool guests_is_ours(const struct guests *g, pid_t pid);
 
-/* Whether a process that is not known yet is attached to the memory. */
+/* Whether a process is attached to the memory that is not known yet. */
 bool guests_has_strangers(const struct guests *g);
 
 /*
- * Marks the processes that have ended as dead; asks only if there is reason to
- * think that some have.  With `look_exec' also asks the
- * system whether those inside execve are still the program that was traced.
+ * Marks the processes that have ended as dead; queries them only if there is reason to
+ * think that some have.  With `look_exec' also queries whether those inside execve are
+ * still the program that was traced.
  */
 void guests_poll(struct guests *g, bool look_exec, uint64_t now_ns);
 

@@ -66,8 +66,8 @@ int lifeline_tie(struct lifeline *l, pid_t pid, int pidfd)
     if (tie < 0) {
         return -1;
     }
-    /* After F_SETOWN the tie holds the process, not the number, which is another's if
-     * the process has ended before. */
+    /* After F_SETOWN the tie refers to the process, not to the number, which is another
+     * process's if this one has ended before. */
     if (tie > l->writer || fcntl(tie, F_SETOWN, pid) < 0 || attached_has_ended(pidfd) ||
         fcntl(tie, F_SETSIG, SIGKILL) < 0 ||
         fcntl(tie, F_SETFL, O_NONBLOCK | O_ASYNC) < 0) {

@@ -3,10 +3,10 @@
  * The kernel ends the recorded processes when the recorder ends, whoever else has been
  * killed.  PR_SET_PDEATHSIG does that for the command only.
  *
- * A pipe whose both ends the recorder holds, and nobody else.  For each process it opens
+ * This is a pipe of which only the recorder holds both ends.  For each process it opens
  * the reading end once more and has the kernel send SIGKILL to that process when
- * something happens there (O_ASYNC, F_SETOWN, F_SETSIG: fcntl(2)).  The one thing that
- * can happen is that the writing end is closed, by the recorder's death.
+ * something happens there (O_ASYNC, F_SETOWN, F_SETSIG: fcntl(2)).  Only one thing can
+ * happen: the recorder dies, which closes the writing end.
  *
  * All functions: the main thread only.
  */

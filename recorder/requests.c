@@ -16,7 +16,7 @@
 
 #define PROG "cannoli-record"
 
-/* Whether the request is this command; *rest is what stands behind it. */
+/* Whether the request is this command; *rest is what comes after it. */
 static bool is_command(const char *request, const char *command, const char **rest)
 {
     const size_t n = strlen(command);

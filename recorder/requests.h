@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a user asks of a recording while it runs, by the control socket or by a
- * signal, and what becomes of it.  All but the waiting is done by the main loop.
+ * What a user requests of a recording while it runs, by the control socket or by a
+ * signal, and how that is done.  The main loop does everything but the waiting.
  */
 #ifndef RECORDER_REQUESTS_H
 #define RECORDER_REQUESTS_H
@@ -48,7 +48,7 @@ struct requests {
 int requests_open(struct requests *r, const struct requests_config *config);
 void requests_close(struct requests *r);
 
-/* Does what has been asked for by now. */
+/* Does what has been requested by now. */
 void requests_round(struct requests *r, uint64_t now_ns);
 
 #endif

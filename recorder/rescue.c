@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another drain and another pipeline go on with the pipe, the journal and the ring of the
- * recorder that was killed (drain_resume.c), until nothing is left; then the ring is
- * written.  Should they come upon something that makes no sense, the ring still is what
- * it was, and is written all the same.
+ * A second drain and a second pipeline go on with the pipe, the journal and the ring of
+ * the killed recorder (drain_resume.c), until nothing is left; then the ring is written.
+ * If they find something invalid, the ring still is what it was, and is written all the
+ * same.
  */
 #include "rescue.h"
 
@@ -16,7 +16,7 @@
 
 #include "drain.h"
 
-/* Who cannot be finished within this, while nothing happens, is left alone. */
+/* What cannot be finished within this time, while nothing happens, is left alone. */
 #define PATIENCE_NS 10000000000ull
 
 struct rescue {
@@ -86,7 +86,7 @@ static struct pipeline *begin(void *arg, const struct mempipe_target *target)
     return x->pipeline;
 }
 
-/* What the ring's chunks need, and those to come. */
+/* The definitions that the chunks in the ring need, and those to come. */
 static int make_dict(struct rescue *x)
 {
     struct journal_def def;
@@ -115,7 +115,7 @@ static int open_drain(struct rescue *x)
     return err;
 }
 
-/* Until nothing is left. */
+/* Drains until nothing is left. */
 static int drain_all(struct rescue *x)
 {
     const struct timespec tick = {0, 1000 * 1000};
@@ -138,7 +138,7 @@ static int drain_all(struct rescue *x)
     return got < 0 ? got : 0;
 }
 
-/* Where one can begin anew. */
+/* Whether writing can start over. */
 static bool is_regular(int fd)
 {
     struct stat st;

@@ -21,9 +21,10 @@ static struct mempipe_host *volatile bell;
 static const struct attached_file *volatile attached;
 
 /*
- * Signals that a process sent.  kill(0, SIGTERM) in a guest means those that the guest
- * knows of, not the recorder.  Whose a number is is seen best while the sender is still
- * there; what cannot be seen then the main loop finds out.  What does not fit is taken for the user's.
+ * Signals that a process sent.  kill(0, SIGTERM) in a guest means the processes that the
+ * guest knows of, not the recorder.  It is seen best whose a number is while the sender
+ * is still there; what cannot be seen then the main loop finds out.  What does not fit is
+ * treated as the user's.
  */
 #define SENT 64
 static struct sent {

@@ -32,19 +32,18 @@ enum signals_user {
 /*
  * Installs the handlers.
  *
- * SIGINT is counted: the terminal sends it to the guest as well, which is free
- * to handle it.  SIGTERM and SIGHUP ask for the end.  SIGQUIT and the stop
- * signals of the terminal are left to the guest; SIGPIPE and SIGXFSZ are ignored:
- * a failed write says as much.  A signal that was ignored when the recorder was
- * started stays ignored, and so is one that a recorded process sent to its whole
- * process group.
+ * SIGINT is counted: the terminal sends it to the guest as well, which is free to handle
+ * it.  SIGTERM and SIGHUP request the end.  SIGQUIT and the stop signals of the terminal
+ * are left to the guest; SIGPIPE and SIGXFSZ are ignored: a failed write says as much.  A
+ * signal that was ignored when the recorder was started stays ignored, and so is one that
+ * a recorded process sent to its whole process group.
  */
 void signals_install(struct signals_saved *saved, enum signals_user user);
 
 /*
- * Sorts the signals that other processes have sent since the last call: those that were
- * attached then, or of whom `is_guest' says yes, are ignored.  The main loop calls it
- * before it asks for any.
+ * Sorts the signals that other processes have sent since the last call: those from a
+ * process that was attached then, or for which `is_guest' returns true, are ignored.  The
+ * main loop calls it before it queries any.
  */
 void signals_sort(bool (*is_guest)(void *arg, pid_t pid), void *arg);
 
@@ -57,10 +56,10 @@ void signals_set_bell(struct mempipe_host *host, const struct attached_file *fil
 /* Puts everything back.  Async-signal-safe: for the child too, before exec. */
 void signals_restore(const struct signals_saved *saved);
 
-/* The signal that asks for the end of the recording now, or 0. */
+/* The signal that requests the end of the recording now, or 0. */
 int signals_end_wanted(void);
 
-/* How often SIGUSR1 or SIGUSR2 (`sig') came since the last question. */
+/* How often SIGUSR1 or SIGUSR2 (`sig') came since the last call. */
 unsigned signals_user(int sig);
 
 /* True once after each SIGCHLD. */

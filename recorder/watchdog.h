@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small process that outlives the recorder: should the recorder be killed,
- * it ends the guest, says why, finishes the trace if there is a ring, and goes.
+ * A small process that outlives the recorder: if the recorder is killed, it ends the
+ * guest, reports why, finishes the trace if there is a ring, and exits.
  */
 #ifndef RECORDER_WATCHDOG_H
 #define RECORDER_WATCHDOG_H
@@ -33,7 +33,7 @@ struct watchdog {
 int watchdog_start(struct watchdog *w, struct mempipe_host *host,
                    const struct rescue_will *will, int argc, char **argv);
 
-/* Tells it that all is well and waits for its end. */
+/* Reports to it that all is well and waits for its end. */
 void watchdog_stop(struct watchdog *w);
 
 #endif
