@@ -18,7 +18,7 @@
 #define EM_ALPHA_QEMU 0x9026u
 #define EM_LOONGARCH_QEMU 258u
 
-/* Flags that tell targets of one machine apart: (e_flags & mask) == flags. */
+/* Flags that distinguish targets of one machine: (e_flags & mask) == flags. */
 static const struct {
     uint32_t machine;
     uint8_t class, data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the launcher wants to know of an executable file: which QEMU target runs
- * it, and whether it is a QEMU that can be recorded.
+ * What the launcher needs to know about an executable file: which QEMU target runs it,
+ * and whether it is a QEMU that can be recorded.
  */
 #ifndef RECORDER_ELF_TARGET_H
 #define RECORDER_ELF_TARGET_H

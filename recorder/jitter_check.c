@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library's constructors are code that may do anything: crash, hang, exit, write
- * where they should not.  So they run in a fresh process, this program executed anew,
- * that has nothing of the recording's.  It forks once more: the outer process waits,
- * sees how the inner one ends, and tells in one line on its standard output, which is
- * a pipe to us.  Its own end needs not be waited for with care, and may be
- * collected by the recorder's main loop as any child's.
+ * A library's constructors may do anything: crash, hang, exit, write where they should
+ * not.  So they run in a fresh process, this program executed anew, that has nothing of
+ * the recording's.  It forks once more: the outer process waits, sees how the inner one
+ * ends, and reports that in one line on its standard output, which is a pipe to us.  The
+ * outer process's own end does not matter: the recorder's main loop may collect it like
+ * any child's.
  */
 #include "jitter_check.h"
 
@@ -45,8 +45,7 @@ extern char **environ;
 
 /* --------------------------------------------------------- the inner process */
 
-/* What the library gives as its reason: the host's function has nowhere else to put
- * it. */
+/* The reason that the library gives: the host's function has no other place for it. */
 static char reason[400];
 
 __attribute__((format(printf, 2, 3))) static void report(int fd, const char *format, ...)
@@ -69,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static void report(int fd, const char *for
         n--;
     }
     if (write(fd, text, (size_t)n) != n) {
-        _exit(EXIT_FAILURE); /* nobody hears */
+        _exit(EXIT_FAILURE); /* nobody reads it */
     }
 }
 
@@ -189,7 +188,7 @@ static void try_library(char **argv, const char *path, const char *args, int fd)
 
 /* --------------------------------------------------------- the outer process */
 
-/* Whether the file is one for this machine; else says what it is. */
+/* Whether the file is one for this machine; else prints what it is. */
 static bool fits_machine(const char *path)
 {
     uint8_t own[EI_NIDENT + 4], h[EI_NIDENT + 4];
@@ -207,7 +206,7 @@ static bool fits_machine(const char *path)
         printf("it is no shared library");
         return false;
     }
-    /* class, byte order, and behind the identification type and machine */
+    /* class, byte order, and after the identification type and machine */
     if (h[EI_CLASS] == own[EI_CLASS] && h[EI_DATA] == own[EI_DATA] &&
         !memcmp(h + EI_NIDENT + 2, own + EI_NIDENT + 2, 2)) {
         return true;
@@ -223,7 +222,7 @@ static bool fits_machine(const char *path)
     return false;
 }
 
-static void tell_ending(int status, bool late)
+static void print_ending(int status, bool late)
 {
     if (late) {
         printf("it does not come back from being loaded");
@@ -234,7 +233,7 @@ static void tell_ending(int status, bool late)
     }
 }
 
-/* Waits for the inner process, but not for ever; fills in what it said. */
+/* Waits for the inner process, but not for ever; fills in what it reported. */
 static void hear(int fd, pid_t pid, char *text, size_t size)
 {
     struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -247,11 +246,12 @@ static void hear(int fd, pid_t pid, char *text, size_t size)
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    /* Less than a pipe holds: it stands there, whoever may still have the other end. */
+    /* Less than a pipe holds, so all of it is there, whoever may still have the other
+     * end. */
     n = read(fd, text, size - 1);
     text[n > 0 ? n : 0] = '\0';
     if (n <= 0) {
-        tell_ending(status, late);
+        print_ending(status, late);
     }
 }
 
@@ -277,7 +277,7 @@ int jitter_check_main(int argc, char **argv)
         int null = open("/dev/null", O_RDWR);
 
         close(fds[0]);
-        /* A crash is to look like one, also under a sanitizer. */
+        /* A crash must look like one, also under a sanitizer. */
         for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++) {
             signal(crashes[i], SIG_DFL);
         }
@@ -355,7 +355,7 @@ int jitter_check(const char *line, const struct jitter_target *target, char *why
     }
     close(fds[0]);
     why[n] = '\0';
-    /* While the main loop runs it may have been faster. */
+    /* While the main loop runs, that may have collected it already. */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
     if (!n) {

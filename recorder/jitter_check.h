@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tries a jitter library before QEMU does, in a process of its own, so that a library
- * that cannot work costs one line and no recording.
+ * Tries a jitter library before QEMU does, in a separate process, so that a library that
+ * cannot work costs one line and no recording.
  */
 #ifndef RECORDER_JITTER_CHECK_H
 #define RECORDER_JITTER_CHECK_H
@@ -13,7 +13,7 @@
 /* Started under this name, this program tries a library. */
 #define JITTER_CHECK_NAME "ctr-library-check"
 
-/* The guest that the library is for, as struct cannoli_host tells it. */
+/* The guest that the library is for, as struct cannoli_host describes it. */
 struct jitter_target {
     const char *target; /* "arm"; "": not known, then `load' is not called */
     const char *program;

@@ -3,10 +3,10 @@
  * QEMU runs as   qemu-ARCH -cannoli pipe=FD,FD,INODE <the rest of the user's command>
  *
  * The descriptors are the pipe's memfds at numbers that the guest will hardly use; QEMU
- * maps and closes them before the guest starts.  The inode, of the second one, is how
- * the recorder knows its own QEMUs (attached.h).  All that the recorder opened is
- * close-on-exec, and the child undoes whatever the recorder changed of what is
- * inherited.
+ * maps and closes them before the guest starts.  The recorder recognizes its own QEMUs by
+ * the inode, which is that of the second one (attached.h).  Everything that the recorder
+ * opened is close-on-exec, and the child restores what the recorder changed of the
+ * inherited state.
  */
 #include "launch.h"
 
@@ -100,7 +100,7 @@ static char *find_qemu(const char *name, const char *qemu_dir, char **looked)
     return path;
 }
 
-/* Whether a patched QEMU stands at `path'; a wrapper script is believed. */
+/* Whether a patched QEMU is at `path'; a wrapper script is accepted. */
 static int check_qemu(const char *path)
 {
     unsigned version = 0;
@@ -167,9 +167,9 @@ static bool qemu_option_alone(const char *opt)
 }
 
 /*
- * QEMU tells of a program that is not there in its own way, on stdout and with
- * status 1.  Where its options leave no doubt which argument the program is,
- * it is looked at here, and a mistake ends as in a shell.
+ * QEMU reports a missing program in its own way, on stdout and with status 1.  Where its
+ * options leave no doubt which argument the program is, it is checked here, and a mistake
+ * ends as in a shell.
  */
 static int check_guest(char **argv, const char **program)
 {
@@ -366,7 +366,7 @@ void launch_plan_free(struct launch_plan *plan)
     memset(plan, 0, sizeof(*plan));
 }
 
-/* The pipe at a high number, or as high as the limit lets us. */
+/* The pipe at a high number, or as high as the limit permits. */
 static int high_fd(int fd, const struct rlimit *limit)
 {
     rlim_t min = PIPE_FD_MIN;
@@ -434,7 +434,7 @@ int launch_start(const struct launch_plan *plan, const struct launch_env *env, p
     }
     argv[0] = plan->argv[0];
     memcpy(argv + 3, plan->argv + 1, (size_t)plan->argc * sizeof(char *));
-    /* A signal must not meet our handlers in the child. */
+    /* A signal must not run our handlers in the child. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
     *pid = fork();

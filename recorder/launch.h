@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the user's command to a running QEMU: finds the program that is to be
- * executed, and starts it such that the guest notices nothing.
+ * From the user's command to a running QEMU: finds the program to execute, and starts it
+ * so that the guest notices nothing.
  */
 #ifndef RECORDER_LAUNCH_H
 #define RECORDER_LAUNCH_H
@@ -16,7 +16,7 @@
 
 struct launch_plan {
     char *qemu;       /* path of the QEMU to execute */
-    char **argv;      /* its arguments, with room for two behind argv[0] */
+    char **argv;      /* its arguments, with room for two after argv[0] */
     int argc;         /* without these two */
     bool owns_arg[4]; /* argv[i] was made here */
     /* where they are known beforehand, else "": */

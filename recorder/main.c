@@ -53,7 +53,7 @@ static const struct tool_option table[] = {
     {'v', "verbose", NULL, "say what is done"},
     {OPT_RING, "ring", "SIZE",
      "keep the newest SIZE of the trace in memory, and write\n"
-     "it at the end, or when it is asked for"},
+     "it at the end, or on request"},
     {OPT_DISCARD, "discard", NULL,
      "make all events and throw them away: no trace\n"
      "(to measure what recording costs the program)"},
@@ -163,7 +163,7 @@ static int settle(struct tool_options *o, struct session_config *config,
     }
     if (sel->coverage && events_given && (config->events & data)) {
         return tool_usage_error(o->prog,
-                                "--coverage tells which blocks run: no mem, val or reg");
+                                "--coverage records which blocks run: no mem, val or reg");
     }
     if (sel->coverage && !events_given) {
         config->events =
@@ -278,7 +278,7 @@ static int parse(struct tool_options *o, struct session_config *config,
 }
 
 /*
- * Numbers 0 to 2 may be closed.  They are then taken until the end, so that no
+ * Descriptors 0 to 2 may be closed.  They are then occupied until the end, so that no
  * file of ours gets them, and closed again in the guest.
  */
 static void occupy_standard_descriptors(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path is walked here, component by component, and each is opened before it is looked
- * at: so what was looked at is what is used, whoever renames files meanwhile.
+ * The path is walked here, component by component, and each is opened before it is
+ * checked: so what was checked is what is used, whoever renames files meanwhile.
  */
 #include "output.h"
 
@@ -102,7 +102,7 @@ static int check_file(struct path_walk *w, const struct stat *st)
     return 0;
 }
 
-/* What the link `fd' says, in place of its name. */
+/* Follows the link `fd': its text takes the place of its name. */
 static int follow(struct path_walk *w, int fd, const char *after)
 {
     char target[PATH_MAX], *rest;
@@ -341,7 +341,7 @@ int output_close(struct output *o, bool written)
         is_same(&st, &o->st)) {
         unlinkat(o->folder, o->name, 0);
     }
-    /* When interrupted it is closed all the same, and what was written is synced. */
+    /* An interrupted close closes it all the same, and what was written is synced. */
     if (close(o->fd) < 0 && errno != EINTR && !err) {
         err = -errno;
     }

@@ -21,7 +21,8 @@ static int no_memory(const char *prog)
     return 125;
 }
 
-/* Puts text behind *to, after `separator' unless it is the first; false: no memory. */
+/* Appends `separator', unless the text is the first, and text to *to; false: no memory.
+ * */
 static bool append(char **to, const char *separator, const char *text)
 {
     size_t have = *to ? strlen(*to) : 0;
@@ -287,7 +288,7 @@ int selection_option(struct selection *sel, struct tool_options *o, int key)
     int status;
 
     if (sel->negated && !negatable) {
-        return tool_usage_error(o->prog, "--not stands before a filter, not before %s",
+        return tool_usage_error(o->prog, "--not goes before a filter, not before %s",
                                 tool_option_name(o, key));
     }
     if (!remember(sel, o, key)) {
@@ -305,7 +306,7 @@ int selection_option(struct selection *sel, struct tool_options *o, int key)
 int selection_finish(struct selection *sel, const char *prog)
 {
     if (sel->negated) {
-        return tool_usage_error(prog, "--not stands before a filter");
+        return tool_usage_error(prog, "--not goes before a filter");
     }
     if (sel->callees && !sel->functions) {
         return tool_usage_error(prog, "--callees needs a --function");
@@ -313,7 +314,7 @@ int selection_finish(struct selection *sel, const char *prog)
     if (sel->coverage && sel->once) {
         return tool_usage_error(prog,
                                 "--coverage is for blocks, --once for instructions: "
-                                "only one of them can be asked for");
+                                "only one of them can be used");
     }
     sel->foreign_bytes = sel->lines ? strlen(sel->lines) : 0;
     if (sel->builtin) {

@@ -87,8 +87,8 @@ struct selection {
     }
 
 /*
- * Takes an option whose key is from SELECTION_OPT to below SELECTION_OPT_END.
- * Returns 0 or, after one line on stderr, the status to exit with.
+ * Handles an option whose key is from SELECTION_OPT to below SELECTION_OPT_END. Returns 0
+ * or, after one line on stderr, the status to exit with.
  */
 int selection_option(struct selection *sel, struct tool_options *o, int key);
 
@@ -100,14 +100,14 @@ int selection_finish(struct selection *sel, const char *prog);
 void selection_free(struct selection *sel);
 
 /*
- * Makes the line of a library of what a user wrote, "PATH[,KEY=VALUE]...": the path
- * absolute, for programs that go elsewhere.  Returns a malloc'ed line, or NULL with
- * errno.
+ * Makes the line of a library of what a user wrote, "PATH[,KEY=VALUE]...", with an
+ * absolute path, for programs that change their folder.  Returns a malloc'ed line, or
+ * NULL with errno.
  */
 char *selection_line(const char *text);
 
-/* The path at the begin of a line; malloc'ed, or NULL.  rest, if it is not NULL, is
- * set to what stands behind its comma, or to "". */
+/* The path at the begin of a line; malloc'ed, or NULL.  rest, if it is not NULL, is set
+ * to what comes after its comma, or to "". */
 char *selection_path(const char *line, const char **rest);
 
 /* ../NAME as seen from the folder that holds this program; malloc'ed, or NULL. */

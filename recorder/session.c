@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts the parts together and runs the main loop: one round after the other
- * while there is something to do, asleep on the doorbell when there is not.
+ * Puts the parts together and runs the main loop: one round after the other while there
+ * is something to do, asleep on the doorbell when there is not.
  *
- * A recording ends by itself when the command and all traced processes have
- * ended.  It is ended by a signal, by a failure to write or by events that make
- * no sense: then the guest is killed, what it did until then is still taken
- * out of the pipe, and the file is finished.
+ * A recording ends by itself when the command and all traced processes have ended.  It is
+ * ended by a signal, by a failure to write or by events that make no sense: then the
+ * guest is killed, what it did until then is still read out of the pipe, and the file is
+ * finished.
  */
 #include "session.h"
 
@@ -44,7 +44,7 @@
 
 enum ending {
     ENDING_NOT = 0,
-    ENDING_SIGNAL, /* end_signal asked for it */
+    ENDING_SIGNAL, /* end_signal requested it */
     ENDING_OUTPUT, /* the trace cannot be written */
     ENDING_EVENTS, /* the guest's events make no sense, or there is no memory */
     ENDING_CHOICE, /* a library that chooses what is recorded failed in QEMU */
@@ -113,7 +113,8 @@ static int open_output(struct session *s, bool *live)
     return 0;
 }
 
-/* What libraries are told of the guest, as far as it is known before it runs. */
+/* What jitter libraries get to know about the guest, as far as it is known before it
+ * runs. */
 static struct jitter_target target_of(const struct session *s,
                                       const struct launch_plan *plan)
 {
@@ -131,8 +132,8 @@ static struct jitter_target target_of(const struct session *s,
 }
 
 /*
- * Tries the user's libraries that choose what is recorded.  Our own needs no trial,
- * which would take longer than all else before the program runs.
+ * Tries the user's jitter libraries.  Our own needs no trial, which would take longer
+ * than all else before the program runs.
  */
 static int check_libraries(const struct session *s, const struct launch_plan *plan)
 {
@@ -175,7 +176,7 @@ static void raise_nofile(struct session *s)
 
 /*
  * The pool: memory that is touched costs the guest a page fault, so there is no more than
- * keeps the workers busy.  Many workers get larger chunks.
+ * keeps the workers busy.  Many workers get larger buffers.
  */
 static void share_out(const struct session *s, struct mempipe_config *c)
 {
@@ -386,7 +387,7 @@ static bool is_guest(void *arg, pid_t pid)
     return guests_is_ours(&s->guests, pid);
 }
 
-/* Ends what is recorded; how many processes there were. */
+/* Ends what is recorded; returns how many processes there were. */
 static unsigned kill_guests(struct session *s)
 {
     /* Before it attaches itself, only its parent knows it. */
@@ -395,7 +396,7 @@ static unsigned kill_guests(struct session *s)
     return n + attached_kill_all(&s->watchdog.shared->attached);
 }
 
-/* A process died in the code of a library: puts that into words; false: none did. */
+/* A process died in the code of a library: describes that; false: none did. */
 static bool died_in_library(struct session *s)
 {
     char path[MEMPIPE_PATH_BYTES], process[32] = "", how[48] = "exited";
@@ -532,7 +533,7 @@ static int exit_status(const struct session *s)
                                        : WEXITSTATUS(s->root_status);
 }
 
-/* QEMU failed to load a library, or in one, and said so or went down with it. */
+/* QEMU failed to load a library, or in one, and reported that or died of it. */
 static void look_for_failed_library(struct session *s)
 {
     char *line, *path;
@@ -555,8 +556,8 @@ static void look_for_failed_library(struct session *s)
     free(line);
 }
 
-/* Who did the work, and whether anybody had to wait for a lock: with --verbose. */
-static void tell_efforts(const struct session *s, const struct status_numbers *n)
+/* Which threads did the work, and whether any had to wait for a lock: with --verbose. */
+static void report_efforts(const struct session *s, const struct status_numbers *n)
 {
     struct pipeline_thread t;
     struct effort e;
@@ -601,7 +602,7 @@ static int finish(struct session *s)
     look_for_failed_library(s);
     numbers(s, &n);
     if (s->config->verbose) {
-        tell_efforts(s, &n);
+        report_efforts(s, &n);
     }
     status = exit_status(s);
     if (s->ending == ENDING_CHOICE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the recorder tells people on stderr while it runs and at the end. */
+/* What the recorder reports on stderr while it runs and at the end. */
 #ifndef RECORDER_STATUS_H
 #define RECORDER_STATUS_H
 
@@ -22,7 +22,7 @@ struct status {
 /* The progress line is drawn on a terminal only, and not if `quiet'. */
 void status_init(struct status *st, bool quiet, uint64_t now_ns);
 
-/* Whether it is time to draw; the numbers need not be asked for otherwise. */
+/* Whether it is time to draw; the numbers are not needed otherwise. */
 bool status_is_due(const struct status *st, uint64_t now_ns);
 void status_draw(struct status *st, uint64_t now_ns, const struct status_numbers *n);
 
