@@ -332,7 +332,7 @@ void attached_remove(struct attached_shared *s, int entry)
     }
 }
 
-/* One process: it is attached if it was started at that time, or if it maps the file. */
+/* One process: it is attached if it was started at `start', or if it maps the file. */
 static unsigned visit(const struct attached_shared *s, pid_t pid, uint64_t start,
                       bool kill)
 {

@@ -37,7 +37,7 @@
 #define LOOK_NS 5000000ull
 /* A thread that is still in an epoch that was left this long ago sleeps. */
 #define SLEEP_NS 250000000ull
-/* If there are more ids than this, the buffers are not searched for them. */
+/* With more ids than this the search in those buffers is given up. */
 #define KEPT_MOST (1u << 20)
 /* More epochs cannot be left at a time, unless a guest makes them up. */
 #define LEFT_MOST (1u << 16)

@@ -21,7 +21,7 @@
 
 /* The recorder's side of one pipe. */
 struct slot {
-    struct guest_thread *thread; /* NULL while nobody is known to own it */
+    struct guest_thread *thread; /* NULL while the owner is not known */
     uint32_t next_seq;           /* of the mail expected */
     bool ended;                  /* the state was ENDED in step 2 */
     bool closing;                /* over, but its reserved buffer is being packed */

@@ -44,7 +44,7 @@ struct guest_process {
     bool exec_pending; /* one of its threads is inside execve */
     bool replaced;     /* a later program of the same process is recorded already */
     uint64_t limbo_ns; /* since when it is a QEMU that is not attached yet, 0: it is not */
-    struct epoch *epoch; /* the drainer's: its newest, or NULL */
+    struct epoch *epoch; /* the drain's: its newest, or NULL */
     uint32_t index;
     struct guest_process *next;
 };
@@ -56,7 +56,7 @@ struct guest_thread {
     uint64_t start_ns, end_ns;
     uint32_t end_reason;
     int32_t end_status;
-    bool incomplete; /* its last events may be missing: known to the drainer */
+    bool incomplete; /* its last events may be missing: known to the drain */
     bool unsure;     /* ... known to the writer, and the writer's alone */
     uint32_t index;
 };
@@ -106,7 +106,7 @@ struct job {
     struct job *next_todo, *next_ordered;
 };
 
-/* Frees a job and what hangs on it, but not its thread or process. */
+/* Frees a job and what it points to, but not its thread or process. */
 void job_free(struct job *job);
 
 /* Bytes of the records of its segments. */

@@ -369,7 +369,7 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
         uint32_t at = (uint32_t)tail & (size - 1);
         const struct mempipe_aux *rec = (const struct mempipe_aux *)(ring + at);
         uint64_t left = head - tail;
-        /* once: the guest may scribble */
+        /* once: the guest may overwrite it */
         uint32_t bytes = __atomic_load_n(&rec->bytes, __ATOMIC_RELAXED);
 
         if (left > size || bytes < sizeof(*rec) || bytes % 8 || bytes > left ||

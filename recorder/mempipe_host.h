@@ -201,7 +201,7 @@ void mempipe_host_nap(struct mempipe_host *h, int us);
 
 static inline uint32_t mempipe_host_doorbell(const struct mempipe_host *h)
 {
-    /* pairs with the increment of whoever rings */
+    /* pairs with the increment of those that ring */
     return __atomic_load_n(&h->shared->doorbell, __ATOMIC_SEQ_CST);
 }
 

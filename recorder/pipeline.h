@@ -49,7 +49,8 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
 /* NULL without a ring. */
 struct journal *pipeline_journal(const struct pipeline *pl);
 
-/* Takes over a job made with calloc(3), what hangs on it and, for *_END, its object. */
+/* Takes ownership of a job made with calloc(3), of what it points to and, for *_END, of
+ * its object. */
 void pipeline_submit(struct pipeline *pl, struct job *job);
 
 /* The guest waits for buffers: wakes another worker, if there is work for one. */

@@ -7,9 +7,9 @@
  *
  * All threads of a process change one address space, in the order of their times.  So
  * only events may be folded that are older than everything of that process that is still
- * kept, or to come.  Of newer events that nothing kept can see, only those are left out
- * that later events undo (ring_cancel.c).  One thread of the process carries what was
- * folded, as of the time of the last of these events.
+ * kept or still expected.  Of the other events that nothing kept can see, only those are
+ * left out that later events undo (ring_cancel.c).  One thread of the process carries what
+ * was folded, as of the time of the last of these events.
  */
 #include "ring_priv.h"
 

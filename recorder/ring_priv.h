@@ -78,7 +78,7 @@ struct ring_thread {
     uint32_t ended;
     uint32_t ending; /* its end is known; chunks of it may still come */
     uint32_t pipe, serial; /* where it comes from */
-    uint32_t seq;          /* of the pipe's chunk that comes next */
+    uint32_t seq;          /* of the pipe's buffer that comes next */
     uint32_t unsure;       /* its last chunk ended inside a block */
     uint64_t next;    /* ordinal of what it executes next */
     uint64_t last_ns; /* nothing of it that is to come is older */
@@ -129,7 +129,7 @@ struct ring {
     uint8_t *chunks;
     uint64_t max_threads, log_bytes, area_bytes;
     /* of the process that fills it */
-    pthread_mutex_t log_lock; /* whoever adds to the log has it */
+    pthread_mutex_t log_lock; /* held to add to the log */
     struct ctr_dict *dict;
     uint64_t *item_at; /* of each id below n_items: where its definition, which chunks
                           that are kept need, is in the log + 1; 0: none is */
@@ -145,7 +145,7 @@ static inline uint64_t ring_round(uint64_t n)
 
 static inline const struct ring_state *ring_state(const struct ring *r)
 {
-    /* pairs with the store of whoever fills it */
+    /* pairs with the store of the process that fills it */
     return &r->image->state[__atomic_load_n(&r->image->now, __ATOMIC_ACQUIRE) & 1];
 }
 

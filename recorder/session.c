@@ -244,7 +244,7 @@ static int open_pipe(struct session *s, bool live)
         return LAUNCH_FAILED;
     }
     if (s->config->verbose) {
-        tool_error(PROG, "pipe: %u threads at most, %u + %u chunks of %u KiB", c.nr_pipes,
+        tool_error(PROG, "pipe: %u threads at most, %u + %u buffers of %u KiB", c.nr_pipes,
                    c.nr_pipes, c.nr_pool, c.chunk_bytes >> 10);
     }
     return 0;
@@ -330,7 +330,7 @@ static struct pipeline *begin_trace(void *arg, const struct mempipe_target *targ
     return s->pipeline;
 }
 
-/* Waits for whoever has ended or stopped; only the command is of interest. */
+/* Waits for children that have ended or stopped; only the command is of interest. */
 static void reap(struct session *s)
 {
     int status;

@@ -22,16 +22,16 @@ static const struct attached_file *volatile attached;
 
 /*
  * Signals that a process sent.  kill(0, SIGTERM) in a guest means the processes that the
- * guest knows of, not the recorder.  It is seen best whose a number is while the sender
- * is still there; what cannot be seen then the main loop finds out.  What does not fit is
- * treated as the user's.
+ * guest knows of, not the recorder.  The handler looks who the sender is while that is most
+ * likely still there; the main loop finds out what cannot be seen then.  What does not fit
+ * is treated as the user's.
  */
 #define SENT 64
 static struct sent {
     int sig;
     pid_t pid;
     bool guest; /* for sure */
-    bool valid; /* atomic: put last, taken first */
+    bool valid; /* atomic: written last, read first */
 } sent[SENT];
 static unsigned n_sent; /* atomic */
 
