@@ -237,7 +237,7 @@ void attached_close(struct attached_process *p)
 }
 
 enum attached_answer attached_query(const struct attached_file *f, pid_t pid,
-                                  struct attached_process *out)
+                                    struct attached_process *out)
 {
     enum attached_answer answer;
 

@@ -70,7 +70,7 @@ bool attached_possible(void);
 /* Identifies the process with this number.  Fills in `out' unless the answer is
  * ATTACHED_NOT. */
 enum attached_answer attached_query(const struct attached_file *f, pid_t pid,
-                                  struct attached_process *out);
+                                    struct attached_process *out);
 
 /*
  * Searches for an attached process in a PID namespace below ours that has this number

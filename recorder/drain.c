@@ -224,9 +224,7 @@ int drain_rings(struct drain *d, uint64_t now)
         }
         got = mempipe_host_drain_aux(d->host, i, drain_on_aux, d);
         if (got < 0) {
-            return got == -EPROTO
-                       ? drain_reject(d, i, "its side queue is invalid")
-                       : got;
+            return got == -EPROTO ? drain_reject(d, i, "its side queue is invalid") : got;
         }
         any |= got;
     }

@@ -50,7 +50,7 @@ struct epoch {
     struct guest_process *process; /* NULL: it has ended */
     struct epoch *from;            /* the process was forked in it, or NULL */
     uint32_t children;             /* epochs that were forked in this one */
-    bool busy; /* at the last check it was not left, or a pipe was in it */
+    bool busy;   /* at the last check it was not left, or a pipe was in it */
     bool sleeps; /* but those pipes are of threads that may sleep */
     uint64_t left_ns;              /* when it was first seen left, 0: it was not */
     uint64_t stamp;                /* of the last job that may need it */
@@ -224,8 +224,8 @@ static bool is_in(const struct drain *d, uint32_t pipe, const struct epoch *e, u
         return number == e->number;
     }
     /*
-     * A child, or a thread.  Which epoch a child is forked in may have changed since its
-     * pipe was claimed, but only while that took place.
+     * A child, or a thread.  The epoch that a child is forked in may have changed since
+     * its pipe was claimed, but only during the fork.
      */
     from = __atomic_load_n(&p->from_epoch, __ATOMIC_RELAXED);
     return from == e->number ||
@@ -374,7 +374,7 @@ static int begin_thinning(struct drain *d, struct epoch *e)
     return 0;
 }
 
-/* Forgets the ids of a page that are not kept; returns whether there are such. */
+/* Forgets the ids of a page that are not kept; returns whether any is kept. */
 static bool forget_page(struct drain *d, const struct epoch *e, uint32_t page,
                         uint64_t stamp)
 {

@@ -114,7 +114,7 @@ struct guest_process *guests_find(struct guests *g, uint32_t serial)
     return NULL;
 }
 
-/* The process that has this number now and has not left us. */
+/* The process that has this number now and is still recorded. */
 static struct guest_process *find_host(const struct guests *g, pid_t pid, uint64_t start)
 {
     for (struct guest_process *p = g->processes; p; p = p->next) {

@@ -43,7 +43,7 @@ struct guest_process {
     int32_t end_status;
     bool exec_pending; /* one of its threads is inside execve */
     bool replaced;     /* a later program of the same process is recorded already */
-    uint64_t limbo_ns; /* since when it is a QEMU that is not attached yet, 0: it is not */
+    uint64_t limbo_ns; /* since when it is an unattached QEMU, 0: it is not */
     struct epoch *epoch; /* the drain's: its newest, or NULL */
     uint32_t index;
     struct guest_process *next;

@@ -162,8 +162,8 @@ static int settle(struct tool_options *o, struct session_config *config,
         return status;
     }
     if (sel->coverage && events_given && (config->events & data)) {
-        return tool_usage_error(o->prog,
-                                "--coverage records which blocks run: no mem, val or reg");
+        return tool_usage_error(
+            o->prog, "--coverage records which blocks run: no mem, val or reg");
     }
     if (sel->coverage && !events_given) {
         config->events =

@@ -33,8 +33,8 @@ struct output {
  * or to root, and on the way to the file also if it is in a folder where not everybody
  * may make files; a file or FIFO in a folder with the sticky bit in which others may make
  * files must belong to us or to the folder's owner; a file in a folder of another user,
- * or where others may make files, has one name. Returns 0, or a negated errno and in *why
- * a text that says what is wrong.
+ * or where others may make files, must have one name only.  Returns 0, or a negated errno
+ * and in *why a text that says what is wrong.
  */
 int output_open(struct output *o, const char *path, bool only_new, const char **why);
 

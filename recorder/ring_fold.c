@@ -8,8 +8,8 @@
  * All threads of a process change one address space, in the order of their times.  So
  * only events may be folded that are older than everything of that process that is still
  * kept or still expected.  Of the other events that nothing kept can see, only those are
- * left out that later events undo (ring_cancel.c).  One thread of the process carries what
- * was folded, as of the time of the last of these events.
+ * left out that later events undo (ring_cancel.c).  One thread of the process carries
+ * what was folded, as of the time of the last of these events.
  */
 #include "ring_priv.h"
 
@@ -350,8 +350,8 @@ static int by_start(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the labels of the past the last one of each place counts, if it is one; that it is
- * none counts, too, while an older one may come. */
+/* Of the labels before `past' the last one of each place counts, if it sets a label; one
+ * that removes it counts, too, while an older one may come. */
 static int fold_labels(struct work *w, const struct entry *e, size_t n, size_t old,
                        size_t past, uint32_t carrier)
 {

@@ -244,8 +244,8 @@ static int open_pipe(struct session *s, bool live)
         return LAUNCH_FAILED;
     }
     if (s->config->verbose) {
-        tool_error(PROG, "pipe: %u threads at most, %u + %u buffers of %u KiB", c.nr_pipes,
-                   c.nr_pipes, c.nr_pool, c.chunk_bytes >> 10);
+        tool_error(PROG, "pipe: %u threads at most, %u + %u buffers of %u KiB",
+                   c.nr_pipes, c.nr_pipes, c.nr_pool, c.chunk_bytes >> 10);
     }
     return 0;
 }

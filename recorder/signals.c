@@ -22,9 +22,9 @@ static const struct attached_file *volatile attached;
 
 /*
  * Signals that a process sent.  kill(0, SIGTERM) in a guest means the processes that the
- * guest knows of, not the recorder.  The handler looks who the sender is while that is most
- * likely still there; the main loop finds out what cannot be seen then.  What does not fit
- * is treated as the user's.
+ * guest knows of, not the recorder.  The handler identifies the sender, which is then most
+ * likely still there; the main loop finds out what cannot be seen then.  What does not
+ * fit is treated as the user's.
  */
 #define SENT 64
 static struct sent {
