@@ -50,14 +50,14 @@ struct epoch {
     struct guest_process *process; /* NULL: it has ended */
     struct epoch *from;            /* the process was forked in it, or NULL */
     uint32_t children;             /* epochs that were forked in this one */
-    bool busy;   /* at the last check it was not left, or a pipe was in it */
-    bool sleeps; /* but those pipes are of threads that may sleep */
-    uint64_t left_ns;              /* when it was first seen left, 0: it was not */
-    uint64_t stamp;                /* of the last job that may need it */
+    bool busy;        /* at the last check it was not left, or a pipe was in it */
+    bool sleeps;      /* but those pipes are of threads that may sleep */
+    uint64_t left_ns; /* when it was first seen left, 0: it was not */
+    uint64_t stamp;   /* of the last job that may need it */
     enum { WHOLE, THINNING, THIN } thin;
     uint32_t *kept; /* THINNING: ids in buffers of sleeping threads, ascending */
     uint32_t n_kept;
-    uint32_t *pages;               /* of ids, that are this epoch's */
+    uint32_t *pages; /* of ids, that are this epoch's */
     uint32_t n_pages, cap_pages;
     struct epoch *next;
 };

@@ -27,7 +27,7 @@ struct slot {
     bool closing;                /* over, but its reserved buffer is being packed */
     uint64_t claimed_ns;         /* when it was first seen CLAIMED, 0: it is not */
     bool more;                   /* mail was left for the next round */
-    bool trim;                   /* the reserved buffer's memory goes back to the system */
+    bool trim;                   /* reserved buffer's memory goes back to the system */
     unsigned n_pending, n_fresh; /* the last n_fresh came in this round */
     uint64_t pending_bytes, pending_aux, pending_ns;
     struct aux_records *aux;      /* of buffers that have not arrived, oldest first */

@@ -120,7 +120,7 @@ static int make_thread(struct resume *x, uint32_t i)
     return 0;
 }
 
-/* -----------------------------------------------------------------buffers */
+/* ---------------------------------------------------------------- buffers */
 
 static int by_thread(const void *a, const void *b)
 {

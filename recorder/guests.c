@@ -214,8 +214,8 @@ struct guest_process *guests_add(struct guests *g, const struct guest_claim *cla
     if (!g->ended && identify(g, claim, &at, &attached)) {
         watch(g, p, &at, attached);
     } else {
-        /* It has ended, or has become another program meanwhile.  Which, is determined at
-         * the begin of a round: what it sent last may still be under way. */
+        /* It has ended, or has become another program meanwhile.  The next round finds
+         * out which at its begin: what it sent last may still be under way. */
         p->execed = claim->inside_exec;
         /* pairs with the exchange in guests_poll */
         __atomic_store_n(&g->deaths, true, __ATOMIC_RELEASE);

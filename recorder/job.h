@@ -35,15 +35,15 @@ struct guest_process {
     int pidfd;         /* -1: none */
     int tie;           /* of lifeline_tie, -1: none */
     int entry;         /* of attached_add, -1: none */
-    bool dead;        /* its last event has been written into the pipe */
-    bool execed;      /* it lives on as another program, which may be another one here */
-    unsigned threads; /* of it that hold a pipe */
+    bool dead;         /* its last event has been written into the pipe */
+    bool execed;       /* it lives on as another program, which may be another one here */
+    unsigned threads;  /* of it that hold a pipe */
     uint64_t start_ns, end_ns;
     uint32_t end_reason; /* enum ctr_end */
     int32_t end_status;
-    bool exec_pending; /* one of its threads is inside execve */
-    bool replaced;     /* a later program of the same process is recorded already */
-    uint64_t limbo_ns; /* since when it is an unattached QEMU, 0: it is not */
+    bool exec_pending;   /* one of its threads is inside execve */
+    bool replaced;       /* a later program of the same process is recorded already */
+    uint64_t limbo_ns;   /* since when it is an unattached QEMU, 0: it is not */
     struct epoch *epoch; /* the drain's: its newest, or NULL */
     uint32_t index;
     struct guest_process *next;

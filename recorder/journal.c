@@ -159,7 +159,7 @@ void journal_free(struct journal *j)
     free(j);
 }
 
-/* -----------------------------------------------------------------buffers */
+/* ---------------------------------------------------------------- buffers */
 
 void journal_take(struct journal *j, uint32_t chunk, const struct journal_chunk *what)
 {

@@ -27,7 +27,7 @@ void journal_free(struct journal *j);
 /* In the process that goes on with it, before any function below. */
 void journal_recover(struct journal *j);
 
-/* -----------------------------------------------------------------buffers */
+/* ---------------------------------------------------------------- buffers */
 
 struct journal_chunk {
     uint32_t thread; /* of the ring */

@@ -52,7 +52,7 @@ struct mempipe_host {
     struct mempipe_pipe *pipes;
     struct mempipe_chunk *chunks;
     bool stepwise; /* each record is removed as soon as it was read: see journal.h */
-    uint64_t aux_most; /* bytes in the fullest side queue; the user sets it to 0 */
+    uint64_t aux_most; /* bytes in the fullest queue drained; the user sets it to 0 */
     uint64_t *aux_tails; /* of each pipe: bytes read from its side queue; a child forked
                           * after mempipe_host_open shares them, no guest does */
     uint32_t pipes_high; /* pipes ever seen claimed are below this number */

@@ -397,8 +397,7 @@ static int items_room(struct ring *r, uint32_t id)
     return 0;
 }
 
-/* A chunk that is about to be kept has a block that no other one has: a ctr_dict_hold_fn.
- * */
+/* A chunk that is about to be kept has a block that no other has: a ctr_dict_hold_fn. */
 static int log_block(void *arg, uint32_t id, const void *def, size_t bytes, size_t memory)
 {
     struct ring *r = arg;

@@ -3,7 +3,7 @@
  * Events of dropped chunks that later ones are not understood without: mappings, labels,
  * names, gates.  A recording that goes on for days makes any number of them, so they are
  * folded: of a thread's names and gates the last one counts, and an address space is
- * recorded as it is, not how it came to be.
+ * recorded as it became, not how.
  *
  * All threads of a process change one address space, in the order of their times.  So
  * only events may be folded that are older than everything of that process that is still
