@@ -25,8 +25,7 @@ static uint64_t job_bytes(const struct drain *d, uint64_t most)
     return n < most ? n : most;
 }
 
-/* Completes the buffers of this round; what gets too large or long is dispatched at once.
- * */
+/* Completes the buffers of this round; dispatches at once what gets too large or long. */
 static int settle_fresh(struct drain *d, struct slot *s)
 {
     int err = 0;

@@ -136,8 +136,7 @@ static int choose(struct writing *x)
     return 0;
 }
 
-/* A process or thread that could not be written is not there, and neither are later ones.
- * */
+/* A process or thread that could not be written is not there, nor are later ones. */
 static int write_tables(struct writing *x)
 {
     int err = 0;

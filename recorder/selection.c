@@ -21,8 +21,7 @@ static int no_memory(const char *prog)
     return 125;
 }
 
-/* Appends `separator', unless the text is the first, and text to *to; false: no memory.
- * */
+/* Appends to *to `separator', unless text is the first, and text; false: no memory. */
 static bool append(char **to, const char *separator, const char *text)
 {
     size_t have = *to ? strlen(*to) : 0;
