@@ -48,8 +48,10 @@ def generate(obj, programs):
                    stdout=subprocess.DEVNULL, check=True)
 
 
-def commands(obj, programs):
-    """Object name -> arguments that preprocess it, for all that is in the programs."""
+def commands(obj, src, programs):
+    """Object name -> arguments that preprocess it, for all that is in the programs.
+    meson names an object of a generated source by the source's whole path."""
+    place = src.replace("/", "_")
     found = {}
     for line in ninja(obj, "commands", *programs):
         given = shlex.split(line)
@@ -63,7 +65,7 @@ def commands(obj, programs):
                 drop = 1
             elif arg not in ("-MD", "-c"):
                 args.append(arg)
-        found[given[given.index("-o") + 1]] = args
+        found[given[given.index("-o") + 1].replace(place + "_", "SRC_")] = args
     return found
 
 
@@ -114,9 +116,9 @@ def main(argv):
              (os.path.realpath(argv[2]), os.path.realpath(argv[3]))]
     programs = ["qemu-" + target for target in argv[4].split()]
     lists = []
-    for obj, _ in pairs:
+    for obj, src in pairs:
         generate(obj, programs)
-        lists.append(commands(obj, programs))
+        lists.append(commands(obj, src, programs))
     bad = [f"only in one build: {name}" for name in sorted(lists[0].keys() ^ lists[1].keys())]
     first = programs[0][len("qemu-"):]
 
