@@ -180,7 +180,7 @@ static bool drain_pipe(struct bench *b, uint32_t i)
         take_chunk(b, i, &mail);
         any = true;
     }
-    CHECK(got == 0, "the header of a chunk is impossible");
+    CHECK(got == 0, "the header of a buffer is impossible");
     any |= mempipe_host_drain_aux(&b->host, i, on_record, b) != 0;
     if (state == MEMPIPE_ENDED) {
         CHECK(v->words == WORDS, "%" PRIu64 " words of %u arrived", v->words, WORDS);

@@ -75,7 +75,7 @@ int main(void)
     bytes = fill(&d, 0, 64, &err);
     CHECK(err == -CTR_E_CORRUPT && bytes > CTR_MAX_CHUNK_AUX &&
           bytes <= 2ull * CTR_MAX_CHUNK_AUX);
-    CHECK(strstr(diag.text, "no chunks") != NULL);
+    CHECK(strstr(diag.text, "no buffers") != NULL);
     drain_drop_aux(&d, &slots[0]);
     CHECK(d.kept == 0);
 
