@@ -1,11 +1,11 @@
 /*
- * Execution tracing into shared memory: asking what is told of a block
+ * Execution tracing into shared memory: querying what is recorded of a block
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Part of the pass over a block, see pass.c.  What one library asks for is
- * told, whatever the others say.
+ * Part of the pass over a block, see pass.c.  What one library requests is
+ * recorded, whatever the others answer.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -22,7 +22,7 @@
 
 /* The instructions of the block that is translated, as libraries see them. */
 static struct cannoli_insn asked[TCG_MAX_INSNS];
-static uint32_t tellers[TCG_MAX_INSNS];     /* libraries that tell it: bits */
+static uint32_t tellers[TCG_MAX_INSNS];     /* libraries that record it: bits */
 static uint8_t code[TCG_MAX_INSNS * (MAX_INSN_BYTES + 1)];
 static CannoliAsk ask;
 
@@ -115,12 +115,15 @@ static uint32_t classify(const CannoliPass *p, const DisasContextBase *db,
                           &flags)) {
         return flags;
     }
-    /* Where nothing is known: the translator ended the block here. */
+    /* Used when nothing is known: the translator ended the block here. */
     return in->index == p->nr_insns - 1 && db->is_jmp != DISAS_NEXT &&
            db->is_jmp != DISAS_TOO_MANY ? CANNOLI_INSN_BRANCH : 0;
 }
 
-/* s390x EXECUTE: its target is told with it, so it is what is asked for. */
+/*
+ * s390x EXECUTE: its target is recorded with it, so the libraries are queried
+ * about EXECUTE.
+ */
 static uint32_t execute_bytes(vaddr pc, uint8_t *bytes)
 {
     uint32_t n = cannoli_read_guest(bytes, pc, 6);
@@ -169,18 +172,18 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
     }
 }
 
-/* ---- asking of addresses ---- */
+/* ---- queries about addresses ---- */
 
 /*
- * What all libraries together answered; the oldest goes first.  Most of what a
- * program runs lies in a few modules.
+ * The combined answers of all libraries; the oldest is replaced first.  Most of
+ * what a program runs lies in a few modules.
  */
 #define NR_RANGES 16
 static struct {
     struct cannoli_range v[NR_RANGES];
     int answer[NR_RANGES];
     unsigned n, next;
-    uint64_t generation;        /* of the mappings that they were asked for */
+    uint64_t generation;        /* of the mappings at the query */
 } ranges;
 
 static void forget_ranges(void)
@@ -225,7 +228,7 @@ bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db)
     int answer;
 
     if (gate & ~CF_CANNOLI_OFF) {
-        /* What looks out for windows stands in all code. */
+        /* The code that watches for windows is in every block. */
         return false;
     }
     if (gate & CF_CANNOLI_OFF) {
@@ -260,9 +263,9 @@ bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db)
     return in_range(db, &r);
 }
 
-/* ---- asking of instructions ---- */
+/* ---- queries about instructions ---- */
 
-/* The libraries, of those in `among', that want these accesses. */
+/* Returns which of the libraries in `among' want these accesses. */
 static uint32_t ask_mem(int insn, uint32_t among, bool store, uint32_t size)
 {
     uint32_t yes = 0;
@@ -317,7 +320,7 @@ static bool ask_reg(int insn, uint32_t among)
     return false;
 }
 
-/* What is wanted of accesses that the instruction's helpers make. */
+/* What libraries want of accesses that the instruction's helpers make. */
 static uint32_t ask_helper(int insn)
 {
     uint32_t loads = ask_mem(insn, tellers[insn], false, 0);
@@ -403,7 +406,7 @@ void cannoli_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
             }
         }
     }
-    /* One instruction cannot have so many: a shorter block has fewer. */
+    /* One instruction cannot have so many tags; a shorter block has fewer. */
     if (too_many_tags && p->nr_insns > 1) {
         cannoli_shorten(tcg_ctx, 0);
     }

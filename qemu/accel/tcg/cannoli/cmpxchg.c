@@ -4,14 +4,14 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Where nothing runs in parallel, QEMU makes a compare-and-swap of a load and a
- * store, which stores what there was if the comparison fails.  For the guest
- * that is no store: not for a failed compare-and-swap, and not for a
- * store-conditional, which QEMU makes of one.  But it must fault where a store
- * would.
+ * Where nothing runs in parallel, QEMU implements compare-and-swap as a load
+ * and a store, which stores the old value if the comparison fails.  For the
+ * guest that is no store: neither for a failed compare-and-swap nor for a
+ * failed store-conditional, which QEMU implements by one.  But it must fault
+ * where a store would.
  *
- * So there are two stores here, and only the one behind a comparison that
- * succeeds is recorded.  On x86 it is as QEMU has it, see
+ * So this file generates two stores, and only the one after a comparison that
+ * succeeds is recorded.  On x86 the code stays as QEMU has it, see
  * CANNOLI_FAILED_STORES.
  */
 #include "qemu/osdep.h"
@@ -31,7 +31,7 @@ static bool wanted(void)
            (cannoli_ctl->events & CTR_EVENTS_MEM);
 }
 
-/* What is needed behind a branch must not be a temp of one basic block. */
+/* A value that is used after a branch must not be a temp of one basic block. */
 static TCGTemp *keep(TCGTemp *t)
 {
     TCGTemp *copy = t;
@@ -125,8 +125,8 @@ bool cannoli_cas_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
 }
 
 /*
- * 16 bytes are aligned, or the load has refused them: they are in one page, and
- * storing the first half faults as all would.
+ * 16 bytes are aligned, or the load has faulted: they are in one page, and
+ * storing the first half faults as storing all would.
  */
 bool cannoli_cas_i128(TCGv_i128 ret, TCGTemp *addr, TCGv_i128 cmp,
                       TCGv_i128 new, uint64_t idx, unsigned memop)

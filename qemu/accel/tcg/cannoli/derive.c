@@ -1,36 +1,35 @@
 /*
- * Execution tracing into shared memory: accesses whose address follows
+ * Execution tracing into shared memory: accesses with a derived address
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Part of the pass over a block, see pass.c.  Many an address is that of an
+ * Part of the pass over a block, see pass.c.  Many addresses are that of an
  * earlier access of the block plus a constant (registers that are pushed,
  * fields of a structure), or always the same (literals).  Such slots are
- * *derived*: their addresses are not stored, the definition tells how they
- * follow.
+ * *derived*: their addresses are not stored, the definition contains how to
+ * compute them.
  *
  * One walk over the ops gives every temp a symbolic value: an unknown number,
- * its base, plus an offset, of which the lowest `bits' bits are known to be so.
- * Moves, sums, shifts by a constant and the masking of addresses are followed;
- * all else makes a new unknown number, and so does everything that is written
- * where control may pass no time or many times (two temps that are equal there
- * need not be behind it).  Of two addresses with one base the difference is
- * known.
+ * its base, plus an offset, of which the lowest `bits' bits are known.  Moves,
+ * sums, shifts by a constant and the masking of addresses are followed;
+ * everything else makes a new unknown number, and so does every write in code
+ * that may run no time or many times (two temps that are equal there need not
+ * be equal after it).  The difference of two addresses with one base is known.
  *
- * Bits are only ever lost above bit 55, where aarch64 takes the tag out of an
+ * Bits are only ever lost above bit 55, where aarch64 removes the tag of an
  * address by its own rule.  An access that is made is one of host memory, so
- * its guest address is from -2^55 to 2^55 and the lowest 56 bits say it all;
+ * its guest address is from -2^55 to 2^55 and the lowest 56 bits determine it;
  * with a guest_base of 0 it is from 0 to 2^56.
  *
- * What an access is derived from, its root, is unconditional, has a unit of its
- * own and was made in the same chunk: behind a check in which a loop may go on
- * in the next chunk there are no roots from before.
+ * The access that another is derived from, its root, is unconditional, has a
+ * unit of its own and was made in the same buffer: a check in which a loop may
+ * continue in the next buffer invalidates all earlier roots.
  *
  * Derived accesses are made by instructions that are simple (InsnInfo): until
  * the last of its accesses, nothing but an access can leave it.  Hence an exit
- * from its middle is that of an access that was refused, and settle.c can
- * tell which one that was.
+ * from its middle comes from an access that faulted, and settle.c can find out
+ * which one.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
@@ -45,20 +44,20 @@
 
 enum {
     BASE_CONST = 0,             /* the number 0 */
-    BASE_NEW = UINT32_MAX - 1,  /* unknown, and nobody has asked for it yet */
+    BASE_NEW = UINT32_MAX - 1,  /* unknown, and not used yet */
     BASE_NONE = UINT32_MAX,     /* unknown, and no other is derived from it */
 };
 
 typedef struct Value {
     uint32_t base;
     uint8_t bits;
-    uint8_t shift;              /* left, before anything else is done with it */
+    uint8_t shift;              /* left, before all else */
     uint64_t off;
 } Value;
 
 static Value values[TCG_MAX_TEMPS];
 
-/* By base: the access that others are derived from, -1: none. */
+/* By base: the access that others are derived from; -1: none. */
 static struct Root {
     int slot;
     uint32_t bits;
@@ -67,8 +66,9 @@ static struct Root {
 static uint32_t nr_bases;
 
 /*
- * Unknown numbers made of others: a + b, or a << shift.  Made of the same ones
- * they are the same (an element of an array that is loaded and stored).
+ * Unknown numbers computed from others: a + b, or a << shift.  The same
+ * operands give the same number (an element of an array that is loaded and
+ * stored).
  */
 #define MAX_MADE    256
 static struct Made {
@@ -129,7 +129,7 @@ static uint32_t made_of(uint32_t a, uint32_t b, unsigned shift)
     return m->base;
 }
 
-/* The same, with a shift that was put off. */
+/* The same, with the deferred shift applied. */
 static Value value_of(TCGTemp *ts)
 {
     Value v = any_value_of(ts);
@@ -198,8 +198,8 @@ static Value merge(Value a, Value b, bool or)
 }
 
 /*
- * A shift to the left is put off: one to the right behind it makes an extension
- * of the lowest bits of both.
+ * A left shift is deferred: a right shift after it makes both an extension of
+ * the lowest bits.
  */
 static Value shifted(TCGOp *op)
 {
@@ -223,7 +223,7 @@ static Value shifted(TCGOp *op)
     return extended(v, 64 - by->val, op->opc == INDEX_op_sar_i64);
 }
 
-/* What the only output of an op is, in code that is passed once. */
+/* The value of the only output of an op, in code that runs once. */
 static Value result(TCGOp *op)
 {
     Value a, b;

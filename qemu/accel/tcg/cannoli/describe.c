@@ -1,5 +1,5 @@
 /*
- * Execution tracing into shared memory: what is known of a block
+ * Execution tracing into shared memory: block definitions
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -41,7 +41,7 @@ void cannoli_insn_bytes(const CannoliPass *p, const DisasContextBase *db,
     bool known = true;
 
 #ifdef TARGET_HPPA
-    /* The page of the kernel's entries is executable, but not there. */
+    /* The page of the kernel's entry points is executable, but not mapped. */
     known = in->pc >= TARGET_PAGE_SIZE;
 #endif
     if (!known || !translator_st(db, to, in->pc, in->len)) {
@@ -107,7 +107,7 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
     stq_le_p(d + CTR_BLOCKDEF_PC, first);
     stq_le_p(d + CTR_BLOCKDEF_CS_BASE, tb->cs_base);
     stq_le_p(d + CTR_BLOCKDEF_TB_FLAGS, tb->flags);
-    /* With coverage a block is the same however it is translated. */
+    /* With coverage, a block has one definition, whatever its compile flags. */
     stl_le_p(d + CTR_BLOCKDEF_CFLAGS,
              cannoli_coverage ? 0 : tb_cflags(tb) & ~CF_CANNOLI_MASK);
     stw_le_p(d + CTR_BLOCKDEF_NINSN, p->nr_told);
@@ -120,7 +120,7 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
                             (p->nr_told < p->nr_insns ? CTR_BLOCK_PART : 0);
     stl_le_p(d + CTR_BLOCKDEF_CODELEN, code);
     def_bytes = q - d;
-    /* What does not fit the ring would wait for room for ever. */
+    /* A record larger than the side queue would wait for room for ever. */
     if (sizeof(struct mempipe_aux_block) + def_bytes > cannoli_ctl->aux_bytes) {
         cannoli_too_long(p, tcg_ctx, def_bytes);
     }

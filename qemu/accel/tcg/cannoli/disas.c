@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * For the libraries that choose.  The text is what readers of the recording
- * show, who use Capstone as it comes: of x86, Intel's syntax.  QEMU's own
- * disassemblers, which have other names for some instructions, are for machines
- * that Capstone does not know.  Under mmap_lock.
+ * show; they use Capstone's defaults: Intel's syntax for x86.  QEMU's own
+ * disassemblers, which name some instructions differently, are used for
+ * machines that Capstone does not know.  Under mmap_lock.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -95,7 +95,8 @@ static bool capstone_mode(uint32_t mode, bool be, cs_arch *arch, int *csmode)
 
 /*
  * Capstone remembers an IT instruction and gives the next four its conditions;
- * an instruction is named by its own bytes, whatever was asked before.
+ * the text of an instruction depends on its own bytes only, not on earlier
+ * queries.
  */
 static void leave_it_block(csh handle, bool be, cs_insn *insn)
 {
@@ -159,7 +160,9 @@ char *cannoli_disas(const CannoliAsk *ask, bool be)
         return text;
     }
 #ifdef CONFIG_PLUGIN
-    /* That reads what is translated, not the instruction that was asked for. */
+    /*
+     * QEMU's disassembler reads guest code, not the bytes of the queried insn.
+     */
     if (!ask->db->fake_insn && ask->insn->len) {
         text = g_strstrip(plugin_disas(ask->cpu, ask->db, ask->insn->pc,
                                        ask->insn->len));

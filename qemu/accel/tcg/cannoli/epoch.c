@@ -1,24 +1,24 @@
 /*
- * Execution tracing into shared memory: when descriptions go out of use
+ * Execution tracing into shared memory: when block definitions expire
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A guest that generates code for ever has new blocks described for ever.  So
- * that neither this process nor the recorder keeps all of them, whatever was
- * described is forgotten when all translated code is thrown away: what is
- * needed again is translated again, and described again.  That begins another
- * epoch; mempipe.h says what it means for the recorder.  The memory of the
- * descriptions, and of what else hangs on translated code, is then filled from
- * its start once more.
+ * A guest that generates code for ever defines new blocks for ever.  So that
+ * neither this process nor the recorder keeps all of them, all block
+ * definitions are forgotten when all translated code is flushed: a block that
+ * runs again is translated and defined again.  That begins another epoch;
+ * mempipe.h says what it means for the recorder.  The memory of the
+ * definitions, and of everything else that belongs to translated code, is then
+ * reused from its start.
  *
- * QEMU throws all code away when there is no room for more.  Before that can
- * be, code is thrown away here, when more blocks have become invalid since the
- * last time than are still valid, and EPOCH_DEAD at least.  Each of them has
- * cost a translation, so that what is translated again for this is less than
- * what was anyway; a program that does not change its code never comes here.
+ * QEMU flushes all code when there is no room for more.  This file flushes it
+ * earlier: when more blocks have become invalid since the last flush than are
+ * still valid, and at least EPOCH_DEAD.  Each of them has cost a translation,
+ * so the flush causes fewer translations than were made anyway; a program that
+ * does not change its code never causes one.
  *
- * With coverage nothing is forgotten, or it would be told again.
+ * With coverage nothing is forgotten, or it would be recorded again.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -36,12 +36,12 @@ uint32_t cannoli_epoch;
 
 static struct {
     uint32_t next, end;     /* ids of the page that are left */
-    bool used;              /* one of the page's was described in this epoch */
+    bool used;              /* a block with one was defined in this epoch */
 } ids;
 static uint32_t described;  /* in this epoch */
-static uint32_t next_look;  /* at so many blocks that became invalid */
-static uint32_t dead_before; /* blocks that had become invalid when it began */
-static bool asked;          /* that all code be thrown away */
+static uint32_t next_look;  /* when so many blocks became invalid */
+static uint32_t dead_before; /* blocks invalid when it began */
+static bool asked;          /* a flush of all code is requested */
 
 void cannoli_epoch_begin(void)
 {
@@ -54,7 +54,10 @@ void cannoli_epoch_begin(void)
 
 void cannoli_epoch_forked(void)
 {
-    /* The rest of the page is the parent's; what is invalid is so here, too. */
+    /*
+     * The rest of the page is the parent's; invalid blocks are invalid here,
+     * too.
+     */
     memset(&ids, 0, sizeof(ids));
     cannoli_epoch = qatomic_fetch_add(&cannoli_shared()->next_epoch, 1);
     asked = false;
@@ -75,7 +78,7 @@ void cannoli_epoch_enter(CPUState *cpu)
     cannoli_epoch_tell(cannoli_cpu(cpu)->thread);
 }
 
-/* All translated code is being thrown away; no thread is in it. */
+/* All translated code is being flushed; no thread is in it. */
 void cannoli_flushed(void)
 {
     CPUState *cpu;
@@ -104,7 +107,7 @@ static bool try_page(uint32_t page, uint32_t seen)
     if (qatomic_read(state) || qatomic_cmpxchg(state, 0, 1)) {
         return false;
     }
-    /* Unless the recorder has given back another one meanwhile. */
+    /* Unless the recorder has returned another one meanwhile. */
     qatomic_cmpxchg(&cannoli_shared()->id_hint, seen, page + 1);
     ids.next = page ? page * MEMPIPE_ID_PAGE : 1;
     ids.end = (page + 1) * MEMPIPE_ID_PAGE;
@@ -117,7 +120,7 @@ static void take_page(void)
     uint32_t seen = qatomic_read(&cannoli_shared()->id_hint);
 
     if (cannoli_ctl->discard) {
-        /* Nobody gives any back, nor wants to know. */
+        /* Nobody returns pages or needs the hint. */
         ids.next = 1;
         ids.end = MEMPIPE_ID_PAGE;
         return;
@@ -164,7 +167,7 @@ static bool is_due(void)
     if (dead < next_look) {
         return false;
     }
-    /* Blocks that are invalid count as long as their code stands there. */
+    /* Invalid blocks count as long as their code is in the buffer. */
     live = tcg_nb_tbs();
     live -= MIN(live, dead);
     next_look = MAX(live, EPOCH_DEAD);

@@ -4,8 +4,8 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Part of the pass over a block, see pass.c: which ops are passed not at all
- * or many times, to which instruction they belong, and which of them leave.
+ * Part of the pass over a block, see pass.c: which ops may run no time or many
+ * times, to which instruction they belong, and which of them leave the block.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -14,7 +14,7 @@
 #include "exec/helper-proto-common.h"
 #include "pass.h"
 
-/* An access's address is its last input (behind the data of a store). */
+/* An access's address is its last input (after the data of a store). */
 int cannoli_addr_arg(TCGOp *op)
 {
     const TCGOpDef *def = &tcg_op_defs[op->opc];
@@ -34,7 +34,7 @@ bool cannoli_is_lookup(TCGOp *op)
            cannoli_finds_jump(tcg_call_info(op)->func);
 }
 
-/* Does control never reach the op behind this one? */
+/* Does control never reach the op after this one? */
 static bool ends_flow(TCGOp *op)
 {
     switch (op->opc) {
@@ -89,7 +89,7 @@ static bool leaves_block(CannoliPass *p, int i)
     return false;
 }
 
-/* Step 2: which ops stand where control may pass no time, or many times? */
+/* Step 2: which ops may run no time, or many times? */
 void cannoli_find_conditional(CannoliPass *p, TCGContext *s)
 {
     int last_access = -1;
@@ -176,7 +176,7 @@ void cannoli_find_insns(CannoliPass *p)
     }
 }
 
-/* Step 5: exits at the very end need no word, shared ones need to know more. */
+/* Step 5: exits at the very end need no word; shared ones need their origin. */
 void cannoli_find_exits(CannoliPass *p, TCGContext *s)
 {
     for (int i = 0; i < p->nr_ops; i++) {
@@ -188,7 +188,7 @@ void cannoli_find_exits(CannoliPass *p, TCGContext *s)
             o->exit = false;
         }
         if (o->insn == -2) {
-            /* Whoever jumps here must leave word where from. */
+            /* Branches to this stub must store their origin. */
             for (int j = 0; j < i; j++) {
                 TCGLabel *l = cannoli_branch_label(p->ops[j].op);
 

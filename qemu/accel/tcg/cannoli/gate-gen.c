@@ -1,16 +1,16 @@
 /*
- * Execution tracing into shared memory: code that looks out for windows
+ * Execution tracing into shared memory: code that watches for windows
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What blocks do for gate.c, whether they are recorded or not.  All of it
- * stands behind the exit-request check and leaves as that does: the block has
- * not begun then, and cannoli_gate_asked finds out why.
+ * What blocks do for gate.c, whether they are recorded or not.  All of it is
+ * after the exit-request check and leaves like it: the block has not begun
+ * then, and gate.c finds out why.
  *
- * A block that counts takes all of its instructions off when it begins.  What
- * did not run is put back by exits in its middle; for exits by longjmp, `unrun'
- * says how much that is.
+ * A block that counts subtracts all of its instructions when it begins.  Exits
+ * in its middle add back what did not run; for exits by longjmp, `unrun' is
+ * that number.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -97,7 +97,7 @@ static void gen_tree(TCGContext *s, uint64_t pc)
     }
 }
 
-/* Exits in the middle of the block put back what did not run. */
+/* Exits in the middle of the block add back what did not run. */
 static void gen_put_back(CannoliPass *p, TCGContext *s)
 {
     int goto_idx = -1;

@@ -4,25 +4,25 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A thread is recorded while its gate is open: nobody has paused it, neither
- * from outside nor in the program, as many instructions have run as should
- * before, and a place where recording starts was passed (the process's window
- * is open), or the thread is inside a call that is recorded with all that it
- * calls (a tree).
+ * A thread is recorded while its gate is open: it is not paused, neither from
+ * outside nor by the program; the instructions that are to be skipped have run;
+ * and a place where recording starts was passed (the process's window is open),
+ * or the thread is inside a call that is recorded with everything it calls (a
+ * tree).
  *
  * A closed gate costs nothing: with CF_CANNOLI_OFF among the thread's compile
- * flags it runs blocks of its own, which tell nothing.  Both kinds stay in the
- * cache side by side.  Compile flags change in cannoli_gate_enter only, at the
- * begin of cpu_exec, where there is no last block that could be linked to one
- * of the other kind.  Whoever changes what a gate depends on makes the threads
- * pass there: for what the recorder changes, that is a thread of our own, which
- * waits on a word in shared memory (the watch).
+ * flags it runs separate blocks, which record nothing.  Both kinds stay in the
+ * cache.  Compile flags change in cannoli_gate_enter only, at the beginning of
+ * cpu_exec, where there is no last block that could be linked to one of the
+ * other kind.  Code that changes what a gate depends on makes the threads pass
+ * there: for changes by the recorder, that is a thread of our own, which waits
+ * on a word in shared memory (the watch).
  *
- * Blocks of either kind look out for what is to happen at an exact instruction
- * (gate-gen.c): they begin with a call, where recording starts, stops or a
- * tree begins; inside a tree they compare the stack pointer; and they count, as
- * long as instructions are counted.  What they find, they say by leaving before
- * they have begun.
+ * Blocks of either kind check for what must happen at an exact instruction
+ * (gate-gen.c): they begin with a call where recording starts or stops, or a
+ * tree begins; inside a tree they compare the stack pointer; and they count
+ * while instructions are counted.  When one of these applies, the block leaves
+ * before it has begun.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -38,7 +38,7 @@
 #include <sys/syscall.h>
 #include <linux/futex.h>
 
-/* Instructions that a thread may take at a time: this part of what is left. */
+/* A thread takes this part of the remaining instructions at a time. */
 #define SLICE_PART 8
 #define SLICE_MIN  512
 #define SLICE_MAX  65536
@@ -49,9 +49,9 @@ static struct {
     bool counts;            /* instructions */
     bool window;            /* is open */
     bool starts_closed;     /* as it was when `window' was set by it */
-    /* What the guest asked of all threads: paused in bit 0, how often above */
+    /* Requests of the guest to all threads: paused in bit 0, a count above */
     uint32_t guest_asked;
-    uint32_t filter_seq;    /* the choice that was made last, or is under way */
+    uint32_t filter_seq;    /* of the last choice, or the one in progress */
     uint32_t selection;     /* how often it was made anew */
     char *text;             /* and how */
     void *watch_stack;
@@ -81,7 +81,7 @@ static uint64_t *left_to_run(const CannoliGate *g)
                                            : &cannoli_shared()->for_insns;
 }
 
-/* Take a slice of what all may still run; 0: there is nothing left. */
+/* Take a slice of the remaining instructions; 0: none are left. */
 static int32_t take_slice(uint64_t *left)
 {
     uint64_t old = qatomic_read(left), n, seen;
@@ -97,7 +97,7 @@ static int32_t take_slice(uint64_t *left)
     return 0;
 }
 
-/* Have something to run, or come to the next phase. */
+/* Get instructions to run, or go on to the next phase. */
 static void refill(CannoliCPU *c, CannoliGate *g)
 {
     while (c->budget <= 0 && g->phase <= CANNOLI_PHASE_FOR) {
@@ -123,8 +123,9 @@ static void refill(CannoliCPU *c, CannoliGate *g)
 }
 
 /*
- * A thread that waits keeps nothing that others could run, except for the very
- * last ones: who has seen that nothing is left has gone on to the next phase.
+ * A waiting thread returns its instructions for others to run, except for the
+ * very last ones: a thread that has seen that none are left has gone on to the
+ * next phase.
  */
 static void give_back(CannoliCPU *c, const CannoliGate *g)
 {
@@ -166,7 +167,7 @@ void cannoli_gate_left(CPUState *cpu, bool restart)
 }
 
 /*
- * How many instructions a block takes off; the target of EXECUTE was counted.
+ * How many instructions a block subtracts; the target of EXECUTE was counted.
  */
 static int block_counts(const TranslationBlock *tb)
 {
@@ -178,7 +179,10 @@ static int block_counts(const TranslationBlock *tb)
     return tb->icount;
 }
 
-/* A block did not begin: because it has more instructions than may run? */
+/*
+ * A block did not begin: was that because it has more instructions than may
+ * run?
+ */
 static void ran_out(CPUState *cpu, const TranslationBlock *tb)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
@@ -263,7 +267,7 @@ static void set_gate(CPUState *cpu, bool begin)
              (blocked ? CF_CANNOLI_OFF : 0);
     if (cflags != (cpu->tcg_cflags & CF_CANNOLI_MASK)) {
         cpu->tcg_cflags = (cpu->tcg_cflags & ~CF_CANNOLI_MASK) | cflags;
-        /* A block that was asked for before is one of the other kind. */
+        /* A block that was requested before is one of the other kind. */
         cpu->cflags_next_tb = -1;
     }
     g->blocked = blocked;
@@ -307,7 +311,7 @@ void cannoli_gate_pause(CPUState *cpu, bool paused, bool process_wide)
     }
 }
 
-/* ---- what the recorder asks for ---- */
+/* ---- what the recorder requests ---- */
 
 static void tell_marks(CPUState *cpu)
 {
@@ -326,7 +330,7 @@ static void tell_marks(CPUState *cpu)
     }
 }
 
-/* A window of places: closed until one comes, if anybody wants that. */
+/* A window of places: closed until a start, if that is wanted. */
 static void begin_window(void)
 {
     process.starts_closed = cannoli_starts_closed;
@@ -359,7 +363,7 @@ static void look_for_choice(CPUState *cpu)
     uint32_t seq = qatomic_load_acquire(&cannoli_control()->filter_seq);
     uint32_t old = qatomic_read(&process.filter_seq);
 
-    /* Odd: not yet all there, and it will be said when it is. */
+    /* Odd: being written; another wakeup follows when it is complete. */
     if (seq != old && !(seq & 1) &&
         qatomic_cmpxchg(&process.filter_seq, old, seq) == old) {
         async_safe_run_on_cpu(cpu, choose_anew, RUN_ON_CPU_NULL);
@@ -370,7 +374,7 @@ static void tell_choice(CPUState *cpu)
 {
     CannoliGate *g = gate_of(cpu);
     /*
-     * All of it: of 64 KiB, the longest list, with room to spare in any ring.
+     * The whole text: up to 64 KiB, the longest list, fits every side queue.
      */
     uint32_t len = MIN(strlen(process.text), UINT16_MAX);
     uint8_t *p;
@@ -388,7 +392,7 @@ static void tell_choice(CPUState *cpu)
 
 /* ---- in and out of translated code ---- */
 
-/* Between s390x EXECUTE and its target is no place for anything. */
+/* Between s390x EXECUTE and its target nothing may happen. */
 static bool inside_insn(CPUState *cpu)
 {
 #ifdef TARGET_S390X
@@ -456,7 +460,8 @@ void cannoli_gate_asked(CPUState *cpu, const TranslationBlock *tb)
 }
 
 /*
- * A place where recording starts or stops: true: it does, with the next block.
+ * A place where recording starts or stops: true: it does so with the next
+ * block.
  */
 uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers)
 {
@@ -528,7 +533,7 @@ void cannoli_watch_start(void)
     pthread_attr_setstack(&attr, process.watch_stack, WATCH_STACK);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_BLOCK, &all, &old);
-    /* Without it, threads see at system calls what was asked for. */
+    /* Without it, threads notice requests at system calls. */
     pthread_create(&thread, &attr, watch, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);

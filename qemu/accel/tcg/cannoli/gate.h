@@ -14,7 +14,7 @@
 
 /* Instructions are counted, all threads together: */
 enum CannoliPhase {
-    CANNOLI_PHASE_AFTER,    /* those in front of the part that is recorded */
+    CANNOLI_PHASE_AFTER,    /* those before the part that is recorded */
     CANNOLI_PHASE_FOR,      /* those of that part */
     CANNOLI_PHASE_OVER,     /* it is over */
     CANNOLI_PHASE_NONE,     /* no more need to count: there is no end */
@@ -26,57 +26,58 @@ typedef struct CannoliGate {
     bool paused;            /* by the guest */
     bool in_tree;           /* see CannoliCPU.tree_sp */
     bool tree_aside;        /* a signal handler runs on a stack of its own: */
-    uint64_t tree_sp;       /* what stands there otherwise */
-    bool was_in_tree;       /* when the gate was looked at last */
+    uint64_t tree_sp;       /* what it is outside of the handler */
+    bool was_in_tree;       /* when the gate was last checked */
     uint8_t blocked;        /* why it was closed then: CTR_GATE_*, 0: open */
     enum CannoliPhase phase;
-    uint32_t guest_asked;   /* what the guest asked of all threads, last seen */
-    uint32_t marks;         /* marks from outside that were told */
-    uint32_t selection;     /* and the choice that was told */
+    uint32_t guest_asked;   /* requests of the guest, as last seen */
+    uint32_t marks;         /* marks from outside that were recorded */
+    uint32_t selection;     /* and the choice that was recorded */
 } CannoliGate;
 
 /* ---- processes and threads ---- */
 
 /* The first thread of a new program begins; libraries are loaded. */
 void cannoli_gate_program(CPUState *cpu);
-/* A thread has told its first event; @parent: that of a forked child. */
+/* A thread has emitted its first event; @parent: that of a forked child. */
 void cannoli_gate_begin(CPUState *cpu, const CannoliGate *parent);
-/* What it has not used up is left to the others. */
+/* The instructions that it has not used go to the others. */
 void cannoli_gate_end(CPUState *cpu);
-/* In a process that can be watched: begin to. */
+/* Start the watch in a process that can have one. */
 void cannoli_watch_start(void);
 
 /* ---- in and out of translated code ---- */
 
-/* The one place where gates change; tells what has happened meanwhile. */
+/* The one place where gates change; emits what has happened meanwhile. */
 void cannoli_gate_enter(CPUState *cpu);
 void cannoli_gate_exit(CPUState *cpu);
-/* A block asked to leave before it began. */
+/* A block requested to leave before it began. */
 void cannoli_gate_asked(CPUState *cpu, const TranslationBlock *tb);
 /*
- * A block of which some instructions did not run; @restart: nor did the last.
+ * A block was left before its end; @restart: the instruction it was left in did
+ * not run, either.
  */
 void cannoli_gate_left(CPUState *cpu, bool restart);
-/* What a state restore says of them. */
+/* The same, as found by a state restore. */
 void cannoli_gate_restored(CPUState *cpu, const TranslationBlock *tb, int insn);
 
 /* Called by blocks before they begin; not 0: leave. */
 uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers);
 uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
 
-/* ---- what the guest asks for (linux-user/cannoli/guest.c) ---- */
+/* ---- what the guest requests (linux-user/cannoli/guest.c) ---- */
 
 void cannoli_gate_pause(CPUState *cpu, bool paused, bool process);
 
 /* ---- of the target (linux-user/cannoli/guest.c) ---- */
 
 /*
- * Stack pointer and, at the first instruction of a function, where it returns
- * to.
+ * Stack pointer and, at the first instruction of a function, its return
+ * address.
  */
 uint64_t cannoli_stack_pointer(CPUState *cpu);
 uint64_t cannoli_return_address(CPUState *cpu);
-/* Where the former stands in env, -1: nowhere for good. */
+/* Offset of the stack pointer in env; -1: it has no fixed one. */
 intptr_t cannoli_stack_pointer_off(void);
 /* The call that made a tree has returned, if the thread is now at pc. */
 bool cannoli_tree_over(CPUState *cpu, uint64_t pc);

@@ -1,5 +1,5 @@
 /*
- * Execution tracing into shared memory: the code that tells what a block does
+ * Execution tracing into shared memory: the code that records what a block does
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -105,7 +105,7 @@ static void gen_limit_check(CannoliPass *p, TCGContext *s, uint32_t need)
     }
 }
 
-/* A loop inside an instruction has filled the chunk: go on in the next one. */
+/* A loop inside an instruction has filled the buffer: continue in the next. */
 static void helper_cannoli_loop(CPUArchState *env, void *block, uint32_t insn,
                                 uint64_t lazy)
 {
@@ -174,7 +174,7 @@ static void gen_loop_check(CannoliPass *p, uint32_t need, const CannoliBlock *b,
     gen_set_label(enough);
 }
 
-/* Move the pointer past what was put off. */
+/* Apply the deferred moves of the pointer. */
 static void gen_commit(CannoliPass *p, int *lazy)
 {
     if (*lazy) {
@@ -272,13 +272,13 @@ static void gen_value(CannoliPass *p, const OpInfo *o, const Slot *sl,
     }
 }
 
-/* Moves that were put off are made before such an instruction begins. */
+/* Deferred moves are made before such an instruction begins. */
 static bool commits_first(const InsnInfo *in)
 {
     return !in->simple || !in->told;
 }
 
-/* C code may look at the pointer here, or control may go elsewhere. */
+/* C code may read the pointer here, or control may leave straight code. */
 static bool stops_here(const OpInfo *o)
 {
     return cannoli_ends_bb(o->op) || cannoli_is_real_call(o->op) || o->sets ||
@@ -324,7 +324,7 @@ void cannoli_plan_lazy(CannoliPass *p)
     }
 }
 
-/* In front of an access, and behind it. */
+/* Before an access, and after it. */
 static void insert_access(CannoliPass *p, TCGContext *s, const OpInfo *o,
                           int *lazy)
 {
@@ -356,7 +356,7 @@ static void insert_access(CannoliPass *p, TCGContext *s, const OpInfo *o,
     }
 }
 
-/* Behind the exit-request check: a block that is left there did not run. */
+/* After the exit-request check: a block that leaves there did not run. */
 TCGOp *cannoli_first_op(CannoliPass *p, TCGContext *s)
 {
     if (s->exitreq_label) {
@@ -378,7 +378,7 @@ static void gen_id(CannoliPass *p, const CannoliBlock *b, bool resumes)
 }
 
 /*
- * Say which instruction it is that a call is made for, or that branches away.
+ * Store which instruction makes a call or branches away.
  */
 static void gen_origin(CannoliPass *p, const CannoliBlock *b, const OpInfo *o)
 {
@@ -394,7 +394,7 @@ static void gen_origin(CannoliPass *p, const CannoliBlock *b, const OpInfo *o)
     }
 }
 
-/* An exit before the end of what is told. */
+/* An exit before the end of the recorded instructions. */
 static void gen_left(CannoliPass *p, const OpInfo *o)
 {
     int done = o->insn >= 0 ? cannoli_done(p, o->insn) : 0;
@@ -411,7 +411,7 @@ static void gen_left(CannoliPass *p, const OpInfo *o)
     gen_reload(p);
 }
 
-/* QEMU's own check: ours does it, too. */
+/* QEMU's own check is redundant: ours includes it. */
 static void remove_exit_check(CannoliPass *p, TCGContext *s)
 {
     for (int i = 1; s->exitreq_label && i < p->nr_ops; i++) {
@@ -493,7 +493,7 @@ void cannoli_insert(CannoliPass *p, TCGContext *s, const CannoliBlock *b,
             }
         }
         if (says && cannoli_choosing && !o->leaves) {
-            /* What follows may be code that does not say whose it is. */
+            /* The following code may not know its instruction. */
             s->emit_before_op = QTAILQ_NEXT(op, link);
             gen_store_insn(CANNOLI_INSN_NONE);
         }
