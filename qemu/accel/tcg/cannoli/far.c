@@ -4,9 +4,10 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Where guest addresses are host addresses the kernel places the guest's
- * mappings, into the first gap that is large enough from one end of the address
- * space.  All that QEMU maps there for a recording would move them.  So:
+ * Where guest addresses are host addresses, the kernel places the guest's
+ * mappings: it uses the first gap that is large enough, from one end of the
+ * address space.  Whatever QEMU maps there for a recording would move them.
+ * So:
  *
  *  - what is mapped for good at the start is given a place far away
  *    (cannoli_map_far);
@@ -30,8 +31,8 @@
 #define FAR_AWAY    (1ull << 40)
 
 /*
- * How much of the largest gap is reserved: what the guest can map before it
- * comes to a library that was loaded while it ran.
+ * How much of the largest gap is reserved: the guest can map that much before
+ * it reaches a library that was loaded while it ran.
  */
 #define CROWD_BYTES (1ull << 39)
 #define MAX_PIECES  (64 * 1024)
@@ -155,8 +156,8 @@ static void give_back_last(void)
 
 /*
  * The kernel puts a mapping into the first gap that holds it.  So mappings of
- * falling sizes, each size until it comes to lie beyond the limit, fill all
- * gaps up there; the limit is the far end of the very first one.
+ * falling sizes, each size until one lies beyond the limit, fill all gaps up to
+ * there; the limit is the far end of the very first one.
  */
 static bool fill(void)
 {
@@ -164,8 +165,8 @@ static bool fill(void)
     uintptr_t limit = 0, first = take(page), second = take(page);
     bool down = second < first;
     /*
-     * What is reserved counts; so with a limit the library comes to lie less
-     * far.
+     * Reserved memory counts towards the limit; so with one the library lies
+     * less far away.
      */
     size_t most = MIN(CROWD_BYTES, pow2floor(limit_on_address_space() / 8));
 
@@ -203,7 +204,7 @@ void cannoli_crowd(void)
         pieces = cannoli_alloc(MAX_PIECES * sizeof(*pieces));
     }
     if (!fill()) {
-        /* There is no room: better a library that is in the way than none. */
+        /* There is no room: a library in the way is better than none. */
         cannoli_uncrowd();
     }
 }
@@ -213,9 +214,9 @@ void cannoli_uncrowd(void)
     unsigned left;
 
     /*
-     * Neighbours may have become one.  In reverse order each unmapping brings
-     * back what was there before; one that is refused, as it makes one mapping
-     * two and there may be no more, comes last.
+     * Neighbours may have become one.  In reverse order each unmapping restores
+     * the state before it; one that fails, because it would split a mapping
+     * when there may be no more, is done last.
      */
     do {
         unsigned kept = 0;

@@ -18,28 +18,27 @@
  */
 void *cannoli_map_far(size_t bytes, int flags, int fd);
 
-/* RLIMIT_AS is set: what is reserved is missed by the guest. */
+/* RLIMIT_AS is set: reserved memory reduces what the guest can map. */
 bool cannoli_address_space_is_limited(void);
 
 /*
- * Between these two the kernel places mappings far away, too.  Under mmap_lock,
- * so that no guest thread maps anything meanwhile.
+ * Between these two calls the kernel places mappings far away, too.  Under
+ * mmap_lock, so that no guest thread maps anything meanwhile.
  */
 void cannoli_crowd(void);
 void cannoli_uncrowd(void);
 
 /*
- * Not 0: this thread runs code that is there for choosing only (a library's, or
- * ours on its behalf), and what it allocates is to be apart from all else.
+ * Not 0: this thread runs code of a library that chooses (or ours on its
+ * behalf), and allocates from the separate heap.
  */
 extern __thread int cannoli_apart;
 
-/* Where there is a heap for that: make it, once, before the guest runs. */
+/* Make that heap if it is possible, once, before the guest runs. */
 void cannoli_heap_init(void);
 
 /*
- * As mmap without an address, for code that is apart, below the heap that ends
- * there.
+ * As mmap without an address, for such code, below the heap that ends there.
  */
 void cannoli_far_zone(void *end);
 void *cannoli_map_apart(size_t bytes, int prot, int flags, int fd,

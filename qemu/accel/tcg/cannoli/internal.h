@@ -1,5 +1,5 @@
 /*
- * Execution tracing into shared memory: what pass.c and pipe.c share
+ * Execution tracing into shared memory: what all files here share
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -14,7 +14,7 @@
 /* The shared mapping; NULL while tracing is off. */
 extern const struct mempipe_ctl *cannoli_ctl;
 
-/* What the recorder may change meanwhile; it cannot be written here. */
+/* What the recorder may change at any time; read-only here. */
 static inline const struct mempipe_control *cannoli_control(void)
 {
     return (void *)((uint8_t *)cannoli_ctl + cannoli_ctl->control_off);
@@ -30,19 +30,19 @@ static inline struct mempipe_shared *cannoli_shared(void)
 #define CANNOLI_ADDR_BYTES (TARGET_LONG_BITS / 8)
 
 /*
- * Not everything is recorded: libraries choose, each block is told once, or
+ * Not everything is recorded: libraries choose, each block is recorded once, or
  * there are windows.  Set before the first translation, or when all threads are
- * stopped and all code is thrown away.
+ * stopped and all code is flushed.
  */
 extern bool cannoli_choosing;
-/* Recording may be switched off meanwhile, or begins so; set at the start. */
+/* Recording may be switched off, or begins so; set at the start. */
 extern bool cannoli_windows;
-/* A library wants nothing recorded until it says so. */
+/* A library wants recording to begin when it requests that. */
 extern bool cannoli_starts_closed;
 
 /*
- * Whether a compare-and-swap that fails stores what there was: on x86 it does,
- * as the manuals say of CMPXCHG; elsewhere a failed one, or a failed
+ * Whether a failed compare-and-swap stores the old value: on x86 it does, as
+ * the manuals say of CMPXCHG; elsewhere a failed one, or a failed
  * store-conditional, is no store.
  */
 #ifdef TARGET_I386
@@ -52,10 +52,10 @@ extern bool cannoli_starts_closed;
 #endif
 
 /*
- * Libraries that choose (jitter.c).  An option "path,arguments" of QEMU's
- * own command line is added to what the recorder lists.  They are loaded at the
+ * Libraries that choose (jitter.c).  An option "path,arguments" of QEMU's own
+ * command line is added to what the recorder lists.  They are loaded at the
  * start, or loaded and unloaded when all threads are stopped; then translated
- * code must be thrown away.  seq is the filter_seq of the list that is in use.
+ * code must be flushed.  seq is the filter_seq of the list that is in use.
  */
 void cannoli_jitter_option(const char *line);
 bool cannoli_jitter_given(void);
@@ -66,7 +66,7 @@ extern uint32_t cannoli_jitter_seq;
 
 extern int cannoli_nr_libraries;
 
-/* Are system calls with this number told? */
+/* Are system calls with this number recorded? */
 bool cannoli_choose_syscall(int nr, const char *name);
 
 /*
@@ -86,18 +86,18 @@ void cannoli_hold_threads(bool hold);
 typedef struct CannoliSys {
     uint32_t depth;                 /* system calls under way */
     int next_lock;                  /* CANNOLI_LOCK_*, for one lock_user */
-    int64_t may_write;              /* what unlock_user may still stand for */
+    int64_t may_write;              /* bytes unlock_user may still record */
     uint64_t later;                 /* futex, written when the call returns */
     bool has_map_flags, brk;        /* for the next mapping of this call: */
-    int map_flags;                  /* as the guest said them */
+    int map_flags;                  /* as the guest passed them */
     uint64_t heap, heap_end, new_heap_end;
-    uint32_t quiet;                 /* calls not told: bits, newest lowest */
+    uint32_t quiet;                 /* bits of unrecorded calls, newest low */
 } CannoliSys;
 
 /* A guest thread's end of its pipe. */
 typedef struct CannoliThread {
     struct mempipe_pipe *pipe;
-    struct mempipe_chunk *chunk;    /* header of the chunk being filled */
+    struct mempipe_chunk *chunk;    /* header of the buffer being filled */
     uint8_t *base;                  /* its first byte */
     uint8_t *end;                   /* one past its last byte */
     uint8_t *aux;
@@ -106,11 +106,11 @@ typedef struct CannoliThread {
     uint32_t chunk_no;
     uint32_t seq;
     uint32_t placed;                /* bytes of records with a place in it */
-    uint32_t events;                /* records of events in this chunk */
+    uint32_t events;                /* records of events in this buffer */
     struct mempipe_aux_event *event; /* the one being made */
     CannoliSys sys;
     CannoliGate gate;
-    uint32_t epoch;                 /* of the ids in the chunk */
+    uint32_t epoch;                 /* of the ids in the buffer */
     bool running;                   /* inside translated code */
     bool left;                      /* the last event is a LEFT word */
     struct CannoliRegs *regs;       /* with CTR_EVENTS_REG */
@@ -121,18 +121,18 @@ typedef struct CannoliThread {
 typedef struct CannoliRegs CannoliRegs;
 
 /*
- * No block may need more room than this (bytes), so that handing over whenever
- * less is free makes sure that any block can start.
+ * No block may need more room than this (bytes), so that a hand-over whenever
+ * less is free ensures that any block can start.
  */
 #define CANNOLI_MAX_NEED (32 * 1024)
 
-/* What most blocks do not need more than. */
+/* Most blocks do not need more than this. */
 #define CANNOLI_MIN_NEED (4 * 1024)
 
-/* A chunk with so many bytes of records beside it is handed over early. */
+/* A buffer with so many bytes of side records is handed over early. */
 #define CANNOLI_MAX_PLACED (4 * 1024 * 1024)
 
-/* The most bytes of a helper's access that one record tells. */
+/* The most bytes of a helper's access in one record. */
 #define CANNOLI_MAX_ACCESS (32 * 1024)
 
 static inline CannoliCPU *cannoli_cpu(CPUState *cpu)
@@ -157,7 +157,7 @@ static inline void cannoli_word(CannoliCPU *c, uint32_t word)
     c->words = (uint32_t *)c->words + 1;
 }
 
-/* Nothing is in the chunk that a reader would miss. */
+/* The buffer holds nothing that a reader needs. */
 static inline bool cannoli_chunk_empty(CPUState *cpu)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
@@ -186,12 +186,12 @@ static inline unsigned cannoli_slot_units(unsigned access)
                              CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_DERIVE + \
                              4 + CTR_MAX_BLOCK_TAGS * CTR_BLOCKDEF_TAG)
 
-/* Of something that is told once: has it been? */
+/* Of something that is recorded once: has it been? */
 enum { CANNOLI_MARK_NEW, CANNOLI_MARK_CLAIMED, CANNOLI_MARK_DONE };
 
 typedef struct CannoliMark {
     uint32_t state;
-    uint32_t progress;      /* of a block, the farthest that was told */
+    uint32_t progress;      /* how far the block was recorded */
 } CannoliMark;
 
 /* A block definition as the dictionary of this process keeps it. */
@@ -222,35 +222,35 @@ void cannoli_free_passing(void);
 
 /*
  * The block with this content: `all' is the definition (def_bytes), then two
- * numbers in host order for each instruction, how many units were put off when
+ * numbers in host order for each instruction: how many units are deferred when
  * it begins and, if it is straight code, how many access slots it has (uint16_t
- * each).  If not all that the code does is told, there follows CannoliCPU.insn
- * (uint32_t) for each instruction of the code, told or not.  A new one is
- * published (cannoli_publish) once its code is kept.
+ * each).  If not everything that the code does is recorded, CannoliCPU.insn
+ * (uint32_t) follows for each instruction of the code, recorded or not.  A new
+ * block is published (cannoli_publish) once its code is kept.
  */
 CannoliBlock *cannoli_dict_find(const uint8_t *all, uint32_t def_bytes,
                                 uint32_t all_bytes, uint16_t ninsn);
 
 /*
  * The simple instruction `insn' of b was left by an access that did not
- * complete: count in what had been put off, and forget what was stored for it.
- * Returns how many of its derived accesses were made if not all of them were,
- * else -1 (restart: not asked).
+ * complete: count in the deferred units, and forget what was stored for that
+ * access.  Returns how many of its derived accesses were made if not all of
+ * them were, else -1 (restart: always).
  */
 int cannoli_settle(CPUState *cpu, const CannoliBlock *b, unsigned insn,
                    bool restart);
 
-/* Hand the chunk over and begin the next one; waits for a free one. */
+/* Hand the buffer over and begin the next; waits for a free one. */
 void cannoli_hand_over(CPUState *cpu);
 
 /*
- * Room for a record of `bytes' (a multiple of 8) in the aux ring; waits for it.
- * Fill it in, then commit.
+ * Room for a record of `bytes' (a multiple of 8) in the side queue; waits for
+ * it.  Fill it in, then commit.
  */
 void *cannoli_aux_reserve(CannoliThread *t, uint32_t bytes);
 void cannoli_aux_commit(CannoliThread *t, uint32_t bytes);
 
-/* The number of data units in the chunk, as far as the pointer says. */
+/* The number of data units in the buffer, as far as the pointer says. */
 uint32_t cannoli_unit_count(CPUState *cpu);
 
 /*
@@ -261,8 +261,8 @@ void cannoli_place(CPUState *cpu, struct mempipe_aux_place *place,
                    uint32_t type, uint32_t bytes);
 
 /*
- * End the process if the recorder is dead, or if it has taken the thread's pipe
- * for ended: whoever overwrote that is not to wait for it for ever.
+ * End the process if the recorder is dead, or if it regards the thread's pipe
+ * as ended: a guest that overwrote the pipe must not wait for it for ever.
  */
 void cannoli_check_recorder(const CannoliThread *t);
 
@@ -273,25 +273,25 @@ uint64_t cannoli_now(void);
  * Room for an event of this thread (enum ctr_event_type) with up to n bytes of
  * payload, at the current place; NULL if the thread is not recorded or inside
  * translated code.  Not more than CANNOLI_MAX_EVENT, but for a choice, which is
- * rare and has up to 64 KiB.  cannoli_event_end says how many bytes it has got;
- * it may hand the chunk over.
+ * rare and has up to 64 KiB.  cannoli_event_end gets the number of bytes used;
+ * it may hand the buffer over.
  */
 #define CANNOLI_MAX_EVENT (32 * 1024)
 uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
                        uint64_t time_ns);
 void cannoli_event_end(CPUState *cpu, uint32_t n);
 
-/* CTR_EVENT_THREAD; name NULL: the thread's own. */
+/* CTR_EVENT_THREAD; name NULL: the thread's own name. */
 void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
                           int32_t status, const char *name);
 
 /* The first thread's first events. */
 void cannoli_program(CPUState *cpu);
 
-/* The mappings of a process that begins; of a new program also its stack. */
+/* The mappings of a process that begins; for a new program also its stack. */
 void cannoli_maps_initial(CPUState *cpu, bool new_program);
 
-/* Chunks of the pool that this process has written to before */
+/* Buffers of the pool that this process has written to before */
 extern bool *cannoli_pool_known;
 
 /* The file that the shared mapping is of. */
@@ -308,43 +308,50 @@ extern enum CannoliExeced {
     CANNOLI_EXECED_BINFMT,
 } cannoli_execed;
 
-/* Of the program that runs: what its ELF header says. */
+/* Machine and flags in the ELF header of the program that runs. */
 extern unsigned cannoli_elf_machine;
 
-/* Memory for CannoliCPU.jumps; old: what it was for a thread that ended. */
+/*
+ * Memory for CannoliCPU.jumps; old: the memory of a thread that ended, to be
+ * reused.
+ */
 struct CannoliJump *cannoli_make_jumps(struct CannoliJump *old);
 
-/* once.c.  Blocks are told once: code that is not pending tells nothing. */
+/*
+ * once.c.  Blocks are recorded once: code that is not pending records nothing.
+ */
 extern bool cannoli_coverage;
 
 /* Before the first translation. */
 void cannoli_once_init(void);
 
-/* Around a run of a block with something to tell once; enter may not return. */
+/*
+ * Around a run of a block with something to record once; enter may not return.
+ */
 void cannoli_once_enter(CPUState *cpu, TranslationBlock *tb);
 void cannoli_once_leave(CPUState *cpu, int tb_exit);
 
 /* fork: forget what only the parent may go on using. */
 void cannoli_dict_forked(void);
 
-/* All code is gone, and with it all that was described. */
+/* All code was flushed, and with it all block definitions. */
 void cannoli_dict_flushed(bool keep_id);
 
 /*
- * epoch.c: the epoch of this process, whose ids those of its blocks are.
+ * epoch.c: the epoch of this process, to which the ids of its blocks belong.
  * Changes only while no thread is in translated code.
  */
 extern uint32_t cannoli_epoch;
 /* The process, or a forked one, begins its first. */
 void cannoli_epoch_begin(void);
 void cannoli_epoch_forked(void);
-/* The chunk of a thread is of this epoch from now on. */
+/* The buffer of a thread is of this epoch from now on. */
 void cannoli_epoch_tell(CannoliThread *t);
-/* What a thread runs now is of another epoch than its chunk. */
+/* The thread now runs code of another epoch than that of its buffer. */
 void cannoli_epoch_enter(CPUState *cpu);
-/* A block id that nothing that is still in use has.  Under mmap_lock. */
+/* A block id that is not in use.  Under mmap_lock. */
 uint32_t cannoli_new_id(void);
-/* A block with a new id was described; it may be time for another epoch. */
+/* A block with a new id was defined; another epoch may be due. */
 void cannoli_epoch_described(CPUState *cpu);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * Execution tracing into shared memory: libraries that choose what is told
+ * Execution tracing into shared memory: libraries that choose what is recorded
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * cannoli/jitter.h is the interface.  The recorder lists the libraries in the
- * shared memory, where the list may change while the program runs; others stand
+ * shared memory, where the list may change while the program runs; others are
  * on QEMU's own command line and stay.  A library that cannot be loaded ends
- * QEMU before the guest runs; later it is left out.  Either way the recorder is
- * told, who tells the user.
+ * QEMU if the guest does not run yet; later it is left out.  Either way the
+ * recorder gets the error and shows it to the user.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
@@ -19,7 +19,7 @@
 #include "jitter.h"
 #include <dlfcn.h>
 
-/* What cannoli-record ends with when it cannot do its work. */
+/* The exit status of cannoli-record when it cannot do its work. */
 #define EXIT_CANNOT 125
 
 bool cannoli_choosing;
@@ -33,7 +33,7 @@ static GPtrArray *own_lines;        /* of QEMU's command line */
 static uint16_t next_number;
 __thread const CannoliLibrary *cannoli_inside;
 static struct cannoli_host host;
-static char *load_error;            /* what `load' said */
+static char *load_error;            /* error of `load' */
 
 /* ---- what a library may call ---- */
 
@@ -99,7 +99,7 @@ static void make_host(void)
 
 /* ---- where a process ends ---- */
 
-/* The code of a library has ended this process: says who ended it, and how. */
+/* The code of a library has ended this process: report which one, and how. */
 void cannoli_library_ends(int how)
 {
     const CannoliLibrary *lib = cannoli_inside;
@@ -112,13 +112,13 @@ void cannoli_library_ends(int how)
     }
 }
 
-/* QEMU leaves SIGABRT alone: the guest's is another signal on the host. */
+/* QEMU does not handle SIGABRT: the guest's is another host signal. */
 static void aborted(int sig, siginfo_t *info, void *context)
 {
     if (info->si_pid == getpid()) {
         cannoli_library_ends(sig);
     }
-    /* as it would have been without us */
+    /* as without this handler */
     raise(sig);
 }
 
@@ -186,7 +186,7 @@ static uint32_t find_entry(const char *path)
 
 /* ---- loading ---- */
 
-/* The file's name at the begin of a line, in which commas are doubled. */
+/* The file's name at the beginning of a line, in which commas are doubled. */
 static char *line_path(const char *line, const char **args)
 {
     GString *path = g_string_new(NULL);
@@ -241,7 +241,7 @@ static char *load_apart(const char *line)
         .handle = handle, .number = next_number, .stays = true,
         .entry = lib->entry,
     };
-    /* What an older one does not have is not asked. */
+    /* An older library has fewer callbacks; the others stay NULL. */
     memcpy(&lib->jitter, j, j->bytes);
     g_clear_pointer(&load_error, g_free);
     ret = j->load ? j->load(&host, args, &lib->state) : 0;
@@ -257,7 +257,7 @@ static char *load_apart(const char *line)
     return NULL;
 }
 
-/* The same where it takes nothing that the guest would have had. */
+/* The same, with its memory where it does not move guest mappings. */
 static char *load(const char *line)
 {
     char *why;
@@ -290,7 +290,7 @@ static void tell_failure(const char *why)
     if (qatomic_cmpxchg(&shared->failed, 0, 2) == 0) {
         pstrcpy(shared->failure, sizeof(shared->failure), why);
         if (strlen(why) >= sizeof(shared->failure)) {
-            /* It says that there is more. */
+            /* Show that there is more. */
             pstrcpy(shared->failure + sizeof(shared->failure) - 4, 4, "...");
         }
         qatomic_store_release(&shared->failed, 1);
@@ -319,8 +319,8 @@ static char *read_list(uint32_t *seq)
 uint32_t cannoli_jitter_seq;
 
 /*
- * Load what is not there yet, in order; @fatal: or end QEMU.  @listed: these
- * are lines of the recorder's list.
+ * Load what is not loaded yet, in order; @fatal: failure ends QEMU.  @listed:
+ * the lines are from the recorder's list.
  */
 static void load_lines(char **lines, bool listed, bool fatal)
 {
@@ -416,7 +416,7 @@ void cannoli_jitter_reload(void)
     sigset_t old;
 
     /*
-     * Nor do threads come into being, whose stacks lie among the guest's
+     * No threads are created, either: their stacks lie among the guest's
      * mappings.
      */
     cannoli_hold_threads(true);

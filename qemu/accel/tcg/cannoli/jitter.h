@@ -1,12 +1,12 @@
 /*
- * Execution tracing into shared memory: libraries that choose what is told
+ * Execution tracing into shared memory: libraries that choose what is recorded
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * jitter.c loads them and has what they may call, choose.c asks them.
- * Everything here is under mmap_lock, as translation is, so that a library is
- * never called by two threads at a time and fork finds it at rest.
+ * jitter.c loads them and has what they may call, choose.c queries them.
+ * Everything here is under mmap_lock, as translation is, so that two threads
+ * never call a library at a time, and none is in one at fork.
  */
 #ifndef ACCEL_TCG_CANNOLI_JITTER_H
 #define ACCEL_TCG_CANNOLI_JITTER_H
@@ -29,8 +29,8 @@ typedef struct CannoliLibrary {
 extern CannoliLibrary cannoli_libraries[CANNOLI_MAX_LIBRARIES];
 
 /*
- * Around each call of a library: what it allocates is apart, and if the process
- * ends in there the recorder knows where.
+ * Set around each call of a library: it allocates from a separate heap, and if
+ * the process ends in there the recorder knows where.
  */
 extern __thread const CannoliLibrary *cannoli_inside;
 
@@ -58,7 +58,7 @@ static inline void cannoli_library_leave(void)
 
 /*
  * Where signals may be blocked, in system calls and after fork: a crash must
- * not end the process before it was said where.
+ * not end the process before its place is reported.
  */
 void cannoli_unblock_crashes(sigset_t *old);
 
@@ -70,7 +70,7 @@ void cannoli_unblock_crashes(sigset_t *old);
         result_; \
     })
 
-/* cannoli_insn.context: whose callback is running, for what. */
+/* cannoli_insn.context: which callback is running, for what. */
 typedef struct CannoliAsk {
     CPUState *cpu;
     const DisasContextBase *db;
@@ -82,12 +82,12 @@ typedef struct CannoliAsk {
 void cannoli_tag_insn(void *context, uint64_t tag);
 void cannoli_tag_block(void *context, uint64_t tag);
 
-/* The instruction that is asked for as text, NULL if nobody knows; g_free. */
+/* The queried instruction as text, NULL if it is unknown; g_free it. */
 char *cannoli_disas(const CannoliAsk *ask, bool be);
-/* In memory, its bytes stand in this order. */
+/* The byte order of instructions in memory. */
 bool cannoli_code_is_big_endian(void);
 
-/* Answers of libraries that are gone, or not yet there, count no more. */
+/* Forget cached answers, after libraries were loaded or unloaded. */
 void cannoli_forget_answers(void);
 
 #endif

@@ -4,15 +4,15 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A guest can spend half its time finding the block behind an indirect jump.
- * While tracing is on, translated code asks here instead of
- * helper_lookup_tb_ptr, whose answers each thread keeps together with all that
- * they depend on: one half of a cache line tells, and TranslationBlock itself
- * is not looked at.  What is saved is about as much as the events of blocks
- * cost.
+ * A guest can spend half its time finding the block that an indirect jump goes
+ * to.  While tracing is on, translated code calls this file instead of
+ * helper_lookup_tb_ptr.  Each thread caches the results of that function
+ * together with everything that they depend on: a lookup reads half a cache
+ * line and does not touch TranslationBlock itself.  This saves about as much
+ * time as the events of blocks cost.
  *
- * A thread alone uses and fills its answers.  Whoever throws a block away takes
- * it out of those of all threads, as it does with CPUJumpCache.
+ * Only the thread itself uses and fills its cache.  Code that invalidates a
+ * block removes it from the caches of all threads, as from CPUJumpCache.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -38,7 +38,7 @@ typedef struct CannoliJump {
     uint32_t cflags;
 } CannoliJump;
 
-/* As many as of QEMU's, and with its hash. */
+/* As many entries as CPUJumpCache has, and with its hash. */
 #define NR_JUMPS TB_JMP_CACHE_SIZE
 
 CannoliJump *cannoli_make_jumps(CannoliJump *old)
@@ -59,7 +59,7 @@ void cannoli_forget_jump(CPUState *cpu, const TranslationBlock *tb)
         return;
     }
     j = &jumps[tb_jmp_cache_hash_func(tb->pc)];
-    /* Pairs with the barrier in ask_qemu: CF_INVALID is set. */
+    /* Pairs with the barrier after an entry is filled: CF_INVALID is set. */
     smp_mb();
     if (qatomic_read(&j->code) == tb->tc.ptr) {
         qatomic_set(&j->code, NULL);
@@ -71,7 +71,7 @@ void cannoli_forget_jumps(CPUState *cpu)
     CannoliJump *jumps = qatomic_read(&cannoli_cpu(cpu)->jumps);
 
     for (int i = 0; jumps && i < NR_JUMPS; i++) {
-        /* What was never used needs no memory. */
+        /* Do not touch pages that were never used. */
         if (qatomic_read(&jumps[i].code)) {
             qatomic_set(&jumps[i].code, NULL);
         }
@@ -87,7 +87,7 @@ ask_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
     TranslationBlock *tb = qatomic_read(&cpu->tb_jmp_cache->array[h].tb);
     CannoliJump *jumps = cannoli_cpu(cpu)->jumps;
 
-    /* Not the epilogue, and of this very state */
+    /* Not the epilogue, and for exactly this state */
     if (jumps && tb && tb->tc.ptr == code) {
         qatomic_set(&jumps[h].code, NULL);
         jumps[h].pc = pc;
@@ -96,7 +96,8 @@ ask_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
         jumps[h].cflags = tb_cflags(tb);
         qatomic_set(&jumps[h].code, code);
         /*
-         * We see that the block is invalid, or who makes it so sees our entry.
+         * Either we see that the block is invalid, or the code that invalidates
+         * it sees our entry.
          */
         smp_mb();
         if (tb_cflags(tb) & CF_INVALID) {
@@ -108,7 +109,7 @@ ask_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
 
 /*
  * A guard of the stack, variables set to 0 before they are written and
- * registers cleared at the end would take a third of what is saved.
+ * registers cleared at the end would cost a third of what is saved.
  */
 #if __has_attribute(no_stack_protector)
 #define NO_GUARD __attribute__((no_stack_protector))
@@ -140,7 +141,7 @@ static NO_GUARD NO_CLEARING const void *helper_cannoli_jump(CPUArchState *env)
     if (likely(c->jumps)) {
         j = &c->jumps[tb_jmp_cache_hash_func(pc)];
         code = qatomic_read(&j->code);
-        /* What else QEMU looks at: see cannoli_gen_jump. */
+        /* For what else QEMU checks see cannoli_gen_jump. */
         if (likely(code && j->pc == pc && j->cs_base == cs_base &&
                    j->flags == flags && j->cflags == cpu->tcg_cflags &&
                    !c->once && !cpu->singlestep_enabled &&

@@ -4,18 +4,18 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a library allocates, itself or by what it calls, must neither take
- * address space that the guest would have had nor change what the C library's
- * allocator does for QEMU, which maps memory at moments that depend on what was
- * allocated and freed before.  So malloc and the others are defined here, in
- * the program, where the dynamic linker finds them first.  For a thread that is
- * apart (far.h) they take memory from a region that is reserved before the
- * guest runs; for all others they are the C library's, one test later.  Blocks
- * of either kind may be freed by anybody.
+ * What a library allocates, itself or by what it calls, must neither occupy
+ * address space that the guest would get nor change what the C library's
+ * allocator does for QEMU: when that maps memory depends on all earlier
+ * allocations.  So malloc and the others are defined here, in the program,
+ * where the dynamic linker finds them first.  For a thread with cannoli_apart
+ * set (far.h) they use a region that is reserved before the guest runs; for all
+ * others they call the C library's, after one test.  Blocks of either kind may
+ * be freed by anybody.
  *
  * The region grows at its end, by blocks of some 160 sizes, four for each power
- * of two.  A freed block waits for a request of its size; of a large one the
- * memory goes back at once.
+ * of two.  A freed block waits for a request of its size; the memory of a large
+ * one is released at once.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -45,7 +45,7 @@ extern void *__libc_calloc(size_t n, size_t bytes);
 extern void *__libc_realloc(void *p, size_t bytes);
 extern void *__libc_memalign(size_t align, size_t bytes);
 
-/* In front of each block's memory. */
+/* Before each block's memory. */
 typedef struct Header {
     uint32_t magic;
     uint32_t size;          /* which */
@@ -107,7 +107,7 @@ static Header *header_of(void *p)
                                   "memory, or has overwritten its begin\n";
 
         if (write(STDERR_FILENO, msg, sizeof(msg) - 1)) {
-            /* nobody to tell */
+            /* nothing can be done about it */
         }
         abort();
     }
@@ -274,7 +274,7 @@ void *realloc(void *p, size_t n)
     if (!ours && !old) {
         return __libc_realloc(p, n);
     }
-    /* A block of ours stays one, whoever makes it larger. */
+    /* A block of ours stays one, whichever thread enlarges it. */
     new = take(n, &fresh);
     new = new ? new : __libc_malloc(n);
     if (new) {
@@ -341,7 +341,7 @@ size_t malloc_usable_size(void *p)
     return is_ours(p) ? usable(header_of(p)) : usable_elsewhere(p);
 }
 
-/* mmap has two names, which are one where off_t has 64 bits. */
+/* mmap has two names, for one function where off_t has 64 bits. */
 void *cannoli_heap_mmap(void *at, size_t n, int prot, int flags, int fd,
                    off_t offset);
 void *heap_mmap_32(void *at, size_t n, int prot, int flags, int fd,
@@ -386,7 +386,7 @@ void cannoli_heap_init(void)
             heap.base = p;
             heap.bytes = bytes;
             cannoli_far_zone(p);
-            /* A thread that forks finds it at rest. */
+            /* No thread changes it during a fork. */
             pthread_atfork(lock_heap, unlock_heap, unlock_heap);
             break;
         }
@@ -395,7 +395,7 @@ void cannoli_heap_init(void)
 
 #else
 
-/* Another allocator, or none that can be found first: libraries use it, too. */
+/* If another allocator comes first in symbol lookup, libraries use that one. */
 void cannoli_heap_init(void)
 {
 }

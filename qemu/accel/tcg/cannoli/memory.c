@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What is kept for good, and what is kept until all translated code is thrown
- * away, is reserved before the guest starts and opened as it is used, so that
- * it never takes addresses that the guest would get.
+ * Memory that is kept for good, or until all translated code is flushed, is
+ * reserved before the guest starts and made accessible as it is used, so that
+ * it never occupies addresses that the guest would get.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -15,7 +15,7 @@
 #include "internal.h"
 #include <sys/mman.h>
 
-/* What cannoli_alloc gives out. */
+/* The memory that cannoli_alloc returns. */
 #define ARENA_BYTES (16ull << 30)
 #define ARENA_STEP  (1ull << 20)
 
@@ -75,7 +75,7 @@ void cannoli_free_passing(void)
 {
     size_t used = ROUND_UP(passing.used, qemu_real_host_page_size());
 
-    /* It is zero then; what the guest has locked cannot be given back. */
+    /* This zeroes it; memory that the guest has locked cannot be released. */
     if (madvise(passing.base, used, MADV_DONTNEED)) {
         memset(passing.base, 0, passing.used);
     }

@@ -1,32 +1,32 @@
 /*
- * Execution tracing into shared memory: what is told only once
+ * Execution tracing into shared memory: what is recorded only once
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * With coverage a block, and where a library says ONCE an instruction, is told
- * the first time that this process runs it; what its ancestors ran before the
- * fork counts.  Then its code has no hook any more.
+ * With coverage a block, and where a library answers ONCE an instruction, is
+ * recorded the first time that this process runs it; what its ancestors ran
+ * before the fork counts.  After that its code has no hook.
  *
- * Most code runs only a few times, so that translating all of it twice would
- * cost more than anything else here.  Hence a block that has something to tell
+ * Most code runs only a few times, so translating all of it twice would cost
+ * more than anything else here.  Hence a block that has something to record
  * once (tb->cannoli_once) is not linked to, not found by helper_lookup_tb_ptr,
- * and does not go on to other blocks by itself: it is entered by cpu_tb_exec
- * alone and comes back to it.  There C code writes its id in front and knows
- * behind whether it ran; an exit from its middle is seen by cannoli_loop_exit,
+ * and does not go on to other blocks by itself: only cpu_tb_exec enters it, and
+ * it returns there.  C code writes its id before the run and knows after it
+ * whether the block ran; an exit from its middle is seen by cannoli_loop_exit,
  * which knows the instruction from the state restore.  So the code itself has
- * nothing in it, and once it has run it is an ordinary block.
+ * no instrumentation, and after its run it is an ordinary block.
  *
  * Only where that is not enough to know what ran (an exit inside that is no
  * longjmp, a helper that may leave without a state restore, accesses,
- * registers) does the code tell, as it does without a choice.  When it has run,
- * it is stale: the next lookup throws it away and translates again.
+ * registers) does the code itself record, as it does without a choice.  After
+ * its run, it is stale: the next lookup discards it and translates again.
  *
- * Each thing that is told once has a mark.  Whoever runs the block claims all
- * of its marks first.  A thread that finds one claimed leaves cpu_exec, as for
- * an exit request, and tries again: it must not wait where another one might
- * wait for it to stop.  Claims are held in translated code only, thus by nobody
- * during a fork.
+ * Each thing that is recorded once has a mark.  A thread that runs the block
+ * claims all of its marks first.  A thread that finds one claimed leaves
+ * cpu_exec, as for an exit request, and tries again: it must not wait where
+ * another thread might wait for it to stop.  Claims are held in translated code
+ * only, thus not during a fork.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -44,11 +44,11 @@ typedef struct OncePart {
     unsigned number;        /* of the instruction among those recorded */
 } OncePart;
 
-/* What a translation block tells once. */
+/* What a translation block records once. */
 typedef struct CannoliOnce {
     CannoliBlock *block;
-    bool code;              /* the code tells it */
-    bool resumes;           /* RESUME stands before the id */
+    bool code;              /* the code records it */
+    bool resumes;           /* RESUME comes before the id */
     uint32_t insn;          /* CannoliCPU.insn while it runs */
     unsigned nr_parts;
     OncePart parts[];
@@ -66,9 +66,9 @@ void cannoli_once_init(void)
 /* ---- translation ---- */
 
 /*
- * Can C code alone tell how the block ran?  Not exits that are no longjmp, nor
- * what a helper in front of the last instruction may do, nor whether it got as
- * far as the first instruction that is recorded.
+ * Must the code itself record how the block ran?  C code alone does not see
+ * exits without longjmp, what a helper before the last instruction may do, or
+ * whether the block reached the first instruction that is recorded.
  */
 static bool needs_code(const CannoliPass *p)
 {
@@ -110,7 +110,7 @@ static CannoliOnce *make_once(CannoliPass *p, TranslationBlock *tb,
     return o;
 }
 
-/* ---- instructions that are told once ---- */
+/* ---- instructions that are recorded once ---- */
 
 typedef struct InsnMark {
     CannoliMark mark;
@@ -258,7 +258,7 @@ bool cannoli_once_block(CannoliPass *p, TranslationBlock *tb, CannoliBlock *b,
 
 /* ---- at run time ---- */
 
-/* Nothing is left to be told: the block becomes like any other. */
+/* Nothing is left to record: the block becomes an ordinary one. */
 static void make_ordinary(TranslationBlock *tb)
 {
     tb->cannoli = NULL;
@@ -343,9 +343,9 @@ void cannoli_once_enter(CPUState *cpu, TranslationBlock *tb)
 }
 
 /*
- * How far did the block get?  Returns how many of its instructions ran, by what
- * was told of this run, and whether an exit was told: behind an instruction, or
- * by a state restore in the middle of one (undone).
+ * How far did the block get?  Returns how many of its instructions ran,
+ * according to what was recorded of this run, and whether an exit was recorded:
+ * after an instruction, or by a state restore in the middle of one (undone).
  */
 static unsigned how_far(const CannoliCPU *c, const CannoliOnce *o, bool *left,
                         bool *faulted, bool *undone)
@@ -356,7 +356,7 @@ static unsigned how_far(const CannoliCPU *c, const CannoliOnce *o, bool *left,
 
     *left = *faulted = *undone = false;
     if (c->once_seq != c->thread->seq) {
-        /* It went on in another chunk. */
+        /* It went on in another buffer. */
         w = (const uint32_t *)c->thread->base;
         told = true;
     }
@@ -388,7 +388,7 @@ static unsigned how_far(const CannoliCPU *c, const CannoliOnce *o, bool *left,
     return told ? n : 0;
 }
 
-/* Nobody needs to know of this run, unless there is more of it than words. */
+/* This run need not be recorded, unless there is more of it than words. */
 static void take_back(CannoliCPU *c, const CannoliOnce *o)
 {
     CannoliThread *t = c->thread;
@@ -403,8 +403,8 @@ static void take_back(CannoliCPU *c, const CannoliOnce *o)
 }
 
 /*
- * An exit by longjmp from the very end is a fault, if it was found by a state
- * restore: then it was told.  Else the instruction does nothing but leave.
+ * An exit by longjmp from the very end is a fault, if a state restore found it:
+ * then it was recorded.  Else the instruction only leaves the block.
  */
 static void block_left(CannoliCPU *c, TranslationBlock *tb,
                        const CannoliOnce *o, unsigned n, bool left,
@@ -429,8 +429,9 @@ static void block_left(CannoliCPU *c, TranslationBlock *tb,
 }
 
 /*
- * An instruction that was left by a state restore is told again until it gets
- * to its end: it may have done nothing yet (whether it faulted is told later).
+ * An instruction that was left by a state restore is recorded again until it
+ * reaches its end: it may have done nothing yet (whether it faulted is recorded
+ * later).
  */
 static void insns_left(CannoliCPU *c, TranslationBlock *tb,
                        const CannoliOnce *o, unsigned n, bool undone)

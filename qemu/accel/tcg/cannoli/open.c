@@ -6,7 +6,7 @@
  *
  * The recorder lays the memory out and gives this QEMU descriptors of it, or a
  * path.  Everything is mapped before the guest starts and no descriptor stays
- * open: what the guest does to its descriptors, limits or root does not matter
+ * open: what the guest does to its descriptors, limits or root has no effect
  * here.
  */
 #include "qemu/osdep.h"
@@ -30,7 +30,7 @@ extern const char cannoli_note[];
 const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=5";
 QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 5);
 
-/* Open one of the recorder's files: this program has no descriptor to give. */
+/* Open one of the recorder's files by /proc: no descriptor was inherited. */
 static int open_file(int pid, int number)
 {
     g_autofree char *path = g_strdup_printf("/proc/%d/fd/%d", pid, number);
@@ -50,7 +50,7 @@ static G_NORETURN void no_pipe(int fd, const char *why)
     exit(EXIT_FAILURE);
 }
 
-/* What the first file says; it is of this version, and all of it is there. */
+/* Read the first file; check its version and size. */
 static struct mempipe_ctl read_ctl(int fd)
 {
     struct mempipe_ctl ctl;
@@ -72,7 +72,7 @@ static struct mempipe_ctl read_ctl(int fd)
 }
 
 /*
- * The files that `arg' speaks of: descriptors "CTL,SHARED" and the second one's
+ * The files that `arg' names: descriptors "CTL,SHARED" and the second one's
  * inode, or, if this program was started by a recorded one
  * (linux-user/cannoli/exec.c), a path to the first one.
  */
@@ -131,8 +131,8 @@ void cannoli_parse(const char *arg)
     int fds[2];
 
     /*
-     * Who starts a program with more rights than his own must not have it load
-     * a library of his, or map a file.
+     * A user who starts a program with more rights than his own must not make
+     * it load his library, or map a file.
      */
     if (arg == getenv("QEMU_CANNOLI") && qemu_getauxval(AT_SECURE)) {
         return;

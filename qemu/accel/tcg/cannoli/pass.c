@@ -4,12 +4,12 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * With -cannoli, translated code tells another process which blocks it runs
- * and which addresses it touches.  cannoli/mempipe.h (found by configure
+ * With -cannoli, translated code reports to another process which blocks it
+ * runs and which addresses it accesses.  cannoli/mempipe.h (found by configure
  * --with-cannoli) says how the shared memory is laid out, cannoli/events.h what
  * is written; both belong to the recorder's project.
  *
- * What is known at translation time stands in a block definition, written once.
+ * What is known at translation time is in a block definition, written once.
  * While a block runs it only appends its id, and the addresses and values of
  * its accesses.  Two TCG globals, the end of the id column and the start of the
  * data column (which grows down, towards the ids), make an event a store and an
@@ -18,29 +18,29 @@
  * x86-64 hosts both are in registers (exec/cannoli.h).
  *
  *  - A block begins with a check that its whole straight-line need is free;
- *    when it is not, it leaves through the exit-request label, having done
- *    nothing, and cpu_tb_exec hands the chunk over.  QEMU's check for exit
- *    requests is the same comparison: a request moves the limit.
+ *    when it is not, the block leaves through the exit-request label before it
+ *    has done anything, and cpu_tb_exec hands the buffer over.  QEMU's check
+ *    for exit requests is the same comparison: a request moves the limit.
  *  - An address is stored before its access and the pointer moved after it, so
  *    that an access that faults has no event.  A value is stored when it is
- *    known: before a store, after a load.  Pointer moves are put off and
- *    joined as long as the code is straight; lazy[] and accesses[] of the block
- *    tell, for an exit in instruction i, what had been put off.
+ *    known: before a store, after a load.  Pointer moves are deferred and
+ *    merged as long as the code is straight; for an exit in instruction i,
+ *    lazy[] and accesses[] of the block contain what was deferred.
  *  - An address that follows from that of another access is not stored
- *    (derive.c).  Which access of an instruction did not complete is found
- *    out when that happens (settle.c).
+ *    (derive.c).  When an access of an instruction does not complete, settle.c
+ *    finds out which one.
  *  - Accesses that may be made no time or many times form groups, announced by
  *    a word; exits before the end of a block are announced by a LEFT_AT word.
- *  - Indirect jumps find their block without helper_lookup_tb_ptr, as a rule
+ *  - Indirect jumps usually find their block without helper_lookup_tb_ptr
  *    (jump.c).
  *  - Exits by longjmp go through cannoli_loop_exit.  It knows the instruction
  *    from the state restore that came first, or from CannoliCPU.insn, which
  *    translated code stores before every call that might not return.
- *  - What helpers access themselves goes into the aux ring with its position,
+ *  - What helpers access themselves goes into the side queue with its position,
  *    because most helpers may not write TCG globals.
  *  - Registers that an instruction may write are stored at its end, on every
- *    path (regs-pass.c); what else changes them is found by comparing
- *    (regs.c) and goes into the aux ring.
+ *    path (regs-pass.c); what else changes them is found by comparing (regs.c)
+ *    and goes into the side queue.
  *
  * Translation is serialised by mmap_lock in user mode, so the working state of
  * the pass is static.
@@ -63,11 +63,11 @@ bool cannoli_on;
 static struct {
     TCGOp *op;
     vaddr pc;
-    uint64_t known;         /* what the translator said then, see CannoliReg */
+    uint64_t known;         /* value of insn_start then, see CannoliReg */
 } starts[TCG_MAX_INSNS];
 static int nr_starts;
 
-/* Accesses that are not all that they look like. */
+/* Accesses that need a note. */
 typedef struct Note {
     TCGOp *op;
     bool second;            /* second op of an access that TCG made in halves */
@@ -106,8 +106,8 @@ void cannoli_tcg_init(void *words, void *data)
 }
 
 /*
- * Of whatever kind the block is: a helper that leaves by longjmp must leave the
- * pointers where they can be found.
+ * This applies to every kind of block: a helper that leaves by longjmp must
+ * leave the pointers where they can be found.
  */
 static void store_fixed(CannoliPass *p, TCGContext *s)
 {
@@ -135,8 +135,8 @@ static uint64_t known_at(TCGOp *op)
 }
 
 /*
- * The translator of sh4 takes some sequences as a whole, unless plugins must
- * see each instruction.  A recording must, too.
+ * The translator of sh4 translates some sequences as a whole, unless plugins
+ * must see each instruction.  A recording must, too.
  */
 void cannoli_tb_start(DisasContextBase *db)
 {
@@ -155,7 +155,7 @@ void cannoli_insn_start(DisasContextBase *db)
         nr_notes = 0;
         cannoli_silent = false; /* a translation that was given up */
     }
-    /* A translator may have taken instructions back. */
+    /* A translator may have removed instructions again. */
     nr_starts = MIN(nr_starts, db->num_insns - 1);
     starts[nr_starts].op = db->insn_start;
     starts[nr_starts].pc = db->pc_next;
@@ -259,7 +259,7 @@ static void reset_labels(CannoliPass *p, TCGContext *s)
     }
 }
 
-/* The op begins an instruction; next: which of starts[] is to come. */
+/* The op begins an instruction; next: the next entry of starts[]. */
 static void add_insn(CannoliPass *p, TCGOp *op, int *next)
 {
     InsnInfo *in = &p->insns[p->nr_insns++];
@@ -268,7 +268,7 @@ static void add_insn(CannoliPass *p, TCGOp *op, int *next)
         .simple = true, .told = true, .number = p->nr_insns - 1,
         .wants = CANNOLI_INSN_ALL, .regs = true,
     };
-    /* sh4 starts more instructions than it was asked to */
+    /* sh4 starts more instructions than requested */
     in->known_later = known_at(op);
     if (*next < nr_starts && starts[*next].op == op) {
         in->known = starts[*next].known;
@@ -357,7 +357,7 @@ static void collect(CannoliPass *p, TCGContext *s, DisasContextBase *db)
     measure_insns(p, db);
 }
 
-/* Count what is told, and say where the block's id goes. */
+/* Count what is recorded, and find where the block's id goes. */
 static void find_told(CannoliPass *p)
 {
     int i, depth = 0, insn = -1;
@@ -377,7 +377,8 @@ static void find_told(CannoliPass *p)
         p->all_wanted &= in->told && in->wants == CANNOLI_INSN_ALL;
     }
     /*
-     * In front of the first one told, or of everything if that may be skipped.
+     * Before the first one recorded, or before everything if that may be
+     * skipped.
      */
     p->first = p->first_told;
     for (i = 0; i < p->nr_ops; i++) {
@@ -413,8 +414,8 @@ static void split_at_places(CannoliPass *p, TCGContext *s,
 }
 
 /*
- * Registers are compared with what was told last where a block begins, so that
- * what is told does not begin in the middle of one.
+ * Registers are compared with the last recorded state where a block begins, so
+ * the recorded part must not begin in the middle of one.
  */
 static void split_at_registers(CannoliPass *p, TCGContext *s)
 {
@@ -425,7 +426,7 @@ static void split_at_registers(CannoliPass *p, TCGContext *s)
     }
 }
 
-/* Look out for windows. */
+/* Insert the code that watches for windows. */
 static void insert_gate(CannoliPass *p, TCGContext *s,
                         const DisasContextBase *db)
 {
@@ -447,8 +448,8 @@ static void leave_out(CannoliPass *p, TCGContext *s, DisasContextBase *db)
 
 /*
  * Most of what coverage needs to know: is the block one that only its last
- * instruction leaves, with nothing that goes back?  Then all that its code does
- * is of no interest, and only the instructions are listed.
+ * instruction leaves, with nothing that goes back?  Then only its instructions
+ * are listed, and its ops are not analysed.
  */
 static bool collect_straight(CannoliPass *p, TCGContext *s,
                              const DisasContextBase *db)
@@ -531,22 +532,22 @@ static void tell_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
     cannoli_find_conditional(p, s);
     if (db->fake_insn) {
         /*
-         * The target of s390x EXECUTE, whose bytes stand nowhere in memory:
-         * what it does is part of the instruction that was the last one to run.
-         * Its slots form groups, because RESUME leaves unconditional ones out.
+         * The target of s390x EXECUTE, whose bytes are nowhere in memory: what
+         * it does is part of the instruction that ran last.  Its slots form
+         * groups, because RESUME leaves unconditional ones out.
          */
         p->insns[0].loops = true;
     }
     cannoli_find_insns(p);
-    /* sh4 does not always begin as many instructions as it is asked to. */
+    /* sh4 does not always begin as many instructions as requested. */
     stubborn = bound_insns && p->nr_insns > bound_insns;
     bound_insns = 0;
     p->nr_tags = 0;
     p->triggers = 0;
     if (cannoli_choosing) {
         /*
-         * Places where recording starts and stops, a closed gate, what was told
-         * once: they take instructions back, or shorten the block.
+         * Places where recording starts and stops, a closed gate, what was
+         * recorded once: they exclude instructions, or shorten the block.
          */
         cannoli_choose(p, cpu, db);
         if (!stubborn) {

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * pass.c finds what a block does and describes it; gen.c inserts
- * the code that tells it.  Translation is serialised by mmap_lock in user mode,
- * so there is one of this.
+ * pass.c finds what a block does and describes it; gen.c inserts the code that
+ * records it.  Translation is serialised by mmap_lock in user mode, so the
+ * state is static.
  */
 #ifndef ACCEL_TCG_CANNOLI_PASS_H
 #define ACCEL_TCG_CANNOLI_PASS_H
@@ -30,10 +30,10 @@ typedef struct OpInfo {
     bool loop_head;         /* set_label that a later op jumps back to */
     int stub;               /* set_label that begins the stub it is in, or -1 */
     uint8_t sets;           /* of registers to compare around it */
-    bool leaves;            /* control never reaches the op behind it */
+    bool leaves;            /* control never reaches the op after it */
     bool regs;              /* its instruction's register slots come first */
-    bool exit;              /* needs a LEFT_AT word in front */
-    bool store_insn;        /* branch to code that cannot know its origin */
+    bool exit;              /* needs a LEFT_AT word before it */
+    bool store_insn;        /* branch to code that does not know its origin */
 } OpInfo;
 
 typedef struct Slot {
@@ -61,7 +61,7 @@ typedef struct LabelInfo {
 typedef struct InsnInfo {
     vaddr pc;
     int len;
-    uint16_t lazy;          /* units put off when it begins */
+    uint16_t lazy;          /* deferred units when it begins */
     uint16_t accesses;      /* its access slots, if it is simple */
     uint64_t known;         /* CannoliReg.lazy when it begins */
     uint64_t known_later;   /* and inside of it */
@@ -79,7 +79,7 @@ typedef struct InsnInfo {
     uint8_t triggers;       /* CANNOLI_START, CANNOLI_STOP, CANNOLI_TREE */
     uint32_t wants;         /* CANNOLI_INSN_LOADS etc. of what helpers do */
     uint16_t number;        /* of instructions recorded before it */
-    CannoliMark *mark;      /* if it is told once */
+    CannoliMark *mark;      /* if it is recorded once */
 } InsnInfo;
 
 typedef struct CannoliPass {
@@ -98,33 +98,33 @@ typedef struct CannoliPass {
     int nr_insns;
     int nr_told;            /* instructions that are recorded */
     int first_told;
-    int first, last;        /* from the block's id to the last one told */
+    int first, last;        /* from the block's id to the last recorded */
     bool all_wanted;        /* all of it, with all accesses */
-    bool code;              /* its code tells what runs */
+    bool code;              /* its code records what runs */
     uint8_t triggers;       /* those of all instructions */
     int nr_tags;            /* that the definition has */
     int *cover;             /* conditional depth changes by op index */
 } CannoliPass;
 
 /*
- * Is nothing recorded of the block, and nothing to be looked out for in it?
- * Found by its addresses and the gate alone, before its ops are looked at.
+ * True if nothing of the block is recorded or watched for.  Determined by its
+ * addresses and the gate alone, before its ops are analysed.
  */
 bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db);
 
 /*
- * Ask what is recorded of the block: choice and triggers of each instruction,
- * and told, of which the hooks of cannoli_tb_end take back what a closed gate
- * or an earlier run leaves out.
+ * Query what is recorded of the block: choice and triggers of each instruction,
+ * and whether it is recorded; the hooks of cannoli_tb_end then exclude what a
+ * closed gate or an earlier run leaves out.
  */
 void cannoli_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db);
 
-/* Of what is to be told once, take back what was told. */
+/* Of what is to be recorded once, exclude what was recorded. */
 void cannoli_once_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db);
 
 /*
- * The block b was described: it is told always, once, or not any more.  Returns
- * whether its code must tell it.
+ * The block b was defined: it is recorded always, once, or no longer.  Returns
+ * whether its code must record it.
  */
 bool cannoli_once_block(CannoliPass *p, TranslationBlock *tb, CannoliBlock *b,
                         bool resumes);
@@ -134,17 +134,19 @@ bool cannoli_once_block(CannoliPass *p, TranslationBlock *tb, CannoliBlock *b,
  * least 1; 0: with half as many.  Does not return.
  */
 G_NORETURN void cannoli_shorten(TCGContext *s, int insns);
-/* The same, with half as many; the end, if there is but one. */
+/* The same, with half as many; ends QEMU if there is only one. */
 G_NORETURN void cannoli_too_complex(CannoliPass *p, TCGContext *s);
-/* Likewise: its description has so many bytes that no ring holds it. */
+/*
+ * Likewise: its definition has `bytes' bytes, more than the side queue holds.
+ */
 G_NORETURN void cannoli_too_long(CannoliPass *p, TCGContext *s, uint32_t bytes);
 
 /*
- * Steps of the pass, in this order (flow.c, slots.c): which ops stand where
- * control may pass no time or many times; whose code an op is; slots, groups
- * and the place of every op (@mem: accesses are recorded); exits in front of
- * register slots, false if the slots must be found anew; which slots are
- * derived (derive.c); which exits the code must tell.
+ * Steps of the pass, in this order (flow.c, slots.c): which ops may run no time
+ * or many times; which instruction an op belongs to; slots, groups and the
+ * place of every op (@mem: accesses are recorded); exits before register slots,
+ * false if the slots must be found again; which slots are derived (derive.c);
+ * which exits the code must record.
  */
 void cannoli_find_conditional(CannoliPass *p, TCGContext *s);
 void cannoli_find_insns(CannoliPass *p);
@@ -154,24 +156,24 @@ void cannoli_find_derived(CannoliPass *p, TCGContext *s);
 void cannoli_find_exits(CannoliPass *p, TCGContext *s);
 
 /*
- * Of either kind of block, in front of its op `start' and where it is left:
- * what looks out for windows; and behind all other checks what counts, which is
- * among the former if there are no others (no code).
+ * For blocks of either kind: insert the code that watches for windows before op
+ * `start' and at exits; and the code that counts after all other checks, or
+ * with the former if there are no others (no code).
  */
 void cannoli_gate_insert(CannoliPass *p, TCGContext *s,
                          const DisasContextBase *db, TCGOp *start);
 void cannoli_gate_count(TCGContext *s, const DisasContextBase *db);
 
-/* Where a block begins, behind the exit-request check. */
+/* Where a block begins, after the exit-request check. */
 TCGOp *cannoli_first_op(CannoliPass *p, TCGContext *s);
 
-/* Of an access: is it told (else -1), and how?  The access byte of its slot. */
+/* The access byte of the slot of an access; -1: it is not recorded. */
 int cannoli_choose_access(CannoliPass *p, int insn, unsigned access);
 
-/* Tags as they stand in the definition; sets nr_tags, returns bytes. */
+/* Tags as they are in the definition; sets nr_tags, returns bytes. */
 uint32_t cannoli_put_tags(CannoliPass *p, uint8_t *q);
 
-/* The block as the dictionary knows it: describes what the pass has found. */
+/* The definition of what the pass has found, as in the dictionary. */
 CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
                                DisasContextBase *db);
 /* Decoder mode (CTR_MODE_*) of a block. */
@@ -185,19 +187,19 @@ static inline bool cannoli_is_told(const CannoliPass *p, int insn)
     return insn >= 0 && p->insns[insn].told;
 }
 
-/* With the registers that it changes. */
+/* Are the registers that it changes recorded? */
 static inline bool cannoli_tells_regs(const CannoliPass *p, int insn)
 {
     return cannoli_is_told(p, insn) && p->insns[insn].regs;
 }
 
-/* Between the block's id and the end of the last instruction told. */
+/* Between the block's id and the end of the last recorded instruction. */
 static inline bool cannoli_is_inside(const CannoliPass *p, int insn)
 {
     return insn >= p->first && insn <= p->last;
 }
 
-/* Instructions told when this one is over. */
+/* Number of recorded instructions up to the end of this one. */
 static inline int cannoli_done(const CannoliPass *p, int insn)
 {
     return p->insns[insn].number + p->insns[insn].told;
@@ -251,17 +253,18 @@ static inline bool cannoli_is_access(const TCGOp *op, bool *store)
 
 int cannoli_addr_arg(TCGOp *op);
 
-/* Accesses that are generated now are none of the guest's: cmpxchg.c. */
+/* Accesses that are generated now are not the guest's: cmpxchg.c. */
 extern bool cannoli_silent;
 
 /*
- * Is the op a way out of the block?  Asked of each op in turn; *goto_idx is -1
- * at first.
+ * Does the op leave the block?  To be called for each op in turn; *goto_idx is
+ * -1 at first.
  */
 bool cannoli_is_exit(const TCGOp *op, int *goto_idx);
 
 /*
- * May the op call what sees the globals?  Others can neither exit nor access.
+ * May the op call code that reads the globals?  Others can neither exit nor
+ * access.
  */
 bool cannoli_is_real_call(TCGOp *op);
 
@@ -277,12 +280,15 @@ static inline bool cannoli_ends_bb(TCGOp *op)
 }
 
 /*
- * Learn how much is put off where, before anything is inserted: lazy[] belongs
- * to the block's content and so to its id, which the inserted code contains.
+ * Determine how much is deferred where, before anything is inserted: lazy[]
+ * belongs to the block's content and so to its id, which the inserted code
+ * contains.
  */
 void cannoli_plan_lazy(CannoliPass *p);
 
-/* Insert what tells the block b that needs `need' bytes of a chunk. */
+/*
+ * Insert the code that records block b, which needs `need' bytes of a buffer.
+ */
 void cannoli_insert(CannoliPass *p, TCGContext *s, const CannoliBlock *b,
                     uint32_t need, const DisasContextBase *db);
 
