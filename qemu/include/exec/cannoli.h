@@ -9,8 +9,8 @@
  * its own.  Without CONFIG_CANNOLI each of them is an empty macro (the end of
  * this file), so that the compiler makes what it makes of an unpatched QEMU.
  *
- * Names in capitals are macros that work where they stand: they declare, return
- * or guard the statement that follows.
+ * Macros with names in capitals act in place: they declare, return or guard the
+ * statement that follows.
  */
 #ifndef EXEC_CANNOLI_H
 #define EXEC_CANNOLI_H
@@ -56,11 +56,11 @@ typedef struct CannoliCPU {
     void *unwound_words;
     struct CannoliThread *thread;
     uint64_t fault_addr;
-    /* State of registers as it was told last, see cannoli_regs_shadow */
+    /* The last recorded state of registers, see cannoli_regs_shadow */
     void *shadow;
-    /* Where `insn' belongs to, if it writes registers */
+    /* The block of `insn', if it writes registers */
     const struct CannoliBlock *block;
-    /* What the translator knows by itself, see CannoliReg.lazy */
+    /* What the translator knows, see CannoliReg.lazy */
     uint64_t lazy_value;
     bool lazy_known;
     bool fault_addr_valid, fault_write;
@@ -70,13 +70,13 @@ typedef struct CannoliCPU {
     struct CannoliJump *jumps;
     /* Where to go if guest memory that is being read is gone */
     sigjmp_buf *vanished;
-    /* The running block, if it tells something once; where its words begin */
+    /* The running block, if it records something once; start of its words */
     struct TranslationBlock *once;
     void *once_words;
     /*
-     * With CF_CANNOLI_COUNT: instructions that may run before the thread must
-     * ask, all of a block taken off when it begins; and how many of them will
-     * not have run if it is left by the call that comes.
+     * With CF_CANNOLI_COUNT: instructions that may run before the thread needs
+     * a new slice, a whole block subtracted when it begins; and how many of
+     * them will not have run if the next call leaves the block.
      */
     int32_t budget;
     int32_t unrun;
@@ -85,13 +85,13 @@ typedef struct CannoliCPU {
     bool parent_paused;
     bool in_code;           /* a block that counts is running */
     /*
-     * What most blocks use stands last, close to env, where code for it is
-     * short.  Instruction of the running block, stored before calls; or'ed flag
+     * What most blocks use is last, close to env, where code for it is short.
+     * Instruction of the running block, stored before calls; or'ed flag
      */
     uint32_t insn;
-    /* What a block leaves at that is about to begin, see cannoli_set_limit */
+    /* A block leaves before it begins at this limit, see cannoli_set_limit */
     uintptr_t limit;
-    /* TCG globals: end of the words, start of the data of the chunk */
+    /* TCG globals: end of the words, start of the data of the buffer */
     void *words;
     void *data;
 } CannoliCPU;
@@ -121,8 +121,7 @@ typedef struct CannoliCPU {
 
 /*
  * Compile flags of blocks: the gate of the thread is closed; instructions are
- * counted; the end of a call is looked out for.  No part of what a recording
- * says about a block.
+ * counted; the end of a call is watched for.  Not part of a block definition.
  */
 #define CF_CANNOLI_OFF   0x00100000
 #define CF_CANNOLI_COUNT 0x00200000
@@ -131,9 +130,9 @@ typedef struct CannoliCPU {
 
 /* Tracing is on in this process; set before the first translation. */
 extern bool cannoli_on;
-/* And so are the values of accesses. */
+/* The values of accesses are recorded, too. */
 extern bool cannoli_values;
-/* Of what happens outside of translated code, what is wanted (CTR_EVENTS_*) */
+/* Which events outside of translated code are recorded (CTR_EVENTS_*) */
 extern bool cannoli_sys, cannoli_map, cannoli_thr;
 
 /* Translation. */
@@ -143,7 +142,7 @@ void cannoli_insn_start(struct DisasContextBase *db);
 void cannoli_note_pair(bool swap);
 void cannoli_note_swap(bool swap);
 /*
- * A compare-and-swap in a serial context, which QEMU makes of a load and a
+ * A compare-and-swap in a serial context, which QEMU implements as a load and a
  * store that is always made: one that fails is no store
  * (accel/tcg/cannoli/cmpxchg.c).  Return false if nothing was generated.
  */
@@ -164,10 +163,10 @@ void cannoli_max_insns(int *max_insns);
 /*
  * On x86-64 hosts the two pointers are in registers while translated code runs
  * (the data pointer if there are data), as fixed TCG globals.  CannoliCPU has
- * them only when control is elsewhere: the prologue loads them and the epilogue
+ * them only while other code runs: the prologue loads them and the epilogue
  * stores them, and they are stored before calls of helpers that may look at
- * them (cannoli_tb_end; slow paths of accesses do it themselves) and taken out
- * of the context of a signal that translated code has raised.
+ * them (cannoli_tb_end; slow paths of accesses do it themselves) and read from
+ * the context of a signal that translated code has raised.
  *
  * TCG does not write fixed globals.  What moves one is a store with an offset
  * that no other has: CANNOLI_MOVE and the number of bytes; CANNOLI_RELOAD gets
@@ -180,9 +179,12 @@ void cannoli_max_insns(int *max_insns);
 #endif
 #define CANNOLI_MOVE   0x7ff00000 /* +- CANNOLI_MAX_NEED */
 #define CANNOLI_RELOAD 0x7fff0000
-/* How many of them: words, data; 0 if tracing was off when TCG began. */
+/*
+ * The number of fixed globals: words, data; 0 if tracing was off when TCG
+ * began.
+ */
 extern int cannoli_fixed;
-/* Offset of CannoliCPU.words from env; data stands behind it. */
+/* Offset of CannoliCPU.words from env; data is right after it. */
 extern const int cannoli_words_off;
 
 /* For tcg/tcg.c */
@@ -220,8 +222,8 @@ int cannoli_fixed_wanted(void);
     })
 
 /*
- * For the handlers of SIGSEGV and SIGBUS.  The kernel does not say where an
- * address of no page was (SI_KERNEL).
+ * For the handlers of SIGSEGV and SIGBUS.  The kernel does not report the
+ * address if it is not canonical (SI_KERNEL).
  */
 #if CANNOLI_FIXED
 #define CANNOLI_TAKE_FIXED(cpu, uc) \
@@ -243,9 +245,9 @@ int cannoli_fixed_wanted(void);
 void cannoli_take_fixed(struct CPUState *cpu, uintptr_t words, uintptr_t data);
 
 /*
- * A block that records something once is entered from C and comes back there.
- * stay: the next block must not be entered directly, *tb becomes NULL.
- * fresh: *tb may be one that has to be translated again; then it becomes NULL.
+ * A block that records something once is entered from C and returns there.
+ * stay: the next block must not be entered directly, *tb becomes NULL.  fresh:
+ * *tb may be one that has to be translated again; then it becomes NULL.
  * no_jump: *last_tb becomes NULL if it must not be chained to tb.
  */
 extern bool cannoli_once_on;
@@ -274,9 +276,9 @@ cannoli_once_find_fresh(struct TranslationBlock *tb);
     } while (0)
 
 /*
- * Where an indirect jump goes (accel/tcg/cannoli/jump.c).  gen: the code that
- * finds out, if it is not to be QEMU's own.  forget: a block, or all, when they
- * are thrown away.
+ * Where an indirect jump goes (accel/tcg/cannoli/jump.c).  gen: generates the
+ * lookup, unless QEMU's own is to be used.  forget: a block, or all, when they
+ * are invalidated.
  */
 bool cannoli_gen_jump(struct TCGv_ptr_d *to);
 void cannoli_forget_jump(struct CPUState *cpu,
@@ -311,7 +313,7 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
 /*
  * Accesses made by helpers, after the fact.  What was loaded or stored can be
  * read at the guest address `data', or is given as bytes, as a number (low,
- * high), or as the contents of memory before and behind an atomic operation.
+ * high), or as the contents of memory before and after an atomic operation.
  */
 void cannoli_access(struct CPUState *cpu, uint64_t addr, uint64_t size,
                     bool store, uint64_t data);
@@ -344,7 +346,7 @@ void cannoli_st_bytes(struct CPUArchState *env, uint64_t addr, uint32_t size,
                       const void *bytes);
 void cannoli_ldst(struct CPUArchState *env, uint64_t addr, uint64_t size,
                   bool is_load);
-/* From addr to where the host address end lies */
+/* From addr up to the host address end */
 void cannoli_ld_until(struct CPUArchState *env, uint64_t addr,
                       const void *end);
 void cannoli_st_until(struct CPUArchState *env, uint64_t addr,
@@ -377,7 +379,7 @@ void cannoli_get_deathsig(int *sig);
 int cannoli_set_host_deathsig(int sig);
 
 /*
- * For atomic_template.h, which tells plugins the operand instead of what it
+ * For atomic_template.h, which passes plugins the operand instead of what it
  * stores.  before, after: the contents of memory, in memory's byte order.
  */
 #define cannoli_atomic_rmw(env, addr, oi, before, after) \
@@ -391,10 +393,10 @@ int cannoli_set_host_deathsig(int sig);
         cannoli_cmpxchg(env_cpu(env), addr, oi, &was, &want, &put); \
     } while (0)
 /*
- * An operation whose one result is not enough for both contents of memory is
- * made here, when values are recorded, by compare-and-swap (at first with a
- * guess: a fault must be that of a write), and the template gets a copy to work
- * on.
+ * The result of some operations does not determine the contents of memory both
+ * before and after.  When values are recorded, these are done here by
+ * compare-and-swap (first with a guess: a fault must be that of a write), and
+ * the template works on a copy.
  */
 #define CANNOLI_RMW_BEGIN(haddr, op, val) \
     DATA_TYPE rmw_old = 0, rmw_new = 0, rmw_copy; \
@@ -413,7 +415,7 @@ int cannoli_set_host_deathsig(int sig);
 
 /*
  * s390x: a compare-and-swap in a serial context stores even if it fails.  Then
- * this is no store; it only faults as one.
+ * this is not recorded as a store; it only faults as one.
  */
 #define cannoli_no_store(env, failed, addr, size, mmu_idx, ra) \
     ({ \

@@ -5,18 +5,18 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Where the machine runs programs of this target by itself, a recorded program
- * that executes one stays recorded without being asked for.  The QEMU that the
- * kernel would start cannot be told: a variable in the environment would be
- * seen by whatever is not a QEMU that knows it.  So the recorded QEMU starts
- * itself, as the kernel would start the other: with the guest's environment as
- * it is and without options.
+ * that executes one stays recorded without an option.  The QEMU that the kernel
+ * would start cannot get the option: an environment variable would be visible
+ * to any program that is not a QEMU that knows it.  So the recorded QEMU starts
+ * itself, as the kernel would start the other one: with the guest's environment
+ * as it is and without options.
  */
 #include "qemu/osdep.h"
 #include "exec.h"
 
 #define BINFMT_DIR "/proc/sys/fs/binfmt_misc"
 
-/* What the kernel compares of a file. */
+/* The number of bytes of a file that the kernel compares. */
 #define MAX_MAGIC 256
 
 typedef struct Entry {
@@ -42,7 +42,7 @@ static unsigned parse_bytes(const char *hex, uint8_t out[MAX_MAGIC])
     return n;
 }
 
-/* Whether the text of an entry is that of an enabled one for a QEMU. */
+/* Whether the text is an enabled entry for a QEMU. */
 static bool parse_entry(char *text, Entry *e)
 {
     bool enabled = false, is_qemu = false;

@@ -6,16 +6,16 @@
  *
  * On demand (MEMPIPE_FOLLOW_EXEC), or where the machine would run it anyway
  * (binfmt.c), an execve of a program for this target becomes an execve of this
- * QEMU with that program, which attaches to the same memory.  It opens it by
- * the recorder's /proc/PID/fd, so that nothing has to be held open.
+ * QEMU with that program, which attaches to the same memory.  The new QEMU
+ * opens it through the recorder's /proc/PID/fd, so that no descriptor is kept
+ * open.
  *
- * On demand, the guest's environment must neither be taken for QEMU's own
+ * On demand, QEMU must neither interpret the guest's environment as its own
  * (LD_PRELOAD, QEMU_STRACE) nor lose a string (duplicates, strings without
- * '='): each string is passed with a mark in front, which the new QEMU takes
- * off.
+ * '='): each string is passed with a prefix, which the new QEMU removes.
  *
  * What is not for this target (native programs, others' scripts) is executed as
- * usual, and whatever is wrong with a file is left to the kernel to say.
+ * usual, and the kernel reports whatever is wrong with a file.
  */
 #include "qemu/osdep.h"
 #include "qemu/path.h"
@@ -29,13 +29,13 @@
 
 #define MARK '\001'
 
-/* What the kernel reads of a file to find out what it is. */
+/* The bytes of a file that the kernel reads to find out its type. */
 #define HEAD_BYTES 256
 
 /* Scripts whose interpreters are scripts: as many as the kernel follows. */
 #define MAX_SCRIPTS 5
 
-/* Of the program that runs: what must be the same in one that QEMU can run. */
+/* Of the running program: a program for this QEMU has the same. */
 unsigned cannoli_elf_machine;
 static unsigned char elf_class, elf_data;
 static unsigned elf_flags;
@@ -60,7 +60,7 @@ static char *self_path;
 /* Each option given on the command line or in the environment, as it is. */
 void cannoli_option(const char *name, const char *value)
 {
-    /* Not: what goes to a log or to a debugger, or changes the environment. */
+    /* Not options for a log or a debugger, or that change the environment. */
     static const char *const kept[] = {
         "L", "s", "cpu", "r", "B", "R", "t", "p", "one-insn-per-tb", "tb-size",
         "seed", "xtensa-abi-call0",
@@ -71,7 +71,7 @@ void cannoli_option(const char *name, const char *value)
     }
     for (int i = 0; i < ARRAY_SIZE(kept); i++) {
         if (!strcmp(name, kept[i])) {
-            /* A folder is still meant when the guest has gone elsewhere. */
+            /* The folder must stay the same after a chdir of the guest. */
             char *full = i == 0 ? realpath(value, NULL) : NULL;
 
             g_ptr_array_add(options, g_strdup_printf("-%s", name));
@@ -82,7 +82,7 @@ void cannoli_option(const char *name, const char *value)
     }
 }
 
-/* The guest's environment, if *list of QEMU's own is not what was meant. */
+/* The guest's environment, if *list is QEMU's own. */
 void cannoli_environ(char ***list)
 {
     GPtrArray *env;
@@ -111,7 +111,7 @@ void cannoli_environ(char ***list)
 
 /* ---- what is to be executed ---- */
 
-/* A path to what a descriptor stands for, that a new program can use. */
+/* A path to a descriptor's file that a new program can use. */
 static char *fd_path(int fd)
 {
     g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", fd);
@@ -134,7 +134,7 @@ static char *fd_path(int fd)
     return NULL;
 }
 
-/* The path that execveat means, NULL if that cannot be said. */
+/* The path that execveat refers to, NULL if it is not known. */
 static char *exec_target(int dirfd, const char *exe, int flags)
 {
     g_autofree char *dir = NULL;
@@ -166,8 +166,8 @@ static int open_executable(const char *file)
     struct stat st;
 
     /*
-     * Arguments that cannot be read: a kernel that opens the file first tells
-     * what is wrong with it, another one nothing.
+     * Arguments that cannot be read: a kernel that opens the file first reports
+     * what is wrong with the file, others do not.
      */
     if (syscall(__NR_execve, file, (void *)-1l, NULL) != -1 ||
         errno != EFAULT) {
@@ -280,7 +280,7 @@ static bool judge_script(char head[HEAD_BYTES + 1], size_t n, char **interp,
     if (!end) {
         end = head + strlen(head);
         p = head + 2 + strspn(head + 2, " \t");
-        /* A name that may go on beyond the head will not do. */
+        /* A name that may extend beyond the head is refused. */
         if (n == HEAD_BYTES && !p[strcspn(p, " \t")]) {
             return false;
         }
@@ -305,8 +305,8 @@ static bool judge_script(char head[HEAD_BYTES + 1], size_t n, char **interp,
 }
 
 /*
- * Find the program that is to run `file', which is changed to it and its
- * arguments to what it is to be given.
+ * Find the program that runs `file'; sets `file' to it, and `args' to its
+ * arguments.
  */
 static Verdict judge(char **file, GPtrArray *args)
 {
@@ -341,7 +341,9 @@ static Verdict judge(char **file, GPtrArray *args)
 
 /* ---- doing it ---- */
 
-/* Whether the shared memory can be opened by a path, which is put into name. */
+/*
+ * Whether the shared memory can be opened by a path, which is written to name.
+ */
 static bool pipe_path(char *name, size_t size)
 {
     g_autofree char *shared = g_strdup_printf("/proc/%d/fd/%d",
@@ -442,7 +444,7 @@ bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
         done = true;
     } else if (v != NOT_OURS) {
         exec_qemu(file, args, envp, pipe_name, v);
-        /* If it is QEMU that is missing, there is still the usual way. */
+        /* If QEMU itself is missing, go on as usual. */
         done = errno != ENOENT && errno != EACCES && errno != ENOTDIR;
     }
     if (done) {

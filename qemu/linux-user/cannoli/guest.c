@@ -1,12 +1,12 @@
 /*
- * Execution tracing into shared memory: what the guest asks for
+ * Execution tracing into shared memory: what the guest requests
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A system call with a reserved number is meant for us (cannoli/guest.h):
- * programs switch recording, make marks, name ranges of memory.  Also here:
- * where a target keeps what tells that a call has returned.
+ * A system call with a reserved number is for the recording (cannoli/guest.h):
+ * programs switch recording on and off, make marks, name ranges of memory.
+ * Also here: where a target keeps the stack pointer and the return address.
  */
 #include "qemu/osdep.h"
 #include "qemu.h"
@@ -227,7 +227,7 @@ uint64_t cannoli_return_address(CPUState *cpu)
     return env->regwptr[WREG_O7] + 8;
 #else
     /*
-     * On the stack (i386, m68k), so that the stack pointer says all, or in a
+     * On the stack (i386, m68k), so that the stack pointer is enough, or in a
      * register with the number of the window beside it (xtensa).
      */
     return -1;

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * exec/cannoli.h explains hooks; those for threads, processes and faults are
- * there.  What stands in many places begins with a test of what is recorded, as
- * it is there for every guest.
+ * there.  Hooks in many places begin with a test of what is recorded, because
+ * every guest runs them.
  */
 #ifndef LINUX_USER_CANNOLI_HOOKS_H
 #define LINUX_USER_CANNOLI_HOOKS_H
@@ -53,9 +53,9 @@ const char *cannoli_syscall_name(unsigned i, int *nr);
     }
 
 /*
- * A signal that ends the process is caught, or the host would end it without a
- * word; then QEMU dies by it.  One that the guest ignores from its begin is
- * left alone.
+ * A signal that ends the process is caught, or the host would end it without an
+ * event; then QEMU dies by it.  A signal that the guest ignores from its start
+ * is not caught.
  */
 bool cannoli_catches(int sig);
 #define cannoli_catch_signal(tsig, hsig, act) \
@@ -79,7 +79,7 @@ bool cannoli_catches(int sig);
     cannoli_set_host_deathsig(target_to_host_signal(sig))
 
 /*
- * ---- system calls that are meant for us: guest.c ----
+ * ---- system calls for the recording: guest.c ----
  *
  * False if it is none.  o32: MIPS' cpu_loop refuses numbers that are not in its
  * table; *ret is -TARGET_ENOSYS, and stays so if it is none.
@@ -94,11 +94,11 @@ void cannoli_guest_o32(CPUState *cpu, abi_long *ret);
 /*
  * ---- guest memory that the system reads and writes: sys.c ----
  *
- * next_lock: how the next lock_user is to be understood.  limit_written: what
- * is unlocked from now on stands for not more than so many bytes written (a
- * result; an error is none), until the next such call.  wrote: for what is
- * written without unlock_user.  stored: for an atomic operation; memory may
- * hold another thread's value by now, so the bytes are given.
+ * next_lock: how to interpret the next lock_user.  limit_written: what is
+ * unlocked from now on counts as at most so many bytes written (a result; an
+ * error is none), until the next such call.  wrote: for what is written without
+ * unlock_user.  stored: for an atomic operation; memory may hold another
+ * thread's value by now, so the bytes are given.
  */
 enum { CANNOLI_LOCK_PLAIN, CANNOLI_LOCK_QUIET, CANNOLI_LOCK_STRING };
 #define CANNOLI_WROTE_ALL INT64_MAX
@@ -170,7 +170,7 @@ bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
 void cannoli_environ(char ***made);
 void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
                       unsigned flags);
-/* The guest does not see the option that is for us. */
+/* Hide the option from the guest. */
 #define cannoli_hide_option(envlist) \
     ((void) envlist_unsetenv(envlist, "QEMU_CANNOLI"))
 

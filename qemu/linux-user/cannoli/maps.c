@@ -4,11 +4,11 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A process begins with its mappings as they stand in its /proc/self/maps; each
- * change that succeeds follows.  The hooks are where QEMU makes the change for
- * the guest, under mmap_lock, so that times tell the order of all threads'.
- * Files are named from the descriptor: this needs no descriptor, which another
- * thread of the guest could notice.
+ * A process begins with its mappings as in its /proc/self/maps; each change
+ * that succeeds follows.  The hooks are where QEMU makes the change for the
+ * guest, under mmap_lock, so that the times give the order of all threads'
+ * changes.  Files are named from the guest's descriptor: this opens no other,
+ * which another thread of the guest could notice.
  */
 #include "qemu/osdep.h"
 #include "qemu.h"
@@ -26,8 +26,8 @@
 #define MAX_BUILD_ID 64
 #define MAX_PHDRS    64
 #define NT_BUILD_ID  3
-#define MAX_LOADED   (64 * 1024)    /* mappings, their content told at start */
-#define MAX_NOTES    (16 * 1024)    /* bytes of a segment that are looked at */
+#define MAX_LOADED   (64 * 1024)    /* mappings recorded with content */
+#define MAX_NOTES    (16 * 1024)    /* bytes of a segment that are read */
 
 /* A change, or a mapping at the beginning. */
 typedef struct Change {
@@ -97,7 +97,7 @@ static void update_modules(const Change *c)
     cannoli_apart--;
 }
 
-/* A change, now; errno is kept for whoever asks for the result. */
+/* Emits a change; errno is kept for the caller. */
 static void changed(const Change *c)
 {
     int saved_errno = errno;
@@ -142,7 +142,7 @@ static uint64_t image_number(const Image *im, const uint8_t *p, unsigned bytes)
     }
 }
 
-/* The build id among the notes, its length or 0. */
+/* Finds the build id among the notes; returns its length or 0. */
 static uint32_t find_note(const Image *im, const uint8_t *notes, uint32_t n,
                           uint8_t id[MAX_BUILD_ID])
 {
@@ -239,7 +239,7 @@ void cannoli_brk(uint64_t heap, uint64_t old_end, uint64_t new_end)
     }
 }
 
-/* Whether this was the heap's change, which is then told. */
+/* Whether this was a change of the heap, which is then recorded. */
 static bool was_brk(CannoliThread *t, bool failed)
 {
     if (!t->sys.brk) {
@@ -319,8 +319,8 @@ void cannoli_munmap(uint64_t start, uint64_t len)
 }
 
 /*
- * About to be noted.  Where guest addresses are reserved on the host,
- * protecting what is not mapped succeeds, and what was not there is there.
+ * The protection is about to change.  Where guest addresses are reserved on the
+ * host, protecting unmapped memory succeeds and makes it mapped.
  */
 void cannoli_mprotect(uint64_t start, uint64_t len, int prot)
 {
@@ -414,8 +414,8 @@ static bool is_stack(const struct image_info *info, abi_ulong start,
 }
 
 /*
- * What the loader has put into memory that no file tells: vdso, code for signal
- * returns, descriptor tables.  Pages of zeros are told by the mapping.
+ * Memory that the loader has filled and that is in no file: vdso, code for
+ * signal returns, descriptor tables.  Pages of zeros follow from the mapping.
  */
 static void loaded(CPUState *cpu, abi_ulong start, abi_ulong last,
                    unsigned long prot)
@@ -433,7 +433,7 @@ static void loaded(CPUState *cpu, abi_ulong start, abi_ulong last,
     }
 }
 
-/* As open_self_maps_4: start to last is one mapping of the host's, mi. */
+/* As open_self_maps_4: start to last is one host mapping, mi. */
 static void initial_event(Walk *w, const MapInfo *mi, abi_ulong start,
                           abi_ulong last, unsigned long prot)
 {

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * For the libraries that choose what is told: which file an address belongs to.
- * The table is kept from the hooks of maps.c, because the guest may take
- * /proc away from us.  All of it is under mmap_lock.
+ * For the libraries that choose what is recorded: which file an address belongs
+ * to.  The hooks of maps.c keep the table up to date, because the guest may
+ * make /proc inaccessible.  All of it is under mmap_lock.
  */
 #include "qemu/osdep.h"
 #include "qemu/interval-tree.h"

@@ -4,10 +4,10 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * No system call is known here.  What a call reads and writes in the guest's
- * memory passes lock_user and unlock_user, with few exceptions (cannoli_wrote),
- * so that a record of these between the call's entry and return tells it, for
- * every call of every target; whoever reads the trace matches them with the
+ * This file knows no individual system call.  What a call reads and writes in
+ * the guest's memory passes lock_user and unlock_user, with few exceptions
+ * (cannoli_wrote), so recording these between the call's entry and return
+ * covers every call of every target; readers of the trace match them with the
  * arguments.
  */
 #include "qemu/osdep.h"
@@ -28,7 +28,7 @@
 #define PIECE_FIXED (8 + 8 + 4 + 4)
 #define PIECE_BYTES (CANNOLI_MAX_EVENT - PIECE_FIXED)
 
-/* The thread, if it tells what the system does. */
+/* The thread, if what the system does is recorded for it. */
 static CannoliThread *sys_thread(CPUState *cpu)
 {
     CannoliThread *t = cannoli_sys && cpu ? cannoli_cpu(cpu)->thread : NULL;
@@ -67,8 +67,9 @@ uint32_t cannoli_peek(void *to, abi_ulong addr, uint32_t n)
 }
 
 /*
- * The system has read or written `size' bytes: tell it, in pieces if there are
- * many, with what they hold or with `bytes'.  Callers may still want errno.
+ * The system has read or written `size' bytes: record that, in pieces if there
+ * are many, with the memory's contents or with `bytes'.  Keeps errno for the
+ * caller.
  */
 static void user_memory(CPUState *cpu, abi_ulong addr, uint64_t size,
                         uint32_t flags, const void *bytes)
@@ -273,7 +274,7 @@ static void syscall_event(CPUState *cpu, uint32_t type, int num,
 }
 
 /*
- * Threads act on each other through system calls: what led to this one is
+ * Threads act on each other through system calls: what came before this call is
  * handed over, if it is old or somebody watches.
  */
 static void share(CPUState *cpu, uint64_t now)
@@ -347,7 +348,7 @@ void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
         syscall_event(cpu, CTR_EVENT_SYSRET, num, args, none ? 0 : ret,
                       none ? CTR_SYSCALL_NORETURN : 0, sys_time());
     }
-    /* The way back from a bad frame is another signal. */
+    /* A sigreturn from a bad frame raises another signal. */
     if (ret == -QEMU_ESIGRETURN && !get_task_state(cpu)->sync_signal.pending &&
         strstr(syscall_name(num), "sigreturn")) {
         uint8_t *p = cannoli_event(cpu, CTR_EVENT_SIGRETURN, 8, sys_time());
@@ -450,8 +451,8 @@ void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo,
 static char qemu_comm[16];
 
 /*
- * The thread's name.  What prctl tells a guest that has not set one is QEMU's,
- * which says nothing: take the program's then.
+ * The thread's name.  If the guest has set none, prctl returns QEMU's, which is
+ * useless: use the program's then.
  */
 static void thread_name(char name[16])
 {
@@ -495,7 +496,7 @@ void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
     cannoli_event_end(cpu, bytes);
 }
 
-/* The program is loaded and begins. */
+/* The program is loaded and starts. */
 void cannoli_program(CPUState *cpu)
 {
     if (cannoli_sys) {
@@ -532,8 +533,8 @@ void cannoli_cloned(CPUState *cpu, int tid, uint64_t child_tidptr,
 }
 
 /*
- * The thread ends.  What it still does tells others that it is gone, so that it
- * must have been handed over before.
+ * The thread ends.  What it still does shows others that it has ended, so its
+ * events must be handed over before.
  */
 void cannoli_task_exit(CPUState *cpu, uint64_t child_tidptr)
 {

@@ -4,8 +4,8 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Chunks are handed over to the recorder and taken back, threads and processes
- * come and go.
+ * Hands buffers over to the recorder and claims free ones; handles the begin
+ * and end of threads and processes.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -27,7 +27,7 @@
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
 #endif
 
-/* Chunks of the pool that this process has written to before. */
+/* Buffers of the pool that this process has written to before. */
 bool *cannoli_pool_known;
 
 /* The pipe that a fork in progress holds for the child. */
@@ -38,14 +38,14 @@ static __thread uint32_t fork_serial;
 static uint32_t process_serial;
 
 /*
- * Our numbers are of a PID namespace below that of the recording's first
+ * Our process ids belong to a PID namespace below that of the recording's first
  * process.
  */
 static bool nested;
 
 /*
- * The recorder has asked the kernel to end us when it dies, and the guest for
- * nothing.
+ * The recorder has set our PDEATHSIG so that we end when it dies; the guest has
+ * set none.
  */
 static bool hide_deathsig;
 
@@ -99,7 +99,7 @@ static G_NORETURN void die(const char *why)
                                            why);
 
     if (write(STDERR_FILENO, msg, strlen(msg))) {
-        /* nobody is left who could read it */
+        /* no reader is left */
     }
     kill(getpid(), SIGKILL);
     _exit(EXIT_FAILURE);
@@ -117,7 +117,7 @@ void cannoli_check_recorder(const CannoliThread *t)
     }
 }
 
-/* Wait until try() succeeds; the recorder announces space with `space'. */
+/* Wait until try() succeeds; the recorder signals space by `space'. */
 static void wait_for_space(CannoliThread *t,
                            bool (*try)(CannoliThread *, uint32_t),
                            uint32_t arg)
@@ -160,7 +160,7 @@ done:
     t->pipe->wait_ns += cannoli_now() - begin;
 }
 
-/* ---- chunks ---- */
+/* ---- buffers ---- */
 
 static bool try_take_chunk(CannoliThread *t, uint32_t unused)
 {
@@ -168,7 +168,10 @@ static bool try_take_chunk(CannoliThread *t, uint32_t unused)
     uint64_t head = qatomic_read(pool);
     uint32_t zero = 0, chunk;
 
-    /* The home chunk is the warmest one.  Pairs with its release to busy. */
+    /*
+     * The reserved buffer is most likely cached.  Pairs with the recorder's
+     * release to busy.
+     */
     if (qatomic_load_acquire(&chunk_at(t->pipe_no)->busy) == zero) {
         chunk = t->pipe_no;
         qatomic_set(&chunk_at(chunk)->busy, 1);
@@ -177,7 +180,7 @@ static bool try_take_chunk(CannoliThread *t, uint32_t unused)
             uint64_t next, old;
 
             chunk = (uint32_t)head;
-            /* More than there are: the guest has scribbled. */
+            /* More than there are: the guest has overwritten it. */
             if (!chunk ||
                 chunk > cannoli_ctl->nr_pipes + cannoli_ctl->nr_pool) {
                 return false;
@@ -197,10 +200,10 @@ static bool try_take_chunk(CannoliThread *t, uint32_t unused)
 }
 
 /*
- * A block leaves before it runs if there is less room than it needs, or if it
- * was asked to: both are one comparison (gen.c), because whoever requests an
- * exit sets the limit to 0.  Without data it is compared with `words',
- * otherwise with `words - data', which is minus the room.
+ * A block leaves before it runs if there is less room than it needs, or if an
+ * exit is requested: both are one comparison (gen.c), because an exit request
+ * sets the limit to 0.  Without data it is compared with `words', otherwise
+ * with `words - data', which is minus the room.
  */
 void cannoli_set_limit(CPUState *cpu)
 {
@@ -213,8 +216,7 @@ void cannoli_set_limit(CPUState *cpu)
                            ? (uintptr_t)c->thread->end - CANNOLI_MAX_NEED
                            : -(uintptr_t)CANNOLI_MIN_NEED);
     /*
-     * Pairs with cannoli_request_exit: a request that came meanwhile is not
-     * lost.
+     * Pairs with cannoli_request_exit: a request in between is not lost.
      */
     smp_mb();
     if (qatomic_read(&cpu->neg.icount_decr.u16.high)) {
@@ -223,9 +225,9 @@ void cannoli_set_limit(CPUState *cpu)
 }
 
 /*
- * A thread that fills one chunk of the pool fills all of it, as a rule.  Its
- * pages are cheaper to have at once than one by one, as they are met; who can't
- * have them gets them like that.
+ * A thread that uses a pool buffer usually fills all of it.  Populating its
+ * pages at once is cheaper than faulting them in one by one; if that fails,
+ * they are faulted in.
  */
 static void meet_chunk(CannoliThread *t)
 {
@@ -237,7 +239,7 @@ static void meet_chunk(CannoliThread *t)
     }
 }
 
-/* Begin filling the chunk that was taken. */
+/* Begin filling the claimed buffer. */
 static void begin_chunk(CPUState *cpu)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
@@ -305,7 +307,7 @@ void cannoli_hand_over(CPUState *cpu)
     begin_chunk(cpu);
 }
 
-/* ---- the aux ring ---- */
+/* ---- the side queue ---- */
 
 static bool try_aux(CannoliThread *t, uint32_t bytes)
 {
@@ -363,7 +365,7 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     if (!t) {
         return;
     }
-    /* A block that ignores exit requests has no check of its own. */
+    /* A block that ignores exit requests does not check by itself. */
     if (((tb_cflags(tb) & CF_NOIRQ) && cannoli_room(c) < CANNOLI_MAX_NEED) ||
         t->placed >= CANNOLI_MAX_PLACED) {
         cannoli_hand_over(cpu);
@@ -454,7 +456,9 @@ void cannoli_event_end(CPUState *cpu, uint32_t n)
 
 /* ---- threads and processes ---- */
 
-/* A pipe for a thread of process `pid', 0 for a child that is still to come. */
+/*
+ * A pipe for a thread of process `pid', 0 for a child that does not exist yet.
+ */
 static struct mempipe_pipe *claim_pipe(int pid)
 {
     struct mempipe_shared *shared = cannoli_shared();
@@ -497,7 +501,7 @@ static struct mempipe_pipe *claim_pipe(int pid)
     _exit(EXIT_FAILURE);
 }
 
-/* Ends of pipes are reused: threads may come and go for long. */
+/* These structures are reused: a guest may create threads for ever. */
 static CannoliThread *spare_threads;
 static QemuSpin spare_lock;
 
@@ -543,7 +547,7 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     t->aux = (uint8_t *)cannoli_ctl + cannoli_ctl->aux_off +
              (uint64_t)t->pipe_no * cannoli_ctl->aux_bytes;
     t->chunk_no = t->pipe_no;
-    /* Until cannoli_gate_begin: registers as they are now. */
+    /* Until cannoli_gate_begin, to record the registers as they are now. */
     t->gate.open = true;
     cannoli_open_memory(t->aux, cannoli_ctl->aux_bytes);
     cannoli_open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
@@ -569,7 +573,7 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     ring_doorbell();
 }
 
-/* The last event was made: hand over what there is and let go of the pipe. */
+/* The last event was made: hand over the rest and release the pipe. */
 static void detach(CPUState *cpu, uint32_t reason, int32_t status)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
@@ -580,7 +584,7 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
     }
     cannoli_gate_end(cpu);
     cannoli_thread_event(cpu, CTR_THREAD_END, reason, status, NULL);
-    /* An empty chunk stays in live_chunk: the recorder takes it back. */
+    /* An empty buffer stays in live_chunk: the recorder takes it back. */
     if (!cannoli_ctl->discard && !cannoli_chunk_empty(cpu)) {
         deliver(cpu);
     }
@@ -610,8 +614,8 @@ static bool status_is_nested(void)
 }
 
 /*
- * What the kernel is to send us when the recorder dies, and not the guest's
- * wish.
+ * Finds whether the kernel sends us a signal when the recorder dies; the guest
+ * did not request that.
  */
 static void find_deathsig(void)
 {
@@ -744,7 +748,7 @@ void cannoli_forked(CPUState *cpu, int pid)
     fork_pipe = NULL;
     if (!p) {
         if (pid == 0) {
-            /* The parent's pipe is mapped here, too: leave it alone. */
+            /* The parent's pipe is mapped here, too: do not touch it. */
             cannoli_cpu(cpu)->thread = NULL;
             cannoli_cpu(cpu)->jumps = NULL;
             cannoli_on = cannoli_sys = cannoli_map = cannoli_thr = false;
@@ -755,7 +759,7 @@ void cannoli_forked(CPUState *cpu, int pid)
     } else if (pid > 0) {
         /*
          * So that a child that dies at once is known; it writes the same.  By
-         * now it may have ended and its pipe be somebody else's.
+         * now it may have ended and another thread may own its pipe.
          */
         unnamed.serial = fork_serial;
         named = unnamed;
@@ -763,10 +767,13 @@ void cannoli_forked(CPUState *cpu, int pid)
         qatomic_cmpxchg(&p->serial_pid, unnamed.serial_pid, named.serial_pid);
         ring_doorbell();
     } else {
-        /* The parent's chunk is mapped here, too: leave it alone. */
+        /* The parent's buffer is mapped here, too: do not touch it. */
         p->is_process = 1;
         p->ptid = old ? old->pipe->tid : 0;
-        /* Who has no parent here has one outside: all below are nested, too. */
+        /*
+         * A parent outside of the namespace has id 0: descendants are nested,
+         * too.
+         */
         nested |= getppid() == 0;
         hide_deathsig = false;
         /* Another thread may have begun it since the pipe was claimed. */
@@ -786,14 +793,14 @@ void cannoli_forked(CPUState *cpu, int pid)
     errno = saved_errno;
 }
 
-/* In the child, as soon as it can do everything. */
+/* In the child, as soon as all functions can be used. */
 void cannoli_child(CPUState *cpu)
 {
     if (cannoli_on) {
         cannoli_maps_initial(cpu, false);
         cannoli_watch_start();
     } else if (cannoli_ctl) {
-        /* It is not to be recorded: all it has is code that wants to be. */
+        /* It is not recorded, but its translated code would record. */
         start_exclusive();
         tb_flush(cpu);
         end_exclusive();
@@ -804,8 +811,8 @@ void cannoli_child(CPUState *cpu)
 }
 
 /*
- * execve replaces the process, so that everything must have been handed over;
- * when it fails the thread goes on.
+ * execve replaces the process, so everything must be handed over before; if it
+ * fails the thread goes on.
  */
 void cannoli_exec(CPUState *cpu, bool failed)
 {

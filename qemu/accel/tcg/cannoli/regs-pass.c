@@ -4,14 +4,14 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Part of the pass over a block, see pass.c.  For each instruction the ops
- * say which registers it may write: globals that are outputs, stores to env,
- * and pointers into env that are given to helpers.  They become register slots,
- * stored at the instruction's end from where the register then is.
+ * Part of the pass over a block, see pass.c.  For each instruction the ops say
+ * which registers it may write: globals that are outputs, stores to env, and
+ * pointers into env that helpers get.  They become register slots, stored at
+ * the instruction's end from where the register is then.
  *
- * A helper that may write more is compared around, by two calls into C.  Which
- * ones may write what is learnt from their flags and arguments and, for those
- * that run often, from a table of the target (cannoli_regs_rule).
+ * Around a helper that may write more, two calls into C compare the registers.
+ * What a helper may write follows from its flags and arguments and, if it runs
+ * often, from a table of the target (cannoli_regs_rule).
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -108,14 +108,14 @@ typedef struct Write {
 } Write;
 static Write writes[CTR_MAX_BLOCK_SLOTS * 2], sorted[CTR_MAX_BLOCK_SLOTS * 2];
 static int nr_writes;
-static int *last_insn;          /* by register: who wrote it last, plus 1 */
+static int *last_insn;          /* by register: last writing insn, plus 1 */
 
 static void add_write(CannoliPass *p, int op, int reg, TCGTemp *temp)
 {
     int insn = p->ops[op].insn;
 
     if (insn < 0) {
-        /* Before the first instruction; unknown ones are told by C. */
+        /* Before the first instruction; C code records unknown ones. */
         if (insn == -2 || cannoli_regs[reg].lazy) {
             return;
         }
@@ -149,7 +149,7 @@ static void add_global(CannoliPass *p, int op, TCGTemp *ts)
     }
 }
 
-/* The bytes that an op stores to memory of the host, 0: it stores none. */
+/* The number of bytes that an op stores to host memory; 0: none. */
 static unsigned stored_bytes(const TCGOp *op)
 {
     switch (op->opc) {
@@ -241,8 +241,8 @@ static void follow_pointers(TCGOp *op)
 }
 
 /*
- * The set to compare if a helper that is given this pointer may write it and
- * whatever registers stand behind: riscv's groups are as long as vtype says.
+ * The set to compare if a helper that gets this pointer may write the register
+ * and those after it: the length of riscv's groups depends on vtype.
  */
 static unsigned sets_behind(const TCGTemp *ts, unsigned vector_bytes)
 {
@@ -317,7 +317,9 @@ static void find_in_call(CannoliPass *p, int i, unsigned vector_bytes)
     }
 }
 
-/* A register that the translator knows has changed wherever that changes. */
+/*
+ * A register that the translator knows changes where the known value changes.
+ */
 static void find_lazy(CannoliPass *p, int r)
 {
     TCGTemp *temp = cannoli_regs[r].temp;
@@ -328,7 +330,9 @@ static void find_lazy(CannoliPass *p, int r)
             continue;
         }
         insn++;
-        /* At the block's end: in memory, without an op if it is 0 again. */
+        /*
+         * At the block's end it is in memory, without an op if it is 0 again.
+         */
         if (insn + 1 < p->nr_insns
             ? p->insns[insn].known != p->insns[insn + 1].known
             : !temp && p->insns[insn].known) {
@@ -338,7 +342,7 @@ static void find_lazy(CannoliPass *p, int r)
     }
 }
 
-/* Does a write of such a register only bring memory up to date? */
+/* Does a write of such a register only update memory? */
 static bool writes_back(CannoliPass *p, const Write *w)
 {
     const CannoliReg *reg = &cannoli_regs[w->reg];
@@ -350,7 +354,9 @@ static bool writes_back(CannoliPass *p, const Write *w)
     if (w->insn + 1 < p->nr_insns) {
         return begin == p->insns[w->insn + 1].known;
     }
-    /* The last instruction: every write must be of the value at its begin. */
+    /*
+     * The last instruction: every write must store the value at its beginning.
+     */
     for (int i = w->op; reg->temp && i < p->nr_ops; i++) {
         TCGOp *op = p->ops[i].op;
 
@@ -458,7 +464,7 @@ void cannoli_regs_find(CannoliPass *p, TCGContext *s,
         }
     }
 
-    /* Sort, and leave out what is told twice or is no change. */
+    /* Sort, and leave out duplicates and what is no change. */
     qsort(writes, nr_writes, sizeof(writes[0]), compare_writes);
     for (int i = 0; i < p->nr_insns; i++) {
         p->insns[i].first_write = 0;
@@ -577,7 +583,7 @@ static void gen_reg(CannoliPass *p, const Write *w, bool at_end,
     }
 }
 
-/* Keep in mind what is told. */
+/* Store the recorded value in the shadow state. */
 static void gen_shadow(CannoliPass *p, const Write *w, bool at_end,
                        TCGv_ptr shadow)
 {

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * TCG globals are found by themselves; here are gdb's names for them, the
- * registers that are no globals (vectors, status and control), and what the
- * helpers that run often may write, so that no comparison is needed for them.
+ * regs.c finds the TCG globals; this file has gdb's names for them, the
+ * registers that are no globals (vectors, status and control), and what helpers
+ * that run often may write, so that these need no comparison.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -172,7 +172,7 @@ void cannoli_regs_target(CPUState *cpu)
 void cannoli_regs_target(CPUState *cpu)
 {
     ADD("userlocal", active_tc.CP0_UserLocal, SPECIAL, CANNOLI_REGS_OTHER);
-    /* Globals whose names are not ended, or freed. */
+    /* The names of these globals are not terminated, or are freed. */
     cannoli_regs_add("w%d.d1", 0, 32, ENV(active_fpu.fpr[0].wr.d[1]),
                      STRIDE(active_fpu.fpr), 8, RAW, CANNOLI_REGS_GLOBAL);
 #ifdef TARGET_MIPS64
@@ -247,7 +247,7 @@ void cannoli_regs_target(CPUState *cpu)
 /* ---- names of globals ---- */
 
 typedef struct Name {
-    const char *tcg;    /* with * at the end: what begins so */
+    const char *tcg;    /* ending in *: a prefix */
     const char *gdb;    /* NULL: no register; "": the same */
     uint8_t flags;
 } Name;
@@ -323,8 +323,8 @@ const char *cannoli_regs_name(const char *name, uint8_t *flags)
 /*
  * Registers, and sets of them to compare ("=globals", "=x87"), that a helper
  * may write besides what it gets a pointer to; the first name that fits counts.
- * A * stands for any characters, a ? for one.  A register that the target does
- * not have is passed over.
+ * A * stands for any characters, a ? for one.  Registers that the target does
+ * not have are skipped.
  */
 typedef struct Rule {
     const char *helper;
@@ -405,7 +405,7 @@ unsigned cannoli_regs_vector_bytes(const TranslationBlock *tb)
 void cannoli_regs_outside_form(CPUState *cpu, uint8_t *state)
 {
 #ifdef TARGET_I386
-    /* As x86_cpu_exec_enter is going to do. */
+    /* As x86_cpu_exec_enter will do. */
     const uint32_t flags = CC_O | CC_S | CC_Z | CC_A | CC_P | CC_C;
     CPUX86State *env = cpu_env(cpu);
 

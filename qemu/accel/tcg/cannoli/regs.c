@@ -5,14 +5,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The table of registers is made once: the TCG globals, which every target has,
- * and what regs-target.c adds.  Translated code tells by itself what it
- * writes (regs-pass.c).  What only C code writes is found by comparing:
- * around a helper that may write registers, and around everything that happens
- * between two visits to cpu_exec.
+ * and what regs-target.c adds.  Translated code records what it writes
+ * (regs-pass.c).  What only C code writes is found by comparing: around a
+ * helper that may write registers, and around everything that happens between
+ * two visits to cpu_exec.
  *
- * env is always right when C code of this file looks at it: registers are in
- * memory when a helper that may read them runs, and at the begin of a block.
- * Only those that the translator knows by itself (CannoliReg.lazy) may be old
+ * env is always up to date when C code of this file reads it: registers are in
+ * memory when a helper that may read them runs, and at the beginning of a
+ * block.  Only those that the translator knows (CannoliReg.lazy) may be stale
  * while a block runs.
  */
 #include "qemu/osdep.h"
@@ -41,8 +41,8 @@ static Pointee objects[64];
 static int nr_objects;
 
 /*
- * Registers that stand side by side in env and belong to one set are compared
- * at once; `pos' is the run's place in a snapshot.
+ * Registers that are adjacent in env and belong to one set are compared at
+ * once; `pos' is the run's place in a snapshot.
  */
 typedef struct Run {
     intptr_t off, pointer;
@@ -57,13 +57,13 @@ static uint32_t snapshot_bytes;
 
 /* Of a thread. */
 struct CannoliRegs {
-    uint8_t *state;         /* a state; what was told last, while outside */
+    uint8_t *state;         /* a state; the last recorded, while outside */
     uint8_t *now;
     uint8_t *snapshot;      /* of the runs in `sets' */
     uint16_t *changed;
     uint32_t nr_changed;
     uint8_t sets;           /* a helper runs that may write these */
-    bool valid;             /* `state' is what was told last */
+    bool valid;             /* `state' is the last recorded state */
     bool outside;           /* of cpu_exec */
 };
 
@@ -205,7 +205,7 @@ static void add_globals(void)
         same = pointer ? -1 : cannoli_regs_next(&(intptr_t){ at }, at + 1);
         if (same >= 0 && cannoli_regs[same].off == at &&
             cannoli_regs[same].size == size) {
-            /* Known by another name. */
+            /* It was added under another name. */
             of_global[i] = same;
             if (!cannoli_regs[same].temp) {
                 cannoli_regs[same].temp = ts;
@@ -352,7 +352,7 @@ static void add_changed(CannoliRegs *g, unsigned reg)
     }
 }
 
-/* Tell the registers in changed[], with the values of a state or of env. */
+/* Record the registers in changed[], with values of a state or of env. */
 static void tell_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
@@ -532,7 +532,7 @@ void cannoli_cpu_exit(CPUState *cpu)
 
 /*
  * The first thing that it does, as do the functions that are like it.  While
- * the gate is closed, what was told last stays as it is.
+ * the gate is closed, the last recorded state does not change.
  */
 void cannoli_cpu_enter(CPUState *cpu)
 {
@@ -560,7 +560,7 @@ void cannoli_cpu_enter(CPUState *cpu)
 
 /* ---- around helpers ---- */
 
-/* A block begins that tells something; who knows what ran before it. */
+/* A block that records something begins; unrecorded code may have run. */
 void helper_cannoli_regs_begin(CPUArchState *env)
 {
     tell_difference(env_cpu(env));
@@ -607,7 +607,7 @@ static void find_changed(CPUState *cpu, CannoliRegs *g)
     g->sets = 0;
 }
 
-/* Take out of changed[] what a slot of the instruction will tell at its end. */
+/* Remove from changed[] what a slot of the instruction records at its end. */
 static void drop_slots(CannoliRegs *g, const CannoliBlock *b, unsigned insn)
 {
     const uint8_t *slot = b->all + CTR_BLOCKDEF_FIXED + b->ninsn +

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * regs.c keeps the table of registers and compares states,
- * regs-pass.c finds and tells what a block writes, and
- * regs-target.c knows what is particular to a target.
+ * regs.c keeps the table of registers and compares states, regs-pass.c finds
+ * and records what a block writes, and regs-target.c contains what is specific
+ * to a target.
  */
 #ifndef ACCEL_TCG_CANNOLI_REGS_H
 #define ACCEL_TCG_CANNOLI_REGS_H
@@ -26,22 +26,22 @@ enum {
 };
 
 /*
- * A register, or a piece or part of one: some bytes of env, or of what a
- * pointer in env points to.
+ * A register or a part of one: some bytes of env, or of what a pointer in env
+ * points to.
  */
 typedef struct CannoliReg {
     const char *name;
     intptr_t off;
     intptr_t pointer;       /* offset of that pointer in env, 0: none */
     TCGTemp *temp;          /* the global that it is, or NULL */
-    uint32_t state_off;     /* where its value stands in a state */
+    uint32_t state_off;     /* offset of its value in a state */
     uint8_t size;           /* 1, 2, 4, 8 or 16 */
     uint8_t flags;          /* CTR_REG_* */
     uint8_t set;            /* CANNOLI_REGS_* */
     /*
-     * The translator knows its value when an instruction begins, and says so in
-     * the second argument of insn_start, unless it says one of `dynamic' there;
-     * memory is brought up to date at exits only.
+     * The translator knows its value when an instruction begins; it is the
+     * second argument of insn_start, unless that is one of `dynamic'.  Memory
+     * is updated at exits only.
      */
     bool lazy;
     uint64_t dynamic[2];
@@ -57,9 +57,9 @@ static inline bool cannoli_regs_on(void)
 }
 
 /*
- * Code that tells nothing runs between blocks that do: then translated code
- * keeps what was told last (CannoliCPU.shadow), and blocks begin with a
- * comparison.
+ * Code that records nothing may run between blocks that do: then translated
+ * code keeps the last recorded state (CannoliCPU.shadow), and blocks begin with
+ * a comparison.
  */
 static inline bool cannoli_regs_shadow(void)
 {
@@ -75,17 +75,17 @@ static inline bool cannoli_regs_is_known(const CannoliReg *r, uint64_t said)
 /* ---- the table ---- */
 
 /*
- * Add registers name%d for first <= %d < first + count, `bytes' wide each, that
- * stand `stride' bytes apart in env.
+ * Add registers name%d for first <= %d < first + count, `bytes' wide each,
+ * `stride' bytes apart in env.
  */
 void cannoli_regs_add(const char *name, int first, int count, intptr_t off,
                       intptr_t stride, unsigned bytes, uint8_t flags,
                       uint8_t set);
-/* The last one that was added is known to the translator. */
+/* The register that was added last is known to the translator. */
 void cannoli_regs_lazy(uint64_t dynamic, uint64_t dynamic2);
 /*
- * A helper that is given a pointer to one of `count' objects may write all of
- * its `bytes'; only as many as a vector has at a time, with `vector'.
+ * A helper that gets a pointer to one of `count' objects may write all of its
+ * `bytes'; with `vector', only as many as a vector has then.
  */
 void cannoli_regs_object(intptr_t off, intptr_t stride, int count,
                          unsigned bytes, bool vector);
@@ -94,7 +94,7 @@ void cannoli_regs_object(intptr_t off, intptr_t stride, int count,
 int cannoli_regs_next(intptr_t *at, intptr_t end);
 /* The register that a global is, or -1. */
 int cannoli_regs_of_global(const TCGTemp *ts);
-/* How much of env a helper may write that is given a pointer to it. */
+/* How many bytes a helper may write that gets a pointer to this offset. */
 unsigned cannoli_regs_extent(intptr_t off, unsigned vector_bytes);
 
 /* ---- what a target has: regs-target.c ---- */
@@ -107,7 +107,7 @@ const char *cannoli_regs_name(const char *name, uint8_t *flags);
 const char *cannoli_regs_rule(const char *helper);
 /* Bytes of a vector register in this block, 0: the register's own. */
 unsigned cannoli_regs_vector_bytes(const TranslationBlock *tb);
-/* Outside of cpu_exec some registers are kept in another way: undo that. */
+/* Outside of cpu_exec some registers have another form: convert them. */
 void cannoli_regs_outside_form(CPUState *cpu, uint8_t *state);
 void cannoli_regs_put(uint8_t *state, const char *name, uint64_t value);
 
@@ -115,17 +115,17 @@ void cannoli_regs_put(uint8_t *state, const char *name, uint64_t value);
 
 void cannoli_regs_init(CPUState *cpu);
 void cannoli_regs_attach(CPUState *cpu, bool process);
-/* STATE record of a chunk that begins. */
+/* STATE record of a buffer that begins. */
 void cannoli_regs_state(CPUState *cpu);
-/* Tell what was changed outside of translated code. */
+/* Record what was changed outside of translated code. */
 void cannoli_regs_outside(CPUState *cpu);
 /*
- * An instruction of block b does not come to its end: tell what it may have
- * changed, as a change of its own or, when it will run again, from outside.
+ * An instruction of block b does not complete: record what it may have changed,
+ * as a change of its own or, when it will run again, from outside.
  */
 void cannoli_regs_left(CPUState *cpu, const CannoliBlock *b, int insn,
                        bool outside);
-/* An exit by longjmp: what comes until cpu_exec is entered again is outside. */
+/* An exit by longjmp: until the next cpu_exec, changes are from outside. */
 void cannoli_regs_loop_exit(CPUState *cpu);
 /* All registers, for an instruction that left the block by shared code. */
 void cannoli_regs_all(CPUState *cpu, int insn);
@@ -136,7 +136,7 @@ void helper_cannoli_regs_after(CPUArchState *env, uint32_t insn, void *block);
 
 /* ---- the pass ---- */
 
-/* Registers that a front end gives up keep their values. */
+/* Registers that a front end discards keep their values. */
 void cannoli_regs_keep(TCGContext *s);
 void cannoli_regs_find(CannoliPass *p, TCGContext *s,
                        const TranslationBlock *tb);
@@ -145,15 +145,15 @@ int cannoli_regs_written(const CannoliPass *p, int insn, int k);
 /* May one of the ops from..to-1 be the instruction's and write a register? */
 bool cannoli_regs_written_between(const CannoliPass *p, int insn, int from,
                                   int to);
-/* In front of what is told: what changed them meanwhile was not told. */
+/* Before the first recorded instruction: code not recorded may have run. */
 void cannoli_regs_begin(void);
 /* Registers of an instruction that ends here, or is left (not at_end). */
 void cannoli_regs_emit(CannoliPass *p, int insn, bool at_end, int *lazy);
-/* What the translator knows by itself inside an instruction. */
+/* What the translator knows inside an instruction. */
 #define CANNOLI_LAZY_UNKNOWN UINT64_MAX
 uint64_t cannoli_regs_lazy_at(const CannoliPass *p, int insn);
 /*
- * Around a helper that may write registers.  later: those that slots tell are
+ * Around a helper that may write registers.  later: registers with slots are
  * stored after it (sparc's save makes a window, then writes into it).
  */
 void cannoli_regs_before(CannoliPass *p, const OpInfo *o);

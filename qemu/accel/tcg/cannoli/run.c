@@ -17,8 +17,8 @@
 #include "regs.h"
 
 /*
- * ---- the dictionary: what has been described stays described, until all code
- * is thrown away (epoch.c) ----
+ * ---- the dictionary: a block stays defined until all code is flushed
+ * (epoch.c) ----
  */
 
 static struct {
@@ -30,8 +30,8 @@ static uint8_t *pending_buf;    /* where its content is kept until then */
 static uint32_t spare_id;       /* taken from the counter, not published */
 
 /*
- * With coverage, descriptions last: a block that was told must be known when it
- * is met again.
+ * With coverage, definitions are permanent: a block that was recorded must be
+ * recognised when it is translated again.
  */
 static void *dict_alloc(size_t bytes)
 {
@@ -99,7 +99,7 @@ CannoliBlock *cannoli_dict_find(const uint8_t *all, uint32_t def_bytes,
             return b;
         }
     }
-    /* One left over from a translation that was given up is reused. */
+    /* One left over from an abandoned translation is reused. */
     b = pending ? pending : dict_alloc(sizeof(*b));
     if (!spare_id) {
         spare_id = cannoli_new_id();
@@ -132,7 +132,7 @@ void cannoli_dict_flushed(bool keep_id)
     }
 }
 
-/* The block's code is kept and about to be visible: so must its description. */
+/* The block's code is about to become visible: publish its definition. */
 void cannoli_publish(CPUState *cpu, TranslationBlock *tb)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
@@ -314,8 +314,8 @@ void cannoli_fault(CPUState *cpu)
 /* ---- accesses made by helpers, after the fact ---- */
 
 /*
- * Guest memory that a helper has just accessed.  If another thread has taken it
- * away meanwhile, there is nothing left to tell.
+ * Guest memory that a helper has just accessed.  If another thread has unmapped
+ * it meanwhile, zeros are recorded.
  */
 static void read_guest(CPUState *cpu, void *to, uint64_t addr, uint32_t size)
 {
@@ -355,7 +355,7 @@ void cannoli_vanished(CPUState *cpu, void *mask)
     }
 }
 
-/* Where nothing is recorded, `insn' says so at once. */
+/* Where nothing is recorded, a test of `insn' is enough. */
 static bool records_accesses(const CannoliCPU *c, bool store)
 {
     return (c->insn & (store ? CANNOLI_INSN_STORES : CANNOLI_INSN_LOADS)) &&
@@ -363,7 +363,7 @@ static bool records_accesses(const CannoliCPU *c, bool store)
            !cannoli_ctl->discard && (cannoli_ctl->events & CTR_EVENTS_MEM);
 }
 
-/* Begin the record of an access; its `size' bytes of data go behind it. */
+/* Begin the record of an access; its `size' bytes of data follow it. */
 static struct mempipe_aux_access *begin_access(CPUState *cpu, uint64_t addr,
                                                uint32_t size, bool store)
 {
@@ -419,7 +419,7 @@ void cannoli_access_bytes(CPUState *cpu, uint64_t addr, uint32_t size,
     }
 }
 
-/* @data: `size' bytes as they stand in memory. */
+/* @data: `size' bytes as they are in memory. */
 static void access_oi(CPUState *cpu, uint64_t addr, uint32_t oi, bool store,
                       const void *data)
 {

@@ -5,20 +5,20 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A simple instruction (InsnInfo) was left while one of its accesses was made:
- * those before it were made, it was not.  Which one is it?  Its units and those
- * before it may still have to be counted in, or taken back.
+ * those before it were made, it was not.  This file finds out which one it is.
+ * The units of earlier ones may still have to be counted in, or its own
+ * removed.
  *
- * The address of an access that is not derived is stored in front of it, so the
- * one in progress is the last one whose address is there, or one behind it, of
- * those that are derived or have the address zero (as entries that were not
- * written are).  The addresses of all of them are known, for what they are
- * derived from was made.  The host says which address it refused, and whether
- * it was to be written.  Had an access of the same kind touched that page
- * before, it would have been refused itself; so it is the first one of that
- * kind that does.
+ * The address of an access that is not derived is stored before the access.  So
+ * the one in progress is the last one whose address is there, or a later one
+ * that is derived or has the address zero (as entries that were not written
+ * have).  The addresses of all of these are known, because their roots were
+ * made.  The host reports the address of the fault, and whether it was a write.
+ * An earlier access of the same kind to that page would have faulted itself; so
+ * it is the first one of that kind to that page.
  *
- * Nobody says which address it was if that is not canonical (x86).  No access
- * that was made has such an address: it is the first one.
+ * The host does not report an address that is not canonical (x86).  No access
+ * that was made has such an address: it is the first one that has.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -35,7 +35,7 @@
 typedef struct Insn {
     const CannoliCPU *c;
     const CannoliBlock *b;
-    unsigned lazy;          /* units put off when it begins */
+    unsigned lazy;          /* deferred units when it begins */
     unsigned first, n;      /* slots */
     unsigned width;         /* bytes of an address */
 } Insn;
@@ -56,7 +56,7 @@ static bool is_derived(const CannoliBlock *b, unsigned slot)
     return slot_of(b, slot)[4] & CTR_ACCESS_DERIVED;
 }
 
-/* An address in the data column, by its place behind what the pointer says. */
+/* An address in the data column, by its unit number past the pointer. */
 static uint64_t addr_entry(const Insn *in, int unit)
 {
     const uint8_t *p = (uint8_t *)in->c->data - (unit + 1) * (int)in->width;
@@ -129,9 +129,8 @@ static bool contains(const Insn *in, uint64_t addr, uint64_t size)
 }
 
 /*
- * May the access be what was refused?  The host names a byte of it, or one that
- * an aligned access of 16 bytes in its place would have touched, or only the
- * page.
+ * May this access have faulted?  The host reports a byte of it, or one that an
+ * aligned access of 16 bytes in its place would have touched, or only the page.
  */
 static bool is_hit(const Insn *in, uint64_t addr, unsigned size, bool page)
 {
@@ -142,7 +141,7 @@ static bool is_hit(const Insn *in, uint64_t addr, unsigned size, bool page)
                     page ? ROUND_UP(size, align) : size);
 }
 
-/* Four levels of page tables; what five can map more ends in a hole, too. */
+/* For four levels of page tables; with five, a hole follows, too. */
 static bool is_canonical(uint64_t addr, unsigned size)
 {
     int64_t first = addr + guest_base, last = first + size - 1;
@@ -150,7 +149,7 @@ static bool is_canonical(uint64_t addr, unsigned size)
     return first == sextract64(first, 0, 48) && last == sextract64(last, 0, 48);
 }
 
-/* The slot of the access that was refused, of those from `from' on. */
+/* The slot of the access that faulted, among those from `from' on. */
 static unsigned refused(const Insn *in, unsigned from)
 {
     const CannoliCPU *c = in->c;
@@ -202,7 +201,7 @@ int cannoli_settle(CPUState *cpu, const CannoliBlock *b, unsigned insn,
         }
         all += units_of(b, i);
     }
-    /* What begins anew is forgotten anyway. */
+    /* An instruction that restarts is forgotten anyway. */
     if (!restart && in.n) {
         from = refused(&in, from);
     }

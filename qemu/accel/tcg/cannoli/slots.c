@@ -29,7 +29,7 @@ static Slot *add_slot(CannoliPass *p, TCGContext *s, int insn, unsigned access)
     return sl;
 }
 
-/* The slots of the registers that an instruction writes, behind its others. */
+/* The slots of the registers that an instruction writes, after its others. */
 static void add_reg_slots(CannoliPass *p, TCGContext *s, int insn)
 {
     p->insns[insn].uncond = p->nr_uncond;
@@ -44,8 +44,8 @@ static void add_reg_slots(CannoliPass *p, TCGContext *s, int insn)
 }
 
 /*
- * Code that is not straight: may an instruction of which all accesses stand in
- * front of it still be simple?
+ * Code that is not straight: may an instruction still be simple if all of its
+ * accesses come before it?
  */
 static bool harmless(CannoliPass *p, const OpInfo *o)
 {
@@ -180,7 +180,7 @@ void cannoli_find_slots(CannoliPass *p, TCGContext *s, bool mem)
     for (int i = 0; i < p->nr_slots; i++) {
         const Slot *sl = &p->slots[i];
 
-        /* One that is left out may be what did not complete. */
+        /* The access that did not complete may be one that is not recorded. */
         if (p->insns[sl->insn].left_out) {
             p->insns[sl->insn].simple = false;
         }
@@ -192,8 +192,8 @@ void cannoli_find_slots(CannoliPass *p, TCGContext *s, bool mem)
 
 /*
  * An exit before its instruction's end makes the register slots, too.  That is
- * not possible in front of other slots: then those become groups.  Returns
- * false if that has changed something.
+ * not possible before other slots: then those become groups.  Returns false if
+ * that has changed something.
  */
 bool cannoli_find_reg_exits(CannoliPass *p)
 {

@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Some helpers of the targets look a guest address up once (probe_access and
- * kin) and then read and write host memory, which no common code sees.  They
- * call these functions after each piece they did.  Nothing here depends on the
- * target but how an address looks, so that system emulation compiles it too.
+ * kin) and then read and write host memory, which common code does not see.
+ * They call these functions after each piece.  Only the form of an address
+ * depends on the target here, so that system emulation compiles this file, too.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -39,7 +39,7 @@ void cannoli_st(CPUArchState *env, uint64_t addr, uint64_t size)
     record(env, addr, size, true);
 }
 
-/* What was loaded or stored ends where the host address @end lies. */
+/* The bytes loaded or stored end at the host address @end. */
 static void until(CPUArchState *env, uint64_t addr, const void *end,
                   bool store)
 {
@@ -70,7 +70,7 @@ void cannoli_ldst(CPUArchState *env, uint64_t addr, uint64_t size, bool is_load)
     record(env, addr, size, !is_load);
 }
 
-/* What was loaded may be overwritten by now; it stands where it was stored. */
+/* What was loaded may be overwritten by now; read it where it was stored. */
 void cannoli_copy(CPUArchState *env, uint64_t to, uint64_t from, uint64_t size)
 {
     cannoli_access(env_cpu(env), clean(from), size, false, clean(to));
@@ -84,8 +84,9 @@ void cannoli_copy_rev(CPUArchState *env, uint64_t to, uint64_t from,
 }
 
 /*
- * For a load that is a return statement: called before it, and so does what may
- * fault itself.  The caller does not use host memory when @host is NULL.
+ * For a load in a return statement: to be called before it, so it makes the
+ * access that may fault.  The caller does not use host memory when @host is
+ * NULL.
  */
 void cannoli_load(CPUArchState *env, uint64_t addr, const void *host,
                   uint64_t offset, uint64_t size)
@@ -125,9 +126,9 @@ void cannoli_vec(CPUArchState *env, const uint64_t *active, uint64_t addr,
 }
 
 /*
- * The helper leaves in the middle of an instruction whose progress stands in
- * the guest's registers: it goes on as an instruction of its own, and what was
- * done so far was not done in vain.
+ * The helper leaves in the middle of an instruction whose progress is in the
+ * guest's registers: it continues as a separate instruction, and what was done
+ * so far remains done.
  */
 void cannoli_partial(CPUState *cpu)
 {
