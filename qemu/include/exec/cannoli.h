@@ -246,8 +246,8 @@ void cannoli_take_fixed(struct CPUState *cpu, uintptr_t words, uintptr_t data);
 
 /*
  * A block that records something once is entered from C and returns there.
- * stay: the next block must not be entered directly, *tb becomes NULL.  fresh:
- * *tb may be one that has to be translated again; then it becomes NULL.
+ * stay: the next block must not be entered directly, *tb becomes NULL.
+ * fresh: *tb may be one that has to be translated again; then it becomes NULL.
  * no_jump: *last_tb becomes NULL if it must not be chained to tb.
  */
 extern bool cannoli_once_on;

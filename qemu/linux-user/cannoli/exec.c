@@ -82,7 +82,7 @@ void cannoli_option(const char *name, const char *value)
     }
 }
 
-/* The guest's environment, if *list is QEMU's own. */
+/* Replace QEMU's environment in *list by the guest's, if that is marked. */
 void cannoli_environ(char ***list)
 {
     GPtrArray *env;

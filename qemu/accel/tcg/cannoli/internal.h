@@ -235,7 +235,7 @@ CannoliBlock *cannoli_dict_find(const uint8_t *all, uint32_t def_bytes,
  * The simple instruction `insn' of b was left by an access that did not
  * complete: count in the deferred units, and forget what was stored for that
  * access.  Returns how many of its derived accesses were made if not all of
- * them were, else -1 (restart: always).
+ * them were, else -1 (meaningless with restart).
  */
 int cannoli_settle(CPUState *cpu, const CannoliBlock *b, unsigned insn,
                    bool restart);
