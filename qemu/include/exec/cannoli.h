@@ -7,7 +7,8 @@
  * accel/tcg/cannoli/pass.c explains the design.  What QEMU's own files call is
  * here and, for linux-user, in linux-user/cannoli/hooks.h: a hook is a line of
  * its own.  Without CONFIG_CANNOLI each of them is an empty macro (the end of
- * this file), so that the compiler makes what it makes of an unpatched QEMU.
+ * this file), so that the compiler generates the same code as for an unpatched
+ * QEMU.
  *
  * Macros with names in capitals act in place: they declare, return or guard the
  * statement that follows.
@@ -68,7 +69,7 @@ typedef struct CannoliCPU {
     bool partial;
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;
-    /* Where to go if guest memory that is being read is gone */
+    /* Where to go if guest memory vanishes while it is read */
     sigjmp_buf *vanished;
     /* The running block, if it records something once; start of its words */
     struct TranslationBlock *once;

@@ -35,12 +35,12 @@
 /* Scripts whose interpreters are scripts: as many as the kernel follows. */
 #define MAX_SCRIPTS 5
 
-/* Of the running program: a program for this QEMU has the same. */
+/* Of the running program; another one for this QEMU has the same. */
 unsigned cannoli_elf_machine;
 static unsigned char elf_class, elf_data;
 static unsigned elf_flags;
 
-/* Flags that say which of several targets a program is for. */
+/* Flags that determine which of several targets a program is for. */
 #define ABI_FLAGS(machine) ((machine) == EM_MIPS ? EF_MIPS_ABI2 : 0)
 
 void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
@@ -180,7 +180,7 @@ static int open_executable(const char *file)
     return open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* What is to be done about an execve. */
+/* What to do about an execve. */
 typedef enum Verdict {
     NOT_OURS,               /* as usual */
     OURS,                   /* start QEMU */

@@ -360,7 +360,7 @@ void cannoli_mremap(uint64_t start, uint64_t len, uint64_t old_start,
     if (map_thread(thread_cpu)) {
         changed(&(Change) {
             .op = CTR_MAP_MREMAP, .prot = prot,
-            /* For the guest the old range is always gone. */
+            /* For the guest the old range is always unmapped. */
             .flags = flags & (MREMAP_MAYMOVE | MREMAP_FIXED),
             .start = start, .size = TARGET_PAGE_ALIGN(len),
             .old_start = old_start, .old_size = TARGET_PAGE_ALIGN(old_len),

@@ -21,7 +21,10 @@
 #include <linux/futex.h>
 #include <sys/prctl.h>
 
-/* Readers merge threads by the times of chunks: an older one ends at a call. */
+/*
+ * Readers merge threads by the times of chunks: a buffer older than this is
+ * handed over at a system call.
+ */
 #define MAX_AGE_NS (20 * 1000 * 1000)
 
 /* A piece of guest memory in one event. */
@@ -447,7 +450,7 @@ void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo,
 
 /* ---- threads and processes ---- */
 
-/* QEMU's own name, that a thread has until the guest gives it another. */
+/* QEMU's own name, which a thread has until the guest sets another. */
 static char qemu_comm[16];
 
 /*

@@ -176,7 +176,7 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
 
 /*
  * The combined answers of all libraries; the oldest is replaced first.  Most of
- * what a program runs lies in a few modules.
+ * the code that a program runs is in a few modules.
  */
 #define NR_RANGES 16
 static struct {

@@ -10,8 +10,8 @@
  * *derived*: their addresses are not stored, the definition contains how to
  * compute them.
  *
- * One walk over the ops gives every temp a symbolic value: an unknown number,
- * its base, plus an offset, of which the lowest `bits' bits are known.  Moves,
+ * One walk over the ops assigns every temp a symbolic value: an unknown number
+ * (its base) plus an offset, of which the lowest `bits' bits are known.  Moves,
  * sums, shifts by a constant and the masking of addresses are followed;
  * everything else makes a new unknown number, and so does every write in code
  * that may run no time or many times (two temps that are equal there need not

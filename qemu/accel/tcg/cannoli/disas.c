@@ -94,9 +94,9 @@ static bool capstone_mode(uint32_t mode, bool be, cs_arch *arch, int *csmode)
 }
 
 /*
- * Capstone remembers an IT instruction and gives the next four its conditions;
- * the text of an instruction depends on its own bytes only, not on earlier
- * queries.
+ * Capstone remembers an IT instruction and applies its conditions to the next
+ * four; the text of an instruction depends on its own bytes only, not on
+ * earlier queries.
  */
 static void leave_it_block(csh handle, bool be, cs_insn *insn)
 {

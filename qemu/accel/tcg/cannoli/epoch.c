@@ -38,7 +38,7 @@ static struct {
     uint32_t next, end;     /* ids of the page that are left */
     bool used;              /* a block with one was defined in this epoch */
 } ids;
-static uint32_t described;  /* in this epoch */
+static uint32_t described;  /* blocks defined in this epoch */
 static uint32_t next_look;  /* when so many blocks became invalid */
 static uint32_t dead_before; /* blocks invalid when it began */
 static bool asked;          /* a flush of all code is requested */

@@ -9,7 +9,7 @@
  * address space.  Whatever QEMU maps there for a recording would move them.
  * So:
  *
- *  - what is mapped for good at the start is given a place far away
+ *  - permanent mappings that are made at the start are placed far away
  *    (cannoli_map_far);
  *  - while libraries are loaded, which the dynamic linker maps wherever the
  *    kernel likes, the gaps near that end are reserved, so that the kernel has

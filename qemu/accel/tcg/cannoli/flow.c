@@ -73,7 +73,7 @@ bool cannoli_is_exit(const TCGOp *op, int *goto_idx)
     }
 }
 
-/* Does control that comes to op i go straight out of the block? */
+/* Does control that reaches op i leave the block without a branch? */
 static bool leaves_block(CannoliPass *p, int i)
 {
     for (; i < p->nr_ops; i++) {
@@ -141,7 +141,7 @@ void cannoli_find_conditional(CannoliPass *p, TCGContext *s)
     }
 }
 
-/* Step 3: whose code is an op? */
+/* Step 3: which instruction does an op belong to? */
 void cannoli_find_insns(CannoliPass *p)
 {
     int insn = -1, next_insn = 0, stub = -1;

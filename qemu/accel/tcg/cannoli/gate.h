@@ -20,7 +20,7 @@ enum CannoliPhase {
     CANNOLI_PHASE_NONE,     /* no more need to count: there is no end */
 };
 
-/* Of a thread. */
+/* The gate of a thread. */
 typedef struct CannoliGate {
     bool open;              /* changes in cannoli_gate_enter only */
     bool paused;            /* by the guest */

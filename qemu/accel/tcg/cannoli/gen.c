@@ -196,7 +196,7 @@ static void gen_addr(CannoliPass *p, TCGOp *op, intptr_t offset)
     }
 }
 
-/* Store the lowest `bytes' of a temp, the order of which TCG changes itself. */
+/* Store the lowest `bytes' of a temp; TCG swaps their order itself. */
 static void gen_part(CannoliPass *p, TCGTemp *t, unsigned bytes, bool swap,
                      intptr_t offset)
 {

@@ -165,7 +165,7 @@ static inline bool cannoli_chunk_empty(CPUState *cpu)
     return c->words == c->thread->base && !c->thread->events;
 }
 
-/* How many units of the data column a slot takes, by its access byte. */
+/* How many units of the data column a slot has, by its access byte. */
 static inline unsigned cannoli_slot_units(unsigned access)
 {
     unsigned value = CTR_UNITS(CTR_ACCESS_SIZE(access), CANNOLI_ADDR_BYTES);
@@ -179,7 +179,7 @@ static inline unsigned cannoli_slot_units(unsigned access)
     return access & CTR_ACCESS_DERIVED ? value : 1 + value;
 }
 
-/* The most that a block's content can take. */
+/* The maximum size of a block's content. */
 #define CANNOLI_MAX_CONTENT (CTR_BLOCKDEF_FIXED + \
                              CTR_MAX_BLOCK_INSNS * (1 + 256 + 8 + 4 + 4) + \
                              CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_SLOT + \
@@ -209,14 +209,14 @@ typedef struct CannoliBlock {
 void cannoli_open_memory(void *p, uint64_t bytes);
 
 /*
- * Memory for good, from a place where it does not move the guest's mappings,
+ * Permanent memory, from a place where it does not move the guest's mappings,
  * after it was reserved.
  */
 void *cannoli_alloc(size_t bytes);
 void cannoli_reserve_memory(void);
 void cannoli_release_memory(void);
 
-/* The same until all translated code is thrown away. */
+/* The same, valid until all translated code is flushed. */
 void *cannoli_alloc_passing(size_t bytes);
 void cannoli_free_passing(void);
 
@@ -250,7 +250,7 @@ void cannoli_hand_over(CPUState *cpu);
 void *cannoli_aux_reserve(CannoliThread *t, uint32_t bytes);
 void cannoli_aux_commit(CannoliThread *t, uint32_t bytes);
 
-/* The number of data units in the buffer, as far as the pointer says. */
+/* The number of data units in the buffer, according to the pointer. */
 uint32_t cannoli_unit_count(CPUState *cpu);
 
 /*
@@ -308,7 +308,7 @@ extern enum CannoliExeced {
     CANNOLI_EXECED_BINFMT,
 } cannoli_execed;
 
-/* Machine and flags in the ELF header of the program that runs. */
+/* The machine in the ELF header of the program that runs. */
 extern unsigned cannoli_elf_machine;
 
 /*

@@ -4,7 +4,7 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Memory that is kept for good, or until all translated code is flushed, is
+ * Memory that is permanent, or kept until all translated code is flushed, is
  * reserved before the guest starts and made accessible as it is used, so that
  * it never occupies addresses that the guest would get.
  */

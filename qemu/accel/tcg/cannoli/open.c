@@ -4,7 +4,7 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The recorder lays the memory out and gives this QEMU descriptors of it, or a
+ * The recorder lays the memory out and passes this QEMU descriptors of it, or a
  * path.  Everything is mapped before the guest starts and no descriptor stays
  * open: what the guest does to its descriptors, limits or root has no effect
  * here.

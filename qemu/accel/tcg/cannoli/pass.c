@@ -153,7 +153,7 @@ void cannoli_insn_start(DisasContextBase *db)
     if (db->num_insns == 1) {
         nr_starts = 0;
         nr_notes = 0;
-        cannoli_silent = false; /* a translation that was given up */
+        cannoli_silent = false; /* left from an abandoned translation */
     }
     /* A translator may have removed instructions again. */
     nr_starts = MIN(nr_starts, db->num_insns - 1);
@@ -196,7 +196,7 @@ void cannoli_note_swap(bool swap)
     }
 }
 
-/* Ops come in the order of the notes, but some with a note may be gone. */
+/* Ops are in the order of the notes, but some with a note may be removed. */
 static const Note *find_note(TCGOp *op, int *next)
 {
     for (int i = 0; i < nr_notes; i++) {
@@ -435,7 +435,7 @@ static void insert_gate(CannoliPass *p, TCGContext *s,
     }
 }
 
-/* A block of which nothing is recorded. */
+/* Handle a block of which nothing is recorded. */
 static void leave_out(CannoliPass *p, TCGContext *s, DisasContextBase *db)
 {
     ((TranslationBlock *)db->tb)->cannoli = NULL;

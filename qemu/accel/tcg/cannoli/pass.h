@@ -4,7 +4,7 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * pass.c finds what a block does and describes it; gen.c inserts the code that
+ * pass.c finds what a block does and defines it; gen.c inserts the code that
  * records it.  Translation is serialised by mmap_lock in user mode, so the
  * state is static.
  */
@@ -20,7 +20,7 @@ QEMU_BUILD_BUG_ON(TCG_MAX_INSNS > CTR_MAX_BLOCK_INSNS);
 
 typedef struct OpInfo {
     TCGOp *op;
-    int insn;               /* whose code it is; -1 none yet, -2 unknown */
+    int insn;               /* its instruction; -1 none yet, -2 unknown */
     int uncond;             /* unconditional slots surely made before it */
     int slot;               /* of the access that begins here, or -1 */
     int done;               /* of the access that is complete after it, or -1 */
@@ -40,7 +40,7 @@ typedef struct Slot {
     int insn;
     int group;
     uint8_t access;
-    uint8_t units;          /* that it takes in the data column */
+    uint8_t units;          /* that it has in the data column */
     bool first;             /* of its group */
 } Slot;
 
@@ -119,7 +119,7 @@ bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db);
  */
 void cannoli_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db);
 
-/* Of what is to be recorded once, exclude what was recorded. */
+/* Exclude what is to be recorded once and was recorded before. */
 void cannoli_once_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db);
 
 /*
@@ -268,7 +268,7 @@ bool cannoli_is_exit(const TCGOp *op, int *goto_idx);
  */
 bool cannoli_is_real_call(TCGOp *op);
 
-/* Does it look for the next block?  Such a call comes back. */
+/* Does it look up the next block?  Such a call returns. */
 bool cannoli_is_lookup(TCGOp *op);
 
 /* Does this helper? */

@@ -584,7 +584,7 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
     }
     cannoli_gate_end(cpu);
     cannoli_thread_event(cpu, CTR_THREAD_END, reason, status, NULL);
-    /* An empty buffer stays in live_chunk: the recorder takes it back. */
+    /* An empty buffer stays in live_chunk: the recorder reclaims it. */
     if (!cannoli_ctl->discard && !cannoli_chunk_empty(cpu)) {
         deliver(cpu);
     }

@@ -55,7 +55,7 @@ static unsigned nr_runs;
 static uint16_t *by_off;
 static uint32_t snapshot_bytes;
 
-/* Of a thread. */
+/* The registers of a thread. */
 struct CannoliRegs {
     uint8_t *state;         /* a state; the last recorded, while outside */
     uint8_t *now;
