@@ -110,7 +110,7 @@ typedef struct CannoliCPU {
  * not store it: then it is CANNOLI_INSN_NONE, as it is between calls.
  */
 #define CANNOLI_INSN_LAST   0x80000000u
-#define CANNOLI_INSN_UNTOLD 0x40000000u
+#define CANNOLI_INSN_UNRECORDED 0x40000000u
 #define CANNOLI_INSN_LOADS  0x20000000u
 #define CANNOLI_INSN_STORES 0x10000000u
 #define CANNOLI_INSN_LOADED 0x08000000u /* values, too */

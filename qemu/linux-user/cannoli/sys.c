@@ -302,7 +302,7 @@ static void share(CPUState *cpu, uint64_t now)
 void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
-    bool open = sys_thread(cpu), told;
+    bool open = sys_thread(cpu), recorded;
     uint64_t time = 0;
 
     if (!t) {
@@ -313,13 +313,13 @@ void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
         time = sys_time();
     }
     share(cpu, time);
-    told = open && cannoli_choose_syscall(num, syscall_name(num));
+    recorded = open && cannoli_choose_syscall(num, syscall_name(num));
     t->sys = (CannoliSys) {
         .depth = t->sys.depth + open,
         .may_write = CANNOLI_WROTE_ALL,
-        .quiet = open ? t->sys.quiet << 1 | !told : t->sys.quiet,
+        .quiet = open ? t->sys.quiet << 1 | !recorded : t->sys.quiet,
     };
-    if (told) {
+    if (recorded) {
         syscall_event(cpu, CTR_EVENT_SYSCALL, num, args, 0, 0, time);
     }
 }
@@ -330,7 +330,7 @@ void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
     CannoliThread *t = sys_thread(cpu);
     bool none = ret == -QEMU_ESIGRETURN || ret == -QEMU_ERESTARTSYS;
     int saved_errno = errno;
-    bool told;
+    bool recorded;
 
     if (cannoli_on) {
         cannoli_check_recorder(cannoli_cpu(cpu)->thread);
@@ -341,13 +341,13 @@ void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
     if (t->sys.later) {
         cannoli_record_write(cpu, t->sys.later, 4);
     }
-    told = !(t->sys.quiet & 1);
+    recorded = !(t->sys.quiet & 1);
     t->sys = (CannoliSys) {
         .depth = t->sys.depth ? t->sys.depth - 1 : 0,
         .may_write = CANNOLI_WROTE_ALL,
         .quiet = t->sys.quiet >> 1,
     };
-    if (told) {
+    if (recorded) {
         syscall_event(cpu, CTR_EVENT_SYSRET, num, args, none ? 0 : ret,
                       none ? CTR_SYSCALL_NORETURN : 0, sys_time());
     }

@@ -21,10 +21,10 @@
 #define MAX_INSN_BYTES 255
 
 /* The instructions of the block that is translated, as libraries see them. */
-static struct cannoli_insn asked[TCG_MAX_INSNS];
-static uint32_t tellers[TCG_MAX_INSNS];     /* libraries that record it: bits */
+static struct cannoli_insn queried[TCG_MAX_INSNS];
+static uint32_t wanted_by[TCG_MAX_INSNS];     /* libraries that record it: bits */
 static uint8_t code[TCG_MAX_INSNS * (MAX_INSN_BYTES + 1)];
-static CannoliAsk ask;
+static CannoliQuery query;
 
 /* ---- tags ---- */
 
@@ -39,7 +39,7 @@ static bool too_many_tags;
 
 static void add_tag(unsigned insn, uint64_t tag)
 {
-    Tag t = { insn, ask.library->number, tag };
+    Tag t = { insn, query.library->number, tag };
 
     for (int i = 0; i < nr_tags; i++) {
         if (tags[i].insn == t.insn && tags[i].library == t.library) {
@@ -56,14 +56,14 @@ static void add_tag(unsigned insn, uint64_t tag)
 
 void cannoli_tag_insn(void *context, uint64_t tag)
 {
-    if (ask.insn) {
-        add_tag(ask.insn->index, tag);
+    if (query.insn) {
+        add_tag(query.insn->index, tag);
     }
 }
 
 void cannoli_tag_block(void *context, uint64_t tag)
 {
-    if (ask.insn) {
+    if (query.insn) {
         add_tag(CTR_TAG_BLOCK, tag);
     }
 }
@@ -79,7 +79,7 @@ uint32_t cannoli_put_tags(CannoliPass *p, uint8_t *q)
     for (int i = 0; i < nr_tags; i++) {
         unsigned insn = tags[i].insn;
 
-        if (insn != CTR_TAG_BLOCK && !p->insns[insn].told) {
+        if (insn != CTR_TAG_BLOCK && !p->insns[insn].recorded) {
             continue;
         }
         stw_le_p(q, insn == CTR_TAG_BLOCK ? insn : p->insns[insn].number);
@@ -97,7 +97,7 @@ uint32_t cannoli_put_tags(CannoliPass *p, uint8_t *q)
 bool cannoli_code_is_big_endian(void)
 {
 #ifdef TARGET_ARM
-    return arm_sctlr_b(cpu_env(ask.cpu));
+    return arm_sctlr_b(cpu_env(query.cpu));
 #else
     return TARGET_BIG_ENDIAN;
 #endif
@@ -138,7 +138,7 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
     bool store;
 
     for (int i = 0; i < p->nr_insns; i++) {
-        struct cannoli_insn *in = &asked[i];
+        struct cannoli_insn *in = &queried[i];
         uint32_t len = p->insns[i].len;
 
         if (db->fake_insn) {
@@ -148,7 +148,7 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
         }
         *in = (struct cannoli_insn) {
             .pc = p->insns[i].pc, .bytes = q, .len = len, .mode = mode,
-            .index = i, .block_pc = db->pc_first, .context = &ask,
+            .index = i, .block_pc = db->pc_first, .context = &query,
         };
         in->flags = classify(p, db, in);
         if (db->fake_insn) {
@@ -163,11 +163,11 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
             continue;
         }
         if (cannoli_is_access(o->op, &store)) {
-            asked[o->insn].flags |= store ? CANNOLI_INSN_STORE
+            queried[o->insn].flags |= store ? CANNOLI_INSN_STORE
                                           : CANNOLI_INSN_LOAD;
         } else if (cannoli_is_real_call(o->op) &&
                    !(tcg_call_info(o->op)->flags & TCG_CALL_NO_SIDE_EFFECTS)) {
-            asked[o->insn].flags |= CANNOLI_INSN_HELPER;
+            queried[o->insn].flags |= CANNOLI_INSN_HELPER;
         }
     }
 }
@@ -192,7 +192,7 @@ static void forget_ranges(void)
 }
 
 /* What hook_inst may answer, at most, in *range, which holds addr. */
-static int ask_range(uint64_t addr, struct cannoli_range *range)
+static int query_range(uint64_t addr, struct cannoli_range *range)
 {
     int answer = 0;
 
@@ -201,12 +201,12 @@ static int ask_range(uint64_t addr, struct cannoli_range *range)
         const CannoliLibrary *lib = &cannoli_libraries[i];
         struct cannoli_range r = { 0, UINT64_MAX };
 
-        ask.library = lib;
+        query.library = lib;
         if (!lib->jitter.hook_range) {
             return CANNOLI_ANYTHING;
         }
         answer |= CANNOLI_LIBRARY_CALL(lib,
-            lib->jitter.hook_range(lib->state, &ask, addr, &r));
+            lib->jitter.hook_range(lib->state, &query, addr, &r));
         range->start = MAX(range->start, r.start);
         range->end = MIN(range->end, r.end);
     }
@@ -249,10 +249,10 @@ bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db)
             return true;
         }
     }
-    ask.cpu = cpu;
-    ask.db = db;
-    ask.insn = NULL;
-    answer = ask_range(db->pc_first, &r);
+    query.cpu = cpu;
+    query.db = db;
+    query.insn = NULL;
+    answer = query_range(db->pc_first, &r);
     if (answer & matters) {
         return false;
     }
@@ -266,19 +266,19 @@ bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db)
 /* ---- queries about instructions ---- */
 
 /* Returns which of the libraries in `among' want these accesses. */
-static uint32_t ask_mem(int insn, uint32_t among, bool store, uint32_t size)
+static uint32_t query_mem(int insn, uint32_t among, bool store, uint32_t size)
 {
     uint32_t yes = 0;
 
-    ask.insn = &asked[insn];
+    query.insn = &queried[insn];
     for (int i = 0; i < cannoli_nr_libraries; i++) {
         const CannoliLibrary *lib = &cannoli_libraries[i];
 
-        ask.library = lib;
+        query.library = lib;
         if ((among & (1u << i)) &&
             (!lib->jitter.hook_mem ||
              CANNOLI_LIBRARY_CALL(lib,
-                 lib->jitter.hook_mem(lib->state, ask.insn, store, size)))) {
+                 lib->jitter.hook_mem(lib->state, query.insn, store, size)))) {
             yes |= 1u << i;
         }
     }
@@ -286,34 +286,34 @@ static uint32_t ask_mem(int insn, uint32_t among, bool store, uint32_t size)
 }
 
 /* Does one of them want their values? */
-static bool ask_value(int insn, uint32_t among, bool store, uint32_t size)
+static bool query_value(int insn, uint32_t among, bool store, uint32_t size)
 {
-    ask.insn = &asked[insn];
+    query.insn = &queried[insn];
     for (int i = 0; i < cannoli_nr_libraries; i++) {
         const CannoliLibrary *lib = &cannoli_libraries[i];
 
-        ask.library = lib;
+        query.library = lib;
         if ((among & (1u << i)) &&
             (!lib->jitter.hook_value ||
              CANNOLI_LIBRARY_CALL(lib,
-                 lib->jitter.hook_value(lib->state, ask.insn, store, size)))) {
+                 lib->jitter.hook_value(lib->state, query.insn, store, size)))) {
             return true;
         }
     }
     return false;
 }
 
-static bool ask_reg(int insn, uint32_t among)
+static bool query_reg(int insn, uint32_t among)
 {
-    ask.insn = &asked[insn];
+    query.insn = &queried[insn];
     for (int i = 0; i < cannoli_nr_libraries; i++) {
         const CannoliLibrary *lib = &cannoli_libraries[i];
 
-        ask.library = lib;
+        query.library = lib;
         if ((among & (1u << i)) &&
             (!lib->jitter.hook_reg ||
              CANNOLI_LIBRARY_CALL(lib,
-                 lib->jitter.hook_reg(lib->state, ask.insn)))) {
+                 lib->jitter.hook_reg(lib->state, query.insn)))) {
             return true;
         }
     }
@@ -321,41 +321,41 @@ static bool ask_reg(int insn, uint32_t among)
 }
 
 /* What libraries want of accesses that the instruction's helpers make. */
-static uint32_t ask_helper(int insn)
+static uint32_t query_helper(int insn)
 {
-    uint32_t loads = ask_mem(insn, tellers[insn], false, 0);
-    uint32_t stores = ask_mem(insn, tellers[insn], true, 0);
+    uint32_t loads = query_mem(insn, wanted_by[insn], false, 0);
+    uint32_t stores = query_mem(insn, wanted_by[insn], true, 0);
     uint32_t wants = 0;
 
     if (loads) {
         wants |= CANNOLI_INSN_LOADS;
-        if (!cannoli_values || ask_value(insn, loads, false, 0)) {
+        if (!cannoli_values || query_value(insn, loads, false, 0)) {
             wants |= CANNOLI_INSN_LOADED;
         }
     }
     if (stores) {
         wants |= CANNOLI_INSN_STORES;
-        if (!cannoli_values || ask_value(insn, stores, true, 0)) {
+        if (!cannoli_values || query_value(insn, stores, true, 0)) {
             wants |= CANNOLI_INSN_STORED;
         }
     }
     return wants;
 }
 
-static void ask_insn(InsnInfo *in, int insn)
+static void query_insn(InsnInfo *in, int insn)
 {
     bool always = false, once = false;
 
-    ask.insn = &asked[insn];
-    tellers[insn] = 0;
+    query.insn = &queried[insn];
+    wanted_by[insn] = 0;
     for (int i = 0; i < cannoli_nr_libraries; i++) {
         const CannoliLibrary *lib = &cannoli_libraries[i];
         int answer = CANNOLI_ALWAYS;
 
-        ask.library = lib;
+        query.library = lib;
         if (lib->jitter.hook_inst) {
             answer = CANNOLI_LIBRARY_CALL(lib,
-                lib->jitter.hook_inst(lib->state, ask.insn));
+                lib->jitter.hook_inst(lib->state, query.insn));
         }
         in->triggers |= answer & (CANNOLI_START | CANNOLI_STOP | CANNOLI_TREE);
         switch (answer & CANNOLI_HOOK_MASK) {
@@ -368,7 +368,7 @@ static void ask_insn(InsnInfo *in, int insn)
         default:
             continue;
         }
-        tellers[insn] |= 1u << i;
+        wanted_by[insn] |= 1u << i;
     }
     in->choice = always ? CANNOLI_ALWAYS : once ? CANNOLI_ONCE : CANNOLI_NEVER;
 }
@@ -385,24 +385,24 @@ void cannoli_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
         }
         return;
     }
-    ask.cpu = cpu;
-    ask.db = db;
+    query.cpu = cpu;
+    query.db = db;
     describe_insns(p, cpu, db);
     for (int i = 0; i < p->nr_insns; i++) {
         InsnInfo *in = &p->insns[i];
 
-        ask_insn(in, i);
+        query_insn(in, i);
         p->triggers |= in->triggers;
-        in->told = in->choice != CANNOLI_NEVER;
-        if (in->told) {
+        in->recorded = in->choice != CANNOLI_NEVER;
+        if (in->recorded) {
             in->regs = !(cannoli_ctl->events & CTR_EVENTS_REG) ||
-                       ask_reg(i, tellers[i]);
+                       query_reg(i, wanted_by[i]);
             if (!in->regs) {
                 in->wants &= ~CANNOLI_INSN_REGS;
             }
             if ((cannoli_ctl->events & CTR_EVENTS_MEM) &&
-                (asked[i].flags & CANNOLI_INSN_HELPER)) {
-                in->wants &= ask_helper(i) | CANNOLI_INSN_REGS;
+                (queried[i].flags & CANNOLI_INSN_HELPER)) {
+                in->wants &= query_helper(i) | CANNOLI_INSN_REGS;
             }
         }
     }
@@ -420,11 +420,11 @@ int cannoli_choose_access(CannoliPass *p, int insn, unsigned access)
     if (!cannoli_nr_libraries) {
         return access;
     }
-    yes = ask_mem(insn, tellers[insn], store, size);
+    yes = query_mem(insn, wanted_by[insn], store, size);
     if (!yes) {
         return -1;
     }
-    if (cannoli_values && !ask_value(insn, yes, store, size)) {
+    if (cannoli_values && !query_value(insn, yes, store, size)) {
         access |= CTR_ACCESS_NOVALUE;
     }
     return access;
@@ -433,7 +433,7 @@ int cannoli_choose_access(CannoliPass *p, int insn, unsigned access)
 /* ---- system calls ---- */
 
 #define NR_ANSWERS 8192
-enum { UNKNOWN, TOLD, NOT_TOLD };
+enum { UNKNOWN, RECORDED, NOT_RECORDED };
 static uint8_t answers[NR_ANSWERS];
 static GHashTable *more_answers;    /* of large numbers */
 
@@ -446,7 +446,7 @@ void cannoli_forget_answers(void)
     }
 }
 
-static int ask_libraries(int nr, const char *name)
+static int query_libraries(int nr, const char *name)
 {
     for (int i = 0; i < cannoli_nr_libraries; i++) {
         const CannoliLibrary *lib = &cannoli_libraries[i];
@@ -454,19 +454,19 @@ static int ask_libraries(int nr, const char *name)
         if (!lib->jitter.hook_syscall ||
             CANNOLI_LIBRARY_CALL(lib,
                 lib->jitter.hook_syscall(lib->state, nr, name))) {
-            return TOLD;
+            return RECORDED;
         }
     }
-    return NOT_TOLD;
+    return NOT_RECORDED;
 }
 
-static int ask_syscall(int nr, const char *name)
+static int query_syscall(int nr, const char *name)
 {
     sigset_t old;
     int answer;
 
     cannoli_unblock_crashes(&old);
-    answer = ask_libraries(nr, name);
+    answer = query_libraries(nr, name);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return answer;
 }
@@ -482,13 +482,13 @@ bool cannoli_choose_syscall(int nr, const char *name)
         answer = qatomic_read(&answers[nr]);
     }
     if (answer != UNKNOWN) {
-        return answer == TOLD;
+        return answer == RECORDED;
     }
     mmap_lock();
     if ((unsigned)nr < NR_ANSWERS) {
         answer = answers[nr];
         if (answer == UNKNOWN) {
-            answer = ask_syscall(nr, name);
+            answer = query_syscall(nr, name);
             qatomic_set(&answers[nr], answer);
         }
     } else {
@@ -499,12 +499,12 @@ bool cannoli_choose_syscall(int nr, const char *name)
         answer = GPOINTER_TO_INT(g_hash_table_lookup(more_answers,
                                                      GINT_TO_POINTER(nr)));
         if (answer == UNKNOWN) {
-            answer = ask_syscall(nr, name);
+            answer = query_syscall(nr, name);
             g_hash_table_insert(more_answers, GINT_TO_POINTER(nr),
                                 GINT_TO_POINTER(answer));
         }
         cannoli_apart--;
     }
     mmap_unlock();
-    return answer == TOLD;
+    return answer == RECORDED;
 }

@@ -57,7 +57,7 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
     uint8_t *d, *q;
     bool has_pcs = false;
     uint32_t code = 0, def_bytes;
-    vaddr first = p->insns[p->first_told].pc, next = first;
+    vaddr first = p->insns[p->first_recorded].pc, next = first;
 
     if (!def_buf) {
         def_buf = cannoli_alloc(CANNOLI_MAX_CONTENT);
@@ -66,7 +66,7 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
     q = d + CTR_BLOCKDEF_FIXED;
     memset(d, 0, CTR_BLOCKDEF_FIXED);
     for (int i = 0; i < p->nr_insns; i++) {
-        if (!p->insns[i].told) {
+        if (!p->insns[i].recorded) {
             continue;
         }
         has_pcs |= p->insns[i].pc != next;
@@ -74,7 +74,7 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
         *q++ = p->insns[i].len;
     }
     for (int i = 0; i < p->nr_insns; i++) {
-        if (!p->insns[i].told) {
+        if (!p->insns[i].recorded) {
             continue;
         }
         cannoli_insn_bytes(p, db, i, q);
@@ -90,7 +90,7 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
     }
     if (has_pcs) {
         for (int i = 0; i < p->nr_insns; i++) {
-            if (p->insns[i].told) {
+            if (p->insns[i].recorded) {
                 stq_le_p(q, p->insns[i].pc);
                 q += 8;
             }
@@ -110,14 +110,14 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
     /* With coverage, a block has one definition, whatever its compile flags. */
     stl_le_p(d + CTR_BLOCKDEF_CFLAGS,
              cannoli_coverage ? 0 : tb_cflags(tb) & ~CF_CANNOLI_MASK);
-    stw_le_p(d + CTR_BLOCKDEF_NINSN, p->nr_told);
+    stw_le_p(d + CTR_BLOCKDEF_NINSN, p->nr_recorded);
     stw_le_p(d + CTR_BLOCKDEF_NSLOT, p->nr_slots);
     stw_le_p(d + CTR_BLOCKDEF_NGROUP, p->nr_groups);
     d[CTR_BLOCKDEF_MODE] = cannoli_block_mode(cpu, tb);
     d[CTR_BLOCKDEF_FLAGS] = (has_pcs ? CTR_BLOCK_HAS_PCS : 0) |
                             (p->nr_tags ? CTR_BLOCK_HAS_TAGS : 0) |
                             (p->nr_derived ? CTR_BLOCK_HAS_DERIVED : 0) |
-                            (p->nr_told < p->nr_insns ? CTR_BLOCK_PART : 0);
+                            (p->nr_recorded < p->nr_insns ? CTR_BLOCK_PART : 0);
     stl_le_p(d + CTR_BLOCKDEF_CODELEN, code);
     def_bytes = q - d;
     /* A record larger than the side queue would wait for room for ever. */
@@ -126,7 +126,7 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
     }
 
     for (int i = 0; i < p->nr_insns; i++) {
-        if (p->insns[i].told) {
+        if (p->insns[i].recorded) {
             stw_he_p(q, p->insns[i].lazy);
             stw_he_p(q + 2, p->insns[i].accesses);
             q += 4;
@@ -136,5 +136,5 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
         stl_he_p(q, cannoli_insn_word(p, i));
         q += 4;
     }
-    return cannoli_dict_find(d, def_bytes, q - d, p->nr_told);
+    return cannoli_dict_find(d, def_bytes, q - d, p->nr_recorded);
 }

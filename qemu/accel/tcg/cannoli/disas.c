@@ -152,20 +152,20 @@ static bool by_capstone(const struct cannoli_insn *in, bool be, char **text)
 
 #endif
 
-char *cannoli_disas(const CannoliAsk *ask, bool be)
+char *cannoli_disas(const CannoliQuery *query, bool be)
 {
     char *text = NULL;
 
-    if (by_capstone(ask->insn, be, &text)) {
+    if (by_capstone(query->insn, be, &text)) {
         return text;
     }
 #ifdef CONFIG_PLUGIN
     /*
      * QEMU's disassembler reads guest code, not the bytes of the queried insn.
      */
-    if (!ask->db->fake_insn && ask->insn->len) {
-        text = g_strstrip(plugin_disas(ask->cpu, ask->db, ask->insn->pc,
-                                       ask->insn->len));
+    if (!query->db->fake_insn && query->insn->len) {
+        text = g_strstrip(plugin_disas(query->cpu, query->db, query->insn->pc,
+                                       query->insn->len));
     }
 #endif
     return text;

@@ -41,7 +41,7 @@ static struct {
 static uint32_t described;  /* blocks defined in this epoch */
 static uint32_t next_look;  /* when so many blocks became invalid */
 static uint32_t dead_before; /* blocks invalid when it began */
-static bool asked;          /* a flush of all code is requested */
+static bool requested;          /* a flush of all code is requested */
 
 void cannoli_epoch_begin(void)
 {
@@ -49,7 +49,7 @@ void cannoli_epoch_begin(void)
     described = 0;
     next_look = EPOCH_DEAD;
     dead_before = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
-    asked = false;
+    requested = false;
 }
 
 void cannoli_epoch_forked(void)
@@ -60,10 +60,10 @@ void cannoli_epoch_forked(void)
      */
     memset(&ids, 0, sizeof(ids));
     cannoli_epoch = qatomic_fetch_add(&cannoli_shared()->next_epoch, 1);
-    asked = false;
+    requested = false;
 }
 
-void cannoli_epoch_tell(CannoliThread *t)
+void cannoli_epoch_report(CannoliThread *t)
 {
     t->epoch = cannoli_epoch;
     /* Pairs with the recorder's acquire: mail of the epochs before is there. */
@@ -75,7 +75,7 @@ void cannoli_epoch_enter(CPUState *cpu)
     if (!cannoli_chunk_empty(cpu)) {
         cannoli_hand_over(cpu);
     }
-    cannoli_epoch_tell(cannoli_cpu(cpu)->thread);
+    cannoli_epoch_report(cannoli_cpu(cpu)->thread);
 }
 
 /* All translated code is being flushed; no thread is in it. */
@@ -178,8 +178,8 @@ void cannoli_epoch_described(CPUState *cpu)
 {
     ids.used = true;
     described++;
-    if (!cannoli_coverage && !asked && is_due()) {
-        asked = true;
+    if (!cannoli_coverage && !requested && is_due()) {
+        requested = true;
         async_safe_run_on_cpu(cpu, flush, RUN_ON_CPU_HOST_INT(
                                   qatomic_read(&tb_ctx.tb_flush_count)));
     }

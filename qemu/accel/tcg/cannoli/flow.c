@@ -183,7 +183,7 @@ void cannoli_find_exits(CannoliPass *p, TCGContext *s)
         OpInfo *o = &p->ops[i];
 
         if (o->insn >= 0 && (!cannoli_is_inside(p, o->insn) ||
-                             (cannoli_done(p, o->insn) == p->nr_told &&
+                             (cannoli_done(p, o->insn) == p->nr_recorded &&
                               o->uncond == p->nr_uncond))) {
             o->exit = false;
         }

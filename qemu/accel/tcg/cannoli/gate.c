@@ -50,7 +50,7 @@ static struct {
     bool window;            /* is open */
     bool starts_closed;     /* as it was when `window' was set by it */
     /* Requests of the guest to all threads: paused in bit 0, a count above */
-    uint32_t guest_asked;
+    uint32_t guest_requests;
     uint32_t filter_seq;    /* of the last choice, or the one in progress */
     uint32_t selection;     /* how often it was made anew */
     char *text;             /* and how */
@@ -255,12 +255,12 @@ static void set_gate(CPUState *cpu, bool begin)
 {
     CannoliGate *g = gate_of(cpu);
     uint8_t blocked, why, before = g->blocked;
-    uint32_t asked = qatomic_read(&process.guest_asked);
+    uint32_t requests = qatomic_read(&process.guest_requests);
     uint32_t cflags;
 
-    if (asked != g->guest_asked) {
-        g->guest_asked = asked;
-        g->paused = asked & 1;
+    if (requests != g->guest_requests) {
+        g->guest_requests = requests;
+        g->paused = requests & 1;
     }
     blocked = why = blocked_by(g);
     cflags = (gate_cflags(g) & ~CF_CANNOLI_OFF) |
@@ -294,11 +294,11 @@ void cannoli_gate_pause(CPUState *cpu, bool paused, bool process_wide)
     CannoliGate *g = gate_of(cpu);
 
     if (process_wide) {
-        uint32_t old = qatomic_read(&process.guest_asked), seen, new;
+        uint32_t old = qatomic_read(&process.guest_requests), seen, new;
 
         for (;;) {
             new = ((old & ~1u) + 2) | paused;
-            seen = qatomic_cmpxchg(&process.guest_asked, old, new);
+            seen = qatomic_cmpxchg(&process.guest_requests, old, new);
             if (seen == old) {
                 break;
             }
@@ -306,14 +306,14 @@ void cannoli_gate_pause(CPUState *cpu, bool paused, bool process_wide)
         }
         kick_all();
     } else {
-        g->guest_asked = qatomic_read(&process.guest_asked);
+        g->guest_requests = qatomic_read(&process.guest_requests);
         g->paused = paused;
     }
 }
 
 /* ---- what the recorder requests ---- */
 
-static void tell_marks(CPUState *cpu)
+static void emit_marks(CPUState *cpu)
 {
     const struct mempipe_control *control = cannoli_control();
     CannoliGate *g = gate_of(cpu);
@@ -370,7 +370,7 @@ static void look_for_choice(CPUState *cpu)
     }
 }
 
-static void tell_choice(CPUState *cpu)
+static void emit_choice(CPUState *cpu)
 {
     CannoliGate *g = gate_of(cpu);
     /*
@@ -423,10 +423,10 @@ void cannoli_gate_enter(CPUState *cpu)
     }
     look_for_choice(cpu);
     if (g->selection != process.selection) {
-        tell_choice(cpu);
+        emit_choice(cpu);
     }
     if (g->marks != qatomic_read(&cannoli_control()->nr_marks)) {
-        tell_marks(cpu);
+        emit_marks(cpu);
     }
     set_gate(cpu, false);
 }
@@ -438,7 +438,7 @@ void cannoli_gate_exit(CPUState *cpu)
     }
 }
 
-void cannoli_gate_asked(CPUState *cpu, const TranslationBlock *tb)
+void cannoli_gate_request(CPUState *cpu, const TranslationBlock *tb)
 {
     CannoliGate *g = gate_of(cpu);
 
@@ -560,7 +560,7 @@ void cannoli_gate_begin(CPUState *cpu, const CannoliGate *parent)
 
     g->marks = qatomic_read(&cannoli_control()->nr_marks);
     g->selection = process.selection;
-    g->guest_asked = qatomic_read(&process.guest_asked);
+    g->guest_requests = qatomic_read(&process.guest_requests);
     if (parent) {
         /* The child is in the middle of a call: go on as the parent does. */
         g->paused = parent->paused;
@@ -568,7 +568,7 @@ void cannoli_gate_begin(CPUState *cpu, const CannoliGate *parent)
         g->tree_aside = parent->tree_aside;
         g->tree_sp = parent->tree_sp;
         g->phase = parent->phase;
-        g->guest_asked = parent->guest_asked;
+        g->guest_requests = parent->guest_requests;
     } else {
         g->paused = c->parent_paused;
         if (process.counts) {

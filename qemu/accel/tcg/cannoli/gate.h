@@ -30,7 +30,7 @@ typedef struct CannoliGate {
     bool was_in_tree;       /* when the gate was last checked */
     uint8_t blocked;        /* why it was closed then: CTR_GATE_*, 0: open */
     enum CannoliPhase phase;
-    uint32_t guest_asked;   /* requests of the guest, as last seen */
+    uint32_t guest_requests;   /* requests of the guest, as last seen */
     uint32_t marks;         /* marks from outside that were recorded */
     uint32_t selection;     /* and the choice that was recorded */
 } CannoliGate;
@@ -52,7 +52,7 @@ void cannoli_watch_start(void);
 void cannoli_gate_enter(CPUState *cpu);
 void cannoli_gate_exit(CPUState *cpu);
 /* A block requested to leave before it began. */
-void cannoli_gate_asked(CPUState *cpu, const TranslationBlock *tb);
+void cannoli_gate_request(CPUState *cpu, const TranslationBlock *tb);
 /*
  * A block was left before its end; @restart: the instruction it was left in did
  * not run, either.

@@ -140,12 +140,12 @@ static void helper_cannoli_left(CPUArchState *env)
     uint32_t insn = c->insn & CANNOLI_INSN_NUMBER;
 
     if (insn != CANNOLI_INSN_NONE) {
-        bool told = !(c->insn & CANNOLI_INSN_UNTOLD);
+        bool recorded = !(c->insn & CANNOLI_INSN_UNRECORDED);
 
         if (c->insn & CANNOLI_INSN_REGS) {
             cannoli_regs_all(cpu, insn);
         }
-        cannoli_word(c, CTR_WORD_LEFT | (insn + told));
+        cannoli_word(c, CTR_WORD_LEFT | (insn + recorded));
         cannoli_word(c, cannoli_unit_count(cpu));
     }
     if (cannoli_choosing) {
@@ -275,7 +275,7 @@ static void gen_value(CannoliPass *p, const OpInfo *o, const Slot *sl,
 /* Deferred moves are made before such an instruction begins. */
 static bool commits_first(const InsnInfo *in)
 {
-    return !in->simple || !in->told;
+    return !in->simple || !in->recorded;
 }
 
 /* C code may read the pointer here, or control may leave straight code. */
@@ -384,12 +384,12 @@ static void gen_origin(CannoliPass *p, const CannoliBlock *b, const OpInfo *o)
 {
     uint32_t word = cannoli_insn_word(p, o->insn);
 
-    if (cannoli_done(p, o->insn) == p->nr_told && o->uncond == p->nr_uncond &&
+    if (cannoli_done(p, o->insn) == p->nr_recorded && o->uncond == p->nr_uncond &&
         word != CANNOLI_INSN_NONE) {
         word |= CANNOLI_INSN_LAST;
     }
     gen_store_insn(word);
-    if (p->insns[o->insn].told && p->insns[o->insn].writes) {
+    if (p->insns[o->insn].recorded && p->insns[o->insn].writes) {
         gen_store_block(b);
     }
 }
@@ -497,7 +497,7 @@ void cannoli_insert(CannoliPass *p, TCGContext *s, const CannoliBlock *b,
             s->emit_before_op = QTAILQ_NEXT(op, link);
             gen_store_insn(CANNOLI_INSN_NONE);
         }
-        if (o->loop_head && p->nr_groups && cannoli_is_told(p, o->insn)) {
+        if (o->loop_head && p->nr_groups && cannoli_is_recorded(p, o->insn)) {
             s->emit_before_op = QTAILQ_NEXT(op, link);
             gen_loop_check(p, need, b, o->insn);
         }

@@ -346,7 +346,7 @@ extern uint32_t cannoli_epoch;
 void cannoli_epoch_begin(void);
 void cannoli_epoch_forked(void);
 /* The buffer of a thread is of this epoch from now on. */
-void cannoli_epoch_tell(CannoliThread *t);
+void cannoli_epoch_report(CannoliThread *t);
 /* The thread now runs code of another epoch than that of its buffer. */
 void cannoli_epoch_enter(CPUState *cpu);
 /* A block id that is not in use.  Under mmap_lock. */

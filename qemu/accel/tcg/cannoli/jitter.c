@@ -282,7 +282,7 @@ static void unload(CannoliLibrary *lib)
     g_free(lib->line);
 }
 
-static void tell_failure(const char *why)
+static void report_failure(const char *why)
 {
     struct mempipe_shared *shared = cannoli_shared();
 
@@ -341,7 +341,7 @@ static void load_lines(char **lines, bool listed, bool fatal)
         why = load(lines[i]);
         qatomic_set(&cannoli_shared()->loading, 0);
         if (why) {
-            tell_failure(why);
+            report_failure(why);
             g_free(why);
             if (fatal) {
                 exit(EXIT_CANNOT);

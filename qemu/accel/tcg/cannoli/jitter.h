@@ -71,19 +71,19 @@ void cannoli_unblock_crashes(sigset_t *old);
     })
 
 /* cannoli_insn.context: which callback is running, for what. */
-typedef struct CannoliAsk {
+typedef struct CannoliQuery {
     CPUState *cpu;
     const DisasContextBase *db;
     const struct cannoli_insn *insn;    /* NULL: for addresses */
     const CannoliLibrary *library;
-} CannoliAsk;
+} CannoliQuery;
 
 /* Functions of struct cannoli_host that belong to a translation. */
 void cannoli_tag_insn(void *context, uint64_t tag);
 void cannoli_tag_block(void *context, uint64_t tag);
 
 /* The queried instruction as text, NULL if it is unknown; g_free it. */
-char *cannoli_disas(const CannoliAsk *ask, bool be);
+char *cannoli_disas(const CannoliQuery *query, bool be);
 /* The byte order of instructions in memory. */
 bool cannoli_code_is_big_endian(void);
 

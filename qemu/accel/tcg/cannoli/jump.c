@@ -79,7 +79,7 @@ void cannoli_forget_jumps(CPUState *cpu)
 }
 
 static __attribute__((noinline)) const void *
-ask_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
+query_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
 {
     CPUState *cpu = env_cpu(env);
     const void *code = helper_lookup_tb_ptr(env);
@@ -149,7 +149,7 @@ static NO_GUARD NO_CLEARING const void *helper_cannoli_jump(CPUArchState *env)
             return code;
         }
     }
-    return ask_qemu(env, pc, cs_base, flags);
+    return query_qemu(env, pc, cs_base, flags);
 }
 
 static TCGHelperInfo info_jump = {

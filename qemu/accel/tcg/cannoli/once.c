@@ -85,7 +85,7 @@ static bool needs_code(const CannoliPass *p)
             (o->insn < 0 || cannoli_is_inside(p, o->insn))) {
             return true;
         }
-        if (cannoli_is_real_call(o->op) && cannoli_is_told(p, o->insn) &&
+        if (cannoli_is_real_call(o->op) && cannoli_is_recorded(p, o->insn) &&
             (cannoli_ctl->events & CTR_EVENTS_MEM)) {
             return true;
         }
@@ -104,7 +104,7 @@ static CannoliOnce *make_once(CannoliPass *p, TranslationBlock *tb,
         .nr_parts = nr_parts, .insn = CANNOLI_INSN_NONE,
     };
     if (p->last == p->nr_insns - 1) {
-        o->insn = (p->nr_told - 1) | CANNOLI_INSN_LAST;
+        o->insn = (p->nr_recorded - 1) | CANNOLI_INSN_LAST;
     }
     tb->cannoli_once = o;
     return o;
@@ -190,24 +190,24 @@ void cannoli_once_choose(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
     for (int i = 0; i < p->nr_insns; i++) {
         InsnInfo *in = &p->insns[i];
 
-        if (!in->told || in->choice != CANNOLI_ONCE || cannoli_coverage) {
+        if (!in->recorded || in->choice != CANNOLI_ONCE || cannoli_coverage) {
             continue;
         }
         if (db->fake_insn) {
             /* The target of EXECUTE belongs to EXECUTE, which has just run. */
-            in->told = false;
+            in->recorded = false;
             continue;
         }
         qatomic_set(&cannoli_once_on, true);
         cannoli_insn_bytes(p, db, i, bytes);
         in->mark = find_mark(in->pc, mode, bytes, in->len);
         if (qatomic_load_acquire(&in->mark->state) == CANNOLI_MARK_DONE) {
-            in->told = false;
+            in->recorded = false;
             in->mark = NULL;
         }
         for (int j = 0; in->mark && j < i; j++) {
             if (p->insns[j].mark == in->mark) {
-                in->told = false;
+                in->recorded = false;
                 in->mark = NULL;
             }
         }
@@ -227,7 +227,7 @@ static bool once_insns(CannoliPass *p, TranslationBlock *tb, CannoliBlock *b,
         return true;
     }
     o = make_once(p, tb, b, resumes, nr);
-    o->code |= nr < p->nr_told;
+    o->code |= nr < p->nr_recorded;
     nr = 0;
     for (int i = 0; i < p->nr_insns; i++) {
         if (p->insns[i].mark) {
@@ -352,13 +352,13 @@ static unsigned how_far(const CannoliCPU *c, const CannoliOnce *o, bool *left,
 {
     const uint32_t *w = c->once_words, *end = c->words;
     unsigned n = o->block->ninsn;
-    bool told = false;
+    bool recorded = false;
 
     *left = *faulted = *undone = false;
     if (c->once_seq != c->thread->seq) {
         /* It went on in another buffer. */
         w = (const uint32_t *)c->thread->base;
-        told = true;
+        recorded = true;
     }
     while (w < end) {
         switch (CTR_WORD_KIND(*w)) {
@@ -376,16 +376,16 @@ static unsigned how_far(const CannoliCPU *c, const CannoliOnce *o, bool *left,
             w += 2;
             break;
         case CTR_WORD_RESUME:
-            told = true;
+            recorded = true;
             w += 2;
             break;
         default:
-            told = true;
+            recorded = true;
             w++;
             break;
         }
     }
-    return told ? n : 0;
+    return recorded ? n : 0;
 }
 
 /* This run need not be recorded, unless there is more of it than words. */

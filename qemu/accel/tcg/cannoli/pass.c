@@ -265,7 +265,7 @@ static void add_insn(CannoliPass *p, TCGOp *op, int *next)
     InsnInfo *in = &p->insns[p->nr_insns++];
 
     *in = (InsnInfo){
-        .simple = true, .told = true, .number = p->nr_insns - 1,
+        .simple = true, .recorded = true, .number = p->nr_insns - 1,
         .wants = CANNOLI_INSN_ALL, .regs = true,
     };
     /* sh4 starts more instructions than requested */
@@ -358,33 +358,33 @@ static void collect(CannoliPass *p, TCGContext *s, DisasContextBase *db)
 }
 
 /* Count what is recorded, and find where the block's id goes. */
-static void find_told(CannoliPass *p)
+static void find_recorded(CannoliPass *p)
 {
     int i, depth = 0, insn = -1;
 
-    p->nr_told = 0;
+    p->nr_recorded = 0;
     p->all_wanted = true;
     for (i = 0; i < p->nr_insns; i++) {
         InsnInfo *in = &p->insns[i];
 
-        in->number = p->nr_told;
-        if (in->told) {
-            if (!p->nr_told++) {
-                p->first_told = i;
+        in->number = p->nr_recorded;
+        if (in->recorded) {
+            if (!p->nr_recorded++) {
+                p->first_recorded = i;
             }
             p->last = i;
         }
-        p->all_wanted &= in->told && in->wants == CANNOLI_INSN_ALL;
+        p->all_wanted &= in->recorded && in->wants == CANNOLI_INSN_ALL;
     }
     /*
      * Before the first one recorded, or before everything if that may be
      * skipped.
      */
-    p->first = p->first_told;
+    p->first = p->first_recorded;
     for (i = 0; i < p->nr_ops; i++) {
         depth += p->cover[i];
         if (p->ops[i].op->opc == INDEX_op_insn_start &&
-            ++insn == p->first_told) {
+            ++insn == p->first_recorded) {
             break;
         }
     }
@@ -420,7 +420,7 @@ static void split_at_places(CannoliPass *p, TCGContext *s,
 static void split_at_registers(CannoliPass *p, TCGContext *s)
 {
     for (int i = 1; i < p->nr_insns; i++) {
-        if (cannoli_tells_regs(p, i) && !cannoli_tells_regs(p, i - 1)) {
+        if (cannoli_records_regs(p, i) && !cannoli_records_regs(p, i - 1)) {
             cannoli_shorten(s, i);
         }
     }
@@ -501,11 +501,11 @@ static bool collect_straight(CannoliPass *p, TCGContext *s,
     measure_insns(p, db);
     p->nr_tags = 0;
     p->triggers = 0;
-    find_told(p);
+    find_recorded(p);
     return true;
 }
 
-static void tell_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
+static void report_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
                        DisasContextBase *db)
 {
     TranslationBlock *tb = (TranslationBlock *)db->tb;
@@ -556,13 +556,13 @@ static void tell_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
     }
     if (tb_cflags(db->tb) & CF_CANNOLI_OFF) {
         for (int i = 0; i < p->nr_insns; i++) {
-            p->insns[i].told = false;
+            p->insns[i].recorded = false;
         }
     } else if (cannoli_choosing) {
         cannoli_once_choose(p, cpu, db);
     }
-    find_told(p);
-    if (!p->nr_told) {
+    find_recorded(p);
+    if (!p->nr_recorded) {
         leave_out(p, s, db);
         return;
     }
@@ -594,7 +594,7 @@ static void tell_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
 void cannoli_tb_end(CPUState *cpu, DisasContextBase *db)
 {
     if (cannoli_on) {
-        tell_block(&the_pass, tcg_ctx, cpu, db);
+        report_block(&the_pass, tcg_ctx, cpu, db);
         if (cannoli_fixed) {
             store_fixed(&the_pass, tcg_ctx);
         }

@@ -72,7 +72,7 @@ typedef struct InsnInfo {
                              * accesses can leave it */
     bool begun, over;       /* an access was seen; the end of straight code */
     bool loops;             /* contains a backward branch */
-    bool told;              /* it is recorded */
+    bool recorded;              /* it is recorded */
     bool left_out;          /* but not all of its accesses */
     bool regs;              /* with the registers that it changes */
     uint8_t choice;         /* CANNOLI_NEVER, CANNOLI_ALWAYS or CANNOLI_ONCE */
@@ -96,8 +96,8 @@ typedef struct CannoliPass {
     int nr_derived;
     InsnInfo insns[TCG_MAX_INSNS];
     int nr_insns;
-    int nr_told;            /* instructions that are recorded */
-    int first_told;
+    int nr_recorded;            /* instructions that are recorded */
+    int first_recorded;
     int first, last;        /* from the block's id to the last recorded */
     bool all_wanted;        /* all of it, with all accesses */
     bool code;              /* its code records what runs */
@@ -182,15 +182,15 @@ uint8_t cannoli_block_mode(CPUState *cpu, const TranslationBlock *tb);
 void cannoli_insn_bytes(const CannoliPass *p, const DisasContextBase *db,
                         int insn, uint8_t *to);
 
-static inline bool cannoli_is_told(const CannoliPass *p, int insn)
+static inline bool cannoli_is_recorded(const CannoliPass *p, int insn)
 {
-    return insn >= 0 && p->insns[insn].told;
+    return insn >= 0 && p->insns[insn].recorded;
 }
 
 /* Are the registers that it changes recorded? */
-static inline bool cannoli_tells_regs(const CannoliPass *p, int insn)
+static inline bool cannoli_records_regs(const CannoliPass *p, int insn)
 {
-    return cannoli_is_told(p, insn) && p->insns[insn].regs;
+    return cannoli_is_recorded(p, insn) && p->insns[insn].regs;
 }
 
 /* Between the block's id and the end of the last recorded instruction. */
@@ -202,7 +202,7 @@ static inline bool cannoli_is_inside(const CannoliPass *p, int insn)
 /* Number of recorded instructions up to the end of this one. */
 static inline int cannoli_done(const CannoliPass *p, int insn)
 {
-    return p->insns[insn].number + p->insns[insn].told;
+    return p->insns[insn].number + p->insns[insn].recorded;
 }
 
 /* CannoliCPU.insn while an instruction runs. */
@@ -213,7 +213,7 @@ static inline uint32_t cannoli_insn_word(const CannoliPass *p, int insn)
     if (!cannoli_is_inside(p, insn)) {
         return CANNOLI_INSN_NONE;
     }
-    return in->number | (in->told ? in->wants : CANNOLI_INSN_UNTOLD);
+    return in->number | (in->recorded ? in->wants : CANNOLI_INSN_UNRECORDED);
 }
 
 /* What an op is. */

@@ -256,7 +256,7 @@ static void begin_chunk(CPUState *cpu)
     c->words = t->base;
     c->data = t->end;
     cannoli_set_limit(cpu);
-    cannoli_epoch_tell(t);
+    cannoli_epoch_report(t);
     qatomic_set(&t->pipe->quiet_words, 0);
     qatomic_set(&t->pipe->quiet_units, 0);
     qatomic_set(&t->pipe->live_seq, t->seq);
@@ -406,7 +406,7 @@ void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
     qatomic_store_release(&t->pipe->running, 0);
     if (tb_exit == TB_EXIT_REQUESTED &&
         (tb_cflags(tb) & (CF_CANNOLI_TREE | CF_CANNOLI_COUNT))) {
-        cannoli_gate_asked(cpu, tb);
+        cannoli_gate_request(cpu, tb);
     }
     if (tb_exit == TB_EXIT_REQUESTED) {
         if (cannoli_room(c) <= CANNOLI_MAX_NEED ||

@@ -244,7 +244,7 @@ static void follow_pointers(TCGOp *op)
  * The set to compare if a helper that gets this pointer may write the register
  * and those after it: the length of riscv's groups depends on vtype.
  */
-static unsigned sets_behind(const TCGTemp *ts, unsigned vector_bytes)
+static unsigned sets_after(const TCGTemp *ts, unsigned vector_bytes)
 {
     intptr_t off = points[temp_idx((TCGTemp *)ts)].off, at = off;
     int reg;
@@ -264,7 +264,7 @@ static void find_in_call(CannoliPass *p, int i, unsigned vector_bytes)
     const TCGHelperInfo *info = tcg_call_info(op);
     const Effect *e = effect_of(info);
     bool env = false, somewhere = false;
-    unsigned sets = 0, behind = 0;
+    unsigned sets = 0, after = 0;
 
     for (int k = 0; k < TCGOP_CALLO(op); k++) {
         TCGTemp *ts = arg_temp(op->args[k]);
@@ -278,7 +278,7 @@ static void find_in_call(CannoliPass *p, int i, unsigned vector_bytes)
 
         env |= ts == tcgv_ptr_temp(tcg_env);
         somewhere |= points[temp_idx(ts)].what == POINTS_SOMEWHERE;
-        behind |= sets_behind(ts, vector_bytes);
+        after |= sets_after(ts, vector_bytes);
     }
     if (e->known) {
         sets = e->sets;
@@ -297,7 +297,7 @@ static void find_in_call(CannoliPass *p, int i, unsigned vector_bytes)
     if (somewhere) {
         sets |= CANNOLI_REGS_VECTOR;
     }
-    sets |= behind;
+    sets |= after;
     p->ops[i].sets = sets;
     if (sets & CANNOLI_REGS_GLOBAL) {
         for (int k = 0; k < cannoli_nr_regs; k++) {
@@ -459,7 +459,7 @@ void cannoli_regs_find(CannoliPass *p, TCGContext *s,
     for (int i = 0; i < p->nr_ops; i++) {
         int insn = p->ops[i].insn;
 
-        if (insn >= 0 && !cannoli_tells_regs(p, insn)) {
+        if (insn >= 0 && !cannoli_records_regs(p, insn)) {
             p->ops[i].sets = 0;
         }
     }
@@ -473,7 +473,7 @@ void cannoli_regs_find(CannoliPass *p, TCGContext *s,
     for (int i = 0; i < nr_writes; i++) {
         InsnInfo *in = &p->insns[writes[i].insn];
 
-        if (!cannoli_tells_regs(p, writes[i].insn)) {
+        if (!cannoli_records_regs(p, writes[i].insn)) {
             continue;
         }
         if (n && sorted[n - 1].insn == writes[i].insn &&

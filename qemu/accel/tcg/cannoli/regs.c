@@ -353,7 +353,7 @@ static void add_changed(CannoliRegs *g, unsigned reg)
 }
 
 /* Record the registers in changed[], with values of a state or of env. */
-static void tell_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
+static void emit_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     CannoliRegs *g = t->regs;
@@ -393,7 +393,7 @@ static void tell_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
     cannoli_aux_commit(t, bytes);
 }
 
-static void tell_table(CannoliThread *t)
+static void emit_table(CannoliThread *t)
 {
     struct mempipe_aux_regtable *rec;
     uint32_t table = 0, bytes;
@@ -445,7 +445,7 @@ void cannoli_regs_attach(CPUState *cpu, bool process)
     t->regs->sets = 0;
     t->regs->nr_changed = 0;
     if (process && !cannoli_ctl->discard) {
-        tell_table(t);
+        emit_table(t);
     }
 }
 
@@ -474,7 +474,7 @@ void cannoli_regs_state(CPUState *cpu)
     cannoli_aux_commit(t, bytes);
 }
 
-static void tell_difference(CPUState *cpu)
+static void emit_difference(CPUState *cpu)
 {
     CannoliRegs *g = cannoli_cpu(cpu)->thread->regs;
     uint8_t *now = g->now;
@@ -487,7 +487,7 @@ static void tell_difference(CPUState *cpu)
             add_changed(g, i);
         }
     }
-    tell_changed(cpu, MEMPIPE_OUTSIDE, now);
+    emit_changed(cpu, MEMPIPE_OUTSIDE, now);
     g->now = g->state;
     g->state = now;
     cannoli_cpu(cpu)->shadow = now;
@@ -498,7 +498,7 @@ void cannoli_regs_outside(CPUState *cpu)
     CannoliThread *t = cannoli_cpu(cpu)->thread;
 
     if (cannoli_regs_on() && t->regs->valid && t->gate.open) {
-        tell_difference(cpu);
+        emit_difference(cpu);
     }
 }
 
@@ -546,13 +546,13 @@ void cannoli_cpu_enter(CPUState *cpu)
     if (cannoli_regs_on()) {
         t->regs->outside = false;
         if (was_open && t->regs->valid && !cannoli_regs_shadow()) {
-            tell_difference(cpu);
+            emit_difference(cpu);
         }
     }
     cannoli_gate_enter(cpu);
     if (cannoli_regs_on() && t->gate.open && !cannoli_regs_shadow()) {
         if (!was_open && t->regs->valid) {
-            tell_difference(cpu);
+            emit_difference(cpu);
         }
         t->regs->valid = false;
     }
@@ -563,7 +563,7 @@ void cannoli_cpu_enter(CPUState *cpu)
 /* A block that records something begins; unrecorded code may have run. */
 void helper_cannoli_regs_begin(CPUArchState *env)
 {
-    tell_difference(env_cpu(env));
+    emit_difference(env_cpu(env));
 }
 
 void helper_cannoli_regs_before(CPUArchState *env, uint32_t sets)
@@ -645,7 +645,7 @@ void helper_cannoli_regs_after(CPUArchState *env, uint32_t insn, void *block)
     if (block && g->nr_changed) {
         drop_slots(g, block, insn);
     }
-    tell_changed(cpu, insn, NULL);
+    emit_changed(cpu, insn, NULL);
 }
 
 void cannoli_regs_left(CPUState *cpu, const CannoliBlock *b, int insn,
@@ -668,7 +668,7 @@ void cannoli_regs_left(CPUState *cpu, const CannoliBlock *b, int insn,
         }
     }
     find_changed(cpu, g);
-    tell_changed(cpu, outside ? MEMPIPE_OUTSIDE : insn, NULL);
+    emit_changed(cpu, outside ? MEMPIPE_OUTSIDE : insn, NULL);
 }
 
 void cannoli_regs_all(CPUState *cpu, int insn)
@@ -679,6 +679,6 @@ void cannoli_regs_all(CPUState *cpu, int insn)
         for (unsigned i = 0; i < cannoli_nr_regs; i++) {
             add_changed(g, i);
         }
-        tell_changed(cpu, insn, NULL);
+        emit_changed(cpu, insn, NULL);
     }
 }

@@ -246,7 +246,7 @@ void cannoli_loop_exit(CPUState *cpu)
     if (!t->gate.open) {
         goto closed;
     }
-    if (insn == CANNOLI_INSN_NONE || (c->insn & CANNOLI_INSN_UNTOLD)) {
+    if (insn == CANNOLI_INSN_NONE || (c->insn & CANNOLI_INSN_UNRECORDED)) {
         if (insn != CANNOLI_INSN_NONE) {
             cannoli_word(c, CTR_WORD_LEFT | insn);
             cannoli_word(c, cannoli_unit_count(cpu));

@@ -114,7 +114,7 @@ void cannoli_find_slots(CannoliPass *p, TCGContext *s, bool mem)
             in->simple &= !in->over;
         }
         if (mem && cannoli_is_access(op, &store) && !o->second &&
-            (o->insn < 0 || p->insns[o->insn].told)) {
+            (o->insn < 0 || p->insns[o->insn].recorded)) {
             MemOpIdx oi = op->args[cannoli_addr_arg(op) + 1];
             MemOp mop = get_memop(oi);
             unsigned access = mop & MO_SIZE;
