@@ -45,9 +45,7 @@ enum {
 };
 #define TOOL_OPTIONS_COMMON                                                              \
     {TOOL_OPT_HELP, "help", NULL, "show this help and exit"},                            \
-    {                                                                                    \
-        TOOL_OPT_VERSION, "version", NULL, "show the version and exit"                   \
-    }
+        {TOOL_OPT_VERSION, "version", NULL, "show the version and exit"}
 
 struct tool_options {
     const char *prog;  /* name for messages */

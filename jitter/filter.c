@@ -288,7 +288,7 @@ static int hook_mem(void *state, const struct cannoli_insn *insn, int is_write,
 }
 
 const struct cannoli_jitter cannoli_jitter = {
-    CANNOLI_JITTER_HEADER, .name = "built-in filters", .load = load,
-    .unload = unload,      .hook_inst = hook_inst,     .hook_mem = hook_mem,
+    CANNOLI_JITTER_HEADER,    .name = "built-in filters", .load = load,
+    .unload = unload,         .hook_inst = hook_inst,     .hook_mem = hook_mem,
     .hook_range = hook_range,
 };

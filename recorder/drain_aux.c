@@ -26,7 +26,7 @@
  * handed over some since its mail was read; and of all threads.
  */
 #define THREAD_KEPT_BYTES (2ull * CTR_MAX_CHUNK_AUX)
-#define KEPT_BYTES(threads) ((512ull << 20) + (threads)*2ull * MEMPIPE_CHUNK_AUX)
+#define KEPT_BYTES(threads) ((512ull << 20) + (threads) * 2ull * MEMPIPE_CHUNK_AUX)
 
 static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
                      uint32_t bytes)
@@ -56,8 +56,8 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
     if (!err) {
         err = ctr_dict_add(d->dict, b.id, def, b.def_bytes, d->diag);
     }
-    if (!err && journal_define(d->journal, b.id, ctr_dict_id(d->dict, b.id), def,
-                               b.def_bytes)) {
+    if (!err &&
+        journal_define(d->journal, b.id, ctr_dict_id(d->dict, b.id), def, b.def_bytes)) {
         err = -CTR_E_NOMEM;
     }
     return err;

@@ -45,8 +45,7 @@ static uint32_t aux_before(const struct aux_records *r, uint32_t words)
     uint32_t at = 0;
 
     while (at < r->bytes) {
-        const struct mempipe_aux_place *p =
-            (const void *)((const uint8_t *)r->data + at);
+        const struct mempipe_aux_place *p = (const void *)((const uint8_t *)r->data + at);
 
         if (p->words > words) {
             break;

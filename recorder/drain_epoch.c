@@ -118,7 +118,8 @@ int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p)
 {
     const struct mempipe_pipe *m = &d->host->pipes[pipe];
     /* pairs with the producer's release store */
-    struct epoch *e = d->resumed ? NULL : need(d, p, __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE));
+    struct epoch *e =
+        d->resumed ? NULL : need(d, p, __atomic_load_n(&m->epoch, __ATOMIC_ACQUIRE));
     const uint32_t number = __atomic_load_n(&m->is_process, __ATOMIC_RELAXED)
                                 ? __atomic_load_n(&m->from_epoch, __ATOMIC_RELAXED)
                                 : 0;
@@ -208,7 +209,8 @@ void drain_epoch_end(struct drain *d, struct guest_process *p)
 /* ------------------------------------------------------------- in a round */
 
 /* Whether a pipe is, or is about to be, in an epoch that was left. */
-static bool is_in(const struct drain *d, uint32_t pipe, const struct epoch *e, uint64_t now)
+static bool is_in(const struct drain *d, uint32_t pipe, const struct epoch *e,
+                  uint64_t now)
 {
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
     const struct slot *s = &d->slots[pipe];
@@ -439,7 +441,8 @@ int drain_epochs_settle(struct drain *d)
     for (struct epoch *e = d->epochs; d->look_epochs && e; e = e->next) {
         int over = e->state == EPOCH_LEFT && !e->busy ? is_over(d, e) : 0;
 
-        if (e->state == EPOCH_LEFT && e->busy && e->sleeps && !e->children && d->pipeline) {
+        if (e->state == EPOCH_LEFT && e->busy && e->sleeps && !e->children &&
+            d->pipeline) {
             over = begin_thinning(d, e);
         }
         if (over < 0) {

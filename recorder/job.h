@@ -88,8 +88,8 @@ struct job {
     struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, followed by the table */
     bool trim;                         /* give memory of reserved buffers back */
     struct pipeline_dump *dump;        /* the submitter's, who waits */
-    unsigned n_segs; /* that it releases */
-    uint64_t start_ns, end_ns; /* of the chunk */
+    unsigned n_segs;                   /* that it releases */
+    uint64_t start_ns, end_ns;         /* of the chunk */
     void *state; /* malloc'ed, if the first one goes on: ctr_encoder_set_state.  NULL: it
                   * is known to the worker, or there are no registers */
     uint32_t state_bytes;

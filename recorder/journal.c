@@ -48,9 +48,9 @@ struct def_head {
 struct journal {
     uint8_t *base;
     uint64_t bytes;
-    uint64_t *chunk; /* thread + 1, its top bit: UNSURE; above: seq.  0: not held */
-    uint64_t *place; /* of each piece, from base; 0: none */
-    uint64_t *table; /* of each page of ids; 0: none */
+    uint64_t *chunk;       /* thread + 1, its top bit: UNSURE; above: seq.  0: not held */
+    uint64_t *place;       /* of each piece, from base; 0: none */
+    uint64_t *table;       /* of each page of ids; 0: none */
     uint64_t *tables_high; /* pages from here on have none */
     uint32_t nr_chunks, nr_places;
     uint64_t pieces; /* where they begin */
@@ -62,7 +62,7 @@ struct journal {
     uint64_t unused[SHIFTS]; /* pieces of a size, each naming the next in its head */
     uint64_t slab, slab_end; /* room for what is smaller */
     uint64_t small[SMALL_UNITS + 1]; /* like unused, by units */
-    uint32_t *numbers;       /* places without a piece */
+    uint32_t *numbers;               /* places without a piece */
     uint32_t n_numbers;
 };
 
@@ -467,8 +467,8 @@ void journal_drop(struct journal *j, struct aux_records *r)
 /* This much memory from here on is not used for anything else. */
 static void was_used(struct journal *j, uint64_t at, uint64_t bytes)
 {
-    const uint64_t piece = units_for(bytes) > SMALL_UNITS ? 1ull << shift_for(bytes)
-                                                          : 1ull << SLAB_SHIFT;
+    const uint64_t piece =
+        units_for(bytes) > SMALL_UNITS ? 1ull << shift_for(bytes) : 1ull << SLAB_SHIFT;
 
     j->used = at + piece > j->used ? at + piece : j->used;
     j->used = j->used > j->bytes ? j->bytes : j->used;
@@ -484,7 +484,8 @@ static void recover_defs(struct journal *j)
         }
     }
     for (uint32_t raw = 0; journal_next_def(j, &raw, &def);) {
-        was_used(j, (uint64_t)((const uint8_t *)def.def - j->base) - sizeof(struct def_head),
+        was_used(j,
+                 (uint64_t)((const uint8_t *)def.def - j->base) - sizeof(struct def_head),
                  sizeof(struct def_head) + (uint64_t)def.bytes);
     }
 }

@@ -22,13 +22,13 @@
 #include "cannoli/mempipe.h"
 
 struct mempipe_config {
-    uint32_t nr_pipes;    /* most guest threads alive at once */
-    uint32_t nr_pool;     /* pool buffers, at most MEMPIPE_MAX_POOL */
-    uint32_t chunk_bytes; /* power of two, 64 KiB .. 4 MiB */
-    uint32_t aux_bytes;   /* power of two, at least 128 KiB */
-    uint32_t events;      /* CTR_EVENTS_* */
-    uint32_t data_limit;  /* bytes kept of what system calls read and write */
-    uint32_t follow;      /* MEMPIPE_FOLLOW_* */
+    uint32_t nr_pipes;     /* most guest threads alive at once */
+    uint32_t nr_pool;      /* pool buffers, at most MEMPIPE_MAX_POOL */
+    uint32_t chunk_bytes;  /* power of two, 64 KiB .. 4 MiB */
+    uint32_t aux_bytes;    /* power of two, at least 128 KiB */
+    uint32_t events;       /* CTR_EVENTS_* */
+    uint32_t data_limit;   /* bytes kept of what system calls read and write */
+    uint32_t follow;       /* MEMPIPE_FOLLOW_* */
     uint32_t epoch_blocks; /* see struct mempipe_ctl */
     bool discard;
     bool live;
@@ -51,7 +51,7 @@ struct mempipe_host {
     struct mempipe_shared *shared;
     struct mempipe_pipe *pipes;
     struct mempipe_chunk *chunks;
-    bool stepwise; /* each record is removed as soon as it was read: see journal.h */
+    bool stepwise;     /* each record is removed as soon as it was read: see journal.h */
     uint64_t aux_most; /* bytes in the fullest queue drained; the user sets it to 0 */
     uint64_t *aux_tails; /* of each pipe: bytes read from its side queue; a child forked
                           * after mempipe_host_open shares them, no guest does */

@@ -20,10 +20,7 @@ struct output {
     struct stat st;
 };
 
-#define OUTPUT_NONE                                                                      \
-    {                                                                                    \
-        .fd = -1, .folder = -1                                                           \
-    }
+#define OUTPUT_NONE {.fd = -1, .folder = -1}
 
 /*
  * Opens `path', for writing and close-on-exec.  only_new: -EEXIST if there is a file.

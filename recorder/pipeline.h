@@ -25,7 +25,7 @@ struct pipeline;
 struct pipeline_config {
     struct mempipe_host *host;
     struct ctr_dict *dict;
-    struct ring *ring; /* NULL: all is written as it comes */
+    struct ring *ring;       /* NULL: all is written as it comes */
     struct journal *journal; /* with a ring */
     int fd;
     const char *output; /* its name, for the names of dumps */
@@ -84,7 +84,7 @@ int pipeline_error(struct pipeline *pl, struct ctr_diag *diag);
 struct pipeline_stats {
     struct ctr_writer_stats out;
     uint64_t raw_bytes;
-    uint32_t incomplete; /* threads whose last events may be missing */
+    uint32_t incomplete;      /* threads whose last events may be missing */
     struct ring_numbers ring; /* all 0 without one */
 };
 void pipeline_stats(struct pipeline *pl, struct pipeline_stats *stats);
@@ -107,9 +107,8 @@ bool pipeline_thread(const struct pipeline *pl, unsigned i, struct pipeline_thre
  * diag->field is PIPELINE_DUMP_FILE, and diag->text says why.
  */
 #define PIPELINE_DUMP_FILE "dump"
-int pipeline_dump(struct pipeline *pl, const struct sink_tail *tails,
-                  uint32_t n_tails, const char *file, char *name, size_t name_bytes,
-                  struct ctr_diag *diag);
+int pipeline_dump(struct pipeline *pl, const struct sink_tail *tails, uint32_t n_tails,
+                  const char *file, char *name, size_t name_bytes, struct ctr_diag *diag);
 
 /* Waits for all jobs and ends the threads.  With a ring all is in there then. */
 void pipeline_stop(struct pipeline *pl);

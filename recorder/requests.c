@@ -107,7 +107,8 @@ static void mark(struct requests *r, const char *text, uint64_t now_ns,
     if (!n) {
         ctl_answer_error(answer, "a mark needs a text");
     } else if (n > MEMPIPE_MARK_BYTES) {
-        ctl_answer_error(answer, "the text of the mark is too long: %zu bytes, the limit is %u",
+        ctl_answer_error(answer,
+                         "the text of the mark is too long: %zu bytes, the limit is %u",
                          n, MEMPIPE_MARK_BYTES);
     } else {
         uint32_t number = control_mark(&r->control, text, n, now_ns);

@@ -237,8 +237,8 @@ static struct ring_item *log_room(struct ring *r, uint64_t bytes)
     const uint32_t log = r->image->log;
     uint64_t used = r->image->log_used[log];
 
-    return bytes < r->log_bytes && used + sizeof(struct ring_item) + bytes + 8 <
-                                       r->log_bytes
+    return bytes < r->log_bytes &&
+                   used + sizeof(struct ring_item) + bytes + 8 < r->log_bytes
                ? (struct ring_item *)(r->log[log] + used)
                : NULL;
 }
@@ -253,7 +253,7 @@ static void log_add(struct ring *r, const struct ring_item *item)
 }
 
 static int log_data_locked(struct ring *r, uint32_t kind, uint32_t n, const void *data,
-                    uint64_t bytes, struct ctr_diag *diag)
+                           uint64_t bytes, struct ctr_diag *diag)
 {
     struct ring_item *item = log_room(r, bytes);
 
@@ -878,7 +878,8 @@ enum ring_output ring_get_output(const struct ring *r)
 }
 
 /* A definition that was in the log is needed: a ctr_dict_hold_fn. */
-static int find_block(void *arg, uint32_t id, const void *def, size_t bytes, size_t memory)
+static int find_block(void *arg, uint32_t id, const void *def, size_t bytes,
+                      size_t memory)
 {
     struct ring *r = arg;
     const uint64_t n = sizeof(struct ring_item) + ring_round(bytes);

@@ -377,7 +377,8 @@ static int fold_labels(struct work *w, const struct entry *e, size_t n, size_t o
         bool set, more;
         uint64_t start = label_start(l, &set);
 
-        if ((set || l >= e + old) && (i + 1 == labels || label_start(label[i + 1], &more) != start)) {
+        if ((set || l >= e + old) &&
+            (i + 1 == labels || label_start(label[i + 1], &more) != start)) {
             keep_entry(w, l, thread_is_over(w, l->thread) ? carrier : l->thread);
         }
     }

@@ -76,12 +76,12 @@ struct ring_thread {
     uint32_t reason;
     int32_t status;
     uint32_t ended;
-    uint32_t ending; /* its end is known; chunks of it may still come */
+    uint32_t ending;       /* its end is known; chunks of it may still come */
     uint32_t pipe, serial; /* where it comes from */
     uint32_t seq;          /* of the pipe's buffer that comes next */
     uint32_t unsure;       /* its last chunk ended inside a block */
-    uint64_t next;    /* ordinal of what it executes next */
-    uint64_t last_ns; /* nothing of it that is to come is older */
+    uint64_t next;         /* ordinal of what it executes next */
+    uint64_t last_ns;      /* nothing of it that is to come is older */
 };
 
 /* Items of the log; n: entries of the register table, or the id of a definition. */
@@ -119,7 +119,7 @@ struct ring_chunk {
 struct ring {
     int fd;
     uint8_t *base;
-    size_t bytes; /* of all but the chunks */
+    size_t bytes;  /* of all but the chunks */
     uint64_t size; /* of the chunks */
     struct ring_image *image;
     struct ring_proc *proc;

@@ -189,8 +189,8 @@ static int write_ends(struct writing *x)
         const struct ring_proc *p = &x->r->proc[i];
 
         if (x->proc[i] != NOT_THERE && p->ended) {
-            err = ctr_writer_process_end(x->w, x->proc[i], p->end_ns, p->reason,
-                                         p->status);
+            err =
+                ctr_writer_process_end(x->w, x->proc[i], p->end_ns, p->reason, p->status);
         } else if (x->proc[i] != NOT_THERE && x->killed) {
             err = ctr_writer_process_end(x->w, x->proc[i], 0, CTR_END_KILLED, 0);
         }

@@ -61,15 +61,13 @@ enum {
          "begin when PLACE is executed: 0xADDR, FUNCTION,\n"                             \
          "MODULE!FUNCTION or MODULE+0xOFFSET"},                                          \
         {SELECTION_STOP, "stop-at", "PLACE", "stop when PLACE is executed"},             \
-    {                                                                                    \
-        SELECTION_PAUSED, "paused", NULL, "begin paused, see --control"                  \
-    }
+        {SELECTION_PAUSED, "paused", NULL, "begin paused, see --control"}
 
 struct selection {
     /* Libraries, one a line, as struct mempipe_control has them; owned. */
     char *lines;
     size_t foreign_bytes; /* of them, at their begin: libraries that are not our own */
-    char *text; /* the options that were given, for the trace; owned */
+    char *text;           /* the options that were given, for the trace; owned */
     uint64_t after_insns, for_insns; /* UINT64_MAX: no such limit */
     bool paused;
     bool window; /* begins where a library says */
@@ -81,10 +79,7 @@ struct selection {
     bool callees, once;
 };
 
-#define SELECTION_INIT                                                                   \
-    {                                                                                    \
-        .after_insns = UINT64_MAX, .for_insns = UINT64_MAX                               \
-    }
+#define SELECTION_INIT {.after_insns = UINT64_MAX, .for_insns = UINT64_MAX}
 
 /*
  * Handles an option whose key is from SELECTION_OPT to below SELECTION_OPT_END. Returns 0

@@ -60,14 +60,14 @@ struct session {
     struct ctr_dict *dict;
     struct drain *drain;
     struct pipeline *pipeline;
-    struct ring *ring; /* NULL: the trace is written as it comes */
+    struct ring *ring;       /* NULL: the trace is written as it comes */
     struct journal *journal; /* with a ring */
     struct status status;
     struct requests requests;
     struct output out;
-    pid_t root;      /* 0 once it has been waited for */
+    pid_t root;        /* 0 once it has been waited for */
     pid_t command_pid; /* the same, for good */
-    int root_status; /* of wait(2) */
+    int root_status;   /* of wait(2) */
     uint64_t start_ns, start_realtime_ns;
     uint64_t rounds; /* of the loop */
     enum ending ending;

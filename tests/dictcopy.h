@@ -19,9 +19,9 @@ static inline int dict_copy(struct ctr_trace *tr, struct ctr_dict *dict,
             continue;
         }
         err = section_payload(&tr->src, &sec, 1, &tr->payload, diag);
-        err = err ? err
-                  : section_frame(&sec, &tr->payload, 0, tr->dctx, &tr->raw,
-                                  "dict", diag);
+        err =
+            err ? err
+                : section_frame(&sec, &tr->payload, 0, tr->dctx, &tr->raw, "dict", diag);
         for (size_t at = 0; !err && at < tr->raw.n;) {
             uint32_t n = le32(tr->raw.p + at + 4);
             err = ctr_dict_add(dict, le32(tr->raw.p + at), tr->raw.p + at + 8, n, diag);

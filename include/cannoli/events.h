@@ -78,38 +78,38 @@
  *                           Unconditional slots up to the last one that precedes
  *                           a group slot of instruction i were made.
  */
-#define CTR_WORD_IS_BLOCK(w)   ((uint32_t)(w) - 1u < 0x7fffffffu)
-#define CTR_WORD_KIND(w)       ((uint32_t)(w) & 0xf0000000u)
-#define CTR_WORD_GROUP         0x80000000u
-#define CTR_WORD_LEFT_AT       0xc0000000u
-#define CTR_WORD_LEFT          0xd0000000u
-#define CTR_WORD_FAULT         0xe0000000u
-#define CTR_WORD_RESUME        0xf0000000u
+#define CTR_WORD_IS_BLOCK(w) ((uint32_t)(w) - 1u < 0x7fffffffu)
+#define CTR_WORD_KIND(w) ((uint32_t)(w) & 0xf0000000u)
+#define CTR_WORD_GROUP 0x80000000u
+#define CTR_WORD_LEFT_AT 0xc0000000u
+#define CTR_WORD_LEFT 0xd0000000u
+#define CTR_WORD_FAULT 0xe0000000u
+#define CTR_WORD_RESUME 0xf0000000u
 
-#define CTR_GROUP_OF(w)        ((uint32_t)(w) & 0x0000ffffu)
-#define CTR_LEFT_AT_INSNS(w)   (((uint32_t)(w) >> 14) & 0x3ffu)
-#define CTR_LEFT_AT_SLOTS(w)   ((uint32_t)(w) & 0x3fffu)
-#define CTR_LEFT_INSNS(w)      ((uint32_t)(w) & 0xffffu)
-#define CTR_LEFT_FLAGS(w)      (((uint32_t)(w) >> 16) & 0xfffu)
-#define CTR_RESUME_INSN(w)     ((uint32_t)(w) & 0xffffu)
+#define CTR_GROUP_OF(w) ((uint32_t)(w) & 0x0000ffffu)
+#define CTR_LEFT_AT_INSNS(w) (((uint32_t)(w) >> 14) & 0x3ffu)
+#define CTR_LEFT_AT_SLOTS(w) ((uint32_t)(w) & 0x3fffu)
+#define CTR_LEFT_INSNS(w) ((uint32_t)(w) & 0xffffu)
+#define CTR_LEFT_FLAGS(w) (((uint32_t)(w) >> 16) & 0xfffu)
+#define CTR_RESUME_INSN(w) ((uint32_t)(w) & 0xffffu)
 
 /* The last of the n instructions raised a signal (it may run again later). */
-#define CTR_LEFT_FAULTED       0x001u
+#define CTR_LEFT_FAULTED 0x001u
 /* Pipe only: the last of the n has done nothing yet and will run again; discard it. */
-#define CTR_LEFT_RESTART       0x002u
+#define CTR_LEFT_RESTART 0x002u
 /* The run continues in the next buffer (chunk) of this thread, with a RESUME word. */
-#define CTR_LEFT_SUSPEND       0x004u
+#define CTR_LEFT_SUSPEND 0x004u
 /* The thread was ended inside this block: more of it may have run. */
-#define CTR_LEFT_UNSURE        0x008u
+#define CTR_LEFT_UNSURE 0x008u
 /*
  * Pipe only: not all derived slots of the last of the n were made.  One more word follows
  * the number: how many of them were, its first ones.  Those of the instructions before it
  * were made; without this flag all of them were.  Never with CTR_LEFT_RESTART.
  */
-#define CTR_LEFT_DERIVED       0x010u
+#define CTR_LEFT_DERIVED 0x010u
 
-#define CTR_MAX_BLOCK_INSNS    512u
-#define CTR_MAX_BLOCK_SLOTS    8192u
+#define CTR_MAX_BLOCK_INSNS 512u
+#define CTR_MAX_BLOCK_SLOTS 8192u
 
 /*
  * Block definition: little-endian, packed, CTR_BLOCKDEF_FIXED bytes and then
@@ -147,66 +147,67 @@
  * recorded, in order; a selection of what to record may leave out any of them (then
  * mostly with CTR_BLOCK_HAS_PCS).  pc is that of the first one recorded.
  */
-#define CTR_BLOCKDEF_PC         0   /* u64 guest virtual address */
-#define CTR_BLOCKDEF_CS_BASE    8   /* u64 QEMU's cs_base */
-#define CTR_BLOCKDEF_TB_FLAGS  16   /* u64 QEMU's translation flags */
-#define CTR_BLOCKDEF_CFLAGS    24   /* u32 QEMU's compile flags */
-#define CTR_BLOCKDEF_NINSN     28   /* u16 1..CTR_MAX_BLOCK_INSNS */
-#define CTR_BLOCKDEF_NSLOT     30   /* u16 0..CTR_MAX_BLOCK_SLOTS */
-#define CTR_BLOCKDEF_NGROUP    32   /* u16 groups are 1..ngroup */
-#define CTR_BLOCKDEF_MODE      34   /* u8  CTR_MODE_* of the guest machine */
-#define CTR_BLOCKDEF_FLAGS     35   /* u8  CTR_BLOCK_* */
-#define CTR_BLOCKDEF_CODELEN   36   /* u32 code_bytes, the sum of len[] */
-#define CTR_BLOCKDEF_FIXED     40
-#define CTR_BLOCKDEF_SLOT       6
+#define CTR_BLOCKDEF_PC 0        /* u64 guest virtual address */
+#define CTR_BLOCKDEF_CS_BASE 8   /* u64 QEMU's cs_base */
+#define CTR_BLOCKDEF_TB_FLAGS 16 /* u64 QEMU's translation flags */
+#define CTR_BLOCKDEF_CFLAGS 24   /* u32 QEMU's compile flags */
+#define CTR_BLOCKDEF_NINSN 28    /* u16 1..CTR_MAX_BLOCK_INSNS */
+#define CTR_BLOCKDEF_NSLOT 30    /* u16 0..CTR_MAX_BLOCK_SLOTS */
+#define CTR_BLOCKDEF_NGROUP 32   /* u16 groups are 1..ngroup */
+#define CTR_BLOCKDEF_MODE 34     /* u8  CTR_MODE_* of the guest machine */
+#define CTR_BLOCKDEF_FLAGS 35    /* u8  CTR_BLOCK_* */
+#define CTR_BLOCKDEF_CODELEN 36  /* u32 code_bytes, the sum of len[] */
+#define CTR_BLOCKDEF_FIXED 40
+#define CTR_BLOCKDEF_SLOT 6
 
-#define CTR_BLOCK_HAS_PCS      0x01u
-#define CTR_BLOCK_HAS_TAGS     0x02u
-#define CTR_BLOCK_PART         0x04u   /* instructions were left out */
-#define CTR_BLOCK_HAS_DERIVED  0x08u
+#define CTR_BLOCK_HAS_PCS 0x01u
+#define CTR_BLOCK_HAS_TAGS 0x02u
+#define CTR_BLOCK_PART 0x04u /* instructions were left out */
+#define CTR_BLOCK_HAS_DERIVED 0x08u
 
-#define CTR_BLOCKDEF_TAG       12      /* bytes of a tag */
-#define CTR_TAG_BLOCK          0xffffu
-#define CTR_MAX_BLOCK_TAGS     4096u
+#define CTR_BLOCKDEF_TAG 12 /* bytes of a tag */
+#define CTR_TAG_BLOCK 0xffffu
+#define CTR_MAX_BLOCK_TAGS 4096u
 
-#define CTR_BLOCKDEF_DERIVE    12      /* bytes of an entry of derive[] */
-#define CTR_DERIVE_CONST       0xffffu
-#define CTR_DERIVE_SIGNED      0x01u
-#define CTR_MAX_DERIVE         4095
+#define CTR_BLOCKDEF_DERIVE 12 /* bytes of an entry of derive[] */
+#define CTR_DERIVE_CONST 0xffffu
+#define CTR_DERIVE_SIGNED 0x01u
+#define CTR_MAX_DERIVE 4095
 
 /* access byte of a slot */
-#define CTR_ACCESS_SIZE(a)     (1u << ((a) & 0x07u))   /* 1..128 bytes */
-#define CTR_ACCESS_SIZE_LOG2   0x07u
-#define CTR_ACCESS_DERIVED     0x08u   /* no address unit, see derive[] */
-#define CTR_ACCESS_STORE       0x10u
-#define CTR_ACCESS_BE          0x20u   /* value is big-endian in memory */
-#define CTR_ACCESS_REG         0x40u   /* no access: a register, 1..16 bytes */
-#define CTR_ACCESS_NOVALUE     0x80u   /* access whose value is not recorded: its
+#define CTR_ACCESS_SIZE(a) (1u << ((a) & 0x07u)) /* 1..128 bytes */
+#define CTR_ACCESS_SIZE_LOG2 0x07u
+#define CTR_ACCESS_DERIVED 0x08u /* no address unit, see derive[] */
+#define CTR_ACCESS_STORE 0x10u
+#define CTR_ACCESS_BE 0x20u  /* value is big-endian in memory */
+#define CTR_ACCESS_REG 0x40u /* no access: a register, 1..16 bytes */
+#define CTR_ACCESS_NOVALUE                                                               \
+    0x80u /* access whose value is not recorded: its
                                           address unit only */
 
 /* Units that a value of n bytes occupies in the data column. */
-#define CTR_UNITS(n, unit)     (((n) + (unit) - 1u) / (unit))
+#define CTR_UNITS(n, unit) (((n) + (unit) - 1u) / (unit))
 
 /* How a block's bytes are to be read, where the machine leaves it open. */
-#define CTR_MODE_DEFAULT       0u
-#define CTR_MODE_THUMB         1u   /* arm: T32 */
-#define CTR_MODE_X86_16        2u
-#define CTR_MODE_X86_32        3u
-#define CTR_MODE_X86_64        4u
-#define CTR_MODE_MIPS16        5u
-#define CTR_MODE_MICROMIPS     6u
+#define CTR_MODE_DEFAULT 0u
+#define CTR_MODE_THUMB 1u /* arm: T32 */
+#define CTR_MODE_X86_16 2u
+#define CTR_MODE_X86_32 3u
+#define CTR_MODE_X86_64 4u
+#define CTR_MODE_MIPS16 5u
+#define CTR_MODE_MICROMIPS 6u
 
 /* What is recorded (bit mask; blocks are always part of a trace) */
-#define CTR_EVENTS_EXEC        0x01u
-#define CTR_EVENTS_MEM         0x02u   /* accesses */
-#define CTR_EVENTS_VAL         0x04u   /* their values; only with MEM */
-#define CTR_EVENTS_REG         0x08u   /* register changes and states */
-#define CTR_EVENTS_SYS         0x10u   /* system calls, signals */
-#define CTR_EVENTS_MAP         0x20u   /* mappings */
-#define CTR_EVENTS_THR         0x40u   /* threads and processes: start, end, name */
-#define CTR_EVENTS_TIME        0x80u   /* times of SYS events (others always have one) */
-#define CTR_EVENTS_MARK        0x100u  /* marks, labels, gates; always on */
-#define CTR_EVENTS_ALL         0x1ffu
+#define CTR_EVENTS_EXEC 0x01u
+#define CTR_EVENTS_MEM 0x02u   /* accesses */
+#define CTR_EVENTS_VAL 0x04u   /* their values; only with MEM */
+#define CTR_EVENTS_REG 0x08u   /* register changes and states */
+#define CTR_EVENTS_SYS 0x10u   /* system calls, signals */
+#define CTR_EVENTS_MAP 0x20u   /* mappings */
+#define CTR_EVENTS_THR 0x40u   /* threads and processes: start, end, name */
+#define CTR_EVENTS_TIME 0x80u  /* times of SYS events (others always have one) */
+#define CTR_EVENTS_MARK 0x100u /* marks, labels, gates; always on */
+#define CTR_EVENTS_ALL 0x1ffu
 
 /*
  * Registers.  A trace with CTR_EVENTS_REG has a table of registers, numbered
@@ -222,12 +223,12 @@
  * computes from several (flags) is entered as those, with CTR_REG_RAW; the
  * reader computes the named one from them (tracefmt/FORMAT.md lists which).
  */
-#define CTR_REG_RAW            0x01u   /* not for display by itself */
-#define CTR_REG_PIECE          0x02u   /* continues in the next entry */
-#define CTR_REG_VECTOR         0x04u   /* show in hexadecimal, whole */
-#define CTR_REG_SPECIAL        0x08u   /* control and status */
-#define CTR_MAX_REGS           4096u
-#define CTR_MAX_STATE_BYTES    (64u << 10)
+#define CTR_REG_RAW 0x01u     /* not for display by itself */
+#define CTR_REG_PIECE 0x02u   /* continues in the next entry */
+#define CTR_REG_VECTOR 0x04u  /* show in hexadecimal, whole */
+#define CTR_REG_SPECIAL 0x08u /* control and status */
+#define CTR_MAX_REGS 4096u
+#define CTR_MAX_STATE_BYTES (64u << 10)
 
 /*
  * Events: what happened to a thread between two runs of blocks.  The payloads
@@ -306,36 +307,36 @@ enum ctr_event_type {
     CTR_EVENT_SELECT = 11,
 };
 
-#define CTR_MARK_OUTSIDE       1u      /* cannoli-ctl mark */
-#define CTR_MARK_GUEST         2u
-#define CTR_GATE_OUTSIDE       1u      /* cannoli-ctl pause, resume; a signal */
-#define CTR_GATE_GUEST         2u      /* the program itself */
-#define CTR_GATE_PLACE         3u      /* an instruction where it starts or stops */
-#define CTR_GATE_TREE          4u      /* a call, and its return */
-#define CTR_GATE_COUNT         5u      /* so many instructions were executed */
-#define CTR_GATE_START         6u      /* the thread began like this */
-#define CTR_LABEL_SET          1u
-#define CTR_LABEL_REMOVE       2u
+#define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
+#define CTR_MARK_GUEST 2u
+#define CTR_GATE_OUTSIDE 1u /* cannoli-ctl pause, resume; a signal */
+#define CTR_GATE_GUEST 2u   /* the program itself */
+#define CTR_GATE_PLACE 3u   /* an instruction where it starts or stops */
+#define CTR_GATE_TREE 4u    /* a call, and its return */
+#define CTR_GATE_COUNT 5u   /* so many instructions were executed */
+#define CTR_GATE_START 6u   /* the thread began like this */
+#define CTR_LABEL_SET 1u
+#define CTR_LABEL_REMOVE 2u
 
-#define CTR_SYSCALL_NORETURN   0x1u    /* result is none: sigreturn, restarted */
-#define CTR_USERMEM_WRITE      0x1u    /* the system wrote (bytes: what it wrote) */
-#define CTR_USERMEM_STRING     0x2u    /* it read a string (size: with its NUL) */
-#define CTR_SIGNAL_HANDLER     0x1u    /* a handler runs */
-#define CTR_SIGNAL_FATAL       0x2u    /* it ends the process */
-#define CTR_SIGNAL_SYNC        0x4u    /* raised by the instruction at pc */
+#define CTR_SYSCALL_NORETURN 0x1u /* result is none: sigreturn, restarted */
+#define CTR_USERMEM_WRITE 0x1u    /* the system wrote (bytes: what it wrote) */
+#define CTR_USERMEM_STRING 0x2u   /* it read a string (size: with its NUL) */
+#define CTR_SIGNAL_HANDLER 0x1u   /* a handler runs */
+#define CTR_SIGNAL_FATAL 0x2u     /* it ends the process */
+#define CTR_SIGNAL_SYNC 0x4u      /* raised by the instruction at pc */
 
-#define CTR_MAP_INITIAL        1u
-#define CTR_MAP_MMAP           2u
-#define CTR_MAP_MUNMAP         3u
-#define CTR_MAP_MPROTECT       4u
-#define CTR_MAP_MREMAP         5u      /* old_* vanish unless the flags keep them */
-#define CTR_MAP_BRK            6u      /* start, size: the heap as it is now */
-#define CTR_MAP_SHMAT          7u
-#define CTR_MAP_SHMDT          8u
+#define CTR_MAP_INITIAL 1u
+#define CTR_MAP_MMAP 2u
+#define CTR_MAP_MUNMAP 3u
+#define CTR_MAP_MPROTECT 4u
+#define CTR_MAP_MREMAP 5u /* old_* vanish unless the flags keep them */
+#define CTR_MAP_BRK 6u    /* start, size: the heap as it is now */
+#define CTR_MAP_SHMAT 7u
+#define CTR_MAP_SHMDT 8u
 
-#define CTR_THREAD_START       1u
-#define CTR_THREAD_END         2u      /* of the thread; the last one ends the process */
-#define CTR_THREAD_NAME        3u
-#define CTR_THREAD_EXEC        4u      /* execve succeeded; the process continues in it */
+#define CTR_THREAD_START 1u
+#define CTR_THREAD_END 2u /* of the thread; the last one ends the process */
+#define CTR_THREAD_NAME 3u
+#define CTR_THREAD_EXEC 4u /* execve succeeded; the process continues in it */
 
 #endif

@@ -35,11 +35,11 @@
 #define CANNOLI_GUEST_MAGIC 0x43545243L /* "CRTC" */
 
 enum cannoli_guest_op {
-    CANNOLI_GUEST_STATUS = 0, /* 1: this thread is being recorded, 0: paused */
-    CANNOLI_GUEST_PAUSE = 1,  /* scope */
-    CANNOLI_GUEST_RESUME = 2, /* scope */
-    CANNOLI_GUEST_MARK = 3,   /* text, length, value */
-    CANNOLI_GUEST_LABEL = 4,  /* start, size, type (string), name (string) */
+    CANNOLI_GUEST_STATUS = 0,  /* 1: this thread is being recorded, 0: paused */
+    CANNOLI_GUEST_PAUSE = 1,   /* scope */
+    CANNOLI_GUEST_RESUME = 2,  /* scope */
+    CANNOLI_GUEST_MARK = 3,    /* text, length, value */
+    CANNOLI_GUEST_LABEL = 4,   /* start, size, type (string), name (string) */
     CANNOLI_GUEST_UNLABEL = 5, /* start */
 };
 
@@ -81,8 +81,8 @@ static inline long cannoli_mark(const char *text, unsigned long value)
 
 /* Names a range of memory (an object that an allocator returned) until
  * cannoli_unlabel.  start identifies it. */
-static inline long cannoli_label(const volatile void *start, size_t size, const char *type,
-                                 const char *name)
+static inline long cannoli_label(const volatile void *start, size_t size,
+                                 const char *type, const char *name)
 {
     return cannoli_guest_call(CANNOLI_GUEST_LABEL, (long)start, (long)size, (long)type,
                               (long)name);

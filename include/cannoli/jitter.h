@@ -61,17 +61,20 @@ enum {
 };
 
 /* What an instruction is: flags of struct cannoli_insn. */
-#define CANNOLI_INSN_BRANCH   0x01u /* may continue elsewhere than after itself, by
+#define CANNOLI_INSN_BRANCH                                                              \
+    0x01u                         /* may continue elsewhere than after itself, by
                                        its own decision: jumps, calls, returns */
-#define CANNOLI_INSN_COND     0x02u /* ... or not: conditional branch */
-#define CANNOLI_INSN_CALL     0x04u /* a branch that keeps a return address */
-#define CANNOLI_INSN_RETURN   0x08u /* a branch to such an address */
-#define CANNOLI_INSN_INDIRECT 0x10u /* a branch whose target is in a register or
+#define CANNOLI_INSN_COND 0x02u   /* ... or not: conditional branch */
+#define CANNOLI_INSN_CALL 0x04u   /* a branch that keeps a return address */
+#define CANNOLI_INSN_RETURN 0x08u /* a branch to such an address */
+#define CANNOLI_INSN_INDIRECT                                                            \
+    0x10u /* a branch whose target is in a register or
                                        in memory */
-#define CANNOLI_INSN_SYSCALL  0x20u
-#define CANNOLI_INSN_LOAD     0x40u /* may load from memory: */
-#define CANNOLI_INSN_STORE    0x80u /* may store to memory */
-#define CANNOLI_INSN_HELPER   0x100u /* QEMU calls a function for it whose accesses
+#define CANNOLI_INSN_SYSCALL 0x20u
+#define CANNOLI_INSN_LOAD 0x40u  /* may load from memory: */
+#define CANNOLI_INSN_STORE 0x80u /* may store to memory */
+#define CANNOLI_INSN_HELPER                                                              \
+    0x100u /* QEMU calls a function for it whose accesses
                                         are not known beforehand */
 /* COND, CALL and RETURN are known for arm, aarch64, mips, riscv, x86, ppc, s390x. */
 
@@ -84,19 +87,19 @@ struct cannoli_insn {
     uint64_t pc;          /* guest virtual address */
     const uint8_t *bytes; /* len of them */
     uint32_t len;
-    uint32_t flags;       /* CANNOLI_INSN_* */
+    uint32_t flags; /* CANNOLI_INSN_* */
     uint32_t mode;
-    uint32_t index;       /* number in its translation block, from 0 */
-    uint64_t block_pc;    /* of the first instruction of that block */
-    void *context;        /* for the functions of struct cannoli_host */
+    uint32_t index;    /* number in its translation block, from 0 */
+    uint64_t block_pc; /* of the first instruction of that block */
+    void *context;     /* for the functions of struct cannoli_host */
 };
 
 /* What is mapped at an address. */
 struct cannoli_module {
-    const char *path; /* as the host opens the file; "" if anonymous */
+    const char *path;    /* as the host opens the file; "" if anonymous */
     uint64_t start, end; /* of this mapping, end exclusive */
-    uint64_t offset;  /* of the requested address, in the file */
-    uint64_t base;    /* address of the file's offset 0, or `start' */
+    uint64_t offset;     /* of the requested address, in the file */
+    uint64_t base;       /* address of the file's offset 0, or `start' */
     uint64_t generation; /* differs when mappings have changed since */
 };
 
@@ -108,15 +111,15 @@ struct cannoli_range {
 /* What QEMU offers.  Functions that take a context may be called from callbacks
  * that have one, during that callback only. */
 struct cannoli_host {
-    uint32_t version; /* CANNOLI_JITTER_VERSION of this QEMU */
-    uint32_t bytes;   /* sizeof(struct cannoli_host) */
-    const char *target;    /* "arm", "x86_64": as in qemu-TARGET */
-    const char *program;   /* path of the guest program */
-    uint32_t elf_machine;  /* e_machine of the guest program */
+    uint32_t version;     /* CANNOLI_JITTER_VERSION of this QEMU */
+    uint32_t bytes;       /* sizeof(struct cannoli_host) */
+    const char *target;   /* "arm", "x86_64": as in qemu-TARGET */
+    const char *program;  /* path of the guest program */
+    uint32_t elf_machine; /* e_machine of the guest program */
     uint8_t big_endian;
-    uint8_t addr_bytes;    /* 4 or 8 */
+    uint8_t addr_bytes; /* 4 or 8 */
     uint16_t reserved;
-    uint32_t events;       /* CTR_EVENTS_* that the recording has at all */
+    uint32_t events; /* CTR_EVENTS_* that the recording has at all */
 
     /* Fills in *m (valid until the callback returns) and returns 1, or returns 0 if
      * nothing is mapped at addr. */

@@ -112,21 +112,21 @@
 #include <stdint.h>
 #include "cannoli/events.h"
 
-#define MEMPIPE_MAGIC     0x6570697063726374ull  /* "ctrcpipe" */
-#define MEMPIPE_VERSION   5u
-#define MEMPIPE_LINE      64
+#define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
+#define MEMPIPE_VERSION 5u
+#define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
-#define MEMPIPE_MAX_POOL  96u
-#define MEMPIPE_ID_PAGE   256u  /* ids of a page; 0 is none */
-#define MEMPIPE_ID_PAGES  (1u << 20)
+#define MEMPIPE_MAX_POOL 96u
+#define MEMPIPE_ID_PAGE 256u /* ids of a page; 0 is none */
+#define MEMPIPE_ID_PAGES (1u << 20)
 
 /*
  * Free space (bytes) that every buffer keeps between its columns for what C code
  * adds on behalf of a block that is already running (LEFT, FAULT, the SUSPEND
  * mark): a room check in translated code requires its own need plus this.
  */
-#define MEMPIPE_SLACK     64u
+#define MEMPIPE_SLACK 64u
 
 /*
  * A buffer with more bytes of side records than this is handed over as soon as that
@@ -134,29 +134,29 @@
  * received the buffer.  A system call's data are emitted in records of at most
  * MEMPIPE_DATA_BYTES of payload each, one USERMEM event after the other.
  */
-#define MEMPIPE_CHUNK_AUX  (1u << 20)
+#define MEMPIPE_CHUNK_AUX (1u << 20)
 #define MEMPIPE_DATA_BYTES (32u << 10)
 
 /* ctl.follow */
-#define MEMPIPE_FOLLOW_FORK 1u  /* record child processes, too */
-#define MEMPIPE_FOLLOW_EXEC 2u  /* start QEMU for guest programs given to execve */
+#define MEMPIPE_FOLLOW_FORK 1u /* record child processes, too */
+#define MEMPIPE_FOLLOW_EXEC 2u /* start QEMU for guest programs given to execve */
 
 /*
  * What the recorder changes while the program runs.  After a change it increments
  * `generation' (release) and wakes all who wait on it; with ctl.watch every process
  * has a thread that does, and makes the others leave translated code.
  */
-#define MEMPIPE_MARKS      64u
+#define MEMPIPE_MARKS 64u
 #define MEMPIPE_MARK_BYTES 240u
 #define MEMPIPE_FILTER_BYTES (64u << 10)
-#define MEMPIPE_LIBRARIES  64u
+#define MEMPIPE_LIBRARIES 64u
 #define MEMPIPE_PATH_BYTES 504u
 
 struct mempipe_mark {
-    uint64_t asked_ns;      /* CLOCK_MONOTONIC */
-    uint32_t bytes;         /* of text, not more than MEMPIPE_MARK_BYTES */
+    uint64_t asked_ns; /* CLOCK_MONOTONIC */
+    uint32_t bytes;    /* of text, not more than MEMPIPE_MARK_BYTES */
     uint32_t zero;
-    char     text[MEMPIPE_MARK_BYTES];
+    char text[MEMPIPE_MARK_BYTES];
 };
 
 /*
@@ -166,15 +166,15 @@ struct mempipe_mark {
 struct mempipe_library {
     uint32_t state;
     uint32_t zero;
-    char     path[MEMPIPE_PATH_BYTES]; /* with a NUL; of a long one, the end */
+    char path[MEMPIPE_PATH_BYTES]; /* with a NUL; of a long one, the end */
 };
 
 struct mempipe_control {
     uint32_t generation;
-    uint32_t paused;        /* 1: no thread is recorded */
-    uint32_t nr_marks;      /* ever made; number n (from 1) is in
+    uint32_t paused;   /* 1: no thread is recorded */
+    uint32_t nr_marks; /* ever made; number n (from 1) is in
                                marks[(n - 1) % MEMPIPE_MARKS] */
-    uint32_t window;        /* 1: process gates begin closed (--start-at) */
+    uint32_t window;   /* 1: process gates begin closed (--start-at) */
     /*
      * Libraries that choose what is recorded, one a line: "path,key=value,...", commas in
      * a path or value doubled, a line feed is not possible.  Empty: everything is
@@ -182,18 +182,18 @@ struct mempipe_control {
      */
     uint32_t filter_seq;
     uint32_t filter_bytes;
-    uint32_t coverage;      /* 1: record each block once (then no MEM, VAL, REG) */
+    uint32_t coverage; /* 1: record each block once (then no MEM, VAL, REG) */
     uint32_t zero;
     struct mempipe_mark marks[MEMPIPE_MARKS];
-    char     filter[MEMPIPE_FILTER_BYTES];
+    char filter[MEMPIPE_FILTER_BYTES];
 };
 
 /* States of a pipe. */
 enum {
-    MEMPIPE_FREE = 0,     /* may be claimed by compare-and-swap */
-    MEMPIPE_CLAIMED = 1,  /* a thread or fork is setting it up */
-    MEMPIPE_LIVE = 2,     /* identity valid, thread runs */
-    MEMPIPE_ENDED = 3,    /* last buffer handed over; recorder frees the pipe */
+    MEMPIPE_FREE = 0,    /* may be claimed by compare-and-swap */
+    MEMPIPE_CLAIMED = 1, /* a thread or fork is setting it up */
+    MEMPIPE_LIVE = 2,    /* identity valid, thread runs */
+    MEMPIPE_ENDED = 3,   /* last buffer handed over; recorder frees the pipe */
 };
 
 /*
@@ -204,11 +204,11 @@ enum {
 struct mempipe_pipe {
     /* line 0: producer, set before LIVE */
     uint32_t state;
-    uint32_t is_process;    /* 1: first thread of its process */
+    uint32_t is_process; /* 1: first thread of its process */
     union {
         struct {
             uint32_t serial; /* unique in the recording, in order of claims */
-            int32_t  pid;    /* as getpid(2) returns it to the guest */
+            int32_t pid;     /* as getpid(2) returns it to the guest */
         };
         /*
          * Both at once.  A parent that comes late must not name its child in a
@@ -217,37 +217,37 @@ struct mempipe_pipe {
          */
         uint64_t serial_pid;
     };
-    int32_t  tid;           /* as gettid(2) returns it to the guest */
-    int32_t  ppid;          /* for a process's first thread: who forked it */
-    int32_t  ptid;          /* thread that made this one, also by fork; 0: none */
-    uint32_t end_reason;    /* MEMPIPE_END_*, with ENDED */
-    uint64_t start_ns;      /* CLOCK_MONOTONIC */
+    int32_t tid;         /* as gettid(2) returns it to the guest */
+    int32_t ppid;        /* for a process's first thread: who forked it */
+    int32_t ptid;        /* thread that made this one, also by fork; 0: none */
+    uint32_t end_reason; /* MEMPIPE_END_*, with ENDED */
+    uint64_t start_ns;   /* CLOCK_MONOTONIC */
     uint64_t end_ns;
-    int32_t  end_status;    /* exit code, or signal number */
-    uint32_t process;       /* serial of the pipe of its process's first thread */
-    uint32_t nested;        /* 1: pid and tid are of a PID namespace below that of
+    int32_t end_status; /* exit code, or signal number */
+    uint32_t process;   /* serial of the pipe of its process's first thread */
+    uint32_t nested;    /* 1: pid and tid are of a PID namespace below that of
                                the recording's first process */
 
     /* line 1: producer, while it runs */
     uint32_t live_chunk __attribute__((aligned(MEMPIPE_LINE)));
-                            /* buffer being filled + 1, 0 if none */
-    uint32_t live_seq;      /* its sequence number in this pipe, from 0 */
-    uint32_t running;       /* 1: inside translated code */
-    uint32_t quiet_words;   /* lengths of both columns while running == 0 */
+    /* buffer being filled + 1, 0 if none */
+    uint32_t live_seq;    /* its sequence number in this pipe, from 0 */
+    uint32_t running;     /* 1: inside translated code */
+    uint32_t quiet_words; /* lengths of both columns while running == 0 */
     uint32_t quiet_units;
-    uint32_t waits;         /* how often the thread waited for a buffer */
-    uint64_t wait_ns;       /* and how long, in all */
-    uint32_t inside;        /* number (from 1) of the entry of shared.libraries whose
+    uint32_t waits;        /* how often the thread waited for a buffer */
+    uint64_t wait_ns;      /* and how long, in all */
+    uint32_t inside;       /* number (from 1) of the entry of shared.libraries whose
                                code this thread runs, 0: none; MEMPIPE_LIBRARIES + 1: one
                                that found no free entry */
-    uint32_t inside_end;    /* what that code has ended the process with: a signal's
+    uint32_t inside_end;   /* what that code has ended the process with: a signal's
                                number, or MEMPIPE_INSIDE_EXIT */
-    uint32_t epoch;         /* of the buffer being filled; set (release) after the mail
+    uint32_t epoch;        /* of the buffer being filled; set (release) after the mail
                                of the one before */
-    uint32_t from_epoch;    /* of a process's first thread: the epoch of its parent
+    uint32_t from_epoch;   /* of a process's first thread: the epoch of its parent
                                that it was forked in; 0: none.  While CLAIMED: the child
                                may be forked in that epoch or in a later one */
-    uint32_t from_process;  /* and the parent, as `process' names it */
+    uint32_t from_process; /* and the parent, as `process' names it */
 
     /* line 2: producer: bytes ever put into the side queue */
     uint64_t aux_head __attribute__((aligned(MEMPIPE_LINE)));
@@ -262,10 +262,10 @@ struct mempipe_pipe {
 } __attribute__((aligned(MEMPIPE_LINE)));
 
 enum {
-    MEMPIPE_END_EXIT = 1,    /* this thread ended by itself */
-    MEMPIPE_END_GROUP = 2,   /* it ended its whole process (end_status) */
-    MEMPIPE_END_SIGNAL = 3,  /* a signal ended the process (end_status) */
-    MEMPIPE_END_EXEC = 4,    /* execve replaced the process: no longer traced
+    MEMPIPE_END_EXIT = 1,   /* this thread ended by itself */
+    MEMPIPE_END_GROUP = 2,  /* it ended its whole process (end_status) */
+    MEMPIPE_END_SIGNAL = 3, /* a signal ended the process (end_status) */
+    MEMPIPE_END_EXEC = 4,   /* execve replaced the process: no longer traced
                                 unless the pipe turns LIVE again (it failed) */
 };
 
@@ -273,14 +273,14 @@ enum {
 
 /* Header of a buffer, written before its mail. */
 struct mempipe_chunk {
-    uint32_t next_free;     /* pool: next free buffer + 1 */
-    uint32_t busy;          /* reserved buffer: 1 from claim until given back */
-    uint32_t pipe;          /* whose events it holds */
+    uint32_t next_free; /* pool: next free buffer + 1 */
+    uint32_t busy;      /* reserved buffer: 1 from claim until given back */
+    uint32_t pipe;      /* whose events it holds */
     uint32_t seq;
-    uint32_t words;         /* length of the word column */
-    uint32_t units;         /* length of the data column */
-    uint64_t aux_pos;       /* aux_head then: later records are later events */
-    uint64_t start_ns;      /* CLOCK_MONOTONIC when it was begun, handed over */
+    uint32_t words;    /* length of the word column */
+    uint32_t units;    /* length of the data column */
+    uint64_t aux_pos;  /* aux_head then: later records are later events */
+    uint64_t start_ns; /* CLOCK_MONOTONIC when it was begun, handed over */
     uint64_t end_ns;
 } __attribute__((aligned(MEMPIPE_LINE)));
 
@@ -288,30 +288,30 @@ struct mempipe_ctl {
     /* set by the recorder before anybody maps it */
     uint64_t magic;
     uint32_t version;
-    uint32_t ctl_bytes;     /* sizeof(struct mempipe_ctl) */
-    uint64_t total_bytes;   /* of both files */
-    uint64_t shared_off;    /* struct mempipe_shared: bytes of the first file */
+    uint32_t ctl_bytes;   /* sizeof(struct mempipe_ctl) */
+    uint64_t total_bytes; /* of both files */
+    uint64_t shared_off;  /* struct mempipe_shared: bytes of the first file */
     uint32_t nr_pipes;
     uint32_t nr_pool;
-    uint32_t chunk_bytes;   /* power of two, 64 KiB .. 4 MiB */
-    uint32_t aux_bytes;     /* power of two, 128 KiB or more */
-    uint32_t events;        /* CTR_EVENTS_* to make */
-    uint32_t discard;       /* 1: nobody reads, buffers are reused at once
+    uint32_t chunk_bytes; /* power of two, 64 KiB .. 4 MiB */
+    uint32_t aux_bytes;   /* power of two, 128 KiB or more */
+    uint32_t events;      /* CTR_EVENTS_* to make */
+    uint32_t discard;     /* 1: nobody reads, buffers are reused at once
                                (what the translated code alone costs) */
-    uint64_t pipes_off;     /* bytes from the start of the mapping */
-    uint32_t data_limit;    /* bytes of a USERMEM event that are kept */
-    uint32_t follow;        /* MEMPIPE_FOLLOW_* */
-    int32_t  recorder_pid;  /* /proc/<recorder_pid>/fd/<ctl_fd> and <shared_fd> are */
-    int32_t  ctl_fd;        /* the two files, for programs started by execve */
-    int32_t  shared_fd;
-    uint32_t watch;         /* 1: processes watch control.generation */
-    uint64_t control_off;   /* struct mempipe_control */
-    uint64_t ids_off;       /* pages of ids: MEMPIPE_ID_PAGES bytes */
+    uint64_t pipes_off;   /* bytes from the start of the mapping */
+    uint32_t data_limit;  /* bytes of a USERMEM event that are kept */
+    uint32_t follow;      /* MEMPIPE_FOLLOW_* */
+    int32_t recorder_pid; /* /proc/<recorder_pid>/fd/<ctl_fd> and <shared_fd> are */
+    int32_t ctl_fd;       /* the two files, for programs started by execve */
+    int32_t shared_fd;
+    uint32_t watch;       /* 1: processes watch control.generation */
+    uint64_t control_off; /* struct mempipe_control */
+    uint64_t ids_off;     /* pages of ids: MEMPIPE_ID_PAGES bytes */
     uint64_t headers_off;
     uint64_t aux_off;
     uint64_t chunks_off;
-    uint32_t live;          /* 1: somebody watches the trace: hand over at system calls */
-    uint32_t epoch_blocks;  /* not 0: a process begins an epoch after so many
+    uint32_t live;         /* 1: somebody watches the trace: hand over at system calls */
+    uint32_t epoch_blocks; /* not 0: a process begins an epoch after so many
                                definitions, in place of when it has reason to */
 
     /*
@@ -326,11 +326,11 @@ struct mempipe_ctl {
 /* What QEMU and the recorder both write, see the table above. */
 struct mempipe_shared {
     /* set by QEMU's first process, before its first LIVE pipe */
-    uint32_t addr_bytes;    /* 4 or 8: width of an address, and of a unit of data */
-    uint32_t elf_machine;   /* e_machine of the target */
+    uint32_t addr_bytes;  /* 4 or 8: width of an address, and of a unit of data */
+    uint32_t elf_machine; /* e_machine of the target */
     uint32_t big_endian;
-    char     target[32];    /* QEMU's target name: "arm", "x86_64" */
-    char     qemu_version[32];
+    char target[32]; /* QEMU's target name: "arm", "x86_64" */
+    char qemu_version[32];
 
     /*
      * Line number (from 1) in control.filter of the library that is being loaded in
@@ -338,7 +338,7 @@ struct mempipe_shared {
      */
     uint32_t loading;
     uint32_t failed;
-    char     failure[512];
+    char failure[512];
     struct mempipe_library libraries[MEMPIPE_LIBRARIES];
 
     /*
@@ -352,7 +352,7 @@ struct mempipe_shared {
     /* Rung (incremented, futex woken if `asleep') after mail, a state change
      * or a side queue that is half full. */
     uint32_t doorbell __attribute__((aligned(MEMPIPE_LINE)));
-    uint32_t asleep;        /* recorder: about to wait on doorbell */
+    uint32_t asleep; /* recorder: about to wait on doorbell */
 
     /* Incremented by the recorder when a buffer or queue space became free. */
     uint32_t space __attribute__((aligned(MEMPIPE_LINE)));
@@ -362,17 +362,17 @@ struct mempipe_shared {
     uint64_t pool_head __attribute__((aligned(MEMPIPE_LINE)));
 
     uint32_t next_epoch __attribute__((aligned(MEMPIPE_LINE)));
-                            /* next one to begin, from 1 */
-    uint32_t id_hint;       /* no page of ids below is free; lowered by the recorder */
+    /* next one to begin, from 1 */
+    uint32_t id_hint; /* no page of ids below is free; lowered by the recorder */
     uint32_t next_serial;
-    uint32_t pipes_high;    /* pipes ever claimed are below this number */
-    uint32_t nr_exhausted;  /* threads that found no free pipe (fatal) */
+    uint32_t pipes_high;   /* pipes ever claimed are below this number */
+    uint32_t nr_exhausted; /* threads that found no free pipe (fatal) */
 };
 
 /* Side records: u32 bytes (of the whole record, a multiple of 8), u32 type. */
 enum {
-    MEMPIPE_AUX_PAD = 1,    /* fills the queue up to its end */
-    MEMPIPE_AUX_BLOCK = 2,  /* struct mempipe_aux_block, then a definition */
+    MEMPIPE_AUX_PAD = 1,      /* fills the queue up to its end */
+    MEMPIPE_AUX_BLOCK = 2,    /* struct mempipe_aux_block, then a definition */
     MEMPIPE_AUX_REGTABLE = 3, /* struct mempipe_aux_regtable, then entries */
     /* with a place in a buffer: */
     MEMPIPE_AUX_ACCESS = 8, /* struct mempipe_aux_access, then data */
@@ -389,8 +389,8 @@ struct mempipe_aux {
 struct mempipe_aux_block {
     struct mempipe_aux h;
     uint32_t id;
-    uint32_t def_bytes;     /* of the block definition that follows */
-    uint32_t epoch;         /* of the process */
+    uint32_t def_bytes; /* of the block definition that follows */
+    uint32_t epoch;     /* of the process */
     uint32_t zero;
 };
 
@@ -405,7 +405,7 @@ struct mempipe_aux_place {
     uint32_t seq;
     uint32_t words;
     uint32_t units;
-    uint32_t n;             /* by type */
+    uint32_t n; /* by type */
 };
 
 /*
@@ -417,9 +417,9 @@ struct mempipe_aux_place {
 struct mempipe_aux_access {
     struct mempipe_aux_place p;
     uint16_t insn;
-    uint8_t  store;         /* 0 load, 1 store */
-    uint8_t  big_endian;
-    uint32_t size;          /* bytes, 1 or more */
+    uint8_t store; /* 0 load, 1 store */
+    uint8_t big_endian;
+    uint32_t size; /* bytes, 1 or more */
     uint64_t addr;
 };
 
@@ -434,8 +434,8 @@ struct mempipe_aux_regs {
     uint32_t insn;
     uint32_t zero;
 };
-#define MEMPIPE_OUTSIDE    0xffffffffu
-#define MEMPIPE_REG_BYTES  20u
+#define MEMPIPE_OUTSIDE 0xffffffffu
+#define MEMPIPE_REG_BYTES 20u
 
 /*
  * The state of all registers (n bytes follow, see events.h) at the begin of buffer
@@ -447,7 +447,7 @@ struct mempipe_aux_event {
     struct mempipe_aux_place p;
     uint32_t type;
     uint32_t zero;
-    uint64_t time_ns;       /* CLOCK_MONOTONIC, 0: not requested */
+    uint64_t time_ns; /* CLOCK_MONOTONIC, 0: not requested */
 };
 
 /* The register table: n entries, `table_bytes' of them follow; before any buffer

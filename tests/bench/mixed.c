@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define NUMBERS 50000
-#define BYTES   (1 << 20)
-#define SIDE    120
+#define BYTES (1 << 20)
+#define SIDE 120
 #define STRINGS 20000
-#define BLOCKS  500
+#define BLOCKS 500
 
 static uint32_t table[256];
 static double a[SIDE][SIDE], b[SIDE][SIDE], c[SIDE][SIDE];

@@ -63,8 +63,7 @@ static void copy_regs(struct copier *c)
     }
     if (section_read(&in->src, in->regs_off, &sec, &diag) ||
         section_payload(&in->src, &sec, 1, &c->payload, &diag) ||
-        section_frame(&sec, &c->payload, 0, in->dctx, &raw, "regs",
-                      &diag) ||
+        section_frame(&sec, &c->payload, 0, in->dctx, &raw, "regs", &diag) ||
         ctr_writer_regs(c->out, le32(sec.body + REGS_COUNT), raw.p, raw.n, &diag)) {
         die("regs", &diag);
     }

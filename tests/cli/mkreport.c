@@ -230,10 +230,13 @@ static struct report_function lib_report[] = {
     {"idle", "idle", 0, 0, 0, 0x508, 2, 2, 0}};
 
 #define SOURCE(file, l, b, f)                                                            \
-    {                                                                                    \
-        .path = file, .lines = l, .nr_lines = N(l), .branches = b, .nr_branches = N(b),  \
-        .functions = f, .nr_functions = N(f)                                             \
-    }
+    {.path = file,                                                                       \
+     .lines = l,                                                                         \
+     .nr_lines = N(l),                                                                   \
+     .branches = b,                                                                      \
+     .nr_branches = N(b),                                                                \
+     .functions = f,                                                                     \
+     .nr_functions = N(f)}
 static struct report_branch no_branches[1];
 static struct report_source sources[] = {
     SOURCE("src/a b.cc", a_lines, a_branches, a_functions),

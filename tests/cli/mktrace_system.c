@@ -79,7 +79,8 @@ static void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags,
 {
     struct payload o = {.n = 0};
     bool file = path[0] == '/';
-    const char *build_id = strncmp(path, "/lib", 4) ? "\x12\x34\xab\x01" : "\x12\x34\xab\x02";
+    const char *build_id =
+        strncmp(path, "/lib", 4) ? "\x12\x34\xab\x01" : "\x12\x34\xab\x02";
 
     add(&o, op, 4);
     add(&o, prot, 4);

@@ -51,10 +51,11 @@ static void check_call(struct syscall_call *c, const char *name, const char *wan
 }
 
 #define MEM(a, bytes, w)                                                                 \
-    {                                                                                    \
-        .addr = (a), .size = sizeof(bytes) - 1, .n = sizeof(bytes) - 1,                  \
-        .data = (const uint8_t *)(bytes), .write = (w)                                   \
-    }
+    {.addr = (a),                                                                        \
+     .size = sizeof(bytes) - 1,                                                          \
+     .n = sizeof(bytes) - 1,                                                             \
+     .data = (const uint8_t *)(bytes),                                                   \
+     .write = (w)}
 
 static void test_structures(void)
 {

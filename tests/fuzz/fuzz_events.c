@@ -153,8 +153,9 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_str(&p, "a.so,x=1\nb.so", random_below(rng, 14));
         break;
     default:
-        payload_map(&p, 1 + random_below(rng, 8), random_below(rng, 8), random_below(rng, 3),
-                    page * random_below(rng, 30), page * random_below(rng, 10), page * random_below(rng, 4),
+        payload_map(&p, 1 + random_below(rng, 8), random_below(rng, 8),
+                    random_below(rng, 3), page * random_below(rng, 30),
+                    page * random_below(rng, 10), page * random_below(rng, 4),
                     names[random_below(rng, 4)]);
         put64(p.p + 40, page * random_below(rng, 30));
         put64(p.p + 48, page * random_below(rng, 10));

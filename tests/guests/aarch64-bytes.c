@@ -2,8 +2,8 @@
 /* aarch64: which bytes DC ZVA, the MOPS and the SVE instructions touch. */
 #include "guest.h"
 
-static uint8_t *m;               /* six pages, the last closed */
-static unsigned long vl;         /* bytes of a vector */
+static uint8_t *m;       /* six pages, the last closed */
+static unsigned long vl; /* bytes of a vector */
 
 static NOINLINE void zero_block(uint8_t *p)
 {
@@ -18,13 +18,14 @@ static NOINLINE void zero_block(uint8_t *p)
 }
 
 /* The effect of one step of a copy, by its count register before and after. */
-static void copy_step(const char *site, uint8_t *d, uint8_t *s, long n, long before, long after)
+static void copy_step(const char *site, uint8_t *d, uint8_t *s, long n, long before,
+                      long after)
 {
     executed(site);
-    if (before > 0 && after > 0) {          /* backward: from the end */
+    if (before > 0 && after > 0) { /* backward: from the end */
         loaded(s + after, (unsigned long)(before - after));
         stored(d + after, (unsigned long)(before - after));
-    } else {                                /* forward: -remaining */
+    } else { /* forward: -remaining */
         unsigned long from = before > 0 ? 0 : (unsigned long)(n + before);
         unsigned long to = (unsigned long)(n + after);
 
@@ -35,38 +36,41 @@ static void copy_step(const char *site, uint8_t *d, uint8_t *s, long n, long bef
     }
 }
 
-#define COPY(name, letters)                                                                   \
-    static NOINLINE void name(uint8_t *to, uint8_t *from, long n)                             \
-    {                                                                                         \
-        SITE(name##_p);                                                                       \
-        SITE(name##_m);                                                                       \
-        SITE(name##_e);                                                                       \
-        uint8_t *d = to, *s = from;                                                           \
-        long c = n, c1, c2;                                                                   \
-                                                                                              \
-        __asm__ volatile(".arch armv8.7-a+mops\n" SITE_LABEL(name##_p) letters                \
-                         "p [%0]!, [%1]!, %2!\n\tmov %3, %2\n" SITE_LABEL(name##_m) letters   \
-                         "m [%0]!, [%1]!, %2!\n\tmov %4, %2\n" SITE_LABEL(name##_e) letters   \
-                         "e [%0]!, [%1]!, %2!"                                                \
-                         : "+r"(d), "+r"(s), "+r"(c), "=&r"(c1), "=&r"(c2) : : "cc", "memory"); \
-        if (n == 0) {                                                                         \
-            c1 = c2 = 0;                                                                      \
-        }                                                                                     \
-        if (c1 > 0) { /* backward ends at 0, not at -0 */                                     \
-            executed(site_##name##_p);                                                        \
-            loaded(from + c1, (unsigned long)(n - c1));                                       \
-            stored(to + c1, (unsigned long)(n - c1));                                         \
-            executed(site_##name##_m);                                                        \
-            loaded(from + c2, (unsigned long)(c1 - c2));                                      \
-            stored(to + c2, (unsigned long)(c1 - c2));                                        \
-            executed(site_##name##_e);                                                        \
-            loaded(from, (unsigned long)c2);                                                  \
-            stored(to, (unsigned long)c2);                                                    \
-            return;                                                                           \
-        }                                                                                     \
-        copy_step(site_##name##_p, to, from, n, n, c1);                                       \
-        copy_step(site_##name##_m, to, from, n, c1, c2);                                      \
-        copy_step(site_##name##_e, to, from, n, c2, 0);                                       \
+#define COPY(name, letters)                                                              \
+    static NOINLINE void name(uint8_t *to, uint8_t *from, long n)                        \
+    {                                                                                    \
+        SITE(name##_p);                                                                  \
+        SITE(name##_m);                                                                  \
+        SITE(name##_e);                                                                  \
+        uint8_t *d = to, *s = from;                                                      \
+        long c = n, c1, c2;                                                              \
+                                                                                         \
+        __asm__ volatile(".arch armv8.7-a+mops\n" SITE_LABEL(name##_p) letters           \
+                         "p [%0]!, [%1]!, %2!\n\tmov %3, %2\n" SITE_LABEL(name##_m)      \
+                             letters                                                     \
+                         "m [%0]!, [%1]!, %2!\n\tmov %4, %2\n" SITE_LABEL(name##_e)      \
+                             letters "e [%0]!, [%1]!, %2!"                               \
+                         : "+r"(d), "+r"(s), "+r"(c), "=&r"(c1), "=&r"(c2)               \
+                         :                                                               \
+                         : "cc", "memory");                                              \
+        if (n == 0) {                                                                    \
+            c1 = c2 = 0;                                                                 \
+        }                                                                                \
+        if (c1 > 0) { /* backward ends at 0, not at -0 */                                \
+            executed(site_##name##_p);                                                   \
+            loaded(from + c1, (unsigned long)(n - c1));                                  \
+            stored(to + c1, (unsigned long)(n - c1));                                    \
+            executed(site_##name##_m);                                                   \
+            loaded(from + c2, (unsigned long)(c1 - c2));                                 \
+            stored(to + c2, (unsigned long)(c1 - c2));                                   \
+            executed(site_##name##_e);                                                   \
+            loaded(from, (unsigned long)c2);                                             \
+            stored(to, (unsigned long)c2);                                               \
+            return;                                                                      \
+        }                                                                                \
+        copy_step(site_##name##_p, to, from, n, n, c1);                                  \
+        copy_step(site_##name##_m, to, from, n, c1, c2);                                 \
+        copy_step(site_##name##_e, to, from, n, c2, 0);                                  \
     }
 
 COPY(cpyf, "cpyf")
@@ -80,9 +84,12 @@ static NOINLINE void set(uint8_t *to, long n)
     uint8_t *d = to;
     long c = n, c1, c2;
 
-    __asm__ volatile(".arch armv8.7-a+mops\n" SITE_LABEL(set_p) "setp [%0]!, %1!, %4\n\tmov %2, %1\n" SITE_LABEL(
-                         set_m) "setm [%0]!, %1!, %4\n\tmov %3, %1\n" SITE_LABEL(set_e) "sete [%0]!, %1!, %4"
-                     : "+r"(d), "+r"(c), "=&r"(c1), "=&r"(c2) : "r"(0x77l) : "cc", "memory");
+    __asm__ volatile(
+        ".arch armv8.7-a+mops\n" SITE_LABEL(set_p) "setp [%0]!, %1!, %4\n\tmov %2, %1\n" SITE_LABEL(
+            set_m) "setm [%0]!, %1!, %4\n\tmov %3, %1\n" SITE_LABEL(set_e) "sete [%0]!, %1!, %4"
+        : "+r"(d), "+r"(c), "=&r"(c1), "=&r"(c2)
+        : "r"(0x77l)
+        : "cc", "memory");
     if (n == 0) {
         c1 = c2 = 0;
     }
@@ -93,14 +100,17 @@ static NOINLINE void set(uint8_t *to, long n)
 
 /* ---- SVE: n elements active ---- */
 
-#define SVE(name, size, insn, ...)                                                            \
-    do {                                                                                      \
-        SITE(name);                                                                           \
-        __asm__ volatile(".arch armv8.2-a+sve\n\tptrue p1.b\n\twhilelo p0." size ", xzr, %2\n\t" \
-                         "mov z0.b, #0\n\tindex z4." size ", #0, #5\n" SITE_LABEL(name) insn  \
-                         : : "r"(p), "r"(q), "r"(n), "r"(2l) : "memory", "cc", "v0", "v1", "v2", "v3", "v4"); \
-        executed(site_##name);                                                                \
-        __VA_ARGS__;                                                                          \
+#define SVE(name, size, insn, ...)                                                       \
+    do {                                                                                 \
+        SITE(name);                                                                      \
+        __asm__ volatile(                                                                \
+            ".arch armv8.2-a+sve\n\tptrue p1.b\n\twhilelo p0." size ", xzr, %2\n\t"      \
+            "mov z0.b, #0\n\tindex z4." size ", #0, #5\n" SITE_LABEL(name) insn          \
+            :                                                                            \
+            : "r"(p), "r"(q), "r"(n), "r"(2l)                                            \
+            : "memory", "cc", "v0", "v1", "v2", "v3", "v4");                             \
+        executed(site_##name);                                                           \
+        __VA_ARGS__;                                                                     \
     } while (0)
 
 static NOINLINE void contiguous(uint8_t *p, uint8_t *q, unsigned long n)
@@ -134,11 +144,16 @@ static NOINLINE void contiguous(uint8_t *p, uint8_t *q, unsigned long n)
         SVE(ld1rqb, "b", "ld1rqb {z1.b}, p0/z, [%0]", loaded(p, n < 16 ? n : 16));
         SVE(ld1rw, "s", "ld1rw {z1.s}, p0/z, [%0, #8]", loaded(p + 8, 4));
     }
-    SVE(gather_d, "d", "ld1d {z1.d}, p0/z, [%0, z4.d]", for (unsigned long i = 0; i < nd; i++) loaded(p + 5 * i, 8));
-    SVE(gather_w, "s", "ld1w {z1.s}, p0/z, [%0, z4.s, uxtw]", for (unsigned long i = 0; i < nw; i++) loaded(p + 5 * i, 4));
-    SVE(gather_b, "s", "ld1b {z1.s}, p0/z, [%0, z4.s, sxtw]", for (unsigned long i = 0; i < nw; i++) loaded(p + 5 * i, 1));
-    SVE(scatter_d, "d", "st1d {z1.d}, p0, [%1, z4.d]", for (unsigned long i = 0; i < nd; i++) stored(q + 5 * i, 8));
-    SVE(scatter_h, "s", "st1h {z1.s}, p0, [%1, z4.s, uxtw]", for (unsigned long i = 0; i < nw; i++) stored(q + 5 * i, 2));
+    SVE(gather_d, "d", "ld1d {z1.d}, p0/z, [%0, z4.d]",
+        for (unsigned long i = 0; i < nd; i++) loaded(p + 5 * i, 8));
+    SVE(gather_w, "s", "ld1w {z1.s}, p0/z, [%0, z4.s, uxtw]",
+        for (unsigned long i = 0; i < nw; i++) loaded(p + 5 * i, 4));
+    SVE(gather_b, "s", "ld1b {z1.s}, p0/z, [%0, z4.s, sxtw]",
+        for (unsigned long i = 0; i < nw; i++) loaded(p + 5 * i, 1));
+    SVE(scatter_d, "d", "st1d {z1.d}, p0, [%1, z4.d]",
+        for (unsigned long i = 0; i < nd; i++) stored(q + 5 * i, 8));
+    SVE(scatter_h, "s", "st1h {z1.s}, p0, [%1, z4.s, uxtw]",
+        for (unsigned long i = 0; i < nw; i++) stored(q + 5 * i, 2));
 }
 
 /* First-fault and no-fault loads whose end is in the closed page. */
@@ -150,24 +165,30 @@ static NOINLINE void first_fault(uint8_t *p)
     uint8_t ffr[64];
     unsigned long n;
 
-#define FFR_COUNT(step)                                                                       \
-    for (n = 0; n < vl && (ffr[n / 8] >> (n % 8) & 1); n += (step)) {                         \
+#define FFR_COUNT(step)                                                                  \
+    for (n = 0; n < vl && (ffr[n / 8] >> (n % 8) & 1); n += (step)) {                    \
     }
     __asm__ volatile(".arch armv8.2-a+sve\n\tptrue p1.b\n\tsetffr\n" SITE_LABEL(
                          ldff1b) "ldff1b {z1.b}, p1/z, [%0]\n\trdffr p2.b\n\tstr p2, [%1]"
-                     : : "r"(p), "r"(ffr) : "memory", "v1");
+                     :
+                     : "r"(p), "r"(ffr)
+                     : "memory", "v1");
     FFR_COUNT(1);
     executed(site_ldff1b);
     loaded(p, n);
     __asm__ volatile(".arch armv8.2-a+sve\n\tptrue p1.b\n\tsetffr\n" SITE_LABEL(
                          ldnf1b) "ldnf1b {z1.b}, p1/z, [%0]\n\trdffr p2.b\n\tstr p2, [%1]"
-                     : : "r"(p), "r"(ffr) : "memory", "v1");
+                     :
+                     : "r"(p), "r"(ffr)
+                     : "memory", "v1");
     FFR_COUNT(1);
     executed(site_ldnf1b);
     loaded(p, n);
     __asm__ volatile(".arch armv8.2-a+sve\n\tptrue p1.b\n\tsetffr\n" SITE_LABEL(
                          ldff1d) "ldff1d {z1.d}, p1/z, [%0]\n\trdffr p2.b\n\tstr p2, [%1]"
-                     : : "r"(p), "r"(ffr) : "memory", "v1");
+                     :
+                     : "r"(p), "r"(ffr)
+                     : "memory", "v1");
     FFR_COUNT(8);
     executed(site_ldff1d);
     loaded(p, n);
@@ -184,16 +205,15 @@ static NOINLINE void tiles(uint8_t *p, uint8_t *q, unsigned long n)
     SITE(sme_str);
     unsigned long svl, k;
 
-    __asm__ volatile(".arch armv8.2-a+sve+sme\n\trdsvl %0, #1\n\tsmstart\n\tmov w12, #1\n\twhilelo p0.b, xzr, %3\n"
-                     SITE_LABEL(sme_ld1b) "ld1b {za0h.b[w12, 0]}, p0/z, [%1]\n" SITE_LABEL(
-                         sme_st1b) "st1b {za0v.b[w12, 1]}, p0, [%2]\n\twhilelo p0.d, xzr, %3\n" SITE_LABEL(sme_ld1d)
-                     "ld1d {za1h.d[w12, 0]}, p0/z, [%1]\n\twhilelo p0.s, xzr, %3\n" SITE_LABEL(sme_st1w)
-                     "st1w {za2v.s[w12, 1]}, p0, [%2]\n" SITE_LABEL(sme_ldr) "ldr za[w12, 1], [%1, #1, mul vl]\n"
-                     SITE_LABEL(sme_str) "str za[w12, 0], [%2]\n\tsmstop"
-                     : "=&r"(svl) : "r"(p), "r"(q), "r"(n)
-                     : "memory", "cc", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9",
-                       "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",
-                       "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+    __asm__ volatile(
+        ".arch armv8.2-a+sve+sme\n\trdsvl %0, #1\n\tsmstart\n\tmov w12, #1\n\twhilelo p0.b, xzr, %3\n" SITE_LABEL(sme_ld1b) "ld1b {za0h.b[w12, 0]}, p0/z, [%1]\n" SITE_LABEL(sme_st1b) "st1b {za0v.b[w12, 1]}, p0, [%2]\n\twhilelo p0.d, xzr, %3\n" SITE_LABEL(
+            sme_ld1d) "ld1d {za1h.d[w12, 0]}, p0/z, [%1]\n\twhilelo p0.s, xzr, %3\n" SITE_LABEL(sme_st1w) "st1w {za2v.s[w12, 1]}, p0, [%2]\n" SITE_LABEL(sme_ldr) "ldr za[w12, 1], [%1, #1, mul vl]\n" SITE_LABEL(sme_str) "str za[w12, 0], [%2]\n\tsmstop"
+        : "=&r"(svl)
+        : "r"(p), "r"(q), "r"(n)
+        : "memory", "cc", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8",
+          "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19",
+          "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
+          "v31");
     k = n < svl ? n : svl;
     executed(site_sme_ld1b);
     loaded(p, k);

@@ -25,9 +25,10 @@ static NOINLINE uint64_t pairs(uint8_t *p, uint8_t *q)
         "ldnp x3, x4, [%1, #16]\n\tstnp x3, x4, [%2, #16]\n\tprfm pldl1keep, [%1]\n\tldar x5, [%3]\n\t"
         "stlr x5, [%3]\n\tldarb w5, [%3]\n\tstlrh w5, [%3]\n\t"
         "add %0, x7, x13\n\tadd %0, %0, x11"
-        : "=&r"(r), "+r"(p), "+r"(q) : "r"(a + 2048)
-        : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "memory",
-          "v0", "v1", "v2", "v3", "v4", "v5");
+        : "=&r"(r), "+r"(p), "+r"(q)
+        : "r"(a + 2048)
+        : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
+          "memory", "v0", "v1", "v2", "v3", "v4", "v5");
     return r;
 }
 
@@ -40,7 +41,9 @@ static NOINLINE void structures(uint8_t *p, uint8_t *q)
         "ld1 {v4.s}[2], [%0]\n\tst1 {v4.b}[11], [%1]\n\tld1r {v5.8h}, [%0]\n\tld4r {v0.4s-v3.4s}, [%0]\n\t"
         "ld3 {v0.h-v2.h}[3], [%0]\n\tst3 {v0.h-v2.h}[3], [%1]\n\tfadd v0.4s, v1.4s, v2.4s\n\t"
         "st1 {v0.1d-v3.1d}, [%1]\n\tldr b1, [%0]\n\tldr h2, [%0, #2]\n\tstr b1, [%1, #1]\n\tstr h2, [%1, #4]"
-        : "+r"(p), "+r"(q) : : "memory", "v0", "v1", "v2", "v3", "v4", "v5");
+        : "+r"(p), "+r"(q)
+        :
+        : "memory", "v0", "v1", "v2", "v3", "v4", "v5");
 }
 
 static NOINLINE uint64_t exclusives(uint64_t *p)
@@ -53,7 +56,9 @@ static NOINLINE uint64_t exclusives(uint64_t *p)
         "3:\tldxp w3, w4, [%1]\n\tstxp w5, w3, w4, [%1]\n\tcbnz w5, 3b\n\t"
         "ldxrb w3, [%1]\n\tclrex\n\tstxrb w4, w3, [%1]\n\tldxrh w3, [%1]\n\tstxrh w5, w3, [%1, #0]\n\t"
         "stxr w6, x3, [%1]\n\tadd x3, x3, x4\n\tadd %0, x3, x5"
-        : "=&r"(r) : "r"(p) : "x3", "x4", "x5", "x6", "cc", "memory");
+        : "=&r"(r)
+        : "r"(p)
+        : "x3", "x4", "x5", "x6", "cc", "memory");
     return r;
 }
 
@@ -67,7 +72,9 @@ static NOINLINE uint64_t conditions(uint64_t x, uint64_t y)
         "2:\tadr x4, 3f\n\tand x5, %1, #1\n\tadd x4, x4, x5, lsl #2\n\tbr x4\n3:\tadd %0, %0, #5\n\tadd %0, %0, #7\n\t"
         "adr x4, 4f\n\tstp x29, x30, [sp, #-16]!\n\tblr x4\n\tldp x29, x30, [sp], #16\n\tb 5f\n"
         "4:\tpaciasp\n\tautiasp\n\tret\n5:"
-        : "=&r"(r) : "r"(x), "r"(y) : "x3", "x4", "x5", "x30", "cc", "memory");
+        : "=&r"(r)
+        : "r"(x), "r"(y)
+        : "x3", "x4", "x5", "x30", "cc", "memory");
     return r;
 }
 
@@ -92,18 +99,20 @@ static void skip(int sig, siginfo_t *si, void *ctx)
     UC_PC((ucontext_t *)ctx) += 4;
 }
 
-#define FAULTING(insn)                                                                        \
-    do {                                                                                      \
-        uint8_t *end = pages + 4096 - 8;                                                      \
-        mprotect(pages + 4096, 4096, PROT_NONE);                                              \
-        if (sigsetjmp(out, 1) == 0) {                                                         \
-            uint64_t r;                                                                       \
-            __asm__ volatile("ldur x3, [%1, #-8]\n\tstur x3, [%1, #-16]\n\t" insn             \
-                             "\n\tstur x3, [%1, #-24]\n\tldur %0, [%1, #-32]"                 \
-                             : "=&r"(r) : "r"(end)                                            \
-                             : "x3", "x4", "x5", "x6", "memory", "v0", "v1", "v2", "v3");     \
-            mix(r);                                                                           \
-        }                                                                                     \
+#define FAULTING(insn)                                                                   \
+    do {                                                                                 \
+        uint8_t *end = pages + 4096 - 8;                                                 \
+        mprotect(pages + 4096, 4096, PROT_NONE);                                         \
+        if (sigsetjmp(out, 1) == 0) {                                                    \
+            uint64_t r;                                                                  \
+            __asm__ volatile("ldur x3, [%1, #-8]\n\tstur x3, [%1, #-16]\n\t" insn        \
+                             "\n\tstur x3, [%1, #-24]\n\tldur %0, [%1, #-32]"            \
+                             : "=&r"(r)                                                  \
+                             : "r"(end)                                                  \
+                             : "x3", "x4", "x5", "x6", "memory", "v0", "v1", "v2",       \
+                               "v3");                                                    \
+            mix(r);                                                                      \
+        }                                                                                \
     } while (0)
 
 static NOINLINE void faulting(void)

@@ -15,12 +15,14 @@ extern char **environ;
 
 int main(int argc, char **argv)
 {
-    static const unsigned long entries[] = {3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 23, 25, 26, 31, 33};
+    static const unsigned long entries[] = {3,  4,  5,  6,  7,  8,  9,  11, 12, 13,
+                                            14, 15, 16, 17, 23, 25, 26, 31, 33};
     struct rlimit r;
     struct stat st;
 
     printf("stack %p heap %p\n", (void *)&argc, malloc(100));
-    printf("mmap %p\n", mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    printf("mmap %p\n",
+           mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     printf("mmap %p\n", mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     for (int i = 0; i < argc; i++) {
         printf("arg %p %s\n", argv[i], argv[i]);
@@ -39,7 +41,8 @@ int main(int argc, char **argv)
     printf("next fd %d\n", open("/dev/null", O_RDONLY));
     for (int i = 0; i < 10; i++) {
         if (getrlimit(i, &r) == 0) {
-            printf("limit %d %llu %llu\n", i, (unsigned long long)r.rlim_cur, (unsigned long long)r.rlim_max);
+            printf("limit %d %llu %llu\n", i, (unsigned long long)r.rlim_cur,
+                   (unsigned long long)r.rlim_max);
         }
     }
     for (int s = 1; s < 32; s++) {

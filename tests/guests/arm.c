@@ -33,7 +33,9 @@ static NOINLINE uint32_t predicated(uint32_t x, uint32_t *p, uint32_t *q)
         "adds %0, %0, r4\n\t"
         "it pl\n\tstrpl r4, [%2, #28]\n\t"
         "add %0, r4"
-        : "+r"(r) : "r"(p), "r"(q) : "r3", "r4", "r5", "r6", "cc", "memory");
+        : "+r"(r)
+        : "r"(p), "r"(q)
+        : "r3", "r4", "r5", "r6", "cc", "memory");
     return r;
 }
 
@@ -48,7 +50,9 @@ static NOINLINE uint32_t blocks(uint8_t *p, uint8_t *q)
         "ldr r3, [%1], #4\n\tldr r4, [%1, #-8]!\n\tldrsb r5, [%1, #3]\n\tldrsh r6, [%1, #2]\n\t"
         "strh r5, [%2, #3]\n\tstr r6, [%2, #5]\n\tldr r8, [%1, #1]\n\tmov r3, #12\n\tldr r7, [%1, r3, lsl #0]\n\t"
         "add %0, r4, r7"
-        : "=&r"(r), "+r"(p), "+r"(q) : : "r3", "r4", "r5", "r6", "r7", "r8", "memory");
+        : "=&r"(r), "+r"(p), "+r"(q)
+        :
+        : "r3", "r4", "r5", "r6", "r7", "r8", "memory");
     return r;
 }
 
@@ -60,10 +64,12 @@ static NOINLINE uint32_t exclusives(uint32_t *p)
         ".syntax unified\n"
         "1:\tldrex r3, [%1]\n\tadd r3, #1\n\tstrex r4, r3, [%1]\n\tcmp r4, #0\n\tbne 1b\n\t"
         "2:\tldrexd r4, r5, [%1]\n\tadd r4, r5\n\tstrexd r3, r4, r5, [%1]\n\tcmp r3, #0\n\tbne 2b\n\t"
-        "ldrexb r3, [%1]\n\tclrex\n\tstrexb r4, r3, [%1]\n\t"      /* fails */
+        "ldrexb r3, [%1]\n\tclrex\n\tstrexb r4, r3, [%1]\n\t" /* fails */
         "add r5, r4\n\tldrexh r3, [%1]\n\tstrexh r4, r3, [%1]\n\tadd r5, r4\n\tdmb\n\t"
         "strex r4, r3, [%1]\n\tadd %0, r5, r4"
-        : "=&r"(r) : "r"(p) : "r3", "r4", "r5", "cc", "memory");
+        : "=&r"(r)
+        : "r"(p)
+        : "r3", "r4", "r5", "cc", "memory");
     return r;
 }
 
@@ -79,8 +85,10 @@ static NOINLINE void neon(uint8_t *p, uint8_t *q)
         "vldm %0, {d8-d15}\n\tvstm %1, {d8-d15}\n\tvpush {d8-d11}\n\tvpop {d8-d11}\n\t"
         "vldr d1, [%0, #8]\n\tvldr s5, [%0, #4]\n\tvadd.f32 q2, q0, q1\n\tvstr d5, [%1, #16]\n\tvstr s1, [%1, #4]\n\t"
         "vldmia %0!, {s4-s9}\n\tvstmdb %1!, {s4-s9}"
-        : "+r"(p), "+r"(q) : : "memory", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d8", "d9",
-          "d10", "d11", "d12", "d13", "d14", "d15");
+        : "+r"(p), "+r"(q)
+        :
+        : "memory", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d8", "d9", "d10", "d11",
+          "d12", "d13", "d14", "d15");
 }
 
 static NOINLINE uint32_t table(uint32_t i)
@@ -88,15 +96,21 @@ static NOINLINE uint32_t table(uint32_t i)
     uint32_t r = i;
 
 #ifdef __thumb__
-    __asm__ volatile(".syntax unified\n\ttbb [pc, %0]\n1:\t.byte (2f-1b)/2, (3f-1b)/2, (4f-1b)/2, (5f-1b)/2\n"
-                     "2:\tadd %0, #10\n3:\tadd %0, #20\n4:\tadd %0, #30\n5:\tcbz %0, 6f\n\tadd %0, #1\n"
-                     "6:\ttbh [pc, %1, lsl #1]\n7:\t.hword (8f-7b)/2, (8f-7b)/2, (9f-7b)/2, (9f-7b)/2\n"
-                     "8:\tadd %0, #5\n9:"
-                     : "+&r"(r) : "r"(i) : "cc");
+    __asm__ volatile(
+        ".syntax unified\n\ttbb [pc, %0]\n1:\t.byte (2f-1b)/2, (3f-1b)/2, (4f-1b)/2, (5f-1b)/2\n"
+        "2:\tadd %0, #10\n3:\tadd %0, #20\n4:\tadd %0, #30\n5:\tcbz %0, 6f\n\tadd %0, #1\n"
+        "6:\ttbh [pc, %1, lsl #1]\n7:\t.hword (8f-7b)/2, (8f-7b)/2, (9f-7b)/2, (9f-7b)/2\n"
+        "8:\tadd %0, #5\n9:"
+        : "+&r"(r)
+        : "r"(i)
+        : "cc");
 #else
-    __asm__ volatile("add pc, pc, %0, lsl #2\n\tnop\n\tadd %0, %0, #10\n\tadd %0, %0, #20\n\t"
-                     "add %0, %0, #30\n\tadd %0, %0, #40\n\tldr r3, [pc, #-8]\n\teor %0, r3, %0"
-                     : "+r"(r) : : "r3", "cc");
+    __asm__ volatile(
+        "add pc, pc, %0, lsl #2\n\tnop\n\tadd %0, %0, #10\n\tadd %0, %0, #20\n\t"
+        "add %0, %0, #30\n\tadd %0, %0, #40\n\tldr r3, [pc, #-8]\n\teor %0, r3, %0"
+        : "+r"(r)
+        :
+        : "r3", "cc");
 #endif
     return r;
 }
@@ -124,7 +138,7 @@ static void skip(int sig, siginfo_t *si, void *ctx)
     (void)sig;
     (void)si;
     uc->uc_mcontext.arm_r3 = 99;
-    uc->uc_mcontext.arm_pc += 4;     /* all the instructions below have 4 bytes */
+    uc->uc_mcontext.arm_pc += 4; /* all the instructions below have 4 bytes */
 }
 
 #ifdef __thumb__
@@ -133,18 +147,20 @@ static void skip(int sig, siginfo_t *si, void *ctx)
 #define W(insn) insn " "
 #endif
 
-#define FAULTING(insn)                                                                        \
-    do {                                                                                      \
-        uint8_t *end = pages + 4096 - 8;                                                      \
-        mprotect(pages + 4096, 4096, PROT_NONE);                                              \
-        if (sigsetjmp(out, 1) == 0) {                                                         \
-            uint32_t r;                                                                       \
-            __asm__ volatile(".syntax unified\n\tldr r3, [%1, #-4]\n\tstr r3, [%1, #-8]\n\t"  \
-                             insn "\n\tstr r3, [%1, #-12]\n\tldr %0, [%1, #-16]"              \
-                             : "=&r"(r) : "r"(end)                                            \
-                             : "r3", "r4", "r5", "r6", "memory", "d0", "d1", "d2", "d3");     \
-            mix(r);                                                                           \
-        }                                                                                     \
+#define FAULTING(insn)                                                                   \
+    do {                                                                                 \
+        uint8_t *end = pages + 4096 - 8;                                                 \
+        mprotect(pages + 4096, 4096, PROT_NONE);                                         \
+        if (sigsetjmp(out, 1) == 0) {                                                    \
+            uint32_t r;                                                                  \
+            __asm__ volatile(                                                            \
+                ".syntax unified\n\tldr r3, [%1, #-4]\n\tstr r3, [%1, #-8]\n\t" insn     \
+                "\n\tstr r3, [%1, #-12]\n\tldr %0, [%1, #-16]"                           \
+                : "=&r"(r)                                                               \
+                : "r"(end)                                                               \
+                : "r3", "r4", "r5", "r6", "memory", "d0", "d1", "d2", "d3");             \
+            mix(r);                                                                      \
+        }                                                                                \
     } while (0)
 
 static NOINLINE void faulting(void)
@@ -187,6 +203,9 @@ int main(void)
     on_signal(SIGSEGV, skip);
     faulting();
     on_signal(SIGILL, skip);
-    __asm__ volatile(".syntax unified\n\t" W("udf") "#3\n\tmov r3, #3\n\t" W("udf") "#7" : : : "r3");
+    __asm__ volatile(".syntax unified\n\t" W("udf") "#3\n\tmov r3, #3\n\t" W("udf") "#7"
+                     :
+                     :
+                     : "r3");
     return finish("arm");
 }

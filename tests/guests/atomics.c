@@ -16,22 +16,22 @@ static struct {
 #endif
 } v;
 
-#define ALL(type, p)                                                                          \
-    do {                                                                                      \
-        type want = (type)3, *q = (p);                                                        \
-        mix(__atomic_fetch_add(q, (type)5, __ATOMIC_SEQ_CST));                                \
-        mix(__atomic_fetch_sub(q, (type)2, __ATOMIC_RELAXED));                                \
-        mix(__atomic_fetch_or(q, (type)0x10, __ATOMIC_ACQUIRE));                              \
-        mix(__atomic_fetch_and(q, (type)0x7f, __ATOMIC_RELEASE));                             \
-        mix(__atomic_fetch_xor(q, (type)0x21, __ATOMIC_SEQ_CST));                             \
-        mix(__atomic_exchange_n(q, (type)3, __ATOMIC_SEQ_CST));                               \
-        mix(__atomic_compare_exchange_n(q, &want, (type)9, 0, __ATOMIC_SEQ_CST,               \
-                                        __ATOMIC_SEQ_CST));                                   \
-        mix(__atomic_compare_exchange_n(q, &want, (type)8, 0, __ATOMIC_SEQ_CST,               \
-                                        __ATOMIC_RELAXED));                                   \
-        mix(__atomic_load_n(q, __ATOMIC_SEQ_CST));                                            \
-        __atomic_store_n(q, (type)4, __ATOMIC_SEQ_CST);                                       \
-        mix(__atomic_add_fetch(q, (type)1, __ATOMIC_SEQ_CST));                                \
+#define ALL(type, p)                                                                     \
+    do {                                                                                 \
+        type want = (type)3, *q = (p);                                                   \
+        mix(__atomic_fetch_add(q, (type)5, __ATOMIC_SEQ_CST));                           \
+        mix(__atomic_fetch_sub(q, (type)2, __ATOMIC_RELAXED));                           \
+        mix(__atomic_fetch_or(q, (type)0x10, __ATOMIC_ACQUIRE));                         \
+        mix(__atomic_fetch_and(q, (type)0x7f, __ATOMIC_RELEASE));                        \
+        mix(__atomic_fetch_xor(q, (type)0x21, __ATOMIC_SEQ_CST));                        \
+        mix(__atomic_exchange_n(q, (type)3, __ATOMIC_SEQ_CST));                          \
+        mix(__atomic_compare_exchange_n(q, &want, (type)9, 0, __ATOMIC_SEQ_CST,          \
+                                        __ATOMIC_SEQ_CST));                              \
+        mix(__atomic_compare_exchange_n(q, &want, (type)8, 0, __ATOMIC_SEQ_CST,          \
+                                        __ATOMIC_RELAXED));                              \
+        mix(__atomic_load_n(q, __ATOMIC_SEQ_CST));                                       \
+        __atomic_store_n(q, (type)4, __ATOMIC_SEQ_CST);                                  \
+        mix(__atomic_add_fetch(q, (type)1, __ATOMIC_SEQ_CST));                           \
     } while (0)
 
 static NOINLINE void wide(void)
@@ -79,9 +79,10 @@ static NOINLINE void wide(void)
         __asm__ volatile(".arch armv8.1-a\n\tcasp w4, w5, w4, w5, %2"
                          : "+r"(w4), "+r"(w5), "+Q"(v.q));
         mix(w4 + w5);
-        __asm__ volatile(".arch armv8.1-a\n\tswp %0, %0, %2\n\tldadd %0, %1, %2\n\tldsmax %0, %1, %2\n\t"
-                         "ldclr %1, %0, %2\n\tstumin %0, %2"
-                         : "+r"(lo), "+r"(hi), "+Q"(v.q));
+        __asm__ volatile(
+            ".arch armv8.1-a\n\tswp %0, %0, %2\n\tldadd %0, %1, %2\n\tldsmax %0, %1, %2\n\t"
+            "ldclr %1, %0, %2\n\tstumin %0, %2"
+            : "+r"(lo), "+r"(hi), "+Q"(v.q));
         mix(lo + hi);
     }
 #elif defined(__s390x__)
@@ -92,7 +93,10 @@ static NOINLINE void wide(void)
         register uint64_t r5 __asm__("5") = 8;
 
         v.x = (unsigned __int128)(i & 1) ^ (i >> 1);
-        __asm__ volatile("cdsg %0, %3, %2" : "+r"(r2), "+r"(r3), "+Q"(v.x) : "r"(r4), "r"(r5) : "cc");
+        __asm__ volatile("cdsg %0, %3, %2"
+                         : "+r"(r2), "+r"(r3), "+Q"(v.x)
+                         : "r"(r4), "r"(r5)
+                         : "cc");
         mix(r2 + r3 * 3);
         __asm__ volatile("lpq %0, %2\n\tstpq %0, %2" : "+r"(r2), "+r"(r3), "+T"(v.x));
         mix(r2 + r3 * 3);

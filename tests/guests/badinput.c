@@ -38,8 +38,8 @@ static void maps(void)
 {
     for (int i = 0; i < 2000; i++) {
         long n = 4096 * (1 + i % 7);
-        uint8_t *p = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                          0);
+        uint8_t *p = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (p == MAP_FAILED) {
             _exit(80);
@@ -60,14 +60,15 @@ static void maps(void)
 static int left_out(long nr)
 {
     static const long calls[] = {
-        SYS_exit, SYS_exit_group, SYS_clone, SYS_rt_sigreturn, SYS_reboot, SYS_vhangup, SYS_kill,
-        SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_personality,
-        SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setaffinity,
-        SYS_prlimit64, SYS_sync, SYS_ptrace, SYS_setns, SYS_unshare, SYS_sethostname,
-        SYS_setdomainname, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_swapon, SYS_swapoff,
-        SYS_acct, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_syslog,
-        SYS_init_module, SYS_delete_module, SYS_kexec_load, SYS_rt_sigsuspend, SYS_wait4,
-        SYS_setpgid, SYS_ioprio_set, FIRST_CALL + 434 /* clone3 */,
+        SYS_exit, SYS_exit_group, SYS_clone, SYS_rt_sigreturn, SYS_reboot, SYS_vhangup,
+        SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
+        SYS_personality, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam,
+        SYS_sched_setaffinity, SYS_prlimit64, SYS_sync, SYS_ptrace, SYS_setns,
+        SYS_unshare, SYS_sethostname, SYS_setdomainname, SYS_mount, SYS_umount2,
+        SYS_pivot_root, SYS_swapon, SYS_swapoff, SYS_acct, SYS_settimeofday,
+        SYS_clock_settime, SYS_adjtimex, SYS_syslog, SYS_init_module, SYS_delete_module,
+        SYS_kexec_load, SYS_rt_sigsuspend, SYS_wait4, SYS_setpgid, SYS_ioprio_set,
+        FIRST_CALL + 434 /* clone3 */,
         /* open_tree .. fspick, mount_setattr: QEMU itself dies */
         FIRST_CALL + 427, FIRST_CALL + 428, FIRST_CALL + 429, FIRST_CALL + 430,
         FIRST_CALL + 431, FIRST_CALL + 432, FIRST_CALL + 441,
@@ -155,10 +156,18 @@ static void close_all(void)
 
 static void prctl_seccomp(void)
 {
-    static const int options[] = {PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_PDEATHSIG,
-                                  PR_SET_TIMERSLACK, PR_SET_CHILD_SUBREAPER,
-                                  PR_SET_NO_NEW_PRIVS, PR_MCE_KILL_GET, PR_GET_DUMPABLE,
-                                  PR_GET_SECCOMP, PR_SET_SECCOMP, PR_SET_MM, PR_SET_THP_DISABLE};
+    static const int options[] = {PR_SET_DUMPABLE,
+                                  PR_SET_KEEPCAPS,
+                                  PR_SET_PDEATHSIG,
+                                  PR_SET_TIMERSLACK,
+                                  PR_SET_CHILD_SUBREAPER,
+                                  PR_SET_NO_NEW_PRIVS,
+                                  PR_MCE_KILL_GET,
+                                  PR_GET_DUMPABLE,
+                                  PR_GET_SECCOMP,
+                                  PR_SET_SECCOMP,
+                                  PR_SET_MM,
+                                  PR_SET_THP_DISABLE};
 
     for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         for (long v = 0; v < 3; v++) {
@@ -183,8 +192,9 @@ static void memory(void)
 
     setrlimit(RLIMIT_AS, &rl);
     setrlimit(RLIMIT_DATA, &rl);
-    while (size && (p = mmap(NULL, size, PROT_NONE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) != MAP_FAILED) {
+    while (size &&
+           (p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                     -1, 0)) != MAP_FAILED) {
         munmap(p, size);
         size *= 2;
         n++;
@@ -195,8 +205,10 @@ static void memory(void)
     mix(brk((char *)sbrk(0) + (sizeof(long) == 4 ? 0x7ff00000l : 1l << 45)) == 0);
     /* all of a small address space */
     if (sizeof(long) == 4) {
-        for (n = 0; mmap(NULL, 16 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                         -1, 0) != MAP_FAILED; n++) {
+        for (n = 0;
+             mmap(NULL, 16 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  -1, 0) != MAP_FAILED;
+             n++) {
         }
         mix(n > 50);
         mix(malloc(100 << 20) != NULL);
@@ -215,7 +227,8 @@ static void forks(void)
         return;
     }
     /* a uid of its own: programs like this may run in parallel */
-    if (pipe(hold) || setgid(54321) || setuid((uid_t)(50000 + getpid() % 10000)) || setrlimit(RLIMIT_NPROC, &rl)) {
+    if (pipe(hold) || setgid(54321) || setuid((uid_t)(50000 + getpid() % 10000)) ||
+        setrlimit(RLIMIT_NPROC, &rl)) {
         _exit(82);
     }
     while (n < 100 && (p = fork()) > 0) {
@@ -237,7 +250,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*f)(void);
-    } all[] = {{"maps", maps},          {"wild", wild},     {"close", close_all},
+    } all[] = {{"maps", maps},           {"wild", wild},     {"close", close_all},
                {"prctl", prctl_seccomp}, {"memory", memory}, {"forks", forks}};
 
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {

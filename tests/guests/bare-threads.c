@@ -16,20 +16,25 @@ long bare_clone(long flags, void *stack, uint32_t *parent, uint32_t *child);
 /* clone(2) whose child pops an argument and a function from its stack.  The third and
    the fourth argument are the thread pointer and the word to clear, in either order. */
 #if defined(__arm__)
-__asm__(".text\n.globl bare_clone\n.type bare_clone, %function\nbare_clone:\n\tpush {r4, r7}\n\tmov r4, r3\n\t"
-        "mov r7, #120\n\tsvc 0\n\tcmp r0, #0\n\tbeq 1f\n\tpop {r4, r7}\n\tbx lr\n1:\tpop {r0, r1}\n\tbx r1\n");
+__asm__(
+    ".text\n.globl bare_clone\n.type bare_clone, %function\nbare_clone:\n\tpush {r4, r7}\n\tmov r4, r3\n\t"
+    "mov r7, #120\n\tsvc 0\n\tcmp r0, #0\n\tbeq 1f\n\tpop {r4, r7}\n\tbx lr\n1:\tpop {r0, r1}\n\tbx r1\n");
 #elif defined(__aarch64__)
-__asm__(".text\n.globl bare_clone\nbare_clone:\n\tmov x4, x3\n\tmov x8, #220\n\tsvc 0\n\tcbz x0, 1f\n\tret\n"
-        "1:\tldp x0, x1, [sp], #16\n\tbr x1\n");
+__asm__(
+    ".text\n.globl bare_clone\nbare_clone:\n\tmov x4, x3\n\tmov x8, #220\n\tsvc 0\n\tcbz x0, 1f\n\tret\n"
+    "1:\tldp x0, x1, [sp], #16\n\tbr x1\n");
 #elif defined(__sh__)
-__asm__(".text\n.globl bare_clone\nbare_clone:\n\tmov r7, r0\n\tmov #120, r3\n\ttrapa #0x15\n\ttst r0, r0\n\tbt 1f\n\t"
-        "rts\n\tnop\n1:\tmov.l @r15+, r4\n\tmov.l @r15+, r1\n\tjmp @r1\n\tnop\n");
+__asm__(
+    ".text\n.globl bare_clone\nbare_clone:\n\tmov r7, r0\n\tmov #120, r3\n\ttrapa #0x15\n\ttst r0, r0\n\tbt 1f\n\t"
+    "rts\n\tnop\n1:\tmov.l @r15+, r4\n\tmov.l @r15+, r1\n\tjmp @r1\n\tnop\n");
 #elif defined(__riscv)
-__asm__(".text\n.globl bare_clone\nbare_clone:\n\tmv a4, a3\n\tli a7, 220\n\tecall\n\tbeqz a0, 1f\n\tret\n"
-        "1:\tlw a0, 0(sp)\n\tlw a1, 4(sp)\n\taddi sp, sp, 16\n\tjr a1\n");
+__asm__(
+    ".text\n.globl bare_clone\nbare_clone:\n\tmv a4, a3\n\tli a7, 220\n\tecall\n\tbeqz a0, 1f\n\tret\n"
+    "1:\tlw a0, 0(sp)\n\tlw a1, 4(sp)\n\taddi sp, sp, 16\n\tjr a1\n");
 #elif defined(__loongarch__)
-__asm__(".text\n.globl bare_clone\nbare_clone:\n\tmove $a4, $a3\n\tli.w $a7, 220\n\tsyscall 0\n\tbeqz $a0, 1f\n\tret\n"
-        "1:\tld.d $a0, $sp, 0\n\tld.d $a1, $sp, 8\n\taddi.d $sp, $sp, 16\n\tjr $a1\n");
+__asm__(
+    ".text\n.globl bare_clone\nbare_clone:\n\tmove $a4, $a3\n\tli.w $a7, 220\n\tsyscall 0\n\tbeqz $a0, 1f\n\tret\n"
+    "1:\tld.d $a0, $sp, 0\n\tld.d $a1, $sp, 8\n\taddi.d $sp, $sp, 16\n\tjr $a1\n");
 #endif
 
 static volatile uint32_t slot[THREADS * 16], ticks;

@@ -83,21 +83,21 @@ static struct {
     uint64_t q;
 } v;
 
-#define ALL(type, p)                                                                          \
-    do {                                                                                      \
-        type want = (type)3, *q = (p);                                                        \
-        mix(__atomic_fetch_add(q, (type)5, __ATOMIC_SEQ_CST));                                \
-        mix(__atomic_fetch_sub(q, (type)2, __ATOMIC_RELAXED));                                \
-        mix(__atomic_fetch_or(q, (type)0x10, __ATOMIC_ACQUIRE));                              \
-        mix(__atomic_fetch_and(q, (type)0x7f, __ATOMIC_RELEASE));                             \
-        mix(__atomic_fetch_xor(q, (type)0x21, __ATOMIC_SEQ_CST));                             \
-        mix(__atomic_exchange_n(q, (type)3, __ATOMIC_SEQ_CST));                               \
-        mix(__atomic_compare_exchange_n(q, &want, (type)9, 0, __ATOMIC_SEQ_CST,               \
-                                        __ATOMIC_SEQ_CST));                                   \
-        mix(__atomic_compare_exchange_n(q, &want, (type)8, 0, __ATOMIC_SEQ_CST,               \
-                                        __ATOMIC_RELAXED));                                   \
-        mix(__atomic_load_n(q, __ATOMIC_SEQ_CST));                                            \
-        __atomic_store_n(q, (type)4, __ATOMIC_SEQ_CST);                                       \
+#define ALL(type, p)                                                                     \
+    do {                                                                                 \
+        type want = (type)3, *q = (p);                                                   \
+        mix(__atomic_fetch_add(q, (type)5, __ATOMIC_SEQ_CST));                           \
+        mix(__atomic_fetch_sub(q, (type)2, __ATOMIC_RELAXED));                           \
+        mix(__atomic_fetch_or(q, (type)0x10, __ATOMIC_ACQUIRE));                         \
+        mix(__atomic_fetch_and(q, (type)0x7f, __ATOMIC_RELEASE));                        \
+        mix(__atomic_fetch_xor(q, (type)0x21, __ATOMIC_SEQ_CST));                        \
+        mix(__atomic_exchange_n(q, (type)3, __ATOMIC_SEQ_CST));                          \
+        mix(__atomic_compare_exchange_n(q, &want, (type)9, 0, __ATOMIC_SEQ_CST,          \
+                                        __ATOMIC_SEQ_CST));                              \
+        mix(__atomic_compare_exchange_n(q, &want, (type)8, 0, __ATOMIC_SEQ_CST,          \
+                                        __ATOMIC_RELAXED));                              \
+        mix(__atomic_load_n(q, __ATOMIC_SEQ_CST));                                       \
+        __atomic_store_n(q, (type)4, __ATOMIC_SEQ_CST);                                  \
     } while (0)
 
 static NOINLINE void atomics(void)
@@ -176,12 +176,16 @@ static NOINLINE void emit(volatile uint8_t *p, unsigned value)
     uint32_t w[] = {0x02800004 | value << 10, 0x4c000020};
 #endif
     for (unsigned i = 0; i < sizeof(w); i++) {
-        p[i] = (uint8_t)(w[i / sizeof(w[0])] >> i % sizeof(w[0]) * 8); /* code is little-endian on all of them */
+        p[i] = (uint8_t)(w[i / sizeof(w[0])] >>
+                         i % sizeof(w[0]) * 8); /* code is little-endian on all of them */
     }
 #if defined(__arm__)
     call3(NR_cacheflush, p, p + sizeof(w), 0);
 #elif defined(__aarch64__)
-    __asm__ volatile("dc cvau, %0\n\tdsb ish\n\tic ivau, %0\n\tdsb ish\n\tisb" : : "r"(p) : "memory");
+    __asm__ volatile("dc cvau, %0\n\tdsb ish\n\tic ivau, %0\n\tdsb ish\n\tisb"
+                     :
+                     : "r"(p)
+                     : "memory");
 #elif defined(__riscv)
     __asm__ volatile("fence.i" : : : "memory");
 #elif defined(__loongarch__)

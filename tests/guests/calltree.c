@@ -56,12 +56,13 @@ static void report(void)
     for (int a = 0; a < NR; a++) {
         for (int b = 0; b < NR; b++) {
             if (counts[a][b]) {
-                printf("%d %s %s %u\n", (int)getpid(), a ? names[a] : "*", names[b], counts[a][b]);
+                printf("%d %s %s %u\n", (int)getpid(), a ? names[a] : "*", names[b],
+                       counts[a][b]);
             }
             for (int c = 0; c < NR; c++) {
                 if (tails[a][b][c]) {
-                    printf("%d %s|%s %s %u\n", (int)getpid(), names[a], names[b], names[c],
-                           tails[a][b][c]);
+                    printf("%d %s|%s %s %u\n", (int)getpid(), names[a], names[b],
+                           names[c], tails[a][b][c]);
                 }
             }
         }
@@ -137,13 +138,15 @@ FN state_1(int from, int by, unsigned n);
 FN state_0(int from, int by, unsigned n)
 {
     enter_tail(from, by, F_state_0);
-    return n ? n % 3 ? state_1(from, F_state_0, n - 1) : state_2(from, F_state_0, n - 1) : 7;
+    return n ? n % 3 ? state_1(from, F_state_0, n - 1) : state_2(from, F_state_0, n - 1)
+             : 7;
 }
 
 FN state_1(int from, int by, unsigned n)
 {
     enter_tail(from, by, F_state_1);
-    return n ? n % 2 ? state_2(from, F_state_1, n - 1) : state_0(from, F_state_1, n - 1) : 8;
+    return n ? n % 2 ? state_2(from, F_state_1, n - 1) : state_0(from, F_state_1, n - 1)
+             : 8;
 }
 
 FN state_2(int from, int by, unsigned n)
@@ -262,7 +265,7 @@ static ucontext_t home, co[COS];
 static unsigned turns[COS];
 static char stacks[COS][65536] __attribute__((aligned(64)));
 
-FN co_yield(int from, unsigned id)
+FN co_yield (int from, unsigned id)
 {
     enter(from, F_co_yield);
     swapcontext(&co[id], &home);
@@ -272,7 +275,7 @@ FN co_yield(int from, unsigned id)
 FN co_step(int from, unsigned id, unsigned n)
 {
     enter(from, F_co_step);
-    return after(n ? co_step(F_co_step, id, n - 1) : co_yield(F_co_step, id));
+    return after(n ? co_step(F_co_step, id, n - 1) : co_yield (F_co_step, id));
 }
 
 static void co_main(int id)
@@ -370,7 +373,8 @@ int main(void)
     sigaltstack(&ss, NULL);
     sigaction(SIGALRM, &sa, NULL);
     for (int i = 0; i < 12; i++) {
-        sink += raiser(F_main, SIGUSR1) + climber(F_main, SIGALRM) + climber(F_main, SIGUSR1);
+        sink +=
+            raiser(F_main, SIGUSR1) + climber(F_main, SIGALRM) + climber(F_main, SIGUSR1);
     }
     coroutines();
     for (int i = 0; i < 3; i++) {

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #define THREADS 4
-#define FAIL    10
+#define FAIL 10
 
 /* Stores `to' if the word holds `from'; returns whether it did. */
 struct way {
@@ -146,19 +146,16 @@ static int kernel64(volatile void *word, uint64_t from, uint64_t to)
 #endif
 
 static const struct way ways[] = {
-    {"builtin", 1, 0, swap8, 200},
-    {"builtin", 2, 0, swap16, 4000},
+    {"builtin", 1, 0, swap8, 200},       {"builtin", 2, 0, swap16, 4000},
     {"builtin", 4, 0, swap32, 20000},
 #ifdef HAVE64
     {"builtin", 8, 0, swap64, 20000},
 #endif
 #ifdef CAS
-    {"instruction", 4, 1, cas32, 20000},
-    {"instruction", 8, 1, cas64, 20000},
+    {"instruction", 4, 1, cas32, 20000}, {"instruction", 8, 1, cas64, 20000},
 #endif
 #ifdef __arm__
-    {"kernel", 4, 0, kernel32, 80000},
-    {"kernel", 8, 0, kernel64, 40000},
+    {"kernel", 4, 0, kernel32, 80000},   {"kernel", 8, 0, kernel64, 40000},
 #endif
 };
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -199,8 +196,8 @@ static void *contend(void *arg)
 
         pthread_barrier_wait(&barrier);
         while ((n = number_in(&words[i], w->size)) < w->last) {
-            failures[i] += !w->swap(&words[i], value_of(n, w->size),
-                                    value_of(n + 1, w->size));
+            failures[i] +=
+                !w->swap(&words[i], value_of(n, w->size), value_of(n + 1, w->size));
         }
     }
     return NULL;

@@ -45,7 +45,7 @@ int main(void)
     for (int fd = 3; fd < 4096; fd++) {
         close(fd);
     }
-    syscall(436, 3, ~0u, 0);         /* close_range */
+    syscall(436, 3, ~0u, 0); /* close_range */
     bad |= setrlimit(RLIMIT_NOFILE, &r);
     bad |= pthread_create(&t, NULL, work, NULL) || pthread_join(t, NULL);
     p = fork();

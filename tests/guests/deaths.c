@@ -22,14 +22,31 @@ static const struct {
     const char *name;
     int number;
 } signals[] = {
-    {"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"ILL", SIGILL},
-    {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},   {"BUS", SIGBUS},   {"FPE", SIGFPE},
-    {"KILL", SIGKILL}, {"USR1", SIGUSR1},   {"SEGV", SIGSEGV}, {"USR2", SIGUSR2},
-    {"PIPE", SIGPIPE}, {"ALRM", SIGALRM},   {"TERM", SIGTERM}, {"XCPU", SIGXCPU},
-    {"XFSZ", SIGXFSZ}, {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"IO", SIGIO},
-    {"PWR", SIGPWR},   {"SYS", SIGSYS},
+    {"HUP", SIGHUP},
+    {"INT", SIGINT},
+    {"QUIT", SIGQUIT},
+    {"ILL", SIGILL},
+    {"TRAP", SIGTRAP},
+    {"ABRT", SIGABRT},
+    {"BUS", SIGBUS},
+    {"FPE", SIGFPE},
+    {"KILL", SIGKILL},
+    {"USR1", SIGUSR1},
+    {"SEGV", SIGSEGV},
+    {"USR2", SIGUSR2},
+    {"PIPE", SIGPIPE},
+    {"ALRM", SIGALRM},
+    {"TERM", SIGTERM},
+    {"XCPU", SIGXCPU},
+    {"XFSZ", SIGXFSZ},
+    {"VTALRM", SIGVTALRM},
+    {"PROF", SIGPROF},
+    {"IO", SIGIO},
+    {"PWR", SIGPWR},
+    {"SYS", SIGSYS},
     /* the first ones that the C library does not reserve */
-    {"RT", 34},        {"RT+1", 35},
+    {"RT", 34},
+    {"RT+1", 35},
 };
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
@@ -135,8 +152,8 @@ static int try(const char *way, unsigned i)
 
 static int children(void)
 {
-    static const char *const ways[] = {"raise",   "sleep",   "loop",  "threads",
-                                       "again",   "blocked", "ignored", "waited"};
+    static const char *const ways[] = {"raise", "sleep",   "loop",    "threads",
+                                       "again", "blocked", "ignored", "waited"};
     int err = 0;
 
     for (unsigned i = 0; i < SIGNALS; i++) {

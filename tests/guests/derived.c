@@ -10,7 +10,7 @@
 
 #include <setjmp.h>
 
-static uint8_t *pages;           /* four: open, closed, open, read-only */
+static uint8_t *pages; /* four: open, closed, open, read-only */
 static long page;
 static sigjmp_buf out;
 static volatile unsigned faults;
@@ -122,7 +122,12 @@ static NOINLINE void condition(volatile uint8_t *b)
 /* ---- instructions with more than one access ---- */
 
 #if defined(__x86_64__)
-#define X(s, c...) __asm__ volatile(s : : "r"(p) : "memory", "cc", "rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "r9", ##c)
+#define X(s, c...)                                                                       \
+    __asm__ volatile(s                                                                   \
+                     :                                                                   \
+                     : "r"(p)                                                            \
+                     : "memory", "cc", "rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8",   \
+                       "r9", ##c)
 #define SP "rsp"
 static NOINLINE void rmw(volatile uint8_t *p)
 {
@@ -142,12 +147,14 @@ static NOINLINE void call(volatile uint8_t *p)
       "2:\tleaq 3f(%%rip), %%rax\n\tmovq %%rax, 8(%%rsp)\n\tmovq (%%rsp), %%rcx\n\tcall *8(%%rsp)\n\tjmp 4f\n"
       "3:\tret\n4:\tleaq 5f(%%rip), %%rax\n\tmovq %%rax, -8(%%rsp)\n\tjmp *-8(%%rsp)\n5:\t"
       "leaq 8(%%rsp), %%rsp\n\tpushq %%rbp\n\tmovq %%rsp, %%rbp\n\tleaq -24(%%rsp), %%rsp\n\tmovq $1, (%%rsp)\n\tleave\n\t"
-      "movq %%r8, %%rsp", "rbp");
+      "movq %%r8, %%rsp",
+      "rbp");
 }
 static NOINLINE void vectors(volatile uint8_t *p)
 {
     X("movups (%0), %%xmm0\n\tmovups %%xmm0, -16(%0)\n\tmovlps 8(%0), %%xmm1\n\tmovhps %%xmm1, -8(%0)\n\tmovups -8(%0), %%xmm2\n\t"
-      "addps -16(%0), %%xmm0", "xmm0", "xmm1", "xmm2");
+      "addps -16(%0), %%xmm0",
+      "xmm0", "xmm1", "xmm2");
 }
 static NOINLINE void string(volatile uint8_t *p)
 {
@@ -163,10 +170,15 @@ static NOINLINE void nowhere_too(volatile uint8_t *p)
     X("movq (%0), %%rax\n\tpushq %%rax\n\tmovq $0x7ffffffffffc, %%rbx\n\tshlq $4, %%rbx\n\tpopq (%%rbx)\n\tpopq %%rax");
 }
 static work_fn *const works[] = {rmw, stack, call, vectors, string, nowhere, nowhere_too};
-static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x7ffffffffffc, (void *)0x800000000004,
-                                (void *)0xff80000000000000, (void *)-8, (void *)-4096};
+static void *const strange[] = {(void *)0x7ffffffff010,
+                                (void *)0x7ffffffffffc,
+                                (void *)0x800000000004,
+                                (void *)0xff80000000000000,
+                                (void *)-8,
+                                (void *)-4096};
 #elif defined(__i386__)
-#define X(s, c...) __asm__ volatile(s : : "r"(p) : "memory", "cc", "eax", "ecx", "edx", ##c)
+#define X(s, c...)                                                                       \
+    __asm__ volatile(s : : "r"(p) : "memory", "cc", "eax", "ecx", "edx", ##c)
 static NOINLINE void rmw(volatile uint8_t *p)
 {
     X("addl $1, (%0)\n\tincl 4(%0)\n\tmovl 8(%0), %%eax\n\torl %%eax, 8(%0)\n\tnegl -4(%0)\n\tmovl -8(%0), %%ecx\n\t"
@@ -180,7 +192,11 @@ static NOINLINE void stack(volatile uint8_t *p)
 static work_fn *const works[] = {rmw, stack};
 static void *const strange[] = {(void *)-8, (void *)-4096};
 #elif defined(__arm__)
-#define X(s) __asm__ volatile(".syntax unified\n\t" s : : "r"(p) : "memory", "cc", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "lr")
+#define X(s)                                                                             \
+    __asm__ volatile(".syntax unified\n\t" s                                             \
+                     :                                                                   \
+                     : "r"(p)                                                            \
+                     : "memory", "cc", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "lr")
 static NOINLINE void several(volatile uint8_t *p)
 {
     X("ldmia %0, {r3, r4, r5, r6}\n\tstmia %0, {r3, r4, r5, r6}\n\tldmdb %0, {r3, r4, r5, r6}\n\tstmdb %0, {r3, r4, r5}\n\t"
@@ -203,7 +219,12 @@ static NOINLINE void predicated(volatile uint8_t *p)
 static work_fn *const works[] = {several, stack, several_neon, predicated};
 static void *const strange[] = {(void *)-8, (void *)-4096};
 #elif defined(__aarch64__)
-#define X(s) __asm__ volatile(s : : "r"(p) : "memory", "cc", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "v0", "v1", "v2", "v3")
+#define X(s)                                                                             \
+    __asm__ volatile(s                                                                   \
+                     :                                                                   \
+                     : "r"(p)                                                            \
+                     : "memory", "cc", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "v0",   \
+                       "v1", "v2", "v3")
 static NOINLINE void several(volatile uint8_t *p)
 {
     X("mov x7, %0\n\tldp w1, w2, [x7]\n\tstp w1, w2, [x7, #8]\n\tldp x1, x2, [x7, #-16]\n\tstp x1, x2, [x7]\n\tldp x1, x2, [x7], #16\n\t"
@@ -224,10 +245,19 @@ static NOINLINE void tag_bit(volatile uint8_t *p)
     X("mov x7, #0x80000000000000\n\torr x7, x7, %0\n\tldr w1, [%0]\n\tldr w1, [%0, #4]\n\tldp x1, x2, [x7]\n\tldp x1, x2, [%0]");
 }
 static work_fn *const works[] = {several, vectors, tagged, tag_bit};
-static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004, (void *)0xff80000000000004,
-                                (void *)0x007fffffffffffe8, (void *)0xffffffffffffe8, (void *)-8, (void *)-4096};
+static void *const strange[] = {(void *)0x7ffffffff010,
+                                (void *)0x800000000004,
+                                (void *)0xff80000000000004,
+                                (void *)0x007fffffffffffe8,
+                                (void *)0xffffffffffffe8,
+                                (void *)-8,
+                                (void *)-4096};
 #elif defined(__mips__)
-#define X(s) __asm__ volatile(".set push\n\t.set noreorder\n\t.set noat\n\t" s "\n\t.set pop" : : "r"(p) : "memory", "$8", "$9", "$10")
+#define X(s)                                                                             \
+    __asm__ volatile(".set push\n\t.set noreorder\n\t.set noat\n\t" s "\n\t.set pop"     \
+                     :                                                                   \
+                     : "r"(p)                                                            \
+                     : "memory", "$8", "$9", "$10")
 static NOINLINE void slots(volatile uint8_t *p)
 {
     X("lw $8, 0(%0)\n\tlw $9, 4(%0)\n\tb 1f\n\tsw $8, -4(%0)\n1:\tlwl $9, 3(%0)\n\tlwr $9, 0(%0)\n\tswl $9, -1(%0)\n\tswr $9, -4(%0)\n\tlh $8, 2(%0)\n\tsb $8, -5(%0)");
@@ -241,7 +271,8 @@ static NOINLINE void crooked_store(volatile uint8_t *p)
     X("sw $8, 0(%0)\n\tlh $9, 4(%0)\n\tsh $10, 5(%0)\n\tsw $10, 8(%0)");
 }
 static work_fn *const works[] = {slots, crooked, crooked_store};
-static void *const strange[] = {(void *)-8, (void *)-4096, (void *)0x80000000, (void *)0x7ffffff8};
+static void *const strange[] = {(void *)-8, (void *)-4096, (void *)0x80000000,
+                                (void *)0x7ffffff8};
 #elif defined(__s390x__)
 #define X(s) __asm__ volatile(s : : "a"(p) : "memory", "cc", "0", "1", "2", "3", "4", "5")
 static NOINLINE void several(volatile uint8_t *p)
@@ -250,7 +281,8 @@ static NOINLINE void several(volatile uint8_t *p)
       "oi 3(1),1\n\tmvc 0(4,1),4(1)\n\tl 2,0(1)\n\tlarl 4,1f\n\tl 2,0(4)\n\tj 2f\n\t.align 8\n1:\t.quad 1\n2:");
 }
 static work_fn *const works[] = {several};
-static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004, (void *)-8, (void *)-4096};
+static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004,
+                                (void *)-8, (void *)-4096};
 #elif defined(__powerpc64__)
 #define X(s) __asm__ volatile(s : : "b"(p) : "memory", "cc", "4", "5", "6", "7", "8")
 static NOINLINE void several(volatile uint8_t *p)
@@ -258,7 +290,8 @@ static NOINLINE void several(volatile uint8_t *p)
     X("mr 4,%0\n\tld 5,0(4)\n\tlwz 6,4(4)\n\tstw 6,-4(4)\n\tldu 5,-8(4)\n\tstdu 5,8(4)\n\tlwzu 5,4(4)\n\tstwu 5,-8(4)\n\tlbz 6,1(4)\n\tlha 7,2(4)\n\tstb 6,9(4)");
 }
 static work_fn *const works[] = {several};
-static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004, (void *)-8, (void *)-4096};
+static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004,
+                                (void *)-8, (void *)-4096};
 #elif defined(__riscv)
 #define X(s) __asm__ volatile(s : : "r"(p) : "memory", "t0", "t1", "t2")
 static NOINLINE void several(volatile uint8_t *p)
@@ -266,7 +299,8 @@ static NOINLINE void several(volatile uint8_t *p)
     X("mv t2,%0\n\tld t0,0(t2)\n\tlw t1,4(t2)\n\tsw t1,-4(t2)\n\taddi t2,t2,-8\n\tld t0,0(t2)\n\tsd t0,8(t2)\n\taddi t2,t2,4\n\tlbu t0,1(t2)\n\tsb t0,9(t2)");
 }
 static work_fn *const works[] = {several};
-static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004, (void *)-8, (void *)-4096};
+static void *const strange[] = {(void *)0x7ffffffff010, (void *)0x800000000004,
+                                (void *)-8, (void *)-4096};
 #else
 static work_fn *const works[] = {stores};
 static void *const strange[] = {(void *)-8, (void *)-4096};
@@ -319,7 +353,8 @@ int main(void)
 #ifdef __hppa__ /* its system calls are gates in this page */
     page = 0;
 #endif
-    zero = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    zero = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (zero == NULL) {
         for (int at = -20; at <= 20; at += 4) {
             for (int j = 0; j < COUNT(everywhere); j++) {

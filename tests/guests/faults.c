@@ -8,7 +8,7 @@
 
 #include <setjmp.h>
 
-static uint8_t *pages;           /* four pages, the odd ones inaccessible */
+static uint8_t *pages; /* four pages, the odd ones inaccessible */
 static long page;
 static sigjmp_buf out;
 static volatile unsigned faults;

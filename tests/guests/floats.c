@@ -46,7 +46,8 @@ int main(void)
     }
     for (int i = 1; i < 20; i++) {
         mix((uint64_t)(int64_t)poly(i / 8.0));
-        snprintf(text, sizeof(text), "%d %.3f %g %a", i, i / 3.0, exp(i / 4.0), pow(i, 0.3));
+        snprintf(text, sizeof(text), "%d %.3f %g %a", i, i / 3.0, exp(i / 4.0),
+                 pow(i, 0.3));
         for (char *p = text; *p; p++) {
             mix((uint64_t)*p);
         }

@@ -79,7 +79,8 @@ static inline uint32_t rnd(void)
 
 static inline uint8_t *map_pages(unsigned long bytes, int prot)
 {
-    void *p = mmap(GUEST_PAGES, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    void *p =
+        mmap(GUEST_PAGES, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
     if (p == MAP_FAILED) {
         perror("mmap");

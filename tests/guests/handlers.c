@@ -165,8 +165,8 @@ int main(void)
     }
     for (int i = 0; i < nseen; i++) {
         if (seen[i].signal) {
-            printf("signal %d %d 0x%lx 0x%lx 0x%lx\n", seen[i].signal, seen[i].code, seen[i].pc,
-                   seen[i].addr, seen[i].handler);
+            printf("signal %d %d 0x%lx 0x%lx 0x%lx\n", seen[i].signal, seen[i].code,
+                   seen[i].pc, seen[i].addr, seen[i].handler);
         } else {
             printf("return 0x%lx\n", seen[i].pc);
         }

@@ -50,10 +50,10 @@ static void anonymous(void)
     uint8_t *q;
 
     /* fixed over the middle, twice, with other protections and kinds */
-    checked(mmap(p + 4 * PAGE, 3 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                 0) != p + 4 * PAGE);
-    checked(mmap(p + 6 * PAGE, 3 * PAGE, rw, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
-            p + 6 * PAGE);
+    checked(mmap(p + 4 * PAGE, 3 * PAGE, PROT_READ,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != p + 4 * PAGE);
+    checked(mmap(p + 6 * PAGE, 3 * PAGE, rw, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) != p + 6 * PAGE);
     checked(munmap(p + 10 * PAGE, 2 * PAGE));
     checked(munmap(p + 11 * PAGE, PAGE)); /* again: nothing is mapped there */
     checked(mprotect(p + 13 * PAGE, PAGE, PROT_NONE));
@@ -75,8 +75,8 @@ static void anonymous(void)
     p[55 * PAGE] = 2;
     checked(mremap(p, 60 * PAGE, 20 * PAGE, 0) != p);
     q = some(30, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    checked(mremap(p, 20 * PAGE, 20 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, q + 5 * PAGE) !=
-            q + 5 * PAGE);
+    checked(mremap(p, 20 * PAGE, 20 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+                   q + 5 * PAGE) != q + 5 * PAGE);
     q = some(4, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     memset(q, 0x66, 4 * PAGE);
     checked(madvise(q + PAGE, 2 * PAGE, MADV_DONTNEED));
@@ -125,7 +125,8 @@ static void heap(void)
     now[9 * PAGE] = 1;
     checked(brk(now + 5 * PAGE - 7));
     checked(brk(now + 7 * PAGE + 1));
-    checked(mprotect((void *)(((unsigned long)now + 2 * PAGE) & ~(PAGE - 1)), PAGE, PROT_READ));
+    checked(mprotect((void *)(((unsigned long)now + 2 * PAGE) & ~(PAGE - 1)), PAGE,
+                     PROT_READ));
 }
 
 static void shared_segment(void)

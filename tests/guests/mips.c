@@ -24,7 +24,9 @@ static NOINLINE uint32_t likely(uint32_t x, uint32_t *p, uint32_t *q)
         "6:\tbltzall $10, 7f\n\tlw $11, 16(%2)\n\tb 8f\n\tlw $11, 20(%2)\n7:\tjr $31\n\tsw $11, 16(%3)\n"
         "8:\tbeq %1, $10, 9f\n\tlw $8, 24(%2)\n\tsw $8, 24(%3)\n9:\tmovz %0, $8, $10\n\tmovn %0, $9, %1"
         "\n\t.set pop"
-        : "=&r"(r) : "r"(x), "r"(p), "r"(q) : "$8", "$9", "$10", "$11", "$31", "memory");
+        : "=&r"(r)
+        : "r"(x), "r"(p), "r"(q)
+        : "$8", "$9", "$10", "$11", "$31", "memory");
     return r;
 }
 
@@ -38,7 +40,9 @@ static NOINLINE uint32_t unaligned(uint8_t *p, uint8_t *q)
         "lbu $10, 2(%1)\n\tsb $10, 17(%2)\n\taddu %0, $8, $9\n\tldc1 $f2, 0(%3)\n\tlwc1 $f4, 4(%3)\n\t"
         "sdc1 $f2, 8(%3)\n\tswc1 $f4, 16(%3)\n\t"
         "\n\t.set pop"
-        : "=&r"(r) : "r"(p), "r"(q), "r"(b + 256) : "$8", "$9", "$10", "$f2", "$f3", "$f4", "memory");
+        : "=&r"(r)
+        : "r"(p), "r"(q), "r"(b + 256)
+        : "$8", "$9", "$10", "$f2", "$f3", "$f4", "memory");
     return r;
 }
 
@@ -51,7 +55,9 @@ static NOINLINE uint32_t llsc(uint32_t *p)
         "1:\tll $8, 0(%1)\n\taddiu $8, $8, 1\n\tmove $9, $8\n\tsc $9, 0(%1)\n\tbeqz $9, 1b\n\tnop\n\t"
         "sc $9, 4(%1)\n\tsync\n\taddu %0, $8, $9"
         "\n\t.set pop"
-        : "=&r"(r) : "r"(p) : "$8", "$9", "memory");
+        : "=&r"(r)
+        : "r"(p)
+        : "$8", "$9", "memory");
     return r;
 }
 
@@ -80,18 +86,20 @@ static void skip(int sig, siginfo_t *si, void *ctx)
     UC_PC((ucontext_t *)ctx) += 4;
 }
 
-#define FAULTING(before, insn)                                                                \
-    do {                                                                                      \
-        uint8_t *end = pages + 4096 - 8;                                                      \
-        mprotect(pages + 4096, 4096, PROT_NONE);                                              \
-        if (sigsetjmp(out, 1) == 0) {                                                         \
-            uint32_t r;                                                                       \
-            __asm__ volatile(".set push\n\t.set noreorder\n\t.set mips32r2\n\t"               \
-                             "lw $8, -4(%1)\n\tsw $8, -8(%1)\n\t" before "\n\t" insn          \
-                             "\n\tsw $8, -12(%1)\n9:\tlw %0, -16(%1)\n\t.set pop"             \
-                             : "=&r"(r) : "r"(end) : "$8", "$9", "memory");                   \
-            mix(r);                                                                           \
-        }                                                                                     \
+#define FAULTING(before, insn)                                                           \
+    do {                                                                                 \
+        uint8_t *end = pages + 4096 - 8;                                                 \
+        mprotect(pages + 4096, 4096, PROT_NONE);                                         \
+        if (sigsetjmp(out, 1) == 0) {                                                    \
+            uint32_t r;                                                                  \
+            __asm__ volatile(".set push\n\t.set noreorder\n\t.set mips32r2\n\t"          \
+                             "lw $8, -4(%1)\n\tsw $8, -8(%1)\n\t" before "\n\t" insn     \
+                             "\n\tsw $8, -12(%1)\n9:\tlw %0, -16(%1)\n\t.set pop"        \
+                             : "=&r"(r)                                                  \
+                             : "r"(end)                                                  \
+                             : "$8", "$9", "memory");                                    \
+            mix(r);                                                                      \
+        }                                                                                \
     } while (0)
 
 static NOINLINE void faulting(int skipping)
@@ -110,19 +118,28 @@ static NOINLINE void faulting(int skipping)
 static NOINLINE void traps(uint32_t x)
 {
     if (sigsetjmp(out, 1) == 0) {
-        __asm__ volatile(".set push\n\t.set noreorder\n\tlw $8, 0($29)\n\tteq %0, $0, 3\n\tsw $8, 0(%1)\n\t"
-                         "tge $0, %0\n\tlw $8, 4(%1)\n\ttltu %0, $8\n\tsw $8, 4(%1)\n\ttnei %0, 5\n\tlw $8, 8(%1)"
-                         "\n\t.set pop"
-                         : : "r"(x), "r"(b) : "$8", "memory");
+        __asm__ volatile(
+            ".set push\n\t.set noreorder\n\tlw $8, 0($29)\n\tteq %0, $0, 3\n\tsw $8, 0(%1)\n\t"
+            "tge $0, %0\n\tlw $8, 4(%1)\n\ttltu %0, $8\n\tsw $8, 4(%1)\n\ttnei %0, 5\n\tlw $8, 8(%1)"
+            "\n\t.set pop"
+            :
+            : "r"(x), "r"(b)
+            : "$8", "memory");
     }
     if (sigsetjmp(out, 1) == 0) {
-        __asm__ volatile(".set push\n\t.set noreorder\n\tlw $8, 0($29)\n\tlui $9, 0x7fff\n\tadd $8, %0, $9\n\t"
-                         "sw $8, 0(%1)\n\tb 1f\n\taddi $9, $8, 0x7fff\n1:\tsw $9, 4(%1)\n\t.set pop"
-                         : : "r"(x << 16), "r"(b) : "$8", "$9", "memory");
+        __asm__ volatile(
+            ".set push\n\t.set noreorder\n\tlw $8, 0($29)\n\tlui $9, 0x7fff\n\tadd $8, %0, $9\n\t"
+            "sw $8, 0(%1)\n\tb 1f\n\taddi $9, $8, 0x7fff\n1:\tsw $9, 4(%1)\n\t.set pop"
+            :
+            : "r"(x << 16), "r"(b)
+            : "$8", "$9", "memory");
     }
     if (sigsetjmp(out, 1) == 0) {
-        __asm__ volatile(".set push\n\t.set noreorder\n\tsw %0, 0(%1)\n\tb 1f\n\tteq %0, $0\n1:\tsw %0, 4(%1)\n\tbreak 7\n\t.set pop"
-                         : : "r"(x), "r"(b) : "memory");
+        __asm__ volatile(
+            ".set push\n\t.set noreorder\n\tsw %0, 0(%1)\n\tb 1f\n\tteq %0, $0\n1:\tsw %0, 4(%1)\n\tbreak 7\n\t.set pop"
+            :
+            : "r"(x), "r"(b)
+            : "memory");
     }
     if (sigsetjmp(out, 1) == 0) {
         __asm__ volatile(".word 0x0000003f\n\tnop");

@@ -14,7 +14,7 @@
 #define SLOT_BYTES 64
 
 static uint8_t *code;
-static unsigned value[SLOTS];       /* result of each slot; written between barriers */
+static unsigned value[SLOTS]; /* result of each slot; written between barriers */
 static pthread_barrier_t begin, made, end;
 static unsigned wrong[CALLERS];
 
@@ -52,7 +52,8 @@ int main(void)
 {
     pthread_t t[CALLERS];
 
-    code = mmap(NULL, 65536, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    code = mmap(NULL, 65536, PROT_READ | PROT_WRITE | PROT_EXEC,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (unsigned i = 0; i < SLOTS; i++) {
         emit(slot(i), value[i] = i);
     }

@@ -18,9 +18,12 @@ static NOINLINE void by_length(uint8_t *p, uint8_t *q, unsigned long n)
     SITE(stxvll);
     unsigned long touched = n > 16 ? 16 : n;
 
-    __asm__ volatile(".machine power9\n" SITE_LABEL(lxvl) "lxvl 40, %0, %2\n" SITE_LABEL(stxvl) "stxvl 40, %1, %2\n"
-                     SITE_LABEL(lxvll) "lxvll 40, %0, %2\n" SITE_LABEL(stxvll) "stxvll 40, %1, %2"
-                     : : "b"(p), "b"(q), "r"(n << 56) : "memory", "v8");
+    __asm__ volatile(
+        ".machine power9\n" SITE_LABEL(lxvl) "lxvl 40, %0, %2\n" SITE_LABEL(
+            stxvl) "stxvl 40, %1, %2\n" SITE_LABEL(lxvll) "lxvll 40, %0, %2\n" SITE_LABEL(stxvll) "stxvll 40, %1, %2"
+        :
+        : "b"(p), "b"(q), "r"(n << 56)
+        : "memory", "v8");
     executed(site_lxvl);
     loaded(p, touched);
     executed(site_stxvl);
@@ -40,10 +43,12 @@ static NOINLINE void quads(uint8_t *p)
     SITE(lvx);
     SITE(stvx);
 
-    __asm__ volatile(".machine power9\n" SITE_LABEL(lq) "lq 8, 0(%0)\n" SITE_LABEL(stq) "stq 8, 16(%0)\n" SITE_LABEL(
-                         lxv) "lxvx 40, 0, %1\n" SITE_LABEL(stxv) "stxvx 40, 0, %1\n" SITE_LABEL(lvx)
-                     "lvx 8, 0, %1\n" SITE_LABEL(stvx) "stvx 8, 0, %1"
-                     : : "b"(p), "b"(p + 5) : "memory", "8", "9", "v8");
+    __asm__ volatile(
+        ".machine power9\n" SITE_LABEL(lq) "lq 8, 0(%0)\n" SITE_LABEL(stq) "stq 8, 16(%0)\n" SITE_LABEL(
+            lxv) "lxvx 40, 0, %1\n" SITE_LABEL(stxv) "stxvx 40, 0, %1\n" SITE_LABEL(lvx) "lvx 8, 0, %1\n" SITE_LABEL(stvx) "stvx 8, 0, %1"
+        :
+        : "b"(p), "b"(p + 5)
+        : "memory", "8", "9", "v8");
     executed(site_lq);
     loaded(p, 16);
     executed(site_stq);

@@ -23,7 +23,8 @@ static NOINLINE uint64_t scalar(uint8_t *p, uint8_t *q)
         "ldbrx 8, 0, %1\n\tstwbrx 8, 0, %2\n\tlhbrx 9, 0, %1\n\tsthbrx 9, %2, %3\n\tlfd 0, 4(%1)\n\tlfs 1, 4(%1)\n\t"
         "fadd 2, 0, 0\n\tstfd 2, 16(%2)\n\tstfs 1, 24(%2)\n\tlfiwax 3, 0, %1\n\tstfiwx 3, %2, %3\n\tlwax 11, %1, %3\n\t"
         "add %0, 6, 7\n\tadd %0, %0, 11\n\t"
-        : "=&r"(r), "+b"(p), "+b"(q) : "b"(4l)
+        : "=&r"(r), "+b"(p), "+b"(q)
+        : "b"(4l)
         : "6", "7", "8", "9", "10", "11", "fr0", "fr1", "fr2", "fr3", "memory");
     return r;
 }
@@ -38,7 +39,8 @@ static NOINLINE void vectors(uint8_t *p, uint8_t *q, unsigned long len)
         "stxsdx 36, 0, %1\n\tlxsiwzx 37, 0, %0\n\tstxsiwx 37, 0, %1\n\tlxvdsx 38, 0, %0\n\tlxvb16x 39, 0, %0\n\t"
         "stxvh8x 39, 0, %1\n\tsldi 6, %2, 56\n\tlxvl 40, %0, 6\n\tstxvl 40, %1, 6\n\tlxvll 40, %0, 6\n\tstxvll 40, %1, 6\n\t"
         "vadduwm 2, 0, 1\n\tstxv 34, 48(%1)\n\tlxsd 2, 0(%0)\n\tstxssp 2, 64(%1)\n\tlxvwsx 41, 0, %0"
-        : : "b"(p), "b"(q), "r"(len)
+        :
+        : "b"(p), "b"(q), "r"(len)
         : "6", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "memory");
 }
 
@@ -52,7 +54,9 @@ static NOINLINE uint64_t reservations(uint64_t *p)
         "2:\tlwarx 6, 0, %1\n\tstwcx. 6, 0, %1\n\tbne- 2b\n\tstwcx. 6, 0, %1\n\tmfcr 7\n\tlbarx 8, 0, %1\n\tstbcx. 8, 0, %1\n\t"
         "lharx 8, 0, %1\n\tsthcx. 8, 0, %1\nlqarx 8, 0, %1\n\t"
         "lq 8, 0(%1)\n\tstq 8, 16(%1)\n\tldat 10, %1, 0\n\tstdat 10, %1, 0\n\tsync\n\tlwsync\n\tadd %0, 6, 9"
-        : "=&r"(r) : "b"(p) : "6", "7", "8", "9", "10", "11", "cc", "memory");
+        : "=&r"(r)
+        : "b"(p)
+        : "6", "7", "8", "9", "10", "11", "cc", "memory");
     return r;
 }
 
@@ -65,7 +69,9 @@ static NOINLINE uint64_t branches(uint64_t n)
         "2:\tmflr 8\n\tbl 3f\n\tb 4f\n3:\tblr\n4:\tbcl 20, 31, 5f\n5:\tmflr 7\n\taddi 7, 7, 6f-5b\n\trldicl 6, %1, 0, 63\n\tsldi 6, 6, 2\n\t"
         "add 7, 7, 6\n\tmtctr 7\n\tbctr\n6:\taddi %0, %0, 1\n\taddi %0, %0, 2\n\tcmpldi 1, %1, 9\n\tbeqlr 6\n\tblt 1, 7f\n\tnop\n"
         "7:\tmtlr 8"
-        : "+r"(r) : "r"(n) : "6", "7", "8", "ctr", "lr", "cc", "memory");
+        : "+r"(r)
+        : "r"(n)
+        : "6", "7", "8", "ctr", "lr", "cc", "memory");
     return r;
 }
 
@@ -94,18 +100,20 @@ static void skip(int sig, siginfo_t *si, void *ctx)
 }
 
 #define PAGE 65536
-#define FAULTING(insn)                                                                        \
-    do {                                                                                      \
-        uint8_t *end = pages + PAGE - 8;                                                      \
-        mprotect(pages + PAGE, PAGE, PROT_NONE);                                              \
-        if (sigsetjmp(out, 1) == 0) {                                                         \
-            uint64_t r;                                                                       \
-            __asm__ volatile(".machine power9\n\tld 6, -8(%1)\n\tstd 6, -16(%1)\n\t" insn     \
-                             "\n\tstd 6, -24(%1)\n\tld %0, -32(%1)"                           \
-                             : "=&r"(r) : "b"(end)                                            \
-                             : "6", "7", "8", "9", "memory", "v0", "fr0");                    \
-            mix(r);                                                                           \
-        }                                                                                     \
+#define FAULTING(insn)                                                                   \
+    do {                                                                                 \
+        uint8_t *end = pages + PAGE - 8;                                                 \
+        mprotect(pages + PAGE, PAGE, PROT_NONE);                                         \
+        if (sigsetjmp(out, 1) == 0) {                                                    \
+            uint64_t r;                                                                  \
+            __asm__ volatile(                                                            \
+                ".machine power9\n\tld 6, -8(%1)\n\tstd 6, -16(%1)\n\t" insn             \
+                "\n\tstd 6, -24(%1)\n\tld %0, -32(%1)"                                   \
+                : "=&r"(r)                                                               \
+                : "b"(end)                                                               \
+                : "6", "7", "8", "9", "memory", "v0", "fr0");                            \
+            mix(r);                                                                      \
+        }                                                                                \
     } while (0)
 
 static NOINLINE void faulting(void)
@@ -157,7 +165,11 @@ int main(void)
     faulting();
     on_signal(SIGILL, nothing);
     on_signal(SIGTRAP, nothing);
-    __asm__ volatile("ld 6, 0(1)\n\ttweqi 6, 3\n\ttdne 6, 1\n\tld 6, 8(1)\n\ttrap\n\tld 6, 0(1)\n\t.long 0\n\tld 6, 0(1)" : : : "6", "29", "30", "31", "memory");
+    __asm__ volatile(
+        "ld 6, 0(1)\n\ttweqi 6, 3\n\ttdne 6, 1\n\tld 6, 8(1)\n\ttrap\n\tld 6, 0(1)\n\t.long 0\n\tld 6, 0(1)"
+        :
+        :
+        : "6", "29", "30", "31", "memory");
     mix(faults);
     return finish("ppc");
 }

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     int status, bad = 0;
     pid_t p;
 
-    if (argc > 1) {                  /* the program that execve started */
+    if (argc > 1) { /* the program that execve started */
         touch(&slots[7], 80);
         return 7;
     }
@@ -69,7 +69,8 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     }
     bad |= waitpid(p, &status, 0) != p || !WIFSIGNALED(status);
-    bad |= pthread_create(&t, NULL, forking, NULL) || pthread_join(t, &result) || result != (void *)4;
+    bad |= pthread_create(&t, NULL, forking, NULL) || pthread_join(t, &result) ||
+           result != (void *)4;
     for (int i = 0; i < 5; i++) {
         printf("stores 0x%lx %d\n", (unsigned long)&slots[i], 10 * (i + 1));
     }

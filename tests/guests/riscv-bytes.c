@@ -21,25 +21,27 @@ static int active(unsigned long i)
  * One instruction with vl = n (less if the registers are shorter) elements of
  * `sew' bits, group `lmul'; index vector in v8 (5 * i), mask in v0.
  */
-#define RVV(name, sew, lmul, insn, ...)                                                       \
-    do {                                                                                      \
-        SITE(name);                                                                           \
-        unsigned long vl, t;                                                                  \
-        __asm__ volatile(".option push\n\t.option arch, +v\n\tvsetvli %1, zero, e8, m1, ta, ma\n\t" \
-                         "vle8.v v0, (%6)\n\tvsetvli %1, zero, e" sew ", " lmul ", ta, ma\n\t" \
-                         "vid.v v8\n\tli %1, 5\n\tvmul.vx v8, v8, %1\n\t"                     \
-                         "vsetvli %0, %5, e" sew ", " lmul ", ta, ma\n"                       \
-                         SITE_LABEL(name) insn "\n\tcsrr %0, vl\n\t.option pop"               \
-                         : "=&r"(vl), "=&r"(t) : "r"(p), "r"(q), "r"(13l), "r"(n), "r"(mask_words) \
-                         : "memory");                                                         \
-        (void)vl;                                                                             \
-        executed(site_##name);                                                                \
-        __VA_ARGS__;                                                                          \
+#define RVV(name, sew, lmul, insn, ...)                                                  \
+    do {                                                                                 \
+        SITE(name);                                                                      \
+        unsigned long vl, t;                                                             \
+        __asm__ volatile(                                                                \
+            ".option push\n\t.option arch, +v\n\tvsetvli %1, zero, e8, m1, ta, ma\n\t"   \
+            "vle8.v v0, (%6)\n\tvsetvli %1, zero, e" sew ", " lmul ", ta, ma\n\t"        \
+            "vid.v v8\n\tli %1, 5\n\tvmul.vx v8, v8, %1\n\t"                             \
+            "vsetvli %0, %5, e" sew ", " lmul ", ta, ma\n" SITE_LABEL(name) insn         \
+            "\n\tcsrr %0, vl\n\t.option pop"                                             \
+            : "=&r"(vl), "=&r"(t)                                                        \
+            : "r"(p), "r"(q), "r"(13l), "r"(n), "r"(mask_words)                          \
+            : "memory");                                                                 \
+        (void)vl;                                                                        \
+        executed(site_##name);                                                           \
+        __VA_ARGS__;                                                                     \
     } while (0)
 
-#define EACH(...)                                                                             \
-    for (unsigned long i = 0; i < vl; i++) {                                                  \
-        __VA_ARGS__;                                                                          \
+#define EACH(...)                                                                        \
+    for (unsigned long i = 0; i < vl; i++) {                                             \
+        __VA_ARGS__;                                                                     \
     }
 #define EACH_ACTIVE(...) EACH(if (active(i)) { __VA_ARGS__; })
 
@@ -52,14 +54,18 @@ static NOINLINE void loads(uint8_t *p, uint8_t *q, unsigned long n)
     RVV(vle32_m, "32", "m1", "vle32.v v4, (%2), v0.t", EACH_ACTIVE(loaded(p + 4 * i, 4)));
     RVV(vle8_m, "8", "m2", "vle8.v v4, (%2), v0.t", EACH_ACTIVE(loaded(p + i, 1)));
     RVV(vlse16, "16", "m1", "vlse16.v v4, (%2), %4", EACH(loaded(p + 13 * i, 2)));
-    RVV(vlse64_m, "64", "m1", "vlse64.v v4, (%2), %4, v0.t", EACH_ACTIVE(loaded(p + 13 * i, 8)));
+    RVV(vlse64_m, "64", "m1", "vlse64.v v4, (%2), %4, v0.t",
+        EACH_ACTIVE(loaded(p + 13 * i, 8)));
     RVV(vluxei32, "32", "m1", "vluxei32.v v4, (%2), v8", EACH(loaded(p + 5 * i, 4)));
-    RVV(vloxei64_m, "64", "m1", "vloxei64.v v4, (%2), v8, v0.t", EACH_ACTIVE(loaded(p + 5 * i, 8)));
+    RVV(vloxei64_m, "64", "m1", "vloxei64.v v4, (%2), v8, v0.t",
+        EACH_ACTIVE(loaded(p + 5 * i, 8)));
     RVV(vlseg2e8, "8", "m1", "vlseg2e8.v v4, (%2)", loaded(p, vl * 2));
     RVV(vlseg3e32, "32", "m1", "vlseg3e32.v v4, (%2)", loaded(p, vl * 12));
-    RVV(vlseg4e16_m, "16", "m1", "vlseg4e16.v v4, (%2), v0.t", EACH_ACTIVE(loaded(p + 8 * i, 8)));
+    RVV(vlseg4e16_m, "16", "m1", "vlseg4e16.v v4, (%2), v0.t",
+        EACH_ACTIVE(loaded(p + 8 * i, 8)));
     RVV(vlsseg2e32, "32", "m1", "vlsseg2e32.v v4, (%2), %4", EACH(loaded(p + 13 * i, 8)));
-    RVV(vluxseg2ei32, "32", "m1", "vluxseg2ei32.v v4, (%2), v8", EACH(loaded(p + 5 * i, 8)));
+    RVV(vluxseg2ei32, "32", "m1", "vluxseg2ei32.v v4, (%2), v8",
+        EACH(loaded(p + 5 * i, 8)));
     RVV(vl1re8, "8", "m1", "vl1re8.v v4, (%2)", loaded(p, vlenb));
     RVV(vl4re32, "32", "m1", "vl4re32.v v4, (%2)", loaded(p, vlenb * 4));
     RVV(vlm, "8", "m1", "vlm.v v4, (%2)", loaded(p, (vl + 7) / 8));
@@ -92,8 +98,11 @@ static NOINLINE void zero_block(uint8_t *p)
 {
     SITE(cbo_zero);
 
-    __asm__ volatile(".option push\n\t.option arch, +zicboz\n" SITE_LABEL(cbo_zero) "cbo.zero (%0)\n\t.option pop"
-                     : : "r"(p) : "memory");
+    __asm__ volatile(".option push\n\t.option arch, +zicboz\n" SITE_LABEL(
+                         cbo_zero) "cbo.zero (%0)\n\t.option pop"
+                     :
+                     : "r"(p)
+                     : "memory");
     executed(site_cbo_zero);
     stored((void *)((uintptr_t)p & ~63ul), 64);
 }

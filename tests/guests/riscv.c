@@ -19,7 +19,9 @@ static NOINLINE uint64_t scalar(uint8_t *p, uint8_t *q)
         "sw t1, 11(%2)\n\tsh t2, 17(%2)\n\tsb t3, 20(%2)\n\tfld ft0, 8(%1)\n\tflw ft1, 4(%1)\n\t"
         "fadd.d ft2, ft0, ft0\n\tfsd ft2, 24(%2)\n\tfsw ft1, 32(%2)\n\taddi sp, sp, -32\n\tsd t0, 8(sp)\n\t"
         "ld t5, 8(sp)\n\taddi sp, sp, 32\n\tadd %0, t0, t1\n\tadd %0, %0, t5\n\tbeqz t3, 1f\n\tc.nop\n\tadd %0, %0, t2\n1:"
-        : "=&r"(r) : "r"(p), "r"(q) : "t0", "t1", "t2", "t3", "t4", "t5", "ft0", "ft1", "ft2", "memory");
+        : "=&r"(r)
+        : "r"(p), "r"(q)
+        : "t0", "t1", "t2", "t3", "t4", "t5", "ft0", "ft1", "ft2", "memory");
     return r;
 }
 
@@ -33,7 +35,9 @@ static NOINLINE uint64_t atomics(uint64_t *p)
         "sc.d t1, t0, (%1)\n\tamoadd.d t2, t0, (%1)\n\tamoswap.w t3, t1, (%1)\n\tamoxor.d t4, t0, (%1)\n\t"
         "amoand.w t5, t0, (%1)\n\tamoor.d.aqrl t6, t0, (%1)\n\tamomin.w t0, t3, (%1)\n\tamomaxu.d t1, t2, (%1)\n\t"
         "fence\n\tadd %0, t0, t1"
-        : "=&r"(r) : "r"(p) : "t0", "t1", "t2", "t3", "t4", "t5", "t6", "memory");
+        : "=&r"(r)
+        : "r"(p)
+        : "t0", "t1", "t2", "t3", "t4", "t5", "t6", "memory");
     return r;
 }
 
@@ -60,17 +64,19 @@ static void skip(int sig, siginfo_t *si, void *ctx)
     UC_PC(uc) += (*(uint16_t *)UC_PC(uc) & 3) == 3 ? 4 : 2;
 }
 
-#define FAULTING(insn)                                                                        \
-    do {                                                                                      \
-        uint8_t *end = pages + 4096 - 8;                                                      \
-        mprotect(pages + 4096, 4096, PROT_NONE);                                              \
-        if (sigsetjmp(out, 1) == 0) {                                                         \
-            uint64_t r;                                                                       \
-            __asm__ volatile("ld t0, -8(%1)\n\tsd t0, -16(%1)\n\t" insn                       \
-                             "\n\tsd t0, -24(%1)\n\tld %0, -32(%1)"                           \
-                             : "=&r"(r) : "r"(end) : "t0", "t1", "ft0", "memory");            \
-            mix(r);                                                                           \
-        }                                                                                     \
+#define FAULTING(insn)                                                                   \
+    do {                                                                                 \
+        uint8_t *end = pages + 4096 - 8;                                                 \
+        mprotect(pages + 4096, 4096, PROT_NONE);                                         \
+        if (sigsetjmp(out, 1) == 0) {                                                    \
+            uint64_t r;                                                                  \
+            __asm__ volatile("ld t0, -8(%1)\n\tsd t0, -16(%1)\n\t" insn                  \
+                             "\n\tsd t0, -24(%1)\n\tld %0, -32(%1)"                      \
+                             : "=&r"(r)                                                  \
+                             : "r"(end)                                                  \
+                             : "t0", "t1", "ft0", "memory");                             \
+            mix(r);                                                                      \
+        }                                                                                \
     } while (0)
 
 static NOINLINE void faulting(void)
@@ -110,6 +116,10 @@ int main(void)
     faulting();
     on_signal(SIGILL, skip);
     on_signal(SIGTRAP, skip);
-    __asm__ volatile(".word 0xffffffff\n\tli t0, 3\n\tebreak\n\tc.ebreak\n\tli t0, 4\n\t.half 0\n\tnop" : : : "t0");
+    __asm__ volatile(
+        ".word 0xffffffff\n\tli t0, 3\n\tebreak\n\tc.ebreak\n\tli t0, 4\n\t.half 0\n\tnop"
+        :
+        :
+        : "t0");
     return finish("riscv");
 }

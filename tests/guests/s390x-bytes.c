@@ -2,14 +2,17 @@
 /* s390x: which bytes the storage-to-storage instructions touch. */
 #include "guest.h"
 
-static uint8_t *a, *b;           /* two pages each, buffers end across pages */
+static uint8_t *a, *b; /* two pages each, buffers end across pages */
 
-#define RUN(name, insn, ...)                                                                  \
-    do {                                                                                      \
-        SITE(name);                                                                           \
-        __asm__ volatile(SITE_LABEL(name) insn : : "a"(p), "a"(q) : "cc", "memory", "r0", "r1"); \
-        executed(site_##name);                                                                \
-        __VA_ARGS__;                                                                          \
+#define RUN(name, insn, ...)                                                             \
+    do {                                                                                 \
+        SITE(name);                                                                      \
+        __asm__ volatile(SITE_LABEL(name) insn                                           \
+                         :                                                               \
+                         : "a"(p), "a"(q)                                                \
+                         : "cc", "memory", "r0", "r1");                                  \
+        executed(site_##name);                                                           \
+        __VA_ARGS__;                                                                     \
     } while (0)
 
 static NOINLINE void fields(uint8_t *p, uint8_t *q)
@@ -46,9 +49,12 @@ static NOINLINE void by_register(uint8_t *p, uint8_t *q, unsigned long n)
     SITE(ex_oc);
     SITE(ex_clc);
 
-    __asm__ volatile("j 1f\n2:\tmvc 0(1,%0), 0(%1)\n3:\toc 0(1,%0), 0(%1)\n4:\tclc 0(1,%0), 0(%1)\n1:\n" SITE_LABEL(
-                         ex_mvc) "exrl %2, 2b\n" SITE_LABEL(ex_oc) "exrl %2, 3b\n" SITE_LABEL(ex_clc) "exrl %2, 4b"
-                     : : "a"(p), "a"(q), "a"(n - 1) : "cc", "memory");
+    __asm__ volatile(
+        "j 1f\n2:\tmvc 0(1,%0), 0(%1)\n3:\toc 0(1,%0), 0(%1)\n4:\tclc 0(1,%0), 0(%1)\n1:\n" SITE_LABEL(
+            ex_mvc) "exrl %2, 2b\n" SITE_LABEL(ex_oc) "exrl %2, 3b\n" SITE_LABEL(ex_clc) "exrl %2, 4b"
+        :
+        : "a"(p), "a"(q), "a"(n - 1)
+        : "cc", "memory");
     executed(site_ex_mvc);
     loaded(q, n);
     stored(p, n);
@@ -67,14 +73,17 @@ static NOINLINE void longs(uint8_t *p, unsigned long pn, uint8_t *q, unsigned lo
     SITE(mvcl);
     SITE(clcl);
     unsigned long copied = pn < qn ? pn : qn;
-    register uint64_t r2 __asm__("r2"), r3 __asm__("r3"), r4 __asm__("r4"), r5 __asm__("r5");
+    register uint64_t r2 __asm__("r2"), r3 __asm__("r3"), r4 __asm__("r4"),
+        r5 __asm__("r5");
 
     r2 = (uintptr_t)p;
     r3 = pn;
     r4 = (uintptr_t)q;
     r5 = qn | 0x42000000;
     __asm__ volatile(SITE_LABEL(mvcl) "mvcl %0, %2"
-                     : "+d"(r2), "+d"(r3), "+d"(r4), "+d"(r5) : : "cc", "memory");
+                     : "+d"(r2), "+d"(r3), "+d"(r4), "+d"(r5)
+                     :
+                     : "cc", "memory");
     executed(site_mvcl);
     loaded(q, copied);
     stored(p, pn);
@@ -83,7 +92,9 @@ static NOINLINE void longs(uint8_t *p, unsigned long pn, uint8_t *q, unsigned lo
     r4 = (uintptr_t)q;
     r5 = qn | 0x42000000;
     __asm__ volatile(SITE_LABEL(clcl) "clcl %0, %2"
-                     : "+d"(r2), "+d"(r3), "+d"(r4), "+d"(r5) : : "cc", "memory");
+                     : "+d"(r2), "+d"(r3), "+d"(r4), "+d"(r5)
+                     :
+                     : "cc", "memory");
     executed(site_clcl);
     loaded(p, copied);
     loaded(q, copied);
@@ -97,7 +108,8 @@ static NOINLINE void longs(uint8_t *p, unsigned long pn, uint8_t *q, unsigned lo
 static NOINLINE void extended(uint8_t *p, unsigned long pn, uint8_t *q, unsigned long qn)
 {
     SITE(mvcle);
-    register uint64_t r2 __asm__("r2"), r3 __asm__("r3"), r4 __asm__("r4"), r5 __asm__("r5");
+    register uint64_t r2 __asm__("r2"), r3 __asm__("r3"), r4 __asm__("r4"),
+        r5 __asm__("r5");
     uint64_t from = (uintptr_t)p, left = pn, src = (uintptr_t)q, srcleft = qn;
 
     while (left) {
@@ -106,7 +118,9 @@ static NOINLINE void extended(uint8_t *p, unsigned long pn, uint8_t *q, unsigned
         r4 = src;
         r5 = srcleft;
         __asm__ volatile(SITE_LABEL(mvcle) "mvcle %0, %2, 0x42"
-                         : "+d"(r2), "+d"(r3), "+d"(r4), "+d"(r5) : : "cc", "memory");
+                         : "+d"(r2), "+d"(r3), "+d"(r4), "+d"(r5)
+                         :
+                         : "cc", "memory");
         uint64_t n2 = r2, n3 = r3, n4 = r4, n5 = r5;
         executed(site_mvcle);
         stored((void *)from, n2 - from);
@@ -131,8 +145,11 @@ static NOINLINE void strings(uint8_t *p, uint8_t *q, unsigned long n)
     d = (uintptr_t)p;
     s = (uintptr_t)q;
     for (unsigned long done = 0, cc = 3; cc == 3;) {
-        __asm__ volatile(SITE_LABEL(mvst) "mvst %0, %1\n\tipm %2\n\tsrlg %2, %2, 28\n\tnill %2, 3"
-                         : "+a"(d), "+a"(s), "=d"(cc) : "d"(r0) : "cc", "memory");
+        __asm__ volatile(
+            SITE_LABEL(mvst) "mvst %0, %1\n\tipm %2\n\tsrlg %2, %2, 28\n\tnill %2, 3"
+            : "+a"(d), "+a"(s), "=d"(cc)
+            : "d"(r0)
+            : "cc", "memory");
         unsigned long to = cc == 3 ? d - (uintptr_t)p : n + 1, from = done;
 
         done = to;
@@ -144,14 +161,20 @@ static NOINLINE void strings(uint8_t *p, uint8_t *q, unsigned long n)
     d = (uintptr_t)p;
     s = (uintptr_t)q;
     r0 = 0;
-    __asm__ volatile(SITE_LABEL(clst) "clst %0, %1\n\tjo .-4" : "+a"(d), "+a"(s) : "d"(r0) : "cc", "memory");
+    __asm__ volatile(SITE_LABEL(clst) "clst %0, %1\n\tjo .-4"
+                     : "+a"(d), "+a"(s)
+                     : "d"(r0)
+                     : "cc", "memory");
     executed(site_clst);
     loaded(q, n + 1);
     loaded(p, n + 1);
     d = (uintptr_t)q + n + 5;
     s = (uintptr_t)q;
     r0 = 0;
-    __asm__ volatile(SITE_LABEL(srst) "srst %0, %1\n\tjo .-4" : "+a"(d), "+a"(s) : "d"(r0) : "cc", "memory");
+    __asm__ volatile(SITE_LABEL(srst) "srst %0, %1\n\tjo .-4"
+                     : "+a"(d), "+a"(s)
+                     : "d"(r0)
+                     : "cc", "memory");
     executed(site_srst);
     loaded(q, n + 1);
 }
@@ -166,7 +189,10 @@ static NOINLINE void checksum(uint8_t *q, unsigned long n)
     while (left) {
         r2 = at;
         r3 = left;
-        __asm__ volatile(SITE_LABEL(cksm) "cksm %2, %0" : "+d"(r2), "+d"(r3), "+d"(sum) : : "cc", "memory");
+        __asm__ volatile(SITE_LABEL(cksm) "cksm %2, %0"
+                         : "+d"(r2), "+d"(r3), "+d"(sum)
+                         :
+                         : "cc", "memory");
         uint64_t to = r2, rest = r3;
         executed(site_cksm);
         loaded((void *)at, to - at);
@@ -180,8 +206,11 @@ static NOINLINE void vectors(uint8_t *p, uint8_t *q, unsigned n)
     SITE(vll);
     SITE(vstl);
 
-    __asm__ volatile(SITE_LABEL(vll) "vll %%v1, %2, 0(%1)\n" SITE_LABEL(vstl) "vstl %%v1, %2, 0(%0)"
-                     : : "a"(p), "a"(q), "d"(n) : "memory", "v1");
+    __asm__ volatile(
+        SITE_LABEL(vll) "vll %%v1, %2, 0(%1)\n" SITE_LABEL(vstl) "vstl %%v1, %2, 0(%0)"
+        :
+        : "a"(p), "a"(q), "d"(n)
+        : "memory", "v1");
     executed(site_vll);
     loaded(q, n < 15 ? n + 1 : 16);
     executed(site_vstl);

@@ -24,7 +24,9 @@ static NOINLINE uint64_t execute(uint8_t *p, uint8_t *q, unsigned long len)
         "1:\tmvc 0(1,%%r9), 0(%%r8)\n2:\toc 0(1,%%r9), 3(%%r8)\n3:\tclc 0(1,%%r9), 0(%%r8)\n"
         "4:\tla %%r3, 0(%%r8)\n5:\txc 3(1,%%r9), 1(%%r8)\n6:\tlg %%r3, 16(%%r8)\n7:\tbrc 15, 8f\n"
         "8:\tagr %%r2, %%r3\n9:\tlg %%r3, 8(%%r8)\n\tstg %%r3, 256(%%r9)\n\tlgr %0, %%r2"
-        : "=&d"(r) : "a"(r8), "a"(r9), "a"(r7) : "r2", "r3", "r4", "cc", "memory");
+        : "=&d"(r)
+        : "a"(r8), "a"(r9), "a"(r7)
+        : "r2", "r3", "r4", "cc", "memory");
     return r;
 }
 
@@ -42,7 +44,8 @@ static NOINLINE uint64_t multiples(uint8_t *p, uint8_t *q)
         "loc %%r6, 0(%1), 7\n\tstoc %%r6, 136(%2), 9\n\t"
         "ld %%f0, 0(%1)\n\tle %%f2, 1(%1)\n\tstd %%f0, 144(%2)\n\tste %%f2, 153(%2)\n\tadb %%f0, 0(%3)\n\t"
         "agr %%r6, %%r7\n\tlgr %0, %%r6"
-        : "=&r"(r) : "a"(p), "a"(q), "a"(b + 4096)
+        : "=&r"(r)
+        : "a"(p), "a"(q), "a"(b + 4096)
         : "r6", "r7", "r8", "r9", "r10", "f0", "f2", "cc", "memory");
     return r;
 }
@@ -53,7 +56,9 @@ static NOINLINE void vectors(uint8_t *p, uint8_t *q)
         "vl %%v0, 0(%0)\n\tvst %%v0, 1(%1)\n\tvlm %%v1, %%v4, 3(%0)\n\tvstm %%v1, %%v3, 17(%1)\n\t"
         "vlrepf %%v5, 4(%0)\n\tvleb %%v5, 3(%0), 4\n\tvstef %%v5, 80(%1), 1\n\tvaf %%v6, %%v1, %%v2\n\t"
         "vllezg %%v7, 8(%0)\n\tvsteg %%v7, 88(%1), 0\n\tvst %%v6, 96(%1)"
-        : : "a"(p), "a"(q) : "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7");
+        :
+        : "a"(p), "a"(q)
+        : "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7");
 }
 
 static NOINLINE uint64_t swaps(uint64_t *p, uint64_t want)
@@ -63,7 +68,9 @@ static NOINLINE uint64_t swaps(uint64_t *p, uint64_t want)
     __asm__ volatile(
         "csg %0, %2, 0(%3)\n\tcs %0, %2, 8(%3)\n\tlang %1, %2, 0(%3)\n\tlaag %1, %2, 8(%3)\n\tlax %1, %2, 0(%3)\n\t"
         "lao %1, %2, 16(%3)\n\tts 24(%3)\n\tts 24(%3)"
-        : "+d"(r), "+d"(x) : "d"(want + 1), "a"(p) : "cc", "memory");
+        : "+d"(r), "+d"(x)
+        : "d"(want + 1), "a"(p)
+        : "cc", "memory");
     return r + x;
 }
 
@@ -76,7 +83,9 @@ static NOINLINE uint64_t branches(uint64_t n)
         "2:\taghi %0, 3\n\tbrxlg %%r2, %%r4, 2b\n\tcgrje %0, %1, 3f\n\tclgijl %0, 100, 3f\n\taghi %0, 1\n"
         "3:\tltgr %0, %0\n\tjnz 4f\n\tj 4f\n4:\tlarl %%r3, 5f\n\tbasr %%r2, %%r3\n\tj 6f\n5:\tbr %%r2\n6:\tbrasl %%r2, 5b\n\t"
         "bras %%r2, 7f\n7:\tbcr 15, 0\n\tipm %%r3\n\tagr %0, %%r3"
-        : "+d"(r) : "d"(n) : "r2", "r3", "r4", "r5", "cc", "memory");
+        : "+d"(r)
+        : "d"(n)
+        : "r2", "r3", "r4", "r5", "cc", "memory");
     return r;
 }
 
@@ -106,19 +115,21 @@ static void skip(int sig, siginfo_t *si, void *ctx)
     }
 }
 
-#define FAULTING(insn)                                                                        \
-    do {                                                                                      \
-        uint8_t *end = pages + 4096 - 8;                                                      \
-        mprotect(pages + 4096, 4096, PROT_NONE);                                              \
-        if (sigsetjmp(out, 1) == 0) {                                                         \
-            uint64_t r;                                                                       \
-            __asm__ volatile("lgr %%r11, %1\n\taghi %%r11, -64\n\tlg %%r6, 0(%%r11)\n\t"      \
-                             "stg %%r6, 8(%%r11)\n\t" insn                                    \
-                             "\n\tstg %%r6, 16(%%r11)\n\tlg %0, 24(%%r11)"                    \
-                             : "=&d"(r) : "a"(end)                                            \
-                             : "r6", "r7", "r8", "r9", "r10", "r11", "cc", "memory", "v0");   \
-            mix(r);                                                                           \
-        }                                                                                     \
+#define FAULTING(insn)                                                                   \
+    do {                                                                                 \
+        uint8_t *end = pages + 4096 - 8;                                                 \
+        mprotect(pages + 4096, 4096, PROT_NONE);                                         \
+        if (sigsetjmp(out, 1) == 0) {                                                    \
+            uint64_t r;                                                                  \
+            __asm__ volatile("lgr %%r11, %1\n\taghi %%r11, -64\n\tlg %%r6, 0(%%r11)\n\t" \
+                             "stg %%r6, 8(%%r11)\n\t" insn                               \
+                             "\n\tstg %%r6, 16(%%r11)\n\tlg %0, 24(%%r11)"               \
+                             : "=&d"(r)                                                  \
+                             : "a"(end)                                                  \
+                             : "r6", "r7", "r8", "r9", "r10", "r11", "cc", "memory",     \
+                               "v0");                                                    \
+            mix(r);                                                                      \
+        }                                                                                \
     } while (0)
 
 static NOINLINE void faulting(void)

@@ -15,23 +15,30 @@ static uint8_t *code;
  * Each piece of code below is copied into the writable page and called with
  * its own address in %edi; it patches itself while it runs.
  */
-#define PIECE(name, text)                                                                     \
-    extern const uint8_t name[], name##_end[];                                                \
+#define PIECE(name, text)                                                                \
+    extern const uint8_t name[], name##_end[];                                           \
     __asm__(".pushsection .rodata\n" #name ":\n\t" text "\n" #name "_end:\n.popsection")
 
 /* the immediate of the next instruction */
 PIECE(next_insn, "movb $7, 1f+1-next_insn(%edi)\n1:\t.byte 0xb8,1,0,0,0\n\tret");
 /* of a later one in the block, twice */
-PIECE(later_insn, "movl $0, %eax\n\tincb 1f+2-later_insn(%edi)\n\tincb 1f+2-later_insn(%edi)\n\tnop\n"
-                  "1:\t.byte 0x83,0xc0,1\n\tret");
+PIECE(later_insn,
+      "movl $0, %eax\n\tincb 1f+2-later_insn(%edi)\n\tincb 1f+2-later_insn(%edi)\n\tnop\n"
+      "1:\t.byte 0x83,0xc0,1\n\tret");
 /* the storing instruction itself (its first byte stays the same) */
-PIECE(itself, "1:\t.byte 0x3e\n\tmovb $0x3e, 1b-itself(%edi)\n\tmovb $0x90, 2f-itself(%edi)\n\tnop\n2:\tnop\n\t"
-              "mov $5, %eax\n\tret");
+PIECE(
+    itself,
+    "1:\t.byte 0x3e\n\tmovb $0x3e, 1b-itself(%edi)\n\tmovb $0x90, 2f-itself(%edi)\n\tnop\n2:\tnop\n\t"
+    "mov $5, %eax\n\tret");
 /* data of the same page, with a load before the store in one instruction */
-PIECE(own_page, "mov $3, %eax\n\taddl %eax, 512(%edi)\n\txchgl %eax, 516(%edi)\n\tpush $6\n\tpop 520(%edi)\n\t"
-                "addl 512(%edi), %eax\n\tret");
+PIECE(
+    own_page,
+    "mov $3, %eax\n\taddl %eax, 512(%edi)\n\txchgl %eax, 516(%edi)\n\tpush $6\n\tpop 520(%edi)\n\t"
+    "addl 512(%edi), %eax\n\tret");
 /* a later instruction is patched, then the loop runs it again */
-PIECE(loop, "xor %eax, %eax\n\tmov $4, %ecx\n1:\t.byte 0x83,0xc0,1\n\tincb 1b+2-loop(%edi)\n\tdec %ecx\n\tjnz 1b\n\tret");
+PIECE(
+    loop,
+    "xor %eax, %eax\n\tmov $4, %ecx\n1:\t.byte 0x83,0xc0,1\n\tincb 1b+2-loop(%edi)\n\tdec %ecx\n\tjnz 1b\n\tret");
 
 static NOINLINE uint32_t run_piece(const uint8_t *p, const uint8_t *end)
 {
@@ -53,13 +60,18 @@ static NOINLINE void in_block(void)
     }
 }
 #elif defined(__s390x__)
-#define PIECE(name, text)                                                                     \
-    extern const uint8_t name[], name##_end[];                                                \
-    __asm__(".pushsection .rodata\n.balign 8\n" #name ":\n\t" text "\n" #name "_end:\n.popsection")
+#define PIECE(name, text)                                                                \
+    extern const uint8_t name[], name##_end[];                                           \
+    __asm__(".pushsection .rodata\n.balign 8\n" #name ":\n\t" text "\n" #name            \
+            "_end:\n.popsection")
 
 PIECE(next_insn, "mvi 7(%r3), 7\n\tlghi %r2, 1\n\tbr %r14");
-PIECE(later_insn, "lghi %r2, 0\n\tni 19(%r3), 0\n\toi 19(%r3), 5\n\tlgr %r1, %r1\n\taghi %r2, 1\n\tbr %r14");
-PIECE(own_page, "lghi %r2, 3\n\tasi 512(%r3), 3\n\tmvc 520(4,%r3), 512(%r3)\n\tl %r2, 520(%r3)\n\tbr %r14");
+PIECE(
+    later_insn,
+    "lghi %r2, 0\n\tni 19(%r3), 0\n\toi 19(%r3), 5\n\tlgr %r1, %r1\n\taghi %r2, 1\n\tbr %r14");
+PIECE(
+    own_page,
+    "lghi %r2, 3\n\tasi 512(%r3), 3\n\tmvc 520(4,%r3), 512(%r3)\n\tl %r2, 520(%r3)\n\tbr %r14");
 
 static NOINLINE uint32_t run_piece(const uint8_t *p, const uint8_t *end)
 {
@@ -68,7 +80,10 @@ static NOINLINE uint32_t run_piece(const uint8_t *p, const uint8_t *end)
 
     memcpy(code, p, (size_t)(end - p));
     r3 = code;
-    __asm__ volatile("basr %%r14, %%r3" : "=d"(r2), "+a"(r3) : : "r1", "r14", "memory", "cc");
+    __asm__ volatile("basr %%r14, %%r3"
+                     : "=d"(r2), "+a"(r3)
+                     :
+                     : "r1", "r14", "memory", "cc");
     return (uint32_t)r2;
 }
 

@@ -33,7 +33,8 @@ static unsigned resident(int pid)
 
     snprintf(path, sizeof(path), "/proc/%d/statm", pid);
     fd = open(path, O_RDONLY);
-    if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 || sscanf(text, "%lu %lu", &all, &here) != 2) {
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 ||
+        sscanf(text, "%lu %lu", &all, &here) != 2) {
         _exit(96);
     }
     close(fd);
@@ -43,7 +44,8 @@ static unsigned resident(int pid)
 static void report_memory(void)
 {
     char line[64];
-    int n = snprintf(line, sizeof(line), "memory %u %u\n", resident(getpid()), resident(getppid()));
+    int n = snprintf(line, sizeof(line), "memory %u %u\n", resident(getpid()),
+                     resident(getppid()));
 
     if (write(1, line, (size_t)n) != n) {
         _exit(98);
@@ -56,10 +58,12 @@ static NOINLINE void emit_number(uint8_t *p, uint32_t v)
 #if defined(__thumb__)
 #error "not for T32"
 #elif defined(__arm__)
-    uint32_t w[] = {0xe3a00000 | (v & 255), 0xe3800c00 | (v >> 8 & 255), 0xe3800800 | (v >> 16 & 255),
-                    0xe3800400 | v >> 24, 0xe12fff1e};
+    uint32_t w[] = {0xe3a00000 | (v & 255), 0xe3800c00 | (v >> 8 & 255),
+                    0xe3800800 | (v >> 16 & 255), 0xe3800400 | v >> 24, 0xe12fff1e};
 #elif defined(__i386__) || defined(__x86_64__)
-    uint8_t w[] = {0xb8, (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24), 0xc3};
+    uint8_t w[] = {
+        0xb8, (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24),
+        0xc3};
 #endif
     for (unsigned i = 0; i < sizeof(w) / sizeof(w[0]); i++) {
         ((volatile __typeof__(w[0]) *)p)[i] = w[i];
@@ -69,7 +73,8 @@ static NOINLINE void emit_number(uint8_t *p, uint32_t v)
 
 static uint8_t *area(void)
 {
-    return mmap(NULL, AREA, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mmap(NULL, AREA, PROT_READ | PROT_WRITE | PROT_EXEC,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 static void snippet(uint8_t *code, uint32_t who, unsigned i)

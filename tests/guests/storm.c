@@ -119,7 +119,8 @@ int main(void)
         bad += (uintptr_t)wrong;
     }
     for (unsigned i = 0; i < THREADS; i++) {
-        printf("stores 0x%lx %u\n", (unsigned long)&slots[i], ROUNDS * 20 + ROUNDS * (ROUNDS - 1) / 2);
+        printf("stores 0x%lx %u\n", (unsigned long)&slots[i],
+               ROUNDS * 20 + ROUNDS * (ROUNDS - 1) / 2);
     }
     printf("stores 0x%lx %u\n", (unsigned long)&child_slot, 30 * 2 * THREADS);
     printf("processes %d\n", 1 + 2 * THREADS);

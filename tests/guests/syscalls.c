@@ -103,7 +103,8 @@ static void folders(void)
 static void mappings(void)
 {
     long page = 4096;
-    uint8_t *p = mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *p =
+        mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int fd = open("file with space\"", O_RDONLY);
     uint8_t *q = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
 
@@ -238,8 +239,8 @@ static void threads(void)
     saw(pipe(p));
     thread_tid = 1;
     mix(clone(thread, (char *)malloc(65536) + 65536,
-              CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM
-                  | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID,
+              CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                  CLONE_SYSVSEM | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID,
               &p[1], NULL, NULL, (void *)&thread_tid) > 0);
     go = 1;
     while (thread_tid) {

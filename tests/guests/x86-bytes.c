@@ -14,7 +14,8 @@ static NOINLINE void filled(uint8_t *p, unsigned long n, int value)
 }
 
 /* Reports which bytes of [p, p+n) are equal after runs over two patterns. */
-static NOINLINE void stored_where_equal(const uint8_t *x, const uint8_t *p, unsigned long n)
+static NOINLINE void stored_where_equal(const uint8_t *x, const uint8_t *p,
+                                        unsigned long n)
 {
     for (unsigned long i = 0; i < n; i++) {
         if (x[i] == p[i]) {
@@ -30,47 +31,49 @@ static NOINLINE void stored_where_equal(const uint8_t *x, const uint8_t *p, unsi
     may_store(p, n);
 }
 
-#define SAVE(name, insn, size, lo, hi)                                                        \
-    do {                                                                                      \
-        SITE(name);                                                                           \
-        static uint8_t first[4096];                                                           \
-        for (int k = 0; k < 2; k++) {                                                         \
-            filled(p, (size), k ? 0x5a : 0xa5);                                               \
-            memset(p + 512, 0, 64);                                                           \
-            __asm__ volatile("jmp 1f\n" SITE_LABEL(name) insn "\n\tret\n1:\tcall site_" #name \
-                             : : "D"(p), "a"(lo), "d"(hi) : "memory");                        \
-            if (k == 0) {                                                                     \
-                memcpy(first, p, (size));                                                     \
-                executed(site_##name);                                                        \
-                may_store(p, (size));                                                         \
-                may_load(p, (size));                                                          \
-            }                                                                                 \
-        }                                                                                     \
-        executed(site_##name);                                                                \
-        stored_where_equal(first, p, (size) < 512 ? (size) : 512);                            \
-        if ((size) > 512) { /* the header was prepared: only XSTATE_BV is sure */             \
-            stored(p + 512, 8);                                                               \
-            may_store(p + 512, 64);                                                           \
-            stored_where_equal(first + 576, p + 576, (size) - 576);                           \
-        }                                                                                     \
-        may_load(p, (size));                                                                  \
+#define SAVE(name, insn, size, lo, hi)                                                   \
+    do {                                                                                 \
+        SITE(name);                                                                      \
+        static uint8_t first[4096];                                                      \
+        for (int k = 0; k < 2; k++) {                                                    \
+            filled(p, (size), k ? 0x5a : 0xa5);                                          \
+            memset(p + 512, 0, 64);                                                      \
+            __asm__ volatile("jmp 1f\n" SITE_LABEL(name) insn                            \
+                             "\n\tret\n1:\tcall site_" #name                             \
+                             :                                                           \
+                             : "D"(p), "a"(lo), "d"(hi)                                  \
+                             : "memory");                                                \
+            if (k == 0) {                                                                \
+                memcpy(first, p, (size));                                                \
+                executed(site_##name);                                                   \
+                may_store(p, (size));                                                    \
+                may_load(p, (size));                                                     \
+            }                                                                            \
+        }                                                                                \
+        executed(site_##name);                                                           \
+        stored_where_equal(first, p, (size) < 512 ? (size) : 512);                       \
+        if ((size) > 512) { /* the header was prepared: only XSTATE_BV is sure */        \
+            stored(p + 512, 8);                                                          \
+            may_store(p + 512, 64);                                                      \
+            stored_where_equal(first + 576, p + 576, (size) - 576);                      \
+        }                                                                                \
+        may_load(p, (size));                                                             \
     } while (0)
 
-#define LOAD(name, insn, lo, hi, ...)                                                         \
-    do {                                                                                      \
-        SITE(name);                                                                           \
-        __asm__ volatile(SITE_LABEL(name) insn : : "D"(p), "a"(lo), "d"(hi)                   \
-                         : "memory");                                                         \
-        executed(site_##name);                                                                \
-        __VA_ARGS__;                                                                          \
+#define LOAD(name, insn, lo, hi, ...)                                                    \
+    do {                                                                                 \
+        SITE(name);                                                                      \
+        __asm__ volatile(SITE_LABEL(name) insn : : "D"(p), "a"(lo), "d"(hi) : "memory"); \
+        executed(site_##name);                                                           \
+        __VA_ARGS__;                                                                     \
     } while (0)
 
 #define XMM_BYTES (sizeof(long) == 8 ? 256 : 128)
 
 static void fx_area_loaded(const uint8_t *p)
 {
-    loaded(p, 6);                    /* fcw, fsw, ftw, fop */
-    loaded(p + 24, 4);               /* mxcsr */
+    loaded(p, 6);      /* fcw, fsw, ftw, fop */
+    loaded(p + 24, 4); /* mxcsr */
     for (int i = 0; i < 8; i++) {
         loaded(p + 32 + 16 * i, 10);
     }
@@ -80,14 +83,19 @@ static void fx_area_loaded(const uint8_t *p)
 
 static NOINLINE void state(uint8_t *p)
 {
-    __asm__ volatile("fninit\n\tfld1\n\tfldpi\n\tfldz\n\tmovdqu (%0), %%xmm0\n\tmovdqu 7(%0), %%xmm5"
-                     : : "r"(m) : "xmm0", "xmm5");
+    __asm__ volatile(
+        "fninit\n\tfld1\n\tfldpi\n\tfldz\n\tmovdqu (%0), %%xmm0\n\tmovdqu 7(%0), %%xmm5"
+        :
+        : "r"(m)
+        : "xmm0", "xmm5");
     SAVE(fxsave, "fxsave (%%edi)", 512, 0, 0);
     LOAD(fxrstor, "fxrstor (%%edi)", 0, 0, fx_area_loaded(p));
     SAVE(xsave_all, "xsave (%%edi)", 1024, 7, 0);
-    LOAD(xrstor_all, "xrstor (%%edi)", 3, 0, fx_area_loaded(p), loaded(p + 512, 8), may_load(p + 512, 64));
+    LOAD(xrstor_all, "xrstor (%%edi)", 3, 0, fx_area_loaded(p), loaded(p + 512, 8),
+         may_load(p + 512, 64));
     SAVE(xsave_sse, "xsave (%%edi)", 1024, 2, 0);
-    LOAD(xrstor_sse, "xrstor (%%edi)", 2, 0, loaded(p + 160, XMM_BYTES), loaded(p + 24, 4), may_load(p, 576));
+    LOAD(xrstor_sse, "xrstor (%%edi)", 2, 0, loaded(p + 160, XMM_BYTES),
+         loaded(p + 24, 4), may_load(p, 576));
     SAVE(xsaveopt, "xsaveopt (%%edi)", 1024, 3, 0);
     SAVE(fnsave, "fnsave (%%edi)\n\tfrstor (%%edi)", 108, 0, 0);
 }
@@ -106,11 +114,12 @@ static NOINLINE void x87(uint8_t *p)
     SITE(fildll);
 
     memcpy(p, &v, 10);
-    __asm__ volatile(SITE_LABEL(fldt) "fldt (%0)\n" SITE_LABEL(fstpt) "fstpt 16(%0)\n\tfldpi\n" SITE_LABEL(
-                         fbstp) "fbstp 32(%0)\n" SITE_LABEL(fbld) "fbld 32(%0)\n" SITE_LABEL(fstl)
-                     "fstpl 64(%0)\n" SITE_LABEL(fildll) "fildll 64(%0)\n\tfstp %%st(0)\n"
-                     SITE_LABEL(fnstenv) "fnstenv 128(%0)\n" SITE_LABEL(fldenv) "fldenv 128(%0)"
-                     : : "r"(p) : "memory");
+    __asm__ volatile(
+        SITE_LABEL(fldt) "fldt (%0)\n" SITE_LABEL(fstpt) "fstpt 16(%0)\n\tfldpi\n" SITE_LABEL(fbstp) "fbstp 32(%0)\n" SITE_LABEL(fbld) "fbld 32(%0)\n" SITE_LABEL(
+            fstl) "fstpl 64(%0)\n" SITE_LABEL(fildll) "fildll 64(%0)\n\tfstp %%st(0)\n" SITE_LABEL(fnstenv) "fnstenv 128(%0)\n" SITE_LABEL(fldenv) "fldenv 128(%0)"
+        :
+        : "r"(p)
+        : "memory");
     executed(site_fldt);
     loaded(p, 10);
     executed(site_fstpt);
@@ -134,11 +143,15 @@ static NOINLINE void x87(uint8_t *p)
 
 static NOINLINE void masked(uint8_t *p)
 {
-    static const uint8_t mask[16] = {0x80, 0, 0xff, 0, 0, 0x81, 0x90, 0, 0, 0, 0, 0x80, 0x80, 0x80, 0, 0xf0};
+    static const uint8_t mask[16] = {0x80, 0, 0xff, 0,    0,    0x81, 0x90, 0,
+                                     0,    0, 0,    0x80, 0x80, 0x80, 0,    0xf0};
 
     SITE(maskmov);
-    __asm__ volatile("movdqu (%1), %%xmm1\n" SITE_LABEL(maskmov) "maskmovdqu %%xmm1, %%xmm0"
-                     : : "D"(p), "r"(mask) : "memory", "xmm0", "xmm1");
+    __asm__ volatile(
+        "movdqu (%1), %%xmm1\n" SITE_LABEL(maskmov) "maskmovdqu %%xmm1, %%xmm0"
+        :
+        : "D"(p), "r"(mask)
+        : "memory", "xmm0", "xmm1");
     executed(site_maskmov);
     for (int i = 0; i < 16; i++) {
         if (mask[i] & 0x80) {

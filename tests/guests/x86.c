@@ -12,7 +12,7 @@
 static uint8_t a[BIG * 8 + 64] __attribute__((aligned(64)));
 static uint8_t b[BIG * 8 + 64] __attribute__((aligned(64)));
 
-#define STRING(insn)                                                                          \
+#define STRING(insn)                                                                     \
     __asm__ volatile(insn : "+D"(d), "+S"(s), "+c"(c), "+a"(v) : : "memory", "cc")
 #define BACKWARD(insn) STRING("std\n\t" insn "\n\tcld")
 
@@ -21,12 +21,12 @@ static NOINLINE void strings(unsigned long rounds)
     unsigned long c, v = 0x41;
     uint8_t *d, *s;
 
-#define RUN(how, insn, to, from)                                                              \
-    d = (to);                                                                                 \
-    s = (from);                                                                               \
-    c = rounds;                                                                               \
-    v = 0x41;                                                                                 \
-    how(insn);                                                                                \
+#define RUN(how, insn, to, from)                                                         \
+    d = (to);                                                                            \
+    s = (from);                                                                          \
+    c = rounds;                                                                          \
+    v = 0x41;                                                                            \
+    how(insn);                                                                           \
     mix((uint64_t)(d - b) + (uint64_t)(s - a) * 3 + c)
 
     RUN(STRING, "rep movsb", b, a);
@@ -42,7 +42,7 @@ static NOINLINE void strings(unsigned long rounds)
     RUN(STRING, "rep stosq", b + 4, a);
 #endif
     RUN(STRING, "rep movsb", b, a);
-    RUN(STRING, "repe cmpsb", b, a);                       /* equal all the way */
+    RUN(STRING, "repe cmpsb", b, a); /* equal all the way */
     RUN(STRING, "repne cmpsb", b, a + 1);
     RUN(STRING, "repe cmpsl", b, a);
     RUN(STRING, "repe scasb", b, a);
@@ -52,7 +52,7 @@ static NOINLINE void strings(unsigned long rounds)
     RUN(STRING, "repe scasb", b, a);
     if (rounds > 20) {
         b[rounds - 7] = 1;
-        RUN(STRING, "repe scasb", b, a);                   /* ends early */
+        RUN(STRING, "repe scasb", b, a); /* ends early */
         b[rounds / 2] = 2;
         v = 2;
         d = b;
@@ -86,37 +86,47 @@ static NOINLINE void strings(unsigned long rounds)
 static NOINLINE void sse(void)
 {
     for (unsigned off = 0; off < 20; off++) {
-        __asm__ volatile("movdqu (%0), %%xmm0\n\tmovups 16(%0), %%xmm1\n\t"
-                         "paddd %%xmm1, %%xmm0\n\tmovdqu %%xmm0, (%1)\n\t"
-                         "movq (%0), %%xmm2\n\tmovhps 8(%0), %%xmm2\n\tmovlps %%xmm2, 20(%1)\n\t"
-                         "movss (%0), %%xmm3\n\tmovsd 4(%0), %%xmm4\n\tmovss %%xmm3, 32(%1)\n\t"
-                         "movsd %%xmm4, 36(%1)\n\tpshufd $0x1b, %%xmm0, %%xmm5\n\t"
-                         "movhpd %%xmm5, 44(%1)\n\tlddqu 1(%0), %%xmm6\n\tmovd %%xmm6, 52(%1)"
-                         : : "r"(a + off), "r"(b + off * 2)
-                         : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6");
+        __asm__ volatile(
+            "movdqu (%0), %%xmm0\n\tmovups 16(%0), %%xmm1\n\t"
+            "paddd %%xmm1, %%xmm0\n\tmovdqu %%xmm0, (%1)\n\t"
+            "movq (%0), %%xmm2\n\tmovhps 8(%0), %%xmm2\n\tmovlps %%xmm2, 20(%1)\n\t"
+            "movss (%0), %%xmm3\n\tmovsd 4(%0), %%xmm4\n\tmovss %%xmm3, 32(%1)\n\t"
+            "movsd %%xmm4, 36(%1)\n\tpshufd $0x1b, %%xmm0, %%xmm5\n\t"
+            "movhpd %%xmm5, 44(%1)\n\tlddqu 1(%0), %%xmm6\n\tmovd %%xmm6, 52(%1)"
+            :
+            : "r"(a + off), "r"(b + off * 2)
+            : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6");
         mix(b[off * 2 + 20]);
     }
-    __asm__ volatile("movaps (%0), %%xmm0\n\tmovdqa 16(%0), %%xmm1\n\tmovntdq %%xmm0, (%1)\n\t"
-                     "pcmpeqb 32(%0), %%xmm1\n\tmovdqa %%xmm1, 16(%1)\n\taesenc (%0), %%xmm1\n\t"
-                     "pextrb $3, %%xmm1, 40(%1)\n\tpinsrw $2, 6(%0), %%xmm1\n\t"
-                     "movups %%xmm1, 48(%1)"
-                     : : "r"(a), "r"(b) : "memory", "xmm0", "xmm1");
+    __asm__ volatile(
+        "movaps (%0), %%xmm0\n\tmovdqa 16(%0), %%xmm1\n\tmovntdq %%xmm0, (%1)\n\t"
+        "pcmpeqb 32(%0), %%xmm1\n\tmovdqa %%xmm1, 16(%1)\n\taesenc (%0), %%xmm1\n\t"
+        "pextrb $3, %%xmm1, 40(%1)\n\tpinsrw $2, 6(%0), %%xmm1\n\t"
+        "movups %%xmm1, 48(%1)"
+        :
+        : "r"(a), "r"(b)
+        : "memory", "xmm0", "xmm1");
     mix(b[17] + b[49]);
     {
         uint8_t *d = b + 64;
-        __asm__ volatile("movdqu (%1), %%xmm0\n\tmovdqu 16(%1), %%xmm1\n\tmaskmovdqu %%xmm1, %%xmm0"
-                         : "+D"(d) : "r"(a) : "memory", "xmm0", "xmm1");
+        __asm__ volatile(
+            "movdqu (%1), %%xmm0\n\tmovdqu 16(%1), %%xmm1\n\tmaskmovdqu %%xmm1, %%xmm0"
+            : "+D"(d)
+            : "r"(a)
+            : "memory", "xmm0", "xmm1");
     }
     mix(b[65]);
     if (__builtin_cpu_supports("avx2")) {
-        __asm__ volatile("vmovdqu (%0), %%ymm0\n\tvpaddd 32(%0), %%ymm0, %%ymm1\n\t"
-                         "vmovdqu %%ymm1, 3(%1)\n\tvbroadcastss (%0), %%ymm2\n\t"
-                         "vpmaskmovd (%0), %%ymm0, %%ymm3\n\tvpmaskmovd %%ymm3, %%ymm0, 64(%1)\n\t"
-                         "vpxor %%ymm4, %%ymm4, %%ymm4\n\tvpcmpeqd %%ymm5, %%ymm5, %%ymm5\n\t"
-                         "vpgatherdd %%ymm5, (%0,%%ymm4,1), %%ymm6\n\tvmovups %%ymm6, 96(%1)\n\t"
-                         "vzeroupper"
-                         : : "r"(a), "r"(b) : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4",
-                         "xmm5", "xmm6");
+        __asm__ volatile(
+            "vmovdqu (%0), %%ymm0\n\tvpaddd 32(%0), %%ymm0, %%ymm1\n\t"
+            "vmovdqu %%ymm1, 3(%1)\n\tvbroadcastss (%0), %%ymm2\n\t"
+            "vpmaskmovd (%0), %%ymm0, %%ymm3\n\tvpmaskmovd %%ymm3, %%ymm0, 64(%1)\n\t"
+            "vpxor %%ymm4, %%ymm4, %%ymm4\n\tvpcmpeqd %%ymm5, %%ymm5, %%ymm5\n\t"
+            "vpgatherdd %%ymm5, (%0,%%ymm4,1), %%ymm6\n\tvmovups %%ymm6, 96(%1)\n\t"
+            "vzeroupper"
+            :
+            : "r"(a), "r"(b)
+            : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6");
         mix(b[97]);
     }
 }
@@ -132,11 +142,12 @@ static NOINLINE void x87(void)
     static uint8_t bcd[16];
     static uint16_t cw;
 
-    __asm__ volatile("fldl %0\n\tfadds %1\n\tfiadds %2\n\tfiaddl %3\n\tfildll %4\n\tfaddp\n\t"
-                     "fld %%st(0)\n\tfstpt %5\n\tfld %%st(0)\n\tfstps %1\n\tfistl %3\n\t"
-                     "fld %%st(0)\n\tfistpll %4\n\tfbstp %6\n\tfldt %5\n\tfstpl %0\n\t"
-                     "fnstcw %7\n\tfldcw %7"
-                     : "+m"(d), "+m"(f), "+m"(h), "+m"(w), "+m"(q), "+m"(t), "+m"(bcd), "+m"(cw));
+    __asm__ volatile(
+        "fldl %0\n\tfadds %1\n\tfiadds %2\n\tfiaddl %3\n\tfildll %4\n\tfaddp\n\t"
+        "fld %%st(0)\n\tfstpt %5\n\tfld %%st(0)\n\tfstps %1\n\tfistl %3\n\t"
+        "fld %%st(0)\n\tfistpll %4\n\tfbstp %6\n\tfldt %5\n\tfstpl %0\n\t"
+        "fnstcw %7\n\tfldcw %7"
+        : "+m"(d), "+m"(f), "+m"(h), "+m"(w), "+m"(q), "+m"(t), "+m"(bcd), "+m"(cw));
     mix((uint64_t)q + bcd[0] + (uint64_t)w);
 }
 
@@ -154,14 +165,17 @@ static NOINLINE void scalar(void)
     unsigned long r = 5, t = 6;
 
     for (int i = 0; i < 8; i++) {
-        __asm__ volatile("lock xaddl %k0, (%2)\n\tlock incl 4(%2)\n\tlock orl %k1, 8(%2)\n\t"
-                         "xchgl %k0, 12(%2)\n\tlock cmpxchgl %k1, 16(%2)\n\tcmpxchgb %b1, 20(%2)\n\t"
-                         "lock btsl $3, 24(%2)\n\tbtl %k1, (%2)\n\tbtcl %k1, 28(%2)\n\t"
-                         "lock negl 32(%2)\n\tlock notl 36(%2)\n\tadcl $3, 40(%2)\n\t"
-                         "sbbl %k1, 44(%2)\n\tshll $2, 48(%2)\n\tshrdl $5, %k1, 52(%2)\n\t"
-                         "rcll %%cl, 56(%2)\n\tincw 61(%2)\n\tsete 63(%2)\n\tcmovnel 64(%2), %k1\n\t"
-                         "mull 68(%2)\n\tbswap %k1\n\tbsfl 72(%2), %k1\n\tmovbel 76(%2), %k1"
-                         : "+a"(r), "+r"(t) : "r"(p), "c"(3) : "memory", "cc", "rdx");
+        __asm__ volatile(
+            "lock xaddl %k0, (%2)\n\tlock incl 4(%2)\n\tlock orl %k1, 8(%2)\n\t"
+            "xchgl %k0, 12(%2)\n\tlock cmpxchgl %k1, 16(%2)\n\tcmpxchgb %b1, 20(%2)\n\t"
+            "lock btsl $3, 24(%2)\n\tbtl %k1, (%2)\n\tbtcl %k1, 28(%2)\n\t"
+            "lock negl 32(%2)\n\tlock notl 36(%2)\n\tadcl $3, 40(%2)\n\t"
+            "sbbl %k1, 44(%2)\n\tshll $2, 48(%2)\n\tshrdl $5, %k1, 52(%2)\n\t"
+            "rcll %%cl, 56(%2)\n\tincw 61(%2)\n\tsete 63(%2)\n\tcmovnel 64(%2), %k1\n\t"
+            "mull 68(%2)\n\tbswap %k1\n\tbsfl 72(%2), %k1\n\tmovbel 76(%2), %k1"
+            : "+a"(r), "+r"(t)
+            : "r"(p), "c"(3)
+            : "memory", "cc", "rdx");
         mix(r + t);
     }
     for (int i = 0; i < 4; i++) {
@@ -170,33 +184,47 @@ static NOINLINE void scalar(void)
         p[0] = (uint32_t)i >> 1;
         p[1] = 0;
         __asm__ volatile("lock cmpxchg8b (%2)\n\tcmpxchg8b (%2)"
-                         : "+a"(lo), "+d"(hi) : "D"(p), "b"(i), "c"(2) : "memory", "cc");
+                         : "+a"(lo), "+d"(hi)
+                         : "D"(p), "b"(i), "c"(2)
+                         : "memory", "cc");
         mix(lo + hi);
     }
     __asm__ volatile("push $7\n\tpush (%1)\n\tpop 8(%1)\n\tpop %0\n\tpushf\n\tpopf\n\t"
 #ifdef __i386__
                      "pusha\n\tpopa\n\tpushw $3\n\tpopw 4(%1)\n\t"
 #endif
-                     "enter $32, $0\n\tleave\n\tpush %%" BP "\n\tmov %%" SP ", %%" BP "\n\t"
+                     "enter $32, $0\n\tleave\n\tpush %%" BP "\n\tmov %%" SP ", %%" BP
+                     "\n\t"
                      "enter $16, $3\n\tleave\n\tpop %%" BP
-                     : "=&r"(r) : "r"(a) : "memory", "cc");
+                     : "=&r"(r)
+                     : "r"(a)
+                     : "memory", "cc");
     mix(r);
     /* far returns: one helper pops flags, segment and pc from the stack */
 #ifdef __x86_64__
-    __asm__ volatile("mov %%cs, %%eax\n\tpush %%rax\n\tlea 1f(%%rip), %%rdx\n\tpush %%rdx\n\tlretq\n"
-                     "1:\tmov %%rsp, %%rcx\n\tmov %%ss, %%edx\n\tpush %%rdx\n\tpush %%rcx\n\tpushf\n\tpush %%rax\n\t"
-                     "lea 2f(%%rip), %%rdx\n\tpush %%rdx\n\tiretq\n2:"
-                     : : : "rax", "rcx", "rdx", "cc", "memory");
+    __asm__ volatile(
+        "mov %%cs, %%eax\n\tpush %%rax\n\tlea 1f(%%rip), %%rdx\n\tpush %%rdx\n\tlretq\n"
+        "1:\tmov %%rsp, %%rcx\n\tmov %%ss, %%edx\n\tpush %%rdx\n\tpush %%rcx\n\tpushf\n\tpush %%rax\n\t"
+        "lea 2f(%%rip), %%rdx\n\tpush %%rdx\n\tiretq\n2:"
+        :
+        :
+        : "rax", "rcx", "rdx", "cc", "memory");
 #else
-    __asm__ volatile("push %%cs\n\tpush $1f\n\tlret\n1:\tpushf\n\tpush %%cs\n\tpush $2f\n\tiret\n2:\t"
-                     "push %%ds\n\tpop %%ds\n\tpush %%es\n\tpop %%es"
-                     : : : "cc", "memory");
+    __asm__ volatile(
+        "push %%cs\n\tpush $1f\n\tlret\n1:\tpushf\n\tpush %%cs\n\tpush $2f\n\tiret\n2:\t"
+        "push %%ds\n\tpop %%ds\n\tpush %%es\n\tpop %%es"
+        :
+        :
+        : "cc", "memory");
 #endif
     __asm__ volatile("xlat" : "+a"(r) : "b"(a) : "memory");
     mix(r & 0xff);
-    __asm__ volatile("call 1f\n\tjmp 2f\n1:\tret $0\n2:\tmov $20, %0\n3:\tdec %0\n\tjnz 3b\n\t"
-                     "mov $9, %0\n4:\tloop 4b\n\tjecxz 5f\n\tud2\n5:"
-                     : "+c"(r) : : "cc");
+    __asm__ volatile(
+        "call 1f\n\tjmp 2f\n1:\tret $0\n2:\tmov $20, %0\n3:\tdec %0\n\tjnz 3b\n\t"
+        "mov $9, %0\n4:\tloop 4b\n\tjecxz 5f\n\tud2\n5:"
+        : "+c"(r)
+        :
+        : "cc");
 }
 
 /* ---- faults inside string instructions and pusha ---- */
@@ -243,9 +271,12 @@ static NOINLINE void string_faults(void)
         mprotect(pages + 4096, 4096, PROT_NONE);
         opened = 2 - allowed;
         if (sigsetjmp(out, 1) == 0) {
-            __asm__ volatile("movl (%0), %%eax\n\tincl 8(%0)\n\tmovdqu 4088(%0), %%xmm0\n\t"
-                             "movdqu %%xmm0, 4087(%0)\n\taddl %%eax, 4(%0)"
-                             : : "r"(pages) : "memory", "eax", "xmm0");
+            __asm__ volatile(
+                "movl (%0), %%eax\n\tincl 8(%0)\n\tmovdqu 4088(%0), %%xmm0\n\t"
+                "movdqu %%xmm0, 4087(%0)\n\taddl %%eax, 4(%0)"
+                :
+                : "r"(pages)
+                : "memory", "eax", "xmm0");
         }
 #ifdef __i386__
         mprotect(pages + 4096, 4096, PROT_NONE);
@@ -262,8 +293,11 @@ static NOINLINE void string_faults(void)
             sa.sa_sigaction = fix;
             sa.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
             sigaction(SIGSEGV, &sa, NULL);
-            __asm__ volatile("movl %%esp, %1\n\tmovl %0, %%esp\n\tpusha\n\tpopa\n\tmovl %1, %%esp"
-                             : : "r"(sp), "m"(keep) : "memory");
+            __asm__ volatile(
+                "movl %%esp, %1\n\tmovl %0, %%esp\n\tpusha\n\tpopa\n\tmovl %1, %%esp"
+                :
+                : "r"(sp), "m"(keep)
+                : "memory");
         }
         on_signal(SIGSEGV, fix);
 #endif

@@ -186,7 +186,7 @@ bool may_not_store(const char *target, const uint8_t *code, unsigned len)
     uint32_t w = 0, op, low, xo;
 
     if (strcmp(target, "s390x") == 0) {
-        return len >= 4 && (code[0] == 0xba || code[0] == 0xbb || /* CS CDS */
+        return len >= 4 && (code[0] == 0xba || code[0] == 0xbb ||       /* CS CDS */
                             (code[0] == 0xc8 && (code[1] & 15) == 2) || /* CSST */
                             (code[0] == 0xeb && len >= 6 &&
                              (code[5] == 0x14 || code[5] == 0x30 || code[5] == 0x31 ||
@@ -195,7 +195,8 @@ bool may_not_store(const char *target, const uint8_t *code, unsigned len)
     if (len != 4) {
         return false;
     }
-    w = (uint32_t)code[0] << 24 | (uint32_t)code[1] << 16 | (uint32_t)code[2] << 8 | code[3];
+    w = (uint32_t)code[0] << 24 | (uint32_t)code[1] << 16 | (uint32_t)code[2] << 8 |
+        code[3];
     op = w >> 26;
     low = (w >> 4) & 15;
     xo = (w >> 1) & 0x3ff;
@@ -216,7 +217,8 @@ bool may_not_store(const char *target, const uint8_t *code, unsigned len)
         return (w & 0x7f) == 0x2f && (w >> 27 == 3 || w >> 27 == 5); /* SC AMOCAS */
     }
     if (strncmp(target, "ppc", 3) == 0) {
-        return op == 31 && (xo == 150 || xo == 214 || xo == 694 || xo == 726 || xo == 182);
+        return op == 31 &&
+               (xo == 150 || xo == 214 || xo == 694 || xo == 726 || xo == 182);
     }
     if (strcmp(target, "alpha") == 0) {
         return op == 0x2e || op == 0x2f; /* STL_C STQ_C */

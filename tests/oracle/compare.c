@@ -241,8 +241,8 @@ static bool follows(const uint64_t *old, const uint64_t *by, const uint64_t *now
 /* Are p[0], p[1] a load and a store of the same bytes? */
 static bool is_rmw(const struct access *p)
 {
-    return !p[0].store && p[1].store && p[0].addr == p[1].addr && p[0].size == p[1].size &&
-           p[0].has_value && p[1].has_value;
+    return !p[0].store && p[1].store && p[0].addr == p[1].addr &&
+           p[0].size == p[1].size && p[0].has_value && p[1].has_value;
 }
 
 /* The values of an atomic operation as the plugin reports them; see rmw above. */
@@ -271,7 +271,8 @@ static bool same_accesses(struct rules *r, const struct insn *w, const struct in
         bool two = i + 1 < w->n && j + 1 < t->n;
 
         if (same_access(r, &w->acc[i], &t->acc[j]) &&
-            !(two && is_rmw(&t->acc[j]) && !same_access(r, &w->acc[i + 1], &t->acc[j + 1]))) {
+            !(two && is_rmw(&t->acc[j]) &&
+              !same_access(r, &w->acc[i + 1], &t->acc[j + 1]))) {
             i++, j++;
         } else if (two && same_rmw(r, &w->acc[i], &t->acc[j])) {
             i += 2, j += 2;
@@ -291,12 +292,14 @@ static bool same_accesses(struct rules *r, const struct insn *w, const struct in
 /* A store to where p[0] was loaded from; without `any', of the value loaded. */
 static bool is_put_back(const struct access *p, bool any)
 {
-    return !p[0].store && p[1].store && p[0].addr == p[1].addr && p[0].size == p[1].size &&
+    return !p[0].store && p[1].store && p[0].addr == p[1].addr &&
+           p[0].size == p[1].size &&
            (any || (p[0].value[0] == p[1].value[0] && p[0].value[1] == p[1].value[1]));
 }
 
 /* The value that a failed one loaded, which the plugin reports in the host's order. */
-static void put_in_order(struct rules *r, struct access *w, const struct insn *t, size_t i)
+static void put_in_order(struct rules *r, struct access *w, const struct insn *t,
+                         size_t i)
 {
     if (r->big_endian && i < t->n && w->size == t->acc[i].size && w->has_value &&
         t->acc[i].has_value && swapped_bytes(w, &t->acc[i])) {
@@ -305,7 +308,8 @@ static void put_in_order(struct rules *r, struct access *w, const struct insn *t
 }
 
 /* Removes the store from the witness's accesses if the trace has none; see failed. */
-static void drop_failed_store(struct rules *r, struct insn *w, const struct insn *t, bool any)
+static void drop_failed_store(struct rules *r, struct insn *w, const struct insn *t,
+                              bool any)
 {
     for (size_t i = 0; i < t->n; i++) {
         if (t->acc[i].store) {
@@ -357,7 +361,8 @@ static bool covered(struct rules *r, const struct access *w, const struct insn *
     struct access byte = {.size = 1, .store = w->store, .has_value = w->has_value};
 
     for (size_t j = 0; j < t->n; j++) {
-        if (holds(&t->acc[j], w->addr, w->size, w->store) && same_part(r, w, &t->acc[j])) {
+        if (holds(&t->acc[j], w->addr, w->size, w->store) &&
+            same_part(r, w, &t->acc[j])) {
             return true;
         }
     }
@@ -461,7 +466,7 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
             c->blind++;
             c->accesses += b->n;
             if (covers(r, a, b) && (a->redone || right_totals(b, &known) ||
-                                 (b->n == 0 && !witness_goes_on(w, a)))) {
+                                    (b->n == 0 && !witness_goes_on(w, a)))) {
                 goto matched;
             }
             printf("difference at instruction %" PRIu64 ": %s\n", n,
@@ -650,7 +655,6 @@ int main(int argc, char **argv)
            ", moved %zu, values %" PRIu64 ", swapped %" PRIu64 ", own %" PRIu64
            ", rmw %" PRIu64 ", failed %" PRIu64 ", region %" PRIu64 ")\n",
            c.stopped, c.atomic, c.execute, c.halves, c.blind, c.other, moved(&r.slide),
-           c.values, c.swapped, r.own.used,
-           c.rmw, c.failed, c.region);
+           c.values, c.swapped, r.own.used, c.rmw, c.failed, c.region);
     return 0;
 }

@@ -41,7 +41,8 @@ struct insn {
 
 struct counts {
     uint64_t insns, accesses;
-    uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw, failed, region;
+    uint64_t stopped, atomic, execute, halves, blind, other, values, swapped, rmw, failed,
+        region;
 };
 
 /* A line reader: the line is at `line' until the next call. */
@@ -99,7 +100,7 @@ struct slide {
     bool allowed;
     struct {
         uint64_t witness, trace; /* page numbers */
-    } * pages;
+    } *pages;
     size_t n, room, last;
 };
 

@@ -226,7 +226,8 @@ static int recorded_twice(const struct recording *part)
     for (size_t i = 1; i < part->n; i++) {
         const struct run *r = &part->runs[i];
 
-        if (r->complete && r->block == r[-1].block && r->pid == r[-1].pid && wrong++ < 10) {
+        if (r->complete && r->block == r[-1].block && r->pid == r[-1].pid &&
+            wrong++ < 10) {
             show("recorded twice:", r);
         }
     }
@@ -259,12 +260,13 @@ int main(int argc, char **argv)
         return 2;
     }
     r = twice ? recorded_twice(&part)
-              : set ? compare_sets(&whole, &part) : compare_sequence(&whole, &part);
+        : set ? compare_sets(&whole, &part)
+              : compare_sequence(&whole, &part);
     for (size_t i = 0; i < part.n; i++) {
         complete += part.runs[i].complete;
     }
-    printf("%s: %zu runs, %zu recorded, %zu of them complete\n", r ? "different" : "equal",
-           whole.n, part.n, complete);
+    printf("%s: %zu runs, %zu recorded, %zu of them complete\n",
+           r ? "different" : "equal", whole.n, part.n, complete);
     free(whole.runs);
     free(part.runs);
     ctr_close(a);

@@ -307,7 +307,8 @@ static void os_event(struct check *c, const struct ctr_os_event *e)
     } else if (ctr_parse_map(e, &m) == 0) {
         map_event(c, &m);
     } else if (ctr_parse_syscall(e, &s) == 0 && e->type == CTR_EVENT_SYSRET) {
-        if (c->dump && is_named(&s.name, "write") && s.args[0] == c->dump_fd && s.result > 0) {
+        if (c->dump && is_named(&s.name, "write") && s.args[0] == c->dump_fd &&
+            s.result > 0) {
             compare_dump(c, s.args[1], (uint64_t)s.result);
         } else if (is_named(&s.name, "madvise") &&
                    (s.args[2] == MADV_DONTNEED || s.args[2] == ALPHA_MADV_DONTNEED) &&

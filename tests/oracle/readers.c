@@ -247,7 +247,8 @@ static bool parse_access(char *line, uint64_t *pc, struct access *acc)
     if (*p != ',') {
         return false;
     }
-    *acc = (struct access){.addr = addr, .size = (uint32_t)bits / 8, .store = p[1] == 's'};
+    *acc =
+        (struct access){.addr = addr, .size = (uint32_t)bits / 8, .store = p[1] == 's'};
     p = strchr(p + 1, ',');
     acc->has_value = p && p[1] == '0' && p[2] == 'x';
     if (acc->has_value) {

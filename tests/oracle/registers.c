@@ -38,7 +38,7 @@
 
 #define MAX_SKIPS 128
 #define MAX_VALUE CTR_REG_STRIDE /* a multiple of 4 */
-#define MAX_STEP 12   /* instructions of one line, with --steps */
+#define MAX_STEP 12              /* instructions of one line, with --steps */
 #define STATE_EVERY 9973         /* instructions between calls of ctr_state_at */
 
 struct value {
@@ -50,7 +50,7 @@ struct registers {
     const char *name;
     uint32_t size;
     struct value trace, witness;
-    uint32_t ignore;    /* bits of its first four bytes */
+    uint32_t ignore;        /* bits of its first four bytes */
     bool touched, reported; /* by this instruction; ever by the witness */
 };
 
@@ -426,7 +426,8 @@ static void compare(struct check *c, struct lines *in, uint64_t limit)
         }
         have = witness_line(in, next);
         for (int i = 0; i < MAX_STEP && c->steps && have && c->have_ahead &&
-                        c->ahead.exec.pc != next->pc; i++) {
+                        c->ahead.exec.pc != next->pc;
+             i++) {
             trace_insn(c, &e);
             c->doubles++;
         }
@@ -509,7 +510,8 @@ int main(int argc, char **argv)
            " states, %" PRIu64 " stepped over; reported:",
            c.insns, c.changes, c.states, c.doubles);
     for (uint32_t i = 0; i < c.nreg; i++) {
-        printf("%s%s", c.reg[i].reported ? " " : "", c.reg[i].reported ? c.reg[i].name : "");
+        printf("%s%s", c.reg[i].reported ? " " : "",
+               c.reg[i].reported ? c.reg[i].name : "");
     }
     printf("; not in the trace: %s\n", c.missing ? c.missing : "none");
     ctr_cursor_close(c.cursor);

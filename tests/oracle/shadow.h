@@ -41,7 +41,7 @@ struct shadow {
     struct {
         char *path;
         int fd;
-    } * files;
+    } *files;
     size_t nfiles;
 };
 

@@ -36,7 +36,7 @@ uint64_t sim_hash(const void *data, size_t n);
  * its block; one for a block with left-out instructions; one for an event's type. */
 uint64_t sim_tag_code(unsigned insn, unsigned library, uint64_t tag);
 #define SIM_PART_CODE 0x517cc1b727220a95ull
-#define SIM_TYPE_CODE(type) ((type)*0x2545f4914f6cdd1dull)
+#define SIM_TYPE_CODE(type) ((type) * 0x2545f4914f6cdd1dull)
 
 /* The registers of the simulated machine: the first ones have slots, the others only
  * change without one. */

@@ -20,34 +20,25 @@ enum {
 
 /* Rows of a table of struct tool_option. */
 #define DUMP_OPTION_EVENTS(standard)                                                     \
-    {                                                                                    \
-        'e', "events", "LIST",                                                           \
-            "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, "   \
-            "time, mark, all;\ndefault: " standard                                       \
-    }
+    {'e', "events", "LIST",                                                              \
+     "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, "          \
+     "time, mark, all;\ndefault: " standard}
 #define DUMP_OPTIONS_ACCESSES                                                            \
     {DUMP_OPT_READS, "reads", NULL, "loads but no stores; alone same as -e load,val"},   \
-    {                                                                                    \
-        DUMP_OPT_WRITES, "writes", NULL,                                                 \
-            "stores but no loads; alone same as -e store,val"                            \
-    }
+        {DUMP_OPT_WRITES, "writes", NULL,                                                \
+         "stores but no loads; alone same as -e store,val"}
 #define DUMP_OPTIONS_HOW                                                                 \
     {'s', "strings", "N", "show N bytes of a system call's buffer; default 32"},         \
-    {                                                                                    \
-        DUMP_OPT_JSON, "json", NULL, "one JSON object per line"                          \
-    }
+        {DUMP_OPT_JSON, "json", NULL, "one JSON object per line"}
 #define DUMP_OPTIONS_TERMINAL                                                            \
     {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never"},                          \
-    {                                                                                    \
-        'q', "quiet", NULL, "no progress, no remark on a partial trace"                  \
-    }
+        {'q', "quiet", NULL, "no progress, no remark on a partial trace"}
 #define DUMP_OPTIONS_READ                                                                \
     {'j', "jobs", "N", "use N workers"},                                                 \
         {DUMP_OPT_NO_INDEX, "no-index", NULL,                                            \
          "read from start to end, without the index"},                                   \
-    {                                                                                    \
-        DUMP_OPT_STATISTICS, "statistics", NULL, "report how much of the file was read"  \
-    }
+        {DUMP_OPT_STATISTICS, "statistics", NULL,                                        \
+         "report how much of the file was read"}
 
 /* The parsed options. */
 struct dump_choice {

@@ -447,8 +447,9 @@ static int load_modules(struct dump *d, const struct ctr_replay_ops *ops,
     int ret = 0;
 
     if (lines && !d->opt->no_modules && !d->opt->annotator) {
-        ret = mappings_load(&d->modules, d->trace, d->opt->path,
-                            d->opt->no_index ? CTR_OPEN_NO_INDEX : 0, CTR_MAPS_CODE, diag);
+        ret =
+            mappings_load(&d->modules, d->trace, d->opt->path,
+                          d->opt->no_index ? CTR_OPEN_NO_INDEX : 0, CTR_MAPS_CODE, diag);
     }
     return ret == -CTR_E_NOMEM || ret > 0 ? DUMP_STOP_NOMEM : ret;
 }

@@ -39,10 +39,9 @@ static bool print_mark(struct os_printer *p, const struct ctr_os_event *e,
 
     if (!ok || p->opt->json) {
         return ok &&
-               textbuf_printf(b,
-                              ",\"source\":\"%s\",\"number\":%u,\"value\":\"0x%" PRIx64
-                              "\"",
-                              outside ? "outside" : "guest", m->number, m->value) &&
+               textbuf_printf(
+                   b, ",\"source\":\"%s\",\"number\":%u,\"value\":\"0x%" PRIx64 "\"",
+                   outside ? "outside" : "guest", m->number, m->value) &&
                put_json(b, "text", &m->text) &&
                (!requested || textbuf_printf(b, ",\"asked\":%.9f", at)) &&
                textbuf_printf(b, "}\n");
@@ -82,10 +81,9 @@ static bool print_label(struct os_printer *p, const struct ctr_os_event *e,
 
     if (!ok || p->opt->json) {
         return ok &&
-               textbuf_printf(b,
-                              ",\"op\":\"%s\",\"start\":\"0x%" PRIx64
-                              "\",\"size\":%" PRIu64,
-                              set ? "set" : "remove", l->start, l->size) &&
+               textbuf_printf(
+                   b, ",\"op\":\"%s\",\"start\":\"0x%" PRIx64 "\",\"size\":%" PRIu64,
+                   set ? "set" : "remove", l->start, l->size) &&
                put_json(b, "type", &l->type) && put_json(b, "name", &l->name) &&
                textbuf_printf(b, "}\n");
     }

@@ -406,8 +406,9 @@ static bool print_thread(struct os_printer *p, const struct ctr_os_event *e,
     ok = textbuf_printf(b, "+++ ");
     switch (t->op) {
     case CTR_THREAD_START:
-        ok = ok && (t->tid != t->pid ? textbuf_printf(b, "thread started by %d", t->ptid)
-                                     : textbuf_printf(b, "process started by %d", t->ppid));
+        ok = ok &&
+             (t->tid != t->pid ? textbuf_printf(b, "thread started by %d", t->ptid)
+                               : textbuf_printf(b, "process started by %d", t->ppid));
         if (ok && t->name.n) {
             ok = textbuf_printf(b, ", named ") &&
                  syscall_put_quoted(b, (const uint8_t *)t->name.p, t->name.n, false);

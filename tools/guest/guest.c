@@ -6,26 +6,10 @@
 #include <string.h>
 
 /* Layouts of struct stat that several machines share: st_mode, st_size. */
-#define STAT_OLD32                                                                       \
-    {8, 2},                                                                              \
-    {                                                                                    \
-        20, 4                                                                            \
-    } /* 16-bit mode */
-#define STAT_GENERIC32                                                                   \
-    {8, 4},                                                                              \
-    {                                                                                    \
-        32, 4                                                                            \
-    }
-#define STAT_GENERIC64                                                                   \
-    {16, 4},                                                                             \
-    {                                                                                    \
-        48, 8                                                                            \
-    }
-#define STAT64_NONE                                                                      \
-    {0, 0},                                                                              \
-    {                                                                                    \
-        0, 0                                                                             \
-    }
+#define STAT_OLD32 {8, 2}, {20, 4} /* 16-bit mode */
+#define STAT_GENERIC32 {8, 4}, {32, 4}
+#define STAT_GENERIC64 {16, 4}, {48, 8}
+#define STAT64_NONE {0, 0}, {0, 0}
 
 /* The first row that matches; the last one matches all. */
 /* clang-format off */

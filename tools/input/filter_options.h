@@ -22,27 +22,19 @@ enum {
 #define FILTER_OPTIONS_ORDINALS                                                          \
     {FILTER_OPT_FROM, "from", "N", "begin with ordinal N of each thread"},               \
         {FILTER_OPT_TO, "to", "N", "stop before ordinal N of each thread"},              \
-    {                                                                                    \
-        'n', "count", "N", "read N ordinals of each thread, starting at --from"          \
-    }
+        {'n', "count", "N", "read N ordinals of each thread, starting at --from"}
 #define FILTER_OPTIONS_TIMES                                                             \
     {FILTER_OPT_FROM_TIME, "from-time", "SECONDS",                                       \
      "begin SECONDS after the start of the recording"},                                  \
-    {                                                                                    \
-        FILTER_OPT_TO_TIME, "to-time", "SECONDS",                                        \
-            "stop SECONDS after the start of the recording"                              \
-    }
+        {FILTER_OPT_TO_TIME, "to-time", "SECONDS",                                       \
+         "stop SECONDS after the start of the recording"}
 #define FILTER_OPTIONS_THREADS                                                           \
     {'p', "pid", "LIST", "only these processes"},                                        \
-    {                                                                                    \
-        't', "thread", "LIST", "only these threads, by thread id"                        \
-    }
+        {'t', "thread", "LIST", "only these threads, by thread id"}
 #define FILTER_OPTIONS_PLACES                                                            \
     {FILTER_OPT_PC, "pc", "RANGES",                                                      \
      "only instructions at these addresses:\nA-B (B not included), A+LENGTH or A"},      \
-    {                                                                                    \
-        'a', "addr", "RANGES", "only accesses that touch these addresses"                \
-    }
+        {'a', "addr", "RANGES", "only accesses that touch these addresses"}
 
 /* The parsed options; must be zeroed first. */
 struct filter_options {

@@ -28,9 +28,7 @@ enum {
          "search DIR for separate debug files; may be repeated"},                        \
         {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",                          \
          "replace FROM at the start of source paths by TO"},                             \
-    {                                                                                    \
-        SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"         \
-    }
+        {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
 
 /* The parsed options; must be zeroed first. */
 struct sym_options {

@@ -233,8 +233,8 @@ static bool thumb_target(uint64_t addr, uint32_t h, uint32_t w, unsigned len,
     if ((w & 0x5000) == 0x4000) { /* BLX: to A32 code */
         pc &= ~3ull;
     }
-    *target = pc + (uint64_t)(sext(s << 23 | (uint32_t) !(j1 ^ s) << 22 |
-                                       (uint32_t) !(j2 ^ s) << 21 |
+    *target = pc + (uint64_t)(sext(s << 23 | (uint32_t)!(j1 ^ s) << 22 |
+                                       (uint32_t)!(j2 ^ s) << 21 |
                                        (w >> 16 & 0x3ff) << 11 | (w & 0x7ff),
                                    24) *
                               2);

@@ -69,8 +69,8 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     if (e->type == CTR_EVENT_THREAD && ctr_parse_thread(e, &t) == 0 && t.name.n &&
         t.op != CTR_THREAD_END) {
         /* execve names a thread after the file, cut to the length of a name. */
-        const char *slash = t.op == CTR_THREAD_EXEC ? memrchr(t.name.p, '/', t.name.n)
-                                                    : NULL;
+        const char *slash =
+            t.op == CTR_THREAD_EXEC ? memrchr(t.name.p, '/', t.name.n) : NULL;
         const char *name = slash ? slash + 1 : t.name.p;
         size_t len = t.name.n - (size_t)(name - t.name.p);
         size_t max = t.op == CTR_THREAD_EXEC ? COMM_LEN : MAX_NAME - 1;
@@ -368,9 +368,8 @@ static bool put_dropped_json(struct textbuf *b, const struct ctr_info *in)
 {
     return !in->dropped_chunks ||
            textbuf_printf(b,
-                          ",\"dropped\":{\"instructions\":%" PRIu64
-                          ",\"loads\":%" PRIu64 ",\"stores\":%" PRIu64
-                          ",\"chunks\":%" PRIu64 "}",
+                          ",\"dropped\":{\"instructions\":%" PRIu64 ",\"loads\":%" PRIu64
+                          ",\"stores\":%" PRIu64 ",\"chunks\":%" PRIu64 "}",
                           in->dropped_insns, in->dropped_loads, in->dropped_stores,
                           in->dropped_chunks);
 }
@@ -432,8 +431,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
          textbuf_printf(b, "instructions  %" PRIu64 "\n", in->insns) &&
          textbuf_printf(b, "loads         %" PRIu64 "\n", in->loads) &&
          textbuf_printf(b, "stores        %" PRIu64 "\n", in->stores) &&
-         put_dropped_text(b, in) &&
-         textbuf_printf(b, "blocks        %u\n", in->blocks) &&
+         put_dropped_text(b, in) && textbuf_printf(b, "blocks        %u\n", in->blocks) &&
          textbuf_printf(b,
                         "size          %" PRIu64 " bytes in %" PRIu64
                         " chunks, %.2f bits per instruction, ratio %.2f\n",

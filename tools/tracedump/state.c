@@ -250,7 +250,8 @@ static bool put_json(struct state *s)
 static int read_state(struct state *s, struct ctr_diag *diag)
 {
     uint64_t until;
-    int ret = ctr_trace_find(s->tr, s->thread->index, s->request->ordinal, &s->chunk, diag);
+    int ret =
+        ctr_trace_find(s->tr, s->thread->index, s->request->ordinal, &s->chunk, diag);
 
     if (ret) {
         return ret;
@@ -269,8 +270,9 @@ static int read_state(struct state *s, struct ctr_diag *diag)
     if (ret == -CTR_E_INVAL && !s->values) {
         ret = 0;
     }
-    ret = ret ? ret : mappings_load(&s->modules, s->tr, s->opt->path,
-                                    s->opt->no_index ? CTR_OPEN_NO_INDEX : 0, 0, diag);
+    ret = ret ? ret
+              : mappings_load(&s->modules, s->tr, s->opt->path,
+                              s->opt->no_index ? CTR_OPEN_NO_INDEX : 0, 0, diag);
     if (!ret && s->modules) {
         s->time = mappings_time(s->modules, &s->chunk, s->request->ordinal, &until);
         s->time = s->time_ns > s->time ? s->time_ns : s->time;

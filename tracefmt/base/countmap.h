@@ -31,6 +31,6 @@ void countmap_fini(struct countmap *m);
     ((uint64_t)(block) << 20 | (uint64_t)(first) << 10 | (uint64_t)(end))
 #define CUT_BLOCK(key) ((uint32_t)((key) >> 20))
 #define CUT_FIRST(key) ((uint32_t)((key) >> 10 & 0x3ff))
-#define CUT_END(key) ((uint32_t)((key)&0x3ff))
+#define CUT_END(key) ((uint32_t)((key) & 0x3ff))
 
 #endif

@@ -26,7 +26,7 @@ struct ctr_trace {
                                      read */
     uint64_t seek_hash;
     struct ctr_diag seek_damage; /* of a stream's */
-    int has_root; /* ends of processes and threads are known */
+    int has_root;                /* ends of processes and threads are known */
 
     /* META */
     char *meta; /* all strings */

@@ -107,12 +107,12 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 /* events masks; same values as CTR_EVENTS_* of cannoli/events.h */
 #define CTR_HAS_EXEC 0x01u
 #define CTR_HAS_MEM 0x02u
-#define CTR_HAS_VAL 0x04u  /* values of accesses */
-#define CTR_HAS_REG 0x08u  /* registers */
-#define CTR_HAS_SYS 0x10u  /* system calls, signals */
-#define CTR_HAS_MAP 0x20u  /* mappings */
-#define CTR_HAS_THR 0x40u  /* thread and process events */
-#define CTR_HAS_TIME 0x80u /* times of system calls and signals */
+#define CTR_HAS_VAL 0x04u   /* values of accesses */
+#define CTR_HAS_REG 0x08u   /* registers */
+#define CTR_HAS_SYS 0x10u   /* system calls, signals */
+#define CTR_HAS_MAP 0x20u   /* mappings */
+#define CTR_HAS_THR 0x40u   /* thread and process events */
+#define CTR_HAS_TIME 0x80u  /* times of system calls and signals */
 #define CTR_HAS_MARK 0x100u /* marks, labels, gates */
 
 enum ctr_state {
@@ -140,16 +140,17 @@ struct ctr_info {
     const char *selection; /* what was chosen to be recorded, as options; "" if
                               everything was.  The trace of a part proves neither that
                               what is missing did not happen, nor what followed what. */
-    uint64_t dropped_insns; /* what a recording that keeps the newest part only (--ring) */
+    uint64_t
+        dropped_insns; /* what a recording that keeps the newest part only (--ring) */
     uint64_t dropped_loads; /* dropped before it was written */
     uint64_t dropped_stores;
     uint64_t dropped_chunks;
     uint64_t start_realtime_ns; /* since 1970 ... */
     uint64_t start_ns;          /* ... and the same moment in trace time */
     uint64_t end_ns;            /* of the last event known */
-    uint64_t raw_bytes; /* of the columns of all chunks known, before compression */
-    uint64_t file_bytes;        /* size, or what was read of a stream so far */
-    uint64_t insns;             /* totals over all chunks known */
+    uint64_t raw_bytes;  /* of the columns of all chunks known, before compression */
+    uint64_t file_bytes; /* size, or what was read of a stream so far */
+    uint64_t insns;      /* totals over all chunks known */
     uint64_t loads;
     uint64_t stores;
     uint32_t processes; /* sizes of the tables below */
@@ -198,7 +199,7 @@ enum ctr_end {
 
 struct ctr_process {
     uint32_t index; /* in the table, from 0, in order of creation */
-    int32_t pid;      /* as the guest knows it */
+    int32_t pid;    /* as the guest knows it */
     int32_t ppid;
     int32_t host_pid; /* where the recorder ran, if the process was in a PID namespace
                          of its own; 0: pid, or not known */
@@ -319,7 +320,7 @@ struct ctr_slot {
 /* What a jitter library attached to an instruction or to a block. */
 struct ctr_tag {
     uint64_t tag;
-    uint16_t insn; /* CTR_TAG_BLOCK (0xffff): of the block */
+    uint16_t insn;    /* CTR_TAG_BLOCK (0xffff): of the block */
     uint16_t library; /* its number, in the order of loading */
 };
 
@@ -449,9 +450,9 @@ struct ctr_mem {
  */
 struct ctr_reg_change {
     uint64_t ordinal;
-    uint64_t pc;         /* of that instruction, or 0 */
-    uint32_t reg;        /* index in the table of ctr_trace_reg */
-    uint32_t size;       /* bytes */
+    uint64_t pc;          /* of that instruction, or 0 */
+    uint32_t reg;         /* index in the table of ctr_trace_reg */
+    uint32_t size;        /* bytes */
     const uint8_t *value; /* little-endian, valid during the call */
     uint8_t outside;
     uint16_t insn;
@@ -520,7 +521,7 @@ struct ctr_map { /* CTR_EVENT_MAP */
     struct ctr_str build_id;
 };
 struct ctr_thread_event { /* CTR_EVENT_THREAD */
-    uint32_t op; /* CTR_THREAD_* */
+    uint32_t op;          /* CTR_THREAD_* */
     int32_t pid;
     int32_t tid;
     int32_t ppid;
@@ -529,7 +530,7 @@ struct ctr_thread_event { /* CTR_EVENT_THREAD */
     int32_t status;
     struct ctr_str name;
 };
-struct ctr_mark { /* CTR_EVENT_MARK */
+struct ctr_mark {    /* CTR_EVENT_MARK */
     uint32_t source; /* CTR_MARK_* */
     uint32_t number;
     uint64_t asked_ns;
@@ -541,7 +542,7 @@ struct ctr_gate { /* CTR_EVENT_GATE */
     uint32_t why; /* CTR_GATE_* */
 };
 struct ctr_label { /* CTR_EVENT_LABEL */
-    uint32_t op; /* CTR_LABEL_* */
+    uint32_t op;   /* CTR_LABEL_* */
     uint64_t start;
     uint64_t size;
     struct ctr_str type;
@@ -590,8 +591,8 @@ struct ctr_run {
 /* A register as it is shown: the name and size that gdb gives it. */
 struct ctr_reg {
     uint32_t index;
-    uint32_t size;      /* bytes */
-    uint32_t flags;     /* CTR_REG_VECTOR, CTR_REG_SPECIAL */
+    uint32_t size;  /* bytes */
+    uint32_t flags; /* CTR_REG_VECTOR, CTR_REG_SPECIAL */
     const char *name;
 };
 /* Register i of the trace, or NULL if there is none (or none are recorded). */
@@ -615,7 +616,7 @@ CTR_API int ctr_state_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal
 /* A range of a process's address space, from time from_ns on, before to_ns. */
 struct ctr_mapping {
     uint64_t start;
-    uint64_t end; /* exclusive */
+    uint64_t end;    /* exclusive */
     uint64_t offset; /* of start in the file */
     uint32_t prot;   /* 1 read, 2 write, 4 execute */
     uint32_t process;
@@ -623,7 +624,7 @@ struct ctr_mapping {
     uint64_t to_ns; /* UINT64_MAX: until the process ended */
     uint64_t dev;
     uint64_t inode;
-    uint64_t base; /* of the module: where offset 0 of the file is mapped, or start */
+    uint64_t base;    /* of the module: where offset 0 of the file is mapped, or start */
     const char *path; /* "" anonymous */
     const uint8_t *build_id;
     uint32_t build_id_bytes;
@@ -745,10 +746,7 @@ struct ctr_filter {
     uint64_t from_ns;
     uint64_t to_ns;
 };
-#define CTR_FILTER_INIT                                                                  \
-    {                                                                                    \
-        0                                                                                \
-    }
+#define CTR_FILTER_INIT {0}
 
 /* ------------------------------------------------------------------ replay */
 

@@ -11,9 +11,9 @@
  * MiB: 200 for names (short ones take more than is counted), 160 for records, 128 for
  * changes, 96 for moments, 128 for events, and the rest for skews and for sorting.
  */
-#define MAPS_MAX_EVENT_BYTES (128u << 20)  /* packed, at once */
-#define MAPS_MAX_CHANGES (1u << 22)        /* pieces that ever began */
-#define MAPS_MAX_PIECES (1u << 20)         /* at once */
+#define MAPS_MAX_EVENT_BYTES (128u << 20) /* packed, at once */
+#define MAPS_MAX_CHANGES (1u << 22)       /* pieces that ever began */
+#define MAPS_MAX_PIECES (1u << 20)        /* at once */
 #define MAPS_MAX_MOMENTS (1u << 23)
 #define MAPS_MAX_THREAD_CHANGES (1u << 23) /* changes of threads */
 #define MAPS_MAX_NAMES (128u << 20)        /* bytes of paths and build ids */

@@ -288,7 +288,8 @@ static struct dict_entry *entry_new(const struct blockdef *def, uint32_t id,
     size_t groups = ((size_t)def->ngroup + 1) * 2 * sizeof(uint16_t);
     size_t slots = def->nslot * sizeof(struct dict_slot);
     size_t reach = def->nslot * sizeof(uint16_t);
-    size_t bytes = sizeof(struct dict_entry) + constants + groups + slots + reach + def->bytes;
+    size_t bytes =
+        sizeof(struct dict_entry) + constants + groups + slots + reach + def->bytes;
     struct dict_entry *e = malloc(bytes);
     if (!e) {
         return NULL;
@@ -417,8 +418,8 @@ static int add_raw(struct ctr_dict *d, uint32_t raw_id, const struct blockdef *d
 }
 
 /* The added definition without the slots of what is not recorded. */
-static int parse_raw(struct ctr_dict *d, struct blockdef *def, const void *bytes, size_t n,
-                     struct ctr_diag *diag)
+static int parse_raw(struct ctr_dict *d, struct blockdef *def, const void *bytes,
+                     size_t n, struct ctr_diag *diag)
 {
     int err = blockdef_parse(def, bytes, n, CTR_NO_OFF, diag);
     if (!err &&
@@ -480,8 +481,8 @@ int ctr_dict_restore_raw(struct ctr_dict *d, uint32_t raw_id, uint32_t id,
         return err;
     }
     struct dict_entry *e = id <= DICT_MAX_IDS ? idtab_get(&d->by_id, id) : NULL;
-    int other = e && (e->def.bytes != def.bytes ||
-                      memcmp(e->def.body, def.body, def.bytes) != 0);
+    int other =
+        e && (e->def.bytes != def.bytes || memcmp(e->def.body, def.body, def.bytes) != 0);
     if (raw_id == 0 || raw_id >= DICT_RAW_LIMIT || id == 0 || id > DICT_MAX_IDS ||
         dict_raw(d, raw_id) || (other && e->raws)) {
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "block.id", "bad number");

@@ -35,7 +35,7 @@ struct dict_slot {
  * is no number for it; others: to so many bits, with or without sign extension.
  * Translated code masks to 32 bits, and to 56 or more, with or without a sign.
  */
-#define REACH_LOADS(r) ((r)&7u)
+#define REACH_LOADS(r) ((r) & 7u)
 #define REACH_STORES(r) ((r) >> 3 & 7u)
 #define REACH_KIND(r) ((r) >> 6 & 63u)
 #define REACH_WHOLE 63u
@@ -87,13 +87,13 @@ struct dict_entry {
 
 struct ctr_dict {
     unsigned events;
-    int reuse; /* canonical ids are handed out again */
+    int reuse;            /* canonical ids are handed out again */
     pthread_mutex_t lock; /* for all but regs, strip and lookups by id */
-    struct idtab by_raw; /* raw id -> entry */
-    uint64_t raws;       /* number ever added; of the adding thread */
-    struct idtab by_id;  /* canonical id -> entry */
+    struct idtab by_raw;  /* raw id -> entry */
+    uint64_t raws;        /* number ever added; of the adding thread */
+    struct idtab by_id;   /* canonical id -> entry */
     _Atomic uint32_t size;
-    _Atomic uint32_t written; /* the writer has written definitions up to this id */
+    _Atomic uint32_t written;   /* the writer has written definitions up to this id */
     struct dict_entry **bucket; /* by hash */
     uint32_t nbucket;
     uint32_t nentry;

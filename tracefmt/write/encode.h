@@ -132,7 +132,7 @@ struct pred32 {
  */
 #define SEEN_PAGES 512u
 #define PAGE_KEY(addr, reach) (((uint64_t)(addr) & ~(uint64_t)REACH_MASK) | (reach))
-#define PAGE_HASH(key) (((key) >> PAGE_BITS ^ ((key)&63u) << 3) & (SEEN_PAGES - 1))
+#define PAGE_HASH(key) (((key) >> PAGE_BITS ^ ((key) & 63u) << 3) & (SEEN_PAGES - 1))
 
 /* How many addresses or items encode_fast batches, if one block does not have more. */
 #define BATCH 2048u

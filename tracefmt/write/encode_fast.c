@@ -89,9 +89,11 @@ static inline void put_fast_token(struct fast *f, uint32_t word, uint32_t halfwo
  * slots become pending. Returns the first word after these, or 0, with nothing changed,
  * if encode_slow must handle it. Not inline for the same reason as take_predicted.
  */
-static __attribute__((noinline)) uint32_t
-run_groups(struct ctr_encoder *e, struct segment_walk *w, struct fast *f, uint32_t word,
-           uint32_t at, uint32_t stop, uint32_t l)
+static __attribute__((noinline)) uint32_t run_groups(struct ctr_encoder *e,
+                                                     struct segment_walk *w,
+                                                     struct fast *f, uint32_t word,
+                                                     uint32_t at, uint32_t stop,
+                                                     uint32_t l)
 {
     const volatile uint32_t *shared = w->seg->words + at;
     const struct dict_entry *d = e->def[l];

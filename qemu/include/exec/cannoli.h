@@ -32,8 +32,7 @@
 /*
  * The statement that follows is executed only if the condition does not hold.
  */
-#define CANNOLI_UNLESS(condition) \
-    if (!(condition))
+#define CANNOLI_UNLESS(condition) if (!(condition))
 
 struct CannoliBlock;
 struct CannoliThread;
@@ -51,7 +50,7 @@ struct TranslationBlock;
 typedef struct CannoliCPU {
     /* tid of the thread that made this one */
     int32_t parent_tid;
-    uint32_t once_seq;      /* see `once' */
+    uint32_t once_seq; /* see `once' */
     /* What a state restore found, for the exit that follows it */
     const struct CannoliBlock *unwound;
     void *unwound_words;
@@ -84,7 +83,7 @@ typedef struct CannoliCPU {
     /* With CF_CANNOLI_TREE: the call that began the tree */
     uint64_t tree_sp, tree_return;
     bool parent_paused;
-    bool in_code;           /* a block that counts is running */
+    bool in_code; /* a block that counts is running */
     /*
      * What most blocks use is last, close to env, where code for it is short.
      * Instruction of the running block, stored before calls; or'ed flag
@@ -109,16 +108,16 @@ typedef struct CannoliCPU {
  * wanted of accesses that helpers make.  Blocks of which nothing is recorded do
  * not store it: then it is CANNOLI_INSN_NONE, as it is between calls.
  */
-#define CANNOLI_INSN_LAST   0x80000000u
+#define CANNOLI_INSN_LAST       0x80000000u
 #define CANNOLI_INSN_UNRECORDED 0x40000000u
-#define CANNOLI_INSN_LOADS  0x20000000u
-#define CANNOLI_INSN_STORES 0x10000000u
-#define CANNOLI_INSN_LOADED 0x08000000u /* values, too */
-#define CANNOLI_INSN_STORED 0x04000000u
-#define CANNOLI_INSN_REGS   0x02000000u /* registers */
-#define CANNOLI_INSN_ALL    0x3e000000u
-#define CANNOLI_INSN_NUMBER 0x0000ffffu
-#define CANNOLI_INSN_NONE   0x0000ffffu
+#define CANNOLI_INSN_LOADS      0x20000000u
+#define CANNOLI_INSN_STORES     0x10000000u
+#define CANNOLI_INSN_LOADED     0x08000000u /* values, too */
+#define CANNOLI_INSN_STORED     0x04000000u
+#define CANNOLI_INSN_REGS       0x02000000u /* registers */
+#define CANNOLI_INSN_ALL        0x3e000000u
+#define CANNOLI_INSN_NUMBER     0x0000ffffu
+#define CANNOLI_INSN_NONE       0x0000ffffu
 
 /*
  * Compile flags of blocks: the gate of the thread is closed; instructions are
@@ -194,11 +193,12 @@ extern const int cannoli_words_off;
     temp_tcgv_ptr(tcg_global_reg_new_internal(s, TCG_TYPE_PTR, r, name))
 #define CANNOLI_TCG_INIT(s) \
     cannoli_fixed = cannoli_fixed_wanted(); \
-    cannoli_tcg_init( \
-        cannoli_fixed < 1 ? NULL : \
-            CANNOLI_FIXED_REG(s, TCG_REG_R15, "cannoli_words"), \
-        cannoli_fixed < 2 ? NULL : \
-            CANNOLI_FIXED_REG(s, TCG_REG_R14, "cannoli_data"))
+    cannoli_tcg_init(cannoli_fixed < 1 \
+                         ? NULL \
+                         : CANNOLI_FIXED_REG(s, TCG_REG_R15, "cannoli_words"), \
+                     cannoli_fixed < 2 \
+                         ? NULL \
+                         : CANNOLI_FIXED_REG(s, TCG_REG_R14, "cannoli_data"))
 #else
 #define CANNOLI_TCG_INIT(s) cannoli_tcg_init(NULL, NULL)
 #endif
@@ -252,14 +252,13 @@ void cannoli_take_fixed(struct CPUState *cpu, uintptr_t words, uintptr_t data);
  * no_jump: *last_tb becomes NULL if it must not be chained to tb.
  */
 extern bool cannoli_once_on;
-struct TranslationBlock *
-cannoli_once_find_fresh(struct TranslationBlock *tb);
+struct TranslationBlock *cannoli_once_find_fresh(struct TranslationBlock *tb);
 #define cannoli_once_pending(tb) \
     (cannoli_once_on && qatomic_load_acquire(&(tb)->cannoli_once))
 #define cannoli_once_stay(cpu, tb) \
     do { \
-        if (*(tb) && (cannoli_once_pending(*(tb)) || \
-                      (cpu)->neg.cannoli.once)) { \
+        if (*(tb) && \
+            (cannoli_once_pending(*(tb)) || (cpu)->neg.cannoli.once)) { \
             *(tb) = NULL; \
         } \
     } while (0)
@@ -348,10 +347,8 @@ void cannoli_st_bytes(struct CPUArchState *env, uint64_t addr, uint32_t size,
 void cannoli_ldst(struct CPUArchState *env, uint64_t addr, uint64_t size,
                   bool is_load);
 /* From addr up to the host address end */
-void cannoli_ld_until(struct CPUArchState *env, uint64_t addr,
-                      const void *end);
-void cannoli_st_until(struct CPUArchState *env, uint64_t addr,
-                      const void *end);
+void cannoli_ld_until(struct CPUArchState *env, uint64_t addr, const void *end);
+void cannoli_st_until(struct CPUArchState *env, uint64_t addr, const void *end);
 void cannoli_copy(struct CPUArchState *env, uint64_t to, uint64_t from,
                   uint64_t size);
 /* The addresses are those of the last bytes. */

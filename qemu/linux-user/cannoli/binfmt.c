@@ -36,8 +36,8 @@ static unsigned parse_bytes(const char *hex, uint8_t out[MAX_MAGIC])
         if (n == MAX_MAGIC) {
             return 0;
         }
-        out[n++] = g_ascii_xdigit_value(hex[0]) << 4 |
-                   g_ascii_xdigit_value(hex[1]);
+        out[n++] =
+            g_ascii_xdigit_value(hex[0]) << 4 | g_ascii_xdigit_value(hex[1]);
     }
     return n;
 }

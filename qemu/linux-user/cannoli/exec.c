@@ -54,7 +54,7 @@ void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
 
 /* ---- how this QEMU was started ---- */
 
-static GPtrArray *options;      /* argument strings that matter to a program */
+static GPtrArray *options; /* argument strings that matter to a program */
 static char *self_path;
 
 /* Each option given on the command line or in the environment, as it is. */
@@ -62,8 +62,10 @@ void cannoli_option(const char *name, const char *value)
 {
     /* Not options for a log or a debugger, or that change the environment. */
     static const char *const kept[] = {
-        "L", "s", "cpu", "r", "B", "R", "t", "p", "one-insn-per-tb", "tb-size",
-        "seed", "xtensa-abi-call0",
+        "L",       "s",    "cpu",
+        "r",       "B",    "R",
+        "t",       "p",    "one-insn-per-tb",
+        "tb-size", "seed", "xtensa-abi-call0",
     };
 
     if (!options) {
@@ -182,11 +184,11 @@ static int open_executable(const char *file)
 
 /* What to do about an execve. */
 typedef enum Verdict {
-    NOT_OURS,               /* as usual */
-    OURS,                   /* start QEMU */
-    OURS_BINFMT,            /* ... as the kernel would */
-    OURS_BINFMT_ARGV0,      /* ... keeping argv[0] */
-    INTERP_MISSING,         /* fail */
+    NOT_OURS,          /* as usual */
+    OURS,              /* start QEMU */
+    OURS_BINFMT,       /* ... as the kernel would */
+    OURS_BINFMT_ARGV0, /* ... keeping argv[0] */
+    INTERP_MISSING,    /* fail */
 } Verdict;
 
 static uint64_t number(const uint8_t *p, unsigned bytes)
@@ -322,8 +324,7 @@ static Verdict judge(char **file, GPtrArray *args)
         n = read(fd, head, HEAD_BYTES);
         v = n > 0 ? judge_program(fd, (uint8_t *)head, n) : NOT_OURS;
         close(fd);
-        if (v != NOT_OURS || n <= 0 ||
-            !judge_script(head, n, &interp, &arg)) {
+        if (v != NOT_OURS || n <= 0 || !judge_script(head, n, &interp, &arg)) {
             return v;
         }
         if (args->len) {
@@ -346,9 +347,8 @@ static Verdict judge(char **file, GPtrArray *args)
  */
 static bool pipe_path(char *name, size_t size)
 {
-    g_autofree char *shared = g_strdup_printf("/proc/%d/fd/%d",
-                                              cannoli_ctl->recorder_pid,
-                                              cannoli_ctl->shared_fd);
+    g_autofree char *shared = g_strdup_printf(
+        "/proc/%d/fd/%d", cannoli_ctl->recorder_pid, cannoli_ctl->shared_fd);
     struct stat st;
 
     snprintf(name, size, "/proc/%d/fd/%d", cannoli_ctl->recorder_pid,
@@ -381,8 +381,8 @@ static void exec_qemu(const char *file, GPtrArray *args, char **envp,
 {
     GPtrArray *argv = g_ptr_array_new();
     GPtrArray *env = how == OURS ? marked_environment(envp) : NULL;
-    g_autofree char *pipe_arg = g_strdup_printf("pipe=%s,%s", pipe_name,
-                                                env ? "exec" : "binfmt");
+    g_autofree char *pipe_arg =
+        g_strdup_printf("pipe=%s,%s", pipe_name, env ? "exec" : "binfmt");
     int saved_errno;
 
     g_ptr_array_add(argv, program_invocation_name);
@@ -402,8 +402,8 @@ static void exec_qemu(const char *file, GPtrArray *args, char **envp,
     }
     g_ptr_array_add(argv, NULL);
 
-    safe_syscall(__NR_execve, self_path, argv->pdata, env ? (char **)env->pdata
-                                                          : envp);
+    safe_syscall(__NR_execve, self_path, argv->pdata,
+                 env ? (char **)env->pdata : envp);
     saved_errno = errno;
     if (env) {
         g_ptr_array_free(env, true);

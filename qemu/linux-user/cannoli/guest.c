@@ -30,8 +30,8 @@
 #endif
 
 void cannoli_put_mark(CPUState *cpu, uint32_t source, uint32_t number,
-                  uint64_t asked_ns, uint64_t value, const char *text,
-                  uint32_t len)
+                      uint64_t asked_ns, uint64_t value, const char *text,
+                      uint32_t len)
 {
     uint32_t bytes = 4 + 4 + 8 + 8 + 2 + len;
     uint8_t *p = cannoli_event(cpu, CTR_EVENT_MARK, bytes, cannoli_now());
@@ -124,8 +124,8 @@ bool cannoli_guest_syscall(CPUState *cpu, int num, const uint64_t args[8],
         *ret = guest_mark(cpu, args[2], args[3], args[4]);
         break;
     case CANNOLI_GUEST_LABEL:
-        *ret = guest_label(cpu, CTR_LABEL_SET, args[2], args[3], args[4],
-                           args[5]);
+        *ret =
+            guest_label(cpu, CTR_LABEL_SET, args[2], args[3], args[4], args[5]);
         break;
     case CANNOLI_GUEST_UNLABEL:
         *ret = guest_label(cpu, CTR_LABEL_REMOVE, args[2], 0, 0, 0);

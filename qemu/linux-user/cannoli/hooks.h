@@ -20,8 +20,8 @@
 void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8]);
 void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
                            int64_t ret);
-void cannoli_record_signal(CPUState *cpu, int sig, const void *info,
-                           bool sync, uint64_t handler);
+void cannoli_record_signal(CPUState *cpu, int sig, const void *info, bool sync,
+                           uint64_t handler);
 void cannoli_futex(CPUState *cpu, int op, uint64_t addr, uint64_t addr2);
 void cannoli_cloned(CPUState *cpu, int tid, uint64_t child_tidptr,
                     uint64_t parent_tidptr);
@@ -32,9 +32,9 @@ const char *cannoli_syscall_name(unsigned i, int *nr);
 
 /* The arguments of do_syscall as they are in registers */
 #define CANNOLI_ARGS(a1, a2, a3, a4, a5, a6, a7, a8) \
-    ((const uint64_t[]) { (abi_ulong)(a1), (abi_ulong)(a2), (abi_ulong)(a3), \
-                          (abi_ulong)(a4), (abi_ulong)(a5), (abi_ulong)(a6), \
-                          (abi_ulong)(a7), (abi_ulong)(a8) })
+    ((const uint64_t[]){ (abi_ulong)(a1), (abi_ulong)(a2), (abi_ulong)(a3), \
+                         (abi_ulong)(a4), (abi_ulong)(a5), (abi_ulong)(a6), \
+                         (abi_ulong)(a7), (abi_ulong)(a8) })
 #define cannoli_syscall(cpu, num, ...) \
     cannoli_record_syscall(cpu, num, CANNOLI_ARGS(__VA_ARGS__))
 #define cannoli_sysret(cpu, num, ret, ...) \
@@ -137,8 +137,8 @@ void cannoli_record_store(CPUState *cpu, uint64_t addr, const void *bytes,
  */
 #define cannoli_lws_stored(env, which, addr, old, new, ret) \
     do { \
-        if ((which) == 0 ? tswap32(ret) == (old) : \
-                           !(ret) && (env)->gr[23] < 3) { \
+        if ((which) == 0 ? tswap32(ret) == (old) \
+                         : !(ret) && (env)->gr[23] < 3) { \
             uint32_t bytes = (which) == 0 ? 4 : 1 << (env)->gr[23]; \
             uint8_t stored[4]; \
             stn_he_p(stored, bytes, new); \
@@ -172,12 +172,13 @@ void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
                       unsigned flags);
 /* Hide the option from the guest. */
 #define cannoli_hide_option(envlist) \
-    ((void) envlist_unsetenv(envlist, "QEMU_CANNOLI"))
+    ((void)envlist_unsetenv(envlist, "QEMU_CANNOLI"))
 
 /* For the table of arguments */
 #define CANNOLI_ARGUMENT \
-    {"cannoli", "QEMU_CANNOLI", true, cannoli_parse, \
-     "pipe=...", "write an execution trace (started by cannoli-record)"},
+    { "cannoli",  "QEMU_CANNOLI", \
+      true,       cannoli_parse, \
+      "pipe=...", "write an execution trace (started by cannoli-record)" },
 
 #else /* CONFIG_CANNOLI */
 

@@ -26,8 +26,8 @@
 #define MAX_BUILD_ID 64
 #define MAX_PHDRS    64
 #define NT_BUILD_ID  3
-#define MAX_LOADED   (64 * 1024)    /* mappings recorded with content */
-#define MAX_NOTES    (16 * 1024)    /* bytes of a segment that are read */
+#define MAX_LOADED   (64 * 1024) /* mappings recorded with content */
+#define MAX_NOTES    (16 * 1024) /* bytes of a segment that are read */
 
 /* A change, or a mapping at the beginning. */
 typedef struct Change {
@@ -40,8 +40,8 @@ typedef struct Change {
 
 static CannoliThread *map_thread(CPUState *cpu)
 {
-    return (cannoli_map || cannoli_modules_on) && cpu
-           ? cannoli_cpu(cpu)->thread : NULL;
+    return (cannoli_map || cannoli_modules_on) && cpu ? cannoli_cpu(cpu)->thread
+                                                      : NULL;
 }
 
 static void map_event(CPUState *cpu, const Change *c, uint64_t time)
@@ -113,7 +113,7 @@ static void changed(const Change *c)
 
 /* An ELF file, or what is mapped of it. */
 typedef struct Image {
-    int fd;                 /* or -1 */
+    int fd; /* or -1 */
     abi_ulong addr;
     uint64_t size;
     bool is64, be;
@@ -146,7 +146,7 @@ static uint64_t image_number(const Image *im, const uint8_t *p, unsigned bytes)
 static uint32_t find_note(const Image *im, const uint8_t *notes, uint32_t n,
                           uint8_t id[MAX_BUILD_ID])
 {
-    for (uint32_t at = 0; n - at >= 12; ) {
+    for (uint32_t at = 0; n - at >= 12;) {
         uint64_t name = image_number(im, notes + at, 4);
         uint64_t desc = image_number(im, notes + at + 4, 4);
         uint64_t type = image_number(im, notes + at + 8, 4);
@@ -247,8 +247,9 @@ static bool was_brk(CannoliThread *t, bool failed)
     }
     t->sys.brk = false;
     if (!failed) {
-        changed(&(Change) {
-            .op = CTR_MAP_BRK, .prot = PROT_READ | PROT_WRITE,
+        changed(&(Change){
+            .op = CTR_MAP_BRK,
+            .prot = PROT_READ | PROT_WRITE,
             .flags = TARGET_MAP_PRIVATE | TARGET_MAP_ANONYMOUS,
             .start = t->sys.heap,
             .size = t->sys.new_heap_end - t->sys.heap,
@@ -267,8 +268,12 @@ void cannoli_mmap(int64_t ret, uint64_t len, int prot, int flags, int fd,
     char path[PATH_MAX], name[32];
     uint8_t id[MAX_BUILD_ID];
     Change c = {
-        .op = CTR_MAP_MMAP, .prot = prot, .flags = flags,
-        .start = (abi_ulong)ret, .size = len, .build_id = id,
+        .op = CTR_MAP_MMAP,
+        .prot = prot,
+        .flags = flags,
+        .start = (abi_ulong)ret,
+        .size = len,
+        .build_id = id,
     };
     struct stat st;
     int saved_errno = errno;
@@ -311,8 +316,9 @@ void cannoli_munmap(uint64_t start, uint64_t len)
     CannoliThread *t = map_thread(thread_cpu);
 
     if (t && !was_brk(t, false)) {
-        changed(&(Change) {
-            .op = CTR_MAP_MUNMAP, .start = start,
+        changed(&(Change){
+            .op = CTR_MAP_MUNMAP,
+            .start = start,
             .size = TARGET_PAGE_ALIGN(len),
         });
     }
@@ -339,8 +345,10 @@ void cannoli_mprotect(uint64_t start, uint64_t len, int prot)
         do {
             end += TARGET_PAGE_SIZE;
         } while (end - 1 < last && !page_get_flags(end));
-        changed(&(Change) {
-            .op = CTR_MAP_MMAP, .prot = prot, .start = hole,
+        changed(&(Change){
+            .op = CTR_MAP_MMAP,
+            .prot = prot,
+            .start = hole,
             .size = end - hole,
             .flags = TARGET_MAP_PRIVATE | TARGET_MAP_ANONYMOUS,
         });
@@ -349,8 +357,11 @@ void cannoli_mprotect(uint64_t start, uint64_t len, int prot)
         }
         hole = end;
     }
-    changed(&(Change) {
-        .op = CTR_MAP_MPROTECT, .prot = prot, .start = start, .size = len,
+    changed(&(Change){
+        .op = CTR_MAP_MPROTECT,
+        .prot = prot,
+        .start = start,
+        .size = len,
     });
 }
 
@@ -358,12 +369,15 @@ void cannoli_mremap(uint64_t start, uint64_t len, uint64_t old_start,
                     uint64_t old_len, int flags, int prot)
 {
     if (map_thread(thread_cpu)) {
-        changed(&(Change) {
-            .op = CTR_MAP_MREMAP, .prot = prot,
+        changed(&(Change){
+            .op = CTR_MAP_MREMAP,
+            .prot = prot,
             /* For the guest the old range is always unmapped. */
             .flags = flags & (MREMAP_MAYMOVE | MREMAP_FIXED),
-            .start = start, .size = TARGET_PAGE_ALIGN(len),
-            .old_start = old_start, .old_size = TARGET_PAGE_ALIGN(old_len),
+            .start = start,
+            .size = TARGET_PAGE_ALIGN(len),
+            .old_start = old_start,
+            .old_size = TARGET_PAGE_ALIGN(old_len),
         });
     }
 }
@@ -375,11 +389,15 @@ void cannoli_shmat(uint64_t start, uint64_t len, int shmid, unsigned key,
 
     if (map_thread(thread_cpu)) {
         snprintf(path, sizeof(path), "/SYSV%08x (deleted)", key);
-        changed(&(Change) {
-            .op = CTR_MAP_SHMAT, .flags = TARGET_MAP_SHARED,
+        changed(&(Change){
+            .op = CTR_MAP_SHMAT,
+            .flags = TARGET_MAP_SHARED,
             .prot = PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE) |
                     (flags & SHM_EXEC ? PROT_EXEC : 0),
-            .start = start, .size = len, .path = path, .inode = shmid,
+            .start = start,
+            .size = len,
+            .path = path,
+            .inode = shmid,
         });
     }
 }
@@ -387,8 +405,10 @@ void cannoli_shmat(uint64_t start, uint64_t len, int shmid, unsigned key,
 void cannoli_shmdt(uint64_t start, uint64_t len)
 {
     if (map_thread(thread_cpu)) {
-        changed(&(Change) {
-            .op = CTR_MAP_SHMDT, .start = start, .size = len,
+        changed(&(Change){
+            .op = CTR_MAP_SHMDT,
+            .start = start,
+            .size = len,
         });
     }
 }
@@ -400,7 +420,7 @@ typedef struct Walk {
     bool new_program;
     IntervalTreeRoot *host;
     uint64_t time;
-    abi_ulong stack_first, stack_last;  /* mapping that the stack begins in */
+    abi_ulong stack_first, stack_last; /* mapping that the stack begins in */
 } Walk;
 
 static bool is_stack(const struct image_info *info, abi_ulong start,
@@ -440,11 +460,13 @@ static void initial_event(Walk *w, const MapInfo *mi, abi_ulong start,
     const struct image_info *info = get_task_state(w->cpu)->info;
     uint8_t id[MAX_BUILD_ID];
     Change c = {
-        .op = CTR_MAP_INITIAL, .build_id = id,
+        .op = CTR_MAP_INITIAL,
+        .build_id = id,
         .prot = (prot & (PAGE_READ | PAGE_EXEC)) |
                 (prot & PAGE_WRITE_ORG ? PROT_WRITE : 0),
         .flags = TARGET_MAP_PRIVATE,
-        .start = start, .size = (uint64_t)last - start + 1,
+        .start = start,
+        .size = (uint64_t)last - start + 1,
     };
 
     if (mi) {
@@ -453,8 +475,8 @@ static void initial_event(Walk *w, const MapInfo *mi, abi_ulong start,
         c.inode = mi->inode;
         c.path = mi->path;
         if (mi->dev) {
-            c.offset = mi->offset + ((uintptr_t)g2h_untagged(start) -
-                                     mi->itree.start);
+            c.offset =
+                mi->offset + ((uintptr_t)g2h_untagged(start) - mi->itree.start);
         }
     }
     if (is_stack(info, start, last)) {

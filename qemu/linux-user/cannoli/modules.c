@@ -19,7 +19,7 @@
 typedef struct Module {
     IntervalTreeNode itree;
     uint64_t offset, dev, inode;
-    char *path;                 /* a GRefString; NULL: anonymous */
+    char *path; /* a GRefString; NULL: anonymous */
 } Module;
 
 bool cannoli_modules_on;
@@ -89,8 +89,8 @@ void cannoli_module_map(uint64_t start, uint64_t size, const char *path,
 void cannoli_module_move(uint64_t start, uint64_t size, uint64_t old_start,
                          uint64_t old_size)
 {
-    IntervalTreeNode *n = interval_tree_iter_first(&modules, old_start,
-                                                   old_start);
+    IntervalTreeNode *n =
+        interval_tree_iter_first(&modules, old_start, old_start);
     Module m = { .path = NULL };
     uint64_t offset = 0;
 
@@ -144,7 +144,7 @@ bool cannoli_module_at(uint64_t addr, struct cannoli_module *to)
         return false;
     }
     m = container_of(n, Module, itree);
-    *to = (struct cannoli_module) {
+    *to = (struct cannoli_module){
         .path = m->path ? m->path : "",
         .start = n->start,
         .end = n->last + 1,

@@ -56,8 +56,8 @@ uint32_t cannoli_peek(void *to, abi_ulong addr, uint32_t n)
         c->vanished = &vanished;
         barrier();
         while (done < n) {
-            uint32_t part = TARGET_PAGE_SIZE - ((addr + done) &
-                                                ~TARGET_PAGE_MASK);
+            uint32_t part =
+                TARGET_PAGE_SIZE - ((addr + done) & ~TARGET_PAGE_MASK);
 
             part = MIN(part, n - done);
             memcpy((uint8_t *)to + done, g2h_untagged(addr + done), part);
@@ -128,8 +128,8 @@ void cannoli_record_lock(uint64_t addr, int64_t len, bool copy)
     how = t->sys.next_lock;
     t->sys.next_lock = 0;
     if (t->sys.depth && copy && len > 0 && how != CANNOLI_LOCK_QUIET) {
-        user_memory(thread_cpu, addr, len, how == CANNOLI_LOCK_STRING ?
-                    CTR_USERMEM_STRING : 0, NULL);
+        user_memory(thread_cpu, addr, len,
+                    how == CANNOLI_LOCK_STRING ? CTR_USERMEM_STRING : 0, NULL);
     }
 }
 
@@ -314,7 +314,7 @@ void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
     }
     share(cpu, time);
     recorded = open && cannoli_choose_syscall(num, syscall_name(num));
-    t->sys = (CannoliSys) {
+    t->sys = (CannoliSys){
         .depth = t->sys.depth + open,
         .may_write = CANNOLI_WROTE_ALL,
         .quiet = open ? t->sys.quiet << 1 | !recorded : t->sys.quiet,
@@ -342,7 +342,7 @@ void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
         cannoli_record_write(cpu, t->sys.later, 4);
     }
     recorded = !(t->sys.quiet & 1);
-    t->sys = (CannoliSys) {
+    t->sys = (CannoliSys){
         .depth = t->sys.depth ? t->sys.depth - 1 : 0,
         .may_write = CANNOLI_WROTE_ALL,
         .quiet = t->sys.quiet >> 1,
@@ -506,9 +506,9 @@ void cannoli_program(CPUState *cpu)
         load_names();
     }
     prctl(PR_GET_NAME, qemu_comm, 0, 0, 0);
-    cannoli_thread_event(cpu, cannoli_execed ? CTR_THREAD_EXEC
-                                             : CTR_THREAD_START, 0, 0,
-                         cannoli_execed ? real_exec_path : NULL);
+    cannoli_thread_event(cpu,
+                         cannoli_execed ? CTR_THREAD_EXEC : CTR_THREAD_START, 0,
+                         0, cannoli_execed ? real_exec_path : NULL);
     cannoli_maps_initial(cpu, true);
 }
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-namespace shapes {
+namespace shapes
+{
 
 template <typename T> inline T clamp(T v, T lo, T hi)
 {
@@ -18,28 +19,39 @@ template <typename T> inline T clamp(T v, T lo, T hi)
     return v > hi ? hi : v;
 }
 
-class Shape {
+class Shape
+{
   public:
-    explicit Shape(std::string name) : name_(std::move(name)) {}
+    explicit Shape(std::string name) : name_(std::move(name))
+    {
+    }
     virtual ~Shape() = default;
     virtual double area() const = 0;
-    const std::string &name() const { return name_; }
+    const std::string &name() const
+    {
+        return name_;
+    }
 
   private:
     std::string name_;
 };
 
-class Box : public Shape {
+class Box : public Shape
+{
   public:
     Box(double w, double h);
     double area() const override;
-    Box operator+(const Box &other) const { return Box(w_ + other.w_, h_ + other.h_); }
+    Box operator+(const Box &other) const
+    {
+        return Box(w_ + other.w_, h_ + other.h_);
+    }
 
   private:
     double w_, h_;
 };
 
-class Disc : public Shape {
+class Disc : public Shape
+{
   public:
     explicit Disc(double r);
     double area() const override;
@@ -48,9 +60,13 @@ class Disc : public Shape {
     double r_;
 };
 
-template <typename K, typename V> class Table {
+template <typename K, typename V> class Table
+{
   public:
-    void add(const K &key, V value) { values_[key] += clamp<V>(value, 0, 1000); }
+    void add(const K &key, V value)
+    {
+        values_[key] += clamp<V>(value, 0, 1000);
+    }
     template <typename F> void each(F f) const
     {
         for (const auto &[key, value] : values_) {

@@ -22,14 +22,14 @@
 
 /* The instructions of the block that is translated, as libraries see them. */
 static struct cannoli_insn queried[TCG_MAX_INSNS];
-static uint32_t wanted_by[TCG_MAX_INSNS];     /* libraries that record it: bits */
+static uint32_t wanted_by[TCG_MAX_INSNS]; /* libraries that record it: bits */
 static uint8_t code[TCG_MAX_INSNS * (MAX_INSN_BYTES + 1)];
 static CannoliQuery query;
 
 /* ---- tags ---- */
 
 typedef struct Tag {
-    uint16_t insn;          /* or CTR_TAG_BLOCK */
+    uint16_t insn; /* or CTR_TAG_BLOCK */
     uint16_t library;
     uint64_t tag;
 } Tag;
@@ -117,7 +117,9 @@ static uint32_t classify(const CannoliPass *p, const DisasContextBase *db,
     }
     /* Used when nothing is known: the translator ended the block here. */
     return in->index == p->nr_insns - 1 && db->is_jmp != DISAS_NEXT &&
-           db->is_jmp != DISAS_TOO_MANY ? CANNOLI_INSN_BRANCH : 0;
+                   db->is_jmp != DISAS_TOO_MANY
+               ? CANNOLI_INSN_BRANCH
+               : 0;
 }
 
 /*
@@ -146,9 +148,14 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
         } else {
             cannoli_insn_bytes(p, db, i, q);
         }
-        *in = (struct cannoli_insn) {
-            .pc = p->insns[i].pc, .bytes = q, .len = len, .mode = mode,
-            .index = i, .block_pc = db->pc_first, .context = &query,
+        *in = (struct cannoli_insn){
+            .pc = p->insns[i].pc,
+            .bytes = q,
+            .len = len,
+            .mode = mode,
+            .index = i,
+            .block_pc = db->pc_first,
+            .context = &query,
         };
         in->flags = classify(p, db, in);
         if (db->fake_insn) {
@@ -163,8 +170,8 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
             continue;
         }
         if (cannoli_is_access(o->op, &store)) {
-            queried[o->insn].flags |= store ? CANNOLI_INSN_STORE
-                                          : CANNOLI_INSN_LOAD;
+            queried[o->insn].flags |=
+                store ? CANNOLI_INSN_STORE : CANNOLI_INSN_LOAD;
         } else if (cannoli_is_real_call(o->op) &&
                    !(tcg_call_info(o->op)->flags & TCG_CALL_NO_SIDE_EFFECTS)) {
             queried[o->insn].flags |= CANNOLI_INSN_HELPER;
@@ -183,7 +190,7 @@ static struct {
     struct cannoli_range v[NR_RANGES];
     int answer[NR_RANGES];
     unsigned n, next;
-    uint64_t generation;        /* of the mappings at the query */
+    uint64_t generation; /* of the mappings at the query */
 } ranges;
 
 static void forget_ranges(void)
@@ -196,7 +203,7 @@ static int query_range(uint64_t addr, struct cannoli_range *range)
 {
     int answer = 0;
 
-    *range = (struct cannoli_range) { 0, UINT64_MAX };
+    *range = (struct cannoli_range){ 0, UINT64_MAX };
     for (int i = 0; i < cannoli_nr_libraries; i++) {
         const CannoliLibrary *lib = &cannoli_libraries[i];
         struct cannoli_range r = { 0, UINT64_MAX };
@@ -205,8 +212,8 @@ static int query_range(uint64_t addr, struct cannoli_range *range)
         if (!lib->jitter.hook_range) {
             return CANNOLI_ANYTHING;
         }
-        answer |= CANNOLI_LIBRARY_CALL(lib,
-            lib->jitter.hook_range(lib->state, &query, addr, &r));
+        answer |= CANNOLI_LIBRARY_CALL(
+            lib, lib->jitter.hook_range(lib->state, &query, addr, &r));
         range->start = MAX(range->start, r.start);
         range->end = MIN(range->end, r.end);
     }
@@ -277,7 +284,8 @@ static uint32_t query_mem(int insn, uint32_t among, bool store, uint32_t size)
         query.library = lib;
         if ((among & (1u << i)) &&
             (!lib->jitter.hook_mem ||
-             CANNOLI_LIBRARY_CALL(lib,
+             CANNOLI_LIBRARY_CALL(
+                 lib,
                  lib->jitter.hook_mem(lib->state, query.insn, store, size)))) {
             yes |= 1u << i;
         }
@@ -296,7 +304,8 @@ static bool query_value(int insn, uint32_t among, bool store, uint32_t size)
         if ((among & (1u << i)) &&
             (!lib->jitter.hook_value ||
              CANNOLI_LIBRARY_CALL(lib,
-                 lib->jitter.hook_value(lib->state, query.insn, store, size)))) {
+                                  lib->jitter.hook_value(lib->state, query.insn,
+                                                         store, size)))) {
             return true;
         }
     }
@@ -312,8 +321,8 @@ static bool query_reg(int insn, uint32_t among)
         query.library = lib;
         if ((among & (1u << i)) &&
             (!lib->jitter.hook_reg ||
-             CANNOLI_LIBRARY_CALL(lib,
-                 lib->jitter.hook_reg(lib->state, query.insn)))) {
+             CANNOLI_LIBRARY_CALL(
+                 lib, lib->jitter.hook_reg(lib->state, query.insn)))) {
             return true;
         }
     }
@@ -354,8 +363,8 @@ static void query_insn(InsnInfo *in, int insn)
 
         query.library = lib;
         if (lib->jitter.hook_inst) {
-            answer = CANNOLI_LIBRARY_CALL(lib,
-                lib->jitter.hook_inst(lib->state, query.insn));
+            answer = CANNOLI_LIBRARY_CALL(
+                lib, lib->jitter.hook_inst(lib->state, query.insn));
         }
         in->triggers |= answer & (CANNOLI_START | CANNOLI_STOP | CANNOLI_TREE);
         switch (answer & CANNOLI_HOOK_MASK) {
@@ -435,7 +444,7 @@ int cannoli_choose_access(CannoliPass *p, int insn, unsigned access)
 #define NR_ANSWERS 8192
 enum { UNKNOWN, RECORDED, NOT_RECORDED };
 static uint8_t answers[NR_ANSWERS];
-static GHashTable *more_answers;    /* of large numbers */
+static GHashTable *more_answers; /* of large numbers */
 
 void cannoli_forget_answers(void)
 {
@@ -452,8 +461,8 @@ static int query_libraries(int nr, const char *name)
         const CannoliLibrary *lib = &cannoli_libraries[i];
 
         if (!lib->jitter.hook_syscall ||
-            CANNOLI_LIBRARY_CALL(lib,
-                lib->jitter.hook_syscall(lib->state, nr, name))) {
+            CANNOLI_LIBRARY_CALL(
+                lib, lib->jitter.hook_syscall(lib->state, nr, name))) {
             return RECORDED;
         }
     }
@@ -496,8 +505,8 @@ bool cannoli_choose_syscall(int nr, const char *name)
         if (!more_answers) {
             more_answers = g_hash_table_new(NULL, NULL);
         }
-        answer = GPOINTER_TO_INT(g_hash_table_lookup(more_answers,
-                                                     GINT_TO_POINTER(nr)));
+        answer = GPOINTER_TO_INT(
+            g_hash_table_lookup(more_answers, GINT_TO_POINTER(nr)));
         if (answer == UNKNOWN) {
             answer = query_syscall(nr, name);
             g_hash_table_insert(more_answers, GINT_TO_POINTER(nr),

@@ -52,8 +52,8 @@ static TCGTemp *keep(TCGTemp *t)
     return copy;
 }
 
-bool cannoli_cas_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
-                     TCGv_i32 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp, TCGv_i32 new,
+                     uint64_t idx, unsigned memop)
 {
     TCGType type = tcg_ctx->addr_type;
     TCGLabel *failed, *done;
@@ -88,8 +88,8 @@ bool cannoli_cas_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
     return true;
 }
 
-bool cannoli_cas_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
-                     TCGv_i64 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp, TCGv_i64 new,
+                     uint64_t idx, unsigned memop)
 {
     TCGType type = tcg_ctx->addr_type;
     TCGLabel *failed, *done;

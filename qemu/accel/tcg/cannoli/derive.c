@@ -39,19 +39,19 @@
 #include "tcg/tcg-internal.h"
 #include "pass.h"
 
-#define MAX_BASES   4096
-#define KNOWN_BITS  56          /* that a masked address keeps at least */
+#define MAX_BASES  4096
+#define KNOWN_BITS 56 /* that a masked address keeps at least */
 
 enum {
-    BASE_CONST = 0,             /* the number 0 */
-    BASE_NEW = UINT32_MAX - 1,  /* unknown, and not used yet */
-    BASE_NONE = UINT32_MAX,     /* unknown, and no other is derived from it */
+    BASE_CONST = 0,            /* the number 0 */
+    BASE_NEW = UINT32_MAX - 1, /* unknown, and not used yet */
+    BASE_NONE = UINT32_MAX,    /* unknown, and no other is derived from it */
 };
 
 typedef struct Value {
     uint32_t base;
     uint8_t bits;
-    uint8_t shift;              /* left, before all else */
+    uint8_t shift; /* left, before all else */
     uint64_t off;
 } Value;
 
@@ -70,7 +70,7 @@ static uint32_t nr_bases;
  * operands give the same number (an element of an array that is loaded and
  * stored).
  */
-#define MAX_MADE    256
+#define MAX_MADE 256
 static struct Made {
     uint32_t a, b, base;
     unsigned shift;
@@ -290,8 +290,8 @@ static void follow(CannoliPass *p, TCGContext *s, const OpInfo *o, bool once)
     int nr_out = call ? TCGOP_CALLO(op) : tcg_op_defs[op->opc].nb_oargs;
     Value v = { BASE_NEW };
 
-    if (call && !(tcg_call_flags(op) & (TCG_CALL_NO_WRITE_GLOBALS |
-                                        TCG_CALL_NO_READ_GLOBALS))) {
+    if (call && !(tcg_call_flags(op) &
+                  (TCG_CALL_NO_WRITE_GLOBALS | TCG_CALL_NO_READ_GLOBALS))) {
         forget_globals(s);
     }
     if (nr_out == 1 && once && !call) {
@@ -326,8 +326,8 @@ static void find_root(CannoliPass *p, int slot, Value v)
     } else {
         delta = width == 32 ? (int32_t)(v.off - root->off) : v.off - root->off;
         if (!p->insns[sl->insn].simple || root->slot < 0 ||
-            root->bits < v.bits ||
-            delta < -CTR_MAX_DERIVE || delta > CTR_MAX_DERIVE) {
+            root->bits < v.bits || delta < -CTR_MAX_DERIVE ||
+            delta > CTR_MAX_DERIVE) {
             *root = (struct Root){ slot, v.bits, v.off };
             return;
         }

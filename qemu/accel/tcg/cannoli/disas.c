@@ -42,8 +42,9 @@ static bool capstone_mode(uint32_t mode, bool be, cs_arch *arch, int *csmode)
     case EM_386:
     case EM_X86_64:
         *arch = CS_ARCH_X86;
-        m = mode == CTR_MODE_X86_16 ? CS_MODE_16
-          : mode == CTR_MODE_X86_32 ? CS_MODE_32 : CS_MODE_64;
+        m = mode == CTR_MODE_X86_16   ? CS_MODE_16
+            : mode == CTR_MODE_X86_32 ? CS_MODE_32
+                                      : CS_MODE_64;
         break;
     case EM_MIPS:
         *arch = CS_ARCH_MIPS;
@@ -51,9 +52,10 @@ static bool capstone_mode(uint32_t mode, bool be, cs_arch *arch, int *csmode)
             return false;
         }
         m = mode == CTR_MODE_MICROMIPS ? CS_MODE_MIPS32 | CS_MODE_MICRO
-          : g_str_has_prefix(TARGET_NAME, "mips64") ||
-            g_str_has_prefix(TARGET_NAME, "mipsn32") ? CS_MODE_MIPS64
-                                                     : CS_MODE_MIPS32;
+            : g_str_has_prefix(TARGET_NAME, "mips64") ||
+                    g_str_has_prefix(TARGET_NAME, "mipsn32")
+                ? CS_MODE_MIPS64
+                : CS_MODE_MIPS32;
         break;
     case EM_PPC:
     case EM_PPC64:
@@ -78,8 +80,8 @@ static bool capstone_mode(uint32_t mode, bool be, cs_arch *arch, int *csmode)
 #if CS_API_MAJOR >= 5
     case EM_RISCV:
         *arch = CS_ARCH_RISCV;
-        m = CS_MODE_RISCVC | (TARGET_LONG_BITS == 32 ? CS_MODE_RISCV32
-                                                     : CS_MODE_RISCV64);
+        m = CS_MODE_RISCVC |
+            (TARGET_LONG_BITS == 32 ? CS_MODE_RISCV32 : CS_MODE_RISCV64);
         break;
     case EM_SH:
         *arch = CS_ARCH_SH;

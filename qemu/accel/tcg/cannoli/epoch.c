@@ -35,13 +35,13 @@
 uint32_t cannoli_epoch;
 
 static struct {
-    uint32_t next, end;     /* ids of the page that are left */
-    bool used;              /* a block with one was defined in this epoch */
+    uint32_t next, end; /* ids of the page that are left */
+    bool used;          /* a block with one was defined in this epoch */
 } ids;
-static uint32_t described;  /* blocks defined in this epoch */
-static uint32_t next_look;  /* when so many blocks became invalid */
+static uint32_t described;   /* blocks defined in this epoch */
+static uint32_t next_look;   /* when so many blocks became invalid */
 static uint32_t dead_before; /* blocks invalid when it began */
-static bool requested;          /* a flush of all code is requested */
+static bool requested;       /* a flush of all code is requested */
 
 void cannoli_epoch_begin(void)
 {
@@ -86,7 +86,7 @@ void cannoli_flushed(void)
     if (!cannoli_on) {
         return;
     }
-    CPU_FOREACH(cpu) {
+    CPU_FOREACH (cpu) {
         cannoli_cpu(cpu)->block = NULL;
         cannoli_cpu(cpu)->unwound = NULL;
     }
@@ -180,7 +180,8 @@ void cannoli_epoch_described(CPUState *cpu)
     described++;
     if (!cannoli_coverage && !requested && is_due()) {
         requested = true;
-        async_safe_run_on_cpu(cpu, flush, RUN_ON_CPU_HOST_INT(
-                                  qatomic_read(&tb_ctx.tb_flush_count)));
+        async_safe_run_on_cpu(
+            cpu, flush,
+            RUN_ON_CPU_HOST_INT(qatomic_read(&tb_ctx.tb_flush_count)));
     }
 }

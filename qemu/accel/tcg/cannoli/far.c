@@ -28,7 +28,7 @@
 #include <sys/syscall.h>
 
 /* How far is far away. */
-#define FAR_AWAY    (1ull << 40)
+#define FAR_AWAY (1ull << 40)
 
 /*
  * How much of the largest gap is reserved: the guest can map that much before
@@ -38,9 +38,9 @@
 #define MAX_PIECES  (64 * 1024)
 
 /* Addresses for mappings that libraries make: below the heap. */
-#define ZONE_BYTES  (1ull << 39)
-#define ZONE_STEP   (1ull << 21)
-#define ZONE_TRIES  64
+#define ZONE_BYTES (1ull << 39)
+#define ZONE_STEP  (1ull << 21)
+#define ZONE_TRIES 64
 
 __thread int cannoli_apart;
 
@@ -143,7 +143,7 @@ static uintptr_t take(size_t bytes)
         munmap(p, bytes);
         return 0;
     }
-    pieces[nr_pieces++] = (Piece) { (uintptr_t)p, bytes };
+    pieces[nr_pieces++] = (Piece){ (uintptr_t)p, bytes };
     return (uintptr_t)p;
 }
 

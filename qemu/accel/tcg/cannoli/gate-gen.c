@@ -29,17 +29,17 @@
      (intptr_t)sizeof(CPUState))
 
 static TCGHelperInfo info_place = {
-    .func = helper_cannoli_place, .name = "cannoli_place",
+    .func = helper_cannoli_place,
+    .name = "cannoli_place",
     .flags = TCG_CALL_NO_WRITE_GLOBALS,
-    .typemask = dh_typemask(i32, 0) | dh_typemask(env, 1) |
-                dh_typemask(i32, 2),
+    .typemask = dh_typemask(i32, 0) | dh_typemask(env, 1) | dh_typemask(i32, 2),
 };
 
 static TCGHelperInfo info_tree = {
-    .func = helper_cannoli_tree, .name = "cannoli_tree",
+    .func = helper_cannoli_tree,
+    .name = "cannoli_tree",
     .flags = TCG_CALL_NO_WRITE_GLOBALS,
-    .typemask = dh_typemask(i32, 0) | dh_typemask(env, 1) |
-                dh_typemask(i64, 2),
+    .typemask = dh_typemask(i32, 0) | dh_typemask(env, 1) | dh_typemask(i64, 2),
 };
 
 static void gen_place(TCGContext *s, uint32_t triggers)

@@ -46,14 +46,14 @@
 #define WATCH_STACK (256 * 1024)
 
 static struct {
-    bool counts;            /* instructions */
-    bool window;            /* is open */
-    bool starts_closed;     /* as it was when `window' was set by it */
+    bool counts;        /* instructions */
+    bool window;        /* is open */
+    bool starts_closed; /* as it was when `window' was set by it */
     /* Requests of the guest to all threads: paused in bit 0, a count above */
     uint32_t guest_requests;
-    uint32_t filter_seq;    /* of the last choice, or the one in progress */
-    uint32_t selection;     /* how often it was made anew */
-    char *text;             /* and how */
+    uint32_t filter_seq; /* of the last choice, or the one in progress */
+    uint32_t selection;  /* how often it was made anew */
+    char *text;          /* and how */
     void *watch_stack;
 } process;
 
@@ -68,7 +68,7 @@ static void kick_all(void)
     CPUState *cpu;
 
     RCU_READ_LOCK_GUARD();
-    CPU_FOREACH(cpu) {
+    CPU_FOREACH (cpu) {
         cpu_exit(cpu);
     }
 }
@@ -222,8 +222,8 @@ static uint8_t blocked_by(const CannoliGate *g)
     if (g->paused) {
         return CTR_GATE_GUEST;
     }
-    if (process.counts && (g->phase == CANNOLI_PHASE_AFTER ||
-                           g->phase == CANNOLI_PHASE_OVER)) {
+    if (process.counts &&
+        (g->phase == CANNOLI_PHASE_AFTER || g->phase == CANNOLI_PHASE_OVER)) {
         return CTR_GATE_COUNT;
     }
     if (!g->in_tree && !qatomic_read(&process.window)) {
@@ -263,8 +263,8 @@ static void set_gate(CPUState *cpu, bool begin)
         g->paused = requests & 1;
     }
     blocked = why = blocked_by(g);
-    cflags = (gate_cflags(g) & ~CF_CANNOLI_OFF) |
-             (blocked ? CF_CANNOLI_OFF : 0);
+    cflags =
+        (gate_cflags(g) & ~CF_CANNOLI_OFF) | (blocked ? CF_CANNOLI_OFF : 0);
     if (cflags != (cpu->tcg_cflags & CF_CANNOLI_MASK)) {
         cpu->tcg_cflags = (cpu->tcg_cflags & ~CF_CANNOLI_MASK) | cflags;
         /* A block that was requested before is one of the other kind. */
@@ -326,7 +326,7 @@ static void emit_marks(CPUState *cpu)
         struct mempipe_mark m = control->marks[g->marks++ % MEMPIPE_MARKS];
 
         cannoli_put_mark(cpu, CTR_MARK_OUTSIDE, g->marks, m.asked_ns, 0, m.text,
-                     MIN(m.bytes, MEMPIPE_MARK_BYTES));
+                         MIN(m.bytes, MEMPIPE_MARK_BYTES));
     }
 }
 
@@ -352,7 +352,7 @@ static void choose_anew(CPUState *cpu, run_on_cpu_data data)
     process.text = cannoli_jitter_text();
     process.filter_seq = cannoli_jitter_seq;
     process.selection = cannoli_jitter_seq / 2;
-    CPU_FOREACH(other) {
+    CPU_FOREACH (other) {
         cannoli_cpu(other)->insn = CANNOLI_INSN_NONE;
     }
     tb_flush(cpu);
@@ -397,8 +397,8 @@ static bool inside_insn(CPUState *cpu)
 {
 #ifdef TARGET_S390X
     if (cpu_env(cpu)->ex_value) {
-        cpu->cflags_next_tb = curr_cflags(cpu) | CF_NO_GOTO_TB |
-                              CF_NO_GOTO_PTR | CF_NOIRQ | 1;
+        cpu->cflags_next_tb =
+            curr_cflags(cpu) | CF_NO_GOTO_TB | CF_NO_GOTO_PTR | CF_NOIRQ | 1;
         cpu_exit(cpu);
         return true;
     }
@@ -546,9 +546,9 @@ void cannoli_gate_program(CPUState *cpu)
     const struct mempipe_shared *shared = cannoli_shared();
 
     process.filter_seq = cannoli_jitter_seq;
-    process.counts = (shared->after_insns != 0 &&
-                      shared->after_insns != UINT64_MAX) ||
-                     shared->for_insns != UINT64_MAX;
+    process.counts =
+        (shared->after_insns != 0 && shared->after_insns != UINT64_MAX) ||
+        shared->for_insns != UINT64_MAX;
     begin_window();
     cannoli_watch_start();
 }

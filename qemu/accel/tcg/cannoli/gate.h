@@ -14,25 +14,25 @@
 
 /* Instructions are counted, all threads together: */
 enum CannoliPhase {
-    CANNOLI_PHASE_AFTER,    /* those before the part that is recorded */
-    CANNOLI_PHASE_FOR,      /* those of that part */
-    CANNOLI_PHASE_OVER,     /* it is over */
-    CANNOLI_PHASE_NONE,     /* no more need to count: there is no end */
+    CANNOLI_PHASE_AFTER, /* those before the part that is recorded */
+    CANNOLI_PHASE_FOR,   /* those of that part */
+    CANNOLI_PHASE_OVER,  /* it is over */
+    CANNOLI_PHASE_NONE,  /* no more need to count: there is no end */
 };
 
 /* The gate of a thread. */
 typedef struct CannoliGate {
-    bool open;              /* changes in cannoli_gate_enter only */
-    bool paused;            /* by the guest */
-    bool in_tree;           /* see CannoliCPU.tree_sp */
-    bool tree_aside;        /* a signal handler runs on a stack of its own: */
-    uint64_t tree_sp;       /* what it is outside of the handler */
-    bool was_in_tree;       /* when the gate was last checked */
-    uint8_t blocked;        /* why it was closed then: CTR_GATE_*, 0: open */
+    bool open;        /* changes in cannoli_gate_enter only */
+    bool paused;      /* by the guest */
+    bool in_tree;     /* see CannoliCPU.tree_sp */
+    bool tree_aside;  /* a signal handler runs on a stack of its own: */
+    uint64_t tree_sp; /* what it is outside of the handler */
+    bool was_in_tree; /* when the gate was last checked */
+    uint8_t blocked;  /* why it was closed then: CTR_GATE_*, 0: open */
     enum CannoliPhase phase;
-    uint32_t guest_requests;   /* requests of the guest, as last seen */
-    uint32_t marks;         /* marks from outside that were recorded */
-    uint32_t selection;     /* and the choice that was recorded */
+    uint32_t guest_requests; /* requests of the guest, as last seen */
+    uint32_t marks;          /* marks from outside that were recorded */
+    uint32_t selection;      /* and the choice that was recorded */
 } CannoliGate;
 
 /* ---- processes and threads ---- */
@@ -93,7 +93,7 @@ bool cannoli_tree_elsewhere(CPUState *cpu, uint64_t tree_sp);
 #endif
 /* CTR_EVENT_MARK */
 void cannoli_put_mark(CPUState *cpu, uint32_t source, uint32_t number,
-                  uint64_t asked_ns, uint64_t value, const char *text,
-                  uint32_t len);
+                      uint64_t asked_ns, uint64_t value, const char *text,
+                      uint32_t len);
 
 #endif

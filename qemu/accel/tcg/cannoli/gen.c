@@ -125,10 +125,10 @@ static void helper_cannoli_loop(CPUArchState *env, void *block, uint32_t insn,
 }
 
 static TCGHelperInfo info_loop = {
-    .func = helper_cannoli_loop, .name = "cannoli_loop",
+    .func = helper_cannoli_loop,
+    .name = "cannoli_loop",
     .typemask = dh_typemask(void, 0) | dh_typemask(env, 1) |
-                dh_typemask(ptr, 2) | dh_typemask(i32, 3) |
-                dh_typemask(i64, 4),
+                dh_typemask(ptr, 2) | dh_typemask(i32, 3) | dh_typemask(i64, 4),
 };
 
 /* The block is being left from code shared by several instructions. */
@@ -154,7 +154,8 @@ static void helper_cannoli_left(CPUArchState *env)
 }
 
 static TCGHelperInfo info_left = {
-    .func = helper_cannoli_left, .name = "cannoli_left",
+    .func = helper_cannoli_left,
+    .name = "cannoli_left",
     .typemask = dh_typemask(void, 0) | dh_typemask(env, 1),
 };
 
@@ -164,12 +165,11 @@ static void gen_loop_check(CannoliPass *p, uint32_t need, const CannoliBlock *b,
     TCGLabel *enough = gen_new_label();
 
     gen_branch_if_room(p, need, enough);
-    tcg_gen_call4(helper_cannoli_loop, &info_loop, NULL,
-                  tcgv_ptr_temp(tcg_env),
-                  tcgv_ptr_temp(tcg_constant_ptr(b)),
-                  tcgv_i32_temp(tcg_constant_i32(p->insns[insn].number)),
-                  tcgv_i64_temp(tcg_constant_i64(
-                      cannoli_regs_lazy_at(p, insn))));
+    tcg_gen_call4(
+        helper_cannoli_loop, &info_loop, NULL, tcgv_ptr_temp(tcg_env),
+        tcgv_ptr_temp(tcg_constant_ptr(b)),
+        tcgv_i32_temp(tcg_constant_i32(p->insns[insn].number)),
+        tcgv_i64_temp(tcg_constant_i64(cannoli_regs_lazy_at(p, insn))));
     gen_reload(p);
     gen_set_label(enough);
 }
@@ -384,8 +384,8 @@ static void gen_origin(CannoliPass *p, const CannoliBlock *b, const OpInfo *o)
 {
     uint32_t word = cannoli_insn_word(p, o->insn);
 
-    if (cannoli_done(p, o->insn) == p->nr_recorded && o->uncond == p->nr_uncond &&
-        word != CANNOLI_INSN_NONE) {
+    if (cannoli_done(p, o->insn) == p->nr_recorded &&
+        o->uncond == p->nr_uncond && word != CANNOLI_INSN_NONE) {
         word |= CANNOLI_INSN_LAST;
     }
     gen_store_insn(word);

@@ -84,36 +84,36 @@ void cannoli_hold_threads(bool hold);
 
 /* What a thread's system calls need to remember (linux-user/cannoli-*.c). */
 typedef struct CannoliSys {
-    uint32_t depth;                 /* system calls under way */
-    int next_lock;                  /* CANNOLI_LOCK_*, for one lock_user */
-    int64_t may_write;              /* bytes unlock_user may still record */
-    uint64_t later;                 /* futex, written when the call returns */
-    bool has_map_flags, brk;        /* for the next mapping of this call: */
-    int map_flags;                  /* as the guest passed them */
+    uint32_t depth;          /* system calls under way */
+    int next_lock;           /* CANNOLI_LOCK_*, for one lock_user */
+    int64_t may_write;       /* bytes unlock_user may still record */
+    uint64_t later;          /* futex, written when the call returns */
+    bool has_map_flags, brk; /* for the next mapping of this call: */
+    int map_flags;           /* as the guest passed them */
     uint64_t heap, heap_end, new_heap_end;
-    uint32_t quiet;                 /* bits of unrecorded calls, newest low */
+    uint32_t quiet; /* bits of unrecorded calls, newest low */
 } CannoliSys;
 
 /* A guest thread's end of its pipe. */
 typedef struct CannoliThread {
     struct mempipe_pipe *pipe;
-    struct mempipe_chunk *chunk;    /* header of the buffer being filled */
-    uint8_t *base;                  /* its first byte */
-    uint8_t *end;                   /* one past its last byte */
+    struct mempipe_chunk *chunk; /* header of the buffer being filled */
+    uint8_t *base;               /* its first byte */
+    uint8_t *end;                /* one past its last byte */
     uint8_t *aux;
     uint32_t pipe_no;
-    uint32_t serial;                /* of the pipe, while it is ours */
+    uint32_t serial; /* of the pipe, while it is ours */
     uint32_t chunk_no;
     uint32_t seq;
-    uint32_t placed;                /* bytes of records with a place in it */
-    uint32_t events;                /* records of events in this buffer */
+    uint32_t placed;                 /* bytes of records with a place in it */
+    uint32_t events;                 /* records of events in this buffer */
     struct mempipe_aux_event *event; /* the one being made */
     CannoliSys sys;
     CannoliGate gate;
-    uint32_t epoch;                 /* of the ids in the buffer */
-    bool running;                   /* inside translated code */
-    bool left;                      /* the last event is a LEFT word */
-    struct CannoliRegs *regs;       /* with CTR_EVENTS_REG */
+    uint32_t epoch;           /* of the ids in the buffer */
+    bool running;             /* inside translated code */
+    bool left;                /* the last event is a LEFT word */
+    struct CannoliRegs *regs; /* with CTR_EVENTS_REG */
     struct CannoliJump *jumps;
     struct CannoliThread *next_spare;
 } CannoliThread;
@@ -180,18 +180,18 @@ static inline unsigned cannoli_slot_units(unsigned access)
 }
 
 /* The maximum size of a block's content. */
-#define CANNOLI_MAX_CONTENT (CTR_BLOCKDEF_FIXED + \
-                             CTR_MAX_BLOCK_INSNS * (1 + 256 + 8 + 4 + 4) + \
-                             CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_SLOT + \
-                             CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_DERIVE + \
-                             4 + CTR_MAX_BLOCK_TAGS * CTR_BLOCKDEF_TAG)
+#define CANNOLI_MAX_CONTENT \
+    (CTR_BLOCKDEF_FIXED + CTR_MAX_BLOCK_INSNS * (1 + 256 + 8 + 4 + 4) + \
+     CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_SLOT + \
+     CTR_MAX_BLOCK_SLOTS * CTR_BLOCKDEF_DERIVE + 4 + \
+     CTR_MAX_BLOCK_TAGS * CTR_BLOCKDEF_TAG)
 
 /* Of something that is recorded once: has it been? */
 enum { CANNOLI_MARK_NEW, CANNOLI_MARK_CLAIMED, CANNOLI_MARK_DONE };
 
 typedef struct CannoliMark {
     uint32_t state;
-    uint32_t progress;      /* how far the block was recorded */
+    uint32_t progress; /* how far the block was recorded */
 } CannoliMark;
 
 /* A block definition as the dictionary of this process keeps it. */
@@ -304,7 +304,7 @@ extern ino_t cannoli_pipe_ino;
  */
 extern enum CannoliExeced {
     CANNOLI_NOT_EXECED,
-    CANNOLI_EXECED,         /* its environment is marked */
+    CANNOLI_EXECED, /* its environment is marked */
     CANNOLI_EXECED_BINFMT,
 } cannoli_execed;
 

@@ -29,11 +29,11 @@ bool cannoli_starts_closed;
 CannoliLibrary cannoli_libraries[CANNOLI_MAX_LIBRARIES];
 int cannoli_nr_libraries;
 
-static GPtrArray *own_lines;        /* of QEMU's command line */
+static GPtrArray *own_lines; /* of QEMU's command line */
 static uint16_t next_number;
 __thread const CannoliLibrary *cannoli_inside;
 static struct cannoli_host host;
-static char *load_error;            /* error of `load' */
+static char *load_error; /* error of `load' */
 
 /* ---- what a library may call ---- */
 
@@ -49,8 +49,8 @@ static size_t host_read(void *context, uint64_t addr, void *to, size_t n)
 
 static size_t host_disas(void *context, char *text, size_t size)
 {
-    g_autofree char *line = cannoli_disas(context,
-                                          cannoli_code_is_big_endian());
+    g_autofree char *line =
+        cannoli_disas(context, cannoli_code_is_big_endian());
 
     if (!line) {
         return 0;
@@ -78,7 +78,7 @@ static void G_GNUC_PRINTF(1, 2) host_error(const char *format, ...)
 
 static void make_host(void)
 {
-    host = (struct cannoli_host) {
+    host = (struct cannoli_host){
         .version = CANNOLI_JITTER_VERSION,
         .bytes = sizeof(host),
         .target = TARGET_NAME,
@@ -103,8 +103,8 @@ static void make_host(void)
 void cannoli_library_ends(int how)
 {
     const CannoliLibrary *lib = cannoli_inside;
-    CannoliThread *t = lib && current_cpu ? cannoli_cpu(current_cpu)->thread
-                                          : NULL;
+    CannoliThread *t =
+        lib && current_cpu ? cannoli_cpu(current_cpu)->thread : NULL;
 
     if (t) {
         qatomic_set(&t->pipe->inside, lib->entry);
@@ -217,7 +217,7 @@ static char *load_apart(const char *line)
     path = line_path(line, &args);
     full = realpath(path, NULL);
     look_out_for_ends();
-    *lib = (CannoliLibrary) { .entry = find_entry(full ? full : path) };
+    *lib = (CannoliLibrary){ .entry = find_entry(full ? full : path) };
     cannoli_set_inside(lib);
     handle = dlopen(full ? full : path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -230,15 +230,17 @@ static char *load_apart(const char *line)
     } else if (!cannoli_jitter_bytes(j->version) ||
                j->bytes != cannoli_jitter_bytes(j->version)) {
         why = g_strdup_printf("%s was made for version %u of cannoli/jitter.h, "
-                              "this is version %u", path, j->version,
-                              CANNOLI_JITTER_VERSION);
+                              "this is version %u",
+                              path, j->version, CANNOLI_JITTER_VERSION);
     }
     if (why) {
         dlclose(handle);
         return why;
     }
-    *lib = (CannoliLibrary) {
-        .handle = handle, .number = next_number, .stays = true,
+    *lib = (CannoliLibrary){
+        .handle = handle,
+        .number = next_number,
+        .stays = true,
         .entry = lib->entry,
     };
     /* An older library has fewer callbacks; the others stay NULL. */
@@ -306,8 +308,7 @@ static char *read_list(uint32_t *seq)
 
     do {
         before = qatomic_load_acquire(&control->filter_seq);
-        bytes = MIN(qatomic_read(&control->filter_bytes),
-                    MEMPIPE_FILTER_BYTES);
+        bytes = MIN(qatomic_read(&control->filter_bytes), MEMPIPE_FILTER_BYTES);
         memcpy(list, control->filter, bytes);
         list[bytes] = 0;
         smp_rmb();
@@ -381,8 +382,8 @@ static void bring_up_to_date(bool fatal)
     load_lines(lines, true, fatal);
     unload_others();
     cannoli_forget_answers();
-    cannoli_choosing = cannoli_nr_libraries || cannoli_control()->coverage ||
-                       cannoli_windows;
+    cannoli_choosing =
+        cannoli_nr_libraries || cannoli_control()->coverage || cannoli_windows;
     cannoli_apart--;
 }
 

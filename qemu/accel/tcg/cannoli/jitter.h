@@ -20,10 +20,10 @@ typedef struct CannoliLibrary {
     struct cannoli_jitter jitter;
     void *handle;
     void *state;
-    char *line;             /* "path,arguments" as it was given */
-    uint16_t number;        /* of all ever loaded */
-    uint32_t entry;         /* mempipe_pipe.inside, while its code runs */
-    bool stays;             /* while the list is brought up to date */
+    char *line;      /* "path,arguments" as it was given */
+    uint16_t number; /* of all ever loaded */
+    uint32_t entry;  /* mempipe_pipe.inside, while its code runs */
+    bool stays;      /* while the list is brought up to date */
 } CannoliLibrary;
 
 extern CannoliLibrary cannoli_libraries[CANNOLI_MAX_LIBRARIES];
@@ -74,7 +74,7 @@ void cannoli_unblock_crashes(sigset_t *old);
 typedef struct CannoliQuery {
     CPUState *cpu;
     const DisasContextBase *db;
-    const struct cannoli_insn *insn;    /* NULL: for addresses */
+    const struct cannoli_insn *insn; /* NULL: for addresses */
     const CannoliLibrary *library;
 } CannoliQuery;
 

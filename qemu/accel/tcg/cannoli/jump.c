@@ -31,7 +31,7 @@
 #include "accel/tcg/tb-hash.h"
 
 typedef struct CannoliJump {
-    const void *code;       /* of the block; NULL: none is known */
+    const void *code; /* of the block; NULL: none is known */
     uint64_t pc;
     uint64_t cs_base;
     uint32_t flags;
@@ -153,7 +153,8 @@ static NO_GUARD NO_CLEARING const void *helper_cannoli_jump(CPUArchState *env)
 }
 
 static TCGHelperInfo info_jump = {
-    .func = helper_cannoli_jump, .name = "cannoli_jump",
+    .func = helper_cannoli_jump,
+    .name = "cannoli_jump",
     .flags = TCG_CALL_NO_WG_SE,
     .typemask = dh_typemask(cptr, 0) | dh_typemask(env, 1),
 };

@@ -32,7 +32,7 @@
 #include <sys/syscall.h>
 
 #define HEAP_BYTES    (64ull << 30)
-#define LIMITED_BYTES (64ull << 20)     /* with a limit on address space */
+#define LIMITED_BYTES (64ull << 20) /* with a limit on address space */
 #define STEP          (1ull << 20)
 #define LARGE         (256 * 1024)
 #define NR_SIZES      192
@@ -48,15 +48,15 @@ extern void *__libc_memalign(size_t align, size_t bytes);
 /* Before each block's memory. */
 typedef struct Header {
     uint32_t magic;
-    uint32_t size;          /* which */
-    uint64_t before;        /* bytes from the start of the block to here */
+    uint32_t size;   /* which */
+    uint64_t before; /* bytes from the start of the block to here */
 } Header;
 QEMU_BUILD_BUG_ON(sizeof(Header) != ALIGN);
 
 static struct {
     uint8_t *base;
     size_t bytes, used, open;
-    void *spare[NR_SIZES];  /* freed blocks: the memory begins with the next */
+    void *spare[NR_SIZES]; /* freed blocks: the memory begins with the next */
     pthread_mutex_t lock;
 } heap = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -104,7 +104,7 @@ static Header *header_of(void *p)
     if (h->magic != MAGIC || h->size >= NR_SIZES) {
         static const char msg[] =
             "cannoli: a library frees what is no block of "
-                                  "memory, or has overwritten its begin\n";
+            "memory, or has overwritten its begin\n";
 
         if (write(STDERR_FILENO, msg, sizeof(msg) - 1)) {
             /* nothing can be done about it */
@@ -119,9 +119,8 @@ static bool grow(size_t upto)
     size_t open = MIN(ROUND_UP(upto, STEP), heap.bytes);
 
     if (upto > heap.bytes ||
-        (upto > heap.open &&
-         mprotect(heap.base + heap.open, open - heap.open,
-                  PROT_READ | PROT_WRITE))) {
+        (upto > heap.open && mprotect(heap.base + heap.open, open - heap.open,
+                                      PROT_READ | PROT_WRITE))) {
         return false;
     }
     heap.open = MAX(heap.open, open);
@@ -148,7 +147,7 @@ static void *take(size_t n, bool *fresh)
         Header *h = (Header *)(heap.base + heap.used);
 
         heap.used += bytes;
-        *h = (Header) { .magic = MAGIC, .size = size };
+        *h = (Header){ .magic = MAGIC, .size = size };
         *fresh = true;
         p = h + 1;
     }
@@ -172,8 +171,10 @@ static void *take_aligned(size_t align, size_t n)
     if (at != p) {
         const Header *h = (Header *)p - 1;
 
-        *((Header *)at - 1) = (Header) {
-            .magic = MAGIC, .size = h->size, .before = at - p,
+        *((Header *)at - 1) = (Header){
+            .magic = MAGIC,
+            .size = h->size,
+            .before = at - p,
         };
     }
     return at;
@@ -343,13 +344,13 @@ size_t malloc_usable_size(void *p)
 
 /* mmap has two names, for one function where off_t has 64 bits. */
 void *cannoli_heap_mmap(void *at, size_t n, int prot, int flags, int fd,
-                   off_t offset);
+                        off_t offset);
 void *heap_mmap_32(void *at, size_t n, int prot, int flags, int fd,
-                      off_t offset)
-    __asm__("mmap") __attribute__((alias("cannoli_heap_mmap")));
+                   off_t offset) __asm__("mmap")
+    __attribute__((alias("cannoli_heap_mmap")));
 void *heap_mmap_64(void *at, size_t n, int prot, int flags, int fd,
-                      off_t offset)
-    __asm__("mmap64") __attribute__((alias("cannoli_heap_mmap")));
+                   off_t offset) __asm__("mmap64")
+    __attribute__((alias("cannoli_heap_mmap")));
 
 void *cannoli_heap_mmap(void *at, size_t n, int prot, int flags, int fd,
                         off_t offset)
@@ -375,12 +376,12 @@ static void unlock_heap(void)
 
 void cannoli_heap_init(void)
 {
-    size_t bytes = cannoli_address_space_is_limited() ? LIMITED_BYTES
-                                                      : HEAP_BYTES;
+    size_t bytes =
+        cannoli_address_space_is_limited() ? LIMITED_BYTES : HEAP_BYTES;
 
     for (; bytes >= STEP; bytes /= 2) {
-        void *p = cannoli_map_far(bytes, MAP_PRIVATE | MAP_ANONYMOUS |
-                                  MAP_NORESERVE, -1);
+        void *p = cannoli_map_far(
+            bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
         if (p != MAP_FAILED) {
             heap.base = p;

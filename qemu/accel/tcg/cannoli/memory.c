@@ -47,7 +47,8 @@ static void *alloc_in(struct Area *a, size_t bytes)
 
     if (end > a->bytes) {
         error_report("cannoli: the dictionary of blocks has outgrown %" PRIu64
-                     " MiB", a->bytes >> 20);
+                     " MiB",
+                     a->bytes >> 20);
         exit(EXIT_FAILURE);
     }
     while (end > opened) {
@@ -85,9 +86,9 @@ void cannoli_free_passing(void)
 void cannoli_reserve_memory(void)
 {
     /* As much as a limit on address space leaves. */
-    for (arena_bytes = ARENA_BYTES; ; arena_bytes /= 2) {
-        arena = cannoli_map_far(arena_bytes,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    for (arena_bytes = ARENA_BYTES;; arena_bytes /= 2) {
+        arena = cannoli_map_far(
+            arena_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
         if (arena != MAP_FAILED || arena_bytes < 2 * ARENA_STEP) {
             break;
         }

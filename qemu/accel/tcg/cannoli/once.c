@@ -41,15 +41,15 @@ bool cannoli_once_on, cannoli_coverage;
 
 typedef struct OncePart {
     CannoliMark *mark;
-    unsigned number;        /* of the instruction among those recorded */
+    unsigned number; /* of the instruction among those recorded */
 } OncePart;
 
 /* What a translation block records once. */
 typedef struct CannoliOnce {
     CannoliBlock *block;
-    bool code;              /* the code records it */
-    bool resumes;           /* RESUME comes before the id */
-    uint32_t insn;          /* CannoliCPU.insn while it runs */
+    bool code;     /* the code records it */
+    bool resumes;  /* RESUME comes before the id */
+    uint32_t insn; /* CannoliCPU.insn while it runs */
     unsigned nr_parts;
     OncePart parts[];
 } CannoliOnce;
@@ -96,12 +96,15 @@ static bool needs_code(const CannoliPass *p)
 static CannoliOnce *make_once(CannoliPass *p, TranslationBlock *tb,
                               CannoliBlock *b, bool resumes, unsigned nr_parts)
 {
-    CannoliOnce *o = cannoli_alloc_passing(sizeof(*o) +
-                                           nr_parts * sizeof(o->parts[0]));
+    CannoliOnce *o =
+        cannoli_alloc_passing(sizeof(*o) + nr_parts * sizeof(o->parts[0]));
 
     *o = (CannoliOnce){
-        .block = b, .code = needs_code(p), .resumes = resumes,
-        .nr_parts = nr_parts, .insn = CANNOLI_INSN_NONE,
+        .block = b,
+        .code = needs_code(p),
+        .resumes = resumes,
+        .nr_parts = nr_parts,
+        .insn = CANNOLI_INSN_NONE,
     };
     if (p->last == p->nr_insns - 1) {
         o->insn = (p->nr_recorded - 1) | CANNOLI_INSN_LAST;
@@ -122,7 +125,7 @@ typedef struct InsnMark {
 
 /* Under mmap_lock, as translation is. */
 static struct {
-    InsnMark **slots;           /* open addressing, a power of two */
+    InsnMark **slots; /* open addressing, a power of two */
     uint32_t size, used;
 } known;
 
@@ -135,7 +138,7 @@ static uint32_t insn_hash(const InsnMark *m)
 
 static InsnMark **find_place(const InsnMark *m)
 {
-    for (uint32_t i = insn_hash(m); ; i++) {
+    for (uint32_t i = insn_hash(m);; i++) {
         InsnMark **place = &known.slots[i & (known.size - 1)];
 
         if (!*place || ((*place)->pc == m->pc && (*place)->mode == m->mode &&
@@ -172,7 +175,7 @@ static CannoliMark *find_mark(uint64_t pc, uint8_t mode, const uint8_t *bytes,
     if (known.used * 2 >= known.size) {
         grow_known();
     }
-    key.m = (InsnMark) { .pc = pc, .mode = mode, .len = len };
+    key.m = (InsnMark){ .pc = pc, .mode = mode, .len = len };
     memcpy(key.m.bytes, bytes, len);
     place = find_place(&key.m);
     if (!*place) {
@@ -231,8 +234,9 @@ static bool once_insns(CannoliPass *p, TranslationBlock *tb, CannoliBlock *b,
     nr = 0;
     for (int i = 0; i < p->nr_insns; i++) {
         if (p->insns[i].mark) {
-            o->parts[nr++] = (OncePart) {
-                p->insns[i].mark, p->insns[i].number,
+            o->parts[nr++] = (OncePart){
+                p->insns[i].mark,
+                p->insns[i].number,
             };
         }
     }
@@ -275,8 +279,8 @@ TranslationBlock *cannoli_once_find_fresh(TranslationBlock *tb)
         return tb;
     }
     for (unsigned i = 0; i < o->nr_parts; i++) {
-        done += qatomic_load_acquire(&o->parts[i].mark->state) ==
-                CANNOLI_MARK_DONE;
+        done +=
+            qatomic_load_acquire(&o->parts[i].mark->state) == CANNOLI_MARK_DONE;
     }
     if (!done) {
         return tb;

@@ -82,8 +82,8 @@ static struct mempipe_ctl open_pipe(const char *arg, int fds[2])
     int pid, number, n = 0;
 
     if (sscanf(arg, "/proc/%d/fd/%d,%n", &pid, &number, &n) == 2 && n) {
-        cannoli_execed = !strcmp(arg + n, "exec") ? CANNOLI_EXECED
-                                                  : CANNOLI_EXECED_BINFMT;
+        cannoli_execed =
+            !strcmp(arg + n, "exec") ? CANNOLI_EXECED : CANNOLI_EXECED_BINFMT;
         fds[0] = open_file(pid, number);
         ctl = read_ctl(fds[0]);
         fds[1] = open_file(ctl.recorder_pid, ctl.shared_fd);
@@ -113,8 +113,8 @@ static const struct mempipe_ctl *map_pipe(const struct mempipe_ctl *ctl,
     }
     flags = MAP_SHARED | MAP_FIXED;
     if (mmap(p, first, PROT_READ, flags, fds[0], 0) == MAP_FAILED ||
-        mmap(p + first, total - first, PROT_NONE, flags, fds[1],
-             0) == MAP_FAILED) {
+        mmap(p + first, total - first, PROT_NONE, flags, fds[1], 0) ==
+            MAP_FAILED) {
         return MAP_FAILED;
     }
     madvise(p, total, MADV_DONTDUMP);
@@ -147,7 +147,8 @@ void cannoli_parse(const char *arg)
     }
     if (!g_str_has_prefix(arg, "pipe=")) {
         error_report("cannoli: 'pipe=CTL,SHARED,INODE' expected, not '%s'; "
-                     "recordings are made by cannoli-record", arg);
+                     "recordings are made by cannoli-record",
+                     arg);
         exit(EXIT_FAILURE);
     }
     ctl = open_pipe(arg + 5, fds);
@@ -158,8 +159,8 @@ void cannoli_parse(const char *arg)
     mapped = map_pipe(&ctl, fds);
     if (mapped == MAP_FAILED) {
         error_report("cannoli: cannot map the pipe (%" PRIu64 " MiB of address "
-                     "space; is RLIMIT_AS set?): %s", ctl.total_bytes >> 20,
-                     strerror(errno));
+                     "space; is RLIMIT_AS set?): %s",
+                     ctl.total_bytes >> 20, strerror(errno));
         exit(EXIT_FAILURE);
     }
     close(fds[0]);
@@ -168,7 +169,7 @@ void cannoli_parse(const char *arg)
     base = (uint8_t *)mapped;
     cannoli_open_memory(base + ctl.shared_off, ctl.aux_off - ctl.shared_off);
     cannoli_open_memory(base + ctl.chunks_off +
-                        (uint64_t)ctl.nr_pipes * ctl.chunk_bytes,
+                            (uint64_t)ctl.nr_pipes * ctl.chunk_bytes,
                         (uint64_t)ctl.nr_pool * ctl.chunk_bytes);
     cannoli_pool_known = g_new0(bool, ctl.nr_pool);
     cannoli_pipe_dev = st.st_dev;

@@ -63,25 +63,25 @@ bool cannoli_on;
 static struct {
     TCGOp *op;
     vaddr pc;
-    uint64_t known;         /* value of insn_start then, see CannoliReg */
+    uint64_t known; /* value of insn_start then, see CannoliReg */
 } starts[TCG_MAX_INSNS];
 static int nr_starts;
 
 /* Accesses that need a note. */
 typedef struct Note {
     TCGOp *op;
-    bool second;            /* second op of an access that TCG made in halves */
-    bool swap;              /* byte order is changed by other ops */
-    bool silent;            /* not one of the guest's */
+    bool second; /* second op of an access that TCG made in halves */
+    bool swap;   /* byte order is changed by other ops */
+    bool silent; /* not one of the guest's */
 } Note;
 static Note notes[2 * CTR_MAX_BLOCK_SLOTS];
 static int nr_notes;
 
 static CannoliPass the_pass;
 
-#define WORDS_OFF ((int)offsetof(CPUState, neg.cannoli.words) - \
-                   (int)sizeof(CPUState))
-#define DATA_OFF  (WORDS_OFF + (int)sizeof(void *))
+#define WORDS_OFF \
+    ((int)offsetof(CPUState, neg.cannoli.words) - (int)sizeof(CPUState))
+#define DATA_OFF (WORDS_OFF + (int)sizeof(void *))
 QEMU_BUILD_BUG_ON(offsetof(CannoliCPU, data) !=
                   offsetof(CannoliCPU, words) + sizeof(void *));
 
@@ -99,10 +99,11 @@ void cannoli_tcg_init(void *words, void *data)
     if (!cannoli_on) {
         return;
     }
-    the_pass.words_ptr = words ? words :
-        tcg_global_mem_new_ptr(tcg_env, WORDS_OFF, "cannoli_words");
-    the_pass.data_ptr = data ? data :
-        tcg_global_mem_new_ptr(tcg_env, DATA_OFF, "cannoli_data");
+    the_pass.words_ptr =
+        words ? words
+              : tcg_global_mem_new_ptr(tcg_env, WORDS_OFF, "cannoli_words");
+    the_pass.data_ptr =
+        data ? data : tcg_global_mem_new_ptr(tcg_env, DATA_OFF, "cannoli_data");
 }
 
 /*
@@ -113,7 +114,7 @@ static void store_fixed(CannoliPass *p, TCGContext *s)
 {
     TCGOp *op;
 
-    QTAILQ_FOREACH(op, &s->ops, link) {
+    QTAILQ_FOREACH (op, &s->ops, link) {
         if (cannoli_is_real_call(op)) {
             s->emit_before_op = op;
             tcg_gen_st_ptr(p->words_ptr, tcg_env, WORDS_OFF);
@@ -232,7 +233,8 @@ void cannoli_too_complex(CannoliPass *p, TCGContext *s)
         cannoli_shorten(s, 0);
     }
     error_report("cannoli: an instruction at 0x%" VADDR_PRIx
-                 " is too complex to be recorded", p->insns[0].pc);
+                 " is too complex to be recorded",
+                 p->insns[0].pc);
     exit(EXIT_FAILURE);
 }
 
@@ -241,10 +243,11 @@ void cannoli_too_long(CannoliPass *p, TCGContext *s, uint32_t bytes)
     if (p->nr_insns > 1) {
         cannoli_shorten(s, 0);
     }
-    error_report("cannoli: the description of an instruction at 0x%"
-                 VADDR_PRIx " is too long: %u bytes, the limit is %u",
-                 p->insns[0].pc, bytes, cannoli_ctl->aux_bytes -
-                 (uint32_t)sizeof(struct mempipe_aux_block));
+    error_report("cannoli: the description of an instruction at 0x%" VADDR_PRIx
+                 " is too long: %u bytes, the limit is %u",
+                 p->insns[0].pc, bytes,
+                 cannoli_ctl->aux_bytes -
+                     (uint32_t)sizeof(struct mempipe_aux_block));
     exit(EXIT_FAILURE);
 }
 
@@ -265,8 +268,11 @@ static void add_insn(CannoliPass *p, TCGOp *op, int *next)
     InsnInfo *in = &p->insns[p->nr_insns++];
 
     *in = (InsnInfo){
-        .simple = true, .recorded = true, .number = p->nr_insns - 1,
-        .wants = CANNOLI_INSN_ALL, .regs = true,
+        .simple = true,
+        .recorded = true,
+        .number = p->nr_insns - 1,
+        .wants = CANNOLI_INSN_ALL,
+        .regs = true,
     };
     /* sh4 starts more instructions than requested */
     in->known_later = known_at(op);
@@ -308,7 +314,7 @@ static void collect(CannoliPass *p, TCGContext *s, DisasContextBase *db)
     p->nr_ops = 0;
     p->nr_insns = 0;
     reset_labels(p, s);
-    QTAILQ_FOREACH(op, &s->ops, link) {
+    QTAILQ_FOREACH (op, &s->ops, link) {
         TCGLabel *l;
 
         if (is_exitreq_label(s, op)) {
@@ -327,7 +333,10 @@ static void collect(CannoliPass *p, TCGContext *s, DisasContextBase *db)
             }
         }
         p->ops[p->nr_ops] = (OpInfo){
-            .op = op, .slot = -1, .done = -1, .stub = -1,
+            .op = op,
+            .slot = -1,
+            .done = -1,
+            .stub = -1,
         };
         if (cannoli_is_access(op, &store)) {
             const Note *note = find_note(op, &next_note);
@@ -468,7 +477,7 @@ static bool collect_straight(CannoliPass *p, TCGContext *s,
     p->nr_insns = p->nr_slots = p->nr_uncond = p->nr_groups = p->units = 0;
     p->nr_derived = 0;
     reset_labels(p, s);
-    QTAILQ_FOREACH(op, &s->ops, link) {
+    QTAILQ_FOREACH (op, &s->ops, link) {
         TCGLabel *label = cannoli_branch_label(op);
 
         if (is_exitreq_label(s, op)) {
@@ -506,7 +515,7 @@ static bool collect_straight(CannoliPass *p, TCGContext *s,
 }
 
 static void report_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
-                       DisasContextBase *db)
+                         DisasContextBase *db)
 {
     TranslationBlock *tb = (TranslationBlock *)db->tb;
     uint32_t need;

@@ -20,28 +20,28 @@ QEMU_BUILD_BUG_ON(TCG_MAX_INSNS > CTR_MAX_BLOCK_INSNS);
 
 typedef struct OpInfo {
     TCGOp *op;
-    int insn;               /* its instruction; -1 none yet, -2 unknown */
-    int uncond;             /* unconditional slots surely made before it */
-    int slot;               /* of the access that begins here, or -1 */
-    int done;               /* of the access that is complete after it, or -1 */
-    bool second;            /* second half of an access */
-    bool swap;              /* TCG swaps the bytes of its value in other ops */
-    bool silent;            /* an access that is not one of the guest's */
-    bool loop_head;         /* set_label that a later op jumps back to */
-    int stub;               /* set_label that begins the stub it is in, or -1 */
-    uint8_t sets;           /* of registers to compare around it */
-    bool leaves;            /* control never reaches the op after it */
-    bool regs;              /* its instruction's register slots come first */
-    bool exit;              /* needs a LEFT_AT word before it */
-    bool store_insn;        /* branch to code that does not know its origin */
+    int insn;        /* its instruction; -1 none yet, -2 unknown */
+    int uncond;      /* unconditional slots surely made before it */
+    int slot;        /* of the access that begins here, or -1 */
+    int done;        /* of the access that is complete after it, or -1 */
+    bool second;     /* second half of an access */
+    bool swap;       /* TCG swaps the bytes of its value in other ops */
+    bool silent;     /* an access that is not one of the guest's */
+    bool loop_head;  /* set_label that a later op jumps back to */
+    int stub;        /* set_label that begins the stub it is in, or -1 */
+    uint8_t sets;    /* of registers to compare around it */
+    bool leaves;     /* control never reaches the op after it */
+    bool regs;       /* its instruction's register slots come first */
+    bool exit;       /* needs a LEFT_AT word before it */
+    bool store_insn; /* branch to code that does not know its origin */
 } OpInfo;
 
 typedef struct Slot {
     int insn;
     int group;
     uint8_t access;
-    uint8_t units;          /* that it has in the data column */
-    bool first;             /* of its group */
+    uint8_t units; /* that it has in the data column */
+    bool first;    /* of its group */
 } Slot;
 
 /* An entry of the definition's derive[]. */
@@ -52,58 +52,58 @@ typedef struct Derive {
 } Derive;
 
 typedef struct LabelInfo {
-    int pos;                /* op index of its set_label, -1 if none */
-    int source;             /* op index of the first branch to it, -1 */
+    int pos;    /* op index of its set_label, -1 if none */
+    int source; /* op index of the first branch to it, -1 */
     int sources;
-    bool stub;              /* reached from branches only, never comes back */
+    bool stub; /* reached from branches only, never comes back */
 } LabelInfo;
 
 typedef struct InsnInfo {
     vaddr pc;
     int len;
-    uint16_t lazy;          /* deferred units when it begins */
-    uint16_t accesses;      /* its access slots, if it is simple */
-    uint64_t known;         /* CannoliReg.lazy when it begins */
-    uint64_t known_later;   /* and inside of it */
-    uint16_t writes;        /* registers that it may write */
+    uint16_t lazy;        /* deferred units when it begins */
+    uint16_t accesses;    /* its access slots, if it is simple */
+    uint64_t known;       /* CannoliReg.lazy when it begins */
+    uint64_t known_later; /* and inside of it */
+    uint16_t writes;      /* registers that it may write */
     int first_write;
-    int uncond;             /* unconditional slots up to its register slots */
-    bool simple;            /* straight code up to its last access, and only
+    int uncond;        /* unconditional slots up to its register slots */
+    bool simple;       /* straight code up to its last access, and only
                              * accesses can leave it */
-    bool begun, over;       /* an access was seen; the end of straight code */
-    bool loops;             /* contains a backward branch */
-    bool recorded;              /* it is recorded */
-    bool left_out;          /* but not all of its accesses */
-    bool regs;              /* with the registers that it changes */
-    uint8_t choice;         /* CANNOLI_NEVER, CANNOLI_ALWAYS or CANNOLI_ONCE */
-    uint8_t triggers;       /* CANNOLI_START, CANNOLI_STOP, CANNOLI_TREE */
-    uint32_t wants;         /* CANNOLI_INSN_LOADS etc. of what helpers do */
-    uint16_t number;        /* of instructions recorded before it */
-    CannoliMark *mark;      /* if it is recorded once */
+    bool begun, over;  /* an access was seen; the end of straight code */
+    bool loops;        /* contains a backward branch */
+    bool recorded;     /* it is recorded */
+    bool left_out;     /* but not all of its accesses */
+    bool regs;         /* with the registers that it changes */
+    uint8_t choice;    /* CANNOLI_NEVER, CANNOLI_ALWAYS or CANNOLI_ONCE */
+    uint8_t triggers;  /* CANNOLI_START, CANNOLI_STOP, CANNOLI_TREE */
+    uint32_t wants;    /* CANNOLI_INSN_LOADS etc. of what helpers do */
+    uint16_t number;   /* of instructions recorded before it */
+    CannoliMark *mark; /* if it is recorded once */
 } InsnInfo;
 
 typedef struct CannoliPass {
     TCGv_ptr words_ptr, data_ptr;
-    unsigned unit;          /* bytes of a unit of the data column */
+    unsigned unit; /* bytes of a unit of the data column */
     OpInfo *ops;
     int nr_ops, max_ops;
     LabelInfo *labels;
     int max_labels;
     Slot slots[CTR_MAX_BLOCK_SLOTS];
     int nr_slots, nr_uncond, nr_groups;
-    unsigned units;         /* of all slots together */
+    unsigned units; /* of all slots together */
     Derive derived[CTR_MAX_BLOCK_SLOTS];
     int nr_derived;
     InsnInfo insns[TCG_MAX_INSNS];
     int nr_insns;
-    int nr_recorded;            /* instructions that are recorded */
+    int nr_recorded; /* instructions that are recorded */
     int first_recorded;
-    int first, last;        /* from the block's id to the last recorded */
-    bool all_wanted;        /* all of it, with all accesses */
-    bool code;              /* its code records what runs */
-    uint8_t triggers;       /* those of all instructions */
-    int nr_tags;            /* that the definition has */
-    int *cover;             /* conditional depth changes by op index */
+    int first, last;  /* from the block's id to the last recorded */
+    bool all_wanted;  /* all of it, with all accesses */
+    bool code;        /* its code records what runs */
+    uint8_t triggers; /* those of all instructions */
+    int nr_tags;      /* that the definition has */
+    int *cover;       /* conditional depth changes by op index */
 } CannoliPass;
 
 /*

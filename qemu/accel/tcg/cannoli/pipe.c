@@ -66,13 +66,15 @@ static long futex(uint32_t *word, int op, uint32_t val,
 static struct mempipe_pipe *pipe_at(uint32_t i)
 {
     return (struct mempipe_pipe *)((uint8_t *)cannoli_ctl +
-                                   cannoli_ctl->pipes_off) + i;
+                                   cannoli_ctl->pipes_off) +
+           i;
 }
 
 static struct mempipe_chunk *chunk_at(uint32_t i)
 {
     return (struct mempipe_chunk *)((uint8_t *)cannoli_ctl +
-                                    cannoli_ctl->headers_off) + i;
+                                    cannoli_ctl->headers_off) +
+           i;
 }
 
 /* ---- waiting and waking ---- */
@@ -119,8 +121,7 @@ void cannoli_check_recorder(const CannoliThread *t)
 
 /* Wait until try() succeeds; the recorder signals space by `space'. */
 static void wait_for_space(CannoliThread *t,
-                           bool (*try)(CannoliThread *, uint32_t),
-                           uint32_t arg)
+                           bool (*try)(CannoliThread *, uint32_t), uint32_t arg)
 {
     const struct timespec tick = { .tv_nsec = 100 * 1000 * 1000 };
     uint64_t begin;
@@ -213,8 +214,8 @@ void cannoli_set_limit(CPUState *cpu)
         return;
     }
     qatomic_set(&c->limit, cannoli_no_data()
-                           ? (uintptr_t)c->thread->end - CANNOLI_MAX_NEED
-                           : -(uintptr_t)CANNOLI_MIN_NEED);
+                               ? (uintptr_t)c->thread->end - CANNOLI_MAX_NEED
+                               : -(uintptr_t)CANNOLI_MIN_NEED);
     /*
      * Pairs with cannoli_request_exit: a request in between is not lost.
      */
@@ -311,8 +312,8 @@ void cannoli_hand_over(CPUState *cpu)
 
 static bool try_aux(CannoliThread *t, uint32_t bytes)
 {
-    uint64_t used = t->pipe->aux_head -
-                    qatomic_load_acquire(&t->pipe->aux_tail);
+    uint64_t used =
+        t->pipe->aux_head - qatomic_load_acquire(&t->pipe->aux_tail);
 
     return cannoli_ctl->aux_bytes - used >= bytes;
 }
@@ -468,8 +469,8 @@ static struct mempipe_pipe *claim_pipe(int pid)
         uint32_t high;
 
         if (qatomic_read(&p->state) != MEMPIPE_FREE ||
-            qatomic_cmpxchg(&p->state, MEMPIPE_FREE, MEMPIPE_CLAIMED)
-            != MEMPIPE_FREE) {
+            qatomic_cmpxchg(&p->state, MEMPIPE_FREE, MEMPIPE_CLAIMED) !=
+                MEMPIPE_FREE) {
             continue;
         }
         high = qatomic_read(&shared->pipes_high);
@@ -551,12 +552,15 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     t->gate.open = true;
     cannoli_open_memory(t->aux, cannoli_ctl->aux_bytes);
     cannoli_open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
-                        (uint64_t)t->pipe_no * cannoli_ctl->chunk_bytes,
+                            (uint64_t)t->pipe_no * cannoli_ctl->chunk_bytes,
                         cannoli_ctl->chunk_bytes);
     *c = (CannoliCPU){
-        .thread = t, .insn = CANNOLI_INSN_NONE, .jumps = t->jumps,
+        .thread = t,
+        .insn = CANNOLI_INSN_NONE,
+        .jumps = t->jumps,
         .parent_paused = c->parent_paused,
-        .tree_sp = c->tree_sp, .tree_return = c->tree_return,
+        .tree_sp = c->tree_sp,
+        .tree_return = c->tree_return,
     };
     qatomic_set(&p->pid, getpid());
     p->tid = qemu_get_thread_id();

@@ -28,14 +28,14 @@
 
 typedef struct Effect {
     const TCGHelperInfo *info;
-    bool known;                 /* there is a rule */
-    uint8_t sets;               /* compare these */
+    bool known;   /* there is a rule */
+    uint8_t sets; /* compare these */
     uint8_t nr_regs;
     uint16_t regs[13];
 } Effect;
 
 #define MAX_EFFECTS 4096
-static Effect *effects;         /* open addressing by info */
+static Effect *effects; /* open addressing by info */
 
 static void parse_rule(Effect *e, const char *rule)
 {
@@ -104,11 +104,11 @@ typedef struct Write {
     int insn;
     int op;
     int reg;
-    TCGTemp *temp;      /* read it from here; NULL: from env */
+    TCGTemp *temp; /* read it from here; NULL: from env */
 } Write;
 static Write writes[CTR_MAX_BLOCK_SLOTS * 2], sorted[CTR_MAX_BLOCK_SLOTS * 2];
 static int nr_writes;
-static int *last_insn;          /* by register: last writing insn, plus 1 */
+static int *last_insn; /* by register: last writing insn, plus 1 */
 
 static void add_write(CannoliPass *p, int op, int reg, TCGTemp *temp)
 {
@@ -289,8 +289,8 @@ static void find_in_call(CannoliPass *p, int i, unsigned vector_bytes)
         return;
     } else if (env || somewhere) {
         sets = CANNOLI_REGS_ALL;
-        if (info->flags & (TCG_CALL_NO_WRITE_GLOBALS |
-                           TCG_CALL_NO_READ_GLOBALS)) {
+        if (info->flags &
+            (TCG_CALL_NO_WRITE_GLOBALS | TCG_CALL_NO_READ_GLOBALS)) {
             sets &= ~CANNOLI_REGS_GLOBAL;
         }
     }
@@ -334,8 +334,8 @@ static void find_lazy(CannoliPass *p, int r)
          * At the block's end it is in memory, without an op if it is 0 again.
          */
         if (insn + 1 < p->nr_insns
-            ? p->insns[insn].known != p->insns[insn + 1].known
-            : !temp && p->insns[insn].known) {
+                ? p->insns[insn].known != p->insns[insn + 1].known
+                : !temp && p->insns[insn].known) {
             last_insn[r] = 0;
             add_write(p, i, r, temp);
         }
@@ -401,7 +401,7 @@ void cannoli_regs_keep(TCGContext *s)
 {
     TCGOp *op, *next;
 
-    QTAILQ_FOREACH_SAFE(op, &s->ops, link, next) {
+    QTAILQ_FOREACH_SAFE (op, &s->ops, link, next) {
         if (op->opc == INDEX_op_discard &&
             arg_temp(op->args[0])->kind == TEMP_GLOBAL &&
             cannoli_regs_of_global(arg_temp(op->args[0])) >= 0) {
@@ -563,8 +563,9 @@ static void gen_reg(CannoliPass *p, const Write *w, bool at_end,
         wide = tcg_temp_ebb_new_i64();
         for (unsigned at = 0; at < reg->size; at += 8) {
             tcg_gen_ld_i64(wide, tcg_env, reg->off + at);
-            tcg_gen_st_i64(wide, p->data_ptr, offset +
-                           (HOST_BIG_ENDIAN ? reg->size - 8 - at : at));
+            tcg_gen_st_i64(wide, p->data_ptr,
+                           offset +
+                               (HOST_BIG_ENDIAN ? reg->size - 8 - at : at));
         }
         tcg_temp_free_i64(wide);
         break;
@@ -677,7 +678,8 @@ void cannoli_regs_emit(CannoliPass *p, int insn, bool at_end, int *lazy)
 }
 
 static TCGHelperInfo info_begin = {
-    .func = helper_cannoli_regs_begin, .name = "cannoli_regs_begin",
+    .func = helper_cannoli_regs_begin,
+    .name = "cannoli_regs_begin",
     .flags = TCG_CALL_NO_WRITE_GLOBALS,
     .typemask = dh_typemask(void, 0) | dh_typemask(env, 1),
 };
@@ -689,14 +691,16 @@ void cannoli_regs_begin(void)
 }
 
 static TCGHelperInfo info_before = {
-    .func = helper_cannoli_regs_before, .name = "cannoli_regs_before",
+    .func = helper_cannoli_regs_before,
+    .name = "cannoli_regs_before",
     .flags = TCG_CALL_NO_WRITE_GLOBALS,
-    .typemask = dh_typemask(void, 0) | dh_typemask(env, 1) |
-                dh_typemask(i32, 2),
+    .typemask =
+        dh_typemask(void, 0) | dh_typemask(env, 1) | dh_typemask(i32, 2),
 };
 
 static TCGHelperInfo info_after = {
-    .func = helper_cannoli_regs_after, .name = "cannoli_regs_after",
+    .func = helper_cannoli_regs_after,
+    .name = "cannoli_regs_after",
     .flags = TCG_CALL_NO_WRITE_GLOBALS,
     .typemask = dh_typemask(void, 0) | dh_typemask(env, 1) |
                 dh_typemask(i32, 2) | dh_typemask(ptr, 3),
@@ -718,7 +722,6 @@ void cannoli_regs_after(CannoliPass *p, const CannoliBlock *b, const OpInfo *o,
         b = NULL;
     }
     tcg_gen_call3(helper_cannoli_regs_after, &info_after, NULL,
-                  tcgv_ptr_temp(tcg_env),
-                  tcgv_i32_temp(tcg_constant_i32(insn)),
+                  tcgv_ptr_temp(tcg_env), tcgv_i32_temp(tcg_constant_i32(insn)),
                   tcgv_ptr_temp(tcg_constant_ptr(b)));
 }

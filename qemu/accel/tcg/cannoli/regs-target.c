@@ -19,7 +19,7 @@
 #endif
 #include "regs.h"
 
-#define ENV(field) offsetof(CPUArchState, field)
+#define ENV(field)    offsetof(CPUArchState, field)
 #define STRIDE(array) (ENV(array[1]) - ENV(array[0]))
 
 /* One register, a field of env. */
@@ -110,8 +110,9 @@ void cannoli_regs_target(CPUState *cpu)
     ADD_STATUS("fpst_a32_f16", vfp.fp_status[FPST_A32_F16]);
     ADD_STATUS("fpst_std_f16", vfp.fp_status[FPST_STD_F16]);
     ADD("fpexc", vfp.xregs[ARM_VFP_FPEXC], SPECIAL, CANNOLI_REGS_OTHER);
-    cannoli_regs_add("tpidruro", 0, 1, ENV(cp15.tpidruro_ns) +
-                     4 * HOST_BIG_ENDIAN, 0, 4, SPECIAL, CANNOLI_REGS_OTHER);
+    cannoli_regs_add("tpidruro", 0, 1,
+                     ENV(cp15.tpidruro_ns) + 4 * HOST_BIG_ENDIAN, 0, 4, SPECIAL,
+                     CANNOLI_REGS_OTHER);
 }
 
 #elif defined(TARGET_I386)
@@ -121,8 +122,8 @@ void cannoli_regs_target(CPUState *cpu)
     intptr_t stride = STRIDE(xmm_regs);
 
     cannoli_regs_object(ENV(xmm_regs), stride, CPU_NB_REGS, stride, false);
-    cannoli_regs_add("xmm%d", 0, CPU_NB_REGS, ENV(xmm_regs), stride, 16,
-                     VECTOR, CANNOLI_REGS_VECTOR);
+    cannoli_regs_add("xmm%d", 0, CPU_NB_REGS, ENV(xmm_regs), stride, 16, VECTOR,
+                     CANNOLI_REGS_VECTOR);
     cannoli_regs_add("ymm%dh", 0, CPU_NB_REGS, ENV(xmm_regs) + 16, stride, 16,
                      VECTOR, CANNOLI_REGS_VECTOR);
     stride = STRIDE(fpregs);
@@ -232,8 +233,7 @@ void cannoli_regs_target(CPUState *cpu)
 void cannoli_regs_target(CPUState *cpu)
 {
     ADD("cc_op", cc_op, RAW, CANNOLI_REGS_OTHER);
-    cannoli_regs_lazy((target_ulong)CC_OP_DYNAMIC,
-                      (target_ulong)CC_OP_DYNAMIC);
+    cannoli_regs_lazy((target_ulong)CC_OP_DYNAMIC, (target_ulong)CC_OP_DYNAMIC);
 }
 
 #else
@@ -247,23 +247,24 @@ void cannoli_regs_target(CPUState *cpu)
 /* ---- names of globals ---- */
 
 typedef struct Name {
-    const char *tcg;    /* ending in *: a prefix */
-    const char *gdb;    /* NULL: no register; "": the same */
+    const char *tcg; /* ending in *: a prefix */
+    const char *gdb; /* NULL: no register; "": the same */
     uint8_t flags;
 } Name;
 
 static const Name names[] = {
 #if defined(TARGET_AARCH64)
-    { "r*", NULL }, { "lr", "x30" },
-    { "NF", "", RAW }, { "ZF", "", RAW }, { "CF", "", RAW }, { "VF", "", RAW },
+    { "r*", NULL },        { "lr", "x30" },         { "NF", "", RAW },
+    { "ZF", "", RAW },     { "CF", "", RAW },       { "VF", "", RAW },
 #elif defined(TARGET_ARM)
-    { "r13", "sp" }, { "r14", "lr" },
-    { "NF", "", RAW }, { "ZF", "", RAW }, { "CF", "", RAW }, { "VF", "", RAW },
+    { "r13", "sp" },       { "r14", "lr" },         { "NF", "", RAW },
+    { "ZF", "", RAW },     { "CF", "", RAW },       { "VF", "", RAW },
 #elif defined(TARGET_I386)
-    { "eip", NULL }, { "rip", NULL }, { "cc_*", "", RAW }, { "bnd*", "", RAW },
+    { "eip", NULL },       { "rip", NULL },         { "cc_*", "", RAW },
+    { "bnd*", "", RAW },
 #elif defined(TARGET_RISCV)
-    { "x8/s0", "fp" }, { "load_*", NULL },
-    { "vl", "", SPECIAL }, { "vstart", "", SPECIAL },
+    { "x8/s0", "fp" },       { "load_*", NULL },
+    { "vl", "", SPECIAL },   { "vstart", "", SPECIAL },
 #elif defined(TARGET_MIPS)
     { "HI0", "hi" }, { "LO0", "lo" }, { "HI1", "hi1" }, { "LO1", "lo1" },
     { "HI2", "hi2" }, { "LO2", "lo2" }, { "HI3", "hi3" }, { "LO3", "lo3" },
@@ -276,26 +277,26 @@ static const Name names[] = {
     { "crf*", "", RAW }, { "nip", NULL }, { "cfar", NULL },
     { "fpscr", "", SPECIAL }, { "msr", "", SPECIAL }, { "access_type", NULL },
 #elif defined(TARGET_S390X)
-    { "psw_addr", NULL }, { "psw_mask", "", RAW }, { "cc_*", "", RAW },
+    { "psw_addr", NULL },  { "psw_mask", "", RAW }, { "cc_*", "", RAW },
     { "gbea", "", RAW },
 #elif defined(TARGET_HPPA)
-    { "iaoq*", NULL }, { "iasq*", NULL }, { "psw_*", "", RAW },
+    { "iaoq*", NULL },     { "iasq*", NULL },       { "psw_*", "", RAW },
 #elif defined(TARGET_HEXAGON)
-    { "store_*", NULL }, { "vstore*", NULL }, { "slot_cancelled", NULL },
-    { "new_value*", NULL }, { "llsc*", NULL }, { "pkt_*", NULL },
+    { "store_*", NULL },    { "vstore*", NULL },     { "slot_cancelled", NULL },
+    { "new_value*", NULL }, { "llsc*", NULL },       { "pkt_*", NULL },
 #elif defined(TARGET_M68K)
-    { "NULL", NULL }, { "CC_*", "", RAW },
+    { "NULL", NULL },      { "CC_*", "", RAW },
 #elif defined(TARGET_SPARC)
-    { "regwptr", NULL }, { "npc", NULL }, { "cond", NULL },
+    { "regwptr", NULL },   { "npc", NULL },         { "cond", NULL },
 #elif defined(TARGET_OPENRISC)
-    { "ppc", NULL }, { "jmp_pc", NULL }, { "dflag", NULL },
+    { "ppc", NULL },       { "jmp_pc", NULL },      { "dflag", NULL },
     { "sr_*", "", RAW },
 #elif defined(TARGET_SH4)
     { "SR*", "", RAW },
 #endif
-    { "pc", NULL }, { "PC", NULL }, { "_*", NULL }, { "cannoli_*", NULL },
-    { "exclusive_*", NULL }, { "reserve_*", NULL }, { "lock_*", NULL },
-    { "ll*", NULL }, { "res_*", NULL },
+    { "pc", NULL },        { "PC", NULL },          { "_*", NULL },
+    { "cannoli_*", NULL }, { "exclusive_*", NULL }, { "reserve_*", NULL },
+    { "lock_*", NULL },    { "ll*", NULL },         { "res_*", NULL },
 };
 
 const char *cannoli_regs_name(const char *name, uint8_t *flags)
@@ -332,47 +333,93 @@ typedef struct Rule {
 } Rule;
 
 static const Rule rules[] = {
-    { "atomic_*", "" }, { "nonatomic_*", "" }, { "ld_i128", "" },
-    { "st_i128", "" }, { "lookup_tb_ptr", "" }, { "cannoli_jump", "" },
+    { "atomic_*", "" },
+    { "nonatomic_*", "" },
+    { "ld_i128", "" },
+    { "st_i128", "" },
+    { "lookup_tb_ptr", "" },
+    { "cannoli_jump", "" },
     { "exit_atomic", "" },
     { "memset", "" },
 #if defined(TARGET_AARCH64)
-    { "guarded_page_check", "" }, { "guarded_page_br", "btype" },
-    { "dc_zva", "" }, { "rebuild_hflags_*", "" },
-    { "mte_*", "" }, { "pac*", "" }, { "aut*", "" }, { "xpac*", "" },
+    { "guarded_page_check", "" },
+    { "guarded_page_br", "btype" },
+    { "dc_zva", "" },
+    { "rebuild_hflags_*", "" },
+    { "mte_*", "" },
+    { "pac*", "" },
+    { "aut*", "" },
+    { "xpac*", "" },
 #elif defined(TARGET_ARM)
-    { "shl_cc", "CF" }, { "shr_cc", "CF" }, { "sar_cc", "CF" },
-    { "ror_cc", "CF" }, { "vfp_cmp*", "vfp_fpsr fpst_a32 fpst_a32_f16" },
-    { "add_saturate", "QF" }, { "sub_saturate", "QF" },
-    { "add_usaturate", "QF" }, { "sub_usaturate", "QF" },
-    { "ssat*", "QF" }, { "usat*", "QF" },
-    { "rebuild_hflags_*", "" }, { "vfp_get_fpscr", "" },
+    { "shl_cc", "CF" },
+    { "shr_cc", "CF" },
+    { "sar_cc", "CF" },
+    { "ror_cc", "CF" },
+    { "vfp_cmp*", "vfp_fpsr fpst_a32 fpst_a32_f16" },
+    { "add_saturate", "QF" },
+    { "sub_saturate", "QF" },
+    { "add_usaturate", "QF" },
+    { "sub_usaturate", "QF" },
+    { "ssat*", "QF" },
+    { "usat*", "QF" },
+    { "rebuild_hflags_*", "" },
+    { "vfp_get_fpscr", "" },
 #elif defined(TARGET_I386)
-    { "div?_*", "rax rdx eax edx" }, { "idiv?_*", "rax rdx eax edx" },
-    { "cpuid", "=globals" }, { "read_eflags", "" },
+    { "div?_*", "rax rdx eax edx" },
+    { "idiv?_*", "rax rdx eax edx" },
+    { "cpuid", "=globals" },
+    { "read_eflags", "" },
     { "update_mxcsr", "mxcsr_rest" },
-    { "f*comi_ST0_FT0", "=x87 cc_src cc_op" }, { "f*_FT0", "=x87" },
-    { "f*_ST0", "=x87" }, { "f*_STN", "=x87" }, { "fpush", "=x87" },
-    { "fpop", "=x87" }, { "f*stp", "=x87" }, { "fnst?w", "" },
-    { "enter_mmx", "=x87" }, { "emms", "=x87" }, { "fsqrt", "=x87" },
-    { "frndint", "=x87" }, { "fscale", "=x87" }, { "fprem*", "=x87" },
-    { "f2xm1", "=x87" }, { "fyl2x*", "=x87" }, { "fsin*", "=x87" },
-    { "fcos", "=x87" }, { "fp*tan", "=x87" }, { "fxtract", "=x87" },
-    { "fldcw", "=x87" }, { "fninit", "=x87" }, { "fclex", "=x87" },
-    { "*comis?", "fpst_sse cc_src cc_op" }, { "ptest_*", "cc_src cc_op" },
+    { "f*comi_ST0_FT0", "=x87 cc_src cc_op" },
+    { "f*_FT0", "=x87" },
+    { "f*_ST0", "=x87" },
+    { "f*_STN", "=x87" },
+    { "fpush", "=x87" },
+    { "fpop", "=x87" },
+    { "f*stp", "=x87" },
+    { "fnst?w", "" },
+    { "enter_mmx", "=x87" },
+    { "emms", "=x87" },
+    { "fsqrt", "=x87" },
+    { "frndint", "=x87" },
+    { "fscale", "=x87" },
+    { "fprem*", "=x87" },
+    { "f2xm1", "=x87" },
+    { "fyl2x*", "=x87" },
+    { "fsin*", "=x87" },
+    { "fcos", "=x87" },
+    { "fp*tan", "=x87" },
+    { "fxtract", "=x87" },
+    { "fldcw", "=x87" },
+    { "fninit", "=x87" },
+    { "fclex", "=x87" },
+    { "*comis?", "fpst_sse cc_src cc_op" },
+    { "ptest_*", "cc_src cc_op" },
     { "vtestp?_*", "cc_src cc_op" },
     { "pcmp?str?_*", "cc_src cc_op rcx ecx xmm0 ymm0h" },
-    { "*_mmx", "fpst_sse" }, { "*_xmm", "fpst_sse" }, { "*_ymm", "fpst_sse" },
-    { "adds?", "fpst_sse" }, { "subs?", "fpst_sse" }, { "muls?", "fpst_sse" },
-    { "divs?", "fpst_sse" }, { "mins?", "fpst_sse" }, { "maxs?", "fpst_sse" },
-    { "sqrts?", "fpst_sse" }, { "rsqrtss", "fpst_sse" },
+    { "*_mmx", "fpst_sse" },
+    { "*_xmm", "fpst_sse" },
+    { "*_ymm", "fpst_sse" },
+    { "adds?", "fpst_sse" },
+    { "subs?", "fpst_sse" },
+    { "muls?", "fpst_sse" },
+    { "divs?", "fpst_sse" },
+    { "mins?", "fpst_sse" },
+    { "maxs?", "fpst_sse" },
+    { "sqrts?", "fpst_sse" },
+    { "rsqrtss", "fpst_sse" },
     { "rcpss", "fpst_sse" },
-    { "cvt*", "fpst_sse" }, { "cmp*s?", "fpst_sse" }, { "fma4s?", "fpst_sse" },
+    { "cvt*", "fpst_sse" },
+    { "cmp*s?", "fpst_sse" },
+    { "fma4s?", "fpst_sse" },
 #elif defined(TARGET_RISCV)
-    { "f*_s", "fpst" }, { "f*_d", "fpst" }, { "f*_h", "fpst" },
-    { "fcvt*", "fpst" }, { "set_rounding_mode*", "" },
+    { "f*_s", "fpst" },
+    { "f*_d", "fpst" },
+    { "f*_h", "fpst" },
+    { "fcvt*", "fpst" },
+    { "set_rounding_mode*", "" },
 #elif defined(TARGET_MIPS)
-    { "float_*", "fcsr" }, { "r6_cmp_*", "fcsr" }, { "cmp_*", "fcsr" },
+    { "float_*", "fcsr" },  { "r6_cmp_*", "fcsr" },  { "cmp_*", "fcsr" },
     { "cmpabs_*", "fcsr" },
 #endif
 };

@@ -47,7 +47,7 @@ static int nr_objects;
 typedef struct Run {
     intptr_t off, pointer;
     uint32_t bytes, pos;
-    uint16_t first, count;      /* in by_off[] */
+    uint16_t first, count; /* in by_off[] */
     uint8_t set;
 } Run;
 static Run *runs;
@@ -57,14 +57,14 @@ static uint32_t snapshot_bytes;
 
 /* The registers of a thread. */
 struct CannoliRegs {
-    uint8_t *state;         /* a state; the last recorded, while outside */
+    uint8_t *state; /* a state; the last recorded, while outside */
     uint8_t *now;
-    uint8_t *snapshot;      /* of the runs in `sets' */
+    uint8_t *snapshot; /* of the runs in `sets' */
     uint16_t *changed;
     uint32_t nr_changed;
-    uint8_t sets;           /* a helper runs that may write these */
-    bool valid;             /* `state' is the last recorded state */
-    bool outside;           /* of cpu_exec */
+    uint8_t sets; /* a helper runs that may write these */
+    bool valid;   /* `state' is the last recorded state */
+    bool outside; /* of cpu_exec */
 };
 
 /* ---- the table ---- */
@@ -80,7 +80,11 @@ static CannoliReg *new_reg(const char *name, intptr_t off, unsigned size,
     }
     r = &cannoli_regs[cannoli_nr_regs++];
     *r = (CannoliReg){
-        .name = name, .off = off, .size = size, .flags = flags, .set = set,
+        .name = name,
+        .off = off,
+        .size = size,
+        .flags = flags,
+        .set = set,
         .state_off = state_bytes,
     };
     state_bytes += size;
@@ -252,8 +256,11 @@ static void make_runs(void)
             r->off - (run->off + run->bytes) > 16) {
             run = &runs[nr_runs++];
             *run = (Run){
-                .off = r->off, .pointer = r->pointer, .first = i,
-                .set = r->set, .pos = ROUND_UP(snapshot_bytes, 16),
+                .off = r->off,
+                .pointer = r->pointer,
+                .first = i,
+                .set = r->set,
+                .pos = ROUND_UP(snapshot_bytes, 16),
             };
         }
         run->bytes = MAX(run->bytes, r->off + r->size - run->off);
@@ -357,8 +364,8 @@ static void emit_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     CannoliRegs *g = t->regs;
-    uint32_t bytes = sizeof(struct mempipe_aux_regs) +
-                     g->nr_changed * MEMPIPE_REG_BYTES;
+    uint32_t bytes =
+        sizeof(struct mempipe_aux_regs) + g->nr_changed * MEMPIPE_REG_BYTES;
     struct mempipe_aux_regs *rec;
     bool shadow;
     uint8_t *p;

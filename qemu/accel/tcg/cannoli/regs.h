@@ -16,12 +16,12 @@
 
 /* What registers a helper may write: bit mask. */
 enum {
-    CANNOLI_REGS_GLOBAL = 1,    /* TCG globals */
+    CANNOLI_REGS_GLOBAL = 1, /* TCG globals */
     CANNOLI_REGS_VECTOR = 2,
-    CANNOLI_REGS_FLOAT = 4,     /* floating point status and control */
+    CANNOLI_REGS_FLOAT = 4, /* floating point status and control */
     CANNOLI_REGS_X87 = 8,
     CANNOLI_REGS_OTHER = 16,
-    CANNOLI_REGS_LAZY = 32,     /* known to the translator */
+    CANNOLI_REGS_LAZY = 32, /* known to the translator */
     CANNOLI_REGS_ALL = 31,
 };
 
@@ -32,12 +32,12 @@ enum {
 typedef struct CannoliReg {
     const char *name;
     intptr_t off;
-    intptr_t pointer;       /* offset of that pointer in env, 0: none */
-    TCGTemp *temp;          /* the global that it is, or NULL */
-    uint32_t state_off;     /* offset of its value in a state */
-    uint8_t size;           /* 1, 2, 4, 8 or 16 */
-    uint8_t flags;          /* CTR_REG_* */
-    uint8_t set;            /* CANNOLI_REGS_* */
+    intptr_t pointer;   /* offset of that pointer in env, 0: none */
+    TCGTemp *temp;      /* the global that it is, or NULL */
+    uint32_t state_off; /* offset of its value in a state */
+    uint8_t size;       /* 1, 2, 4, 8 or 16 */
+    uint8_t flags;      /* CTR_REG_* */
+    uint8_t set;        /* CANNOLI_REGS_* */
     /*
      * The translator knows its value when an instruction begins; it is the
      * second argument of insn_start, unless that is one of `dynamic'.  Memory

@@ -22,12 +22,12 @@
  */
 
 static struct {
-    CannoliBlock **slots;       /* open addressing, a power of two */
+    CannoliBlock **slots; /* open addressing, a power of two */
     uint32_t size, used;
 } dict;
-static CannoliBlock *pending;   /* translated, not yet known to be kept */
-static uint8_t *pending_buf;    /* where its content is kept until then */
-static uint32_t spare_id;       /* taken from the counter, not published */
+static CannoliBlock *pending; /* translated, not yet known to be kept */
+static uint8_t *pending_buf;  /* where its content is kept until then */
+static uint32_t spare_id;     /* taken from the counter, not published */
 
 /*
  * With coverage, definitions are permanent: a block that was recorded must be
@@ -109,8 +109,12 @@ CannoliBlock *cannoli_dict_find(const uint8_t *all, uint32_t def_bytes,
     }
     memcpy(pending_buf, all, all_bytes);
     *b = (CannoliBlock){
-        .id = spare_id, .hash = hash, .ninsn = ninsn, .def_bytes = def_bytes,
-        .all_bytes = all_bytes, .all = pending_buf,
+        .id = spare_id,
+        .hash = hash,
+        .ninsn = ninsn,
+        .def_bytes = def_bytes,
+        .all_bytes = all_bytes,
+        .all = pending_buf,
     };
     pending = b;
     return b;
@@ -264,8 +268,9 @@ void cannoli_loop_exit(CPUState *cpu)
         cannoli_regs_left(cpu, b, insn, false);
     }
     if (restart || c->fault || !(c->insn & CANNOLI_INSN_LAST)) {
-        uint32_t flags = restart ? CTR_LEFT_RESTART
-                       : c->fault ? CTR_LEFT_FAULTED : 0;
+        uint32_t flags = restart    ? CTR_LEFT_RESTART
+                         : c->fault ? CTR_LEFT_FAULTED
+                                    : 0;
 
         if (derived >= 0 && !restart) {
             flags |= CTR_LEFT_DERIVED;
@@ -368,8 +373,9 @@ static struct mempipe_aux_access *begin_access(CPUState *cpu, uint64_t addr,
                                                uint32_t size, bool store)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
-    bool values = cannoli_values && (c->insn & (store ? CANNOLI_INSN_STORED
-                                                      : CANNOLI_INSN_LOADED));
+    bool values =
+        cannoli_values &&
+        (c->insn & (store ? CANNOLI_INSN_STORED : CANNOLI_INSN_LOADED));
     uint32_t n = values ? size : 0;
     uint32_t bytes = sizeof(struct mempipe_aux_access) + ROUND_UP(n, 8);
     struct mempipe_aux_access *rec = cannoli_aux_reserve(c->thread, bytes);
@@ -430,8 +436,8 @@ static void access_oi(CPUState *cpu, uint64_t addr, uint32_t oi, bool store,
     if (records_accesses(c, store)) {
         rec = begin_access(cpu, addr, memop_size(mop), store);
         if (memop_size(mop) > 1) {
-            rec->big_endian = (mop & MO_BSWAP) ? !HOST_BIG_ENDIAN
-                                               : HOST_BIG_ENDIAN;
+            rec->big_endian =
+                (mop & MO_BSWAP) ? !HOST_BIG_ENDIAN : HOST_BIG_ENDIAN;
         }
         memcpy(rec + 1, data, rec->p.n);
         cannoli_aux_commit(c->thread, rec->p.h.bytes);

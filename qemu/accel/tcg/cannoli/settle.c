@@ -35,9 +35,9 @@
 typedef struct Insn {
     const CannoliCPU *c;
     const CannoliBlock *b;
-    unsigned lazy;          /* deferred units when it begins */
-    unsigned first, n;      /* slots */
-    unsigned width;         /* bytes of an address */
+    unsigned lazy;     /* deferred units when it begins */
+    unsigned first, n; /* slots */
+    unsigned width;    /* bytes of an address */
 } Insn;
 
 static const uint8_t *slot_of(const CannoliBlock *b, unsigned slot)
@@ -183,7 +183,10 @@ int cannoli_settle(CPUState *cpu, const CannoliBlock *b, unsigned insn,
     CannoliCPU *c = cannoli_cpu(cpu);
     const uint8_t *p = b->all + b->def_bytes + insn * 4;
     Insn in = {
-        .c = c, .b = b, .lazy = lduw_he_p(p), .n = lduw_he_p(p + 2),
+        .c = c,
+        .b = b,
+        .lazy = lduw_he_p(p),
+        .n = lduw_he_p(p + 2),
         .width = CANNOLI_ADDR_BYTES,
     };
     unsigned made = 0, all = 0, derived = 0, nr_derived = 0, end, from;

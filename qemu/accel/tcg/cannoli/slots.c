@@ -23,7 +23,9 @@ static Slot *add_slot(CannoliPass *p, TCGContext *s, int insn, unsigned access)
     }
     sl = &p->slots[p->nr_slots++];
     *sl = (Slot){
-        .insn = insn, .access = access, .units = cannoli_slot_units(access),
+        .insn = insn,
+        .access = access,
+        .units = cannoli_slot_units(access),
     };
     p->units += sl->units;
     return sl;
@@ -35,8 +37,8 @@ static void add_reg_slots(CannoliPass *p, TCGContext *s, int insn)
     p->insns[insn].uncond = p->nr_uncond;
     for (int k = 0; k < p->insns[insn].writes; k++) {
         int reg = cannoli_regs_written(p, insn, k);
-        Slot *sl = add_slot(p, s, insn, CTR_ACCESS_REG |
-                            ctz32(cannoli_regs[reg].size));
+        Slot *sl = add_slot(p, s, insn,
+                            CTR_ACCESS_REG | ctz32(cannoli_regs[reg].size));
 
         sl->group = reg;
         p->nr_uncond++;
@@ -97,8 +99,8 @@ void cannoli_find_slots(CannoliPass *p, TCGContext *s, bool mem)
             uncond = p->nr_uncond;
         }
         o->uncond = uncond;
-        if (o->insn >= 0 && (cannoli_ends_bb(op) || cannoli_is_real_call(op) ||
-                             o->sets)) {
+        if (o->insn >= 0 &&
+            (cannoli_ends_bb(op) || cannoli_is_real_call(op) || o->sets)) {
             in = &p->insns[o->insn];
             in->over = true;
             if (!in->begun || in->loops || !harmless(p, o)) {

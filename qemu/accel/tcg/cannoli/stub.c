@@ -46,14 +46,14 @@ void cannoli_note_swap(bool swap)
 {
 }
 
-bool cannoli_cas_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp,
-                     TCGv_i32 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i32(TCGv_i32 ret, TCGTemp *addr, TCGv_i32 cmp, TCGv_i32 new,
+                     uint64_t idx, unsigned memop)
 {
     return false;
 }
 
-bool cannoli_cas_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp,
-                     TCGv_i64 new, uint64_t idx, unsigned memop)
+bool cannoli_cas_i64(TCGv_i64 ret, TCGTemp *addr, TCGv_i64 cmp, TCGv_i64 new,
+                     uint64_t idx, unsigned memop)
 {
     return false;
 }
@@ -76,8 +76,7 @@ void cannoli_max_insns(int *max_insns)
 {
 }
 
-struct TranslationBlock *
-cannoli_once_find_fresh(struct TranslationBlock *tb)
+struct TranslationBlock *cannoli_once_find_fresh(struct TranslationBlock *tb)
 {
     return tb;
 }

@@ -40,8 +40,7 @@ void cannoli_st(CPUArchState *env, uint64_t addr, uint64_t size)
 }
 
 /* The bytes loaded or stored end at the host address @end. */
-static void until(CPUArchState *env, uint64_t addr, const void *end,
-                  bool store)
+static void until(CPUArchState *env, uint64_t addr, const void *end, bool store)
 {
 #ifdef CONFIG_USER_ONLY
     record(env, addr, end - g2h(env_cpu(env), addr), store);
@@ -94,8 +93,8 @@ void cannoli_load(CPUArchState *env, uint64_t addr, const void *host,
     const uint8_t *p = host;
 
     if (p) {
-        (void) *(const volatile uint8_t *)(p + offset);
-        (void) *(const volatile uint8_t *)(p + offset + size - 1);
+        (void)*(const volatile uint8_t *)(p + offset);
+        (void)*(const volatile uint8_t *)(p + offset + size - 1);
         record(env, addr + offset, size, false);
     }
 }
