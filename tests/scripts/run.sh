@@ -73,6 +73,9 @@ for name in a b c d e f; do echo "$name exit 0"; done | suite many
 expect 0 "2 passed, 0 failed" --sample text many::2
 grep -qx 'left out: many: 4 of 6 tests, a sample' out || { cat out; fail "what was left out"; }
 expect 0 "3 passed, 0 failed" --sample text many::2 'many:^a$'
+# ... of the tests with the labels, too, wherever these are in the folder
+expect 0 "2 passed, 0 failed" --sample text 'many:^[def]$:2'
+expect 0 "2 passed, 0 failed" --sample other 'many:^[bf]$:2'
 "$SRC/tests/run" --sample text --list many::2 >first
 "$SRC/tests/run" --sample text --list many::2 | cmp - first || fail "another sample"
 for text in $(seq 40); do
