@@ -38,6 +38,8 @@ Build the patched QEMU user-mode emulators that cannoli-record runs.
       --dev             build for work on qemu/: with debug information, and
                         with links to the files of qemu/, into DIR/qemu/dev;
                         after an edit there, 'ninja -C DIR/qemu/obj-dev'
+      --update-patch    write what was edited in DIR/qemu/src-dev, of QEMU's own
+                        files, into the patch, and build nothing
       --export FILE     write patch and new files as one mail for 'git am',
                         and build nothing
       --configure-only  stop before compiling
@@ -47,7 +49,7 @@ EOF
 }
 
 TARGETS="" SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) PATCH=$ROOT/qemu_patches.patch
-PLUGINS="" VARIANT=patched CONFIGURE_ONLY="" EXPORT=""
+PLUGINS="" VARIANT=patched CONFIGURE_ONLY="" EXPORT="" UPDATE=""
 while [ $# -gt 0 ]; do
     case $1 in
     -t|--targets) need_arg "$1" "$@"; TARGETS="$TARGETS,$2"; shift ;;
@@ -58,6 +60,7 @@ while [ $# -gt 0 ]; do
     --plugins) PLUGINS=1 ;;
     --variant) need_arg "$1" "$@"; VARIANT=$2; shift ;;
     --dev) VARIANT=dev ;;
+    --update-patch) VARIANT=dev UPDATE=1 ;;
     --export) need_arg "$1" "$@"; EXPORT=$2; shift ;;
     --configure-only) CONFIGURE_ONLY=1 ;;
     -q|--quiet) QUIET=1 ;;
@@ -303,6 +306,52 @@ make_tree() {
     echo "$key" >"$SRC/.cannoli-key"
 }
 
+# Needs a tree of --dev that was made of this source and this patch.
+update_patch() {
+    local key tree=$SRC old=$WORK/src-plain tmp file
+    key=$(cat "$tree/.cannoli-key" 2>/dev/null) ||
+        die "no $tree to read: edit QEMU's files there after scripts/qemu.sh --dev"
+    [[ $key = "$SOURCE_ID "* ]] || die "$tree was made of another source: run scripts/qemu.sh --dev"
+    [[ $key = *" patch:$(sha256 "$PATCH") "* ]] ||
+        die "${PATCH##*/} has changed since $tree was made: run scripts/qemu.sh --dev"
+    grep -q '^---$' "$PATCH" || die "not a mail: $PATCH"
+    command -v git >/dev/null || die "missing packages: git"
+    PATCH=$(realpath "$PATCH")
+    VARIANT=plain SRC=$old
+    make_tree
+
+    # A repository of just the files that are in the patch or were edited gives the lines.
+    tmp=$(mktemp -d "$WORK/update-XXXXXX") && mkdir "$tmp/a" "$tmp/b" || exit 1
+    # shellcheck disable=SC2064
+    trap "rm -rf '$tmp'" EXIT
+    {
+        sed -n 's,^--- a/,,p' "$PATCH"
+        list_tree "$tree" | LC_ALL=C comm -3 "$tree/.cannoli-files" - | sed 's/^\t//' | cut -f1
+    } | LC_ALL=C sort -u >"$tmp/files"
+    while read -r file; do
+        [ -e "$old/$file" ] || die "$tree/$file is a new file: it belongs into qemu/"
+        [ -e "$tree/$file" ] || die "$tree/$file is gone, but the patch only adds lines"
+        (cd "$old" && cp --parents "$file" "$tmp/a") && (cd "$tree" && cp --parents "$file" "$tmp/b") ||
+            die "cannot copy $tree/$file"
+    done <"$tmp/files"
+    (
+        export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_DIR=$tmp/git
+        export GIT_WORK_TREE=.
+        cd "$tmp/a" && git init -q && git add -A . && cd "$tmp/b" &&
+            sed '/^---$/q' "$PATCH" && git diff --stat=72 && echo && git diff
+    ) >"$tmp/mail" || die "cannot write the patch anew"
+    grep -q '^diff --git ' "$tmp/mail" || die "$tree holds no change of QEMU's files"
+    if cmp -s "$tmp/mail" "$PATCH"; then
+        say "${PATCH##*/} has these changes already"
+    else
+        cat "$tmp/mail" >"$PATCH" || die "cannot write $PATCH"
+        say "${PATCH##*/} is written:$(grep -m 1 '^ [0-9]* files\? changed' "$tmp/mail")"
+    fi
+    # The tree is that of the new patch.
+    list_tree "$tree" >"$tree/.cannoli-files"
+    sed -i "s/ patch:[0-9a-f]*/ patch:$(sha256 "$PATCH")/" "$tree/.cannoli-key"
+}
+
 # QEMU wants a newer meson than Debian 12 has, and pycotap; both are pure Python.
 make_meson() {
     local pkg
@@ -417,6 +466,10 @@ up_to_date() {
 
 check_tools
 get_source
+if [ -n "$UPDATE" ]; then
+    update_patch
+    exit 0
+fi
 make_tree
 if [ "${WANTED[*]}" = all ]; then
     mapfile -t WANTED < <(cd "$SRC/configs/targets" && printf '%s\n' ./*-linux-user.mak |
