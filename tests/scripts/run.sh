@@ -82,7 +82,14 @@ for text in $(seq 40); do
     "$SRC/tests/run" --sample "$text" --list many::2 || fail "sample $text"
 done | sort -u >all
 [ "$(wc -l <first) $(wc -l <all)" = "2 6" ] || fail "samples: $(cat first all)"
-checks=$((checks + 2))
+# ... and now and then one that is longer than it.
+for text in $(seq 80); do
+    "$SRC/tests/run" --sample "$text" --list many::0.5 >list || fail "sample $text"
+    [ ! -s list ] || { wc -l <list; cat list; }
+done >all
+[ "$(grep -c '^1$' all)" -ge 5 ] && ! grep -q '^[2-9]' all && [ "$(grep many all | sort -u | wc -l)" -ge 3 ] ||
+    fail "longer tests: $(cat all)"
+checks=$((checks + 3))
 # What was left out, why, and what took longest is in the last lines.
 suite reasons <<'EOF'
 one exit 0
