@@ -194,7 +194,7 @@ CHECKS = {
                                           j.program.expect),
     "execlog": lambda j: states.run_execlog(j.tools, j.target, j.name, j.guest, j.folder),
     "gdb": lambda j: states.run_gdb(j.tools, j.target, j.name, j.guest, j.folder, j.path,
-                                    40000 if j.full else 4000),
+                                    20000 if j.full else 4000),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "scenario": lambda j: scenarios.run(j.tools, j.program, j.target, j.guest, j.folder),
