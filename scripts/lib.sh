@@ -50,9 +50,9 @@ run() {
 
 sha256() { sha256sum "$@" | cut -d' ' -f1; }
 
-# tested_targets [RING]: the targets that the tests cover, one a line
+# tested_targets [TIER]: the targets that the tests cover, one a line
 tested_targets() {
-    awk -v ring="${1-}" '!/^#/ && (ring == "" || $2 == ring) { print $1 }' "$ROOT/scripts/targets"
+    awk -v tier="${1-}" '!/^#/ && (tier == "" || $2 == tier) { print $1 }' "$ROOT/scripts/targets"
 }
 
 # target_packages TARGET: what its compilers come in, on one line

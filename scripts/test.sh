@@ -23,7 +23,7 @@ Set everything up and run the tests: a sample of them in some twenty minutes.
                         more than an hour
       --seed TEXT       the sample that this text chooses (default: the commit's hash)
   -t, --targets LIST    the targets of the sample, separated by commas (default: arm and
-                        one of each ring of scripts/targets, as the seed chooses)
+                        one of each tier of scripts/targets, as the seed chooses)
       --time MINUTES    the run may take so long, set-up included (default: 18)
       --seconds N       the sample takes N seconds of processor time by tests/costs,
                         however long that is here (default: what fits into --time)

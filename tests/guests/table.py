@@ -29,7 +29,7 @@ LINK = {"static": "-static -fno-pie -no-pie", "pie": "-fPIE -pie", "shared": "-f
 class Target:
     def __init__(self, cc, flags="", qemu=None, objdump=None, bits=64, big_endian=False,
                  reserve=None, sigbus=7, libc=True, link=None,
-                 page=4096, descriptors=False, clock=False, ring=1):
+                 page=4096, descriptors=False, clock=False, tier=1):
         self.cc = cc
         self.flags = flags
         self.qemu = qemu
@@ -45,7 +45,7 @@ class Target:
         self.clock = clock          # its loader keeps the value of a cycle counter
         self.link = link            # replaces the options for a static program
         self.libc = libc            # otherwise only freestanding programs
-        self.ring = ring            # 2: see RING2
+        self.tier = tier            # 2: see TIER2
 
     def tool(self, name):
         """nm and similar tools for its programs."""
@@ -69,10 +69,10 @@ TARGETS = {
 }
 ALL = list(TARGETS)
 
-# The second ring: portable programs only.  scripts/targets has the packages of the
+# The second tier: portable programs only.  scripts/targets has the packages of the
 # compilers.
 BARE = "-nostdlib -ffreestanding -fno-builtin"
-RING2 = {
+TIER2 = {
     "ppc": Target("powerpc-linux-gnu-gcc", "", "ppc", bits=32, big_endian=True),
     "ppc64": Target("powerpc64-linux-gnu-gcc", "", "ppc64", big_endian=True, reserve=256 * GIB,
                     descriptors=True),
@@ -99,11 +99,11 @@ RING2 = {
     "aarch64_be": Target("aarch64-linux-gnu-gcc", "-mbig-endian -mno-outline-atomics " + BARE, "aarch64_be",
                          big_endian=True, reserve=256 * GIB, libc=False),
 }
-for target in RING2.values():
-    target.ring = 2
-TARGETS.update(RING2)
-LIBC2 = [name for name, target in RING2.items() if target.libc]
-BARE2 = [name for name, target in RING2.items() if not target.libc]
+for target in TIER2.values():
+    target.tier = 2
+TARGETS.update(TIER2)
+LIBC2 = [name for name, target in TIER2.items() if target.libc]
+BARE2 = [name for name, target in TIER2.items() if not target.libc]
 EVERY = ALL + LIBC2                 # those with a C library
 ARM = ["arm", "thumb"]
 MIPS = ["mipsel", "mips"]

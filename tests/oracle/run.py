@@ -77,7 +77,7 @@ class Job:
 def guest_command(tools, program, target):
     if not shutil.which(TARGETS[target].cc):
         raise Skip("no %s: run scripts/setup.sh --tests%s" % (
-            TARGETS[target].cc, " --targets " + target if TARGETS[target].ring == 2 else ""))
+            TARGETS[target].cc, " --targets " + target if TARGETS[target].tier == 2 else ""))
     path = build.build_one(program, target, tools.guests)
     for part in program.parts:
         build.build_one(BY_NAME[part], target, tools.guests)

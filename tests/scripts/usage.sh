@@ -35,10 +35,10 @@ usage test.sh "not a number of seconds: 'x'" --seconds x
 
 # scripts/targets and tests/guests/table.py describe the same targets.
 . "$SRC/scripts/lib.sh"
-for ring in 1 2; do
-    [ "$(tested_targets $ring | sort)" = "$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/guests \
+for tier in 1 2; do
+    [ "$(tested_targets $tier | sort)" = "$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/guests \
         python3 -c "import table
-print('\n'.join(sorted({t.qemu for t in table.TARGETS.values() if t.ring == $ring})))")" ] ||
+print('\n'.join(sorted({t.qemu for t in table.TARGETS.values() if t.tier == $tier})))")" ] ||
         fail "scripts/targets and tests/guests/table.py name other targets"
     checks=$((checks + 1))
 done
