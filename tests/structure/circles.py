@@ -16,10 +16,6 @@ KNOWN = [
     # Parts of the index are read when a row of them is wanted.
     {"tracefmt/file/check.c", "tracefmt/file/chunktab.c", "tracefmt/file/index_read.c",
      "tracefmt/file/scan.c", "tracefmt/file/trace_table.c"},
-    {"tools/symbols/symfile_build.c", "tools/symbols/symfile_child.c",
-     "tools/symbols/symfile_dwarf.c", "tools/symbols/symfile_elf.c",
-     "tools/symbols/symfile_find.c", "tools/symbols/symfile_line.c",
-     "tools/symbols/symfile_path.c", "tools/symbols/symfile_plt.c"},
 ]
 
 

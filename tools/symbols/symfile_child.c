@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,26 +25,6 @@
 #define MEMORY_BYTES (UINT64_C(3) << 30) /* plus a multiple of the file's size */
 
 /* ----------------------------------------------------------------- the child */
-
-void reader_fail(struct reader *r, enum symfile_status status, const char *fmt, ...)
-{
-    struct table_header h = {.magic = TABLE_MAGIC, .finished = 1, .status = status};
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(h.text, sizeof(h.text), fmt, ap);
-    va_end(ap);
-    _exit(pwrite(r->out_fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) ? 0 : 1);
-}
-
-void reader_remark(struct reader *r, const char *fmt, ...)
-{
-    if (!r->remark[0]) {
-        va_list ap;
-        va_start(ap, fmt);
-        vsnprintf(r->remark, sizeof(r->remark), fmt, ap);
-        va_end(ap);
-    }
-}
 
 static void leave_at_once(void)
 {
@@ -73,17 +52,6 @@ static void limit(int what, uint64_t value)
     if (getrlimit(what, &l) == 0 && (l.rlim_cur == RLIM_INFINITY || l.rlim_cur > value)) {
         l.rlim_cur = value;
         setrlimit(what, &l);
-    }
-}
-
-void reader_more_memory(struct reader *r, uint64_t file_bytes)
-{
-    struct rlimit l;
-    if (r->memory_limit && getrlimit(RLIMIT_AS, &l) == 0 &&
-        l.rlim_cur == r->memory_limit) {
-        r->memory_limit += 16 * file_bytes;
-        l.rlim_cur = r->memory_limit < l.rlim_max ? r->memory_limit : l.rlim_max;
-        setrlimit(RLIMIT_AS, &l);
     }
 }
 
@@ -119,6 +87,18 @@ static uint64_t confine(const struct symfile *f, unsigned seconds)
     return memory;
 }
 
+static void read_parts(struct reader *r)
+{
+    struct symvec candidates = {0};
+    read_code(r);
+    read_symbols(r, &candidates);
+    read_plt(r, &candidates);
+    if (r->depth == DEPTH_LINES) {
+        read_dwarf(r, &candidates);
+    }
+    functions_make(r, &candidates);
+}
+
 static void read_file(struct reader *r)
 {
     static char *no_path[1];
@@ -145,7 +125,7 @@ static void read_file(struct reader *r)
     if (!r->elf) {
         reader_fail(r, SYMFILE_BAD, "it cannot be read (%s)", dwfl_errmsg(-1));
     }
-    read_symbols(r);
+    read_parts(r);
     table_write(r);
     _exit(0);
 }

@@ -1,93 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads sections and symbols of an ELF file, in the child: the addresses of code, mapping
- * symbols, and the candidates for functions.  libdwfl chooses the symbol table (.symtab,
- * of a separate file if needed, else .dynsym with .gnu_debugdata); .dynsym is read too,
- * because a .symtab may lack names.
+ * Reads the symbols of an ELF file, in the child: mapping symbols, candidates for
+ * functions, and the functions that are chosen from all candidates.  libdwfl chooses the
+ * symbol table (.symtab, of a separate file if needed, else .dynsym with .gnu_debugdata);
+ * .dynsym is read too, because a .symtab may lack names.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symfile_reader_priv.h"
-
-static int code_by_addr(const void *pa, const void *pb)
-{
-    const struct sym_code *a = pa, *b = pb;
-    return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
-/* Only sections with bytes in the file, so that the file's size bounds the work. */
-static void add_code(struct reader *r, uint64_t addr, uint64_t size, const char *name)
-{
-    size_t have;
-    if (symfile_bytes(r->file, addr, &have) && size > have) {
-        size = have;
-    }
-    if (have && size && addr + size > addr) {
-        struct sym_code *c = vec_push(r, &r->code, sizeof(*c));
-        c->addr = addr;
-        c->end = addr + size;
-        c->name = STRING_PTR(string_add(r, name));
-    }
-}
-
-static void read_code(struct reader *r)
-{
-    size_t shstrndx = 0;
-    Elf_Scn *scn = NULL;
-    GElf_Shdr sh;
-    elf_getshdrstrndx(r->elf, &shstrndx);
-    while ((scn = elf_nextscn(r->elf, scn)) != NULL) {
-        if (gelf_getshdr(scn, &sh) && sh.sh_flags & SHF_EXECINSTR &&
-            sh.sh_flags & SHF_ALLOC && sh.sh_type == SHT_PROGBITS) {
-            const char *name = elf_strptr(r->elf, shstrndx, sh.sh_name);
-            add_code(r, sh.sh_addr, sh.sh_size, name ? name : "");
-        }
-    }
-    for (uint32_t i = 0; r->code.n == 0 && i < r->file->nr_segments; i++) {
-        const struct segment *s = &r->file->segments[i];
-        if (s->flags & PF_X) {
-            add_code(r, s->vaddr, s->filesz, "");
-        }
-    }
-    struct sym_code *v = r->code.p;
-    size_t n = 0;
-    uint64_t last = 0;
-    if (r->code.n > 1) {
-        qsort(v, r->code.n, sizeof(*v), code_by_addr);
-    }
-    for (size_t i = 0; i < r->code.n; i++) { /* overlapping sections are cut */
-        if (v[i].addr < last) {
-            v[i].addr = last;
-        }
-        if (v[i].addr < v[i].end) {
-            last = v[i].end;
-            v[n++] = v[i];
-        }
-    }
-    r->code.n = n;
-}
-
-bool is_code_addr(const struct reader *r, uint64_t addr, uint64_t *end)
-{
-    const struct sym_code *v = r->code.p;
-    size_t lo = 0, hi = r->code.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (v[mid].end <= addr) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    if (lo == r->code.n || addr < v[lo].addr) {
-        return false;
-    }
-    *end = v[lo].end;
-    return true;
-}
-
-/* ----------------------------------------------------------------- symbols */
 
 static bool has_mapping_symbols(const struct reader *r)
 {
@@ -252,6 +173,45 @@ static void read_own(struct reader *r, struct symvec *candidates)
     }
 }
 
+static int marks_by_addr(const void *pa, const void *pb)
+{
+    const struct sym_mark *a = pa, *b = pb;
+    return a->addr != b->addr ? (a->addr < b->addr ? -1 : 1)
+                              : (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* Of several at one address the last counts; before its first one a section is unknown.
+ */
+static void finish_marks(struct reader *r)
+{
+    if (r->marks.n == 0) {
+        return;
+    }
+    struct symvec all = {0};
+    const struct sym_code *code = r->code.p;
+    for (size_t i = 0; i < r->code.n; i++) {
+        struct sym_mark *m = vec_push(r, &all, sizeof(*m));
+        m->addr = code[i].addr;
+    }
+    for (size_t i = 0; i < r->marks.n; i++) {
+        struct sym_mark *m = vec_push(r, &all, sizeof(*m));
+        *m = ((struct sym_mark *)r->marks.p)[i];
+        m->seq = (uint32_t)i + 1; /* the marks of sections come first */
+    }
+    qsort(all.p, all.n, sizeof(struct sym_mark), marks_by_addr);
+    free(r->marks.p);
+    r->marks = all;
+}
+
+void read_symbols(struct reader *r, struct symvec *candidates)
+{
+    if (r->depth > DEPTH_FILE) {
+        read_chosen(r, candidates);
+    }
+    read_own(r, candidates);
+    finish_marks(r);
+}
+
 /* --------------------------------------------------------------- functions */
 
 static _Thread_local const struct reader *sorting; /* qsort does not pass an argument */
@@ -319,50 +279,4 @@ void functions_make(struct reader *r, struct symvec *candidates)
         last->source = c[i].source;
         last->thumb = c[i].thumb;
     }
-}
-
-static int marks_by_addr(const void *pa, const void *pb)
-{
-    const struct sym_mark *a = pa, *b = pb;
-    return a->addr != b->addr ? (a->addr < b->addr ? -1 : 1)
-                              : (a->seq > b->seq) - (a->seq < b->seq);
-}
-
-/* Of several at one address the last counts; before its first one a section is unknown.
- */
-static void finish_marks(struct reader *r)
-{
-    if (r->marks.n == 0) {
-        return;
-    }
-    struct symvec all = {0};
-    const struct sym_code *code = r->code.p;
-    for (size_t i = 0; i < r->code.n; i++) {
-        struct sym_mark *m = vec_push(r, &all, sizeof(*m));
-        m->addr = code[i].addr;
-    }
-    for (size_t i = 0; i < r->marks.n; i++) {
-        struct sym_mark *m = vec_push(r, &all, sizeof(*m));
-        *m = ((struct sym_mark *)r->marks.p)[i];
-        m->seq = (uint32_t)i + 1; /* the marks of sections come first */
-    }
-    qsort(all.p, all.n, sizeof(struct sym_mark), marks_by_addr);
-    free(r->marks.p);
-    r->marks = all;
-}
-
-void read_symbols(struct reader *r)
-{
-    struct symvec candidates = {0};
-    read_code(r);
-    if (r->depth > DEPTH_FILE) {
-        read_chosen(r, &candidates);
-    }
-    read_own(r, &candidates);
-    finish_marks(r);
-    read_plt(r, &candidates);
-    if (r->depth == DEPTH_LINES) {
-        read_dwarf(r, &candidates);
-    }
-    functions_make(r, &candidates);
 }

@@ -2,6 +2,7 @@
 /*
  * The child's side: the state of a reader, and the interfaces between its parts.  A
  * reader that cannot continue ends the process, so nothing here returns "no memory".
+ * The parts are below from the lowest to the highest; symfile_child.c calls them.
  */
 #ifndef TOOLS_SYMFILE_READER_PRIV_H
 #define TOOLS_SYMFILE_READER_PRIV_H
@@ -58,7 +59,7 @@ struct reader {
     struct symhash file_index; /* of a path, by offset + 1 */
 };
 
-/* symfile_child.c */
+/* symfile_reader.c */
 void reader_fail(struct reader *r, enum symfile_status status, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 /* Raises the memory limit for a separate debug file: it depends on the files' sizes. */
@@ -91,9 +92,11 @@ int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, GElf_
 /* Finds and attaches the dwz file that dw refers to, if any. */
 void open_alt(struct reader *r, Dwarf *dw);
 
-/* symfile_elf.c */
-void read_symbols(struct reader *r);
+/* symfile_code.c: must be called first. */
+void read_code(struct reader *r);
+/* Whether addr is in code; *end: where that section ends. */
 bool is_code_addr(const struct reader *r, uint64_t addr, uint64_t *end);
+
 /* A name for the start of a function. */
 struct candidate {
     uint64_t addr, size;
@@ -102,6 +105,10 @@ struct candidate {
     uint8_t rank; /* higher is a better name */
     bool label;   /* not a function by type */
 };
+
+/* symfile_elf.c */
+void read_symbols(struct reader *r, struct symvec *candidates);
+/* Chooses from the candidates of all readers, which must be complete. */
 void functions_make(struct reader *r, struct symvec *candidates);
 
 /* symfile_plt.c */
