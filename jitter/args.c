@@ -78,10 +78,10 @@ static struct function *add_function(struct filter_args *args, const char *text)
 }
 
 /* 0xADDRESS, FUNCTION, MODULE!FUNCTION, MODULE+0xOFFSET */
-static void add_place(struct filter_args *args, const char *text, int trigger)
+static void add_trigger(struct filter_args *args, const char *text, int trigger)
 {
     const char *plus = strrchr(text, '+');
-    struct place p = {.triggers = trigger};
+    struct trigger_point p = {.triggers = trigger};
 
     if (parse_number(text, strlen(text), &p.value)) {
         plus = text;
@@ -92,9 +92,9 @@ static void add_place(struct filter_args *args, const char *text, int trigger)
         add_function(args, text)->triggers = trigger;
         return;
     }
-    args->places = filter_grow(args->places, args->nr_places, &args->cap_places,
-                               sizeof(*args->places));
-    args->places[args->nr_places++] = p;
+    args->points = filter_grow(args->points, args->nr_points, &args->cap_points,
+                               sizeof(*args->points));
+    args->points[args->nr_points++] = p;
 }
 
 static bool add_range(struct filter_args *args, const char *text, bool negated)
@@ -167,10 +167,10 @@ static char *set_arg(struct filter_args *args, const char *key, const char *valu
             return WRONG("'%s' is no range of addresses, as in 0x1000-0x2000", value);
         }
     } else if (!strcmp(kind, "start-at")) {
-        add_place(args, value, CANNOLI_START);
+        add_trigger(args, value, CANNOLI_START);
         args->starts_closed = true;
     } else {
-        add_place(args, value, CANNOLI_STOP);
+        add_trigger(args, value, CANNOLI_STOP);
     }
     return NULL;
 }
@@ -247,12 +247,12 @@ void filter_args_free(struct filter_args *args)
         free(args->functions[i].module.real);
         free(args->functions[i].name);
     }
-    for (size_t i = 0; i < args->nr_places; i++) {
-        free(args->places[i].module.text);
-        free(args->places[i].module.real);
+    for (size_t i = 0; i < args->nr_points; i++) {
+        free(args->points[i].module.text);
+        free(args->points[i].module.real);
     }
     free(args->functions);
-    free(args->places);
+    free(args->points);
     spans_free(&args->ranges);
     spans_free(&args->not_ranges);
     *args = (struct filter_args){0};

@@ -44,8 +44,8 @@ static int load(const struct cannoli_host *host, const char *args, void **state)
         return 1;
     }
     f->needs_module = f->args.modules.n || f->args.nr_functions;
-    for (size_t i = 0; i < f->args.nr_places; i++) {
-        f->needs_module |= f->args.places[i].module.text != NULL;
+    for (size_t i = 0; i < f->args.nr_points; i++) {
+        f->needs_module |= f->args.points[i].module.text != NULL;
     }
     f->record_loads = !f->args.not_loads && (f->args.loads || !f->args.stores);
     f->record_stores = !f->args.not_stores && (f->args.stores || !f->args.loads);
@@ -147,8 +147,9 @@ static bool is_opcode(const struct filter *f, const struct cannoli_insn *insn,
                             insn->len);
 }
 
-/* The address of a place; false if the place is not in the current mapping's module. */
-static bool place_address(const struct filter *f, const struct place *p, uint64_t *addr)
+/* The address of a point; false if the point is not in the current mapping's module. */
+static bool point_address(const struct filter *f, const struct trigger_point *p,
+                          uint64_t *addr)
 {
     *addr = p->module.text ? f->base + p->value : p->value;
     return !p->module.text ||
@@ -160,9 +161,9 @@ static int triggers_at(const struct filter *f, uint64_t pc, uint64_t offset)
     int triggers = 0;
     uint64_t at;
 
-    for (size_t i = 0; i < f->args.nr_places; i++) {
-        if (place_address(f, &f->args.places[i], &at) && at == pc) {
-            triggers |= f->args.places[i].triggers;
+    for (size_t i = 0; i < f->args.nr_points; i++) {
+        if (point_address(f, &f->args.points[i], &at) && at == pc) {
+            triggers |= f->args.points[i].triggers;
         }
     }
     return f->module ? triggers | symbols_triggers(&f->module->symbols, offset)
@@ -210,15 +211,15 @@ static bool is_ruled_out(const struct filter *f, uint64_t pc, uint64_t offset,
     return !m && a->functions_positive;
 }
 
-/* Narrows r to the gap between the next places on both sides of pc, which is not a place
- * itself. */
+/* Narrows r to the gap between the next trigger points on both sides of pc, which is not
+ * one itself. */
 static void narrow_to_gap(const struct filter *f, uint64_t pc, uint64_t offset,
                           struct cannoli_range *r)
 {
     uint64_t at;
 
-    for (size_t i = 0; i < f->args.nr_places; i++) {
-        if (place_address(f, &f->args.places[i], &at)) {
+    for (size_t i = 0; i < f->args.nr_points; i++) {
+        if (point_address(f, &f->args.points[i], &at)) {
             narrow(r, at < pc ? at + 1 : 0, at < pc ? UINT64_MAX : at);
         }
     }

@@ -60,8 +60,8 @@ struct function {
     int triggers; /* CANNOLI_START etc., at its entry */
 };
 
-/* A place: an address, or with a module an offset from the module's start. */
-struct place {
+/* Where triggers are: an address, or with a module an offset from the module's start. */
+struct trigger_point {
     struct pattern module; /* text NULL: an address */
     uint64_t value;
     int triggers;
@@ -72,8 +72,8 @@ struct filter_args {
     struct patterns modules, opcodes;
     struct function *functions;
     size_t nr_functions, cap_functions;
-    struct place *places;
-    size_t nr_places, cap_places;
+    struct trigger_point *points;
+    size_t nr_points, cap_points;
     struct spans ranges, not_ranges;
     bool stores, loads, not_stores, not_loads;
     bool branches, not_branches;

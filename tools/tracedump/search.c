@@ -3,7 +3,7 @@
  * tracedump --last-write-before and similar: which event accessed these addresses last,
  * or next?
  *
- * libctr searches, starting at the place and reading only the chunks that can match by
+ * libctr searches, starting at the position and reading only the chunks that can match by
  * the index.  The event found is printed like any other.
  */
 #include "tracedump.h"
@@ -47,15 +47,15 @@ int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
         tool_error(PROG, "%s needs a file, not a stream", request->option);
         return TOOL_FAILED;
     }
-    t = place_thread(tr, opt, &request->place, request->option);
+    t = position_thread(tr, opt, &request->position, request->option);
     if (!t) {
         return TOOL_FAILED;
     }
-    if (!request->back && request->place.ordinal - t->first == t->insns) {
+    if (!request->back && request->position.ordinal - t->first == t->insns) {
         return TOOL_NOTHING;
     }
     filter.kinds = request->kind | (opt->kinds & CTR_KIND_SYS);
-    ret = ctr_search(tr, &filter, t->index, request->place.ordinal, flags, opt->jobs,
+    ret = ctr_search(tr, &filter, t->index, request->position.ordinal, flags, opt->jobs,
                      &found, &diag);
     if (ret == 1) {
         return print_found(tr, opt, &found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tracedump --state: a thread's registers, its process's mappings and its next
- * instruction, at any place of the run.
+ * instruction, at any position in the thread.
  */
 #include "tracedump.h"
 
@@ -16,7 +16,7 @@
 
 struct state {
     const struct dump_options *opt;
-    const struct place *request;
+    const struct position *request;
     struct ctr_trace *tr;
     struct ctr_info info;
     const struct ctr_thread *thread;
@@ -56,7 +56,7 @@ static bool disassemble(struct state *s, const struct ctr_exec *e)
     return true;
 }
 
-/* Reads the instruction at the place, if any. */
+/* Reads the instruction at the position, if any. */
 static int read_next(struct state *s, struct ctr_diag *diag)
 {
     struct ctr_filter filter = {.kinds = CTR_KIND_EXEC};
@@ -283,7 +283,7 @@ static int read_state(struct state *s, struct ctr_diag *diag)
 }
 
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct place *request)
+               const struct position *request)
 {
     struct state s = {.opt = opt, .request = request, .tr = tr};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
@@ -294,7 +294,7 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
         tool_error(PROG, "--state needs a file, not a stream");
         return TOOL_FAILED;
     }
-    s.thread = place_thread(tr, opt, request, "--state");
+    s.thread = position_thread(tr, opt, request, "--state");
     if (!s.thread) {
         return TOOL_FAILED;
     }

@@ -60,7 +60,7 @@ static const struct tool_option option_table[] = {
 struct command_line {
     struct dump_choice dump;
     struct filter_options filter;
-    struct place state;
+    struct position state;
     struct search_request search;
     unsigned modes; /* number of chosen modes that print no events */
     bool info, summary;
@@ -84,7 +84,7 @@ static bool set_search(struct command_line *c, int key, const char *arg)
 
     c->modes += !c->search.option;
     c->search = kinds[key - OPT_LAST_WRITE];
-    return place_parse(arg, &c->search.place);
+    return position_parse(arg, &c->search.position);
 }
 
 /* Stores one option; false if its argument is wrong. */
@@ -105,7 +105,7 @@ static bool set_option(void *to, int key, const char *arg)
         return true;
     case OPT_STATE:
         c->modes += !c->state.given;
-        return place_parse(arg, &c->state);
+        return position_parse(arg, &c->state);
     case OPT_LAST_WRITE:
     case OPT_LAST_READ:
     case OPT_FIRST_WRITE:

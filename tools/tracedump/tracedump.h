@@ -12,25 +12,26 @@
 #define PROG "tracedump"
 
 /* N/K: before instruction N of a thread */
-struct place {
+struct position {
     bool given;
     uint64_t ordinal;
     uint32_t which; /* number among the selected threads, from 1; 0: the only one */
 };
 
 /* "N" or "N/K" */
-bool place_parse(const char *text, struct place *place);
+bool position_parse(const char *text, struct position *position);
 
-/* The thread of a place that lies in it, or NULL after a message; `option' is for
+/* The thread of a position that is within it, or NULL after a message; `option' is for
  * messages. */
-const struct ctr_thread *place_thread(const struct ctr_trace *tr,
-                                      const struct dump_options *opt,
-                                      const struct place *place, const char *option);
+const struct ctr_thread *position_thread(const struct ctr_trace *tr,
+                                         const struct dump_options *opt,
+                                         const struct position *position,
+                                         const char *option);
 
 /* --last-write-before=N/K, ... */
 struct search_request {
     const char *option; /* the option; NULL: no search */
-    struct place place;
+    struct position position;
     bool back;
     uint32_t kind; /* CTR_KIND_LOAD or _STORE */
 };
@@ -39,7 +40,7 @@ struct search_request {
  * TOOL_NOTHING if it finds nothing. */
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct place *request);
+               const struct position *request);
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct search_request *request);
 int dump_summary(struct ctr_trace *tr, const struct dump_options *opt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A place in the run of a thread: the argument of --state and the searches. */
+/* A position in a thread: the argument of --state and the searches. */
 #include "tracedump.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "common/options.h"
 
-bool place_parse(const char *text, struct place *place)
+bool position_parse(const char *text, struct position *position)
 {
     const char *slash = strchr(text, '/');
     char ordinal[32];
@@ -22,9 +22,9 @@ bool place_parse(const char *text, struct place *place)
         ordinal[slash - text] = 0;
         text = ordinal;
     }
-    place->given = true;
-    place->which = (uint32_t)k;
-    return tool_parse_u64(text, &place->ordinal);
+    position->given = true;
+    position->which = (uint32_t)k;
+    return tool_parse_u64(text, &position->ordinal);
 }
 
 static bool selected(const int32_t *list, uint32_t n, int32_t id)
@@ -43,7 +43,7 @@ static bool selected(const int32_t *list, uint32_t n, int32_t id)
  */
 static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
                                               const struct dump_options *opt,
-                                              const struct place *place,
+                                              const struct position *position,
                                               const char *option)
 {
     const struct ctr_filter *f = &opt->filter;
@@ -53,39 +53,40 @@ static const struct ctr_thread *choose_thread(const struct ctr_trace *tr,
     for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
         if (selected(f->pids, f->npid, t->pid) && selected(f->tids, f->ntid, t->tid)) {
             n++;
-            found = n == (place->which ? place->which : 1) ? t : found;
+            found = n == (position->which ? position->which : 1) ? t : found;
         }
     }
     if (!found) {
         tool_error(PROG, "%s: no such thread", opt->path);
         return NULL;
     }
-    if (n > 1 && !place->which) {
+    if (n > 1 && !position->which) {
         tool_error(PROG,
                    "%s: %u threads: choose one with --pid and --thread, or the K-th with "
                    "%s=%" PRIu64 "/K",
-                   opt->path, n, option, place->ordinal);
+                   opt->path, n, option, position->ordinal);
         return NULL;
     }
     return found;
 }
 
-const struct ctr_thread *place_thread(const struct ctr_trace *tr,
-                                      const struct dump_options *opt,
-                                      const struct place *place, const char *option)
+const struct ctr_thread *position_thread(const struct ctr_trace *tr,
+                                         const struct dump_options *opt,
+                                         const struct position *position,
+                                         const char *option)
 {
-    const struct ctr_thread *t = choose_thread(tr, opt, place, option);
+    const struct ctr_thread *t = choose_thread(tr, opt, position, option);
 
     if (!t) {
         return NULL;
     }
-    if (place->ordinal < t->first) {
+    if (position->ordinal < t->first) {
         tool_error(PROG,
                    "%s: events of thread %d/%d before ordinal %" PRIu64 " were dropped",
                    opt->path, t->pid, t->tid, t->first);
         return NULL;
     }
-    if (place->ordinal - t->first > t->insns) {
+    if (position->ordinal - t->first > t->insns) {
         tool_error(PROG, "%s: thread %d/%d has %" PRIu64 " instructions only", opt->path,
                    t->pid, t->tid, t->first + t->insns);
         return NULL;
