@@ -111,7 +111,7 @@ int tool_options_next(struct tool_options *o)
 }
 
 int tool_options_parse(struct tool_options *o,
-                       bool (*take)(void *arg, int key, const char *value), void *arg,
+                       bool (*parse)(void *arg, int key, const char *value), void *arg,
                        const char **path)
 {
     int key;
@@ -128,7 +128,7 @@ int tool_options_parse(struct tool_options *o,
             tool_print_version(o->prog);
             return TOOL_OK;
         default:
-            if (!take(arg, key, o->arg)) {
+            if (!parse(arg, key, o->arg)) {
                 return tool_usage_error(o->prog, "bad argument '%s' for option '%s'",
                                         o->arg, tool_option_name(o, key));
             }
@@ -213,7 +213,7 @@ int tool_close_stdout(const char *prog, const char *name, int status)
 
 /* Messages contain names from untrusted traces and files: characters that control a
  * terminal become '?'. */
-static void print_harmless(const char *fmt, va_list ap)
+static void print_printable(const char *fmt, va_list ap)
 {
     char text[4096];
     size_t n;
@@ -221,7 +221,7 @@ static void print_harmless(const char *fmt, va_list ap)
     vsnprintf(text, sizeof(text), fmt, ap);
     n = strlen(text);
     for (size_t i = 0; i < n; i++) {
-        putc(text_steers(text, i, n) ? '?' : text[i], stderr);
+        putc(text_is_control(text, i, n) ? '?' : text[i], stderr);
     }
 }
 
@@ -231,7 +231,7 @@ void tool_error(const char *prog, const char *fmt, ...)
 
     va_start(ap, fmt);
     fprintf(stderr, "%s: ", prog);
-    print_harmless(fmt, ap);
+    print_printable(fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
 }
@@ -242,7 +242,7 @@ int tool_usage_error(const char *prog, const char *fmt, ...)
 
     va_start(ap, fmt);
     fprintf(stderr, "%s: ", prog);
-    print_harmless(fmt, ap);
+    print_printable(fmt, ap);
     fprintf(stderr, ". Try '%s --help'.\n", prog);
     va_end(ap);
     return TOOL_USAGE;
@@ -332,7 +332,7 @@ static const char *range_at(const char *text, struct ctr_range *r)
     if (!p || !length || length - 1 > UINT64_MAX - r->from) {
         return NULL;
     }
-    /* UINT64_MAX stands for the end of the address space. */
+    /* UINT64_MAX means the end of the address space. */
     r->to = length > UINT64_MAX - r->from ? UINT64_MAX : r->from + length;
     return p;
 }

@@ -76,20 +76,20 @@ enum {
 int tool_options_next(struct tool_options *o);
 
 /* The result of passing a key to a shared group of options (filter_options.h, ...). */
-enum tool_taken {
-    TOOL_NOT_MINE, /* the key does not belong to the group */
-    TOOL_TAKEN,
+enum tool_parsed {
+    TOOL_OTHER_GROUP, /* the key does not belong to the group */
+    TOOL_PARSED,
     TOOL_BAD_ARG, /* the key belongs to the group, but its argument is wrong */
 };
 
 /*
  * Parses the whole command line of a tool that reads one trace.  Passes each option
- * except --help and --version to `take', which returns false if the argument is wrong.
+ * except --help and --version to `parse', which returns false if the argument is wrong.
  * Returns TOOL_OK and the operand in *path, NULL if there is nothing left to do; or
  * TOOL_USAGE.
  */
 int tool_options_parse(struct tool_options *o,
-                       bool (*take)(void *arg, int key, const char *value), void *arg,
+                       bool (*parse)(void *arg, int key, const char *value), void *arg,
                        const char **path);
 
 /* Frees what tool_options_next allocated; does nothing on a zeroed parser. */

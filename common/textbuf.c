@@ -100,7 +100,7 @@ bool textbuf_printf(struct textbuf *b, const char *fmt, ...)
     return true;
 }
 
-bool textbuf_harmless(struct textbuf *b, const char *s, size_t n)
+bool textbuf_printable(struct textbuf *b, const char *s, size_t n)
 {
     char *p = textbuf_reserve(b, n + 1);
 
@@ -108,7 +108,7 @@ bool textbuf_harmless(struct textbuf *b, const char *s, size_t n)
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        *p++ = text_steers(s, i, n) ? '?' : s[i];
+        *p++ = text_is_control(s, i, n) ? '?' : s[i];
     }
     textbuf_commit(b, p);
     return true;

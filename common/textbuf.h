@@ -55,7 +55,7 @@ bool textbuf_markup(struct textbuf *b, const char *s, size_t len);
  * Control characters do: of ASCII, and U+0080 to U+009F as UTF-8.  Output for people
  * shows '?' instead.
  */
-static inline bool text_steers(const char *s, size_t i, size_t n)
+static inline bool text_is_control(const char *s, size_t i, size_t n)
 {
     const uint8_t *u = (const uint8_t *)s;
 
@@ -67,7 +67,7 @@ static inline bool text_steers(const char *s, size_t i, size_t n)
 }
 
 /* Appends such text; false when there is no memory. */
-bool textbuf_harmless(struct textbuf *b, const char *s, size_t n);
+bool textbuf_printable(struct textbuf *b, const char *s, size_t n);
 
 /* Limit of what fmt_u64 and fmt_hex write, in bytes. */
 #define FMT_U64_MAX 20

@@ -142,7 +142,7 @@ static void test_json(void)
     }
 }
 
-static void test_harmless(void)
+static void test_printable(void)
 {
     static const struct {
         const char *in, *out;
@@ -158,9 +158,9 @@ static void test_harmless(void)
 
     for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
         struct textbuf b = {0};
-        CHECK(textbuf_harmless(&b, t[i].in, strlen(t[i].in)), "memory");
+        CHECK(textbuf_printable(&b, t[i].in, strlen(t[i].in)), "memory");
         CHECK(b.len == strlen(t[i].out) && !memcmp(b.data, t[i].out, b.len),
-              "harmless: %.*s for %s", (int)b.len, b.data, t[i].out);
+              "printable: %.*s for %s", (int)b.len, b.data, t[i].out);
         textbuf_fini(&b);
     }
 }
@@ -291,7 +291,7 @@ int main(void)
     test_values();
     test_json();
     test_markup();
-    test_harmless();
+    test_printable();
     test_idcache();
     test_disas();
     if (failures) {

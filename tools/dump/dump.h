@@ -90,7 +90,7 @@ int dump_write(const void *data, size_t n, int *sys_errno);
 
 /*
  * Prints the events that opt->filter and opt->kinds select to standard output.  Returns
- * an exit status that does not include the verdict on the trace; DUMP_CUT_SHORT if the
+ * an exit status that does not include the status of the trace; DUMP_CUT_SHORT if the
  * reader of the output is gone.
  */
 #define DUMP_CUT_SHORT (-1)
@@ -98,7 +98,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 
 /*
  * Opens the trace of opt and calls show, which returns an exit status as dump_events
- * does.  TOOL_OK becomes the verdict on the trace.  DUMP_CUT_SHORT becomes TOOL_OK, as
+ * does.  TOOL_OK becomes the status of the trace.  DUMP_CUT_SHORT becomes TOOL_OK, as
  * the rest of the trace was not wanted.  TOOL_NOTHING is kept, with a remark on a partial
  * trace.
  */

@@ -103,7 +103,7 @@ void dump_choice_init(struct dump_choice *c, const char *prog)
     *c = (struct dump_choice){.opt = {.prog = prog, .string_max = DEFAULT_STRING_MAX}};
 }
 
-enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg)
+enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *arg)
 {
     bool ok = true;
 
@@ -139,9 +139,9 @@ enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg
         c->opt.statistics = true;
         break;
     default:
-        return TOOL_NOT_MINE;
+        return TOOL_OTHER_GROUP;
     }
-    return ok ? TOOL_TAKEN : TOOL_BAD_ARG;
+    return ok ? TOOL_PARSED : TOOL_BAD_ARG;
 }
 
 int dump_choice_finish(struct dump_choice *c, uint32_t kinds)

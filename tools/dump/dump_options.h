@@ -50,7 +50,7 @@ struct dump_choice {
 /* Call before the first option. */
 void dump_choice_init(struct dump_choice *c, const char *prog);
 
-enum tool_taken dump_choice_take(struct dump_choice *c, int key, const char *arg);
+enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *arg);
 
 /* Call after the last option; `kinds' is the default of --events, with values and times.
  * Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */

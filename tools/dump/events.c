@@ -521,7 +521,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     progress_clear(&d.progress);
     status = dump_replay_status(opt, ret, d.sys_errno, &diag);
     if (status == TOOL_OK) {
-        status = tool_mappings_verdict(opt->prog, opt->path, d.modules);
+        status = tool_mappings_status(opt->prog, opt->path, d.modules);
     }
     free_dump(&d);
     return status;

@@ -29,8 +29,8 @@ static bool name_module(const struct dump *d, struct worker *w)
         return textbuf_json_string(&w->module, w->path, strlen(w->path));
     }
     name = mapping_name(w->path);
-    return textbuf_harmless(&w->module, name.p,
-                            name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
+    return textbuf_printable(&w->module, name.p,
+                             name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
 }
 
 /* Finds the file of the current block; false: no memory. */

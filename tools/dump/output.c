@@ -164,9 +164,9 @@ int dump_file(const struct dump_options *opt,
     if (status == DUMP_CUT_SHORT) {
         status = TOOL_OK;
     } else if (status == TOOL_OK) {
-        status = tool_trace_verdict(opt->prog, opt->path, tr, opt->quiet);
+        status = tool_trace_status(opt->prog, opt->path, tr, opt->quiet);
     } else if (status == TOOL_NOTHING) {
-        tool_trace_verdict(opt->prog, opt->path, tr, opt->quiet);
+        tool_trace_status(opt->prog, opt->path, tr, opt->quiet);
     }
     if (opt->statistics) {
         report_work(opt, tr);

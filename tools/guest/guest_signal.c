@@ -73,7 +73,7 @@ static const struct code {
 };
 /* clang-format on */
 
-static const char *plain_name(const struct guest *g, unsigned number)
+static const char *constant_name(const struct guest *g, unsigned number)
 {
     for (size_t i = 0; number && i < sizeof(signals) / sizeof(*signals); i++) {
         if (signals[i].number[g->abi->numbers] == number) {
@@ -85,7 +85,7 @@ static const char *plain_name(const struct guest *g, unsigned number)
 
 const char *guest_signal_name(const struct guest *g, unsigned number, char *buf)
 {
-    const char *name = plain_name(g, number);
+    const char *name = constant_name(g, number);
 
     if (name) {
         return name;
@@ -102,7 +102,7 @@ const char *guest_signal_name(const struct guest *g, unsigned number, char *buf)
 
 const char *guest_signal_code(const struct guest *g, unsigned number, int code)
 {
-    const char *name = plain_name(g, number);
+    const char *name = constant_name(g, number);
     /* MIPS has these two swapped. */
     bool swap = g->abi->numbers == GUEST_MIPS && (code == -2 || code == -4);
     int look = swap ? -6 - code : code;

@@ -30,7 +30,7 @@ static bool set_option(struct filter_options *o, int key, const char *arg)
     }
 }
 
-enum tool_taken filter_options_take(struct filter_options *o, int key, const char *arg)
+enum tool_parsed filter_options_parse(struct filter_options *o, int key, const char *arg)
 {
     switch (key) {
     case FILTER_OPT_FROM:
@@ -42,9 +42,9 @@ enum tool_taken filter_options_take(struct filter_options *o, int key, const cha
     case 'p':
     case 't':
     case 'a':
-        return set_option(o, key, arg) ? TOOL_TAKEN : TOOL_BAD_ARG;
+        return set_option(o, key, arg) ? TOOL_PARSED : TOOL_BAD_ARG;
     default:
-        return TOOL_NOT_MINE;
+        return TOOL_OTHER_GROUP;
     }
 }
 

@@ -3,7 +3,7 @@
  * The options that select a part of a trace, the same in every tool that replays one.
  *
  * A tool puts the rows that it offers into its table, passes each key to
- * filter_options_take, and calls filter_options_finish at the end.
+ * filter_options_parse, and calls filter_options_finish at the end.
  */
 #ifndef TOOLS_FILTER_OPTIONS_H
 #define TOOLS_FILTER_OPTIONS_H
@@ -45,7 +45,7 @@ struct filter_options {
     bool has_to, has_count;
 };
 
-enum tool_taken filter_options_take(struct filter_options *o, int key, const char *arg);
+enum tool_parsed filter_options_parse(struct filter_options *o, int key, const char *arg);
 
 /*
  * Completes the filter, which points into `o'; leaves its kinds and times unchanged.

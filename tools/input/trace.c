@@ -40,7 +40,7 @@ int tool_trace_open(const char *prog, const char *path, unsigned flags,
     return TOOL_OK;
 }
 
-int tool_mappings_verdict(const char *prog, const char *path, const struct mappings *m)
+int tool_mappings_status(const char *prog, const char *path, const struct mappings *m)
 {
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     char where[40] = "";
@@ -58,8 +58,8 @@ int tool_mappings_verdict(const char *prog, const char *path, const struct mappi
     return TOOL_PARTIAL;
 }
 
-int tool_trace_verdict(const char *prog, const char *path, const struct ctr_trace *tr,
-                       bool quiet)
+int tool_trace_status(const char *prog, const char *path, const struct ctr_trace *tr,
+                      bool quiet)
 {
     struct ctr_info info;
     struct ctr_diag damage = {.off = CTR_NO_OFF};

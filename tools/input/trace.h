@@ -28,15 +28,15 @@ void tool_trace_error(const char *prog, const char *path, int error,
  * query of `m' (NULL is allowed) could not be answered, because map events are
  * damaged.
  */
-int tool_mappings_verdict(const char *prog, const char *path, const struct mappings *m);
+int tool_mappings_status(const char *prog, const char *path, const struct mappings *m);
 
 /*
  * Call after the work: TOOL_OK for a whole trace; TOOL_PARTIAL if the file or stream
  * is unfinished or truncated, or a process disappeared without an end event.  Then it
  * prints one line on stderr, unless `quiet'.
  */
-int tool_trace_verdict(const char *prog, const char *path, const struct ctr_trace *tr,
-                       bool quiet);
+int tool_trace_status(const char *prog, const char *path, const struct ctr_trace *tr,
+                      bool quiet);
 
 /* "complete", "unfinished", "truncated", "streaming" */
 const char *tool_state_name(enum ctr_state state);

@@ -108,21 +108,21 @@ enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
 }
 
 /* The result of comparing a block with its candidates. */
-struct verdict {
+struct comparison {
     unsigned same, unknown, nowhere;
     struct place same_at, unknown_at; /* the first of each */
 };
 
-static void judge(const struct places *p, const struct range_piece *piece,
-                  const struct ctr_block *b, struct verdict *v)
+static void compare_candidates(const struct places *p, const struct range_piece *piece,
+                               const struct ctr_block *b, struct comparison *c)
 {
     struct place place;
 
-    memset(v, 0, sizeof(*v));
+    memset(c, 0, sizeof(*c));
     for (uint32_t i = 0; i < piece->n; i++) {
         const struct range *r = &p->ranges.v[p->ranges.list[piece->first + i]];
         if (!r->mod) {
-            v->nowhere++; /* may have been written at run time */
+            c->nowhere++; /* may have been written at run time */
             continue;
         }
         if (!range_place(r, b->pc, &place)) {
@@ -130,12 +130,12 @@ static void judge(const struct places *p, const struct range_piece *piece,
         }
         switch (places_compare(b, r->mod, place.vaddr)) {
         case SAME:
-            v->same_at = v->same ? v->same_at : place;
-            v->same++;
+            c->same_at = c->same ? c->same_at : place;
+            c->same++;
             break;
         case UNKNOWN:
-            v->unknown_at = v->unknown ? v->unknown_at : place;
-            v->unknown++;
+            c->unknown_at = c->unknown ? c->unknown_at : place;
+            c->unknown++;
             break;
         case DIFFERS:
             break;
@@ -147,7 +147,7 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
                       struct place *out)
 {
     const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
-    struct verdict v;
+    struct comparison c;
 
     if (!piece) {
         return 0;
@@ -155,16 +155,16 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
     if (piece->n == RANGES_MANY) {
         return -1;
     }
-    judge(p, piece, b, &v);
-    if (v.same) {
-        *out = v.same_at;
-        return v.same + v.unknown == 1 ? 1 : -1;
+    compare_candidates(p, piece, b, &c);
+    if (c.same) {
+        *out = c.same_at;
+        return c.same + c.unknown == 1 ? 1 : -1;
     }
-    if (!v.unknown) {
+    if (!c.unknown) {
         return 0;
     }
-    *out = v.unknown_at;
-    return v.unknown + v.nowhere == 1 ? 1 : -1;
+    *out = c.unknown_at;
+    return c.unknown + c.nowhere == 1 ? 1 : -1;
 }
 
 bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
@@ -195,15 +195,15 @@ bool places_find_block_at(const struct places *p, const struct ctr_block *b,
 {
     const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
     enum likeness like = DIFFERS;
-    struct verdict v;
+    struct comparison c;
 
     if (places_find(p, process, time_ns, chunk_end_ns, b->pc, out)) {
         like = places_compare(b, p->set->mods[out->module->index], out->vaddr);
     }
     if (like == DIFFERS && piece && piece->n != RANGES_MANY) {
-        judge(p, piece, b, &v);
-        if (v.same) {
-            *out = v.same_at;
+        compare_candidates(p, piece, b, &c);
+        if (c.same) {
+            *out = c.same_at;
             return true;
         }
     }

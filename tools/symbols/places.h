@@ -66,7 +66,7 @@ bool module_matches(const struct module *m, const char *const *globs, unsigned n
  * Call after all traces were loaded: reports each --elf file that no trace mapped.
  * Returns TOOL_FAILED if no trace mapped any of them.
  */
-int modset_verdict(const struct modset *s);
+int modset_status(const struct modset *s);
 
 struct places;
 
@@ -88,7 +88,7 @@ void places_free(struct places *p);
  * mappings of the trace are damaged, so that code may have no place, or a wrong one.  p:
  * NULL is allowed.
  */
-int places_verdict(const struct places *p);
+int places_status(const struct places *p);
 
 /* A pc in a module. */
 struct place {

@@ -312,9 +312,9 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
     return TOOL_OK;
 }
 
-int places_verdict(const struct places *p)
+int places_status(const struct places *p)
 {
-    return p ? tool_mappings_verdict(p->set->opt.prog, p->target.path, p->mappings)
+    return p ? tool_mappings_status(p->set->opt.prog, p->target.path, p->mappings)
              : TOOL_OK;
 }
 

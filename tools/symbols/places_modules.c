@@ -557,7 +557,7 @@ int modset_reject(struct modset *s, const struct target *t, struct mod **m,
     return without_file(s, *m, why, true) ? TOOL_OK : no_memory(s);
 }
 
-int modset_verdict(const struct modset *s)
+int modset_status(const struct modset *s)
 {
     unsigned used = 0;
 

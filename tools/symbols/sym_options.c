@@ -27,7 +27,7 @@ static bool add_pair(struct tool_words *w, const char *arg)
     return true;
 }
 
-enum tool_taken sym_options_take(struct sym_options *o, int key, const char *arg)
+enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *arg)
 {
     bool ok = true;
 
@@ -52,9 +52,9 @@ enum tool_taken sym_options_take(struct sym_options *o, int key, const char *arg
         o->force = true;
         break;
     default:
-        return TOOL_NOT_MINE;
+        return TOOL_OTHER_GROUP;
     }
-    return ok ? TOOL_TAKEN : TOOL_BAD_ARG;
+    return ok ? TOOL_PARSED : TOOL_BAD_ARG;
 }
 
 int sym_options_finish(const struct sym_options *o, const char *prog,

@@ -38,7 +38,7 @@ struct sym_options {
     bool only_elf, force;
 };
 
-enum tool_taken sym_options_take(struct sym_options *o, int key, const char *arg);
+enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *arg);
 
 /* Copies the options to `out', with pointers into `o'; leaves the rest of `out'
  * unchanged.  Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */

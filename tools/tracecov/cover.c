@@ -205,8 +205,8 @@ static int add_opened(struct adding *a)
         return TOOL_FAILED;
     }
     note_added(a);
-    status = places_verdict(a->places);
-    return status ? status : tool_trace_verdict(PROG, a->path, a->tr, a->filter->quiet);
+    status = places_status(a->places);
+    return status ? status : tool_trace_status(PROG, a->path, a->tr, a->filter->quiet);
 }
 
 int cover_add(struct cover *pub, const char *path, const struct cover_filter *filter)

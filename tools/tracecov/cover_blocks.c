@@ -43,7 +43,7 @@ static uint8_t kind_of(const struct ctr_block *b, uint32_t machine)
 
     return machine == EM_MIPS && (branch == MIPS_HFLAG_BC || branch == MIPS_HFLAG_BL)
                ? TALLY_SLOT
-               : TALLY_PLAIN;
+               : TALLY_ORDINARY;
 }
 
 static uint32_t hash_of(uint32_t module, uint64_t addr, const struct ctr_block *b,

@@ -30,7 +30,7 @@ struct tally {
 
 /* Distinguishes blocks with the same bytes. */
 enum tally_kind {
-    TALLY_PLAIN,
+    TALLY_ORDINARY,
     TALLY_SLOT, /* mips: the delay slot of a conditional branch in another block */
 };
 

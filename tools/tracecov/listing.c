@@ -40,7 +40,7 @@ void listing_safe(struct out *o, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char *p = out_room(o, 1);
-        *p = s[i] != '\t' && text_steers(s, i, n) ? '?' : s[i];
+        *p = s[i] != '\t' && text_is_control(s, i, n) ? '?' : s[i];
         out_done(o, p + 1);
     }
 }

@@ -135,7 +135,7 @@ static int read_names(struct command_line *c, const char *path)
 }
 
 /* Stores one of tracecov's own options; false if its argument is wrong. */
-static bool take_option(struct command_line *c, int key, const char *arg)
+static bool parse_option(struct command_line *c, int key, const char *arg)
 {
     switch (key) {
     case 'f':
@@ -183,13 +183,13 @@ static bool take_option(struct command_line *c, int key, const char *arg)
     }
 }
 
-static enum tool_taken take_any(struct command_line *c, int key, const char *arg)
+static enum tool_parsed parse_any(struct command_line *c, int key, const char *arg)
 {
-    enum tool_taken t = filter_options_take(&c->filter, key, arg);
+    enum tool_parsed t = filter_options_parse(&c->filter, key, arg);
 
-    t = t == TOOL_NOT_MINE ? sym_options_take(&c->sym, key, arg) : t;
-    if (t == TOOL_NOT_MINE) {
-        t = take_option(c, key, arg) ? TOOL_TAKEN : TOOL_BAD_ARG;
+    t = t == TOOL_OTHER_GROUP ? sym_options_parse(&c->sym, key, arg) : t;
+    if (t == TOOL_OTHER_GROUP) {
+        t = parse_option(c, key, arg) ? TOOL_PARSED : TOOL_BAD_ARG;
     }
     return t;
 }
@@ -268,7 +268,7 @@ static int parse_command_line(struct command_line *c, struct tool_options *o)
             }
             break;
         default:
-            if (take_any(c, key, o->arg) == TOOL_BAD_ARG) {
+            if (parse_any(c, key, o->arg) == TOOL_BAD_ARG) {
                 return tool_usage_error(PROG, "bad argument '%s' for option '%s'", o->arg,
                                         tool_option_name(o, key));
             }
@@ -349,7 +349,7 @@ static int run(const struct command_line *c)
     if (status == TOOL_FAILED) {
         goto out;
     }
-    last = modset_verdict(modset);
+    last = modset_status(modset);
     if (!last && cover_finish(cover)) {
         tool_error(PROG, "no memory");
         last = TOOL_FAILED;

@@ -272,7 +272,7 @@ static bool put_word(struct textbuf *b, const char *word)
         if (word[i] == '\'') {
             ok = textbuf_printf(b, "'\\''");
         } else {
-            ok = textbuf_printf(b, "%c", text_steers(word, i, n) ? '?' : word[i]);
+            ok = textbuf_printf(b, "%c", text_is_control(word, i, n) ? '?' : word[i]);
         }
     }
     return ok && textbuf_printf(b, "'");
@@ -281,7 +281,7 @@ static bool put_word(struct textbuf *b, const char *word)
 /* "name          text" */
 static bool put_line(struct textbuf *b, const char *name, const char *text)
 {
-    return textbuf_printf(b, "%-14s", name) && textbuf_harmless(b, text, strlen(text)) &&
+    return textbuf_printf(b, "%-14s", name) && textbuf_printable(b, text, strlen(text)) &&
            textbuf_printf(b, "\n");
 }
 
@@ -325,7 +325,7 @@ static bool put_regs_text(struct textbuf *b, const struct ctr_trace *tr)
                 line = b->len;
             }
             ok = ok && textbuf_printf(b, " ") &&
-                 textbuf_harmless(b, r->name, strlen(r->name));
+                 textbuf_printable(b, r->name, strlen(r->name));
         }
         ok = ok && (!line || textbuf_printf(b, "\n"));
     }

@@ -28,7 +28,7 @@ bool put_mapping_text(struct textbuf *b, const struct ctr_mapping *m)
                              prot_text(m->prot, prot));
 
     if (ok && m->path[0]) {
-        ok = textbuf_printf(b, " ") && textbuf_harmless(b, m->path, strlen(m->path)) &&
+        ok = textbuf_printf(b, " ") && textbuf_printable(b, m->path, strlen(m->path)) &&
              (m->path[0] != '/' || textbuf_printf(b, "+0x%" PRIx64, m->offset));
     }
     return ok && textbuf_printf(b, "\n");

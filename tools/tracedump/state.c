@@ -131,7 +131,7 @@ static bool put_next_text(struct state *s)
     ok = textbuf_printf(&s->out, "next       0x%" PRIx64, s->pc);
     if (ok && module_at(s, s->pc, &m)) {
         struct ctr_str name = mapping_name(m.path);
-        ok = textbuf_printf(&s->out, " ") && textbuf_harmless(&s->out, name.p, name.n) &&
+        ok = textbuf_printf(&s->out, " ") && textbuf_printable(&s->out, name.p, name.n) &&
              textbuf_printf(&s->out, "+0x%" PRIx64, s->pc - m.base);
     }
     ok = ok && textbuf_printf(&s->out, " ");
@@ -147,7 +147,7 @@ static bool put_reg_text(struct state *s, const struct ctr_reg *reg)
     struct textbuf *b = &s->out;
     size_t len = strlen(reg->name);
 
-    return textbuf_printf(b, "  ") && textbuf_harmless(b, reg->name, len) &&
+    return textbuf_printf(b, "  ") && textbuf_printable(b, reg->name, len) &&
            textbuf_printf(b, "%*s", (int)(len < 12 ? 12 - len : 1), "") &&
            put_value(s, reg) && textbuf_printf(b, "\n");
 }
@@ -306,7 +306,7 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
     }
     status = dump_replay_status(opt, ret, sys_errno, &diag);
     if (status == TOOL_OK) {
-        status = tool_mappings_verdict(PROG, opt->path, s.modules);
+        status = tool_mappings_status(PROG, opt->path, s.modules);
     }
     mappings_free(s.modules);
     textbuf_fini(&s.out);

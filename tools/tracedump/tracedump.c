@@ -91,13 +91,13 @@ static bool set_search(struct command_line *c, int key, const char *arg)
 static bool set_option(void *to, int key, const char *arg)
 {
     struct command_line *c = to;
-    enum tool_taken taken = filter_options_take(&c->filter, key, arg);
+    enum tool_parsed parsed = filter_options_parse(&c->filter, key, arg);
 
-    if (taken == TOOL_NOT_MINE) {
-        taken = dump_choice_take(&c->dump, key, arg);
+    if (parsed == TOOL_OTHER_GROUP) {
+        parsed = dump_choice_parse(&c->dump, key, arg);
     }
-    if (taken != TOOL_NOT_MINE) {
-        return taken == TOOL_TAKEN;
+    if (parsed != TOOL_OTHER_GROUP) {
+        return parsed == TOOL_PARSED;
     }
     switch (key) {
     case OPT_NO_MODULES:

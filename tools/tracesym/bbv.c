@@ -210,7 +210,7 @@ static int several(const struct bbv *v)
                "%s: several threads: choose one with --thread, or give "
                "files for the vectors of each with --output",
                v->opt->path);
-    return BBV_STOP_SAID;
+    return BBV_STOP_REPORTED;
 }
 
 static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t n)
@@ -339,7 +339,7 @@ static int status_of(const struct bbv_options *opt, int ret, const struct ctr_di
         return TOOL_OK;
     case BBV_STOP_EPIPE:
         return BBV_CUT_SHORT;
-    case BBV_STOP_SAID:
+    case BBV_STOP_REPORTED:
         return TOOL_FAILED;
     case BBV_STOP_NOMEM:
         tool_error(opt->prog, "out of memory");

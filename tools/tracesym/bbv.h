@@ -32,7 +32,7 @@ struct bbv_options {
 /* The reader of the output is gone. */
 #define BBV_CUT_SHORT (-1)
 
-/* Returns an exit status that does not include the verdict on the trace, or
+/* Returns an exit status that does not include the status of the trace, or
  * BBV_CUT_SHORT.  places may be NULL if pcs is. */
 int bbv_write(struct ctr_trace *tr, const struct places *places,
               const struct bbv_options *opt);

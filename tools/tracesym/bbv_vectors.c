@@ -29,7 +29,7 @@ struct thread_vectors {
 int vectors_said(const struct bbv_options *opt, const char *name, int error)
 {
     tool_error(opt->prog, "%s: %s", name, strerror(error));
-    return BBV_STOP_SAID;
+    return BBV_STOP_REPORTED;
 }
 
 static int write_all(const struct vectors *v, int fd, const char *name,

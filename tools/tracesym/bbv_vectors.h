@@ -8,7 +8,7 @@
 #include "bbv.h"
 
 /* How a callback stops ctr_replay. */
-enum { BBV_STOP_NOMEM = 1, BBV_STOP_EPIPE, BBV_STOP_SAID };
+enum { BBV_STOP_NOMEM = 1, BBV_STOP_EPIPE, BBV_STOP_REPORTED };
 
 struct thread_vectors;
 
@@ -31,7 +31,7 @@ bool vectors_add(struct vectors *v, uint32_t thread, uint32_t number, uint64_t i
 int vectors_finish(struct vectors *v);
 void vectors_fini(struct vectors *v);
 
-/* Prints why a file cannot be written; returns BBV_STOP_SAID. */
+/* Prints why a file cannot be written; returns BBV_STOP_REPORTED. */
 int vectors_said(const struct bbv_options *opt, const char *name, int error);
 
 #endif

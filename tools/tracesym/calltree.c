@@ -230,7 +230,7 @@ int calltree_make(struct calltree **out, struct ctr_trace *tr, const char *path,
         return ret;
     }
     *out = t;
-    ret = tool_trace_verdict(PROG, path, tr, opt->quiet);
+    ret = tool_trace_status(PROG, path, tr, opt->quiet);
     return ret;
 }
 

@@ -303,7 +303,7 @@ struct spot *code_spot_new(struct code *c, const struct ctr_block *b)
             atomic_store_explicit(&s->state,
                                   where < 0                  ? SPOT_DEPENDS
                                   : s->next || s->delay_open ? SPOT_KNOWN
-                                                             : SPOT_PLAIN,
+                                                             : SPOT_WHOLE,
                                   memory_order_release);
         }
     }

@@ -446,7 +446,7 @@ int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r)
     d->ordinal = r->ordinal;
     if (__builtin_expect(!d->quick || !s ||
                              atomic_load_explicit(&s->state, memory_order_acquire) !=
-                                 SPOT_PLAIN ||
+                                 SPOT_WHOLE ||
                              r->first || r->end != s->end || r->flags,
                          0)) {
         return run_other(d, r);

@@ -214,7 +214,7 @@ static int go(struct fold *f, struct thread_state *t, const struct ev *e)
     }
     switch (from->leave) {
     case LEAVE_HANDLER:
-        return fold_push(f, t, fn, RET_WILD, 0, true);
+        return fold_push(f, t, fn, RET_UNKNOWN, 0, true);
     case LEAVE_CALL:
         if (e->pc != from->fall) {
             return fold_push(f, t, fn, from->fall, from->site, true);
@@ -246,7 +246,7 @@ static int on_signal(struct fold *f, struct thread_state *t, const struct ev *e)
         return -CTR_E_NOMEM;
     }
     t->last = (struct ev){.leave = LEAVE_HANDLER};
-    return ret ? ret : fold_push(f, t, fn, RET_WILD, e->pc, true);
+    return ret ? ret : fold_push(f, t, fn, RET_UNKNOWN, e->pc, true);
 }
 
 static int on_sigreturn(struct fold *f, struct thread_state *t, const struct ev *e)
@@ -269,7 +269,7 @@ static int on_sigreturn(struct fold *f, struct thread_state *t, const struct ev 
     return at ? fold_pop_to(f, t, at) : 0;
 }
 
-static int take_name(struct thread_state *t, const struct ev_name *name)
+static int set_thread_name(struct thread_state *t, const struct ev_name *name)
 {
     struct fn *fn = t->stack.v[0].fn;
 
@@ -301,10 +301,10 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         ret = fold_pop_to(f, t, 1);
         park_free(t->parked);
         t->parked = NULL;
-        ret = ret ? ret : take_name(t, more);
+        ret = ret ? ret : set_thread_name(t, more);
         break;
     case EV_NAME:
-        ret = take_name(t, more);
+        ret = set_thread_name(t, more);
         break;
     case EV_THREAD_END:
         ret = fold_pop_to(f, t, 1);

@@ -94,7 +94,7 @@ static int resume(struct fold *f, struct thread_state *t, const struct ev *e, bo
     int ret = 0;
 
     *done = false;
-    if (!t->parked || !park_take(t->parked, e->pc, &s)) {
+    if (!t->parked || !park_remove(t->parked, e->pc, &s)) {
         return 0;
     }
     *done = true;
@@ -134,7 +134,7 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
     int ret;
 
     if (branch &&
-        (top(t)->ret == e->pc || (leave == LEAVE_RETURN && top(t)->ret == RET_WILD &&
+        (top(t)->ret == e->pc || (leave == LEAVE_RETURN && top(t)->ret == RET_UNKNOWN &&
                                   top(t)->fn->kind != FN_SIGNAL))) {
         ret = pop_one(f, t, e->pc);
         return ret ? ret : make_current(f, t, e, e->start);

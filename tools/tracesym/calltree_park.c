@@ -91,7 +91,7 @@ static struct park *make(void)
     return p;
 }
 
-static uint32_t take_unused(struct park *p)
+static uint32_t allocate(struct park *p)
 {
     uint32_t i = p->unused;
 
@@ -123,7 +123,7 @@ void park_put(struct park **at, const struct frame *v, uint32_t n)
         forget_oldest(p);
     }
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t i = take_unused(p), b = bucket_of(v[k].ret);
+        uint32_t i = allocate(p), b = bucket_of(v[k].ret);
         struct parked *f;
 
         if (i == NONE) {
@@ -147,7 +147,7 @@ void park_put(struct park **at, const struct frame *v, uint32_t n)
     }
 }
 
-uint32_t park_take(struct park *p, uint64_t pc, struct stack *to)
+uint32_t park_remove(struct park *p, uint64_t pc, struct stack *to)
 {
     uint32_t i = p->first[bucket_of(pc)], above, n = 0;
 

@@ -150,7 +150,7 @@ struct when {
 enum spot_state {
     SPOT_NEW,
     SPOT_KNOWN,
-    SPOT_PLAIN,   /* known, covers the whole block, and has no open delay slot */
+    SPOT_WHOLE,   /* known, covers the whole block, and has no open delay slot */
     SPOT_DEPENDS, /* depends on struct when: call code_spot_at */
 };
 #define SPOT_PAGE_BITS 10u
@@ -281,7 +281,7 @@ int digest_end(struct digest *d, struct ctr_job *job);
 
 /* ------------------------------------------------------------------- fold */
 
-#define RET_WILD UINT64_MAX /* returns to an address not known */
+#define RET_UNKNOWN UINT64_MAX /* returns to an address not known */
 
 struct frame {
     uint64_t ret;       /* return address */
@@ -307,7 +307,7 @@ void park_put(struct park **p, const struct frame *v, uint32_t n);
  * Appends the frames below that frame to *to; those above it stay as a stack of their
  * own.  Returns the number of frames, 0 if there is none.
  */
-uint32_t park_take(struct park *p, uint64_t pc, struct stack *to);
+uint32_t park_remove(struct park *p, uint64_t pc, struct stack *to);
 /* The number of frames that memory is allocated for. */
 uint32_t park_frames(const struct park *p);
 void park_free(struct park *p);

@@ -22,7 +22,7 @@ static bool push_name(struct textbuf *path, const char *name)
     }
     *p++ = ';';
     for (size_t i = 0; i < n; i++) {
-        *p++ = name[i] == ';' ? ':' : text_steers(name, i, n) ? '?' : name[i];
+        *p++ = name[i] == ';' ? ':' : text_is_control(name, i, n) ? '?' : name[i];
     }
     textbuf_commit(path, p);
     return true;

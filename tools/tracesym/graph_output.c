@@ -81,7 +81,7 @@ void graph_write_name(const char *name, FILE *out)
     size_t n = strlen(name);
 
     for (size_t i = 0; i < n; i++) {
-        putc(text_steers(name, i, n) ? '?' : name[i], out);
+        putc(text_is_control(name, i, n) ? '?' : name[i], out);
     }
 }
 

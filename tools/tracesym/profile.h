@@ -24,7 +24,7 @@ bool profile_parse_cost(const char *text, enum graph_cost *cost);
 /* The reader of the output is gone. */
 #define PROFILE_CUT_SHORT (-1)
 
-/* Writes to standard output.  Returns an exit status that does not include the verdict on
+/* Writes to standard output.  Returns an exit status that does not include the status of
  * the trace, or PROFILE_CUT_SHORT. */
 int profile_write(struct ctr_trace *tr, const struct places *places,
                   const struct profile_options *opt);

@@ -100,7 +100,7 @@ bool site_wanted(const struct site *s, const struct site_options *opt)
 
 static bool put_name(struct textbuf *b, const char *name)
 {
-    return textbuf_harmless(b, name, strnlen(name, MAX_NAME));
+    return textbuf_printable(b, name, strnlen(name, MAX_NAME));
 }
 
 /* "/src/app.c:12"; the line is "?" if there is none. */

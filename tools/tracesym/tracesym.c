@@ -119,7 +119,7 @@ static bool parse_percent(const char *text, double *out)
 }
 
 /* Options of --functions and --calls; false if the argument is wrong. */
-static bool take_profile(struct command_line *c, int key, const char *arg)
+static bool parse_profile(struct command_line *c, int key, const char *arg)
 {
     struct profile_options *p = &c->profile;
 
@@ -146,7 +146,7 @@ static bool take_profile(struct command_line *c, int key, const char *arg)
     }
 }
 
-static bool take_own(struct command_line *c, int key, const char *arg)
+static bool parse_own(struct command_line *c, int key, const char *arg)
 {
     switch (key) {
     case OPT_FUNCTIONS:
@@ -175,7 +175,7 @@ static bool take_own(struct command_line *c, int key, const char *arg)
         c->site.basenames = true;
         return true;
     default:
-        return take_profile(c, key, arg);
+        return parse_profile(c, key, arg);
     }
 }
 
@@ -212,19 +212,19 @@ static void note_mode(struct command_line *c, int key)
 }
 
 /* Stores one option; false if its argument is wrong. */
-static bool take_option(void *to, int key, const char *arg)
+static bool parse_option(void *to, int key, const char *arg)
 {
     struct command_line *c = to;
-    enum tool_taken taken = filter_options_take(&c->filter, key, arg);
+    enum tool_parsed parsed = filter_options_parse(&c->filter, key, arg);
 
     note_mode(c, key);
-    if (taken == TOOL_NOT_MINE) {
-        taken = dump_choice_take(&c->dump, key, arg);
+    if (parsed == TOOL_OTHER_GROUP) {
+        parsed = dump_choice_parse(&c->dump, key, arg);
     }
-    if (taken == TOOL_NOT_MINE) {
-        taken = sym_options_take(&c->sym, key, arg);
+    if (parsed == TOOL_OTHER_GROUP) {
+        parsed = sym_options_parse(&c->sym, key, arg);
     }
-    return taken == TOOL_NOT_MINE ? take_own(c, key, arg) : taken == TOOL_TAKEN;
+    return parsed == TOOL_OTHER_GROUP ? parse_own(c, key, arg) : parsed == TOOL_PARSED;
 }
 
 /* Rejects options that the format does not use; TOOL_OK or TOOL_USAGE. */
@@ -407,14 +407,14 @@ static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
         status = places_load(&places, modset, tr, c->dump.opt.path);
     }
     if (!status) {
-        status = modset_verdict(modset);
+        status = modset_status(modset);
         if (status) { /* that may be the cause */
-            places_verdict(places);
+            places_status(places);
         }
     }
     if (!status) {
         status = show(tr, places, c);
-        status = status ? status : places_verdict(places);
+        status = status ? status : places_status(places);
     }
     places_free(places);
     modset_close(modset);
@@ -473,7 +473,7 @@ int main(int argc, char **argv)
     /* `tracesym | head' ends by EPIPE, without a message and with status 0. */
     signal(SIGPIPE, SIG_IGN);
     dump_choice_init(&c.dump, PROG);
-    status = tool_options_parse(&o, take_option, &c, &c.dump.opt.path);
+    status = tool_options_parse(&o, parse_option, &c, &c.dump.opt.path);
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c, &o);
         status = status ? status : dump_file(&c.dump.opt, show_file, &c);
