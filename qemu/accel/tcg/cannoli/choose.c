@@ -272,23 +272,58 @@ bool cannoli_choose_nothing(CPUState *cpu, DisasContextBase *db)
 
 /* ---- queries about instructions ---- */
 
-/* Returns which of the libraries in `among' want these accesses. */
-static uint32_t query_mem(int insn, uint32_t among, bool store, uint32_t size)
-{
-    uint32_t yes = 0;
+typedef enum { HOOK_MEM, HOOK_VALUE, HOOK_REG } Hook;
 
+/* A library without the hook wants everything. */
+static bool library_wants(const CannoliLibrary *lib, Hook hook, bool store,
+                          uint32_t size)
+{
+    const struct cannoli_jitter *j = &lib->jitter;
+    const struct cannoli_insn *in = query.insn;
+    void *state = lib->state;
+
+    switch (hook) {
+    case HOOK_MEM:
+        return !j->hook_mem ||
+               CANNOLI_LIBRARY_CALL(lib, j->hook_mem(state, in, store, size));
+    case HOOK_VALUE:
+        return !j->hook_value ||
+               CANNOLI_LIBRARY_CALL(lib, j->hook_value(state, in, store, size));
+    case HOOK_REG:
+        return !j->hook_reg ||
+               CANNOLI_LIBRARY_CALL(lib, j->hook_reg(state, in));
+    default:
+        g_assert_not_reached();
+    }
+}
+
+/*
+ * Returns the bit of the first of the libraries in `among' that wants it, or 0.
+ * Those that follow are not queried.
+ */
+static uint32_t query_first(Hook hook, int insn, uint32_t among, bool store,
+                            uint32_t size)
+{
     query.insn = &queried[insn];
     for (int i = 0; i < cannoli_nr_libraries; i++) {
         const CannoliLibrary *lib = &cannoli_libraries[i];
 
         query.library = lib;
-        if ((among & (1u << i)) &&
-            (!lib->jitter.hook_mem ||
-             CANNOLI_LIBRARY_CALL(
-                 lib,
-                 lib->jitter.hook_mem(lib->state, query.insn, store, size)))) {
-            yes |= 1u << i;
+        if ((among & (1u << i)) && library_wants(lib, hook, store, size)) {
+            return 1u << i;
         }
+    }
+    return 0;
+}
+
+/* Returns which of the libraries in `among' want these accesses. */
+static uint32_t query_mem(int insn, uint32_t among, bool store, uint32_t size)
+{
+    uint32_t yes = 0, bit;
+
+    while ((bit = query_first(HOOK_MEM, insn, among, store, size))) {
+        yes |= bit;
+        among &= ~(bit | (bit - 1));
     }
     return yes;
 }
@@ -296,37 +331,12 @@ static uint32_t query_mem(int insn, uint32_t among, bool store, uint32_t size)
 /* Does one of them want their values? */
 static bool query_value(int insn, uint32_t among, bool store, uint32_t size)
 {
-    query.insn = &queried[insn];
-    for (int i = 0; i < cannoli_nr_libraries; i++) {
-        const CannoliLibrary *lib = &cannoli_libraries[i];
-
-        query.library = lib;
-        if ((among & (1u << i)) &&
-            (!lib->jitter.hook_value ||
-             CANNOLI_LIBRARY_CALL(lib,
-                                  lib->jitter.hook_value(lib->state, query.insn,
-                                                         store, size)))) {
-            return true;
-        }
-    }
-    return false;
+    return query_first(HOOK_VALUE, insn, among, store, size) != 0;
 }
 
 static bool query_reg(int insn, uint32_t among)
 {
-    query.insn = &queried[insn];
-    for (int i = 0; i < cannoli_nr_libraries; i++) {
-        const CannoliLibrary *lib = &cannoli_libraries[i];
-
-        query.library = lib;
-        if ((among & (1u << i)) &&
-            (!lib->jitter.hook_reg ||
-             CANNOLI_LIBRARY_CALL(
-                 lib, lib->jitter.hook_reg(lib->state, query.insn)))) {
-            return true;
-        }
-    }
-    return false;
+    return query_first(HOOK_REG, insn, among, false, 0) != 0;
 }
 
 /* What libraries want of accesses that the instruction's helpers make. */
