@@ -1,475 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeping chunks: the memory of the ring, and what goes into it and out.
+ * Keeping chunks: what goes into the ring and out.
  */
 #include "ring_priv.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-/* Room that is only used as far as there is something to say; a limit on address
- * space or on the size of files makes it smaller. */
-#define MAX_THREADS (1u << 22)
-#define LOG_BYTES (1ull << 30)
-#define AREA_BYTES (1ull << 30)
-#define MIN_SHARE (1ull << 20)
 /* Memory for definitions, beside as much as the chunks may take. */
 #define DEFS_BYTES (32ull << 20)
-/* Items of the log that are needed are copied when there are this many bytes of others,
- * or a few times what a small ring has. */
-#define STALE_BYTES (1ull << 20)
-#define STALE_RINGS 4
-/* In item_at, while all that is needed is looked for. */
-#define FOUND (1ull << 63)
 /* Events of dropped chunks are folded when there are this many bytes more than before, or
  * a few times what a small ring has. */
 #define FOLD_BYTES (1u << 20)
 #define FOLD_RINGS 4
-
-static int fail(struct ctr_diag *diag, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(struct ctr_diag *diag, int code, const char *format, ...)
-{
-    va_list ap;
-
-    if (diag) {
-        memset(diag, 0, sizeof(*diag));
-        diag->code = code;
-        diag->off = CTR_NO_OFF;
-        snprintf(diag->field, sizeof(diag->field), "ring");
-        va_start(ap, format);
-        vsnprintf(diag->text, sizeof(diag->text), format, ap);
-        va_end(ap);
-    }
-    return -code;
-}
-
-/* -------------------------------------------------------------- the memory */
-
-static uint64_t pages(uint64_t n)
-{
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-    return (n + page - 1) / page * page;
-}
-
-static uint64_t lay_out(struct ring *r)
-{
-    uint64_t at = pages(sizeof(struct ring_image));
-    uint64_t proc = at, thread, log, area;
-
-    at += pages(r->max_threads * sizeof(struct ring_proc));
-    thread = at;
-    at += pages(r->max_threads * sizeof(struct ring_thread));
-    log = at;
-    at += 2 * pages(r->log_bytes);
-    area = at;
-    at += 2 * pages(r->area_bytes);
-    if (r->base) {
-        r->image = (struct ring_image *)r->base;
-        r->proc = (struct ring_proc *)(r->base + proc);
-        r->thread = (struct ring_thread *)(r->base + thread);
-        r->log[0] = r->base + log;
-        r->log[1] = r->log[0] + pages(r->log_bytes);
-        r->area[0] = r->base + area;
-        r->area[1] = r->area[0] + pages(r->area_bytes);
-    }
-    return at;
-}
-
-static uint64_t most_bytes(void)
-{
-    struct rlimit as, fsize;
-    uint64_t most = UINT64_MAX;
-
-    if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
-        most = as.rlim_cur / 8;
-    }
-    if (getrlimit(RLIMIT_FSIZE, &fsize) == 0 && fsize.rlim_cur / 2 < most) {
-        most = fsize.rlim_cur / 2;
-    }
-    return most;
-}
-
-/* The chunks twice in a row. */
-static int map_chunks(struct ring *r)
-{
-    const int prot = PROT_READ | PROT_WRITE;
-    uint8_t *p;
-
-    if (r->size > SIZE_MAX / 2) {
-        return -ENOMEM;
-    }
-    p = mmap(NULL, 2 * r->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-             -1, 0);
-    if (p == MAP_FAILED) {
-        return -errno;
-    }
-    r->chunks = p;
-    for (int i = 0; i < 2; i++, p += r->size) {
-        if (mmap(p, r->size, prot, MAP_SHARED | MAP_FIXED, r->fd, (off_t)r->bytes) ==
-            MAP_FAILED) {
-            return -errno;
-        }
-    }
-    return 0;
-}
-
-int ring_new(struct ring **out, uint64_t bytes)
-{
-    struct ring *r = calloc(1, sizeof(*r));
-    uint64_t most = most_bytes();
-    int err;
-
-    *out = NULL;
-    if (!r) {
-        return -ENOMEM;
-    }
-    pthread_mutex_init(&r->log_lock, NULL);
-    r->size = pages(bytes);
-    r->max_threads = MAX_THREADS;
-    r->log_bytes = LOG_BYTES;
-    r->area_bytes = AREA_BYTES;
-    while (lay_out(r) > most && r->area_bytes > MIN_SHARE) {
-        r->max_threads /= 2;
-        r->log_bytes /= 2;
-        r->area_bytes /= 2;
-    }
-    r->bytes = lay_out(r);
-    r->fd = memfd_create("cannoli-ring", MFD_CLOEXEC);
-    if (r->fd < 0) {
-        err = -errno;
-        goto out_free;
-    }
-    if (r->size > INT64_MAX - r->bytes) {
-        err = -ENOMEM;
-        goto out_free;
-    }
-    if (ftruncate(r->fd, (off_t)(r->bytes + r->size)) < 0) {
-        err = -errno;
-        goto out_free;
-    }
-    r->base = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-    if (r->base == MAP_FAILED) {
-        r->base = NULL;
-        err = -errno;
-        goto out_free;
-    }
-    lay_out(r);
-    /* Number 0 is that of no chunk. */
-    r->image->state[0].head_seq = r->image->state[0].tail_seq = 1;
-    err = map_chunks(r);
-    if (err) {
-        goto out_free;
-    }
-    *out = r;
-    return 0;
-
-out_free:
-    ring_free(r);
-    return err;
-}
-
-void ring_free(struct ring *r)
-{
-    if (!r) {
-        return;
-    }
-    if (r->chunks) {
-        munmap(r->chunks, 2 * r->size);
-    }
-    if (r->base) {
-        munmap(r->base, r->bytes);
-    }
-    if (r->fd >= 0) {
-        close(r->fd);
-    }
-    pthread_mutex_destroy(&r->log_lock);
-    free(r->item_at);
-    free(r);
-}
-
-uint64_t ring_size(const struct ring *r)
-{
-    return r->size;
-}
-
-uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most)
-{
-    uint32_t n = 64u << 10;
-
-    while (n < most && (uint64_t)n * 16 <= ring_bytes) {
-        n *= 2;
-    }
-    return n;
-}
-
-/* --------------------------------------------------------------------- log */
-
-static uint64_t item_bytes(const struct ring_item *item)
-{
-    return sizeof(*item) + ring_round(item->bytes);
-}
-
-const struct ring_item *ring_item_next(const struct ring *r, const struct ring_item *at)
-{
-    /* pairs with the store in shrink_log */
-    const uint32_t log = __atomic_load_n(&r->image->log, __ATOMIC_ACQUIRE) & 1;
-    /* pairs with the store in log_add */
-    uint64_t used = __atomic_load_n(&r->image->log_used[log], __ATOMIC_ACQUIRE), off = 0;
-
-    if (at) {
-        off = (uint64_t)((const uint8_t *)at - r->log[log]) + item_bytes(at);
-    }
-    return off < used ? (const struct ring_item *)(r->log[log] + off) : NULL;
-}
-
-/* Room for an item at the end of the log, to be filled in and added; or NULL. */
-static struct ring_item *log_room(struct ring *r, uint64_t bytes)
-{
-    const uint32_t log = r->image->log;
-    uint64_t used = r->image->log_used[log];
-
-    return bytes < r->log_bytes &&
-                   used + sizeof(struct ring_item) + bytes + 8 < r->log_bytes
-               ? (struct ring_item *)(r->log[log] + used)
-               : NULL;
-}
-
-static void log_add(struct ring *r, const struct ring_item *item)
-{
-    const uint32_t log = r->image->log;
-    uint64_t used = r->image->log_used[log] + item_bytes(item);
-
-    /* pairs with the load in ring_item_next */
-    __atomic_store_n(&r->image->log_used[log], used, __ATOMIC_RELEASE);
-}
-
-static int log_data_locked(struct ring *r, uint32_t kind, uint32_t n, const void *data,
-                           uint64_t bytes, struct ctr_diag *diag)
-{
-    struct ring_item *item = log_room(r, bytes);
-
-    if (!item) {
-        return fail(diag, CTR_E_LIMIT,
-                    "one more description, of %llu bytes, does not fit after %llu of the "
-                    "%llu bytes that there are for them",
-                    (unsigned long long)bytes,
-                    (unsigned long long)r->image->log_used[r->image->log],
-                    (unsigned long long)r->log_bytes);
-    }
-    *item = (struct ring_item){.kind = kind, .n = n, .bytes = bytes};
-    memcpy(item + 1, data, bytes);
-    log_add(r, item);
-    return 0;
-}
-
-static int log_data(struct ring *r, uint32_t kind, uint32_t n, const void *data,
-                    uint64_t bytes, struct ctr_diag *diag)
-{
-    int err;
-
-    pthread_mutex_lock(&r->log_lock);
-    err = log_data_locked(r, kind, n, data, bytes, diag);
-    pthread_mutex_unlock(&r->log_lock);
-    return err;
-}
-
-/* Strings are put one after the other, each with its NUL. */
-static uint64_t put_string(uint8_t *to, const char *s)
-{
-    size_t n = strlen(s ? s : "") + 1;
-
-    if (to) {
-        memcpy(to, s ? s : "", n);
-    }
-    return n;
-}
-
-static uint64_t put_meta(uint8_t *to, const struct ctr_meta *m)
-{
-    uint64_t n = sizeof(*m);
-
-    if (to) {
-        memcpy(to, m, sizeof(*m));
-    }
-    n += put_string(to ? to + n : NULL, m->target);
-    n += put_string(to ? to + n : NULL, m->qemu_version);
-    n += put_string(to ? to + n : NULL, m->recorder);
-    n += put_string(to ? to + n : NULL, m->selection);
-    for (int i = 0; i < m->argc; i++) {
-        n += put_string(to ? to + n : NULL, m->argv[i]);
-    }
-    return n;
-}
-
-int ring_begin(struct ring *r, const struct ctr_meta *meta, struct ctr_dict *dict,
-               struct ctr_diag *diag)
-{
-    uint64_t bytes = put_meta(NULL, meta);
-    struct ring_item *item = log_room(r, bytes);
-
-    if (!item) {
-        return fail(diag, CTR_E_LIMIT,
-                    "the command line and what was chosen are too long: %llu bytes, the "
-                    "limit is %llu",
-                    (unsigned long long)bytes,
-                    (unsigned long long)r->log_bytes - sizeof(*item) - 9);
-    }
-    r->dict = dict;
-    ctr_dict_reuse_ids(dict);
-    *item = (struct ring_item){.kind = RING_META, .bytes = bytes};
-    put_meta((uint8_t *)(item + 1), meta);
-    log_add(r, item);
-    return 0;
-}
-
-bool ring_has_begun(const struct ring *r)
-{
-    return ring_item_next(r, NULL) != NULL;
-}
-
-uint32_t ring_addr_bytes(const struct ring *r)
-{
-    struct ctr_meta meta;
-
-    memcpy(&meta, ring_item_next(r, NULL) + 1, sizeof(meta));
-    return meta.addr_bits / 8;
-}
-
-/* ------------------------------------------------- definitions of what is kept */
-
-/* Whether the item is of a block of a chunk that is kept, or of something else. */
-static bool is_needed(const struct ring *r, const struct ring_item *item)
-{
-    const uint64_t at = (uint64_t)((const uint8_t *)item - r->log[r->image->log]);
-
-    return item->kind != RING_BLOCK ||
-           (item->n < r->n_items && r->item_at[item->n] == at + 1);
-}
-
-/* Copies what is needed to the other log, and uses that. */
-static void shrink_log(struct ring *r)
-{
-    const uint32_t old = r->image->log, other = 1 - old;
-    uint64_t used = 0;
-
-    for (const struct ring_item *i = NULL; (i = ring_item_next(r, i)) != NULL;) {
-        if (!is_needed(r, i)) {
-            continue;
-        }
-        memcpy(r->log[other] + used, i, item_bytes(i));
-        if (i->kind == RING_BLOCK) {
-            r->item_at[i->n] = used + 1;
-        }
-        used += item_bytes(i);
-    }
-    r->image->log_used[other] = used;
-    /* pairs with the load in ring_item_next */
-    __atomic_store_n(&r->image->log, other, __ATOMIC_RELEASE);
-    /* Memory of the file; if it cannot be given back, it is used next time. */
-    madvise(r->log[old], pages(r->log_bytes), MADV_REMOVE);
-}
-
-/* Room in item_at for this id. */
-static int items_room(struct ring *r, uint32_t id)
-{
-    uint32_t n = id + id / 2 + 1024;
-    uint64_t *more;
-
-    if (id < r->n_items) {
-        return 0;
-    }
-    more = realloc(r->item_at, n * sizeof(*more));
-    if (!more) {
-        return -CTR_E_NOMEM;
-    }
-    memset(more + r->n_items, 0, (n - r->n_items) * sizeof(*more));
-    r->item_at = more;
-    r->n_items = n;
-    return 0;
-}
-
-/* A chunk that is about to be kept has a block that no other has: a ctr_dict_hold_fn. */
-static int log_block(void *arg, uint32_t id, const void *def, size_t bytes, size_t memory)
-{
-    struct ring *r = arg;
-    struct ring_item *item = log_room(r, bytes);
-
-    if (!item) {
-        return -CTR_E_LIMIT;
-    }
-    if (items_room(r, id)) {
-        return -CTR_E_NOMEM;
-    }
-    *item = (struct ring_item){.kind = RING_BLOCK, .n = id, .bytes = bytes};
-    memcpy(item + 1, def, bytes);
-    r->item_at[id] = (uint64_t)((uint8_t *)item - r->log[r->image->log]) + 1;
-    r->needed += item_bytes(item);
-    r->needed_mem += memory + item_bytes(item);
-    log_add(r, item);
-    return 0;
-}
-
-/* The last chunk that had it was dropped. */
-static int unlog_block(void *arg, uint32_t id, const void *def, size_t bytes,
-                       size_t memory)
-{
-    struct ring *r = arg;
-    const uint64_t n = sizeof(struct ring_item) + ring_round(bytes);
-
-    (void)def;
-    r->item_at[id] = 0;
-    r->needed -= n;
-    r->needed_mem -= memory + n;
-    return 0;
-}
-
-static uint64_t stale_bytes(const struct ring *r)
-{
-    return r->size < STALE_BYTES / STALE_RINGS ? STALE_RINGS * r->size : STALE_BYTES;
-}
-
-static int hold_blocks(struct ring *r, const struct ctr_packed *packed,
-                       struct ctr_diag *diag)
-{
-    uint32_t n;
-    const uint32_t *ids;
-    int err;
-
-    pthread_mutex_lock(&r->log_lock);
-    if (r->image->log_used[r->image->log] > 2 * r->needed + stale_bytes(r)) {
-        shrink_log(r);
-    }
-    ids = ctr_packed_ids(packed, &n);
-    err = ctr_dict_hold(r->dict, ids, n, log_block, r);
-    pthread_mutex_unlock(&r->log_lock);
-    return err == -CTR_E_LIMIT
-               ? fail(diag, CTR_E_LIMIT, "there are too many block definitions")
-           : err ? fail(diag, -err, "the blocks of a chunk are not known")
-                 : 0;
-}
-
-static void drop_blocks(struct ring *r, const struct ring_chunk *c)
-{
-    uint32_t n;
-    const uint32_t *ids = ctr_packed_saved_ids(c + 1, &n);
-
-    ctr_dict_release(r->dict, ids, n, unlog_block, r);
-}
-
-int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
-              struct ctr_diag *diag)
-{
-    return log_data(r, RING_REGS, n, table, bytes, diag);
-}
 
 /* -------------------------------------------------- processes and threads */
 
@@ -480,7 +23,7 @@ int ring_process(struct ring *r, int32_t pid, int32_t ppid, int32_t host_pid,
     uint32_t n = r->image->nproc;
 
     if (n >= r->max_threads) {
-        return fail(diag, CTR_E_LIMIT, "there are too many processes");
+        return ring_fail(diag, CTR_E_LIMIT, "there are too many processes");
     }
     r->proc[n] = (struct ring_proc){.pid = pid,
                                     .ppid = ppid,
@@ -499,7 +42,7 @@ int ring_thread(struct ring *r, uint32_t process, int32_t tid, int32_t ptid,
     uint32_t n = r->image->nthread;
 
     if (n >= r->max_threads) {
-        return fail(diag, CTR_E_LIMIT, "there are too many threads");
+        return ring_fail(diag, CTR_E_LIMIT, "there are too many threads");
     }
     r->thread[n] = (struct ring_thread){.process = process,
                                         .tid = tid,
@@ -608,7 +151,7 @@ static int fold(struct ring *r, struct ctr_diag *diag)
         struct ring_event *to = (struct ring_event *)(r->area[other] + used);
 
         if (e->bytes > r->area_bytes - used) {
-            err = fail(diag, CTR_E_LIMIT, "there are too many mappings");
+            err = ring_fail(diag, CTR_E_LIMIT, "there are too many mappings");
             break;
         }
         memcpy(to, e, e->bytes);
@@ -649,7 +192,7 @@ static int save_events(struct ring *r, const struct ring_chunk *c, struct ctr_di
         used = r->image->area_used[r->image->area];
     }
     if (c->event_bytes > r->area_bytes - used) {
-        return fail(diag, CTR_E_LIMIT, "there are too many mappings");
+        return ring_fail(diag, CTR_E_LIMIT, "there are too many mappings");
     }
     memcpy(r->area[r->image->area] + used, from, c->event_bytes);
     for (at = used; at < used + c->event_bytes;) {
@@ -711,7 +254,7 @@ static int drop_oldest(struct ring *r, struct ctr_diag *diag)
     count_dropped(&s.numbers, c);
     set_state(r, &s);
     /* Only now may others have the numbers of its blocks. */
-    drop_blocks(r, c);
+    ring_drop_blocks(r, c);
     return 0;
 }
 
@@ -726,7 +269,7 @@ static int drop_new(struct ring *r, struct ring_chunk *c,
     int err = 0;
 
     if (!with) {
-        return fail(diag, CTR_E_NOMEM, "out of memory");
+        return ring_fail(diag, CTR_E_NOMEM, "out of memory");
     }
     c->packed_bytes = 0;
     *with = *c;
@@ -817,7 +360,7 @@ int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
         s = *ring_state(r);
     }
     if (!err && c.bytes <= r->size) {
-        err = hold_blocks(r, packed, diag);
+        err = ring_hold_blocks(r, packed, diag);
     }
     c.seq = s.head_seq;
     if (!err && c.bytes > r->size) {
@@ -875,52 +418,6 @@ void ring_set_output(struct ring *r, enum ring_output output)
 enum ring_output ring_get_output(const struct ring *r)
 {
     return (enum ring_output)r->image->output;
-}
-
-/* A definition that was in the log is needed: a ctr_dict_hold_fn. */
-static int find_block(void *arg, uint32_t id, const void *def, size_t bytes,
-                      size_t memory)
-{
-    struct ring *r = arg;
-    const uint64_t n = sizeof(struct ring_item) + ring_round(bytes);
-
-    (void)def;
-    if (id >= r->n_items || !r->item_at[id]) {
-        return -CTR_E_CORRUPT;
-    }
-    r->item_at[id] |= FOUND;
-    r->needed += n;
-    r->needed_mem += memory + n;
-    return 0;
-}
-
-int ring_resume(struct ring *r, struct ctr_dict *dict, struct ctr_diag *diag)
-{
-    const struct ring_state *s = ring_state(r);
-    int err = 0;
-
-    r->dict = dict;
-    for (const struct ring_item *i = NULL; !err && (i = ring_item_next(r, i)) != NULL;) {
-        if (i->kind == RING_BLOCK) {
-            err = items_room(r, i->n);
-            if (!err) {
-                r->item_at[i->n] =
-                    (uint64_t)((const uint8_t *)i - r->log[r->image->log]) + 1;
-            }
-        }
-    }
-    for (uint64_t at = s->tail; !err && at < s->head;) {
-        const struct ring_chunk *c = ring_at(r, at);
-        uint32_t n;
-        const uint32_t *ids = ctr_packed_saved_ids(c + 1, &n);
-
-        err = ctr_dict_hold(dict, ids, n, find_block, r);
-        at += c->bytes;
-    }
-    for (uint32_t id = 0; id < r->n_items; id++) {
-        r->item_at[id] = r->item_at[id] & FOUND ? r->item_at[id] & ~FOUND : 0;
-    }
-    return err ? fail(diag, -err, "the blocks of a chunk are not known") : 0;
 }
 
 void ring_goes_on(const struct ring *r, uint32_t thread, struct ring_place *next)

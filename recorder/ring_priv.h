@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the ring share: ring.c keeps chunks and drops them, ring_fold.c folds
- * the events of dropped ones, ring_write.c makes a trace of it.
+ * What the parts of the ring share: ring_memory.c maps it, ring_log.c keeps definitions,
+ * ring.c keeps chunks and drops them, ring_fold.c folds the events of dropped ones,
+ * ring_write.c makes a trace of it.
  *
  * The memory, in this order:
  *
@@ -23,6 +24,7 @@
 #include "ring.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "cannoli/mempipe.h"
 
@@ -143,6 +145,14 @@ static inline uint64_t ring_round(uint64_t n)
     return (n + 7) & ~7ull;
 }
 
+/* Rounded up to whole pages. */
+static inline uint64_t ring_pages(uint64_t n)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+    return (n + page - 1) / page * page;
+}
+
 static inline const struct ring_state *ring_state(const struct ring *r)
 {
     /* pairs with the store of the process that fills it */
@@ -154,6 +164,17 @@ static inline const struct ring_chunk *ring_at(const struct ring *r, uint64_t po
 {
     return (const struct ring_chunk *)(r->chunks + pos % r->size);
 }
+
+/* ---- ring_log.c ---- */
+
+/* Fills in diag (NULL is allowed) and returns -code. */
+int ring_fail(struct ctr_diag *diag, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Keeps the definitions of a chunk that is about to be kept; drops them with it. */
+int ring_hold_blocks(struct ring *r, const struct ctr_packed *packed,
+                     struct ctr_diag *diag);
+void ring_drop_blocks(struct ring *r, const struct ring_chunk *c);
 
 /* The next item of the log after `at' (NULL: the first), or NULL. */
 const struct ring_item *ring_item_next(const struct ring *r, const struct ring_item *at);
