@@ -77,10 +77,10 @@ static int next_mail(struct drain *d, uint32_t pipe, struct mempipe_mail *mail)
 
     if (got > 0) {
         if (d->journal && s->thread->index != UINT32_MAX) {
-            const struct journal_chunk what = {.thread = s->thread->index,
-                                               .seq = s->next_seq};
+            const struct journal_buffer what = {.thread = s->thread->index,
+                                                .seq = s->next_seq};
 
-            journal_take(d->journal, mail->chunk, &what);
+            journal_take(d->journal, mail->buffer, &what);
         }
         mempipe_host_clear_mail(d->host, pipe, s->next_seq);
     }
@@ -102,7 +102,7 @@ static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
     }
     while (s->n_pending < JOB_SEGMENTS && (got = next_mail(d, pipe, &mail)) > 0) {
         struct job_segment seg = {
-            .chunk = mail.chunk,
+            .buffer = mail.buffer,
             .seq = s->next_seq,
             .words = mail.words,
             .units = mail.units,

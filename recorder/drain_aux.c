@@ -26,7 +26,7 @@
  * handed over some since its mail was read; and of all threads.
  */
 #define THREAD_KEPT_BYTES (2ull * CTR_MAX_CHUNK_AUX)
-#define KEPT_BYTES(threads) ((512ull << 20) + (threads) * 2ull * MEMPIPE_CHUNK_AUX)
+#define KEPT_BYTES(threads) ((512ull << 20) + (threads) * 2ull * MEMPIPE_BUFFER_AUX)
 
 static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
                      uint32_t bytes)

@@ -18,8 +18,8 @@ int drain_reject(struct drain *d, uint32_t pipe, const char *text)
 
 void drain_release_segment(struct drain *d, struct job_segment *s)
 {
-    journal_give_back(d->journal, s->chunk);
-    mempipe_host_release(d->host, s->chunk, s->words, s->units, s->chunk >= WARM_HOMES);
+    journal_give_back(d->journal, s->buffer);
+    mempipe_host_release(d->host, s->buffer, s->words, s->units, s->buffer >= WARM_HOMES);
     journal_drop(d->journal, s->aux);
 }
 

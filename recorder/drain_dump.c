@@ -15,7 +15,7 @@
 /* What a pipe says about its buffer. */
 struct quiet {
     bool is_quiet;
-    uint32_t chunk, seq, words, units;
+    uint32_t buffer, seq, words, units;
 };
 
 static struct quiet look(const struct drain *d, uint32_t pipe)
@@ -26,7 +26,7 @@ static struct quiet look(const struct drain *d, uint32_t pipe)
     /* Pairs with the stores of the producer, which sets the lengths before. */
     q.is_quiet = d->slots[pipe].thread && !d->slots[pipe].ended &&
                  !__atomic_load_n(&p->running, __ATOMIC_ACQUIRE);
-    q.chunk = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
+    q.buffer = __atomic_load_n(&p->live_buffer, __ATOMIC_ACQUIRE);
     q.seq = __atomic_load_n(&p->live_seq, __ATOMIC_ACQUIRE);
     q.words = __atomic_load_n(&p->quiet_words, __ATOMIC_ACQUIRE);
     q.units = __atomic_load_n(&p->quiet_units, __ATOMIC_ACQUIRE);
@@ -35,7 +35,7 @@ static struct quiet look(const struct drain *d, uint32_t pipe)
 
 static bool is_same(const struct quiet *a, const struct quiet *b)
 {
-    return a->is_quiet == b->is_quiet && a->chunk == b->chunk && a->seq == b->seq &&
+    return a->is_quiet == b->is_quiet && a->buffer == b->buffer && a->seq == b->seq &&
            a->words == b->words && a->units == b->units;
 }
 
@@ -67,23 +67,23 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
     const uint64_t units = (uint64_t)q->units * d->host->addr_bytes;
     const uint64_t data = (words + 7) & ~7ull; /* as aligned as records are */
     const uint32_t aux = r ? aux_before(r, q->words) : 0;
-    const uint8_t *chunk;
+    const uint8_t *buffer;
     uint64_t start;
     struct quiet again;
     uint8_t *copy;
 
     *mem = NULL;
-    if (!q->is_quiet || !q->chunk || q->chunk > ctl->nr_pipes + ctl->nr_pool ||
-        q->seq != s->next_seq || words + units > ctl->chunk_bytes || (!words && !aux)) {
+    if (!q->is_quiet || !q->buffer || q->buffer > ctl->nr_pipes + ctl->nr_pool ||
+        q->seq != s->next_seq || words + units > ctl->buffer_bytes || (!words && !aux)) {
         return 0;
     }
-    chunk = mempipe_host_chunk(d->host, q->chunk - 1);
+    buffer = mempipe_host_buffer(d->host, q->buffer - 1);
     copy = malloc(data + aux + units);
     if (!copy) {
         return -CTR_E_NOMEM;
     }
-    memcpy(copy, chunk, words);
-    memcpy(copy + data + aux, chunk + ctl->chunk_bytes - units, units);
+    memcpy(copy, buffer, words);
+    memcpy(copy + data + aux, buffer + ctl->buffer_bytes - units, units);
     if (aux) {
         memcpy(copy + data, r->data, aux);
     }
@@ -93,7 +93,7 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
         free(copy);
         return 0;
     }
-    start = __atomic_load_n(&d->host->chunks[q->chunk - 1].start_ns, __ATOMIC_RELAXED);
+    start = __atomic_load_n(&d->host->buffers[q->buffer - 1].start_ns, __ATOMIC_RELAXED);
     if (start < s->thread->start_ns || start > now) {
         start = now; /* overwritten by the guest */
     }

@@ -85,11 +85,11 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
 
 /* Whether there is a buffer that a thread was filling when it ended, and did not hand
  * over. */
-static bool find_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
+static bool find_live_buffer(struct drain *d, uint32_t pipe, uint32_t *buffer)
 {
     struct mempipe_pipe *p = &d->host->pipes[pipe];
     /* pairs with the producer's release store; it set live_seq before */
-    uint32_t live = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
+    uint32_t live = __atomic_load_n(&p->live_buffer, __ATOMIC_ACQUIRE);
 
     if (!live || live > d->host->layout.nr_pipes + d->host->layout.nr_pool) {
         return false;
@@ -99,33 +99,34 @@ static bool find_live_chunk(struct drain *d, uint32_t pipe, uint32_t *chunk)
         __atomic_load_n(&p->live_seq, __ATOMIC_RELAXED) != d->slots[pipe].next_seq) {
         return false;
     }
-    *chunk = live - 1;
+    *buffer = live - 1;
     return true;
 }
 
-static void take_live_chunk(struct drain *d, uint32_t pipe, uint32_t chunk)
+static void accept_live_buffer(struct drain *d, uint32_t pipe, uint32_t buffer)
 {
-    __atomic_store_n(&d->host->pipes[pipe].live_chunk, 0, __ATOMIC_RELEASE);
-    mempipe_host_hold(d->host, chunk);
+    __atomic_store_n(&d->host->pipes[pipe].live_buffer, 0, __ATOMIC_RELEASE);
+    mempipe_host_hold(d->host, buffer);
 }
 
 /* As if it had been handed over: its header gets what is known, for the journal. */
-static void note_live_chunk(struct drain *d, uint32_t pipe, const struct job_segment *seg)
+static void note_live_buffer(struct drain *d, uint32_t pipe,
+                             const struct job_segment *seg)
 {
     const struct slot *s = &d->slots[pipe];
-    struct mempipe_chunk *c = &d->host->chunks[seg->chunk];
-    const struct journal_chunk what = {.thread = d->journal ? s->thread->index : 0,
-                                       .seq = s->next_seq,
-                                       .unsure = (seg->flags & CTR_SEGMENT_UNSURE) != 0};
+    struct mempipe_buffer *b = &d->host->buffers[seg->buffer];
+    const struct journal_buffer what = {.thread = d->journal ? s->thread->index : 0,
+                                        .seq = s->next_seq,
+                                        .unsure = (seg->flags & CTR_SEGMENT_UNSURE) != 0};
 
     if (d->journal && s->thread->index != UINT32_MAX) {
-        __atomic_store_n(&c->pipe, pipe, __ATOMIC_RELAXED);
-        __atomic_store_n(&c->seq, s->next_seq, __ATOMIC_RELAXED);
-        __atomic_store_n(&c->words, seg->words, __ATOMIC_RELAXED);
-        __atomic_store_n(&c->units, seg->units, __ATOMIC_RELAXED);
-        __atomic_store_n(&c->start_ns, seg->start_ns, __ATOMIC_RELAXED);
-        __atomic_store_n(&c->end_ns, seg->end_ns, __ATOMIC_RELAXED);
-        journal_take(d->journal, seg->chunk, &what);
+        __atomic_store_n(&b->pipe, pipe, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->seq, s->next_seq, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->words, seg->words, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->units, seg->units, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->start_ns, seg->start_ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->end_ns, seg->end_ns, __ATOMIC_RELAXED);
+        journal_take(d->journal, seg->buffer, &what);
     }
 }
 
@@ -137,18 +138,18 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     struct job_segment seg = {.end_ns = now, .seq = s->next_seq};
     int err = 0;
 
-    if (!find_live_chunk(d, pipe, &seg.chunk)) {
+    if (!find_live_buffer(d, pipe, &seg.buffer)) {
         return 0;
     }
     seg.start_ns =
-        __atomic_load_n(&d->host->chunks[seg.chunk].start_ns, __ATOMIC_RELAXED);
+        __atomic_load_n(&d->host->buffers[seg.buffer].start_ns, __ATOMIC_RELAXED);
     if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
         seg.start_ns = now; /* overwritten by the guest */
     }
     if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
         seg.flags = CTR_SEGMENT_UNSURE;
         s->thread->incomplete = true;
-        mempipe_host_measure(d->host, seg.chunk, &seg.words, &seg.units);
+        mempipe_host_measure(d->host, seg.buffer, &seg.words, &seg.units);
         if (s->aux && s->aux->seq == s->next_seq && seg.units < s->last_units) {
             seg.units = s->last_units;
         }
@@ -157,12 +158,12 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
         seg.units = __atomic_load_n(&p->quiet_units, __ATOMIC_RELAXED);
     }
     if (!mempipe_host_fits(d->host, seg.words, seg.units)) {
-        take_live_chunk(d, pipe, seg.chunk);
-        drain_release_segment(d, &(struct job_segment){.chunk = seg.chunk});
+        accept_live_buffer(d, pipe, seg.buffer);
+        drain_release_segment(d, &(struct job_segment){.buffer = seg.buffer});
         return drain_reject(d, pipe, "the lengths of its last buffer are impossible");
     }
-    note_live_chunk(d, pipe, &seg);
-    take_live_chunk(d, pipe, seg.chunk);
+    note_live_buffer(d, pipe, &seg);
+    accept_live_buffer(d, pipe, seg.buffer);
     drain_attach_aux(d, s, &seg, s->next_seq);
     if (!seg.words && !seg.aux) {
         drain_release_segment(d, &seg);
@@ -189,8 +190,8 @@ static int finish_thread(struct drain *d, uint32_t pipe)
     struct job_segment left = {0};
     int err = drain_dispatch(d, s);
 
-    if (find_live_chunk(d, pipe, &left.chunk)) {
-        take_live_chunk(d, pipe, left.chunk);
+    if (find_live_buffer(d, pipe, &left.buffer)) {
+        accept_live_buffer(d, pipe, left.buffer);
         drain_release_segment(d, &left);
     }
     d->totals.waits += __atomic_load_n(&p->waits, __ATOMIC_RELAXED);

@@ -319,13 +319,13 @@ static int keep_ids(struct drain *d, uint32_t pipe, struct epoch *e)
     /* These pair with the producer's release stores, which come in this order: a buffer
      * is handed over, the epoch is published, another buffer is begun. */
     uint32_t running = __atomic_load_n(&p->running, __ATOMIC_ACQUIRE);
-    uint32_t live = __atomic_load_n(&p->live_chunk, __ATOMIC_ACQUIRE);
+    uint32_t live = __atomic_load_n(&p->live_buffer, __ATOMIC_ACQUIRE);
     uint32_t words = __atomic_load_n(&p->quiet_words, __ATOMIC_ACQUIRE);
     const uint32_t *word;
     uint32_t *more;
 
     if (running || !live || live > layout->nr_pipes + layout->nr_pool ||
-        words > layout->chunk_bytes / sizeof(*word)) {
+        words > layout->buffer_bytes / sizeof(*word)) {
         return 0;
     }
     more = realloc(e->kept, ((size_t)e->n_kept + words + 1) * sizeof(*more));
@@ -334,7 +334,7 @@ static int keep_ids(struct drain *d, uint32_t pipe, struct epoch *e)
     }
     e->kept = more;
     /* Any word counts: numbers after markers do no harm here. */
-    word = (const uint32_t *)(const void *)mempipe_host_chunk(d->host, live - 1);
+    word = (const uint32_t *)(const void *)mempipe_host_buffer(d->host, live - 1);
     for (uint32_t i = 0; i < words; i++) {
         uint32_t w = __atomic_load_n(&word[i], __ATOMIC_RELAXED);
 

@@ -70,11 +70,11 @@ static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
 }
 
 /* Whether threads wait for buffers, or soon will. */
-static bool chunks_are_short(const struct drain *d)
+static bool buffers_are_short(const struct drain *d)
 {
     /* Pairs with the addition by a thread that is about to wait, and rings. */
     return __atomic_load_n(&d->host->shared->space_waiters, __ATOMIC_SEQ_CST) ||
-           (d->n_pending + pipeline_chunks_held(d->pipeline)) * 4 >=
+           (d->n_pending + pipeline_buffers_held(d->pipeline)) * 4 >=
                d->host->layout.nr_pool * 3;
 }
 
@@ -102,7 +102,7 @@ int drain_make_jobs(struct drain *d, uint64_t now)
         }
         err = drain_dispatch(d, most);
     }
-    while (!err && d->pipeline && d->n_pending && chunks_are_short(d) &&
+    while (!err && d->pipeline && d->n_pending && buffers_are_short(d) &&
            pipeline_backlog(d->pipeline) < d->workers) {
         struct slot *most = NULL;
         for (uint32_t i = 0; i < high; i++) {
@@ -132,7 +132,7 @@ int drain_nap_us(const struct drain *d)
     if (!d->pipeline || ctl->live || d->host->aux_most > ctl->aux_bytes / 8) {
         return 0;
     }
-    held = d->n_pending + pipeline_chunks_held(d->pipeline);
+    held = d->n_pending + pipeline_buffers_held(d->pipeline);
     return held * 2 <= ctl->nr_pool || pipeline_backlog(d->pipeline) >= d->workers
                ? NAP_US
                : 0;

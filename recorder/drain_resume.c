@@ -148,8 +148,8 @@ static void find_held(struct resume *x)
     const struct mempipe_host *h = x->d->host;
 
     for (uint32_t i = 0; i < h->layout.nr_pipes + h->layout.nr_pool; i++) {
-        const struct mempipe_chunk *c = &h->chunks[i];
-        struct journal_chunk what;
+        const struct mempipe_buffer *b = &h->buffers[i];
+        struct journal_buffer what;
         struct held *to = &x->held[x->n_held];
 
         if (!journal_holds(x->d->journal, i, &what) || what.thread >= x->nthread ||
@@ -157,14 +157,14 @@ static void find_held(struct resume *x)
             continue;
         }
         *to = (struct held){.thread = what.thread,
-                            .seg = {.chunk = i,
+                            .seg = {.buffer = i,
                                     .seq = what.seq,
                                     .flags = what.unsure ? CTR_SEGMENT_UNSURE : 0}};
         /* The guest has ended, but may have overwritten them. */
-        to->seg.words = __atomic_load_n(&c->words, __ATOMIC_RELAXED);
-        to->seg.units = __atomic_load_n(&c->units, __ATOMIC_RELAXED);
-        to->seg.start_ns = __atomic_load_n(&c->start_ns, __ATOMIC_RELAXED);
-        to->seg.end_ns = __atomic_load_n(&c->end_ns, __ATOMIC_RELAXED);
+        to->seg.words = __atomic_load_n(&b->words, __ATOMIC_RELAXED);
+        to->seg.units = __atomic_load_n(&b->units, __ATOMIC_RELAXED);
+        to->seg.start_ns = __atomic_load_n(&b->start_ns, __ATOMIC_RELAXED);
+        to->seg.end_ns = __atomic_load_n(&b->end_ns, __ATOMIC_RELAXED);
         x->n_held += mempipe_host_fits(h, to->seg.words, to->seg.units);
     }
 }
@@ -196,7 +196,7 @@ static void order_held(struct resume *x)
 
 /* ----------------------------------------------------------------- records */
 
-static int by_chunk(const void *a, const void *b)
+static int by_buffer(const void *a, const void *b)
 {
     const struct aux_records *x = *(struct aux_records *const *)a;
     const struct aux_records *y = *(struct aux_records *const *)b;
@@ -234,7 +234,7 @@ static int find_records(struct resume *x)
             x->records[x->n_records++] = r;
         }
     }
-    qsort(x->records, x->n_records, sizeof(struct aux_records *), by_chunk);
+    qsort(x->records, x->n_records, sizeof(struct aux_records *), by_buffer);
     return 0;
 }
 
@@ -327,7 +327,7 @@ static int submit_held(struct resume *x, uint64_t now)
         struct held *h = &x->held[i];
         const struct ring_place *next = &x->next[h->thread];
 
-        mempipe_host_hold(x->d->host, h->seg.chunk);
+        mempipe_host_hold(x->d->host, h->seg.buffer);
         drain_attach_aux(x->d, x->slot[h->thread], &h->seg, h->seg.seq);
         if (h->seg.seq == next->seq &&
             (next->from_word || next->from_aux || next->from_insn)) {

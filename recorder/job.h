@@ -72,7 +72,7 @@ enum job_kind {
 };
 
 struct job_segment {
-    uint32_t chunk;
+    uint32_t buffer;
     uint32_t seq;
     uint32_t words, units;
     uint32_t flags; /* CTR_SEGMENT_* */

@@ -48,11 +48,11 @@ struct def_head {
 struct journal {
     uint8_t *base;
     uint64_t bytes;
-    uint64_t *chunk;       /* thread + 1, its top bit: UNSURE; above: seq.  0: not held */
+    uint64_t *holder;      /* thread + 1, its top bit: UNSURE; above: seq.  0: not held */
     uint64_t *place;       /* of each piece, from base; 0: none */
     uint64_t *table;       /* of each page of ids; 0: none */
     uint64_t *tables_high; /* pages from here on have none */
-    uint32_t nr_chunks, nr_places;
+    uint32_t nr_buffers, nr_places;
     uint64_t pieces; /* where they begin */
 
     /* of the process that fills it */
@@ -105,7 +105,7 @@ static int map(struct journal *j)
     return err;
 }
 
-int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_chunks)
+int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_buffers)
 {
     struct journal *j = calloc(1, sizeof(*j));
     uint64_t places, tables;
@@ -116,10 +116,10 @@ int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_chunks)
         return -ENOMEM;
     }
     pthread_mutex_init(&j->lock, NULL);
-    j->nr_chunks = nr_chunks;
+    j->nr_buffers = nr_buffers;
     /* one for each buffer, one for what each thread is about to fill, and some more */
-    j->nr_places = nr_chunks + 2 * nr_pipes;
-    places = page_up((uint64_t)nr_chunks * sizeof(*j->chunk));
+    j->nr_places = nr_buffers + 2 * nr_pipes;
+    places = page_up((uint64_t)nr_buffers * sizeof(*j->holder));
     tables = places + page_up((uint64_t)j->nr_places * sizeof(*j->place));
     j->pieces = tables + page_up((MEMPIPE_ID_PAGES + 1ull) * sizeof(*j->table));
     j->used = j->pieces;
@@ -134,7 +134,7 @@ int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_chunks)
     }
     /* Keeps the events out of core files. */
     madvise(j->base, j->bytes, MADV_DONTDUMP);
-    j->chunk = (uint64_t *)j->base;
+    j->holder = (uint64_t *)j->base;
     j->place = (uint64_t *)(j->base + places);
     j->table = (uint64_t *)(j->base + tables);
     j->tables_high = j->table + MEMPIPE_ID_PAGES;
@@ -161,34 +161,34 @@ void journal_free(struct journal *j)
 
 /* ---------------------------------------------------------------- buffers */
 
-void journal_take(struct journal *j, uint32_t chunk, const struct journal_chunk *what)
+void journal_take(struct journal *j, uint32_t buffer, const struct journal_buffer *what)
 {
     if (j) {
         uint64_t word =
             (uint64_t)what->seq << 32 | (what->unsure ? UNSURE : 0) | (what->thread + 1);
 
-        __atomic_store_n(&j->chunk[chunk], word, __ATOMIC_RELEASE);
+        __atomic_store_n(&j->holder[buffer], word, __ATOMIC_RELEASE);
         /* The pipe forgets it after this. */
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
 }
 
-void journal_give_back(struct journal *j, uint32_t chunk)
+void journal_give_back(struct journal *j, uint32_t buffer)
 {
     if (j) {
-        __atomic_store_n(&j->chunk[chunk], 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&j->holder[buffer], 0, __ATOMIC_RELEASE);
         /* It is zeroed after this. */
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
 }
 
-bool journal_holds(const struct journal *j, uint32_t chunk, struct journal_chunk *what)
+bool journal_holds(const struct journal *j, uint32_t buffer, struct journal_buffer *what)
 {
-    uint64_t word = j->chunk[chunk];
+    uint64_t word = j->holder[buffer];
 
-    *what = (struct journal_chunk){.thread = ((uint32_t)word & ~UNSURE) - 1,
-                                   .seq = (uint32_t)(word >> 32),
-                                   .unsure = ((uint32_t)word & UNSURE) != 0};
+    *what = (struct journal_buffer){.thread = ((uint32_t)word & ~UNSURE) - 1,
+                                    .seq = (uint32_t)(word >> 32),
+                                    .unsure = ((uint32_t)word & UNSURE) != 0};
     return word != 0;
 }
 

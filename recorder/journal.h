@@ -21,7 +21,7 @@
 struct journal;
 
 /* For a pipe of this shape.  Returns 0 or a negated errno value. */
-int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_chunks);
+int journal_new(struct journal **out, uint32_t nr_pipes, uint32_t nr_buffers);
 void journal_free(struct journal *j);
 
 /* In the process that goes on with it, before any function below. */
@@ -29,18 +29,18 @@ void journal_recover(struct journal *j);
 
 /* ---------------------------------------------------------------- buffers */
 
-struct journal_chunk {
+struct journal_buffer {
     uint32_t thread; /* of the ring */
     uint32_t seq;
     bool unsure; /* it was being filled by a process that was killed */
 };
 
 /* A buffer is about to be removed from its pipe.  The thread that drains. */
-void journal_take(struct journal *j, uint32_t chunk, const struct journal_chunk *what);
+void journal_take(struct journal *j, uint32_t buffer, const struct journal_buffer *what);
 /* It is about to be given back.  Any thread. */
-void journal_give_back(struct journal *j, uint32_t chunk);
+void journal_give_back(struct journal *j, uint32_t buffer);
 /* Whether it is held, and for whom: after a sudden end. */
-bool journal_holds(const struct journal *j, uint32_t chunk, struct journal_chunk *what);
+bool journal_holds(const struct journal *j, uint32_t buffer, struct journal_buffer *what);
 
 /* ------------------------------------------------------------- definitions */
 

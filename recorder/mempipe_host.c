@@ -33,14 +33,14 @@ static uint64_t page_up(uint64_t n)
 
 static struct mempipe_ctl layout_of(const struct mempipe_config *c)
 {
-    const uint64_t nr_chunks = (uint64_t)c->nr_pipes + c->nr_pool;
+    const uint64_t nr_buffers = (uint64_t)c->nr_pipes + c->nr_pool;
     struct mempipe_ctl l = {
         .magic = MEMPIPE_MAGIC,
         .version = MEMPIPE_VERSION,
         .ctl_bytes = sizeof(struct mempipe_ctl),
         .nr_pipes = c->nr_pipes,
         .nr_pool = c->nr_pool,
-        .chunk_bytes = c->chunk_bytes,
+        .buffer_bytes = c->buffer_bytes,
         .aux_bytes = c->aux_bytes,
         .events = c->events,
         .discard = c->discard,
@@ -57,9 +57,9 @@ static struct mempipe_ctl layout_of(const struct mempipe_config *c)
     l.ids_off = page_up(l.shared_off + sizeof(struct mempipe_shared));
     l.pipes_off = page_up(l.ids_off + MEMPIPE_ID_PAGES);
     l.headers_off = page_up(l.pipes_off + c->nr_pipes * sizeof(struct mempipe_pipe));
-    l.aux_off = page_up(l.headers_off + nr_chunks * sizeof(struct mempipe_chunk));
-    l.chunks_off = page_up(l.aux_off + (uint64_t)c->nr_pipes * c->aux_bytes);
-    l.total_bytes = l.chunks_off + nr_chunks * c->chunk_bytes;
+    l.aux_off = page_up(l.headers_off + nr_buffers * sizeof(struct mempipe_buffer));
+    l.buffers_off = page_up(l.aux_off + (uint64_t)c->nr_pipes * c->aux_bytes);
+    l.total_bytes = l.buffers_off + nr_buffers * c->buffer_bytes;
     return l;
 }
 
@@ -68,15 +68,15 @@ uint64_t mempipe_host_size(const struct mempipe_config *config)
     return layout_of(config).total_bytes;
 }
 
-static void pool_push(struct mempipe_host *h, uint32_t chunk)
+static void pool_push(struct mempipe_host *h, uint32_t buffer)
 {
     /* pairs with the release below and with the producer's pop */
     uint64_t head = __atomic_load_n(&h->shared->pool_head, __ATOMIC_ACQUIRE);
     uint64_t next;
 
     do {
-        __atomic_store_n(&h->chunks[chunk].next_free, (uint32_t)head, __ATOMIC_RELAXED);
-        next = (((head >> 32) + 1) << 32) | (chunk + 1);
+        __atomic_store_n(&h->buffers[buffer].next_free, (uint32_t)head, __ATOMIC_RELAXED);
+        next = (((head >> 32) + 1) << 32) | (buffer + 1);
     } while (!__atomic_compare_exchange_n(&h->shared->pool_head, &head, next, true,
                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
@@ -186,7 +186,7 @@ static size_t tails_bytes(const struct mempipe_host *h)
 int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config)
 {
     const size_t filter_bytes = config->filter ? strlen(config->filter) : 0;
-    const uint32_t nr_chunks = config->nr_pipes + config->nr_pool;
+    const uint32_t nr_buffers = config->nr_pipes + config->nr_pool;
     int err;
 
     memset(h, 0, sizeof(*h));
@@ -195,7 +195,7 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     }
     h->layout = layout_of(config);
     h->addr_bytes = 8;
-    h->held = calloc(nr_chunks, sizeof(*h->held));
+    h->held = calloc(nr_buffers, sizeof(*h->held));
     h->aux_tails = mmap(NULL, tails_bytes(h), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     h->aux_tails = h->aux_tails == MAP_FAILED ? NULL : h->aux_tails;
@@ -209,7 +209,7 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     h->control = (struct mempipe_control *)(h->base + h->layout.control_off);
     h->shared = (struct mempipe_shared *)(h->base + h->layout.shared_off);
     h->pipes = (struct mempipe_pipe *)(h->base + h->layout.pipes_off);
-    h->chunks = (struct mempipe_chunk *)(h->base + h->layout.headers_off);
+    h->buffers = (struct mempipe_buffer *)(h->base + h->layout.headers_off);
     *h->ctl = h->layout;
     h->control->paused = config->paused;
     h->control->window = config->window;
@@ -304,8 +304,8 @@ int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
     const uint32_t *slot = &h->pipes[pipe].mail[seq % MEMPIPE_MAIL];
     /* pairs with the producer's release store after it filled the header */
     uint32_t number = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-    const struct mempipe_chunk *c;
-    struct mempipe_chunk copy;
+    const struct mempipe_buffer *b;
+    struct mempipe_buffer copy;
 
     if (number == 0) {
         return 0;
@@ -316,15 +316,15 @@ int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
         return -EPROTO;
     }
     mempipe_host_hold(h, number - 1);
-    c = &h->chunks[number - 1];
-    copy.pipe = __atomic_load_n(&c->pipe, __ATOMIC_RELAXED);
-    copy.seq = __atomic_load_n(&c->seq, __ATOMIC_RELAXED);
+    b = &h->buffers[number - 1];
+    copy.pipe = __atomic_load_n(&b->pipe, __ATOMIC_RELAXED);
+    copy.seq = __atomic_load_n(&b->seq, __ATOMIC_RELAXED);
     *mail = (struct mempipe_mail){
-        .chunk = number - 1,
-        .words = __atomic_load_n(&c->words, __ATOMIC_RELAXED),
-        .units = __atomic_load_n(&c->units, __ATOMIC_RELAXED),
-        .start_ns = __atomic_load_n(&c->start_ns, __ATOMIC_RELAXED),
-        .end_ns = __atomic_load_n(&c->end_ns, __ATOMIC_RELAXED),
+        .buffer = number - 1,
+        .words = __atomic_load_n(&b->words, __ATOMIC_RELAXED),
+        .units = __atomic_load_n(&b->units, __ATOMIC_RELAXED),
+        .start_ns = __atomic_load_n(&b->start_ns, __ATOMIC_RELAXED),
+        .end_ns = __atomic_load_n(&b->end_ns, __ATOMIC_RELAXED),
     };
     if (copy.pipe != pipe || copy.seq != seq ||
         !mempipe_host_fits(h, mail->words, mail->units)) {
@@ -406,11 +406,11 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
  * Data after the end of a column may have been written without having been counted: an
  * address whose access then faulted, a half-written value.
  */
-static void zero_columns(struct mempipe_host *h, uint32_t chunk, uint32_t words,
+static void zero_columns(struct mempipe_host *h, uint32_t buffer, uint32_t words,
                          uint32_t units)
 {
-    uint8_t *base = mempipe_host_chunk(h, chunk);
-    const size_t all = h->layout.chunk_bytes;
+    uint8_t *base = mempipe_host_buffer(h, buffer);
+    const size_t all = h->layout.buffer_bytes;
     size_t low = (size_t)words * sizeof(uint32_t) + MEMPIPE_SLACK;
     size_t high = (size_t)units * h->addr_bytes + MEMPIPE_SLACK;
 
@@ -422,29 +422,29 @@ static void zero_columns(struct mempipe_host *h, uint32_t chunk, uint32_t words,
     }
 }
 
-void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words,
+void mempipe_host_release(struct mempipe_host *h, uint32_t buffer, uint32_t words,
                           uint32_t units, bool trim)
 {
-    const off_t off = (off_t)(h->layout.chunks_off - h->layout.shared_off +
-                              (uint64_t)chunk * h->layout.chunk_bytes);
+    const off_t off = (off_t)(h->layout.buffers_off - h->layout.shared_off +
+                              (uint64_t)buffer * h->layout.buffer_bytes);
 
     /* A hole reads as zeros; if the system makes none, the columns are zeroed. */
-    if (!trim || chunk >= h->layout.nr_pipes ||
+    if (!trim || buffer >= h->layout.nr_pipes ||
         fallocate(h->shared_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
-                  h->layout.chunk_bytes) < 0) {
-        zero_columns(h, chunk, words, units);
+                  h->layout.buffer_bytes) < 0) {
+        zero_columns(h, buffer, words, units);
     }
-    if (chunk < h->layout.nr_pipes) {
+    if (buffer < h->layout.nr_pipes) {
         /* pairs with the producer's acquire load of its reserved buffer */
-        __atomic_store_n(&h->chunks[chunk].busy, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&h->buffers[buffer].busy, 0, __ATOMIC_RELEASE);
     } else {
-        pool_push(h, chunk);
+        pool_push(h, buffer);
     }
     /*
      * After the buffer is free, so pairs with the load in home_is_back.  The buffer may
      * be back here already, which is why this is a count.
      */
-    __atomic_fetch_sub(&h->held[chunk], 1, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&h->held[buffer], 1, __ATOMIC_RELEASE);
     /* Sequentially consistent with the producer's "register, look again, wait". */
     __atomic_fetch_add(&h->shared->space, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&h->shared->space_waiters, __ATOMIC_SEQ_CST)) {
@@ -452,13 +452,13 @@ void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words
     }
 }
 
-void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t *words,
+void mempipe_host_measure(const struct mempipe_host *h, uint32_t buffer, uint32_t *words,
                           uint32_t *units)
 {
-    const uint8_t *base = mempipe_host_chunk(h, chunk);
+    const uint8_t *base = mempipe_host_buffer(h, buffer);
     const uint32_t *col = (const uint32_t *)base;
     const size_t ab = h->addr_bytes;
-    const size_t nw = h->layout.chunk_bytes / sizeof(uint32_t);
+    const size_t nw = h->layout.buffer_bytes / sizeof(uint32_t);
     uint32_t word;
     size_t w = 0;
 
@@ -468,7 +468,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
      * ThreadSanitizer, which does not see what the producer's process does.
      */
     (void)__atomic_load_n(&h->shared->pool_head, __ATOMIC_ACQUIRE);
-    (void)__atomic_load_n(&h->chunks[chunk].busy, __ATOMIC_ACQUIRE);
+    (void)__atomic_load_n(&h->buffers[buffer].busy, __ATOMIC_ACQUIRE);
     /* Only the number after a LEFT may be 0, so the words are parsed. */
     while (w < nw && (word = __atomic_load_n(&col[w], __ATOMIC_RELAXED)) != 0) {
         uint32_t kind = CTR_WORD_KIND(word);
@@ -478,7 +478,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
     *words = (uint32_t)w;
 
     size_t pos = (w * sizeof(uint32_t) + ab - 1) / ab * ab;
-    while (pos < h->layout.chunk_bytes) {
+    while (pos < h->layout.buffer_bytes) {
         uint64_t v = 0;
         memcpy(&v, base + pos, ab);
         if (v) {
@@ -486,7 +486,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t
         }
         pos += ab;
     }
-    *units = (uint32_t)((h->layout.chunk_bytes - pos) / ab);
+    *units = (uint32_t)((h->layout.buffer_bytes - pos) / ab);
 }
 
 bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe)
@@ -495,7 +495,7 @@ bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe)
     if (__atomic_load_n(&h->held[pipe], __ATOMIC_ACQUIRE)) {
         return false;
     }
-    if (__atomic_load_n(&h->chunks[pipe].busy, __ATOMIC_RELAXED)) {
+    if (__atomic_load_n(&h->buffers[pipe].busy, __ATOMIC_RELAXED)) {
         mempipe_host_hold(h, pipe);
         mempipe_host_release(h, pipe, 0, 0, false);
     }
@@ -510,7 +510,7 @@ void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe)
     p->tid = 0;
     p->ppid = 0;
     p->end_reason = 0;
-    p->live_chunk = 0;
+    p->live_buffer = 0;
     p->live_seq = 0;
     p->running = 0;
     p->waits = 0;

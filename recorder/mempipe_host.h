@@ -24,7 +24,7 @@
 struct mempipe_config {
     uint32_t nr_pipes;     /* most guest threads alive at once */
     uint32_t nr_pool;      /* pool buffers, at most MEMPIPE_MAX_POOL */
-    uint32_t chunk_bytes;  /* power of two, 64 KiB .. 4 MiB */
+    uint32_t buffer_bytes; /* power of two, 64 KiB .. 4 MiB */
     uint32_t aux_bytes;    /* power of two, at least 128 KiB */
     uint32_t events;       /* CTR_EVENTS_* */
     uint32_t data_limit;   /* bytes kept of what system calls read and write */
@@ -50,7 +50,7 @@ struct mempipe_host {
     struct mempipe_control *control;
     struct mempipe_shared *shared;
     struct mempipe_pipe *pipes;
-    struct mempipe_chunk *chunks;
+    struct mempipe_buffer *buffers;
     bool stepwise;     /* each record is removed as soon as it was read: see journal.h */
     uint64_t aux_most; /* bytes in the fullest queue drained; the user sets it to 0 */
     uint64_t *aux_tails; /* of each pipe: bytes read from its side queue; a child forked
@@ -80,7 +80,7 @@ static inline bool mempipe_host_fits(const struct mempipe_host *h, uint32_t word
                                      uint32_t units)
 {
     return (uint64_t)words * sizeof(uint32_t) + (uint64_t)units * h->addr_bytes <=
-           h->layout.chunk_bytes;
+           h->layout.buffer_bytes;
 }
 
 /*
@@ -96,14 +96,14 @@ uint32_t mempipe_host_pipes_high(struct mempipe_host *h);
 /* Bytes that a mempipe of this shape maps. */
 uint64_t mempipe_host_size(const struct mempipe_config *config);
 
-static inline uint8_t *mempipe_host_chunk(const struct mempipe_host *h, uint32_t chunk)
+static inline uint8_t *mempipe_host_buffer(const struct mempipe_host *h, uint32_t buffer)
 {
-    return h->base + h->layout.chunks_off + (uint64_t)chunk * h->layout.chunk_bytes;
+    return h->base + h->layout.buffers_off + (uint64_t)buffer * h->layout.buffer_bytes;
 }
 
 /* A buffer that was handed over: a copy of its header. */
 struct mempipe_mail {
-    uint32_t chunk;
+    uint32_t buffer;
     uint32_t words, units;
     uint64_t start_ns, end_ns;
 };
@@ -150,15 +150,15 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
  * the thread that released it last, as the guest took it from there; the thread
  * sanitizer, which does not see the guest, needs the loads here.
  */
-static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
+static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t buffer)
 {
     /* both pair with mempipe_host_release */
-    if (chunk < h->layout.nr_pipes) {
-        (void)__atomic_load_n(&h->chunks[chunk].busy, __ATOMIC_ACQUIRE);
+    if (buffer < h->layout.nr_pipes) {
+        (void)__atomic_load_n(&h->buffers[buffer].busy, __ATOMIC_ACQUIRE);
     } else {
         (void)__atomic_load_n(&h->shared->pool_head, __ATOMIC_ACQUIRE);
     }
-    __atomic_fetch_add(&h->held[chunk], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&h->held[buffer], 1, __ATOMIC_RELAXED);
 }
 
 /*
@@ -166,7 +166,7 @@ static inline void mempipe_host_hold(struct mempipe_host *h, uint32_t chunk)
  * read: zeroes it, returns it to its pipe or to the pool, wakes the threads that wait.
  * `trim' gives the memory of a reserved buffer back to the system.  Any thread.
  */
-void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words,
+void mempipe_host_release(struct mempipe_host *h, uint32_t buffer, uint32_t words,
                           uint32_t units, bool trim);
 
 /*
@@ -175,7 +175,7 @@ void mempipe_host_release(struct mempipe_host *h, uint32_t chunk, uint32_t words
  * permits, because addresses and values may be 0: after it, down to the words, all is
  * zero.
  */
-void mempipe_host_measure(const struct mempipe_host *h, uint32_t chunk, uint32_t *words,
+void mempipe_host_measure(const struct mempipe_host *h, uint32_t buffer, uint32_t *words,
                           uint32_t *units);
 
 /*

@@ -10,13 +10,13 @@ unsigned job_pack(struct job *job, struct ctr_encoder *enc,
 
     for (unsigned i = 0; i < n; i++) {
         const struct job_segment *s = &job->segs[i];
-        const uint8_t *mem = mempipe_host_chunk(host, s->chunk);
+        const uint8_t *mem = mempipe_host_buffer(host, s->buffer);
 
         segs[i] = (struct ctr_segment){
             .words = (const uint32_t *)mem,
             .n_words = s->words,
             .n_units = s->units,
-            .data_end = mem + host->layout.chunk_bytes,
+            .data_end = mem + host->layout.buffer_bytes,
             .aux = s->aux ? s->aux->data : NULL,
             .aux_bytes = s->aux ? s->aux->bytes : 0,
             .flags = s->flags,

@@ -182,7 +182,7 @@ uint64_t pipeline_job_bytes(const struct pipeline *pl)
     return pl->sink->ops->job_bytes(pl->sink);
 }
 
-uint32_t pipeline_chunks_held(const struct pipeline *pl)
+uint32_t pipeline_buffers_held(const struct pipeline *pl)
 {
     /* pairs with the subtraction of the workers */
     return __atomic_load_n(&pl->held, __ATOMIC_ACQUIRE);

@@ -68,7 +68,7 @@ unsigned pipeline_backlog(const struct pipeline *pl);
 uint64_t pipeline_job_bytes(const struct pipeline *pl);
 
 /* Buffers of the pipe that jobs hold at the moment. */
-uint32_t pipeline_chunks_held(const struct pipeline *pl);
+uint32_t pipeline_buffers_held(const struct pipeline *pl);
 
 /* Bytes of side records that jobs hold at the moment.  When they fall below
  * PIPELINE_AUX_BYTES the recorder's doorbell is rung. */

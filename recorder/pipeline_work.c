@@ -38,9 +38,9 @@ void pipeline_release(struct pipeline *pl, struct job *job)
     for (unsigned i = 0; i < job->n_segs; i++) {
         struct job_segment *s = &job->segs[i];
 
-        journal_give_back(pl->journal, s->chunk);
-        mempipe_host_release(pl->host, s->chunk, s->words, s->units, job->trim);
-        /* pairs with the load in pipeline_chunks_held */
+        journal_give_back(pl->journal, s->buffer);
+        mempipe_host_release(pl->host, s->buffer, s->words, s->units, job->trim);
+        /* pairs with the load in pipeline_buffers_held */
         __atomic_fetch_sub(&pl->held, 1, __ATOMIC_RELEASE);
         journal_drop(pl->journal, s->aux);
         s->aux = NULL;

@@ -35,7 +35,7 @@ void ring_free(struct ring *r);
 uint64_t ring_size(const struct ring *r);
 
 /* What a buffer of the pipe should hold at most, so that many fit. */
-uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most);
+uint32_t ring_buffer_bytes(uint64_t ring_bytes, uint32_t most);
 
 /* Before anything else: what is recorded, copied, and the dictionary of all chunks, to
  * which nothing was added yet. */

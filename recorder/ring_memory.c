@@ -158,7 +158,7 @@ uint64_t ring_size(const struct ring *r)
     return r->size;
 }
 
-uint32_t ring_chunk_bytes(uint64_t ring_bytes, uint32_t most)
+uint32_t ring_buffer_bytes(uint64_t ring_bytes, uint32_t most)
 {
     uint32_t n = 64u << 10;
 

@@ -34,7 +34,7 @@
 #include "watchdog.h"
 
 #define PROG "cannoli-record"
-#define CHUNK_BYTES (512u << 10)
+#define BUFFER_BYTES (512u << 10)
 #define AUX_BYTES (128u << 10)
 #define MAX_PIPES 16384u
 #define MIN_PIPES 16u
@@ -182,15 +182,15 @@ static void share_out(const struct session *s, struct mempipe_config *c)
 {
     const uint64_t bytes = GUEST_BYTES + (uint64_t)s->config->workers * WORKER_BYTES;
 
-    if (bytes / c->chunk_bytes > MEMPIPE_MAX_POOL) {
-        c->chunk_bytes *= 2;
+    if (bytes / c->buffer_bytes > MEMPIPE_MAX_POOL) {
+        c->buffer_bytes *= 2;
     }
-    c->nr_pool = (uint32_t)(bytes / c->chunk_bytes);
+    c->nr_pool = (uint32_t)(bytes / c->buffer_bytes);
     if (c->nr_pool > MEMPIPE_MAX_POOL) {
         c->nr_pool = MEMPIPE_MAX_POOL;
     }
     if (s->config->ring) {
-        c->chunk_bytes = ring_chunk_bytes(s->config->ring, c->chunk_bytes);
+        c->buffer_bytes = ring_buffer_bytes(s->config->ring, c->buffer_bytes);
     }
 }
 
@@ -207,7 +207,7 @@ static int open_pipe(struct session *s, bool live)
 {
     struct mempipe_config c = {
         .nr_pipes = MAX_PIPES,
-        .chunk_bytes = CHUNK_BYTES,
+        .buffer_bytes = BUFFER_BYTES,
         .aux_bytes = AUX_BYTES,
         .events = s->config->events,
         .data_limit = s->config->data_limit,
@@ -245,7 +245,7 @@ static int open_pipe(struct session *s, bool live)
     }
     if (s->config->verbose) {
         tool_error(PROG, "pipe: %u threads at most, %u + %u buffers of %u KiB",
-                   c.nr_pipes, c.nr_pipes, c.nr_pool, c.chunk_bytes >> 10);
+                   c.nr_pipes, c.nr_pipes, c.nr_pool, c.buffer_bytes >> 10);
     }
     return 0;
 }

@@ -14,18 +14,18 @@
  *   struct mempipe_shared     one            \
  *   pages of ids              1 MiB           |
  *   struct mempipe_pipe       nr_pipes        | second file
- *   struct mempipe_chunk      nr_chunks       | (nr_chunks = nr_pipes + nr_pool)
+ *   struct mempipe_buffer     nr_buffers      | (nr_buffers = nr_pipes + nr_pool)
  *   side queues               nr_pipes * aux_bytes
- *   buffers                   nr_chunks * chunk_bytes
+ *   buffers                   nr_buffers * buffer_bytes
  *
- * In identifiers a buffer is a `chunk', and a side queue and its side records are `aux'.
+ * In identifiers a side queue and its side records are `aux'.
  * The files are sparse: memory is used only for what has been touched.
  *
  * A guest thread owns one pipe and fills one buffer at a time: words (see
  * events.h) grow up from its start, data units (addr_bytes each) grow down from
- * its end, so unit number i is at buffer + chunk_bytes - (i+1) * addr_bytes.
+ * its end, so unit number i is at buffer + buffer_bytes - (i+1) * addr_bytes.
  * A value of k units beginning with number i is one integer in host byte order
- * at buffer + chunk_bytes - (i+k) * addr_bytes.  The thread hands a full buffer over
+ * at buffer + buffer_bytes - (i+k) * addr_bytes.  The thread hands a full buffer over
  * whole: it fills in the header, then stores the buffer's
  * number + 1 (release) in the next mail slot of the pipe, then rings the
  * doorbell.  The recorder reads the buffer, zeroes what was used and gives it back:
@@ -35,7 +35,7 @@
  * is ever dropped.
  *
  * Buffers are zero wherever nothing was written yet.  When a process dies, the
- * recorder finds the last buffer of each of its pipes in live_chunk, and its
+ * recorder finds the last buffer of each of its pipes in live_buffer, and its
  * contents by looking for the last word that is not zero, unless `running' is 0:
  * then quiet_words and quiet_units are exact.
  *
@@ -93,7 +93,7 @@
  *                                                 process that is treated as dead
  *   pipe.start_ns, end_ns,        thread          other times, reasons, status
  *     end_reason, end_status
- *   pipe.live_chunk to quiet_*    thread          a wrong tail after a kill
+ *   pipe.live_buffer to quiet_*   thread          a wrong tail after a kill
  *   pipe.inside, inside_end       thread          a wrong library in the error, if the
  *                                                 process really died
  *   pipe.epoch, from_epoch,       thread, forker  ids allocated again too early: an
@@ -134,7 +134,7 @@
  * received the buffer.  A system call's data are emitted in records of at most
  * MEMPIPE_DATA_BYTES of payload each, one USERMEM event after the other.
  */
-#define MEMPIPE_CHUNK_AUX (1u << 20)
+#define MEMPIPE_BUFFER_AUX (1u << 20)
 #define MEMPIPE_DATA_BYTES (32u << 10)
 
 /* ctl.follow */
@@ -229,7 +229,7 @@ struct mempipe_pipe {
                                the recording's first process */
 
     /* line 1: producer, while it runs */
-    uint32_t live_chunk __attribute__((aligned(MEMPIPE_LINE)));
+    uint32_t live_buffer __attribute__((aligned(MEMPIPE_LINE)));
     /* buffer being filled + 1, 0 if none */
     uint32_t live_seq;    /* its sequence number in this pipe, from 0 */
     uint32_t running;     /* 1: inside translated code */
@@ -272,7 +272,7 @@ enum {
 #define MEMPIPE_INSIDE_EXIT 0x100u
 
 /* Header of a buffer, written before its mail. */
-struct mempipe_chunk {
+struct mempipe_buffer {
     uint32_t next_free; /* pool: next free buffer + 1 */
     uint32_t busy;      /* reserved buffer: 1 from claim until given back */
     uint32_t pipe;      /* whose events it holds */
@@ -293,23 +293,23 @@ struct mempipe_ctl {
     uint64_t shared_off;  /* struct mempipe_shared: bytes of the first file */
     uint32_t nr_pipes;
     uint32_t nr_pool;
-    uint32_t chunk_bytes; /* power of two, 64 KiB .. 4 MiB */
-    uint32_t aux_bytes;   /* power of two, 128 KiB or more */
-    uint32_t events;      /* CTR_EVENTS_* to make */
-    uint32_t discard;     /* 1: nobody reads, buffers are reused at once
+    uint32_t buffer_bytes; /* power of two, 64 KiB .. 4 MiB */
+    uint32_t aux_bytes;    /* power of two, 128 KiB or more */
+    uint32_t events;       /* CTR_EVENTS_* to make */
+    uint32_t discard;      /* 1: nobody reads, buffers are reused at once
                                (what the translated code alone costs) */
-    uint64_t pipes_off;   /* bytes from the start of the mapping */
-    uint32_t data_limit;  /* bytes of a USERMEM event that are kept */
-    uint32_t follow;      /* MEMPIPE_FOLLOW_* */
-    int32_t recorder_pid; /* /proc/<recorder_pid>/fd/<ctl_fd> and <shared_fd> are */
-    int32_t ctl_fd;       /* the two files, for programs started by execve */
+    uint64_t pipes_off;    /* bytes from the start of the mapping */
+    uint32_t data_limit;   /* bytes of a USERMEM event that are kept */
+    uint32_t follow;       /* MEMPIPE_FOLLOW_* */
+    int32_t recorder_pid;  /* /proc/<recorder_pid>/fd/<ctl_fd> and <shared_fd> are */
+    int32_t ctl_fd;        /* the two files, for programs started by execve */
     int32_t shared_fd;
     uint32_t watch;       /* 1: processes watch control.generation */
     uint64_t control_off; /* struct mempipe_control */
     uint64_t ids_off;     /* pages of ids: MEMPIPE_ID_PAGES bytes */
     uint64_t headers_off;
     uint64_t aux_off;
-    uint64_t chunks_off;
+    uint64_t buffers_off;
     uint32_t live;         /* 1: somebody watches the trace: hand over at system calls */
     uint32_t epoch_blocks; /* not 0: a process begins an epoch after so many
                                definitions, in place of when it has reason to */

@@ -14,7 +14,7 @@
 #include "mempipe_host.h"
 #include "producer.h"
 
-#define CHUNK_BYTES (512u << 10)
+#define BUFFER_BYTES (512u << 10)
 
 enum what {
     TINY, /* one word a hand-over */
@@ -30,7 +30,7 @@ static void produce(void *base, enum what what, uint64_t until_ns)
     producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = getpid()});
     while (producer_now_ns() < until_ns) {
         for (int i = 0; i < (what == TINY ? 256 : 4); i++) {
-            size_t room = what == TINY ? 4 : CHUNK_BYTES - MEMPIPE_SLACK;
+            size_t room = what == TINY ? 4 : BUFFER_BYTES - MEMPIPE_SLACK;
 
             memset(q.low, 1, room);
             q.low += room;
@@ -66,17 +66,17 @@ static void drain(struct mempipe_host *h, enum what what, struct result *r)
 
     do {
         uint32_t seen = mempipe_host_doorbell(h);
-        struct mempipe_mail c;
+        struct mempipe_mail mail;
 
         state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
         idle++;
-        while (mempipe_host_take_mail(h, 0, seq, &c) > 0) {
+        while (mempipe_host_take_mail(h, 0, seq, &mail) > 0) {
             if (what == COPY) {
-                r->checksum += sum(mempipe_host_chunk(h, c.chunk), c.words);
+                r->checksum += sum(mempipe_host_buffer(h, mail.buffer), mail.words);
             }
             r->hand_overs++;
-            r->bytes += c.words * 4ull;
-            mempipe_host_release(h, c.chunk, c.words, 0, false);
+            r->bytes += mail.words * 4ull;
+            mempipe_host_release(h, mail.buffer, mail.words, 0, false);
             seq++;
             idle = 0;
         }
@@ -90,7 +90,7 @@ static int measure(enum what what, double seconds, struct result *r)
 {
     struct mempipe_config c = {.nr_pipes = 16,
                                .nr_pool = 48,
-                               .chunk_bytes = CHUNK_BYTES,
+                               .buffer_bytes = BUFFER_BYTES,
                                .aux_bytes = 128u << 10};
     struct mempipe_host h;
     uint64_t start = producer_now_ns();
@@ -137,12 +137,12 @@ int main(int argc, char **argv)
     if (measure(FILL, seconds, &r)) {
         return 1;
     }
-    printf("full chunks, written, zeroed:   %8.2f GiB/s (%.0f chunks/s)\n",
+    printf("full buffers, written, zeroed:  %8.2f GiB/s (%.0f buffers/s)\n",
            (double)r.bytes / r.seconds / (1 << 30), (double)r.hand_overs / r.seconds);
     if (measure(COPY, seconds, &r)) {
         return 1;
     }
-    printf("full chunks, and read as well:  %8.2f GiB/s (%.0f chunks/s)\n",
+    printf("full buffers, and read as well: %8.2f GiB/s (%.0f buffers/s)\n",
            (double)r.bytes / r.seconds / (1 << 30), (double)r.hand_overs / r.seconds);
     return 0;
 }

@@ -40,7 +40,7 @@ run 125 timeout 600 "$record" --qemu-dir "$fake" -q -o a.ctr -- qemu-arm ended
 grep -q 'the pipe is gone' stderr || fail "ended: $(cat stderr)"
 
 # Whole pages are overwritten: the recording ends, by itself or on request.
-for lie in zero ones pipes chunks ids epochs; do
+for lie in zero ones pipes buffers ids epochs; do
     guest pages 'blocks 15000' "lie $lie" 'blocks 90000000' 'ready ready' 'sleep 600000'
     timeout 600 "$record" --qemu-dir "$fake" -q -e all -o a.ctr -- qemu-arm pages \
         >stdout 2>stderr &
@@ -60,7 +60,7 @@ done
 
 # The recorder is killed before it notices that: the process that continues with its ring
 # checks the data, too, neither crashes nor hangs, and writes what the ring has.
-for lie in none zero ones pipes chunks "process $bystander" "pid $bystander"; do
+for lie in none zero ones pipes buffers "process $bystander" "pid $bystander"; do
     guest goes_on 'blocks 15000' 'calls 20 5000' 'ready ready' 'ready stopped' 'blocks 15000' \
         "lie $lie" 'ready lied' 'sleep 600000'
     [ "$lie" != none ] || sed -i '/^lie/d' goes_on
@@ -79,7 +79,7 @@ for lie in none zero ones pipes chunks "process $bystander" "pid $bystander"; do
     [ $status -eq 0 ] || [ $status -eq 3 ] || fail "$lie, ring: status $status $(cat err)"
     calls=$(grep -c '"kind":"syscall"' objects)
     case $lie in
-    zero|ones|pipes|chunks) continue ;; # they overwrite that data
+    zero|ones|pipes|buffers) continue ;; # they overwrite that data
     esac
     [ "$calls" -eq 20 ] || fail "$lie, ring: $calls calls: $(cat stderr)"
 done

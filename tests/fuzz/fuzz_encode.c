@@ -195,20 +195,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (aux) {
         /* as in the pipe: words, no free room, data */
         size_t data_end = ((size_t)nwords * 4 + (size_t)nunits * addr_bytes + 71) / 8 * 8;
-        uint8_t *chunk = calloc(1, data_end);
+        uint8_t *buffer = calloc(1, data_end);
         uint8_t *x = malloc((size_t)naux + 1);
-        if (!chunk || !x) {
+        if (!buffer || !x) {
             abort();
         }
-        memcpy(chunk, words, (size_t)nwords * 4);
-        memcpy(chunk + data_end - (size_t)nunits * addr_bytes, units,
+        memcpy(buffer, words, (size_t)nwords * 4);
+        memcpy(buffer + data_end - (size_t)nunits * addr_bytes, units,
                (size_t)nunits * addr_bytes);
         memcpy(x, aux, naux);
         struct ctr_segment seg = {
-            .words = (const uint32_t *)chunk,
+            .words = (const uint32_t *)buffer,
             .n_words = nwords,
             .n_units = nunits,
-            .data_end = chunk + data_end,
+            .data_end = buffer + data_end,
             .aux = x,
             .aux_bytes = naux,
             .flags = h[0] & UNSURE ? CTR_SEGMENT_UNSURE : 0,
@@ -220,7 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             write_and_read(dict, enc, &seg, addr_bytes, events, h[0] & SMALL,
                            big || may_fail(&seg));
         }
-        free(chunk);
+        free(buffer);
         free(x);
     }
     ctr_encoder_free(enc);

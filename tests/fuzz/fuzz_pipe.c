@@ -199,7 +199,7 @@ static uint64_t word_of_pipe(struct world *w, unsigned place)
         offsetof(struct mempipe_pipe, end_reason),
         offsetof(struct mempipe_pipe, start_ns),
         offsetof(struct mempipe_pipe, end_ns),
-        offsetof(struct mempipe_pipe, live_chunk),
+        offsetof(struct mempipe_pipe, live_buffer),
         offsetof(struct mempipe_pipe, live_seq),
         offsetof(struct mempipe_pipe, running),
         offsetof(struct mempipe_pipe, quiet_words),
@@ -217,13 +217,13 @@ static uint64_t word_of_pipe(struct world *w, unsigned place)
     return w->play.ctl.pipes_off + pipe * sizeof(struct mempipe_pipe) + fields[place % n];
 }
 
-static uint64_t word_of_chunk(struct world *w, unsigned place)
+static uint64_t word_of_buffer(struct world *w, unsigned place)
 {
-    const uint32_t chunks[] = {w->play.player[0].pipe, w->play.player[1].pipe,
-                               w->play.player[2].pipe, w->play.ctl.nr_pipes,
-                               w->play.ctl.nr_pipes + 1};
+    const uint32_t buffers[] = {w->play.player[0].pipe, w->play.player[1].pipe,
+                                w->play.player[2].pipe, w->play.ctl.nr_pipes,
+                                w->play.ctl.nr_pipes + 1};
     return w->play.ctl.headers_off +
-           chunks[place / 16 % 5] * sizeof(struct mempipe_chunk) + place % 16 * 4;
+           buffers[place / 16 % 5] * sizeof(struct mempipe_buffer) + place % 16 * 4;
 }
 
 /* In the last records that a thread has put, or in the rest of older ones. */
@@ -238,11 +238,11 @@ static uint64_t word_of_ring(struct world *w, unsigned place)
 /* Where words and data of a buffer begin. */
 static uint64_t word_of_column(struct world *w, unsigned place)
 {
-    const uint32_t size = w->play.ctl.chunk_bytes;
+    const uint32_t size = w->play.ctl.buffer_bytes;
     const uint32_t pipe = w->play.player[place % PLAYERS].pipe;
-    const uint32_t chunk = place / PLAYERS % 2 ? w->play.ctl.nr_pipes : pipe;
+    const uint32_t buffer = place / PLAYERS % 2 ? w->play.ctl.nr_pipes : pipe;
     const uint32_t at = place / 8 % 512 * 4;
-    return w->play.ctl.chunks_off + (uint64_t)chunk * size +
+    return w->play.ctl.buffers_off + (uint64_t)buffer * size +
            (place / 4096 % 2 ? at : size - 4 - at);
 }
 
@@ -257,7 +257,7 @@ static uint64_t some_word(struct world *w, unsigned where, unsigned place)
     case 3:
         return word_of_pipe(w, place);
     case 4:
-        return word_of_chunk(w, place);
+        return word_of_buffer(w, place);
     case 5:
         return word_of_ring(w, place);
     case 6:
@@ -301,7 +301,7 @@ static uint32_t some_value(struct world *w, unsigned value, unsigned detail, uin
     case 15:
         return c->nr_pipes + c->nr_pool + detail % 2;
     case 16:
-        return c->chunk_bytes / (1u << detail % 8);
+        return c->buffer_bytes / (1u << detail % 8);
     case 17:
         return c->aux_bytes >> detail % 16;
     case 18: /* a marker among the words */
@@ -465,7 +465,7 @@ static void open_world(struct world *w, const uint8_t *head, uint64_t rng)
     w->config = (struct mempipe_config){
         .nr_pipes = flags & MANY_PIPES ? 72 : 4,
         .nr_pool = 1 + head[2] % 6,
-        .chunk_bytes = 64u << 10,
+        .buffer_bytes = 64u << 10,
         .aux_bytes = 128u << 10,
         .events = masks[head[1] % (sizeof(masks) / sizeof(masks[0]))] | CTR_EVENTS_MARK,
         .data_limit = 256,

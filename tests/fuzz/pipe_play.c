@@ -39,7 +39,7 @@ void play_begin(struct play *p, uint8_t *base, unsigned events, unsigned addr_by
     p->sim = &r->sim;
     p->base = base;
     memcpy(&p->ctl, base, sizeof(p->ctl));
-    p->nr_chunks = p->ctl.nr_pipes + p->ctl.nr_pool;
+    p->nr_buffers = p->ctl.nr_pipes + p->ctl.nr_pool;
     for (unsigned i = 0; i < PLAYERS; i++) {
         p->player[i] = (struct player){
             .t = &r->thread[i],
@@ -52,14 +52,14 @@ void play_begin(struct play *p, uint8_t *base, unsigned events, unsigned addr_by
     }
 }
 
-static struct mempipe_chunk *chunk_head(const struct play *p, uint32_t chunk)
+static struct mempipe_buffer *buffer_header(const struct play *p, uint32_t buffer)
 {
-    return (struct mempipe_chunk *)(p->base + p->ctl.headers_off) + chunk;
+    return (struct mempipe_buffer *)(p->base + p->ctl.headers_off) + buffer;
 }
 
-static uint8_t *chunk_mem(const struct play *p, uint32_t chunk)
+static uint8_t *buffer_mem(const struct play *p, uint32_t buffer)
 {
-    return p->base + p->ctl.chunks_off + (uint64_t)chunk * p->ctl.chunk_bytes;
+    return p->base + p->ctl.buffers_off + (uint64_t)buffer * p->ctl.buffer_bytes;
 }
 
 /* A record, with more data after it if given; what does not fit is dropped. */
@@ -133,19 +133,20 @@ static void attach(struct play *p, struct player *q, uint64_t now_ns)
 }
 
 /* The reserved buffer or one of the pool; false if none seems to be free. */
-static bool take_chunk(struct play *p, struct player *q, uint32_t *chunk)
+static bool claim_buffer(struct play *p, struct player *q, uint32_t *buffer)
 {
     uint64_t head = __atomic_load_n(&play_shared(p)->pool_head, __ATOMIC_ACQUIRE);
-    if (!__atomic_load_n(&chunk_head(p, q->pipe)->busy, __ATOMIC_ACQUIRE)) {
-        __atomic_store_n(&chunk_head(p, q->pipe)->busy, 1, __ATOMIC_RELAXED);
-        *chunk = q->pipe;
+    if (!__atomic_load_n(&buffer_header(p, q->pipe)->busy, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&buffer_header(p, q->pipe)->busy, 1, __ATOMIC_RELAXED);
+        *buffer = q->pipe;
         return true;
     }
-    if ((uint32_t)head == 0 || (uint32_t)head > p->nr_chunks) {
+    if ((uint32_t)head == 0 || (uint32_t)head > p->nr_buffers) {
         return false;
     }
-    *chunk = (uint32_t)head - 1;
-    uint64_t below = __atomic_load_n(&chunk_head(p, *chunk)->next_free, __ATOMIC_RELAXED);
+    *buffer = (uint32_t)head - 1;
+    uint64_t below =
+        __atomic_load_n(&buffer_header(p, *buffer)->next_free, __ATOMIC_RELAXED);
     return __atomic_compare_exchange_n(&play_shared(p)->pool_head, &head,
                                        ((head >> 32) + 1) << 32 | below, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -166,13 +167,13 @@ static void put_records(struct play *p, struct player *q, const struct sim_segme
     }
 }
 
-static void fill(struct play *p, struct player *q, uint32_t chunk,
+static void fill(struct play *p, struct player *q, uint32_t buffer,
                  const struct sim_segment *g)
 {
-    uint8_t *mem = chunk_mem(p, chunk), *end = mem + p->ctl.chunk_bytes;
+    uint8_t *mem = buffer_mem(p, buffer), *end = mem + p->ctl.buffer_bytes;
     size_t data = (size_t)g->n_units * p->sim->addr_bytes;
     put_records(p, q, g);
-    if ((size_t)g->n_words * 4 + data > p->ctl.chunk_bytes) {
+    if ((size_t)g->n_words * 4 + data > p->ctl.buffer_bytes) {
         abort();
     }
     memcpy(mem, g->words, (size_t)g->n_words * 4);
@@ -183,7 +184,7 @@ void play_step(struct play *p, unsigned player, uint64_t now_ns)
 {
     struct player *q = &p->player[player % PLAYERS];
     struct mempipe_pipe *pipe = play_pipe(p, q->pipe);
-    uint32_t chunk;
+    uint32_t buffer;
     if (q->over) {
         return;
     }
@@ -191,26 +192,26 @@ void play_step(struct play *p, unsigned player, uint64_t now_ns)
         attach(p, q, now_ns);
         return;
     }
-    if (q->seg == q->t->n_seg || !take_chunk(p, q, &chunk)) {
+    if (q->seg == q->t->n_seg || !claim_buffer(p, q, &buffer)) {
         return;
     }
     const struct sim_segment *g = &q->t->seg[q->seg++];
-    fill(p, q, chunk, g);
-    struct mempipe_chunk *c = chunk_head(p, chunk);
-    c->start_ns = now_ns;
+    fill(p, q, buffer, g);
+    struct mempipe_buffer *b = buffer_header(p, buffer);
+    b->start_ns = now_ns;
     if (g->flags) { /* killed while it ran */
         pipe->live_seq = q->seq;
         pipe->running = 1;
-        __atomic_store_n(&pipe->live_chunk, chunk + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&pipe->live_buffer, buffer + 1, __ATOMIC_RELEASE);
         return;
     }
-    c->pipe = q->pipe;
-    c->seq = q->seq;
-    c->words = g->n_words;
-    c->units = g->n_units;
-    c->aux_pos = q->head;
-    c->end_ns = now_ns;
-    __atomic_store_n(&pipe->mail[q->seq % MEMPIPE_MAIL], chunk + 1, __ATOMIC_RELEASE);
+    b->pipe = q->pipe;
+    b->seq = q->seq;
+    b->words = g->n_words;
+    b->units = g->n_units;
+    b->aux_pos = q->head;
+    b->end_ns = now_ns;
+    __atomic_store_n(&pipe->mail[q->seq % MEMPIPE_MAIL], buffer + 1, __ATOMIC_RELEASE);
     q->seq++;
 }
 

@@ -32,7 +32,7 @@ struct play {
     const struct sim *sim;
     uint8_t *base;
     struct mempipe_ctl ctl; /* the layout */
-    uint32_t nr_chunks;
+    uint32_t nr_buffers;
     struct player player[PLAYERS];
 };
 

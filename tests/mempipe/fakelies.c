@@ -111,8 +111,8 @@ bool fake_lie(struct fake *f, const char *what)
         make_epochs(f, 200000);
     } else if (!strcmp(what, "pipes")) {
         memset(producer_pipe(&f->q, 0), 0xff, 8 * sizeof(struct mempipe_pipe));
-    } else if (!strcmp(what, "chunks")) {
-        memset(f->q.chunks, 0xff, 64 * sizeof(f->q.chunks[0]));
+    } else if (!strcmp(what, "buffers")) {
+        memset(f->q.buffers, 0xff, 64 * sizeof(f->q.buffers[0]));
     } else {
         return false;
     }

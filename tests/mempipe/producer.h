@@ -28,10 +28,10 @@ struct producer {
     const struct mempipe_ctl *ctl;
     struct mempipe_shared *shared;
     struct mempipe_pipe *p;
-    struct mempipe_chunk *chunks;
+    struct mempipe_buffer *buffers;
     uint32_t pipe;
     uint32_t serial; /* of the pipe, while it is ours */
-    uint32_t chunk;  /* the buffer that is being filled */
+    uint32_t buffer; /* the buffer that is being filled */
     uint32_t seq;
     uint8_t *mem;
     uint8_t *low;      /* the next word goes here */
@@ -64,7 +64,7 @@ static inline void producer_use(struct producer *q, void *base)
     q->base = base;
     q->ctl = base;
     q->shared = (struct mempipe_shared *)(q->base + q->ctl->shared_off);
-    q->chunks = (struct mempipe_chunk *)(q->base + q->ctl->headers_off);
+    q->buffers = (struct mempipe_buffer *)(q->base + q->ctl->headers_off);
 }
 
 /* Maps the pipe's two files, one directly after the other, and closes them. */
@@ -142,23 +142,23 @@ static inline uint32_t producer_claim(struct producer *q)
     return 0;
 }
 
-static inline bool producer_try_chunk(struct producer *q, uint32_t *chunk)
+static inline bool producer_try_buffer(struct producer *q, uint32_t *buffer)
 {
     /* pairs with the recorder's release store */
-    if (!__atomic_load_n(&q->chunks[q->pipe].busy, __ATOMIC_ACQUIRE)) {
-        __atomic_store_n(&q->chunks[q->pipe].busy, 1, __ATOMIC_RELAXED);
-        *chunk = q->pipe;
+    if (!__atomic_load_n(&q->buffers[q->pipe].busy, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&q->buffers[q->pipe].busy, 1, __ATOMIC_RELAXED);
+        *buffer = q->pipe;
         return true;
     }
     uint64_t head = __atomic_load_n(&q->shared->pool_head, __ATOMIC_ACQUIRE);
     while ((uint32_t)head) {
         uint32_t top = (uint32_t)head - 1;
         /* may be stale; the tag then makes the exchange fail */
-        uint32_t below = __atomic_load_n(&q->chunks[top].next_free, __ATOMIC_RELAXED);
+        uint32_t below = __atomic_load_n(&q->buffers[top].next_free, __ATOMIC_RELAXED);
         uint64_t next = (((head >> 32) + 1) << 32) | below;
         if (__atomic_compare_exchange_n(&q->shared->pool_head, &head, next, true,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-            *chunk = top;
+            *buffer = top;
             return true;
         }
     }
@@ -217,7 +217,7 @@ static inline uint32_t producer_words(const struct producer *q)
 
 static inline uint32_t producer_units(const struct producer *q)
 {
-    return (uint32_t)(q->mem + q->ctl->chunk_bytes - q->high) / q->shared->addr_bytes;
+    return (uint32_t)(q->mem + q->ctl->buffer_bytes - q->high) / q->shared->addr_bytes;
 }
 
 static inline bool producer_try_aux(struct producer *q, uint32_t *bytes)
@@ -275,16 +275,16 @@ static inline void producer_placed(struct producer *q, uint32_t type,
     q->placed = true;
 }
 
-static inline void producer_take_chunk(struct producer *q)
+static inline void producer_next_buffer(struct producer *q)
 {
-    producer_wait(q, producer_try_chunk, &q->chunk);
-    q->mem = q->base + q->ctl->chunks_off + (uint64_t)q->chunk * q->ctl->chunk_bytes;
+    producer_wait(q, producer_try_buffer, &q->buffer);
+    q->mem = q->base + q->ctl->buffers_off + (uint64_t)q->buffer * q->ctl->buffer_bytes;
     q->low = q->mem;
-    q->high = q->mem + q->ctl->chunk_bytes;
-    q->chunks[q->chunk].start_ns = producer_now_ns();
+    q->high = q->mem + q->ctl->buffer_bytes;
+    q->buffers[q->buffer].start_ns = producer_now_ns();
     __atomic_store_n(&q->p->live_seq, q->seq, __ATOMIC_RELAXED);
     /* The release orders it after live_seq for the recorder's look after a death. */
-    __atomic_store_n(&q->p->live_chunk, q->chunk + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&q->p->live_buffer, q->buffer + 1, __ATOMIC_RELEASE);
     q->aux_begin = q->p->aux_head;
     if (q->state_bytes) {
         struct mempipe_aux_place s = {.n = q->state_bytes};
@@ -321,7 +321,7 @@ static inline void producer_attach(struct producer *q, uint32_t pipe,
     q->next_id = 0;
     q->p->start_ns = producer_now_ns();
     __atomic_store_n(&q->p->running, 1, __ATOMIC_RELAXED);
-    producer_take_chunk(q);
+    producer_next_buffer(q);
     /* pairs with the recorder's acquire load */
     __atomic_store_n(&q->p->state, MEMPIPE_LIVE, __ATOMIC_RELEASE);
     producer_ring(q);
@@ -330,17 +330,17 @@ static inline void producer_attach(struct producer *q, uint32_t pipe,
 /* Hands the buffer over without claiming another one. */
 static inline void producer_post(struct producer *q)
 {
-    struct mempipe_chunk *c = &q->chunks[q->chunk];
+    struct mempipe_buffer *b = &q->buffers[q->buffer];
 
-    c->pipe = q->pipe;
-    c->seq = q->seq;
-    c->words = producer_words(q);
-    c->units = producer_units(q);
-    c->aux_pos = q->p->aux_head;
-    c->end_ns = producer_now_ns();
+    b->pipe = q->pipe;
+    b->seq = q->seq;
+    b->words = producer_words(q);
+    b->units = producer_units(q);
+    b->aux_pos = q->p->aux_head;
+    b->end_ns = producer_now_ns();
     /* pairs with the recorder's acquire load in take_mail */
-    __atomic_store_n(&q->p->mail[q->seq % MEMPIPE_MAIL], q->chunk + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&q->p->live_chunk, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&q->p->mail[q->seq % MEMPIPE_MAIL], q->buffer + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&q->p->live_buffer, 0, __ATOMIC_RELAXED);
     q->seq++;
     producer_ring(q);
 }
@@ -348,7 +348,7 @@ static inline void producer_post(struct producer *q)
 static inline void producer_hand_over(struct producer *q)
 {
     producer_post(q);
-    producer_take_chunk(q);
+    producer_next_buffer(q);
 }
 
 /* Makes sure that so many words and units fit into the buffer. */
@@ -356,7 +356,7 @@ static inline void producer_room(struct producer *q, uint32_t words, uint32_t un
 {
     if ((size_t)(q->high - q->low) <
             words * 4u + units * q->shared->addr_bytes + MEMPIPE_SLACK ||
-        q->p->aux_head - q->aux_begin > MEMPIPE_CHUNK_AUX) {
+        q->p->aux_head - q->aux_begin > MEMPIPE_BUFFER_AUX) {
         producer_hand_over(q);
     }
 }

@@ -31,7 +31,7 @@ static int failures;
     } while (0)
 
 struct task {
-    uint32_t chunk, words, units;
+    uint32_t buffer, words, units;
 };
 
 /* The drainer's view of a pipe. */
@@ -104,7 +104,7 @@ static void *release(void *arg)
         /* pairs with the drainer's release store of put */
         if (__atomic_load_n(&b->put, __ATOMIC_ACQUIRE) != got) {
             struct task t = b->tasks[got % TASKS];
-            mempipe_host_release(&b->host, t.chunk, t.words, t.units, got % 5 == 0);
+            mempipe_host_release(&b->host, t.buffer, t.words, t.units, got % 5 == 0);
             __atomic_store_n(&b->got, got + 1, __ATOMIC_RELEASE);
         } else if (__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
             return NULL;
@@ -130,27 +130,27 @@ static int on_record(void *arg, uint32_t pipe, const struct mempipe_aux *rec,
     return 0;
 }
 
-static void take_chunk(struct bench *b, uint32_t pipe, const struct mempipe_mail *c)
+static void read_buffer(struct bench *b, uint32_t pipe, const struct mempipe_mail *mail)
 {
-    const uint8_t *mem = mempipe_host_chunk(&b->host, c->chunk);
+    const uint8_t *mem = mempipe_host_buffer(&b->host, mail->buffer);
     const uint32_t *words = (const uint32_t *)mem;
     struct view *v = &b->views[pipe];
     unsigned bad = 0;
 
-    for (uint32_t i = 0; i < c->words; i++) {
+    for (uint32_t i = 0; i < mail->words; i++) {
         bad += words[i] != word_of(v->tag, v->words++);
     }
-    for (uint32_t i = 0; i < c->units; i++) {
+    for (uint32_t i = 0; i < mail->units; i++) {
         uint64_t a;
-        memcpy(&a, mem + b->host.layout.chunk_bytes - (i + 1) * 8, 8);
+        memcpy(&a, mem + b->host.layout.buffer_bytes - (i + 1) * 8, 8);
         bad += a != addr_of(v->tag, v->addrs++);
     }
-    CHECK(!bad, "%u wrong entries in chunk %u of pipe %u", bad, c->chunk, pipe);
+    CHECK(!bad, "%u wrong entries in buffer %u of pipe %u", bad, mail->buffer, pipe);
     v->next_seq++;
     while (b->put - __atomic_load_n(&b->got, __ATOMIC_ACQUIRE) == TASKS) {
         sched_yield();
     }
-    b->tasks[b->put % TASKS] = (struct task){c->chunk, c->words, c->units};
+    b->tasks[b->put % TASKS] = (struct task){mail->buffer, mail->words, mail->units};
     __atomic_store_n(&b->put, b->put + 1, __ATOMIC_RELEASE);
 }
 
@@ -177,7 +177,7 @@ static bool drain_pipe(struct bench *b, uint32_t i)
         *v = (struct view){.alive = true, .tag = p->serial};
     }
     while ((got = mempipe_host_take_mail(&b->host, i, v->next_seq, &mail)) > 0) {
-        take_chunk(b, i, &mail);
+        read_buffer(b, i, &mail);
         any = true;
     }
     CHECK(got == 0, "the header of a buffer is impossible");
@@ -187,9 +187,9 @@ static bool drain_pipe(struct bench *b, uint32_t i)
         CHECK(v->addrs == (uint64_t)p->end_status, "%" PRIu64 " addresses", v->addrs);
         CHECK(v->records == (WORDS + RECORD_EVERY - 1) / RECORD_EVERY,
               "%" PRIu64 " records", v->records);
-        if (p->live_chunk) {
-            mempipe_host_hold(&b->host, p->live_chunk - 1);
-            mempipe_host_release(&b->host, p->live_chunk - 1, 0, 0, false);
+        if (p->live_buffer) {
+            mempipe_host_hold(&b->host, p->live_buffer - 1);
+            mempipe_host_release(&b->host, p->live_buffer - 1, 0, 0, false);
         }
         v->alive = false;
         v->closing = true;
@@ -212,7 +212,7 @@ static void test_threads(uint32_t nr_pool)
     struct mempipe_config c = {
         .nr_pipes = 64,
         .nr_pool = nr_pool,
-        .chunk_bytes = 64u << 10,
+        .buffer_bytes = 64u << 10,
         .aux_bytes = 128u << 10,
     };
     struct bench *b = calloc(1, sizeof(*b));
@@ -243,19 +243,19 @@ static void test_threads(uint32_t nr_pool)
     pthread_join(releaser, NULL);
 
     /* All returned buffers are zero again and none is lost. */
-    uint32_t free_chunks = 0;
+    uint32_t free_buffers = 0;
     for (uint32_t n = (uint32_t)b->host.shared->pool_head; n;
-         n = b->host.chunks[n - 1].next_free) {
-        free_chunks++;
+         n = b->host.buffers[n - 1].next_free) {
+        free_buffers++;
     }
-    CHECK(free_chunks == nr_pool, "%u of %u chunks are back", free_chunks, nr_pool);
+    CHECK(free_buffers == nr_pool, "%u of %u buffers are back", free_buffers, nr_pool);
     for (uint32_t i = 0; i < c.nr_pipes + nr_pool; i++) {
-        const uint64_t *mem = (const uint64_t *)mempipe_host_chunk(&b->host, i);
+        const uint64_t *mem = (const uint64_t *)mempipe_host_buffer(&b->host, i);
         uint64_t sum = 0;
-        for (size_t k = 0; k < c.chunk_bytes / 8; k++) {
+        for (size_t k = 0; k < c.buffer_bytes / 8; k++) {
             sum |= mem[k];
         }
-        CHECK(sum == 0, "chunk %u is not zero", i);
+        CHECK(sum == 0, "buffer %u is not zero", i);
     }
     mempipe_host_close(&b->host);
     free(b);
@@ -265,7 +265,7 @@ static void test_threads(uint32_t nr_pool)
 static void test_measure(void)
 {
     struct mempipe_config c = {
-        .nr_pipes = 2, .nr_pool = 2, .chunk_bytes = 64u << 10, .aux_bytes = 128u << 10};
+        .nr_pipes = 2, .nr_pool = 2, .buffer_bytes = 64u << 10, .aux_bytes = 128u << 10};
     struct mempipe_host h;
     struct producer q;
     uint32_t words, units;
@@ -275,7 +275,7 @@ static void test_measure(void)
         set_width(&h, ab);
         producer_use(&q, h.base);
         producer_attach(&q, producer_claim(&q), &(struct producer_identity){.pid = 1});
-        mempipe_host_measure(&h, q.chunk, &words, &units);
+        mempipe_host_measure(&h, q.buffer, &words, &units);
         CHECK(words == 0 && units == 0, "empty: %u words, %u units", words, units);
 
         producer_word(&q, 7);
@@ -285,7 +285,7 @@ static void test_measure(void)
         producer_addr(&q, 0x1000);
         producer_addr(&q, 0);
         producer_addr(&q, 0x2000);
-        mempipe_host_measure(&h, q.chunk, &words, &units);
+        mempipe_host_measure(&h, q.buffer, &words, &units);
         CHECK(words == 4 && units == 3, "%u words, %u units", words, units);
 
         /* As full as a buffer may become. */
@@ -293,7 +293,7 @@ static void test_measure(void)
             producer_word(&q, 9);
             producer_addr(&q, 0xffff);
         }
-        mempipe_host_measure(&h, q.chunk, &words, &units);
+        mempipe_host_measure(&h, q.buffer, &words, &units);
         CHECK(words == producer_words(&q) && units == producer_units(&q),
               "full: %u words, %u units", words, units);
         mempipe_host_close(&h);
@@ -304,7 +304,7 @@ static void test_measure(void)
 static void test_bad_ring(void)
 {
     struct mempipe_config c = {
-        .nr_pipes = 1, .nr_pool = 1, .chunk_bytes = 64u << 10, .aux_bytes = 128u << 10};
+        .nr_pipes = 1, .nr_pool = 1, .buffer_bytes = 64u << 10, .aux_bytes = 128u << 10};
     static const struct mempipe_aux bad[] = {
         {0, MEMPIPE_AUX_ACCESS},           {4, MEMPIPE_AUX_ACCESS},
         {12, MEMPIPE_AUX_ACCESS},          {256u << 10, MEMPIPE_AUX_PAD},

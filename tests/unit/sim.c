@@ -942,14 +942,14 @@ static void lay_out(const struct sim *s, struct sim_segment *g)
     size_t words = ((size_t)g->n_words * 4 + 7) / 8 * 8;
     size_t data = (size_t)g->n_units * s->addr_bytes;
     size_t room = (data + 7) / 8 * 8 + 64;
-    g->chunk = calloc(1, words + room);
-    if (!g->chunk) {
+    g->buffer = calloc(1, words + room);
+    if (!g->buffer) {
         die("no memory");
     }
     if (g->n_words) {
-        memcpy(g->chunk, g->words, (size_t)g->n_words * 4);
+        memcpy(g->buffer, g->words, (size_t)g->n_words * 4);
     }
-    g->data_end = (uint8_t *)g->chunk + words + room;
+    g->data_end = (uint8_t *)g->buffer + words + room;
     for (uint32_t i = 0; i < g->n_units; i++) {
         if (s->addr_bytes == 4) {
             ((uint32_t *)g->data_end)[-(ptrdiff_t)i - 1] = (uint32_t)g->units[i];
@@ -1010,7 +1010,7 @@ void sim_thread_fini(struct sim_thread *t)
         free(t->seg[i].words);
         free(t->seg[i].units);
         free(t->seg[i].aux);
-        free(t->seg[i].chunk);
+        free(t->seg[i].buffer);
     }
     free(t->seg);
     free(t->ev);
@@ -1025,7 +1025,7 @@ struct ctr_segment *sim_segments(const struct sim_thread *t)
     for (unsigned i = 0; i < t->n_seg; i++) {
         const struct sim_segment *g = &t->seg[i];
         out[i] = (struct ctr_segment){
-            .words = g->chunk,
+            .words = g->buffer,
             .n_words = g->n_words,
             .n_units = g->n_units,
             .data_end = g->data_end,

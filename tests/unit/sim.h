@@ -89,7 +89,7 @@ struct sim_segment {
     uint32_t aux_units; /* place of the last record */
     uint32_t flags;
     uint64_t start_ns, end_ns;
-    void *chunk; /* as in the pipe: words, free room, data */
+    void *buffer; /* as in the pipe: words, free room, data */
     void *data_end;
 };
 

@@ -327,16 +327,16 @@ static int encode(struct bench *b, const uint32_t *words, uint32_t n, uint32_t n
     struct {
         uint32_t words[16];
         uint64_t data[16];
-    } chunk = {{0}, {0}};
-    memcpy(chunk.words, words, n * sizeof(words[0]));
+    } buffer = {{0}, {0}};
+    memcpy(buffer.words, words, n * sizeof(words[0]));
     for (unsigned i = 0; i < n_units; i++) {
-        chunk.data[15 - i] = 0x5000 + i * 8;
+        buffer.data[15 - i] = 0x5000 + i * 8;
     }
     struct ctr_segment seg = {
-        .words = chunk.words,
+        .words = buffer.words,
         .n_words = n,
         .n_units = n_units,
-        .data_end = chunk.data + 16,
+        .data_end = buffer.data + 16,
         .aux = aux,
         .aux_bytes = (uint32_t)aux_bytes,
         .flags = flags,
@@ -408,7 +408,7 @@ static void test_encoder_refuses(void **state)
     }
     for (unsigned i = 0; i < MEMPIPE_AUX_ACCESS; i++) {
         x = good;
-        x.p.h.type = i; /* has no place in a chunk */
+        x.p.h.type = i; /* has no place in a buffer */
         assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
     }
     x = good;

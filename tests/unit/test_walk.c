@@ -419,7 +419,7 @@ static void put_state(struct pipe *p, const struct thread *t)
     aux_state(&p->aux, state, n);
 }
 
-/* One pipe chunk; *first: no run of the file's chunk came before. */
+/* One buffer; *first: no run of its chunk came before. */
 static void fill_pipe(struct pipe *p, struct world *w, uint32_t index, int *first)
 {
     struct thread *t = &w->thread[index];

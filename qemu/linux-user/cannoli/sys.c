@@ -284,7 +284,7 @@ static void share(CPUState *cpu, uint64_t now)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
 
-    if (cannoli_chunk_empty(cpu)) {
+    if (cannoli_buffer_empty(cpu)) {
         return;
     }
     if (!now) {
@@ -294,7 +294,7 @@ static void share(CPUState *cpu, uint64_t now)
         now = ts.tv_sec * 1000000000ull + ts.tv_nsec;
     }
     if (qatomic_read(&cannoli_ctl->live) ||
-        (int64_t)(now - t->chunk->start_ns) > MAX_AGE_NS) {
+        (int64_t)(now - t->buffer->start_ns) > MAX_AGE_NS) {
         cannoli_hand_over(cpu);
     }
 }

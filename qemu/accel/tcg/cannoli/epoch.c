@@ -72,7 +72,7 @@ void cannoli_epoch_report(CannoliThread *t)
 
 void cannoli_epoch_enter(CPUState *cpu)
 {
-    if (!cannoli_chunk_empty(cpu)) {
+    if (!cannoli_buffer_empty(cpu)) {
         cannoli_hand_over(cpu);
     }
     cannoli_epoch_report(cannoli_cpu(cpu)->thread);

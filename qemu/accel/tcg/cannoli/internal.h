@@ -97,13 +97,13 @@ typedef struct CannoliSys {
 /* A guest thread's end of its pipe. */
 typedef struct CannoliThread {
     struct mempipe_pipe *pipe;
-    struct mempipe_chunk *chunk; /* header of the buffer being filled */
-    uint8_t *base;               /* its first byte */
-    uint8_t *end;                /* one past its last byte */
+    struct mempipe_buffer *buffer; /* header of the buffer being filled */
+    uint8_t *base;                 /* its first byte */
+    uint8_t *end;                  /* one past its last byte */
     uint8_t *aux;
     uint32_t pipe_no;
     uint32_t serial; /* of the pipe, while it is ours */
-    uint32_t chunk_no;
+    uint32_t buffer_no;
     uint32_t seq;
     uint32_t placed;                 /* bytes of records with a place in it */
     uint32_t events;                 /* records of events in this buffer */
@@ -158,7 +158,7 @@ static inline void cannoli_word(CannoliCPU *c, uint32_t word)
 }
 
 /* The buffer holds nothing that a reader needs. */
-static inline bool cannoli_chunk_empty(CPUState *cpu)
+static inline bool cannoli_buffer_empty(CPUState *cpu)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
 

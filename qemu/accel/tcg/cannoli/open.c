@@ -168,9 +168,9 @@ void cannoli_parse(const char *arg)
     cannoli_reserve_memory();
     base = (uint8_t *)mapped;
     cannoli_open_memory(base + ctl.shared_off, ctl.aux_off - ctl.shared_off);
-    cannoli_open_memory(base + ctl.chunks_off +
-                            (uint64_t)ctl.nr_pipes * ctl.chunk_bytes,
-                        (uint64_t)ctl.nr_pool * ctl.chunk_bytes);
+    cannoli_open_memory(base + ctl.buffers_off +
+                            (uint64_t)ctl.nr_pipes * ctl.buffer_bytes,
+                        (uint64_t)ctl.nr_pool * ctl.buffer_bytes);
     cannoli_pool_known = g_new0(bool, ctl.nr_pool);
     cannoli_pipe_dev = st.st_dev;
     cannoli_pipe_ino = st.st_ino;

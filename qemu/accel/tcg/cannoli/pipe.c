@@ -70,10 +70,10 @@ static struct mempipe_pipe *pipe_at(uint32_t i)
            i;
 }
 
-static struct mempipe_chunk *chunk_at(uint32_t i)
+static struct mempipe_buffer *buffer_at(uint32_t i)
 {
-    return (struct mempipe_chunk *)((uint8_t *)cannoli_ctl +
-                                    cannoli_ctl->headers_off) +
+    return (struct mempipe_buffer *)((uint8_t *)cannoli_ctl +
+                                     cannoli_ctl->headers_off) +
            i;
 }
 
@@ -163,30 +163,30 @@ done:
 
 /* ---- buffers ---- */
 
-static bool try_take_chunk(CannoliThread *t, uint32_t unused)
+static bool try_buffer(CannoliThread *t, uint32_t unused)
 {
     uint64_t *pool = &cannoli_shared()->pool_head;
     uint64_t head = qatomic_read(pool);
-    uint32_t zero = 0, chunk;
+    uint32_t zero = 0, buffer;
 
     /*
      * The reserved buffer is most likely cached.  Pairs with the recorder's
      * release to busy.
      */
-    if (qatomic_load_acquire(&chunk_at(t->pipe_no)->busy) == zero) {
-        chunk = t->pipe_no;
-        qatomic_set(&chunk_at(chunk)->busy, 1);
+    if (qatomic_load_acquire(&buffer_at(t->pipe_no)->busy) == zero) {
+        buffer = t->pipe_no;
+        qatomic_set(&buffer_at(buffer)->busy, 1);
     } else {
         for (;;) {
             uint64_t next, old;
 
-            chunk = (uint32_t)head;
+            buffer = (uint32_t)head;
             /* More than there are: the guest has overwritten it. */
-            if (!chunk ||
-                chunk > cannoli_ctl->nr_pipes + cannoli_ctl->nr_pool) {
+            if (!buffer ||
+                buffer > cannoli_ctl->nr_pipes + cannoli_ctl->nr_pool) {
                 return false;
             }
-            next = qatomic_read(&chunk_at(chunk - 1)->next_free);
+            next = qatomic_read(&buffer_at(buffer - 1)->next_free);
             next |= ((head >> 32) + 1) << 32;
             old = qatomic_cmpxchg(pool, head, next);
             if (old == head) {
@@ -194,9 +194,9 @@ static bool try_take_chunk(CannoliThread *t, uint32_t unused)
             }
             head = old;
         }
-        chunk--;
+        buffer--;
     }
-    t->chunk_no = chunk;
+    t->buffer_no = buffer;
     return true;
 }
 
@@ -230,27 +230,27 @@ void cannoli_set_limit(CPUState *cpu)
  * pages at once is cheaper than faulting them in one by one; if that fails,
  * they are faulted in.
  */
-static void meet_chunk(CannoliThread *t)
+static void populate_buffer(CannoliThread *t)
 {
-    bool *known = &cannoli_pool_known[t->chunk_no - cannoli_ctl->nr_pipes];
+    bool *known = &cannoli_pool_known[t->buffer_no - cannoli_ctl->nr_pipes];
 
     if (!qatomic_read(known)) {
         qatomic_set(known, true);
-        madvise(t->base, cannoli_ctl->chunk_bytes, MADV_POPULATE_WRITE);
+        madvise(t->base, cannoli_ctl->buffer_bytes, MADV_POPULATE_WRITE);
     }
 }
 
 /* Begin filling the claimed buffer. */
-static void begin_chunk(CPUState *cpu)
+static void begin_buffer(CPUState *cpu)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
     CannoliThread *t = c->thread;
 
-    t->chunk = chunk_at(t->chunk_no);
-    t->base = (uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
-              (uint64_t)t->chunk_no * cannoli_ctl->chunk_bytes;
-    t->end = t->base + cannoli_ctl->chunk_bytes;
-    t->chunk->start_ns = cannoli_now();
+    t->buffer = buffer_at(t->buffer_no);
+    t->base = (uint8_t *)cannoli_ctl + cannoli_ctl->buffers_off +
+              (uint64_t)t->buffer_no * cannoli_ctl->buffer_bytes;
+    t->end = t->base + cannoli_ctl->buffer_bytes;
+    t->buffer->start_ns = cannoli_now();
     t->placed = 0;
     t->events = 0;
     t->left = false;
@@ -261,9 +261,9 @@ static void begin_chunk(CPUState *cpu)
     qatomic_set(&t->pipe->quiet_words, 0);
     qatomic_set(&t->pipe->quiet_units, 0);
     qatomic_set(&t->pipe->live_seq, t->seq);
-    qatomic_store_release(&t->pipe->live_chunk, t->chunk_no + 1);
-    if (t->chunk_no >= cannoli_ctl->nr_pipes) {
-        meet_chunk(t); /* now that it is not lost with the thread */
+    qatomic_store_release(&t->pipe->live_buffer, t->buffer_no + 1);
+    if (t->buffer_no >= cannoli_ctl->nr_pipes) {
+        populate_buffer(t); /* now that it is not lost with the thread */
     }
     cannoli_regs_state(cpu);
 }
@@ -278,16 +278,16 @@ static void deliver(CPUState *cpu)
     CannoliCPU *c = cannoli_cpu(cpu);
     CannoliThread *t = c->thread;
 
-    t->chunk->pipe = t->pipe_no;
-    t->chunk->seq = t->seq;
-    t->chunk->words = word_count(c);
-    t->chunk->units = cannoli_unit_count(cpu);
-    t->chunk->aux_pos = t->pipe->aux_head;
-    t->chunk->end_ns = cannoli_now();
+    t->buffer->pipe = t->pipe_no;
+    t->buffer->seq = t->seq;
+    t->buffer->words = word_count(c);
+    t->buffer->units = cannoli_unit_count(cpu);
+    t->buffer->aux_pos = t->pipe->aux_head;
+    t->buffer->end_ns = cannoli_now();
     /* Pairs with the recorder's acquire load of the mail. */
     qatomic_store_release(&t->pipe->mail[t->seq % MEMPIPE_MAIL],
-                          t->chunk_no + 1);
-    qatomic_set(&t->pipe->live_chunk, 0);
+                          t->buffer_no + 1);
+    qatomic_set(&t->pipe->live_buffer, 0);
     t->seq++;
 }
 
@@ -304,8 +304,8 @@ void cannoli_hand_over(CPUState *cpu)
     cannoli_regs_outside(cpu);
     deliver(cpu);
     ring_doorbell();
-    wait_for_space(t, try_take_chunk, 0);
-    begin_chunk(cpu);
+    wait_for_space(t, try_buffer, 0);
+    begin_buffer(cpu);
 }
 
 /* ---- the side queue ---- */
@@ -547,13 +547,13 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     t->serial = qatomic_read(&p->serial);
     t->aux = (uint8_t *)cannoli_ctl + cannoli_ctl->aux_off +
              (uint64_t)t->pipe_no * cannoli_ctl->aux_bytes;
-    t->chunk_no = t->pipe_no;
+    t->buffer_no = t->pipe_no;
     /* Until cannoli_gate_begin, to record the registers as they are now. */
     t->gate.open = true;
     cannoli_open_memory(t->aux, cannoli_ctl->aux_bytes);
-    cannoli_open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->chunks_off +
-                            (uint64_t)t->pipe_no * cannoli_ctl->chunk_bytes,
-                        cannoli_ctl->chunk_bytes);
+    cannoli_open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->buffers_off +
+                            (uint64_t)t->pipe_no * cannoli_ctl->buffer_bytes,
+                        cannoli_ctl->buffer_bytes);
     *c = (CannoliCPU){
         .thread = t,
         .insn = CANNOLI_INSN_NONE,
@@ -570,9 +570,9 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     p->process = process_serial;
     p->nested = nested;
     p->start_ns = cannoli_now();
-    qatomic_set(&chunk_at(t->chunk_no)->busy, 1);
+    qatomic_set(&buffer_at(t->buffer_no)->busy, 1);
     cannoli_regs_attach(cpu, p->is_process);
-    begin_chunk(cpu);
+    begin_buffer(cpu);
     qatomic_store_release(&p->state, MEMPIPE_LIVE);
     ring_doorbell();
 }
@@ -588,8 +588,8 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
     }
     cannoli_gate_end(cpu);
     cannoli_thread_event(cpu, CTR_THREAD_END, reason, status, NULL);
-    /* An empty buffer stays in live_chunk: the recorder reclaims it. */
-    if (!cannoli_ctl->discard && !cannoli_chunk_empty(cpu)) {
+    /* An empty buffer stays in live_buffer: the recorder reclaims it. */
+    if (!cannoli_ctl->discard && !cannoli_buffer_empty(cpu)) {
         deliver(cpu);
     }
     c->thread = NULL;
@@ -827,7 +827,7 @@ void cannoli_exec(CPUState *cpu, bool failed)
         return;
     }
     if (!failed) {
-        if (!cannoli_chunk_empty(cpu)) {
+        if (!cannoli_buffer_empty(cpu)) {
             cannoli_hand_over(cpu);
         }
         t->pipe->end_ns = cannoli_now();
