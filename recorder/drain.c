@@ -40,7 +40,7 @@ struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
     /* Only the part of these that is used is ever touched. */
     d->slots = calloc(host->layout.nr_pipes, sizeof(*d->slots));
     d->news = calloc(host->layout.nr_pipes, sizeof(*d->news));
-    d->scratch = malloc(host->layout.aux_bytes);
+    d->scratch = malloc(host->layout.side_bytes);
     if (!d->slots || !d->news || !d->scratch) {
         drain_free(d);
         return NULL;
@@ -56,9 +56,9 @@ void drain_free(struct drain *d)
     for (uint32_t i = 0; d->slots && i < drain_pipes_high(d); i++) {
         struct slot *s = &d->slots[i];
         for (unsigned k = 0; k < s->n_pending; k++) {
-            journal_drop(d->journal, s->pending[k].aux);
+            journal_drop(d->journal, s->pending[k].side);
         }
-        drain_drop_aux(d, s);
+        drain_drop_side(d, s);
         free(s->thread);
     }
     free(d->slots);
@@ -211,18 +211,18 @@ static int adopt_late(struct drain *d, uint64_t now)
 }
 
 /* Step 4.  The side queue of a pipe that is not alive yet may hold its first state. */
-int drain_rings(struct drain *d, uint64_t now)
+int drain_side_queues(struct drain *d, uint64_t now)
 {
     int any = adopt_late(d, now);
 
-    d->host->aux_most = 0;
+    d->host->side_most = 0;
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high && any >= 0; i++) {
         int got;
 
         if (!d->slots[i].thread) {
             continue;
         }
-        got = mempipe_host_drain_aux(d->host, i, drain_on_aux, d);
+        got = mempipe_host_drain_side(d->host, i, drain_on_record, d);
         if (got < 0) {
             return got == -EPROTO ? drain_reject(d, i, "its side queue is invalid") : got;
         }
@@ -237,8 +237,8 @@ int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
     int any = 0, got;
     uint32_t n_news;
 
-    /* The workers are late: the guest has to wait, see drain_aux.c. */
-    if (d->pipeline && pipeline_aux_held(d->pipeline) > PIPELINE_AUX_BYTES) {
+    /* The workers are late: the guest has to wait, see drain_side.c. */
+    if (d->pipeline && pipeline_side_held(d->pipeline) > PIPELINE_SIDE_BYTES) {
         return 0;
     }
     look_exec = d->exec_pending && now_ns - d->exec_look_ns > 50000000u;
@@ -264,7 +264,7 @@ int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
             any |= got;
         }
     }
-    got = drain_rings(d, now_ns);
+    got = drain_side_queues(d, now_ns);
     if (got < 0) {
         return got;
     }

@@ -20,7 +20,7 @@ void drain_release_segment(struct drain *d, struct job_segment *s)
 {
     journal_give_back(d->journal, s->buffer);
     mempipe_host_release(d->host, s->buffer, s->words, s->units, s->buffer >= WARM_HOMES);
-    journal_drop(d->journal, s->aux);
+    journal_drop(d->journal, s->side);
 }
 
 struct job *drain_job_new(enum job_kind kind, struct guest_process *p,
@@ -63,7 +63,7 @@ int drain_submit(struct drain *d, struct job *job)
 static int dispatch_one(struct drain *d, struct slot *s, unsigned n)
 {
     struct job *job;
-    uint64_t aux = 0;
+    uint64_t side = 0;
 
     job = drain_job_new(JOB_CHUNK, NULL, s->thread);
     if (!job) {
@@ -74,10 +74,10 @@ static int dispatch_one(struct drain *d, struct slot *s, unsigned n)
     memcpy(job->segs, s->pending, n * sizeof(s->pending[0]));
     for (unsigned i = 0; i < n; i++) {
         s->pending_bytes -= drain_segment_bytes(d, &s->pending[i]);
-        aux += s->pending[i].aux ? s->pending[i].aux->bytes : 0;
+        side += s->pending[i].side ? s->pending[i].side->bytes : 0;
     }
-    s->pending_aux -= aux;
-    d->pending_aux -= aux;
+    s->pending_side -= side;
+    d->pending_side -= side;
     d->n_pending -= n;
     s->n_pending -= n;
     memmove(s->pending, s->pending + n, s->n_pending * sizeof(s->pending[0]));
@@ -135,7 +135,7 @@ int drain_push_old(struct drain *d, struct slot *s, const struct job_segment *se
 {
     int err = 0;
 
-    if (s->n_pending == JOB_SEGMENTS || s->pending_aux > JOB_AUX_BYTES ||
+    if (s->n_pending == JOB_SEGMENTS || s->pending_side > JOB_SIDE_BYTES ||
         (s->n_pending && seg->end_ns - s->pending[0].start_ns > SPAN_NS)) {
         err = drain_dispatch(d, s);
     }

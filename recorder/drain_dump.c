@@ -40,12 +40,13 @@ static bool is_same(const struct quiet *a, const struct quiet *b)
 }
 
 /* The side records whose place is after at most `words' words. */
-static uint32_t aux_before(const struct aux_records *r, uint32_t words)
+static uint32_t side_before(const struct side_records *r, uint32_t words)
 {
     uint32_t at = 0;
 
     while (at < r->bytes) {
-        const struct mempipe_aux_place *p = (const void *)((const uint8_t *)r->data + at);
+        const struct mempipe_side_place *p =
+            (const void *)((const uint8_t *)r->data + at);
 
         if (p->words > words) {
             break;
@@ -62,11 +63,11 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
 {
     const struct mempipe_ctl *ctl = &d->host->layout;
     const struct slot *s = &d->slots[pipe];
-    const struct aux_records *r = s->aux && s->aux->seq == q->seq ? s->aux : NULL;
+    const struct side_records *r = s->side && s->side->seq == q->seq ? s->side : NULL;
     const uint64_t words = (uint64_t)q->words * sizeof(uint32_t);
     const uint64_t units = (uint64_t)q->units * d->host->addr_bytes;
     const uint64_t data = (words + 7) & ~7ull; /* as aligned as records are */
-    const uint32_t aux = r ? aux_before(r, q->words) : 0;
+    const uint32_t side = r ? side_before(r, q->words) : 0;
     const uint8_t *buffer;
     uint64_t start;
     struct quiet again;
@@ -74,18 +75,18 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
 
     *mem = NULL;
     if (!q->is_quiet || !q->buffer || q->buffer > ctl->nr_pipes + ctl->nr_pool ||
-        q->seq != s->next_seq || words + units > ctl->buffer_bytes || (!words && !aux)) {
+        q->seq != s->next_seq || words + units > ctl->buffer_bytes || (!words && !side)) {
         return 0;
     }
     buffer = mempipe_host_buffer(d->host, q->buffer - 1);
-    copy = malloc(data + aux + units);
+    copy = malloc(data + side + units);
     if (!copy) {
         return -CTR_E_NOMEM;
     }
     memcpy(copy, buffer, words);
-    memcpy(copy + data + aux, buffer + ctl->buffer_bytes - units, units);
-    if (aux) {
-        memcpy(copy + data, r->data, aux);
+    memcpy(copy + data + side, buffer + ctl->buffer_bytes - units, units);
+    if (side) {
+        memcpy(copy + data, r->data, side);
     }
     __sync_synchronize(); /* the thread sanitizer knows no other fence */
     again = look(d, pipe);
@@ -103,9 +104,9 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
         .seg = {.words = (const uint32_t *)(const void *)copy,
                 .n_words = q->words,
                 .n_units = q->units,
-                .data_end = copy + data + aux + units,
+                .data_end = copy + data + side + units,
                 .aux = copy + data,
-                .aux_bytes = aux,
+                .aux_bytes = side,
                 .start_ns = start,
                 .end_ns = now},
     };
@@ -128,7 +129,7 @@ static int dump(struct drain *d, uint64_t now, const char *file, char *name,
     }
     if (!err) {
         /* Side records were written before the lengths were published. */
-        int got = drain_rings(d, now);
+        int got = drain_side_queues(d, now);
         err = got < 0 ? got : 0;
     }
     for (uint32_t i = 0; !err && i < high; i++) {

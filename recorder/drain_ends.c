@@ -75,7 +75,7 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     process->threads++;
     memset(s, 0, sizeof(*s));
     s->thread = t;
-    s->aux_end = &s->aux;
+    s->side_end = &s->side;
     s->trim = pipe >= WARM_HOMES;
     s->pending_ns = now;
     d->n_threads++;
@@ -150,7 +150,7 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
         seg.flags = CTR_SEGMENT_UNSURE;
         s->thread->incomplete = true;
         mempipe_host_measure(d->host, seg.buffer, &seg.words, &seg.units);
-        if (s->aux && s->aux->seq == s->next_seq && seg.units < s->last_units) {
+        if (s->side && s->side->seq == s->next_seq && seg.units < s->last_units) {
             seg.units = s->last_units;
         }
     } else {
@@ -164,12 +164,12 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     }
     note_live_buffer(d, pipe, &seg);
     accept_live_buffer(d, pipe, seg.buffer);
-    drain_attach_aux(d, s, &seg, s->next_seq);
-    if (!seg.words && !seg.aux) {
+    drain_attach_side(d, s, &seg, s->next_seq);
+    if (!seg.words && !seg.side) {
         drain_release_segment(d, &seg);
         return 0;
     }
-    if (s->n_pending == JOB_SEGMENTS || s->pending_aux > JOB_AUX_BYTES) {
+    if (s->n_pending == JOB_SEGMENTS || s->pending_side > JOB_SIDE_BYTES) {
         err = drain_dispatch(d, s);
         if (err) {
             drain_release_segment(d, &seg);
@@ -203,7 +203,7 @@ static int finish_thread(struct drain *d, uint32_t pipe)
     if (!err) {
         err = drain_submit(d, drain_job_new(JOB_THREAD_END, NULL, t));
     }
-    drain_drop_aux(d, s);
+    drain_drop_side(d, s);
     d->n_threads--;
     memset(s, 0, sizeof(*s));
     /* The next owner uses the reserved buffer without a check. */

@@ -10,7 +10,7 @@
 #define AGE_LIVE_NS 50000000ull
 #define NAP_US 2000
 /* At most so many bytes of side records, of all threads, are kept for future jobs. */
-#define PENDING_AUX_BYTES (64u << 20)
+#define PENDING_SIDE_BYTES (64u << 20)
 
 static bool side_by_side(const struct drain *d)
 {
@@ -41,9 +41,9 @@ static int settle_fresh(struct drain *d, struct slot *s)
             }
             i = 0;
         }
-        drain_attach_aux(d, s, &s->pending[i], s->next_seq - s->n_fresh);
+        drain_attach_side(d, s, &s->pending[i], s->next_seq - s->n_fresh);
         s->n_fresh--;
-        if (s->pending_aux > job_bytes(d, JOB_AUX_BYTES)) {
+        if (s->pending_side > job_bytes(d, JOB_SIDE_BYTES)) {
             err = drain_dispatch_first(d, s, i + 1);
         }
     }
@@ -93,10 +93,10 @@ int drain_make_jobs(struct drain *d, uint64_t now)
             err = dispatch_due(d, s, now);
         }
     }
-    while (!err && d->pending_aux > PENDING_AUX_BYTES) {
+    while (!err && d->pending_side > PENDING_SIDE_BYTES) {
         struct slot *most = NULL;
         for (uint32_t i = 0; i < high; i++) {
-            if (!most || d->slots[i].pending_aux > most->pending_aux) {
+            if (!most || d->slots[i].pending_side > most->pending_side) {
                 most = &d->slots[i];
             }
         }
@@ -129,7 +129,7 @@ int drain_nap_us(const struct drain *d)
     const struct mempipe_ctl *ctl = &d->host->layout;
     uint32_t held;
 
-    if (!d->pipeline || ctl->live || d->host->aux_most > ctl->aux_bytes / 8) {
+    if (!d->pipeline || ctl->live || d->host->side_most > ctl->side_bytes / 8) {
         return 0;
     }
     held = d->n_pending + pipeline_buffers_held(d->pipeline);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of the drain share: drain.c runs the rounds, drain_dispatch.c makes jobs
- * of buffers, drain_jobs.c decides when, drain_aux.c reads the side queues, drain_ends.c
+ * of buffers, drain_jobs.c decides when, drain_side.c reads the side queues, drain_ends.c
  * keeps track of threads and processes, drain_epoch.c of definitions.  Functions that
  * return int return 0 or a negated enum ctr_error.
  */
@@ -13,7 +13,7 @@
 /* Reserved buffers below this number keep their memory when they are given back. */
 #define WARM_HOMES 64
 /* At most so many bytes of side records are put into one job. */
-#define JOB_AUX_BYTES (4u << 20)
+#define JOB_SIDE_BYTES (4u << 20)
 
 /* The buffers of one chunk are from within this time while threads run side by side:
  * readers merge threads in the order in which their chunks begin. */
@@ -29,11 +29,11 @@ struct slot {
     bool more;                   /* mail was left for the next round */
     bool trim;                   /* reserved buffer's memory goes back to the system */
     unsigned n_pending, n_fresh; /* the last n_fresh came in this round */
-    uint64_t pending_bytes, pending_aux, pending_ns;
-    struct aux_records *aux;      /* of buffers that have not arrived, oldest first */
-    struct aux_records **aux_end; /* the end of that list */
-    uint64_t kept;                /* bytes of all of them */
-    uint32_t last_units;          /* the place of the last record */
+    uint64_t pending_bytes, pending_side, pending_ns;
+    struct side_records *side;      /* of buffers that have not arrived, oldest first */
+    struct side_records **side_end; /* the end of that list */
+    uint64_t kept;                  /* bytes of all of them */
+    uint32_t last_units;            /* the place of the last record */
     struct job_segment pending[JOB_SEGMENTS];
 };
 
@@ -52,11 +52,11 @@ struct drain {
     unsigned workers;
     bool begun;
     struct mempipe_target target;
-    bool resumed;         /* another process had begun, which was killed */
-    uint32_t n_pending;   /* buffers in all slots ... */
-    uint64_t pending_aux; /* ... and bytes of their side records */
-    uint64_t kept;        /* bytes of side records of buffers that have not arrived */
-    uint32_t n_threads;   /* slots that have one */
+    bool resumed;          /* another process had begun, which was killed */
+    uint32_t n_pending;    /* buffers in all slots ... */
+    uint64_t pending_side; /* ... and bytes of their side records */
+    uint64_t kept;         /* bytes of side records of buffers that have not arrived */
+    uint32_t n_threads;    /* slots that have one */
     unsigned n_claimed, n_closing;
     bool exec_pending;
     uint64_t exec_look_ns, claim_look_ns;
@@ -64,11 +64,11 @@ struct drain {
     int root_status;
     struct drain_library_end library_end; /* pid 0: none */
     struct drain_totals totals;
-    struct ctr_diag *diag;             /* of the round under way */
-    struct drain_news *news;           /* pipes that came alive, for sorting */
-    uint8_t *scratch;                  /* a record, out of the shared memory */
-    struct mempipe_aux_regtable *regs; /* followed by the table; NULL: none yet */
-    uint32_t state_bytes;              /* of all its registers */
+    struct ctr_diag *diag;              /* of the round under way */
+    struct drain_news *news;            /* pipes that came alive, for sorting */
+    uint8_t *scratch;                   /* a record, out of the shared memory */
+    struct mempipe_side_regtable *regs; /* followed by the table; NULL: none yet */
+    uint32_t state_bytes;               /* of all its registers */
     struct epoch *epochs;
     struct epoch **owner; /* of each page of ids below n_owners; NULL: none */
     uint32_t n_owners;
@@ -97,7 +97,7 @@ static inline uint64_t drain_segment_bytes(const struct drain *d,
 /* ---- drain.c ---- */
 
 /* Step 4 of a round; 1 if there was something. */
-int drain_rings(struct drain *d, uint64_t now);
+int drain_side_queues(struct drain *d, uint64_t now);
 
 /* ---- drain_dispatch.c ---- */
 
@@ -136,20 +136,21 @@ int drain_dispatch_full(struct drain *d, struct slot *s);
 /* Makes jobs of what is due; smaller ones when the guest runs out of buffers. */
 int drain_make_jobs(struct drain *d, uint64_t now);
 
-/* ---- drain_aux.c ---- */
+/* ---- drain_side.c ---- */
 
-/* Reads one record; a mempipe_aux_fn. */
-int drain_on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec, uint32_t bytes);
+/* Reads one record; a mempipe_record_fn. */
+int drain_on_record(void *arg, uint32_t pipe, const struct mempipe_side_record *rec,
+                    uint32_t bytes);
 
 /* Gives the segment, buffer `seq', the side records that have their place in it. */
-void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
-                      uint32_t seq);
+void drain_attach_side(struct drain *d, struct slot *s, struct job_segment *seg,
+                       uint32_t seq);
 
 /* Forgets the side records of buffers that have not arrived. */
-void drain_drop_aux(struct drain *d, struct slot *s);
+void drain_drop_side(struct drain *d, struct slot *s);
 
 /* The register table, once: the copy, followed by the table, becomes the drain's. */
-void drain_set_regs(struct drain *d, struct mempipe_aux_regtable *t);
+void drain_set_regs(struct drain *d, struct mempipe_side_regtable *t);
 
 /* ---- drain_epoch.c ---- */
 

@@ -32,7 +32,7 @@ struct resume {
     struct ring_place *next;
     struct held *held;
     size_t n_held;
-    struct aux_records **records; /* by thread and buffer */
+    struct side_records **records; /* by thread and buffer */
     size_t n_records;
 };
 
@@ -109,7 +109,7 @@ static int make_thread(struct resume *x, uint32_t i)
                                .unsure = from->unsure,
                                .index = i};
     s->thread = t;
-    s->aux_end = &s->aux;
+    s->side_end = &s->side;
     ring_goes_on(x->r, i, &x->next[i]);
     s->next_seq = x->next[i].seq;
     x->slot[i] = s;
@@ -198,8 +198,8 @@ static void order_held(struct resume *x)
 
 static int by_buffer(const void *a, const void *b)
 {
-    const struct aux_records *x = *(struct aux_records *const *)a;
-    const struct aux_records *y = *(struct aux_records *const *)b;
+    const struct side_records *x = *(struct side_records *const *)a;
+    const struct side_records *y = *(struct side_records *const *)b;
     int32_t seq = (int32_t)(x->seq - y->seq);
 
     if (x->thread != y->thread) {
@@ -211,14 +211,14 @@ static int by_buffer(const void *a, const void *b)
 static int find_records(struct resume *x)
 {
     struct journal *j = x->d->journal;
-    struct aux_records *r;
+    struct side_records *r;
     uint32_t at = 0;
     size_t n = 0;
 
     while (journal_next(j, &at)) {
         n++;
     }
-    x->records = calloc(n + 1, sizeof(struct aux_records *));
+    x->records = calloc(n + 1, sizeof(struct side_records *));
     if (!x->records) {
         return -CTR_E_NOMEM;
     }
@@ -227,14 +227,14 @@ static int find_records(struct resume *x)
             continue;
         }
         if (!x->r->thread[r->thread].ending) {
-            journal_cut(r, x->d->host->aux_tails[x->r->thread[r->thread].pipe]);
+            journal_cut(r, x->d->host->side_tails[x->r->thread[r->thread].pipe]);
         }
         r->next = NULL;
         if (r->bytes && r->bytes <= r->cap) {
             x->records[x->n_records++] = r;
         }
     }
-    qsort(x->records, x->n_records, sizeof(struct aux_records *), by_buffer);
+    qsort(x->records, x->n_records, sizeof(struct side_records *), by_buffer);
     return 0;
 }
 
@@ -242,17 +242,17 @@ static int find_records(struct resume *x)
 static void keep_records(struct resume *x)
 {
     for (size_t i = 0; i < x->n_records; i++) {
-        struct aux_records *r = x->records[i];
+        struct side_records *r = x->records[i];
         struct slot *s = x->slot[r->thread];
-        const struct mempipe_aux_place *p;
+        const struct mempipe_side_place *p;
 
         if ((int32_t)(r->seq - x->next[r->thread].seq) < 0) {
             continue;
         }
-        if (*s->aux_end) {
-            s->aux_end = &(*s->aux_end)->next;
+        if (*s->side_end) {
+            s->side_end = &(*s->side_end)->next;
         }
-        *s->aux_end = r;
+        *s->side_end = r;
         for (uint32_t at = 0; at < r->bytes; at += p->h.bytes) {
             p = (const void *)((const uint8_t *)r->data + at);
             s->last_units = p->units;
@@ -265,7 +265,7 @@ static void keep_records(struct resume *x)
 static int keep_regs(struct resume *x)
 {
     for (const struct ring_item *i = NULL; (i = ring_item_next(x->r, i)) != NULL;) {
-        struct mempipe_aux_regtable *t;
+        struct mempipe_side_regtable *t;
 
         if (i->kind != RING_REGS) {
             continue;
@@ -274,7 +274,7 @@ static int keep_regs(struct resume *x)
         if (!t) {
             return -CTR_E_NOMEM;
         }
-        *t = (struct mempipe_aux_regtable){.n = i->n, .table_bytes = (uint32_t)i->bytes};
+        *t = (struct mempipe_side_regtable){.n = i->n, .table_bytes = (uint32_t)i->bytes};
         memcpy(t + 1, i + 1, i->bytes);
         drain_set_regs(x->d, t);
         break;
@@ -291,8 +291,8 @@ static int submit_rest(struct resume *x, const struct held *h)
     struct slot *s = x->slot[h->thread];
     struct job *job = drain_job_new(JOB_CHUNK, NULL, s->thread);
 
-    s->pending_aux -= h->seg.aux ? h->seg.aux->bytes : 0;
-    x->d->pending_aux -= h->seg.aux ? h->seg.aux->bytes : 0;
+    s->pending_side -= h->seg.side ? h->seg.side->bytes : 0;
+    x->d->pending_side -= h->seg.side ? h->seg.side->bytes : 0;
     if (job && next->state_bytes) {
         job->state = malloc(next->state_bytes);
         if (!job->state) {
@@ -317,7 +317,7 @@ static int submit_rest(struct resume *x, const struct held *h)
 static int submit_held(struct resume *x, uint64_t now)
 {
     /* Side records of the buffers that were read last may still be in the pipes. */
-    int err = drain_rings(x->d, now);
+    int err = drain_side_queues(x->d, now);
 
     for (size_t i = 0; err >= 0 && i < x->n_held; i++) {
         x->slot[x->held[i].thread]->n_fresh = 0;
@@ -328,7 +328,7 @@ static int submit_held(struct resume *x, uint64_t now)
         const struct ring_place *next = &x->next[h->thread];
 
         mempipe_host_hold(x->d->host, h->seg.buffer);
-        drain_attach_aux(x->d, x->slot[h->thread], &h->seg, h->seg.seq);
+        drain_attach_side(x->d, x->slot[h->thread], &h->seg, h->seg.seq);
         if (h->seg.seq == next->seq &&
             (next->from_word || next->from_aux || next->from_insn)) {
             err = submit_rest(x, h);

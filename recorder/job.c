@@ -13,12 +13,12 @@ void job_free(struct job *job)
     free(job);
 }
 
-uint64_t job_aux_bytes(const struct job *job)
+uint64_t job_side_bytes(const struct job *job)
 {
     uint64_t n = 0;
 
     for (unsigned i = 0; i < job->n_segs; i++) {
-        n += job->segs[i].aux ? job->segs[i].aux->bytes : 0;
+        n += job->segs[i].side ? job->segs[i].side->bytes : 0;
     }
     return n;
 }

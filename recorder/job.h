@@ -78,18 +78,18 @@ struct job_segment {
     uint32_t flags; /* CTR_SEGMENT_* */
     uint64_t start_ns, end_ns;
     uint32_t from_word, from_unit, from_aux, from_insn; /* see struct ctr_segment */
-    struct aux_records *aux; /* the job's (journal.h); NULL: none */
+    struct side_records *side; /* the job's (journal.h); NULL: none */
 };
 
 struct job {
     enum job_kind kind;
     struct guest_process *process;
     struct guest_thread *thread;
-    struct mempipe_aux_regtable *regs; /* the job's, malloc'ed, followed by the table */
-    bool trim;                         /* give memory of reserved buffers back */
-    struct pipeline_dump *dump;        /* the submitter's, who waits */
-    unsigned n_segs;                   /* that it releases */
-    uint64_t start_ns, end_ns;         /* of the chunk */
+    struct mempipe_side_regtable *regs; /* the job's, malloc'ed, followed by the table */
+    bool trim;                          /* give memory of reserved buffers back */
+    struct pipeline_dump *dump;         /* the submitter's, who waits */
+    unsigned n_segs;                    /* that it releases */
+    uint64_t start_ns, end_ns;          /* of the chunk */
     void *state; /* malloc'ed, if the first one goes on: ctr_encoder_set_state.  NULL: it
                   * is known to the worker, or there are no registers */
     uint32_t state_bytes;
@@ -110,7 +110,7 @@ struct job {
 void job_free(struct job *job);
 
 /* Bytes of the records of its segments. */
-uint64_t job_aux_bytes(const struct job *job);
+uint64_t job_side_bytes(const struct job *job);
 
 /* The number that the recorder knows a process by, if it is not that of the guest; or 0. */
 int32_t guest_process_other_number(const struct guest_process *p);

@@ -381,17 +381,17 @@ bool journal_next_def(const struct journal *j, uint32_t *raw_id, struct journal_
 
 /* ----------------------------------------------------------------- records */
 
-static void drop_piece(struct journal *j, struct aux_records *r)
+static void drop_piece(struct journal *j, struct side_records *r)
 {
     put_piece(j, (uint64_t)((uint8_t *)r - j->base), shift_for(sizeof(*r) + r->cap));
 }
 
-static struct aux_records *in_heap(struct aux_records *old, uint32_t seq, uint32_t cap)
+static struct side_records *in_heap(struct side_records *old, uint32_t seq, uint32_t cap)
 {
-    struct aux_records *r = realloc(old, sizeof(*r) + cap);
+    struct side_records *r = realloc(old, sizeof(*r) + cap);
 
     if (r && !old) {
-        *r = (struct aux_records){.seq = seq};
+        *r = (struct side_records){.seq = seq};
     }
     if (r) {
         r->cap = cap;
@@ -399,11 +399,11 @@ static struct aux_records *in_heap(struct aux_records *old, uint32_t seq, uint32
     return r;
 }
 
-struct aux_records *journal_room(struct journal *j, struct aux_records *old,
-                                 uint32_t thread, uint32_t seq, uint32_t cap)
+struct side_records *journal_room(struct journal *j, struct side_records *old,
+                                  uint32_t thread, uint32_t seq, uint32_t cap)
 {
     const unsigned shift = shift_for(sizeof(*old) + (uint64_t)cap);
-    struct aux_records *r = NULL;
+    struct side_records *r = NULL;
     uint64_t at;
 
     if (!j) {
@@ -415,8 +415,8 @@ struct aux_records *journal_room(struct journal *j, struct aux_records *old,
     pthread_mutex_lock(&j->lock);
     at = old || j->n_numbers ? get_piece(j, shift) : 0;
     if (at) {
-        r = (struct aux_records *)(void *)(j->base + at);
-        *r = (struct aux_records){.seq = seq, .thread = thread};
+        r = (struct side_records *)(void *)(j->base + at);
+        *r = (struct side_records){.seq = seq, .thread = thread};
         if (old) {
             memcpy(r, old, sizeof(*old) + old->bytes);
         } else {
@@ -433,7 +433,7 @@ struct aux_records *journal_room(struct journal *j, struct aux_records *old,
     return r;
 }
 
-void journal_add(struct aux_records *r, uint32_t bytes, uint64_t end)
+void journal_add(struct side_records *r, uint32_t bytes, uint64_t end)
 {
     /* In this order, for journal_cut: if the process is killed after any of these, the
      * record is there, or it is known that it is not. */
@@ -443,14 +443,14 @@ void journal_add(struct aux_records *r, uint32_t bytes, uint64_t end)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-void journal_cut(struct aux_records *r, uint64_t tail)
+void journal_cut(struct side_records *r, uint64_t tail)
 {
     if (r->end > tail) {
         r->bytes = r->bytes_before;
     }
 }
 
-void journal_drop(struct journal *j, struct aux_records *r)
+void journal_drop(struct journal *j, struct side_records *r)
 {
     if (!j || !r) {
         free(r);
@@ -499,7 +499,7 @@ void journal_recover(struct journal *j)
         uint64_t at = j->place[i];
 
         if (at) {
-            const struct aux_records *r = (const void *)(j->base + at);
+            const struct side_records *r = (const void *)(j->base + at);
             uint64_t end = at + (1ull << shift_for(sizeof(*r) + (uint64_t)r->cap));
 
             j->used = end > j->used ? end : j->used;
@@ -509,13 +509,13 @@ void journal_recover(struct journal *j)
     }
 }
 
-struct aux_records *journal_next(struct journal *j, uint32_t *at)
+struct side_records *journal_next(struct journal *j, uint32_t *at)
 {
     while (*at < j->nr_places) {
         uint64_t place = j->place[(*at)++];
 
         if (place) {
-            return (struct aux_records *)(void *)(j->base + place);
+            return (struct side_records *)(void *)(j->base + place);
         }
     }
     return NULL;

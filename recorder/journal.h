@@ -67,10 +67,10 @@ bool journal_next_def(const struct journal *j, uint32_t *raw_id, struct journal_
 /* ----------------------------------------------------------------- records */
 
 /* Side records of one buffer, as they were in a pipe's side queue. */
-struct aux_records {
-    struct aux_records *next; /* of a later buffer */
-    uint32_t seq;             /* of the buffer */
-    uint32_t bytes, cap;      /* used of data, and its size */
+struct side_records {
+    struct side_records *next; /* of a later buffer */
+    uint32_t seq;              /* of the buffer */
+    uint32_t bytes, cap;       /* used of data, and its size */
     /* of the journal: */
     uint32_t thread;
     uint32_t number;
@@ -83,18 +83,18 @@ struct aux_records {
  * Makes room for at least `cap' bytes: new for a buffer, or in place of what there is of
  * it (`old', which then is gone).  NULL when there is no memory.  The thread that drains.
  */
-struct aux_records *journal_room(struct journal *j, struct aux_records *old,
-                                 uint32_t thread, uint32_t seq, uint32_t cap);
+struct side_records *journal_room(struct journal *j, struct side_records *old,
+                                  uint32_t thread, uint32_t seq, uint32_t cap);
 /* A record was appended; in the pipe's side queue it ends at `end'. */
-void journal_add(struct aux_records *r, uint32_t bytes, uint64_t end);
+void journal_add(struct side_records *r, uint32_t bytes, uint64_t end);
 /* Forgets records.  NULL is allowed.  Any thread. */
-void journal_drop(struct journal *j, struct aux_records *r);
+void journal_drop(struct journal *j, struct side_records *r);
 
 /*
  * After a sudden end: goes through all records, *at from 0 on; NULL at the end.  Those of
  * a thread whose side queue was emptied up to `tail' are cut to what came before.
  */
-struct aux_records *journal_next(struct journal *j, uint32_t *at);
-void journal_cut(struct aux_records *r, uint64_t tail);
+struct side_records *journal_next(struct journal *j, uint32_t *at);
+void journal_cut(struct side_records *r, uint64_t tail);
 
 #endif

@@ -41,7 +41,7 @@ static struct mempipe_ctl layout_of(const struct mempipe_config *c)
         .nr_pipes = c->nr_pipes,
         .nr_pool = c->nr_pool,
         .buffer_bytes = c->buffer_bytes,
-        .aux_bytes = c->aux_bytes,
+        .side_bytes = c->side_bytes,
         .events = c->events,
         .discard = c->discard,
         .data_limit = c->data_limit,
@@ -57,8 +57,8 @@ static struct mempipe_ctl layout_of(const struct mempipe_config *c)
     l.ids_off = page_up(l.shared_off + sizeof(struct mempipe_shared));
     l.pipes_off = page_up(l.ids_off + MEMPIPE_ID_PAGES);
     l.headers_off = page_up(l.pipes_off + c->nr_pipes * sizeof(struct mempipe_pipe));
-    l.aux_off = page_up(l.headers_off + nr_buffers * sizeof(struct mempipe_buffer));
-    l.buffers_off = page_up(l.aux_off + (uint64_t)c->nr_pipes * c->aux_bytes);
+    l.side_off = page_up(l.headers_off + nr_buffers * sizeof(struct mempipe_buffer));
+    l.buffers_off = page_up(l.side_off + (uint64_t)c->nr_pipes * c->side_bytes);
     l.total_bytes = l.buffers_off + nr_buffers * c->buffer_bytes;
     return l;
 }
@@ -180,7 +180,7 @@ out_ctl:
 
 static size_t tails_bytes(const struct mempipe_host *h)
 {
-    return h->layout.nr_pipes * sizeof(*h->aux_tails);
+    return h->layout.nr_pipes * sizeof(*h->side_tails);
 }
 
 int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *config)
@@ -196,10 +196,10 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     h->layout = layout_of(config);
     h->addr_bytes = 8;
     h->held = calloc(nr_buffers, sizeof(*h->held));
-    h->aux_tails = mmap(NULL, tails_bytes(h), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    h->aux_tails = h->aux_tails == MAP_FAILED ? NULL : h->aux_tails;
-    err = h->held && h->aux_tails ? make_files(h) : -ENOMEM;
+    h->side_tails = mmap(NULL, tails_bytes(h), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    h->side_tails = h->side_tails == MAP_FAILED ? NULL : h->side_tails;
+    err = h->held && h->side_tails ? make_files(h) : -ENOMEM;
     if (err) {
         goto out_own;
     }
@@ -235,8 +235,8 @@ out_files:
     close(h->shared_fd);
     close(h->ctl_fd);
 out_own:
-    if (h->aux_tails) {
-        munmap(h->aux_tails, tails_bytes(h));
+    if (h->side_tails) {
+        munmap(h->side_tails, tails_bytes(h));
     }
     free(h->held);
     return err;
@@ -251,7 +251,7 @@ void mempipe_host_close(struct mempipe_host *h)
     munmap(h->base, h->layout.total_bytes);
     close(h->shared_fd);
     close(h->ctl_fd);
-    munmap(h->aux_tails, tails_bytes(h));
+    munmap(h->side_tails, tails_bytes(h));
     free(h->held);
     memset(h, 0, sizeof(*h));
 }
@@ -350,24 +350,25 @@ int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
     return got;
 }
 
-int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn *fn,
-                           void *ctx)
+int mempipe_host_drain_side(struct mempipe_host *h, uint32_t pipe, mempipe_record_fn *fn,
+                            void *ctx)
 {
     struct mempipe_pipe *p = &h->pipes[pipe];
-    const uint32_t size = h->layout.aux_bytes;
-    const uint8_t *ring = h->base + h->layout.aux_off + (uint64_t)pipe * size;
+    const uint32_t size = h->layout.side_bytes;
+    const uint8_t *queue = h->base + h->layout.side_off + (uint64_t)pipe * size;
     /* pairs with the producer's release store after a record */
-    uint64_t head = __atomic_load_n(&p->aux_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = h->aux_tails[pipe];
+    uint64_t head = __atomic_load_n(&p->side_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = h->side_tails[pipe];
     int result = 0;
 
     if (head == tail) {
         return 0;
     }
-    h->aux_most = head - tail > h->aux_most ? head - tail : h->aux_most;
+    h->side_most = head - tail > h->side_most ? head - tail : h->side_most;
     while (tail != head) {
         uint32_t at = (uint32_t)tail & (size - 1);
-        const struct mempipe_aux *rec = (const struct mempipe_aux *)(ring + at);
+        const struct mempipe_side_record *rec =
+            (const struct mempipe_side_record *)(queue + at);
         uint64_t left = head - tail;
         /* once: the guest may overwrite it */
         uint32_t bytes = __atomic_load_n(&rec->bytes, __ATOMIC_RELAXED);
@@ -378,7 +379,7 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
             tail = head & ~7ull;
             break;
         }
-        if (rec->type != MEMPIPE_AUX_PAD) {
+        if (rec->type != MEMPIPE_SIDE_PAD) {
             result = fn(ctx, pipe, rec, bytes);
             if (result < 0) {
                 break;
@@ -386,15 +387,15 @@ int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn
         }
         tail += bytes;
         if (h->stepwise) {
-            __atomic_store_n(&h->aux_tails[pipe], tail, __ATOMIC_RELEASE);
+            __atomic_store_n(&h->side_tails[pipe], tail, __ATOMIC_RELEASE);
         }
     }
-    __atomic_store_n(&h->aux_tails[pipe], tail, __ATOMIC_RELEASE);
+    __atomic_store_n(&h->side_tails[pipe], tail, __ATOMIC_RELEASE);
     /* Before the guest may write there: a process that goes on after a sudden end reads
      * this. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     /* pairs with the producer's acquire load when it looks for room */
-    __atomic_store_n(&p->aux_tail, tail, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->side_tail, tail, __ATOMIC_RELEASE);
     __atomic_fetch_add(&h->shared->space, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&h->shared->space_waiters, __ATOMIC_SEQ_CST)) {
         futex(&h->shared->space, FUTEX_WAKE, INT_MAX, NULL);
@@ -516,9 +517,9 @@ void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe)
     p->waits = 0;
     p->wait_ns = 0;
     /* Drops what an owner left that was killed before it came alive. */
-    h->aux_tails[pipe] = __atomic_load_n(&p->aux_head, __ATOMIC_RELAXED) & ~7ull;
-    __atomic_store_n(&p->aux_head, h->aux_tails[pipe], __ATOMIC_RELAXED);
-    __atomic_store_n(&p->aux_tail, h->aux_tails[pipe], __ATOMIC_RELAXED);
+    h->side_tails[pipe] = __atomic_load_n(&p->side_head, __ATOMIC_RELAXED) & ~7ull;
+    __atomic_store_n(&p->side_head, h->side_tails[pipe], __ATOMIC_RELAXED);
+    __atomic_store_n(&p->side_tail, h->side_tails[pipe], __ATOMIC_RELAXED);
     memset(p->mail, 0, sizeof(p->mail));
     /* pairs with the compare-and-swap that claims it */
     __atomic_store_n(&p->state, MEMPIPE_FREE, __ATOMIC_RELEASE);

@@ -25,7 +25,7 @@ struct mempipe_config {
     uint32_t nr_pipes;     /* most guest threads alive at once */
     uint32_t nr_pool;      /* pool buffers, at most MEMPIPE_MAX_POOL */
     uint32_t buffer_bytes; /* power of two, 64 KiB .. 4 MiB */
-    uint32_t aux_bytes;    /* power of two, at least 128 KiB */
+    uint32_t side_bytes;   /* power of two, at least 128 KiB */
     uint32_t events;       /* CTR_EVENTS_* */
     uint32_t data_limit;   /* bytes kept of what system calls read and write */
     uint32_t follow;       /* MEMPIPE_FOLLOW_* */
@@ -51,11 +51,11 @@ struct mempipe_host {
     struct mempipe_shared *shared;
     struct mempipe_pipe *pipes;
     struct mempipe_buffer *buffers;
-    bool stepwise;     /* each record is removed as soon as it was read: see journal.h */
-    uint64_t aux_most; /* bytes in the fullest queue drained; the user sets it to 0 */
-    uint64_t *aux_tails; /* of each pipe: bytes read from its side queue; a child forked
+    bool stepwise;      /* each record is removed as soon as it was read: see journal.h */
+    uint64_t side_most; /* bytes in the fullest queue drained; the user sets it to 0 */
+    uint64_t *side_tails; /* of each pipe: bytes read from its side queue; a child forked
                           * after mempipe_host_open shares them, no guest does */
-    uint32_t pipes_high; /* pipes ever seen claimed are below this number */
+    uint32_t pipes_high;  /* pipes ever seen claimed are below this number */
     uint8_t *held; /* of each buffer: how often taken and not yet released (atomic) */
 };
 
@@ -131,18 +131,18 @@ void mempipe_host_clear_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq
  * Called with each record of a pipe's side queue, in order; `rec' is valid during the
  * call and `bytes' long, within the queue.  What is there may change at any time if the
  * guest overwrites it.  A negative result stops the drain.  With `stepwise' the pipe's
- * aux_tails is where this record begins.
+ * side_tails is where this record begins.
  */
-typedef int mempipe_aux_fn(void *ctx, uint32_t pipe, const struct mempipe_aux *rec,
-                           uint32_t bytes);
+typedef int mempipe_record_fn(void *ctx, uint32_t pipe,
+                              const struct mempipe_side_record *rec, uint32_t bytes);
 
 /*
  * Reads all records out of a pipe's side queue.  Returns 1 if there was any, 0 if not, a
  * negative number from `fn', or -EPROTO if the queue is invalid (the guest has
  * overwritten it).
  */
-int mempipe_host_drain_aux(struct mempipe_host *h, uint32_t pipe, mempipe_aux_fn *fn,
-                           void *ctx);
+int mempipe_host_drain_side(struct mempipe_host *h, uint32_t pipe, mempipe_record_fn *fn,
+                            void *ctx);
 
 /*
  * Notes that the recorder holds a buffer.  Mail does this by itself; this is for buffers

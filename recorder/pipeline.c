@@ -148,7 +148,7 @@ void pipeline_submit(struct pipeline *pl, struct job *job)
     pl->ordered_end = &job->next_ordered;
     if (job->kind == JOB_CHUNK) {
         __atomic_fetch_add(&pl->held, job->n_segs, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&pl->aux_held, job_aux_bytes(job), __ATOMIC_RELAXED);
+        __atomic_fetch_add(&pl->side_held, job_side_bytes(job), __ATOMIC_RELAXED);
         *pl->todo_end = job;
         pl->todo_end = &job->next_todo;
         __atomic_fetch_add(&pl->backlog, 1, __ATOMIC_RELAXED);
@@ -188,10 +188,10 @@ uint32_t pipeline_buffers_held(const struct pipeline *pl)
     return __atomic_load_n(&pl->held, __ATOMIC_ACQUIRE);
 }
 
-uint64_t pipeline_aux_held(const struct pipeline *pl)
+uint64_t pipeline_side_held(const struct pipeline *pl)
 {
     /* pairs with the subtraction of the workers */
-    return __atomic_load_n(&pl->aux_held, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&pl->side_held, __ATOMIC_ACQUIRE);
 }
 
 int pipeline_error(struct pipeline *pl, struct ctr_diag *diag)

@@ -71,9 +71,9 @@ uint64_t pipeline_job_bytes(const struct pipeline *pl);
 uint32_t pipeline_buffers_held(const struct pipeline *pl);
 
 /* Bytes of side records that jobs hold at the moment.  When they fall below
- * PIPELINE_AUX_BYTES the recorder's doorbell is rung. */
-#define PIPELINE_AUX_BYTES (128u << 20)
-uint64_t pipeline_aux_held(const struct pipeline *pl);
+ * PIPELINE_SIDE_BYTES the recorder's doorbell is rung. */
+#define PIPELINE_SIDE_BYTES (128u << 20)
+uint64_t pipeline_side_held(const struct pipeline *pl);
 
 /*
  * Not 0 after a failure, which it copies: from then on jobs are dropped and their buffers

@@ -67,7 +67,7 @@ struct pipeline {
     uint64_t submitted; /* the submitter's */
     uint64_t finished; /* atomic: the writer has written or dropped jobs up to this one */
     uint32_t held;     /* atomic */
-    uint64_t aux_held; /* atomic */
+    uint64_t side_held; /* atomic */
 };
 
 /* Take the lock, and count whether another thread had it. */

@@ -33,7 +33,7 @@ void pipeline_fail(struct pipeline *pl, int error, const struct ctr_diag *diag)
 
 void pipeline_release(struct pipeline *pl, struct job *job)
 {
-    const uint64_t aux = job_aux_bytes(job);
+    const uint64_t side = job_side_bytes(job);
 
     for (unsigned i = 0; i < job->n_segs; i++) {
         struct job_segment *s = &job->segs[i];
@@ -42,14 +42,14 @@ void pipeline_release(struct pipeline *pl, struct job *job)
         mempipe_host_release(pl->host, s->buffer, s->words, s->units, job->trim);
         /* pairs with the load in pipeline_buffers_held */
         __atomic_fetch_sub(&pl->held, 1, __ATOMIC_RELEASE);
-        journal_drop(pl->journal, s->aux);
-        s->aux = NULL;
+        journal_drop(pl->journal, s->side);
+        s->side = NULL;
     }
-    if (aux) {
-        /* pairs with the load in pipeline_aux_held */
-        uint64_t before = __atomic_fetch_sub(&pl->aux_held, aux, __ATOMIC_RELEASE);
+    if (side) {
+        /* pairs with the load in pipeline_side_held */
+        uint64_t before = __atomic_fetch_sub(&pl->side_held, side, __ATOMIC_RELEASE);
 
-        if (before > PIPELINE_AUX_BYTES && before - aux <= PIPELINE_AUX_BYTES) {
+        if (before > PIPELINE_SIDE_BYTES && before - side <= PIPELINE_SIDE_BYTES) {
             mempipe_host_ring(pl->host);
         }
     }

@@ -109,12 +109,12 @@ int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_byt
     const uint8_t *p = aux;
 
     for (uint32_t at = 0; at < aux_bytes;) {
-        const struct mempipe_aux_event *x = (const void *)(p + at);
+        const struct mempipe_side_event *x = (const void *)(p + at);
         uint32_t bytes = (uint32_t)ring_round(sizeof(struct ring_event) + x->p.n);
         struct ring_event *to;
 
         at += x->p.h.bytes;
-        if (x->p.h.type != MEMPIPE_AUX_EVENT || !outlives(x->type)) {
+        if (x->p.h.type != MEMPIPE_SIDE_EVENT || !outlives(x->type)) {
             continue;
         }
         if (e->cap - e->bytes < bytes) {

@@ -202,7 +202,7 @@ static int write_ends(struct writing *x)
 
 static uint32_t record_bytes(const struct ring_event *e)
 {
-    return (uint32_t)ring_round(sizeof(struct mempipe_aux_event) + e->n);
+    return (uint32_t)ring_round(sizeof(struct mempipe_side_event) + e->n);
 }
 
 /* One chunk of events n of a thread; returns how many fitted, or an error. */
@@ -230,10 +230,10 @@ static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t
     seg.end_ns = k[n - 1].time_ns;
     for (i = 0; i < n; i++) {
         const struct ring_event *e = k[i].event;
-        struct mempipe_aux_event *to = (struct mempipe_aux_event *)aux;
+        struct mempipe_side_event *to = (struct mempipe_side_event *)aux;
 
         to->p.h.bytes = record_bytes(e);
-        to->p.h.type = MEMPIPE_AUX_EVENT;
+        to->p.h.type = MEMPIPE_SIDE_EVENT;
         to->p.n = e->n;
         to->type = e->type;
         to->time_ns = e->time_ns ? k[i].time_ns : 0;

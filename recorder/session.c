@@ -35,7 +35,7 @@
 
 #define PROG "cannoli-record"
 #define BUFFER_BYTES (512u << 10)
-#define AUX_BYTES (128u << 10)
+#define SIDE_BYTES (128u << 10)
 #define MAX_PIPES 16384u
 #define MIN_PIPES 16u
 /* What is under way for each worker, and for the guest and the dispatcher. */
@@ -208,7 +208,7 @@ static int open_pipe(struct session *s, bool live)
     struct mempipe_config c = {
         .nr_pipes = MAX_PIPES,
         .buffer_bytes = BUFFER_BYTES,
-        .aux_bytes = AUX_BYTES,
+        .side_bytes = SIDE_BYTES,
         .events = s->config->events,
         .data_limit = s->config->data_limit,
         .follow = s->config->follow,

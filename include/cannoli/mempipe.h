@@ -15,10 +15,9 @@
  *   pages of ids              1 MiB           |
  *   struct mempipe_pipe       nr_pipes        | second file
  *   struct mempipe_buffer     nr_buffers      | (nr_buffers = nr_pipes + nr_pool)
- *   side queues               nr_pipes * aux_bytes
+ *   side queues               nr_pipes * side_bytes
  *   buffers                   nr_buffers * buffer_bytes
  *
- * In identifiers a side queue and its side records are `aux'.
  * The files are sparse: memory is used only for what has been touched.
  *
  * A guest thread owns one pipe and fills one buffer at a time: words (see
@@ -99,8 +98,8 @@
  *   pipe.epoch, from_epoch,       thread, forker  ids allocated again too early: an
  *     from_process                                error, or wrong events; or too late:
  *                                                 memory
- *   pipe.aux_head                 thread          an error (a record is impossible)
- *   pipe.aux_tail                 recorder        records overwritten: an error; the
+ *   pipe.side_head                thread          an error (a record is impossible)
+ *   pipe.side_tail                recorder        records overwritten: an error; the
  *                                                 recorder has its own copy
  *   pipe.mail                     both            an error (header is impossible)
  *   buffer header                 thread          an error (header is impossible)
@@ -134,7 +133,7 @@
  * received the buffer.  A system call's data are emitted in records of at most
  * MEMPIPE_DATA_BYTES of payload each, one USERMEM event after the other.
  */
-#define MEMPIPE_BUFFER_AUX (1u << 20)
+#define MEMPIPE_BUFFER_SIDE_BYTES (1u << 20)
 #define MEMPIPE_DATA_BYTES (32u << 10)
 
 /* ctl.follow */
@@ -250,9 +249,9 @@ struct mempipe_pipe {
     uint32_t from_process; /* and the parent, as `process' names it */
 
     /* line 2: producer: bytes ever put into the side queue */
-    uint64_t aux_head __attribute__((aligned(MEMPIPE_LINE)));
+    uint64_t side_head __attribute__((aligned(MEMPIPE_LINE)));
     /* line 3: recorder: bytes ever read out of it */
-    uint64_t aux_tail __attribute__((aligned(MEMPIPE_LINE)));
+    uint64_t side_tail __attribute__((aligned(MEMPIPE_LINE)));
 
     /*
      * Mail: slot seq % MEMPIPE_MAIL holds buffer number + 1, or 0.  Stored by
@@ -279,7 +278,7 @@ struct mempipe_buffer {
     uint32_t seq;
     uint32_t words;    /* length of the word column */
     uint32_t units;    /* length of the data column */
-    uint64_t aux_pos;  /* aux_head then: later records are later events */
+    uint64_t side_pos; /* side_head then: later records are later events */
     uint64_t start_ns; /* CLOCK_MONOTONIC when it was begun, handed over */
     uint64_t end_ns;
 } __attribute__((aligned(MEMPIPE_LINE)));
@@ -294,7 +293,7 @@ struct mempipe_ctl {
     uint32_t nr_pipes;
     uint32_t nr_pool;
     uint32_t buffer_bytes; /* power of two, 64 KiB .. 4 MiB */
-    uint32_t aux_bytes;    /* power of two, 128 KiB or more */
+    uint32_t side_bytes;   /* power of two, 128 KiB or more */
     uint32_t events;       /* CTR_EVENTS_* to make */
     uint32_t discard;      /* 1: nobody reads, buffers are reused at once
                                (what the translated code alone costs) */
@@ -308,7 +307,7 @@ struct mempipe_ctl {
     uint64_t control_off; /* struct mempipe_control */
     uint64_t ids_off;     /* pages of ids: MEMPIPE_ID_PAGES bytes */
     uint64_t headers_off;
-    uint64_t aux_off;
+    uint64_t side_off;
     uint64_t buffers_off;
     uint32_t live;         /* 1: somebody watches the trace: hand over at system calls */
     uint32_t epoch_blocks; /* not 0: a process begins an epoch after so many
@@ -371,23 +370,23 @@ struct mempipe_shared {
 
 /* Side records: u32 bytes (of the whole record, a multiple of 8), u32 type. */
 enum {
-    MEMPIPE_AUX_PAD = 1,      /* fills the queue up to its end */
-    MEMPIPE_AUX_BLOCK = 2,    /* struct mempipe_aux_block, then a definition */
-    MEMPIPE_AUX_REGTABLE = 3, /* struct mempipe_aux_regtable, then entries */
+    MEMPIPE_SIDE_PAD = 1,      /* fills the queue up to its end */
+    MEMPIPE_SIDE_BLOCK = 2,    /* struct mempipe_side_block, then a definition */
+    MEMPIPE_SIDE_REGTABLE = 3, /* struct mempipe_side_regtable, then entries */
     /* with a place in a buffer: */
-    MEMPIPE_AUX_ACCESS = 8, /* struct mempipe_aux_access, then data */
-    MEMPIPE_AUX_REGS = 9,   /* struct mempipe_aux_regs, then registers */
-    MEMPIPE_AUX_STATE = 10, /* struct mempipe_aux_place, then the state */
-    MEMPIPE_AUX_EVENT = 11, /* struct mempipe_aux_event, then its payload */
+    MEMPIPE_SIDE_ACCESS = 8, /* struct mempipe_side_access, then data */
+    MEMPIPE_SIDE_REGS = 9,   /* struct mempipe_side_regs, then registers */
+    MEMPIPE_SIDE_STATE = 10, /* struct mempipe_side_place, then the state */
+    MEMPIPE_SIDE_EVENT = 11, /* struct mempipe_side_event, then its payload */
 };
 
-struct mempipe_aux {
+struct mempipe_side_record {
     uint32_t bytes;
     uint32_t type;
 };
 
-struct mempipe_aux_block {
-    struct mempipe_aux h;
+struct mempipe_side_block {
+    struct mempipe_side_record h;
     uint32_t id;
     uint32_t def_bytes; /* of the block definition that follows */
     uint32_t epoch;     /* of the process */
@@ -400,8 +399,8 @@ struct mempipe_aux_block {
  * data.  The recorder keeps these records as they are, in order, until the buffer
  * is packed.
  */
-struct mempipe_aux_place {
-    struct mempipe_aux h;
+struct mempipe_side_place {
+    struct mempipe_side_record h;
     uint32_t seq;
     uint32_t words;
     uint32_t units;
@@ -414,8 +413,8 @@ struct mempipe_aux_place {
  * the bytes loaded or stored, in memory order, or 0: without CTR_EVENTS_VAL, or
  * the value is not recorded.
  */
-struct mempipe_aux_access {
-    struct mempipe_aux_place p;
+struct mempipe_side_access {
+    struct mempipe_side_place p;
     uint16_t insn;
     uint8_t store; /* 0 load, 1 store */
     uint8_t big_endian;
@@ -429,8 +428,8 @@ struct mempipe_aux_access {
  * `insn' of the last block, at its end, or, with MEMPIPE_OUTSIDE, outside of
  * translated code (system calls, signals).
  */
-struct mempipe_aux_regs {
-    struct mempipe_aux_place p;
+struct mempipe_side_regs {
+    struct mempipe_side_place p;
     uint32_t insn;
     uint32_t zero;
 };
@@ -443,8 +442,8 @@ struct mempipe_aux_regs {
  */
 
 /* An event (enum ctr_event_type): n bytes of payload follow. */
-struct mempipe_aux_event {
-    struct mempipe_aux_place p;
+struct mempipe_side_event {
+    struct mempipe_side_place p;
     uint32_t type;
     uint32_t zero;
     uint64_t time_ns; /* CLOCK_MONOTONIC, 0: not requested */
@@ -452,8 +451,8 @@ struct mempipe_aux_event {
 
 /* The register table: n entries, `table_bytes' of them follow; before any buffer
  * of the pipe, from the first thread of each process. */
-struct mempipe_aux_regtable {
-    struct mempipe_aux h;
+struct mempipe_side_regtable {
+    struct mempipe_side_record h;
     uint32_t n;
     uint32_t table_bytes;
 };

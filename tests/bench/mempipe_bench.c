@@ -91,7 +91,7 @@ static int measure(enum what what, double seconds, struct result *r)
     struct mempipe_config c = {.nr_pipes = 16,
                                .nr_pool = 48,
                                .buffer_bytes = BUFFER_BYTES,
-                               .aux_bytes = 128u << 10};
+                               .side_bytes = 128u << 10};
     struct mempipe_host h;
     uint64_t start = producer_now_ns();
     pid_t pid;

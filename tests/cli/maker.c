@@ -154,7 +154,7 @@ void put_value(struct maker *m, uint64_t v, unsigned bytes)
 /* Room for a side record with this place in the chunk, `bytes' in total. */
 void *put_aux(struct maker *m, unsigned type, uint32_t n, size_t bytes)
 {
-    struct mempipe_aux_place *p = (void *)(m->aux + m->n_aux);
+    struct mempipe_side_place *p = (void *)(m->aux + m->n_aux);
 
     bytes = (bytes + 7) / 8 * 8;
     if (bytes > MAX_AUX - m->n_aux) {
@@ -178,7 +178,7 @@ void put_extra(struct maker *m, uint16_t insn, bool store, uint32_t size, uint64
                const void *data)
 {
     uint32_t n = data ? size : 0;
-    struct mempipe_aux_access *a = put_aux(m, MEMPIPE_AUX_ACCESS, n, sizeof(*a) + n);
+    struct mempipe_side_access *a = put_aux(m, MEMPIPE_SIDE_ACCESS, n, sizeof(*a) + n);
 
     a->insn = insn;
     a->store = store;
@@ -323,16 +323,16 @@ void write_registers(struct maker *m, const uint8_t *table, size_t bytes)
 
 void put_state(struct maker *m)
 {
-    struct mempipe_aux_place *p =
-        put_aux(m, MEMPIPE_AUX_STATE, m->state_bytes, sizeof(*p) + m->state_bytes);
+    struct mempipe_side_place *p =
+        put_aux(m, MEMPIPE_SIDE_STATE, m->state_bytes, sizeof(*p) + m->state_bytes);
 
     memcpy(p + 1, m->state, m->state_bytes);
 }
 
 void put_register(struct maker *m, uint32_t insn, unsigned reg, const uint8_t *le)
 {
-    struct mempipe_aux_regs *r =
-        put_aux(m, MEMPIPE_AUX_REGS, 1, sizeof(*r) + MEMPIPE_REG_BYTES);
+    struct mempipe_side_regs *r =
+        put_aux(m, MEMPIPE_SIDE_REGS, 1, sizeof(*r) + MEMPIPE_REG_BYTES);
     uint8_t *p = (uint8_t *)(r + 1);
 
     r->insn = insn;
@@ -343,8 +343,8 @@ void put_register(struct maker *m, uint32_t insn, unsigned reg, const uint8_t *l
 void put_event(struct maker *m, unsigned type, uint64_t time_ns, const void *payload,
                size_t n)
 {
-    struct mempipe_aux_event *e =
-        put_aux(m, MEMPIPE_AUX_EVENT, (uint32_t)n, sizeof(*e) + n);
+    struct mempipe_side_event *e =
+        put_aux(m, MEMPIPE_SIDE_EVENT, (uint32_t)n, sizeof(*e) + n);
 
     e->type = type;
     e->time_ns = time_ns;

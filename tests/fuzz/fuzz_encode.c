@@ -147,13 +147,13 @@ static int may_fail(const struct ctr_segment *seg)
         }
     }
     for (uint32_t at = 0; at < seg->aux_bytes;) {
-        const struct mempipe_aux_place *p =
+        const struct mempipe_side_place *p =
             (const void *)((const uint8_t *)seg->aux + at);
-        if (p->h.type == MEMPIPE_AUX_STATE && p->n != REGS * 16) {
+        if (p->h.type == MEMPIPE_SIDE_STATE && p->n != REGS * 16) {
             return 1;
         }
-        const uint8_t *reg = (const uint8_t *)p + sizeof(struct mempipe_aux_regs);
-        for (uint32_t i = 0; p->h.type == MEMPIPE_AUX_REGS && i < p->n; i++) {
+        const uint8_t *reg = (const uint8_t *)p + sizeof(struct mempipe_side_regs);
+        for (uint32_t i = 0; p->h.type == MEMPIPE_SIDE_REGS && i < p->n; i++) {
             if (le16(reg + i * MEMPIPE_REG_BYTES) >= REGS) {
                 return 1;
             }
@@ -250,13 +250,13 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     const struct sim_segment *g = &t.seg[i % 2 ? t.n_seg - 1 : 0];
     uint32_t aux = g->n_aux;
     struct {
-        struct mempipe_aux_place place;
+        struct mempipe_side_place place;
         uint8_t value[REGS * 16];
-    } state = {{{sizeof(state), MEMPIPE_AUX_STATE}, 0, 0, 0, sizeof(state.value)}, {0}};
+    } state = {{{sizeof(state), MEMPIPE_SIDE_STATE}, 0, 0, 0, sizeof(state.value)}, {0}};
     uint32_t nstate = 0;
     if (g->n_aux && events & CTR_EVENTS_REG) {
         /* replaces the state, which fits another table */
-        aux -= ((const struct mempipe_aux *)g->aux)->bytes;
+        aux -= ((const struct mempipe_side_record *)g->aux)->bytes;
         nstate = sizeof(state);
     }
     size_t units = (size_t)g->n_units * s.addr_bytes;

@@ -204,8 +204,8 @@ static uint64_t word_of_pipe(struct world *w, unsigned place)
         offsetof(struct mempipe_pipe, running),
         offsetof(struct mempipe_pipe, quiet_words),
         offsetof(struct mempipe_pipe, quiet_units),
-        offsetof(struct mempipe_pipe, aux_head),
-        offsetof(struct mempipe_pipe, aux_tail),
+        offsetof(struct mempipe_pipe, side_head),
+        offsetof(struct mempipe_pipe, side_tail),
         offsetof(struct mempipe_pipe, mail),
         offsetof(struct mempipe_pipe, mail) + 4,
         offsetof(struct mempipe_pipe, mail) + 8,
@@ -227,11 +227,11 @@ static uint64_t word_of_buffer(struct world *w, unsigned place)
 }
 
 /* In the last records that a thread has put, or in the rest of older ones. */
-static uint64_t word_of_ring(struct world *w, unsigned place)
+static uint64_t word_of_side_queue(struct world *w, unsigned place)
 {
     const struct player *q = &w->play.player[place % PLAYERS];
-    const uint32_t size = w->play.ctl.aux_bytes;
-    return w->play.ctl.aux_off + (uint64_t)q->pipe * size +
+    const uint32_t size = w->play.ctl.side_bytes;
+    return w->play.ctl.side_off + (uint64_t)q->pipe * size +
            ((q->head - (uint64_t)(place / PLAYERS % 4096) * 4) & (size - 1));
 }
 
@@ -259,7 +259,7 @@ static uint64_t some_word(struct world *w, unsigned where, unsigned place)
     case 4:
         return word_of_buffer(w, place);
     case 5:
-        return word_of_ring(w, place);
+        return word_of_side_queue(w, place);
     case 6:
         return word_of_column(w, place);
     default:
@@ -303,13 +303,13 @@ static uint32_t some_value(struct world *w, unsigned value, unsigned detail, uin
     case 16:
         return c->buffer_bytes / (1u << detail % 8);
     case 17:
-        return c->aux_bytes >> detail % 16;
+        return c->side_bytes >> detail % 16;
     case 18: /* a marker among the words */
         return (8u + detail % 8) << 28 | detail >> 3;
     case 19:
         return 8 * (detail % 64);
     case 20:
-        return MEMPIPE_AUX_BLOCK + detail % 12;
+        return MEMPIPE_SIDE_BLOCK + detail % 12;
     case 21:
         return peek(w, off) << 16 | detail;
     case 22:
@@ -334,10 +334,10 @@ static void scribble(struct world *w, unsigned where, unsigned value, unsigned p
 static void scribble_much(struct world *w, unsigned where, unsigned value, unsigned place)
 {
     const struct mempipe_ctl *c = &w->play.ctl;
-    const uint64_t from[] = {c->shared_off, c->pipes_off, c->headers_off, c->aux_off};
+    const uint64_t from[] = {c->shared_off, c->pipes_off, c->headers_off, c->side_off};
     uint64_t off = from[where % 4], bytes = 4096;
     if (where % 4 == 3) {
-        off += (uint64_t)w->play.player[place % PLAYERS].pipe * c->aux_bytes;
+        off += (uint64_t)w->play.player[place % PLAYERS].pipe * c->side_bytes;
     } else {
         bytes = from[where % 4 + 1] - off;
     }
@@ -466,7 +466,7 @@ static void open_world(struct world *w, const uint8_t *head, uint64_t rng)
         .nr_pipes = flags & MANY_PIPES ? 72 : 4,
         .nr_pool = 1 + head[2] % 6,
         .buffer_bytes = 64u << 10,
-        .aux_bytes = 128u << 10,
+        .side_bytes = 128u << 10,
         .events = masks[head[1] % (sizeof(masks) / sizeof(masks[0]))] | CTR_EVENTS_MARK,
         .data_limit = 256,
         .follow = MEMPIPE_FOLLOW_FORK,

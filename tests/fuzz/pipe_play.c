@@ -66,42 +66,42 @@ static uint8_t *buffer_mem(const struct play *p, uint32_t buffer)
 static void put_record(struct play *p, struct player *q, void *rec, uint32_t rec_bytes,
                        const void *more, uint32_t more_bytes)
 {
-    const uint32_t size = p->ctl.aux_bytes;
+    const uint32_t size = p->ctl.side_bytes;
     struct mempipe_pipe *pipe = play_pipe(p, q->pipe);
-    uint8_t *ring = p->base + p->ctl.aux_off + (uint64_t)q->pipe * size;
+    uint8_t *queue = p->base + p->ctl.side_off + (uint64_t)q->pipe * size;
     uint32_t bytes = (rec_bytes + more_bytes + 7u) & ~7u;
     uint32_t at = (uint32_t)q->head & (size - 1);
     if (bytes > size) {
         return;
     }
     if (bytes > size - at) {
-        *(struct mempipe_aux *)(ring + at) =
-            (struct mempipe_aux){size - at, MEMPIPE_AUX_PAD};
+        *(struct mempipe_side_record *)(queue + at) =
+            (struct mempipe_side_record){size - at, MEMPIPE_SIDE_PAD};
         q->head += size - at;
         at = 0;
     }
-    ((struct mempipe_aux *)rec)->bytes = bytes;
-    memcpy(ring + at, rec, rec_bytes);
+    ((struct mempipe_side_record *)rec)->bytes = bytes;
+    memcpy(queue + at, rec, rec_bytes);
     if (more_bytes) {
-        memcpy(ring + at + rec_bytes, more, more_bytes);
+        memcpy(queue + at + rec_bytes, more, more_bytes);
     }
     q->head += bytes;
-    __atomic_store_n(&pipe->aux_head, q->head, __ATOMIC_RELEASE);
+    __atomic_store_n(&pipe->side_head, q->head, __ATOMIC_RELEASE);
 }
 
 static void describe(struct play *p, struct player *q)
 {
     if (p->sim->events & CTR_EVENTS_REG) {
         uint8_t table[4096];
-        struct mempipe_aux_regtable t = {.h.type = MEMPIPE_AUX_REGTABLE, .n = SIM_REGS};
+        struct mempipe_side_regtable t = {.h.type = MEMPIPE_SIDE_REGTABLE, .n = SIM_REGS};
         t.table_bytes = (uint32_t)sim_reg_table(table);
         put_record(p, q, &t, sizeof(t), table, t.table_bytes);
     }
     for (unsigned i = 0; i < p->sim->nblock; i++) {
         const struct sim_block *b = &p->sim->block[i];
-        struct mempipe_aux_block rec = {.h.type = MEMPIPE_AUX_BLOCK,
-                                        .id = b->id,
-                                        .def_bytes = (uint32_t)b->def_bytes};
+        struct mempipe_side_block rec = {.h.type = MEMPIPE_SIDE_BLOCK,
+                                         .id = b->id,
+                                         .def_bytes = (uint32_t)b->def_bytes};
         put_record(p, q, &rec, sizeof(rec), b->def, rec.def_bytes);
     }
 }
@@ -124,7 +124,7 @@ static void attach(struct play *p, struct player *q, uint64_t now_ns)
     pipe->is_process = q->first;
     pipe->start_ns = now_ns;
     /* may already be overwritten */
-    q->head = __atomic_load_n(&pipe->aux_head, __ATOMIC_RELAXED) & ~(uint64_t)7;
+    q->head = __atomic_load_n(&pipe->side_head, __ATOMIC_RELAXED) & ~(uint64_t)7;
     if (q->first) {
         describe(p, q);
     }
@@ -157,10 +157,10 @@ static void put_records(struct play *p, struct player *q, const struct sim_segme
 {
     for (uint32_t at = 0; at < g->n_aux;) {
         uint8_t rec[4096];
-        const struct mempipe_aux *h = (const void *)(g->aux + at);
+        const struct mempipe_side_record *h = (const void *)(g->aux + at);
         if (h->bytes <= sizeof(rec)) {
             memcpy(rec, h, h->bytes);
-            ((struct mempipe_aux_place *)rec)->seq = q->seq;
+            ((struct mempipe_side_place *)rec)->seq = q->seq;
             put_record(p, q, rec, h->bytes, NULL, 0);
         }
         at += h->bytes;
@@ -209,7 +209,7 @@ void play_step(struct play *p, unsigned player, uint64_t now_ns)
     b->seq = q->seq;
     b->words = g->n_words;
     b->units = g->n_units;
-    b->aux_pos = q->head;
+    b->side_pos = q->head;
     b->end_ns = now_ns;
     __atomic_store_n(&pipe->mail[q->seq % MEMPIPE_MAIL], buffer + 1, __ATOMIC_RELEASE);
     q->seq++;

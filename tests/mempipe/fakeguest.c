@@ -71,7 +71,7 @@ static void emit_regs(struct fake *f, const char *first)
     const char *const names[REGS] = {first, "r1", "q0"};
     static const uint8_t sizes[REGS] = {4, 4, 16};
     static const uint8_t flags[REGS] = {0, 0, CTR_REG_VECTOR};
-    struct mempipe_aux_regtable t = {.n = REGS};
+    struct mempipe_side_regtable t = {.n = REGS};
     uint8_t table[64];
 
     for (int i = 0; i < REGS; i++) {
@@ -82,7 +82,8 @@ static void emit_regs(struct fake *f, const char *first)
         memcpy(e + 4, names[i], n);
         t.table_bytes += 4 + (uint32_t)n;
     }
-    producer_aux(&f->q, MEMPIPE_AUX_REGTABLE, &t.h, sizeof(t), table, t.table_bytes);
+    producer_side_record(&f->q, MEMPIPE_SIDE_REGTABLE, &t.h, sizeof(t), table,
+                         t.table_bytes);
 }
 
 /* ------------------------------------------------------------------ events */
@@ -116,12 +117,12 @@ static void put_str(struct payload *p, const char *s, size_t n)
 
 static void event(struct fake *f, enum ctr_event_type type, const struct payload *p)
 {
-    struct mempipe_aux_event e = {.p = {.n = p->n}, .type = type};
+    struct mempipe_side_event e = {.p = {.n = p->n}, .type = type};
 
     if (type >= CTR_EVENT_MAP || on(f, CTR_EVENTS_TIME)) {
         e.time_ns = producer_now_ns();
     }
-    producer_placed(&f->q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), p->p, p->n);
+    producer_placed(&f->q, MEMPIPE_SIDE_EVENT, &e.p, sizeof(e), p->p, p->n);
 }
 
 static void emit_call(struct fake *f, enum ctr_event_type type, uint64_t size)
@@ -203,13 +204,13 @@ static void emit_thread(struct fake *f, uint32_t op, uint32_t reason, int32_t st
 /* Registers changed by instruction insn, or MEMPIPE_OUTSIDE. */
 static void emit_reg(struct fake *f, uint32_t insn, uint16_t reg, uint32_t value)
 {
-    struct mempipe_aux_regs r = {.p = {.n = 1}, .insn = insn};
+    struct mempipe_side_regs r = {.p = {.n = 1}, .insn = insn};
     uint8_t entry[MEMPIPE_REG_BYTES] = {0};
 
     memcpy(entry, &reg, 2);
     memcpy(entry + 4, &value, 4);
     if (on(f, CTR_EVENTS_REG)) {
-        producer_placed(&f->q, MEMPIPE_AUX_REGS, &r.p, sizeof(r), entry, sizeof(entry));
+        producer_placed(&f->q, MEMPIPE_SIDE_REGS, &r.p, sizeof(r), entry, sizeof(entry));
     }
 }
 
@@ -349,7 +350,7 @@ void fake_many(struct fake *f, uint64_t n, uint64_t times)
 void fake_helper(struct fake *f, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
-        struct mempipe_aux_access a = {.addr = 0x50000 + 32 * i, .size = 32};
+        struct mempipe_side_access a = {.addr = 0x50000 + 32 * i, .size = 32};
         uint8_t data[32];
 
         producer_room(&f->q, ROOM, ROOM);
@@ -359,7 +360,7 @@ void fake_helper(struct fake *f, uint64_t n)
         }
         a.p.n = on(f, CTR_EVENTS_VAL) ? sizeof(data) : 0;
         if (on(f, CTR_EVENTS_MEM)) {
-            producer_placed(&f->q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), data, a.p.n);
+            producer_placed(&f->q, MEMPIPE_SIDE_ACCESS, &a.p, sizeof(a), data, a.p.n);
         }
         emit_reg(f, 0, REG_R1, (uint32_t)i + 0xd0000);
         f->regs.r1 = (uint32_t)i + 0xd0000;
@@ -431,51 +432,51 @@ void fake_maps(struct fake *f, uint64_t n)
 
 bool fake_scribble(struct fake *f, const char *kind)
 {
-    struct mempipe_aux_event e = {.type = CTR_EVENT_SYSCALL};
-    struct mempipe_aux_access a = {.addr = 1, .size = 4};
-    struct mempipe_aux_regs r = {.insn = MEMPIPE_OUTSIDE};
+    struct mempipe_side_event e = {.type = CTR_EVENT_SYSCALL};
+    struct mempipe_side_access a = {.addr = 1, .size = 4};
+    struct mempipe_side_regs r = {.insn = MEMPIPE_OUTSIDE};
     struct producer q = f->q;
 
     producer_word(&f->q, f->ids[BLOCK_D]);
     if (!strcmp(kind, "type")) {
         producer_placed(&f->q, 77, &e.p, sizeof(e), NULL, 0);
     } else if (!strcmp(kind, "short")) {
-        producer_aux(&f->q, MEMPIPE_AUX_EVENT, &e.p.h, 8, NULL, 0);
+        producer_side_record(&f->q, MEMPIPE_SIDE_EVENT, &e.p.h, 8, NULL, 0);
     } else if (!strcmp(kind, "head")) {
-        producer_aux(&f->q, MEMPIPE_AUX_ACCESS, &a.p.h, sizeof(a.p), NULL, 0);
+        producer_side_record(&f->q, MEMPIPE_SIDE_ACCESS, &a.p.h, sizeof(a.p), NULL, 0);
     } else if (!strcmp(kind, "old")) {
         producer_hand_over(&f->q);
         usleep(1000000);
         q.seq--;
-        producer_placed(&q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), NULL, 0);
+        producer_placed(&q, MEMPIPE_SIDE_EVENT, &e.p, sizeof(e), NULL, 0);
     } else if (!strcmp(kind, "future")) {
         q.seq += 100000;
-        producer_placed(&q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), NULL, 0);
+        producer_placed(&q, MEMPIPE_SIDE_EVENT, &e.p, sizeof(e), NULL, 0);
     } else if (!strcmp(kind, "payload")) {
-        producer_placed(&f->q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), NULL, 0);
+        producer_placed(&f->q, MEMPIPE_SIDE_EVENT, &e.p, sizeof(e), NULL, 0);
     } else if (!strcmp(kind, "event-length")) {
         e.p.n = 0xffffff00;
-        producer_placed(&f->q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), NULL, 0);
+        producer_placed(&f->q, MEMPIPE_SIDE_EVENT, &e.p, sizeof(e), NULL, 0);
     } else if (!strcmp(kind, "event-type")) {
         e.type = 99;
-        producer_placed(&f->q, MEMPIPE_AUX_EVENT, &e.p, sizeof(e), NULL, 0);
+        producer_placed(&f->q, MEMPIPE_SIDE_EVENT, &e.p, sizeof(e), NULL, 0);
     } else if (!strcmp(kind, "data-length")) {
         a.p.n = 0x7fffffff;
-        producer_placed(&f->q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), NULL, 0);
+        producer_placed(&f->q, MEMPIPE_SIDE_ACCESS, &a.p, sizeof(a), NULL, 0);
     } else if (!strcmp(kind, "insn")) {
         a.insn = 5000;
-        producer_placed(&f->q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), NULL, 0);
+        producer_placed(&f->q, MEMPIPE_SIDE_ACCESS, &a.p, sizeof(a), NULL, 0);
     } else if (!strcmp(kind, "place")) {
         q.low += 4000;
-        producer_placed(&q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), NULL, 0);
+        producer_placed(&q, MEMPIPE_SIDE_ACCESS, &a.p, sizeof(a), NULL, 0);
     } else if (!strcmp(kind, "regs-length")) {
         r.p.n = 0x10000000;
-        producer_placed(&f->q, MEMPIPE_AUX_REGS, &r.p, sizeof(r), NULL, 0);
+        producer_placed(&f->q, MEMPIPE_SIDE_REGS, &r.p, sizeof(r), NULL, 0);
     } else if (!strcmp(kind, "reg-number")) {
         emit_reg(f, MEMPIPE_OUTSIDE, 4000, 1);
     } else if (!strcmp(kind, "state")) {
-        struct mempipe_aux_place s = {.n = 3};
-        producer_placed(&f->q, MEMPIPE_AUX_STATE, &s, sizeof(s), "abc", 3);
+        struct mempipe_side_place s = {.n = 3};
+        producer_placed(&f->q, MEMPIPE_SIDE_STATE, &s, sizeof(s), "abc", 3);
     } else if (!strcmp(kind, "table")) {
         emit_regs(f, "zz");
     } else if (!strcmp(kind, "flood")) {

@@ -68,7 +68,7 @@ static void make_epochs(struct fake *f, uint32_t n)
     def[CTR_BLOCKDEF_CODELEN] = 4;
     def[CTR_BLOCKDEF_FIXED] = 4;
     for (uint32_t i = 1; i <= n; i++) {
-        struct mempipe_aux_block b = {
+        struct mempipe_side_block b = {
             .id = (i + 256) % MEMPIPE_ID_PAGES * MEMPIPE_ID_PAGE,
             .def_bytes = CTR_BLOCKDEF_FIXED + 1 + 4,
             .epoch = i * 2654435761u,
@@ -77,7 +77,8 @@ static void make_epochs(struct fake *f, uint32_t n)
         f->q.p->from_process = f->q.serial;
         f->q.p->from_epoch = f->q.p->epoch;
         f->q.p->epoch = b.epoch;
-        producer_aux(&f->q, MEMPIPE_AUX_BLOCK, &b.h, sizeof(b), def, b.def_bytes);
+        producer_side_record(&f->q, MEMPIPE_SIDE_BLOCK, &b.h, sizeof(b), def,
+                             b.def_bytes);
     }
 }
 

@@ -38,9 +38,9 @@ struct producer {
     uint8_t *high;     /* the last unit of data is here */
     const void *state; /* of the registers, recorded at the begin of each buffer */
     uint32_t state_bytes;
-    uint64_t aux_begin; /* aux_head when the buffer was begun */
-    bool placed;        /* the buffer has records besides its state */
-    uint32_t next_id;   /* of a page of ids, unless that is at its end */
+    uint64_t side_begin; /* side_head when the buffer was begun */
+    bool placed;         /* the buffer has records besides its state */
+    uint32_t next_id;    /* of a page of ids, unless that is at its end */
 };
 
 static inline uint64_t producer_now_ns(void)
@@ -220,58 +220,59 @@ static inline uint32_t producer_units(const struct producer *q)
     return (uint32_t)(q->mem + q->ctl->buffer_bytes - q->high) / q->shared->addr_bytes;
 }
 
-static inline bool producer_try_aux(struct producer *q, uint32_t *bytes)
+static inline bool producer_try_side_room(struct producer *q, uint32_t *bytes)
 {
     /* pairs with the recorder's release store of the tail */
-    uint64_t tail = __atomic_load_n(&q->p->aux_tail, __ATOMIC_ACQUIRE);
-    uint64_t head = q->p->aux_head;
-    uint32_t at = (uint32_t)head & (q->ctl->aux_bytes - 1);
-    uint32_t to_end = q->ctl->aux_bytes - at;
+    uint64_t tail = __atomic_load_n(&q->p->side_tail, __ATOMIC_ACQUIRE);
+    uint64_t head = q->p->side_head;
+    uint32_t at = (uint32_t)head & (q->ctl->side_bytes - 1);
+    uint32_t to_end = q->ctl->side_bytes - at;
     uint32_t need = *bytes <= to_end ? *bytes : to_end + *bytes;
 
-    return q->ctl->aux_bytes - (head - tail) >= need;
+    return q->ctl->side_bytes - (head - tail) >= need;
 }
 
 /* Puts a record (its length and type are filled in here) into the side queue. */
-static inline void producer_aux(struct producer *q, uint32_t type,
-                                struct mempipe_aux *rec, uint32_t rec_bytes,
-                                const void *more, uint32_t more_bytes)
+static inline void producer_side_record(struct producer *q, uint32_t type,
+                                        struct mempipe_side_record *rec,
+                                        uint32_t rec_bytes, const void *more,
+                                        uint32_t more_bytes)
 {
-    uint8_t *ring = q->base + q->ctl->aux_off + (uint64_t)q->pipe * q->ctl->aux_bytes;
+    uint8_t *queue = q->base + q->ctl->side_off + (uint64_t)q->pipe * q->ctl->side_bytes;
     uint32_t bytes = (rec_bytes + more_bytes + 7u) & ~7u;
-    uint64_t head = q->p->aux_head;
-    uint32_t at = (uint32_t)head & (q->ctl->aux_bytes - 1);
+    uint64_t head = q->p->side_head;
+    uint32_t at = (uint32_t)head & (q->ctl->side_bytes - 1);
 
-    producer_wait(q, producer_try_aux, &bytes);
-    if (bytes > q->ctl->aux_bytes - at) {
-        *(struct mempipe_aux *)(ring + at) =
-            (struct mempipe_aux){q->ctl->aux_bytes - at, MEMPIPE_AUX_PAD};
-        head += q->ctl->aux_bytes - at;
+    producer_wait(q, producer_try_side_room, &bytes);
+    if (bytes > q->ctl->side_bytes - at) {
+        *(struct mempipe_side_record *)(queue + at) =
+            (struct mempipe_side_record){q->ctl->side_bytes - at, MEMPIPE_SIDE_PAD};
+        head += q->ctl->side_bytes - at;
         at = 0;
     }
     rec->bytes = bytes;
     rec->type = type;
-    memcpy(ring + at, rec, rec_bytes);
+    memcpy(queue + at, rec, rec_bytes);
     if (more_bytes) {
-        memcpy(ring + at + rec_bytes, more, more_bytes);
+        memcpy(queue + at + rec_bytes, more, more_bytes);
     }
     /* pairs with the recorder's acquire load */
-    __atomic_store_n(&q->p->aux_head, head + bytes, __ATOMIC_RELEASE);
-    if (head + bytes - __atomic_load_n(&q->p->aux_tail, __ATOMIC_RELAXED) >
-        q->ctl->aux_bytes / 2) {
+    __atomic_store_n(&q->p->side_head, head + bytes, __ATOMIC_RELEASE);
+    if (head + bytes - __atomic_load_n(&q->p->side_tail, __ATOMIC_RELAXED) >
+        q->ctl->side_bytes / 2) {
         producer_ring(q);
     }
 }
 
 /* A record of the buffer that is being filled, placed at its current end. */
 static inline void producer_placed(struct producer *q, uint32_t type,
-                                   struct mempipe_aux_place *rec, uint32_t rec_bytes,
+                                   struct mempipe_side_place *rec, uint32_t rec_bytes,
                                    const void *more, uint32_t more_bytes)
 {
     rec->seq = q->seq;
     rec->words = producer_words(q);
     rec->units = producer_units(q);
-    producer_aux(q, type, &rec->h, rec_bytes, more, more_bytes);
+    producer_side_record(q, type, &rec->h, rec_bytes, more, more_bytes);
     q->placed = true;
 }
 
@@ -285,10 +286,10 @@ static inline void producer_next_buffer(struct producer *q)
     __atomic_store_n(&q->p->live_seq, q->seq, __ATOMIC_RELAXED);
     /* The release orders it after live_seq for the recorder's look after a death. */
     __atomic_store_n(&q->p->live_buffer, q->buffer + 1, __ATOMIC_RELEASE);
-    q->aux_begin = q->p->aux_head;
+    q->side_begin = q->p->side_head;
     if (q->state_bytes) {
-        struct mempipe_aux_place s = {.n = q->state_bytes};
-        producer_placed(q, MEMPIPE_AUX_STATE, &s, sizeof(s), q->state, q->state_bytes);
+        struct mempipe_side_place s = {.n = q->state_bytes};
+        producer_placed(q, MEMPIPE_SIDE_STATE, &s, sizeof(s), q->state, q->state_bytes);
     }
     q->placed = false;
 }
@@ -336,7 +337,7 @@ static inline void producer_post(struct producer *q)
     b->seq = q->seq;
     b->words = producer_words(q);
     b->units = producer_units(q);
-    b->aux_pos = q->p->aux_head;
+    b->side_pos = q->p->side_head;
     b->end_ns = producer_now_ns();
     /* pairs with the recorder's acquire load in take_mail */
     __atomic_store_n(&q->p->mail[q->seq % MEMPIPE_MAIL], q->buffer + 1, __ATOMIC_RELEASE);
@@ -356,7 +357,7 @@ static inline void producer_room(struct producer *q, uint32_t words, uint32_t un
 {
     if ((size_t)(q->high - q->low) <
             words * 4u + units * q->shared->addr_bytes + MEMPIPE_SLACK ||
-        q->p->aux_head - q->aux_begin > MEMPIPE_BUFFER_AUX) {
+        q->p->side_head - q->side_begin > MEMPIPE_BUFFER_SIDE_BYTES) {
         producer_hand_over(q);
     }
 }
@@ -427,13 +428,13 @@ static inline uint32_t producer_new_id(struct producer *q)
 static inline uint32_t producer_define(struct producer *q, const void *def,
                                        uint32_t bytes)
 {
-    struct mempipe_aux_block b = {
+    struct mempipe_side_block b = {
         .id = producer_new_id(q),
         .def_bytes = bytes,
         .epoch = q->p->epoch,
     };
 
-    producer_aux(q, MEMPIPE_AUX_BLOCK, &b.h, sizeof(b), def, bytes);
+    producer_side_record(q, MEMPIPE_SIDE_BLOCK, &b.h, sizeof(b), def, bytes);
     return b.id;
 }
 

@@ -82,8 +82,8 @@ static void *produce(void *arg)
                 producer_addr(&q, addr_of(tag, addrs++));
             }
             if (i % RECORD_EVERY == 0) {
-                struct mempipe_aux_access a = {.addr = i, .size = tag};
-                producer_placed(&q, MEMPIPE_AUX_ACCESS, &a.p, sizeof(a), NULL, 0);
+                struct mempipe_side_access a = {.addr = i, .size = tag};
+                producer_placed(&q, MEMPIPE_SIDE_ACCESS, &a.p, sizeof(a), NULL, 0);
             }
             if (i % 50000 == 49999) {
                 producer_hand_over(&q); /* also small and empty buffers */
@@ -114,14 +114,14 @@ static void *release(void *arg)
     }
 }
 
-static int on_record(void *arg, uint32_t pipe, const struct mempipe_aux *rec,
+static int on_record(void *arg, uint32_t pipe, const struct mempipe_side_record *rec,
                      uint32_t bytes)
 {
     struct bench *b = arg;
-    const struct mempipe_aux_access *a = (const struct mempipe_aux_access *)rec;
+    const struct mempipe_side_access *a = (const struct mempipe_side_access *)rec;
     struct view *v = &b->views[pipe];
 
-    CHECK(rec->type == MEMPIPE_AUX_ACCESS && bytes == sizeof(*a),
+    CHECK(rec->type == MEMPIPE_SIDE_ACCESS && bytes == sizeof(*a),
           "record of type %u, %u bytes", rec->type, bytes);
     CHECK(a->size == b->host.pipes[pipe].serial, "record of another life");
     CHECK(a->addr == v->records * RECORD_EVERY, "record %" PRIu64 " is %" PRIu64,
@@ -181,7 +181,7 @@ static bool drain_pipe(struct bench *b, uint32_t i)
         any = true;
     }
     CHECK(got == 0, "the header of a buffer is impossible");
-    any |= mempipe_host_drain_aux(&b->host, i, on_record, b) != 0;
+    any |= mempipe_host_drain_side(&b->host, i, on_record, b) != 0;
     if (state == MEMPIPE_ENDED) {
         CHECK(v->words == WORDS, "%" PRIu64 " words of %u arrived", v->words, WORDS);
         CHECK(v->addrs == (uint64_t)p->end_status, "%" PRIu64 " addresses", v->addrs);
@@ -213,7 +213,7 @@ static void test_threads(uint32_t nr_pool)
         .nr_pipes = 64,
         .nr_pool = nr_pool,
         .buffer_bytes = 64u << 10,
-        .aux_bytes = 128u << 10,
+        .side_bytes = 128u << 10,
     };
     struct bench *b = calloc(1, sizeof(*b));
     pthread_t threads[PRODUCERS], releaser;
@@ -265,7 +265,7 @@ static void test_threads(uint32_t nr_pool)
 static void test_measure(void)
 {
     struct mempipe_config c = {
-        .nr_pipes = 2, .nr_pool = 2, .buffer_bytes = 64u << 10, .aux_bytes = 128u << 10};
+        .nr_pipes = 2, .nr_pool = 2, .buffer_bytes = 64u << 10, .side_bytes = 128u << 10};
     struct mempipe_host h;
     struct producer q;
     uint32_t words, units;
@@ -301,23 +301,23 @@ static void test_measure(void)
 }
 
 /* Nonsense in a side queue is refused, not followed. */
-static void test_bad_ring(void)
+static void test_bad_side_queue(void)
 {
     struct mempipe_config c = {
-        .nr_pipes = 1, .nr_pool = 1, .buffer_bytes = 64u << 10, .aux_bytes = 128u << 10};
-    static const struct mempipe_aux bad[] = {
-        {0, MEMPIPE_AUX_ACCESS},           {4, MEMPIPE_AUX_ACCESS},
-        {12, MEMPIPE_AUX_ACCESS},          {256u << 10, MEMPIPE_AUX_PAD},
-        {UINT32_MAX - 7, MEMPIPE_AUX_PAD}, {64, MEMPIPE_AUX_PAD},
+        .nr_pipes = 1, .nr_pool = 1, .buffer_bytes = 64u << 10, .side_bytes = 128u << 10};
+    static const struct mempipe_side_record bad[] = {
+        {0, MEMPIPE_SIDE_ACCESS},           {4, MEMPIPE_SIDE_ACCESS},
+        {12, MEMPIPE_SIDE_ACCESS},          {256u << 10, MEMPIPE_SIDE_PAD},
+        {UINT32_MAX - 7, MEMPIPE_SIDE_PAD}, {64, MEMPIPE_SIDE_PAD},
     };
     struct mempipe_host h;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         CHECK(mempipe_host_open(&h, &c) == 0, "open");
-        memcpy(h.base + h.layout.aux_off, &bad[i], sizeof(bad[i]));
-        h.pipes[0].aux_head = 32;
-        CHECK(mempipe_host_drain_aux(&h, 0, on_record, NULL) == -EPROTO, "case %zu", i);
-        CHECK(mempipe_host_drain_aux(&h, 0, on_record, NULL) == 0, "case %zu again", i);
+        memcpy(h.base + h.layout.side_off, &bad[i], sizeof(bad[i]));
+        h.pipes[0].side_head = 32;
+        CHECK(mempipe_host_drain_side(&h, 0, on_record, NULL) == -EPROTO, "case %zu", i);
+        CHECK(mempipe_host_drain_side(&h, 0, on_record, NULL) == 0, "case %zu again", i);
         mempipe_host_close(&h);
     }
 }
@@ -325,7 +325,7 @@ static void test_bad_ring(void)
 int main(void)
 {
     test_measure();
-    test_bad_ring();
+    test_bad_side_queue();
     test_threads(0);
     test_threads(1);
     test_threads(24);

@@ -26,12 +26,12 @@ static int failures;
 static int put(struct drain *d, uint32_t pipe, uint32_t seq)
 {
     static union {
-        struct mempipe_aux_place place;
+        struct mempipe_side_place place;
         uint64_t bytes[BYTES / 8];
     } rec;
 
-    rec.place = (struct mempipe_aux_place){.h = {BYTES, MEMPIPE_AUX_EVENT}, .seq = seq};
-    return drain_on_aux(d, pipe, &rec.place.h, BYTES);
+    rec.place = (struct mempipe_side_place){.h = {BYTES, MEMPIPE_SIDE_EVENT}, .seq = seq};
+    return drain_on_record(d, pipe, &rec.place.h, BYTES);
 }
 
 /* As many records as a thread may have, in buffers of at most `each'; their bytes. */
@@ -54,7 +54,7 @@ int main(void)
     struct slot slots[THREADS] = {0};
     struct guest_thread thread = {0};
     uint64_t tails[THREADS] = {0};
-    struct mempipe_host host = {.aux_tails = tails};
+    struct mempipe_host host = {.side_tails = tails};
     struct ctr_diag diag = {0};
     struct drain d = {.host = &host, .slots = slots, .diag = &diag};
     uint64_t bytes, all = 0;
@@ -64,19 +64,19 @@ int main(void)
     d.pipeline = (struct pipeline *)(void *)&d; /* must be set, but is not used here */
     d.n_threads = 1;
     for (uint32_t i = 0; i < THREADS; i++) {
-        slots[i].aux_end = &slots[i].aux;
+        slots[i].side_end = &slots[i].side;
         slots[i].thread = &thread;
     }
     /* one buffer, then many */
     bytes = fill(&d, 0, UINT32_MAX, &err);
     CHECK(err == -CTR_E_CORRUPT && bytes <= CTR_MAX_CHUNK_AUX);
     CHECK(strstr(diag.text, "too many records") != NULL);
-    drain_drop_aux(&d, &slots[0]);
+    drain_drop_side(&d, &slots[0]);
     bytes = fill(&d, 0, 64, &err);
     CHECK(err == -CTR_E_CORRUPT && bytes > CTR_MAX_CHUNK_AUX &&
           bytes <= 2ull * CTR_MAX_CHUNK_AUX);
     CHECK(strstr(diag.text, "no buffers") != NULL);
-    drain_drop_aux(&d, &slots[0]);
+    drain_drop_side(&d, &slots[0]);
     CHECK(d.kept == 0);
 
     /* Records of buffers that have arrived do not count. */
@@ -85,9 +85,9 @@ int main(void)
 
         slots[0].next_seq = seq;
         CHECK(put(&d, 0, seq) == 0);
-        drain_attach_aux(&d, &slots[0], &seg, seq);
-        CHECK(seg.aux != NULL && d.kept == 0 && slots[0].kept == 0);
-        free(seg.aux);
+        drain_attach_side(&d, &slots[0], &seg, seq);
+        CHECK(seg.side != NULL && d.kept == 0 && slots[0].kept == 0);
+        free(seg.side);
     }
     slots[0].next_seq = 0;
 
@@ -102,7 +102,7 @@ int main(void)
     }
     CHECK(err == -CTR_E_CORRUPT && all < 600ull << 20);
     for (uint32_t i = 0; i < THREADS; i++) {
-        drain_drop_aux(&d, &slots[i]);
+        drain_drop_side(&d, &slots[i]);
     }
     CHECK(d.kept == 0);
     return failures ? 1 : 0;

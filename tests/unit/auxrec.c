@@ -23,7 +23,7 @@ static void *record(struct auxbuf *a, size_t bytes)
             abort();
         }
     }
-    struct mempipe_aux *h = (struct mempipe_aux *)(a->p + a->n);
+    struct mempipe_side_record *h = (struct mempipe_side_record *)(a->p + a->n);
     memset(h, 0, bytes);
     h->bytes = (uint32_t)bytes;
     a->n += bytes;
@@ -64,8 +64,8 @@ void put_str(struct payload *p, const char *s, size_t n)
 void aux_event(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t type,
                uint64_t time_ns, const struct payload *p)
 {
-    struct mempipe_aux_event *e = record(a, sizeof(*e) + p->n);
-    e->p.h.type = MEMPIPE_AUX_EVENT;
+    struct mempipe_side_event *e = record(a, sizeof(*e) + p->n);
+    e->p.h.type = MEMPIPE_SIDE_EVENT;
     e->p.words = words;
     e->p.units = units;
     e->p.n = (uint32_t)p->n;
@@ -76,8 +76,8 @@ void aux_event(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t type,
 
 void aux_state(struct auxbuf *a, const void *state, uint32_t n)
 {
-    struct mempipe_aux_place *s = record(a, sizeof(*s) + n);
-    s->h.type = MEMPIPE_AUX_STATE;
+    struct mempipe_side_place *s = record(a, sizeof(*s) + n);
+    s->h.type = MEMPIPE_SIDE_STATE;
     s->n = n;
     memcpy(s + 1, state, n);
 }
@@ -85,8 +85,8 @@ void aux_state(struct auxbuf *a, const void *state, uint32_t n)
 void aux_regs(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t insn,
               const struct aux_reg *regs, uint32_t n)
 {
-    struct mempipe_aux_regs *r = record(a, sizeof(*r) + (size_t)n * MEMPIPE_REG_BYTES);
-    r->p.h.type = MEMPIPE_AUX_REGS;
+    struct mempipe_side_regs *r = record(a, sizeof(*r) + (size_t)n * MEMPIPE_REG_BYTES);
+    r->p.h.type = MEMPIPE_SIDE_REGS;
     r->p.words = words;
     r->p.units = units;
     r->p.n = n;

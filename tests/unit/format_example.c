@@ -37,28 +37,28 @@ static const uint8_t regs[] = {4, 0, 2, 0, 'r', '0', 4, 0, 2, 0, 'r', '1'};
 
 /* Records of the pipe that belong to the chunk. */
 static const struct {
-    struct mempipe_aux_place state;
+    struct mempipe_side_place state;
     uint8_t values[8];
-    struct mempipe_aux_access access;
+    struct mempipe_side_access access;
     uint8_t data[8];
-    struct mempipe_aux_event event;
+    struct mempipe_side_event event;
     uint8_t pc[8];
-    struct mempipe_aux_regs outside;
+    struct mempipe_side_regs outside;
     uint8_t change[24];
 } aux = {
-    .state = {.h = {32, MEMPIPE_AUX_STATE}, .n = 8},
+    .state = {.h = {32, MEMPIPE_SIDE_STATE}, .n = 8},
     .values = {5, 0, 0, 0, 0, 0x20, 0, 0},
-    .access = {.p = {.h = {48, MEMPIPE_AUX_ACCESS}, .words = 2, .units = 5, .n = 8},
+    .access = {.p = {.h = {48, MEMPIPE_SIDE_ACCESS}, .words = 2, .units = 5, .n = 8},
                .insn = 1,
                .store = 1,
                .size = 8,
                .addr = 0x3000},
     .data = {1, 2, 3, 4, 5, 6, 7, 8},
-    .event = {.p = {.h = {48, MEMPIPE_AUX_EVENT}, .words = 6, .units = 5, .n = 8},
+    .event = {.p = {.h = {48, MEMPIPE_SIDE_EVENT}, .words = 6, .units = 5, .n = 8},
               .type = CTR_EVENT_SIGRETURN,
               .time_ns = 1150},
     .pc = {0x00, 0x10},
-    .outside = {.p = {.h = {56, MEMPIPE_AUX_REGS}, .words = 6, .units = 5, .n = 1},
+    .outside = {.p = {.h = {56, MEMPIPE_SIDE_REGS}, .words = 6, .units = 5, .n = 1},
                 .insn = MEMPIPE_OUTSIDE},
     .change = {1, 0, 0, 0, 0x04, 0x20},
 };

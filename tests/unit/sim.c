@@ -335,7 +335,7 @@ static void *record(struct sim_thread *t, uint32_t type, size_t fixed, size_t n)
         g->cap_aux = g->cap_aux * 2 + bytes;
         g->aux = more(g->aux, g->cap_aux, 1);
     }
-    struct mempipe_aux_place *p = (struct mempipe_aux_place *)(g->aux + g->n_aux);
+    struct mempipe_side_place *p = (struct mempipe_side_place *)(g->aux + g->n_aux);
     g->n_aux += bytes;
     g->aux_units = g->n_units;
     memset(p, 0, bytes);
@@ -364,8 +364,8 @@ static void new_segment(const struct sim *s, struct sim_thread *t)
         for (unsigned i = 0; i < SIM_REGS; i++) {
             n += sim_reg_size(i);
         }
-        struct mempipe_aux_place *p =
-            record(t, MEMPIPE_AUX_STATE, sizeof(struct mempipe_aux_place), n);
+        struct mempipe_side_place *p =
+            record(t, MEMPIPE_SIDE_STATE, sizeof(struct mempipe_side_place), n);
         uint8_t *to = (uint8_t *)(p + 1);
         for (unsigned i = 0; i < SIM_REGS; to += sim_reg_size(i), i++) {
             memcpy(to, t->regs[i], sim_reg_size(i));
@@ -584,7 +584,7 @@ static void extra_access(struct sim *s, struct sim_thread *t, const struct sim_b
     if (!(s->events & CTR_EVENTS_MEM)) {
         return;
     }
-    struct mempipe_aux_access *x = record(t, MEMPIPE_AUX_ACCESS, sizeof(*x), n);
+    struct mempipe_side_access *x = record(t, MEMPIPE_SIDE_ACCESS, sizeof(*x), n);
     x->insn = (uint16_t)insn;
     x->store = (uint8_t)sim_random(s, 2);
     x->big_endian = (uint8_t)sim_random(s, 2);
@@ -622,8 +622,8 @@ static void extra_regs(struct sim *s, struct sim_thread *t, const struct sim_blo
 {
     unsigned first = b ? SIM_SLOT_REGS : 0;
     unsigned n = 1 + sim_random(s, 3);
-    struct mempipe_aux_regs *x =
-        record(t, MEMPIPE_AUX_REGS, sizeof(*x), (size_t)n * MEMPIPE_REG_BYTES);
+    struct mempipe_side_regs *x =
+        record(t, MEMPIPE_SIDE_REGS, sizeof(*x), (size_t)n * MEMPIPE_REG_BYTES);
     x->insn = b ? insn : MEMPIPE_OUTSIDE;
     x->p.n = n;
     uint8_t *p = (uint8_t *)(x + 1);
@@ -645,7 +645,7 @@ static void between_runs(struct sim *s, struct sim_thread *t)
     if (has(s, SIM_SYSTEM) && chance(s, 10)) {
         int signal = has(s, SIM_TINY) && chance(s, 70);
         uint32_t n = signal ? 56 : 8;
-        struct mempipe_aux_event *x = record(t, MEMPIPE_AUX_EVENT, sizeof(*x), n);
+        struct mempipe_side_event *x = record(t, MEMPIPE_SIDE_EVENT, sizeof(*x), n);
         struct sim_event *e = event(t);
         x->time_ns = t->time += sim_random(s, 1000);
         cur(t)->end_ns = has(s, SIM_TINY) ? t->time : cur(t)->end_ns;

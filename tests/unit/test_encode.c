@@ -381,9 +381,9 @@ static void test_encoder_refuses(void **state)
     assert_int_equal(ENCODE(&b, 3, 0, 0xf0000003, 1), bad); /* no instruction 3 */
     assert_int_equal(ENCODE(&b, 0, 0, 0xf0000002, 0xf0000000), bad);
 
-    const struct mempipe_aux_access good = {
-        .p = {.h = {sizeof(good), MEMPIPE_AUX_ACCESS}, .words = 1}, .size = 8};
-    struct mempipe_aux_access x = good;
+    const struct mempipe_side_access good = {
+        .p = {.h = {sizeof(good), MEMPIPE_SIDE_ACCESS}, .words = 1}, .size = 8};
+    struct mempipe_side_access x = good;
     const uint32_t run[] = {2, 1};
     assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), 0);
     x.p.words = 0; /* before the first block */
@@ -406,7 +406,7 @@ static void test_encoder_refuses(void **state)
         assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
         assert_int_equal(encode(&b, run, 2, 3, &good, sizeof(x) - i, 0), bad);
     }
-    for (unsigned i = 0; i < MEMPIPE_AUX_ACCESS; i++) {
+    for (unsigned i = 0; i < MEMPIPE_SIDE_ACCESS; i++) {
         x = good;
         x.p.h.type = i; /* has no place in a buffer */
         assert_int_equal(encode(&b, run, 2, 3, &x, sizeof(x), 0), bad);
@@ -511,9 +511,9 @@ static void test_encoder_records(void **state)
     (void)state;
     bench_open(&b, CTR_EVENTS_VAL | CTR_EVENTS_REG);
     struct {
-        struct mempipe_aux_access a;
+        struct mempipe_side_access a;
         uint8_t data[8];
-    } x = {.a = {.p = {.h = {sizeof(x), MEMPIPE_AUX_ACCESS}, .words = 1, .n = 8},
+    } x = {.a = {.p = {.h = {sizeof(x), MEMPIPE_SIDE_ACCESS}, .words = 1, .n = 8},
                  .size = 8}};
     assert_int_equal(encode(&b, run, 2, 6, &x, sizeof(x), 0), 0);
     x.a.size = 7; /* differs from the number of data */
@@ -529,9 +529,9 @@ static void test_encoder_records(void **state)
                          units % 2 || units > 6 ? bad : 0);
     }
     struct regs {
-        struct mempipe_aux_regs r;
+        struct mempipe_side_regs r;
         uint8_t value[24];
-    } r[2] = {{.r = {.p = {.h = {sizeof(r[0]), MEMPIPE_AUX_REGS}, .words = 2, .n = 1}}}};
+    } r[2] = {{.r = {.p = {.h = {sizeof(r[0]), MEMPIPE_SIDE_REGS}, .words = 2, .n = 1}}}};
     r[1] = r[0];
     assert_int_equal(encode(&b, run, 2, 6, r, sizeof(r), 0), 0);
     r[1].r.insn = 2;

@@ -111,7 +111,7 @@ int ctr_dict_regs(struct ctr_dict *dict, uint32_t n, const void *table, size_t b
 /*
  * A buffer, or a part of one, of a thread; all of it is only read. aux: the side
  * records of cannoli/mempipe.h that have a place in this buffer (types from
- * MEMPIPE_AUX_ACCESS on), one after the other as they were in the side queue, 8-byte
+ * MEMPIPE_SIDE_ACCESS on), one after the other as they were in the side queue, 8-byte
  * aligned. That is the order of (words, units).
  */
 struct ctr_segment {

@@ -319,7 +319,7 @@ static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
     if (!e->reg) {
         return 0;
     }
-    const struct mempipe_aux_place *p = encode_aux_state(&w);
+    const struct mempipe_side_place *p = encode_aux_state(&w);
     if (ctr_segment_goes_on(seg) ? buf_append(&e->state, e->carry.p, e->carry.n)
                                  : p && buf_append(&e->state, p + 1, p->n)) {
         return ctr_fail_nomem(diag);

@@ -433,47 +433,48 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
                      struct ctr_diag *diag);
 uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk *w);
 /* The register state that the segment begins with, or NULL. */
-const struct mempipe_aux_place *encode_aux_state(const struct segment_walk *w);
+const struct mempipe_side_place *encode_aux_state(const struct segment_walk *w);
 int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
                    struct ctr_diag *diag);
 int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
                    const struct slow_run *r, int put, uint32_t *last_insn,
                    struct ctr_diag *diag);
-const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
-                                                const struct segment_walk *w,
-                                                const struct slow_run *r, uint32_t *at,
-                                                int *between);
+const struct mempipe_side_place *encode_aux_next(const struct ctr_encoder *e,
+                                                 const struct segment_walk *w,
+                                                 const struct slow_run *r, uint32_t *at,
+                                                 int *between);
 /* The side record at this offset of the segment's, or NULL. */
-static inline const struct mempipe_aux_place *encode_aux(const struct segment_walk *w,
-                                                         uint32_t at)
+static inline const struct mempipe_side_place *encode_aux(const struct segment_walk *w,
+                                                          uint32_t at)
 {
     return at < w->seg->aux_bytes
-               ? (const struct mempipe_aux_place *)((const uint8_t *)w->seg->aux + at)
+               ? (const struct mempipe_side_place *)((const uint8_t *)w->seg->aux + at)
                : NULL;
 }
 
 /* Whether the record belongs to an instruction. */
-static inline int encode_aux_of_insn(const struct mempipe_aux_place *p)
+static inline int encode_aux_of_insn(const struct mempipe_side_place *p)
 {
-    return p->h.type == MEMPIPE_AUX_ACCESS ||
-           (p->h.type == MEMPIPE_AUX_REGS &&
-            ((const struct mempipe_aux_regs *)p)->insn != MEMPIPE_OUTSIDE);
+    return p->h.type == MEMPIPE_SIDE_ACCESS ||
+           (p->h.type == MEMPIPE_SIDE_REGS &&
+            ((const struct mempipe_side_regs *)p)->insn != MEMPIPE_OUTSIDE);
 }
 
 /* Whether the record is left out because its kind is not recorded. */
 static inline int encode_aux_unwanted(const struct ctr_encoder *e,
-                                      const struct mempipe_aux_place *p)
+                                      const struct mempipe_side_place *p)
 {
-    return p->h.type == MEMPIPE_AUX_ACCESS  ? !e->mem
-           : p->h.type == MEMPIPE_AUX_EVENT ? 0
-                                            : !e->reg;
+    return p->h.type == MEMPIPE_SIDE_ACCESS  ? !e->mem
+           : p->h.type == MEMPIPE_SIDE_EVENT ? 0
+                                             : !e->reg;
 }
 
 /* The instruction of a record that belongs to one. */
-static inline uint32_t encode_aux_insn(const struct mempipe_aux_place *p)
+static inline uint32_t encode_aux_insn(const struct mempipe_side_place *p)
 {
-    return p->h.type == MEMPIPE_AUX_ACCESS ? ((const struct mempipe_aux_access *)p)->insn
-                                           : ((const struct mempipe_aux_regs *)p)->insn;
+    return p->h.type == MEMPIPE_SIDE_ACCESS
+               ? ((const struct mempipe_side_access *)p)->insn
+               : ((const struct mempipe_side_regs *)p)->insn;
 }
 
 /*

@@ -62,7 +62,7 @@ static void slot_places(const struct segment_walk *w, const struct ctr_slot *s,
 }
 
 /* Applies the record's changes. */
-static void record_places(struct ctr_encoder *e, const struct mempipe_aux_regs *x)
+static void record_places(struct ctr_encoder *e, const struct mempipe_side_regs *x)
 {
     const uint8_t *p = (const uint8_t *)(x + 1);
     for (uint32_t i = 0; i < x->p.n; i++, p += MEMPIPE_REG_BYTES) {
@@ -74,14 +74,14 @@ static void record_places(struct ctr_encoder *e, const struct mempipe_aux_regs *
 }
 
 /* The run's next record with registers. */
-static const struct mempipe_aux_regs *next_regs(const struct ctr_encoder *e,
-                                                const struct segment_walk *w,
-                                                const struct slow_run *r, uint32_t *at)
+static const struct mempipe_side_regs *next_regs(const struct ctr_encoder *e,
+                                                 const struct segment_walk *w,
+                                                 const struct slow_run *r, uint32_t *at)
 {
-    const struct mempipe_aux_place *p;
+    const struct mempipe_side_place *p;
     while ((p = encode_aux_next(e, w, r, at, NULL)) != NULL) {
         *at += p->h.bytes;
-        if (p->h.type == MEMPIPE_AUX_REGS && encode_aux_insn(p) < r->n) {
+        if (p->h.type == MEMPIPE_SIDE_REGS && encode_aux_insn(p) < r->n) {
             return (const void *)p;
         }
     }
@@ -93,7 +93,7 @@ void encode_regs_settle(struct ctr_encoder *e, const struct segment_walk *w,
 {
     const struct dict_entry *d = e->def[r->local];
     uint32_t at = w->aux, unit = 0;
-    const struct mempipe_aux_regs *x = next_regs(e, w, r, &at);
+    const struct mempipe_side_regs *x = next_regs(e, w, r, &at);
     int changed = 0; /* a record came before the slot */
     for (uint32_t i = 0; i < e->npending; i++) {
         const struct ctr_slot *s = &d->slot[e->pending[i]].s;

@@ -10,12 +10,12 @@ int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *
                     what);
 }
 
-const struct mempipe_aux_place *encode_aux_next(const struct ctr_encoder *e,
-                                                const struct segment_walk *w,
-                                                const struct slow_run *r, uint32_t *at,
-                                                int *between)
+const struct mempipe_side_place *encode_aux_next(const struct ctr_encoder *e,
+                                                 const struct segment_walk *w,
+                                                 const struct slow_run *r, uint32_t *at,
+                                                 int *between)
 {
-    const struct mempipe_aux_place *p;
+    const struct mempipe_side_place *p;
     while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
         if (!encode_aux_unwanted(e, p) && encode_aux_of_insn(p)) {
             return p;

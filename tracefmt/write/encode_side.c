@@ -19,14 +19,14 @@ static int bad_aux(struct ctr_diag *diag, const struct segment_walk *w, const ch
 static size_t fixed_bytes(uint32_t type)
 {
     switch (type) {
-    case MEMPIPE_AUX_ACCESS:
-        return sizeof(struct mempipe_aux_access);
-    case MEMPIPE_AUX_REGS:
-        return sizeof(struct mempipe_aux_regs);
-    case MEMPIPE_AUX_STATE:
-        return sizeof(struct mempipe_aux_place);
-    case MEMPIPE_AUX_EVENT:
-        return sizeof(struct mempipe_aux_event);
+    case MEMPIPE_SIDE_ACCESS:
+        return sizeof(struct mempipe_side_access);
+    case MEMPIPE_SIDE_REGS:
+        return sizeof(struct mempipe_side_regs);
+    case MEMPIPE_SIDE_STATE:
+        return sizeof(struct mempipe_side_place);
+    case MEMPIPE_SIDE_EVENT:
+        return sizeof(struct mempipe_side_event);
     default:
         return 0;
     }
@@ -42,13 +42,13 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
     }
     while (w.aux < seg->aux_bytes) {
         uint32_t left = seg->aux_bytes - w.aux;
-        const struct mempipe_aux_place *p = encode_aux(&w, w.aux);
+        const struct mempipe_side_place *p = encode_aux(&w, w.aux);
         size_t fixed = left < sizeof(*p) ? 0 : fixed_bytes(p->h.type);
         if (fixed == 0 || p->h.bytes > left || p->h.bytes % 8 || p->h.bytes < fixed) {
             return bad_aux(diag, &w, "bad header");
         }
         uint64_t n = p->n;
-        if (p->h.type == MEMPIPE_AUX_REGS) {
+        if (p->h.type == MEMPIPE_SIDE_REGS) {
             n *= MEMPIPE_REG_BYTES;
         }
         if (n > p->h.bytes - fixed) {
@@ -58,8 +58,8 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
             return bad_aux(diag, &w, "out of order");
         }
         words = p->words;
-        if (p->h.type == MEMPIPE_AUX_ACCESS) {
-            const struct mempipe_aux_access *x = (const void *)p;
+        if (p->h.type == MEMPIPE_SIDE_ACCESS) {
+            const struct mempipe_side_access *x = (const void *)p;
             if (x->size == 0 || (e->val && p->n && p->n != x->size)) {
                 return bad_aux(diag, &w, "size of an access");
             }
@@ -70,12 +70,12 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
     return 0;
 }
 
-const struct mempipe_aux_place *encode_aux_state(const struct segment_walk *w)
+const struct mempipe_side_place *encode_aux_state(const struct segment_walk *w)
 {
-    const struct mempipe_aux_place *p;
+    const struct mempipe_side_place *p;
     uint32_t at = 0;
     while ((p = encode_aux(w, at)) != NULL && p->words == 0) {
-        if (p->h.type == MEMPIPE_AUX_STATE) {
+        if (p->h.type == MEMPIPE_SIDE_STATE) {
             return p;
         }
         at += p->h.bytes;
@@ -85,7 +85,7 @@ const struct mempipe_aux_place *encode_aux_state(const struct segment_walk *w)
 
 uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk *w)
 {
-    const struct mempipe_aux_place *p;
+    const struct mempipe_side_place *p;
     for (uint32_t at = w->aux; (p = encode_aux(w, at)) != NULL; at += p->h.bytes) {
         if (!encode_aux_unwanted(e, p)) {
             return encode_aux_of_insn(p) && p->words ? p->words - 1 : p->words;
@@ -97,7 +97,7 @@ uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk 
 /* --------------------------------------------------------------- registers */
 
 /* The registers of a REGS record; which: 0 outside of runs, else instruction + 1. */
-static int put_regs(struct ctr_encoder *e, const struct mempipe_aux_regs *x,
+static int put_regs(struct ctr_encoder *e, const struct mempipe_side_regs *x,
                     uint32_t which, const struct segment_walk *w, struct ctr_diag *diag)
 {
     const uint8_t *p = (const uint8_t *)(x + 1);
@@ -145,17 +145,17 @@ static int put_next(struct ctr_encoder *e, uint32_t type, const uint8_t *payload
     return 0;
 }
 
-static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
+static int put_between(struct ctr_encoder *e, const struct mempipe_side_place *p,
                        const struct segment_walk *w, struct ctr_diag *diag)
 {
-    if (p->h.type == MEMPIPE_AUX_EVENT) {
-        const struct mempipe_aux_event *x = (const void *)p;
+    if (p->h.type == MEMPIPE_SIDE_EVENT) {
+        const struct mempipe_side_event *x = (const void *)p;
         const uint8_t *payload = (const uint8_t *)(x + 1);
         int err = evenc_add(&e->events, e->runs, e->insns, x->type, x->time_ns, payload,
                             p->n, diag);
         return err ? err : put_next(e, x->type, payload, diag);
     }
-    if (p->h.type == MEMPIPE_AUX_REGS) {
+    if (p->h.type == MEMPIPE_SIDE_REGS) {
         return put_regs(e, (const void *)p, 0, w, diag);
     }
     return 0; /* a state: only that of the chunk's first segment is used */
@@ -164,7 +164,7 @@ static int put_between(struct ctr_encoder *e, const struct mempipe_aux_place *p,
 int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
                    struct ctr_diag *diag)
 {
-    const struct mempipe_aux_place *p;
+    const struct mempipe_side_place *p;
     while ((p = encode_aux(w, w->aux)) != NULL && p->words <= upto) {
         if (!encode_aux_unwanted(e, p)) {
             if (encode_aux_of_insn(p) && (p->words == 0 || p->words > w->passed)) {
@@ -212,7 +212,7 @@ static int find_position(const struct ctr_encoder *e, const struct dict_entry *d
     return at->units == units ? 0 : -1;
 }
 
-static int put_access(struct ctr_encoder *e, const struct mempipe_aux_access *x,
+static int put_access(struct ctr_encoder *e, const struct mempipe_side_access *x,
                       uint32_t local, uint32_t before, struct ctr_diag *diag)
 {
     if (buf_reserve(&e->extra_meta, 7 * VARINT_MAX) ||
@@ -266,14 +266,14 @@ int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
                    const struct slow_run *r, int put, uint32_t *last_insn,
                    struct ctr_diag *diag)
 {
-    const struct mempipe_aux_place *p;
+    const struct mempipe_side_place *p;
     struct position pos = {0};
     uint32_t before = w->unit, last_reg = 0;
     int regs = 0;
     for (uint32_t at = w->aux; (p = encode_aux_next(e, w, r, &at, NULL)) != NULL;
          at += p->h.bytes) {
-        const struct mempipe_aux_access *x = (const void *)p;
-        int access = p->h.type == MEMPIPE_AUX_ACCESS;
+        const struct mempipe_side_access *x = (const void *)p;
+        int access = p->h.type == MEMPIPE_SIDE_ACCESS;
         uint32_t insn = encode_aux_insn(p);
         if (p->words <= r->at || insn >= e->def[r->local]->def.ninsn ||
             insn + 1u < r->first || (access ? p->units < before : insn < last_reg)) {

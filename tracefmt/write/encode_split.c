@@ -50,10 +50,10 @@ static int can_resume(const struct dict_entry *d, uint32_t insn)
  * instruction.
  */
 static int can_cut(const struct ctr_encoder *e, const struct segment_walk *w,
-                   const struct slow_run *r, const struct mempipe_aux_place *p)
+                   const struct slow_run *r, const struct mempipe_side_place *p)
 {
     uint32_t insn = encode_aux_insn(p);
-    return p->h.type == MEMPIPE_AUX_ACCESS && insn < r->n && insn + 1u >= r->first &&
+    return p->h.type == MEMPIPE_SIDE_ACCESS && insn < r->n && insn + 1u >= r->first &&
            p->units - w->unit == units_before(e, r, insn) &&
            can_resume(e->def[r->local], insn);
 }
@@ -61,7 +61,7 @@ static int can_cut(const struct ctr_encoder *e, const struct segment_walk *w,
 int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
                struct slow_run *r)
 {
-    const struct mempipe_aux_place *p;
+    const struct mempipe_side_place *p;
     uint32_t at = w->aux, bytes;
     int between = 0;
     if (r->flags & CTR_LEFT_RESTART || r->n == 0) {

@@ -122,7 +122,8 @@ CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
     stl_le_p(d + CTR_BLOCKDEF_CODELEN, code);
     def_bytes = q - d;
     /* A record larger than the side queue would wait for room for ever. */
-    if (sizeof(struct mempipe_aux_block) + def_bytes > cannoli_ctl->aux_bytes) {
+    if (sizeof(struct mempipe_side_block) + def_bytes >
+        cannoli_ctl->side_bytes) {
         cannoli_too_long(p, tcg_ctx, def_bytes);
     }
 

@@ -100,14 +100,14 @@ typedef struct CannoliThread {
     struct mempipe_buffer *buffer; /* header of the buffer being filled */
     uint8_t *base;                 /* its first byte */
     uint8_t *end;                  /* one past its last byte */
-    uint8_t *aux;
+    uint8_t *side_queue;
     uint32_t pipe_no;
     uint32_t serial; /* of the pipe, while it is ours */
     uint32_t buffer_no;
     uint32_t seq;
-    uint32_t placed;                 /* bytes of records with a place in it */
-    uint32_t events;                 /* records of events in this buffer */
-    struct mempipe_aux_event *event; /* the one being made */
+    uint32_t placed;                  /* bytes of records with a place in it */
+    uint32_t events;                  /* records of events in this buffer */
+    struct mempipe_side_event *event; /* the one being made */
     CannoliSys sys;
     CannoliGate gate;
     uint32_t epoch;           /* of the ids in the buffer */
@@ -247,8 +247,8 @@ void cannoli_hand_over(CPUState *cpu);
  * Room for a record of `bytes' (a multiple of 8) in the side queue; waits for
  * it.  Fill it in, then commit.
  */
-void *cannoli_aux_reserve(CannoliThread *t, uint32_t bytes);
-void cannoli_aux_commit(CannoliThread *t, uint32_t bytes);
+void *cannoli_side_reserve(CannoliThread *t, uint32_t bytes);
+void cannoli_side_commit(CannoliThread *t, uint32_t bytes);
 
 /* The number of data units in the buffer, according to the pointer. */
 uint32_t cannoli_unit_count(CPUState *cpu);
@@ -257,7 +257,7 @@ uint32_t cannoli_unit_count(CPUState *cpu);
  * Begin a record of `bytes' that has its place here: header and place are
  * filled in, with n = 0.
  */
-void cannoli_place(CPUState *cpu, struct mempipe_aux_place *place,
+void cannoli_place(CPUState *cpu, struct mempipe_side_place *place,
                    uint32_t type, uint32_t bytes);
 
 /*

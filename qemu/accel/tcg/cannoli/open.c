@@ -167,7 +167,7 @@ void cannoli_parse(const char *arg)
     close(fds[1]);
     cannoli_reserve_memory();
     base = (uint8_t *)mapped;
-    cannoli_open_memory(base + ctl.shared_off, ctl.aux_off - ctl.shared_off);
+    cannoli_open_memory(base + ctl.shared_off, ctl.side_off - ctl.shared_off);
     cannoli_open_memory(base + ctl.buffers_off +
                             (uint64_t)ctl.nr_pipes * ctl.buffer_bytes,
                         (uint64_t)ctl.nr_pool * ctl.buffer_bytes);

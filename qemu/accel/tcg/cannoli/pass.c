@@ -246,8 +246,8 @@ void cannoli_too_long(CannoliPass *p, TCGContext *s, uint32_t bytes)
     error_report("cannoli: the description of an instruction at 0x%" VADDR_PRIx
                  " is too long: %u bytes, the limit is %u",
                  p->insns[0].pc, bytes,
-                 cannoli_ctl->aux_bytes -
-                     (uint32_t)sizeof(struct mempipe_aux_block));
+                 cannoli_ctl->side_bytes -
+                     (uint32_t)sizeof(struct mempipe_side_block));
     exit(EXIT_FAILURE);
 }
 

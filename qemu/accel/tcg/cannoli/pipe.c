@@ -282,7 +282,7 @@ static void deliver(CPUState *cpu)
     t->buffer->seq = t->seq;
     t->buffer->words = word_count(c);
     t->buffer->units = cannoli_unit_count(cpu);
-    t->buffer->aux_pos = t->pipe->aux_head;
+    t->buffer->side_pos = t->pipe->side_head;
     t->buffer->end_ns = cannoli_now();
     /* Pairs with the recorder's acquire load of the mail. */
     qatomic_store_release(&t->pipe->mail[t->seq % MEMPIPE_MAIL],
@@ -310,46 +310,46 @@ void cannoli_hand_over(CPUState *cpu)
 
 /* ---- the side queue ---- */
 
-static bool try_aux(CannoliThread *t, uint32_t bytes)
+static bool try_side_room(CannoliThread *t, uint32_t bytes)
 {
     uint64_t used =
-        t->pipe->aux_head - qatomic_load_acquire(&t->pipe->aux_tail);
+        t->pipe->side_head - qatomic_load_acquire(&t->pipe->side_tail);
 
-    return cannoli_ctl->aux_bytes - used >= bytes;
+    return cannoli_ctl->side_bytes - used >= bytes;
 }
 
-void *cannoli_aux_reserve(CannoliThread *t, uint32_t bytes)
+void *cannoli_side_reserve(CannoliThread *t, uint32_t bytes)
 {
-    uint32_t size = cannoli_ctl->aux_bytes;
-    uint32_t pos = t->pipe->aux_head & (size - 1);
+    uint32_t size = cannoli_ctl->side_bytes;
+    uint32_t pos = t->pipe->side_head & (size - 1);
 
     if (cannoli_ctl->discard) {
-        return t->aux;
+        return t->side_queue;
     }
     if (size - pos < bytes) {
         /* Records do not wrap around: fill up to the end. */
-        struct mempipe_aux *pad = (void *)(t->aux + pos);
+        struct mempipe_side_record *pad = (void *)(t->side_queue + pos);
 
-        wait_for_space(t, try_aux, size - pos);
+        wait_for_space(t, try_side_room, size - pos);
         pad->bytes = size - pos;
-        pad->type = MEMPIPE_AUX_PAD;
-        cannoli_aux_commit(t, size - pos);
+        pad->type = MEMPIPE_SIDE_PAD;
+        cannoli_side_commit(t, size - pos);
         pos = 0;
     }
-    wait_for_space(t, try_aux, bytes);
-    return t->aux + pos;
+    wait_for_space(t, try_side_room, bytes);
+    return t->side_queue + pos;
 }
 
-void cannoli_aux_commit(CannoliThread *t, uint32_t bytes)
+void cannoli_side_commit(CannoliThread *t, uint32_t bytes)
 {
-    uint64_t half = cannoli_ctl->aux_bytes / 2;
-    uint64_t head = t->pipe->aux_head;
+    uint64_t half = cannoli_ctl->side_bytes / 2;
+    uint64_t head = t->pipe->side_head;
 
     if (cannoli_ctl->discard) {
         return;
     }
-    /* Pairs with the recorder's acquire load of aux_head. */
-    qatomic_store_release(&t->pipe->aux_head, head + bytes);
+    /* Pairs with the recorder's acquire load of side_head. */
+    qatomic_store_release(&t->pipe->side_head, head + bytes);
     if ((head & (half - 1)) + bytes >= half) {
         ring_doorbell();
     }
@@ -425,13 +425,13 @@ uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
                        uint64_t time_ns)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
-    struct mempipe_aux_event *rec;
+    struct mempipe_side_event *rec;
 
     if (!t || t->running) {
         return NULL;
     }
-    rec = cannoli_aux_reserve(t, ROUND_UP(sizeof(*rec) + n, 8));
-    cannoli_place(cpu, &rec->p, MEMPIPE_AUX_EVENT, 0);
+    rec = cannoli_side_reserve(t, ROUND_UP(sizeof(*rec) + n, 8));
+    cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_EVENT, 0);
     rec->type = type;
     rec->zero = 0;
     rec->time_ns = time_ns;
@@ -442,12 +442,12 @@ uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
 void cannoli_event_end(CPUState *cpu, uint32_t n)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
-    struct mempipe_aux_event *rec = t->event;
+    struct mempipe_side_event *rec = t->event;
 
     rec->p.n = n;
     rec->p.h.bytes = ROUND_UP(sizeof(*rec) + n, 8);
     memset((uint8_t *)(rec + 1) + n, 0, rec->p.h.bytes - sizeof(*rec) - n);
-    cannoli_aux_commit(t, rec->p.h.bytes);
+    cannoli_side_commit(t, rec->p.h.bytes);
     t->events++;
     t->placed += rec->p.h.bytes;
     if (t->placed >= CANNOLI_MAX_PLACED) {
@@ -545,12 +545,12 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     t->pipe = p;
     t->pipe_no = p - pipe_at(0);
     t->serial = qatomic_read(&p->serial);
-    t->aux = (uint8_t *)cannoli_ctl + cannoli_ctl->aux_off +
-             (uint64_t)t->pipe_no * cannoli_ctl->aux_bytes;
+    t->side_queue = (uint8_t *)cannoli_ctl + cannoli_ctl->side_off +
+                    (uint64_t)t->pipe_no * cannoli_ctl->side_bytes;
     t->buffer_no = t->pipe_no;
     /* Until cannoli_gate_begin, to record the registers as they are now. */
     t->gate.open = true;
-    cannoli_open_memory(t->aux, cannoli_ctl->aux_bytes);
+    cannoli_open_memory(t->side_queue, cannoli_ctl->side_bytes);
     cannoli_open_memory((uint8_t *)cannoli_ctl + cannoli_ctl->buffers_off +
                             (uint64_t)t->pipe_no * cannoli_ctl->buffer_bytes,
                         cannoli_ctl->buffer_bytes);

@@ -365,8 +365,8 @@ static void emit_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     CannoliRegs *g = t->regs;
     uint32_t bytes =
-        sizeof(struct mempipe_aux_regs) + g->nr_changed * MEMPIPE_REG_BYTES;
-    struct mempipe_aux_regs *rec;
+        sizeof(struct mempipe_side_regs) + g->nr_changed * MEMPIPE_REG_BYTES;
+    struct mempipe_side_regs *rec;
     bool shadow;
     uint8_t *p;
 
@@ -375,8 +375,8 @@ static void emit_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
         return;
     }
     bytes = ROUND_UP(bytes, 8);
-    rec = cannoli_aux_reserve(t, bytes);
-    cannoli_place(cpu, &rec->p, MEMPIPE_AUX_REGS, bytes);
+    rec = cannoli_side_reserve(t, bytes);
+    cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_REGS, bytes);
     rec->p.n = g->nr_changed;
     rec->insn = insn;
     rec->zero = 0;
@@ -397,12 +397,12 @@ static void emit_changed(CPUState *cpu, uint32_t insn, const uint8_t *state)
         }
     }
     g->nr_changed = 0;
-    cannoli_aux_commit(t, bytes);
+    cannoli_side_commit(t, bytes);
 }
 
 static void emit_table(CannoliThread *t)
 {
-    struct mempipe_aux_regtable *rec;
+    struct mempipe_side_regtable *rec;
     uint32_t table = 0, bytes;
     uint8_t *p;
 
@@ -410,9 +410,9 @@ static void emit_table(CannoliThread *t)
         table += 4 + strlen(cannoli_regs[i].name);
     }
     bytes = ROUND_UP(sizeof(*rec) + table, 8);
-    rec = cannoli_aux_reserve(t, bytes);
+    rec = cannoli_side_reserve(t, bytes);
     rec->h.bytes = bytes;
-    rec->h.type = MEMPIPE_AUX_REGTABLE;
+    rec->h.type = MEMPIPE_SIDE_REGTABLE;
     rec->n = cannoli_nr_regs;
     rec->table_bytes = table;
     p = (uint8_t *)(rec + 1);
@@ -426,7 +426,7 @@ static void emit_table(CannoliThread *t)
         memcpy(p, cannoli_regs[i].name, len);
         p += len;
     }
-    cannoli_aux_commit(t, bytes);
+    cannoli_side_commit(t, bytes);
 }
 
 /* ---- between visits to cpu_exec ---- */
@@ -459,7 +459,7 @@ void cannoli_regs_attach(CPUState *cpu, bool process)
 void cannoli_regs_state(CPUState *cpu)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
-    struct mempipe_aux_place *rec;
+    struct mempipe_side_place *rec;
     uint32_t bytes = ROUND_UP(sizeof(*rec) + state_bytes, 8);
 
     if (!cannoli_regs_on()) {
@@ -472,13 +472,13 @@ void cannoli_regs_state(CPUState *cpu)
     if (cannoli_ctl->discard) {
         return;
     }
-    rec = cannoli_aux_reserve(t, bytes);
-    cannoli_place(cpu, rec, MEMPIPE_AUX_STATE, bytes);
+    rec = cannoli_side_reserve(t, bytes);
+    cannoli_place(cpu, rec, MEMPIPE_SIDE_STATE, bytes);
     rec->n = state_bytes;
     memcpy(rec + 1, t->regs->state, state_bytes);
     memset((uint8_t *)(rec + 1) + state_bytes, 0,
            bytes - sizeof(*rec) - state_bytes);
-    cannoli_aux_commit(t, bytes);
+    cannoli_side_commit(t, bytes);
 }
 
 static void emit_difference(CPUState *cpu)

@@ -141,7 +141,7 @@ void cannoli_publish(CPUState *cpu, TranslationBlock *tb)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     CannoliBlock *b = pending;
-    struct mempipe_aux_block *rec;
+    struct mempipe_side_block *rec;
     uint32_t bytes;
 
     if (!cannoli_on || !b || tb->cannoli != b) {
@@ -156,15 +156,15 @@ void cannoli_publish(CPUState *cpu, TranslationBlock *tb)
         return;
     }
     bytes = ROUND_UP(sizeof(*rec) + b->def_bytes, 8);
-    rec = cannoli_aux_reserve(t, bytes);
+    rec = cannoli_side_reserve(t, bytes);
     rec->h.bytes = bytes;
-    rec->h.type = MEMPIPE_AUX_BLOCK;
+    rec->h.type = MEMPIPE_SIDE_BLOCK;
     rec->id = b->id;
     rec->def_bytes = b->def_bytes;
     rec->epoch = cannoli_epoch;
     rec->zero = 0;
     memcpy(rec + 1, b->all, b->def_bytes);
-    cannoli_aux_commit(t, bytes);
+    cannoli_side_commit(t, bytes);
     cannoli_epoch_described(cpu);
 }
 
@@ -177,7 +177,7 @@ uint32_t cannoli_unit_count(CPUState *cpu)
     return (c->thread->end - (uint8_t *)c->data) / CANNOLI_ADDR_BYTES;
 }
 
-void cannoli_place(CPUState *cpu, struct mempipe_aux_place *place,
+void cannoli_place(CPUState *cpu, struct mempipe_side_place *place,
                    uint32_t type, uint32_t bytes)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
@@ -369,18 +369,18 @@ static bool records_accesses(const CannoliCPU *c, bool store)
 }
 
 /* Begin the record of an access; its `size' bytes of data follow it. */
-static struct mempipe_aux_access *begin_access(CPUState *cpu, uint64_t addr,
-                                               uint32_t size, bool store)
+static struct mempipe_side_access *begin_access(CPUState *cpu, uint64_t addr,
+                                                uint32_t size, bool store)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
     bool values =
         cannoli_values &&
         (c->insn & (store ? CANNOLI_INSN_STORED : CANNOLI_INSN_LOADED));
     uint32_t n = values ? size : 0;
-    uint32_t bytes = sizeof(struct mempipe_aux_access) + ROUND_UP(n, 8);
-    struct mempipe_aux_access *rec = cannoli_aux_reserve(c->thread, bytes);
+    uint32_t bytes = sizeof(struct mempipe_side_access) + ROUND_UP(n, 8);
+    struct mempipe_side_access *rec = cannoli_side_reserve(c->thread, bytes);
 
-    cannoli_place(cpu, &rec->p, MEMPIPE_AUX_ACCESS, bytes);
+    cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_ACCESS, bytes);
     rec->p.n = n;
     rec->insn = c->insn;
     rec->store = store;
@@ -394,7 +394,7 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
                     uint64_t data)
 {
     const CannoliCPU *c = cannoli_cpu(cpu);
-    struct mempipe_aux_access *rec;
+    struct mempipe_side_access *rec;
 
     if (!records_accesses(c, store)) {
         return;
@@ -404,7 +404,7 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
 
         rec = begin_access(cpu, addr, piece, store);
         read_guest(cpu, rec + 1, data, rec->p.n);
-        cannoli_aux_commit(c->thread, rec->p.h.bytes);
+        cannoli_side_commit(c->thread, rec->p.h.bytes);
         addr += piece;
         data += piece;
         size -= piece;
@@ -416,12 +416,12 @@ void cannoli_access_bytes(CPUState *cpu, uint64_t addr, uint32_t size,
                           bool store, const void *bytes)
 {
     const CannoliCPU *c = cannoli_cpu(cpu);
-    struct mempipe_aux_access *rec;
+    struct mempipe_side_access *rec;
 
     if (records_accesses(c, store)) {
         rec = begin_access(cpu, addr, size, store);
         memcpy(rec + 1, bytes, rec->p.n);
-        cannoli_aux_commit(c->thread, rec->p.h.bytes);
+        cannoli_side_commit(c->thread, rec->p.h.bytes);
     }
 }
 
@@ -431,7 +431,7 @@ static void access_oi(CPUState *cpu, uint64_t addr, uint32_t oi, bool store,
 {
     const CannoliCPU *c = cannoli_cpu(cpu);
     MemOp mop = get_memop(oi);
-    struct mempipe_aux_access *rec;
+    struct mempipe_side_access *rec;
 
     if (records_accesses(c, store)) {
         rec = begin_access(cpu, addr, memop_size(mop), store);
@@ -440,7 +440,7 @@ static void access_oi(CPUState *cpu, uint64_t addr, uint32_t oi, bool store,
                 (mop & MO_BSWAP) ? !HOST_BIG_ENDIAN : HOST_BIG_ENDIAN;
         }
         memcpy(rec + 1, data, rec->p.n);
-        cannoli_aux_commit(c->thread, rec->p.h.bytes);
+        cannoli_side_commit(c->thread, rec->p.h.bytes);
     }
 }
 

@@ -12,7 +12,7 @@
  * How much may pile up: a guest hands a buffer over before its side records exceed a few
  * MiB (one that does not is stopped at CTR_MAX_CHUNK_AUX, and so is one that sends side
  * records of many buffers and never a buffer); jobs are made early of what has arrived
- * (drain_jobs.c); and while jobs hold more than PIPELINE_AUX_BYTES the drain reads
+ * (drain_jobs.c); and while jobs hold more than PIPELINE_SIDE_BYTES the drain reads
  * nothing, so that the guest waits.
  */
 #include "drain_priv.h"
@@ -26,13 +26,14 @@
  * handed over some since its mail was read; and of all threads.
  */
 #define THREAD_KEPT_BYTES (2ull * CTR_MAX_CHUNK_AUX)
-#define KEPT_BYTES(threads) ((512ull << 20) + (threads) * 2ull * MEMPIPE_BUFFER_AUX)
+#define KEPT_BYTES(threads)                                                              \
+    ((512ull << 20) + (threads) * 2ull * MEMPIPE_BUFFER_SIDE_BYTES)
 
-static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
-                     uint32_t bytes)
+static int add_block(struct drain *d, uint32_t pipe,
+                     const struct mempipe_side_record *rec, uint32_t bytes)
 {
-    const uint8_t *def = d->scratch + sizeof(struct mempipe_aux_block);
-    struct mempipe_aux_block b;
+    const uint8_t *def = d->scratch + sizeof(struct mempipe_side_block);
+    struct mempipe_side_block b;
     int err;
 
     if (bytes < sizeof(b)) {
@@ -64,7 +65,7 @@ static int add_block(struct drain *d, uint32_t pipe, const struct mempipe_aux *r
 }
 
 /* Bytes of all registers of the table; the writer checks it as a whole. */
-static uint32_t table_state_bytes(const struct mempipe_aux_regtable *t)
+static uint32_t table_state_bytes(const struct mempipe_side_regtable *t)
 {
     const uint8_t *table = (const uint8_t *)(t + 1);
     uint32_t at = 0, sum = 0;
@@ -84,16 +85,16 @@ static uint32_t table_state_bytes(const struct mempipe_aux_regtable *t)
 /* Whether a record, whose length is complete, agrees with the table. */
 static bool fits_table(const struct drain *d, const uint8_t *rec, uint32_t bytes)
 {
-    struct mempipe_aux_place place;
+    struct mempipe_side_place place;
 
     memcpy(&place, rec, sizeof(place));
-    if (place.h.type == MEMPIPE_AUX_STATE) {
+    if (place.h.type == MEMPIPE_SIDE_STATE) {
         return place.n == d->state_bytes;
     }
-    if (place.h.type != MEMPIPE_AUX_REGS) {
+    if (place.h.type != MEMPIPE_SIDE_REGS) {
         return true;
     }
-    for (uint32_t at = sizeof(struct mempipe_aux_regs);
+    for (uint32_t at = sizeof(struct mempipe_side_regs);
          place.n && at + MEMPIPE_REG_BYTES <= bytes; place.n--, at += MEMPIPE_REG_BYTES) {
         uint16_t reg;
 
@@ -105,17 +106,17 @@ static bool fits_table(const struct drain *d, const uint8_t *rec, uint32_t bytes
     return true;
 }
 
-void drain_set_regs(struct drain *d, struct mempipe_aux_regtable *t)
+void drain_set_regs(struct drain *d, struct mempipe_side_regtable *t)
 {
     d->regs = t;
     d->state_bytes = table_state_bytes(t);
 }
 
 /* Every process sends the table; that of the first one goes to the file. */
-static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
+static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_side_record *rec,
                     uint32_t bytes)
 {
-    struct mempipe_aux_regtable *t, *copy;
+    struct mempipe_side_regtable *t, *copy;
     struct job *job;
     int err;
 
@@ -123,7 +124,7 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
         return drain_reject(d, pipe, "a register table has no head");
     }
     memcpy(d->scratch, rec, bytes);
-    t = (struct mempipe_aux_regtable *)d->scratch;
+    t = (struct mempipe_side_regtable *)d->scratch;
     if (t->table_bytes > bytes - sizeof(*t)) {
         return drain_reject(d, pipe, "a register table is longer than its record");
     }
@@ -158,10 +159,10 @@ static int add_regs(struct drain *d, uint32_t pipe, const struct mempipe_aux *re
 }
 
 /* Room for `bytes' more in the side records of buffer `seq', the last ones there are. */
-static struct aux_records *last_records(struct drain *d, struct slot *s, uint32_t seq,
-                                        uint32_t bytes)
+static struct side_records *last_records(struct drain *d, struct slot *s, uint32_t seq,
+                                         uint32_t bytes)
 {
-    struct aux_records **at = s->aux_end, *r = *at, *grown;
+    struct side_records **at = s->side_end, *r = *at, *grown;
     uint32_t cap;
 
     if (r && r->seq != seq) {
@@ -179,16 +180,16 @@ static struct aux_records *last_records(struct drain *d, struct slot *s, uint32_
         return NULL;
     }
     *at = grown;
-    s->aux_end = at;
+    s->side_end = at;
     return grown;
 }
 
-static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
+static int keep(struct drain *d, uint32_t pipe, const struct mempipe_side_record *rec,
                 uint32_t bytes, uint32_t type)
 {
     struct slot *s = &d->slots[pipe];
-    struct mempipe_aux_place place;
-    struct aux_records *r;
+    struct mempipe_side_place place;
+    struct side_records *r;
     uint8_t *to;
 
     if (bytes < sizeof(place)) {
@@ -202,7 +203,7 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
     place.h.bytes = bytes;
     place.h.type = type;
     if (place.seq - (s->next_seq - s->n_fresh) >= 2 * MEMPIPE_MAIL ||
-        (*s->aux_end && (int32_t)(place.seq - (*s->aux_end)->seq) < 0)) {
+        (*s->side_end && (int32_t)(place.seq - (*s->side_end)->seq) < 0)) {
         return drain_reject(d, pipe, "a record is of a buffer that is not being filled");
     }
     r = last_records(d, s, place.seq, bytes);
@@ -225,62 +226,63 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_aux *rec,
     if (d->regs && !fits_table(d, to, bytes)) {
         return drain_reject(d, pipe, "registers are not those of the table");
     }
-    journal_add(r, bytes, d->host->aux_tails[pipe] + bytes);
+    journal_add(r, bytes, d->host->side_tails[pipe] + bytes);
     s->kept += bytes;
     d->kept += bytes;
     s->last_units = place.units;
     return 0;
 }
 
-int drain_on_aux(void *arg, uint32_t pipe, const struct mempipe_aux *rec, uint32_t bytes)
+int drain_on_record(void *arg, uint32_t pipe, const struct mempipe_side_record *rec,
+                    uint32_t bytes)
 {
     struct drain *d = arg;
     uint32_t type = __atomic_load_n(&rec->type, __ATOMIC_RELAXED);
 
     switch (type) {
-    case MEMPIPE_AUX_BLOCK:
+    case MEMPIPE_SIDE_BLOCK:
         return add_block(d, pipe, rec, bytes);
-    case MEMPIPE_AUX_REGTABLE:
+    case MEMPIPE_SIDE_REGTABLE:
         return add_regs(d, pipe, rec, bytes);
-    case MEMPIPE_AUX_ACCESS:
-    case MEMPIPE_AUX_REGS:
-    case MEMPIPE_AUX_STATE:
-    case MEMPIPE_AUX_EVENT:
+    case MEMPIPE_SIDE_ACCESS:
+    case MEMPIPE_SIDE_REGS:
+    case MEMPIPE_SIDE_STATE:
+    case MEMPIPE_SIDE_EVENT:
         return keep(d, pipe, rec, bytes, type);
     default:
         return drain_reject(d, pipe, "a record of unknown type");
     }
 }
 
-void drain_attach_aux(struct drain *d, struct slot *s, struct job_segment *seg,
-                      uint32_t seq)
+void drain_attach_side(struct drain *d, struct slot *s, struct job_segment *seg,
+                       uint32_t seq)
 {
-    struct aux_records *r = s->aux;
+    struct side_records *r = s->side;
 
     /* There is no older one: keep() would have refused it. */
     if (r && r->seq == seq) {
-        s->aux = r->next;
-        if (!s->aux || s->aux_end == &r->next) {
-            s->aux_end = &s->aux;
+        s->side = r->next;
+        if (!s->side || s->side_end == &r->next) {
+            s->side_end = &s->side;
         }
         r->next = NULL;
-        seg->aux = r;
+        seg->side = r;
         s->kept -= r->bytes;
         d->kept -= r->bytes;
-        s->pending_aux += r->bytes;
-        d->pending_aux += r->bytes;
+        s->pending_side += r->bytes;
+        d->pending_side += r->bytes;
     }
 }
 
-void drain_drop_aux(struct drain *d, struct slot *s)
+void drain_drop_side(struct drain *d, struct slot *s)
 {
     d->kept -= s->kept;
     s->kept = 0;
-    while (s->aux) {
-        struct aux_records *r = s->aux;
+    while (s->side) {
+        struct side_records *r = s->side;
 
-        s->aux = r->next;
+        s->side = r->next;
         journal_drop(d->journal, r);
     }
-    s->aux_end = &s->aux;
+    s->side_end = &s->side;
 }
