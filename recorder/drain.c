@@ -80,14 +80,14 @@ static int next_mail(struct drain *d, uint32_t pipe, struct mempipe_mail *mail)
             const struct journal_buffer what = {.thread = s->thread->index,
                                                 .seq = s->next_seq};
 
-            journal_take(d->journal, mail->buffer, &what);
+            journal_accept(d->journal, mail->buffer, &what);
         }
         mempipe_host_clear_mail(d->host, pipe, s->next_seq);
     }
     return got;
 }
 
-static int take_mail(struct drain *d, uint32_t pipe, uint64_t now)
+static int read_mail(struct drain *d, uint32_t pipe, uint64_t now)
 {
     struct slot *s = &d->slots[pipe];
     struct mempipe_mail mail;
@@ -257,7 +257,7 @@ int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
     drain_epochs_look(d, now_ns);
     for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
         if (d->slots[i].thread) {
-            got = take_mail(d, i, now_ns);
+            got = read_mail(d, i, now_ns);
             if (got < 0) {
                 return got;
             }

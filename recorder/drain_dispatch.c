@@ -19,7 +19,8 @@ int drain_reject(struct drain *d, uint32_t pipe, const char *text)
 void drain_release_segment(struct drain *d, struct job_segment *s)
 {
     journal_give_back(d->journal, s->buffer);
-    mempipe_host_release(d->host, s->buffer, s->words, s->units, s->buffer >= WARM_HOMES);
+    mempipe_host_release(d->host, s->buffer, s->words, s->units,
+                         s->buffer >= WARM_RESERVED);
     journal_drop(d->journal, s->side);
 }
 

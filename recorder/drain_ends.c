@@ -76,7 +76,7 @@ int drain_adopt(struct drain *d, uint32_t pipe, uint64_t now)
     memset(s, 0, sizeof(*s));
     s->thread = t;
     s->side_end = &s->side;
-    s->trim = pipe >= WARM_HOMES;
+    s->trim = pipe >= WARM_RESERVED;
     s->pending_ns = now;
     d->n_threads++;
     d->totals.threads++;
@@ -126,7 +126,7 @@ static void note_live_buffer(struct drain *d, uint32_t pipe,
         __atomic_store_n(&b->units, seg->units, __ATOMIC_RELAXED);
         __atomic_store_n(&b->start_ns, seg->start_ns, __ATOMIC_RELAXED);
         __atomic_store_n(&b->end_ns, seg->end_ns, __ATOMIC_RELAXED);
-        journal_take(d->journal, seg->buffer, &what);
+        journal_accept(d->journal, seg->buffer, &what);
     }
 }
 
@@ -216,7 +216,7 @@ static int finish_thread(struct drain *d, uint32_t pipe)
 void drain_free_closing(struct drain *d)
 {
     for (uint32_t i = 0, high = drain_pipes_high(d); d->n_closing && i < high; i++) {
-        if (d->slots[i].closing && mempipe_host_home_is_back(d->host, i)) {
+        if (d->slots[i].closing && mempipe_host_reserved_is_back(d->host, i)) {
             d->slots[i].closing = false;
             d->n_closing--;
             mempipe_host_free_pipe(d->host, i);

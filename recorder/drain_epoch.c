@@ -147,7 +147,7 @@ int drain_epoch_adopt(struct drain *d, uint32_t pipe, struct guest_process *p)
 }
 
 /* The page of ids belongs to e from now on. */
-static int take_page(struct drain *d, uint32_t pipe, struct epoch *e, uint32_t page)
+static int claim_page(struct drain *d, uint32_t pipe, struct epoch *e, uint32_t page)
 {
     if (page >= MEMPIPE_ID_PAGES) {
         return drain_reject(d, pipe, "a block has an impossible id");
@@ -192,7 +192,7 @@ int drain_epoch_block(struct drain *d, uint32_t pipe, uint32_t id, uint32_t numb
         return drain_reject(d, pipe, "there is no end of new epochs");
     }
     e = e ? e : begin(d, p, number);
-    return e ? take_page(d, pipe, e, id / MEMPIPE_ID_PAGE) : -CTR_E_NOMEM;
+    return e ? claim_page(d, pipe, e, id / MEMPIPE_ID_PAGE) : -CTR_E_NOMEM;
 }
 
 void drain_epoch_end(struct drain *d, struct guest_process *p)

@@ -11,7 +11,7 @@
 #include "drain.h"
 
 /* Reserved buffers below this number keep their memory when they are given back. */
-#define WARM_HOMES 64
+#define WARM_RESERVED 64
 /* At most so many bytes of side records are put into one job. */
 #define JOB_SIDE_BYTES (4u << 20)
 

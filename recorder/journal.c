@@ -161,7 +161,7 @@ void journal_free(struct journal *j)
 
 /* ---------------------------------------------------------------- buffers */
 
-void journal_take(struct journal *j, uint32_t buffer, const struct journal_buffer *what)
+void journal_accept(struct journal *j, uint32_t buffer, const struct journal_buffer *what)
 {
     if (j) {
         uint64_t word =

@@ -36,7 +36,8 @@ struct journal_buffer {
 };
 
 /* A buffer is about to be removed from its pipe.  The thread that drains. */
-void journal_take(struct journal *j, uint32_t buffer, const struct journal_buffer *what);
+void journal_accept(struct journal *j, uint32_t buffer,
+                    const struct journal_buffer *what);
 /* It is about to be given back.  Any thread. */
 void journal_give_back(struct journal *j, uint32_t buffer);
 /* Whether it is held, and for whom: after a sudden end. */

@@ -81,7 +81,7 @@ static void pool_push(struct mempipe_host *h, uint32_t buffer)
                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 
-static int take_owner(struct mempipe_host *h)
+static int lock_owner(struct mempipe_host *h)
 {
     pthread_mutexattr_t attr;
     int err;
@@ -221,7 +221,7 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     h->shared->after_insns = config->after_insns ? config->after_insns : UINT64_MAX;
     h->shared->for_insns = config->for_insns ? config->for_insns : UINT64_MAX;
     h->shared->next_epoch = 1;
-    err = take_owner(h);
+    err = lock_owner(h);
     if (err) {
         goto out_files;
     }
@@ -339,7 +339,7 @@ void mempipe_host_clear_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq
     __atomic_store_n(&h->pipes[pipe].mail[seq % MEMPIPE_MAIL], 0, __ATOMIC_RELEASE);
 }
 
-int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
+int mempipe_host_read_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
                            struct mempipe_mail *mail)
 {
     int got = mempipe_host_see_mail(h, pipe, seq, mail);
@@ -442,8 +442,8 @@ void mempipe_host_release(struct mempipe_host *h, uint32_t buffer, uint32_t word
         pool_push(h, buffer);
     }
     /*
-     * After the buffer is free, so pairs with the load in home_is_back.  The buffer may
-     * be back here already, which is why this is a count.
+     * After the buffer is free, so pairs with the load in mempipe_host_reserved_is_back.
+     * The buffer may be back here already, which is why this is a count.
      */
     __atomic_fetch_sub(&h->held[buffer], 1, __ATOMIC_RELEASE);
     /* Sequentially consistent with the producer's "register, look again, wait". */
@@ -490,7 +490,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t buffer, uint32_
     *units = (uint32_t)((h->layout.buffer_bytes - pos) / ab);
 }
 
-bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe)
+bool mempipe_host_reserved_is_back(struct mempipe_host *h, uint32_t pipe)
 {
     /* pairs with the end of mempipe_host_release */
     if (__atomic_load_n(&h->held[pipe], __ATOMIC_ACQUIRE)) {

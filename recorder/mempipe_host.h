@@ -109,11 +109,11 @@ struct mempipe_mail {
 };
 
 /*
- * Takes the mail with sequence number `seq' out of a pipe.  Returns 1 and the buffer,
+ * Reads the mail with sequence number `seq' out of a pipe.  Returns 1 and the buffer,
  * which the caller then holds, 0 if there is no such mail yet, or -EPROTO if the mail or
  * the buffer's header are impossible.
  */
-int mempipe_host_take_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
+int mempipe_host_read_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
                            struct mempipe_mail *mail);
 
 /* Gives back a page of ids (see mempipe.h) that no block in use has any more. */
@@ -182,7 +182,7 @@ void mempipe_host_measure(const struct mempipe_host *h, uint32_t buffer, uint32_
  * Before a pipe whose thread has ended is freed: true if its reserved buffer is back (or
  * was lost by a thread killed in the middle, and now is back), false if it is still held.
  */
-bool mempipe_host_home_is_back(struct mempipe_host *h, uint32_t pipe);
+bool mempipe_host_reserved_is_back(struct mempipe_host *h, uint32_t pipe);
 
 /* Frees a pipe: no mail, no records and no live buffer are left in it. */
 void mempipe_host_free_pipe(struct mempipe_host *h, uint32_t pipe);

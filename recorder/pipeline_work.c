@@ -122,7 +122,7 @@ void pipeline_wake_one(struct pipeline *pl)
     }
 }
 
-static struct job *take_todo(struct pipeline *pl)
+static struct job *pop_todo(struct pipeline *pl)
 {
     struct job *job = pl->todo;
 
@@ -155,7 +155,7 @@ void *pipeline_worker_main(void *arg)
             pthread_cond_wait(&w->wake, &pl->lock);
         }
         if (!job) {
-            job = take_todo(pl);
+            job = pop_todo(pl);
         }
         rest = NULL;
         drop = pl->error != 0;

@@ -84,7 +84,7 @@ static int add(struct ranges *s, uint64_t start, uint64_t end)
     return replace(s, at, to, &whole, 1);
 }
 
-static int take_out(struct ranges *s, uint64_t start, uint64_t end)
+static int cut_out(struct ranges *s, uint64_t start, uint64_t end)
 {
     struct range rest[2];
     size_t at = find(s, start), to = at, n = 0;
@@ -129,8 +129,8 @@ static int look_at(struct ranges *later, const struct ctr_map *m, bool *needless
         err = add(later, m->start, end);
         /* What it moved counts. */
         return err ? err
-                   : take_out(later, m->old_start,
-                              end_of(m->old_start, m->old_size ? m->old_size : m->size));
+                   : cut_out(later, m->old_start,
+                             end_of(m->old_start, m->old_size ? m->old_size : m->size));
     default:
         return 0;
     }

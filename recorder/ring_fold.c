@@ -105,7 +105,7 @@ static int by_process_and_time(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static int take_events(struct work *w)
+static int read_events(struct work *w)
 {
     const struct ring *r = w->r;
     /* pairs with the store of ring.c's fold */
@@ -480,7 +480,7 @@ int ring_fold_make(struct ring_fold *f, const struct ring *r, struct ctr_diag *d
     }
     if (!err) {
         look_at_chunks(&w);
-        err = take_events(&w);
+        err = read_events(&w);
     }
     if (!err) {
         /* Folding makes no more of them than there were. */

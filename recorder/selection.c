@@ -221,7 +221,7 @@ static bool remember(struct selection *sel, struct tool_options *o, int key)
     return ok;
 }
 
-static int take(struct selection *sel, struct tool_options *o, int key)
+static int accept_option(struct selection *sel, struct tool_options *o, int key)
 {
     static const char *const flags[] = {
         [SELECTION_STORES - SELECTION_OPT] = "stores",
@@ -297,7 +297,7 @@ int selection_option(struct selection *sel, struct tool_options *o, int key)
         sel->negated = true;
         return 0;
     }
-    status = take(sel, o, key);
+    status = accept_option(sel, o, key);
     sel->negated = false;
     return status;
 }

@@ -70,7 +70,7 @@ static void drain(struct mempipe_host *h, enum what what, struct result *r)
 
         state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
         idle++;
-        while (mempipe_host_take_mail(h, 0, seq, &mail) > 0) {
+        while (mempipe_host_read_mail(h, 0, seq, &mail) > 0) {
             if (what == COPY) {
                 r->checksum += sum(mempipe_host_buffer(h, mail.buffer), mail.words);
             }

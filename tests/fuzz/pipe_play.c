@@ -89,7 +89,7 @@ static void put_record(struct play *p, struct player *q, void *rec, uint32_t rec
     __atomic_store_n(&pipe->side_head, q->head, __ATOMIC_RELEASE);
 }
 
-static void describe(struct play *p, struct player *q)
+static void define(struct play *p, struct player *q)
 {
     if (p->sim->events & CTR_EVENTS_REG) {
         uint8_t table[4096];
@@ -126,7 +126,7 @@ static void attach(struct play *p, struct player *q, uint64_t now_ns)
     /* may already be overwritten */
     q->head = __atomic_load_n(&pipe->side_head, __ATOMIC_RELAXED) & ~(uint64_t)7;
     if (q->first) {
-        describe(p, q);
+        define(p, q);
     }
     __atomic_store_n(&pipe->state, MEMPIPE_LIVE, __ATOMIC_RELEASE);
     q->live = true;

@@ -339,7 +339,7 @@ static inline void producer_post(struct producer *q)
     b->units = producer_units(q);
     b->side_pos = q->p->side_head;
     b->end_ns = producer_now_ns();
-    /* pairs with the recorder's acquire load in take_mail */
+    /* pairs with the recorder's acquire load in read_mail */
     __atomic_store_n(&q->p->mail[q->seq % MEMPIPE_MAIL], q->buffer + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&q->p->live_buffer, 0, __ATOMIC_RELAXED);
     q->seq++;

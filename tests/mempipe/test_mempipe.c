@@ -164,7 +164,7 @@ static bool drain_pipe(struct bench *b, uint32_t i)
     int got;
 
     if (v->closing) {
-        if (mempipe_host_home_is_back(&b->host, i)) {
+        if (mempipe_host_reserved_is_back(&b->host, i)) {
             v->closing = false;
             mempipe_host_free_pipe(&b->host, i);
         }
@@ -176,7 +176,7 @@ static bool drain_pipe(struct bench *b, uint32_t i)
     if (!v->alive) {
         *v = (struct view){.alive = true, .tag = p->serial};
     }
-    while ((got = mempipe_host_take_mail(&b->host, i, v->next_seq, &mail)) > 0) {
+    while ((got = mempipe_host_read_mail(&b->host, i, v->next_seq, &mail)) > 0) {
         read_buffer(b, i, &mail);
         any = true;
     }

@@ -227,23 +227,23 @@ int cannoli_fixed_wanted(void);
  * address if it is not canonical (SI_KERNEL).
  */
 #if CANNOLI_FIXED
-#define CANNOLI_TAKE_FIXED(cpu, uc) \
+#define CANNOLI_READ_FIXED(cpu, uc) \
     if (cannoli_fixed && \
         in_code_gen_buffer((void *)(host_signal_pc(uc) - tcg_splitwx_diff))) { \
-        cannoli_take_fixed(cpu, (uc)->uc_mcontext.gregs[REG_R15], \
+        cannoli_read_fixed(cpu, (uc)->uc_mcontext.gregs[REG_R15], \
                            (uc)->uc_mcontext.gregs[REG_R14]); \
     }
 #else
-#define CANNOLI_TAKE_FIXED(cpu, uc)
+#define CANNOLI_READ_FIXED(cpu, uc)
 #endif
 #define cannoli_host_fault(cpu, info, uc, is_write) \
     do { \
-        CANNOLI_TAKE_FIXED(cpu, uc) \
+        CANNOLI_READ_FIXED(cpu, uc) \
         cannoli_vanished(cpu, host_signal_mask(uc)); \
         cannoli_fault_addr(cpu, h2g_nocheck((info)->si_addr), \
                            (info)->si_code != SI_KERNEL, is_write); \
     } while (0)
-void cannoli_take_fixed(struct CPUState *cpu, uintptr_t words, uintptr_t data);
+void cannoli_read_fixed(struct CPUState *cpu, uintptr_t words, uintptr_t data);
 
 /*
  * A block that records something once is entered from C and returns there.

@@ -38,7 +38,7 @@ static struct {
     uint32_t next, end; /* ids of the page that are left */
     bool used;          /* a block with one was defined in this epoch */
 } ids;
-static uint32_t described;   /* blocks defined in this epoch */
+static uint32_t nr_defined;  /* blocks defined in this epoch */
 static uint32_t next_look;   /* when so many blocks became invalid */
 static uint32_t dead_before; /* blocks invalid when it began */
 static bool requested;       /* a flush of all code is requested */
@@ -46,7 +46,7 @@ static bool requested;       /* a flush of all code is requested */
 void cannoli_epoch_begin(void)
 {
     cannoli_epoch = qatomic_fetch_add(&cannoli_shared()->next_epoch, 1);
-    described = 0;
+    nr_defined = 0;
     next_look = EPOCH_DEAD;
     dead_before = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
     requested = false;
@@ -115,7 +115,7 @@ static bool try_page(uint32_t page, uint32_t seen)
     return true;
 }
 
-static void take_page(void)
+static void allocate_page(void)
 {
     uint32_t seen = qatomic_read(&cannoli_shared()->id_hint);
 
@@ -143,7 +143,7 @@ static void take_page(void)
 uint32_t cannoli_new_id(void)
 {
     if (ids.next == ids.end) {
-        take_page();
+        allocate_page();
     }
     return ids.next++;
 }
@@ -161,7 +161,7 @@ static bool is_due(void)
     uint32_t dead, live;
 
     if (cannoli_ctl->epoch_blocks) {
-        return described >= MAX(16, cannoli_ctl->epoch_blocks);
+        return nr_defined >= MAX(16, cannoli_ctl->epoch_blocks);
     }
     dead = qatomic_read(&tb_ctx.tb_phys_invalidate_count) - dead_before;
     if (dead < next_look) {
@@ -174,10 +174,10 @@ static bool is_due(void)
     return dead >= next_look;
 }
 
-void cannoli_epoch_described(CPUState *cpu)
+void cannoli_epoch_defined(CPUState *cpu)
 {
     ids.used = true;
-    described++;
+    nr_defined++;
     if (!cannoli_coverage && !requested && is_due()) {
         requested = true;
         async_safe_run_on_cpu(

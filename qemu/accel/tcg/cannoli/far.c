@@ -131,7 +131,7 @@ typedef struct Piece {
 static Piece *pieces;
 static unsigned nr_pieces;
 
-static uintptr_t take(size_t bytes)
+static uintptr_t reserve(size_t bytes)
 {
     void *p = map(0, bytes, PROT_NONE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -162,7 +162,7 @@ static void give_back_last(void)
 static bool fill(void)
 {
     size_t page = qemu_real_host_page_size();
-    uintptr_t limit = 0, first = take(page), second = take(page);
+    uintptr_t limit = 0, first = reserve(page), second = reserve(page);
     bool down = second < first;
     /*
      * Reserved memory counts towards the limit; so with one the library lies
@@ -175,7 +175,7 @@ static bool fill(void)
     }
     for (size_t bytes = most; bytes >= page; bytes /= 2) {
         for (;;) {
-            uintptr_t p = take(bytes);
+            uintptr_t p = reserve(bytes);
 
             if (!p) {
                 break;
@@ -189,7 +189,7 @@ static bool fill(void)
         }
     }
     /* What is left is smaller than a page only if the last one went beyond. */
-    first = take(page);
+    first = reserve(page);
     if (!first) {
         return false;
     }

@@ -38,7 +38,7 @@
 #include <sys/syscall.h>
 #include <linux/futex.h>
 
-/* A thread takes this part of the remaining instructions at a time. */
+/* A thread claims this part of the remaining instructions at a time. */
 #define SLICE_PART 8
 #define SLICE_MIN  512
 #define SLICE_MAX  65536
@@ -81,8 +81,8 @@ static uint64_t *left_to_run(const CannoliGate *g)
                                            : &cannoli_shared()->for_insns;
 }
 
-/* Take a slice of the remaining instructions; 0: none are left. */
-static int32_t take_slice(uint64_t *left)
+/* Claim a slice of the remaining instructions; 0: none are left. */
+static int32_t claim_slice(uint64_t *left)
 {
     uint64_t old = qatomic_read(left), n, seen;
 
@@ -109,7 +109,7 @@ static void refill(CannoliCPU *c, CannoliGate *g)
             break;
         }
         if (qatomic_read(left_to_run(g)) != UINT64_MAX) {
-            n = take_slice(left_to_run(g));
+            n = claim_slice(left_to_run(g));
         }
         if (n) {
             c->budget += n;
@@ -190,7 +190,7 @@ static void ran_out(CPUState *cpu, const TranslationBlock *tb)
     int need = block_counts(tb);
 
     while (c->budget < need) {
-        int32_t n = take_slice(left_to_run(g));
+        int32_t n = claim_slice(left_to_run(g));
 
         if (n) {
             c->budget += n;

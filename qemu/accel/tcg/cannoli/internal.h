@@ -352,6 +352,6 @@ void cannoli_epoch_enter(CPUState *cpu);
 /* A block id that is not in use.  Under mmap_lock. */
 uint32_t cannoli_new_id(void);
 /* A block with a new id was defined; another epoch may be due. */
-void cannoli_epoch_described(CPUState *cpu);
+void cannoli_epoch_defined(CPUState *cpu);
 
 #endif

@@ -128,7 +128,7 @@ static bool grow(size_t upto)
 }
 
 /* NULL: no room.  fresh: it is all zeros. */
-static void *take(size_t n, bool *fresh)
+static void *allocate(size_t n, bool *fresh)
 {
     size_t bytes;
     unsigned size;
@@ -155,15 +155,15 @@ static void *take(size_t n, bool *fresh)
     return p;
 }
 
-static void *take_aligned(size_t align, size_t n)
+static void *allocate_aligned(size_t align, size_t n)
 {
     uint8_t *p, *at;
     bool fresh;
 
     if (align <= ALIGN) {
-        return take(n, &fresh);
+        return allocate(n, &fresh);
     }
-    p = n <= SIZE_MAX - align ? take(n + align, &fresh) : NULL;
+    p = n <= SIZE_MAX - align ? allocate(n + align, &fresh) : NULL;
     if (!p) {
         return NULL;
     }
@@ -180,7 +180,7 @@ static void *take_aligned(size_t align, size_t n)
     return at;
 }
 
-static void put(void *p)
+static void release(void *p)
 {
     Header *h = header_of(p);
     uintptr_t page = qemu_real_host_page_size(), from, to;
@@ -220,7 +220,7 @@ static inline bool wants_ours(void)
 void *malloc(size_t n)
 {
     bool fresh;
-    void *p = wants_ours() ? take(n, &fresh) : NULL;
+    void *p = wants_ours() ? allocate(n, &fresh) : NULL;
 
     return p ? p : __libc_malloc(n);
 }
@@ -230,7 +230,7 @@ void free(void *p)
     if (unlikely(is_ours(p))) {
         int saved_errno = errno;
 
-        put(p);
+        release(p);
         errno = saved_errno;
     } else {
         __libc_free(p);
@@ -244,7 +244,7 @@ void *calloc(size_t n, size_t bytes)
     void *p;
 
     if (wants_ours() && !__builtin_mul_overflow(n, bytes, &all)) {
-        p = take(all, &fresh);
+        p = allocate(all, &fresh);
         if (p) {
             return fresh ? p : memset(p, 0, all);
         }
@@ -276,7 +276,7 @@ void *realloc(void *p, size_t n)
         return __libc_realloc(p, n);
     }
     /* A block of ours stays one, whichever thread enlarges it. */
-    new = take(n, &fresh);
+    new = allocate(n, &fresh);
     new = new ? new : __libc_malloc(n);
     if (new) {
         memcpy(new, p, MIN(old, n));
@@ -291,7 +291,7 @@ void *memalign(size_t align, size_t n)
 
     if (wants_ours() && align <= heap.bytes) {
         /* As the C library does: the next power of two. */
-        p = take_aligned(align > 1 ? pow2ceil(align) : 1, n);
+        p = allocate_aligned(align > 1 ? pow2ceil(align) : 1, n);
     }
     return p ? p : __libc_memalign(align, n);
 }

@@ -393,7 +393,7 @@ static unsigned how_far(const CannoliCPU *c, const CannoliOnce *o, bool *left,
 }
 
 /* This run need not be recorded, unless there is more of it than words. */
-static void take_back(CannoliCPU *c, const CannoliOnce *o)
+static void drop_words(CannoliCPU *c, const CannoliOnce *o)
 {
     CannoliThread *t = c->thread;
     bool more = cannoli_ctl->events & (CTR_EVENTS_MEM | CTR_EVENTS_REG);
@@ -425,7 +425,7 @@ static void block_left(CannoliCPU *c, TranslationBlock *tb,
         return;
     }
     if (n == 0 || progress <= mark->progress) {
-        take_back(c, o);
+        drop_words(c, o);
     } else {
         mark->progress = progress;
     }
@@ -453,7 +453,7 @@ static void insns_left(CannoliCPU *c, TranslationBlock *tb,
         make_ordinary(tb);
     }
     if (n == 0) {
-        take_back(c, o);
+        drop_words(c, o);
     }
 }
 
@@ -468,7 +468,7 @@ void cannoli_once_leave(CPUState *cpu, int tb_exit)
     c->once = NULL;
     c->insn = CANNOLI_INSN_NONE;
     if (tb_exit == TB_EXIT_REQUESTED) {
-        take_back(c, o);
+        drop_words(c, o);
         release(o, o->nr_parts);
         return;
     }

@@ -525,7 +525,7 @@ static void report_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
     tb->cannoli_once = NULL;
     p->unit = CANNOLI_ADDR_BYTES;
     if (cannoli_coverage && collect_straight(p, s, db)) {
-        tb->cannoli = cannoli_describe(p, cpu, db);
+        tb->cannoli = cannoli_define(p, cpu, db);
         cannoli_once_block(p, tb, tb->cannoli, false);
         return;
     }
@@ -591,7 +591,7 @@ static void report_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
     if (need > CANNOLI_MAX_NEED) {
         cannoli_too_complex(p, s);
     }
-    b = cannoli_describe(p, cpu, db);
+    b = cannoli_define(p, cpu, db);
     tb->cannoli = b;
     p->code = cannoli_once_block(p, tb, b, db->fake_insn);
     insert_gate(p, s, db);

@@ -174,8 +174,8 @@ int cannoli_choose_access(CannoliPass *p, int insn, unsigned access);
 uint32_t cannoli_put_tags(CannoliPass *p, uint8_t *q);
 
 /* The definition of what the pass has found, as in the dictionary. */
-CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
-                               DisasContextBase *db);
+CannoliBlock *cannoli_define(CannoliPass *p, CPUState *cpu,
+                             DisasContextBase *db);
 /* Decoder mode (CTR_MODE_*) of a block. */
 uint8_t cannoli_block_mode(CPUState *cpu, const TranslationBlock *tb);
 /* The bytes of an instruction, zero where they cannot be known. */

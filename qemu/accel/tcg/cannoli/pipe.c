@@ -506,7 +506,7 @@ static struct mempipe_pipe *claim_pipe(int pid)
 static CannoliThread *spare_threads;
 static QemuSpin spare_lock;
 
-static CannoliThread *take_thread(void)
+static CannoliThread *new_thread(void)
 {
     struct CannoliJump *jumps;
     CannoliRegs *regs;
@@ -528,7 +528,7 @@ static CannoliThread *take_thread(void)
     return t;
 }
 
-static void put_thread(CannoliThread *t)
+static void free_thread(CannoliThread *t)
 {
     qemu_spin_lock(&spare_lock);
     t->next_spare = spare_threads;
@@ -540,7 +540,7 @@ static void put_thread(CannoliThread *t)
 static void attach(CPUState *cpu, struct mempipe_pipe *p)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
-    CannoliThread *t = take_thread();
+    CannoliThread *t = new_thread();
 
     t->pipe = p;
     t->pipe_no = p - pipe_at(0);
@@ -599,7 +599,7 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
     t->pipe->end_ns = cannoli_now();
     qatomic_store_release(&t->pipe->state, MEMPIPE_ENDED);
     ring_doorbell();
-    put_thread(t);
+    free_thread(t);
 }
 
 /* Whether /proc shows that we are in a PID namespace below that of its own. */
@@ -791,7 +791,7 @@ void cannoli_forked(CPUState *cpu, int pid)
         cannoli_cpu(cpu)->thread->sys.depth = old ? old->sys.depth : 0;
         cannoli_cpu(cpu)->thread->sys.quiet = old ? old->sys.quiet : 0;
         if (old) {
-            put_thread(old);
+            free_thread(old);
         }
     }
     errno = saved_errno;

@@ -165,7 +165,7 @@ void cannoli_publish(CPUState *cpu, TranslationBlock *tb)
     rec->zero = 0;
     memcpy(rec + 1, b->all, b->def_bytes);
     cannoli_side_commit(t, bytes);
-    cannoli_epoch_described(cpu);
+    cannoli_epoch_defined(cpu);
 }
 
 /* ---- at run time ---- */
@@ -339,7 +339,7 @@ static void read_guest(CPUState *cpu, void *to, uint64_t addr, uint32_t size)
 }
 
 /* Translated code has raised a signal. */
-void cannoli_take_fixed(CPUState *cpu, uintptr_t words, uintptr_t data)
+void cannoli_read_fixed(CPUState *cpu, uintptr_t words, uintptr_t data)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
 

@@ -50,8 +50,8 @@ void cannoli_insn_bytes(const CannoliPass *p, const DisasContextBase *db,
     }
 }
 
-CannoliBlock *cannoli_describe(CannoliPass *p, CPUState *cpu,
-                               DisasContextBase *db)
+CannoliBlock *cannoli_define(CannoliPass *p, CPUState *cpu,
+                             DisasContextBase *db)
 {
     static uint8_t *def_buf;
     const TranslationBlock *tb = db->tb;
