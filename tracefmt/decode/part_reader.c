@@ -128,12 +128,13 @@ static int pages_row(struct part_reader *r, const struct ctr_range *addrs, uint3
 
 static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag)
 {
+    const struct chunk_group *g = chunktab_group(r->tr->chunks, part);
     r->part = part;
-    r->chunk = chunktab_group(r->tr->chunks, part)->first;
+    r->chunk = g->first;
     r->loaded = 0;
-    int err = trace_part_frame(r->tr, part, 1, &r->counts, diag);
+    int err = trace_part_frame(r->tr, g, 1, &r->counts, diag);
     if (!err) {
-        err = trace_part_frame(r->tr, part, 2, &r->pages, diag);
+        err = trace_part_frame(r->tr, g, 2, &r->pages, diag);
     }
     if (err) {
         return err;

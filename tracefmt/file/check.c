@@ -68,12 +68,6 @@ int trace_read_seek_table(struct ctr_trace *tr, struct ctr_diag *diag)
     return 0;
 }
 
-void trace_set_end(struct ctr_trace *tr, const struct section *sec)
-{
-    tr->seek_off = section_end(sec);
-    tr->seek_hash = le64(sec->body + END_SEEK_HASH);
-}
-
 /* Reports a finding; what the system refused is an error of the call. */
 static int report(int err, const struct ctr_diag *why,
                   int (*fn)(void *arg, const struct ctr_diag *damage), void *arg,
@@ -109,7 +103,8 @@ int ctr_trace_check(struct ctr_trace *tr,
         err = fn(arg, &tr->index_damage);
     }
     for (uint32_t i = 0; !err && tr->has_index && i < chunktab_groups(tr->chunks); i++) {
-        err = report(trace_check_part(tr, i, &why), &why, fn, arg, diag);
+        err = report(trace_check_part(tr, chunktab_group(tr->chunks, i), &why), &why, fn,
+                     arg, diag);
     }
     return err;
 }

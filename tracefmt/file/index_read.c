@@ -6,7 +6,6 @@
  */
 #include "file/trace.h"
 
-#include <string.h>
 #include "base/le.h"
 
 static int no_index(struct ctr_diag *diag, uint64_t off, const char *what)
@@ -43,53 +42,6 @@ static int find_end(struct ctr_trace *tr, struct section *end, struct ctr_diag *
     }
     trace_set_end(tr, end);
     return 0;
-}
-
-static int read_part_section(struct ctr_trace *tr, const struct chunk_group *g,
-                             struct section *sec, struct ctr_diag *diag)
-{
-    int err = section_read(&tr->src, g->off, sec, diag);
-    if (err < 0) {
-        return err;
-    }
-    if (err || sec->type != SECT_PART || le64(sec->body + PART_FIRST) != g->first ||
-        le32(sec->body + PART_COUNT) != g->count) {
-        return no_index(diag, g->off, "not the part of the index");
-    }
-    return 0;
-}
-
-int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx *dctx,
-                    struct buf *payload, struct buf *raw, struct chunk_row *rows,
-                    struct ctr_diag *diag)
-{
-    struct section sec;
-    int err = read_part_section(tr, g, &sec, diag);
-    if (!err) {
-        err = section_payload(&tr->src, &sec, 1, payload, diag);
-    }
-    if (!err) {
-        err = section_frame(&sec, payload, 0, dctx, raw, "part", diag);
-    }
-    if (err) {
-        return err;
-    }
-    if (raw->n != g->count * ROW) {
-        return no_index(diag, g->off, "parts do not fit together");
-    }
-    uint64_t last = tr->data_off - 1;
-    for (uint32_t i = 0; !err && i < g->count; i++) {
-        const uint8_t *p = raw->p + i * ROW;
-        uint64_t off = le64(p + ROW_OFF), bytes = le64(p + ROW_BYTES);
-        if (off <= last || off > tr->src.size || bytes > tr->src.size - off) {
-            return no_index(diag, g->off, "offset of a chunk");
-        }
-        last = off;
-        err = trace_read_chunk(tr, p + ROW_CHUNK, off, bytes, le64(p + ROW_RAW), &rows[i],
-                               diag);
-        rows[i].ends.next = le64(p + ROW_NEXT);
-    }
-    return err;
 }
 
 static int read_regs(struct ctr_trace *tr, struct ctr_diag *diag)
@@ -152,36 +104,4 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag)
         return no_index(diag, root_off, "totals do not add up");
     }
     return 0;
-}
-
-int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct buf *out,
-                     struct ctr_diag *diag)
-{
-    struct section sec;
-    tr->parts_read += frame == 1;
-    int err = read_part_section(tr, chunktab_group(tr->chunks, part), &sec, diag);
-    if (!err) {
-        err = section_payload(&tr->src, &sec, frame + 1, &tr->payload, diag);
-    }
-    if (!err) {
-        err = section_frame(&sec, &tr->payload, frame, tr->dctx, out,
-                            frame == 1 ? "part.counts" : "part.pages", diag);
-    }
-    return err;
-}
-
-int trace_check_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag)
-{
-    struct section sec;
-    int err = read_part_section(tr, chunktab_group(tr->chunks, part), &sec, diag);
-    if (!err) {
-        err = section_payload(&tr->src, &sec, sec.nframes, &tr->payload, diag);
-    }
-    for (unsigned i = 0; !err && i < sec.nframes; i++) {
-        err = section_check(&sec, &tr->payload, i, "index", diag);
-    }
-    if (err) { /* whatever was read of it */
-        strcpy(diag->field, "index");
-    }
-    return err;
 }

@@ -102,27 +102,3 @@ int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag)
     }
     return 0;
 }
-
-int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g, uint64_t end,
-                    struct chunk_row *rows, uint32_t *n, struct ctr_diag *diag)
-{
-    struct section sec = {.off = 0};
-    uint64_t off = g->chunk_off;
-    for (*n = 0; *n < g->count; off = section_end(&sec)) {
-        int err = section_read(&tr->src, off, &sec, diag);
-        if (err == SECTION_EOF || (!err && off >= end)) {
-            err = ctr_fail(diag, CTR_E_CORRUPT, off, "chunk", "chunks are missing");
-        }
-        if (!err && sec.type == SECT_CHUNK) {
-            err = trace_read_header(tr, &sec, &rows[*n], diag);
-            if (!err && rows[*n].pub.index != g->first + *n) {
-                err = ctr_fail(diag, CTR_E_CORRUPT, off, "chunk", "not the next chunk");
-            }
-            *n += !err;
-        }
-        if (err) {
-            return err;
-        }
-    }
-    return 0;
-}

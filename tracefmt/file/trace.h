@@ -74,6 +74,53 @@ struct ctr_trace {
     struct buf raw;
 };
 
+struct thread {
+    struct ctr_thread pub;
+    uint64_t insns;    /* so far */
+    uint64_t next;     /* first ordinal of its next chunk */
+    uint64_t begun_ns; /* its last chunk, while a file is opened */
+    uint64_t loads;
+    uint64_t stores;
+    uint64_t chunks;
+};
+
+static inline struct thread *trace_thread(const struct ctr_trace *tr, uint32_t i)
+{
+    return idtab_get(&tr->threads, i);
+}
+
+/* chunkrow.c: rows of chunks */
+
+/*
+ * Fills in what a chunk says about itself, and checks that it is possible. body:
+ * ROW_CHUNK_BYTES of it.
+ */
+int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *body, uint64_t off,
+                     uint64_t bytes, uint64_t raw_bytes, struct chunk_row *out,
+                     struct ctr_diag *diag);
+/* The same for the header of its section. */
+int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
+                      struct chunk_row *out, struct ctr_diag *diag);
+/*
+ * The rows of g->count chunks, from their headers, which are before `end'; *n: number
+ * of good ones.
+ */
+int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g, uint64_t end,
+                    struct chunk_row *rows, uint32_t *n, struct ctr_diag *diag);
+
+/* part.c: the PART of a group */
+
+/* Its rows, as many as g->count. */
+int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx *dctx,
+                    struct buf *payload, struct buf *raw, struct chunk_row *rows,
+                    struct ctr_diag *diag);
+/* Its frame (1 counts, 2 pages) into *out. */
+int trace_part_frame(struct ctr_trace *tr, const struct chunk_group *g, unsigned frame,
+                     struct buf *out, struct ctr_diag *diag);
+/* Checks all frames, by their checksums; diag is not NULL. */
+int trace_check_part(struct ctr_trace *tr, const struct chunk_group *g,
+                     struct ctr_diag *diag);
+
 /* trace_regs.c: the REGS section, whose payload is read here */
 int trace_set_regs(struct ctr_trace *tr, const struct section *sec,
                    struct ctr_diag *diag);
@@ -93,16 +140,6 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
                      struct ctr_diag *diag);
 int trace_set_meta(struct ctr_trace *tr, const struct section *sec,
                    struct ctr_diag *diag);
-/*
- * Fills in what a chunk says about itself, and checks that it is possible. body:
- * ROW_CHUNK_BYTES of it.
- */
-int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *body, uint64_t off,
-                     uint64_t bytes, uint64_t raw_bytes, struct chunk_row *out,
-                     struct ctr_diag *diag);
-/* The same for the header of its section. */
-int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
-                      struct chunk_row *out, struct ctr_diag *diag);
 /* Checks that it is the next one, and adds it to the totals. */
 int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
                       struct ctr_diag *diag);
@@ -112,48 +149,16 @@ void trace_publish_totals(struct ctr_trace *tr);
  * `all' the tables themselves. */
 int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
                    struct ctr_diag *diag);
-struct thread {
-    struct ctr_thread pub;
-    uint64_t insns;    /* so far */
-    uint64_t next;     /* first ordinal of its next chunk */
-    uint64_t begun_ns; /* its last chunk, while a file is opened */
-    uint64_t loads;
-    uint64_t stores;
-    uint64_t chunks;
-};
-
-static inline struct thread *trace_thread(const struct ctr_trace *tr, uint32_t i)
-{
-    return idtab_get(&tr->threads, i);
-}
+/* END was read. */
+void trace_set_end(struct ctr_trace *tr, const struct section *sec);
 
 /* index_read.c: opens by the index; an error means that there is none */
 int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag);
-/* The rows of a PART, as many as g->count. */
-int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx *dctx,
-                    struct buf *payload, struct buf *raw, struct chunk_row *rows,
-                    struct ctr_diag *diag);
-/* A PART's frame (1 counts, 2 pages) into *out. */
-int trace_part_frame(struct ctr_trace *tr, uint32_t part, unsigned frame, struct buf *out,
-                     struct ctr_diag *diag);
 
-/* All frames of a PART, by their checksums; diag is not NULL. */
-int trace_check_part(struct ctr_trace *tr, uint32_t part, struct ctr_diag *diag);
-
-/*
- * check.c. trace_set_end: END was read. trace_read_seek_table: reads all of the seek
- * table after it.
- */
-void trace_set_end(struct ctr_trace *tr, const struct section *sec);
-int trace_read_seek_table(struct ctr_trace *tr, struct ctr_diag *diag);
-
-/* scan.c */
+/* scan.c: opens by the headers of all sections */
 int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag);
-/*
- * The rows of g->count chunks, from their headers, which are before `end'; *n: number
- * of good ones.
- */
-int trace_scan_rows(struct ctr_trace *tr, const struct chunk_group *g, uint64_t end,
-                    struct chunk_row *rows, uint32_t *n, struct ctr_diag *diag);
+
+/* check.c: reads all of the seek table, after trace_set_end */
+int trace_read_seek_table(struct ctr_trace *tr, struct ctr_diag *diag);
 
 #endif

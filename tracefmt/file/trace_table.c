@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of an open trace: checks what META, PROCESS, THREAD, DICT, CHUNK and ROOT
- * say, no matter how it was found.
+ * The tables of an open trace: checks what META, PROCESS, THREAD, DICT, ROOT and
+ * END say and that chunks follow each other, no matter how they were found.
  */
 #include "file/trace.h"
 
@@ -143,56 +143,6 @@ int trace_add_thread(struct ctr_trace *tr, const uint8_t *body, uint64_t off,
 }
 
 /* ------------------------------------------------------------------ chunks */
-
-int trace_read_chunk(const struct ctr_trace *tr, const uint8_t *b, uint64_t off,
-                     uint64_t bytes, uint64_t raw_bytes, struct chunk_row *out,
-                     struct ctr_diag *diag)
-{
-    struct ctr_chunk *c = &out->pub;
-    *c = (struct ctr_chunk){
-        .index = le64(b + CHUNK_NUMBER),
-        .off = off,
-        .bytes = bytes,
-        .raw_bytes = raw_bytes,
-        .thread = le32(b + CHUNK_THREAD),
-        .flags = le32(b + CHUNK_FLAGS) & CHUNK_F_HAS,
-        .first = le64(b + CHUNK_FIRST),
-        .insns = le64(b + CHUNK_INSNS),
-        .loads = le64(b + CHUNK_LOADS),
-        .stores = le64(b + CHUNK_STORES),
-        .runs = le32(b + CHUNK_RUNS),
-        .start_ns = le64(b + CHUNK_START),
-        .end_ns = le64(b + CHUNK_END),
-    };
-    out->ends = (struct chunk_ends){
-        .last = le32(b + CHUNK_LAST),
-        .last_first = (uint16_t)le32(b + CHUNK_LAST_FIRST),
-        .flags = le32(b + CHUNK_FLAGS) & (CHUNK_F_NEXT | CHUNK_F_BREAK),
-    };
-    if (!trace_thread(tr, c->thread)) {
-        return corrupt(diag, off, "chunk", "its thread is not known");
-    }
-    const uint64_t limit = (uint64_t)MAX_ADDRS + MAX_EXTRAS;
-    if (c->insns > c->runs * CTR_MAX_BLOCK_INSNS || c->runs > MAX_TOKENS ||
-        c->loads > limit || c->stores > limit || le32(b + CHUNK_FLAGS) & ~CHUNK_F_ALL ||
-        c->first > UINT64_MAX / 2) {
-        return corrupt(diag, off, "chunk", "impossible counts");
-    }
-    return 0;
-}
-
-int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
-                      struct chunk_row *out, struct ctr_diag *diag)
-{
-    uint64_t raw = 0;
-    for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
-        raw += sec->frame[i].dsize;
-    }
-    int err = trace_read_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,
-                               out, diag);
-    out->ends.next = le64(sec->body + CHUNK_NEXT);
-    return err;
-}
 
 int trace_count_chunk(struct ctr_trace *tr, const struct ctr_chunk *c,
                       struct ctr_diag *diag)
@@ -345,6 +295,12 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         tr->raw_bytes = le64(sec->body + ROOT_RAW);
     }
     return 0;
+}
+
+void trace_set_end(struct ctr_trace *tr, const struct section *sec)
+{
+    tr->seek_off = section_end(sec);
+    tr->seek_hash = le64(sec->body + END_SEEK_HASH);
 }
 
 const struct ctr_process *ctr_trace_process(const struct ctr_trace *tr, uint32_t i)
