@@ -213,7 +213,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             .aux_bytes = naux,
             .flags = h[0] & UNSURE ? CTR_SEGMENT_UNSURE : 0,
         };
-        if (encode_aux_check(enc, &seg, &diag) == 0) {
+        uint64_t extra_bytes = 0;
+        if (encode_aux_check(&enc->rec, &seg, &extra_bytes, &diag) == 0) {
             if (h[0] & SMALL) {
                 small_chunks(enc, h[0] >> 4, 64u * (h[0] >> 6));
             }

@@ -5,6 +5,6 @@
 
 void small_chunks(struct ctr_encoder *e, uint32_t locals, uint32_t aux)
 {
-    e->full_locals = locals;
-    e->full_aux = aux;
+    e->limits.locals = locals;
+    e->limits.aux = aux;
 }

@@ -34,19 +34,20 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
     if (!e) {
         return -CTR_E_NOMEM;
     }
-    e->dict = dict;
-    e->addr_bytes = addr_bytes;
-    e->mem = (dict->events & CTR_EVENTS_MEM) != 0;
-    e->val = e->mem && (dict->events & CTR_EVENTS_VAL) != 0;
-    e->reg = (dict->events & CTR_EVENTS_REG) != 0;
-    e->data = e->val || e->reg;
-    e->slots = e->mem || e->reg;
-    e->map_base = 1;
-    e->full_locals = FULL_LOCALS;
-    e->full_aux = FULL_AUX;
-    e->level = level;
-    e->cctx = ZSTD_createCCtx();
-    if (!e->cctx || pageset_init(&e->pages[0]) || pageset_init(&e->pages[1])) {
+    e->rec.dict = dict;
+    e->rec.addr_bytes = addr_bytes;
+    e->rec.mem = (dict->events & CTR_EVENTS_MEM) != 0;
+    e->rec.val = e->rec.mem && (dict->events & CTR_EVENTS_VAL) != 0;
+    e->rec.reg = (dict->events & CTR_EVENTS_REG) != 0;
+    e->rec.data = e->rec.val || e->rec.reg;
+    e->rec.slots = e->rec.mem || e->rec.reg;
+    e->blocks.map_base = 1;
+    e->limits.locals = FULL_LOCALS;
+    e->limits.aux = FULL_AUX;
+    e->pack.level = level;
+    e->pack.cctx = ZSTD_createCCtx();
+    if (!e->pack.cctx || pageset_init(&e->pages.set[0]) ||
+        pageset_init(&e->pages.set[1])) {
         ctr_encoder_free(e);
         return -CTR_E_NOMEM;
     }
@@ -59,39 +60,39 @@ void ctr_encoder_free(struct ctr_encoder *e)
     if (!e) {
         return;
     }
-    ZSTD_freeCCtx(e->cctx);
-    pageset_fini(&e->pages[0]);
-    pageset_fini(&e->pages[1]);
-    free(e->map);
-    free(e->loc);
-    free(e->def);
-    free(e->raw_of);
-    free(e->pred);
-    free(e->reach);
-    free(e->item);
-    free(e->piece);
-    values_free(&e->vals);
-    values_free(&e->regvals);
+    ZSTD_freeCCtx(e->pack.cctx);
+    pageset_fini(&e->pages.set[0]);
+    pageset_fini(&e->pages.set[1]);
+    free(e->blocks.map);
+    free(e->blocks.loc);
+    free(e->blocks.def);
+    free(e->blocks.raw_of);
+    free(e->preds.pred);
+    free(e->preds.reach);
+    free(e->preds.item);
+    free(e->preds.piece);
+    values_free(&e->vals.out);
+    values_free(&e->regs.out);
     evenc_fini(&e->events);
-    buf_free(&e->reg_meta);
-    buf_free(&e->state);
-    buf_free(&e->carry);
-    free(e->pending);
-    free(e->tok_hit);
-    free(e->tok_miss);
-    free(e->run);
-    free(e->follower);
-    free(e->batch);
-    free(e->addr_hit);
-    free(e->addr_miss);
-    free(e->cand);
-    countmap_fini(&e->cuts);
-    countmap_fini(&e->cut_falls);
-    countmap_fini(&e->unknown);
-    buf_free(&e->extra_meta);
-    buf_free(&e->extra_delta);
-    buf_free(&e->raw);
-    buf_free(&e->same);
+    buf_free(&e->regs.meta);
+    buf_free(&e->regs.state);
+    buf_free(&e->regs.carry);
+    free(e->run.pending);
+    free(e->tok.hit);
+    free(e->tok.miss);
+    free(e->run.word);
+    free(e->blocks.follower);
+    free(e->addrs.batch);
+    free(e->addrs.hit);
+    free(e->addrs.miss);
+    free(e->pages.cand);
+    countmap_fini(&e->follow.cuts);
+    countmap_fini(&e->follow.cut_falls);
+    countmap_fini(&e->follow.unknown);
+    buf_free(&e->extra.meta);
+    buf_free(&e->extra.delta);
+    buf_free(&e->pack.raw);
+    buf_free(&e->pack.same);
     free(e);
 }
 
@@ -151,80 +152,128 @@ static int values_begin(struct value_out *o, uint64_t pieces)
     return 0;
 }
 
-/* Makes arrays for that many words and units of data, and a clean state. */
-static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
+static int tokens_begin(struct tokens *tok, uint32_t words, int slots)
 {
     /* A FAULT word can become two tokens, a cut tail adds two; a miss can
      * take three halfwords.  One more, as the arrays are written ahead. */
-    uint32_t toks = (uint32_t)words * 2 + 8;
-    if (toks > e->tok_cap) {
-        e->tok_cap = 0;
-        if (fresh(&e->tok_hit, toks + 16, 1) ||
-            fresh(&e->tok_miss, (size_t)toks * 3, sizeof(e->tok_miss[0])) ||
-            fresh(&e->run, (size_t)words + 1, sizeof(e->run[0]))) {
+    const uint32_t toks = words * 2 + 8;
+    if (toks > tok->cap) {
+        tok->cap = 0;
+        if (fresh(&tok->hit, toks + 16, 1) ||
+            fresh(&tok->miss, (size_t)toks * 3, sizeof(tok->miss[0]))) {
             return -1;
         }
-        e->tok_cap = toks;
+        tok->cap = toks;
     }
-    if (units + 1 > e->addr_cap) {
-        e->addr_cap = 0;
+    if (!slots) {
+        memset(tok->hit, 1, toks); /* take_predicted emits misses only */
+    }
+    tok->n = tok->nmiss = 0;
+    tok->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
+    tok->ctx_loc = TOK_NONE;
+    tok->ctx_which = 0;
+    tok->ctx_from = FROM_NONE;
+    return 0;
+}
+
+static int addrs_begin(struct addr_column *a, uint64_t units, unsigned addr_bytes)
+{
+    if (units + 1 > a->cap) {
+        a->cap = 0;
         /* derived slots of a run come on top of what has units */
-        if (fresh(&e->addr_hit, units + 16, 1) ||
-            fresh(&e->addr_miss, units + 1, e->addr_bytes) ||
-            fresh(&e->cand, units + 1, sizeof(e->cand[0])) ||
-            fresh(&e->pending, units + 2 * CTR_MAX_BLOCK_SLOTS, sizeof(e->pending[0])) ||
-            fresh(&e->batch, units + BATCH + 2 * CTR_MAX_BLOCK_SLOTS,
-                  sizeof(e->batch[0]))) {
+        if (fresh(&a->hit, units + 16, 1) || fresh(&a->miss, units + 1, addr_bytes) ||
+            fresh(&a->batch, units + BATCH + 2 * CTR_MAX_BLOCK_SLOTS,
+                  sizeof(a->batch[0]))) {
             return -1;
         }
-        e->addr_cap = (uint32_t)units + 1;
+        a->cap = (uint32_t)units + 1;
     }
-    if (!e->slots) {
-        memset(e->tok_hit, 1, toks); /* take_predicted emits misses only */
-    }
-    memset(e->seen, 0, sizeof(e->seen));
-    e->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
-    e->ctx_loc = TOK_NONE;
-    e->ctx_which = 0;
-    e->ctx_from = FROM_NONE;
-    e->batch_cap = BATCH;
-    e->ahead = (struct ahead){.last = TOK_NONE, .undo = TOK_NONE};
-    e->ntok = e->ntok_miss = 0;
-    e->naddr = e->naddr_miss = e->ncand = e->npending = 0;
-    if (e->nextra) {
-        memset(e->extra_pred, 0, sizeof(e->extra_pred));
-    }
-    e->extra_meta.n = e->extra_delta.n = 0;
-    e->nextra = 0;
-    e->extra_run = 0;
-    if (e->val) {
-        if (values_begin(&e->vals, units + e->extra_bytes / 8)) {
+    a->batch_cap = BATCH;
+    a->n = a->nmiss = 0;
+    return 0;
+}
+
+static int run_begin(struct run_parts *run, uint32_t words, uint64_t units)
+{
+    if (words + 1 > run->word_cap) {
+        run->word_cap = 0;
+        if (fresh(&run->word, (size_t)words + 1, sizeof(run->word[0]))) {
             return -1;
         }
-        memset(e->memory, 0, sizeof(e->memory));
+        run->word_cap = words + 1;
     }
-    if (e->reg) {
-        if (values_begin(&e->regvals, units)) {
+    if (units + 1 > run->unit_cap) {
+        run->unit_cap = 0;
+        if (fresh(&run->pending, units + 2 * CTR_MAX_BLOCK_SLOTS,
+                  sizeof(run->pending[0]))) {
             return -1;
         }
+        run->unit_cap = (uint32_t)units + 1;
     }
-    e->nregs = 0;
-    e->nreg_extra = 0;
-    e->reg_run = 0;
-    e->reg_meta.n = 0;
-    e->aux_taken = 0;
+    run->npending = 0;
+    return 0;
+}
+
+static int pages_begin(struct touched *pages, uint64_t units)
+{
+    if (units + 1 > pages->cap) {
+        pages->cap = 0;
+        if (fresh(&pages->cand, units + 1, sizeof(pages->cand[0]))) {
+            return -1;
+        }
+        pages->cap = (uint32_t)units + 1;
+    }
+    pages->ncand = 0;
+    memset(pages->seen, 0, sizeof(pages->seen));
+    pageset_clear(&pages->set[0]);
+    pageset_clear(&pages->set[1]);
+    return 0;
+}
+
+static void extra_begin(struct extra_column *x)
+{
+    if (x->n) {
+        memset(x->pred, 0, sizeof(x->pred));
+    }
+    x->meta.n = x->delta.n = 0;
+    x->n = x->run = 0;
+}
+
+/* All of these but the places, which encode_regs_begin sets. */
+static int regs_begin(struct reg_column *regs, uint64_t units, int recorded)
+{
+    regs->n = regs->nextra = regs->run = 0;
+    regs->meta.n = 0;
+    return recorded ? values_begin(&regs->out, units) : 0;
+}
+
+static void follow_begin(struct follow *f)
+{
+    f->ahead = (struct ahead){.last = TOK_NONE, .undo = TOK_NONE};
+    countmap_clear(&f->cuts);
+    countmap_clear(&f->cut_falls);
+    countmap_clear(&f->unknown);
+}
+
+/* Makes arrays for that many words and units of data, and a clean state. */
+static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
+{
+    if (tokens_begin(&e->tok, (uint32_t)words, e->rec.slots) ||
+        addrs_begin(&e->addrs, units, e->rec.addr_bytes) ||
+        run_begin(&e->run, (uint32_t)words, units) || pages_begin(&e->pages, units) ||
+        regs_begin(&e->regs, units, e->rec.reg)) {
+        return -1;
+    }
+    if (e->rec.val) {
+        if (values_begin(&e->vals.out, units + e->extra.bytes / 8)) {
+            return -1;
+        }
+        memset(e->vals.memory, 0, sizeof(e->vals.memory));
+    }
+    extra_begin(&e->extra);
     evenc_begin(&e->events);
-    pageset_clear(&e->pages[0]);
-    pageset_clear(&e->pages[1]);
-    countmap_clear(&e->cuts);
-    countmap_clear(&e->cut_falls);
-    countmap_clear(&e->unknown);
-    e->runs = 0;
-    e->insns = e->loads = e->stores = 0;
-    e->dropped_faults = 0;
-    e->last_raw = 0;
-    e->flags = 0;
-    e->unsure = 0;
+    follow_begin(&e->follow);
+    e->sum = (struct summary){0};
     return encode_local_begin(e);
 }
 
@@ -242,7 +291,7 @@ static uint32_t units_there(const struct ctr_encoder *e, const struct ctr_segmen
     }
     uintptr_t from = (uintptr_t)(seg->words + seg->n_words);
     uintptr_t end = (uintptr_t)seg->data_end;
-    size_t n = end > from ? (end - from) / e->addr_bytes : 0;
+    size_t n = end > from ? (end - from) / e->rec.addr_bytes : 0;
     return n > CTR_MAX_CHUNK_UNITS ? CTR_MAX_CHUNK_UNITS : (uint32_t)n;
 }
 
@@ -256,11 +305,11 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
     w->unit = seg->from_unit;
     w->aux = seg->from_aux;
     w->rest = seg->from_insn;
-    if (e->slots && seg->data_end) {
+    if (e->rec.slots && seg->data_end) {
         w->sure = seg->n_units;
         w->have = units_there(e, seg);
     } else {
-        own.data_end = e->addr_miss; /* anything that is not NULL */
+        own.data_end = e->addrs.miss; /* anything that is not NULL */
     }
     seg = &own;
     for (;;) {
@@ -272,7 +321,7 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
             break;
         }
         /* The run that ends the segment is a slow one. */
-        uint32_t stop = encode_aux_stop(e, w);
+        uint32_t stop = encode_aux_stop(&e->rec, w);
         if (stop > seg->n_words - 1) {
             stop = seg->n_words - 1;
         }
@@ -283,7 +332,7 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
         if (w->word > from && w->word == stop) {
             continue; /* a record here may belong between runs */
         }
-        if (e->may_stop && encode_is_full(e)) {
+        if (e->limits.may_stop && encode_is_full(e)) {
             return 1;
         }
         ret = encode_slow(e, w, diag);
@@ -291,7 +340,7 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
             return ret;
         }
     }
-    if (e->slots && w->unit != seg->n_units && !(seg->flags & CTR_SEGMENT_UNSURE)) {
+    if (e->rec.slots && w->unit != seg->n_units && !(seg->flags & CTR_SEGMENT_UNSURE)) {
         return ctr_fail(diag, CTR_E_CORRUPT, seg->n_words, "data",
                         "%u units belong to no block", seg->n_units - w->unit);
     }
@@ -315,16 +364,17 @@ static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
                        struct ctr_diag *diag)
 {
     struct segment_walk w = {.seg = seg};
-    e->state.n = 0;
-    if (!e->reg) {
+    e->regs.state.n = 0;
+    if (!e->rec.reg) {
         return 0;
     }
     const struct mempipe_side_place *p = encode_aux_state(&w);
-    if (ctr_segment_goes_on(seg) ? buf_append(&e->state, e->carry.p, e->carry.n)
-                                 : p && buf_append(&e->state, p + 1, p->n)) {
+    if (ctr_segment_goes_on(seg)
+            ? buf_append(&e->regs.state, e->regs.carry.p, e->regs.carry.n)
+            : p && buf_append(&e->regs.state, p + 1, p->n)) {
         return ctr_fail_nomem(diag);
     }
-    return encode_regs_begin(e, diag);
+    return encode_regs_begin(&e->regs, &e->rec, diag);
 }
 
 /*
@@ -337,16 +387,16 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
                          struct ctr_diag *diag)
 {
     uint64_t words = 0, units = 0, aux = 0;
-    e->extra_bytes = 0;
+    e->extra.bytes = 0;
     for (unsigned i = 0; i < n_segs; i++) {
         const struct ctr_segment *seg = &segs[i];
         words += seg->n_words;
         aux += seg->aux_bytes;
-        if (e->slots && seg->n_units &&
-            (!seg->data_end || (uintptr_t)seg->data_end % e->addr_bytes)) {
+        if (e->rec.slots && seg->n_units &&
+            (!seg->data_end || (uintptr_t)seg->data_end % e->rec.addr_bytes)) {
             return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "data", "not aligned");
         }
-        units += e->slots && seg->data_end ? units_there(e, seg) : 0;
+        units += e->rec.slots && seg->data_end ? units_there(e, seg) : 0;
     }
     if (words > CTR_MAX_CHUNK_WORDS || units > CTR_MAX_CHUNK_UNITS ||
         aux > CTR_MAX_CHUNK_AUX) {
@@ -354,7 +404,7 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
                         "more than a chunk can hold");
     }
     for (unsigned i = 0; i < n_segs; i++) {
-        int err = encode_aux_check(e, &segs[i], diag);
+        int err = encode_aux_check(&e->rec, &segs[i], &e->extra.bytes, diag);
         if (err) {
             return in_segment(err, i, diag);
         }
@@ -368,7 +418,7 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
     }
     unsigned n = 0;
     int stopped = 0;
-    e->may_stop = some && (!e->reg || e->state.n);
+    e->limits.may_stop = some && (!e->rec.reg || e->regs.state.n);
     while (n < n_segs && !stopped && !(some && n && encode_is_full(e))) {
         *w = (struct segment_walk){0};
         stopped = segment_run(e, w, &segs[n], diag);
@@ -377,7 +427,7 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
         }
         n += !stopped;
     }
-    if (stopped && e->reg && encode_regs_end(e)) {
+    if (stopped && e->rec.reg && encode_regs_end(&e->regs, &e->rec)) {
         return ctr_fail_nomem(diag);
     }
     *taken = n;
@@ -404,18 +454,18 @@ int ctr_encoder_run_some(struct ctr_encoder *e, struct ctr_segment *segs, unsign
 
 const void *ctr_encoder_get_state(const struct ctr_encoder *e, size_t *bytes)
 {
-    *bytes = e->reg ? e->carry.n : 0;
-    return *bytes ? e->carry.p : NULL;
+    *bytes = e->rec.reg ? e->regs.carry.n : 0;
+    return *bytes ? e->regs.carry.p : NULL;
 }
 
 int ctr_encoder_set_state(struct ctr_encoder *e, const void *state, size_t bytes)
 {
-    const struct regtable *t = dict_regs(e->dict);
-    if (!e->reg || !t || bytes != t->state_bytes) {
+    const struct regtable *t = dict_regs(e->rec.dict);
+    if (!e->rec.reg || !t || bytes != t->state_bytes) {
         return -CTR_E_CORRUPT;
     }
-    e->carry.n = 0;
-    return buf_append(&e->carry, state, bytes) ? -CTR_E_NOMEM : 0;
+    e->regs.carry.n = 0;
+    return buf_append(&e->regs.carry, state, bytes) ? -CTR_E_NOMEM : 0;
 }
 
 int ctr_encoder_run(struct ctr_encoder *e, const struct ctr_segment *segs,

@@ -12,9 +12,9 @@
 
 #define ADDRS(T, PRED)                                                                   \
     do {                                                                                 \
-        struct PRED *const pred = e->pred;                                               \
+        struct PRED *const pred = e->preds.pred;                                         \
         const volatile T *addr = (const T *)w->seg->data_end - w->unit;                  \
-        T *miss = (T *)e->addr_miss + e->naddr_miss;                                     \
+        T *miss = (T *)e->addrs.miss + e->addrs.nmiss;                                   \
         for (uint32_t i = 0; i < n; i++) {                                               \
             uint32_t at = batch[i];                                                      \
             T a = *--addr;                                                               \
@@ -25,12 +25,12 @@
             *miss = step;                                                                \
             miss += !ok;                                                                 \
             uint64_t key = PAGE_KEY(a, reach[at]);                                       \
-            if (__builtin_expect(e->seen[PAGE_HASH(key)] != key, 0)) {                   \
-                e->seen[PAGE_HASH(key)] = key;                                           \
+            if (__builtin_expect(e->pages.seen[PAGE_HASH(key)] != key, 0)) {             \
+                e->pages.seen[PAGE_HASH(key)] = key;                                     \
                 *cand++ = key;                                                           \
             }                                                                            \
         }                                                                                \
-        e->naddr_miss = (uint32_t)(miss - (T *)e->addr_miss);                            \
+        e->addrs.nmiss = (uint32_t)(miss - (T *)e->addrs.miss);                          \
     } while (0)
 
 static inline __attribute__((always_inline)) void take_addrs(struct ctr_encoder *e,
@@ -38,17 +38,17 @@ static inline __attribute__((always_inline)) void take_addrs(struct ctr_encoder 
                                                              uint32_t n,
                                                              const unsigned addr_bytes)
 {
-    const uint32_t *const batch = e->batch;
-    const uint16_t *const reach = e->reach;
-    uint8_t *const hit = e->addr_hit + e->naddr;
-    uint64_t *cand = e->cand + e->ncand;
+    const uint32_t *const batch = e->addrs.batch;
+    const uint16_t *const reach = e->preds.reach;
+    uint8_t *const hit = e->addrs.hit + e->addrs.n;
+    uint64_t *cand = e->pages.cand + e->pages.ncand;
     if (addr_bytes == 4) {
         ADDRS(uint32_t, pred32);
     } else {
         ADDRS(uint64_t, pred64);
     }
-    e->ncand = (uint32_t)(cand - e->cand);
-    e->naddr += n;
+    e->pages.ncand = (uint32_t)(cand - e->pages.cand);
+    e->addrs.n += n;
     w->unit += n;
 }
 
@@ -64,7 +64,7 @@ static void take_addrs64(struct ctr_encoder *e, struct segment_walk *w, uint32_t
 
 void encode_addrs(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
-    if (e->addr_bytes == 4) {
+    if (e->rec.addr_bytes == 4) {
         take_addrs32(e, w, n);
     } else {
         take_addrs64(e, w, n);

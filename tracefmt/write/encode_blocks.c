@@ -25,16 +25,16 @@ static int room(void *p, uint32_t *cap, uint32_t have, uint32_t n, size_t size)
     return 0;
 }
 
-static size_t pred_size(const struct ctr_encoder *e)
+static size_t pred_size(const struct recorded *rec)
 {
-    return e->addr_bytes == 4 ? sizeof(struct pred32) : sizeof(struct pred64);
+    return rec->addr_bytes == 4 ? sizeof(struct pred32) : sizeof(struct pred64);
 }
 
-static int room_preds(struct ctr_encoder *e, uint32_t n)
+static int room_preds(struct slot_preds *s, const struct recorded *rec, uint32_t n)
 {
-    uint32_t cap = e->pred_cap;
-    if (room(&e->pred, &cap, e->npred, n, pred_size(e)) ||
-        room(&e->reach, &e->pred_cap, e->npred, n, sizeof(e->reach[0]))) {
+    uint32_t cap = s->pred_cap;
+    if (room(&s->pred, &cap, s->npred, n, pred_size(rec)) ||
+        room(&s->reach, &s->pred_cap, s->npred, n, sizeof(s->reach[0]))) {
         return -CTR_E_NOMEM;
     }
     return 0;
@@ -43,22 +43,23 @@ static int room_preds(struct ctr_encoder *e, uint32_t n)
 int encode_local_begin(struct ctr_encoder *e)
 {
     /* Moving the base invalidates the local ids of the last chunk. */
-    if (e->map_base > UINT32_MAX - 2 * (e->nloc + MAX_LOCALS + 1)) {
-        memset(e->map, 0, e->map_cap * sizeof(e->map[0]));
-        e->map_base = 1;
+    if (e->blocks.map_base > UINT32_MAX - 2 * (e->blocks.n + MAX_LOCALS + 1)) {
+        memset(e->blocks.map, 0, e->blocks.map_cap * sizeof(e->blocks.map[0]));
+        e->blocks.map_base = 1;
     } else {
-        e->map_base += e->nloc;
+        e->blocks.map_base += e->blocks.n;
     }
-    e->nloc = 0;
-    e->nslot = 0;
-    e->def_bytes = 0;
-    e->npiece = 0;
-    e->npred = 0;
-    if (room(&e->item, &e->item_cap, 0, NO_ITEM + 1, sizeof(e->item[0]))) {
+    e->blocks.n = 0;
+    e->blocks.nslot = 0;
+    e->blocks.def_bytes = 0;
+    e->preds.npiece = 0;
+    e->preds.npred = 0;
+    if (room(&e->preds.item, &e->preds.item_cap, 0, NO_ITEM + 1,
+             sizeof(e->preds.item[0]))) {
         return -CTR_E_NOMEM;
     }
-    e->nitem = NO_ITEM + 1;
-    memset(&e->item[NO_ITEM], 0, sizeof(e->item[0]));
+    e->preds.nitem = NO_ITEM + 1;
+    memset(&e->preds.item[NO_ITEM], 0, sizeof(e->preds.item[0]));
     return 0;
 }
 
@@ -66,37 +67,40 @@ int encode_local_begin(struct ctr_encoder *e)
 static int make_room(struct ctr_encoder *e, const struct dict_entry *d)
 {
     uint32_t pieces = 0;
-    if (e->nloc >= MAX_LOCALS || e->nslot + d->def.nslot > MAX_CHUNK_SLOTS ||
-        e->def_bytes + d->def.bytes > MAX_CHUNK_DEFS) {
+    if (e->blocks.n >= MAX_LOCALS || e->blocks.nslot + d->def.nslot > MAX_CHUNK_SLOTS ||
+        e->blocks.def_bytes + d->def.bytes > MAX_CHUNK_DEFS) {
         return -CTR_E_LIMIT;
     }
-    for (unsigned i = 0; e->data && i < d->def.nslot; i++) {
+    for (unsigned i = 0; e->rec.data && i < d->def.nslot; i++) {
         pieces += value_pieces(d->slot[i].s.size);
     }
-    if (e->npiece + pieces > MAX_CHUNK_PIECES) {
+    if (e->preds.npiece + pieces > MAX_CHUNK_PIECES) {
         return -CTR_E_LIMIT;
     }
-    if (e->nloc == e->loc_cap) {
-        uint32_t cap[4] = {e->loc_cap, e->loc_cap, e->loc_cap, e->loc_cap};
-        if (room(&e->loc, &cap[0], e->nloc, 1, sizeof(e->loc[0])) ||
-            room(&e->def, &cap[1], e->nloc, 1, sizeof(e->def[0])) ||
-            room(&e->follower, &cap[2], e->nloc, 1, sizeof(e->follower[0])) ||
-            room(&e->raw_of, &cap[3], e->nloc, 1, sizeof(e->raw_of[0]))) {
+    if (e->blocks.n == e->blocks.cap) {
+        uint32_t cap[4] = {e->blocks.cap, e->blocks.cap, e->blocks.cap, e->blocks.cap};
+        if (room(&e->blocks.loc, &cap[0], e->blocks.n, 1, sizeof(e->blocks.loc[0])) ||
+            room(&e->blocks.def, &cap[1], e->blocks.n, 1, sizeof(e->blocks.def[0])) ||
+            room(&e->blocks.follower, &cap[2], e->blocks.n, 1,
+                 sizeof(e->blocks.follower[0])) ||
+            room(&e->blocks.raw_of, &cap[3], e->blocks.n, 1,
+                 sizeof(e->blocks.raw_of[0]))) {
             return -CTR_E_NOMEM;
         }
-        e->loc_cap = cap[0];
+        e->blocks.cap = cap[0];
     }
-    if (e->data
-            ? room(&e->item, &e->item_cap, e->nitem, d->nitem, sizeof(e->item[0])) ||
-                  room(&e->piece, &e->piece_cap, e->npiece, pieces, sizeof(e->piece[0]))
-            : room_preds(e, d->naddr)) {
+    if (e->rec.data ? room(&e->preds.item, &e->preds.item_cap, e->preds.nitem, d->nitem,
+                           sizeof(e->preds.item[0])) ||
+                          room(&e->preds.piece, &e->preds.piece_cap, e->preds.npiece,
+                               pieces, sizeof(e->preds.piece[0]))
+                    : room_preds(&e->preds, &e->rec, d->naddr)) {
         return -CTR_E_NOMEM;
     }
     return 0;
 }
 
 /* A derived slot, entry `entry' of its block's; it is the nth item from `base' on. */
-static void item_derive(const struct ctr_encoder *e, struct item *it,
+static void item_derive(const struct recorded *rec, struct item *it,
                         const struct dict_entry *d, unsigned entry, uint32_t nth,
                         uint32_t base)
 {
@@ -107,53 +111,56 @@ static void item_derive(const struct ctr_encoder *e, struct item *it,
     it->step = (uint64_t)v.delta;
     it->bits = v.bits;
     it->is_signed = v.is_signed;
-    if (!v.is_signed || v.bits == 8 * e->addr_bytes) {
+    if (!v.is_signed || v.bits == 8 * rec->addr_bytes) {
         it->kind = ITEM_ACCESS_DERIVED;
         it->last = ~0ull >> (64 - v.bits);
-        it->last = e->addr_bytes == 4 ? (uint32_t)it->last : it->last;
+        it->last = rec->addr_bytes == 4 ? (uint32_t)it->last : it->last;
     } else {
         it->kind = ITEM_ANY_DERIVED;
     }
 }
 
 /* How to encode slot k, whose block's items begin at `base'. */
-static struct item item_of(struct ctr_encoder *e, const struct dict_entry *d,
-                           const struct dict_slot *k, uint32_t base)
+static struct item item_of(const struct recorded *rec, struct slot_preds *preds,
+                           const struct dict_entry *d, const struct dict_slot *k,
+                           uint32_t base)
 {
     const struct ctr_slot *s = &k->s;
-    struct item it = {
-        .kind = ITEM_ACCESS, .units = (uint8_t)encode_units(e, s), .piece = e->npiece};
+    struct item it = {.kind = ITEM_ACCESS,
+                      .units = (uint8_t)encode_units(rec, s),
+                      .piece = preds->npiece};
     if (s->derived) {
-        item_derive(e, &it, d, k->entry, k->item, base);
+        item_derive(rec, &it, d, k->entry, k->item, base);
     } else if (!s->reg) {
         it.reach = d->reach[k->addr];
     }
-    if (s->reg || (e->val && !s->novalue)) {
-        it.pieces = (uint16_t)value_pieces_init(&e->piece[e->npiece], s, e->addr_bytes);
-        e->npiece += it.pieces;
+    if (s->reg || (rec->val && !s->novalue)) {
+        it.pieces =
+            (uint16_t)value_pieces_init(&preds->piece[preds->npiece], s, rec->addr_bytes);
+        preds->npiece += it.pieces;
     }
     if (s->reg) {
         it.kind = ITEM_REGISTER;
-    } else if (it.pieces == 1 && e->piece[it.piece].span == e->addr_bytes &&
+    } else if (it.pieces == 1 && preds->piece[it.piece].span == rec->addr_bytes &&
                it.kind != ITEM_ANY_DERIVED) {
-        it.value = e->piece[it.piece];
+        it.value = preds->piece[it.piece];
     } else {
         it.kind = s->derived ? ITEM_ANY_DERIVED : ITEM_ANY;
     }
     return it;
 }
 
-static void local_items(struct ctr_encoder *e, struct local *b,
-                        const struct dict_entry *d)
+static void local_items(const struct recorded *rec, struct slot_preds *preds,
+                        struct local *b, const struct dict_entry *d)
 {
-    struct item *row = NULL, *whole = &e->item[e->nitem];
-    b->base = e->nitem;
+    struct item *row = NULL, *whole = &preds->item[preds->nitem];
+    b->base = preds->nitem;
     b->n = d->nwhole;
     b->need = 0;
     for (unsigned i = 0; i < d->def.nslot; i++) {
         const struct ctr_slot *s = &d->slot[i].s;
-        struct item *it = &e->item[b->base + d->slot[i].item];
-        *it = item_of(e, d, &d->slot[i], b->base);
+        struct item *it = &preds->item[b->base + d->slot[i].item];
+        *it = item_of(rec, preds, d, &d->slot[i], b->base);
         b->need += slot_group(s) ? 0 : it->units;
         b->most = it->units > b->most ? it->units : b->most;
         if (slot_in_row(s) && !row) {
@@ -167,13 +174,13 @@ static void local_items(struct ctr_encoder *e, struct local *b,
             row->pieces++;
         }
     }
-    e->nitem += d->nitem;
+    preds->nitem += d->nitem;
 }
 
 static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t raw)
 {
-    uint32_t l = e->nloc, base = e->npred;
-    struct local *b = &e->loc[l];
+    uint32_t l = e->blocks.n, base = e->preds.npred;
+    struct local *b = &e->blocks.loc[l];
     *b = (struct local){
         .next = {TOK_NONE, TOK_NONE},
         .from = FROM(l, 0),
@@ -183,32 +190,34 @@ static int local_new(struct ctr_encoder *e, const struct dict_entry *d, uint32_t
         .ninsn = d->def.ninsn,
         .most = 1,
     };
-    if (e->data) {
-        local_items(e, b, d);
+    if (e->rec.data) {
+        local_items(&e->rec, &e->preds, b, d);
     } else if (d->naddr) {
-        memset((uint8_t *)e->pred + base * pred_size(e), 0, d->naddr * pred_size(e));
-        memcpy(e->reach + base, d->reach, d->naddr * sizeof(d->reach[0]));
-        e->npred += d->naddr;
-        if (BATCH + d->nplain > e->batch_cap) {
-            e->batch_cap = BATCH + d->nplain;
+        memset((uint8_t *)e->preds.pred + base * pred_size(&e->rec), 0,
+               d->naddr * pred_size(&e->rec));
+        memcpy(e->preds.reach + base, d->reach, d->naddr * sizeof(d->reach[0]));
+        e->preds.npred += d->naddr;
+        if (BATCH + d->nplain > e->addrs.batch_cap) {
+            e->addrs.batch_cap = BATCH + d->nplain;
         }
     }
-    e->def[l] = d;
-    e->raw_of[l] = raw;
-    e->follower[l] = (struct follower){.pc = d->pc, .end = d->end, .next_pc = d->end + 1};
-    e->nslot += d->def.nslot;
-    e->def_bytes += d->def.bytes;
-    e->nloc++;
+    e->blocks.def[l] = d;
+    e->blocks.raw_of[l] = raw;
+    e->blocks.follower[l] =
+        (struct follower){.pc = d->pc, .end = d->end, .next_pc = d->end + 1};
+    e->blocks.nslot += d->def.nslot;
+    e->blocks.def_bytes += d->def.bytes;
+    e->blocks.n++;
     return 0;
 }
 
 int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
 {
-    if (encode_knows(e, raw)) {
-        *out = e->map[raw] - e->map_base;
+    if (encode_knows(&e->blocks, raw)) {
+        *out = e->blocks.map[raw] - e->blocks.map_base;
         return 0;
     }
-    const struct dict_entry *d = dict_raw(e->dict, raw);
+    const struct dict_entry *d = dict_raw(e->rec.dict, raw);
     if (!d) {
         return -CTR_E_CORRUPT;
     }
@@ -216,17 +225,19 @@ int encode_local(struct ctr_encoder *e, uint32_t raw, uint32_t *out)
     if (err) {
         return err;
     }
-    if (raw >= e->map_cap) {
-        uint32_t from = e->map_cap;
-        if (room(&e->map, &e->map_cap, from, raw - from + 1, sizeof(e->map[0]))) {
+    if (raw >= e->blocks.map_cap) {
+        uint32_t from = e->blocks.map_cap;
+        if (room(&e->blocks.map, &e->blocks.map_cap, from, raw - from + 1,
+                 sizeof(e->blocks.map[0]))) {
             return -CTR_E_NOMEM;
         }
-        memset(e->map + from, 0, (size_t)(e->map_cap - from) * sizeof(e->map[0]));
+        memset(e->blocks.map + from, 0,
+               (size_t)(e->blocks.map_cap - from) * sizeof(e->blocks.map[0]));
     }
-    *out = e->nloc;
+    *out = e->blocks.n;
     err = local_new(e, d, raw);
     if (!err) {
-        e->map[raw] = e->map_base + *out;
+        e->blocks.map[raw] = e->blocks.map_base + *out;
     }
     return err;
 }

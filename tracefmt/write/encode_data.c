@@ -53,20 +53,20 @@ struct addrs {
 static struct addrs addrs_begin(const struct ctr_encoder *e, const struct segment_walk *w)
 {
     return (struct addrs){
-        .data = (const uint8_t *)w->seg->data_end - (size_t)w->unit * e->addr_bytes,
-        .miss = (uint8_t *)e->addr_miss + (size_t)e->naddr_miss * e->addr_bytes,
-        .hit = e->addr_hit + e->naddr,
-        .cand = e->cand + e->ncand,
+        .data = (const uint8_t *)w->seg->data_end - (size_t)w->unit * e->rec.addr_bytes,
+        .miss = (uint8_t *)e->addrs.miss + (size_t)e->addrs.nmiss * e->rec.addr_bytes,
+        .hit = e->addrs.hit + e->addrs.n,
+        .cand = e->pages.cand + e->pages.ncand,
     };
 }
 
 static void addrs_end(struct ctr_encoder *e, struct segment_walk *w,
                       const struct addrs *a)
 {
-    e->naddr_miss = (uint32_t)(a->miss - (uint8_t *)e->addr_miss) / e->addr_bytes;
-    e->naddr = (uint32_t)(a->hit - e->addr_hit);
-    e->ncand = (uint32_t)(a->cand - e->cand);
-    w->unit = (uint32_t)((const uint8_t *)w->seg->data_end - a->data) / e->addr_bytes;
+    e->addrs.nmiss = (uint32_t)(a->miss - (uint8_t *)e->addrs.miss) / e->rec.addr_bytes;
+    e->addrs.n = (uint32_t)(a->hit - e->addrs.hit);
+    e->pages.ncand = (uint32_t)(a->cand - e->pages.cand);
+    w->unit = (uint32_t)((const uint8_t *)w->seg->data_end - a->data) / e->rec.addr_bytes;
 }
 
 /* The unit that ends at `end'. */
@@ -84,7 +84,7 @@ INLINE uint64_t get_unit(const uint8_t *end, const unsigned ab)
 }
 
 /* The next unit is the item's address. */
-INLINE uint64_t put_addr(struct ctr_encoder *e, struct addrs *a, struct item *it,
+INLINE uint64_t put_addr(struct touched *pages, struct addrs *a, struct item *it,
                          const unsigned ab)
 {
     uint64_t addr = get_unit(a->data, ab);
@@ -104,8 +104,8 @@ INLINE uint64_t put_addr(struct ctr_encoder *e, struct addrs *a, struct item *it
     a->miss += ok ? 0 : ab;
     *a->hit++ = (uint8_t)ok;
     uint64_t key = PAGE_KEY(addr, it->reach);
-    if (__builtin_expect(e->seen[PAGE_HASH(key)] != key, 0)) {
-        e->seen[PAGE_HASH(key)] = key;
+    if (__builtin_expect(pages->seen[PAGE_HASH(key)] != key, 0)) {
+        pages->seen[PAGE_HASH(key)] = key;
         *a->cand++ = key;
     }
     return addr;
@@ -180,15 +180,15 @@ INLINE void put_reg(uint64_t *regs, struct values *o, struct piece *p, uint64_t 
 INLINE uint32_t take_accesses(struct ctr_encoder *e, struct segment_walk *w, uint32_t k,
                               uint32_t n, const unsigned ab)
 {
-    const uint32_t *const batch = e->batch;
-    struct item *const items = e->item;
+    const uint32_t *const batch = e->addrs.batch;
+    struct item *const items = e->preds.item;
     struct addrs a = addrs_begin(e, w);
-    struct values vals = values_begin(&e->vals);
+    struct values vals = values_begin(&e->vals.out);
     for (; k < n; k++) {
         struct item *it = &items[batch[k]];
         uint64_t addr;
         if (it->kind == ITEM_ACCESS) {
-            addr = put_addr(e, &a, it, ab);
+            addr = put_addr(&e->pages, &a, it, ab);
         } else if (it->kind == ITEM_ACCESS_DERIVED) {
             addr = ((it - it->root)->last + it->step) & it->last;
         } else {
@@ -196,10 +196,10 @@ INLINE uint32_t take_accesses(struct ctr_encoder *e, struct segment_walk *w, uin
         }
         uint64_t v = get_unit(a.data, ab);
         a.data -= ab;
-        put_memory(e->memory, &vals, &it->value, addr, v);
+        put_memory(e->vals.memory, &vals, &it->value, addr, v);
     }
     addrs_end(e, w, &a);
-    values_end(&e->vals, &vals);
+    values_end(&e->vals.out, &vals);
     return k;
 }
 
@@ -225,19 +225,19 @@ INLINE uint64_t get_piece(const uint8_t **data, const struct piece *p, unsigned 
 INLINE uint32_t take_rows(struct ctr_encoder *e, struct segment_walk *w, uint32_t k,
                           uint32_t n, const unsigned ab)
 {
-    const uint32_t *const batch = e->batch;
-    const struct item *const items = e->item;
+    const uint32_t *const batch = e->addrs.batch;
+    const struct item *const items = e->preds.item;
     struct addrs a = addrs_begin(e, w);
-    struct values regs = values_begin(&e->regvals);
+    struct values regs = values_begin(&e->regs.out);
     for (; k < n && items[batch[k]].kind == ITEM_ROW; k++) {
         const struct item *it = &items[batch[k]];
-        struct piece *p = e->piece + it->piece;
+        struct piece *p = e->preds.piece + it->piece;
         for (const struct piece *end = p + it->pieces; p < end; p++) {
-            put_reg(e->regs, &regs, p, get_piece(&a.data, p, 1, 0, ab));
+            put_reg(e->regs.place, &regs, p, get_piece(&a.data, p, 1, 0, ab));
         }
     }
     addrs_end(e, w, &a);
-    values_end(&e->regvals, &regs);
+    values_end(&e->regs.out, &regs);
     return k;
 }
 
@@ -258,32 +258,32 @@ INLINE uint64_t derived_addr(const struct item *it, const unsigned ab)
 INLINE void put_item(struct ctr_encoder *e, struct addrs *a, struct values *vals,
                      struct values *regs, struct item *it, const unsigned ab)
 {
-    struct piece *p = e->piece + it->piece;
+    struct piece *p = e->preds.piece + it->piece;
     unsigned n = it->pieces;
     if (it->kind == ITEM_ROW) {
         for (const struct piece *end = p + n; p < end; p++) {
-            put_reg(e->regs, regs, p, get_piece(&a->data, p, 1, 0, ab));
+            put_reg(e->regs.place, regs, p, get_piece(&a->data, p, 1, 0, ab));
         }
         return;
     }
     if (it->kind == ITEM_REGISTER) {
         for (; n-- > 0; p++) {
-            put_reg(e->regs, regs, p, get_piece(&a->data, p, it->pieces, n, ab));
+            put_reg(e->regs.place, regs, p, get_piece(&a->data, p, it->pieces, n, ab));
         }
         return;
     }
     uint64_t addr = it->kind == ITEM_ACCESS_DERIVED || it->kind == ITEM_ANY_DERIVED
                         ? derived_addr(it, ab)
-                        : put_addr(e, a, it, ab);
+                        : put_addr(&e->pages, a, it, ab);
     if (it->kind < ITEM_ROW) {
         uint64_t v = get_unit(a->data, ab);
         a->data -= ab;
-        put_memory(e->memory, vals, &it->value, addr, v);
+        put_memory(e->vals.memory, vals, &it->value, addr, v);
         return;
     }
     for (; n-- > 0; p++) {
         uint64_t v = get_piece(&a->data, p, it->pieces, n, ab);
-        put_memory(e->memory, vals, p, addr + p->off, v);
+        put_memory(e->vals.memory, vals, p, addr + p->off, v);
     }
 }
 
@@ -292,30 +292,30 @@ INLINE uint32_t take_any(struct ctr_encoder *e, struct segment_walk *w, uint32_t
                          uint32_t n, const unsigned ab, const int all)
 {
     struct addrs a = addrs_begin(e, w);
-    struct values vals = values_begin(&e->vals);
-    struct values regs = values_begin(&e->regvals);
+    struct values vals = values_begin(&e->vals.out);
+    struct values regs = values_begin(&e->regs.out);
     for (; k < n; k++) {
-        struct item *it = &e->item[e->batch[k]];
+        struct item *it = &e->preds.item[e->addrs.batch[k]];
         if (!all && it->kind < ITEM_ANY) {
             break;
         }
         put_item(e, &a, &vals, &regs, it, ab);
     }
     addrs_end(e, w, &a);
-    values_end(&e->vals, &vals);
-    values_end(&e->regvals, &regs);
+    values_end(&e->vals.out, &vals);
+    values_end(&e->regs.out, &regs);
     return k;
 }
 
 INLINE void take_items(struct ctr_encoder *e, struct segment_walk *w, uint32_t n,
                        const unsigned ab)
 {
-    if (e->mem && e->reg) { /* alternating kinds */
+    if (e->rec.mem && e->rec.reg) { /* alternating kinds */
         take_any(e, w, 0, n, ab, 1);
         return;
     }
     for (uint32_t k = 0; k < n;) {
-        unsigned kind = e->item[e->batch[k]].kind;
+        unsigned kind = e->preds.item[e->addrs.batch[k]].kind;
         if (kind < ITEM_ROW) {
             k = take_accesses(e, w, k, n, ab);
         } else if (kind == ITEM_ROW) {
@@ -338,7 +338,7 @@ static void take_items64(struct ctr_encoder *e, struct segment_walk *w, uint32_t
 
 void encode_items(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 {
-    if (e->addr_bytes == 4) {
+    if (e->rec.addr_bytes == 4) {
         take_items32(e, w, n);
     } else {
         take_items64(e, w, n);
@@ -348,11 +348,11 @@ void encode_items(struct ctr_encoder *e, struct segment_walk *w, uint32_t n)
 void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
                        const uint8_t *data, uint32_t n)
 {
-    struct values o = values_begin(&e->vals);
+    struct values o = values_begin(&e->vals.out);
     for (uint32_t at = 0; at < n; at += 8) {
         unsigned bytes = n - at < 8 ? n - at : 8;
         uint64_t v = value_get(data + at, bytes, big_endian);
-        uint64_t *word = &e->memory[value_place(addr + at)];
+        uint64_t *word = &e->vals.memory[value_place(addr + at)];
         uint64_t mask = value_mask(bytes);
         unsigned shift = value_shift(addr + at, value_turn(big_endian, bytes));
         uint64_t step = value_signed(v - (*word >> shift), bytes);
@@ -362,5 +362,5 @@ void encode_data_extra(struct ctr_encoder *e, uint64_t addr, int big_endian,
         }
         *word = (*word & ~(mask << shift)) | v << shift;
     }
-    values_end(&e->vals, &o);
+    values_end(&e->vals.out, &o);
 }

@@ -15,17 +15,18 @@
 
 static int falls(const struct ctr_encoder *e, uint32_t from, uint32_t to)
 {
-    return to < e->nloc && e->follower[to].pc == e->follower[from].end;
+    return to < e->blocks.n && e->blocks.follower[to].pc == e->blocks.follower[from].end;
 }
 
 /* The last run has continued after its block, or elsewhere. */
 static void went(struct ctr_encoder *e, int fell)
 {
-    struct ahead *a = &e->ahead;
+    struct ahead *a = &e->follow.ahead;
     if (a->first == 0) {
-        e->follower[a->last].falls += (uint32_t)fell;
+        e->blocks.follower[a->last].falls += (uint32_t)fell;
     } else if (fell) { /* encode_ran has made its entry */
-        countmap_add(&e->cut_falls, CUT_KEY(a->last, a->first, e->loc[a->last].ninsn), 1);
+        countmap_add(&e->follow.cut_falls,
+                     CUT_KEY(a->last, a->first, e->blocks.loc[a->last].ninsn), 1);
     }
 }
 
@@ -38,13 +39,13 @@ static void waits_no_more(struct ahead *a)
 
 void encode_next(struct ctr_encoder *e, uint32_t to)
 {
-    struct ahead *a = &e->ahead;
+    struct ahead *a = &e->follow.ahead;
     if (a->head == 0) {
         a->head = CHUNK_F_NEXT;
-        a->head_pc = e->follower[to].pc;
+        a->head_pc = e->blocks.follower[to].pc;
     }
     if (a->undo != TOK_NONE) {
-        e->follower[a->undo].falls -= (uint32_t)falls(e, a->undo, to);
+        e->blocks.follower[a->undo].falls -= (uint32_t)falls(e, a->undo, to);
         a->undo = TOK_NONE;
     }
     if (a->last != TOK_NONE && !a->counted) {
@@ -56,47 +57,47 @@ void encode_next(struct ctr_encoder *e, uint32_t to)
 void encode_next_rest(struct ctr_encoder *e)
 {
     /* A marker follows the straight run: the arithmetic does not count it. */
-    e->ahead.counted = 0;
-    e->ahead.undo = TOK_NONE;
+    e->follow.ahead.counted = 0;
+    e->follow.ahead.undo = TOK_NONE;
 }
 
 void encode_next_pc(struct ctr_encoder *e, uint64_t pc)
 {
-    struct ahead *a = &e->ahead;
+    struct ahead *a = &e->follow.ahead;
     if (a->head == 0) {
         a->head = CHUNK_F_NEXT;
         a->head_pc = pc;
     }
     if (a->last != TOK_NONE) {
-        went(e, pc == e->follower[a->last].end);
+        went(e, pc == e->blocks.follower[a->last].end);
         waits_no_more(a);
     }
 }
 
 int encode_next_unknown(struct ctr_encoder *e)
 {
-    struct ahead *a = &e->ahead;
+    struct ahead *a = &e->follow.ahead;
     if (a->head == 0) {
         a->head = CHUNK_F_BREAK;
     }
     if (a->last == TOK_NONE) {
         return 0;
     }
-    int bad = countmap_add(&e->unknown, CUT_KEY(a->last, a->first, 0), 1);
+    int bad = countmap_add(&e->follow.unknown, CUT_KEY(a->last, a->first, 0), 1);
     waits_no_more(a);
     return bad;
 }
 
 int encode_ran(struct ctr_encoder *e, uint32_t local, uint32_t first, int unknown)
 {
-    uint64_t key = CUT_KEY(local, first, e->loc[local].ninsn);
-    e->ahead.last = local;
-    e->ahead.first = first;
-    e->ahead.counted = 0;
+    uint64_t key = CUT_KEY(local, first, e->blocks.loc[local].ninsn);
+    e->follow.ahead.last = local;
+    e->follow.ahead.first = first;
+    e->follow.ahead.counted = 0;
     if (unknown) {
         return encode_next_unknown(e);
     }
-    return first ? countmap_add(&e->cut_falls, key, 0) : 0;
+    return first ? countmap_add(&e->follow.cut_falls, key, 0) : 0;
 }
 
 /* From straight run number `since' of a block on, the prediction is pc. */
@@ -110,28 +111,28 @@ static inline void change(struct follower *f, uint32_t since, uint64_t pc)
 
 void encode_follow_end(struct ctr_encoder *e)
 {
-    struct follower *const follower = e->follower;
-    for (uint32_t i = 0; i < e->ntok_miss; i++) {
-        uint64_t miss = e->tok_miss[i];
+    struct follower *const follower = e->blocks.follower;
+    for (uint32_t i = 0; i < e->tok.nmiss; i++) {
+        uint64_t miss = e->tok.miss[i];
         if (FROM_LOCAL(miss) == FROM_NO_LOCAL) {
             continue;
         }
         struct follower *f = &follower[FROM_LOCAL(miss)];
         uint32_t tok = (uint16_t)miss;
         if (tok == TOK16_ESCAPE) {
-            tok = (uint16_t)e->tok_miss[i + 1] | (uint32_t)(uint16_t)e->tok_miss[i + 2]
+            tok = (uint16_t)e->tok.miss[i + 1] | (uint32_t)(uint16_t)e->tok.miss[i + 2]
                                                      << 16;
         } else if (tok >= TOK16_GROUP) {
             tok = TOK_NONE;
         }
-        change(f, FROM_SINCE(miss), tok < e->nloc ? follower[tok].pc : f->end + 1);
+        change(f, FROM_SINCE(miss), tok < e->blocks.n ? follower[tok].pc : f->end + 1);
     }
     /* Nothing follows the last run. */
-    if (e->ctx_loc != TOK_NONE && e->ctx_which == 0) {
-        struct follower *f = &follower[e->ctx_loc];
-        change(f, FROM_SINCE(e->ctx_from), f->end + 1);
+    if (e->tok.ctx_loc != TOK_NONE && e->tok.ctx_which == 0) {
+        struct follower *f = &follower[e->tok.ctx_loc];
+        change(f, FROM_SINCE(e->tok.ctx_from), f->end + 1);
     }
-    for (uint32_t l = 0; l < e->nloc; l++) {
-        change(&follower[l], FROM_SINCE(e->loc[l].from), follower[l].end + 1);
+    for (uint32_t l = 0; l < e->blocks.n; l++) {
+        change(&follower[l], FROM_SINCE(e->blocks.loc[l].from), follower[l].end + 1);
     }
 }

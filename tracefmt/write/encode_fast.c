@@ -12,36 +12,52 @@
  */
 #include "write/encode.h"
 
+/* What is in `batch' of struct addr_column. */
+struct batch {
+    uint32_t n;
+    uint32_t units; /* units that these take */
+};
+
+/* Words of the fast path, from the encoder and back. */
+struct fast {
+    uint8_t *tok_hit;
+    uint64_t *miss;
+    uint32_t *ctx;
+    uint64_t from;  /* of that context */
+    uint32_t first; /* local number of the first straight run of the last stretch */
+    struct batch batch;
+};
+
 /* Counts the pending slots, and adds their predictors or items to the batch. */
 static void add_pending(struct ctr_encoder *e, uint32_t local, struct batch *batch)
 {
-    const struct dict_slot *slot = e->def[local]->slot;
-    const uint32_t base = e->loc[local].base;
+    const struct dict_slot *slot = e->blocks.def[local]->slot;
+    const uint32_t base = e->blocks.loc[local].base;
     uint32_t stores = 0, regs = 0, n = batch->n, units = 0;
-    for (uint32_t i = 0; i < e->npending; i++) {
-        const struct dict_slot *k = &slot[e->pending[i]];
+    for (uint32_t i = 0; i < e->run.npending; i++) {
+        const struct dict_slot *k = &slot[e->run.pending[i]];
         stores += k->s.store;
         regs += k->s.reg;
-        if (e->data) {
-            e->batch[n] = base + k->item;
-            units += e->item[base + k->item].units;
+        if (e->rec.data) {
+            e->addrs.batch[n] = base + k->item;
+            units += e->preds.item[base + k->item].units;
             n++;
         } else {
-            e->batch[n] = base + k->addr;
+            e->addrs.batch[n] = base + k->addr;
             n += !k->s.derived;
         }
     }
-    batch->units += e->data ? units : n - batch->n;
+    batch->units += e->rec.data ? units : n - batch->n;
     batch->n = n;
-    e->stores += stores;
-    e->nregs += regs;
-    e->loads += e->npending - stores - regs;
+    e->sum.stores += stores;
+    e->regs.n += regs;
+    e->sum.loads += e->run.npending - stores - regs;
 }
 
 /* Encodes the data of the batch. */
 static void flush(struct ctr_encoder *e, struct segment_walk *w, struct batch *batch)
 {
-    if (e->data) {
+    if (e->rec.data) {
         encode_items(e, w, batch->n);
     } else {
         encode_addrs(e, w, batch->n);
@@ -96,27 +112,27 @@ static __attribute__((noinline)) uint32_t run_groups(struct ctr_encoder *e,
                                                      uint32_t l)
 {
     const volatile uint32_t *shared = w->seg->words + at;
-    const struct dict_entry *d = e->def[l];
-    struct local *b = &e->loc[l];
-    uint32_t *out = e->pending;
+    const struct dict_entry *d = e->blocks.def[l];
+    struct local *b = &e->blocks.loc[l];
+    uint32_t *out = e->run.pending;
     const uint32_t most =
         stop - at; /* at <= stop, and that word is in the segment, too */
     uint32_t next = 0;
     uint32_t n = 0;
     uint32_t after = shared[0];
     while (n < most && CTR_WORD_KIND(after) == CTR_WORD_GROUP) {
-        e->run[n++] = after;
+        e->run.word[n++] = after;
         after = shared[n];
     }
     if (n == 0 || after >> 31 ||
-        !groups_ok(e->run, n, d, b->most, w->have - w->unit - f->batch.units)) {
+        !groups_ok(e->run.word, n, d, b->most, w->have - w->unit - f->batch.units)) {
         return 0;
     }
     put_fast_token(f, word, l);
     f->ctx = &b->next[0];
     f->from = FROM_NONE;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t group = CTR_GROUP_OF(e->run[i]);
+        uint32_t group = CTR_GROUP_OF(e->run.word[i]);
         for (; next < d->group_first[group]; next++) {
             *out = next;
             out += slot_group(&d->slot[next].s) == 0;
@@ -125,14 +141,14 @@ static __attribute__((noinline)) uint32_t run_groups(struct ctr_encoder *e,
             *out = k;
             out += slot_group(&d->slot[k].s) == group;
         }
-        put_fast_token(f, e->run[i], TOK16_GROUP + group);
+        put_fast_token(f, e->run.word[i], TOK16_GROUP + group);
         f->ctx = &b->next[1];
     }
     for (; next < d->def.nslot; next++) {
         *out = next;
         out += slot_group(&d->slot[next].s) == 0;
     }
-    e->npending = (uint32_t)(out - e->pending);
+    e->run.npending = (uint32_t)(out - e->run.pending);
     return at + n;
 }
 
@@ -164,7 +180,7 @@ static inline void took(struct ctr_encoder *e, struct segment_walk *w, struct fa
                         uint32_t n, uint32_t first)
 {
     f->first = f->first == TOK_NONE ? first : f->first;
-    e->runs += n;
+    e->sum.runs += n;
     w->word += n;
 }
 
@@ -178,20 +194,20 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
                                                             const int what)
 {
     const volatile uint32_t *words = w->seg->words;
-    const uint32_t *map = e->map;
-    const uint32_t map_cap = e->map_cap;
-    const uint32_t map_base = e->map_base;
-    const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
-    struct local *const loc = e->loc;
+    const uint32_t *map = e->blocks.map;
+    const uint32_t map_cap = e->blocks.map_cap;
+    const uint32_t map_base = e->blocks.map_base;
+    const uint32_t nloc = e->blocks.n < TOK16_GROUP ? e->blocks.n : TOK16_GROUP;
+    struct local *const loc = e->blocks.loc;
     uint8_t *tok_hit = f->tok_hit;
     uint64_t *miss = f->miss;
     uint64_t from = f->from;
     uint32_t *ctx = f->ctx;
-    uint32_t *batch = e->batch + f->batch.n;
-    uint32_t *const batch_end = e->batch + BATCH;
+    uint32_t *batch = e->addrs.batch + f->batch.n;
+    uint32_t *const batch_end = e->addrs.batch + BATCH;
     uint32_t left = w->have - w->unit - f->batch.units;
-    if (what == RUNS_ADDRS && left > e->batch_cap - f->batch.n) {
-        left = e->batch_cap - f->batch.n; /* an address is one unit */
+    if (what == RUNS_ADDRS && left > e->addrs.batch_cap - f->batch.n) {
+        left = e->addrs.batch_cap - f->batch.n; /* an address is one unit */
     }
     const uint32_t left_first = left;
     uint32_t i = w->word;
@@ -228,9 +244,9 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
     f->miss = miss;
     f->from = from;
     f->ctx = ctx;
-    f->batch.n = (uint32_t)(batch - e->batch);
+    f->batch.n = (uint32_t)(batch - e->addrs.batch);
     f->batch.units += left_first - left;
-    e->insns += insns;
+    e->sum.insns += insns;
     if (i > w->word) {
         took(e, w, f, i - w->word, first);
     }
@@ -269,11 +285,11 @@ static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
     const volatile uint32_t *const end = w->seg->words + stop;
     /* the next run, if the word after it shows that it is straight */
     const volatile uint32_t *at = words;
-    const uint32_t *const map = e->map;
-    const uint32_t map_cap = e->map_cap;
-    const uint32_t map_base = e->map_base;
-    const uint32_t nloc = e->nloc < TOK16_GROUP ? e->nloc : TOK16_GROUP;
-    struct local *const loc = e->loc;
+    const uint32_t *const map = e->blocks.map;
+    const uint32_t map_cap = e->blocks.map_cap;
+    const uint32_t map_base = e->blocks.map_base;
+    const uint32_t nloc = e->blocks.n < TOK16_GROUP ? e->blocks.n : TOK16_GROUP;
+    struct local *const loc = e->blocks.loc;
     uint8_t *const tok_hit = f->tok_hit;
     uint64_t *miss = f->miss;
     if (w->word >= stop) {
@@ -320,7 +336,7 @@ static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
     f->miss = miss;
     f->from = b->from - FROM_ONE_MORE;
     f->ctx = &b->next[0];
-    e->insns += insns;
+    e->sum.insns += insns;
     took(e, w, f, (uint32_t)(at - words), first);
 }
 
@@ -337,12 +353,12 @@ static void runs_alone(struct ctr_encoder *e, struct segment_walk *w, struct fas
         const uint32_t first = w->word;
         const uint64_t *miss = f->miss;
         upto = first < stop && stop - first > PIECE_WORDS ? first + PIECE_WORDS : stop;
-        if (e->poorly_predicted) {
+        if (e->tok.poorly_predicted) {
             take_runs_alone(e, w, f, upto);
         } else {
             take_predicted(e, w, f, upto);
         }
-        e->poorly_predicted =
+        e->tok.poorly_predicted =
             (uint32_t)(f->miss - miss) * POOR_PREDICTION > w->word - first;
     } while (w->word == upto && upto < stop);
 }
@@ -351,12 +367,12 @@ static void runs_alone(struct ctr_encoder *e, struct segment_walk *w, struct fas
 static void straight_runs(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
                           uint32_t stop)
 {
-    if (!e->slots) {
+    if (!e->rec.slots) {
         runs_alone(e, w, f, stop);
         return;
     }
     for (;;) {
-        if (e->data) {
+        if (e->rec.data) {
             take_runs_items(e, w, f, stop);
         } else {
             take_runs_addrs(e, w, f, stop);
@@ -375,14 +391,14 @@ static void straight_runs(struct ctr_encoder *e, struct segment_walk *w, struct 
 static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
 {
     uint32_t local;
-    if (e->may_stop && encode_is_full(e)) {
+    if (e->limits.may_stop && encode_is_full(e)) {
         return 0;
     }
-    int in_loc = f->ctx != &e->start.next[0] && f->ctx != &e->start.next[1];
-    size_t at = in_loc ? (size_t)((char *)f->ctx - (char *)e->loc) : 0;
+    int in_loc = f->ctx != &e->tok.start.next[0] && f->ctx != &e->tok.start.next[1];
+    size_t at = in_loc ? (size_t)((char *)f->ctx - (char *)e->blocks.loc) : 0;
     int err = encode_local(e, raw, &local);
     if (in_loc) { /* which may have moved */
-        f->ctx = (uint32_t *)(void *)((char *)e->loc + at);
+        f->ctx = (uint32_t *)(void *)((char *)e->blocks.loc + at);
     }
     return !err;
 }
@@ -393,18 +409,20 @@ static int meet(struct ctr_encoder *e, struct fast *f, uint32_t raw)
  */
 static uint32_t local_of_ctx(const struct ctr_encoder *e, const struct fast *f)
 {
-    return (uint32_t)((size_t)((char *)f->ctx - (char *)e->loc) / sizeof(e->loc[0]));
+    return (uint32_t)((size_t)((char *)f->ctx - (char *)e->blocks.loc) /
+                      sizeof(e->blocks.loc[0]));
 }
 
 void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
 {
     const volatile uint32_t *words = w->seg->words;
     struct fast f = {
-        .tok_hit = e->tok_hit + e->ntok,
-        .miss = e->tok_miss + e->ntok_miss,
-        .ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
-                                      : &e->loc[e->ctx_loc].next[e->ctx_which],
-        .from = e->ctx_which ? FROM_NONE : e->ctx_from,
+        .tok_hit = e->tok.hit + e->tok.n,
+        .miss = e->tok.miss + e->tok.nmiss,
+        .ctx = e->tok.ctx_loc == TOK_NONE
+                   ? &e->tok.start.next[e->tok.ctx_which]
+                   : &e->blocks.loc[e->tok.ctx_loc].next[e->tok.ctx_which],
+        .from = e->tok.ctx_which ? FROM_NONE : e->tok.ctx_from,
     };
     uint32_t last = TOK_NONE; /* local number of the last block */
     for (;;) {
@@ -413,9 +431,9 @@ void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
         if (f.first != TOK_NONE) {
             last = local_of_ctx(e, &f);
             encode_next(e, f.first);
-            e->ahead.last = last;
-            e->ahead.first = 0;
-            e->ahead.counted = 1;
+            e->follow.ahead.last = last;
+            e->follow.ahead.first = 0;
+            e->follow.ahead.counted = 1;
         }
         uint32_t i = w->word;
         if (i >= stop) {
@@ -425,14 +443,14 @@ void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
         if (!CTR_WORD_IS_BLOCK(word)) {
             break;
         }
-        if (!encode_knows(e, word)) {
+        if (!encode_knows(&e->blocks, word)) {
             if (!CTR_WORD_IS_BLOCK(words[i + 1]) || !meet(e, &f, word)) {
                 break;
             }
             continue;
         }
         /* A whole run with GROUP words may have stopped the loop. */
-        uint32_t l = e->map[word] - e->map_base;
+        uint32_t l = e->blocks.map[word] - e->blocks.map_base;
         if (l >= TOK16_GROUP) {
             break;
         }
@@ -441,14 +459,14 @@ void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
             break;
         }
         add_pending(e, l, &f.batch);
-        e->npending = 0;
+        e->run.npending = 0;
         encode_next(e, l);
-        e->ahead.last = l;
-        e->ahead.first = 0;
-        e->ahead.counted = 0;
-        e->follower[l].full++;
-        e->insns += e->loc[l].ninsn;
-        e->runs++;
+        e->follow.ahead.last = l;
+        e->follow.ahead.first = 0;
+        e->follow.ahead.counted = 0;
+        e->blocks.follower[l].full++;
+        e->sum.insns += e->blocks.loc[l].ninsn;
+        e->sum.runs++;
         last = l;
         w->word = end;
     }
@@ -456,10 +474,10 @@ void encode_fast(struct ctr_encoder *e, struct segment_walk *w, uint32_t stop)
     if (last == TOK_NONE) {
         return;
     }
-    e->ctx_loc = last;
-    e->ctx_from = f.from;
-    e->ctx_which = f.ctx == &e->loc[last].next[1];
-    e->last_raw = e->raw_of[last];
-    e->ntok = (uint32_t)(f.tok_hit - e->tok_hit);
-    e->ntok_miss = (uint32_t)(f.miss - e->tok_miss);
+    e->tok.ctx_loc = last;
+    e->tok.ctx_from = f.from;
+    e->tok.ctx_which = f.ctx == &e->blocks.loc[last].next[1];
+    e->sum.last_raw = e->blocks.raw_of[last];
+    e->tok.n = (uint32_t)(f.tok_hit - e->tok.hit);
+    e->tok.nmiss = (uint32_t)(f.miss - e->tok.miss);
 }

@@ -5,53 +5,53 @@
 #include "base/le.h"
 
 /* How often each block ran: one row of a PART's counts. */
-int encode_counts(struct ctr_encoder *e, struct buf *out)
+int encode_counts(const struct blocks *b, const struct follow *follow, struct buf *out)
 {
     out->n = 0;
-    if (buf_reserve(out, ((size_t)e->nloc * 3 + (size_t)e->cuts.n * 5 +
-                          (size_t)e->unknown.n * 3 + 3) *
+    if (buf_reserve(out, ((size_t)b->n * 3 + (size_t)follow->cuts.n * 5 +
+                          (size_t)follow->unknown.n * 3 + 3) *
                              VARINT_MAX)) {
         return -1;
     }
     uint8_t *p = out->p;
     uint32_t last = 0, n = 0;
-    for (uint32_t i = 0; i < e->nloc; i++) {
-        n += FROM_SINCE(e->loc[i].from) + e->follower[i].full != 0;
+    for (uint32_t i = 0; i < b->n; i++) {
+        n += FROM_SINCE(b->loc[i].from) + b->follower[i].full != 0;
     }
     p += put_varint(p, n);
-    for (uint32_t i = 0; i < e->nloc; i++) {
-        uint64_t count = (uint64_t)FROM_SINCE(e->loc[i].from) + e->follower[i].full;
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t count = (uint64_t)FROM_SINCE(b->loc[i].from) + b->follower[i].full;
         if (count) {
-            uint32_t id = e->def[i]->id;
+            uint32_t id = b->def[i]->id;
             p += put_varint(p, zigzag64((uint64_t)id - last));
             p += put_varint(p, count);
-            p += put_varint(p, e->follower[i].falls);
+            p += put_varint(p, b->follower[i].falls);
             last = id;
         }
     }
-    p += put_varint(p, e->cuts.n);
+    p += put_varint(p, follow->cuts.n);
     last = 0;
-    for (uint32_t i = 0; e->cuts.n && i < e->cuts.cap; i++) {
-        if (e->cuts.entry[i].key) {
-            uint64_t key = e->cuts.entry[i].key - 1;
-            uint32_t id = e->def[CUT_BLOCK(key)]->id;
+    for (uint32_t i = 0; follow->cuts.n && i < follow->cuts.cap; i++) {
+        if (follow->cuts.entry[i].key) {
+            uint64_t key = follow->cuts.entry[i].key - 1;
+            uint32_t id = b->def[CUT_BLOCK(key)]->id;
             p += put_varint(p, zigzag64((uint64_t)id - last));
             p += put_varint(p, CUT_FIRST(key));
             p += put_varint(p, CUT_END(key));
-            p += put_varint(p, e->cuts.entry[i].count);
-            p += put_varint(p, countmap_get(&e->cut_falls, key));
+            p += put_varint(p, follow->cuts.entry[i].count);
+            p += put_varint(p, countmap_get(&follow->cut_falls, key));
             last = id;
         }
     }
-    p += put_varint(p, e->unknown.n);
+    p += put_varint(p, follow->unknown.n);
     last = 0;
-    for (uint32_t i = 0; e->unknown.n && i < e->unknown.cap; i++) {
-        if (e->unknown.entry[i].key) {
-            uint64_t key = e->unknown.entry[i].key - 1;
-            uint32_t id = e->def[CUT_BLOCK(key)]->id;
+    for (uint32_t i = 0; follow->unknown.n && i < follow->unknown.cap; i++) {
+        if (follow->unknown.entry[i].key) {
+            uint64_t key = follow->unknown.entry[i].key - 1;
+            uint32_t id = b->def[CUT_BLOCK(key)]->id;
             p += put_varint(p, zigzag64((uint64_t)id - last));
             p += put_varint(p, CUT_FIRST(key));
-            p += put_varint(p, e->unknown.entry[i].count);
+            p += put_varint(p, follow->unknown.entry[i].count);
             last = id;
         }
     }
@@ -67,25 +67,25 @@ static uint64_t cut(uint64_t a, unsigned kind)
 }
 
 /* A root touched a page: adds the pages of it and of the slots derived from it. */
-static int add_reach(struct ctr_encoder *e, uint64_t key)
+static int add_reach(struct pageset pages[2], const struct recorded *rec, uint64_t key)
 {
     unsigned reach = (unsigned)key & REACH_MASK;
     unsigned kind = REACH_KIND(reach);
     const unsigned bits[2] = {REACH_LOADS(reach), REACH_STORES(reach)};
     for (unsigned store = 0; store < 2; store++) {
-        struct pageset *set = &e->pages[store];
+        struct pageset *set = &pages[store];
         for (unsigned k = 0; k < 3; k++) {
             uint64_t a = (key & ~(uint64_t)REACH_MASK) - PAGE_BYTES + k * PAGE_BYTES;
             if (!(bits[store] >> k & 1)) {
                 continue;
             }
-            if (pageset_add(set, encode_page(e, a >> PAGE_BITS))) {
+            if (pageset_add(set, encode_page(rec, a >> PAGE_BITS))) {
                 return -1;
             }
             if (kind == 0) {
                 set->any = 1;
             } else if (kind != REACH_WHOLE &&
-                       pageset_add(set, encode_page(e, cut(a, kind) >> PAGE_BITS))) {
+                       pageset_add(set, encode_page(rec, cut(a, kind) >> PAGE_BITS))) {
                 return -1;
             }
         }
@@ -99,9 +99,9 @@ static int add_reach(struct ctr_encoder *e, uint64_t key)
  */
 static int add_constants(struct ctr_encoder *e, uint32_t local)
 {
-    const struct dict_entry *d = e->def[local];
-    const struct follower *f = &e->follower[local];
-    if (!d->nconst || (!FROM_SINCE(e->loc[local].from) && f->full == f->slow)) {
+    const struct dict_entry *d = e->blocks.def[local];
+    const struct follower *f = &e->blocks.follower[local];
+    if (!d->nconst || (!FROM_SINCE(e->blocks.loc[local].from) && f->full == f->slow)) {
         return 0;
     }
     for (unsigned i = 0; i < d->nconst; i++) {
@@ -114,21 +114,22 @@ static int add_constants(struct ctr_encoder *e, uint32_t local)
 
 int encode_constant(struct ctr_encoder *e, uint64_t page_store)
 {
-    return pageset_add(&e->pages[page_store & 1], encode_page(e, page_store >> 1));
+    return pageset_add(&e->pages.set[page_store & 1],
+                       encode_page(&e->rec, page_store >> 1));
 }
 
 int encode_pages(struct ctr_encoder *e, struct buf *out)
 {
-    for (uint32_t i = 0; e->mem && i < e->nloc; i++) {
+    for (uint32_t i = 0; e->rec.mem && i < e->blocks.n; i++) {
         if (add_constants(e, i)) {
             return -1;
         }
     }
-    for (uint32_t i = 0; i < e->ncand; i++) {
-        if (add_reach(e, e->cand[i])) {
+    for (uint32_t i = 0; i < e->pages.ncand; i++) {
+        if (add_reach(e->pages.set, &e->rec, e->pages.cand[i])) {
             return -1;
         }
     }
     out->n = 0;
-    return pageset_write(&e->pages[0], out) || pageset_write(&e->pages[1], out);
+    return pageset_write(&e->pages.set[0], out) || pageset_write(&e->pages.set[1], out);
 }

@@ -9,32 +9,33 @@
 #include "base/le.h"
 #include "model/regtable.h"
 
-int encode_regs_begin(struct ctr_encoder *e, struct ctr_diag *diag)
+int encode_regs_begin(struct reg_column *regs, const struct recorded *rec,
+                      struct ctr_diag *diag)
 {
-    const struct regtable *t = dict_regs(e->dict);
-    memset(e->regs, 0, sizeof(e->regs));
-    if (e->state.n == 0 || !t) {
-        e->state.n = 0; /* the thread does not record its registers */
+    const struct regtable *t = dict_regs(rec->dict);
+    memset(regs->place, 0, sizeof(regs->place));
+    if (regs->state.n == 0 || !t) {
+        regs->state.n = 0; /* the thread does not record its registers */
         return 0;
     }
-    if (e->state.n != t->state_bytes) {
+    if (regs->state.n != t->state_bytes) {
         return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "aux", "size of a state");
     }
-    regtable_places(t, e->state.p, e->regs);
+    regtable_places(t, regs->state.p, regs->place);
     return 0;
 }
 
-int encode_regs_end(struct ctr_encoder *e)
+int encode_regs_end(struct reg_column *regs, const struct recorded *rec)
 {
-    const struct regtable *t = dict_regs(e->dict);
-    if (buf_room(&e->carry, t->state_bytes)) {
+    const struct regtable *t = dict_regs(rec->dict);
+    if (buf_room(&regs->carry, t->state_bytes)) {
         return -1;
     }
-    e->carry.n = t->state_bytes;
+    regs->carry.n = t->state_bytes;
     for (uint32_t i = 0; i < t->n; i++) {
         for (unsigned at = 0; at < t->reg[i].size; at += 8) {
             unsigned left = t->reg[i].size - at;
-            value_put(e->carry.p + t->reg[i].off + at, e->regs[i * 2u + at / 8],
+            value_put(regs->carry.p + t->reg[i].off + at, regs->place[i * 2u + at / 8],
                       left < 8 ? left : 8, 0);
         }
     }
@@ -62,24 +63,24 @@ static void slot_places(const struct segment_walk *w, const struct ctr_slot *s,
 }
 
 /* Applies the record's changes. */
-static void record_places(struct ctr_encoder *e, const struct mempipe_side_regs *x)
+static void record_places(struct reg_column *regs, const struct mempipe_side_regs *x)
 {
     const uint8_t *p = (const uint8_t *)(x + 1);
     for (uint32_t i = 0; i < x->p.n; i++, p += MEMPIPE_REG_BYTES) {
         uint16_t reg;
         memcpy(&reg, p, sizeof(reg)); /* was checked */
-        e->regs[reg * 2u] = le64(p + 4);
-        e->regs[reg * 2u + 1] = le64(p + 12);
+        regs->place[reg * 2u] = le64(p + 4);
+        regs->place[reg * 2u + 1] = le64(p + 12);
     }
 }
 
 /* The run's next record with registers. */
-static const struct mempipe_side_regs *next_regs(const struct ctr_encoder *e,
-                                                 const struct segment_walk *w,
-                                                 const struct slow_run *r, uint32_t *at)
+static const struct mempipe_side_regs *next_regs(const struct recorded *rec,
+                                                const struct segment_walk *w,
+                                                const struct slow_run *r, uint32_t *at)
 {
     const struct mempipe_side_place *p;
-    while ((p = encode_aux_next(e, w, r, at, NULL)) != NULL) {
+    while ((p = encode_aux_next(rec, w, r, at, NULL)) != NULL) {
         *at += p->h.bytes;
         if (p->h.type == MEMPIPE_SIDE_REGS && encode_aux_insn(p) < r->n) {
             return (const void *)p;
@@ -91,22 +92,22 @@ static const struct mempipe_side_regs *next_regs(const struct ctr_encoder *e,
 void encode_regs_settle(struct ctr_encoder *e, const struct segment_walk *w,
                         const struct slow_run *r)
 {
-    const struct dict_entry *d = e->def[r->local];
+    const struct dict_entry *d = e->blocks.def[r->local];
     uint32_t at = w->aux, unit = 0;
-    const struct mempipe_side_regs *x = next_regs(e, w, r, &at);
+    const struct mempipe_side_regs *x = next_regs(&e->rec, w, r, &at);
     int changed = 0; /* a record came before the slot */
-    for (uint32_t i = 0; i < e->npending; i++) {
-        const struct ctr_slot *s = &d->slot[e->pending[i]].s;
-        for (; x && x->insn < s->insn; x = next_regs(e, w, r, &at)) {
-            record_places(e, x);
+    for (uint32_t i = 0; i < e->run.npending; i++) {
+        const struct ctr_slot *s = &d->slot[e->run.pending[i]].s;
+        for (; x && x->insn < s->insn; x = next_regs(&e->rec, w, r, &at)) {
+            record_places(&e->regs, x);
             changed = 1;
         }
         if (s->reg && changed) {
-            slot_places(w, s, unit, e->addr_bytes, &e->regs[s->group * 2u]);
+            slot_places(w, s, unit, e->rec.addr_bytes, &e->regs.place[s->group * 2u]);
         }
-        unit += encode_units(e, s);
+        unit += encode_units(&e->rec, s);
     }
-    for (; x; x = next_regs(e, w, r, &at)) {
-        record_places(e, x);
+    for (; x; x = next_regs(&e->rec, w, r, &at)) {
+        record_places(&e->regs, x);
     }
 }

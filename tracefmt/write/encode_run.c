@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions for runs that several encoder files need. */
-#include "write/encode.h"
+#include "write/encode_run.h"
 
 int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *diag,
                     const char *what)
@@ -10,17 +10,17 @@ int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *
                     what);
 }
 
-const struct mempipe_side_place *encode_aux_next(const struct ctr_encoder *e,
-                                                 const struct segment_walk *w,
-                                                 const struct slow_run *r, uint32_t *at,
-                                                 int *between)
+const struct mempipe_side_place *encode_aux_next(const struct recorded *rec,
+                                                const struct segment_walk *w,
+                                                const struct slow_run *r, uint32_t *at,
+                                                int *between)
 {
     const struct mempipe_side_place *p;
     while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
-        if (!encode_aux_unwanted(e, p) && encode_aux_of_insn(p)) {
+        if (!encode_aux_unwanted(rec, p) && encode_aux_of_insn(p)) {
             return p;
         }
-        if (between && !encode_aux_unwanted(e, p)) {
+        if (between && !encode_aux_unwanted(rec, p)) {
             *between = 1;
         }
         *at += p->h.bytes;

@@ -32,8 +32,8 @@ static size_t fixed_bytes(uint32_t type)
     }
 }
 
-int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
-                     struct ctr_diag *diag)
+int encode_aux_check(const struct recorded *rec, const struct ctr_segment *seg,
+                     uint64_t *extra_bytes, struct ctr_diag *diag)
 {
     struct segment_walk w = {.seg = seg};
     uint32_t words = 0;
@@ -60,10 +60,10 @@ int encode_aux_check(struct ctr_encoder *e, const struct ctr_segment *seg,
         words = p->words;
         if (p->h.type == MEMPIPE_SIDE_ACCESS) {
             const struct mempipe_side_access *x = (const void *)p;
-            if (x->size == 0 || (e->val && p->n && p->n != x->size)) {
+            if (x->size == 0 || (rec->val && p->n && p->n != x->size)) {
                 return bad_aux(diag, &w, "size of an access");
             }
-            e->extra_bytes += e->val && p->n ? (uint64_t)x->size + 7 : 0;
+            *extra_bytes += rec->val && p->n ? (uint64_t)x->size + 7 : 0;
         }
         w.aux += p->h.bytes;
     }
@@ -83,11 +83,11 @@ const struct mempipe_side_place *encode_aux_state(const struct segment_walk *w)
     return NULL;
 }
 
-uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk *w)
+uint32_t encode_aux_stop(const struct recorded *rec, const struct segment_walk *w)
 {
     const struct mempipe_side_place *p;
     for (uint32_t at = w->aux; (p = encode_aux(w, at)) != NULL; at += p->h.bytes) {
-        if (!encode_aux_unwanted(e, p)) {
+        if (!encode_aux_unwanted(rec, p)) {
             return encode_aux_of_insn(p) && p->words ? p->words - 1 : p->words;
         }
     }
@@ -96,12 +96,13 @@ uint32_t encode_aux_stop(const struct ctr_encoder *e, const struct segment_walk 
 
 /* --------------------------------------------------------------- registers */
 
-/* The registers of a REGS record; which: 0 outside of runs, else instruction + 1. */
-static int put_regs(struct ctr_encoder *e, const struct mempipe_side_regs *x,
-                    uint32_t which, const struct segment_walk *w, struct ctr_diag *diag)
+/* The registers of a REGS record, after so many runs; which: 0 outside of runs, else instruction + 1. */
+static int put_regs(struct reg_column *regs, uint32_t runs,
+                    const struct mempipe_side_regs *x, uint32_t which,
+                    const struct segment_walk *w, struct ctr_diag *diag)
 {
     const uint8_t *p = (const uint8_t *)(x + 1);
-    if (buf_reserve(&e->reg_meta, (size_t)x->p.n * 5 * VARINT_MAX)) {
+    if (buf_reserve(&regs->meta, (size_t)x->p.n * 5 * VARINT_MAX)) {
         return ctr_fail_nomem(diag);
     }
     for (uint32_t i = 0; i < x->p.n; i++, p += MEMPIPE_REG_BYTES) {
@@ -113,17 +114,17 @@ static int put_regs(struct ctr_encoder *e, const struct mempipe_side_regs *x,
         if (reg >= CTR_MAX_REGS) {
             return bad_aux(diag, w, "no such register");
         }
-        uint8_t *m = e->reg_meta.p + e->reg_meta.n;
-        m += put_varint(m, e->runs - e->reg_run);
+        uint8_t *m = regs->meta.p + regs->meta.n;
+        m += put_varint(m, runs - regs->run);
         m += put_varint(m, which);
         m += put_varint(m, reg);
         for (unsigned k = 0; k < 2; k++) {
-            m += put_varint(m, zigzag64(half[k] - e->regs[reg * 2u + k]));
-            e->regs[reg * 2u + k] = half[k];
+            m += put_varint(m, zigzag64(half[k] - regs->place[reg * 2u + k]));
+            regs->place[reg * 2u + k] = half[k];
         }
-        e->reg_meta.n = (size_t)(m - e->reg_meta.p);
-        e->reg_run = e->runs;
-        e->nreg_extra++;
+        regs->meta.n = (size_t)(m - regs->meta.p);
+        regs->run = runs;
+        regs->nextra++;
     }
     return 0;
 }
@@ -151,12 +152,12 @@ static int put_between(struct ctr_encoder *e, const struct mempipe_side_place *p
     if (p->h.type == MEMPIPE_SIDE_EVENT) {
         const struct mempipe_side_event *x = (const void *)p;
         const uint8_t *payload = (const uint8_t *)(x + 1);
-        int err = evenc_add(&e->events, e->runs, e->insns, x->type, x->time_ns, payload,
-                            p->n, diag);
+        int err = evenc_add(&e->events, e->sum.runs, e->sum.insns, x->type, x->time_ns,
+                            payload, p->n, diag);
         return err ? err : put_next(e, x->type, payload, diag);
     }
     if (p->h.type == MEMPIPE_SIDE_REGS) {
-        return put_regs(e, (const void *)p, 0, w, diag);
+        return put_regs(&e->regs, e->sum.runs, (const void *)p, 0, w, diag);
     }
     return 0; /* a state: only that of the chunk's first segment is used */
 }
@@ -166,11 +167,11 @@ int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
 {
     const struct mempipe_side_place *p;
     while ((p = encode_aux(w, w->aux)) != NULL && p->words <= upto) {
-        if (!encode_aux_unwanted(e, p)) {
+        if (!encode_aux_unwanted(&e->rec, p)) {
             if (encode_aux_of_insn(p) && (p->words == 0 || p->words > w->passed)) {
                 return bad_aux(diag, w, "belongs to no block");
             }
-            if (!encode_aux_of_insn(p) && e->may_stop && encode_is_full(e)) {
+            if (!encode_aux_of_insn(p) && e->limits.may_stop && encode_is_full(e)) {
                 return 1;
             }
             int err = encode_aux_of_insn(p) ? 0 : put_between(e, p, w, diag);
@@ -179,7 +180,7 @@ int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
             }
         }
         w->aux += p->h.bytes;
-        e->aux_taken += p->h.bytes;
+        e->sum.aux_taken += p->h.bytes;
     }
     return 0;
 }
@@ -197,12 +198,13 @@ struct position {
  * Moves on to the position after so many units, before slots of instruction insn that
  * take none: these are derived, and their instruction has no extra accesses.
  */
-static int find_position(const struct ctr_encoder *e, const struct dict_entry *d,
-                         struct position *at, uint32_t units, uint32_t insn)
+static int find_position(const struct recorded *rec, const struct run_parts *run,
+                         const struct dict_entry *d, struct position *at, uint32_t units,
+                         uint32_t insn)
 {
-    for (; at->slot < e->npending; at->slot++) {
-        const struct ctr_slot *s = &d->slot[e->pending[at->slot]].s;
-        uint32_t take = encode_units(e, s);
+    for (; at->slot < run->npending; at->slot++) {
+        const struct ctr_slot *s = &d->slot[run->pending[at->slot]].s;
+        uint32_t take = encode_units(rec, s);
         if (at->units >= units && (take || s->insn >= insn)) {
             break;
         }
@@ -215,40 +217,41 @@ static int find_position(const struct ctr_encoder *e, const struct dict_entry *d
 static int put_access(struct ctr_encoder *e, const struct mempipe_side_access *x,
                       uint32_t local, uint32_t before, struct ctr_diag *diag)
 {
-    if (buf_reserve(&e->extra_meta, 7 * VARINT_MAX) ||
-        buf_reserve(&e->extra_delta, VARINT_MAX)) {
+    if (buf_reserve(&e->extra.meta, 7 * VARINT_MAX) ||
+        buf_reserve(&e->extra.delta, VARINT_MAX)) {
         return ctr_fail_nomem(diag);
     }
     unsigned store = x->store != 0;
-    uint8_t *m = e->extra_meta.p + e->extra_meta.n;
+    uint8_t *m = e->extra.meta.p + e->extra.meta.n;
     uint8_t *m0 = m;
-    m += put_varint(m, e->runs - e->extra_run);
+    m += put_varint(m, e->sum.runs - e->extra.run);
     m += put_varint(m, before);
     m += put_varint(m, x->insn);
     /* A size of 0: no value is recorded, and the size follows. */
-    int has_value = !e->val || x->p.n;
+    int has_value = !e->rec.val || x->p.n;
     m += put_varint(m, (has_value ? (uint64_t)x->size << 2 : 0) |
                            (x->big_endian ? 2u : 0u) | store);
     if (!has_value) {
         m += put_varint(m, x->size);
     }
-    e->extra_meta.n += (size_t)(m - m0);
-    struct pred64 *p = &e->extra_pred[(e->def[local]->id * 31 + x->insn * 2u + store) &
-                                      (EXTRA_PREDS - 1)];
+    e->extra.meta.n += (size_t)(m - m0);
+    struct pred64 *p =
+        &e->extra.pred[(e->blocks.def[local]->id * 31 + x->insn * 2u + store) &
+                       (EXTRA_PREDS - 1)];
     uint64_t step = x->addr - p->last;
-    e->extra_delta.n +=
-        put_varint_fast(e->extra_delta.p + e->extra_delta.n, zigzag64(step - p->step));
+    e->extra.delta.n +=
+        put_varint_fast(e->extra.delta.p + e->extra.delta.n, zigzag64(step - p->step));
     *p = (struct pred64){x->addr, step};
-    e->extra_run = e->runs;
-    e->nextra++;
-    e->loads += !store;
-    e->stores += store;
-    if (e->val && has_value) {
+    e->extra.run = e->sum.runs;
+    e->extra.n++;
+    e->sum.loads += !store;
+    e->sum.stores += store;
+    if (e->rec.val && has_value) {
         encode_data_extra(e, x->addr, x->big_endian != 0, (const uint8_t *)(x + 1),
                           x->size);
     }
     /* A set that has become "any page" needs no more. */
-    struct pageset *set = &e->pages[store];
+    struct pageset *set = &e->pages.set[store];
     uint64_t last = x->addr + (x->size - 1);
     last = (last < x->addr ? UINT64_MAX : last) >> PAGE_BITS; /* as readers compute it */
     for (uint64_t page = x->addr >> PAGE_BITS; !set->any; page++) {
@@ -270,12 +273,12 @@ int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
     struct position pos = {0};
     uint32_t before = w->unit, last_reg = 0;
     int regs = 0;
-    for (uint32_t at = w->aux; (p = encode_aux_next(e, w, r, &at, NULL)) != NULL;
+    for (uint32_t at = w->aux; (p = encode_aux_next(&e->rec, w, r, &at, NULL)) != NULL;
          at += p->h.bytes) {
         const struct mempipe_side_access *x = (const void *)p;
         int access = p->h.type == MEMPIPE_SIDE_ACCESS;
         uint32_t insn = encode_aux_insn(p);
-        if (p->words <= r->at || insn >= e->def[r->local]->def.ninsn ||
+        if (p->words <= r->at || insn >= e->blocks.def[r->local]->def.ninsn ||
             insn + 1u < r->first || (access ? p->units < before : insn < last_reg)) {
             return encode_bad_word(w, r->at, diag, "side record out of place");
         }
@@ -291,12 +294,13 @@ int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
             return encode_bad_word(w, r->at, diag,
                                    "side record of an instruction not executed");
         }
-        if (access &&
-            find_position(e, e->def[r->local], &pos, p->units - w->unit, insn)) {
+        if (access && find_position(&e->rec, &e->run, e->blocks.def[r->local], &pos,
+                                    p->units - w->unit, insn)) {
             return encode_bad_word(w, r->at, diag, "side record out of place");
         }
-        int err = access ? put_access(e, x, r->local, pos.accesses, diag)
-                         : put_regs(e, (const void *)p, insn + 1, w, diag);
+        int err =
+            access ? put_access(e, x, r->local, pos.accesses, diag)
+                   : put_regs(&e->regs, e->sum.runs, (const void *)p, insn + 1, w, diag);
         if (err) {
             return err;
         }

@@ -9,56 +9,57 @@
 /* A token, and the word for it. */
 static void put_token(struct ctr_encoder *e, uint32_t tok, uint32_t word)
 {
-    uint32_t *ctx = e->ctx_loc == TOK_NONE ? &e->start.next[e->ctx_which]
-                                           : &e->loc[e->ctx_loc].next[e->ctx_which];
+    uint32_t *ctx = e->tok.ctx_loc == TOK_NONE
+                        ? &e->tok.start.next[e->tok.ctx_which]
+                        : &e->blocks.loc[e->tok.ctx_loc].next[e->tok.ctx_which];
     unsigned hit = *ctx == word;
     *ctx = word;
-    e->tok_hit[e->ntok++] = (uint8_t)hit;
+    e->tok.hit[e->tok.n++] = (uint8_t)hit;
     if (hit) {
         return;
     }
-    uint64_t *m = e->tok_miss + e->ntok_miss;
+    uint64_t *m = e->tok.miss + e->tok.nmiss;
     uint32_t group = CTR_GROUP_OF(tok);
-    uint64_t from = e->ctx_which ? FROM_NONE : e->ctx_from;
+    uint64_t from = e->tok.ctx_which ? FROM_NONE : e->tok.ctx_from;
     if (tok < TOK16_GROUP) {
         m[0] = from | tok;
-        e->ntok_miss++;
+        e->tok.nmiss++;
     } else if (CTR_WORD_KIND(tok) == CTR_WORD_GROUP && group <= TOK16_GROUP_MAX) {
         m[0] = from | (TOK16_GROUP + group);
-        e->ntok_miss++;
+        e->tok.nmiss++;
     } else {
         m[0] = from | TOK16_ESCAPE;
         m[1] = FROM_NONE | (tok & 0xffffu);
         m[2] = FROM_NONE | tok >> 16;
-        e->ntok_miss += 3;
+        e->tok.nmiss += 3;
     }
 }
 
 static void put_marker(struct ctr_encoder *e, uint32_t local, uint32_t tok)
 {
     put_token(e, tok, tok);
-    e->ctx_loc = local;
-    e->ctx_which = 1;
+    e->tok.ctx_loc = local;
+    e->tok.ctx_which = 1;
 }
 
 /* The number after a LEFT token: not predicted, no bit. */
-static void put_number(struct ctr_encoder *e, uint32_t number)
+static void put_number(struct tokens *tok, uint32_t number)
 {
-    uint64_t *m = e->tok_miss + e->ntok_miss;
+    uint64_t *m = tok->miss + tok->nmiss;
     m[0] = FROM_NONE | (number & 0xffffu);
     m[1] = FROM_NONE | number >> 16;
-    e->ntok_miss += 2;
+    tok->nmiss += 2;
 }
 
 /* Word i of the segment, which belongs to the run at w->word: read once, in order. */
-static uint32_t word_at(struct ctr_encoder *e, const struct segment_walk *w, uint32_t i)
+static uint32_t word_at(struct run_parts *run, const struct segment_walk *w, uint32_t i)
 {
     const volatile uint32_t *shared = w->seg->words + w->word;
     uint32_t k = i - w->word;
-    for (; e->nrun <= k; e->nrun++) {
-        e->run[e->nrun] = shared[e->nrun];
+    for (; run->nword <= k; run->nword++) {
+        run->word[run->nword] = shared[run->nword];
     }
-    return e->run[k];
+    return run->word[k];
 }
 
 /* Finds the end of the run at w->word and what ended it. */
@@ -67,14 +68,14 @@ static int run_scan(struct ctr_encoder *e, const struct segment_walk *w,
 {
     uint32_t n = w->seg->n_words;
     uint32_t i = w->word;
-    uint32_t word = word_at(e, w, i);
+    uint32_t word = word_at(&e->run, w, i);
     *r = (struct slow_run){.at = i, .aux_end = UINT32_MAX};
     if (!CTR_WORD_IS_BLOCK(word)) {
         if (CTR_WORD_KIND(word) != CTR_WORD_RESUME ||
             word != (CTR_WORD_RESUME | CTR_RESUME_INSN(word))) {
             return encode_bad_word(w, i, diag, "not a block");
         }
-        if (i + 1 >= n || !CTR_WORD_IS_BLOCK(word_at(e, w, i + 1))) {
+        if (i + 1 >= n || !CTR_WORD_IS_BLOCK(word_at(&e->run, w, i + 1))) {
             return encode_bad_word(w, i, diag, "no block to resume");
         }
         r->resumed = 1;
@@ -86,7 +87,7 @@ static int run_scan(struct ctr_encoder *e, const struct segment_walk *w,
         r->resume_insn = w->rest - 1;
     }
     r->first = r->resumed ? r->resume_insn + 1 : 0;
-    r->raw = word_at(e, w, i++);
+    r->raw = word_at(&e->run, w, i++);
     int err = encode_local(e, r->raw, &r->local);
     if (err == -CTR_E_CORRUPT) {
         return encode_bad_word(w, i - 1, diag, "unknown block");
@@ -96,15 +97,15 @@ static int run_scan(struct ctr_encoder *e, const struct segment_walk *w,
                    ? ctr_fail_nomem(diag)
                    : ctr_fail(diag, -err, i - 1, "words", "too many blocks in a chunk");
     }
-    const struct blockdef *def = &e->def[r->local]->def;
+    const struct blockdef *def = &e->blocks.def[r->local]->def;
     r->n = def->ninsn;
     r->limit = r->most = r->derived = UINT32_MAX;
     r->groups = i;
-    while (i < n && CTR_WORD_KIND(word_at(e, w, i)) == CTR_WORD_GROUP) {
+    while (i < n && CTR_WORD_KIND(word_at(&e->run, w, i)) == CTR_WORD_GROUP) {
         i++;
     }
     r->groups_end = i;
-    word = i < n ? word_at(e, w, i) : 0;
+    word = i < n ? word_at(&e->run, w, i) : 0;
     if (CTR_WORD_KIND(word) == CTR_WORD_LEFT_AT) {
         r->left_at = word;
         if (word & 0x0f000000u) {
@@ -124,29 +125,29 @@ static int run_scan(struct ctr_encoder *e, const struct segment_walk *w,
         r->left = 1;
         r->n = CTR_LEFT_INSNS(word);
         r->flags = CTR_LEFT_FLAGS(word);
-        r->number = word_at(e, w, i + 1);
+        r->number = word_at(&e->run, w, i + 1);
         i += 2;
         if (r->flags & CTR_LEFT_DERIVED) {
             if (i == n || r->flags & CTR_LEFT_RESTART) {
                 return encode_bad_word(w, i - 2, diag, "number missing");
             }
             r->flags &= ~CTR_LEFT_DERIVED;
-            r->derived = word_at(e, w, i++);
+            r->derived = word_at(&e->run, w, i++);
         }
     }
-    if (i < n && word_at(e, w, i) == CTR_WORD_FAULT) {
+    if (i < n && word_at(&e->run, w, i) == CTR_WORD_FAULT) {
         r->fault = 1;
         i++;
     }
     r->end = i;
-    word = i < n ? word_at(e, w, i) : 0;
+    word = i < n ? word_at(&e->run, w, i) : 0;
     if (!CTR_WORD_IS_BLOCK(word) && i < n && CTR_WORD_KIND(word) != CTR_WORD_RESUME) {
         return encode_bad_word(w, i, diag, "does not belong here");
     }
     if (r->n > def->ninsn || r->first > def->ninsn) {
         return encode_bad_word(w, i - 1, diag, "more instructions than the block has");
     }
-    if (r->left && e->slots) {
+    if (r->left && e->rec.slots) {
         if (r->number < w->unit || r->number > w->have) {
             return encode_bad_word(w, i - 1, diag, "impossible length of the data");
         }
@@ -191,9 +192,9 @@ static int make_slot(struct ctr_encoder *e, const struct segment_walk *w,
                      struct slow_run *r, struct making *m, uint32_t k,
                      struct ctr_diag *diag)
 {
-    const struct dict_entry *d = e->def[r->local];
+    const struct dict_entry *d = e->blocks.def[r->local];
     const struct ctr_slot *s = &d->slot[k].s;
-    uint32_t units = encode_units(e, s);
+    uint32_t units = encode_units(&e->rec, s);
     if (r->slots == r->most || units > r->limit - r->units || s->insn >= m->stop_insn ||
         (units == 0 && k >= m->no_data)) {
         return 0;
@@ -223,7 +224,7 @@ static int make_slot(struct ctr_encoder *e, const struct segment_walk *w,
         r->data_insn = r->last_insn;
     }
     if (m->put) {
-        e->pending[e->npending++] = k;
+        e->run.pending[e->run.npending++] = k;
         if (s->derived && d->slot[k].addr == DICT_NO_ADDR &&
             encode_constant(e, dict_constant(d, k))) {
             return ctr_fail_nomem(diag);
@@ -241,7 +242,7 @@ static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
                      struct slow_run *r, int put, uint32_t stop_insn,
                      struct ctr_diag *diag)
 {
-    const struct dict_entry *d = e->def[r->local];
+    const struct dict_entry *d = e->blocks.def[r->local];
     const struct dict_slot *slot = d->slot;
     const uint32_t nslot = d->def.nslot;
     struct making m = {.no_data = no_data_end(d, r),
@@ -270,8 +271,8 @@ static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
             r->made_derived += slot[k].s.derived && slot[k].s.insn + 1u == r->n;
         }
     }
-    for (uint32_t i = r->groups; e->slots && i < r->groups_end; i++) {
-        uint32_t word = word_at(e, w, i);
+    for (uint32_t i = r->groups; e->rec.slots && i < r->groups_end; i++) {
+        uint32_t word = word_at(&e->run, w, i);
         uint32_t group = CTR_GROUP_OF(word);
         if (group == 0 || group > d->def.ngroup || word != (CTR_WORD_GROUP | group)) {
             return encode_bad_word(w, i, diag, "no such group");
@@ -298,14 +299,15 @@ static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
             }
         }
     }
-    uint32_t upto = r->left_at && e->slots ? CTR_LEFT_AT_SLOTS(r->left_at) : UINT32_MAX;
+    uint32_t upto =
+        r->left_at && e->rec.slots ? CTR_LEFT_AT_SLOTS(r->left_at) : UINT32_MAX;
     for (; next < nslot && uncond < upto; next++) {
         if (slot_group(&slot[next].s) == 0) {
             MAKE(next);
             uncond++;
         }
     }
-    if (r->left_at && e->slots && uncond != upto) {
+    if (r->left_at && e->rec.slots && uncond != upto) {
         return encode_bad_word(w, r->groups_end, diag, "impossible number of slots");
     }
 #undef MAKE
@@ -316,9 +318,9 @@ static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
 int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *diag)
 {
     struct slow_run r;
-    e->nrun = 0;
-    if (word_at(e, w, w->word) == CTR_WORD_FAULT) {
-        e->dropped_faults++;
+    e->run.nword = 0;
+    if (word_at(&e->run, w, w->word) == CTR_WORD_FAULT) {
+        e->sum.dropped_faults++;
         w->word++;
         return 0;
     }
@@ -326,10 +328,10 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
     if (err) {
         return err;
     }
-    if (e->may_stop && encode_cut(e, w, &r)) {
+    if (e->limits.may_stop && encode_cut(e, w, &r)) {
         return 1;
     }
-    struct local *b = &e->loc[r.local];
+    struct local *b = &e->blocks.loc[r.local];
     uint32_t taken = 0; /* its data, including what is discarded */
     uint32_t extra_last = 0;
     int keep = 1;
@@ -359,15 +361,15 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         r.n = r.data_insn > extra_last ? r.data_insn : extra_last;
         r.n = r.n > r.first ? r.n : (r.first ? r.first : 1);
         r.flags |= CTR_LEFT_UNSURE;
-        e->unsure = 1;
+        e->sum.unsure = 1;
     }
     if (r.n < r.first) {
         r.n = r.first;
     }
     if (r.n == 0) {
         keep = 0; /* left before its first instruction */
-        if (e->slots && ((r.limit && r.limit != UINT32_MAX) ||
-                         (r.left_at && CTR_LEFT_AT_SLOTS(r.left_at)))) {
+        if (e->rec.slots && ((r.limit && r.limit != UINT32_MAX) ||
+                             (r.left_at && CTR_LEFT_AT_SLOTS(r.left_at)))) {
             return encode_bad_word(w, r.at, diag, "data without an instruction");
         }
         err = encode_run_aux(e, w, &r, 1, &extra_last, diag);
@@ -377,13 +379,13 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
     }
     if (keep) {
         int ran = r.n > r.first; /* it executed instructions of its own */
-        e->last_raw = r.raw;
+        e->sum.last_raw = r.raw;
         if (r.resumed) {
             uint32_t word = CTR_WORD_RESUME | r.resume_insn;
-            e->flags |= CHUNK_F_RESUMES;
+            e->sum.flags |= CHUNK_F_RESUMES;
             put_token(e, word, word);
-            e->ctx_loc = TOK_NONE;
-            e->ctx_which = 1;
+            e->tok.ctx_loc = TOK_NONE;
+            e->tok.ctx_which = 1;
             encode_next_rest(e);
             if (ran && encode_next_unknown(e)) {
                 return ctr_fail_nomem(diag);
@@ -392,9 +394,9 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
             encode_next(e, r.local);
         }
         put_token(e, r.local, r.raw);
-        e->ctx_loc = r.local;
-        e->ctx_which = 0;
-        e->ctx_from = b->from;
+        e->tok.ctx_loc = r.local;
+        e->tok.ctx_which = 0;
+        e->tok.ctx_from = b->from;
         err = run_slots(e, w, &r, 1, UINT32_MAX, diag);
         if (err) {
             return err;
@@ -402,19 +404,20 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         if (r.last_insn > r.n) {
             return encode_bad_word(w, r.at, diag, "data of an instruction not executed");
         }
-        if (r.limit != UINT32_MAX && e->slots && r.units != r.limit) {
+        if (r.limit != UINT32_MAX && e->rec.slots && r.units != r.limit) {
             return encode_bad_word(w, r.at, diag, "more data than the block makes");
         }
-        if (r.derived != UINT32_MAX && e->mem && r.made_derived != r.derived) {
+        if (r.derived != UINT32_MAX && e->rec.mem && r.made_derived != r.derived) {
             return encode_bad_word(w, r.at, diag, "impossible number of slots");
         }
         taken = taken < r.units ? r.units : taken;
         if (r.fault || r.left || r.unsure) {
             uint32_t flags = r.flags | (r.fault ? CTR_LEFT_FAULTED : 0u);
             put_marker(e, r.local, CTR_WORD_LEFT | flags << 16 | r.n);
-            put_number(e, r.slots);
+            put_number(&e->tok, r.slots);
         } else if (r.left_at) {
-            put_marker(e, r.local, e->slots ? r.left_at : CTR_WORD_LEFT_AT | r.n << 14);
+            put_marker(e, r.local,
+                       e->rec.slots ? r.left_at : CTR_WORD_LEFT_AT | r.n << 14);
         }
         uint32_t unit = w->unit;
         encode_pending(e, w, r.local);
@@ -423,13 +426,14 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         if (err) {
             return err;
         }
-        e->npending = 0;
-        e->runs++;
-        e->insns += r.n - r.first;
+        e->run.npending = 0;
+        e->sum.runs++;
+        e->sum.insns += r.n - r.first;
         int whole = r.first == 0 && r.n == b->ninsn;
-        e->follower[r.local].full += (uint32_t)whole;
-        e->follower[r.local].slow += (uint32_t)whole;
-        if (ran && !whole && countmap_add(&e->cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
+        e->blocks.follower[r.local].full += (uint32_t)whole;
+        e->blocks.follower[r.local].slow += (uint32_t)whole;
+        if (ran && !whole &&
+            countmap_add(&e->follow.cuts, CUT_KEY(r.local, r.first, r.n), 1)) {
             return ctr_fail_nomem(diag);
         }
         if (ran && r.n == b->ninsn &&
@@ -440,7 +444,7 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
     }
     w->unit += taken; /* skips what is not kept */
     if (r.aux_end != UINT32_MAX) {
-        e->aux_taken += r.aux_end - w->aux;
+        e->sum.aux_taken += r.aux_end - w->aux;
         w->aux = r.aux_end;
         w->rest = r.n;
         return 1;

@@ -8,15 +8,14 @@
 #include "write/encode.h"
 
 /* The units of the slots that this part of the run makes before instruction `insn'. */
-static uint32_t units_before(const struct ctr_encoder *e, const struct slow_run *r,
-                             uint32_t insn)
+static uint32_t units_before(const struct recorded *rec, const struct dict_entry *d,
+                             const struct slow_run *r, uint32_t insn)
 {
-    const struct dict_entry *d = e->def[r->local];
     uint32_t k = r->resumed ? encode_resume_at(d, r->resume_insn + 1) : 0;
     uint32_t units = 0;
     for (; k < d->def.nslot && d->slot[k].s.insn < insn; k++) {
         const struct ctr_slot *s = &d->slot[k].s;
-        units += slot_group(s) ? 0 : encode_units(e, s);
+        units += slot_group(s) ? 0 : encode_units(rec, s);
     }
     return units;
 }
@@ -49,13 +48,13 @@ static int can_resume(const struct dict_entry *d, uint32_t insn)
  * Whether the run can end before this record, in the middle of the record's
  * instruction.
  */
-static int can_cut(const struct ctr_encoder *e, const struct segment_walk *w,
-                   const struct slow_run *r, const struct mempipe_side_place *p)
+static int can_cut(const struct recorded *rec, const struct dict_entry *d,
+                   const struct segment_walk *w, const struct slow_run *r,
+                   const struct mempipe_side_place *p)
 {
     uint32_t insn = encode_aux_insn(p);
     return p->h.type == MEMPIPE_SIDE_ACCESS && insn < r->n && insn + 1u >= r->first &&
-           p->units - w->unit == units_before(e, r, insn) &&
-           can_resume(e->def[r->local], insn);
+           p->units - w->unit == units_before(rec, d, r, insn) && can_resume(d, insn);
 }
 
 int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
@@ -68,17 +67,19 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
         return 0;
     }
     /* a few records stay with the rest of their run */
-    for (; (p = encode_aux_next(e, w, r, &at, &between)) != NULL; at += p->h.bytes) {
+    for (; (p = encode_aux_next(&e->rec, w, r, &at, &between)) != NULL;
+         at += p->h.bytes) {
         bytes = at - w->aux;
-        if (bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
-            r->groups == r->groups_end && !between && can_cut(e, w, r, p)) {
+        if (bytes > e->limits.aux / 4 && e->sum.aux_taken + bytes > e->limits.aux &&
+            r->groups == r->groups_end && !between &&
+            can_cut(&e->rec, e->blocks.def[r->local], w, r, p)) {
             break;
         }
     }
     if (!p) {
         bytes = at - w->aux;
-        return bytes > e->full_aux / 4 && e->aux_taken + bytes > e->full_aux &&
-               (e->runs || e->events.count || e->nreg_extra);
+        return bytes > e->limits.aux / 4 && e->sum.aux_taken + bytes > e->limits.aux &&
+               (e->sum.runs || e->events.count || e->regs.nextra);
     }
     uint32_t n = encode_aux_insn(p) + 1;
     r->flags |= r->fault ? CTR_LEFT_FAULTED : 0;
