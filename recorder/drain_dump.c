@@ -105,8 +105,8 @@ static int copy_tail(const struct drain *d, uint32_t pipe, const struct quiet *q
                 .n_words = q->words,
                 .n_units = q->units,
                 .data_end = copy + data + side + units,
-                .aux = copy + data,
-                .aux_bytes = side,
+                .side = copy + data,
+                .side_bytes = side,
                 .start_ns = start,
                 .end_ns = now},
     };

@@ -308,7 +308,7 @@ static int submit_rest(struct resume *x, const struct held *h)
         job->segs[0] = h->seg;
         job->segs[0].from_word = next->from_word;
         job->segs[0].from_unit = next->from_unit;
-        job->segs[0].from_aux = next->from_aux;
+        job->segs[0].from_side = next->from_side;
         job->segs[0].from_insn = next->from_insn;
     }
     return drain_submit(x->d, job);
@@ -330,7 +330,7 @@ static int submit_held(struct resume *x, uint64_t now)
         mempipe_host_hold(x->d->host, h->seg.buffer);
         drain_attach_side(x->d, x->slot[h->thread], &h->seg, h->seg.seq);
         if (h->seg.seq == next->seq &&
-            (next->from_word || next->from_aux || next->from_insn)) {
+            (next->from_word || next->from_side || next->from_insn)) {
             err = submit_rest(x, h);
         } else {
             err = drain_push_old(x->d, x->slot[h->thread], &h->seg, now);

@@ -10,7 +10,7 @@
  * where the table is known.
  *
  * How much may pile up: a guest hands a buffer over before its side records exceed a few
- * MiB (one that does not is stopped at CTR_MAX_CHUNK_AUX, and so is one that sends side
+ * MiB (one that does not is stopped at CTR_MAX_CHUNK_SIDE, and so is one that sends side
  * records of many buffers and never a buffer); jobs are made early of what has arrived
  * (drain_jobs.c); and while jobs hold more than PIPELINE_SIDE_BYTES the drain reads
  * nothing, so that the guest waits.
@@ -25,7 +25,7 @@
  * Limits for buffers that have not arrived: of one thread, which fills one and may have
  * handed over some since its mail was read; and of all threads.
  */
-#define THREAD_KEPT_BYTES (2ull * CTR_MAX_CHUNK_AUX)
+#define THREAD_KEPT_BYTES (2ull * CTR_MAX_CHUNK_SIDE)
 #define KEPT_BYTES(threads)                                                              \
     ((512ull << 20) + (threads) * 2ull * MEMPIPE_BUFFER_SIDE_BYTES)
 
@@ -210,7 +210,7 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_side_record
     if (!r) {
         return -CTR_E_NOMEM;
     }
-    if (bytes > CTR_MAX_CHUNK_AUX - r->bytes) {
+    if (bytes > CTR_MAX_CHUNK_SIDE - r->bytes) {
         return drain_reject(d, pipe, "there are too many records for one buffer");
     }
     if (s->kept + bytes > THREAD_KEPT_BYTES ||

@@ -17,14 +17,14 @@ unsigned job_pack(struct job *job, struct ctr_encoder *enc,
             .n_words = s->words,
             .n_units = s->units,
             .data_end = mem + host->layout.buffer_bytes,
-            .aux = s->side ? s->side->data : NULL,
-            .aux_bytes = s->side ? s->side->bytes : 0,
+            .side = s->side ? s->side->data : NULL,
+            .side_bytes = s->side ? s->side->bytes : 0,
             .flags = s->flags,
             .start_ns = s->start_ns,
             .end_ns = s->end_ns,
             .from_word = s->from_word,
             .from_unit = s->from_unit,
-            .from_aux = s->from_aux,
+            .from_side = s->from_side,
             .from_insn = s->from_insn,
         };
     }
@@ -52,9 +52,9 @@ unsigned job_pack(struct job *job, struct ctr_encoder *enc,
     } else if (job->error == -CTR_E_CORRUPT && (segs[n - 1].flags & CTR_SEGMENT_UNSURE)) {
         segs[0].n_words = 0;
         segs[0].n_units = 0;
-        segs[0].aux_bytes = 0;
+        segs[0].side_bytes = 0;
         segs[0].flags = 0;
-        segs[0].from_word = segs[0].from_unit = segs[0].from_aux = segs[0].from_insn = 0;
+        segs[0].from_word = segs[0].from_unit = segs[0].from_side = segs[0].from_insn = 0;
         job->error = ctr_encoder_run(enc, segs, 1, job->packed, &job->diag);
     }
     if (!job->error && sink->ops->packed) {
@@ -67,7 +67,7 @@ unsigned job_pack(struct job *job, struct ctr_encoder *enc,
         job->end_ns = (ctr_segment_goes_on(s) ? s : s - 1)->end_ns;
         rest->from_word = s->from_word;
         rest->from_unit = s->from_unit;
-        rest->from_aux = s->from_aux;
+        rest->from_side = s->from_side;
         rest->from_insn = s->from_insn;
     }
     return job->error ? job->n_segs : taken;

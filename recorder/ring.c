@@ -104,11 +104,11 @@ static bool outlives(uint32_t type)
            type == CTR_EVENT_GATE || type == CTR_EVENT_SELECT;
 }
 
-int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_bytes)
+int ring_events_collect(struct ring_events *e, const void *side, uint32_t side_bytes)
 {
-    const uint8_t *p = aux;
+    const uint8_t *p = side;
 
-    for (uint32_t at = 0; at < aux_bytes;) {
+    for (uint32_t at = 0; at < side_bytes;) {
         const struct mempipe_side_event *x = (const void *)(p + at);
         uint32_t bytes = (uint32_t)ring_round(sizeof(struct ring_event) + x->p.n);
         struct ring_event *to;
@@ -338,7 +338,7 @@ int ring_chunk(struct ring *r, uint32_t thread, const struct ctr_packed *packed,
                               .seq = next->seq,
                               .from_word = next->from_word,
                               .from_unit = next->from_unit,
-                              .from_aux = next->from_aux,
+                              .from_side = next->from_side,
                               .from_insn = next->from_insn,
                               .state_bytes = next->state_bytes,
                               .unsure = info.unsure,
@@ -431,7 +431,7 @@ void ring_goes_on(const struct ring *r, uint32_t thread, struct ring_place *next
     }
     next->from_word = last->from_word;
     next->from_unit = last->from_unit;
-    next->from_aux = last->from_aux;
+    next->from_side = last->from_side;
     next->from_insn = last->from_insn;
     next->state_bytes = last->state_bytes;
     if (last->state_bytes) {

@@ -88,7 +88,7 @@ struct ring_events {
 
 /* Collects those among the side records (mempipe.h) of a segment.  Returns 0 or
  * -CTR_E_NOMEM. */
-int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_bytes);
+int ring_events_collect(struct ring_events *e, const void *side, uint32_t side_bytes);
 
 /*
  * Where a thread goes on after a chunk of the ring: in its pipe's buffer `seq', at the
@@ -96,7 +96,7 @@ int ring_events_collect(struct ring_events *e, const void *aux, uint32_t aux_byt
  */
 struct ring_place {
     uint32_t seq;
-    uint32_t from_word, from_unit, from_aux, from_insn;
+    uint32_t from_word, from_unit, from_side, from_insn;
     uint32_t state_bytes;
     const void *state;
 };

@@ -32,7 +32,7 @@
 struct ring_last {
     uint32_t thread; /* its number + 1, 0: there was none */
     uint32_t seq;
-    uint32_t from_word, from_unit, from_aux, from_insn;
+    uint32_t from_word, from_unit, from_side, from_insn;
     uint32_t state_bytes; /* after the events of the chunk, which ends at the head */
     uint32_t unsure;
     uint64_t next, last_ns; /* the thread's from now on */

@@ -212,7 +212,7 @@ static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t
     struct ctr_segment seg = {.words = &words, .data_end = &words + 1};
     uint32_t bytes = 0;
     size_t i = 0;
-    uint8_t *aux;
+    uint8_t *side;
     int err;
 
     while (i < n && k[i].thread == k[0].thread &&
@@ -220,17 +220,17 @@ static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t
         bytes += record_bytes(k[i++].event);
     }
     n = i;
-    aux = calloc(1, bytes);
-    if (!aux) {
+    side = calloc(1, bytes);
+    if (!side) {
         return -CTR_E_NOMEM;
     }
-    seg.aux = aux;
-    seg.aux_bytes = bytes;
+    seg.side = side;
+    seg.side_bytes = bytes;
     seg.start_ns = k[0].time_ns;
     seg.end_ns = k[n - 1].time_ns;
     for (i = 0; i < n; i++) {
         const struct ring_event *e = k[i].event;
-        struct mempipe_side_event *to = (struct mempipe_side_event *)aux;
+        struct mempipe_side_event *to = (struct mempipe_side_event *)side;
 
         to->p.h.bytes = record_bytes(e);
         to->p.h.type = MEMPIPE_SIDE_EVENT;
@@ -238,10 +238,10 @@ static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t
         to->type = e->type;
         to->time_ns = e->time_ns ? k[i].time_ns : 0;
         memcpy(to + 1, e + 1, e->n);
-        aux += to->p.h.bytes;
+        side += to->p.h.bytes;
     }
     err = ctr_encoder_run(x->enc, &seg, 1, x->packed, x->diag);
-    free((void *)(uintptr_t)seg.aux);
+    free((void *)(uintptr_t)seg.side);
     if (!err) {
         err = ctr_writer_chunk(x->w, x->thread[k[0].thread], x->packed, x->diag);
     }

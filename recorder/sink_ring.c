@@ -70,7 +70,7 @@ static int ring_announce(struct sink *s, struct job *job, bool *all,
 static int collect(struct job *job, const struct ctr_segment *s, uint32_t from,
                    uint32_t end)
 {
-    return end > from ? ring_events_collect(&job->events, (const uint8_t *)s->aux + from,
+    return end > from ? ring_events_collect(&job->events, (const uint8_t *)s->side + from,
                                             end - from)
                       : 0;
 }
@@ -90,7 +90,7 @@ static int go_on(struct job *job, const struct ctr_segment *segs, unsigned taken
     job->next = (struct ring_place){.seq = job->segs[taken].seq,
                                     .from_word = s->from_word,
                                     .from_unit = s->from_unit,
-                                    .from_aux = s->from_aux,
+                                    .from_side = s->from_side,
                                     .from_insn = s->from_insn};
     state = ctr_encoder_get_state(enc, &bytes);
     if (state && ctr_segment_goes_on(s)) {
@@ -115,13 +115,14 @@ static int ring_packed(struct sink *s, struct job *job, const struct ctr_segment
 
     for (unsigned i = 0; !err && i < whole; i++) {
         uint64_t bytes = segs[i].n_words * sizeof(uint32_t) +
-                         (uint64_t)segs[i].n_units * k->addr_bytes + segs[i].aux_bytes;
+                         (uint64_t)segs[i].n_units * k->addr_bytes + segs[i].side_bytes;
 
         __atomic_fetch_add(&k->pipe_bytes, bytes, __ATOMIC_RELAXED);
-        err = collect(job, &segs[i], job->segs[i].from_aux, segs[i].aux_bytes);
+        err = collect(job, &segs[i], job->segs[i].from_side, segs[i].side_bytes);
     }
     if (!err && taken < job->n_segs) {
-        err = collect(job, &segs[taken], job->segs[taken].from_aux, segs[taken].from_aux);
+        err =
+            collect(job, &segs[taken], job->segs[taken].from_side, segs[taken].from_side);
     }
     if (!err) {
         err = go_on(job, segs, taken, enc);

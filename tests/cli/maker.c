@@ -9,7 +9,7 @@
 
 #define MAX_WORDS (1u << 20)
 #define MAX_UNITS (4u << 20)
-#define MAX_AUX (32u << 20)
+#define MAX_SIDE (32u << 20)
 
 static void die(const char *what, int ret, const struct ctr_diag *diag)
 {
@@ -60,7 +60,7 @@ void maker_open(struct maker *m, const char *path, const char *target, unsigned 
     /* One piece, as in a pipe: words grow up from its start, data down from its end. */
     m->words = calloc(1, MAX_WORDS * sizeof(*m->words) + MAX_UNITS * m->addr_bytes);
     m->data = (uint8_t *)(m->words + MAX_WORDS);
-    m->aux = aligned_alloc(8, MAX_AUX);
+    m->side = aligned_alloc(8, MAX_SIDE);
     check("dict", ctr_dict_new(&m->dict, meta.events), NULL);
     check("encoder", ctr_encoder_new(&m->enc, m->dict, m->addr_bytes, 1), NULL);
     check("packed", ctr_packed_new(&m->packed), NULL);
@@ -79,7 +79,7 @@ void maker_close(struct maker *m, bool finish)
     ctr_encoder_free(m->enc);
     ctr_dict_free(m->dict);
     free(m->words);
-    free(m->aux);
+    free(m->side);
     close(m->fd);
 }
 
@@ -152,12 +152,12 @@ void put_value(struct maker *m, uint64_t v, unsigned bytes)
 }
 
 /* Room for a side record with this place in the chunk, `bytes' in total. */
-void *put_aux(struct maker *m, unsigned type, uint32_t n, size_t bytes)
+void *put_side(struct maker *m, unsigned type, uint32_t n, size_t bytes)
 {
-    struct mempipe_side_place *p = (void *)(m->aux + m->n_aux);
+    struct mempipe_side_place *p = (void *)(m->side + m->n_side);
 
     bytes = (bytes + 7) / 8 * 8;
-    if (bytes > MAX_AUX - m->n_aux) {
+    if (bytes > MAX_SIDE - m->n_side) {
         fprintf(stderr, "mktrace: too many records\n");
         exit(1);
     }
@@ -168,7 +168,7 @@ void *put_aux(struct maker *m, unsigned type, uint32_t n, size_t bytes)
     p->words = m->n_words;
     p->units = m->n_units;
     p->n = n;
-    m->n_aux += (uint32_t)bytes;
+    m->n_side += (uint32_t)bytes;
     return p;
 }
 
@@ -178,7 +178,7 @@ void put_extra(struct maker *m, uint16_t insn, bool store, uint32_t size, uint64
                const void *data)
 {
     uint32_t n = data ? size : 0;
-    struct mempipe_side_access *a = put_aux(m, MEMPIPE_SIDE_ACCESS, n, sizeof(*a) + n);
+    struct mempipe_side_access *a = put_side(m, MEMPIPE_SIDE_ACCESS, n, sizeof(*a) + n);
 
     a->insn = insn;
     a->store = store;
@@ -205,8 +205,8 @@ void flush_chunk(struct maker *m, uint32_t thread, unsigned segment_flags)
         .n_words = m->n_words,
         .n_units = m->n_units,
         .data_end = m->data + (size_t)MAX_UNITS * m->addr_bytes,
-        .aux = m->aux,
-        .aux_bytes = m->n_aux,
+        .side = m->side,
+        .side_bytes = m->n_side,
         .flags = segment_flags,
         .start_ns = m->clock_ns,
         .end_ns = m->clock_ns + 1000000,
@@ -218,7 +218,7 @@ void flush_chunk(struct maker *m, uint32_t thread, unsigned segment_flags)
     memset(m->words, 0, m->n_words * sizeof(*m->words));
     memset(m->data + (size_t)(MAX_UNITS - m->n_units) * m->addr_bytes, 0,
            (size_t)m->n_units * m->addr_bytes);
-    m->n_words = m->n_units = m->n_aux = 0;
+    m->n_words = m->n_units = m->n_side = 0;
     m->seq++;
 }
 
@@ -324,7 +324,7 @@ void write_registers(struct maker *m, const uint8_t *table, size_t bytes)
 void put_state(struct maker *m)
 {
     struct mempipe_side_place *p =
-        put_aux(m, MEMPIPE_SIDE_STATE, m->state_bytes, sizeof(*p) + m->state_bytes);
+        put_side(m, MEMPIPE_SIDE_STATE, m->state_bytes, sizeof(*p) + m->state_bytes);
 
     memcpy(p + 1, m->state, m->state_bytes);
 }
@@ -332,7 +332,7 @@ void put_state(struct maker *m)
 void put_register(struct maker *m, uint32_t insn, unsigned reg, const uint8_t *le)
 {
     struct mempipe_side_regs *r =
-        put_aux(m, MEMPIPE_SIDE_REGS, 1, sizeof(*r) + MEMPIPE_REG_BYTES);
+        put_side(m, MEMPIPE_SIDE_REGS, 1, sizeof(*r) + MEMPIPE_REG_BYTES);
     uint8_t *p = (uint8_t *)(r + 1);
 
     r->insn = insn;
@@ -344,7 +344,7 @@ void put_event(struct maker *m, unsigned type, uint64_t time_ns, const void *pay
                size_t n)
 {
     struct mempipe_side_event *e =
-        put_aux(m, MEMPIPE_SIDE_EVENT, (uint32_t)n, sizeof(*e) + n);
+        put_side(m, MEMPIPE_SIDE_EVENT, (uint32_t)n, sizeof(*e) + n);
 
     e->type = type;
     e->time_ns = time_ns;

@@ -27,8 +27,8 @@ struct maker {
     unsigned addr_bytes;
     uint32_t *words;
     uint8_t *data; /* MAX_WORDS units, filled from its end */
-    uint8_t *aux;
-    uint32_t n_words, n_units, n_aux;
+    uint8_t *side;
+    uint32_t n_words, n_units, n_side;
     uint32_t events; /* CTR_EVENTS_* */
     uint32_t seq;
     /* with CTR_EVENTS_REG: the table, and the values of its registers */
@@ -80,7 +80,7 @@ void put_data(struct maker *m, const uint8_t *le, unsigned bytes);
 void put_addr(struct maker *m, uint64_t addr);
 /* A value of up to 8 bytes. */
 void put_value(struct maker *m, uint64_t v, unsigned bytes);
-void *put_aux(struct maker *m, unsigned type, uint32_t n, size_t bytes);
+void *put_side(struct maker *m, unsigned type, uint32_t n, size_t bytes);
 void put_extra(struct maker *m, uint16_t insn, bool store, uint32_t size, uint64_t addr,
                const void *data);
 void put_left(struct maker *m, unsigned n, unsigned flags);

@@ -146,9 +146,9 @@ static int may_fail(const struct ctr_segment *seg)
             return 1;
         }
     }
-    for (uint32_t at = 0; at < seg->aux_bytes;) {
+    for (uint32_t at = 0; at < seg->side_bytes;) {
         const struct mempipe_side_place *p =
-            (const void *)((const uint8_t *)seg->aux + at);
+            (const void *)((const uint8_t *)seg->side + at);
         if (p->h.type == MEMPIPE_SIDE_STATE && p->n != REGS * 16) {
             return 1;
         }
@@ -172,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     unsigned addr_bytes = h[0] & ADDR4 ? 4 : 8;
     unsigned events = h[1] | CTR_EVENTS_EXEC;
-    uint32_t nwords = le16(h + 4), nunits = le16(h + 6), naux = le16(h + 8) * 8u;
+    uint32_t nwords = le16(h + 4), nunits = le16(h + 6), nside = le16(h + 8) * 8u;
     struct ctr_dict *dict;
     struct ctr_encoder *enc;
     struct ctr_diag diag;
@@ -191,30 +191,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     const uint8_t *words = take(&in, (size_t)nwords * 4);
     const uint8_t *units = words ? take(&in, (size_t)nunits * addr_bytes) : NULL;
-    const uint8_t *aux = units ? take(&in, naux) : NULL;
-    if (aux) {
+    const uint8_t *side = units ? take(&in, nside) : NULL;
+    if (side) {
         /* as in the pipe: words, no free room, data */
         size_t data_end = ((size_t)nwords * 4 + (size_t)nunits * addr_bytes + 71) / 8 * 8;
         uint8_t *buffer = calloc(1, data_end);
-        uint8_t *x = malloc((size_t)naux + 1);
+        uint8_t *x = malloc((size_t)nside + 1);
         if (!buffer || !x) {
             abort();
         }
         memcpy(buffer, words, (size_t)nwords * 4);
         memcpy(buffer + data_end - (size_t)nunits * addr_bytes, units,
                (size_t)nunits * addr_bytes);
-        memcpy(x, aux, naux);
+        memcpy(x, side, nside);
         struct ctr_segment seg = {
             .words = (const uint32_t *)buffer,
             .n_words = nwords,
             .n_units = nunits,
             .data_end = buffer + data_end,
-            .aux = x,
-            .aux_bytes = naux,
+            .side = x,
+            .side_bytes = nside,
             .flags = h[0] & UNSURE ? CTR_SEGMENT_UNSURE : 0,
         };
         uint64_t extra_bytes = 0;
-        if (encode_aux_check(&enc->rec, &seg, &extra_bytes, &diag) == 0) {
+        if (encode_side_check(&enc->rec, &seg, &extra_bytes, &diag) == 0) {
             if (h[0] & SMALL) {
                 small_chunks(enc, h[0] >> 4, 64u * (h[0] >> 6));
             }
@@ -249,15 +249,15 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     sim_thread_run(&s, &t, 20 + i);
     /* The last segment: its tail may be unsure. */
     const struct sim_segment *g = &t.seg[i % 2 ? t.n_seg - 1 : 0];
-    uint32_t aux = g->n_aux;
+    uint32_t side = g->n_side;
     struct {
         struct mempipe_side_place place;
         uint8_t value[REGS * 16];
     } state = {{{sizeof(state), MEMPIPE_SIDE_STATE}, 0, 0, 0, sizeof(state.value)}, {0}};
     uint32_t nstate = 0;
-    if (g->n_aux && events & CTR_EVENTS_REG) {
+    if (g->n_side && events & CTR_EVENTS_REG) {
         /* replaces the state, which fits another table */
-        aux -= ((const struct mempipe_side_record *)g->aux)->bytes;
+        side -= ((const struct mempipe_side_record *)g->side)->bytes;
         nstate = sizeof(state);
     }
     size_t units = (size_t)g->n_units * s.addr_bytes;
@@ -265,16 +265,16 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     for (unsigned k = 0; k < s.nblock; k++) {
         bytes += 2 + s.block[k].def_bytes;
     }
-    bytes += (size_t)g->n_words * 4 + units + nstate + aux;
+    bytes += (size_t)g->n_words * 4 + units + nstate + side;
     uint8_t *out = malloc(bytes), *p = out;
-    if (!out || (nstate + aux) / 8 > UINT16_MAX) {
+    if (!out || (nstate + side) / 8 > UINT16_MAX) {
         abort();
     }
     *p++ = (uint8_t)((s.addr_bytes == 4 ? ADDR4 : 0) | (g->flags ? UNSURE : 0) |
                      (i % 5 ? SMALL : 0) | (i * 0x10));
     *p++ = (uint8_t)events;
     const uint16_t counts[4] = {(uint16_t)s.nblock, (uint16_t)g->n_words,
-                                (uint16_t)g->n_units, (uint16_t)((nstate + aux) / 8)};
+                                (uint16_t)g->n_units, (uint16_t)((nstate + side) / 8)};
     for (unsigned k = 0; k < 4; k++, p += 2) {
         put16(p, counts[k]);
     }
@@ -285,7 +285,7 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     p = put(p, g->words, (size_t)g->n_words * 4);
     p = put(p, (const uint8_t *)g->data_end - units, units);
     p = put(p, &state, nstate);
-    put(p, aux ? g->aux + g->n_aux - aux : NULL, aux);
+    put(p, side ? g->side + g->n_side - side : NULL, side);
     *n = bytes;
     sim_thread_fini(&t);
     sim_fini(&s);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "auxrec.h"
+#include "siderec.h"
 #include "ctr_write.h"
 #include "model/evcol.h"
 #include "fuzz.h"

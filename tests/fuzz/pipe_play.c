@@ -155,9 +155,9 @@ static bool claim_buffer(struct play *p, struct player *q, uint32_t *buffer)
 /* The records of a segment, placed in the current buffer. */
 static void put_records(struct play *p, struct player *q, const struct sim_segment *g)
 {
-    for (uint32_t at = 0; at < g->n_aux;) {
+    for (uint32_t at = 0; at < g->n_side;) {
         uint8_t rec[4096];
-        const struct mempipe_side_record *h = (const void *)(g->aux + at);
+        const struct mempipe_side_record *h = (const void *)(g->side + at);
         if (h->bytes <= sizeof(rec)) {
             memcpy(rec, h, h->bytes);
             ((struct mempipe_side_place *)rec)->seq = q->seq;

@@ -69,12 +69,12 @@ int main(void)
     }
     /* one buffer, then many */
     bytes = fill(&d, 0, UINT32_MAX, &err);
-    CHECK(err == -CTR_E_CORRUPT && bytes <= CTR_MAX_CHUNK_AUX);
+    CHECK(err == -CTR_E_CORRUPT && bytes <= CTR_MAX_CHUNK_SIDE);
     CHECK(strstr(diag.text, "too many records") != NULL);
     drain_drop_side(&d, &slots[0]);
     bytes = fill(&d, 0, 64, &err);
-    CHECK(err == -CTR_E_CORRUPT && bytes > CTR_MAX_CHUNK_AUX &&
-          bytes <= 2ull * CTR_MAX_CHUNK_AUX);
+    CHECK(err == -CTR_E_CORRUPT && bytes > CTR_MAX_CHUNK_SIDE &&
+          bytes <= 2ull * CTR_MAX_CHUNK_SIDE);
     CHECK(strstr(diag.text, "no buffers") != NULL);
     drain_drop_side(&d, &slots[0]);
     CHECK(d.kept == 0);

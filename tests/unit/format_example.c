@@ -45,7 +45,7 @@ static const struct {
     uint8_t pc[8];
     struct mempipe_side_regs outside;
     uint8_t change[24];
-} aux = {
+} side = {
     .state = {.h = {32, MEMPIPE_SIDE_STATE}, .n = 8},
     .values = {5, 0, 0, 0, 0, 0x20, 0, 0},
     .access = {.p = {.h = {48, MEMPIPE_SIDE_ACCESS}, .words = 2, .units = 5, .n = 8},
@@ -93,8 +93,8 @@ static int make(void)
         .n_words = 6,
         .n_units = 5,
         .data_end = column + 5,
-        .aux = &aux,
-        .aux_bytes = sizeof(aux),
+        .side = &side,
+        .side_bytes = sizeof(side),
         .start_ns = 1100,
         .end_ns = 1200,
     };

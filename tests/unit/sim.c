@@ -331,13 +331,13 @@ static void *record(struct sim_thread *t, uint32_t type, size_t fixed, size_t n)
 {
     struct sim_segment *g = cur(t);
     uint32_t bytes = (uint32_t)((fixed + n + 7) / 8 * 8);
-    if (g->n_aux + bytes > g->cap_aux) {
-        g->cap_aux = g->cap_aux * 2 + bytes;
-        g->aux = more(g->aux, g->cap_aux, 1);
+    if (g->n_side + bytes > g->cap_side) {
+        g->cap_side = g->cap_side * 2 + bytes;
+        g->side = more(g->side, g->cap_side, 1);
     }
-    struct mempipe_side_place *p = (struct mempipe_side_place *)(g->aux + g->n_aux);
-    g->n_aux += bytes;
-    g->aux_units = g->n_units;
+    struct mempipe_side_place *p = (struct mempipe_side_place *)(g->side + g->n_side);
+    g->n_side += bytes;
+    g->side_units = g->n_units;
     memset(p, 0, bytes);
     p->h.bytes = bytes;
     p->h.type = type;
@@ -959,7 +959,7 @@ static void lay_out(const struct sim *s, struct sim_segment *g)
     }
     if (g->flags & CTR_SEGMENT_UNSURE) {
         /* Only where the zeros begin and where the last record is are known. */
-        while (g->n_units > g->aux_units && g->units[g->n_units - 1] == 0) {
+        while (g->n_units > g->side_units && g->units[g->n_units - 1] == 0) {
             g->n_units--;
         }
     }
@@ -1009,7 +1009,7 @@ void sim_thread_fini(struct sim_thread *t)
     for (unsigned i = 0; i < t->n_seg; i++) {
         free(t->seg[i].words);
         free(t->seg[i].units);
-        free(t->seg[i].aux);
+        free(t->seg[i].side);
         free(t->seg[i].buffer);
     }
     free(t->seg);
@@ -1029,8 +1029,8 @@ struct ctr_segment *sim_segments(const struct sim_thread *t)
             .n_words = g->n_words,
             .n_units = g->n_units,
             .data_end = g->data_end,
-            .aux = g->aux,
-            .aux_bytes = g->n_aux,
+            .side = g->side,
+            .side_bytes = g->n_side,
             .flags = g->flags,
             .start_ns = g->start_ns,
             .end_ns = g->end_ns,

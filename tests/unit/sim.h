@@ -84,9 +84,9 @@ struct sim_segment {
     uint32_t n_words, cap_words;
     uint64_t *units; /* in the order in which they were made */
     uint32_t n_units, cap_units;
-    uint8_t *aux;
-    uint32_t n_aux, cap_aux;
-    uint32_t aux_units; /* place of the last record */
+    uint8_t *side;
+    uint32_t n_side, cap_side;
+    uint32_t side_units; /* place of the last record */
     uint32_t flags;
     uint64_t start_ns, end_ns;
     void *buffer; /* as in the pipe: words, free room, data */

@@ -3,8 +3,8 @@
 
 #include "write/encode.h"
 
-void small_chunks(struct ctr_encoder *e, uint32_t locals, uint32_t aux)
+void small_chunks(struct ctr_encoder *e, uint32_t locals, uint32_t side)
 {
     e->limits.locals = locals;
-    e->limits.aux = aux;
+    e->limits.side = side;
 }

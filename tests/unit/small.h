@@ -8,6 +8,6 @@
 struct ctr_encoder;
 
 /* A chunk ends after so many blocks plus one, or after so many bytes of records. */
-void small_chunks(struct ctr_encoder *e, uint32_t locals, uint32_t aux);
+void small_chunks(struct ctr_encoder *e, uint32_t locals, uint32_t side);
 
 #endif

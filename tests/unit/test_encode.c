@@ -321,7 +321,7 @@ static void bench_close(struct bench *b)
 }
 
 static int encode(struct bench *b, const uint32_t *words, uint32_t n, uint32_t n_units,
-                  const void *aux, size_t aux_bytes, uint32_t flags)
+                  const void *side, size_t side_bytes, uint32_t flags)
 {
     /* as in the pipe: words at the start, data at the end */
     struct {
@@ -337,8 +337,8 @@ static int encode(struct bench *b, const uint32_t *words, uint32_t n, uint32_t n
         .n_words = n,
         .n_units = n_units,
         .data_end = buffer.data + 16,
-        .aux = aux,
-        .aux_bytes = (uint32_t)aux_bytes,
+        .side = side,
+        .side_bytes = (uint32_t)side_bytes,
         .flags = flags,
     };
     struct ctr_diag diag;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "auxrec.h"
+#include "siderec.h"
 #include "model/evcol.h"
 #include "base/le.h"
 #include "random.h"

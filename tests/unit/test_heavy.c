@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "auxrec.h"
+#include "siderec.h"
 #include "base/format.h"
 #include "peak.h"
 #include "random.h"
@@ -31,7 +31,7 @@ struct heavy {
     uint32_t blocks;
     unsigned ninsn, insn_bytes, slots, size_log2; /* of each */
     unsigned data_blocks;                         /* so many of the blocks have slots */
-    size_t aux;  /* bytes of records, all segments together */
+    size_t side; /* bytes of records, all segments together */
     int at_once; /* all in one chunk, however large */
 };
 
@@ -40,7 +40,7 @@ struct maker {
     struct ctr_dict *dict;
     uint64_t random;
     uint8_t *mem; /* words and data of all segments */
-    struct auxbuf aux[SEGMENTS];
+    struct sidebuf side[SEGMENTS];
     struct ctr_segment seg[SEGMENTS];
 };
 
@@ -94,7 +94,7 @@ static unsigned units_of(const struct heavy *h, uint32_t id)
 }
 
 /* Data that the system read, at the segment's end. */
-static void add_aux(struct maker *m, struct auxbuf *a, uint32_t words, size_t bytes)
+static void add_side(struct maker *m, struct sidebuf *a, uint32_t words, size_t bytes)
 {
     struct payload p;
     while (a->n < bytes) {
@@ -106,7 +106,7 @@ static void add_aux(struct maker *m, struct auxbuf *a, uint32_t words, size_t by
         for (unsigned i = 0; i < 1000; i++) {
             put_u64(&p, random_bits(&m->random));
         }
-        aux_event(a, words, 0, CTR_EVENT_USERMEM, a->n + 1, &p);
+        side_event(a, words, 0, CTR_EVENT_USERMEM, a->n + 1, &p);
     }
 }
 
@@ -136,18 +136,18 @@ static void add_segments(struct maker *m)
         }
         if (h->events & CTR_EVENTS_REG) {
             static const uint8_t zero[REGS * 16];
-            aux_state(&m->aux[s], zero, sizeof(zero));
+            side_state(&m->side[s], zero, sizeof(zero));
         }
-        if (h->aux) {
-            add_aux(m, &m->aux[s], n, h->aux / SEGMENTS);
+        if (h->side) {
+            add_side(m, &m->side[s], n, h->side / SEGMENTS);
         }
         m->seg[s] = (struct ctr_segment){
             .words = words,
             .n_words = n,
             .n_units = units,
             .data_end = m->mem + (s + 1) * each,
-            .aux = m->aux[s].p,
-            .aux_bytes = (uint32_t)m->aux[s].n,
+            .side = m->side[s].p,
+            .side_bytes = (uint32_t)m->side[s].n,
             .start_ns = 10 + s,
             .end_ns = 11 + s,
         };
@@ -212,7 +212,7 @@ static unsigned write_trace(const struct heavy *h, int fd)
     ctr_writer_free(w);
     ctr_dict_free(m.dict);
     for (unsigned s = 0; s < SEGMENTS; s++) {
-        aux_free(&m.aux[s]);
+        side_free(&m.side[s]);
     }
     free(m.mem);
     return chunks;

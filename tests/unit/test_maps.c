@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "auxrec.h"
+#include "siderec.h"
 #include "ctr_write.h"
 #include "maps/maps.h"
 #include "peak.h"
@@ -187,7 +187,7 @@ static void out_begin(struct out *o)
 }
 
 /* Writes a run of so many instructions. */
-static void out_run(struct out *o, uint32_t thread, struct auxbuf *a, uint32_t insns,
+static void out_run(struct out *o, uint32_t thread, struct sidebuf *a, uint32_t insns,
                     uint64_t start)
 {
     struct ctr_diag diag = {.text = ""};
@@ -198,8 +198,8 @@ static void out_run(struct out *o, uint32_t thread, struct auxbuf *a, uint32_t i
     }
     const struct ctr_segment seg = {.words = words,
                                     .n_words = insns,
-                                    .aux = a->p,
-                                    .aux_bytes = (uint32_t)a->n,
+                                    .side = a->p,
+                                    .side_bytes = (uint32_t)a->n,
                                     .start_ns = start,
                                     .end_ns = start + 1};
     if (ctr_encoder_run(o->enc, &seg, 1, o->packed, &diag) ||
@@ -209,7 +209,7 @@ static void out_run(struct out *o, uint32_t thread, struct auxbuf *a, uint32_t i
     a->n = 0;
 }
 
-static void out_chunk(struct out *o, uint32_t thread, struct auxbuf *a, uint64_t start)
+static void out_chunk(struct out *o, uint32_t thread, struct sidebuf *a, uint64_t start)
 {
     out_run(o, thread, a, 0, start);
 }
@@ -405,7 +405,7 @@ static void run_random(uint64_t seed)
 {
     struct out o;
     static struct model model[PROCESSES];
-    struct auxbuf aux[PROCESSES * THREADS] = {{0}};
+    struct sidebuf side[PROCESSES * THREADS] = {{0}};
     uint32_t insns[PROCESSES * THREADS] = {0};
     uint64_t begun[PROCESSES * THREADS] = {0}; /* of each thread's chunk */
     struct payload p;
@@ -428,7 +428,7 @@ static void run_random(uint64_t seed)
             set_pages(model[i].now, page, 2, pg);
             payload_map(&p, CTR_MAP_INITIAL, 5, 2, addr_of(page), 2 * PAGE, pg.offset,
                         path_of(pg.file));
-            aux_event(&aux[i * THREADS], 0, 0, CTR_EVENT_MAP, 100 + page, &p);
+            side_event(&side[i * THREADS], 0, 0, CTR_EVENT_MAP, 100 + page, &p);
         }
         remember(&model[i], 100);
     }
@@ -441,13 +441,13 @@ static void run_random(uint64_t seed)
         }
         time += below(4) * 10;
         random_event(m, &p);
-        aux_event(&aux[t], insns[t]++, 0, CTR_EVENT_MAP, time, &p);
+        side_event(&side[t], insns[t]++, 0, CTR_EVENT_MAP, time, &p);
         if (m->time[m->moments - 1] == time) {
             m->moments--; /* only the last event of a time can be seen */
         }
         remember(m, time);
         if (below(20) == 0) {
-            out_run(&o, t, &aux[t], insns[t], begun[t]);
+            out_run(&o, t, &side[t], insns[t], begun[t]);
             insns[t] = 0;
             begun[t] = time;
             time += 1;
@@ -456,8 +456,8 @@ static void run_random(uint64_t seed)
         time += THREADS > 1;
     }
     for (uint32_t t = 0; t < PROCESSES * THREADS; t++) {
-        out_run(&o, t, &aux[t], insns[t], begun[t]);
-        aux_free(&aux[t]);
+        out_run(&o, t, &side[t], insns[t], begun[t]);
+        side_free(&side[t]);
     }
     struct ctr_trace *tr = out_end(&o, seed & 1 ? CTR_OPEN_NO_INDEX : 0);
     struct ctr_maps *maps, *code;
@@ -485,12 +485,12 @@ static void test_random(void **unused)
     }
 }
 
-static void map_at(struct auxbuf *a, uint64_t time, uint32_t op, uint64_t start,
+static void map_at(struct sidebuf *a, uint64_t time, uint32_t op, uint64_t start,
                    uint64_t size, uint64_t offset, const char *path)
 {
     struct payload p;
     payload_map(&p, op, 5, 2, start, size, offset, path);
-    aux_event(a, 0, 0, CTR_EVENT_MAP, time, &p);
+    side_event(a, 0, 0, CTR_EVENT_MAP, time, &p);
 }
 
 /* In pages from 0x700000. */
@@ -512,7 +512,7 @@ static void test_modules(void **unused)
 {
     (void)unused;
     struct out o;
-    struct auxbuf a = {0};
+    struct sidebuf a = {0};
     struct payload p;
     uint32_t index;
     out_begin(&o);
@@ -529,7 +529,7 @@ static void test_modules(void **unused)
         map_at(&a, 24, CTR_MAP_MPROTECT, base + 0x6000, 0x1000, 0, "");
     }
     payload_thread(&p, CTR_THREAD_EXEC, 1, 1, "/b.out");
-    aux_event(&a, 0, 0, CTR_EVENT_THREAD, 30, &p);
+    side_event(&a, 0, 0, CTR_EVENT_THREAD, 30, &p);
     map_at(&a, 31, CTR_MAP_INITIAL, 0x500000, 0x1000, 0, "/b.out");
     map_at(&a, 32, CTR_MAP_INITIAL, 0x600000, 0x1000, 0, "[stack]");
     /* Sizes that reach past the end of the address space. */
@@ -576,7 +576,7 @@ static void test_modules(void **unused)
                               "6-7@24..31 7-9@22..23 7-9@23..31 ");
     ctr_maps_free(maps);
     ctr_close(tr);
-    aux_free(&a);
+    side_free(&a);
 }
 
 /* Pieces that became one mapping again are reported as one. */
@@ -584,7 +584,7 @@ static void test_neighbours(void **unused)
 {
     (void)unused;
     struct out o;
-    struct auxbuf a = {0};
+    struct sidebuf a = {0};
     uint32_t index;
     out_begin(&o);
     assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
@@ -602,7 +602,7 @@ static void test_neighbours(void **unused)
     assert_string_equal(text, "0-7@10..20 7-9@10..20 ");
     ctr_maps_free(maps);
     ctr_close(tr);
-    aux_free(&a);
+    side_free(&a);
 }
 
 /* A change that a code-only history leaves out, and another thread's at the same time. */
@@ -610,7 +610,7 @@ static void test_same_time(void **unused)
 {
     (void)unused;
     struct out o;
-    struct auxbuf a = {0};
+    struct sidebuf a = {0};
     struct payload p;
     struct ctr_chunk c;
     uint64_t until;
@@ -622,11 +622,11 @@ static void test_same_time(void **unused)
     }
     for (unsigned i = 0; i < 4; i++) {
         payload_map(&p, CTR_MAP_MMAP, 3, 2, addr_of(i), PAGE, 0, "");
-        aux_event(&a, i, 0, CTR_EVENT_MAP, 10 + 20 * i, &p);
+        side_event(&a, i, 0, CTR_EVENT_MAP, 10 + 20 * i, &p);
     }
     out_run(&o, 0, &a, 4, 5);
     payload_map(&p, CTR_MAP_MMAP, 5, 2, addr_of(9), PAGE, 0, "/a.so");
-    aux_event(&a, 0, 0, CTR_EVENT_MAP, 50, &p);
+    side_event(&a, 0, 0, CTR_EVENT_MAP, 50, &p);
     out_run(&o, 1, &a, 1, 6);
     struct ctr_trace *tr = out_end(&o, 0);
     struct ctr_maps *maps, *code;
@@ -641,7 +641,7 @@ static void test_same_time(void **unused)
     ctr_maps_free(maps);
     ctr_maps_free(code);
     ctr_close(tr);
-    aux_free(&a);
+    side_free(&a);
 }
 
 /* Damaged events end a history, which says that and since when. */
@@ -649,7 +649,7 @@ static void test_damage(void **unused)
 {
     (void)unused;
     struct out o;
-    struct auxbuf a = {0};
+    struct sidebuf a = {0};
     struct ctr_chunk c;
     struct ctr_maps *maps;
     struct ctr_diag diag;
@@ -691,7 +691,7 @@ static void test_damage(void **unused)
     assert_int_equal(ctr_maps_damage(maps, &from, NULL), 0);
     ctr_maps_free(maps);
     ctr_close(tr);
-    aux_free(&a);
+    side_free(&a);
 }
 
 /* Thousands of pieces, also in one event, need hardly any time. */
@@ -699,7 +699,7 @@ static void test_many(void **unused)
 {
     (void)unused;
     struct out o;
-    struct auxbuf a = {0};
+    struct sidebuf a = {0};
     uint32_t index;
     enum { N = 60000 };
     out_begin(&o);
@@ -728,14 +728,14 @@ static void test_many(void **unused)
     }
     ctr_maps_free(maps);
     ctr_close(tr);
-    aux_free(&a);
+    side_free(&a);
 }
 
 /* Mappings come and go all the time: anonymous memory, or a file. */
 static int churn_fd(const char *path)
 {
     struct out o;
-    struct auxbuf a = {0};
+    struct sidebuf a = {0};
     uint32_t index;
     enum { N = 300000, CHUNK = 2000 };
     out_begin(&o);
@@ -747,10 +747,10 @@ static int churn_fd(const char *path)
         uint64_t time = 1000 + i * 20000ull;
         struct payload p;
         payload_map(&p, CTR_MAP_MMAP, path[0] ? 1 : 3, 2, at, PAGE, i % 7 * PAGE, path);
-        aux_event(&a, insns++, 0, CTR_EVENT_MAP, time, &p);
+        side_event(&a, insns++, 0, CTR_EVENT_MAP, time, &p);
         if (i % 10) {
             payload_map(&p, CTR_MAP_MUNMAP, 0, 0, at, PAGE, 0, "");
-            aux_event(&a, insns++, 0, CTR_EVENT_MAP, time + 9000, &p);
+            side_event(&a, insns++, 0, CTR_EVENT_MAP, time + 9000, &p);
         }
         if ((i + 1) % CHUNK == 0) {
             out_run(&o, 0, &a, insns, 1000 + (i + 1 - CHUNK) * 20000ull);
@@ -759,7 +759,7 @@ static int churn_fd(const char *path)
     }
     int fd = dup(o.fd);
     ctr_close(out_end(&o, 0));
-    aux_free(&a);
+    side_free(&a);
     return fd;
 }
 
@@ -828,7 +828,7 @@ static void test_ends(void **unused)
 {
     (void)unused;
     struct out o;
-    struct auxbuf a = {0};
+    struct sidebuf a = {0};
     struct payload p;
     uint32_t index;
     out_begin(&o);
@@ -840,7 +840,7 @@ static void test_ends(void **unused)
         payload_thread(&p, CTR_THREAD_END, 7, 7 + (int)i, "");
         memcpy(p.p + 20, &(uint32_t){i ? CTR_END_SIGNAL : CTR_END_EXIT}, 4);
         memcpy(p.p + 24, &(uint32_t){i ? 11 : 3}, 4);
-        aux_event(&a, 0, 0, CTR_EVENT_THREAD, 500 + i, &p);
+        side_event(&a, 0, 0, CTR_EVENT_THREAD, 500 + i, &p);
         out_chunk(&o, i, &a, 400 - i);
         if (i == 0) {
             /* At this point one thread has ended, its process has not. */
@@ -861,7 +861,7 @@ static void test_ends(void **unused)
     assert_int_equal(ctr_trace_process(tr, 0)->end_reason, CTR_END_SIGNAL);
     assert_int_equal(ctr_trace_process(tr, 0)->end_status, 11);
     ctr_close(tr);
-    aux_free(&a);
+    side_free(&a);
     ctr_close(out_end(&o, 0));
 }
 
@@ -896,7 +896,7 @@ static void test_order(void **unused)
     static const struct ctr_replay_ops ops = {.os = event_byte, .ordered = keep_order};
     for (unsigned flags = 0; flags <= CTR_OPEN_STREAM; flags++) {
         struct out o;
-        struct auxbuf a = {0};
+        struct sidebuf a = {0};
         uint32_t index;
         out_begin(&o);
         assert_int_equal(ctr_writer_process(o.w, 7, 1, 0, &index, NULL), 0);
@@ -944,7 +944,7 @@ static void test_order(void **unused)
             ctr_cursor_close(c);
         }
         ctr_close(tr);
-        aux_free(&a);
+        side_free(&a);
     }
 }
 

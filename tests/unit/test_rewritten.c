@@ -100,7 +100,7 @@ static void encode_while_written(uint64_t seed, unsigned events)
             err = ctr_encoder_run_some(enc, seg + at, t.n_seg - at, &n, packed, &diag);
         }
         for (unsigned i = 0; i < t.n_seg; i++) {
-            seg[i].from_word = seg[i].from_unit = seg[i].from_aux = seg[i].from_insn = 0;
+            seg[i].from_word = seg[i].from_unit = seg[i].from_side = seg[i].from_insn = 0;
         }
         assert_true(err == 0 || err == -CTR_E_CORRUPT || err == -CTR_E_LIMIT);
     }

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "auxrec.h"
+#include "siderec.h"
 #include "ctr_write.h"
 #include "random.h"
 #include "ring.h"
@@ -110,7 +110,7 @@ struct both {
     struct ctr_writer *w;
     struct ring *ring;
     int fd;
-    struct auxbuf aux[ALL];
+    struct sidebuf side[ALL];
     uint64_t begun[ALL]; /* of the current chunk */
     uint64_t chunks;
 };
@@ -157,8 +157,8 @@ static const struct ring_place nowhere;
 
 static void both_chunk(struct both *b, unsigned t, uint64_t now)
 {
-    const struct ctr_segment seg = {.aux = b->aux[t].p,
-                                    .aux_bytes = (uint32_t)b->aux[t].n,
+    const struct ctr_segment seg = {.side = b->side[t].p,
+                                    .side_bytes = (uint32_t)b->side[t].n,
                                     .start_ns = b->begun[t],
                                     .end_ns = now};
     struct ring_events events = {0};
@@ -167,13 +167,13 @@ static void both_chunk(struct both *b, unsigned t, uint64_t now)
         ctr_writer_chunk(b->w, t, b->packed, &diag)) {
         fail_msg("%s: %s", diag.field, diag.text);
     }
-    assert_int_equal(ring_events_collect(&events, seg.aux, seg.aux_bytes), 0);
+    assert_int_equal(ring_events_collect(&events, seg.side, seg.side_bytes), 0);
     if (ring_chunk(b->ring, t, b->packed, seg.start_ns, seg.end_ns, &events, &nowhere,
                    &diag)) {
         fail_msg("ring: %s: %s", diag.field, diag.text);
     }
     free(events.data);
-    b->aux[t].n = 0;
+    b->side[t].n = 0;
     b->begun[t] = now;
     b->chunks++;
 }
@@ -204,7 +204,7 @@ static struct ctr_trace *whole_trace(struct both *b)
 static void both_end(struct both *b)
 {
     for (unsigned t = 0; t < ALL; t++) {
-        aux_free(&b->aux[t]);
+        side_free(&b->side[t]);
     }
     ring_free(b->ring);
     ctr_writer_free(b->w);
@@ -309,9 +309,9 @@ static void run_random(uint64_t seed, unsigned steps, bool lazy)
             both_thread(&b, i, (int)(i * THREADS + k));
         }
         payload_map(&p, CTR_MAP_INITIAL, 5, 2, BASE, 4 * PAGE, 0, "/a.so");
-        aux_event(&b.aux[i * THREADS], 0, 0, CTR_EVENT_MAP, now, &p);
+        side_event(&b.side[i * THREADS], 0, 0, CTR_EVENT_MAP, now, &p);
         payload_map(&p, CTR_MAP_INITIAL, 3, 2, BASE + 40 * PAGE, 2 * PAGE, 0, "[heap]");
-        aux_event(&b.aux[i * THREADS], 0, 0, CTR_EVENT_MAP, now, &p);
+        side_event(&b.side[i * THREADS], 0, 0, CTR_EVENT_MAP, now, &p);
     }
     for (unsigned n = 0; n < steps; n++) {
         unsigned t = below(ALL);
@@ -328,7 +328,7 @@ static void run_random(uint64_t seed, unsigned steps, bool lazy)
             t -= t % THREADS;
             sleeper = false;
         }
-        aux_event(&b.aux[t], 0, 0, type, now, &p);
+        side_event(&b.side[t], 0, 0, type, now, &p);
         if (below(8) == 0 && !sleeper) {
             both_chunk(&b, t, now + 1);
         }
@@ -338,7 +338,7 @@ static void run_random(uint64_t seed, unsigned steps, bool lazy)
         }
     }
     for (unsigned t = 0; t < ALL; t++) {
-        if (b.aux[t].n && (t % THREADS != 1 || seed & 1)) {
+        if (b.side[t].n && (t % THREADS != 1 || seed & 1)) {
             both_chunk(&b, t, now + 1);
         }
     }
@@ -407,20 +407,20 @@ static void test_ended(void **unused)
         both_process(&b, 100 + (int)i);
         both_thread(&b, i, 100 + (int)i);
         payload_map(&p, CTR_MAP_INITIAL, 5, 2, BASE, 4 * PAGE, 0, "/a.so");
-        aux_event(&b.aux[0], 0, 0, CTR_EVENT_MAP, now, &p);
+        side_event(&b.side[0], 0, 0, CTR_EVENT_MAP, now, &p);
         payload_thread(&p, CTR_THREAD_START, 100 + (int)i, 100 + (int)i, "x");
-        aux_event(&b.aux[0], 0, 0, CTR_EVENT_THREAD, now, &p);
+        side_event(&b.side[0], 0, 0, CTR_EVENT_THREAD, now, &p);
         struct ring_events events = {0};
-        const struct ctr_segment seg = {.aux = b.aux[0].p,
-                                        .aux_bytes = (uint32_t)b.aux[0].n,
+        const struct ctr_segment seg = {.side = b.side[0].p,
+                                        .side_bytes = (uint32_t)b.side[0].n,
                                         .start_ns = now,
                                         .end_ns = now + 1};
         assert_int_equal(ctr_encoder_run(b.enc, &seg, 1, b.packed, NULL), 0);
-        assert_int_equal(ring_events_collect(&events, seg.aux, seg.aux_bytes), 0);
+        assert_int_equal(ring_events_collect(&events, seg.side, seg.side_bytes), 0);
         assert_int_equal(
             ring_chunk(b.ring, i, b.packed, now, now + 1, &events, &nowhere, NULL), 0);
         free(events.data);
-        b.aux[0].n = 0;
+        b.side[0].n = 0;
         if (i != 0 && i != 199) { /* one is old, one is new */
             ring_thread_end(b.ring, i, now + 1, CTR_END_EXIT, 0, false);
             ring_process_end(b.ring, i, now + 1, CTR_END_EXIT, 0);
@@ -462,7 +462,7 @@ static void test_too_large(void **unused)
         for (unsigned k = 0; k < (i == 1 ? 20000 : 10); k++) {
             uint64_t at = i == 1 && k % 2 ? 0x100000 + below(1u << 30) * PAGE : BASE;
             payload_map(&p, CTR_MAP_MMAP, below(8), 2, at, PAGE, 0, "");
-            aux_event(&b.aux[0], 0, 0, CTR_EVENT_MAP, (1 + i) * 10000 * MS + k, &p);
+            side_event(&b.side[0], 0, 0, CTR_EVENT_MAP, (1 + i) * 10000 * MS + k, &p);
         }
         both_chunk(&b, 0, (2 + i) * 10000 * MS);
         ring_numbers(b.ring, &n);

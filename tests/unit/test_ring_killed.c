@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "auxrec.h"
+#include "siderec.h"
 #include "cannoli/events.h"
 #include "ctr_write.h"
 #include "journal.h"
@@ -93,7 +93,7 @@ static uint32_t seq_of(unsigned i)
     return n;
 }
 
-static void make_events(struct auxbuf *aux, unsigned i, uint64_t now)
+static void make_events(struct sidebuf *side, unsigned i, uint64_t now)
 {
     uint64_t random = i * 0x9e3779b97f4a7c15ull + 1;
     struct payload p;
@@ -101,7 +101,7 @@ static void make_events(struct auxbuf *aux, unsigned i, uint64_t now)
         payload_map(&p, CTR_MAP_MMAP, random_below(&random, 8), 2,
                     BASE + random_below(&random, 1u << 30) * PAGE,
                     (1 + random_below(&random, 5)) * PAGE, 0, k % 2 ? "/a.so" : "");
-        aux_event(aux, 0, 0, CTR_EVENT_MAP, now + k, &p);
+        side_event(side, 0, 0, CTR_EVENT_MAP, now + k, &p);
     }
 }
 
@@ -109,7 +109,7 @@ static void chunk(struct ring_rec *b, unsigned i)
 {
     const uint64_t now = (i + 1) * 2000 * MS;
     uint32_t words[200];
-    struct auxbuf aux = {0};
+    struct sidebuf side = {0};
     struct ring_events events = {0};
     struct ctr_diag diag = {.text = ""};
     uint8_t regs[STATE];
@@ -117,11 +117,11 @@ static void chunk(struct ring_rec *b, unsigned i)
     for (unsigned k = 0; k < 200; k++) {
         words[k] = 1 + (k * k + i) % count_before(i, BLOCK);
     }
-    make_events(&aux, i, now);
+    make_events(&side, i, now);
     const struct ctr_segment seg = {.words = words,
                                     .n_words = 200,
-                                    .aux = aux.p,
-                                    .aux_bytes = (uint32_t)aux.n,
+                                    .side = side.p,
+                                    .side_bytes = (uint32_t)side.n,
                                     .start_ns = now,
                                     .end_ns = now + MS};
     if (i % 4 == 0) {
@@ -131,13 +131,13 @@ static void chunk(struct ring_rec *b, unsigned i)
         next.state_bytes = STATE;
     }
     if (ctr_encoder_run(b->enc, &seg, 1, b->packed, &diag) ||
-        ring_events_collect(&events, seg.aux, seg.aux_bytes) ||
+        ring_events_collect(&events, seg.side, seg.side_bytes) ||
         ring_chunk(b->ring, thread_of(i), b->packed, now, now + MS, &events, &next,
                    &diag)) {
         fail_msg("operation %u: %s: %s", i, diag.field, diag.text);
     }
     free(events.data);
-    aux_free(&aux);
+    side_free(&side);
 }
 
 static void block(struct ring_rec *b, uint32_t raw)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "auxrec.h"
+#include "siderec.h"
 #include "ctr_write.h"
 #include "random.h"
 #include "small.h"
@@ -218,7 +218,7 @@ struct pipe {
     uint32_t n_words;
     uint32_t data[16384]; /* from the begin; reversed at the end */
     uint32_t n_units;
-    struct auxbuf aux;
+    struct sidebuf side;
 };
 
 struct world {
@@ -315,10 +315,10 @@ static void run_slots(struct pipe *p, struct thread *t, const struct block *b,
         p->n_units += units;
     }
     if (below(10) == 0) {
-        struct aux_reg x = {.reg = (uint16_t)below(NREG)};
+        struct side_reg x = {.reg = (uint16_t)below(NREG)};
         new_value(&t->regs, x.reg, x.value);
         memcpy(t->regs.v[x.reg], x.value, 16);
-        aux_regs(&p->aux, p->n_words, p->n_units, insn, &x, 1);
+        side_regs(&p->side, p->n_words, p->n_units, insn, &x, 1);
     }
 }
 
@@ -335,12 +335,12 @@ static void random_between(struct pipe *p, struct thread *t, uint32_t index, int
             payload_syscall(&pay, below(3), below(100), below(1000), "call");
         }
         uint64_t time = below(3) ? ++t->time : 0;
-        aux_event(&p->aux, p->n_words, p->n_units, type, time, &pay);
+        side_event(&p->side, p->n_words, p->n_units, type, time, &pay);
         add_item(&t->want, &(struct item){'o', 0, 0, index, type, t->ordinal, time,
                                           hash(pay.p, pay.n)});
     }
     if (below(2)) {
-        struct aux_reg x[3];
+        struct side_reg x[3];
         unsigned n = 1 + below(3);
         if (!t->between) {
             t->outside = t->regs;
@@ -348,11 +348,11 @@ static void random_between(struct pipe *p, struct thread *t, uint32_t index, int
             t->between = 1;
         }
         for (unsigned i = 0; i < n; i++) {
-            x[i] = (struct aux_reg){.reg = (uint16_t)below(NREG)};
+            x[i] = (struct side_reg){.reg = (uint16_t)below(NREG)};
             new_value(&t->regs, x[i].reg, x[i].value);
             memcpy(t->regs.v[x[i].reg], x[i].value, 16);
         }
-        aux_regs(&p->aux, p->n_words, p->n_units, MEMPIPE_OUTSIDE, x, n);
+        side_regs(&p->side, p->n_words, p->n_units, MEMPIPE_OUTSIDE, x, n);
     }
 }
 
@@ -416,7 +416,7 @@ static void put_state(struct pipe *p, const struct thread *t)
         memcpy(state + n, t->regs.v[i], raw_regs[i].size);
         n += raw_regs[i].size;
     }
-    aux_state(&p->aux, state, n);
+    side_state(&p->side, state, n);
 }
 
 /* One buffer; *first: no run of its chunk came before. */
@@ -425,7 +425,7 @@ static void fill_pipe(struct pipe *p, struct world *w, uint32_t index, int *firs
     struct thread *t = &w->thread[index];
     unsigned runs = below(12) == 0 ? 0 : 1 + below(60);
     p->n_words = p->n_units = 0;
-    p->aux.n = 0;
+    p->side.n = 0;
     put_state(p, t);
     for (unsigned i = 0; i < runs; i++) {
         if (!t->suspended) {
@@ -517,8 +517,8 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
                 .n_words = p->n_words,
                 .n_units = p->n_units,
                 .data_end = p->data + p->n_units,
-                .aux = p->aux.p,
-                .aux_bytes = (uint32_t)p->aux.n,
+                .side = p->side.p,
+                .side_bytes = (uint32_t)p->side.n,
                 .start_ns = START + c,
                 .end_ns = START + c + 1,
             };
@@ -535,7 +535,7 @@ static void make_world(struct world *w, uint64_t seed, unsigned chunks, unsigned
     }
     assert_int_equal(ctr_writer_finish(wr, NULL), 0);
     for (unsigned s = 0; s < 3; s++) {
-        aux_free(&pipe[s].aux);
+        side_free(&pipe[s].side);
     }
     free(pipe);
     ctr_writer_free(wr);

@@ -109,7 +109,7 @@ int ctr_dict_regs(struct ctr_dict *dict, uint32_t n, const void *table, size_t b
 #define CTR_SEGMENT_UNSURE 0x1u
 
 /*
- * A buffer, or a part of one, of a thread; all of it is only read. aux: the side
+ * A buffer, or a part of one, of a thread; all of it is only read. side: the side
  * records of cannoli/mempipe.h that have a place in this buffer (types from
  * MEMPIPE_SIDE_ACCESS on), one after the other as they were in the side queue, 8-byte
  * aligned. That is the order of (words, units).
@@ -119,28 +119,28 @@ struct ctr_segment {
     uint32_t n_words;
     uint32_t n_units;
     const void *data_end; /* unit i at data_end - (i+1) * addr_bytes */
-    const void *aux;
-    uint32_t aux_bytes;
+    const void *side;
+    uint32_t side_bytes;
     uint32_t flags;    /* CTR_SEGMENT_* */
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     uint64_t end_ns;
     /* Where to begin: 0, or what ctr_encoder_run_some stored. */
     uint32_t from_word;
     uint32_t from_unit;
-    uint32_t from_aux;
+    uint32_t from_side;
     uint32_t from_insn;
 };
 
 /* Whether a part of the segment has been packed. */
 static inline int ctr_segment_goes_on(const struct ctr_segment *seg)
 {
-    return seg->from_word || seg->from_aux || seg->from_insn;
+    return seg->from_word || seg->from_side || seg->from_insn;
 }
 
 /* Limits of one call of ctr_encoder_run, over all its segments: */
 #define CTR_MAX_CHUNK_WORDS (1u << 20)
 #define CTR_MAX_CHUNK_UNITS (1u << 22)
-#define CTR_MAX_CHUNK_AUX (64u << 20) /* bytes of side records */
+#define CTR_MAX_CHUNK_SIDE (64u << 20) /* bytes of side records */
 
 /* The result: a chunk ready to be written. Reusable; it has its own buffers. */
 struct ctr_packed;

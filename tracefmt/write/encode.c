@@ -43,7 +43,7 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
     e->rec.slots = e->rec.mem || e->rec.reg;
     e->blocks.map_base = 1;
     e->limits.locals = FULL_LOCALS;
-    e->limits.aux = FULL_AUX;
+    e->limits.side = FULL_SIDE;
     e->pack.level = level;
     e->pack.cctx = ZSTD_createCCtx();
     if (!e->pack.cctx || pageset_init(&e->pages.set[0]) ||
@@ -303,7 +303,7 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
     w->seg = &own;
     w->word = w->passed = seg->from_word;
     w->unit = seg->from_unit;
-    w->aux = seg->from_aux;
+    w->side = seg->from_side;
     w->rest = seg->from_insn;
     if (e->rec.slots && seg->data_end) {
         w->sure = seg->n_units;
@@ -321,7 +321,7 @@ static int segment_run(struct ctr_encoder *e, struct segment_walk *w,
             break;
         }
         /* The run that ends the segment is a slow one. */
-        uint32_t stop = encode_aux_stop(&e->rec, w);
+        uint32_t stop = encode_side_stop(&e->rec, w);
         if (stop > seg->n_words - 1) {
             stop = seg->n_words - 1;
         }
@@ -368,7 +368,7 @@ static int begin_state(struct ctr_encoder *e, const struct ctr_segment *seg,
     if (!e->rec.reg) {
         return 0;
     }
-    const struct mempipe_side_place *p = encode_aux_state(&w);
+    const struct mempipe_side_place *p = encode_side_state(&w);
     if (ctr_segment_goes_on(seg)
             ? buf_append(&e->regs.state, e->regs.carry.p, e->regs.carry.n)
             : p && buf_append(&e->regs.state, p + 1, p->n)) {
@@ -386,12 +386,12 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
                          struct segment_walk *w, struct ctr_packed *out,
                          struct ctr_diag *diag)
 {
-    uint64_t words = 0, units = 0, aux = 0;
+    uint64_t words = 0, units = 0, side = 0;
     e->extra.bytes = 0;
     for (unsigned i = 0; i < n_segs; i++) {
         const struct ctr_segment *seg = &segs[i];
         words += seg->n_words;
-        aux += seg->aux_bytes;
+        side += seg->side_bytes;
         if (e->rec.slots && seg->n_units &&
             (!seg->data_end || (uintptr_t)seg->data_end % e->rec.addr_bytes)) {
             return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "data", "not aligned");
@@ -399,12 +399,12 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
         units += e->rec.slots && seg->data_end ? units_there(e, seg) : 0;
     }
     if (words > CTR_MAX_CHUNK_WORDS || units > CTR_MAX_CHUNK_UNITS ||
-        aux > CTR_MAX_CHUNK_AUX) {
+        side > CTR_MAX_CHUNK_SIDE) {
         return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "segments",
                         "more than a chunk can hold");
     }
     for (unsigned i = 0; i < n_segs; i++) {
-        int err = encode_aux_check(&e->rec, &segs[i], &e->extra.bytes, diag);
+        int err = encode_side_check(&e->rec, &segs[i], &e->extra.bytes, diag);
         if (err) {
             return in_segment(err, i, diag);
         }
@@ -445,7 +445,7 @@ int ctr_encoder_run_some(struct ctr_encoder *e, struct ctr_segment *segs, unsign
     if (ret == 1) {
         segs[*taken].from_word = w.word;
         segs[*taken].from_unit = w.unit;
-        segs[*taken].from_aux = w.aux;
+        segs[*taken].from_side = w.side;
         segs[*taken].from_insn = w.rest;
         ret = 0;
     }

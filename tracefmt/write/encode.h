@@ -214,7 +214,7 @@ struct summary {
     uint64_t insns;
     uint64_t loads; /* of slow runs; fast ones are added at the end */
     uint64_t stores;
-    uint32_t aux_taken; /* bytes of side records */
+    uint32_t side_read; /* bytes of side records */
     uint32_t dropped_faults;
     uint32_t last_raw;
     uint32_t flags; /* CHUNK_F_* */
@@ -230,12 +230,12 @@ struct summary {
 #define FULL_SLOTS 131072u
 #define FULL_PIECES 131072u
 #define FULL_BYTES (4u << 20)
-#define FULL_AUX (2u << 20)
+#define FULL_SIDE (2u << 20)
 #define FULL_CUTS 65536u
 
 struct limits {
     uint32_t locals; /* FULL_LOCALS, or what a test sets */
-    uint32_t aux;    /* FULL_AUX, likewise */
+    uint32_t side;   /* FULL_SIDE, likewise */
     int may_stop;    /* within a segment, if the chunk is full */
 };
 
@@ -262,7 +262,7 @@ static inline int encode_is_full(const struct ctr_encoder *e)
 {
     return e->blocks.n > e->limits.locals || e->blocks.nslot > FULL_SLOTS ||
            e->preds.npiece > FULL_PIECES || e->blocks.def_bytes > FULL_BYTES ||
-           e->sum.aux_taken > e->limits.aux ||
+           e->sum.side_read > e->limits.side ||
            e->follow.cuts.n + e->follow.unknown.n > FULL_CUTS;
 }
 
@@ -295,24 +295,24 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
                struct slow_run *r);
 
 /*
- * encode_side.c. encode_aux_check checks all side records of a segment, and adds to
+ * encode_side.c. encode_side_check checks all side records of a segment, and adds to
  * *extra_bytes what extra_column.bytes counts; the other functions rely on it.
- * encode_aux_stop: the word at which the fast path must stop for the next record.
+ * encode_side_stop: the word at which the fast path must stop for the next record.
  * encode_between passes the records up to word `upto' and emits events and other records
- * between runs, unless the chunk is full: then it returns 1. encode_run_aux emits (or,
+ * between runs, unless the chunk is full: then it returns 1. encode_run_side emits (or,
  * without `put', only checks) the records of the run's instructions, whose slots are
  * pending.
  */
-int encode_aux_check(const struct recorded *rec, const struct ctr_segment *seg,
-                     uint64_t *extra_bytes, struct ctr_diag *diag);
-uint32_t encode_aux_stop(const struct recorded *rec, const struct segment_walk *w);
+int encode_side_check(const struct recorded *rec, const struct ctr_segment *seg,
+                      uint64_t *extra_bytes, struct ctr_diag *diag);
+uint32_t encode_side_stop(const struct recorded *rec, const struct segment_walk *w);
 /* The register state that the segment begins with, or NULL. */
-const struct mempipe_side_place *encode_aux_state(const struct segment_walk *w);
+const struct mempipe_side_place *encode_side_state(const struct segment_walk *w);
 int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
                    struct ctr_diag *diag);
-int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
-                   const struct slow_run *r, int put, uint32_t *last_insn,
-                   struct ctr_diag *diag);
+int encode_run_side(struct ctr_encoder *e, struct segment_walk *w,
+                    const struct slow_run *r, int put, uint32_t *last_insn,
+                    struct ctr_diag *diag);
 
 /* Makes the columns and the summary.  Returns 0, -CTR_E_NOMEM, -CTR_E_IO. */
 int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *diag);

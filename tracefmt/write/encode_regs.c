@@ -19,7 +19,7 @@ int encode_regs_begin(struct reg_column *regs, const struct recorded *rec,
         return 0;
     }
     if (regs->state.n != t->state_bytes) {
-        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "aux", "size of a state");
+        return ctr_fail(diag, CTR_E_CORRUPT, CTR_NO_OFF, "side", "size of a state");
     }
     regtable_places(t, regs->state.p, regs->place);
     return 0;
@@ -76,13 +76,13 @@ static void record_places(struct reg_column *regs, const struct mempipe_side_reg
 
 /* The run's next record with registers. */
 static const struct mempipe_side_regs *next_regs(const struct recorded *rec,
-                                                const struct segment_walk *w,
-                                                const struct slow_run *r, uint32_t *at)
+                                                 const struct segment_walk *w,
+                                                 const struct slow_run *r, uint32_t *at)
 {
     const struct mempipe_side_place *p;
-    while ((p = encode_aux_next(rec, w, r, at, NULL)) != NULL) {
+    while ((p = encode_side_next(rec, w, r, at, NULL)) != NULL) {
         *at += p->h.bytes;
-        if (p->h.type == MEMPIPE_SIDE_REGS && encode_aux_insn(p) < r->n) {
+        if (p->h.type == MEMPIPE_SIDE_REGS && encode_side_insn(p) < r->n) {
             return (const void *)p;
         }
     }
@@ -93,7 +93,7 @@ void encode_regs_settle(struct ctr_encoder *e, const struct segment_walk *w,
                         const struct slow_run *r)
 {
     const struct dict_entry *d = e->blocks.def[r->local];
-    uint32_t at = w->aux, unit = 0;
+    uint32_t at = w->side, unit = 0;
     const struct mempipe_side_regs *x = next_regs(&e->rec, w, r, &at);
     int changed = 0; /* a record came before the slot */
     for (uint32_t i = 0; i < e->run.npending; i++) {

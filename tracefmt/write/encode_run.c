@@ -10,17 +10,17 @@ int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *
                     what);
 }
 
-const struct mempipe_side_place *encode_aux_next(const struct recorded *rec,
-                                                const struct segment_walk *w,
-                                                const struct slow_run *r, uint32_t *at,
-                                                int *between)
+const struct mempipe_side_place *encode_side_next(const struct recorded *rec,
+                                                  const struct segment_walk *w,
+                                                  const struct slow_run *r, uint32_t *at,
+                                                  int *between)
 {
     const struct mempipe_side_place *p;
-    while ((p = encode_aux(w, *at)) != NULL && p->words <= r->end && *at < r->aux_end) {
-        if (!encode_aux_unwanted(rec, p) && encode_aux_of_insn(p)) {
+    while ((p = encode_side(w, *at)) != NULL && p->words <= r->end && *at < r->side_end) {
+        if (!encode_side_unwanted(rec, p) && encode_side_of_insn(p)) {
             return p;
         }
-        if (between && !encode_aux_unwanted(rec, p)) {
+        if (between && !encode_side_unwanted(rec, p)) {
             *between = 1;
         }
         *at += p->h.bytes;

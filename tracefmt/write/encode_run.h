@@ -13,7 +13,7 @@ struct segment_walk {
     uint32_t unit;   /* next unit of data */
     uint32_t have;   /* units that whole runs may use ... */
     uint32_t sure;   /* ... and the last run of a killed process */
-    uint32_t aux;    /* offset of the next side record */
+    uint32_t side;   /* offset of the next side record */
     uint32_t passed; /* words of the slow runs so far */
     uint32_t rest;   /* the run at `word' was cut: the instruction that continues, + 1 */
 };
@@ -46,7 +46,7 @@ struct slow_run {
     uint32_t data_slots;   /* slots up to the last one that takes units ... */
     uint32_t data_insn;    /* ... and its instruction + 1 */
     uint32_t last_insn;    /* of the slots: highest instruction + 1 */
-    uint32_t aux_end;      /* offset after its side records, if it is cut; or
+    uint32_t side_end;     /* offset after its side records, if it is cut; or
                               UINT32_MAX */
 };
 
@@ -67,16 +67,16 @@ int encode_bad_word(const struct segment_walk *w, uint32_t at, struct ctr_diag *
 uint32_t encode_resume_at(const struct dict_entry *d, uint32_t n);
 
 /* The side record at this offset of the segment's, or NULL. */
-static inline const struct mempipe_side_place *encode_aux(const struct segment_walk *w,
-                                                         uint32_t at)
+static inline const struct mempipe_side_place *encode_side(const struct segment_walk *w,
+                                                           uint32_t at)
 {
-    return at < w->seg->aux_bytes
-               ? (const struct mempipe_side_place *)((const uint8_t *)w->seg->aux + at)
+    return at < w->seg->side_bytes
+               ? (const struct mempipe_side_place *)((const uint8_t *)w->seg->side + at)
                : NULL;
 }
 
 /* Whether the record belongs to an instruction. */
-static inline int encode_aux_of_insn(const struct mempipe_side_place *p)
+static inline int encode_side_of_insn(const struct mempipe_side_place *p)
 {
     return p->h.type == MEMPIPE_SIDE_ACCESS ||
            (p->h.type == MEMPIPE_SIDE_REGS &&
@@ -84,19 +84,20 @@ static inline int encode_aux_of_insn(const struct mempipe_side_place *p)
 }
 
 /* Whether the record is left out because its kind is not recorded. */
-static inline int encode_aux_unwanted(const struct recorded *rec,
-                                      const struct mempipe_side_place *p)
+static inline int encode_side_unwanted(const struct recorded *rec,
+                                       const struct mempipe_side_place *p)
 {
     return p->h.type == MEMPIPE_SIDE_ACCESS  ? !rec->mem
            : p->h.type == MEMPIPE_SIDE_EVENT ? 0
-                                            : !rec->reg;
+                                             : !rec->reg;
 }
 
 /* The instruction of a record that belongs to one. */
-static inline uint32_t encode_aux_insn(const struct mempipe_side_place *p)
+static inline uint32_t encode_side_insn(const struct mempipe_side_place *p)
 {
-    return p->h.type == MEMPIPE_SIDE_ACCESS ? ((const struct mempipe_side_access *)p)->insn
-                                           : ((const struct mempipe_side_regs *)p)->insn;
+    return p->h.type == MEMPIPE_SIDE_ACCESS
+               ? ((const struct mempipe_side_access *)p)->insn
+               : ((const struct mempipe_side_regs *)p)->insn;
 }
 
 /*
@@ -104,9 +105,9 @@ static inline uint32_t encode_aux_insn(const struct mempipe_side_place *p)
  * its offset in *at, and 1 in *between (if not NULL) if it passed a record that is
  * emitted between runs.
  */
-const struct mempipe_side_place *encode_aux_next(const struct recorded *rec,
-                                                const struct segment_walk *w,
-                                                const struct slow_run *r, uint32_t *at,
-                                                int *between);
+const struct mempipe_side_place *encode_side_next(const struct recorded *rec,
+                                                  const struct segment_walk *w,
+                                                  const struct slow_run *r, uint32_t *at,
+                                                  int *between);
 
 #endif

@@ -9,9 +9,9 @@
 
 #include "base/le.h"
 
-static int bad_aux(struct ctr_diag *diag, const struct segment_walk *w, const char *what)
+static int bad_side(struct ctr_diag *diag, const struct segment_walk *w, const char *what)
 {
-    return ctr_fail(diag, CTR_E_CORRUPT, w->word, "aux", "record at %u: %s", w->aux,
+    return ctr_fail(diag, CTR_E_CORRUPT, w->word, "side", "record at %u: %s", w->side,
                     what);
 }
 
@@ -32,49 +32,49 @@ static size_t fixed_bytes(uint32_t type)
     }
 }
 
-int encode_aux_check(const struct recorded *rec, const struct ctr_segment *seg,
-                     uint64_t *extra_bytes, struct ctr_diag *diag)
+int encode_side_check(const struct recorded *rec, const struct ctr_segment *seg,
+                      uint64_t *extra_bytes, struct ctr_diag *diag)
 {
     struct segment_walk w = {.seg = seg};
     uint32_t words = 0;
-    if (seg->aux_bytes && (!seg->aux || (uintptr_t)seg->aux % 8)) {
-        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "aux", "not aligned");
+    if (seg->side_bytes && (!seg->side || (uintptr_t)seg->side % 8)) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "side", "not aligned");
     }
-    while (w.aux < seg->aux_bytes) {
-        uint32_t left = seg->aux_bytes - w.aux;
-        const struct mempipe_side_place *p = encode_aux(&w, w.aux);
+    while (w.side < seg->side_bytes) {
+        uint32_t left = seg->side_bytes - w.side;
+        const struct mempipe_side_place *p = encode_side(&w, w.side);
         size_t fixed = left < sizeof(*p) ? 0 : fixed_bytes(p->h.type);
         if (fixed == 0 || p->h.bytes > left || p->h.bytes % 8 || p->h.bytes < fixed) {
-            return bad_aux(diag, &w, "bad header");
+            return bad_side(diag, &w, "bad header");
         }
         uint64_t n = p->n;
         if (p->h.type == MEMPIPE_SIDE_REGS) {
             n *= MEMPIPE_REG_BYTES;
         }
         if (n > p->h.bytes - fixed) {
-            return bad_aux(diag, &w, "longer than it is");
+            return bad_side(diag, &w, "longer than it is");
         }
         if (p->words < words || p->words > seg->n_words) {
-            return bad_aux(diag, &w, "out of order");
+            return bad_side(diag, &w, "out of order");
         }
         words = p->words;
         if (p->h.type == MEMPIPE_SIDE_ACCESS) {
             const struct mempipe_side_access *x = (const void *)p;
             if (x->size == 0 || (rec->val && p->n && p->n != x->size)) {
-                return bad_aux(diag, &w, "size of an access");
+                return bad_side(diag, &w, "size of an access");
             }
             *extra_bytes += rec->val && p->n ? (uint64_t)x->size + 7 : 0;
         }
-        w.aux += p->h.bytes;
+        w.side += p->h.bytes;
     }
     return 0;
 }
 
-const struct mempipe_side_place *encode_aux_state(const struct segment_walk *w)
+const struct mempipe_side_place *encode_side_state(const struct segment_walk *w)
 {
     const struct mempipe_side_place *p;
     uint32_t at = 0;
-    while ((p = encode_aux(w, at)) != NULL && p->words == 0) {
+    while ((p = encode_side(w, at)) != NULL && p->words == 0) {
         if (p->h.type == MEMPIPE_SIDE_STATE) {
             return p;
         }
@@ -83,12 +83,12 @@ const struct mempipe_side_place *encode_aux_state(const struct segment_walk *w)
     return NULL;
 }
 
-uint32_t encode_aux_stop(const struct recorded *rec, const struct segment_walk *w)
+uint32_t encode_side_stop(const struct recorded *rec, const struct segment_walk *w)
 {
     const struct mempipe_side_place *p;
-    for (uint32_t at = w->aux; (p = encode_aux(w, at)) != NULL; at += p->h.bytes) {
-        if (!encode_aux_unwanted(rec, p)) {
-            return encode_aux_of_insn(p) && p->words ? p->words - 1 : p->words;
+    for (uint32_t at = w->side; (p = encode_side(w, at)) != NULL; at += p->h.bytes) {
+        if (!encode_side_unwanted(rec, p)) {
+            return encode_side_of_insn(p) && p->words ? p->words - 1 : p->words;
         }
     }
     return UINT32_MAX;
@@ -112,7 +112,7 @@ static int put_regs(struct reg_column *regs, uint32_t runs,
         half[0] = le64(p + 4);
         half[1] = le64(p + 12);
         if (reg >= CTR_MAX_REGS) {
-            return bad_aux(diag, w, "no such register");
+            return bad_side(diag, w, "no such register");
         }
         uint8_t *m = regs->meta.p + regs->meta.n;
         m += put_varint(m, runs - regs->run);
@@ -166,21 +166,21 @@ int encode_between(struct ctr_encoder *e, struct segment_walk *w, uint32_t upto,
                    struct ctr_diag *diag)
 {
     const struct mempipe_side_place *p;
-    while ((p = encode_aux(w, w->aux)) != NULL && p->words <= upto) {
-        if (!encode_aux_unwanted(&e->rec, p)) {
-            if (encode_aux_of_insn(p) && (p->words == 0 || p->words > w->passed)) {
-                return bad_aux(diag, w, "belongs to no block");
+    while ((p = encode_side(w, w->side)) != NULL && p->words <= upto) {
+        if (!encode_side_unwanted(&e->rec, p)) {
+            if (encode_side_of_insn(p) && (p->words == 0 || p->words > w->passed)) {
+                return bad_side(diag, w, "belongs to no block");
             }
-            if (!encode_aux_of_insn(p) && e->limits.may_stop && encode_is_full(e)) {
+            if (!encode_side_of_insn(p) && e->limits.may_stop && encode_is_full(e)) {
                 return 1;
             }
-            int err = encode_aux_of_insn(p) ? 0 : put_between(e, p, w, diag);
+            int err = encode_side_of_insn(p) ? 0 : put_between(e, p, w, diag);
             if (err) {
                 return err;
             }
         }
-        w->aux += p->h.bytes;
-        e->sum.aux_taken += p->h.bytes;
+        w->side += p->h.bytes;
+        e->sum.side_read += p->h.bytes;
     }
     return 0;
 }
@@ -265,19 +265,19 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_side_access *x
     return 0;
 }
 
-int encode_run_aux(struct ctr_encoder *e, struct segment_walk *w,
-                   const struct slow_run *r, int put, uint32_t *last_insn,
-                   struct ctr_diag *diag)
+int encode_run_side(struct ctr_encoder *e, struct segment_walk *w,
+                    const struct slow_run *r, int put, uint32_t *last_insn,
+                    struct ctr_diag *diag)
 {
     const struct mempipe_side_place *p;
     struct position pos = {0};
     uint32_t before = w->unit, last_reg = 0;
     int regs = 0;
-    for (uint32_t at = w->aux; (p = encode_aux_next(&e->rec, w, r, &at, NULL)) != NULL;
+    for (uint32_t at = w->side; (p = encode_side_next(&e->rec, w, r, &at, NULL)) != NULL;
          at += p->h.bytes) {
         const struct mempipe_side_access *x = (const void *)p;
         int access = p->h.type == MEMPIPE_SIDE_ACCESS;
-        uint32_t insn = encode_aux_insn(p);
+        uint32_t insn = encode_side_insn(p);
         if (p->words <= r->at || insn >= e->blocks.def[r->local]->def.ninsn ||
             insn + 1u < r->first || (access ? p->units < before : insn < last_reg)) {
             return encode_bad_word(w, r->at, diag, "side record out of place");

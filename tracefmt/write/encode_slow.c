@@ -69,7 +69,7 @@ static int run_scan(struct ctr_encoder *e, const struct segment_walk *w,
     uint32_t n = w->seg->n_words;
     uint32_t i = w->word;
     uint32_t word = word_at(&e->run, w, i);
-    *r = (struct slow_run){.at = i, .aux_end = UINT32_MAX};
+    *r = (struct slow_run){.at = i, .side_end = UINT32_MAX};
     if (!CTR_WORD_IS_BLOCK(word)) {
         if (CTR_WORD_KIND(word) != CTR_WORD_RESUME ||
             word != (CTR_WORD_RESUME | CTR_RESUME_INSN(word))) {
@@ -349,7 +349,7 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
     } else if (r.unsure) {
         err = run_slots(e, w, &r, 0, UINT32_MAX, diag);
         if (!err) {
-            err = encode_run_aux(e, w, &r, 0, &extra_last, diag);
+            err = encode_run_side(e, w, &r, 0, &extra_last, diag);
         }
         if (err) {
             return err;
@@ -372,7 +372,7 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
                              (r.left_at && CTR_LEFT_AT_SLOTS(r.left_at)))) {
             return encode_bad_word(w, r.at, diag, "data without an instruction");
         }
-        err = encode_run_aux(e, w, &r, 1, &extra_last, diag);
+        err = encode_run_side(e, w, &r, 1, &extra_last, diag);
         if (err) {
             return err;
         }
@@ -422,7 +422,7 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         uint32_t unit = w->unit;
         encode_pending(e, w, r.local);
         w->unit = unit;
-        err = encode_run_aux(e, w, &r, 1, &extra_last, diag);
+        err = encode_run_side(e, w, &r, 1, &extra_last, diag);
         if (err) {
             return err;
         }
@@ -443,9 +443,9 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         }
     }
     w->unit += taken; /* skips what is not kept */
-    if (r.aux_end != UINT32_MAX) {
-        e->sum.aux_taken += r.aux_end - w->aux;
-        w->aux = r.aux_end;
+    if (r.side_end != UINT32_MAX) {
+        e->sum.side_read += r.side_end - w->side;
+        w->side = r.side_end;
         w->rest = r.n;
         return 1;
     }

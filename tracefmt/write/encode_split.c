@@ -52,7 +52,7 @@ static int can_cut(const struct recorded *rec, const struct dict_entry *d,
                    const struct segment_walk *w, const struct slow_run *r,
                    const struct mempipe_side_place *p)
 {
-    uint32_t insn = encode_aux_insn(p);
+    uint32_t insn = encode_side_insn(p);
     return p->h.type == MEMPIPE_SIDE_ACCESS && insn < r->n && insn + 1u >= r->first &&
            p->units - w->unit == units_before(rec, d, r, insn) && can_resume(d, insn);
 }
@@ -61,27 +61,27 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
                struct slow_run *r)
 {
     const struct mempipe_side_place *p;
-    uint32_t at = w->aux, bytes;
+    uint32_t at = w->side, bytes;
     int between = 0;
     if (r->flags & CTR_LEFT_RESTART || r->n == 0) {
         return 0;
     }
     /* a few records stay with the rest of their run */
-    for (; (p = encode_aux_next(&e->rec, w, r, &at, &between)) != NULL;
+    for (; (p = encode_side_next(&e->rec, w, r, &at, &between)) != NULL;
          at += p->h.bytes) {
-        bytes = at - w->aux;
-        if (bytes > e->limits.aux / 4 && e->sum.aux_taken + bytes > e->limits.aux &&
+        bytes = at - w->side;
+        if (bytes > e->limits.side / 4 && e->sum.side_read + bytes > e->limits.side &&
             r->groups == r->groups_end && !between &&
             can_cut(&e->rec, e->blocks.def[r->local], w, r, p)) {
             break;
         }
     }
     if (!p) {
-        bytes = at - w->aux;
-        return bytes > e->limits.aux / 4 && e->sum.aux_taken + bytes > e->limits.aux &&
+        bytes = at - w->side;
+        return bytes > e->limits.side / 4 && e->sum.side_read + bytes > e->limits.side &&
                (e->sum.runs || e->events.count || e->regs.nextra);
     }
-    uint32_t n = encode_aux_insn(p) + 1;
+    uint32_t n = encode_side_insn(p) + 1;
     r->flags |= r->fault ? CTR_LEFT_FAULTED : 0;
     /* this part records the instruction, so also how it ended */
     r->flags = CTR_LEFT_SUSPEND | (r->n == n ? r->flags & CTR_LEFT_FAULTED : 0);
@@ -92,6 +92,6 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
     r->unsure = 0;
     r->derived = UINT32_MAX;
     r->limit = p->units - w->unit;
-    r->aux_end = at;
+    r->side_end = at;
     return 0;
 }

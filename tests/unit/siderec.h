@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds side records as QEMU puts them into a pipe's side queue, for tests. */
-#ifndef AUXREC_H
-#define AUXREC_H
+#ifndef SIDEREC_H
+#define SIDEREC_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct auxbuf {
+struct sidebuf {
     uint8_t *p;
     size_t n;
     size_t cap;
 };
 
-void aux_free(struct auxbuf *a);
+void side_free(struct sidebuf *a);
 
 /* A payload made of numbers and strings. */
 struct payload {
@@ -24,17 +24,17 @@ void put_u64(struct payload *p, uint64_t v);
 void put_str(struct payload *p, const char *s, size_t n);
 
 /* Records whose place is after so many words and units. */
-void aux_event(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t type,
-               uint64_t time_ns, const struct payload *p);
-void aux_state(struct auxbuf *a, const void *state, uint32_t n);
+void side_event(struct sidebuf *a, uint32_t words, uint32_t units, uint32_t type,
+                uint64_t time_ns, const struct payload *p);
+void side_state(struct sidebuf *a, const void *state, uint32_t n);
 
-struct aux_reg {
+struct side_reg {
     uint16_t reg;
     uint8_t value[16];
 };
 /* insn: MEMPIPE_OUTSIDE or an instruction of the last block. */
-void aux_regs(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t insn,
-              const struct aux_reg *regs, uint32_t n);
+void side_regs(struct sidebuf *a, uint32_t words, uint32_t units, uint32_t insn,
+               const struct side_reg *regs, uint32_t n);
 
 /* Payloads, as in cannoli/events.h. */
 void payload_syscall(struct payload *p, uint32_t nr, int64_t result, uint64_t arg,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds side records by hand (see auxrec.h). */
-#include "auxrec.h"
+/* Builds side records by hand (see siderec.h). */
+#include "siderec.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "cannoli/mempipe.h"
 
-void aux_free(struct auxbuf *a)
+void side_free(struct sidebuf *a)
 {
     free(a->p);
     memset(a, 0, sizeof(*a));
 }
 
 /* Room for a record, filled with zeros. */
-static void *record(struct auxbuf *a, size_t bytes)
+static void *record(struct sidebuf *a, size_t bytes)
 {
     bytes = (bytes + 7) / 8 * 8;
     if (a->n + bytes > a->cap) {
@@ -61,8 +61,8 @@ void put_str(struct payload *p, const char *s, size_t n)
     put(p, s, n);
 }
 
-void aux_event(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t type,
-               uint64_t time_ns, const struct payload *p)
+void side_event(struct sidebuf *a, uint32_t words, uint32_t units, uint32_t type,
+                uint64_t time_ns, const struct payload *p)
 {
     struct mempipe_side_event *e = record(a, sizeof(*e) + p->n);
     e->p.h.type = MEMPIPE_SIDE_EVENT;
@@ -74,7 +74,7 @@ void aux_event(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t type,
     memcpy(e + 1, p->p, p->n);
 }
 
-void aux_state(struct auxbuf *a, const void *state, uint32_t n)
+void side_state(struct sidebuf *a, const void *state, uint32_t n)
 {
     struct mempipe_side_place *s = record(a, sizeof(*s) + n);
     s->h.type = MEMPIPE_SIDE_STATE;
@@ -82,8 +82,8 @@ void aux_state(struct auxbuf *a, const void *state, uint32_t n)
     memcpy(s + 1, state, n);
 }
 
-void aux_regs(struct auxbuf *a, uint32_t words, uint32_t units, uint32_t insn,
-              const struct aux_reg *regs, uint32_t n)
+void side_regs(struct sidebuf *a, uint32_t words, uint32_t units, uint32_t insn,
+               const struct side_reg *regs, uint32_t n)
 {
     struct mempipe_side_regs *r = record(a, sizeof(*r) + (size_t)n * MEMPIPE_REG_BYTES);
     r->p.h.type = MEMPIPE_SIDE_REGS;
