@@ -242,6 +242,7 @@ for sig in TERM KILL; do
     eventually test -e ready
     eventually test -e ready0
     all=$(pgrep -x qemu-arm -g "$pid")
+    eventually knows "$(echo "$all" | wc -l)"
     kill -$sig "$pid"
     wait "$pid" 2>/dev/null
     for process in $all; do
