@@ -69,6 +69,8 @@ if [ -z "$SEED" ]; then
             sort -z | xargs -0 sha256sum | sha256)
 fi
 LEFT_OUT=()
+given=""
+[ ${#SETUP[@]} = 0 ] || given=$(printf ' %q' "${SETUP[@]}")
 if [ -n "$FULL" ]; then
     SETUP+=(--full)
 else
@@ -97,7 +99,7 @@ if [ -n "$FULL" ]; then
     # Of the other uses of the programs, which the sanitizers hardly hit, a sample.
     parts=(build "build-asan:$ASAN" 'build-asan:^cli$:60' 'build-tsan:^(pipe|replay)$'
         'build-clang:^unit$')
-    again="scripts/test.sh --full --seed $SEED"
+    again="scripts/test.sh --full --seed $SEED$given"
 else
     if [ -z "$BUDGET" ]; then
         measured=$(cat build/log/build-seconds 2>/dev/null || echo $REFERENCE)
@@ -112,8 +114,9 @@ else
         "build:^oracle\$:$(part 25)"
         "build-asan:$ASAN:$(part 19)" "build-asan:^cli\$:$(part 4)"
         "build-tsan:^(pipe|replay)\$:$(part 13)" "build-clang:^unit\$:$(part 3)")
-    again="scripts/test.sh --seed $SEED --targets $TARGETS --seconds $BUDGET"
+    again="scripts/test.sh --seed $SEED --targets $TARGETS --seconds $BUDGET$given"
 fi
+[ -z "$DRY" ] || say "again: $again"
 while read -r line; do
     LEFT_OUT+=(--left-out "$line")
 done < <(cat build/log/left-out 2>/dev/null)

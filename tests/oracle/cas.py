@@ -172,7 +172,7 @@ def run_target(tools, target):
     read_system(tools, trace, words, target in BIG_ENDIAN)
     for w in words:
         judge(target, w)
-    common.remove(trace)
+    common.drop_file(trace)
     return "%d words, %d stores, %d attempts failed" % (
         len(words), sum(w.last for w in words), sum(max(w.failed, 0) for w in words))
 

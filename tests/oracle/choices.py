@@ -252,7 +252,7 @@ class Checker:
     def recording(self, *options):
         trace = self.record(*options)
         recording = Recording(self.tools, trace, self.modules)
-        common.remove(trace)
+        common.drop_file(trace)
         return recording
 
     def compare(self, expected, part, what):
@@ -546,8 +546,8 @@ def run_registers(tools, program, target, guest, folder):
         if n < 100 or not changes:
             raise Failure("%s: only %d instructions, %d changes" % (where, n, changes))
         said.append("%s %d instructions, %d changes" % (where.replace("--", ""), n, changes))
-        common.remove(trace)
-    common.remove(whole_trace)
+        common.drop_file(trace)
+    common.drop_file(whole_trace)
     return "; ".join(said)
 
 
@@ -577,7 +577,7 @@ def coverage(tools, target, name, guest, environment, folder, expect=0, how=None
     if done.returncode:
         raise Failure(done.stdout.strip()[-2000:] + done.stderr[-300:])
     for trace in traces:
-        common.remove(trace)
+        common.drop_file(trace)
     return done.stdout.strip()
 
 

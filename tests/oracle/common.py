@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Where the programs are, how they are run, and how two recordings are compared."""
+import functools
 import os
 import shutil
 import signal
@@ -43,13 +44,32 @@ class Tools:
         self.plugins = os.environ.get("CANNOLI_PLUGIN_DIR", os.path.join(build, "qemu", "plugins"))
         self.guests = os.environ.get("CANNOLI_GUEST_DIR", os.path.join(build, "guests"))
         self.work = work
-        self.compare = self.helper("oracle-compare", "compare.c", "blind.c", "readers.c")
-        self.flow = self.helper("oracle-flow", "flow.c", "blind.c", "readers.c")
-        self.memory = self.helper("oracle-memory", "memory.c", "shadow.c", library=True)
-        self.registers = self.helper("oracle-registers", "registers.c", "readers.c", "blind.c",
-                                     library=True)
-        self.replay = self.helper("oracle-replay", "replay.c", "flags.c", library=True)
-        self.coverage = self.helper("oracle-coverage", "coverage.c", library=True)
+
+    # A case needs only some of them, and a build folder may have no libctr for the others.
+    @functools.cached_property
+    def compare(self):
+        return self.helper("oracle-compare", "compare.c", "blind.c", "readers.c")
+
+    @functools.cached_property
+    def flow(self):
+        return self.helper("oracle-flow", "flow.c", "blind.c", "readers.c")
+
+    @functools.cached_property
+    def memory(self):
+        return self.helper("oracle-memory", "memory.c", "shadow.c", library=True)
+
+    @functools.cached_property
+    def registers(self):
+        return self.helper("oracle-registers", "registers.c", "readers.c", "blind.c",
+                           library=True)
+
+    @functools.cached_property
+    def replay(self):
+        return self.helper("oracle-replay", "replay.c", "flags.c", library=True)
+
+    @functools.cached_property
+    def coverage(self):
+        return self.helper("oracle-coverage", "coverage.c", library=True)
 
     def norandom(self):
         """What makes getrandom(2) give the same in every run: see norandom.c."""
@@ -70,6 +90,8 @@ class Tools:
             command = ["cc", "-O2", "-D_GNU_SOURCE", "-o", path]
             command += [os.path.join(HERE, f) for f in sources]
             if library:
+                if not os.path.exists(os.path.join(lib, "libctr.so")):
+                    raise Skip("no libctr in %s" % lib)
                 command += ["-I" + os.path.join(ROOT, "include"),
                             "-I" + os.path.join(ROOT, "tracefmt", "include"), "-L" + lib,
                             "-Wl,-rpath," + lib, "-lctr"]
@@ -272,6 +294,15 @@ def remove(path):
         os.unlink(path)
     except FileNotFoundError:
         pass
+
+
+keep_files = False  # run.py --keep
+
+
+def drop_file(path):
+    """Removes a file of a case that passed, unless the files are to be kept."""
+    if not keep_files:
+        remove(path)
 
 
 def work_folder(given):

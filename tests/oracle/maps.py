@@ -241,5 +241,5 @@ def run(tools, target, name, guest, folder, program):
     check_symbols(tools, trace, space, said, program, target)
     check_info(tools, trace, guest_space, large)
     states.memory(tools, trace)
-    common.remove(trace)
+    common.drop_file(trace)
     return "%d events, %d pages, %d symbols" % (count, len(space), len(said))

@@ -310,6 +310,6 @@ def run(tools, program, target, guest, folder):
     if wrong:
         raise Failure("%d differences: %s" % (len(wrong), "; ".join(wrong[:8])))
     check_info(tools, trace, threads, processes)
-    common.remove(trace)
+    common.drop_file(trace)
     return "%d threads, %d processes, %d instructions" % (len(threads), processes,
                                                           sum(t[2] for t in threads))

@@ -196,7 +196,7 @@ def run_batch(tools, target, seed, numbers, rounds=1):
     if witness.stdout != recorded.stdout:
         raise Failure("recorded %r, unrecorded %r" % (recorded.stdout, witness.stdout))
     for suffix in ("", ".s", ".ctr"):
-        common.remove(path + suffix)
+        common.drop_file(path + suffix)
     return int(re.search(r"equal: (\d+)", summary).group(1)), recorded.stdout.decode()
 
 

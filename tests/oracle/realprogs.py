@@ -85,5 +85,5 @@ def run(tools, target, name):
     summary, witness = common.compare_exactly(tools, target, guest, trace, environment, tools.work)
     if witness.stdout != recorded.stdout:
         raise Failure("recorded it printed other things than unrecorded")
-    common.remove(trace)
+    common.drop_file(trace)
     return summary

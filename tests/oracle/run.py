@@ -106,7 +106,7 @@ def run_exact(job):
                       % (recorded.stdout[-200:], recorded.status, run.stdout[-200:], run.status))
     if program.name in EXEC_ALONE:
         exec_alone(tools, guest, trace, environment, folder)
-    common.remove(trace)
+    common.drop_file(trace)
     return summary
 
 
@@ -128,7 +128,7 @@ def exec_alone(tools, guest, trace, environment, folder):
         if len(events[0]) != len(events[1]):
             raise Failure("with --events %s %d events instead of %d"
                           % (recorded, len(events[1]), len(events[0])))
-    common.remove(other)
+    common.drop_file(other)
 
 
 NOT_ALWAYS = re.compile(r',"(?:value|data|module|module_offset)":"[^"]*"')
@@ -152,7 +152,7 @@ def run_bytes(job):
             tools, trace, "--no-disas", "--events", "exec", "--pc", "0x%x" % pc))
         if wrong:
             raise Failure("\n  ".join(wrong))
-        common.remove(trace)
+        common.drop_file(trace)
         return "%d rewritten instructions" % sum(map(len, code.values()))
     said, total = byte_witness.read_statement(recorded.stdout.decode())
     if not said:
@@ -163,7 +163,7 @@ def run_bytes(job):
         names = symbols(target, job.path)
         shown = [name_pc(text, names) for text in wrong[:20]]
         raise Failure("%d differences\n  %s" % (len(wrong), "\n  ".join(shown)))
-    common.remove(trace)
+    common.drop_file(trace)
     return "%d instructions, %d bytes" % (sum(map(len, said.values())), total)
 
 
@@ -288,19 +288,25 @@ def main():
     ap.add_argument("--full", action="store_true", help="more of each: steps, random programs, pauses")
     ap.add_argument("--build", default=os.environ.get("CANNOLI_BUILD_DIR",
                                                       os.path.join(common.ROOT, "build")))
-    ap.add_argument("--work", help="folder for traces (kept); default: a temporary one")
+    ap.add_argument("--work", help="folder for traces and logs; those of cases that fail stay "
+                    "there; default: a temporary one")
+    ap.add_argument("--keep", action="store_true",
+                    help="leave traces and logs of all cases in the folder of --work")
     ap.add_argument("--seed", type=int, default=1, help="of the random programs")
     ap.add_argument("--count", type=int, help="random programs per target")
     ap.add_argument("--sample", default=os.environ.get("CANNOLI_SAMPLE", ""),
                     help="a text that chooses which random programs run without --full")
     ap.add_argument("--list", action="store_true", help="name the cases and end")
     args = ap.parse_args()
+    if args.keep and not args.work:
+        ap.error("--keep needs --work")
 
     chosen = list(cases(args))
     if args.list:
         print("\n".join(case.label for case in chosen))
         return 0
 
+    common.keep_files = args.keep
     work, temporary = common.work_folder(args.work)
     tools = common.Tools(args.build, work)
     count = {"PASS": 0, "FAIL": 0, "SKIP": 0}

@@ -91,7 +91,7 @@ def deaths(tools, program, target, guest, folder):
             page = target == "s390x"  # it reports only the page
             check(number(fatal[0]["addr"]) == (0 if page else 0x30) and fatal[0]["pc"] == at["pc"],
                   "the fault: %s; the last instruction: %s", fatal[0], at)
-        common.remove(trace)
+        common.drop_file(trace)
     return "%d deaths" % (len(SIGNALS) + children_deaths(tools, target, guest, folder))
 
 
@@ -129,7 +129,7 @@ def children_deaths(tools, target, guest, folder):
                 check(calls[-1]["name"] == "kill" and calls[-1].get("result") == 0,
                       "%s: its last call is %s", what, calls[-1])
     states.replay(tools, trace)
-    common.remove(trace)
+    common.drop_file(trace)
     return len(said)
 
 
@@ -167,7 +167,7 @@ def handlers(tools, program, target, guest, folder):
           len(found))
     states.memory(tools, trace)
     states.replay(tools, trace)
-    common.remove(trace)
+    common.drop_file(trace)
     return "%d deliveries and returns" % len(said)
 
 
@@ -233,7 +233,7 @@ def family(tools, program, target, guest, folder):
           len(threads))
     states.replay(tools, trace)
     selection(tools, trace, table)
-    common.remove(trace)
+    common.drop_file(trace)
     alone(tools, target, program, guest, folder)
     return "%d processes, %d threads" % (processes, others + processes)
 
@@ -261,7 +261,7 @@ def alone(tools, target, program, guest, folder):
     pid = int(lines[-1].split()[1])
     check({e["pid"] for e in events(tools, trace, "exec,thr")} == {pid},
           "--no-follow-forks: events of other processes")
-    common.remove(trace)
+    common.drop_file(trace)
 
 
 def follow_exec(tools, program, target, guest, folder):
@@ -282,7 +282,7 @@ def follow_exec(tools, program, target, guest, folder):
             if e["op"] == "initial"
             and os.path.basename(e.get("path", "")) == program.name]
     check(maps, "the new program's image is not recorded")
-    common.remove(trace)
+    common.drop_file(trace)
     return "followed"
 
 
@@ -309,7 +309,7 @@ def pingpong(tools, program, target, guest, folder):
             check(begin <= end, "a read ended at %.9f, before its write began at %.9f", end, begin)
             turns += 1
     states.replay(tools, trace)
-    common.remove(trace)
+    common.drop_file(trace)
     return "%d turns in order" % turns
 
 
@@ -348,7 +348,7 @@ def pipeline(tools, target):
     for applet in ("cat", "sort", "sed", "sh"):
         check(any('"%s"' % applet in w for w in words), "no execve of %s among %s", applet, words)
     states.replay(tools, trace)
-    common.remove(trace)
+    common.drop_file(trace)
     return "%d processes" % len(pids)
 
 
@@ -374,7 +374,7 @@ def bad_input(tools, program, target, guest, folder):
             said.append("%s %d" % (mode, lines))
             states.memory(tools, trace)
         states.replay(tools, trace)
-        common.remove(trace)
+        common.drop_file(trace)
     return "events: " + ", ".join(said)
 
 

@@ -100,8 +100,8 @@ def run_memory(tools, target, name, guest, folder, expect):
     said = memory(tools, trace, dump)
     missed = forgotten(tools, trace, dump) if name == "memory" else ""
     replay(tools, trace)
-    common.remove(trace)
-    common.remove(dump)
+    common.drop_file(trace)
+    common.drop_file(dump)
     return said + missed
 
 
@@ -156,8 +156,8 @@ def run_execlog(tools, target, name, guest, folder):
         replay_can_fail(tools, trace)
         said += altered(tools, target, trace, log)
     replay(tools, trace)
-    common.remove(trace)
-    common.remove(log)
+    common.drop_file(trace)
+    common.drop_file(log)
     return said
 
 
@@ -238,6 +238,6 @@ def run_gdb(tools, target, name, guest, folder, path, steps):
             raise Failure("the debugger found %d steps only" % n)
         said.append(compare_registers(tools, target, trace, log, "--steps", "--limit", str(n),
                                       *options))
-    common.remove(trace)
-    common.remove(log)
+    common.drop_file(trace)
+    common.drop_file(log)
     return "; ".join(re.sub(r"; found.*", "", s) for s in said)

@@ -264,5 +264,5 @@ def run(tools, target, name, guest, folder, expect=None):
     witness = read_strace(done.stderr.decode(errors="surrogateescape"))
     counts = compare(witness, read_trace(common.dump_lines(tools, trace, "--events", "sys")),
                      TARGETS[target].bits)
-    common.remove(trace)
+    common.drop_file(trace)
     return ", ".join("%d %s" % (n, what) for what, n in counts.items())

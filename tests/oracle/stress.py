@@ -136,7 +136,7 @@ def run_flow(tools, name, guest, environment, folder, *options, execs=0):
         threads, _ = props.run_flow(tools, code.name, trace, True, "--events", "exec,mem")
     processes = len({t[0] for t in threads})
     props.check_info(tools, trace, threads, processes + execs)
-    common.remove(trace)
+    common.drop_file(trace)
     said = "%d threads, %d processes, %d instructions, %d accesses, code of %d files, %s" % (
         len(threads), processes, sum(t[2] for t in threads), sum(t[3] + t[4] for t in threads),
         files, ", ".join("%d %s" % (n, s) for s, n in sorted(delivered.items())))

@@ -308,5 +308,5 @@ def run_gate(tools, target, guest, folder, full):
         raise Failure("one() was called %d times, recorded are %s" % (
             often, [t.last["one"] for t in threads]))
     said.append("by themselves " + summary(threads, known, often))
-    common.remove(trace)
+    common.drop_file(trace)
     return "; ".join(said)

@@ -33,6 +33,15 @@ usage test.sh "the tests cover no target 'vax'" --targets m68k,vax
 usage test.sh "not a number of minutes: 'x'" --time x
 usage test.sh "not a number of seconds: 'x'" --seconds x
 
+# The line that repeats a run has the options that the run was given.
+for mode in --full "--targets arm --seconds 1"; do
+    # shellcheck disable=SC2086
+    "$SRC/scripts/test.sh" --dry-run --seed text $mode --werror --source 'a b' --no-apt >out 2>err
+    grep -qE -- '^test.sh: again: scripts/test.sh .*--seed text.* --werror --source a\\ b --no-apt$' err ||
+        { cat err; fail "test.sh $mode: another line to repeat it"; }
+    checks=$((checks + 1))
+done
+
 # scripts/targets and tests/guests/table.py describe the same targets.
 . "$SRC/scripts/lib.sh"
 for tier in 1 2; do
