@@ -168,8 +168,9 @@ enum {
 };
 
 /*
- * A chunk's limits: a reader needs to keep at most some 40 MiB for one, whoever wrote
- * it.
+ * A chunk's limits, which bound the memory of a reader: 64 MiB for each worker, whoever
+ * wrote the file. The encoder ends a chunk before them, so that a recorded one takes some
+ * 40 MiB at most (doc/performance.md, "Memory of a reader").
  */
 #define MAX_LOCALS (1u << 16)
 #define MAX_TOKENS (1u << 21) /* including the numbers after LEFT */
