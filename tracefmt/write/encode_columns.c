@@ -29,7 +29,7 @@ static size_t pack_bits(uint8_t *out, const uint8_t *bytes, size_t n)
 
 /*
  * Level 1 with a table that fits into the nearest cache, and without matches too short
- * to pay, is faster by a sixth and loses a fiftieth. What prediction leaves of register
+ * to pay, is 17 % faster, and its output 2 % larger. What prediction leaves of register
  * values is large and nearly random: a lower level than the usual lowest packs it
  * nearly as well.
  */
