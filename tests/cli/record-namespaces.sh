@@ -169,9 +169,13 @@ setsid -w "${real[@]}" signals
 got=$?
 [ $got -eq 9 ] || fail "signals: status $got"
 
-# knows N: whether the recorder watches N processes
+# knows N: whether the recorder watches N processes.  It opens those that it examines for a
+# moment, too, so one look is not enough.
 knows() {
-    [ "$(find "/proc/$pid/fd" -lname 'anon_inode:\[pidfd\]' | wc -l)" -eq "$1" ]
+    for _ in 1 2; do
+        [ "$(find "/proc/$pid/fd" -lname 'anon_inode:\[pidfd\]' | wc -l)" -eq "$1" ] || return
+        sleep 0.1
+    done
 }
 
 # Recorder and watchdog are killed at once, so that neither can act.
