@@ -71,7 +71,7 @@ sample() {
     done | sort | head -n "$2" | cut -d' ' -f2-
 }
 
-# as_root COMMAND...: for apt-get install only
+# as_root COMMAND...: for apt-get and dpkg only
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"

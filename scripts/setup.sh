@@ -87,6 +87,10 @@ left_out() {
 }
 
 apt_install() {
+    # a run that was ended while it installed packages leaves them half configured
+    if [ -n "$(dpkg --audit 2>/dev/null)" ]; then
+        try "$BUILD/log/dpkg.log" as_root dpkg --configure -a
+    fi
     try "$BUILD/log/apt-install.log" as_root env DEBIAN_FRONTEND=noninteractive \
         apt-get -q -y install --no-install-recommends "$@"
 }

@@ -10,7 +10,6 @@ same in every run.
 import argparse
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from table import COMMON, LINK, PROGRAMS, TARGETS  # noqa: E402
-
-
-def compiler_of(target):
-    return TARGETS[target].cc
 
 
 def command(program, target, output):
@@ -62,9 +57,9 @@ def main():
     args = ap.parse_args()
     jobs = []
     for target in args.target or TARGETS:
-        if not shutil.which(compiler_of(target)):
+        if TARGETS[target].missing():
             sys.exit("build.py: no %s: install the cross compiler of %s"
-                     % (compiler_of(target), target))
+                     % (TARGETS[target].missing(), target))
         jobs += [(p, target) for p in PROGRAMS
                  if target in p.targets and (not args.program or p.name in args.program)]
     failed = 0

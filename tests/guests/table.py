@@ -21,6 +21,7 @@ Further cases of the same program (`also'): memory (it ends with a dump of its o
 memory, see guest.h), execlog and gdb (registers), coverage (each block once),
 chosen-registers (the registers of a part).
 """
+import shutil
 
 COMMON = "-O1 -g0 -fno-stack-protector -w"
 LINK = {"static": "-static -fno-pie -no-pie", "pie": "-fPIE -pie", "shared": "-fPIC -shared"}
@@ -29,8 +30,9 @@ LINK = {"static": "-static -fno-pie -no-pie", "pie": "-fPIE -pie", "shared": "-f
 class Target:
     def __init__(self, cc, flags="", qemu=None, objdump=None, bits=64, big_endian=False,
                  reserve=None, sigbus=7, libc=True, link=None,
-                 page=4096, descriptors=False, clock=False, tier=1):
+                 page=4096, descriptors=False, clock=False, tier=1, linker=None):
         self.cc = cc
+        self.linker = linker        # besides the compiler's own
         self.flags = flags
         self.qemu = qemu
         self.objdump = objdump or cc.replace("gcc", "objdump")
@@ -46,6 +48,10 @@ class Target:
         self.link = link            # replaces the options for a static program
         self.libc = libc            # otherwise only freestanding programs
         self.tier = tier            # 2: see TIER2
+
+    def missing(self):
+        """A program that compiling needs and that is not installed, or None."""
+        return next((p for p in (self.cc, self.linker) if p and not shutil.which(p)), None)
 
     def tool(self, name):
         """nm and similar tools for its programs."""
@@ -91,7 +97,8 @@ TIER2 = {
     "sh4": Target("sh4-linux-gnu-gcc", BARE + " -matomic-model=soft-gusa -O0", "sh4", bits=32,
                   libc=False),
     "loongarch64": Target("clang-19", "--target=loongarch64-linux-gnu -fuse-ld=lld " + BARE,
-                          "loongarch64", objdump="llvm-objdump-19", reserve=256 * GIB, libc=False),
+                          "loongarch64", objdump="llvm-objdump-19", reserve=256 * GIB, libc=False,
+                          linker="ld.lld-19"),
     "riscv32": Target("riscv64-linux-gnu-gcc", "-march=rv32gc -mabi=ilp32d -Wl,-melf32lriscv " + BARE,
                       "riscv32", bits=32, libc=False),
     "armeb": Target("arm-linux-gnueabi-gcc", "-marm -mcpu=cortex-a15 -mfpu=neon-vfpv4 -mfloat-abi=softfp -mbig-endian -Wl,--be8 " + BARE,

@@ -17,7 +17,6 @@ import functools
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -75,9 +74,9 @@ class Job:
 
 
 def guest_command(tools, program, target):
-    if not shutil.which(TARGETS[target].cc):
+    if TARGETS[target].missing():
         raise Skip("no %s: run scripts/setup.sh --tests%s" % (
-            TARGETS[target].cc, " --targets " + target if TARGETS[target].tier == 2 else ""))
+            TARGETS[target].missing(), " --targets " + target if TARGETS[target].tier == 2 else ""))
     path = build.build_one(program, target, tools.guests)
     for part in program.parts:
         build.build_one(BY_NAME[part], target, tools.guests)
