@@ -42,9 +42,29 @@ for how in "tracedump t.ctr" "tracedump --info t.ctr" "tracedump --summary t.ctr
     grep -q "standard output: Disk quota exceeded" stderr || fail "$how: $(cat stderr)"
 done
 for how in "" --json --functions "--calls -f svg" "--calls -f callgrind" --bbv=100; do
+    rm -f out*
     reports "$BIN/tracesym" -q $how -o out t.ctr
     grep -q "tracesym: out" stderr || fail "tracesym $how: $(cat stderr)"
+    [ -z "$(ls out* 2>/dev/null)" ] || [ "$how" = --bbv=100 ] || fail "tracesym $how: left $(ls out*)"
 done
+# A full disk; an old file remains, and no part of a new one.
+if mkdir -p small && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
+    echo old >small/out
+    for how in "" --json --functions "--calls -f json"; do
+        dd if=/dev/zero of=small/rest bs=4k 2>/dev/null
+        run 1 "$BIN/tracesym" -q $how -o small/out t.ctr
+        one_line "tracesym $how on a full disk"
+        grep -q "^tracesym: small/out: No space left on device" stderr ||
+            fail "tracesym $how on a full disk: $(cat stderr)"
+        [ "$(ls small)" = "out
+rest" ] && [ "$(cat small/out)" = old ] || fail "tracesym $how on a full disk: left $(ls small)"
+    done
+    umount small
+fi
+# Closed descriptors
+run 0 sh -c 'exec "$1" -q -o out t.ctr <&- >&-' sh "$BIN/tracesym"
+[ -s out ] || fail "tracesym -o with standard output closed"
+"$BIN/tracesym" -q t.ctr | cmp - out || fail "tracesym -o writes something else"
 reports "$BIN/tracesym" -q --bbv=100 -o bb --bbv-pcs=out.pcs t.ctr
 for format in json text drcov cobertura html-summary; do
     rm -f out*

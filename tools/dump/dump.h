@@ -62,6 +62,7 @@ struct annotator {
 struct dump_options {
     const char *prog; /* for messages */
     const char *path;
+    const char *out; /* what standard output is, for messages; NULL: just that */
     bool json, no_index, quiet;
     bool statistics; /* report at the end how much was read */
     bool no_disas;

@@ -125,7 +125,8 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
     case DUMP_STOP_EPIPE:
         return DUMP_CUT_SHORT;
     case DUMP_STOP_OUTPUT:
-        tool_error(opt->prog, "standard output: %s", strerror(sys_errno));
+        tool_error(opt->prog, "%s: %s", opt->out ? opt->out : "standard output",
+                   strerror(sys_errno));
         return TOOL_FAILED;
     case DUMP_STOP_NOMEM:
         tool_error(opt->prog, "out of memory");

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/options.h"
+#include "common/outfile.h"
 
 bool result_format_parse(const char *name, enum result_format *format)
 {
@@ -31,70 +32,6 @@ bool result_format_parse(const char *name, enum result_format *format)
         }
     }
     return false;
-}
-
-/* ----------------------------------------------------------------- a file */
-
-/* The output file. */
-struct target_file {
-    FILE *file;
-    char *part; /* its temporary name, or NULL: written in place */
-};
-
-static int open_output(struct target_file *t, const char *path)
-{
-    size_t size = path ? strlen(path) + 32 : 0;
-    struct stat st;
-    int fd;
-
-    if (!path || !strcmp(path, "-")) {
-        t->file = stdout;
-        return 0;
-    }
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        t->file = fopen(path, "we"); /* a device, a pipe */
-        return t->file ? 0 : -errno;
-    }
-    t->part = malloc(size);
-    if (!t->part) {
-        return -ENOMEM;
-    }
-    snprintf(t->part, size, "%s.%ld.part", path, (long)getpid());
-    fd = open(t->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    t->file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!t->file) {
-        int error = errno;
-        if (fd >= 0) {
-            close(fd);
-            unlink(t->part);
-        }
-        free(t->part);
-        t->part = NULL;
-        return -error;
-    }
-    return 0;
-}
-
-/* Renames the file to its final name, unless there was an error.  Returns 0 or a negated
- * errno. */
-static int close_output(struct target_file *t, const char *path, int ret)
-{
-    if (t->file == stdout) {
-        return ret;
-    }
-    if (fclose(t->file) && !ret) {
-        ret = -errno;
-    }
-    if (t->part) {
-        if (!ret && rename(t->part, path)) {
-            ret = -errno;
-        }
-        if (ret) {
-            unlink(t->part);
-        }
-        free(t->part);
-    }
-    return ret;
 }
 
 /* ------------------------------------------------------------------ formats */
@@ -214,14 +151,14 @@ static int write_report(const struct result *r, const struct report *report, FIL
 static int write_file(const struct result *r, const struct report *report,
                       struct cover *cover)
 {
-    struct target_file t = {0};
+    struct outfile out;
     const char *name =
         r->output && strcmp(r->output, "-") ? r->output : "standard output";
-    int ret = open_output(&t, r->output);
+    int ret = outfile_open(&out, r->output);
 
     if (!ret) {
-        ret = report ? write_report(r, report, t.file) : output_drcov(cover, t.file);
-        ret = close_output(&t, r->output, ret);
+        ret = report ? write_report(r, report, out.file) : output_drcov(cover, out.file);
+        ret = outfile_close(&out, ret);
     }
     if (ret == OUTPUT_REFUSED) {
         return TOOL_FAILED;

@@ -117,7 +117,7 @@ int profile_write(struct ctr_trace *tr, const struct places *places,
         return PROFILE_CUT_SHORT;
     }
     if (error) {
-        tool_error(PROG, "standard output: %s", strerror(-error));
+        tool_error(PROG, "%s: %s", o.out ? o.out : "standard output", strerror(-error));
         return TOOL_FAILED;
     }
     return status;

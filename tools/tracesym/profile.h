@@ -10,6 +10,7 @@
 
 struct profile_options {
     const char *path;
+    const char *out; /* what standard output is, for messages; NULL: just that */
     struct graph_options graph;
     struct calltree_options tree; /* filter, jobs, quiet, separate_threads, span_min;
                                      the rest is set here */

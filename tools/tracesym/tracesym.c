@@ -4,7 +4,6 @@
  * is its command line.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "bbv.h"
+#include "common/outfile.h"
 #include "input/filter_options.h"
 #include "dump/dump_options.h"
 #include "print.h"
@@ -94,6 +94,7 @@ struct command_line {
     struct profile_options profile;
     uint64_t bbv, min_span, depth;
     const char *bbv_pcs, *output;
+    struct outfile *out; /* of --output, but for --bbv */
     enum mode mode;
     unsigned modes;  /* number of modes given */
     int print_key;   /* an option given that only printing has, or NULL */
@@ -335,6 +336,10 @@ static int finish_options(struct command_line *c, struct tool_options *o)
         c->dump.color =
             c->dump.color == TOOL_COLOR_ALWAYS ? TOOL_COLOR_ALWAYS : TOOL_COLOR_NEVER;
     }
+    if (c->mode != MODE_BBV) {
+        c->dump.opt.out = c->output;
+        c->profile.out = c->output;
+    }
     status = dump_choice_finish(&c->dump, kinds);
     finish_print(c);
     finish_profile(c);
@@ -350,18 +355,34 @@ static int finish_options(struct command_line *c, struct tool_options *o)
 /* -------------------------------------------------------------------- work */
 
 /* Makes a file the standard output; TOOL_OK or TOOL_FAILED. */
-static int redirect(const char *path)
+static int redirect(struct outfile *out, const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int error = outfile_open(out, path);
 
-    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
-        tool_error(PROG, "%s: %s", path, strerror(errno));
+    if (!error && dup2(fileno(out->file), STDOUT_FILENO) < 0) {
+        error = -errno;
+    }
+    if (error) {
+        tool_error(PROG, "%s: %s", path, strerror(-error));
         return TOOL_FAILED;
     }
-    if (fd != STDOUT_FILENO) { /* it may have been closed */
-        close(fd);
-    }
     return TOOL_OK;
+}
+
+/* Gives the file its name if the tool has not failed; returns the exit status. */
+static int end_output(struct outfile *out, const char *path, int status)
+{
+    int error;
+
+    if (!out->file) {
+        return status;
+    }
+    error = outfile_close(out, status == TOOL_FAILED ? -EIO : 0);
+    if (error && status != TOOL_FAILED) {
+        tool_error(PROG, "%s: %s", path, strerror(-error));
+        status = TOOL_FAILED;
+    }
+    return status;
 }
 
 static int write_vectors(struct ctr_trace *tr, const struct places *places,
@@ -389,7 +410,7 @@ static int show(struct ctr_trace *tr, const struct places *places,
     if (c->mode == MODE_BBV) {
         return write_vectors(tr, places, c);
     }
-    if (c->output && redirect(c->output)) {
+    if (c->output && redirect(c->out, c->output)) {
         return TOOL_FAILED;
     }
     return c->mode == MODE_PRINT ? print_trace(tr, places, &c->dump.opt, &c->site)
@@ -455,7 +476,8 @@ static int show_file(struct ctr_trace *tr, const void *arg)
 
 int main(int argc, char **argv)
 {
-    struct command_line c = {0};
+    struct outfile out = {0};
+    struct command_line c = {.out = &out};
     struct tool_options o = {
         .prog = PROG,
         .usage = "[OPTION]... FILE",
@@ -483,5 +505,6 @@ int main(int argc, char **argv)
     sym_options_fini(&c.sym);
     free(c.modules.v);
     free(c.functions.v);
-    return tool_close_stdout(PROG, c.mode == MODE_BBV ? NULL : c.output, status);
+    status = tool_close_stdout(PROG, c.dump.opt.out, status);
+    return end_output(&out, c.output, status);
 }
