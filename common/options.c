@@ -74,6 +74,33 @@ static const struct tool_option *option_of_key(const struct tool_options *o, int
     return NULL;
 }
 
+/* A long option that getopt did not know, or that abbreviates several ones. */
+static void reject_long(const struct tool_options *o, const char *word)
+{
+    size_t rows = 0, len = strcspn(word + 2, "="), n = 0;
+    char list[256] = "";
+    const char *nearest;
+
+    for (; o->table[rows].key || o->table[rows].help; rows++) {
+        const char *name = o->table[rows].name;
+        if (name && !strncmp(name, word + 2, len) && n < sizeof(list)) {
+            n += (size_t)snprintf(list + n, sizeof(list) - n, "%s--%s", n ? ", " : "",
+                                  name);
+        }
+    }
+    if (n) {
+        tool_usage_error(o->prog, "option '--%.*s' is ambiguous: %s", (int)len, word + 2,
+                         list);
+        return;
+    }
+    nearest = words_nearest(
+        &(struct words){"option", &o->table[0].name, sizeof(o->table[0]), rows}, word + 2,
+        len);
+    tool_usage_error(o->prog, "unknown option '--%.*s'%s%s%s", (int)len, word + 2,
+                     nearest ? " (did you mean '--" : "", nearest ? nearest : "",
+                     nearest ? "'?)" : "");
+}
+
 int tool_options_next(struct tool_options *o)
 {
     const struct tool_option *t;
@@ -101,8 +128,7 @@ int tool_options_next(struct tool_options *o)
         } else if (optopt) {
             tool_usage_error(o->prog, "unknown option '-%c'", optopt);
         } else {
-            const char *word = o->argv[optind > before ? optind - 1 : before];
-            tool_usage_error(o->prog, "unknown or ambiguous option '%s'", word);
+            reject_long(o, o->argv[optind > before ? optind - 1 : before]);
         }
         return TOOL_OPTIONS_ERROR;
     default:
@@ -129,8 +155,7 @@ int tool_options_parse(struct tool_options *o,
             return TOOL_OK;
         default:
             if (!parse(arg, key, o->arg)) {
-                return tool_usage_error(o->prog, "bad argument '%s' for option '%s'",
-                                        o->arg, tool_option_name(o, key));
+                return tool_bad_argument(o, key);
             }
         }
     }
@@ -142,6 +167,21 @@ int tool_options_parse(struct tool_options *o,
     }
     *path = o->argv[optind];
     return TOOL_OK;
+}
+
+int tool_bad_argument(struct tool_options *o, int key)
+{
+    const struct tool_option *t = option_of_key(o, key);
+
+    for (const char *item = o->arg; t && t->words && item;) {
+        size_t len = strcspn(item, ",");
+        if (words_find(t->words, item, len) == t->words->n) {
+            return tool_unknown_word(o->prog, t->words, item, len);
+        }
+        item = item[len] ? item + len + 1 : NULL;
+    }
+    return tool_usage_error(o->prog, "bad argument '%s' for option '%s'", o->arg,
+                            tool_option_name(o, key));
 }
 
 void tool_options_fini(struct tool_options *o)
@@ -159,6 +199,32 @@ const char *tool_option_name(struct tool_options *o, int key)
 
     snprintf(o->name, sizeof(o->name), "--%s", t ? t->name : "?");
     return o->name;
+}
+
+/* Columns of --help: of a terminal, and before the texts. */
+#define HELP_COLUMNS 80
+#define HELP_INDENT 28
+
+/* Prints the words of a text from column HELP_INDENT on, and ends the line. */
+static void print_wrapped(const char *text, FILE *out)
+{
+    int column = HELP_INDENT;
+
+    for (const char *p = text + strspn(text, " \n"); *p; p += strspn(p, " \n")) {
+        int n = (int)strcspn(p, " \n");
+
+        if (column > HELP_INDENT && column + 1 + n > HELP_COLUMNS) {
+            fprintf(out, "\n%*s", HELP_INDENT, "");
+            column = HELP_INDENT;
+        } else if (column > HELP_INDENT) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", n, p);
+        column += n;
+        p += n;
+    }
+    fputc('\n', out);
 }
 
 void tool_options_help(const struct tool_options *o, FILE *out)
@@ -179,15 +245,9 @@ void tool_options_help(const struct tool_options *o, FILE *out)
                      t->arg ? t->arg : "");
         }
         fprintf(out, "  %-24s", left);
-        fprintf(out, "%s%*s", strlen(left) > 24 ? "\n" : "", strlen(left) > 24 ? 28 : 2,
-                "");
-        for (const char *p = t->help; *p; p++) {
-            fputc(*p, out);
-            if (*p == '\n') {
-                fprintf(out, "%28s", "");
-            }
-        }
-        fputc('\n', out);
+        fprintf(out, "%s%*s", strlen(left) > 24 ? "\n" : "",
+                strlen(left) > 24 ? HELP_INDENT : 2, "");
+        print_wrapped(t->help, out);
     }
 }
 
@@ -246,6 +306,24 @@ int tool_usage_error(const char *prog, const char *fmt, ...)
     fprintf(stderr, ". Try '%s --help'.\n", prog);
     va_end(ap);
     return TOOL_USAGE;
+}
+
+int tool_unknown_word(const char *prog, const struct words *w, const char *text,
+                      size_t len)
+{
+    const char *nearest = words_nearest(w, text, len);
+    char list[512] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n && n < sizeof(list); i++) {
+        if (words_at(w, i)) {
+            n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
+                                  words_at(w, i));
+        }
+    }
+    return tool_usage_error(prog, "unknown %s '%.*s'%s%s%s; known: %s", w->what, (int)len,
+                            text, nearest ? " (did you mean '" : "",
+                            nearest ? nearest : "", nearest ? "'?)" : "", list);
 }
 
 /*
@@ -392,17 +470,15 @@ bool tool_words_add(struct tool_words *list, const char *word)
     return true;
 }
 
+static const char *const color_names[] = {"auto", "always", "never"};
+const struct words tool_color_words = WORDS_OF_STRINGS("choice", color_names);
+
 bool tool_parse_color(const char *text, enum tool_color *color)
 {
-    static const char *const names[] = {"auto", "always", "never"};
+    size_t i = words_find(&tool_color_words, text, strlen(text));
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (!strcmp(text, names[i])) {
-            *color = (enum tool_color)i;
-            return true;
-        }
-    }
-    return false;
+    *color = (enum tool_color)i;
+    return i < tool_color_words.n;
 }
 
 bool tool_color_on(enum tool_color color, int fd)

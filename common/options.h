@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/words.h"
 #include "ctr.h"
 
 /* Exit statuses of all tools. */
@@ -33,7 +34,9 @@ struct tool_option {
     int key;
     const char *name;
     const char *arg;
-    const char *help; /* may contain '\n': all lines get the same indent */
+    const char *help;          /* --help breaks it into lines: a '\n' is a blank */
+    const struct words *words; /* that the argument may be, or the items of a list with
+                                  commas; NULL: anything else */
 };
 
 #define TOOL_OPT_LONG 256
@@ -92,6 +95,13 @@ int tool_options_parse(struct tool_options *o,
                        bool (*parse)(void *arg, int key, const char *value), void *arg,
                        const char **path);
 
+/*
+ * One line on stderr about the argument o->arg of the option: what the first word is that
+ * the option does not know, and which ones it knows; or that the argument is bad.  Returns
+ * TOOL_USAGE.
+ */
+int tool_bad_argument(struct tool_options *o, int key);
+
 /* Frees what tool_options_next allocated; does nothing on a zeroed parser. */
 void tool_options_fini(struct tool_options *o);
 
@@ -122,6 +132,10 @@ void tool_error(const char *prog, const char *fmt, ...)
  */
 int tool_usage_error(const char *prog, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same for a word that is none of these: "unknown WHAT 'text' ...". */
+int tool_unknown_word(const char *prog, const struct words *w, const char *text,
+                      size_t len);
 
 /* Values of options.  Each returns false if the text is not such a value. */
 bool tool_parse_u64(const char *text, uint64_t *value);  /* decimal or 0x... */
@@ -154,6 +168,7 @@ struct tool_words {
 bool tool_words_add(struct tool_words *list, const char *word);
 
 /* --color=auto|always|never; auto uses isatty(fd) and NO_COLOR. */
+extern const struct words tool_color_words;
 enum tool_color { TOOL_COLOR_AUTO, TOOL_COLOR_ALWAYS, TOOL_COLOR_NEVER };
 bool tool_parse_color(const char *text, enum tool_color *color);
 bool tool_color_on(enum tool_color color, int fd);

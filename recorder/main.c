@@ -32,13 +32,32 @@ enum {
     OPT_RING,
 };
 
+/* An access has its place in the execution, and a value in an access. */
+static const struct {
+    const char *name;
+    unsigned events;
+} kinds[] = {
+    {"exec", CTR_EVENTS_EXEC},
+    {"mem", CTR_EVENTS_MEM},
+    {"val", CTR_EVENTS_MEM | CTR_EVENTS_VAL},
+    {"reg", CTR_EVENTS_REG},
+    {"sys", CTR_EVENTS_SYS},
+    {"map", CTR_EVENTS_MAP},
+    {"thr", CTR_EVENTS_THR},
+    {"time", CTR_EVENTS_TIME},
+    {"all", CTR_EVENTS_ALL},
+};
+
+static const struct words event_words = WORDS_OF_NAMES("event", kinds);
+
 static const struct tool_option table[] = {
     {'o', "output", "FILE",
      "write the trace to FILE; '-' is standard output\n"
      "(default " DEFAULT_OUTPUT ")"},
     {'e', "events", "LIST",
      "what to record, beside exec: mem, val, reg, sys, map,\n"
-     "thr, time, all (default exec,mem,sys,map,thr,time)"},
+     "thr, time, all (default exec,mem,sys,map,thr,time)",
+     &event_words},
     {OPT_DATA_LIMIT, "data-limit", "SIZE",
      "keep SIZE bytes of each buffer that a system call\n"
      "reads or writes, or 'all' (default 4KiB)"},
@@ -66,33 +85,13 @@ static const struct tool_option table[] = {
     {0},
 };
 
-/* An access has its place in the execution, and a value in an access. */
-static const struct {
-    const char *name;
-    unsigned events;
-} kinds[] = {
-    {"exec", CTR_EVENTS_EXEC},
-    {"mem", CTR_EVENTS_MEM},
-    {"val", CTR_EVENTS_MEM | CTR_EVENTS_VAL},
-    {"reg", CTR_EVENTS_REG},
-    {"sys", CTR_EVENTS_SYS},
-    {"map", CTR_EVENTS_MAP},
-    {"thr", CTR_EVENTS_THR},
-    {"time", CTR_EVENTS_TIME},
-    {"all", CTR_EVENTS_ALL},
-};
-
 static bool parse_events(const char *text, unsigned *events)
 {
     *events = CTR_EVENTS_EXEC | CTR_EVENTS_MARK;
     for (;;) {
-        size_t n = strcspn(text, ","), i = 0;
+        size_t n = strcspn(text, ","), i = words_find(&event_words, text, n);
 
-        while (i < sizeof(kinds) / sizeof(kinds[0]) &&
-               (strlen(kinds[i].name) != n || memcmp(text, kinds[i].name, n) != 0)) {
-            i++;
-        }
-        if (i == sizeof(kinds) / sizeof(kinds[0])) {
+        if (i == event_words.n) {
             return false;
         }
         *events |= kinds[i].events;
@@ -212,10 +211,7 @@ static int parse(struct tool_options *o, struct session_config *config,
             break;
         case 'e':
             if (!parse_events(o->arg, &config->events)) {
-                return tool_usage_error(
-                    o->prog,
-                    "'%s' is no list of exec, mem, val, reg, sys, map, thr, time",
-                    o->arg);
+                return tool_bad_argument(o, key);
             }
             events_given = true;
             break;
@@ -290,6 +286,21 @@ static void occupy_standard_descriptors(void)
     }
 }
 
+/* In `cannoli-record PROGRAM -o FILE.ctr' the option goes to the program. */
+static void warn_of_output(const char *prog, char **command)
+{
+    for (char **arg = command; arg[0] && arg[1]; arg++) {
+        size_t n = strlen(arg[1]);
+
+        if (!strcmp(arg[0], "-o") && n > 4 && !strcmp(arg[1] + n - 4, ".ctr")) {
+            tool_error(prog,
+                       "'-o %s' goes to the program, the trace to " DEFAULT_OUTPUT
+                       ": options of %s come before the command",
+                       arg[1], prog);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct session_config config = {
@@ -308,9 +319,8 @@ int main(int argc, char **argv)
         .usage = "[OPTION]... -- COMMAND [ARGUMENT]...",
         .about =
             "Records everything that a program does under QEMU: instructions, memory\n"
-            "accesses, system calls, and more.  COMMAND is 'qemu-ARCH [QEMU-OPTION]... "
-            "PROGRAM', or just a PROGRAM:\n"
-            "then its file says which QEMU runs it.\n",
+            "accesses, system calls, and more.  COMMAND is a PROGRAM, whose file says\n"
+            "which QEMU runs it, or 'qemu-ARCH [QEMU-OPTION]... PROGRAM'.\n",
         .table = table,
         .argc = argc,
         .argv = argv,
@@ -336,6 +346,11 @@ int main(int argc, char **argv)
     if (status < 0 && (!config.command[0] || !config.command[0][0])) {
         status = tool_usage_error(o.prog, "no command to record");
     } else if (status < 0) {
+        /* whoever ends the options by `--' means it */
+        if (!strcmp(config.output, DEFAULT_OUTPUT) &&
+            strcmp(argv[optind - 1], "--") != 0) {
+            warn_of_output(o.prog, config.command);
+        }
         status = session_run(&config);
     }
     free(path);

@@ -55,8 +55,11 @@ is_usage() {
     [ ! -s stdout ] || fail "$*: something on stdout"
 }
 
-# help_and_man TOOL COUNT: --help and the manual page know the same options, at least COUNT
+# help_and_man TOOL COUNT: --help and the manual page know the same options, at least COUNT;
+# --help fits a terminal
 help_and_man() {
+    "$BIN/$1" --help | awk 'length > 80 { print; bad = 1 } END { exit bad }' ||
+        fail "$1 --help: more than 80 columns"
     "$BIN/$1" --help | grep -oE '(^  -., |^      )--[a-z-]+' | grep -oE -- '--[a-z-]+' |
         sort >in_help
     sed 's/\\-/-/g' "$SRC/man/$1.1" | grep -E '^\.B[IR]? ' |

@@ -44,7 +44,7 @@ static const struct {
     {"unload", LIBRARY_LOADED, "a library"},
     {"dump", OPTIONAL_FILE, ""},
 };
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+static const struct words command_words = WORDS_OF_NAMES("command", commands);
 
 /* ------------------------------------------------------------------ sockets */
 
@@ -189,24 +189,25 @@ static bool add_file(struct textbuf *b, const char *name)
 static int make_request(struct textbuf *b, char **words)
 {
     const char *operand = words[0] ? words[1] : NULL;
-    size_t i = 0;
+    size_t i;
     bool ok;
 
     if (!words[0]) {
         return tool_usage_error(PROG, "no command");
     }
-    while (i < COMMANDS && strcmp(commands[i].name, words[0])) {
-        i++;
-    }
-    if (i == COMMANDS) {
-        return tool_usage_error(PROG, "unknown command '%s'", words[0]);
+    i = words_find(&command_words, words[0], strlen(words[0]));
+    if (i == command_words.n) {
+        return tool_unknown_word(PROG, &command_words, words[0], strlen(words[0]));
     }
     if (!operand && commands[i].operand != NONE && commands[i].operand != OPTIONAL_FILE) {
         return tool_usage_error(PROG, "%s needs %s", words[0], commands[i].what);
     }
-    if (operand && (commands[i].operand == NONE || words[2])) {
-        return tool_usage_error(PROG, "unexpected operand '%s'",
-                                commands[i].operand == NONE ? operand : words[2]);
+    if (operand && commands[i].operand == NONE) {
+        return tool_usage_error(PROG, "%s takes no argument", words[0]);
+    }
+    if (operand && words[2]) {
+        return tool_usage_error(PROG, "%s takes one argument%s", words[0],
+                                commands[i].operand == TEXT ? "; quote the text" : "");
     }
     ok = textbuf_printf(b, "%s", words[0]);
     if (operand) {

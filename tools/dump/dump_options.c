@@ -22,24 +22,19 @@ static const struct kind_name {
     {"time", 0, .times = true}, {"all", CTR_KIND_ALL, .values = true, .times = true},
 };
 
+const struct words dump_event_words = WORDS_OF_NAMES("event", kind_names);
+
 static bool parse_kinds(const char *text, struct dump_options *opt)
 {
-    const size_t nr = sizeof(kind_names) / sizeof(*kind_names);
-
     for (;;) {
-        size_t len = strcspn(text, ","), i;
-        for (i = 0; i < nr; i++) {
-            const struct kind_name *k = &kind_names[i];
-            if (strlen(k->name) == len && !memcmp(k->name, text, len)) {
-                opt->kinds |= k->kinds;
-                opt->values |= k->values;
-                opt->times |= k->times;
-                break;
-            }
-        }
-        if (i == nr) {
+        size_t len = strcspn(text, ","), i = words_find(&dump_event_words, text, len);
+
+        if (i == dump_event_words.n) {
             return false;
         }
+        opt->kinds |= kind_names[i].kinds;
+        opt->values |= kind_names[i].values;
+        opt->times |= kind_names[i].times;
         if (!text[len]) {
             return true;
         }

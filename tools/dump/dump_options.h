@@ -18,11 +18,15 @@ enum {
     DUMP_OPT_STATISTICS,
 };
 
+/* The words of --events. */
+extern const struct words dump_event_words;
+
 /* Rows of a table of struct tool_option. */
 #define DUMP_OPTION_EVENTS(standard)                                                     \
     {'e', "events", "LIST",                                                              \
      "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, "          \
-     "time, mark, all;\ndefault: " standard}
+     "time, mark, all;\ndefault: " standard,                                             \
+     &dump_event_words}
 #define DUMP_OPTIONS_ACCESSES                                                            \
     {DUMP_OPT_READS, "reads", NULL, "loads but no stores; alone same as -e load,val"},   \
         {DUMP_OPT_WRITES, "writes", NULL,                                                \
@@ -31,7 +35,7 @@ enum {
     {'s', "strings", "N", "show N bytes of a system call's buffer; default 32"},         \
         {DUMP_OPT_JSON, "json", NULL, "one JSON object per line"}
 #define DUMP_OPTIONS_TERMINAL                                                            \
-    {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never"},                          \
+    {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never", &tool_color_words},       \
         {'q', "quiet", NULL, "no progress, no remark on a partial trace"}
 #define DUMP_OPTIONS_READ                                                                \
     {'j', "jobs", "N", "use N workers"},                                                 \

@@ -6,32 +6,27 @@
 #include "result.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/options.h"
 #include "common/outfile.h"
 
+static const char *const format_names[] = {
+    [RESULT_LCOV] = "lcov",  [RESULT_LCOV2] = "lcov2", [RESULT_COBERTURA] = "cobertura",
+    [RESULT_JSON] = "json",  [RESULT_TEXT] = "text",   [RESULT_HTML] = "html-summary",
+    [RESULT_DRCOV] = "drcov"};
+const struct words result_format_words = WORDS_OF_STRINGS("format", format_names);
+
 bool result_format_parse(const char *name, enum result_format *format)
 {
-    static const char *const names[] = {
-        [RESULT_LCOV] = "lcov",           [RESULT_LCOV2] = "lcov2",
-        [RESULT_COBERTURA] = "cobertura", [RESULT_JSON] = "json",
-        [RESULT_TEXT] = "text",           [RESULT_HTML] = "html-summary",
-        [RESULT_DRCOV] = "drcov"};
+    size_t i = words_find(&result_format_words, name, strlen(name));
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (!strcmp(name, names[i])) {
-            *format = (enum result_format)i;
-            return true;
-        }
-    }
-    return false;
+    *format = (enum result_format)i;
+    return i < result_format_words.n;
 }
 
 /* ------------------------------------------------------------------ formats */
@@ -84,6 +79,14 @@ static bool has_lines(const struct modset *set, uint32_t module)
     return info.has_lines;
 }
 
+static const char *why_no_source(const struct cover *c)
+{
+    return !c->total ? "no instruction that ran is selected"
+           : c->total == c->elsewhere
+               ? "no mapping of the trace says which files the code is of"
+               : "--module, --include, --exclude and --existing leave none";
+}
+
 /* lcov has sources only: reports what is left out and what genhtml will miss.  False:
  * nothing is left. */
 static bool check_sources(const struct result *r, const struct report *report)
@@ -110,13 +113,14 @@ static bool check_sources(const struct result *r, const struct report *report)
                    "of what has none, other formats show functions",
                    no_lines.text);
     } else if (!sources) {
-        tool_error(PROG, "no source file is left of what ran");
+        tool_error(PROG, "no source lines found: %s", why_no_source(report->cover));
     }
     if (sources && no_lines.n && !r->quiet) {
-        tool_error(PROG,
-                   "left out for want of line information: %s%s; --listing DIR makes "
-                   "listings of them",
-                   no_lines.text, no_lines.len >= sizeof(no_lines.text) ? "..." : "");
+        tool_error(
+            PROG,
+            "no line information for %s%s; --listing DIR makes listings of what has "
+            "none",
+            no_lines.text, no_lines.len >= sizeof(no_lines.text) ? "..." : "");
     }
     if (missing && !r->quiet) {
         tool_error(PROG,

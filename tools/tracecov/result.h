@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "common/words.h"
 #include "report.h"
 
 enum result_format {
@@ -16,6 +17,9 @@ enum result_format {
     RESULT_HTML,
     RESULT_DRCOV,
 };
+
+/* The names of formats. */
+extern const struct words result_format_words;
 
 /* Parses the name of a format; false if there is none with that name. */
 bool result_format_parse(const char *name, enum result_format *format);

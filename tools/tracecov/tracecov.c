@@ -38,13 +38,14 @@ enum {
 static const struct tool_option option_table[] = {
     {0, NULL, NULL, "Output"},
     {'f', "format", "FORMAT",
-     "lcov (default), lcov2, cobertura, json, text,\nhtml-summary or drcov"},
+     "lcov (default), lcov2, cobertura, json, text,\nhtml-summary or drcov",
+     &result_format_words},
     {'o', "output", "FILE", "write to FILE instead of standard output"},
     {OPT_LISTING, "listing", "DIR",
      "write a listing of each module without line\ninformation to DIR, as its source"},
     {OPT_FUNCTION, "function", "GLOB", "text: only functions whose name matches"},
     {OPT_DISASSEMBLY, "disassembly", NULL, "text: instructions, not source lines"},
-    {OPT_COLOR, "color", "WHEN", "text: auto, always or never"},
+    {OPT_COLOR, "color", "WHEN", "text: auto, always or never", &tool_color_words},
     {0, NULL, NULL, "Programs and sources"},
     SYM_OPTIONS,
     {0, NULL, NULL, "What to count"},
@@ -269,8 +270,7 @@ static int parse_command_line(struct command_line *c, struct tool_options *o)
             break;
         default:
             if (parse_any(c, key, o->arg) == TOOL_BAD_ARG) {
-                return tool_usage_error(PROG, "bad argument '%s' for option '%s'", o->arg,
-                                        tool_option_name(o, key));
+                return tool_bad_argument(o, key);
             }
         }
     }

@@ -142,6 +142,12 @@ static int finish_options(struct command_line *c)
         return tool_usage_error(PROG, "more than one of --info, --summary, --state and "
                                       "the searches");
     }
+    if (c->state.given && (c->filter.addrs.n || c->filter.pcs.n)) {
+        return tool_usage_error(PROG,
+                                "--state shows a place, not instructions or "
+                                "accesses: %s does not go with it",
+                                c->filter.addrs.n ? "--addr" : "--pc");
+    }
     if (c->search.option && !c->filter.addrs.n) {
         return tool_usage_error(PROG, "%s needs --addr", c->search.option);
     }
@@ -168,9 +174,9 @@ int main(int argc, char **argv)
         .prog = PROG,
         .usage = "[OPTION]... FILE",
         .about =
-            "Show what a recorded program did: instructions, memory accesses, registers, "
-            "system\ncalls and more; FILE is a trace made by cannoli-record, or '-' for "
-            "one on standard\ninput.",
+            "Show what a recorded program did: instructions, memory accesses, registers,\n"
+            "system calls and more; FILE is a trace made by cannoli-record, or '-' for "
+            "one\non standard input.",
         .table = option_table,
         .argc = argc,
         .argv = argv,

@@ -10,46 +10,29 @@
 #include "common/options.h"
 #include "common/textbuf.h"
 
-static bool find_word(const char *const *words, unsigned n, const char *text,
-                      unsigned *out)
-{
-    for (unsigned i = 0; i < n; i++) {
-        if (!strcmp(words[i], text)) {
-            *out = i;
-            return true;
-        }
-    }
-    return false;
-}
+static const char *const format_names[] = {
+    [GRAPH_TEXT] = "text",     [GRAPH_FOLDED] = "folded", [GRAPH_CALLGRIND] = "callgrind",
+    [GRAPH_CHROME] = "chrome", [GRAPH_SVG] = "svg",       [GRAPH_JSON] = "json"};
+const struct words profile_format_words = WORDS_OF_STRINGS("format", format_names);
+
+static const char *const cost_names[] = {
+    [GRAPH_INSNS] = "insns", [GRAPH_LOADS] = "loads", [GRAPH_STORES] = "stores"};
+const struct words profile_cost_words = WORDS_OF_STRINGS("cost", cost_names);
 
 bool profile_parse_format(const char *text, enum graph_format *format)
 {
-    static const char *const words[] = {[GRAPH_TEXT] = "text",
-                                        [GRAPH_FOLDED] = "folded",
-                                        [GRAPH_CALLGRIND] = "callgrind",
-                                        [GRAPH_CHROME] = "chrome",
-                                        [GRAPH_SVG] = "svg",
-                                        [GRAPH_JSON] = "json"};
-    unsigned i;
+    size_t i = words_find(&profile_format_words, text, strlen(text));
 
-    if (!find_word(words, sizeof(words) / sizeof(*words), text, &i)) {
-        return false;
-    }
     *format = (enum graph_format)i;
-    return true;
+    return i < profile_format_words.n;
 }
 
 bool profile_parse_cost(const char *text, enum graph_cost *cost)
 {
-    static const char *const words[] = {
-        [GRAPH_INSNS] = "insns", [GRAPH_LOADS] = "loads", [GRAPH_STORES] = "stores"};
-    unsigned i;
+    size_t i = words_find(&profile_cost_words, text, strlen(text));
 
-    if (!find_word(words, sizeof(words) / sizeof(*words), text, &i)) {
-        return false;
-    }
     *cost = (enum graph_cost)i;
-    return true;
+    return i < profile_cost_words.n;
 }
 
 /* The recorded command, for a title. */

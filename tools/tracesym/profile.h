@@ -6,6 +6,7 @@
 #define TRACESYM_PROFILE_H
 
 #include "calltree.h"
+#include "common/words.h"
 #include "graph.h"
 
 struct profile_options {
@@ -17,9 +18,9 @@ struct profile_options {
     bool no_accesses;             /* do not count accesses, which is faster */
 };
 
-/* "text", "folded", "callgrind", "chrome", "svg", "json" */
+/* The words of --format and of --cost, and their values. */
+extern const struct words profile_format_words, profile_cost_words;
 bool profile_parse_format(const char *text, enum graph_format *format);
-/* "insns", "loads", "stores" */
 bool profile_parse_cost(const char *text, enum graph_cost *cost);
 
 /* The reader of the output is gone. */

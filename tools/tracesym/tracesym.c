@@ -60,10 +60,12 @@ static const struct tool_option option_table[] = {
     DUMP_OPTIONS_HOW,
     DUMP_OPTIONS_TERMINAL,
     {0, NULL, NULL, "Profiles and call trees"},
-    {'f', "format", "FORMAT", "text, json, folded, callgrind, chrome or svg"},
+    {'f', "format", "FORMAT", "text, json, folded, callgrind, chrome or svg",
+     &profile_format_words},
     {OPT_COST, "cost", "WHAT",
      "insns (default), loads or stores; not in --calls as\n"
-     "json, callgrind and chrome"},
+     "json, callgrind and chrome",
+     &profile_cost_words},
     {OPT_MIN_PERCENT, "min-percent", "P", "leave out smaller shares, in text and svg"},
     {OPT_DEPTH, "depth", "N", "at most N calls deep, in text and svg"},
     {OPT_MIN_SPAN, "min-span", "N",
@@ -484,7 +486,7 @@ int main(int argc, char **argv)
         .about =
             "Show what a recorded program did, with symbols: each instruction with "
             "module,\nfunction and source line, profiles, trees of calls, or basic-block "
-            "vectors; FILE is a\ntrace made by cannoli-record, or '-' for one on "
+            "vectors; FILE\nis a trace made by cannoli-record, or '-' for one on "
             "standard input.",
         .table = option_table,
         .argc = argc,

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Known words; see words.h. */
+#include "common/words.h"
+
+#include <string.h>
+
+#define WORD_MAX 64
+
+const char *words_at(const struct words *w, size_t i)
+{
+    return *(const char *const *)((const char *)w->first + i * w->stride);
+}
+
+size_t words_find(const struct words *w, const char *text, size_t len)
+{
+    size_t i = 0;
+
+    for (; i < w->n; i++) {
+        const char *word = words_at(w, i);
+        if (word && strlen(word) == len && !memcmp(word, text, len)) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* Optimal string alignment (a restricted Damerau-Levenshtein distance), row by row. */
+static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    unsigned rows[3][WORD_MAX + 1];
+    unsigned *before = rows[0], *last = rows[1], *row = rows[2];
+
+    for (size_t j = 0; j <= nb; j++) {
+        last[j] = (unsigned)j;
+    }
+    for (size_t i = 1; i <= na; i++) {
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            unsigned d = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+            d = last[j] + 1 < d ? last[j] + 1 : d;
+            d = row[j - 1] + 1 < d ? row[j - 1] + 1 : d;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < d) {
+                d = before[j - 2] + 1;
+            }
+            row[j] = d;
+        }
+        unsigned *free_row = before;
+        before = last;
+        last = row;
+        row = free_row;
+    }
+    return last[nb];
+}
+
+const char *words_nearest(const struct words *w, const char *text, size_t len)
+{
+    const char *best = NULL;
+    unsigned least = (len > 2 ? (unsigned)len / 3 : len > 1) + 1;
+
+    for (size_t i = 0; len <= WORD_MAX && i < w->n; i++) {
+        const char *word = words_at(w, i);
+        if (word && strlen(word) <= WORD_MAX) {
+            unsigned d = distance(text, len, word, strlen(word));
+            if (d < least) {
+                least = d;
+                best = word;
+            }
+        }
+    }
+    return best;
+}
