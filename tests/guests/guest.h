@@ -112,8 +112,8 @@ static inline uint8_t *map_pages(unsigned long bytes, int prot)
 #elif defined(__hppa__)
 /* its two lowest bits are the privilege level */
 #define UC_PC(uc) ((uc)->uc_mcontext.sc_iaoq[0] & ~3ul)
+#elif defined(__sparc__)
 /* a handler gets a struct sigcontext */
-/* what a handler is given is a struct sigcontext */
 #define UC_PC(uc) (((struct sigcontext *)(void *)(uc))->sigc_regs.tpc)
 #elif defined(__alpha__)
 #define UC_PC(uc) ((uc)->uc_mcontext.sc_pc)
