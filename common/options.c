@@ -173,12 +173,11 @@ int tool_bad_argument(struct tool_options *o, int key)
 {
     const struct tool_option *t = option_of_key(o, key);
 
-    for (const char *item = o->arg; t && t->words && item;) {
-        size_t len = strcspn(item, ",");
-        if (words_find(t->words, item, len) == t->words->n) {
-            return tool_unknown_word(o->prog, t->words, item, len);
+    for (const char *list = o->arg; t && t->words && list;) {
+        const char *item = list;
+        if (words_next(t->words, &list) == t->words->n) {
+            return tool_unknown_word(o->prog, t->words, item, strcspn(item, ","));
         }
-        item = item[len] ? item + len + 1 : NULL;
     }
     return tool_usage_error(o->prog, "bad argument '%s' for option '%s'", o->arg,
                             tool_option_name(o, key));

@@ -45,11 +45,11 @@ int outfile_open(struct outfile *o, const char *path)
     o->file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!o->file) {
         int error = errno;
-        if (fd >= 0) {
+        if (fd >= 0) { /* what is written in place was there before: it stays */
             close(fd);
-        }
-        if (fd >= 0 && o->part) {
-            unlink(o->part);
+            if (o->part) {
+                unlink(o->part);
+            }
         }
         free(o->part);
         o->part = NULL;

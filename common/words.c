@@ -24,6 +24,14 @@ size_t words_find(const struct words *w, const char *text, size_t len)
     return i;
 }
 
+size_t words_next(const struct words *w, const char **list)
+{
+    size_t len = strcspn(*list, ","), i = words_find(w, *list, len);
+
+    *list = (*list)[len] ? *list + len + 1 : NULL;
+    return i;
+}
+
 /* Optimal string alignment (a restricted Damerau-Levenshtein distance), row by row. */
 static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
 {

@@ -29,6 +29,12 @@ const char *words_at(const struct words *w, size_t i);
 size_t words_find(const struct words *w, const char *text, size_t len);
 
 /*
+ * The row of the first word of a list with commas, or w->n.  Moves *list to the next word,
+ * to NULL after the last word.
+ */
+size_t words_next(const struct words *w, const char **list);
+
+/*
  * The word that text[0..len-1] was probably meant to be, or NULL: the first one with
  * the least optimal string alignment distance (a letter inserted, deleted, changed, or
  * exchanged with the next one counts 1), if that is at most a third of the length, or 1.

@@ -88,18 +88,15 @@ static const struct tool_option table[] = {
 static bool parse_events(const char *text, unsigned *events)
 {
     *events = CTR_EVENTS_EXEC | CTR_EVENTS_MARK;
-    for (;;) {
-        size_t n = strcspn(text, ","), i = words_find(&event_words, text, n);
+    while (text) {
+        size_t i = words_next(&event_words, &text);
 
         if (i == event_words.n) {
             return false;
         }
         *events |= kinds[i].events;
-        if (!text[n]) {
-            return true;
-        }
-        text += n + 1;
     }
+    return true;
 }
 
 /* "4096", "64K", "64KiB", "1MiB". */

@@ -26,8 +26,8 @@ const struct words dump_event_words = WORDS_OF_NAMES("event", kind_names);
 
 static bool parse_kinds(const char *text, struct dump_options *opt)
 {
-    for (;;) {
-        size_t len = strcspn(text, ","), i = words_find(&dump_event_words, text, len);
+    while (text) {
+        size_t i = words_next(&dump_event_words, &text);
 
         if (i == dump_event_words.n) {
             return false;
@@ -35,11 +35,8 @@ static bool parse_kinds(const char *text, struct dump_options *opt)
         opt->kinds |= kind_names[i].kinds;
         opt->values |= kind_names[i].values;
         opt->times |= kind_names[i].times;
-        if (!text[len]) {
-            return true;
-        }
-        text += len + 1;
     }
+    return true;
 }
 
 /* Values are shown with accesses, times with events that have one. */
