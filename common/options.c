@@ -399,6 +399,7 @@ static const char *range_at(const char *text, struct ctr_range *r)
     const char *p = number_at(text, &r->from);
     uint64_t length = 1;
 
+    r->process = 0;
     if (p && *p == '-') {
         p = number_at(p + 1, &r->to);
         return p && r->to > r->from ? p : NULL;

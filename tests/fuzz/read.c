@@ -169,7 +169,7 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
     struct ctr_replay_opts opts = {.workers = 1, .piece_insns = 100};
     ctr_replay(tr, &ops, &sum, &opts, &diag);
     if (!(flags & CTR_OPEN_STREAM)) {
-        struct ctr_range range = {0x1000, 0x40000000};
+        struct ctr_range range = {0x1000, 0x40000000, 0};
         struct ctr_filter f = {
             .pcs = &range, .npc = 1, .addrs = &range, .naddr = 1, .from = 5};
         opts.filter = &f;

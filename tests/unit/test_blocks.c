@@ -294,7 +294,7 @@ static int hit(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 static void test_pc(void **state)
 {
     static const struct ctr_replay_ops ops = {.exec = hit};
-    const struct ctr_range pc = {pc_of(KEPT) + 4, pc_of(KEPT) + 5};
+    const struct ctr_range pc = {pc_of(KEPT) + 4, pc_of(KEPT) + 5, 0};
     const struct ctr_filter filter = {.pcs = &pc, .npc = 1};
     const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
     struct ctr_trace *tr = open_trace(0);
@@ -396,7 +396,7 @@ static void test_claims(void **state)
 static void test_damage(void **state)
 {
     static const struct ctr_replay_ops ops = {.exec = hit};
-    const struct ctr_range pc = {pc_of(KEPT) + 4, pc_of(KEPT) + 5};
+    const struct ctr_range pc = {pc_of(KEPT) + 4, pc_of(KEPT) + 5, 0};
     const struct ctr_filter filter = {.pcs = &pc, .npc = 1};
     const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
     struct ctr_diag diag;

@@ -404,7 +404,7 @@ static void test_search(void **state)
     (void)state;
     for (int back = 0; back < 2; back++) {
         const uint32_t hit = back ? 512 : 511;
-        const struct ctr_range there = {0x500000, 0x500010};
+        const struct ctr_range there = {0x500000, 0x500010, 0};
         const struct ctr_filter filter = {.addrs = &there, .naddr = 1};
         struct out o;
         size_t n;

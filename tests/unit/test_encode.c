@@ -638,7 +638,7 @@ static void test_many_blocks(void **state)
     assert_int_equal(ctr_replay(tr, &ops, &at, &opts, &diag), 0);
     assert_int_equal(at, 3 * MANY);
     /* Pages: more than a set holds; the set then means any page. */
-    struct ctr_range range = {0x7000000, 0x7000001};
+    struct ctr_range range = {0x7000000, 0x7000001, 0};
     struct ctr_filter f = {.addrs = &range, .naddr = 1};
     static const struct ctr_replay_ops count = {.mem = put_many};
     opts.filter = &f;
@@ -765,7 +765,7 @@ static void test_wide_derived(void **state)
     struct ctr_trace *tr = trace_of(dict, 4, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, &seg);
     for (unsigned i = 0; i < 3; i++) {
         struct found found = {there[i], 0};
-        struct ctr_range range = {there[i], there[i] + 1};
+        struct ctr_range range = {there[i], there[i] + 1, 0};
         struct ctr_filter f = {.addrs = &range, .naddr = 1};
         static const struct ctr_replay_ops ops = {.mem = count_found};
         struct ctr_replay_opts opts = {.workers = 1, .filter = &f};
@@ -788,7 +788,7 @@ static int count_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 static uint64_t read_for(struct ctr_trace *tr, uint64_t page, unsigned accesses)
 {
     static const struct ctr_replay_ops ops = {.mem = count_mem};
-    struct ctr_range range = {page << 12, (page + 1) << 12};
+    struct ctr_range range = {page << 12, (page + 1) << 12, 0};
     struct ctr_filter f = {.addrs = &range, .naddr = 1};
     struct ctr_replay_opts opts = {.workers = 1, .filter = &f};
     struct ctr_work before, after;

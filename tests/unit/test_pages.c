@@ -277,7 +277,7 @@ static void test_pages(void **state)
 /* Chunks read to find the accesses of page 0; *found: how many accessed it. */
 static uint64_t read_for_page_0(const struct recording *r, unsigned *found)
 {
-    static const struct ctr_range null = {1, 2};
+    static const struct ctr_range null = {1, 2, 0};
     const struct ctr_filter filter = {.naddr = 1, .addrs = &null};
     struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
     struct ctr_trace *tr = open_bytes(r->file, r->bytes, 0);

@@ -193,7 +193,27 @@ static int in_list(const int32_t *list, uint32_t n, int32_t v)
     return n == 0;
 }
 
-static int wanted_mem(const struct ctr_filter *f, const struct sim_event *e)
+/* Thread number i of a recording belongs to process number i / 2. */
+static int has_number(const uint32_t *list, uint32_t n, uint32_t v)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == v) {
+            return 1;
+        }
+    }
+    return n == 0;
+}
+
+/* Whether a range of the filter has anything from first to last in a thread. */
+static int touches(const struct ctr_range *r, uint32_t thread, uint64_t first,
+                   uint64_t last)
+{
+    return last >= r->from && (first < r->to || r->to == UINT64_MAX) &&
+           (r->process == 0 || r->process - 1 == thread / 2);
+}
+
+static int wanted_mem(const struct ctr_filter *f, uint32_t thread,
+                      const struct sim_event *e)
 {
     unsigned kinds = f->kinds ? f->kinds : CTR_KIND_ALL;
     if (!e->mem || !(kinds & (e->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
@@ -204,29 +224,33 @@ static int wanted_mem(const struct ctr_filter *f, const struct sim_event *e)
         if (last < e->addr) {
             last = UINT64_MAX;
         }
-        if (last >= f->addrs[i].from && e->addr < f->addrs[i].to) {
+        if (touches(&f->addrs[i], thread, e->addr, last)) {
             return 1;
         }
     }
     return f->naddr == 0;
 }
 
-static int wanted(const struct ctr_filter *f, const struct sim_thread *t, size_t at)
+static int wanted(const struct ctr_filter *f, uint32_t thread, const struct sim_thread *t,
+                  size_t at)
 {
     const struct sim_event *e = &t->ev[at];
     unsigned kinds = f->kinds ? f->kinds : CTR_KIND_ALL;
-    if (e->ordinal < f->from || (f->to && e->ordinal >= f->to)) {
+    int from_here = !f->from_thread || f->from_thread - 1 == thread;
+    int to_here = !f->to_thread || f->to_thread - 1 == thread;
+    if ((from_here && e->ordinal < f->from) ||
+        (to_here && (f->to || f->to_thread) && e->ordinal >= f->to)) {
         return 0;
     }
     int pc = f->npc == 0;
     for (uint32_t i = 0; i < f->npc; i++) {
-        pc |= e->pc >= f->pcs[i].from && e->pc < f->pcs[i].to;
+        pc |= touches(&f->pcs[i], thread, e->pc, e->pc);
     }
     if (!pc) {
         return 0;
     }
     if (e->mem) {
-        return wanted_mem(f, e);
+        return wanted_mem(f, thread, e);
     }
     if (!(kinds & CTR_KIND_EXEC)) {
         return 0;
@@ -235,7 +259,7 @@ static int wanted(const struct ctr_filter *f, const struct sim_thread *t, size_t
         return 1;
     }
     for (size_t k = at + 1; k < t->n_ev && t->ev[k].mem; k++) {
-        if (wanted_mem(f, &t->ev[k])) {
+        if (wanted_mem(f, thread, &t->ev[k])) {
             return 1;
         }
     }
@@ -256,9 +280,11 @@ static void check_filter(const struct recording *r, const struct ctr_filter *f,
         const struct sim_thread *t = &r->thread[i];
         size_t at = 0;
         int on = in_list(f->pids, f->npid, 100 + (int)(i & ~1u)) &&
-                 in_list(f->tids, f->ntid, 100 + (int)i);
+                 in_list(f->tids, f->ntid, 100 + (int)i) &&
+                 has_number(f->processes, f->nprocess, i / 2) &&
+                 has_number(f->threads, f->nthread, i);
         for (size_t k = 0; on && k < t->n_ev; k++) {
-            if (!wanted(f, t, k)) {
+            if (!wanted(f, i, t, k)) {
                 continue;
             }
             while (at < ev.n && ev.e[at].thread != i) {
@@ -288,10 +314,11 @@ static void test_filters(void **state)
         int32_t pids[2] = {100 + (int)sim_random(s, 4), 102};
         int32_t tids[2] = {100 + (int)sim_random(s, 4), 100 + (int)sim_random(s, 4)};
         const struct sim_block *b = &s->block[sim_random(s, s->nblock)];
-        struct ctr_range pcs[2] = {{b->pc[0], b->pc[0] + 20}, {0x20000, 0x30000}};
+        struct ctr_range pcs[2] = {{b->pc[0], b->pc[0] + 20, 0}, {0x20000, 0x30000, 0}};
         const struct sim_thread *t = &r.thread[0];
         uint64_t page = t->ev[sim_random(s, (uint32_t)t->n_ev)].addr & ~0xfffull;
-        struct ctr_range addrs[2] = {{page, page + 1 + sim_random(s, 8192)}, {1, 2}};
+        struct ctr_range addrs[2] = {{page, page + 1 + sim_random(s, 8192), 0},
+                                     {1, 2, 0}};
         struct ctr_filter f = {
             .from = i & 1 ? sim_random(s, 5000) : 0,
             .kinds = i & 2 ? 1 + sim_random(s, 7) : 0,
@@ -311,12 +338,56 @@ static void test_filters(void **state)
     recording_free(&r);
 }
 
+/* Ranges of one process each, more of them than are searched one by one. */
+static void random_ranges(struct sim *s, struct ctr_range *v, uint32_t n, uint64_t at)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t from = at + sim_random(s, 4096);
+        v[i] = (struct ctr_range){from, from + 1 + sim_random(s, 64), sim_random(s, 4)};
+    }
+}
+
+static void test_filters_by_index(void **state)
+{
+    struct recording r;
+    (void)state;
+    recording_make(&r, 32, 5, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                   SIM_ALL & ~SIM_SUSPEND, 2, 1);
+    struct sim *s = &r.sim;
+    for (unsigned i = 0; i < 128; i++) {
+        uint32_t processes[2] = {sim_random(s, 3), sim_random(s, 3)};
+        uint32_t threads[2] = {sim_random(s, 5), sim_random(s, 5)};
+        const struct sim_block *b = &s->block[sim_random(s, s->nblock)];
+        const struct sim_thread *t = &r.thread[sim_random(s, 5)];
+        struct ctr_range pcs[40], addrs[40];
+        random_ranges(s, pcs, 40, b->pc[0] - 2048);
+        random_ranges(s, addrs, 40, t->ev[sim_random(s, (uint32_t)t->n_ev)].addr - 2048);
+        struct ctr_filter f = {
+            .processes = processes,
+            .nprocess = i & 1 ? 1 + sim_random(s, 2) : 0,
+            .threads = threads,
+            .nthread = i & 2 ? 1 + sim_random(s, 2) : 0,
+            .pcs = pcs,
+            .npc = i & 4 ? 1 + sim_random(s, 40) : 0,
+            .addrs = addrs,
+            .naddr = i & 8 ? 1 + sim_random(s, 40) : 0,
+            .from = i & 16 ? sim_random(s, 2000) : 0,
+            .to = i & 32 ? 2000 + sim_random(s, 2000) : 0,
+            .from_thread = i & 64 ? 1 + sim_random(s, 5) : 0,
+            .to_thread = i & 64 ? sim_random(s, 6) : 0,
+        };
+        check_filter(&r, &f, 0, i % 3 ? 0 : 100);
+        check_filter(&r, &f, i % 2 ? CTR_OPEN_STREAM : CTR_OPEN_NO_INDEX, 0);
+    }
+    recording_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs), cmocka_unit_test(test_long),
         cmocka_unit_test(test_empty),           cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_filters),         cmocka_unit_test(test_filters_by_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,14 +7,14 @@
 
 /*
  * Walks over the selected instructions of a run. After each expand_step that returns 1,
- * the instruction is insn, its accesses are access[a..a_end-1] (feed_access shows which
+ * the instruction is insn, its accesses are access[a..a_end-1] (select_access shows which
  * of them are selected), and exec shows whether the instruction itself is an event.
  * With regs, *reg_next is the run's first register write that was not made yet;
  * expand_step makes those of each instruction, and regs->changed then lists the changed
  * registers. It leaves instructions from hi on for a later walk.
  */
 struct expand {
-    const struct feed *feed;
+    const struct selection *sel;
     const struct run *run;
     struct regstate *regs; /* or NULL */
     uint32_t *reg_next;
@@ -28,11 +28,11 @@ struct expand {
     int exec;
 };
 
-static inline void expand_init(struct expand *x, const struct feed *f,
+static inline void expand_init(struct expand *x, const struct selection *sel,
                                const struct run *r, struct regstate *regs,
                                uint32_t *reg_next, uint64_t lo, uint64_t hi)
 {
-    x->feed = f;
+    x->sel = sel;
     x->run = r;
     x->regs = regs;
     x->reg_next = reg_next;
@@ -61,7 +61,7 @@ static inline void expand_regs(const struct run *r, struct regstate *regs,
 EXPAND_INLINE int expand_step(struct expand *x, const int regs)
 {
     const struct run *r = x->run;
-    const struct feed *f = x->feed;
+    const struct selection *sel = x->sel;
     while (x->i < r->end) {
         uint32_t i = x->i;
         x->ordinal = r->ordinal + i - r->first;
@@ -83,13 +83,13 @@ EXPAND_INLINE int expand_step(struct expand *x, const int regs)
             continue;
         }
         x->pc = ctr_block_pc(&r->block->pub, i);
-        if (f->filter.npc && !in_ranges(f->filter.pcs, f->filter.npc, x->pc, x->pc)) {
+        if (!select_pc(sel, x->pc)) {
             continue;
         }
-        x->exec = i >= r->first && (f->kinds & CTR_KIND_EXEC);
-        if (f->filter.naddr) {
+        x->exec = i >= r->first && (sel->kinds & CTR_KIND_EXEC);
+        if (sel->has_addrs) {
             uint32_t a = x->a;
-            while (a < x->a_end && !feed_access(f, &r->access[a])) {
+            while (a < x->a_end && !select_access(sel, &r->access[a])) {
                 a++;
             }
             if (a == x->a_end) {

@@ -12,35 +12,34 @@
 
 /* ------------------------------------------------------------------ filter */
 
-/* One allocation for copies of all lists. */
+/* Copies n numbers of 32 bits to *room and moves it past them. */
+static void *copy_list(uint32_t **room, const void *list, uint32_t n)
+{
+    void *copy = *room;
+    if (n) {
+        memcpy(copy, list, n * sizeof(uint32_t));
+    }
+    *room += n;
+    return copy;
+}
+
+/* Copies all lists. */
 static int copy_lists(struct feed *f, const struct ctr_filter *src)
 {
-    size_t pid = src->npid * sizeof(src->pids[0]);
-    size_t tid = src->ntid * sizeof(src->tids[0]);
-    size_t pc = src->npc * sizeof(src->pcs[0]);
-    size_t addr = src->naddr * sizeof(src->addrs[0]);
-    uint8_t *p = malloc(pc + addr + pid + tid + 1);
-    if (!p) {
+    struct ctr_filter *flt = &f->filter;
+    size_t n = (size_t)src->npid + src->ntid + src->nprocess + src->nthread;
+    uint32_t *room = malloc(n * sizeof(*room) + 1);
+    f->lists = room;
+    if (!room || range_lists_make(&f->pcs, src->pcs, src->npc) ||
+        range_lists_make(&f->addrs, src->addrs, src->naddr)) {
         return -1;
     }
-    f->lists = p;
-    f->filter = *src;
-    f->filter.pcs = (struct ctr_range *)p;
-    f->filter.addrs = (struct ctr_range *)(p + pc);
-    f->filter.pids = (int32_t *)(p + pc + addr);
-    f->filter.tids = (int32_t *)(p + pc + addr + pid);
-    if (pc) {
-        memcpy(p, src->pcs, pc);
-    }
-    if (addr) {
-        memcpy(p + pc, src->addrs, addr);
-    }
-    if (pid) {
-        memcpy(p + pc + addr, src->pids, pid);
-    }
-    if (tid) {
-        memcpy(p + pc + addr + pid, src->tids, tid);
-    }
+    *flt = *src;
+    flt->pcs = flt->addrs = NULL;
+    flt->pids = copy_list(&room, src->pids, src->npid);
+    flt->tids = copy_list(&room, src->tids, src->ntid);
+    flt->processes = copy_list(&room, src->processes, src->nprocess);
+    flt->threads = copy_list(&room, src->threads, src->nthread);
     return 0;
 }
 
@@ -50,19 +49,26 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
     memset(f, 0, sizeof(*f));
     f->tr = tr;
     if (filter && copy_lists(f, filter)) {
+        range_lists_free(&f->pcs);
+        range_lists_free(&f->addrs);
+        free(f->lists);
         return ctr_fail_nomem(diag);
     }
-    if (f->filter.to == 0) {
+    if (f->filter.to == 0 && !f->filter.to_thread) {
         f->filter.to = UINT64_MAX;
     }
     if (f->filter.to_ns == 0) {
         f->filter.to_ns = UINT64_MAX;
     }
     f->scan = CHUNK_SCAN_ALL;
-    f->scan.from = f->filter.from;
-    f->scan.to = f->filter.to;
-    f->scan.from_ns = f->filter.from_ns;
-    f->scan.to_ns = f->filter.to_ns;
+    if (!f->filter.from_thread) {
+        f->scan.from = f->filter.from;
+        f->scan.from_ns = f->filter.from_ns;
+    }
+    if (!f->filter.to_thread) {
+        f->scan.to = f->filter.to;
+        f->scan.to_ns = f->filter.to_ns;
+    }
     evdec_init(&f->times);
     f->kinds = f->filter.kinds ? f->filter.kinds : CTR_KIND_ALL;
     f->runs = 1;
@@ -72,6 +78,8 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
 
 void feed_fini(struct feed *f)
 {
+    range_lists_free(&f->pcs);
+    range_lists_free(&f->addrs);
     free(f->lists);
     free(f->may);
     free(f->pc_may);
@@ -89,10 +97,46 @@ static int listed(const int32_t *list, uint32_t n, int32_t v)
     return n == 0;
 }
 
+static int indexed(const uint32_t *list, uint32_t n, uint32_t v)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == v) {
+            return 1;
+        }
+    }
+    return n == 0;
+}
+
 int feed_thread(const struct feed *f, const struct ctr_thread *t)
 {
-    return listed(f->filter.pids, f->filter.npid, t->pid) &&
-           listed(f->filter.tids, f->filter.ntid, t->tid);
+    const struct ctr_filter *flt = &f->filter;
+    return listed(flt->pids, flt->npid, t->pid) && listed(flt->tids, flt->ntid, t->tid) &&
+           indexed(flt->processes, flt->nprocess, t->process) &&
+           indexed(flt->threads, flt->nthread, t->index);
+}
+
+/* From when to when a thread is selected; leaves the rest of *out unchanged. */
+static void select_span(const struct feed *f, const struct ctr_thread *t,
+                        struct selection *out)
+{
+    const struct ctr_filter *flt = &f->filter;
+    int from_here = flt->from_thread == t->index + 1;
+    int to_here = flt->to_thread == t->index + 1;
+    out->from = flt->from_thread && !from_here ? 0 : flt->from;
+    out->from_ns = from_here ? 0 : flt->from_ns;
+    out->to = flt->to_thread && !to_here ? UINT64_MAX : flt->to;
+    out->to_ns = to_here ? UINT64_MAX : flt->to_ns;
+}
+
+void feed_selection(const struct feed *f, const struct ctr_thread *t,
+                    struct selection *out)
+{
+    out->kinds = f->kinds;
+    out->has_pcs = f->filter.npc != 0;
+    out->has_addrs = f->filter.naddr != 0;
+    out->pcs = range_lists_of(&f->pcs, t->process);
+    out->addrs = range_lists_of(&f->addrs, t->process);
+    select_span(f, t, out);
 }
 
 /* The flags of chunks with system events that are wanted. */
@@ -107,10 +151,12 @@ static uint32_t os_flags(const struct feed *f)
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
 {
     const struct ctr_thread *t = ctr_trace_thread(f->tr, c->thread);
+    struct selection span;
     if (!t || !feed_thread(f, t)) {
         return 0;
     }
-    if (c->end_ns < f->filter.from_ns || c->start_ns >= f->filter.to_ns) {
+    select_span(f, t, &span);
+    if (c->end_ns < span.from_ns || c->start_ns >= span.to_ns) {
         return 0;
     }
     const uint32_t os = c->flags & os_flags(f);
@@ -120,34 +166,34 @@ int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
     }
     /* The rest of the previous instruction; events after the last one. */
     uint64_t before = (c->flags & CHUNK_F_RESUMES || regs) && c->first;
-    return c->first - before < f->filter.to &&
-           c->first + c->insns + (os != 0) > f->filter.from;
+    return c->first - before < span.to && c->first + c->insns + (os != 0) > span.from;
 }
 
 struct pc_search {
     const struct feed *feed;
+    const struct ranges *pcs;
     int found;
     struct ctr_diag *diag;
 };
 
-/* Whether an instruction of a block, from first to before end, is in the filter's pcs. */
-static int pc_selected(const struct feed *f, const struct ctr_block *b, unsigned first,
-                       unsigned end)
+/* Whether an instruction of a block, from first to before end, is in the ranges. */
+static int pc_selected(const struct ranges *pcs, const struct ctr_block *b,
+                       unsigned first, unsigned end)
 {
     for (unsigned i = first; i < end && i < b->ninsn; i++) {
         uint64_t pc = ctr_block_pc(b, i);
-        if (in_ranges(f->filter.pcs, f->filter.npc, pc, pc)) {
+        if (in_ranges(pcs, pc, pc)) {
             return 1;
         }
     }
     return 0;
 }
 
-/* Whether any instruction of a block is. */
+/* Whether any instruction of a block is, in any process. */
 static int note_pcs(void *arg, const struct ctr_block *b)
 {
     struct feed *f = arg;
-    f->pc_may[b->id] = (uint8_t)pc_selected(f, b, 0, b->ninsn);
+    f->pc_may[b->id] = (uint8_t)pc_selected(&f->pcs.any, b, 0, b->ninsn);
     return 0;
 }
 
@@ -186,15 +232,16 @@ static int pc_in_block(void *arg, const struct part_count *c)
     if (s->found || c->runs == 0 || (!f->pc_unknown && !f->pc_may[c->id])) {
         return 0;
     }
-    if (c->first == 0 && c->end == 0) {
-        s->found = 1;
+    if (c->first == 0 && c->end == 0 && f->pcs.nlist == 1) {
+        s->found = 1; /* what pc_may says */
         return 0;
     }
     int err = blocktab_hold_one(f->tr->blocks, c->id, &b, s->diag);
     if (err == -CTR_E_NOMEM || err == -CTR_E_IO) {
         return err;
     }
-    s->found = err || pc_selected(f, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
+    s->found =
+        err || pc_selected(s->pcs, &b->pub, c->first, c->end ? c->end : b->pub.ninsn);
     blocktab_drop_one(f->tr->blocks, b);
     return 0;
 }
@@ -208,15 +255,16 @@ static int row_may_match(struct feed *f, const struct ctr_chunk *c, struct ctr_d
     if (!want_addr && !want_pc) {
         return 1;
     }
-    struct pc_search s = {.feed = f, .diag = diag};
+    struct selection sel;
+    feed_selection(f, ctr_trace_thread(f->tr, c->thread), &sel);
+    struct pc_search s = {.feed = f, .pcs = &sel.pcs, .diag = diag};
     int reads = 1, writes = 1;
     int err = want_pc ? note_blocks(f, diag) : 0;
     if (err) {
         return err;
     }
     err = part_reader_chunk(&f->index, c->index, want_pc ? pc_in_block : NULL, &s,
-                            want_addr ? f->filter.addrs : NULL, f->filter.naddr, &reads,
-                            &writes, diag);
+                            want_addr ? &sel.addrs : NULL, &reads, &writes, diag);
     if (err) {
         return err;
     }
@@ -271,10 +319,10 @@ int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag)
 
 /* -------------------------------------------------------------------- time */
 
-/* Whether the filter's times begin or end within a chunk. */
-static int cut_by_time(const struct feed *f, const struct ctr_chunk *c)
+/* Whether the times begin or end within a chunk. */
+static int cut_by_time(const struct selection *span, const struct ctr_chunk *c)
 {
-    return c->start_ns < f->filter.from_ns || c->end_ns >= f->filter.to_ns;
+    return c->start_ns < span->from_ns || c->end_ns >= span->to_ns;
 }
 
 /*
@@ -283,22 +331,23 @@ static int cut_by_time(const struct feed *f, const struct ctr_chunk *c)
  */
 static int select_insns(struct feed *f, struct raw_chunk *c, struct ctr_diag *diag)
 {
-    const struct ctr_filter *flt = &f->filter;
     struct evdec *e = &f->times;
-    c->lo = flt->from;
-    c->hi = flt->to;
-    if (!cut_by_time(f, &c->pub)) {
+    struct selection span;
+    select_span(f, ctr_trace_thread(f->tr, c->pub.thread), &span);
+    c->lo = span.from;
+    c->hi = span.to;
+    if (!cut_by_time(&span, &c->pub)) {
         return 1;
     }
-    int in = c->pub.start_ns >= flt->from_ns;
+    int in = c->pub.start_ns >= span.from_ns;
     int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->tr->dctx, diag);
     for (; !err && e->have; err = evdec_next(e)) {
         uint64_t ordinal = e->ev.ordinal;
-        if (!in && e->now >= flt->from_ns) {
+        if (!in && e->now >= span.from_ns) {
             in = 1;
             c->lo = c->lo < ordinal ? ordinal : c->lo;
         }
-        if (e->now >= flt->to_ns) {
+        if (e->now >= span.to_ns) {
             c->hi = c->hi > ordinal ? ordinal : c->hi;
             break;
         }
@@ -328,10 +377,12 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
                         "not the chunk of the index");
     }
     f->tr->chunks_read++;
-    out->lo = f->filter.from;
-    out->hi = f->filter.to;
+    struct selection span;
+    select_span(f, ctr_trace_thread(f->tr, c->thread), &span);
+    out->lo = span.from;
+    out->hi = span.to;
     unsigned columns = (f->runs ? decoder_columns(f->want) : 0) |
-                       (f->os || cut_by_time(f, c) ? 1u << FRAME_EVENTS : 0);
+                       (f->os || cut_by_time(&span, c) ? 1u << FRAME_EVENTS : 0);
     return section_columns(&f->tr->src, sec, columns, &out->payload, diag);
 }
 

@@ -6,6 +6,7 @@
 #ifndef CTR_FEED_H
 #define CTR_FEED_H
 
+#include "base/ranges.h"
 #include "decode/decode.h"
 #include "decode/part_reader.h"
 #include "model/evcol.h"
@@ -13,7 +14,8 @@
 
 struct feed {
     struct ctr_trace *tr;
-    struct ctr_filter filter; /* lists copied */
+    struct ctr_filter filter; /* lists copied; pcs and addrs are: */
+    struct range_lists pcs, addrs;
     void *lists;
     uint8_t *pc_may; /* of each block: whether it has instructions in pcs; NULL: not
                         computed yet */
@@ -59,6 +61,18 @@ int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
 int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag);
 
 int feed_thread(const struct feed *f, const struct ctr_thread *t);
+
+/* What the filter selects in a thread. */
+struct selection {
+    uint32_t kinds;         /* CTR_KIND_*, not 0 */
+    int has_pcs, has_addrs; /* there are such ranges, maybe none in this process */
+    struct ranges pcs, addrs;
+    uint64_t from, to;
+    uint64_t from_ns, to_ns;
+};
+void feed_selection(const struct feed *f, const struct ctr_thread *t,
+                    struct selection *out);
+
 /* Whether the chunk table allows that a chunk has anything of interest. */
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c);
 

@@ -95,32 +95,32 @@ static int counts_row(struct part_reader *r, part_count_fn *fn, void *arg,
     return err ? err : counts_list(r, COUNT_UNKNOWN, fn, arg, diag);
 }
 
-static int page_in_ranges(const struct ctr_range *addrs, uint32_t naddr, uint64_t page)
+static int page_in_ranges(const struct ranges *addrs, uint64_t page)
 {
     uint64_t first = page << PAGE_BITS;
     uint64_t last = first + ((1u << PAGE_BITS) - 1);
     last =
         last + (MAX_INLINE_SIZE - 1) < last ? UINT64_MAX : last + (MAX_INLINE_SIZE - 1);
-    return in_ranges(addrs, naddr, first, last);
+    return in_ranges(addrs, first, last);
 }
 
-static int pages_row(struct part_reader *r, const struct ctr_range *addrs, uint32_t naddr,
-                     int *found, struct ctr_diag *diag)
+static int pages_row(struct part_reader *r, const struct ranges *addrs, int *found,
+                     struct ctr_diag *diag)
 {
     uint64_t n, delta, page = 0;
     if (get_varint(&r->p, r->p_end, &n)) {
         return bad_row(r, diag);
     }
     /* 0 means any page; older files need not list page 0 itself. */
-    *found = n == 0 || (!(r->tr->compat & FILE_COMPAT_PAGE_0) && addrs &&
-                        page_in_ranges(addrs, naddr, 0));
+    *found = n == 0 ||
+             (!(r->tr->compat & FILE_COMPAT_PAGE_0) && addrs && page_in_ranges(addrs, 0));
     for (; n > 1; n--) {
         if (get_varint(&r->p, r->p_end, &delta)) {
             return bad_row(r, diag);
         }
         page += delta;
         if (!*found && addrs) {
-            *found = page_in_ranges(addrs, naddr, page);
+            *found = page_in_ranges(addrs, page);
         }
     }
     return 0;
@@ -148,8 +148,8 @@ static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag
 }
 
 int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
-                      const struct ctr_range *addrs, uint32_t naddr, int *reads,
-                      int *writes, struct ctr_diag *diag)
+                      const struct ranges *addrs, int *reads, int *writes,
+                      struct ctr_diag *diag)
 {
     const uint32_t part = chunktab_find(r->tr->chunks, i, r->part);
     if (!r->loaded || part != r->part || i < r->chunk) {
@@ -163,10 +163,10 @@ int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void
         int rd, wr;
         int err = counts_row(r, here ? fn : NULL, arg, diag);
         if (!err) {
-            err = pages_row(r, here ? addrs : NULL, naddr, &rd, diag);
+            err = pages_row(r, here ? addrs : NULL, &rd, diag);
         }
         if (!err) {
-            err = pages_row(r, here ? addrs : NULL, naddr, &wr, diag);
+            err = pages_row(r, here ? addrs : NULL, &wr, diag);
         }
         if (err) {
             r->loaded = 0; /* its position is inside of a row */

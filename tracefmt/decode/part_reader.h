@@ -3,6 +3,7 @@
 #ifndef CTR_PART_READER_H
 #define CTR_PART_READER_H
 
+#include "base/ranges.h"
 #include "file/trace.h"
 
 /* Walks over the rows of the index's PARTs (indexed files). */
@@ -33,7 +34,7 @@ struct part_count {
 };
 typedef int part_count_fn(void *arg, const struct part_count *c);
 int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
-                      const struct ctr_range *addrs, uint32_t naddr, int *reads,
-                      int *writes, struct ctr_diag *diag);
+                      const struct ranges *addrs, int *reads, int *writes,
+                      struct ctr_diag *diag);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which events of a chunk the filter of a feed selects. */
+/* Which events of a chunk are selected. */
 #ifndef CTR_SELECT_H
 #define CTR_SELECT_H
 
@@ -14,39 +14,43 @@ static inline uint32_t feed_os_kinds(const struct feed *f)
                : f->kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK);
 }
 
-/* Whether the filter selects an access of this kind at this address. */
-static inline int feed_access(const struct feed *f, const struct ctr_access *a)
+/* Whether an access of this kind at this address is selected. */
+static inline int select_access(const struct selection *s, const struct ctr_access *a)
 {
-    if (!(f->kinds & (a->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
+    if (!(s->kinds & (a->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
         return 0;
     }
-    if (f->filter.naddr == 0) {
+    if (!s->has_addrs) {
         return 1;
     }
     uint64_t last = a->addr + (a->size - 1);
-    return in_ranges(f->filter.addrs, f->filter.naddr, a->addr,
-                     last < a->addr ? UINT64_MAX : last);
+    return in_ranges(&s->addrs, a->addr, last < a->addr ? UINT64_MAX : last);
+}
+
+/* Whether an instruction at this address is. */
+static inline int select_pc(const struct selection *s, uint64_t pc)
+{
+    return !s->has_pcs || in_ranges(&s->pcs, pc, pc);
 }
 
 /*
- * Whether the filter may select any instructions of a run. There are many runs, and
- * what is searched for is rare, so this avoids walking over most of them.
+ * Whether any instructions of a run may be selected. There are many runs, and what is
+ * searched for is rare, so this avoids walking over most of them.
  */
-static inline int feed_run(const struct feed *f, const struct run *r)
+static inline int select_run(const struct selection *s, const struct run *r)
 {
     const struct ctr_block *b = &r->block->pub;
-    if (f->filter.naddr) {
+    if (s->has_addrs) {
         uint32_t a = 0;
-        while (a < r->naccess && !feed_access(f, &r->access[a])) {
+        while (a < r->naccess && !select_access(s, &r->access[a])) {
             a++;
         }
         return a < r->naccess;
     }
-    if (f->filter.npc && !b->pcs) {
+    if (s->has_pcs && !b->pcs) {
         /* The rest of a resumed instruction comes before the first. */
         unsigned first = r->first ? r->first - 1u : 0;
-        return in_ranges(f->filter.pcs, f->filter.npc, ctr_block_pc(b, first),
-                         ctr_block_pc(b, r->end - 1u));
+        return in_ranges(&s->pcs, ctr_block_pc(b, first), ctr_block_pc(b, r->end - 1u));
     }
     return 1;
 }

@@ -52,6 +52,7 @@ int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw
     w->lo = raw->lo;
     w->hi = raw->hi;
     w->thread = ctr_trace_thread(tr, raw->pub.thread);
+    feed_selection(f, w->thread, &w->sel);
     w->view = f->want & DEC_REG ? tr->view : NULL;
     w->run = (struct run){.block = NULL};
     w->run_at = 0;
@@ -117,10 +118,10 @@ int walk_event(struct walk *w)
 
 int walk_event_selected(const struct walk *w)
 {
-    const struct ctr_filter *f = &w->feed->filter;
+    const struct selection *s = &w->sel;
     const struct ctr_os_event *e = &w->events.ev;
-    return e->ordinal >= f->from && e->ordinal < f->to && w->events.now >= f->from_ns &&
-           w->events.now < f->to_ns && (w->feed->os & event_kind(e->type)) != 0;
+    return e->ordinal >= s->from && e->ordinal < s->to && w->events.now >= s->from_ns &&
+           w->events.now < s->to_ns && (w->feed->os & event_kind(e->type)) != 0;
 }
 
 static uint64_t out_pc(const struct walk *w)
@@ -135,13 +136,11 @@ static uint64_t out_ordinal(const struct walk *w)
 
 int walk_out_selected(const struct walk *w)
 {
-    const struct ctr_filter *f = &w->feed->filter;
     uint64_t ordinal = out_ordinal(w);
-    if (ordinal < w->lo || ordinal >= w->hi || f->naddr) {
+    if (ordinal < w->lo || ordinal >= w->hi || w->sel.has_addrs) {
         return 0;
     }
-    uint64_t pc = out_pc(w);
-    return !f->npc || (w->last_block && in_ranges(f->pcs, f->npc, pc, pc));
+    return !w->sel.has_pcs || (w->last_block && select_pc(&w->sel, out_pc(w)));
 }
 
 void walk_out_event(const struct walk *w, uint32_t k, struct ctr_reg_change *c)

@@ -11,6 +11,7 @@
 struct walk {
     const struct feed *feed;
     const struct ctr_thread *thread;
+    struct selection sel;
     struct decoder dec;
     struct evdec events; /* events.have: there is one that was not delivered yet */
     struct regstate regs;

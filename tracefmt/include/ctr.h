@@ -697,7 +697,8 @@ CTR_API int ctr_maps_history(const struct ctr_maps *maps, uint32_t process,
 
 struct ctr_range {
     uint64_t from;
-    uint64_t to; /* exclusive; UINT64_MAX: includes the last byte */
+    uint64_t to;      /* exclusive; UINT64_MAX: includes the last byte */
+    uint32_t process; /* 0: of every process; else only of process number process - 1 */
 };
 
 #define CTR_KIND_EXEC 0x1u
@@ -715,12 +716,17 @@ struct ctr_range {
  * An event must satisfy every part that is given; within a list any entry.
  *   pid, tid     a thread is selected if its pid is in pids (or npid is 0) and
  *                its tid is in tids (or ntid is 0)
+ *   processes, threads   the same by indexes of the tables, which are unique: pids and
+ *                tids are used again, also after execve
  *   from, to     ordinals, within each selected thread; to == 0: no end
  *   from_ns, to_ns   times (of the trace, see ctr_info.start_ns); to_ns == 0: no end.  An
  *                event of the system counts by its own time, all else by the last time
  *                known before it: that of the event before it in its chunk (of whatever
  *                kind is recorded), or at which the chunk was begun.  A thread that makes
  *                no system calls has times at the begins of its chunks only
+ *   from_thread, to_thread   not 0: `from' is an ordinal of thread number from_thread - 1
+ *                only, and from_ns counts in the other threads only, so that both name
+ *                one moment; the same of `to' (where 0 is no exception then) and to_ns
  *   pcs          pc of the instruction, also for its accesses
  *   addrs        accesses that touch at least one byte of a range.  With this
  *                given, exec events and register changes come only for
@@ -729,7 +735,7 @@ struct ctr_range {
  * With pcs or addrs given all events between instructions are left out, with addrs also
  * register changes from outside.
  * Chunks that cannot match are not read when there is an index.
- * run callbacks know only pids, tids, from, to and times.
+ * run callbacks know only threads, from, to and times.
  */
 struct ctr_filter {
     uint64_t from;
@@ -745,6 +751,12 @@ struct ctr_filter {
     const struct ctr_range *addrs;
     uint64_t from_ns;
     uint64_t to_ns;
+    uint32_t from_thread;
+    uint32_t to_thread;
+    uint32_t nprocess;
+    uint32_t nthread;
+    const uint32_t *processes;
+    const uint32_t *threads;
 };
 #define CTR_FILTER_INIT {0}
 
@@ -969,8 +981,8 @@ struct ctr_count {
 };
 
 /*
- * Adds up, over all chunks of the selected threads (pids and tids of filter;
- * NULL: all), how often each block ran, and calls fn once for each block and
+ * Adds up, over all chunks of the selected threads (pids, tids, processes and threads
+ * of filter; NULL: all), how often each block ran, and calls fn once for each block and
  * part.  Uses the index; without one, and in files before version 4 of the format, the
  * columns of words and events are read.  Files only.
  */

@@ -140,8 +140,7 @@ static int from_index(struct feed *f, struct tally *t)
     for (uint64_t i = 0; !err && i < tr->nchunks; i++) {
         err = chunktab_get(tr->chunks, i, &row, t->diag);
         if (!err && feed_thread(f, ctr_trace_thread(tr, row.pub.thread))) {
-            err =
-                part_reader_chunk(&f->index, i, add_row, t, NULL, 0, NULL, NULL, t->diag);
+            err = part_reader_chunk(&f->index, i, add_row, t, NULL, NULL, NULL, t->diag);
             err = err ? err : join_chunk(t, &row);
         }
     }
@@ -341,6 +340,10 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
         threads.npid = filter->npid;
         threads.tids = filter->tids;
         threads.ntid = filter->ntid;
+        threads.processes = filter->processes;
+        threads.nprocess = filter->nprocess;
+        threads.threads = filter->threads;
+        threads.nthread = filter->nthread;
     }
     int err = feed_init(&f, tr, &threads, diag);
     if (err) {

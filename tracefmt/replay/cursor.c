@@ -131,7 +131,7 @@ static int next_mem(struct ctr_cursor *c, struct ctr_event *ev)
 {
     while (c->at < c->x.a_end) {
         uint32_t a = c->at++;
-        if (feed_access(&c->feed, &c->walk.run.access[a])) {
+        if (select_access(&c->walk.sel, &c->walk.run.access[a])) {
             ev->kind = CTR_CURSOR_MEM;
             ev->exec = c->exec;
             expand_mem(&c->x, c->walk.thread, a, &ev->mem);
@@ -181,7 +181,7 @@ static int begin_run(struct ctr_cursor *c)
     if (w->view) {
         regstate_settle(&w->regs);
     }
-    expand_init(&c->x, &c->feed, &w->run, w->view ? &w->regs : NULL, &w->reg_next,
+    expand_init(&c->x, &w->sel, &w->run, w->view ? &w->regs : NULL, &w->reg_next,
                 lowest(c), w->hi);
     c->stage = IN_RUN;
     return 0;

@@ -58,7 +58,7 @@ EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
     const struct run *r = &job->walk.run;
     struct expand x;
     int ret = 0;
-    expand_init(&x, &rp->feed, r, regs, &job->walk.reg_next, job->piece.lo,
+    expand_init(&x, &job->walk.sel, r, regs, &job->walk.reg_next, job->piece.lo,
                 job->piece.hi);
     while (!ret && expand_step(&x, regs != NULL)) {
         if (x.exec && ops->exec) {
@@ -67,7 +67,7 @@ EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
             ret = ops->exec(rp->arg, job, &e);
         }
         for (uint32_t a = x.a; !ret && ops->mem && a < x.a_end; a++) {
-            if (feed_access(&rp->feed, &r->access[a])) {
+            if (select_access(&job->walk.sel, &r->access[a])) {
                 struct ctr_mem m;
                 expand_mem(&x, job->thread, a, &m);
                 ret = ops->mem(rp->arg, job, &m);
@@ -154,7 +154,7 @@ static int do_run(struct ctr_job *job)
             return ret;
         }
     }
-    if (!feed_run(&rp->feed, r)) {
+    if (!select_run(&w->sel, r)) {
         return 0;
     }
     if (w->view) {

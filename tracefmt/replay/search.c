@@ -140,8 +140,8 @@ static int look_event(struct searcher *me, const struct ctr_os_event *e)
     }
     uint32_t kind = m.flags & CTR_USERMEM_WRITE ? CTR_KIND_STORE : CTR_KIND_LOAD;
     uint64_t last = m.addr + (m.size - 1);
-    if (!(f->kinds & kind) || !in_ranges(f->filter.addrs, f->filter.naddr, m.addr,
-                                         last < m.addr ? UINT64_MAX : last)) {
+    if (!(f->kinds & kind) ||
+        !in_ranges(&me->walk.sel.addrs, m.addr, last < m.addr ? UINT64_MAX : last)) {
         return 0;
     }
     return hit(me, &(struct ctr_found){
@@ -156,16 +156,14 @@ static int look_event(struct searcher *me, const struct ctr_os_event *e)
 static int look_run(struct searcher *me)
 {
     const struct run *r = &me->walk.run;
-    const struct feed *f = me->feed;
     for (uint32_t i = 0; i < r->naccess; i++) {
         const struct ctr_access *a = &r->access[i];
-        if (!feed_access(f, a)) {
+        if (!select_access(&me->walk.sel, a)) {
             continue;
         }
         uint64_t ordinal = r->ordinal + a->insn - r->first;
         uint64_t pc = ctr_block_pc(&r->block->pub, a->insn);
-        if (!is_side(me, ordinal) ||
-            (f->filter.npc && !in_ranges(f->filter.pcs, f->filter.npc, pc, pc))) {
+        if (!is_side(me, ordinal) || !select_pc(&me->walk.sel, pc)) {
             continue;
         }
         if (hit(me, &(struct ctr_found){
