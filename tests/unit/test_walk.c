@@ -692,6 +692,7 @@ static void random_filter(struct world *w, struct ctr_filter *f, int32_t *tid,
 {
     uint64_t most = w->thread[0].ordinal;
     *f = (struct ctr_filter){0};
+    *pc = (struct ctr_range){0};
     if (below(2)) {
         f->from = below((uint32_t)most + 2);
         f->to = below(4) ? f->from + 1 + below(100) : 0;
@@ -783,6 +784,64 @@ static void test_filter(void **unused)
     free(want.i);
 }
 
+struct wanted_states {
+    const struct thread *thread;
+    const uint64_t *ordinals;
+    size_t seen;
+};
+
+static int check_values(void *arg, size_t i, const uint8_t *values)
+{
+    struct wanted_states *w = arg;
+    uint64_t o = w->ordinals[i];
+    const struct regs *want =
+        o < w->thread->ordinal ? &w->thread->before[o] : &w->thread->regs;
+    assert_int_equal(i, w->seen++);
+    for (unsigned k = 0; k < SHOWN; k++) {
+        uint8_t v[SHOWN_MAX];
+        shown_value(want, k, v);
+        assert_memory_equal(values + k * CTR_REG_STRIDE, v, shown_regs[k].size);
+    }
+    return 0;
+}
+
+static int stop_at_third(void *arg, size_t i, const uint8_t *values)
+{
+    (void)arg, (void)values;
+    return i == 2 ? 77 : 0;
+}
+
+static void test_states(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 60; seed < 70; seed++) {
+        struct world w;
+        make_world(&w, seed, 12, 0, seed % 3);
+        for (uint32_t t = 0; t < THREADS; t++) {
+            struct wanted_states want = {.thread = &w.thread[t]};
+            uint64_t ordinals[500];
+            size_t n = 0;
+            for (uint64_t o = below(4); n < 500 && o <= want.thread->ordinal;
+                 o += below(3)) {
+                ordinals[n++] = o;
+            }
+            want.ordinals = ordinals;
+            assert_int_equal(ctr_states(w.tr, t, ordinals, n, check_values, &want, NULL),
+                             0);
+            assert_int_equal(want.seen, n);
+            if (n > 3 && ordinals[n - 1] > ordinals[0]) {
+                assert_int_equal(
+                    ctr_states(w.tr, t, ordinals, n, stop_at_third, NULL, NULL), 77);
+                ordinals[0] = ordinals[n - 1];
+                assert_int_equal(
+                    ctr_states(w.tr, t, ordinals, 2, stop_at_third, NULL, NULL),
+                    ordinals[1] < ordinals[0] ? -CTR_E_INVAL : 0);
+            }
+        }
+        free_world(&w);
+    }
+}
+
 static void test_state(void **unused)
 {
     (void)unused;
@@ -834,6 +893,7 @@ int main(void)
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_filter),
         cmocka_unit_test(test_state),
+        cmocka_unit_test(test_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

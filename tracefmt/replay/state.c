@@ -5,6 +5,7 @@
  */
 #include "decode/walk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
@@ -51,7 +52,9 @@ static int go_to(struct walk *w, uint64_t ordinal, uint64_t *pc, uint64_t *time_
     unsigned insn = r->first + (unsigned)(ordinal - r->ordinal);
     *pc = ctr_block_pc(&r->block->pub, insn);
     if (w->view) {
-        walk_outs(w);
+        if (!w->outs_done) {
+            walk_outs(w);
+        }
         if (insn) {
             expand_regs(r, &w->regs, &w->reg_next, insn - 1);
         }
@@ -71,47 +74,123 @@ static void copy_values(struct walk *w, uint8_t *values)
     }
 }
 
+/* The decoded part of a chunk, and all values there. */
+struct states {
+    struct ctr_trace *tr;
+    struct feed feed;
+    struct walk walk;
+    struct raw_chunk raw;
+    struct ctr_chunk chunk;
+    int open; /* the walk is in `chunk' */
+    uint64_t pc, time_ns;
+    uint8_t *values; /* or NULL */
+    struct ctr_diag *diag;
+};
+
+static int states_init(struct states *s, struct ctr_trace *tr, struct ctr_diag *diag)
+{
+    memset(s, 0, sizeof(*s));
+    s->tr = tr;
+    s->diag = diag;
+    int err = feed_init(&s->feed, tr, NULL, diag);
+    if (err) {
+        return err;
+    }
+    s->feed.want = tr->view ? DEC_REG : 0;
+    s->feed.os = feed_os_kinds(&s->feed);
+    if (walk_init(&s->walk)) {
+        feed_fini(&s->feed);
+        return ctr_fail_nomem(diag);
+    }
+    return 0;
+}
+
+static void states_fini(struct states *s)
+{
+    walk_fini(&s->walk);
+    buf_free(&s->raw.payload);
+    feed_fini(&s->feed);
+}
+
+/* Begins the chunk that holds the instruction, unless the walk is in it before it. */
+static int states_seek(struct states *s, uint32_t thread, uint64_t ordinal)
+{
+    struct ctr_chunk c;
+    int err = ctr_trace_find(s->tr, thread, ordinal, &c, s->diag);
+    if (err || (s->open && c.index == s->chunk.index)) {
+        return err;
+    }
+    s->open = 0;
+    s->chunk = c;
+    s->time_ns = c.start_ns;
+    err = feed_read(&s->feed, &c, &s->raw, s->diag);
+    if (!err) {
+        err = walk_begin(&s->walk, &s->feed, &s->raw, s->diag);
+    }
+    s->open = !err;
+    return err;
+}
+
+/* Goes to an instruction that is not before the last one. */
+static int states_at(struct states *s, uint32_t thread, uint64_t ordinal)
+{
+    s->pc = 0;
+    int err = states_seek(s, thread, ordinal);
+    if (!err) {
+        err = go_to(&s->walk, ordinal, &s->pc, &s->time_ns);
+    }
+    if (!err && s->walk.view && s->values) {
+        copy_values(&s->walk, s->values);
+    }
+    if (!err && !s->walk.view) {
+        err = ctr_fail(s->diag, CTR_E_INVAL, CTR_NO_OFF, "state",
+                       "registers were not recorded");
+    }
+    return err;
+}
+
 int ctr_state_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal, uint8_t *values,
                  uint64_t *pc, uint64_t *time_ns, struct ctr_diag *diag)
 {
-    struct ctr_chunk c;
+    struct states s;
     *pc = 0;
     *time_ns = 0;
-    int err = ctr_trace_find(tr, thread, ordinal, &c, diag);
+    int err = states_init(&s, tr, diag);
     if (err) {
         return err;
     }
-    struct feed f;
-    struct walk w;
-    struct raw_chunk raw = {.payload = {0}};
-    err = feed_init(&f, tr, NULL, diag);
+    s.values = values;
+    err = states_at(&s, thread, ordinal);
+    *pc = s.pc;
+    *time_ns = s.time_ns;
+    states_fini(&s);
+    return err;
+}
+
+int ctr_states(struct ctr_trace *tr, uint32_t thread, const uint64_t *ordinals, size_t n,
+               int (*fn)(void *arg, size_t i, const uint8_t *values), void *arg,
+               struct ctr_diag *diag)
+{
+    struct states s;
+    int err = states_init(&s, tr, diag);
     if (err) {
         return err;
     }
-    f.want = tr->view ? DEC_REG : 0;
-    f.os = feed_os_kinds(&f);
-    *time_ns = c.start_ns;
-    if (walk_init(&w)) {
-        err = ctr_fail_nomem(diag);
+    s.values = calloc((tr->view ? tr->view->n : 0) + 1u, CTR_REG_STRIDE);
+    err = s.values ? 0 : ctr_fail_nomem(diag);
+    for (size_t i = 0; !err && i < n; i++) {
+        if (i && ordinals[i] < ordinals[i - 1]) {
+            err = ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state",
+                           "the ordinals do not ascend");
+        }
+        if (!err) {
+            err = states_at(&s, thread, ordinals[i]);
+        }
+        if (!err) {
+            err = fn(arg, i, s.values);
+        }
     }
-    if (!err) {
-        err = feed_read(&f, &c, &raw, diag);
-    }
-    if (!err) {
-        err = walk_begin(&w, &f, &raw, diag);
-    }
-    if (!err) {
-        err = go_to(&w, ordinal, pc, time_ns);
-    }
-    if (!err && w.view && values) {
-        copy_values(&w, values);
-    }
-    if (!err && !w.view) {
-        err = ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state",
-                       "registers were not recorded");
-    }
-    walk_fini(&w);
-    buf_free(&raw.payload);
-    feed_fini(&f);
+    free(s.values);
+    states_fini(&s);
     return err;
 }
