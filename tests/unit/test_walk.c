@@ -790,7 +790,7 @@ struct wanted_states {
     size_t seen;
 };
 
-static int check_values(void *arg, size_t i, const uint8_t *values)
+static int check_values(void *arg, size_t i, const struct ctr_state_point *s)
 {
     struct wanted_states *w = arg;
     uint64_t o = w->ordinals[i];
@@ -800,14 +800,15 @@ static int check_values(void *arg, size_t i, const uint8_t *values)
     for (unsigned k = 0; k < SHOWN; k++) {
         uint8_t v[SHOWN_MAX];
         shown_value(want, k, v);
-        assert_memory_equal(values + k * CTR_REG_STRIDE, v, shown_regs[k].size);
+        assert_memory_equal(s->values + k * CTR_REG_STRIDE, v, shown_regs[k].size);
     }
+    assert_int_equal(s->pc != 0, o < w->thread->ordinal);
     return 0;
 }
 
-static int stop_at_third(void *arg, size_t i, const uint8_t *values)
+static int stop_at_third(void *arg, size_t i, const struct ctr_state_point *s)
 {
-    (void)arg, (void)values;
+    (void)arg, (void)s;
     return i == 2 ? 77 : 0;
 }
 

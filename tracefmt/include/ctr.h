@@ -612,12 +612,18 @@ CTR_API int ctr_state_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal
                          struct ctr_diag *diag);
 /*
  * The same for n ordinals of a thread, ascending (equal ones are allowed), much faster than
- * one by one: each chunk is decoded once.  Calls fn for each; values are valid during the
- * call.  Stops and returns what fn returned when that is not 0 (use positive values);
- * -CTR_E_INVAL if no registers were recorded.
+ * one by one: each chunk is decoded once.  Calls fn for each, also if no registers were
+ * recorded; s is valid during the call.  Stops and returns what fn returned when that is
+ * not 0 (use positive values).
  */
+struct ctr_state_point {
+    const uint8_t *values; /* NULL: not recorded */
+    uint64_t pc;           /* 0: there is no such instruction */
+    uint64_t time_ns;
+};
 CTR_API int ctr_states(struct ctr_trace *tr, uint32_t thread, const uint64_t *ordinals,
-                       size_t n, int (*fn)(void *arg, size_t i, const uint8_t *values),
+                       size_t n,
+                       int (*fn)(void *arg, size_t i, const struct ctr_state_point *s),
                        void *arg, struct ctr_diag *diag);
 
 /* ---------------------------------------------------------------- mappings */

@@ -131,7 +131,8 @@ static int states_seek(struct states *s, uint32_t thread, uint64_t ordinal)
     return err;
 }
 
-/* Goes to an instruction that is not before the last one. */
+/* Goes to an instruction that is not before the last one; sets the values if the trace
+ * has any. */
 static int states_at(struct states *s, uint32_t thread, uint64_t ordinal)
 {
     s->pc = 0;
@@ -141,10 +142,6 @@ static int states_at(struct states *s, uint32_t thread, uint64_t ordinal)
     }
     if (!err && s->walk.view && s->values) {
         copy_values(&s->walk, s->values);
-    }
-    if (!err && !s->walk.view) {
-        err = ctr_fail(s->diag, CTR_E_INVAL, CTR_NO_OFF, "state",
-                       "registers were not recorded");
     }
     return err;
 }
@@ -161,6 +158,10 @@ int ctr_state_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal, uint8_
     }
     s.values = values;
     err = states_at(&s, thread, ordinal);
+    if (!err && !tr->view) {
+        err = ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state",
+                       "registers were not recorded");
+    }
     *pc = s.pc;
     *time_ns = s.time_ns;
     states_fini(&s);
@@ -168,7 +169,7 @@ int ctr_state_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal, uint8_
 }
 
 int ctr_states(struct ctr_trace *tr, uint32_t thread, const uint64_t *ordinals, size_t n,
-               int (*fn)(void *arg, size_t i, const uint8_t *values), void *arg,
+               int (*fn)(void *arg, size_t i, const struct ctr_state_point *s), void *arg,
                struct ctr_diag *diag)
 {
     struct states s;
@@ -176,8 +177,10 @@ int ctr_states(struct ctr_trace *tr, uint32_t thread, const uint64_t *ordinals, 
     if (err) {
         return err;
     }
-    s.values = calloc((tr->view ? tr->view->n : 0) + 1u, CTR_REG_STRIDE);
-    err = s.values ? 0 : ctr_fail_nomem(diag);
+    if (tr->view) {
+        s.values = calloc(tr->view->n + 1u, CTR_REG_STRIDE);
+        err = s.values ? 0 : ctr_fail_nomem(diag);
+    }
     for (size_t i = 0; !err && i < n; i++) {
         if (i && ordinals[i] < ordinals[i - 1]) {
             err = ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "state",
@@ -187,7 +190,7 @@ int ctr_states(struct ctr_trace *tr, uint32_t thread, const uint64_t *ordinals, 
             err = states_at(&s, thread, ordinals[i]);
         }
         if (!err) {
-            err = fn(arg, i, s.values);
+            err = fn(arg, i, &(struct ctr_state_point){s.values, s.pc, s.time_ns});
         }
     }
     free(s.values);
