@@ -30,6 +30,7 @@ enum {
     OPT_DISCARD,
     OPT_CONTROL,
     OPT_RING,
+    OPT_PROGRESS,
 };
 
 /* An access has its place in the execution, and a value in an access. */
@@ -68,6 +69,10 @@ static const struct tool_option table[] = {
     {OPT_LEVEL, "level", "N", "compression, 1 (default) to 19"},
     {'j', "jobs", "N", "compress with N threads (default: one per processor)"},
     {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
+    {OPT_PROGRESS, "progress", NULL,
+     "show how the recording goes, also while the program\n"
+     "uses the terminal (default: only if its input and\n"
+     "output are elsewhere), or in lines if there is none"},
     {'q', "quiet", NULL, "no progress, no summary"},
     {'v', "verbose", NULL, "say what is done"},
     {OPT_RING, "ring", "SIZE",
@@ -169,6 +174,10 @@ static int settle(struct tool_options *o, struct session_config *config,
         return tool_usage_error(o->prog,
                                 "--discard keeps nothing, so there is no --ring");
     }
+    if (config->progress && config->discard) {
+        return tool_usage_error(o->prog,
+                                "--discard counts nothing, so there is no --progress");
+    }
     if (control && (!config->control || !*config->control)) {
         if (!strcmp(config->output, "-")) {
             return tool_usage_error(
@@ -248,6 +257,9 @@ static int parse(struct tool_options *o, struct session_config *config,
             break;
         case OPT_QEMU_DIR:
             config->qemu_dir = o->arg;
+            break;
+        case OPT_PROGRESS:
+            config->progress = true;
             break;
         case 'q':
             config->quiet = true;

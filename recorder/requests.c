@@ -247,8 +247,10 @@ void requests_round(struct requests *r, uint64_t now_ns)
     if (signals_user(SIGUSR2)) {
         dump(r, "", &answer);
         if (answer.len && strcmp(answer.data, CTLSOCK_OK)) {
+            r->config.begin_message(r->config.arg);
             tool_error(PROG, "%s", answer.data + strlen(answer.data) + 1);
         } else if (answer.len && !r->config.quiet) {
+            r->config.begin_message(r->config.arg);
             tool_error(PROG, "what was kept is in '%s'",
                        answer.data + strlen(answer.data) + 2);
         }

@@ -35,6 +35,7 @@ struct requests_config {
      */
     int (*dump)(void *arg, const char *file, char *name, size_t size,
                 struct ctr_diag *diag);
+    void (*begin_message)(void *arg); /* called before anything goes to stderr */
     void *arg;
 };
 

@@ -495,7 +495,7 @@ static void loop(struct session *s)
 
 static void report_failure(struct session *s, int err, const struct ctr_diag *diag)
 {
-    status_clear(&s->status);
+    status_begin_message(&s->status);
     if (err == -CTR_E_IO) {
         if (diag->sys_errno != EPIPE) {
             tool_error(PROG, "cannot write '%s': %s; the recording ends here",
@@ -557,11 +557,12 @@ static void look_for_failed_library(struct session *s)
 }
 
 /* Which threads did the work, and whether any had to wait for a lock: with --verbose. */
-static void report_efforts(const struct session *s, const struct status_numbers *n)
+static void report_efforts(struct session *s, const struct status_numbers *n)
 {
     struct pipeline_thread t;
     struct effort e;
 
+    status_begin_message(&s->status);
     effort_of_children(&e);
     effort_print(PROG, "program", &e, "waited %llu times, %.3f s",
                  (unsigned long long)n->waits, (double)n->wait_ns / 1e9);
@@ -606,6 +607,7 @@ static int finish(struct session *s)
     }
     status = exit_status(s);
     if (s->ending == ENDING_CHOICE) {
+        status_begin_message(&s->status);
         tool_error(PROG, "%s", s->failure);
     } else if (s->ending == ENDING_OUTPUT || s->ending == ENDING_EVENTS) {
         report_failure(s, s->end_error, &s->end_diag);
@@ -617,10 +619,12 @@ static int finish(struct session *s)
         report_failure(s, err, &diag);
     } else if (!n.threads && !s->ending) {
         if (!s->config->quiet) {
+            status_begin_message(&s->status);
             tool_error(PROG, "'%s' ended before a program ran: nothing was recorded",
                        s->config->command[0]);
         }
     } else if (s->pipeline && s->config->selection->text && !n.insns && !s->ending) {
+        status_begin_message(&s->status);
         tool_error(PROG, "no instruction was recorded: none was chosen by %s%s",
                    s->config->selection->text,
                    s->config->selection->functions
@@ -631,6 +635,20 @@ static int finish(struct session *s)
                        s->config->selection->text);
     }
     return status;
+}
+
+/* Whether the user sees how the recording goes. */
+static bool shows_progress(const struct session_config *c)
+{
+    return !c->quiet && !c->discard &&
+           (c->progress || status_terminal_is_free(!strcmp(c->output, "-")));
+}
+
+static void begin_message(void *arg)
+{
+    struct session *s = arg;
+
+    status_begin_message(&s->status);
 }
 
 static int dump_ring(void *arg, const char *file, char *name, size_t size,
@@ -662,11 +680,12 @@ static int record(struct session *s, const struct launch_plan *plan)
         .numbers = numbers,
         .dump = s->ring ? dump_ring : NULL,
         .quiet = s->config->quiet,
+        .begin_message = begin_message,
         .arg = s,
     };
     int status = LAUNCH_FAILED, err;
 
-    status_init(&s->status, s->config->quiet || s->config->discard, s->start_ns);
+    status_init(&s->status, shows_progress(s->config), s->start_ns);
     if (ctr_dict_new(&s->dict, s->config->events) ||
         guests_open(&s->guests, &s->host, &s->watchdog.shared->attached)) {
         tool_error(PROG, "out of memory");

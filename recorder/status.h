@@ -15,24 +15,39 @@ struct status_numbers {
 };
 
 struct status {
-    bool on, shown;
+    bool on;    /* there is progress */
+    bool lines; /* ... as lines of text, not drawn */
+    bool shown; /* the progress line is on the terminal now */
+    bool drawn; /* ... or has been */
     uint64_t start_ns, next_ns, last_insns;
 };
 
-/* The progress line is drawn on a terminal only, and not if `quiet'. */
-void status_init(struct status *st, bool quiet, uint64_t now_ns);
+/*
+ * Whether the terminal that is standard error is free for progress: the program, which has
+ * our standard streams, neither reads from a terminal nor prints to one.  `to_stderr': its
+ * standard output goes to standard error.
+ */
+bool status_terminal_is_free(bool to_stderr);
+
+/* `progress': draw it on the terminal, or print a line now and then if there is none. */
+void status_init(struct status *st, bool progress, uint64_t now_ns);
 
 /* Whether it is time to draw; the numbers are not needed otherwise. */
 bool status_is_due(const struct status *st, uint64_t now_ns);
 void status_draw(struct status *st, uint64_t now_ns, const struct status_numbers *n);
 
-/* Wipes the line; call before any message. */
+/* Wipes the progress line. */
 void status_clear(struct status *st);
+
+/*
+ * Call before any message once the program runs: wipes the progress line, and begins a new
+ * line if the program left the terminal's cursor within one.
+ */
+void status_begin_message(struct status *st);
 
 /* The line at the end.  `file' is where the trace went; selection: the options that
  * chose what was recorded, or NULL. */
-void status_summary(const struct status *st, uint64_t now_ns,
-                    const struct status_numbers *n, const char *file,
-                    const char *selection);
+void status_summary(struct status *st, uint64_t now_ns, const struct status_numbers *n,
+                    const char *file, const char *selection);
 
 #endif

@@ -63,6 +63,8 @@ usage --jitter "a
 b" -- qemu-arm x
 usage --control -o - -- qemu-arm x
 usage --paused --output=- -- qemu-arm x
+usage --progress=yes -- qemu-arm x
+usage --progress --discard -- qemu-arm x
 
 run 0 "$record" --help
 silent --help
