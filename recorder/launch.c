@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -385,8 +386,13 @@ static int high_fd(int fd, const struct rlimit *limit)
     return high;
 }
 
+/* What QEMU is executed with; argv has room for the option that names the pipe. */
+struct execution {
+    char **argv, **envp;
+};
+
 static void child(const struct launch_plan *plan, const struct launch_env *env,
-                  char **argv, int report, pid_t recorder)
+                  const struct execution *x, int report, pid_t recorder)
 {
     static char option[] = "-cannoli";
     static char value[64];
@@ -404,13 +410,13 @@ static void child(const struct launch_plan *plan, const struct launch_env *env,
     }
     snprintf(value, sizeof(value), "pipe=%d,%d,%lu", ctl, shared,
              (unsigned long)env->host->ino);
-    argv[1] = option;
-    argv[2] = value;
+    x->argv[1] = option;
+    x->argv[2] = value;
     if (env->stdout_fd >= 0 && dup2(env->stdout_fd, STDOUT_FILENO) < 0) {
         goto fail;
     }
     signals_restore(env->signals);
-    execv(plan->qemu, argv);
+    execve(plan->qemu, x->argv, x->envp);
 fail:
     err = errno;
     if (write(report, &err, sizeof(err)) < 0) {
@@ -419,27 +425,87 @@ fail:
     _exit(LAUNCH_NOT_EXECUTABLE);
 }
 
+/*
+ * No random addresses for what is executed from now on.  Containers may forbid it; some
+ * ignore it.
+ */
+static int disable_aslr(void)
+{
+    int persona = personality(0xffffffff);
+
+    if (persona < 0 || personality((unsigned)persona | ADDR_NO_RANDOMIZE) < 0) {
+        return -errno;
+    }
+    persona = personality(0xffffffff);
+    return persona >= 0 && (persona & ADDR_NO_RANDOMIZE) ? 0 : -ENOTSUP;
+}
+
+/*
+ * The arguments and the environment.  QEMU's own memory is among that of a 64-bit program.
+ * Where its second thread has a malloc arena of its own, it maps that at a time that is
+ * chance, and everything after that has other addresses.  A user who has chosen the number
+ * of arenas keeps it.
+ */
+static int execution_make(struct execution *x, const struct launch_plan *plan,
+                          bool no_aslr)
+{
+    static char name[] = "MALLOC_ARENA_MAX", one[] = "MALLOC_ARENA_MAX=1", unset[] = "-U";
+    const bool one_arena = no_aslr && !getenv(name);
+    size_t n = 3, n_env = 0;
+
+    while (environ[n_env]) {
+        n_env++;
+    }
+    x->argv = calloc((size_t)plan->argc + 5, sizeof(char *));
+    x->envp = calloc(n_env + 2, sizeof(char *));
+    if (!x->argv || !x->envp) {
+        return -ENOMEM;
+    }
+    memcpy(x->envp, environ, n_env * sizeof(char *));
+    if (one_arena) {
+        x->envp[n_env] = one;
+        x->argv[n++] = unset;
+        x->argv[n++] = name;
+    }
+    x->argv[0] = plan->argv[0];
+    memcpy(x->argv + n, plan->argv + 1, (size_t)plan->argc * sizeof(char *));
+    return 0;
+}
+
+static void execution_free(struct execution *x)
+{
+    free(x->argv);
+    free(x->envp);
+}
+
 int launch_start(const struct launch_plan *plan, const struct launch_env *env, pid_t *pid)
 {
-    char **argv = calloc((size_t)plan->argc + 3, sizeof(char *));
-    int report[2], err = 0;
+    struct execution x = {0};
+    int report[2], err = env->no_aslr ? disable_aslr() : 0;
     const pid_t recorder = getpid();
     sigset_t all, mask;
     ssize_t n;
 
-    if (!argv || pipe2(report, O_CLOEXEC) < 0) {
-        tool_error(PROG, "cannot start '%s': %s", plan->qemu, strerror(errno));
-        free(argv);
+    if (err) {
+        tool_error(PROG, "cannot disable the randomisation of addresses: %s",
+                   strerror(-err));
         return LAUNCH_FAILED;
     }
-    argv[0] = plan->argv[0];
-    memcpy(argv + 3, plan->argv + 1, (size_t)plan->argc * sizeof(char *));
+    err = execution_make(&x, plan, env->no_aslr);
+    if (!err && pipe2(report, O_CLOEXEC) < 0) {
+        err = -errno;
+    }
+    if (err) {
+        tool_error(PROG, "cannot start '%s': %s", plan->qemu, strerror(-err));
+        execution_free(&x);
+        return LAUNCH_FAILED;
+    }
     /* A signal must not run our handlers in the child. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
     *pid = fork();
     if (*pid == 0) {
-        child(plan, env, argv, report[1], recorder);
+        child(plan, env, &x, report[1], recorder);
     }
     err = *pid < 0 ? errno : 0;
     sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -448,7 +514,7 @@ int launch_start(const struct launch_plan *plan, const struct launch_env *env, p
         n = *pid < 0 ? 0 : read(report[0], &err, sizeof(err));
     } while (n < 0 && errno == EINTR);
     close(report[0]);
-    free(argv);
+    execution_free(&x);
     if (err) {
         tool_error(PROG, "cannot start '%s': %s", plan->qemu, strerror(err));
         return *pid < 0 ? LAUNCH_FAILED : LAUNCH_NOT_EXECUTABLE;

@@ -43,6 +43,7 @@ struct launch_env {
     const struct rlimit *nofile;         /* to restore in the child */
     const struct mempipe_host *host;     /* whose memfds to pass */
     int stdout_fd;                       /* >= 0: becomes the guest's stdout */
+    bool no_aslr;                        /* addresses are not random, for children, too */
 };
 
 /*

@@ -31,6 +31,7 @@ enum {
     OPT_CONTROL,
     OPT_RING,
     OPT_PROGRESS,
+    OPT_NO_ASLR,
 };
 
 /* An access has its place in the execution, and a value in an access. */
@@ -66,6 +67,9 @@ static const struct tool_option table[] = {
     {OPT_FOLLOW_EXEC, "follow-exec", NULL,
      "run programs that the program executes under QEMU,\n"
      "and record them, too"},
+    {OPT_NO_ASLR, "no-aslr", NULL,
+     "run the program without address space layout\n"
+     "randomisation: the same addresses each time"},
     {OPT_LEVEL, "level", "N", "compression, 1 (default) to 19"},
     {'j', "jobs", "N", "compress with N threads (default: one per processor)"},
     {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
@@ -257,6 +261,9 @@ static int parse(struct tool_options *o, struct session_config *config,
             break;
         case OPT_QEMU_DIR:
             config->qemu_dir = o->arg;
+            break;
+        case OPT_NO_ASLR:
+            config->no_aslr = true;
             break;
         case OPT_PROGRESS:
             config->progress = true;

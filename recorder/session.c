@@ -667,6 +667,7 @@ static int record(struct session *s, const struct launch_plan *plan)
         .host = &s->host,
         .stdout_fd =
             s->config->discard || strcmp(s->config->output, "-") ? -1 : STDERR_FILENO,
+        .no_aslr = s->config->no_aslr,
     };
     struct drain_ops ops = {.begin = begin_trace, .arg = s};
     struct requests_config requests = {

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
             tcgetattr(0, &t);
             t.c_lflag &= ~ECHO;
             tcsetattr(0, TCSANOW, &t);
-        } else if (atoi(argv[i])) {
+        } else if (!argv[i][strspn(argv[i], "0123456789")]) {
             for (long end = now_ms() + atoi(argv[i]); now_ms() < end;) {
                 compute();
             }

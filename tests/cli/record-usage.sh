@@ -64,6 +64,7 @@ b" -- qemu-arm x
 usage --control -o - -- qemu-arm x
 usage --paused --output=- -- qemu-arm x
 usage --progress=yes -- qemu-arm x
+usage --no-aslr=yes -- qemu-arm x
 usage --progress --discard -- qemu-arm x
 
 run 0 "$record" --help
