@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the results of symfile.h for a file as text, for the tests.
- * usage: symdump [--debug-dir DIR]... [--seconds N] [--no-lines] COMMAND FILE [ARG...]
+ * usage: symdump [--debug-dir DIR]... [--seconds N] [--no-lines | --headers]
+ *                COMMAND FILE [ARG...]
  *   info        what kind of file it is
  *   functions   addr end source thumb linkage name
  *   ranges      addr end file:line:column stmt scope
@@ -221,6 +222,8 @@ int main(int argc, char **argv)
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--no-lines") == 0) {
             opt.flags = 0;
+        } else if (strcmp(argv[i], "--headers") == 0) {
+            opt.flags = SYMFILE_HEADERS;
         } else if (strcmp(argv[i], "--debug-dir") == 0 && i + 1 < argc &&
                    opt.nr_debug_dirs < 16) {
             dirs[opt.nr_debug_dirs++] = argv[++i];

@@ -4,6 +4,17 @@
 . "$SRC/tests/cli/libsymfile.sh"
 need python3
 
+# headers FILE: build id and addresses of code without and with elfutils
+headers() {
+    local how
+    for how in --headers --no-lines; do
+        { "$symdump" $how info "$1" | grep -v '^has_symtab\|^debug_path' &&
+            "$symdump" $how code "$1" | cut -d' ' -f1,2; } >of$how || fail "$1 $how"
+    done
+    [ "$(wc -l <of--headers)" -ge 8 ] || fail "$1: $(cat of--headers)"
+    same of--headers of--no-lines "$1: headers alone"
+}
+
 # check MACHINE NAME BITS BIG FLAG...
 check() {
     local machine=$1 name=$2 bits=$3 big=$4
@@ -17,6 +28,7 @@ check() {
     silent "$name"
     grep -q "^addr_bits $bits\$" info && grep -q "^big_endian $big\$" info ||
         fail "$name: $(tr '\n' ' ' <info)"
+    headers "$name"
     # functions with a size in nm, if ours begin there too
     "$machine-nm" -S --defined-only "$name" |
         awk '$3 ~ /^[tTwW]$/ && $2 !~ /^0*$/ {print $1, $2, $4}' >nm.out

@@ -39,6 +39,7 @@ usage --state=1/0 sample.ctr
 usage --state=1 --info sample.ctr
 usage --state=1 --addr=0x1000 sample.ctr
 usage --state=1 --pc=0x1000 sample.ctr
+usage --only-elf sample.ctr
 usage --color=blue sample.ctr
 usage --json=yes sample.ctr
 usage -j0 sample.ctr

@@ -39,6 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fuzz_query(f);
         symfile_close(f);
     }
+    opt.flags = SYMFILE_HEADERS; /* this process reads them itself */
+    if (symfile_open(&f, path, &opt, &err) == SYMFILE_OK) {
+        fuzz_query(f);
+        symfile_close(f);
+    }
     close(fd);
     return 0;
 }

@@ -5,7 +5,7 @@ A program's last action is to print its maps.  The map events of the trace befor
 opened the file, combined page by page, must give the same: ranges, protection,
 private or shared, file, offset, device and inode.  "sym FILE NAME 0xADDR" lines
 give addresses of functions: the trace must place their pcs into the file where
-readelf places them, and tracedump must show that beside the pc.
+readelf places them, and tracedump must show their address in the file beside the pc.
 """
 import json
 import os
@@ -161,25 +161,31 @@ def differences(guest, trace, large_pages=False):
             for s, e, w, a, b in out]
 
 
+def readelf(path, *options):
+    done = subprocess.run(["readelf", "-W", *options, path], capture_output=True, text=True)
+    if done.returncode:
+        raise Failure("readelf %s: %s" % (path, done.stderr))
+    return done.stdout.splitlines()
+
+
+def elf_segments(path):
+    """(file offset, address, bytes in the file) of each segment that is loaded."""
+    words = (line.split() for line in readelf(path, "-l"))
+    return [(int(w[1], 16), int(w[2], 16), int(w[4], 16)) for w in words if w[:1] == ["LOAD"]]
+
+
 def elf_place(path, name, dynamic):
     """(value, file offset) of a symbol, from readelf."""
-    def readelf(*options):
-        done = subprocess.run(["readelf", "-W", *options, path], capture_output=True, text=True)
-        if done.returncode:
-            raise Failure("readelf %s: %s" % (path, done.stderr))
-        return done.stdout.splitlines()
-
     value = None
-    for line in readelf("--dyn-syms" if dynamic else "-s"):
+    for line in readelf(path, "--dyn-syms" if dynamic else "-s"):
         word = line.split()
         if len(word) >= 8 and word[-1].split("@")[0] == name and "UND" not in word:
             value = int(word[1], 16)
     if value is None:
         raise Failure("%s has no %s" % (path, name))
-    for line in readelf("-l"):
-        word = line.split()
-        if word[:1] == ["LOAD"] and int(word[2], 16) <= value < int(word[2], 16) + int(word[4], 16):
-            return value, value - int(word[2], 16) + int(word[1], 16)
+    for offset, vaddr, size in elf_segments(path):
+        if vaddr <= value < vaddr + size:
+            return value, value - vaddr + offset
     raise Failure("%s: %s is in no segment" % (path, name))
 
 
@@ -195,7 +201,10 @@ def check_symbols(tools, trace, space, said, program, target):
         if not page or os.path.basename(path) != os.path.basename(page.path):
             raise Failure("%s: the trace has %s there" % (line, page))
         at = offset = (page.offset + addr % PAGE) & ~tag
-        if not TARGETS[target].descriptors:
+        if TARGETS[target].descriptors:
+            value = [vaddr + at - first for first, vaddr, size in elf_segments(page.path)
+                     if first <= at < first + size][-1]
+        else:
             value, offset = elf_place(page.path, word[2], word[1] != "self")
         if at != offset & ~tag:
             raise Failure("%s: offset 0x%x, readelf says 0x%x" % (line, at, offset))
@@ -203,7 +212,7 @@ def check_symbols(tools, trace, space, said, program, target):
                                 "0x%x+4" % (addr & ~tag))
         if not text:
             raise Failure("%s: the trace never comes there" % line)
-        expected = "%s+0x%x" % (os.path.basename(page.path), offset & ~tag)
+        expected = "%s+0x%x" % (os.path.basename(page.path), value & ~tag)
         if expected not in text[0]:
             raise Failure("%s: no %s in %s" % (line, expected, text[0]))
 

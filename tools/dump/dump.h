@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "guest/guest.h"
-#include "input/mappings.h"
 #include "common/progress.h"
 #include "syscall/syscall_text.h"
 #include "common/textbuf.h"
 #include "ctr.h"
+#include "symbols/places.h"
 
 /* ------------------------------------------------------------ annotations */
 
@@ -68,16 +68,21 @@ struct dump_options {
     bool no_disas;
     bool no_bytes; /* text: show only the pc of an instruction; with no_disas */
     bool color;
-    bool values;     /* of accesses */
-    bool times;      /* of system calls and other events */
-    bool no_modules; /* no module+offset next to a pc */
+    bool values; /* of accesses */
+    bool times;  /* of system calls and other events */
+    /* For module+offset next to a pc, the offset being an address of the file; NULL: not
+     * shown.  dump_shows_modules says whether it is used. */
+    const struct places *places;
     unsigned jobs;
     unsigned string_max; /* bytes shown of a system call's buffer */
     uint32_t kinds;      /* CTR_KIND_* to show */
     struct ctr_filter filter;
     const struct ctr_thread *only; /* show this thread only; NULL: all of the filter */
-    const struct annotator *annotator; /* instead of modules; or NULL */
+    const struct annotator *annotator; /* instead of places; or NULL */
 };
+
+/* Whether what opt selects has lines with modules. */
+bool dump_shows_modules(const struct dump_options *opt);
 
 /* Positive values with which a callback stops ctr_replay. */
 enum dump_stop {
@@ -127,10 +132,11 @@ struct insn_text {
 
 struct block_text {
     char *text; /* stored after the last insn */
-    /* The file that has the block, or NULL; looked up at this `epoch' of the worker. */
+    /* Where the block is in a file, module NULL: in none; looked up at this `epoch' of the
+     * worker. */
     uint64_t epoch;
-    const char *module;
-    uint64_t module_base;
+    struct place place;
+    uint64_t bias; /* what to add to a pc in place for its vaddr */
     struct insn_text insn[];
 };
 

@@ -47,10 +47,10 @@ struct worker {
     uint64_t epoch; /* counts changes of time, epoch_end_ns and epoch_process */
     uint64_t epoch_end_ns;
     uint32_t epoch_process;
-    uint64_t until;    /* `time' changes at this ordinal */
-    const char *path;  /* of the current block's file, or NULL */
-    uint64_t base;     /* address of that file */
-    const char *named; /* the path whose name is in `module' */
+    uint64_t until;             /* `time' changes at this ordinal */
+    struct place place;         /* of the current block, or of one of its instructions */
+    uint64_t bias;              /* what to add to a pc in it for its vaddr */
+    const struct module *named; /* whose name is in `module' */
     struct textbuf module;
     struct ctr_chunk chunk;
     uint32_t process;
@@ -61,7 +61,7 @@ struct dump {
     struct ctr_trace *trace;
     struct ctr_info info;
     struct worker *workers;
-    struct mappings *modules; /* NULL: not shown */
+    const struct places *places; /* NULL: no modules are shown */
     struct progress progress;
     bool hold_exec; /* show an instruction only with a selected access */
     bool hide_mem;  /* do not show that access */
@@ -94,6 +94,9 @@ static inline const struct insn_text *line_insn(const struct dump *d, struct wor
 {
     return w->block == b || line_block(d, w, b) ? &w->text->insn[insn] : NULL;
 }
+
+/* Makes w->place that of a pc of the current block; false: no memory. */
+bool line_place(const struct dump *d, struct worker *w, uint64_t pc);
 
 /*
  * Each writes at p and returns the end; there must be room for LINE_MAX_REST bytes

@@ -128,7 +128,7 @@ static void find_time(const struct dump *d, struct worker *w, uint64_t ordinal)
 {
     const struct annotator *a = d->opt->annotator;
     uint64_t time = a ? a->time(a->arg, &w->chunk, ordinal, &w->until)
-                      : mappings_time(d->modules, &w->chunk, ordinal, &w->until);
+                      : places_time(d->places, &w->chunk, ordinal, &w->until);
 
     if (time != w->time || w->process != w->epoch_process ||
         w->chunk.end_ns != w->epoch_end_ns || !w->epoch) {
@@ -157,7 +157,7 @@ static int before_insn(const struct dump *d, struct worker *w, struct ctr_job *j
         }
         ret = ret ? ret : append_printed(w, job);
     }
-    if (!d->modules && !d->opt->annotator) {
+    if (!d->places && !d->opt->annotator) {
         w->until = UINT64_MAX;
     } else if (ordinal >= w->until) {
         find_time(d, w, ordinal);
@@ -178,9 +178,10 @@ static int put_exec(const struct dump *d, struct worker *w, struct ctr_job *job,
     uint64_t pc = 0;
     char *start, *p;
 
-    if (d->modules) {
-        room += w->module.len + MODULE_WIDTH;
+    if (d->places) {
         pc = ctr_block_pc(b, insn);
+        it = it && line_place(d, w, pc) ? it : NULL;
+        room += w->module.len + MODULE_WIDTH;
     }
     room += it && w->notes ? w->notes->insn[insn].len : 0;
     if (!it || !(start = ctr_job_reserve(job, it->len + room))) {
@@ -438,20 +439,12 @@ static uint32_t piece_insns(const struct dump_options *opt)
     return opt->json || opt->kinds & CTR_KIND_REG ? PIECE_INSNS / 4 : PIECE_INSNS;
 }
 
-/* Damaged map events are reported at the end, if modules were looked up after them and
- * the replay itself did not meet them. */
-static int load_modules(struct dump *d, const struct ctr_replay_ops *ops,
-                        struct ctr_diag *diag)
+/* In JSON only the objects of instructions have a module. */
+bool dump_shows_modules(const struct dump_options *opt)
 {
-    bool lines = ops->exec || (!d->opt->json && (ops->mem || ops->reg));
-    int ret = 0;
+    const uint32_t text = CTR_KIND_LOAD | CTR_KIND_STORE | CTR_KIND_REG;
 
-    if (lines && !d->opt->no_modules && !d->opt->annotator) {
-        ret =
-            mappings_load(&d->modules, d->trace, d->opt->path,
-                          d->opt->no_index ? CTR_OPEN_NO_INDEX : 0, CTR_MAPS_CODE, diag);
-    }
-    return ret == -CTR_E_NOMEM || ret > 0 ? DUMP_STOP_NOMEM : ret;
+    return opt->kinds & (CTR_KIND_EXEC | (opt->json ? 0 : text));
 }
 
 static void free_dump(struct dump *d)
@@ -475,7 +468,6 @@ static void free_dump(struct dump *d)
     }
     free(d->threads);
     os_printer_fini(&d->printer);
-    mappings_free(d->modules);
 }
 
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
@@ -511,8 +503,10 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     for (unsigned i = 0; i < opt->jobs; i++) {
         os_printer_init(&d.workers[i].printer, tr, opt);
     }
-    ret = load_modules(&d, &ops, &diag);
-    ret = ret ? ret : ctr_replay(tr, &ops, &d, &ropts, &diag);
+    if (!opt->annotator && dump_shows_modules(opt)) {
+        d.places = opt->places;
+    }
+    ret = ctr_replay(tr, &ops, &d, &ropts, &diag);
     /* What was read is shown, also before an error. */
     if (ret <= 0) {
         int last = output_open_calls(&d);
@@ -520,8 +514,10 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     }
     progress_clear(&d.progress);
     status = dump_replay_status(opt, ret, d.sys_errno, &diag);
+    /* Damaged map events, if modules were looked up after them and the replay itself did
+     * not meet them. */
     if (status == TOOL_OK) {
-        status = tool_mappings_status(opt->prog, opt->path, d.modules);
+        status = places_status(d.places);
     }
     free_dump(&d);
     return status;

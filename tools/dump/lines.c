@@ -18,37 +18,55 @@
 
 /* ---------------------------------------------------------------- modules */
 
-/* Makes the escaped name of the current file, once. */
+/* Makes the escaped name of the current module, once; false: no memory. */
 static bool name_module(const struct dump *d, struct worker *w)
 {
-    struct ctr_str name;
+    const struct module *m = w->place.module;
 
-    w->named = w->path;
+    if (!m || m == w->named) {
+        return true;
+    }
+    w->named = m;
     w->module.len = 0;
     if (d->opt->json) {
-        return textbuf_json_string(&w->module, w->path, strlen(w->path));
+        return textbuf_json_string(&w->module, m->path, strlen(m->path));
     }
-    name = mapping_name(w->path);
-    return textbuf_printable(&w->module, name.p,
-                             name.n < MODULE_NAME_MAX ? name.n : MODULE_NAME_MAX);
+    return textbuf_printable(&w->module, m->name, strnlen(m->name, MODULE_NAME_MAX));
 }
 
-/* Finds the file of the current block; false: no memory. */
+/* Files are mapped by pages: if a pc is in no file, the rest of its page is in none. */
+#define PAGE_MASK UINT64_C(0xfff)
+
+static void find_place(const struct dump *d, const struct worker *w, uint64_t pc,
+                       struct place *place, uint64_t *bias)
+{
+    if (!places_find(d->places, w->process, w->time, w->chunk.end_ns, pc, place)) {
+        *place = (struct place){.vaddr = pc, .start = pc, .end = (pc | PAGE_MASK) + 1};
+    }
+    *bias = place->vaddr - pc;
+}
+
+/* Finds the place of the current block; false: no memory. */
 static bool find_module(const struct dump *d, struct worker *w, const struct ctr_block *b)
 {
     struct block_text *text = w->text;
-    struct ctr_mapping m;
 
     if (text->epoch != w->epoch) {
-        bool found =
-            mappings_find(d->modules, w->process, w->time, w->chunk.end_ns, b->pc, &m);
+        find_place(d, w, b->pc, &text->place, &text->bias);
         text->epoch = w->epoch;
-        text->module = found ? m.path : NULL;
-        text->module_base = found ? m.base : 0;
     }
-    w->path = text->module;
-    w->base = text->module_base;
-    return !w->path || w->path == w->named || name_module(d, w);
+    w->place = text->place;
+    w->bias = text->bias;
+    return name_module(d, w);
+}
+
+bool line_place(const struct dump *d, struct worker *w, uint64_t pc)
+{
+    if (pc - w->place.start < w->place.end - w->place.start) {
+        return true;
+    }
+    find_place(d, w, pc, &w->place, &w->bias);
+    return name_module(d, w);
 }
 
 static char *put_module(const struct worker *w, char *p, uint64_t pc)
@@ -56,10 +74,10 @@ static char *put_module(const struct worker *w, char *p, uint64_t pc)
     char *column = p;
 
     *p++ = ' ';
-    if (w->path) {
+    if (w->place.module) {
         p = fmt_mem(p, w->module.data, w->module.len);
         p = FMT_LIT(p, "+0x");
-        p = fmt_hex(p, pc - w->base);
+        p = fmt_hex(p, pc + w->bias);
     }
     while (p - column < MODULE_WIDTH) {
         *p++ = ' ';
@@ -80,7 +98,7 @@ bool line_block(const struct dump *d, struct worker *w, const struct ctr_block *
     bool ok;
 
     w->text = insntext_make(w->texts, b);
-    ok = w->text && (!d->modules || find_module(d, w, b)) &&
+    ok = w->text && (!d->places || find_module(d, w, b)) &&
          (!d->opt->annotator || annotate(d, w, b));
     w->block = ok ? b : NULL;
     return ok;
@@ -143,7 +161,7 @@ char *text_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
                 const struct insn_text *it, uint64_t pc, unsigned flags)
 {
     p = start_line(d, w, p, ordinal);
-    if (d->modules) {
+    if (d->places) {
         p = fmt_mem(p, w->text->text + it->off, it->pc_len);
         p = put_module(w, p, pc);
         p = fmt_mem(p, w->text->text + it->off + it->pc_len,
@@ -260,11 +278,11 @@ char *json_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
 {
     p = FMT_LIT(p, "{\"kind\":\"exec\"");
     p = json_start(w, p, ordinal, it, it->len);
-    if (d->modules && w->path) {
+    if (d->places && w->place.module) {
         p = FMT_LIT(p, ",\"module\":");
         p = fmt_mem(p, w->module.data, w->module.len);
         p = FMT_LIT(p, ",\"module_offset\":\"0x");
-        p = fmt_hex(p, pc - w->base);
+        p = fmt_hex(p, pc + w->bias);
         *p++ = '"';
     }
     if (w->notes) {

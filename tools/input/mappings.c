@@ -230,3 +230,8 @@ const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns)
 {
     return known_at(m, time_ns)->maps;
 }
+
+const struct ctr_maps *mappings_at_once(const struct mappings *m)
+{
+    return m->trace ? NULL : atomic_load_explicit(&m->now, memory_order_acquire)->maps;
+}

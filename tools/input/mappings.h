@@ -44,6 +44,8 @@ bool mappings_find(struct mappings *m, uint32_t process, uint64_t time,
 
 /* The whole history up to a time at least; NULL: not known. */
 const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns);
+/* All of the history if it was read at once, else NULL; is no query for mappings_error. */
+const struct ctr_maps *mappings_at_once(const struct mappings *m);
 
 /*
  * Call after the last query: 0, or why a query could not be answered, as a negated enum

@@ -170,7 +170,9 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
 bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
                  uint64_t chunk_end_ns, uint64_t pc, struct place *out)
 {
+    const struct places *whole = NULL;
     const struct mapped_file *f;
+    struct mod *mod;
     struct ctr_mapping m;
     struct range r;
 
@@ -181,11 +183,19 @@ bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
     if (!mappings_find(p->mappings, process, time_ns, chunk_end_ns, pc, &m)) {
         return false;
     }
-    f = places_file(p, &m);
-    if (!f || !f->mod) {
+    if (p->lazy) {
+        mod = places_lazy_mod(p, &m, &whole);
+    } else {
+        f = places_file(p, &m);
+        mod = f ? f->mod : NULL;
+    }
+    if (whole) {
+        return places_find(whole, process, time_ns, chunk_end_ns, pc, out);
+    }
+    if (!mod) {
         return false;
     }
-    r = range_of_mapping(&m, f->mod);
+    r = range_of_mapping(&m, mod);
     return range_place(&r, pc, out);
 }
 

@@ -44,9 +44,10 @@ struct modset_options {
     /* Globs: only modules whose path or name matches get a file; 0: all. */
     const char *const *modules;
     unsigned nr_modules;
-    unsigned flags; /* SYMFILE_* */
-    bool force;     /* use a file even if its build id differs from the trace's */
-    bool quiet;     /* no remarks (files not found); errors are still printed */
+    unsigned flags;  /* SYMFILE_* */
+    bool force;      /* use a file even if its build id differs from the trace's */
+    bool quiet;      /* no remarks (files not found); errors are still printed */
+    bool missing_ok; /* no remark on a file that cannot be read, only on a wrong one */
 };
 
 /*
@@ -81,12 +82,23 @@ struct places;
  */
 int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
                 const char *path);
+
+/*
+ * The same for places_find, places_time and places_status only; the modset must have
+ * SYMFILE_HEADERS.  Of a trace with very many changes of mappings, mappings are read and
+ * files are opened when a query needs them.  open_flags: CTR_OPEN_*, those of tr.  *out
+ * is NULL if the trace has no mappings and there is no --elf file: no place is known.
+ */
+int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *tr,
+                       const char *path, unsigned open_flags);
+/* NULL is allowed. */
 void places_free(struct places *p);
 
 /*
  * Call when the work is done: TOOL_OK, or TOOL_PARTIAL after one line on stderr if the
- * mappings of the trace are damaged, so that code may have no place, or a wrong one.  p:
- * NULL is allowed.
+ * mappings of the trace are damaged, so that code may have no place, or a wrong one; or
+ * TOOL_FAILED, after a message, if a query of places_load_lazily could not be answered.
+ * p: NULL is allowed.
  */
 int places_status(const struct places *p);
 
@@ -94,7 +106,7 @@ int places_status(const struct places *p);
 struct place {
     const struct module *module;
     uint64_t vaddr;      /* of the pc, in the file's own addresses; without a file,
-                            counted from the module's base (as tracedump shows it) */
+                            counted from the module's base in memory */
     uint64_t start, end; /* pcs around it with the same offset to vaddr */
 };
 

@@ -34,8 +34,7 @@ static bool is_module(const struct ctr_mapping *m)
 /* More than any real program has; the work on them is quadratic. */
 #define MAX_FILES 16384u
 
-/* Adds the file of an executable mapping; 1: no memory. */
-static int add_file(void *arg, const struct ctr_mapping *m)
+int places_add_file(void *arg, const struct ctr_mapping *m)
 {
     struct places *p = arg;
     uint32_t i = places_lower_file(p, m->path);
@@ -97,7 +96,8 @@ static int add_range(void *arg, const struct ctr_mapping *m)
 static int each_mapping(const struct places *p, struct ctr_trace *tr,
                         int (*fn)(void *arg, const struct ctr_mapping *m))
 {
-    const struct ctr_maps *maps = mappings_history(p->mappings, UINT64_MAX);
+    const struct ctr_maps *maps = p->at_once ? mappings_at_once(p->mappings)
+                                             : mappings_history(p->mappings, UINT64_MAX);
     int ret = 0;
 
     for (uint32_t i = 0; !ret && ctr_trace_process(tr, i); i++) {
@@ -188,13 +188,17 @@ static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
     return status;
 }
 
+bool mod_needs_check(const struct mod *m)
+{
+    return m && m->verify && !m->trusted && mod_has_bytes(m);
+}
+
 static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
 {
     bool wanted = false;
 
     for (uint32_t i = 0; i < p->nr_files; i++) {
-        const struct mod *m = p->files[i].mod;
-        wanted |= m && m->verify && !m->trusted && mod_has_bytes(m);
+        wanted |= mod_needs_check(p->files[i].mod);
     }
     if (!wanted) {
         return TOOL_OK;
@@ -220,7 +224,7 @@ static int load_mapped(struct places *p, struct ctr_trace *tr)
     bool rejected = false;
     int status;
 
-    if (each_mapping(p, tr, add_file)) {
+    if (each_mapping(p, tr, places_add_file)) {
         return no_memory(p);
     }
     status = modset_resolve(p->set, &p->target, p->files, p->nr_files);
@@ -276,15 +280,17 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
     return ranges_finish(&p->ranges) ? verify(p, tr, &rejected) : no_memory(p);
 }
 
-int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
-                const char *path)
+/* Places with the mappings of a trace, and nothing else: TOOL_OK, or TOOL_FAILED after a
+ * message.  reopen: as `path' of mappings_load. */
+static int new_places(struct places **out, struct modset *s, struct ctr_trace *tr,
+                      const char *path, const char *reopen, unsigned open_flags)
 {
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     struct places *p = calloc(1, sizeof(*p));
     struct ctr_info info;
-    int status, ret;
+    int ret;
 
-    *out = NULL;
+    *out = p;
     if (!p) {
         tool_error(s->opt.prog, "%s: no memory", path);
         return TOOL_FAILED;
@@ -293,34 +299,73 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
     p->set = s;
     p->target = (struct target){path, info.target, info.elf_machine, info.big_endian != 0,
                                 info.addr_bits};
-    status = modset_check_machine(s, &p->target);
-    if (!status) {
-        ret = mappings_load(&p->mappings, tr, NULL, 0, CTR_MAPS_CODE, &diag);
-        if (ret) {
-            tool_trace_error(s->opt.prog, path, ret, &diag);
-            status = TOOL_FAILED;
-        }
+    if (modset_check_machine(s, &p->target)) {
+        return TOOL_FAILED;
     }
+    ret = mappings_load(&p->mappings, tr, reopen, open_flags, CTR_MAPS_CODE, &diag);
+    if (ret) {
+        tool_trace_error(s->opt.prog, path, ret, &diag);
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
+                const char *path)
+{
+    int status = new_places(out, s, tr, path, NULL, 0);
+
     if (!status) {
-        status = p->mappings ? load_mapped(p, tr) : load_fixed(p, tr);
+        status = (*out)->mappings ? load_mapped(*out, tr) : load_fixed(*out, tr);
+    }
+    if (status) {
+        places_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* With --elf files all is loaded, which shows at once whether they fit. */
+int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *tr,
+                       const char *path, unsigned open_flags)
+{
+    const char *reopen = s->opt.nr_elfs ? NULL : path;
+    int status = new_places(out, s, tr, path, reopen, open_flags);
+    struct places *p = *out;
+
+    if (!status && !p->mappings && !s->opt.nr_elfs) {
+        places_free(p);
+        *out = NULL;
+        return TOOL_OK;
+    }
+    if (!status && !p->mappings) {
+        status = load_fixed(p, tr);
+    } else if (!status && mappings_at_once(p->mappings)) {
+        p->at_once = true;
+        status = load_mapped(p, tr);
+    } else if (!status && !places_lazy_init(p, path, open_flags)) {
+        status = no_memory(p);
     }
     if (status) {
         places_free(p);
-        return status;
+        *out = NULL;
     }
-    *out = p;
-    return TOOL_OK;
+    return status;
 }
 
 int places_status(const struct places *p)
 {
-    return p ? tool_mappings_status(p->set->opt.prog, p->target.path, p->mappings)
-             : TOOL_OK;
+    int status = p ? places_lazy_status(p) : TOOL_OK;
+
+    return status || !p
+               ? status
+               : tool_mappings_status(p->set->opt.prog, p->target.path, p->mappings);
 }
 
 void places_free(struct places *p)
 {
     if (p) {
+        places_lazy_fini(p);
         mappings_free(p->mappings);
         ranges_fini(&p->ranges);
         ranges_fini(&p->writable);

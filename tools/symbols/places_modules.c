@@ -306,7 +306,8 @@ static int find_own(struct modset *s, const struct target *t, struct mod *m)
     }
     free(rooted);
     if (err.status) {
-        return without_file(s, m, err.text, true) ? TOOL_OK : no_memory(s);
+        bool remark = !s->opt.missing_ok || err.status != SYMFILE_IO;
+        return without_file(s, m, err.text, remark) ? TOOL_OK : no_memory(s);
     }
     symfile_info(f, &info);
     why[0] = 0;

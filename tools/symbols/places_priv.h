@@ -124,7 +124,28 @@ struct places {
      * mappings of a file share. */
     struct mapped_file *files;
     uint32_t nr_files, cap_files;
+    struct lazy_places *lazy; /* or NULL: all is loaded */
+    bool at_once; /* for queries only that say themselves where damage matters */
 };
+
+/* The file of an executable mapping is added to the list, unless it is no module; 1: no
+ * memory. */
+int places_add_file(void *places, const struct ctr_mapping *m);
+
+/* ------------------------------------------------------------ places_lazy.c */
+
+bool places_lazy_init(struct places *p, const char *path, unsigned open_flags);
+void places_lazy_fini(struct places *p);
+/* TOOL_OK, or TOOL_FAILED if a query could not be answered. */
+int places_lazy_status(const struct places *p);
+/*
+ * The module of a mapping, or NULL.  *whole: NULL, or other places, completely loaded,
+ * which have the answer instead.  Any thread may call this.
+ */
+struct mod *places_lazy_mod(const struct places *p, const struct ctr_mapping *m,
+                            const struct places **whole);
+/* Whether the file has to be compared with the code that ran. */
+bool mod_needs_check(const struct mod *m);
 
 /* The file of a mapping, or NULL. */
 struct mapped_file *places_file(const struct places *p, const struct ctr_mapping *m);

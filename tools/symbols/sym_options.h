@@ -18,17 +18,19 @@ enum {
     SYM_OPT_FORCE,
 };
 
-/* Rows of a table of struct tool_option. */
-#define SYM_OPTIONS                                                                      \
+/* Rows of a table of struct tool_option; SYM_OPTIONS_FILES for tools that show no source
+ * lines. */
+#define SYM_OPTIONS_FILES                                                                \
     {SYM_OPT_ELF, "elf", "FILE", "a program or library that was run; may be repeated"},  \
         {SYM_OPT_ONLY_ELF, "only-elf", NULL, "use no files except those of --elf"},      \
         {SYM_OPT_SYSROOT, "sysroot", "DIR",                                              \
          "search DIR for the files that the trace names"},                               \
         {SYM_OPT_DEBUG_DIR, "debug-dir", "DIR",                                          \
          "search DIR for separate debug files; may be repeated"},                        \
-        {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",                          \
-         "replace FROM at the start of source paths by TO"},                             \
         {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
+#define SYM_OPTIONS                                                                      \
+    SYM_OPTIONS_FILES, {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",           \
+                        "replace FROM at the start of source paths by TO"}
 
 /* The parsed options; must be zeroed first. */
 struct sym_options {

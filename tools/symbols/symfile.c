@@ -28,27 +28,16 @@ fail(struct symfile_error *err, enum symfile_status status, const char *fmt, ...
 
 /* ------------------------------------------------------------------- headers */
 
-/* A number of n bytes at an offset of the file; 0 past its end. */
-static uint64_t get(const struct symfile *f, uint64_t off, unsigned n)
-{
-    uint64_t v = 0;
-    if (off > f->map_bytes || n > f->map_bytes - off) {
-        return 0;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        v |= (uint64_t)f->map[off + i] << (f->big_endian ? 8 * (n - 1 - i) : 8 * i);
-    }
-    return v;
-}
-
 /* Reads the program headers; if their number does not fit its field, section 0 has it. */
 static enum symfile_status read_segments(struct symfile *f, struct symfile_error *err)
 {
     bool w = f->is64;
-    uint64_t phoff = get(f, w ? 32 : 28, w ? 8 : 4), n = get(f, w ? 56 : 44, 2);
-    uint64_t size = get(f, w ? 54 : 42, 2), shoff = get(f, w ? 40 : 32, w ? 8 : 4);
+    uint64_t phoff = symfile_number(f, w ? 32 : 28, w ? 8 : 4),
+             n = symfile_number(f, w ? 56 : 44, 2);
+    uint64_t size = symfile_number(f, w ? 54 : 42, 2),
+             shoff = symfile_number(f, w ? 40 : 32, w ? 8 : 4);
     if (n == PN_XNUM) {
-        n = get(f, shoff + (w ? 44 : 28), 4);
+        n = symfile_number(f, shoff + (w ? 44 : 28), 4);
     }
     if (n == 0) {
         return fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->label);
@@ -64,13 +53,13 @@ static enum symfile_status read_segments(struct symfile *f, struct symfile_error
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at = phoff + i * size;
         struct segment s = {
-            .flags = (uint32_t)get(f, at + (w ? 4 : 24), 4),
-            .offset = get(f, at + (w ? 8 : 4), w ? 8 : 4),
-            .vaddr = get(f, at + (w ? 16 : 8), w ? 8 : 4),
-            .filesz = get(f, at + (w ? 32 : 16), w ? 8 : 4),
-            .memsz = get(f, at + (w ? 40 : 20), w ? 8 : 4),
+            .flags = (uint32_t)symfile_number(f, at + (w ? 4 : 24), 4),
+            .offset = symfile_number(f, at + (w ? 8 : 4), w ? 8 : 4),
+            .vaddr = symfile_number(f, at + (w ? 16 : 8), w ? 8 : 4),
+            .filesz = symfile_number(f, at + (w ? 32 : 16), w ? 8 : 4),
+            .memsz = symfile_number(f, at + (w ? 40 : 20), w ? 8 : 4),
         };
-        if (get(f, at, 4) != PT_LOAD || s.memsz == 0) {
+        if (symfile_number(f, at, 4) != PT_LOAD || s.memsz == 0) {
             continue;
         }
         if (s.offset > f->map_bytes || s.filesz > f->map_bytes - s.offset) {
@@ -103,9 +92,9 @@ static enum symfile_status read_header(struct symfile *f, struct symfile_error *
         (!f->big_endian && id[EI_DATA] != ELFDATA2LSB)) {
         return fail(err, SYMFILE_BAD, "%s: its ELF header is damaged", f->label);
     }
-    f->type = (uint16_t)get(f, 16, 2);
-    f->machine = (uint32_t)get(f, 18, 2);
-    f->eflags = (uint32_t)get(f, f->is64 ? 48 : 36, 4);
+    f->type = (uint16_t)symfile_number(f, 16, 2);
+    f->machine = (uint32_t)symfile_number(f, 18, 2);
+    f->eflags = (uint32_t)symfile_number(f, f->is64 ? 48 : 36, 4);
     if (f->type != ET_EXEC && f->type != ET_DYN) {
         return fail(err, SYMFILE_NOTELF, "%s: neither a program nor a library", f->label);
     }
@@ -189,8 +178,13 @@ enum symfile_status symfile_open(struct symfile **out, const char *path,
              n < sizeof(f->label) ? path : path + n - (sizeof(f->label) - 4));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     enum symfile_status status = map_file(f, fd, err);
-    if (status == SYMFILE_OK) {
-        status = read_tables(f, fd, opt ? opt : &none, err);
+    opt = opt ? opt : &none;
+    if (status == SYMFILE_OK && opt->flags & SYMFILE_HEADERS) {
+        if (!symfile_read_headers(f)) {
+            status = fail(err, SYMFILE_NOMEM, "%s: no memory", f->label);
+        }
+    } else if (status == SYMFILE_OK) {
+        status = read_tables(f, fd, opt, err);
     }
     if (fd >= 0) {
         close(fd);

@@ -37,8 +37,11 @@ struct symfile_error {
     char text[512];
 };
 
-/* The parts to read; functions are always read. */
+/* The parts to read; functions are always read, but for SYMFILE_HEADERS. */
 #define SYMFILE_LINES 0x1u /* ranges and scopes, from DWARF */
+/* Only what headers have: segments, executable sections (without names), build id.  No
+ * child process is needed, so it takes microseconds, and any thread may open a file. */
+#define SYMFILE_HEADERS 0x100u
 
 struct symfile_options {
     unsigned flags;                /* SYMFILE_* */
@@ -57,7 +60,7 @@ struct symfile_options {
  * queried.  If the debug information is damaged but the file is not, the file is opened
  * with the readable part of it, or without it: status SYMFILE_OK and a sentence in
  * err->text (also for a missing dwz file).  Otherwise err->text is "" on success.
- * Must be called while the process has one thread (it forks).
+ * Must be called while the process has one thread (it forks), but for SYMFILE_HEADERS.
  * Returns err->status; err must not be NULL.
  */
 enum symfile_status symfile_open(struct symfile **out, const char *path,

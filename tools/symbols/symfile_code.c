@@ -12,6 +12,25 @@ static int code_by_addr(const void *pa, const void *pb)
     return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
+size_t symfile_order_code(struct sym_code *v, size_t nr)
+{
+    size_t n = 0;
+    uint64_t last = 0;
+    if (nr > 1) {
+        qsort(v, nr, sizeof(*v), code_by_addr);
+    }
+    for (size_t i = 0; i < nr; i++) { /* overlapping sections are cut */
+        if (v[i].addr < last) {
+            v[i].addr = last;
+        }
+        if (v[i].addr < v[i].end) {
+            last = v[i].end;
+            v[n++] = v[i];
+        }
+    }
+    return n;
+}
+
 /* Only sections with bytes in the file, so that the file's size bounds the work. */
 static void add_code(struct reader *r, uint64_t addr, uint64_t size, const char *name)
 {
@@ -46,22 +65,7 @@ void read_code(struct reader *r)
             add_code(r, s->vaddr, s->filesz, "");
         }
     }
-    struct sym_code *v = r->code.p;
-    size_t n = 0;
-    uint64_t last = 0;
-    if (r->code.n > 1) {
-        qsort(v, r->code.n, sizeof(*v), code_by_addr);
-    }
-    for (size_t i = 0; i < r->code.n; i++) { /* overlapping sections are cut */
-        if (v[i].addr < last) {
-            v[i].addr = last;
-        }
-        if (v[i].addr < v[i].end) {
-            last = v[i].end;
-            v[n++] = v[i];
-        }
-    }
-    r->code.n = n;
+    r->code.n = symfile_order_code(r->code.p, r->code.n);
 }
 
 bool is_code_addr(const struct reader *r, uint64_t addr, uint64_t *end)

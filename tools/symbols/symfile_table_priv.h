@@ -92,6 +92,25 @@ struct symfile {
     const char *strings;
 };
 
+/* A number of n bytes at an offset of the ELF file; 0 past its end. */
+static inline uint64_t symfile_number(const struct symfile *f, uint64_t off, unsigned n)
+{
+    uint64_t v = 0;
+    if (off > f->map_bytes || n > f->map_bytes - off) {
+        return 0;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        v |= (uint64_t)f->map[off + i] << (f->big_endian ? 8 * (n - 1 - i) : 8 * i);
+    }
+    return v;
+}
+
+/* symfile_headers.c: fills in f->table for SYMFILE_HEADERS; false: no memory. */
+bool symfile_read_headers(struct symfile *f);
+
+/* symfile_code.c: sorts code and cuts what overlaps; returns how many are left. */
+size_t symfile_order_code(struct sym_code *v, size_t n);
+
 /* symfile_child.c: runs a reader in a child; fills in f->table or err. */
 int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *opt,
                       enum table_depth depth, struct symfile_error *err);

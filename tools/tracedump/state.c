@@ -12,6 +12,7 @@
 #include "cannoli/events.h"
 #include "guest/disas.h"
 #include "common/options.h"
+#include "input/mappings.h"
 #include "input/trace.h"
 
 struct state {
@@ -104,10 +105,10 @@ static bool put_value(struct state *s, const struct ctr_reg *reg)
     return ok;
 }
 
-static bool module_at(const struct state *s, uint64_t pc, struct ctr_mapping *out)
+static bool module_at(const struct state *s, uint64_t pc, struct place *out)
 {
-    return s->modules && mappings_find(s->modules, s->thread->process, s->time,
-                                       s->chunk.end_ns, pc, out);
+    return s->opt->places && places_find(s->opt->places, s->thread->process, s->time,
+                                         s->chunk.end_ns, pc, out);
 }
 
 /* ------------------------------------------------------------------- text */
@@ -122,17 +123,18 @@ static int text_mapping(void *arg, const struct ctr_mapping *m)
 
 static bool put_next_text(struct state *s)
 {
-    struct ctr_mapping m;
+    struct place at;
     bool ok;
 
     if (!s->has_next) {
         return textbuf_printf(&s->out, "next       none: the thread ended here\n");
     }
     ok = textbuf_printf(&s->out, "next       0x%" PRIx64, s->pc);
-    if (ok && module_at(s, s->pc, &m)) {
-        struct ctr_str name = mapping_name(m.path);
-        ok = textbuf_printf(&s->out, " ") && textbuf_printable(&s->out, name.p, name.n) &&
-             textbuf_printf(&s->out, "+0x%" PRIx64, s->pc - m.base);
+    if (ok && module_at(s, s->pc, &at)) {
+        const char *name = at.module->name;
+        ok = textbuf_printf(&s->out, " ") &&
+             textbuf_printable(&s->out, name, strlen(name)) &&
+             textbuf_printf(&s->out, "+0x%" PRIx64, at.vaddr);
     }
     ok = ok && textbuf_printf(&s->out, " ");
     for (unsigned i = 0; ok && i < s->len; i++) {
@@ -192,7 +194,7 @@ static int json_mapping(void *arg, const struct ctr_mapping *m)
 
 static bool put_next_json(struct state *s)
 {
-    struct ctr_mapping m;
+    struct place at;
     bool ok = textbuf_printf(&s->out, ",\"next\":{\"pc\":\"0x%" PRIx64 "\",\"bytes\":\"",
                              s->pc);
 
@@ -204,11 +206,11 @@ static bool put_next_json(struct state *s)
         ok = textbuf_printf(&s->out, ",\"disas\":") &&
              textbuf_json_string(&s->out, s->disas, strlen(s->disas));
     }
-    if (ok && module_at(s, s->pc, &m)) {
+    if (ok && module_at(s, s->pc, &at)) {
+        const char *path = at.module->path;
         ok = textbuf_printf(&s->out, ",\"module\":") &&
-             textbuf_json_string(&s->out, m.path, strlen(m.path)) &&
-             textbuf_printf(&s->out, ",\"module_offset\":\"0x%" PRIx64 "\"",
-                            s->pc - m.base);
+             textbuf_json_string(&s->out, path, strlen(path)) &&
+             textbuf_printf(&s->out, ",\"module_offset\":\"0x%" PRIx64 "\"", at.vaddr);
     }
     return ok && textbuf_printf(&s->out, "}");
 }
@@ -307,6 +309,9 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
     status = dump_replay_status(opt, ret, sys_errno, &diag);
     if (status == TOOL_OK) {
         status = tool_mappings_status(PROG, opt->path, s.modules);
+    }
+    if (status == TOOL_OK) {
+        status = places_status(opt->places);
     }
     mappings_free(s.modules);
     textbuf_fini(&s.out);

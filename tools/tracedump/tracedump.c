@@ -13,6 +13,7 @@
 
 #include "input/filter_options.h"
 #include "dump/dump_options.h"
+#include "symbols/sym_options.h"
 
 enum {
     OPT_NO_DISAS = TOOL_OPT_LONG,
@@ -49,6 +50,8 @@ static const struct tool_option option_table[] = {
      "the K-th thread selected"},
     {'c', "summary", NULL, "count what is selected; print no events"},
     DUMP_OPTIONS_TERMINAL,
+    {0, NULL, NULL, "Where programs and libraries are"},
+    SYM_OPTIONS_FILES,
     {0, NULL, NULL, "How to read"},
     DUMP_OPTIONS_READ,
     {0, NULL, NULL, "Other"},
@@ -60,10 +63,12 @@ static const struct tool_option option_table[] = {
 struct command_line {
     struct dump_choice dump;
     struct filter_options filter;
+    struct sym_options sym;
+    struct modset_options modset;
     struct position state;
     struct search_request search;
     unsigned modes; /* number of chosen modes that print no events */
-    bool info, summary;
+    bool info, summary, no_modules;
 };
 
 /* One of the searches; false if the argument is wrong. */
@@ -96,12 +101,15 @@ static bool set_option(void *to, int key, const char *arg)
     if (parsed == TOOL_OTHER_GROUP) {
         parsed = dump_choice_parse(&c->dump, key, arg);
     }
+    if (parsed == TOOL_OTHER_GROUP) {
+        parsed = sym_options_parse(&c->sym, key, arg);
+    }
     if (parsed != TOOL_OTHER_GROUP) {
         return parsed == TOOL_PARSED;
     }
     switch (key) {
     case OPT_NO_MODULES:
-        c->dump.opt.no_modules = true;
+        c->no_modules = true;
         return true;
     case OPT_STATE:
         c->modes += !c->state.given;
@@ -127,11 +135,12 @@ static bool set_option(void *to, int key, const char *arg)
     }
 }
 
-/* Completes the filter; TOOL_OK or TOOL_USAGE. */
+/* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
     int status = filter_options_finish(&c->filter, PROG, &c->dump.opt.filter);
 
+    status = status ? status : sym_options_finish(&c->sym, PROG, &c->modset);
     if (status) {
         return status;
     }
@@ -151,7 +160,31 @@ static int finish_options(struct command_line *c)
     if (c->search.option && !c->filter.addrs.n) {
         return tool_usage_error(PROG, "%s needs --addr", c->search.option);
     }
-    return dump_choice_finish(&c->dump, CTR_KIND_ALL);
+    status = dump_choice_finish(&c->dump, CTR_KIND_ALL);
+    c->modset.flags = SYMFILE_HEADERS; /* addresses are enough: the first line is fast */
+    c->modset.quiet = c->dump.opt.quiet;
+    c->modset.missing_ok = true;
+    return status;
+}
+
+/* What shows module+offset, with its files. */
+static int show_places(struct ctr_trace *tr, const struct command_line *c,
+                       struct dump_options *opt)
+{
+    bool wanted = c->state.given || (!c->no_modules && dump_shows_modules(opt));
+    struct modset *modset = NULL;
+    struct places *places = NULL;
+    int status = wanted ? open_places(&modset, &places, tr, opt, &c->modset) : TOOL_OK;
+
+    opt->places = places;
+    if (!status) {
+        status = c->state.given     ? dump_state(tr, opt, &c->state)
+                 : c->search.option ? dump_search(tr, opt, &c->search)
+                                    : dump_events(tr, opt);
+    }
+    places_free(places);
+    modset_close(modset);
+    return status;
 }
 
 static int show(struct ctr_trace *tr, const void *arg)
@@ -160,11 +193,9 @@ static int show(struct ctr_trace *tr, const void *arg)
     struct dump_options opt = c->dump.opt;
 
     filter_options_times(&c->filter, tr, &opt.filter);
-    return c->info            ? dump_info(tr, &opt)
-           : c->summary       ? dump_summary(tr, &opt)
-           : c->state.given   ? dump_state(tr, &opt, &c->state)
-           : c->search.option ? dump_search(tr, &opt, &c->search)
-                              : dump_events(tr, &opt);
+    return c->info      ? dump_info(tr, &opt)
+           : c->summary ? dump_summary(tr, &opt)
+                        : show_places(tr, c, &opt);
 }
 
 int main(int argc, char **argv)
@@ -193,5 +224,6 @@ int main(int argc, char **argv)
     }
     tool_options_fini(&o);
     filter_options_fini(&c.filter);
+    sym_options_fini(&c.sym);
     return tool_close_stdout(PROG, NULL, status);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of tracedump: tracedump.c parses the command line, info.c is --info, state.c
- * is --state, search.c is --last-write-before and similar, summary.c is --summary.  dump/
- * prints events.
+ * is --state, search.c is --last-write-before and similar, summary.c is --summary,
+ * places.c finds the files of modules.  dump/ prints events.
  */
 #ifndef TRACEDUMP_H
 #define TRACEDUMP_H
@@ -44,6 +44,11 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct search_request *request);
 int dump_summary(struct ctr_trace *tr, const struct dump_options *opt);
+
+/* Opens the files that the trace names, for opt->places; TOOL_OK, or another status after
+ * a message.  *places is NULL if no file is known. */
+int open_places(struct modset **modset, struct places **places, struct ctr_trace *tr,
+                const struct dump_options *opt, const struct modset_options *files);
 
 /* The group in which a register is shown: general, special, vector. */
 #define REG_GROUPS 3u
