@@ -39,6 +39,12 @@ usage --state=1/0 sample.ctr
 usage --state=1 --info sample.ctr
 usage --state=1 --addr=0x1000 sample.ctr
 usage --state=1 --pc=0x1000 sample.ctr
+usage --histogram sample.ctr
+usage --histogram= sample.ctr
+usage --histogram=size,shape sample.ctr
+usage --histogram=size --summary sample.ctr
+usage --histogram=size --top=0 sample.ctr
+usage --top=3 sample.ctr
 usage --only-elf sample.ctr
 usage --color=blue sample.ctr
 usage --json=yes sample.ctr

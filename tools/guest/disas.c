@@ -219,6 +219,11 @@ size_t disas_insn(struct disas *d, uint64_t pc, const uint8_t *bytes, size_t len
     return (size_t)(p - text);
 }
 
+const char *disas_mnemonic(struct disas *d, uint64_t pc, const uint8_t *bytes, size_t len)
+{
+    return d->now && decode(d, pc, bytes, len) ? d->insn->mnemonic : NULL;
+}
+
 const char *disas_engine(struct disas *d)
 {
     for (unsigned i = 0; i < NR_MODES; i++) {

@@ -39,6 +39,11 @@ void disas_block(struct disas *d, unsigned mode);
 size_t disas_insn(struct disas *d, uint64_t pc, const uint8_t *bytes, size_t len,
                   char *text);
 
+/* The mnemonic of one instruction with its prefixes ("rep movsb"), valid until the next
+ * call; NULL if it cannot be decoded. */
+const char *disas_mnemonic(struct disas *d, uint64_t pc, const uint8_t *bytes,
+                           size_t len);
+
 /* The name of the disassembler ("Capstone 4.0.2"), or NULL if this target's
  * instructions are shown as bytes only. */
 const char *disas_engine(struct disas *d);

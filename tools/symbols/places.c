@@ -199,6 +199,21 @@ bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
     return range_place(&r, pc, out);
 }
 
+int places_find_always(const struct places *p, uint64_t pc, struct place *out)
+{
+    const struct range_piece *piece = ranges_find(&p->ranges, pc);
+    const struct range *r;
+
+    if (!piece) {
+        return 0;
+    }
+    if (piece->n != 1) {
+        return -1;
+    }
+    r = &p->ranges.v[p->ranges.list[piece->first]];
+    return r->mod && range_place(r, pc, out);
+}
+
 bool places_find_block_at(const struct places *p, const struct ctr_block *b,
                           uint32_t process, uint64_t time_ns, uint64_t chunk_end_ns,
                           struct place *out)

@@ -118,6 +118,10 @@ struct place {
 bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
                  uint64_t chunk_end_ns, uint64_t pc, struct place *out);
 
+/* The same without process and time: 1 and *out if the place of a pc is always the same; 0
+ * if it is never in a file; -1 if it depends on process or time. */
+int places_find_always(const struct places *p, uint64_t pc, struct place *out);
+
 /*
  * The time to use at an ordinal of a chunk's thread; *until: the first ordinal with
  * another time (UINT64_MAX: none).  Mappings change only there.

@@ -23,6 +23,8 @@ enum {
     OPT_LAST_READ,
     OPT_FIRST_WRITE,
     OPT_FIRST_READ,
+    OPT_HISTOGRAM,
+    OPT_TOP,
 };
 
 static const struct tool_option option_table[] = {
@@ -49,6 +51,11 @@ static const struct tool_option option_table[] = {
      "registers, mappings and next instruction of a thread\nbefore its ordinal N, or of "
      "the K-th thread selected"},
     {'c', "summary", NULL, "count what is selected; print no events"},
+    {OPT_HISTOGRAM, "histogram", "LIST",
+     "count what is selected by mnemonic, function, module,\npage or size; print no "
+     "events",
+     &hist_words},
+    {OPT_TOP, "top", "N", "the N highest counts of each histogram"},
     DUMP_OPTIONS_TERMINAL,
     {0, NULL, NULL, "Where programs and libraries are"},
     SYM_OPTIONS_FILES,
@@ -67,6 +74,7 @@ struct command_line {
     struct modset_options modset;
     struct position state;
     struct search_request search;
+    struct hist_request hist;
     unsigned modes; /* number of chosen modes that print no events */
     bool info, summary, no_modules;
 };
@@ -119,6 +127,11 @@ static bool set_option(void *to, int key, const char *arg)
     case OPT_FIRST_WRITE:
     case OPT_FIRST_READ:
         return set_search(c, key, arg);
+    case OPT_HISTOGRAM:
+        c->modes += !c->hist.n;
+        return hist_parse(&c->hist, arg);
+    case OPT_TOP:
+        return tool_parse_u64(arg, &c->hist.top) && c->hist.top;
     case OPT_NO_DISAS:
         c->dump.opt.no_disas = true;
         return true;
@@ -148,8 +161,11 @@ static int finish_options(struct command_line *c)
         return tool_usage_error(PROG, "--info and --state cannot be used together");
     }
     if (c->modes > 1) {
-        return tool_usage_error(PROG, "more than one of --info, --summary, --state and "
-                                      "the searches");
+        return tool_usage_error(PROG, "more than one of --info, --summary, --histogram, "
+                                      "--state and the searches");
+    }
+    if (c->hist.top && !c->hist.n) {
+        return tool_usage_error(PROG, "--top is for --histogram only");
     }
     if (c->state.given && (c->filter.addrs.n || c->filter.pcs.n)) {
         return tool_usage_error(PROG,
@@ -195,6 +211,7 @@ static int show(struct ctr_trace *tr, const void *arg)
     filter_options_times(&c->filter, tr, &opt.filter);
     return c->info      ? dump_info(tr, &opt)
            : c->summary ? dump_summary(tr, &opt)
+           : c->hist.n  ? dump_histogram(tr, &opt, &c->hist, &c->modset)
                         : show_places(tr, c, &opt);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of tracedump: tracedump.c parses the command line, info.c is --info, state.c
- * is --state, search.c is --last-write-before and similar, summary.c is --summary,
- * places.c finds the files of modules.  dump/ prints events.
+ * is --state, search.c is --last-write-before and similar, summary.c is --summary, hist.c
+ * and its parts are --histogram, places.c finds the files of modules.  dump/ prints
+ * events.
  */
 #ifndef TRACEDUMP_H
 #define TRACEDUMP_H
@@ -49,6 +50,26 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt);
  * a message.  *places is NULL if no file is known. */
 int open_places(struct modset **modset, struct places **places, struct ctr_trace *tr,
                 const struct dump_options *opt, const struct modset_options *files);
+
+/* --histogram */
+enum hist_kind {
+    HIST_MNEMONIC,
+    HIST_FUNCTION,
+    HIST_MODULE,
+    HIST_PAGE,
+    HIST_SIZE,
+    HIST_KINDS,
+};
+struct hist_request {
+    enum hist_kind order[HIST_KINDS]; /* each at most once */
+    unsigned n;                       /* 0: no histogram */
+    uint64_t top;                     /* rows of each; 0: all */
+};
+extern const struct words hist_words; /* of the list */
+bool hist_parse(struct hist_request *r, const char *list);
+int dump_histogram(struct ctr_trace *tr, const struct dump_options *opt,
+                   const struct hist_request *request,
+                   const struct modset_options *files);
 
 /* The group in which a register is shown: general, special, vector. */
 #define REG_GROUPS 3u
