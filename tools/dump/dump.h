@@ -63,7 +63,7 @@ struct dump_options {
     const char *prog; /* for messages */
     const char *path;
     const char *out; /* what standard output is, for messages; NULL: just that */
-    bool json, no_index, quiet;
+    bool json, no_index, quiet, no_pager;
     bool statistics; /* report at the end how much was read */
     bool no_disas;
     bool no_bytes; /* text: show only the pc of an instruction; with no_disas */
@@ -103,10 +103,10 @@ int dump_write(const void *data, size_t n, int *sys_errno);
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 
 /*
- * Opens the trace of opt and calls show, which returns an exit status as dump_events
- * does.  TOOL_OK becomes the status of the trace.  DUMP_CUT_SHORT becomes TOOL_OK, as
- * the rest of the trace was not wanted.  TOOL_NOTHING is kept, with a remark on a partial
- * trace.
+ * Opens the trace of opt, starts the pager and calls show, which returns an exit status as
+ * dump_events does.  TOOL_OK becomes the status of the trace.  DUMP_CUT_SHORT becomes
+ * TOOL_OK, as the rest of the trace was not wanted.  TOOL_NOTHING is kept, with a remark on
+ * a partial trace.
  */
 int dump_file(const struct dump_options *opt,
               int (*show)(struct ctr_trace *tr, const void *arg), const void *arg);

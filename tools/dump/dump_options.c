@@ -127,6 +127,9 @@ enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *a
     case DUMP_OPT_WRITES:
         c->accesses |= CTR_KIND_STORE;
         break;
+    case DUMP_OPT_NO_PAGER:
+        c->opt.no_pager = true;
+        break;
     case DUMP_OPT_STATISTICS:
         c->opt.statistics = true;
         break;

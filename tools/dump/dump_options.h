@@ -16,6 +16,7 @@ enum {
     DUMP_OPT_READS,
     DUMP_OPT_WRITES,
     DUMP_OPT_STATISTICS,
+    DUMP_OPT_NO_PAGER,
 };
 
 /* The words of --events. */
@@ -36,6 +37,7 @@ extern const struct words dump_event_words;
         {DUMP_OPT_JSON, "json", NULL, "one JSON object per line"}
 #define DUMP_OPTIONS_TERMINAL                                                            \
     {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never", &tool_color_words},       \
+        {DUMP_OPT_NO_PAGER, "no-pager", NULL, "write to the terminal without a pager"},  \
         {'q', "quiet", NULL, "no progress, no remark on a partial trace"}
 #define DUMP_OPTIONS_READ                                                                \
     {'j', "jobs", "N", "use N workers"},                                                 \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/options.h"
+#include "common/pager.h"
 #include "input/trace.h"
 
 int dump_write(const void *data, size_t n, int *sys_errno)
@@ -160,6 +161,10 @@ int dump_file(const struct dump_options *opt,
 
     if (status) {
         return status;
+    }
+    /* A pager reads as far as its user does: it would stop a program that runs. */
+    if (!opt->no_pager && !opt->out && strcmp(opt->path, "-") != 0) {
+        pager_start(opt->prog);
     }
     status = show(tr, arg);
     if (status == DUMP_CUT_SHORT) {

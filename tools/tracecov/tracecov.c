@@ -14,6 +14,7 @@
 
 #include "input/filter_options.h"
 #include "common/options.h"
+#include "common/pager.h"
 #include "common/progress.h"
 #include "cover.h"
 #include "report.h"
@@ -33,6 +34,7 @@ enum {
     OPT_TRACES_FROM,
     OPT_NO_INDEX,
     OPT_COLOR,
+    OPT_NO_PAGER,
 };
 
 static const struct tool_option option_table[] = {
@@ -46,6 +48,7 @@ static const struct tool_option option_table[] = {
     {OPT_FUNCTION, "function", "GLOB", "text: only functions whose name matches"},
     {OPT_DISASSEMBLY, "disassembly", NULL, "text: instructions, not source lines"},
     {OPT_COLOR, "color", "WHEN", "text: auto, always or never", &tool_color_words},
+    {OPT_NO_PAGER, "no-pager", NULL, "write to the terminal without a pager"},
     {0, NULL, NULL, "Programs and sources"},
     SYM_OPTIONS,
     {0, NULL, NULL, "What to count"},
@@ -85,7 +88,7 @@ struct command_line {
     enum result_format format;
     const char *output;
     enum tool_color color;
-    bool keep_going, quiet, done;
+    bool keep_going, quiet, no_pager, done;
 };
 
 /* "1.5" */
@@ -155,6 +158,9 @@ static bool parse_option(struct command_line *c, int key, const char *arg)
         return true;
     case OPT_COLOR:
         return tool_parse_color(arg, &c->color);
+    case OPT_NO_PAGER:
+        c->no_pager = true;
+        return true;
     case OPT_FROM_TIME:
         return tool_parse_seconds(arg, &c->cover.from_ns);
     case OPT_TO_TIME:
@@ -355,6 +361,9 @@ static int run(const struct command_line *c)
         last = TOOL_FAILED;
     }
     last = last ? last : make_listing_dir(c->report.listing_dir);
+    if (!c->no_pager && !(c->output && strcmp(c->output, "-"))) {
+        pager_start(PROG);
+    }
     last = last ? last : result_write(&result, cover);
     status = last ? last : status;
 out:
@@ -402,5 +411,5 @@ int main(int argc, char **argv)
     }
     tool_options_fini(&o);
     free_command_line(&c);
-    return tool_close_stdout(PROG, NULL, status);
+    return pager_close_stdout(PROG, NULL, status);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/pager.h"
 #include "input/filter_options.h"
 #include "dump/dump_options.h"
 #include "symbols/sym_options.h"
@@ -242,5 +243,5 @@ int main(int argc, char **argv)
     tool_options_fini(&o);
     filter_options_fini(&c.filter);
     sym_options_fini(&c.sym);
-    return tool_close_stdout(PROG, NULL, status);
+    return pager_close_stdout(PROG, NULL, status);
 }

@@ -13,6 +13,7 @@
 
 #include "bbv.h"
 #include "common/outfile.h"
+#include "common/pager.h"
 #include "input/filter_options.h"
 #include "dump/dump_options.h"
 #include "print.h"
@@ -341,6 +342,8 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     if (c->mode != MODE_BBV) {
         c->dump.opt.out = c->output;
         c->profile.out = c->output;
+    } else {
+        c->dump.opt.no_pager = true; /* it is for SimPoint */
     }
     status = dump_choice_finish(&c->dump, kinds);
     finish_print(c);
@@ -507,6 +510,6 @@ int main(int argc, char **argv)
     sym_options_fini(&c.sym);
     free(c.modules.v);
     free(c.functions.v);
-    status = tool_close_stdout(PROG, c.dump.opt.out, status);
+    status = pager_close_stdout(PROG, c.dump.opt.out, status);
     return end_output(&out, c.output, status);
 }
