@@ -32,8 +32,7 @@ void site_find(struct site *s, const struct place *place)
 
 /* ----------------------------------------------------------------- filters */
 
-/* Length of a name without its parameters: "ns::f(int) const" is "ns::f". */
-static size_t bare_length(const char *name)
+size_t site_bare_length(const char *name)
 {
     static const char operator[] = "operator()";
     const char *p = strstr(name, operator);
@@ -57,7 +56,7 @@ static bool name_fits(const char *glob, const char *name)
     if (fnmatch(glob, name, 0) == 0) {
         return true;
     }
-    n = bare_length(name);
+    n = site_bare_length(name);
     if (!name[n] || n >= sizeof(bare)) {
         return false;
     }

@@ -16,6 +16,7 @@
 #include "common/pager.h"
 #include "input/filter_options.h"
 #include "dump/dump_options.h"
+#include "list.h"
 #include "print.h"
 #include "profile.h"
 #include "symbols/sym_options.h"
@@ -26,6 +27,7 @@ enum {
     OPT_FUNCTIONS,
     OPT_CALLS,
     OPT_BBV,
+    OPT_LIST,
     OPT_BBV_PCS,
     OPT_INLINES,
     OPT_BASENAMES,
@@ -44,6 +46,8 @@ static const struct tool_option option_table[] = {
     {OPT_CALLS, "calls", NULL, "a call tree"},
     {OPT_BBV, "bbv", "N",
      "basic-block vectors of intervals of N instructions,\nfor SimPoint"},
+    {OPT_LIST, "list", "WHAT", "names: functions, modules, processes or threads",
+     &list_words},
     {'o', "output", "FILE", "write to FILE; with --bbv to FILE.TID for each thread"},
     {0, NULL, NULL, "What to look at"},
     FILTER_OPTIONS_ORDINALS,
@@ -85,7 +89,7 @@ static const struct tool_option option_table[] = {
     {0},
 };
 
-enum mode { MODE_PRINT, MODE_FUNCTIONS, MODE_CALLS, MODE_BBV };
+enum mode { MODE_PRINT, MODE_FUNCTIONS, MODE_CALLS, MODE_BBV, MODE_LIST };
 
 struct command_line {
     struct dump_choice dump;
@@ -99,6 +103,7 @@ struct command_line {
     const char *bbv_pcs, *output;
     struct outfile *out; /* of --output, but for --bbv */
     enum mode mode;
+    enum list_what list;
     unsigned modes;  /* number of modes given */
     int print_key;   /* an option given that only printing has, or NULL */
     int profile_key; /* the same for --functions and --calls */
@@ -159,6 +164,8 @@ static bool parse_own(struct command_line *c, int key, const char *arg)
         return set_mode(c, MODE_CALLS);
     case OPT_BBV:
         return set_mode(c, MODE_BBV) && tool_parse_u64(arg, &c->bbv) && c->bbv;
+    case OPT_LIST:
+        return set_mode(c, MODE_LIST) && list_parse(arg, &c->list);
     case OPT_BBV_PCS:
         c->bbv_pcs = arg;
         return *arg;
@@ -204,7 +211,6 @@ static void note_mode(struct command_line *c, int key)
     case DUMP_OPT_WRITES:
     case 's':
     case 'd':
-    case OPT_MODULE:
     case OPT_FUNCTION:
     case OPT_INLINES:
     case OPT_BASENAMES:
@@ -257,6 +263,23 @@ static int check_format(const struct command_line *c)
     return TOOL_OK;
 }
 
+/* Rejects options that --list does not use; TOOL_OK or TOOL_USAGE. */
+static int check_list(const struct command_line *c)
+{
+    const struct filter_options *f = &c->filter;
+
+    if (f->pids.n || f->tids.n || f->from || f->has_to || f->has_count || f->from_ns ||
+        f->to_ns || c->dump.opt.json || c->bbv_pcs) {
+        return tool_usage_error(PROG,
+                                "--list lists all names of the trace, as text; only "
+                                "--module selects some");
+    }
+    if (c->modules.n && !list_needs_modules(c->list)) {
+        return tool_usage_error(PROG, "--module does not select processes and threads");
+    }
+    return TOOL_OK;
+}
+
 /* Rejects options that exclude each other; TOOL_OK or TOOL_USAGE. */
 static int check_modes(struct command_line *c, struct tool_options *o)
 {
@@ -264,15 +287,23 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     bool profile = c->mode == MODE_FUNCTIONS || c->mode == MODE_CALLS;
 
     if (c->modes > 1) {
-        return tool_usage_error(PROG, "more than one of --functions, --calls and --bbv");
+        return tool_usage_error(
+            PROG, "more than one of --functions, --calls, --bbv and --list");
     }
     if (c->print_key && c->mode != MODE_PRINT) {
         return tool_usage_error(PROG, "%s is for printing the trace only",
                                 tool_option_name(o, c->print_key));
     }
+    if (c->modules.n && c->mode != MODE_PRINT && c->mode != MODE_LIST) {
+        return tool_usage_error(PROG,
+                                "--module is for printing the trace and --list only");
+    }
     if (c->profile_key && !profile) {
         return tool_usage_error(PROG, "%s is for --functions and --calls only",
                                 tool_option_name(o, c->profile_key));
+    }
+    if (c->mode == MODE_LIST) {
+        return check_list(c);
     }
     if (c->bbv_pcs && c->mode != MODE_BBV) {
         return tool_usage_error(PROG, "--bbv-pcs is for --bbv only");
@@ -408,9 +439,22 @@ static int write_vectors(struct ctr_trace *tr, const struct places *places,
     return bbv_write(tr, places, &opt);
 }
 
+static int list_names(struct ctr_trace *tr, const struct modset *modset,
+                      const struct command_line *c)
+{
+    struct list_request r = {
+        .what = c->list,
+        .modset = modset,
+        .modules = c->modules.v,
+        .nr_modules = c->modules.n,
+    };
+
+    return list_write(tr, &r, &c->dump.opt);
+}
+
 /* Runs the chosen mode on an open trace. */
-static int show(struct ctr_trace *tr, const struct places *places,
-                const struct command_line *c)
+static int show(struct ctr_trace *tr, const struct modset *modset,
+                const struct places *places, const struct command_line *c)
 {
     if (c->mode == MODE_BBV) {
         return write_vectors(tr, places, c);
@@ -418,8 +462,14 @@ static int show(struct ctr_trace *tr, const struct places *places,
     if (c->output && redirect(c->out, c->output)) {
         return TOOL_FAILED;
     }
-    return c->mode == MODE_PRINT ? print_trace(tr, places, &c->dump.opt, &c->site)
-                                 : profile_write(tr, places, &c->profile);
+    switch (c->mode) {
+    case MODE_LIST:
+        return list_names(tr, modset, c);
+    case MODE_PRINT:
+        return print_trace(tr, places, &c->dump.opt, &c->site);
+    default:
+        return profile_write(tr, places, &c->profile);
+    }
 }
 
 /* The same, with the files for symbols. */
@@ -439,7 +489,7 @@ static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
         }
     }
     if (!status) {
-        status = show(tr, places, c);
+        status = show(tr, modset, places, c);
         status = status ? status : places_status(places);
     }
     places_free(places);
@@ -454,7 +504,7 @@ static void note_part(const struct ctr_trace *tr, const struct command_line *c)
     struct ctr_info info;
 
     ctr_trace_info(tr, &info);
-    if (c->mode == MODE_PRINT || opt->quiet) {
+    if (c->mode == MODE_PRINT || c->mode == MODE_LIST || opt->quiet) {
         return;
     }
     if (info.selection[0]) {
@@ -475,8 +525,11 @@ static int show_file(struct ctr_trace *tr, const void *arg)
     filter_options_times(&c.filter, tr, &c.dump.opt.filter);
     filter_options_times(&c.filter, tr, &c.profile.tree.filter);
     note_part(tr, &c);
-    return c.mode == MODE_BBV && !c.bbv_pcs ? show(tr, NULL, &c)
-                                            : show_with_symbols(tr, &c);
+    if (c.mode == MODE_BBV ? !c.bbv_pcs
+                           : c.mode == MODE_LIST && !list_needs_modules(c.list)) {
+        return show(tr, NULL, NULL, &c);
+    }
+    return show_with_symbols(tr, &c);
 }
 
 int main(int argc, char **argv)

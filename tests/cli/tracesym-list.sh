@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# tracesym --list: one name a line, sorted, each once; ids as tracedump --info has them, names
+# as the program was made with; status 4 if there is none.
+. "$SRC/tests/cli/libtracedump.sh"
+sym=$BIN/tracesym
+"$TOOLS/mktrace" sample sample.ctr || exit 1
+"$TOOLS/mktrace" system system.ctr || exit 1
+
+# lists NAME... -- ARGUMENT...: this is what --list prints
+lists() {
+    : >want
+    while [ "$1" != -- ]; do
+        printf '%s\n' "$1" >>want
+        shift
+    done
+    run 0 "$sym" -q "${@:2}"
+    same want stdout "${*:2}"
+    silent "${@:2}"
+}
+
+# ids of the JSON of tracedump --info: an expression of Python
+ids() {
+    "$BIN/tracedump" --info --json sample.ctr | python3 -c 'import json, sys
+i = json.load(sys.stdin)
+for v in sorted(eval(sys.argv[1])): print(v)' "$1"
+}
+# shellcheck disable=SC2046
+lists $(ids '{t["tid"] for t in i["threads"]}') -- --list=threads sample.ctr
+# shellcheck disable=SC2046
+lists $(ids '{p["pid"] for p in i["processes"]}') -- --list=processes sample.ctr
+
+lists app libc.so.6 -- --list=modules system.ctr
+lists libc.so.6 -- --list=modules --module='lib*' system.ctr
+cc=arm-linux-gnueabi-gcc
+if command -v $cc >/dev/null; then
+    # functions of C and C++; two names with other parameters are one
+    printf '%s\n' .text '.macro f name' '.type \name, %function' '\name: bx lr' .endm \
+        'f main' 'f _ZN2ns1fEi' 'f _ZN2ns1fEd' 'f _Z4makeIiET_S0_' 'f a' >app.s
+    $cc -nostdlib -static -Wl,-Ttext=0x10400,--build-id=0x1234ab01,-e,main -o app app.s ||
+        fail "app.s cannot be built"
+    lists a 'int make<int>' main ns::f -- --list=functions --elf=app system.ctr
+    lists a 'int make<int>' main ns::f -- --list=functions --module=app --elf=app system.ctr
+    lists a 'int make<int>' main ns::f -- --list=functions -o - --elf=app system.ctr
+    run 0 "$sym" -q --list=functions --elf=app -o file system.ctr
+    same want file "--list --output"
+    run 4 "$sym" -q --list=functions --module=libc.so.6 --elf=app system.ctr
+    one_line "functions of a module without symbols"
+fi
+run 4 "$sym" -q --list=functions system.ctr
+one_line "functions without symbols"
+run 4 "$sym" -q --list=modules --module=nosuch system.ctr
+one_line "modules of another name"
+run 4 "$sym" -q --list=modules sample.ctr
+run 1 sh -c "cat sample.ctr | '$sym' --list=threads -"
+one_line "names of a stream"
+
+is_usage tracesym --list=names sample.ctr
+is_usage tracesym --list=functions --pid=1 sample.ctr
+is_usage tracesym --list=functions --from=1 sample.ctr
+is_usage tracesym --list=functions --pc=0 sample.ctr
+is_usage tracesym --list=functions --json sample.ctr
+is_usage tracesym --list=functions --calls sample.ctr
+is_usage tracesym --list=functions --depth=2 sample.ctr
+is_usage tracesym --list=threads --module=app sample.ctr
+finish

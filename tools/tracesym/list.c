@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracesym --list; see list.h.  It reads the tables of the trace and the symbols of its
+ * modules, no instruction, so that a shell can call it for each key.
+ */
+#include "list.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "site.h"
+
+static const char *const words[] = {
+    [LIST_FUNCTIONS] = "functions",
+    [LIST_MODULES] = "modules",
+    [LIST_PROCESSES] = "processes",
+    [LIST_THREADS] = "threads",
+};
+const struct words list_words = WORDS_OF_STRINGS("list", words);
+
+bool list_parse(const char *text, enum list_what *what)
+{
+    size_t i = words_find(&list_words, text, strlen(text));
+
+    *what = (enum list_what)i;
+    return i < list_words.n;
+}
+
+bool list_needs_modules(enum list_what what)
+{
+    return what == LIST_FUNCTIONS || what == LIST_MODULES;
+}
+
+/* A name that is not terminated, or a number if there is no text. */
+struct entry {
+    const char *text;
+    size_t value; /* length of the text, or the number */
+};
+
+struct entries {
+    struct entry *v;
+    size_t n, cap;
+};
+
+static bool add(struct entries *e, const char *text, size_t value)
+{
+    if (e->n == e->cap) {
+        size_t cap = 2 * e->cap + 64;
+        struct entry *v = realloc(e->v, cap * sizeof(*v));
+        if (!v) {
+            return false;
+        }
+        e->v = v;
+        e->cap = cap;
+    }
+    e->v[e->n++] = (struct entry){text, value};
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    size_t n = x->value < y->value ? x->value : y->value;
+    int order = x->text ? memcmp(x->text, y->text, n) : 0;
+
+    return order ? order : (x->value > y->value) - (x->value < y->value);
+}
+
+/* ----------------------------------------------------------------- what there is */
+
+static bool add_functions(struct entries *e, const struct module *m)
+{
+    const struct sym_function *v;
+    uint32_t n = m->file ? symfile_functions(m->file, &v) : 0;
+    bool ok = true;
+
+    for (uint32_t i = 0; ok && i < n; i++) {
+        ok = add(e, v[i].name, site_bare_length(v[i].name));
+    }
+    return ok;
+}
+
+static bool add_ids(struct entries *e, const struct ctr_trace *tr, bool threads)
+{
+    const struct ctr_process *p;
+    const struct ctr_thread *t;
+    bool ok = true;
+
+    for (uint32_t i = 0; threads && ok && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        ok = add(e, NULL, (size_t)t->tid);
+    }
+    for (uint32_t i = 0; !threads && ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
+        ok = add(e, NULL, (size_t)p->pid);
+    }
+    return ok;
+}
+
+static bool collect(struct entries *e, const struct ctr_trace *tr,
+                    const struct list_request *r)
+{
+    bool ok = true;
+
+    if (!list_needs_modules(r->what)) {
+        return add_ids(e, tr, r->what == LIST_THREADS);
+    }
+    for (uint32_t i = 0; ok && i < modset_count(r->modset); i++) {
+        const struct module *m = modset_module(r->modset, i);
+        if (r->nr_modules && !module_matches(m, r->modules, r->nr_modules)) {
+            continue;
+        }
+        ok = r->what == LIST_FUNCTIONS ? add_functions(e, m)
+                                       : add(e, m->name, strlen(m->name));
+    }
+    return ok;
+}
+
+/* ------------------------------------------------------------------------ output */
+
+static bool print(struct textbuf *b, const struct entries *e)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < e->n; i++) {
+        const struct entry *x = &e->v[i];
+        if (i && !compare(x - 1, x)) {
+            continue;
+        }
+        ok = (x->text ? textbuf_printable(b, x->text, x->value)
+                      : textbuf_printf(b, "%zu", x->value)) &&
+             textbuf_printf(b, "\n");
+    }
+    return ok;
+}
+
+static int nothing(const struct list_request *r, const struct dump_options *opt)
+{
+    const char *why = "";
+
+    if (list_needs_modules(r->what)) {
+        why = !modset_count(r->modset) ? ": the trace has no mappings of programs"
+              : r->nr_modules ? ": see --list=modules for what --module can match"
+                              : ": no file with symbols was found";
+    }
+    tool_error(opt->prog, "%s: no %s%s", opt->path, words[r->what], why);
+    return TOOL_NOTHING;
+}
+
+int list_write(struct ctr_trace *tr, const struct list_request *r,
+               const struct dump_options *opt)
+{
+    struct entries e = {0};
+    struct textbuf b = {0};
+    struct ctr_info info;
+    int status, sys_errno = 0;
+
+    ctr_trace_info(tr, &info);
+    if (info.state == CTR_STREAMING) {
+        tool_error(opt->prog, "--list needs a file, not a stream");
+        return TOOL_FAILED;
+    }
+    if (!collect(&e, tr, r)) {
+        status = DUMP_STOP_NOMEM;
+    } else if (!e.n) {
+        return nothing(r, opt);
+    } else {
+        qsort(e.v, e.n, sizeof(*e.v), compare);
+        status = print(&b, &e) ? dump_write(b.data, b.len, &sys_errno) : DUMP_STOP_NOMEM;
+    }
+    free(e.v);
+    textbuf_fini(&b);
+    return dump_replay_status(opt, status, sys_errno, NULL);
+}
