@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/completion.h"
 #include "common/textbuf.h"
 
 static bool is_optional(const struct tool_option *t)
@@ -153,6 +154,8 @@ int tool_options_parse(struct tool_options *o,
         case TOOL_OPT_VERSION:
             tool_print_version(o->prog);
             return TOOL_OK;
+        case TOOL_OPT_COMPLETION:
+            return tool_completion_print(o);
         default:
             if (!parse(arg, key, o->arg)) {
                 return tool_bad_argument(o, key);

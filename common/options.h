@@ -45,9 +45,13 @@ struct tool_option {
 enum {
     TOOL_OPT_HELP = 'h',
     TOOL_OPT_VERSION = 'V',
+    TOOL_OPT_COMPLETION = TOOL_OPT_LONG + 0xf00, /* completion.h handles it */
 };
+extern const struct words tool_shell_words;
 #define TOOL_OPTIONS_COMMON                                                              \
-    {TOOL_OPT_HELP, "help", NULL, "show this help and exit"},                            \
+    {TOOL_OPT_COMPLETION, "completion", "SHELL",                                         \
+     "print the completion for bash, zsh or fish, and exit", &tool_shell_words},         \
+        {TOOL_OPT_HELP, "help", NULL, "show this help and exit"},                        \
         {TOOL_OPT_VERSION, "version", NULL, "show the version and exit"}
 
 struct tool_options {
@@ -58,7 +62,10 @@ struct tool_options {
     int argc;
     char **argv;
     bool stop_at_operand; /* options after the first operand are not ours */
-    const char *arg;      /* argument of the option just returned */
+    /* For completion only: the words that the first operand may be, and the names of their
+     * arguments, as tool_option.arg; NULL: operands are traces, or a command. */
+    const struct words *commands, *command_args;
+    const char *arg; /* argument of the option just returned */
     /* private */
     struct option *longopts;
     char *shortopts;

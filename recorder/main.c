@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cannoli/mempipe.h"
+#include "common/completion.h"
 #include "common/options.h"
 #include "jitter_check.h"
 #include "ring.h"
@@ -283,6 +284,8 @@ static int parse(struct tool_options *o, struct session_config *config,
         case TOOL_OPT_VERSION:
             tool_print_version(o->prog);
             return TOOL_OK;
+        case TOOL_OPT_COMPLETION:
+            return tool_completion_print(o);
         default:
             return TOOL_USAGE;
         }

@@ -80,7 +80,7 @@ check_format() {
 check_shell() {
     local files
     need shellcheck shellcheck || return
-    mapfile -t files < <(sources '*.sh'; scripts bash)
+    mapfile -t files < <(sources '*.sh' '*.bash'; scripts bash)
     printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 10 shellcheck --severity=warning
 }
 

@@ -16,6 +16,17 @@ for program in cannoli-record tracedump; do
     prefix/bin/$program --version >out 2>err || { cat err; fail "$program --version"; }
     grep -q "^$program" out && [ ! -s err ] || fail "$program --version says $(cat out err)"
 done
+for program in cannoli-record cannoli-ctl tracedump tracesym tracecov; do
+    for shell in bash zsh fish; do
+        case $shell in
+        bash) file=bash-completion/completions/$program ;;
+        zsh) file=zsh/site-functions/_$program ;;
+        fish) file=fish/vendor_completions.d/$program.fish ;;
+        esac
+        "prefix/bin/$program" --completion=$shell >out
+        cmp out "prefix/share/$file" || fail "no completion of $program for $shell"
+    done
+done
 for page in "$SRC"/man/*.[1-8]; do
     section=${page##*.}
     cmp "$page" "prefix/share/man/man$section/${page##*/}" || fail "no man page ${page##*/}"

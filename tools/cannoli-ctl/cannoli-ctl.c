@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/completion.h"
 #include "common/ctlsock.h"
 #include "common/options.h"
 #include "common/textbuf.h"
@@ -35,16 +36,20 @@ static const struct {
     const char *name;
     enum operand operand;
     const char *what; /* the operand, for messages */
+    const char *arg;  /* the same for completion, as in struct tool_option */
 } commands[] = {
     {"pause", NONE, ""},
     {"resume", NONE, ""},
-    {"mark", TEXT, "a text"},
+    {"mark", TEXT, "a text", "TEXT"},
     {"status", NONE, ""},
-    {"load", LIBRARY, "a library"},
-    {"unload", LIBRARY_LOADED, "a library"},
-    {"dump", OPTIONAL_FILE, ""},
+    {"load", LIBRARY, "a library", "LIB"},
+    {"unload", LIBRARY_LOADED, "a library", "LIB"},
+    {"dump", OPTIONAL_FILE, "", "[FILE]"},
 };
 static const struct words command_words = WORDS_OF_NAMES("command", commands);
+static const struct words command_args = {"argument", &commands[0].arg,
+                                          sizeof(commands[0]),
+                                          sizeof(commands) / sizeof(commands[0])};
 
 /* ------------------------------------------------------------------ sockets */
 
@@ -396,6 +401,8 @@ int main(int argc, char **argv)
         .table = table,
         .argc = argc,
         .argv = argv,
+        .commands = &command_words,
+        .command_args = &command_args,
     };
     const char *path = NULL;
     bool json = false;
@@ -419,6 +426,9 @@ int main(int argc, char **argv)
         case TOOL_OPT_VERSION:
             tool_print_version(PROG);
             status = TOOL_OK;
+            break;
+        case TOOL_OPT_COMPLETION:
+            status = tool_completion_print(&o);
             break;
         default:
             status = TOOL_USAGE;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "input/filter_options.h"
+#include "common/completion.h"
 #include "common/options.h"
 #include "common/pager.h"
 #include "common/progress.h"
@@ -267,6 +268,9 @@ static int parse_command_line(struct command_line *c, struct tool_options *o)
             tool_print_version(PROG);
             c->done = true;
             return TOOL_OK;
+        case TOOL_OPT_COMPLETION:
+            c->done = true;
+            return tool_completion_print(o);
         case OPT_TRACES_FROM:
             named = true;
             status = read_names(c, o->arg);

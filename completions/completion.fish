@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# The part of fish's completion that all programs share: what completes arguments.
+
+# The trace on the line, or else the only one of the folder
+function __cannoli_trace
+    set -l here *.ctr
+    for word in (commandline -poc)
+        if string match -q -- '*.ctr' $word; and test -f $word
+            echo $word
+            return
+        end
+    end
+    if test (count $here) -eq 1
+        echo $here
+    end
+end
+
+# What a trace has of $argv[1], one a line
+function __cannoli_query
+    set -l tool tracesym
+    set -l program (commandline -poc)[1]
+    set -l trace (__cannoli_trace)
+    if string match -q -- '*/*' $program
+        set tool (string replace -r -- '[^/]*$' '' $program)tracesym
+    end
+    # where the symbols are
+    set -l where (commandline -poc | string match -r -- '^--(?:elf|sysroot)=.*')
+    if test -n "$trace"
+        $tool --list=$argv[1] $where -- $trace 2>/dev/null
+    end
+end
+
+# The words after what the list on the line has already
+function __cannoli_list
+    set -l before (commandline -ct | string replace -r -- '^--[^=]*=' '' | string match -r -- '^.*,')
+    printf '%s\n' "$before"$argv
+end
