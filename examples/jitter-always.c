@@ -5,7 +5,8 @@
  *
  *   cannoli-record --jitter ./libjitter-always.so -o run.ctr -- ./app
  *
- * Build: cc -shared -fPIC -o libjitter-always.so jitter-always.c
+ * Build: cc -shared -fPIC $(pkg-config --cflags libctr) \
+ *            -o libjitter-always.so jitter-always.c
  */
 #include <cannoli/jitter.h>
 

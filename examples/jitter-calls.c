@@ -6,7 +6,8 @@
  *
  *   cannoli-record --jitter ./libjitter-calls.so -o run.ctr -- ./app
  *
- * Build: cc -shared -fPIC -o libjitter-calls.so jitter-calls.c
+ * Build: cc -shared -fPIC $(pkg-config --cflags libctr) \
+ *            -o libjitter-calls.so jitter-calls.c
  */
 #include <cannoli/jitter.h>
 

@@ -6,7 +6,8 @@
  *
  *   cannoli-record --jitter ./libjitter-module.so,name=libm.so.6 -o run.ctr -- ./app
  *
- * Build: cc -shared -fPIC -o libjitter-module.so jitter-module.c
+ * Build: cc -shared -fPIC $(pkg-config --cflags libctr) \
+ *            -o libjitter-module.so jitter-module.c
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -9,7 +9,8 @@
  * The mnemonic is as tracedump shows it.
  * (The built-in filter --opcode does the same, for several mnemonics.)
  *
- * Build: cc -shared -fPIC -o libjitter-opcode.so jitter-opcode.c
+ * Build: cc -shared -fPIC $(pkg-config --cflags libctr) \
+ *            -o libjitter-opcode.so jitter-opcode.c
  */
 #include <stdlib.h>
 #include <string.h>

@@ -38,11 +38,37 @@ done
 [ -z "$(grep -rl "$SRC" prefix/lib/*/pkgconfig prefix/lib/pkgconfig prefix/include 2>/dev/null)" ] ||
     fail "an installed file names the source folder"
 
-# The example, built as a user would build it
-export PKG_CONFIG_PATH LD_LIBRARY_PATH
+# The examples, built as their comments say, and run: the library is found by itself.
+unset LD_LIBRARY_PATH
+export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(find "$TMP/prefix" -name pkgconfig -type d)
 [ -n "$PKG_CONFIG_PATH" ] || fail "no pkg-config file"
-LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+cp -r "$SRC/examples" commands
+cd commands || exit 1
+for source in *.c; do
+    command=$(sed -n '/^ \* Build: /{:next;/\\$/{N;b next};s/\n \*/\n/g;s/^ \* Build: //;p}' \
+        "$source")
+    [[ $command == 'cc '*"$source"* ]] || fail "$source says no command: $command"
+    bash -c "$command" >"$TMP/log" 2>&1 || { cat "$TMP/log"; fail "$source: $command"; }
+done
+sed -n '/^\.SH EXAMPLES/,/^\.EE/p' "$SRC/man/libctr.3" | sed '1,/^\.EX/d; /^\.EE/d; s/\\-/-/g; s/\\e/\\/g' >app.c
+command=$(sed -n 's/\\-/-/g; s/^\.B \(cc -o app .*\)/\1/p' "$SRC/man/libctr.3")
+[ -n "$command" ] || fail "libctr(3) says no command"
+bash -c "$command" >"$TMP/log" 2>&1 || { cat "$TMP/log"; fail "libctr(3): $command"; }
+"$BUILD/tests/cli/mktrace" sample sample.ctr || fail "mktrace"
+for program in cursor_opens replay_profile app; do
+    ./$program sample.ctr >out 2>&1 || { cat out; fail "$program, built by its command"; }
+    ldd $program | grep -q "libctr.so.* => $TMP/prefix/" || fail "$program: $(ldd $program)"
+done
+[ "$(./app sample.ctr)" = "$("$TMP/prefix/bin/tracedump" -q --info --json sample.ctr |
+    sed -n 's/.*"instructions":\([0-9]*\).*/\1/p' | head -1)" ] || fail "app: $(./app sample.ctr)"
+# A package for the system must have no rpath.
+DESTDIR=$TMP/system cmake -D CMAKE_INSTALL_PREFIX=/usr \
+    -P "$BUILD/tracefmt/cmake_install.cmake" >"$TMP/log" 2>&1 ||
+    { cat "$TMP/log"; fail "an installation to /usr"; }
+pc=$(find "$TMP/system/usr" -name libctr.pc)
+grep -q '^Libs: .*-lctr' "$pc" && ! grep rpath "$pc" || fail "libctr.pc of /usr: $(cat "$pc")"
+cd "$TMP" || exit 1
 generator=()
 ! command -v ninja >/dev/null || generator=(-G Ninja)
 { cmake -S "$SRC/examples" -B example "${generator[@]}" && cmake --build example; } >"$TMP/log" 2>&1 ||
