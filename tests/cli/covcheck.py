@@ -196,10 +196,11 @@ def read_cobertura(path):
 def read_json(path):
     with open(path, encoding="utf-8") as f:
         doc = json.load(f)
-    need(doc["format"] == "tracecov" and doc["version"] == 1, "format, version")
+    need(doc["format"] == "tracecov" and doc["version"] == 2, "format, version")
     for k in ("target", "traces", "instructions", "elsewhere", "whole", "branches_known"):
         need(k in doc, "no member " + k)
     total, sources = {k: 0 for k in doc["totals"]}, {}
+    bare = {k: 0 for k in doc["without_lines"]}
     modules = {m["index"] for m in doc["modules"]}
     for s in doc["sources"]:
         t = s["totals"]
@@ -217,12 +218,22 @@ def read_json(path):
             need(t["branches_hit"] == sum(bool(x["count"]) for x in s["branches"]),
                  "branches hit")
             sources[s["path"]] = v
-        for k in total:
-            total[k] += t[k]
+        for k in bare if "module" in s else total:
+            (bare if "module" in s else total)[k] += t[k]
     need(total == doc["totals"], "totals: %s, not %s" % (doc["totals"], total))
+    need(bare == doc["without_lines"], "without lines: %s" % bare)
+    check_modules(doc)
     need(sum(m["instructions"] for m in doc["modules"]) + doc["elsewhere"] <=
          doc["instructions"] or not doc["whole"], "instructions")
     return sources
+
+
+def check_modules(doc):
+    """What one module has, the totals have; what they have, some module has."""
+    for name in ("totals", "without_lines"):
+        for k, n in doc[name].items():
+            v = [m[name][k] for m in doc["modules"]]
+            need(max(v, default=0) <= n <= sum(v), "%s of modules: %s" % (k, v))
 
 
 class Page(html.parser.HTMLParser):

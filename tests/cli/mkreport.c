@@ -182,10 +182,19 @@ static struct cover_module cover_modules[] = {
      0x40830000, 0},
     {&modules[2], vdso_insns, N(vdso_insns), vdso_blocks, N(vdso_blocks), 3, 0, 0, 0},
 };
+/* Two processes had different code at one address. */
+static struct cover_insn elsewhere_insns[] = {
+    {0x7ff0, 2, 0, 0, 4, 0, 0, {0x00, 0x00, 0xa0, 0xe1}},
+    {0x7ff0, 1, 0, 0, 4, 0, 0, {0x01, 0x00, 0x80, 0xe2}},
+    {0x7ff8, 2, 0, 0, 4, 0, CANNOLI_INSN_BRANCH, {0x1e, 0xff, 0x2f, 0xe1}},
+};
 static struct cover cover = {.modules = cover_modules,
                              .nr_modules = N(cover_modules),
                              .total = 2469190,
                              .elsewhere = 5,
+                             .elsewhere_code = {.insns = elsewhere_insns,
+                                                .nr_insns = N(elsewhere_insns),
+                                                .total = 5},
                              .traces = 2,
                              .branches = true,
                              .machine = EM_ARM,
@@ -194,8 +203,8 @@ static struct cover cover = {.modules = cover_modules,
 
 /* ------------------------------------------------------------------ sources */
 
-static struct report_line a_lines[] = {{3, 12}, {4, 12}, {7, 2},
-                                       {8, 0},  {11, 1}, {40, 0}};
+static struct report_line a_lines[] = {{3, 0, 12}, {4, 0, 12}, {7, 0, 2},
+                                       {8, 0, 0},  {11, 0, 1}, {40, 0, 0}};
 static struct report_branch a_branches[] = {
     {3, 0, 0, true, 0, 0x10104, 0},  {3, 0, 1, true, 12, 0x10104, 0},
     {3, 1, 0, false, 0, 0x20104, 0}, {3, 1, 1, false, 0, 0x20104, 0},
@@ -212,17 +221,17 @@ static struct report_function a_functions[] = {
     {"(anonymous namespace)::late(char const*)", "_ZN12_GLOBAL__N_14lateEPKc", 41, 0, 0,
      0x20400, 0, 3, 0},
 };
-static struct report_line zero_lines[] = {{2, 0}, {3, 0}};
+static struct report_line zero_lines[] = {{2, 0, 0}, {3, 0, 0}};
 static struct report_function zero_functions[] = {
     {"zero", "zero", 2, 3, 0, 0x20500, 0, 9, 0}};
-static struct report_line missing_lines[] = {{2, 0}, {3, UINT64_MAX}};
+static struct report_line missing_lines[] = {{2, 0, 0}, {3, 0, UINT64_MAX}};
 static struct report_branch missing_branches[] = {{3, 0, 0, true, UINT64_MAX, 0x20604, 0},
                                                   {3, 0, 1, true, 1, 0x20604, 0}};
 static struct report_function missing_functions[] = {
     {"pair<int, long> twice<int, long>(int, long)", "_Z5twiceIilE", 1, 4, 1, 0x10100, 0,
      4, 4},
     {"never", "never", 2, 2, 0, 0x10114, 0, 2, 0}};
-static struct report_line odd_lines[] = {{1, 1}};
+static struct report_line odd_lines[] = {{1, 0, 1}};
 static struct report_function odd_functions[] = {
     {"operator<<(A&, \"x\")", "_ZlsR1A", 1, 1, 1, 0x20700, 0, 1, 1}};
 static struct report_function lib_report[] = {
@@ -250,7 +259,18 @@ static struct report_source sources[] = {
      .nr_functions = N(lib_report)},
     {.path = "[vdso]", .is_module = true, .module = 3},
 };
-static struct report report = {&cover, sources, N(sources), {0}};
+static bool app_files[] = {true, true};
+static struct report_module report_modules[] = {
+    {.selected = true, .rest = true, .files = app_files, .nr_files = N(app_files)},
+    {.selected = true, .rest = true},
+    {.selected = true, .rest = true},
+};
+static struct report report = {.cover = &cover,
+                               .sources = sources,
+                               .nr_sources = N(sources),
+                               .modules = report_modules,
+                               .nr_files = N(sources) - 2,
+                               .nr_lined = 1};
 
 static void add(struct report_totals *sum, const struct report_totals *t)
 {
@@ -286,8 +306,15 @@ static void finish(const char *folder)
         for (size_t k = 0; k < s->nr_branches; k++) {
             t->branches_hit += s->branches[k].count != 0;
         }
-        add(&report.totals, t);
+        add(s->is_module ? &report.bare : &report.totals, t);
+        for (size_t k = 0; k < s->nr_functions; k++) {
+            struct report_module *m = &report_modules[s->functions[k].module != 0];
+            m->insns += s->functions[k].insns_total;
+            m->insns_hit += s->functions[k].insns_hit;
+        }
     }
+    report_modules[0].totals = report.totals;
+    report_modules[1].bare = report.bare;
 }
 
 /* A million lines, to measure how fast they are written. */
@@ -297,12 +324,12 @@ static int write_big(FILE *out)
     struct report_line *l = calloc(n, sizeof(*l));
     struct report_branch *b = calloc(n, sizeof(*b));
     struct report_source s = {"/big.c", false, 0, l, n, b, n, zero_functions, 1, {0}};
-    struct report r = {&cover, &s, 1, {0}};
+    struct report r = {.cover = &cover, .sources = &s, .nr_sources = 1};
     int ret = -ENOMEM;
 
     if (l && b) {
         for (size_t i = 0; i < n; i++) {
-            l[i] = (struct report_line){(uint32_t)i + 1, i * 7919 % 100003};
+            l[i] = (struct report_line){(uint32_t)i + 1, 0, i * 7919 % 100003};
             b[i] = (struct report_branch){
                 (uint32_t)(i / 2 * 2) + 1, 0, i & 1, true, 77, i, 0};
         }

@@ -18,7 +18,7 @@ cp "$record" "$BIN/tracecov" "$open/bin" || exit 1
 guest ok 'blocks 15'
 cp ok "$open"
 cp "$fake/qemu-arm" "$open/qemu-arm"
-"$TOOLS/mktrace" sample "$open/sample.ctr" || exit 1
+"$TOOLS/mktrace" mapped /nowhere/app "$open/sample.ctr" || exit 1
 chmod 644 "$open/sample.ctr"
 
 # recorder STATUS [NAME=VALUE]...: cannoli-record as another user

@@ -112,7 +112,7 @@ is stdout 'j["modules"][0]["file"]' None
 
 # ---- no mappings: programs that cannot be relocated are at their own addresses
 rec_arm nomap.ctr -e exec -- ./second
-run 0 "$cov" -f json nomap.ctr
+run 4 "$cov" -f json nomap.ctr
 one_line "no mappings"
 is stdout 'j["elsewhere"] == j["instructions"] > 0' True
 run 0 "$cov" -f json --elf second nomap.ctr

@@ -3,7 +3,7 @@
 # options; output that cannot be written; bad input.
 . "$SRC/tests/cli/libtracedump.sh"
 cov="$BIN/tracecov"
-"$TOOLS/mktrace" sample sample.ctr || exit 1
+"$TOOLS/mktrace" mapped /nowhere/app sample.ctr || exit 1
 "$TOOLS/mktrace" random 5 60 3000 large.ctr expect.json || exit 1
 
 usage() {
@@ -90,7 +90,7 @@ grep -q "cut.ctr: truncated at offset" stderr || fail "cut.ctr: $(cat stderr)"
 /usr/bin/python3 -c 'import json
 j = json.load(open("stdout"))
 assert j["instructions"] > 0 and not j["whole"]' || fail "cut.ctr"
-run 1 "$cov" -q sample.ctr
+run 4 "$cov" -q sample.ctr
 one_line "lcov of nothing with lines"
 
 # ---- output
@@ -113,7 +113,7 @@ one_line "closed stdout"
 (
     trap '' XFSZ
     ulimit -f 1
-    "$cov" -q -f text large.ctr -o limited 2>limit.err
+    "$cov" -q -f text --disassembly large.ctr -o limited 2>limit.err
     [ $? -eq 1 ] || [ ! -s limit.err ]
 ) || fail "a file that cannot grow: status 0"
 [ -z "$(find . -name '*.part')" ] || fail "a part remains: $(ls ./*.part)"

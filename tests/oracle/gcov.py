@@ -324,7 +324,7 @@ def check_instructions(tools, build, work):
     """The instructions that tracecov finds by walking code, run or not, are objdump's."""
     program = os.path.join(work, "plain", "program")
     text = command([*tools.tracecov, os.path.join(work, "run.ctr"), "--elf", program, "-q",
-                    "-f", "text", "--disassembly"], work)
+                    "-f", "text", "--disassembly", "--module", "program"], work)
     mine = {int(a, 16) for a in re.findall(r"^ *(?:\d+|#+): (0x[0-9a-f]+): ", text, re.M)}
     text = command([build.prefix + "-objdump", "-d", "--no-show-raw-insn", program], work)
     theirs = {int(a, 16) for a in re.findall(r"^ *([0-9a-f]+):\t", text, re.M)}

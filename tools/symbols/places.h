@@ -48,6 +48,8 @@ struct modset_options {
     bool force;      /* use a file even if its build id differs from the trace's */
     bool quiet;      /* no remarks (files not found); errors are still printed */
     bool missing_ok; /* no remark on a file that cannot be read, only on a wrong one */
+    /* No remark on a trace without mappings: the caller makes it. */
+    bool unmapped_quiet;
 };
 
 /*

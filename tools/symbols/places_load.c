@@ -271,7 +271,7 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
             }
         }
     }
-    if (!s->opt.nr_elfs && !s->opt.quiet) {
+    if (!s->opt.nr_elfs && !s->opt.quiet && !s->opt.unmapped_quiet) {
         tool_error(s->opt.prog,
                    "%s: recorded without mappings: which programs and libraries ran is "
                    "not known (--elf)",

@@ -41,6 +41,8 @@ void cover_free(struct cover *pub)
         free(c->pub.modules[i].blocks);
     }
     free(c->pub.modules);
+    free(c->pub.elsewhere_code.insns);
+    free(c->pub.elsewhere_code.blocks);
     free(c->loads);
     tallies_fini(&c->tallies);
     free(c);
@@ -113,11 +115,50 @@ static int check_target(struct adding *a)
 
     if (a->cover->first && (strncmp(c->target, a->info.target, sizeof(c->target) - 1) ||
                             c->machine != a->info.elf_machine)) {
-        tool_error(PROG, "%s: a trace of %s, but those before are of %s", a->path,
-                   a->info.target, c->target);
+        tool_error(PROG,
+                   "%s: a trace of %s, but those before are of %s: add up traces of one "
+                   "target (--keep-going leaves out others)",
+                   a->path, a->info.target, c->target);
         return TOOL_FAILED;
     }
     return TOOL_OK;
+}
+
+static void note_id(struct cover_ids *ids, int32_t id, const int32_t *wanted, uint32_t n)
+{
+    bool known = false;
+
+    for (size_t i = 0; i < ids->n && i < COVER_IDS; i++) {
+        known |= ids->v[i] == id;
+    }
+    if (!known) {
+        if (ids->n < COVER_IDS) {
+            ids->v[ids->n] = id;
+        }
+        ids->n++;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ids->found |= wanted[i] == id;
+    }
+}
+
+/* Stores what an empty result is explained by. */
+static void note_ids(struct adding *a)
+{
+    struct cover *c = &a->cover->pub;
+    const struct ctr_filter *f = &a->filter->events;
+    const struct ctr_process *p;
+    const struct ctr_thread *t;
+    uint64_t ns = a->info.end_ns - a->info.start_ns;
+
+    for (uint32_t i = 0; (p = ctr_trace_process(a->tr, i)) != NULL; i++) {
+        note_id(&c->pids, p->pid, f->pids, f->npid);
+    }
+    for (uint32_t i = 0; (t = ctr_trace_thread(a->tr, i)) != NULL; i++) {
+        note_id(&c->tids, t->tid, f->tids, f->ntid);
+        c->most_insns = t->insns > c->most_insns ? t->insns : c->most_insns;
+    }
+    c->longest_ns = ns > c->longest_ns ? ns : c->longest_ns;
 }
 
 /* After the trace's counts were added: updates the properties of the sums. */
@@ -137,6 +178,11 @@ static void note_added(struct adding *a)
         c->once = true;
     }
     c->traces++;
+    if (!(a->info.events & CTR_HAS_MAP)) {
+        c->unmapped_path = c->unmapped ? c->unmapped_path : a->path;
+        c->unmapped++;
+    }
+    note_ids(a);
 }
 
 /* Warns once if a part was selected for recording, or dropped: counts cover the rest. */
@@ -272,17 +318,19 @@ int cover_finish(struct cover *pub)
         qsort_r(order, n, sizeof(*order), by_place, c->tallies.v);
     }
     for (uint32_t i = 0, k; i < n; i = k) {
-        struct cover_module *m = &pub->modules[pub->nr_modules];
+        struct cover_module *m = &pub->elsewhere_code;
         uint32_t index = v[order[i]].module;
         for (k = i; k < n && v[order[k]].module == index; k++) {
         }
-        m->module = modset_module(pub->modset, index);
+        if (index != NO_MODULE) {
+            m = &pub->modules[pub->nr_modules++];
+            m->module = modset_module(pub->modset, index);
+        }
         if (index < c->nr_loads) {
             m->load_start = c->loads[index].start;
             m->load_end = c->loads[index].end;
             m->load_vaddr = c->loads[index].vaddr;
         }
-        pub->nr_modules++;
         if (!finish_module(c, m, order + i, k - i)) {
             goto out;
         }

@@ -56,18 +56,33 @@ struct cover_module {
     uint64_t load_vaddr;
 };
 
+#define COVER_IDS 8
+struct cover_ids {
+    int32_t v[COVER_IDS]; /* the first ones */
+    size_t n;             /* all */
+    bool found;           /* the filter selects one of them */
+};
+
 struct cover {
     struct modset *modset;
     struct cover_module *modules; /* those with code that ran, by index of module */
     size_t nr_modules;
     uint64_t total;     /* instructions executed that the filter selects */
     uint64_t elsewhere; /* of these in no file: code made at run time, vdso, ... */
-    uint64_t traces;    /* number of traces read */
-    bool branches;      /* the ways of branches are known for all traces */
-    bool once;          /* a trace has only a part of the run, or each block once:
+    /* That code, if cover_filter.elsewhere_code: addresses are the guest's, several
+     * instructions at one if the code changed or processes differ.  module is NULL. */
+    struct cover_module elsewhere_code;
+    uint64_t traces;   /* number of traces read */
+    uint64_t unmapped; /* of these recorded without mappings; the first one's path */
+    const char *unmapped_path;
+    /* For messages: ids in the traces; the longest trace and thread. */
+    struct cover_ids pids, tids;
+    uint64_t longest_ns, most_insns;
+    bool branches;    /* the ways of branches are known for all traces */
+    bool once;        /* a trace has only a part of the run, or each block once:
                            counts are not those of the run */
-    bool incomplete;    /* a trace has no end, is damaged, or was left out */
-    uint32_t machine;   /* e_machine, endianness and word of the traces (all the same) */
+    bool incomplete;  /* a trace has no end, is damaged, or was left out */
+    uint32_t machine; /* e_machine, endianness and word of the traces (all the same) */
     bool big_endian;
     uint8_t addr_bits;
     char target[32]; /* QEMU's name */
@@ -77,6 +92,7 @@ struct cover_filter {
     struct ctr_filter events; /* pids, tids, from, to */
     uint64_t from_ns, to_ns;  /* since the recording's start; to_ns 0: no end */
     unsigned jobs;
+    bool elsewhere_code; /* keep the code that is in no file, too */
     bool no_index;
     bool quiet; /* no remarks */
 };

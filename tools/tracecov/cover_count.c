@@ -22,12 +22,17 @@ static uint64_t insns_of(const struct ctr_block *b, const struct tally_counts *c
 bool adding_counts(struct adding *a, const struct ctr_block *b, const struct place *place,
                    const struct tally_counts *c)
 {
+    static const struct module none = {.index = NO_MODULE};
+    const struct place nowhere = {.module = &none, .vaddr = b->pc};
     uint64_t insns = insns_of(b, c);
 
     if (!place) {
         a->cover->pub.elsewhere = sum_u64(a->cover->pub.elsewhere, insns);
-        a->cover->pub.total = sum_u64(a->cover->pub.total, insns);
-        return true;
+        if (!a->filter->elsewhere_code) {
+            a->cover->pub.total = sum_u64(a->cover->pub.total, insns);
+            return true;
+        }
+        place = &nowhere;
     }
     return count_tally(a, tallies_find(&a->cover->tallies, place, b, a->info.elf_machine),
                        c, insns);

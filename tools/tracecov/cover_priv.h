@@ -28,6 +28,9 @@ struct tally {
     uint64_t *cut;  /* [ninsn]: counts from runs of a part, or NULL */
 };
 
+/* tally.module of code that is in no file; above all others. */
+#define NO_MODULE UINT32_MAX
+
 /* Distinguishes blocks with the same bytes. */
 enum tally_kind {
     TALLY_ORDINARY,

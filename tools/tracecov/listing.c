@@ -28,7 +28,8 @@ void listing_fini(struct listing *l)
 bool listing_module(struct listing *l, const struct cover_module *m)
 {
     l->code = &l->codes[m - l->cover->modules];
-    if (!l->code->file && report_code_init(l->code, l->cover, m, l->scan)) {
+    if (!l->code->file &&
+        (report_code_init(l->code, l->cover, m, l->scan) || report_jumps(l->code))) {
         report_code_fini(l->code);
         l->code->file = NULL;
         return false;
@@ -112,69 +113,153 @@ static void write_place(struct listing *l, const struct site *s, uint64_t *last)
     out_str(l->o, "\n");
 }
 
-/* Writes an instruction of listing_module's code.  *mode is the mode of the one before,
- * NO_INDEX if there is none. */
-static void write_site(struct listing *l, const struct site *s, unsigned *mode)
+/* Begins a block if the mode changes.  *mode is NO_INDEX before the first one. */
+static void set_mode(struct listing *l, unsigned *mode, unsigned now)
 {
-    const struct report_code *k = l->code;
-    const uint8_t *bytes;
-    size_t n;
-
-    if (s->mode != *mode) {
-        *mode = s->mode;
-        disas_block(l->disas, *mode);
-    }
-    if (s->insn == NO_INDEX) {
-        bytes = symfile_bytes(k->file, s->addr, &n);
-        if (bytes && n >= s->len) {
-            write_insn(l, s->addr, bytes, s->len, s->flags, (struct site_count){0});
-        }
-        return;
-    }
-    /* Several at one address: the code changed. */
-    for (size_t j = s->insn;
-         j < k->module->nr_insns && k->module->insns[j].addr == s->addr; j++) {
-        const struct cover_insn *ci = &k->module->insns[j];
-        write_insn(l, s->addr, ci->bytes, ci->len, ci->flags, count_of(ci));
+    if (now != *mode) {
+        *mode = now;
+        disas_block(l->disas, now);
     }
 }
 
+static void write_ran(struct listing *l, const struct cover_insn *i, unsigned *mode)
+{
+    set_mode(l, mode, i->mode);
+    write_insn(l, i->addr, i->bytes, i->len, i->flags, count_of(i));
+}
+
+static void write_not_run(struct listing *l, const struct site *s, unsigned *mode)
+{
+    size_t n;
+    const uint8_t *bytes = symfile_bytes(l->code->file, s->addr, &n);
+
+    set_mode(l, mode, s->mode);
+    if (bytes && n >= s->len) {
+        write_insn(l, s->addr, bytes, s->len, s->flags, (struct site_count){0});
+    }
+}
+
+/* Index of the first instruction that ran at or after addr. */
+static size_t ran_at(const struct cover_module *m, uint64_t addr)
+{
+    size_t lo = 0, hi = m->nr_insns;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (m->insns[mid].addr < addr) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+bool listing_ran_at(const struct listing *l, uint64_t from, uint64_t to)
+{
+    const struct cover_module *m = l->code->module;
+    size_t i = ran_at(m, from);
+
+    return i < m->nr_insns && m->insns[i].addr < to;
+}
+
+/*
+ * Sites have one instruction for an address, and none inside another one.  More than that
+ * may have run: code that changed, jumps into the middle of an instruction.  So what ran
+ * is merged with the sites that did not run.
+ */
 void listing_range(struct listing *l, uint64_t from, uint64_t to)
 {
     const struct report_code *k = l->code;
+    const struct cover_module *m = k->module;
+    size_t i = report_site_at(k, from), ran = ran_at(m, from);
     uint64_t place = UINT64_MAX;
     unsigned mode = NO_INDEX;
 
-    for (size_t i = report_site_at(k, from); i < k->nr_sites && k->sites[i].addr < to;
-         i++) {
-        write_place(l, &k->sites[i], &place);
-        write_site(l, &k->sites[i], &mode);
+    for (;;) {
+        const struct site *s =
+            i < k->nr_sites && k->sites[i].addr < to ? &k->sites[i] : NULL;
+        const struct cover_insn *c =
+            ran < m->nr_insns && m->insns[ran].addr < to ? &m->insns[ran] : NULL;
+
+        if (!s && !c) {
+            break;
+        }
+        if (s && (!c || s->addr <= c->addr)) {
+            write_place(l, s, &place);
+            if (s->insn == NO_INDEX) {
+                write_not_run(l, s, &mode);
+            }
+            i++;
+        } else {
+            write_ran(l, c, &mode);
+            ran++;
+        }
     }
 }
 
-void listing_rest(struct listing *l)
+/* The name of the section at addr, or NULL. */
+static const char *section_at(const struct symfile *f, uint64_t addr)
+{
+    const struct sym_code *v;
+    uint32_t n = symfile_code(f, &v);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (v[i].addr <= addr && addr < v[i].end) {
+            return v[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void write_section(struct listing *l, const char *section)
+{
+    out_str(l->o, "\n");
+    if (section && *section) {
+        listing_safe(l->o, section, strlen(section));
+        out_str(l->o, ", in no function:\n");
+    } else {
+        out_str(l->o, section ? "in no function:\n" : "in no section:\n");
+    }
+}
+
+void listing_between(struct listing *l, uint64_t from, uint64_t to,
+                     bool (*wanted)(const void *arg, uint32_t file), const void *arg)
 {
     const struct report_code *k = l->code;
+    const struct cover_module *m = k->module;
+    const char *section = NULL, *now;
     uint64_t end = 0, place = UINT64_MAX;
     unsigned mode = NO_INDEX;
-    uint32_t function = 0;
+    bool any = false;
 
-    for (size_t i = 0; i < k->nr_sites; i++) {
-        const struct site *s = &k->sites[i];
-        while (function < k->nr_functions && k->functions[function].end <= s->addr) {
-            function++;
-        }
-        if (s->insn == NO_INDEX ||
-            (function < k->nr_functions && k->functions[function].addr <= s->addr)) {
+    for (size_t i = ran_at(m, from); i < m->nr_insns && m->insns[i].addr < to; i++) {
+        const struct cover_insn *c = &m->insns[i];
+        size_t at = report_site_at(k, c->addr);
+        const struct site *s =
+            at < k->nr_sites && k->sites[at].addr == c->addr ? &k->sites[at] : NULL;
+
+        if (wanted && !wanted(arg, s && s->range != NO_INDEX && k->ranges[s->range].line
+                                       ? k->ranges[s->range].file
+                                       : SYM_NONE)) {
             continue;
         }
-        if (s->addr != end) {
+        now = section_at(k->file, c->addr);
+        if (!any || now != section) {
+            write_section(l, now);
+            mode = NO_INDEX;
+        } else if (c->addr > end) {
             out_str(l->o, "\n");
             mode = NO_INDEX;
         }
-        write_place(l, s, &place);
-        write_site(l, s, &mode);
-        end = s->addr + s->len;
+        if (s) {
+            write_place(l, s, &place);
+        }
+        write_ran(l, c, &mode);
+        end = c->addr + c->len;
+        section = now;
+        any = true;
     }
 }
 
@@ -184,17 +269,13 @@ void listing_ran(struct listing *l, const struct cover_module *m)
     unsigned mode = NO_INDEX;
 
     for (size_t i = 0; i < m->nr_insns; i++) {
-        const struct cover_insn *ci = &m->insns[i];
-        bool gap = i && ci->addr != end && ci->addr != ci[-1].addr;
+        const struct cover_insn *c = &m->insns[i];
 
-        if (gap) {
+        if (i && c->addr > end) {
             out_str(l->o, "\n");
+            mode = NO_INDEX;
         }
-        if (i == 0 || gap || ci->mode != mode) {
-            mode = ci->mode;
-            disas_block(l->disas, mode);
-        }
-        write_insn(l, ci->addr, ci->bytes, ci->len, ci->flags, count_of(ci));
-        end = ci->addr + ci->len;
+        write_ran(l, c, &mode);
+        end = c->addr + c->len > end ? c->addr + c->len : end;
     }
 }

@@ -29,11 +29,19 @@ void listing_fini(struct listing *l);
 /* Chooses the module for the calls below; it must have a file.  False: no memory. */
 bool listing_module(struct listing *l, const struct cover_module *m);
 
-/* Writes the instructions at [from, to). */
+/* Whether an instruction ran at [from, to). */
+bool listing_ran_at(const struct listing *l, uint64_t from, uint64_t to);
+
+/* Writes the instructions at [from, to), and those that did not run. */
 void listing_range(struct listing *l, uint64_t from, uint64_t to);
 
-/* Writes the code of listing_module's module that ran and is in no function. */
-void listing_rest(struct listing *l);
+/*
+ * Writes what ran at [from, to), below headings with the section, and separates pieces.
+ * Nothing if nothing ran there.  wanted: NULL, or whether to write the code of a
+ * source file (symfile_file); SYM_NONE: code without line information.
+ */
+void listing_between(struct listing *l, uint64_t from, uint64_t to,
+                     bool (*wanted)(const void *arg, uint32_t file), const void *arg);
 
 /* Writes the code that ran in a module without a file; no other code of it is known. */
 void listing_ran(struct listing *l, const struct cover_module *m);

@@ -53,7 +53,7 @@ static bool count_entries(const struct cover_module *m, uint64_t *n)
         if (b->addr < base_of(m) || b->addr - base_of(m) + b->bytes > UINT32_MAX) {
             tool_error(PROG,
                        "%s: address 0x%llx is not within 4 GiB of where it was loaded, "
-                       "which drcov cannot represent",
+                       "which drcov cannot represent (--module selects others)",
                        m->module->path, (unsigned long long)b->addr);
             return false;
         }
@@ -115,7 +115,9 @@ int output_drcov(const struct cover *c, FILE *file)
     struct out *o;
 
     if (c->nr_modules > MODULES_MOST) {
-        tool_error(PROG, "%zu modules are more than drcov can represent (%u)",
+        tool_error(PROG,
+                   "%zu modules are more than drcov can represent (%u); --module selects "
+                   "some",
                    c->nr_modules, MODULES_MOST);
         return OUTPUT_REFUSED;
     }

@@ -103,6 +103,31 @@ static void write_card(struct out *o, const char *name, uint64_t hit, uint64_t o
     out_str(o, "</div>\n");
 }
 
+/* The totals: of the source files; of what has none. */
+static void write_cards(struct out *o, const struct report *r)
+{
+    if (r->nr_files) {
+        out_printf(o,
+                   "<p>Lines, functions and branches of %zu source file%s of %zu "
+                   "program%s or librar%s with line information:</p>\n",
+                   r->nr_files, r->nr_files == 1 ? "" : "s", r->nr_lined,
+                   r->nr_lined == 1 ? "" : "s", r->nr_lined == 1 ? "y" : "ies");
+    }
+    out_str(o, "<div class=\"cards\">\n");
+    if (r->nr_files) {
+        write_card(o, "Lines", r->totals.lines_hit, r->totals.lines);
+        write_card(o, "Functions", r->totals.functions_hit, r->totals.functions);
+    }
+    if (r->cover->branches && r->totals.branches) {
+        write_card(o, "Branches", r->totals.branches_hit, r->totals.branches);
+    }
+    if (r->bare.functions) {
+        write_card(o, "Functions without line information", r->bare.functions_hit,
+                   r->bare.functions);
+    }
+    out_str(o, "</div>\n");
+}
+
 static void write_header(struct out *o, const struct report *r)
 {
     const struct cover *c = r->cover;
@@ -123,15 +148,7 @@ static void write_header(struct out *o, const struct report *r)
         out_str(o, " of them in no file");
     }
     out_str(o, c->once ? ". A trace holds only a part of what ran.</p>\n" : ".</p>\n");
-    out_str(o, "<div class=\"cards\">\n");
-    if (r->totals.lines) {
-        write_card(o, "Lines", r->totals.lines_hit, r->totals.lines);
-    }
-    write_card(o, "Functions", r->totals.functions_hit, r->totals.functions);
-    if (c->branches && r->totals.branches) {
-        write_card(o, "Branches", r->totals.branches_hit, r->totals.branches);
-    }
-    out_str(o, "</div>\n");
+    write_cards(o, r);
 }
 
 /* A percentage with its bar and the total. */
@@ -183,49 +200,41 @@ static void write_files(struct out *o, const struct report *r)
     out_str(o, "</tbody></table></div>\n");
 }
 
-/* Adds up the functions of a module, in all sources of the report. */
-static void module_functions(const struct report *r, uint32_t module,
-                             struct report_totals *functions, struct report_totals *insns)
+static void write_module(struct out *o, const struct cover_module *c,
+                         const struct report_module *m, bool branches)
 {
-    *functions = *insns = (struct report_totals){0};
-    for (size_t i = 0; i < r->nr_sources; i++) {
-        const struct report_source *s = &r->sources[i];
-        for (size_t k = 0; k < s->nr_functions; k++) {
-            const struct report_function *f = &s->functions[k];
-            if (f->module == module) {
-                functions->functions++;
-                functions->functions_hit += f->count != 0;
-                insns->lines += f->insns_total;
-                insns->lines_hit += f->insns_hit;
-            }
-        }
+    out_str(o, "<tr><td class=\"name\">");
+    out_markup(o, c->module->path);
+    if (!c->module->file) {
+        out_str(o, "<br><span class=\"dim\">");
+        out_markup(o, c->module->why);
+        out_str(o, "</span>");
     }
+    out_printf(o, "</td><td data-k=\"%llu\">", (unsigned long long)c->total);
+    out_grouped(o, c->total);
+    out_str(o, "</td>");
+    write_cells(o, m->totals.lines_hit, m->totals.lines);
+    write_cells(o, m->totals.functions_hit, m->totals.functions);
+    write_cells(o, m->totals.branches_hit, branches ? m->totals.branches : 0);
+    write_cells(o, m->bare.functions_hit, m->bare.functions);
+    write_cells(o, m->insns_hit, m->insns);
+    out_str(o, "</tr>\n");
 }
 
 static void write_modules(struct out *o, const struct report *r)
 {
     out_str(o, "<h2>Programs and libraries</h2>\n<div class=\"scroll\"><table><thead><tr>"
                "<th class=\"name\">File</th><th>Executed</th>"
-               "<th>Functions</th><th></th><th></th>"
-               "<th>Instructions of them</th><th></th><th></th></tr></thead>"
+               "<th>Lines</th><th></th><th></th>"
+               "<th>Functions of sources</th><th></th><th></th>"
+               "<th>Branches</th><th></th><th></th>"
+               "<th>Functions without lines</th><th></th><th></th>"
+               "<th>Instructions of functions</th><th></th><th></th></tr></thead>"
                "<tbody>\n");
     for (size_t i = 0; i < r->cover->nr_modules; i++) {
-        const struct cover_module *m = &r->cover->modules[i];
-        struct report_totals f, n;
-        module_functions(r, m->module->index, &f, &n);
-        out_str(o, "<tr><td class=\"name\">");
-        out_markup(o, m->module->path);
-        if (!m->module->file) {
-            out_str(o, "<br><span class=\"dim\">");
-            out_markup(o, m->module->why);
-            out_str(o, "</span>");
+        if (r->modules[i].selected) {
+            write_module(o, &r->cover->modules[i], &r->modules[i], r->cover->branches);
         }
-        out_printf(o, "</td><td data-k=\"%llu\">", (unsigned long long)m->total);
-        out_grouped(o, m->total);
-        out_str(o, "</td>");
-        write_cells(o, f.functions_hit, f.functions);
-        write_cells(o, n.lines_hit, n.lines);
-        out_str(o, "</tr>\n");
     }
     out_str(o, "</tbody></table></div>\n");
 }

@@ -18,6 +18,12 @@ static void write_totals(struct out *o, const struct report_totals *t)
                (unsigned long long)t->branches, (unsigned long long)t->branches_hit);
 }
 
+static void write_bare(struct out *o, const struct report_totals *t)
+{
+    out_printf(o, "{\"functions\":%llu,\"functions_hit\":%llu}",
+               (unsigned long long)t->functions, (unsigned long long)t->functions_hit);
+}
+
 static void write_number(struct out *o, const char *name, uint64_t v)
 {
     out_str(o, name);
@@ -111,7 +117,8 @@ static void write_source(struct out *o, const struct report_source *s, bool know
     out_str(o, "}");
 }
 
-static void write_module(struct out *o, const struct cover_module *c)
+static void write_module(struct out *o, const struct cover_module *c,
+                         const struct report_module *r)
 {
     const struct module *m = c->module;
 
@@ -149,6 +156,10 @@ static void write_module(struct out *o, const struct cover_module *c)
     write_number(o, ",\"insns\":", c->nr_insns);
     write_number(o, ",\"blocks\":", c->nr_blocks);
     write_number(o, ",\"instructions\":", c->total);
+    out_str(o, ",\"totals\":");
+    write_totals(o, &r->totals);
+    out_str(o, ",\"without_lines\":");
+    write_bare(o, &r->bare);
     out_str(o, "}");
 }
 
@@ -160,7 +171,7 @@ int output_json(const struct report *r, FILE *file)
     if (!o) {
         return -ENOMEM;
     }
-    out_str(o, "{\"format\":\"tracecov\",\"version\":1,\"target\":");
+    out_str(o, "{\"format\":\"tracecov\",\"version\":2,\"target\":");
     out_json(o, c->target);
     write_number(o, ",\"traces\":", c->traces);
     write_number(o, ",\"instructions\":", c->total);
@@ -169,10 +180,12 @@ int output_json(const struct report *r, FILE *file)
     out_str(o, c->branches ? ",\"branches_known\":true" : ",\"branches_known\":false");
     out_str(o, ",\n\"totals\":");
     write_totals(o, &r->totals);
+    out_str(o, ",\n\"without_lines\":");
+    write_bare(o, &r->bare);
     out_str(o, ",\n\"modules\":[");
     for (size_t i = 0; i < c->nr_modules; i++) {
         out_str(o, i ? ",\n" : "");
-        write_module(o, &c->modules[i]);
+        write_module(o, &c->modules[i], &r->modules[i]);
     }
     out_str(o, "],\n\"sources\":[");
     for (size_t i = 0; i < r->nr_sources; i++) {

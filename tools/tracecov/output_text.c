@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For people: totals, then each source annotated as gcov does ("    count:line:text"),
- * with the ways of conditional branches below their line.  If there is no source, or it
- * is not wanted, the functions that ran are shown as disassembly.
+ * with the ways of conditional branches below their line.  What has no source, or all if
+ * that is wanted, is shown as disassembly (output_text_code.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,19 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracecov/listing.h"
+#include "tracecov/output_text_priv.h"
 
 /* A larger file is not treated as source. */
 #define SOURCE_BYTES_MOST (64u << 20)
 
-struct text {
-    struct out *o;
-    const struct report *r;
-    const struct text_options *opt;
-    struct listing listing;
-};
-
-static bool wanted(const struct text *t, const struct report_function *f)
+bool text_wanted(const struct text *t, const struct report_function *f)
 {
     return !t->opt->function || fnmatch(t->opt->function, f->name, 0) == 0 ||
            fnmatch(t->opt->function, f->linkage, 0) == 0;
@@ -34,13 +27,12 @@ static bool any_wanted(const struct text *t, const struct report_source *s)
     bool any = !t->opt->function;
 
     for (size_t i = 0; i < s->nr_functions && !any; i++) {
-        any = wanted(t, &s->functions[i]);
+        any = text_wanted(t, &s->functions[i]);
     }
     return any;
 }
 
-/* The module that code ran in, NULL if none did. */
-static const struct cover_module *module_of(const struct text *t, uint32_t index)
+const struct cover_module *text_module_of(const struct text *t, uint32_t index)
 {
     const struct cover *c = t->r->cover;
 
@@ -54,7 +46,7 @@ static const struct cover_module *module_of(const struct text *t, uint32_t index
 
 /* ------------------------------------------------------------------ totals */
 
-static void write_ratio(struct out *o, const char *name, uint64_t hit, uint64_t of)
+void text_ratio(struct out *o, const char *name, uint64_t hit, uint64_t of)
 {
     out_str(o, name);
     out_percent(o, hit, of);
@@ -65,20 +57,37 @@ static void write_ratio(struct out *o, const char *name, uint64_t hit, uint64_t 
     out_str(o, ")");
 }
 
+/* What the totals are of, and what has no part in them. */
+static void write_denominator(struct text *t)
+{
+    const struct report *r = t->r;
+
+    out_printf(t->o,
+               "\nsources       %zu file%s of %zu program%s or librar%s with line "
+               "information\n",
+               r->nr_files, r->nr_files == 1 ? "" : "s", r->nr_lined,
+               r->nr_lined == 1 ? "" : "s", r->nr_lined == 1 ? "y" : "ies");
+    if (r->bare.functions) {
+        text_ratio(t->o, "no lines      ", r->bare.functions_hit, r->bare.functions);
+        out_str(t->o, " functions without line information\n");
+    }
+}
+
 static void write_totals(struct text *t)
 {
     const struct report_totals *n = &t->r->totals;
     const struct cover *c = t->r->cover;
     struct out *o = t->o;
 
-    write_ratio(o, "lines         ", n->lines_hit, n->lines);
-    write_ratio(o, "\nfunctions     ", n->functions_hit, n->functions);
+    text_ratio(o, "lines         ", n->lines_hit, n->lines);
+    text_ratio(o, "\nfunctions     ", n->functions_hit, n->functions);
     if (c->branches) {
-        write_ratio(o, "\nbranches      ", n->branches_hit, n->branches);
+        text_ratio(o, "\nbranches      ", n->branches_hit, n->branches);
     } else {
         out_str(o, "\nbranches      not known");
     }
-    out_str(o, "\ninstructions  ");
+    write_denominator(t);
+    out_str(o, "instructions  ");
     out_grouped(o, c->total);
     out_printf(o, " executed, %s, %llu trace%s", c->target, (unsigned long long)c->traces,
                c->traces == 1 ? "" : "s");
@@ -90,7 +99,42 @@ static void write_totals(struct text *t)
     out_str(o, "\n");
 }
 
-static void write_title(struct text *t, const char *title)
+static void write_part(struct out *o, const char *name, uint64_t hit, uint64_t of)
+{
+    if (of) {
+        text_ratio(o, name, hit, of);
+    }
+}
+
+/* A line for each program and library. */
+static void write_modules(struct text *t)
+{
+    struct out *o = t->o;
+
+    out_str(o, t->r->cover->nr_modules ? "\n" : "");
+    for (size_t i = 0; i < t->r->cover->nr_modules; i++) {
+        const struct report_module *m = &t->r->modules[i];
+        const struct cover_module *c = &t->r->cover->modules[i];
+
+        if (!m->selected) {
+            continue;
+        }
+        listing_safe(o, c->module->path, strlen(c->module->path));
+        out_str(o, ": ");
+        out_grouped(o, c->total);
+        out_str(o, " executed");
+        write_part(o, ", lines ", m->totals.lines_hit, m->totals.lines);
+        write_part(o, ", functions ", m->totals.functions_hit, m->totals.functions);
+        if (t->r->cover->branches) {
+            write_part(o, ", branches ", m->totals.branches_hit, m->totals.branches);
+        }
+        write_part(o, ", functions without lines ", m->bare.functions_hit,
+                   m->bare.functions);
+        out_str(o, "\n");
+    }
+}
+
+void text_title(struct text *t, const char *title)
 {
     out_str(t->o, t->opt->color ? "\n" LISTING_BOLD : "\n");
     listing_safe(t->o, title, strlen(title));
@@ -99,146 +143,12 @@ static void write_title(struct text *t, const char *title)
 
 static void write_source_totals(struct text *t, const struct report_source *s)
 {
-    write_ratio(t->o, "  lines ", s->totals.lines_hit, s->totals.lines);
-    write_ratio(t->o, ", functions ", s->totals.functions_hit, s->totals.functions);
+    text_ratio(t->o, "  lines ", s->totals.lines_hit, s->totals.lines);
+    text_ratio(t->o, ", functions ", s->totals.functions_hit, s->totals.functions);
     if (t->r->cover->branches) {
-        write_ratio(t->o, ", branches ", s->totals.branches_hit, s->totals.branches);
+        text_ratio(t->o, ", branches ", s->totals.branches_hit, s->totals.branches);
     }
     out_str(t->o, "\n");
-}
-
-/* ------------------------------------------------------------- disassembly */
-
-static void write_function_line(struct out *o, const struct report_function *f)
-{
-    listing_safe(o, f->name, strlen(f->name));
-    out_str(o, ": count ");
-    out_u64(o, f->count);
-    if (f->insns_total) {
-        write_ratio(o, ", instructions ", f->insns_hit, f->insns_total);
-    } else {
-        out_str(o, ", inlined only");
-    }
-    out_str(o, "\n");
-}
-
-static void disassemble(struct text *t, const struct report_function *f)
-{
-    const struct cover_module *m = module_of(t, f->module);
-    const struct sym_function *s =
-        m && m->module->file ? symfile_function(m->module->file, f->addr) : NULL;
-    uint64_t end = s && s->addr == f->addr ? s->end : f->addr;
-
-    out_str(t->o, "\n");
-    write_function_line(t->o, f);
-    if (m && m->module->file && f->insns_total) {
-        if (!listing_module(&t->listing, m)) {
-            t->o->error = t->o->error ? t->o->error : -ENOMEM;
-            return;
-        }
-        listing_range(&t->listing, f->addr, end);
-    }
-}
-
-/* Writes functions that ran, and others selected by name. */
-static void disassemble_all(struct text *t, const struct report_source *s)
-{
-    for (size_t i = 0; i < s->nr_functions; i++) {
-        const struct report_function *f = &s->functions[i];
-        if (wanted(t, f) && (t->opt->function || f->count || f->insns_hit)) {
-            disassemble(t, f);
-        }
-    }
-}
-
-static int by_count(const void *pa, const void *pb)
-{
-    const struct report_function *a = *(const struct report_function *const *)pa;
-    const struct report_function *b = *(const struct report_function *const *)pb;
-
-    return a->count != b->count ? (a->count < b->count ? 1 : -1)
-                                : (a->addr > b->addr) - (a->addr < b->addr);
-}
-
-/* Writes the functions of a module without lines, by count, descending. */
-static void write_function_table(struct text *t, const struct report_source *s)
-{
-    const struct report_function **v = malloc((s->nr_functions + 1) * sizeof(*v));
-    uint64_t insns = 0, insns_hit = 0;
-    size_t n = 0, never = 0;
-
-    if (!v) {
-        t->o->error = t->o->error ? t->o->error : -ENOMEM;
-        return;
-    }
-    for (size_t i = 0; i < s->nr_functions; i++) {
-        const struct report_function *f = &s->functions[i];
-        insns += f->insns_total;
-        insns_hit += f->insns_hit;
-        if (!f->count && !f->insns_hit && !t->opt->function) {
-            never++;
-        } else if (wanted(t, f)) {
-            v[n++] = f;
-        }
-    }
-    qsort(v, n, sizeof(*v), by_count);
-    write_ratio(t->o, "  functions ", s->totals.functions_hit, s->totals.functions);
-    write_ratio(t->o, ", instructions of them ", insns_hit, insns);
-    out_str(t->o, "\n\n        count   instructions  function\n");
-    for (size_t i = 0; i < n; i++) {
-        const struct report_function *f = v[i];
-        out_u64_width(t->o, f->count, 13);
-        out_u64_width(t->o, f->insns_hit, 8);
-        out_str(t->o, "/");
-        out_u64(t->o, f->insns_total);
-        for (unsigned d = fmt_dec_digits(f->insns_total); d < 6; d++) {
-            out_str(t->o, " ");
-        }
-        out_str(t->o, "  ");
-        listing_safe(t->o, f->name, strlen(f->name));
-        out_str(t->o, "\n");
-    }
-    if (never) {
-        out_printf(t->o, "            0                 (%zu function%s never ran)\n",
-                   never, never == 1 ? "" : "s");
-    }
-    free(v);
-}
-
-/* Writes a module without known functions. */
-static void write_ran(struct text *t, const struct cover_module *m)
-{
-    out_u64(t->o, m->nr_insns);
-    out_str(t->o, " instructions ran, ");
-    out_grouped(t->o, m->total);
-    out_str(t->o, " times in all\n");
-}
-
-static void write_module(struct text *t, const struct report_source *s)
-{
-    const struct cover_module *m = module_of(t, s->module);
-
-    write_title(t, s->path);
-    if (!m) {
-        return;
-    }
-    if (!m->module->file) {
-        out_str(t->o, "  no file: ");
-        listing_safe(t->o, m->module->why, strlen(m->module->why));
-        out_str(t->o, "; ");
-        write_ran(t, m);
-        listing_ran(&t->listing, m);
-        return;
-    }
-    out_str(t->o, s->nr_functions ? "  " : "  no functions known; ");
-    write_ran(t, m);
-    if (s->nr_functions) {
-        write_function_table(t, s);
-    }
-    disassemble_all(t, s);
-    if (!t->opt->function && listing_module(&t->listing, m)) {
-        listing_rest(&t->listing);
-    }
 }
 
 /* ------------------------------------------------------------------ source */
@@ -309,7 +219,7 @@ static bool line_wanted(const struct text *t, const struct report_source *s,
     for (size_t i = 0; i < s->nr_functions && s->functions[i].line <= line; i++) {
         const struct report_function *f = &s->functions[i];
         uint32_t end = f->end_line ? f->end_line : f->line;
-        if (line <= end && wanted(t, f)) {
+        if (line <= end && text_wanted(t, f)) {
             return true;
         }
     }
@@ -370,20 +280,31 @@ static void write_source(struct text *t, const struct report_source *s)
 {
     char *text = NULL;
     size_t n = 0;
-    int ret = t->opt->disassembly ? 0 : read_source(s->path, &text, &n);
+    int ret = read_source(s->path, &text, &n);
 
-    write_title(t, s->path);
+    text_title(t, s->path);
     write_source_totals(t, s);
     if (ret) {
         out_printf(t->o, "  source not shown (%s): disassembly instead\n",
                    ret == -EINVAL ? "not a regular file" : strerror(-ret));
-    }
-    if (ret || t->opt->disassembly) {
-        disassemble_all(t, s);
+        text_disassemble(t, s);
     } else {
         annotate(t, s, text, n);
     }
     free(text);
+}
+
+static void write_sources(struct text *t)
+{
+    for (size_t i = 0; i < t->r->nr_sources && !t->o->error; i++) {
+        const struct report_source *s = &t->r->sources[i];
+
+        if (any_wanted(t, s) && s->is_module) {
+            text_module(t, s);
+        } else if (any_wanted(t, s)) {
+            write_source(t, s);
+        }
+    }
 }
 
 int output_text(const struct report *r, const struct text_options *opt, FILE *file)
@@ -399,17 +320,12 @@ int output_text(const struct report *r, const struct text_options *opt, FILE *fi
     t.listing.places = true;
     if (!t.o->error) {
         write_totals(&t);
+        write_modules(&t);
     }
-    for (size_t i = 0; i < r->nr_sources && !t.o->error; i++) {
-        const struct report_source *s = &r->sources[i];
-        if (!any_wanted(&t, s)) {
-            continue;
-        }
-        if (s->is_module) {
-            write_module(&t, s);
-        } else {
-            write_source(&t, s);
-        }
+    if (!t.o->error && opt->disassembly) {
+        text_disassemble_all(&t);
+    } else if (!t.o->error) {
+        write_sources(&t);
     }
     listing_fini(&t.listing);
     return out_close(t.o);

@@ -17,15 +17,18 @@ int report_make(struct report **out, const struct cover *c,
 
     *out = NULL;
     mk.report = calloc(1, sizeof(*mk.report));
-    mk.table = report_source_table_new();
+    mk.table = report_source_table_new(c);
     mk.scan = insn_scan_new(c);
     if (!mk.report || !mk.table || !mk.scan) {
         goto out;
     }
     mk.report->cover = c;
-    e = 0;
+    mk.report->modules = calloc(c->nr_modules + 1, sizeof(*mk.report->modules));
+    e = mk.report->modules ? 0 : -CTR_E_NOMEM;
     for (size_t i = 0; i < c->nr_modules && !e; i++) {
         if (wanted(opt, c->modules[i].module)) {
+            mk.module = &mk.report->modules[i];
+            mk.module->selected = true;
             e = report_module(&mk, &c->modules[i]);
         }
     }
@@ -41,11 +44,31 @@ out:
     return e;
 }
 
+struct report_module *report_module_of(const struct report *r, uint32_t index)
+{
+    size_t lo = 0, hi = r->cover->nr_modules;
+
+    while (lo + 1 < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (r->cover->modules[mid].module->index <= index) {
+            lo = mid;
+        } else {
+            hi = mid;
+        }
+    }
+    return &r->modules[lo];
+}
+
 void report_free(struct report *r)
 {
     if (!r) {
         return;
     }
+    for (size_t i = 0; r->modules && i < r->cover->nr_modules; i++) {
+        free(r->modules[i].files);
+    }
+    free(r->modules);
     for (size_t i = 0; i < r->nr_sources; i++) {
         report_source_fini(&r->sources[i]);
     }

@@ -26,6 +26,7 @@
 
 struct report_line {
     uint32_t line;
+    uint32_t module; /* index of a module that has it */
     uint64_t count;
 };
 
@@ -72,12 +73,33 @@ struct report_source {
     struct report_totals totals;
 };
 
+/*
+ * A program or library.  What several modules have (a header's lines) counts in each of
+ * them, but once in the totals of the report.
+ */
+struct report_module {
+    bool selected; /* by --module */
+    bool rest;     /* its code without lines is selected, too */
+    bool *files; /* by number of symfile_file: that source is selected; NULL: no lines */
+    uint32_t nr_files;
+    struct report_totals totals; /* in source files */
+    struct report_totals bare;   /* without line information: functions only */
+    uint64_t insns, insns_hit;   /* of its functions: instructions, those that ran */
+};
+
 struct report {
     const struct cover *cover;
     struct report_source *sources; /* by path; then modules without lines */
     size_t nr_sources;
-    struct report_totals totals;
+    struct report_module *modules; /* in the order of cover->modules */
+    size_t nr_files;               /* sources that are files */
+    size_t nr_lined;               /* modules with lines or functions in these */
+    struct report_totals totals;   /* of the source files: what lcov has, too */
+    struct report_totals bare;     /* of what has no line information: functions only */
 };
+
+/* The module with that index, which code ran in. */
+struct report_module *report_module_of(const struct report *r, uint32_t index);
 
 struct report_options {
     /* Globs on whole paths (fnmatch(3), `*' also matches '/'); a source is in the report
@@ -94,8 +116,7 @@ struct report_options {
     unsigned nr_substitute;
     bool existing;           /* only sources that can be read here */
     const char *listing_dir; /* NULL, or a folder for disassembly listings, which are the
-                                sources of modules without lines: one line for an
-                                instruction or function heading */
+                                sources of modules without lines (report_listing.c) */
 };
 
 /* Returns 0, -CTR_E_NOMEM, or -CTR_E_IO for a listing, after a message on stderr. */

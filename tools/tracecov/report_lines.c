@@ -259,7 +259,8 @@ int report_lines(struct report_maker *mk, const struct report_code *k,
         if (i == 0 || sorted[i - 1]->place != r->place) {
             uint64_t n = p->entries > p->leaving ? p->entries : p->leaving;
 
-            e = report_source_line(mk, r->source, r->line, n > p->most ? n : p->most);
+            e = report_source_line(mk, r->source, r->line, k->index,
+                                   n > p->most ? n : p->most);
         }
     }
 out:

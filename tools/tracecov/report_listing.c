@@ -87,7 +87,7 @@ static int write_insn(struct writer *w, const struct site *s)
     }
     out_str(w->o, "\n");
     w->line++;
-    e = report_source_line(w->mk, w->source, w->line, n.count);
+    e = report_source_line(w->mk, w->source, w->line, w->k->index, n.count);
     if (!e && (s->flags & CONDITIONAL) == CONDITIONAL) {
         e = report_source_branch(w->mk, w->source, w->line, s, &n, w->k->index);
     }

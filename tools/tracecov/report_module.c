@@ -195,7 +195,7 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
         /* The line of its declaration gets the function's count, even if debug
          * information has the first instructions on the line of the brace after it. */
         if (!e && s->decl_line && !v[i].heading) {
-            e = report_source_line(mk, file_source[file], f.line, f.count);
+            e = report_source_line(mk, file_source[file], f.line, k->index, f.count);
         }
     }
     free(v);
@@ -269,6 +269,14 @@ static int find_sources(struct report_maker *mk, const struct report_code *k, ui
             e = report_source_find(mk, symfile_file(k->file, i), false, 0, &v[i]);
         }
     }
+    mk->module->files = calloc((size_t)nr + 1, sizeof(bool));
+    if (!mk->module->files) {
+        return -CTR_E_NOMEM;
+    }
+    mk->module->nr_files = nr;
+    for (uint32_t i = 0; i < nr && !e; i++) {
+        mk->module->files[i] = v[i] != NO_INDEX;
+    }
     return e;
 }
 
@@ -279,6 +287,7 @@ int report_module(struct report_maker *mk, const struct cover_module *m)
     uint32_t *file_source = NULL, *heading = NULL;
     int e;
 
+    mk->module->rest = report_source_selected(mk->opt, m->module->path, true);
     if (!m->module->file) {
         return report_source_find(mk, m->module->path, true, m->module->index, &source);
     }

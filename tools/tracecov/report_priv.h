@@ -106,6 +106,7 @@ struct report_maker {
     const struct report_options *opt;
     struct insn_scan *scan;
     struct source_table *table;
+    struct report_module *module; /* the one that is being reported */
 };
 
 /* Finds or makes the source with that path; *index is NO_INDEX if it is not selected.
@@ -113,7 +114,10 @@ struct report_maker {
 int report_source_find(struct report_maker *mk, const char *path, bool is_module,
                        uint32_t module, uint32_t *index);
 int report_source_line(struct report_maker *mk, uint32_t source, uint32_t line,
-                       uint64_t count);
+                       uint32_t module, uint64_t count);
+/* Whether --include, --exclude and --existing select a path. */
+bool report_source_selected(const struct report_options *o, const char *path,
+                            bool is_module);
 int report_source_branch(struct report_maker *mk, uint32_t source, uint32_t line,
                          const struct site *site, const struct site_count *n,
                          uint32_t module);
@@ -124,7 +128,7 @@ int report_source_function(struct report_maker *mk, uint32_t source,
 void report_sources_finish(struct report_maker *mk);
 void report_source_fini(struct report_source *s);
 
-struct source_table *report_source_table_new(void);
+struct source_table *report_source_table_new(const struct cover *c);
 void report_source_table_free(struct source_table *t); /* NULL is allowed */
 
 /* ------------------------------------------------------------------ modules */

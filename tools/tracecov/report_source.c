@@ -21,20 +21,37 @@ struct source_caps {
 
 #define NR_BUCKETS 4096u
 
+/* The last thing of several modules that was counted in a module. */
+struct share {
+    uint64_t seen, hit; /* its number, from 1 */
+};
+
 struct source_table {
+    struct share *shares;     /* by module, in the order of the cover */
+    uint64_t things;          /* counted so far */
     struct source_caps *caps; /* by index of source */
     size_t nr_caps, sources_cap;
     size_t buckets[NR_BUCKETS]; /* index of source, + 1 */
 };
 
-struct source_table *report_source_table_new(void)
+struct source_table *report_source_table_new(const struct cover *c)
 {
-    return calloc(1, sizeof(struct source_table));
+    struct source_table *t = calloc(1, sizeof(*t));
+
+    if (t) {
+        t->shares = calloc(c->nr_modules + 1, sizeof(*t->shares));
+    }
+    if (t && !t->shares) {
+        free(t);
+        t = NULL;
+    }
+    return t;
 }
 
 void report_source_table_free(struct source_table *t)
 {
     if (t) {
+        free(t->shares);
         free(t->caps);
         free(t);
     }
@@ -91,6 +108,14 @@ static int add_source(struct report_maker *mk, char *path, bool is_module,
     return 0;
 }
 
+bool report_source_selected(const struct report_options *o, const char *path,
+                            bool is_module)
+{
+    return (!o->nr_include || report_match(o->include, o->nr_include, path)) &&
+           !report_match(o->exclude, o->nr_exclude, path) &&
+           !(o->existing && !is_module && access(path, R_OK));
+}
+
 int report_source_find(struct report_maker *mk, const char *path, bool is_module,
                        uint32_t module, uint32_t *index)
 {
@@ -124,9 +149,7 @@ int report_source_find(struct report_maker *mk, const char *path, bool is_module
             return 0;
         }
     }
-    if ((o->nr_include && !report_match(o->include, o->nr_include, full)) ||
-        report_match(o->exclude, o->nr_exclude, full) ||
-        (o->existing && !is_module && access(full, R_OK))) {
+    if (!report_source_selected(o, full, is_module)) {
         free(full);
         return 0;
     }
@@ -138,7 +161,7 @@ int report_source_find(struct report_maker *mk, const char *path, bool is_module
 }
 
 int report_source_line(struct report_maker *mk, uint32_t source, uint32_t line,
-                       uint64_t count)
+                       uint32_t module, uint64_t count)
 {
     struct report_source *s = &mk->report->sources[source];
 
@@ -146,7 +169,8 @@ int report_source_line(struct report_maker *mk, uint32_t source, uint32_t line,
                      sizeof(*s->lines))) {
         return -CTR_E_NOMEM;
     }
-    s->lines[s->nr_lines++] = (struct report_line){.line = line, .count = count};
+    s->lines[s->nr_lines++] =
+        (struct report_line){.line = line, .module = module, .count = count};
     return 0;
 }
 
@@ -245,12 +269,38 @@ static void sort(void *v, size_t n, size_t size,
     }
 }
 
-static void finish_lines(struct report_source *s)
+/*
+ * Counts a line or function in the totals of a module that has it, once however often it
+ * is called for the same thing; table->things is the thing's number.
+ */
+static void count_share(struct report_maker *mk, uint32_t module, bool hit, uint64_t *all,
+                        uint64_t *all_hit)
+{
+    struct share *s =
+        &mk->table->shares[report_module_of(mk->report, module) - mk->report->modules];
+
+    if (s->seen != mk->table->things) {
+        s->seen = mk->table->things;
+        ++*all;
+    }
+    if (hit && s->hit != mk->table->things) {
+        s->hit = mk->table->things;
+        ++*all_hit;
+    }
+}
+
+static void finish_lines(struct report_maker *mk, struct report_source *s)
 {
     size_t n = 0;
 
     sort(s->lines, s->nr_lines, sizeof(*s->lines), by_line);
     for (size_t i = 0; i < s->nr_lines; i++) {
+        struct report_totals *t =
+            &report_module_of(mk->report, s->lines[i].module)->totals;
+
+        mk->table->things += n == 0 || s->lines[n - 1].line != s->lines[i].line;
+        count_share(mk, s->lines[i].module, s->lines[i].count != 0, &t->lines,
+                    &t->lines_hit);
         if (n && s->lines[n - 1].line == s->lines[i].line) {
             s->lines[n - 1].count = sum_u64(s->lines[n - 1].count, s->lines[i].count);
         } else {
@@ -264,17 +314,20 @@ static void finish_lines(struct report_source *s)
     }
 }
 
-static void finish_branches(struct report_source *s)
+static void finish_branches(struct report_maker *mk, struct report_source *s)
 {
     uint32_t block = 0;
 
     sort(s->branches, s->nr_branches, sizeof(*s->branches), by_branch);
     for (size_t i = 0; i < s->nr_branches; i++) {
         struct report_branch *b = &s->branches[i];
+        struct report_totals *t = &report_module_of(mk->report, b->module)->totals;
 
         block = i == 0 || b[-1].line != b->line ? 0 : block + (b->branch == 0);
         b->block = block;
         s->totals.branches_hit += b->reached && b->count;
+        t->branches++;
+        t->branches_hit += b->reached && b->count;
     }
     s->totals.branches = s->nr_branches;
 }
@@ -287,7 +340,7 @@ static bool same_function(const struct report_function *a,
     return a->line && a->line == b->line && !strcmp(a->name, b->name);
 }
 
-static void finish_functions(struct report_source *s)
+static void finish_functions(struct report_maker *mk, struct report_source *s)
 {
     size_t n = 0;
 
@@ -296,8 +349,15 @@ static void finish_functions(struct report_source *s)
     for (size_t i = 0; i < s->nr_functions; i++) {
         struct report_function *f = &s->functions[i];
         struct report_function *to = n ? &s->functions[n - 1] : NULL;
+        struct report_module *m = report_module_of(mk->report, f->module);
+        struct report_totals *t = s->is_module ? &m->bare : &m->totals;
+        bool same = to && same_function(to, f);
 
-        if (to && same_function(to, f)) {
+        m->insns += f->insns_total;
+        m->insns_hit += f->insns_hit;
+        mk->table->things += !same;
+        count_share(mk, f->module, f->count != 0, &t->functions, &t->functions_hit);
+        if (same) {
             to->count = sum_u64(to->count, f->count);
             to->insns_total += f->insns_total;
             to->insns_hit += f->insns_hit;
@@ -342,16 +402,22 @@ void report_sources_finish(struct report_maker *mk)
     for (size_t i = 0; i < r->nr_sources; i++) {
         struct report_source *s = &r->sources[i];
 
-        finish_lines(s);
-        finish_branches(s);
-        finish_functions(s);
+        finish_lines(mk, s);
+        finish_branches(mk, s);
+        finish_functions(mk, s);
         if (!s->nr_lines && !s->nr_functions && !s->is_module) {
             report_source_fini(s);
             continue;
         }
-        add_totals(&r->totals, &s->totals);
+        add_totals(s->is_module ? &r->bare : &r->totals, &s->totals);
+        r->nr_files += !s->is_module;
         r->sources[n++] = *s;
     }
     r->nr_sources = n;
+    for (size_t i = 0; i < r->cover->nr_modules; i++) {
+        const struct report_totals *t = &r->modules[i].totals;
+
+        r->nr_lined += t->lines || t->functions;
+    }
     sort(r->sources, n, sizeof(*r->sources), by_source);
 }

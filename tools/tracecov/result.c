@@ -6,14 +6,13 @@
 #include "result.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/options.h"
 #include "common/outfile.h"
+#include "remarks.h"
 
 static const char *const format_names[] = {
     [RESULT_LCOV] = "lcov",  [RESULT_LCOV2] = "lcov2", [RESULT_COBERTURA] = "cobertura",
@@ -48,87 +47,6 @@ static void drop_modules(const struct report_options *o, struct cover *c)
         }
     }
     c->nr_modules = n;
-}
-
-/* A list of names for a message, as many as fit. */
-struct names {
-    char text[400];
-    size_t len, n;
-};
-
-static void add_name(struct names *v, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    if (v->len < sizeof(v->text)) {
-        v->len +=
-            (size_t)snprintf(v->text + v->len, sizeof(v->text) - v->len, "%s%s",
-                             v->n ? ", " : "", slash && slash[1] ? slash + 1 : path);
-    }
-    v->n++;
-}
-
-static bool has_lines(const struct modset *set, uint32_t module)
-{
-    const struct symfile *file = modset_module(set, module)->file;
-    struct symfile_info info = {0};
-
-    if (file) {
-        symfile_info(file, &info);
-    }
-    return info.has_lines;
-}
-
-static const char *why_no_source(const struct cover *c)
-{
-    return !c->total ? "no instruction that ran is selected"
-           : c->total == c->elsewhere
-               ? "no mapping of the trace says which files the code is of"
-               : "--module, --include, --exclude and --existing leave none";
-}
-
-/* lcov has sources only: reports what is left out and what genhtml will miss.  False:
- * nothing is left. */
-static bool check_sources(const struct result *r, const struct report *report)
-{
-    struct names no_lines = {.text = ""};
-    const char *first = NULL; /* the first missing one */
-    size_t sources = 0, missing = 0;
-
-    for (size_t i = 0; i < report->nr_sources; i++) {
-        const struct report_source *s = &report->sources[i];
-        if (!s->is_module) {
-            sources++;
-            if (access(s->path, R_OK)) {
-                first = first ? first : s->path;
-                missing++;
-            }
-        } else if (!has_lines(report->cover->modset, s->module)) {
-            add_name(&no_lines, s->path);
-        }
-    }
-    if (!sources && no_lines.n) {
-        tool_error(PROG,
-                   "nothing with line information ran: %s; --listing DIR makes listings "
-                   "of what has none, other formats show functions",
-                   no_lines.text);
-    } else if (!sources) {
-        tool_error(PROG, "no source lines found: %s", why_no_source(report->cover));
-    }
-    if (sources && no_lines.n && !r->quiet) {
-        tool_error(
-            PROG,
-            "no line information for %s%s; --listing DIR makes listings of what has "
-            "none",
-            no_lines.text, no_lines.len >= sizeof(no_lines.text) ? "..." : "");
-    }
-    if (missing && !r->quiet) {
-        tool_error(PROG,
-                   "%zu of %zu sources cannot be read here, where genhtml will stop "
-                   "(%s%s); --existing leaves them out, --substitute-path finds them",
-                   missing, sources, first, missing > 1 ? ", ..." : "");
-    }
-    return sources != 0;
 }
 
 /* Returns the same as the output_ functions. */
@@ -174,14 +92,34 @@ static int write_file(const struct result *r, const struct report *report,
     return TOOL_OK;
 }
 
+/* A format for which an empty result is a document all the same. */
+static bool written_if_empty(const struct result *r)
+{
+    return r->format == RESULT_JSON;
+}
+
+static int write_drcov(const struct result *r, struct cover *c)
+{
+    int status = remarks_nothing(r, c, NULL);
+
+    if (!status) {
+        drop_modules(r->report, c);
+        status = c->nr_modules ? write_file(r, NULL, c) : remarks_none_left(r);
+    }
+    return status;
+}
+
 int result_write(const struct result *r, struct cover *c)
 {
     struct report *report = NULL;
-    int status;
+    int status, wrote;
 
     if (r->format == RESULT_DRCOV) {
-        drop_modules(r->report, c);
-        return write_file(r, NULL, c);
+        status = write_drcov(r, c);
+        if (!status) {
+            remarks_unmapped(r, c);
+        }
+        return status;
     }
     status = report_make(&report, c, r->report);
     if (status) {
@@ -190,11 +128,14 @@ int result_write(const struct result *r, struct cover *c)
         }
         return TOOL_FAILED;
     }
-    if ((r->format == RESULT_LCOV || r->format == RESULT_LCOV2) &&
-        !check_sources(r, report)) {
-        status = TOOL_FAILED;
-    } else {
-        status = write_file(r, report, c);
+    status = remarks_nothing(r, c, report);
+    if (!status) {
+        remarks_left_out(r, report);
+        remarks_unmapped(r, c);
+    }
+    if (!status || written_if_empty(r)) {
+        wrote = write_file(r, report, c);
+        status = wrote ? wrote : status;
     }
     report_free(report);
     return status;

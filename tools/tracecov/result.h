@@ -28,13 +28,16 @@ struct result {
     enum result_format format;
     const char *output; /* NULL: standard output */
     bool quiet;
+    bool elfs; /* there are files of --elf */
     const struct report_options *report;
     const struct text_options *text;
+    const struct cover_filter *filter; /* for messages */
 };
 
 /*
  * Makes the report and writes it.  A file is created or replaced when it is complete.
- * A closed pipe is no error.  Returns a TOOL_* status, after a message if it failed.
+ * A closed pipe is no error.  Returns a TOOL_* status, after a message if it is not
+ * TOOL_OK; with TOOL_NOTHING, the result is empty and only JSON was written.
  */
 int result_write(const struct result *r, struct cover *c);
 

@@ -81,7 +81,9 @@ int spool_open(struct ctr_trace **tr, const char *path, unsigned flags)
             close(from);
         }
         if (ret || lseek(fd, 0, SEEK_SET) < 0) {
-            tool_error(PROG, "%s: cannot be copied to a temporary file: %s",
+            tool_error(PROG,
+                       "%s: cannot be copied to a temporary file: %s (TMPDIR names the "
+                       "folder)",
                        standard ? "standard input" : path, strerror(ret ? -ret : errno));
             if (fd >= 0) {
                 close(fd);

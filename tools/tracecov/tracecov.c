@@ -212,13 +212,14 @@ static int finish_options(struct command_line *c)
         return status;
     }
     if (c->cover.to_ns && c->cover.to_ns <= c->cover.from_ns) {
-        return tool_usage_error(PROG, "--to-time is not above --from-time");
+        return tool_usage_error(PROG, "--to-time must be later than --from-time");
     }
     if (!text && (c->text.function || c->text.disassembly)) {
-        return tool_usage_error(PROG, "--function and --disassembly are for -f text");
+        return tool_usage_error(PROG, "--function and --disassembly are options of the "
+                                      "format text: add -f text");
     }
     if (c->format == RESULT_DRCOV && c->report.listing_dir) {
-        return tool_usage_error(PROG, "--listing is not for -f drcov");
+        return tool_usage_error(PROG, "drcov has no sources: leave out --listing");
     }
     c->cover.jobs = c->cover.jobs ? c->cover.jobs : tool_default_jobs();
     c->cover.quiet = c->quiet;
@@ -231,6 +232,8 @@ static int finish_options(struct command_line *c)
     c->report.substitute = c->sym.substitute.v;
     c->report.nr_substitute = c->sym.substitute.n / 2;
     c->text.color = text && !c->output && tool_color_on(c->color, STDOUT_FILENO);
+    c->cover.elsewhere_code =
+        c->text.disassembly && !c->text.function && !c->modules.n && !c->include.n;
     return TOOL_OK;
 }
 
@@ -316,7 +319,7 @@ static int add_traces(const struct command_line *c, struct cover *cover)
     }
     progress_clear(&progress);
     if (!cover->traces) {
-        tool_error(PROG, "none of the traces can be read");
+        tool_error(PROG, "none of the traces can be read: there is nothing to add up");
         return TOOL_FAILED;
     }
     return worst;
@@ -336,10 +339,17 @@ static int run(const struct command_line *c)
     struct modset_options mopt = {.flags = SYMFILE_LINES,
                                   .quiet = c->quiet,
                                   .modules = c->modules.v,
-                                  .nr_modules = c->modules.n};
+                                  .nr_modules = c->modules.n,
+                                  .unmapped_quiet = true};
     struct modset *modset = NULL;
     struct cover *cover = NULL;
-    struct result result = {c->format, c->output, c->quiet, &c->report, &c->text};
+    struct result result = {.format = c->format,
+                            .output = c->output,
+                            .quiet = c->quiet,
+                            .elfs = c->sym.elfs.n != 0,
+                            .report = &c->report,
+                            .text = &c->text,
+                            .filter = &c->cover};
     int status, last;
 
     if (c->format == RESULT_DRCOV) {
@@ -369,7 +379,8 @@ static int run(const struct command_line *c)
         pager_start(PROG);
     }
     last = last ? last : result_write(&result, cover);
-    status = last ? last : status;
+    /* What is missing from a damaged trace may be what was looked for. */
+    status = last == TOOL_NOTHING && status ? status : last ? last : status;
 out:
     cover_free(cover);
     modset_close(modset);
