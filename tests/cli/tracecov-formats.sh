@@ -190,17 +190,18 @@ assert {pc for pc in pcs if pc < 0xffff0000} == code, "drcov and tracedump diffe
     run 0 "$BIN/tracecov" -q -f text -o cov.text "$trace"
     grep -qE '^ +[0-9]+: 0x[0-9a-f]+: [a-z.]' cov.text || fail "no disassembly of $prog.bare"
 
-    # The same as a listing, which lcov uses as its source.
+    # The same as a listing, which lcov uses as its source; the others have much more code.
+    [ $target = arm ] || continue
     elf=(--listing lists)
     consumers '*' "$target.bare"
-    [ -s "lists/$prog.bare.lst" ] || fail "no listing of $prog.bare"
     cov lcov bare.lcov
     $check lcov bare.lcov || fail "listing read back"
-    grep -q "^SF:$PWD/lists/$prog.bare.lst" bare.lcov || fail "no listing in lcov"
-    ln -sf /dev/full "lists/$prog.bare.lst"
+    list=$(sed -n "s|^SF:\\($PWD/lists/$prog.bare-[0-9a-f]\\{8\\}/.*\\.lst\\)$|\\1|p" bare.lcov | head -1)
+    [ -s "$list" ] || fail "no listing of $prog.bare"
+    ln -sf /dev/full "$list"
     run 1 "$BIN/tracecov" -q "${elf[@]}" -o /dev/null "$trace"
     one_line "a full disk"
-    rm "lists/$prog.bare.lst"
+    rm "$list"
 done
 # A recording of a part: branches are not known.
 filter=$BUILD/lib/cannoli/libcannoli-filter.so

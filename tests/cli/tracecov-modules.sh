@@ -131,10 +131,10 @@ $cc -nostdlib -static -Wl,-Ttext=0x10000,-z,max-page-size=4096,--build-id=0x1234
     id.s -o id || fail "compiling id"
 mkdir -p lists/in
 while read -r path name; do
-    rm -f lists/in/*
+    rm -rf lists/in/*
     "$TOOLS/mktrace" mapped "$path" mapped.ctr
     run 0 "$cov" -q -f lcov --elf id --listing lists/in mapped.ctr
-    [ "$(find . -name '*.lst')" = "./lists/in/$name.lst" ] ||
+    [ "$(find . -name '*.lst')" = "./lists/in/$name-1234ab01/10000-_start.lst" ] ||
         fail "$path: $(find . -name '*.lst')"
 done <<'END'
 /usr/bin/id id

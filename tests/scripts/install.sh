@@ -60,8 +60,8 @@ for program in cursor_opens replay_profile app; do
     ./$program sample.ctr >out 2>&1 || { cat out; fail "$program, built by its command"; }
     ldd $program | grep -q "libctr.so.* => $TMP/prefix/" || fail "$program: $(ldd $program)"
 done
-[ "$(./app sample.ctr)" = "$("$TMP/prefix/bin/tracedump" -q --info --json sample.ctr |
-    sed -n 's/.*"instructions":\([0-9]*\).*/\1/p' | head -1)" ] || fail "app: $(./app sample.ctr)"
+[ "$(./app sample.ctr)" = "$("$TMP/prefix/bin/tracedump" --summary sample.ctr |
+    awk '$NF == "total" { print $1 }')" ] || fail "app: $(./app sample.ctr)"
 # A package for the system must have no rpath.
 DESTDIR=$TMP/system cmake -D CMAKE_INSTALL_PREFIX=/usr \
     -P "$BUILD/tracefmt/cmake_install.cmake" >"$TMP/log" 2>&1 ||

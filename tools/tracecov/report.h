@@ -131,6 +131,9 @@ struct insn_scan *insn_scan_new(const struct cover *c);
 void insn_scan_free(struct insn_scan *s);
 unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vaddr,
                       uint16_t *flags, uint8_t *mode);
+/* The same in a mode that the caller knows. */
+unsigned insn_scan_mode(struct insn_scan *s, const struct symfile *f, uint64_t vaddr,
+                        uint8_t mode, uint16_t *flags);
 
 /* arm: the number of instructions that a T32 halfword makes conditional if it is an IT,
  * else 0.  isa.h sees one instruction at a time, so it does not mark a branch after an IT

@@ -137,6 +137,15 @@ unsigned insn_length(struct insn_scan *s, const uint8_t *bytes, size_t n, uint64
 unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vaddr,
                       uint16_t *flags, uint8_t *mode)
 {
+    *mode = s->cover->machine == CANNOLI_EM_ARM && symfile_is_thumb(f, vaddr)
+                ? CTR_ISA_THUMB
+                : CTR_ISA_DEFAULT;
+    return insn_scan_mode(s, f, vaddr, *mode, flags);
+}
+
+unsigned insn_scan_mode(struct insn_scan *s, const struct symfile *f, uint64_t vaddr,
+                        uint8_t mode, uint16_t *flags)
+{
     const struct cover *c = s->cover;
     size_t n = 0;
     const uint8_t *bytes = symfile_bytes(f, vaddr, &n);
@@ -144,19 +153,15 @@ unsigned insn_scan_at(struct insn_scan *s, const struct symfile *f, uint64_t vad
     unsigned len, it;
 
     *flags = 0;
-    *mode = CTR_ISA_DEFAULT;
     if (!bytes) {
         return 0;
     }
-    if (c->machine == CANNOLI_EM_ARM && symfile_is_thumb(f, vaddr)) {
-        *mode = CTR_ISA_THUMB;
-    }
-    len = insn_length(s, bytes, n, vaddr, *mode);
+    len = insn_length(s, bytes, n, vaddr, mode);
     if (!len ||
-        !cannoli_isa_flags(c->machine, *mode | bits, c->big_endian, bytes, len, &f32)) {
+        !cannoli_isa_flags(c->machine, mode | bits, c->big_endian, bytes, len, &f32)) {
         return len;
     }
-    if (*mode == CTR_ISA_THUMB) {
+    if (mode == CTR_ISA_THUMB) {
         h = len == 2 ? half(c, bytes) : 0;
         it = insn_it_length(h);
         if (it) {

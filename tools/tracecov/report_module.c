@@ -204,9 +204,9 @@ static int source_functions(struct report_maker *mk, const struct report_code *k
 
 /* ------------------------------------------- functions that symbols know */
 
-/* Functions without lines; `heading' has the line of each in a listing, or is NULL. */
+/* Functions without lines. */
 static int symbol_functions(struct report_maker *mk, const struct report_code *k,
-                            uint32_t *source, const uint32_t *heading)
+                            uint32_t *source)
 {
     size_t site = 0;
     bool has_lines = k->nr_ranges > 0;
@@ -237,10 +237,6 @@ static int symbol_functions(struct report_maker *mk, const struct report_code *k
         }
         f.name = s->name;
         f.linkage = s->linkage && *s->linkage ? s->linkage : s->name;
-        if (heading) {
-            f.line = heading[i];
-            f.end_line = heading[i] + (uint32_t)f.insns_total;
-        }
         if (k->sites[site].addr == s->addr) {
             f.count = report_entries(k, site, SYM_NONE, s);
         }
@@ -284,7 +280,7 @@ int report_module(struct report_maker *mk, const struct cover_module *m)
 {
     struct report_code k;
     uint32_t source = NO_INDEX, nr_files;
-    uint32_t *file_source = NULL, *heading = NULL;
+    uint32_t *file_source = NULL;
     int e;
 
     mk->module->rest = report_source_selected(mk->opt, m->module->path, true);
@@ -311,15 +307,14 @@ int report_module(struct report_maker *mk, const struct cover_module *m)
         e = e ? e : branches(mk, &k, file_source);
         e = e ? e : source_functions(mk, &k, file_source);
     } else if (mk->opt->listing_dir) {
-        e = report_listing(mk, &k, &source, &heading);
+        e = report_listing(mk, &k);
     } else {
         e = report_source_find(mk, m->module->path, true, m->module->index, &source);
     }
     if (!e && (k.nr_ranges || source != NO_INDEX)) {
-        e = symbol_functions(mk, &k, &source, heading);
+        e = symbol_functions(mk, &k, &source);
     }
 out:
-    free(heading);
     free(file_source);
     report_code_fini(&k);
     return e;

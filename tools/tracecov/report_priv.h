@@ -152,11 +152,24 @@ bool report_within(const struct report_code *k, const struct site *s, uint32_t s
 /* Whether text matches one of the globs. */
 bool report_match(const char *const *globs, unsigned n, const char *text);
 
-/* Writes the disassembly of a module without lines to report_options.listing_dir, and
- * adds its lines and branches to the report as *source (NO_INDEX: not selected).
- * *heading has the line of each of the module's functions; free it.  -CTR_E_IO: after a
- * message on stderr. */
-int report_listing(struct report_maker *mk, const struct report_code *k, uint32_t *source,
-                   uint32_t **heading);
+/* Writes the disassembly of a module without lines to files below
+ * report_options.listing_dir, and adds them to the report as sources, with lines,
+ * branches and functions.  Returns 0, -CTR_E_NOMEM, or -CTR_E_IO after a message on
+ * stderr. */
+int report_listing(struct report_maker *mk, const struct report_code *k);
+
+/* A stretch of code for a listing: a function, or what is between two. */
+struct piece {
+    uint64_t addr, end;
+    const struct sym_function *symbol; /* NULL: it has none */
+    bool function;                     /* known by a symbol or by unwind tables */
+    bool thumb;                        /* arm: T32, as far as known */
+    const char *section;               /* "": not known */
+    uint32_t section_number;
+};
+
+/* Divides all executable sections into pieces, ascending; *v is to be freed.  They depend
+ * on the file alone, never on what ran.  Returns 0 or -CTR_E_NOMEM. */
+int report_pieces(const struct report_code *k, struct piece **v, size_t *n);
 
 #endif
