@@ -18,16 +18,24 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
+void progress_init_before_output(struct progress *p, const char *prog, bool quiet)
+{
+    *p = (struct progress){.prog = prog};
+    p->on = !quiet && isatty(STDERR_FILENO);
+    p->start_ns = now_ns();
+    p->next_ns = p->start_ns + FIRST_NS;
+}
+
 void progress_init(struct progress *p, const char *prog, bool quiet)
 {
     struct stat out, err;
 
-    *p = (struct progress){.prog = prog};
-    p->on = !quiet && isatty(STDERR_FILENO) && fstat(STDERR_FILENO, &err) == 0 &&
-            !(isatty(STDOUT_FILENO) && fstat(STDOUT_FILENO, &out) == 0 &&
-              out.st_rdev == err.st_rdev);
-    p->start_ns = now_ns();
-    p->next_ns = p->start_ns + FIRST_NS;
+    progress_init_before_output(p, prog, quiet);
+    if (p->on && isatty(STDOUT_FILENO) &&
+        (fstat(STDERR_FILENO, &err) || fstat(STDOUT_FILENO, &out) ||
+         out.st_rdev == err.st_rdev)) {
+        p->on = false;
+    }
 }
 
 void progress_update(struct progress *p, uint64_t done, uint64_t total, uint64_t items,

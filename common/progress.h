@@ -21,6 +21,10 @@ struct progress {
 /* `quiet' disables the line. */
 void progress_init(struct progress *p, const char *prog, bool quiet);
 
+/* The same for work that writes nothing to standard output before progress_clear, so that it
+ * may be the same terminal. */
+void progress_init_before_output(struct progress *p, const char *prog, bool quiet);
+
 /*
  * Reports that `done' of `total' bytes of input (total 0: unknown) and `items'
  * things named `what' are done.  Cheap: it draws at most a few times a second.
