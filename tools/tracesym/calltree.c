@@ -8,6 +8,7 @@
 #include "calltree_priv.h"
 #include "cannoli/events.h"
 #include "common/options.h"
+#include "common/progress.h"
 #include "input/trace.h"
 
 /* Reasons to stop a replay other than the trace. */
@@ -19,6 +20,7 @@ struct maker {
     struct fold fold;
     struct digest **digests; /* by worker */
     unsigned nr_digests;
+    struct progress progress;
 };
 
 static int result(int ret)
@@ -65,6 +67,14 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
     return result(fold_records(&m->fold, ctr_job_thread(job), data, n));
 }
 
+static int on_progress(void *arg, const struct ctr_progress *p)
+{
+    struct maker *m = arg;
+
+    progress_update(&m->progress, p->bytes_done, p->bytes, p->insns_done, "instructions");
+    return 0;
+}
+
 static int replay(struct maker *m, struct ctr_trace *tr,
                   const struct calltree_options *opt, struct ctr_diag *diag)
 {
@@ -83,7 +93,14 @@ static int replay(struct maker *m, struct ctr_trace *tr,
     if (opt->accesses && opt->lines) {
         ops.mem = on_mem;
     }
+    if (opt->span) {
+        progress_init(&m->progress, PROG, opt->quiet);
+    } else {
+        progress_init_before_output(&m->progress, PROG, opt->quiet);
+    }
+    ops.progress = m->progress.on ? on_progress : NULL;
     ret = ctr_replay(tr, &ops, m, &opts, diag);
+    progress_clear(&m->progress);
     if (!ret) {
         ret = result(fold_finish(&m->fold));
     }
@@ -230,22 +247,5 @@ int calltree_make(struct calltree **out, struct ctr_trace *tr, const char *path,
         return ret;
     }
     *out = t;
-    ret = tool_trace_status(PROG, path, tr, opt->quiet);
-    return ret;
-}
-
-void calltree_free(struct calltree *t)
-{
-    if (!t) {
-        return;
-    }
-    for (uint32_t i = 0; i < t->nr_functions; i++) {
-        free((char *)t->functions[i].name);
-    }
-    free(t->functions);
-    free(t->nodes);
-    free(t->edges);
-    free(t->lines);
-    free(t->threads);
-    free(t);
+    return TOOL_OK;
 }

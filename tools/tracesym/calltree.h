@@ -75,6 +75,12 @@ struct call_node {
     struct cost inclusive;
 };
 
+/* What a node or a function had in the older one of two traces that are compared. */
+struct call_older {
+    uint64_t calls;
+    struct cost self, inclusive;
+};
+
 /* Calls from one function to another from one place. */
 struct call_edge {
     uint32_t caller, callee; /* functions */
@@ -113,6 +119,12 @@ struct calltree {
     struct cost total;
     uint64_t unmatched; /* branches that matched nothing */
     uint32_t max_depth;
+    /* Only in trees that graph.h derives from others: */
+    bool selected; /* the tree is a part of another, whose totals are `all' */
+    struct cost all, older_all;
+    struct call_older *older;           /* by node; NULL: no trace is compared */
+    struct call_older *older_functions; /* by function; NULL: the same */
+    struct cost older_total;
 };
 
 /* A frame that opened or closed, passed in order within a thread (options.span). */
@@ -142,9 +154,25 @@ struct calltree_options {
     uint64_t span_min;
 };
 
-/* Returns a TOOL_* status, after a message on stderr if it failed. */
+/* Returns TOOL_OK, or TOOL_FAILED after a message on stderr.  The trace may be partial: see
+ * tool_trace_status. */
 int calltree_make(struct calltree **out, struct ctr_trace *tr, const char *path,
                   const struct places *places, const struct calltree_options *opt);
 void calltree_free(struct calltree *t);
+
+/* calltree_result.c: for those that make a tree of self costs. */
+void cost_add(struct cost *to, const struct cost *c);
+/* Sets the inclusive costs of all nodes, and the totals.  Children have higher numbers than
+ * their parents. */
+void calltree_sum_nodes(struct calltree *t);
+/* Adds the costs and calls of all nodes to their functions.  0 or -CTR_E_NOMEM. */
+int calltree_sum_functions(struct calltree *t);
+/*
+ * Calls `first' for each node whose item (of[node], below n; SYM_NONE: none) is on no node
+ * between it and its root.  0 or -CTR_E_NOMEM.
+ */
+int calltree_first_on_path(const struct calltree *t, const uint32_t *of, uint32_t n,
+                           void (*first)(void *arg, uint32_t node, uint32_t item),
+                           void *arg);
 
 #endif

@@ -1,102 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Computes the final result from the tree of self costs: inclusive costs, sums of
- * functions, calls between places.
+ * Computes the final result from the tree of self costs (calltree_result.c has the sums):
+ * calls between places, names of threads.
  */
 #include "calltree_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void add(struct cost *to, const struct cost *c)
-{
-    to->insns += c->insns;
-    to->loads += c->loads;
-    to->stores += c->stores;
-}
-
-/* ------------------------------------------------------------------- sums */
-
-/*
- * Inclusive costs of the items that nodes represent (of[node], 0..n-1; SYM_NONE: none).
- * Each instruction counts once, however often an item is on its path.
- */
-static int sum_paths(const struct calltree *t, const uint32_t *of, uint32_t n,
-                     struct cost *(*cost)(void *arg, uint32_t i), void *arg)
-{
-    uint32_t *depth = calloc(n + 1, sizeof(*depth)), at = 0;
-    bool down = true;
-
-    if (!depth) {
-        return -CTR_E_NOMEM;
-    }
-    for (uint32_t r = 0; r < t->nr_threads; r++) {
-        at = t->threads[r].root;
-        down = true;
-        for (;;) {
-            const struct call_node *v = &t->nodes[at];
-
-            if (down && of[at] != SYM_NONE && depth[of[at]]++ == 0) {
-                add(cost(arg, of[at]), &v->inclusive);
-            }
-            if (down && v->first_child != SYM_NONE) {
-                at = v->first_child;
-                continue;
-            }
-            depth[of[at] == SYM_NONE ? n : of[at]]--;
-            if (v->parent == SYM_NONE) {
-                break;
-            }
-            down = v->next != SYM_NONE;
-            at = down ? v->next : v->parent;
-        }
-    }
-    free(depth);
-    return 0;
-}
-
-static struct cost *function_cost(void *arg, uint32_t i)
-{
-    return &((struct calltree *)arg)->functions[i].inclusive;
-}
-
-static int sum_functions(struct calltree *t)
-{
-    uint32_t *of = malloc((t->nr_nodes + 1) * sizeof(*of));
-    int ret;
-
-    if (!of) {
-        return -CTR_E_NOMEM;
-    }
-    for (uint32_t i = 0; i < t->nr_nodes; i++) {
-        struct call_node *v = &t->nodes[i];
-        struct call_function *fn = &t->functions[v->function];
-
-        of[i] = v->function;
-        fn->calls += v->calls;
-        add(&fn->self, &v->self);
-    }
-    ret = sum_paths(t, of, t->nr_functions, function_cost, t);
-    free(of);
-    return ret;
-}
-
-/* Children have higher numbers than their parents. */
-static void sum_nodes(struct calltree *t)
-{
-    for (uint32_t i = 0; i < t->nr_nodes; i++) {
-        t->nodes[i].inclusive = t->nodes[i].self;
-    }
-    for (uint32_t i = t->nr_nodes; i-- > 0;) {
-        if (t->nodes[i].parent != SYM_NONE) {
-            add(&t->nodes[t->nodes[i].parent].inclusive, &t->nodes[i].inclusive);
-        }
-    }
-    for (uint32_t i = 0; i < t->nr_threads; i++) {
-        t->threads[i].total = t->nodes[t->threads[i].root].inclusive;
-        add(&t->total, &t->threads[i].total);
-    }
-}
 
 /* ------------------------------------------------------------------ edges */
 
@@ -122,9 +32,11 @@ static int by_edge(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static struct cost *edge_cost(void *arg, uint32_t i)
+static void add_edge(void *arg, uint32_t node, uint32_t i)
 {
-    return &((struct calltree *)arg)->edges[i].inclusive;
+    struct calltree *t = arg;
+
+    cost_add(&t->edges[i].inclusive, &t->nodes[node].inclusive);
 }
 
 static int make_edges(struct fold *f)
@@ -164,7 +76,7 @@ static int make_edges(struct fold *f)
         e->calls += t->nodes[k[i].node].calls;
         of[k[i].node] = (uint32_t)(t->nr_edges - 1);
     }
-    ret = sum_paths(t, of, (uint32_t)t->nr_edges, edge_cost, t);
+    ret = calltree_first_on_path(t, of, (uint32_t)t->nr_edges, add_edge, t);
 out:
     free(k);
     free(of);
@@ -197,8 +109,8 @@ static int join_sites(struct fold *f)
             break;
         }
         t->nodes[to[i]].calls += old[i].calls;
-        add(&t->nodes[to[i]].self, &old[i].self);
-        add(&t->nodes[to[i]].inclusive, &old[i].inclusive);
+        cost_add(&t->nodes[to[i]].self, &old[i].self);
+        cost_add(&t->nodes[to[i]].inclusive, &old[i].inclusive);
     }
     for (uint32_t i = 0; !ret && i < t->nr_threads; i++) {
         t->threads[i].root = to[t->threads[i].root];
@@ -213,13 +125,13 @@ int calltree_sum(struct fold *f)
 {
     int ret;
 
-    sum_nodes(f->tree);
+    calltree_sum_nodes(f->tree);
     ret = f->opt->edges ? make_edges(f) : 0;
     if (!ret && f->opt->edges) {
         ret = join_sites(f);
     }
     if (!ret) {
-        ret = sum_functions(f->tree);
+        ret = calltree_sum_functions(f->tree);
     }
     for (uint32_t i = 0; !ret && i < f->tree->nr_threads; i++) { /* known only now */
         ret = fold_name(f, f->tree->nodes[f->tree->threads[i].root].function);
