@@ -4,16 +4,26 @@
 . "$SRC/tests/cli/libtracedump.sh"
 
 "$TOOLS/mktrace" sample t.ctr || exit 1
-for kind in text loads pruned shallow functions folded callgrind svg json json-functions chrome; do
+for kind in text loads pruned shallow functions folded callgrind json json-functions chrome \
+    inverted select select-functions diff diff-functions diff-folded; do
     run 0 "$TOOLS/mkgraph" $kind t.ctr
     silent $kind
     cp stdout graph.$kind
     sed "s/^creator: .*/creator: tracesym/" graph.$kind >stdout
     golden graph-$kind.txt
 done
+# These are read by the checks below only.
+for kind in svg inverted-pruned inverted-loads inverted-folded inverted-json inverted-svg \
+    app-text app-json app-folded app-svg app-icicle app-percent select-json select-svg old-json \
+    diff-pruned diff-json diff-json-functions diff-svg diff-inverted diff-inverted-folded \
+    diff-select same-folded same-text; do
+    run 0 "$TOOLS/mkgraph" $kind t.ctr
+    silent $kind
+    cp stdout graph.$kind
+done
 
 # A disk that is full
-for kind in text functions folded callgrind svg json chrome; do
+for kind in text functions folded callgrind svg json chrome inverted-svg diff diff-svg select; do
     "$TOOLS/mkgraph" $kind t.ctr >/dev/full 2>/dev/null && fail "$kind: a full disk is not noticed"
 done
 
@@ -55,25 +65,6 @@ for e in spans[:-1]:
     assert round(e["dur"] * 1000) == e["args"]["to"] - e["args"]["from"]
 assert any(e["ph"] == "M" and e["name"] == "process_name" for e in events)
 
-# SVG: well formed; frames of one row do not overlap, and lie within the one below
-svg = ET.parse("graph.svg").getroot()
-ns = "{http://www.w3.org/2000/svg}"
-rows = collections.defaultdict(list)
-for g in svg.iter(ns + "g"):
-    r = g.find(ns + "rect")
-    x, w = float(r.get("x")), float(r.get("width"))
-    rows[int(r.get("y"))].append((x, x + w, g.find(ns + "title").text))
-order = sorted(rows, reverse=True)
-for below, row in zip([None] + order, order):
-    frames = sorted(rows[row])
-    for a, b in zip(frames, frames[1:]):
-        assert a[1] <= b[0] + 0.02, (a, b)
-    for f in frames if below else []:
-        assert any(p[0] - 0.02 <= f[0] and f[1] <= p[1] + 0.02 for p in rows[below]), f
-assert abs(sum(b - a for a, b, _ in rows[order[0]]) - 1200) < 0.1
-assert any("operator<(std::pair<int, char const*> const&, \"x\"; y)" in t
-           for row in rows.values() for _, _, t in row)
-
 # callgrind, by its specification: self costs add up to the summary
 self_cost, names, calls, skip = collections.Counter(), {}, 0, False
 for line in open("graph.callgrind", encoding="utf-8", errors="replace"):
@@ -97,6 +88,73 @@ for line in open("graph.callgrind", encoding="utf-8", errors="replace"):
 assert [self_cost[i] for i in range(3)] == summary and summary[0] == TOTAL, (self_cost, summary)
 assert calls == 17, calls
 PY
+
+python3 - <<'PY' || fail "wrong trees made of others"
+import collections, json
+
+
+def folded(kind):
+    lines = open("graph." + kind, "rb").read().decode("utf-8", "replace").splitlines()
+    return [line.rsplit(" ", 1) for line in lines]
+
+
+def objects(kind):
+    return [json.loads(line) for line in open("graph." + kind)]
+
+
+# inverted: each path from its other end, and the roots are the flat profile
+turned = collections.Counter()
+for path, n in folded("folded"):
+    turned[";".join(reversed(path.split(";")))] += int(n)
+got = folded("inverted-folded")
+assert len({path for path, _ in got}) == len(got)
+assert {path: int(n) for path, n in got} == dict(turned)
+nodes = {n["node"]: n for n in objects("inverted-json")}
+below = collections.Counter()
+for n in nodes.values():
+    below[n["parent"]] += n["inclusive"]
+assert below[None] == 10000
+assert all(n["inclusive"] == n["self"] + below[k] for k, n in nodes.items())
+self_cost = {f["function"]: f["self"] for f in objects("json-functions") if f["self"]}
+assert {n["function"]: n["inclusive"] for n in nodes.values() if n["parent"] is None} == self_cost
+assert "(3 more)" in open("graph.inverted-pruned", errors="replace").read().splitlines()[-1]
+
+# two traces: the costs of each are those of its own tree
+def paths(nodes, prefix=""):
+    at, out = {}, {}
+    for n in nodes:
+        name = n["function"].split("-")[0]
+        at[n["node"]] = (at[n["parent"]] + ";" if n["parent"] is not None else "") + name
+        out[at[n["node"]]] = [n[prefix + k] for k in ("calls", "self", "inclusive", "self_loads")]
+    return out
+
+
+both, now, old = objects("diff-json"), paths(objects("app-json")), paths(objects("old-json"))
+nothing = [0, 0, 0, 0]
+assert {k: v for k, v in paths(both).items() if v != nothing} == \
+    {k: v for k, v in now.items() if v != nothing}
+assert {k: v for k, v in paths(both, "older_").items() if v != nothing} == \
+    {k: v for k, v in old.items() if v != nothing}
+assert set(paths(both)) == set(now) | set(old)
+flat = {f["function"]: (f["older_self"], f["self"], f["older_inclusive"], f["inclusive"])
+        for f in objects("diff-json-functions")}
+assert flat["parse"] == (20000, 48000, 20000, 48001), flat["parse"]
+assert flat["gone"] == (700, 0, 700, 0)
+turned = {";".join(reversed(p.rsplit(" ", 1)[0].split(";"))) + " " + p.rsplit(" ", 1)[1] + " " + n
+          for p, n in folded("diff-folded")}
+assert {p + " " + n for p, n in folded("diff-inverted-folded")} == turned
+assert all(p.rsplit(" ", 1)[1] == n for p, n in folded("same-folded"))
+for line in open("graph.same-text").read().splitlines()[1:]:
+    before, after, difference, change = line.split()[:4]
+    assert before == after and difference == "0" and (change == "+0.0%" or before == "0"), line
+last = open("graph.diff-select").read().splitlines()[-2:]
+assert last[0].split()[:3] == ["82500", "98001", "+15501"] and last[0].endswith("in these calls")
+assert last[1].split()[:3] == ["85226", "99932", "+14706"] and last[1].endswith("in all")
+selected = objects("select-json")
+assert [n["function"] for n in selected if n["parent"] is None] == ["eval", "parse"]
+assert sum(n["self"] for n in selected) == 98001
+PY
+python3 "$SRC/tests/cli/graph_svg.py" || fail "wrong flame graphs"
 
 if command -v callgrind_annotate >/dev/null; then
     callgrind_annotate --threshold=100 graph.callgrind >annotated 2>err || fail "callgrind_annotate: $(cat err)"

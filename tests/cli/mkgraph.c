@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes a handmade call tree in one of tracesym's formats:
- *   mkgraph text|functions|folded|callgrind|svg|json|json-functions|chrome|pruned TRACE
- * TRACE is any trace; its command and threads are named in the output.  Names contain
- * whatever a symbol table may contain: markup, separators, bytes that are no valid text.
+ *   mkgraph KIND TRACE
+ * The table in main has the kinds.  TRACE is any trace; its command and threads are named in
+ * the output.  Names of the first tree contain whatever a symbol table may contain: markup,
+ * separators, bytes that are no valid text.  Those of the second and third are like what two
+ * builds of a program have.
  */
 #include "tracesym/graph.h"
 
@@ -83,6 +85,82 @@ static struct calltree tree = {
     .nr_threads = COUNT(threads),
 };
 
+/* ------------------------------------------------- a program, and its older build */
+
+static struct module app_modules[] = {
+    {.index = 0, .path = "/opt/new/app", .name = "app", .why = ""},
+    {.index = 1, .path = "/lib/libx.so.1", .name = "libx.so.1", .why = ""},
+    {.index = 2, .path = "/opt/old/app", .name = "app", .why = ""},
+};
+
+static struct call_function app_functions[] = {
+    {.index = 0, .kind = CALL_THREAD, .name = "app-77"},
+    {.index = 1, .module = &app_modules[0], .vaddr = 0x1000, .name = "_start"},
+    {.index = 2, .module = &app_modules[1], .vaddr = 0x400, .name = "__libc_start_main"},
+    {.index = 3, .module = &app_modules[0], .vaddr = 0x1100, .name = "main"},
+    {.index = 4, .module = &app_modules[0], .vaddr = 0x1200, .name = "parse"},
+    {.index = 5, .module = &app_modules[0], .vaddr = 0x1300, .name = "eval"},
+    {.index = 6, .module = &app_modules[1], .vaddr = 0x900, .name = "tiny"},
+    {.index = 7, .module = &app_modules[1], .vaddr = 0xa00, .name = "exit"},
+    {.index = 8, .module = &app_modules[1], .vaddr = 0xb00, .name = "small"},
+};
+
+static struct call_node app_nodes[] = {
+    {0, NONE, 1, NONE, 0, .self = {0, 0, 0}},
+    {1, 0, 2, NONE, 1, .self = {6, 0, 0}},
+    {2, 1, 3, NONE, 1, .self = {20, 5, 5}},
+    {3, 2, 5, 4, 1, .self = {1000, 100, 100}},
+    {7, 2, NONE, NONE, 1, .self = {900, 90, 0}},
+    {4, 3, 10, 6, 3, .self = {40000, 4000, 0}},
+    {5, 3, 7, 8, 9, .self = {50000, 0, 500}},
+    {4, 6, NONE, NONE, 2, .self = {8000, 800, 0}},
+    {6, 3, NONE, 9, 1, .self = {2, 0, 0}},
+    {8, 3, NONE, NONE, 1, .self = {3, 0, 0}},
+    {8, 5, NONE, NONE, 1, .self = {1, 0, 0}},
+};
+
+static struct call_function old_functions[] = {
+    {.index = 0, .kind = CALL_THREAD, .name = "app-55"},
+    {.index = 1, .module = &app_modules[2], .vaddr = 0x900, .name = "_start"},
+    {.index = 2, .module = &app_modules[1], .vaddr = 0x400, .name = "__libc_start_main"},
+    {.index = 3, .module = &app_modules[2], .vaddr = 0x960, .name = "main"},
+    {.index = 4, .module = &app_modules[2], .vaddr = 0xf00, .name = "gone"},
+    {.index = 5, .module = &app_modules[2], .vaddr = 0xa00, .name = "eval"},
+    {.index = 6, .module = &app_modules[2], .vaddr = 0xb00, .name = "parse"},
+    {.index = 7, .module = &app_modules[1], .vaddr = 0xa00, .name = "exit"},
+};
+
+static struct call_node old_nodes[] = {
+    {0, NONE, 1, NONE, 0, .self = {0, 0, 0}},
+    {1, 0, 2, NONE, 1, .self = {6, 0, 0}},
+    {2, 1, 3, NONE, 1, .self = {20, 5, 5}},
+    {3, 2, 5, 4, 1, .self = {1100, 100, 100}},
+    {7, 2, NONE, NONE, 1, .self = {900, 90, 0}},
+    {6, 3, NONE, 6, 3, .self = {20000, 2000, 0}},
+    {5, 3, NONE, 7, 9, .self = {62500, 0, 500}},
+    {4, 3, NONE, NONE, 4, .self = {700, 70, 0}},
+};
+
+static struct calltree_thread app_threads[] = {{.thread = 0, .root = 0}},
+                              old_threads[] = {{.thread = 0, .root = 0}};
+
+static struct calltree app = {
+    .functions = app_functions,
+    .nr_functions = COUNT(app_functions),
+    .nodes = app_nodes,
+    .nr_nodes = COUNT(app_nodes),
+    .threads = app_threads,
+    .nr_threads = COUNT(app_threads),
+};
+static struct calltree old = {
+    .functions = old_functions,
+    .nr_functions = COUNT(old_functions),
+    .nodes = old_nodes,
+    .nr_nodes = COUNT(old_nodes),
+    .threads = old_threads,
+    .nr_threads = COUNT(old_threads),
+};
+
 static void add(struct cost *to, const struct cost *c)
 {
     to->insns += c->insns;
@@ -90,7 +168,7 @@ static void add(struct cost *to, const struct cost *c)
     to->stores += c->stores;
 }
 
-/* Everything that the nodes imply. */
+/* Everything that the nodes of the first tree imply. */
 static void complete(void)
 {
     for (uint32_t i = 0; i < COUNT(nodes); i++) {
@@ -135,37 +213,116 @@ static int write_chrome(const struct graph_options *opt)
     return graph_chrome_end(c, &tree) || ret;
 }
 
+/* What is made of the trees before one is written. */
+enum step { INVERT = 1, SELECT = 2, COMPARE = 4, SAME = 8, APP = 16, OLD = 32 };
+
+/* Selects eval, and parse where eval does not call it. */
+static const bool *wanted_of(const struct calltree *t)
+{
+    static bool wanted[64];
+
+    for (uint32_t i = 0; i < t->nr_functions && i < 64; i++) {
+        wanted[i] = !strcmp(t->functions[i].name, "eval") ||
+                    !strcmp(t->functions[i].name, "parse");
+    }
+    return wanted;
+}
+
+static int write_made(unsigned steps, struct graph_options opt)
+{
+    struct calltree *v[3] = {NULL};
+    const struct calltree *t = steps & APP ? &app : steps & OLD ? &old : &tree;
+    struct cost cut;
+    int ret = 0;
+
+    if (steps & COMPARE) {
+        ret = graph_compare(&v[0], t, steps & SAME ? t : &old);
+        t = v[0];
+    }
+    if (!ret && steps & SELECT && opt.functions) {
+        opt.wanted = wanted_of(t);
+    } else if (!ret && steps & SELECT) {
+        ret = graph_select(&v[1], t, wanted_of(t), opt.cost);
+        t = v[1];
+    }
+    if (!ret && steps & INVERT) {
+        ret = graph_invert(&v[2], t, opt.cost, &cut);
+        t = v[2];
+    }
+    ret = ret ? ret : graph_write(t, &opt, stdout);
+    for (unsigned i = 0; i < 3; i++) {
+        calltree_free(v[i]);
+    }
+    return ret;
+}
+
+static const struct {
+    const char *name;
+    struct graph_options opt;
+    unsigned steps;
+} kinds[] = {
+    {"text", {.format = GRAPH_TEXT}},
+    {"loads", {.format = GRAPH_TEXT, .cost = GRAPH_LOADS}},
+    {"pruned", {.format = GRAPH_TEXT, .min_percent = 6}},
+    {"shallow", {.format = GRAPH_TEXT, .max_depth = 1}},
+    {"functions", {.format = GRAPH_TEXT, .functions = true}},
+    {"folded", {.format = GRAPH_FOLDED}},
+    {"callgrind", {.format = GRAPH_CALLGRIND}},
+    {"svg", {.format = GRAPH_SVG, .title = "qemu-arm ./app <in.txt & \"more\""}},
+    {"json", {.format = GRAPH_JSON}},
+    {"json-functions", {.format = GRAPH_JSON, .functions = true}},
+    {"chrome", {.format = GRAPH_CHROME}},
+    {"inverted", {.inverted = true}, INVERT},
+    {"inverted-pruned", {.inverted = true, .min_percent = 3}, INVERT},
+    {"inverted-loads", {.inverted = true, .cost = GRAPH_LOADS}, INVERT},
+    {"inverted-folded", {.format = GRAPH_FOLDED, .inverted = true}, INVERT},
+    {"inverted-json", {.format = GRAPH_JSON, .inverted = true}, INVERT},
+    {"inverted-svg", {.format = GRAPH_SVG, .inverted = true, .icicle = true}, INVERT},
+    {"app-text", {.format = GRAPH_TEXT}, APP},
+    {"app-json", {.format = GRAPH_JSON}, APP},
+    {"old-json", {.format = GRAPH_JSON}, OLD},
+    {"app-folded", {.format = GRAPH_FOLDED}, APP},
+    {"app-svg", {.format = GRAPH_SVG}, APP},
+    {"app-icicle", {.format = GRAPH_SVG, .icicle = true}, APP},
+    {"app-percent", {.format = GRAPH_SVG, .min_percent = 10}, APP},
+    {"select", {.format = GRAPH_TEXT}, APP | SELECT},
+    {"select-functions", {.functions = true}, APP | SELECT},
+    {"select-json", {.format = GRAPH_JSON}, APP | SELECT},
+    {"select-svg", {.format = GRAPH_SVG}, APP | SELECT},
+    {"diff", {.format = GRAPH_TEXT}, APP | COMPARE},
+    {"diff-functions", {.functions = true}, APP | COMPARE},
+    {"diff-pruned", {.min_percent = 1}, APP | COMPARE},
+    {"diff-folded", {.format = GRAPH_FOLDED}, APP | COMPARE},
+    {"diff-json", {.format = GRAPH_JSON}, APP | COMPARE},
+    {"diff-json-functions", {.format = GRAPH_JSON, .functions = true}, APP | COMPARE},
+    {"diff-svg",
+     {.format = GRAPH_SVG, .title = "./app: new, before: old"},
+     APP | COMPARE},
+    {"diff-inverted", {.inverted = true}, APP | COMPARE | INVERT},
+    {"diff-inverted-folded", {.format = GRAPH_FOLDED}, APP | COMPARE | INVERT},
+    {"diff-select", {.format = GRAPH_TEXT}, APP | COMPARE | SELECT},
+    {"same-folded", {.format = GRAPH_FOLDED}, APP | COMPARE | SAME},
+    {"same-text", {.format = GRAPH_TEXT}, APP | COMPARE | SAME},
+};
+
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        struct graph_options opt;
-    } kinds[] = {
-        {"text", {.format = GRAPH_TEXT}},
-        {"loads", {.format = GRAPH_TEXT, .cost = GRAPH_LOADS}},
-        {"pruned", {.format = GRAPH_TEXT, .min_percent = 6}},
-        {"shallow", {.format = GRAPH_TEXT, .max_depth = 1}},
-        {"functions", {.format = GRAPH_TEXT, .functions = true}},
-        {"folded", {.format = GRAPH_FOLDED}},
-        {"callgrind", {.format = GRAPH_CALLGRIND}},
-        {"svg", {.format = GRAPH_SVG, .title = "qemu-arm ./app <in.txt & \"more\""}},
-        {"json", {.format = GRAPH_JSON}},
-        {"json-functions", {.format = GRAPH_JSON, .functions = true}},
-        {"chrome", {.format = GRAPH_CHROME}},
-    };
     struct ctr_trace *tr;
     int ret = 2;
 
     if (argc != 3 || ctr_open(&tr, argv[2], 0, NULL)) {
         return 2;
     }
-    tree.trace = tr;
+    tree.trace = app.trace = old.trace = tr;
     complete();
+    calltree_sum_nodes(&app);
+    calltree_sum_nodes(&old);
+    ret = calltree_sum_functions(&app) || calltree_sum_functions(&old) ? 1 : ret;
     for (uint32_t i = 0; i < COUNT(kinds); i++) {
         if (strcmp(kinds[i].name, argv[1]) == 0) {
             ret = kinds[i].opt.format == GRAPH_CHROME
                       ? write_chrome(&kinds[i].opt)
-                      : graph_write(&tree, &kinds[i].opt, stdout);
+                      : write_made(kinds[i].steps, kinds[i].opt);
         }
     }
     ctr_close(tr);

@@ -25,7 +25,20 @@ usage --functions --calls sample.ctr
 usage --bbv=10 --json sample.ctr
 usage --bbv-pcs=file sample.ctr
 usage --functions --bbv-pcs=file sample.ctr
-usage --functions --function=main sample.ctr
+for format in callgrind chrome; do
+    usage --calls --function=main -f $format sample.ctr
+    usage --calls --module=app -f $format sample.ctr
+    usage --calls --inverted -f $format sample.ctr
+    usage --calls --diff=sample.ctr -f $format sample.ctr
+done
+usage --inverted sample.ctr
+usage --functions --inverted sample.ctr
+usage --calls --icicle sample.ctr
+usage --calls --diff= sample.ctr
+usage --calls --diff=- -
+usage --calls --diff=sample.ctr --pid=4242 sample.ctr
+usage --functions --diff=sample.ctr -t 4242 sample.ctr
+usage --calls --cost=loads --no-accesses sample.ctr
 usage --calls --pc=5 sample.ctr
 usage --bbv=10 --module=app sample.ctr
 usage --format=svg sample.ctr
@@ -76,6 +89,8 @@ for how in "" --functions "--calls -f chrome" --bbv=10; do
     run 1 "$sym" $how sample.ctr --elf text
     [ -z "$how" ] || [ "$how" = --bbv=10 ] || one_line "$how --elf text"
 done
+run 1 "$sym" --calls --diff=missing.ctr sample.ctr
+one_line --diff=missing.ctr
 run 1 "$sym" --elf missing sample.ctr
 one_line --elf missing
 run 1 "$sym" --elf empty sample.ctr

@@ -21,6 +21,7 @@
 #include "common/textbuf.h"
 #include "input/trace.h"
 #include "graph_priv.h"
+#include "nothing.h"
 
 /* The output of workers: an interval, or a part of one; n pairs follow. */
 struct part {
@@ -56,6 +57,15 @@ struct bbv {
     struct vectors vectors;
     uint32_t only; /* thread written to standard output, UINT32_MAX: none yet */
 };
+
+static void init_progress(struct bbv *v)
+{
+    if (v->opt->out) {
+        progress_init_before_output(&v->progress, v->opt->prog, v->opt->quiet);
+    } else {
+        progress_init(&v->progress, v->opt->prog, v->opt->quiet);
+    }
+}
 
 static int on_progress(void *arg, const struct ctr_progress *p)
 {
@@ -381,7 +391,7 @@ int bbv_write(struct ctr_trace *tr, const struct places *places,
         return status_of(opt, BBV_STOP_NOMEM, NULL);
     }
     memset(v.workers, 0, opt->jobs * sizeof(*v.workers));
-    progress_init(&v.progress, opt->prog, opt->quiet);
+    init_progress(&v);
     ops.progress = v.progress.on ? on_progress : NULL;
     ret = ctr_trace_blocks(tr, &diag); /* bbv_blocks keeps them */
     ret = ret ? ret : ctr_replay(tr, &ops, &v, &ropts, &diag);
@@ -391,5 +401,8 @@ int bbv_write(struct ctr_trace *tr, const struct places *places,
     }
     progress_clear(&v.progress);
     free_bbv(&v);
+    if (!ret && v.only == UINT32_MAX) {
+        return nothing_ran(opt->prog, opt->path, tr, &opt->filter);
+    }
     return status_of(opt, ret, &diag);
 }

@@ -4,6 +4,8 @@
 
 void graph_wants(const struct graph_options *opt, struct calltree_options *tree)
 {
+    tree->accesses = opt->functions || opt->cost != GRAPH_INSNS ||
+                     opt->format == GRAPH_JSON || opt->format == GRAPH_CALLGRIND;
     if (opt->format == GRAPH_CALLGRIND) {
         tree->edges = true;
         tree->lines = true;

@@ -12,7 +12,8 @@
 
 enum graph_format {
     GRAPH_TEXT,      /* an indented tree; with functions set, a flat profile */
-    GRAPH_FOLDED,    /* "a;b;c COUNT", for flame graph programs */
+    GRAPH_FOLDED,    /* "a;b;c COUNT", for flame graph programs; of two traces
+                        "a;b;c OLDER COUNT" */
     GRAPH_CALLGRIND, /* needs calltree_options.edges and .lines */
     GRAPH_CHROME,    /* JSON trace events: a timeline; needs spans, see below */
     GRAPH_SVG,       /* a stand-alone flame graph that can be clicked and searched */
@@ -26,6 +27,9 @@ struct graph_options {
     enum graph_format format;
     bool functions; /* a flat profile: by self cost, descending */
     enum graph_cost cost;
+    const bool *wanted; /* flat profile: by function, those to show; NULL: all */
+    bool inverted;      /* the tree is one of graph_invert */
+    bool icicle;        /* svg: callers above their callees */
     double min_percent; /* text and svg: leave out subtrees below this share */
     uint32_t max_depth; /* 0: no limit */
     bool full_names;    /* not shortened */
@@ -33,11 +37,36 @@ struct graph_options {
     const char *title; /* svg: the recorded command */
 };
 
-/* Sets the calltree_options that the format needs (edges, lines, spans). */
+/* Sets the calltree_options that the format needs (accesses, edges, lines). */
 void graph_wants(const struct graph_options *opt, struct calltree_options *tree);
 
 /*
- * Writes all formats except GRAPH_CHROME.  Returns 0, or a negated errno.
+ * Trees made of others, which they do not need any more.  calltree_free frees them.  Each
+ * returns 0 or -ENOMEM.
+ *
+ * graph_select: what is below calls of functions with wanted[function]; these are its roots.
+ * A call within such a call does not begin a tree of its own.
+ *
+ * graph_compare: the nodes of both trees, with the costs of `older' in calltree.older.
+ * Functions are the same if their module's and their own name are; processes, and
+ * threads, if their command's name is, so that their roots are one.  If the first ones have
+ * different names, these and the files named so are taken for the same.  Both trees are
+ * those of calltree_make.
+ *
+ * graph_invert: the roots are the functions with self cost, by `cost'; the children of a
+ * node are its callers.  A node's inclusive cost is the root's self cost with these
+ * callers, and its self cost what has no further caller.  calls: how often the root was
+ * entered so.  *cut: what has further callers for which there is no room.
+ */
+int graph_select(struct calltree **out, const struct calltree *t, const bool *wanted,
+                 enum graph_cost cost);
+int graph_compare(struct calltree **out, const struct calltree *now,
+                  const struct calltree *older);
+int graph_invert(struct calltree **out, const struct calltree *t, enum graph_cost cost,
+                 struct cost *cut);
+
+/*
+ * Writes all formats except GRAPH_CHROME; trees made of others not as GRAPH_CALLGRIND.  Returns 0, or a negated errno.
  */
 int graph_write(const struct calltree *t, const struct graph_options *opt, FILE *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line "a;b;c COST" for each call path with self cost, for flame graph programs; see
- * graph.h.
+ * One line "a;b;c COST" for each call path with self cost, for flame graph programs; of two
+ * traces "a;b;c OLDER COST", as difffolded.pl writes them.  See graph.h.
  */
 #include "graph_priv.h"
 
@@ -41,7 +41,7 @@ int graph_folded(const struct calltree *t, const struct graph_options *opt, FILE
     }
     while (graph_walk_ok(&w)) {
         const struct call_node *n = &t->nodes[w.node];
-        uint64_t self = graph_cost_of(&n->self, opt->cost);
+        struct graph_amount self = graph_self(t, w.node, opt->cost);
 
         path.len = w.depth ? ends[w.depth - 1] : 0;
         if (!push_name(&path, t->functions[n->function].name)) {
@@ -49,9 +49,12 @@ int graph_folded(const struct calltree *t, const struct graph_options *opt, FILE
             break;
         }
         ends[w.depth] = path.len;
-        if (self) {
+        if (self.sum) {
             fwrite(path.data + 1, 1, path.len - 1, out);
-            fprintf(out, " %" PRIu64 "\n", self);
+            if (t->older) {
+                fprintf(out, " %" PRIu64, self.older);
+            }
+            fprintf(out, " %" PRIu64 "\n", self.now);
         }
         graph_walk_next(&w, true);
     }

@@ -31,22 +31,33 @@ static bool add_function(struct textbuf *b, const struct call_function *f)
     return ok;
 }
 
-static bool add_costs(struct textbuf *b, const struct calltree *t, uint64_t calls,
-                      const struct cost *self, const struct cost *inclusive)
+/* The costs of one trace, the names with a prefix; accesses: of any node. */
+static bool add_costs(struct textbuf *b, const char *prefix, bool accesses,
+                      uint64_t calls, const struct cost *self,
+                      const struct cost *inclusive)
 {
     bool ok = textbuf_printf(
-        b, ", \"calls\": %" PRIu64 ", \"self\": %" PRIu64 ", \"inclusive\": %" PRIu64,
-        calls, self->insns, inclusive->insns);
+        b,
+        ", \"%scalls\": %" PRIu64 ", \"%sself\": %" PRIu64 ", \"%sinclusive\": %" PRIu64,
+        prefix, calls, prefix, self->insns, prefix, inclusive->insns);
 
-    if (graph_has_accesses(t)) {
+    if (accesses) {
         ok = ok &&
-             textbuf_printf(
-                 b,
-                 ", \"self_loads\": %" PRIu64 ", \"self_stores\": %" PRIu64
-                 ", \"inclusive_loads\": %" PRIu64 ", \"inclusive_stores\": %" PRIu64,
-                 self->loads, self->stores, inclusive->loads, inclusive->stores);
+             textbuf_printf(b,
+                            ", \"%sself_loads\": %" PRIu64 ", \"%sself_stores\": %" PRIu64
+                            ", \"%sinclusive_loads\": %" PRIu64
+                            ", \"%sinclusive_stores\": %" PRIu64,
+                            prefix, self->loads, prefix, self->stores, prefix,
+                            inclusive->loads, prefix, inclusive->stores);
     }
     return ok;
+}
+
+static bool add_older(struct textbuf *b, const struct calltree *t,
+                      const struct call_older *o)
+{
+    return !o || add_costs(b, "older_", graph_has_accesses(t), o->calls, &o->self,
+                           &o->inclusive);
 }
 
 static bool write_line(struct textbuf *b, FILE *out)
@@ -66,13 +77,15 @@ static bool write_functions(const struct calltree *t, const struct graph_options
     size_t n;
     bool ok;
 
-    if (graph_by_self(t, opt->cost, &list, &n)) {
+    if (graph_by_self(t, opt, &list, &n)) {
         return false;
     }
     ok = true;
     for (size_t i = 0; ok && i < n; i++) {
         ok = textbuf_printf(b, "{") && add_function(b, list[i]) &&
-             add_costs(b, t, list[i]->calls, &list[i]->self, &list[i]->inclusive) &&
+             add_costs(b, "", graph_has_accesses(t), list[i]->calls, &list[i]->self,
+                       &list[i]->inclusive) &&
+             add_older(b, t, t->older ? &t->older_functions[list[i]->index] : NULL) &&
              write_line(b, out);
     }
     free(list);
@@ -93,7 +106,8 @@ static bool write_tree(const struct calltree *t, const struct graph_options *opt
                                     : textbuf_printf(b, "%" PRIu32, n->parent)) &&
              textbuf_printf(b, ", \"depth\": %" PRIu32 ", ", w.depth) &&
              add_function(b, &t->functions[n->function]) &&
-             add_costs(b, t, n->calls, &n->self, &n->inclusive) && write_line(b, out);
+             add_costs(b, "", graph_has_accesses(t), n->calls, &n->self, &n->inclusive) &&
+             add_older(b, t, t->older ? &t->older[w.node] : NULL) && write_line(b, out);
     }
     graph_walk_fini(&w);
     return ok;

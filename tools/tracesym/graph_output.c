@@ -9,21 +9,46 @@
 #include "common/textbuf.h"
 
 struct ranked {
-    uint64_t cost;
+    uint64_t first, second; /* what functions are sorted by */
     const struct call_function *function;
 };
 
-static int by_self(const void *va, const void *vb)
+static int by_rank(const void *va, const void *vb)
 {
     const struct ranked *a = va, *b = vb;
 
-    if (a->cost != b->cost) {
-        return a->cost < b->cost ? 1 : -1;
+    if (a->first != b->first) {
+        return a->first < b->first ? 1 : -1;
+    }
+    if (a->second != b->second) {
+        return a->second < b->second ? 1 : -1;
     }
     return a->function->index < b->function->index ? -1 : 1;
 }
 
-int graph_by_self(const struct calltree *t, enum graph_cost cost,
+static bool any(uint64_t calls, const struct cost *self)
+{
+    return calls || self->insns || self->loads || self->stores;
+}
+
+bool graph_ran(const struct calltree *t, uint32_t function)
+{
+    const struct call_function *f = &t->functions[function];
+    const struct call_older *o = t->older ? &t->older_functions[function] : NULL;
+
+    return any(f->calls, &f->self) || (o && any(o->calls, &o->self));
+}
+
+static struct ranked rank(const struct calltree *t, const struct call_function *f,
+                          enum graph_cost cost)
+{
+    struct graph_amount a = graph_function_self(t, f, cost);
+    uint64_t change = a.now > a.older ? a.now - a.older : a.older - a.now;
+
+    return (struct ranked){t->older ? change : a.sum, a.sum, f};
+}
+
+int graph_by_self(const struct calltree *t, const struct graph_options *opt,
                   const struct call_function ***out, size_t *n)
 {
     struct ranked *v = malloc((t->nr_functions + (size_t)1) * sizeof(*v));
@@ -37,13 +62,11 @@ int graph_by_self(const struct calltree *t, enum graph_cost cost,
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < t->nr_functions; i++) {
-        const struct call_function *f = &t->functions[i];
-
-        if (f->calls || f->self.insns || f->self.loads || f->self.stores) {
-            v[count++] = (struct ranked){graph_cost_of(&f->self, cost), f};
+        if (graph_ran(t, i) && (!opt->wanted || opt->wanted[i])) {
+            v[count++] = rank(t, &t->functions[i], opt->cost);
         }
     }
-    qsort(v, count, sizeof(*v), by_self);
+    qsort(v, count, sizeof(*v), by_rank);
     for (size_t i = 0; i < count; i++) {
         list[i] = v[i].function;
     }
@@ -51,6 +74,13 @@ int graph_by_self(const struct calltree *t, enum graph_cost cost,
     *out = list;
     *n = count;
     return 0;
+}
+
+const char *graph_cost_word(enum graph_cost cost)
+{
+    return cost == GRAPH_LOADS    ? "loads"
+           : cost == GRAPH_STORES ? "stores"
+                                  : "instructions";
 }
 
 const char *graph_short_name(const char *name, unsigned max, char *buf)

@@ -13,10 +13,69 @@ static inline uint64_t graph_cost_of(const struct cost *c, enum graph_cost which
     return which == GRAPH_LOADS ? c->loads : which == GRAPH_STORES ? c->stores : c->insns;
 }
 
+/* A cost in the trace shown, in the older one (0 if none is compared), and in both. */
+struct graph_amount {
+    uint64_t now, older, sum;
+};
+
+static inline struct graph_amount
+graph_amount(const struct cost *now, const struct cost *older, enum graph_cost which)
+{
+    uint64_t a = graph_cost_of(now, which), b = older ? graph_cost_of(older, which) : 0;
+
+    return (struct graph_amount){a, b, a + b};
+}
+
+static inline struct graph_amount graph_self(const struct calltree *t, uint32_t node,
+                                             enum graph_cost which)
+{
+    return graph_amount(&t->nodes[node].self, t->older ? &t->older[node].self : NULL,
+                        which);
+}
+
+static inline struct graph_amount graph_inclusive(const struct calltree *t, uint32_t node,
+                                                  enum graph_cost which)
+{
+    return graph_amount(&t->nodes[node].inclusive,
+                        t->older ? &t->older[node].inclusive : NULL, which);
+}
+
+static inline struct graph_amount graph_function_self(const struct calltree *t,
+                                                      const struct call_function *f,
+                                                      enum graph_cost which)
+{
+    return graph_amount(&f->self, t->older ? &t->older_functions[f->index].self : NULL,
+                        which);
+}
+
+static inline struct graph_amount graph_function_inclusive(const struct calltree *t,
+                                                           const struct call_function *f,
+                                                           enum graph_cost which)
+{
+    return graph_amount(&f->inclusive,
+                        t->older ? &t->older_functions[f->index].inclusive : NULL, which);
+}
+
+/* Of the nodes of the tree. */
+static inline struct graph_amount graph_total(const struct calltree *t,
+                                              enum graph_cost which)
+{
+    return graph_amount(&t->total, &t->older_total, which);
+}
+
+/* Of all of which the tree may be a part: percentages are of that. */
+static inline struct graph_amount graph_all(const struct calltree *t,
+                                            enum graph_cost which)
+{
+    return t->selected ? graph_amount(&t->all, &t->older_all, which)
+                       : graph_total(t, which);
+}
+
 /* Whether there are loads or stores to show. */
 static inline bool graph_has_accesses(const struct calltree *t)
 {
-    return t->total.loads || t->total.stores;
+    return t->total.loads || t->total.stores || t->older_total.loads ||
+           t->older_total.stores;
 }
 
 static inline double graph_percent(uint64_t part, uint64_t whole)
@@ -27,7 +86,7 @@ static inline double graph_percent(uint64_t part, uint64_t whole)
 /*
  * The nodes under the roots of the threads in order, parents before children; children by
  * inclusive cost, descending (then in order of first call), if `sorted', else in order of
- * first call.
+ * first call.  With two traces, cost is that in both.
  *
  *   struct graph_walk w;
  *   ret = graph_walk_init(&w, t, sorted, cost);
@@ -56,6 +115,16 @@ uint32_t graph_walk_child(const struct graph_walk *w, uint32_t node);
 uint32_t graph_walk_sibling(const struct graph_walk *w, uint32_t node);
 /* Moves to the next node; descend: to the first child, if there is one. */
 void graph_walk_next(struct graph_walk *w, bool descend);
+/* Moves to the last sibling of the node, or the last root; adds up the node and those up to
+ * there.  Returns their number. */
+uint32_t graph_walk_skip(struct graph_walk *w, enum graph_cost cost,
+                         struct graph_amount *sum);
+
+/* Sorts t->threads by cost, descending, then by node.  Returns 0 or -ENOMEM. */
+int graph_sort_roots(struct calltree *t, enum graph_cost cost);
+
+/* "instructions", "loads", "stores" */
+const char *graph_cost_word(enum graph_cost cost);
 
 /* Call after the last write: 0, or a negated errno if one failed. */
 int graph_finish(FILE *out);
@@ -74,10 +143,13 @@ int graph_svg(const struct calltree *t, const struct graph_options *opt, FILE *o
 int graph_json(const struct calltree *t, const struct graph_options *opt, FILE *out);
 
 /*
- * Functions that were entered or have self cost, by self cost, descending, then by
- * number.  The caller frees *out with free(3).  Returns 0 or -ENOMEM.
+ * Functions that were entered or have self cost, and that are wanted, by self cost, or of
+ * two traces by the change of it, descending, then by number.  The caller frees *out with
+ * free(3).  Returns 0 or -ENOMEM.
  */
-int graph_by_self(const struct calltree *t, enum graph_cost cost,
+int graph_by_self(const struct calltree *t, const struct graph_options *opt,
                   const struct call_function ***out, size_t *n);
+/* Whether it is one of those, wanted or not. */
+bool graph_ran(const struct calltree *t, uint32_t function);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call trees and flat profiles as text; see graph.h. */
+/* Call trees and flat profiles as text, of one trace or of two; see graph.h. */
 #include "graph_priv.h"
 
 #include <errno.h>
@@ -27,40 +27,89 @@ static void write_name(const struct call_function *f, const struct graph_options
     fputc('\n', out);
 }
 
-static const char *cost_word(enum graph_cost cost)
+/* ---------------------------------------------------------------- two traces */
+
+/* The columns of a cost in two traces. */
+static void write_change(struct graph_amount a, FILE *out)
 {
-    return cost == GRAPH_LOADS    ? "loads"
-           : cost == GRAPH_STORES ? "stores"
-                                  : "instructions";
+    uint64_t change = a.now > a.older ? a.now - a.older : a.older - a.now;
+    char difference[24], percent[24] = "";
+
+    snprintf(difference, sizeof(difference), "%s%" PRIu64,
+             a.now > a.older   ? "+"
+             : a.now < a.older ? "-"
+                               : "",
+             change);
+    if (a.older && a.now) {
+        snprintf(percent, sizeof(percent), "%+.1f%%",
+                 a.now < a.older ? -graph_percent(change, a.older)
+                                 : graph_percent(change, a.older));
+    } else if (a.sum) {
+        snprintf(percent, sizeof(percent), "%s", a.now ? "new" : "gone");
+    }
+    fprintf(out, "%14" PRIu64 " %14" PRIu64 " %15s %9s  ", a.older, a.now, difference,
+            percent);
+}
+
+static void write_change_head(FILE *out)
+{
+    fprintf(out, "%14s %14s %15s %9s  ", "before", "after", "difference", "change");
 }
 
 /* ------------------------------------------------------------------ a tree */
+
+static void indent(const struct graph_walk *w, FILE *out)
+{
+    fprintf(out, "%*s", 2 * (int)(w->depth < 1000 ? w->depth : 1000), "");
+}
 
 /* Whether a node has enough of the total to get a line. */
 static bool shown(const struct calltree *t, const struct graph_options *opt,
                   uint32_t node, uint64_t whole)
 {
-    uint64_t part = graph_cost_of(&t->nodes[node].inclusive, opt->cost);
+    uint64_t part = graph_inclusive(t, node, opt->cost).sum;
 
     return !opt->min_percent || graph_percent(part, whole) >= opt->min_percent;
+}
+
+/* An inverted tree's own costs have no column: mostly the whole is the caller's. */
+static void write_tree_head(const struct calltree *t, const struct graph_options *opt,
+                            FILE *out)
+{
+    if (t->older) {
+        write_change_head(out);
+    } else if (opt->inverted) {
+        fprintf(out, "%14s %6s %10s  ", "self", "", "calls");
+    } else {
+        fprintf(out, "%14s %6s %14s %6s %10s  ", "inclusive", "", "self", "", "calls");
+    }
+    fprintf(out, "%s\n", graph_cost_word(opt->cost));
 }
 
 static void write_node(const struct graph_walk *w, const struct graph_options *opt,
                        uint64_t whole, FILE *out)
 {
     const struct call_node *n = &w->t->nodes[w->node];
-    uint64_t inclusive = graph_cost_of(&n->inclusive, opt->cost);
+    const struct call_function *f = &w->t->functions[n->function];
+    struct graph_amount inclusive = graph_inclusive(w->t, w->node, opt->cost);
     uint64_t self = graph_cost_of(&n->self, opt->cost);
 
-    fprintf(out, "%14" PRIu64 " %5.1f%% %14" PRIu64 " %5.1f%% ", inclusive,
-            graph_percent(inclusive, whole), self, graph_percent(self, whole));
-    if (w->depth) {
-        fprintf(out, "%10" PRIu64 "  ", n->calls);
+    if (w->t->older) {
+        write_change(inclusive, out);
     } else {
-        fprintf(out, "%10s  ", "-");
+        fprintf(out, "%14" PRIu64 " %5.1f%% ", inclusive.now,
+                graph_percent(inclusive.now, whole));
+        if (!opt->inverted) {
+            fprintf(out, "%14" PRIu64 " %5.1f%% ", self, graph_percent(self, whole));
+        }
+        if (f->kind != CALL_THREAD || opt->inverted) {
+            fprintf(out, "%10" PRIu64 "  ", n->calls);
+        } else {
+            fprintf(out, "%10s  ", "-");
+        }
     }
-    fprintf(out, "%*s", 2 * (int)(w->depth < 1000 ? w->depth : 1000), "");
-    write_name(&w->t->functions[n->function], opt, out);
+    indent(w, out);
+    write_name(f, opt, out);
 }
 
 /*
@@ -70,35 +119,54 @@ static void write_node(const struct graph_walk *w, const struct graph_options *o
 static void write_rest(struct graph_walk *w, const struct graph_options *opt,
                        uint64_t whole, FILE *out)
 {
-    uint64_t sum = 0;
-    uint32_t count = 0;
-    uint32_t last = w->node;
+    struct graph_amount sum;
+    uint32_t count = graph_walk_skip(w, opt->cost, &sum);
 
-    for (uint32_t i = w->node; i != SYM_NONE; i = graph_walk_sibling(w, i)) {
-        sum += graph_cost_of(&w->t->nodes[i].inclusive, opt->cost);
-        count++;
-        last = i;
+    if (w->t->older) {
+        write_change(sum, out);
+    } else {
+        fprintf(out, "%14" PRIu64 " %5.1f%% ", sum.now, graph_percent(sum.now, whole));
+        fprintf(out, "%*s  ", opt->inverted ? 10 : 32, "");
     }
-    w->node = last;
-    fprintf(out, "%14" PRIu64 " %5.1f%% %14s %6s %10s  %*s(%" PRIu32 " more)\n", sum,
-            graph_percent(sum, whole), "", "", "",
-            2 * (int)(w->depth < 1000 ? w->depth : 1000), "", count);
+    indent(w, out);
+    fprintf(out, "(%" PRIu32 " more)\n", count);
+}
+
+/* What all is that the lines before are a part of. */
+static void write_sums(const struct calltree *t, const struct graph_options *opt,
+                       struct graph_amount part, const char *what, FILE *out)
+{
+    struct graph_amount all = graph_all(t, opt->cost);
+
+    if (what && t->older) {
+        write_change(part, out);
+        fprintf(out, "%s\n", what);
+    } else if (what) {
+        fprintf(out, "%14" PRIu64 " %5.1f%% %s\n", part.now,
+                graph_percent(part.now, all.now), what);
+    }
+    if (t->older) {
+        write_change(all, out);
+        fputs("in all\n", out);
+    } else {
+        fprintf(out, "%14" PRIu64 " 100.0%% in all\n", all.now);
+    }
 }
 
 int graph_text(const struct calltree *t, const struct graph_options *opt, FILE *out)
 {
+    uint64_t whole = graph_all(t, opt->cost).sum;
     struct graph_walk w;
     int ret = graph_walk_init(&w, t, true, opt->cost);
 
     if (ret) {
         return ret;
     }
-    fprintf(out, "%14s %6s %14s %6s %10s  %s\n", "inclusive", "", "self", "", "calls",
-            cost_word(opt->cost));
+    write_tree_head(t, opt, out);
     while (graph_walk_ok(&w)) {
-        uint64_t whole = graph_cost_of(&t->total, opt->cost);
+        bool root = !w.depth && !opt->inverted;
 
-        if (w.depth && !shown(t, opt, w.node, whole)) {
+        if (!root && !shown(t, opt, w.node, whole)) {
             write_rest(&w, opt, whole, out);
             graph_walk_next(&w, false);
         } else {
@@ -107,51 +175,109 @@ int graph_text(const struct calltree *t, const struct graph_options *opt, FILE *
         }
     }
     graph_walk_fini(&w);
+    if (t->older || t->selected) {
+        write_sums(t, opt, graph_total(t, opt->cost),
+                   t->selected ? "in these calls" : NULL, out);
+    }
     return graph_finish(out);
 }
 
 /* --------------------------------------------------------- a flat profile */
 
+static void write_functions_head(const struct calltree *t,
+                                 const struct graph_options *opt, FILE *out)
+{
+    if (t->older) {
+        write_change_head(out);
+        fprintf(out, "self, by %s\n", graph_cost_word(opt->cost));
+        return;
+    }
+    fprintf(out, "%14s %6s %14s %6s %10s", "self", "", "inclusive", "", "calls");
+    if (graph_has_accesses(t)) {
+        fprintf(out, " %12s %12s", "loads", "stores");
+    }
+    fprintf(out, "  by %s\n", graph_cost_word(opt->cost));
+}
+
+static void write_function(const struct calltree *t, const struct call_function *f,
+                           const struct graph_options *opt, uint64_t whole, FILE *out)
+{
+    uint64_t self = graph_cost_of(&f->self, opt->cost);
+    uint64_t inclusive = graph_cost_of(&f->inclusive, opt->cost);
+
+    if (t->older) {
+        write_change(graph_function_self(t, f, opt->cost), out);
+        write_name(f, opt, out);
+        return;
+    }
+    fprintf(out, "%14" PRIu64 " %5.1f%% %14" PRIu64 " %5.1f%% %10" PRIu64, self,
+            graph_percent(self, whole), inclusive, graph_percent(inclusive, whole),
+            f->calls);
+    if (graph_has_accesses(t)) {
+        fprintf(out, " %12" PRIu64 " %12" PRIu64, f->self.loads, f->self.stores);
+    }
+    fputs("  ", out);
+    write_name(f, opt, out);
+}
+
+/* The last lines. */
+static void write_functions_sums(const struct calltree *t,
+                                 const struct graph_options *opt,
+                                 struct graph_amount part, size_t shown_count, FILE *out)
+{
+    uint32_t ran = 0;
+    char what[80];
+
+    for (uint32_t i = 0; i < t->nr_functions; i++) {
+        ran += graph_ran(t, i);
+    }
+    snprintf(what, sizeof(what), "in these %zu of %" PRIu32 " functions", shown_count,
+             ran);
+    write_sums(t, opt, part, opt->wanted ? what : NULL, out);
+}
+
+static void write_more_functions(const struct calltree *t, struct graph_amount rest,
+                                 uint64_t count, uint64_t whole, FILE *out)
+{
+    if (t->older) {
+        write_change(rest, out);
+    } else {
+        fprintf(out, "%14" PRIu64 " %5.1f%% ", rest.now, graph_percent(rest.now, whole));
+    }
+    fprintf(out, "(%" PRIu64 " more functions)\n", count);
+}
+
 int graph_functions(const struct calltree *t, const struct graph_options *opt, FILE *out)
 {
-    bool accesses = graph_has_accesses(t);
-    uint64_t whole = graph_cost_of(&t->total, opt->cost), rest = 0, count = 0;
+    uint64_t whole = graph_all(t, opt->cost).sum, count = 0;
+    struct graph_amount rest = {0}, sum = {0};
     const struct call_function **list;
     size_t n;
-    int ret = graph_by_self(t, opt->cost, &list, &n);
+    int ret = graph_by_self(t, opt, &list, &n);
 
     if (ret) {
         return ret;
     }
-    fprintf(out, "%14s %6s %14s %6s %10s", "self", "", "inclusive", "", "calls");
-    if (accesses) {
-        fprintf(out, " %12s %12s", "loads", "stores");
-    }
-    fprintf(out, "  by %s\n", cost_word(opt->cost));
+    write_functions_head(t, opt, out);
     for (size_t i = 0; i < n; i++) {
-        const struct call_function *f = list[i];
-        uint64_t self = graph_cost_of(&f->self, opt->cost);
-        uint64_t inclusive = graph_cost_of(&f->inclusive, opt->cost);
+        struct graph_amount a = graph_function_self(t, list[i], opt->cost);
 
-        if (opt->min_percent && graph_percent(self, whole) < opt->min_percent) {
-            rest += self;
+        sum.now += a.now;
+        sum.older += a.older;
+        if (opt->min_percent && graph_percent(a.sum, whole) < opt->min_percent) {
+            rest.now += a.now;
+            rest.older += a.older;
+            rest.sum += a.sum;
             count++;
-            continue;
+        } else {
+            write_function(t, list[i], opt, whole, out);
         }
-        fprintf(out, "%14" PRIu64 " %5.1f%% %14" PRIu64 " %5.1f%% %10" PRIu64, self,
-                graph_percent(self, whole), inclusive, graph_percent(inclusive, whole),
-                f->calls);
-        if (accesses) {
-            fprintf(out, " %12" PRIu64 " %12" PRIu64, f->self.loads, f->self.stores);
-        }
-        fputs("  ", out);
-        write_name(f, opt, out);
     }
     free(list);
     if (count) {
-        fprintf(out, "%14" PRIu64 " %5.1f%% (%" PRIu64 " more functions)\n", rest,
-                graph_percent(rest, whole), count);
+        write_more_functions(t, rest, count, whole, out);
     }
-    fprintf(out, "%14" PRIu64 " 100.0%% in all\n", whole);
+    sum.sum = sum.now + sum.older;
+    write_functions_sums(t, opt, sum, n, out);
     return graph_finish(out);
 }

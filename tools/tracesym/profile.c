@@ -3,12 +3,15 @@
 #include "profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/options.h"
 #include "common/textbuf.h"
+#include "input/trace.h"
+#include "nothing.h"
 
 static const char *const format_names[] = {
     [GRAPH_TEXT] = "text",     [GRAPH_FOLDED] = "folded", [GRAPH_CALLGRIND] = "callgrind",
@@ -35,17 +38,55 @@ bool profile_parse_cost(const char *text, enum graph_cost *cost)
     return i < profile_cost_words.n;
 }
 
-/* The recorded command, for a title. */
-static bool command_of(const struct ctr_trace *tr, struct textbuf *b)
+/* -------------------------------------------------------------------- trees */
+
+static int out_of_memory(void)
 {
+    tool_error(PROG, "out of memory");
+    return TOOL_FAILED;
+}
+
+/* Replaces a tree by one that was made of it; ret: of the function that made it. */
+static int replace(struct calltree **t, struct calltree *by, int ret)
+{
+    calltree_free(*t);
+    *t = ret ? NULL : by;
+    return ret ? out_of_memory() : TOOL_OK;
+}
+
+/* Whether accesses are counted: they are wanted, and recorded. */
+static bool wants_accesses(const struct ctr_trace *tr, const struct profile_options *opt)
+{
+    struct calltree_options tree = {0};
     struct ctr_info info;
-    bool ok = true;
 
     ctr_trace_info(tr, &info);
-    for (int i = 0; ok && i < info.argc; i++) {
-        ok = textbuf_printf(b, i ? " %s" : "%s", info.argv[i]);
+    graph_wants(&opt->graph, &tree);
+    return tree.accesses && !opt->no_accesses && info.events & CTR_HAS_MEM;
+}
+
+/* Makes *t, the tree of the newer trace, that of both. */
+static int compare(struct calltree **t, const struct profile_options *opt,
+                   struct calltree_options *tree)
+{
+    const struct profile_older *o = opt->older;
+    struct calltree *older, *both = NULL;
+    int status, ret;
+
+    tree->filter = o->filter;
+    tree->accesses = wants_accesses(o->trace, opt);
+    status = calltree_make(&older, o->trace, o->path, o->places, tree);
+    if (older) {
+        ret = graph_compare(&both, *t, older);
+        calltree_free(older);
+        status = replace(t, both, ret);
     }
-    return ok && textbuf_printf(b, "%c", 0);
+    status =
+        status ? status : tool_trace_status(PROG, o->path, o->trace, opt->tree.quiet);
+    if (status == TOOL_PARTIAL) { /* else the caller reports it */
+        tool_trace_status(PROG, opt->path, (*t)->trace, opt->tree.quiet);
+    }
+    return status;
 }
 
 /* Makes the tree; a format with the times of frames is written at the same time. */
@@ -65,10 +106,104 @@ static int make(struct calltree **t, struct ctr_trace *tr, const struct places *
     status = calltree_make(t, tr, opt->path, places, tree);
     if (chrome) {
         *error = graph_chrome_end(chrome, *t);
-    } else if (*t) {
-        *error = graph_write(*t, &opt->graph, stdout);
+    }
+    if (!status && opt->older) {
+        status = compare(t, opt, tree);
     }
     return status;
+}
+
+/* ------------------------------------------------------------- what is shown */
+
+static uint64_t count_of(const struct calltree *t, enum graph_cost cost)
+{
+    const struct cost *a = &t->total, *b = &t->older_total;
+
+    return cost == GRAPH_LOADS    ? a->loads + b->loads
+           : cost == GRAPH_STORES ? a->stores + b->stores
+                                  : a->insns + b->insns;
+}
+
+/* TOOL_OK, or after one line on stderr TOOL_NOTHING if there is no cost to show. */
+static int check_cost(const struct calltree *t, const struct profile_options *opt)
+{
+    enum graph_cost cost = opt->graph.cost;
+    struct ctr_info info;
+
+    if (!count_of(t, GRAPH_INSNS)) {
+        return nothing_ran(PROG, opt->path, t->trace, &opt->tree.filter);
+    }
+    if (count_of(t, cost) || opt->graph.format == GRAPH_JSON) {
+        return TOOL_OK;
+    }
+    ctr_trace_info(t->trace, &info);
+    tool_error(PROG, "%s: no %s%s", opt->path, cost_names[cost],
+               info.events & CTR_HAS_MEM ? " in the selected part"
+                                         : ": the trace was recorded without 'mem'");
+    return TOOL_NOTHING;
+}
+
+/* Leaves only what is selected, and turns the tree over; TOOL_OK or a status after a line on
+ * stderr.  *wanted: for graph_options. */
+static int derive(struct calltree **t, const struct profile_options *opt, bool **wanted)
+{
+    const struct profile_selection *s = &opt->selection;
+    struct calltree *other = NULL;
+    struct cost cut = {0};
+    int status = check_cost(*t, opt);
+
+    if (!status && (s->nr_modules || s->nr_functions)) {
+        status = profile_select(wanted, *t, opt->path, s);
+    }
+    if (!status && *wanted && !opt->graph.functions) {
+        int ret = graph_select(&other, *t, *wanted, opt->graph.cost);
+        status = replace(t, other, ret);
+    }
+    if (!status && opt->graph.inverted) {
+        int ret = graph_invert(&other, *t, opt->graph.cost, &cut);
+        status = replace(t, other, ret);
+    }
+    if (!status && cut.insns && !opt->tree.quiet) {
+        tool_error(PROG,
+                   "%s: the tree is too large: %" PRIu64
+                   " instructions have more callers than it shows",
+                   opt->path, cut.insns);
+    }
+    return status;
+}
+
+/* Writes a format that needs the whole tree.  Frees it. */
+static int show(struct calltree *t, const struct profile_options *opt, int status,
+                int *error)
+{
+    struct graph_options graph = opt->graph;
+    bool *wanted = NULL;
+    int nothing = derive(&t, opt, &wanted);
+
+    if (!nothing && !*error) {
+        graph.wanted = graph.functions ? wanted : NULL;
+        *error = graph_write(t, &graph, stdout);
+    }
+    free(wanted);
+    calltree_free(t);
+    return nothing ? nothing : status;
+}
+
+/* The recorded command, for a title; of two traces with the names of both files. */
+static bool title_of(const struct ctr_trace *tr, const struct profile_options *opt,
+                     struct textbuf *b)
+{
+    struct ctr_info info;
+    bool ok = true;
+
+    ctr_trace_info(tr, &info);
+    for (int i = 0; ok && i < info.argc; i++) {
+        ok = textbuf_printf(b, i ? " %s" : "%s", info.argv[i]);
+    }
+    if (ok && opt->older) {
+        ok = textbuf_printf(b, ": %s, before: %s", opt->path, opt->older->path);
+    }
+    return ok && textbuf_printf(b, "%c", 0);
 }
 
 int profile_write(struct ctr_trace *tr, const struct places *places,
@@ -78,20 +213,20 @@ int profile_write(struct ctr_trace *tr, const struct places *places,
     struct profile_options o = *opt;
     struct calltree *t = NULL;
     struct textbuf title = {0};
-    struct ctr_info info;
     int error = 0, status;
 
-    ctr_trace_info(tr, &info);
-    if (!command_of(tr, &title)) {
-        tool_error(PROG, "out of memory");
-        return TOOL_FAILED;
+    if (!title_of(tr, opt, &title)) {
+        return out_of_memory();
     }
     o.graph.title = title.data;
     graph_wants(&o.graph, &tree);
-    tree.accesses |= o.graph.functions;
-    tree.accesses &= !o.no_accesses && info.events & CTR_HAS_MEM;
+    tree.accesses = wants_accesses(tr, opt);
     status = make(&t, tr, places, &o, &tree, &error);
-    calltree_free(t);
+    if (t && status != TOOL_FAILED) {
+        status = show(t, &o, status, &error);
+    } else {
+        calltree_free(t);
+    }
     textbuf_fini(&title);
     if (!error && fflush(stdout)) {
         error = -errno;

@@ -8,6 +8,15 @@
 #include "calltree.h"
 #include "common/words.h"
 #include "graph.h"
+#include "profile_select.h"
+
+/* The older trace of --diff. */
+struct profile_older {
+    struct ctr_trace *trace;
+    struct places *places;
+    const char *path;
+    struct ctr_filter filter;
+};
 
 struct profile_options {
     const char *path;
@@ -16,6 +25,8 @@ struct profile_options {
     struct calltree_options tree; /* filter, jobs, quiet, separate_threads, span_min;
                                      the rest is set here */
     bool no_accesses;             /* do not count accesses, which is faster */
+    struct profile_selection selection;
+    const struct profile_older *older; /* to compare with, or NULL */
 };
 
 /* The words of --format and of --cost, and their values. */
@@ -27,7 +38,8 @@ bool profile_parse_cost(const char *text, enum graph_cost *cost);
 #define PROFILE_CUT_SHORT (-1)
 
 /* Writes to standard output.  Returns an exit status that does not include the status of
- * the trace, or PROFILE_CUT_SHORT. */
+ * the trace, or PROFILE_CUT_SHORT; TOOL_NOTHING, after one line on stderr, if nothing that is
+ * selected was executed. */
 int profile_write(struct ctr_trace *tr, const struct places *places,
                   const struct profile_options *opt);
 

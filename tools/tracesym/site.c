@@ -45,7 +45,7 @@ size_t site_bare_length(const char *name)
     return open ? (size_t)(open - name) : strlen(name);
 }
 
-static bool name_fits(const char *glob, const char *name)
+bool site_name_fits(const char *glob, const char *name)
 {
     char bare[1024];
     size_t n;
@@ -67,12 +67,12 @@ static bool name_fits(const char *glob, const char *name)
 
 static bool function_wanted(const struct site *s, const char *glob)
 {
-    if (s->function && (name_fits(glob, s->function->name) ||
+    if (s->function && (site_name_fits(glob, s->function->name) ||
                         fnmatch(glob, s->function->linkage, 0) == 0)) {
         return true;
     }
     for (unsigned i = 0; i < s->nr_frames && s->frames[i].inlined; i++) {
-        if (name_fits(glob, s->frames[i].function)) {
+        if (site_name_fits(glob, s->frames[i].function)) {
             return true;
         }
     }

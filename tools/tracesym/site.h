@@ -40,6 +40,9 @@ struct site_options {
     unsigned nr_functions;
 };
 
+/* Whether a name matches a glob, with or without its parameters.  name: NULL never does. */
+bool site_name_fits(const char *glob, const char *name);
+
 bool site_wanted(const struct site *s, const struct site_options *opt);
 
 /* "app main+0x4 /src/app.c:12 (inlined f)", a blank before each part.  False: no

@@ -15,6 +15,7 @@
 #include "common/outfile.h"
 #include "common/pager.h"
 #include "input/filter_options.h"
+#include "input/trace.h"
 #include "dump/dump_options.h"
 #include "list.h"
 #include "print.h"
@@ -38,6 +39,9 @@ enum {
     OPT_BY_THREAD,
     OPT_NO_ACCESSES,
     OPT_MIN_SPAN,
+    OPT_INVERTED,
+    OPT_ICICLE,
+    OPT_DIFF,
 };
 
 static const struct tool_option option_table[] = {
@@ -55,7 +59,8 @@ static const struct tool_option option_table[] = {
     FILTER_OPTIONS_THREADS,
     FILTER_OPTIONS_PLACES,
     {OPT_MODULE, "module", "GLOB", "only instructions of these programs and libraries"},
-    {OPT_FUNCTION, "function", "GLOB", "only instructions of these functions"},
+    {OPT_FUNCTION, "function", "GLOB",
+     "only instructions of these functions; --calls: what\nthey call, too"},
     DUMP_OPTION_EVENTS("exec,sys,map,thr,time,mark"),
     DUMP_OPTIONS_ACCESSES,
     {0, NULL, NULL, "How to print"},
@@ -71,7 +76,10 @@ static const struct tool_option option_table[] = {
      "insns (default), loads or stores; not in --calls as\n"
      "json, callgrind and chrome",
      &profile_cost_words},
-    {OPT_MIN_PERCENT, "min-percent", "P", "leave out smaller shares, in text and svg"},
+    {OPT_DIFF, "diff", "OLD", "compare with the trace OLD"},
+    {OPT_INVERTED, "inverted", NULL, "--calls: by callee, with its callers below it"},
+    {OPT_ICICLE, "icicle", NULL, "svg: with callers above what they call"},
+    {OPT_MIN_PERCENT, "min-percent", "P", "put smaller shares together, in text and svg"},
     {OPT_DEPTH, "depth", "N", "at most N calls deep, in text and svg"},
     {OPT_MIN_SPAN, "min-span", "N",
      "chrome: leave out calls of less than N instructions"},
@@ -107,7 +115,9 @@ struct command_line {
     unsigned modes;  /* number of modes given */
     int print_key;   /* an option given that only printing has, or NULL */
     int profile_key; /* the same for --functions and --calls */
+    int select_key;  /* the same for printing and these two */
     bool disas;
+    struct profile_older older; /* path NULL: no --diff */
 };
 
 /* ----------------------------------------------------------------- options */
@@ -149,6 +159,15 @@ static bool parse_profile(struct command_line *c, int key, const char *arg)
     case OPT_BY_THREAD:
         p->tree.separate_threads = true;
         return true;
+    case OPT_INVERTED:
+        p->graph.inverted = true;
+        return true;
+    case OPT_ICICLE:
+        p->graph.icicle = true;
+        return true;
+    case OPT_DIFF:
+        c->older.path = arg;
+        return *arg;
     default:
         p->no_accesses = true;
         return true;
@@ -202,6 +221,9 @@ static void note_mode(struct command_line *c, int key)
     case OPT_FULL_NAMES:
     case OPT_BY_THREAD:
     case OPT_NO_ACCESSES:
+    case OPT_INVERTED:
+    case OPT_ICICLE:
+    case OPT_DIFF:
         c->profile_key = key;
         break;
     case FILTER_OPT_PC:
@@ -211,10 +233,13 @@ static void note_mode(struct command_line *c, int key)
     case DUMP_OPT_WRITES:
     case 's':
     case 'd':
-    case OPT_FUNCTION:
     case OPT_INLINES:
     case OPT_BASENAMES:
         c->print_key = key;
+        break;
+    case OPT_MODULE:
+    case OPT_FUNCTION:
+        c->select_key = key;
         break;
     default:
         break;
@@ -237,8 +262,40 @@ static bool parse_option(void *to, int key, const char *arg)
     return parsed == TOOL_OTHER_GROUP ? parse_own(c, key, arg) : parsed == TOOL_PARSED;
 }
 
+/* The option that needs a tree made of others, or 0. */
+static int derived_key(const struct command_line *c)
+{
+    return c->profile.graph.inverted ? OPT_INVERTED
+           : c->older.path           ? OPT_DIFF
+                                     : c->select_key;
+}
+
+/* Rejects options that do not go with the mode, the format or each other. */
+static int check_derived(const struct command_line *c, struct tool_options *o,
+                         enum graph_format format)
+{
+    if (c->profile.graph.inverted && c->mode != MODE_CALLS) {
+        return tool_usage_error(PROG, "--inverted is for --calls only");
+    }
+    if ((format == GRAPH_CALLGRIND || format == GRAPH_CHROME) && derived_key(c)) {
+        return tool_usage_error(PROG, "%s is not for the formats callgrind and chrome",
+                                tool_option_name(o, derived_key(c)));
+    }
+    if (c->profile.graph.icicle && format != GRAPH_SVG) {
+        return tool_usage_error(PROG, "--icicle is for the format svg only");
+    }
+    if (c->older.path && !strcmp(c->older.path, "-") && !strcmp(c->dump.opt.path, "-")) {
+        return tool_usage_error(PROG, "standard input cannot be both traces");
+    }
+    if (c->older.path && (c->filter.pids.n || c->filter.tids.n)) {
+        return tool_usage_error(PROG, "--diff and %s cannot be used together",
+                                c->filter.pids.n ? "--pid" : "--thread");
+    }
+    return TOOL_OK;
+}
+
 /* Rejects options that the format does not use; TOOL_OK or TOOL_USAGE. */
-static int check_format(const struct command_line *c)
+static int check_format(const struct command_line *c, struct tool_options *o)
 {
     bool json = c->dump.opt.json || c->profile.graph.format == GRAPH_JSON;
     enum graph_format format = json ? GRAPH_JSON : c->profile.graph.format;
@@ -260,7 +317,10 @@ static int check_format(const struct command_line *c)
     if (c->min_span && format != GRAPH_CHROME) {
         return tool_usage_error(PROG, "--min-span is for the format chrome only");
     }
-    return TOOL_OK;
+    if (c->profile.graph.cost && c->profile.no_accesses) {
+        return tool_usage_error(PROG, "--no-accesses leaves nothing for --cost");
+    }
+    return check_derived(c, o, format);
 }
 
 /* Rejects options that --list does not use; TOOL_OK or TOOL_USAGE. */
@@ -269,7 +329,7 @@ static int check_list(const struct command_line *c)
     const struct filter_options *f = &c->filter;
 
     if (f->pids.n || f->tids.n || f->from || f->has_to || f->has_count || f->from_ns ||
-        f->to_ns || c->dump.opt.json || c->bbv_pcs) {
+        f->to_ns || c->dump.opt.json || c->bbv_pcs || c->functions.n) {
         return tool_usage_error(PROG,
                                 "--list lists all names of the trace, as text; only "
                                 "--module selects some");
@@ -294,9 +354,9 @@ static int check_modes(struct command_line *c, struct tool_options *o)
         return tool_usage_error(PROG, "%s is for printing the trace only",
                                 tool_option_name(o, c->print_key));
     }
-    if (c->modules.n && c->mode != MODE_PRINT && c->mode != MODE_LIST) {
-        return tool_usage_error(PROG,
-                                "--module is for printing the trace and --list only");
+    if (c->select_key && c->mode == MODE_BBV) {
+        return tool_usage_error(PROG, "%s and --bbv cannot be used together",
+                                tool_option_name(o, c->select_key));
     }
     if (c->profile_key && !profile) {
         return tool_usage_error(PROG, "%s is for --functions and --calls only",
@@ -317,7 +377,7 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     if (c->mode == MODE_FUNCTIONS && format != GRAPH_TEXT && format != GRAPH_JSON) {
         return tool_usage_error(PROG, "--functions has the formats text and json only");
     }
-    return check_format(c);
+    return check_format(c, o);
 }
 
 static void finish_print(struct command_line *c)
@@ -348,6 +408,8 @@ static void finish_profile(struct command_line *c)
     p->tree.jobs = c->dump.opt.jobs;
     p->tree.quiet = c->dump.opt.quiet;
     p->tree.span_min = c->min_span;
+    p->selection = (struct profile_selection){c->modules.v, c->functions.v, c->modules.n,
+                                              c->functions.n};
 }
 
 /* Completes the parsed options; TOOL_OK or TOOL_USAGE. */
@@ -380,8 +442,10 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     finish_print(c);
     finish_profile(c);
     c->modset.quiet = c->dump.opt.quiet;
-    c->modset.modules = c->modules.v; /* the others need not be read */
-    c->modset.nr_modules = c->modules.n;
+    if (c->mode == MODE_PRINT) { /* calls depend on all of them */
+        c->modset.modules = c->modules.v;
+        c->modset.nr_modules = c->modules.n;
+    }
     if (c->mode == MODE_PRINT || c->profile.graph.format == GRAPH_CALLGRIND) {
         c->modset.flags = SYMFILE_LINES;
     }
@@ -405,16 +469,17 @@ static int redirect(struct outfile *out, const char *path)
     return TOOL_OK;
 }
 
-/* Gives the file its name if the tool has not failed; returns the exit status. */
+/* Gives the file its name if there is something in it; returns the exit status. */
 static int end_output(struct outfile *out, const char *path, int status)
 {
+    bool keep = status != TOOL_FAILED && status != TOOL_NOTHING;
     int error;
 
     if (!out->file) {
         return status;
     }
-    error = outfile_close(out, status == TOOL_FAILED ? -EIO : 0);
-    if (error && status != TOOL_FAILED) {
+    error = outfile_close(out, keep ? 0 : -EIO);
+    if (error && keep) {
         tool_error(PROG, "%s: %s", path, strerror(-error));
         status = TOOL_FAILED;
     }
@@ -452,10 +517,13 @@ static int list_names(struct ctr_trace *tr, const struct modset *modset,
     return list_write(tr, &r, &c->dump.opt);
 }
 
-/* Runs the chosen mode on an open trace. */
+/* Runs the chosen mode on an open trace, or on that and c->older. */
 static int show(struct ctr_trace *tr, const struct modset *modset,
                 const struct places *places, const struct command_line *c)
 {
+    struct profile_options profile = c->profile;
+
+    profile.older = c->older.trace ? &c->older : NULL;
     if (c->mode == MODE_BBV) {
         return write_vectors(tr, places, c);
     }
@@ -468,19 +536,23 @@ static int show(struct ctr_trace *tr, const struct modset *modset,
     case MODE_PRINT:
         return print_trace(tr, places, &c->dump.opt, &c->site);
     default:
-        return profile_write(tr, places, &c->profile);
+        return profile_write(tr, places, &profile);
     }
 }
 
 /* The same, with the files for symbols. */
-static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
+static int show_with_symbols(struct ctr_trace *tr, struct command_line *c)
 {
+    struct profile_older *older = &c->older;
     struct modset *modset = NULL;
     struct places *places = NULL;
     int status = modset_open(&modset, &c->modset);
 
     if (!status) {
         status = places_load(&places, modset, tr, c->dump.opt.path);
+    }
+    if (!status && older->trace) {
+        status = places_load(&older->places, modset, older->trace, older->path);
     }
     if (!status) {
         status = modset_status(modset);
@@ -491,45 +563,72 @@ static int show_with_symbols(struct ctr_trace *tr, const struct command_line *c)
     if (!status) {
         status = show(tr, modset, places, c);
         status = status ? status : places_status(places);
+        status = status ? status : places_status(older->places);
     }
+    places_free(older->places);
     places_free(places);
     modset_close(modset);
     return status;
 }
 
 /* Warns that profiles and vectors cover only what was recorded. */
-static void note_part(const struct ctr_trace *tr, const struct command_line *c)
+static void note_part(const struct ctr_trace *tr, const char *path,
+                      const struct command_line *c)
 {
-    const struct dump_options *opt = &c->dump.opt;
     struct ctr_info info;
 
     ctr_trace_info(tr, &info);
-    if (c->mode == MODE_PRINT || c->mode == MODE_LIST || opt->quiet) {
+    if (c->mode == MODE_PRINT || c->mode == MODE_LIST || c->dump.opt.quiet) {
         return;
     }
     if (info.selection[0]) {
-        tool_error(PROG, "%s: only a part was recorded (%s): counts are of that",
-                   opt->path, info.selection);
+        tool_error(PROG, "%s: only a part was recorded (%s): counts are of that", path,
+                   info.selection);
     } else if (info.dropped_insns) {
         tool_error(PROG,
                    "%s: only the end of the recording was kept (%" PRIu64
                    " instructions were dropped): counts are of that",
-                   opt->path, info.dropped_insns);
+                   path, info.dropped_insns);
     }
+}
+
+/* Opens the older trace of --diff; TOOL_OK or TOOL_FAILED. */
+static int open_older(struct command_line *c)
+{
+    struct profile_older *o = &c->older;
+
+    if (!o->path) {
+        return TOOL_OK;
+    }
+    if (tool_trace_open(PROG, o->path, c->dump.opt.no_index ? CTR_OPEN_NO_INDEX : 0,
+                        &o->trace)) {
+        return TOOL_FAILED;
+    }
+    o->filter = c->dump.opt.filter;
+    filter_options_times(&c->filter, o->trace, &o->filter);
+    note_part(o->trace, o->path, c);
+    return TOOL_OK;
 }
 
 static int show_file(struct ctr_trace *tr, const void *arg)
 {
     struct command_line c = *(const struct command_line *)arg;
+    int status = open_older(&c);
 
+    if (status) {
+        return status;
+    }
     filter_options_times(&c.filter, tr, &c.dump.opt.filter);
     filter_options_times(&c.filter, tr, &c.profile.tree.filter);
-    note_part(tr, &c);
+    note_part(tr, c.dump.opt.path, &c);
     if (c.mode == MODE_BBV ? !c.bbv_pcs
                            : c.mode == MODE_LIST && !list_needs_modules(c.list)) {
-        return show(tr, NULL, NULL, &c);
+        status = show(tr, NULL, NULL, &c);
+    } else {
+        status = show_with_symbols(tr, &c);
     }
-    return show_with_symbols(tr, &c);
+    ctr_close(c.older.trace);
+    return status;
 }
 
 int main(int argc, char **argv)
