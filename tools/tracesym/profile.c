@@ -54,15 +54,30 @@ static int replace(struct calltree **t, struct calltree *by, int ret)
     return ret ? out_of_memory() : TOOL_OK;
 }
 
-/* Whether accesses are counted: they are wanted, and recorded. */
-static bool wants_accesses(const struct ctr_trace *tr, const struct profile_options *opt)
+/* The path of a trace without accesses, of the one or two that are shown; or NULL. */
+static const char *without_accesses(const struct ctr_trace *tr,
+                                    const struct profile_options *opt)
 {
-    struct calltree_options tree = {0};
     struct ctr_info info;
 
     ctr_trace_info(tr, &info);
+    if (!(info.events & CTR_HAS_MEM)) {
+        return opt->path;
+    }
+    if (!opt->older) {
+        return NULL;
+    }
+    ctr_trace_info(opt->older->trace, &info);
+    return info.events & CTR_HAS_MEM ? NULL : opt->older->path;
+}
+
+/* Whether accesses are counted: they are wanted, and recorded in all traces. */
+static bool wants_accesses(const struct ctr_trace *tr, const struct profile_options *opt)
+{
+    struct calltree_options tree = {0};
+
     graph_wants(&opt->graph, &tree);
-    return tree.accesses && !opt->no_accesses && info.events & CTR_HAS_MEM;
+    return tree.accesses && !opt->no_accesses && !without_accesses(tr, opt);
 }
 
 /* Makes *t, the tree of the newer trace, that of both. */
@@ -74,7 +89,6 @@ static int compare(struct calltree **t, const struct profile_options *opt,
     int status, ret;
 
     tree->filter = o->filter;
-    tree->accesses = wants_accesses(o->trace, opt);
     status = calltree_make(&older, o->trace, o->path, o->places, tree);
     if (older) {
         ret = graph_compare(&both, *t, older);
@@ -127,8 +141,8 @@ static uint64_t count_of(const struct calltree *t, enum graph_cost cost)
 /* TOOL_OK, or after one line on stderr TOOL_NOTHING if there is no cost to show. */
 static int check_cost(const struct calltree *t, const struct profile_options *opt)
 {
+    const char *without = without_accesses(t->trace, opt);
     enum graph_cost cost = opt->graph.cost;
-    struct ctr_info info;
 
     if (!count_of(t, GRAPH_INSNS)) {
         return nothing_ran(PROG, opt->path, t->trace, &opt->tree.filter);
@@ -136,10 +150,9 @@ static int check_cost(const struct calltree *t, const struct profile_options *op
     if (count_of(t, cost) || opt->graph.format == GRAPH_JSON) {
         return TOOL_OK;
     }
-    ctr_trace_info(t->trace, &info);
-    tool_error(PROG, "%s: no %s%s", opt->path, cost_names[cost],
-               info.events & CTR_HAS_MEM ? " in the selected part"
-                                         : ": the trace was recorded without 'mem'");
+    tool_error(PROG, "%s: no %s%s", without ? without : opt->path, cost_names[cost],
+               without ? ": the trace was recorded without 'mem'"
+                       : " in the selected part");
     return TOOL_NOTHING;
 }
 
