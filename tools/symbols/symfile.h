@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The information of an ELF file and its DWARF about addresses: functions, source lines,
- * inlined code.
+ * inlined code.  symfile_data.h has data objects and types, symfile_vars.h prototypes and
+ * variables, symfile_frames.h the rules to unwind a stack.
  *
  * elfutils (libelf, libdw) reads ELF and DWARF, and the files are not trusted.  So a
  * child process reads each file, bounded in time and memory, and outputs flat, sorted
@@ -37,8 +38,15 @@ struct symfile_error {
     char text[512];
 };
 
-/* The parts to read; functions are always read, but for SYMFILE_HEADERS. */
-#define SYMFILE_LINES 0x1u /* ranges and scopes, from DWARF */
+/* The parts to read; functions are always read, but for HEADERS.  Each of NAMES, DATA and FRAMES costs
+ * nothing that the others need.  DATA, TYPES and LOCALS include LINES, and LOCALS
+ * includes TYPES. */
+#define SYMFILE_LINES 0x1u   /* ranges and scopes, from DWARF */
+#define SYMFILE_NAMES 0x2u   /* every name of a function, for symfile_find_functions */
+#define SYMFILE_DATA 0x4u    /* objects; with a type if TYPES is set (symfile_data.h) */
+#define SYMFILE_TYPES 0x8u   /* types and prototypes (symfile_data.h, symfile_vars.h) */
+#define SYMFILE_LOCALS 0x10u /* variables with their locations (symfile_vars.h) */
+#define SYMFILE_FRAMES 0x20u /* frame rows (symfile_frames.h) */
 /* Only what headers have: segments, executable sections (without names), build id.  No
  * child process is needed, so it takes microseconds, and any thread may open a file. */
 #define SYMFILE_HEADERS 0x100u
@@ -127,6 +135,28 @@ bool symfile_is_code(const struct symfile *f, uint64_t vaddr);
 /* arm: whether the code at vaddr is T32, by mapping symbols ($t) or function. */
 bool symfile_is_thumb(const struct symfile *f, uint64_t vaddr);
 
+/*
+ * Whether a name matches a pattern of a user.  A pattern is a name, or a glob with * ? [.
+ * It matches the whole demangled name, that name without its parameters, the linkage
+ * name, and both demangled forms from any "::" on: "bar", "Foo::bar" and "bar(int)" match
+ * "ns::Foo::bar(int)".  Without '<' in it, it also matches a name without the template
+ * arguments of its last part.  Spaces do not count.  A pattern that begins with "::" does
+ * not match from a later "::" on.  A name that contains glob characters itself
+ * ("operator[]") matches as it is.
+ */
+bool sym_name_matches(const char *pattern, const char *name, const char *linkage);
+
+/*
+ * Calls back for each function of which a name matches, ascending, once each; fewer names
+ * are known without SYMFILE_NAMES: one for each address.  `name' is the demangled name
+ * that matched, fn->name if several did.  The callback returns false to stop.
+ * Returns the number of calls.
+ */
+typedef bool (*sym_function_fn)(void *arg, const struct sym_function *fn,
+                                const char *name);
+uint32_t symfile_find_functions(const struct symfile *f, const char *pattern,
+                                sym_function_fn match, void *arg);
+
 /* ------------------------------------------------------------------- lines */
 
 /*
@@ -178,6 +208,26 @@ struct sym_frame {
 /* Fills in at most max frames; returns the number of all frames, at least 1. */
 unsigned symfile_frames(const struct symfile *f, uint64_t vaddr, struct sym_frame *out,
                         unsigned max);
+
+/*
+ * The code of a source line.  `file' is the end of a path, whole components ("parse.c",
+ * "src/parse.c"), or an absolute path; several files may match.  If no code is of that
+ * line, the nearest later line with code in one of the files is used, as gdb does.
+ */
+struct sym_line_match {
+    uint32_t nr_files;  /* that match; 0: no such file */
+    uint32_t nr_ranges; /* for which the callback was called; 0: no code from there on */
+    uint32_t line;      /* the one used; 0: none */
+};
+/* Calls back for each range of the line, ascending (several may belong to one copy of the
+ * code, and some to inlined ones).  The callback returns false to stop. */
+struct sym_line_match symfile_lines(const struct symfile *f, const char *file,
+                                    uint32_t line,
+                                    bool (*match)(void *arg, const struct sym_range *r),
+                                    void *arg);
+/* Splits "parse.c:120": *file_bytes of the text are the file.  Returns false if it has
+ * no such form; line numbers begin at 1. */
+bool sym_parse_line(const char *text, size_t *file_bytes, uint32_t *line);
 
 /* Demangles a linkage name (C++, Rust); returns false if it is not mangled.
  * Free *out with free(3). */
