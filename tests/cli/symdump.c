@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the results of symfile.h for a file as text, for the tests.
- * usage: symdump [--debug-dir DIR]... [--seconds N] [--no-lines | --headers]
+ * usage: symdump [--debug-dir DIR]... [--seconds N] [--no-lines | --headers | --full]
  *                COMMAND FILE [ARG...]
  *   info        what kind of file it is
  *   functions   addr end source thumb linkage name
@@ -13,6 +13,12 @@
  *   marks       reads addresses; writes for each whether code, whether T32
  *   bytes       reads addresses; writes up to 4 bytes each
  *   all         everything, condensed (for bad files)
+ * With --full also:
+ *   objects, types, prototypes, frames
+ *   type NAME, object ADDR, find-functions PATTERN, find-objects PATTERN
+ *   variables PC [NUMBER=HEX]...   those in scope, with registers by number
+ *   value OBJECT PATH the number there, from the file
+ *   line FILE:N, part TYPE-OR-OBJECT PATH, match PATTERN NAME LINKAGE
  *   demangle NAME...  (instead of FILE)
  */
 #include <inttypes.h>
@@ -20,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbols/symfile.h"
+#include "symdump_data.h"
 #include "../unit/random.h"
 
 static const char *or_unknown(const char *s)
@@ -165,6 +172,7 @@ static void print_all(const struct symfile *f)
         print_frames(f, code[i].addr);
         print_frames(f, code[i].end - 1);
     }
+    symdump_data_all(f);
     printf("sum %x\n", sum);
 }
 
@@ -208,8 +216,11 @@ static int command(const char *what, const struct symfile *f, char **arg)
     } else if (strcmp(what, "all") == 0) {
         print_all(f);
     } else {
-        fprintf(stderr, "symdump: unknown command '%s'\n", what);
-        return 2;
+        int status = symdump_data(what, f, arg);
+        if (status < 0) {
+            fprintf(stderr, "symdump: unknown command '%s'\n", what);
+        }
+        return status < 0 ? 2 : status;
     }
     return 0;
 }
@@ -224,6 +235,9 @@ int main(int argc, char **argv)
             opt.flags = 0;
         } else if (strcmp(argv[i], "--headers") == 0) {
             opt.flags = SYMFILE_HEADERS;
+        } else if (strcmp(argv[i], "--full") == 0) {
+            opt.flags = SYMFILE_LINES | SYMFILE_NAMES | SYMFILE_DATA | SYMFILE_TYPES |
+                        SYMFILE_LOCALS | SYMFILE_FRAMES;
         } else if (strcmp(argv[i], "--debug-dir") == 0 && i + 1 < argc &&
                    opt.nr_debug_dirs < 16) {
             dirs[opt.nr_debug_dirs++] = argv[++i];

@@ -9,11 +9,19 @@ cat >a.c <<'END'
 extern int puts(const char *);
 extern int atoi(const char *);
 struct pair { int a, b; };
+enum color { RED, GREEN = -5 };
+typedef struct node { struct node *next; unsigned x : 3, y : 9; union { int i; float f; };
+    enum color c; int grid[2][3]; int (*call)(struct node *, ...); } node_t;
+node_t list = {&list};
+static const volatile long total[4] = {1, 2};
+__thread int mine = 3;
 static inline int twice(struct pair *p) { int t = p->a * 2; { int u = t + p->b; return u; } }
 static __attribute__((noinline)) int sum(int n)
 {
     struct pair p = {n, 3};
-    int s = 0;
+    static int count;
+    int s = (int)total[n & 3] + mine + list.grid[1][n % 3];
+    count++;
     for (int i = 0; i < n; i++) {
         p.a = i;
         s += twice(&p);
@@ -30,7 +38,9 @@ template <typename T> struct Box {
     explicit Box(T x) : v(x) {}
     inline T twice() const { return v + v; }
 };
-struct Base { virtual int f(int) const; };
+struct Base { virtual int f(int) const; static int made; };
+int Base::made = 4;
+struct Virtual : virtual Base { int v; } it;
 int Base::f(int x) const { return Box<int>(x).twice(); }
 }
 int go(int x) { auto f = [x](int y) { return n::Box<long>(x).twice() + y; }; puts("x"); return f(2); }
@@ -47,6 +57,7 @@ seed gcc a.c -gdwarf-5
 seed gcc a.c -gdwarf-4 -Wl,-z,lazy
 seed g++ b.cpp -gdwarf-5 -fno-exceptions -fno-rtti
 seed g++ b.cpp -gdwarf-4 -fno-exceptions -fno-rtti -ffunction-sections
+seed g++ b.cpp -gdwarf-4 -fno-exceptions -fno-rtti -fdebug-types-section
 seed gcc a.c -s
 seed gcc a.c -gdwarf-5 -gz
 seed clang a.c -gdwarf-5

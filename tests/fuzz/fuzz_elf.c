@@ -16,8 +16,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const char *const dirs[] = {"/nonexistent"};
-    struct symfile_options opt = {
-        .flags = SYMFILE_LINES, .debug_dirs = dirs, .nr_debug_dirs = 1, .seconds = 2};
+    struct symfile_options opt = {.flags = SYMFILE_LINES | SYMFILE_NAMES | SYMFILE_DATA |
+                                           SYMFILE_TYPES | SYMFILE_LOCALS |
+                                           SYMFILE_FRAMES,
+                                  .debug_dirs = dirs,
+                                  .nr_debug_dirs = 1,
+                                  .seconds = 2};
     struct symfile_error err;
     struct symfile *f;
     char path[64];

@@ -25,6 +25,8 @@ struct dwarf_env {
     void *arg;
     /* The low 64 bits of a register, by its number in DWARF. */
     bool (*reg)(void *arg, uint32_t number, uint64_t *value);
+    /* The same, at the entry of the function (DW_OP_entry_value). */
+    bool (*entry_reg)(void *arg, uint32_t number, uint64_t *value);
     /* n bytes of memory, n at least 1. */
     bool (*memory)(void *arg, uint64_t addr, uint8_t *out, size_t n);
     bool (*frame_base)(void *arg, uint64_t *value); /* of the function (DW_OP_fbreg) */

@@ -123,13 +123,25 @@ static enum symfile_status map_file(struct symfile *f, int fd, struct symfile_er
     return read_header(f, err);
 }
 
+static enum table_depth depth_of(unsigned flags)
+{
+    return flags & ~(SYMFILE_LINES | SYMFILE_NAMES) ? DEPTH_FULL
+           : flags & SYMFILE_LINES                  ? DEPTH_LINES
+                                                    : DEPTH_DEBUG;
+}
+
 /* If the reader gives up, tries again with fewer parts: the file itself may be good. */
 static enum symfile_status read_tables(struct symfile *f, int fd,
                                        const struct symfile_options *opt,
                                        struct symfile_error *err)
 {
     struct symfile_error first = {SYMFILE_OK, ""};
-    int depth = opt->flags & SYMFILE_LINES ? DEPTH_LINES : DEPTH_DEBUG;
+    static const char *const without[] = {
+        [DEPTH_FILE] = "debug information",
+        [DEPTH_DEBUG] = "source lines",
+        [DEPTH_LINES] = "types, variables and frames",
+    };
+    int depth = depth_of(opt->flags);
     for (; depth >= DEPTH_FILE; depth--) {
         bool ok = symfile_run_child(f, fd, opt, (enum table_depth)depth, err) == 0;
         if (ok && !symfile_check_table(f)) {
@@ -142,7 +154,7 @@ static enum symfile_status read_tables(struct symfile *f, int fd,
             err->text[0] = '\0';
             if (first.status != SYMFILE_OK) {
                 fail(err, SYMFILE_OK, "%.400s; going on without %s", first.text,
-                     depth == DEPTH_DEBUG ? "source lines" : "debug information");
+                     without[depth]);
             } else if (f->table->text[0]) {
                 fail(err, SYMFILE_OK, "%s: %.200s", f->label, f->table->text);
             }

@@ -38,13 +38,12 @@ struct symfile_error {
     char text[512];
 };
 
-/* The parts to read; functions are always read, but for HEADERS.  Each of NAMES, DATA and FRAMES costs
- * nothing that the others need.  DATA, TYPES and LOCALS include LINES, and LOCALS
- * includes TYPES. */
+/* The parts to read; functions are always read, but for HEADERS.  DATA, TYPES and LOCALS
+ * include LINES, and LOCALS includes TYPES. */
 #define SYMFILE_LINES 0x1u   /* ranges and scopes, from DWARF */
 #define SYMFILE_NAMES 0x2u   /* every name of a function, for symfile_find_functions */
-#define SYMFILE_DATA 0x4u    /* objects; with a type if TYPES is set (symfile_data.h) */
-#define SYMFILE_TYPES 0x8u   /* types and prototypes (symfile_data.h, symfile_vars.h) */
+#define SYMFILE_DATA 0x4u    /* objects and their types (symfile_data.h) */
+#define SYMFILE_TYPES 0x8u   /* prototypes and their types (symfile_vars.h) */
 #define SYMFILE_LOCALS 0x10u /* variables with their locations (symfile_vars.h) */
 #define SYMFILE_FRAMES 0x20u /* frame rows (symfile_frames.h) */
 /* Only what headers have: segments, executable sections (without names), build id.  No

@@ -77,13 +77,54 @@ const char *string_get(const struct reader *r, uint32_t off)
     return (const char *)r->strings.p + off;
 }
 
+uint64_t hash_bytes(uint64_t hash, const void *p, size_t n)
+{
+    const unsigned char *s = p;
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ s[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* Appends to a blob; returns the offset. */
+static uint32_t append(struct reader *r, struct symvec *v, const void *p, size_t n)
+{
+    if (v->n + n > v->cap) {
+        size_t cap = 2 * (v->n + n) + 4096;
+        void *grown = cap < UINT32_MAX ? realloc(v->p, cap) : NULL;
+        if (!grown) {
+            reader_fail(r, SYMFILE_BAD, "its names need too much memory");
+        }
+        v->p = grown;
+        v->cap = cap;
+    }
+    memcpy((char *)v->p + v->n, p, n);
+    v->n += n;
+    return (uint32_t)(v->n - n);
+}
+
+uint32_t bytes_add(struct reader *r, const void *p, size_t n)
+{
+    struct symvec *v = &r->bytes;
+    if (n == 0) {
+        return 0;
+    }
+    for (uint64_t hash = hash_bytes(HASH_START, p, n);; hash++) {
+        bool found;
+        uint32_t *at = hash_at(r, &r->byte_index, hash, &found);
+        if (!found) {
+            return *at = append(r, v, p, n);
+        }
+        if (n <= v->n - *at && memcmp((char *)v->p + *at, p, n) == 0) {
+            return *at;
+        }
+    }
+}
+
 uint32_t string_add(struct reader *r, const char *s)
 {
     size_t n = strlen(s);
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ (unsigned char)s[i]) * UINT64_C(0x100000001b3);
-    }
+    uint64_t hash = hash_bytes(HASH_START, s, n);
     /* Strings with equal hashes use the next number. */
     for (;; hash++) {
         bool found;
@@ -92,19 +133,7 @@ uint32_t string_add(struct reader *r, const char *s)
             return *at;
         }
         if (!found) {
-            struct symvec *v = &r->strings;
-            if (v->n + n + 1 > v->cap) {
-                size_t cap = 2 * (v->n + n) + 4096;
-                void *p = cap < UINT32_MAX ? realloc(v->p, cap) : NULL;
-                if (!p) {
-                    reader_fail(r, SYMFILE_BAD, "its names need too much memory");
-                }
-                v->p = p;
-                v->cap = cap;
-            }
-            *at = (uint32_t)v->n;
-            memcpy((char *)v->p + v->n, s, n + 1);
-            v->n += n + 1;
+            *at = append(r, &r->strings, s, n + 1);
             return *at;
         }
     }
@@ -213,6 +242,20 @@ void flatten(struct reader *r, struct symvec *spans)
     *spans = out;
 }
 
+void flatten_at(struct reader *r, struct symvec *spans, struct symvec *out)
+{
+    flatten(r, spans);
+    const struct span *v = spans->p;
+    for (size_t i = 0; i < spans->n; i++) {
+        struct sym_at *at = vec_push(r, out, sizeof(*at));
+        at->addr = v[i].addr;
+        at->end = v[i].end;
+        at->item = v[i].value;
+    }
+    free(spans->p);
+    *spans = (struct symvec){0};
+}
+
 /* ------------------------------------------------------------------ the file */
 
 static void write_at(struct reader *r, const void *p, size_t n, uint64_t off)
@@ -234,8 +277,29 @@ static void write_at(struct reader *r, const void *p, size_t n, uint64_t off)
 void table_write(struct reader *r)
 {
     struct table_header h = {.magic = TABLE_MAGIC, .finished = 1};
-    const struct symvec *v[PARTS] = {&r->code,   &r->functions, &r->marks,  &r->ranges,
-                                     &r->scopes, &r->files,     &r->strings};
+    const struct symvec *v[PARTS] = {
+        [PART_CODE] = &r->code,
+        [PART_FUNCTIONS] = &r->functions,
+        [PART_MARKS] = &r->marks,
+        [PART_RANGES] = &r->ranges,
+        [PART_SCOPES] = &r->scopes,
+        [PART_FILES] = &r->files,
+        [PART_ALIASES] = &r->aliases,
+        [PART_OBJECTS] = &r->objects,
+        [PART_OBJECT_AT] = &r->object_at,
+        [PART_TYPES] = &r->types,
+        [PART_MEMBERS] = &r->members,
+        [PART_ENUMERATORS] = &r->enumerators,
+        [PART_VARIABLES] = &r->variables,
+        [PART_LOCATIONS] = &r->locations,
+        [PART_PROTOTYPES] = &r->prototypes,
+        [PART_BLOCKS] = &r->blocks,
+        [PART_BLOCK_AT] = &r->block_at,
+        [PART_ROWS] = &r->rows,
+        [PART_RULES] = &r->rules,
+        [PART_BYTES] = &r->bytes,
+        [PART_STRINGS] = &r->strings,
+    };
     memcpy(h.text, r->remark, sizeof(h.text));
     h.has_symtab = r->has_symtab;
     h.nr_origins = r->nr_origins;

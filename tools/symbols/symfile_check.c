@@ -17,7 +17,7 @@ static void *part(struct symfile *f, enum table_part i)
     return (char *)f->table + off;
 }
 
-static bool set_string(const struct symfile *f, const char **p)
+bool symfile_check_string(const struct symfile *f, const char **p)
 {
     if ((uintptr_t)*p >= f->table->part[PART_STRINGS].n) {
         return false;
@@ -36,7 +36,8 @@ static bool check_code(struct symfile *f, struct sym_code *v)
 {
     uint64_t last = 0;
     for (uint64_t i = 0; v && i < f->table->part[PART_CODE].n; i++) {
-        if (v[i].addr < last || v[i].end <= v[i].addr || !set_string(f, &v[i].name)) {
+        if (v[i].addr < last || v[i].end <= v[i].addr ||
+            !symfile_check_string(f, &v[i].name)) {
             return false;
         }
         last = v[i].end;
@@ -49,8 +50,10 @@ static bool check_functions(struct symfile *f, struct sym_function *v)
 {
     uint64_t last = 0;
     for (uint64_t i = 0; v && i < f->table->part[PART_FUNCTIONS].n; i++) {
-        if (v[i].addr < last || v[i].end <= v[i].addr || !set_string(f, &v[i].name) ||
-            !set_string(f, &v[i].linkage) || v[i].source > SYM_DWARF || v[i].thumb > 1) {
+        if (v[i].addr < last || v[i].end <= v[i].addr ||
+            !symfile_check_string(f, &v[i].name) ||
+            !symfile_check_string(f, &v[i].linkage) || v[i].source > SYM_DWARF ||
+            v[i].thumb > 1) {
             return false;
         }
         last = v[i].end;
@@ -94,7 +97,8 @@ static bool check_ranges(struct symfile *f, const struct sym_range *v)
 static bool check_scopes(struct symfile *f, struct sym_scope *v)
 {
     for (uint64_t i = 0; v && i < f->table->part[PART_SCOPES].n; i++) {
-        if (!set_string(f, &v[i].name) || !set_string(f, &v[i].linkage) ||
+        if (!symfile_check_string(f, &v[i].name) ||
+            !symfile_check_string(f, &v[i].linkage) ||
             v[i].origin >= f->table->nr_origins || !file_ok(f, v[i].decl_file) ||
             !file_ok(f, v[i].call_file) ||
             (v[i].parent != SYM_NONE && v[i].parent >= i)) {
@@ -108,7 +112,7 @@ static bool check_scopes(struct symfile *f, struct sym_scope *v)
 static bool check_files(struct symfile *f, const char **v)
 {
     for (uint64_t i = 0; v && i < f->table->part[PART_FILES].n; i++) {
-        if (!set_string(f, &v[i])) {
+        if (!symfile_check_string(f, &v[i])) {
             return false;
         }
     }
@@ -132,5 +136,6 @@ bool symfile_check_table(struct symfile *f)
            h->build_id_bytes <= sizeof(h->build_id) && small(&h->has_symtab, 1) &&
            check_code(f, p[PART_CODE]) && check_functions(f, p[PART_FUNCTIONS]) &&
            check_marks(f, p[PART_MARKS]) && check_ranges(f, p[PART_RANGES]) &&
-           check_scopes(f, p[PART_SCOPES]) && check_files(f, p[PART_FILES]);
+           check_scopes(f, p[PART_SCOPES]) && check_files(f, p[PART_FILES]) &&
+           symfile_check_data(f, p);
 }

@@ -87,16 +87,33 @@ static uint64_t confine(const struct symfile *f, unsigned seconds)
     return memory;
 }
 
+/* What is read besides functions and lines: of symbols always, of DWARF at full depth. */
+static unsigned wanted(const struct reader *r)
+{
+    unsigned flags = r->opt->flags, symbols = SYMFILE_NAMES | SYMFILE_DATA;
+    flags |= flags & SYMFILE_LOCALS ? SYMFILE_TYPES : 0;
+    return r->depth == DEPTH_FULL ? flags : flags & symbols;
+}
+
 static void read_parts(struct reader *r)
 {
     struct symvec candidates = {0};
+    r->want = wanted(r);
     read_code(r);
     read_symbols(r, &candidates);
     read_plt(r, &candidates);
-    if (r->depth == DEPTH_LINES) {
+    if (r->depth >= DEPTH_LINES) {
         read_dwarf(r, &candidates);
     }
     functions_make(r, &candidates);
+    if (r->want & SYMFILE_DATA) {
+        objects_finish(r);
+    }
+    vars_finish(r);
+    types_finish(r);
+    if (r->want & SYMFILE_FRAMES) {
+        read_frames(r);
+    }
 }
 
 static void read_file(struct reader *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads DWARF 2 to 5, in the child: instances of functions (scopes) with the functions
- * inlined into them, and lines, made into disjoint ranges.
+ * inlined into them, and lines, made into disjoint ranges.  On the way it finds variables
+ * and types, which other files read.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -36,8 +37,7 @@ struct dwarf_reader {
     struct symvec sources;       /* struct source */
     struct symhash source_index; /* by address of the DIE */
     struct symhash origin_index;
-    struct symhash symbols;    /* mangled names, by address + 1 */
-    struct symhash path_index; /* by address of libdw's string */
+    struct symhash symbols; /* mangled names, by address + 1 */
     unsigned bad_units;
 };
 
@@ -46,16 +46,15 @@ struct row {
     bool stmt;
 };
 
-static uint32_t path_number(struct dwarf_reader *d, const char *path,
-                            const char *comp_dir)
+static uint32_t path_number(struct reader *r, const char *path, const char *comp_dir)
 {
     bool found;
     if (!path) {
         return SYM_NONE;
     }
-    uint32_t *at = hash_at(d->r, &d->path_index, (uintptr_t)path, &found);
+    uint32_t *at = hash_at(r, &r->path_index, (uintptr_t)path, &found);
     if (!found) {
-        *at = file_number(d->r, path, comp_dir);
+        *at = file_number(r, path, comp_dir);
     }
     return *at;
 }
@@ -134,26 +133,28 @@ static uint32_t text_of(struct reader *r, Dwarf_Attribute *a)
     return s ? string_add(r, s) : 0;
 }
 
-/* Converts a file number of a unit's table (of the DIE's unit) to ours. */
-static uint32_t file_of(struct dwarf_reader *d, Dwarf_Attribute *a, Dwarf_Die *unit)
+/* Converts a file number of the table of the attribute's unit to ours. */
+uint32_t file_of(struct reader *r, Dwarf_Attribute *a)
 {
     Dwarf_Files *files;
     size_t n;
     Dwarf_Word i;
     Dwarf_Attribute dir;
+    Dwarf_Die unit;
     if (!a->valp || dwarf_formudata(a, &i) != 0 ||
-        dwarf_getsrcfiles(unit, &files, &n) != 0 || i >= n) {
+        !dwarf_cu_die(a->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+        dwarf_getsrcfiles(&unit, &files, &n) != 0 || i >= n) {
         return SYM_NONE;
     }
-    return path_number(d, dwarf_filesrc(files, i, NULL, NULL),
-                       dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &dir)));
+    return path_number(r, dwarf_filesrc(files, i, NULL, NULL),
+                       dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &dir)));
 }
 
 /* Collects along a chain of abstract origins and specifications; the nearest counts. */
 static void follow(struct dwarf_reader *d, Dwarf_Die die, struct source *s, unsigned hops)
 {
     struct attrs a = {0};
-    Dwarf_Die unit, next;
+    Dwarf_Die next;
     dwarf_getattrs(&die, collect, &a, 0);
     if (!s->linkage) {
         s->linkage = text_of(d->r, &a.linkage);
@@ -161,9 +162,9 @@ static void follow(struct dwarf_reader *d, Dwarf_Die die, struct source *s, unsi
     if (!s->name) {
         s->name = text_of(d->r, &a.name);
     }
-    if (s->decl_line == 0 && a.decl_line.valp && dwarf_diecu(&die, &unit, NULL, NULL)) {
+    if (s->decl_line == 0 && a.decl_line.valp) {
         s->decl_line = number_of(&a.decl_line);
-        s->decl_file = a.decl_file.valp ? file_of(d, &a.decl_file, &unit) : s->decl_file;
+        s->decl_file = a.decl_file.valp ? file_of(d->r, &a.decl_file) : s->decl_file;
     }
     Dwarf_Attribute *up = a.abstract_origin.valp ? &a.abstract_origin : &a.specification;
     if (up->valp && hops && dwarf_formref_die(up, &next)) {
@@ -236,6 +237,32 @@ static void index_symbols(struct dwarf_reader *d)
     }
 }
 
+bool code_spans(struct reader *r, Dwarf_Die *die, Dwarf_Addr bias, struct span like,
+                struct symvec *spans, uint64_t *first, uint64_t *size)
+{
+    Dwarf_Addr base, from, to;
+    ptrdiff_t at = 0;
+    bool any = false;
+    while ((at = dwarf_ranges(die, at, &base, &from, &to)) > 0) {
+        uint64_t end;
+        from += bias;
+        to += bias;
+        if (from >= to || !is_code_addr(r, from, &end)) {
+            continue;
+        }
+        to = to < end ? to : end;
+        if (!any) {
+            *first = from;
+            *size = to - from;
+        }
+        any = true;
+        like.addr = from;
+        like.end = to;
+        *(struct span *)vec_push(r, spans, sizeof(struct span)) = like;
+    }
+    return any;
+}
+
 /* Adds an instance; returns its number, or `parent' if it has no code. */
 static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *a,
                           bool inlined, uint32_t parent, unsigned depth)
@@ -243,26 +270,8 @@ static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *
     struct reader *r = d->r;
     uint32_t number = (uint32_t)r->scopes.n;
     uint64_t first = 0, size = 0;
-    Dwarf_Addr base, from, to;
-    ptrdiff_t at = 0;
-    bool any = false;
-    while ((at = dwarf_ranges(die, at, &base, &from, &to)) > 0) {
-        uint64_t end;
-        from += d->unit.bias;
-        to += d->unit.bias;
-        if (from >= to || !is_code_addr(r, from, &end)) {
-            continue;
-        }
-        to = to < end ? to : end;
-        if (!any) {
-            first = from;
-            size = to - from;
-        }
-        any = true;
-        *(struct span *)vec_push(r, &d->scope_spans, sizeof(struct span)) =
-            (struct span){from, to, depth, number};
-    }
-    if (!any) {
+    if (!code_spans(r, die, d->unit.bias, (struct span){.depth = depth, .value = number},
+                    &d->scope_spans, &first, &size)) {
         return inlined ? parent : SYM_NONE;
     }
     /* The copies of a constructor in the file have names of their own. */
@@ -287,7 +296,7 @@ static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *
     scope->parent = inlined ? parent : SYM_NONE;
     scope->decl_file = s.decl_file;
     scope->decl_line = s.decl_line;
-    scope->call_file = inlined ? file_of(d, &a->call_file, &d->unit.die) : SYM_NONE;
+    scope->call_file = inlined ? file_of(d->r, &a->call_file) : SYM_NONE;
     scope->call_line = number_of(&a->call_line);
     scope->call_column = number_of(&a->call_column);
     scope->entry = entry_of(d, die, a, first);
@@ -301,41 +310,122 @@ static uint32_t add_scope(struct dwarf_reader *d, Dwarf_Die *die, struct attrs *
     return number;
 }
 
-static void walk(struct dwarf_reader *d, Dwarf_Die *die, uint32_t scope, unsigned depth)
+/* Where a DIE is. */
+struct where {
+    uint32_t scope, block; /* innermost function instance, block of variables */
+    uint32_t function;     /* its name, 0: none */
+    uint32_t prefix;       /* names of namespaces and types around it, with a "::" */
+    unsigned depth;
+};
+
+static void walk(struct dwarf_reader *d, Dwarf_Die *die, struct where w);
+
+/* Whether variables and types are read, and not only functions and lines. */
+static bool has_types(const struct reader *r)
+{
+    return r->depth == DEPTH_FULL && r->want & (SYMFILE_DATA | SYMFILE_TYPES);
+}
+
+static uint32_t prefix_of(struct dwarf_reader *d, Dwarf_Die *die, uint32_t outer)
+{
+    const char *name = dwarf_diename(die);
+    char *whole = NULL;
+    if (!has_types(d->r)) {
+        return 0;
+    }
+    if (!name && dwarf_tag(die) != DW_TAG_namespace) {
+        return outer;
+    }
+    if (asprintf(&whole, "%s%s::", string_get(d->r, outer),
+                 name ? name : "(anonymous namespace)") < 0) {
+        return outer;
+    }
+    uint32_t s = string_add(d->r, whole);
+    free(whole);
+    return s;
+}
+
+static void walk_function(struct dwarf_reader *d, Dwarf_Die *die, struct where w)
+{
+    struct reader *r = d->r;
+    struct attrs a = {0};
+    dwarf_getattrs(die, collect, &a, 0);
+    if ((a.low && a.high) || a.ranges) {
+        bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine && w.scope != SYM_NONE;
+        uint32_t outer = w.scope;
+        w.scope = add_scope(d, die, &a, inlined, outer, w.depth);
+        if (inlined) {
+            w.block = vars_inner(r, die, w.scope, w.block, w.depth, d->unit.bias);
+        } else {
+            w.block = w.scope != SYM_NONE && r->want & SYMFILE_TYPES
+                          ? vars_function(r, die, w.scope, w.depth, d->unit.bias)
+                          : SYM_NONE;
+        }
+    } else if (!a.declaration) {
+        w.scope = w.block = SYM_NONE;
+    } else {
+        return;
+    }
+    const char *name = has_types(r) ? dwarf_diename(die) : NULL;
+    w.function = name ? string_add(r, name) : 0;
+    w.prefix = 0;
+    w.depth++;
+    walk(d, die, w);
+}
+
+static void visit(struct dwarf_reader *d, Dwarf_Die *die, struct where w)
+{
+    struct reader *r = d->r;
+    switch (dwarf_tag(die)) {
+    case DW_TAG_subprogram:
+    case DW_TAG_inlined_subroutine:
+    case DW_TAG_entry_point:
+        walk_function(d, die, w);
+        break;
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_with_stmt:
+        w.block = vars_inner(r, die, w.scope, w.block, w.depth, d->unit.bias);
+        w.depth++;
+        walk(d, die, w);
+        break;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_interface_type:
+        if (has_types(r)) {
+            type_seen(r, die, w.prefix);
+        }
+        /* fall through */
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+        w.prefix = prefix_of(d, die, w.prefix);
+        w.depth++;
+        walk(d, die, w);
+        break;
+    case DW_TAG_enumeration_type:
+    case DW_TAG_typedef:
+        if (has_types(r)) {
+            type_seen(r, die, w.prefix);
+        }
+        break;
+    case DW_TAG_variable:
+        if (has_types(r) && r->want & SYMFILE_DATA) {
+            objects_variable(r, die, w.prefix, w.function, d->unit.bias);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void walk(struct dwarf_reader *d, Dwarf_Die *die, struct where w)
 {
     Dwarf_Die child;
-    int status = depth < MAX_DEPTH ? dwarf_child(die, &child) : 1;
+    int status = w.depth < MAX_DEPTH ? dwarf_child(die, &child) : 1;
     while (status == 0) {
-        struct attrs a = {0};
-        int tag = dwarf_tag(&child);
-        switch (tag) {
-        case DW_TAG_subprogram:
-        case DW_TAG_inlined_subroutine:
-        case DW_TAG_entry_point:
-            dwarf_getattrs(&child, collect, &a, 0);
-            if ((a.low && a.high) || a.ranges) {
-                bool inlined = tag == DW_TAG_inlined_subroutine && scope != SYM_NONE;
-                walk(d, &child, add_scope(d, &child, &a, inlined, scope, depth),
-                     depth + 1);
-            } else if (!a.declaration) {
-                walk(d, &child, SYM_NONE, depth + 1);
-            }
-            break;
-        case DW_TAG_lexical_block:
-        case DW_TAG_try_block:
-        case DW_TAG_catch_block:
-        case DW_TAG_with_stmt:
-        case DW_TAG_namespace:
-        case DW_TAG_module:
-        case DW_TAG_structure_type:
-        case DW_TAG_class_type:
-        case DW_TAG_union_type:
-        case DW_TAG_interface_type:
-            walk(d, &child, scope, depth + 1);
-            break;
-        default:
-            break;
-        }
+        visit(d, &child, w);
         status = dwarf_siblingof(&child, &child);
     }
     if (status < 0) {
@@ -364,7 +454,7 @@ static void add_sequence(void *arg, const struct line_row *rows, size_t n, uint6
             continue;
         }
         if (rows[i].file < d->unit.nr_files) {
-            file = path_number(d, dwarf_filesrc(d->unit.files, rows[i].file, NULL, NULL),
+            file = path_number(r, dwarf_filesrc(d->unit.files, rows[i].file, NULL, NULL),
                                d->unit.comp_dir);
         }
         if (file == SYM_NONE) {
@@ -431,6 +521,39 @@ static void make_ranges(struct dwarf_reader *d)
     }
 }
 
+/* Reads a unit; of one with types only, and of shared ones (dwz), only the types. */
+static void read_unit(struct dwarf_reader *d, uint8_t type, Dwarf_Die *sub, bool alt)
+{
+    Dwarf_Attribute dir;
+    struct where w = {.scope = SYM_NONE, .block = SYM_NONE, .depth = 1};
+    bool types = type == DW_UT_type || type == DW_UT_split_type;
+    if ((types || alt) && !has_types(d->r)) {
+        return;
+    }
+    d->unit.comp_dir = dwarf_formstring(dwarf_attr(&d->unit.die, DW_AT_comp_dir, &dir));
+    if (type != DW_UT_partial && !types && !alt && d->lines.n) {
+        read_lines(d);
+    }
+    if (type == DW_UT_skeleton && sub->addr) {
+        d->unit.die = *sub;
+    }
+    walk(d, &d->unit.die, w);
+}
+
+static void read_units(struct dwarf_reader *d, Dwarf *dw, bool alt)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die sub;
+    int status;
+    while ((status = dwarf_get_units(dw, cu, &cu, &version, &type, &d->unit.die, &sub)) ==
+           0) {
+        read_unit(d, type, &sub, alt);
+    }
+    d->bad_units += status < 0;
+}
+
 void read_dwarf(struct reader *r, struct symvec *candidates)
 {
     struct dwarf_reader d = {.r = r, .candidates = candidates};
@@ -441,27 +564,11 @@ void read_dwarf(struct reader *r, struct symvec *candidates)
     open_alt(r, dw);
     index_symbols(&d);
     find_line_section(dwarf_getelf(dw), &d.lines);
-    Dwarf_CU *cu = NULL;
-    Dwarf_Half version;
-    uint8_t type;
-    Dwarf_Die sub;
-    int status;
-    while ((status = dwarf_get_units(dw, cu, &cu, &version, &type, &d.unit.die, &sub)) ==
-           0) {
-        Dwarf_Attribute dir;
-        if (type == DW_UT_type || type == DW_UT_split_type) {
-            continue;
-        }
-        d.unit.comp_dir = dwarf_formstring(dwarf_attr(&d.unit.die, DW_AT_comp_dir, &dir));
-        if (type != DW_UT_partial && d.lines.n) {
-            read_lines(&d);
-        }
-        if (type == DW_UT_skeleton && sub.addr) {
-            d.unit.die = sub;
-        }
-        walk(&d, &d.unit.die, SYM_NONE, 1);
+    read_units(&d, dw, false);
+    if (has_types(r) && dwarf_getalt(dw)) {
+        read_units(&d, dwarf_getalt(dw), true);
     }
-    if (status < 0 || d.bad_units) {
+    if (d.bad_units) {
         reader_remark(r,
                       "its debug information is damaged: lines or functions are missing");
     }

@@ -35,7 +35,7 @@ static bool is_mapping_symbol(const struct reader *r, const char *name)
  * The rank of a name: functions by type before labels, global before local, few leading
  * underscores ("write" before "__write"), strong before weak, sized before unsized.
  */
-static uint8_t rank_name(const char *name, const GElf_Sym *sym)
+uint8_t rank_name(const char *name, const GElf_Sym *sym)
 {
     unsigned bind = GELF_ST_BIND(sym->st_info), underscores = 0;
     if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0) {
@@ -92,6 +92,9 @@ static void add_symbol(struct reader *r, struct symvec *candidates, const char *
             add_mark(r, addr, name[1] == 'x' ? 'x' : name[1]);
         }
         return;
+    }
+    if (r->want & SYMFILE_DATA) {
+        objects_symbol(r, name, sym, addr, shndx, source);
     }
     bool odd = (m == EM_ARM || m == EM_MIPS) && function && addr & 1;
     addr -= odd;
@@ -236,6 +239,26 @@ static int best_first(const void *pa, const void *pb)
     return nx != ny ? (nx > ny) - (nx < ny) : strcmp(x, y);
 }
 
+/* Keeps all names of a function that are not its own one. */
+static void add_aliases(struct reader *r, const struct candidate *c, size_t n,
+                        uint32_t function)
+{
+    const struct sym_function *fn = (struct sym_function *)r->functions.p + function;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = (uint64_t)function << 32 | c[i].linkage;
+        bool found = STRING_OFF(fn->linkage) == c[i].linkage;
+        if (!found) {
+            hash_at(r, &r->alias_index, key + 1, &found);
+        }
+        if (!found) {
+            struct sym_alias *a = vec_push(r, &r->aliases, sizeof(*a));
+            a->linkage = STRING_PTR(c[i].linkage);
+            a->name = STRING_PTR(string_demangle(r, c[i].linkage));
+            a->function = function;
+        }
+    }
+}
+
 /*
  * Chooses one name for each address.  A function extends to its size, or without one to
  * the next function; one that begins inside another gets the rest of that (as a label in
@@ -278,5 +301,8 @@ void functions_make(struct reader *r, struct symvec *candidates)
         last->name = STRING_PTR(string_demangle(r, c[i].linkage));
         last->source = c[i].source;
         last->thumb = c[i].thumb;
+        if (r->want & SYMFILE_NAMES) {
+            add_aliases(r, c + i, next - i, (uint32_t)r->functions.n - 1);
+        }
     }
 }

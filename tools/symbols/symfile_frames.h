@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Call frame information (.eh_frame, .debug_frame): how to find the caller's frame at an
- * address.  Only with SYMFILE_FRAMES.
+ * address.  Only with SYMFILE_FRAMES, and on machines whose conventions libdw knows: not
+ * on MIPS, where there are no rows.
  */
 #ifndef TOOLS_SYMFILE_FRAMES_H
 #define TOOLS_SYMFILE_FRAMES_H

@@ -88,9 +88,7 @@ const char *symfile_file(const struct symfile *f, uint32_t file)
     return file < f->table->part[PART_FILES].n ? f->files[file] : NULL;
 }
 
-/* The number of elements whose address is at most vaddr; an element begins with its
- * address. */
-static uint64_t upto(const void *v, size_t elem, uint64_t n, uint64_t vaddr)
+uint64_t symfile_upto(const void *v, size_t elem, uint64_t n, uint64_t vaddr)
 {
     uint64_t lo = 0;
     while (n) {
@@ -108,28 +106,30 @@ static uint64_t upto(const void *v, size_t elem, uint64_t n, uint64_t vaddr)
 
 const struct sym_function *symfile_function(const struct symfile *f, uint64_t vaddr)
 {
-    uint64_t i = upto(f->functions, sizeof(*f->functions),
-                      f->table->part[PART_FUNCTIONS].n, vaddr);
+    uint64_t i = symfile_upto(f->functions, sizeof(*f->functions),
+                              f->table->part[PART_FUNCTIONS].n, vaddr);
     return i && vaddr < f->functions[i - 1].end ? &f->functions[i - 1] : NULL;
 }
 
 const struct sym_range *symfile_range(const struct symfile *f, uint64_t vaddr)
 {
     uint64_t i =
-        upto(f->ranges, sizeof(*f->ranges), f->table->part[PART_RANGES].n, vaddr);
+        symfile_upto(f->ranges, sizeof(*f->ranges), f->table->part[PART_RANGES].n, vaddr);
     return i && vaddr < f->ranges[i - 1].end ? &f->ranges[i - 1] : NULL;
 }
 
 /* The kind of the mapping symbol in effect, 0 if there is none. */
 static char mark_at(const struct symfile *f, uint64_t vaddr)
 {
-    uint64_t i = upto(f->marks, sizeof(*f->marks), f->table->part[PART_MARKS].n, vaddr);
+    uint64_t i =
+        symfile_upto(f->marks, sizeof(*f->marks), f->table->part[PART_MARKS].n, vaddr);
     return i ? f->marks[i - 1].kind : 0;
 }
 
 bool symfile_is_code(const struct symfile *f, uint64_t vaddr)
 {
-    uint64_t i = upto(f->code, sizeof(*f->code), f->table->part[PART_CODE].n, vaddr);
+    uint64_t i =
+        symfile_upto(f->code, sizeof(*f->code), f->table->part[PART_CODE].n, vaddr);
     return i && vaddr < f->code[i - 1].end && mark_at(f, vaddr) != 'd';
 }
 

@@ -4,23 +4,41 @@
  * of the public structures of symfile.h, and a blob of strings.  Both are the same
  * program, so layouts agree.  In place of a pointer to a string the child stores the
  * string's offset in the blob; the parent checks the offset and replaces it by the
- * pointer (symfile_check.c).
+ * pointer (symfile_check.c).  Pointers to other bytes (expressions) are offsets in
+ * PART_BYTES.
  */
 #ifndef TOOLS_SYMFILE_TABLE_PRIV_H
 #define TOOLS_SYMFILE_TABLE_PRIV_H
 
 #include "symfile.h"
+#include "symfile_data.h"
+#include "symfile_frames.h"
+#include "symfile_vars.h"
 
 #define TABLE_MAGIC UINT64_C(0x31424154464d5953)
 
 enum table_part {
-    PART_CODE,      /* struct sym_code */
-    PART_FUNCTIONS, /* struct sym_function */
-    PART_MARKS,     /* struct sym_mark */
-    PART_RANGES,    /* struct sym_range */
-    PART_SCOPES,    /* struct sym_scope */
-    PART_FILES,     /* const char * */
-    PART_STRINGS,   /* char; begins with "" and ends with a NUL */
+    PART_CODE,        /* struct sym_code */
+    PART_FUNCTIONS,   /* struct sym_function */
+    PART_MARKS,       /* struct sym_mark */
+    PART_RANGES,      /* struct sym_range */
+    PART_SCOPES,      /* struct sym_scope */
+    PART_FILES,       /* const char * */
+    PART_ALIASES,     /* struct sym_alias */
+    PART_OBJECTS,     /* struct sym_object */
+    PART_OBJECT_AT,   /* struct sym_at: objects by address */
+    PART_TYPES,       /* struct sym_type */
+    PART_MEMBERS,     /* struct sym_member */
+    PART_ENUMERATORS, /* struct sym_enumerator */
+    PART_VARIABLES,   /* struct sym_variable */
+    PART_LOCATIONS,   /* struct sym_location */
+    PART_PROTOTYPES,  /* struct sym_prototype */
+    PART_BLOCKS,      /* struct sym_block */
+    PART_BLOCK_AT,    /* struct sym_at: blocks by address */
+    PART_ROWS,        /* struct sym_frame_row */
+    PART_RULES,       /* struct sym_rule */
+    PART_BYTES,       /* uint8_t */
+    PART_STRINGS,     /* char; begins with "" and ends with a NUL */
     PARTS
 };
 
@@ -30,6 +48,18 @@ struct sym_mark {
     uint64_t addr;
     uint32_t seq; /* order of those at one address; the last counts */
     char kind;
+};
+
+/* One more name of a function. */
+struct sym_alias {
+    const char *name, *linkage;
+    uint32_t function; /* number */
+};
+
+/* Which item a range of addresses belongs to; disjoint, ascending. */
+struct sym_at {
+    uint64_t addr, end;
+    uint32_t item;
 };
 
 struct table_header {
@@ -55,6 +85,20 @@ static const size_t table_elem_bytes[PARTS] = {
     [PART_RANGES] = sizeof(struct sym_range),
     [PART_SCOPES] = sizeof(struct sym_scope),
     [PART_FILES] = sizeof(const char *),
+    [PART_ALIASES] = sizeof(struct sym_alias),
+    [PART_OBJECTS] = sizeof(struct sym_object),
+    [PART_OBJECT_AT] = sizeof(struct sym_at),
+    [PART_TYPES] = sizeof(struct sym_type),
+    [PART_MEMBERS] = sizeof(struct sym_member),
+    [PART_ENUMERATORS] = sizeof(struct sym_enumerator),
+    [PART_VARIABLES] = sizeof(struct sym_variable),
+    [PART_LOCATIONS] = sizeof(struct sym_location),
+    [PART_PROTOTYPES] = sizeof(struct sym_prototype),
+    [PART_BLOCKS] = sizeof(struct sym_block),
+    [PART_BLOCK_AT] = sizeof(struct sym_at),
+    [PART_ROWS] = sizeof(struct sym_frame_row),
+    [PART_RULES] = sizeof(struct sym_rule),
+    [PART_BYTES] = 1,
     [PART_STRINGS] = 1,
 };
 
@@ -63,6 +107,7 @@ enum table_depth {
     DEPTH_FILE,  /* the file itself only */
     DEPTH_DEBUG, /* symbols of separate files too */
     DEPTH_LINES,
+    DEPTH_FULL, /* types, variables and frames too */
 };
 
 /* The parent's data of a file, for lookups. */
@@ -89,6 +134,20 @@ struct symfile {
     const struct sym_range *ranges;
     const struct sym_scope *scopes;
     const char *const *files;
+    const struct sym_alias *aliases; /* ascending by function */
+    const struct sym_object *objects;
+    const struct sym_at *object_at;
+    const struct sym_type *types;
+    const struct sym_member *members;
+    const struct sym_enumerator *enumerators;
+    const struct sym_variable *variables;
+    const struct sym_location *locations;
+    const struct sym_prototype *prototypes;
+    const struct sym_block *blocks;
+    const struct sym_at *block_at;
+    const struct sym_frame_row *rows;
+    const struct sym_rule *rules;
+    const uint8_t *bytes;
     const char *strings;
 };
 
@@ -110,6 +169,15 @@ bool symfile_read_headers(struct symfile *f);
 
 /* symfile_code.c: sorts code and cuts what overlaps; returns how many are left. */
 size_t symfile_order_code(struct sym_code *v, size_t n);
+/* The number of elements of a part. */
+static inline uint32_t table_count(const struct symfile *f, enum table_part part)
+{
+    return (uint32_t)f->table->part[part].n;
+}
+
+/* symfile_lookup.c: the number of elements whose address is at most vaddr; an element
+ * begins with its address, and they are ascending. */
+uint64_t symfile_upto(const void *v, size_t elem, uint64_t n, uint64_t vaddr);
 
 /* symfile_child.c: runs a reader in a child; fills in f->table or err. */
 int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *opt,
@@ -117,5 +185,9 @@ int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *o
 
 /* symfile_check.c: checks f->table and sets the pointers; false: it is invalid. */
 bool symfile_check_table(struct symfile *f);
+
+/* symfile_check_data.c: the parts of symfile_data.h, symfile_vars.h, symfile_frames.h. */
+bool symfile_check_data(struct symfile *f, void *const part[PARTS]);
+bool symfile_check_string(const struct symfile *f, const char **p);
 
 #endif

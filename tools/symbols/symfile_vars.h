@@ -8,6 +8,7 @@
 #ifndef TOOLS_SYMFILE_VARS_H
 #define TOOLS_SYMFILE_VARS_H
 
+#include "dwarf_expr.h"
 #include "symfile.h"
 
 /* A parameter or a local variable.  Without SYMFILE_LOCALS there are only parameters of
@@ -17,9 +18,9 @@ struct sym_variable {
     uint32_t type;                 /* for symfile_type; SYM_NONE if unknown */
     uint32_t decl_file, decl_line; /* SYM_NONE, 0: not known */
     uint32_t first, n;             /* locations; none: optimized out, unless has_value */
-    const uint8_t
-        *value; /* a constant: its bytes in the file's byte order, maybe fewer or
-                             more than the type has; then sign-extend or cut */
+    /* A constant: its bytes in the order of memory; if the type has more, they are a
+     * number to be sign-extended. */
+    const uint8_t *value;
     uint32_t value_bytes;
     uint8_t has_value;
     uint8_t parameter;
@@ -76,5 +77,13 @@ uint32_t symfile_visible(const struct symfile *f, uint64_t vaddr,
                          bool (*visit)(void *arg, const struct sym_variable *v,
                                        const struct sym_block *b),
                          void *arg);
+
+/*
+ * Evaluates where a variable is at vaddr, of which env has the registers; the guest pc is
+ * vaddr + env->bias.  env->frame_base and env->cfa may be NULL: they are then those of the
+ * function and of the frame rows (with SYMFILE_FRAMES).  A constant is DWARF_BYTES.
+ */
+void symfile_locate(const struct symfile *f, const struct sym_variable *v, uint64_t vaddr,
+                    const struct dwarf_env *env, struct dwarf_result *out);
 
 #endif
