@@ -23,7 +23,8 @@ ORDER = [
     ["recorder", "jitter", "examples"],
     ["tools/guest", "tools/input"],
     ["tools/syscall", "tools/symbols", "tools/cannoli-ctl"],
-    ["tools/dump"],
+    ["tools/query"],
+    ["tools/dump", "tools/state"],
     ["tools/tracecov", "tools/tracedump", "tools/tracesym"],
 ]
 # From which top-level folders another one includes, beside itself.  Of tracefmt they see

@@ -272,3 +272,8 @@ bool places_loaded(const struct places *p, const struct module *m, struct place_
     }
     return false;
 }
+
+struct modset *places_modset(const struct places *p)
+{
+    return p->set;
+}

@@ -158,4 +158,27 @@ struct place_load {
 bool places_loaded(const struct places *p, const struct module *m,
                    struct place_load *out);
 
+/* What to add to a module's own addresses (struct place, vaddr) to get those of a
+ * process. */
+struct place_bias {
+    uint32_t process; /* index; PLACE_ANY_PROCESS: of every process */
+    uint64_t bias;
+};
+#define PLACE_ANY_PROCESS UINT32_MAX
+/*
+ * Calls fn for each process in which code of a module was mapped, once for each address
+ * that it was loaded at.  fn returns false to stop.  False: no memory.
+ */
+bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
+                      const struct module *m,
+                      bool (*fn)(void *arg, const struct place_bias *b), void *arg);
+
+/* The place of a byte that was loaded from a file, of code or data: like places_find, at
+ * any time.  False: there is none. */
+bool places_find_data(const struct places *p, const struct ctr_trace *tr,
+                      uint32_t process, uint64_t addr, struct place *out);
+
+/* The set that the trace's modules are in. */
+struct modset *places_modset(const struct places *p);
+
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions and objects by name, parts of objects, and what to say if there is no such
+ * name.
+ */
+#include "query/locate_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/words.h"
+#include "symbols/symfile_data.h"
+
+/* A search for a name in one module. */
+struct name_search {
+    struct finder *finder;
+    const struct module *module;
+    const char *name;
+    const char *part; /* "field[2]" after it, or "" */
+};
+
+/* ----------------------------------------------------------------- functions */
+
+static bool add_function(struct name_search *s, const struct sym_function *fn)
+{
+    bool entry = s->finder->request->want == LOCATE_ENTRY;
+
+    return hits_add(&s->finder->hits, s->module, fn->addr,
+                    entry ? fn->addr + 1 : fn->end);
+}
+
+/* Compilers put code of a function that runs rarely elsewhere, as NAME.cold. */
+static bool is_cold_part(const struct sym_function *part, const struct sym_function *fn)
+{
+    size_t n = strlen(fn->linkage);
+
+    return !strncmp(part->linkage, fn->linkage, n) &&
+           !strncmp(part->linkage + n, ".cold", 5);
+}
+
+static bool on_function(void *arg, const struct sym_function *fn, const char *name)
+{
+    struct name_search *s = arg;
+    const struct sym_function *all;
+    uint32_t n = symfile_functions(s->module->file, &all);
+
+    (void)name;
+    if (!add_function(s, fn)) {
+        return false;
+    }
+    for (uint32_t i = 0; s->finder->request->want == LOCATE_CODE && i < n; i++) {
+        if (is_cold_part(&all[i], fn) && !add_function(s, &all[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------- objects */
+
+static bool on_object(void *arg, const struct sym_object *o)
+{
+    struct name_search *s = arg;
+    struct finder *f = s->finder;
+    struct sym_part part = {.size = o->end - o->addr};
+    char why[200];
+
+    if (o->tls) {
+        finder_why(f, "'%s' exists once for each thread; where is not recorded", o->name);
+        return true;
+    }
+    if (*s->part &&
+        !symfile_member(s->module->file, o->type, s->part, &part, why, sizeof(why))) {
+        finder_why(f, "%s of %s: %s", o->name, s->module->name, why);
+        return true;
+    }
+    /* Of an object without a size the first byte is known. */
+    return hits_add(&f->hits, s->module, o->addr + part.offset,
+                    o->addr + part.offset + (part.size ? part.size : 1));
+}
+
+/* Part `part' of the objects that the first n bytes of a name name. */
+static void find_part(struct name_search *s, const char *name, size_t n)
+{
+    char *object = strndup(name, n);
+
+    s->part = name + n;
+    if (object) {
+        symfile_find_objects(s->module->file, object, on_object, s);
+    } else {
+        s->finder->hits.no_memory = true;
+    }
+    free(object);
+}
+
+/* "a.b[1]" is the object "a.b[1]", else part ".b[1]" of "a", else part "[1]" of "a.b": the
+ * first one that exists. */
+static void find_object(struct name_search *s, const char *name)
+{
+    const struct hits *h = &s->finder->hits;
+    uint32_t before = h->n;
+
+    find_part(s, name, strlen(name));
+    for (size_t i = 1; h->n == before && name[i] && !h->no_memory; i++) {
+        if (name[i] == '.' || name[i] == '[') {
+            find_part(s, name, i);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- modules */
+
+bool finder_module(const struct module *m, const char *glob, uint32_t len)
+{
+    char *text = len ? strndup(glob, len) : NULL;
+    const char *list = text;
+    bool fits = !len || (text && module_matches(m, &list, 1));
+
+    free(text);
+    return fits;
+}
+
+/* In all modules: functions, or objects. */
+static void find_in_modules(struct finder *f, const char *glob, uint32_t glob_len,
+                            const char *name, bool objects)
+{
+    const struct modset *set = places_modset(f->request->places);
+    const struct module *m;
+
+    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
+        struct name_search s = {.finder = f, .module = m, .part = ""};
+        if (!m->file || !finder_module(m, glob, glob_len)) {
+            continue;
+        }
+        if (objects) {
+            find_object(&s, name);
+        } else {
+            symfile_find_functions(m->file, name, on_function, &s);
+        }
+    }
+}
+
+/* ------------------------------------------------------------- nothing found */
+
+/* The name that was probably meant, or NULL. */
+static const char *nearest(const struct finder *f, const char *glob, uint32_t glob_len,
+                           const char *name, bool objects)
+{
+    const struct modset *set = places_modset(f->request->places);
+    const struct sym_function *fn;
+    const struct sym_object *ob;
+    const struct module *m;
+    const char *found = NULL;
+
+    for (uint32_t i = 0; !found && (m = modset_module(set, i)) != NULL; i++) {
+        if (!m->file || !finder_module(m, glob, glob_len)) {
+            continue;
+        }
+        uint32_t n =
+            objects ? symfile_objects(m->file, &ob) : symfile_functions(m->file, &fn);
+        const struct words w = {
+            .what = "name",
+            .first = !n        ? NULL
+                     : objects ? (const void *)&ob->name
+                               : &fn->name,
+            .stride = objects ? sizeof(*ob) : sizeof(*fn),
+            .n = n,
+        };
+        found = words_nearest(&w, name, strlen(name));
+    }
+    return found;
+}
+
+/* Why there may be no such name: the modules without a file or without symbols. */
+static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
+                        const char *name)
+{
+    const struct modset *set = places_modset(f->request->places);
+    bool objects = f->request->want == LOCATE_DATA;
+    const char *meant = nearest(f, glob, glob_len, name, objects);
+    const char *what = objects ? "object or function" : "function";
+    const struct module *m, *bare = NULL;
+    struct symfile_info info;
+    unsigned modules = 0;
+
+    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
+        if (!finder_module(m, glob, glob_len)) {
+            continue;
+        }
+        modules++;
+        info.has_symtab = false;
+        if (m->file) {
+            symfile_info(m->file, &info);
+        }
+        bare = bare || info.has_symtab || m->system ? bare : m;
+    }
+    if (!modules && glob_len) {
+        finder_why(f, "no program or library '%.*s' ran", (int)glob_len, glob);
+    } else if (!modules) {
+        finder_why(f, "the trace names no programs (recorded without map): use --elf");
+    } else if (meant) {
+        finder_why(f, "no %s '%s' (did you mean '%s'?)", what, name, meant);
+    } else if (bare) {
+        finder_why(f, "no %s '%s'; %s has %s", what, name, bare->name,
+                   bare->file ? "no symbols but those it exports" : "no file here");
+    } else {
+        finder_why(f, "no %s '%s'", what, name);
+    }
+}
+
+void find_named(struct finder *f, const char *glob, uint32_t glob_len, const char *text,
+                uint32_t len)
+{
+    const bool data = f->request->want == LOCATE_DATA;
+    char *name = malloc(len + 1u);
+    uint32_t before = f->hits.n;
+
+    if (!name) {
+        f->hits.no_memory = true;
+        return;
+    }
+    location_name(text, len, name);
+    if (*name) {
+        find_in_modules(f, glob, glob_len, name, data);
+        if (data && f->hits.n == before && !f->why[0]) {
+            find_in_modules(f, glob, glob_len, name, false);
+        }
+        if (f->hits.n == before) {
+            say_missing(f, glob, glob_len, name);
+        }
+    }
+    free(name);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* The syntax of locations; see location.h. */
+#include "query/location.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+
+uint32_t location_item(const char *text)
+{
+    bool quoted = false;
+    unsigned depth = 0;
+    size_t i = 0;
+
+    for (; text[i] && (text[i] != ',' || quoted || depth); i++) {
+        if (text[i] == '\'') {
+            quoted = !quoted;
+        } else if (!quoted && (text[i] == '(' || text[i] == '[')) {
+            depth++;
+        } else if (!quoted && depth && (text[i] == ')' || text[i] == ']')) {
+            depth--;
+        }
+    }
+    return quoted || depth || i > UINT32_MAX / 2 ? 0 : (uint32_t)i;
+}
+
+/* Whether a text can only be meant as numbers. */
+static bool looks_numeric(const char *text)
+{
+    return text[0] >= '0' && text[0] <= '9' &&
+           !text[strspn(text, "0123456789abcdefABCDEFxX+-")];
+}
+
+bool location_list_add(struct locations *list, const char *text)
+{
+    for (;;) {
+        uint32_t len = location_item(text);
+        struct location *v = realloc(list->v, (list->n + 1) * sizeof(*v));
+        struct tool_ranges one = {0};
+        if (v) {
+            list->v = v;
+        }
+        if (!v || !len || !(v[list->n].text = strndup(text, len))) {
+            return false;
+        }
+        v[list->n].numeric = tool_parse_ranges(v[list->n].text, &one) && one.n == 1;
+        if (v[list->n].numeric) {
+            v[list->n].range = one.v[0];
+        }
+        free(one.v);
+        if (!v[list->n].numeric && looks_numeric(v[list->n].text)) {
+            free((char *)(uintptr_t)v[list->n].text);
+            return false;
+        }
+        list->n++;
+        if (!text[len]) {
+            return true;
+        }
+        text += len + 1;
+    }
+}
+
+void location_list_free(struct locations *list)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        free((char *)(uintptr_t)list->v[i].text);
+    }
+    free(list->v);
+    *list = (struct locations){0};
+}
+
+bool location_list_named(const struct locations *list)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (!list->v[i].numeric) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool location_offset(const char *text, uint32_t len, uint32_t *rest, uint64_t *number)
+{
+    char digits[24];
+    uint32_t at = len, n;
+
+    while (at && text[at - 1] != '+' && text[at - 1] != '\'') {
+        at--;
+    }
+    n = len - at;
+    if (at < 2 || text[at - 1] != '+' || !n || n >= sizeof(digits)) {
+        return false;
+    }
+    memcpy(digits, text + at, n);
+    digits[n] = 0;
+    *rest = at - 1;
+    return tool_parse_u64(digits, number);
+}
+
+uint32_t location_module(const char *text, uint32_t len)
+{
+    static const char op[] = "operator";
+    bool quoted = false;
+
+    for (uint32_t i = 0; i < len; i++) {
+        quoted ^= text[i] == '\'';
+        if (text[i] == '!' && !quoted &&
+            (i < sizeof(op) - 1 ||
+             memcmp(text + i - (sizeof(op) - 1), op, sizeof(op) - 1))) {
+            return i;
+        }
+    }
+    return len;
+}
+
+bool location_name(const char *text, uint32_t len, char *to)
+{
+    bool quoted = false;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < len; i++) {
+        if (text[i] == '\'') {
+            quoted = true;
+        } else {
+            to[n++] = text[i];
+        }
+    }
+    to[n] = 0;
+    return quoted;
+}

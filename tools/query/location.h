@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Locations: how a user names code or data.  This is their syntax; locate.h finds them in
+ * a trace.
+ *
+ *   0x1234, 4660          an address
+ *   A-B, A+LENGTH         a range of addresses; B is not included
+ *   NAME                  a function or an object, all of it; in quotes if it contains
+ *                         commas or operators: 'Foo::bar(int, char)'
+ *   NAME.field[2]         a part of an object
+ *   NAME+N                the byte N bytes after its begin
+ *   NAME+N+LENGTH         LENGTH bytes from there on
+ *   parse.c:120           the code of a source line
+ *   MODULE+0x1234         an address of a file, as nm and objdump show it; MODULE!0x1234
+ *   MODULE!NAME           a name in one program or library
+ *   A-B with names        from the begin of A to before the begin of B
+ *   str*                  a glob: each function or object with such a name
+ */
+#ifndef TOOLS_LOCATION_H
+#define TOOLS_LOCATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctr.h"
+
+/* One item of a list. */
+struct location {
+    const char *text; /* as the user wrote it; owned by the list */
+    bool numeric;     /* `range' is all that is needed */
+    struct ctr_range range;
+};
+
+/* Grows with each option given; a zeroed list is empty. */
+struct locations {
+    struct location *v;
+    uint32_t n;
+};
+
+/* Adds the items of a list with commas.  False: not such a list, or no memory. */
+bool location_list_add(struct locations *list, const char *text);
+void location_list_free(struct locations *list);
+
+/* Whether an item is a name, so that symbols are needed. */
+bool location_list_named(const struct locations *list);
+
+/* ------------------------------------------------------------ parts of an item */
+
+/* The length of the item at the begin of a list with commas; commas in quotes, brackets
+ * and parentheses do not end it.  0: a quote or bracket is open at the end. */
+uint32_t location_item(const char *text);
+
+/*
+ * Splits "REST+NUMBER" at the last '+': *rest is the length of REST, which is not empty.
+ * False if the item does not end so.
+ */
+bool location_offset(const char *text, uint32_t len, uint32_t *rest, uint64_t *number);
+
+/* The position of the '!' after a module's name, or len if there is none. */
+uint32_t location_module(const char *text, uint32_t len);
+
+/* Copies a name without its quotes to `to', which has room for len + 1 bytes.  Returns
+ * whether it was quoted. */
+bool location_name(const char *text, uint32_t len, char *to);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds moments in a trace; see moment.h. */
+#include "query/moment.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+#include "common/options.h"
+#include "input/trace.h"
+#include "query/threads.h"
+
+/* A search. */
+struct finding {
+    const struct moment_text *text;
+    const struct ctr_filter *filter;
+    const struct locate_request *locate;
+    unsigned jobs;
+    struct moment *out;
+};
+
+/* A place in a thread that may be the moment. */
+struct candidate {
+    uint64_t time_ns, ordinal;
+    uint32_t thread;
+    uint32_t seq; /* in recorded order */
+};
+
+struct candidates {
+    struct candidate *v;
+    size_t n, cap;
+};
+
+#define STOP_NOMEM 1
+#define STOP_FOUND 2
+
+static int nothing(const struct finding *f, const char *why)
+{
+    tool_error(f->locate->prog, "%s: %s=%s: %s", f->locate->path, f->locate->option,
+               f->text->text, why);
+    return TOOL_NOTHING;
+}
+
+static int failed(const struct finding *f, int ret, const struct ctr_diag *diag)
+{
+    if (ret == STOP_NOMEM) {
+        tool_error(f->locate->prog, "out of memory");
+    } else {
+        tool_trace_error(f->locate->prog, f->locate->path, ret, diag);
+    }
+    return TOOL_FAILED;
+}
+
+/* Completes a moment by its time. */
+static int at_ordinal(const struct finding *f, uint32_t thread, uint64_t ordinal)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    uint64_t pc;
+    int ret;
+
+    f->out->thread = thread;
+    f->out->ordinal = ordinal;
+    ret = ctr_state_at(f->locate->trace, thread, ordinal, NULL, &pc, &f->out->time_ns,
+                       &diag);
+    return ret && ret != -CTR_E_INVAL ? failed(f, ret, &diag) : TOOL_OK;
+}
+
+/* ------------------------------------------------------- places in a thread */
+
+/* The thread that is meant: the K-th selected one, or the only one; NULL after a message. */
+static const struct ctr_thread *choose_thread(const struct finding *f)
+{
+    const struct ctr_thread *t, *found = NULL;
+    int64_t n = 0, want = f->text->number;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(f->locate->trace, i)) != NULL; i++) {
+        if (threads_selected(f->filter, t)) {
+            n++;
+            found = n == (want ? want : 1) ? t : found;
+        }
+    }
+    if (!found) {
+        tool_error(f->locate->prog, "%s: no such thread", f->locate->path);
+    } else if (n > 1 && !want) {
+        tool_error(f->locate->prog,
+                   "%s: %" PRId64 " threads: choose one with --pid and --thread, or the "
+                   "K-th with %s=%s/K",
+                   f->locate->path, n, f->locate->option, f->text->text);
+        found = NULL;
+    }
+    return found;
+}
+
+static int find_ordinal(const struct finding *f)
+{
+    const struct ctr_thread *t = choose_thread(f);
+    uint64_t n = f->text->value;
+
+    if (!t) {
+        return TOOL_NOTHING;
+    }
+    if (n < t->first) {
+        tool_error(f->locate->prog,
+                   "%s: events of thread %d/%d before ordinal %" PRIu64 " were dropped",
+                   f->locate->path, t->pid, t->tid, t->first);
+        return TOOL_NOTHING;
+    }
+    if (n - t->first > t->insns) {
+        tool_error(f->locate->prog, "%s: thread %d/%d has %" PRIu64 " instructions only",
+                   f->locate->path, t->pid, t->tid, t->first + t->insns);
+        return TOOL_NOTHING;
+    }
+    return at_ordinal(f, t->index, n);
+}
+
+/* The first instruction that a filter selects: 1 and *e, 0: none, or an error. */
+static int first_exec(struct ctr_trace *tr, const struct ctr_filter *filter,
+                      uint64_t *ordinal, unsigned *flags, struct ctr_diag *diag)
+{
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    int ret = ctr_cursor_open(&c, tr, filter, diag);
+
+    if (ret) {
+        return ret;
+    }
+    ret = ctr_cursor_next(c, &ev, diag);
+    if (ret > 0) {
+        *ordinal = ev.exec.ordinal;
+        *flags = ev.exec.flags;
+    }
+    ctr_cursor_close(c);
+    return ret;
+}
+
+static int find_time(const struct finding *f)
+{
+    struct ctr_filter filter = {.kinds = CTR_KIND_EXEC, .nthread = 1};
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    const struct ctr_thread *t = choose_thread(f);
+    struct ctr_info info;
+    uint64_t ordinal;
+    unsigned flags;
+    int ret;
+
+    if (!t) {
+        return TOOL_NOTHING;
+    }
+    ctr_trace_info(f->locate->trace, &info);
+    filter.threads = &t->index;
+    filter.from_ns = threads_time(&info, f->text->value);
+    ret = first_exec(f->locate->trace, &filter, &ordinal, &flags, &diag);
+    if (ret < 0) {
+        return failed(f, ret, &diag);
+    }
+    return at_ordinal(f, t->index, ret ? ordinal : t->first + t->insns);
+}
+
+static int find_end(const struct finding *f)
+{
+    const struct ctr_thread *t, *last = NULL;
+
+    if (f->text->number) {
+        last = choose_thread(f);
+        return last ? at_ordinal(f, last->index, last->first + last->insns)
+                    : TOOL_NOTHING;
+    }
+    for (uint32_t i = 0; (t = ctr_trace_thread(f->locate->trace, i)) != NULL; i++) {
+        if (threads_selected(f->filter, t) && (!last || t->end_ns >= last->end_ns)) {
+            last = t;
+        }
+    }
+    return last ? at_ordinal(f, last->index, last->first + last->insns)
+                : nothing(f, "no thread is selected");
+}
+
+/* ------------------------------------------------------------------- a crash */
+
+/* Whether the thread's last instruction raised a signal: 1 or 0, or an error. */
+static int has_faulted(const struct finding *f, const struct ctr_thread *t,
+                       struct ctr_diag *diag)
+{
+    uint64_t ordinal = t->first + t->insns - 1;
+    struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
+                                .nthread = 1,
+                                .threads = &t->index,
+                                .from = ordinal,
+                                .to = ordinal + 1};
+    unsigned flags = 0;
+    int ret =
+        t->insns ? first_exec(f->locate->trace, &filter, &ordinal, &flags, diag) : 0;
+
+    return ret < 0 ? ret : (flags & CTR_EV_FAULTED) != 0;
+}
+
+/* Of the threads of processes that a signal ended: the one that it came to, in the process
+ * that ended first. */
+static int find_crash(const struct finding *f)
+{
+    struct ctr_trace *tr = f->locate->trace;
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    const struct ctr_thread *t, *best = NULL;
+    bool faulted = false;
+    int64_t want = f->text->number, seen = 0;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        const struct ctr_process *p = ctr_trace_process(tr, t->process);
+        int fault;
+        if (!threads_selected(f->filter, t) || !p || p->end_reason != CTR_END_SIGNAL) {
+            continue;
+        }
+        if (want && ++seen != want) {
+            continue;
+        }
+        fault = has_faulted(f, t, &diag);
+        if (fault < 0) {
+            return failed(f, fault, &diag);
+        }
+        if (!best || (fault && !faulted) ||
+            (fault == (int)faulted && t->process == best->process &&
+             t->end_ns > best->end_ns)) {
+            best = t;
+            faulted = fault;
+        }
+    }
+    return best ? at_ordinal(f, best->index, best->first + best->insns - faulted)
+                : nothing(f, "no process was ended by a signal");
+}
+
+/* -------------------------------------------------------- events and calls */
+
+struct collector {
+    const struct finding *f;
+    struct candidates *list;
+    char *glob;
+};
+
+static int append(struct ctr_job *job, uint64_t ordinal, uint64_t time_ns)
+{
+    struct candidate c = {
+        .ordinal = ordinal, .time_ns = time_ns, .thread = ctr_job_thread(job)->index};
+
+    return ctr_job_append(job, &c, sizeof(c)) ? STOP_NOMEM : 0;
+}
+
+/* Whether a text of the trace matches the glob. */
+static bool fits(const char *glob, struct ctr_str text)
+{
+    char copy[256];
+
+    if (text.n >= sizeof(copy)) {
+        return false;
+    }
+    if (text.n) {
+        memcpy(copy, text.p, text.n);
+    }
+    copy[text.n] = 0;
+    return !fnmatch(glob, copy, 0);
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    const struct collector *c = arg;
+    struct ctr_syscall call;
+    struct ctr_mark mark;
+    bool hit = c->f->text->kind == MOMENT_MARK
+                   ? !ctr_parse_mark(e, &mark) && fits(c->glob, mark.text)
+                   : e->type == CTR_EVENT_SYSCALL && !ctr_parse_syscall(e, &call) &&
+                         fits(c->glob, call.name);
+
+    return hit ? append(job, e->ordinal, e->time_ns) : 0;
+}
+
+static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    (void)arg;
+    return append(job, e->ordinal, 0);
+}
+
+static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t size)
+{
+    struct collector *c = arg;
+    struct candidates *l = c->list;
+    const struct candidate *in = data;
+
+    (void)job;
+    for (size_t n = size / sizeof(*in); n; n--, in++) {
+        if (l->n == l->cap) {
+            size_t cap = 2 * l->cap + 64;
+            struct candidate *v = realloc(l->v, cap * sizeof(*v));
+            if (!v) {
+                return STOP_NOMEM;
+            }
+            l->v = v;
+            l->cap = cap;
+        }
+        l->v[l->n] = *in;
+        l->v[l->n].seq = (uint32_t)l->n;
+        l->n++;
+        /* The order of calls is that of the trace: no later one comes before it. */
+        if (c->f->text->kind == MOMENT_CALL && c->f->text->number >= 0 &&
+            l->n >= (uint64_t)(c->f->text->number ? c->f->text->number : 1)) {
+            return STOP_FOUND;
+        }
+    }
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->time_ns != y->time_ns && x->thread != y->thread) {
+        return x->time_ns < y->time_ns ? -1 : 1;
+    }
+    return x->thread == y->thread ? (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal)
+                                  : (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* The addresses of the function's entries, for the filter. */
+static int entries_of(const struct finding *f, struct tool_ranges *entries)
+{
+    struct locate_request request = *f->locate;
+    struct locations list = {0};
+    char *name = strndup(f->text->name, f->text->name_len);
+    int status;
+
+    if (!name || !location_list_add(&list, name)) {
+        free(name);
+        return tool_usage_error(request.prog, "%s=%s: no function's name", request.option,
+                                f->text->text);
+    }
+    request.want = LOCATE_ENTRY;
+    status = locate(&request, &list, entries);
+    location_list_free(&list);
+    free(name);
+    return status;
+}
+
+/* The candidate that is meant; NULL: there are not so many. */
+static const struct candidate *choose(const struct finding *f, struct candidates *l)
+{
+    int64_t number = f->text->number ? f->text->number : 1;
+    uint64_t back = number < 0 ? (uint64_t)-number : 0;
+
+    if (f->text->kind != MOMENT_CALL && l->n > 1) {
+        qsort(l->v, l->n, sizeof(*l->v), by_time);
+    }
+    if (back ? back > l->n : (uint64_t)number > l->n) {
+        return NULL;
+    }
+    return back ? &l->v[l->n - back] : &l->v[number - 1];
+}
+
+static int report_missing(const struct finding *f, size_t n)
+{
+    char why[80];
+
+    if (!n) {
+        return nothing(f, "there is none among the threads selected");
+    }
+    snprintf(why, sizeof(why), "there are only %zu", n);
+    return nothing(f, why);
+}
+
+/* Whether the trace has such events; else a line on stderr says so. */
+static bool recorded(const struct finding *f)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(f->locate->trace, &info);
+    if (f->text->kind == MOMENT_SYSCALL && !(info.events & CTR_HAS_SYS)) {
+        nothing(f, "no system calls were recorded (-e sys)");
+        return false;
+    }
+    return true;
+}
+
+static int find_event(const struct finding *f)
+{
+    struct candidates list = {0};
+    struct collector c = {f, &list, strndup(f->text->name, f->text->name_len)};
+    struct ctr_replay_ops ops = {.ordered = on_ordered};
+    struct ctr_filter filter = *f->filter;
+    struct ctr_replay_opts opts = {.workers = f->jobs, .filter = &filter};
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    struct tool_ranges entries = {0};
+    const struct candidate *found;
+    int status = recorded(f) ? TOOL_OK : TOOL_NOTHING, ret = 0;
+
+    filter.from = filter.to = filter.from_ns = filter.to_ns = 0;
+    filter.from_thread = filter.to_thread = filter.npc = filter.naddr = 0;
+    if (f->text->kind == MOMENT_CALL) {
+        status = status ? status : entries_of(f, &entries);
+        filter.kinds = CTR_KIND_EXEC;
+        filter.pcs = entries.v;
+        filter.npc = entries.n;
+        ops.exec = on_exec;
+    } else {
+        filter.kinds = f->text->kind == MOMENT_MARK ? CTR_KIND_MARK : CTR_KIND_SYS;
+        ops.os = on_os;
+    }
+    if (!status) {
+        ret = c.glob ? ctr_replay(f->locate->trace, &ops, &c, &opts, &diag) : STOP_NOMEM;
+        if (ret && ret != STOP_FOUND) {
+            status = failed(f, ret, &diag);
+        }
+    }
+    if (!status) {
+        found = choose(f, &list);
+        status = found ? at_ordinal(f, found->thread, found->ordinal)
+                       : report_missing(f, list.n);
+    }
+    free(entries.v);
+    free(c.glob);
+    free(list.v);
+    return status;
+}
+
+int moment_find(const struct moment_text *text, const struct ctr_filter *filter,
+                const struct locate_request *locate, unsigned jobs, struct moment *out)
+{
+    struct finding f = {text, filter, locate, jobs, out};
+    struct ctr_info info;
+
+    ctr_trace_info(locate->trace, &info);
+    if (!info.seekable) {
+        tool_error(locate->prog, "%s=%s needs a file, not a stream", locate->option,
+                   text->text);
+        return TOOL_FAILED;
+    }
+    switch (text->kind) {
+    case MOMENT_ORDINAL:
+        return find_ordinal(&f);
+    case MOMENT_TIME:
+        return find_time(&f);
+    case MOMENT_END:
+        return find_end(&f);
+    case MOMENT_CRASH:
+        return find_crash(&f);
+    default:
+        return find_event(&f);
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of a process at a moment, as far as the trace shows it.  A byte is known
+ *
+ *   - if the last access to it before the moment has a value: a load, a store, or what
+ *     the system read or wrote (a fork inherits its parent's memory);
+ *   - else if the first access after it is a load with a value;
+ *   - else if it was never stored and its mapping is of a program or library whose file
+ *     is here, or is memory that begins as zeros.
+ *
+ * Accesses of several threads are in recorded order.  The trace must have values (val)
+ * for the first two.  Files only; one thread at a time.
+ */
+#ifndef TOOLS_MEMORY_H
+#define TOOLS_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctr.h"
+#include "query/moment.h"
+#include "symbols/places.h"
+
+struct memory_view;
+
+/* places: for the contents of files; NULL: without them.  jobs: workers of a search.
+ * Returns 0 or a negated enum ctr_error. */
+int memory_open(struct memory_view **out, struct ctr_trace *tr,
+                const struct places *places, const struct moment *at, unsigned jobs,
+                struct ctr_diag *diag);
+/* NULL is allowed. */
+void memory_close(struct memory_view *m);
+
+/*
+ * Reads n bytes at addr, in the order of memory: known[i] is 1 if out[i] is right, else
+ * 0 and out[i] is 0.  What was read once is kept.  Returns 0 or a negated enum
+ * ctr_error.
+ */
+int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *known,
+                size_t n, struct ctr_diag *diag);
+
+#endif

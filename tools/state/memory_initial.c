@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Mappings, files and forks for memory.h; see memory_initial.h. */
+#include "state/memory_initial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+
+struct memory_initial {
+    struct ctr_trace *tr;
+    const struct places *places; /* or NULL */
+    struct ctr_maps *maps;       /* NULL: mappings were not recorded */
+    struct ctr_info info;
+    /* Mappings of one process, by start. */
+    struct ctr_mapping *v;
+    uint32_t n, cap;
+    uint32_t process; /* UINT32_MAX: none read yet */
+};
+
+int memory_initial_open(struct memory_initial **out, struct ctr_trace *tr,
+                        const struct places *places, struct ctr_diag *diag)
+{
+    struct memory_initial *m = calloc(1, sizeof(*m));
+    int ret = m ? 0 : -CTR_E_NOMEM;
+
+    *out = m;
+    if (ret) {
+        return ret;
+    }
+    m->tr = tr;
+    m->places = places;
+    m->process = UINT32_MAX;
+    ctr_trace_info(tr, &m->info);
+    if (m->info.events & CTR_HAS_MAP) {
+        ret = ctr_maps_load(&m->maps, tr, diag);
+    }
+    return ret;
+}
+
+void memory_initial_close(struct memory_initial *m)
+{
+    if (m) {
+        ctr_maps_free(m->maps);
+        free(m->v);
+        free(m);
+    }
+}
+
+/* ------------------------------------------------------------------- mappings */
+
+static int add_mapping(void *arg, const struct ctr_mapping *new)
+{
+    struct memory_initial *m = arg;
+
+    if (m->n == m->cap) {
+        uint32_t cap = 2 * m->cap + 64;
+        struct ctr_mapping *v = realloc(m->v, cap * sizeof(*v));
+        if (!v) {
+            return 1;
+        }
+        m->v = v;
+        m->cap = cap;
+    }
+    m->v[m->n++] = *new;
+    return 0;
+}
+
+/* Reads the mappings that a process ever had; false: no memory. */
+static bool read_process(struct memory_initial *m, uint32_t process)
+{
+    if (m->process == process) {
+        return true;
+    }
+    m->n = 0;
+    m->process =
+        ctr_maps_history(m->maps, process, add_mapping, m) ? UINT32_MAX : process;
+    return m->process == process;
+}
+
+/* The mapping of an address at a time that ends at `end' (0: contains the time); NULL. */
+static const struct ctr_mapping *find(const struct memory_initial *m, uint64_t addr,
+                                      uint64_t time_ns, uint64_t end)
+{
+    for (uint32_t i = 0; i < m->n; i++) {
+        const struct ctr_mapping *c = &m->v[i];
+        if (addr >= c->start && addr < c->end &&
+            (end ? c->to_ns == end : c->from_ns <= time_ns && time_ns < c->to_ns)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * When the contents of an address at a time began.  A change of a mapping that stays in
+ * place (growth, mprotect) ends one entry of the history and begins another.
+ */
+static uint64_t content_begin(struct memory_initial *m, uint32_t process, uint64_t addr,
+                              uint64_t time_ns)
+{
+    const struct ctr_mapping *now, *before;
+
+    if (!m->maps || !read_process(m, process)) {
+        return 0;
+    }
+    now = find(m, addr, time_ns, 0);
+    while (now && (before = find(m, addr, 0, now->from_ns)) != NULL &&
+           !strcmp(before->path, now->path) && before->inode == now->inode &&
+           before->dev == now->dev &&
+           (!now->inode ||
+            addr - before->start + before->offset == addr - now->start + now->offset)) {
+        now = before;
+    }
+    return now ? now->from_ns : 0;
+}
+
+bool memory_initial_reaches(struct memory_initial *m, uint32_t process, uint64_t addr,
+                            uint32_t thread, uint64_t ordinal, uint64_t time_ns)
+{
+    uint64_t begin = content_begin(m, process, addr, time_ns), pc, then;
+    struct ctr_diag diag;
+    int ret;
+
+    if (!begin) {
+        return true;
+    }
+    ret = ctr_state_at(m->tr, thread, ordinal, NULL, &pc, &then, &diag);
+    /* The begin of the process's history counts for all before it. */
+    return (ret && ret != -CTR_E_INVAL) || then >= begin ||
+           begin <= ctr_trace_process(m->tr, process)->start_ns;
+}
+
+/* ---------------------------------------------------------------------- forks */
+
+/* Whether a process continues one of the same id after execve. */
+static bool is_execed(const struct memory_initial *m, const struct ctr_process *p)
+{
+    const struct ctr_process *other;
+
+    for (uint32_t i = p->index; i-- > 0;) {
+        other = ctr_trace_process(m->tr, i);
+        if (other && other->pid == p->pid) {
+            return other->end_reason == CTR_END_EXEC;
+        }
+    }
+    return false;
+}
+
+/* The thread that made a process: the last one with that id that had begun by then. */
+static const struct ctr_thread *maker_of(const struct memory_initial *m,
+                                         const struct ctr_process *p, int32_t tid)
+{
+    const struct ctr_thread *t, *found = NULL;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(m->tr, i)) != NULL; i++) {
+        if (t->tid == tid && t->process != p->index && t->start_ns <= p->start_ns) {
+            found = t;
+        }
+    }
+    return found;
+}
+
+int memory_initial_fork(struct memory_initial *m, uint32_t process, struct moment *out,
+                        struct ctr_diag *diag)
+{
+    const struct ctr_process *p = ctr_trace_process(m->tr, process);
+    const struct ctr_thread *t, *child = NULL, *maker;
+    struct ctr_filter filter = {.kinds = CTR_KIND_EXEC, .nthread = 1};
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    int ret;
+
+    for (uint32_t i = 0; !child && (t = ctr_trace_thread(m->tr, i)) != NULL; i++) {
+        child = t->process == process ? t : NULL;
+    }
+    maker = p && child && child->ptid && !is_execed(m, p) ? maker_of(m, p, child->ptid)
+                                                          : NULL;
+    if (!maker) {
+        return 0;
+    }
+    filter.threads = &maker->index;
+    filter.from_ns = p->start_ns;
+    ret = ctr_cursor_open(&c, m->tr, &filter, diag);
+    if (ret) {
+        return ret;
+    }
+    ret = ctr_cursor_next(c, &ev, diag);
+    *out = (struct moment){maker->index,
+                           ret == 1 ? ev.exec.ordinal : maker->first + maker->insns,
+                           p->start_ns};
+    ctr_cursor_close(c);
+    return ret < 0 ? ret : 1;
+}
+
+/* ------------------------------------------------------------------- contents */
+
+/* New memory of the program's own: zeros.  The stack and what was there at the start were
+ * filled by the system. */
+static bool is_zeroed(const struct memory_initial *m, const struct ctr_mapping *c,
+                      uint32_t process, uint64_t begin)
+{
+    if (c->path[0] && strcmp(c->path, "[heap]")) {
+        return false;
+    }
+    return begin > ctr_trace_process(m->tr, process)->start_ns && !m->info.dropped_insns;
+}
+
+bool memory_initial_byte(struct memory_initial *m, uint32_t process, uint64_t time_ns,
+                         uint64_t addr, uint8_t *value)
+{
+    const struct ctr_mapping *c;
+    const uint8_t *bytes = NULL;
+    struct place place;
+    size_t n;
+
+    if (m->places && places_find_data(m->places, m->tr, process, addr, &place) &&
+        place.module->file) {
+        bytes = symfile_bytes(place.module->file, place.vaddr, &n);
+    }
+    if (bytes && n && !m->info.dropped_insns) {
+        *value = *bytes;
+        return true;
+    }
+    if (!m->maps || !read_process(m, process)) {
+        return false;
+    }
+    c = find(m, addr, time_ns, 0);
+    if (c && is_zeroed(m, c, process, content_begin(m, process, addr, time_ns))) {
+        *value = 0;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For memory.h: what memory holds before anything is stored there, where a mapping begins,
+ * and from which process a fork inherits.
+ */
+#ifndef TOOLS_MEMORY_INITIAL_H
+#define TOOLS_MEMORY_INITIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctr.h"
+#include "query/moment.h"
+#include "symbols/places.h"
+
+struct memory_initial;
+
+int memory_initial_open(struct memory_initial **out, struct ctr_trace *tr,
+                        const struct places *places, struct ctr_diag *diag);
+void memory_initial_close(struct memory_initial *m);
+
+/* Whether an access to addr before `ordinal' of a thread was to the same mapping as there
+ * is at a later time; true if mappings were not recorded. */
+bool memory_initial_reaches(struct memory_initial *m, uint32_t process, uint64_t addr,
+                            uint32_t thread, uint64_t ordinal, uint64_t time_ns);
+
+/* The moment of the fork that made a process: 1 and *out; 0: it was not made so, or by none
+ * that is recorded; or an error. */
+int memory_initial_fork(struct memory_initial *m, uint32_t process, struct moment *out,
+                        struct ctr_diag *diag);
+
+/* A byte that nothing was stored to: that of the file, or 0 of new memory; false: not
+ * known. */
+bool memory_initial_byte(struct memory_initial *m, uint32_t process, uint64_t time_ns,
+                         uint64_t addr, uint8_t *value);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Local variables; see variables.h. */
+#include "state/variables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest/dwarf_regs.h"
+#include "symbols/dwarf_expr.h"
+#include "symbols/symfile_vars.h"
+
+#define MAX_BYTES 65536u /* of a variable */
+
+struct reader {
+    const struct call_printer *p;
+    const struct frame_state *f;
+    struct ctr_info info;
+    struct dwarf_env env;
+    const struct sym_prototype *function; /* around the code, or NULL */
+    const char *reason;                   /* why the frame base is not known */
+};
+
+/* ---------------------------------------------------------------- environment */
+
+/* A register by DWARF's number. */
+static bool read_dwarf(const struct reader *r, const uint8_t *regs, uint32_t number,
+                       uint64_t *value)
+{
+    char text[DWARF_REG_NAME];
+    unsigned skip;
+    const char *name =
+        dwarf_reg_name(r->info.elf_machine, r->info.addr_bits, number, text, &skip);
+
+    return name && regs && call_register(r->p, regs, name, skip, value);
+}
+
+static bool read_reg(void *arg, uint32_t number, uint64_t *value)
+{
+    const struct reader *r = arg;
+
+    return read_dwarf(r, r->f->now.regs, number, value);
+}
+
+static bool read_entry_reg(void *arg, uint32_t number, uint64_t *value)
+{
+    struct reader *r = arg;
+
+    return read_dwarf(r, r->f->entry_regs, number, value);
+}
+
+static bool read_memory(void *arg, uint64_t addr, uint8_t *out, size_t n)
+{
+    struct reader *r = arg;
+    uint8_t known[256];
+
+    for (size_t i = 0; i < n; i += sizeof(known)) {
+        size_t part = n - i < sizeof(known) ? n - i : sizeof(known);
+        if (!r->f->now.read ||
+            !r->f->now.read(r->f->now.arg, addr + i, out + i, known, part) ||
+            memchr(known, 0, part)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_cfa(void *arg, uint64_t *value)
+{
+    const struct reader *r = arg;
+
+    *value = r->f->entry_sp +
+             (uint64_t)dwarf_cfa_offset(r->info.elf_machine, r->info.addr_bits);
+    if (r->info.addr_bits == 32) {
+        *value &= UINT32_MAX;
+    }
+    return r->f->has_entry;
+}
+
+static bool read_frame_base(void *arg, uint64_t *value)
+{
+    struct reader *r = arg;
+    const struct sym_prototype *fn = r->function;
+    const struct sym_location *l =
+        fn ? symfile_location(r->f->module->file, fn->base_first, fn->base_n, r->f->vaddr)
+           : NULL;
+    struct dwarf_env env = r->env;
+
+    env.frame_base = NULL;
+    return l && dwarf_expr_frame_base(l->expr, l->expr_bytes, &env, value, &r->reason);
+}
+
+/* -------------------------------------------------------------------- a value */
+
+/* The bytes of a constant, as many as the type has. */
+static void constant_bytes(const struct reader *r, const struct sym_variable *v,
+                           uint8_t *out, size_t n)
+{
+    bool big = r->info.big_endian;
+    size_t have = v->value_bytes;
+    uint8_t fill = 0;
+
+    if (have) {
+        fill = v->value[big ? 0 : have - 1] & 0x80 ? 0xff : 0;
+    }
+    for (size_t i = 0; i < n; i++) { /* i: from the least significant byte */
+        uint8_t byte = i < have ? v->value[big ? have - 1 - i : i] : fill;
+        out[big ? n - 1 - i : i] = byte;
+    }
+}
+
+static bool put_reason(struct textbuf *b, const char *reason)
+{
+    return textbuf_printf(b, "<%s>", reason ? reason : "not known");
+}
+
+/* A value in memory may be known in part. */
+static bool put_memory(struct textbuf *b, const struct reader *r,
+                       const struct sym_variable *v, const struct value_options *o,
+                       uint64_t addr, size_t n)
+{
+    uint8_t *bytes = calloc(2, n + 1), *known = bytes ? bytes + n + 1 : NULL;
+    bool ok = bytes != NULL;
+
+    if (ok && (!o->read || !o->read(o->arg, addr, bytes, known, n))) {
+        ok = put_reason(b, "its memory is not known");
+    } else if (ok) {
+        ok = value_put(b, o, v->type, bytes, known, n);
+    }
+    (void)r;
+    free(bytes);
+    return ok;
+}
+
+static bool put_variable(struct textbuf *b, struct reader *r,
+                         const struct sym_variable *v)
+{
+    const struct symfile *file = r->f->module->file;
+    const struct sym_type *t = symfile_type(file, v->type);
+    const struct sym_location *l = symfile_location(file, v->first, v->n, r->f->vaddr);
+    struct value_options o = r->p->values;
+    struct dwarf_result where;
+    const char *reason = NULL;
+    uint8_t *bytes;
+    bool ok;
+
+    o.file = file;
+    o.read = r->f->now.read;
+    o.arg = r->f->now.arg;
+    if (!t || !t->size || t->size > MAX_BYTES) {
+        return put_reason(b, "its type is not known");
+    }
+    if (!v->has_value && !l) {
+        return put_reason(b, "optimized out");
+    }
+    if (!v->has_value) {
+        dwarf_expr_run(l->expr, l->expr_bytes, &r->env, &where);
+        if (where.place.where == DWARF_ADDRESS) {
+            return put_memory(b, r, v, &o, where.place.number, t->size);
+        }
+    }
+    bytes = calloc(1, t->size);
+    if (!bytes) {
+        return false;
+    }
+    if (v->has_value) {
+        constant_bytes(r, v, bytes, t->size);
+    } else if (where.place.where == DWARF_NOWHERE) {
+        reason = "optimized out";
+    } else if (!dwarf_expr_read(&where, &r->env, bytes, t->size, &reason)) {
+        reason = reason ? reason : "not known";
+    }
+    ok = reason ? put_reason(b, reason) : value_put(b, &o, v->type, bytes, NULL, t->size);
+    free(bytes);
+    return ok;
+}
+
+/* ------------------------------------------------------------------------ all */
+
+struct visit {
+    struct reader *r;
+    const char *seen[512]; /* names so far */
+    unsigned nr_seen;
+    bool (*put)(void *arg, const char *name, bool parameter, const struct textbuf *text);
+    void *arg;
+    bool ok;
+};
+
+static bool is_hidden(struct visit *s, const char *name)
+{
+    for (unsigned i = 0; i < s->nr_seen; i++) {
+        if (!strcmp(s->seen[i], name)) {
+            return true;
+        }
+    }
+    if (s->nr_seen < sizeof(s->seen) / sizeof(s->seen[0])) {
+        s->seen[s->nr_seen++] = name;
+    }
+    return false;
+}
+
+static bool on_variable(void *arg, const struct sym_variable *v,
+                        const struct sym_block *b)
+{
+    const struct sym_prototype *all;
+    struct textbuf text = {0};
+    struct visit *s = arg;
+    struct reader *r = s->r;
+
+    if (!*v->name || is_hidden(s, v->name)) {
+        return true;
+    }
+    r->function = b->prototype < symfile_prototypes(r->f->module->file, &all)
+                      ? &all[b->prototype]
+                      : NULL;
+    s->ok = put_variable(&text, r, v) && s->put(s->arg, v->name, v->parameter, &text);
+    textbuf_fini(&text);
+    return s->ok;
+}
+
+bool variables_each(const struct call_printer *p, const struct frame_state *f,
+                    bool (*put)(void *arg, const char *name, bool parameter,
+                                const struct textbuf *text),
+                    void *arg)
+{
+    struct reader r = {.p = p, .f = f};
+    struct visit s = {.r = &r, .put = put, .arg = arg, .ok = true};
+
+    ctr_trace_info(p->trace, &r.info);
+    r.env = (struct dwarf_env){
+        .arg = &r,
+        .reg = read_reg,
+        .entry_reg = read_entry_reg,
+        .memory = read_memory,
+        .frame_base = read_frame_base,
+        .cfa = read_cfa,
+        .bias = f->bias,
+        .addr_bytes = r.info.addr_bits / 8,
+        .big_endian = r.info.big_endian,
+    };
+    if (f->module && f->module->file) {
+        symfile_visible(f->module->file, f->vaddr, on_variable, &s);
+    }
+    return s.ok;
+}
