@@ -66,7 +66,7 @@ for program in $programs; do
         [ $shell != bash ] || continue
         sed -n "s/^complete -c $program -l \([a-z-]*\) .*/--\1/p; s/^ *'\*'.*\(--[a-z-]*\)[=}\$].*'\$/\1/p" script |
             sort >completed
-        sed 's/=$//' in_help >names
+        sed 's/=$//' in_help | sort >names
         same names completed "$shell, $program: options of --help (<) and of completion (>)"
     done
 done

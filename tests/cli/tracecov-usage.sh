@@ -25,7 +25,7 @@ usage --from=x sample.ctr
 usage --from=5 --to=4 sample.ctr
 usage --to=5 -n4 sample.ctr
 usage -t 0 sample.ctr
-usage -p x sample.ctr
+usage -p 0 sample.ctr
 usage --from-time=x sample.ctr
 usage --from-time=-1 sample.ctr
 usage --from-time=nan sample.ctr

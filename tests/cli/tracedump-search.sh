@@ -13,7 +13,7 @@ rnd = random.Random(int(os.environ["SEED"]))
 def run(args, status=0):
     p = subprocess.run([dump, "--json", "--no-modules", "--no-disas"] + args + ["t.ctr"],
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if p.returncode != status or p.stderr:
+    if p.returncode != status or bool(p.stderr) != (status == 4):
         sys.exit("%s: %d, not %d: %s" % (" ".join(args), p.returncode, status, p.stderr))
     return [json.loads(line) for line in p.stdout.splitlines()]
 
@@ -50,13 +50,17 @@ for n in range(150):
         if (e["pid"], e["tid"]) == (pid, tid):
             return e["ordinal"] < ordinal if back else e["ordinal"] > ordinal
         return i < at if back else i > at
-    hits = [e for i, e, addr in accesses if matches(e, addr) and side(i, e)]
-    if hits:
-        it = hits[-1 if back else 0]
-        want = [(e["tid"], e["ordinal"], e["addr"], e["size"]) for i, e, addr in accesses
-                if matches(e, addr) and e["ordinal"] == it["ordinal"] and e["tid"] == it["tid"]]
-    else:
-        want = []
+    # The nearest access of each byte, the nearest first
+    want, left, last = [], set(range(lo, lo + size)), None
+    for i, it, addr in reversed(accesses) if back else accesses:
+        mine = set(range(addr, addr + it["size"])) & left
+        if not mine or not matches(it, addr) or not side(i, it):
+            continue
+        left -= mine
+        if (it["tid"], it["ordinal"]) != last:
+            want += [(e["tid"], e["ordinal"], e["addr"], e["size"]) for i, e, addr in accesses
+                     if matches(e, addr) and e["ordinal"] == it["ordinal"] and e["tid"] == it["tid"]]
+        last = (it["tid"], it["ordinal"])
     found += bool(want)
     nothing += not want
     for how in (["-j1"], ["-j3"], ["-j2", "--no-index"]):

@@ -16,13 +16,13 @@ usage sample.ctr sample.ctr
 usage --from sample.ctr
 usage sample.ctr --from
 usage --from=-1 sample.ctr
-usage --from=1k sample.ctr
+usage --from=1q sample.ctr
 usage --to= sample.ctr
 usage --count=99999999999999999999 sample.ctr
 usage --from=5 --to=4 sample.ctr
 usage --to=5 --count=4 sample.ctr
 usage --pid=0 sample.ctr
-usage --thread=1,x sample.ctr
+usage --thread=1,0x sample.ctr
 usage --pc=5-5 sample.ctr
 usage --addr=0x10- sample.ctr
 usage --addr=0xffffffffffffffff+2 sample.ctr

@@ -109,7 +109,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
  * a partial trace.
  */
 int dump_file(const struct dump_options *opt,
-              int (*show)(struct ctr_trace *tr, const void *arg), const void *arg);
+              int (*show)(struct ctr_trace *tr, void *arg), void *arg);
 
 /* Says why a replay ended early; returns the exit status. */
 int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,

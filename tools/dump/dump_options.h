@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The options that choose which events are printed and how, shared by all tools that
- * print events.  Used in the same way as input/filter_options.h.
+ * print events.  Used in the same way as query/filter_options.h.
  */
 #ifndef TOOLS_DUMP_OPTIONS_H
 #define TOOLS_DUMP_OPTIONS_H

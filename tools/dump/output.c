@@ -153,7 +153,7 @@ static void report_work(const struct dump_options *opt, const struct ctr_trace *
 }
 
 int dump_file(const struct dump_options *opt,
-              int (*show)(struct ctr_trace *tr, const void *arg), const void *arg)
+              int (*show)(struct ctr_trace *tr, void *arg), void *arg)
 {
     struct ctr_trace *tr;
     int status =

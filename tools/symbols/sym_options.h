@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The options that locate programs, libraries and their debug information, the same in
- * every tool that shows symbols.  Used in the same way as input/filter_options.h.
+ * every tool that shows symbols.  Used in the same way as query/filter_options.h.
  */
 #ifndef TOOLS_SYM_OPTIONS_H
 #define TOOLS_SYM_OPTIONS_H

@@ -217,7 +217,7 @@ static void warn_part(struct adding *a)
 
 static bool wants_replay(const struct cover_filter *f)
 {
-    return f->events.from || f->events.to || f->from_ns || f->to_ns;
+    return f->events.from || f->events.to || f->events.from_ns || f->events.to_ns;
 }
 
 static int count_trace(struct adding *a)
@@ -228,6 +228,17 @@ static int count_trace(struct adding *a)
     return a->depends ? adding_replay(a, true) : adding_index(a);
 }
 
+/* Finds what the options name in this trace. */
+static int resolve_filter(struct adding *a)
+{
+    const struct locate_request request = {
+        .prog = PROG, .path = a->path, .trace = a->tr, .places = a->places};
+    int status = filter_options_resolve(a->filter->options, &request, a->filter->jobs,
+                                        &a->filter->events);
+
+    return status == TOOL_USAGE ? TOOL_FAILED : status;
+}
+
 static int add_opened(struct adding *a)
 {
     int status, ret;
@@ -236,6 +247,7 @@ static int add_opened(struct adding *a)
     status = check_target(a);
     status =
         status ? status : places_load(&a->places, a->cover->pub.modset, a->tr, a->path);
+    status = status ? status : resolve_filter(a);
     if (status) {
         return status;
     }
@@ -255,7 +267,7 @@ static int add_opened(struct adding *a)
     return status ? status : tool_trace_status(PROG, a->path, a->tr, a->filter->quiet);
 }
 
-int cover_add(struct cover *pub, const char *path, const struct cover_filter *filter)
+int cover_add(struct cover *pub, const char *path, struct cover_filter *filter)
 {
     struct adding a = {.cover = (struct cover_state *)pub,
                        .filter = filter,

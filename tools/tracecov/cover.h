@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ctr.h"
+#include "query/filter_options.h"
 #include "symbols/places.h"
 
 #define PROG "tracecov"
@@ -89,8 +90,8 @@ struct cover {
 };
 
 struct cover_filter {
-    struct ctr_filter events; /* pids, tids, from, to */
-    uint64_t from_ns, to_ns;  /* since the recording's start; to_ns 0: no end */
+    struct filter_options *options; /* what to count */
+    struct ctr_filter events;       /* the same, in the trace that was added last */
     unsigned jobs;
     bool elsewhere_code; /* keep the code that is in no file, too */
     bool no_index;
@@ -105,9 +106,10 @@ void cover_free(struct cover *c);
  * block's place depends on process or time; else replays runs in parallel.
  * Rejects a trace with another target than the first.
  * Returns a TOOL_* status (common/options.h), after a message on stderr if it failed;
- * TOOL_PARTIAL if the trace is incomplete: its existing part was added.
+ * TOOL_PARTIAL if the trace is incomplete: its existing part was added.  Sets
+ * filter->events.
  */
-int cover_add(struct cover *c, const char *path, const struct cover_filter *filter);
+int cover_add(struct cover *c, const char *path, struct cover_filter *filter);
 
 /* Call after the last trace: makes the arrays of the modules.  Returns 0 or
  * -CTR_E_NOMEM. */

@@ -78,7 +78,7 @@ struct cover_state {
 /* A trace that is being added. */
 struct adding {
     struct cover_state *cover;
-    const struct cover_filter *filter;
+    struct cover_filter *filter;
     struct ctr_trace *tr;
     const char *path;
     struct ctr_info info;

@@ -431,8 +431,6 @@ int adding_replay(struct adding *a, bool dependent)
     int ret = -CTR_E_NOMEM;
 
     filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MARK;
-    filter.from_ns = f->from_ns ? sum_u64(a->info.start_ns, f->from_ns) : 0;
-    filter.to_ns = f->to_ns ? sum_u64(a->info.start_ns, f->to_ns) : 0;
     r.workers = aligned_alloc(64, opts.workers * sizeof(*r.workers));
     r.threads = calloc(r.nr_threads + 1u, sizeof(*r.threads));
     if (r.workers && r.threads) {

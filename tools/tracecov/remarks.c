@@ -93,7 +93,7 @@ static int nothing_executed(const struct cover_filter *f, const struct cover *c)
     if (f->events.ntid && !c->tids.found) {
         return no_such_id(c, "thread", "--thread", &f->events, true);
     }
-    if (f->from_ns || f->to_ns) {
+    if (f->events.from_ns || f->events.to_ns) {
         tool_error(PROG, "no instruction was executed in the chosen time; %s %.6f s",
                    these(c), (double)c->longest_ns / 1e9);
     } else if (f->events.from || f->events.to) {

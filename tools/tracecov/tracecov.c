@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "input/filter_options.h"
 #include "common/completion.h"
 #include "common/options.h"
 #include "common/pager.h"
@@ -24,8 +23,6 @@
 
 enum {
     OPT_LISTING = TOOL_OPT_LONG,
-    OPT_FROM_TIME,
-    OPT_TO_TIME,
     OPT_MODULE,
     OPT_INCLUDE,
     OPT_EXCLUDE,
@@ -55,9 +52,7 @@ static const struct tool_option option_table[] = {
     {0, NULL, NULL, "What to count"},
     FILTER_OPTIONS_THREADS,
     FILTER_OPTIONS_ORDINALS,
-    {OPT_FROM_TIME, "from-time", "SECONDS",
-     "begin SECONDS after the start of the recording"},
-    {OPT_TO_TIME, "to-time", "SECONDS", "stop SECONDS after the start of the recording"},
+    FILTER_OPTIONS_TIMES,
     {OPT_MODULE, "module", "GLOB",
      "only programs and libraries with such a name or path"},
     {OPT_INCLUDE, "include", "GLOB", "only source files whose path matches"},
@@ -162,10 +157,6 @@ static bool parse_option(struct command_line *c, int key, const char *arg)
     case OPT_NO_PAGER:
         c->no_pager = true;
         return true;
-    case OPT_FROM_TIME:
-        return tool_parse_seconds(arg, &c->cover.from_ns);
-    case OPT_TO_TIME:
-        return tool_parse_seconds(arg, &c->cover.to_ns) && c->cover.to_ns;
     case OPT_MODULE:
         return tool_words_add(&c->modules, arg);
     case OPT_INCLUDE:
@@ -205,14 +196,11 @@ static enum tool_parsed parse_any(struct command_line *c, int key, const char *a
 /* Rejects options that contradict each other, and completes the others. */
 static int finish_options(struct command_line *c)
 {
-    int status = filter_options_finish(&c->filter, PROG, &c->cover.events);
+    int status = filter_options_check(&c->filter, PROG);
     bool text = c->format == RESULT_TEXT;
 
     if (status) {
         return status;
-    }
-    if (c->cover.to_ns && c->cover.to_ns <= c->cover.from_ns) {
-        return tool_usage_error(PROG, "--to-time must be later than --from-time");
     }
     if (!text && (c->text.function || c->text.disassembly)) {
         return tool_usage_error(PROG, "--function and --disassembly are options of the "
@@ -223,6 +211,8 @@ static int finish_options(struct command_line *c)
     }
     c->cover.jobs = c->cover.jobs ? c->cover.jobs : tool_default_jobs();
     c->cover.quiet = c->quiet;
+    c->cover.options = &c->filter;
+    c->filter.ids_only = true; /* a process of one trace need not be in the others */
     c->report.include = c->include.v;
     c->report.nr_include = c->include.n;
     c->report.exclude = c->exclude.v;
@@ -301,7 +291,7 @@ static int parse_command_line(struct command_line *c, struct tool_options *o)
 
 /* ------------------------------------------------------------------- traces */
 
-static int add_traces(const struct command_line *c, struct cover *cover)
+static int add_traces(struct command_line *c, struct cover *cover)
 {
     struct progress progress;
     int worst = TOOL_OK;
@@ -309,7 +299,7 @@ static int add_traces(const struct command_line *c, struct cover *cover)
     progress_init(&progress, PROG, c->quiet);
     for (unsigned i = 0; i < c->traces.n; i++) {
         int status = cover_add(cover, c->traces.v[i], &c->cover);
-        if (status == TOOL_FAILED && !c->keep_going) {
+        if ((status == TOOL_FAILED || status == TOOL_NOTHING) && !c->keep_going) {
             progress_clear(&progress);
             return status;
         }
@@ -334,7 +324,7 @@ static int make_listing_dir(const char *dir)
     return TOOL_OK;
 }
 
-static int run(const struct command_line *c)
+static int run(struct command_line *c)
 {
     struct modset_options mopt = {.flags = SYMFILE_LINES,
                                   .quiet = c->quiet,
@@ -355,6 +345,7 @@ static int run(const struct command_line *c)
     if (c->format == RESULT_DRCOV) {
         mopt.flags = 0; /* it uses addresses only */
     }
+    mopt.flags |= filter_options_symbols(&c->filter);
     status = sym_options_finish(&c->sym, PROG, &mopt);
     status = status ? status : modset_open(&modset, &mopt);
     if (status) {
@@ -366,7 +357,7 @@ static int run(const struct command_line *c)
         goto out;
     }
     status = add_traces(c, cover);
-    if (status == TOOL_FAILED) {
+    if (status == TOOL_FAILED || status == TOOL_NOTHING) {
         goto out;
     }
     last = modset_status(modset);

@@ -21,3 +21,12 @@ int open_places(struct modset **modset, struct places **places, struct ctr_trace
     }
     return status;
 }
+
+int open_symbols(struct modset **modset, struct places **places, struct ctr_trace *tr,
+                 const struct dump_options *opt, const struct modset_options *files)
+{
+    int status = modset_open(modset, files);
+
+    status = status ? status : places_load(places, *modset, tr, opt->path);
+    return status ? status : modset_status(*modset);
+}

@@ -17,7 +17,7 @@
 
 struct state {
     const struct dump_options *opt;
-    const struct position *request;
+    const struct moment *request;
     struct ctr_trace *tr;
     struct ctr_info info;
     const struct ctr_thread *thread;
@@ -285,21 +285,14 @@ static int read_state(struct state *s, struct ctr_diag *diag)
 }
 
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct position *request)
+               const struct moment *at)
 {
-    struct state s = {.opt = opt, .request = request, .tr = tr};
+    struct state s = {.opt = opt, .request = at, .tr = tr};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret, sys_errno = 0, status;
 
     ctr_trace_info(tr, &s.info);
-    if (!s.info.seekable) {
-        tool_error(PROG, "--state needs a file, not a stream");
-        return TOOL_FAILED;
-    }
-    s.thread = position_thread(tr, opt, request, "--state");
-    if (!s.thread) {
-        return TOOL_FAILED;
-    }
+    s.thread = ctr_trace_thread(tr, at->thread);
     ret = read_state(&s, &diag);
     if (!ret) {
         ret = (opt->json ? put_json(&s) : put_text(&s))

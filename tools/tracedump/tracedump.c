@@ -12,18 +12,15 @@
 #include <unistd.h>
 
 #include "common/pager.h"
-#include "input/filter_options.h"
 #include "dump/dump_options.h"
+#include "dump/search.h"
+#include "query/filter_options.h"
 #include "symbols/sym_options.h"
 
 enum {
     OPT_NO_DISAS = TOOL_OPT_LONG,
     OPT_NO_MODULES,
     OPT_STATE,
-    OPT_LAST_WRITE,
-    OPT_LAST_READ,
-    OPT_FIRST_WRITE,
-    OPT_FIRST_READ,
     OPT_HISTOGRAM,
     OPT_TOP,
 };
@@ -37,20 +34,15 @@ static const struct tool_option option_table[] = {
     DUMP_OPTION_EVENTS("all there is"),
     DUMP_OPTIONS_ACCESSES,
     {0, NULL, NULL, "What to look for, with --addr"},
-    {OPT_LAST_WRITE, "last-write-before", "N[/K]",
-     "the last write there before ordinal N of a thread, or of\nthe K-th thread "
-     "selected; searches all threads selected"},
-    {OPT_LAST_READ, "last-read-before", "N[/K]", "the last read there"},
-    {OPT_FIRST_WRITE, "first-write-after", "N[/K]", "the next write there"},
-    {OPT_FIRST_READ, "first-read-after", "N[/K]", "the next read there"},
+    SEARCH_OPTIONS,
     {0, NULL, NULL, "How to show it"},
     {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
     {OPT_NO_MODULES, "no-modules", NULL, "no module+offset next to instructions"},
     DUMP_OPTIONS_HOW,
     {'i', "info", NULL, "describe the recording; print no events"},
-    {OPT_STATE, "state", "N[/K]",
-     "registers, mappings and next instruction of a thread\nbefore its ordinal N, or of "
-     "the K-th thread selected"},
+    {OPT_STATE, "state", "MOMENT",
+     "registers, mappings and next instruction of a thread\nbefore its ordinal N, or at "
+     "crash, end, call:NAME/N ..."},
     {'c', "summary", NULL, "count what is selected; print no events"},
     {OPT_HISTOGRAM, "histogram", "LIST",
      "count what is selected by mnemonic, function, module,\npage or size; print no "
@@ -73,33 +65,12 @@ struct command_line {
     struct filter_options filter;
     struct sym_options sym;
     struct modset_options modset;
-    struct position state;
+    struct moment_text state;
     struct search_request search;
     struct hist_request hist;
     unsigned modes; /* number of chosen modes that print no events */
     bool info, summary, no_modules;
 };
-
-/* One of the searches; false if the argument is wrong. */
-static bool set_search(struct command_line *c, int key, const char *arg)
-{
-    static const struct search_request kinds[] = {
-        [OPT_LAST_WRITE - OPT_LAST_WRITE] = {.option = "--last-write-before",
-                                             .kind = CTR_KIND_STORE,
-                                             .back = true},
-        [OPT_LAST_READ - OPT_LAST_WRITE] = {.option = "--last-read-before",
-                                            .kind = CTR_KIND_LOAD,
-                                            .back = true},
-        [OPT_FIRST_WRITE -
-            OPT_LAST_WRITE] = {.option = "--first-write-after", .kind = CTR_KIND_STORE},
-        [OPT_FIRST_READ -
-            OPT_LAST_WRITE] = {.option = "--first-read-after", .kind = CTR_KIND_LOAD},
-    };
-
-    c->modes += !c->search.option;
-    c->search = kinds[key - OPT_LAST_WRITE];
-    return position_parse(arg, &c->search.position);
-}
 
 /* Stores one option; false if its argument is wrong. */
 static bool set_option(void *to, int key, const char *arg)
@@ -113,6 +84,11 @@ static bool set_option(void *to, int key, const char *arg)
     if (parsed == TOOL_OTHER_GROUP) {
         parsed = sym_options_parse(&c->sym, key, arg);
     }
+    if (parsed == TOOL_OTHER_GROUP) {
+        bool first = !c->search.option;
+        parsed = search_parse(&c->search, key, arg);
+        c->modes += first && parsed != TOOL_OTHER_GROUP;
+    }
     if (parsed != TOOL_OTHER_GROUP) {
         return parsed == TOOL_PARSED;
     }
@@ -121,13 +97,8 @@ static bool set_option(void *to, int key, const char *arg)
         c->no_modules = true;
         return true;
     case OPT_STATE:
-        c->modes += !c->state.given;
-        return position_parse(arg, &c->state);
-    case OPT_LAST_WRITE:
-    case OPT_LAST_READ:
-    case OPT_FIRST_WRITE:
-    case OPT_FIRST_READ:
-        return set_search(c, key, arg);
+        c->modes += !c->state.kind;
+        return moment_parse(arg, &c->state);
     case OPT_HISTOGRAM:
         c->modes += !c->hist.n;
         return hist_parse(&c->hist, arg);
@@ -152,13 +123,13 @@ static bool set_option(void *to, int key, const char *arg)
 /* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
-    int status = filter_options_finish(&c->filter, PROG, &c->dump.opt.filter);
+    int status = filter_options_check(&c->filter, PROG);
 
     status = status ? status : sym_options_finish(&c->sym, PROG, &c->modset);
     if (status) {
         return status;
     }
-    if (c->info && c->state.given) {
+    if (c->info && c->state.kind) {
         return tool_usage_error(PROG, "--info and --state cannot be used together");
     }
     if (c->modes > 1) {
@@ -168,7 +139,7 @@ static int finish_options(struct command_line *c)
     if (c->hist.top && !c->hist.n) {
         return tool_usage_error(PROG, "--top is for --histogram only");
     }
-    if (c->state.given && (c->filter.addrs.n || c->filter.pcs.n)) {
+    if (c->state.kind && (c->filter.addrs.n || c->filter.pcs.n)) {
         return tool_usage_error(PROG,
                                 "--state shows a place, not instructions or "
                                 "accesses: %s does not go with it",
@@ -184,36 +155,74 @@ static int finish_options(struct command_line *c)
     return status;
 }
 
-/* What shows module+offset, with its files. */
-static int show_places(struct ctr_trace *tr, const struct command_line *c,
-                       struct dump_options *opt)
+/* The symbols that the command line needs; 0: none. */
+static unsigned symbols_of(const struct command_line *c)
 {
-    bool wanted = c->state.given || (!c->no_modules && dump_shows_modules(opt));
+    return filter_options_symbols(&c->filter) | moment_symbols(&c->state) |
+           moment_symbols(&c->search.moment);
+}
+
+/* Opens the files that the trace names: for names, or only for addresses of files. */
+static int open_modules(struct ctr_trace *tr, struct command_line *c,
+                        const struct dump_options *opt, struct modset **modset,
+                        struct places **places)
+{
+    bool shown = c->state.kind || (!c->no_modules && dump_shows_modules(opt));
+    bool prints = !c->info && !c->summary && !c->hist.n;
+    struct modset_options files = c->modset;
+
+    files.flags = symbols_of(c);
+    if (files.flags) {
+        return open_symbols(modset, places, tr, opt, &files);
+    }
+    return prints && shown ? open_places(modset, places, tr, opt, &c->modset) : TOOL_OK;
+}
+
+/* Runs the chosen mode; the filter is known. */
+static int show_mode(struct ctr_trace *tr, struct command_line *c,
+                     const struct locate_request *request, const struct dump_options *opt)
+{
+    const struct moment_text *text = c->state.kind ? &c->state : &c->search.moment;
+    struct moment at;
+    int status = TOOL_OK;
+
+    if (text->kind) {
+        status = moment_find(text, &opt->filter, request, opt->jobs, &at);
+    }
+    if (status) {
+        return status;
+    }
+    return c->info            ? dump_info(tr, opt)
+           : c->summary       ? dump_summary(tr, opt)
+           : c->hist.n        ? dump_histogram(tr, opt, &c->hist, &c->modset)
+           : c->state.kind    ? dump_state(tr, opt, &at)
+           : c->search.option ? dump_search(tr, opt, &c->search, &at)
+                              : dump_events(tr, opt);
+}
+
+static int show(struct ctr_trace *tr, void *arg)
+{
+    struct command_line *c = arg;
+    struct dump_options opt = c->dump.opt;
     struct modset *modset = NULL;
     struct places *places = NULL;
-    int status = wanted ? open_places(&modset, &places, tr, opt, &c->modset) : TOOL_OK;
+    struct locate_request request = {
+        .prog = PROG,
+        .path = opt.path,
+        .option = c->state.kind ? "--state" : c->search.option,
+        .trace = tr,
+    };
+    int status = open_modules(tr, c, &opt, &modset, &places);
 
-    opt->places = places;
-    if (!status) {
-        status = c->state.given     ? dump_state(tr, opt, &c->state)
-                 : c->search.option ? dump_search(tr, opt, &c->search)
-                                    : dump_events(tr, opt);
+    opt.places = places;
+    request.places = places;
+    if (!status && !c->info) {
+        status = filter_options_resolve(&c->filter, &request, opt.jobs, &opt.filter);
     }
+    status = status ? status : show_mode(tr, c, &request, &opt);
     places_free(places);
     modset_close(modset);
     return status;
-}
-
-static int show(struct ctr_trace *tr, const void *arg)
-{
-    const struct command_line *c = arg;
-    struct dump_options opt = c->dump.opt;
-
-    filter_options_times(&c->filter, tr, &opt.filter);
-    return c->info      ? dump_info(tr, &opt)
-           : c->summary ? dump_summary(tr, &opt)
-           : c->hist.n  ? dump_histogram(tr, &opt, &c->hist, &c->modset)
-                        : show_places(tr, c, &opt);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of tracedump: tracedump.c parses the command line, info.c is --info, state.c
- * is --state, search.c is --last-write-before and similar, summary.c is --summary, hist.c
+ * is --state, summary.c is --summary, hist.c
  * and its parts are --histogram, places.c finds the files of modules.  dump/ prints
  * events.
  */
@@ -9,47 +9,24 @@
 #define TRACEDUMP_H
 
 #include "dump/dump.h"
+#include "query/moment.h"
 
 #define PROG "tracedump"
 
-/* N/K: before instruction N of a thread */
-struct position {
-    bool given;
-    uint64_t ordinal;
-    uint32_t which; /* number among the selected threads, from 1; 0: the only one */
-};
-
-/* "N" or "N/K" */
-bool position_parse(const char *text, struct position *position);
-
-/* The thread of a position that is within it, or NULL after a message; `option' is for
- * messages. */
-const struct ctr_thread *position_thread(const struct ctr_trace *tr,
-                                         const struct dump_options *opt,
-                                         const struct position *position,
-                                         const char *option);
-
-/* --last-write-before=N/K, ... */
-struct search_request {
-    const char *option; /* the option; NULL: no search */
-    struct position position;
-    bool back;
-    uint32_t kind; /* CTR_KIND_LOAD or _STORE */
-};
-
-/* Each prints its output and returns the same as dump_events; dump_search returns
- * TOOL_NOTHING if it finds nothing. */
+/* Each prints its output and returns the same as dump_events. */
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct position *request);
-int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
-                const struct search_request *request);
+               const struct moment *at);
 int dump_summary(struct ctr_trace *tr, const struct dump_options *opt);
 
 /* Opens the files that the trace names, for opt->places; TOOL_OK, or another status after
  * a message.  *places is NULL if no file is known. */
 int open_places(struct modset **modset, struct places **places, struct ctr_trace *tr,
                 const struct dump_options *opt, const struct modset_options *files);
+
+/* The same with symbols (files->flags), for names. */
+int open_symbols(struct modset **modset, struct places **places, struct ctr_trace *tr,
+                 const struct dump_options *opt, const struct modset_options *files);
 
 /* --histogram */
 enum hist_kind {

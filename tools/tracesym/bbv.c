@@ -17,6 +17,7 @@
 #include "bbv_blocks.h"
 #include "bbv_vectors.h"
 #include "common/options.h"
+#include "query/threads.h"
 #include "common/progress.h"
 #include "common/textbuf.h"
 #include "input/trace.h"
@@ -297,16 +298,11 @@ static int write_pcs(struct bbv *v)
 
 static bool chosen(const struct ctr_filter *f, const struct ctr_thread *t)
 {
-    bool pid = !f->npid, tid = !f->ntid;
+    bool from = !f->from_thread || f->from_thread - 1 == t->index;
+    bool to = f->to && (!f->to_thread || f->to_thread - 1 == t->index);
 
-    for (uint32_t i = 0; i < f->npid; i++) {
-        pid |= f->pids[i] == t->pid;
-    }
-    for (uint32_t i = 0; i < f->ntid; i++) {
-        tid |= f->tids[i] == t->tid;
-    }
-    return pid && tid && t->first + t->insns > f->from && (!f->to || t->first < f->to) &&
-           t->insns;
+    return threads_selected(f, t) && (!from || t->first + t->insns > f->from) &&
+           (!to || t->first < f->to) && t->insns;
 }
 
 /* For a file, checks before any output that only one thread is chosen. */

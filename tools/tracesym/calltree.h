@@ -133,6 +133,8 @@ struct call_span {
     uint32_t function;
     uint32_t depth;          /* 0: called by the thread's root */
     uint64_t from, to;       /* ordinals; to: after its last */
+    uint64_t opened;         /* ordinal at which the frame was called: before `from' if it
+                                replaced another function by a jump */
     uint64_t from_ns, to_ns; /* last times known; equal for short ones */
 };
 
@@ -152,6 +154,10 @@ struct calltree_options {
     int (*span)(void *arg, const struct calltree *t, const struct call_span *s);
     void *span_arg;
     uint64_t span_min;
+    /* If not NULL, called at the end for each frame that is still open, those of a thread
+     * from the root on. */
+    int (*open)(void *arg, const struct calltree *t, const struct call_span *s);
+    void *open_arg;
 };
 
 /* Returns TOOL_OK, or TOOL_FAILED after a message on stderr.  The trace may be partial: see

@@ -149,8 +149,13 @@ int digest_emit_type(struct digest *d, enum ev_type type, uint32_t number)
 static int emit_span(struct digest *d, const struct ev_frame *f, uint32_t depth)
 {
     struct ev e = {.type = EV_SPAN};
-    struct ev_span s = {d->nodes[f->node].fn, f->from,   d->ordinal,
-                        f->from_ns,           d->now_ns, depth};
+    struct ev_span s = {d->nodes[f->node].fn,
+                        f->from,
+                        d->ordinal,
+                        f->from_ns,
+                        d->now_ns,
+                        f->opened,
+                        depth};
     uint8_t *p;
 
     if (d->ordinal - f->from < d->opt->span_min) {
@@ -190,7 +195,7 @@ static int call(struct digest *d, struct spot *to)
     f->ret = d->last->fall;
     f->node = child(d, d->cur, fn, site);
     f->twice = fn->twice;
-    f->from = d->ordinal;
+    f->from = f->opened = d->ordinal;
     f->from_ns = d->now_ns;
     d->cur = f->node;
     d->nodes[d->cur].calls++;

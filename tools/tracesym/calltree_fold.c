@@ -86,7 +86,8 @@ static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
                                                   .node = v->global,
                                                   .twice = from->twice,
                                                   .from = from->from,
-                                                  .from_ns = from->from_ns};
+                                                  .from_ns = from->from_ns,
+                                                  .opened = from->opened};
         t->credit++;
     }
     return 0;
@@ -377,13 +378,38 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
     return ret;
 }
 
+/* Passes on the frames of a thread that are open. */
+static int report_open(struct fold *f, uint32_t thread)
+{
+    const struct thread_state *t = &f->threads[thread];
+    int ret = 0;
+
+    for (uint32_t i = 1; !ret && f->opt->open && i < t->stack.n; i++) {
+        const struct frame *fr = &t->stack.v[i];
+        struct call_span span = {.thread = thread,
+                                 .depth = i - 1,
+                                 .from = fr->from,
+                                 .to = t->ordinal,
+                                 .opened = fr->opened,
+                                 .from_ns = fr->from_ns,
+                                 .to_ns = t->time_ns};
+        if (!fold_number(f, fr->fn)) {
+            return -CTR_E_NOMEM;
+        }
+        span.function = fr->fn->index;
+        ret = f->opt->open(f->opt->open_arg, f->tree, &span);
+    }
+    return ret;
+}
+
 int fold_finish(struct fold *f)
 {
     int ret = 0;
 
     for (uint32_t i = 0; !ret && i < f->nr_threads; i++) {
         if (f->threads[i].begun) {
-            ret = fold_pop_to(f, &f->threads[i], 1);
+            ret = report_open(f, i);
+            ret = ret ? ret : fold_pop_to(f, &f->threads[i], 1);
         }
     }
     return ret;

@@ -234,7 +234,8 @@ struct ev_node {
 
 struct ev_frame {
     uint64_t ret;
-    uint64_t from, from_ns; /* when it opened */
+    uint64_t from, from_ns; /* when its function began */
+    uint64_t opened;        /* when it was called */
     uint32_t node;
     bool twice;
 };
@@ -242,7 +243,7 @@ struct ev_frame {
 /* EV_SPAN */
 struct ev_span {
     struct fn *fn;
-    uint64_t from, to, from_ns, to_ns;
+    uint64_t from, to, from_ns, to_ns, opened;
     uint32_t depth; /* above the stack's depth */
 };
 
@@ -287,7 +288,7 @@ struct frame {
     uint64_t ret;       /* return address */
     uint64_t setjmp_pc; /* return address of the setjmp that it called last; 0: none */
     uint64_t site;      /* address of the call */
-    uint64_t from, from_ns;
+    uint64_t from, from_ns, opened;
     struct fn *fn;
     uint32_t node;
     bool twice;

@@ -173,6 +173,7 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
                              .depth = s->depth,
                              .from = s->from,
                              .to = s->to,
+                             .opened = s->opened,
                              .from_ns = s->from_ns,
                              .to_ns = s->to_ns};
 
@@ -186,7 +187,8 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
 static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
 {
     const struct frame *fr = &t->stack.v[i];
-    struct ev_span s = {fr->fn, fr->from, t->ordinal, fr->from_ns, t->time_ns, i - 1};
+    struct ev_span s = {fr->fn,     fr->from,   t->ordinal, fr->from_ns,
+                        t->time_ns, fr->opened, i - 1};
 
     t->signals -= fr->fn->kind == FN_SIGNAL;
     return f->opt->span && i ? fold_span(f, t, fr->fn, &s) : 0;
@@ -242,6 +244,7 @@ int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t re
                          .site = site,
                          .fn = fn,
                          .from = t->ordinal,
+                         .opened = t->ordinal,
                          .from_ns = t->time_ns,
                          .twice = fn->twice};
     fr->node = t->stack.n ? fold_child(f, fr[-1].node, fn, key) : t->root;

@@ -76,20 +76,20 @@ static uint64_t time_at(void *arg, const struct ctr_chunk *chunk, uint64_t ordin
 }
 
 /* The process and time to look up instructions in. */
-struct moment {
+struct lookup {
     const struct places *places;
     uint32_t process;
     uint64_t time_ns, chunk_end_ns;
 };
 
-static bool find(const struct moment *at, uint64_t pc, struct place *out)
+static bool find(const struct lookup *at, uint64_t pc, struct place *out)
 {
     return places_find(at->places, at->process, at->time_ns, at->chunk_end_ns, pc, out);
 }
 
 /* Whether the cached text of a block is still valid. */
 static bool still_valid(const struct block_sites *bs, const struct ctr_block *b,
-                        const struct moment *at)
+                        const struct lookup *at)
 {
     struct place place;
     bool found = find(at, ctr_block_pc(b, 0), &place);
@@ -125,7 +125,7 @@ static bool make_note(struct print_worker *w, size_t head, const struct place *p
 
 /* Makes the data to cache for a block in w->scratch; false: no memory. */
 static bool make_block(struct print_worker *w, const struct ctr_block *b,
-                       const struct moment *at)
+                       const struct lookup *at)
 {
     size_t head =
         offsetof(struct block_sites, insn) + b->ninsn * sizeof(struct annotation);
@@ -170,7 +170,7 @@ static const struct block_annotations *annotate(void *worker, const struct ctr_b
 {
     struct print_worker *w = worker;
     struct block_sites *bs = idcache_get(&w->cache, b->id);
-    struct moment at = {w->print->places, process, time_ns, chunk_end_ns};
+    struct lookup at = {w->print->places, process, time_ns, chunk_end_ns};
 
     if (bs && (bs->epoch == epoch || still_valid(bs, b, &at))) {
         bs->epoch = epoch;
@@ -190,8 +190,12 @@ static const struct block_annotations *annotate(void *worker, const struct ctr_b
     return &bs->notes;
 }
 
-int print_trace(struct ctr_trace *tr, const struct places *places,
-                const struct dump_options *opt, const struct site_options *site)
+/* Calls `show' with options that make it print symbols. */
+static int with_symbols(struct ctr_trace *tr, const struct places *places,
+                        const struct dump_options *opt, const struct site_options *site,
+                        int (*show)(struct ctr_trace *tr, const struct dump_options *opt,
+                                    const void *arg),
+                        const void *arg)
 {
     struct print p = {.places = places, .site = site};
     struct annotator annotator = {
@@ -205,5 +209,40 @@ int print_trace(struct ctr_trace *tr, const struct places *places,
 
     p.selects = annotator.selects = site->nr_modules || site->nr_functions;
     o.annotator = &annotator;
-    return dump_events(tr, &o);
+    return show(tr, &o, arg);
+}
+
+static int show_events(struct ctr_trace *tr, const struct dump_options *opt,
+                       const void *arg)
+{
+    (void)arg;
+    return dump_events(tr, opt);
+}
+
+int print_trace(struct ctr_trace *tr, const struct places *places,
+                const struct dump_options *opt, const struct site_options *site)
+{
+    return with_symbols(tr, places, opt, site, show_events, NULL);
+}
+
+struct found_request {
+    const struct search_request *search;
+    const struct moment *at;
+};
+
+static int show_found(struct ctr_trace *tr, const struct dump_options *opt,
+                      const void *arg)
+{
+    const struct found_request *r = arg;
+
+    return dump_search(tr, opt, r->search, r->at);
+}
+
+int print_found(struct ctr_trace *tr, const struct places *places,
+                const struct dump_options *opt, const struct site_options *site,
+                const struct search_request *search, const struct moment *at)
+{
+    const struct found_request r = {search, at};
+
+    return with_symbols(tr, places, opt, site, show_found, &r);
 }

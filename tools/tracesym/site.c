@@ -45,6 +45,14 @@ size_t site_bare_length(const char *name)
     return open ? (size_t)(open - name) : strlen(name);
 }
 
+size_t site_called_length(const char *name)
+{
+    static const char stub[] = "@plt";
+    size_t n = strlen(name), end = sizeof(stub) - 1;
+
+    return n > end && !strcmp(name + n - end, stub) ? n - end : site_bare_length(name);
+}
+
 bool site_name_fits(const char *glob, const char *name)
 {
     char bare[1024];
@@ -117,6 +125,12 @@ static bool put_source(struct textbuf *b, const char *file, uint32_t line,
     }
     ok = put_name(b, to) && put_name(b, rest);
     return ok && (line ? textbuf_printf(b, ":%" PRIu32, line) : textbuf_printf(b, ":?"));
+}
+
+bool site_source(struct textbuf *b, const char *file, uint32_t line,
+                 const struct site_options *opt)
+{
+    return textbuf_printf(b, " ") && put_source(b, file, line, opt);
 }
 
 static bool put_inlined(struct textbuf *b, const struct site *s,

@@ -45,6 +45,9 @@ bool site_name_fits(const char *glob, const char *name);
 
 bool site_wanted(const struct site *s, const struct site_options *opt);
 
+/* " /src/app.c:12" */
+bool site_source(struct textbuf *b, const char *file, uint32_t line,
+                 const struct site_options *opt);
 /* "app main+0x4 /src/app.c:12 (inlined f)", a blank before each part.  False: no
  * memory. */
 bool site_text(struct textbuf *b, const struct site *s, const struct site_options *opt);
@@ -53,5 +56,7 @@ bool site_json(struct textbuf *b, const struct site *s, const struct site_option
 
 /* Length of a function's name without its parameters: "ns::f(int) const" is "ns::f". */
 size_t site_bare_length(const char *name);
+/* The same of a function as its caller names it: "malloc@plt" is "malloc". */
+size_t site_called_length(const char *name);
 
 #endif

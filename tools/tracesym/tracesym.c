@@ -11,16 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backtrace.h"
 #include "bbv.h"
 #include "common/outfile.h"
 #include "common/pager.h"
-#include "input/filter_options.h"
+#include "query/filter_options.h"
 #include "input/trace.h"
 #include "dump/dump_options.h"
+#include "dump/search.h"
 #include "list.h"
 #include "print.h"
 #include "profile.h"
 #include "symbols/sym_options.h"
+#include "trace_calls.h"
 
 enum {
     OPT_MODULE = TOOL_OPT_LONG,
@@ -29,6 +32,9 @@ enum {
     OPT_CALLS,
     OPT_BBV,
     OPT_LIST,
+    OPT_TRACE_CALLS,
+    OPT_BACKTRACE,
+    OPT_LOCALS,
     OPT_BBV_PCS,
     OPT_INLINES,
     OPT_BASENAMES,
@@ -50,6 +56,12 @@ static const struct tool_option option_table[] = {
     {OPT_CALLS, "calls", NULL, "a call tree"},
     {OPT_BBV, "bbv", "N",
      "basic-block vectors of intervals of N instructions,\nfor SimPoint"},
+    {OPT_TRACE_CALLS, "trace-calls", "FUNCTIONS",
+     "each call with arguments, result, caller and length:\nNAME, a glob, MODULE!NAME"},
+    {OPT_BACKTRACE, "backtrace", "MOMENT",
+     "the calls that a thread is in before ordinal N, at\ncrash, end, call:NAME/N ..."},
+    {OPT_LOCALS, "locals", NULL, "with --backtrace: the variables of each frame"},
+    SEARCH_OPTIONS,
     {OPT_LIST, "list", "WHAT", "names: functions, modules, processes or threads",
      &list_words},
     {'o', "output", "FILE", "write to FILE; with --bbv to FILE.TID for each thread"},
@@ -97,14 +109,26 @@ static const struct tool_option option_table[] = {
     {0},
 };
 
-enum mode { MODE_PRINT, MODE_FUNCTIONS, MODE_CALLS, MODE_BBV, MODE_LIST };
+enum mode {
+    MODE_PRINT,
+    MODE_FUNCTIONS,
+    MODE_CALLS,
+    MODE_BBV,
+    MODE_LIST,
+    MODE_TRACE_CALLS,
+    MODE_BACKTRACE,
+    MODE_SEARCH,
+};
 
 struct command_line {
     struct dump_choice dump;
     struct filter_options filter;
     struct sym_options sym;
     struct modset_options modset;
-    struct tool_words modules, functions;
+    struct tool_words modules, functions, traced;
+    struct search_request search;
+    struct moment_text backtrace;
+    bool locals;
     struct site_options site;
     struct profile_options profile;
     uint64_t bbv, min_span, depth;
@@ -183,6 +207,13 @@ static bool parse_own(struct command_line *c, int key, const char *arg)
         return set_mode(c, MODE_CALLS);
     case OPT_BBV:
         return set_mode(c, MODE_BBV) && tool_parse_u64(arg, &c->bbv) && c->bbv;
+    case OPT_TRACE_CALLS:
+        return set_mode(c, MODE_TRACE_CALLS) && *arg && tool_words_add(&c->traced, arg);
+    case OPT_BACKTRACE:
+        return set_mode(c, MODE_BACKTRACE) && moment_parse(arg, &c->backtrace);
+    case OPT_LOCALS:
+        c->locals = true;
+        return true;
     case OPT_LIST:
         return set_mode(c, MODE_LIST) && list_parse(arg, &c->list);
     case OPT_BBV_PCS:
@@ -259,6 +290,12 @@ static bool parse_option(void *to, int key, const char *arg)
     if (parsed == TOOL_OTHER_GROUP) {
         parsed = sym_options_parse(&c->sym, key, arg);
     }
+    if (parsed == TOOL_OTHER_GROUP) {
+        parsed = search_parse(&c->search, key, arg);
+        if (parsed != TOOL_OTHER_GROUP) {
+            set_mode(c, MODE_SEARCH);
+        }
+    }
     return parsed == TOOL_OTHER_GROUP ? parse_own(c, key, arg) : parsed == TOOL_PARSED;
 }
 
@@ -328,8 +365,8 @@ static int check_list(const struct command_line *c)
 {
     const struct filter_options *f = &c->filter;
 
-    if (f->pids.n || f->tids.n || f->from || f->has_to || f->has_count || f->from_ns ||
-        f->to_ns || c->dump.opt.json || c->bbv_pcs || c->functions.n) {
+    if (f->pids.n || f->tids.n || f->from.kind || f->to.kind || f->has_count ||
+        f->from_ns || f->to_ns || c->dump.opt.json || c->bbv_pcs || c->functions.n) {
         return tool_usage_error(PROG,
                                 "--list lists all names of the trace, as text; only "
                                 "--module selects some");
@@ -340,6 +377,13 @@ static int check_list(const struct command_line *c)
     return TOOL_OK;
 }
 
+/* Whether a mode uses the options of printing. */
+static bool prints(enum mode mode)
+{
+    return mode == MODE_PRINT || mode == MODE_SEARCH || mode == MODE_TRACE_CALLS ||
+           mode == MODE_BACKTRACE;
+}
+
 /* Rejects options that exclude each other; TOOL_OK or TOOL_USAGE. */
 static int check_modes(struct command_line *c, struct tool_options *o)
 {
@@ -347,10 +391,17 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     bool profile = c->mode == MODE_FUNCTIONS || c->mode == MODE_CALLS;
 
     if (c->modes > 1) {
-        return tool_usage_error(
-            PROG, "more than one of --functions, --calls, --bbv and --list");
+        return tool_usage_error(PROG, "more than one of --functions, --calls, --bbv, "
+                                      "--list, --trace-calls, --backtrace and the "
+                                      "searches");
     }
-    if (c->print_key && c->mode != MODE_PRINT) {
+    if (c->locals && c->mode != MODE_BACKTRACE) {
+        return tool_usage_error(PROG, "--locals needs --backtrace");
+    }
+    if (c->mode == MODE_SEARCH && !c->filter.addrs.n) {
+        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
+    }
+    if (c->print_key && !prints(c->mode)) {
         return tool_usage_error(PROG, "%s is for printing the trace only",
                                 tool_option_name(o, c->print_key));
     }
@@ -404,12 +455,27 @@ static void finish_profile(struct command_line *c)
     p->graph.format = c->dump.opt.json ? GRAPH_JSON : p->graph.format;
     p->graph.max_depth = (uint32_t)c->depth;
     p->graph.color = c->dump.opt.color;
-    p->tree.filter = c->dump.opt.filter;
     p->tree.jobs = c->dump.opt.jobs;
     p->tree.quiet = c->dump.opt.quiet;
     p->tree.span_min = c->min_span;
     p->selection = (struct profile_selection){c->modules.v, c->functions.v, c->modules.n,
                                               c->functions.n};
+}
+
+/* The parts of symbol files that names and the mode need. */
+static unsigned symbols_of(const struct command_line *c)
+{
+    unsigned flags = filter_options_symbols(&c->filter) |
+                     moment_symbols(&c->search.moment) | moment_symbols(&c->backtrace);
+
+    if (c->mode == MODE_TRACE_CALLS) {
+        flags |= SYMFILE_LINES | SYMFILE_NAMES | SYMFILE_TYPES;
+    } else if (c->mode == MODE_BACKTRACE) {
+        flags |= SYMFILE_LINES | SYMFILE_TYPES | (c->locals ? SYMFILE_LOCALS : 0);
+    } else if (c->mode == MODE_SEARCH) {
+        flags |= SYMFILE_LINES;
+    }
+    return flags;
 }
 
 /* Completes the parsed options; TOOL_OK or TOOL_USAGE. */
@@ -419,8 +485,7 @@ static int finish_options(struct command_line *c, struct tool_options *o)
         CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
     int status = check_modes(c, o);
 
-    status =
-        status ? status : filter_options_finish(&c->filter, PROG, &c->dump.opt.filter);
+    status = status ? status : filter_options_check(&c->filter, PROG);
     status = status ? status : sym_options_finish(&c->sym, PROG, &c->modset);
     if (status) {
         return status;
@@ -449,6 +514,7 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     if (c->mode == MODE_PRINT || c->profile.graph.format == GRAPH_CALLGRIND) {
         c->modset.flags = SYMFILE_LINES;
     }
+    c->modset.flags |= symbols_of(c);
     return status;
 }
 
@@ -517,6 +583,55 @@ static int list_names(struct ctr_trace *tr, const struct modset *modset,
     return list_write(tr, &r, &c->dump.opt);
 }
 
+static int list_calls(struct ctr_trace *tr, const struct places *places,
+                      const struct command_line *c)
+{
+    const struct trace_calls_options opt = {
+        .patterns = c->traced.v,
+        .nr_patterns = c->traced.n,
+        .filter = c->dump.opt.filter,
+        .dump = &c->dump.opt,
+        .site = &c->site,
+    };
+
+    return trace_calls(tr, places, &opt);
+}
+
+/* Finds the moment that an option names. */
+static int find_moment(struct ctr_trace *tr, const struct places *places,
+                       const struct command_line *c, const char *option,
+                       const struct moment_text *text, struct moment *at)
+{
+    const struct locate_request request = {.prog = PROG,
+                                           .path = c->dump.opt.path,
+                                           .option = option,
+                                           .trace = tr,
+                                           .places = places};
+
+    return moment_find(text, &c->dump.opt.filter, &request, c->dump.opt.jobs, at);
+}
+
+static int show_backtrace(struct ctr_trace *tr, const struct places *places,
+                          const struct command_line *c)
+{
+    struct moment at;
+    const struct backtrace_options opt = {
+        .at = &at, .locals = c->locals, .dump = &c->dump.opt, .site = &c->site};
+    int status = find_moment(tr, places, c, "--backtrace", &c->backtrace, &at);
+
+    return status ? status : backtrace(tr, places, &opt);
+}
+
+static int search(struct ctr_trace *tr, const struct places *places,
+                  const struct command_line *c)
+{
+    struct moment at;
+    int status = find_moment(tr, places, c, c->search.option, &c->search.moment, &at);
+
+    return status ? status
+                  : print_found(tr, places, &c->dump.opt, &c->site, &c->search, &at);
+}
+
 /* Runs the chosen mode on an open trace, or on that and c->older. */
 static int show(struct ctr_trace *tr, const struct modset *modset,
                 const struct places *places, const struct command_line *c)
@@ -535,9 +650,41 @@ static int show(struct ctr_trace *tr, const struct modset *modset,
         return list_names(tr, modset, c);
     case MODE_PRINT:
         return print_trace(tr, places, &c->dump.opt, &c->site);
+    case MODE_SEARCH:
+        return search(tr, places, c);
+    case MODE_TRACE_CALLS:
+        return list_calls(tr, places, c);
+    case MODE_BACKTRACE:
+        return show_backtrace(tr, places, c);
     default:
         return profile_write(tr, places, &profile);
     }
+}
+
+/* Makes the filter for a trace. */
+static int resolve(struct ctr_trace *tr, const struct places *places, const char *path,
+                   struct command_line *c, struct ctr_filter *out)
+{
+    const struct locate_request request = {
+        .prog = PROG, .path = path, .trace = tr, .places = places};
+
+    return filter_options_resolve(&c->filter, &request, c->dump.opt.jobs, out);
+}
+
+/* The filters of the trace and of the older one, whose threads cannot be chosen. */
+static int resolve_all(struct ctr_trace *tr, const struct places *places,
+                       struct command_line *c)
+{
+    struct profile_older *o = &c->older;
+    int status = TOOL_OK;
+
+    if (o->trace) {
+        status = resolve(o->trace, o->places, o->path, c, &o->filter);
+    }
+    status =
+        status ? status : resolve(tr, places, c->dump.opt.path, c, &c->dump.opt.filter);
+    c->profile.tree.filter = c->dump.opt.filter;
+    return status;
 }
 
 /* The same, with the files for symbols. */
@@ -560,6 +707,7 @@ static int show_with_symbols(struct ctr_trace *tr, struct command_line *c)
             places_status(places);
         }
     }
+    status = status ? status : resolve_all(tr, places, c);
     if (!status) {
         status = show(tr, modset, places, c);
         status = status ? status : places_status(places);
@@ -578,7 +726,7 @@ static void note_part(const struct ctr_trace *tr, const char *path,
     struct ctr_info info;
 
     ctr_trace_info(tr, &info);
-    if (c->mode == MODE_PRINT || c->mode == MODE_LIST || c->dump.opt.quiet) {
+    if (prints(c->mode) || c->mode == MODE_LIST || c->dump.opt.quiet) {
         return;
     }
     if (info.selection[0]) {
@@ -604,30 +752,28 @@ static int open_older(struct command_line *c)
                         &o->trace)) {
         return TOOL_FAILED;
     }
-    o->filter = c->dump.opt.filter;
-    filter_options_times(&c->filter, o->trace, &o->filter);
     note_part(o->trace, o->path, c);
     return TOOL_OK;
 }
 
-static int show_file(struct ctr_trace *tr, const void *arg)
+static int show_file(struct ctr_trace *tr, void *arg)
 {
-    struct command_line c = *(const struct command_line *)arg;
-    int status = open_older(&c);
+    struct command_line *c = arg;
+    int status = open_older(c);
 
     if (status) {
         return status;
     }
-    filter_options_times(&c.filter, tr, &c.dump.opt.filter);
-    filter_options_times(&c.filter, tr, &c.profile.tree.filter);
-    note_part(tr, c.dump.opt.path, &c);
-    if (c.mode == MODE_BBV ? !c.bbv_pcs
-                           : c.mode == MODE_LIST && !list_needs_modules(c.list)) {
-        status = show(tr, NULL, NULL, &c);
+    note_part(tr, c->dump.opt.path, c);
+    if (!filter_options_named(&c->filter) &&
+        (c->mode == MODE_BBV ? !c->bbv_pcs
+                             : c->mode == MODE_LIST && !list_needs_modules(c->list))) {
+        status = resolve_all(tr, NULL, c);
+        status = status ? status : show(tr, NULL, NULL, c);
     } else {
-        status = show_with_symbols(tr, &c);
+        status = show_with_symbols(tr, c);
     }
-    ctr_close(c.older.trace);
+    ctr_close(c->older.trace);
     return status;
 }
 
@@ -662,6 +808,7 @@ int main(int argc, char **argv)
     sym_options_fini(&c.sym);
     free(c.modules.v);
     free(c.functions.v);
+    free(c.traced.v);
     status = pager_close_stdout(PROG, c.dump.opt.out, status);
     return end_output(&out, c.output, status);
 }

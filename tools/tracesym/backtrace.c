@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracesym --backtrace: the frames are those of the call tree, so no stack is unwound: the
+ * trace tells where each call was made, and what the registers were there.
+ */
+#include "backtrace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input/trace.h"
+#include "state/call.h"
+#include "state/memory.h"
+#include "state/variables.h"
+
+#define STOP_NOMEM 1
+
+/* A frame, the innermost last. */
+struct frame_at {
+    uint32_t function;
+    uint64_t from;   /* ordinal of the function's first instruction */
+    uint64_t opened; /* after the call */
+    uint64_t now;    /* of the instruction that it is at: the call of the next frame */
+    /* states there, and at its begin */
+    uint64_t pc;
+    uint8_t *regs, *entry;
+    uint64_t entry_ns;
+};
+
+struct backtracer {
+    struct ctr_trace *tr;
+    const struct places *places;
+    const struct backtrace_options *opt;
+    const struct dump_options *dump;
+    struct ctr_info info;
+    struct call_printer printer;
+    struct calltree *tree;
+    struct frame_at *v;
+    uint32_t n, cap;
+    size_t reg_bytes;
+    struct textbuf out;
+    struct memory_view *memory;
+    struct moment memory_at;
+    struct ctr_diag diag;
+    int error;       /* of reading memory */
+    unsigned number; /* of the next frame that is printed */
+    bool no_memory;
+};
+
+/* ---------------------------------------------------------------------- frames */
+
+static int on_open(void *arg, const struct calltree *t, const struct call_span *s)
+{
+    struct backtracer *b = arg;
+
+    (void)t;
+    if (s->thread != b->opt->at->thread) {
+        return 0;
+    }
+    if (b->n == b->cap) {
+        uint32_t cap = 2 * b->cap + 64;
+        struct frame_at *v = realloc(b->v, cap * sizeof(*v));
+        if (!v) {
+            b->no_memory = true;
+            return 1;
+        }
+        b->v = v;
+        b->cap = cap;
+    }
+    b->v[b->n++] =
+        (struct frame_at){.function = s->function, .from = s->from, .opened = s->opened};
+    return 0;
+}
+
+/* Everything up to the moment: of its thread by ordinal, of the others by time. */
+static int find_frames(struct backtracer *b)
+{
+    struct calltree_options tree = {
+        .filter = {.to = b->opt->at->ordinal,
+                   .to_thread = b->opt->at->thread + 1,
+                   .to_ns = b->opt->at->time_ns},
+        .jobs = b->dump->jobs,
+        .quiet = b->dump->quiet,
+        .open = on_open,
+        .open_arg = b,
+    };
+    int status = calltree_make(&b->tree, b->tr, b->dump->path, b->places, &tree);
+
+    if (b->no_memory) {
+        return dump_replay_status(b->dump, DUMP_STOP_NOMEM, 0, NULL);
+    }
+    for (uint32_t i = 0; i < b->n; i++) {
+        b->v[i].now = i + 1 < b->n ? b->v[i + 1].opened - 1 : b->opt->at->ordinal;
+    }
+    return status;
+}
+
+/* Copies registers; NULL: none, or no memory. */
+static uint8_t *copy_regs(struct backtracer *b, const uint8_t *values)
+{
+    uint8_t *copy = values ? malloc(b->reg_bytes + 1) : NULL;
+
+    if (copy) {
+        memcpy(copy, values, b->reg_bytes);
+    }
+    b->no_memory |= values && !copy;
+    return copy;
+}
+
+static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
+{
+    struct backtracer *b = arg;
+    struct frame_at *f = &b->v[i / 2];
+
+    if (i % 2) {
+        f->pc = s->pc;
+        f->regs = copy_regs(b, s->values);
+    } else {
+        f->entry_ns = s->time_ns;
+        f->entry = copy_regs(b, s->values);
+    }
+    return b->no_memory ? STOP_NOMEM : 0;
+}
+
+/* The states at the begin of each frame's function and where it is now, which ascend. */
+static int read_states(struct backtracer *b)
+{
+    uint64_t *ordinals = calloc(2 * (size_t)b->n + 1, sizeof(*ordinals));
+    int ret = ordinals ? 0 : STOP_NOMEM;
+
+    for (uint32_t i = 0; !ret && i < b->n; i++) {
+        ordinals[2 * i] = b->v[i].from;
+        ordinals[2 * i + 1] = b->v[i].now > b->v[i].from ? b->v[i].now : b->v[i].from;
+    }
+    ret = ret ? ret
+              : ctr_states(b->tr, b->opt->at->thread, ordinals, 2 * (size_t)b->n,
+                           on_state, b, &b->diag);
+    free(ordinals);
+    return ret;
+}
+
+/* ---------------------------------------------------------------------- memory */
+
+static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n)
+{
+    struct backtracer *b = arg;
+    int ret = b->memory ? 0
+                        : memory_open(&b->memory, b->tr, b->places, &b->memory_at,
+                                      b->dump->jobs, &b->diag);
+
+    ret = ret ? ret : memory_read(b->memory, addr, out, known, n, &b->diag);
+    b->error = b->error ? b->error : ret;
+    return !ret;
+}
+
+static struct call_state state_at(struct backtracer *b, uint64_t ordinal,
+                                  uint64_t time_ns, const uint8_t *regs)
+{
+    if (b->memory_at.ordinal != ordinal || !b->memory) {
+        memory_close(b->memory);
+        b->memory = NULL;
+        b->memory_at = (struct moment){b->opt->at->thread, ordinal, time_ns};
+    }
+    return (struct call_state){regs, read_memory, b};
+}
+
+/* ------------------------------------------------------------------------ text */
+
+static bool find_place(struct backtracer *b, const struct frame_at *f, struct place *out)
+{
+    const struct ctr_thread *t = ctr_trace_thread(b->tr, b->opt->at->thread);
+    uint64_t ordinal = f->now < t->first + t->insns ? f->now : f->now - 1, until;
+    struct ctr_chunk chunk;
+
+    return f->pc && !ctr_trace_find(b->tr, t->index, ordinal, &chunk, &b->diag) &&
+           places_find(b->places, t->process,
+                       places_time(b->places, &chunk, ordinal, &until), chunk.end_ns,
+                       f->pc, out);
+}
+
+static bool put_local(void *arg, const char *name, bool parameter,
+                      const struct textbuf *text)
+{
+    struct backtracer *b = arg;
+
+    (void)parameter;
+    return textbuf_printf(&b->out, "        ") &&
+           textbuf_printable(&b->out, name, strlen(name)) &&
+           textbuf_printf(&b->out, " = %.*s\n", (int)text->len, text->data);
+}
+
+static bool put_locals(struct backtracer *b, const struct frame_at *f,
+                       const struct place *place)
+{
+    struct frame_state s = {
+        .module = place->module, .vaddr = place->vaddr, .bias = f->pc - place->vaddr};
+
+    s.now = state_at(b, b->opt->at->ordinal, b->opt->at->time_ns, f->regs);
+    s.entry_regs = f->entry;
+    s.has_entry = f->entry && b->printer.abi &&
+                  call_register(&b->printer, f->entry, abi_stack_pointer(b->printer.abi),
+                                0, &s.entry_sp);
+    return variables_each(&b->printer, &s, put_local, b);
+}
+
+/* "#1  0x1234 in main (argc=1) at /src/app.c:12" */
+static bool put_frame(struct backtracer *b, const struct frame_at *f, const char *name,
+                      const struct call_function *fn, const char *file, uint32_t line,
+                      bool outer)
+{
+    struct textbuf *o = &b->out;
+    struct call_state s;
+    bool ok = textbuf_printf(o, "#%-3u", b->number++);
+
+    if (ok && outer) {
+        ok = textbuf_printf(o, "0x%" PRIx64 " in ", f->pc);
+    }
+    ok = ok && textbuf_printable(o, name, site_called_length(name)) &&
+         textbuf_printf(o, " (");
+    if (ok && fn && f->entry) {
+        s = state_at(b, f->from, f->entry_ns, f->entry);
+        ok = call_put_arguments(o, &b->printer, fn->module, fn->symbol, &s);
+    } else if (ok && fn) {
+        ok = textbuf_printf(o, "...");
+    }
+    ok = ok && textbuf_printf(o, ")");
+    if (ok && file) {
+        ok = textbuf_printf(o, " at") && site_source(o, file, line, b->opt->site);
+    } else if (ok && fn && fn->module) {
+        ok = textbuf_printf(o, " from ") &&
+             textbuf_printable(o, fn->module->path, strlen(fn->module->path));
+    }
+    return ok && textbuf_printf(o, "\n");
+}
+
+/* A frame with those that the compiler inlined in it. */
+static bool put_frames(struct backtracer *b, const struct frame_at *f)
+{
+    const struct call_function *fn = &b->tree->functions[f->function];
+    struct place place;
+    struct site site;
+    bool found = find_place(b, f, &place), ok = true;
+    unsigned last;
+
+    if (fn->kind == CALL_SIGNAL) {
+        return textbuf_printf(&b->out, "#%-3u<%s>\n", b->number++, fn->name);
+    }
+    site_find(&site, found ? &place : NULL);
+    last = site.nr_frames ? site.nr_frames - 1 : 0;
+    for (unsigned i = 0; ok && i < last; i++) {
+        const struct sym_frame *in = &site.frames[i];
+        ok = put_frame(b, f, in->function ? in->function : "??", NULL, in->file, in->line,
+                       i == 0);
+    }
+    ok = ok &&
+         put_frame(b, f, fn->name, fn, site.nr_frames ? site.frames[last].file : NULL,
+                   site.nr_frames ? site.frames[last].line : 0, last == 0);
+    return ok && (!b->opt->locals || !found || put_locals(b, f, &place));
+}
+
+static int print_all(struct backtracer *b)
+{
+    int ret = read_states(b), sys_errno = 0;
+
+    for (uint32_t i = b->n; !ret && i-- > 0;) {
+        ret = !put_frames(b, &b->v[i]) ? STOP_NOMEM : b->error;
+    }
+    if (!ret) {
+        ret = dump_write(b->out.data, b->out.len, &sys_errno);
+    }
+    return dump_replay_status(b->dump, ret == STOP_NOMEM ? DUMP_STOP_NOMEM : ret,
+                              sys_errno, &b->diag);
+}
+
+static void remark(const struct backtracer *b)
+{
+    if (b->dump->quiet) {
+        return;
+    }
+    if (!(b->info.events & CTR_HAS_REG)) {
+        tool_error(PROG,
+                   "%s: registers were not recorded (-e reg): frames without arguments",
+                   b->dump->path);
+    } else if (b->opt->locals && !(b->info.events & CTR_HAS_VAL)) {
+        tool_error(PROG,
+                   "%s: values were not recorded (-e val): variables in memory are not "
+                   "known",
+                   b->dump->path);
+    }
+}
+
+int backtrace(struct ctr_trace *tr, const struct places *places,
+              const struct backtrace_options *opt)
+{
+    struct backtracer b = {.tr = tr,
+                           .places = places,
+                           .opt = opt,
+                           .dump = opt->dump,
+                           .diag = {.off = CTR_NO_OFF}};
+    const struct ctr_reg *r;
+    int status;
+
+    ctr_trace_info(tr, &b.info);
+    call_printer_init(&b.printer, tr, opt->dump->string_max, false);
+    for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {
+        b.reg_bytes = (i + 1) * (size_t)CTR_REG_STRIDE;
+    }
+    status = find_frames(&b);
+    if (!status && !b.n) {
+        tool_error(PROG, "%s: the thread is in no function yet", opt->dump->path);
+        status = TOOL_NOTHING;
+    } else if (!status) {
+        remark(&b);
+        status = print_all(&b);
+    }
+    memory_close(b.memory);
+    textbuf_fini(&b.out);
+    for (uint32_t i = 0; i < b.n; i++) {
+        free(b.v[i].regs);
+        free(b.v[i].entry);
+    }
+    free(b.v);
+    calltree_free(b.tree);
+    return status;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Collects the calls of chosen functions from the spans of a call tree; see call_list.h. */
+#include "call_list.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+
+/* What is known of whether a function is chosen. */
+enum chosen { CHOSEN_UNKNOWN, CHOSEN_NOT, CHOSEN_YES };
+
+/* Calls of a thread that ended by a jump to another function, or have just ended. */
+#define MAX_WAITING 16u
+
+struct waiting {
+    size_t call[MAX_WAITING]; /* index + 1 */
+    unsigned next;
+};
+
+struct collector {
+    struct call_list *list;
+    size_t cap;
+    const char *const *patterns;
+    unsigned nr_patterns;
+    uint8_t *chosen; /* enum chosen, by function */
+    uint32_t nr_chosen;
+    struct waiting *waiting; /* by thread */
+    uint32_t nr_waiting;
+    bool no_memory;
+};
+
+/* A stub only jumps to the function itself, which may have another name. */
+static bool is_stub(const struct call_function *f)
+{
+    return f->symbol && f->symbol->source == SYM_PLT;
+}
+
+/* Whether a pattern matches the name of a stub without its "@plt". */
+static bool matches_stub(const char *pattern, const char *name)
+{
+    size_t n = strcspn(name, "@");
+    char bare[256];
+
+    if (n >= sizeof(bare)) {
+        return false;
+    }
+    memcpy(bare, name, n);
+    bare[n] = 0;
+    return sym_name_matches(pattern, bare, bare);
+}
+
+bool call_matches(const char *pattern, const struct call_function *f)
+{
+    const char *mark = strchr(pattern, '!');
+    char module[256];
+    size_t n = mark ? (size_t)(mark - pattern) : 0;
+
+    if (f->kind != CALL_FUNCTION) {
+        return false;
+    }
+    if (mark && n < sizeof(module)) {
+        memcpy(module, pattern, n);
+        module[n] = 0;
+        if (!f->module || (fnmatch(module, f->module->name, 0) &&
+                           fnmatch(module, f->module->path, 0))) {
+            return false;
+        }
+        pattern = mark + 1;
+    }
+    if (!f->symbol) {
+        return !fnmatch(pattern, f->name, 0);
+    }
+    if (is_stub(f) && !strchr(pattern, '@')) {
+        return matches_stub(pattern, f->symbol->name);
+    }
+    return sym_name_matches(pattern, f->symbol->name, f->symbol->linkage);
+}
+
+static bool grow(void *v, uint32_t *n, uint32_t need, size_t size)
+{
+    void **p = v, *more;
+    uint32_t cap = 2 * need + 64;
+
+    if (need < *n) {
+        return true;
+    }
+    more = realloc(*p, cap * size);
+    if (more) {
+        memset((char *)more + *n * size, 0, (cap - *n) * size);
+        *p = more;
+        *n = cap;
+    }
+    return more != NULL;
+}
+
+static bool is_chosen(struct collector *c, const struct calltree *t, uint32_t function)
+{
+    uint8_t *known;
+
+    if (!grow(&c->chosen, &c->nr_chosen, function, sizeof(*c->chosen))) {
+        c->no_memory = true;
+        return false;
+    }
+    known = &c->chosen[function];
+    if (*known == CHOSEN_UNKNOWN) {
+        *known = CHOSEN_NOT;
+        for (unsigned i = 0; i < c->nr_patterns; i++) {
+            if (call_matches(c->patterns[i], &t->functions[function])) {
+                *known = CHOSEN_YES;
+            }
+        }
+    }
+    return *known == CHOSEN_YES;
+}
+
+/* A span that begins where another one of the same depth ended: that function jumped to
+ * this one, which returns to its caller.  If this one is listed, a stub before it is not. */
+static void extend(struct collector *c, const struct call_span *s, bool chosen)
+{
+    const struct waiting *w = &c->waiting[s->thread];
+
+    for (unsigned i = 0; i < MAX_WAITING; i++) {
+        struct call *before = w->call[i] ? &c->list->v[w->call[i] - 1] : NULL;
+        if (before && before->depth == s->depth && before->to == s->from) {
+            before->to = s->to;
+            before->gone |= chosen && before->stub;
+        }
+    }
+}
+
+static int on_span(void *arg, const struct calltree *t, const struct call_span *s)
+{
+    struct collector *c = arg;
+    struct call_list *l = c->list;
+    struct waiting *w;
+    bool chosen;
+
+    if (!grow(&c->waiting, &c->nr_waiting, s->thread, sizeof(*c->waiting))) {
+        c->no_memory = true;
+        return 1;
+    }
+    chosen = is_chosen(c, t, s->function);
+    extend(c, s, chosen);
+    if (!chosen) {
+        return c->no_memory;
+    }
+    if (l->n == c->cap) {
+        size_t cap = 2 * c->cap + 1024;
+        struct call *v = realloc(l->v, cap * sizeof(*v));
+        if (!v) {
+            c->no_memory = true;
+            return 1;
+        }
+        l->v = v;
+        c->cap = cap;
+    }
+    l->v[l->n++] = (struct call){.thread = s->thread,
+                                 .function = s->function,
+                                 .depth = s->depth,
+                                 .from = s->from,
+                                 .opened = s->opened,
+                                 .stub = is_stub(&t->functions[s->function]),
+                                 .to = s->to,
+                                 .from_ns = s->from_ns};
+    w = &c->waiting[s->thread];
+    w->call[w->next++ % MAX_WAITING] = l->n;
+    return 0;
+}
+
+static void remove_gone(struct call_list *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->v[i].gone) {
+            l->v[n++] = l->v[i];
+        }
+    }
+    l->n = n;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+
+    if (x->from_ns != y->from_ns) {
+        return x->from_ns < y->from_ns ? -1 : 1;
+    }
+    if (x->thread != y->thread) {
+        return x->thread < y->thread ? -1 : 1;
+    }
+    return x->from != y->from ? (x->from < y->from ? -1 : 1)
+                              : (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+int call_list_make(struct call_list *out, struct ctr_trace *tr, const char *path,
+                   const struct places *places, const struct calltree_options *tree,
+                   const char *const *patterns, unsigned nr_patterns)
+{
+    struct collector c = {.list = out, .patterns = patterns, .nr_patterns = nr_patterns};
+    struct calltree_options opt = *tree;
+    int status;
+
+    *out = (struct call_list){0};
+    opt.span = on_span;
+    opt.span_arg = &c;
+    opt.span_min = 0;
+    status = calltree_make(&out->tree, tr, path, places, &opt);
+    if (c.no_memory) {
+        tool_error(PROG, "%s: out of memory", path);
+        status = TOOL_FAILED;
+    }
+    remove_gone(out);
+    if (status != TOOL_FAILED && out->n > 1) {
+        qsort(out->v, out->n, sizeof(*out->v), by_time);
+    }
+    free(c.chosen);
+    free(c.waiting);
+    return status;
+}
+
+void call_list_free(struct call_list *l)
+{
+    calltree_free(l->tree);
+    free(l->v);
+    *l = (struct call_list){0};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of chosen functions in a trace, in order of time. */
+#ifndef TRACESYM_CALL_LIST_H
+#define TRACESYM_CALL_LIST_H
+
+#include "calltree.h"
+
+struct call {
+    uint32_t thread;   /* index in the trace */
+    uint32_t function; /* in tree->functions */
+    uint32_t depth;    /* 0: called by the thread's root */
+    uint64_t from;     /* ordinal of its first instruction */
+    uint64_t opened; /* of the instruction after the one that called it, by way of a stub
+                          or not */
+    uint64_t to;     /* of the instruction after its last, or after that of the function
+                          that it jumped to as its last act */
+    uint64_t from_ns;
+    bool gone; /* private */
+    bool stub; /* a stub of the PLT, of a function that has another name */
+};
+
+struct call_list {
+    struct calltree *tree;
+    struct call *v;
+    size_t n;
+};
+
+/*
+ * Finds all calls whose function has a name that one of the patterns matches: NAME, a glob,
+ * MODULE!NAME.  tree: filter, jobs, quiet.  Returns a TOOL_* status, after a message on
+ * stderr if it failed.
+ */
+int call_list_make(struct call_list *out, struct ctr_trace *tr, const char *path,
+                   const struct places *places, const struct calltree_options *tree,
+                   const char *const *patterns, unsigned nr_patterns);
+void call_list_free(struct call_list *l);
+
+/* Whether a pattern matches a function. */
+bool call_matches(const char *pattern, const struct call_function *f);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracesym --trace-calls: finds the calls, then the registers at their begins and ends a
+ * batch at a time, and memory where an argument points to text.
+ */
+#include "trace_calls.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call_list.h"
+#include "input/trace.h"
+#include "state/call.h"
+#include "state/memory.h"
+
+/* Calls whose registers are in memory at a time. */
+#define BATCH 4096u
+
+#define STOP_NOMEM 1
+
+/* A thread's registers at an instruction. */
+struct point {
+    uint64_t pc, time_ns;
+    uint8_t *regs; /* as of ctr_state_at; NULL: not recorded */
+};
+
+/* What is known of a call of the batch. */
+struct call_points {
+    struct point before; /* the instruction that called */
+    struct point begin, end;
+};
+
+struct tracer {
+    struct ctr_trace *tr;
+    const struct places *places;
+    const struct trace_calls_options *opt;
+    const struct dump_options *dump;
+    struct ctr_info info;
+    struct call_printer printer;
+    struct call_list list;
+    struct call_points *points; /* of the batch */
+    size_t reg_bytes;           /* of all registers */
+    struct textbuf out;
+    /* the memory of one moment */
+    struct memory_view *memory;
+    struct moment memory_at;
+    struct ctr_diag diag;
+    int error; /* of reading memory */
+};
+
+/* ---------------------------------------------------------------------- states */
+
+/* An instruction whose state is wanted. */
+struct wanted {
+    uint64_t ordinal;
+    struct point *to;
+    bool regs;
+};
+
+struct want_list {
+    struct tracer *t;
+    struct wanted *v;
+    uint64_t *ordinals;
+    size_t n;
+};
+
+static int by_ordinal(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+
+    return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+}
+
+static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
+{
+    struct want_list *w = arg;
+    struct point *p = w->v[i].to;
+
+    p->pc = s->pc;
+    p->time_ns = s->time_ns;
+    if (s->values && w->v[i].regs) {
+        p->regs = malloc(w->t->reg_bytes + 1);
+        if (!p->regs) {
+            return STOP_NOMEM;
+        }
+        memcpy(p->regs, s->values, w->t->reg_bytes);
+    }
+    return 0;
+}
+
+/* Reads the states of those calls first..first+n-1 that are of one thread. */
+static int read_thread(struct tracer *t, const struct call *calls, size_t n,
+                       uint32_t thread, struct want_list *w)
+{
+    const struct ctr_thread *th = ctr_trace_thread(t->tr, thread);
+
+    w->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct call *c = &calls[i];
+        struct call_points *p = &t->points[i];
+        if (c->thread != thread) {
+            continue;
+        }
+        if (c->opened > th->first) {
+            w->v[w->n++] = (struct wanted){c->opened - 1, &p->before, false};
+        }
+        w->v[w->n++] = (struct wanted){c->from, &p->begin, true};
+        w->v[w->n++] = (struct wanted){c->to, &p->end, true};
+    }
+    qsort(w->v, w->n, sizeof(*w->v), by_ordinal);
+    for (size_t i = 0; i < w->n; i++) {
+        w->ordinals[i] = w->v[i].ordinal;
+    }
+    return ctr_states(t->tr, thread, w->ordinals, w->n, on_state, w, &t->diag);
+}
+
+static int read_states(struct tracer *t, const struct call *calls, size_t n)
+{
+    struct want_list w = {t, calloc(3 * n + 1, sizeof(*w.v)),
+                          calloc(3 * n + 1, sizeof(*w.ordinals)), 0};
+    int ret = w.v && w.ordinals ? 0 : STOP_NOMEM;
+
+    for (size_t i = 0; !ret && i < n; i++) {
+        bool first = true;
+        for (size_t k = 0; first && k < i; k++) {
+            first = calls[k].thread != calls[i].thread;
+        }
+        if (first) {
+            ret = read_thread(t, calls, n, calls[i].thread, &w);
+        }
+    }
+    free(w.v);
+    free(w.ordinals);
+    return ret;
+}
+
+static void free_states(struct tracer *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(t->points[i].begin.regs);
+        free(t->points[i].end.regs);
+        t->points[i] = (struct call_points){0};
+    }
+}
+
+/* ---------------------------------------------------------------------- memory */
+
+static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n)
+{
+    struct tracer *t = arg;
+    int ret = t->memory ? 0
+                        : memory_open(&t->memory, t->tr, t->places, &t->memory_at,
+                                      t->dump->jobs, &t->diag);
+
+    ret = ret ? ret : memory_read(t->memory, addr, out, known, n, &t->diag);
+    t->error = t->error ? t->error : ret;
+    return !ret;
+}
+
+/* The state for printing, with the memory of that moment. */
+static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t ordinal,
+                                  const struct point *p)
+{
+    memory_close(t->memory);
+    t->memory = NULL;
+    t->memory_at = (struct moment){thread, ordinal, p->time_ns};
+    return (struct call_state){p->regs, read_memory, t};
+}
+
+/* --------------------------------------------------------------------- a line */
+
+/*
+ * Whether a call returned: whether the instruction after its end follows the one that
+ * called, with its delay slot.
+ */
+static bool returned(const struct call_points *p)
+{
+    uint64_t after = p->end.pc - p->before.pc;
+
+    return p->before.pc && p->end.pc && after && after <= 16;
+}
+
+static bool find_caller(struct tracer *t, const struct call *c,
+                        const struct call_points *p, struct site *out)
+{
+    struct ctr_chunk chunk;
+    struct place place;
+    uint64_t until, time_ns;
+
+    if (!p->before.pc ||
+        ctr_trace_find(t->tr, c->thread, c->opened - 1, &chunk, &t->diag)) {
+        return false;
+    }
+    time_ns = places_time(t->places, &chunk, c->opened - 1, &until);
+    if (!places_find(t->places, ctr_trace_thread(t->tr, c->thread)->process, time_ns,
+                     chunk.end_ns, p->before.pc, &place)) {
+        return false;
+    }
+    site_find(out, &place);
+    return true;
+}
+
+/* "malloc(24) = 0x4a12a0", the arguments and result in `args' and `result'. */
+struct call_text {
+    struct textbuf args, result;
+    bool any_result, returned;
+};
+
+static bool make_text(struct tracer *t, const struct call *c, const struct call_points *p,
+                      struct call_text *out)
+{
+    const struct call_function *f = &t->list.tree->functions[c->function];
+    struct call_state s = state_at(t, c->thread, c->from, &p->begin);
+    bool ok;
+
+    out->args.len = out->result.len = 0;
+    out->any_result = false;
+    out->returned = returned(p);
+    ok = p->begin.regs
+             ? call_put_arguments(&out->args, &t->printer, f->module, f->symbol, &s)
+             : textbuf_printf(&out->args, "...");
+    if (ok && out->returned && p->end.regs) {
+        s = state_at(t, c->thread, c->to, &p->end);
+        ok = call_put_result(&out->result, &t->printer, f->module, f->symbol, &s,
+                             &out->any_result);
+    }
+    return ok;
+}
+
+static bool put_text(struct tracer *t, const struct call *c, const struct call_points *p,
+                     const struct call_text *text)
+{
+    const struct call_function *f = &t->list.tree->functions[c->function];
+    const struct ctr_thread *th = ctr_trace_thread(t->tr, c->thread);
+    struct textbuf *b = &t->out;
+    struct site site;
+    char label[64];
+    bool ok;
+
+    thread_label(label, sizeof(label), false, th->pid, th->tid);
+    ok = textbuf_printf(b, "%10" PRIu64 "%s", c->from, label);
+    if (ok && t->dump->times && p->begin.time_ns) {
+        ok = textbuf_printf(b, "[%.6f] ", seconds_of(&t->info, p->begin.time_ns));
+    }
+    ok = ok && textbuf_printf(b, "%2" PRIu32 "  ", c->depth) &&
+         textbuf_printable(b, f->name, site_called_length(f->name)) &&
+         textbuf_printf(b, "(%.*s)", (int)text->args.len,
+                        text->args.len ? text->args.data : "");
+    if (ok && !text->returned) {
+        ok = textbuf_printf(b, " <no return>");
+    } else if (ok && text->any_result) {
+        ok = textbuf_printf(b, " = %.*s", (int)text->result.len, text->result.data);
+    }
+    ok = ok && textbuf_printf(b, " <%" PRIu64 ">", c->to - c->from);
+    if (ok && find_caller(t, c, p, &site)) {
+        ok = textbuf_printf(b, " from") && site_text(b, &site, t->opt->site);
+    }
+    return ok && textbuf_printf(b, "\n");
+}
+
+static bool put_json(struct tracer *t, const struct call *c, const struct call_points *p,
+                     const struct call_text *text)
+{
+    const struct call_function *f = &t->list.tree->functions[c->function];
+    const struct ctr_thread *th = ctr_trace_thread(t->tr, c->thread);
+    struct textbuf *b = &t->out;
+    struct site site;
+    bool ok = textbuf_printf(b,
+                             "{\"kind\":\"call\",\"ordinal\":%" PRIu64
+                             ",\"pid\":%d,\"tid\":%d,\"depth\":%" PRIu32 ",\"function\":",
+                             c->from, th->pid, th->tid, c->depth) &&
+              textbuf_json_string(b, f->name, strlen(f->name));
+
+    if (ok && f->module) {
+        ok = textbuf_printf(b, ",\"module\":") &&
+             textbuf_json_string(b, f->module->path, strlen(f->module->path));
+    }
+    if (ok && p->begin.time_ns) {
+        ok = textbuf_printf(b, ",\"time\":%.9f", seconds_of(&t->info, p->begin.time_ns));
+    }
+    ok = ok && textbuf_printf(b, ",\"arguments\":") &&
+         textbuf_json_string(b, text->args.data, text->args.len);
+    if (ok && text->any_result) {
+        ok = textbuf_printf(b, ",\"result\":") &&
+             textbuf_json_string(b, text->result.data, text->result.len);
+    }
+    ok = ok && textbuf_printf(b, ",\"returned\":%s,\"instructions\":%" PRIu64,
+                              text->returned ? "true" : "false", c->to - c->from);
+    if (ok && find_caller(t, c, p, &site)) {
+        ok = textbuf_printf(b, ",\"caller\":{\"pc\":\"0x%" PRIx64 "\"", p->before.pc) &&
+             site_json(b, &site, t->opt->site) && textbuf_printf(b, "}");
+    }
+    return ok && textbuf_printf(b, "}\n");
+}
+
+/* ----------------------------------------------------------------------- all */
+
+static int print_batch(struct tracer *t, const struct call *calls, size_t n,
+                       int *sys_errno)
+{
+    struct call_text text = {0};
+    int ret = read_states(t, calls, n);
+
+    for (size_t i = 0; !ret && i < n; i++) {
+        bool ok = make_text(t, &calls[i], &t->points[i], &text);
+        ok = ok && (t->dump->json ? put_json(t, &calls[i], &t->points[i], &text)
+                                  : put_text(t, &calls[i], &t->points[i], &text));
+        ret = !ok ? STOP_NOMEM : t->error;
+        if (!ret && (t->out.len > 65536 || i + 1 == n)) {
+            ret = dump_write(t->out.data, t->out.len, sys_errno);
+            t->out.len = 0;
+        }
+    }
+    textbuf_fini(&text.args);
+    textbuf_fini(&text.result);
+    free_states(t, n);
+    return ret == STOP_NOMEM ? DUMP_STOP_NOMEM : ret;
+}
+
+static int print_all(struct tracer *t)
+{
+    int ret = 0, sys_errno = 0;
+
+    for (size_t i = 0; !ret && i < t->list.n; i += BATCH) {
+        size_t n = t->list.n - i < BATCH ? t->list.n - i : BATCH;
+        ret = print_batch(t, t->list.v + i, n, &sys_errno);
+    }
+    return dump_replay_status(t->dump, ret, sys_errno, &t->diag);
+}
+
+/* What the trace lacks for arguments and results. */
+static void remark(const struct tracer *t)
+{
+    const char *path = t->dump->path;
+
+    if (t->dump->quiet || !t->list.n) {
+        return;
+    }
+    if (!(t->info.events & CTR_HAS_REG)) {
+        tool_error(PROG,
+                   "%s: registers were not recorded (-e reg): calls without arguments "
+                   "and results",
+                   path);
+    } else if (!t->printer.abi) {
+        tool_error(PROG, "%s: how functions of %s get arguments is not known", path,
+                   t->info.target);
+    } else if (!(t->info.events & CTR_HAS_VAL)) {
+        tool_error(PROG,
+                   "%s: values were not recorded (-e val): text is shown as its address",
+                   path);
+    }
+}
+
+static int nothing(const struct tracer *t)
+{
+    for (unsigned i = 0; i < t->opt->nr_patterns; i++) {
+        bool exists = false;
+        for (uint32_t k = 0; k < t->list.tree->nr_functions && !exists; k++) {
+            exists = call_matches(t->opt->patterns[i], &t->list.tree->functions[k]);
+        }
+        if (!exists) {
+            tool_error(PROG, "%s: no call of '%s' in what is selected", t->dump->path,
+                       t->opt->patterns[i]);
+            return TOOL_NOTHING;
+        }
+    }
+    return TOOL_NOTHING;
+}
+
+int trace_calls(struct ctr_trace *tr, const struct places *places,
+                const struct trace_calls_options *opt)
+{
+    struct tracer t = {.tr = tr,
+                       .places = places,
+                       .opt = opt,
+                       .dump = opt->dump,
+                       .diag = {.off = CTR_NO_OFF}};
+    struct calltree_options tree = {
+        .filter = opt->filter, .jobs = opt->dump->jobs, .quiet = opt->dump->quiet};
+    const struct ctr_reg *r;
+    int status = call_list_make(&t.list, tr, t.dump->path, places, &tree, opt->patterns,
+                                opt->nr_patterns);
+
+    ctr_trace_info(tr, &t.info);
+    call_printer_init(&t.printer, tr, t.dump->string_max, false);
+    for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {
+        t.reg_bytes = (i + 1) * (size_t)CTR_REG_STRIDE;
+    }
+    if (!status && !t.list.n) {
+        status = nothing(&t);
+    } else if (!status) {
+        remark(&t);
+        t.points = calloc(BATCH, sizeof(*t.points));
+        status = t.points ? print_all(&t)
+                          : dump_replay_status(t.dump, DUMP_STOP_NOMEM, 0, NULL);
+    }
+    memory_close(t.memory);
+    textbuf_fini(&t.out);
+    free(t.points);
+    call_list_free(&t.list);
+    return status;
+}
