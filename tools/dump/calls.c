@@ -70,16 +70,56 @@ static bool innermost(const struct open_call *c, struct ctr_syscall *s)
            ctr_parse_syscall(&e, s) == 0;
 }
 
+/* Whether another call may begin inside the open ones. */
+static bool may_nest(const struct open_call *c)
+{
+    struct ctr_syscall outer;
+
+    return c->depth < CALL_DEPTH && innermost(c, &outer) && outer.name.n == 7 &&
+           !memcmp(outer.name.p, "syscall", 7);
+}
+
+/* Whether a return is that of one of the open calls. */
+static bool returns(const struct open_call *c, const struct ctr_os_event *e)
+{
+    struct ctr_syscall begun, ended;
+
+    if (ctr_parse_syscall(e, &ended) != 0) {
+        return true; /* it ends nothing */
+    }
+    for (unsigned i = 0; i < c->depth; i++) {
+        struct ctr_os_event b = {.thread = c->thread};
+        size_t pos = c->at[i];
+
+        if (call_load(c->raw.data, c->raw.len, &pos, &b) &&
+            ctr_parse_syscall(&b, &begun) == 0 && begun.nr == ended.nr) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool call_is_over(const struct open_call *c, const struct ctr_os_event *e)
+{
+    if (!c->depth) {
+        return false;
+    }
+    if (e->ordinal != c->ordinal) {
+        return true; /* instructions ran since the call began */
+    }
+    switch (e->type) {
+    case CTR_EVENT_SYSCALL:
+        return !may_nest(c);
+    case CTR_EVENT_SYSRET:
+        return !returns(c, e);
+    default:
+        return !call_may_hold(e);
+    }
+}
+
 static bool begin_call(struct os_printer *p, struct open_call *c,
                        const struct ctr_os_event *e)
 {
-    struct ctr_syscall outer;
-    bool nested = c->depth < CALL_DEPTH && innermost(c, &outer) && outer.name.n == 7 &&
-                  !memcmp(outer.name.p, "syscall", 7);
-
-    if (!nested && !call_flush(p, c)) {
-        return false;
-    }
     c->at[c->depth++] = c->raw.len;
     c->thread = e->thread;
     c->ordinal = e->ordinal;
@@ -105,8 +145,8 @@ static bool end_call(struct os_printer *p, struct open_call *c,
 
 bool call_step(struct os_printer *p, struct open_call *c, const struct ctr_os_event *e)
 {
-    if (c->depth && e->ordinal != c->ordinal && !call_flush(p, c)) {
-        return false; /* instructions ran since the call began */
+    if (call_is_over(c, e) && !call_flush(p, c)) {
+        return false;
     }
     switch (e->type) {
     case CTR_EVENT_SYSCALL:
@@ -117,6 +157,6 @@ bool call_step(struct os_printer *p, struct open_call *c, const struct ctr_os_ev
         return c->depth && c->raw.len < MAX_CALL_BYTES ? call_store(&c->raw, e)
                                                        : os_print_event(p, e);
     default:
-        return (call_may_hold(e) || call_flush(p, c)) && os_print_event(p, e);
+        return os_print_event(p, e);
     }
 }

@@ -224,6 +224,9 @@ struct stored_event {
 bool call_step(struct os_printer *p, struct open_call *c, const struct ctr_os_event *e);
 /* Prints open calls as not returned, because another event came. */
 bool call_flush(struct os_printer *p, struct open_call *c);
+/* Whether the open calls, if any, did not return before this event, the next of their
+ * thread: call_step prints them as such. */
+bool call_is_over(const struct open_call *c, const struct ctr_os_event *e);
 /* Whether such an event can occur between the begin and the end of a call. */
 bool call_may_hold(const struct ctr_os_event *e);
 
