@@ -209,7 +209,7 @@ void flush_chunk(struct maker *m, uint32_t thread, unsigned segment_flags)
         .side_bytes = m->n_side,
         .flags = segment_flags,
         .start_ns = m->clock_ns,
-        .end_ns = m->clock_ns + 1000000,
+        .end_ns = m->clock_ns + (m->span_ns ? m->span_ns : 1000000),
     };
 
     check("encode", ctr_encoder_run(m->enc, &seg, 1, m->packed, &diag), &diag);

@@ -36,6 +36,7 @@ struct maker {
     unsigned reg_size[MAX_REGS], reg_off[MAX_REGS];
     uint8_t state[16 * MAX_REGS];
     uint64_t clock_ns;
+    uint64_t span_ns; /* of the next chunk; 0: a millisecond */
     FILE *expect, *cuts;
     /* the contents of META, set before maker_open */
     const char *selection;
@@ -121,7 +122,23 @@ void make_random(char **argv, bool all);
 /* mktrace_chosen.c */
 void make_chosen(const char *path);
 
-/* mktrace_system.c */
+/* mktrace_order.c: argv starts after the word `order' */
+void make_order(char **argv);
+
+/* mktrace_system.c; each event is at the next tick, memory has no time */
+struct call {
+    const char *name;
+    unsigned nr;
+    uint64_t args[8];
+};
+void enter(struct maker *m, const struct call *c);
+void leave(struct maker *m, const struct call *c, int64_t result);
+void memory(struct maker *m, uint64_t addr, const void *data, size_t n, size_t size,
+            unsigned flags);
+void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags, uint64_t start,
+             uint64_t size, uint64_t offset, const char *path);
+void signal_event(struct maker *m, unsigned signo, int code, uint64_t addr, uint64_t pc,
+                  uint64_t handler, unsigned flags);
 void make_system(const char *path);
 void make_mapped(const char *mapped, const char *path);
 void make_calls(const char *target, unsigned machine, bool be, unsigned addr_bits,

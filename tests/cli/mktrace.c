@@ -16,6 +16,12 @@
  *       divided between two chunks.
  *   mktrace random-all SEED CHUNKS RUNS FILE EXPECT
  *       the same with values, registers and system events
+ *   mktrace order SEED THREADS CALLS BYTES KIND FILE
+ *       threads that make about CALLS calls each, with BYTES of memory, at the same
+ *       time.  KIND is `short': chunks and calls last some ms; `long': one chunk and one
+ *       call last nearly to the end, one call never returns; `same': as short, but all
+ *       chunks claim to have been begun at the same time; or `timeless': short, recorded
+ *       without times
  *   mktrace system FILE             a small arm trace with all kinds of events
  *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that were
  *       at 0x1000 of a file PATH with the build id 1234ab01, which was at 0x10000
@@ -214,6 +220,8 @@ int main(int argc, char **argv)
         make_random(argv + 2, false);
     } else if (argc == 7 && !strcmp(argv[1], "random-all")) {
         make_random(argv + 2, true);
+    } else if (argc == 8 && !strcmp(argv[1], "order")) {
+        make_order(argv + 2);
     } else if (argc == 3 && !strcmp(argv[1], "system")) {
         make_system(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "mapped")) {

@@ -13,12 +13,6 @@
 #define STORE4 (2u | CTR_ACCESS_STORE)
 #define LIBC_BASE 0x40810000u
 
-struct call {
-    const char *name;
-    unsigned nr;
-    uint64_t args[8];
-};
-
 static void call_event(struct maker *m, unsigned type, const struct call *c,
                        unsigned flags, int64_t result)
 {
@@ -34,19 +28,19 @@ static void call_event(struct maker *m, unsigned type, const struct call *c,
     put_event(m, type, tick(m), o.p, o.n);
 }
 
-static void enter(struct maker *m, const struct call *c)
+void enter(struct maker *m, const struct call *c)
 {
     call_event(m, CTR_EVENT_SYSCALL, c, 0, 0);
 }
 
-static void leave(struct maker *m, const struct call *c, int64_t result)
+void leave(struct maker *m, const struct call *c, int64_t result)
 {
     call_event(m, CTR_EVENT_SYSRET, c, 0, result);
 }
 
 /* `n' bytes of `size' are recorded. */
-static void memory(struct maker *m, uint64_t addr, const void *data, size_t n,
-                   size_t size, unsigned flags)
+void memory(struct maker *m, uint64_t addr, const void *data, size_t n, size_t size,
+            unsigned flags)
 {
     struct payload o = {.n = 0};
 
@@ -74,8 +68,8 @@ static void simple_call(struct maker *m, const struct call *c, uint64_t addr,
     leave(m, c, result);
 }
 
-static void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags,
-                    uint64_t start, uint64_t size, uint64_t offset, const char *path)
+void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags, uint64_t start,
+             uint64_t size, uint64_t offset, const char *path)
 {
     struct payload o = {.n = 0};
     bool file = path[0] == '/';
@@ -98,8 +92,8 @@ static void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags,
     put_event(m, CTR_EVENT_MAP, tick(m), o.p, o.n);
 }
 
-static void signal_event(struct maker *m, unsigned signo, int code, uint64_t addr,
-                         uint64_t pc, uint64_t handler, unsigned flags)
+void signal_event(struct maker *m, unsigned signo, int code, uint64_t addr, uint64_t pc,
+                  uint64_t handler, unsigned flags)
 {
     struct payload o = {.n = 0};
 
