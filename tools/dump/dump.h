@@ -6,6 +6,9 @@
  * events.c replays and has the callbacks, lines.c formats lines, output.c writes them
  * in order, insntext.c caches the text of instructions, os.c formats events of the
  * system, marks.c events about the recording itself, calls.c assembles system calls.
+ * Events between instructions alone are printed in order of time: timed.c has the
+ * callbacks, order.c merges the threads, held.c keeps the lines that wait, ahead.c finds
+ * out how an open call ends.
  */
 #ifndef TOOLS_DUMP_H
 #define TOOLS_DUMP_H
@@ -70,6 +73,7 @@ struct dump_options {
     bool color;
     bool values; /* of accesses */
     bool times;  /* of system calls and other events */
+    bool group;  /* events between instructions chunk by chunk, too */
     /* For module+offset next to a pc, the offset being an address of the file; NULL: not
      * shown.  dump_shows_modules says whether it is used. */
     const struct places *places;
@@ -89,6 +93,7 @@ enum dump_stop {
     DUMP_STOP_EPIPE = 1,  /* the reader of the output is gone */
     DUMP_STOP_OUTPUT = 2, /* output cannot be written: errno in sys_errno */
     DUMP_STOP_NOMEM = 3,
+    DUMP_STOP_HELD = 4, /* the temporary file of held.h fails: errno in sys_errno */
 };
 
 /* Writes all n bytes to standard output; 0 or an enum dump_stop. */

@@ -130,6 +130,9 @@ enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *a
     case DUMP_OPT_NO_PAGER:
         c->opt.no_pager = true;
         break;
+    case DUMP_OPT_GROUP:
+        c->opt.group = true;
+        break;
     case DUMP_OPT_STATISTICS:
         c->opt.statistics = true;
         break;

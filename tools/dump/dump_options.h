@@ -17,6 +17,7 @@ enum {
     DUMP_OPT_WRITES,
     DUMP_OPT_STATISTICS,
     DUMP_OPT_NO_PAGER,
+    DUMP_OPT_GROUP,
 };
 
 /* The words of --events. */
@@ -34,6 +35,9 @@ extern const struct words dump_event_words;
          "stores but no loads; alone same as -e store,val"}
 #define DUMP_OPTIONS_HOW                                                                 \
     {'s', "strings", "N", "show N bytes of a system call's buffer; default 32"},         \
+        {DUMP_OPT_GROUP, "group", NULL,                                                  \
+         "show sys, map, thr, mark thread by thread, in chunks,\n"                       \
+         "not in order of time"},                                                        \
         {DUMP_OPT_JSON, "json", NULL, "one JSON object per line"}
 #define DUMP_OPTIONS_TERMINAL                                                            \
     {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never", &tool_color_words},       \

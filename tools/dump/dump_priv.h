@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the parts that print events: events.c has the callbacks, lines.c formats
- * lines, output.c writes them in order.
+ * lines, output.c writes them in recorded order.  timed.h is for the order of time.
  */
 #ifndef TOOLS_DUMP_PRIV_H
 #define TOOLS_DUMP_PRIV_H
@@ -54,6 +54,10 @@ struct worker {
     struct textbuf module;
     struct ctr_chunk chunk;
     uint32_t process;
+    /* timed.c, of the last line or open call: */
+    uint64_t begun_ns; /* time of its first event */
+    uint32_t seen;     /* its events so far */
+    bool creates;      /* it may have created a thread */
 } __attribute__((aligned(128)));
 
 struct dump {
@@ -67,6 +71,11 @@ struct dump {
     bool hide_mem;  /* do not show that access */
     bool addrs;     /* --addr: registers of shown instructions only */
     bool selects;   /* the annotator hides instructions */
+    uint32_t kinds; /* CTR_KIND_* that are read */
+    bool stream;
+    bool hide_threads;   /* events of threads are read to find the ends of calls only */
+    struct order *order; /* NULL: in recorded order ... */
+    bool timeless;       /* ... because the recording has no times */
     /* Used by the ordered callback only. */
     int sys_errno;              /* of writing */
     bool calls;                 /* there may be system calls in the output */

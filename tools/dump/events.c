@@ -11,6 +11,8 @@
  * keeps the open call of each thread.  A piece passes it the events of a call that it
  * cannot finish in its output, between the text: a byte 0, which no text contains,
  * then a copied event.
+ *
+ * Where only events between instructions are shown, timed.c takes the place of all this.
  */
 #include "dump_priv.h"
 
@@ -20,6 +22,7 @@
 #include "cannoli/events.h"
 #include "common/options.h"
 #include "input/trace.h"
+#include "timed.h"
 
 /*
  * Instructions that a worker formats at a time: some MiB of text, so that the first
@@ -414,6 +417,7 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     d->hold_exec = execs && d->addrs;
     d->hide_mem = d->addrs && !accesses && (execs || kinds & CTR_KIND_REG);
     filter->kinds = kinds | (d->hide_mem ? CTR_KIND_LOAD | CTR_KIND_STORE : 0);
+    d->kinds = filter->kinds;
     d->calls = kinds & CTR_KIND_SYS && d->info.events & CTR_HAS_SYS;
     ops->exec = execs ? on_exec : NULL;
     ops->mem = accesses || d->hide_mem ? on_mem : NULL;
@@ -468,6 +472,7 @@ static void free_dump(struct dump *d)
     }
     free(d->threads);
     os_printer_fini(&d->printer);
+    order_free(d->order);
 }
 
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
@@ -506,13 +511,17 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
     if (!opt->annotator && dump_shows_modules(opt)) {
         d.places = opt->places;
     }
-    ret = ctr_replay(tr, &ops, &d, &ropts, &diag);
+    ret = timed_choose(&d, &ops, &filter);
+    ret = ret ? ret : ctr_replay(tr, &ops, &d, &ropts, &diag);
     /* What was read is shown, also before an error. */
     if (ret <= 0) {
-        int last = output_open_calls(&d);
+        int last = d.order ? order_finish(d.order) : output_open_calls(&d);
         ret = ret ? ret : last;
     }
     progress_clear(&d.progress);
+    if (!ret) {
+        timed_remark(&d);
+    }
     status = dump_replay_status(opt, ret, d.sys_errno, &diag);
     /* Damaged map events, if modules were looked up after them and the replay itself did
      * not meet them. */

@@ -129,6 +129,10 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
         tool_error(opt->prog, "%s: %s", opt->out ? opt->out : "standard output",
                    strerror(sys_errno));
         return TOOL_FAILED;
+    case DUMP_STOP_HELD:
+        tool_error(opt->prog, "lines that wait for their place in a temporary file: %s",
+                   strerror(sys_errno));
+        return TOOL_FAILED;
     case DUMP_STOP_NOMEM:
         tool_error(opt->prog, "out of memory");
         return TOOL_FAILED;

@@ -262,6 +262,7 @@ static void note_mode(struct command_line *c, int key)
     case 'e':
     case DUMP_OPT_READS:
     case DUMP_OPT_WRITES:
+    case DUMP_OPT_GROUP:
     case 's':
     case 'd':
     case OPT_INLINES:
