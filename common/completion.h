@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* --completion: prints a shell's completion of a program, made of its table of options. */
+/* A shell's completion of a program, made of its table of options: --completion. */
 #ifndef COMMON_COMPLETION_H
 #define COMMON_COMPLETION_H
 
 #include "common/options.h"
 
-/*
- * Call when tool_options_next has returned TOOL_OPT_COMPLETION.  Prints to standard output.
- * Returns TOOL_OK, or TOOL_USAGE after one line on stderr if o->arg is no shell.
- */
-int tool_completion_print(struct tool_options *o);
+/* Writes the script.  Returns false if the shell is none of tool_shell_words. */
+bool completion_print(const struct tool_options *o, const char *shell, FILE *out);
 
 #endif

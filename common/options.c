@@ -155,7 +155,7 @@ int tool_options_parse(struct tool_options *o,
             tool_print_version(o->prog);
             return TOOL_OK;
         case TOOL_OPT_COMPLETION:
-            return tool_completion_print(o);
+            return tool_print_completion(o);
         default:
             if (!parse(arg, key, o->arg)) {
                 return tool_bad_argument(o, key);
@@ -256,6 +256,13 @@ void tool_options_help(const struct tool_options *o, FILE *out)
 void tool_print_version(const char *prog)
 {
     printf("%s (cannoli) %s\n", prog, CANNOLI_VERSION);
+}
+
+int tool_print_completion(struct tool_options *o)
+{
+    return completion_print(o, o->arg, stdout)
+               ? TOOL_OK
+               : tool_bad_argument(o, TOOL_OPT_COMPLETION);
 }
 
 int tool_close_stdout(const char *prog, const char *name, int status)

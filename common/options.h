@@ -45,9 +45,9 @@ struct tool_option {
 enum {
     TOOL_OPT_HELP = 'h',
     TOOL_OPT_VERSION = 'V',
-    TOOL_OPT_COMPLETION = TOOL_OPT_LONG + 0xf00, /* completion.h handles it */
+    TOOL_OPT_COMPLETION = TOOL_OPT_LONG + 0xf00,
 };
-extern const struct words tool_shell_words;
+extern const struct words tool_shell_words; /* its argument */
 #define TOOL_OPTIONS_COMMON                                                              \
     {TOOL_OPT_COMPLETION, "completion", "SHELL",                                         \
      "print the completion for bash, zsh or fish, and exit", &tool_shell_words},         \
@@ -120,6 +120,10 @@ void tool_options_help(const struct tool_options *o, FILE *out);
 
 /* Prints "PROG (cannoli) VERSION". */
 void tool_print_version(const char *prog);
+
+/* Prints the completion for the shell o->arg.  Returns TOOL_OK, or TOOL_USAGE after one line
+ * on stderr if it is no such shell. */
+int tool_print_completion(struct tool_options *o);
 
 /*
  * Call at the end of main: flushes and closes standard output, as some file systems

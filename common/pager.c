@@ -27,15 +27,19 @@
 #define NOT_EXECUTABLE 126
 #define NOT_FOUND 127
 
+/* What has a meaning for a shell. */
+#define SPECIAL "|&;<>()$`\\\"'*?[#~=%\n"
+
 /* Signals with a handler, but for those that are ignored. */
 static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 static struct {
-    pid_t pid;    /* of the child; 0: there is none */
-    int starting; /* a pipe that the child closes by becoming the pager */
-    int terminal; /* stderr as it was, -1: not replaced */
-    int held;     /* the memory file that stderr is meanwhile */
-    char *failure;
+    pid_t pid;                    /* of the child; 0: there is none */
+    int starting;                 /* a pipe that the child closes by becoming the pager */
+    int terminal;                 /* stderr as it was, -1: not replaced */
+    int held;                     /* the memory file that stderr is meanwhile */
+    char *command;                /* for the shell */
+    char *failure;                /* message: that did not run */
     volatile sig_atomic_t ending; /* its end ends nothing else */
 } pager;
 
@@ -80,7 +84,7 @@ static const char *pager_command(void)
         return NULL;
     }
     /* What only a shell understands, it has to find. */
-    if (strcspn(command, "|&;<>()$`\\\"'*?[#~=%\n") >= len && !is_program(command, len)) {
+    if (strcspn(command, SPECIAL) >= len && !is_program(command, len)) {
         return NULL;
     }
     return command;
@@ -89,8 +93,7 @@ static const char *pager_command(void)
 /* ------------------------------------------------------------------ the child */
 
 /* Becomes the pager when there is something to read. */
-_Noreturn static void become_pager(const char *command, int input, int starting,
-                                   const bool *ignored)
+_Noreturn static void become_pager(int input, int starting, const sigset_t *mask)
 {
     struct pollfd p = {.fd = input, .events = POLLIN};
 
@@ -99,13 +102,11 @@ _Noreturn static void become_pager(const char *command, int input, int starting,
     if (!(p.revents & POLLIN)) {
         _exit(0);
     }
-    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
-        signal(handled[i], ignored[i] ? SIG_IGN : SIG_DFL);
-    }
     signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
     setenv("LESS", "FRX", 0);
     if (dup2(input, STDIN_FILENO) >= 0 && fcntl(STDIN_FILENO, F_SETFD, 0) >= 0) {
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        execl("/bin/sh", "sh", "-c", pager.command, (char *)NULL);
     }
     close(starting);
     _exit(NOT_EXECUTABLE);
@@ -205,17 +206,30 @@ static void on_fatal(int sig)
     errno = saved;
 }
 
-static void set_handlers(const bool *ignored)
+static void fill_set(sigset_t *set)
 {
-    struct sigaction a = {.sa_handler = on_fatal, .sa_flags = SA_RESTART};
-
-    sigemptyset(&a.sa_mask);
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
     for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
-        sigaddset(&a.sa_mask, handled[i]);
+        sigaddset(set, handled[i]);
     }
-    sigaddset(&a.sa_mask, SIGCHLD);
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t set;
+
+    fill_set(&set);
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+static void set_handlers(void)
+{
+    struct sigaction a = {.sa_handler = on_fatal, .sa_flags = SA_RESTART}, before;
+
+    fill_set(&a.sa_mask);
     for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
-        if (!ignored[i]) {
+        if (!sigaction(handled[i], NULL, &before) && before.sa_handler != SIG_IGN) {
             sigaction(handled[i], &a, NULL);
         }
     }
@@ -235,13 +249,13 @@ static bool in_foreground(void)
 }
 
 /*
- * Makes the child; its output is the terminal.  The signals that it would die of while it
- * waits end this process, and then it has no input.
+ * Makes the child; its output is the terminal.  What would end it while it waits is blocked
+ * there: it ends this process, and then the child has no input.
  */
-static bool start_child(const char *command, int *output)
+static bool start_child(int *output)
 {
-    bool ignored[sizeof(handled) / sizeof(handled[0])];
     int data[2], starting[2];
+    sigset_t before;
 
     if (pipe2(data, O_CLOEXEC)) {
         return false;
@@ -251,30 +265,51 @@ static bool start_child(const char *command, int *output)
         close(data[1]);
         return false;
     }
-    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
-        ignored[i] = signal(handled[i], SIG_IGN) == SIG_IGN;
-    }
+    block_signals(&before);
     pager.pid = fork();
     if (pager.pid == 0) {
         close(data[1]);
         close(starting[0]);
-        become_pager(command, data[0], starting[1], ignored);
+        become_pager(data[0], starting[1], &before);
     }
     close(data[0]);
     close(starting[1]);
     pager.starting = starting[0];
     *output = data[1];
     if (pager.pid > 0) {
-        set_handlers(ignored);
-        return true;
+        set_handlers();
+    } else {
+        pager.pid = 0;
+        close(data[1]);
+        close(starting[0]);
     }
-    for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
-        signal(handled[i], ignored[i] ? SIG_IGN : SIG_DFL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return pager.pid != 0;
+}
+
+static void free_texts(void)
+{
+    free(pager.command);
+    free(pager.failure);
+    pager.command = pager.failure = NULL;
+}
+
+/* Makes the texts that the child and the handlers need. */
+static bool make_texts(const char *prog, const char *command)
+{
+    /* A shell that waits for the pager would get the signals in its place. */
+    const char *exec = command[strcspn(command, SPECIAL)] ? "" : "exec ";
+
+    if (asprintf(&pager.command, "%s%s", exec, command) < 0) {
+        pager.command = NULL;
+        return false;
     }
-    pager.pid = 0;
-    close(data[1]);
-    close(starting[0]);
-    return false;
+    if (asprintf(&pager.failure, "%s: cannot run the pager '%s'\n", prog, command) < 0) {
+        pager.failure = NULL;
+        free_texts();
+        return false;
+    }
+    return true;
 }
 
 void pager_start(const char *prog)
@@ -284,12 +319,12 @@ void pager_start(const char *prog)
     int output;
 
     if (!command || !in_foreground() || fstat(STDOUT_FILENO, &terminal) ||
-        asprintf(&pager.failure, "%s: cannot run the pager '%s'\n", prog, command) < 0) {
+        !make_texts(prog, command)) {
         return;
     }
     pager.terminal = -1;
-    if (!start_child(command, &output)) {
-        free(pager.failure);
+    if (!start_child(&output)) {
+        free_texts();
         return;
     }
     dup2(output, STDOUT_FILENO);
@@ -311,6 +346,6 @@ int pager_close_stdout(const char *prog, const char *name, int status)
     if (!pager_ran(how)) {
         status = TOOL_FAILED;
     }
-    free(pager.failure);
+    free_texts();
     return status;
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cannoli/mempipe.h"
-#include "common/completion.h"
 #include "common/options.h"
 #include "jitter_check.h"
 #include "ring.h"
@@ -285,7 +284,7 @@ static int parse(struct tool_options *o, struct session_config *config,
             tool_print_version(o->prog);
             return TOOL_OK;
         case TOOL_OPT_COMPLETION:
-            return tool_completion_print(o);
+            return tool_print_completion(o);
         default:
             return TOOL_USAGE;
         }

@@ -7,6 +7,7 @@ unset CANNOLI_PAGER LESS NO_COLOR
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 "$TOOLS/mktrace" random-all 2 12 40 big.ctr expect.json || exit 1
 dump=$BIN/tracedump
+python=$(python3 -c 'import sys; print(sys.executable)')
 
 # pager LINE...: makes the pager
 pager() {
@@ -17,7 +18,16 @@ pager() {
 # on STATUS COMMAND...: runs it on a terminal; what that shows goes to `stdout'
 on() {
     rm -f started got less go
-    run "$1" python3 "$SRC/tests/cli/terminal.py" "${@:2}"
+    run "$1" "$python" "$SRC/tests/cli/terminal.py" "${@:2}"
+}
+
+# await FILE: waits until it is there, a minute at most
+await() {
+    local i
+    for i in $(seq 3000); do
+        [ ! -e "$1" ] || return 0
+        sleep 0.02
+    done
 }
 
 # paged STATUS COMMAND...: the pager gets what a file would, with colors, the terminal nothing
@@ -43,8 +53,8 @@ paged 0 "$dump" --info sample.ctr
 paged 0 "$dump" big.ctr
 paged 0 "$BIN/tracesym" -q sample.ctr
 paged 0 "$BIN/tracesym" -q --functions sample.ctr
-on 0 "$BIN/tracecov" -q -f text sample.ctr
-"$BIN/tracecov" -q -f text sample.ctr >want
+on 4 "$BIN/tracecov" -q -f json sample.ctr
+"$BIN/tracecov" -q -f json sample.ctr >want 2>/dev/null
 same want got "the pager's input of tracecov"
 LESS=-S on 0 "$dump" sample.ctr
 [ "$(cat less)" = -S ] || fail "LESS was not kept: '$(cat less)'"
@@ -64,7 +74,7 @@ TERM=dumb unpaged 0 "$dump" sample.ctr
 TERM='' unpaged 0 "$dump" sample.ctr
 unpaged 0 "$dump" --no-pager sample.ctr
 unpaged 0 "$BIN/tracesym" -q --no-pager sample.ctr
-unpaged 0 "$BIN/tracecov" -q -f text --no-pager sample.ctr
+unpaged 4 "$BIN/tracecov" -q -f json --no-pager sample.ctr
 unpaged 0 "$BIN/tracesym" -q --bbv=100 -t 4242 sample.ctr
 unpaged 0 "$dump" --help
 unpaged 2 "$dump" --nonsense sample.ctr
@@ -76,7 +86,7 @@ run 0 "$dump" sample.ctr
 [ ! -e started ] || fail "a pager without a terminal"
 # Without any output the pager does not start
 rm -f started
-python3 "$SRC/tests/cli/terminal.py" "$dump" --count=0 -e exec sample.ctr >stdout
+"$python" "$SRC/tests/cli/terminal.py" "$dump" --count=0 -e exec sample.ctr >stdout
 [ ! -e started ] || fail "a pager for nothing"
 
 # The status is the tool's, and what it says comes after the pager
@@ -103,15 +113,25 @@ kill "$feeder"
 [ ! -s stdout ] || fail "after an early end of a stream: $(head -3 stdout)"
 
 # Ctrl-C is the pager's while it runs
-pager "trap '' INT" 'while [ ! -e go ]; do sleep 0.02; done' 'cat >got'
+printf '%s\n' '#!/bin/sh' "trap '' INT" ': >started' 'while [ ! -e go ]; do sleep 0.02; done' \
+    'cat >got' >pager
 "$dump" --color=always big.ctr >want
 rm -f started
-{ while [ ! -e started ]; do sleep 0.02; done; sleep 0.3; : >go; } &
+{ await started; sleep 0.3; : >go; } &
 on 0 --send '\x03' started -- "$dump" big.ctr
 wait $!
 same want got "after Ctrl-C in the pager"
-# ... and the tool's before the first output
-{ cat big.ctr; : >fed; exec sleep 100; } >pipe 2>/dev/null &
+# SIGTERM ends both, the pager first
+printf '%s\n' '#!/bin/sh' "trap ': >terminated; exit' TERM" ': >started' \
+    'while :; do sleep 0.02; done' >pager
+rm -f started
+{ await started; kill "$(cat pid)"; } &
+# shellcheck disable=SC2016
+on 143 sh -c 'echo $$ >pid; exec "$0" big.ctr' "$dump"
+wait $!
+[ -e terminated ] || fail "SIGTERM did not end the pager"
+# ... and Ctrl-C is the tool's before the first output, here of a stream that does not end
+{ head -c 90000 big.ctr; : >fed; exec sleep 100; } >pipe 2>/dev/null &
 feeder=$!
 on 130 --send '\x03' fed -- "$dump" --pc=1 pipe
 kill "$feeder"
@@ -122,7 +142,7 @@ if command -v less >/dev/null; then
     run 0 "$dump" --count=2 -e exec sample.ctr
     mv stdout want
     PAGER=less on 0 "$dump" --count=2 --color=never -e exec sample.ctr
-    sed 's/\x1b[=>]//g; s/\x1b\[?1[hl]//g; s/\x1b\[K//g; s/\r//g' stdout | grep . >shown
+    sed 's/\x1b[=>]//g; s/\x1b\[?1[hl]//g; s/\x1b\[[Km]//g; s/\r//g' stdout | grep . >shown
     same want shown "what less shows"
 fi
 finish

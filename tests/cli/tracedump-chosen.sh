@@ -43,11 +43,11 @@ grep -Ev '\+\+\+ (mark|recorded|not recorded|label|selection) ' whole.txt >want
 same want stdout "without -e mark"
 
 # Events of the recording itself have no pc; they have an ordinal and a thread.
-run 0 "$dump" -e mark --pc 0x10400 chosen.ctr
+run 4 "$dump" -e mark --pc 0x10400 chosen.ctr
 [ ! -s stdout ] || fail "--pc shows marks"
 run 0 "$dump" -e mark --from 3 --to 6 chosen.ctr
 [ "$(wc -l <stdout)" -eq 2 ] || fail "--from 3 --to 6: $(wc -l <stdout) marks, not 2"
-run 0 "$dump" -e mark -t 4243 chosen.ctr
+run 4 "$dump" -e mark -t 4243 chosen.ctr
 [ ! -s stdout ] || fail "another thread's marks"
 
 # Tags are also there without disassembly and in colour.

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/completion.h"
 #include "common/ctlsock.h"
 #include "common/options.h"
 #include "common/textbuf.h"
@@ -428,7 +427,7 @@ int main(int argc, char **argv)
             status = TOOL_OK;
             break;
         case TOOL_OPT_COMPLETION:
-            status = tool_completion_print(&o);
+            status = tool_print_completion(&o);
             break;
         default:
             status = TOOL_USAGE;

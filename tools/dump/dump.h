@@ -98,6 +98,11 @@ enum dump_stop {
 
 /* Writes all n bytes to standard output; 0 or an enum dump_stop. */
 int dump_write(const void *data, size_t n, int *sys_errno);
+/* Whether it has written anything yet. */
+bool dump_wrote(void);
+
+/* Call if nothing was written: says why, unless quiet.  Returns TOOL_NOTHING. */
+int dump_nothing(const struct ctr_trace *tr, const struct dump_options *opt);
 
 /*
  * Prints the events that opt->filter and opt->kinds select to standard output.  Returns

@@ -12,9 +12,18 @@
 #include "common/pager.h"
 #include "input/trace.h"
 
+static bool wrote; /* a program has one standard output */
+
+bool dump_wrote(void)
+{
+    return wrote;
+}
+
 int dump_write(const void *data, size_t n, int *sys_errno)
 {
     const char *p = data;
+
+    wrote |= n != 0;
 
     while (n) {
         ssize_t w = write(STDOUT_FILENO, p, n);

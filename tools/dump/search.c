@@ -36,78 +36,255 @@ struct searching {
     const struct search_request *request;
     const struct moment *at;
     struct tool_ranges left; /* bytes without an event yet */
-    bool no_memory;
+    struct hits {            /* what accessed them in one chunk, in order */
+        struct hit *v;
+        size_t n, cap;
+    } hits;
+    struct ctr_chunk chunk;
+    struct ctr_diag diag;
+    bool any; /* an event was printed; the last one: */
+    uint32_t thread;
+    uint64_t ordinal;
+    bool system;
 };
 
-static void add_range(struct searching *s, uint64_t from, uint64_t to, uint32_t process)
+/* An access, or memory that the system used. */
+struct hit {
+    uint64_t ordinal, addr, size;
+    uint32_t seq;
+    bool system;
+};
+
+static int add_range(struct tool_ranges *list, uint64_t from, uint64_t to,
+                     uint32_t process)
 {
     struct ctr_range *v;
 
     if (from >= to) {
-        return;
+        return 0;
     }
-    v = realloc(s->left.v, (s->left.n + 1) * sizeof(*v));
+    v = realloc(list->v, (list->n + 1) * sizeof(*v));
     if (!v) {
-        s->no_memory = true;
-        return;
+        return DUMP_STOP_NOMEM;
     }
-    s->left.v = v;
-    v[s->left.n++] = (struct ctr_range){from, to, process};
+    list->v = v;
+    v[list->n++] = (struct ctr_range){from, to, process};
+    return 0;
 }
 
-/* Takes the bytes of an event out of the ranges of its process. */
-static void take_out(struct searching *s, const struct ctr_found *f)
+/* Takes the bytes of an event out of the ranges of its process; *taken: there were any.
+ * Returns 0 or DUMP_STOP_NOMEM. */
+static int take_out(struct searching *s, const struct hit *h, uint32_t process,
+                    bool *taken)
 {
-    struct tool_ranges before = s->left;
-    uint64_t end = f->addr + f->size;
+    struct tool_ranges after = {0};
+    uint64_t end = h->addr + h->size;
+    int ret = 0;
 
-    end = end < f->addr ? UINT64_MAX : end;
-    s->left = (struct tool_ranges){0};
-    for (uint32_t i = 0; i < before.n; i++) {
-        const struct ctr_range *r = &before.v[i];
-        if ((r->process && r->process - 1 != f->thread->process) || r->to <= f->addr ||
+    end = end < h->addr ? UINT64_MAX : end;
+    *taken = false;
+    for (uint32_t i = 0; !ret && i < s->left.n; i++) {
+        const struct ctr_range *r = &s->left.v[i];
+        if ((r->process && r->process - 1 != process) || r->to <= h->addr ||
             r->from >= end) {
-            add_range(s, r->from, r->to, r->process);
+            ret = add_range(&after, r->from, r->to, r->process);
             continue;
         }
-        add_range(s, r->from, f->addr, r->process);
-        add_range(s, end, r->to, r->process);
+        *taken = true;
+        ret = add_range(&after, r->from, h->addr < r->to ? h->addr : r->to, r->process);
+        ret = ret ? ret
+                  : add_range(&after, end > r->from ? end : r->from, r->to, r->process);
     }
-    free(before.v);
+    free(s->left.v);
+    s->left = after;
+    return ret;
 }
 
 /* Prints the event: an instruction with its accesses there, or an event of the system. */
-static int print_found(struct searching *s, const struct ctr_found *found)
+static int print_hit(struct searching *s, const struct hit *h)
 {
     struct dump_options o = *s->opt;
 
-    o.only = found->thread;
+    o.only = ctr_trace_thread(s->tr, s->chunk.thread);
     o.filter.pids = o.filter.tids = NULL;
     o.filter.npid = o.filter.ntid = o.filter.nprocess = 0;
-    o.filter.threads = &found->thread->index;
+    o.filter.threads = &s->chunk.thread;
     o.filter.nthread = 1;
-    o.filter.from = found->ordinal;
-    o.filter.to = found->ordinal + 1;
+    o.filter.from = h->ordinal;
+    o.filter.to = h->ordinal + 1;
     o.filter.from_ns = o.filter.to_ns = 0;
     o.filter.from_thread = o.filter.to_thread = 0;
-    o.kinds = found->kind;
-    if (found->system) {
+    o.kinds = s->request->kind;
+    if (h->system) {
         o.kinds = CTR_KIND_SYS;
         o.filter.npc = o.filter.naddr = 0;
     }
     return dump_events(s->tr, &o);
 }
 
-/* Finds the event closest to the moment: 1, 0 or an error. */
-static int find_next(struct searching *s, struct ctr_found *found, struct ctr_diag *diag)
+/* ---------------------------------------------------------- one chunk's accesses */
+
+static int add_hit(struct searching *s, struct hit h)
+{
+    struct hits *l = &s->hits;
+
+    if (l->n == l->cap) {
+        size_t cap = 2 * l->cap + 64;
+        struct hit *v = realloc(l->v, cap * sizeof(*v));
+        if (!v) {
+            return DUMP_STOP_NOMEM;
+        }
+        l->v = v;
+        l->cap = cap;
+    }
+    h.seq = (uint32_t)l->n;
+    l->v[l->n++] = h;
+    return 0;
+}
+
+/* Whether an event is on the right side of the moment, as ctr_search counts. */
+static bool is_side(const struct searching *s, uint64_t ordinal, bool system)
+{
+    if (s->chunk.thread != s->at->thread) {
+        return true;
+    }
+    if (!s->request->back) {
+        return ordinal > s->at->ordinal;
+    }
+    return system ? ordinal <= s->at->ordinal : ordinal < s->at->ordinal;
+}
+
+static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    struct searching *s = arg;
+
+    if (ctr_job_chunk(job)->index != s->chunk.index || !is_side(s, m->ordinal, false)) {
+        return 0;
+    }
+    return add_hit(s, (struct hit){m->ordinal, m->addr, m->size, 0, false});
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct searching *s = arg;
+    struct ctr_usermem m;
+    uint32_t kind;
+
+    if (ctr_job_chunk(job)->index != s->chunk.index || ctr_parse_usermem(e, &m) ||
+        !m.size || !is_side(s, e->ordinal, true)) {
+        return 0;
+    }
+    kind = m.flags & CTR_USERMEM_WRITE ? CTR_KIND_STORE : CTR_KIND_LOAD;
+    return kind == s->request->kind
+               ? add_hit(s, (struct hit){e->ordinal, m.addr, m.size, 0, true})
+               : 0;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct hit *x = a, *y = b;
+
+    if (x->ordinal != y->ordinal) {
+        return x->ordinal < y->ordinal ? -1 : 1;
+    }
+    if (x->system != y->system) { /* it comes before the instruction */
+        return x->system ? -1 : 1;
+    }
+    return x->seq < y->seq ? -1 : 1;
+}
+
+/* Reads the accesses of the chunk that touch bytes that are left. */
+static int read_chunk(struct searching *s)
+{
+    const struct ctr_replay_ops ops = {.mem = on_mem}, os_ops = {.os = on_os};
+    struct ctr_filter filter = s->opt->filter;
+    const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
+    uint64_t first;
+    int ret;
+
+    s->hits.n = 0;
+    filter.kinds = s->request->kind;
+    filter.addrs = s->left.v;
+    filter.naddr = s->left.n;
+    filter.threads = &s->chunk.thread;
+    filter.nthread = 1;
+    filter.from_thread = filter.to_thread = 0;
+    /* A chunk may begin with the rest of an instruction's accesses. */
+    first = s->chunk.first ? s->chunk.first - 1 : 0;
+    filter.from = first > filter.from ? first : filter.from;
+    if (!filter.to || filter.to > s->chunk.first + s->chunk.insns) {
+        filter.to = s->chunk.first + s->chunk.insns + 1;
+    }
+    ret = ctr_replay(s->tr, &ops, s, &opts, &s->diag);
+    if (!ret && s->opt->kinds & CTR_KIND_SYS && !filter.npc) {
+        filter.kinds = CTR_KIND_SYS;
+        filter.naddr = 0;
+        ret = ctr_replay(s->tr, &os_ops, s, &opts, &s->diag);
+    }
+    if (!ret && s->hits.n > 1) {
+        qsort(s->hits.v, s->hits.n, sizeof(*s->hits.v), in_order);
+    }
+    return ret;
+}
+
+/* Prints those of them that are the last or first of a byte. */
+static int print_chunk(struct searching *s, bool *progress)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->chunk.thread);
+    int status = TOOL_OK;
+
+    for (size_t i = 0; !status && s->left.n && i < s->hits.n; i++) {
+        const struct hit *h = &s->hits.v[s->request->back ? s->hits.n - 1 - i : i];
+        bool taken;
+        if (take_out(s, h, t->process, &taken)) {
+            return dump_replay_status(s->opt, DUMP_STOP_NOMEM, 0, NULL);
+        }
+        if (!taken) {
+            continue;
+        }
+        *progress = true;
+        /* An instruction's accesses may be in two chunks. */
+        if (!s->any || s->thread != t->index || s->ordinal != h->ordinal ||
+            s->system != h->system) {
+            status = print_hit(s, h);
+        }
+        s->any = true;
+        s->thread = t->index;
+        s->ordinal = h->ordinal;
+        s->system = h->system;
+    }
+    return status;
+}
+
+/* Finds the chunk with the event closest to a moment: 1, 0 or an error. */
+static int find_chunk(struct searching *s, const struct moment *from)
 {
     struct ctr_filter filter = s->opt->filter;
+    struct ctr_found found;
+    int ret;
 
     filter.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
     filter.addrs = s->left.v;
     filter.naddr = s->left.n;
-    return ctr_search(s->tr, &filter, s->at->thread, s->at->ordinal,
-                      s->request->back ? CTR_SEARCH_BACK : 0, s->opt->jobs, found, diag);
+    ret = ctr_search(s->tr, &filter, from->thread, from->ordinal,
+                     s->request->back ? CTR_SEARCH_BACK : 0, s->opt->jobs, &found,
+                     &s->diag);
+    if (ret == 1) {
+        ret = ctr_trace_chunk(s->tr, found.chunk, &s->chunk, &s->diag);
+        return ret ? ret : 1;
+    }
+    return ret;
+}
+
+/* Where to go on after a chunk. */
+static struct moment after_chunk(const struct searching *s)
+{
+    uint64_t first = s->chunk.first, last = first + s->chunk.insns;
+
+    return (struct moment){.thread = s->chunk.thread,
+                           .ordinal = s->request->back ? first
+                                      : last > first   ? last - 1
+                                                       : first};
 }
 
 static int nothing(const struct searching *s)
@@ -136,40 +313,30 @@ static int check(const struct searching *s)
                                                                       : TOOL_OK;
 }
 
-/* Whether the system made an event that was printed already for other bytes. */
-static bool same_event(const struct ctr_found *a, const struct ctr_found *b)
-{
-    return a->thread == b->thread && a->ordinal == b->ordinal && a->system == b->system;
-}
-
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct search_request *request, const struct moment *at)
 {
-    struct searching s = {.tr = tr, .opt = opt, .request = request, .at = at};
-    struct ctr_diag diag = {.off = CTR_NO_OFF};
-    struct ctr_found found, last = {0};
-    int status = check(&s), ret = 1;
-    bool any = false;
+    struct searching s = {
+        .tr = tr, .opt = opt, .request = request, .at = at, .diag = {.off = CTR_NO_OFF}};
+    struct moment from = *at;
+    int status = check(&s), ret = 0;
+    bool progress = true;
 
-    for (uint32_t i = 0; !status && i < opt->filter.naddr; i++) {
+    for (uint32_t i = 0; !ret && i < opt->filter.naddr; i++) {
         const struct ctr_range *r = &opt->filter.addrs[i];
-        add_range(&s, r->from, r->to, r->process);
+        ret = add_range(&s.left, r->from, r->to, r->process);
     }
-    while (!status && !s.no_memory && s.left.n &&
-           (ret = find_next(&s, &found, &diag)) == 1) {
-        if (!any || !same_event(&found, &last)) {
-            status = print_found(&s, &found);
-        }
-        any = true;
-        last = found;
-        take_out(&s, &found);
-    }
-    if (s.no_memory) {
-        ret = DUMP_STOP_NOMEM;
+    while (!status && !ret && progress && s.left.n &&
+           (ret = find_chunk(&s, &from)) == 1) {
+        progress = false;
+        ret = read_chunk(&s);
+        status = ret ? status : print_chunk(&s, &progress);
+        from = after_chunk(&s);
     }
     free(s.left.v);
-    if (!status && (ret < 0 || s.no_memory)) {
-        return dump_replay_status(opt, ret, 0, &diag);
+    free(s.hits.v);
+    if (!status && ret) {
+        return dump_replay_status(opt, ret, 0, &s.diag);
     }
-    return status || any ? status : nothing(&s);
+    return status || s.any ? status : nothing(&s);
 }

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/completion.h"
 #include "common/options.h"
 #include "common/pager.h"
 #include "common/progress.h"
@@ -263,7 +262,7 @@ static int parse_command_line(struct command_line *c, struct tool_options *o)
             return TOOL_OK;
         case TOOL_OPT_COMPLETION:
             c->done = true;
-            return tool_completion_print(o);
+            return tool_print_completion(o);
         case OPT_TRACES_FROM:
             named = true;
             status = read_names(c, o->arg);

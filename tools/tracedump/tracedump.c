@@ -178,6 +178,13 @@ static int open_modules(struct ctr_trace *tr, struct command_line *c,
     return prints && shown ? open_places(modset, places, tr, opt, &c->modset) : TOOL_OK;
 }
 
+static int print_events(struct ctr_trace *tr, const struct dump_options *opt)
+{
+    int status = dump_events(tr, opt);
+
+    return status == TOOL_OK && !dump_wrote() ? dump_nothing(tr, opt) : status;
+}
+
 /* Runs the chosen mode; the filter is known. */
 static int show_mode(struct ctr_trace *tr, struct command_line *c,
                      const struct locate_request *request, const struct dump_options *opt)
@@ -197,7 +204,7 @@ static int show_mode(struct ctr_trace *tr, struct command_line *c,
            : c->hist.n        ? dump_histogram(tr, opt, &c->hist, &c->modset)
            : c->state.kind    ? dump_state(tr, opt, &at)
            : c->search.option ? dump_search(tr, opt, &c->search, &at)
-                              : dump_events(tr, opt);
+                              : print_events(tr, opt);
 }
 
 static int show(struct ctr_trace *tr, void *arg)

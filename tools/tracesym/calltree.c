@@ -149,20 +149,19 @@ static int read_names(struct maker *m, struct ctr_trace *tr,
                       const struct calltree_options *opt)
 {
     struct ctr_replay_ops ops = {.os = name_on_os, .ordered = name_on_ordered};
-    struct ctr_filter filter = {.kinds = CTR_KIND_THR,
-                                .to = opt->filter.from,
-                                .to_ns = opt->filter.from && !opt->filter.from_thread
-                                             ? 0
-                                             : opt->filter.from_ns,
-                                .pids = opt->filter.pids,
-                                .npid = opt->filter.npid,
-                                .tids = opt->filter.tids,
-                                .ntid = opt->filter.ntid,
-                                .processes = opt->filter.processes,
-                                .nprocess = opt->filter.nprocess,
-                                .threads = opt->filter.threads,
-                                .nthread = opt->filter.nthread,
-                                .to_thread = opt->filter.from_thread};
+    struct ctr_filter filter = {
+        .kinds = CTR_KIND_THR,
+        .to = opt->filter.from,
+        .to_ns = opt->filter.from && !opt->filter.from_thread ? 0 : opt->filter.from_ns,
+        .pids = opt->filter.pids,
+        .npid = opt->filter.npid,
+        .tids = opt->filter.tids,
+        .ntid = opt->filter.ntid,
+        .processes = opt->filter.processes,
+        .nprocess = opt->filter.nprocess,
+        .threads = opt->filter.threads,
+        .nthread = opt->filter.nthread,
+        .to_thread = opt->filter.from_thread};
     struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     struct ctr_info info;

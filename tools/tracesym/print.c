@@ -215,8 +215,10 @@ static int with_symbols(struct ctr_trace *tr, const struct places *places,
 static int show_events(struct ctr_trace *tr, const struct dump_options *opt,
                        const void *arg)
 {
+    int status = dump_events(tr, opt);
+
     (void)arg;
-    return dump_events(tr, opt);
+    return status == TOOL_OK && !dump_wrote() ? dump_nothing(tr, opt) : status;
 }
 
 int print_trace(struct ctr_trace *tr, const struct places *places,

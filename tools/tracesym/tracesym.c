@@ -13,6 +13,7 @@
 
 #include "backtrace.h"
 #include "bbv.h"
+#include "call_counts.h"
 #include "common/outfile.h"
 #include "common/pager.h"
 #include "query/filter_options.h"
@@ -33,6 +34,8 @@ enum {
     OPT_BBV,
     OPT_LIST,
     OPT_TRACE_CALLS,
+    OPT_CALLERS_OF,
+    OPT_CALLS_OF,
     OPT_BACKTRACE,
     OPT_LOCALS,
     OPT_BBV_PCS,
@@ -58,6 +61,8 @@ static const struct tool_option option_table[] = {
      "basic-block vectors of intervals of N instructions,\nfor SimPoint"},
     {OPT_TRACE_CALLS, "trace-calls", "FUNCTIONS",
      "each call with arguments, result, caller and length:\nNAME, a glob, MODULE!NAME"},
+    {OPT_CALLERS_OF, "callers-of", "FUNCTIONS", "who called them, and how often"},
+    {OPT_CALLS_OF, "calls-of", "FUNCTIONS", "what they called, and how often"},
     {OPT_BACKTRACE, "backtrace", "MOMENT",
      "the calls that a thread is in before ordinal N, at\ncrash, end, call:NAME/N ..."},
     {OPT_LOCALS, "locals", NULL, "with --backtrace: the variables of each frame"},
@@ -117,6 +122,7 @@ enum mode {
     MODE_LIST,
     MODE_TRACE_CALLS,
     MODE_BACKTRACE,
+    MODE_CALL_COUNTS,
     MODE_SEARCH,
 };
 
@@ -128,7 +134,7 @@ struct command_line {
     struct tool_words modules, functions, traced;
     struct search_request search;
     struct moment_text backtrace;
-    bool locals;
+    bool locals, callees;
     struct site_options site;
     struct profile_options profile;
     uint64_t bbv, min_span, depth;
@@ -209,6 +215,10 @@ static bool parse_own(struct command_line *c, int key, const char *arg)
         return set_mode(c, MODE_BBV) && tool_parse_u64(arg, &c->bbv) && c->bbv;
     case OPT_TRACE_CALLS:
         return set_mode(c, MODE_TRACE_CALLS) && *arg && tool_words_add(&c->traced, arg);
+    case OPT_CALLERS_OF:
+    case OPT_CALLS_OF:
+        c->callees = key == OPT_CALLS_OF;
+        return set_mode(c, MODE_CALL_COUNTS) && *arg && tool_words_add(&c->traced, arg);
     case OPT_BACKTRACE:
         return set_mode(c, MODE_BACKTRACE) && moment_parse(arg, &c->backtrace);
     case OPT_LOCALS:
@@ -382,7 +392,7 @@ static int check_list(const struct command_line *c)
 static bool prints(enum mode mode)
 {
     return mode == MODE_PRINT || mode == MODE_SEARCH || mode == MODE_TRACE_CALLS ||
-           mode == MODE_BACKTRACE;
+           mode == MODE_BACKTRACE || mode == MODE_CALL_COUNTS;
 }
 
 /* Rejects options that exclude each other; TOOL_OK or TOOL_USAGE. */
@@ -469,7 +479,9 @@ static unsigned symbols_of(const struct command_line *c)
     unsigned flags = filter_options_symbols(&c->filter) |
                      moment_symbols(&c->search.moment) | moment_symbols(&c->backtrace);
 
-    if (c->mode == MODE_TRACE_CALLS) {
+    if (c->mode == MODE_CALL_COUNTS) {
+        flags |= SYMFILE_LINES | SYMFILE_NAMES;
+    } else if (c->mode == MODE_TRACE_CALLS) {
         flags |= SYMFILE_LINES | SYMFILE_NAMES | SYMFILE_TYPES;
     } else if (c->mode == MODE_BACKTRACE) {
         flags |= SYMFILE_LINES | SYMFILE_TYPES | (c->locals ? SYMFILE_LOCALS : 0);
@@ -598,6 +610,21 @@ static int list_calls(struct ctr_trace *tr, const struct places *places,
     return trace_calls(tr, places, &opt);
 }
 
+static int count_calls(struct ctr_trace *tr, const struct places *places,
+                       const struct command_line *c)
+{
+    const struct call_counts_options opt = {
+        .patterns = c->traced.v,
+        .nr_patterns = c->traced.n,
+        .callees = c->callees,
+        .filter = c->dump.opt.filter,
+        .dump = &c->dump.opt,
+        .site = &c->site,
+    };
+
+    return call_counts(tr, places, &opt);
+}
+
 /* Finds the moment that an option names. */
 static int find_moment(struct ctr_trace *tr, const struct places *places,
                        const struct command_line *c, const char *option,
@@ -657,6 +684,8 @@ static int show(struct ctr_trace *tr, const struct modset *modset,
         return list_calls(tr, places, c);
     case MODE_BACKTRACE:
         return show_backtrace(tr, places, c);
+    case MODE_CALL_COUNTS:
+        return count_calls(tr, places, c);
     default:
         return profile_write(tr, places, &profile);
     }

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Why no event was printed. */
+#include "dump.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/options.h"
+
+static const struct {
+    uint32_t kinds, has;
+    const char *what;
+} recorded[] = {
+    {CTR_KIND_EXEC, CTR_HAS_EXEC, "instructions"},
+    {CTR_KIND_LOAD | CTR_KIND_STORE, CTR_HAS_MEM, "accesses"},
+    {CTR_KIND_REG, CTR_HAS_REG, "registers"},
+    {CTR_KIND_SYS, CTR_HAS_SYS, "system calls"},
+    {CTR_KIND_MAP, CTR_HAS_MAP, "mappings"},
+    {CTR_KIND_THR, CTR_HAS_THR, "threads"},
+};
+
+/* What of the kinds asked for was not recorded, as a list; "" if some of it was. */
+static void list_missing(const struct ctr_info *info, uint32_t kinds, char *to,
+                         size_t size)
+{
+    size_t n = 0;
+
+    to[0] = 0;
+    for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++) {
+        if (!(recorded[i].kinds & kinds)) {
+            continue;
+        }
+        if (info->events & recorded[i].has) {
+            to[0] = 0;
+            return;
+        }
+        n += (size_t)snprintf(to + n, size - n, "%s%s", n ? ", " : "", recorded[i].what);
+    }
+}
+
+int dump_nothing(const struct ctr_trace *tr, const struct dump_options *opt)
+{
+    const struct ctr_filter *f = &opt->filter;
+    uint32_t kinds = opt->kinds & ~(f->naddr || f->npc ? CTR_KIND_MARK : 0u);
+    struct ctr_info info;
+    char missing[100];
+
+    ctr_trace_info(tr, &info);
+    list_missing(&info, kinds & ~CTR_KIND_MARK ? kinds : 0, missing, sizeof(missing));
+    if (opt->quiet) {
+        return TOOL_NOTHING;
+    }
+    if (f->naddr && !(info.events & CTR_HAS_MEM)) {
+        tool_error(opt->prog, "%s: accesses were not recorded (-e mem)", opt->path);
+    } else if (missing[0]) {
+        tool_error(opt->prog, "%s: %s were not recorded", opt->path, missing);
+    } else if (f->naddr || f->npc || f->from || f->to || f->from_ns || f->to_ns ||
+               f->npid || f->ntid || f->nprocess || f->nthread) {
+        tool_error(opt->prog, "%s: there is no such event in what is selected",
+                   opt->path);
+    } else {
+        tool_error(opt->prog, "%s: there is no such event", opt->path);
+    }
+    return TOOL_NOTHING;
+}
