@@ -3,9 +3,10 @@
  * Prints the events of a trace: one line for an instruction with its accesses and
  * registers, one line for each event of the system.
  *
- * events.c replays and has the callbacks, lines.c formats lines, output.c writes them
- * in order, insntext.c caches the text of instructions, os.c formats events of the
- * system, marks.c events about the recording itself, calls.c assembles system calls.
+ * events.c replays and has the callbacks, lines.c formats lines, access.c prints single
+ * accesses, output.c writes in order, insntext.c caches the text of instructions, os.c
+ * formats events of the system, marks.c events about the recording itself, calls.c
+ * assembles system calls.
  * Events between instructions alone are printed in order of time: timed.c has the
  * callbacks, order.c merges the threads, held.c keeps the lines that wait, ahead.c finds
  * out how an open call ends.
@@ -124,6 +125,28 @@ int dump_file(const struct dump_options *opt,
 /* Says why a replay ended early; returns the exit status. */
 int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
                        const struct ctr_diag *diag);
+
+/* --------------------------------------------------------- single accesses */
+
+/*
+ * Prints accesses that the caller has chosen, each with its instruction and the address
+ * of what was found there.  Used by one thread at a time; different ones at once.
+ */
+struct access_printer;
+
+/* info: made before the replay begins.  Modules are shown if there are opt->places.  NULL:
+ * no memory. */
+struct access_printer *access_printer_new(const struct ctr_info *info,
+                                          const struct dump_options *opt);
+void access_printer_free(struct access_printer *p);
+
+/* Call before the first access of a chunk. */
+void access_printer_chunk(struct access_printer *p, const struct ctr_chunk *chunk,
+                          const struct ctr_thread *t);
+
+/* The line or object with its newline, valid until the next call; NULL: no memory. */
+const struct textbuf *access_printer_put(struct access_printer *p,
+                                         const struct ctr_mem *m, uint64_t place);
 
 /* ---------------------------------------------------------- text of blocks */
 

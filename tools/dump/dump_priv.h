@@ -94,6 +94,10 @@ int output_open_calls(struct dump *d);
 
 /* ------------------------------------------------------------------- lines.c */
 
+/* Finds the time at an instruction, for modules and annotations, and until when it is
+ * valid. */
+void line_time(const struct dump *d, struct worker *w, uint64_t ordinal);
+
 /* Makes b the current block, with its text and module; false: no memory. */
 bool line_block(const struct dump *d, struct worker *w, const struct ctr_block *b);
 

@@ -126,23 +126,6 @@ static int on_end(void *arg, struct ctr_job *job)
     return ret;
 }
 
-/* The time at an instruction, for modules and annotations. */
-static void find_time(const struct dump *d, struct worker *w, uint64_t ordinal)
-{
-    const struct annotator *a = d->opt->annotator;
-    uint64_t time = a ? a->time(a->arg, &w->chunk, ordinal, &w->until)
-                      : places_time(d->places, &w->chunk, ordinal, &w->until);
-
-    if (time != w->time || w->process != w->epoch_process ||
-        w->chunk.end_ns != w->epoch_end_ns || !w->epoch) {
-        w->time = time;
-        w->epoch_process = w->process;
-        w->epoch_end_ns = w->chunk.end_ns;
-        w->epoch++;
-    }
-    w->block = NULL; /* look up its module again */
-}
-
 /*
  * Called before the instruction with this ordinal: flushes an open call, which did not
  * return, and updates the time that modules are looked up at.
@@ -163,7 +146,7 @@ static int before_insn(const struct dump *d, struct worker *w, struct ctr_job *j
     if (!d->places && !d->opt->annotator) {
         w->until = UINT64_MAX;
     } else if (ordinal >= w->until) {
-        find_time(d, w, ordinal);
+        line_time(d, w, ordinal);
     }
     w->watch = w->until;
     return ret;

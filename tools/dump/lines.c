@@ -85,6 +85,22 @@ static char *put_module(const struct worker *w, char *p, uint64_t pc)
     return p;
 }
 
+void line_time(const struct dump *d, struct worker *w, uint64_t ordinal)
+{
+    const struct annotator *a = d->opt->annotator;
+    uint64_t time = a ? a->time(a->arg, &w->chunk, ordinal, &w->until)
+                      : places_time(d->places, &w->chunk, ordinal, &w->until);
+
+    if (time != w->time || w->process != w->epoch_process ||
+        w->chunk.end_ns != w->epoch_end_ns || !w->epoch) {
+        w->time = time;
+        w->epoch_process = w->process;
+        w->epoch_end_ns = w->chunk.end_ns;
+        w->epoch++;
+    }
+    w->block = NULL; /* look up its module again */
+}
+
 /* Gets the block's annotations; false: no memory. */
 static bool annotate(const struct dump *d, struct worker *w, const struct ctr_block *b)
 {
