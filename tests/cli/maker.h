@@ -117,7 +117,7 @@ void block_reg(struct block *b, unsigned reg, unsigned size);
 void add_block(struct maker *m, const struct block *b);
 
 /* mktrace_random.c: argv starts after the word `random' */
-void make_random(char **argv, bool all);
+void make_random(char **argv, bool all, bool few);
 
 /* mktrace_chosen.c */
 void make_chosen(const char *path);

@@ -16,6 +16,8 @@
  *       divided between two chunks.
  *   mktrace random-all SEED CHUNKS RUNS FILE EXPECT
  *       the same with values, registers and system events
+ *   mktrace random-few SEED CHUNKS RUNS FILE EXPECT
+ *       the same, whose accesses are to some 30 bytes and have four values
  *   mktrace order SEED THREADS CALLS BYTES KIND FILE
  *       threads that make about CALLS calls each, with BYTES of memory, at the same
  *       time.  KIND is `short': chunks and calls last some ms; `long': one chunk and one
@@ -217,9 +219,11 @@ int main(int argc, char **argv)
     } else if (argc == 4 && !strcmp(argv[1], "target")) {
         make_target(argv[2], argv[3]);
     } else if (argc == 7 && !strcmp(argv[1], "random")) {
-        make_random(argv + 2, false);
+        make_random(argv + 2, false, false);
     } else if (argc == 7 && !strcmp(argv[1], "random-all")) {
-        make_random(argv + 2, true);
+        make_random(argv + 2, true, false);
+    } else if (argc == 7 && !strcmp(argv[1], "random-few")) {
+        make_random(argv + 2, true, true);
     } else if (argc == 8 && !strcmp(argv[1], "order")) {
         make_order(argv + 2);
     } else if (argc == 3 && !strcmp(argv[1], "system")) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `mktrace random' and `random-all', see mktrace.c. */
+/* `mktrace random', `random-all' and `random-few', see mktrace.c. */
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ static const struct {
 };
 
 static bool all; /* more than instructions and accesses */
+static bool few; /* few addresses and values */
 
 static uint64_t rng_state;
 
@@ -222,12 +223,29 @@ static void expect_register(const struct maker *m, struct walker *w, uint64_t pc
     fprintf(m->expect, "\"%s}\n", outside ? ",\"outside\":true" : "");
 }
 
+/* What a few bytes in a few places can be, so that neighbours often make a word. */
+static uint8_t few_values(void)
+{
+    static const uint8_t values[] = "aaaaaabbbbbbbc\0\0";
+
+    return values[below(sizeof(values) - 1)];
+}
+
+/* A place of up to `size' bytes among these. */
+static uint64_t few_places(unsigned size)
+{
+    static uint64_t next;
+
+    next = below(3) ? next + size : below(30);
+    return 0x5000 + next % 30;
+}
+
 /* Sometimes any value, otherwise one of few, so that some equal the value before. */
 static void random_value(uint8_t *v, unsigned size)
 {
     memset(v, 0, 16);
     for (unsigned i = 0; i < size; i++) {
-        v[i] = below(3) ? (uint8_t)below(2) : (uint8_t)rng();
+        v[i] = few ? few_values() : below(3) ? (uint8_t)below(2) : (uint8_t)rng();
     }
 }
 
@@ -252,7 +270,7 @@ static void do_slot(struct maker *m, struct walker *w, const struct block *b, un
     uint8_t value[16];
     uint64_t addr = below(4) ? 0x40000000 + 16 * s + 4 * stride++ : rng() & 0xffffffff;
 
-    addr &= 0xffffffff;
+    addr = few ? few_places(size) : addr & 0xffffffff;
     put_addr(m, addr);
     if (all) {
         random_value(value, size);
@@ -305,10 +323,10 @@ static void maybe_extra(struct maker *m, struct walker *w, const struct block *b
         return;
     }
     store = below(2);
-    size = 1 + below(all ? 40 : 1000);
-    addr = rng() & 0x7fffffff;
+    size = 1 + below(few ? 12 : all ? 40 : 1000);
+    addr = few ? few_places(size) : rng() & 0x7fffffff;
     for (unsigned i = 0; i < size; i++) {
-        data[i] = (uint8_t)rng();
+        data[i] = few ? few_values() : (uint8_t)rng();
     }
     put_extra(m, (uint16_t)insn, store, size, addr, all ? data : NULL);
     expect_access(m, w, b, insn, store, addr, size, all ? data : NULL);
@@ -492,18 +510,18 @@ static void do_memory(struct maker *m, struct walker *w)
     char text[200];
     unsigned n = below(17), write = below(2);
     size_t len = strlen(w->memory), at;
-    uint64_t addr = below(1u << 30);
+    uint64_t addr = few ? few_places(n) : below(1u << 30);
 
     put_le(p, addr, 8);
-    put_le(p + 8, n + 5, 8);
+    put_le(p + 8, few && below(3) ? n : n + 5, 8);
     put_le(p + 16, write ? CTR_USERMEM_WRITE : 0, 4);
     put_le(p + 20, n, 4);
     at = (size_t)snprintf(text, sizeof(text),
                           "\"op\":\"%s\",\"addr\":\"0x%" PRIx64
                           "\",\"size\":%u,\"data\":\"",
-                          write ? "write" : "read", addr, n + 5);
+                          write ? "write" : "read", addr, p[8]);
     for (unsigned i = 0; i < n; i++) {
-        p[24 + i] = (uint8_t)rng();
+        p[24 + i] = few ? few_values() : (uint8_t)rng();
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%02x", p[24 + i]);
     }
     if (w->call[0] && len > 700) {
@@ -637,7 +655,7 @@ static void do_between(struct maker *m, struct walker *w)
     }
 }
 
-void make_random(char **argv, bool with_all)
+void make_random(char **argv, bool with_all, bool with_few)
 {
     static struct block blocks[NR_BLOCKS];
     struct maker m = {0};
@@ -647,6 +665,7 @@ void make_random(char **argv, bool with_all)
     char cuts[4096];
 
     all = with_all;
+    few = with_few;
     rng_state = strtoull(argv[0], NULL, 0);
     chunks = (unsigned)strtoul(argv[1], NULL, 0);
     runs = (unsigned)strtoul(argv[2], NULL, 0);

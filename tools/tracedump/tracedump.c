@@ -23,6 +23,8 @@ enum {
     OPT_STATE,
     OPT_HISTOGRAM,
     OPT_TOP,
+    OPT_FIND,
+    OPT_WITHIN,
 };
 
 static const struct tool_option option_table[] = {
@@ -35,6 +37,12 @@ static const struct tool_option option_table[] = {
     DUMP_OPTIONS_ACCESSES,
     {0, NULL, NULL, "What to look for, with --addr"},
     SEARCH_OPTIONS,
+    {0, NULL, NULL, "What values to look for"},
+    {OPT_FIND, "find", "WHAT",
+     "where WHAT was loaded, stored, read or written: bytes in\nhexadecimal as in memory, "
+     "a string in double quotes, or\nTYPE:NUMBER, such as u32:7, i16:-1, f64:0.5"},
+    {OPT_WITHIN, "within", "N",
+     "join pieces that are at most N instructions apart;\ndefault 65536"},
     {0, NULL, NULL, "How to show it"},
     {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
     {OPT_NO_MODULES, "no-modules", NULL, "no module+offset next to instructions"},
@@ -68,6 +76,8 @@ struct command_line {
     struct moment_text state;
     struct search_request search;
     struct hist_request hist;
+    struct find_request find;
+    bool within;    /* was given */
     unsigned modes; /* number of chosen modes that print no events */
     bool info, summary, no_modules;
 };
@@ -104,6 +114,13 @@ static bool set_option(void *to, int key, const char *arg)
         return hist_parse(&c->hist, arg);
     case OPT_TOP:
         return tool_parse_u64(arg, &c->hist.top) && c->hist.top;
+    case OPT_FIND:
+        c->modes += !c->find.text;
+        c->find.text = arg;
+        return true;
+    case OPT_WITHIN:
+        c->within = true;
+        return tool_parse_u64(arg, &c->find.within);
     case OPT_NO_DISAS:
         c->dump.opt.no_disas = true;
         return true;
@@ -120,6 +137,23 @@ static bool set_option(void *to, int key, const char *arg)
     }
 }
 
+static int finish_find(struct command_line *c)
+{
+    const uint32_t kinds = CTR_KIND_LOAD | CTR_KIND_STORE | CTR_KIND_SYS;
+
+    if (!c->find.text) {
+        return c->within ? tool_usage_error(PROG, "--within needs --find") : TOOL_OK;
+    }
+    if (!(c->dump.opt.kinds & kinds)) {
+        return tool_usage_error(PROG,
+                                "--find needs load, store or sys among the --events");
+    }
+    c->find.within = !c->within                         ? FIND_WITHIN
+                     : c->find.within > FIND_WITHIN_MAX ? FIND_WITHIN_MAX
+                                                        : c->find.within;
+    return find_parse(&c->find);
+}
+
 /* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
@@ -134,7 +168,7 @@ static int finish_options(struct command_line *c)
     }
     if (c->modes > 1) {
         return tool_usage_error(PROG, "more than one of --info, --summary, --histogram, "
-                                      "--state and the searches");
+                                      "--state, --find and the other searches");
     }
     if (c->hist.top && !c->hist.n) {
         return tool_usage_error(PROG, "--top is for --histogram only");
@@ -152,7 +186,7 @@ static int finish_options(struct command_line *c)
     c->modset.flags = SYMFILE_HEADERS; /* addresses are enough: the first line is fast */
     c->modset.quiet = c->dump.opt.quiet;
     c->modset.missing_ok = true;
-    return status;
+    return status ? status : finish_find(c);
 }
 
 /* The symbols that the command line needs; 0: none. */
@@ -167,7 +201,8 @@ static int open_modules(struct ctr_trace *tr, struct command_line *c,
                         const struct dump_options *opt, struct modset **modset,
                         struct places **places)
 {
-    bool shown = c->state.kind || (!c->no_modules && dump_shows_modules(opt));
+    bool shown =
+        c->state.kind || (!c->no_modules && (c->find.text || dump_shows_modules(opt)));
     bool prints = !c->info && !c->summary && !c->hist.n;
     struct modset_options files = c->modset;
 
@@ -204,6 +239,7 @@ static int show_mode(struct ctr_trace *tr, struct command_line *c,
            : c->hist.n        ? dump_histogram(tr, opt, &c->hist, &c->modset)
            : c->state.kind    ? dump_state(tr, opt, &at)
            : c->search.option ? dump_search(tr, opt, &c->search, &at)
+           : c->find.text     ? dump_find(tr, opt, &c->find)
                               : print_events(tr, opt);
 }
 
