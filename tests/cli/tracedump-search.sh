@@ -23,7 +23,7 @@ events = run(["-e", "exec,mem"])
 place = {(e["pid"], e["tid"], e["ordinal"]): i for i, e in enumerate(events) if e["kind"] == "exec"}
 accesses = [(i, e, int(e["addr"], 16)) for i, e in enumerate(events) if e["kind"] != "exec"]
 found = nothing = 0
-for n in range(150):
+for n in range(100):
     which = rnd.randrange(len(threads))
     pid, tid, insns = threads[which]
     back = rnd.random() < 0.6
@@ -32,7 +32,7 @@ for n in range(150):
     at = place[(pid, tid, ordinal)]
     lo = rnd.choice(accesses)[2] - rnd.randrange(16)
     lo = max(lo, 0)
-    size = rnd.choice([1, 4, 64, 5000])
+    size = rnd.choice([1, 4, 64, 400])
     alone = rnd.random() < 0.4
     option = {(True, "store"): "--last-write-before", (True, "load"): "--last-read-before",
               (False, "store"): "--first-write-after", (False, "load"): "--first-read-after"}[back, kind]

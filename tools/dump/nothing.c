@@ -19,7 +19,7 @@ static const struct {
     {CTR_KIND_THR, CTR_HAS_THR, "threads"},
 };
 
-/* What of the kinds asked for was not recorded, as a list; "" if some of it was. */
+/* What of the kinds was not recorded, as a list; "" if some of it was. */
 static void list_missing(const struct ctr_info *info, uint32_t kinds, char *to,
                          size_t size)
 {

@@ -10,36 +10,6 @@
 #include "cannoli/events.h"
 #include "common/options.h"
 
-bool timed_step(const struct dump *d, struct os_printer *p, struct open_call *c,
-                const struct ctr_os_event *e)
-{
-    if (d->hide_threads && e->type == CTR_EVENT_THREAD) {
-        return !call_is_over(c, e) || call_flush(p, c);
-    }
-    return call_step(p, c, e);
-}
-
-bool timed_is_long(const struct dump *d, uint64_t begun_ns, uint64_t end_ns)
-{
-    return d->stream && end_ns > begun_ns && end_ns - begun_ns > STREAM_WAIT_NS;
-}
-
-bool timed_creates(const struct ctr_os_event *e)
-{
-    static const char *const names[] = {"clone", "clone3", "fork", "vfork"};
-    struct ctr_syscall s;
-
-    if (e->type != CTR_EVENT_SYSCALL || ctr_parse_syscall(e, &s) != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (s.name.n == strlen(names[i]) && !memcmp(s.name.p, names[i], s.name.n)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether a program begins, which replaced another one in its process. */
 static bool replaces(const struct ctr_os_event *e)
 {

@@ -6,40 +6,11 @@
 #include "query/locate_priv.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbols/symfile_data.h"
-
-bool hits_add(struct hits *h, const struct module *m, uint64_t from, uint64_t to)
-{
-    if (h->n == h->cap) {
-        uint32_t cap = 2 * h->cap + 16;
-        struct hit *v = realloc(h->v, cap * sizeof(*v));
-        if (!v) {
-            h->no_memory = true;
-            return false;
-        }
-        h->v = v;
-        h->cap = cap;
-    }
-    h->v[h->n++] = (struct hit){m, from, to};
-    return true;
-}
-
-void finder_why(struct finder *f, const char *format, ...)
-{
-    va_list ap;
-
-    if (f->why[0]) {
-        return;
-    }
-    va_start(ap, format);
-    vsnprintf(f->why, sizeof(f->why), format, ap);
-    va_end(ap);
-}
 
 /* ------------------------------------------------------------------- an item */
 

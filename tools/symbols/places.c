@@ -13,28 +13,6 @@
 
 #include "input/mappings.h"
 
-uint32_t places_lower_file(const struct places *p, const char *path)
-{
-    uint32_t low = 0, high = p->nr_files;
-
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if ((uintptr_t)p->files[mid].path < (uintptr_t)path) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
-}
-
-struct mapped_file *places_file(const struct places *p, const struct ctr_mapping *m)
-{
-    uint32_t i = places_lower_file(p, m->path);
-
-    return i < p->nr_files && p->files[i].path == m->path ? &p->files[i] : NULL;
-}
-
 struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod)
 {
     return (struct range){m->start, m->end, mod,

@@ -23,15 +23,18 @@ struct lazy_places {
     struct ctr_trace *trace; /* NULL: not opened yet */
     struct places *whole;    /* NULL: not needed yet */
     int status;              /* TOOL_FAILED after a message */
+    const struct whole_places *ops;
 };
 
-bool places_lazy_init(struct places *p, const char *path, unsigned open_flags)
+bool places_lazy_init(struct places *p, const char *path, unsigned open_flags,
+                      const struct whole_places *ops)
 {
     p->lazy = calloc(1, sizeof(*p->lazy));
     if (!p->lazy) {
         return false;
     }
     pthread_mutex_init(&p->lazy->lock, NULL);
+    p->lazy->ops = ops;
     p->lazy->path = path;
     p->lazy->open_flags = open_flags;
     return true;
@@ -40,7 +43,7 @@ bool places_lazy_init(struct places *p, const char *path, unsigned open_flags)
 void places_lazy_fini(struct places *p)
 {
     if (p->lazy) {
-        places_free(p->lazy->whole);
+        p->lazy->ops->free(p->lazy->whole);
         ctr_close(p->lazy->trace);
         pthread_mutex_destroy(&p->lazy->lock);
         free(p->lazy);
@@ -56,7 +59,7 @@ static int load_all(const struct places *p, struct lazy_places *l)
 {
     int status = tool_trace_open(p->set->opt.prog, l->path, l->open_flags, &l->trace);
 
-    return status ? status : places_load(&l->whole, p->set, l->trace, l->path);
+    return status ? status : l->ops->load(&l->whole, p->set, l->trace, l->path);
 }
 
 /* Also returns NULL after an error, which l->status has. */

@@ -15,56 +15,6 @@
 
 /* ------------------------------------------------------- files of mappings */
 
-/* Excludes stacks and memory that a program writes itself. */
-static bool is_module(const struct ctr_mapping *m)
-{
-    static const char *const written[] = {"/memfd:", "/dev/zero", "/SYSV"};
-
-    if (m->path[0] != '/') {
-        return !strncmp(m->path, "[v", 2);
-    }
-    for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++) {
-        if (!strncmp(m->path, written[i], strlen(written[i]))) {
-            return m->build_id_bytes != 0;
-        }
-    }
-    return true;
-}
-
-/* More than any real program has; the work on them is quadratic. */
-#define MAX_FILES 16384u
-
-int places_add_file(void *arg, const struct ctr_mapping *m)
-{
-    struct places *p = arg;
-    uint32_t i = places_lower_file(p, m->path);
-
-    if (!(m->prot & 4) || !is_module(m) ||
-        (i < p->nr_files && p->files[i].path == m->path)) {
-        return 0;
-    }
-    if (p->nr_files == MAX_FILES) {
-        return 0;
-    }
-    if (p->nr_files == p->cap_files) {
-        uint32_t cap = 2 * p->cap_files + 16;
-        struct mapped_file *v = realloc(p->files, cap * sizeof(*v));
-        if (!v) {
-            return 1;
-        }
-        p->files = v;
-        p->cap_files = cap;
-    }
-    memmove(p->files + i + 1, p->files + i, (p->nr_files - i) * sizeof(*p->files));
-    p->files[i] = (struct mapped_file){.path = m->path,
-                                       .build_id = m->build_id,
-                                       .build_id_bytes = m->build_id_bytes,
-                                       .seq = p->nr_files,
-                                       .process = m->process};
-    p->nr_files++;
-    return 0;
-}
-
 /* The address range of the file in the first process that mapped it: all its pieces. */
 static void note_load(struct mapped_file *f, const struct ctr_mapping *m)
 {
@@ -186,11 +136,6 @@ static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
     free(c.counts);
     free(c.file_of);
     return status;
-}
-
-bool mod_needs_check(const struct mod *m)
-{
-    return m && m->verify && !m->trusted && mod_has_bytes(m);
 }
 
 static int verify(struct places *p, struct ctr_trace *tr, bool *rejected)
@@ -325,6 +270,8 @@ int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
     return status;
 }
 
+static const struct whole_places whole = {places_load, places_free};
+
 /* With --elf files all is loaded, which shows at once whether they fit. */
 int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *tr,
                        const char *path, unsigned open_flags)
@@ -343,7 +290,7 @@ int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *
     } else if (!status && mappings_at_once(p->mappings)) {
         p->at_once = true;
         status = load_mapped(p, tr);
-    } else if (!status && !places_lazy_init(p, path, open_flags)) {
+    } else if (!status && !places_lazy_init(p, path, open_flags, &whole)) {
         status = no_memory(p);
     }
     if (status) {

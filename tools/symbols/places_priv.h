@@ -134,7 +134,14 @@ int places_add_file(void *places, const struct ctr_mapping *m);
 
 /* ------------------------------------------------------------ places_lazy.c */
 
-bool places_lazy_init(struct places *p, const char *path, unsigned open_flags);
+/* How places are completely loaded and freed: places_load and places_free. */
+struct whole_places {
+    int (*load)(struct places **out, struct modset *s, struct ctr_trace *tr,
+                const char *path);
+    void (*free)(struct places *p);
+};
+bool places_lazy_init(struct places *p, const char *path, unsigned open_flags,
+                      const struct whole_places *ops);
 void places_lazy_fini(struct places *p);
 /* TOOL_OK, or TOOL_FAILED if a query could not be answered. */
 int places_lazy_status(const struct places *p);
@@ -144,9 +151,6 @@ int places_lazy_status(const struct places *p);
  */
 struct mod *places_lazy_mod(const struct places *p, const struct ctr_mapping *m,
                             const struct places **whole);
-/* Whether the file has to be compared with the code that ran. */
-bool mod_needs_check(const struct mod *m);
-
 /* The file of a mapping, or NULL. */
 struct mapped_file *places_file(const struct places *p, const struct ctr_mapping *m);
 /* The index of a path in the list of files, or the index where it belongs. */
@@ -155,6 +159,12 @@ uint32_t places_lower_file(const struct places *p, const char *path);
 static inline bool mod_has_bytes(const struct mod *m)
 {
     return m && m->pub.file;
+}
+
+/* Whether the file has to be compared with the code that ran. */
+static inline bool mod_needs_check(const struct mod *m)
+{
+    return m && m->verify && !m->trusted && mod_has_bytes(m);
 }
 
 struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod);

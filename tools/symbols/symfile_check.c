@@ -17,15 +17,6 @@ static void *part(struct symfile *f, enum table_part i)
     return (char *)f->table + off;
 }
 
-bool symfile_check_string(const struct symfile *f, const char **p)
-{
-    if ((uintptr_t)*p >= f->table->part[PART_STRINGS].n) {
-        return false;
-    }
-    *p = f->strings + (uintptr_t)*p;
-    return true;
-}
-
 /* A bool or small number as a byte in memory: other values are not a valid bool. */
 static bool small(const void *p, unsigned max)
 {

@@ -75,7 +75,7 @@ uint32_t type_compound(struct type_reader *t, Dwarf_Die *die, enum sym_kind kind
     bool found;
     if (dwarf_attr(die, DW_AT_signature, &a) && dwarf_formref_die(&a, &whole) &&
         whole.addr != die->addr) {
-        return type_of_die(t, &whole, depth);
+        return t->of_die(t, &whole, depth);
     }
     uint32_t name = compound_name(t, die, kind);
     row.name = STRING_PTR(name);
@@ -124,7 +124,7 @@ static uint32_t definition_of(struct type_reader *t, uint32_t type)
     while (next) {
         struct definition d = ((struct definition *)t->definitions.p)[next - 1];
         next = d.next;
-        uint32_t other = type_of_die(t, &d.die, 0);
+        uint32_t other = t->of_die(t, &d.die, 0);
         const struct sym_type *a = type_row(t, type), *b = type_row(t, other);
         if (a->name != b->name || b->incomplete ||
             (a->kind != b->kind && (a->kind == SYM_ENUM || b->kind == SYM_ENUM))) {

@@ -46,19 +46,6 @@ struct row {
     bool stmt;
 };
 
-static uint32_t path_number(struct reader *r, const char *path, const char *comp_dir)
-{
-    bool found;
-    if (!path) {
-        return SYM_NONE;
-    }
-    uint32_t *at = hash_at(r, &r->path_index, (uintptr_t)path, &found);
-    if (!found) {
-        *at = file_number(r, path, comp_dir);
-    }
-    return *at;
-}
-
 /* ------------------------------------------------------------------ functions */
 
 /* The attributes of a DIE that are used here, found in one pass. */
@@ -131,23 +118,6 @@ static uint32_t text_of(struct reader *r, Dwarf_Attribute *a)
 {
     const char *s = a->valp ? dwarf_formstring(a) : NULL;
     return s ? string_add(r, s) : 0;
-}
-
-/* Converts a file number of the table of the attribute's unit to ours. */
-uint32_t file_of(struct reader *r, Dwarf_Attribute *a)
-{
-    Dwarf_Files *files;
-    size_t n;
-    Dwarf_Word i;
-    Dwarf_Attribute dir;
-    Dwarf_Die unit;
-    if (!a->valp || dwarf_formudata(a, &i) != 0 ||
-        !dwarf_cu_die(a->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
-        dwarf_getsrcfiles(&unit, &files, &n) != 0 || i >= n) {
-        return SYM_NONE;
-    }
-    return path_number(r, dwarf_filesrc(files, i, NULL, NULL),
-                       dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &dir)));
 }
 
 /* Collects along a chain of abstract origins and specifications; the nearest counts. */
@@ -235,32 +205,6 @@ static void index_symbols(struct dwarf_reader *d)
             *hash_at(d->r, &d->symbols, c[i].addr + 1, &found) = c[i].linkage;
         }
     }
-}
-
-bool code_spans(struct reader *r, Dwarf_Die *die, Dwarf_Addr bias, struct span like,
-                struct symvec *spans, uint64_t *first, uint64_t *size)
-{
-    Dwarf_Addr base, from, to;
-    ptrdiff_t at = 0;
-    bool any = false;
-    while ((at = dwarf_ranges(die, at, &base, &from, &to)) > 0) {
-        uint64_t end;
-        from += bias;
-        to += bias;
-        if (from >= to || !is_code_addr(r, from, &end)) {
-            continue;
-        }
-        to = to < end ? to : end;
-        if (!any) {
-            *first = from;
-            *size = to - from;
-        }
-        any = true;
-        like.addr = from;
-        like.end = to;
-        *(struct span *)vec_push(r, spans, sizeof(struct span)) = like;
-    }
-    return any;
 }
 
 /* Adds an instance; returns its number, or `parent' if it has no code. */

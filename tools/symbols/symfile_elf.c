@@ -31,22 +31,6 @@ static bool is_mapping_symbol(const struct reader *r, const char *name)
             (r->file->machine == EM_RISCV && strncmp(name, "$xrv", 4) == 0));
 }
 
-/*
- * The rank of a name: functions by type before labels, global before local, few leading
- * underscores ("write" before "__write"), strong before weak, sized before unsized.
- */
-uint8_t rank_name(const char *name, const GElf_Sym *sym)
-{
-    unsigned bind = GELF_ST_BIND(sym->st_info), underscores = 0;
-    if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0) {
-        while (underscores < 3 && name[underscores] == '_') {
-            underscores++;
-        }
-    }
-    return (uint8_t)((bind != STB_LOCAL ? 64 : 0) + (3 - underscores) * 8 +
-                     (bind != STB_WEAK ? 4 : 0) + (sym->st_size ? 2 : 0));
-}
-
 /* Whether the symbol's section is code; a stripped file has no sections. */
 static bool in_code(struct reader *r, uint64_t addr, GElf_Word shndx)
 {

@@ -148,7 +148,7 @@ static void read_enumerators(struct type_reader *t, Dwarf_Die *die, uint32_t typ
     row->is_signed |= negative;
 }
 
-void type_read_members(struct type_reader *t, Dwarf_Die *die, uint32_t type)
+static void read_members(struct type_reader *t, Dwarf_Die *die, uint32_t type)
 {
     struct member_reader m = {.t = t};
     if (type_row(t, type)->kind == SYM_ENUM) {
@@ -164,4 +164,12 @@ void type_read_members(struct type_reader *t, Dwarf_Die *die, uint32_t type)
             ((struct sym_member *)m.members.p)[i];
     }
     free(m.members.p);
+}
+
+void type_read_queue(struct type_reader *t)
+{
+    while (t->queue_done < t->queue.n) {
+        struct work w = ((struct work *)t->queue.p)[t->queue_done++];
+        read_members(t, &w.die, w.type);
+    }
 }

@@ -165,6 +165,8 @@ void read_dwarf(struct reader *r, struct symvec *candidates);
 
 /* The source file of a DW_AT_decl_file or DW_AT_call_file; SYM_NONE: not known. */
 uint32_t file_of(struct reader *r, Dwarf_Attribute *a);
+/* symfile_die.c: the number of a source file, by its path as libdw has it; NULL: none. */
+uint32_t path_number(struct reader *r, const char *path, const char *comp_dir);
 
 /*
  * The attributes of a variable, parameter or function, each from the nearest DIE of the

@@ -4,6 +4,7 @@
  * found instead of added.
  */
 #include <string.h>
+#include <dwarf.h>
 #include "symfile_types_priv.h"
 
 static uint64_t row_hash(const struct sym_type *row, const struct sym_member *members)
@@ -87,4 +88,29 @@ uint32_t type_named(struct type_reader *t, struct sym_type row, uint32_t name)
 {
     row.name = STRING_PTR(name);
     return type_intern(t, &row, NULL, (uint32_t)strlen(string_get(t->r, name)), SYM_NONE);
+}
+
+uint32_t type_void(struct type_reader *t)
+{
+    return type_named(t, type_blank(SYM_VOID), string_add(t->r, "void"));
+}
+
+uint32_t type_unspecified(struct type_reader *t, const char *name, uint64_t size)
+{
+    struct sym_type row = type_blank(SYM_UNSPECIFIED);
+    row.size = size;
+    return type_named(t, row, string_add(t->r, name && name[0] ? name : "unknown type"));
+}
+
+uint32_t type_of_attr(struct type_reader *t, Dwarf_Die *die, unsigned depth)
+{
+    Dwarf_Attribute a;
+    Dwarf_Die target;
+    if (!dwarf_attr_integrate(die, DW_AT_type, &a)) {
+        return type_void(t);
+    }
+    if (!dwarf_formref_die(&a, &target)) {
+        return type_unspecified(t, NULL, 0);
+    }
+    return t->of_die(t, &target, depth);
 }

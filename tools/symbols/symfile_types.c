@@ -13,6 +13,8 @@
 
 #define MAX_DEPTH 64
 
+static uint32_t type_of_die(struct type_reader *t, Dwarf_Die *die, unsigned depth);
+
 static struct type_reader *reader_of(struct reader *r)
 {
     if (!r->type_reader) {
@@ -21,6 +23,7 @@ static struct type_reader *reader_of(struct reader *r)
             reader_fail(r, SYMFILE_BAD, "its types need too much memory");
         }
         r->type_reader->r = r;
+        r->type_reader->of_die = type_of_die;
         vec_push(r, &r->type_reader->tickets, sizeof(Dwarf_Die)); /* TICKET_VOID */
     }
     return r->type_reader;
@@ -68,18 +71,6 @@ void type_seen(struct reader *r, Dwarf_Die *die, uint32_t prefix)
     *head = (uint32_t)t->definitions.n;
 }
 
-static uint32_t make_void(struct type_reader *t)
-{
-    return type_named(t, type_blank(SYM_VOID), string_add(t->r, "void"));
-}
-
-uint32_t type_unspecified(struct type_reader *t, const char *name, uint64_t size)
-{
-    struct sym_type row = type_blank(SYM_UNSPECIFIED);
-    row.size = size;
-    return type_named(t, row, string_add(t->r, name && name[0] ? name : "unknown type"));
-}
-
 /* ----------------------------------------------------------------- simple ones */
 
 static uint32_t make_base(struct type_reader *t, Dwarf_Die *die)
@@ -115,19 +106,6 @@ static uint32_t make_base(struct type_reader *t, Dwarf_Die *die)
                       endianity != DW_END_default;
     }
     return type_named(t, row, string_add(t->r, name ? name : "unknown type"));
-}
-
-uint32_t type_of_attr(struct type_reader *t, Dwarf_Die *die, unsigned depth)
-{
-    Dwarf_Attribute a;
-    Dwarf_Die target;
-    if (!dwarf_attr_integrate(die, DW_AT_type, &a)) {
-        return make_void(t);
-    }
-    if (!dwarf_formref_die(&a, &target)) {
-        return type_unspecified(t, NULL, 0);
-    }
-    return type_of_die(t, &target, depth);
 }
 
 static uint32_t make_pointer(struct type_reader *t, Dwarf_Die *die, int tag,
@@ -272,7 +250,7 @@ static uint32_t convert(struct type_reader *t, Dwarf_Die *die, unsigned depth)
     }
 }
 
-uint32_t type_of_die(struct type_reader *t, Dwarf_Die *die, unsigned depth)
+static uint32_t type_of_die(struct type_reader *t, Dwarf_Die *die, unsigned depth)
 {
     bool found;
     uint32_t *at = hash_at(t->r, &t->by_die, (uintptr_t)die->addr, &found);
@@ -294,21 +272,13 @@ uint32_t type_of_ticket(struct reader *r, uint32_t ticket)
         return SYM_NONE;
     }
     if (ticket == TICKET_VOID) {
-        return make_void(t);
+        return type_void(t);
     }
     Dwarf_Die die = ((Dwarf_Die *)t->tickets.p)[ticket];
     return type_of_die(t, &die, 0);
 }
 
-/* ------------------------------------------------------------------ the members */
-
-void type_read_queue(struct type_reader *t)
-{
-    while (t->queue_done < t->queue.n) {
-        struct work w = ((struct work *)t->queue.p)[t->queue_done++];
-        type_read_members(t, &w.die, w.type);
-    }
-}
+/* ---------------------------------------------------------------------- the end */
 
 static void copy_content(struct type_reader *t, uint32_t to, uint32_t from)
 {

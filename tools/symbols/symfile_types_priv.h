@@ -36,6 +36,8 @@ struct type_note {
 
 struct type_reader {
     struct reader *r;
+    /* The type of a DIE; symfile_types.c, which needs the other files. */
+    uint32_t (*of_die)(struct type_reader *t, Dwarf_Die *die, unsigned depth);
     struct symvec notes;   /* struct type_note for each type */
     struct symvec tickets; /* Dwarf_Die */
     struct symhash ticket_index;
@@ -70,6 +72,10 @@ uint32_t type_intern(struct type_reader *t, struct sym_type *row,
                      const struct sym_member *members, uint32_t hole, uint32_t copy_of);
 /* The same, with a simple name (a string). */
 uint32_t type_named(struct type_reader *t, struct sym_type row, uint32_t name);
+uint32_t type_void(struct type_reader *t);
+uint32_t type_unspecified(struct type_reader *t, const char *name, uint64_t size);
+/* The type of a DIE's DW_AT_type; void if there is none. */
+uint32_t type_of_attr(struct type_reader *t, Dwarf_Die *die, unsigned depth);
 
 /* symfile_array.c */
 uint32_t type_array(struct type_reader *t, Dwarf_Die *die, unsigned depth);
@@ -81,15 +87,8 @@ uint32_t type_compound(struct type_reader *t, Dwarf_Die *die, enum sym_kind kind
 /* Finds the definitions of all types that are only declared. */
 void type_complete(struct type_reader *t);
 
-/* symfile_types.c */
-uint32_t type_unspecified(struct type_reader *t, const char *name, uint64_t size);
+/* symfile_members.c: reads the members or enumerators of all types in the queue. */
 void type_read_queue(struct type_reader *t);
-uint32_t type_of_die(struct type_reader *t, Dwarf_Die *die, unsigned depth);
-/* The type of a DIE's DW_AT_type; void if there is none. */
-uint32_t type_of_attr(struct type_reader *t, Dwarf_Die *die, unsigned depth);
-
-/* symfile_members.c: the members or enumerators of a type. */
-void type_read_members(struct type_reader *t, Dwarf_Die *die, uint32_t type);
 
 /* symfile_typename.c: names as C writes them; *hole: where a declarator goes. */
 uint32_t type_name_pointer(struct type_reader *t, uint32_t target, const char *mark,

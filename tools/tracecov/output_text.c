@@ -16,12 +16,6 @@
 /* A larger file is not treated as source. */
 #define SOURCE_BYTES_MOST (64u << 20)
 
-bool text_wanted(const struct text *t, const struct report_function *f)
-{
-    return !t->opt->function || fnmatch(t->opt->function, f->name, 0) == 0 ||
-           fnmatch(t->opt->function, f->linkage, 0) == 0;
-}
-
 static bool any_wanted(const struct text *t, const struct report_source *s)
 {
     bool any = !t->opt->function;
@@ -32,30 +26,7 @@ static bool any_wanted(const struct text *t, const struct report_source *s)
     return any;
 }
 
-const struct cover_module *text_module_of(const struct text *t, uint32_t index)
-{
-    const struct cover *c = t->r->cover;
-
-    for (size_t i = 0; i < c->nr_modules; i++) {
-        if (c->modules[i].module->index == index) {
-            return &c->modules[i];
-        }
-    }
-    return NULL;
-}
-
 /* ------------------------------------------------------------------ totals */
-
-void text_ratio(struct out *o, const char *name, uint64_t hit, uint64_t of)
-{
-    out_str(o, name);
-    out_percent(o, hit, of);
-    out_str(o, " (");
-    out_u64(o, hit);
-    out_str(o, " of ");
-    out_u64(o, of);
-    out_str(o, ")");
-}
 
 /* What the totals are of, and what has no part in them. */
 static void write_denominator(struct text *t)
@@ -132,13 +103,6 @@ static void write_modules(struct text *t)
                    m->bare.functions);
         out_str(o, "\n");
     }
-}
-
-void text_title(struct text *t, const char *title)
-{
-    out_str(t->o, t->opt->color ? "\n" LISTING_BOLD : "\n");
-    listing_safe(t->o, title, strlen(title));
-    out_str(t->o, t->opt->color ? LISTING_PLAIN "\n" : "\n");
 }
 
 static void write_source_totals(struct text *t, const struct report_source *s)

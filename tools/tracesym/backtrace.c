@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tracesym --backtrace: the frames are those of the call tree, so no stack is unwound: the
- * trace tells where each call was made, and what the registers were there.
+ * trace has where each call was made, and what the registers were there.
  */
 #include "backtrace.h"
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of files that a trace's mappings are of. */
+#include "places_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t places_lower_file(const struct places *p, const char *path)
+{
+    uint32_t low = 0, high = p->nr_files;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if ((uintptr_t)p->files[mid].path < (uintptr_t)path) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+struct mapped_file *places_file(const struct places *p, const struct ctr_mapping *m)
+{
+    uint32_t i = places_lower_file(p, m->path);
+
+    return i < p->nr_files && p->files[i].path == m->path ? &p->files[i] : NULL;
+}
+
+/* Excludes stacks and memory that a program writes itself. */
+static bool is_module(const struct ctr_mapping *m)
+{
+    static const char *const written[] = {"/memfd:", "/dev/zero", "/SYSV"};
+
+    if (m->path[0] != '/') {
+        return !strncmp(m->path, "[v", 2);
+    }
+    for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++) {
+        if (!strncmp(m->path, written[i], strlen(written[i]))) {
+            return m->build_id_bytes != 0;
+        }
+    }
+    return true;
+}
+
+/* More than any real program has; the work on them is quadratic. */
+#define MAX_FILES 16384u
+
+int places_add_file(void *arg, const struct ctr_mapping *m)
+{
+    struct places *p = arg;
+    uint32_t i = places_lower_file(p, m->path);
+
+    if (!(m->prot & 4) || !is_module(m) ||
+        (i < p->nr_files && p->files[i].path == m->path)) {
+        return 0;
+    }
+    if (p->nr_files == MAX_FILES) {
+        return 0;
+    }
+    if (p->nr_files == p->cap_files) {
+        uint32_t cap = 2 * p->cap_files + 16;
+        struct mapped_file *v = realloc(p->files, cap * sizeof(*v));
+        if (!v) {
+            return 1;
+        }
+        p->files = v;
+        p->cap_files = cap;
+    }
+    memmove(p->files + i + 1, p->files + i, (p->nr_files - i) * sizeof(*p->files));
+    p->files[i] = (struct mapped_file){.path = m->path,
+                                       .build_id = m->build_id,
+                                       .build_id_bytes = m->build_id_bytes,
+                                       .seq = p->nr_files,
+                                       .process = m->process};
+    p->nr_files++;
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What the text of sources and that of instructions have in common. */
+#include <fnmatch.h>
+
+#include "tracecov/output_text_priv.h"
+
+bool text_wanted(const struct text *t, const struct report_function *f)
+{
+    return !t->opt->function || fnmatch(t->opt->function, f->name, 0) == 0 ||
+           fnmatch(t->opt->function, f->linkage, 0) == 0;
+}
+
+const struct cover_module *text_module_of(const struct text *t, uint32_t index)
+{
+    const struct cover *c = t->r->cover;
+
+    for (size_t i = 0; i < c->nr_modules; i++) {
+        if (c->modules[i].module->index == index) {
+            return &c->modules[i];
+        }
+    }
+    return NULL;
+}
+
+void text_ratio(struct out *o, const char *name, uint64_t hit, uint64_t of)
+{
+    out_str(o, name);
+    out_percent(o, hit, of);
+    out_str(o, " (");
+    out_u64(o, hit);
+    out_str(o, " of ");
+    out_u64(o, of);
+    out_str(o, ")");
+}
+
+void text_title(struct text *t, const char *title)
+{
+    out_str(t->o, t->opt->color ? "\n" LISTING_BOLD : "\n");
+    listing_safe(t->o, title, strlen(title));
+    out_str(t->o, t->opt->color ? LISTING_PLAIN "\n" : "\n");
+}
