@@ -54,7 +54,7 @@ for lie in zero ones pipes buffers ids epochs; do
     *) fail "$lie: status $status: $(cat stderr)" ;;
     esac
     "$dump" --no-disas -q a.ctr >/dev/null 2>err
-    [ $? -le 3 ] || fail "$lie: the trace cannot be read: $(cat err)"
+    [ $? -le 4 ] || fail "$lie: the trace cannot be read: $(cat err)"
     alive "$lie"
 done
 

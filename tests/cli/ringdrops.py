@@ -16,7 +16,7 @@ STRIDE = 64
 
 def lines(dump, *options):
     p = subprocess.run([dump, "-q", *options], capture_output=True, text=True)
-    if p.returncode not in (0, 3):
+    if p.returncode not in (0, 3, 4):
         sys.exit("tracedump %s: %s" % (options, p.stderr))
     return [json.loads(line) for line in p.stdout.splitlines()]
 

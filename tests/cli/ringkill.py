@@ -35,7 +35,7 @@ def run(command, ok=(0,)):
 
 def events(dump, trace, *options):
     for line in run([dump, "-q", "--json", "--no-disas", *options, trace],
-                    ok=(0, 3)).splitlines():
+                    ok=(0, 3, 4)).splitlines():
         yield json.loads(line)
 
 

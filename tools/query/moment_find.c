@@ -106,12 +106,12 @@ static int find_ordinal(const struct finding *f)
         tool_error(f->locate->prog,
                    "%s: events of thread %d/%d before ordinal %" PRIu64 " were dropped",
                    f->locate->path, t->pid, t->tid, t->first);
-        return TOOL_NOTHING;
+        return TOOL_FAILED;
     }
     if (n - t->first > t->insns) {
         tool_error(f->locate->prog, "%s: thread %d/%d has %" PRIu64 " instructions only",
                    f->locate->path, t->pid, t->tid, t->first + t->insns);
-        return TOOL_NOTHING;
+        return TOOL_FAILED;
     }
     return at_ordinal(f, t->index, n);
 }

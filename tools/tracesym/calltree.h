@@ -133,9 +133,9 @@ struct call_span {
     uint32_t function;
     uint32_t depth;          /* 0: called by the thread's root */
     uint64_t from, to;       /* ordinals; to: after its last */
+    uint64_t from_ns, to_ns; /* last times known; equal for short ones */
     uint64_t opened;         /* ordinal at which the frame was called: before `from' if it
                                 replaced another function by a jump */
-    uint64_t from_ns, to_ns; /* last times known; equal for short ones */
 };
 
 struct calltree_options {
