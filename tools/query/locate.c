@@ -56,8 +56,7 @@ static bool find_line(struct finder *f, const char *glob, uint32_t glob_len,
     return true;
 }
 
-/* The module with exactly this name; NULL: none. */
-static const struct module *module_named(const struct finder *f, const char *text,
+const struct module *finder_module_named(const struct finder *f, const char *text,
                                          uint32_t len)
 {
     const struct modset *set = places_modset(f->request->places);
@@ -126,7 +125,7 @@ static int find_offset(struct finder *f, const char *text, uint32_t len, uint64_
 {
     const struct locate_request *r = f->request;
     uint32_t before = f->hits.n;
-    const struct module *m = module_named(f, text, len);
+    const struct module *m = finder_module_named(f, text, len);
 
     find_plain(f, text, len);
     if (m && f->hits.n > before) {
@@ -163,8 +162,10 @@ static int find_single(struct finder *f, const char *text, uint32_t len)
     return find_offset(f, text, rest, number, 1);
 }
 
-/* "A-B", split at a '-' outside of quotes. */
-static int find_range(struct finder *f, const char *text, uint32_t len, uint32_t minus)
+/* "A-B", split at a '-' outside of quotes.  If A is found, it is meant as a range: then the
+ * reason for nothing is that of B or of both. */
+static int find_range(struct finder *f, const char *text, uint32_t len, uint32_t minus,
+                      bool *meant)
 {
     struct hits *h = &f->hits;
     uint32_t first = h->n, second;
@@ -174,6 +175,7 @@ static int find_range(struct finder *f, const char *text, uint32_t len, uint32_t
     if (!status && second > first) {
         status = find_single(f, text + minus + 1, len - minus - 1);
     }
+    *meant = second > first;
     if (status || second == first || h->n == second) {
         h->n = first;
         return status;
@@ -193,19 +195,19 @@ static int find_range(struct finder *f, const char *text, uint32_t len, uint32_t
 static int find_item(struct finder *f, const char *text)
 {
     uint32_t len = (uint32_t)strlen(text), before = f->hits.n;
-    bool quoted = false;
+    bool quoted = false, meant = false;
     char first[sizeof(f->why)];
     int status = find_single(f, text, len);
 
     memcpy(first, f->why, sizeof(first));
-    for (uint32_t i = 1; !status && f->hits.n == before && i + 1 < len; i++) {
+    for (uint32_t i = 1; !status && !meant && f->hits.n == before && i + 1 < len; i++) {
         quoted ^= text[i] == '\'';
         if (text[i] == '-' && !quoted) {
             f->why[0] = 0;
-            status = find_range(f, text, len, i);
+            status = find_range(f, text, len, i, &meant);
         }
     }
-    if (f->hits.n == before) {
+    if (f->hits.n == before && !meant) {
         memcpy(f->why, first, sizeof(first));
     }
     return status;

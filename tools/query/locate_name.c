@@ -181,6 +181,8 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
     const char *meant = nearest(f, glob, glob_len, name, objects);
     const char *what = objects ? "object or function" : "function";
     const struct module *m, *bare = NULL;
+    const struct module *named =
+        glob_len ? NULL : finder_module_named(f, name, (uint32_t)strlen(name));
     struct symfile_info info;
     unsigned modules = 0;
 
@@ -199,6 +201,9 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
         finder_why(f, "no program or library '%.*s' ran", (int)glob_len, glob);
     } else if (!modules) {
         finder_why(f, "the trace names no programs (recorded without map): use --elf");
+    } else if (named) {
+        finder_why(f, "'%s' is a program or library, no %s: its code is %s!*", name, what,
+                   named->name);
     } else if (meant) {
         finder_why(f, "no %s '%s' (did you mean '%s'?)", what, name, meant);
     } else if (bare) {
@@ -229,6 +234,8 @@ void find_named(struct finder *f, const char *glob, uint32_t glob_len, const cha
         if (f->hits.n == before) {
             say_missing(f, glob, glob_len, name);
         }
+    } else {
+        finder_why(f, "'%.*s!' has no name after it", (int)glob_len, glob);
     }
     free(name);
 }

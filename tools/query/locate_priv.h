@@ -31,6 +31,10 @@ struct finder {
 /* Whether a module is meant by len bytes of text, a glob; len 0: any module. */
 bool finder_module(const struct module *m, const char *glob, uint32_t len);
 
+/* The module with exactly this name or path; NULL: none. */
+const struct module *finder_module_named(const struct finder *f, const char *text,
+                                         uint32_t len);
+
 /*
  * Adds the functions and objects that len bytes of text name, in the modules of a glob.
  * Sets `why' if there are none.

@@ -362,7 +362,7 @@ static int report_missing(const struct finding *f, size_t n)
     if (!n) {
         return nothing(f, "there is none among the threads selected");
     }
-    snprintf(why, sizeof(why), "there are only %zu", n);
+    snprintf(why, sizeof(why), "there %s only %zu", n == 1 ? "is" : "are", n);
     return nothing(f, why);
 }
 

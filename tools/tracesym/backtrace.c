@@ -73,11 +73,17 @@ static int on_open(void *arg, const struct calltree *t, const struct call_span *
     return 0;
 }
 
-/* Everything up to the moment: of its thread by ordinal, of the others by time. */
+/*
+ * Everything up to the moment: of its thread by ordinal, of the others by time.  Its
+ * instruction is included: the first one of a function is where a call is known.  The end
+ * of the thread, where all calls end, is not.
+ */
 static int find_frames(struct backtracer *b)
 {
+    const struct ctr_thread *t = ctr_trace_thread(b->tr, b->opt->at->thread);
+    const uint64_t at = b->opt->at->ordinal;
     struct calltree_options tree = {
-        .filter = {.to = b->opt->at->ordinal,
+        .filter = {.to = at < t->first + t->insns ? at + 1 : at,
                    .to_thread = b->opt->at->thread + 1,
                    .to_ns = b->opt->at->time_ns},
         .jobs = b->dump->jobs,
@@ -213,7 +219,7 @@ static bool put_frame(struct backtracer *b, const struct frame_at *f, const char
     struct call_state s;
     bool ok = textbuf_printf(o, "#%-3u", b->number++);
 
-    if (ok && outer) {
+    if (ok && outer && f->pc) { /* not known after the last instruction */
         ok = textbuf_printf(o, "0x%" PRIx64 " in ", f->pc);
     }
     ok = ok && textbuf_printable(o, name, site_called_length(name)) &&

@@ -379,10 +379,15 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
     struct calltree_options tree = {
         .filter = opt->filter, .jobs = opt->dump->jobs, .quiet = opt->dump->quiet};
     const struct ctr_reg *r;
-    int status = call_list_make(&t.list, tr, t.dump->path, places, &tree, opt->patterns,
-                                opt->nr_patterns);
+    int status;
 
     ctr_trace_info(tr, &t.info);
+    if (!t.info.seekable) {
+        tool_error(PROG, "--trace-calls needs a file, not a stream");
+        return TOOL_FAILED;
+    }
+    status = call_list_make(&t.list, tr, t.dump->path, places, &tree, opt->patterns,
+                            opt->nr_patterns);
     call_printer_init(&t.printer, tr, t.dump->string_max, false);
     for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {
         t.reg_bytes = (i + 1) * (size_t)CTR_REG_STRIDE;

@@ -516,7 +516,7 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     } else {
         c->dump.opt.no_pager = true; /* it is for SimPoint */
     }
-    status = dump_choice_finish(&c->dump, kinds);
+    status = dump_choice_finish(&c->dump, c->mode == MODE_SEARCH ? CTR_KIND_ALL : kinds);
     finish_print(c);
     finish_profile(c);
     c->modset.quiet = c->dump.opt.quiet;
