@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The main job on a fresh machine: sets up, fetches a real ARM program (Debian's
-# busybox for armhf), records it, and shows what was recorded.  The README quotes
-# a run; tests/scripts/readme.sh compares the commands.
+# The main job on a fresh machine: sets up, compiles a program that crashes (overrun.c),
+# records it, and finds the cause.  The README quotes a run; tests/scripts/readme.sh
+# compares the commands.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 help() {
     cat <<EOF
 Usage: scripts/demo.sh [OPTION]...
-Set up, record a real ARM program and show what was recorded.
+Set up, record a program that crashes, and find the cause.
 
   -s, --source PATH     QEMU 10.0.x as a tarball or folder (default: Debian's)
       --no-apt          install no packages
@@ -29,10 +29,9 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-"$ROOT/scripts/setup.sh" --targets arm "${SETUP[@]}" || exit 1
+# The program is one for this machine, so its QEMU is needed.
+"$ROOT/scripts/setup.sh" --targets "$(uname -m)" "${SETUP[@]}" || exit 1
 cd "$ROOT/build" || exit 1
-"$ROOT/scripts/sysroot.sh" --dir demo --packages busybox-static armhf || exit 1
-ln -sf demo/armhf/bin/busybox busybox-arm || exit 1
 
 # show COMMAND: as typed in the build folder
 show() {
@@ -49,9 +48,11 @@ page() {
 
 echo
 echo "In $ROOT/build, with bin/ in PATH:"
-show 'cannoli-record -o run.ctr -- qemu-arm ./busybox-arm sha256sum busybox-arm' ||
-    die "the recording failed"
-page 'tracedump --events=exec,mem run.ctr | head -n 7'
-page 'tracedump --events=sys,time run.ctr | tail -n 3'
+show 'cc -g -o overrun ../scripts/overrun.c' || die "overrun.c does not compile"
+show 'cannoli-record -e all -o run.ctr -- ./overrun'
+[ $? = 139 ] || die "the recording failed"
+page 'tracesym --basenames --backtrace=crash run.ctr | head -n 3'
+page 'tracesym --basenames -a "accounts[1].balance" --last-write-before=crash run.ctr'
+page 'tracesym --basenames --trace-calls=open_account run.ctr'
+page 'tracedump -e sys,time run.ctr | tail -n 3'
 page 'tracesym --functions run.ctr | head -n 4'
-page 'tracecov --format text run.ctr | sort -rn | head -n 3'

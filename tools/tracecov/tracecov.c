@@ -27,7 +27,6 @@ enum {
     OPT_EXCLUDE,
     OPT_EXISTING,
     OPT_FUNCTION,
-    OPT_DISASSEMBLY,
     OPT_TRACES_FROM,
     OPT_NO_INDEX,
     OPT_COLOR,
@@ -43,7 +42,7 @@ static const struct tool_option option_table[] = {
     {OPT_LISTING, "listing", "DIR",
      "write a listing of each module without line\ninformation to DIR, as its source"},
     {OPT_FUNCTION, "function", "GLOB", "text: only functions whose name matches"},
-    {OPT_DISASSEMBLY, "disassembly", NULL, "text: instructions, not source lines"},
+    {'d', "disassembly", NULL, "text: instructions, not source lines"},
     {OPT_COLOR, "color", "WHEN", "text: auto, always or never", &tool_color_words},
     {OPT_NO_PAGER, "no-pager", NULL, "write to the terminal without a pager"},
     {0, NULL, NULL, "Programs and sources"},
@@ -148,7 +147,7 @@ static bool parse_option(struct command_line *c, int key, const char *arg)
     case OPT_FUNCTION:
         c->text.function = arg;
         return true;
-    case OPT_DISASSEMBLY:
+    case 'd':
         c->text.disassembly = true;
         return true;
     case OPT_COLOR:

@@ -44,7 +44,7 @@ static const struct tool_option option_table[] = {
     {OPT_WITHIN, "within", "N",
      "join pieces that are at most N instructions apart;\ndefault 65536"},
     {0, NULL, NULL, "How to show it"},
-    {OPT_NO_DISAS, "no-disas", NULL, "do not disassemble"},
+    {OPT_NO_DISAS, "no-disassembly", NULL, "do not disassemble"},
     {OPT_NO_MODULES, "no-modules", NULL, "no module+offset next to instructions"},
     DUMP_OPTIONS_HOW,
     {'i', "info", NULL, "describe the recording; print no events"},

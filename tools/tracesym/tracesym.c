@@ -81,7 +81,7 @@ static const struct tool_option option_table[] = {
     DUMP_OPTION_EVENTS("exec,sys,map,thr,time,mark"),
     DUMP_OPTIONS_ACCESSES,
     {0, NULL, NULL, "How to print"},
-    {'d', "disas", NULL, "bytes and disassembly of instructions, too"},
+    {'d', "disassembly", NULL, "bytes and disassembly of instructions, too"},
     {OPT_INLINES, "inlines", NULL, "where inlined functions were called, too"},
     {OPT_BASENAMES, "basenames", NULL, "source files without their folders"},
     DUMP_OPTIONS_HOW,

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# An option has one name, letter and argument in all programs: --help of each against the
+# table in HACKING.md.
+. "$SRC/tests/cli/libtracedump.sh"
+programs="tracedump tracesym tracecov cannoli-record cannoli-ctl"
+mkdir help
+for program in $programs; do
+    run 0 "$BIN/$program" --help
+    cp stdout "help/$program"
+done
+python3 - "$SRC/HACKING.md" <<'END' || fail "options differ"
+import os, re, sys
+TOOLS = ["tracedump", "tracesym", "tracecov"]
+ALL = TOOLS + ["cannoli-record", "cannoli-ctl"]
+bad = []
+
+# name -> program -> (letter, argument), by --help
+found = {}
+for program in sorted(os.listdir("help")):
+    for line in open("help/" + program):
+        m = re.match(r"^  (?:-(.), |    )--([a-z-]+)(?:\[?=([^\s\]]+)\]?)?", line)
+        if m:
+            found.setdefault(m[2], {})[program] = (m[1] or "", m[3] or "")
+
+# The same by the table; "PROGRAM: ARGUMENT" is an exception
+table = {}
+for row in re.findall(r"^\| `--([a-z-]+)` \|(.*)\|$", open(sys.argv[1]).read(), re.M):
+    letter, argument, _, programs = (c.strip() for c in row[1].split("|"))
+    uses = table.setdefault(row[0], {})
+    for part in programs.split(";"):
+        names, _, other = part.partition(":")
+        for name in names.split(","):
+            for program in {"all": ALL, "tools": TOOLS}.get(name.strip(), [name.strip()]):
+                uses[program] = (letter.strip("`-"), other.strip() or argument)
+
+for name, uses in sorted(found.items()):
+    if len(uses) > 1 and name not in table:
+        bad.append(f"--{name} of {', '.join(uses)} is not in the table")
+for name, uses in sorted(table.items()):
+    if uses != found.get(name):
+        bad.append(f"--{name}: the table has {uses}, --help {found.get(name)}")
+letters = {}
+for name, uses in found.items():
+    for program, (letter, _) in uses.items():
+        if letter:
+            letters.setdefault(letter, {}).setdefault(name, set()).add(program)
+for letter, names in sorted(letters.items()):
+    # Programs that have nothing else in common may differ if the table has both.
+    if len(names) > 1 and not all(n in table for n in names):
+        bad.append(f"-{letter} is {', '.join('--' + n for n in names)}")
+if len(found) < 80 or len(table) < 35:
+    bad.append(f"only {len(found)} options and {len(table)} rows found")
+print("\n".join(bad))
+sys.exit(bool(bad))
+END
+finish
