@@ -95,6 +95,10 @@ int before(int n) { return n + 1; }
 int work(int n) { value += before(n); return value; }
 int main(long argc, char **argv) { for (int i = 0; i < 5; i++) { work(i); pad[i] = other++; } return 0; }
 END
+cat >bad.c <<'END'
+#include "bare.h"
+int main(long argc, char **argv) { return *(volatile int *)8; }
+END
 mkdir fixed
 flags="-g -O0 -nostdlib -fno-stack-protector -fcf-protection=none"
 build() {
@@ -103,7 +107,7 @@ build() {
 }
 build -static -no-pie -o fixed/app app.c
 build -static-pie -fPIE -o pie app.c
-for name in one two tree; do
+for name in one two tree bad; do
     build -static -no-pie -o $name $name.c
 done
 all=mem,val,sys,map,thr,time
@@ -111,6 +115,7 @@ run 0 "$record" -q -e $all -o fixed.ctr -- fixed/app
 run 0 "$record" -q -e $all -o pie.ctr -- ./pie
 run 143 "$record" -q -e $all -o term.ctr -- ./pie x
 run 0 "$record" -q --follow-exec -e $all -o tree.ctr -- ./tree ./one ./two ./one ./pie
+run 0 "$record" -q --follow-exec -e $all -o crashes.ctr -- ./tree ./pie ./bad ./bad
 
 cat >check.py <<'END'
 import json, os, re, subprocess, sys
@@ -306,7 +311,7 @@ for option, what in (("-p", "process"), ("-t", "thread")):
                                     f"{pid} (two)" not in err):
                 sys.exit(f"{t} {option} {text}: {err}")
 
-# Of several threads an ordinal needs to be told which one.
+# Of several threads one must be chosen for an ordinal.
 err = tool(4, "tracedump", "--state=5", trace.path)
 if "--state=5/K" not in err:
     sys.exit(err)
@@ -317,9 +322,28 @@ for args in (f"--state=5/{k}",), ("--state=5", "-p", "two"), ("--state=5", "-p",
     if (state["pid"], state["ordinal"]) != (pid, 5) or "two" not in json.dumps(state):
         sys.exit(f"{args}: {state}")
 # crash: the only process that a signal ended
-state = events("tracedump", "--state=crash", trace.path)[0]
-if not any(p["pid"] == state["pid"] and p["end_reason"] == "signal" for p in info["processes"]):
-    sys.exit(f"crash: {state['pid']}: {info['processes']}")
+for moment in "crash", "crash/1":
+    state = events("tracedump", "--state=" + moment, trace.path)[0]
+    if not any(p["pid"] == state["pid"] and p["end_reason"] == "signal"
+               for p in info["processes"]):
+        sys.exit(f"{moment}: {state['pid']}: {info['processes']}")
+if "fewer processes" not in tool(4, "tracedump", "--state=crash/2", trace.path):
+    sys.exit("crash/2")
+
+# Two that an instruction ended, and which of them first
+crashes = Trace("crashes.ctr")
+last = {}
+for e in crashes.exec:
+    last[e["pid"]] = e
+ended = sorted((p["end"], p["pid"]) for p in
+               events("tracedump", "--info", crashes.path)[0]["processes"]
+               if p["end_reason"] == "signal")
+if len(ended) != 3:
+    sys.exit(f"{ended}")
+for moment, which in ("crash", 1), ("crash/1", 0), ("crash/2", 1), ("crash/3", 2):
+    state = events("tracedump", "--state=" + moment, crashes.path)[0]
+    if (state["pid"], state["ordinal"]) != (ended[which][1], last[ended[which][1]]["ordinal"] + (which == 0)):
+        sys.exit(f"{moment}: {state['pid']} {state['ordinal']}: {ended} {last}")
 END
 
 cat >moments.py <<'END'

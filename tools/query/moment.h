@@ -12,7 +12,8 @@
  *   call:FUNCTION                 before the first instruction of a function, a location
  *
  * The last three are the first of that kind; /N after them means the N-th one, /-1 the
- * last.  After the others /K means the K-th of the threads selected.
+ * last.  After the others /K means the K-th of the threads selected, after crash the K-th
+ * process that crashed.
  */
 #ifndef TOOLS_MOMENT_H
 #define TOOLS_MOMENT_H

@@ -196,38 +196,75 @@ static int has_faulted(const struct finding *f, const struct ctr_thread *t,
     return ret < 0 ? ret : (flags & CTR_EV_FAULTED) != 0;
 }
 
-/* Of the threads of processes that a signal ended: the one that it came to, in the process
- * that ended first. */
+/* Whether a signal ended the thread's process, and the thread is selected. */
+static bool has_crashed(const struct finding *f, const struct ctr_thread *t)
+{
+    const struct ctr_process *p = ctr_trace_process(f->locate->trace, t->process);
+
+    return threads_selected(f->filter, t) && p && p->end_reason == CTR_END_SIGNAL;
+}
+
+/* Whether the process is the K-th that crashed. */
+static bool is_wanted(const struct finding *f, uint32_t process)
+{
+    const struct ctr_thread *t;
+    uint32_t last = UINT32_MAX;
+    int64_t n = 0;
+
+    for (uint32_t p = 0; p <= process; p++) {
+        for (uint32_t i = 0; (t = ctr_trace_thread(f->locate->trace, i)) != NULL; i++) {
+            if (t->process == p && last != p && has_crashed(f, t)) {
+                last = p;
+                n++;
+            }
+        }
+    }
+    return n == f->text->number;
+}
+
+/* Whether t is rather the crash than `best': a thread whose instruction raised the signal,
+ * in the process that ended first, the one that ended last there. */
+static bool is_rather(const struct ctr_trace *tr, const struct ctr_thread *t, bool fault,
+                      const struct ctr_thread *best, bool best_fault)
+{
+    if (!best || fault != best_fault) {
+        return !best || fault;
+    }
+    if (t->process != best->process) {
+        return ctr_trace_process(tr, t->process)->end_ns - 1 <
+               ctr_trace_process(tr, best->process)->end_ns - 1; /* 0: not known */
+    }
+    return t->end_ns > best->end_ns;
+}
+
 static int find_crash(const struct finding *f)
 {
     struct ctr_trace *tr = f->locate->trace;
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     const struct ctr_thread *t, *best = NULL;
-    bool faulted = false;
-    int64_t want = f->text->number, seen = 0;
+    bool faulted = false, any = false;
 
     for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
-        const struct ctr_process *p = ctr_trace_process(tr, t->process);
         int fault;
-        if (!threads_selected(f->filter, t) || !p || p->end_reason != CTR_END_SIGNAL) {
+        if (!has_crashed(f, t)) {
             continue;
         }
-        if (want && ++seen != want) {
+        any = true;
+        if (f->text->number && !is_wanted(f, t->process)) {
             continue;
         }
         fault = has_faulted(f, t, &diag);
         if (fault < 0) {
             return failed(f, fault, &diag);
         }
-        if (!best || (fault && !faulted) ||
-            (fault == (int)faulted && t->process == best->process &&
-             t->end_ns > best->end_ns)) {
+        if (is_rather(tr, t, fault, best, faulted)) {
             best = t;
             faulted = fault;
         }
     }
-    return best ? at_ordinal(f, best->index, best->first + best->insns - faulted)
-                : nothing(f, "no process was ended by a signal");
+    return best  ? at_ordinal(f, best->index, best->first + best->insns - faulted)
+           : any ? nothing(f, "a signal ended fewer processes")
+                 : nothing(f, "no process was ended by a signal");
 }
 
 /* -------------------------------------------------------- events and calls */
