@@ -116,6 +116,7 @@ run 0 "$record" -q -e $all -o pie.ctr -- ./pie
 run 143 "$record" -q -e $all -o term.ctr -- ./pie x
 run 0 "$record" -q --follow-exec -e $all -o tree.ctr -- ./tree ./one ./two ./one ./pie
 run 0 "$record" -q --follow-exec -e $all -o crashes.ctr -- ./tree ./pie ./bad ./bad
+run 0 "$record" -q --follow-exec -e $all -o random.ctr -- ./tree ./pie ./pie
 
 cat >check.py <<'END'
 import json, os, re, subprocess, sys
@@ -346,6 +347,32 @@ for moment, which in ("crash", 1), ("crash/1", 0), ("crash/2", 1), ("crash/3", 2
         sys.exit(f"{moment}: {state['pid']} {state['ordinal']}: {ended} {last}")
 END
 
+cat >random.py <<'END'
+# One program in two processes, at the addresses of each
+from check import *
+
+trace = Trace("random.ctr")
+table = symbols("pie")
+leaf = [e for e in events("tracesym", "-e", "exec", "--module=pie", trace.path)
+        if table["leaf"][0] <= number(e, "vaddr") < sum(table["leaf"])]
+bias = {e["pid"]: number(e) - number(e, "vaddr") for e in leaf}
+if len(bias) != 2:
+    sys.exit(f"{bias}")
+keys = {key(e) for e in leaf}
+trace.check("--pc", "leaf", [e for e in trace.exec if key(e) in keys])
+total = [e for e in trace.memory if e["pid"] in bias and
+         number(e, "addr") - bias[e["pid"]] == table["total"][0]]
+if len(total) != 16:
+    sys.exit(f"{len(total)} accesses to total")
+trace.check("--addr", "total", total)
+for pid in bias:
+    trace.check("--addr", "total", [e for e in total if e["pid"] == pid], ("-p", str(pid)))
+    # an address counts in every process
+    at = bias[pid] + table["total"][0]
+    trace.check("--addr", hex(at), [e for e in trace.memory if number(e, "addr") <= at <
+                                    number(e, "addr") + e["size"]])
+END
+
 cat >moments.py <<'END'
 # Moments: ordinals of the full list of events
 from check import *
@@ -424,7 +451,7 @@ for moment in ("", "x", "1,23", "12,34", "1.2345K", "0x1K", "1.5", "-1", "end/0"
         tool(2, t, option + "=" + moment, trace.path)
 END
 
-for script in "places fixed.ctr fixed/app" "places pie.ctr pie" "moments pie.ctr pie" tree; do
+for script in "places fixed.ctr fixed/app" "places pie.ctr pie" "moments pie.ctr pie" tree random; do
     # shellcheck disable=SC2086
     set -- $script
     python3 "$1.py" "${@:2}" || fail "$script"
