@@ -9,19 +9,20 @@
 
 /* Which of the ABIs' rules apply. */
 enum {
-    PAIRS_EVEN = 1,     /* a value of two registers begins at an even one */
-    SHADOW = 2,         /* a float also takes an integer register's place */
-    HOME = 4,           /* memory has slots for register arguments, too */
-    FLOATS_IN_INTS = 8, /* floats go to integer registers when theirs are used up */
-    VARIADIC_INTS = 16, /* floats in "..." go where integers go */
-    STACK_DOWN = 32,    /* later slots of memory are at lower addresses */
-    RESULT_APART = 64,  /* the address for a struct result has a register of its own */
-    SPLIT = 128,        /* a struct may be half in registers, half in memory */
-    O32 = 256,          /* MIPS: floats have registers only before the first integer */
-    NARROW_HIGH = 512,  /* big-endian: a narrow struct is at the register's high end */
-    X87 = 1024,         /* float results are in st0 */
-    SYSV64 = 2048,      /* structs in registers by halves, else in memory */
-    BACKFILL = 4096,    /* arm: single floats are halves of d registers */
+    PAIRS_EVEN = 1,      /* a value of two registers begins at an even one */
+    SHADOW = 2,          /* a float also takes an integer register's place */
+    HOME = 4,            /* memory has slots for register arguments, too */
+    FLOATS_IN_INTS = 8,  /* floats go to integer registers when theirs are used up */
+    VARIADIC_INTS = 16,  /* floats in "..." go where integers go */
+    STACK_DOWN = 32,     /* later slots of memory are at lower addresses */
+    RESULT_APART = 64,   /* the address for a struct result has a register of its own */
+    SPLIT = 128,         /* a struct may be half in registers, half in memory */
+    O32 = 256,           /* MIPS: floats have registers only before the first integer */
+    NARROW_HIGH = 512,   /* big-endian: a narrow struct is at the register's high end */
+    X87 = 1024,          /* float results are in st0 */
+    SYSV64 = 2048,       /* structs in registers by halves, else in memory */
+    BACKFILL = 4096,     /* arm: single floats are halves of d registers */
+    ALIGN_MEMORY = 8192, /* a value of two slots begins at an even one, in memory only */
 };
 
 struct abi {
@@ -51,7 +52,7 @@ static const struct abi abis[] = {
      {"rax", "rdx"},
      NULL,
      "xmm0",
-     SYSV64,
+     SYSV64 | ALIGN_MEMORY,
      0,
      16,
      UINT16_MAX,
@@ -79,7 +80,7 @@ static const struct abi abis[] = {
      {"r0", "r1"},
      NULL,
      "d0",
-     PAIRS_EVEN | SPLIT | VARIADIC_INTS | BACKFILL,
+     PAIRS_EVEN | SPLIT | NARROW_HIGH | BACKFILL,
      0,
      8,
      UINT16_MAX,
@@ -93,7 +94,7 @@ static const struct abi abis[] = {
      {"x0", "x1"},
      NULL,
      "z0",
-     RESULT_APART,
+     RESULT_APART | PAIRS_EVEN | NARROW_HIGH,
      0,
      16,
      16,
@@ -107,7 +108,7 @@ static const struct abi abis[] = {
      {"a0", "a1"},
      NULL,
      "fa0",
-     FLOATS_IN_INTS | VARIADIC_INTS | SPLIT,
+     FLOATS_IN_INTS | VARIADIC_INTS | SPLIT | ALIGN_MEMORY,
      0,
      8,
      16,
@@ -121,7 +122,7 @@ static const struct abi abis[] = {
      {"a0", "a1"},
      NULL,
      "fa0",
-     FLOATS_IN_INTS | VARIADIC_INTS | SPLIT,
+     FLOATS_IN_INTS | VARIADIC_INTS | SPLIT | ALIGN_MEMORY,
      0,
      8,
      8,
@@ -135,7 +136,7 @@ static const struct abi abis[] = {
      {"v0", "v1"},
      NULL,
      "f0",
-     PAIRS_EVEN | HOME | SPLIT | O32,
+     PAIRS_EVEN | HOME | SPLIT | O32 | NARROW_HIGH,
      0,
      8,
      UINT16_MAX,
@@ -149,7 +150,7 @@ static const struct abi abis[] = {
      {"v0", "v1"},
      NULL,
      "f0",
-     SHADOW | VARIADIC_INTS | SPLIT | NARROW_HIGH,
+     SHADOW | VARIADIC_INTS | SPLIT | NARROW_HIGH | PAIRS_EVEN,
      0,
      8,
      UINT16_MAX,
@@ -221,7 +222,7 @@ static const struct abi abis[] = {
      {"D0", "D1"},
      "A0",
      NULL,
-     0,
+     RESULT_APART,
      0,
      8,
      UINT16_MAX,
@@ -235,7 +236,7 @@ static const struct abi abis[] = {
      {"o0", "o1"},
      NULL,
      NULL,
-     SHADOW | HOME,
+     SHADOW | HOME | NARROW_HIGH | PAIRS_EVEN,
      0,
      8,
      16,
@@ -249,7 +250,7 @@ static const struct abi abis[] = {
      {"r28", "r29"},
      NULL,
      NULL,
-     PAIRS_EVEN | HOME | STACK_DOWN,
+     PAIRS_EVEN | HOME | STACK_DOWN | RESULT_APART,
      0,
      8,
      8,
@@ -277,7 +278,7 @@ static const struct abi abis[] = {
      {"R0_BANK0", "R1_BANK0"},
      NULL,
      NULL,
-     SPLIT,
+     SPLIT | RESULT_APART,
      0,
      4,
      UINT16_MAX,
@@ -294,7 +295,7 @@ static const struct abi arm_soft = {EM_ARM,
                                     {"r0", "r1"},
                                     NULL,
                                     NULL,
-                                    PAIRS_EVEN | SPLIT,
+                                    PAIRS_EVEN | SPLIT | NARROW_HIGH,
                                     0,
                                     8,
                                     UINT16_MAX,
@@ -329,6 +330,11 @@ unsigned abi_word(const struct abi *a)
     return a->bits / 8u;
 }
 
+unsigned abi_alignment(const struct abi *a)
+{
+    return a->machine == EM_386 ? 4 : a->machine == EM_68K ? 2 : 16;
+}
+
 static unsigned count(const char *const regs[MAX_REGS])
 {
     unsigned n = 0;
@@ -346,11 +352,6 @@ static unsigned nr_ints(const struct abi *a)
 
 /* ------------------------------------------------------------------ arguments */
 
-static bool is_big(const struct abi_walk *w)
-{
-    return w->abi->big == 1;
-}
-
 /* The number of slots that a value takes. */
 static unsigned slots_of(const struct abi *a, uint32_t size)
 {
@@ -364,29 +365,34 @@ static int64_t slot_offset(const struct abi *a, unsigned slot)
     return a->flags & STACK_DOWN ? a->first - bytes : a->first + bytes;
 }
 
-static void add_piece(struct abi_place *p, const char *reg, uint32_t skip, int64_t offset,
-                      uint32_t size)
+/* Appends a piece after those before it. */
+static struct abi_piece *add_piece(struct abi_place *p, const char *reg, uint32_t skip,
+                                   int64_t offset, uint32_t size)
 {
-    if (p->n < ABI_PIECES) {
-        p->piece[p->n++] = (struct abi_piece){reg, skip, offset, size};
-    }
+    const struct abi_piece *last = p->n ? &p->piece[p->n - 1] : NULL;
+    struct abi_piece *new = &p->piece[p->n < ABI_PIECES ? p->n++ : p->n - 1];
+
+    *new =
+        (struct abi_piece){reg, skip, offset, size, last ? last->at + last->size : 0, 0};
+    return new;
 }
 
-/* One slot of memory; narrow values of big-endian machines are at its end. */
-static void in_memory(struct abi_walk *w, const struct abi_type *t, uint32_t size,
-                      struct abi_place *out)
+static bool is_wide(const struct abi *a, const struct abi_type *t, unsigned flag)
+{
+    return a->flags & flag && t->align >= 2 * abi_word(a);
+}
+
+/* The rest of a value in memory; narrow values of big-endian machines are at the end of
+ * a slot. */
+static void in_memory_rest(struct abi_walk *w, const struct abi_type *t, uint32_t size,
+                           struct abi_place *out)
 {
     const struct abi *a = w->abi;
     unsigned n = slots_of(a, size);
-    bool pair = a->flags & PAIRS_EVEN && t->what != ABI_STRUCT && n == 2;
-    bool end = is_big(w) && t->what != ABI_STRUCT && size < abi_word(a);
+    bool end = w->big_endian && size < abi_word(a) &&
+               (t->what != ABI_STRUCT ||
+                (a->machine == EM_PPC64 && a->big && t->size < abi_word(a)));
 
-    if (pair && w->slots % 2) {
-        w->slots++;
-    }
-    if (a->flags & SYSV64 && t->what == ABI_LONG_DOUBLE && w->slots % 2) {
-        w->slots++; /* aligned to 16 bytes */
-    }
     if (a->flags & STACK_DOWN) {
         add_piece(out, NULL, 0, slot_offset(a, w->slots + n - 1) + (end ? 4 - size : 0),
                   size);
@@ -397,87 +403,113 @@ static void in_memory(struct abi_walk *w, const struct abi_type *t, uint32_t siz
     w->slots += n;
 }
 
+static void in_memory(struct abi_walk *w, const struct abi_type *t, uint32_t size,
+                      struct abi_place *out)
+{
+    w->slots += is_wide(w->abi, t, PAIRS_EVEN | ALIGN_MEMORY) && w->slots % 2;
+    in_memory_rest(w, t, size, out);
+}
+
 /* `size' bytes in integer registers, and in memory where there are not enough. */
 static void in_ints(struct abi_walk *w, const struct abi_type *t, uint32_t size,
                     struct abi_place *out)
 {
     const struct abi *a = w->abi;
     unsigned n = slots_of(a, size), have = nr_ints(a), word = abi_word(a);
-    bool pair = a->flags & PAIRS_EVEN && n == 2 && t->what != ABI_STRUCT;
 
-    if (pair && w->ints % 2 && w->ints < have) {
+    if (is_wide(a, t, PAIRS_EVEN) && w->ints % 2 && w->ints < have) {
         w->ints++; /* skipped */
     }
     if (a->flags & HOME) {
         w->slots = w->ints > w->slots ? w->ints : w->slots;
     }
-    if (w->ints + n > have && !(a->flags & SPLIT && w->ints < have)) {
-        w->ints = have;
+    if (w->ints + n > have &&
+        !(a->flags & SPLIT && w->ints < have && !(a->machine == EM_ARM && w->slots))) {
+        w->ints = a->flags & SYSV64 ? w->ints : have;
         in_memory(w, t, size, out);
         return;
     }
     for (unsigned i = 0; i < n; i++) {
         uint32_t piece = size < word ? size : word;
-        bool high = is_big(w) && a->flags & NARROW_HIGH && t->what == ABI_STRUCT;
-        if (w->ints < have) {
-            add_piece(out, a->ints[w->ints++], high ? word - piece : 0, 0, piece);
-            w->slots += a->flags & HOME ? 1 : 0;
-        } else {
-            in_memory(w, t, size, out);
+        bool high =
+            w->big_endian && t->what == ABI_STRUCT &&
+            (a->flags & NARROW_HIGH || (a->machine == EM_PPC64 && t->size > word));
+        if (w->ints == have) {
+            in_memory_rest(w, t, size, out);
             return;
         }
+        add_piece(out, a->ints[w->ints++], high ? word - piece : 0, 0, piece);
+        w->slots += a->flags & HOME ? 1 : 0;
         size -= piece;
     }
 }
 
-/* arm: `floats' counts halves of registers.  A double takes the next whole one; a float
- * takes the half that a double left free, if there is one. */
-static bool single_or_double(struct abi_walk *w, const struct abi_type *t,
-                             struct abi_place *out)
+/* A float in a register, by the register's name. */
+static void add_float(const struct abi *a, const char *reg, uint32_t size,
+                      struct abi_place *out)
+{
+    bool high = a->machine == EM_S390 && size == 4; /* half of the 64 bits */
+    struct abi_piece *p = add_piece(out, reg, a->float_skip + (high ? 4 : 0), 0, size);
+
+    if (size == 4 &&
+        (a->machine == EM_PPC64 || a->machine == EM_PPC || a->machine == EM_ALPHA)) {
+        p->from = 8;
+    } else if (a->flags & X87) {
+        p->from = 10;
+    }
+}
+
+/* arm: `floats' counts halves of registers.  `n' values in a row; a double takes a whole
+ * register; a single one takes the half that a double left free, if there is one.  False:
+ * there are not enough. */
+static bool in_halves(struct abi_walk *w, uint32_t size, unsigned n,
+                      struct abi_place *out)
 {
     const struct abi *a = w->abi;
-    unsigned halves = 2 * count(a->floats), at = w->floats;
+    unsigned halves = 2 * count(a->floats), each = size / 4, at = w->floats;
 
-    if (t->size == 4 && w->hole) {
+    if (n == 1 && each == 1 && w->hole) {
         at = w->hole - 1;
         w->hole = 0;
-    } else if (t->size == 4 && at < halves) {
-        w->floats++;
-    } else if (at + at % 2 < halves) {
-        w->hole = at % 2 ? at + 1 : w->hole;
-        at += at % 2;
-        w->floats = at + 2;
     } else {
-        w->floats = halves;
-        w->hole = 0;
-        return false;
+        at += each == 2 && at % 2;
+        if (at + n * each > halves) {
+            w->floats = halves;
+            w->hole = 0;
+            return false;
+        }
+        w->hole = at > w->floats ? at : w->hole;
+        w->floats = at + n * each;
     }
-    add_piece(out, a->floats[at / 2], 4 * (at % 2), 0, t->size);
+    for (unsigned i = 0; i < n; i++, at += each) {
+        add_piece(out, a->floats[at / 2], at % 2 ? 4 : 0, 0, size);
+    }
     return true;
 }
 
 static void in_float(struct abi_walk *w, const struct abi_type *t, struct abi_place *out)
 {
     const struct abi *a = w->abi;
-    unsigned have = count(a->floats);
 
     if (a->flags & BACKFILL) {
-        if (single_or_double(w, t, out)) {
-            return;
-        }
-    } else if (w->floats < have) {
-        /* A single float of PowerPC is a double in its register. */
-        bool wide = (a->machine == EM_PPC64 || a->machine == EM_PPC) && t->size == 4;
-        uint32_t skip = a->float_skip;
-        if (a->machine == EM_S390 && t->size == 4) {
-            skip += 4; /* the high half of the 64 bits */
-        }
-        add_piece(out, a->floats[w->floats++], skip, 0, wide ? 8 : t->size);
-        if (a->flags & SHADOW) {
-            w->ints += w->ints < nr_ints(a);
-            w->slots += a->flags & HOME ? 1 : 0;
+        if (!in_halves(w, t->size, 1, out)) {
+            in_memory(w, t, t->size, out);
         }
         return;
+    }
+    if (w->floats < count(a->floats)) {
+        bool memory = a->flags & SHADOW && a->machine == EM_ALPHA;
+        unsigned at =
+            memory || (a->machine == EM_MIPS && a->flags & SHADOW) ? w->ints : w->floats;
+        if (at < count(a->floats)) {
+            add_float(a, a->floats[at], t->size, out);
+            w->floats++;
+            if (a->flags & SHADOW) {
+                w->ints += w->ints < nr_ints(a);
+                w->slots += a->flags & HOME ? 1 : 0;
+            }
+            return;
+        }
     }
     if (a->flags & FLOATS_IN_INTS) {
         in_ints(w, t, t->size, out);
@@ -489,7 +521,8 @@ static void in_float(struct abi_walk *w, const struct abi_type *t, struct abi_pl
 /* MIPS: the first two arguments, if both are floats, or the first one. */
 static bool has_o32_register(const struct abi_walk *w)
 {
-    return !w->variadic && w->args == w->floats && w->floats < 2;
+    return !w->variadic && w->args == w->floats && w->floats < 2 &&
+           (w->ints == 0 || w->floats);
 }
 
 static void next_float(struct abi_walk *w, const struct abi_type *t,
@@ -497,25 +530,40 @@ static void next_float(struct abi_walk *w, const struct abi_type *t,
 {
     const struct abi *a = w->abi;
 
-    if (a->flags & O32) {
-        if (has_o32_register(w)) {
-            add_piece(out, a->floats[w->floats++], 0, 0, t->size);
-            w->ints += t->size == 8 && w->ints % 2;
-            w->ints += t->size / 4;
-            w->slots = w->ints;
-        } else {
-            in_ints(w, t, t->size, out);
-        }
+    if (a->flags & O32 && has_o32_register(w)) {
+        /* of a pair of registers the first one has the low half, also if big-endian */
+        add_piece(out, a->floats[w->floats++], 0, 0, t->size);
+        w->ints += t->size == 8 && w->ints % 2;
+        w->ints += t->size / 4;
+        w->slots = w->ints;
+    } else if (a->flags & O32) {
+        in_ints(w, t, t->size, out);
     } else if (!count(a->floats) || (w->variadic && a->flags & VARIADIC_INTS)) {
-        if (a->flags & SHADOW && !count(a->floats) && a->machine != EM_PARISC) {
-            w->ints += w->ints < nr_ints(a); /* in a register that is not recorded */
-            w->slots += a->flags & HOME ? 1 : 0;
-            return;
-        }
         in_ints(w, t, t->size, out);
     } else {
         in_float(w, t, out);
     }
+}
+
+/* sparc64, hppa: floats are in registers that are not recorded, and in memory when there
+ * are no more of them. */
+static bool next_unrecorded(struct abi_walk *w, const struct abi_type *t)
+{
+    const struct abi *a = w->abi;
+    unsigned n = slots_of(a, t->size);
+
+    if (a->machine == EM_SPARCV9 && w->slots < 16) {
+        w->slots += n;
+        w->ints = w->slots < nr_ints(a) ? w->slots : nr_ints(a);
+        return true;
+    }
+    if (a->machine == EM_PARISC && w->ints < nr_ints(a)) {
+        w->ints += n == 2 && w->ints % 2;
+        w->ints += n;
+        w->slots = w->ints;
+        return true;
+    }
+    return false;
 }
 
 /* x86_64: at most two halves in registers, all or none of them. */
@@ -541,64 +589,192 @@ static void next_sysv_struct(struct abi_walk *w, const struct abi_type *t,
     }
 }
 
+/* riscv: a structure of one or two members with a float.  False: it goes where integers
+ * go. */
+static bool next_flat_struct(struct abi_walk *w, const struct abi_type *t,
+                             struct abi_place *out)
+{
+    unsigned floats = 0, ints = 0;
+
+    for (unsigned i = 0; i < t->nr_basic && t->nr_basic <= 2; i++) {
+        floats += t->basic[i].is_float;
+        ints += !t->basic[i].is_float;
+    }
+    if (!floats || w->variadic || w->floats + floats > count(w->abi->floats) ||
+        w->ints + ints > nr_ints(w->abi)) {
+        return false;
+    }
+    for (unsigned i = 0; i < t->nr_basic; i++) {
+        const char *reg =
+            t->basic[i].is_float ? w->abi->floats[w->floats++] : w->abi->ints[w->ints++];
+        add_piece(out, reg, 0, 0, t->basic[i].size)->at = t->basic[i].offset;
+    }
+    return true;
+}
+
+/* Structures of which all members are equal floats.  False: not in float registers. */
+static bool next_equal_floats(struct abi_walk *w, const struct abi_type *t,
+                              struct abi_place *out)
+{
+    const struct abi *a = w->abi;
+    unsigned n = t->same_floats, size = n ? t->size / n : 0;
+
+    if (a->machine == EM_PPC64 && n <= (a->big ? 1u : 8u)) {
+        if (w->floats + n > count(a->floats)) {
+            w->lost = true; /* the rest is elsewhere */
+            return true;
+        }
+        for (unsigned i = 0; i < n; i++) {
+            add_float(a, a->floats[w->floats++], size, out);
+        }
+        w->slots += slots_of(a, t->size);
+        w->ints = w->slots < nr_ints(a) ? w->slots : nr_ints(a);
+        return true;
+    }
+    if (a->machine == EM_AARCH64 && n <= 4 && w->floats + n <= count(a->floats)) {
+        for (unsigned i = 0; i < n; i++) {
+            add_float(a, a->floats[w->floats++], size, out);
+        }
+        return true;
+    }
+    if (a->machine == EM_AARCH64 && n <= 4) {
+        w->floats = count(a->floats);
+        in_memory(w, t, t->size, out);
+        return true;
+    }
+    if (a->flags & BACKFILL && n <= 4) {
+        if (!in_halves(w, size, n, out)) {
+            in_memory(w, t, t->size, out);
+        }
+        return true;
+    }
+    if (a->machine == EM_S390 && n == 1) {
+        in_float(w, t, out);
+        return true;
+    }
+    return false;
+}
+
+/* MIPS n64: each double of a structure is in the float register of its place. */
+static void next_n64_struct(struct abi_walk *w, const struct abi_type *t,
+                            struct abi_place *out)
+{
+    unsigned first = 0;
+
+    in_ints(w, t, t->size, out);
+    while (first < MAX_REGS && out->n && out->piece[0].reg &&
+           w->abi->ints[first] != out->piece[0].reg) {
+        first++;
+    }
+    for (unsigned i = 0; i < out->n && i < 8; i++) {
+        if (out->piece[i].reg && t->doubles & 1u << i) {
+            out->piece[i].reg = w->abi->floats[first + i];
+        }
+    }
+}
+
 static void next_struct(struct abi_walk *w, const struct abi_type *t,
                         struct abi_place *out)
 {
     static const struct abi_type pointer = {.what = ABI_INTEGER, .size = 8};
     const struct abi *a = w->abi;
     bool power = !(t->size & (t->size - 1));
-    struct abi_type one = {ABI_FLOAT, 0, {0, 0}, 0};
 
     if (a->flags & SYSV64) {
         next_sysv_struct(w, t, out);
+    } else if (t->same_floats && !w->variadic && next_equal_floats(w, t, out)) {
         return;
-    }
-    if (t->same_floats && (a->machine == EM_AARCH64 || a->flags & BACKFILL) &&
-        !w->variadic && w->floats + t->same_floats <= count(a->floats)) {
-        one.size = t->size / t->same_floats;
-        for (unsigned i = 0; i < t->same_floats; i++) {
-            in_float(w, &one, out);
-        }
+    } else if (a->machine == EM_RISCV && next_flat_struct(w, t, out)) {
         return;
-    }
-    if (t->size > a->by_value || (a->machine == EM_S390 && !power)) {
+    } else if (t->size > a->by_value || (a->machine == EM_S390 && !power)) {
         out->reference = true;
         in_ints(w, &pointer, abi_word(a), out);
-        return;
+    } else if (a->machine == EM_MIPS && a->flags & SHADOW && !w->variadic) {
+        next_n64_struct(w, t, out);
+    } else if (t->floats && a->machine == EM_SPARCV9) {
+        w->lost = !next_unrecorded(w, t);
+    } else {
+        in_ints(w, t, t->size, out);
     }
-    if (slots_of(a, t->size) > ABI_PIECES && w->ints < nr_ints(a)) {
-        w->lost = true; /* in more pieces than can be expressed */
-        return;
-    }
-    in_ints(w, t, t->size, out);
 }
 
-void abi_begin(struct abi_walk *w, const struct abi *a, const struct abi_type *result)
+/* The largest structure that a function returns in registers. */
+static uint32_t largest_result(const struct abi *a)
+{
+    switch (a->machine) {
+    case EM_ARM:
+        return 4;
+    case EM_SPARCV9:
+        return 32;
+    case EM_PARISC:
+    case EM_68K:
+    case EM_SH:
+        return 8;
+    case EM_RISCV:
+        return 2 * abi_word(a);
+    case EM_X86_64:
+    case EM_AARCH64:
+        return 16;
+    case EM_MIPS:
+        return a->bits == 64 ? 16 : 0;
+    case EM_PPC64:
+        return a->big ? 0 : 16;
+    default:
+        return 0;
+    }
+}
+
+/* Whether a result is in memory that the caller gives. */
+static bool result_in_memory(const struct abi *a, const struct abi_type *t)
+{
+    if (t->what != ABI_STRUCT) {
+        return (a->machine == EM_S390 || a->machine == EM_ALPHA) && t->size > 8;
+    }
+    if (t->same_floats &&
+        (((a->machine == EM_AARCH64 || a->flags & BACKFILL) && t->same_floats <= 4) ||
+         (a->machine == EM_PPC64 && !a->big && t->same_floats <= 8))) {
+        return false;
+    }
+    return t->size > largest_result(a);
+}
+
+void abi_begin(struct abi_walk *w, const struct abi *a, bool big_endian, bool variadic,
+               const struct abi_type *result)
 {
     static const struct abi_type pointer = {.what = ABI_INTEGER, .size = 8};
     struct abi_place ignored = {0};
 
-    *w = (struct abi_walk){.abi = a};
-    if (result && result->what == ABI_STRUCT && !(a->flags & RESULT_APART) &&
-        result->size > (a->bits == 64          ? 16u
-                        : a->machine == EM_ARM ? 4u
-                                               : 0u)) {
+    *w = (struct abi_walk){.abi = a, .big_endian = big_endian};
+    if (result && !(a->flags & RESULT_APART) && result_in_memory(a, result)) {
         in_ints(w, &pointer, abi_word(a), &ignored);
+    }
+    if (variadic && a->flags & BACKFILL) {
+        w->abi = &arm_soft;
     }
 }
 
 void abi_next(struct abi_walk *w, const struct abi_type *t, struct abi_place *out)
 {
+    static const struct abi_type pointer = {.what = ABI_INTEGER, .size = 8};
+
     *out = (struct abi_place){0};
     if (w->lost) {
         return;
     }
     switch (t->what) {
     case ABI_INTEGER:
-        in_ints(w, t, t->size, out);
+        if (w->abi->machine == EM_S390 && t->size > 8) {
+            out->reference = true;
+            in_ints(w, &pointer, 8, out);
+        } else {
+            in_ints(w, t, t->size, out);
+        }
         break;
     case ABI_FLOAT:
-        next_float(w, t, out);
+        if ((w->abi->machine != EM_SPARCV9 && w->abi->machine != EM_PARISC) ||
+            !next_unrecorded(w, t)) {
+            next_float(w, t, out);
+        }
         break;
     case ABI_STRUCT:
         next_struct(w, t, out);
@@ -612,25 +788,83 @@ void abi_next(struct abi_walk *w, const struct abi_type *t, struct abi_place *ou
         break;
     }
     w->args++;
+    w->lost |= out->n == ABI_PIECES;
+}
+
+/* -------------------------------------------------------------------- results */
+
+/* Where the caller says that a result goes: at the function's entry. */
+static void memory_result(const struct abi *a, struct abi_place *out)
+{
+    static const struct abi_type pointer = {.what = ABI_INTEGER, .size = 8};
+    struct abi_walk w = {.abi = a};
+
+    out->reference = out->at_entry = true;
+    switch (a->machine) {
+    case EM_AARCH64:
+        add_piece(out, "x8", 0, 0, 8);
+        break;
+    case EM_68K:
+        add_piece(out, "A1", 0, 0, 4);
+        break;
+    case EM_PARISC:
+        add_piece(out, "r28", 0, 0, 4);
+        break;
+    case EM_386: /* returned, too; the slot may have been changed */
+        out->at_entry = false;
+        add_piece(out, "eax", 0, 0, 4);
+        break;
+    case EM_SH:
+        out->reference = out->at_entry = false;
+        break;
+    default:
+        in_ints(&w, &pointer, abi_word(a), out);
+        break;
+    }
+}
+
+/* A structure in registers, as if it were an argument, in the registers of results. */
+static void struct_result(const struct abi *a, const struct abi_type *t, bool big_endian,
+                          struct abi_place *out)
+{
+    struct abi results = *a;
+    struct abi_walk w = {.abi = &results, .big_endian = big_endian};
+
+    if (a->machine == EM_SPARCV9 || a->machine == EM_68K || a->machine == EM_SH ||
+        a->machine == EM_PARISC || (a->machine == EM_MIPS && t->floats)) {
+        return; /* by rules that are not known here */
+    }
+    results.flags &= (uint16_t)~(SPLIT | HOME | PAIRS_EVEN);
+    results.ints[0] = a->result[0];
+    results.ints[1] = a->result[1];
+    results.ints[2] = NULL;
+    if (a->machine == EM_RISCV) {
+        results.ints[0] = "a0";
+    }
+    next_struct(&w, t, out);
+    for (uint32_t i = 0; i < out->n; i++) {
+        out->n = out->piece[i].reg ? out->n : 0;
+    }
 }
 
 void abi_result(const struct abi *a, const struct abi_type *t, bool pointer,
-                struct abi_place *out)
+                bool big_endian, struct abi_place *out)
 {
     unsigned word = abi_word(a);
 
     *out = (struct abi_place){0};
-    if (t->what == ABI_FLOAT && a->float_result && !(a->flags & X87)) {
-        bool wide = (a->machine == EM_PPC64 || a->machine == EM_PPC) && t->size == 4;
-        uint32_t skip = a->float_skip + (a->machine == EM_S390 && t->size == 4 ? 4 : 0);
-        add_piece(out, a->float_result, skip, 0, wide ? 8 : t->size);
+    if (result_in_memory(a, t)) {
+        memory_result(a, out);
+    } else if (t->what == ABI_STRUCT) {
+        struct_result(a, t, big_endian, out);
+    } else if (t->what == ABI_FLOAT && a->float_result) {
+        add_float(a, a->float_result, t->size, out);
     } else if (t->what == ABI_INTEGER && t->size <= word) {
         add_piece(out, pointer && a->pointer ? a->pointer : a->result[0], 0, 0, t->size);
     } else if (t->what == ABI_INTEGER && t->size <= 2 * word && a->result[1]) {
         add_piece(out, a->result[0], 0, 0, word);
         add_piece(out, a->result[1], 0, 0, t->size - word);
-    } else if (t->what == ABI_FLOAT && !a->float_result && t->size <= 2 * word &&
-               a->machine != EM_SPARCV9) {
+    } else if (t->what == ABI_FLOAT && t->size <= 2 * word && a == &arm_soft) {
         add_piece(out, a->result[0], 0, 0, t->size < word ? t->size : word);
         if (t->size > word) {
             add_piece(out, a->result[1], 0, 0, t->size - word);

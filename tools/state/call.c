@@ -3,6 +3,7 @@
 #include "state/call.h"
 
 #include <elf.h>
+#include <math.h>
 #include <string.h>
 
 #include "state/prototypes.h"
@@ -73,10 +74,10 @@ struct bytes {
     size_t n;
 };
 
-static uint64_t register_u64(const struct call_printer *p, const struct call_state *s,
+static uint64_t register_u64(const struct call_printer *p, const uint8_t *regs,
                              uint32_t index)
 {
-    const uint8_t *v = s->regs + (size_t)index * CTR_REG_STRIDE;
+    const uint8_t *v = regs + (size_t)index * CTR_REG_STRIDE;
     uint64_t value = 0;
 
     for (unsigned i = 0; i < 8 && i < ctr_trace_reg(p->trace, index)->size; i++) {
@@ -85,79 +86,123 @@ static uint64_t register_u64(const struct call_printer *p, const struct call_sta
     return value;
 }
 
-static void add_register(const struct call_printer *p, const struct call_state *s,
-                         const struct abi_piece *piece, struct bytes *out)
+/* Puts an integer of n bytes in the order of memory. */
+static void put_bytes(const struct call_printer *p, uint64_t v, uint8_t *out, size_t n)
 {
-    uint32_t index, size;
-    const uint8_t *v;
-
-    if (!find_register(p->trace, piece->reg, &index, &size) ||
-        piece->skip + piece->size > size) {
-        memset(out->known + out->n, 0, piece->size);
-        memset(out->v + out->n, 0, piece->size);
-        return;
-    }
-    v = s->regs + (size_t)index * CTR_REG_STRIDE + piece->skip;
-    for (uint32_t i = 0; i < piece->size; i++) {
-        out->v[out->n + i] = v[p->values.big_endian ? piece->size - 1 - i : i];
-        out->known[out->n + i] = 1;
+    for (size_t i = 0; i < n; i++) {
+        out[p->values.big_endian ? n - 1 - i : i] = (uint8_t)(v >> 8 * i);
     }
 }
 
-static bool read_memory(const struct call_state *s, uint64_t addr, struct bytes *out,
-                        size_t n)
+/* The value of a register of the x87: 80 bits, the integer bit is explicit. */
+static long double from_x87(const uint8_t *v)
 {
-    if (!s->read || !s->read(s->arg, addr, out->v + out->n, out->known + out->n, n)) {
-        memset(out->known + out->n, 0, n);
-        memset(out->v + out->n, 0, n);
+    uint64_t mantissa = 0;
+    int exponent = v[8] | (v[9] & 0x7f) << 8;
+    long double d;
+
+    for (unsigned i = 0; i < 8; i++) {
+        mantissa |= (uint64_t)v[i] << 8 * i;
     }
-    return true;
+    if (exponent == 0x7fff) {
+        d = mantissa << 1 ? (long double)NAN : (long double)INFINITY;
+    } else {
+        d = ldexpl((long double)mantissa, exponent - 16383 - 63);
+    }
+    return v[9] & 0x80 ? -d : d;
+}
+
+/* A float or double from a register that has it in another format. */
+static void put_converted(const struct call_printer *p, const struct abi_piece *piece,
+                          const uint8_t *v, uint8_t *out)
+{
+    uint64_t bits = 0;
+    uint32_t low;
+    double d;
+    float f;
+
+    if (piece->from == 10) {
+        d = (double)from_x87(v);
+        f = (float)from_x87(v);
+    } else {
+        for (unsigned i = 0; i < 8; i++) {
+            bits |= (uint64_t)v[i] << 8 * i;
+        }
+        memcpy(&d, &bits, sizeof(d));
+        f = (float)d;
+    }
+    memcpy(&bits, &d, sizeof(bits));
+    memcpy(&low, &f, sizeof(low));
+    put_bytes(p, piece->size == 4 ? low : bits, out, piece->size);
+}
+
+static void add_register(const struct call_printer *p, const uint8_t *regs,
+                         const struct abi_piece *piece, struct bytes *out)
+{
+    uint32_t index, size, need = piece->from ? piece->from : piece->size;
+    uint8_t *to = out->v + piece->at;
+    const uint8_t *v;
+
+    if (!regs || !find_register(p->trace, piece->reg, &index, &size) ||
+        piece->skip + need > size || need > CTR_REG_STRIDE) {
+        return;
+    }
+    v = regs + (size_t)index * CTR_REG_STRIDE + piece->skip;
+    memset(out->known + piece->at, 1, piece->size);
+    if (piece->from) {
+        put_converted(p, piece, v, to);
+        return;
+    }
+    for (uint32_t i = 0; i < piece->size; i++) {
+        to[i] = v[p->values.big_endian ? piece->size - 1 - i : i];
+    }
+}
+
+static void read_memory(const struct call_state *s, uint64_t addr, struct bytes *out,
+                        size_t at, size_t n)
+{
+    if (!s->read || !s->read(s->arg, addr, out->v + at, out->known + at, n)) {
+        memset(out->known + at, 0, n);
+        memset(out->v + at, 0, n);
+    }
 }
 
 /* Collects the pieces of a place; false: not known at all. */
 static bool collect(const struct call_printer *p, const struct call_state *s,
                     const struct abi_place *place, uint32_t size, struct bytes *out)
 {
-    uint64_t sp = register_u64(p, s, p->sp);
+    uint32_t want = place->reference ? abi_word(p->abi) : size;
+    const uint8_t *regs = place->at_entry ? s->entry_regs : s->regs;
+    uint64_t sp = regs ? register_u64(p, regs, p->sp) : 0;
 
-    out->n = 0;
+    if (!place->n || !regs || size > MAX_VALUE) {
+        return false;
+    }
+    out->n = want;
+    memset(out->v, 0, want);
+    memset(out->known, 0, want);
     for (uint32_t i = 0; i < place->n; i++) {
         const struct abi_piece *piece = &place->piece[i];
-        if (out->n + piece->size > MAX_VALUE) {
+        if (piece->at + piece->size > want) {
             return false;
         }
         if (piece->reg) {
-            add_register(p, s, piece, out);
+            add_register(p, regs, piece, out);
+        } else if (place->at_entry) {
+            return false; /* the slot may have been changed since */
         } else {
-            read_memory(s, sp + (uint64_t)piece->offset, out, piece->size);
+            read_memory(s, sp + (uint64_t)piece->offset, out, piece->at, piece->size);
         }
-        out->n += piece->size;
     }
-    if (place->n && place->reference) {
+    if (place->reference) {
         uint64_t addr = value_integer(&p->values, out->v, out->n);
-        bool known = out->known[0];
-        out->n = 0;
-        if (!known || size > MAX_VALUE) {
+        if (memchr(out->known, 0, out->n)) {
             return false;
         }
-        read_memory(s, addr, out, size);
+        read_memory(s, addr, out, 0, size);
         out->n = size;
     }
-    /* A float of PowerPC is a double in its register. */
-    if (place->n == 1 && size == 4 && out->n == 8) {
-        uint64_t bits = value_integer(&p->values, out->v, 8);
-        double d;
-        float f;
-        memcpy(&d, &bits, 8);
-        f = (float)d;
-        memcpy(out->v, &f, 4);
-        if (p->values.big_endian) {
-            uint8_t t[4] = {out->v[3], out->v[2], out->v[1], out->v[0]};
-            memcpy(out->v, t, 4);
-        }
-        out->n = 4;
-    }
-    return place->n != 0;
+    return true;
 }
 
 static bool all_known(const struct bytes *v)
@@ -167,64 +212,122 @@ static bool all_known(const struct bytes *v)
 
 /* ---------------------------------------------------------------- types of DWARF */
 
-/* Adds the classes of a structure's halves, and counts equal floats. */
-static void classify_members(const struct symfile *f, const struct sym_type *t,
-                             uint64_t at, struct abi_type *out, unsigned *floats,
-                             uint64_t *float_size, unsigned depth)
+/* What the members of a structure are. */
+struct members {
+    struct abi_type *out;
+    unsigned count;      /* basic ones */
+    unsigned floats;     /* of them */
+    uint64_t float_size; /* of them all; 1: they differ */
+    unsigned max_align;
+    bool unknown; /* where it is passed is not known here */
+};
+
+static void add_basic(struct members *c, const struct sym_type *t, uint64_t at)
 {
+    uint64_t align = t->size < c->max_align ? t->size : c->max_align;
+    bool is_float = t->kind == SYM_FLOAT;
+    unsigned first = at < 16 ? (unsigned)at / 8 : 2;
+
+    if (!t->size || t->size > 8 || t->kind == SYM_COMPLEX) {
+        c->unknown = true;
+        return;
+    }
+    c->out->align = align > c->out->align ? (uint32_t)align : c->out->align;
+    if (c->count < 2) {
+        c->out->basic[c->count] =
+            (struct abi_basic){(uint32_t)at, (uint8_t)t->size, is_float};
+    }
+    c->count++;
+    if (is_float) {
+        c->floats++;
+        c->float_size = !c->float_size || c->float_size == t->size ? t->size : 1;
+        c->out->doubles |= (uint8_t)(t->size == 8 && at < 64 ? 1u << at / 8 : 0);
+    } else if (first < 2) {
+        c->out->eight[first] = ABI_INTEGER;
+        c->out->eight[(at + t->size - 1) / 8 % 2] = ABI_INTEGER;
+    }
+    c->unknown |= at % align != 0; /* packed */
+}
+
+/* Adds the basic members of a type, to a depth and number that any real one has. */
+static void add_members(struct members *c, const struct symfile *f,
+                        const struct sym_type *t, uint64_t at, unsigned depth)
+{
+    const struct sym_type *e = symfile_type(f, t->target);
     const struct sym_member *all;
     uint32_t n = symfile_members(f, &all);
 
-    for (uint32_t i = t->first; i < t->first + t->n && i < n && depth < 8; i++) {
-        const struct sym_type *m = symfile_type(f, all[i].type);
-        uint64_t offset = at + all[i].bit_offset / 8;
-        if (!m || offset >= 16) {
-            *floats = 99;
-            continue;
+    if (depth > 8 || c->count > 4096) {
+        c->unknown = true;
+    } else if (t->kind == SYM_ARRAY) {
+        c->unknown |= !e || !e->size;
+        for (uint64_t i = 0; !c->unknown && i < t->count && c->count <= 4096; i++) {
+            add_members(c, f, e, at + i * e->size, depth + 1);
         }
-        if (m->kind == SYM_STRUCT || m->kind == SYM_UNION || m->kind == SYM_CLASS) {
-            classify_members(f, m, offset, out, floats, float_size, depth + 1);
-        } else if (m->kind == SYM_FLOAT && m->size <= 8) {
-            *floats += !*float_size || *float_size == m->size ? 1 : 99;
-            *float_size = m->size;
-        } else if (m->size) {
-            *floats = 99;
-            out->eight[offset / 8] = ABI_INTEGER;
-            out->eight[(offset + m->size - 1) / 8 % 2] = ABI_INTEGER;
+    } else if (t->kind == SYM_STRUCT || t->kind == SYM_UNION || t->kind == SYM_CLASS) {
+        unsigned floats = c->floats;
+        for (uint32_t i = t->first; i < t->first + t->n && i < n; i++) {
+            const struct sym_type *m = symfile_type(f, all[i].type);
+            if (!m || all[i].dynamic || all[i].variant) {
+                c->unknown = true;
+            } else if (all[i].bit_size) {
+                add_basic(c, m, m->size ? all[i].bit_offset / 8 / m->size * m->size : 0);
+                c->count += 2; /* not a member like others */
+            } else {
+                add_members(c, f, m, at + all[i].bit_offset / 8, depth + 1);
+            }
         }
+        c->unknown |= t->kind == SYM_UNION && c->floats != floats;
+        c->unknown |= t->incomplete != 0;
+    } else {
+        add_basic(c, t, at);
     }
 }
 
-/* What a type is for the calling convention; false: it cannot be passed. */
-static bool classify(const struct symfile *f, uint32_t type, struct abi_type *out)
+static bool classify_struct(const struct call_printer *p, const struct symfile *f,
+                            const struct sym_type *t, struct abi_type *out)
+{
+    struct members c = {.out = out, .max_align = abi_alignment(p->abi)};
+
+    out->what = ABI_STRUCT;
+    out->eight[0] = out->eight[1] = ABI_FLOAT;
+    add_members(&c, f, t, 0, 0);
+    out->floats = c.floats != 0;
+    out->nr_basic = (uint8_t)(c.count < 255 ? c.count : 255);
+    if (c.floats == c.count && c.count <= 8 && c.floats * c.float_size == t->size) {
+        out->same_floats = (uint8_t)c.floats;
+    }
+    return !c.unknown && c.count;
+}
+
+/* What a type is for the calling convention; false: how it is passed is not known. */
+static bool classify(const struct call_printer *p, const struct symfile *f, uint32_t type,
+                     struct abi_type *out)
 {
     const struct sym_type *t = symfile_type(f, type);
-    unsigned floats = 0;
-    uint64_t float_size = 0;
 
-    *out = (struct abi_type){.eight = {ABI_FLOAT, ABI_FLOAT}};
+    *out = (struct abi_type){0};
     if (!t || !t->size || t->size > MAX_VALUE) {
         return false;
     }
-    out->size = (uint32_t)t->size;
+    out->size = out->align = (uint32_t)t->size;
     switch (t->kind) {
     case SYM_STRUCT:
     case SYM_UNION:
     case SYM_CLASS:
-        out->what = ABI_STRUCT;
-        classify_members(f, t, 0, out, &floats, &float_size, 0);
-        out->same_floats = floats <= 4 && floats * float_size == t->size ? floats : 0;
-        return true;
+        out->align = 1;
+        return classify_struct(p, f, t, out);
     case SYM_FLOAT:
         out->what = t->size <= 8 ? ABI_FLOAT : ABI_LONG_DOUBLE;
         return true;
     case SYM_COMPLEX:
     case SYM_VOID:
     case SYM_FUNCTION:
+    case SYM_ARRAY: /* a vector */
         return false;
     default:
         out->what = ABI_INTEGER;
-        return true;
+        return t->size <= 16;
     }
 }
 
@@ -253,13 +356,16 @@ static bool put_dwarf(struct textbuf *b, const struct call_printer *p,
     struct value_options o = options_for(p, m, s);
     const struct sym_variable *vars;
     uint32_t n = symfile_variables(m->file, &vars);
+    const struct sym_type *t = symfile_type(m->file, proto->result);
     struct abi_type type, result;
     struct abi_place place;
     struct abi_walk walk;
     struct bytes v;
-    bool ok = true;
+    bool ok = true, known;
 
-    abi_begin(&walk, p->abi, classify(m->file, proto->result, &result) ? &result : NULL);
+    known = classify(p, m->file, proto->result, &result);
+    abi_begin(&walk, p->abi, o.big_endian, proto->variadic, known ? &result : NULL);
+    walk.lost = !known && t && t->kind != SYM_VOID;
     for (uint32_t i = 0; ok && i < proto->n && proto->first + i < n; i++) {
         const struct sym_variable *var = &vars[proto->first + i];
         ok = !i || textbuf_printf(b, ", ");
@@ -267,7 +373,7 @@ static bool put_dwarf(struct textbuf *b, const struct call_printer *p,
             ok = textbuf_printable(b, var->name, strlen(var->name)) &&
                  textbuf_printf(b, "=");
         }
-        if (!classify(m->file, var->type, &type)) {
+        if (!classify(p, m->file, var->type, &type)) {
             walk.lost = true;
         } else {
             abi_next(&walk, &type, &place);
@@ -304,6 +410,7 @@ static bool letter_type(const struct call_printer *p, char letter, struct abi_ty
             *type = (struct abi_type){
                 .what = letters[i].basic == VALUE_FLOAT ? ABI_FLOAT : ABI_INTEGER,
                 .size = letters[i].size ? letters[i].size : abi_word(p->abi)};
+            type->align = type->size;
             *basic = letters[i].basic;
             return true;
         }
@@ -322,7 +429,7 @@ static bool put_letters(struct textbuf *b, const struct call_printer *p,
     struct bytes v;
     bool ok = true;
 
-    abi_begin(&walk, p->abi, NULL);
+    abi_begin(&walk, p->abi, o.big_endian, false, NULL);
     for (unsigned i = 0; ok && letters[i]; i++) {
         ok = !i || textbuf_printf(b, ", ");
         if (!letter_type(p, letters[i], &type, &basic)) {
@@ -343,13 +450,13 @@ static bool put_guess(struct textbuf *b, const struct call_printer *p,
                       const struct call_state *s)
 {
     struct value_options o = options_for(p, NULL, s);
-    struct abi_type word = {.what = ABI_INTEGER, .size = abi_word(p->abi)};
+    struct abi_type word = {.what = ABI_INTEGER, .size = abi_word(p->abi), .align = 1};
     struct abi_place place;
     struct abi_walk walk;
     struct bytes v;
     bool ok = true;
 
-    abi_begin(&walk, p->abi, NULL);
+    abi_begin(&walk, p->abi, o.big_endian, false, NULL);
     for (unsigned i = 0; ok && i < UNKNOWN_ARGS; i++) {
         abi_next(&walk, &word, &place);
         if (!collect(p, s, &place, word.size, &v) || !all_known(&v)) {
@@ -360,7 +467,24 @@ static bool put_guess(struct textbuf *b, const struct call_printer *p,
     return ok && textbuf_printf(b, "...?");
 }
 
-/* ---------------------------------------------------------------------- results */
+/* -------------------------------------------------------- arguments and results */
+
+/* The printer for functions of a module: those of ARM say in their file whether floats
+ * are in registers for them. */
+static struct call_printer printer_for(const struct call_printer *p,
+                                       const struct module *m)
+{
+    struct call_printer out = *p;
+    struct symfile_info info;
+
+    if (p->abi && m && m->file) {
+        symfile_info(m->file, &info);
+        if (info.machine == EM_ARM && !(info.elf_flags & EF_ARM_ABI_FLOAT_HARD)) {
+            out.abi = abi_find(EM_ARM, 32, p->values.big_endian, true);
+        }
+    }
+    return out;
+}
 
 bool call_put_arguments(struct textbuf *b, const struct call_printer *p,
                         const struct module *m, const struct sym_function *fn,
@@ -368,7 +492,9 @@ bool call_put_arguments(struct textbuf *b, const struct call_printer *p,
 {
     const struct sym_prototype *proto = prototype(m, fn);
     const char *letters = fn ? prototype_of(fn->linkage) : NULL;
+    struct call_printer q = printer_for(p, m);
 
+    p = &q;
     if (!p->abi || !s->regs) {
         return textbuf_printf(b, "?");
     }
@@ -390,15 +516,21 @@ bool call_put_result(struct textbuf *b, const struct call_printer *p,
     const struct sym_type *t = NULL;
     struct abi_place place;
     struct bytes v;
+    struct call_printer q = printer_for(p, m);
 
+    p = &q;
     *any = false;
     if (!p->abi || !s->regs) {
         return true;
     }
     if (proto) {
         t = symfile_type(m->file, proto->result);
-        if (!t || t->kind == SYM_VOID || !classify(m->file, proto->result, &type)) {
+        if (!t || t->kind == SYM_VOID) {
             return true;
+        }
+        if (!classify(p, m->file, proto->result, &type)) {
+            *any = true;
+            return textbuf_printf(b, "?");
         }
     } else if (letters) {
         if (!letter_type(p, letters[0], &type, &basic)) {
@@ -408,9 +540,9 @@ bool call_put_result(struct textbuf *b, const struct call_printer *p,
         type.size = abi_word(p->abi);
     }
     abi_result(p->abi, &type, t ? t->kind == SYM_POINTER : basic == VALUE_POINTER,
-               &place);
+               o.big_endian, &place);
     *any = true;
-    if (!collect(p, s, &place, type.size, &v) || !all_known(&v)) {
+    if (!collect(p, s, &place, type.size, &v) || (!t && !all_known(&v))) {
         return textbuf_printf(b, "?");
     }
     return t ? value_put(b, &o, proto->result, v.v, v.known, v.n)

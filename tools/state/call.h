@@ -24,8 +24,9 @@ struct call_printer {
 /* The state of a thread: before the first instruction of a function, or after its
  * return. */
 struct call_state {
-    const uint8_t *regs; /* as of ctr_state_at */
-    value_read *read;    /* memory */
+    const uint8_t *regs;       /* as of ctr_state_at */
+    const uint8_t *entry_regs; /* result: when the function began; NULL: not known */
+    value_read *read;          /* memory */
     void *arg;
 };
 

@@ -80,6 +80,7 @@ struct symfile_info {
     const char *path;
     const char *debug_path; /* separate debug file in use, or "" */
     uint32_t machine;       /* e_machine */
+    uint32_t elf_flags;     /* e_flags */
     bool big_endian;
     uint8_t addr_bits; /* 32 or 64 */
     bool movable;      /* ET_DYN: may be loaded anywhere */

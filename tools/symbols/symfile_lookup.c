@@ -9,6 +9,7 @@ void symfile_info(const struct symfile *f, struct symfile_info *out)
         .path = f->path,
         .debug_path = f->strings + f->table->debug_path,
         .machine = f->machine,
+        .elf_flags = f->eflags,
         .big_endian = f->big_endian,
         .addr_bits = f->is64 ? 64 : 32,
         .movable = f->type == ET_DYN,

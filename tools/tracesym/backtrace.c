@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call_list.h"
 #include "input/trace.h"
 #include "state/call.h"
 #include "state/memory.h"
@@ -168,7 +169,7 @@ static struct call_state state_at(struct backtracer *b, uint64_t ordinal,
         b->memory = NULL;
         b->memory_at = (struct moment){b->opt->at->thread, ordinal, time_ns};
     }
-    return (struct call_state){regs, read_memory, b};
+    return (struct call_state){.regs = regs, .read = read_memory, .arg = b};
 }
 
 /* ------------------------------------------------------------------------ text */
@@ -307,6 +308,9 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
     const struct ctr_reg *r;
     int status;
 
+    if (!calls_are_known(tr, opt->dump->path)) {
+        return TOOL_FAILED;
+    }
     ctr_trace_info(tr, &b.info);
     call_printer_init(&b.printer, tr, opt->dump->string_max, false);
     for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cannoli/isa.h"
 #include "common/options.h"
 
 /* What is known of whether a function is chosen. */
@@ -193,6 +194,22 @@ static int by_time(const void *a, const void *b)
     }
     return x->from != y->from ? (x->from < y->from ? -1 : 1)
                               : (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+bool calls_are_known(struct ctr_trace *tr, const char *path)
+{
+    static const uint8_t bytes[4];
+    struct ctr_info info;
+    uint32_t flags;
+
+    ctr_trace_info(tr, &info);
+    if (cannoli_isa_flags(info.elf_machine, 0, info.big_endian, bytes, sizeof(bytes),
+                          &flags)) {
+        return true;
+    }
+    tool_error(PROG, "%s: which instructions of %s call and return is not known", path,
+               info.target);
+    return false;
 }
 
 int call_list_make(struct call_list *out, struct ctr_trace *tr, const char *path,

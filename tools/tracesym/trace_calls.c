@@ -165,7 +165,7 @@ static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t or
     memory_close(t->memory);
     t->memory = NULL;
     t->memory_at = (struct moment){thread, ordinal, p->time_ns};
-    return (struct call_state){p->regs, read_memory, t};
+    return (struct call_state){.regs = p->regs, .read = read_memory, .arg = t};
 }
 
 /* --------------------------------------------------------------------- a line */
@@ -222,6 +222,7 @@ static bool make_text(struct tracer *t, const struct call *c, const struct call_
              : textbuf_printf(&out->args, "...");
     if (ok && out->returned && p->end.regs) {
         s = state_at(t, c->thread, c->to, &p->end);
+        s.entry_regs = p->begin.regs;
         ok = call_put_result(&out->result, &t->printer, f->module, f->symbol, &s,
                              &out->any_result);
     }
@@ -381,6 +382,11 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
     const struct ctr_reg *r;
     int status;
 
+    if (!calls_are_known(tr, t.dump->path)) {
+        return TOOL_FAILED;
+    }
+    status = call_list_make(&t.list, tr, t.dump->path, places, &tree, opt->patterns,
+                            opt->nr_patterns);
     ctr_trace_info(tr, &t.info);
     if (!t.info.seekable) {
         tool_error(PROG, "--trace-calls needs a file, not a stream");
