@@ -25,6 +25,7 @@ struct frame_at {
     uint64_t now;    /* of the instruction that it is at: the call of the next frame */
     /* states there, and at its begin */
     uint64_t pc;
+    bool past; /* pc is that of the instruction before */
     uint8_t *regs, *entry;
     uint64_t entry_ns;
 };
@@ -130,6 +131,16 @@ static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
     return b->no_memory ? STOP_NOMEM : 0;
 }
 
+static int on_last_pc(void *arg, size_t i, const struct ctr_state_point *s)
+{
+    struct frame_at *f = arg;
+
+    (void)i;
+    f->pc = s->pc;
+    f->past = true;
+    return 0;
+}
+
 /* The states at the begin of each frame's function and where it is now, which ascend. */
 static int read_states(struct backtracer *b)
 {
@@ -143,6 +154,12 @@ static int read_states(struct backtracer *b)
     ret = ret ? ret
               : ctr_states(b->tr, b->opt->at->thread, ordinals, 2 * (size_t)b->n,
                            on_state, b, &b->diag);
+    if (!ret && b->n && !b->v[b->n - 1].pc && b->v[b->n - 1].now) {
+        /* at the thread's end: the place is that of its last instruction */
+        ordinals[0] = b->v[b->n - 1].now - 1;
+        ret = ctr_states(b->tr, b->opt->at->thread, ordinals, 1, on_last_pc,
+                         &b->v[b->n - 1], &b->diag);
+    }
     free(ordinals);
     return ret;
 }
@@ -263,7 +280,7 @@ static bool put_frames(struct backtracer *b, const struct frame_at *f)
     ok = ok &&
          put_frame(b, f, fn->name, fn, site.nr_frames ? site.frames[last].file : NULL,
                    site.nr_frames ? site.frames[last].line : 0, last == 0);
-    return ok && (!b->opt->locals || !found || put_locals(b, f, &place));
+    return ok && (!b->opt->locals || !found || f->past || put_locals(b, f, &place));
 }
 
 static int print_all(struct backtracer *b)
