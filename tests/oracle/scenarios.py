@@ -29,7 +29,8 @@ def lines_of(tools, trace, kinds, *options, partial=False):
     d = common.dump(tools, trace, "--events", kinds, *options)
     out = [line.decode() for line in d.stdout]
     error = d.stderr.read().decode()
-    check(d.wait() in ((0, 3, NOTHING) if partial else (0, NOTHING)), "tracedump: status %d: %s", d.returncode,
+    expected = (0, 3, NOTHING) if partial else (0, NOTHING)
+    check(d.wait() in expected, "tracedump: status %d: %s", d.returncode,
           error)
     return out
 

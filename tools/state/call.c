@@ -266,9 +266,11 @@ static void add_members(struct members *c, const struct symfile *f,
         }
     } else if (t->kind == SYM_STRUCT || t->kind == SYM_UNION || t->kind == SYM_CLASS) {
         unsigned floats = c->floats;
+        /* A class may have to be passed by reference, for its copy constructor. */
+        c->unknown |= t->kind == SYM_CLASS;
         for (uint32_t i = t->first; i < t->first + t->n && i < n; i++) {
             const struct sym_type *m = symfile_type(f, all[i].type);
-            if (!m || all[i].dynamic || all[i].variant) {
+            if (!m || all[i].dynamic || all[i].variant || all[i].base) {
                 c->unknown = true;
             } else if (all[i].bit_size) {
                 add_basic(c, m, m->size ? all[i].bit_offset / 8 / m->size * m->size : 0);
