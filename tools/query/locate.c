@@ -56,21 +56,6 @@ static bool find_line(struct finder *f, const char *glob, uint32_t glob_len,
     return true;
 }
 
-const struct module *finder_module_named(const struct finder *f, const char *text,
-                                         uint32_t len)
-{
-    const struct modset *set = places_modset(f->request->places);
-    const struct module *m;
-
-    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
-        if ((strlen(m->name) == len && !memcmp(m->name, text, len)) ||
-            (strlen(m->path) == len && !memcmp(m->path, text, len))) {
-            return m;
-        }
-    }
-    return NULL;
-}
-
 /* An address of every module with a name. */
 static void add_address(struct finder *f, const char *glob, uint32_t len, uint64_t vaddr)
 {

@@ -109,18 +109,6 @@ static void find_object(struct name_search *s, const char *name)
     }
 }
 
-/* ------------------------------------------------------------------- modules */
-
-bool finder_module(const struct module *m, const char *glob, uint32_t len)
-{
-    char *text = len ? strndup(glob, len) : NULL;
-    const char *list = text;
-    bool fits = !len || (text && module_matches(m, &list, 1));
-
-    free(text);
-    return fits;
-}
-
 /* In all modules: functions, or objects. */
 static void find_in_modules(struct finder *f, const char *glob, uint32_t glob_len,
                             const char *name, bool objects)
