@@ -215,8 +215,8 @@ for mode in --functions --calls "--calls -f svg" "--calls --inverted"; do
     nothing "no function 'printf' ran in the selected modules" $mode --function printf --module app
 done
 for mode in --functions "--calls -f chrome" "--calls -f folded" --bbv=100; do
-    nothing "no process 999999 in the trace; it has [0-9]+" $mode --pid 999999
-    nothing "no thread 999999 in the trace; it has [0-9]+" $mode --thread 999999
+    nothing "no process '999999'; there are [0-9]+ \\(app\\)" $mode --pid 999999
+    nothing "no thread '999999'; there are [0-9]+ \\(app\\)" $mode --thread 999999
     nothing "no instruction was executed in the selected part" $mode --from 99999999999
 done
 "$BIN/cannoli-record" -q --events=exec --qemu-dir "$qemu_dir" -o bare.ctr -- qemu-x86_64 new/app ||
@@ -260,7 +260,7 @@ END
 preload=$(ldd "$BIN/tracesym" | sed -n 's/.*=> \(.*lib[at]san[^ ]*\) .*/\1:/p' | head -1)$PWD/clock.so
 # progress FILE OPTION...: there is a progress line, which is wiped at the end
 progress() {
-    python3 terminal.py "$1" env LD_PRELOAD="$preload" "$sym" "${@:2}" new.ctr >terminal ||
+    python3 terminal.py "$1" env CANNOLI_PAGER=cat LD_PRELOAD="$preload" "$sym" "${@:2}" new.ctr >terminal ||
         fail "terminal.py"
     grep -q 'tracesym: .* M instructions' terminal || fail "no progress: ${*:2}"
     tail -c 100 terminal | grep -q $'\r\e\[K' || [ -z "$1" ] || fail "progress remains: ${*:2}"

@@ -423,7 +423,7 @@ for moment in f"{t * 1e9:.0f}ns", f"{t * 1e6:.3f}us", f"{t:.9f}s":
 first = tool(0, "tracesym", "--backtrace=call:leaf/4", "-q", trace.path).splitlines()
 if [re.search(r" in (\w+) ", line)[1] for line in first[:3]] != ["leaf", "helper_two", "main"]:
     sys.exit(f"--backtrace: {first}")
-if not re.match("#0 +_start ", tool(0, "tracesym", "--backtrace=end", "-q", trace.path)):
+if not re.match(r"#0 +(0x[0-9a-f]+ in )?_start ", tool(0, "tracesym", "--backtrace=end", "-q", trace.path)):
     sys.exit("--backtrace=end")
 found = events("tracesym", "-a", "total", "--last-write-before=call:leaf/2", trace.path)
 stores = [e["ordinal"] for e in events("tracedump", "-e", "store", "-a", "total", trace.path)]

@@ -55,7 +55,8 @@ int dump_nothing(const struct ctr_trace *tr, const struct dump_options *opt)
     } else if (missing[0]) {
         tool_error(opt->prog, "%s: %s were not recorded", opt->path, missing);
     } else if (f->naddr || f->npc || f->from || f->to || f->from_ns || f->to_ns ||
-               f->npid || f->ntid || f->nprocess || f->nthread) {
+               f->npid || f->ntid || f->nprocess || f->nthread ||
+               (opt->annotator && opt->annotator->selects)) {
         tool_error(opt->prog, "%s: there is no such event in what is selected",
                    opt->path);
     } else {
