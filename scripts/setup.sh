@@ -73,7 +73,7 @@ PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
     ${TESTS:+libcmocka-dev})
 # What tests need whatever the target; the last four are for the target `lint'.
 TEST_PACKAGES=(zstd clang git strace lcov elfutils dwz llvm g++
-    clang-format-19 shellcheck flake8 mandoc)
+    zsh fish clang-format-19 shellcheck flake8 mandoc)
 # tests/oracle/stress.py compiles a class
 [ $FULL = OFF ] || TEST_PACKAGES+=(default-jdk-headless)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The completion that each program prints for bash: options, their words, files and names of
 # the trace, without the package bash-completion, and once in an interactive bash.
-# For zsh and fish the scripts are read where these shells are there.
+# The scripts for zsh and fish are run by these shells where they are there.
 . "$SRC/tests/cli/libtracedump.sh"
 programs='cannoli-record cannoli-ctl tracedump tracesym tracecov'
 PATH=$BIN:$PATH
@@ -166,15 +166,38 @@ if command -v python3 >/dev/null; then
     same want arguments "what bash inserts"
 fi
 
-# Do zsh and fish read theirs?
+# The same in zsh and fish
 for shell in zsh fish; do
     command -v $shell >/dev/null || {
-        echo "no $shell: its scripts were not read by it"
+        echo "no $shell: its scripts were not run"
         continue
     }
     for program in $programs; do
-        "$BIN/$program" --completion=$shell >script
-        $shell -n script || fail "$program: $shell does not read it"
+        "$BIN/$program" --completion=$shell >$program.$shell
+        $shell -n $program.$shell || fail "$program: $shell does not read it"
     done
 done
+# fish_gives LINE WORD...: fish completes the last word of LINE to these
+fish_gives() {
+    HOME=$PWD fish -N -c "source ${1%% *}.fish; complete -C '$1'" | cut -f1 | sort | tr '\n' ' ' >got
+    [ "$(cat got)" = "${*:2} " ] || fail "fish: '$1': '$(cat got)', not '${*:2}'"
+}
+if command -v fish >/dev/null; then
+    fish_gives 'tracedump --hist' --histogram
+    fish_gives 'tracedump --histogram=m' --histogram={mnemonic,module}
+    fish_gives 'tracedump --events=exec,m' --events=exec,{map,mark,mem}
+    fish_gives 'tracedump sam' sample.ctr
+    fish_gives 'tracedump sample.ctr --thread=42' --thread={4242,4243}
+fi
+if command -v zsh >/dev/null && command -v python3 >/dev/null; then
+    rm -f prompt arguments
+    mkdir -p functions
+    cp tracedump.zsh functions/_tracedump
+    # shellcheck disable=SC2016
+    printf '%s\n' "PATH=$PWD/tools:\$PATH" 'fpath=($PWD/functions $fpath)' 'autoload -U compinit' \
+        'compinit -u -D' 'unsetopt beep' 'PS1=' 'precmd() { : >prompt }' >.zshrc
+    run 0 env ZDOTDIR="$PWD" python3 "$SRC/tests/cli/terminal.py" \
+        --send 'tracedump --summ\t --events=exec,me\t --from=3 sam\t\rexit\r' prompt -- zsh -i
+    same want arguments "what zsh inserts"
+fi
 finish
