@@ -385,8 +385,6 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
     if (!calls_are_known(tr, t.dump->path)) {
         return TOOL_FAILED;
     }
-    status = call_list_make(&t.list, tr, t.dump->path, places, &tree, opt->patterns,
-                            opt->nr_patterns);
     ctr_trace_info(tr, &t.info);
     if (!t.info.seekable) {
         tool_error(PROG, "--trace-calls needs a file, not a stream");
