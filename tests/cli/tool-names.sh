@@ -312,7 +312,7 @@ for option, what in (("-p", "process"), ("-t", "thread")):
                 sys.exit(f"{t} {option} {text}: {err}")
 
 # Of several threads one must be chosen for an ordinal.
-err = tool(4, "tracedump", "--state=5", trace.path)
+err = tool(1, "tracedump", "--state=5", trace.path)
 if "--state=5/K" not in err:
     sys.exit(err)
 k = [(t["pid"], t["instructions"]) for t in info["threads"]].index((pid, order[pid][1])) + 1

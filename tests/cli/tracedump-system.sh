@@ -84,7 +84,7 @@ run 0 "$dump" --json --addr 0x21020 system.ctr
 [ "$(grep -c '"kind":"load"' stdout)" -eq 2 ] || fail "--addr: loads"
 [ "$(grep -c '"kind":"reg"' stdout)" -eq 3 ] || fail "--addr: registers"
 [ "$(wc -l <stdout)" -eq 7 ] || fail "--addr: $(wc -l <stdout) lines, not 7"
-run 0 "$dump" -e sys --pc 0x10400 system.ctr
+run 4 "$dump" -e sys --pc 0x10400 system.ctr
 [ ! -s stdout ] || fail "--pc shows system calls"
 
 # --info
@@ -122,9 +122,9 @@ one_line "--state with several threads"
 grep -q -- '--thread' stderr || fail "--state with several threads: $(cat stderr)"
 run 0 "$dump" --state=0/3 system.ctr
 grep -q '^thread  *5000/5000$' stdout || fail "--state=0/3: $(head -1 stdout)"
-run 1 "$dump" --state=0/4 system.ctr
+run 4 "$dump" --state=0/4 system.ctr
 one_line "--state of a fourth thread"
-run 1 "$dump" --state=0 -t 17 system.ctr
+run 4 "$dump" --state=0 -t 17 system.ctr
 one_line "--state of no thread"
 run 1 "$dump" --state=0 -t 4242 - < <(cat system.ctr)
 one_line "--state of a stream"

@@ -70,8 +70,8 @@ static int at_ordinal(const struct finding *f, uint32_t thread, uint64_t ordinal
 
 /* ------------------------------------------------------- places in a thread */
 
-/* The thread that is meant: the K-th selected one, or the only one; NULL after a message. */
-static const struct ctr_thread *choose_thread(const struct finding *f)
+/* The thread that is meant: the K-th selected one, or the only one. */
+static int choose_thread(const struct finding *f, const struct ctr_thread **thread)
 {
     const struct ctr_thread *t, *found = NULL;
     int64_t n = 0, want = f->text->number;
@@ -82,25 +82,29 @@ static const struct ctr_thread *choose_thread(const struct finding *f)
             found = n == (want ? want : 1) ? t : found;
         }
     }
+    *thread = found;
     if (!found) {
         tool_error(f->locate->prog, "%s: no such thread", f->locate->path);
-    } else if (n > 1 && !want) {
+        return TOOL_NOTHING;
+    }
+    if (n > 1 && !want) {
         tool_error(f->locate->prog,
                    "%s: %" PRId64 " threads: choose one with --pid and --thread, or the "
                    "K-th with %s=%s/K",
                    f->locate->path, n, f->locate->option, f->text->text);
-        found = NULL;
+        return TOOL_FAILED;
     }
-    return found;
+    return TOOL_OK;
 }
 
 static int find_ordinal(const struct finding *f)
 {
-    const struct ctr_thread *t = choose_thread(f);
+    const struct ctr_thread *t;
     uint64_t n = f->text->value;
+    int status = choose_thread(f, &t);
 
-    if (!t) {
-        return TOOL_NOTHING;
+    if (status) {
+        return status;
     }
     if (n < t->first) {
         tool_error(f->locate->prog,
@@ -140,14 +144,14 @@ static int find_time(const struct finding *f)
 {
     struct ctr_filter filter = {.kinds = CTR_KIND_EXEC, .nthread = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
-    const struct ctr_thread *t = choose_thread(f);
+    const struct ctr_thread *t;
     struct ctr_info info;
     uint64_t ordinal;
     unsigned flags;
-    int ret;
+    int ret = choose_thread(f, &t);
 
-    if (!t) {
-        return TOOL_NOTHING;
+    if (ret) {
+        return ret;
     }
     ctr_trace_info(f->locate->trace, &info);
     filter.threads = &t->index;
@@ -164,9 +168,8 @@ static int find_end(const struct finding *f)
     const struct ctr_thread *t, *last = NULL;
 
     if (f->text->number) {
-        last = choose_thread(f);
-        return last ? at_ordinal(f, last->index, last->first + last->insns)
-                    : TOOL_NOTHING;
+        int status = choose_thread(f, &t);
+        return status ? status : at_ordinal(f, t->index, t->first + t->insns);
     }
     for (uint32_t i = 0; (t = ctr_trace_thread(f->locate->trace, i)) != NULL; i++) {
         if (threads_selected(f->filter, t) && (!last || t->end_ns >= last->end_ns)) {
