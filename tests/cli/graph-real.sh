@@ -4,12 +4,7 @@
 . "$SRC/tests/cli/librecord.sh"
 sym="$BIN/tracesym"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
-for what in x86_64-linux-gnu-gcc "$qemu_dir/qemu-x86_64"; do
-    command -v "$what" >/dev/null && continue
-    echo "needs $what"
-    [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
-    exit 1
-done
+need x86_64-linux-gnu-gcc "$qemu_dir/qemu-x86_64"
 
 cat >program.c <<'END'
 #define NOINLINE __attribute__((noinline, noclone))

@@ -4,17 +4,6 @@
 symdump=$TOOLS/symdump
 sources=$SRC/tests/cli/symfile
 
-# need COMMAND...: skips the test if one is missing
-need() {
-    local what
-    for what in "$@"; do
-        command -v "$what" >/dev/null && continue
-        echo "needs $what"
-        [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
-        exit 1
-    done
-}
-
 # shapes OUTPUT CXX [FLAG...]: builds the C++ program; from relative paths, so that file
 # names have to be made absolute
 shapes() {

@@ -9,6 +9,17 @@ fail() {
     failed=1
 }
 
+# need COMMAND...: skips the test if one is missing
+need() {
+    local what
+    for what in "$@"; do
+        command -v "$what" >/dev/null && continue
+        echo "needs $what"
+        [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
+        exit 1
+    done
+}
+
 # run STATUS COMMAND...: stdout and stderr go to files of these names; the
 # command must end with STATUS.
 run() {

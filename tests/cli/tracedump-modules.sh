@@ -5,12 +5,7 @@
 . "$SRC/tests/cli/librecord.sh"
 sym="$BIN/tracesym"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
-for what in arm-linux-gnueabihf-gcc x86_64-linux-gnu-gcc "$qemu_dir/qemu-arm" "$qemu_dir/qemu-x86_64"; do
-    command -v "$what" >/dev/null && continue
-    echo "needs $what"
-    [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
-    exit 1
-done
+need arm-linux-gnueabihf-gcc x86_64-linux-gnu-gcc "$qemu_dir/qemu-arm" "$qemu_dir/qemu-x86_64"
 
 cat >app.c <<'END'
 #include <stdlib.h>

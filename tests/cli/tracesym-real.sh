@@ -5,13 +5,8 @@
 . "$SRC/tests/cli/librecord.sh"
 sym="$BIN/tracesym"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
-for what in arm-linux-gnueabi-gcc x86_64-linux-gnu-gcc riscv64-linux-gnu-gcc \
-    "$qemu_dir/qemu-arm" "$qemu_dir/qemu-x86_64" "$qemu_dir/qemu-riscv64"; do
-    command -v "$what" >/dev/null && continue
-    echo "needs $what"
-    [ -z "${CANNOLI_EXPECT_QEMU:-}" ] && exit 77
-    exit 1
-done
+need arm-linux-gnueabi-gcc x86_64-linux-gnu-gcc riscv64-linux-gnu-gcc \
+    "$qemu_dir/qemu-arm" "$qemu_dir/qemu-x86_64" "$qemu_dir/qemu-riscv64"
 
 cat >program.c <<'END'
 #include <dlfcn.h>
