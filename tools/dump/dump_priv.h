@@ -81,7 +81,7 @@ struct dump {
     bool calls;                 /* there may be system calls in the output */
     struct os_printer printer;  /* of calls that continue in another piece */
     struct open_call **threads; /* by index in the thread table */
-    uint32_t nr_threads;
+    size_t nr_threads;
 };
 
 /* ------------------------------------------------------------------ output.c */

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/options.h"
 
 /* How long before its chunk's begin an event can have happened. */
@@ -53,7 +54,7 @@ struct order_thread {
 struct order {
     struct dump *d;
     struct order_thread **threads; /* by index in the thread table */
-    uint32_t nr_threads;
+    size_t nr_threads;
     struct order_thread **heap; /* of threads with lines or a call to wait for */
     size_t n, cap;
     struct held_pool pool;
@@ -125,14 +126,8 @@ static int update(struct order *o, struct order_thread *t)
     size_t at = t->at;
 
     if (wanted && !at) {
-        if (o->n == o->cap) {
-            size_t cap = 2 * o->cap + 16;
-            struct order_thread **v = realloc(o->heap, cap * sizeof(*v));
-            if (!v) {
-                return DUMP_STOP_NOMEM;
-            }
-            o->heap = v;
-            o->cap = cap;
+        if (!array_reserve(&o->heap, &o->cap, o->n + 1, sizeof(*o->heap))) {
+            return DUMP_STOP_NOMEM;
         }
         at = ++o->n;
         place(o, at, t);
@@ -408,15 +403,9 @@ static struct order_thread *thread_of(struct order *o, const struct ctr_thread *
     uint32_t i = thread->index;
     struct order_thread *t;
 
-    if (i >= o->nr_threads) {
-        uint32_t n = 2 * i + 16;
-        struct order_thread **v = realloc(o->threads, n * sizeof(*v));
-        if (!v) {
-            return NULL;
-        }
-        memset(v + o->nr_threads, 0, (n - o->nr_threads) * sizeof(*v));
-        o->threads = v;
-        o->nr_threads = n;
+    if (!array_reserve_zeroed(&o->threads, &o->nr_threads, i + (size_t)1,
+                              sizeof(*o->threads))) {
+        return NULL;
     }
     t = o->threads[i];
     if (!t && (t = calloc(1, sizeof(*t)))) {

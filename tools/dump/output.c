@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/options.h"
 #include "common/pager.h"
 #include "input/trace.h"
@@ -54,15 +55,9 @@ static int write_printed(struct dump *d)
 /* The open call of a thread; NULL: no memory. */
 static struct open_call *call_of(struct dump *d, uint32_t thread)
 {
-    if (thread >= d->nr_threads) {
-        uint32_t n = 2 * thread + 16;
-        struct open_call **v = realloc(d->threads, n * sizeof(*v));
-        if (!v) {
-            return NULL;
-        }
-        memset(v + d->nr_threads, 0, (n - d->nr_threads) * sizeof(*v));
-        d->threads = v;
-        d->nr_threads = n;
+    if (!array_reserve_zeroed(&d->threads, &d->nr_threads, thread + (size_t)1,
+                              sizeof(*d->threads))) {
+        return NULL;
     }
     if (!d->threads[thread]) {
         d->threads[thread] = calloc(1, sizeof(**d->threads));

@@ -9,8 +9,8 @@
 #include "dump/search.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/array.h"
 #include "cannoli/events.h"
 
 enum tool_parsed search_parse(struct search_request *r, int key, const char *arg)
@@ -128,14 +128,8 @@ static int add_hit(struct searching *s, struct hit h)
 {
     struct hits *l = &s->hits;
 
-    if (l->n == l->cap) {
-        size_t cap = 2 * l->cap + 64;
-        struct hit *v = realloc(l->v, cap * sizeof(*v));
-        if (!v) {
-            return DUMP_STOP_NOMEM;
-        }
-        l->v = v;
-        l->cap = cap;
+    if (!array_reserve(&l->v, &l->cap, l->n + 1, sizeof(*l->v))) {
+        return DUMP_STOP_NOMEM;
     }
     h.seq = (uint32_t)l->n;
     l->v[l->n++] = h;

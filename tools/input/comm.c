@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "cannoli/events.h"
 
 /* Bytes of a name that Linux keeps, without the final NUL. */
@@ -17,7 +18,8 @@ struct comm {
 
 struct comm_table {
     struct comm *v;
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
     uint32_t *first, *last; /* of each thread: number + 1 */
     uint32_t threads;
 };
@@ -72,16 +74,8 @@ static int grow_threads(struct comm_table *t, uint32_t thread)
 
 static int add(struct comm_table *t, const struct comm *c)
 {
-    if (t->n == t->cap) {
-        uint32_t cap = 2 * t->cap + 16;
-        struct comm *v = realloc(t->v, cap * sizeof(*v));
-        if (!v) {
-            return -CTR_E_NOMEM;
-        }
-        t->v = v;
-        t->cap = cap;
-    }
-    if (grow_threads(t, c->thread)) {
+    if (!array_reserve(&t->v, &t->cap, t->n + (size_t)1, sizeof(*t->v)) ||
+        grow_threads(t, c->thread)) {
         return -CTR_E_NOMEM;
     }
     t->v[t->n] = *c;

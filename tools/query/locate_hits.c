@@ -4,19 +4,14 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "common/array.h"
 
 bool hits_add(struct hits *h, const struct module *m, uint64_t from, uint64_t to)
 {
-    if (h->n == h->cap) {
-        uint32_t cap = 2 * h->cap + 16;
-        struct hit *v = realloc(h->v, cap * sizeof(*v));
-        if (!v) {
-            h->no_memory = true;
-            return false;
-        }
-        h->v = v;
-        h->cap = cap;
+    if (!array_reserve(&h->v, &h->cap, h->n + (size_t)1, sizeof(*h->v))) {
+        h->no_memory = true;
+        return false;
     }
     h->v[h->n++] = (struct hit){m, from, to};
     return true;

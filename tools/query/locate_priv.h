@@ -13,7 +13,8 @@ struct hit {
 
 struct hits {
     struct hit *v;
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
     bool no_memory;
 };
 

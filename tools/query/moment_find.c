@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "cannoli/events.h"
 #include "common/options.h"
 #include "input/trace.h"
@@ -328,14 +329,8 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
 
     (void)job;
     for (size_t n = size / sizeof(*in); n; n--, in++) {
-        if (l->n == l->cap) {
-            size_t cap = 2 * l->cap + 64;
-            struct candidate *v = realloc(l->v, cap * sizeof(*v));
-            if (!v) {
-                return STOP_NOMEM;
-            }
-            l->v = v;
-            l->cap = cap;
+        if (!array_reserve(&l->v, &l->cap, l->n + 1, sizeof(*l->v))) {
+            return STOP_NOMEM;
         }
         l->v[l->n] = *in;
         l->v[l->n].seq = (uint32_t)l->n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "cannoli/events.h"
 
 struct memory_initial {
@@ -14,7 +15,8 @@ struct memory_initial {
     struct ctr_info info;
     /* Mappings of one process, by start. */
     struct ctr_mapping *v;
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
     uint32_t process; /* UINT32_MAX: none read yet */
 };
 
@@ -53,14 +55,8 @@ static int add_mapping(void *arg, const struct ctr_mapping *new)
 {
     struct memory_initial *m = arg;
 
-    if (m->n == m->cap) {
-        uint32_t cap = 2 * m->cap + 64;
-        struct ctr_mapping *v = realloc(m->v, cap * sizeof(*v));
-        if (!v) {
-            return 1;
-        }
-        m->v = v;
-        m->cap = cap;
+    if (!array_reserve(&m->v, &m->cap, m->n + (size_t)1, sizeof(*m->v))) {
+        return 1;
     }
     m->v[m->n++] = *new;
     return 0;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "input/mappings.h"
 
 /* The bytes at the begin of a mapping that may belong to no segment. */
@@ -17,7 +18,8 @@ struct bias_search {
     bool (*fn)(void *arg, const struct place_bias *b);
     void *arg;
     struct place_bias *found; /* of the current process */
-    uint32_t nr_found, cap;
+    uint32_t nr_found;
+    size_t cap;
     bool stopped;
 };
 
@@ -47,14 +49,8 @@ static int add_bias(struct bias_search *s, uint32_t process, uint64_t bias)
             return 0;
         }
     }
-    if (s->nr_found == s->cap) {
-        uint32_t cap = 2 * s->cap + 4;
-        struct place_bias *v = realloc(s->found, cap * sizeof(*v));
-        if (!v) {
-            return 1;
-        }
-        s->found = v;
-        s->cap = cap;
+    if (!array_reserve(&s->found, &s->cap, s->nr_found + (size_t)1, sizeof(*s->found))) {
+        return 1;
     }
     s->found[s->nr_found++] = b;
     s->stopped = !s->fn(s->arg, &b);

@@ -2,8 +2,9 @@
 /* The list of files that a trace's mappings are of. */
 #include "places_priv.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/array.h"
 
 uint32_t places_lower_file(const struct places *p, const char *path)
 {
@@ -58,14 +59,9 @@ int places_add_file(void *arg, const struct ctr_mapping *m)
     if (p->nr_files == MAX_FILES) {
         return 0;
     }
-    if (p->nr_files == p->cap_files) {
-        uint32_t cap = 2 * p->cap_files + 16;
-        struct mapped_file *v = realloc(p->files, cap * sizeof(*v));
-        if (!v) {
-            return 1;
-        }
-        p->files = v;
-        p->cap_files = cap;
+    if (!array_reserve(&p->files, &p->cap_files, p->nr_files + (size_t)1,
+                       sizeof(*p->files))) {
+        return 1;
     }
     memmove(p->files + i + 1, p->files + i, (p->nr_files - i) * sizeof(*p->files));
     p->files[i] = (struct mapped_file){.path = m->path,

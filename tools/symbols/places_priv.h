@@ -123,7 +123,8 @@ struct places {
     /* The files that were mapped as code, by the address of their path, which all
      * mappings of a file share. */
     struct mapped_file *files;
-    uint32_t nr_files, cap_files;
+    uint32_t nr_files;
+    size_t cap_files;
     struct lazy_places *lazy; /* or NULL: all is loaded */
     bool at_once; /* for queries only that say themselves where damage matters */
 };

@@ -11,26 +11,8 @@
 
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "cannoli/isa.h"
-
-bool report_grow(void *v, size_t *cap, size_t need, size_t size)
-{
-    void **array = v, *more;
-    size_t n = *cap ? *cap : 16;
-
-    if (need <= *cap) {
-        return true;
-    }
-    while (n < need) {
-        n += n / 2;
-    }
-    more = n > SIZE_MAX / size ? NULL : realloc(*array, n * size);
-    if (more) {
-        *array = more;
-        *cap = n;
-    }
-    return more != NULL;
-}
 
 /* The position of the sweep in each list of landmarks, all ascending. */
 struct sweep {
@@ -83,7 +65,7 @@ static bool add_site(struct sweep *w, uint64_t p, const struct cover_insn *ran,
     struct report_code *k = w->k;
     struct site *s;
 
-    if (!report_grow(&k->sites, &w->cap, k->nr_sites + 1, sizeof(*s))) {
+    if (!array_reserve(&k->sites, &w->cap, k->nr_sites + 1, sizeof(*s))) {
         return false;
     }
     s = &k->sites[k->nr_sites++];

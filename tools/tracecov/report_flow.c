@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "cannoli/isa.h"
 
 static int by_target(const void *va, const void *vb)
@@ -43,7 +44,7 @@ int report_jumps(struct report_code *k)
         if (!count || to >= k->nr_sites || k->sites[to].addr != target) {
             continue;
         }
-        if (!report_grow(&k->jumps, &cap, k->nr_jumps + 1, sizeof(*k->jumps))) {
+        if (!array_reserve(&k->jumps, &cap, k->nr_jumps + 1, sizeof(*k->jumps))) {
             return -CTR_E_NOMEM;
         }
         k->jumps[k->nr_jumps++] =

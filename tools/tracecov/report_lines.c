@@ -23,6 +23,7 @@
 
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "cannoli/isa.h"
 
 /* Consecutive sites of one line of one instance. */
@@ -85,7 +86,7 @@ static int make_runs(struct lines *l)
         if (last && last->first + last->n == i && last->source == x.source &&
             last->line == x.line && last->instance == x.instance) {
             last->n++;
-        } else if (!report_grow(&l->runs, &l->runs_cap, l->nr_runs + 1, sizeof(x))) {
+        } else if (!array_reserve(&l->runs, &l->runs_cap, l->nr_runs + 1, sizeof(x))) {
             return -CTR_E_NOMEM;
         } else {
             l->runs[l->nr_runs++] = x;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "cannoli/isa.h"
 #include "tracecov/unwind.h"
 
@@ -107,7 +108,7 @@ int report_pieces(const struct report_code *k, struct piece **v, size_t *n)
 
             fill_piece(&d, &p, at, code[i].end);
             at = p.end;
-            if (report_grow(&d.v, &d.cap, d.n + 1, sizeof(p))) {
+            if (array_reserve(&d.v, &d.cap, d.n + 1, sizeof(p))) {
                 d.v[d.n++] = p;
             } else {
                 e = -CTR_E_NOMEM;

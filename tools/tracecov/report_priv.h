@@ -16,9 +16,6 @@
 
 #define NO_INDEX UINT32_MAX
 
-/* Makes room for `need' elements of `size' bytes in the array *v; false: no memory. */
-bool report_grow(void *v, size_t *cap, size_t need, size_t size);
-
 /* ------------------------------------------------------------- instructions */
 
 /* The target of a branch, from its bytes; false if they do not have it (or it is not a

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "symbols/sym_options.h"
 
 /* Allocated sizes of the arrays of a source. */
@@ -96,8 +97,8 @@ static int add_source(struct report_maker *mk, char *path, bool is_module,
     struct source_table *t = mk->table;
     struct report_source *s;
 
-    if (!report_grow(&r->sources, &t->sources_cap, r->nr_sources + 1, sizeof(*s)) ||
-        !report_grow(&t->caps, &t->nr_caps, r->nr_sources + 1, sizeof(*t->caps))) {
+    if (!array_reserve(&r->sources, &t->sources_cap, r->nr_sources + 1, sizeof(*s)) ||
+        !array_reserve(&t->caps, &t->nr_caps, r->nr_sources + 1, sizeof(*t->caps))) {
         return -CTR_E_NOMEM;
     }
     s = &r->sources[r->nr_sources];
@@ -165,8 +166,8 @@ int report_source_line(struct report_maker *mk, uint32_t source, uint32_t line,
 {
     struct report_source *s = &mk->report->sources[source];
 
-    if (!report_grow(&s->lines, &mk->table->caps[source].lines, s->nr_lines + 1,
-                     sizeof(*s->lines))) {
+    if (!array_reserve(&s->lines, &mk->table->caps[source].lines, s->nr_lines + 1,
+                       sizeof(*s->lines))) {
         return -CTR_E_NOMEM;
     }
     s->lines[s->nr_lines++] =
@@ -181,8 +182,8 @@ int report_source_branch(struct report_maker *mk, uint32_t source, uint32_t line
     struct report_source *s = &mk->report->sources[source];
     struct report_branch b = {.line = line, .addr = site->addr, .module = module};
 
-    if (!report_grow(&s->branches, &mk->table->caps[source].branches, s->nr_branches + 2,
-                     sizeof(*s->branches))) {
+    if (!array_reserve(&s->branches, &mk->table->caps[source].branches,
+                       s->nr_branches + 2, sizeof(*s->branches))) {
         return -CTR_E_NOMEM;
     }
     b.reached = mk->cover->branches && n->count;
@@ -200,8 +201,8 @@ int report_source_function(struct report_maker *mk, uint32_t source,
     struct report_function *to;
     char *name, *linkage;
 
-    if (!report_grow(&s->functions, &mk->table->caps[source].functions,
-                     s->nr_functions + 1, sizeof(*s->functions))) {
+    if (!array_reserve(&s->functions, &mk->table->caps[source].functions,
+                       s->nr_functions + 1, sizeof(*s->functions))) {
         return -CTR_E_NOMEM;
     }
     name = strdup(f->name);

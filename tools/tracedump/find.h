@@ -190,7 +190,7 @@ struct find {
     struct find_worker *workers;
     /* Used by the ordered callback only. */
     struct find_thread **threads; /* by index in the thread table */
-    uint32_t nr_threads;
+    size_t nr_threads;
     struct access_printer *printer; /* of what pieces complete */
     uint64_t printer_chunk;         /* the chunk that it is at, plus 1 */
     struct os_printer os;           /* its text is the answer not yet written */

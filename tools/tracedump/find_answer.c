@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "cannoli/events.h"
 
 /* The answer is written when it has this many bytes, and at the end of each call. */
@@ -19,16 +20,9 @@ static struct find_thread *thread_of(struct find *f, const struct ctr_thread *t)
 {
     struct find_thread *s;
 
-    if (t->index >= f->nr_threads) {
-        uint32_t n = 2 * t->index + 16;
-        struct find_thread **v = realloc(f->threads, n * sizeof(*v));
-
-        if (!v) {
-            return NULL;
-        }
-        memset(v + f->nr_threads, 0, (n - f->nr_threads) * sizeof(*v));
-        f->threads = v;
-        f->nr_threads = n;
+    if (!array_reserve_zeroed(&f->threads, &f->nr_threads, t->index + (size_t)1,
+                              sizeof(*f->threads))) {
+        return NULL;
     }
     s = f->threads[t->index];
     if (!s && (s = calloc(1, sizeof(*s))) != NULL) {
@@ -88,16 +82,8 @@ static int keep_output(struct find *f, const struct ctr_chunk *c, uint64_t ordin
     const size_t len = out->len - from;
     char *at = textbuf_reserve(&f->pending_text, len);
 
-    if (at && f->npending == f->cap_pending) {
-        size_t cap = f->cap_pending ? 2 * f->cap_pending : 64;
-        struct pending *v = realloc(f->pending, cap * sizeof(*v));
-
-        if (v) {
-            f->pending = v;
-            f->cap_pending = cap;
-        }
-    }
-    if (!at || f->npending == f->cap_pending) {
+    if (!at || !array_reserve(&f->pending, &f->cap_pending, f->npending + 1,
+                              sizeof(*f->pending))) {
         return DUMP_STOP_NOMEM;
     }
     f->pending[f->npending++] = (struct pending){

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define SHORT_ACCESS 64u
 
 /*
@@ -59,15 +61,8 @@ void hits_fini(struct hits *h)
 
 static bool put_hit(struct hits *h, int64_t at)
 {
-    if (h->n == h->cap) {
-        size_t cap = h->cap ? 2 * h->cap : 64;
-        int64_t *v = realloc(h->at, cap * sizeof(*v));
-
-        if (!v) {
-            return false;
-        }
-        h->at = v;
-        h->cap = cap;
+    if (!array_reserve(&h->at, &h->cap, h->n + 1, sizeof(*h->at))) {
+        return false;
     }
     h->at[h->n++] = at;
     return true;

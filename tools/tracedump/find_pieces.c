@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define WORDS (FIND_PATTERN_MAX / 64)
 #define FIRST_LINES 64u
 
@@ -167,15 +169,8 @@ static bool put_done(struct pieces *s, uint64_t base)
 {
     size_t i = s->ndone;
 
-    if (s->ndone == s->cap_done) {
-        size_t cap = s->cap_done ? 2 * s->cap_done : 16;
-        uint64_t *v = realloc(s->done, cap * sizeof(*v));
-
-        if (!v) {
-            return false;
-        }
-        s->done = v;
-        s->cap_done = cap;
+    if (!array_reserve(&s->done, &s->cap_done, s->ndone + 1, sizeof(*s->done))) {
+        return false;
     }
     for (; i > 0 && s->done[i - 1] > base; i--) {
         s->done[i] = s->done[i - 1];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "call_list.h"
 #include "input/trace.h"
 #include "state/call.h"
@@ -39,7 +40,8 @@ struct backtracer {
     struct call_printer printer;
     struct calltree *tree;
     struct frame_at *v;
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
     size_t reg_bytes;
     struct textbuf out;
     struct memory_view *memory;
@@ -60,15 +62,9 @@ static int on_open(void *arg, const struct calltree *t, const struct call_span *
     if (s->thread != b->opt->at->thread) {
         return 0;
     }
-    if (b->n == b->cap) {
-        uint32_t cap = 2 * b->cap + 64;
-        struct frame_at *v = realloc(b->v, cap * sizeof(*v));
-        if (!v) {
-            b->no_memory = true;
-            return 1;
-        }
-        b->v = v;
-        b->cap = cap;
+    if (!array_reserve(&b->v, &b->cap, b->n + (size_t)1, sizeof(*b->v))) {
+        b->no_memory = true;
+        return 1;
     }
     b->v[b->n++] =
         (struct frame_at){.function = s->function, .from = s->from, .opened = s->opened};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "cannoli/isa.h"
 #include "common/options.h"
 
@@ -26,9 +27,9 @@ struct collector {
     const char *const *patterns;
     unsigned nr_patterns;
     uint8_t *chosen; /* enum chosen, by function */
-    uint32_t nr_chosen;
+    size_t nr_chosen;
     struct waiting *waiting; /* by thread */
-    uint32_t nr_waiting;
+    size_t nr_waiting;
     bool no_memory;
 };
 
@@ -79,28 +80,12 @@ bool call_matches(const char *pattern, const struct call_function *f)
     return sym_name_matches(pattern, f->symbol->name, f->symbol->linkage);
 }
 
-static bool grow(void *v, uint32_t *n, uint32_t need, size_t size)
-{
-    void **p = v, *more;
-    uint32_t cap = 2 * need + 64;
-
-    if (need < *n) {
-        return true;
-    }
-    more = realloc(*p, cap * size);
-    if (more) {
-        memset((char *)more + *n * size, 0, (cap - *n) * size);
-        *p = more;
-        *n = cap;
-    }
-    return more != NULL;
-}
-
 static bool is_chosen(struct collector *c, const struct calltree *t, uint32_t function)
 {
     uint8_t *known;
 
-    if (!grow(&c->chosen, &c->nr_chosen, function, sizeof(*c->chosen))) {
+    if (!array_reserve_zeroed(&c->chosen, &c->nr_chosen, function + (size_t)1,
+                              sizeof(*c->chosen))) {
         c->no_memory = true;
         return false;
     }
@@ -138,7 +123,8 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     struct waiting *w;
     bool chosen;
 
-    if (!grow(&c->waiting, &c->nr_waiting, s->thread, sizeof(*c->waiting))) {
+    if (!array_reserve_zeroed(&c->waiting, &c->nr_waiting, s->thread + (size_t)1,
+                              sizeof(*c->waiting))) {
         c->no_memory = true;
         return 1;
     }
@@ -147,15 +133,9 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     if (!chosen) {
         return c->no_memory;
     }
-    if (l->n == c->cap) {
-        size_t cap = 2 * c->cap + 1024;
-        struct call *v = realloc(l->v, cap * sizeof(*v));
-        if (!v) {
-            c->no_memory = true;
-            return 1;
-        }
-        l->v = v;
-        c->cap = cap;
+    if (!array_reserve(&l->v, &c->cap, l->n + 1, sizeof(*l->v))) {
+        c->no_memory = true;
+        return 1;
     }
     l->v[l->n++] = (struct call){.thread = s->thread,
                                  .function = s->function,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/options.h"
 #include "site.h"
 
@@ -46,14 +47,8 @@ struct entries {
 
 static bool add(struct entries *e, const char *text, size_t value)
 {
-    if (e->n == e->cap) {
-        size_t cap = 2 * e->cap + 64;
-        struct entry *v = realloc(e->v, cap * sizeof(*v));
-        if (!v) {
-            return false;
-        }
-        e->v = v;
-        e->cap = cap;
+    if (!array_reserve(&e->v, &e->cap, e->n + 1, sizeof(*e->v))) {
+        return false;
     }
     e->v[e->n++] = (struct entry){text, value};
     return true;
