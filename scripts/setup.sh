@@ -72,7 +72,7 @@ PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
     patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev
     ${TESTS:+libcmocka-dev})
 # What tests need whatever the target; the last four are for the target `lint'.
-TEST_PACKAGES=(zstd clang git strace lcov elfutils dwz llvm g++
+TEST_PACKAGES=(zstd clang git strace gdb lcov elfutils dwz llvm g++
     zsh fish clang-format-19 shellcheck flake8 mandoc)
 # tests/oracle/stress.py compiles a class
 [ $FULL = OFF ] || TEST_PACKAGES+=(default-jdk-headless)

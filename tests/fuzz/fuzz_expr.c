@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                             .cfa = number,
                             .tls = tls};
     struct dwarf_result r;
-    uint8_t bytes[40];
+    uint8_t bytes[40], known[sizeof(bytes)];
     uint64_t value, first = 3;
     const char *reason;
     if (n == 0) {
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     CHECK((r.place.where == DWARF_UNKNOWN) == (r.reason != NULL));
     CHECK(r.nr_pieces <= DWARF_MAX_PIECES);
     for (size_t size = 0; size <= sizeof(bytes); size += 5) {
-        CHECK(dwarf_expr_read(&r, &env, bytes, size, &reason) || reason);
+        CHECK(dwarf_expr_read(&r, &env, bytes, known, size, &reason) || reason);
     }
     CHECK(dwarf_expr_number(expr, n - 1, &env, &first, &value, &reason) || reason);
     CHECK(dwarf_expr_frame_base(expr, n - 1, &env, &value, &reason) || reason);

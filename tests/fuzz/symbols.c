@@ -200,7 +200,7 @@ static bool query_variable(void *arg, const struct sym_variable *v,
     struct place *at = arg;
     struct dwarf_env env = any_env(at->f);
     struct dwarf_result r;
-    uint8_t bytes[16];
+    uint8_t bytes[16], known[16];
     const char *reason;
     query_text(v->name);
     for (uint32_t i = 0; i < v->value_bytes; i++) {
@@ -209,8 +209,8 @@ static bool query_variable(void *arg, const struct sym_variable *v,
     symfile_locate(at->f, v, at->vaddr, &env, &r);
     CHECK(r.nr_pieces <= DWARF_MAX_PIECES);
     CHECK((r.place.where == DWARF_UNKNOWN) == (r.reason != NULL));
-    if (dwarf_expr_read(&r, &env, bytes, sizeof(bytes), &reason)) {
-        sum += bytes[0];
+    if (dwarf_expr_read(&r, &env, bytes, known, sizeof(bytes), &reason)) {
+        sum += bytes[0] + known[15];
     } else {
         query_text(reason);
     }

@@ -488,6 +488,21 @@ static struct call_printer printer_for(const struct call_printer *p,
     return out;
 }
 
+bool call_is_clone(const struct sym_function *fn)
+{
+    static const char *const suffixes[] = {".constprop", ".isra", ".part"};
+
+    for (size_t i = 0; fn && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        const char *at = strstr(fn->linkage, suffixes[i]);
+        size_t n = strlen(suffixes[i]);
+
+        if (at && at != fn->linkage && (!at[n] || at[n] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool call_put_arguments(struct textbuf *b, const struct call_printer *p,
                         const struct module *m, const struct sym_function *fn,
                         const struct call_state *s)
@@ -499,6 +514,9 @@ bool call_put_arguments(struct textbuf *b, const struct call_printer *p,
     p = &q;
     if (!p->abi || !s->regs) {
         return textbuf_printf(b, "?");
+    }
+    if (call_is_clone(fn)) {
+        return textbuf_printf(b, "...");
     }
     if (proto && !proto->no_prototype) {
         return put_dwarf(b, p, m, proto, s);
@@ -522,7 +540,7 @@ bool call_put_result(struct textbuf *b, const struct call_printer *p,
 
     p = &q;
     *any = false;
-    if (!p->abi || !s->regs) {
+    if (!p->abi || !s->regs || call_is_clone(fn)) {
         return true;
     }
     if (proto) {

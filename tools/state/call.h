@@ -40,8 +40,12 @@ bool call_printer_init(struct call_printer *p, const struct ctr_trace *tr,
 bool call_register(const struct call_printer *p, const uint8_t *regs, const char *name,
                    unsigned skip, uint64_t *value);
 
+/* Whether the compiler made a function of another one for some of its callers: it may get
+ * fewer or other arguments than the source says, and return nothing. */
+bool call_is_clone(const struct sym_function *fn);
+
 /* Appends "size=24, name=\"x\""; without parameter names "24, \"x\"".  fn NULL: a function
- * without a symbol.  False: no memory. */
+ * without a symbol; a clone: "...".  False: no memory. */
 bool call_put_arguments(struct textbuf *b, const struct call_printer *p,
                         const struct module *m, const struct sym_function *fn,
                         const struct call_state *s);

@@ -140,7 +140,7 @@ static bool put_variable(struct textbuf *b, struct reader *r,
     struct value_options o = r->p->values;
     struct dwarf_result where;
     const char *reason = NULL;
-    uint8_t *bytes;
+    uint8_t *bytes, *known;
     bool ok;
 
     o.file = file;
@@ -158,18 +158,23 @@ static bool put_variable(struct textbuf *b, struct reader *r,
             return put_memory(b, r, v, &o, where.place.number, t->size);
         }
     }
-    bytes = calloc(1, t->size);
+    bytes = calloc(2, t->size);
     if (!bytes) {
         return false;
     }
+    known = bytes + t->size;
     if (v->has_value) {
         constant_bytes(r, v, bytes, t->size);
+        memset(known, 1, t->size);
     } else if (where.place.where == DWARF_NOWHERE) {
         reason = "optimized out";
-    } else if (!dwarf_expr_read(&where, &r->env, bytes, t->size, &reason)) {
+    } else if (!dwarf_expr_read(&where, &r->env, bytes, known, t->size, &reason)) {
         reason = reason ? reason : "not known";
+    } else {
+        reason = NULL; /* why some piece is not known */
     }
-    ok = reason ? put_reason(b, reason) : value_put(b, &o, v->type, bytes, NULL, t->size);
+    ok =
+        reason ? put_reason(b, reason) : value_put(b, &o, v->type, bytes, known, t->size);
     free(bytes);
     return ok;
 }
@@ -206,7 +211,8 @@ static bool on_variable(void *arg, const struct sym_variable *v,
     struct visit *s = arg;
     struct reader *r = s->r;
 
-    if (!*v->name || is_hidden(s, v->name)) {
+    if (!*v->name || (r->f->scope != SYM_NONE && b->scope != r->f->scope) ||
+        is_hidden(s, v->name)) {
         return true;
     }
     r->function = b->prototype < symfile_prototypes(r->f->module->file, &all)
@@ -241,4 +247,66 @@ bool variables_each(const struct call_printer *p, const struct frame_state *f,
         symfile_visible(f->module->file, f->vaddr, on_variable, &s);
     }
     return s.ok;
+}
+
+void variables_set_entry(struct frame_state *f, const struct call_printer *p,
+                         const uint8_t *regs)
+{
+    f->entry_regs = regs;
+    f->has_entry = regs && p->abi &&
+                   call_register(p, regs, abi_stack_pointer(p->abi), 0, &f->entry_sp);
+}
+
+void variables_begin(struct frame_state *f, const struct call_printer *p, uint64_t addr,
+                     uint64_t pc)
+{
+    /* Files are mapped by pages; a call may enter a few instructions later (ppc64). */
+    f->bias = (pc - addr) & ~(uint64_t)0xfff;
+    f->vaddr = pc - f->bias;
+    variables_set_entry(f, p, f->now.regs);
+}
+
+/* ----------------------------------------------------------------- parameters */
+
+struct list {
+    struct textbuf *b;
+    bool any;
+};
+
+static bool put_parameter(void *arg, const char *name, bool parameter,
+                          const struct textbuf *text)
+{
+    struct list *l = arg;
+    bool ok = !parameter || !l->any || textbuf_printf(l->b, ", ");
+
+    if (ok && parameter) {
+        l->any = true;
+        ok = textbuf_printable(l->b, name, strlen(name)) &&
+             textbuf_printf(l->b, "=%.*s", (int)text->len, text->data);
+    }
+    return ok;
+}
+
+bool variables_put_parameters(struct textbuf *b, const struct call_printer *p,
+                              const struct frame_state *f)
+{
+    struct list l = {.b = b};
+
+    return variables_each(p, f, put_parameter, &l);
+}
+
+bool variables_put_arguments(struct textbuf *b, const struct call_printer *p,
+                             const struct sym_function *fn, const struct frame_state *f)
+{
+    const struct symfile *file = f->module ? f->module->file : NULL;
+    const struct sym_prototype *proto =
+        file && fn ? symfile_prototype(file, fn->addr) : NULL;
+    const struct sym_block *block;
+    struct frame_state own = *f;
+
+    if (!proto || !call_is_clone(fn) || !symfile_blocks(file, &block)) {
+        return call_put_arguments(b, p, f->module, fn, &f->now);
+    }
+    own.scope = proto->scope;
+    return variables_put_parameters(b, p, &own);
 }

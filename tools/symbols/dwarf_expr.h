@@ -83,11 +83,12 @@ bool dwarf_expr_frame_base(const uint8_t *expr, size_t n, const struct dwarf_env
                            uint64_t *value, const char **reason);
 
 /*
- * Reads n bytes of an object at its evaluated place, in the order of the guest's memory.
- * Returns false with a reason if a byte is not known ("it is optimized out", "its memory
- * is not known" ...).
+ * Reads n bytes of an object at its evaluated place, in the order of the guest's memory;
+ * known[i] is 1 if out[i] is right, else 0: of an object in pieces some may be optimized
+ * out (as padding is).  Returns false with a reason if no byte is known ("it is optimized
+ * out", "memory is not known" ...).
  */
 bool dwarf_expr_read(const struct dwarf_result *r, const struct dwarf_env *env,
-                     uint8_t *out, size_t n, const char **reason);
+                     uint8_t *out, uint8_t *known, size_t n, const char **reason);
 
 #endif

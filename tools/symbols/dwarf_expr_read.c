@@ -71,8 +71,38 @@ static bool read_bytes(const struct dwarf_place *p, const struct dwarf_env *env,
     }
 }
 
+/* The pieces one by one: one that is not known leaves the others. */
+static bool read_pieces(const struct dwarf_result *r, const struct dwarf_env *env,
+                        uint8_t *out, uint8_t *known, size_t n, const char **reason)
+{
+    const char *why;
+    size_t at = 0;
+    bool any = false;
+    for (unsigned i = 0; i < r->nr_pieces && at < n; i++) {
+        const struct dwarf_place *p = &r->piece[i];
+        if (p->bit_size % 8) {
+            *reason = "its location has pieces that are not whole bytes";
+            return false;
+        }
+        size_t part = p->bit_size / 8 < n - at ? (size_t)(p->bit_size / 8) : n - at;
+        if (part && read_bytes(p, env, p->bit_offset, out + at, part, &why)) {
+            memset(known + at, 1, part);
+            any = true;
+        } else if (part) {
+            memset(out + at, 0, part);
+            *reason = *reason ? *reason : why;
+        }
+        at += part;
+    }
+    if (at < n) {
+        *reason = "its location is shorter than its type";
+        return false;
+    }
+    return any;
+}
+
 bool dwarf_expr_read(const struct dwarf_result *r, const struct dwarf_env *env,
-                     uint8_t *out, size_t n, const char **reason)
+                     uint8_t *out, uint8_t *known, size_t n, const char **reason)
 {
     *reason = r->reason;
     if (r->place.where == DWARF_UNKNOWN) {
@@ -81,25 +111,13 @@ bool dwarf_expr_read(const struct dwarf_result *r, const struct dwarf_env *env,
     if (n == 0) {
         return true;
     }
-    if (r->place.where != DWARF_PIECES) {
-        return read_bytes(&r->place, env, 0, out, n, reason);
+    memset(known, 0, n);
+    if (r->place.where == DWARF_PIECES) {
+        return read_pieces(r, env, out, known, n, reason);
     }
-    size_t at = 0;
-    for (unsigned i = 0; i < r->nr_pieces && at < n; i++) {
-        const struct dwarf_place *p = &r->piece[i];
-        if (p->bit_size % 8) {
-            *reason = "its location has pieces that are not whole bytes";
-            return false;
-        }
-        size_t part = p->bit_size / 8 < n - at ? (size_t)(p->bit_size / 8) : n - at;
-        if (part && !read_bytes(p, env, p->bit_offset, out + at, part, reason)) {
-            return false;
-        }
-        at += part;
-    }
-    if (at < n) {
-        *reason = "its location is shorter than its type";
+    if (!read_bytes(&r->place, env, 0, out, n, reason)) {
         return false;
     }
+    memset(known, 1, n);
     return true;
 }

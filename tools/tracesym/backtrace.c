@@ -28,7 +28,7 @@ struct frame_at {
     uint64_t pc;
     bool past; /* pc is that of the instruction before */
     uint8_t *regs, *entry;
-    uint64_t entry_ns;
+    uint64_t entry_pc, entry_ns;
 };
 
 struct backtracer {
@@ -121,6 +121,7 @@ static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
         f->pc = s->pc;
         f->regs = copy_regs(b, s->values);
     } else {
+        f->entry_pc = s->pc;
         f->entry_ns = s->time_ns;
         f->entry = copy_regs(b, s->values);
     }
@@ -210,57 +211,104 @@ static bool put_local(void *arg, const char *name, bool parameter,
            textbuf_printf(&b->out, " = %.*s\n", (int)text->len, text->data);
 }
 
-static bool put_locals(struct backtracer *b, const struct frame_at *f,
-                       const struct place *place)
+/* The frame at the moment: what a function, or one inlined in it, sees. */
+static struct frame_state state_of(struct backtracer *b, const struct frame_at *f,
+                                   const struct place *place, uint32_t scope)
 {
-    struct frame_state s = {
-        .module = place->module, .vaddr = place->vaddr, .bias = f->pc - place->vaddr};
+    struct frame_state s = {.module = place->module,
+                            .vaddr = place->vaddr,
+                            .bias = f->pc - place->vaddr,
+                            .scope = scope};
 
     s.now = state_at(b, b->opt->at->ordinal, b->opt->at->time_ns, f->regs);
-    s.entry_regs = f->entry;
-    s.has_entry = f->entry && b->printer.abi &&
-                  call_register(&b->printer, f->entry, abi_stack_pointer(b->printer.abi),
-                                0, &s.entry_sp);
+    variables_set_entry(&s, &b->printer, f->entry);
+    return s;
+}
+
+static bool put_locals(struct backtracer *b, const struct frame_at *f,
+                       const struct place *place, uint32_t scope)
+{
+    struct frame_state s = state_of(b, f, place, scope);
+
     return variables_each(&b->printer, &s, put_local, b);
 }
 
-/* "#1  0x1234 in main (argc=1) at /src/app.c:12" */
-static bool put_frame(struct backtracer *b, const struct frame_at *f, const char *name,
-                      const struct call_function *fn, const char *file, uint32_t line,
-                      bool outer)
+/* What a function was called with. */
+static bool put_arguments(struct backtracer *b, const struct frame_at *f,
+                          const struct call_function *fn)
+{
+    struct frame_state s = {.module = fn->module, .scope = SYM_NONE};
+
+    if (!f->entry) {
+        return textbuf_printf(&b->out, "...");
+    }
+    s.now = state_at(b, f->from, f->entry_ns, f->entry);
+    if (fn->symbol) {
+        variables_begin(&s, &b->printer, fn->symbol->addr, f->entry_pc);
+    }
+    return variables_put_arguments(&b->out, &b->printer, fn->symbol, &s);
+}
+
+/* A line of the output: a function, or one that the compiler inlined. */
+struct line {
+    const struct call_function *fn; /* NULL: inlined */
+    const char *name;
+    const char *file; /* NULL: not known */
+    uint32_t line;
+    uint32_t scope; /* SYM_NONE: not known */
+    bool outer;     /* after a call: the line begins with the address */
+};
+
+/* "#1  0x1234 in main (argc=1) at /src/app.c:12"; place: NULL if not known */
+static bool put_line(struct backtracer *b, const struct frame_at *f, const struct line *l,
+                     const struct place *place)
 {
     struct textbuf *o = &b->out;
-    struct call_state s;
     bool ok = textbuf_printf(o, "#%-3u", b->number++);
 
-    if (ok && outer && f->pc) { /* not known after the last instruction */
+    if (ok && l->outer && f->pc) { /* not known after the last instruction */
         ok = textbuf_printf(o, "0x%" PRIx64 " in ", f->pc);
     }
-    ok = ok && textbuf_printable(o, name, site_called_length(name)) &&
+    ok = ok && textbuf_printable(o, l->name, site_called_length(l->name)) &&
          textbuf_printf(o, " (");
-    if (ok && fn && f->entry) {
-        s = state_at(b, f->from, f->entry_ns, f->entry);
-        ok = call_put_arguments(o, &b->printer, fn->module, fn->symbol, &s);
-    } else if (ok && fn) {
-        ok = textbuf_printf(o, "...");
+    if (ok && l->fn) {
+        ok = put_arguments(b, f, l->fn);
+    } else if (ok && f->regs && l->scope != SYM_NONE) {
+        struct frame_state s = state_of(b, f, place, l->scope);
+
+        ok = variables_put_parameters(o, &b->printer, &s);
     }
     ok = ok && textbuf_printf(o, ")");
-    if (ok && file) {
-        ok = textbuf_printf(o, " at") && site_source(o, file, line, b->opt->site);
-    } else if (ok && fn && fn->module) {
+    if (ok && l->file) {
+        ok = textbuf_printf(o, " at") && site_source(o, l->file, l->line, b->opt->site);
+    } else if (ok && l->fn && l->fn->module) {
         ok = textbuf_printf(o, " from ") &&
-             textbuf_printable(o, fn->module->path, strlen(fn->module->path));
+             textbuf_printable(o, l->fn->module->path, strlen(l->fn->module->path));
     }
-    return ok && textbuf_printf(o, "\n");
+    ok = ok && textbuf_printf(o, "\n");
+    return ok &&
+           (!b->opt->locals || !place || f->past || put_locals(b, f, place, l->scope));
+}
+
+/* The innermost instance at a place, SYM_NONE if it is not known. */
+static uint32_t innermost(const struct place *place)
+{
+    const struct sym_range *r = place && place->module->file
+                                    ? symfile_range(place->module->file, place->vaddr)
+                                    : NULL;
+
+    return r ? r->scope : SYM_NONE;
 }
 
 /* A frame with those that the compiler inlined in it. */
 static bool put_frames(struct backtracer *b, const struct frame_at *f)
 {
     const struct call_function *fn = &b->tree->functions[f->function];
+    const struct sym_scope *scopes;
     struct place place;
     struct site site;
     bool found = find_place(b, f, &place), ok = true;
+    uint32_t scope = innermost(found ? &place : NULL);
     unsigned last;
 
     if (fn->kind == CALL_SIGNAL) {
@@ -268,15 +316,23 @@ static bool put_frames(struct backtracer *b, const struct frame_at *f)
     }
     site_find(&site, found ? &place : NULL);
     last = site.nr_frames ? site.nr_frames - 1 : 0;
-    for (unsigned i = 0; ok && i < last; i++) {
-        const struct sym_frame *in = &site.frames[i];
-        ok = put_frame(b, f, in->function ? in->function : "??", NULL, in->file, in->line,
-                       i == 0);
+    for (unsigned i = 0; ok && i <= last; i++) {
+        const struct sym_frame *in = i < site.nr_frames ? &site.frames[i] : NULL;
+        struct line l = {.fn = i == last ? fn : NULL,
+                         .name = i == last ? fn->name : in->function,
+                         .file = in ? in->file : NULL,
+                         .line = in ? in->line : 0,
+                         .scope = scope,
+                         .outer = i == 0};
+
+        l.name = l.name ? l.name : "??";
+        ok = put_line(b, f, &l, found ? &place : NULL);
+        if (scope != SYM_NONE) {
+            symfile_scopes(place.module->file, &scopes);
+            scope = scopes[scope].parent;
+        }
     }
-    ok = ok &&
-         put_frame(b, f, fn->name, fn, site.nr_frames ? site.frames[last].file : NULL,
-                   site.nr_frames ? site.frames[last].line : 0, last == 0);
-    return ok && (!b->opt->locals || !found || f->past || put_locals(b, f, &place));
+    return ok;
 }
 
 static int print_all(struct backtracer *b)

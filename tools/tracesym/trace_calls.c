@@ -13,6 +13,7 @@
 #include "input/trace.h"
 #include "state/call.h"
 #include "state/memory.h"
+#include "state/variables.h"
 
 /* Calls whose registers are in memory at a time. */
 #define BATCH 4096u
@@ -201,6 +202,22 @@ static bool find_caller(struct tracer *t, const struct call *c,
     return true;
 }
 
+static bool put_arguments(struct tracer *t, const struct call *c,
+                          const struct call_points *p, struct textbuf *out)
+{
+    const struct call_function *f = &t->list.tree->functions[c->function];
+    struct frame_state s = {.module = f->module, .scope = SYM_NONE};
+
+    if (!p->begin.regs) {
+        return textbuf_printf(out, "...");
+    }
+    s.now = state_at(t, c->thread, c->from, &p->begin);
+    if (f->symbol) {
+        variables_begin(&s, &t->printer, f->symbol->addr, p->begin.pc);
+    }
+    return variables_put_arguments(out, &t->printer, f->symbol, &s);
+}
+
 /* "malloc(24) = 0x4a12a0", the arguments and result in `args' and `result'. */
 struct call_text {
     struct textbuf args, result;
@@ -211,15 +228,13 @@ static bool make_text(struct tracer *t, const struct call *c, const struct call_
                       struct call_text *out)
 {
     const struct call_function *f = &t->list.tree->functions[c->function];
-    struct call_state s = state_at(t, c->thread, c->from, &p->begin);
+    struct call_state s;
     bool ok;
 
     out->args.len = out->result.len = 0;
     out->any_result = false;
     out->returned = returned(p);
-    ok = p->begin.regs
-             ? call_put_arguments(&out->args, &t->printer, f->module, f->symbol, &s)
-             : textbuf_printf(&out->args, "...");
+    ok = put_arguments(t, c, p, &out->args);
     if (ok && out->returned && p->end.regs) {
         s = state_at(t, c->thread, c->to, &p->end);
         s.entry_regs = p->begin.regs;

@@ -482,9 +482,9 @@ static unsigned symbols_of(const struct command_line *c)
     if (c->mode == MODE_CALL_COUNTS) {
         flags |= SYMFILE_LINES | SYMFILE_NAMES;
     } else if (c->mode == MODE_TRACE_CALLS) {
-        flags |= SYMFILE_LINES | SYMFILE_NAMES | SYMFILE_TYPES;
+        flags |= SYMFILE_LINES | SYMFILE_NAMES | SYMFILE_LOCALS;
     } else if (c->mode == MODE_BACKTRACE) {
-        flags |= SYMFILE_LINES | SYMFILE_TYPES | (c->locals ? SYMFILE_LOCALS : 0);
+        flags |= SYMFILE_LINES | SYMFILE_LOCALS;
     } else if (c->mode == MODE_SEARCH) {
         flags |= SYMFILE_LINES;
     }
