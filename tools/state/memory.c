@@ -59,6 +59,21 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
     return 0;
 }
 
+static void forget_lines(struct memory_view *m)
+{
+    if (m->n) {
+        memset(m->lines, 0, m->cap * sizeof(*m->lines));
+        m->n = 0;
+    }
+}
+
+void memory_move(struct memory_view *m, const struct moment *at)
+{
+    m->at = *at;
+    m->process = ctr_trace_thread(m->tr, at->thread)->process;
+    forget_lines(m);
+}
+
 void memory_close(struct memory_view *m)
 {
     if (m) {
@@ -300,8 +315,7 @@ static bool make_room(struct memory_view *m)
         return true;
     }
     if (m->n >= MAX_LINES) {
-        memset(m->lines, 0, m->cap * sizeof(*m->lines));
-        m->n = 0;
+        forget_lines(m);
         return true;
     }
     v = calloc(2 * (size_t)m->cap, sizeof(*v));

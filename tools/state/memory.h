@@ -28,6 +28,9 @@ struct memory_view;
 int memory_open(struct memory_view **out, struct ctr_trace *tr,
                 const struct places *places, const struct moment *at, unsigned jobs,
                 struct ctr_diag *diag);
+/* Goes on to another moment, of any thread: what was read is forgotten, but not what is
+ * known of mappings and files, so that this is cheaper than memory_open. */
+void memory_move(struct memory_view *m, const struct moment *at);
 /* NULL is allowed. */
 void memory_close(struct memory_view *m);
 

@@ -178,10 +178,11 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
 static struct call_state state_at(struct backtracer *b, uint64_t ordinal,
                                   uint64_t time_ns, const uint8_t *regs)
 {
-    if (b->memory_at.ordinal != ordinal || !b->memory) {
-        memory_close(b->memory);
-        b->memory = NULL;
+    if (b->memory_at.ordinal != ordinal) {
         b->memory_at = (struct moment){b->opt->at->thread, ordinal, time_ns};
+        if (b->memory) {
+            memory_move(b->memory, &b->memory_at);
+        }
     }
     return (struct call_state){.regs = regs, .read = read_memory, .arg = b};
 }
@@ -385,6 +386,7 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
     for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {
         b.reg_bytes = (i + 1) * (size_t)CTR_REG_STRIDE;
     }
+    b.memory_at = *opt->at;
     status = find_frames(&b);
     if (!status && !b.n) {
         tool_error(PROG, "%s: the thread is in no function yet", opt->dump->path);

@@ -163,9 +163,10 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
 static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t ordinal,
                                   const struct point *p)
 {
-    memory_close(t->memory);
-    t->memory = NULL;
     t->memory_at = (struct moment){thread, ordinal, p->time_ns};
+    if (t->memory) {
+        memory_move(t->memory, &t->memory_at);
+    }
     return (struct call_state){.regs = p->regs, .read = read_memory, .arg = t};
 }
 
