@@ -326,7 +326,8 @@ def check_instructions(tools, build, work):
     text = command([*tools.tracecov, os.path.join(work, "run.ctr"), "--elf", program, "-q",
                     "-f", "text", "--disassembly", "--module", "program"], work)
     mine = {int(a, 16) for a in re.findall(r"^ *(?:\d+|#+): (0x[0-9a-f]+): ", text, re.M)}
-    text = command([build.prefix + "-objdump", "-d", "--no-show-raw-insn", program], work)
+    # -z: it leaves out zeros otherwise, as after riscv64's load_gp, which has no size
+    text = command([build.prefix + "-objdump", "-dz", "--no-show-raw-insn", program], work)
     theirs = {int(a, 16) for a in re.findall(r"^ *([0-9a-f]+):\t", text, re.M)}
     if not mine or mine - theirs:
         raise Failure("of %d instructions, objdump does not know %s" % (
