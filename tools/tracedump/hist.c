@@ -42,6 +42,7 @@ static void init(struct hist *h, const struct dump_options *opt,
     h->insns = (h->sites || h->want[HIST_MNEMONIC]) && opt->kinds & CTR_KIND_EXEC;
     h->sites = h->sites && h->insns;
     h->accesses = (h->want[HIST_PAGE] || h->want[HIST_SIZE]) &&
+                  info->events & CTR_HAS_MEM &&
                   opt->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
     h->narrow = f->npc || f->naddr;
     h->ordered = h->insns && (h->narrow || f->from || f->to || f->from_ns || f->to_ns ||
