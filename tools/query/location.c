@@ -5,37 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/items.h"
 #include "common/options.h"
-
-uint32_t location_item(const char *text)
-{
-    bool quoted = false;
-    unsigned depth = 0;
-    size_t i = 0;
-
-    for (; text[i] && (text[i] != ',' || quoted || depth); i++) {
-        if (text[i] == '\'') {
-            quoted = !quoted;
-        } else if (!quoted && (text[i] == '(' || text[i] == '[')) {
-            depth++;
-        } else if (!quoted && depth && (text[i] == ')' || text[i] == ']')) {
-            depth--;
-        }
-    }
-    return quoted || depth || i > UINT32_MAX / 2 ? 0 : (uint32_t)i;
-}
-
-/* Whether a text can only be meant as numbers. */
-static bool looks_numeric(const char *text)
-{
-    return text[0] >= '0' && text[0] <= '9' &&
-           !text[strspn(text, "0123456789abcdefABCDEFxX+-")];
-}
 
 bool location_list_add(struct locations *list, const char *text)
 {
     for (;;) {
-        uint32_t len = location_item(text);
+        uint32_t len = item_length(text);
         struct location *v = realloc(list->v, (list->n + 1) * sizeof(*v));
         struct tool_ranges one = {0};
         if (v) {
@@ -49,7 +25,7 @@ bool location_list_add(struct locations *list, const char *text)
             v[list->n].range = one.v[0];
         }
         free(one.v);
-        if (!v[list->n].numeric && looks_numeric(v[list->n].text)) {
+        if (!v[list->n].numeric && item_looks_numeric(v[list->n].text)) {
             free((char *)(uintptr_t)v[list->n].text);
             return false;
         }

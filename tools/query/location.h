@@ -46,10 +46,6 @@ bool location_list_named(const struct locations *list);
 
 /* ------------------------------------------------------------ parts of an item */
 
-/* The length of the item at the begin of a list with commas; commas in quotes, brackets
- * and parentheses do not end it.  0: a quote or bracket is open at the end. */
-uint32_t location_item(const char *text);
-
 /*
  * Splits "REST+NUMBER" at the last '+': *rest is the length of REST, which is not empty.
  * False if the item does not end so.
