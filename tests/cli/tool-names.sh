@@ -586,4 +586,22 @@ END
     [ "$(grep -c '"kind":"store"' stdout)" = 1 ] || fail "ns::last: $(cat stdout)"
     run 4 "$dump" -e exec --pc="'area(long)'" boxes.ctr
 fi
+# A function in two parts: its name is both, an offset is from its begin.
+cat >parts.c <<'END'
+#include "bare.h"
+__asm__(".globl parted\n.type parted, @function\nparted: nop\nnop\nret\n.size parted, .-parted\n"
+        ".type parted.cold, @function\nparted.cold: nop\nnop\nret\n"
+        ".size parted.cold, .-parted.cold\n");
+int main(long argc, char **argv)
+{
+    __asm__ volatile("call parted\n call parted.cold");
+    return 0;
+}
+END
+build -static -no-pie -o parts parts.c
+run 0 "$record" -q -e exec,map -o parts.ctr -- ./parts
+for place in parted:6 parted+1:1 parted+0+2:2 parts!parted.cold:3 parted-parted.cold:3; do
+    run 0 "$dump" -e exec --no-disas --pc="${place%:*}" parts.ctr
+    [ "$(wc -l <stdout)" = "${place#*:}" ] || fail "${place%:*}: $(cat stdout)"
+done
 finish

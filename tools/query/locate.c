@@ -30,8 +30,7 @@ static bool on_line(void *arg, const struct sym_range *r)
 static bool find_line(struct finder *f, const char *glob, uint32_t glob_len,
                       const char *text, uint32_t len)
 {
-    const struct modset *set = places_modset(f->request->places);
-    uint32_t line, before = f->hits.n, files = 0;
+    uint32_t line, before = f->hits.n, files = 0, modules = 0;
     char *copy = strndup(text, len);
     const struct module *m;
     size_t bytes;
@@ -41,16 +40,23 @@ static bool find_line(struct finder *f, const char *glob, uint32_t glob_len,
         return false;
     }
     copy[bytes] = 0;
-    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
+    for (uint32_t i = 0; (m = finder_nth(f, i)) != NULL; i++) {
         struct line_search s = {f, m};
-        if (m->file && finder_module(m, glob, glob_len)) {
+        bool meant = finder_module(f, m, glob, glob_len);
+
+        modules += meant;
+        if (m->file && meant) {
             files += symfile_lines(m->file, copy, line, on_line, &s).nr_files;
         }
     }
     if (f->hits.n == before && files) {
-        finder_why(f, "no code of %s at line %" PRIu32 " or after it", copy, line);
+        finder_why(f, WHY_EXACT, "no code of %s at line %" PRIu32 " or after it", copy,
+                   line);
+    } else if (f->hits.n == before && glob_len && !modules) {
+        finder_why_module(f, glob, glob_len);
     } else if (f->hits.n == before) {
-        finder_why(f, "no source file '%s' in the line information of what ran", copy);
+        finder_why(f, WHY_NAME, "no source file '%s' in the line information of what ran",
+                   copy);
     }
     free(copy);
     return true;
@@ -59,13 +65,16 @@ static bool find_line(struct finder *f, const char *glob, uint32_t glob_len,
 /* An address of every module with a name. */
 static void add_address(struct finder *f, const char *glob, uint32_t len, uint64_t vaddr)
 {
-    const struct modset *set = places_modset(f->request->places);
+    uint32_t before = f->hits.n;
     const struct module *m;
 
-    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
-        if (finder_module(m, glob, len)) {
+    for (uint32_t i = 0; (m = finder_nth(f, i)) != NULL; i++) {
+        if (finder_module(f, m, glob, len)) {
             hits_add(&f->hits, m, vaddr, vaddr + 1);
         }
+    }
+    if (f->hits.n == before) {
+        finder_why_module(f, glob, len);
     }
 }
 
@@ -112,7 +121,11 @@ static int find_offset(struct finder *f, const char *text, uint32_t len, uint64_
     uint32_t before = f->hits.n;
     const struct module *m = finder_module_named(f, text, len);
 
-    find_plain(f, text, len);
+    if (!m || !f->only) {
+        f->begins = true;
+        find_plain(f, text, len);
+        f->begins = false;
+    }
     if (m && f->hits.n > before) {
         return tool_usage_error(
             r->prog,
@@ -167,7 +180,8 @@ static int find_range(struct finder *f, const char *text, uint32_t len, uint32_t
     }
     if (h->v[first].module != h->v[second].module ||
         h->v[second].from <= h->v[first].from) {
-        finder_why(f, "'%s' is no range: the second place is not after the first", text);
+        finder_why(f, WHY_EXACT,
+                   "'%s' is no range: the second place is not after the first", text);
         h->n = first;
         return TOOL_OK;
     }
@@ -176,13 +190,14 @@ static int find_range(struct finder *f, const char *text, uint32_t len, uint32_t
     return TOOL_OK;
 }
 
-/* Finds an item: as a whole, else as a range. */
-static int find_item(struct finder *f, const char *text)
+/* As a whole, else as a range. */
+int finder_item(struct finder *f, const char *text)
 {
     uint32_t len = (uint32_t)strlen(text), before = f->hits.n;
     bool quoted = false, meant = false;
     char first[sizeof(f->why)];
     int status = find_single(f, text, len);
+    enum why kind = f->kind;
 
     memcpy(first, f->why, sizeof(first));
     for (uint32_t i = 1; !status && !meant && f->hits.n == before && i + 1 < len; i++) {
@@ -194,6 +209,7 @@ static int find_item(struct finder *f, const char *text)
     }
     if (f->hits.n == before && !meant) {
         memcpy(f->why, first, sizeof(first));
+        f->kind = kind;
     }
     return status;
 }
@@ -284,7 +300,7 @@ static int find_one(const struct locate_request *r, const char *text,
     if (!r->places) {
         return tool_usage_error(r->prog, "%s: '%s' is no number", r->option, text);
     }
-    status = find_item(&f, text);
+    status = finder_item(&f, text);
     if (f.hits.no_memory) {
         tool_error(r->prog, "out of memory");
         status = TOOL_FAILED;

@@ -20,7 +20,9 @@
 enum locate_want {
     LOCATE_CODE, /* instructions: names are functions, of several kinds of code */
     LOCATE_DATA, /* accesses: names are objects, and functions if there is no such object */
-    LOCATE_ENTRY /* the first instruction of functions */
+    LOCATE_ENTRY, /* the first instruction of functions */
+    LOCATE_BEGIN /* the same; also of PowerPC64's functions the entry for calls from their
+                     own file, which is some instructions later */
 };
 
 struct locate_request {

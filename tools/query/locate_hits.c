@@ -17,14 +17,20 @@ bool hits_add(struct hits *h, const struct module *m, uint64_t from, uint64_t to
     return true;
 }
 
-void finder_why(struct finder *f, const char *format, ...)
+void finder_why(struct finder *f, enum why kind, const char *format, ...)
 {
     va_list ap;
 
     if (f->why[0]) {
         return;
     }
+    f->kind = kind;
     va_start(ap, format);
     vsnprintf(f->why, sizeof(f->why), format, ap);
     va_end(ap);
+}
+
+void finder_why_module(struct finder *f, const char *glob, uint32_t len)
+{
+    finder_why(f, WHY_MODULE, "no program or library '%.*s' ran", (int)len, glob);
 }

@@ -5,11 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool finder_module(const struct module *m, const char *glob, uint32_t len)
+const struct module *finder_nth(const struct finder *f, uint32_t i)
+{
+    return f->only ? (i ? NULL : f->only)
+                   : modset_module(places_modset(f->request->places), i);
+}
+
+/* Whether a name is this text with a dot and more after it. */
+static bool is_version(const char *name, const char *text, uint32_t len)
+{
+    return strncmp(name, text, len) == 0 && name[len] == '.';
+}
+
+bool finder_module(const struct finder *f, const struct module *m, const char *glob,
+                   uint32_t len)
 {
     char *text = len ? strndup(glob, len) : NULL;
     const char *list = text;
-    bool fits = !len || (text && module_matches(m, &list, 1));
+    bool fits = !len || (text && module_matches(m, &list, 1)) ||
+                (f->only && is_version(m->name, glob, len));
 
     free(text);
     return fits;
@@ -18,12 +32,12 @@ bool finder_module(const struct module *m, const char *glob, uint32_t len)
 const struct module *finder_module_named(const struct finder *f, const char *text,
                                          uint32_t len)
 {
-    const struct modset *set = places_modset(f->request->places);
     const struct module *m;
 
-    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
+    for (uint32_t i = 0; (m = finder_nth(f, i)) != NULL; i++) {
         if ((strlen(m->name) == len && !memcmp(m->name, text, len)) ||
-            (strlen(m->path) == len && !memcmp(m->path, text, len))) {
+            (strlen(m->path) == len && !memcmp(m->path, text, len)) ||
+            (f->only && is_version(m->name, text, len))) {
             return m;
         }
     }

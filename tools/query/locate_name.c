@@ -24,10 +24,15 @@ struct name_search {
 
 static bool add_function(struct name_search *s, const struct sym_function *fn)
 {
-    bool entry = s->finder->request->want == LOCATE_ENTRY;
+    struct finder *f = s->finder;
+    enum locate_want want = f->request->want;
+    bool entry = f->begins || want == LOCATE_ENTRY || want == LOCATE_BEGIN;
+    bool local = want == LOCATE_BEGIN && !f->begins && fn->local;
 
-    return hits_add(&s->finder->hits, s->module, fn->addr,
-                    entry ? fn->addr + 1 : fn->end);
+    return hits_add(&f->hits, s->module, fn->addr, entry ? fn->addr + 1 : fn->end) &&
+           (!local || fn->local >= fn->end - fn->addr ||
+            hits_add(&f->hits, s->module, fn->addr + fn->local,
+                     fn->addr + fn->local + 1));
 }
 
 /* Compilers put code of a function that runs rarely elsewhere, as NAME.cold. */
@@ -39,17 +44,37 @@ static bool is_cold_part(const struct sym_function *part, const struct sym_funct
            !strncmp(part->linkage + n, ".cold", 5);
 }
 
+/* Of one file: stubs of the PLT, unless they are meant, and code that only selects a
+ * function are not what the function does. */
+static bool is_no_function(struct name_search *s, const struct sym_function *fn)
+{
+    if (fn->source == SYM_PLT) {
+        return !strchr(s->name, '@');
+    }
+    if (!fn->ifunc || symfile_names_code(s->module->file, fn, s->name)) {
+        return false;
+    }
+    finder_why(s->finder, WHY_EXACT,
+               "'%s' only selects one of several functions (IFUNC): name that one",
+               fn->name);
+    return true;
+}
+
 static bool on_function(void *arg, const struct sym_function *fn, const char *name)
 {
     struct name_search *s = arg;
     const struct sym_function *all;
     uint32_t n = symfile_functions(s->module->file, &all);
+    bool whole = s->finder->request->want == LOCATE_CODE && !s->finder->begins;
 
     (void)name;
+    if (s->finder->only && is_no_function(s, fn)) {
+        return true;
+    }
     if (!add_function(s, fn)) {
         return false;
     }
-    for (uint32_t i = 0; s->finder->request->want == LOCATE_CODE && i < n; i++) {
+    for (uint32_t i = 0; whole && i < n; i++) {
         if (is_cold_part(&all[i], fn) && !add_function(s, &all[i])) {
             return false;
         }
@@ -67,12 +92,13 @@ static bool on_object(void *arg, const struct sym_object *o)
     char why[200];
 
     if (o->tls) {
-        finder_why(f, "'%s' exists once for each thread; where is not recorded", o->name);
+        finder_why(f, WHY_EXACT,
+                   "'%s' exists once for each thread; where is not recorded", o->name);
         return true;
     }
     if (*s->part &&
         !symfile_member(s->module->file, o->type, s->part, &part, why, sizeof(why))) {
-        finder_why(f, "%s of %s: %s", o->name, s->module->name, why);
+        finder_why(f, WHY_EXACT, "%s of %s: %s", o->name, s->module->name, why);
         return true;
     }
     /* Of an object without a size the first byte is known. */
@@ -113,12 +139,11 @@ static void find_object(struct name_search *s, const char *name)
 static void find_in_modules(struct finder *f, const char *glob, uint32_t glob_len,
                             const char *name, bool objects)
 {
-    const struct modset *set = places_modset(f->request->places);
     const struct module *m;
 
-    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
-        struct name_search s = {.finder = f, .module = m, .part = ""};
-        if (!m->file || !finder_module(m, glob, glob_len)) {
+    for (uint32_t i = 0; (m = finder_nth(f, i)) != NULL; i++) {
+        struct name_search s = {.finder = f, .module = m, .name = name, .part = ""};
+        if (!m->file || !finder_module(f, m, glob, glob_len)) {
             continue;
         }
         if (objects) {
@@ -135,14 +160,13 @@ static void find_in_modules(struct finder *f, const char *glob, uint32_t glob_le
 static const char *nearest(const struct finder *f, const char *glob, uint32_t glob_len,
                            const char *name, bool objects)
 {
-    const struct modset *set = places_modset(f->request->places);
     const struct sym_function *fn;
     const struct sym_object *ob;
     const struct module *m;
     const char *found = NULL;
 
-    for (uint32_t i = 0; !found && (m = modset_module(set, i)) != NULL; i++) {
-        if (!m->file || !finder_module(m, glob, glob_len)) {
+    for (uint32_t i = 0; !found && (m = finder_nth(f, i)) != NULL; i++) {
+        if (!m->file || !finder_module(f, m, glob, glob_len)) {
             continue;
         }
         uint32_t n =
@@ -164,7 +188,6 @@ static const char *nearest(const struct finder *f, const char *glob, uint32_t gl
 static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
                         const char *name)
 {
-    const struct modset *set = places_modset(f->request->places);
     bool objects = f->request->want == LOCATE_DATA;
     const char *meant = nearest(f, glob, glob_len, name, objects);
     const char *what = objects ? "object or function" : "function";
@@ -174,8 +197,8 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
     struct symfile_info info;
     unsigned modules = 0;
 
-    for (uint32_t i = 0; (m = modset_module(set, i)) != NULL; i++) {
-        if (!finder_module(m, glob, glob_len)) {
+    for (uint32_t i = 0; (m = finder_nth(f, i)) != NULL; i++) {
+        if (!finder_module(f, m, glob, glob_len)) {
             continue;
         }
         modules++;
@@ -186,19 +209,20 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
         bare = bare || info.has_symtab || m->system ? bare : m;
     }
     if (!modules && glob_len) {
-        finder_why(f, "no program or library '%.*s' ran", (int)glob_len, glob);
+        finder_why_module(f, glob, glob_len);
     } else if (!modules) {
-        finder_why(f, "the trace names no programs (recorded without map): use --elf");
+        finder_why(f, WHY_EXACT,
+                   "the trace names no programs (recorded without map): use --elf");
     } else if (named) {
-        finder_why(f, "'%s' is a program or library, no %s: its code is %s!*", name, what,
-                   named->name);
+        finder_why(f, WHY_EXACT, "'%s' is a program or library, no %s: its code is %s!*",
+                   name, what, named->name);
     } else if (meant) {
-        finder_why(f, "no %s '%s' (did you mean '%s'?)", what, name, meant);
+        finder_why(f, WHY_EXACT, "no %s '%s' (did you mean '%s'?)", what, name, meant);
     } else if (bare) {
-        finder_why(f, "no %s '%s'; %s has %s", what, name, bare->name,
+        finder_why(f, WHY_BARE, "no %s '%s'; %s has %s", what, name, bare->name,
                    bare->file ? "no symbols but those it exports" : "no file here");
     } else {
-        finder_why(f, "no %s '%s'", what, name);
+        finder_why(f, WHY_NAME, "no %s '%s'", what, name);
     }
 }
 
@@ -223,7 +247,18 @@ void find_named(struct finder *f, const char *glob, uint32_t glob_len, const cha
             say_missing(f, glob, glob_len, name);
         }
     } else {
-        finder_why(f, "'%.*s!' has no name after it", (int)glob_len, glob);
+        finder_why(f, WHY_EXACT, "'%.*s!' has no name after it", (int)glob_len, glob);
     }
     free(name);
+}
+
+void finder_functions(struct finder *f, const char *text)
+{
+    uint32_t len = (uint32_t)strlen(text), module = location_module(text, len);
+
+    if (module < len) {
+        find_named(f, text, module, text + module + 1, len - module - 1);
+    } else {
+        find_named(f, text, 0, text, len);
+    }
 }

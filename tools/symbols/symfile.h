@@ -95,6 +95,11 @@ void symfile_info(const struct symfile *f, struct symfile_info *out);
  * If two segments contain the byte, the executable one counts. */
 bool symfile_vaddr(const struct symfile *f, uint64_t offset, uint64_t *vaddr);
 
+/* The inverse, of code: the offset of the byte that is loaded at vaddr, and in *n the bytes
+ * up to the end of the segment; false if no executable segment has it from the file. */
+bool symfile_offset(const struct symfile *f, uint64_t vaddr, uint64_t *offset,
+                    uint64_t *n);
+
 /* The bytes of the file loaded at vaddr, and in *n their number up to the end of the
  * segment; NULL if there are none. */
 const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n);
@@ -125,6 +130,9 @@ struct sym_function {
     const char *linkage; /* as in the table, without a version */
     uint8_t source;      /* enum sym_source */
     uint8_t thumb;       /* arm: T32 code (addr is even nevertheless) */
+    uint8_t local;       /* PowerPC64: bytes from addr to where callers in the same file
+                            enter it, 0: at addr; may be after its end */
+    uint8_t ifunc;       /* only selects the function that is called (STT_GNU_IFUNC) */
 };
 /* All functions, ascending. */
 uint32_t symfile_functions(const struct symfile *f, const struct sym_function **v);
@@ -156,6 +164,10 @@ typedef bool (*sym_function_fn)(void *arg, const struct sym_function *fn,
                                 const char *name);
 uint32_t symfile_find_functions(const struct symfile *f, const char *pattern,
                                 sym_function_fn match, void *arg);
+/* Whether one of the names that match is that of the code itself: fn->ifunc is of the name
+ * that is shown, and code that selects a function may have a name of its own, too. */
+bool symfile_names_code(const struct symfile *f, const struct sym_function *fn,
+                        const char *pattern);
 
 /* ------------------------------------------------------------------- lines */
 

@@ -62,6 +62,15 @@ static void add_plt_symbol(struct reader *r, struct symvec *candidates, const ch
     }
 }
 
+/* PowerPC64 with the ABI ELFv2: how far after its begin callers in the same file enter a
+ * function (the field of three bits in st_other: 2 to the power of it, if more than 1). */
+static uint8_t local_entry(const struct reader *r, const GElf_Sym *sym)
+{
+    unsigned field = sym->st_other >> 5;
+    bool has = r->file->machine == EM_PPC64 && (r->file->eflags & 3) == 2;
+    return has && field > 1 ? (uint8_t)(1u << field) : 0;
+}
+
 static void add_symbol(struct reader *r, struct symvec *candidates, const char *name,
                        const GElf_Sym *sym, uint64_t addr, GElf_Word shndx,
                        enum sym_source source)
@@ -100,6 +109,8 @@ static void add_symbol(struct reader *r, struct symvec *candidates, const char *
     c->linkage = string_add(r, cut ? cut : name);
     c->source = (uint8_t)source;
     c->thumb = m == EM_ARM && odd;
+    c->local = local_entry(r, sym);
+    c->ifunc = type == STT_GNU_IFUNC;
     c->label = !function;
     c->rank = rank_name(name, sym);
     free(cut);
@@ -239,6 +250,7 @@ static void add_aliases(struct reader *r, const struct candidate *c, size_t n,
             a->linkage = STRING_PTR(c[i].linkage);
             a->name = STRING_PTR(string_demangle(r, c[i].linkage));
             a->function = function;
+            a->ifunc = c[i].ifunc;
         }
     }
 }
@@ -285,6 +297,8 @@ void functions_make(struct reader *r, struct symvec *candidates)
         last->name = STRING_PTR(string_demangle(r, c[i].linkage));
         last->source = c[i].source;
         last->thumb = c[i].thumb;
+        last->local = c[i].local;
+        last->ifunc = c[i].ifunc;
         if (r->want & SYMFILE_NAMES) {
             add_aliases(r, c + i, next - i, (uint32_t)r->functions.n - 1);
         }

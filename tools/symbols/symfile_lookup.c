@@ -37,6 +37,20 @@ bool symfile_vaddr(const struct symfile *f, uint64_t offset, uint64_t *vaddr)
     return found;
 }
 
+bool symfile_offset(const struct symfile *f, uint64_t vaddr, uint64_t *offset,
+                    uint64_t *n)
+{
+    for (uint32_t i = 0; i < f->nr_segments; i++) {
+        const struct segment *s = &f->segments[i];
+        if (s->flags & PF_X && vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
+            *offset = s->offset + (vaddr - s->vaddr);
+            *n = s->filesz - (vaddr - s->vaddr);
+            return true;
+        }
+    }
+    return false;
+}
+
 const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n)
 {
     for (uint32_t i = 0; i < f->nr_segments; i++) {

@@ -230,6 +230,19 @@ uint32_t symfile_find_functions(const struct symfile *f, const char *pattern,
     return calls;
 }
 
+bool symfile_names_code(const struct symfile *f, const struct sym_function *fn,
+                        const char *pattern)
+{
+    uint32_t number = (uint32_t)(fn - f->functions);
+    bool any = !fn->ifunc && sym_name_matches(pattern, fn->name, fn->linkage);
+    for (uint32_t i = 0; !any && i < table_count(f, PART_ALIASES); i++) {
+        const struct sym_alias *a = &f->aliases[i];
+        any = a->function == number && !a->ifunc &&
+              sym_name_matches(pattern, a->name, a->linkage);
+    }
+    return any;
+}
+
 uint32_t symfile_find_objects(const struct symfile *f, const char *pattern,
                               bool (*match)(void *arg, const struct sym_object *o),
                               void *arg)

@@ -124,7 +124,7 @@ bool is_code_addr(const struct reader *r, uint64_t addr, uint64_t *end);
 struct candidate {
     uint64_t addr, size;
     uint32_t linkage;
-    uint8_t source, thumb;
+    uint8_t source, thumb, local, ifunc;
     uint8_t rank; /* higher is a better name */
     bool label;   /* not a function by type */
 };

@@ -54,6 +54,7 @@ struct sym_mark {
 struct sym_alias {
     const char *name, *linkage;
     uint32_t function; /* number */
+    uint8_t ifunc;     /* as of struct sym_function, of this name */
 };
 
 /* Which item a range of addresses belongs to; disjoint, ascending. */
