@@ -27,6 +27,8 @@ for program in cannoli-record cannoli-ctl tracedump tracesym tracecov; do
         cmp out "prefix/share/$file" || fail "no completion of $program for $shell"
     done
 done
+[ "$(prefix/lib/cannoli/cannoli-locate prefix/bin/tracedump functions nosuch code tracedump!0x1 | tail -n 1)" = end ] ||
+    fail "lib/cannoli/cannoli-locate does not work"
 for page in "$SRC"/man/*.[1-8]; do
     section=${page##*.}
     cmp "$page" "prefix/share/man/man$section/${page##*/}" || fail "no man page ${page##*/}"
@@ -77,7 +79,7 @@ generator=()
 if [ -x prefix/libexec/cannoli/qemu-arm ] && command -v arm-linux-gnueabi-gcc >/dev/null; then
     echo 'int main(void) { return 7; }' >app.c
     arm-linux-gnueabi-gcc -static -o app app.c || exit 1
-    env -u CANNOLI_QEMU_DIR prefix/bin/cannoli-record -q -o run.ctr -- ./app
+    env -u CANNOLI_QEMU_DIR prefix/bin/cannoli-record -q --start-at _start -o run.ctr -- ./app
     status=$?
     [ $status = 7 ] || fail "the installed recorder ends with $status, not with its guest's 7"
     prefix/bin/tracedump --count 5 run.ctr >out || fail "the installed tracedump"
