@@ -25,7 +25,7 @@ static bool parse_number(const char *text, size_t n, uint64_t *value)
     memcpy(copy, text, n);
     copy[n] = '\0';
     errno = 0;
-    *value = strtoull(copy, &end, 0);
+    *value = strtoull(copy, &end, copy[0] == '0' && copy[1] == 'x' ? 16 : 10);
     return !errno && !*end;
 }
 
@@ -59,54 +59,56 @@ static void add_pattern(struct patterns *list, struct pattern p)
     list->positive |= !p.negated;
 }
 
-/* [MODULE!]FUNCTION */
-static struct function *add_function(struct filter_args *args, const char *text)
+static void add_name(struct filter_args *args, enum use use, const char *text)
 {
-    const char *bang = strchr(text, '!');
-    struct function *f;
-
-    args->functions = filter_grow(args->functions, args->nr_functions,
-                                  &args->cap_functions, sizeof(*args->functions));
-    f = &args->functions[args->nr_functions++];
-    *f = (struct function){0};
-    if (bang) {
-        f->module = module_pattern(text, (size_t)(bang - text), false);
-        text = bang + 1;
-    }
-    f->name = filter_copy(text, strlen(text));
-    return f;
+    args->names =
+        filter_grow(args->names, args->nr_names, &args->cap_names, sizeof(*args->names));
+    args->names[args->nr_names++] = (struct name){
+        .use = use,
+        .text = filter_copy(text, strlen(text)),
+    };
 }
 
-/* 0xADDRESS, FUNCTION, MODULE!FUNCTION, MODULE+0xOFFSET */
-static void add_trigger(struct filter_args *args, const char *text, int trigger)
+/* Whether a text can only be meant as numbers, as the tools see it. */
+static bool looks_numeric(const char *text)
 {
-    const char *plus = strrchr(text, '+');
-    struct trigger_point p = {.triggers = trigger};
-
-    if (parse_number(text, strlen(text), &p.value)) {
-        plus = text;
-    } else if (plus && plus != text && !strchr(text, '!') &&
-               parse_number(plus + 1, strlen(plus + 1), &p.value)) {
-        p.module = module_pattern(text, (size_t)(plus - text), false);
-    } else {
-        add_function(args, text)->triggers = trigger;
-        return;
-    }
-    args->points = filter_grow(args->points, args->nr_points, &args->cap_points,
-                               sizeof(*args->points));
-    args->points[args->nr_points++] = p;
+    return text[0] == '-' || (text[0] >= '0' && text[0] <= '9' &&
+                              !text[strspn(text, "0123456789abcdefABCDEFxX+-")]);
 }
 
-static bool add_range(struct filter_args *args, const char *text, bool negated)
+/* "A", "A-B" and "A+LENGTH"; false: none of these. */
+static bool parse_addresses(const char *text, struct span *s)
 {
-    const char *dash = strchr(text, '-');
-    uint64_t start, end;
+    const char *sign = strpbrk(text, "-+");
+    size_t n = sign ? (size_t)(sign - text) : strlen(text);
 
-    if (!dash || !parse_number(text, (size_t)(dash - text), &start) ||
-        !parse_number(dash + 1, strlen(dash + 1), &end) || start >= end) {
+    if (!parse_number(text, n, &s->start)) {
         return false;
     }
-    spans_add(negated ? &args->not_ranges : &args->ranges, start, end);
+    s->end = s->start + 1;
+    if (!sign) {
+        return true;
+    }
+    if (!parse_number(sign + 1, strlen(sign + 1), &s->end)) {
+        return false;
+    }
+    s->end += *sign == '+' ? s->start : 0;
+    return s->start < s->end;
+}
+
+/* Addresses, or a name. */
+static bool add_place(struct filter_args *args, enum use use, const char *text)
+{
+    struct span s;
+
+    if (!looks_numeric(text)) {
+        add_name(args, use, text);
+        return true;
+    }
+    if (!parse_addresses(text, &s)) {
+        return false;
+    }
+    spans_add(&args->addresses.of[use], s.start, s.end);
     return true;
 }
 
@@ -128,12 +130,30 @@ static bool *find_flag(struct filter_args *args, const char *key, bool negated)
     return !strcmp(key, "once") && !negated ? &args->once : NULL;
 }
 
+/* What a place that is named by this key is for; USES: it names no place. */
+static enum use use_of(const char *kind, bool negated)
+{
+    if (!strcmp(kind, "function")) {
+        return negated ? USE_NOT_FUNCTION : USE_FUNCTION;
+    }
+    if (!strcmp(kind, "range")) {
+        return negated ? USE_NOT_RANGE : USE_RANGE;
+    }
+    if (negated) {
+        return USES;
+    }
+    return !strcmp(kind, "start-at")  ? USE_START
+           : !strcmp(kind, "stop-at") ? USE_STOP
+                                      : USES;
+}
+
 /* value: NULL if there was no '='. */
 static char *set_arg(struct filter_args *args, const char *key, const char *value)
 {
     bool negated = !strncmp(key, "not-", 4);
     const char *kind = negated ? key + 4 : key;
     bool *flag = find_flag(args, kind, negated);
+    enum use use = use_of(kind, negated);
     char *why;
 
     if (flag) {
@@ -143,9 +163,8 @@ static char *set_arg(struct filter_args *args, const char *key, const char *valu
         *flag = true;
         return NULL;
     }
-    if (strcmp(kind, "module") && strcmp(kind, "function") && strcmp(kind, "range") &&
-        strcmp(kind, "opcode") && (negated || strcmp(kind, "start-at")) &&
-        (negated || strcmp(kind, "stop-at"))) {
+    if (use == USES && strcmp(kind, "module") && strcmp(kind, "opcode") &&
+        strcmp(key, "report")) {
         return WRONG("there is no filter '%s'", key);
     }
     if (!value || !*value) {
@@ -157,48 +176,40 @@ static char *set_arg(struct filter_args *args, const char *key, const char *valu
         add_pattern(&args->opcodes,
                     (struct pattern){.text = filter_copy(value, strlen(value)),
                                      .negated = negated});
-    } else if (!strcmp(kind, "function")) {
-        struct function *f = add_function(args, value);
-
-        f->member = true;
-        f->negated = negated;
-    } else if (!strcmp(kind, "range")) {
-        if (!add_range(args, value, negated)) {
-            return WRONG("'%s' is no range of addresses, as in 0x1000-0x2000", value);
-        }
-    } else if (!strcmp(kind, "start-at")) {
-        add_trigger(args, value, CANNOLI_START);
-        args->starts_closed = true;
-    } else {
-        add_trigger(args, value, CANNOLI_STOP);
+    } else if (use == USES) {
+        free(args->report);
+        args->report = filter_copy(value, strlen(value));
+    } else if (use == USE_FUNCTION || use == USE_NOT_FUNCTION) {
+        add_name(args, use, value);
+    } else if (!add_place(args, use, value)) {
+        return WRONG("%s: '%s' is no address and no range, as in 0x1000-0x2000", key,
+                     value);
     }
+    args->wants_function |= use == USE_FUNCTION;
+    args->wants_range |= use == USE_RANGE;
+    args->starts_closed |= use == USE_START;
     return NULL;
 }
 
 /* With callees, functions are not filters; calls of them open a window. */
 static char *finish(struct filter_args *args)
 {
-    bool any = false;
     char *why;
 
-    spans_finish(&args->ranges);
-    spans_finish(&args->not_ranges);
-    for (size_t i = 0; i < args->nr_functions; i++) {
-        struct function *f = &args->functions[i];
-
-        if (f->member && !f->negated) {
-            any = true;
-            if (args->callees) {
-                f->member = false;
-                f->triggers |= CANNOLI_TREE;
-            }
-        }
+    places_finish(&args->addresses);
+    if (!args->callees) {
+        return NULL;
     }
-    if (args->callees && !any) {
+    if (!args->wants_function) {
         return WRONG("callees needs a function");
     }
-    args->functions_positive = any && !args->callees;
-    args->starts_closed |= args->callees;
+    for (size_t i = 0; i < args->nr_names; i++) {
+        struct name *n = &args->names[i];
+
+        n->use = n->use == USE_FUNCTION ? USE_TREE : n->use;
+    }
+    args->wants_function = false;
+    args->starts_closed = true;
     return NULL;
 }
 
@@ -242,18 +253,11 @@ void filter_args_free(struct filter_args *args)
 {
     free_patterns(&args->modules);
     free_patterns(&args->opcodes);
-    for (size_t i = 0; i < args->nr_functions; i++) {
-        free(args->functions[i].module.text);
-        free(args->functions[i].module.real);
-        free(args->functions[i].name);
+    for (size_t i = 0; i < args->nr_names; i++) {
+        free(args->names[i].text);
     }
-    for (size_t i = 0; i < args->nr_points; i++) {
-        free(args->points[i].module.text);
-        free(args->points[i].module.real);
-    }
-    free(args->functions);
-    free(args->points);
-    spans_free(&args->ranges);
-    spans_free(&args->not_ranges);
+    free(args->names);
+    places_free(&args->addresses);
+    free(args->report);
     *args = (struct filter_args){0};
 }

@@ -15,15 +15,26 @@
 struct filter {
     struct filter_args args;
     const struct cannoli_host *host;
+    struct names names;
     struct modules modules;
     bool needs_module;
     bool record_loads, record_stores; /* of instructions that are recorded */
     /* The last mapping found for the block that is being translated. */
-    uint64_t block_pc, start, end, offset, base;
+    uint64_t block_pc, start, end, offset;
     const struct module *module;
     bool mapped;
     struct thumb_it it;
 };
+
+static void unload(void *state)
+{
+    struct filter *f = state;
+
+    modules_free(&f->modules);
+    names_close(&f->names);
+    filter_args_free(&f->args);
+    free(f);
+}
 
 static int load(const struct cannoli_host *host, const char *args, void **state)
 {
@@ -36,17 +47,14 @@ static int load(const struct cannoli_host *host, const char *args, void **state)
     }
     f->host = host;
     why = filter_args_parse(&f->args, args);
+    why = why ? why : names_open(&f->names, &f->args);
     if (why) {
         host->error("%s", why);
         free(why);
-        filter_args_free(&f->args);
-        free(f);
+        unload(f);
         return 1;
     }
-    f->needs_module = f->args.modules.n || f->args.nr_functions;
-    for (size_t i = 0; i < f->args.nr_points; i++) {
-        f->needs_module |= f->args.points[i].module.text != NULL;
-    }
+    f->needs_module = f->args.modules.n || f->args.nr_names;
     f->record_loads = !f->args.not_loads && (f->args.loads || !f->args.stores);
     f->record_stores = !f->args.not_stores && (f->args.stores || !f->args.loads);
     if (f->args.starts_closed) {
@@ -56,15 +64,6 @@ static int load(const struct cannoli_host *host, const char *args, void **state)
     return 0;
 }
 
-static void unload(void *state)
-{
-    struct filter *f = state;
-
-    modules_free(&f->modules);
-    filter_args_free(&f->args);
-    free(f);
-}
-
 static void look_up(struct filter *f, void *context, uint64_t pc)
 {
     struct cannoli_module m;
@@ -72,11 +71,10 @@ static void look_up(struct filter *f, void *context, uint64_t pc)
     f->module = NULL;
     f->mapped = f->host->module(context, pc, &m);
     if (f->mapped) {
-        f->module = modules_get(&f->modules, &f->args, m.path, m.generation);
+        f->module = modules_get(&f->modules, &f->names, m.path, m.generation);
         f->start = m.start;
         f->end = m.end;
         f->offset = m.offset - (pc - m.start);
-        f->base = m.base;
     }
 }
 
@@ -97,22 +95,23 @@ static bool is_module(const struct filter *f)
     return (!f->args.modules.positive || (m && m->named)) && !(m && m->named_not);
 }
 
-static bool is_function(const struct filter *f, uint64_t offset)
+/* Whether a place for this use is at pc, or at the offset of pc in its file. */
+static bool is_at(const struct filter *f, enum use use, uint64_t pc, uint64_t offset)
 {
-    const struct module *m = f->module;
-
-    if (!f->args.nr_functions) {
-        return true;
-    }
-    return (!f->args.functions_positive ||
-            (m && spans_hold(&m->symbols.included, offset))) &&
-           !(m && spans_hold(&m->symbols.excluded, offset));
+    return spans_hold(&f->args.addresses.of[use], pc) ||
+           (f->module && spans_hold(&f->module->offsets.of[use], offset));
 }
 
-static bool is_range(const struct filter_args *a, uint64_t pc)
+static bool is_function(const struct filter *f, uint64_t pc, uint64_t offset)
 {
-    return (!a->ranges.n || spans_hold(&a->ranges, pc)) &&
-           !spans_hold(&a->not_ranges, pc);
+    return (!f->args.wants_function || is_at(f, USE_FUNCTION, pc, offset)) &&
+           !is_at(f, USE_NOT_FUNCTION, pc, offset);
+}
+
+static bool is_range(const struct filter *f, uint64_t pc, uint64_t offset)
+{
+    return (!f->args.wants_range || is_at(f, USE_RANGE, pc, offset)) &&
+           !is_at(f, USE_NOT_RANGE, pc, offset);
 }
 
 /* An instruction that calls helpers may do any access; hook_mem selects its accesses. */
@@ -147,27 +146,24 @@ static bool is_opcode(const struct filter *f, const struct cannoli_insn *insn,
                             insn->len);
 }
 
-/* The address of a point; false if the point is not in the current mapping's module. */
-static bool point_address(const struct filter *f, const struct trigger_point *p,
-                          uint64_t *addr)
-{
-    *addr = p->module.text ? f->base + p->value : p->value;
-    return !p->module.text ||
-           (f->module && filter_module_matches(&p->module, f->module->path));
-}
+static const struct {
+    enum use use;
+    int flag;
+} triggers[] = {
+    {USE_START, CANNOLI_START},
+    {USE_STOP, CANNOLI_STOP},
+    {USE_TREE, CANNOLI_TREE},
+};
+#define NR_TRIGGERS (sizeof(triggers) / sizeof(triggers[0]))
 
 static int triggers_at(const struct filter *f, uint64_t pc, uint64_t offset)
 {
-    int triggers = 0;
-    uint64_t at;
+    int flags = 0;
 
-    for (size_t i = 0; i < f->args.nr_points; i++) {
-        if (point_address(f, &f->args.points[i], &at) && at == pc) {
-            triggers |= f->args.points[i].triggers;
-        }
+    for (size_t i = 0; i < NR_TRIGGERS; i++) {
+        flags |= is_at(f, triggers[i].use, pc, offset) ? triggers[i].flag : 0;
     }
-    return f->module ? triggers | symbols_triggers(&f->module->symbols, offset)
-                     : triggers;
+    return flags;
 }
 
 static void narrow(struct cannoli_range *r, uint64_t start, uint64_t end)
@@ -186,46 +182,54 @@ static void narrow_to_offsets(const struct filter *f, struct cannoli_range *r,
            f->start + (end < bytes ? end : bytes));
 }
 
+/* As is_at, and narrows r to where the answer is the same. */
+static bool is_around(const struct filter *f, enum use use, uint64_t pc, uint64_t offset,
+                      struct cannoli_range *r)
+{
+    struct span addresses, offsets;
+
+    if (spans_around(&f->args.addresses.of[use], pc, &addresses)) {
+        narrow(r, addresses.start, addresses.end);
+        return true;
+    }
+    if (f->module && spans_around(&f->module->offsets.of[use], offset, &offsets)) {
+        narrow_to_offsets(f, r, offsets);
+        return true;
+    }
+    narrow(r, addresses.start, addresses.end);
+    if (f->module) {
+        narrow_to_offsets(f, r, offsets);
+    }
+    return false;
+}
+
 /* Whether pc alone excludes the instruction; if so, narrows r to the excluded range. */
 static bool is_ruled_out(const struct filter *f, uint64_t pc, uint64_t offset,
                          struct cannoli_range *r)
 {
-    const struct filter_args *a = &f->args;
-    const struct module *m = f->module;
-    struct span s;
+    const struct {
+        enum use use;
+        bool matters, answer; /* the one that excludes */
+    } tests[] = {
+        {USE_RANGE, f->args.wants_range, false},
+        {USE_NOT_RANGE, true, true},
+        {USE_FUNCTION, f->args.wants_function, false},
+        {USE_NOT_FUNCTION, true, true},
+    };
 
-    if ((a->ranges.n && !spans_around(&a->ranges, pc, &s)) ||
-        spans_around(&a->not_ranges, pc, &s)) {
-        narrow(r, s.start, s.end);
-        return true;
-    }
     if (!is_module(f)) {
         return true;
     }
-    if (m &&
-        ((a->functions_positive && !spans_around(&m->symbols.included, offset, &s)) ||
-         spans_around(&m->symbols.excluded, offset, &s))) {
-        narrow_to_offsets(f, r, s);
-        return true;
-    }
-    return !m && a->functions_positive;
-}
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+        struct cannoli_range around = *r;
 
-/* Narrows r to the gap between the next trigger points on both sides of pc, which is not
- * one itself. */
-static void narrow_to_gap(const struct filter *f, uint64_t pc, uint64_t offset,
-                          struct cannoli_range *r)
-{
-    uint64_t at;
-
-    for (size_t i = 0; i < f->args.nr_points; i++) {
-        if (point_address(f, &f->args.points[i], &at)) {
-            narrow(r, at < pc ? at + 1 : 0, at < pc ? UINT64_MAX : at);
+        if (tests[i].matters &&
+            is_around(f, tests[i].use, pc, offset, &around) == tests[i].answer) {
+            *r = around;
+            return true;
         }
     }
-    if (f->module) {
-        narrow_to_offsets(f, r, symbols_gap(&f->module->symbols, offset));
-    }
+    return false;
 }
 
 static int hook_range(void *state, void *context, uint64_t pc,
@@ -233,7 +237,7 @@ static int hook_range(void *state, void *context, uint64_t pc,
 {
     struct filter *f = state;
     uint64_t offset = 0;
-    int answer;
+    int answer = 0;
 
     if (f->args.opcodes.n && f->host->elf_machine == EM_ARM) {
         return CANNOLI_ANYTHING; /* an IT affects the instructions after it */
@@ -246,11 +250,8 @@ static int hook_range(void *state, void *context, uint64_t pc,
         offset = f->offset + (pc - f->start);
         narrow(range, f->start, f->end);
     }
-    answer = triggers_at(f, pc, offset);
-    if (answer) {
-        narrow(range, pc, pc + 1);
-    } else {
-        narrow_to_gap(f, pc, offset, range);
+    for (size_t i = 0; i < NR_TRIGGERS; i++) {
+        answer |= is_around(f, triggers[i].use, pc, offset, range) ? triggers[i].flag : 0;
     }
     return is_ruled_out(f, pc, offset, range) ? answer : answer | CANNOLI_ALWAYS;
 }
@@ -270,9 +271,9 @@ static int hook_inst(void *state, const struct cannoli_insn *insn)
         offset = f->offset + (insn->pc - f->start);
     }
     answer = triggers_at(f, insn->pc, offset);
-    if (is_range(&f->args, insn->pc) && is_access(&f->args, insn->flags) &&
-        is_branch(&f->args, insn->flags) && is_module(f) && is_function(f, offset) &&
-        is_opcode(f, insn, condition)) {
+    if (is_range(f, insn->pc, offset) && is_access(&f->args, insn->flags) &&
+        is_branch(&f->args, insn->flags) && is_module(f) &&
+        is_function(f, insn->pc, offset) && is_opcode(f, insn, condition)) {
         answer |= f->args.once ? CANNOLI_ONCE : CANNOLI_ALWAYS;
     }
     return answer;

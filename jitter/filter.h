@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of the built-in filters (libcannoli-filter.so): arguments (args.c), mnemonics
- * (mnemonic.c), the functions of a file (symbols.c), mapped files (modules.c), and the
+ * (mnemonic.c), names (names.c, child.c, report.c), mapped files (modules.c), and the
  * hooks (filter.c).  Nothing here depends on QEMU, only on cannoli/jitter.h.
  */
 #ifndef JITTER_FILTER_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "cannoli/jitter.h"
+#include "cannoli/names.h"
 
 /* ---- spans.c: memory, and sets of numbers ---- */
 
@@ -36,6 +37,44 @@ bool spans_hold(const struct spans *s, uint64_t x);
 bool spans_around(const struct spans *s, uint64_t x, struct span *around);
 void spans_free(struct spans *s);
 
+/* What places are for: filters, and points where something begins or ends. */
+enum use {
+    USE_FUNCTION,
+    USE_NOT_FUNCTION,
+    USE_RANGE,
+    USE_NOT_RANGE,
+    USE_START,
+    USE_STOP,
+    USE_TREE,
+    USES
+};
+
+/* Places in memory, or in a file. */
+struct places {
+    struct spans of[USES];
+};
+
+void places_finish(struct places *p);
+void places_free(struct places *p); /* empties them */
+
+/* ---- report.c ---- */
+
+/* cannoli/names.h; v NULL: nobody wants a report. */
+struct report {
+    struct cannoli_name *v;
+    size_t n;
+};
+
+/* Maps the report for so many names; without it the filters work as well. */
+void report_open(struct report *r, const char *path, size_t names);
+/* name: from 1. */
+void report_found(const struct report *r, size_t name);
+/* name 0: about files.  reason: below CANNOLI_NAME_REASONS; the first text of each is
+ * kept. */
+void report_why(const struct report *r, size_t name, unsigned reason, const char *text,
+                size_t n);
+void report_close(struct report *r);
+
 /* ---- args.c ---- */
 
 /* A pattern for a module or mnemonic, and whether it is negated. */
@@ -51,35 +90,24 @@ struct patterns {
     bool positive; /* at least one is not negated */
 };
 
-/* A function, as a filter or as the place of a trigger. */
-struct function {
-    struct pattern module; /* text NULL: any module */
-    char *name;            /* pattern */
-    bool member;           /* its instructions are included, or excluded if negated */
-    bool negated;
-    int triggers; /* CANNOLI_START etc., at its entry */
-};
-
-/* Where triggers are: an address, or with a module an offset from the module's start. */
-struct trigger_point {
-    struct pattern module; /* text NULL: an address */
-    uint64_t value;
-    int triggers;
+/* A place that has a name, as cannoli-names(7) describes them, or a function. */
+struct name {
+    enum use use;
+    char *text;
 };
 
 /* Of each kind any positive and no negated item must match; all kinds must match. */
 struct filter_args {
     struct patterns modules, opcodes;
-    struct function *functions;
-    size_t nr_functions, cap_functions;
-    struct trigger_point *points;
-    size_t nr_points, cap_points;
-    struct spans ranges, not_ranges;
+    struct places addresses;
+    struct name *names; /* in the order of the arguments */
+    size_t nr_names, cap_names;
+    bool wants_range, wants_function; /* only instructions of these are recorded */
     bool stores, loads, not_stores, not_loads;
     bool branches, not_branches;
     bool callees, once;
-    bool functions_positive; /* a function is a filter of its own instructions */
-    bool starts_closed;      /* recording begins with a window */
+    bool starts_closed; /* recording begins with a window */
+    char *report;       /* path of the report; NULL: none */
 };
 
 /*
@@ -107,28 +135,40 @@ const char *mnemonic_condition(struct thumb_it *it, const struct cannoli_insn *i
 bool mnemonic_matches(const struct patterns *list, const char *text, uint32_t machine,
                       const char *condition, uint32_t len);
 
-/* ---- symbols.c ---- */
+/* ---- child.c ---- */
 
-/* A trigger; sorted by offset. */
-struct entry {
-    uint64_t offset;
-    int triggers;
+/*
+ * Runs fn in a child process that shares this one's memory, and waits for its end.  The
+ * child has descriptors of its own, none of which is open, and whatever it changes besides
+ * memory ends with it: no other thread notices it, and it works when the process has no
+ * descriptor left.  No signal is delivered to it.  Returns 0 or a negated errno value.
+ */
+int child_run(int (*fn)(void *arg), void *arg);
+
+/*
+ * From fn: runs a program and waits for its end.  Returns what it printed, in memory that
+ * stays mapped (NULL and *bytes 0: nothing), or NULL and a negated errno value in *error
+ * if it could not be run.
+ */
+void *child_output(const char *program, char *const argv[], size_t *bytes, int *error);
+
+/* ---- names.c ---- */
+
+/* What looks for names. */
+struct names {
+    const struct filter_args *args;
+    char *program; /* cannoli-locate */
+    struct report report;
 };
 
-/* The functions of the arguments in one file, by offset in the file. */
-struct symbols {
-    struct spans included, excluded;
-    struct entry *entries;
-    size_t nr_entries, cap_entries;
-};
+/* Returns NULL, or a malloc'ed message: names cannot be looked for.  `n' must be closed
+ * either way. */
+char *names_open(struct names *n, const struct filter_args *args);
+void names_close(struct names *n);
 
-/* A file that cannot be read, or is not an ELF file, has none.  Looks only for functions
- * whose module matches path. */
-void symbols_load(struct symbols *s, const struct filter_args *args, const char *path);
-int symbols_triggers(const struct symbols *s, uint64_t offset);
-/* For an offset without triggers: the gap between the next offsets with triggers. */
-struct span symbols_gap(const struct symbols *s, uint64_t offset);
-void symbols_free(struct symbols *s);
+/* Finds the names of the arguments in a file: *to is filled in with offsets in the file.
+ * What cannot be read, or is not in the file, is noted in the report. */
+void names_find(const struct names *n, struct places *to, const char *path);
 
 /* ---- modules.c ---- */
 
@@ -137,7 +177,7 @@ struct module {
     char *path;
     bool named;     /* matches a --module */
     bool named_not; /* matches a --not --module */
-    struct symbols symbols;
+    struct places offsets;
     struct file_stamp {
         uint64_t dev, ino, size;
         int64_t sec, nsec;
@@ -151,7 +191,7 @@ struct modules {
 };
 
 /* The module of that path ("" for anonymous memory: NULL). */
-const struct module *modules_get(struct modules *m, const struct filter_args *args,
+const struct module *modules_get(struct modules *m, const struct names *names,
                                  const char *path, uint64_t generation);
 void modules_free(struct modules *m);
 

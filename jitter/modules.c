@@ -31,7 +31,7 @@ static bool same_stamp(const struct file_stamp *a, const struct file_stamp *b)
            a->sec == b->sec && a->nsec == b->nsec;
 }
 
-const struct module *modules_get(struct modules *m, const struct filter_args *args,
+const struct module *modules_get(struct modules *m, const struct names *names,
                                  const char *path, uint64_t generation)
 {
     struct module *mod = NULL;
@@ -53,8 +53,8 @@ const struct module *modules_get(struct modules *m, const struct filter_args *ar
             abort();
         }
         mod->path = filter_copy(path, strlen(path));
-        for (size_t i = 0; i < args->modules.n; i++) {
-            const struct pattern *p = &args->modules.v[i];
+        for (size_t i = 0; i < names->args->modules.n; i++) {
+            const struct pattern *p = &names->args->modules.v[i];
 
             if (filter_module_matches(p, path)) {
                 *(p->negated ? &mod->named_not : &mod->named) = true;
@@ -62,10 +62,10 @@ const struct module *modules_get(struct modules *m, const struct filter_args *ar
         }
         m->v = filter_grow(m->v, m->n, &m->cap, sizeof(*m->v));
         m->v[m->n++] = mod;
-        symbols_load(&mod->symbols, args, path);
+        names_find(names, &mod->offsets, path);
     } else if (!same_stamp(&stamp, &mod->stamp)) {
-        symbols_free(&mod->symbols);
-        symbols_load(&mod->symbols, args, path);
+        places_free(&mod->offsets);
+        names_find(names, &mod->offsets, path);
     }
     mod->stamp = stamp;
     mod->generation = generation;
@@ -75,7 +75,7 @@ const struct module *modules_get(struct modules *m, const struct filter_args *ar
 void modules_free(struct modules *m)
 {
     for (size_t i = 0; i < m->n; i++) {
-        symbols_free(&m->v[i]->symbols);
+        places_free(&m->v[i]->offsets);
         free(m->v[i]->path);
         free(m->v[i]);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory, and sets of numbers; see filter.h. */
+/* Memory, sets of numbers, and places; see filter.h. */
 #include "filter.h"
 
 #include <stdlib.h>
@@ -94,4 +94,18 @@ void spans_free(struct spans *s)
 {
     free(s->v);
     *s = (struct spans){0};
+}
+
+void places_finish(struct places *p)
+{
+    for (unsigned i = 0; i < USES; i++) {
+        spans_finish(&p->of[i]);
+    }
+}
+
+void places_free(struct places *p)
+{
+    for (unsigned i = 0; i < USES; i++) {
+        spans_free(&p->of[i]);
+    }
 }

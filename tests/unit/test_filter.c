@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cannoli/events.h"
 #include "cannoli/jitter.h"
+#include "cannoli/names.h"
 
 #define NEVER CANNOLI_NEVER
 #define ALWAYS CANNOLI_ALWAYS
@@ -209,6 +211,7 @@ static int setup(void **state)
 }
 
 #define AT(symbol) ((uint64_t)(uintptr_t)(symbol))
+#define NO_RANGE " and no range, as in 0x1000-0x2000"
 
 /* ---- tests ---- */
 
@@ -227,11 +230,14 @@ static void test_refused(void **unused)
         {"not-start-at=main", "there is no filter 'not-start-at'"},
         {"callees=on", "callees needs a function"},
         {"callees=on,not-function=f", "callees needs a function"},
-        {"range=10", "'10' is no range of addresses, as in 0x1000-0x2000"},
-        {"range=0x20-0x10", "'0x20-0x10' is no range of addresses, as in 0x1000-0x2000"},
-        {"range=-1-5", "'-1-5' is no range of addresses, as in 0x1000-0x2000"},
+        {"not-report=x", "there is no filter 'not-report'"},
+        {"report=", "report needs a value"},
+        {"range=0x20-0x10", "range: '0x20-0x10' is no address" NO_RANGE},
+        {"range=-1-5", "range: '-1-5' is no address" NO_RANGE},
+        {"not-range=0x10+0", "not-range: '0x10+0' is no address" NO_RANGE},
+        {"start-at=12x", "start-at: '12x' is no address" NO_RANGE},
         {"range=0x0-0x1ffffffffffffffff",
-         "'0x0-0x1ffffffffffffffff' is no range of addresses, as in 0x1000-0x2000"},
+         "range: '0x0-0x1ffffffffffffffff' is no address" NO_RANGE},
         {"module=a,,,stores=on,,x", "stores takes no value but on, not 'on,x'"},
     };
 
@@ -263,6 +269,10 @@ static void test_ranges(void **unused)
     assert_int_equal(query(f, 0x3003), ALWAYS);
     assert_int_equal(query(f, 0x3004), NEVER);
     cannoli_jitter.unload(f);
+    assert_int_equal(query_once("range=0x10", 0x10, 0), ALWAYS);
+    assert_int_equal(query_once("range=16", 0x11, 0), NEVER);
+    assert_int_equal(query_once("range=0x10+4", 0x13, 0), ALWAYS);
+    assert_int_equal(query_once("range=0x10+4", 0x14, 0), NEVER);
     assert_int_equal(query_once("not-range=0x10-0x20", 0x10, 0), NEVER);
     assert_int_equal(query_once("not-range=0x10-0x20", 0x20, 0), ALWAYS);
     assert_int_equal(query_once("", 0x20, 0), ALWAYS);
@@ -559,6 +569,105 @@ static void test_places(void **unused)
     cannoli_jitter.unload(f);
 }
 
+/* Ranges that have names, together with addresses. */
+static void test_named_ranges(void **unused)
+{
+    char args[256];
+    void *f = filter("range=filter_sized+4-filter_sized+8,range=0x1000,"
+                     "range=test_filter!filter_after,not-range=filter_after+2+3");
+
+    (void)unused;
+    assert_int_equal(query(f, AT(filter_sized) + 3), NEVER);
+    assert_int_equal(query(f, AT(filter_sized) + 4), ALWAYS);
+    assert_int_equal(query(f, AT(filter_sized) + 7), ALWAYS);
+    assert_int_equal(query(f, AT(filter_sized) + 8), NEVER);
+    assert_int_equal(query(f, AT(filter_after) + 1), ALWAYS);
+    assert_int_equal(query(f, AT(filter_after) + 2), NEVER);
+    assert_int_equal(query(f, AT(filter_after) + 4), NEVER);
+    assert_int_equal(query(f, AT(filter_after) + 5), ALWAYS);
+    assert_int_equal(query(f, AT(filter_unsized)), NEVER);
+    cannoli_jitter.unload(f);
+
+    /* A function has all of its parts, its begin one place. */
+    assert_int_equal(query_once("range=filter_sized", AT(filter_after) + 16, 0), ALWAYS);
+    assert_int_equal(query_once("range=filter_sized+0", AT(filter_after) + 16, 0), NEVER);
+    assert_int_equal(query_once("range=filter_sized+0", AT(filter_sized), 0), ALWAYS);
+
+    /* Each instruction of a range is a place to begin at. */
+    f = filter("start-at=filter_unsized-filter_after,stop-at=filter_after+1,range=0");
+    assert_int_equal(query(f, AT(filter_unsized) - 1), NEVER);
+    assert_int_equal(query(f, AT(filter_unsized)), CANNOLI_START);
+    assert_int_equal(query(f, AT(filter_unsized) + 15), CANNOLI_START);
+    assert_int_equal(query(f, AT(filter_after)), NEVER);
+    assert_int_equal(query(f, AT(filter_after) + 1), CANNOLI_STOP);
+    cannoli_jitter.unload(f);
+
+    /* Addresses of a file, also by the begin of its name. */
+    snprintf(args, sizeof(args), "range=test_filter!%#llx,range=/nowhere!1",
+             (unsigned long long)(AT(filter_bare) - base));
+    assert_int_equal(query_once(args, AT(filter_bare), 0), ALWAYS);
+    assert_int_equal(query_once(args, AT(filter_bare) + 1, 0), NEVER);
+}
+
+static struct cannoli_name report_at(int fd, unsigned name)
+{
+    struct cannoli_name n;
+
+    assert_int_equal(pread(fd, &n, sizeof(n), (off_t)(name * sizeof(n))), sizeof(n));
+    return n;
+}
+
+/* The report on names: which were found, and why others were not. */
+static void test_report(void **unused)
+{
+    static const char *const why[] = {
+        "no program or library 'other' ran",
+        "no source file 'nosuch.c' in the line information of what ran",
+        "",
+        "no function 'filter_sizd' (did you mean 'filter_sized'?)",
+    };
+    static const unsigned reason[] = {3, 0, 1};
+    int fd = memfd_create("report", 0);
+    struct cannoli_name n;
+    char args[256];
+    void *f;
+
+    (void)unused;
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 5 * sizeof(struct cannoli_name)), 0);
+    snprintf(args, sizeof(args),
+             "report=/proc/%d/fd/%d,function=filter_sized,start-at=filter_sizd,not-range=1,"
+             "stop-at=other!x,not-range=nosuch.c:5",
+             (int)getpid(), fd);
+    f = filter(args);
+    assert_int_equal(report_at(fd, 0).state, CANNOLI_NAME_FOUND);
+    assert_int_equal(report_at(fd, 1).state, 0);
+    query(f, AT(filter_sized));
+    assert_int_equal(report_at(fd, 0).state, CANNOLI_NAME_FOUND);
+    assert_int_equal(report_at(fd, 1).state, CANNOLI_NAME_FOUND);
+    for (unsigned i = 0; i < 3; i++) {
+        n = report_at(fd, i + 2);
+        assert_int_equal(n.state, CANNOLI_NAME_CLAIMED(reason[i]) |
+                                      CANNOLI_NAME_WRITTEN(reason[i]));
+        assert_string_equal(n.why[reason[i]], why[reason[i]]);
+    }
+    /* A file that cannot be read is named. */
+    maps[0].path = "/tmp/no/such/file";
+    generation++;
+    query(f, AT(filter_sized));
+    n = report_at(fd, 0);
+    assert_int_equal(n.state, CANNOLI_NAME_FOUND | CANNOLI_NAME_CLAIMED(1) |
+                                  CANNOLI_NAME_WRITTEN(1));
+    assert_string_equal(n.why[1], "/tmp/no/such/file: No such file or directory");
+    cannoli_jitter.unload(f);
+    /* Whatever cannot be a report does not matter. */
+    assert_int_equal(ftruncate(fd, sizeof(struct cannoli_name)), 0);
+    setup(NULL);
+    assert_int_equal(query_once(args, AT(filter_sized), 0), ALWAYS);
+    close(fd);
+    assert_int_equal(query_once(args, AT(filter_sized), 0), ALWAYS);
+}
+
 /* With callees, functions do not select instructions but open a window. */
 static void test_callees(void **unused)
 {
@@ -633,6 +742,8 @@ static void test_admitted(void **unused)
         "function=filter_sized,function=filter_unsized",
         "function=filter_*,not-function=filter_after,stop-at=filter_after",
         "function=filter_unsized,callees=on,not-function=filter_sized",
+        "range=filter_sized+3+9,range=0x1010,not-range=filter_sized+5,start-at=filter_after",
+        "start-at=filter_sized+2+20,stop-at=filter_sized+10-filter_after,range=0x1000+4",
     };
     static const uint32_t flags[] = {0, L, S, CANNOLI_INSN_BRANCH};
     uint64_t pcs[0x50 + 96];
@@ -729,7 +840,7 @@ static void test_damaged(void **unused)
     for (unsigned i = 0; i < nr_maps; i++) {
         maps[i].path = path;
     }
-    for (unsigned i = 0; i < 300; i++) {
+    for (unsigned i = 0; i < 60; i++) {
         for (unsigned k = 0; k < 4; k++) {
             /* Headers of the file, of segments, of sections. */
             uint64_t at;
@@ -789,6 +900,8 @@ int main(void)
         cmocka_unit_test_setup(test_it, setup),
         cmocka_unit_test_setup(test_functions, setup),
         cmocka_unit_test_setup(test_places, setup),
+        cmocka_unit_test_setup(test_named_ranges, setup),
+        cmocka_unit_test_setup(test_report, setup),
         cmocka_unit_test_setup(test_callees, setup),
         cmocka_unit_test_setup(test_reach, setup),
         cmocka_unit_test_setup(test_admitted, setup),
