@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cannoli/mempipe.h"
+#include "common/items.h"
 
 #define FILTER_LIBRARY "lib/cannoli/libcannoli-filter.so"
 
@@ -133,24 +134,62 @@ static bool add_builtin(struct selection *sel, const char *key, const char *valu
     return ok;
 }
 
-static int add_ranges(struct selection *sel, struct tool_options *o)
+/* Addresses, as the filters write them; false: an item is a name. */
+static bool as_addresses(const char *item, char *to, size_t size)
 {
-    struct tool_ranges list = {0};
-    int status = 0;
+    struct tool_ranges one = {0};
+    bool is = tool_parse_ranges(item, &one) && one.n == 1;
 
-    if (!tool_parse_ranges(o->arg, &list)) {
-        status = tool_usage_error(
-            o->prog, "'%s' is no range of addresses, as in 0x1000-0x2000", o->arg);
+    if (is) {
+        snprintf(to, size, "%#llx-%#llx", (unsigned long long)one.v[0].from,
+                 (unsigned long long)one.v[0].to);
     }
-    for (uint32_t i = 0; i < list.n && !status; i++) {
-        char value[64];
+    free(one.v);
+    return is;
+}
 
-        snprintf(value, sizeof(value), "%#llx-%#llx", (unsigned long long)list.v[i].from,
-                 (unsigned long long)list.v[i].to);
-        status = add_builtin(sel, "range", value) ? 0 : no_memory(o->prog);
+static int add_place(struct selection *sel, const char *prog, const char *option,
+                     const char *item)
+{
+    bool function = !strcmp(option, "--function");
+    char addresses[64];
+
+    if (!function && as_addresses(item, addresses, sizeof(addresses))) {
+        return add_builtin(sel, option + 2, addresses) ? 0 : no_memory(prog);
     }
-    free(list.v);
-    return status;
+    if (item[0] == '-' || (!function && item_looks_numeric(item))) {
+        return tool_usage_error(prog,
+                                "%s: '%s' is no address and no range, as in "
+                                "0x1000-0x2000",
+                                option, item);
+    }
+    if (names_add(&sel->names, option, item) || !add_builtin(sel, option + 2, item)) {
+        return no_memory(prog);
+    }
+    return 0;
+}
+
+/* A list of places, or of functions. */
+static int add_places(struct selection *sel, struct tool_options *o, const char *option)
+{
+    const char *p = o->arg;
+
+    for (;;) {
+        uint32_t n = item_length(p);
+        char *item;
+        int status;
+
+        if (!n || strchr(o->arg, '\n')) {
+            return tool_usage_error(o->prog, "'%s' is no argument of %s", o->arg, option);
+        }
+        item = strndup(p, n);
+        status = item ? add_place(sel, o->prog, option, item) : no_memory(o->prog);
+        free(item);
+        if (status || !p[n]) {
+            return status;
+        }
+        p += n + 1;
+    }
 }
 
 static int add_opcodes(struct selection *sel, struct tool_options *o)
@@ -236,16 +275,16 @@ static int accept_option(struct selection *sel, struct tool_options *o, int key)
         return add_text(sel, o, "module");
     case SELECTION_FUNCTION:
         sel->functions |= !sel->negated;
-        return add_text(sel, o, "function");
+        return add_places(sel, o, "--function");
     case SELECTION_RANGE:
-        return add_ranges(sel, o);
+        return add_places(sel, o, "--range");
     case SELECTION_OPCODE:
         return add_opcodes(sel, o);
     case SELECTION_START:
         sel->window = true;
-        return add_text(sel, o, "start-at");
+        return add_places(sel, o, "--start-at");
     case SELECTION_STOP:
-        return add_text(sel, o, "stop-at");
+        return add_places(sel, o, "--stop-at");
     case SELECTION_CALLEES:
     case SELECTION_STORES:
     case SELECTION_LOADS:
@@ -302,6 +341,32 @@ int selection_option(struct selection *sel, struct tool_options *o, int key)
     return status;
 }
 
+/* The library of built-in filters, last. */
+static int add_library(struct selection *sel, const char *prog)
+{
+    char *path = selection_beside(FILTER_LIBRARY), *report = NULL;
+    char *doubled = path ? double_commas(path) : NULL, *line = NULL;
+    int status = 125;
+
+    if (!path || access(path, R_OK) < 0) {
+        tool_error(prog, "the built-in filters are not there: '%s': %s",
+                   path ? path : FILTER_LIBRARY, strerror(errno));
+    } else if (sel->names.n && !(report = names_open(&sel->names))) {
+        tool_error(prog, "cannot make the report on names: %s", strerror(errno));
+    } else if (!doubled || asprintf(&line, "%s,%s%s%s", doubled, sel->builtin,
+                                    report ? ",report=" : "", report ? report : "") < 0) {
+        line = NULL;
+        no_memory(prog);
+    } else {
+        status = append(&sel->lines, "\n", line) ? 0 : no_memory(prog);
+    }
+    free(line);
+    free(report);
+    free(doubled);
+    free(path);
+    return status;
+}
+
 int selection_finish(struct selection *sel, const char *prog)
 {
     if (sel->negated) {
@@ -317,23 +382,10 @@ int selection_finish(struct selection *sel, const char *prog)
     }
     sel->foreign_bytes = sel->lines ? strlen(sel->lines) : 0;
     if (sel->builtin) {
-        char *path = selection_beside(FILTER_LIBRARY), *doubled, *line = NULL;
-        bool ok;
+        int status = add_library(sel, prog);
 
-        if (!path || access(path, R_OK) < 0) {
-            tool_error(prog, "the built-in filters are not there: '%s': %s",
-                       path ? path : FILTER_LIBRARY, strerror(errno));
-            free(path);
-            return 125;
-        }
-        doubled = double_commas(path);
-        ok = doubled && asprintf(&line, "%s,%s", doubled, sel->builtin) >= 0 &&
-             append(&sel->lines, "\n", line);
-        free(line);
-        free(doubled);
-        free(path);
-        if (!ok) {
-            return no_memory(prog);
+        if (status) {
+            return status;
         }
     }
     if (sel->lines && strlen(sel->lines) >= MEMPIPE_FILTER_BYTES) {
@@ -350,5 +402,6 @@ void selection_free(struct selection *sel)
     free(sel->lines);
     free(sel->text);
     free(sel->builtin);
-    memset(sel, 0, sizeof(*sel));
+    names_free(&sel->names);
+    *sel = (struct selection)SELECTION_INIT;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/options.h"
+#include "names.h"
 
 /* Keys of the options, above those of the program itself. */
 enum {
@@ -43,7 +44,9 @@ enum {
         {SELECTION_FUNCTION, "function", "NAME", "instructions of this function"},       \
         {SELECTION_CALLEES, "callees", NULL,                                             \
          "... and all that is executed until it returns"},                               \
-        {SELECTION_RANGE, "range", "A-B", "instructions at addresses A to below B"},     \
+        {SELECTION_RANGE, "range", "PLACES",                                             \
+         "instructions there: FUNCTION, FILE:LINE, A-B, A+LEN,\n"                        \
+         "MODULE+0x10-MODULE+0x80 ..., see cannoli-names(7)"},                           \
         {SELECTION_STORES, "stores", NULL, "instructions that store, and their stores"}, \
         {SELECTION_LOADS, "loads", NULL, "instructions that load, and their loads"},     \
         {SELECTION_BRANCHES, "branches", NULL, "jumps, calls and returns"},              \
@@ -57,10 +60,10 @@ enum {
         {SELECTION_AFTER, "after-instructions", "N",                                     \
          "begin when N instructions have been executed"},                                \
         {SELECTION_FOR, "for-instructions", "N", "... and stop N instructions later"},   \
-        {SELECTION_START, "start-at", "PLACE",                                           \
-         "begin when PLACE is executed: 0xADDR, FUNCTION,\n"                             \
-         "MODULE!FUNCTION or MODULE+0xOFFSET"},                                          \
-        {SELECTION_STOP, "stop-at", "PLACE", "stop when PLACE is executed"},             \
+        {SELECTION_START, "start-at", "PLACES",                                          \
+         "begin when one is executed: FUNCTION, FILE:LINE,\n"                            \
+         "0xADDR, FUNCTION+0x8, MODULE+0x10 ..."},                                       \
+        {SELECTION_STOP, "stop-at", "PLACES", "stop when one is executed"},              \
         {SELECTION_PAUSED, "paused", NULL, "begin paused, see --control"}
 
 struct selection {
@@ -72,14 +75,16 @@ struct selection {
     bool paused;
     bool window; /* begins where a library says */
     bool coverage;
-    bool functions; /* some are chosen by name */
+    bool functions;     /* some are chosen by name */
+    struct names names; /* of places */
     /* private */
     char *builtin; /* arguments of the library of built-in filters */
     bool negated;  /* the last option was --not */
     bool callees, once;
 };
 
-#define SELECTION_INIT {.after_insns = UINT64_MAX, .for_insns = UINT64_MAX}
+#define SELECTION_INIT                                                                   \
+    {.after_insns = UINT64_MAX, .for_insns = UINT64_MAX, .names = NAMES_INIT}
 
 /*
  * Handles an option whose key is from SELECTION_OPT to below SELECTION_OPT_END. Returns 0

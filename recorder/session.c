@@ -580,6 +580,14 @@ static void report_efforts(struct session *s, const struct status_numbers *n)
     tool_error(PROG, "at most %llu KiB of memory", (unsigned long long)effort_peak_kib());
 }
 
+static void print_line(void *arg, const char *text)
+{
+    struct session *s = arg;
+
+    status_begin_message(&s->status);
+    tool_error(PROG, "%s", text);
+}
+
 static int finish(struct session *s)
 {
     struct ctr_diag diag = {0};
@@ -625,14 +633,14 @@ static int finish(struct session *s)
         }
     } else if (s->pipeline && s->config->selection->text && !n.insns && !s->ending) {
         status_begin_message(&s->status);
-        tool_error(PROG, "no instruction was recorded: none was chosen by %s%s",
-                   s->config->selection->text,
-                   s->config->selection->functions
-                       ? " (a stripped program does not have its functions' names)"
-                       : "");
+        tool_error(PROG, "no instruction was recorded: none was chosen by %s",
+                   s->config->selection->text);
     } else if (s->pipeline && !s->config->quiet) {
         status_summary(&s->status, clock_ns(CLOCK_MONOTONIC), &n, output_name(s),
                        s->config->selection->text);
+    }
+    if (n.threads && !s->ending) {
+        names_report(&s->config->selection->names, print_line, s);
     }
     return status;
 }

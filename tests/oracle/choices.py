@@ -406,6 +406,10 @@ def choose(c):
     c.part(("--not", "--function", "main"), c.keep(lambda i: not p.inside("main")(i)))
     a, b = p.functions["outer"][0] + 8, p.functions["copies"][1] - 8
     c.part(("--range", "0x%x-0x%x" % (a, b)), c.keep(lambda i: a <= i.pc < b))
+    c.part(("--range", "%s+0x%x-%s!0x%x" % (c.name, a, c.name, b)),
+           c.keep(lambda i: a <= i.pc < b))
+    c.part(("--range", "leaf,outer", "--not", "--range", "outer+8+8"), c.keep(
+        p.inside("leaf", "outer"), lambda i: not a <= i.pc < a + 8))
     c.nothing("--function", "cold")
     branch = p.branches()
     c.part(("--branches", "--module", c.name, "--function", "main", "--function", "outer"),
@@ -439,7 +443,7 @@ def choose(c):
         c.part(options, c.window(begin, end if end < n else n + 1),
                gates=2 * (begin > 0) + (end < n))
     c.part(("--start-at", "copies", "--stop-at", "adds"), c.between(["copies"], ["adds"]))
-    c.part(("--stop-at", "sorts"), c.between([], ["sorts"]))
+    c.part(("--stop-at", "%s!sorts" % c.name), c.between([], ["sorts"]))
     c.part(("--start-at", "0x%x" % p.entry("leave")[-1], "--stop-at", "touch", "--function", "main",
             "--function", "leave"), c.between(["leave"], ["touch"], p.inside("main", "leave")))
 

@@ -635,10 +635,11 @@ static void test_report(void **unused)
     (void)unused;
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 5 * sizeof(struct cannoli_name)), 0);
-    snprintf(args, sizeof(args),
-             "report=/proc/%d/fd/%d,function=filter_sized,start-at=filter_sizd,not-range=1,"
-             "stop-at=other!x,not-range=nosuch.c:5",
-             (int)getpid(), fd);
+    snprintf(
+        args, sizeof(args),
+        "report=/proc/%d/fd/%d,function=filter_sized,start-at=filter_sizd,not-range=1,"
+        "stop-at=other!x,not-range=nosuch.c:5",
+        (int)getpid(), fd);
     f = filter(args);
     assert_int_equal(report_at(fd, 0).state, CANNOLI_NAME_FOUND);
     assert_int_equal(report_at(fd, 1).state, 0);
