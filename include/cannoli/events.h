@@ -275,9 +275,13 @@ enum ctr_event_type {
      * Threads and processes:
      *   u32 op (CTR_THREAD_*), i32 pid, i32 tid, i32 ppid, i32 ptid (of the
      *   thread that made it, also by fork; 0: none that is recorded), u32 reason (as
-     *   ctr_end in ctr.h), i32 status,
+     *   ctr_end in ctr.h), i32 status (END: of that reason; START, EXEC: the number of
+     *   the program's arguments, if there is args),
      *   str name (START: of the thread as prctl(2) returns it; NAME: the new one;
-     *   EXEC: path of the program)
+     *   EXEC: path of the program),
+     *   str args (optional, of START and EXEC only: the arguments, argv[0] first, with a
+     *   NUL after each; if they are longer than CTR_MAX_ARGS, that many bytes of them)
+     * START of the first thread of a process has args, and EXEC.
      */
     CTR_EVENT_THREAD = 7,
     /*
@@ -338,5 +342,6 @@ enum ctr_event_type {
 #define CTR_THREAD_END 2u /* of the thread; the last one ends the process */
 #define CTR_THREAD_NAME 3u
 #define CTR_THREAD_EXEC 4u /* execve succeeded; the process continues in it */
+#define CTR_MAX_ARGS 4096u /* bytes of a program's arguments that are kept */
 
 #endif

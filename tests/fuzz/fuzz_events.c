@@ -110,7 +110,12 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         break;
     case 1:
         type = CTR_EVENT_THREAD;
-        payload_thread(&p, 1 + random_below(rng, 4), 1, 1, "name");
+        if (i % 2) {
+            payload_program(&p, i % 4 == 1 ? CTR_THREAD_START : CTR_THREAD_EXEC, 1,
+                            "name", "a\0b c\0", 6, 2);
+        } else {
+            payload_thread(&p, 1 + random_below(rng, 4), 1, 1, "name");
+        }
         break;
     case 2:
         type = CTR_EVENT_USERMEM;

@@ -130,8 +130,8 @@ void payload_map(struct payload *p, uint32_t op, uint32_t prot, uint32_t flags,
     put_str(p, path[0] == '/' ? "\x01\x02" : "", path[0] == '/' ? 2 : 0);
 }
 
-void payload_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
-                    const char *name)
+static void start_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
+                         uint32_t status, const char *name)
 {
     p->n = 0;
     put_u32(p, op);
@@ -140,6 +140,19 @@ void payload_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
     put_u32(p, 1);
     put_u32(p, 0);
     put_u32(p, 0);
-    put_u32(p, 0);
+    put_u32(p, status);
     put_str(p, name, strlen(name));
+}
+
+void payload_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
+                    const char *name)
+{
+    start_thread(p, op, pid, tid, 0, name);
+}
+
+void payload_program(struct payload *p, uint32_t op, int32_t pid, const char *name,
+                     const char *args, size_t n, uint32_t argc)
+{
+    start_thread(p, op, pid, pid, argc, name);
+    put_str(p, args, n);
 }

@@ -43,5 +43,8 @@ void payload_map(struct payload *p, uint32_t op, uint32_t prot, uint32_t flags,
                  uint64_t start, uint64_t size, uint64_t offset, const char *path);
 void payload_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
                     const char *name);
+/* The first thread of a process, with n bytes of its argc arguments. */
+void payload_program(struct payload *p, uint32_t op, int32_t pid, const char *name,
+                     const char *args, size_t n, uint32_t argc);
 
 #endif

@@ -226,6 +226,35 @@ static void test_versions(void **state)
     recording_free(&r);
 }
 
+/* A file says which features it needs; one with others is not read. */
+static void test_features(void **state)
+{
+    (void)state;
+    for (unsigned with = 0; with < 2; with++) {
+        const uint32_t needs = with ? FILE_INCOMPAT_ARGS : 0;
+        struct recording r;
+        struct ctr_trace *tr;
+        struct ctr_diag diag;
+        recording_make(&r, 22, 2, 200, 20, 8,
+                       with ? CTR_EVENTS_ALL : CTR_EVENTS_ALL & ~CTR_EVENTS_THR, SIM_ALL,
+                       1, 1);
+        assert_int_equal(le32(r.file + FILE_OFF_INCOMPAT), needs);
+        for (unsigned bit = 0; bit < 32; bit++) {
+            const int known = bit == 0;
+            put32(r.file + FILE_OFF_INCOMPAT, needs | 1u << bit);
+            put64(r.file + FILE_OFF_HASH, XXH64(r.file, FILE_OFF_HASH, 0));
+            int err = ctr_open_fd(&tr, file_of(r.file, r.bytes), 0, &diag);
+            assert_int_equal(err, known ? 0 : -CTR_E_UNSUPPORTED);
+            if (known) {
+                ctr_close(tr);
+            } else {
+                assert_non_null(strstr(diag.text, "newer than"));
+            }
+        }
+        recording_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_unfinished),    cmocka_unit_test(test_flip_any_byte),
         cmocka_unit_test(test_flip_in_chunk), cmocka_unit_test(test_not_a_trace),
         cmocka_unit_test(test_hostile),       cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_features),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -390,6 +390,72 @@ static void test_payloads(void **unused)
     free(enc);
 }
 
+/* The arguments of a program, with which some THREAD events end. */
+static void test_args(void **unused)
+{
+    (void)unused;
+    static char full[CTR_MAX_ARGS + 1];
+    static const struct {
+        uint32_t op;
+        const char *args;
+        size_t n;
+        uint32_t argc;
+        int ok;
+    } cases[] = {
+        {CTR_THREAD_START, "app\0-x\0", 7, 2, 1},
+        {CTR_THREAD_EXEC, "app\0\0\n\0", 7, 3, 1}, /* an empty one, a line feed */
+        {CTR_THREAD_EXEC, "\0", 1, 1, 1},
+        {CTR_THREAD_END, "app\0", 4, 1, 0},
+        {CTR_THREAD_NAME, "app\0", 4, 1, 0},
+        {CTR_THREAD_START, "", 0, 0, 0},
+        {CTR_THREAD_START, "app", 3, 1, 0},           /* cut below the limit */
+        {CTR_THREAD_START, "app\0-x\0", 7, 1, 0},     /* fewer than there are */
+        {CTR_THREAD_START, "app\0-x\0", 7, 3, 0},     /* more */
+        {CTR_THREAD_START, full, CTR_MAX_ARGS, 1, 1}, /* cut */
+        {CTR_THREAD_START, full, CTR_MAX_ARGS, 9, 1},
+        {CTR_THREAD_START, full, CTR_MAX_ARGS, 0, 0},
+        {CTR_THREAD_START, full, CTR_MAX_ARGS - 1, 1, 0},
+        {CTR_THREAD_START, full, CTR_MAX_ARGS + 1, 1, 0},
+        {CTR_THREAD_START, full + 1, CTR_MAX_ARGS, 1, 1}, /* just fits */
+        {CTR_THREAD_START, full + 1, CTR_MAX_ARGS, 2, 1}, /* just cut after one */
+        {CTR_THREAD_START, full + 1, CTR_MAX_ARGS, 0, 0},
+        {CTR_THREAD_START, full + 2, CTR_MAX_ARGS - 1, 1, 1},
+        {CTR_THREAD_START, full + 2, CTR_MAX_ARGS - 1, 2, 0},
+    };
+    struct evenc *enc = calloc(1, sizeof(*enc));
+    struct ctr_diag diag;
+    struct payload p;
+    memset(full, 'x', CTR_MAX_ARGS);
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ctr_thread_event t;
+        struct ctr_os_event e = {.type = CTR_EVENT_THREAD, .payload = p.p};
+        payload_program(&p, cases[i].op, 7, "app", cases[i].args, cases[i].n,
+                        cases[i].argc);
+        e.size = (uint32_t)p.n;
+        if ((payload_check(e.type, p.p, p.n) == NULL) != cases[i].ok ||
+            (evenc_add(enc, 5, 5, e.type, 0, p.p, p.n, &diag) == 0) != cases[i].ok) {
+            fail_msg("arguments %u", i);
+        }
+        if (!cases[i].ok) {
+            continue;
+        }
+        assert_int_equal(ctr_parse_thread(&e, &t), 0);
+        assert_int_equal(t.argc, cases[i].argc);
+        assert_int_equal(t.status, 0);
+        assert_int_equal(t.name.n, 3);
+        assert_int_equal(t.args.n, cases[i].n);
+        assert_memory_equal(t.args.p, cases[i].args, cases[i].n);
+        /* Without its end it is damaged, but for all of the arguments. */
+        for (size_t n = 0; n < p.n; n++) {
+            const int whole = n == p.n - 2 - cases[i].n;
+            assert_int_equal(payload_check(e.type, p.p, n) == NULL, whole);
+        }
+        assert_non_null(payload_check(e.type, p.p, p.n + 1));
+    }
+    evenc_fini(enc);
+    free(enc);
+}
+
 /* What the functions for callers return. */
 static void test_parse(void **unused)
 {
@@ -433,12 +499,15 @@ static void test_parse(void **unused)
 
     payload_thread(&p, CTR_THREAD_NAME, 5, 6, "worker");
     e.type = CTR_EVENT_THREAD;
+    e.size = (uint32_t)p.n;
     assert_int_equal(ctr_parse_thread(&e, &t), 0);
     assert_int_equal(t.op, CTR_THREAD_NAME);
     assert_int_equal(t.pid, 5);
     assert_int_equal(t.tid, 6);
     assert_int_equal(t.ppid, 1);
     assert_int_equal(t.name.n, 6);
+    assert_int_equal(t.args.n, 0);
+    assert_int_equal(t.argc, 0);
 
     p.n = 0;
     put_u64(&p, 0x5000);
@@ -548,7 +617,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roundtrip), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_payloads),
-        cmocka_unit_test(test_parse),     cmocka_unit_test(test_parse_own),
+        cmocka_unit_test(test_args),      cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_parse_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

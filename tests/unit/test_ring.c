@@ -83,7 +83,13 @@ static uint32_t random_event(struct payload *p, unsigned thread)
     switch (below(10)) {
     case 0:
         snprintf(name, sizeof(name), "name%u", below(1000));
-        payload_thread(p, CTR_THREAD_NAME, (int)(thread / THREADS), (int)thread, name);
+        if (below(2)) {
+            payload_thread(p, CTR_THREAD_NAME, (int)(thread / THREADS), (int)thread,
+                           name);
+        } else {
+            payload_program(p, CTR_THREAD_START, (int)thread, "app", name,
+                            strlen(name) + 1, 1);
+        }
         return CTR_EVENT_THREAD;
     case 1:
     case 2:
@@ -242,10 +248,11 @@ static void same_maps(const struct ctr_maps *whole, const struct ctr_maps *ring,
     assert_string_equal(a.text, b.text);
 }
 
-/* Labels and names as they are at the end; returns the number of events. */
+/* Labels, names and arguments as they are at the end; returns the number of events. */
 struct last {
     char label[PROCESSES][LABELS][32];
     char name[ALL][32];
+    char args[ALL][32];
 };
 
 static size_t read_last(struct ctr_trace *tr, struct last *l)
@@ -264,6 +271,10 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
         if (ctr_parse_thread(&ev.os, &t) == 0) {
             memset(l->name[t.tid], 0, 32);
             snprintf(l->name[t.tid], 32, "%.*s", (int)t.name.n, t.name.p);
+            if (t.args.n) {
+                memset(l->args[t.tid], 0, 32);
+                snprintf(l->args[t.tid], 32, "%s", t.args.p);
+            }
         } else if (ctr_parse_label(&ev.os, &x) == 0) {
             memset(l->label[ev.os.thread->process][x.start - 0x1000], 0, 32);
             snprintf(l->label[ev.os.thread->process][x.start - 0x1000], 32, "%.*s",

@@ -24,6 +24,8 @@
 #define FILE_OFF_MAGIC 8u
 #define FILE_OFF_VERSION 16u
 #define FILE_OFF_INCOMPAT 20u
+#define FILE_INCOMPAT_ARGS 0x1u /* THREAD events can have arguments of programs */
+#define FILE_INCOMPAT_KNOWN FILE_INCOMPAT_ARGS
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u

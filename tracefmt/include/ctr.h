@@ -529,6 +529,10 @@ struct ctr_thread_event { /* CTR_EVENT_THREAD */
     uint32_t reason;
     int32_t status;
     struct ctr_str name;
+    /* START of the first thread of a process, EXEC: the program's arguments, a NUL after
+     * each (the last one has none if it is cut); n 0: they are not recorded. */
+    struct ctr_str args;
+    uint32_t argc; /* how many there are; more than in args if these are cut */
 };
 struct ctr_mark {    /* CTR_EVENT_MARK */
     uint32_t source; /* CTR_MARK_* */

@@ -11,17 +11,17 @@
 #include "cannoli/events.h"
 
 static const struct payload_kind kinds[] = {
-    [CTR_EVENT_SYSCALL] = {11, 0, 1, {4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8}},
-    [CTR_EVENT_SYSRET] = {11, 0, 1, {4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8}},
-    [CTR_EVENT_USERMEM] = {3, 1, 0, {8, 8, 4}},
-    [CTR_EVENT_SIGNAL] = {10, 0, 0, {4, 4, 4, 4, 8, 8, 8, 8, 4, 4}},
-    [CTR_EVENT_SIGRETURN] = {1, 0, 0, {8}},
-    [CTR_EVENT_MAP] = {11, 0, 2, {4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8}},
-    [CTR_EVENT_THREAD] = {7, 0, 1, {4, 4, 4, 4, 4, 4, 4}},
-    [CTR_EVENT_MARK] = {4, 0, 1, {4, 4, 8, 8}},
-    [CTR_EVENT_GATE] = {2, 0, 0, {4, 4}},
-    [CTR_EVENT_LABEL] = {4, 0, 2, {4, 4, 8, 8}},
-    [CTR_EVENT_SELECT] = {2, 0, 1, {4, 4}},
+    [CTR_EVENT_SYSCALL] = {11, 0, 1, 0, {4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8}},
+    [CTR_EVENT_SYSRET] = {11, 0, 1, 0, {4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8}},
+    [CTR_EVENT_USERMEM] = {3, 1, 0, 0, {8, 8, 4}},
+    [CTR_EVENT_SIGNAL] = {10, 0, 0, 0, {4, 4, 4, 4, 8, 8, 8, 8, 4, 4}},
+    [CTR_EVENT_SIGRETURN] = {1, 0, 0, 0, {8}},
+    [CTR_EVENT_MAP] = {11, 0, 2, 0, {4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8}},
+    [CTR_EVENT_THREAD] = {7, 0, 1, 1, {4, 4, 4, 4, 4, 4, 4}},
+    [CTR_EVENT_MARK] = {4, 0, 1, 0, {4, 4, 8, 8}},
+    [CTR_EVENT_GATE] = {2, 0, 0, 0, {4, 4}},
+    [CTR_EVENT_LABEL] = {4, 0, 2, 0, {4, 4, 8, 8}},
+    [CTR_EVENT_SELECT] = {2, 0, 1, 0, {4, 4}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -57,6 +57,25 @@ static int known_kind(uint32_t type, const uint8_t *p)
     }
 }
 
+/*
+ * Whether a THREAD event may have these arguments: as many as it says, all of them unless
+ * they reach the limit; the last one may be cut then.
+ */
+static int known_args(const uint8_t *p, const uint8_t *args, size_t n)
+{
+    const uint32_t op = le32(p), argc = le32(p + 24);
+    uint32_t whole = 0;
+    for (size_t i = 0; i < n; i++) {
+        whole += args[i] == 0;
+    }
+    if ((op != CTR_THREAD_START && op != CTR_THREAD_EXEC) || n == 0 || n > CTR_MAX_ARGS ||
+        whole > argc) {
+        return 0;
+    }
+    return args[n - 1] ? whole < argc && n == CTR_MAX_ARGS
+                       : whole == argc || n == CTR_MAX_ARGS;
+}
+
 const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
 {
     const struct payload_kind *k = payload_kind(type);
@@ -67,9 +86,12 @@ const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
     if (n < at) {
         return "an event that is too short";
     }
-    for (unsigned i = 0; i < k->strings; i++) {
+    for (unsigned i = 0; i < k->strings || (i < k->strings + k->more && at < n); i++) {
         if (n - at < 2 || n - at - 2 < le16(p + at)) {
             return "a string that is too short";
+        }
+        if (i >= k->strings && !known_args(p, p + at + 2, le16(p + at))) {
+            return "arguments of a program that cannot be";
         }
         at += 2u + le16(p + at);
     }
@@ -189,7 +211,14 @@ int ctr_parse_thread(const struct ctr_os_event *e, struct ctr_thread_event *out)
     out->ptid = (int32_t)le32(p + 16);
     out->reason = le32(p + 20);
     out->status = (int32_t)le32(p + 24);
-    get_str(p + 28, &out->name);
+    out->argc = 0;
+    p = get_str(p + 28, &out->name);
+    out->args = (struct ctr_str){0};
+    if (p < e->payload + e->size) {
+        get_str(p, &out->args);
+        out->argc = (uint32_t)out->status;
+        out->status = 0;
+    }
     return 0;
 }
 

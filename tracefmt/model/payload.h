@@ -15,6 +15,7 @@ struct payload_kind {
     uint8_t nfields;
     uint8_t counted; /* the rest is a u32 and so many bytes; otherwise strings */
     uint8_t strings; /* u16 and so many bytes each */
+    uint8_t more;    /* so many strings may follow these */
     uint8_t field[PAYLOAD_MAX_FIELDS]; /* bytes of each: 4 or 8 */
 };
 

@@ -45,7 +45,8 @@ static int read_file_head(struct ctr_trace *tr, struct ctr_diag *diag)
                         "format version %u is older than this program, which reads %u",
                         tr->version, FORMAT_VERSION);
     }
-    if (tr->version > FORMAT_VERSION || le32(head + FILE_OFF_INCOMPAT)) {
+    if (tr->version > FORMAT_VERSION ||
+        le32(head + FILE_OFF_INCOMPAT) & ~FILE_INCOMPAT_KNOWN) {
         return ctr_fail(diag, CTR_E_UNSUPPORTED, 0, "file header",
                         "format version %u (features 0x%x) is newer than this program",
                         tr->version, le32(head + FILE_OFF_INCOMPAT));
