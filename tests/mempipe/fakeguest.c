@@ -182,8 +182,9 @@ static void emit_map(struct fake *f, uint32_t op, uint64_t start, const char *pa
     event(f, CTR_EVENT_MAP, &p);
 }
 
+/* args: n bytes of the program's arguments; status is their number then. */
 static void emit_thread(struct fake *f, uint32_t op, uint32_t reason, int32_t status,
-                        const char *name)
+                        const char *name, const char *args, size_t n)
 {
     struct payload p = {0};
 
@@ -198,6 +199,9 @@ static void emit_thread(struct fake *f, uint32_t op, uint32_t reason, int32_t st
     put32(&p, reason);
     put32(&p, (uint32_t)status);
     put_str(&p, name, strlen(name));
+    if (n) {
+        put_str(&p, args, n);
+    }
     event(f, CTR_EVENT_THREAD, &p);
 }
 
@@ -219,6 +223,8 @@ static void emit_reg(struct fake *f, uint32_t insn, uint16_t reg, uint32_t value
 void fake_attach(struct fake *f, uint32_t pipe, const struct producer_identity *id,
                  const char *program)
 {
+    static const char args[] = "fake\0of it";
+
     memset(&f->regs, 0, sizeof(f->regs));
     f->q.state = &f->regs;
     f->q.state_bytes = on(f, CTR_EVENTS_REG) ? sizeof(f->regs) : 0;
@@ -229,8 +235,9 @@ void fake_attach(struct fake *f, uint32_t pipe, const struct producer_identity *
         }
         define_all(f);
     }
-    emit_thread(f, program ? CTR_THREAD_EXEC : CTR_THREAD_START, 0, 0,
-                program ? program : "fake");
+    emit_thread(f, program ? CTR_THREAD_EXEC : CTR_THREAD_START, 0,
+                id->is_process ? 2 : 0, program ? program : "fake", args,
+                id->is_process ? sizeof(args) : 0);
     if (id->is_process) {
         emit_map(f, CTR_MAP_INITIAL, 0x1000, "/bin/fake");
     }
@@ -239,7 +246,7 @@ void fake_attach(struct fake *f, uint32_t pipe, const struct producer_identity *
 
 void fake_end(struct fake *f, uint32_t reason, int status)
 {
-    emit_thread(f, CTR_THREAD_END, reason, status, "");
+    emit_thread(f, CTR_THREAD_END, reason, status, "", NULL, 0);
     producer_end(&f->q, reason, status);
     f->attached = false;
 }

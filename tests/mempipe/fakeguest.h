@@ -29,7 +29,8 @@ struct fake {
 };
 
 /* Makes this thread the owner of a claimed pipe; the first thread of a process also
- * emits its blocks, registers and mappings.  program: what execve started, or NULL. */
+ * emits its blocks, registers, mappings and arguments ("fake" and "of it").  program: what
+ * execve started, or NULL. */
 void fake_attach(struct fake *f, uint32_t pipe, const struct producer_identity *id,
                  const char *program);
 /* Ends the thread; it emits nothing afterwards. */

@@ -15,6 +15,7 @@
 #include "qemu.h"
 #include "user-internals.h"
 #include "user-mmap.h"
+#include "loader.h"
 #include "signal-common.h"
 #include "event.h"
 #include <setjmp.h>
@@ -450,6 +451,28 @@ void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo,
 
 /* ---- threads and processes ---- */
 
+/*
+ * The arguments of the program as events have them, the same in forked
+ * children.  A copy, because QEMU's own list of them is on the stack of a
+ * thread that may have ended.
+ */
+static char program_args[CTR_MAX_ARGS];
+static uint32_t program_bytes, program_argc;
+
+static void load_args(CPUState *cpu)
+{
+    struct linux_binprm *bprm = get_task_state(cpu)->bprm;
+
+    program_argc = bprm->argc;
+    for (uint32_t i = 0; i < program_argc; i++) {
+        uint32_t room = sizeof(program_args) - program_bytes;
+        uint32_t n = MIN(strlen(bprm->argv[i]) + 1, room);
+
+        memcpy(program_args + program_bytes, bprm->argv[i], n);
+        program_bytes += n;
+    }
+}
+
 /* QEMU's own name, which a thread has until the guest sets another. */
 static char qemu_comm[16];
 
@@ -473,6 +496,7 @@ void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     uint32_t bytes;
+    bool program;
     char own[16];
     uint8_t *p;
 
@@ -483,7 +507,10 @@ void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
         thread_name(own);
         name = own;
     }
+    program = program_bytes && (op == CTR_THREAD_EXEC ||
+                             (op == CTR_THREAD_START && t->pipe->is_process));
     bytes = 7 * 4 + 2 + MIN(strlen(name), CANNOLI_MAX_STR);
+    bytes += program ? 2 + program_bytes : 0;
     p = cannoli_event(cpu, CTR_EVENT_THREAD, bytes, cannoli_now());
     if (!p) {
         return;
@@ -494,8 +521,11 @@ void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
     cannoli_put32(&p, t->pipe->ppid);
     cannoli_put32(&p, t->pipe->ptid);
     cannoli_put32(&p, reason);
-    cannoli_put32(&p, status);
+    cannoli_put32(&p, program ? program_argc : status);
     cannoli_put_str(&p, name, strlen(name));
+    if (program) {
+        cannoli_put_str(&p, program_args, program_bytes);
+    }
     cannoli_event_end(cpu, bytes);
 }
 
@@ -505,6 +535,7 @@ void cannoli_program(CPUState *cpu)
     if (cannoli_sys) {
         load_names();
     }
+    load_args(cpu);
     prctl(PR_GET_NAME, qemu_comm, 0, 0, 0);
     cannoli_thread_event(cpu,
                          cannoli_execed ? CTR_THREAD_EXEC : CTR_THREAD_START, 0,

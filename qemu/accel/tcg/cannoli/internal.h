@@ -281,7 +281,10 @@ uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
                        uint64_t time_ns);
 void cannoli_event_end(CPUState *cpu, uint32_t n);
 
-/* CTR_EVENT_THREAD; name NULL: the thread's own name. */
+/*
+ * CTR_EVENT_THREAD; name NULL: the thread's own name.  The arguments of the
+ * program are added where the event has them.
+ */
 void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
                           int32_t status, const char *name);
 
