@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of textbuf.h that are not inline: growth, printf, JSON, markup, tables. */
+/* The parts of textbuf.h that are not inline: growth, printf, quoting, tables. */
 #include "common/textbuf.h"
 
 #include <stdarg.h>
@@ -109,6 +109,64 @@ bool textbuf_printable(struct textbuf *b, const char *s, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         *p++ = text_is_control(s, i, n) ? '?' : s[i];
+    }
+    textbuf_commit(b, p);
+    return true;
+}
+
+/* In $'...': one character of it. */
+static char *shell_escape(char *p, const char *s, size_t i, size_t n)
+{
+    static const char letters[] = "\t\n\r\\'", names[] = "tnr\\'";
+    const char *at = s[i] ? strchr(letters, s[i]) : NULL;
+    const uint8_t c = (uint8_t)s[i];
+
+    if (!at && !text_is_control(s, i, n)) {
+        *p++ = s[i];
+        return p;
+    }
+    *p++ = '\\';
+    if (at) {
+        *p++ = names[at - letters];
+    } else {
+        *p++ = (char)('0' + (c >> 6));
+        *p++ = (char)('0' + (c >> 3 & 7));
+        *p++ = (char)('0' + (c & 7));
+    }
+    return p;
+}
+
+bool textbuf_shell_word(struct textbuf *b, const char *s, size_t n)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=./,:@%^";
+    bool quote = n == 0, escape = false;
+    char *p = n > SIZE_MAX / 8 ? NULL : textbuf_reserve(b, 4 * n + 3);
+
+    if (!p) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        quote |= !s[i] || !strchr(plain, s[i]);
+        escape |= text_is_control(s, i, n);
+    }
+    if (escape) {
+        *p++ = '$';
+    }
+    if (quote) {
+        *p++ = '\'';
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (escape) {
+            p = shell_escape(p, s, i, n);
+        } else if (s[i] == '\'') {
+            p = FMT_LIT(p, "'\\''");
+        } else {
+            *p++ = s[i];
+        }
+    }
+    if (quote) {
+        *p++ = '\'';
     }
     textbuf_commit(b, p);
     return true;

@@ -69,6 +69,10 @@ static inline bool text_is_control(const char *s, size_t i, size_t n)
 /* Appends such text; false when there is no memory. */
 bool textbuf_printable(struct textbuf *b, const char *s, size_t n);
 
+/* Appends a word as a shell reads it, with quotes only where it needs them; control
+ * characters are escaped as in $'\n'.  False when there is no memory. */
+bool textbuf_shell_word(struct textbuf *b, const char *s, size_t n);
+
 /* Limit of what fmt_u64 and fmt_hex write, in bytes. */
 #define FMT_U64_MAX 20
 #define FMT_HEX_MAX 16

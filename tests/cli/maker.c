@@ -357,11 +357,16 @@ void add(struct payload *o, uint64_t v, unsigned bytes)
     o->n += bytes;
 }
 
+static void add_bytes(struct payload *o, const char *s, size_t n)
+{
+    add(o, n, 2);
+    memcpy(o->p + o->n, s, n);
+    o->n += n;
+}
+
 void add_string(struct payload *o, const char *s)
 {
-    add(o, strlen(s), 2);
-    memcpy(o->p + o->n, s, strlen(s));
-    o->n += strlen(s);
+    add_bytes(o, s, strlen(s));
 }
 
 uint64_t tick(struct maker *m)
@@ -369,8 +374,10 @@ uint64_t tick(struct maker *m)
     return m->clock_ns += 1000;
 }
 
-void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_t ppid,
-                  int32_t ptid, unsigned reason, int32_t status, const char *name)
+/* Without the arguments. */
+static struct payload thread_payload(unsigned op, int32_t pid, int32_t tid, int32_t ppid,
+                                     int32_t ptid, unsigned reason, int32_t status,
+                                     const char *name)
 {
     struct payload o = {.n = 0};
 
@@ -382,5 +389,23 @@ void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_
     add(&o, reason, 4);
     add(&o, (uint32_t)status, 4);
     add_string(&o, name);
+    return o;
+}
+
+void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_t ppid,
+                  int32_t ptid, unsigned reason, int32_t status, const char *name)
+{
+    const struct payload o =
+        thread_payload(op, pid, tid, ppid, ptid, reason, status, name);
+
+    put_event(m, CTR_EVENT_THREAD, tick(m), o.p, o.n);
+}
+
+void program_event(struct maker *m, unsigned op, int32_t pid, int32_t ppid,
+                   const char *name, const char *args, size_t n, unsigned argc)
+{
+    struct payload o = thread_payload(op, pid, pid, ppid, 0, 0, (int32_t)argc, name);
+
+    add_bytes(&o, args, n);
     put_event(m, CTR_EVENT_THREAD, tick(m), o.p, o.n);
 }

@@ -100,7 +100,7 @@ void put_register(struct maker *m, uint32_t insn, unsigned reg, const uint8_t *l
 void put_event(struct maker *m, unsigned type, uint64_t time_ns, const void *payload,
                size_t n);
 struct payload {
-    uint8_t p[1024];
+    uint8_t p[8192];
     size_t n;
 };
 void add(struct payload *o, uint64_t v, unsigned bytes);
@@ -109,6 +109,9 @@ void add_string(struct payload *o, const char *s);
 uint64_t tick(struct maker *m);
 void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_t ppid,
                   int32_t ptid, unsigned reason, int32_t status, const char *name);
+/* START or EXEC of a process with the first n bytes of its argc arguments. */
+void program_event(struct maker *m, unsigned op, int32_t pid, int32_t ppid,
+                   const char *name, const char *args, size_t n, unsigned argc);
 
 void block_insn(struct block *b, const void *bytes, unsigned len);
 void block_slot(struct block *b, unsigned group, unsigned access);

@@ -219,12 +219,13 @@ static void main_thread(struct maker *m, uint32_t t1, const struct block *app,
                              brk_ = {"brk", 45, {0}},
                              handler = {"rt_sigreturn", 173, {0}},
                              leave_ = {"exit_group", 248, {3}};
+    static const char args[] = "./app\0it's \"quoted\"\0\0\033[31m\ntwo \xc3\xa4\0";
     char buffer[100];
 
     memset(buffer, 'x', sizeof(buffer));
     memcpy(buffer, "tab\t\"quoted\" \033[31mred\n\0001", 24);
     put_state(m);
-    thread_event(m, CTR_THREAD_START, 4242, 4242, 4000, 0, 0, 0, "app");
+    program_event(m, CTR_THREAD_START, 4242, 4000, "app", args, sizeof(args) - 1, 4);
     initial_maps(m);
     memory(m, 0x407ff9b0, "\1\0\0\0", 4, 4, CTR_USERMEM_WRITE);
     run_app(m, app, 0x407ff9a8);
@@ -279,6 +280,7 @@ void make_system(const char *path)
                              futex_ = {"futex", 240, {0x21068, 0x80, 2, 0x30010}},
                              execve_ = {"execve", 11, {0x10850, 0x30100, 0x30200}};
     struct maker m = {0};
+    char args[CTR_MAX_ARGS];
     struct block app, libc;
     uint32_t p1, p2, t1, t2, t3;
 
@@ -303,7 +305,8 @@ void make_system(const char *path)
     p2 = add_process(&m, 5000, 4242);
     t3 = add_thread(&m, p2, 5000, 0);
     put_state(&m);
-    thread_event(&m, CTR_THREAD_START, 5000, 5000, 4242, 0, 0, 0, "app");
+    memset(args, 'a', sizeof(args));
+    program_event(&m, CTR_THREAD_START, 5000, 4242, "app", args, sizeof(args), 3);
     initial_maps(&m);
     leave(&m, &clone_, 0);
     run_app(&m, &app, 0x407ff998);
@@ -313,7 +316,7 @@ void make_system(const char *path)
     memory(&m, 0x30200, "\x70\x08\1\0\0\0\0\0", 8, 8, 0);
     string(&m, 0x10860, "echo");
     string(&m, 0x10870, "HOME=/");
-    thread_event(&m, CTR_THREAD_EXEC, 5000, 5000, 0, 0, 0, 0, "/bin/echo");
+    program_event(&m, CTR_THREAD_EXEC, 5000, 0, "/bin/echo", "echo", 5, 1);
     signal_event(&m, 9, 0, 0, 0x10408, 0, CTR_SIGNAL_FATAL);
     thread_event(&m, CTR_THREAD_END, 5000, 5000, 0, 0, CTR_END_SIGNAL, 9, "");
     flush_chunk(&m, t3, 0);

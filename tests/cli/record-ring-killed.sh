@@ -52,6 +52,7 @@ import json
 i = json.load(open("info.json"))
 assert i["state"] == "complete", i["state"]
 assert len(i["threads"]) == 4, len(i["threads"])
+assert [p["argv"] for p in i["processes"]] == [["fake", "of it"]], i["processes"]
 END
     calls=$("$dump" -q -e sys --json a.ctr 2>/dev/null | grep -c '"kind":"syscall"')
     [ "$calls" -eq 20 ] || fail "$calls of 20 calls"

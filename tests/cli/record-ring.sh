@@ -68,6 +68,7 @@ for kinds in exec,mem,sys,map,thr all; do
     "$dump" --info full.ctr | sed -n '/^mappings/,$p' | sed 1,2d >want
     same want got "mappings of the dropped part"
     grep -q 'named "fake"' <<<"$("$dump" --info ring.ctr)" || fail "the name is lost"
+    grep -q "  argv fake 'of it'$" <<<"$("$dump" --info ring.ctr)" || fail "the arguments are lost"
     "$dump" --json -e exec ring.ctr | grep -m1 '"pc":"0x1000"' | grep -q '"module":"/bin/fake"' ||
         fail "the first instructions kept are in no module"
 done

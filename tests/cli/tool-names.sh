@@ -308,7 +308,7 @@ for option, what in (("-p", "process"), ("-t", "thread")):
         for t in "tracedump", "tracesym", "tracecov":
             err = tool(4, t, option, text, trace.path)
             if t != "tracecov" and (f"no {what} '{text.replace('comm:', '')}'" not in err or
-                                    f"{pid} (two)" not in err):
+                                    f"{pid} (two{' x' if option == '-p' else ''})" not in err):
                 sys.exit(f"{t} {option} {text}: {err}")
 
 # Of several threads one must be chosen for an ordinal.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Code that the tools share, compared with slow and obvious versions: number
- * formatting with printf, values of options, JSON strings, and disassembly of known
- * instructions.
+ * formatting with printf, values of options, JSON strings, words for a shell, arguments of
+ * programs, and disassembly of known instructions.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 
 #include "cannoli/events.h"
 #include "guest/disas.h"
+#include "input/args.h"
 #include "input/idcache.h"
 #include "common/options.h"
 #include "common/textbuf.h"
@@ -285,6 +286,92 @@ static void test_disas(void)
     disas_free(d);
 }
 
+/* Words, as bash reads them back. */
+static void test_shell(void)
+{
+    static const struct {
+        const char *word;
+        size_t n;
+        const char *want;
+    } t[] = {
+        {"", 0, "''"},
+        {"plain-1_=+./,:@%^", 17, "plain-1_=+./,:@%^"},
+        {"a b", 3, "'a b'"},
+        {"it's", 4, "'it'\\''s'"},
+        {"$HOME `x` \\ \"", 13, "'$HOME `x` \\ \"'"},
+        {"~", 1, "'~'"},
+        {"\xc3\xa4", 2, "'\xc3\xa4'"},
+        {"a\n\t\r\\'b", 7, "$'a\\n\\t\\r\\\\\\'b'"},
+        {"\0331\x7f", 3, "$'\\0331\\177'"},
+        {"\xc2\x85", 2, "$'\\302\\205'"}, /* a control character of C1 */
+        {"a\0b", 3, "$'a\\000b'"},
+    };
+    struct textbuf b = {0};
+
+    for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+        b.len = 0;
+        CHECK(textbuf_shell_word(&b, t[i].word, t[i].n) && textbuf_printf(&b, "%c", 0) &&
+                  !strcmp(b.data, t[i].want),
+              "shell word: %s, not %s", b.data, t[i].want);
+    }
+    textbuf_fini(&b);
+}
+
+#define ARGS(text) {text, sizeof(text) - 1}
+
+/* Arguments, whole and cut, by the recording or for want of room. */
+static void test_args(void)
+{
+    static const struct {
+        struct ctr_str args;
+        uint32_t argc;
+        size_t room;
+        const char *shell, *json, *base;
+    } t[] = {
+        {{NULL, 0}, 0, 99, "", "", ""},
+        {ARGS("cat\0"), 1, 99, "cat", ",\"argv\":[\"cat\"]", "cat"},
+        {ARGS("/bin/cat\0\0a b\0"), 3, 99, "/bin/cat '' 'a b'",
+         ",\"argv\":[\"/bin/cat\",\"\",\"a b\"]", "cat"},
+        {ARGS("\0"), 1, 99, "''", ",\"argv\":[\"\"]", ""},
+        {ARGS("dir/\0"), 1, 99, "dir/", ",\"argv\":[\"dir/\"]", ""},
+        {ARGS("cat\0fil"), 2, 99, "cat fil...", ",\"argv\":[\"cat\",\"fil\"],\"argc\":2",
+         "cat"},
+        {ARGS("cat\0fil"), 5, 99, "cat fil...", ",\"argv\":[\"cat\",\"fil\"],\"argc\":5",
+         "cat"},
+        {ARGS("cat\0file\0"), 5, 99, "cat file ...",
+         ",\"argv\":[\"cat\",\"file\"],\"argc\":5", "cat"},
+        {ARGS("cat\0file\0x\0"), 3, 10, "cat file x",
+         ",\"argv\":[\"cat\",\"file\",\"x\"]", "cat"},
+        {ARGS("cat\0file\0xy\0"), 3, 10, "cat file x...",
+         ",\"argv\":[\"cat\",\"file\",\"xy\"]", "cat"},
+        {ARGS("cat\0file\0xy\0"), 3, 9, "cat file ...",
+         ",\"argv\":[\"cat\",\"file\",\"xy\"]", "cat"},
+        {ARGS("cat\0file\0"), 2, 6, "cat fi...", ",\"argv\":[\"cat\",\"file\"]", "cat"},
+        {ARGS("a b c\0"), 1, 3, "'a b'...", ",\"argv\":[\"a b c\"]", "a b c"},
+        /* a character is not split */
+        {ARGS("x\xe2\x82\xac\0"), 1, 3, "x...", ",\"argv\":[\"x\xe2\x82\xac\"]",
+         "x\xe2\x82\xac"},
+    };
+    struct textbuf b = {0};
+
+    for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+        const struct program p = {t[i].args, t[i].argc};
+        const struct ctr_str base = args_base(&p);
+        b.len = 0;
+        CHECK(args_put_shell(&b, &p, t[i].room) && textbuf_printf(&b, "%c", 0) &&
+                  !strcmp(b.data, t[i].shell),
+              "arguments %zu for a shell: %s, not %s", i, b.data, t[i].shell);
+        b.len = 0;
+        CHECK(args_put_json(&b, &p) && textbuf_printf(&b, "%c", 0) &&
+                  !strcmp(b.data, t[i].json),
+              "arguments %zu as JSON: %s, not %s", i, b.data, t[i].json);
+        CHECK(base.n == strlen(t[i].base) &&
+                  (!base.n || !memcmp(base.p, t[i].base, base.n)),
+              "arguments %zu: base %.*s, not %s", i, (int)base.n, base.p, t[i].base);
+    }
+    textbuf_fini(&b);
+}
+
 int main(void)
 {
     test_numbers();
@@ -292,6 +379,8 @@ int main(void)
     test_json();
     test_markup();
     test_printable();
+    test_shell();
+    test_args();
     test_idcache();
     test_disas();
     if (failures) {

@@ -11,6 +11,10 @@
 #include <string.h>
 
 #include "cannoli/events.h"
+#include "input/args.h"
+
+/* Bytes of a program's arguments that text shows. */
+#define ARGS_TEXT 200u
 
 /* Limit of memory events of one call that are used for its arguments. */
 #define MAX_PIECES 65536u
@@ -356,6 +360,22 @@ static bool print_map(struct os_printer *p, const struct ctr_os_event *e,
 
 /* ----------------------------------------------------------------- threads */
 
+/* , argv ["cat", "file"] if they are known, as execve shows them */
+static bool put_argv(struct textbuf *b, const struct ctr_thread_event *t)
+{
+    const struct program program = {t->args, t->argc};
+    struct args_walk w = args_begin(&program, ARGS_TEXT);
+    struct ctr_str arg;
+    bool ok = !t->args.n || textbuf_printf(b, ", argv ["), cut = false;
+
+    for (const char *comma = ""; ok && args_next(&w, &arg, &cut); comma = ", ") {
+        ok = textbuf_printf(b, "%s", comma) &&
+             syscall_put_quoted(b, (const uint8_t *)arg.p, arg.n, cut);
+    }
+    return ok && (cut || !w.left || textbuf_printf(b, ", ...")) &&
+           (!t->args.n || textbuf_printf(b, "]"));
+}
+
 static bool print_thread_json(struct os_printer *p, const struct ctr_thread_event *t)
 {
     static const char *const ops[] = {"unknown", "start", "end", "name", "exec"};
@@ -372,7 +392,8 @@ static bool print_thread_json(struct os_printer *p, const struct ctr_thread_even
     if (ok && (t->name.n || t->op == CTR_THREAD_NAME || t->op == CTR_THREAD_EXEC)) {
         ok = put_json(b, "name", t->name.p, t->name.n);
     }
-    return ok && textbuf_printf(b, "}\n");
+    return ok && args_put_json(b, &(const struct program){t->args, t->argc}) &&
+           textbuf_printf(b, "}\n");
 }
 
 static bool put_thread_end(struct os_printer *p, const struct ctr_thread_event *t)
@@ -413,6 +434,7 @@ static bool print_thread(struct os_printer *p, const struct ctr_os_event *e,
             ok = textbuf_printf(b, ", named ") &&
                  syscall_put_quoted(b, (const uint8_t *)t->name.p, t->name.n, false);
         }
+        ok = ok && put_argv(b, t);
         break;
     case CTR_THREAD_END:
         ok = ok && put_thread_end(p, t);
@@ -423,7 +445,8 @@ static bool print_thread(struct os_printer *p, const struct ctr_os_event *e,
         break;
     case CTR_THREAD_EXEC:
         ok = ok && textbuf_printf(b, "goes on as ") &&
-             syscall_put_quoted(b, (const uint8_t *)t->name.p, t->name.n, false);
+             syscall_put_quoted(b, (const uint8_t *)t->name.p, t->name.n, false) &&
+             put_argv(b, t);
         break;
     default:
         ok = ok && textbuf_printf(b, "thread event %u", t->op);

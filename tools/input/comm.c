@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects the names of threads; see comm.h. */
+/* Collects the names and arguments of threads; see comm.h. */
 #include "input/comm.h"
 
 #include <stdlib.h>
@@ -11,21 +11,41 @@
 /* Bytes of a name that Linux keeps, without the final NUL. */
 #define COMM_LEN 15u
 
-struct comm {
-    uint32_t thread, next; /* next name of the thread: its number + 1, 0: none */
+/* What a worker passes on; the bytes of the arguments follow, up to a multiple of 4. */
+struct record {
+    uint32_t bytes;
+    uint32_t argc, args;
     char name[COMM_LEN + 1];
 };
 
-struct comm_table {
-    struct comm *v;
-    uint32_t n;
-    size_t cap;
-    uint32_t *first, *last; /* of each thread: number + 1 */
-    uint32_t threads;
+struct entry {
+    uint32_t next; /* of the thread: number + 1, 0: none */
+    uint32_t argc, args;
+    size_t text; /* where the arguments are */
+    char name[COMM_LEN + 1];
 };
 
+/* Of a thread: numbers of entries + 1, 0: none. */
+struct chain {
+    uint32_t first, last, named;
+};
+
+struct comm_table {
+    struct entry *v;
+    uint32_t n;
+    size_t cap;
+    struct chain *thread;
+    size_t threads;
+    uint32_t *program; /* of each process: number + 1 of the entry with arguments */
+    size_t processes;
+    char *text; /* arguments; those of a forked child are mostly its parent's */
+    size_t text_n, text_cap;
+};
+
+/* ------------------------------------------------------------------- workers */
+
 /* execve names a thread after the file, cut to the length of a name. */
-static void copy_name(struct comm *c, const struct ctr_thread_event *t)
+static void copy_name(struct record *r, const struct ctr_thread_event *t)
 {
     const char *slash =
         t->op == CTR_THREAD_EXEC ? memrchr(t->name.p, '/', t->name.n) : NULL;
@@ -33,72 +53,108 @@ static void copy_name(struct comm *c, const struct ctr_thread_event *t)
     size_t len = t->name.n - (size_t)(name - t->name.p);
 
     len = len < COMM_LEN ? len : COMM_LEN;
-    memcpy(c->name, name, len);
-    c->name[len] = 0;
+    memcpy(r->name, name, len);
+    r->name[len] = 0;
+}
+
+int comm_take(struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct record r = {0};
+    struct ctr_thread_event t;
+    char *to;
+
+    if (ctr_parse_thread(e, &t) || t.op == CTR_THREAD_END || !(t.name.n || t.args.n)) {
+        return 0;
+    }
+    copy_name(&r, &t);
+    r.argc = t.argc;
+    r.args = (uint32_t)t.args.n;
+    r.bytes = (uint32_t)(sizeof(r) + (t.args.n + 3)) & ~3u;
+    to = ctr_job_reserve(job, r.bytes);
+    if (!to) {
+        return -CTR_E_NOMEM;
+    }
+    memset(to + r.bytes - 4, 0, 4);
+    memcpy(to, &r, sizeof(r));
+    if (r.args) {
+        memcpy(to + sizeof(r), t.args.p, r.args);
+    }
+    ctr_job_commit(job, r.bytes);
+    return 0;
 }
 
 static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
-    struct comm c = {.thread = ctr_job_thread(job)->index};
-    struct ctr_thread_event t;
-
     (void)arg;
-    if (ctr_parse_thread(e, &t) || !t.name.n || t.op == CTR_THREAD_END) {
-        return 0;
-    }
-    copy_name(&c, &t);
-    return ctr_job_append(job, &c, sizeof(c)) ? -CTR_E_NOMEM : 0;
+    return comm_take(job, e);
 }
 
-/* Makes room for a thread in the table. */
-static int grow_threads(struct comm_table *t, uint32_t thread)
-{
-    uint32_t n = 2 * thread + 16;
-    uint32_t *first, *last;
+/* --------------------------------------------------------------------- table */
 
-    if (thread < t->threads) {
-        return 0;
-    }
-    first = realloc(t->first, n * sizeof(*first));
-    t->first = first ? first : t->first;
-    last = realloc(t->last, n * sizeof(*last));
-    t->last = last ? last : t->last;
-    if (!first || !last) {
-        return -CTR_E_NOMEM;
-    }
-    memset(first + t->threads, 0, (n - t->threads) * sizeof(*first));
-    memset(last + t->threads, 0, (n - t->threads) * sizeof(*last));
-    t->threads = n;
-    return 0;
+struct comm_table *comm_new(void)
+{
+    return calloc(1, sizeof(struct comm_table));
 }
 
-static int add(struct comm_table *t, const struct comm *c)
+/* Keeps the arguments; where they are is written to *at. */
+static bool keep_args(struct comm_table *t, const char *args, size_t n, size_t *at)
 {
+    const struct entry *before = t->n ? &t->v[t->n - 1] : NULL;
+
+    if (before && before->args == n && !memcmp(t->text + before->text, args, n)) {
+        *at = before->text;
+        return true;
+    }
+    if (!array_reserve(&t->text, &t->text_cap, t->text_n + n, 1)) {
+        return false;
+    }
+    memcpy(t->text + t->text_n, args, n);
+    *at = t->text_n;
+    t->text_n += n;
+    return true;
+}
+
+size_t comm_put(struct comm_table *t, const struct ctr_thread *thread, const void *data)
+{
+    struct record r;
+    struct entry e = {0};
+    struct chain *c;
+
+    memcpy(&r, data, sizeof(r));
     if (!array_reserve(&t->v, &t->cap, t->n + (size_t)1, sizeof(*t->v)) ||
-        grow_threads(t, c->thread)) {
-        return -CTR_E_NOMEM;
+        !array_reserve_zeroed(&t->thread, &t->threads, thread->index + (size_t)1,
+                              sizeof(*t->thread)) ||
+        !array_reserve_zeroed(&t->program, &t->processes, thread->process + (size_t)1,
+                              sizeof(*t->program)) ||
+        (r.args && !keep_args(t, (const char *)data + sizeof(r), r.args, &e.text))) {
+        return 0;
     }
-    t->v[t->n] = *c;
-    t->n++;
-    if (t->last[c->thread]) {
-        t->v[t->last[c->thread] - 1].next = t->n;
-    } else {
-        t->first[c->thread] = t->n;
+    e.argc = r.argc;
+    e.args = r.args;
+    memcpy(e.name, r.name, sizeof(e.name));
+    t->v[t->n++] = e;
+    c = &t->thread[thread->index];
+    *(c->last ? &t->v[c->last - 1].next : &c->first) = t->n;
+    c->last = t->n;
+    c->named = *e.name ? t->n : c->named;
+    if (e.args) {
+        t->program[thread->process] = t->n;
     }
-    t->last[c->thread] = t->n;
-    return 0;
+    return r.bytes;
 }
 
 static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t size)
 {
-    const struct comm *c = data;
-    int ret = 0;
+    const char *p = data;
+    size_t n;
 
-    (void)job;
-    for (size_t n = size / sizeof(*c); !ret && n; n--, c++) {
-        ret = add(arg, c);
+    for (; size; p += n, size -= n) {
+        n = comm_put(arg, ctr_job_thread(job), p);
+        if (!n) {
+            return -CTR_E_NOMEM;
+        }
     }
-    return ret;
+    return 0;
 }
 
 int comm_load(struct comm_table **out, struct ctr_trace *tr, struct ctr_diag *diag)
@@ -106,7 +162,7 @@ int comm_load(struct comm_table **out, struct ctr_trace *tr, struct ctr_diag *di
     struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
     struct ctr_filter filter = {.kinds = CTR_KIND_THR};
     struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
-    struct comm_table *t = calloc(1, sizeof(*t));
+    struct comm_table *t = comm_new();
     struct ctr_info info;
     int ret = t ? 0 : -CTR_E_NOMEM;
 
@@ -129,25 +185,49 @@ void comm_free(struct comm_table *t)
 {
     if (t) {
         free(t->v);
-        free(t->first);
-        free(t->last);
+        free(t->thread);
+        free(t->program);
+        free(t->text);
         free(t);
     }
 }
 
-const char *comm_name(const struct comm_table *t, uint32_t thread, uint32_t i)
-{
-    uint32_t at = t && thread < t->threads ? t->first[thread] : 0;
+/* -------------------------------------------------------------------- queries */
 
-    for (; at && i; i--) {
-        at = t->v[at - 1].next;
+static struct program program_of(const struct comm_table *t, const struct entry *e)
+{
+    return (struct program){
+        .args = {.p = e->args ? t->text + e->text : NULL, .n = e->args}, .argc = e->argc};
+}
+
+bool comm_next(const struct comm_table *t, uint32_t thread, uint32_t *at,
+               struct comm *out)
+{
+    const struct entry *e;
+
+    if (!*at) {
+        *at = t && thread < t->threads ? t->thread[thread].first : 0;
+    } else {
+        *at = t->v[*at - 1].next;
     }
-    return at ? t->v[at - 1].name : NULL;
+    if (!*at) {
+        return false;
+    }
+    e = &t->v[*at - 1];
+    *out = (struct comm){.name = e->name, .program = program_of(t, e)};
+    return true;
 }
 
 const char *comm_last(const struct comm_table *t, uint32_t thread)
 {
-    uint32_t at = t && thread < t->threads ? t->last[thread] : 0;
+    uint32_t at = t && thread < t->threads ? t->thread[thread].named : 0;
 
     return at ? t->v[at - 1].name : "";
+}
+
+struct program comm_program(const struct comm_table *t, uint32_t process)
+{
+    uint32_t at = t && process < t->processes ? t->program[process] : 0;
+
+    return at ? program_of(t, &t->v[at - 1]) : (struct program){0};
 }

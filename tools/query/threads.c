@@ -11,6 +11,11 @@
 #include "input/comm.h"
 #include "input/trace.h"
 
+/* What a message lists of those that there are: bytes of the arguments of each, and of the
+ * whole, after which no more is begun. */
+#define KNOWN_ARGS 30u
+#define KNOWN_TEXT 240u
+
 /* --------------------------------------------------------------------- syntax */
 
 /* "4242" or "4242/2"; false: neither. */
@@ -51,7 +56,8 @@ bool thread_names_add(struct thread_names *list, const char *text)
         if (!v || !len || len > 1000) {
             return false;
         }
-        if (len > 5 && !strncmp(text, "comm:", 5)) {
+        if (len > 5 && (!strncmp(text, "comm:", 5) || !strncmp(text, "args:", 5))) {
+            one.of = *text == 'c' ? THREAD_NAME_COMM : THREAD_NAME_ARGS;
             one.text += 5;
             one.len -= 5;
         } else if (!parse_id(text, one.len, &one) && text[0] >= '0' && text[0] <= '9') {
@@ -109,13 +115,46 @@ static void add_index(struct search *s, uint32_t index)
     v[s->out->n++] = index;
 }
 
-/* Whether a thread had a name at some time. */
-static bool has_name(const struct search *s, const struct ctr_thread *t, const char *glob)
+/* Whether n bytes of text match. */
+static bool matches(struct search *s, const char *glob, const char *text, size_t n)
 {
-    const char *name;
+    char *copy = strndup(text, n);
+    bool found = copy && !fnmatch(glob, copy, 0);
 
-    for (uint32_t i = 0; (name = comm_name(s->names, t->index, i)) != NULL; i++) {
-        if (!fnmatch(glob, name, 0)) {
+    s->no_memory |= !copy;
+    free(copy);
+    return found;
+}
+
+/* Whether the arguments match, with a blank between each. */
+static bool args_match(struct search *s, const char *glob, const struct program *p)
+{
+    struct args_walk w = args_begin(p, SIZE_MAX);
+    struct textbuf b = {0};
+    struct ctr_str arg;
+    bool ok = true, cut, found;
+
+    for (const char *blank = ""; ok && args_next(&w, &arg, &cut); blank = " ") {
+        ok = textbuf_printf(&b, "%s%.*s", blank, (int)arg.n, arg.p);
+    }
+    s->no_memory |= !ok;
+    found = ok && matches(s, glob, b.data, b.len);
+    textbuf_fini(&b);
+    return found;
+}
+
+/* Whether a thread had a name at some time. */
+static bool has_name(struct search *s, const struct ctr_thread *t,
+                     const struct thread_name *n, const char *glob)
+{
+    struct comm c;
+
+    for (uint32_t at = 0; comm_next(s->names, t->index, &at, &c);) {
+        const struct ctr_str base = args_base(&c.program);
+        const bool args = c.program.args.n != 0;
+        if ((n->of != THREAD_NAME_ARGS && *c.name && !fnmatch(glob, c.name, 0)) ||
+            (n->of == THREAD_NAME_ANY && base.n && matches(s, glob, base.p, base.n)) ||
+            (n->of == THREAD_NAME_ARGS && args && args_match(s, glob, &c.program))) {
             return true;
         }
     }
@@ -142,7 +181,7 @@ static void add_named(struct search *s, const struct thread_name *n)
 
     s->no_memory |= !glob;
     for (uint32_t i = 0; glob && (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
-        if (has_name(s, t, glob) && (!s->processes || is_first_thread(s->tr, t))) {
+        if (has_name(s, t, n, glob) && (!s->processes || is_first_thread(s->tr, t))) {
             add_index(s, s->processes ? t->process : t->index);
         }
     }
@@ -167,46 +206,65 @@ static void add_id(struct search *s, const struct thread_name *n)
     }
 }
 
-/* "23563 (sh), 23569 (cat), ..." */
-static void list_known(const struct search *s, char *to, size_t size)
+/* " (cat file)" of a process, " (cat)" of a thread, or nothing if it is not known. */
+static bool put_known_name(const struct search *s, const struct ctr_thread *t,
+                           struct textbuf *b)
+{
+    const char *name = comm_last(s->names, t->index);
+    struct program p = comm_program(s->names, t->process);
+    const struct ctr_str base = args_base(&p);
+
+    if (s->processes && p.args.n) {
+        if (base.n) { /* without the folder */
+            p.args.n -= (size_t)(base.p - p.args.p);
+            p.args.p = base.p;
+        }
+        return textbuf_printf(b, " (") && args_put_shell(b, &p, KNOWN_ARGS) &&
+               textbuf_printf(b, ")");
+    }
+    return !*name || (textbuf_printf(b, " (") &&
+                      textbuf_printable(b, name, strlen(name)) && textbuf_printf(b, ")"));
+}
+
+/* "23563 (sh -c x), 23569 (cat), ..." */
+static bool list_known(const struct search *s, struct textbuf *b)
 {
     const struct ctr_thread *t;
-    size_t n = 0;
-    int32_t before = 0;
+    bool ok = true;
 
-    to[0] = 0;
-    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL && n + 60 < size; i++) {
-        const char *name = comm_last(s->names, t->index);
+    for (uint32_t i = 0; ok && (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
         if (s->processes && !is_first_thread(s->tr, t)) {
             continue;
         }
-        n += (size_t)snprintf(to + n, size - n, "%s%d%s%.20s%s", before ? ", " : "",
-                              s->processes ? t->pid : t->tid, *name ? " (" : "", name,
-                              *name ? ")" : "");
-        before = t->tid;
+        if (b->len > KNOWN_TEXT) {
+            return textbuf_printf(b, ", ...");
+        }
+        ok = textbuf_printf(b, "%s%d", b->len ? ", " : "",
+                            s->processes ? t->pid : t->tid) &&
+             put_known_name(s, t, b);
     }
-    if (t && n + 5 < size) {
-        memcpy(to + n, ", ...", 6);
-    }
+    return ok;
 }
 
-static void say_unknown(const struct search *s, const struct thread_name *n,
-                        const char *prog, const char *path)
+static void say_unknown(struct search *s, const struct thread_name *n, const char *prog,
+                        const char *path)
 {
     const char *what = s->processes ? "process" : "thread";
+    const char *why = "";
+    struct textbuf known = {0};
     struct ctr_info info;
-    char known[300];
 
     ctr_trace_info(s->tr, &info);
-    list_known(s, known, sizeof(known));
     if (!n->id && !(info.events & CTR_HAS_THR)) {
-        tool_error(prog,
-                   "%s: no %s '%.*s': names were not recorded (-e thr); there are %s",
-                   path, what, (int)n->len, n->text, known);
-    } else {
-        tool_error(prog, "%s: no %s '%.*s'; there are %s", path, what, (int)n->len,
-                   n->text, known);
+        why = ": names were not recorded (-e thr)";
     }
+    if (list_known(s, &known)) {
+        tool_error(prog, "%s: no %s '%.*s'%s; there are %.*s", path, what, (int)n->len,
+                   n->text, why, (int)known.len, known.data);
+    } else {
+        s->no_memory = true;
+    }
+    textbuf_fini(&known);
 }
 
 int threads_find(const struct thread_names *list, bool processes, struct ctr_trace *tr,
@@ -230,11 +288,12 @@ int threads_find(const struct thread_names *list, bool processes, struct ctr_tra
         } else {
             add_named(&s, &list->v[i]);
         }
+        if (!s.no_memory && out->n == before) {
+            say_unknown(&s, &list->v[i], prog, path);
+        }
         if (s.no_memory) {
             tool_error(prog, "out of memory");
             status = TOOL_FAILED;
-        } else if (out->n == before) {
-            say_unknown(&s, &list->v[i], prog, path);
         }
     }
     if (!status && list->n && !out->n) {

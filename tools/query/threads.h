@@ -4,8 +4,10 @@
  *
  *   4242          a process or thread id; all that had it
  *   4242/2        the second process, or thread, with this id
- *   cat, c*       those that had this name at some time; a glob
- *   comm:4242     a name, also of digits
+ *   cat, c*       those that had this name at some time, or a program whose argv[0] ends in
+ *                 it; a glob
+ *   comm:4242     those that had this name, also of digits
+ *   args:*x.c     those with a program whose arguments, with a blank between each, match
  */
 #ifndef TOOLS_THREADS_H
 #define TOOLS_THREADS_H
@@ -20,9 +22,14 @@
 struct thread_names {
     struct thread_name {
         const char *text; /* begins here ... */
-        uint32_t len;     /* ... without comm: */
+        uint32_t len;     /* ... without comm: or args: */
         int32_t id;       /* 0: a name */
-        uint32_t which;   /* 4242/2: 2; 0: all */
+        enum thread_name_of {
+            THREAD_NAME_ANY,
+            THREAD_NAME_COMM,
+            THREAD_NAME_ARGS,
+        } of;
+        uint32_t which; /* 4242/2: 2; 0: all */
     } *v;
     uint32_t n;
 };

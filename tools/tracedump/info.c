@@ -18,22 +18,22 @@
 #include "cannoli/events.h"
 #include "guest/disas.h"
 #include "guest/guest.h"
+#include "common/array.h"
 #include "common/options.h"
+#include "input/comm.h"
 #include "input/trace.h"
 
-#define MAX_NAME 64u
-/* Bytes of a thread's name that Linux keeps. */
-#define COMM_LEN 15u
+/* Bytes of a process's arguments that text shows. */
+#define ARGS_TEXT 120u
 
 /* Everything that --info shows besides the tables of processes and threads. */
 struct facts {
     struct ctr_info info;
-    char start[40];          /* date and time, UTC */
-    char disas[40];          /* the disassembler, "" if there is none */
-    char (*names)[MAX_NAME]; /* last names of the threads; "" not known */
-    uint32_t nr_names;
-    uint64_t *changes; /* of mappings, per process */
-    uint32_t nr_changes;
+    char start[40];           /* date and time, UTC */
+    char disas[40];           /* the disassembler, "" if there is none */
+    struct comm_table *names; /* of the threads, and the arguments of processes */
+    uint64_t *changes;        /* of mappings, per process */
+    size_t nr_changes;
     struct ctr_maps *maps;    /* NULL: not known */
     struct ctr_diag *damages; /* in parts that reading does not need: the first ones */
     uint32_t nr_damages;
@@ -43,43 +43,21 @@ struct facts {
 
 #define MAX_DAMAGES 16u
 
-/* What a worker passes to the ordered callback. */
-struct note {
-    uint32_t changes; /* of mappings */
-    bool named;
-    char name[MAX_NAME];
-};
-
-static int append_note(struct ctr_job *job, const struct note *n)
-{
-    return ctr_job_append(job, n, sizeof(*n)) ? DUMP_STOP_NOMEM : 0;
-}
+/* What a worker passes on: of a change of a mapping NOTE_CHANGE, of an event of threads what
+ * comm.h makes of it. */
+#define NOTE_CHANGE 0u
 
 static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
-    struct ctr_thread_event t;
+    static const uint32_t change = NOTE_CHANGE;
     struct ctr_map m;
-    struct note n = {0};
 
     (void)arg;
-    if (e->type == CTR_EVENT_MAP && ctr_parse_map(e, &m) == 0) {
-        n.changes = m.op != CTR_MAP_INITIAL;
-        return n.changes ? append_note(job, &n) : 0;
+    if (e->type == CTR_EVENT_MAP && ctr_parse_map(e, &m) == 0 &&
+        m.op != CTR_MAP_INITIAL) {
+        return ctr_job_append(job, &change, sizeof(change)) ? DUMP_STOP_NOMEM : 0;
     }
-    if (e->type == CTR_EVENT_THREAD && ctr_parse_thread(e, &t) == 0 && t.name.n &&
-        t.op != CTR_THREAD_END) {
-        /* execve names a thread after the file, cut to the length of a name. */
-        const char *slash =
-            t.op == CTR_THREAD_EXEC ? memrchr(t.name.p, '/', t.name.n) : NULL;
-        const char *name = slash ? slash + 1 : t.name.p;
-        size_t len = t.name.n - (size_t)(name - t.name.p);
-        size_t max = t.op == CTR_THREAD_EXEC ? COMM_LEN : MAX_NAME - 1;
-
-        n.named = true;
-        memcpy(n.name, name, len < max ? len : max);
-        return append_note(job, &n);
-    }
-    return 0;
+    return comm_take(job, e) ? DUMP_STOP_NOMEM : 0;
 }
 
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
@@ -90,43 +68,21 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
-/* Grows a zeroed table so that it has entry `i'; NULL: no memory. */
-static void *room_for(void *table, uint32_t *n, uint32_t i, size_t size)
-{
-    uint32_t more = 2 * i + 16;
-    char *v = i < *n ? table : realloc(table, more * size);
-
-    if (v && i >= *n) {
-        memset(v + *n * size, 0, (more - *n) * size);
-        *n = more;
-    }
-    return v;
-}
-
 static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t size)
 {
     const struct ctr_thread *t = ctr_job_thread(job);
     struct facts *f = arg;
-    struct note n;
+    uint32_t note;
+    size_t n;
 
-    for (const char *p = data; size >= sizeof(n); p += sizeof(n), size -= sizeof(n)) {
-        memcpy(&n, p, sizeof(n));
-        if (n.changes) {
-            void *v = room_for(f->changes, &f->nr_changes, t->process, sizeof(uint64_t));
-            if (!v) {
-                return DUMP_STOP_NOMEM;
-            }
-            f->changes = v;
-            f->changes[t->process] += n.changes;
+    for (const char *p = data; size >= sizeof(note); p += n, size -= n) {
+        memcpy(&note, p, sizeof(note));
+        n = note == NOTE_CHANGE ? sizeof(note) : comm_put(f->names, t, p);
+        if (!n || !array_reserve_zeroed(&f->changes, &f->nr_changes,
+                                        t->process + (size_t)1, sizeof(*f->changes))) {
+            return DUMP_STOP_NOMEM;
         }
-        if (n.named) {
-            void *v = room_for(f->names, &f->nr_names, t->index, MAX_NAME);
-            if (!v) {
-                return DUMP_STOP_NOMEM;
-            }
-            f->names = v;
-            memcpy(f->names[t->index], n.name, MAX_NAME);
-        }
+        f->changes[t->process] += note == NOTE_CHANGE;
     }
     return 0;
 }
@@ -152,6 +108,10 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret = 0, status = TOOL_OK;
 
+    f->names = comm_new();
+    if (!f->names) {
+        return dump_replay_status(opt, DUMP_STOP_NOMEM, 0, NULL);
+    }
     if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
         ret = ctr_maps_load(&f->maps, tr, &diag);
         status = dump_replay_status(opt, ret, 0, &diag);
@@ -213,11 +173,6 @@ static double seconds(const struct facts *f, uint64_t ns)
     return seconds_of(&f->info, ns);
 }
 
-static const char *thread_name(const struct facts *f, uint32_t i)
-{
-    return i < f->nr_names ? f->names[i] : "";
-}
-
 static uint64_t map_changes(const struct facts *f, uint32_t process)
 {
     return process < f->nr_changes ? f->changes[process] : 0;
@@ -255,28 +210,6 @@ static bool put_events(struct textbuf *b, uint32_t events, const char *quote)
 static const char *const reg_groups[REG_GROUPS] = {"general", "special", "vector"};
 
 /* ------------------------------------------------------------------- text */
-
-/* A word of the command, quoted for a shell. */
-static bool put_word(struct textbuf *b, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-+=./,:@%^";
-    size_t n = strlen(word);
-    bool ok = true;
-
-    if (*word && !word[strspn(word, plain)]) {
-        return textbuf_printf(b, " %s", word);
-    }
-    ok = textbuf_printf(b, " '");
-    for (size_t i = 0; ok && i < n; i++) {
-        if (word[i] == '\'') {
-            ok = textbuf_printf(b, "'\\''");
-        } else {
-            ok = textbuf_printf(b, "%c", text_is_control(word, i, n) ? '?' : word[i]);
-        }
-    }
-    return ok && textbuf_printf(b, "'");
-}
 
 /* "name          text" */
 static bool put_line(struct textbuf *b, const char *name, const char *text)
@@ -402,6 +335,14 @@ static bool put_damages_json(struct textbuf *b, const struct facts *f)
     return ok && (!f->damaged || textbuf_printf(b, "]"));
 }
 
+static bool put_argv_text(struct textbuf *b, const struct facts *f, uint32_t process)
+{
+    const struct program p = comm_program(f->names, process);
+
+    return !p.args.n ||
+           (textbuf_printf(b, "  argv ") && args_put_shell(b, &p, ARGS_TEXT));
+}
+
 static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct facts *f)
 {
     const struct ctr_info *in = &f->info;
@@ -410,7 +351,8 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
     bool ok = textbuf_printf(b, "command      ");
 
     for (int i = 0; ok && i < in->argc; i++) {
-        ok = put_word(b, in->argv[i]);
+        ok = textbuf_printf(b, " ") &&
+             textbuf_shell_word(b, in->argv[i], strlen(in->argv[i]));
     }
     ok = ok &&
          textbuf_printf(b, "\nrecorded      %s, %.3f s\n", f->start,
@@ -445,7 +387,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
              textbuf_printf(b, "  parent %d  from %.3f s", p->ppid,
                             seconds(f, p->start_ns)) &&
              put_end(b, f, p->end_ns, p->end_reason, p->end_status) &&
-             textbuf_printf(b, "\n");
+             put_argv_text(b, f, i) && textbuf_printf(b, "\n");
     }
     ok = ok && textbuf_printf(b, "threads       %u\n", in->threads);
     for (uint32_t i = 0; ok && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
@@ -455,8 +397,8 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
                             t->pid, t->tid, t->insns, t->loads, t->stores) &&
              put_end(b, f, t->end_ns, t->end_reason, t->end_status) &&
              textbuf_printf(b, "%s", t->incomplete ? "  incomplete" : "");
-        if (ok && *thread_name(f, i)) {
-            const char *name = thread_name(f, i);
+        const char *name = comm_last(f->names, i);
+        if (ok && *name) {
             ok = textbuf_printf(b, "  named ") &&
                  syscall_put_quoted(b, (const uint8_t *)name, strlen(name), false);
         }
@@ -469,6 +411,13 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
 }
 
 /* ------------------------------------------------------------------- JSON */
+
+static bool put_argv_json(struct textbuf *b, const struct facts *f, uint32_t process)
+{
+    const struct program p = comm_program(f->names, process);
+
+    return args_put_json(b, &p);
+}
 
 static bool put_member(struct textbuf *b, const char *name, const char *value)
 {
@@ -570,20 +519,21 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
              put_json_end(b, f, p->start_ns, p->end_ns, p->end_reason, p->end_status) &&
              (!f->maps ||
               textbuf_printf(b, ",\"map_changes\":%" PRIu64, map_changes(f, i))) &&
-             textbuf_printf(b, "}");
+             put_argv_json(b, f, i) && textbuf_printf(b, "}");
     }
     ok = ok && textbuf_printf(b, "],\"threads\":[");
     for (uint32_t i = 0; ok && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
-        ok = textbuf_printf(
-                 b,
-                 "%s{\"pid\":%d,\"tid\":%d,\"ptid\":%d,\"instructions\":%" PRIu64
-                 ",\"loads\":%" PRIu64 ",\"stores\":%" PRIu64 ",\"chunks\":%" PRIu64,
-                 i ? "," : "", t->pid, t->tid, t->ptid, t->insns, t->loads, t->stores,
-                 t->chunks) &&
-             put_json_end(b, f, t->start_ns, t->end_ns, t->end_reason, t->end_status) &&
-             textbuf_printf(b, ",\"incomplete\":%s", t->incomplete ? "true" : "false") &&
-             (!*thread_name(f, i) || put_member(b, "name", thread_name(f, i))) &&
-             textbuf_printf(b, "}");
+        ok =
+            textbuf_printf(
+                b,
+                "%s{\"pid\":%d,\"tid\":%d,\"ptid\":%d,\"instructions\":%" PRIu64
+                ",\"loads\":%" PRIu64 ",\"stores\":%" PRIu64 ",\"chunks\":%" PRIu64,
+                i ? "," : "", t->pid, t->tid, t->ptid, t->insns, t->loads, t->stores,
+                t->chunks) &&
+            put_json_end(b, f, t->start_ns, t->end_ns, t->end_reason, t->end_status) &&
+            textbuf_printf(b, ",\"incomplete\":%s", t->incomplete ? "true" : "false") &&
+            (!*comm_last(f->names, i) || put_member(b, "name", comm_last(f->names, i))) &&
+            textbuf_printf(b, "}");
     }
     ok = ok && textbuf_printf(b, "]");
     if (ok && in->events & CTR_HAS_REG) {
@@ -595,7 +545,7 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
 static void free_facts(struct facts *f)
 {
     ctr_maps_free(f->maps);
-    free(f->names);
+    comm_free(f->names);
     free(f->changes);
     free(f->damages);
 }
