@@ -346,6 +346,11 @@ def pipeline(tools, target):
     check(statuses == [0, 0, 0, 3, 3], "exit statuses: %s", statuses)
     words = [e["text"][1] for e in events(tools, trace, "sys")
              if e["kind"] == "syscall" and e["name"] == "execve" and "errno" not in e]
+    argvs = [[path, "cat", text], [path, "sort", "-n"], [path, "sed", "-n", "5,8p"],
+             [path, "sh", "-c", "exit 3"]]
+    check(sorted(e.get("argv", []) for e in execs) == sorted(argvs), "arguments: %s", execs)
+    check(table["processes"][0].get("argv") == [path, "sh", "-c", script],
+          "arguments of the first process: %s", table["processes"][0])
     for applet in ("cat", "sort", "sed", "sh"):
         check(any('"%s"' % applet in w for w in words), "no execve of %s among %s", applet, words)
     states.replay(tools, trace)
