@@ -21,7 +21,7 @@ static int failures;
 static uint64_t rng_state = 88172645463325252ull;
 
 /* xorshift64 */
-static uint64_t rng(void)
+static inline uint64_t rng(void)
 {
     rng_state ^= rng_state << 13;
     rng_state ^= rng_state >> 7;

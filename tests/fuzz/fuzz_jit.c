@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Perf maps and jitdump files of any content, and all queries on the functions that are in
+ * them.
+ */
+#include <elf.h>
+#include <string.h>
+#include "fuzz.h"
+#include "fuzz_symbols.h"
+#include "jitdump.h"
+#include "symbols/jit.h"
+
+#define LAYERS 3u
+
+static void query(const struct jit_code *c)
+{
+    const struct symfile_info like = {.machine = EM_ARM, .addr_bits = 32};
+    struct jit_layer layers[LAYERS];
+    struct symfile *f;
+    unsigned n;
+    for (size_t i = 0; i < c->nr_functions; i++) {
+        const struct jit_function *fn = &c->functions[i];
+        CHECK(fn->addr < fn->end && fn->name && fn->name < c->string_bytes);
+        CHECK(fn->first_line + (size_t)fn->nr_lines <= c->nr_lines);
+    }
+    CHECK((c->nr_bad != 0) == (c->bad_why != NULL));
+    CHECK(jit_layers(c, LAYERS, layers, &n) && n <= LAYERS);
+    CHECK((n != 0) == (c->nr_functions != 0));
+    for (unsigned i = 0; i < n; i++) {
+        CHECK(jit_symfile(&f, "jit", &like, c, &layers[i]));
+        fuzz_query(f);
+        symfile_close(f);
+    }
+    jit_layers_free(layers, n);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct jit_code c = {0};
+    bool dump = jit_is_dump(data, n);
+    CHECK(dump ? jit_parse_dump(&c, data, n) : jit_parse_perf_map(&c, data, n));
+    query(&c);
+    jit_code_fini(&c);
+    return 0;
+}
+
+uint8_t *fuzz_seed(unsigned i, size_t *n)
+{
+    static const char map[] = "1000 10 f\n1008 10 py::g:/x y.py\n0x1000 4 h\n2000 8 i\n";
+    struct jitdump d = {.big = i & 1};
+    const void *p = d.p;
+    uint8_t *copy;
+    jitdump_fill(&d, i >> 1 & 1);
+    *n = d.n;
+    if (i % 5 == 4) {
+        p = map;
+        *n = sizeof(map) - 1;
+    }
+    copy = malloc(*n);
+    CHECK(copy);
+    memcpy(copy, p, *n);
+    return copy;
+}
