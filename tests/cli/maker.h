@@ -125,6 +125,9 @@ void make_random(char **argv, bool all, bool few);
 /* mktrace_chosen.c */
 void make_chosen(const char *path);
 
+/* mktrace_generated.c */
+void make_generated(const char *path);
+
 /* mktrace_order.c: argv starts after the word `order' */
 void make_order(char **argv);
 

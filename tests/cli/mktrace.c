@@ -27,6 +27,9 @@
  *   mktrace system FILE             a small arm trace with all kinds of events
  *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that were
  *       at 0x1000 of a file PATH with the build id 1234ab01, which was at 0x10000
+ *   mktrace generated FILE          arm code that was made at run time: process 4242 calls f
+ *       at 0x20000 and g at 0x20010 five times, then another f there and g three times; its
+ *       child 5000 does that twice
  *   mktrace calls NAME FILE         system calls of QEMU target NAME
  */
 #include <elf.h>
@@ -232,6 +235,8 @@ int main(int argc, char **argv)
         make_mapped(argv[2], argv[3]);
     } else if (argc == 3 && !strcmp(argv[1], "chosen")) {
         make_chosen(argv[2]);
+    } else if (argc == 3 && !strcmp(argv[1], "generated")) {
+        make_generated(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "calls")) {
         make_calls_of(argv[2], argv[3]);
     } else {

@@ -26,6 +26,9 @@ bool range_place(const struct range *r, uint64_t pc, struct place *out)
     struct symfile *f = r->mod->pub.file;
     size_t left = 0;
 
+    if (r->mod->jit) {
+        return jit_place(r->mod, pc, out);
+    }
     out->module = &r->mod->pub;
     out->vaddr = offset;
     out->start = r->start;
@@ -55,6 +58,11 @@ bool range_place(const struct range *r, uint64_t pc, struct place *out)
     return true;
 }
 
+static const uint8_t *bytes_of(const struct mod *m, uint64_t vaddr, size_t *n)
+{
+    return m->jit ? jit_bytes(m, vaddr, n) : symfile_bytes(m->pub.file, vaddr, n);
+}
+
 /* Compares the bytes of the block and of the file. */
 enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
                              uint64_t vaddr)
@@ -67,14 +75,14 @@ enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
     }
     if (!b->pcs) {
         len = b->off[b->ninsn];
-        bytes = symfile_bytes(m->pub.file, vaddr, &left);
+        bytes = bytes_of(m, vaddr, &left);
         return !bytes                                        ? UNKNOWN
                : left >= len && !memcmp(bytes, b->code, len) ? SAME
                                                              : DIFFERS;
     }
     for (unsigned i = 0; i < b->ninsn; i++) {
         len = ctr_block_len(b, i);
-        bytes = symfile_bytes(m->pub.file, vaddr + (b->pcs[i] - b->pc), &left);
+        bytes = bytes_of(m, vaddr + (b->pcs[i] - b->pc), &left);
         if (!bytes) {
             return UNKNOWN;
         }
@@ -87,8 +95,8 @@ enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
 
 /* The result of comparing a block with its candidates. */
 struct comparison {
-    unsigned same, unknown, nowhere;
-    struct place same_at, unknown_at; /* the first of each */
+    unsigned same, unknown, nowhere, patched;
+    struct place same_at, unknown_at, patched_at; /* the first of each */
 };
 
 static void compare_candidates(const struct places *p, const struct range_piece *piece,
@@ -115,9 +123,15 @@ static void compare_candidates(const struct places *p, const struct range_piece 
             c->unknown_at = c->unknown ? c->unknown_at : place;
             c->unknown++;
             break;
-        case DIFFERS:
+        case DIFFERS: /* programs change the code that they made */
+            c->patched_at = c->patched ? c->patched_at : place;
+            c->patched += r->mod->jit != NULL;
             break;
         }
+    }
+    if (!c->same && !c->unknown) {
+        c->unknown = c->patched;
+        c->unknown_at = c->patched_at;
     }
 }
 
@@ -136,7 +150,8 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
     compare_candidates(p, piece, b, &c);
     if (c.same) {
         *out = c.same_at;
-        return c.same + c.unknown == 1 ? 1 : -1;
+        /* Code of no name may equal what another process made. */
+        return c.same + c.unknown == 1 && !(c.nowhere && out->module->generated) ? 1 : -1;
     }
     if (!c.unknown) {
         return 0;
@@ -159,19 +174,21 @@ bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
         return piece && range_place(&p->ranges.v[p->ranges.list[piece->first]], pc, out);
     }
     if (!mappings_find(p->mappings, process, time_ns, chunk_end_ns, pc, &m)) {
-        return false;
-    }
-    if (p->lazy) {
+        mod = NULL;
+    } else if (p->lazy) {
         mod = places_lazy_mod(p, &m, &whole);
     } else {
         f = places_file(p, &m);
         mod = f ? f->mod : NULL;
     }
+    if (!mod && !whole && p->lazy) {
+        whole = places_lazy_generated(p, process, chunk_end_ns);
+    }
     if (whole) {
         return places_find(whole, process, time_ns, chunk_end_ns, pc, out);
     }
     if (!mod) {
-        return false;
+        return places_jit_find(p, process, time_ns, pc, out);
     }
     r = range_of_mapping(&m, mod);
     return range_place(&r, pc, out);
@@ -198,19 +215,23 @@ bool places_find_block_at(const struct places *p, const struct ctr_block *b,
 {
     const struct range_piece *piece = ranges_find(&p->ranges, b->pc);
     enum likeness like = DIFFERS;
+    bool patched = false;
     struct comparison c;
 
     if (places_find(p, process, time_ns, chunk_end_ns, b->pc, out)) {
-        like = places_compare(b, p->set->mods[out->module->index], out->vaddr);
+        const struct mod *m = p->set->mods[out->module->index];
+        like = places_compare(b, m, out->vaddr);
+        patched = m->jit && like == DIFFERS;
     }
     if (like == DIFFERS && piece && piece->n != RANGES_MANY) {
         compare_candidates(p, piece, b, &c);
-        if (c.same) {
+        if (c.same && (!c.same_at.module->generated ||
+                       places_jit_in(p, process, c.same_at.module))) {
             *out = c.same_at;
             return true;
         }
     }
-    return like != DIFFERS;
+    return like != DIFFERS || patched;
 }
 
 uint64_t places_time(const struct places *p, const struct ctr_chunk *chunk,

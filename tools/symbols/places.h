@@ -29,6 +29,8 @@ struct module {
         *file;       /* NULL: no file found, addresses count from the module's base */
     const char *why; /* file NULL: a sentence with the reason; else "" */
     bool system;     /* not a file but made by the system: "[vdso]" */
+    bool generated;  /* code that the program made and a perf map or jitdump names: its
+                        addresses are those in memory, and the file has no bytes */
 };
 
 struct modset;
@@ -41,6 +43,10 @@ struct modset_options {
     const char *sysroot;           /* prefix for paths of the trace, or NULL */
     const char *const *debug_dirs; /* see symfile.h; sysroot's /usr/lib/debug too */
     unsigned nr_debug_dirs;
+    /* Perf maps and jitdumps, or folders of them; 0: those that the processes left. */
+    const char *const *perf_maps;
+    unsigned nr_perf_maps;
+    bool no_generated; /* no perf maps and jitdumps */
     /* Globs: only modules whose path or name matches get a file; 0: all. */
     const char *const *modules;
     unsigned nr_modules;
@@ -75,7 +81,8 @@ struct places;
 
 /*
  * Loads the mappings of a trace and opens the files of its executable ones (according to
- * modset_options; call before any thread is started).  TOOL_FAILED after one line on
+ * modset_options; call before any thread is started), and finds the names of code that its
+ * processes made at run time.  TOOL_FAILED after one line on
  * stderr if an --elf file is for another machine than the trace's, or if its build id
  * differs from that of the mapping it is used for (the only one with that file name).  A
  * file that only the trace names and that does not match is skipped with a remark.
@@ -115,7 +122,8 @@ struct place {
 /*
  * The place of a process's pc at a time.  chunk_end_ns: the time to use if nothing is
  * mapped at time_ns (times are known at system calls only), or 0.  False if the pc is in
- * no file (code written at run time, a stack).  Any thread may call this.
+ * no file (a stack, code written at run time that has no name).  Any thread may call
+ * this.
  */
 bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
                  uint64_t chunk_end_ns, uint64_t pc, struct place *out);

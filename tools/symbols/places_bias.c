@@ -78,6 +78,14 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
     struct bias_search s = {.p = p, .module = m, .fn = fn, .arg = arg};
     int ret = 0;
 
+    if (m->generated) {
+        for (uint32_t i = 0; !ret && ctr_trace_process(tr, i); i++) {
+            s.nr_found = 0;
+            ret = places_jit_in(p, i, m) ? add_bias(&s, i, 0) : 0;
+        }
+        free(s.found);
+        return !ret || s.stopped;
+    }
     if (!p->mappings) { /* only programs at their own addresses are known */
         ret = add_bias(&s, PLACE_ANY_PROCESS, 0);
     }

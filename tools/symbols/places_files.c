@@ -29,7 +29,7 @@ struct mapped_file *places_file(const struct places *p, const struct ctr_mapping
 }
 
 /* Excludes stacks and memory that a program writes itself. */
-static bool is_module(const struct ctr_mapping *m)
+bool places_is_module(const struct ctr_mapping *m)
 {
     static const char *const written[] = {"/memfd:", "/dev/zero", "/SYSV"};
 
@@ -41,7 +41,7 @@ static bool is_module(const struct ctr_mapping *m)
             return m->build_id_bytes != 0;
         }
     }
-    return true;
+    return !path_is_jitdump(m->path);
 }
 
 /* More than any real program has; the work on them is quadratic. */
@@ -52,7 +52,7 @@ int places_add_file(void *arg, const struct ctr_mapping *m)
     struct places *p = arg;
     uint32_t i = places_lower_file(p, m->path);
 
-    if (!(m->prot & 4) || !is_module(m) ||
+    if (!(m->prot & 4) || !places_is_module(m) ||
         (i < p->nr_files && p->files[i].path == m->path)) {
         return 0;
     }

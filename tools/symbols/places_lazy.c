@@ -6,7 +6,8 @@
  * A file without a build id is compared with the code that ran at its addresses, which
  * takes all of the mappings.  At the first such file everything is loaded from a second
  * handle of the trace, and answers from then on.  What was answered before stays true: a
- * file with a build id is the right one, or is not used, whatever is mapped later.
+ * file with a build id is the right one, or is not used, whatever is mapped later.  The
+ * same is done when a process has code in no file that a perf map or jitdump may name.
  */
 #include "places_priv.h"
 
@@ -14,15 +15,17 @@
 #include <stdlib.h>
 
 #include "common/options.h"
+#include "input/mappings.h"
 #include "input/trace.h"
 
 struct lazy_places {
     pthread_mutex_t lock; /* of this, and of the list of files and the modset */
     const char *path;
     unsigned open_flags;
-    struct ctr_trace *trace; /* NULL: not opened yet */
-    struct places *whole;    /* NULL: not needed yet */
-    int status;              /* TOOL_FAILED after a message */
+    struct ctr_trace *trace;         /* NULL: not opened yet */
+    struct places *whole;            /* NULL: not needed yet */
+    int status;                      /* TOOL_FAILED after a message */
+    const struct ctr_maps **checked; /* by process: those that name no code it made */
     const struct whole_places *ops;
 };
 
@@ -31,6 +34,12 @@ bool places_lazy_init(struct places *p, const char *path, unsigned open_flags,
 {
     p->lazy = calloc(1, sizeof(*p->lazy));
     if (!p->lazy) {
+        return false;
+    }
+    p->lazy->checked = calloc((size_t)p->nr_jit + 1, sizeof(*p->lazy->checked));
+    if (!p->lazy->checked) {
+        free(p->lazy);
+        p->lazy = NULL;
         return false;
     }
     pthread_mutex_init(&p->lazy->lock, NULL);
@@ -46,6 +55,7 @@ void places_lazy_fini(struct places *p)
         p->lazy->ops->free(p->lazy->whole);
         ctr_close(p->lazy->trace);
         pthread_mutex_destroy(&p->lazy->lock);
+        free(p->lazy->checked);
         free(p->lazy);
     }
 }
@@ -85,6 +95,25 @@ static struct mod *resolve(struct places *p, struct lazy_places *l,
         l->status = load_all(p, l);
     }
     return l->status ? NULL : f->mod;
+}
+
+const struct places *places_lazy_generated(const struct places *p, uint32_t process,
+                                           uint64_t time_ns)
+{
+    const struct ctr_maps *maps = mappings_history(p->mappings, time_ns);
+    struct lazy_places *l = p->lazy;
+    const struct places *whole;
+
+    pthread_mutex_lock(&l->lock);
+    if (!l->whole && !l->status && process < p->nr_jit && l->checked[process] != maps) {
+        l->checked[process] = maps;
+        if (places_jit_wanted(p, process, maps)) {
+            l->status = load_all(p, l);
+        }
+    }
+    whole = l->whole;
+    pthread_mutex_unlock(&l->lock);
+    return whole;
 }
 
 struct mod *places_lazy_mod(const struct places *p, const struct ctr_mapping *m,

@@ -40,7 +40,16 @@ static int add_range(void *arg, const struct ctr_mapping *m)
     if (r.mod && r.mod->verify && m->prot & 2 && !ranges_add(&p->writable, &r)) {
         return 1;
     }
+    if (m->prot & 4 && !f) {
+        return !places_jit_add_ranges(p, m);
+    }
     return m->prot & 4 && !ranges_add(&p->ranges, &r);
+}
+
+static int add_file(void *arg, const struct ctr_mapping *m)
+{
+    places_jit_note(arg, m);
+    return places_add_file(arg, m);
 }
 
 static int each_mapping(const struct places *p, struct ctr_trace *tr,
@@ -169,10 +178,11 @@ static int load_mapped(struct places *p, struct ctr_trace *tr)
     bool rejected = false;
     int status;
 
-    if (each_mapping(p, tr, places_add_file)) {
+    if (each_mapping(p, tr, add_file)) {
         return no_memory(p);
     }
     status = modset_resolve(p->set, &p->target, p->files, p->nr_files);
+    status = status ? status : places_jit_load(p, tr);
     status = status ? status : make_ranges(p, tr);
     if (status) {
         return status;
@@ -247,10 +257,17 @@ static int new_places(struct places **out, struct modset *s, struct ctr_trace *t
     if (modset_check_machine(s, &p->target)) {
         return TOOL_FAILED;
     }
+    if (!places_jit_init(p, tr)) {
+        return no_memory(p);
+    }
     ret = mappings_load(&p->mappings, tr, reopen, open_flags, CTR_MAPS_CODE, &diag);
     if (ret) {
         tool_trace_error(s->opt.prog, path, ret, &diag);
         return TOOL_FAILED;
+    }
+    if (!p->mappings && s->opt.nr_perf_maps && !s->opt.quiet) {
+        tool_error(s->opt.prog, "%s: recorded without mappings, which --perf-map needs",
+                   path);
     }
     return TOOL_OK;
 }
@@ -313,6 +330,7 @@ void places_free(struct places *p)
 {
     if (p) {
         places_lazy_fini(p);
+        places_jit_fini(p);
         mappings_free(p->mappings);
         ranges_fini(&p->ranges);
         ranges_fini(&p->writable);

@@ -158,6 +158,7 @@ void modset_close(struct modset *s)
     for (uint32_t i = 0; i < s->nr_mods; i++) {
         struct module *m = &s->mods[i]->pub;
         symfile_close(s->mods[i]->own);
+        jit_mod_free(s->mods[i]->jit);
         free((char *)(uintptr_t)m->path);
         free((char *)(uintptr_t)m->name);
         free((uint8_t *)(uintptr_t)m->build_id);
@@ -245,6 +246,18 @@ static struct mod *new_mod(struct modset *s, const char *path, const uint8_t *id
     m->pub.build_id_bytes = id_bytes;
     m->pub.system = path[0] != '/';
     s->mods[s->nr_mods++] = m;
+    return m;
+}
+
+struct mod *modset_add_generated(struct modset *s, const char *path, struct symfile *file)
+{
+    struct mod *m = new_mod(s, path, NULL, 0);
+
+    if (m) {
+        m->own = m->pub.file = file;
+        m->pub.system = false;
+        m->pub.generated = true;
+    }
     return m;
 }
 
@@ -405,7 +418,7 @@ static struct mod *find_mod(struct modset *s, const struct mapped_file *f,
     for (uint32_t i = 0; i < s->nr_mods; i++) {
         struct mod *m = s->mods[i];
         uint32_t own = m->borrowed_id ? 0 : m->pub.build_id_bytes;
-        if (m->rejected) {
+        if (m->rejected || m->pub.generated) {
             continue;
         }
         if (f->build_id_bytes

@@ -18,6 +18,14 @@ struct mod {
     bool remarked;       /* a remark about it was printed */
     bool borrowed_id;    /* its build id is the file's; no trace has it */
     bool rejected;       /* without a file, because the file did not match */
+    struct jit_mod *jit; /* of pub.generated, else NULL */
+};
+
+/* Of a module of generated code: what its file has no place for, by function. */
+struct jit_mod {
+    const uint8_t **bytes; /* of the code; NULL: not known */
+    uint64_t *time_ns;     /* when it was made; NULL: not known of any */
+    uint8_t *file;         /* that the bytes are in, of the first layer; or NULL */
 };
 
 /* A file of --elf. */
@@ -76,6 +84,10 @@ int modset_check_machine(const struct modset *s, const struct target *target);
 int modset_reject(struct modset *s, const struct target *target, struct mod **m,
                   uint64_t differ, uint64_t of);
 
+/* Adds a module of generated code; it owns the file.  NULL: no memory. */
+struct mod *modset_add_generated(struct modset *s, const char *path,
+                                 struct symfile *file);
+
 /* --------------------------------------------------------- places_ranges.c */
 
 /* A mapping at some time: pc is byte pc - start + offset of the file, or pc - base of
@@ -84,7 +96,7 @@ struct range {
     uint64_t start, end;
     struct mod *mod;
     uint64_t offset; /* of start: in the file, or without a file from the base */
-    bool fixed;      /* no mapping is known: offset is the vaddr */
+    bool fixed;      /* no mapping is known, or generated code: offset is the vaddr */
 };
 
 /* All ranges, with fast lookup by pc. */
@@ -125,6 +137,8 @@ struct places {
     struct mapped_file *files;
     uint32_t nr_files;
     size_t cap_files;
+    struct jit_process *jit; /* by process */
+    uint32_t nr_jit;
     struct lazy_places *lazy; /* or NULL: all is loaded */
     bool at_once; /* for queries only that say themselves where damage matters */
 };
@@ -132,6 +146,48 @@ struct places {
 /* The file of an executable mapping is added to the list, unless it is no module; 1: no
  * memory. */
 int places_add_file(void *places, const struct ctr_mapping *m);
+
+/* Whether a mapping is of a program or library. */
+bool places_is_module(const struct ctr_mapping *m);
+
+/* ------------------------------------------------ places_jit.c, places_jit_load.c */
+
+/* A process, and the code that it made. */
+struct jit_process {
+    int32_t pid;
+    uint32_t parent;   /* whose memory it began with, or UINT32_MAX */
+    uint32_t next;     /* with the same number, or UINT32_MAX */
+    bool made;         /* it has executable memory of no file */
+    const char *dump;  /* the jitdump that it mapped, or NULL */
+    struct mod **mods; /* the newest layer first */
+    uint32_t nr_mods;
+    size_t cap_mods;
+};
+
+/* Whether this is the name of a jitdump file, which is mapped only to be found. */
+bool path_is_jitdump(const char *path);
+/* The processes of the trace; false: no memory. */
+bool places_jit_init(struct places *p, const struct ctr_trace *tr);
+void places_jit_fini(struct places *p);
+/* Call for all mappings, then load: TOOL_OK, or TOOL_FAILED after a message. */
+void places_jit_note(struct places *p, const struct ctr_mapping *m);
+int places_jit_load(struct places *p, const struct ctr_trace *tr);
+/* Adds the ranges of executable memory of no module; false: no memory. */
+bool places_jit_add_ranges(struct places *p, const struct ctr_mapping *m);
+/* As places_find, in generated code. */
+bool places_jit_find(const struct places *p, uint32_t process, uint64_t time_ns,
+                     uint64_t pc, struct place *out);
+/* Whether a process has a module's code. */
+bool places_jit_in(const struct places *p, uint32_t process, const struct module *module);
+/* Whether a process may have generated code that has names, by the mappings that are known
+ * so far. */
+bool places_jit_wanted(const struct places *p, uint32_t process,
+                       const struct ctr_maps *maps);
+/* The place of a pc in a module of generated code; false: in no function. */
+bool jit_place(const struct mod *m, uint64_t pc, struct place *out);
+/* As symfile_bytes. */
+const uint8_t *jit_bytes(const struct mod *m, uint64_t vaddr, size_t *n);
+void jit_mod_free(struct jit_mod *j); /* NULL is allowed */
 
 /* ------------------------------------------------------------ places_lazy.c */
 
@@ -152,6 +208,10 @@ int places_lazy_status(const struct places *p);
  */
 struct mod *places_lazy_mod(const struct places *p, const struct ctr_mapping *m,
                             const struct places **whole);
+/* Other places that know the code that a process made, or NULL.  Any thread may call
+ * this. */
+const struct places *places_lazy_generated(const struct places *p, uint32_t process,
+                                           uint64_t time_ns);
 /* The file of a mapping, or NULL. */
 struct mapped_file *places_file(const struct places *p, const struct ctr_mapping *m);
 /* The index of a path in the list of files, or the index where it belongs. */

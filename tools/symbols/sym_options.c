@@ -2,8 +2,10 @@
 /* The options that locate symbols; see sym_options.h. */
 #include "symbols/sym_options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "FROM=TO": FROM may not be empty. */
 static bool add_pair(struct tool_words *w, const char *arg)
@@ -51,6 +53,9 @@ enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *a
     case SYM_OPT_FORCE:
         o->force = true;
         break;
+    case SYM_OPT_PERF_MAP:
+        ok = *arg && tool_words_add(&o->perf_maps, arg);
+        break;
     default:
         return TOOL_OTHER_GROUP;
     }
@@ -74,6 +79,14 @@ int sym_options_finish(const struct sym_options *o, const char *prog,
     out->debug_dirs = o->debug_dirs.v;
     out->nr_debug_dirs = o->debug_dirs.n;
     out->force = o->force;
+    out->perf_maps = o->perf_maps.v;
+    out->nr_perf_maps = o->perf_maps.n;
+    for (unsigned i = 0; i < o->perf_maps.n; i++) {
+        if (access(o->perf_maps.v[i], R_OK)) {
+            tool_error(prog, "%s: %s", o->perf_maps.v[i], strerror(errno));
+            return TOOL_FAILED;
+        }
+    }
     return TOOL_OK;
 }
 
@@ -84,6 +97,7 @@ void sym_options_fini(struct sym_options *o)
     }
     free(o->elfs.v);
     free(o->debug_dirs.v);
+    free(o->perf_maps.v);
     free(o->substitute.v);
     *o = (struct sym_options){0};
 }

@@ -16,6 +16,7 @@ enum {
     SYM_OPT_DEBUG_DIR,
     SYM_OPT_SUBSTITUTE_PATH,
     SYM_OPT_FORCE,
+    SYM_OPT_PERF_MAP,
 };
 
 /* Rows of a table of struct tool_option; SYM_OPTIONS_FILES for tools that show no source
@@ -27,6 +28,8 @@ enum {
          "search DIR for the files that the trace names"},                               \
         {SYM_OPT_DEBUG_DIR, "debug-dir", "DIR",                                          \
          "search DIR for separate debug files; may be repeated"},                        \
+        {SYM_OPT_PERF_MAP, "perf-map", "FILE",                                           \
+         "name code made at run time by a perf map or jitdump; may be repeated"},        \
         {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
 #define SYM_OPTIONS                                                                      \
     SYM_OPTIONS_FILES, {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",           \
@@ -34,7 +37,7 @@ enum {
 
 /* The parsed options; must be zeroed first. */
 struct sym_options {
-    struct tool_words elfs, debug_dirs;
+    struct tool_words elfs, debug_dirs, perf_maps;
     struct tool_words substitute; /* FROM and TO, one after the other */
     const char *sysroot;
     bool only_elf, force;
@@ -43,7 +46,8 @@ struct sym_options {
 enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *arg);
 
 /* Copies the options to `out', with pointers into `o'; leaves the rest of `out'
- * unchanged.  Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */
+ * unchanged.  Returns TOOL_OK; or after a line on stderr TOOL_USAGE, or TOOL_FAILED for a
+ * file that cannot be read. */
 int sym_options_finish(const struct sym_options *o, const char *prog,
                        struct modset_options *out);
 

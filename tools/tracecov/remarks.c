@@ -303,6 +303,24 @@ void remarks_unmapped(const struct result *r, const struct cover *c)
     }
 }
 
+void remarks_generated(const struct result *r, const struct cover *c)
+{
+    struct names v = {.text = ""};
+
+    for (size_t i = 0; i < c->nr_modules; i++) {
+        if (c->modules[i].module->generated) {
+            add_path(&v, c->modules[i].module->path);
+        }
+    }
+    if (v.n && !r->quiet) {
+        tool_error(
+            PROG,
+            "%s%s: of code made at run time only what ran is known: totals have no "
+            "other instructions or functions of it",
+            v.text, cut(&v));
+    }
+}
+
 int remarks_nothing(const struct result *r, const struct cover *c,
                     const struct report *report)
 {

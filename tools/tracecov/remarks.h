@@ -21,4 +21,7 @@ int remarks_none_left(const struct result *r);
 void remarks_left_out(const struct result *r, const struct report *report);
 void remarks_unmapped(const struct result *r, const struct cover *c);
 
+/* Unless quiet: what is not known of code that programs made at run time. */
+void remarks_generated(const struct result *r, const struct cover *c);
+
 #endif

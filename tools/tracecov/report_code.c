@@ -120,7 +120,8 @@ static bool sweep_code(struct sweep *w, uint64_t p, uint64_t end)
                                 ? 1
                                 : 2;
 
-            p = next - p > step ? p + step : next;
+            /* Generated code has no bytes but those that ran. */
+            p = !k->module->module->generated && next - p > step ? p + step : next;
             continue;
         }
         if (len > next - p) {

@@ -306,7 +306,7 @@ int report_module(struct report_maker *mk, const struct cover_module *m)
         e = e ? e : report_lines(mk, &k, file_source);
         e = e ? e : branches(mk, &k, file_source);
         e = e ? e : source_functions(mk, &k, file_source);
-    } else if (mk->opt->listing_dir) {
+    } else if (mk->opt->listing_dir && !m->module->generated) {
         e = report_listing(mk, &k);
     } else {
         e = report_source_find(mk, m->module->path, true, m->module->index, &source);

@@ -132,6 +132,7 @@ int result_write(const struct result *r, struct cover *c)
     if (!status) {
         remarks_left_out(r, report);
         remarks_unmapped(r, c);
+        remarks_generated(r, c);
     }
     if (!status || written_if_empty(r)) {
         wrote = write_file(r, report, c);

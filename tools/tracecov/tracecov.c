@@ -341,7 +341,8 @@ static int run(struct command_line *c)
     int status, last;
 
     if (c->format == RESULT_DRCOV) {
-        mopt.flags = 0; /* it uses addresses only */
+        mopt.flags = 0; /* it uses addresses only, of files */
+        mopt.no_generated = true;
     }
     mopt.flags |= filter_options_symbols(&c->filter);
     status = sym_options_finish(&c->sym, PROG, &mopt);

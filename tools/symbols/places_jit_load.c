@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the perf maps and jitdump files of a trace's processes and makes modules of them:
+ * /tmp/perf-PID.map, as perf does, and the jitdump file that the process mapped so that it
+ * can be found; or what --perf-map names.
+ *
+ * Only processes with executable memory of no file have such code, and only their files
+ * are looked for.
+ */
+#include "places_priv.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/array.h"
+#include "common/options.h"
+#include "symbols/jit.h"
+
+#define NO_PROCESS UINT32_MAX
+#define NS UINT64_C(1000000000)
+#define MAX_LAYERS 8u
+
+/* ------------------------------------------------------ processes and numbers */
+
+struct pid_entry {
+    int32_t pid;
+    uint32_t process;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct pid_entry *x = a, *y = b;
+
+    return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1)
+                            : (x->process > y->process) - (x->process < y->process);
+}
+
+/* The number of entries before a process number and index. */
+static uint32_t entries_before(const struct pid_entry *v, uint32_t n, int32_t pid,
+                               uint32_t process)
+{
+    const struct pid_entry key = {pid, process};
+    uint32_t low = 0;
+
+    while (low < n) {
+        uint32_t mid = low + (n - low) / 2;
+        if (by_pid(&v[mid], &key) < 0) {
+            low = mid + 1;
+        } else {
+            n = mid;
+        }
+    }
+    return low;
+}
+
+/* The last process with a number before process i, or NO_PROCESS. */
+static uint32_t last_before(const struct pid_entry *v, uint32_t n, int32_t pid,
+                            uint32_t i)
+{
+    uint32_t k = entries_before(v, n, pid, i);
+
+    return k && v[k - 1].pid == pid ? v[k - 1].process : NO_PROCESS;
+}
+
+bool places_jit_init(struct places *p, const struct ctr_trace *tr)
+{
+    const struct ctr_process *process;
+    struct pid_entry *v;
+    struct ctr_info info;
+    uint32_t n = 0;
+
+    ctr_trace_info(tr, &info);
+    p->jit = calloc((size_t)info.processes + 1, sizeof(*p->jit));
+    v = malloc(((size_t)info.processes + 1) * sizeof(*v));
+    if (!p->jit || !v) {
+        free(v);
+        return false;
+    }
+    for (; n < info.processes && (process = ctr_trace_process(tr, n)) != NULL; n++) {
+        v[n] = (struct pid_entry){process->pid, n};
+        p->jit[n].pid = process->pid;
+    }
+    p->nr_jit = n;
+    if (n) {
+        qsort(v, n, sizeof(*v), by_pid);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t same = last_before(v, n, p->jit[i].pid, i);
+        const struct ctr_process *before =
+            same == NO_PROCESS ? NULL : ctr_trace_process(tr, same);
+        bool executed = before && before->end_reason == CTR_END_EXEC;
+
+        p->jit[i].parent =
+            executed ? NO_PROCESS : last_before(v, n, ctr_trace_process(tr, i)->ppid, i);
+        p->jit[i].next = NO_PROCESS;
+        if (same != NO_PROCESS) {
+            p->jit[same].next = i;
+        }
+    }
+    free(v);
+    return true;
+}
+
+void places_jit_fini(struct places *p)
+{
+    for (uint32_t i = 0; i < p->nr_jit; i++) {
+        free(p->jit[i].mods);
+    }
+    free(p->jit);
+}
+
+bool path_is_jitdump(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t digits = strncmp(name, "jit-", 4) ? 0 : strspn(name + 4, "0123456789");
+
+    return digits && !strcmp(name + 4 + digits, ".dump");
+}
+
+void places_jit_note(struct places *p, const struct ctr_mapping *m)
+{
+    struct jit_process *j = m->process < p->nr_jit ? &p->jit[m->process] : NULL;
+
+    if (!j || !(m->prot & 4)) {
+        return;
+    }
+    if (path_is_jitdump(m->path)) {
+        j->dump = j->dump ? j->dump : m->path;
+    } else if (!places_is_module(m)) {
+        j->made = true;
+    }
+}
+
+/* --------------------------------------------------------------------- loading */
+
+struct loader {
+    struct places *p;
+    const struct modset_options *opt;
+    struct jit_trust trust;
+    uint64_t start_ns, end_ns; /* of the recording, in the trace's time */
+    bool used;                 /* a file was found */
+};
+
+__attribute__((format(printf, 2, 3))) static void remark(const struct loader *l,
+                                                         const char *fmt, ...)
+{
+    char text[600];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (!l->opt->quiet) {
+        tool_error(l->opt->prog, "%s", text);
+    }
+}
+
+static int no_memory(const struct loader *l)
+{
+    tool_error(l->opt->prog, "%s: no memory", l->p->target.path);
+    return TOOL_FAILED;
+}
+
+static void remark_damage(const struct loader *l, const char *path,
+                          const struct jit_code *c, bool dump, bool cut)
+{
+    if (cut) {
+        remark(l, "%s: larger than %u MiB; only its begin is used", path,
+               (unsigned)(JIT_MAX_BYTES >> 20));
+    } else if (c->nr_bad && dump) {
+        remark(l, "%s: damaged at byte %" PRIu64 " (%s); %s is used", path, c->bad_at,
+               c->bad_why,
+               c->bad_end && c->nr_bad == 1 ? "what is before it" : "the undamaged part");
+    } else if (c->nr_bad) {
+        remark(l, "%s: line %" PRIu64 " is wrong (%s)%s; the other lines are used", path,
+               c->bad_at, c->bad_why, c->nr_bad > 1 ? ", and so are others" : "");
+    }
+}
+
+static struct jit_mod *new_jit_mod(const struct jit_code *c,
+                                   const struct jit_layer *layer)
+{
+    struct jit_mod *j = calloc(1, sizeof(*j));
+
+    if (j) {
+        j->bytes = calloc(layer->n + 1, sizeof(*j->bytes));
+        j->time_ns = c->timed ? calloc(layer->n + 1, sizeof(*j->time_ns)) : NULL;
+    }
+    if (!j || !j->bytes || (c->timed && !j->time_ns)) {
+        jit_mod_free(j);
+        return NULL;
+    }
+    for (size_t i = 0; i < layer->n; i++) {
+        const struct jit_function *f = &c->functions[layer->v[i].function];
+        j->bytes[i] = f->bytes ? f->bytes + (layer->v[i].addr - f->addr) : NULL;
+        if (j->time_ns) {
+            j->time_ns[i] = f->time_ns;
+        }
+    }
+    return j;
+}
+
+void jit_mod_free(struct jit_mod *j)
+{
+    if (j) {
+        free(j->bytes);
+        free(j->time_ns);
+        free(j->file);
+        free(j);
+    }
+}
+
+static bool add_module(struct loader *l, struct jit_process *j, const char *path,
+                       const struct jit_code *c, const struct jit_layer *layer)
+{
+    const struct symfile_info like = {.machine = l->p->target.machine,
+                                      .big_endian = l->p->target.big_endian,
+                                      .addr_bits = l->p->target.addr_bits};
+    struct jit_mod *jit = new_jit_mod(c, layer);
+    struct symfile *file = NULL;
+    struct mod *m = NULL;
+
+    if (jit && jit_symfile(&file, path, &like, c, layer) &&
+        array_reserve(&j->mods, &j->cap_mods, j->nr_mods + (size_t)1, sizeof(*j->mods))) {
+        m = modset_add_generated(l->p->set, path, file);
+    }
+    if (!m) {
+        symfile_close(file);
+        jit_mod_free(jit);
+        return false;
+    }
+    m->jit = jit;
+    j->mods[j->nr_mods++] = m;
+    return true;
+}
+
+/* Makes a module of each layer; older layers are named FILE~1, FILE~2 ... */
+static bool add_modules(struct loader *l, struct jit_process *j, const char *path,
+                        const struct jit_code *c)
+{
+    struct jit_layer layers[MAX_LAYERS];
+    size_t size = strlen(path) + 12;
+    char *name = malloc(size);
+    unsigned n = 0;
+    bool ok = name && jit_layers(c, MAX_LAYERS, layers, &n);
+
+    for (unsigned i = 0; ok && i < n; i++) {
+        snprintf(name, size, "%s~%u", path, i);
+        ok = add_module(l, j, i ? name : path, c, &layers[i]);
+    }
+    jit_layers_free(layers, n);
+    free(name);
+    return ok;
+}
+
+static int use_file(struct loader *l, struct jit_process *j, const char *path,
+                    struct jit_file *f)
+{
+    bool dump = jit_is_dump(f->p, f->n);
+    uint32_t first = j->nr_mods;
+    struct jit_code c = {0};
+    bool ok = dump ? jit_parse_dump(&c, f->p, f->n) : jit_parse_perf_map(&c, f->p, f->n);
+
+    c.timed = c.timed && c.begun_ns >= l->start_ns && c.begun_ns <= l->end_ns;
+    ok = ok && add_modules(l, j, path, &c);
+    if (ok) {
+        remark_damage(l, path, &c, dump, f->cut);
+    }
+    jit_code_fini(&c);
+    if (dump && j->nr_mods > first) { /* functions have their bytes there */
+        j->mods[first]->jit->file = f->p;
+        f->p = NULL;
+    }
+    free(f->p);
+    return ok ? TOOL_OK : no_memory(l);
+}
+
+/* missing_ok: no remark if there is no such file. */
+static int try_file(struct loader *l, struct jit_process *j, const char *path,
+                    bool missing_ok)
+{
+    struct jit_file f;
+    char why[256] = "";
+
+    switch (jit_file_read(&f, path, &l->trust, why, sizeof(why))) {
+    case JIT_READ:
+        l->used = true;
+        return use_file(l, j, path, &f);
+    case JIT_NOMEM:
+        return no_memory(l);
+    case JIT_MISSING:
+        if (!missing_ok && !l->opt->missing_ok) {
+            remark(l, "%s: %s; it may name code that process %d made", path, why,
+                   (int)j->pid);
+        }
+        break;
+    case JIT_REFUSED:
+        remark(l, "%s: %s; it is not used to name the code that process %d made%s", path,
+               why, (int)j->pid, l->trust.any ? "" : " (--perf-map uses it)");
+        break;
+    }
+    return TOOL_OK;
+}
+
+/* FOLDER/PREFIXpidSUFFIX, with the sysroot before it if there is one. */
+static int try_named(struct loader *l, struct jit_process *j, const char *root,
+                     const char *folder, const char *prefix, const char *suffix)
+{
+    char *path;
+    int status;
+
+    if (asprintf(&path, "%s%s/%s%d%s", root, folder, prefix, (int)j->pid, suffix) < 0) {
+        return no_memory(l);
+    }
+    status = try_file(l, j, path, true);
+    free(path);
+    return status;
+}
+
+/* ------------------------------------------------------------- where files are */
+
+/* Whether a later program with the same number made code: then files of that name are
+ * its. */
+static bool is_replaced(const struct places *p, const struct jit_process *j)
+{
+    while (j->next != NO_PROCESS && !p->jit[j->next].made) {
+        j = &p->jit[j->next];
+    }
+    return j->next != NO_PROCESS;
+}
+
+static int load_found(struct loader *l, struct jit_process *j)
+{
+    const char *root = l->opt->sysroot ? l->opt->sysroot : "";
+    char *path;
+    int status = TOOL_OK;
+
+    if (j->dump) {
+        if (asprintf(&path, "%s%s", root, j->dump) < 0) {
+            return no_memory(l);
+        }
+        status = try_file(l, j, path, false);
+        free(path);
+    }
+    return status || !j->made || is_replaced(l->p, j)
+               ? status
+               : try_named(l, j, root, "/tmp", "perf-", ".map");
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The process number in perf-PID.map or jit-PID.dump, or -1. */
+static long pid_of_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t skip = !strncmp(name, "perf-", 5) ? 5 : !strncmp(name, "jit-", 4) ? 4 : 0;
+    char *end;
+    long pid = skip ? strtol(name + skip, &end, 10) : -1;
+
+    return pid > 0 && (!strcmp(end, ".map") || !strcmp(end, ".dump")) ? pid : -1;
+}
+
+/* The process that a file is for: that with the number in its name, or the only one. */
+static struct jit_process *process_of(const struct places *p, const char *path)
+{
+    struct jit_process *only = NULL, *named = NULL;
+    long pid = pid_of_name(path);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->nr_jit; i++) {
+        struct jit_process *j = &p->jit[i];
+        if (j->made || j->dump) {
+            named = j->pid == pid ? j : named;
+            only = j;
+            n++;
+        }
+    }
+    return named ? named : n == 1 ? only : NULL;
+}
+
+static int load_named_file(struct loader *l, const char *path)
+{
+    struct jit_process *j = process_of(l->p, path);
+
+    if (j) {
+        return try_file(l, j, path, false);
+    }
+    remark(l,
+           "--perf-map=%s: several processes of %s made code: name the file perf-PID.map "
+           "or jit-PID.dump",
+           path, l->p->target.path);
+    l->used = true;
+    return TOOL_OK;
+}
+
+static int load_given(struct loader *l)
+{
+    struct places *p = l->p;
+    int status = TOOL_OK;
+
+    for (unsigned k = 0; !status && k < l->opt->nr_perf_maps; k++) {
+        const char *path = l->opt->perf_maps[k];
+        if (!is_folder(path)) {
+            status = load_named_file(l, path);
+            continue;
+        }
+        l->used = false;
+        for (uint32_t i = 0; !status && i < p->nr_jit; i++) {
+            struct jit_process *j = &p->jit[i];
+            if ((j->made || j->dump) && !is_replaced(p, j)) {
+                status = try_named(l, j, "", path, "jit-", ".dump");
+                status = status ? status : try_named(l, j, "", path, "perf-", ".map");
+            }
+        }
+        if (!status && !l->used) {
+            remark(l,
+                   "--perf-map=%s: no perf-PID.map or jit-PID.dump there of a process "
+                   "that made code",
+                   path);
+        }
+    }
+    return status;
+}
+
+static void init_loader(struct loader *l, struct places *p, const struct ctr_trace *tr)
+{
+    struct ctr_info info;
+    bool whole;
+
+    ctr_trace_info(tr, &info);
+    whole = info.state == CTR_COMPLETE;
+    *l = (struct loader){.p = p, .opt = &p->set->opt};
+    l->start_ns = info.start_ns > NS ? info.start_ns - NS : 0;
+    l->end_ns = whole ? info.end_ns + NS : UINT64_MAX;
+    l->trust.any = l->opt->nr_perf_maps != 0 || !info.start_realtime_ns;
+    l->trust.from_ns = info.start_realtime_ns - NS;
+    l->trust.to_ns = whole && info.end_ns >= info.start_ns
+                         ? info.start_realtime_ns + (info.end_ns - info.start_ns) + NS
+                         : UINT64_MAX;
+}
+
+int places_jit_load(struct places *p, const struct ctr_trace *tr)
+{
+    struct loader l;
+    bool any = false;
+    int status = TOOL_OK;
+
+    init_loader(&l, p, tr);
+    for (uint32_t i = 0; i < p->nr_jit; i++) {
+        any |= p->jit[i].made || p->jit[i].dump;
+    }
+    if (l.opt->no_generated || (l.opt->elfs_only && !l.opt->nr_perf_maps)) {
+        return TOOL_OK;
+    }
+    if (l.opt->nr_perf_maps && !any) {
+        remark(&l, "--perf-map: no process of %s ran code outside of files",
+               p->target.path);
+    } else if (l.opt->nr_perf_maps) {
+        return load_given(&l);
+    }
+    for (uint32_t i = 0; any && !status && i < p->nr_jit; i++) {
+        if (p->jit[i].made || p->jit[i].dump) {
+            status = load_found(&l, &p->jit[i]);
+        }
+    }
+    return status;
+}
+
+/* ------------------------------------------------------- when they are needed */
+
+static int find_dump(void *arg, const struct ctr_mapping *m)
+{
+    bool *found = arg;
+
+    *found |= m->prot & 4 && path_is_jitdump(m->path);
+    return *found;
+}
+
+bool places_jit_wanted(const struct places *p, uint32_t process,
+                       const struct ctr_maps *maps)
+{
+    const struct modset_options *opt = &p->set->opt;
+    bool found = opt->nr_perf_maps != 0;
+    char *path;
+
+    if (opt->no_generated || (opt->elfs_only && !found)) {
+        return false;
+    }
+    for (unsigned i = 0; !found && process < p->nr_jit && i < 64; i++) {
+        if (maps) {
+            ctr_maps_history(maps, process, find_dump, &found);
+        }
+        if (asprintf(&path, "%s/tmp/perf-%d.map", opt->sysroot ? opt->sysroot : "",
+                     (int)p->jit[process].pid) >= 0) {
+            found |= access(path, F_OK) == 0;
+            free(path);
+        }
+        process = p->jit[process].parent;
+    }
+    return found;
+}
