@@ -43,6 +43,7 @@ struct modset_options {
     const char *sysroot;           /* prefix for paths of the trace, or NULL */
     const char *const *debug_dirs; /* see symfile.h; sysroot's /usr/lib/debug too */
     unsigned nr_debug_dirs;
+    bool debuginfod; /* query servers for debug information that is not here */
     /* Perf maps and jitdumps, or folders of them; 0: those that the processes left. */
     const char *const *perf_maps;
     unsigned nr_perf_maps;

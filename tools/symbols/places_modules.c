@@ -77,9 +77,29 @@ static bool right_machine(const struct symfile_info *i, const struct target *t)
 
 /* -------------------------------------------------------------- open, close */
 
+static struct symfile_options options_of(struct modset *s)
+{
+    return (struct symfile_options){.flags = s->opt.flags,
+                                    .debug_dirs = s->debug_dirs,
+                                    .nr_debug_dirs = s->opt.nr_debug_dirs,
+                                    .servers = s->opt.debuginfod ? &s->servers : NULL};
+}
+
+/* Without servers in the environment there is nothing to query. */
+static void init_servers(struct modset *s)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+
+    s->servers = (struct symfile_servers){.prog = s->opt.prog, .quiet = s->opt.quiet};
+    if (s->opt.debuginfod && (!urls || !urls[strspn(urls, " ")])) {
+        tool_error(s->opt.prog, "--debuginfod: DEBUGINFOD_URLS names no server");
+        s->opt.debuginfod = false;
+    }
+}
+
 static int open_elf(struct modset *s, struct elf_arg *e, const char *path)
 {
-    struct symfile_options opt = {s->opt.flags, s->debug_dirs, s->opt.nr_debug_dirs};
+    struct symfile_options opt = options_of(s);
     struct symfile_error err;
 
     e->path = path;
@@ -134,6 +154,7 @@ int modset_open(struct modset **out, const struct modset_options *opt)
         return TOOL_FAILED;
     }
     s->opt = *opt;
+    init_servers(s);
     s->elfs = calloc(opt->nr_elfs + 1, sizeof(*s->elfs));
     if (!s->elfs || !set_debug_dirs(s)) {
         status = no_memory(s);
@@ -284,7 +305,7 @@ bool module_matches(const struct module *m, const char *const *globs, unsigned n
 /* Finds the file that the trace names. */
 static int find_own(struct modset *s, const struct target *t, struct mod *m)
 {
-    struct symfile_options opt = {s->opt.flags, s->debug_dirs, s->opt.nr_debug_dirs};
+    struct symfile_options opt = options_of(s);
     const char *root = s->opt.sysroot;
     char why[1024], *rooted = NULL;
     struct symfile_error err = {SYMFILE_IO, ""};

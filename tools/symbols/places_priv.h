@@ -45,6 +45,7 @@ struct modset {
     struct mod **mods;
     uint32_t nr_mods, cap;
     bool loaded; /* a trace was loaded */
+    struct symfile_servers servers;
 };
 
 /* A file that is mapped in a trace, as code. */

@@ -56,6 +56,9 @@ enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *a
     case SYM_OPT_PERF_MAP:
         ok = *arg && tool_words_add(&o->perf_maps, arg);
         break;
+    case SYM_OPT_DEBUGINFOD:
+        o->debuginfod = true;
+        break;
     default:
         return TOOL_OTHER_GROUP;
     }
@@ -79,6 +82,7 @@ int sym_options_finish(const struct sym_options *o, const char *prog,
     out->debug_dirs = o->debug_dirs.v;
     out->nr_debug_dirs = o->debug_dirs.n;
     out->force = o->force;
+    out->debuginfod = o->debuginfod;
     out->perf_maps = o->perf_maps.v;
     out->nr_perf_maps = o->perf_maps.n;
     for (unsigned i = 0; i < o->perf_maps.n; i++) {

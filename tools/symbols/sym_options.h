@@ -17,6 +17,7 @@ enum {
     SYM_OPT_SUBSTITUTE_PATH,
     SYM_OPT_FORCE,
     SYM_OPT_PERF_MAP,
+    SYM_OPT_DEBUGINFOD,
 };
 
 /* Rows of a table of struct tool_option; SYM_OPTIONS_FILES for tools that show no source
@@ -28,6 +29,8 @@ enum {
          "search DIR for the files that the trace names"},                               \
         {SYM_OPT_DEBUG_DIR, "debug-dir", "DIR",                                          \
          "search DIR for separate debug files; may be repeated"},                        \
+        {SYM_OPT_DEBUGINFOD, "debuginfod", NULL,                                         \
+         "query the servers of DEBUGINFOD_URLS for debug files that are not here"},      \
         {SYM_OPT_PERF_MAP, "perf-map", "FILE",                                           \
          "name code made at run time by a perf map or jitdump; may be repeated"},        \
         {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
@@ -40,7 +43,7 @@ struct sym_options {
     struct tool_words elfs, debug_dirs, perf_maps;
     struct tool_words substitute; /* FROM and TO, one after the other */
     const char *sysroot;
-    bool only_elf, force;
+    bool only_elf, force, debuginfod;
 };
 
 enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *arg);

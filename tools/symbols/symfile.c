@@ -158,6 +158,9 @@ static enum symfile_status read_tables(struct symfile *f, int fd,
             } else if (f->table->text[0]) {
                 fail(err, SYMFILE_OK, "%s: %.200s", f->label, f->table->text);
             }
+            if (depth > DEPTH_FILE) {
+                symfile_fetch_debug(f, fd, opt, (enum table_depth)depth, err);
+            }
             return SYMFILE_OK;
         }
         if (f->table) {

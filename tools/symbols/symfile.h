@@ -50,23 +50,32 @@ struct symfile_error {
  * child process is needed, so it takes microseconds, and any thread may open a file. */
 #define SYMFILE_HEADERS 0x100u
 
+/* Servers of debug information, for files whose own is not here. */
+struct symfile_servers {
+    const char *prog; /* for the progress line */
+    bool quiet;       /* none */
+    bool down;        /* set after an error: they are not queried any more */
+};
+
 struct symfile_options {
     unsigned flags;                /* SYMFILE_* */
     const char *const *debug_dirs; /* searched for separate debug files (as
                                       .build-id/xx/yyy.debug, by path and
                                       .gnu_debuglink), before /usr/lib/debug */
     unsigned nr_debug_dirs;
-    unsigned seconds; /* of processor time that reading may take; 0: 60 */
+    unsigned seconds;                /* of processor time that reading may take; 0: 60 */
+    struct symfile_servers *servers; /* NULL: none is queried */
+    const char *debug_file; /* used if no other is found and its build id fits; or NULL */
 };
 
 /*
  * Opens the ELF file `path'.  Separate debug information is found by build id or
  * .gnu_debuglink (its CRC is checked; a debug file with another build id is not used),
  * next to the file, in debug_dirs and /usr/lib/debug; .gnu_debugdata and dwz files
- * (.gnu_debugaltlink) are read.  Missing debug information is no error.  Servers are not
- * queried.  If the debug information is damaged but the file is not, the file is opened
+ * (.gnu_debugaltlink) are read.  Missing debug information is no error.  opt->servers are
+ * queried by build id; if none has it, err->text says so, or why.  If the debug information is damaged but the file is not, the file is opened
  * with the readable part of it, or without it: status SYMFILE_OK and a sentence in
- * err->text (also for a missing dwz file).  Otherwise err->text is "" on success.
+ * err->text (also for a missing dwz file).  Else err->text is "" on success.
  * Must be called while the process has one thread (it forks), but for SYMFILE_HEADERS.
  * Returns err->status; err must not be NULL.
  */

@@ -302,6 +302,7 @@ void table_write(struct reader *r)
     };
     memcpy(h.text, r->remark, sizeof(h.text));
     h.has_symtab = r->has_symtab;
+    h.wants_debug = r->searched && !r->debug_path;
     h.nr_origins = r->nr_origins;
     h.debug_path = r->debug_path ? string_add(r, r->debug_path) : 0;
     const void *id;

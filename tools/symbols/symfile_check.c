@@ -125,8 +125,8 @@ bool symfile_check_table(struct symfile *f)
     f->strings = p[PART_STRINGS];
     return n > 0 && f->strings[n - 1] == '\0' && h->debug_path < n &&
            h->build_id_bytes <= sizeof(h->build_id) && small(&h->has_symtab, 1) &&
-           check_code(f, p[PART_CODE]) && check_functions(f, p[PART_FUNCTIONS]) &&
-           check_marks(f, p[PART_MARKS]) && check_ranges(f, p[PART_RANGES]) &&
-           check_scopes(f, p[PART_SCOPES]) && check_files(f, p[PART_FILES]) &&
-           symfile_check_data(f, p);
+           small(&h->wants_debug, 1) && check_code(f, p[PART_CODE]) &&
+           check_functions(f, p[PART_FUNCTIONS]) && check_marks(f, p[PART_MARKS]) &&
+           check_ranges(f, p[PART_RANGES]) && check_scopes(f, p[PART_SCOPES]) &&
+           check_files(f, p[PART_FILES]) && symfile_check_data(f, p);
 }

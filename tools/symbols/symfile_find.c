@@ -4,7 +4,8 @@
  * by the name of .gnu_debuglink FOLDER/dir/of/the/file/name and FOLDER/name, and next to
  * the file and in .debug there.  The folders of the user come first.  libdwfl does nearly
  * the same; here the order is ours, folders may contain a colon, files must be regular
- * (opening a pipe blocks), and another build id is rejected.
+ * (opening a pipe blocks), and another build id is rejected.  A file that a server sent is
+ * the last choice (symfile_fetch.c).
  */
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -191,6 +192,10 @@ int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, GElf_
         w.by_crc = true;
         w.crc = debuglink_crc;
         fd = by_name(r, r->file->path, debuglink_file, &w, debuginfo_file_name);
+    }
+    if (fd < 0 && r->opt->debug_file) {
+        w.by_crc = false;
+        fd = try_file("", "", r->opt->debug_file, &w, debuginfo_file_name);
     }
     if (fd >= 0) {
         struct stat st;

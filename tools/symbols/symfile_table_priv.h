@@ -69,6 +69,7 @@ struct table_header {
     char text[400];   /* an error or a remark; without the file's name */
     uint8_t finished; /* set last */
     uint8_t has_symtab;
+    uint8_t wants_debug; /* separate debug information was looked for and not found */
     uint8_t build_id_bytes;
     uint8_t build_id[64];
     uint32_t nr_origins;
@@ -183,6 +184,11 @@ uint64_t symfile_upto(const void *v, size_t elem, uint64_t n, uint64_t vaddr);
 /* symfile_child.c: runs a reader in a child; fills in f->table or err. */
 int symfile_run_child(struct symfile *f, int fd, const struct symfile_options *opt,
                       enum table_depth depth, struct symfile_error *err);
+
+/* symfile_fetch.c: if f->table lacks debug information, downloads it and reads the file
+ * again.  A remark goes to err->text unless there is one. */
+void symfile_fetch_debug(struct symfile *f, int fd, const struct symfile_options *opt,
+                         enum table_depth depth, struct symfile_error *err);
 
 /* symfile_check.c: checks f->table and sets the pointers; false: it is invalid. */
 bool symfile_check_table(struct symfile *f);
