@@ -13,12 +13,6 @@
 
 #include "input/mappings.h"
 
-struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod)
-{
-    return (struct range){m->start, m->end, mod,
-                          mod_has_bytes(mod) ? m->offset : m->start - m->base, false};
-}
-
 /* The place of a pc in a range; false: that part of the file is not loaded. */
 bool range_place(const struct range *r, uint64_t pc, struct place *out)
 {

@@ -28,6 +28,14 @@ struct mapped_file *places_file(const struct places *p, const struct ctr_mapping
     return i < p->nr_files && p->files[i].path == m->path ? &p->files[i] : NULL;
 }
 
+bool path_is_jitdump(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t digits = strncmp(name, "jit-", 4) ? 0 : strspn(name + 4, "0123456789");
+
+    return digits && !strcmp(name + 4 + digits, ".dump");
+}
+
 /* Excludes stacks and memory that a program writes itself. */
 bool places_is_module(const struct ctr_mapping *m)
 {

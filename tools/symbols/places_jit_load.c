@@ -114,14 +114,6 @@ void places_jit_fini(struct places *p)
     free(p->jit);
 }
 
-bool path_is_jitdump(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t digits = strncmp(name, "jit-", 4) ? 0 : strspn(name + 4, "0123456789");
-
-    return digits && !strcmp(name + 4 + digits, ".dump");
-}
-
 void places_jit_note(struct places *p, const struct ctr_mapping *m)
 {
     struct jit_process *j = m->process < p->nr_jit ? &p->jit[m->process] : NULL;
@@ -203,16 +195,6 @@ static struct jit_mod *new_jit_mod(const struct jit_code *c,
         }
     }
     return j;
-}
-
-void jit_mod_free(struct jit_mod *j)
-{
-    if (j) {
-        free(j->bytes);
-        free(j->time_ns);
-        free(j->file);
-        free(j);
-    }
 }
 
 static bool add_module(struct loader *l, struct jit_process *j, const char *path,

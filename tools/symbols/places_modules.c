@@ -171,6 +171,16 @@ int modset_open(struct modset **out, const struct modset_options *opt)
     return TOOL_OK;
 }
 
+void jit_mod_free(struct jit_mod *j)
+{
+    if (j) {
+        free(j->bytes);
+        free(j->time_ns);
+        free(j->file);
+        free(j);
+    }
+}
+
 void modset_close(struct modset *s)
 {
     if (!s) {

@@ -88,6 +88,7 @@ int modset_reject(struct modset *s, const struct target *target, struct mod **m,
 /* Adds a module of generated code; it owns the file.  NULL: no memory. */
 struct mod *modset_add_generated(struct modset *s, const char *path,
                                  struct symfile *file);
+void jit_mod_free(struct jit_mod *j); /* NULL is allowed */
 
 /* --------------------------------------------------------- places_ranges.c */
 
@@ -117,6 +118,7 @@ struct ranges {
 #define RANGES_MAX 16u
 #define RANGES_MANY UINT32_MAX
 
+struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod);
 /* Returns false when there is no memory. */
 bool ranges_add(struct ranges *r, const struct range *new);
 /* Call after the last range. */
@@ -148,6 +150,8 @@ struct places {
  * memory. */
 int places_add_file(void *places, const struct ctr_mapping *m);
 
+/* Whether this is the name of a jitdump file, which is mapped only to be found. */
+bool path_is_jitdump(const char *path);
 /* Whether a mapping is of a program or library. */
 bool places_is_module(const struct ctr_mapping *m);
 
@@ -165,8 +169,6 @@ struct jit_process {
     size_t cap_mods;
 };
 
-/* Whether this is the name of a jitdump file, which is mapped only to be found. */
-bool path_is_jitdump(const char *path);
 /* The processes of the trace; false: no memory. */
 bool places_jit_init(struct places *p, const struct ctr_trace *tr);
 void places_jit_fini(struct places *p);
@@ -188,7 +190,6 @@ bool places_jit_wanted(const struct places *p, uint32_t process,
 bool jit_place(const struct mod *m, uint64_t pc, struct place *out);
 /* As symfile_bytes. */
 const uint8_t *jit_bytes(const struct mod *m, uint64_t vaddr, size_t *n);
-void jit_mod_free(struct jit_mod *j); /* NULL is allowed */
 
 /* ------------------------------------------------------------ places_lazy.c */
 
@@ -229,7 +230,6 @@ static inline bool mod_needs_check(const struct mod *m)
     return m && m->verify && !m->trusted && mod_has_bytes(m);
 }
 
-struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod);
 /* The place of a pc in a range with a module; false: that part of the file is not
  * loaded. */
 bool range_place(const struct range *r, uint64_t pc, struct place *out);

@@ -40,6 +40,12 @@ static void unique(struct ranges *r)
     r->n = n;
 }
 
+struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod)
+{
+    return (struct range){m->start, m->end, mod,
+                          mod_has_bytes(mod) ? m->offset : m->start - m->base, false};
+}
+
 bool ranges_add(struct ranges *r, const struct range *new)
 {
     if (r->n == r->cap) {
