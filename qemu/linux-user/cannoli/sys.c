@@ -507,8 +507,9 @@ void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
         thread_name(own);
         name = own;
     }
-    program = program_bytes && (op == CTR_THREAD_EXEC ||
-                             (op == CTR_THREAD_START && t->pipe->is_process));
+    program =
+        program_bytes && (op == CTR_THREAD_EXEC ||
+                          (op == CTR_THREAD_START && t->pipe->is_process));
     bytes = 7 * 4 + 2 + MIN(strlen(name), CANNOLI_MAX_STR);
     bytes += program ? 2 + program_bytes : 0;
     p = cannoli_event(cpu, CTR_EVENT_THREAD, bytes, cannoli_now());
