@@ -68,6 +68,9 @@ for part in --once --coverage --branches; do
     is stdout '(j["whole"], j["branches_known"])' '(False, False)'
     run 0 "$cov" -q -f json part.ctr
     silent "$part -q"
+    run 0 "$cov" -q -f text -d part.ctr
+    grep -q '^branches  *not known$' stdout || fail "$part: $(head -5 stdout)"
+    ! grep -q '; taken' stdout || fail "$part: counts of branches that are not known"
 done
 is one.json '(j["whole"], j["branches_known"])' '(True, True)'
 

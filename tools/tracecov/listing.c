@@ -82,7 +82,7 @@ static void write_insn(struct listing *l, uint64_t addr, const uint8_t *bytes, s
     p = FMT_LIT(p, ": ");
     out_done(l->o, p);
     out_mem(l->o, text, disas_insn(l->disas, addr, bytes, len, text));
-    if ((flags & CANNOLI_INSN_COND) && n.taken + n.not_taken) {
+    if (l->cover->branches && (flags & CANNOLI_INSN_COND) && n.taken + n.not_taken) {
         write_ways(l, n.taken, n.not_taken);
     }
     out_str(l->o, "\n");
