@@ -4,7 +4,8 @@
  *
  * libctr searches, starting at the moment and reading only the chunks that can match by
  * the index.  The bytes of what was found are taken out of the ranges, and the rest is
- * searched again.  Each event found is printed like any other.
+ * searched again.  Each event found is printed like any other.  What is left when nothing
+ * more is found is searched in the parent, backward from the fork.
  */
 #include "dump/search.h"
 
@@ -12,6 +13,7 @@
 
 #include "common/array.h"
 #include "cannoli/events.h"
+#include "query/fork.h"
 
 enum tool_parsed search_parse(struct search_request *r, int key, const char *arg)
 {
@@ -34,7 +36,11 @@ struct searching {
     struct ctr_trace *tr;
     const struct dump_options *opt;
     const struct search_request *request;
-    const struct moment *at;
+    struct moment at; /* where the search of this process begins */
+    uint32_t process; /* index */
+    unsigned flags;   /* CTR_SEARCH_*, of the next step */
+    struct ctr_filter filter;
+    struct tool_ranges all;  /* of the moment's process, as of any process */
     struct tool_ranges left; /* bytes without an event yet */
     struct hits {            /* what accessed them in one chunk, in order */
         struct hit *v;
@@ -55,8 +61,7 @@ struct hit {
     bool system;
 };
 
-static int add_range(struct tool_ranges *list, uint64_t from, uint64_t to,
-                     uint32_t process)
+static int add_range(struct tool_ranges *list, uint64_t from, uint64_t to)
 {
     struct ctr_range *v;
 
@@ -68,14 +73,13 @@ static int add_range(struct tool_ranges *list, uint64_t from, uint64_t to,
         return DUMP_STOP_NOMEM;
     }
     list->v = v;
-    v[list->n++] = (struct ctr_range){from, to, process};
+    v[list->n++] = (struct ctr_range){from, to, 0};
     return 0;
 }
 
-/* Takes the bytes of an event out of the ranges of its process; *taken: there were any.
- * Returns 0 or DUMP_STOP_NOMEM. */
-static int take_out(struct searching *s, const struct hit *h, uint32_t process,
-                    bool *taken)
+/* Takes the bytes of an event out of what is left; *taken: there were any.  Returns 0 or
+ * DUMP_STOP_NOMEM. */
+static int take_out(struct searching *s, const struct hit *h, bool *taken)
 {
     struct tool_ranges after = {0};
     uint64_t end = h->addr + h->size;
@@ -85,15 +89,13 @@ static int take_out(struct searching *s, const struct hit *h, uint32_t process,
     *taken = false;
     for (uint32_t i = 0; !ret && i < s->left.n; i++) {
         const struct ctr_range *r = &s->left.v[i];
-        if ((r->process && r->process - 1 != process) || r->to <= h->addr ||
-            r->from >= end) {
-            ret = add_range(&after, r->from, r->to, r->process);
+        if (r->to <= h->addr || r->from >= end) {
+            ret = add_range(&after, r->from, r->to);
             continue;
         }
         *taken = true;
-        ret = add_range(&after, r->from, h->addr < r->to ? h->addr : r->to, r->process);
-        ret = ret ? ret
-                  : add_range(&after, end > r->from ? end : r->from, r->to, r->process);
+        ret = add_range(&after, r->from, h->addr < r->to ? h->addr : r->to);
+        ret = ret ? ret : add_range(&after, end > r->from ? end : r->from, r->to);
     }
     free(s->left.v);
     s->left = after;
@@ -110,6 +112,8 @@ static int print_hit(struct searching *s, const struct hit *h)
     o.filter.npid = o.filter.ntid = o.filter.nprocess = 0;
     o.filter.threads = &s->chunk.thread;
     o.filter.nthread = 1;
+    o.filter.addrs = s->all.v;
+    o.filter.naddr = s->all.n;
     o.filter.from = h->ordinal;
     o.filter.to = h->ordinal + 1;
     o.filter.from_ns = o.filter.to_ns = 0;
@@ -139,13 +143,10 @@ static int add_hit(struct searching *s, struct hit h)
 /* Whether an event is on the right side of the moment, as ctr_search counts. */
 static bool is_side(const struct searching *s, uint64_t ordinal, bool system)
 {
-    if (s->chunk.thread != s->at->thread) {
-        return true;
-    }
-    if (!s->request->back) {
-        return ordinal > s->at->ordinal;
-    }
-    return system ? ordinal <= s->at->ordinal : ordinal < s->at->ordinal;
+    bool here = system && !s->at.before_system; /* it is before the moment */
+    bool before = here ? ordinal <= s->at.ordinal : ordinal < s->at.ordinal;
+
+    return s->chunk.thread != s->at.thread || before == s->request->back;
 }
 
 static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
@@ -191,7 +192,7 @@ static int in_order(const void *a, const void *b)
 static int read_chunk(struct searching *s)
 {
     const struct ctr_replay_ops ops = {.mem = on_mem}, os_ops = {.os = on_os};
-    struct ctr_filter filter = s->opt->filter;
+    struct ctr_filter filter = s->filter;
     const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
     uint64_t first;
     int ret;
@@ -230,7 +231,7 @@ static int print_chunk(struct searching *s, bool *progress)
     for (size_t i = 0; !status && s->left.n && i < s->hits.n; i++) {
         const struct hit *h = &s->hits.v[s->request->back ? s->hits.n - 1 - i : i];
         bool taken;
-        if (take_out(s, h, t->process, &taken)) {
+        if (take_out(s, h, &taken)) {
             return dump_replay_status(s->opt, DUMP_STOP_NOMEM, 0, NULL);
         }
         if (!taken) {
@@ -253,16 +254,16 @@ static int print_chunk(struct searching *s, bool *progress)
 /* Finds the chunk with the event closest to a moment: 1, 0 or an error. */
 static int find_chunk(struct searching *s, const struct moment *from)
 {
-    struct ctr_filter filter = s->opt->filter;
+    struct ctr_filter filter = s->filter;
     struct ctr_found found;
     int ret;
 
     filter.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
     filter.addrs = s->left.v;
     filter.naddr = s->left.n;
-    ret = ctr_search(s->tr, &filter, from->thread, from->ordinal,
-                     s->request->back ? CTR_SEARCH_BACK : 0, s->opt->jobs, &found,
-                     &s->diag);
+    ret = ctr_search(s->tr, &filter, from->thread, from->ordinal, s->flags, s->opt->jobs,
+                     &found, &s->diag);
+    s->flags &= CTR_SEARCH_BACK; /* it goes on from a chunk */
     if (ret == 1) {
         ret = ctr_trace_chunk(s->tr, found.chunk, &s->chunk, &s->diag);
         return ret ? ret : 1;
@@ -294,7 +295,6 @@ static int nothing(const struct searching *s)
 /* Whether there can be no event at all; else a status. */
 static int check(const struct searching *s)
 {
-    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at->thread);
     struct ctr_info info;
 
     ctr_trace_info(s->tr, &info);
@@ -303,30 +303,70 @@ static int check(const struct searching *s)
                    s->opt->path, s->request->option);
         return TOOL_NOTHING;
     }
-    return !s->request->back && s->at->ordinal - t->first == t->insns ? nothing(s)
-                                                                      : TOOL_OK;
+    return TOOL_OK;
+}
+
+/* The bytes to search in the moment's process; 0 or DUMP_STOP_NOMEM. */
+static int begin_ranges(struct searching *s)
+{
+    const struct ctr_filter *f = &s->opt->filter;
+    int ret = 0;
+
+    for (uint32_t i = 0; !ret && i < f->naddr; i++) {
+        const struct ctr_range *r = &f->addrs[i];
+        if (!r->process || r->process - 1 == s->process) {
+            ret = add_range(&s->all, r->from, r->to);
+            ret = ret ? ret : add_range(&s->left, r->from, r->to);
+        }
+    }
+    return ret;
+}
+
+/* Searches one process from s->at on; *status is that of what was printed.  Returns 0, an
+ * enum dump_stop or an error. */
+static int search_process(struct searching *s, int *status)
+{
+    struct moment from = s->at;
+    bool progress = true;
+    int ret = 0;
+
+    s->filter = s->opt->filter;
+    s->filter.processes = &s->process;
+    s->filter.nprocess = 1;
+    s->filter.npid = 0; /* it chose the moment's process */
+    s->flags = (s->request->back ? CTR_SEARCH_BACK : 0) |
+               (s->at.before_system ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT);
+    while (!*status && !ret && progress && s->left.n &&
+           (ret = find_chunk(s, &from)) == 1) {
+        progress = false;
+        ret = read_chunk(s);
+        *status = ret ? *status : print_chunk(s, &progress);
+        from = after_chunk(s);
+    }
+    return ret;
 }
 
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct search_request *request, const struct moment *at)
 {
-    struct searching s = {
-        .tr = tr, .opt = opt, .request = request, .at = at, .diag = {.off = CTR_NO_OFF}};
-    struct moment from = *at;
-    int status = check(&s), ret = 0;
-    bool progress = true;
+    struct searching s = {.tr = tr,
+                          .opt = opt,
+                          .request = request,
+                          .at = *at,
+                          .process = ctr_trace_thread(tr, at->thread)->process,
+                          .diag = {.off = CTR_NO_OFF}};
+    int status = check(&s), ret = begin_ranges(&s), forked = 1;
 
-    for (uint32_t i = 0; !ret && i < opt->filter.naddr; i++) {
-        const struct ctr_range *r = &opt->filter.addrs[i];
-        ret = add_range(&s.left, r->from, r->to, r->process);
+    while (!status && !ret && s.left.n && forked == 1) {
+        ret = search_process(&s, &status);
+        if (ret || status || !s.left.n || !request->back) {
+            break;
+        }
+        forked = fork_find(tr, s.process, &s.at, &s.diag);
+        ret = forked < 0 ? forked : 0;
+        s.process = ctr_trace_thread(tr, s.at.thread)->process;
     }
-    while (!status && !ret && progress && s.left.n &&
-           (ret = find_chunk(&s, &from)) == 1) {
-        progress = false;
-        ret = read_chunk(&s);
-        status = ret ? status : print_chunk(&s, &progress);
-        from = after_chunk(&s);
-    }
+    free(s.all.v);
     free(s.left.v);
     free(s.hits.v);
     if (!status && ret) {

@@ -39,8 +39,9 @@ enum tool_parsed search_parse(struct search_request *r, int key, const char *arg
 
 /*
  * Prints the events that opt->filter's addrs were accessed by, the one that is closest to
- * the moment first, until each byte has one.  Returns as dump_events; TOOL_NOTHING after a
- * line on stderr if there is none.
+ * the moment first, until each byte has one.  It is about the memory of the moment's
+ * process: its own accesses, and backward, before its fork, those of its parent, and so on.
+ * Returns as dump_events; TOOL_NOTHING after a line on stderr if there is none.
  */
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct search_request *request, const struct moment *at);

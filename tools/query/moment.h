@@ -8,7 +8,7 @@
  *   crash                         the signal that ended a process: before the instruction
  *                                 that raised it, else after the last one
  *   mark:TEXT                     a mark, TEXT is a glob
- *   syscall:NAME                  the begin of a system call, NAME is a glob
+ *   syscall:NAME                  before a system call, NAME is a glob
  *   call:FUNCTION                 before the first instruction of a function, a location
  *
  * The last three are the first of that kind; /N after them means the N-th one, /-1 the
@@ -56,9 +56,10 @@ unsigned moment_symbols(const struct moment_text *text);
 
 /* A moment in a trace. */
 struct moment {
-    uint32_t thread;  /* index */
-    uint64_t ordinal; /* before this instruction; may be the one after the last */
-    uint64_t time_ns; /* of the trace: the last time known before it */
+    uint32_t thread;    /* index */
+    uint64_t ordinal;   /* before this instruction; may be the one after the last */
+    uint64_t time_ns;   /* of the trace: the last time known before it */
+    bool before_system; /* and before what the system did right before that instruction */
 };
 
 /*

@@ -62,6 +62,7 @@ static int at_ordinal(const struct finding *f, uint32_t thread, uint64_t ordinal
     uint64_t pc;
     int ret;
 
+    f->out->before_system = false;
     f->out->thread = thread;
     f->out->ordinal = ordinal;
     ret = ctr_state_at(f->locate->trace, thread, ordinal, NULL, &pc, &f->out->time_ns,
@@ -390,6 +391,18 @@ static const struct candidate *choose(const struct finding *f, struct candidates
     return back ? &l->v[l->n - back] : &l->v[number - 1];
 }
 
+/* A system call begins before what the system does for it. */
+static int at_event(const struct finding *f, const struct candidate *found)
+{
+    int status = at_ordinal(f, found->thread, found->ordinal);
+
+    if (f->text->kind == MOMENT_SYSCALL) {
+        f->out->before_system = true;
+        f->out->time_ns = found->time_ns ? found->time_ns : f->out->time_ns;
+    }
+    return status;
+}
+
 static int report_missing(const struct finding *f, size_t n)
 {
     char why[80];
@@ -446,8 +459,7 @@ static int find_event(const struct finding *f)
     }
     if (!status) {
         found = choose(f, &list);
-        status = found ? at_ordinal(f, found->thread, found->ordinal)
-                       : report_missing(f, list.n);
+        status = found ? at_event(f, found) : report_missing(f, list.n);
     }
     free(entries.v);
     free(c.glob);

@@ -89,6 +89,7 @@ void memory_close(struct memory_view *m)
 struct position {
     uint32_t thread, process;
     uint64_t ordinal;
+    bool before_system; /* as in struct moment */
 };
 
 /* A search of a line. */
@@ -202,6 +203,7 @@ static void pass_over(struct lookup *l, const struct ctr_found *found)
 {
     l->pos.thread = found->thread->index;
     l->pos.ordinal = found->ordinal;
+    l->pos.before_system = false;
 }
 
 /* Searches in one direction until all bytes are decided, or nothing more is found. */
@@ -222,7 +224,8 @@ static int search_line(struct lookup *l)
         if (!filter.naddr) {
             return 0;
         }
-        ret = ctr_search(l->m->tr, &filter, l->pos.thread, l->pos.ordinal, l->flags,
+        ret = ctr_search(l->m->tr, &filter, l->pos.thread, l->pos.ordinal,
+                         l->flags | (l->pos.before_system ? CTR_SEARCH_SYSTEM : 0),
                          l->m->jobs, &found, l->diag);
         if (ret != 1) {
             return ret;
@@ -258,7 +261,7 @@ static int search_parents(struct lookup *l)
             return ret;
         }
         parent = ctr_trace_thread(l->m->tr, fork.thread)->process;
-        l->pos = (struct position){fork.thread, parent, fork.ordinal};
+        l->pos = (struct position){fork.thread, parent, fork.ordinal, fork.before_system};
         ret = search_line(l);
     }
     return ret;
@@ -279,7 +282,7 @@ static int read_initial(struct lookup *l)
 
 static int fill_line(struct memory_view *m, struct line *line, struct ctr_diag *diag)
 {
-    struct position here = {m->at.thread, m->process, m->at.ordinal};
+    struct position here = {m->at.thread, m->process, m->at.ordinal, m->at.before_system};
     struct lookup l = {m, line, here, CTR_SEARCH_BACK, diag};
     int ret = search_line(&l);
 
@@ -288,6 +291,7 @@ static int fill_line(struct memory_view *m, struct line *line, struct ctr_diag *
         /* What comes after the instruction before is what comes from the moment on. */
         l.pos = here;
         l.pos.ordinal--;
+        l.pos.before_system = false;
         l.flags = 0;
         ret = search_line(&l);
     }

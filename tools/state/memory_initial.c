@@ -7,6 +7,7 @@
 
 #include "common/array.h"
 #include "cannoli/events.h"
+#include "query/fork.h"
 
 struct memory_initial {
     struct ctr_trace *tr;
@@ -18,6 +19,12 @@ struct memory_initial {
     uint32_t n;
     size_t cap;
     uint32_t process; /* UINT32_MAX: none read yet */
+    struct known_fork {
+        struct moment at;
+        int found; /* as of fork_find */
+        bool searched;
+    } *forks; /* by process */
+    size_t nr_forks;
 };
 
 int memory_initial_open(struct memory_initial **out, struct ctr_trace *tr,
@@ -45,6 +52,7 @@ void memory_initial_close(struct memory_initial *m)
     if (m) {
         ctr_maps_free(m->maps);
         free(m->v);
+        free(m->forks);
         free(m);
     }
 }
@@ -129,64 +137,25 @@ bool memory_initial_reaches(struct memory_initial *m, uint32_t process, uint64_t
 
 /* ---------------------------------------------------------------------- forks */
 
-/* Whether a process continues one of the same id after execve. */
-static bool is_execed(const struct memory_initial *m, const struct ctr_process *p)
-{
-    const struct ctr_process *other;
-
-    for (uint32_t i = p->index; i-- > 0;) {
-        other = ctr_trace_process(m->tr, i);
-        if (other && other->pid == p->pid) {
-            return other->end_reason == CTR_END_EXEC;
-        }
-    }
-    return false;
-}
-
-/* The thread that made a process: the last one with that id that had begun by then. */
-static const struct ctr_thread *maker_of(const struct memory_initial *m,
-                                         const struct ctr_process *p, int32_t tid)
-{
-    const struct ctr_thread *t, *found = NULL;
-
-    for (uint32_t i = 0; (t = ctr_trace_thread(m->tr, i)) != NULL; i++) {
-        if (t->tid == tid && t->process != p->index && t->start_ns <= p->start_ns) {
-            found = t;
-        }
-    }
-    return found;
-}
-
 int memory_initial_fork(struct memory_initial *m, uint32_t process, struct moment *out,
                         struct ctr_diag *diag)
 {
-    const struct ctr_process *p = ctr_trace_process(m->tr, process);
-    const struct ctr_thread *t, *child = NULL, *maker;
-    struct ctr_filter filter = {.kinds = CTR_KIND_EXEC, .nthread = 1};
-    struct ctr_cursor *c;
-    struct ctr_event ev;
-    int ret;
+    struct known_fork *f;
 
-    for (uint32_t i = 0; !child && (t = ctr_trace_thread(m->tr, i)) != NULL; i++) {
-        child = t->process == process ? t : NULL;
+    if (!array_reserve_zeroed(&m->forks, &m->nr_forks, process + (size_t)1,
+                              sizeof(*m->forks))) {
+        return -CTR_E_NOMEM;
     }
-    maker = p && child && child->ptid && !is_execed(m, p) ? maker_of(m, p, child->ptid)
-                                                          : NULL;
-    if (!maker) {
-        return 0;
+    f = &m->forks[process];
+    if (!f->searched) {
+        f->found = fork_find(m->tr, process, &f->at, diag);
+        if (f->found < 0) {
+            return f->found;
+        }
+        f->searched = true;
     }
-    filter.threads = &maker->index;
-    filter.from_ns = p->start_ns;
-    ret = ctr_cursor_open(&c, m->tr, &filter, diag);
-    if (ret) {
-        return ret;
-    }
-    ret = ctr_cursor_next(c, &ev, diag);
-    *out = (struct moment){maker->index,
-                           ret == 1 ? ev.exec.ordinal : maker->first + maker->insns,
-                           p->start_ns};
-    ctr_cursor_close(c);
-    return ret < 0 ? ret : 1;
+    *out = f->at;
+    return f->found;
 }
 
 /* ------------------------------------------------------------------- contents */

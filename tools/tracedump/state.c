@@ -161,8 +161,10 @@ static bool put_text(struct state *s)
     const struct ctr_reg *reg;
     bool ok =
         textbuf_printf(
-            b, "thread     %d/%d\nplace      before ordinal %" PRIu64 " of %" PRIu64 "\n",
-            t->pid, t->tid, s->request->ordinal, t->first + t->insns) &&
+            b,
+            "thread     %d/%d\nplace      before ordinal %" PRIu64 " of %" PRIu64 "%s\n",
+            t->pid, t->tid, s->request->ordinal, t->first + t->insns,
+            s->request->before_system ? " and the system call before it" : "") &&
         textbuf_printf(b, "time       %.6f s\n", seconds_of(&s->info, s->time_ns)) &&
         put_next_text(s) &&
         textbuf_printf(b, s->values ? "registers\n" : "registers  not recorded\n");
@@ -248,6 +250,36 @@ static bool put_json(struct state *s)
 
 /* --------------------------------------------------------------------------- */
 
+/* Makes the registers those after the instruction before, without what the system changed
+ * since then. */
+static int read_before_system(struct state *s, struct ctr_diag *diag)
+{
+    const uint64_t ordinal = s->request->ordinal - 1;
+    struct ctr_filter filter = {.kinds = CTR_KIND_REG,
+                                .threads = &s->thread->index,
+                                .nthread = 1,
+                                .from = ordinal,
+                                .to = ordinal + 1};
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    uint64_t pc, time_ns;
+    int ret =
+        ctr_state_at(s->tr, s->thread->index, ordinal, s->values, &pc, &time_ns, diag);
+
+    ret = ret ? ret : ctr_cursor_open(&c, s->tr, &filter, diag);
+    if (ret) {
+        return ret;
+    }
+    while ((ret = ctr_cursor_next(c, &ev, diag)) == 1) {
+        const struct ctr_reg_change *r = &ev.reg;
+        if (ev.kind == CTR_CURSOR_REG && !r->outside && r->reg < s->nr_regs) {
+            memcpy(s->values + (size_t)r->reg * CTR_REG_STRIDE, r->value, r->size);
+        }
+    }
+    ctr_cursor_close(c);
+    return ret;
+}
+
 /* Reads everything to show; 0, an enum dump_stop or an error of libctr. */
 static int read_state(struct state *s, struct ctr_diag *diag)
 {
@@ -272,11 +304,19 @@ static int read_state(struct state *s, struct ctr_diag *diag)
     if (ret == -CTR_E_INVAL && !s->values) {
         ret = 0;
     }
+    if (!ret && s->request->before_system) {
+        s->time_ns = s->request->time_ns;
+        if (s->values && s->request->ordinal > s->thread->first) {
+            ret = read_before_system(s, diag);
+        }
+    }
     ret = ret ? ret
               : mappings_load(&s->modules, s->tr, s->opt->path,
                               s->opt->no_index ? CTR_OPEN_NO_INDEX : 0, 0, diag);
     if (!ret && s->modules) {
-        s->time = mappings_time(s->modules, &s->chunk, s->request->ordinal, &until);
+        s->time = s->request->before_system
+                      ? s->time_ns
+                      : mappings_time(s->modules, &s->chunk, s->request->ordinal, &until);
         s->time = s->time_ns > s->time ? s->time_ns : s->time;
         s->maps = mappings_history(s->modules, s->time);
         ret = s->maps ? 0 : mappings_error(s->modules, diag);

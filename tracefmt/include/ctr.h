@@ -941,14 +941,17 @@ struct ctr_found {
     uint8_t system; /* 1: the system's */
 };
 
-#define CTR_SEARCH_BACK 0x1u /* the last one before the place, not the first after it */
+#define CTR_SEARCH_BACK 0x1u   /* the last one before the place, not the first after it */
+#define CTR_SEARCH_POINT 0x2u  /* the place is the point before the instruction */
+#define CTR_SEARCH_SYSTEM 0x4u /* and before what the system did right before it */
 
 /*
  * Finds the event that is closest to the instruction `ordinal' of a thread (index in the
  * thread table): backward or forward from it, in recorded order as of ctr_replay, through
  * all threads that the filter selects.  Only events strictly before or after the
- * instruction count.  With CTR_SEARCH_BACK the ordinal may be the one after the thread's
- * last.
+ * instruction count; with CTR_SEARCH_POINT or _SYSTEM the instruction counts as after the
+ * place, with CTR_SEARCH_SYSTEM also what the system did right before it.  With any of the
+ * flags the ordinal may be the one after the thread's last.
  *
  * The filter must have addrs; of its kinds CTR_KIND_LOAD, _STORE and _SYS (memory that
  * the system read or wrote, with _LOAD or _STORE) count.  Chunks that cannot match are

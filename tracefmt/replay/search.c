@@ -19,6 +19,8 @@ struct search {
     struct feed feed;   /* instructions and system events */
     struct feed system; /* system events only */
     int back;
+    int point;       /* the instruction at the place is after it ... */
+    int system_here; /* ... and what the system did right before it */
     uint32_t thread; /* the place */
     uint64_t ordinal;
 
@@ -117,7 +119,7 @@ static int is_side(const struct searcher *me, uint64_t ordinal)
         return 0;
     }
     return me->walk.pub.thread != s->thread ||
-           (s->back ? ordinal < s->ordinal : ordinal > s->ordinal);
+           (s->back ? ordinal < s->ordinal : ordinal + s->point > s->ordinal);
 }
 
 /* Events belong to the instruction that follows, and came before it. */
@@ -128,7 +130,8 @@ static int is_event_side(const struct searcher *me, uint64_t ordinal)
         return 0;
     }
     return me->walk.pub.thread != s->thread ||
-           (s->back ? ordinal <= s->ordinal : ordinal > s->ordinal);
+           (s->back ? ordinal < s->ordinal + !s->system_here
+                    : ordinal + s->system_here > s->ordinal);
 }
 
 static int look_event(struct searcher *me, const struct ctr_os_event *e)
@@ -234,7 +237,14 @@ static void *work(void *arg)
 static int find_place(struct search *s, struct ctr_diag *diag)
 {
     struct chunk_row row;
-    int got = chunktab_ordinal(s->tr->chunks, s->thread, s->ordinal, s->back, &row, diag);
+    int got = 0;
+    if (s->system_here && !s->back && s->ordinal) { /* it may be in the chunk before */
+        got = chunktab_ordinal(s->tr->chunks, s->thread, s->ordinal - 1, 0, &row, diag);
+    }
+    if (!got) {
+        got = chunktab_ordinal(s->tr->chunks, s->thread, s->ordinal, s->back || s->point,
+                               &row, diag);
+    }
     s->left = got;
     if (got == 1) {
         return chunktab_place(s->tr->chunks, &row, &s->at, diag);
@@ -284,6 +294,8 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
     struct search s = {
         .tr = tr,
         .back = (flags & CTR_SEARCH_BACK) != 0,
+        .point = (flags & (CTR_SEARCH_POINT | CTR_SEARCH_SYSTEM)) != 0,
+        .system_here = (flags & CTR_SEARCH_SYSTEM) != 0,
         .thread = thread,
         .ordinal = ordinal,
     };
