@@ -184,6 +184,17 @@ static const char *nearest(const struct finder *f, const char *glob, uint32_t gl
     return found;
 }
 
+/* Whether mappings were recorded, but are not known because it is a stream. */
+static bool is_mapped_stream(const struct ctr_trace *tr)
+{
+    struct ctr_info info = {0};
+
+    if (tr) {
+        ctr_trace_info(tr, &info);
+    }
+    return tr && !info.seekable && info.events & CTR_HAS_MAP;
+}
+
 /* Why there may be no such name: the modules without a file or without symbols. */
 static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
                         const char *name)
@@ -195,6 +206,7 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
     const struct module *named =
         glob_len ? NULL : finder_module_named(f, name, (uint32_t)strlen(name));
     struct symfile_info info;
+    bool stream = is_mapped_stream(f->request->trace);
     unsigned modules = 0;
 
     for (uint32_t i = 0; (m = finder_nth(f, i)) != NULL; i++) {
@@ -212,7 +224,9 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
         finder_why_module(f, glob, glob_len);
     } else if (!modules) {
         finder_why(f, WHY_EXACT,
-                   "the trace names no programs (recorded without map): use --elf");
+                   stream ? "names need a file, not a stream, or --elf"
+                          : "the trace names no programs (recorded without map): use "
+                            "--elf");
     } else if (named) {
         finder_why(f, WHY_EXACT, "'%s' is a program or library, no %s: its code is %s!*",
                    name, what, named->name);

@@ -191,6 +191,17 @@ static int load_mapped(struct places *p, struct ctr_trace *tr)
     return status || !rejected ? status : make_ranges(p, tr);
 }
 
+/* Why the mappings are not known. */
+static const char *why_unmapped(const struct ctr_trace *tr)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(tr, &info);
+    return info.seekable || !(info.events & CTR_HAS_MAP)
+               ? "recorded without mappings"
+               : "names need a file, not a stream";
+}
+
 /* No mappings: only programs that are not movable have known addresses. */
 static int load_fixed(struct places *p, struct ctr_trace *tr)
 {
@@ -207,9 +218,8 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
         uint32_t n = symfile_code(e->file, &code);
         if (e->info.movable) {
             tool_error(s->opt.prog,
-                       "%s: can be loaded anywhere, and %s does not say where (it was "
-                       "recorded without mappings)",
-                       e->path, p->target.path);
+                       "%s: can be loaded anywhere, and %s does not say where (%s)",
+                       e->path, p->target.path, why_unmapped(tr));
             return TOOL_FAILED;
         }
         if (modset_resolve_elf(s, e)) {
@@ -228,9 +238,8 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
     }
     if (!s->opt.nr_elfs && !s->opt.quiet && !s->opt.unmapped_quiet) {
         tool_error(s->opt.prog,
-                   "%s: recorded without mappings: which programs and libraries ran is "
-                   "not known (--elf)",
-                   p->target.path);
+                   "%s: %s: which programs and libraries ran is not known (--elf)",
+                   p->target.path, why_unmapped(tr));
     }
     return ranges_finish(&p->ranges) ? verify(p, tr, &rejected) : no_memory(p);
 }
@@ -266,8 +275,7 @@ static int new_places(struct places **out, struct modset *s, struct ctr_trace *t
         return TOOL_FAILED;
     }
     if (!p->mappings && s->opt.nr_perf_maps && !s->opt.quiet) {
-        tool_error(s->opt.prog, "%s: recorded without mappings, which --perf-map needs",
-                   path);
+        tool_error(s->opt.prog, "%s: %s, which --perf-map needs", path, why_unmapped(tr));
     }
     return TOOL_OK;
 }
