@@ -19,7 +19,7 @@ static long sys(long n, long a, long b, long c, long d)
 }
 volatile int value, later;
 volatile char buffer[8];
-void child(int *ends)
+__attribute__((noinline)) void child(int *ends)
 {
     sys(0, ends[0], (long)buffer, 1, 0); /* the parent has stored 2 */
     later = buffer[0];
@@ -95,4 +95,16 @@ for moment, rax in ("syscall:read", 0), (f"{read['ordinal']}/2", 1):
     if (state["ordinal"], int(state["registers"]["rax"], 16)) != (read["ordinal"], rax):
         sys.exit(f"--state={moment}: {state['ordinal']}, {state['registers']['rax']}")
 END
+# Names need a file: a stream was not recorded without mappings
+run 4 "$dump" -a value - < <(cat run.ctr)
+grep -q 'need a file, not a stream' stderr || fail "$(cat stderr)"
+run 0 "$BIN/tracesym" -n 5 - < <(cat run.ctr)
+grep -q 'need a file, not a stream' stderr || fail "$(cat stderr)"
+# Of a part, one remark
+"$BIN/cannoli-record" -q --function=child -e mem,sys,map,thr -o part.ctr -- ./app 2>record.err
+run 0 "$dump" -a later --last-write-before=crash part.ctr
+one_line part
+grep -q 'only a part was recorded (--function=child)' stderr || fail "$(cat stderr)"
+run 0 "$dump" -q -a later --last-write-before=crash part.ctr
+[ ! -s stderr ] || fail "$(cat stderr)"
 finish

@@ -13,6 +13,7 @@
 
 #include "common/array.h"
 #include "cannoli/events.h"
+#include "input/trace.h"
 #include "query/fork.h"
 
 enum tool_parsed search_parse(struct search_request *r, int key, const char *arg)
@@ -302,6 +303,9 @@ static int check(const struct searching *s)
         tool_error(s->opt->prog, "%s: %s: accesses were not recorded (-e mem)",
                    s->opt->path, s->request->option);
         return TOOL_NOTHING;
+    }
+    if (!s->opt->quiet) {
+        tool_note_part(s->opt->prog, s->opt->path, s->tr, "other accesses are not in it");
     }
     return TOOL_OK;
 }

@@ -106,3 +106,20 @@ const char *tool_state_name(enum ctr_state state)
 
     return (unsigned)state < 4 ? names[state] : "unknown";
 }
+
+void tool_note_part(const char *prog, const char *path, const struct ctr_trace *tr,
+                    const char *meaning)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(tr, &info);
+    if (info.selection[0]) {
+        tool_error(prog, "%s: only a part was recorded (%s): %s", path, info.selection,
+                   meaning);
+    } else if (info.dropped_insns) {
+        tool_error(prog,
+                   "%s: only the end of the recording was kept (%" PRIu64
+                   " instructions were dropped): %s",
+                   path, info.dropped_insns, meaning);
+    }
+}

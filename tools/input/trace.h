@@ -38,6 +38,11 @@ int tool_mappings_status(const char *prog, const char *path, const struct mappin
 int tool_trace_status(const char *prog, const char *path, const struct ctr_trace *tr,
                       bool quiet);
 
+/* Says on stderr if only a part was recorded or kept, and what that means for the answer:
+ * "counts are of that". */
+void tool_note_part(const char *prog, const char *path, const struct ctr_trace *tr,
+                    const char *meaning);
+
 /* "complete", "unfinished", "truncated", "streaming" */
 const char *tool_state_name(enum ctr_state state);
 

@@ -753,20 +753,8 @@ static int show_with_symbols(struct ctr_trace *tr, struct command_line *c)
 static void note_part(const struct ctr_trace *tr, const char *path,
                       const struct command_line *c)
 {
-    struct ctr_info info;
-
-    ctr_trace_info(tr, &info);
-    if (prints(c->mode) || c->mode == MODE_LIST || c->dump.opt.quiet) {
-        return;
-    }
-    if (info.selection[0]) {
-        tool_error(PROG, "%s: only a part was recorded (%s): counts are of that", path,
-                   info.selection);
-    } else if (info.dropped_insns) {
-        tool_error(PROG,
-                   "%s: only the end of the recording was kept (%" PRIu64
-                   " instructions were dropped): counts are of that",
-                   path, info.dropped_insns);
+    if (!prints(c->mode) && c->mode != MODE_LIST && !c->dump.opt.quiet) {
+        tool_note_part(PROG, path, tr, "counts are of that");
     }
 }
 
