@@ -89,12 +89,30 @@ loads = [e for e in run(0, "--reads", "-a", "buffer") if e["kind"] == "load"]
 if loads[0]["ordinal"] - read["ordinal"] > 1:
     sys.exit(f"the load is not next to the call: {loads}, {read}")
 search("first-read-after", "syscall:read", "buffer", place(loads[0]))
+# --writes and --reads have what the system did, too
+writes = run(0, "--writes", "-a", "buffer")
+if [place(e) for e in writes] != [place(read)]:
+    sys.exit(f"--writes: {writes}")
+if [place(e) for e in run(0, "-e", "sys,store", "-a", "buffer")] != [place(read)]:
+    sys.exit("-e sys,store")
+if [place(e) for e in run(0, "-e", "sys", "-a", "buffer")] != [place(read)]:
+    sys.exit("-e sys")
+run(4, "-e", "store", "--writes", "-a", "buffer")
+if [place(e) for e in run(0, "--reads", "-a", "buffer")] != [place(loads[0])]:
+    sys.exit("--reads")
+got = [place(e) for e in run(0, "-e", "sys,mem", "-a", "buffer")]
+if got != [place(read), place(loads[0])]:
+    sys.exit(got)
 # And its registers are those of the call.
 for moment, rax in ("syscall:read", 0), (f"{read['ordinal']}/2", 1):
     state = run(0, f"--state={moment}")[0]
     if (state["ordinal"], int(state["registers"]["rax"], 16)) != (read["ordinal"], rax):
         sys.exit(f"--state={moment}: {state['ordinal']}, {state['registers']['rax']}")
 END
+run 0 "$BIN/tracesym" --writes -a buffer run.ctr
+[ "$(grep -c ' read([0-9]*, "x", 1) = 1' stdout)/$(wc -l <stdout)" = 1/1 ] || fail "tracesym: $(cat stdout)"
+run 0 "$dump" --writes -a buffer --elf app - < <(cat run.ctr)
+grep -q ' read([0-9]*, "x", 1) = 1' stdout || fail "a stream: $(cat stdout)"
 # Names need a file: a stream was not recorded without mappings
 run 4 "$dump" -a value - < <(cat run.ctr)
 grep -q 'need a file, not a stream' stderr || fail "$(cat stderr)"

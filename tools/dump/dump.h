@@ -5,7 +5,7 @@
  *
  * events.c replays and has the callbacks, lines.c formats lines, access.c prints single
  * accesses, output.c writes in order, insntext.c caches the text of instructions, os.c
- * formats events of the system, marks.c events about the recording itself, calls.c
+ * formats events of the system, os_touch.c selects them by memory, marks.c events about the recording itself, calls.c
  * assembles system calls.
  * Events between instructions alone are printed in order of time: timed.c has the
  * callbacks, order.c merges the threads, held.c keeps the lines that wait, ahead.c finds
@@ -81,6 +81,9 @@ struct dump_options {
     unsigned jobs;
     unsigned string_max; /* bytes shown of a system call's buffer */
     uint32_t kinds;      /* CTR_KIND_* to show */
+    /* CTR_KIND_LOAD, _STORE: with addresses also calls and signals for which the system
+     * read, or wrote, there */
+    uint32_t buffers;
     struct ctr_filter filter;
     const struct ctr_thread *only; /* show this thread only; NULL: all of the filter */
     const struct annotator *annotator; /* instead of places; or NULL */
@@ -200,11 +203,21 @@ struct os_printer {
     struct textbuf args;
     struct syscall_mem *mem;
     size_t mem_cap;
+    bool touching; /* prints only what os_touches selects */
 };
 
 void os_printer_init(struct os_printer *p, const struct ctr_trace *tr,
                      const struct dump_options *opt);
 void os_printer_fini(struct os_printer *p);
+
+/* Whether opt selects calls by the memory that the system used for them. */
+bool os_by_memory(const struct dump_options *opt);
+/* Whether memory of a thread's process, of size > 0, is at addresses of opt->filter ... */
+bool os_at_addrs(const struct dump_options *opt, const struct ctr_thread *thread,
+                 uint64_t addr, uint64_t size);
+/* ... and, being used by the system, selected by opt->buffers; size may be 0. */
+bool os_touches(const struct dump_options *opt, const struct ctr_thread *thread,
+                uint64_t addr, uint64_t size, bool write);
 
 /* Each returns false when there is no memory. */
 bool os_print_event(struct os_printer *p, const struct ctr_os_event *e);

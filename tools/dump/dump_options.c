@@ -64,7 +64,13 @@ static int finish_accesses(struct dump_choice *c)
     const uint32_t both = CTR_KIND_LOAD | CTR_KIND_STORE;
     struct dump_options *opt = &c->opt;
     uint32_t chosen = opt->kinds & both;
+    bool sys = opt->kinds & CTR_KIND_SYS && !(opt->kinds & CTR_KIND_EXEC);
 
+    if (sys) { /* --events sys,store: what the system stored, too */
+        opt->buffers = c->accesses ? c->accesses : chosen ? chosen : both;
+    } else if (!opt->kinds && !opt->values && !opt->times) {
+        opt->buffers = c->accesses;
+    }
     if (!c->accesses) {
         return TOOL_OK;
     }

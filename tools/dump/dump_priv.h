@@ -70,7 +70,8 @@ struct dump {
     bool hold_exec; /* show an instruction only with a selected access */
     bool hide_mem;  /* do not show that access */
     bool addrs;     /* --addr: registers of shown instructions only */
-    bool selects;   /* the annotator hides instructions */
+    bool buffers; /* accesses are selected by address here, as events are between them */
+    bool selects; /* the annotator hides instructions */
     uint32_t kinds; /* CTR_KIND_* that are read */
     bool stream;
     bool hide_threads;   /* events of threads are read to find the ends of calls only */

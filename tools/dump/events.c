@@ -228,6 +228,9 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     if (m->ordinal >= w->watch && before_insn(d, w, job, m->ordinal)) {
         return DUMP_STOP_NOMEM;
     }
+    if (d->buffers && !os_at_addrs(d->opt, m->thread, m->addr, m->size)) {
+        return 0;
+    }
     if (d->selects) {
         ret = hidden(d, w, m->block, m->insn);
         if (ret) {
@@ -381,6 +384,38 @@ static int only_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 
 /* ----------------------------------------------------------------- replay */
 
+static int find_touching(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    const struct dump *d = arg;
+    struct ctr_usermem m;
+
+    return !ctr_parse_usermem(e, &m) &&
+           os_touches(d->opt, ctr_job_thread(job), m.addr, m.size,
+                      (m.flags & CTR_USERMEM_WRITE) != 0);
+}
+
+/*
+ * Whether the system used the memory that is selected.  In a file this is looked up first,
+ * as it takes no decoding of instructions: mostly there is nothing, and the index is of
+ * use.
+ */
+static bool has_buffers(struct dump *d)
+{
+    struct ctr_replay_ops ops = {.os = find_touching};
+    struct ctr_filter filter = d->opt->filter;
+    struct ctr_replay_opts opts = {.workers = d->opt->jobs, .filter = &filter};
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+
+    if (!os_by_memory(d->opt) || !(d->info.events & CTR_HAS_SYS)) {
+        return false;
+    }
+    filter.kinds = CTR_KIND_SYS;
+    filter.addrs = NULL;
+    filter.naddr = 0;
+    /* An error is met again by the replay. */
+    return !d->info.seekable || ctr_replay(d->trace, &ops, d, &opts, &diag) != 0;
+}
+
 /* Chooses the callbacks, and the filter for the library. */
 static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *filter)
 {
@@ -390,13 +425,16 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     bool execs = kinds & CTR_KIND_EXEC;
 
     d->selects = d->opt->annotator && d->opt->annotator->selects;
+    d->buffers = has_buffers(d);
+    kinds |= d->buffers ? CTR_KIND_SYS : 0;
     if (filter->npc || filter->naddr || d->selects) {
         /* Events between instructions have no address to select by. */
-        kinds &= ~between;
+        kinds &= ~(d->buffers ? between & ~CTR_KIND_SYS : between);
     }
     /* With --addr an access of a shown kind makes its instruction appear; if no kind
      * of access is shown, any access does. */
     d->addrs = filter->naddr != 0;
+    filter->naddr = d->buffers ? 0 : filter->naddr;
     d->hold_exec = execs && d->addrs;
     d->hide_mem = d->addrs && !accesses && (execs || kinds & CTR_KIND_REG);
     filter->kinds = kinds | (d->hide_mem ? CTR_KIND_LOAD | CTR_KIND_STORE : 0);

@@ -128,6 +128,18 @@ static bool put_call_json(struct os_printer *p, const struct syscall_call *c, ui
     return ok && textbuf_printf(b, "}\n");
 }
 
+static bool call_touches(const struct os_printer *p, const struct syscall_call *c,
+                         const struct ctr_thread *thread)
+{
+    bool touches = false;
+
+    for (size_t i = 0; !touches && i < c->n_mem; i++) {
+        const struct syscall_mem *m = &c->mem[i];
+        touches = os_touches(p->opt, thread, m->addr, m->size, m->write);
+    }
+    return touches;
+}
+
 bool os_print_call(struct os_printer *p, const struct open_call *open,
                    const struct ctr_os_event *ret)
 {
@@ -166,6 +178,9 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
         return false;
     }
     c.mem = p->mem;
+    if (p->touching && !call_touches(p, &c, e.thread)) {
+        return true;
+    }
     p->args.len = 0;
     n = syscall_put_args(&p->args, &c, arg);
     if (n < 0 || !os_put_start(p, "syscall", &e)) {
@@ -463,6 +478,11 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     struct ctr_thread_event thread;
     uint64_t pc;
 
+    if (p->touching && (ctr_parse_usermem(e, &mem) ||
+                        !os_touches(p->opt, e->thread, mem.addr, mem.size,
+                                    (mem.flags & CTR_USERMEM_WRITE) != 0))) {
+        return true;
+    }
     switch (e->type) {
     case CTR_EVENT_USERMEM:
         return ctr_parse_usermem(e, &mem) != 0 || print_memory(p, e, &mem);

@@ -12,7 +12,7 @@
 void os_printer_init(struct os_printer *p, const struct ctr_trace *tr,
                      const struct dump_options *opt)
 {
-    *p = (struct os_printer){.opt = opt};
+    *p = (struct os_printer){.opt = opt, .touching = os_by_memory(opt)};
     ctr_trace_info(tr, &p->info);
     guest_init(&p->guest, &p->info);
 }
