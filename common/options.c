@@ -182,6 +182,13 @@ int tool_bad_argument(struct tool_options *o, int key)
             return tool_unknown_word(o->prog, t->words, item, strcspn(item, ","));
         }
     }
+    if (t && t->arg && !strcmp(t->arg, "MOMENT")) {
+        return tool_usage_error(o->prog,
+                                "bad argument '%s' for option '%s', which takes 1234, "
+                                "1.5s, end, crash, call:FUNCTION, syscall:NAME or "
+                                "mark:TEXT",
+                                o->arg, tool_option_name(o, key));
+    }
     return tool_usage_error(o->prog, "bad argument '%s' for option '%s'", o->arg,
                             tool_option_name(o, key));
 }

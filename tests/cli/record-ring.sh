@@ -80,7 +80,7 @@ grep -q "before ordinal $first of" stdout || fail "--state at the first instruct
 grep -v '^thread\|^time' stdout >got
 "$dump" --state "$first" full.ctr | grep -v '^thread\|^time' >want
 same want got "registers at the first instruction kept"
-run 1 "$dump" --state $((first - 1)) ring.ctr
+run 4 "$dump" --state $((first - 1)) ring.ctr
 one_line
 grep -q dropped stderr || fail "--state before the first: $(cat stderr)"
 # as a stream, and with several workers

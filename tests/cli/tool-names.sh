@@ -442,7 +442,16 @@ for moment, why in (("crash", "no process was ended by a signal"),
     err = tool(4, "tracedump", "--state=" + moment, trace.path)
     if why not in err:
         sys.exit(f"{moment}: {err}")
-tool(1, "tracedump", f"--state={count + 1}", trace.path)
+tool(4, "tracedump", f"--state={count + 1}", trace.path)
+for moment, why in (("--from=999999999", f"no thread selected has more than {count} instructions"),
+                    ("--from=syscall:wriet", "did you mean 'write'"),
+                    ("--state=syscall:zzzzzzzzzz", "there are '")):
+    err = tool(4, "tracedump", moment, trace.path)
+    if why not in err:
+        sys.exit(f"{moment}: {err}")
+err = tool(2, "tracedump", "--from=foo", trace.path)
+if "call:FUNCTION" not in err:
+    sys.exit(err)
 for moment in ("", "x", "1,23", "12,34", "1.2345K", "0x1K", "1.5", "-1", "end/0", "end/-1", "crash/x",
                "call:", "mark:", "syscall:", "3 s", "99999999999999999999"):
     tool(2, "tracedump", "--state=" + moment, trace.path)

@@ -104,7 +104,7 @@ is_usage tracedump -a 0 --last-write-before=1 --info sample.ctr
 is_usage tracedump -a 0 --first-read-after=1 --state=1 sample.ctr
 run 1 "$dump" -a 0 --last-write-before=1 - < <(cat sample.ctr)
 one_line "a stream"
-run 1 "$dump" -a 0 --last-write-before=99999999/1 sample.ctr
+run 4 "$dump" -a 0 --last-write-before=99999999/1 sample.ctr
 one_line "no such instruction"
 grep -q 'instructions only' stderr || fail "$(cat stderr)"
 run 4 "$dump" -a 0 -t 99 --last-write-before=1 sample.ctr

@@ -114,7 +114,7 @@ run 0 "$dump" --state=21 -t 4242 system.ctr
 grep -q '^next  *none' stdout || fail "--state at the end: $(grep next stdout)"
 run 0 "$dump" --state=0 -p 5000 --no-disas system.ctr
 grep -q '^next  *0x10400 app+0x400 10402de9$' stdout || fail "--state at the begin: $(grep next stdout)"
-run 1 "$dump" --state=22 -t 4242 system.ctr
+run 4 "$dump" --state=22 -t 4242 system.ctr
 one_line "--state after the end"
 grep -q '21 instructions' stderr || fail "--state after the end: $(cat stderr)"
 run 1 "$dump" --state=0 system.ctr

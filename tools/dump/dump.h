@@ -106,7 +106,7 @@ int dump_write(const void *data, size_t n, int *sys_errno);
 bool dump_wrote(void);
 
 /* Call if nothing was written: says why, unless quiet.  Returns TOOL_NOTHING. */
-int dump_nothing(const struct ctr_trace *tr, const struct dump_options *opt);
+int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt);
 
 /*
  * Prints the events that opt->filter and opt->kinds select to standard output.  Returns

@@ -2,10 +2,12 @@
 /* Why no event was printed. */
 #include "dump.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/options.h"
+#include "query/threads.h"
 
 static const struct {
     uint32_t kinds, has;
@@ -38,11 +40,29 @@ static void list_missing(const struct ctr_info *info, uint32_t kinds, char *to,
     }
 }
 
-int dump_nothing(const struct ctr_trace *tr, const struct dump_options *opt)
+/* How many instructions the longest thread selected has, if they begin after its end; or
+ * 0. */
+static uint64_t too_far(struct ctr_trace *tr, const struct ctr_filter *f)
+{
+    const struct ctr_thread *t;
+    struct ctr_info info;
+    uint64_t most = 0;
+
+    ctr_trace_info(tr, &info);
+    for (uint32_t i = 0; info.seekable && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        if (threads_selected(f, t) && t->first + t->insns > most) {
+            most = t->first + t->insns;
+        }
+    }
+    return f->from_thread || f->from < most || f->from == UINT64_MAX ? 0 : most;
+}
+
+int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
 {
     const struct ctr_filter *f = &opt->filter;
     uint32_t kinds = opt->kinds & ~(f->naddr || f->npc ? CTR_KIND_MARK : 0u);
     struct ctr_info info;
+    const uint64_t far = too_far(tr, f);
     char missing[100];
 
     ctr_trace_info(tr, &info);
@@ -54,6 +74,10 @@ int dump_nothing(const struct ctr_trace *tr, const struct dump_options *opt)
         tool_error(opt->prog, "%s: accesses were not recorded (-e mem)", opt->path);
     } else if (missing[0]) {
         tool_error(opt->prog, "%s: %s were not recorded", opt->path, missing);
+    } else if (far) {
+        tool_error(opt->prog,
+                   "%s: no thread selected has more than %" PRIu64 " instructions",
+                   opt->path, far);
     } else if (f->naddr || f->npc || f->from || f->to || f->from_ns || f->to_ns ||
                f->npid || f->ntid || f->nprocess || f->nthread ||
                (opt->annotator && opt->annotator->selects)) {

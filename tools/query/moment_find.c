@@ -12,6 +12,7 @@
 #include "cannoli/events.h"
 #include "common/options.h"
 #include "input/trace.h"
+#include "query/moment_known.h"
 #include "query/threads.h"
 
 /* A search. */
@@ -112,12 +113,12 @@ static int find_ordinal(const struct finding *f)
         tool_error(f->locate->prog,
                    "%s: events of thread %d/%d before ordinal %" PRIu64 " were dropped",
                    f->locate->path, t->pid, t->tid, t->first);
-        return TOOL_FAILED;
+        return TOOL_NOTHING;
     }
     if (n - t->first > t->insns) {
         tool_error(f->locate->prog, "%s: thread %d/%d has %" PRIu64 " instructions only",
                    f->locate->path, t->pid, t->tid, t->first + t->insns);
-        return TOOL_FAILED;
+        return TOOL_NOTHING;
     }
     return at_ordinal(f, t->index, n);
 }
@@ -403,12 +404,28 @@ static int at_event(const struct finding *f, const struct candidate *found)
     return status;
 }
 
-static int report_missing(const struct finding *f, size_t n)
+/* There is none: what there is, as a filter selects it. */
+static int report_none(const struct finding *f, const struct ctr_filter *filter)
+{
+    struct textbuf b = {0};
+    bool ok = textbuf_printf(&b, "there is none among the threads selected");
+
+    if (ok && f->text->kind != MOMENT_CALL) {
+        ok = moment_put_known(&b, f->locate->trace, f->text, filter);
+    }
+    ok = ok && textbuf_printf(&b, "%c", 0);
+    nothing(f, ok ? b.data : "there is none among the threads selected");
+    textbuf_fini(&b);
+    return TOOL_NOTHING;
+}
+
+static int report_missing(const struct finding *f, const struct ctr_filter *filter,
+                          size_t n)
 {
     char why[80];
 
     if (!n) {
-        return nothing(f, "there is none among the threads selected");
+        return report_none(f, filter);
     }
     snprintf(why, sizeof(why), "there %s only %zu", n == 1 ? "is" : "are", n);
     return nothing(f, why);
@@ -459,7 +476,7 @@ static int find_event(const struct finding *f)
     }
     if (!status) {
         found = choose(f, &list);
-        status = found ? at_event(f, found) : report_missing(f, list.n);
+        status = found ? at_event(f, found) : report_missing(f, &filter, list.n);
     }
     free(entries.v);
     free(c.glob);

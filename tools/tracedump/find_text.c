@@ -45,8 +45,8 @@ static int parse_bytes(struct find_request *r)
             continue;
         }
         if (high < 0) {
-            return bad(r, "neither bytes in hexadecimal, a string in double quotes nor "
-                          "TYPE:NUMBER");
+            return bad(r, "neither bytes in hexadecimal, a string in double quotes (in a "
+                          "shell '\"hello\"') nor TYPE:NUMBER");
         }
         if (low < 0) {
             return bad(r, "bytes need two digits each");
