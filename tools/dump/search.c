@@ -32,6 +32,9 @@ enum tool_parsed search_parse(struct search_request *r, int key, const char *arg
     return moment_parse(arg, &r->moment) ? TOOL_PARSED : TOOL_BAD_ARG;
 }
 
+/* How many parents are searched; a damaged table of processes may have a circle. */
+#define MAX_FORKS 1000u
+
 /* A search that goes on until every byte is found. */
 struct searching {
     struct ctr_trace *tr;
@@ -361,7 +364,8 @@ int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                           .diag = {.off = CTR_NO_OFF}};
     int status = check(&s), ret = begin_ranges(&s), forked = 1;
 
-    while (!status && !ret && s.left.n && forked == 1) {
+    for (unsigned depth = 0;
+         !status && !ret && s.left.n && forked == 1 && depth < MAX_FORKS; depth++) {
         ret = search_process(&s, &status);
         if (ret || status || !s.left.n || !request->back) {
             break;
