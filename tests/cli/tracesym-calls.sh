@@ -7,6 +7,34 @@ values x86_64 -O2
 crash x86_64
 crash arm
 
+# frames FILE OPTION...: function and arguments of each frame
+frames() {
+    local file=$1
+    shift
+    run 0 "$sym" -q "$@" "$file"
+    sed -n 's/^#[0-9]* *\(0x[0-9a-f]* in \)\?\([^(]*([^)]*)\).*/\2/p' stdout >frames
+}
+
+# A process that was forked: the frames up to the fork are its parent's
+forked() {
+    compile "$1" forked -g -O0 || return 0
+    record_all "$1" forked.ctr ./forked
+    printf '%s\n' 'boom (k=4)' 'work (n=4)' 'work (n=3)' 'work (n=2)' 'split (n=2)' \
+        'main ()' >want
+    for moment in crash call:boom; do
+        frames forked.ctr --backtrace=$moment
+        head -6 frames >got
+        same want got "$1 $moment"
+    done
+    run 0 "$sym" -q --backtrace=crash --locals forked.ctr
+    grep -q '^        twice = 4$' stdout || fail "$1: the parent's variable: $(cat stdout)"
+    # What the child ends is a call from its own begin on
+    run 0 "$sym" -q --json --trace-calls=split forked.ctr
+    [ "$(grep -c '"arguments":"n=2"' stdout)" = 1 ] || fail "$1: split: $(cat stdout)"
+}
+forked x86_64
+forked arm
+
 # Names alone without registers, and a remark
 if compile x86_64 crash -g -O0; then
     events=mem,map,thr record_all x86_64 plain.ctr ./crash

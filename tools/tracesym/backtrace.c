@@ -18,12 +18,19 @@
 
 #define STOP_NOMEM 1
 
+/* An instruction: of a process that was forked, the older frames are of its parent. */
+struct instant {
+    uint32_t thread; /* index in the trace */
+    uint64_t ordinal;
+};
+
 /* A frame, the innermost last. */
 struct frame_at {
     uint32_t function;
-    uint64_t from;   /* ordinal of the function's first instruction */
-    uint64_t opened; /* after the call */
-    uint64_t now;    /* of the instruction that it is at: the call of the next frame */
+    struct instant from;   /* the function's first instruction */
+    struct instant opened; /* after the call */
+    struct instant now;    /* the instruction that it is at: the call of the next frame */
+    bool unseen;           /* the trace does not have that instruction */
     /* states there, and at its begin */
     uint64_t pc;
     bool past; /* pc is that of the instruction before */
@@ -66,9 +73,29 @@ static int on_open(void *arg, const struct calltree *t, const struct call_span *
         b->no_memory = true;
         return 1;
     }
-    b->v[b->n++] =
-        (struct frame_at){.function = s->function, .from = s->from, .opened = s->opened};
+    b->v[b->n++] = (struct frame_at){.function = s->function,
+                                     .from = {s->from_thread, s->from},
+                                     .opened = {s->opened_thread, s->opened}};
     return 0;
+}
+
+/* Where a frame is: at the moment, or at the call of the next one. */
+static void find_now(struct backtracer *b, uint32_t i)
+{
+    const struct instant *next = i + 1 < b->n ? &b->v[i + 1].opened : NULL;
+    struct frame_at *f = &b->v[i];
+
+    if (!next) {
+        f->now = (struct instant){b->opt->at->thread, b->opt->at->ordinal};
+    } else if (next->ordinal > ctr_trace_thread(b->tr, next->thread)->first) {
+        f->now = (struct instant){next->thread, next->ordinal - 1};
+    } else {
+        f->now = f->from;
+        f->unseen = true;
+    }
+    if (f->now.thread == f->from.thread && f->now.ordinal < f->from.ordinal) {
+        f->now.ordinal = f->from.ordinal;
+    }
 }
 
 /*
@@ -95,7 +122,7 @@ static int find_frames(struct backtracer *b)
         return dump_replay_status(b->dump, DUMP_STOP_NOMEM, 0, NULL);
     }
     for (uint32_t i = 0; i < b->n; i++) {
-        b->v[i].now = i + 1 < b->n ? b->v[i + 1].opened - 1 : b->opt->at->ordinal;
+        find_now(b, i);
     }
     return status;
 }
@@ -112,15 +139,39 @@ static uint8_t *copy_regs(struct backtracer *b, const uint8_t *values)
     return copy;
 }
 
+/* An instruction whose state is wanted. */
+struct wanted {
+    struct instant at;
+    struct frame_at *frame;
+    bool now; /* else it is the frame's begin */
+};
+
+struct want_list {
+    struct backtracer *b;
+    struct wanted *v; /* of one thread first */
+    uint64_t *ordinals;
+    size_t n;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct instant *x = &((const struct wanted *)a)->at;
+    const struct instant *y = &((const struct wanted *)b)->at;
+
+    return x->thread != y->thread ? (x->thread > y->thread) - (x->thread < y->thread)
+                                  : (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+}
+
 static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
 {
-    struct backtracer *b = arg;
-    struct frame_at *f = &b->v[i / 2];
+    struct want_list *w = arg;
+    struct backtracer *b = w->b;
+    struct frame_at *f = w->v[i].frame;
 
-    if (i % 2) {
+    if (w->v[i].now && !f->unseen) {
         f->pc = s->pc;
         f->regs = copy_regs(b, s->values);
-    } else {
+    } else if (!w->v[i].now) {
         f->entry_pc = s->pc;
         f->entry_ns = s->time_ns;
         f->entry = copy_regs(b, s->values);
@@ -138,26 +189,47 @@ static int on_last_pc(void *arg, size_t i, const struct ctr_state_point *s)
     return 0;
 }
 
-/* The states at the begin of each frame's function and where it is now, which ascend. */
+/* Reads the states of a list, a thread at a time. */
+static int read_list(struct want_list *w)
+{
+    size_t left = w->n, n;
+    int ret = 0;
+
+    qsort(w->v, w->n, sizeof(*w->v), by_place);
+    for (; !ret && left; left -= n) {
+        for (n = 0; n < left && w->v[n].at.thread == w->v[0].at.thread; n++) {
+            w->ordinals[n] = w->v[n].at.ordinal;
+        }
+        ret = ctr_states(w->b->tr, w->v[0].at.thread, w->ordinals, n, on_state, w,
+                         &w->b->diag);
+        w->v += n;
+    }
+    return ret;
+}
+
+/* The states at the begin of each frame's function and where it is now. */
 static int read_states(struct backtracer *b)
 {
+    struct wanted *v = calloc(2 * (size_t)b->n + 1, sizeof(*v));
     uint64_t *ordinals = calloc(2 * (size_t)b->n + 1, sizeof(*ordinals));
-    int ret = ordinals ? 0 : STOP_NOMEM;
+    struct want_list w = {b, v, ordinals, 2 * (size_t)b->n};
+    struct frame_at *last = b->n ? &b->v[b->n - 1] : NULL;
+    int ret = v && ordinals ? 0 : STOP_NOMEM;
 
     for (uint32_t i = 0; !ret && i < b->n; i++) {
-        ordinals[2 * i] = b->v[i].from;
-        ordinals[2 * i + 1] = b->v[i].now > b->v[i].from ? b->v[i].now : b->v[i].from;
+        v[2 * i] = (struct wanted){b->v[i].from, &b->v[i], false};
+        v[2 * i + 1] = (struct wanted){b->v[i].now, &b->v[i], true};
     }
-    ret = ret ? ret
-              : ctr_states(b->tr, b->opt->at->thread, ordinals, 2 * (size_t)b->n,
-                           on_state, b, &b->diag);
-    if (!ret && b->n && !b->v[b->n - 1].pc && b->v[b->n - 1].now) {
+    ret = ret ? ret : read_list(&w);
+    if (!ret && last && !last->pc &&
+        last->now.ordinal > ctr_trace_thread(b->tr, last->now.thread)->first) {
         /* at the thread's end: the place is that of its last instruction */
-        ordinals[0] = b->v[b->n - 1].now - 1;
-        ret = ctr_states(b->tr, b->opt->at->thread, ordinals, 1, on_last_pc,
-                         &b->v[b->n - 1], &b->diag);
+        ordinals[0] = last->now.ordinal - 1;
+        ret =
+            ctr_states(b->tr, last->now.thread, ordinals, 1, on_last_pc, last, &b->diag);
     }
     free(ordinals);
+    free(v);
     return ret;
 }
 
@@ -175,11 +247,11 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
     return !ret;
 }
 
-static struct call_state state_at(struct backtracer *b, uint64_t ordinal,
+static struct call_state state_at(struct backtracer *b, struct instant at,
                                   uint64_t time_ns, const uint8_t *regs)
 {
-    if (b->memory_at.ordinal != ordinal) {
-        b->memory_at = (struct moment){b->opt->at->thread, ordinal, time_ns};
+    if (b->memory_at.ordinal != at.ordinal || b->memory_at.thread != at.thread) {
+        b->memory_at = (struct moment){at.thread, at.ordinal, time_ns};
         if (b->memory) {
             memory_move(b->memory, &b->memory_at);
         }
@@ -191,8 +263,8 @@ static struct call_state state_at(struct backtracer *b, uint64_t ordinal,
 
 static bool find_place(struct backtracer *b, const struct frame_at *f, struct place *out)
 {
-    const struct ctr_thread *t = ctr_trace_thread(b->tr, b->opt->at->thread);
-    uint64_t ordinal = f->now < t->first + t->insns ? f->now : f->now - 1, until;
+    const struct ctr_thread *t = ctr_trace_thread(b->tr, f->now.thread);
+    uint64_t ordinal = f->now.ordinal - (f->now.ordinal >= t->first + t->insns), until;
     struct ctr_chunk chunk;
 
     return f->pc && !ctr_trace_find(b->tr, t->index, ordinal, &chunk, &b->diag) &&
@@ -221,7 +293,8 @@ static struct frame_state state_of(struct backtracer *b, const struct frame_at *
                             .bias = f->pc - place->vaddr,
                             .scope = scope};
 
-    s.now = state_at(b, b->opt->at->ordinal, b->opt->at->time_ns, f->regs);
+    s.now = state_at(b, (struct instant){b->opt->at->thread, b->opt->at->ordinal},
+                     b->opt->at->time_ns, f->regs);
     variables_set_entry(&s, &b->printer, f->entry);
     return s;
 }

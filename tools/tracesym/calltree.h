@@ -136,6 +136,10 @@ struct call_span {
     uint64_t from_ns, to_ns; /* last times known; equal for short ones */
     uint64_t opened;         /* ordinal at which the frame was called: before `from' if it
                                 replaced another function by a jump */
+    /* The threads that `from' and `opened' are ordinals of.  Other ones than `thread' only
+     * for a frame that a process got from its parent by fork, and only with options.open;
+     * options.span sees such a frame as begun with the thread. */
+    uint32_t from_thread, opened_thread;
 };
 
 struct calltree_options {

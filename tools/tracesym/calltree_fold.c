@@ -54,7 +54,7 @@ static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
                  struct ev_node *nodes, const struct ev_frame *frames)
 {
     struct calltree *tree = f->tree;
-    uint32_t base = t->stack.n;
+    uint32_t base = t->stack.n, thread = (uint32_t)(t - f->threads);
 
     fold_see_depth(f, base - 1 + e->peak);
     nodes[0].global = t->stack.v[base - 1].node;
@@ -87,7 +87,9 @@ static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
                                                   .twice = from->twice,
                                                   .from = from->from,
                                                   .from_ns = from->from_ns,
-                                                  .opened = from->opened};
+                                                  .opened = from->opened,
+                                                  .from_thread = thread,
+                                                  .opened_thread = thread};
         t->credit++;
     }
     return 0;
@@ -159,10 +161,10 @@ static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread
         from = inherited(f, thread);
     }
     for (uint32_t i = 1; !ret && from && i < from->n; i++) {
-        const struct frame *fr = &from->v[i];
-        ret = fold_push(f, t, fr->fn, fr->ret, fr->site, false);
-        t->stack.v[t->stack.n - 1].setjmp_pc = fr->setjmp_pc;
-        t->stack.v[t->stack.n - 1].twice = fr->twice;
+        struct frame fr = from->v[i];
+        ret = fold_push(f, t, fr.fn, fr.ret, fr.site, false);
+        fr.node = t->stack.v[t->stack.n - 1].node;
+        t->stack.v[t->stack.n - 1] = fr;
     }
     for (struct fork_stack **at = &f->forks; from && *at; at = &(*at)->next) {
         if (&(*at)->stack == from) { /* no other process begins with it */
@@ -347,8 +349,8 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
     t = &f->threads[thread->index];
     if (!t->begun) {
         const struct ev *e = (const struct ev *)data;
-        t->ordinal = e->ordinal;
-        t->time_ns = e->time_ns;
+        t->ordinal = t->first = e->ordinal;
+        t->time_ns = t->first_ns = e->time_ns;
         ret = begin(f, t, thread);
     }
     fold_budget(f, t);
@@ -392,7 +394,9 @@ static int report_open(struct fold *f, uint32_t thread)
                                  .to = t->ordinal,
                                  .opened = fr->opened,
                                  .from_ns = fr->from_ns,
-                                 .to_ns = t->time_ns};
+                                 .to_ns = t->time_ns,
+                                 .from_thread = fr->from_thread,
+                                 .opened_thread = fr->opened_thread};
         if (!fold_number(f, fr->fn)) {
             return -CTR_E_NOMEM;
         }

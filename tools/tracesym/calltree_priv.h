@@ -289,6 +289,7 @@ struct frame {
     uint64_t setjmp_pc; /* return address of the setjmp that it called last; 0: none */
     uint64_t site;      /* address of the call */
     uint64_t from, from_ns, opened;
+    uint32_t from_thread, opened_thread; /* of these ordinals: as of struct call_span */
     struct fn *fn;
     uint32_t node;
     bool twice;
@@ -328,6 +329,7 @@ struct thread_state {
     uint64_t held;    /* this thread's share of fold.held */
     uint64_t credit;  /* frames that unsuccessful searches may check */
     uint64_t ordinal, time_ns;
+    uint64_t first, first_ns; /* the same when it began */
     bool begun;
 };
 

@@ -177,6 +177,8 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
                              .from_ns = s->from_ns,
                              .to_ns = s->to_ns};
 
+    span.from_thread = span.opened_thread = span.thread;
+
     if (s->to - s->from < f->opt->span_min || !fold_number(f, fn)) {
         return 0;
     }
@@ -189,7 +191,13 @@ static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
     const struct frame *fr = &t->stack.v[i];
     struct ev_span s = {fr->fn,     fr->from,   t->ordinal, fr->from_ns,
                         t->time_ns, fr->opened, i - 1};
+    uint32_t thread = (uint32_t)(t - f->threads);
 
+    if (fr->from_thread != thread) {
+        s.from = t->first;
+        s.from_ns = t->first_ns;
+    }
+    s.opened = fr->opened_thread != thread ? t->first : s.opened;
     t->signals -= fr->fn->kind == FN_SIGNAL;
     return f->opt->span && i ? fold_span(f, t, fr->fn, &s) : 0;
 }
@@ -235,6 +243,7 @@ int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t re
 {
     struct frame *fr;
     uint64_t key = f->opt->edges ? site : 0;
+    uint32_t thread = (uint32_t)(t - f->threads);
 
     if (!fold_room(t)) {
         return -CTR_E_NOMEM;
@@ -246,6 +255,8 @@ int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t re
                          .from = t->ordinal,
                          .opened = t->ordinal,
                          .from_ns = t->time_ns,
+                         .from_thread = thread,
+                         .opened_thread = thread,
                          .twice = fn->twice};
     fr->node = t->stack.n ? fold_child(f, fr[-1].node, fn, key) : t->root;
     t->stack.n++;
@@ -272,6 +283,7 @@ int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool ent
     fr->twice |= fn->twice;
     fr->from = t->ordinal;
     fr->from_ns = t->time_ns;
+    fr->from_thread = (uint32_t)(t - f->threads);
     if (entered) {
         count_call(f, fr->node, fn);
     }
