@@ -35,6 +35,22 @@ forked() {
 forked x86_64
 forked arm
 
+# A function that another one jumped to has arguments of its own
+jumped() {
+    compile "$1" tail -g -O2 || return 0
+    record_all "$1" tail.ctr ./tail
+    printf '%s\n' 'leaf (a=4, b=7)' 'main ()' >want
+    frames tail.ctr --backtrace=call:leaf/2
+    head -2 frames >got
+    same want got "$1 leaf"
+    printf '%s\n' 'middle (x=3)' 'main ()' >want
+    frames tail.ctr --backtrace=call:middle/2
+    head -2 frames >got
+    same want got "$1 middle"
+}
+jumped x86_64
+jumped arm
+
 # Names alone without registers, and a remark
 if compile x86_64 crash -g -O0; then
     events=mem,map,thr record_all x86_64 plain.ctr ./crash

@@ -234,9 +234,9 @@ static int tail_call(struct digest *d, struct spot *to)
         if (ret) {
             return ret;
         }
-        f->from = d->ordinal;
-        f->from_ns = d->now_ns;
     }
+    f->from = d->ordinal;
+    f->from_ns = d->now_ns;
     f->node = child(d, parent, fn, site);
     f->twice |= fn->twice;
     d->cur = f->node;
