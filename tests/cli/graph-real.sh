@@ -206,8 +206,8 @@ nothing() {
 }
 for mode in --functions --calls "--calls -f svg" "--calls --inverted"; do
     nothing "nothing ran in a module 'nosuch\*'; modules with code that ran: app.*" $mode --module 'nosuch*'
-    nothing "no function 'nosuch' ran" $mode --function nosuch
-    nothing "no function 'printf' ran in the selected modules" $mode --function printf --module app
+    nothing "there is no function 'nosuch' in any file.*" $mode --function nosuch
+    nothing "no function 'abort' ran in the selected modules" $mode --function abort --module app
 done
 for mode in --functions "--calls -f chrome" "--calls -f folded" --bbv=100; do
     nothing "no process '999999'; there are [0-9]+ \\(app\\)" $mode --pid 999999

@@ -35,6 +35,40 @@ forked() {
 forked x86_64
 forked arm
 
+# --function and --module: who calls; a list has commas, and each name that is not found is
+# reported
+if [ -s forked.ctr ]; then
+    run 0 "$sym" -q --json --trace-calls=work --function=split forked.ctr
+    [ "$(grep -o '"arguments":"[^"]*"' stdout)" = '"arguments":"n=2"' ] ||
+        fail "calls of work by split: $(cat stdout)"
+    run 0 "$sym" -q --callers-of=work --function=split forked.ctr
+    [ "$(sed 1d stdout | awk '{ print $1, $3 }')" = '1 work' ] ||
+        fail "callers of work in split: $(cat stdout)"
+    run 0 "$sym" -q --callers-of=work,boom --module=forked forked.ctr
+    [ "$(grep -c ' work from \| boom from ' stdout)" = 3 ] || fail "in forked: $(cat stdout)"
+    run 4 "$sym" -q --trace-calls=work --module=other forked.ctr
+    grep -q 'no call from what --module and --function select' stderr || fail "$(cat stderr)"
+    run 2 "$sym" -q --backtrace=crash --function=main forked.ctr
+    run 0 "$sym" -q --json --trace-calls=work --trace-calls=boom forked.ctr
+    cp stdout want
+    run 0 "$sym" -q --json --trace-calls=work,boom forked.ctr
+    same want stdout "a list of functions"
+    run 0 "$sym" --trace-calls='boom,wrok,none(int, char)' forked.ctr
+    for name in "wrok' in any file (did you mean 'work'?)" "none(int, char)' in any file"; do
+        grep -qF "there is no function '$name" stderr || fail "no '$name: $(cat stderr)"
+    done
+    for option in --trace-calls --callers-of --functions\ --function --calls\ --function \
+        --function; do
+        # shellcheck disable=SC2086 # two words
+        run 4 "$sym" $option=mian forked.ctr
+        grep -q "there is no function 'mian' in any file (did you mean 'main'?)" stderr ||
+            fail "$option=mian: $(cat stderr)"
+    done
+    run 4 "$sym" --trace-calls=abort forked.ctr
+    grep -q "'abort' was not called in what is selected" stderr || fail "$(cat stderr)"
+    run 2 "$sym" --trace-calls=work,,boom forked.ctr
+fi
+
 # A function that another one jumped to has arguments of its own
 jumped() {
     compile "$1" tail -g -O2 || return 0

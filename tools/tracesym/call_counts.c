@@ -78,6 +78,22 @@ static int by_calls(const void *a, const void *b)
     return (x->callee > y->callee) - (x->callee < y->callee);
 }
 
+/* Whether the caller is in what --module and --function select. */
+static bool is_wanted(const struct counter *c, const struct call_edge *e)
+{
+    const struct site_options *o = c->opt->site;
+    const struct call_function *caller = function(c, e->caller);
+    struct place place = {.module = caller->module,
+                          .vaddr = e->site ? e->site : caller->vaddr};
+    struct site site;
+
+    if (!o->nr_modules && !o->nr_functions) {
+        return true;
+    }
+    site_find(&site, place.module ? &place : NULL);
+    return site_wanted(&site, o);
+}
+
 static bool choose(struct counter *c)
 {
     c->rows = calloc(c->tree->nr_edges + 1, sizeof(struct call_edge *));
@@ -85,7 +101,7 @@ static bool choose(struct counter *c)
         const struct call_edge *e = &c->tree->edges[i];
         bool stub = is_stub(function(c, e->callee));
         if (e->calls && is_chosen(c, c->opt->callees ? e->caller : e->callee) &&
-            !(stub && has_target(c, i))) {
+            !(stub && has_target(c, i)) && is_wanted(c, e)) {
             c->rows[c->n++] = e;
         }
     }
@@ -175,11 +191,14 @@ int call_counts(struct ctr_trace *tr, const struct places *places,
     if (!status && !choose(&c)) {
         status = dump_replay_status(opt->dump, DUMP_STOP_NOMEM, 0, NULL);
     }
-    if (!status && !c.n) {
+    if (!status && (!c.n || !opt->dump->quiet) &&
+        call_list_unmatched(made, opt->dump->path, places, opt->patterns,
+                            opt->nr_patterns) < opt->nr_patterns &&
+        !c.n) {
         tool_error(PROG, "%s: no call %s '%s' in what is selected", opt->dump->path,
                    opt->callees ? "by" : "of", opt->patterns[0]);
-        status = TOOL_NOTHING;
     }
+    status = status ? status : c.n ? TOOL_OK : TOOL_NOTHING;
     status = status ? status : print(&c);
     free(c.rows);
     textbuf_fini(&c.out);

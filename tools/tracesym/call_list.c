@@ -9,6 +9,7 @@
 #include "common/array.h"
 #include "cannoli/isa.h"
 #include "common/options.h"
+#include "nothing.h"
 
 /* What is known of whether a function is chosen. */
 enum chosen { CHOSEN_UNKNOWN, CHOSEN_NOT, CHOSEN_YES };
@@ -174,6 +175,27 @@ static int by_time(const void *a, const void *b)
     }
     return x->from != y->from ? (x->from < y->from ? -1 : 1)
                               : (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+unsigned call_list_unmatched(const struct calltree *t, const char *path,
+                             const struct places *places, const char *const *patterns,
+                             unsigned nr_patterns)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < nr_patterns; i++) {
+        bool ran = false;
+
+        for (uint32_t k = 0; k < t->nr_functions && !ran; k++) {
+            ran = call_matches(patterns[i], &t->functions[k]);
+        }
+        if (!ran && !nothing_named(PROG, path, places, patterns[i])) {
+            tool_error(PROG, "%s: '%s' was not called in what is selected", path,
+                       patterns[i]);
+        }
+        n += !ran;
+    }
+    return n;
 }
 
 bool calls_are_known(struct ctr_trace *tr, const char *path)

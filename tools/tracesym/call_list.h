@@ -42,4 +42,10 @@ void call_list_free(struct call_list *l);
 /* Whether a pattern matches a function. */
 bool call_matches(const char *pattern, const struct call_function *f);
 
+/* One line on stderr for each pattern that no function matches which ran: that there is no
+ * such function, or that it was not called.  Returns their number. */
+unsigned call_list_unmatched(const struct calltree *t, const char *path,
+                             const struct places *places, const char *const *patterns,
+                             unsigned nr_patterns);
+
 #endif

@@ -2,10 +2,13 @@
 /* The reason why nothing was found; see nothing.h. */
 #include "nothing.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/options.h"
+#include "common/words.h"
 
 /* Limit of ids that a message lists. */
 #define MAX_IDS 8u
@@ -81,4 +84,94 @@ int nothing_ran(const char *prog, const char *path, const struct ctr_trace *tr,
         tool_error(prog, "%s: the trace has no instructions", path);
     }
     return TOOL_NOTHING;
+}
+
+/* ------------------------------------------------------------------------ names */
+
+/* A pattern in its parts. */
+struct pattern {
+    char module[256]; /* a glob; "": any */
+    const char *name;
+};
+
+/* False: the module's name is too long for one. */
+static bool split(const char *text, struct pattern *out)
+{
+    const char *mark = strchr(text, '!');
+    size_t n = mark ? (size_t)(mark - text) : 0;
+
+    if (n >= sizeof(out->module)) {
+        return false;
+    }
+    memcpy(out->module, text, n);
+    out->module[n] = 0;
+    out->name = mark ? mark + 1 : text;
+    return true;
+}
+
+static bool in_pattern(const struct module *m, const struct pattern *p)
+{
+    return !*p->module || !fnmatch(p->module, m->name, 0) ||
+           !fnmatch(p->module, m->path, 0);
+}
+
+static bool stop(void *arg, const struct sym_function *fn, const char *name)
+{
+    (void)arg;
+    (void)fn;
+    (void)name;
+    return false;
+}
+
+/* The name of a function of the module that was probably meant, or NULL. */
+static const char *nearest(const struct module *m, const char *name)
+{
+    const struct sym_function *fn = NULL;
+    uint32_t n = symfile_functions(m->file, &fn);
+    const struct words w = {
+        .what = "function", .first = n ? &fn->name : NULL, .stride = sizeof(*fn), .n = n};
+
+    return words_nearest(&w, name, strlen(name));
+}
+
+bool nothing_named(const char *prog, const char *path, const struct places *places,
+                   const char *text)
+{
+    const struct modset *modset = places ? places_modset(places) : NULL;
+    const struct module *bare = NULL;
+    const char *meant = NULL;
+    unsigned modules = 0;
+    struct pattern p;
+
+    if (!modset || !split(text, &p) || strpbrk(p.name, "+@") ||
+        !strncmp(p.name, "0x", 2)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < modset_count(modset); i++) {
+        const struct module *m = modset_module(modset, i);
+
+        if (!in_pattern(m, &p)) {
+            continue;
+        }
+        modules++;
+        if (!m->file) {
+            bare = bare || m->system ? bare : m;
+        } else if (symfile_find_functions(m->file, p.name, stop, NULL)) {
+            return false;
+        } else if (!meant && !strpbrk(p.name, "*?[")) {
+            meant = nearest(m, p.name);
+        }
+    }
+    if (!modules && *p.module) {
+        tool_error(prog, "%s: there is no program or library '%s'", path, p.module);
+    } else if (meant) {
+        tool_error(prog, "%s: there is no function '%s' in any file (did you mean '%s'?)",
+                   path, text, meant);
+    } else if (bare) {
+        tool_error(prog, "%s: there is no function '%s' in any file; %s has no file here",
+                   path, text, bare->name);
+    } else {
+        tool_error(prog, "%s: there is no function '%s' in any file", path, text);
+    }
+    return true;
 }

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calltree.h"
 #include "input/idcache.h"
+#include "nothing.h"
 
 /* Limit of a worker's cached text of places, besides that of instructions (insntext.c).
  */
@@ -215,16 +217,26 @@ static int with_symbols(struct ctr_trace *tr, const struct places *places,
 static int show_events(struct ctr_trace *tr, const struct dump_options *opt,
                        const void *arg)
 {
+    const struct print *p = arg;
     int status = dump_events(tr, opt);
 
-    (void)arg;
-    return status == TOOL_OK && !dump_wrote() ? dump_nothing(tr, opt) : status;
+    if (status != TOOL_OK || dump_wrote()) {
+        return status;
+    }
+    for (unsigned i = 0; !opt->quiet && i < p->site->nr_functions; i++) {
+        if (nothing_named(PROG, opt->path, p->places, p->site->functions[i])) {
+            return TOOL_NOTHING;
+        }
+    }
+    return dump_nothing(tr, opt);
 }
 
 int print_trace(struct ctr_trace *tr, const struct places *places,
                 const struct dump_options *opt, const struct site_options *site)
 {
-    return with_symbols(tr, places, opt, site, show_events, NULL);
+    const struct print p = {.places = places, .site = site};
+
+    return with_symbols(tr, places, opt, site, show_events, &p);
 }
 
 struct found_request {

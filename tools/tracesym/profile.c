@@ -158,7 +158,8 @@ static int check_cost(const struct calltree *t, const struct profile_options *op
 
 /* Leaves only what is selected, and turns the tree over; TOOL_OK or a status after a line on
  * stderr.  *wanted: for graph_options. */
-static int derive(struct calltree **t, const struct profile_options *opt, bool **wanted)
+static int derive(struct calltree **t, const struct places *places,
+                  const struct profile_options *opt, bool **wanted)
 {
     const struct profile_selection *s = &opt->selection;
     struct calltree *other = NULL;
@@ -166,7 +167,7 @@ static int derive(struct calltree **t, const struct profile_options *opt, bool *
     int status = check_cost(*t, opt);
 
     if (!status && (s->nr_modules || s->nr_functions)) {
-        status = profile_select(wanted, *t, opt->path, s);
+        status = profile_select(wanted, *t, opt->path, places, s);
     }
     if (!status && *wanted && !opt->graph.functions) {
         int ret = graph_select(&other, *t, *wanted, opt->graph.cost);
@@ -186,12 +187,12 @@ static int derive(struct calltree **t, const struct profile_options *opt, bool *
 }
 
 /* Writes a format that needs the whole tree.  Frees it. */
-static int show(struct calltree *t, const struct profile_options *opt, int status,
-                int *error)
+static int show(struct calltree *t, const struct places *places,
+                const struct profile_options *opt, int status, int *error)
 {
     struct graph_options graph = opt->graph;
     bool *wanted = NULL;
-    int nothing = derive(&t, opt, &wanted);
+    int nothing = derive(&t, places, opt, &wanted);
 
     if (!nothing && !*error) {
         graph.wanted = graph.functions ? wanted : NULL;
@@ -236,7 +237,7 @@ int profile_write(struct ctr_trace *tr, const struct places *places,
     tree.accesses = wants_accesses(tr, opt);
     status = make(&t, tr, places, &o, &tree, &error);
     if (t && status != TOOL_FAILED) {
-        status = show(t, &o, status, &error);
+        status = show(t, places, &o, status, &error);
     } else {
         calltree_free(t);
     }

@@ -11,6 +11,7 @@
 #include "common/options.h"
 #include "common/textbuf.h"
 #include "graph_priv.h"
+#include "nothing.h"
 #include "site.h"
 
 /* Limit of modules that a message lists. */
@@ -65,7 +66,7 @@ static bool list_modules(const struct calltree *t, struct textbuf *b)
 
 /* Reports that no function is selected: by which of the options. */
 static int none_selected(const struct calltree *t, const char *path,
-                         const struct profile_selection *s)
+                         const struct places *places, const struct profile_selection *s)
 {
     struct textbuf modules = {0};
     struct ctr_info info;
@@ -89,7 +90,7 @@ static int none_selected(const struct calltree *t, const char *path,
         tool_error(PROG,
                    "%s: nothing ran in a module '%s'; modules with code that ran: %s",
                    path, s->modules[0], modules.data);
-    } else {
+    } else if (!nothing_named(PROG, path, places, s->functions[0])) {
         tool_error(PROG, "%s: no function '%s' ran%s", path, s->functions[0],
                    s->nr_modules ? " in the selected modules" : "");
     }
@@ -98,7 +99,7 @@ static int none_selected(const struct calltree *t, const char *path,
 }
 
 int profile_select(bool **wanted, const struct calltree *t, const char *path,
-                   const struct profile_selection *s)
+                   const struct places *places, const struct profile_selection *s)
 {
     bool *v = calloc(t->nr_functions + (size_t)1, sizeof(*v)), some = false;
     int status;
@@ -114,7 +115,7 @@ int profile_select(bool **wanted, const struct calltree *t, const char *path,
             f->kind == CALL_FUNCTION && graph_ran(t, i) && in_module(f, s) && named(f, s);
         some |= v[i];
     }
-    status = some ? TOOL_OK : none_selected(t, path, s);
+    status = some ? TOOL_OK : none_selected(t, path, places, s);
     if (status) {
         free(v);
         return status;

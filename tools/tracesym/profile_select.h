@@ -19,6 +19,6 @@ struct profile_selection {
  * selected function, TOOL_FAILED without memory.
  */
 int profile_select(bool **wanted, const struct calltree *t, const char *path,
-                   const struct profile_selection *s);
+                   const struct places *places, const struct profile_selection *s);
 
 #endif

@@ -41,6 +41,7 @@ struct tracer {
     struct call_printer printer;
     struct call_list list;
     struct call_points *points; /* of the batch */
+    size_t listed;              /* calls whose caller is selected */
     size_t reg_bytes;           /* of all registers */
     struct textbuf out;
     /* the memory of one moment */
@@ -203,6 +204,16 @@ static bool find_caller(struct tracer *t, const struct call *c,
     return true;
 }
 
+/* Whether the caller is in what --module and --function select. */
+static bool is_wanted(struct tracer *t, const struct call *c, const struct call_points *p)
+{
+    const struct site_options *o = t->opt->site;
+    struct site site;
+
+    return !(o->nr_modules || o->nr_functions) ||
+           (find_caller(t, c, p, &site) && site_wanted(&site, o));
+}
+
 static bool put_arguments(struct tracer *t, const struct call *c,
                           const struct call_points *p, struct textbuf *out)
 {
@@ -320,9 +331,13 @@ static int print_batch(struct tracer *t, const struct call *calls, size_t n,
     int ret = read_states(t, calls, n);
 
     for (size_t i = 0; !ret && i < n; i++) {
-        bool ok = make_text(t, &calls[i], &t->points[i], &text);
-        ok = ok && (t->dump->json ? put_json(t, &calls[i], &t->points[i], &text)
-                                  : put_text(t, &calls[i], &t->points[i], &text));
+        bool wanted = is_wanted(t, &calls[i], &t->points[i]);
+        bool ok = !wanted || make_text(t, &calls[i], &t->points[i], &text);
+
+        t->listed += wanted;
+        ok = ok &&
+             (!wanted || (t->dump->json ? put_json(t, &calls[i], &t->points[i], &text)
+                                        : put_text(t, &calls[i], &t->points[i], &text)));
         ret = !ok ? STOP_NOMEM : t->error;
         if (!ret && (t->out.len > 65536 || i + 1 == n)) {
             ret = dump_write(t->out.data, t->out.len, sys_errno);
@@ -369,20 +384,21 @@ static void remark(const struct tracer *t)
     }
 }
 
-static int nothing(const struct tracer *t)
+/* Why there is no call, or none of some function: TOOL_OK or TOOL_NOTHING. */
+static int report_missing(const struct tracer *t)
 {
-    for (unsigned i = 0; i < t->opt->nr_patterns; i++) {
-        bool exists = false;
-        for (uint32_t k = 0; k < t->list.tree->nr_functions && !exists; k++) {
-            exists = call_matches(t->opt->patterns[i], &t->list.tree->functions[k]);
-        }
-        if (!exists) {
-            tool_error(PROG, "%s: no call of '%s' in what is selected", t->dump->path,
-                       t->opt->patterns[i]);
-            return TOOL_NOTHING;
-        }
+    bool none = !t->listed;
+    unsigned n = 0;
+
+    if (none || !t->dump->quiet) {
+        n = call_list_unmatched(t->list.tree, t->dump->path, t->places, t->opt->patterns,
+                                t->opt->nr_patterns);
     }
-    return TOOL_NOTHING;
+    if (none && n < t->opt->nr_patterns) {
+        tool_error(PROG, "%s: no call from what --module and --function select",
+                   t->dump->path);
+    }
+    return none ? TOOL_NOTHING : TOOL_OK;
 }
 
 int trace_calls(struct ctr_trace *tr, const struct places *places,
@@ -412,13 +428,12 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
     for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {
         t.reg_bytes = (i + 1) * (size_t)CTR_REG_STRIDE;
     }
-    if (!status && !t.list.n) {
-        status = nothing(&t);
-    } else if (!status) {
+    if (!status) {
         remark(&t);
         t.points = calloc(BATCH, sizeof(*t.points));
         status = t.points ? print_all(&t)
                           : dump_replay_status(t.dump, DUMP_STOP_NOMEM, 0, NULL);
+        status = status ? status : report_missing(&t);
     }
     memory_close(t.memory);
     textbuf_fini(&t.out);

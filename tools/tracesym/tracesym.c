@@ -14,6 +14,7 @@
 #include "backtrace.h"
 #include "bbv.h"
 #include "call_counts.h"
+#include "common/items.h"
 #include "common/outfile.h"
 #include "common/pager.h"
 #include "query/filter_options.h"
@@ -60,7 +61,8 @@ static const struct tool_option option_table[] = {
     {OPT_BBV, "bbv", "N",
      "basic-block vectors of intervals of N instructions,\nfor SimPoint"},
     {OPT_TRACE_CALLS, "trace-calls", "FUNCTIONS",
-     "each call with arguments, result, caller and length:\nNAME, a glob, MODULE!NAME"},
+     "each call with arguments, result, caller and length:\n"
+     "NAME, a glob, MODULE!NAME, a list of these"},
     {OPT_CALLERS_OF, "callers-of", "FUNCTIONS", "who called them, and how often"},
     {OPT_CALLS_OF, "calls-of", "FUNCTIONS", "what they called, and how often"},
     {OPT_BACKTRACE, "backtrace", "MOMENT",
@@ -77,7 +79,8 @@ static const struct tool_option option_table[] = {
     FILTER_OPTIONS_PLACES,
     {OPT_MODULE, "module", "GLOB", "only instructions of these programs and libraries"},
     {OPT_FUNCTION, "function", "GLOB",
-     "only instructions of these functions; --calls: what\nthey call, too"},
+     "only instructions of these functions; --calls: what\nthey call, too; "
+     "--trace-calls: calls by them"},
     DUMP_OPTION_EVENTS("exec,sys,map,thr,time,mark"),
     DUMP_OPTIONS_ACCESSES,
     {0, NULL, NULL, "How to print"},
@@ -204,6 +207,32 @@ static bool parse_profile(struct command_line *c, int key, const char *arg)
     }
 }
 
+/* Adds the functions of a list with commas, without their quotes; they are freed in main. */
+static bool add_traced(struct command_line *c, const char *list)
+{
+    for (;;) {
+        uint32_t len = item_length(list);
+        char *item;
+
+        if (!len && !strchr(list, ',')) { /* a glob with an odd bracket */
+            len = (uint32_t)strlen(list);
+        }
+        item = len ? malloc(len + 1u) : NULL;
+        if (!item) {
+            return false;
+        }
+        location_name(list, len, item);
+        if (!*item || !tool_words_add(&c->traced, item)) {
+            free(item);
+            return false;
+        }
+        if (!list[len]) {
+            return true;
+        }
+        list += len + 1;
+    }
+}
+
 static bool parse_own(struct command_line *c, int key, const char *arg)
 {
     switch (key) {
@@ -214,11 +243,11 @@ static bool parse_own(struct command_line *c, int key, const char *arg)
     case OPT_BBV:
         return set_mode(c, MODE_BBV) && tool_parse_u64(arg, &c->bbv) && c->bbv;
     case OPT_TRACE_CALLS:
-        return set_mode(c, MODE_TRACE_CALLS) && *arg && tool_words_add(&c->traced, arg);
+        return set_mode(c, MODE_TRACE_CALLS) && add_traced(c, arg);
     case OPT_CALLERS_OF:
     case OPT_CALLS_OF:
         c->callees = key == OPT_CALLS_OF;
-        return set_mode(c, MODE_CALL_COUNTS) && *arg && tool_words_add(&c->traced, arg);
+        return set_mode(c, MODE_CALL_COUNTS) && add_traced(c, arg);
     case OPT_BACKTRACE:
         return set_mode(c, MODE_BACKTRACE) && moment_parse(arg, &c->backtrace);
     case OPT_LOCALS:
@@ -416,9 +445,10 @@ static int check_modes(struct command_line *c, struct tool_options *o)
         return tool_usage_error(PROG, "%s is for printing the trace only",
                                 tool_option_name(o, c->print_key));
     }
-    if (c->select_key && c->mode == MODE_BBV) {
-        return tool_usage_error(PROG, "%s and --bbv cannot be used together",
-                                tool_option_name(o, c->select_key));
+    if (c->select_key && (c->mode == MODE_BBV || c->mode == MODE_BACKTRACE)) {
+        return tool_usage_error(PROG, "%s and %s cannot be used together",
+                                tool_option_name(o, c->select_key),
+                                c->mode == MODE_BBV ? "--bbv" : "--backtrace");
     }
     if (c->profile_key && !profile) {
         return tool_usage_error(PROG, "%s is for --functions and --calls only",
@@ -488,6 +518,7 @@ static unsigned symbols_of(const struct command_line *c)
     } else if (c->mode == MODE_SEARCH) {
         flags |= SYMFILE_LINES;
     }
+    flags |= c->functions.n ? SYMFILE_NAMES : 0; /* to know which names there are */
     return flags;
 }
 
@@ -826,6 +857,9 @@ int main(int argc, char **argv)
     sym_options_fini(&c.sym);
     free(c.modules.v);
     free(c.functions.v);
+    for (unsigned i = 0; i < c.traced.n; i++) {
+        free((char *)(uintptr_t)c.traced.v[i]);
+    }
     free(c.traced.v);
     status = pager_close_stdout(PROG, c.dump.opt.out, status);
     return end_output(&out, c.output, status);
