@@ -85,6 +85,48 @@ jumped() {
 jumped x86_64
 jumped arm
 
+# A trace of some functions: each of their calls is one, whoever made it
+parts() {
+    local qemu
+    qemu=$(qemu_of "$1")
+    compile "$1" parts -g -O2 || return 0
+    for option in add,inner 'add,inner --callees'; do
+        rm -f parts.ctr
+        # shellcheck disable=SC2086 # two words
+        "$record" -q -e "$events" --qemu-dir "$qemu_dir" -o parts.ctr --function $option \
+            -- "$qemu" ./parts 2>stderr </dev/null || fail "$1 $option: $(cat stderr)"
+        run 0 "$sym" --json --trace-calls=add,inner parts.ctr
+        grep -q 'only a part was recorded (--function=add' stderr || fail "$1: $(cat stderr)"
+        python3 - "$option" <<'END' || fail "$1 $option: $(cat stdout)"
+import json, sys
+got = [json.loads(line) for line in open("stdout")]
+whole = "--callees" in sys.argv[1]
+step = 2 if whole else 1
+want, total = [], 0
+for i in range(6):
+    want.append(("add", f"i={i}, v={total}", 0))
+    total += i
+want += [("inner", f"n={n}", (2 - n) * step) for n in (2, 1, 0)]
+want.append(("add", f"i=6, v={total + 5}", 0))
+assert [(c["function"], c["arguments"], c["depth"]) for c in got] == want, want
+for c in got:
+    known = c["depth"] > 0 and whole
+    assert ("caller" in c) == known, c
+    assert c["returned"] is (True if known else None), c
+assert len({c["instructions"] for c in got if c["function"] == "add"}) == 1
+END
+        run 0 "$sym" -q --functions --json parts.ctr
+        grep '"add"' stdout | grep -q '"calls": *7' || fail "$1 $option: $(cat stdout)"
+        run 0 "$sym" -q --callers-of=add parts.ctr
+        [ "$(awk 'NR > 1 { print $1 }' stdout)" = 7 ] || fail "$1 $option: $(cat stdout)"
+        frames parts.ctr --backtrace=call:add/3
+        [ "$(cat frames)" = 'add (i=2, v=1)' ] || fail "$1 $option: $(cat stdout)"
+    done
+}
+parts x86_64
+parts arm
+parts riscv64
+
 # Names alone without registers, and a remark
 if compile x86_64 crash -g -O0; then
     events=mem,map,thr record_all x86_64 plain.ctr ./crash

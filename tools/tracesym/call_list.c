@@ -108,6 +108,9 @@ static void extend(struct collector *c, const struct call_span *s, bool chosen)
 {
     const struct waiting *w = &c->waiting[s->thread];
 
+    if (s->uncalled && s->opened == s->from) {
+        return;
+    }
     for (unsigned i = 0; i < MAX_WAITING; i++) {
         struct call *before = w->call[i] ? &c->list->v[w->call[i] - 1] : NULL;
         if (before && before->depth == s->depth && before->to == s->from) {
@@ -143,6 +146,7 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
                                  .depth = s->depth,
                                  .from = s->from,
                                  .opened = s->opened,
+                                 .uncalled = s->uncalled,
                                  .stub = is_stub(&t->functions[s->function]),
                                  .to = s->to,
                                  .from_ns = s->from_ns};

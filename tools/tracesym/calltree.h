@@ -16,6 +16,10 @@
  * later branches correct the stack.  However wrong a guess is, each instruction counts in
  * exactly one node, once.
  *
+ * In a trace of a part (ctr_info.selection) a return, or an indirect jump from the same
+ * function, may be followed by the start of a function that was called by what is not in
+ * the trace: that begins another call, and nothing is known of its caller.
+ *
  * Stack pointers are not used, so two things are ambiguous: which of several frames of
  * one function an exception, or a longjmp without a setjmp of that name, goes to (the
  * nearest is assumed, and corrected when it returns), and which of several coroutines
@@ -140,6 +144,7 @@ struct call_span {
      * for a frame that a process got from its parent by fork, and only with options.open;
      * options.span sees such a frame as begun with the thread. */
     uint32_t from_thread, opened_thread;
+    bool uncalled; /* the call of it is not in the trace: who called is not known */
 };
 
 struct calltree_options {

@@ -17,6 +17,7 @@ int code_init(struct code *c, struct ctr_trace *tr, const struct places *places)
 
     *c = (struct code){.places = places, .trace = tr};
     ctr_trace_info(tr, &info);
+    c->partial = info.selection[0] != 0;
     c->machine = info.elf_machine;
     c->isa_flags = info.addr_bits == 32 ? CANNOLI_ISA_32 : 0;
     c->big_endian = info.big_endian && c->machine != CANNOLI_EM_AARCH64;

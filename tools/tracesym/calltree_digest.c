@@ -155,7 +155,8 @@ static int emit_span(struct digest *d, const struct ev_frame *f, uint32_t depth)
                         f->from_ns,
                         d->now_ns,
                         f->opened,
-                        depth};
+                        depth,
+                        false};
     uint8_t *p;
 
     if (d->ordinal - f->from < d->opt->span_min) {
@@ -279,6 +280,9 @@ static int go(struct digest *d, struct spot *to)
             return returns(d, to) ? leave_frame(d) : pass_to_fold(d, to);
         }
         if (from->range == to->range) {
+            if (to->start && d->code->partial) {
+                return pass_to_fold(d, to);
+            }
             return d->nr_frames || !to->after_call ? 0 : pass_to_fold(d, to);
         }
         return tail && (to->start) ? tail_call(d, to) : pass_to_fold(d, to);

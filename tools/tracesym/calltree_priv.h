@@ -97,6 +97,7 @@ struct code {
     uint32_t machine;
     uint32_t isa_flags; /* CANNOLI_ISA_32 or 0 */
     bool big_endian;
+    bool partial; /* instructions were left out of the recording */
     uint64_t pc_mask;
     pthread_mutex_t lock; /* the table, and making spots */
     struct fn **table;
@@ -245,6 +246,7 @@ struct ev_span {
     struct fn *fn;
     uint64_t from, to, from_ns, to_ns, opened;
     uint32_t depth; /* above the stack's depth */
+    bool uncalled;
 };
 
 struct ev_name {
@@ -293,6 +295,7 @@ struct frame {
     struct fn *fn;
     uint32_t node;
     bool twice;
+    bool uncalled; /* as of struct call_span */
 };
 
 struct stack {

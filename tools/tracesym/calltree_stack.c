@@ -175,7 +175,8 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
                              .to = s->to,
                              .opened = s->opened,
                              .from_ns = s->from_ns,
-                             .to_ns = s->to_ns};
+                             .to_ns = s->to_ns,
+                             .uncalled = s->uncalled};
 
     span.from_thread = span.opened_thread = span.thread;
 
@@ -190,7 +191,7 @@ static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
 {
     const struct frame *fr = &t->stack.v[i];
     struct ev_span s = {fr->fn,     fr->from,   t->ordinal, fr->from_ns,
-                        t->time_ns, fr->opened, i - 1};
+                        t->time_ns, fr->opened, i - 1,      fr->uncalled};
     uint32_t thread = (uint32_t)(t - f->threads);
 
     if (fr->from_thread != thread) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "call_list.h"
+#include "guest/dwarf_regs.h"
 #include "input/trace.h"
 #include "state/call.h"
 #include "state/memory.h"
@@ -41,6 +42,7 @@ struct tracer {
     struct call_printer printer;
     struct call_list list;
     struct call_points *points; /* of the batch */
+    bool partial;               /* instructions were left out of the recording */
     size_t listed;              /* calls whose caller is selected */
     size_t reg_bytes;           /* of all registers */
     struct textbuf out;
@@ -104,8 +106,8 @@ static int read_thread(struct tracer *t, const struct call *calls, size_t n,
         if (c->thread != thread) {
             continue;
         }
-        if (c->opened > th->first) {
-            w->v[w->n++] = (struct wanted){c->opened - 1, &p->before, false};
+        if (c->opened > th->first && !c->uncalled) {
+            w->v[w->n++] = (struct wanted){c->opened - 1, &p->before, t->partial};
         }
         w->v[w->n++] = (struct wanted){c->from, &p->begin, true};
         w->v[w->n++] = (struct wanted){c->to, &p->end, true};
@@ -140,6 +142,7 @@ static int read_states(struct tracer *t, const struct call *calls, size_t n)
 static void free_states(struct tracer *t, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        free(t->points[i].before.regs);
         free(t->points[i].begin.regs);
         free(t->points[i].end.regs);
         t->points[i] = (struct call_points){0};
@@ -174,14 +177,35 @@ static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t or
 /* --------------------------------------------------------------------- a line */
 
 /*
+ * Whether the function is called by the code before and after it, not by something in
+ * between that a trace of a part does not have: that has moved the stack pointer.
+ */
+static bool is_direct(const struct tracer *t, const struct call_points *p,
+                      const struct point *caller)
+{
+    uint64_t inside, outside, pushed;
+
+    if (!t->partial || !t->printer.abi || !caller->regs || !p->begin.regs) {
+        return true;
+    }
+    pushed = (uint64_t)dwarf_cfa_offset(t->info.elf_machine,
+                                        t->info.addr_bits); /* by the call */
+    return call_register(&t->printer, p->begin.regs, abi_stack_pointer(t->printer.abi), 0,
+                         &inside) &&
+           call_register(&t->printer, caller->regs, abi_stack_pointer(t->printer.abi), 0,
+                         &outside) &&
+           outside - inside == pushed;
+}
+
+/*
  * Whether a call returned: whether the instruction after its end follows the one that
  * called, with its delay slot.
  */
-static bool returned(const struct call_points *p)
+static bool returned(const struct tracer *t, const struct call_points *p)
 {
     uint64_t after = p->end.pc - p->before.pc;
 
-    return p->before.pc && p->end.pc && after && after <= 16;
+    return p->before.pc && p->end.pc && after && after <= 16 && is_direct(t, p, &p->end);
 }
 
 static bool find_caller(struct tracer *t, const struct call *c,
@@ -191,7 +215,7 @@ static bool find_caller(struct tracer *t, const struct call *c,
     struct place place;
     uint64_t until, time_ns;
 
-    if (!p->before.pc ||
+    if (!p->before.pc || !is_direct(t, p, &p->before) ||
         ctr_trace_find(t->tr, c->thread, c->opened - 1, &chunk, &t->diag)) {
         return false;
     }
@@ -245,7 +269,7 @@ static bool make_text(struct tracer *t, const struct call *c, const struct call_
 
     out->args.len = out->result.len = 0;
     out->any_result = false;
-    out->returned = returned(p);
+    out->returned = returned(t, p);
     ok = put_arguments(t, c, p, &out->args);
     if (ok && out->returned && p->end.regs) {
         s = state_at(t, c->thread, c->to, &p->end);
@@ -276,7 +300,7 @@ static bool put_text(struct tracer *t, const struct call *c, const struct call_p
          textbuf_printf(b, "(%.*s)", (int)text->args.len,
                         text->args.len ? text->args.data : "");
     if (ok && !text->returned) {
-        ok = textbuf_printf(b, " <no return>");
+        ok = textbuf_printf(b, t->partial ? " <return not recorded>" : " <no return>");
     } else if (ok && text->any_result) {
         ok = textbuf_printf(b, " = %.*s", (int)text->result.len, text->result.data);
     }
@@ -314,7 +338,10 @@ static bool put_json(struct tracer *t, const struct call *c, const struct call_p
              textbuf_json_string(b, text->result.data, text->result.len);
     }
     ok = ok && textbuf_printf(b, ",\"returned\":%s,\"instructions\":%" PRIu64,
-                              text->returned ? "true" : "false", c->to - c->from);
+                              text->returned ? "true"
+                              : t->partial   ? "null"
+                                             : "false",
+                              c->to - c->from);
     if (ok && find_caller(t, c, p, &site)) {
         ok = textbuf_printf(b, ",\"caller\":{\"pc\":\"0x%" PRIx64 "\"", p->before.pc) &&
              site_json(b, &site, t->opt->site) && textbuf_printf(b, "}");
@@ -418,6 +445,7 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
         return TOOL_FAILED;
     }
     ctr_trace_info(tr, &t.info);
+    t.partial = t.info.selection[0] != 0;
     if (!t.info.seekable) {
         tool_error(PROG, "--trace-calls needs a file, not a stream");
         return TOOL_FAILED;

@@ -780,11 +780,23 @@ static int show_with_symbols(struct ctr_trace *tr, struct command_line *c)
     return status;
 }
 
-/* Warns that profiles and vectors cover only what was recorded. */
+/* Whether a mode shows calls one by one. */
+static bool shows_calls(enum mode mode)
+{
+    return mode == MODE_TRACE_CALLS || mode == MODE_BACKTRACE || mode == MODE_CALL_COUNTS;
+}
+
+/* Warns that calls, profiles and vectors cover only what was recorded. */
 static void note_part(const struct ctr_trace *tr, const char *path,
                       const struct command_line *c)
 {
-    if (!prints(c->mode) && c->mode != MODE_LIST && !c->dump.opt.quiet) {
+    if (c->dump.opt.quiet) {
+        return;
+    }
+    if (shows_calls(c->mode)) {
+        tool_note_part(PROG, path, tr,
+                       "calls, callers and returns in the rest are not known");
+    } else if (!prints(c->mode) && c->mode != MODE_LIST) {
         tool_note_part(PROG, path, tr, "counts are of that");
     }
 }
