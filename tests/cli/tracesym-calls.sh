@@ -85,6 +85,24 @@ jumped() {
 jumped x86_64
 jumped arm
 
+# Before the prologue, the frame has neither the arguments nor the variables
+begun() {
+    compile "$1" crash -g -O0 || return 0
+    record_all "$1" crash.ctr ./crash
+    for n in 1 2 3; do
+        run 0 "$sym" -q --backtrace=call:down/$n --locals crash.ctr
+        sed -n '1,/^#1/{/^ /p}' stdout | sort >got
+        {
+            sed -n '1s/.*(\(.*\)).*/\1/p' stdout | sed 's/, /\n/' | sed 's/=/ = /'
+            printf '%s\n' 'sum = <not set yet>' 'p = <not set yet>'
+        } | sed 's/^/        /' | sort >want
+        same want got "$1 down/$n"
+    done
+}
+begun x86_64
+begun arm
+begun aarch64
+
 # A trace of some functions: each of their calls is one, whoever made it
 parts() {
     local qemu

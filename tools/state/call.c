@@ -351,9 +351,10 @@ static struct value_options options_for(const struct call_printer *p,
     return o;
 }
 
+/* only: the value of the parameter of that name; NULL: all with their names. */
 static bool put_dwarf(struct textbuf *b, const struct call_printer *p,
                       const struct module *m, const struct sym_prototype *proto,
-                      const struct call_state *s)
+                      const struct call_state *s, const char *only)
 {
     struct value_options o = options_for(p, m, s);
     const struct sym_variable *vars;
@@ -370,8 +371,9 @@ static bool put_dwarf(struct textbuf *b, const struct call_printer *p,
     walk.lost = !known && t && t->kind != SYM_VOID;
     for (uint32_t i = 0; ok && i < proto->n && proto->first + i < n; i++) {
         const struct sym_variable *var = &vars[proto->first + i];
-        ok = !i || textbuf_printf(b, ", ");
-        if (ok && *var->name) {
+        bool wanted = !only || !strcmp(only, var->name);
+        ok = !i || only || textbuf_printf(b, ", ");
+        if (ok && !only && *var->name) {
             ok = textbuf_printable(b, var->name, strlen(var->name)) &&
                  textbuf_printf(b, "=");
         }
@@ -380,13 +382,13 @@ static bool put_dwarf(struct textbuf *b, const struct call_printer *p,
         } else {
             abi_next(&walk, &type, &place);
         }
-        if (ok && !walk.lost && collect(p, s, &place, type.size, &v)) {
+        if (ok && wanted && !walk.lost && collect(p, s, &place, type.size, &v)) {
             ok = value_put(b, &o, var->type, v.v, v.known, v.n);
         } else {
-            ok = ok && textbuf_printf(b, "?");
+            ok = ok && (!wanted || textbuf_printf(b, "?"));
         }
     }
-    return ok && (!proto->variadic || proto->no_prototype ||
+    return ok && (only || !proto->variadic || proto->no_prototype ||
                   textbuf_printf(b, proto->n ? ", ..." : "..."));
 }
 
@@ -519,9 +521,25 @@ bool call_put_arguments(struct textbuf *b, const struct call_printer *p,
         return textbuf_printf(b, "...");
     }
     if (proto && !proto->no_prototype) {
-        return put_dwarf(b, p, m, proto, s);
+        return put_dwarf(b, p, m, proto, s, NULL);
     }
     return letters ? put_letters(b, p, letters + 1, s) : put_guess(b, p, s);
+}
+
+bool call_put_argument(struct textbuf *b, const struct call_printer *p,
+                       const struct module *m, const struct sym_function *fn,
+                       const struct call_state *s, const char *name, bool *any)
+{
+    const struct sym_prototype *proto = prototype(m, fn);
+    struct call_printer q = printer_for(p, m);
+    size_t before = b->len;
+    bool ok = true;
+
+    if (q.abi && s->regs && proto && !proto->no_prototype && !call_is_clone(fn)) {
+        ok = put_dwarf(b, &q, m, proto, s, name);
+    }
+    *any = b->len > before;
+    return ok;
 }
 
 bool call_put_result(struct textbuf *b, const struct call_printer *p,

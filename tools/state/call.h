@@ -50,6 +50,12 @@ bool call_put_arguments(struct textbuf *b, const struct call_printer *p,
                         const struct module *m, const struct sym_function *fn,
                         const struct call_state *s);
 
+/* Appends the value of the parameter `name' of a function with a prototype; *any: something
+ * was appended.  False: no memory. */
+bool call_put_argument(struct textbuf *b, const struct call_printer *p,
+                       const struct module *m, const struct sym_function *fn,
+                       const struct call_state *s, const char *name, bool *any);
+
 /* Appends the result, nothing if the function returns none.  *any: something was
  * appended. */
 bool call_put_result(struct textbuf *b, const struct call_printer *p,

@@ -2,6 +2,7 @@
 /* Local variables; see variables.h. */
 #include "state/variables.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "symbols/dwarf_expr.h"
 #include "symbols/symfile_vars.h"
 
+#define NEAR 64u /* bytes at the begin of a frame: a prologue writes there first */
 #define MAX_BYTES 65536u /* of a variable */
 
 struct reader {
@@ -131,6 +133,39 @@ static bool put_memory(struct textbuf *b, const struct reader *r,
     return ok;
 }
 
+/* Whether the register that the frame is found by still, or again, has the caller's value:
+ * before the prologue sets it, and after the epilogue restores it. */
+static bool is_frameless(const struct reader *r, const struct sym_location *l)
+{
+    const struct sym_prototype *fn = r->function;
+    const struct sym_location *base =
+        fn ? symfile_location(r->f->module->file, fn->base_first, fn->base_n, r->f->vaddr)
+           : NULL;
+    uint64_t now, entry;
+    uint32_t number;
+
+    if (!r->f->written || !r->f->has_entry || !base || base->expr_bytes != 1 ||
+        base->expr[0] < DW_OP_reg0 || base->expr[0] > DW_OP_reg31 || !l->expr_bytes ||
+        l->expr[0] != DW_OP_fbreg) {
+        return false;
+    }
+    number = base->expr[0] - DW_OP_reg0;
+    return read_dwarf(r, r->f->now.regs, number, &now) &&
+           read_dwarf(r, r->f->entry_regs, number, &entry) && now == entry &&
+           now != r->f->entry_sp;
+}
+
+/* Whether a variable is in its function's frame, which has not written it. */
+static bool is_unset(const struct reader *r, const struct sym_location *l, uint64_t addr,
+                     uint64_t n)
+{
+    const struct frame_state *f = r->f;
+
+    return f->written && f->has_entry && l->expr_bytes && l->expr[0] == DW_OP_fbreg &&
+           addr < f->entry_sp && n <= f->entry_sp - addr &&
+           !f->written(f->now.arg, addr, n);
+}
+
 static bool put_variable(struct textbuf *b, struct reader *r,
                          const struct sym_variable *v)
 {
@@ -152,8 +187,17 @@ static bool put_variable(struct textbuf *b, struct reader *r,
     if (!v->has_value && !l) {
         return put_reason(b, "optimized out");
     }
+    if (!v->has_value && is_frameless(r, l)) {
+        bool begun = r->f->written(r->f->now.arg, r->f->entry_sp - NEAR, NEAR);
+
+        return put_reason(b, begun ? "its frame is not there" : "not set yet");
+    }
     if (!v->has_value) {
         dwarf_expr_run(l->expr, l->expr_bytes, &r->env, &where);
+        if (where.place.where == DWARF_ADDRESS &&
+            is_unset(r, l, where.place.number, t->size)) {
+            return put_reason(b, "not set yet");
+        }
         if (where.place.where == DWARF_ADDRESS) {
             return put_memory(b, r, v, &o, where.place.number, t->size);
         }

@@ -21,7 +21,11 @@ struct frame_state {
     const uint8_t *entry_regs; /* at the function's entry; NULL: not known */
     uint64_t entry_sp;         /* the stack pointer at the function's entry */
     bool has_entry;            /* it is known */
-    uint32_t scope;            /* the function, or inlined one, whose variables count;
+    /* Whether some of these bytes of the function's frame were written since its entry, with
+     * now.arg; NULL: it is not known.  A variable in bytes that were not is "<not set yet>":
+     * the code that sets it, or the prologue that stores a parameter, is still to come. */
+    bool (*written)(void *arg, uint64_t addr, uint64_t n);
+    uint32_t scope; /* the function, or inlined one, whose variables count;
                                   SYM_NONE: all that are in scope */
 };
 

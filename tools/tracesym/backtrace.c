@@ -273,15 +273,75 @@ static bool find_place(struct backtracer *b, const struct frame_at *f, struct pl
                        f->pc, out);
 }
 
+/* A frame whose variables are printed. */
+struct locals {
+    struct backtracer *b;
+    const struct frame_at *frame;
+    const struct call_function *fn; /* NULL: inlined */
+};
+
+static struct call_state state_now(struct backtracer *b, const struct frame_at *f)
+{
+    return state_at(b, (struct instant){b->opt->at->thread, b->opt->at->ordinal},
+                    b->opt->at->time_ns, f->regs);
+}
+
+/* The value of a parameter that the prologue has not stored yet, as it was passed. */
+static bool put_passed(const struct locals *l, const char *name, bool *any)
+{
+    struct backtracer *b = l->b;
+    const struct frame_at *f = l->frame;
+    struct call_state s = state_at(b, f->from, f->entry_ns, f->entry);
+    bool ok = call_put_argument(&b->out, &b->printer, l->fn->module, l->fn->symbol, &s,
+                                name, any);
+
+    state_now(b, f); /* for the variables after it */
+    return ok;
+}
+
 static bool put_local(void *arg, const char *name, bool parameter,
                       const struct textbuf *text)
 {
-    struct backtracer *b = arg;
+    static const char unset[] = "<not set yet>";
+    const struct locals *l = arg;
+    struct backtracer *b = l->b;
+    bool any = false;
+    bool ok = textbuf_printf(&b->out, "        ") &&
+              textbuf_printable(&b->out, name, strlen(name)) &&
+              textbuf_printf(&b->out, " = ");
 
-    (void)parameter;
-    return textbuf_printf(&b->out, "        ") &&
-           textbuf_printable(&b->out, name, strlen(name)) &&
-           textbuf_printf(&b->out, " = %.*s\n", (int)text->len, text->data);
+    if (ok && parameter && l->fn && l->frame->entry && text->len == sizeof(unset) - 1 &&
+        !memcmp(text->data, unset, text->len)) {
+        ok = put_passed(l, name, &any);
+    }
+    return ok && textbuf_printf(&b->out, "%.*s\n", any ? 0 : (int)text->len, text->data);
+}
+
+/* Whether the innermost function has written some of these bytes of its frame; true also
+ * if another thread wrote them last, or the trace does not show it. */
+static bool was_written(void *arg, uint64_t addr, uint64_t n)
+{
+    struct backtracer *b = arg;
+    const struct moment *at = b->opt->at;
+    const struct instant *from = &b->v[b->n - 1].from;
+    const struct ctr_thread *t = ctr_trace_thread(b->tr, at->thread);
+    struct ctr_range range = {addr, addr + n, 0};
+    struct ctr_filter filter = {.kinds = CTR_KIND_STORE | CTR_KIND_SYS,
+                                .processes = &t->process,
+                                .nprocess = 1,
+                                .addrs = &range,
+                                .naddr = 1};
+    struct ctr_found found;
+    int ret;
+
+    if (b->info.selection[0] || !(b->info.events & CTR_HAS_MEM)) {
+        return true;
+    }
+    ret = ctr_search(b->tr, &filter, at->thread, at->ordinal, CTR_SEARCH_BACK,
+                     b->dump->jobs, &found, &b->diag);
+    b->error = b->error || ret >= 0 ? b->error : ret;
+    return ret < 0 || (ret == 1 && (found.thread->index != from->thread ||
+                                    found.ordinal >= from->ordinal));
 }
 
 /* The frame at the moment: what a function, or one inlined in it, sees. */
@@ -293,18 +353,22 @@ static struct frame_state state_of(struct backtracer *b, const struct frame_at *
                             .bias = f->pc - place->vaddr,
                             .scope = scope};
 
-    s.now = state_at(b, (struct instant){b->opt->at->thread, b->opt->at->ordinal},
-                     b->opt->at->time_ns, f->regs);
+    s.now = state_now(b, f);
+    if (f == &b->v[b->n - 1] && f->from.thread == b->opt->at->thread) {
+        s.written = was_written;
+    }
     variables_set_entry(&s, &b->printer, f->entry);
     return s;
 }
 
 static bool put_locals(struct backtracer *b, const struct frame_at *f,
-                       const struct place *place, uint32_t scope)
+                       const struct call_function *fn, const struct place *place,
+                       uint32_t scope)
 {
     struct frame_state s = state_of(b, f, place, scope);
+    struct locals l = {b, f, fn};
 
-    return variables_each(&b->printer, &s, put_local, b);
+    return variables_each(&b->printer, &s, put_local, &l);
 }
 
 /* What a function was called with. */
@@ -360,8 +424,8 @@ static bool put_line(struct backtracer *b, const struct frame_at *f, const struc
              textbuf_printable(o, l->fn->module->path, strlen(l->fn->module->path));
     }
     ok = ok && textbuf_printf(o, "\n");
-    return ok &&
-           (!b->opt->locals || !place || f->past || put_locals(b, f, place, l->scope));
+    return ok && (!b->opt->locals || !place || f->past ||
+                  put_locals(b, f, l->fn, place, l->scope));
 }
 
 /* The innermost instance at a place, SYM_NONE if it is not known. */
