@@ -3,7 +3,6 @@
 #include "state/call.h"
 
 #include <elf.h>
-#include <math.h>
 #include <string.h>
 
 #include "state/prototypes.h"
@@ -42,7 +41,8 @@ bool call_printer_init(struct call_printer *p, const struct ctr_trace *tr,
         .values = {.big_endian = info.big_endian,
                    .addr_bytes = info.addr_bits / 8u,
                    .string_max = string_max,
-                   .items_max = 16},
+                   .items_max = 16,
+                   .x87 = info.elf_machine == EM_386 || info.elf_machine == EM_X86_64},
     };
     if (!p->abi || !find_register(tr, abi_stack_pointer(p->abi), &p->sp, &size)) {
         p->abi = NULL;
@@ -94,24 +94,6 @@ static void put_bytes(const struct call_printer *p, uint64_t v, uint8_t *out, si
     }
 }
 
-/* The value of a register of the x87: 80 bits, the integer bit is explicit. */
-static long double from_x87(const uint8_t *v)
-{
-    uint64_t mantissa = 0;
-    int exponent = v[8] | (v[9] & 0x7f) << 8;
-    long double d;
-
-    for (unsigned i = 0; i < 8; i++) {
-        mantissa |= (uint64_t)v[i] << 8 * i;
-    }
-    if (exponent == 0x7fff) {
-        d = mantissa << 1 ? (long double)NAN : (long double)INFINITY;
-    } else {
-        d = ldexpl((long double)mantissa, exponent - 16383 - 63);
-    }
-    return v[9] & 0x80 ? -d : d;
-}
-
 /* A float or double from a register that has it in another format. */
 static void put_converted(const struct call_printer *p, const struct abi_piece *piece,
                           const uint8_t *v, uint8_t *out)
@@ -122,8 +104,8 @@ static void put_converted(const struct call_printer *p, const struct abi_piece *
     float f;
 
     if (piece->from == 10) {
-        d = (double)from_x87(v);
-        f = (float)from_x87(v);
+        d = (double)value_x87(v);
+        f = (float)value_x87(v);
     } else {
         for (unsigned i = 0; i < 8; i++) {
             bits |= (uint64_t)v[i] << 8 * i;

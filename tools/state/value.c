@@ -3,6 +3,7 @@
 #include "state/value.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "syscall/syscall_text.h"
 
 #define MAX_DEPTH 4u
+#define X87_BYTES 10u /* of a long double of x86, which has padding after them */
 
 uint64_t value_integer(const struct value_options *o, const uint8_t *bytes, size_t n)
 {
@@ -54,6 +56,37 @@ static bool put_double(struct textbuf *b, double v, bool single)
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, v);
         if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v) {
+            break;
+        }
+    }
+    return textbuf_printf(b, "%s", text);
+}
+
+long double value_x87(const uint8_t *bytes)
+{
+    uint64_t mantissa = 0;
+    int exponent = bytes[8] | (bytes[9] & 0x7f) << 8;
+    long double d;
+
+    for (unsigned i = 0; i < 8; i++) {
+        mantissa |= (uint64_t)bytes[i] << 8 * i;
+    }
+    if (exponent == 0x7fff) {
+        d = mantissa << 1 ? (long double)NAN : (long double)INFINITY;
+    } else {
+        d = ldexpl((long double)mantissa, exponent - 16383 - 63);
+    }
+    return bytes[9] & 0x80 ? -d : d;
+}
+
+/* As put_double.  An extended one has 21 digits at most. */
+static bool put_long_double(struct textbuf *b, long double v)
+{
+    char text[48];
+
+    for (int digits = 6; digits <= 21; digits++) {
+        snprintf(text, sizeof(text), "%.*Lg", digits, v);
+        if (strtold(text, NULL) == v) {
             break;
         }
     }
@@ -291,11 +324,22 @@ static bool put_array(struct textbuf *b, const struct value_options *o,
     return ok && textbuf_printf(b, "}");
 }
 
+/* Whether a value is a long double of the x87: __float128 has the same size. */
+static bool is_x87(const struct value_options *o, const struct value *v)
+{
+    const struct sym_type *bare = symfile_type(o->file, v->type->bare);
+    const char *name = bare ? bare->name : v->type->name;
+
+    return o->x87 && v->type->kind == SYM_FLOAT && v->n > X87_BYTES && name &&
+           !strcmp(name, "long double");
+}
+
 static bool put_typed(struct textbuf *b, const struct value_options *o,
                       const struct value *v, unsigned depth)
 {
     const struct sym_type *t = v->type;
     struct value_options swapped = *o;
+    bool x87 = is_x87(o, v);
     uint64_t bits;
 
     if (t->kind == SYM_STRUCT || t->kind == SYM_UNION || t->kind == SYM_CLASS) {
@@ -304,7 +348,7 @@ static bool put_typed(struct textbuf *b, const struct value_options *o,
     if (t->kind == SYM_ARRAY) {
         return put_array(b, o, v, depth);
     }
-    if (!v->n || !is_known(v, 0, v->n)) {
+    if (!v->n || !is_known(v, 0, x87 ? X87_BYTES : v->n)) {
         return textbuf_printf(b, "?");
     }
     swapped.big_endian ^= t->swapped;
@@ -320,7 +364,8 @@ static bool put_typed(struct textbuf *b, const struct value_options *o,
         return v->n == 1 ? put_char(b, bits)
                          : put_integer(b, &swapped, v->bytes, v->n, t->is_signed);
     case SYM_FLOAT:
-        return put_float(b, &swapped, v->bytes, v->n);
+        return x87 ? put_long_double(b, value_x87(v->bytes))
+                   : put_float(b, &swapped, v->bytes, v->n);
     case SYM_ENUM:
         return put_enum(b, o, t, bits);
     case SYM_POINTER:

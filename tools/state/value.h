@@ -21,6 +21,7 @@ struct value_options {
     bool big_endian;
     unsigned addr_bytes;
     unsigned string_max; /* bytes shown of a string */
+    bool x87;            /* long double is that of the x87 */
     unsigned items_max;  /* elements and members shown of an array or a structure */
     value_read *read;    /* for strings; NULL: they are shown as addresses */
     void *arg;
@@ -46,6 +47,9 @@ bool value_put(struct textbuf *b, const struct value_options *o, uint32_t type,
                const uint8_t *bytes, const uint8_t *known, size_t n);
 bool value_put_basic(struct textbuf *b, const struct value_options *o,
                      enum value_basic type, const uint8_t *bytes, size_t n);
+
+/* The value of 10 bytes as the x87 has them: the integer bit is explicit. */
+long double value_x87(const uint8_t *bytes);
 
 /* An integer of n bytes, at most 8. */
 uint64_t value_integer(const struct value_options *o, const uint8_t *bytes, size_t n);

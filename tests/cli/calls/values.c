@@ -272,7 +272,11 @@ TEST int t_crowd(int a, int b, int c, int d, int e, int f, int g, int h, int i, 
 
 TEST int t_longdouble(int a, long double b, int c)
 {
+#if defined(__x86_64__) || defined(__i386__)
+    BEGIN("a=%d, b=%.19Lg, c=%d", a, b, c);
+#else
     BEGIN("a=%d, b=*, c=%d", a, c);
+#endif
     END("%d", b > 1 ? c : a);
     return b > 1 ? c : a;
 }
