@@ -201,6 +201,7 @@ struct members {
     unsigned floats;     /* of them */
     uint64_t float_size; /* of them all; 1: they differ */
     unsigned max_align;
+    bool mixed;   /* a union of floats and others is passed as its eightbytes say */
     bool unknown; /* where it is passed is not known here */
 };
 
@@ -261,7 +262,7 @@ static void add_members(struct members *c, const struct symfile *f,
                 add_members(c, f, m, at + all[i].bit_offset / 8, depth + 1);
             }
         }
-        c->unknown |= t->kind == SYM_UNION && c->floats != floats;
+        c->unknown |= t->kind == SYM_UNION && c->floats != floats && !c->mixed;
         c->unknown |= t->incomplete != 0;
     } else {
         add_basic(c, t, at);
@@ -271,7 +272,8 @@ static void add_members(struct members *c, const struct symfile *f,
 static bool classify_struct(const struct call_printer *p, const struct symfile *f,
                             const struct sym_type *t, struct abi_type *out)
 {
-    struct members c = {.out = out, .max_align = abi_alignment(p->abi)};
+    struct members c = {
+        .out = out, .max_align = abi_alignment(p->abi), .mixed = p->values.x87};
 
     out->what = ABI_STRUCT;
     out->eight[0] = out->eight[1] = ABI_FLOAT;

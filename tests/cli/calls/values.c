@@ -477,6 +477,20 @@ TEST struct id t_id(int n, struct id s, double m)
     return s;
 }
 
+#if defined(__x86_64__)
+union mixed {
+    int i;
+    float f;
+};
+
+TEST union mixed t_union(int n, union mixed u, float m)
+{
+    BEGIN("n=%d, u={i = %d, f = %.9g}, m=%.9g", n, u.i, u.f, m);
+    END("{i = %d, f = %.9g}", u.i, u.f);
+    return u;
+}
+#endif
+
 TEST struct f1 t_f1(int n, struct f1 s, int m)
 {
     BEGIN("n=%d, s={a = %g}, m=%d", n, (double)s.a, m);
@@ -670,6 +684,9 @@ static void structures(void)
     t_s12(1, (struct s12){12, -13, 14}, 9);
     t_s16(1, (struct s16){INT64_C(-0x1600000016), 17, -18}, 9);
     t_ff((struct ff){1.5f, -2.5f}, 9);
+#if defined(__x86_64__)
+    t_union(1, (union mixed){.f = 1.5f}, 2.5f);
+#endif
     t_f3(1, (struct f3){1.5f, -2.5f, 3.5f}, 9.5f);
     t_dd((struct dd){1.25, -2.25}, 9.5);
     t_di(1, (struct di){1.75, -4}, 9);
