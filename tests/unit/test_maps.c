@@ -579,6 +579,70 @@ static void test_modules(void **unused)
     side_free(&a);
 }
 
+/* Maps a page of code; id: the first byte of the build id, 0: there is none. */
+static void map_build(struct sidebuf *a, uint64_t time, uint64_t start, uint64_t offset,
+                      const char *path, uint8_t id)
+{
+    struct payload p;
+    payload_map(&p, CTR_MAP_MMAP, 5, 2, start, PAGE, offset, path);
+    p.p[p.n - 2] = id;
+    if (!id) {
+        p.n -= 2;
+        memset(p.p + p.n - 2, 0, 2);
+    }
+    side_event(a, 0, 0, CTR_EVENT_MAP, time, &p);
+}
+
+static void check_build(const struct ctr_maps *maps, uint64_t time, uint64_t addr,
+                        uint8_t id)
+{
+    struct ctr_mapping m;
+    assert_true(ctr_maps_find(maps, 0, time, addr, &m));
+    assert_int_equal(m.build_id_bytes, id ? 2 : 0);
+    assert_true(!id || m.build_id[0] == id);
+}
+
+/* A build id, which the mapping of offset 0 comes with, is that of all mappings of the
+ * file at that time. */
+static void test_build_ids(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct sidebuf a = {0};
+    uint32_t index;
+    out_begin(&o);
+    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
+    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    map_build(&a, 10, 0x700000, 0, "/lib.so", 7);
+    map_build(&a, 10, 0x701000, 0, "/x.so", 0); /* another file between */
+    map_build(&a, 10, 0x702000, PAGE, "/lib.so", 0);
+    map_build(&a, 10, 0x703000, PAGE, "/x.so", 0);
+    map_build(&a, 10, 0x6ff000, 2 * PAGE, "/lib.so", 0); /* below */
+    map_build(&a, 10, 0x704000, PAGE, "/lib2.so", 0);    /* the same inode */
+    /* The file was replaced: what is mapped again is of the new one. */
+    map_at(&a, 20, CTR_MAP_MUNMAP, 0x700000, 0x1000, 0, "");
+    map_at(&a, 20, CTR_MAP_MUNMAP, 0x702000, 0x1000, 0, "");
+    map_build(&a, 20, 0x800000, 0, "/lib.so", 9);
+    map_build(&a, 20, 0x801000, PAGE, "/lib.so", 0);
+    out_chunk(&o, 0, &a, 5);
+    struct ctr_trace *tr = out_end(&o, 0);
+    for (unsigned flags = 0; flags <= CTR_MAPS_CODE; flags++) {
+        struct ctr_maps *maps;
+        assert_int_equal(ctr_maps_load_to(&maps, tr, 0, flags, NULL), 0);
+        check_build(maps, 15, 0x700000, 7);
+        check_build(maps, 15, 0x701000, 0);
+        check_build(maps, 15, 0x702000, 7);
+        check_build(maps, 15, 0x703000, 0);
+        check_build(maps, 15, 0x6ff000, 7);
+        check_build(maps, 15, 0x704000, 0);
+        check_build(maps, 25, 0x6ff000, 7);
+        check_build(maps, 25, 0x801000, 9);
+        ctr_maps_free(maps);
+    }
+    ctr_close(tr);
+    side_free(&a);
+}
+
 /* Pieces that became one mapping again are reported as one. */
 static void test_neighbours(void **unused)
 {
@@ -956,6 +1020,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_many),       cmocka_unit_test(test_none),
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_same_time),  cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_build_ids),
     };
     return argc == 4 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -645,6 +645,7 @@ struct ctr_mapping {
     uint64_t inode;
     uint64_t base;    /* of the module: where offset 0 of the file is mapped, or start */
     const char *path; /* "" anonymous */
+    /* Of the file; events have it at offset 0 only, other mappings have that one's. */
     const uint8_t *build_id;
     uint32_t build_id_bytes;
 };

@@ -200,6 +200,43 @@ static uint64_t base_of(const struct map_space *s, uint32_t file, uint64_t start
     return start - offset;
 }
 
+/* Whether a file with a build id is file f, of which none is known. */
+static int is_build_of(const struct map_file *build, const struct map_file *f)
+{
+    return build->build_id_bytes && build->dev == f->dev && build->inode == f->inode &&
+           strcmp(build->path, f->path) == 0;
+}
+
+/*
+ * Only the mapping of offset 0 comes with the build id of a file.  The other mappings of the
+ * same file that exist near it have the same one, and no other mapping is of another build:
+ * so the number of the file with the build id, or file if none is known.
+ */
+static uint32_t with_build_id(const struct map_space *s, uint32_t file, uint64_t start)
+{
+    const struct map_file *f = &s->m->file[file];
+    struct map_pos at = mapset_find(&s->set, start);
+    const struct map_piece *p;
+
+    if (!f->is_file || f->build_id_bytes) {
+        return file;
+    }
+    for (unsigned i = 0; i < BASE_STEPS && mapset_prev(&s->set, &at); i++) {
+        p = mapset_at(&s->set, at);
+        if (is_build_of(&s->m->file[p->file], f)) {
+            return p->file;
+        }
+    }
+    at = mapset_find(&s->set, start);
+    for (unsigned i = 0; i < BASE_STEPS && (p = mapset_at(&s->set, at)); i++) {
+        if (is_build_of(&s->m->file[p->file], f)) {
+            return p->file;
+        }
+        at = mapset_next(&s->set, at);
+    }
+    return file;
+}
+
 /* ------------------------------------------------------------------ events */
 
 static int map(struct map_space *s, const struct map_event *e)
@@ -210,15 +247,16 @@ static int map(struct map_space *s, const struct map_event *e)
         return err;
     }
     const struct map_file *f = &s->m->file[e->file];
+    const uint32_t file = e->offset ? with_build_id(s, e->file, e->start) : e->file;
     struct map_piece p = {
         .start = e->start,
         .offset = f->is_file ? e->offset : 0,
-        .file = e->file,
+        .file = file,
         .prot = e->prot,
         .shared = e->flags & MAP_SHARED_BIT || e->op == CTR_MAP_SHMAT,
     };
     if (f->is_file) {
-        uint64_t base = base_of(s, e->file, e->start, e->offset);
+        uint64_t base = base_of(s, file, e->start, e->offset);
         if (map_skew_get(s->m, base - (e->start - e->offset), &p.skew)) {
             return ctr_fail_nomem(s->diag);
         }
