@@ -9,6 +9,7 @@ need arm-linux-gnueabihf-gcc x86_64-linux-gnu-gcc "$qemu_dir/qemu-arm" "$qemu_di
 
 cat >app.c <<'END'
 #include <stdlib.h>
+int kept;
 extern int in_library(int n);
 __attribute__((noinline, noclone)) int work(int n)
 {
@@ -20,6 +21,7 @@ int main(int argc, char **argv)
     int sum = 0;
     for (int i = 0; i < 11; i++) {
         sum = work(sum);
+        kept = sum;
     }
     for (int i = 0; i < 7; i++) {
         sum += (int)a64l(argv[argc - 1]) + in_library(i);
@@ -144,6 +146,34 @@ run 1 "$dump" -n 1 -e exec --elf dynamic-x86_64 fixed-arm.ctr
 one_line "--elf of another machine"
 run 1 "$dump" -n 1 -e exec --elf libmoved-arm.so fixed-arm.ctr
 grep -q 'no such program or library ran' stderr || fail "$(cat stderr)"
+# A program that was built again, which its build id shows, or its code: no name of the new
+# one is looked up, and a place that is not found is no reason to show everything.
+for id in sha1 none; do
+    again=again-$id
+    build x86_64-linux-gnu $again -static -no-pie -Wl,--build-id=$id app.c lib.c
+    record $again -- "$qemu_dir/qemu-x86_64" ./$again
+    run 0 "$dump" -a kept --writes $again.ctr
+    [ "$(wc -l <stdout)" -eq 11 ] || fail "$again: $(wc -l <stdout) writes of 11"
+    mv $again $again.old
+    x86_64-linux-gnu-gcc -O0 -static -no-pie -Wl,--build-id=$id -o $again app.c lib.c || exit 1
+    for how in "$dump -c --pc=main" "$dump --from=call:main" "$dump -a kept" \
+        "$dump --histogram=function --pc=main" "$sym --backtrace=call:main" \
+        "$sym -a kept --writes" "$sym -a kept --last-write-before=end" \
+        "$BIN/tracecov --from=call:main"; do
+        run 4 $how $again.ctr
+        [ -s stdout ] && fail "$how $again: $(head -2 stdout)"
+        grep -Eq '(has another build id than|is not) the file' stderr || fail "$how: $(cat stderr)"
+    done
+    # The old file is found by its build id, the new one is refused.
+    if [ $id = sha1 ]; then
+        for tool in "$dump" "$sym"; do
+            run 0 "$tool" --elf $again.old -a kept --writes $again.ctr
+            [ "$(wc -l <stdout)" -eq 11 ] || fail "--elf $again.old: $(cat stderr)"
+        done
+    fi
+    run 1 "$dump" --elf $again -a kept --writes $again.ctr
+    one_line "--elf of another build"
+done
 # A stream has no mappings: a program at a fixed address is known by --elf only.
 run 0 "$dump" -n 1 -e exec - < <(cat fixed-arm.ctr)
 grep -q 'fixed-arm+' stdout && fail "a stream with modules: $(cat stdout)"

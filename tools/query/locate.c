@@ -252,9 +252,12 @@ static bool on_bias(void *arg, const struct place_bias *b)
     return !m->no_memory;
 }
 
-static int map_hits(const struct finder *f, struct tool_ranges *out)
+/* Never leaves `out' as it is with TOOL_OK: a filter without ranges would mean
+ * everything. */
+static int map_hits(const struct finder *f, const char *text, struct tool_ranges *out)
 {
     const struct locate_request *r = f->request;
+    const uint32_t before = out->n;
     struct ctr_info info;
     struct mapper m = {.out = out};
 
@@ -267,6 +270,10 @@ static int map_hits(const struct finder *f, struct tool_ranges *out)
             tool_error(r->prog, "out of memory");
             return TOOL_FAILED;
         }
+    }
+    if (out->n == before) {
+        tool_error(r->prog, "%s: %s: no process mapped '%s'", r->path, r->option, text);
+        return TOOL_NOTHING;
     }
     return TOOL_OK;
 }
@@ -300,7 +307,9 @@ static int find_one(const struct locate_request *r, const char *text,
     if (!r->places) {
         return tool_usage_error(r->prog, "%s: '%s' is no number", r->option, text);
     }
-    status = finder_item(&f, text);
+    f.modules = places_modules(r->places, &f.nr_modules);
+    f.hits.no_memory = !f.modules;
+    status = f.modules ? finder_item(&f, text) : TOOL_FAILED;
     if (f.hits.no_memory) {
         tool_error(r->prog, "out of memory");
         status = TOOL_FAILED;
@@ -309,7 +318,8 @@ static int find_one(const struct locate_request *r, const char *text,
                    f.why[0] ? f.why : "nothing has that name");
         status = TOOL_NOTHING;
     }
-    status = status ? status : map_hits(&f, out);
+    status = status ? status : map_hits(&f, text, out);
+    free(f.modules);
     free(f.hits.v);
     return status;
 }

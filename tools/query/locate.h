@@ -39,7 +39,8 @@ unsigned locate_flags(const struct locations *list, enum locate_want want);
 
 /*
  * Adds the addresses of all items to `out', with the process in which each counts.
- * Returns TOOL_OK; TOOL_NOTHING after a line on stderr if an item is not found anywhere;
+ * Returns TOOL_OK, then each item has added one range at least (a list without ranges would
+ * be no filter); TOOL_NOTHING after a line on stderr if an item is not found anywhere;
  * TOOL_USAGE after one if it can mean several things; or TOOL_FAILED.
  */
 int locate(const struct locate_request *request, const struct locations *list,

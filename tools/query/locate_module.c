@@ -7,8 +7,10 @@
 
 const struct module *finder_nth(const struct finder *f, uint32_t i)
 {
-    return f->only ? (i ? NULL : f->only)
-                   : modset_module(places_modset(f->request->places), i);
+    if (f->only) {
+        return i ? NULL : f->only;
+    }
+    return i < f->nr_modules ? f->modules[i] : NULL;
 }
 
 /* Whether a name is this text with a dot and more after it. */

@@ -232,6 +232,8 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
                    name, what, named->name);
     } else if (meant) {
         finder_why(f, WHY_EXACT, "no %s '%s' (did you mean '%s'?)", what, name, meant);
+    } else if (bare && !bare->file && bare->why[0]) {
+        finder_why(f, WHY_BARE, "no %s '%s'; %s", what, name, bare->why);
     } else if (bare) {
         finder_why(f, WHY_BARE, "no %s '%s'; %s has %s", what, name, bare->name,
                    bare->file ? "no symbols but those it exports" : "no file here");

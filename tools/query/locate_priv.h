@@ -32,8 +32,10 @@ enum why {
 /* A search for one item. */
 struct finder {
     const struct locate_request *request;
-    const struct module *only; /* the one module to search; NULL: those of the request */
-    bool begins;               /* of functions, only where they begin */
+    const struct module *only;     /* the one module to search; NULL: those below */
+    const struct module **modules; /* of the trace */
+    uint32_t nr_modules;
+    bool begins; /* of functions, only where they begin */
     struct hits hits;
     char why[400]; /* why nothing was found, a sentence without a period; "": no reason
                       known yet */

@@ -187,6 +187,13 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
 bool places_find_data(const struct places *p, const struct ctr_trace *tr,
                       uint32_t process, uint64_t addr, struct place *out);
 
+/*
+ * The modules of the trace, in the order of the set: those that are mapped as code in it,
+ * or that it made.  A file that turned out not to be the one that ran is none of them.
+ * NULL: no memory, else to be freed.
+ */
+const struct module **places_modules(const struct places *p, uint32_t *n);
+
 /* The set that the trace's modules are in. */
 struct modset *places_modset(const struct places *p);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of files that a trace's mappings are of. */
+/* The list of files that a trace's mappings are of, and the modules that these are. */
 #include "places_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
@@ -79,4 +80,28 @@ int places_add_file(void *arg, const struct ctr_mapping *m)
                                        .process = m->process};
     p->nr_files++;
     return 0;
+}
+
+const struct module **places_modules(const struct places *p, uint32_t *n)
+{
+    uint32_t all = p->set->nr_mods;
+    const struct module **list = calloc(all + (size_t)1, sizeof(*list));
+
+    *n = 0;
+    for (uint32_t i = 0; list && i < p->nr_files; i++) {
+        if (p->files[i].mod) {
+            list[p->files[i].mod->pub.index] = &p->files[i].mod->pub;
+        }
+    }
+    for (uint32_t i = 0; list && i < p->nr_jit; i++) {
+        for (uint32_t k = 0; k < p->jit[i].nr_mods; k++) {
+            list[p->jit[i].mods[k]->pub.index] = &p->jit[i].mods[k]->pub;
+        }
+    }
+    for (uint32_t i = 0; list && i < all; i++) {
+        if (list[i]) {
+            list[(*n)++] = list[i];
+        }
+    }
+    return list;
 }
