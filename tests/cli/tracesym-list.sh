@@ -33,14 +33,20 @@ lists app libc.so.6 -- --list=modules system.ctr
 lists libc.so.6 -- --list=modules --module='lib*' system.ctr
 cc=arm-linux-gnueabi-gcc
 if command -v $cc >/dev/null; then
-    # functions of C and C++; two names with other parameters are one
+    # functions of C and C++; two names with other parameters are one; parentheses that are
+    # not those of parameters
+    invoke='void std::__invoke_impl<void, void (*)(int), int>'
+    lambda='main::{lambda()#1}::operator()'
+    all=('(anonymous namespace)::g' a 'int make<int>' main "$lambda" ns::f "$invoke")
     printf '%s\n' .text '.macro f name' '.type \name, %function' '\name: bx lr' .endm \
-        'f main' 'f _ZN2ns1fEi' 'f _ZN2ns1fEd' 'f _Z4makeIiET_S0_' 'f a' >app.s
+        'f main' 'f _ZN2ns1fEi' 'f _ZN2ns1fEd' 'f _Z4makeIiET_S0_' 'f a' \
+        'f _ZSt13__invoke_implIvPFviEJiEEvSt14__invoke_otherOT0_DpOT1_' \
+        'f _ZN12_GLOBAL__N_11gEv' 'f _ZZ4mainENKUlvE_clEv' >app.s
     $cc -nostdlib -static -Wl,-Ttext=0x10400,--build-id=0x1234ab01,-e,main -o app app.s ||
         fail "app.s cannot be built"
-    lists a 'int make<int>' main ns::f -- --list=functions --elf=app system.ctr
-    lists a 'int make<int>' main ns::f -- --list=functions --module=app --elf=app system.ctr
-    lists a 'int make<int>' main ns::f -- --list=functions -o - --elf=app system.ctr
+    lists "${all[@]}" -- --list=functions --elf=app system.ctr
+    lists "${all[@]}" -- --list=functions --module=app --elf=app system.ctr
+    lists "${all[@]}" -- --list=functions -o - --elf=app system.ctr
     run 0 "$sym" -q --list=functions --elf=app -o file system.ctr
     same want file "--list --output"
     run 4 "$sym" -q --list=functions --module=libc.so.6 --elf=app system.ctr

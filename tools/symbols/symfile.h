@@ -163,6 +163,9 @@ bool symfile_is_thumb(const struct symfile *f, uint64_t vaddr);
  */
 bool sym_name_matches(const char *pattern, const char *name, const char *linkage);
 
+/* Length of a demangled name without its parameters: "ns::f(int) const" is "ns::f". */
+size_t sym_name_bare_length(const char *name);
+
 /*
  * Calls back for each function of which a name matches, ascending, once each; fewer names
  * are known without SYMFILE_NAMES: one for each address.  `name' is the demangled name

@@ -129,6 +129,17 @@ static void divide(struct parts *p, const char *name)
     }
 }
 
+size_t sym_name_bare_length(const char *name)
+{
+    struct parts p;
+
+    if (!strchr(name, '(')) {
+        return strlen(name);
+    }
+    divide(&p, name);
+    return p.no_args;
+}
+
 /* Compares n characters with a pattern; spaces do not count. */
 static bool equal(const char *pattern, const char *s, size_t n)
 {

@@ -72,7 +72,7 @@ static bool add_functions(struct entries *e, const struct module *m)
     bool ok = true;
 
     for (uint32_t i = 0; ok && i < n; i++) {
-        ok = add(e, v[i].name, site_bare_length(v[i].name));
+        ok = add(e, v[i].name, sym_name_bare_length(v[i].name));
     }
     return ok;
 }

@@ -32,25 +32,13 @@ void site_find(struct site *s, const struct place *place)
 
 /* ----------------------------------------------------------------- filters */
 
-size_t site_bare_length(const char *name)
-{
-    static const char operator[] = "operator()";
-    const char *p = strstr(name, operator);
-    const char *open = strchr(p ? p + sizeof(operator) - 1 : name, '(');
-
-    /* A leading parenthesis is part of the name: "(anonymous namespace)::f(int)". */
-    while (open && !strncmp(open, "(anonymous namespace)", 21)) {
-        open = strchr(open + 1, '(');
-    }
-    return open ? (size_t)(open - name) : strlen(name);
-}
-
 size_t site_called_length(const char *name)
 {
     static const char stub[] = "@plt";
     size_t n = strlen(name), end = sizeof(stub) - 1;
 
-    return n > end && !strcmp(name + n - end, stub) ? n - end : site_bare_length(name);
+    return n > end && !strcmp(name + n - end, stub) ? n - end
+                                                    : sym_name_bare_length(name);
 }
 
 bool site_name_fits(const char *glob, const char *name)
@@ -64,7 +52,7 @@ bool site_name_fits(const char *glob, const char *name)
     if (fnmatch(glob, name, 0) == 0) {
         return true;
     }
-    n = site_bare_length(name);
+    n = sym_name_bare_length(name);
     if (!name[n] || n >= sizeof(bare)) {
         return false;
     }

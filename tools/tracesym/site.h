@@ -54,9 +54,7 @@ bool site_text(struct textbuf *b, const struct site *s, const struct site_option
 /* ,"module":"/bin/app","vaddr":"0x1139","function":"main","offset":"0x4",... */
 bool site_json(struct textbuf *b, const struct site *s, const struct site_options *opt);
 
-/* Length of a function's name without its parameters: "ns::f(int) const" is "ns::f". */
-size_t site_bare_length(const char *name);
-/* The same of a function as its caller names it: "malloc@plt" is "malloc". */
+/* sym_name_bare_length of a function as its caller names it: "malloc@plt" is "malloc". */
 size_t site_called_length(const char *name);
 
 #endif
