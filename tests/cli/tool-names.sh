@@ -490,6 +490,12 @@ nothing --addr totl "no object or function 'totl' (did you mean 'total'?)"
 nothing --addr 'shapes[2]' 'has no element 2'
 nothing --addr shapes.name "shapes of app"
 nothing --addr 'shapes[0].nosuch' "has no member 'nosuch'"
+nothing --addr 'shapes[0].nmae' "has no member 'nmae' (did you mean 'name'?)"
+nothing --addr 'shpaes[0].name' "no object or function 'shpaes' (did you mean 'shapes'?)"
+nothing --addr 'shapes[0].name->x' 'pointers are not followed: use the address'
+nothing --addr i "'i' is a local variable of main, which has no fixed address"
+nothing --addr leaf::n "'n' is a parameter of leaf, which has no fixed address"
+nothing --addr leaf::i "no object or function 'leaf::i'"
 nothing --addr total+1000000+8 "there is no such event"
 # a module and a variable
 for tool in tracedump tracesym; do

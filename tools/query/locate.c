@@ -202,7 +202,7 @@ int finder_item(struct finder *f, const char *text)
     memcpy(first, f->why, sizeof(first));
     for (uint32_t i = 1; !status && !meant && f->hits.n == before && i + 1 < len; i++) {
         quoted ^= text[i] == '\'';
-        if (text[i] == '-' && !quoted) {
+        if (text[i] == '-' && text[i + 1] != '>' && !quoted) {
             f->why[0] = 0;
             status = find_range(f, text, len, i, &meant);
         }

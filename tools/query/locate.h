@@ -5,6 +5,7 @@
  *
  *   locate.c        items: ranges, offsets, modules, lines
  *   locate_name.c   functions and objects by name
+ *   locate_local.c  local variables, which are not found
  */
 #ifndef TOOLS_LOCATE_H
 #define TOOLS_LOCATE_H

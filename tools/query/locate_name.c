@@ -84,6 +84,16 @@ static bool on_function(void *arg, const struct sym_function *fn, const char *na
 
 /* ------------------------------------------------------------------- objects */
 
+/* Whether an object is an internal one of a library of the system, which has its debug
+ * information in another file: nobody means "data.txt" as a member of it. */
+static bool is_internal(const struct name_search *s, const struct sym_object *o)
+{
+    struct symfile_info info;
+
+    symfile_info(s->module->file, &info);
+    return o->local && info.debug_path[0];
+}
+
 static bool on_object(void *arg, const struct sym_object *o)
 {
     struct name_search *s = arg;
@@ -98,7 +108,9 @@ static bool on_object(void *arg, const struct sym_object *o)
     }
     if (*s->part &&
         !symfile_member(s->module->file, o->type, s->part, &part, why, sizeof(why))) {
-        finder_why(f, WHY_EXACT, "%s of %s: %s", o->name, s->module->name, why);
+        if (!is_internal(s, o)) {
+            finder_why(f, WHY_EXACT, "%s of %s: %s", o->name, s->module->name, why);
+        }
         return true;
     }
     /* Of an object without a size the first byte is known. */
@@ -156,9 +168,9 @@ static void find_in_modules(struct finder *f, const char *glob, uint32_t glob_le
 
 /* ------------------------------------------------------------- nothing found */
 
-/* The name that was probably meant, or NULL. */
+/* The name that was probably meant by n bytes of a name, or NULL. */
 static const char *nearest(const struct finder *f, const char *glob, uint32_t glob_len,
-                           const char *name, bool objects)
+                           const char *name, size_t len, bool objects)
 {
     const struct sym_function *fn;
     const struct sym_object *ob;
@@ -179,7 +191,7 @@ static const char *nearest(const struct finder *f, const char *glob, uint32_t gl
             .stride = objects ? sizeof(*ob) : sizeof(*fn),
             .n = n,
         };
-        found = words_nearest(&w, name, strlen(name));
+        found = words_nearest(&w, name, len);
     }
     return found;
 }
@@ -195,12 +207,30 @@ static bool is_mapped_stream(const struct ctr_trace *tr)
     return tr && !info.seekable && info.events & CTR_HAS_MAP;
 }
 
+/* The reason is a similar name; of "cgf.head" also one of "cgf".  False: there is none. */
+static bool why_similar(struct finder *f, const char *glob, uint32_t glob_len,
+                        const char *name, bool objects, const char *what)
+{
+    size_t len = strlen(name), object = strcspn(name, ".[");
+    const char *meant = nearest(f, glob, glob_len, name, len, objects);
+
+    if (!meant && objects && object < len) {
+        len = object;
+        meant = nearest(f, glob, glob_len, name, len, objects);
+        meant = meant && !strncmp(meant, name, len) && !meant[len] ? NULL : meant;
+    }
+    if (meant) {
+        finder_why(f, WHY_EXACT, "no %s '%.*s' (did you mean '%s'?)", what, (int)len,
+                   name, meant);
+    }
+    return meant != NULL;
+}
+
 /* Why there may be no such name: the modules without a file or without symbols. */
 static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
                         const char *name)
 {
     bool objects = f->request->want == LOCATE_DATA;
-    const char *meant = nearest(f, glob, glob_len, name, objects);
     const char *what = objects ? "object or function" : "function";
     const struct module *m, *bare = NULL;
     const struct module *named =
@@ -230,8 +260,9 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
     } else if (named) {
         finder_why(f, WHY_EXACT, "'%s' is a program or library, no %s: its code is %s!*",
                    name, what, named->name);
-    } else if (meant) {
-        finder_why(f, WHY_EXACT, "no %s '%s' (did you mean '%s'?)", what, name, meant);
+    } else if ((objects && finder_why_local(f, glob, glob_len, name)) ||
+               why_similar(f, glob, glob_len, name, objects, what)) {
+        return;
     } else if (bare && !bare->file && bare->why[0]) {
         finder_why(f, WHY_BARE, "no %s '%s'; %s", what, name, bare->why);
     } else if (bare) {
@@ -254,7 +285,10 @@ void find_named(struct finder *f, const char *glob, uint32_t glob_len, const cha
         return;
     }
     location_name(text, len, name);
-    if (*name) {
+    if (data && strstr(name, "->") && !strstr(name, "operator")) {
+        finder_why(f, WHY_EXACT, "'%s': pointers are not followed: use the address",
+                   name);
+    } else if (*name) {
         find_in_modules(f, glob, glob_len, name, data);
         if (data && f->hits.n == before && !f->why[0]) {
             find_in_modules(f, glob, glob_len, name, false);

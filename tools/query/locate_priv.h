@@ -74,5 +74,9 @@ void finder_why(struct finder *f, enum why kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The reason is that there is no module of that name. */
 void finder_why_module(struct finder *f, const char *glob, uint32_t len);
+/* The reason is that the name is that of a local variable; false: it is none that is quickly
+ * found. */
+bool finder_why_local(struct finder *f, const char *glob, uint32_t glob_len,
+                      const char *name);
 
 #endif

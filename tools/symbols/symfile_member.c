@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/words.h"
 #include "symfile_table_priv.h"
 
 /* Of anonymous structs and base classes: a damaged table may have circles. */
@@ -89,6 +90,22 @@ static enum found find(struct walker *w, const struct sym_type *t, const char *n
     return result;
 }
 
+static bool no_member(struct walker *w, const struct sym_type *t, const char *name,
+                      size_t n)
+{
+    const struct words members = {.what = "member",
+                                  .first = t->n ? &w->f->members[t->first].name : NULL,
+                                  .stride = sizeof(*w->f->members),
+                                  .n = t->n};
+    const char *meant = words_nearest(&members, name, n);
+
+    if (meant && *meant) {
+        return fail(w, "'%s' has no member '%.*s' (did you mean '%s'?)", t->name, (int)n,
+                    name, meant);
+    }
+    return fail(w, "'%s' has no member '%.*s'", t->name, (int)n, name);
+}
+
 static bool member(struct walker *w, const char *name, size_t n)
 {
     const struct sym_type *t = symfile_type(w->f, w->at.type);
@@ -109,7 +126,7 @@ static bool member(struct walker *w, const char *name, size_t n)
                     name, t->name);
     }
     if (how == ABSENT) {
-        return fail(w, "'%s' has no member '%.*s'", t->name, (int)n, name);
+        return no_member(w, t, name, n);
     }
     w->at = to;
     return true;
