@@ -31,7 +31,8 @@ says "unknown command 'puase' (did you mean 'pause'?); known: pause, resume, mar
 says "mark takes one argument; quote the text" cannoli-ctl mark now paused
 says "pause takes no argument" cannoli-ctl pause now
 # A bad value that is no word
-says "bad argument 'x' for option '--from'" tracedump --from=x t.ctr
+takes='1234, 1.5s, end, crash, call:FUNCTION, syscall:NAME or mark:TEXT'
+says "bad argument 'x' for option '--from', which takes $takes" tracedump --from=x t.ctr
 
 # An option of the recorder after the command
 run 127 "$BIN/cannoli-record" ./nosuch -o t.ctr

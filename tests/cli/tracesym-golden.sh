@@ -156,7 +156,7 @@ show --function store -e exec sample.ctr
 grep -v '+0x4 .* (inlined store)' stdout && fail "--function store"
 [ "$(wc -l <stdout)" -eq 5 ] || fail "--function store: $(wc -l <stdout) lines"
 run 4 "$sym" --elf app --only-elf --function nobody sample.ctr
-[ ! -s stdout ] && grep -q "no such event in what is selected" stderr || fail "--function nobody: $(cat stderr)"
+[ ! -s stdout ] && grep -q "there is no function 'nobody' in any file" stderr || fail "--function nobody: $(cat stderr)"
 show_system --module app --function start --function store -e exec
 [ "$(wc -l <stdout)" -ge 5 ] && grep -v '^.*0x000104.. app start+' stdout && fail "--module --function"
 show_system --module 'libc*' -e exec,reg
