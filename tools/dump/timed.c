@@ -40,9 +40,10 @@ static int put_record(struct ctr_job *job, const struct record *r, const char *d
     return 0;
 }
 
-/* Appends what the worker's printer has, if anything; a call ends at end_ns. */
+/* Appends what the worker's printer has, if anything; a call ends at end_ns.  A hidden
+ * line counts, too: what has no time of its own has that of the line before. */
 static int put_lines(const struct dump *d, struct worker *w, struct ctr_job *job,
-                     uint64_t end_ns)
+                     uint64_t end_ns, bool hidden)
 {
     struct textbuf *out = &w->printer.out;
     bool is_long = !w->call.depth && timed_is_long(d, w->begun_ns, end_ns);
@@ -50,7 +51,7 @@ static int put_lines(const struct dump *d, struct worker *w, struct ctr_job *job
                        .time_ns = is_long ? end_ns : w->begun_ns,
                        .len = out->len,
                        .creates = w->creates};
-    int ret = out->len ? put_record(job, &r, out->data) : 0;
+    int ret = out->len || hidden ? put_record(job, &r, out->data) : 0;
 
     out->len = 0;
     return ret;
@@ -88,7 +89,7 @@ static int timed_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e
         ret = put_record(job, &(struct record){.kind = RECORD_EXEC}, NULL);
     }
     if (!ret && call_is_over(c, e)) {
-        ret = call_flush(&w->printer, c) ? put_lines(d, w, job, e->time_ns)
+        ret = call_flush(&w->printer, c) ? put_lines(d, w, job, e->time_ns, false)
                                          : DUMP_STOP_NOMEM;
     }
     if (!c->depth) {
@@ -99,7 +100,9 @@ static int timed_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e
     w->seen++;
     w->creates |= d->stream && timed_creates(e);
     ret = ret || timed_step(d, &w->printer, c, e) ? ret : DUMP_STOP_NOMEM;
-    return ret ? ret : put_lines(d, w, job, e->time_ns);
+    return ret ? ret
+               : put_lines(d, w, job, e->time_ns,
+                           d->hide_threads && e->type == CTR_EVENT_THREAD);
 }
 
 /* A call that is still open may continue in the thread's next piece. */
