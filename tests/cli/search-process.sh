@@ -8,15 +8,9 @@ need gcc python3
 export CANNOLI_QEMU_DIR=$qemu_dir
 dump="$BIN/tracedump"
 
+cp "$SRC/tests/cli/bare.h" . || exit 1
 cat >app.c <<'END'
-static long sys(long n, long a, long b, long c, long d)
-{
-    long ret;
-    register long r10 __asm__("r10") = d;
-    __asm__ volatile("syscall" : "=a"(ret) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10)
-                     : "rcx", "r11", "memory");
-    return ret;
-}
+#include "bare.h"
 volatile int value, later;
 volatile char buffer[8];
 __attribute__((noinline)) void child(int *ends)
@@ -25,7 +19,7 @@ __attribute__((noinline)) void child(int *ends)
     later = buffer[0];
     *(volatile int *)8 = value;
 }
-void _start(void)
+int main(long argc, char **argv)
 {
     int ends[2];
     value = 1;
