@@ -5,8 +5,8 @@
  *
  * events.c replays and has the callbacks, lines.c formats lines, access.c prints single
  * accesses, output.c writes in order, insntext.c caches the text of instructions, os.c
- * formats events of the system, os_touch.c selects them by memory, marks.c events about the recording itself, calls.c
- * assembles system calls.
+ * formats events of the system, os_touch.c selects them by memory, marks.c formats events
+ * about the recording itself, calls.c assembles system calls.
  * Events between instructions alone are printed in order of time: timed.c has the
  * callbacks, order.c merges the threads, held.c keeps the lines that wait, ahead.c finds
  * out how an open call ends.

@@ -2,9 +2,8 @@
 /* What an event means for the order of lines; for workers and for the merge, see timed.h. */
 #include "timed.h"
 
-#include <string.h>
-
 #include "cannoli/events.h"
+#include "guest/guest.h"
 
 bool timed_step(const struct dump *d, struct os_printer *p, struct open_call *c,
                 const struct ctr_os_event *e)
@@ -22,16 +21,8 @@ bool timed_is_long(const struct dump *d, uint64_t begun_ns, uint64_t end_ns)
 
 bool timed_creates(const struct ctr_os_event *e)
 {
-    static const char *const names[] = {"clone", "clone3", "fork", "vfork"};
     struct ctr_syscall s;
 
-    if (e->type != CTR_EVENT_SYSCALL || ctr_parse_syscall(e, &s) != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (s.name.n == strlen(names[i]) && !memcmp(s.name.p, names[i], s.name.n)) {
-            return true;
-        }
-    }
-    return false;
+    return e->type == CTR_EVENT_SYSCALL && ctr_parse_syscall(e, &s) == 0 &&
+           guest_call_forks(s.name);
 }

@@ -89,3 +89,15 @@ uint64_t guest_load(const struct guest *g, const uint8_t *p, unsigned bytes)
     }
     return v;
 }
+
+bool guest_call_forks(struct ctr_str name)
+{
+    static const char *const names[] = {"fork", "vfork", "clone", "clone3"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (name.n == strlen(names[i]) && !memcmp(name.p, names[i], name.n)) {
+            return true;
+        }
+    }
+    return false;
+}

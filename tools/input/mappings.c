@@ -218,14 +218,6 @@ bool mappings_find(struct mappings *m, uint32_t process, uint64_t time,
            out->path[0];
 }
 
-struct ctr_str mapping_name(const char *path)
-{
-    const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
-    const char *name = slash && slash[1] ? slash + 1 : path;
-
-    return (struct ctr_str){name, strlen(name)};
-}
-
 const struct ctr_maps *mappings_history(struct mappings *m, uint64_t time_ns)
 {
     return known_at(m, time_ns)->maps;

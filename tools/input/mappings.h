@@ -53,7 +53,4 @@ const struct ctr_maps *mappings_at_once(const struct mappings *m);
  */
 int mappings_error(const struct mappings *m, struct ctr_diag *diag);
 
-/* The short name of a mapping, "libc.so.6": points into its path. */
-struct ctr_str mapping_name(const char *path);
-
 #endif

@@ -6,9 +6,8 @@
  */
 #include "query/fork.h"
 
-#include <string.h>
-
 #include "cannoli/events.h"
+#include "guest/guest.h"
 
 /* Whether a process continues one of the same id after execve. */
 static bool is_execed(struct ctr_trace *tr, const struct ctr_process *p)
@@ -38,18 +37,6 @@ static const struct ctr_thread *maker_of(struct ctr_trace *tr,
     return found;
 }
 
-static bool is_fork(struct ctr_str name)
-{
-    static const char *const names[] = {"fork", "vfork", "clone", "clone2", "clone3"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (name.n == strlen(names[i]) && !memcmp(name.p, names[i], name.n)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What of the parent's calls was read so far. */
 struct calls {
     const struct ctr_process *child;
@@ -71,7 +58,7 @@ static bool take_event(struct calls *c, const struct ctr_os_event *e)
         return true;
     }
     if (e->type == CTR_EVENT_SYSCALL) {
-        c->forks = is_fork(s.name);
+        c->forks = guest_call_forks(s.name);
         c->ordinal = e->ordinal;
         return e->time_ns <= c->child->start_ns;
     }

@@ -44,6 +44,9 @@ bool call_printer_init(struct call_printer *p, const struct ctr_trace *tr,
                    .items_max = 16,
                    .x87 = info.elf_machine == EM_386 || info.elf_machine == EM_X86_64},
     };
+    for (uint32_t i = 0; ctr_trace_reg(tr, i); i++) {
+        p->reg_bytes += CTR_REG_STRIDE;
+    }
     if (!p->abi || !find_register(tr, abi_stack_pointer(p->abi), &p->sp, &size)) {
         p->abi = NULL;
     }

@@ -17,7 +17,8 @@
 struct call_printer {
     const struct abi *abi; /* NULL: no convention is known */
     struct value_options values;
-    uint32_t sp; /* the stack pointer's index in the table of registers */
+    uint32_t sp;      /* the stack pointer's index in the table of registers */
+    size_t reg_bytes; /* of all registers, as ctr_state_at has them */
     const struct ctr_trace *trace;
 };
 

@@ -73,9 +73,10 @@ struct symfile_options {
  * .gnu_debuglink (its CRC is checked; a debug file with another build id is not used),
  * next to the file, in debug_dirs and /usr/lib/debug; .gnu_debugdata and dwz files
  * (.gnu_debugaltlink) are read.  Missing debug information is no error.  opt->servers are
- * queried by build id; if none has it, err->text says so, or why.  If the debug information is damaged but the file is not, the file is opened
- * with the readable part of it, or without it: status SYMFILE_OK and a sentence in
- * err->text (also for a missing dwz file).  Else err->text is "" on success.
+ * queried by build id; if none has it, err->text says so, or why.  If the debug
+ * information is damaged but the file is not, the file is opened with the readable part of
+ * it, or without it: status SYMFILE_OK and a sentence in err->text (also for a missing dwz
+ * file).  Else err->text is "" on success.
  * Must be called while the process has one thread (it forks), but for SYMFILE_HEADERS.
  * Returns err->status; err must not be NULL.
  */

@@ -49,7 +49,6 @@ struct backtracer {
     struct frame_at *v;
     uint32_t n;
     size_t cap;
-    size_t reg_bytes;
     struct textbuf out;
     struct memory_view *memory;
     struct moment memory_at;
@@ -130,10 +129,10 @@ static int find_frames(struct backtracer *b)
 /* Copies registers; NULL: none, or no memory. */
 static uint8_t *copy_regs(struct backtracer *b, const uint8_t *values)
 {
-    uint8_t *copy = values ? malloc(b->reg_bytes + 1) : NULL;
+    uint8_t *copy = values ? malloc(b->printer.reg_bytes + 1) : NULL;
 
     if (copy) {
-        memcpy(copy, values, b->reg_bytes);
+        memcpy(copy, values, b->printer.reg_bytes);
     }
     b->no_memory |= values && !copy;
     return copy;
@@ -512,7 +511,6 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
                            .opt = opt,
                            .dump = opt->dump,
                            .diag = {.off = CTR_NO_OFF}};
-    const struct ctr_reg *r;
     int status;
 
     if (!calls_are_known(tr, opt->dump->path)) {
@@ -520,9 +518,6 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
     }
     ctr_trace_info(tr, &b.info);
     call_printer_init(&b.printer, tr, opt->dump->string_max, false);
-    for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {
-        b.reg_bytes = (i + 1) * (size_t)CTR_REG_STRIDE;
-    }
     b.memory_at = *opt->at;
     status = find_frames(&b);
     if (!status && !b.n) {

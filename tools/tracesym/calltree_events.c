@@ -2,22 +2,8 @@
 /* Converts system events of a thread to events for the fold. */
 #include "calltree_digest.h"
 
-#include <string.h>
-
 #include "cannoli/events.h"
-
-static bool is_fork(const struct ctr_syscall *s)
-{
-    static const char *const names[] = {"fork", "vfork", "clone", "clone3"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (s->name.n == strlen(names[i]) &&
-            memcmp(s->name.p, names[i], s->name.n) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
+#include "guest/guest.h"
 
 void event_name(struct ev_name *name, const struct ctr_str *s)
 {
@@ -83,7 +69,7 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
     switch (e->type) {
     case CTR_EVENT_SYSCALL:
     case CTR_EVENT_SYSRET:
-        if (ctr_parse_syscall(e, &call) || !is_fork(&call)) {
+        if (ctr_parse_syscall(e, &call) || !guest_call_forks(call.name)) {
             return 0;
         }
         if (e->type == CTR_EVENT_SYSCALL) {

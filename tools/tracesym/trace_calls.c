@@ -44,7 +44,6 @@ struct tracer {
     struct call_points *points; /* of the batch */
     bool partial;               /* instructions were left out of the recording */
     size_t listed;              /* calls whose caller is selected */
-    size_t reg_bytes;           /* of all registers */
     struct textbuf out;
     /* the memory of one moment */
     struct memory_view *memory;
@@ -84,11 +83,11 @@ static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
     p->pc = s->pc;
     p->time_ns = s->time_ns;
     if (s->values && w->v[i].regs) {
-        p->regs = malloc(w->t->reg_bytes + 1);
+        p->regs = malloc(w->t->printer.reg_bytes + 1);
         if (!p->regs) {
             return STOP_NOMEM;
         }
-        memcpy(p->regs, s->values, w->t->reg_bytes);
+        memcpy(p->regs, s->values, w->t->printer.reg_bytes);
     }
     return 0;
 }
@@ -438,7 +437,6 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
                        .diag = {.off = CTR_NO_OFF}};
     struct calltree_options tree = {
         .filter = opt->filter, .jobs = opt->dump->jobs, .quiet = opt->dump->quiet};
-    const struct ctr_reg *r;
     int status;
 
     if (!calls_are_known(tr, t.dump->path)) {
@@ -453,9 +451,6 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
     status = call_list_make(&t.list, tr, t.dump->path, places, &tree, opt->patterns,
                             opt->nr_patterns);
     call_printer_init(&t.printer, tr, t.dump->string_max, false);
-    for (uint32_t i = 0; (r = ctr_trace_reg(tr, i)) != NULL; i++) {
-        t.reg_bytes = (i + 1) * (size_t)CTR_REG_STRIDE;
-    }
     if (!status) {
         remark(&t);
         t.points = calloc(BATCH, sizeof(*t.points));
