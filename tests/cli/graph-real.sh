@@ -235,28 +235,14 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 }
 END
 cc -D_GNU_SOURCE -shared -fPIC -o clock.so clock.c || fail "clock.c cannot be built"
-cat >terminal.py <<'END'
-"""usage: terminal.py FILE COMMAND...: standard error, and output unless FILE is given, are a
-terminal; prints what appears there."""
-import os, pty, subprocess, sys
-here, there = pty.openpty()
-out = open(sys.argv[1], "w") if sys.argv[1] else there
-child = subprocess.Popen(sys.argv[2:], stdout=out, stderr=there)
-os.close(there)
-text = b""
-try:
-    while data := os.read(here, 65536):
-        text += data
-except OSError:
-    pass
-child.wait()
-sys.stdout.buffer.write(text)
-END
 preload=$(ldd "$BIN/tracesym" | sed -n 's/.*=> \(.*lib[at]san[^ ]*\) .*/\1:/p' | head -1)$PWD/clock.so
-# progress FILE OPTION...: there is a progress line, which is wiped at the end
+# progress FILE OPTION...: standard error, and output unless FILE is given, are a terminal, and
+# there is a progress line, which is wiped at the end
 progress() {
-    python3 terminal.py "$1" env CANNOLI_PAGER=cat LD_PRELOAD="$preload" "$sym" "${@:2}" new.ctr >terminal ||
-        fail "terminal.py"
+    # shellcheck disable=SC2016  # the inner shell's
+    python3 "$SRC/tests/cli/terminal.py" -- env CANNOLI_PAGER=cat \
+        bash -c '[ -z "$1" ] || exec >"$1"; LD_PRELOAD=$2 "${@:3}"' bash \
+        "$1" "$preload" "$sym" "${@:2}" new.ctr >terminal || fail "terminal.py"
     grep -q 'tracesym: .* M instructions' terminal || fail "no progress: ${*:2}"
     tail -c 100 terminal | grep -q $'\r\e\[K' || [ -z "$1" ] || fail "progress remains: ${*:2}"
 }

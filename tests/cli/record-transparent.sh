@@ -36,31 +36,7 @@ print("os.execv(sys.argv[1], sys.argv[1:])")
 END
 alike 'blocked signals' python3 block.py
 
-# with a terminal on all three, and without one
-python3 - "$record" "$fake" <<'END' || fail "on a terminal"
-import os, pty, sys
-record, fake = sys.argv[1:]
-def through(argv):
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execv(argv[0], argv)
-    out = b""
-    while True:
-        try:
-            data = os.read(fd, 4096)
-        except OSError:
-            break
-        if not data:
-            break
-        out += data
-    os.close(fd)
-    return out, os.waitpid(pid, 0)[1]
-plain = through([fake + "/qemu-arm", "look"])
-rec = through([record, "-q", "-o", "t.ctr", "--", fake + "/qemu-arm", "look"])
-if plain != rec:
-    print(plain, rec, sep="\n", file=sys.stderr)
-sys.exit(plain != rec)
-END
+alike 'on a terminal' python3 "$SRC/tests/cli/terminal.py" --
 
 # Ctrl-Z: the recorder's parent sees it stop, and run again when continued.
 guest sleeps 'blocks 15' 'ready ready' 'sleep 5000' 'blocks 15' 'exit 9'

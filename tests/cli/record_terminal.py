@@ -21,6 +21,8 @@ import sys
 import termios
 import time
 
+from terminal import END, lead
+
 RECORD, QEMU_DIR = sys.argv[1:]
 QEMU = os.path.join(QEMU_DIR, "qemu-x86_64")
 ROWS, COLUMNS = 8, 70
@@ -105,16 +107,23 @@ class Case:
             trace = [] if "-o" in options else ["-o", name + ".ctr"]
             command = [RECORD, *trace, "-e", "exec", *options, "--", *command]
 
+        from_leader, report = os.pipe()
+        read, self.to_leader = os.pipe()
+
         def terminal():
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            lead(report, read)
 
         self.process = subprocess.Popen(
             command, preexec_fn=terminal, env={**os.environ, "TERM": "xterm"},
             stdin=subprocess.PIPE if "stdin" in elsewhere else slave,
             stdout=open(name + ".out", "wb") if "stdout" in elsewhere else slave,
             stderr=subprocess.PIPE if "stderr" in elsewhere else slave)
-        os.close(slave)
+        for fd in slave, report, read:
+            os.close(fd)
+        self.reports = os.fdopen(from_leader)
+        self.pid = int(self.reports.readline())
         self.inputs = {self.master: "out"}
         if self.process.stderr:
             self.inputs[self.process.stderr.fileno()] = "err"
@@ -130,14 +139,14 @@ class Case:
         os.write(self.process.stdin.fileno() if self.process.stdin else self.master, reply)
 
     def feed(self, fd):
-        try:
-            data = os.read(fd, 65536)
-        except OSError:
-            data = b""
+        data = os.read(fd, 65536)
         if not data:
             del self.inputs[fd]
         elif self.inputs[fd] == "out":
             self.out += data
+            if self.out.endswith(END):
+                self.out = self.out[:-len(END)]
+                del self.inputs[fd]
         else:
             self.err += data
         self.respond()
@@ -151,12 +160,14 @@ def run(cases):
         if not ready:
             for c in cases:
                 if c.inputs:
-                    c.process.kill()
+                    os.kill(c.pid, signal.SIGKILL)
             sys.exit("no end: %s" % [(c.name, c.out, c.err) for c in cases if c.inputs])
         for fd in ready:
             fds[fd].feed(fd)
     for c in cases:
-        c.status = c.process.wait()
+        c.status = int(c.reports.readline())
+        os.close(c.to_leader)
+        c.process.wait()
 
 
 FAILED = []
@@ -257,7 +268,7 @@ def drawn_cases():
 def message_cases():
     """A message in the middle, which a signal requests."""
     dump = Case("dump", ["name? ", "read"], ["--ring", "1M"], "", [
-        (rb"name\? ", lambda c: os.kill(c.process.pid, signal.SIGUSR2)),
+        (rb"name\? ", lambda c: os.kill(c.pid, signal.SIGUSR2)),
         (rb"dump\.ctr\.1'\r\n", b"anna\n")])
 
     def verify():
