@@ -382,23 +382,6 @@ bool tool_parse_u64(const char *text, uint64_t *value)
     return end && !*end;
 }
 
-bool tool_parse_seconds(const char *text, uint64_t *ns)
-{
-    char *end;
-    double v;
-
-    if (!strchr("0123456789.", text[0]) || !text[0]) {
-        return false;
-    }
-    errno = 0;
-    v = strtod(text, &end);
-    if (errno || *end || !(v >= 0) || v > 1e10) {
-        return false;
-    }
-    *ns = (uint64_t)(v * 1e9 + 0.5);
-    return true;
-}
-
 bool tool_parse_jobs(const char *text, unsigned *jobs)
 {
     uint64_t v;
@@ -432,15 +415,6 @@ static const char *range_at(const char *text, struct ctr_range *r)
     return p;
 }
 
-static const char *id_at(const char *text, int32_t *id)
-{
-    uint64_t v;
-    const char *p = number_at(text, &v);
-
-    *id = (int32_t)v;
-    return p && v && v <= INT32_MAX ? p : NULL;
-}
-
 bool tool_parse_ranges(const char *text, struct tool_ranges *list)
 {
     do {
@@ -450,23 +424,6 @@ bool tool_parse_ranges(const char *text, struct tool_ranges *list)
         }
         list->v = v;
         text = range_at(text, &v[list->n]);
-        if (!text) {
-            return false;
-        }
-        list->n++;
-    } while (*text++ == ',');
-    return !text[-1];
-}
-
-bool tool_parse_ids(const char *text, struct tool_ids *list)
-{
-    do {
-        int32_t *v = realloc(list->v, (list->n + 1) * sizeof(*v));
-        if (!v) {
-            return false;
-        }
-        list->v = v;
-        text = id_at(text, &v[list->n]);
         if (!text) {
             return false;
         }

@@ -149,26 +149,18 @@ int tool_unknown_word(const char *prog, const struct words *w, const char *text,
                       size_t len);
 
 /* Values of options.  Each returns false if the text is not such a value. */
-bool tool_parse_u64(const char *text, uint64_t *value);  /* decimal or 0x... */
-bool tool_parse_jobs(const char *text, unsigned *jobs);  /* 1..1024 */
-bool tool_parse_seconds(const char *text, uint64_t *ns); /* "1.5" */
+bool tool_parse_u64(const char *text, uint64_t *value); /* decimal or 0x... */
+bool tool_parse_jobs(const char *text, unsigned *jobs); /* 1..1024 */
 /*
- * Lists for struct ctr_filter that grow with each option given.  A zeroed list is
- * empty; free(3) v.
- *   ranges  "A-B" (B not included), "A+LENGTH", or "A" alone (one address);
- *           hexadecimal with 0x, or decimal; several with commas
- *   ids     process or thread ids: "4242,4243"
+ * A list of ranges for struct ctr_filter that grows with each option given: "A-B" (B not
+ * included), "A+LENGTH", or "A" alone (one address); hexadecimal with 0x, or decimal;
+ * several with commas.  A zeroed list is empty; free(3) v.
  */
 struct tool_ranges {
     struct ctr_range *v;
     uint32_t n;
 };
-struct tool_ids {
-    int32_t *v;
-    uint32_t n;
-};
 bool tool_parse_ranges(const char *text, struct tool_ranges *list);
-bool tool_parse_ids(const char *text, struct tool_ids *list);
 
 /* A list of words that were given one by one; a zeroed list is empty, free(3) v.  False:
  * no memory. */

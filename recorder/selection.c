@@ -13,6 +13,7 @@
 
 #include "cannoli/mempipe.h"
 #include "common/items.h"
+#include "common/quantity.h"
 
 #define FILTER_LIBRARY "lib/cannoli/libcannoli-filter.so"
 
@@ -303,14 +304,14 @@ static int accept_option(struct selection *sel, struct tool_options *o, int key)
         sel->paused = true;
         return 0;
     case SELECTION_AFTER:
-        if (!tool_parse_u64(o->arg, &sel->after_insns) ||
+        if (!quantity_parse(o->arg, &sel->after_insns) ||
             sel->after_insns == UINT64_MAX) {
             return tool_usage_error(o->prog, "'%s' is no number of instructions", o->arg);
         }
         sel->after_insns = sel->after_insns ? sel->after_insns : UINT64_MAX;
         return 0;
     case SELECTION_FOR:
-        if (!tool_parse_u64(o->arg, &sel->for_insns) || !sel->for_insns ||
+        if (!quantity_parse(o->arg, &sel->for_insns) || !sel->for_insns ||
             sel->for_insns == UINT64_MAX) {
             return tool_usage_error(o->prog, "'%s' is no number of instructions", o->arg);
         }

@@ -232,7 +232,7 @@ if program x86_64 gcc -DDYNAMIC -ldl; then
     with --opcode add,mov
     with --coverage
     with --events=all --function 'm*'
-    with --after-instructions 100000 --for-instructions 5000
+    with --after-instructions 100K --for-instructions 5,000
     with --start-at main --stop-at exit
     with --paused --control=ctl
     with --jitter ./greedy.so --module guest

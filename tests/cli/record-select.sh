@@ -27,7 +27,7 @@ said() {
 plain='window 0 coverage 0 watch 0 seq 0'
 chosen "paused 0 $plain\n"
 chosen "paused 0 $plain after 7\n" --after-instructions 7
-chosen "paused 0 $plain after 4096 for 16\n" --for-instructions=0x10 --after-instructions 0x1000
+chosen "paused 0 $plain after 4096 for 16\n" --for-instructions=0x10 --after-instructions 4.096K
 chosen "paused 0 $plain\n" --after-instructions 0
 chosen 'paused 1 window 0 coverage 0 watch 1 seq 0\n' --paused
 chosen 'paused 0 window 0 coverage 0 watch 1 seq 0\n' --control

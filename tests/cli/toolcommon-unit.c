@@ -15,6 +15,7 @@
 #include "input/args.h"
 #include "input/idcache.h"
 #include "common/options.h"
+#include "common/quantity.h"
 #include "common/textbuf.h"
 
 #include "check.h"
@@ -89,8 +90,6 @@ static void test_values(void)
                                       "1-2-3",
                                       "1+",
                                       "1,,2"};
-    static const char *const bad_ids[] = {"", "0", "3-4", "2147483648", "1,", "x", "-5"};
-    struct tool_ids ids = {0};
     uint64_t v;
     unsigned jobs;
 
@@ -107,17 +106,42 @@ static void test_values(void)
         CHECK(!tool_parse_ranges(bad[i], &r), "took '%s'", bad[i]);
         free(r.v);
     }
-    CHECK(tool_parse_ids("3,1", &ids) && tool_parse_ids("2147483647", &ids) &&
-              ids.n == 3 && ids.v[0] == 3 && ids.v[1] == 1 && ids.v[2] == INT32_MAX,
-          "ids");
-    for (size_t i = 0; i < sizeof(bad_ids) / sizeof(*bad_ids); i++) {
-        CHECK(!tool_parse_ids(bad_ids[i], &ids), "accepted id '%s'", bad_ids[i]);
-    }
-    free(ids.v);
     CHECK(tool_parse_u64("0xfF", &v) && v == 255, "0xfF");
     CHECK(!tool_parse_u64("+1", &v) && !tool_parse_u64(" 1", &v), "+1");
     CHECK(tool_parse_jobs("1", &jobs) && jobs == 1, "-j1");
     CHECK(!tool_parse_jobs("0", &jobs) && !tool_parse_jobs("1025", &jobs), "-j0");
+}
+
+static void test_quantities(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } counts[] = {{"7", 7},           {"0x10", 16},         {"1,234,567", 1234567},
+                  {"40K", 40000},     {"1.2M", 1200000},    {"1000k", 1000000},
+                  {"2G", 2000000000}, {"1.50G", 1500000000}},
+      times[] = {{"1.5", 1500000000}, {"1.5s", 1500000000},
+                 {"30ms", 30000000},  {"20us", 20000},
+                 {"5ns", 5},          {"2min", UINT64_C(120000000000)}};
+    static const char *const bad_counts[] = {"",     "K",   "-1", "1,23",     "1,2345",
+                                             "0x1G", "1.2", "1X", "20000000T"};
+    static const char *const bad_times[] = {"", "s", "-1", "nan", "1h", "1e300", "0.5ns"};
+    uint64_t v;
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+        CHECK(quantity_parse(counts[i].text, &v) && v == counts[i].value, "'%s' misread",
+              counts[i].text);
+    }
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+        CHECK(quantity_parse_seconds(times[i].text, &v) && v == times[i].value,
+              "'%s' misread", times[i].text);
+    }
+    for (size_t i = 0; i < sizeof(bad_counts) / sizeof(*bad_counts); i++) {
+        CHECK(!quantity_parse(bad_counts[i], &v), "accepted '%s'", bad_counts[i]);
+    }
+    for (size_t i = 0; i < sizeof(bad_times) / sizeof(*bad_times); i++) {
+        CHECK(!quantity_parse_seconds(bad_times[i], &v), "accepted '%s'", bad_times[i]);
+    }
 }
 
 static void test_json(void)
@@ -376,6 +400,7 @@ int main(void)
 {
     test_numbers();
     test_values();
+    test_quantities();
     test_json();
     test_markup();
     test_printable();

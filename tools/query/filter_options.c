@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/quantity.h"
+
 /* -------------------------------------------------------------------- parsing */
 
 static bool set_option(struct filter_options *o, int key, const char *arg)
@@ -16,7 +18,7 @@ static bool set_option(struct filter_options *o, int key, const char *arg)
         return moment_parse(arg, &o->to);
     case 'n':
         o->has_count = true;
-        return moment_parse_count(arg, (uint32_t)strnlen(arg, 64), &o->count);
+        return quantity_parse(arg, &o->count);
     case 'p':
         return thread_names_add(&o->pids, arg);
     case 't':
@@ -24,9 +26,9 @@ static bool set_option(struct filter_options *o, int key, const char *arg)
     case FILTER_OPT_PC:
         return location_list_add(&o->pcs, arg);
     case FILTER_OPT_FROM_TIME:
-        return tool_parse_seconds(arg, &o->from_ns);
+        return quantity_parse_seconds(arg, &o->from_ns);
     case FILTER_OPT_TO_TIME:
-        return tool_parse_seconds(arg, &o->to_ns) && o->to_ns;
+        return quantity_parse_seconds(arg, &o->to_ns) && o->to_ns;
     default:
         return location_list_add(&o->addrs, arg);
     }

@@ -48,9 +48,6 @@ struct moment_text {
 /* False: no moment. */
 bool moment_parse(const char *text, struct moment_text *out);
 
-/* Numbers as users write them: "1,234,567", "40K", "1.2M", "2G", "0x10". */
-bool moment_parse_count(const char *text, uint32_t len, uint64_t *value);
-
 /* The parts of symbol files that finding it needs: SYMFILE_*. */
 unsigned moment_symbols(const struct moment_text *text);
 

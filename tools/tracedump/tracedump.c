@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/pager.h"
+#include "common/quantity.h"
 #include "dump/dump_options.h"
 #include "dump/search.h"
 #include "query/filter_options.h"
@@ -113,14 +114,14 @@ static bool set_option(void *to, int key, const char *arg)
         c->modes += !c->hist.n;
         return hist_parse(&c->hist, arg);
     case OPT_TOP:
-        return tool_parse_u64(arg, &c->hist.top) && c->hist.top;
+        return quantity_parse(arg, &c->hist.top) && c->hist.top;
     case OPT_FIND:
         c->modes += !c->find.text;
         c->find.text = arg;
         return true;
     case OPT_WITHIN:
         c->within = true;
-        return tool_parse_u64(arg, &c->find.within);
+        return quantity_parse(arg, &c->find.within);
     case OPT_NO_DISAS:
         c->dump.opt.no_disas = true;
         return true;

@@ -17,6 +17,7 @@
 #include "common/items.h"
 #include "common/outfile.h"
 #include "common/pager.h"
+#include "common/quantity.h"
 #include "query/filter_options.h"
 #include "input/trace.h"
 #include "dump/dump_options.h"
@@ -183,9 +184,9 @@ static bool parse_profile(struct command_line *c, int key, const char *arg)
     case OPT_MIN_PERCENT:
         return parse_percent(arg, &p->graph.min_percent);
     case OPT_DEPTH:
-        return tool_parse_u64(arg, &c->depth) && c->depth && c->depth <= UINT32_MAX;
+        return quantity_parse(arg, &c->depth) && c->depth && c->depth <= UINT32_MAX;
     case OPT_MIN_SPAN:
-        return tool_parse_u64(arg, &c->min_span);
+        return quantity_parse(arg, &c->min_span);
     case OPT_FULL_NAMES:
         p->graph.full_names = true;
         return true;
@@ -241,7 +242,7 @@ static bool parse_own(struct command_line *c, int key, const char *arg)
     case OPT_CALLS:
         return set_mode(c, MODE_CALLS);
     case OPT_BBV:
-        return set_mode(c, MODE_BBV) && tool_parse_u64(arg, &c->bbv) && c->bbv;
+        return set_mode(c, MODE_BBV) && quantity_parse(arg, &c->bbv) && c->bbv;
     case OPT_TRACE_CALLS:
         return set_mode(c, MODE_TRACE_CALLS) && add_traced(c, arg);
     case OPT_CALLERS_OF:
