@@ -39,6 +39,7 @@ silent pause
 eventually grep -q paused guest.out
 control 0 status
 grep -q '^paused: *yes$' stdout || fail "status: $(cat stdout)"
+! grep ' $' stdout || fail "blanks at the end of a line"
 grep -q '^command: *qemu-arm waits$' stdout || fail "status: $(cat stdout)"
 control 0 mark 'first'
 [ "$(cat stdout)" = 'mark 1' ] || fail "mark: $(cat stdout)"
@@ -92,7 +93,8 @@ refused 'No such file' load missing.so
 refused 'no shared library' load sleeps
 refused 'no library .nothing.so. is loaded' unload nothing.so
 refused 'No such file' -s nowhere pause
-refused 'Connection refused\|nothing listens\|not a socket\|refused' -s sleeps pause
+refused "'sleeps' is not a socket$" -s sleeps pause
+refused "did you mean '.*a.ctr.ctl'" -s a.ctr pause
 python3 - a.ctr.ctl <<'END' || fail "invalid requests"
 import socket, sys
 def request(data):

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -97,15 +98,31 @@ out:
     return fd;
 }
 
+/* The path of something that is not a socket, such as the trace. */
+static void report_no_socket(const char *path)
+{
+    char socket_path[PATH_MAX];
+    int n = snprintf(socket_path, sizeof(socket_path), "%s.ctl", path);
+
+    if (n > 0 && (size_t)n < sizeof(socket_path) && is_socket(socket_path)) {
+        tool_error(PROG, "'%s' is not a socket; did you mean '%s'?", path, socket_path);
+    } else {
+        tool_error(PROG, "'%s' is not a socket", path);
+    }
+}
+
 static int connect_to(const char *path)
 {
+    struct stat st;
     int fd;
 
     if (!path) {
         return connect_here();
     }
     fd = ctlsock_connect(path);
-    if (fd == -ECONNREFUSED) {
+    if (fd < 0 && stat(path, &st) == 0 && !S_ISSOCK(st.st_mode)) {
+        report_no_socket(path);
+    } else if (fd == -ECONNREFUSED) {
         tool_error(PROG, "nothing listens on '%s': the recording has ended", path);
     } else if (fd < 0) {
         tool_error(PROG, "cannot connect to '%s': %s", path, strerror(-fd));
@@ -280,8 +297,8 @@ static void show(const char *text, const char *end)
         if (continues_list(&last, &it)) {
             printf(" %s", it.value ? it.value : "");
         } else {
-            int blanks = it.key_bytes < 20 ? 20 - (int)it.key_bytes : 1;
             const char *value = it.value ? it.value : "";
+            int blanks = !*value ? 0 : it.key_bytes < 20 ? 20 - (int)it.key_bytes : 1;
 
             if (it.kind == '?') {
                 value = *value == '1' ? "yes" : "no";
