@@ -14,7 +14,7 @@ says "unknown option '--dissasembly' (did you mean '--disassembly'?)" tracecov -
 says "unknown option '--nonsense'" tracedump --nonsense t.ctr
 says "unknown option '--'x'" tracedump "--'x=1" t.ctr
 says "option '--st' is ambiguous: --strings, --state, --statistics" tracedump --st t.ctr
-all="exec, load, store, mem, val, reg, sys, map, thr, mark, time, all"
+all="exec, load, store, mem, val, reg, sys, sig, map, thr, mark, time, all"
 says "unknown event 'exce' (did you mean 'exec'?); known: $all" tracedump -e mem,exce t.ctr
 says "unknown event 'mm' (did you mean 'mem'?); known: $all" tracesym -e mm t.ctr
 says "unknown event ''; known: $all" tracedump -e exec, t.ctr

@@ -32,6 +32,17 @@ same bare.txt stdout "a stream"
 # Kinds of events
 run 0 "$dump" -e sys,time system.ctr
 golden tracedump-system-sys.txt
+grep -e ' --- ' stdout >signals
+for kinds in sig,time "time,sig -e sig"; do
+    # shellcheck disable=SC2086
+    run 0 "$dump" -e $kinds system.ctr
+    same signals stdout "-e $kinds"
+done
+run 0 "$dump" -e sys,time,sig system.ctr
+golden tracedump-system-sys.txt
+run 0 "$dump" --json -e sig system.ctr
+[ "$(sed 's/.*"kind":"\([a-z]*\)".*/\1/' stdout | sort | uniq -c)" = '      3 signal' ] ||
+    fail "-e sig in JSON: $(cat stdout)"
 run 0 "$dump" -e sys --strings=0 system.ctr
 grep -q 'write(1, ""\.\.\., 200)' stdout || fail "--strings=0: $(grep write stdout)"
 run 0 "$dump" -e sys -s 1000 system.ctr

@@ -72,9 +72,10 @@ struct dump_options {
     bool no_disas;
     bool no_bytes; /* text: show only the pc of an instruction; with no_disas */
     bool color;
-    bool values; /* of accesses */
-    bool times;  /* of system calls and other events */
-    bool group;  /* events between instructions chunk by chunk, too */
+    bool values;       /* of accesses */
+    bool signals_only; /* of CTR_KIND_SYS */
+    bool times;        /* of system calls and other events */
+    bool group;        /* events between instructions chunk by chunk, too */
     /* For module+offset next to a pc, the offset being an address of the file; NULL: not
      * shown.  dump_shows_modules says whether it is used. */
     const struct places *places;

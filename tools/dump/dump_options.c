@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/quantity.h"
+
 /* Bytes shown of a system call's buffer; strace's default. */
 #define DEFAULT_STRING_MAX 32u
 
@@ -12,20 +14,29 @@
 static const struct kind_name {
     const char *name;
     uint32_t kinds;
-    bool values, times;
+    bool values, times, signals_only;
 } kind_names[] = {
-    {"exec", CTR_KIND_EXEC},    {"load", CTR_KIND_LOAD},
-    {"store", CTR_KIND_STORE},  {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
-    {"val", 0, .values = true}, {"reg", CTR_KIND_REG},
-    {"sys", CTR_KIND_SYS},      {"map", CTR_KIND_MAP},
-    {"thr", CTR_KIND_THR},      {"mark", CTR_KIND_MARK},
-    {"time", 0, .times = true}, {"all", CTR_KIND_ALL, .values = true, .times = true},
+    {"exec", CTR_KIND_EXEC},
+    {"load", CTR_KIND_LOAD},
+    {"store", CTR_KIND_STORE},
+    {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
+    {"val", 0, .values = true},
+    {"reg", CTR_KIND_REG},
+    {"sys", CTR_KIND_SYS},
+    {"sig", CTR_KIND_SYS, .signals_only = true},
+    {"map", CTR_KIND_MAP},
+    {"thr", CTR_KIND_THR},
+    {"mark", CTR_KIND_MARK},
+    {"time", 0, .times = true},
+    {"all", CTR_KIND_ALL, .values = true, .times = true},
 };
 
 const struct words dump_event_words = WORDS_OF_NAMES("event", kind_names);
 
 static bool parse_kinds(const char *text, struct dump_options *opt)
 {
+    bool calls = opt->kinds & CTR_KIND_SYS && !opt->signals_only;
+
     while (text) {
         size_t i = words_next(&dump_event_words, &text);
 
@@ -33,9 +44,12 @@ static bool parse_kinds(const char *text, struct dump_options *opt)
             return false;
         }
         opt->kinds |= kind_names[i].kinds;
+        opt->signals_only |= kind_names[i].signals_only;
+        calls |= kind_names[i].kinds & CTR_KIND_SYS && !kind_names[i].signals_only;
         opt->values |= kind_names[i].values;
         opt->times |= kind_names[i].times;
     }
+    opt->signals_only &= !calls;
     return true;
 }
 
@@ -89,7 +103,7 @@ static bool parse_strings(const char *text, unsigned *max)
 {
     uint64_t v;
 
-    if (!tool_parse_u64(text, &v)) {
+    if (!quantity_parse(text, &v)) {
         return false;
     }
     *max = v > UINT32_MAX ? UINT32_MAX : (unsigned)v;

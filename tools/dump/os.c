@@ -152,6 +152,9 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
     bool begun = call_load(open->raw.data, open->raw.len, &pos, &e), ok;
     int n;
 
+    if (p->opt->signals_only) {
+        return true;
+    }
     if (begun && ctr_parse_syscall(&e, &s) != 0) {
         begun = false;
     }
@@ -485,7 +488,8 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     }
     switch (e->type) {
     case CTR_EVENT_USERMEM:
-        return ctr_parse_usermem(e, &mem) != 0 || print_memory(p, e, &mem);
+        return p->opt->signals_only || ctr_parse_usermem(e, &mem) != 0 ||
+               print_memory(p, e, &mem);
     case CTR_EVENT_SIGNAL:
         return ctr_parse_signal(e, &signal) != 0 || print_signal(p, e, &signal);
     case CTR_EVENT_SIGRETURN:

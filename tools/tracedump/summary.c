@@ -122,7 +122,7 @@ static bool put_count(struct textbuf *b, const struct dump_options *opt,
 
 /* Leaves out threads of which nothing was selected. */
 static bool put_summary(struct textbuf *b, const struct summary *s,
-                        const struct ctr_trace *tr)
+                        const struct ctr_trace *tr, bool *any)
 {
     const struct dump_options *opt = s->opt;
     const struct ctr_thread *t;
@@ -151,6 +151,7 @@ static bool put_summary(struct textbuf *b, const struct summary *s,
             ok = put_count(b, opt, &c, t);
         }
     }
+    *any = all.insns || all.loads || all.stores;
     return ok && put_count(b, opt, &all, NULL);
 }
 
@@ -164,7 +165,12 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     struct textbuf out = {0};
     int ret, sys_errno = 0, status;
+    bool any = true;
 
+    if (!(opt->kinds & (CTR_KIND_EXEC | CTR_KIND_LOAD | CTR_KIND_STORE))) {
+        return tool_usage_error(PROG, "--summary counts instructions, loads and stores: "
+                                      "--events has none of them");
+    }
     if (filter.npc || filter.naddr) {
         const uint32_t accesses = opt->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
         /* As for printing: if no kind of access is selected, each kind makes its
@@ -188,11 +194,15 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)
     progress_clear(&s.progress);
     /* What was read before an error is shown, too. */
     if (ret <= 0) {
-        int last = put_summary(&out, &s, tr) ? dump_write(out.data, out.len, &sys_errno)
-                                             : DUMP_STOP_NOMEM;
+        int last = put_summary(&out, &s, tr, &any)
+                       ? dump_write(out.data, out.len, &sys_errno)
+                       : DUMP_STOP_NOMEM;
         ret = ret ? ret : last;
     }
     status = dump_replay_status(opt, ret, sys_errno, &diag);
+    if (status == TOOL_OK && !any) {
+        status = dump_nothing(tr, opt);
+    }
     for (unsigned i = 0; i < opt->jobs; i++) {
         free(s.workers[i].threads);
     }
