@@ -69,6 +69,24 @@ if [ -s forked.ctr ]; then
     run 2 "$sym" --trace-calls=work,,boom forked.ctr
 fi
 
+# Text whose last bytes known are those before a call that read them, after one that stored
+# them, or in the file
+buffers() {
+    local qemu
+    qemu=$(qemu_of "$1")
+    compile "$1" buffers -g -O1 || return 0
+    "$record" -q -e "$events" --qemu-dir "$qemu_dir" --data-limit=16 -o buffers.ctr \
+        -- "$qemu" ./buffers 2>stderr </dev/null || fail "$1: $(cat stderr)"
+    run 0 "$sym" -q --json --trace-calls=show buffers.ctr
+    grep -o '"arguments":"[^}]*"result":"[0-9]*"' stdout | cut -d: -f2- >got
+    printf '%s\n' '"text=\"stored before\"","result":"115"' \
+        '"text=\"\"","result":"0"' '"text=\"in the file\"","result":"105"' \
+        '"text=\"\"","result":"0"' >want
+    same want got "$1: text in buffers"
+}
+buffers x86_64
+buffers arm
+
 # A function that another one jumped to has arguments of its own
 jumped() {
     compile "$1" tail -g -O2 || return 0

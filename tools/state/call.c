@@ -146,7 +146,7 @@ static void add_register(const struct call_printer *p, const uint8_t *regs,
 static void read_memory(const struct call_state *s, uint64_t addr, struct bytes *out,
                         size_t at, size_t n)
 {
-    if (!s->read || !s->read(s->arg, addr, out->v + at, out->known + at, n)) {
+    if (!s->read || !s->read(s->arg, addr, out->v + at, out->known + at, n, false)) {
         memset(out->known + at, 0, n);
         memset(out->v + at, 0, n);
     }

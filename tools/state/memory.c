@@ -14,13 +14,15 @@
 #define MAX_LINES 65536u /* then all are forgotten */
 
 enum byte_state {
-    BYTE_OPEN, /* not decided yet */
+    BYTE_OPEN,  /* not decided yet */
+    BYTE_LATER, /* the same; stored without a value, only a later load shows it */
     BYTE_KNOWN,
     BYTE_LOST, /* it was accessed, but its value is not in the trace */
 };
 
 struct line {
     uint64_t addr; /* of its first byte */
+    bool used;     /* in the table */
     uint8_t value[LINE_BYTES];
     uint8_t state[LINE_BYTES]; /* enum byte_state */
 };
@@ -89,25 +91,53 @@ void memory_close(struct memory_view *m)
 struct position {
     uint32_t thread, process;
     uint64_t ordinal;
-    bool before_system; /* as in struct moment */
+    unsigned point; /* CTR_SEARCH_POINT, _SYSTEM, or 0 */
 };
 
-/* A search of a line. */
+static unsigned point_of(const struct moment *at)
+{
+    return at->before_system ? CTR_SEARCH_SYSTEM : 0;
+}
+
+/* A search of bytes of a line. */
 struct lookup {
     struct memory_view *m;
     struct line *line;
+    unsigned begin, end; /* those bytes */
+    bool text;           /* no more than up to the first NUL */
     struct position pos;
     unsigned flags; /* CTR_SEARCH_BACK or 0 */
     struct ctr_diag *diag;
 };
 
-/* The bytes that are still open, as ranges of a filter; their number. */
+/* Whether an access in this direction can decide the byte i. */
+static bool is_open(const struct lookup *l, unsigned i)
+{
+    return l->line->state[i] == BYTE_OPEN ||
+           (l->line->state[i] == BYTE_LATER && !(l->flags & CTR_SEARCH_BACK));
+}
+
+/* Whether a text ends before the byte i: at a NUL or a byte that cannot be known. */
+static bool text_ends(const struct lookup *l, unsigned i)
+{
+    for (unsigned k = l->begin; k < i && l->line->state[k] >= BYTE_KNOWN; k++) {
+        if (l->line->state[k] == BYTE_LOST || !l->line->value[k]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The bytes that are still to be found, as ranges of a filter; their number. */
 static uint32_t open_ranges(const struct lookup *l, struct ctr_range *v)
 {
     uint32_t n = 0;
 
-    for (unsigned i = 0; i < LINE_BYTES; i++) {
-        if (l->line->state[i] != BYTE_OPEN) {
+    if (l->text && text_ends(l, l->end)) {
+        return 0;
+    }
+    for (unsigned i = l->begin; i < l->end; i++) {
+        if (!is_open(l, i)) {
             continue;
         }
         if (n && v[n - 1].to == l->line->addr + i) {
@@ -128,8 +158,8 @@ struct report {
 };
 
 /*
- * Backward, an access says what the bytes are; one without a value settles that they are
- * not known if it wrote.  Forward, a load says what they are, and a write ends the search
+ * Backward, an access says what the bytes are; if it wrote without a value, nothing before
+ * it does.  Forward, a load says what they are, and a write ends the search
  * for them.  Of the events of one instruction, `fresh' marks what was decided by it: in a
  * backward search later ones count more.
  */
@@ -137,10 +167,9 @@ static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
 {
     bool back = l->flags & CTR_SEARCH_BACK;
 
-    for (unsigned i = 0; i < LINE_BYTES; i++) {
+    for (unsigned i = l->begin; i < l->end; i++) {
         uint64_t addr = l->line->addr + i, at = addr - r->addr;
-        if (addr < r->addr || at >= r->size ||
-            (l->line->state[i] != BYTE_OPEN && !(back && fresh[i]))) {
+        if (addr < r->addr || at >= r->size || (!is_open(l, i) && !(back && fresh[i]))) {
             continue;
         }
         if (r->data && at < r->n && (back || !r->write)) {
@@ -148,8 +177,7 @@ static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
             l->line->state[i] = BYTE_KNOWN;
             fresh[i] = 1;
         } else if (r->write) {
-            l->line->value[i] = 0;
-            l->line->state[i] = BYTE_LOST;
+            l->line->state[i] = back ? BYTE_LATER : BYTE_LOST;
             fresh[i] = 1;
         }
     }
@@ -170,7 +198,29 @@ static void apply_event(struct lookup *l, const struct ctr_event *ev, uint8_t *f
     }
 }
 
-/* Reads all events of the place found, and what they say. */
+/* Widens the place found to the rest of its chunk in the direction of the search: that
+ * takes no longer, and the other bytes are mostly there.  The nearest access to each counts. */
+static int widen(struct lookup *l, const struct ctr_found *found,
+                 struct ctr_filter *filter)
+{
+    struct ctr_chunk chunk;
+    int ret =
+        ctr_trace_find(l->m->tr, found->thread->index, found->ordinal, &chunk, l->diag);
+
+    if (ret) {
+        return ret;
+    }
+    if (!(l->flags & CTR_SEARCH_BACK)) {
+        filter->to = chunk.first + chunk.insns;
+    } else if (memory_initial_reaches_chunk(l->m->initial, l->pos.process, found->addr,
+                                            &chunk, l->m->at.time_ns)) {
+        filter->from = chunk.first;
+    }
+    filter->kinds |= CTR_KIND_SYS;
+    return 0;
+}
+
+/* Reads the events at the place found, and what they say; the search goes on after them. */
 static int read_found(struct lookup *l, const struct ctr_found *found)
 {
     struct ctr_range whole = {l->line->addr, l->line->addr + LINE_BYTES, 0};
@@ -186,8 +236,9 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
     uint8_t fresh[LINE_BYTES] = {0};
     struct ctr_cursor *c;
     struct ctr_event ev;
-    int ret = ctr_cursor_open(&c, l->m->tr, &filter, l->diag);
+    int ret = found->system ? 0 : widen(l, found, &filter);
 
+    ret = ret ? ret : ctr_cursor_open(&c, l->m->tr, &filter, l->diag);
     if (ret) {
         return ret;
     }
@@ -195,15 +246,15 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
         apply_event(l, &ev, fresh);
     }
     ctr_cursor_close(c);
-    return ret;
-}
-
-/* Whether what was found says nothing: a load whose value was not recorded. */
-static void pass_over(struct lookup *l, const struct ctr_found *found)
-{
     l->pos.thread = found->thread->index;
-    l->pos.ordinal = found->ordinal;
-    l->pos.before_system = false;
+    if (l->flags & CTR_SEARCH_BACK) {
+        l->pos.ordinal = filter.from;
+        l->pos.point = found->system ? CTR_SEARCH_SYSTEM : 0;
+    } else {
+        l->pos.ordinal = filter.to - 1;
+        l->pos.point = found->system ? CTR_SEARCH_POINT : 0;
+    }
+    return ret;
 }
 
 /* Searches in one direction until all bytes are decided, or nothing more is found. */
@@ -225,8 +276,7 @@ static int search_line(struct lookup *l)
             return 0;
         }
         ret = ctr_search(l->m->tr, &filter, l->pos.thread, l->pos.ordinal,
-                         l->flags | (l->pos.before_system ? CTR_SEARCH_SYSTEM : 0),
-                         l->m->jobs, &found, l->diag);
+                         l->flags | l->pos.point, l->m->jobs, &found, l->diag);
         if (ret != 1) {
             return ret;
         }
@@ -240,7 +290,6 @@ static int search_line(struct lookup *l)
         if (ret) {
             return ret;
         }
-        pass_over(l, &found);
     }
 }
 
@@ -261,41 +310,55 @@ static int search_parents(struct lookup *l)
             return ret;
         }
         parent = ctr_trace_thread(l->m->tr, fork.thread)->process;
-        l->pos = (struct position){fork.thread, parent, fork.ordinal, fork.before_system};
+        l->pos = (struct position){fork.thread, parent, fork.ordinal, point_of(&fork)};
         ret = search_line(l);
     }
     return ret;
 }
 
 /* The bytes that no access decides. */
-static int read_initial(struct lookup *l)
+static void read_initial(struct lookup *l)
 {
-    for (unsigned i = 0; i < LINE_BYTES; i++) {
+    for (unsigned i = l->begin; i < l->end; i++) {
         if (l->line->state[i] == BYTE_OPEN &&
             memory_initial_byte(l->m->initial, l->m->process, l->m->at.time_ns,
                                 l->line->addr + i, &l->line->value[i])) {
             l->line->state[i] = BYTE_KNOWN;
         }
     }
-    return 0;
 }
 
-static int fill_line(struct memory_view *m, struct line *line, struct ctr_diag *diag)
+/* Decides the bytes of `want', which is about a line and has no position yet. */
+static int decide(struct memory_view *m, const struct lookup *want)
 {
-    struct position here = {m->at.thread, m->process, m->at.ordinal, m->at.before_system};
-    struct lookup l = {m, line, here, CTR_SEARCH_BACK, diag};
-    int ret = search_line(&l);
+    struct position here = {m->at.thread, m->process, m->at.ordinal, point_of(&m->at)};
+    struct lookup l = *want;
+    int ret;
+
+    l.m = m;
+    l.pos = here;
+    l.flags = CTR_SEARCH_BACK;
+    ret = search_line(&l);
 
     ret = ret ? ret : search_parents(&l);
     if (!ret && m->at.ordinal) {
         /* What comes after the instruction before is what comes from the moment on. */
         l.pos = here;
         l.pos.ordinal--;
-        l.pos.before_system = false;
+        l.pos.point = 0;
         l.flags = 0;
         ret = search_line(&l);
     }
-    return ret ? ret : read_initial(&l);
+    if (ret || (l.text && text_ends(&l, l.end))) {
+        return ret;
+    }
+    read_initial(&l);
+    for (unsigned i = l.begin; i < l.end; i++) {
+        if (l.line->state[i] < BYTE_KNOWN) {
+            l.line->state[i] = BYTE_LOST;
+        }
+    }
+    return 0;
 }
 
 /* ---------------------------------------------------------------------- lines */
@@ -304,7 +367,7 @@ static struct line *slot_of(struct line *v, uint32_t cap, uint64_t addr)
 {
     uint64_t i = (addr / LINE_BYTES) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
-    while (v[i & (cap - 1)].addr != addr && v[i & (cap - 1)].state[0] != BYTE_OPEN) {
+    while (v[i & (cap - 1)].addr != addr && v[i & (cap - 1)].used) {
         i++;
     }
     return &v[i & (cap - 1)];
@@ -324,7 +387,7 @@ static bool make_room(struct memory_view *m)
     }
     v = calloc(2 * (size_t)m->cap, sizeof(*v));
     for (uint32_t i = 0; v && i < m->cap; i++) {
-        if (m->lines[i].state[0] != BYTE_OPEN) {
+        if (m->lines[i].used) {
             *slot_of(v, 2 * m->cap, m->lines[i].addr) = m->lines[i];
         }
     }
@@ -336,49 +399,49 @@ static bool make_room(struct memory_view *m)
     return v != NULL;
 }
 
-/* A line with all its bytes decided. */
-static int get_line(struct memory_view *m, uint64_t addr, const struct line **out,
-                    struct ctr_diag *diag)
+/* The line of an address; NULL: no memory. */
+static struct line *line_of(struct memory_view *m, uint64_t addr)
 {
-    struct line *at, new = {.addr = addr};
-    int ret;
+    struct line *at;
 
     if (!make_room(m)) {
-        return -CTR_E_NOMEM;
+        return NULL;
     }
     at = slot_of(m->lines, m->cap, addr);
-    *out = at;
-    if (at->state[0] != BYTE_OPEN) {
-        return 0;
-    }
-    ret = fill_line(m, &new, diag);
-    for (unsigned i = 0; !ret && i < LINE_BYTES; i++) {
-        if (new.state[i] == BYTE_OPEN) {
-            new.state[i] = BYTE_LOST;
-        }
-    }
-    if (!ret) {
-        *at = new;
+    if (!at->used) {
+        *at = (struct line){.addr = addr, .used = true};
         m->n++;
     }
-    return ret;
+    return at;
 }
 
 int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *known,
-                size_t n, struct ctr_diag *diag)
+                size_t n, bool text, struct ctr_diag *diag)
 {
-    const struct line *line = NULL;
-    int ret = 0;
+    bool ended = false;
 
-    for (size_t i = 0; !ret && i < n; i++) {
-        uint64_t at = (addr + i) % LINE_BYTES;
-        if (!line || !at) {
-            ret = get_line(m, addr + i - at, &line, diag);
+    for (size_t done = 0; done < n;) {
+        unsigned begin = (unsigned)((addr + done) % LINE_BYTES);
+        size_t room = LINE_BYTES - begin, part = n - done < room ? n - done : room;
+        struct line *line = line_of(m, addr + done - begin);
+        struct lookup want = {.line = line,
+                              .begin = begin,
+                              .end = begin + (unsigned)part,
+                              .text = text,
+                              .diag = diag};
+        int ret = !line ? -CTR_E_NOMEM : ended ? 0 : decide(m, &want);
+
+        if (ret) {
+            return ret;
         }
-        if (!ret) {
-            known[i] = line->state[at] == BYTE_KNOWN;
-            out[i] = known[i] ? line->value[at] : 0;
+        for (size_t i = 0; i < part; i++) {
+            bool is = !ended && line->state[begin + i] == BYTE_KNOWN;
+
+            known[done + i] = is;
+            out[done + i] = is ? line->value[begin + i] : 0;
+            ended |= text && !out[done + i];
         }
+        done += part;
     }
-    return ret;
+    return 0;
 }

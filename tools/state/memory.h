@@ -14,6 +14,7 @@
 #ifndef TOOLS_MEMORY_H
 #define TOOLS_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,10 +37,11 @@ void memory_close(struct memory_view *m);
 
 /*
  * Reads n bytes at addr, in the order of memory: known[i] is 1 if out[i] is right, else
- * 0 and out[i] is 0.  What was read once is kept.  Returns 0 or a negated enum
- * ctr_error.
+ * 0 and out[i] is 0.  text: only up to the first NUL or byte that is not known; it costs
+ * less, and nothing after it is known.  What was read once is kept.  Returns 0 or a negated
+ * enum ctr_error.
  */
 int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *known,
-                size_t n, struct ctr_diag *diag);
+                size_t n, bool text, struct ctr_diag *diag);
 
 #endif

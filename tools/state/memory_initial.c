@@ -119,20 +119,40 @@ static uint64_t content_begin(struct memory_initial *m, uint32_t process, uint64
     return now ? now->from_ns : 0;
 }
 
+/* Whether contents that began then are those of the whole history of the process, and of
+ * all before it. */
+static bool is_from_start(const struct memory_initial *m, uint32_t process,
+                          uint64_t begin)
+{
+    return begin <= ctr_trace_process(m->tr, process)->start_ns;
+}
+
 bool memory_initial_reaches(struct memory_initial *m, uint32_t process, uint64_t addr,
                             uint32_t thread, uint64_t ordinal, uint64_t time_ns)
 {
     uint64_t begin = content_begin(m, process, addr, time_ns), pc, then;
+    struct ctr_chunk chunk;
     struct ctr_diag diag;
     int ret;
 
-    if (!begin) {
+    if (is_from_start(m, process, begin)) {
+        return true;
+    }
+    if (!ctr_trace_find(m->tr, thread, ordinal, &chunk, &diag) &&
+        chunk.start_ns >= begin) {
         return true;
     }
     ret = ctr_state_at(m->tr, thread, ordinal, NULL, &pc, &then, &diag);
-    /* The begin of the process's history counts for all before it. */
-    return (ret && ret != -CTR_E_INVAL) || then >= begin ||
-           begin <= ctr_trace_process(m->tr, process)->start_ns;
+    return (ret && ret != -CTR_E_INVAL) || then >= begin;
+}
+
+bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
+                                  uint64_t addr, const struct ctr_chunk *chunk,
+                                  uint64_t time_ns)
+{
+    uint64_t begin = content_begin(m, process, addr, time_ns);
+
+    return is_from_start(m, process, begin) || chunk->start_ns >= begin;
 }
 
 /* ---------------------------------------------------------------------- forks */

@@ -24,6 +24,12 @@ void memory_initial_close(struct memory_initial *m);
 bool memory_initial_reaches(struct memory_initial *m, uint32_t process, uint64_t addr,
                             uint32_t thread, uint64_t ordinal, uint64_t time_ns);
 
+/* The same for all of a chunk of the process, without decoding it; false: not for all of
+ * it, or perhaps not. */
+bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
+                                  uint64_t addr, const struct ctr_chunk *chunk,
+                                  uint64_t time_ns);
+
 /* The moment of the fork that made a process: 1 and *out; 0: it was not made so, or by none
  * that is recorded; or an error. */
 int memory_initial_fork(struct memory_initial *m, uint32_t process, struct moment *out,

@@ -139,7 +139,7 @@ static bool put_string(struct textbuf *b, const struct value_options *o, uint64_
     size_t max = o->string_max < sizeof(text) ? o->string_max : sizeof(text) - 1, n = 0;
     bool more = false, end = false;
 
-    if (!addr || !o->read || !o->read(o->arg, addr, text, known, max + 1)) {
+    if (!addr || !o->read || !o->read(o->arg, addr, text, known, max + 1, true)) {
         return put_address(b, addr);
     }
     while (n <= max && known[n] && text[n]) {

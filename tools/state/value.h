@@ -13,8 +13,10 @@
 #include "common/textbuf.h"
 #include "symbols/symfile_data.h"
 
-/* Reads n bytes of memory; known[i] 0: byte i is not known.  False: it failed. */
-typedef bool value_read(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n);
+/* Reads n bytes of memory; known[i] 0: byte i is not known.  text: only those up to the
+ * first NUL are needed.  False: it failed. */
+typedef bool value_read(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n,
+                        bool text);
 
 struct value_options {
     const struct symfile *file; /* of the types */

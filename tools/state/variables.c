@@ -58,7 +58,7 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, size_t n)
     for (size_t i = 0; i < n; i += sizeof(known)) {
         size_t part = n - i < sizeof(known) ? n - i : sizeof(known);
         if (!r->f->now.read ||
-            !r->f->now.read(r->f->now.arg, addr + i, out + i, known, part) ||
+            !r->f->now.read(r->f->now.arg, addr + i, out + i, known, part, false) ||
             memchr(known, 0, part)) {
             return false;
         }
@@ -123,7 +123,7 @@ static bool put_memory(struct textbuf *b, const struct reader *r,
     uint8_t *bytes = calloc(2, n + 1), *known = bytes ? bytes + n + 1 : NULL;
     bool ok = bytes != NULL;
 
-    if (ok && (!o->read || !o->read(o->arg, addr, bytes, known, n))) {
+    if (ok && (!o->read || !o->read(o->arg, addr, bytes, known, n, false))) {
         ok = put_reason(b, "its memory is not known");
     } else if (ok) {
         ok = value_put(b, o, v->type, bytes, known, n);

@@ -234,14 +234,15 @@ static int read_states(struct backtracer *b)
 
 /* ---------------------------------------------------------------------- memory */
 
-static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n)
+static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n,
+                        bool text)
 {
     struct backtracer *b = arg;
     int ret = b->memory ? 0
                         : memory_open(&b->memory, b->tr, b->places, &b->memory_at,
                                       b->dump->jobs, &b->diag);
 
-    ret = ret ? ret : memory_read(b->memory, addr, out, known, n, &b->diag);
+    ret = ret ? ret : memory_read(b->memory, addr, out, known, n, text, &b->diag);
     b->error = b->error ? b->error : ret;
     return !ret;
 }

@@ -150,14 +150,15 @@ static void free_states(struct tracer *t, size_t n)
 
 /* ---------------------------------------------------------------------- memory */
 
-static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n)
+static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n,
+                        bool text)
 {
     struct tracer *t = arg;
     int ret = t->memory ? 0
                         : memory_open(&t->memory, t->tr, t->places, &t->memory_at,
                                       t->dump->jobs, &t->diag);
 
-    ret = ret ? ret : memory_read(t->memory, addr, out, known, n, &t->diag);
+    ret = ret ? ret : memory_read(t->memory, addr, out, known, n, text, &t->diag);
     t->error = t->error ? t->error : ret;
     return !ret;
 }
