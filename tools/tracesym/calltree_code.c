@@ -168,13 +168,44 @@ struct fn *code_enter(struct code *c, struct fn *range, uint64_t vaddr)
     return f;
 }
 
+/* Whether vaddr is where calls enter the function at addr; addr + 8 is the local entry
+ * point of ELFv2. */
+static bool is_entry(const struct code *c, uint64_t addr, uint64_t vaddr)
+{
+    return vaddr == addr || (c->machine == CANNOLI_EM_PPC64 && vaddr == addr + 8);
+}
+
+/* The same where there is no symbol: a function by its extent, or a stretch. */
+static struct fn *find_unnamed(struct code *c, const struct module *m, uint64_t vaddr,
+                               uint64_t *end, bool *start)
+{
+    const struct sym_function *v;
+    const struct sym_extent *x;
+    uint32_t n = symfile_functions(m->file, &v), nx = symfile_extents(m->file, &x);
+    uint32_t i = symfile_functions_upto(m->file, vaddr);
+    uint32_t k = symfile_extents_upto(m->file, vaddr);
+    uint64_t begin = i ? v[i - 1].end : 0;
+
+    if (k && vaddr < x[k - 1].end) {
+        *start = is_entry(c, x[k - 1].addr, vaddr);
+        *end = x[k - 1].end;
+        return find(c, FN_CODE, m, x[k - 1].addr);
+    }
+    if (i < n) {
+        *end = v[i].addr;
+    }
+    if (k < nx && x[k].addr < *end) {
+        *end = x[k].addr;
+    }
+    return find(c, FN_STRETCH, m, k && x[k - 1].end > begin ? x[k - 1].end : begin);
+}
+
 /* The function that contains vaddr, or the stretch between functions; *end: its end. */
 static struct fn *range_of(struct code *c, const struct module *m, uint64_t vaddr,
                            uint64_t *end, bool *start)
 {
-    const struct sym_function *v, *s;
+    const struct sym_function *s;
     struct fn *f;
-    uint32_t low = 0, high;
 
     *start = false;
     *end = UINT64_MAX;
@@ -186,15 +217,12 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
     if (!m || !m->file) {
         return find(c, FN_STRETCH, m, 0);
     }
-    high = symfile_functions(m->file, &v);
     s = symfile_function(m->file, vaddr);
     if (s) {
         const struct sym_function *whole = cold_whole(c, m, s);
 
         *end = s->end;
-        /* addr + 8 is the local entry point of ELFv2. */
-        *start = s == whole && (vaddr == s->addr ||
-                                (c->machine == CANNOLI_EM_PPC64 && vaddr == s->addr + 8));
+        *start = s == whole && is_entry(c, s->addr, vaddr);
         f = find(c, FN_CODE, m, whole->addr);
         if (f &&
             !f->symbol) { /* new; other workers read an existing one without the lock */
@@ -204,19 +232,7 @@ static struct fn *range_of(struct code *c, const struct module *m, uint64_t vadd
         }
         return f;
     }
-    while (low < high) { /* the first function after vaddr */
-        uint32_t mid = low + (high - low) / 2;
-
-        if (v[mid].addr <= vaddr) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    if (low < symfile_functions(m->file, &v)) {
-        *end = v[low].addr;
-    }
-    f = find(c, FN_STRETCH, m, low ? v[low - 1].end : 0);
+    f = find_unnamed(c, m, vaddr, end, start);
     if (f && !f->end) {
         f->end = *end;
     }
