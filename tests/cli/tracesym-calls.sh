@@ -174,12 +174,16 @@ fi
 
 # Functions of the C library without debug information
 if compile x86_64 crash -g -O0; then
-    "$(command -v gcc)" -w -O0 -x c -o library - <<'END'
+    "$(command -v gcc)" -w -O0 -g -static -x c -o library - <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+static inline __attribute__((always_inline)) int nowhere(int n) { return n + 1; }
+int fact(int n) { return n < 2 ? nowhere(0) : n * fact(n - 1); }
 int main(void)
 {
+    if (fact(5) != 120)
+        return 2;
     char *volatile p = malloc(24);
     FILE *volatile f = fopen("none such", "r");
     size_t (*volatile length)(const char *) = strlen;
@@ -194,5 +198,40 @@ END
         fail "malloc: $(grep malloc stdout | head -3)"
     grep -q '"arguments":"\([a-z]*=\)\?\\"none such\\", \([a-z]*=\)\?\\"r\\"","result":"NULL"' stdout ||
         fail "fopen: $(grep fopen stdout | head -3)"
+
+    # All names of a function are its names
+    names=$(nm library | awk '$3 == "malloc" { at = $1 } { name[$1] = name[$1] " " $3 }
+                              END { print name[at] }')
+    [ "$(wc -w <<<"$names")" -gt 1 ] || fail "one name: $names"
+    for name in $names; do
+        run 0 "$sym" -q --json --trace-calls="$name" library.ctr
+        grep -o '"ordinal":[0-9]*' stdout >got
+        [ -e calls ] || cp got calls
+        same calls got "calls of $name"
+        run 0 "$sym" -q --functions --json --function="$name" library.ctr
+        [ "$(wc -l <stdout)" = 1 ] || fail "--function=$name: $(cat stdout)"
+        run 0 "$sym" --list=functions library.ctr
+        grep -qx "$name" stdout || fail "--list=functions has no $name"
+    done
+
+    # A selection begins in a function that then returns, which is its call; the functions
+    # that it returns to were called before
+    run 0 "$sym" -q --json --trace-calls=fact library.ctr
+    grep -o '"arguments":"n=[0-9]","result":"[0-9]*","returned":true' stdout | sed 1,2d >want
+    [ "$(wc -l <want)" = 3 ] || fail "fact: $(cat stdout)"
+    run 0 "$sym" -q --json --trace-calls=fact --from=call:fact/3 library.ctr
+    grep -o '"arguments":"n=[0-9]","result":"[0-9]*","returned":true' stdout >got
+    same want got "from the third call on"
+    [ "$(wc -l <stdout)" = 3 ] || fail "more calls than three: $(cat stdout)"
+
+    # A function without code of its own
+    for option in --trace-calls --callers-of; do
+        run 4 "$sym" $option=nowhere library.ctr
+        grep -q "'nowhere' has no calls: it is inlined into 'fact'" stderr || fail "$(cat stderr)"
+    done
+    run 4 "$sym" --from=call:nowhere library.ctr
+    grep -q "'nowhere' has no address: it is inlined into 'fact'" stderr || fail "$(cat stderr)"
+    run 0 "$sym" -q --function=nowhere library.ctr
+    [ -s stdout ] || fail "no instruction of nowhere"
 fi
 finish_any

@@ -226,6 +226,25 @@ static bool why_similar(struct finder *f, const char *glob, uint32_t glob_len,
     return meant != NULL;
 }
 
+/* The reason is that a function has code in others only.  False: it is not. */
+static bool why_inlined(struct finder *f, const char *glob, uint32_t glob_len,
+                        const char *name)
+{
+    const struct sym_scope *scope = NULL;
+    const struct module *m;
+
+    for (uint32_t i = 0; !scope && (m = finder_nth(f, i)) != NULL; i++) {
+        if (m->file && finder_module(f, m, glob, glob_len) &&
+            (scope = symfile_find_inlined(m->file, name)) != NULL) {
+            finder_why(f, WHY_EXACT,
+                       "'%s' has no address: it is inlined into '%s'; use its lines, "
+                       "FILE:LINE",
+                       name, symfile_inlined_into(m->file, scope));
+        }
+    }
+    return scope != NULL;
+}
+
 /* Why there may be no such name: the modules without a file or without symbols. */
 static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
                         const char *name)
@@ -260,7 +279,8 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
     } else if (named) {
         finder_why(f, WHY_EXACT, "'%s' is a program or library, no %s: its code is %s!*",
                    name, what, named->name);
-    } else if ((objects && finder_why_local(f, glob, glob_len, name)) ||
+    } else if ((objects ? finder_why_local(f, glob, glob_len, name)
+                        : why_inlined(f, glob, glob_len, name)) ||
                why_similar(f, glob, glob_len, name, objects, what)) {
         return;
     } else if (bare && !bare->file && bare->why[0]) {

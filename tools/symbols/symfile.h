@@ -189,6 +189,12 @@ typedef bool (*sym_function_fn)(void *arg, const struct sym_function *fn,
                                 const char *name);
 uint32_t symfile_find_functions(const struct symfile *f, const char *pattern,
                                 sym_function_fn match, void *arg);
+/* Whether one of the names of a function matches; as above, needs SYMFILE_NAMES for all. */
+bool symfile_function_matches(const struct symfile *f, const struct sym_function *fn,
+                              const char *pattern);
+/* Its i-th name besides fn->name (SYMFILE_NAMES), or NULL. */
+const char *symfile_other_name(const struct symfile *f, const struct sym_function *fn,
+                               uint32_t i);
 /* Whether one of the names that match is that of the code itself: fn->ifunc is of the name
  * that is shown, and code that selects a function may have a name of its own, too. */
 bool symfile_names_code(const struct symfile *f, const struct sym_function *fn,
@@ -232,6 +238,11 @@ struct sym_scope {
     uint64_t entry;                             /* address of its first instruction */
 };
 uint32_t symfile_scopes(const struct symfile *f, const struct sym_scope **v);
+/* The first function with a matching name that is inlined into another one, or NULL. */
+const struct sym_scope *symfile_find_inlined(const struct symfile *f,
+                                             const char *pattern);
+/* The name of the function that it is inlined into. */
+const char *symfile_inlined_into(const struct symfile *f, const struct sym_scope *scope);
 uint32_t symfile_nr_origins(const struct symfile *f);
 
 /* One frame of `addr2line -i -f': the innermost first. */

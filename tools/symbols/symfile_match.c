@@ -241,17 +241,78 @@ uint32_t symfile_find_functions(const struct symfile *f, const char *pattern,
     return calls;
 }
 
+/* The first alias of a function, by number; the others follow it. */
+static uint32_t first_alias(const struct symfile *f, uint32_t function)
+{
+    uint32_t low = 0, high = table_count(f, PART_ALIASES);
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (f->aliases[mid].function < function) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+/* The i-th alias of a function, or NULL. */
+static const struct sym_alias *alias_of(const struct symfile *f,
+                                        const struct sym_function *fn, uint32_t i)
+{
+    uint32_t number = (uint32_t)(fn - f->functions);
+    uint32_t at = first_alias(f, number) + i;
+    return at < table_count(f, PART_ALIASES) && f->aliases[at].function == number
+               ? &f->aliases[at]
+               : NULL;
+}
+
+const char *symfile_other_name(const struct symfile *f, const struct sym_function *fn,
+                               uint32_t i)
+{
+    const struct sym_alias *a = alias_of(f, fn, i);
+    return a ? a->name : NULL;
+}
+
+bool symfile_function_matches(const struct symfile *f, const struct sym_function *fn,
+                              const char *pattern)
+{
+    const struct sym_alias *a;
+    bool any = sym_name_matches(pattern, fn->name, fn->linkage);
+    for (uint32_t i = 0; !any && (a = alias_of(f, fn, i)) != NULL; i++) {
+        any = sym_name_matches(pattern, a->name, a->linkage);
+    }
+    return any;
+}
+
 bool symfile_names_code(const struct symfile *f, const struct sym_function *fn,
                         const char *pattern)
 {
-    uint32_t number = (uint32_t)(fn - f->functions);
+    const struct sym_alias *a;
     bool any = !fn->ifunc && sym_name_matches(pattern, fn->name, fn->linkage);
-    for (uint32_t i = 0; !any && i < table_count(f, PART_ALIASES); i++) {
-        const struct sym_alias *a = &f->aliases[i];
-        any = a->function == number && !a->ifunc &&
-              sym_name_matches(pattern, a->name, a->linkage);
+    for (uint32_t i = 0; !any && (a = alias_of(f, fn, i)) != NULL; i++) {
+        any = !a->ifunc && sym_name_matches(pattern, a->name, a->linkage);
     }
     return any;
+}
+
+const struct sym_scope *symfile_find_inlined(const struct symfile *f, const char *pattern)
+{
+    for (uint32_t i = 0; i < table_count(f, PART_SCOPES); i++) {
+        const struct sym_scope *s = &f->scopes[i];
+        if (s->parent != SYM_NONE && sym_name_matches(pattern, s->name, s->linkage)) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+const char *symfile_inlined_into(const struct symfile *f, const struct sym_scope *scope)
+{
+    while (scope->parent != SYM_NONE) {
+        scope = &f->scopes[scope->parent];
+    }
+    return scope->name;
 }
 
 uint32_t symfile_find_objects(const struct symfile *f, const char *pattern,

@@ -78,7 +78,7 @@ bool call_matches(const char *pattern, const struct call_function *f)
     if (is_stub(f) && !strchr(pattern, '@')) {
         return matches_stub(pattern, f->symbol->name);
     }
-    return sym_name_matches(pattern, f->symbol->name, f->symbol->linkage);
+    return symfile_function_matches(f->module->file, f->symbol, pattern);
 }
 
 static bool is_chosen(struct collector *c, const struct calltree *t, uint32_t function)
@@ -134,7 +134,7 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     }
     chosen = is_chosen(c, t, s->function);
     extend(c, s, chosen);
-    if (!chosen) {
+    if (!chosen || s->running) {
         return c->no_memory;
     }
     if (!array_reserve(&l->v, &c->cap, l->n + 1, sizeof(*l->v))) {
@@ -193,7 +193,7 @@ unsigned call_list_unmatched(const struct calltree *t, const char *path,
         for (uint32_t k = 0; k < t->nr_functions && !ran; k++) {
             ran = call_matches(patterns[i], &t->functions[k]);
         }
-        if (!ran && !nothing_named(PROG, path, places, patterns[i])) {
+        if (!ran && !nothing_named(PROG, path, places, patterns[i], true)) {
             tool_error(PROG, "%s: '%s' was not called in what is selected", path,
                        patterns[i]);
         }

@@ -145,6 +145,7 @@ struct call_span {
      * options.span sees such a frame as begun with the thread. */
     uint32_t from_thread, opened_thread;
     bool uncalled; /* the call of it is not in the trace: who called is not known */
+    bool running;  /* the same, and it was running already when the trace began */
 };
 
 struct calltree_options {

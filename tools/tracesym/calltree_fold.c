@@ -201,21 +201,6 @@ static int forked(struct fold *f, struct thread_state *t, int32_t tid)
 
 /* ----------------------------------------------------------------- events */
 
-/* Begins a call by what is not in the trace; the stack keeps n frames. */
-static int begin_uncalled(struct fold *f, struct thread_state *t, const struct ev *e,
-                          struct fn *fn, uint32_t n)
-{
-    uint64_t back = n < t->stack.n ? t->stack.v[n].ret : 0;
-    int ret = fold_pop_to(f, t, n);
-
-    /* What called the function before may go on where that one was to return to. */
-    ret = ret ? ret : fold_push(f, t, fn, back, 0, e->start);
-    if (!ret) {
-        t->stack.v[t->stack.n - 1].uncalled = true;
-    }
-    return ret;
-}
-
 /*
  * Whether what called a function, at whose start the thread is, may be missing in the
  * trace; `from': how the code before was left.  Without stack pointers an indirect jump to
@@ -256,11 +241,11 @@ static int go(struct fold *f, struct thread_state *t, const struct ev *e)
     }
     t->credit += 16;
     if (t->stack.n == 1) {
-        return begin_uncalled(f, t, e, fn, 1);
+        return fold_begin_uncalled(f, t, e, fn, 1);
     }
     if (is_uncalled(f, t, from, e)) {
-        return begin_uncalled(f, t, e, fn,
-                              from->leave == LEAVE_LAND ? 1 : t->stack.n - 1);
+        return fold_begin_uncalled(f, t, e, fn,
+                                   from->leave == LEAVE_LAND ? 1 : t->stack.n - 1);
     }
     switch (from->leave) {
     case LEAVE_HANDLER:
@@ -444,7 +429,8 @@ static int report_open(struct fold *f, uint32_t thread)
                                  .to_ns = t->time_ns,
                                  .from_thread = fr->from_thread,
                                  .opened_thread = fr->opened_thread,
-                                 .uncalled = fr->uncalled};
+                                 .uncalled = fr->uncalled,
+                                 .running = fr->running};
         if (!fold_number(f, fr->fn)) {
             return -CTR_E_NOMEM;
         }

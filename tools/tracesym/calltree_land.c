@@ -4,10 +4,14 @@
  * the function on top of the stack.  In this order:
  *
  *   a return address on the stack: the frames above are left, or parked if they may
- * resume the place after a setjmp in a frame of the stack: longjmp the start of a
- * function: a tail call a return address on a parked stack: a switch of coroutines a
- * function on the stack: an exception, or a longjmp that was not recognized nothing
- * known: the function replaces the one on top
+ *     resume
+ *   the place after a setjmp in a frame of the stack: longjmp
+ *   the start of a function: a tail call
+ *   a return address on a parked stack: a switch of coroutines
+ *   the function on top was the first of the trace, and returns: to a caller that is not
+ *     known
+ *   a function on the stack: an exception, or a longjmp that was not recognized
+ *   nothing known: the function replaces the one on top
  *
  * The stack pointer would distinguish these cases, but a trace need not have it.
  */
@@ -131,7 +135,10 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
 {
     bool branch = leave == LEAVE_RETURN || leave == LEAVE_INDIRECT;
     bool same = top(t)->fn->range == e->range, done;
+    /* The trace has neither the call that it returns from, nor what called */
+    bool first = leave == LEAVE_RETURN && top(t)->uncalled && !top(t)->ret;
     uint32_t at = 0;
+    struct fn *fn;
     int ret;
 
     if (branch &&
@@ -149,7 +156,7 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
             return pop_frames(f, t, e, at);
         }
     }
-    if (same) {
+    if (same && !first) {
         return 0;
     }
     if (branch && (at = find_frame(t, LOOK_SETJMP, e)) != 0) {
@@ -164,6 +171,10 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
         if (ret || done) {
             return ret;
         }
+    }
+    if (first) {
+        fn = e->entry ? e->entry : code_enter(f->code, e->range, e->vaddr);
+        return fn ? fold_begin_uncalled(f, t, e, fn, t->stack.n - 1) : -CTR_E_NOMEM;
     }
     at = find_frame(t, LOOK_FUNCTION, e);
     if (at) {

@@ -246,7 +246,7 @@ struct ev_span {
     struct fn *fn;
     uint64_t from, to, from_ns, to_ns, opened;
     uint32_t depth; /* above the stack's depth */
-    bool uncalled;
+    bool uncalled, running;
 };
 
 struct ev_name {
@@ -295,7 +295,7 @@ struct frame {
     struct fn *fn;
     uint32_t node;
     bool twice;
-    bool uncalled; /* as of struct call_span */
+    bool uncalled, running; /* as of struct call_span */
 };
 
 struct stack {
@@ -401,6 +401,9 @@ int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t re
               uint64_t site, bool entered);
 int fold_pop_to(struct fold *f, struct thread_state *t, uint32_t n); /* keeps n frames */
 int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool entered);
+/* Begins a call by what is not in the trace; the stack keeps n frames. */
+int fold_begin_uncalled(struct fold *f, struct thread_state *t, const struct ev *e,
+                        struct fn *fn, uint32_t n);
 /* Handles a return, an indirect jump, or any other transition. */
 int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
               const struct ev *e);

@@ -176,7 +176,8 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
                              .opened = s->opened,
                              .from_ns = s->from_ns,
                              .to_ns = s->to_ns,
-                             .uncalled = s->uncalled};
+                             .uncalled = s->uncalled,
+                             .running = s->running};
 
     span.from_thread = span.opened_thread = span.thread;
 
@@ -190,8 +191,8 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
 static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
 {
     const struct frame *fr = &t->stack.v[i];
-    struct ev_span s = {fr->fn,     fr->from,   t->ordinal, fr->from_ns,
-                        t->time_ns, fr->opened, i - 1,      fr->uncalled};
+    struct ev_span s = {fr->fn,     fr->from, t->ordinal,   fr->from_ns, t->time_ns,
+                        fr->opened, i - 1,    fr->uncalled, fr->running};
     uint32_t thread = (uint32_t)(t - f->threads);
 
     if (fr->from_thread != thread) {
@@ -286,7 +287,23 @@ int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool ent
     fr->from_ns = t->time_ns;
     fr->from_thread = (uint32_t)(t - f->threads);
     if (entered) {
+        fr->running = false;
         count_call(f, fr->node, fn);
+    }
+    return ret;
+}
+
+int fold_begin_uncalled(struct fold *f, struct thread_state *t, const struct ev *e,
+                        struct fn *fn, uint32_t n)
+{
+    uint64_t back = n < t->stack.n ? t->stack.v[n].ret : 0;
+    int ret = fold_pop_to(f, t, n);
+
+    /* What called the function before may go on where that one was to return to. */
+    ret = ret ? ret : fold_push(f, t, fn, back, 0, e->start);
+    if (!ret) {
+        t->stack.v[t->stack.n - 1].uncalled = true;
+        t->stack.v[t->stack.n - 1].running = !e->start;
     }
     return ret;
 }

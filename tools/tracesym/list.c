@@ -72,7 +72,11 @@ static bool add_functions(struct entries *e, const struct module *m)
     bool ok = true;
 
     for (uint32_t i = 0; ok && i < n; i++) {
-        ok = add(e, v[i].name, sym_name_bare_length(v[i].name));
+        const char *name = v[i].name;
+        for (uint32_t k = 0; ok && name; k++) {
+            ok = add(e, name, sym_name_bare_length(name));
+            name = symfile_other_name(m->file, &v[i], k);
+        }
     }
     return ok;
 }

@@ -135,10 +135,12 @@ static const char *nearest(const struct module *m, const char *name)
 }
 
 bool nothing_named(const char *prog, const char *path, const struct places *places,
-                   const char *text)
+                   const char *text, bool calls)
 {
     const struct modset *modset = places ? places_modset(places) : NULL;
     const struct module *bare = NULL;
+    const struct sym_scope *inlined = NULL;
+    const char *into = NULL;
     const char *meant = NULL;
     unsigned modules = 0;
     struct pattern p;
@@ -158,11 +160,19 @@ bool nothing_named(const char *prog, const char *path, const struct places *plac
             bare = bare || m->system ? bare : m;
         } else if (symfile_find_functions(m->file, p.name, stop, NULL)) {
             return false;
+        } else if (!inlined && (inlined = symfile_find_inlined(m->file, p.name))) {
+            into = symfile_inlined_into(m->file, inlined);
         } else if (!meant && !strpbrk(p.name, "*?[")) {
             meant = nearest(m, p.name);
         }
     }
-    if (!modules && *p.module) {
+    if (inlined && !calls) {
+        return false;
+    }
+    if (inlined) {
+        tool_error(prog, "%s: '%s' has no calls: it is inlined into '%s'", path, text,
+                   into);
+    } else if (!modules && *p.module) {
         tool_error(prog, "%s: there is no program or library '%s'", path, p.module);
     } else if (meant) {
         tool_error(prog, "%s: there is no function '%s' in any file (did you mean '%s'?)",

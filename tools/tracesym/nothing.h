@@ -22,9 +22,10 @@ int nothing_ran(const char *prog, const char *path, const struct ctr_trace *tr,
  * Whether no program or library of the trace has a function of that name (NAME, a glob,
  * MODULE!NAME; by sym_name_matches).  If so there is one line on stderr that says it, with
  * the name that was probably meant.  False also if that is not certain: for names that
- * tracesym itself gives to code without symbols.
+ * tracesym itself gives to code without symbols.  calls: functions that are only inlined
+ * have none, which the line says.
  */
 bool nothing_named(const char *prog, const char *path, const struct places *places,
-                   const char *pattern);
+                   const char *pattern, bool calls);
 
 #endif

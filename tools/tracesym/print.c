@@ -224,7 +224,7 @@ static int show_events(struct ctr_trace *tr, const struct dump_options *opt,
         return status;
     }
     for (unsigned i = 0; !opt->quiet && i < p->site->nr_functions; i++) {
-        if (nothing_named(PROG, opt->path, p->places, p->site->functions[i])) {
+        if (nothing_named(PROG, opt->path, p->places, p->site->functions[i], false)) {
             return TOOL_NOTHING;
         }
     }

@@ -2,7 +2,6 @@
 /* Functions by globs; see profile_select.h. */
 #include "profile_select.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +25,9 @@ static bool in_module(const struct call_function *f, const struct profile_select
 static bool named(const struct call_function *f, const struct profile_selection *s)
 {
     for (unsigned i = 0; i < s->nr_functions; i++) {
-        if (site_name_fits(s->functions[i], f->name) ||
-            (f->symbol && fnmatch(s->functions[i], f->symbol->linkage, 0) == 0)) {
+        if (f->symbol
+                ? symfile_function_matches(f->module->file, f->symbol, s->functions[i])
+                : site_name_fits(s->functions[i], f->name)) {
             return true;
         }
     }
@@ -90,7 +90,7 @@ static int none_selected(const struct calltree *t, const char *path,
         tool_error(PROG,
                    "%s: nothing ran in a module '%s'; modules with code that ran: %s",
                    path, s->modules[0], modules.data);
-    } else if (!nothing_named(PROG, path, places, s->functions[0])) {
+    } else if (!nothing_named(PROG, path, places, s->functions[0], true)) {
         tool_error(PROG, "%s: no function '%s' ran%s", path, s->functions[0],
                    s->nr_modules ? " in the selected modules" : "");
     }

@@ -63,8 +63,7 @@ bool site_name_fits(const char *glob, const char *name)
 
 static bool function_wanted(const struct site *s, const char *glob)
 {
-    if (s->function && (site_name_fits(glob, s->function->name) ||
-                        fnmatch(glob, s->function->linkage, 0) == 0)) {
+    if (s->function && symfile_function_matches(s->module->file, s->function, glob)) {
         return true;
     }
     for (unsigned i = 0; i < s->nr_frames && s->frames[i].inlined; i++) {

@@ -105,7 +105,7 @@ static int read_thread(struct tracer *t, const struct call *calls, size_t n,
         if (c->thread != thread) {
             continue;
         }
-        if (c->opened > th->first && !c->uncalled) {
+        if (c->opened > th->first && !(c->uncalled && t->partial)) {
             w->v[w->n++] = (struct wanted){c->opened - 1, &p->before, t->partial};
         }
         w->v[w->n++] = (struct wanted){c->from, &p->begin, true};
@@ -216,6 +216,7 @@ static bool find_caller(struct tracer *t, const struct call *c,
     uint64_t until, time_ns;
 
     if (!p->before.pc || !is_direct(t, p, &p->before) ||
+        (c->uncalled && !returned(t, p)) ||
         ctr_trace_find(t->tr, c->thread, c->opened - 1, &chunk, &t->diag)) {
         return false;
     }

@@ -518,6 +518,8 @@ static unsigned symbols_of(const struct command_line *c)
         flags |= SYMFILE_LINES | SYMFILE_LOCALS;
     } else if (c->mode == MODE_SEARCH) {
         flags |= SYMFILE_LINES;
+    } else if (c->mode == MODE_LIST) {
+        flags |= SYMFILE_NAMES;
     }
     flags |= c->functions.n ? SYMFILE_NAMES : 0; /* to know which names there are */
     return flags;
