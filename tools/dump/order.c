@@ -23,8 +23,9 @@
 #include "common/array.h"
 #include "common/options.h"
 
-/* How long before its chunk's begin an event can have happened. */
-#define EARLY_NS 100000000ull
+/* How long before its chunk's begin an event can have happened: on a busy machine a thread
+ * may wait for a buffer for that long. */
+#define EARLY_NS 1000000000ull
 
 /* A time before the end of all. */
 #define LATEST_NS (UINT64_MAX - 1)
@@ -216,14 +217,14 @@ static int limit_held(struct order *o, struct order_thread *t)
 }
 
 /* The time of what has a time of its own, or 0, in the order of its thread. */
-static uint64_t time_in_order(const struct order *o, const struct order_thread *t,
-                              uint64_t ns)
+static uint64_t time_in_order(struct order *o, const struct order_thread *t, uint64_t ns)
 {
     uint64_t least = certain_at(&o->chunk);
 
     if (!ns && !t->last_ns) {
         ns = o->chunk.start_ns;
     }
+    o->late += ns && ns < least && !o->d->stream;
     ns = ns < least ? least : ns;
     ns = ns < t->last_ns ? t->last_ns : ns;
     return ns < LATEST_NS ? ns : LATEST_NS;
@@ -259,8 +260,7 @@ static int add_printed(struct order *o, struct order_thread *t, uint64_t ns)
 }
 
 /* The time of a call's line if it ends now. */
-static uint64_t place_of(const struct order *o, const struct order_thread *t,
-                         uint64_t end_ns)
+static uint64_t place_of(struct order *o, const struct order_thread *t, uint64_t end_ns)
 {
     return timed_is_long(o->d, t->begun_ns, end_ns) ? time_in_order(o, t, end_ns)
                                                     : t->call_ns;
@@ -505,10 +505,10 @@ void order_remark(const struct order *o)
     const struct dump_options *opt = o->d->opt;
 
     if (o->late && !opt->quiet) {
-        tool_error(opt->prog,
-                   "%" PRIu64 " lines are not in order of time: they arrived more than a "
-                   "second after others",
-                   o->late);
+        tool_error(opt->prog, "%" PRIu64 " lines are not in order of time: they %s",
+                   o->late,
+                   o->d->stream ? "arrived more than a second after others"
+                                : "were recorded more than a second late");
     }
 }
 
