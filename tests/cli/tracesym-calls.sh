@@ -234,4 +234,26 @@ END
     run 0 "$sym" -q --function=nowhere library.ctr
     [ -s stdout ] || fail "no instruction of nowhere"
 fi
+# A function that the C library chooses by processor has the name that its callers use, also
+# if they call it without a stub
+if compile x86_64 crash -g -O0; then
+    cat >lengths.c <<'END'
+#include <string.h>
+char to[8];
+int main(int argc, char **argv)
+{
+    return strlen("four") + strlen(argv[1]) != 4 + strlen(strcpy(to, "seven")) + 2;
+}
+END
+    for program in no-plt plt; do
+        gcc -w -O0 -fno-builtin "-f$program" -o "$program" lengths.c || fail "$program"
+        record_all x86_64 "$program.ctr" "./$program" sevens.
+        run 0 "$sym" -q --json --trace-calls=strlen --function=main "$program.ctr"
+        sed 's/.*"arguments":"\(s=\)\?\([^,]*\)","result":"\([0-9]*\)".*/\2 \3/' stdout >got
+        printf '%s\n' '\"four\" 4' '\"sevens.\" 7' '\"seven\" 5' >want
+        same want got "$program: calls of strlen"
+        run 0 "$sym" -q --callers-of=strlen --function=main "$program.ctr"
+        [ "$(awk 'NR > 1 { n += $1 } END { print n }' stdout)" = 3 ] || fail "$program: $(cat stdout)"
+    done
+fi
 finish_any

@@ -217,20 +217,64 @@ static int by_name(const void *key, const void *element)
     return strcmp(key, ((const struct prototype *)element)->name);
 }
 
+static const struct prototype *find(const char *name, size_t n)
+{
+    char text[64];
+
+    if (!n || n >= sizeof(text)) {
+        return NULL;
+    }
+    memcpy(text, name, n);
+    text[n] = 0;
+    return bsearch(text, prototypes, sizeof(prototypes) / sizeof(prototypes[0]),
+                   sizeof(prototypes[0]), by_name);
+}
+
+/* The bytes of a name before what says which processors it is for: of "strlen_avx2" those
+ * of "strlen"; or all of it. */
+static size_t without_processor(const char *name, size_t n)
+{
+    static const char *const words[] = {
+        "_sse",      "_ssse",  "_avx",   "_evex", "_erms", "_unaligned",
+        "_generic",  "_neon",  "_asimd", "_sve",  "_mops", "_falkor",
+        "_thunderx", "_power", "_ppc",   "_vx",   "_z13",  "_z900",
+        "_ia32",     "_i586",  "_i686",  "_arm",  "_c"};
+
+    for (size_t i = 1; i < n; i++) {
+        for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
+            if (!strncmp(name + i, words[k], strlen(words[k]))) {
+                return i;
+            }
+        }
+    }
+    return n;
+}
+
+bool prototype_is_variant(const char *linkage, const char *name)
+{
+    size_t n = strlen(linkage), base;
+
+    if (strncmp(linkage, "__", 2)) {
+        return false;
+    }
+    base = without_processor(linkage + 2, n - 2);
+    return base < n - 2 && find(linkage + 2, base) && strlen(name) == base &&
+           !strncmp(linkage + 2, name, base);
+}
+
 const char *prototype_of(const char *linkage)
 {
     static const char *const prefixes[] = {"__GI_", "__libc_", "_IO_", "__", ""};
     size_t n = strcspn(linkage, "@");
     const struct prototype *p = NULL;
-    char name[64];
 
     for (size_t i = 0; !p && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         size_t skip = strlen(prefixes[i]);
-        if (!strncmp(linkage, prefixes[i], skip) && n > skip && n - skip < sizeof(name)) {
-            memcpy(name, linkage + skip, n - skip);
-            name[n - skip] = 0;
-            p = bsearch(name, prototypes, sizeof(prototypes) / sizeof(prototypes[0]),
-                        sizeof(prototypes[0]), by_name);
+        const char *name = linkage + skip;
+
+        if (!strncmp(linkage, prefixes[i], skip) && n > skip) {
+            p = find(name, n - skip);
+            p = p || !skip ? p : find(name, without_processor(name, n - skip));
         }
     }
     return p ? p->types : NULL;

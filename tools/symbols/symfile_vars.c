@@ -300,6 +300,10 @@ uint32_t vars_function(struct reader *r, Dwarf_Die *die, uint32_t scope, unsigne
 {
     struct var_attrs a;
     Dwarf_Die unit;
+    bool has_unit = dwarf_diecu(die, &unit, NULL, NULL) != NULL;
+    if (has_unit && dwarf_srclang(&unit) == DW_LANG_Mips_Assembler) {
+        return SYM_NONE; /* the assembler lists functions, not what they take */
+    }
     var_attrs_of(die, &a);
     struct sym_prototype p = {.scope = scope};
     p.entry = ((struct sym_scope *)r->scopes.p)[scope].entry;
@@ -308,8 +312,7 @@ uint32_t vars_function(struct reader *r, Dwarf_Die *die, uint32_t scope, unsigne
     add_parameters(r, die, &a, bias);
     p.n = (uint32_t)r->variables.n - p.first;
     p.variadic = is_variadic(die, &a);
-    p.no_prototype = !a.prototyped && dwarf_diecu(die, &unit, NULL, NULL) &&
-                     is_c(dwarf_srclang(&unit));
+    p.no_prototype = !a.prototyped && has_unit && is_c(dwarf_srclang(&unit));
     struct sym_block b = {
         .parent = SYM_NONE, .scope = scope, .prototype = (uint32_t)r->prototypes.n};
     b.first = p.first;

@@ -53,7 +53,8 @@ static bool has_target(const struct counter *c, size_t edge)
 static bool is_chosen(const struct counter *c, uint32_t index)
 {
     for (unsigned i = 0; i < c->opt->nr_patterns; i++) {
-        if (call_matches(c->opt->patterns[i], function(c, index))) {
+        if (call_matches(c->opt->patterns[i], function(c, index)) ||
+            call_is_variant(c->opt->patterns[i], function(c, index))) {
             return true;
         }
     }

@@ -10,9 +10,15 @@
 #include "cannoli/isa.h"
 #include "common/options.h"
 #include "nothing.h"
+#include "state/prototypes.h"
 
 /* What is known of whether a function is chosen. */
-enum chosen { CHOSEN_UNKNOWN, CHOSEN_NOT, CHOSEN_YES };
+enum chosen {
+    CHOSEN_UNKNOWN,
+    CHOSEN_NOT,
+    CHOSEN_VARIANT, /* what calls of the function that is meant reach, by an IFUNC */
+    CHOSEN_YES
+};
 
 /* Calls of a thread that ended by a jump to another function, or have just ended. */
 #define MAX_WAITING 16u
@@ -78,46 +84,60 @@ bool call_matches(const char *pattern, const struct call_function *f)
     if (is_stub(f) && !strchr(pattern, '@')) {
         return matches_stub(pattern, f->symbol->name);
     }
-    return symfile_function_matches(f->module->file, f->symbol, pattern);
+    return f->symbol->ifunc
+               ? symfile_names_code(f->module->file, f->symbol, pattern)
+               : symfile_function_matches(f->module->file, f->symbol, pattern);
 }
 
-static bool is_chosen(struct collector *c, const struct calltree *t, uint32_t function)
+bool call_is_variant(const char *pattern, const struct call_function *f)
+{
+    return f->symbol && prototype_is_variant(f->symbol->linkage, pattern);
+}
+
+static enum chosen chosen(struct collector *c, const struct calltree *t,
+                          uint32_t function)
 {
     uint8_t *known;
 
     if (!array_reserve_zeroed(&c->chosen, &c->nr_chosen, function + (size_t)1,
                               sizeof(*c->chosen))) {
         c->no_memory = true;
-        return false;
+        return CHOSEN_NOT;
     }
     known = &c->chosen[function];
     if (*known == CHOSEN_UNKNOWN) {
         *known = CHOSEN_NOT;
-        for (unsigned i = 0; i < c->nr_patterns; i++) {
+        for (unsigned i = 0; i < c->nr_patterns && *known != CHOSEN_YES; i++) {
             if (call_matches(c->patterns[i], &t->functions[function])) {
                 *known = CHOSEN_YES;
+            } else if (call_is_variant(c->patterns[i], &t->functions[function])) {
+                *known = CHOSEN_VARIANT;
             }
         }
     }
-    return *known == CHOSEN_YES;
+    return *known;
 }
 
 /* A span that begins where another one of the same depth ended: that function jumped to
- * this one, which returns to its caller.  If this one is listed, a stub before it is not. */
-static void extend(struct collector *c, const struct call_span *s, bool chosen)
+ * this one, which returns to its caller.  If this one is listed, a stub before it is not.
+ * Returns whether there is such a stub. */
+static bool extend(struct collector *c, const struct call_span *s, bool listed)
 {
     const struct waiting *w = &c->waiting[s->thread];
+    bool stub = false;
 
     if (s->uncalled && s->opened == s->from) {
-        return;
+        return false;
     }
     for (unsigned i = 0; i < MAX_WAITING; i++) {
         struct call *before = w->call[i] ? &c->list->v[w->call[i] - 1] : NULL;
         if (before && before->depth == s->depth && before->to == s->from) {
             before->to = s->to;
-            before->gone |= chosen && before->stub;
+            before->gone |= listed && before->stub;
+            stub |= before->stub;
         }
     }
+    return stub;
 }
 
 static int on_span(void *arg, const struct calltree *t, const struct call_span *s)
@@ -125,16 +145,17 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     struct collector *c = arg;
     struct call_list *l = c->list;
     struct waiting *w;
-    bool chosen;
+    enum chosen how;
+    bool stub;
 
     if (!array_reserve_zeroed(&c->waiting, &c->nr_waiting, s->thread + (size_t)1,
                               sizeof(*c->waiting))) {
         c->no_memory = true;
         return 1;
     }
-    chosen = is_chosen(c, t, s->function);
-    extend(c, s, chosen);
-    if (!chosen || s->running) {
+    how = chosen(c, t, s->function);
+    stub = extend(c, s, how == CHOSEN_YES);
+    if (how == CHOSEN_NOT || (how == CHOSEN_VARIANT && stub) || s->running) {
         return c->no_memory;
     }
     if (!array_reserve(&l->v, &c->cap, l->n + 1, sizeof(*l->v))) {
@@ -191,7 +212,8 @@ unsigned call_list_unmatched(const struct calltree *t, const char *path,
         bool ran = false;
 
         for (uint32_t k = 0; k < t->nr_functions && !ran; k++) {
-            ran = call_matches(patterns[i], &t->functions[k]);
+            ran = call_matches(patterns[i], &t->functions[k]) ||
+                  call_is_variant(patterns[i], &t->functions[k]);
         }
         if (!ran && !nothing_named(PROG, path, places, patterns[i], true)) {
             tool_error(PROG, "%s: '%s' was not called in what is selected", path,

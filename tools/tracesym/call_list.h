@@ -42,6 +42,9 @@ void call_list_free(struct call_list *l);
 
 /* Whether a pattern matches a function. */
 bool call_matches(const char *pattern, const struct call_function *f);
+/* Whether a name means a function by the name that its callers use: "strlen" of
+ * "__strlen_avx2". */
+bool call_is_variant(const char *name, const struct call_function *f);
 
 /* One line on stderr for each pattern that no function matches which ran: that there is no
  * such function, or that it was not called.  Returns their number. */
