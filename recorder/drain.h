@@ -29,7 +29,8 @@ struct drain_ops {
 
 struct drain_totals {
     uint32_t processes, threads; /* ever seen */
-    uint64_t waits, wait_ns;     /* of the guest, for space */
+    uint32_t left;           /* processes that became a program that is not recorded */
+    uint64_t waits, wait_ns; /* of the guest, for space */
 };
 
 /* How the command's own process ended, as wait(2) reports it; -1: not yet. */

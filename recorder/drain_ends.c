@@ -399,6 +399,7 @@ static int finish_process(struct drain *d, struct guest_process *p, uint64_t now
     if (err) {
         return err; /* the process stays in the list, whose end frees it */
     }
+    d->totals.left += p->end_reason == CTR_END_EXEC && !p->replaced;
     drain_epoch_end(d, p);
     guests_remove(d->guests, p);
     return drain_submit(d, drain_job_new(JOB_PROCESS_END, p, NULL));

@@ -262,6 +262,29 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
     return err ? err : plan_argv(plan, command, not_owned, 1, command + 1);
 }
 
+/* Reports a program that is not ELF; of a script, how to record its interpreter. */
+static void report_no_elf(const char *path)
+{
+    char line[256];
+    FILE *f = fopen(path, "r");
+    bool script = f && fgets(line, sizeof(line), f) && !strncmp(line, "#!", 2);
+    char *by = line + 2;
+
+    if (f) {
+        fclose(f);
+    }
+    if (!script) {
+        tool_error(PROG, "'%s' is no ELF program", path);
+        return;
+    }
+    by += strspn(by, " \t");
+    by[strcspn(by, "\n")] = '\0';
+    tool_error(PROG,
+               "'%s' is a script: record its interpreter, and with --follow-exec the "
+               "programs that it runs, as in '%s --follow-exec -- %s %s'",
+               path, PROG, by, path);
+}
+
 /* A guest program: QEMU is chosen by its ELF header. */
 static int plan_guest(struct launch_plan *plan, char **command, const char *qemu_dir)
 {
@@ -288,10 +311,7 @@ static int plan_guest(struct launch_plan *plan, char **command, const char *qemu
         tool_error(PROG, "cannot read '%s': %s", path, strerror(errno));
         goto fail;
     case ELF_NOT_ELF:
-        tool_error(PROG,
-                   "'%s' is no ELF program: for a script record its interpreter, as in "
-                   "'%s -- qemu-ARCH INTERPRETER %s'",
-                   path, PROG, path);
+        report_no_elf(path);
         goto fail;
     case ELF_UNKNOWN:
         tool_error(PROG,

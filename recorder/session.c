@@ -371,6 +371,7 @@ static void numbers(void *arg, struct status_numbers *n)
         .bytes = out.out.bytes,
         .processes = totals.processes,
         .threads = totals.threads,
+        .left = s->config->follow & MEMPIPE_FOLLOW_EXEC ? 0 : totals.left,
         .incomplete = out.incomplete,
         .ring = s->ring != NULL,
         .dropped = out.ring.dropped_insns,

@@ -199,7 +199,7 @@ void status_summary(struct status *st, uint64_t now_ns, const struct status_numb
 {
     double s = (double)(now_ns - st->start_ns) / 1e9;
     char insns[32], loads[32], stores[32], size[32], lost[48] = "";
-    char kept[32], dropped[32], ring[112] = "";
+    char kept[32], dropped[32], ring[112] = "", left[80] = "";
 
     if (n->ring) {
         snprintf(ring, sizeof(ring), " (the newest %s kept, %s dropped)",
@@ -209,14 +209,20 @@ void status_summary(struct status *st, uint64_t now_ns, const struct status_numb
     if (n->incomplete) {
         snprintf(lost, sizeof(lost), ", %u without a sure end", n->incomplete);
     }
+    if (n->left) {
+        snprintf(left, sizeof(left),
+                 ", %u executed program%s not recorded (--follow-exec)", n->left,
+                 n->left == 1 ? "" : "s");
+    }
     status_begin_message(st);
     fprintf(stderr,
             "cannoli-record: %s instructions%s, %s loads, %s stores; %u thread%s%s, %u "
-            "process%s; %s, %.2f bits per instruction; %.2f s, waited %.2f s; %s%s%s\n",
+            "process%s%s; %s, %.2f bits per instruction; %.2f s, waited %.2f s; %s%s%s\n",
             count_text(insns, sizeof(insns), n->insns), ring,
             count_text(loads, sizeof(loads), n->loads),
             count_text(stores, sizeof(stores), n->stores), n->threads,
             n->threads == 1 ? "" : "s", lost, n->processes, n->processes == 1 ? "" : "es",
-            size_text(size, sizeof(size), n->bytes), bits(n), s, (double)n->wait_ns / 1e9,
-            file, selection ? "; of " : "", selection ? selection : "");
+            left, size_text(size, sizeof(size), n->bytes), bits(n), s,
+            (double)n->wait_ns / 1e9, file, selection ? "; of " : "",
+            selection ? selection : "");
 }

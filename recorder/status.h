@@ -9,6 +9,7 @@
 struct status_numbers {
     uint64_t insns, loads, stores, bytes;
     uint32_t processes, threads, incomplete;
+    uint32_t left;           /* programs executed by execve, not recorded */
     bool ring;               /* bytes are those of what is kept: */
     uint64_t kept, dropped;  /* instructions */
     uint64_t waits, wait_ns; /* of the guest, for the recorder */

@@ -74,6 +74,8 @@ printf 'blocks 15\nbadexec\nblocks 15\nexec /bin/false\n' >exec
 rec 1 -o exec.ctr -- qemu-arm exec
 counts exec.ctr 80 30 10 1 1 0
 "$dump" --info --json exec.ctr | grep -q '"exec"' || fail "the end by execve is not recorded"
+grep -q '1 process, 1 executed program not recorded (--follow-exec);' stderr ||
+    fail "what was executed: $(cat stderr)"
 # The recording does not wait for a child that became another program.
 guest execfork 'execfork /bin/sleep 120' 'blocks 15' 'sleep 300'
 start=$SECONDS
