@@ -35,7 +35,6 @@ static void put_code_parts(uint8_t *p, const struct table_header *h, uint64_t k,
     uint32_t before = k ? (uint32_t)k - 1 : SYM_NONE;
     struct sym_code c = {from, to, text};
     struct sym_function fn = {from, to, text, text, (uint8_t)k % 5, k & 1};
-    struct sym_extent x = {from, to};
     struct sym_mark m = {from, 0, "atdx"[k % 4]};
     struct sym_range r = {from, to, (uint32_t)k, 10, 2, before, 1};
     struct sym_scope s = {.name = text,
@@ -47,9 +46,9 @@ static void put_code_parts(uint8_t *p, const struct table_header *h, uint64_t k,
                           .entry = from};
     struct sym_alias a = {text, text, (uint32_t)k};
     const void *v[PARTS] = {
-        [PART_CODE] = &c,    [PART_FUNCTIONS] = &fn, [PART_MARKS] = &m,
-        [PART_RANGES] = &r,  [PART_SCOPES] = &s,     [PART_FILES] = &text,
-        [PART_ALIASES] = &a, [PART_EXTENTS] = &x};
+        [PART_CODE] = &c,   [PART_FUNCTIONS] = &fn, [PART_MARKS] = &m,
+        [PART_RANGES] = &r, [PART_SCOPES] = &s,     [PART_FILES] = &text,
+        [PART_ALIASES] = &a};
     for (unsigned part = 0; part <= PART_ALIASES; part++) {
         memcpy(p + h->part[part].off + k * table_elem_bytes[part], v[part],
                table_elem_bytes[part]);

@@ -59,17 +59,6 @@ static void query_functions(const struct symfile *f)
     }
 }
 
-static void query_extents(const struct symfile *f)
-{
-    const struct sym_extent *v;
-    uint32_t n = symfile_extents(f, &v);
-    for (uint32_t i = 0; i < n; i++) {
-        CHECK(v[i].addr < v[i].end && (i == 0 || v[i - 1].end <= v[i].addr));
-        CHECK(symfile_extents_upto(f, v[i].addr) == i + 1);
-        query_address(f, v[i].addr);
-    }
-}
-
 static void query_lines(const struct symfile *f)
 {
     const struct sym_range *r;
@@ -288,7 +277,6 @@ void fuzz_query(const struct symfile *f)
         query_address(f, code[i].end - 1);
         query_address(f, code[i].end);
     }
-    query_extents(f);
     query_functions(f);
     query_lines(f);
     query_objects(f);

@@ -146,20 +146,10 @@ struct sym_function {
 };
 /* All functions, ascending. */
 uint32_t symfile_functions(const struct symfile *f, const struct sym_function **v);
+/* How many of them begin at vaddr or before. */
+uint32_t symfile_functions_upto(const struct symfile *f, uint64_t vaddr);
 /* The function that contains vaddr, or NULL. */
 const struct sym_function *symfile_function(const struct symfile *f, uint64_t vaddr);
-/*
- * Where a function without a symbol begins and ends, by .eh_frame; of a file without a
- * .symtab.  Disjoint, and none overlaps a function.
- */
-struct sym_extent {
-    uint64_t addr, end;
-};
-/* All, ascending. */
-uint32_t symfile_extents(const struct symfile *f, const struct sym_extent **v);
-/* How many of the functions, or extents, begin at vaddr or before. */
-uint32_t symfile_functions_upto(const struct symfile *f, uint64_t vaddr);
-uint32_t symfile_extents_upto(const struct symfile *f, uint64_t vaddr);
 /* By the mapping symbols of ARM, AArch64 and RISC-V: false for data ($d). */
 bool symfile_is_code(const struct symfile *f, uint64_t vaddr);
 /* arm: whether the code at vaddr is T32, by mapping symbols ($t) or function. */

@@ -280,7 +280,6 @@ void table_write(struct reader *r)
     const struct symvec *v[PARTS] = {
         [PART_CODE] = &r->code,
         [PART_FUNCTIONS] = &r->functions,
-        [PART_EXTENTS] = &r->extents,
         [PART_MARKS] = &r->marks,
         [PART_RANGES] = &r->ranges,
         [PART_SCOPES] = &r->scopes,

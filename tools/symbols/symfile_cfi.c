@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads call frame information, in the child: .eh_frame of the file, then .debug_frame
- * for code that it does not describe.  libdw runs the programs; symfile_fde.c lists the entries.
+ * for code that it does not describe.  libdw runs the programs; the entries are listed
+ * here, because it finds one only by an address in it.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -14,12 +15,164 @@
 
 struct frame_reader {
     struct reader *r;
-    struct symvec fdes;  /* struct fde_span */
-    struct symhash sets; /* rules with the same content, by hash */
+    struct symvec starts; /* uint64_t */
+    struct symhash sets;  /* rules with the same content, by hash */
     Dwarf_CFI *cfi;
     Dwarf_Addr bias;
+    const uint8_t *e_ident;
     struct symvec rows; /* of this section */
 };
+
+/* ------------------------------------------------------------- where they begin */
+
+struct section {
+    Elf_Data *data;
+    uint64_t addr;
+    bool eh;
+};
+
+static uint64_t load(const struct frame_reader *c, const uint8_t *p, unsigned n)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < n; i++) {
+        v |= (uint64_t)p[i] << (8 * (c->r->file->big_endian ? n - 1 - i : i));
+    }
+    return v;
+}
+
+/* The size of an encoded pointer of fixed size, 0 if it has another form. */
+static unsigned pointer_bytes(const struct frame_reader *c, uint8_t encoding)
+{
+    switch (encoding & 0x0f) {
+    case DW_EH_PE_absptr:
+        return c->r->file->is64 ? 8 : 4;
+    case DW_EH_PE_udata2:
+    case DW_EH_PE_sdata2:
+        return 2;
+    case DW_EH_PE_udata4:
+    case DW_EH_PE_sdata4:
+        return 4;
+    case DW_EH_PE_udata8:
+    case DW_EH_PE_sdata8:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+/* The encoding of the addresses of a CIE's entries, from its augmentation. */
+static uint8_t encoding_of(const struct frame_reader *c, const Dwarf_CIE *cie)
+{
+    const uint8_t *p = cie->augmentation_data;
+    const uint8_t *end = p + cie->augmentation_data_size;
+    if (!p || cie->augmentation[0] != 'z') {
+        return DW_EH_PE_absptr;
+    }
+    for (const char *a = cie->augmentation + 1; *a; a++) {
+        if (*a == 'R') {
+            return p < end ? *p : DW_EH_PE_absptr;
+        }
+        if (*a == 'L') {
+            p++;
+        } else if (*a == 'P') {
+            unsigned n = p < end ? pointer_bytes(c, *p) : 0;
+            if (n == 0) {
+                return DW_EH_PE_omit;
+            }
+            p += 1 + n;
+        } else if (*a != 'S' && *a != 'B') {
+            return DW_EH_PE_omit;
+        }
+    }
+    return DW_EH_PE_absptr;
+}
+
+static void add_start(struct frame_reader *c, const struct section *s,
+                      const Dwarf_FDE *fde)
+{
+    Dwarf_CFI_Entry entry;
+    Dwarf_Off next;
+    uint8_t encoding = DW_EH_PE_absptr;
+    if (dwarf_next_cfi(c->e_ident, s->data, s->eh, (Dwarf_Off)fde->CIE_pointer, &next,
+                       &entry) != 0 ||
+        !dwarf_cfi_cie_p(&entry)) {
+        return;
+    }
+    if (s->eh) {
+        encoding = encoding_of(c, &entry.cie);
+    }
+    unsigned n = pointer_bytes(c, encoding);
+    if (n == 0 || encoding == DW_EH_PE_omit || encoding & DW_EH_PE_indirect ||
+        fde->end < fde->start || (size_t)(fde->end - fde->start) < n) {
+        return;
+    }
+    uint64_t v = load(c, fde->start, n);
+    if (encoding & 0x08 && n < 8) {
+        uint64_t sign = UINT64_C(1) << (8 * n - 1);
+        v = (v ^ sign) - sign;
+    }
+    if ((encoding & 0x70) == DW_EH_PE_pcrel) {
+        v += s->addr + (uint64_t)(fde->start - (const uint8_t *)s->data->d_buf);
+    } else if ((encoding & 0x70) != DW_EH_PE_absptr) {
+        return;
+    }
+    v = c->r->file->is64 ? v : (uint32_t)v;
+    *(uint64_t *)vec_push(c->r, &c->starts, sizeof(uint64_t)) = v;
+}
+
+static bool find_section(Elf *elf, const char *name, struct section *s)
+{
+    Elf_Scn *scn = NULL;
+    GElf_Shdr sh;
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0) {
+        return false;
+    }
+    while ((scn = elf_nextscn(elf, scn)) != NULL) {
+        const char *have;
+        if (gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS &&
+            (have = elf_strptr(elf, names, sh.sh_name)) && strcmp(have, name) == 0) {
+            if (sh.sh_flags & SHF_COMPRESSED) {
+                elf_compress(scn, 0, 0);
+            }
+            s->data = elf_rawdata(scn, NULL);
+            s->addr = sh.sh_addr;
+            return s->data && s->data->d_buf;
+        }
+    }
+    return false;
+}
+
+static int by_addr(const void *pa, const void *pb)
+{
+    const uint64_t *a = pa, *b = pb;
+    return (*a > *b) - (*a < *b);
+}
+
+static void list_starts(struct frame_reader *c, Elf *elf, bool eh)
+{
+    struct section s = {.eh = eh};
+    Dwarf_CFI_Entry entry;
+    Dwarf_Off off = 0, next;
+    c->starts.n = 0;
+    if (!find_section(elf, eh ? ".eh_frame" : ".debug_frame", &s)) {
+        return;
+    }
+    /* A status of 1 is the end; a terminator has no content. */
+    int status;
+    while ((status = dwarf_next_cfi(c->e_ident, s.data, eh, off, &next, &entry)) == 0) {
+        if (!dwarf_cfi_cie_p(&entry)) {
+            add_start(c, &s, &entry.fde);
+        }
+        if (next <= off) {
+            break;
+        }
+        off = next;
+    }
+    if (c->starts.n > 1) {
+        qsort(c->starts.p, c->starts.n, sizeof(uint64_t), by_addr);
+    }
+}
 
 /* ------------------------------------------------------------------------ rows */
 
@@ -170,10 +323,10 @@ static uint64_t add_row(struct frame_reader *c, uint64_t pc, struct symvec *rule
 static void read_section(struct frame_reader *c)
 {
     struct symvec rules = {0};
-    const struct fde_span *fde = c->fdes.p;
+    const uint64_t *start = c->starts.p;
     uint64_t covered = 0;
-    for (size_t i = 0; i < c->fdes.n && c->rows.n < MAX_ROWS; i++) {
-        uint64_t pc = fde[i].addr + c->bias;
+    for (size_t i = 0; i < c->starts.n && c->rows.n < MAX_ROWS; i++) {
+        uint64_t pc = start[i] + c->bias;
         if (pc < covered) {
             continue;
         }
@@ -213,17 +366,18 @@ void read_frames(struct reader *r)
     struct symvec eh = {0};
     Dwarf_Addr bias;
     GElf_Addr elf_bias;
+    c.e_ident = (const uint8_t *)elf_getident(r->elf, NULL);
     c.cfi = dwfl_module_eh_cfi(r->mod, &c.bias);
-    if (c.cfi && dwfl_module_getelf(r->mod, &elf_bias)) {
-        fdes_list(r, r->elf, true, &c.fdes);
+    if (c.cfi && c.e_ident && dwfl_module_getelf(r->mod, &elf_bias)) {
+        list_starts(&c, r->elf, true);
         read_section(&c);
     }
     eh = c.rows;
     c.rows = (struct symvec){0};
     Dwarf *dw = dwfl_module_getdwarf(r->mod, &bias);
     c.cfi = dw ? dwfl_module_dwarf_cfi(r->mod, &c.bias) : NULL;
-    if (c.cfi) {
-        fdes_list(r, dwarf_getelf(dw), false, &c.fdes);
+    if (c.cfi && c.e_ident) {
+        list_starts(&c, dwarf_getelf(dw), false);
         read_section(&c);
     }
     merge(r, &eh, &c.rows);

@@ -53,19 +53,6 @@ static bool check_functions(struct symfile *f, struct sym_function *v)
     return v != NULL;
 }
 
-static bool check_extents(struct symfile *f, const struct sym_extent *v)
-{
-    uint64_t last = 0;
-    for (uint64_t i = 0; v && i < f->table->part[PART_EXTENTS].n; i++) {
-        if (v[i].addr < last || v[i].end <= v[i].addr) {
-            return false;
-        }
-        last = v[i].end;
-    }
-    f->extents = v;
-    return v != NULL;
-}
-
 static bool check_marks(struct symfile *f, const struct sym_mark *v)
 {
     for (uint64_t i = 1; v && i < f->table->part[PART_MARKS].n; i++) {
@@ -139,8 +126,7 @@ bool symfile_check_table(struct symfile *f)
     return n > 0 && f->strings[n - 1] == '\0' && h->debug_path < n &&
            h->build_id_bytes <= sizeof(h->build_id) && small(&h->has_symtab, 1) &&
            small(&h->wants_debug, 1) && check_code(f, p[PART_CODE]) &&
-           check_functions(f, p[PART_FUNCTIONS]) && check_extents(f, p[PART_EXTENTS]) &&
-           check_marks(f, p[PART_MARKS]) && check_ranges(f, p[PART_RANGES]) &&
-           check_scopes(f, p[PART_SCOPES]) && check_files(f, p[PART_FILES]) &&
-           symfile_check_data(f, p);
+           check_functions(f, p[PART_FUNCTIONS]) && check_marks(f, p[PART_MARKS]) &&
+           check_ranges(f, p[PART_RANGES]) && check_scopes(f, p[PART_SCOPES]) &&
+           check_files(f, p[PART_FILES]) && symfile_check_data(f, p);
 }

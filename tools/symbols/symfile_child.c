@@ -106,7 +106,6 @@ static void read_parts(struct reader *r)
         read_dwarf(r, &candidates);
     }
     functions_make(r, &candidates);
-    read_extents(r);
     if (r->want & SYMFILE_DATA) {
         objects_finish(r);
     }

@@ -76,12 +76,6 @@ uint32_t symfile_functions(const struct symfile *f, const struct sym_function **
     return (uint32_t)f->table->part[PART_FUNCTIONS].n;
 }
 
-uint32_t symfile_extents(const struct symfile *f, const struct sym_extent **v)
-{
-    *v = f->extents;
-    return (uint32_t)f->table->part[PART_EXTENTS].n;
-}
-
 uint32_t symfile_ranges(const struct symfile *f, const struct sym_range **v)
 {
     *v = f->ranges;
@@ -129,12 +123,6 @@ uint32_t symfile_functions_upto(const struct symfile *f, uint64_t vaddr)
 {
     return (uint32_t)symfile_upto(f->functions, sizeof(*f->functions),
                                   f->table->part[PART_FUNCTIONS].n, vaddr);
-}
-
-uint32_t symfile_extents_upto(const struct symfile *f, uint64_t vaddr)
-{
-    return (uint32_t)symfile_upto(f->extents, sizeof(*f->extents),
-                                  f->table->part[PART_EXTENTS].n, vaddr);
 }
 
 const struct sym_function *symfile_function(const struct symfile *f, uint64_t vaddr)

@@ -49,7 +49,6 @@ struct reader {
 
     struct symvec code;      /* struct sym_code, strings as offsets */
     struct symvec functions; /* struct sym_function */
-    struct symvec extents;   /* struct sym_extent */
     struct symvec marks;     /* struct sym_mark */
     struct symvec ranges, scopes, files;
     struct symvec aliases;                     /* struct sym_alias */
@@ -227,16 +226,6 @@ void objects_symbol(struct reader *r, const char *name, const GElf_Sym *sym,
 void objects_variable(struct reader *r, Dwarf_Die *die, uint32_t prefix,
                       uint32_t function, Dwarf_Addr bias);
 void objects_finish(struct reader *r);
-
-/* symfile_fde.c */
-struct fde_span {
-    uint64_t addr, end; /* of the code that an entry describes, as in the file */
-};
-/* Replaces *out by the entries of .eh_frame, or else .debug_frame, by address. */
-void fdes_list(struct reader *r, Elf *elf, bool eh, struct symvec *out);
-
-/* symfile_extent.c: when the functions are made. */
-void read_extents(struct reader *r);
 
 /* symfile_cfi.c */
 void read_frames(struct reader *r);

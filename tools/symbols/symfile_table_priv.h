@@ -20,7 +20,6 @@
 enum table_part {
     PART_CODE,        /* struct sym_code */
     PART_FUNCTIONS,   /* struct sym_function */
-    PART_EXTENTS,     /* struct sym_extent */
     PART_MARKS,       /* struct sym_mark */
     PART_RANGES,      /* struct sym_range */
     PART_SCOPES,      /* struct sym_scope */
@@ -84,7 +83,6 @@ struct table_header {
 static const size_t table_elem_bytes[PARTS] = {
     [PART_CODE] = sizeof(struct sym_code),
     [PART_FUNCTIONS] = sizeof(struct sym_function),
-    [PART_EXTENTS] = sizeof(struct sym_extent),
     [PART_MARKS] = sizeof(struct sym_mark),
     [PART_RANGES] = sizeof(struct sym_range),
     [PART_SCOPES] = sizeof(struct sym_scope),
@@ -134,7 +132,6 @@ struct symfile {
     size_t table_bytes;
     const struct sym_code *code;
     const struct sym_function *functions;
-    const struct sym_extent *extents;
     const struct sym_mark *marks;
     const struct sym_range *ranges;
     const struct sym_scope *scopes;

@@ -11,7 +11,7 @@
 
 #include "common/array.h"
 #include "cannoli/isa.h"
-#include "tracecov/unwind.h"
+#include "symbols/unwind_table.h"
 
 struct divide {
     const struct report_code *k;

@@ -26,9 +26,10 @@ int code_init(struct code *c, struct ctr_trace *tr, const struct places *places)
     c->table = calloc(c->nr_buckets, sizeof(*c->table));
     c->nr_pages = 1u << (31 - SPOT_PAGE_BITS);
     c->pages = calloc(c->nr_pages, sizeof(*c->pages));
-    c->cold = calloc(MAX_COLD, sizeof(*c->cold));
+    c->cold = calloc(MAX_RESOLVED, sizeof(*c->cold));
+    c->extents = calloc(MAX_RESOLVED, sizeof(*c->extents));
     pthread_mutex_init(&c->lock, NULL);
-    return c->table && c->pages && c->cold ? 0 : -CTR_E_NOMEM;
+    return c->table && c->pages && c->cold && c->extents ? 0 : -CTR_E_NOMEM;
 }
 
 void spot_drop(struct spot *s)
@@ -61,6 +62,7 @@ void code_fini(struct code *c)
     free(c->table);
     free(c->pages);
     cold_fini(c);
+    extents_fini(c);
     pthread_mutex_destroy(&c->lock);
 }
 
@@ -180,24 +182,18 @@ static struct fn *find_unnamed(struct code *c, const struct module *m, uint64_t 
                                uint64_t *end, bool *start)
 {
     const struct sym_function *v;
-    const struct sym_extent *x;
-    uint32_t n = symfile_functions(m->file, &v), nx = symfile_extents(m->file, &x);
+    uint32_t n = symfile_functions(m->file, &v);
     uint32_t i = symfile_functions_upto(m->file, vaddr);
-    uint32_t k = symfile_extents_upto(m->file, vaddr);
     uint64_t begin = i ? v[i - 1].end : 0;
 
-    if (k && vaddr < x[k - 1].end) {
-        *start = is_entry(c, x[k - 1].addr, vaddr);
-        *end = x[k - 1].end;
-        return find(c, FN_CODE, m, x[k - 1].addr);
-    }
     if (i < n) {
         *end = v[i].addr;
     }
-    if (k < nx && x[k].addr < *end) {
-        *end = x[k].addr;
+    if (extents_find(c, m, vaddr, &begin, end)) {
+        *start = is_entry(c, begin, vaddr);
+        return find(c, FN_CODE, m, begin);
     }
-    return find(c, FN_STRETCH, m, k && x[k - 1].end > begin ? x[k - 1].end : begin);
+    return find(c, FN_STRETCH, m, begin);
 }
 
 /* The function that contains vaddr, or the stretch between functions; *end: its end. */
@@ -245,6 +241,13 @@ static bool place_of(struct code *c, uint64_t pc, const struct when *w, struct p
 {
     return c->places &&
            places_find(c->places, w->process, w->time_ns, w->chunk_end_ns, pc, out);
+}
+
+/* Call it before range_of, without the lock. */
+static void resolve(struct code *c, const struct module *m)
+{
+    cold_resolve(c, m);
+    extents_resolve(c, m);
 }
 
 /* place NULL: in no file.  False: no memory; s->next has the spots made so far. */
@@ -297,7 +300,7 @@ struct spot *code_spot_new(struct code *c, const struct ctr_block *b)
     struct spot_page *page;
     struct spot *s = NULL;
 
-    cold_resolve(c, where > 0 ? place.module : NULL);
+    resolve(c, where > 0 ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     page = atomic_load_explicit(&c->pages[b->id >> SPOT_PAGE_BITS], memory_order_relaxed);
     if (!page) {
@@ -334,7 +337,7 @@ struct spot *code_spot_at(struct code *c, const struct ctr_block *b, const struc
     bool found = place_of(c, b->pc, w, &place);
     struct spot *s = aligned_alloc(64, sizeof(*s));
 
-    cold_resolve(c, found ? place.module : NULL);
+    resolve(c, found ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     if (s && !make(c, b, found ? &place : NULL, s)) {
         spot_drop(s);
@@ -355,7 +358,7 @@ bool code_locate(struct code *c, uint64_t pc, const struct when *w, struct spot 
     found = place_of(c, out->pc, w, &place);
     out->vaddr = found ? place.vaddr : out->pc;
     out->after_call = true;
-    cold_resolve(c, found ? place.module : NULL);
+    resolve(c, found ? place.module : NULL);
     pthread_mutex_lock(&c->lock);
     out->range = range_of(c, found ? place.module : NULL, out->vaddr, &end, &out->start);
     pthread_mutex_unlock(&c->lock);

@@ -151,7 +151,7 @@ void cold_resolve(struct code *c, const struct module *m)
 {
     struct cold *new, *none = NULL;
 
-    if (!m || !m->file || m->index >= MAX_COLD ||
+    if (!m || !m->file || m->index >= MAX_RESOLVED ||
         atomic_load_explicit(&c->cold[m->index], memory_order_acquire)) {
         return;
     }
@@ -168,7 +168,7 @@ const struct sym_function *cold_whole(const struct code *c, const struct module 
     const struct cold *of = NULL;
     const struct part key = {.part = s}, *p = NULL;
 
-    if (m->index < MAX_COLD) {
+    if (m->index < MAX_RESOLVED) {
         of = atomic_load_explicit(&c->cold[m->index], memory_order_acquire);
     }
     if (of && of->n) {
@@ -179,7 +179,7 @@ const struct sym_function *cold_whole(const struct code *c, const struct module 
 
 void cold_fini(struct code *c)
 {
-    for (uint32_t i = 0; c->cold && i < MAX_COLD; i++) {
+    for (uint32_t i = 0; c->cold && i < MAX_RESOLVED; i++) {
         free(atomic_load_explicit(&c->cold[i], memory_order_relaxed));
     }
     free(c->cold);

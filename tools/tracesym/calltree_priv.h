@@ -107,10 +107,12 @@ struct code {
     uint32_t nr_pages;
     struct cold *_Atomic *cold; /* by module; stored (release) and loaded (acquire) by any
                                    worker */
+    struct extents *_Atomic *extents; /* the same */
 };
 
-/* Limit of modules whose cold parts are resolved; in others they are functions. */
-#define MAX_COLD 65536u
+/* Limit of modules whose cold parts and extents are resolved; in others cold parts are
+ * functions, and code without symbols is what calls make of it. */
+#define MAX_RESOLVED 65536u
 struct cold;
 /* calltree_cold.c: resolves the cold parts of a module; m may be NULL.  Call it before
  * cold_whole, without the lock: it reads all functions, once. */
@@ -119,6 +121,17 @@ void cold_resolve(struct code *c, const struct module *m);
 const struct sym_function *cold_whole(const struct code *c, const struct module *m,
                                       const struct sym_function *s);
 void cold_fini(struct code *c);
+
+struct extents;
+/* calltree_extent.c: reads the unwind table of a module; m may be NULL.  Call it before
+ * extents_find, without the lock. */
+void extents_resolve(struct code *c, const struct module *m);
+/* Whether vaddr, which is in no function with a symbol, is in one that the unwind table
+ * has: *begin and *end are its.  Else the code around it without one is between them;
+ * before the call they are the limits of that. */
+bool extents_find(const struct code *c, const struct module *m, uint64_t vaddr,
+                  uint64_t *begin, uint64_t *end);
+void extents_fini(struct code *c);
 
 int code_init(struct code *c, struct ctr_trace *tr, const struct places *places);
 void code_fini(struct code *c);

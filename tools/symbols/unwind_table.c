@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads unwind tables; see unwind.h.  They are found by the program headers, and read
+ * Reads unwind tables; see unwind_table.h.  They are found by the program headers, and read
  * where they are loaded, so that section headers are not needed.
  *
  * Every read is checked against the segment that the address is in.  The number of
  * entries is bounded by the bytes that they take.
  */
-#include "tracecov/unwind.h"
+#include "symbols/unwind_table.h"
 
 #include <elf.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * Functions that a file's unwind tables know, for files without symbols: the search table
  * of .eh_frame_hdr with its frame descriptions, and .ARM.exidx.
  */
-#ifndef TRACECOV_UNWIND_H
-#define TRACECOV_UNWIND_H
+#ifndef TOOLS_UNWIND_TABLE_H
+#define TOOLS_UNWIND_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
