@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* All queries on a file of symbols, for fuzz_elf and fuzz_symtable. */
+#include <stdlib.h>
 #include <string.h>
 #include "fuzz_symbols.h"
 #include "symbols/symfile_data.h"
 #include "symbols/symfile_frames.h"
 #include "symbols/symfile_vars.h"
+#include "symbols/unwind_table.h"
 
 static unsigned sum; /* uses what is read, so that no read is optimized away */
 
@@ -57,6 +59,19 @@ static void query_functions(const struct symfile *f)
         CHECK(symfile_function(f, v[i].end - 1) == &v[i]);
         CHECK(symfile_functions_upto(f, v[i].addr) == i + 1);
     }
+}
+
+static void query_unwind(const struct symfile *f)
+{
+    struct unwind_function *v;
+    size_t n;
+    CHECK(!unwind_functions(f, &v, &n));
+    for (size_t i = 0; i < n; i++) {
+        CHECK((!v[i].end || v[i].addr < v[i].end) &&
+              (i == 0 || v[i - 1].addr < v[i].addr));
+    }
+    free(v);
+    sum += (unsigned)unwind_entry(f);
 }
 
 static void query_lines(const struct symfile *f)
@@ -283,6 +298,7 @@ void fuzz_query(const struct symfile *f)
     query_types(f);
     query_variables(f);
     query_frames(f);
+    query_unwind(f);
     query_address(f, 0);
     query_address(f, UINT64_MAX);
     for (uint64_t off = 0; off < 1 << 16; off += 997) {

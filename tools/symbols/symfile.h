@@ -96,6 +96,7 @@ struct symfile_info {
     bool movable;      /* ET_DYN: may be loaded anywhere */
     bool has_symtab;   /* .symtab or .gnu_debugdata, not only .dynsym */
     bool has_lines;    /* there are ranges */
+    bool lacks_debug;  /* stripped, and no separate debug file was found */
     const uint8_t *build_id;
     uint32_t build_id_bytes; /* 0: none */
 };

@@ -15,6 +15,7 @@ void symfile_info(const struct symfile *f, struct symfile_info *out)
         .movable = f->type == ET_DYN,
         .has_symtab = f->table->has_symtab,
         .has_lines = f->table->part[PART_RANGES].n != 0,
+        .lacks_debug = f->table->wants_debug && !f->table->has_symtab,
         .build_id = f->table->build_id,
         .build_id_bytes = f->table->build_id_bytes,
     };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads unwind tables; see unwind_table.h.  They are found by the program headers, and read
- * where they are loaded, so that section headers are not needed.
+ * where they are loaded, so that section headers are needed only where there is no search
+ * table.
  *
  * Every read is checked against the segment that the address is in.  The number of
  * entries is bounded by the bytes that they take.
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 
 #include "ctr.h"
+#include "symfile_table_priv.h"
 
 #define PT_ARM_UNWIND                                                                    \
     0x70000001u /* PT_ARM_EXIDX; others use the number for other things */
@@ -20,7 +22,13 @@
 /* The encodings of pointers (DW_EH_PE_*) that linkers write in .eh_frame_hdr. */
 #define ENC_UDATA4 0x03u
 #define ENC_SDATA4 0x0bu
+#define ENC_SIGNED 0x08u
+#define ENC_PCREL 0x10u
 #define ENC_DATAREL 0x30u
+#define ENC_OMIT 0xffu
+
+/* Bytes of the smallest frame description: length, CIE, address and size. */
+#define FDE_LEAST 16u
 
 /* Bytes at the start of a CIE that are read; its augmentation is in some 30. */
 #define CIE_MOST 64u
@@ -119,6 +127,41 @@ static bool find_segment(const struct elf *e, uint32_t type, struct table *t)
     return false;
 }
 
+/* A field of the ELF header; the other is that of 32-bit files. */
+static uint64_t header_field(const struct elf *e, unsigned at64, unsigned at32,
+                             unsigned bytes)
+{
+    return symfile_number(e->file, e->is64 ? at64 : at32, bytes);
+}
+
+/* Finds a section that is loaded by its name. */
+static bool find_section(const struct elf *e, const char *name, struct table *t)
+{
+    unsigned word = e->is64 ? 8 : 4;
+    uint64_t at = header_field(e, 40, 32, word), bytes = header_field(e, 58, 46, 2);
+    uint64_t count = header_field(e, 60, 48, 2), names = header_field(e, 62, 50, 2), size;
+    size_t have;
+
+    names = symfile_number(e->file, at + names * bytes + (e->is64 ? 24 : 16), word);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t s = at + i * bytes, text = names + symfile_number(e->file, s, 4);
+        size_t k = 0;
+
+        while (symfile_number(e->file, text + k, 1) == (uint8_t)name[k] && name[k]) {
+            k++;
+        }
+        if (name[k] || symfile_number(e->file, text + k, 1)) {
+            continue;
+        }
+        t->addr = symfile_number(e->file, s + (e->is64 ? 16 : 12), word);
+        size = symfile_number(e->file, s + (e->is64 ? 32 : 20), word);
+        t->p = symfile_bytes(e->file, t->addr, &have);
+        t->n = have < size ? have : (size_t)size;
+        return t->p != NULL;
+    }
+    return false;
+}
+
 /* ------------------------------------------------------------------ .eh_frame */
 
 /* A number in LEB128, of which only the end matters; false: it has none. */
@@ -138,15 +181,16 @@ static unsigned encoded_bytes(const struct elf *e, uint8_t encoding)
     return (encoding & 7) == 0 ? (e->is64 ? 8 : 4) : bytes[encoding & 7];
 }
 
-/* Bytes of the addresses in frame descriptions that refer to a CIE; 0: not known. */
-static unsigned cie_bytes(const struct elf *e, uint64_t vaddr)
+/* The encoding of the addresses in frame descriptions that refer to a CIE; ENC_OMIT: not
+ * known. */
+static uint8_t cie_encoding(const struct elf *e, uint64_t vaddr)
 {
     size_t n;
     const uint8_t *p = symfile_bytes(e->file, vaddr, &n), *end, *augmentation;
     unsigned version, skip;
 
     if (!p || n < 16) {
-        return 0;
+        return ENC_OMIT;
     }
     end = p + (n < CIE_MOST ? n : CIE_MOST);
     version = p[8]; /* after length and id */
@@ -155,24 +199,24 @@ static unsigned cie_bytes(const struct elf *e, uint64_t vaddr)
     }
     p++;
     if (augmentation[0] != 'z') {
-        return augmentation[0] ? 0 : encoded_bytes(e, 0);
+        return augmentation[0] ? ENC_OMIT : 0;
     }
     /* alignments of code and data, the return address, the augmentation's length */
     if (!skip_leb(&p, end) || !skip_leb(&p, end) ||
         !(version == 1 ? p++ < end : skip_leb(&p, end)) || !skip_leb(&p, end)) {
-        return 0;
+        return ENC_OMIT;
     }
     for (const uint8_t *a = augmentation + 1; a < end && *a && p < end; a++) {
         switch (*a) {
         case 'R':
-            return encoded_bytes(e, *p);
+            return *p;
         case 'L':
             p++;
             break;
         case 'P':
             skip = encoded_bytes(e, *p);
             if (!skip || (size_t)(end - p) <= skip) {
-                return 0;
+                return ENC_OMIT;
             }
             p += 1 + skip;
             break;
@@ -180,24 +224,64 @@ static unsigned cie_bytes(const struct elf *e, uint64_t vaddr)
         case 'B':
             break;
         default:
-            return 0;
+            return ENC_OMIT;
         }
     }
-    return encoded_bytes(e, 0);
+    return 0;
 }
 
-/* The size of the function that a frame description is for, 0: not known. */
-static uint64_t frame_bytes(const struct elf *e, uint64_t vaddr)
+/* The function that a frame description is for; false: not known. */
+static bool read_frame(const struct elf *e, uint64_t vaddr, struct unwind_function *out)
 {
     uint64_t length, to_cie, size;
+    uint8_t encoding;
     unsigned bytes;
 
     if (!number_at(e, vaddr, 4, &length) || length == UINT32_MAX ||
         !number_at(e, vaddr + 4, 4, &to_cie) || !to_cie) {
-        return 0;
+        return false;
     }
-    bytes = cie_bytes(e, vaddr + 4 - to_cie);
-    return bytes && number_at(e, vaddr + 8 + bytes, bytes, &size) ? size : 0;
+    encoding = cie_encoding(e, vaddr + 4 - to_cie);
+    bytes = encoding == ENC_OMIT ? 0 : encoded_bytes(e, encoding);
+    if (!bytes || !number_at(e, vaddr + 8, bytes, &out->addr) ||
+        !number_at(e, vaddr + 8 + bytes, bytes, &size)) {
+        return false;
+    }
+    if (encoding & ENC_SIGNED && bytes < 8) {
+        uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
+        out->addr = (out->addr ^ sign) - sign;
+    }
+    if ((encoding & 0x70) == ENC_PCREL) {
+        out->addr += vaddr + 8;
+    } else if (encoding & 0xf0) {
+        return false;
+    }
+    out->addr = e->is64 ? out->addr : out->addr & UINT32_MAX;
+    out->end = out->addr + size > out->addr ? out->addr + size : 0;
+    return true;
+}
+
+/* The frame descriptions one after the other: a static program has no search table. */
+static int read_section(const struct elf *e, const struct table *t,
+                        struct unwind_function **v, size_t *n)
+{
+    *v = malloc((t->n / FDE_LEAST + 1) * sizeof(**v));
+    if (!*v) {
+        return -CTR_E_NOMEM;
+    }
+    for (size_t at = 0; t->n - at >= FDE_LEAST;) {
+        uint64_t length = number(e, t->p + at, 4);
+
+        if (!length || length > t->n - at - 4) {
+            break;
+        }
+        *n += read_frame(e, t->addr + at, &(*v)[*n]);
+        at += 4 + (length < FDE_LEAST - 4 ? FDE_LEAST - 4 : length);
+        if (at > t->n) {
+            break;
+        }
+    }
+    return 0;
 }
 
 static uint64_t relative(const struct elf *e, const struct table *t, const uint8_t *p)
@@ -230,10 +314,11 @@ static int read_frames(const struct elf *e, const struct table *t,
     }
     for (uint64_t i = 0; i < count; i++, p += 8) {
         struct unwind_function *u = &(*v)[(*n)++];
-        uint64_t bytes = frame_bytes(e, relative(e, t, p + 4));
+        uint64_t addr = relative(e, t, p);
 
-        u->addr = relative(e, t, p);
-        u->end = u->addr + bytes > u->addr ? u->addr + bytes : 0;
+        if (!read_frame(e, relative(e, t, p + 4), u) || u->addr != addr) {
+            *u = (struct unwind_function){addr, 0};
+        }
     }
     return 0;
 }
@@ -283,6 +368,8 @@ int unwind_functions(const struct symfile *f, struct unwind_function **v, size_t
         ret = read_exidx(&e, &t, v, n);
     } else if (find_segment(&e, PT_GNU_EH_FRAME, &t)) {
         ret = read_frames(&e, &t, v, n);
+    } else if (find_section(&e, ".eh_frame", &t)) {
+        ret = read_section(&e, &t, v, n);
     }
     if (*n) {
         qsort(*v, *n, sizeof(**v), by_addr);

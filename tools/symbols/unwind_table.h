@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that a file's unwind tables know, for files without symbols: the search table
- * of .eh_frame_hdr with its frame descriptions, and .ARM.exidx.
+ * of .eh_frame_hdr with its frame descriptions, else .eh_frame, and .ARM.exidx.
  */
 #ifndef TOOLS_UNWIND_TABLE_H
 #define TOOLS_UNWIND_TABLE_H

@@ -208,31 +208,38 @@ static int no_such_function(const struct result *r, const struct report *report)
 
 /* ------------------------------------------------------------ without lines */
 
-static bool has_lines(const struct modset *set, uint32_t module)
-{
-    const struct symfile *file = modset_module(set, module)->file;
-    struct symfile_info info = {0};
+/* Modules without line information. */
+struct lineless {
+    struct names bare;    /* their files have none */
+    struct names missing; /* there is no file */
+    const char *hint;     /* how to find that of one of `bare', or "" */
+};
 
-    if (file) {
-        symfile_info(file, &info);
-    }
-    return info.has_lines;
-}
-
-/* The modules without line information; those of which there is no file are apart. */
-static void without_lines(const struct report *report, struct names *bare,
-                          struct names *missing)
+static struct lineless without_lines(const struct report *report)
 {
-    *bare = *missing = (struct names){.text = ""};
+    struct lineless l = {.bare.text = "", .missing.text = "", .hint = ""};
+
     for (size_t i = 0; i < report->nr_sources; i++) {
         const struct report_source *s = &report->sources[i];
+        struct symfile_info info;
+        const struct symfile *file;
 
-        if (s->is_module && !modset_module(report->cover->modset, s->module)->file) {
-            add_path(missing, s->path);
-        } else if (s->is_module && !has_lines(report->cover->modset, s->module)) {
-            add_path(bare, s->path);
+        if (!s->is_module) {
+            continue;
+        }
+        file = modset_module(report->cover->modset, s->module)->file;
+        if (!file) {
+            add_path(&l.missing, s->path);
+            continue;
+        }
+        symfile_info(file, &info);
+        if (!info.has_lines) {
+            add_path(&l.bare, s->path);
+            l.hint =
+                info.lacks_debug ? " (no debug file was found, see --debug-dir)" : l.hint;
         }
     }
+    return l;
 }
 
 static bool needs_lines(enum result_format f)
@@ -242,19 +249,18 @@ static bool needs_lines(enum result_format f)
 
 static int no_lines(const struct result *r, const struct report *report)
 {
-    struct names bare, missing;
+    struct lineless l = without_lines(report);
 
-    without_lines(report, &bare, &missing);
-    if (bare.n) {
+    if (l.bare.n) {
         tool_error(PROG,
-                   "no source lines found: no line information for %s%s; --listing DIR "
+                   "no source lines found: no line information for %s%s%s; --listing DIR "
                    "makes listings of what has none, -f text shows functions",
-                   bare.text, cut(&bare));
-    } else if (missing.n) {
+                   l.bare.text, cut(&l.bare), l.hint);
+    } else if (l.missing.n) {
         tool_error(PROG,
                    "no source lines found: no file for %s%s; name it with --elf or "
                    "--sysroot",
-                   missing.text, cut(&missing));
+                   l.missing.text, cut(&l.missing));
     } else {
         return remarks_none_left(r);
     }
@@ -263,19 +269,27 @@ static int no_lines(const struct result *r, const struct report *report)
 
 void remarks_left_out(const struct result *r, const struct report *report)
 {
-    struct names bare, no_file;
     const char *first = NULL; /* the first missing one */
     size_t missing = 0;
+    struct lineless l;
 
-    if (r->quiet || !needs_lines(r->format)) {
+    if (r->quiet) {
         return;
     }
-    without_lines(report, &bare, &no_file);
-    if (bare.n) {
-        tool_error(PROG,
-                   "no line information for %s%s: not in the result; --listing DIR makes "
-                   "listings of what has none",
-                   bare.text, cut(&bare));
+    l = without_lines(report);
+    if (!needs_lines(r->format)) {
+        if (!report->nr_files && l.bare.n && *l.hint) {
+            tool_error(PROG, "no line information for %s%s%s", l.bare.text, cut(&l.bare),
+                       l.hint);
+        }
+        return;
+    }
+    if (l.bare.n) {
+        tool_error(
+            PROG,
+            "no line information for %s%s%s: not in the result; --listing DIR makes "
+            "listings of what has none",
+            l.bare.text, cut(&l.bare), l.hint);
     }
     for (size_t i = 0; r->format != RESULT_COBERTURA && i < report->nr_files; i++) {
         const char *path = report->sources[i].path; /* files are first */
