@@ -56,7 +56,8 @@ static void maps(void)
     }
 }
 
-/* These end, stop or fork the caller, change its thread pointer, or affect others. */
+/* These end, stop or fork the caller, change its thread pointer, or affect others; or look
+ * for a process by number, which may be there or not. */
 static int left_out(long nr)
 {
     static const long calls[] = {
@@ -68,7 +69,13 @@ static int left_out(long nr)
         SYS_pivot_root, SYS_swapon, SYS_swapoff, SYS_acct, SYS_settimeofday,
         SYS_clock_settime, SYS_adjtimex, SYS_syslog, SYS_init_module, SYS_delete_module,
         SYS_kexec_load, SYS_rt_sigsuspend, SYS_wait4, SYS_setpgid, SYS_ioprio_set,
-        FIRST_CALL + 434 /* clone3 */,
+        SYS_getpgid, SYS_getsid, SYS_getpriority, SYS_sched_getscheduler,
+        SYS_sched_getparam, SYS_sched_getaffinity, SYS_sched_rr_get_interval, SYS_capget,
+        SYS_capset, SYS_ioprio_get, SYS_get_robust_list, SYS_waitid, SYS_process_vm_readv,
+        SYS_process_vm_writev, SYS_kcmp, SYS_sched_setattr, SYS_sched_getattr,
+        SYS_perf_event_open, SYS_move_pages, SYS_migrate_pages,
+        FIRST_CALL + 422 /* sched_rr_get_interval_time64 */,
+        FIRST_CALL + 433 /* pidfd_open */, FIRST_CALL + 434 /* clone3 */,
         /* open_tree .. fspick, mount_setattr: QEMU itself dies */
         FIRST_CALL + 427, FIRST_CALL + 428, FIRST_CALL + 429, FIRST_CALL + 430,
         FIRST_CALL + 431, FIRST_CALL + 432, FIRST_CALL + 441,
