@@ -172,6 +172,50 @@ int tool_options_parse(struct tool_options *o,
     return TOOL_OK;
 }
 
+/*
+ * Reads a number at `text': decimal, or hexadecimal after 0x; no sign, no
+ * blank.  Returns the end of the number, or NULL.
+ */
+static const char *number_at(const char *text, uint64_t *value)
+{
+    unsigned base = 10;
+    uint64_t v = 0;
+    const char *p = text;
+
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {
+        base = 16;
+        p += 2;
+    }
+    const char *first = p;
+    for (;; p++) {
+        unsigned digit;
+        if (*p >= '0' && *p <= '9') {
+            digit = (unsigned)(*p - '0');
+        } else if (base == 16 && *p >= 'a' && *p <= 'f') {
+            digit = (unsigned)(*p - 'a') + 10;
+        } else if (base == 16 && *p >= 'A' && *p <= 'F') {
+            digit = (unsigned)(*p - 'A') + 10;
+        } else {
+            break;
+        }
+        if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, digit, &v)) {
+            return NULL;
+        }
+    }
+    *value = v;
+    return p == first ? NULL : p;
+}
+
+/* Whether a text is a range of two numbers that ends where it begins, or before. */
+static bool is_reversed(const char *text)
+{
+    uint64_t from, to;
+    const char *p = number_at(text, &from);
+
+    p = p && *p == '-' ? number_at(p + 1, &to) : NULL;
+    return p && !*p && to <= from;
+}
+
 int tool_bad_argument(struct tool_options *o, int key)
 {
     const struct tool_option *t = option_of_key(o, key);
@@ -189,8 +233,9 @@ int tool_bad_argument(struct tool_options *o, int key)
                                 "mark:TEXT",
                                 o->arg, tool_option_name(o, key));
     }
-    return tool_usage_error(o->prog, "bad argument '%s' for option '%s'", o->arg,
-                            tool_option_name(o, key));
+    return tool_usage_error(
+        o->prog, "bad argument '%s' for option '%s'%s", o->arg, tool_option_name(o, key),
+        is_reversed(o->arg) ? ": the range ends before it begins" : "");
 }
 
 void tool_options_fini(struct tool_options *o)
@@ -340,40 +385,6 @@ int tool_unknown_word(const char *prog, const struct words *w, const char *text,
     return tool_usage_error(prog, "unknown %s '%.*s'%s%s%s; known: %s", w->what, (int)len,
                             text, nearest ? " (did you mean '" : "",
                             nearest ? nearest : "", nearest ? "'?)" : "", list);
-}
-
-/*
- * Reads a number at `text': decimal, or hexadecimal after 0x; no sign, no
- * blank.  Returns the end of the number, or NULL.
- */
-static const char *number_at(const char *text, uint64_t *value)
-{
-    unsigned base = 10;
-    uint64_t v = 0;
-    const char *p = text;
-
-    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {
-        base = 16;
-        p += 2;
-    }
-    const char *first = p;
-    for (;; p++) {
-        unsigned digit;
-        if (*p >= '0' && *p <= '9') {
-            digit = (unsigned)(*p - '0');
-        } else if (base == 16 && *p >= 'a' && *p <= 'f') {
-            digit = (unsigned)(*p - 'a') + 10;
-        } else if (base == 16 && *p >= 'A' && *p <= 'F') {
-            digit = (unsigned)(*p - 'A') + 10;
-        } else {
-            break;
-        }
-        if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, digit, &v)) {
-            return NULL;
-        }
-    }
-    *value = v;
-    return p == first ? NULL : p;
 }
 
 bool tool_parse_u64(const char *text, uint64_t *value)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define WORD_MAX 64
+/* Words of a list in which a longer form of one is recognized. */
+#define SHORT_LIST 32u
 
 const char *words_at(const struct words *w, size_t i)
 {
@@ -62,6 +64,23 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
     return last[nb];
 }
 
+/* The longest word of a short list that the text begins with: "mem" of "memory". */
+static const char *longest_begin(const struct words *w, const char *text, size_t len)
+{
+    const char *best = NULL;
+    size_t most = 2;
+
+    for (size_t i = 0; w->n <= SHORT_LIST && i < w->n; i++) {
+        const char *word = words_at(w, i);
+        size_t n = word ? strlen(word) : 0;
+        if (n > most && n < len && !memcmp(word, text, n)) {
+            most = n;
+            best = word;
+        }
+    }
+    return best;
+}
+
 const char *words_nearest(const struct words *w, const char *text, size_t len)
 {
     const char *best = NULL;
@@ -77,5 +96,5 @@ const char *words_nearest(const struct words *w, const char *text, size_t len)
             }
         }
     }
-    return best;
+    return best ? best : longest_begin(w, text, len);
 }

@@ -362,7 +362,11 @@ int main(int argc, char **argv)
     }
     config.command = argv + optind;
     if (status < 0 && (!config.command[0] || !config.command[0][0])) {
-        status = tool_usage_error(o.prog, "no command to record");
+        status =
+            strcmp(config.output, DEFAULT_OUTPUT)
+                ? tool_usage_error(o.prog, "no command to record; '%s' is the file of -o",
+                                   config.output)
+                : tool_usage_error(o.prog, "no command to record");
     } else if (status < 0) {
         /* whoever ends the options by `--' means it */
         if (!strcmp(config.output, DEFAULT_OUTPUT) &&

@@ -17,6 +17,9 @@ says "option '--st' is ambiguous: --strings, --state, --statistics" tracedump --
 all="exec, load, store, mem, val, reg, sys, sig, map, thr, mark, time, all"
 says "unknown event 'exce' (did you mean 'exec'?); known: $all" tracedump -e mem,exce t.ctr
 says "unknown event 'mm' (did you mean 'mem'?); known: $all" tracesym -e mm t.ctr
+says "unknown event 'memory' (did you mean 'mem'?); known: $all" tracedump -e memory t.ctr
+says "bad argument '0x20-0x10' for option '--addr': the range ends before it begins" tracedump -a 0x20-0x10 t.ctr
+says "no command to record; './app' is the file of -o" cannoli-record -o ./app
 says "unknown event ''; known: $all" tracedump -e exec, t.ctr
 says "unknown event '$(printf %065d 0)'; known: $all" tracedump -e "$(printf %065d 0)" t.ctr
 says "unknown event 'foo'; known: exec, mem, val, reg, sys, map, thr, time, all" \

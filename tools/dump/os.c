@@ -13,6 +13,8 @@
 #include "cannoli/events.h"
 #include "input/args.h"
 
+#define CODE_EXITED 1 /* CLD_EXITED, on all machines */
+
 /* Bytes of a program's arguments that text shows. */
 #define ARGS_TEXT 200u
 
@@ -240,6 +242,21 @@ static bool has_sender(const struct ctr_signal *s, const char *name)
     return s->code <= 0 || !strcmp(name, "SIGCHLD");
 }
 
+/* What the sender gave with it: of SIGCHLD how the child ended, as strace shows it. */
+static bool put_sent(struct os_printer *p, const struct ctr_signal *s, const char *name)
+{
+    char buf[GUEST_SIGNAL_MAX];
+
+    if (strcmp(name, "SIGCHLD")) {
+        return !s->value || textbuf_printf(&p->out, ", si_value=0x%" PRIx64, s->value);
+    }
+    if (s->code == CODE_EXITED) {
+        return textbuf_printf(&p->out, ", si_status=%d", (int)s->value);
+    }
+    return textbuf_printf(&p->out, ", si_status=%s",
+                          guest_signal_name(&p->guest, (uint32_t)s->value, buf));
+}
+
 static bool print_signal(struct os_printer *p, const struct ctr_os_event *e,
                          const struct ctr_signal *s)
 {
@@ -272,7 +289,7 @@ static bool print_signal(struct os_printer *p, const struct ctr_os_event *e,
          (code ? textbuf_printf(b, "%s", code) : textbuf_printf(b, "%d", s->code));
     if (ok && sender) {
         ok = textbuf_printf(b, ", si_pid=%d, si_uid=%u", s->pid, s->uid) &&
-             (!s->value || textbuf_printf(b, ", si_value=0x%" PRIx64, s->value));
+             put_sent(p, s, name);
     } else if (ok) {
         ok = s->addr ? textbuf_printf(b, ", si_addr=0x%" PRIx64, s->addr)
                      : textbuf_printf(b, ", si_addr=NULL");
