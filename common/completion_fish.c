@@ -72,7 +72,7 @@ static void put_option(const struct tool_options *o, const struct tool_option *t
 /* The command after the options: fish must know which of them take the next word. */
 static void put_command(const struct tool_options *o, FILE *out)
 {
-    fprintf(out, "complete -c %s -x -a '(__fish_complete_subcommand --", o->prog);
+    fprintf(out, "complete -c %s -x -a '(__cannoli_command", o->prog);
     for (const struct tool_option *t = o->table; t->key || t->help; t++) {
         if (t->key && completion_needs_arg(t)) {
             fprintf(out, " --%s", t->name);

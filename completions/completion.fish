@@ -35,3 +35,23 @@ function __cannoli_list
     set -l before (commandline -ct | string replace -r -- '^--[^=]*=' '' | string match -r -- '^.*,')
     printf '%s\n' "$before"$argv
 end
+
+# The command line after the options, of which $argv take the next word
+function __cannoli_command
+    set -l words (commandline -poc)
+    set -e words[1]
+    while set -q words[1]
+        set -l word $words[1]
+        if not string match -q -- '-*' $word
+            break
+        end
+        set -e words[1]
+        if test "$word" = --
+            break
+        end
+        if contains -- $word $argv; and set -q words[1]
+            set -e words[1]
+        end
+    end
+    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
+end

@@ -188,6 +188,14 @@ if command -v fish >/dev/null; then
     fish_gives 'tracedump --events=exec,m' --events=exec,{map,mark,mem}
     fish_gives 'tracedump sam' sample.ctr
     fish_gives 'tracedump sample.ctr --thread=42' --thread={4242,4243}
+    # the command to record: a program, then its arguments
+    : >only.data
+    printf '#!/bin/sh\n' >onlyprogram
+    chmod +x onlyprogram
+    for options in '' '-- ' '-o x.ctr -e all -- ' '--output=x.ctr -q '; do
+        fish_gives "cannoli-record $options./onlyp" ./onlyprogram
+        fish_gives "cannoli-record ${options}cat only.d" only.data
+    done
 fi
 if command -v zsh >/dev/null && command -v python3 >/dev/null; then
     rm -f prompt arguments
