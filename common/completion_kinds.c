@@ -19,6 +19,7 @@ static const struct {
     {"function", NULL, COMPLETE_FUNCTION, true},
     {"addr", NULL, COMPLETE_NOTHING, true}, /* data have no list of names */
     {NULL, "FUNCTION", COMPLETE_FUNCTION, true},
+    {NULL, "FUNCTIONS", COMPLETE_FUNCTION, true},
     {NULL, "PLACE", COMPLETE_FUNCTION, true},
     {NULL, "PLACES", COMPLETE_FUNCTION, true},
     {NULL, "FILE", COMPLETE_FILE, false},

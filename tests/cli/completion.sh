@@ -147,6 +147,7 @@ if command -v $cc >/dev/null; then
     $cc -nostdlib -static -Wl,-Ttext=0x10400,--build-id=0x1234ab01,-e,main -o app app.s ||
         fail "app.s cannot be built"
     gives 'tracesym --elf=app system.ctr --function=ma' main
+    gives 'tracesym --elf=app system.ctr --trace-calls=ma' main
     gives 'tracesym --elf app system.ctr --function=ns::' f
     gives 'tracesym --elf app system.ctr --function i' 'int\ make\<int\>'
 fi

@@ -100,6 +100,18 @@ made work.folded --calls --function work -f folded new.ctr
 made work.text --calls --function work new.ctr
 made step.functions --functions --function 'st[e]p' --json new.ctr
 made app.functions --functions --module 'app*' --json new.ctr
+for order in self inclusive calls; do
+    made $order.functions --functions --sort=$order --json new.ctr
+    python3 - $order.functions $order new.functions.json <<'END' || fail "--sort=$order"
+import json, sys
+rows, all_rows = ([json.loads(line) for line in open(name)] for name in (sys.argv[1], sys.argv[3]))
+key = sys.argv[2]
+numbers = [r[key] for r in rows]
+assert numbers == sorted(numbers, reverse=True), numbers[:10]
+text = lambda rows: sorted(json.dumps(r) for r in rows)
+assert text(rows) == text(all_rows)
+END
+done
 made app.text --functions --module app --function 'd*' new.ctr
 
 python3 - <<'PY' || fail "wrong sums"

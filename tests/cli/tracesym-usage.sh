@@ -22,6 +22,8 @@ usage --bbv sample.ctr
 usage --bbv=many sample.ctr
 usage --bbv=10 --functions sample.ctr
 usage --functions --calls sample.ctr
+usage --calls --sort=calls sample.ctr
+usage --functions --sort=name sample.ctr
 usage --bbv=10 --json sample.ctr
 usage --bbv-pcs=file sample.ctr
 usage --functions --bbv-pcs=file sample.ctr

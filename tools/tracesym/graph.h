@@ -23,10 +23,14 @@ enum graph_format {
 /* The count to show in formats with only one number. */
 enum graph_cost { GRAPH_INSNS, GRAPH_LOADS, GRAPH_STORES };
 
+/* The order of a flat profile, all descending. */
+enum graph_sort { GRAPH_BY_SELF, GRAPH_BY_INCLUSIVE, GRAPH_BY_CALLS };
+
 struct graph_options {
     enum graph_format format;
-    bool functions; /* a flat profile: by self cost, descending */
+    bool functions; /* a flat profile */
     enum graph_cost cost;
+    enum graph_sort sort;
     const bool *wanted; /* flat profile: by function, those to show; NULL: all */
     bool inverted;      /* the tree is one of graph_invert */
     bool icicle;        /* svg: callers above their callees */

@@ -40,12 +40,19 @@ bool graph_ran(const struct calltree *t, uint32_t function)
 }
 
 static struct ranked rank(const struct calltree *t, const struct call_function *f,
-                          enum graph_cost cost)
+                          const struct graph_options *opt)
 {
-    struct graph_amount a = graph_function_self(t, f, cost);
+    struct graph_amount a = graph_function_self(t, f, opt->cost);
     uint64_t change = a.now > a.older ? a.now - a.older : a.older - a.now;
 
-    return (struct ranked){t->older ? change : a.sum, a.sum, f};
+    switch (opt->sort) {
+    case GRAPH_BY_INCLUSIVE:
+        return (struct ranked){graph_cost_of(&f->inclusive, opt->cost), a.sum, f};
+    case GRAPH_BY_CALLS:
+        return (struct ranked){f->calls, a.sum, f};
+    default:
+        return (struct ranked){t->older ? change : a.sum, a.sum, f};
+    }
 }
 
 int graph_by_self(const struct calltree *t, const struct graph_options *opt,
@@ -63,7 +70,7 @@ int graph_by_self(const struct calltree *t, const struct graph_options *opt,
     }
     for (uint32_t i = 0; i < t->nr_functions; i++) {
         if (graph_ran(t, i) && (!opt->wanted || opt->wanted[i])) {
-            v[count++] = rank(t, &t->functions[i], opt->cost);
+            v[count++] = rank(t, &t->functions[i], opt);
         }
     }
     qsort(v, count, sizeof(*v), by_rank);

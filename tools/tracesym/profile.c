@@ -22,6 +22,11 @@ static const char *const cost_names[] = {
     [GRAPH_INSNS] = "insns", [GRAPH_LOADS] = "loads", [GRAPH_STORES] = "stores"};
 const struct words profile_cost_words = WORDS_OF_STRINGS("cost", cost_names);
 
+static const char *const sort_names[] = {[GRAPH_BY_SELF] = "self",
+                                         [GRAPH_BY_INCLUSIVE] = "inclusive",
+                                         [GRAPH_BY_CALLS] = "calls"};
+const struct words profile_sort_words = WORDS_OF_STRINGS("order", sort_names);
+
 bool profile_parse_format(const char *text, enum graph_format *format)
 {
     size_t i = words_find(&profile_format_words, text, strlen(text));
@@ -36,6 +41,14 @@ bool profile_parse_cost(const char *text, enum graph_cost *cost)
 
     *cost = (enum graph_cost)i;
     return i < profile_cost_words.n;
+}
+
+bool profile_parse_sort(const char *text, enum graph_sort *sort)
+{
+    size_t i = words_find(&profile_sort_words, text, strlen(text));
+
+    *sort = (enum graph_sort)i;
+    return i < profile_sort_words.n;
 }
 
 /* -------------------------------------------------------------------- trees */

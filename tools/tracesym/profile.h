@@ -30,9 +30,10 @@ struct profile_options {
 };
 
 /* The words of --format and of --cost, and their values. */
-extern const struct words profile_format_words, profile_cost_words;
+extern const struct words profile_format_words, profile_cost_words, profile_sort_words;
 bool profile_parse_format(const char *text, enum graph_format *format);
 bool profile_parse_cost(const char *text, enum graph_cost *cost);
+bool profile_parse_sort(const char *text, enum graph_sort *sort);
 
 /* The reader of the output is gone. */
 #define PROFILE_CUT_SHORT (-1)

@@ -44,6 +44,7 @@ enum {
     OPT_INLINES,
     OPT_BASENAMES,
     OPT_COST,
+    OPT_SORT,
     OPT_MIN_PERCENT,
     OPT_DEPTH,
     OPT_FULL_NAMES,
@@ -97,6 +98,8 @@ static const struct tool_option option_table[] = {
      "insns (default), loads or stores; not in --calls as\n"
      "json, callgrind and chrome",
      &profile_cost_words},
+    {OPT_SORT, "sort", "ORDER", "of --functions: self (default), inclusive or calls",
+     &profile_sort_words},
     {OPT_DIFF, "diff", "OLD", "compare with the trace OLD"},
     {OPT_INVERTED, "inverted", NULL, "--calls: by callee, with its callers below it"},
     {OPT_ICICLE, "icicle", NULL, "svg: with callers above what they call"},
@@ -181,6 +184,8 @@ static bool parse_profile(struct command_line *c, int key, const char *arg)
         return profile_parse_format(arg, &p->graph.format);
     case OPT_COST:
         return profile_parse_cost(arg, &p->graph.cost);
+    case OPT_SORT:
+        return profile_parse_sort(arg, &p->graph.sort);
     case OPT_MIN_PERCENT:
         return parse_percent(arg, &p->graph.min_percent);
     case OPT_DEPTH:
@@ -286,6 +291,7 @@ static void note_mode(struct command_line *c, int key)
     switch (key) {
     case 'f':
     case OPT_COST:
+    case OPT_SORT:
     case OPT_MIN_PERCENT:
     case OPT_DEPTH:
     case OPT_MIN_SPAN:
@@ -454,6 +460,9 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     if (c->profile_key && !profile) {
         return tool_usage_error(PROG, "%s is for --functions and --calls only",
                                 tool_option_name(o, c->profile_key));
+    }
+    if (c->profile.graph.sort && c->mode != MODE_FUNCTIONS) {
+        return tool_usage_error(PROG, "--sort is for --functions only");
     }
     if (c->mode == MODE_LIST) {
         return check_list(c);
