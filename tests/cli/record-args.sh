@@ -120,6 +120,8 @@ check "1 1" "recording begins late"
 # In a ring, after the chunk that had them
 rec_guest --ring 1M -e mem,thr -- spin 600000
 "$dump" --info a.ctr | grep -q '^dropped' || fail "the ring dropped nothing"
+run 4 "$dump" -e exec -n 1 a.ctr
+grep -q 'what was before ordinal [0-9]* was dropped (--ring)$' stderr || fail "dropped: $(cat stderr)"
 check "1 1" "a ring"
 
 # Without thr there are none, and nothing is found by name.

@@ -57,12 +57,26 @@ static uint64_t too_far(struct ctr_trace *tr, const struct ctr_filter *f)
     return f->from_thread || f->from < most || f->from == UINT64_MAX ? 0 : most;
 }
 
+/* The first ordinal that was kept, if all that is selected is before it; or 0. */
+static uint64_t dropped_before(struct ctr_trace *tr, const struct ctr_filter *f)
+{
+    const struct ctr_thread *t;
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        if (threads_selected(f, t) && t->first < least) {
+            least = t->first;
+        }
+    }
+    return f->to && !f->to_thread && f->to <= least && least != UINT64_MAX ? least : 0;
+}
+
 int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
 {
     const struct ctr_filter *f = &opt->filter;
     uint32_t kinds = opt->kinds & ~(f->naddr || f->npc ? CTR_KIND_MARK : 0u);
     struct ctr_info info;
-    const uint64_t far = too_far(tr, f);
+    const uint64_t far = too_far(tr, f), dropped = dropped_before(tr, f);
     char missing[100];
 
     ctr_trace_info(tr, &info);
@@ -74,6 +88,10 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
         tool_error(opt->prog, "%s: accesses were not recorded (-e mem)", opt->path);
     } else if (missing[0]) {
         tool_error(opt->prog, "%s: %s were not recorded", opt->path, missing);
+    } else if (dropped) {
+        tool_error(opt->prog,
+                   "%s: what was before ordinal %" PRIu64 " was dropped (--ring)",
+                   opt->path, dropped);
     } else if (far) {
         tool_error(opt->prog,
                    "%s: no thread selected has more than %" PRIu64 " instructions",
