@@ -17,6 +17,7 @@ static const char *kind_name(enum completion c)
     switch (c) {
     case COMPLETE_FUNCTION:
     case COMPLETE_MODULE:
+    case COMPLETE_MOMENT:
         return "name";
     case COMPLETE_THREADS:
     case COMPLETE_PROCESSES:

@@ -33,6 +33,7 @@ static void put_argument(enum completion c, const struct words *words, FILE *out
         break;
     case COMPLETE_FUNCTION:
     case COMPLETE_MODULE:
+    case COMPLETE_MOMENT:
         fprintf(out, " -x -a '(__cannoli_query %s)'", completion_query(c));
         break;
     case COMPLETE_THREADS:

@@ -21,6 +21,7 @@ static const struct {
     {NULL, "FUNCTION", COMPLETE_FUNCTION, true},
     {NULL, "FUNCTIONS", COMPLETE_FUNCTION, true},
     {NULL, "PLACE", COMPLETE_FUNCTION, true},
+    {NULL, "MOMENT", COMPLETE_MOMENT, true},
     {NULL, "PLACES", COMPLETE_FUNCTION, true},
     {NULL, "FILE", COMPLETE_FILE, false},
     {NULL, "DIR", COMPLETE_DIR, false},
@@ -64,6 +65,8 @@ const char *completion_query(enum completion c)
         return "functions";
     case COMPLETE_MODULE:
         return "modules";
+    case COMPLETE_MOMENT:
+        return "moments";
     case COMPLETE_THREADS:
         return "threads";
     case COMPLETE_PROCESSES:

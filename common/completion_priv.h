@@ -22,6 +22,7 @@ enum completion {
     /* names in the trace that is given, as tracesym --list prints them */
     COMPLETE_FUNCTION,
     COMPLETE_MODULE,
+    COMPLETE_MOMENT,
     COMPLETE_THREADS, /* lists with commas */
     COMPLETE_PROCESSES,
 };

@@ -33,6 +33,7 @@ static void put_action(enum completion c, const struct words *words, FILE *out)
         break;
     case COMPLETE_FUNCTION:
     case COMPLETE_MODULE:
+    case COMPLETE_MOMENT:
         fprintf(out, " _cannoli_name %s", completion_query(c));
         break;
     case COMPLETE_THREADS:

@@ -89,8 +89,10 @@ gives 'tracedump --events=exec,m' exec,map exec,mark exec,mem
 gives 'tracedump --events=exec,map,mem,ma' exec,map,mem,mark
 gives 'cannoli-record --events ti' time
 gives 'cannoli-record --events=r' reg
-gives 'tracedump --from='
-gives 'tracedump --from '
+gives 'tracedump --from=c' crash
+gives 'tracedump --from e' end
+gives 'tracedump --count='
+gives 'tracedump --count '
 gives 'tracedump --summary=x'
 gives 'tracedump --nonsense=x'
 

@@ -18,16 +18,22 @@ lists() {
     silent "${@:2}"
 }
 
-# ids of the JSON of tracedump --info: an expression of Python
+# ids FILE EXPRESSION: of the JSON of tracedump --info
 ids() {
-    "$BIN/tracedump" --info --json sample.ctr | python3 -c 'import json, sys
+    "$BIN/tracedump" --info --json "$1" | python3 -c 'import json, sys
 i = json.load(sys.stdin)
-for v in sorted(eval(sys.argv[1])): print(v)' "$1"
+for v in sorted(eval(sys.argv[1])): print(v)' "$2"
 }
 # shellcheck disable=SC2046
-lists $(ids '{t["tid"] for t in i["threads"]}') -- --list=threads sample.ctr
+lists $(ids sample.ctr '{t["tid"] for t in i["threads"]}') -- --list=threads sample.ctr
 # shellcheck disable=SC2046
-lists $(ids '{p["pid"] for p in i["processes"]}') -- --list=processes sample.ctr
+lists $(ids sample.ctr '{p["pid"] for p in i["processes"]}') -- --list=processes sample.ctr
+# names after the numbers: those that --pid and --thread know
+lists 4242 4243 5000 app echo second 'worker 1' -- --list=threads system.ctr
+for name in app echo second 'worker 1'; do
+    run 0 "$sym" -q -t "$name" system.ctr
+done
+lists crash end mark: syscall: -- --list=moments --module=nosuch system.ctr
 
 lists app libc.so.6 -- --list=modules system.ctr
 lists libc.so.6 -- --list=modules --module='lib*' system.ctr
@@ -46,6 +52,7 @@ if command -v $cc >/dev/null; then
         fail "app.s cannot be built"
     lists "${all[@]}" -- --list=functions --elf=app system.ctr
     lists "${all[@]}" -- --list=functions --module=app --elf=app system.ctr
+    lists crash end mark: syscall: "${all[@]/#/call:}" -- --list=moments --elf=app system.ctr
     lists "${all[@]}" -- --list=functions -o - --elf=app system.ctr
     run 0 "$sym" -q --list=functions --elf=app -o file system.ctr
     same want file "--list --output"

@@ -7,7 +7,13 @@
 #include "dump/dump.h"
 #include "symbols/places.h"
 
-enum list_what { LIST_FUNCTIONS, LIST_MODULES, LIST_PROCESSES, LIST_THREADS };
+enum list_what {
+    LIST_FUNCTIONS,
+    LIST_MODULES,
+    LIST_MOMENTS, /* words of moments, and call:FUNCTION for all functions */
+    LIST_PROCESSES,
+    LIST_THREADS
+};
 
 /* The words of --list, and their values. */
 extern const struct words list_words;
@@ -25,7 +31,8 @@ struct list_request {
 
 /*
  * Writes one name a line to standard output: functions without parameters and modules,
- * sorted by bytes; ids, sorted by value; none twice.  Returns an exit status as
+ * sorted by bytes; ids, sorted by value, and then the names of these processes or threads;
+ * none twice.  Returns an exit status as
  * dump_events does; TOOL_NOTHING after a line on stderr.
  */
 int list_write(struct ctr_trace *tr, const struct list_request *r,
