@@ -28,33 +28,30 @@ static bool is_stub(const struct call_function *f)
     return f->symbol && f->symbol->source == SYM_PLT;
 }
 
-/* Whether another function was called from the same place: what a stub jumped to. */
-static bool has_target(const struct counter *c, size_t edge)
+static bool is_chosen(const struct counter *c, uint32_t index)
 {
-    const struct call_edge *e = &c->tree->edges[edge];
-
-    for (size_t i = edge; i-- > 0 && c->tree->edges[i].caller == e->caller &&
-                          c->tree->edges[i].site == e->site;) {
-        if (!is_stub(function(c, c->tree->edges[i].callee))) {
-            return true;
-        }
-    }
-    for (size_t i = edge + 1;
-         i < c->tree->nr_edges && c->tree->edges[i].caller == e->caller &&
-         c->tree->edges[i].site == e->site;
-         i++) {
-        if (!is_stub(function(c, c->tree->edges[i].callee))) {
+    for (unsigned i = 0; i < c->opt->nr_patterns; i++) {
+        if (call_matches(c->opt->patterns[i], function(c, index)) ||
+            call_is_variant(c->opt->patterns[i], function(c, index))) {
             return true;
         }
     }
     return false;
 }
 
-static bool is_chosen(const struct counter *c, uint32_t index)
+/* Whether a chosen function was called from the same place: what a stub jumped to. */
+static bool has_target(const struct counter *c, size_t edge)
 {
-    for (unsigned i = 0; i < c->opt->nr_patterns; i++) {
-        if (call_matches(c->opt->patterns[i], function(c, index)) ||
-            call_is_variant(c->opt->patterns[i], function(c, index))) {
+    const struct call_edge *e = &c->tree->edges[edge], *first = e, *v;
+    const struct call_edge *end = c->tree->edges + c->tree->nr_edges;
+
+    while (first > c->tree->edges && first[-1].caller == e->caller &&
+           first[-1].site == e->site) {
+        first--;
+    }
+    for (v = first; v < end && v->caller == e->caller && v->site == e->site; v++) {
+        if (!is_stub(function(c, v->callee)) &&
+            (c->opt->callees || is_chosen(c, v->callee))) {
             return true;
         }
     }
