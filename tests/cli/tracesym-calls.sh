@@ -245,6 +245,14 @@ int main(int argc, char **argv)
     return strlen("four") + strlen(argv[1]) != 4 + strlen(strcpy(to, "seven")) + 2;
 }
 END
+    # __printf_chk has other arguments than printf
+    gcc -w -O0 -x c -o checked - <<'END'
+int main(void) { return __printf_chk(1, "%d\n", 3) != 2; }
+END
+    record_all x86_64 checked.ctr ./checked
+    run 4 "$sym" -q --trace-calls=printf --function=main checked.ctr
+    run 0 "$sym" -q --trace-calls=__printf_chk --function=main checked.ctr
+    ! grep '__printf_chk(0x1, \.\.\.)' stdout || fail "the arguments of printf"
     for program in no-plt plt; do
         gcc -w -O0 -fno-builtin "-f$program" -o "$program" lengths.c || fail "$program"
         record_all x86_64 "$program.ctr" "./$program" sevens.

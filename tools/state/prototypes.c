@@ -238,7 +238,7 @@ static size_t without_processor(const char *name, size_t n)
         "_sse",      "_ssse",  "_avx",   "_evex", "_erms", "_unaligned",
         "_generic",  "_neon",  "_asimd", "_sve",  "_mops", "_falkor",
         "_thunderx", "_power", "_ppc",   "_vx",   "_z13",  "_z900",
-        "_ia32",     "_i586",  "_i686",  "_arm",  "_c"};
+        "_ia32",     "_i586",  "_i686",  "_arm"};
 
     for (size_t i = 1; i < n; i++) {
         for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
