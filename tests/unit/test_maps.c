@@ -186,6 +186,15 @@ static void out_begin(struct out *o)
     assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, &meta, 1, NULL), 0);
 }
 
+/* The same with a process and its thread 1. */
+static void out_begin_thread(struct out *o)
+{
+    uint32_t index;
+    out_begin(o);
+    assert_int_equal(ctr_writer_process(o->w, 1, 0, 0, &index, NULL), 0);
+    assert_int_equal(ctr_writer_thread(o->w, 0, 1, 0, 0, &index, NULL), 0);
+}
+
 /* Writes a run of so many instructions. */
 static void out_run(struct out *o, uint32_t thread, struct sidebuf *a, uint32_t insns,
                     uint64_t start)
@@ -514,10 +523,7 @@ static void test_modules(void **unused)
     struct out o;
     struct sidebuf a = {0};
     struct payload p;
-    uint32_t index;
-    out_begin(&o);
-    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
-    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    out_begin_thread(&o);
     map_at(&a, 10, CTR_MAP_INITIAL, 0x400000, 0x2000, 0x1000, "/a.out");
     map_at(&a, 11, CTR_MAP_INITIAL, 0xfffffffffffff000ull, 0x1000, 0, "[vsyscall]");
     /* As a loader does: maps the whole, then its parts over it; twice. */
@@ -609,10 +615,7 @@ static void test_build_ids(void **unused)
     (void)unused;
     struct out o;
     struct sidebuf a = {0};
-    uint32_t index;
-    out_begin(&o);
-    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
-    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    out_begin_thread(&o);
     map_build(&a, 10, 0x700000, 0, "/lib.so", 7);
     map_build(&a, 10, 0x701000, 0, "/x.so", 0); /* another file between */
     map_build(&a, 10, 0x702000, PAGE, "/lib.so", 0);
@@ -649,10 +652,7 @@ static void test_neighbours(void **unused)
     (void)unused;
     struct out o;
     struct sidebuf a = {0};
-    uint32_t index;
-    out_begin(&o);
-    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
-    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    out_begin_thread(&o);
     map_at(&a, 10, CTR_MAP_MMAP, 0x700000, 0x3000, 0, "/lib.so");
     map_at(&a, 10, CTR_MAP_MMAP, 0x703000, 0x4000, 0x3000, "/lib.so");
     map_at(&a, 10, CTR_MAP_MMAP, 0x707000, 0x2000, 0, "/other.so");
@@ -719,10 +719,7 @@ static void test_damage(void **unused)
     struct ctr_diag diag;
     uint64_t from = 1;
     uint8_t byte;
-    uint32_t index;
-    out_begin(&o);
-    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
-    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    out_begin_thread(&o);
     for (unsigned i = 0; i < 4; i++) {
         map_at(&a, 100 * i + 10, CTR_MAP_MMAP, addr_of(i), PAGE, 0, "/a.so");
         out_run(&o, 0, &a, 1, 100 * i);
@@ -764,11 +761,8 @@ static void test_many(void **unused)
     (void)unused;
     struct out o;
     struct sidebuf a = {0};
-    uint32_t index;
     enum { N = 60000 };
-    out_begin(&o);
-    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
-    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    out_begin_thread(&o);
     for (uint64_t i = 0; i < N; i++) {
         /* from both ends to the middle, with holes between */
         uint64_t k = i % 2 ? i : 2 * N - i;
@@ -800,11 +794,8 @@ static int churn_fd(const char *path)
 {
     struct out o;
     struct sidebuf a = {0};
-    uint32_t index;
     enum { N = 300000, CHUNK = 2000 };
-    out_begin(&o);
-    assert_int_equal(ctr_writer_process(o.w, 1, 0, 0, &index, NULL), 0);
-    assert_int_equal(ctr_writer_thread(o.w, 0, 1, 0, 0, &index, NULL), 0);
+    out_begin_thread(&o);
     for (uint32_t i = 0, insns = 0; i < N; i++) {
         /* every tenth mapping stays for a while */
         uint64_t at = 0x7f0000000000 + i % 10 * PAGE + (i % 10 ? 0 : i % 5000 * 8 * PAGE);
