@@ -23,16 +23,10 @@ static const struct call_function *function(const struct counter *c, uint32_t i)
     return &c->tree->functions[i];
 }
 
-static bool is_stub(const struct call_function *f)
-{
-    return f->symbol && f->symbol->source == SYM_PLT;
-}
-
 static bool is_chosen(const struct counter *c, uint32_t index)
 {
     for (unsigned i = 0; i < c->opt->nr_patterns; i++) {
-        if (call_matches(c->opt->patterns[i], function(c, index)) ||
-            call_is_variant(c->opt->patterns[i], function(c, index))) {
+        if (call_match(c->opt->patterns[i], function(c, index)) != CALL_OTHER) {
             return true;
         }
     }
@@ -50,7 +44,7 @@ static bool has_target(const struct counter *c, size_t edge)
         first--;
     }
     for (v = first; v < end && v->caller == e->caller && v->site == e->site; v++) {
-        if (!is_stub(function(c, v->callee)) &&
+        if (!call_is_stub(function(c, v->callee)) &&
             (c->opt->callees || is_chosen(c, v->callee))) {
             return true;
         }
@@ -97,7 +91,7 @@ static bool choose(struct counter *c)
     c->rows = calloc(c->tree->nr_edges + 1, sizeof(struct call_edge *));
     for (size_t i = 0; c->rows && i < c->tree->nr_edges; i++) {
         const struct call_edge *e = &c->tree->edges[i];
-        bool stub = is_stub(function(c, e->callee));
+        bool stub = call_is_stub(function(c, e->callee));
         if (e->calls && is_chosen(c, c->opt->callees ? e->caller : e->callee) &&
             !(stub && has_target(c, i)) && is_wanted(c, e)) {
             c->rows[c->n++] = e;

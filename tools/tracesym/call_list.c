@@ -12,14 +12,6 @@
 #include "nothing.h"
 #include "state/prototypes.h"
 
-/* What is known of whether a function is chosen. */
-enum chosen {
-    CHOSEN_UNKNOWN,
-    CHOSEN_NOT,
-    CHOSEN_VARIANT, /* what calls of the function that is meant reach, by an IFUNC */
-    CHOSEN_YES
-};
-
 /* Calls of a thread that ended by a jump to another function, or have just ended. */
 #define MAX_WAITING 16u
 
@@ -33,18 +25,12 @@ struct collector {
     size_t cap;
     const char *const *patterns;
     unsigned nr_patterns;
-    uint8_t *chosen; /* enum chosen, by function */
+    uint8_t *chosen; /* by function: 0 not known yet, else enum call_match + 1 */
     size_t nr_chosen;
     struct waiting *waiting; /* by thread */
     size_t nr_waiting;
     bool no_memory;
 };
-
-/* A stub only jumps to the function itself, which may have another name. */
-static bool is_stub(const struct call_function *f)
-{
-    return f->symbol && f->symbol->source == SYM_PLT;
-}
 
 /* Whether a pattern matches the name of a stub without its "@plt". */
 static bool matches_stub(const char *pattern, const char *name)
@@ -60,7 +46,7 @@ static bool matches_stub(const char *pattern, const char *name)
     return sym_name_matches(pattern, bare, bare);
 }
 
-bool call_matches(const char *pattern, const struct call_function *f)
+static bool is_named(const char *pattern, const struct call_function *f)
 {
     const char *mark = strchr(pattern, '!');
     char module[256];
@@ -81,7 +67,7 @@ bool call_matches(const char *pattern, const struct call_function *f)
     if (!f->symbol) {
         return !fnmatch(pattern, f->name, 0);
     }
-    if (is_stub(f) && !strchr(pattern, '@')) {
+    if (call_is_stub(f) && !strchr(pattern, '@')) {
         return matches_stub(pattern, f->symbol->name);
     }
     return f->symbol->ifunc
@@ -89,33 +75,36 @@ bool call_matches(const char *pattern, const struct call_function *f)
                : symfile_function_matches(f->module->file, f->symbol, pattern);
 }
 
-bool call_is_variant(const char *pattern, const struct call_function *f)
+enum call_match call_match(const char *pattern, const struct call_function *f)
 {
-    return f->symbol && prototype_is_variant(f->symbol->linkage, pattern);
+    if (is_named(pattern, f)) {
+        return CALL_NAMED;
+    }
+    return f->symbol && prototype_is_variant(f->symbol->linkage, pattern) ? CALL_VARIANT
+                                                                          : CALL_OTHER;
 }
 
-static enum chosen chosen(struct collector *c, const struct calltree *t,
-                          uint32_t function)
+/* How the patterns mean a function. */
+static enum call_match chosen(struct collector *c, const struct calltree *t,
+                              uint32_t function)
 {
     uint8_t *known;
 
     if (!array_reserve_zeroed(&c->chosen, &c->nr_chosen, function + (size_t)1,
                               sizeof(*c->chosen))) {
         c->no_memory = true;
-        return CHOSEN_NOT;
+        return CALL_OTHER;
     }
     known = &c->chosen[function];
-    if (*known == CHOSEN_UNKNOWN) {
-        *known = CHOSEN_NOT;
-        for (unsigned i = 0; i < c->nr_patterns && *known != CHOSEN_YES; i++) {
-            if (call_matches(c->patterns[i], &t->functions[function])) {
-                *known = CHOSEN_YES;
-            } else if (call_is_variant(c->patterns[i], &t->functions[function])) {
-                *known = CHOSEN_VARIANT;
-            }
+    if (!*known) {
+        enum call_match how = CALL_OTHER;
+        for (unsigned i = 0; i < c->nr_patterns && how != CALL_NAMED; i++) {
+            enum call_match one = call_match(c->patterns[i], &t->functions[function]);
+            how = one > how ? one : how;
         }
+        *known = (uint8_t)(how + 1);
     }
-    return *known;
+    return *known - 1;
 }
 
 /* A span that begins where another one of the same depth ended: that function jumped to
@@ -145,7 +134,7 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     struct collector *c = arg;
     struct call_list *l = c->list;
     struct waiting *w;
-    enum chosen how;
+    enum call_match how;
     bool stub;
 
     if (!array_reserve_zeroed(&c->waiting, &c->nr_waiting, s->thread + (size_t)1,
@@ -154,8 +143,8 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
         return 1;
     }
     how = chosen(c, t, s->function);
-    stub = extend(c, s, how == CHOSEN_YES);
-    if (how == CHOSEN_NOT || (how == CHOSEN_VARIANT && stub) || s->running) {
+    stub = extend(c, s, how == CALL_NAMED);
+    if (how == CALL_OTHER || (how == CALL_VARIANT && stub) || s->running) {
         return c->no_memory;
     }
     if (!array_reserve(&l->v, &c->cap, l->n + 1, sizeof(*l->v))) {
@@ -168,7 +157,7 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
                                  .from = s->from,
                                  .opened = s->opened,
                                  .uncalled = s->uncalled,
-                                 .stub = is_stub(&t->functions[s->function]),
+                                 .stub = call_is_stub(&t->functions[s->function]),
                                  .to = s->to,
                                  .from_ns = s->from_ns};
     w = &c->waiting[s->thread];
@@ -212,8 +201,7 @@ unsigned call_list_unmatched(const struct calltree *t, const char *path,
         bool ran = false;
 
         for (uint32_t k = 0; k < t->nr_functions && !ran; k++) {
-            ran = call_matches(patterns[i], &t->functions[k]) ||
-                  call_is_variant(patterns[i], &t->functions[k]);
+            ran = call_match(patterns[i], &t->functions[k]) != CALL_OTHER;
         }
         if (!ran && !nothing_named(PROG, path, places, patterns[i], true)) {
             tool_error(PROG, "%s: '%s' was not called in what is selected", path,

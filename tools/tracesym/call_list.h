@@ -40,11 +40,19 @@ int call_list_make(struct call_list *out, struct ctr_trace *tr, const char *path
                    const char *const *patterns, unsigned nr_patterns);
 void call_list_free(struct call_list *l);
 
-/* Whether a pattern matches a function. */
-bool call_matches(const char *pattern, const struct call_function *f);
-/* Whether a name means a function by the name that its callers use: "strlen" of
- * "__strlen_avx2". */
-bool call_is_variant(const char *name, const struct call_function *f);
+/* How a pattern of a user means a function. */
+enum call_match {
+    CALL_OTHER,   /* it does not */
+    CALL_VARIANT, /* by the name that its callers use: "strlen" of "__strlen_avx2" */
+    CALL_NAMED,
+};
+enum call_match call_match(const char *pattern, const struct call_function *f);
+
+/* A stub only jumps to the function itself, which may have another name. */
+static inline bool call_is_stub(const struct call_function *f)
+{
+    return f->symbol && f->symbol->source == SYM_PLT;
+}
 
 /* One line on stderr for each pattern that no function matches which ran: that there is no
  * such function, or that it was not called.  Returns their number. */
