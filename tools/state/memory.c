@@ -117,11 +117,11 @@ static bool is_open(const struct lookup *l, unsigned i)
            (l->line->state[i] == BYTE_LATER && !(l->flags & CTR_SEARCH_BACK));
 }
 
-/* Whether a text ends before the byte i: at a NUL or a byte that cannot be known. */
-static bool text_ends(const struct lookup *l, unsigned i)
+/* Whether a text is known to its end: a NUL, or a byte that cannot be known. */
+static bool text_ends(const struct lookup *l)
 {
-    for (unsigned k = l->begin; k < i && l->line->state[k] >= BYTE_KNOWN; k++) {
-        if (l->line->state[k] == BYTE_LOST || !l->line->value[k]) {
+    for (unsigned i = l->begin; i < l->end && l->line->state[i] >= BYTE_KNOWN; i++) {
+        if (l->line->state[i] == BYTE_LOST || !l->line->value[i]) {
             return true;
         }
     }
@@ -133,7 +133,7 @@ static uint32_t open_ranges(const struct lookup *l, struct ctr_range *v)
 {
     uint32_t n = 0;
 
-    if (l->text && text_ends(l, l->end)) {
+    if (l->text && text_ends(l)) {
         return 0;
     }
     for (unsigned i = l->begin; i < l->end; i++) {
@@ -328,34 +328,32 @@ static void read_initial(struct lookup *l)
     }
 }
 
-/* Decides the bytes of `want', which is about a line and has no position yet. */
-static int decide(struct memory_view *m, const struct lookup *want)
+/* Decides the bytes; sets the position of the search. */
+static int decide(struct lookup *l)
 {
+    const struct memory_view *m = l->m;
     struct position here = {m->at.thread, m->process, m->at.ordinal, point_of(&m->at)};
-    struct lookup l = *want;
     int ret;
 
-    l.m = m;
-    l.pos = here;
-    l.flags = CTR_SEARCH_BACK;
-    ret = search_line(&l);
-
-    ret = ret ? ret : search_parents(&l);
+    l->pos = here;
+    l->flags = CTR_SEARCH_BACK;
+    ret = search_line(l);
+    ret = ret ? ret : search_parents(l);
     if (!ret && m->at.ordinal) {
         /* What comes after the instruction before is what comes from the moment on. */
-        l.pos = here;
-        l.pos.ordinal--;
-        l.pos.point = 0;
-        l.flags = 0;
-        ret = search_line(&l);
+        l->pos = here;
+        l->pos.ordinal--;
+        l->pos.point = 0;
+        l->flags = 0;
+        ret = search_line(l);
     }
-    if (ret || (l.text && text_ends(&l, l.end))) {
+    if (ret || (l->text && text_ends(l))) {
         return ret;
     }
-    read_initial(&l);
-    for (unsigned i = l.begin; i < l.end; i++) {
-        if (l.line->state[i] < BYTE_KNOWN) {
-            l.line->state[i] = BYTE_LOST;
+    read_initial(l);
+    for (unsigned i = l->begin; i < l->end; i++) {
+        if (l->line->state[i] < BYTE_KNOWN) {
+            l->line->state[i] = BYTE_LOST;
         }
     }
     return 0;
@@ -424,12 +422,13 @@ int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *kno
         unsigned begin = (unsigned)((addr + done) % LINE_BYTES);
         size_t room = LINE_BYTES - begin, part = n - done < room ? n - done : room;
         struct line *line = line_of(m, addr + done - begin);
-        struct lookup want = {.line = line,
-                              .begin = begin,
-                              .end = begin + (unsigned)part,
-                              .text = text,
-                              .diag = diag};
-        int ret = !line ? -CTR_E_NOMEM : ended ? 0 : decide(m, &want);
+        struct lookup l = {.m = m,
+                           .line = line,
+                           .begin = begin,
+                           .end = begin + (unsigned)part,
+                           .text = text,
+                           .diag = diag};
+        int ret = !line ? -CTR_E_NOMEM : ended ? 0 : decide(&l);
 
         if (ret) {
             return ret;
