@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """covfunctions.py BIN TRACE: functions that ran, of programs without debug information.
 
-tracecov's functions that ran must be those, by the dynamic symbols of nm(1), that contain
-one of tracedump's instructions; the same holds for the number of instructions of each, and
-for how often its first one ran.
+tracecov's functions that ran must be those, by the dynamic symbols of nm(1) and, where there
+are none, the unwind tables of readelf(1), that contain one of tracedump's instructions; the
+same holds for the number of instructions of each, and for how often its first one ran.
 """
 import bisect
 import collections
@@ -13,6 +13,9 @@ import re
 import subprocess
 import sys
 
+FRAME = re.compile(r"FDE cie=\S+ pc=([0-9a-f]+)\.\.([0-9a-f]+)")
+INDEX = re.compile(r"^0x([0-9a-f]+)[: ]", re.M)
+SECTION = re.compile(r" PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) +\S+ +AX ")
 LINE = re.compile(r'"module":"([^"]*)","module_offset":"(0x[0-9a-f]+)"')
 
 
@@ -32,6 +35,31 @@ def executed(tools, trace):
     if p.returncode:
         sys.exit("covfunctions.py: tracedump: status %d" % p.returncode)
     return {path: {int(at, 16): n for at, n in c.items()} for path, c in counts.items()}
+
+
+def unwound(path, arm):
+    """(first, end) of each function of the unwind table; arm: up to the next one, or the end
+    of the section."""
+    if not arm:
+        text = run(["readelf", "-W", "--debug-dump=frames", path])
+        return [(int(a, 16), int(b, 16)) for a, b in FRAME.findall(text)]
+    text = run(["readelf", "-W", "-u", path])
+    first = {int(a, 16) for a in INDEX.findall(text)}
+    ends = first | {int(a, 16) + int(n, 16)
+                    for a, n in SECTION.findall(run(["readelf", "-W", "-S", path]))}
+    return [(a, min(e for e in ends if e > a)) for a in sorted(first)]
+
+
+def all_functions(path, arm):
+    """Functions of symbols, and those of the unwind table that begin in none of them."""
+    known = sorted(functions(path, arm))
+    starts = sorted({a for a, _ in known} | {a for a, _ in unwound(path, arm)})
+    found = set(known)
+    for first, end in unwound(path, arm):
+        if not any(a <= first < b for a, b in known):
+            after = bisect.bisect_right(starts, first)
+            found.add((first, min(end, starts[after] if after < len(starts) else end)))
+    return found
 
 
 def functions(path, thumb):
@@ -56,7 +84,7 @@ def main(tools, trace):
                for s in j["sources"] for f in s["functions"]
                if f["module"] == m["index"] and f["insns_hit"]}
         want = {}
-        symbols = functions(m["file"], j["target"] == "arm") if m["file"] else ()
+        symbols = all_functions(m["file"], j["target"] == "arm") if m["file"] else ()
         for first, end in symbols:
             hit = bisect.bisect_left(places, end) - bisect.bisect_left(places, first)
             if hit:

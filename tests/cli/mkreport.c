@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "cannoli/jitter.h"
+#include "symbols/unwind_table.h"
 #include "tracecov/report.h"
 
 #define N(a) (sizeof(a) / sizeof(*(a)))
@@ -104,16 +105,6 @@ uint32_t symfile_functions(const struct symfile *f, const struct sym_function **
     return f->nr_functions;
 }
 
-const struct sym_function *symfile_function(const struct symfile *f, uint64_t vaddr)
-{
-    for (uint32_t i = 0; i < f->nr_functions; i++) {
-        if (f->functions[i].addr <= vaddr && vaddr < f->functions[i].end) {
-            return &f->functions[i];
-        }
-    }
-    return NULL;
-}
-
 bool symfile_is_code(const struct symfile *f, uint64_t vaddr)
 {
     (void)f;
@@ -137,6 +128,20 @@ uint32_t symfile_scopes(const struct symfile *f, const struct sym_scope **v)
 {
     (void)f;
     *v = NULL;
+    return 0;
+}
+
+int unwind_functions(const struct symfile *f, struct unwind_function **v, size_t *n)
+{
+    (void)f;
+    *v = NULL;
+    *n = 0;
+    return 0;
+}
+
+uint64_t unwind_entry(const struct symfile *f)
+{
+    (void)f;
     return 0;
 }
 

@@ -63,16 +63,43 @@ for part in --once --coverage --branches; do
     one_line "$part"
     grep -q "only a part was recorded ($part)" stderr || fail "$part: $(cat stderr)"
     is stdout '(j["whole"], j["branches_known"])' '(False, False)'
+    most='max(v["count"] for s in j["sources"] for v in s["functions"])'
+    if [ $part != --branches ]; then # whether something ran, not how often
+        is stdout "$most" 1
+        is stdout "count('main')" 1
+    fi
     run 0 "$cov" -f json part.ctr part.ctr calls.ctr
     one_line "$part, twice"
+    [ $part = --branches ] || is stdout "$most" 1
     is stdout '(j["whole"], j["branches_known"])' '(False, False)'
     run 0 "$cov" -q -f json part.ctr
     silent "$part -q"
     run 0 "$cov" -q -f text -d part.ctr
     grep -q '^branches  *not known$' stdout || fail "$part: $(head -5 stdout)"
     ! grep -q '; taken' stdout || fail "$part: counts of branches that are not known"
+    [ $part = --branches ] || ! grep -qE '^ *([2-9]|[0-9]{2,}): ' stdout ||
+        fail "$part: counts: $(grep -E '^ *([2-9]|[0-9]{2,}): ' stdout | head -3)"
 done
 is one.json '(j["whole"], j["branches_known"])' '(True, True)'
+cat >twice.c <<'END'
+static inline __attribute__((always_inline)) int half(int n)
+{
+    return n & 1 ? 3 * n : n / 2;
+}
+volatile int sum;
+int main(void)
+{
+    for (int i = 0; i < 10; i++) {
+        sum += half(i) - half(i + 1);
+    }
+    return 0;
+}
+END
+$cc -g -O1 -static -o twice twice.c || fail "cc"
+rec_arm part.ctr --coverage -- ./twice
+run 0 "$cov" -q -f json --include '*twice.c' part.ctr
+is stdout '{v["count"] for s in j["sources"] if "lines" in s for v in s["lines"]}' '{1}'
+is stdout "count('half')" 1
 
 # ---- a trace that is left out has no effect, wherever it is damaged
 rec_arm part.ctr --once -- guests/arm/calls

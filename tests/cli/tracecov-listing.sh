@@ -58,6 +58,18 @@ objdump -d --no-show-raw-insn named | sed -n 's/^ *\([0-9a-f]*\):\t.*/\1/p' |
     sed 's/^/000000000000/; s/.*\(.\{12\}\)$/0x\1/' >dumped
 [ -z "$(comm -23 dumped at | head -1)" ] || fail "not listed: $(comm -23 dumped at | head -3)"
 
+# The text has a table of them: each that the argument selects was entered once.
+run 0 "$cov" -q -f text --module many 15.ctr
+sed -n 's/^ *\([0-9]*\) *[0-9]*\/[0-9]* *\(0x[0-9a-f]*\)$/\2: \1/p' stdout | sort >table
+nm named | awk '$3 ~ /^f[0-9]+$/ { n = substr($3, 2) % 7 + 2 }
+    $3 == "large" || $3 == "main" { n = 1 }
+    n && 15 % n == 0 { sub(/^0*/, "0x", $1); print $1 ": 1" }
+    { n = 0 }' | sort >entered
+[ "$(wc -l <entered)" -gt 80 ] || fail "$(wc -l <entered) functions"
+sed 's/:.*//' table | grep -xFf <(tr -d : <want) | sort >ran
+sed 's/:.*//' entered | cmp - ran || fail "functions that ran: $(head -20 stdout)"
+[ -z "$(comm -23 entered table)" ] || fail "counts: $(comm -23 entered table | head -3)"
+
 # Counts are those of the instructions; two runs add up to both traces.
 run 0 "$cov" -q -f text --disassembly --module many 15.ctr
 sed -n 's/^ *\([1-9][0-9]*\): \(0x[0-9a-f]*\): .*/\2 \1/p' stdout | sort >want

@@ -124,7 +124,14 @@ uint32_t symfile_code(const struct symfile *f, const struct sym_code **v);
 
 /* --------------------------------------------------------------- functions */
 
-enum sym_source { SYM_SYMTAB, SYM_DYNSYM, SYM_DEBUGDATA, SYM_PLT, SYM_DWARF };
+enum sym_source {
+    SYM_SYMTAB,
+    SYM_DYNSYM,
+    SYM_DEBUGDATA,
+    SYM_PLT,
+    SYM_DWARF,
+    SYM_UNWIND /* never in a symfile: see unwind_table.h */
+};
 
 /*
  * A function of the symbol tables: STT_FUNC and STT_GNU_IFUNC, labels of assembler code

@@ -82,12 +82,19 @@ struct cover {
     bool branches;    /* the ways of branches are known for all traces */
     bool once;        /* a trace has only a part of the run, or each block once:
                            counts are not those of the run */
+    bool ran_only;    /* of a trace with --once or --coverage: counts are 0 or 1 */
     bool incomplete;  /* a trace has no end, is damaged, or was left out */
     uint32_t machine; /* e_machine, endianness and word of the traces (all the same) */
     bool big_endian;
     uint8_t addr_bits;
     char target[32]; /* QEMU's name */
 };
+
+/* A count as reports show it. */
+static inline uint64_t cover_shown(const struct cover *c, uint64_t count)
+{
+    return c->ran_only && count ? 1 : count;
+}
 
 struct cover_filter {
     struct filter_options *options; /* what to count */

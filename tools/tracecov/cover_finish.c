@@ -275,7 +275,10 @@ bool finish_module(struct cover_state *c, struct cover_module *m, const uint32_t
         }
     }
     for (size_t i = 0; i < m->nr_insns; i++) {
-        m->total = sum_u64(m->total, m->insns[i].count);
+        struct cover_insn *insn = &m->insns[i];
+
+        m->total = sum_u64(m->total, insn->count);
+        insn->count = cover_shown(&c->pub, insn->count);
     }
     ok = true;
 out:

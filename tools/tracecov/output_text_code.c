@@ -47,14 +47,13 @@ static bool file_selected(const void *arg, uint32_t file)
 static void disassemble(struct text *t, const struct report_function *f)
 {
     const struct cover_module *m = text_module_of(t, f->module);
-    const struct sym_function *s =
-        m && m->module->file ? symfile_function(m->module->file, f->addr) : NULL;
-    uint64_t end = s && s->addr == f->addr ? s->end : f->addr;
+    const struct sym_function *s;
 
     out_str(t->o, "\n");
     write_function_line(t->o, f);
     if (m && m->module->file && f->insns_total && choose(t, m)) {
-        listing_range(&t->listing, f->addr, end);
+        s = report_function_at(t->listing.code, f->addr);
+        listing_range(&t->listing, f->addr, s ? s->end : f->addr);
     }
 }
 

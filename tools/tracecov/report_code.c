@@ -147,10 +147,12 @@ int report_code_init(struct report_code *k, const struct cover *c,
     k->index = m->module->index;
     k->flow = c->branches && !c->once;
     k->nr_ranges = symfile_ranges(k->file, &k->ranges);
-    k->nr_functions = symfile_functions(k->file, &k->functions);
     k->nr_scopes = symfile_scopes(k->file, &k->scopes);
     w.data = c->machine == CANNOLI_EM_ARM || c->machine == CANNOLI_EM_AARCH64 ||
              c->machine == CANNOLI_EM_RISCV;
+    if (report_functions(k)) {
+        return -CTR_E_NOMEM;
+    }
     n = symfile_code(k->file, &code);
     for (uint32_t i = 0; i < n; i++) {
         if (!sweep_code(&w, code[i].addr, code[i].end)) {
@@ -162,6 +164,7 @@ int report_code_init(struct report_code *k, const struct cover *c,
 
 void report_code_fini(struct report_code *k)
 {
+    report_functions_free(k);
     free(k->sites);
     free(k->jumps);
     k->sites = NULL;
@@ -201,6 +204,7 @@ static struct site_count all_counts(const struct report_code *k, const struct si
         n.taken = sum_u64(n.taken, m->insns[i].taken);
         n.not_taken = sum_u64(n.not_taken, m->insns[i].not_taken);
     }
+    n.count = cover_shown(k->cover, n.count);
     return n;
 }
 
@@ -235,19 +239,9 @@ size_t report_site_at(const struct report_code *k, uint64_t addr)
 
 uint32_t report_instance(const struct report_code *k, const struct site *s)
 {
-    uint32_t lo = 0, hi = k->nr_functions;
-
     if (s->range != NO_INDEX && k->ranges[s->range].scope != SYM_NONE) {
         return k->ranges[s->range].scope;
     }
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-
-        if (k->functions[mid].addr <= s->addr) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo | 0x80000000u; /* no scope has such a number */
+    /* No scope has such a number. */
+    return report_functions_upto(k, s->addr) | 0x80000000u;
 }

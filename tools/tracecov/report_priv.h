@@ -50,14 +50,18 @@ struct report_code {
     bool flow;      /* the ways of branches are known: see report_lines.c */
     const struct sym_range *ranges;
     uint32_t nr_ranges;
-    const struct sym_function *functions;
+    const struct sym_function *functions; /* by symbols and unwind tables, ascending */
     uint32_t nr_functions;
+    bool thumb; /* arm: code without symbols is T32, as far as known */
     const struct sym_scope *scopes;
     uint32_t nr_scopes;
     struct site *sites; /* ascending by addr, disjoint */
     size_t nr_sites;
     struct jump *jumps; /* by `to', then `from' */
     size_t nr_jumps;
+    struct sym_function
+        *made_functions; /* memory of `functions' and their names, if they */
+    char *made_names;    /* are not the symfile's */
 };
 
 /* A taken direct branch, not a call, from one site to another. */
@@ -71,6 +75,18 @@ struct jump {
 int report_code_init(struct report_code *k, const struct cover *c,
                      const struct cover_module *m, struct insn_scan *scan);
 void report_code_fini(struct report_code *k);
+
+/* report_functions.c */
+
+/* Lists the functions; needs k->file and k->cover.  Those without a symbol (SYM_UNWIND)
+ * are named by their address, with "" as linkage.  Returns 0 or -CTR_E_NOMEM; in either
+ * case call report_functions_free. */
+int report_functions(struct report_code *k);
+void report_functions_free(struct report_code *k);
+/* The function that begins at addr, or NULL. */
+const struct sym_function *report_function_at(const struct report_code *k, uint64_t addr);
+/* How many functions begin at addr or before. */
+uint32_t report_functions_upto(const struct report_code *k, uint64_t addr);
 
 /* The count of a site and, for a branch, its ways. */
 struct site_count {

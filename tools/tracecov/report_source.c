@@ -311,6 +311,7 @@ static void finish_lines(struct report_maker *mk, struct report_source *s)
     s->nr_lines = n;
     s->totals.lines = n;
     for (size_t i = 0; i < n; i++) {
+        s->lines[i].count = cover_shown(mk->cover, s->lines[i].count);
         s->totals.lines_hit += s->lines[i].count > 0;
     }
 }
@@ -372,6 +373,7 @@ static void finish_functions(struct report_maker *mk, struct report_source *s)
     s->nr_functions = n;
     s->totals.functions = n;
     for (size_t i = 0; i < n; i++) {
+        s->functions[i].count = cover_shown(mk->cover, s->functions[i].count);
         s->totals.functions_hit += s->functions[i].count > 0;
     }
 }
