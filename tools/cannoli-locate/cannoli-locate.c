@@ -96,11 +96,11 @@ static void find_place(const struct module *m, int name, const struct use *use,
 
 /* ------------------------------------------------------------------- the file */
 
-/* Whether a place can be "FILE:LINE", for which DWARF is read. */
-static bool may_be_line(const char *item)
+/* Whether a place can be "FILE:LINE" or "FILE:NAME", for which DWARF is read. */
+static bool may_have_source(const char *item)
 {
     for (const char *c = strchr(item, ':'); c; c = strchr(c + 1, ':')) {
-        if (c > item && c[-1] != ':' && c[1] >= '0' && c[1] <= '9') {
+        if (c > item && (c[-1] == '\'' || (c[-1] != ':' && c[1] != ':'))) {
             return true;
         }
     }
@@ -117,9 +117,7 @@ static unsigned parts_of(const struct module *m, int n, char **args)
 
         if (locate_can_be_in(m, item)) {
             flags |= SYMFILE_NAMES;
-            flags |= !find_use(args[2 * i])->functions && may_be_line(item)
-                         ? SYMFILE_LINES
-                         : 0;
+            flags |= may_have_source(item) ? SYMFILE_LINES : 0;
         }
     }
     return flags;

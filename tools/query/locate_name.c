@@ -20,6 +20,14 @@ struct name_search {
     const char *part; /* "field[2]" after it, or "" */
 };
 
+/* Whether a source file of a module is the one that is meant. */
+static bool is_meant(const struct name_search *s, uint32_t file)
+{
+    const char *path = symfile_file(s->module->file, file);
+
+    return !s->finder->source || (path && sym_path_matches(path, s->finder->source));
+}
+
 /* ----------------------------------------------------------------- functions */
 
 static bool add_function(struct name_search *s, const struct sym_function *fn)
@@ -68,6 +76,9 @@ static bool on_function(void *arg, const struct sym_function *fn, const char *na
     bool whole = s->finder->request->want == LOCATE_CODE && !s->finder->begins;
 
     (void)name;
+    if (s->finder->source && !is_meant(s, symfile_function_file(s->module->file, fn))) {
+        return true;
+    }
     if (s->finder->only && is_no_function(s, fn)) {
         return true;
     }
@@ -101,6 +112,9 @@ static bool on_object(void *arg, const struct sym_object *o)
     struct sym_part part = {.size = o->end - o->addr};
     char why[200];
 
+    if (!is_meant(s, o->decl_file)) {
+        return true;
+    }
     if (o->tls) {
         finder_why(f, WHY_EXACT,
                    "'%s' exists once for each thread; where is not recorded", o->name);
@@ -293,8 +307,33 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
     }
 }
 
-void find_named(struct finder *f, const char *glob, uint32_t glob_len, const char *text,
-                uint32_t len)
+/* The reason for not finding a name in f->source. */
+static void say_missing_in(struct finder *f, const char *glob, uint32_t glob_len,
+                           const char *name)
+{
+    bool data = f->request->want == LOCATE_DATA, known = false;
+    const struct module *m;
+
+    for (uint32_t i = 0; !known && (m = finder_nth(f, i)) != NULL; i++) {
+        uint32_t n = m->file && finder_module(f, m, glob, glob_len)
+                         ? symfile_nr_files(m->file)
+                         : 0;
+
+        for (uint32_t k = 0; !known && k < n; k++) {
+            known = sym_path_matches(symfile_file(m->file, k), f->source);
+        }
+    }
+    if (known) {
+        finder_why(f, WHY_EXACT, "no %s '%s' in %s",
+                   data ? "object or function" : "function", name, f->source);
+    } else {
+        finder_why(f, WHY_NAME,
+                   "no source file '%s' in the debug information of what ran", f->source);
+    }
+}
+
+static void find_name(struct finder *f, const char *glob, uint32_t glob_len,
+                      const char *text, uint32_t len)
 {
     const bool data = f->request->want == LOCATE_DATA;
     char *name = malloc(len + 1u);
@@ -313,13 +352,36 @@ void find_named(struct finder *f, const char *glob, uint32_t glob_len, const cha
         if (data && f->hits.n == before && !f->why[0]) {
             find_in_modules(f, glob, glob_len, name, false);
         }
-        if (f->hits.n == before) {
+        if (f->hits.n == before && f->source) {
+            say_missing_in(f, glob, glob_len, name);
+        } else if (f->hits.n == before) {
             say_missing(f, glob, glob_len, name);
         }
     } else {
         finder_why(f, WHY_EXACT, "'%.*s!' has no name after it", (int)glob_len, glob);
     }
     free(name);
+}
+
+void find_named(struct finder *f, const char *glob, uint32_t glob_len, const char *text,
+                uint32_t len)
+{
+    uint32_t file, file_len, name;
+    char *source;
+
+    if (!location_source(text, len, &file, &file_len, &name)) {
+        find_name(f, glob, glob_len, text, len);
+        return;
+    }
+    source = strndup(text + file, file_len);
+    f->source = source;
+    if (source) {
+        find_name(f, glob, glob_len, text + name, len - name);
+    } else {
+        f->hits.no_memory = true;
+    }
+    f->source = NULL;
+    free(source);
 }
 
 void finder_functions(struct finder *f, const char *text)

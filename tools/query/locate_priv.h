@@ -35,7 +35,8 @@ struct finder {
     const struct module *only;     /* the one module to search; NULL: those below */
     const struct module **modules; /* of the trace */
     uint32_t nr_modules;
-    bool begins; /* of functions, only where they begin */
+    bool begins;        /* of functions, only where they begin */
+    const char *source; /* only names of this source file; NULL: of any */
     struct hits hits;
     char why[400]; /* why nothing was found, a sentence without a period; "": no reason
                       known yet */

@@ -90,6 +90,28 @@ uint32_t location_module(const char *text, uint32_t len)
     return len;
 }
 
+bool location_source(const char *text, uint32_t len, uint32_t *file, uint32_t *file_len,
+                     uint32_t *name)
+{
+    bool quoted = len && *text == '\'';
+    uint32_t i = quoted;
+
+    while (i < len && !strchr(quoted ? "'" : ":'([ ", text[i])) {
+        i++;
+    }
+    *file = quoted;
+    *file_len = i - quoted;
+    i += quoted;
+    if (!*file_len || i >= len || text[i] != ':') {
+        return false;
+    }
+    if (quoted && i + 1 < len && text[i + 1] == ':') { /* as gdb has it */
+        i++;
+    }
+    *name = i + 1;
+    return *name < len && text[*name] != ':';
+}
+
 bool location_name(const char *text, uint32_t len, char *to)
 {
     bool quoted = false;

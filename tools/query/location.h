@@ -11,6 +11,7 @@
  *   NAME+N                the byte N bytes after its begin
  *   NAME+N+LENGTH         LENGTH bytes from there on
  *   parse.c:120           the code of a source line
+ *   parse.c:NAME          the function or object of that source file, 'parse.c'::NAME
  *   MODULE+0x1234         an address of a file, as nm and objdump show it; MODULE!0x1234
  *   MODULE!NAME           a name in one program or library
  *   A-B with names        from the begin of A to before the begin of B
@@ -54,6 +55,13 @@ bool location_offset(const char *text, uint32_t len, uint32_t *rest, uint64_t *n
 
 /* The position of the '!' after a module's name, or len if there is none. */
 uint32_t location_module(const char *text, uint32_t len);
+
+/*
+ * Splits "parse.c:NAME" and "'parse.c'::NAME": the file's name is *file_len bytes from *file
+ * on, NAME begins at *name.  False if the item has no such form.
+ */
+bool location_source(const char *text, uint32_t len, uint32_t *file, uint32_t *file_len,
+                     uint32_t *name);
 
 /* Copies a name without its quotes to `to', which has room for len + 1 bytes.  Returns
  * whether it was quoted. */

@@ -271,6 +271,10 @@ struct sym_line_match symfile_lines(const struct symfile *f, const char *file,
                                     uint32_t line,
                                     bool (*match)(void *arg, const struct sym_range *r),
                                     void *arg);
+/* Whether a path is one that `end' names: whole components of its end, or all of it. */
+bool sym_path_matches(const char *path, const char *end);
+/* The source file that declares a function, SYM_NONE if unknown; needs SYMFILE_LINES. */
+uint32_t symfile_function_file(const struct symfile *f, const struct sym_function *fn);
 /* Splits "parse.c:120": *file_bytes of the text are the file.  Returns false if it has
  * no such form; line numbers begin at 1. */
 bool sym_parse_line(const char *text, size_t *file_bytes, uint32_t *line);

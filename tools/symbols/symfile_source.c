@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the code of a source line that a user names: "parse.c:120". */
+/* Sources as a user names them: the code of "parse.c:120", whether a function is of one. */
 #include <stdlib.h>
 #include <string.h>
 #include "symfile_table_priv.h"
@@ -22,8 +22,7 @@ bool sym_parse_line(const char *text, size_t *file_bytes, uint32_t *line)
     return v > 0 && v < UINT32_MAX;
 }
 
-/* Whether a path ends with whole components of `end'. */
-static bool is_file(const char *path, const char *end)
+bool sym_path_matches(const char *path, const char *end)
 {
     while (strncmp(end, "./", 2) == 0) {
         end += 2;
@@ -42,7 +41,7 @@ struct sym_line_match symfile_lines(const struct symfile *f, const char *file,
     uint32_t files = table_count(f, PART_FILES), ranges = table_count(f, PART_RANGES);
     bool *wanted = calloc((size_t)files + 1, sizeof(*wanted));
     for (uint32_t i = 0; wanted && i < files; i++) {
-        wanted[i] = is_file(f->files[i], file);
+        wanted[i] = sym_path_matches(f->files[i], file);
         out.nr_files += wanted[i];
     }
     for (uint32_t i = 0; out.nr_files && i < ranges; i++) {
@@ -62,4 +61,18 @@ struct sym_line_match symfile_lines(const struct symfile *f, const char *file,
     }
     free(wanted);
     return out;
+}
+
+uint32_t symfile_function_file(const struct symfile *f, const struct sym_function *fn)
+{
+    const struct sym_range *r = symfile_range(f, fn->addr);
+    uint32_t scope = r ? r->scope : SYM_NONE;
+
+    while (scope != SYM_NONE && f->scopes[scope].parent != SYM_NONE) {
+        scope = f->scopes[scope].parent;
+    }
+    if (scope != SYM_NONE && f->scopes[scope].decl_file != SYM_NONE) {
+        return f->scopes[scope].decl_file;
+    }
+    return r ? r->file : SYM_NONE;
 }

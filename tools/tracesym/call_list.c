@@ -10,6 +10,7 @@
 #include "cannoli/isa.h"
 #include "common/options.h"
 #include "nothing.h"
+#include "query/function_pattern.h"
 #include "state/prototypes.h"
 
 /* Calls of a thread that ended by a jump to another function, or have just ended. */
@@ -46,42 +47,32 @@ static bool matches_stub(const char *pattern, const char *name)
     return sym_name_matches(pattern, bare, bare);
 }
 
-static bool is_named(const char *pattern, const struct call_function *f)
+static bool is_named(const char *name, const struct call_function *f)
 {
-    const char *mark = strchr(pattern, '!');
-    char module[256];
-    size_t n = mark ? (size_t)(mark - pattern) : 0;
-
-    if (f->kind != CALL_FUNCTION) {
-        return false;
-    }
-    if (mark && n < sizeof(module)) {
-        memcpy(module, pattern, n);
-        module[n] = 0;
-        if (!f->module || (fnmatch(module, f->module->name, 0) &&
-                           fnmatch(module, f->module->path, 0))) {
-            return false;
-        }
-        pattern = mark + 1;
-    }
     if (!f->symbol) {
-        return !fnmatch(pattern, f->name, 0);
+        return !fnmatch(name, f->name, 0);
     }
-    if (call_is_stub(f) && !strchr(pattern, '@')) {
-        return matches_stub(pattern, f->symbol->name);
+    if (call_is_stub(f) && !strchr(name, '@')) {
+        return matches_stub(name, f->symbol->name);
     }
-    return f->symbol->ifunc
-               ? symfile_names_code(f->module->file, f->symbol, pattern)
-               : symfile_function_matches(f->module->file, f->symbol, pattern);
+    return f->symbol->ifunc ? symfile_names_code(f->module->file, f->symbol, name)
+                            : symfile_function_matches(f->module->file, f->symbol, name);
 }
 
 enum call_match call_match(const char *pattern, const struct call_function *f)
 {
-    if (is_named(pattern, f)) {
+    struct function_pattern p;
+
+    if (f->kind != CALL_FUNCTION || !function_pattern_split(pattern, &p) ||
+        !function_pattern_is_module(&p, f->module) ||
+        !function_pattern_is_source(&p, f->module, f->symbol)) {
+        return CALL_OTHER;
+    }
+    if (is_named(p.name, f)) {
         return CALL_NAMED;
     }
-    return f->symbol && prototype_is_variant(f->symbol->linkage, pattern) ? CALL_VARIANT
-                                                                          : CALL_OTHER;
+    return f->symbol && prototype_is_variant(f->symbol->linkage, p.name) ? CALL_VARIANT
+                                                                         : CALL_OTHER;
 }
 
 /* How the patterns mean a function. */

@@ -2,13 +2,13 @@
 /* The reason why nothing was found; see nothing.h. */
 #include "nothing.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/options.h"
 #include "common/words.h"
+#include "query/function_pattern.h"
 
 /* Limit of ids that a message lists. */
 #define MAX_IDS 8u
@@ -88,39 +88,20 @@ int nothing_ran(const char *prog, const char *path, const struct ctr_trace *tr,
 
 /* ------------------------------------------------------------------------ names */
 
-/* A pattern in its parts. */
-struct pattern {
-    char module[256]; /* a glob; "": any */
-    const char *name;
+/* A search for the functions of a pattern in one module. */
+struct look {
+    const struct function_pattern *pattern;
+    const struct module *module;
+    bool found;
 };
 
-/* False: the module's name is too long for one. */
-static bool split(const char *text, struct pattern *out)
+static bool on_function(void *arg, const struct sym_function *fn, const char *name)
 {
-    const char *mark = strchr(text, '!');
-    size_t n = mark ? (size_t)(mark - text) : 0;
+    struct look *look = arg;
 
-    if (n >= sizeof(out->module)) {
-        return false;
-    }
-    memcpy(out->module, text, n);
-    out->module[n] = 0;
-    out->name = mark ? mark + 1 : text;
-    return true;
-}
-
-static bool in_pattern(const struct module *m, const struct pattern *p)
-{
-    return !*p->module || !fnmatch(p->module, m->name, 0) ||
-           !fnmatch(p->module, m->path, 0);
-}
-
-static bool stop(void *arg, const struct sym_function *fn, const char *name)
-{
-    (void)arg;
-    (void)fn;
     (void)name;
-    return false;
+    look->found |= function_pattern_is_source(look->pattern, look->module, fn);
+    return !look->found;
 }
 
 /* The name of a function of the module that was probably meant, or NULL. */
@@ -143,22 +124,26 @@ bool nothing_named(const char *prog, const char *path, const struct places *plac
     const char *into = NULL;
     const char *meant = NULL;
     unsigned modules = 0;
-    struct pattern p;
+    struct function_pattern p;
 
-    if (!modset || !split(text, &p) || strpbrk(p.name, "+@") ||
+    if (!modset || !function_pattern_split(text, &p) || strpbrk(p.name, "+@") ||
         !strncmp(p.name, "0x", 2)) {
         return false;
     }
     for (uint32_t i = 0; i < modset_count(modset); i++) {
         const struct module *m = modset_module(modset, i);
+        struct look look = {&p, m, false};
 
-        if (!in_pattern(m, &p)) {
+        if (!function_pattern_is_module(&p, m)) {
             continue;
+        }
+        if (m->file) {
+            symfile_find_functions(m->file, p.name, on_function, &look);
         }
         modules++;
         if (!m->file) {
             bare = bare || m->system ? bare : m;
-        } else if (symfile_find_functions(m->file, p.name, stop, NULL)) {
+        } else if (look.found) {
             return false;
         } else if (!inlined && (inlined = symfile_find_inlined(m->file, p.name))) {
             into = symfile_inlined_into(m->file, inlined);

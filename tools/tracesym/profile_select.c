@@ -11,6 +11,7 @@
 #include "common/textbuf.h"
 #include "graph_priv.h"
 #include "nothing.h"
+#include "query/function_pattern.h"
 #include "site.h"
 
 /* Limit of modules that a message lists. */
@@ -25,9 +26,13 @@ static bool in_module(const struct call_function *f, const struct profile_select
 static bool named(const struct call_function *f, const struct profile_selection *s)
 {
     for (unsigned i = 0; i < s->nr_functions; i++) {
-        if (f->symbol
-                ? symfile_function_matches(f->module->file, f->symbol, s->functions[i])
-                : site_name_fits(s->functions[i], f->name)) {
+        struct function_pattern p;
+
+        if (function_pattern_split(s->functions[i], &p) &&
+            function_pattern_is_module(&p, f->module) &&
+            function_pattern_is_source(&p, f->module, f->symbol) &&
+            (f->symbol ? symfile_function_matches(f->module->file, f->symbol, p.name)
+                       : site_name_fits(p.name, f->name))) {
             return true;
         }
     }

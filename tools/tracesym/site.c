@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dump/dump.h"
+#include "query/function_pattern.h"
 #include "symbols/sym_options.h"
 
 /* Limit of shown bytes of a name; names of C++ can have any length. */
@@ -61,13 +62,22 @@ bool site_name_fits(const char *glob, const char *name)
     return fnmatch(glob, bare, 0) == 0;
 }
 
-static bool function_wanted(const struct site *s, const char *glob)
+static bool function_wanted(const struct site *s, const char *text)
 {
-    if (s->function && symfile_function_matches(s->module->file, s->function, glob)) {
+    struct function_pattern p;
+
+    if (!function_pattern_split(text, &p) || !function_pattern_is_module(&p, s->module)) {
+        return false;
+    }
+    if (s->function && function_pattern_is_source(&p, s->module, s->function) &&
+        symfile_function_matches(s->module->file, s->function, p.name)) {
         return true;
     }
     for (unsigned i = 0; i < s->nr_frames && s->frames[i].inlined; i++) {
-        if (site_name_fits(glob, s->frames[i].function)) {
+        const struct sym_frame *f = &s->frames[i];
+
+        if (site_name_fits(p.name, f->function) &&
+            (!*p.source || (f->file && sym_path_matches(f->file, p.source)))) {
             return true;
         }
     }

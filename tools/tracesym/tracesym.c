@@ -19,6 +19,7 @@
 #include "common/pager.h"
 #include "common/quantity.h"
 #include "query/filter_options.h"
+#include "query/function_pattern.h"
 #include "input/trace.h"
 #include "dump/dump_options.h"
 #include "dump/search.h"
@@ -64,7 +65,7 @@ static const struct tool_option option_table[] = {
      "basic-block vectors of intervals of N instructions,\nfor SimPoint"},
     {OPT_TRACE_CALLS, "trace-calls", "FUNCTIONS",
      "each call with arguments, result, caller and length:\n"
-     "NAME, a glob, MODULE!NAME, a list of these"},
+     "NAME, a glob, MODULE!NAME, parse.c:NAME, a list\nof these"},
     {OPT_CALLERS_OF, "callers-of", "FUNCTIONS", "who called them, and how often"},
     {OPT_CALLS_OF, "calls-of", "FUNCTIONS", "what they called, and how often"},
     {OPT_BACKTRACE, "backtrace", "MOMENT",
@@ -530,7 +531,10 @@ static unsigned symbols_of(const struct command_line *c)
     } else if (c->mode == MODE_LIST) {
         flags |= SYMFILE_NAMES;
     }
-    flags |= c->functions.n ? SYMFILE_NAMES : 0; /* to know which names there are */
+    for (unsigned i = 0; i < c->functions.n; i++) {
+        flags |= SYMFILE_NAMES; /* to know which names there are */
+        flags |= function_pattern_has_source(c->functions.v[i]) ? SYMFILE_LINES : 0;
+    }
     return flags;
 }
 
