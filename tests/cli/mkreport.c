@@ -13,12 +13,14 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cannoli/jitter.h"
 #include "symbols/unwind_table.h"
+#include "tracecov/function_choice.h"
 #include "tracecov/report.h"
 
 #define N(a) (sizeof(a) / sizeof(*(a)))
@@ -129,6 +131,14 @@ uint32_t symfile_scopes(const struct symfile *f, const struct sym_scope **v)
     (void)f;
     *v = NULL;
     return 0;
+}
+
+bool function_chosen(const char *pattern, const struct module *m, const char *path,
+                     const char *name, const char *linkage)
+{
+    (void)m;
+    (void)path;
+    return !pattern || !fnmatch(pattern, name, 0) || !fnmatch(pattern, linkage, 0);
 }
 
 int unwind_functions(const struct symfile *f, struct unwind_function **v, size_t *n)

@@ -5,7 +5,7 @@
 need_qemu x86_64 gcc
 [ "$(uname -m)" = x86_64 ] || { echo "needs programs for x86_64"; exit 77; }
 export CANNOLI_QEMU_DIR=$qemu_dir
-dump=$BIN/tracedump sym=$BIN/tracesym
+cov=$BIN/tracecov dump=$BIN/tracedump sym=$BIN/tracesym
 
 cp "$SRC/tests/cli/bare.h" . || exit 1
 mkdir -p src
@@ -68,6 +68,12 @@ calls() {
     [ "$code" -ge $((3 * $2)) ] || fail "--function $1: $(cat stdout)"
     run 0 "$dump" --no-pager --summary --pc "$1" all.ctr
     [ "$(awk '$NF == "total" { print $1 }' stdout)" -eq "$code" ] || fail "--pc $1"
+    run 0 "$cov" --no-pager -q -f text -d --function "$1" all.ctr
+    [ "$(awk '/^ *[0-9]+: 0x/ { n += $1 } END { print n }' stdout)" -eq "$code" ] ||
+        fail "tracecov --function $1: $(cat stdout)"
+    run 0 "$cov" --no-pager -q -f text --function "$1" all.ctr
+    [ "$(grep -c 'return total = ' stdout)" -eq $((1 + ($2 == 15))) ] ||
+        fail "tracecov --function $1: $(cat stdout)"
     for option in --function --range; do
         rec part.ctr $option "$1"
         run 0 "$dump" --no-pager --summary part.ctr

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +20,7 @@ static bool any_wanted(const struct text *t, const struct report_source *s)
     bool any = !t->opt->function;
 
     for (size_t i = 0; i < s->nr_functions && !any; i++) {
-        any = text_wanted(t, &s->functions[i]);
+        any = text_wanted(t, s, &s->functions[i]);
     }
     return any;
 }
@@ -183,7 +182,7 @@ static bool line_wanted(const struct text *t, const struct report_source *s,
     for (size_t i = 0; i < s->nr_functions && s->functions[i].line <= line; i++) {
         const struct report_function *f = &s->functions[i];
         uint32_t end = f->end_line ? f->end_line : f->line;
-        if (line <= end && text_wanted(t, f)) {
+        if (line <= end && text_wanted(t, s, f)) {
             return true;
         }
     }

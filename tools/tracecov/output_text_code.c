@@ -8,9 +8,9 @@
  * symbol tables, which are disjoint, and the gaps between them.
  */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 
+#include "tracecov/function_choice.h"
 #include "tracecov/output_text_priv.h"
 
 static void write_function_line(struct out *o, const struct report_function *f)
@@ -61,7 +61,7 @@ void text_disassemble(struct text *t, const struct report_source *s)
 {
     for (size_t i = 0; i < s->nr_functions; i++) {
         const struct report_function *f = &s->functions[i];
-        if (text_wanted(t, f) && (t->opt->function || f->count || f->insns_hit)) {
+        if (text_wanted(t, s, f) && (t->opt->function || f->count || f->insns_hit)) {
             disassemble(t, f);
         }
     }
@@ -93,7 +93,7 @@ static void write_function_table(struct text *t, const struct report_source *s)
         insns_hit += f->insns_hit;
         if (!f->count && !f->insns_hit && !t->opt->function) {
             never++;
-        } else if (text_wanted(t, f)) {
+        } else if (text_wanted(t, s, f)) {
             v[n++] = f;
         }
     }
@@ -192,7 +192,7 @@ static bool symbol_wanted(const struct text *t, const struct report_module *m,
     size_t at = report_site_at(k, f->addr);
     const struct sym_scope *scope = scope_at(k, at);
     uint32_t file = SYM_NONE;
-    const char *glob = t->opt->function;
+    const char *path, *pattern = t->opt->function;
 
     if (scope && scope->decl_line) {
         file = scope->decl_file;
@@ -200,9 +200,11 @@ static bool symbol_wanted(const struct text *t, const struct report_module *m,
                k->sites[at].range != NO_INDEX) {
         file = k->ranges[k->sites[at].range].file;
     }
+    path = symfile_file(k->file, file);
     return file_selected(m, file) &&
-           (!glob || !fnmatch(glob, f->name, 0) || !fnmatch(glob, f->linkage, 0) ||
-            (scope && !fnmatch(glob, scope->name, 0)));
+           (function_chosen(pattern, k->module->module, path, f->name, f->linkage) ||
+            (scope &&
+             function_chosen(pattern, k->module->module, path, scope->name, f->linkage)));
 }
 
 /* Writes the function of a symbol, if it ran or --function selects it. */
@@ -261,7 +263,7 @@ static void write_inlined(struct text *t, uint32_t module)
         for (size_t j = 0; j < s->nr_functions; j++) {
             const struct report_function *f = &s->functions[j];
 
-            if (f->module == module && !f->insns_total && text_wanted(t, f) &&
+            if (f->module == module && !f->insns_total && text_wanted(t, s, f) &&
                 (t->opt->function || f->count)) {
                 out_str(t->o, "\n");
                 write_function_line(t->o, f);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What the text of sources and that of instructions have in common. */
-#include <fnmatch.h>
-
+#include "tracecov/function_choice.h"
 #include "tracecov/output_text_priv.h"
 
-bool text_wanted(const struct text *t, const struct report_function *f)
+bool text_wanted(const struct text *t, const struct report_source *s,
+                 const struct report_function *f)
 {
-    return !t->opt->function || fnmatch(t->opt->function, f->name, 0) == 0 ||
-           fnmatch(t->opt->function, f->linkage, 0) == 0;
+    const struct cover_module *m = t->opt->function ? text_module_of(t, f->module) : NULL;
+
+    return function_chosen(t->opt->function, m ? m->module : NULL,
+                           s->is_module ? NULL : s->path, f->name, f->linkage);
 }
 
 const struct cover_module *text_module_of(const struct text *t, uint32_t index)

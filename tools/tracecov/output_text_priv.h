@@ -12,8 +12,9 @@ struct text {
     struct listing listing;
 };
 
-/* Whether --function selects a function. */
-bool text_wanted(const struct text *t, const struct report_function *f);
+/* Whether --function selects a function of a source. */
+bool text_wanted(const struct text *t, const struct report_source *s,
+                 const struct report_function *f);
 /* The module that code ran in, NULL if none did. */
 const struct cover_module *text_module_of(const struct text *t, uint32_t index);
 

@@ -5,13 +5,13 @@
  */
 #include "tracecov/remarks.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/options.h"
+#include "tracecov/function_choice.h"
 
 /* A list for a message, as much of it as fits. */
 struct names {
@@ -160,27 +160,40 @@ int remarks_none_left(const struct result *r)
     return TOOL_NOTHING;
 }
 
+static const struct module *module_of(const struct report *r, uint32_t index)
+{
+    size_t i = (size_t)(report_module_of(r, index) - r->modules);
+
+    return i < r->cover->nr_modules ? r->cover->modules[i].module : NULL;
+}
+
 static bool any_function(const struct result *r, const struct report *report)
 {
-    const char *glob = r->text->function;
+    const char *pattern = r->text->function;
 
     for (size_t i = 0; i < report->nr_sources; i++) {
         const struct report_source *s = &report->sources[i];
 
         for (size_t j = 0; j < s->nr_functions; j++) {
-            if (!fnmatch(glob, s->functions[j].name, 0) ||
-                !fnmatch(glob, s->functions[j].linkage, 0)) {
+            const struct report_function *f = &s->functions[j];
+
+            if (function_chosen(pattern, module_of(report, f->module),
+                                s->is_module ? NULL : s->path, f->name, f->linkage)) {
                 return true;
             }
         }
     }
     for (size_t i = 0; r->text->disassembly && i < report->cover->nr_modules; i++) {
-        const struct symfile *f = report->cover->modules[i].module->file;
+        const struct module *m = report->cover->modules[i].module;
         const struct sym_function *v = NULL;
-        uint32_t n = f && report->modules[i].selected ? symfile_functions(f, &v) : 0;
+        uint32_t n =
+            m->file && report->modules[i].selected ? symfile_functions(m->file, &v) : 0;
 
         for (uint32_t j = 0; j < n; j++) {
-            if (!fnmatch(glob, v[j].name, 0) || !fnmatch(glob, v[j].linkage, 0)) {
+            const char *path =
+                symfile_file(m->file, symfile_function_file(m->file, &v[j]));
+
+            if (function_chosen(pattern, m, path, v[j].name, v[j].linkage)) {
                 return true;
             }
         }
@@ -199,9 +212,7 @@ static int no_such_function(const struct result *r, const struct report *report)
             add_path(&have, report->cover->modules[i].module->path);
         }
     }
-    tool_error(PROG,
-               "no function matches --function %s, of %" PRIu64 " of %s%s; a program "
-               "without symbols has none",
+    tool_error(PROG, "no function matches --function %s, of %" PRIu64 " of %s%s",
                r->text->function, n, list(&have), cut(&have));
     return TOOL_NOTHING;
 }
