@@ -57,8 +57,9 @@ functions --perf-map=maps --module="$map" -- "$map!f=10" "$map!g(int)=10"
 # The child has its own map, too.
 mkdir both
 cp maps/$map both
-echo "20000 8 child" >both/perf-5000.map
-functions --perf-map=both -- "$map!f=8" "$map!g(int)=10" "perf-5000.map!child=2"
+echo "20000 8 JS:~child" >both/perf-5000.map
+functions --perf-map=both -- "$map!f=8" "$map!g(int)=10" "perf-5000.map!JS:~child=2"
+functions --perf-map=both --function='JS:*' -- "perf-5000.map!JS:~child=2"
 
 m=--perf-map=maps
 run 0 "$sym" -q "$here" $m t.ctr

@@ -103,6 +103,7 @@ grep -q "no source file 'c.c' in the debug information" stderr || fail "c.c: $(c
 run 4 "$dump" --no-pager --addr a.c:nothing all.ctr
 grep -q "no object or function 'nothing' in a.c" stderr || fail "nothing: $(cat stderr)"
 run 4 "$dump" --no-pager --pc c:bump all.ctr
+grep -q "no function 'c:bump'" stderr || fail "c:bump: $(cat stderr)"
 run 4 "$sym" --no-pager --trace-calls b.c:main all.ctr
 grep -q "no function 'b.c:main' in any file" stderr || fail "b.c:main: $(cat stderr)"
 finish

@@ -95,14 +95,16 @@ bool location_source(const char *text, uint32_t len, uint32_t *file, uint32_t *f
 {
     bool quoted = len && *text == '\'';
     uint32_t i = quoted;
+    bool path = quoted;
 
     while (i < len && !strchr(quoted ? "'" : ":'([ ", text[i])) {
+        path |= text[i] == '.' || text[i] == '/';
         i++;
     }
     *file = quoted;
     *file_len = i - quoted;
     i += quoted;
-    if (!*file_len || i >= len || text[i] != ':') {
+    if (!path || !*file_len || i >= len || text[i] != ':') {
         return false;
     }
     if (quoted && i + 1 < len && text[i + 1] == ':') { /* as gdb has it */

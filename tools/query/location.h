@@ -58,7 +58,8 @@ uint32_t location_module(const char *text, uint32_t len);
 
 /*
  * Splits "parse.c:NAME" and "'parse.c'::NAME": the file's name is *file_len bytes from *file
- * on, NAME begins at *name.  False if the item has no such form.
+ * on, NAME begins at *name.  False if the item has no such form; without quotes a file has
+ * a dot or slash in it, since code made at run time has names such as "Function:main".
  */
 bool location_source(const char *text, uint32_t len, uint32_t *file, uint32_t *file_len,
                      uint32_t *name);
