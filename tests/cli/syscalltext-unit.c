@@ -208,6 +208,36 @@ static void test_names(void)
     CHECK(!syscall_find("", 0), "empty");
 }
 
+/* Calls without a name in the trace */
+static void test_numbers(void)
+{
+    static const struct {
+        unsigned machine;
+        const char *target;
+        unsigned bits, clone3;
+    } machines[] = {
+        {EM_X86_64, "x86_64", 64, 435}, {EM_ARM, "arm", 32, 435},
+        {EM_MIPS, "mips", 32, 4435},    {EM_MIPS, "mips64el", 64, 5435},
+        {EM_MIPS, "mipsn32", 32, 6435}, {EM_ALPHA, "alpha", 64, 545},
+    };
+
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+        struct guest g;
+        const char *name, *last;
+        guest_of(&g, machines[i].machine, machines[i].target, machines[i].bits, false);
+        name = syscall_name_of(&g, machines[i].clone3);
+        CHECK(name && !strcmp(name, "clone3"), "%s: %s", machines[i].target, name);
+        last = syscall_name_of(&g, machines[i].clone3 + 27);
+        CHECK(last && !strcmp(last, "mseal"), "%s: %s", machines[i].target, last);
+        CHECK(!syscall_name_of(&g, machines[i].clone3 + 28), "%s", machines[i].target);
+        CHECK(!syscall_name_of(&g, machines[i].clone3 - 12), "%s", machines[i].target);
+        for (unsigned nr = 0; nr < 39; nr++) {
+            name = syscall_name_of(&g, machines[i].clone3 - 11 + nr);
+            CHECK(name && syscall_find(name, strlen(name)), "call %u: %s", nr, name);
+        }
+    }
+}
+
 /* Arbitrary bytes as memory, arbitrary numbers as arguments: gives printable ASCII. */
 static void test_random(void)
 {
@@ -283,6 +313,7 @@ int main(void)
 {
     test_structures();
     test_names();
+    test_numbers();
     test_random();
     if (failures) {
         fprintf(stderr, "%d checks failed\n", failures);

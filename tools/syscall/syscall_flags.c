@@ -247,6 +247,9 @@ static const struct guest_flag flags_sa[] = {
 static const struct guest_flag flags_close_range[] = {
     {0x2, "CLOSE_RANGE_UNSHARE"}, {0x4, "CLOSE_RANGE_CLOEXEC"}, {0, NULL},
 };
+static const struct guest_flag flags_landlock[] = {
+    {0x1, "LANDLOCK_CREATE_RULESET_VERSION"}, {0, NULL},
+};
 static const struct guest_flag flags_shm[] = {
     {0x1000, "SHM_RDONLY"}, {0x2000, "SHM_RND"}, {0x4000, "SHM_REMAP"}, {0, NULL},
 };
@@ -309,6 +312,7 @@ static const struct {
     [FLAG_SS] = {flags_ss, FLAGS, NULL},
     [FLAG_SA] = {flags_sa, FLAGS, NULL},
     [FLAG_CLOSE_RANGE] = {flags_close_range, FLAGS, NULL},
+    [FLAG_LANDLOCK] = {flags_landlock, FLAGS, NULL},
     [FLAG_SHM] = {flags_shm, FLAGS, NULL},
 };
 /* clang-format on */

@@ -65,6 +65,7 @@ enum syscall_flag_set {
     FLAG_SS,
     FLAG_SA,
     FLAG_CLOSE_RANGE,
+    FLAG_LANDLOCK,
     FLAG_SHM,
 };
 

@@ -116,6 +116,7 @@ enum syscall_arg {
     A_MEMBARRIER,
     A_RSEQ,
     A_CLOSE_RANGE,
+    A_LANDLOCK,
     A_SHM,
 };
 

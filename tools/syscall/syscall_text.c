@@ -221,6 +221,7 @@ static int flag_set_of(enum syscall_arg type)
         {A_MEMBARRIER, FLAG_MEMBARRIER},
         {A_RSEQ, FLAG_RSEQ},
         {A_CLOSE_RANGE, FLAG_CLOSE_RANGE},
+        {A_LANDLOCK, FLAG_LANDLOCK},
         {A_SHM, FLAG_SHM},
     };
 

@@ -57,6 +57,9 @@ bool syscall_put_result(struct textbuf *b, const struct syscall_call *c);
 /* The error number of a failed call, 0 if it did not fail. */
 unsigned syscall_error(const struct syscall_call *c);
 
+/* The name of a newer call (number 424 and above) by its number, or NULL. */
+const char *syscall_name_of(const struct guest *g, uint32_t nr);
+
 /* The result as a number: addresses are not negative. */
 bool syscall_result_is_address(const struct syscall_call *c);
 
