@@ -146,7 +146,7 @@ static void test_structures(void)
                               .result = 1,
                               .mem = epoll,
                               .n_mem = 1};
-    check_call(&c, "epoll_wait", "epoll_wait(4, [{events=POLLIN, data=0x7}], 8, 0) = 1");
+    check_call(&c, "epoll_wait", "epoll_wait(4, [{events=EPOLLIN, data=0x7}], 8, 0) = 1");
 
     struct syscall_mem argv[] = {
         MEM(0x100, "\0\2\0\0", false), MEM(0x104, "\4\2\0\0", false),
@@ -191,6 +191,135 @@ static void test_structures(void)
     c = (struct syscall_call){
         .guest = &x86, .args = {0x1000, 129, 1}, .returned = true, .result = 1};
     check_call(&c, "futex", "futex(0x1000, FUTEX_WAKE_PRIVATE, 1) = 1");
+}
+
+static void test_files(void)
+{
+    struct guest x86, arm, mips;
+
+    guest_of(&x86, EM_X86_64, "x86_64", 64, false);
+    guest_of(&arm, EM_ARM, "arm", 32, false);
+    guest_of(&mips, EM_MIPS, "mips", 32, true);
+
+    struct syscall_call c = {
+        .guest = &x86, .args = {2, 0x80801}, .returned = true, .result = 3};
+    check_call(&c, "eventfd2", "eventfd2(2, EFD_SEMAPHORE|EFD_CLOEXEC|EFD_NONBLOCK) = 3");
+    c = (struct syscall_call){
+        .guest = &mips, .args = {0, 0x80080}, .returned = true, .result = 3};
+    check_call(&c, "eventfd2", "eventfd2(0, EFD_CLOEXEC|EFD_NONBLOCK) = 3");
+    c = (struct syscall_call){
+        .guest = &x86, .args = {0x80000}, .returned = true, .result = 3};
+    check_call(&c, "epoll_create1", "epoll_create1(EPOLL_CLOEXEC) = 3");
+
+    struct syscall_mem event[] = {MEM(0x1000, "\5\0\0\xc0\7\0\0\0\0\0\0\0", false)};
+    c = (struct syscall_call){.guest = &x86,
+                              .args = {4, 1, 5, 0x1000},
+                              .returned = true,
+                              .mem = event,
+                              .n_mem = 1};
+    check_call(&c, "epoll_ctl",
+               "epoll_ctl(4, EPOLL_CTL_ADD, 5, "
+               "{events=EPOLLIN|EPOLLOUT|EPOLLONESHOT|EPOLLET, data=0x7}) = 0");
+
+    struct syscall_mem one[] = {MEM(0x1000, "\0\0\0\1", false)};
+    c = (struct syscall_call){.guest = &mips,
+                              .args = {3, 0xffff, 4, 0x1000, 4},
+                              .returned = true,
+                              .mem = one,
+                              .n_mem = 1};
+    check_call(&c, "setsockopt", "setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0");
+    c.args[1] = 6;
+    c.args[2] = 1;
+    check_call(&c, "setsockopt", "setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0");
+    c.args[1] = 1;
+    check_call(&c, "setsockopt", "setsockopt(3, 1, 1, [1], 4) = 0");
+
+    struct syscall_mem message[] = {
+        MEM(0x1000, "\0\0\0\0\0\0\0\0\0\x20\0\0\1\0\0\0\0\x30\0\0\20\0\0\0\0\0\0\0",
+            false),
+        MEM(0x2000, "\0\x40\0\0\2\0\0\0", false), MEM(0x4000, "hi", false),
+        MEM(0x3000, "\20\0\0\0\1\0\0\0\1\0\0\0\7\0\0\0", false)};
+    c = (struct syscall_call){.guest = &arm,
+                              .args = {3, 0x1000, 0},
+                              .returned = true,
+                              .result = 2,
+                              .mem = message,
+                              .n_mem = 4};
+    check_call(&c, "sendmsg",
+               "sendmsg(3, {msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base=\"hi\", "
+               "iov_len=2}], msg_iovlen=1, msg_control=[{cmsg_len=16, "
+               "cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, cmsg_data=[7]}], "
+               "msg_controllen=16}, 0) = 2");
+
+    struct syscall_mem linger[] = {MEM(0x1000, "\1\0\0\0\5\0\0\0", true),
+                                   MEM(0x2000, "\10\0\0\0", true)};
+    c = (struct syscall_call){.guest = &arm,
+                              .args = {3, 1, 13, 0x1000, 0x2000},
+                              .returned = true,
+                              .mem = linger,
+                              .n_mem = 2};
+    check_call(&c, "getsockopt",
+               "getsockopt(3, SOL_SOCKET, SO_LINGER, {l_onoff=1, l_linger=5}, [8]) = 0");
+
+    struct syscall_mem lock[] = {
+        MEM(0x1000, "\1\0\0\0\0\0\0\0\12\0\0\0\0\0\0\0\24\0\0\0\0\0\0\0\0\0\0\0", false)};
+    c = (struct syscall_call){.guest = &arm,
+                              .args = {3, 13, 0x1000},
+                              .returned = true,
+                              .mem = lock,
+                              .n_mem = 1};
+    check_call(&c, "fcntl64",
+               "fcntl64(3, F_SETLK64, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=10, "
+               "l_len=20}) = 0");
+
+    struct syscall_mem sets[] = {MEM(0x1000, "\0\0\0\x21\0\0\0\2", false)};
+    c = (struct syscall_call){.guest = &mips,
+                              .args = {40, 0x1000, 0, 0, 0},
+                              .returned = true,
+                              .mem = sets,
+                              .n_mem = 1};
+    check_call(&c, "_newselect", "_newselect(40, [0 5 33], NULL, NULL, NULL) = 0");
+
+    struct syscall_mem dents[] = {MEM(0x1000,
+                                      "\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\30\0\4.\0\0\0\0"
+                                      "\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\30\0\4..\0\0\0",
+                                      true)};
+    c = (struct syscall_call){.guest = &x86,
+                              .args = {3, 0x1000, 4096},
+                              .returned = true,
+                              .result = 48,
+                              .mem = dents,
+                              .n_mem = 1};
+    check_call(&c, "getdents64", "getdents64(3, 0x1000 /* 2 entries */, 4096) = 48");
+    c.result = 72; /* more than was recorded */
+    check_call(&c, "getdents64", "getdents64(3, 0x1000, 4096) = 72");
+
+    uint8_t device[144] = {[25] = 0x21, [24] = 0xb6, [40] = 3, [41] = 1};
+    struct syscall_mem null[] = {
+        {.addr = 0x1000, .size = 144, .n = 144, .data = device, .write = true}};
+    c = (struct syscall_call){
+        .guest = &x86, .args = {3, 0x1000}, .returned = true, .mem = null, .n_mem = 1};
+    check_call(&c, "fstat",
+               "fstat(3, {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...}) = 0");
+
+    struct syscall_mem ready[] = {MEM(0x1000, "\13\0\0\0", true)};
+    c = (struct syscall_call){.guest = &x86,
+                              .args = {3, 0x541b, 0x1000},
+                              .returned = true,
+                              .mem = ready,
+                              .n_mem = 1};
+    check_call(&c, "ioctl", "ioctl(3, FIONREAD, [11]) = 0");
+
+    struct syscall_mem timer[] = {MEM(0x1000, "\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0", false)};
+    c = (struct syscall_call){.guest = &arm,
+                              .args = {3, 1, 0x1000, 0},
+                              .returned = true,
+                              .mem = timer,
+                              .n_mem = 1};
+    check_call(
+        &c, "timerfd_settime",
+        "timerfd_settime(3, TFD_TIMER_ABSTIME, {it_interval={tv_sec=1, tv_nsec=2}, "
+        "it_value={tv_sec=3, tv_nsec=4}}, NULL) = 0");
 }
 
 /* Each name must be found, and no other. */
@@ -312,6 +441,7 @@ static void test_random(void)
 int main(void)
 {
     test_structures();
+    test_files();
     test_names();
     test_numbers();
     test_random();

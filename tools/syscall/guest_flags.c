@@ -242,6 +242,24 @@ bool guest_put_fd_flags(struct textbuf *b, const struct guest *g, uint64_t v)
     return syscall_put_bits(b, open_flags[g->abi->open], v, NULL);
 }
 
+bool guest_put_named_fd_flags(struct textbuf *b, const struct guest *g,
+                              const char *prefix, uint64_t v)
+{
+    char close[24], nonblock[24];
+    bool own = !strcmp(prefix, "SOCK") &&
+               (g->abi->numbers == GUEST_ALPHA || g->abi->numbers == GUEST_HPPA);
+    const struct guest_flag bits[] = {
+        {strcmp(prefix, "EFD") != 0 ? 0 : 1, "EFD_SEMAPHORE"},
+        {open_flag(g, "O_CLOEXEC"), close},
+        {own ? 0x40000000 : open_flag(g, "O_NONBLOCK"), nonblock},
+        {0, NULL},
+    };
+
+    snprintf(close, sizeof(close), "%s_CLOEXEC", prefix);
+    snprintf(nonblock, sizeof(nonblock), "%s_NONBLOCK", prefix);
+    return syscall_put_bits(b, bits, v, NULL);
+}
+
 bool guest_put_sa_flags(struct textbuf *b, const struct guest *g, uint64_t v)
 {
     const struct guest_flag *t = sa_flags[g->abi->numbers];

@@ -134,6 +134,22 @@ static const struct guest_flag flags_poll[] = {
     {0x10, "POLLHUP"}, {0x20, "POLLNVAL"}, {0x40, "POLLRDNORM"}, {0x80, "POLLRDBAND"},
     {0, NULL},
 };
+static const struct guest_flag flags_epoll[] = {
+    {0x1, "EPOLLIN"}, {0x2, "EPOLLPRI"}, {0x4, "EPOLLOUT"}, {0x8, "EPOLLERR"},
+    {0x10, "EPOLLHUP"}, {0x40, "EPOLLRDNORM"}, {0x80, "EPOLLRDBAND"},
+    {0x100, "EPOLLWRNORM"}, {0x200, "EPOLLWRBAND"}, {0x400, "EPOLLMSG"},
+    {0x2000, "EPOLLRDHUP"}, {0x10000000, "EPOLLEXCLUSIVE"},
+    {0x20000000, "EPOLLWAKEUP"}, {0x40000000, "EPOLLONESHOT"}, {0x80000000, "EPOLLET"},
+    {0, NULL},
+};
+static const struct guest_flag flags_tfd_timer[] = {
+    {0x1, "TFD_TIMER_ABSTIME"}, {0x2, "TFD_TIMER_CANCEL_ON_SET"}, {0, NULL},
+};
+static const struct guest_flag flags_resolve[] = {
+    {0x1, "RESOLVE_NO_XDEV"}, {0x2, "RESOLVE_NO_MAGICLINKS"},
+    {0x4, "RESOLVE_NO_SYMLINKS"}, {0x8, "RESOLVE_BENEATH"}, {0x10, "RESOLVE_IN_ROOT"},
+    {0x20, "RESOLVE_CACHED"}, {0, NULL},
+};
 static const struct guest_flag flags_grnd[] = {
     {0x1, "GRND_NONBLOCK"}, {0x2, "GRND_RANDOM"}, {0x4, "GRND_INSECURE"}, {0, NULL},
 };
@@ -183,6 +199,7 @@ static const struct guest_flag flags_ioctl[] = {
     {0x5401, "TCGETS"}, {0x5402, "TCSETS"}, {0x5403, "TCSETSW"}, {0x5404, "TCSETSF"},
     {0x540f, "TIOCGPGRP"}, {0x5410, "TIOCSPGRP"}, {0x5413, "TIOCGWINSZ"},
     {0x5414, "TIOCSWINSZ"}, {0x541b, "FIONREAD"}, {0x5421, "FIONBIO"},
+    {0x5450, "FIONCLEX"}, {0x5451, "FIOCLEX"}, {0x5452, "FIOASYNC"},
     {0x540e, "TIOCSCTTY"}, {0x5422, "TIOCNOTTY"}, {0x5429, "TIOCGSID"}, {0, NULL},
 };
 static const struct guest_flag flags_statx[] = {
@@ -288,6 +305,9 @@ static const struct {
     [FLAG_SHUT] = {flags_shut, ONE, NULL},
     [FLAG_EPOLL_OP] = {flags_epoll_op, ONE, NULL},
     [FLAG_POLL] = {flags_poll, FLAGS, NULL},
+    [FLAG_EPOLL] = {flags_epoll, FLAGS, NULL},
+    [FLAG_TFD_TIMER] = {flags_tfd_timer, FLAGS, NULL},
+    [FLAG_RESOLVE] = {flags_resolve, FLAGS, NULL},
     [FLAG_GRND] = {flags_grnd, FLAGS, NULL},
     [FLAG_MEMFD] = {flags_memfd, FLAGS, NULL},
     [FLAG_MLOCKALL] = {flags_mlockall, FLAGS, NULL},

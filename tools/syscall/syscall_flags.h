@@ -41,6 +41,9 @@ enum syscall_flag_set {
     FLAG_SHUT,
     FLAG_EPOLL_OP,
     FLAG_POLL,
+    FLAG_EPOLL,
+    FLAG_TFD_TIMER,
+    FLAG_RESOLVE,
     FLAG_GRND,
     FLAG_MEMFD,
     FLAG_MLOCKALL,
@@ -85,6 +88,9 @@ bool guest_put_mmap_flags(struct textbuf *b, const struct guest *g, uint64_t v);
 bool guest_put_socket_type(struct textbuf *b, const struct guest *g, uint64_t v);
 /* O_NONBLOCK and O_CLOEXEC, of pipe2(2) and similar calls. */
 bool guest_put_fd_flags(struct textbuf *b, const struct guest *g, uint64_t v);
+/* The same with the names that a call has for them, such as "EFD" for EFD_CLOEXEC. */
+bool guest_put_named_fd_flags(struct textbuf *b, const struct guest *g,
+                              const char *prefix, uint64_t v);
 bool guest_put_sa_flags(struct textbuf *b, const struct guest *g, uint64_t v);
 const char *guest_sigmask_how(const struct guest *g, uint64_t v);
 const char *guest_fcntl_name(const struct guest *g, uint64_t v);

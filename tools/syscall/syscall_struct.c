@@ -3,7 +3,7 @@
  * Strings, buffers and structures of system calls, read from the call's memory events
  * in the trace.  If the trace does not have the memory, its address is shown.
  */
-#include "syscall/syscall_text.h"
+#include "syscall/syscall_priv.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -13,8 +13,6 @@
 
 /* Limit of shown elements of an array. */
 #define MAX_ELEMENTS 32u
-/* Limit of shown bytes of a path or another string that is not cut by string_max. */
-#define MAX_STRING 4096u
 /* Alternate layouts of struct epoll_event. */
 #define EPOLL_PACKED 12u
 #define EPOLL_ALIGNED 16u
@@ -34,47 +32,11 @@ static bool get_word(const struct syscall_call *c, bool write, uint64_t addr, ui
 
 /* ---------------------------------------------------------------- strings */
 
-bool syscall_put_quoted(struct textbuf *b, const uint8_t *s, size_t n, bool cut)
-{
-    char *p;
-
-    if (n > SIZE_MAX / 8 || !(p = textbuf_reserve(b, 4 * n + 8))) {
-        return false;
-    }
-    *p++ = '"';
-    for (size_t i = 0; i < n; i++) {
-        static const char letters[] = "\a\b\t\n\v\f\r\"\\", names[] = "abtnvfr\"\\";
-        const char *at = s[i] ? strchr(letters, s[i]) : NULL;
-        if (at && s[i] != '\a' && s[i] != '\b') {
-            *p++ = '\\';
-            *p++ = names[at - letters];
-        } else if (s[i] >= 0x20 && s[i] < 0x7f) {
-            *p++ = (char)s[i];
-        } else {
-            bool digit = i + 1 < n && s[i + 1] >= '0' && s[i + 1] <= '9';
-            *p++ = '\\';
-            if (digit || s[i] >= 0100) {
-                *p++ = (char)('0' + (s[i] >> 6));
-            }
-            if (digit || s[i] >= 010) {
-                *p++ = (char)('0' + (s[i] >> 3 & 7));
-            }
-            *p++ = (char)('0' + (s[i] & 7));
-        }
-    }
-    *p++ = '"';
-    if (cut) {
-        p = FMT_LIT(p, "...");
-    }
-    textbuf_commit(b, p);
-    return true;
-}
-
 /* A string up to its NUL, at most `max' bytes of it. */
 static bool put_string(struct textbuf *b, const struct syscall_call *c, bool write,
                        uint64_t addr, size_t max)
 {
-    uint8_t s[MAX_STRING];
+    uint8_t s[SYSCALL_STRING_MAX];
     size_t got = syscall_memory(c, write, addr, s, max < sizeof(s) ? max : sizeof(s)),
            len;
 
@@ -83,22 +45,6 @@ static bool put_string(struct textbuf *b, const struct syscall_call *c, bool wri
     }
     len = strnlen((const char *)s, got);
     return syscall_put_quoted(b, s, len, len == got);
-}
-
-/* Shows up to string_max of `size' bytes. */
-static bool put_buffer(struct textbuf *b, const struct syscall_call *c, bool write,
-                       uint64_t addr, uint64_t size)
-{
-    uint8_t s[MAX_STRING];
-    size_t want = c->string_max < sizeof(s) ? c->string_max : sizeof(s), got;
-
-    want = size < want ? (size_t)size : want;
-    got = syscall_memory(c, write, addr, s, want);
-    if (!got && want) {
-        return syscall_put_address(b, c, addr);
-    }
-    return addr ? syscall_put_quoted(b, s, got, got < size)
-                : syscall_put_address(b, c, addr);
 }
 
 /* Pointers up to a NULL one, with the strings in the call's memory: ["a", "b"]. */
@@ -119,7 +65,8 @@ static bool put_strings(struct textbuf *b, const struct syscall_call *c, uint64_
         if (!p) {
             break;
         }
-        ok = (!i || textbuf_printf(b, ", ")) && put_string(b, c, false, p, MAX_STRING);
+        ok = (!i || textbuf_printf(b, ", ")) &&
+             put_string(b, c, false, p, SYSCALL_STRING_MAX);
     }
     return ok && textbuf_printf(b, "]");
 }
@@ -160,33 +107,13 @@ static bool put_iovec(struct textbuf *b, const struct syscall_call *c, bool writ
         used = write && len > limit ? limit : len;
         limit -= write ? used : 0;
         ok = textbuf_printf(b, "%s{iov_base=", i ? ", " : "") &&
-             put_buffer(b, c, write, base, used) &&
+             syscall_put_buffer(b, c, write, base, used) &&
              textbuf_printf(b, ", iov_len=%" PRIu64 "}", len);
     }
     return ok && textbuf_printf(b, "]");
 }
 
 /* ------------------------------------------------------------- structures */
-
-/* {tv_sec=1, tv_nsec=5}: `bytes' is the size of tv_sec. */
-static bool put_time(struct textbuf *b, const struct syscall_call *c, const uint8_t *p,
-                     unsigned bytes, const char *fraction)
-{
-    const struct guest *g = c->guest;
-    bool micro = fraction[3] == 'u';
-    /* SPARC's struct timeval has 32-bit microseconds. */
-    unsigned part = micro && g->abi->numbers == GUEST_SPARC ? 4 : bytes;
-    int64_t sec = (int64_t)guest_load(g, p, bytes), rest;
-
-    if (bytes == 4) {
-        sec = (int32_t)sec;
-    }
-    rest = (int64_t)guest_load(g, p + bytes, part);
-    if (part == 4 || g->word == 4) {
-        rest = (int32_t)rest; /* the upper half is ignored */
-    }
-    return textbuf_printf(b, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", sec, fraction, rest);
-}
 
 static bool put_times(struct textbuf *b, const struct syscall_call *c, bool write,
                       uint64_t addr, unsigned bytes, const char *fraction, unsigned n)
@@ -206,24 +133,24 @@ static bool put_times(struct textbuf *b, const struct syscall_call *c, bool writ
         } else if (ok && n > 1 && (rest & 0x3fffffff) == 0x3ffffffe) {
             ok = textbuf_printf(b, "UTIME_OMIT");
         } else if (ok) {
-            ok = put_time(b, c, buf + 2 * i * bytes, bytes, fraction);
+            ok = syscall_put_time(b, c, buf + 2 * i * bytes, bytes, fraction);
         }
     }
     return ok && (n == 1 || textbuf_printf(b, "]"));
 }
 
-static bool put_itimerval(struct textbuf *b, const struct syscall_call *c, bool write,
-                          uint64_t addr)
+/* Interval and value, each of two members of w bytes. */
+static bool put_interval(struct textbuf *b, const struct syscall_call *c, bool write,
+                         uint64_t addr, unsigned w, const char *fraction)
 {
-    unsigned w = c->guest->word;
     uint8_t buf[32];
 
     if (syscall_memory(c, write, addr, buf, 4 * w) < 4 * w) {
         return syscall_put_address(b, c, addr);
     }
-    return textbuf_printf(b, "{it_interval=") && put_time(b, c, buf, w, "tv_usec") &&
-           textbuf_printf(b, ", it_value=") &&
-           put_time(b, c, buf + 2 * w, w, "tv_usec") && textbuf_printf(b, "}");
+    return textbuf_printf(b, "{it_interval=") &&
+           syscall_put_time(b, c, buf, w, fraction) && textbuf_printf(b, ", it_value=") &&
+           syscall_put_time(b, c, buf + 2 * w, w, fraction) && textbuf_printf(b, "}");
 }
 
 /* [INT CHLD], or ~[...] for the others if most are set. */
@@ -272,7 +199,7 @@ static bool put_sigaction(struct textbuf *b, const struct syscall_call *c, bool 
     const struct guest *g = c->guest;
     unsigned w = g->word, handler_off = 0, flags_off = w, flags_bytes = w, mask_off;
     uint8_t buf[32];
-    uint64_t handler;
+    uint64_t handler, flags;
     bool ok;
 
     switch (g->abi->e_machine) {
@@ -301,10 +228,16 @@ static bool put_sigaction(struct textbuf *b, const struct syscall_call *c, bool 
     ok = handler <= 1
              ? textbuf_printf(b, "{sa_handler=%s", handler ? "SIG_IGN" : "SIG_DFL")
              : textbuf_printf(b, "{sa_handler=0x%" PRIx64, handler);
-    return ok && textbuf_printf(b, ", sa_mask=") &&
-           put_sigset_value(b, c, buf + mask_off) && textbuf_printf(b, ", sa_flags=") &&
-           guest_put_sa_flags(b, g, guest_load(g, buf + flags_off, flags_bytes)) &&
-           textbuf_printf(b, "}");
+    flags = guest_load(g, buf + flags_off, flags_bytes);
+    ok = ok && textbuf_printf(b, ", sa_mask=") &&
+         put_sigset_value(b, c, buf + mask_off) && textbuf_printf(b, ", sa_flags=") &&
+         guest_put_sa_flags(b, g, flags);
+    if (ok && mask_off == 3 * w && g->abi->numbers == GUEST_GENERIC &&
+        flags & 0x4000000) {
+        ok = textbuf_printf(b, ", sa_restorer=") &&
+             syscall_put_address(b, c, guest_load(g, buf + 2 * w, w));
+    }
+    return ok && textbuf_printf(b, "}");
 }
 
 static bool put_sigstack(struct textbuf *b, const struct syscall_call *c, bool write,
@@ -368,6 +301,39 @@ static bool put_stat_value(struct textbuf *b, const char *prefix, unsigned mode,
                           file_type(mode), mode & 07777, prefix, size);
 }
 
+/* The offset of the 64-bit st_rdev, or 0 if it is not known. */
+static unsigned rdev_offset(const struct guest *g, bool is64)
+{
+    switch (g->abi->e_machine) {
+    case EM_X86_64:
+    case EM_S390:
+    case EM_PPC64:
+        return 40;
+    case EM_AARCH64:
+        return 32;
+    case EM_RISCV:
+        return g->word == 8 || is64 ? 32 : 0;
+    case EM_386:
+    case EM_ARM:
+    case EM_PPC:
+    case EM_SH:
+    case EM_PARISC:
+        return is64 ? 32 : 0;
+    case EM_68K:
+        return is64 ? 30 : 0;
+    default:
+        return 0;
+    }
+}
+
+static bool put_device(struct textbuf *b, unsigned mode, uint64_t dev)
+{
+    return textbuf_printf(b, "{st_mode=%s0%o, st_rdev=makedev(0x%x, 0x%x), ...}",
+                          file_type(mode), mode & 07777,
+                          (unsigned)((dev >> 8 & 0xfff) | (dev >> 32 & 0xfffff000)),
+                          (unsigned)((dev & 0xff) | (dev >> 12 & 0xffffff00)));
+}
+
 static bool put_stat(struct textbuf *b, const struct syscall_call *c, uint64_t addr,
                      bool is64)
 {
@@ -375,13 +341,20 @@ static bool put_stat(struct textbuf *b, const struct syscall_call *c, uint64_t a
     struct guest_field mode = is64 && a->mode64.bytes ? a->mode64 : a->mode;
     struct guest_field size = is64 && a->mode64.bytes ? a->size64 : a->size;
     size_t need = (size_t)(mode.off > size.off ? mode.off : size.off) + 8;
+    unsigned rdev = rdev_offset(c->guest, is64), bits;
     uint8_t buf[256];
 
+    if (need < rdev + 8) {
+        need = rdev + 8;
+    }
     if (syscall_memory(c, true, addr, buf, need) < need) {
         return syscall_put_address(b, c, addr);
     }
-    return put_stat_value(b, "st",
-                          (unsigned)guest_load(c->guest, buf + mode.off, mode.bytes),
+    bits = (unsigned)guest_load(c->guest, buf + mode.off, mode.bytes);
+    if (rdev && ((bits & 0170000) == 0020000 || (bits & 0170000) == 0060000)) {
+        return put_device(b, bits, guest_load(c->guest, buf + rdev, 8));
+    }
+    return put_stat_value(b, "st", bits,
                           guest_load(c->guest, buf + size.off, size.bytes));
 }
 
@@ -438,7 +411,8 @@ static bool put_message(struct textbuf *b, const struct syscall_call *c, bool wr
     uint8_t buf[7 * 8];
     uint64_t v[6], limit = UINT64_MAX;
 
-    if (syscall_memory(c, false, addr, buf, 6 * w) < 6 * w) {
+    if (syscall_memory(c, write, addr, buf, 6 * w) < 6 * w &&
+        syscall_memory(c, false, addr, buf, 6 * w) < 6 * w) {
         return syscall_put_address(b, c, addr);
     }
     for (unsigned i = 0; i < 6; i++) {
@@ -451,7 +425,7 @@ static bool put_message(struct textbuf *b, const struct syscall_call *c, bool wr
            textbuf_printf(b, ", msg_namelen=%u, msg_iov=", (unsigned)v[1]) &&
            put_iovec(b, c, write, v[2], v[3], limit) &&
            textbuf_printf(b, ", msg_iovlen=%" PRIu64 ", msg_control=", v[3]) &&
-           syscall_put_address(b, c, v[4]) &&
+           syscall_put_control(b, c, write, v[4], v[5]) &&
            textbuf_printf(b, ", msg_controllen=%" PRIu64 "}", v[5]);
 }
 
@@ -501,19 +475,6 @@ static bool put_utsname(struct textbuf *b, const struct syscall_call *c, uint64_
     return ok && textbuf_printf(b, "}");
 }
 
-static bool put_ints(struct textbuf *b, const struct syscall_call *c, bool write,
-                     uint64_t addr, unsigned n)
-{
-    uint8_t buf[8];
-
-    if (syscall_memory(c, write, addr, buf, 4 * n) < 4 * n) {
-        return syscall_put_address(b, c, addr);
-    }
-    return textbuf_printf(b, "[%d", (int)guest_load(c->guest, buf, 4)) &&
-           (n == 1 || textbuf_printf(b, ", %d", (int)guest_load(c->guest, buf + 4, 4))) &&
-           textbuf_printf(b, "]");
-}
-
 static bool put_epoll_events(struct textbuf *b, const struct syscall_call *c, bool write,
                              uint64_t addr, uint64_t n)
 {
@@ -531,7 +492,7 @@ static bool put_epoll_events(struct textbuf *b, const struct syscall_call *c, bo
             break;
         }
         ok = textbuf_printf(b, "%s{events=", i ? ", " : "") &&
-             syscall_put_flags(b, FLAG_POLL, guest_load(c->guest, buf, 4)) &&
+             syscall_put_flags(b, FLAG_EPOLL, guest_load(c->guest, buf, 4)) &&
              textbuf_printf(b, ", data=0x%" PRIx64 "}",
                             guest_load(c->guest, buf + size - 8, 8));
     }
@@ -574,13 +535,13 @@ static bool put_in(struct textbuf *b, const struct syscall_call *c, enum syscall
 
     switch (type) {
     case A_PATH:
-        return put_string(b, c, false, addr, MAX_STRING);
+        return put_string(b, c, false, addr, SYSCALL_STRING_MAX);
     case A_STRV:
         return put_strings(b, c, addr);
     case A_ENVV:
         return put_environment(b, c, addr);
     case A_BUF_IN:
-        return put_buffer(b, c, false, addr, guest_word(c->guest, next));
+        return syscall_put_buffer(b, c, false, addr, guest_word(c->guest, next));
     case A_IOV_IN:
         return put_iovec(b, c, false, addr, (uint32_t)next, UINT64_MAX);
     case A_TIMESPEC_IN:
@@ -594,7 +555,13 @@ static bool put_in(struct textbuf *b, const struct syscall_call *c, enum syscall
     case A_TIMEVAL_IN:
         return put_times(b, c, false, addr, w, "tv_usec", 1);
     case A_ITIMERVAL_IN:
-        return put_itimerval(b, c, false, addr);
+        return put_interval(b, c, false, addr, w, "tv_usec");
+    case A_ITIMERSPEC_IN:
+        return put_interval(b, c, false, addr, w, "tv_nsec");
+    case A_ITIMERSPEC64_IN:
+        return put_interval(b, c, false, addr, 8, "tv_nsec");
+    case A_SOCKVALUE_IN:
+        return syscall_put_sock_value(b, c, false, addr, (uint32_t)next);
     case A_SIGACTION_IN:
         return put_sigaction(b, c, false, addr);
     case A_SIGSET_IN:
@@ -610,13 +577,13 @@ static bool put_in(struct textbuf *b, const struct syscall_call *c, enum syscall
     case A_EPOLL_IN:
         return put_epoll_events(b, c, false, addr, 1);
     case A_INT_IN:
-        return put_ints(b, c, false, addr, 1);
+        return syscall_put_ints(b, c, false, addr, 1);
     case A_MSG_IN:
         return put_message(b, c, false, addr);
     case A_POLL:
         return put_pollfds(b, c, addr, (uint32_t)next);
     default:
-        return syscall_put_address(b, c, addr);
+        return syscall_put_record(b, c, type, addr);
     }
 }
 
@@ -630,9 +597,9 @@ static bool put_out(struct textbuf *b, const struct syscall_call *c,
 
     switch (type) {
     case A_BUF_OUT:
-        return put_buffer(b, c, true, addr, result);
+        return syscall_put_buffer(b, c, true, addr, result);
     case A_STR_OUT:
-        return put_string(b, c, true, addr, MAX_STRING);
+        return put_string(b, c, true, addr, SYSCALL_STRING_MAX);
     case A_IOV_OUT:
         return put_iovec(b, c, true, addr, (uint32_t)next, result);
     case A_TIMESPEC_OUT:
@@ -642,7 +609,16 @@ static bool put_out(struct textbuf *b, const struct syscall_call *c,
     case A_TIMEVAL_OUT:
         return put_times(b, c, true, addr, w, "tv_usec", 1);
     case A_ITIMERVAL_OUT:
-        return put_itimerval(b, c, true, addr);
+        return put_interval(b, c, true, addr, w, "tv_usec");
+    case A_ITIMERSPEC_OUT:
+        return put_interval(b, c, true, addr, w, "tv_nsec");
+    case A_ITIMERSPEC64_OUT:
+        return put_interval(b, c, true, addr, 8, "tv_nsec");
+    case A_SOCKVALUE_OUT:
+        if (syscall_memory(c, true, next, len, 4) < 4) {
+            return syscall_put_address(b, c, addr);
+        }
+        return syscall_put_sock_value(b, c, true, addr, guest_load(c->guest, len, 4));
     case A_SIGACTION_OUT:
         return put_sigaction(b, c, true, addr);
     case A_SIGSET_OUT:
@@ -659,9 +635,9 @@ static bool put_out(struct textbuf *b, const struct syscall_call *c,
     case A_RLIMIT64_OUT:
         return put_rlimit(b, c, true, addr, 8);
     case A_INT_OUT:
-        return put_ints(b, c, true, addr, 1);
+        return syscall_put_ints(b, c, true, addr, 1);
     case A_PAIR_OUT:
-        return put_ints(b, c, true, addr, 2);
+        return syscall_put_ints(b, c, true, addr, 2);
     case A_OFF64_OUT: {
         uint8_t off[8];
         if (syscall_memory(c, true, addr, off, 8) < 8) {
@@ -684,7 +660,7 @@ static bool put_out(struct textbuf *b, const struct syscall_call *c,
     case A_MSG_OUT:
         return put_message(b, c, true, addr);
     default:
-        return syscall_put_address(b, c, addr);
+        return syscall_put_record(b, c, type, addr);
     }
 }
 

@@ -42,6 +42,15 @@ enum syscall_arg {
     A_EPOLL_IN,
     A_INT_IN,
     A_MSG_IN,
+    A_ITIMERSPEC_IN,
+    A_ITIMERSPEC64_IN,
+    A_SOCKVALUE_IN, /* setsockopt */
+    A_FLOCK_IN,
+    A_FLOCK64_IN,
+    A_FDSET,   /* size in bits: the first argument */
+    A_CPUS_IN, /* size in bytes: the argument before it */
+    A_OPEN_HOW_IN,
+    A_WINSIZE_IN,
     /* memory that the call writes; an address if it failed */
     A_BUF_OUT, /* size in bytes: the result */
     A_STR_OUT, /* a string */
@@ -66,10 +75,33 @@ enum syscall_arg {
     A_UTSNAME_OUT,
     A_EPOLL_OUT, /* as many as the result says */
     A_MSG_OUT,
+    A_ITIMERSPEC_OUT,
+    A_ITIMERSPEC64_OUT,
+    A_SOCKVALUE_OUT, /* getsockopt; its size is at the next argument */
+    A_FLOCK_OUT,
+    A_FLOCK64_OUT,
+    A_CPUS_OUT, /* size in bytes: the result */
+    A_STATFS_OUT,
+    A_STATFS64_OUT,
+    A_SYSINFO_OUT,
+    A_RUSAGE_OUT,
+    A_SIGINFO_OUT,
+    A_DENTS64_OUT,
+    A_WINSIZE_OUT,
     A_POLL, /* as many as the next argument says; read and written */
     /* numbers with names */
     A_OPEN,
     A_FDFLAGS, /* O_CLOEXEC and the like */
+    A_EPOLL_FLAGS,
+    A_EFD_FLAGS,
+    A_TFD_FLAGS,
+    A_SFD_FLAGS,
+    A_IN_FLAGS,
+    A_SOCK_FLAGS,
+    A_TFD_TIMER,
+    A_SOCKLEVEL,
+    A_SOCKOPT, /* the level is the argument before it */
+    A_IOCTL_ARG,
     A_PROT,
     A_MMAP,
     A_CLONE,

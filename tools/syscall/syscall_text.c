@@ -165,7 +165,56 @@ static bool put_fcntl_arg(struct textbuf *b, const struct syscall_call *c, uint6
     if (cmd && !strncmp(cmd, "F_DUPFD", 7)) {
         return textbuf_printf(b, "%d", (int)v);
     }
+    if (cmd && (strstr(cmd, "SETLK") || strstr(cmd, "GETLK"))) {
+        bool wide = strstr(cmd, "64") || strstr(cmd, "OFD");
+        enum syscall_arg in = wide ? A_FLOCK64_IN : A_FLOCK_IN;
+        enum syscall_arg out = wide ? A_FLOCK64_OUT : A_FLOCK_OUT;
+        return syscall_put_memory(b, c, strstr(cmd, "GETLK") ? out : in, v, 0);
+    }
     return put_hex(b, c, v);
+}
+
+/* What an ioctl's argument points to, as far as it is known here. */
+static bool put_ioctl_arg(struct textbuf *b, const struct syscall_call *c, uint64_t v)
+{
+    static const struct {
+        const char *name;
+        uint8_t type;
+    } args[] = {
+        {"FIONREAD", A_INT_OUT},       {"FIONBIO", A_INT_IN},
+        {"FIOASYNC", A_INT_IN},        {"TIOCGPGRP", A_INT_OUT},
+        {"TIOCSPGRP", A_INT_IN},       {"TIOCGSID", A_INT_OUT},
+        {"TIOCGWINSZ", A_WINSIZE_OUT}, {"TIOCSWINSZ", A_WINSIZE_IN},
+    };
+    const char *name = guest_ioctl_name(c->guest, (uint32_t)c->args[1]);
+
+    for (size_t i = 0; name && i < sizeof(args) / sizeof(*args); i++) {
+        if (!strcmp(args[i].name, name)) {
+            return syscall_put_memory(b, c, (enum syscall_arg)args[i].type, v, 0);
+        }
+    }
+    return put_hex(b, c, v);
+}
+
+/* The begin of the names that a call has for O_CLOEXEC and O_NONBLOCK, or NULL. */
+static const char *fd_flag_prefix(enum syscall_arg type)
+{
+    switch (type) {
+    case A_EPOLL_FLAGS:
+        return "EPOLL";
+    case A_EFD_FLAGS:
+        return "EFD";
+    case A_TFD_FLAGS:
+        return "TFD";
+    case A_SFD_FLAGS:
+        return "SFD";
+    case A_IN_FLAGS:
+        return "IN";
+    case A_SOCK_FLAGS:
+        return "SOCK";
+    default:
+        return NULL;
+    }
 }
 
 static bool put_prctl_arg(struct textbuf *b, const struct syscall_call *c, uint64_t v)
@@ -195,6 +244,7 @@ static int flag_set_of(enum syscall_arg type)
         {A_MSYNC, FLAG_MSYNC},
         {A_CLOCK, FLAG_CLOCKID},
         {A_TIMER, FLAG_TIMER},
+        {A_TFD_TIMER, FLAG_TFD_TIMER},
         {A_WAIT, FLAG_WAIT},
         {A_IDTYPE, FLAG_IDTYPE},
         {A_FAMILY, FLAG_FAMILY},
@@ -237,6 +287,7 @@ static bool put_arg(struct textbuf *b, const struct syscall_call *c,
                     enum syscall_arg type, uint64_t v, uint64_t next)
 {
     const struct guest *g = c->guest;
+    const char *prefix;
     int set;
 
     switch (type) {
@@ -289,12 +340,22 @@ static bool put_arg(struct textbuf *b, const struct syscall_call *c,
         return put_name(b, guest_sigmask_how(g, (uint32_t)v), (uint32_t)v);
     case A_SOCKTYPE:
         return guest_put_socket_type(b, g, (uint32_t)v);
+    case A_IOCTL_ARG:
+        return put_ioctl_arg(b, c, v);
+    case A_SOCKLEVEL:
+        return syscall_put_sock_level(b, g, (uint32_t)v);
+    case A_SOCKOPT:
+        return syscall_put_sock_option(b, g, (uint32_t)c->args[1], (uint32_t)v);
     case A_IOCTL: {
         const char *name = guest_ioctl_name(g, (uint32_t)v);
         return name ? textbuf_printf(b, "%s", name)
                     : textbuf_printf(b, "0x%x", (unsigned)v);
     }
     default:
+        prefix = fd_flag_prefix(type);
+        if (prefix) {
+            return guest_put_named_fd_flags(b, g, prefix, (uint32_t)v);
+        }
         set = flag_set_of(type);
         return set >= 0 ? syscall_put_flags(b, (enum syscall_flag_set)set, (uint32_t)v)
                         : syscall_put_memory(b, c, type, v, next);

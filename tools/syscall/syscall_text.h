@@ -81,6 +81,11 @@ bool syscall_put_address(struct textbuf *b, const struct syscall_call *c, uint64
 bool syscall_put_memory(struct textbuf *b, const struct syscall_call *c,
                         enum syscall_arg type, uint64_t addr, uint64_t next);
 
+/* "SOL_SOCKET", and "SO_REUSEADDR" of such a level; numbers that have no name. */
+bool syscall_put_sock_level(struct textbuf *b, const struct guest *g, uint32_t level);
+bool syscall_put_sock_option(struct textbuf *b, const struct guest *g, uint32_t level,
+                             uint32_t option);
+
 /* Gets n bytes that the call read (or wrote) at addr; returns how many are known. */
 size_t syscall_memory(const struct syscall_call *c, bool write, uint64_t addr, void *buf,
                       size_t n);
