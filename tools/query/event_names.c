@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of the marks or system calls of a trace; see event_names.h. */
+#include "query/event_names.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+#include "common/array.h"
+
+#define STOP_NOMEM 1
+#define STOP_ENOUGH 2
+
+struct collector {
+    struct event_names *names;
+    bool marks;
+    size_t max;
+};
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Takes an allocated name; frees it if it is there already. */
+static int add(struct collector *c, char *name)
+{
+    struct event_names *l = c->names;
+    char *const *node = tsearch(name, &l->tree, compare);
+
+    if (!node) {
+        free(name);
+        return STOP_NOMEM;
+    }
+    if (*node != name) {
+        free(name);
+        return 0;
+    }
+    l->v[l->n++] = name;
+    return l->n >= c->max ? STOP_ENOUGH : 0;
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct collector *c = arg;
+    struct event_names *l = c->names;
+    struct ctr_syscall call;
+    struct ctr_mark mark;
+    struct ctr_str text = {0};
+    char *name;
+
+    (void)job;
+    if (c->marks && !ctr_parse_mark(e, &mark)) {
+        text = mark.text;
+    } else if (!c->marks && e->type == CTR_EVENT_SYSCALL &&
+               !ctr_parse_syscall(e, &call)) {
+        text = call.name;
+    }
+    if (!text.n || memchr(text.p, 0, text.n)) {
+        return 0;
+    }
+    if (!array_reserve(&l->v, &l->cap, l->n + 1, sizeof(*l->v)) ||
+        !(name = strndup(text.p, text.n))) {
+        return STOP_NOMEM;
+    }
+    return add(c, name);
+}
+
+int event_names_load(struct event_names *names, struct ctr_trace *tr, bool marks,
+                     const struct ctr_filter *filter, size_t max, struct ctr_diag *diag)
+{
+    struct collector c = {names, marks, max};
+    struct ctr_filter kinds = *filter;
+    const struct ctr_replay_ops ops = {.os = on_os};
+    const struct ctr_replay_opts opts = {.workers = 1, .filter = &kinds};
+    int ret;
+
+    kinds.kinds = marks ? CTR_KIND_MARK : CTR_KIND_SYS;
+    ret = ctr_replay(tr, &ops, &c, &opts, diag);
+    return ret == STOP_ENOUGH ? 0 : ret;
+}
+
+void event_names_fini(struct event_names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        tdelete(names->v[i], &names->tree, compare);
+        free(names->v[i]);
+    }
+    free(names->v);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of the marks or system calls that a trace has. */
+#ifndef TOOLS_EVENT_NAMES_H
+#define TOOLS_EVENT_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ctr.h"
+
+/* Each name once, in the order of the trace. */
+struct event_names {
+    char **v; /* allocated */
+    size_t n, cap;
+    void *tree; /* of tsearch; the strings of v */
+};
+
+/*
+ * Adds the names of system calls, or the texts of marks, of the events that a filter selects
+ * (of its kinds only CTR_KIND_SYS or CTR_KIND_MARK); stops at `max' names.  Reads the
+ * events of the trace, no instruction.  Returns 0, 1 without memory, or an error of
+ * ctr_replay with *diag; the names until then are there in any case.
+ */
+int event_names_load(struct event_names *names, struct ctr_trace *tr, bool marks,
+                     const struct ctr_filter *filter, size_t max, struct ctr_diag *diag);
+void event_names_fini(struct event_names *names);
+
+#endif
