@@ -17,8 +17,11 @@ static const char *kind_name(enum completion c)
     switch (c) {
     case COMPLETE_FUNCTION:
     case COMPLETE_MODULE:
-    case COMPLETE_MOMENT:
         return "name";
+    case COMPLETE_MOMENT:
+        return "moment";
+    case COMPLETE_FUNCTIONS:
+    case COMPLETE_OBJECTS:
     case COMPLETE_THREADS:
     case COMPLETE_PROCESSES:
         return "names";

@@ -33,12 +33,16 @@ static void put_argument(enum completion c, const struct words *words, FILE *out
         break;
     case COMPLETE_FUNCTION:
     case COMPLETE_MODULE:
-    case COMPLETE_MOMENT:
-        fprintf(out, " -x -a '(__cannoli_query %s)'", completion_query(c));
+        fprintf(out, " -x -k -a '(__cannoli_query %s)'", completion_query(c));
         break;
+    case COMPLETE_MOMENT:
+        fprintf(out, " -x -k -a '(__cannoli_moment %s)'", completion_query(c));
+        break;
+    case COMPLETE_FUNCTIONS:
+    case COMPLETE_OBJECTS:
     case COMPLETE_THREADS:
     case COMPLETE_PROCESSES:
-        fprintf(out, " -x -a '(__cannoli_list (__cannoli_query %s))'",
+        fprintf(out, " -x -k -a '(__cannoli_list (__cannoli_query %s))'",
                 completion_query(c));
         break;
     default:

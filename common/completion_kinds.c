@@ -17,12 +17,12 @@ static const struct {
     {"thread", NULL, COMPLETE_THREADS, true},
     {"module", NULL, COMPLETE_MODULE, true},
     {"function", NULL, COMPLETE_FUNCTION, true},
-    {"addr", NULL, COMPLETE_NOTHING, true}, /* data have no list of names */
+    {"addr", NULL, COMPLETE_OBJECTS, true},
     {NULL, "FUNCTION", COMPLETE_FUNCTION, true},
-    {NULL, "FUNCTIONS", COMPLETE_FUNCTION, true},
+    {NULL, "FUNCTIONS", COMPLETE_FUNCTIONS, true},
     {NULL, "PLACE", COMPLETE_FUNCTION, true},
     {NULL, "MOMENT", COMPLETE_MOMENT, true},
-    {NULL, "PLACES", COMPLETE_FUNCTION, true},
+    {NULL, "PLACES", COMPLETE_FUNCTIONS, true},
     {NULL, "FILE", COMPLETE_FILE, false},
     {NULL, "DIR", COMPLETE_DIR, false},
     {NULL, "LIB", COMPLETE_LIBRARY, false},
@@ -62,11 +62,14 @@ const char *completion_query(enum completion c)
 {
     switch (c) {
     case COMPLETE_FUNCTION:
+    case COMPLETE_FUNCTIONS:
         return "functions";
     case COMPLETE_MODULE:
         return "modules";
     case COMPLETE_MOMENT:
-        return "moments";
+        return "crash end mark=marks syscall=syscalls call=functions";
+    case COMPLETE_OBJECTS:
+        return "objects";
     case COMPLETE_THREADS:
         return "threads";
     case COMPLETE_PROCESSES:

@@ -23,7 +23,9 @@ enum completion {
     COMPLETE_FUNCTION,
     COMPLETE_MODULE,
     COMPLETE_MOMENT,
-    COMPLETE_THREADS, /* lists with commas */
+    COMPLETE_FUNCTIONS, /* lists with commas */
+    COMPLETE_OBJECTS,
+    COMPLETE_THREADS,
     COMPLETE_PROCESSES,
 };
 
@@ -31,7 +33,8 @@ enum completion {
 enum completion completion_of(const struct tool_options *o, const char *name,
                               const char *arg, const struct words *words);
 
-/* The word that tracesym --list takes for it, or NULL. */
+/* The word that tracesym --list takes for it, or NULL.  Of a moment: its words, some
+ * with = and what --list takes for the names after "WORD:". */
 const char *completion_query(enum completion c);
 
 /* Whether an option needs an argument: it has one that is not optional. */

@@ -33,9 +33,13 @@ static void put_action(enum completion c, const struct words *words, FILE *out)
         break;
     case COMPLETE_FUNCTION:
     case COMPLETE_MODULE:
-    case COMPLETE_MOMENT:
         fprintf(out, " _cannoli_name %s", completion_query(c));
         break;
+    case COMPLETE_MOMENT:
+        fprintf(out, " _cannoli_moment %s", completion_query(c));
+        break;
+    case COMPLETE_FUNCTIONS:
+    case COMPLETE_OBJECTS:
     case COMPLETE_THREADS:
     case COMPLETE_PROCESSES:
         fprintf(out, " _cannoli_names %s", completion_query(c));

@@ -8,6 +8,7 @@
 # text    nothing
 # word    one of the WORDs; words: several with commas
 # name    what `tracesym --list=WORD TRACE' prints; names: several with commas
+# moment  one of the WORDs; of WORD=LIST WORD: and what --list=LIST prints
 # file    files; file:*.x: those before others
 # dir     folders
 
@@ -127,7 +128,8 @@ _cannoli_trace()
     [[ ${#here[@]} -ne 1 ]] || printf '%s' "${here[0]}"
 }
 
-# Sets `names' to what a trace has of $1, quoted for the shell unless the user does.
+# Sets `names' to what a trace has of $1, in that order, quoted for the shell unless the
+# user does.
 _cannoli_query()
 {
     local tool=tracesym trace i
@@ -135,6 +137,7 @@ _cannoli_query()
     trace=$(_cannoli_trace)
     [[ ${words[0]} != */* ]] || tool=${words[0]%/*}/tracesym
     [[ -n $trace ]] || return
+    compopt -o nosort 2>/dev/null
     for ((i = 1; i < ${#words[@]} - 1; i++)); do # where the symbols are
         case ${words[i]} in
         --elf=* | --sysroot=*) where+=("${words[i]}") ;;
@@ -144,6 +147,22 @@ _cannoli_query()
     mapfile -t names < <("$tool" "--list=$1" "${where[@]}" -- "$trace" 2>/dev/null)
     [[ $value == [\'\"]* || ${#names[@]} -eq 0 ]] ||
         mapfile -t names < <(printf '%q\n' "${names[@]}")
+}
+
+# _cannoli_moment PREFIX VALUE WORD...: a moment
+_cannoli_moment()
+{
+    local word
+    for word in "${@:3}"; do
+        if [[ $word != *=* ]]; then
+            _cannoli_words "$1" "$2" "$word"
+        elif [[ $2 != "${word%=*}:"* ]]; then
+            _cannoli_words "$1" "$2" "${word%=*}:"
+        else
+            _cannoli_query "${word#*=}"
+            _cannoli_words "$1${word%=*}:" "${2#*:}" "${names[@]}"
+        fi
+    done
 }
 
 # _cannoli_value PREFIX VALUE KIND [WORD]...: completes an argument
@@ -160,8 +179,9 @@ _cannoli_value()
         ;;
     names)
         _cannoli_query "$4"
-        _cannoli_list "$1" "$2" "${names[@]}"
+        _cannoli_list "$1" "${2#[\'\"]}" "${names[@]}"
         ;;
+    moment) _cannoli_moment "$1" "${2#[\'\"]}" "${@:4}" ;;
     file) _cannoli_files "$1" "$2" ;;
     file:*) _cannoli_files "$1" "$2" "${3#file:}" ;;
     dir)
@@ -182,7 +202,6 @@ _cannoli_names()
         [[ ${row#* } != yes\ * ]] || name+='='
         [[ --$name != "$1"* ]] || COMPREPLY+=("--$name")
     done
-    [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
 }
 
 # The recorded command, by its own completion if the package bash-completion is there
@@ -247,6 +266,8 @@ _cannoli_complete()
     else
         _cannoli_files '' "$cur" '*.ctr'
     fi
+    # such a word is not finished
+    [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *[=:] ]] || compopt -o nospace 2>/dev/null
     # readline replaces no more than the last part
     for i in "${!COMPREPLY[@]}"; do
         COMPREPLY[i]=${COMPREPLY[i]#"${cur%"$part"}"}

@@ -4,7 +4,7 @@
 # The trace on the line, or else the only one of the folder
 function __cannoli_trace
     set -l here *.ctr
-    for word in (commandline -poc)
+    for word in (commandline -po)
         if string match -q -- '*.ctr' $word; and test -f $word
             echo $word
             return
@@ -27,6 +27,22 @@ function __cannoli_query
     set -l where (commandline -poc | string match -r -- '^--(?:elf|sysroot)=.*')
     if test -n "$trace"
         $tool --list=$argv[1] $where -- $trace 2>/dev/null
+    end
+end
+
+# A moment: one of $argv; of WORD=LIST WORD: and a name of that list
+function __cannoli_moment
+    set -l value (commandline -ct | string replace -r -- '^(--[^=]*=)?[\'"]?' '')
+    for word in $argv
+        set -l pair (string split -m 1 = $word)
+        if not set -q pair[2]
+            echo $word
+        else if string match -q -- "$pair[1]:*" $value
+            set -l names (__cannoli_query $pair[2])
+            printf '%s\n' $pair[1]:$names
+        else
+            echo $pair[1]:
+        end
     end
 end
 

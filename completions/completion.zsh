@@ -40,7 +40,25 @@ _cannoli_name()
     local -a names
     local expl
     _cannoli_query $1
-    _wanted $1 expl ${1%s} compadd -a names
+    _wanted -V $1 expl ${1%s} compadd -a names
+}
+
+# A moment: one of the words; of WORD=LIST WORD: and a name of that list
+_cannoli_moment()
+{
+    local -a items
+    local word expl ret=1
+    for word in "$@"; do
+        if [[ $word == *=* ]] && compset -P "${word%=*}:"; then
+            _cannoli_name ${word#*=}
+            return
+        fi
+    done
+    items=(${@:#*=*})
+    _wanted moments expl moment compadd -a items && ret=0
+    items=(${${(M)@:#*=*}%=*})
+    _wanted moments expl moment compadd -S : -q -a items && ret=0
+    return ret
 }
 
 # Several with commas

@@ -89,7 +89,12 @@ gives 'tracedump --events=exec,m' exec,map exec,mark exec,mem
 gives 'tracedump --events=exec,map,mem,ma' exec,map,mem,mark
 gives 'cannoli-record --events ti' time
 gives 'cannoli-record --events=r' reg
-gives 'tracedump --from=c' crash
+gives 'tracedump --from=c' call: crash # words need no trace
+gives 'tracesym --backtrace=' call: crash end mark: syscall:
+gives 'tracesym --backtrace=sysc' syscall:
+[ "$OPTS" = 'nospace ' ] || fail "a blank after syscall: $OPTS"
+gives 'tracedump --from=cr' crash
+[ -z "$OPTS" ] || fail "options of readline for a moment: $OPTS"
 gives 'tracedump --from e' end
 gives 'tracedump --count='
 gives 'tracedump --count '
@@ -135,6 +140,8 @@ unset -f _command_offset
 # Names of the trace, which tracesym --list prints (tracesym-list)
 gives 'tracedump sample.ctr -t ' 4242 4243 5000
 gives 'tracedump sample.ctr --thread=4242,' 4242,4243 4242,5000
+gives 'tracedump sample.ctr -t 4242,' 4242,4243 4242,5000
+gives 'tracedump sample.ctr -p 5000,' 5000,4242
 gives 'tracecov --pid ' 4242 5000 # the only trace of the folder
 cp sample.ctr other.ctr
 gives 'tracecov --pid '
@@ -142,14 +149,26 @@ rm other.ctr
 "$TOOLS/mktrace" system system.ctr || exit 1
 gives 'tracesym system.ctr --module ' app libc.so.6
 gives 'tracecov system.ctr -f text --module=li' libc.so.6
+gives 'tracedump system.ctr --from=syscall:ex' execve exit_group
+gives 'tracedump system.ctr --from sysc' syscall:
+gives 'tracedump system.ctr --state=syscall:x'
+"$TOOLS/mktrace" chosen chosen.ctr || exit 1
+gives 'tracedump chosen.ctr --to=mark:r' round
+gives 'tracesym chosen.ctr --backtrace mark:n' 'not\ yet\ \"recorded\"\?\[31m'
 cc=arm-linux-gnueabi-gcc
 if command -v $cc >/dev/null; then
     printf '%s\n' .text '.macro f name' '.type \name, %function' '\name: bx lr' .endm \
         'f main' 'f _ZN2ns1fEi' 'f _Z4makeIiET_S0_' >app.s
+    printf '%s\n' .data '.macro o name' '.type \name, %object' '.size \name, 4' '\name: .word 1' .endm \
+        '.globl total, _ZN2ns5limitE, _ZTI1A' 'o total' 'o _ZN2ns5limitE' 'o _ZTI1A' 'o hidden' >>app.s
     $cc -nostdlib -static -Wl,-Ttext=0x10400,--build-id=0x1234ab01,-e,main -o app app.s ||
         fail "app.s cannot be built"
     gives 'tracesym --elf=app system.ctr --function=ma' main
     gives 'tracesym --elf=app system.ctr --trace-calls=ma' main
+    gives 'tracesym --elf=app system.ctr --trace-calls=main,i' 'main,int\ make\<int\>'
+    gives 'tracesym --elf=app system.ctr --backtrace=call:ma' main
+    gives 'tracesym --elf=app system.ctr --addr=to' total
+    gives 'tracesym --elf=app system.ctr -a total,' total,ns::limit
     gives 'tracesym --elf app system.ctr --function=ns::' f
     gives 'tracesym --elf app system.ctr --function i' 'int\ make\<int\>'
 fi
@@ -163,9 +182,9 @@ if command -v python3 >/dev/null; then
     printf '%s\n' "PATH=$PWD/tools:\$PATH" '. ./tracedump.bash' 'PS1=' 'bind "set bell-style none"' \
         'PROMPT_COMMAND=": >prompt"' >rc
     run 0 python3 "$SRC/tests/cli/terminal.py" \
-        --send 'tracedump --summ\t --events=exec,me\t --from=3 sam\t\rexit\r' prompt -- \
+        --send 'tracedump system.ctr --summ\t --events=exec,me\t --from=sysc\tope\t -p 4242,5\t sam\t\rexit\r' prompt -- \
         bash --noprofile --rcfile rc -i
-    printf '%s\n' --summary --events=exec,mem --from=3 sample.ctr >want
+    printf '%s\n' system.ctr --summary --events=exec,mem --from=syscall:openat -p 4242,5000 sample.ctr >want
     same want arguments "what bash inserts"
 fi
 
@@ -191,6 +210,10 @@ if command -v fish >/dev/null; then
     fish_gives 'tracedump --events=exec,m' --events=exec,{map,mark,mem}
     fish_gives 'tracedump sam' sample.ctr
     fish_gives 'tracedump sample.ctr --thread=42' --thread={4242,4243}
+    fish_gives 'tracedump --from=' --from={call:,crash,end,mark:,syscall:}
+    fish_gives 'tracedump system.ctr --from=syscall:ex' --from=syscall:{execve,exit_group}
+    fish_gives 'tracedump system.ctr -p 4242,5' 4242,5000
+    fish_gives 'tracedump chosen.ctr --to=mark:ro' --to=mark:round
     # the command to record: a program, then its arguments
     : >only.data
     printf '#!/bin/sh\n' >onlyprogram
@@ -208,7 +231,7 @@ if command -v zsh >/dev/null && command -v python3 >/dev/null; then
     printf '%s\n' "PATH=$PWD/tools:\$PATH" 'fpath=($PWD/functions $fpath)' 'autoload -U compinit' \
         'compinit -u -D' 'unsetopt beep' 'PS1=' 'precmd() { : >prompt }' >.zshrc
     run 0 env ZDOTDIR="$PWD" python3 "$SRC/tests/cli/terminal.py" \
-        --send 'tracedump --summ\t --events=exec,me\t --from=3 sam\t\rexit\r' prompt -- zsh -i
+        --send 'tracedump system.ctr --summ\t --events=exec,me\t --from=sysc\tope\t -p 4242,5\t sam\t\rexit\r' prompt -- zsh -i
     same want arguments "what zsh inserts"
 fi
 finish

@@ -5,6 +5,7 @@
 sym=$BIN/tracesym
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 "$TOOLS/mktrace" system system.ctr || exit 1
+"$TOOLS/mktrace" chosen chosen.ctr || exit 1
 
 # lists NAME... -- ARGUMENT...: this is what --list prints
 lists() {
@@ -33,7 +34,17 @@ lists 4242 4243 5000 app echo second 'worker 1' -- --list=threads system.ctr
 for name in app echo second 'worker 1'; do
     run 0 "$sym" -q -t "$name" system.ctr
 done
-lists crash end mark: syscall: -- --list=moments --module=nosuch system.ctr
+# control characters as ?, which in a glob stands for any
+calls=(brk execve exit_group futex mmap2 'no_such?' openat prctl read rt_sigreturn write)
+lists "${calls[@]}" -- --list=syscalls system.ctr
+"$BIN/tracedump" --from='syscall:no_such?' system.ctr >/dev/null || fail "a listed name is not found"
+lists 'not yet "recorded"?[31m' round -- --list=marks chosen.ctr
+moments=(crash end mark: syscall: call: "${calls[@]/#/syscall:}")
+lists "${moments[@]}" -- --list=moments --module=nosuch system.ctr
+run 4 "$sym" -q --list=marks system.ctr
+one_line "marks of a trace without any"
+run 4 "$sym" -q --list=syscalls sample.ctr
+one_line "system calls of a trace without any"
 
 lists app libc.so.6 -- --list=modules system.ctr
 lists libc.so.6 -- --list=modules --module='lib*' system.ctr
@@ -48,17 +59,22 @@ if command -v $cc >/dev/null; then
         'f main' 'f _ZN2ns1fEi' 'f _ZN2ns1fEd' 'f _Z4makeIiET_S0_' 'f a' \
         'f _ZSt13__invoke_implIvPFviEJiEEvSt14__invoke_otherOT0_DpOT1_' \
         'f _ZN12_GLOBAL__N_11gEv' 'f _ZZ4mainENKUlvE_clEv' >app.s
+    printf '%s\n' .data '.macro o name' '.type \name, %object' '.size \name, 4' '\name: .word 1' .endm \
+        '.globl total, _ZN2ns5limitE, _ZTI1A' 'o total' 'o _ZN2ns5limitE' 'o _ZTI1A' 'o hidden' >>app.s
     $cc -nostdlib -static -Wl,-Ttext=0x10400,--build-id=0x1234ab01,-e,main -o app app.s ||
         fail "app.s cannot be built"
     lists "${all[@]}" -- --list=functions --elf=app system.ctr
     lists "${all[@]}" -- --list=functions --module=app --elf=app system.ctr
-    lists crash end mark: syscall: "${all[@]/#/call:}" -- --list=moments --elf=app system.ctr
+    lists ns::limit total -- --list=objects --elf=app system.ctr
+    lists "${moments[@]}" "${all[@]/#/call:}" -- --list=moments --elf=app system.ctr
     lists "${all[@]}" -- --list=functions -o - --elf=app system.ctr
     run 0 "$sym" -q --list=functions --elf=app -o file system.ctr
     same want file "--list --output"
     run 4 "$sym" -q --list=functions --module=libc.so.6 --elf=app system.ctr
     one_line "functions of a module without symbols"
 fi
+run 4 "$sym" -q --list=objects system.ctr
+one_line "objects without symbols"
 run 4 "$sym" -q --list=functions system.ctr
 one_line "functions without symbols"
 run 4 "$sym" -q --list=modules --module=nosuch system.ctr
@@ -75,4 +91,5 @@ is_usage tracesym --list=functions --json sample.ctr
 is_usage tracesym --list=functions --calls sample.ctr
 is_usage tracesym --list=functions --depth=2 sample.ctr
 is_usage tracesym --list=threads --module=app sample.ctr
+is_usage tracesym --list=marks --module=app sample.ctr
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracesym --list; see list.h.  It reads the tables of the trace and the symbols of its
- * modules, no instruction, so that a shell can call it for each key.
+ * tracesym --list; see list.h.  It reads the tables of the trace, its events, and the
+ * symbols of its modules, no instruction, so that a shell can call it for each key.
  */
 #include "list.h"
 
@@ -12,12 +12,15 @@
 #include "common/array.h"
 #include "common/options.h"
 #include "input/comm.h"
+#include "query/event_names.h"
 #include "site.h"
+#include "symbols/symfile_data.h"
 
 static const char *const words[] = {
-    [LIST_FUNCTIONS] = "functions", [LIST_MODULES] = "modules",
-    [LIST_MOMENTS] = "moments",     [LIST_PROCESSES] = "processes",
-    [LIST_THREADS] = "threads",
+    [LIST_FUNCTIONS] = "functions", [LIST_MARKS] = "marks",
+    [LIST_MODULES] = "modules",     [LIST_MOMENTS] = "moments",
+    [LIST_OBJECTS] = "objects",     [LIST_PROCESSES] = "processes",
+    [LIST_SYSCALLS] = "syscalls",   [LIST_THREADS] = "threads",
 };
 const struct words list_words = WORDS_OF_STRINGS("list", words);
 
@@ -31,18 +34,23 @@ bool list_parse(const char *text, enum list_what *what)
 
 bool list_needs_modules(enum list_what what)
 {
-    return what == LIST_FUNCTIONS || what == LIST_MODULES || what == LIST_MOMENTS;
+    return what == LIST_FUNCTIONS || what == LIST_MODULES || what == LIST_MOMENTS ||
+           what == LIST_OBJECTS;
 }
 
 /* A name that is not terminated, or a number if there is no text. */
 struct entry {
     const char *text;
     size_t value; /* length of the text, or the number */
+    bool last;    /* after all others */
 };
 
 struct entries {
     struct entry *v;
     size_t n, cap;
+    bool last;                 /* of entries that are added */
+    struct comm_table *comms;  /* with the texts of processes and threads */
+    struct event_names events; /* with those of marks and system calls */
 };
 
 static bool add(struct entries *e, const char *text, size_t value)
@@ -50,8 +58,15 @@ static bool add(struct entries *e, const char *text, size_t value)
     if (!array_reserve(&e->v, &e->cap, e->n + 1, sizeof(*e->v))) {
         return false;
     }
-    e->v[e->n++] = (struct entry){text, value};
+    e->v[e->n++] = (struct entry){text, value, e->last};
     return true;
+}
+
+static void entries_fini(struct entries *e)
+{
+    free(e->v);
+    comm_free(e->comms);
+    event_names_fini(&e->events);
 }
 
 /* Numbers come before texts. */
@@ -123,39 +138,115 @@ static bool add_names(struct entries *e, const struct comm_table *names,
     return ok;
 }
 
-static bool collect(struct entries *e, const struct ctr_trace *tr,
-                    const struct list_request *r, const struct comm_table *names)
+/* Whether a path has a folder like /lib or /usr/lib64 in it. */
+static bool in_lib_folder(const char *path)
+{
+    const char *lib = path;
+
+    while ((lib = strstr(lib, "/lib")) != NULL) {
+        lib += strlen("/lib");
+        if (lib[strspn(lib, "0123456789x")] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Objects that users name: local ones only of the user's own sources, nothing that a
+ * compiler made for C++, and none that each thread has its own of. */
+static bool add_objects(struct entries *e, const struct module *m)
+{
+    const struct sym_object *v;
+    uint32_t n = m->file ? symfile_objects(m->file, &v) : 0;
+    bool ok = true;
+
+    e->last = in_lib_folder(m->path);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const struct sym_object *o = &v[i];
+        if (!o->tls && (!o->local || (o->decl_line && !e->last)) &&
+            strncmp(o->linkage, "_ZT", 3) != 0 && strncmp(o->linkage, "_ZG", 3) != 0) {
+            ok = add(e, o->name, strlen(o->name));
+        }
+    }
+    return ok;
+}
+
+static bool add_modules(struct entries *e, const struct list_request *r,
+                        enum list_what what)
 {
     bool ok = true;
 
-    if (!list_needs_modules(r->what)) {
-        return add_ids(e, tr, r->what == LIST_THREADS) &&
-               (!names || add_names(e, names, tr));
-    }
     for (uint32_t i = 0; ok && i < modset_count(r->modset); i++) {
         const struct module *m = modset_module(r->modset, i);
         if (r->nr_modules && !module_matches(m, r->modules, r->nr_modules)) {
             continue;
         }
-        ok = r->what == LIST_MODULES ? add(e, m->name, strlen(m->name))
-                                     : add_functions(e, m);
+        ok = what == LIST_MODULES   ? add(e, m->name, strlen(m->name))
+             : what == LIST_OBJECTS ? add_objects(e, m)
+                                    : add_functions(e, m);
     }
     return ok;
 }
 
+/* 0, or what dump_replay_status takes; of a damaged trace there are the names up to the
+ * damage. */
+static int add_events(struct entries *e, struct ctr_trace *tr, bool marks,
+                      struct ctr_diag *diag)
+{
+    const struct ctr_filter all = {0};
+    int ret = event_names_load(&e->events, tr, marks, &all, SIZE_MAX, diag);
+    bool ok = ret <= 0;
+
+    for (size_t i = 0; ok && i < e->events.n; i++) {
+        ok = add(e, e->events.v[i], strlen(e->events.v[i]));
+    }
+    return ok ? ret : DUMP_STOP_NOMEM;
+}
+
+static int collect(struct entries *e, struct ctr_trace *tr, const struct list_request *r,
+                   enum list_what what, struct ctr_diag *diag)
+{
+    bool ok;
+
+    if (what == LIST_MARKS || what == LIST_SYSCALLS) {
+        return add_events(e, tr, what == LIST_MARKS, diag);
+    }
+    if (list_needs_modules(what)) {
+        ok = add_modules(e, r, what);
+    } else {
+        if (comm_load(&e->comms, tr, diag)) {
+            e->comms = NULL; /* damaged: there still are the ids */
+        }
+        ok = add_ids(e, tr, what == LIST_THREADS) &&
+             (!e->comms || add_names(e, e->comms, tr));
+    }
+    return ok ? 0 : DUMP_STOP_NOMEM;
+}
+
 /* ------------------------------------------------------------------------ output */
 
-static bool print(struct textbuf *b, const struct entries *e, enum list_what what)
+static int by_text(const void *a, const void *b)
 {
-    static const char moments[] = "crash\nend\nmark:\nsyscall:\n";
-    bool ok = what != LIST_MOMENTS || textbuf_printf(b, "%s", moments);
+    const struct entry *x = a, *y = b;
+    int order = compare(x, y);
 
-    for (size_t i = 0; ok && i < e->n; i++) {
+    return order ? order : x->last - y->last;
+}
+
+static bool put_entries(struct textbuf *b, struct entries *e, const char *prefix)
+{
+    bool ok = true;
+
+    if (e->n) {
+        qsort(e->v, e->n, sizeof(*e->v), by_text);
+    }
+    for (size_t k = 0; ok && k < 2 * e->n; k++) {
+        size_t i = k % e->n;
         const struct entry *x = &e->v[i];
-        if (i && !compare(x - 1, x)) {
+        if (x->last != (k >= e->n) || (i && !compare(x - 1, x))) {
             continue;
         }
-        ok = (what != LIST_MOMENTS || textbuf_printf(b, "call:")) &&
+        ok = textbuf_printf(b, "%s", prefix) &&
              (x->text ? textbuf_printable(b, x->text, x->value)
                       : textbuf_printf(b, "%zu", x->value)) &&
              textbuf_printf(b, "\n");
@@ -163,11 +254,50 @@ static bool print(struct textbuf *b, const struct entries *e, enum list_what wha
     return ok;
 }
 
-static int nothing(const struct list_request *r, const struct dump_options *opt)
+/* Puts one list, each name after `prefix'; *any becomes true if there are some. */
+static int put_list(struct textbuf *b, struct ctr_trace *tr, const struct list_request *r,
+                    enum list_what what, const char *prefix, bool *any,
+                    struct ctr_diag *diag)
+{
+    struct entries e = {0};
+    int status = collect(&e, tr, r, what, diag);
+
+    *any = *any || e.n;
+    if (!put_entries(b, &e, prefix)) {
+        status = DUMP_STOP_NOMEM;
+    }
+    entries_fini(&e);
+    return status;
+}
+
+static int put_moments(struct textbuf *b, struct ctr_trace *tr,
+                       const struct list_request *r, struct ctr_diag *diag)
+{
+    static const struct {
+        enum list_what what;
+        const char *prefix;
+    } named[] = {
+        {LIST_MARKS, "mark:"}, {LIST_SYSCALLS, "syscall:"}, {LIST_FUNCTIONS, "call:"}};
+    int status = 0;
+    bool any = false;
+
+    if (!textbuf_printf(b, "crash\nend\nmark:\nsyscall:\ncall:\n")) {
+        return DUMP_STOP_NOMEM;
+    }
+    for (size_t i = 0; !status && i < sizeof(named) / sizeof(named[0]); i++) {
+        status = put_list(b, tr, r, named[i].what, named[i].prefix, &any, diag);
+    }
+    return status;
+}
+
+static int nothing(const struct ctr_info *info, const struct list_request *r,
+                   const struct dump_options *opt)
 {
     const char *why = "";
 
-    if (list_needs_modules(r->what)) {
+    if (r->what == LIST_SYSCALLS && !(info->events & CTR_HAS_SYS)) {
+        why = ": they were not recorded (-e sys)";
+    } else if (list_needs_modules(r->what)) {
         why = !modset_count(r->modset) ? ": the trace has no mappings of programs"
               : r->nr_modules ? ": see --list=modules for what --module can match"
                               : ": no file with symbols was found";
@@ -179,35 +309,23 @@ static int nothing(const struct list_request *r, const struct dump_options *opt)
 int list_write(struct ctr_trace *tr, const struct list_request *r,
                const struct dump_options *opt)
 {
-    struct entries e = {0};
     struct textbuf b = {0};
     struct ctr_info info;
-    struct ctr_diag diag;
-    struct comm_table *names = NULL;
-    int status, sys_errno = 0;
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    bool any = r->what == LIST_MOMENTS;
+    int status, ret, sys_errno = 0;
 
     ctr_trace_info(tr, &info);
     if (info.state == CTR_STREAMING) {
         tool_error(opt->prog, "--list needs a file, not a stream");
         return TOOL_FAILED;
     }
-    if (!list_needs_modules(r->what) && comm_load(&names, tr, &diag)) {
-        names = NULL; /* damaged: there still are the ids */
+    status = r->what == LIST_MOMENTS ? put_moments(&b, tr, r, &diag)
+                                     : put_list(&b, tr, r, r->what, "", &any, &diag);
+    if (!status && !any) {
+        return nothing(&info, r, opt);
     }
-    if (!collect(&e, tr, r, names)) {
-        status = DUMP_STOP_NOMEM;
-    } else if (!e.n && r->what != LIST_MOMENTS) {
-        comm_free(names);
-        return nothing(r, opt);
-    } else {
-        if (e.n) {
-            qsort(e.v, e.n, sizeof(*e.v), compare);
-        }
-        status = print(&b, &e, r->what) ? dump_write(b.data, b.len, &sys_errno)
-                                        : DUMP_STOP_NOMEM;
-    }
-    free(e.v);
-    comm_free(names);
+    ret = dump_write(b.data, b.len, &sys_errno);
     textbuf_fini(&b);
-    return dump_replay_status(opt, status, sys_errno, NULL);
+    return dump_replay_status(opt, ret ? ret : status, sys_errno, &diag);
 }

@@ -9,9 +9,13 @@
 
 enum list_what {
     LIST_FUNCTIONS,
+    LIST_MARKS, /* their texts */
     LIST_MODULES,
-    LIST_MOMENTS, /* words of moments, and call:FUNCTION for all functions */
+    LIST_MOMENTS, /* words of moments, then those with the names of a mark, system call or
+                     function */
+    LIST_OBJECTS, /* global ones, and those that debug information declares */
     LIST_PROCESSES,
+    LIST_SYSCALLS, /* the names of those that were made */
     LIST_THREADS
 };
 
@@ -30,9 +34,9 @@ struct list_request {
 };
 
 /*
- * Writes one name a line to standard output: functions without parameters and modules,
- * sorted by bytes; ids, sorted by value, and then the names of these processes or threads;
- * none twice.  Returns an exit status as
+ * Writes one name a line to standard output, none twice, sorted by bytes: functions are
+ * without parameters, objects of system libraries come after the others, and ids, sorted by
+ * value, before the names of these processes or threads.  Returns an exit status as
  * dump_events does; TOOL_NOTHING after a line on stderr.
  */
 int list_write(struct ctr_trace *tr, const struct list_request *r,

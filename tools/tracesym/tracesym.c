@@ -73,7 +73,8 @@ static const struct tool_option option_table[] = {
     {OPT_LOCALS, "locals", NULL, "with --backtrace: the variables of each frame"},
     SEARCH_OPTIONS,
     {OPT_LIST, "list", "WHAT",
-     "names: functions, modules, moments, processes\nor threads", &list_words},
+     "names: functions, marks, modules, moments,\nobjects, processes, syscalls or threads",
+     &list_words},
     {'o', "output", "FILE", "write to FILE; with --bbv to FILE.TID for each thread"},
     {0, NULL, NULL, "What to look at"},
     FILTER_OPTIONS_ORDINALS,
@@ -420,7 +421,8 @@ static int check_list(const struct command_line *c)
                                 "--module selects some");
     }
     if (c->modules.n && !list_needs_modules(c->list)) {
-        return tool_usage_error(PROG, "--module does not select processes and threads");
+        return tool_usage_error(PROG, "--module does not select %s",
+                                words_at(&list_words, c->list));
     }
     return TOOL_OK;
 }
@@ -529,7 +531,7 @@ static unsigned symbols_of(const struct command_line *c)
     } else if (c->mode == MODE_SEARCH) {
         flags |= SYMFILE_LINES;
     } else if (c->mode == MODE_LIST) {
-        flags |= SYMFILE_NAMES;
+        flags |= c->list == LIST_OBJECTS ? SYMFILE_DATA : SYMFILE_NAMES;
     }
     for (unsigned i = 0; i < c->functions.n; i++) {
         flags |= SYMFILE_NAMES; /* to know which names there are */
