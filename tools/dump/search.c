@@ -2,19 +2,20 @@
 /*
  * Finds the last or next access of every byte of a range; see search.h.
  *
- * libctr searches, starting at the moment and reading only the chunks that can match by
- * the index.  The bytes of what was found are taken out of the ranges, and the rest is
- * searched again.  Each event found is printed like any other.  What is left when nothing
- * more is found is searched in the parent, backward from the fork.
+ * Each thread of the process is searched for itself, away from the moment
+ * (search_source.c).  Of what they find the closest is printed like any other event, its
+ * bytes are taken out of the ranges, and so on.  Between threads times decide: which of
+ * two accesses was first is known if a system call or the like is between them; a remark
+ * says where it is not.  What is left when nothing more is found is searched in the parent,
+ * backward from the fork.
  */
-#include "dump/search.h"
+#include "dump/search_priv.h"
 
 #include <stdlib.h>
 
-#include "common/array.h"
-#include "cannoli/events.h"
 #include "input/trace.h"
 #include "query/fork.h"
+#include "query/threads.h"
 
 enum tool_parsed search_parse(struct search_request *r, int key, const char *arg)
 {
@@ -35,33 +36,17 @@ enum tool_parsed search_parse(struct search_request *r, int key, const char *arg
 /* How many parents are searched; a damaged table of processes may have a circle. */
 #define MAX_FORKS 1000u
 
-/* A search that goes on until every byte is found. */
-struct searching {
-    struct ctr_trace *tr;
-    const struct dump_options *opt;
-    const struct search_request *request;
-    struct moment at; /* where the search of this process begins */
+/* The answer: the events found, of the moment's process and of those it inherited from. */
+struct answer {
+    struct search search;
     uint32_t process; /* index */
-    unsigned flags;   /* CTR_SEARCH_*, of the next step */
-    struct ctr_filter filter;
-    struct tool_ranges all;  /* of the moment's process, as of any process */
-    struct tool_ranges left; /* bytes without an event yet */
-    struct hits {            /* what accessed them in one chunk, in order */
-        struct hit *v;
-        size_t n, cap;
-    } hits;
-    struct ctr_chunk chunk;
-    struct ctr_diag diag;
-    bool any; /* an event was printed; the last one: */
+    struct search_source *sources;
+    uint32_t nr_sources;
+    struct tool_ranges all; /* of the moment's process, as of any process */
+    bool unsure;            /* that the order of threads is not known was said */
+    bool any;               /* an event was printed; the last one: */
     uint32_t thread;
     uint64_t ordinal;
-    bool system;
-};
-
-/* An access, or memory that the system used. */
-struct hit {
-    uint64_t ordinal, addr, size;
-    uint32_t seq;
     bool system;
 };
 
@@ -81,23 +66,20 @@ static int add_range(struct tool_ranges *list, uint64_t from, uint64_t to)
     return 0;
 }
 
-/* Takes the bytes of an event out of what is left; *taken: there were any.  Returns 0 or
- * DUMP_STOP_NOMEM. */
-static int take_out(struct searching *s, const struct hit *h, bool *taken)
+/* Takes the bytes of an event out of what is left.  Returns 0 or DUMP_STOP_NOMEM. */
+static int take_out(struct search *s, const struct search_hit *h)
 {
     struct tool_ranges after = {0};
     uint64_t end = h->addr + h->size;
     int ret = 0;
 
     end = end < h->addr ? UINT64_MAX : end;
-    *taken = false;
     for (uint32_t i = 0; !ret && i < s->left.n; i++) {
         const struct ctr_range *r = &s->left.v[i];
         if (r->to <= h->addr || r->from >= end) {
             ret = add_range(&after, r->from, r->to);
             continue;
         }
-        *taken = true;
         ret = add_range(&after, r->from, h->addr < r->to ? h->addr : r->to);
         ret = ret ? ret : add_range(&after, end > r->from ? end : r->from, r->to);
     }
@@ -107,17 +89,28 @@ static int take_out(struct searching *s, const struct hit *h, bool *taken)
 }
 
 /* Prints the event: an instruction with its accesses there, or an event of the system. */
-static int print_hit(struct searching *s, const struct hit *h)
+static int print_hit(struct answer *a, const struct search_source *source,
+                     const struct search_hit *h)
 {
+    const struct search *s = &a->search;
     struct dump_options o = *s->opt;
 
-    o.only = ctr_trace_thread(s->tr, s->chunk.thread);
+    /* An instruction's accesses may be in two chunks. */
+    if (a->any && a->thread == source->thread && a->ordinal == h->ordinal &&
+        a->system == h->system) {
+        return TOOL_OK;
+    }
+    a->any = true;
+    a->thread = source->thread;
+    a->ordinal = h->ordinal;
+    a->system = h->system;
+    o.only = ctr_trace_thread(s->tr, source->thread);
     o.filter.pids = o.filter.tids = NULL;
     o.filter.npid = o.filter.ntid = o.filter.nprocess = 0;
-    o.filter.threads = &s->chunk.thread;
+    o.filter.threads = &source->thread;
     o.filter.nthread = 1;
-    o.filter.addrs = s->all.v;
-    o.filter.naddr = s->all.n;
+    o.filter.addrs = a->all.v;
+    o.filter.naddr = a->all.n;
     o.filter.from = h->ordinal;
     o.filter.to = h->ordinal + 1;
     o.filter.from_ns = o.filter.to_ns = 0;
@@ -130,163 +123,153 @@ static int print_hit(struct searching *s, const struct hit *h)
     return dump_events(s->tr, &o);
 }
 
-/* ---------------------------------------------------------- one chunk's accesses */
+/* ---------------------------------------------------------------- several threads */
 
-static int add_hit(struct searching *s, struct hit h)
+/* Whether one thing may have happened after another one that began earlier. */
+static bool overlap(const struct search_span *a, const struct search_span *b)
 {
-    struct hits *l = &s->hits;
-
-    if (!array_reserve(&l->v, &l->cap, l->n + 1, sizeof(*l->v))) {
-        return DUMP_STOP_NOMEM;
-    }
-    h.seq = (uint32_t)l->n;
-    l->v[l->n++] = h;
-    return 0;
+    return a->from_ns < b->to_ns && b->from_ns < a->to_ns;
 }
 
-/* Whether an event is on the right side of the moment, as ctr_search counts. */
-static bool is_side(const struct searching *s, uint64_t ordinal, bool system)
+/* Whether a hit may be the closest to the moment instead of the one that is printed. */
+static int may_be_closer(struct answer *a, const struct search_source *other,
+                         const struct search_hit *h)
 {
-    bool here = system && !s->at.before_system; /* it is before the moment */
-    bool before = here ? ordinal <= s->at.ordinal : ordinal < s->at.ordinal;
+    struct search *s = &a->search;
+    struct search_span rest = {s->when.from_ns + 1, s->when.to_ns};
 
-    return s->chunk.thread != s->at.thread || before == s->request->back;
-}
-
-static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
-{
-    struct searching *s = arg;
-
-    if (ctr_job_chunk(job)->index != s->chunk.index || !is_side(s, m->ordinal, false)) {
-        return 0;
+    if (other->next < other->n && overlap(&other->v[other->next].span, &h->span)) {
+        return 1;
     }
-    return add_hit(s, (struct hit){m->ordinal, m->addr, m->size, 0, false});
-}
-
-static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
-{
-    struct searching *s = arg;
-    struct ctr_usermem m;
-    uint32_t kind;
-
-    if (ctr_job_chunk(job)->index != s->chunk.index || ctr_parse_usermem(e, &m) ||
-        !m.size || !is_side(s, e->ordinal, true)) {
-        return 0;
-    }
-    kind = m.flags & CTR_USERMEM_WRITE ? CTR_KIND_STORE : CTR_KIND_LOAD;
-    return kind == s->request->kind
-               ? add_hit(s, (struct hit){e->ordinal, m.addr, m.size, 0, true})
+    /* What began after a moment that is known this well only. */
+    return s->request->back && other->thread != s->at.thread
+               ? search_source_within(other, s, &rest)
                : 0;
 }
 
-static int in_order(const void *a, const void *b)
+/* Says so, once, if another thread's access may be closer than a hit.  Returns 0 or an
+ * error. */
+static int check_order(struct answer *a, const struct search_source *source,
+                       const struct search_hit *h)
 {
-    const struct hit *x = a, *y = b;
+    const struct search *s = &a->search;
+    const char *done = s->request->kind == CTR_KIND_LOAD ? "read" : "wrote";
+    int ret = 0;
 
-    if (x->ordinal != y->ordinal) {
-        return x->ordinal < y->ordinal ? -1 : 1;
+    if (a->unsure || s->opt->quiet || !s->timed) {
+        return 0;
     }
-    if (x->system != y->system) { /* it comes before the instruction */
-        return x->system ? -1 : 1;
+    if (source->thread != s->at.thread && overlap(&s->when, &h->span)) {
+        tool_error(s->opt->prog,
+                   "%s: thread %d %s there at about the time of the moment: which was "
+                   "first is not recorded",
+                   s->opt->path, ctr_trace_thread(s->tr, source->thread)->tid, done);
+        a->unsure = true;
     }
-    return x->seq < y->seq ? -1 : 1;
-}
+    for (uint32_t i = 0; !a->unsure && i < a->nr_sources; i++) {
+        const struct search_source *other = &a->sources[i];
 
-/* Reads the accesses of the chunk that touch bytes that are left. */
-static int read_chunk(struct searching *s)
-{
-    const struct ctr_replay_ops ops = {.mem = on_mem}, os_ops = {.os = on_os};
-    struct ctr_filter filter = s->filter;
-    const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
-    uint64_t first;
-    int ret;
-
-    s->hits.n = 0;
-    filter.kinds = s->request->kind;
-    filter.addrs = s->left.v;
-    filter.naddr = s->left.n;
-    filter.threads = &s->chunk.thread;
-    filter.nthread = 1;
-    filter.from_thread = filter.to_thread = 0;
-    /* A chunk may begin with the rest of an instruction's accesses. */
-    first = s->chunk.first ? s->chunk.first - 1 : 0;
-    filter.from = first > filter.from ? first : filter.from;
-    if (!filter.to || filter.to > s->chunk.first + s->chunk.insns) {
-        filter.to = s->chunk.first + s->chunk.insns + 1;
-    }
-    ret = ctr_replay(s->tr, &ops, s, &opts, &s->diag);
-    if (!ret && s->opt->kinds & CTR_KIND_SYS && !filter.npc) {
-        filter.kinds = CTR_KIND_SYS;
-        filter.naddr = 0;
-        ret = ctr_replay(s->tr, &os_ops, s, &opts, &s->diag);
-    }
-    if (!ret && s->hits.n > 1) {
-        qsort(s->hits.v, s->hits.n, sizeof(*s->hits.v), in_order);
-    }
-    return ret;
-}
-
-/* Prints those of them that are the last or first of a byte. */
-static int print_chunk(struct searching *s, bool *progress)
-{
-    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->chunk.thread);
-    int status = TOOL_OK;
-
-    for (size_t i = 0; !status && s->left.n && i < s->hits.n; i++) {
-        const struct hit *h = &s->hits.v[s->request->back ? s->hits.n - 1 - i : i];
-        bool taken;
-        if (take_out(s, h, &taken)) {
-            return dump_replay_status(s->opt, DUMP_STOP_NOMEM, 0, NULL);
+        ret = other == source ? 0 : may_be_closer(a, other, h);
+        if (ret < 0) {
+            return ret;
         }
-        if (!taken) {
-            continue;
+        if (ret) {
+            tool_error(s->opt->prog,
+                       "%s: thread %d %s there at about the same time: which was %s is "
+                       "not recorded",
+                       s->opt->path, ctr_trace_thread(s->tr, other->thread)->tid, done,
+                       s->request->back ? "last" : "first");
+            a->unsure = true;
         }
-        *progress = true;
-        /* An instruction's accesses may be in two chunks. */
-        if (!s->any || s->thread != t->index || s->ordinal != h->ordinal ||
-            s->system != h->system) {
-            status = print_hit(s, h);
+    }
+    return 0;
+}
+
+/* Whether a hit of one thread is closer to the moment than that of another, as far as times
+ * are known. */
+static bool is_closer(const struct search *s, const struct search_hit *h,
+                      const struct search_hit *than)
+{
+    if (h->span.from_ns == than->span.from_ns) {
+        return s->request->back ? h->span.to_ns > than->span.to_ns
+                                : h->span.to_ns < than->span.to_ns;
+    }
+    return (h->span.from_ns > than->span.from_ns) == s->request->back;
+}
+
+/* The source with the closest hit.  Returns 1, 0 if there is none, or as
+ * search_source_next. */
+static int choose(struct answer *a, struct search_source **chosen)
+{
+    *chosen = NULL;
+    for (uint32_t i = 0; i < a->nr_sources; i++) {
+        struct search_source *source = &a->sources[i];
+        int ret = search_source_next(source, &a->search);
+
+        if (ret && ret != 1) {
+            return ret;
         }
-        s->any = true;
-        s->thread = t->index;
-        s->ordinal = h->ordinal;
-        s->system = h->system;
+        if (ret && (!*chosen || is_closer(&a->search, &source->v[source->next],
+                                          &(*chosen)->v[(*chosen)->next]))) {
+            *chosen = source;
+        }
     }
-    return status;
+    return *chosen != NULL;
 }
 
-/* Finds the chunk with the event closest to a moment: 1, 0 or an error. */
-static int find_chunk(struct searching *s, const struct moment *from)
+/* Whether the user's filter and the process have a thread. */
+static bool is_source(const struct answer *a, const struct ctr_thread *t)
 {
-    struct ctr_filter filter = s->filter;
-    struct ctr_found found;
-    int ret;
+    return threads_selected(&a->search.filter, t);
+}
 
-    filter.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
-    filter.addrs = s->left.v;
-    filter.naddr = s->left.n;
-    ret = ctr_search(s->tr, &filter, from->thread, from->ordinal, s->flags, s->opt->jobs,
-                     &found, &s->diag);
-    s->flags &= CTR_SEARCH_BACK; /* it goes on from a chunk */
-    if (ret == 1) {
-        ret = ctr_trace_chunk(s->tr, found.chunk, &s->chunk, &s->diag);
-        return ret ? ret : 1;
+/* Begins at s->at in each thread of the process; its own is first, so that it counts if
+ * times are equal.  Returns 0 or an error. */
+static int begin_sources(struct answer *a)
+{
+    struct search *s = &a->search;
+    const struct ctr_thread *t;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+        n += is_source(a, t);
     }
-    return ret;
+    a->sources = calloc(n + 1u, sizeof(*a->sources));
+    if (!a->sources) {
+        return DUMP_STOP_NOMEM;
+    }
+    s->timed = n > 1 || !is_source(a, ctr_trace_thread(s->tr, s->at.thread));
+    if (s->timed) {
+        int ret = search_moment_span(s);
+        if (ret) {
+            return ret;
+        }
+    }
+    t = ctr_trace_thread(s->tr, s->at.thread);
+    if (is_source(a, t)) {
+        search_source_init(&a->sources[a->nr_sources++], s, t);
+    }
+    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+        if (i != s->at.thread && is_source(a, t)) {
+            search_source_init(&a->sources[a->nr_sources++], s, t);
+        }
+    }
+    return 0;
 }
 
-/* Where to go on after a chunk. */
-static struct moment after_chunk(const struct searching *s)
+static void end_sources(struct answer *a)
 {
-    uint64_t first = s->chunk.first, last = first + s->chunk.insns;
-
-    return (struct moment){.thread = s->chunk.thread,
-                           .ordinal = s->request->back ? first
-                                      : last > first   ? last - 1
-                                                       : first};
+    for (uint32_t i = 0; i < a->nr_sources; i++) {
+        search_source_fini(&a->sources[i]);
+    }
+    free(a->sources);
+    a->sources = NULL;
+    a->nr_sources = 0;
 }
 
-static int nothing(const struct searching *s)
+/* --------------------------------------------------------------------------- */
+
+static int nothing(const struct search *s)
 {
     const struct search_request *r = s->request;
 
@@ -297,7 +280,7 @@ static int nothing(const struct searching *s)
 }
 
 /* Whether there can be no event at all; else a status. */
-static int check(const struct searching *s)
+static int check(const struct search *s)
 {
     struct ctr_info info;
 
@@ -314,16 +297,16 @@ static int check(const struct searching *s)
 }
 
 /* The bytes to search in the moment's process; 0 or DUMP_STOP_NOMEM. */
-static int begin_ranges(struct searching *s)
+static int begin_ranges(struct answer *a)
 {
-    const struct ctr_filter *f = &s->opt->filter;
+    const struct ctr_filter *f = &a->search.opt->filter;
     int ret = 0;
 
     for (uint32_t i = 0; !ret && i < f->naddr; i++) {
         const struct ctr_range *r = &f->addrs[i];
-        if (!r->process || r->process - 1 == s->process) {
-            ret = add_range(&s->all, r->from, r->to);
-            ret = ret ? ret : add_range(&s->left, r->from, r->to);
+        if (!r->process || r->process - 1 == a->process) {
+            ret = add_range(&a->all, r->from, r->to);
+            ret = ret ? ret : add_range(&a->search.left, r->from, r->to);
         }
     }
     return ret;
@@ -331,54 +314,54 @@ static int begin_ranges(struct searching *s)
 
 /* Searches one process from s->at on; *status is that of what was printed.  Returns 0, an
  * enum dump_stop or an error. */
-static int search_process(struct searching *s, int *status)
+static int search_process(struct answer *a, int *status)
 {
-    struct moment from = s->at;
-    bool progress = true;
-    int ret = 0;
+    struct search *s = &a->search;
+    struct search_source *source;
+    int ret;
 
     s->filter = s->opt->filter;
-    s->filter.processes = &s->process;
+    s->filter.processes = &a->process;
     s->filter.nprocess = 1;
     s->filter.npid = 0; /* it chose the moment's process */
-    s->flags = (s->request->back ? CTR_SEARCH_BACK : 0) |
-               (s->at.before_system ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT);
-    while (!*status && !ret && progress && s->left.n &&
-           (ret = find_chunk(s, &from)) == 1) {
-        progress = false;
-        ret = read_chunk(s);
-        *status = ret ? *status : print_chunk(s, &progress);
-        from = after_chunk(s);
+    ret = begin_sources(a);
+    while (!*status && !ret && s->left.n && (ret = choose(a, &source)) == 1) {
+        const struct search_hit h = source->v[source->next];
+
+        ret = check_order(a, source, &h);
+        *status = ret ? *status : print_hit(a, source, &h);
+        ret = ret ? ret : take_out(s, &h);
     }
+    end_sources(a);
     return ret;
 }
 
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct search_request *request, const struct moment *at)
 {
-    struct searching s = {.tr = tr,
-                          .opt = opt,
-                          .request = request,
-                          .at = *at,
-                          .process = ctr_trace_thread(tr, at->thread)->process,
-                          .diag = {.off = CTR_NO_OFF}};
-    int status = check(&s), ret = begin_ranges(&s), forked = 1;
+    struct answer a = {.search = {.tr = tr,
+                                  .opt = opt,
+                                  .request = request,
+                                  .at = *at,
+                                  .diag = {.off = CTR_NO_OFF}},
+                       .process = ctr_trace_thread(tr, at->thread)->process};
+    struct search *s = &a.search;
+    int status = check(s), ret = begin_ranges(&a), forked = 1;
 
     for (unsigned depth = 0;
-         !status && !ret && s.left.n && forked == 1 && depth < MAX_FORKS; depth++) {
-        ret = search_process(&s, &status);
-        if (ret || status || !s.left.n || !request->back) {
+         !status && !ret && s->left.n && forked == 1 && depth < MAX_FORKS; depth++) {
+        ret = search_process(&a, &status);
+        if (ret || status || !s->left.n || !request->back) {
             break;
         }
-        forked = fork_find(tr, s.process, &s.at, &s.diag);
+        forked = fork_find(tr, a.process, &s->at, &s->diag);
         ret = forked < 0 ? forked : 0;
-        s.process = ctr_trace_thread(tr, s.at.thread)->process;
+        a.process = ctr_trace_thread(tr, s->at.thread)->process;
     }
-    free(s.all.v);
-    free(s.left.v);
-    free(s.hits.v);
+    free(a.all.v);
+    free(s->left.v);
     if (!status && ret) {
-        return dump_replay_status(opt, ret, 0, &s.diag);
+        return dump_replay_status(opt, ret, 0, &s->diag);
     }
-    return status || s.any ? status : nothing(&s);
+    return status || a.any ? status : nothing(s);
 }

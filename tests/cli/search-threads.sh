@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# Searches through the threads of a process: system calls between two accesses say which was
+# last, however long the chunks are that hold them.  The values that the program reads are
+# the witness.
+. "$SRC/tests/cli/librecord.sh"
+need_qemu x86_64 gcc
+[ "$(uname -m)" = x86_64 ] || { echo "needs programs for x86_64"; exit 77; }
+export CANNOLI_QEMU_DIR=$qemu_dir
+dump=$BIN/tracedump
+
+cat >app.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+volatile long value, other, seen;
+static void *worker(void *arg)
+{
+    value = (long)arg;
+    usleep(1000);
+    other = (long)arg + 100;
+    return NULL;
+}
+static void run(long n)
+{
+    pthread_t t;
+
+    value = -n;
+    pthread_create(&t, NULL, worker, (void *)n);
+    pthread_join(t, NULL);
+    seen = value;
+    seen = other;
+}
+int main(void)
+{
+    for (long n = 1; n <= 4; n++) {
+        run(n);
+    }
+    value = 99;
+    *(volatile int *)seen = 0;
+    return 0;
+}
+END
+gcc -O1 -g -pthread -static -o app app.c || fail "cc"
+"$BIN/cannoli-record" -q -e all -o run.ctr -- ./app 2>err
+run 0 "$dump" --no-pager --json --no-disas --writes -a seen run.ctr
+cp stdout seen
+# found OPTION=MOMENT PLACE: the values of what is found
+found() {
+    "$dump" --no-pager --json --no-disas -a "$2" "$1" run.ctr >stdout 2>stderr ||
+        fail "$1 $2: $(cat stderr)"
+    sed -n "s/.*\"addr\":\"\([0-9a-fx]*\)\".*\"value\":\"\([0-9a-fx]*\)\".*/\2/p" stdout | tr '\n' ' '
+}
+n=0
+while read -r ordinal want; do
+    n=$((n + 1))
+    # Every second one is `value', the others `other'.
+    if [ $((n % 2)) -eq 1 ]; then name=value; else name=other; fi
+    got=$(found --last-write-before="$ordinal/1" $name)
+    [ "$got" = "$want " ] || fail "$name before $ordinal: $got, the program read $want"
+    got=$(found --last-read-before=$((ordinal + 1))/1 $name)
+    [ "$got" = "$want " ] || fail "$name read before $ordinal: $got, not $want"
+done < <(sed -n 's/.*"ordinal":\([0-9]*\),.*"value":"\([0-9a-fx]*\)".*/\1 \2/p' seen)
+[ $n -eq 8 ] || fail "$n of 8 stores to seen: $(cat seen)"
+got=$(found --last-write-before=crash value)
+[ "$got" = "0x63 " ] || fail "value at the crash: $got"
+got=$(found --last-write-before=crash other)
+[ "$got" = "0x68 " ] || fail "other at the crash: $got"
+# Forward: the read after what the last worker wrote is that of the main thread.
+last=$("$dump" --no-pager --json --no-disas --writes -a other run.ctr |
+    sed -n 's/.*"ordinal":\([0-9]*\),.*"tid":\([0-9]*\),.*/\1 -t \2/p' | tail -1)
+[ -n "$last" ] || fail "no write of other"
+tid=${last#* -t }
+number=$("$dump" --no-pager --json --info run.ctr | python3 -c '
+import json, sys
+print([t["tid"] for t in json.load(sys.stdin)["threads"]].index(int(sys.argv[1])) + 1)' "$tid")
+got=$(found --first-read-after="${last%% *}/$number" other)
+[ "$got" = "0x68 " ] || fail "read of other after it was written: $got"
+finish

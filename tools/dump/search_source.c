@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one thread accessed, away from a moment; see search_priv.h.
+ *
+ * libctr finds the next chunk that has such an access, by the index.  The chunk's accesses
+ * are read, and between which times each was made: events of the system have times.
+ */
+#include "dump/search_priv.h"
+
+#include <stdlib.h>
+
+#include "common/array.h"
+#include "cannoli/events.h"
+
+/* All kinds of events that have times. */
+#define TIMED (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK)
+
+/* A time that is known before an instruction. */
+struct anchor {
+    uint64_t ordinal, ns;
+};
+
+struct reading {
+    struct search_source *source;
+    const struct search *s;
+    struct anchor *anchors; /* in order */
+    size_t nr_anchors, cap;
+};
+
+void search_source_init(struct search_source *source, const struct search *s,
+                        const struct ctr_thread *t)
+{
+    const bool back = s->request->back, own = t->index == s->at.thread;
+
+    *source = (struct search_source){.thread = t->index, .from = s->at};
+    source->flags = back ? CTR_SEARCH_BACK : 0;
+    if (!own) {
+        source->from = (struct moment){.thread = t->index,
+                                       .ordinal = back ? t->first + t->insns : t->first};
+        source->flags |= back ? CTR_SEARCH_POINT : CTR_SEARCH_SYSTEM;
+        source->done = !t->insns || (back && t->start_ns > s->when.from_ns);
+    } else {
+        source->flags |= s->at.before_system ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT;
+    }
+}
+
+void search_source_fini(struct search_source *source)
+{
+    free(source->v);
+}
+
+bool search_touches(const struct tool_ranges *ranges, const struct search_hit *h)
+{
+    uint64_t end = h->addr + h->size;
+
+    end = end < h->addr ? UINT64_MAX : end;
+    for (uint32_t i = 0; i < ranges->n; i++) {
+        if (ranges->v[i].to > h->addr && ranges->v[i].from < end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What to look for in the thread. */
+static struct ctr_filter filter_of(const struct search_source *source,
+                                   const struct search *s)
+{
+    struct ctr_filter f = s->filter;
+
+    f.addrs = s->left.v;
+    f.naddr = s->left.n;
+    f.threads = &source->thread;
+    f.nthread = 1;
+    if (source->thread != s->at.thread && s->request->back) {
+        uint64_t to = s->when.from_ns + 1;
+
+        f.to_ns = !f.to_ns || f.to_ns > to ? to : f.to_ns;
+    } else if (source->thread != s->at.thread) {
+        f.from_ns = f.from_ns < s->when.from_ns ? s->when.from_ns : f.from_ns;
+    }
+    return f;
+}
+
+/* ---------------------------------------------------------- one chunk's accesses */
+
+static int add_hit(struct reading *r, struct search_hit h)
+{
+    struct search_source *source = r->source;
+
+    if (!array_reserve(&source->v, &source->cap, source->n + 1, sizeof(*source->v))) {
+        return DUMP_STOP_NOMEM;
+    }
+    h.seq = (uint32_t)source->n;
+    source->v[source->n++] = h;
+    return 0;
+}
+
+/* Whether an event is on the right side of the moment, as ctr_search counts. */
+static bool is_side(const struct reading *r, uint64_t ordinal, bool system)
+{
+    const struct moment *at = &r->s->at;
+    bool here = system && !at->before_system; /* it is before the moment */
+    bool before = here ? ordinal <= at->ordinal : ordinal < at->ordinal;
+
+    return r->source->thread != at->thread || before == r->s->request->back;
+}
+
+static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+{
+    struct reading *r = arg;
+
+    if (ctr_job_chunk(job)->index != r->source->chunk.index ||
+        !is_side(r, m->ordinal, false)) {
+        return 0;
+    }
+    return add_hit(
+        r, (struct search_hit){.ordinal = m->ordinal, .addr = m->addr, .size = m->size});
+}
+
+/* Whether memory that the system used is what is searched. */
+static bool is_wanted(const struct reading *r, const struct ctr_os_event *e,
+                      struct ctr_usermem *m)
+{
+    const struct search *s = r->s;
+
+    return s->opt->kinds & CTR_KIND_SYS && !s->filter.npc && !ctr_parse_usermem(e, m) &&
+           m->size && is_side(r, e->ordinal, true) &&
+           s->request->kind ==
+               (m->flags & CTR_USERMEM_WRITE ? CTR_KIND_STORE : CTR_KIND_LOAD);
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct reading *r = arg;
+    struct ctr_usermem m;
+
+    if (ctr_job_chunk(job)->index != r->source->chunk.index) {
+        return 0;
+    }
+    if (e->time_ns) {
+        if (!array_reserve(&r->anchors, &r->cap, r->nr_anchors + 1,
+                           sizeof(*r->anchors))) {
+            return DUMP_STOP_NOMEM;
+        }
+        r->anchors[r->nr_anchors++] = (struct anchor){e->ordinal, e->time_ns};
+    }
+    if (!is_wanted(r, e, &m)) {
+        return 0;
+    }
+    return add_hit(r, (struct search_hit){.ordinal = e->ordinal,
+                                          .addr = m.addr,
+                                          .size = m.size,
+                                          .span = {e->time_ns, e->time_ns},
+                                          .system = true});
+}
+
+/* Between which times an instruction ran; events at its ordinal were before it. */
+static struct search_span span_of(const struct reading *r, uint64_t ordinal)
+{
+    const struct ctr_chunk *c = &r->source->chunk;
+    struct search_span span = {c->start_ns, c->end_ns};
+    size_t low = 0, high = r->nr_anchors;
+
+    while (low < high) { /* the first one after it */
+        size_t mid = low + (high - low) / 2;
+
+        if (r->anchors[mid].ordinal <= ordinal) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    span.from_ns = low ? r->anchors[low - 1].ns : span.from_ns;
+    span.to_ns = low < r->nr_anchors ? r->anchors[low].ns : span.to_ns;
+    span.to_ns = span.to_ns < span.from_ns ? span.from_ns : span.to_ns;
+    return span;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct search_hit *x = a, *y = b;
+
+    if (x->ordinal != y->ordinal) {
+        return x->ordinal < y->ordinal ? -1 : 1;
+    }
+    if (x->system != y->system) { /* it comes before the instruction */
+        return x->system ? -1 : 1;
+    }
+    return x->seq < y->seq ? -1 : 1;
+}
+
+static int in_reverse(const void *a, const void *b)
+{
+    return in_order(b, a);
+}
+
+/* Reads what has times in the chunk. */
+static int read_events(struct reading *r, struct ctr_filter filter, struct ctr_diag *diag)
+{
+    const struct ctr_replay_ops ops = {.os = on_os};
+    const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
+
+    filter.kinds = r->s->timed ? TIMED : CTR_KIND_SYS;
+    filter.npc = 0;
+    filter.naddr = 0;
+    return ctr_replay(r->s->tr, &ops, r, &opts, diag);
+}
+
+/* Reads the accesses of the chunk that touch bytes that are left. */
+static int read_chunk(struct search_source *source, struct search *s)
+{
+    const struct ctr_replay_ops ops = {.mem = on_mem};
+    struct ctr_filter filter = filter_of(source, s);
+    const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
+    const struct ctr_chunk *c = &source->chunk;
+    struct reading r = {.source = source, .s = s};
+    uint64_t first = c->first ? c->first - 1 : 0;
+    int ret;
+
+    source->n = source->next = 0;
+    filter.kinds = s->request->kind;
+    filter.from_thread = filter.to_thread = 0;
+    /* A chunk may begin with the rest of an instruction's accesses. */
+    filter.from = first > filter.from ? first : filter.from;
+    if (!filter.to || filter.to > c->first + c->insns) {
+        filter.to = c->first + c->insns + 1;
+    }
+    ret = ctr_replay(s->tr, &ops, &r, &opts, &s->diag);
+    if (!ret && (s->timed || s->opt->kinds & CTR_KIND_SYS)) {
+        ret = read_events(&r, filter, &s->diag);
+    }
+    for (size_t i = 0; !ret && s->timed && i < source->n; i++) {
+        struct search_hit *h = &source->v[i];
+
+        h->span = h->system ? h->span : span_of(&r, h->ordinal);
+    }
+    if (!ret && source->n > 1) {
+        qsort(source->v, source->n, sizeof(*source->v),
+              s->request->back ? in_reverse : in_order);
+    }
+    free(r.anchors);
+    return ret;
+}
+
+/* ------------------------------------------------------------------- from chunk to chunk */
+
+/* Finds the chunk with the event closest to source->from: 1, 0 or an error. */
+static int find_chunk(struct search_source *source, struct search *s)
+{
+    struct ctr_filter filter = filter_of(source, s);
+    struct ctr_found found;
+    int ret;
+
+    filter.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
+    ret = ctr_search(s->tr, &filter, source->thread, source->from.ordinal, source->flags,
+                     s->opt->jobs, &found, &s->diag);
+    source->flags &= CTR_SEARCH_BACK; /* it goes on from a chunk */
+    if (ret == 1) {
+        ret = ctr_trace_chunk(s->tr, found.chunk, &source->chunk, &s->diag);
+        return ret ? ret : 1;
+    }
+    return ret;
+}
+
+/* Where to go on after a chunk. */
+static struct moment after_chunk(const struct search_source *source, bool back)
+{
+    uint64_t first = source->chunk.first, last = first + source->chunk.insns;
+
+    return (struct moment){.thread = source->thread,
+                           .ordinal = back           ? first
+                                      : last > first ? last - 1
+                                                     : first};
+}
+
+/* Whether one of the chunk's hits touches bytes that are left: source->next is the first. */
+static bool has_next(struct search_source *source, const struct search *s)
+{
+    while (source->next < source->n &&
+           !search_touches(&s->left, &source->v[source->next])) {
+        source->next++;
+    }
+    return source->next < source->n;
+}
+
+int search_source_next(struct search_source *source, struct search *s)
+{
+    int ret;
+
+    while (!has_next(source, s)) {
+        if (source->done || !s->left.n) {
+            return 0;
+        }
+        ret = find_chunk(source, s);
+        if (ret != 1) {
+            source->done = true;
+            return ret;
+        }
+        ret = read_chunk(source, s);
+        if (ret) {
+            return ret;
+        }
+        source->from = after_chunk(source, s->request->back);
+        source->done = !source->n; /* it would be found again and again */
+    }
+    return 1;
+}
+
+int search_source_within(const struct search_source *source, struct search *s,
+                         const struct search_span *span)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, source->thread);
+    struct ctr_filter filter = s->filter;
+    struct ctr_found found;
+
+    if (!t->insns || span->from_ns >= span->to_ns) {
+        return 0;
+    }
+    filter.threads = &source->thread;
+    filter.nthread = 1;
+    filter.from_ns = filter.from_ns < span->from_ns ? span->from_ns : filter.from_ns;
+    filter.to_ns =
+        filter.to_ns && filter.to_ns < span->to_ns ? filter.to_ns : span->to_ns;
+    filter.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
+    return ctr_search(s->tr, &filter, source->thread, t->first, CTR_SEARCH_SYSTEM,
+                      s->opt->jobs, &found, &s->diag);
+}
+
+int search_moment_span(struct search *s)
+{
+    struct search_source own = {.thread = s->at.thread};
+    struct reading r = {.source = &own, .s = s};
+    struct ctr_filter filter = {.threads = &own.thread, .nthread = 1};
+    uint64_t ordinal = s->at.ordinal;
+    int ret = ctr_trace_find(s->tr, own.thread, ordinal, &own.chunk, &s->diag);
+
+    if (!ret) {
+        filter.from = own.chunk.first;
+        filter.to = own.chunk.first + own.chunk.insns + 1;
+        ret = read_events(&r, filter, &s->diag);
+    }
+    if (!ret) {
+        /* Before the events at the ordinal is after the instruction before it. */
+        s->when = span_of(&r, ordinal - (s->at.before_system && ordinal != 0));
+    }
+    free(r.anchors);
+    free(own.v);
+    return ret;
+}
