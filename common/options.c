@@ -166,7 +166,8 @@ int tool_options_parse(struct tool_options *o,
         return tool_usage_error(o->prog, "no trace file given ('-' is standard input)");
     }
     if (optind + 1 < o->argc) {
-        return tool_usage_error(o->prog, "more than one trace file given");
+        return tool_usage_error(o->prog, "more than one trace file given: '%s' and '%s'",
+                                o->argv[optind], o->argv[optind + 1]);
     }
     *path = o->argv[optind];
     return TOOL_OK;

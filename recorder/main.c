@@ -217,6 +217,9 @@ static int parse(struct tool_options *o, struct session_config *config,
         case TOOL_OPTIONS_END:
             return settle(o, config, sel, events_given, path);
         case 'o':
+            if (!strcmp(o->arg, "--")) {
+                return tool_usage_error(o->prog, "-o has no file name before '--'");
+            }
             config->output = o->arg;
             break;
         case 'e':

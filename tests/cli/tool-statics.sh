@@ -97,6 +97,23 @@ calls b.c:bump 10
 calls "'src/b.c':bump" 10
 calls 'app!b.c:b*p' 10
 
+# ---- all code of a file, also without symbols: _start and the rest of the start-up code
+run 0 "$dump" --no-pager --summary all.ctr
+all=$(awk '$NF == "total" { print $1 }' stdout)
+cp app named
+strip app
+run 0 "$dump" --no-pager --summary --pc 'app!*' all.ctr
+[ "$(awk '$NF == "total" { print $1 }' stdout)" -eq "$all" ] || fail "app!*: $(cat stdout)"
+mv named app
+
+# ---- a reader that has ended is no error
+python3 -c 'import os, subprocess, sys
+r, w = os.pipe()
+os.close(r)
+p = subprocess.run(sys.argv[1:], stdout=w, stderr=subprocess.PIPE, text=True)
+sys.exit(p.stderr or p.returncode)' "$sym" --no-pager --trace-calls bump all.ctr ||
+    fail "--trace-calls into a closed pipe"
+
 # ---- what is not there
 run 4 "$dump" --no-pager --addr c.c:total all.ctr
 grep -q "no source file 'c.c' in the debug information" stderr || fail "c.c: $(cat stderr)"

@@ -307,6 +307,23 @@ static void say_missing(struct finder *f, const char *glob, uint32_t glob_len,
     }
 }
 
+/* "app!*" is all code of a file, also that in no function. */
+static void find_all_code(struct finder *f, const char *glob, uint32_t glob_len)
+{
+    const struct module *m;
+
+    for (uint32_t i = 0; (m = finder_nth(f, i)) != NULL; i++) {
+        const struct sym_code *v;
+        uint32_t n = m->file && finder_module(f, m, glob, glob_len)
+                         ? symfile_code(m->file, &v)
+                         : 0;
+
+        for (uint32_t k = 0; k < n; k++) {
+            hits_add(&f->hits, m, v[k].addr, v[k].end);
+        }
+    }
+}
+
 /* The reason for not finding a name in f->source. */
 static void say_missing_in(struct finder *f, const char *glob, uint32_t glob_len,
                            const char *name)
@@ -348,7 +365,12 @@ static void find_name(struct finder *f, const char *glob, uint32_t glob_len,
         finder_why(f, WHY_EXACT, "'%s': pointers are not followed: use the address",
                    name);
     } else if (*name) {
-        find_in_modules(f, glob, glob_len, name, data);
+        if (glob_len && !strcmp(name, "*") && !f->source && !f->begins &&
+            f->request->want == LOCATE_CODE) {
+            find_all_code(f, glob, glob_len);
+        } else {
+            find_in_modules(f, glob, glob_len, name, data);
+        }
         if (data && f->hits.n == before && !f->why[0]) {
             find_in_modules(f, glob, glob_len, name, false);
         }

@@ -49,8 +49,9 @@ static bool matches_stub(const char *pattern, const char *name)
 
 static bool is_named(const char *name, const struct call_function *f)
 {
-    if (!f->symbol) {
-        return !fnmatch(name, f->name, 0);
+    if (!f->symbol) { /* "app+0x1234": not what "a*" means */
+        return (strchr(name, '+') || !strncmp(name, "0x", 2)) &&
+               !fnmatch(name, f->name, 0);
     }
     if (call_is_stub(f) && !strchr(name, '@')) {
         return matches_stub(name, f->symbol->name);

@@ -19,8 +19,6 @@
 /* Calls whose registers are in memory at a time. */
 #define BATCH 4096u
 
-#define STOP_NOMEM 1
-
 /* A thread's registers at an instruction. */
 struct point {
     uint64_t pc, time_ns;
@@ -85,7 +83,7 @@ static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
     if (s->values && w->v[i].regs) {
         p->regs = malloc(w->t->printer.reg_bytes + 1);
         if (!p->regs) {
-            return STOP_NOMEM;
+            return DUMP_STOP_NOMEM;
         }
         memcpy(p->regs, s->values, w->t->printer.reg_bytes);
     }
@@ -122,7 +120,7 @@ static int read_states(struct tracer *t, const struct call *calls, size_t n)
 {
     struct want_list w = {t, calloc(3 * n + 1, sizeof(*w.v)),
                           calloc(3 * n + 1, sizeof(*w.ordinals)), 0};
-    int ret = w.v && w.ordinals ? 0 : STOP_NOMEM;
+    int ret = w.v && w.ordinals ? 0 : DUMP_STOP_NOMEM;
 
     for (size_t i = 0; !ret && i < n; i++) {
         bool first = true;
@@ -366,7 +364,7 @@ static int print_batch(struct tracer *t, const struct call *calls, size_t n,
         ok = ok &&
              (!wanted || (t->dump->json ? put_json(t, &calls[i], &t->points[i], &text)
                                         : put_text(t, &calls[i], &t->points[i], &text)));
-        ret = !ok ? STOP_NOMEM : t->error;
+        ret = !ok ? DUMP_STOP_NOMEM : t->error;
         if (!ret && (t->out.len > 65536 || i + 1 == n)) {
             ret = dump_write(t->out.data, t->out.len, sys_errno);
             t->out.len = 0;
@@ -375,7 +373,7 @@ static int print_batch(struct tracer *t, const struct call *calls, size_t n,
     textbuf_fini(&text.args);
     textbuf_fini(&text.result);
     free_states(t, n);
-    return ret == STOP_NOMEM ? DUMP_STOP_NOMEM : ret;
+    return ret;
 }
 
 static int print_all(struct tracer *t)
