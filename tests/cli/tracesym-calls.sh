@@ -87,6 +87,31 @@ buffers() {
 buffers x86_64
 buffers arm
 
+# Variables of one name: that of the innermost block first
+shadowed() {
+    compile "$1" scopes -g -O0 || return 0
+    record_all "$1" scopes.ctr ./scopes
+    run 0 "$sym" -q --backtrace=crash --locals scopes.ctr
+    sed -n '1s/^#0  0x[0-9a-f]* in \(.*\) at .*/\1/p; /^        [nx] = /s/^ *//p' stdout >got
+    printf '%s\n' 'blocks (n=4, why="shadow")' 'n = "inner"' "x = '3'" 'x = 2' 'n = 4' \
+        'x = 1' >want
+    same want got "$1: variables of one name"
+}
+shadowed x86_64
+shadowed arm
+shadowed riscv64
+
+# Numbers of any width are followed by a blank
+if compile x86_64 deep -g -O0; then
+    record_all x86_64 deep.ctr ./deep
+    run 0 "$sym" -q --backtrace=crash deep.ctr
+    grep -oE '^#(9|10|99|100|999|1000|1001) +(0x[0-9a-f]+ in )?deep \(n=[0-9]+\)' stdout |
+        sed 's/0x[0-9a-f]* in //' >got
+    printf '%s\n' '#9  deep (n=9)' '#10 deep (n=10)' '#99 deep (n=99)' '#100 deep (n=100)' \
+        '#999 deep (n=999)' '#1000 deep (n=1000)' '#1001 deep (n=1001)' >want
+    same want got "numbers of frames"
+fi
+
 # A function that another one jumped to has arguments of its own
 jumped() {
     compile "$1" tail -g -O2 || return 0

@@ -31,4 +31,6 @@ against -Og frames
 against -O2 frames
 against -O1 crash
 against -O3 crash
+against -O0 scopes
+against -Og scopes
 finish_any

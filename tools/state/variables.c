@@ -227,25 +227,10 @@ static bool put_variable(struct textbuf *b, struct reader *r,
 
 struct visit {
     struct reader *r;
-    const char *seen[512]; /* names so far */
-    unsigned nr_seen;
     bool (*put)(void *arg, const char *name, bool parameter, const struct textbuf *text);
     void *arg;
     bool ok;
 };
-
-static bool is_hidden(struct visit *s, const char *name)
-{
-    for (unsigned i = 0; i < s->nr_seen; i++) {
-        if (!strcmp(s->seen[i], name)) {
-            return true;
-        }
-    }
-    if (s->nr_seen < sizeof(s->seen) / sizeof(s->seen[0])) {
-        s->seen[s->nr_seen++] = name;
-    }
-    return false;
-}
 
 static bool on_variable(void *arg, const struct sym_variable *v,
                         const struct sym_block *b)
@@ -255,8 +240,7 @@ static bool on_variable(void *arg, const struct sym_variable *v,
     struct visit *s = arg;
     struct reader *r = s->r;
 
-    if (!*v->name || (r->f->scope != SYM_NONE && b->scope != r->f->scope) ||
-        is_hidden(s, v->name)) {
+    if (!*v->name || (r->f->scope != SYM_NONE && b->scope != r->f->scope)) {
         return true;
     }
     r->function = b->prototype < symfile_prototypes(r->f->module->file, &all)

@@ -29,9 +29,9 @@ struct frame_state {
                                   SYM_NONE: all that are in scope */
 };
 
-/* Calls put for each parameter and local variable in scope, the innermost block first; a
- * variable that another one hides is left out.  text has its value, or why there is none
- * in "<...>".  Returns false when there is no memory, or put returned false. */
+/* Calls put for each parameter and local variable in scope, the innermost block first: of
+ * several with one name the first hides the others.  text has its value, or why there is
+ * none in "<...>".  Returns false when there is no memory, or put returned false. */
 bool variables_each(const struct call_printer *p, const struct frame_state *f,
                     bool (*put)(void *arg, const char *name, bool parameter,
                                 const struct textbuf *text),

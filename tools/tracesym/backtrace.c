@@ -402,7 +402,7 @@ static bool put_line(struct backtracer *b, const struct frame_at *f, const struc
                      const struct place *place)
 {
     struct textbuf *o = &b->out;
-    bool ok = textbuf_printf(o, "#%-3u", b->number++);
+    bool ok = textbuf_printf(o, "#%-2u ", b->number++);
 
     if (ok && l->outer && f->pc) { /* not known after the last instruction */
         ok = textbuf_printf(o, "0x%" PRIx64 " in ", f->pc);
@@ -450,7 +450,7 @@ static bool put_frames(struct backtracer *b, const struct frame_at *f)
     unsigned last;
 
     if (fn->kind == CALL_SIGNAL) {
-        return textbuf_printf(&b->out, "#%-3u<%s>\n", b->number++, fn->name);
+        return textbuf_printf(&b->out, "#%-2u <%s>\n", b->number++, fn->name);
     }
     site_find(&site, found ? &place : NULL);
     last = site.nr_frames ? site.nr_frames - 1 : 0;

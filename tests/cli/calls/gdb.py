@@ -7,6 +7,7 @@
 The files are what `bt full' and `tracesym --backtrace=crash --locals' print.  Frames must be
 the same: function, source line, arguments, variables.  A value may be missing in both, or in
 gdb's: the trace also knows what a function was called with.  What both have is the same.
+Variables of one name, of blocks inside of others, have the same order.
 Prints the differences, then the number of frames and values compared.
 """
 import re
@@ -22,10 +23,10 @@ MISSING = re.compile(r"<optimized out>|<[^>]*>|\?")
 
 
 def values(text):
-    """The values of "a=1, b="x, y"" by name."""
+    """The values of "a=1, b="x, y"" by name, each a list of one."""
     found, at = {}, 0
     for m in re.finditer(r'(\w+)=("(?:[^"\\]|\\.)*"|\{[^}]*\}|<[^>]*>|[^,]*)(?:, |$)', text):
-        found[m[1]] = m[2]
+        found[m[1]] = [m[2]]
         at = m.end()
     if at != len(text):
         sys.exit("cannot read the arguments '%s'" % text)
@@ -44,7 +45,7 @@ def frames(path):
                 found.append((m[2], place, values(m[3]), {}))
             elif found and re.match(r" +\w+ = ", line):
                 name, value = line.strip().split(" = ", 1)
-                found[-1][3][name] = value
+                found[-1][3].setdefault(name, []).append(value)
     return found
 
 
@@ -67,14 +68,16 @@ def main():
         print("we: ", [f[:2] for f in ours])
     for t, o in zip(theirs, ours):
         for what in (2, 3):
-            for name in t[what]:
-                a, b = t[what][name], o[what].get(name)
-                if missing(a):
-                    continue
-                compared += 1
-                if b is None or b not in (plain(a), TRUTH.get((t[0], name))):
-                    bad = 1
-                    print("%s, %s: %s in gdb, here %s" % (t[0], name, a, b))
+            for name, given in t[what].items():
+                ours = o[what].get(name, [])
+                # gdb has no parameters among the variables
+                for a, b in zip(given, ours + [None] * len(given)):
+                    if missing(a):
+                        continue
+                    compared += 1
+                    if b is None or b not in (plain(a), TRUTH.get((t[0], name))):
+                        bad = 1
+                        print("%s, %s: %s in gdb, here %s" % (t[0], name, a, b))
     print("%d frames, %d values" % (len(theirs), compared))
     if not theirs or not compared:
         bad = 1

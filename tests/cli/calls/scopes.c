@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Variables for a debugger to compare with: names that blocks inside of others use again;
+ * ended by a signal.
+ */
+#include <stdio.h>
+
+static volatile int *volatile nowhere;
+
+__attribute__((noinline)) static int blocks(int n, const char *why)
+{
+    int x = 1;
+
+    if (n) {
+        volatile long x = 2;
+
+        {
+            const char *n = "inner", x = '3';
+
+            *nowhere = n[0] + x;
+        }
+    }
+    return x + n + why[0];
+}
+
+int main(int argc, char **argv)
+{
+    printf("%d %s\n", blocks(argc + 3, "shadow"), argv[0]);
+    return 0;
+}
