@@ -13,7 +13,7 @@ values ppc64le -O2 t_longdouble
 values s390x -O2 t_longdouble
 values ppc -O0 t_longdouble
 values ppc64 -O2 t_longdouble
-values mips64el -O2 t_longdouble,t_ff,t_f3,t_dd,t_di,t_id,t_f1,t_d1
+values mips64el -O2 t_longdouble,t_ff,t_f3,t_dd,t_di,t_id,t_f1,t_d1,t_inside
 
 for target in i386 aarch64 mips mipsel riscv64 ppc64le s390x; do
     crash $target

@@ -235,6 +235,25 @@ static void add_basic(struct members *c, const struct sym_type *t, uint64_t at)
     c->unknown |= at % align != 0; /* packed */
 }
 
+/* A union of floats and others is passed as if it had no floats, except on x86; where one
+ * of floats alone is passed depends on the machine.  before: without its members. */
+static void add_union(struct members *c, const struct members *before, uint64_t at,
+                      uint64_t size)
+{
+    unsigned floats = c->floats - before->floats;
+
+    if (!floats || c->mixed) {
+        return;
+    }
+    c->unknown |= floats == c->count - before->count;
+    c->floats = before->floats;
+    c->float_size = before->float_size;
+    c->count += 2; /* not a member like others */
+    for (uint64_t i = at / 8; i < 8 && i * 8 < at + size; i++) {
+        c->out->doubles &= (uint8_t)~(1u << i);
+    }
+}
+
 /* Adds the basic members of a type, to a depth and number that any real one has. */
 static void add_members(struct members *c, const struct symfile *f,
                         const struct sym_type *t, uint64_t at, unsigned depth)
@@ -251,7 +270,7 @@ static void add_members(struct members *c, const struct symfile *f,
             add_members(c, f, e, at + i * e->size, depth + 1);
         }
     } else if (t->kind == SYM_STRUCT || t->kind == SYM_UNION || t->kind == SYM_CLASS) {
-        unsigned floats = c->floats;
+        const struct members before = *c;
         /* A class may have to be passed by reference, for its copy constructor. */
         c->unknown |= t->kind == SYM_CLASS;
         for (uint32_t i = t->first; i < t->first + t->n && i < n; i++) {
@@ -265,7 +284,9 @@ static void add_members(struct members *c, const struct symfile *f,
                 add_members(c, f, m, at + all[i].bit_offset / 8, depth + 1);
             }
         }
-        c->unknown |= t->kind == SYM_UNION && c->floats != floats && !c->mixed;
+        if (t->kind == SYM_UNION) {
+            add_union(c, &before, at, t->size);
+        }
         c->unknown |= t->incomplete != 0;
     } else {
         add_basic(c, t, at);

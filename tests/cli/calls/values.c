@@ -477,7 +477,6 @@ TEST struct id t_id(int n, struct id s, double m)
     return s;
 }
 
-#if defined(__x86_64__)
 union mixed {
     int i;
     float f;
@@ -489,7 +488,23 @@ TEST union mixed t_union(int n, union mixed u, float m)
     END("{i = %d, f = %.9g}", u.i, u.f);
     return u;
 }
-#endif
+
+/* One in a structure: the double beside it may have a register of its own */
+struct inside {
+    union {
+        double d;
+        int64_t l;
+    } u;
+    double e;
+};
+
+TEST struct inside t_inside(int n, struct inside s, int m, float f)
+{
+    BEGIN("n=%d, s={u = {d = %g, l = %lld}, e = %g}, m=%d, f=%g", n, s.u.d,
+          (long long)s.u.l, s.e, m, (double)f);
+    END("{u = {d = %g, l = %lld}, e = %g}", s.u.d, (long long)s.u.l, s.e);
+    return s;
+}
 
 TEST struct f1 t_f1(int n, struct f1 s, int m)
 {
@@ -684,9 +699,8 @@ static void structures(void)
     t_s12(1, (struct s12){12, -13, 14}, 9);
     t_s16(1, (struct s16){INT64_C(-0x1600000016), 17, -18}, 9);
     t_ff((struct ff){1.5f, -2.5f}, 9);
-#if defined(__x86_64__)
     t_union(1, (union mixed){.f = 1.5f}, 2.5f);
-#endif
+    t_inside(1, (struct inside){{.d = 1.5}, -2.5}, 9, 3.5f);
     t_f3(1, (struct f3){1.5f, -2.5f, 3.5f}, 9.5f);
     t_dd((struct dd){1.25, -2.25}, 9.5);
     t_di(1, (struct di){1.75, -4}, 9);
