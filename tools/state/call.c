@@ -355,6 +355,7 @@ static struct value_options options_for(const struct call_printer *p,
 
     o.file = m ? m->file : NULL;
     o.read = s->read;
+    o.function = s->function;
     o.arg = s->arg;
     return o;
 }

@@ -28,6 +28,7 @@ struct call_state {
     const uint8_t *regs;       /* as of ctr_state_at */
     const uint8_t *entry_regs; /* result: when the function began; NULL: not known */
     value_read *read;          /* memory */
+    value_function *function;  /* NULL: pointers to functions are numbers */
     void *arg;
 };
 

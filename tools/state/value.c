@@ -132,6 +132,11 @@ static bool put_address(struct textbuf *b, uint64_t v)
     return v ? textbuf_printf(b, "0x%" PRIx64, v) : textbuf_printf(b, "NULL");
 }
 
+static bool put_function(struct textbuf *b, const struct value_options *o, uint64_t v)
+{
+    return put_address(b, v) && (!v || !o->function || o->function(o->arg, b, v));
+}
+
 /* A string at an address: up to its NUL, the limit, or the first byte not known. */
 static bool put_string(struct textbuf *b, const struct value_options *o, uint64_t addr)
 {
@@ -340,6 +345,7 @@ static bool put_typed(struct textbuf *b, const struct value_options *o,
     const struct sym_type *t = v->type;
     struct value_options swapped = *o;
     bool x87 = is_x87(o, v);
+    const struct sym_type *target;
     uint64_t bits;
 
     if (t->kind == SYM_STRUCT || t->kind == SYM_UNION || t->kind == SYM_CLASS) {
@@ -369,9 +375,13 @@ static bool put_typed(struct textbuf *b, const struct value_options *o,
     case SYM_ENUM:
         return put_enum(b, o, t, bits);
     case SYM_POINTER:
-        return is_char(symfile_type(o->file, t->target)) ? put_string(b, o, bits)
-                                                         : put_address(b, bits);
     case SYM_REFERENCE:
+        target = symfile_type(o->file, t->target);
+        if (target && target->kind == SYM_FUNCTION) {
+            return put_function(b, o, bits);
+        }
+        return t->kind == SYM_POINTER && is_char(target) ? put_string(b, o, bits)
+                                                         : put_address(b, bits);
     case SYM_FUNCTION:
         return put_address(b, bits);
     default:

@@ -18,14 +18,18 @@
 typedef bool value_read(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, size_t n,
                         bool text);
 
+/* Appends " <f>", or " <f+4>", if an address is in a function.  False: no memory. */
+typedef bool value_function(void *arg, struct textbuf *b, uint64_t addr);
+
 struct value_options {
     const struct symfile *file; /* of the types */
     bool big_endian;
     unsigned addr_bytes;
-    unsigned string_max; /* bytes shown of a string */
-    bool x87;            /* long double is that of the x87 */
-    unsigned items_max;  /* elements and members shown of an array or a structure */
-    value_read *read;    /* for strings; NULL: they are shown as addresses */
+    unsigned string_max;      /* bytes shown of a string */
+    bool x87;                 /* long double is that of the x87 */
+    unsigned items_max;       /* elements and members shown of an array or a structure */
+    value_read *read;         /* for strings; NULL: they are shown as addresses */
+    value_function *function; /* after pointers to functions; NULL: nothing */
     void *arg;
 };
 

@@ -180,6 +180,7 @@ static bool put_variable(struct textbuf *b, struct reader *r,
 
     o.file = file;
     o.read = r->f->now.read;
+    o.function = r->f->now.function;
     o.arg = r->f->now.arg;
     if (!t || !t->size || t->size > MAX_BYTES) {
         return put_reason(b, "its type is not known");

@@ -247,6 +247,13 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
     return !ret;
 }
 
+static bool put_function(void *arg, struct textbuf *out, uint64_t addr)
+{
+    const struct backtracer *b = arg;
+
+    return site_address(out, b->places, b->tr, &b->memory_at, addr);
+}
+
 static struct call_state state_at(struct backtracer *b, struct instant at,
                                   uint64_t time_ns, const uint8_t *regs)
 {
@@ -256,7 +263,8 @@ static struct call_state state_at(struct backtracer *b, struct instant at,
             memory_move(b->memory, &b->memory_at);
         }
     }
-    return (struct call_state){.regs = regs, .read = read_memory, .arg = b};
+    return (struct call_state){
+        .regs = regs, .read = read_memory, .function = put_function, .arg = b};
 }
 
 /* ------------------------------------------------------------------------ text */

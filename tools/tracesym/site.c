@@ -242,3 +242,27 @@ bool site_json(struct textbuf *b, const struct site *s, const struct site_option
     }
     return ok;
 }
+
+bool site_address(struct textbuf *b, const struct places *places, struct ctr_trace *tr,
+                  const struct moment *at, uint64_t addr)
+{
+    const struct ctr_thread *t = ctr_trace_thread(tr, at->thread);
+    uint64_t ordinal = at->ordinal - (at->ordinal >= t->first + t->insns), until, offset;
+    const struct sym_function *fn = NULL;
+    struct ctr_diag diag;
+    struct ctr_chunk chunk;
+    struct place place;
+
+    if (!ctr_trace_find(tr, t->index, ordinal, &chunk, &diag) &&
+        places_find(places, t->process, places_time(places, &chunk, ordinal, &until),
+                    chunk.end_ns, addr, &place) &&
+        place.module->file) {
+        fn = symfile_function(place.module->file, place.vaddr);
+    }
+    if (!fn) {
+        return true;
+    }
+    offset = place.vaddr - (fn->thumb & place.vaddr) - fn->addr;
+    return textbuf_printf(b, " <") && put_name(b, fn->name) &&
+           (!offset || textbuf_printf(b, "+%" PRIu64, offset)) && textbuf_printf(b, ">");
+}

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/textbuf.h"
+#include "state/memory.h"
 #include "symbols/places.h"
 
 /* Limit of shown frames of code inlined into each other. */
@@ -53,6 +54,11 @@ bool site_source(struct textbuf *b, const char *file, uint32_t line,
 bool site_text(struct textbuf *b, const struct site *s, const struct site_options *opt);
 /* ,"module":"/bin/app","vaddr":"0x1139","function":"main","offset":"0x4",... */
 bool site_json(struct textbuf *b, const struct site *s, const struct site_options *opt);
+
+/* " <main>", " <main+4>": the function of an address in a thread's process at an instruction,
+ * which may be its end; nothing if there is none.  False: no memory. */
+bool site_address(struct textbuf *b, const struct places *places, struct ctr_trace *tr,
+                  const struct moment *at, uint64_t addr);
 
 /* sym_name_bare_length of a function as its caller names it: "malloc@plt" is "malloc". */
 size_t site_called_length(const char *name);

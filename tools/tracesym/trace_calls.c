@@ -161,6 +161,13 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
     return !ret;
 }
 
+static bool put_function(void *arg, struct textbuf *b, uint64_t addr)
+{
+    const struct tracer *t = arg;
+
+    return site_address(b, t->places, t->tr, &t->memory_at, addr);
+}
+
 /* The state for printing, with the memory of that moment. */
 static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t ordinal,
                                   const struct point *p)
@@ -169,7 +176,8 @@ static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t or
     if (t->memory) {
         memory_move(t->memory, &t->memory_at);
     }
-    return (struct call_state){.regs = p->regs, .read = read_memory, .arg = t};
+    return (struct call_state){
+        .regs = p->regs, .read = read_memory, .function = put_function, .arg = t};
 }
 
 /* --------------------------------------------------------------------- a line */

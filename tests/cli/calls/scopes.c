@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables for a debugger to compare with: names that blocks inside of others use again;
- * ended by a signal.
+ * Variables for a debugger to compare with: names that blocks inside of others use again,
+ * a pointer to a function; ended by a signal.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 static volatile int *volatile nowhere;
 
 __attribute__((noinline)) static int blocks(int n, const char *why)
 {
+    int (*compare)(const char *) = atoi;
     int x = 1;
 
     if (n) {
@@ -20,7 +22,7 @@ __attribute__((noinline)) static int blocks(int n, const char *why)
             *nowhere = n[0] + x;
         }
     }
-    return x + n + why[0];
+    return x + n + why[0] + compare(why);
 }
 
 int main(int argc, char **argv)

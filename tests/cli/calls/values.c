@@ -340,10 +340,17 @@ TEST char t_char(char a, char b, char c)
     return a;
 }
 
+/* A pointer to a descriptor has no name. */
+#if defined(_CALL_ELF) && _CALL_ELF == 1
+#define CALLED ""
+#else
+#define CALLED " <t_called>"
+#endif
+
 TEST int (*t_function(int (*f)(int), int a))(int)
 {
-    BEGIN("f=%s, a=%d", address((void *)(uintptr_t)f), a);
-    END("%s", address((void *)(uintptr_t)f));
+    BEGIN("f=%s%s, a=%d", address((void *)(uintptr_t)f), CALLED, a);
+    END("%s%s", address((void *)(uintptr_t)f), CALLED);
     return f;
 }
 
