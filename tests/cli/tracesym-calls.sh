@@ -96,6 +96,8 @@ shadowed() {
     printf '%s\n' 'blocks (n=4, why="shadow")' 'n = "inner"' "x = '3'" 'x = 2' 'n = 4' \
         'x = 1' >want
     same want got "$1: variables of one name"
+    grep -q '^        counted = <its length is not known>$' stdout ||
+        fail "$1: $(grep counted stdout)"
     grep -q '^        compare = 0x[0-9a-f]* <atoi>$' stdout || fail "$1: $(grep compare stdout)"
 }
 shadowed x86_64

@@ -182,6 +182,9 @@ static bool put_variable(struct textbuf *b, struct reader *r,
     o.read = r->f->now.read;
     o.function = r->f->now.function;
     o.arg = r->f->now.arg;
+    if (t && t->kind == SYM_ARRAY && t->no_count) {
+        return put_reason(b, "its length is not known");
+    }
     if (!t || !t->size || t->size > MAX_BYTES) {
         return put_reason(b, "its type is not known");
     }

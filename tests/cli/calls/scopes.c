@@ -12,7 +12,9 @@ __attribute__((noinline)) static int blocks(int n, const char *why)
 {
     int (*compare)(const char *) = atoi;
     int x = 1;
+    int counted[n];
 
+    counted[n - 1] = 7;
     if (n) {
         volatile long x = 2;
 
@@ -22,7 +24,7 @@ __attribute__((noinline)) static int blocks(int n, const char *why)
             *nowhere = n[0] + x;
         }
     }
-    return x + n + why[0] + compare(why);
+    return x + n + counted[n - 1] + why[0] + compare(why);
 }
 
 int main(int argc, char **argv)
