@@ -39,7 +39,7 @@ function __cannoli_moment
             echo $word
         else if string match -q -- "$pair[1]:*" $value
             set -l names (__cannoli_query $pair[2])
-            printf '%s\n' $pair[1]:$names
+            set -q names[1]; and printf '%s\n' $pair[1]:$names
         else
             echo $pair[1]:
         end

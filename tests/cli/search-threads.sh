@@ -74,4 +74,37 @@ import json, sys
 print([t["tid"] for t in json.load(sys.stdin)["threads"]].index(int(sys.argv[1])) + 1)' "$tid")
 got=$(found --first-read-after="${last%% *}/$number" other)
 [ "$got" = "0x68 " ] || fail "read of other after it was written: $got"
+
+# ---- a thread without a call: that its access was after the moment is possible
+cat >spin.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+volatile long value, go;
+static void *worker(void *arg)
+{
+    while (!go) {
+    }
+    value = 7;
+    return arg;
+}
+int main(void)
+{
+    pthread_t t;
+
+    pthread_create(&t, NULL, worker, NULL);
+    write(1, "go\n", 3);
+    go = 1;
+    pthread_join(t, NULL);
+    return value != 7;
+}
+END
+gcc -O1 -g -pthread -static -o spin spin.c || fail "cc"
+"$BIN/cannoli-record" -q -e all -o run.ctr -- ./spin >out 2>err || fail "spin"
+got=$(found --first-write-after=syscall:write value)
+[ "$got" = "0x7 " ] || fail "the write after syscall:write: $got"
+# --from selects by times as it does without a search.
+"$dump" --no-pager --writes -a value --from=syscall:write run.ctr >shown
+run $((4 * (1 - $(wc -l <shown)))) "$dump" --no-pager -a value --from=syscall:write \
+    --last-write-before=end run.ctr
+cmp shown stdout || fail "--from with a search"
 finish

@@ -149,7 +149,7 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
     struct ctr_syscall s = {0}, r = {0};
     struct syscall_call c = {.guest = &p->guest, .string_max = p->opt->string_max};
     struct syscall_shown_arg arg[SYSCALL_MAX_ARGS];
-    const char *newer;
+    struct ctr_str name;
     char number[32]; /* the name of a call without one */
     size_t pos = open->depth ? open->at[open->depth - 1] : open->raw.len;
     bool begun = call_load(open->raw.data, open->raw.len, &pos, &e), ok;
@@ -172,10 +172,10 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
     } else {
         return true;
     }
-    newer = syscall_name_of(&p->guest, s.nr);
+    name = syscall_name(&p->guest, &s);
     snprintf(number, sizeof(number), "syscall_%u", s.nr);
-    c.name = s.name.n ? s.name.p : newer ? newer : number;
-    c.name_len = s.name.n ? s.name.n : strlen(c.name);
+    c.name = name.n ? name.p : number;
+    c.name_len = name.n ? name.n : strlen(number);
     c.desc = syscall_find(c.name, c.name_len);
     memcpy(c.args, s.args, sizeof(c.args));
     c.returned = ret != NULL;

@@ -131,20 +131,44 @@ static bool overlap(const struct search_span *a, const struct search_span *b)
     return a->from_ns < b->to_ns && b->from_ns < a->to_ns;
 }
 
-/* Whether a hit may be the closest to the moment instead of the one that is printed. */
-static int may_be_closer(struct answer *a, const struct search_source *other,
-                         const struct search_hit *h)
+/* Whether another thread's access may be the closest to some bytes instead of the hit that
+ * is printed for them.  Returns 1, 0 or an error. */
+static int may_be_closer(struct answer *a, struct search_source *other,
+                         const struct search_hit *h, const struct tool_ranges *bytes)
 {
     struct search *s = &a->search;
     struct search_span rest = {s->when.from_ns + 1, s->when.to_ns};
+    int ret;
 
-    if (other->next < other->n && overlap(&other->v[other->next].span, &h->span)) {
-        return 1;
+    for (size_t i = other->next; i < other->n; i++) {
+        if (overlap(&other->v[i].span, &h->span) && search_touches(bytes, &other->v[i])) {
+            return 1;
+        }
     }
     /* What began after a moment that is known this well only. */
-    return s->request->back && other->thread != s->at.thread
-               ? search_source_within(other, s, &rest)
-               : 0;
+    if (!s->request->back || other->thread == s->at.thread || other->none_near) {
+        return 0;
+    }
+    ret = search_source_within(other, s, &rest, &a->all);
+    other->none_near = !ret;
+    return ret == 1 ? search_source_within(other, s, &rest, bytes) : ret;
+}
+
+/* The bytes of a hit that are left; 0 or DUMP_STOP_NOMEM. */
+static int bytes_of(const struct search *s, const struct search_hit *h,
+                    struct tool_ranges *bytes)
+{
+    uint64_t end = h->addr + h->size;
+    int ret = 0;
+
+    end = end < h->addr ? UINT64_MAX : end;
+    for (uint32_t i = 0; !ret && i < s->left.n; i++) {
+        const struct ctr_range *r = &s->left.v[i];
+
+        ret = add_range(bytes, r->from > h->addr ? r->from : h->addr,
+                        r->to < end ? r->to : end);
+    }
+    return ret;
 }
 
 /* Says so, once, if another thread's access may be closer than a hit.  Returns 0 or an
@@ -154,6 +178,7 @@ static int check_order(struct answer *a, const struct search_source *source,
 {
     const struct search *s = &a->search;
     const char *done = s->request->kind == CTR_KIND_LOAD ? "read" : "wrote";
+    struct tool_ranges bytes = {0};
     int ret = 0;
 
     if (a->unsure || s->opt->quiet || !s->timed) {
@@ -166,23 +191,23 @@ static int check_order(struct answer *a, const struct search_source *source,
                    s->opt->path, ctr_trace_thread(s->tr, source->thread)->tid, done);
         a->unsure = true;
     }
-    for (uint32_t i = 0; !a->unsure && i < a->nr_sources; i++) {
-        const struct search_source *other = &a->sources[i];
+    ret = a->unsure ? 0 : bytes_of(s, h, &bytes);
+    for (uint32_t i = 0; !ret && !a->unsure && i < a->nr_sources; i++) {
+        struct search_source *other = &a->sources[i];
 
-        ret = other == source ? 0 : may_be_closer(a, other, h);
-        if (ret < 0) {
-            return ret;
-        }
-        if (ret) {
+        ret = other == source ? 0 : may_be_closer(a, other, h, &bytes);
+        if (ret == 1) {
             tool_error(s->opt->prog,
                        "%s: thread %d %s there at about the same time: which was %s is "
                        "not recorded",
                        s->opt->path, ctr_trace_thread(s->tr, other->thread)->tid, done,
                        s->request->back ? "last" : "first");
             a->unsure = true;
+            ret = 0;
         }
     }
-    return 0;
+    free(bytes.v);
+    return ret;
 }
 
 /* Whether a hit of one thread is closer to the moment than that of another, as far as times
@@ -190,11 +215,15 @@ static int check_order(struct answer *a, const struct search_source *source,
 static bool is_closer(const struct search *s, const struct search_hit *h,
                       const struct search_hit *than)
 {
-    if (h->span.from_ns == than->span.from_ns) {
+    const uint64_t least = s->request->back ? 0 : s->when.from_ns;
+    uint64_t x = h->span.from_ns > least ? h->span.from_ns : least;
+    uint64_t y = than->span.from_ns > least ? than->span.from_ns : least;
+
+    if (x == y) {
         return s->request->back ? h->span.to_ns > than->span.to_ns
                                 : h->span.to_ns < than->span.to_ns;
     }
-    return (h->span.from_ns > than->span.from_ns) == s->request->back;
+    return (x > y) == s->request->back;
 }
 
 /* The source with the closest hit.  Returns 1, 0 if there is none, or as
@@ -230,6 +259,7 @@ static int begin_sources(struct answer *a)
     struct search *s = &a->search;
     const struct ctr_thread *t;
     uint32_t n = 0;
+    int ret = 0;
 
     for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
         n += is_source(a, t);
@@ -240,21 +270,21 @@ static int begin_sources(struct answer *a)
     }
     s->timed = n > 1 || !is_source(a, ctr_trace_thread(s->tr, s->at.thread));
     if (s->timed) {
-        int ret = search_moment_span(s);
+        ret = search_moment_span(s);
         if (ret) {
             return ret;
         }
     }
     t = ctr_trace_thread(s->tr, s->at.thread);
     if (is_source(a, t)) {
-        search_source_init(&a->sources[a->nr_sources++], s, t);
+        ret = search_source_init(&a->sources[a->nr_sources++], s, t);
     }
-    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+    for (uint32_t i = 0; !ret && (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
         if (i != s->at.thread && is_source(a, t)) {
-            search_source_init(&a->sources[a->nr_sources++], s, t);
+            ret = search_source_init(&a->sources[a->nr_sources++], s, t);
         }
     }
-    return 0;
+    return ret;
 }
 
 static void end_sources(struct answer *a)

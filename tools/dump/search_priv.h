@@ -39,13 +39,16 @@ struct search_source {
     unsigned flags; /* CTR_SEARCH_*, of the next step */
     struct moment from;
     struct ctr_chunk chunk;
+    unsigned again;       /* times that the chunk was found again */
+    bool none_near;       /* search_source_within found nothing for all ranges */
     struct search_hit *v; /* of the chunk, the closest to the moment first */
     size_t n, cap, next;
 };
 
-/* Begins at the moment. */
-void search_source_init(struct search_source *source, const struct search *s,
-                        const struct ctr_thread *t);
+/* Begins at the moment, in another thread where it can have been.  Returns 0 or a negated
+ * CTR_E_*. */
+int search_source_init(struct search_source *source, struct search *s,
+                       const struct ctr_thread *t);
 void search_source_fini(struct search_source *source);
 
 /*
@@ -54,9 +57,10 @@ void search_source_fini(struct search_source *source);
  */
 int search_source_next(struct search_source *source, struct search *s);
 
-/* Whether the thread has a hit between two trace times; as above. */
+/* Whether the thread accessed some of the searched bytes between two trace times; as
+ * above. */
 int search_source_within(const struct search_source *source, struct search *s,
-                         const struct search_span *span);
+                         const struct search_span *span, const struct tool_ranges *bytes);
 
 /* Finds s->when.  Returns 0, a negated CTR_E_*, or an enum dump_stop. */
 int search_moment_span(struct search *s);

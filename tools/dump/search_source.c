@@ -27,21 +27,49 @@ struct reading {
     size_t nr_anchors, cap;
 };
 
-void search_source_init(struct search_source *source, const struct search *s,
-                        const struct ctr_thread *t)
+/* The first ordinal of the thread's last chunk that begins at a time or before; of its first
+ * one if there is none.  Returns 0 or a negated CTR_E_*. */
+static int find_time(struct search *s, const struct ctr_thread *t, uint64_t ns,
+                     uint64_t *ordinal)
+{
+    uint64_t low = t->first, high = t->first + t->insns;
+
+    *ordinal = t->first;
+    while (low < high) {
+        uint64_t mid = low + (high - low) / 2;
+        struct ctr_chunk c;
+        int ret = ctr_trace_find(s->tr, t->index, mid, &c, &s->diag);
+
+        if (ret) {
+            return ret;
+        }
+        if (c.start_ns <= ns) {
+            *ordinal = c.first;
+            low = c.first + c.insns > mid ? c.first + c.insns : mid + 1;
+        } else {
+            high = c.first < mid ? c.first : mid;
+        }
+    }
+    return 0;
+}
+
+int search_source_init(struct search_source *source, struct search *s,
+                       const struct ctr_thread *t)
 {
     const bool back = s->request->back, own = t->index == s->at.thread;
 
     *source = (struct search_source){.thread = t->index, .from = s->at};
+    source->chunk.index = UINT64_MAX;
     source->flags = back ? CTR_SEARCH_BACK : 0;
-    if (!own) {
-        source->from = (struct moment){.thread = t->index,
-                                       .ordinal = back ? t->first + t->insns : t->first};
-        source->flags |= back ? CTR_SEARCH_POINT : CTR_SEARCH_SYSTEM;
-        source->done = !t->insns || (back && t->start_ns > s->when.from_ns);
-    } else {
+    if (own) {
         source->flags |= s->at.before_system ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT;
+        return 0;
     }
+    source->from = (struct moment){.thread = t->index, .ordinal = t->first + t->insns};
+    source->flags |= back ? CTR_SEARCH_POINT : CTR_SEARCH_SYSTEM;
+    source->done = !t->insns || (back && t->start_ns > s->when.from_ns);
+    return back || source->done ? 0
+                                : find_time(s, t, s->when.from_ns, &source->from.ordinal);
 }
 
 void search_source_fini(struct search_source *source)
@@ -62,12 +90,32 @@ bool search_touches(const struct tool_ranges *ranges, const struct search_hit *h
     return false;
 }
 
+/* Makes the bounds of the user's filter those of one thread. */
+static void resolve_bounds(struct ctr_filter *f, uint32_t thread)
+{
+    if (f->from_thread && f->from_thread - 1 == thread) {
+        f->from_ns = 0;
+    } else if (f->from_thread) {
+        f->from = 0;
+    }
+    if (f->to_thread && f->to_thread - 1 == thread) {
+        f->to_ns = 0;
+        if (!f->to) { /* before its first instruction: nothing */
+            f->from = f->to = UINT64_MAX;
+        }
+    } else if (f->to_thread) {
+        f->to = 0;
+    }
+    f->from_thread = f->to_thread = 0;
+}
+
 /* What to look for in the thread. */
 static struct ctr_filter filter_of(const struct search_source *source,
                                    const struct search *s)
 {
     struct ctr_filter f = s->filter;
 
+    resolve_bounds(&f, source->thread);
     f.addrs = s->left.v;
     f.naddr = s->left.n;
     f.threads = &source->thread;
@@ -76,8 +124,6 @@ static struct ctr_filter filter_of(const struct search_source *source,
         uint64_t to = s->when.from_ns + 1;
 
         f.to_ns = !f.to_ns || f.to_ns > to ? to : f.to_ns;
-    } else if (source->thread != s->at.thread) {
-        f.from_ns = f.from_ns < s->when.from_ns ? s->when.from_ns : f.from_ns;
     }
     return f;
 }
@@ -207,6 +253,26 @@ static int read_events(struct reading *r, struct ctr_filter filter, struct ctr_d
     return ctr_replay(r->s->tr, &ops, r, &opts, diag);
 }
 
+/* Fills in when the hits were, and forward drops those of another thread that were before
+ * the moment. */
+static void set_spans(struct reading *r)
+{
+    const struct search *s = r->s;
+    const bool drop = !s->request->back && r->source->thread != s->at.thread;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->source->n; i++) {
+        struct search_hit h = r->source->v[i];
+
+        h.span = h.system ? h.span : span_of(r, h.ordinal);
+        if (!drop || h.span.to_ns > s->when.from_ns ||
+            h.span.from_ns == s->when.from_ns) {
+            r->source->v[n++] = h;
+        }
+    }
+    r->source->n = n;
+}
+
 /* Reads the accesses of the chunk that touch bytes that are left. */
 static int read_chunk(struct search_source *source, struct search *s)
 {
@@ -220,7 +286,6 @@ static int read_chunk(struct search_source *source, struct search *s)
 
     source->n = source->next = 0;
     filter.kinds = s->request->kind;
-    filter.from_thread = filter.to_thread = 0;
     /* A chunk may begin with the rest of an instruction's accesses. */
     filter.from = first > filter.from ? first : filter.from;
     if (!filter.to || filter.to > c->first + c->insns) {
@@ -230,10 +295,8 @@ static int read_chunk(struct search_source *source, struct search *s)
     if (!ret && (s->timed || s->opt->kinds & CTR_KIND_SYS)) {
         ret = read_events(&r, filter, &s->diag);
     }
-    for (size_t i = 0; !ret && s->timed && i < source->n; i++) {
-        struct search_hit *h = &source->v[i];
-
-        h->span = h->system ? h->span : span_of(&r, h->ordinal);
+    if (!ret && s->timed) {
+        set_spans(&r);
     }
     if (!ret && source->n > 1) {
         qsort(source->v, source->n, sizeof(*source->v),
@@ -249,6 +312,7 @@ static int read_chunk(struct search_source *source, struct search *s)
 static int find_chunk(struct search_source *source, struct search *s)
 {
     struct ctr_filter filter = filter_of(source, s);
+    uint64_t before = source->chunk.index;
     struct ctr_found found;
     int ret;
 
@@ -258,20 +322,22 @@ static int find_chunk(struct search_source *source, struct search *s)
     source->flags &= CTR_SEARCH_BACK; /* it goes on from a chunk */
     if (ret == 1) {
         ret = ctr_trace_chunk(s->tr, found.chunk, &source->chunk, &s->diag);
+        source->again = found.chunk == before ? source->again + 1 : 0;
         return ret ? ret : 1;
     }
     return ret;
 }
 
-/* Where to go on after a chunk. */
+/* Where to go on after a chunk.  What the system did after its last instruction, or the rest
+ * of the accesses of the one before its first, may be found there again. */
 static struct moment after_chunk(const struct search_source *source, bool back)
 {
     uint64_t first = source->chunk.first, last = first + source->chunk.insns;
+    uint64_t again = source->again;
 
     return (struct moment){.thread = source->thread,
-                           .ordinal = back           ? first
-                                      : last > first ? last - 1
-                                                     : first};
+                           .ordinal = back ? first - (again < first ? again : first)
+                                           : last - (last > first) + again};
 }
 
 /* Whether one of the chunk's hits touches bytes that are left: source->next is the first. */
@@ -302,13 +368,13 @@ int search_source_next(struct search_source *source, struct search *s)
             return ret;
         }
         source->from = after_chunk(source, s->request->back);
-        source->done = !source->n; /* it would be found again and again */
+        source->done = source->again > 2; /* a damaged chunk could be found for ever */
     }
     return 1;
 }
 
 int search_source_within(const struct search_source *source, struct search *s,
-                         const struct search_span *span)
+                         const struct search_span *span, const struct tool_ranges *bytes)
 {
     const struct ctr_thread *t = ctr_trace_thread(s->tr, source->thread);
     struct ctr_filter filter = s->filter;
@@ -317,8 +383,11 @@ int search_source_within(const struct search_source *source, struct search *s,
     if (!t->insns || span->from_ns >= span->to_ns) {
         return 0;
     }
+    resolve_bounds(&filter, source->thread);
     filter.threads = &source->thread;
     filter.nthread = 1;
+    filter.addrs = bytes->v;
+    filter.naddr = bytes->n;
     filter.from_ns = filter.from_ns < span->from_ns ? span->from_ns : filter.from_ns;
     filter.to_ns =
         filter.to_ns && filter.to_ns < span->to_ns ? filter.to_ns : span->to_ns;

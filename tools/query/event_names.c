@@ -8,12 +8,14 @@
 
 #include "cannoli/events.h"
 #include "common/array.h"
+#include "syscall/syscall_text.h"
 
 #define STOP_NOMEM 1
 #define STOP_ENOUGH 2
 
 struct collector {
     struct event_names *names;
+    struct guest guest;
     bool marks;
     size_t max;
 };
@@ -55,7 +57,7 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
         text = mark.text;
     } else if (!c->marks && e->type == CTR_EVENT_SYSCALL &&
                !ctr_parse_syscall(e, &call)) {
-        text = call.name;
+        text = syscall_name(&c->guest, &call);
     }
     if (!text.n || memchr(text.p, 0, text.n)) {
         return 0;
@@ -70,12 +72,15 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 int event_names_load(struct event_names *names, struct ctr_trace *tr, bool marks,
                      const struct ctr_filter *filter, size_t max, struct ctr_diag *diag)
 {
-    struct collector c = {names, marks, max};
+    struct collector c = {.names = names, .marks = marks, .max = max};
+    struct ctr_info info;
     struct ctr_filter kinds = *filter;
     const struct ctr_replay_ops ops = {.os = on_os};
     const struct ctr_replay_opts opts = {.workers = 1, .filter = &kinds};
     int ret;
 
+    ctr_trace_info(tr, &info);
+    guest_init(&c.guest, &info);
     kinds.kinds = marks ? CTR_KIND_MARK : CTR_KIND_SYS;
     ret = ctr_replay(tr, &ops, &c, &opts, diag);
     return ret == STOP_ENOUGH ? 0 : ret;

@@ -14,6 +14,7 @@
 #include "input/trace.h"
 #include "query/moment_known.h"
 #include "query/threads.h"
+#include "syscall/syscall_text.h"
 
 /* A search. */
 struct finding {
@@ -279,6 +280,7 @@ struct collector {
     const struct finding *f;
     struct candidates *list;
     char *glob;
+    struct guest guest;
 };
 
 static int append(struct ctr_job *job, uint64_t ordinal, uint64_t time_ns)
@@ -312,7 +314,7 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     bool hit = c->f->text->kind == MOMENT_MARK
                    ? !ctr_parse_mark(e, &mark) && fits(c->glob, mark.text)
                    : e->type == CTR_EVENT_SYSCALL && !ctr_parse_syscall(e, &call) &&
-                         fits(c->glob, call.name);
+                         fits(c->glob, syscall_name(&c->guest, &call));
 
     return hit ? append(job, e->ordinal, e->time_ns) : 0;
 }
@@ -447,7 +449,9 @@ static bool recorded(const struct finding *f)
 static int find_event(const struct finding *f)
 {
     struct candidates list = {0};
-    struct collector c = {f, &list, strndup(f->text->name, f->text->name_len)};
+    struct collector c = {
+        .f = f, .list = &list, .glob = strndup(f->text->name, f->text->name_len)};
+    struct ctr_info info;
     struct ctr_replay_ops ops = {.ordered = on_ordered};
     struct ctr_filter filter = *f->filter;
     struct ctr_replay_opts opts = {.workers = f->jobs, .filter = &filter};
@@ -456,6 +460,8 @@ static int find_event(const struct finding *f)
     const struct candidate *found;
     int status = recorded(f) ? TOOL_OK : TOOL_NOTHING, ret = 0;
 
+    ctr_trace_info(f->locate->trace, &info);
+    guest_init(&c.guest, &info);
     filter.from = filter.to = filter.from_ns = filter.to_ns = 0;
     filter.from_thread = filter.to_thread = filter.npc = filter.naddr = 0;
     if (f->text->kind == MOMENT_CALL) {

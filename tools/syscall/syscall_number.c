@@ -22,7 +22,7 @@ static uint32_t first_number(const struct guest *g)
     return !strcmp(g->abi->prefix, "mips64") ? 5000 : g->wide_pairs ? 6000 : 4000;
 }
 
-const char *syscall_name_of(const struct guest *g, uint32_t nr)
+static const char *name_of(const struct guest *g, uint32_t nr)
 {
     static const char *const names[] = {
         "pidfd_send_signal",
@@ -69,4 +69,11 @@ const char *syscall_name_of(const struct guest *g, uint32_t nr)
 
     return nr >= first && nr - first < sizeof(names) / sizeof(*names) ? names[nr - first]
                                                                       : NULL;
+}
+
+struct ctr_str syscall_name(const struct guest *g, const struct ctr_syscall *s)
+{
+    const char *newer = s->name.n ? NULL : name_of(g, s->nr);
+
+    return newer ? (struct ctr_str){newer, (uint32_t)strlen(newer)} : s->name;
 }

@@ -179,9 +179,6 @@ static bool put_sysinfo(struct textbuf *b, const struct syscall_call *c, uint64_
     unsigned size = high + 2 * w + 4;
     bool ok;
 
-    if (g->abi->e_machine == EM_68K) {
-        return syscall_put_address(b, c, addr); /* aligns to two bytes */
-    }
     if (syscall_memory(c, true, addr, buf, size) < size) {
         return syscall_put_address(b, c, addr);
     }
@@ -217,6 +214,13 @@ static bool put_rusage(struct textbuf *b, const struct syscall_call *c, uint64_t
 
 /* ------------------------------------------------------------------ others */
 
+/* Whether a signal that is not the kernel's has a sender. */
+static bool is_sent(const char *code_name)
+{
+    return code_name && strcmp(code_name, "SI_TIMER") && strcmp(code_name, "SI_SIGIO") &&
+           strcmp(code_name, "SI_ASYNCIO");
+}
+
 static bool put_siginfo(struct textbuf *b, const struct syscall_call *c, uint64_t addr)
 {
     const struct guest *g = c->guest;
@@ -241,7 +245,7 @@ static bool put_siginfo(struct textbuf *b, const struct syscall_call *c, uint64_
     code_name = guest_signal_code(g, sig, code);
     ok = textbuf_printf(b, "{si_signo=%s, si_code=", name) &&
          (code_name ? textbuf_printf(b, "%s", code_name) : textbuf_printf(b, "%d", code));
-    if (ok && (code <= 0 || !strcmp(name, "SIGCHLD"))) {
+    if (ok && (code > 0 ? !strcmp(name, "SIGCHLD") : is_sent(code_name))) {
         ok = textbuf_printf(b, ", si_pid=%d, si_uid=%u", (int)guest_load(g, s + at, 4),
                             (unsigned)guest_load(g, s + at + 4, 4));
     }
@@ -260,6 +264,9 @@ static bool put_dents64(struct textbuf *b, const struct syscall_call *c, uint64_
     uint64_t at = 0, size = (uint64_t)c->result;
     unsigned n = 0;
 
+    if (size > INT32_MAX) { /* the result of this call is an int */
+        return syscall_put_address(b, c, addr);
+    }
     for (; at < size; n++) {
         uint8_t len[2];
         uint64_t bytes;

@@ -199,8 +199,11 @@ bool syscall_put_sock_value(struct textbuf *b, const struct syscall_call *c, boo
     const char *name = option_name(g, (uint32_t)c->args[1], (uint32_t)c->args[2]);
     uint8_t buf[16];
     unsigned w = g->word;
+    bool text;
 
     name = name ? name : "";
+    text = !strcmp(name, "TCP_CONGESTION") || !strcmp(name, "TCP_ULP") ||
+           !strcmp(name, "SO_BINDTODEVICE");
     if (!strcmp(name, "SO_LINGER") && size >= 8 &&
         syscall_memory(c, write, addr, buf, 8) == 8) {
         return textbuf_printf(b, "{l_onoff=%d, l_linger=%d}", (int)guest_load(g, buf, 4),
@@ -210,8 +213,8 @@ bool syscall_put_sock_value(struct textbuf *b, const struct syscall_call *c, boo
         syscall_memory(c, write, addr, buf, 2 * w) == 2 * w) {
         return syscall_put_time(b, c, buf, w, "tv_usec");
     }
-    return size == 4 ? syscall_put_ints(b, c, write, addr, 1)
-                     : syscall_put_buffer(b, c, write, addr, size);
+    return size == 4 && !text ? syscall_put_ints(b, c, write, addr, 1)
+                              : syscall_put_buffer(b, c, write, addr, size);
 }
 
 /* File descriptors that SCM_RIGHTS sends, or the bytes of another message. */

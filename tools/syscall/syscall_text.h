@@ -57,8 +57,9 @@ bool syscall_put_result(struct textbuf *b, const struct syscall_call *c);
 /* The error number of a failed call, 0 if it did not fail. */
 unsigned syscall_error(const struct syscall_call *c);
 
-/* The name of a newer call (number 424 and above) by its number, or NULL. */
-const char *syscall_name_of(const struct guest *g, uint32_t nr);
+/* The recorded name of a call; of a newer one (number 424 and above) that was recorded
+ * without a name, that of its number; else an empty one. */
+struct ctr_str syscall_name(const struct guest *g, const struct ctr_syscall *s);
 
 /* The result as a number: addresses are not negative. */
 bool syscall_result_is_address(const struct syscall_call *c);
