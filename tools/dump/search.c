@@ -70,10 +70,9 @@ static int add_range(struct tool_ranges *list, uint64_t from, uint64_t to)
 static int take_out(struct search *s, const struct search_hit *h)
 {
     struct tool_ranges after = {0};
-    uint64_t end = h->addr + h->size;
+    uint64_t end = search_hit_end(h);
     int ret = 0;
 
-    end = end < h->addr ? UINT64_MAX : end;
     for (uint32_t i = 0; !ret && i < s->left.n; i++) {
         const struct ctr_range *r = &s->left.v[i];
         if (r->to <= h->addr || r->from >= end) {
@@ -158,10 +157,9 @@ static int may_be_closer(struct answer *a, struct search_source *other,
 static int bytes_of(const struct search *s, const struct search_hit *h,
                     struct tool_ranges *bytes)
 {
-    uint64_t end = h->addr + h->size;
+    uint64_t end = search_hit_end(h);
     int ret = 0;
 
-    end = end < h->addr ? UINT64_MAX : end;
     for (uint32_t i = 0; !ret && i < s->left.n; i++) {
         const struct ctr_range *r = &s->left.v[i];
 

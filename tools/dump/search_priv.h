@@ -19,6 +19,14 @@ struct search_hit {
     bool system;
 };
 
+/* The first address after it. */
+static inline uint64_t search_hit_end(const struct search_hit *h)
+{
+    uint64_t end = h->addr + h->size;
+
+    return end < h->addr ? UINT64_MAX : end;
+}
+
 /* A search in one process that goes on until every byte is found. */
 struct search {
     struct ctr_trace *tr;

@@ -79,9 +79,8 @@ void search_source_fini(struct search_source *source)
 
 bool search_touches(const struct tool_ranges *ranges, const struct search_hit *h)
 {
-    uint64_t end = h->addr + h->size;
+    uint64_t end = search_hit_end(h);
 
-    end = end < h->addr ? UINT64_MAX : end;
     for (uint32_t i = 0; i < ranges->n; i++) {
         if (ranges->v[i].to > h->addr && ranges->v[i].from < end) {
             return true;
@@ -109,17 +108,28 @@ static void resolve_bounds(struct ctr_filter *f, uint32_t thread)
     f->from_thread = f->to_thread = 0;
 }
 
-/* What to look for in the thread. */
-static struct ctr_filter filter_of(const struct search_source *source,
-                                   const struct search *s)
+/* What to look for in the thread, of some bytes and at any time. */
+static struct ctr_filter filter_bytes(const struct search_source *source,
+                                      const struct search *s,
+                                      const struct tool_ranges *bytes)
 {
     struct ctr_filter f = s->filter;
 
     resolve_bounds(&f, source->thread);
-    f.addrs = s->left.v;
-    f.naddr = s->left.n;
+    f.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
+    f.addrs = bytes->v;
+    f.naddr = bytes->n;
     f.threads = &source->thread;
     f.nthread = 1;
+    return f;
+}
+
+/* What to look for in the thread. */
+static struct ctr_filter filter_of(const struct search_source *source,
+                                   const struct search *s)
+{
+    struct ctr_filter f = filter_bytes(source, s, &s->left);
+
     if (source->thread != s->at.thread && s->request->back) {
         uint64_t to = s->when.from_ns + 1;
 
@@ -316,7 +326,6 @@ static int find_chunk(struct search_source *source, struct search *s)
     struct ctr_found found;
     int ret;
 
-    filter.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
     ret = ctr_search(s->tr, &filter, source->thread, source->from.ordinal, source->flags,
                      s->opt->jobs, &found, &s->diag);
     source->flags &= CTR_SEARCH_BACK; /* it goes on from a chunk */
@@ -377,21 +386,15 @@ int search_source_within(const struct search_source *source, struct search *s,
                          const struct search_span *span, const struct tool_ranges *bytes)
 {
     const struct ctr_thread *t = ctr_trace_thread(s->tr, source->thread);
-    struct ctr_filter filter = s->filter;
+    struct ctr_filter filter = filter_bytes(source, s, bytes);
     struct ctr_found found;
 
     if (!t->insns || span->from_ns >= span->to_ns) {
         return 0;
     }
-    resolve_bounds(&filter, source->thread);
-    filter.threads = &source->thread;
-    filter.nthread = 1;
-    filter.addrs = bytes->v;
-    filter.naddr = bytes->n;
     filter.from_ns = filter.from_ns < span->from_ns ? span->from_ns : filter.from_ns;
     filter.to_ns =
         filter.to_ns && filter.to_ns < span->to_ns ? filter.to_ns : span->to_ns;
-    filter.kinds = s->request->kind | (s->opt->kinds & CTR_KIND_SYS);
     return ctr_search(s->tr, &filter, source->thread, t->first, CTR_SEARCH_SYSTEM,
                       s->opt->jobs, &found, &s->diag);
 }

@@ -43,23 +43,36 @@ static int add(struct collector *c, char *name)
     return l->n >= c->max ? STOP_ENOUGH : 0;
 }
 
+bool event_names_text(const struct ctr_os_event *e, bool marks, const struct guest *g,
+                      struct ctr_str *name)
+{
+    struct ctr_syscall call;
+    struct ctr_mark mark;
+
+    if (marks) {
+        if (ctr_parse_mark(e, &mark)) {
+            return false;
+        }
+        *name = mark.text;
+        return true;
+    }
+    if (e->type != CTR_EVENT_SYSCALL || ctr_parse_syscall(e, &call)) {
+        return false;
+    }
+    *name = syscall_name(g, &call);
+    return true;
+}
+
 static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
     struct collector *c = arg;
     struct event_names *l = c->names;
-    struct ctr_syscall call;
-    struct ctr_mark mark;
-    struct ctr_str text = {0};
+    struct ctr_str text;
     char *name;
 
     (void)job;
-    if (c->marks && !ctr_parse_mark(e, &mark)) {
-        text = mark.text;
-    } else if (!c->marks && e->type == CTR_EVENT_SYSCALL &&
-               !ctr_parse_syscall(e, &call)) {
-        text = syscall_name(&c->guest, &call);
-    }
-    if (!text.n || memchr(text.p, 0, text.n)) {
+    if (!event_names_text(e, c->marks, &c->guest, &text) || !text.n ||
+        memchr(text.p, 0, text.n)) {
         return 0;
     }
     if (!array_reserve(&l->v, &l->cap, l->n + 1, sizeof(*l->v)) ||

@@ -7,6 +7,12 @@
 #include <stddef.h>
 
 #include "ctr.h"
+#include "guest/guest.h"
+
+/* The text of a mark, or the name of a system call (marks: which of the two is meant).
+ * False: the event is something else. */
+bool event_names_text(const struct ctr_os_event *e, bool marks, const struct guest *g,
+                      struct ctr_str *name);
 
 /* Each name once, in the order of the trace. */
 struct event_names {

@@ -21,7 +21,7 @@ bool function_pattern_split(const char *text, struct function_pattern *out)
     uint32_t len = (uint32_t)strlen(text), module = location_module(text, len);
     uint32_t file, file_len, name;
 
-    *out = (struct function_pattern){.name = ""};
+    *out->module = *out->source = 0;
     if (module < len) {
         if (!copy(out->module, sizeof(out->module), text, module)) {
             return false;

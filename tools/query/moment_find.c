@@ -12,9 +12,9 @@
 #include "cannoli/events.h"
 #include "common/options.h"
 #include "input/trace.h"
+#include "query/event_names.h"
 #include "query/moment_known.h"
 #include "query/threads.h"
-#include "syscall/syscall_text.h"
 
 /* A search. */
 struct finding {
@@ -309,12 +309,9 @@ static bool fits(const char *glob, struct ctr_str text)
 static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
     const struct collector *c = arg;
-    struct ctr_syscall call;
-    struct ctr_mark mark;
-    bool hit = c->f->text->kind == MOMENT_MARK
-                   ? !ctr_parse_mark(e, &mark) && fits(c->glob, mark.text)
-                   : e->type == CTR_EVENT_SYSCALL && !ctr_parse_syscall(e, &call) &&
-                         fits(c->glob, syscall_name(&c->guest, &call));
+    struct ctr_str name;
+    bool hit = event_names_text(e, c->f->text->kind == MOMENT_MARK, &c->guest, &name) &&
+               fits(c->glob, name);
 
     return hit ? append(job, e->ordinal, e->time_ns) : 0;
 }
