@@ -23,6 +23,7 @@
 #include "cannoli/mempipe.h"
 #include "common/options.h"
 #include "elf_target.h"
+#include "script.h"
 #include "selection.h"
 
 #define PROG "cannoli-record"
@@ -205,32 +206,57 @@ static int check_guest(char **argv, const char **program)
     return err == ENOENT || err == ENOTDIR ? LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE;
 }
 
-/* argv of the plan: `head' (owned where marked), then the rest of the command. */
-static int plan_argv(struct launch_plan *plan, char *const *head, const bool *owned,
-                     int n_head, char **rest)
+/* Puts `n' strings in the place of the first argument. */
+static int replace_first(struct launch_plan *plan, const char *const *head, int n)
 {
-    int n = 0;
+    char **argv = calloc((size_t)(plan->argc + n), sizeof(char *));
+    bool complete = argv != NULL;
 
-    while (rest[n]) {
-        n++;
+    for (int i = 0; complete && i < n; i++) {
+        argv[i] = strdup(head[i]);
+        complete = argv[i] != NULL;
     }
-    plan->argv = calloc((size_t)(n_head + n) + 3, sizeof(char *));
-    if (!plan->argv) {
+    if (!complete) {
+        for (int i = 0; argv && i < n; i++) {
+            free(argv[i]);
+        }
+        free(argv);
         tool_error(PROG, "out of memory");
         return LAUNCH_FAILED;
     }
-    for (int i = 0; i < n_head; i++) {
-        plan->argv[i] = head[i];
-        plan->owns_arg[i] = owned[i];
+    memcpy(argv + n, plan->argv + 1, (size_t)(plan->argc - 1) * sizeof(char *));
+    free(plan->argv[0]);
+    free(plan->argv);
+    plan->argv = argv;
+    plan->argc += n - 1;
+    return 0;
+}
+
+/* The user's command as the plan's arguments. */
+static int plan_argv(struct launch_plan *plan, char **command)
+{
+    int n = 0;
+
+    while (command[n]) {
+        n++;
     }
-    memcpy(plan->argv + n_head, rest, (size_t)n * sizeof(char *));
-    plan->argc = n_head + n;
+    plan->argv = calloc((size_t)n + 1, sizeof(char *));
+    for (int i = 0; plan->argv && i < n; i++) {
+        plan->argv[i] = strdup(command[i]);
+        if (!plan->argv[i]) {
+            break;
+        }
+        plan->argc++;
+    }
+    if (plan->argc < n) {
+        tool_error(PROG, "out of memory");
+        return LAUNCH_FAILED;
+    }
     return 0;
 }
 
 static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_dir)
 {
-    static const bool not_owned[1] = {false};
     int err;
 
     if (strchr(command[0], '/')) {
@@ -256,104 +282,158 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
         }
     }
     err = check_qemu(plan->qemu);
-    if (!err) {
-        err = check_guest(command, &plan->program);
-    }
-    return err ? err : plan_argv(plan, command, not_owned, 1, command + 1);
+    return err ? err : check_guest(plan->argv, &plan->program);
 }
 
-/* Reports a program that is not ELF; of a script, how to record its interpreter. */
-static void report_no_elf(const char *path)
+/* Where the program `name' is, as the shell looks for it; NULL after one line on stderr. */
+static char *find_program(const char *name, int *status)
 {
-    char line[256];
-    FILE *f = fopen(path, "r");
-    bool script = f && fgets(line, sizeof(line), f) && !strncmp(line, "#!", 2);
-    char *by = line + 2;
-
-    if (f) {
-        fclose(f);
-    }
-    if (!script) {
-        tool_error(PROG, "'%s' is no ELF program", path);
-        return;
-    }
-    by += strspn(by, " \t");
-    by[strcspn(by, "\n")] = '\0';
-    tool_error(PROG,
-               "'%s' is a script: record its interpreter, and with --follow-exec the "
-               "programs that it runs, as in '%s --follow-exec -- %s %s'",
-               path, PROG, by, path);
-}
-
-/* A guest program: QEMU is chosen by its ELF header. */
-static int plan_guest(struct launch_plan *plan, char **command, const char *qemu_dir)
-{
-    char *path = strchr(command[0], '/') ? strdup(command[0])
-                                         : find_in(secure_getenv("PATH"), command[0]);
-    const char *target = NULL;
-    char *name, *looked;
+    char *path = strchr(name, '/') ? strdup(name) : find_in(secure_getenv("PATH"), name);
     struct stat st;
-    int status;
 
+    *status = LAUNCH_NOT_FOUND;
     if (!path || access(path, F_OK) < 0) {
-        tool_error(PROG, "cannot run '%s': %s", command[0],
+        tool_error(PROG, "cannot run '%s': %s", name,
                    path ? strerror(errno) : "there is no such program in PATH");
         free(path);
-        return LAUNCH_NOT_FOUND;
+        return NULL;
     }
-    status = LAUNCH_NOT_EXECUTABLE;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         tool_error(PROG, "cannot run '%s': %s", path, strerror(EISDIR));
-        goto fail;
+        *status = LAUNCH_NOT_EXECUTABLE;
+        free(path);
+        return NULL;
     }
-    switch (elf_target(path, &target)) {
+    return path;
+}
+
+/* The target whose QEMU runs the program at `path'; *script: it is no ELF file. */
+static int find_target(const char *path, const char **target, bool *script)
+{
+    *script = false;
+    switch (elf_target(path, target)) {
     case ELF_UNREADABLE:
         tool_error(PROG, "cannot read '%s': %s", path, strerror(errno));
-        goto fail;
-    case ELF_NOT_ELF:
-        report_no_elf(path);
-        goto fail;
+        return LAUNCH_NOT_EXECUTABLE;
     case ELF_UNKNOWN:
         tool_error(PROG,
                    "'%s' is a program for a machine that QEMU's user mode does not "
                    "know",
                    path);
-        goto fail;
+        return LAUNCH_NOT_EXECUTABLE;
+    case ELF_NOT_ELF:
+        *script = true;
+        break;
     case ELF_FILE:
         break;
     }
+    return 0;
+}
+
+/*
+ * A script is run by its interpreter, which gets the line's argument and the script's
+ * path: as execve does it.  *path becomes that of the interpreter.
+ */
+static int plan_script(struct launch_plan *plan, char **path)
+{
+    struct script script;
+    const int known = script_read(*path, &script);
+    const char *head[3];
+    int n = 0, err;
+
+    if (known < 0) {
+        tool_error(PROG, "cannot read '%s': %s", *path, strerror(errno));
+        return LAUNCH_NOT_EXECUTABLE;
+    }
+    if (!known) {
+        tool_error(PROG, "'%s' is no ELF program and no script with #!", *path);
+        return LAUNCH_NOT_EXECUTABLE;
+    }
+    if (access(*path, X_OK) < 0) {
+        tool_error(PROG, "cannot run '%s': %s", *path, strerror(errno));
+        return LAUNCH_NOT_EXECUTABLE;
+    }
+    if (access(script.interpreter, F_OK) < 0) {
+        err = errno;
+        tool_error(PROG, "cannot run '%s', the interpreter of '%s': %s",
+                   script.interpreter, *path, strerror(err));
+        return LAUNCH_NOT_FOUND;
+    }
+    head[n++] = script.interpreter;
+    if (script.argument) {
+        head[n++] = script.argument;
+    }
+    head[n++] = *path;
+    err = replace_first(plan, head, n);
+    if (!err) {
+        free(*path);
+        *path = strdup(script.interpreter);
+    }
+    return err || *path ? err : LAUNCH_FAILED;
+}
+
+/* QEMU's name and the program's path before the program's arguments. */
+static int plan_program(struct launch_plan *plan, const char *path, const char *target,
+                        const char *qemu_dir)
+{
+    char *name = NULL, *looked;
+    int status;
+
     if (asprintf(&name, "qemu-%s", target) < 0) {
-        goto fail;
+        return LAUNCH_FAILED;
     }
     plan->qemu = find_qemu(name, qemu_dir, &looked);
     if (!plan->qemu) {
         tool_error(PROG,
                    "'%s' needs %s, and there is none in %s: build it with "
                    "scripts/setup.sh, or say where it is with --qemu-dir",
-                   command[0], name, looked ? looked : "the usual folders");
+                   plan->argv[0], name, looked ? looked : "the usual folders");
         free(looked);
         free(name);
-        status = LAUNCH_NOT_FOUND;
-        goto fail;
+        return LAUNCH_NOT_FOUND;
+    }
+    status = check_qemu(plan->qemu);
+    if (!status && strcmp(path, plan->argv[0]) != 0) {
+        /* Found in PATH: the program sees the name that was typed. */
+        const char *const head[] = {name, "-0", plan->argv[0], path};
+        status = replace_first(plan, head, 4);
+        plan->program = status ? "" : plan->argv[3];
+    } else if (!status) {
+        const char *const head[] = {name, path};
+        status = replace_first(plan, head, 2);
+        plan->program = status ? "" : plan->argv[1];
     }
     plan->target = target;
-    plan->program = path;
-    status = check_qemu(plan->qemu);
-    if (status) {
-        free(name);
-        goto fail;
-    }
-    if (strcmp(path, command[0])) {
-        /* Found in PATH: the program sees the name that was typed. */
-        char *const head[] = {name, (char *)"-0", command[0], path};
-        static const bool owned[] = {true, false, false, true};
-        return plan_argv(plan, head, owned, 4, command + 1);
-    }
-    char *const head[] = {name, path};
-    static const bool owned[] = {true, true};
-    return plan_argv(plan, head, owned, 2, command + 1);
+    free(name);
+    return status;
+}
 
-fail:
+/* A guest program: QEMU is chosen by its ELF header, or by that of its interpreter. */
+static int plan_guest(struct launch_plan *plan, const char *qemu_dir)
+{
+    const char *target = NULL;
+    bool script = true;
+    int status, depth = 0;
+    char *path = find_program(plan->argv[0], &status);
+
+    if (!path) {
+        return status;
+    }
+    status = find_target(path, &target, &script);
+    while (!status && script) {
+        if (depth++ == SCRIPT_DEPTH_MAX) {
+            tool_error(PROG, "cannot run '%s': %s", path, strerror(ELOOP));
+            status = LAUNCH_NOT_EXECUTABLE;
+            break;
+        }
+        status = plan_script(plan, &path);
+        if (!status) {
+            status = find_target(path, &target, &script);
+        }
+    }
+    if (!status) {
+        status = plan_program(plan, path, target, qemu_dir);
+    }
     free(path);
     return status;
 }
@@ -362,8 +442,13 @@ int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_
 {
     const char *slash = strrchr(command[0], '/');
     unsigned version;
+    int status;
 
     *plan = (struct launch_plan){.target = "", .program = ""};
+    status = plan_argv(plan, command);
+    if (status) {
+        return status;
+    }
     if (is_qemu_name(slash ? slash + 1 : command[0])) {
         plan->target = (slash ? slash + 1 : command[0]) + strlen("qemu-");
     }
@@ -372,16 +457,14 @@ int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_
         (slash && elf_cannoli_version(command[0], &version) == ELF_NOTE_FOUND)) {
         return plan_qemu(plan, command, qemu_dir);
     }
-    return plan_guest(plan, command, qemu_dir);
+    return plan_guest(plan, qemu_dir);
 }
 
 void launch_plan_free(struct launch_plan *plan)
 {
     free(plan->qemu);
-    for (int i = 0; plan->argv && i < 4; i++) {
-        if (plan->owns_arg[i]) {
-            free(plan->argv[i]);
-        }
+    for (int i = 0; i < plan->argc; i++) {
+        free(plan->argv[i]);
     }
     free(plan->argv);
     memset(plan, 0, sizeof(*plan));
@@ -488,7 +571,7 @@ static int execution_make(struct execution *x, const struct launch_plan *plan,
         x->argv[n++] = name;
     }
     x->argv[0] = plan->argv[0];
-    memcpy(x->argv + n, plan->argv + 1, (size_t)plan->argc * sizeof(char *));
+    memcpy(x->argv + n, plan->argv + 1, (size_t)(plan->argc - 1) * sizeof(char *));
     return 0;
 }
 

@@ -15,10 +15,9 @@
 #include "mempipe_host.h"
 
 struct launch_plan {
-    char *qemu;       /* path of the QEMU to execute */
-    char **argv;      /* its arguments, with room for two after argv[0] */
-    int argc;         /* without these two */
-    bool owns_arg[4]; /* argv[i] was made here */
+    char *qemu;  /* path of the QEMU to execute */
+    char **argv; /* its arguments, with NULL at their end; the plan owns them */
+    int argc;    /* without that NULL */
     /* where they are known beforehand, else "": */
     const char *target;  /* QEMU's name of the machine */
     const char *program; /* what QEMU is to run */

@@ -24,9 +24,9 @@ bad 127 'No such file' $with -- ./qemu-arm ok
 bad 126 'directory' $with -- qemu-arm .
 bad 126 'directory' $with -- ./
 bad 126 'no ELF program' $with -- ./ok
-printf '#! /bin/sh -e\n:\n' >script
+printf '#! ./missing -e\n:\n' >script
 chmod +x script
-bad 126 "script.*cannoli-record --follow-exec -- /bin/sh -e ./script'" $with -- ./script
+bad 127 "cannot run './missing', the interpreter of './script'" $with -- ./script
 bad 127 'there is no qemu-mips in' $with -- qemu-mips ok
 [ ! -e cannoli.ctr ] || fail "a program that never ran left a file"
 printf 'old' >old.ctr
