@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/completion.h"
+#include "common/options_elsewhere.h"
 #include "common/textbuf.h"
 
 static bool is_optional(const struct tool_option *t)
@@ -80,7 +81,7 @@ static void reject_long(const struct tool_options *o, const char *word)
 {
     size_t rows = 0, len = strcspn(word + 2, "="), n = 0;
     char list[256] = "";
-    const char *nearest;
+    const char *elsewhere, *nearest;
 
     for (; o->table[rows].key || o->table[rows].help; rows++) {
         const char *name = o->table[rows].name;
@@ -92,6 +93,12 @@ static void reject_long(const struct tool_options *o, const char *word)
     if (n) {
         tool_usage_error(o->prog, "option '--%.*s' is ambiguous: %s", (int)len, word + 2,
                          list);
+        return;
+    }
+    elsewhere = options_elsewhere(word + 2, len);
+    if (elsewhere) {
+        tool_usage_error(o->prog, "unknown option '--%.*s': %s it", (int)len, word + 2,
+                         elsewhere);
         return;
     }
     nearest = words_nearest(
@@ -141,10 +148,11 @@ int tool_options_parse(struct tool_options *o,
                        bool (*parse)(void *arg, int key, const char *value), void *arg,
                        const char **path)
 {
-    int key;
+    const char *last_arg = NULL;
+    int key, last = 0;
 
     *path = NULL;
-    while ((key = tool_options_next(o)) != TOOL_OPTIONS_END) {
+    for (; (key = tool_options_next(o)) != TOOL_OPTIONS_END; last = key) {
         switch (key) {
         case TOOL_OPTIONS_ERROR:
             return TOOL_USAGE;
@@ -160,7 +168,13 @@ int tool_options_parse(struct tool_options *o,
             if (!parse(arg, key, o->arg)) {
                 return tool_bad_argument(o, key);
             }
+            last_arg = o->arg;
         }
+    }
+    if (optind == o->argc && last_arg && last_arg == o->argv[o->argc - 1]) {
+        return tool_usage_error(o->prog,
+                                "no trace file given: '%s' is the argument of '%s'",
+                                last_arg, tool_option_name(o, last));
     }
     if (optind == o->argc) {
         return tool_usage_error(o->prog, "no trace file given ('-' is standard input)");

@@ -109,6 +109,7 @@ check() {
     value "$file" outer color fffffffe
     part "$file" outer nope "'struct outer' has no member 'nope'"
     part "$file" outer 'grid[2]' "'int [2][3]' has no element 2"
+    part "$file" outer 'grid.x' "'int [2][3]' has no members: its elements are [0], [1], ..."
     part "$file" outer 'nodes[0].next.next' \
         "'struct node *' has no members: pointers are not followed"
     "$symdump" --full type "$file" 'struct outer' >type

@@ -8,7 +8,7 @@ for program in $programs; do
     run 0 "$BIN/$program" --help
     cp stdout "help/$program"
 done
-python3 - "$SRC/HACKING.md" <<'END' || fail "options differ"
+python3 - "$SRC/HACKING.md" "$SRC/common/options_elsewhere.c" <<'END' || fail "options differ"
 import os, re, sys
 TOOLS = ["tracedump", "tracesym", "tracecov"]
 ALL = TOOLS + ["cannoli-record", "cannoli-ctl"]
@@ -39,6 +39,13 @@ for name, uses in sorted(found.items()):
 for name, uses in sorted(table.items()):
     if uses != found.get(name):
         bad.append(f"--{name}: the table has {uses}, --help {found.get(name)}")
+# What a message says about options of other tools
+elsewhere = dict(re.findall(r'{"([a-z-]+)", "([a-z ]+) ha(?:s|ve)"}', open(sys.argv[2]).read()))
+for name in sorted(set(found) | set(elsewhere)):
+    having = [p for p in TOOLS if p in found.get(name, ())]
+    want = " and ".join(having) if 0 < len(having) < len(TOOLS) else None
+    if elsewhere.get(name) != want:
+        bad.append(f"--{name}: the messages say {elsewhere.get(name)}, --help {want}")
 letters = {}
 for name, uses in found.items():
     for program, (letter, _) in uses.items():

@@ -118,6 +118,15 @@ same file stream "a stream differs"
 run 4 "$dump" --histogram=page,mnemonic --from=1000000 sample.ctr
 [ ! -s stdout ] && [ "$(wc -l <stderr)" -eq 2 ] || fail "nothing to count: $(cat stdout stderr)"
 
+"$TOOLS/mktrace" target alpha alpha.ctr || exit 1
+run 0 "$dump" --histogram=mnemonic alpha.ctr
+if "$dump" --info alpha.ctr | grep -q 'none for this target'; then
+    one_line "a machine that Capstone does not know"
+    grep -q "Capstone does not know alpha" stderr || fail "$(cat stderr)"
+else
+    silent "a machine that Capstone knows"
+fi
+
 cat >app.c <<'END'
 #include <stdio.h>
 #include <string.h>

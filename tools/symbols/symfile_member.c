@@ -111,7 +111,9 @@ static bool member(struct walker *w, const char *name, size_t n)
     const struct sym_type *t = symfile_type(w->f, w->at.type);
     if (!t || !is_compound(t)) {
         return fail(w, "'%s' has no members%s", t ? t->name : "an unknown type",
-                    t && t->kind == SYM_POINTER ? ": pointers are not followed" : "");
+                    t && t->kind == SYM_POINTER ? ": pointers are not followed"
+                    : t && t->kind == SYM_ARRAY ? ": its elements are [0], [1], ..."
+                                                : "");
     }
     if (t->incomplete) {
         return fail(w, "the members of '%s' are not known", t->name);

@@ -91,6 +91,15 @@ static bool note_empty(const struct hist *h, const struct hist_request *request,
     return any;
 }
 
+/* Why all mnemonics are one. */
+static void note_unnamed(const struct hist *h, const struct ctr_info *info)
+{
+    if (h->unnamed && !h->opt->quiet) {
+        tool_error(PROG, "%s: histogram by %s: this build's Capstone does not know %s",
+                   h->opt->path, words_at(&hist_words, HIST_MNEMONIC), info->target);
+    }
+}
+
 static int print(struct hist *h, const struct hist_request *request, int *sys_errno)
 {
     struct textbuf b = {0};
@@ -132,6 +141,7 @@ static int show(struct ctr_trace *tr, const struct dump_options *opt,
     ret = count(&h, tr, &diag);
     if (ret <= 0) {
         any = ret || note_empty(&h, request, &info);
+        note_unnamed(&h, &info);
         last = print(&h, request, &sys_errno);
         ret = ret ? ret : last;
     }

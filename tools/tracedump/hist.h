@@ -58,6 +58,7 @@ struct hist {
     bool insns;    /* they or mnemonics are */
     bool accesses; /* page or size is */
     bool narrow;   /* --pc or --addr: each instruction and access is looked at */
+    bool unnamed;  /* Capstone does not know the target: no mnemonic has a name */
     bool ordered;  /* index counts do not suffice: instructions are counted by a replay */
     struct hist_table runs;
     struct hist_table by[HIST_KINDS];

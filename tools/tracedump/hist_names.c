@@ -160,6 +160,7 @@ int hist_name_runs(struct hist *h, struct ctr_trace *tr, struct ctr_diag *diag)
     if (!n.disas) {
         return DUMP_STOP_NOMEM;
     }
+    h->unnamed = h->want[HIST_MNEMONIC] && !disas_engine(n.disas);
     hist_compact(&h->runs);
     if (h->runs.used) {
         qsort(h->runs.v, h->runs.used, sizeof(*h->runs.v), by_block);
