@@ -58,7 +58,8 @@ objdump -d --no-show-raw-insn named | sed -n 's/^ *\([0-9a-f]*\):\t.*/\1/p' |
     sed 's/^/000000000000/; s/.*\(.\{12\}\)$/0x\1/' >dumped
 [ -z "$(comm -23 dumped at | head -1)" ] || fail "not listed: $(comm -23 dumped at | head -3)"
 
-# The text has a table of them: each that the argument selects was entered once.
+# The text has a table of them: each that the argument selects was entered once, and the
+# others never.
 run 0 "$cov" -q -f text --module many 15.ctr
 sed -n 's/^ *\([0-9]*\) *[0-9]*\/[0-9]* *\(0x[0-9a-f]*\)$/\2: \1/p' stdout | sort >table
 nm named | awk '$3 ~ /^f[0-9]+$/ { n = substr($3, 2) % 7 + 2 }
@@ -69,6 +70,10 @@ nm named | awk '$3 ~ /^f[0-9]+$/ { n = substr($3, 2) % 7 + 2 }
 sed 's/:.*//' table | grep -xFf <(tr -d : <want) | sort >ran
 sed 's/:.*//' entered | cmp - ran || fail "functions that ran: $(head -20 stdout)"
 [ -z "$(comm -23 entered table)" ] || fail "counts: $(comm -23 entered table | head -3)"
+sed -n 's/^ *##### *0\/[1-9][0-9]* *\(0x[0-9a-f]*\)$/\1/p' stdout | sort >never
+sed 's/:$//' want | comm -23 - ran | comm -23 - never >lacks
+[ ! -s lacks ] || fail "functions that never ran are not in the table: $(head -3 lacks)"
+[ -z "$(comm -12 ran never)" ] || fail "ran, and never ran: $(comm -12 ran never | head -3)"
 
 # Counts are those of the instructions; two runs add up to both traces.
 run 0 "$cov" -q -f text --disassembly --module many 15.ctr

@@ -90,5 +90,36 @@ if command -v $as >/dev/null; then
     done
     run 0 "$cov" -f lcov --elf app --listing lists mapped.ctr
     silent "--listing"
+
+    # ---- functions of a stripped program: those that never ran are in the table, too, at
+    # its end; nothing is said of source files
+    printf '%s\n' '.globl first, __aeabi_unwind_cpp_pr0' '.set __aeabi_unwind_cpp_pr0, 0' \
+        'first: .fnstart' 'mov r0, #1' 'bx lr' '.cantunwind' '.fnend' \
+        'second: .fnstart' 'mov r0, #2' 'bx lr' '.fnend' \
+        'third: .fnstart' 'bx lr' '.cantunwind' '.fnend' >three.s
+    $as -s -nostdlib -static -Wl,-e,first -Wl,-Ttext=0x10000,-z,max-page-size=4096,--build-id=0x1234ab01 \
+        three.s -o app || fail "compiling three.s"
+    run 0 "$cov" -q -f text --elf app mapped.ctr
+    cat >want <<'END'
+sources       none with line information
+functions     33.3 % (1 of 3)
+instructions  2 executed, arm, 1 trace
+
+/nowhere/app: 2 executed, functions without lines 33.3 % (1 of 3)
+
+/nowhere/app
+  2 instructions ran, 2 times in all
+  functions 33.3 % (1 of 3), instructions of them 40.0 % (2 of 5)
+
+        count   instructions  function
+            1       2/2       0x10000
+        #####       0/2       0x10008
+        #####       0/1       0x10010
+
+0x10000: count 1, instructions 100.0 % (2 of 2)
+        1: 0x00010000: mov r0, #1
+        1: 0x00010004: bx lr
+END
+    diff want stdout || fail "text of a stripped program"
 fi
 finish

@@ -76,6 +76,8 @@ is all.json '[m["without_lines"] for m in j["modules"] if m["path"].endswith("li
 run 0 "$cov" -q -f text run.ctr
 grep -qx 'sources       2 files of 2 programs or libraries with line information' stdout ||
     fail "no denominator: $(head -8 stdout)"
+grep -qE '^without lines [0-9.]+ % \([0-9]+ of [0-9]+\) functions$' stdout ||
+    fail "functions without lines: $(head -8 stdout)"
 grep -qE "^$PWD/libb.so: [0-9,]+ executed, functions without lines 100.0 % \(2 of 2\)$" stdout ||
     fail "no row of libb.so: $(head -12 stdout)"
 finish

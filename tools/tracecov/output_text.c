@@ -27,36 +27,52 @@ static bool any_wanted(const struct text *t, const struct report_source *s)
 
 /* ------------------------------------------------------------------ totals */
 
-/* What the totals are of, and what has no part in them. */
-static void write_denominator(struct text *t)
+/* Of the source files. */
+static void write_source_files(struct text *t)
 {
     const struct report *r = t->r;
+    const struct report_totals *n = &r->totals;
 
+    text_ratio(t->o, "lines         ", n->lines_hit, n->lines);
+    text_ratio(t->o, "\nfunctions     ", n->functions_hit, n->functions);
+    if (r->cover->branches) {
+        text_ratio(t->o, "\nbranches      ", n->branches_hit, n->branches);
+    } else {
+        out_str(t->o, "\nbranches      not known");
+    }
     out_printf(t->o,
                "\nsources       %zu file%s of %zu program%s or librar%s with line "
                "information\n",
                r->nr_files, r->nr_files == 1 ? "" : "s", r->nr_lined,
                r->nr_lined == 1 ? "" : "s", r->nr_lined == 1 ? "y" : "ies");
+}
+
+/* Of what has no part in those, or of all if there are no source files. */
+static void write_bare_functions(struct text *t)
+{
+    const struct report *r = t->r;
+
     if (r->bare.functions) {
-        text_ratio(t->o, "no lines      ", r->bare.functions_hit, r->bare.functions);
-        out_str(t->o, " functions without line information\n");
+        text_ratio(t->o, r->nr_files ? "without lines " : "functions     ",
+                   r->bare.functions_hit, r->bare.functions);
+        out_str(t->o, r->nr_files ? " functions\n" : "\n");
     }
 }
 
 static void write_totals(struct text *t)
 {
-    const struct report_totals *n = &t->r->totals;
     const struct cover *c = t->r->cover;
     struct out *o = t->o;
 
-    text_ratio(o, "lines         ", n->lines_hit, n->lines);
-    text_ratio(o, "\nfunctions     ", n->functions_hit, n->functions);
-    if (c->branches) {
-        text_ratio(o, "\nbranches      ", n->branches_hit, n->branches);
+    if (t->r->nr_files) {
+        write_source_files(t);
     } else {
-        out_str(o, "\nbranches      not known");
+        out_str(o, "sources       none with line information\n");
     }
-    write_denominator(t);
+    write_bare_functions(t);
+    if (!t->r->nr_files && !c->branches) {
+        out_str(o, "branches      not known\n");
+    }
     out_str(o, "instructions  ");
     out_grouped(o, c->total);
     out_printf(o, " executed, %s, %llu trace%s", c->target, (unsigned long long)c->traces,

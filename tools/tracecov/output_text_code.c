@@ -76,12 +76,32 @@ static int by_count(const void *pa, const void *pb)
                                 : (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* Writes the functions of a module without lines, by count, descending. */
+static void write_function_row(struct text *t, const struct report_function *f)
+{
+    if (f->count) {
+        out_u64_width(t->o, f->count, 13);
+    } else {
+        out_str(t->o, "    ");
+        listing_count(t->o, t->opt->color, 0);
+    }
+    out_u64_width(t->o, f->insns_hit, 8);
+    out_str(t->o, "/");
+    out_u64(t->o, f->insns_total);
+    for (unsigned d = fmt_dec_digits(f->insns_total); d < 6; d++) {
+        out_str(t->o, " ");
+    }
+    out_str(t->o, "  ");
+    listing_safe(t->o, f->name, strlen(f->name));
+    out_str(t->o, "\n");
+}
+
+/* Writes the functions of a module without lines, by count, descending: those that never
+ * ran are last. */
 static void write_function_table(struct text *t, const struct report_source *s)
 {
     const struct report_function **v = malloc((s->nr_functions + 1) * sizeof(*v));
     uint64_t insns = 0, insns_hit = 0;
-    size_t n = 0, never = 0;
+    size_t n = 0;
 
     if (!v) {
         t->o->error = t->o->error ? t->o->error : -ENOMEM;
@@ -91,9 +111,7 @@ static void write_function_table(struct text *t, const struct report_source *s)
         const struct report_function *f = &s->functions[i];
         insns += f->insns_total;
         insns_hit += f->insns_hit;
-        if (!f->count && !f->insns_hit && !t->opt->function) {
-            never++;
-        } else if (text_wanted(t, s, f)) {
+        if (text_wanted(t, s, f)) {
             v[n++] = f;
         }
     }
@@ -102,21 +120,7 @@ static void write_function_table(struct text *t, const struct report_source *s)
     text_ratio(t->o, ", instructions of them ", insns_hit, insns);
     out_str(t->o, "\n\n        count   instructions  function\n");
     for (size_t i = 0; i < n; i++) {
-        const struct report_function *f = v[i];
-        out_u64_width(t->o, f->count, 13);
-        out_u64_width(t->o, f->insns_hit, 8);
-        out_str(t->o, "/");
-        out_u64(t->o, f->insns_total);
-        for (unsigned d = fmt_dec_digits(f->insns_total); d < 6; d++) {
-            out_str(t->o, " ");
-        }
-        out_str(t->o, "  ");
-        listing_safe(t->o, f->name, strlen(f->name));
-        out_str(t->o, "\n");
-    }
-    if (never) {
-        out_printf(t->o, "            0                 (%zu function%s never ran)\n",
-                   never, never == 1 ? "" : "s");
+        write_function_row(t, v[i]);
     }
     free(v);
 }
