@@ -85,9 +85,19 @@ if command -v $as >/dev/null; then
     for format in $lines; do
         run 4 "$cov" -q -f "$format" --elf app mapped.ctr
         one_line "-f $format"
-        grep -q '^tracecov: no source lines found: no line information for app; --listing DIR' stderr ||
-            fail "no lines: $(cat stderr)"
+        grep -qx 'tracecov: no source lines found: no line information for app; --listing DIR makes listings of what has none, for genhtml too; -f text and -f html-summary show functions' \
+            stderr || fail "no lines: $(cat stderr)"
     done
+    run 0 "$cov" -f html-summary --elf app mapped.ctr
+    [ "$(cat stderr)" = "tracecov: no line information for app: the page shows functions; -f lcov --listing DIR and genhtml make pages of instructions" ] ||
+        fail "html-summary: $(cat stderr)"
+    grep -q '<td class="name">first</td>' stdout || fail "html-summary: no function"
+    for format in json text drcov; do
+        run 0 "$cov" -f $format --elf app mapped.ctr
+        silent "-f $format"
+    done
+    run 0 "$cov" -f html-summary --elf app --listing lists mapped.ctr
+    silent "html-summary with --listing"
     run 0 "$cov" -f lcov --elf app --listing lists mapped.ctr
     silent "--listing"
 

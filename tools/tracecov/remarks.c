@@ -265,7 +265,8 @@ static int no_lines(const struct result *r, const struct report *report)
     if (l.bare.n) {
         tool_error(PROG,
                    "no source lines found: no line information for %s%s%s; --listing DIR "
-                   "makes listings of what has none, -f text shows functions",
+                   "makes listings of what has none, for genhtml too; -f text and -f "
+                   "html-summary show functions",
                    l.bare.text, cut(&l.bare), l.hint);
     } else if (l.missing.n) {
         tool_error(PROG,
@@ -289,9 +290,14 @@ void remarks_left_out(const struct result *r, const struct report *report)
     }
     l = without_lines(report);
     if (!needs_lines(r->format)) {
-        if (!report->nr_files && l.bare.n && *l.hint) {
-            tool_error(PROG, "no line information for %s%s%s", l.bare.text, cut(&l.bare),
-                       l.hint);
+        bool html = r->format == RESULT_HTML;
+
+        if (!report->nr_files && l.bare.n && (*l.hint || html)) {
+            tool_error(PROG, "no line information for %s%s%s%s", l.bare.text,
+                       cut(&l.bare), l.hint,
+                       html ? ": the page shows functions; -f lcov --listing DIR and "
+                              "genhtml make pages of instructions"
+                            : "");
         }
         return;
     }
