@@ -64,10 +64,13 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
     return last[nb];
 }
 
-/* The longest word of a short list that the text begins with: "mem" of "memory". */
-static const char *longest_begin(const struct words *w, const char *text, size_t len)
+/*
+ * Of a short list: the longest word that the text begins with ("mem" of "memory"), or
+ * the first one that begins with the text ("html-summary" for "html").
+ */
+static const char *same_begin(const struct words *w, const char *text, size_t len)
 {
-    const char *best = NULL;
+    const char *best = NULL, *longer = NULL;
     size_t most = 2;
 
     for (size_t i = 0; w->n <= SHORT_LIST && i < w->n; i++) {
@@ -76,9 +79,11 @@ static const char *longest_begin(const struct words *w, const char *text, size_t
         if (n > most && n < len && !memcmp(word, text, n)) {
             most = n;
             best = word;
+        } else if (!longer && n > len && len > 2 && !memcmp(word, text, len)) {
+            longer = word;
         }
     }
-    return best;
+    return best ? best : longer;
 }
 
 const char *words_nearest(const struct words *w, const char *text, size_t len)
@@ -96,5 +101,5 @@ const char *words_nearest(const struct words *w, const char *text, size_t len)
             }
         }
     }
-    return best ? best : longest_begin(w, text, len);
+    return best ? best : same_begin(w, text, len);
 }

@@ -38,6 +38,7 @@ size_t words_next(const struct words *w, const char **list);
  * The word that text[0..len-1] was probably meant to be, or NULL: the first one with
  * the least optimal string alignment distance (a letter inserted, deleted, changed, or
  * exchanged with the next one counts 1), if that is at most a third of the length, or 1.
+ * Of a short list else one that begins as the text does.
  */
 const char *words_nearest(const struct words *w, const char *text, size_t len);
 

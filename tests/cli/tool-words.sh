@@ -27,6 +27,8 @@ says "unknown event ''; known: $all" tracedump -e exec, t.ctr
 says "unknown event '$(printf %065d 0)'; known: $all" tracedump -e "$(printf %065d 0)" t.ctr
 says "unknown event 'foo'; known: exec, mem, val, reg, sys, map, thr, time, all" \
     cannoli-record -e exec,foo -- ./app
+says "unknown format 'html' (did you mean 'html-summary'?); known: lcov, lcov2, cobertura, json, text, html-summary, drcov" \
+    tracecov -f html t.ctr
 says "unknown format 'lcvo' (did you mean 'lcov'?); known: lcov, lcov2, cobertura, json, text, html-summary, drcov" \
     tracecov -f lcvo t.ctr
 says "unknown format 'flame'; known: text, folded, callgrind, chrome, svg, json" tracesym -f flame t.ctr
