@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that only some of the tools have, for who asks another one. */
+/* Options that only some of the tools have: a message names these tools. */
 #ifndef COMMON_OPTIONS_ELSEWHERE_H
 #define COMMON_OPTIONS_ELSEWHERE_H
 
