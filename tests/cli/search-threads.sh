@@ -107,4 +107,79 @@ got=$(found --first-write-after=syscall:write value)
 run $((4 * (1 - $(wc -l <shown)))) "$dump" --no-pager -a value --from=syscall:write \
     --last-write-before=end run.ctr
 cmp shown stdout || fail "--from with a search"
+
+# ---- a range with thousands of writers: all are shown, the closest to the moment first, and
+# no chunk is read again for each of them
+cat >many.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+#define N 4096
+volatile unsigned char buffer[N], seen;
+volatile int work;
+static void *worker(void *arg)
+{
+    for (long i = (long)arg; i < N; i += 3) {
+        buffer[i] = (unsigned char)(i * 7 + (long)arg);
+        if (i % 1024 == 0) {
+            for (work = 0; work < 50000; work++) {
+            }
+        }
+    }
+    return NULL;
+}
+static void run(long n)
+{
+    pthread_t t;
+
+    pthread_create(&t, NULL, worker, (void *)n);
+    pthread_join(t, NULL);
+}
+int main(void)
+{
+    run(0);
+    run(1);
+    run(0);
+    for (int i = 2; i < N; i += 3) {
+        buffer[i] = 5;
+    }
+    for (int i = 0; i < N; i++) {
+        seen = buffer[i];
+    }
+    *(volatile int *)0 = 0;
+}
+END
+gcc -O1 -g -pthread -static -o many many.c || fail "cc many"
+"$BIN/cannoli-record" -q -e all -o run.ctr -- ./many 2>err
+python3 - "$dump" <<'END' || fail "many writers: see above"
+import json, re, subprocess, sys
+N = 4096
+def run(*args):
+    p = subprocess.run([sys.argv[1], "--json", "--no-disas", *args, "run.ctr"], text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if p.returncode:
+        sys.exit(f"{args}: {p.returncode}: {p.stderr}")
+    return [json.loads(line) for line in p.stdout.splitlines()], p.stderr
+def bytes_of(e): # (address, size) of an object of an access or of a call
+    return [(int(m["addr"], 16), m["size"]) for m in e.get("memory", [e]) if m.get("op", "write") == "write"]
+base = min(int(e["addr"], 16) for e in run("--reads", "-e", "load", "-a", "buffer")[0])
+values = [int(e["value"], 16) for e in run("--writes", "-e", "store,val", "-a", "seen")[0]]
+if len(values) != N:
+    sys.exit(f"the program read {len(values)} values")
+for option, order in ("--last-write-before=crash", -1), ("--first-write-after=0/1", 1):
+    found, err = run(option, "-a", f"{base:#x}+{N}", "--statistics")
+    read, chunks = map(int, re.search(r" (\d+) of (\d+) chunks", err).groups())
+    if chunks < 4 or read > 20 * chunks:
+        sys.exit(f"{option}: {err}")
+    left, last = set(range(base, base + N)), {}
+    for e in found:
+        mine = {b for a, n in bytes_of(e) for b in range(a, a + n)} & left
+        left -= mine
+        if not mine or (e["tid"] in last and (e["ordinal"] - last[e["tid"]]) * order <= 0):
+            sys.exit(f"{option}: nothing new, or not in order: {e}, {last}")
+        last[e["tid"]] = e["ordinal"]
+        if order < 0 and any(int(e["value"], 16) != values[b - base] for b in mine):
+            sys.exit(f"{option}: the program read something else: {e}")
+    if left or len(found) != N:
+        sys.exit(f"{option}: {len(found)} events, {len(left)} bytes without one")
+END
 finish

@@ -10,6 +10,7 @@
  * Events between instructions alone are printed in order of time: timed.c has the
  * callbacks, order.c merges the threads, held.c keeps the lines that wait, ahead.c finds
  * out how an open call ends.
+ * picked.c keeps the text of chosen ordinals, for the searches of search.h.
  */
 #ifndef TOOLS_DUMP_H
 #define TOOLS_DUMP_H
@@ -86,7 +87,7 @@ struct dump_options {
      * read, or wrote, there */
     uint32_t buffers;
     struct ctr_filter filter;
-    const struct ctr_thread *only; /* show this thread only; NULL: all of the filter */
+    struct picked *picked; /* keep the text of these ordinals, see picked.h; or NULL */
     const struct annotator *annotator; /* instead of places; or NULL */
 };
 
@@ -99,6 +100,7 @@ enum dump_stop {
     DUMP_STOP_OUTPUT = 2, /* output cannot be written: errno in sys_errno */
     DUMP_STOP_NOMEM = 3,
     DUMP_STOP_HELD = 4, /* the temporary file of held.h fails: errno in sys_errno */
+    DUMP_STOP_FULL = 5, /* picked.h: the text exceeds its limit */
 };
 
 /* Writes all n bytes to standard output; 0 or an enum dump_stop. */
@@ -115,6 +117,7 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt);
  * reader of the output is gone.
  */
 #define DUMP_CUT_SHORT (-1)
+#define DUMP_FULL (-2) /* from picked_read only */
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 
 /*

@@ -35,6 +35,7 @@ struct worker {
     bool fresh; /* all events so far may belong to a call of an earlier piece */
     uint64_t shown_ordinal;
     uint64_t held_ordinal;
+    uint64_t marked; /* opt->picked: the last mark, or PICKED_NONE */
     const struct ctr_block *held_block;
     size_t thread_len;
     char thread[64]; /* of the current piece, as printed in its lines */

@@ -22,6 +22,7 @@
 #include "cannoli/events.h"
 #include "common/options.h"
 #include "input/trace.h"
+#include "picked.h"
 #include "timed.h"
 
 /*
@@ -66,6 +67,7 @@ static int on_begin(void *arg, struct ctr_job *job)
     w->held = false;
     w->shown = false;
     w->fresh = true;
+    w->marked = PICKED_NONE;
     w->watch = 0;
     w->until = 0;
     w->chunk = *ctr_job_chunk(job);
@@ -359,27 +361,36 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     return append_printed(w, job);
 }
 
-/* ------------------------------------------------------- of one thread only */
+/* ------------------------------------------------------- of chosen ordinals */
 
-static int only_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+static int picked_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
     const struct dump *d = arg;
+    struct worker *w = worker_of(arg, job);
+    const struct picked *p = d->opt->picked;
+    int ret = 0;
 
-    return e->thread == d->opt->only ? on_exec(arg, job, e) : 0;
+    if (m->thread != p->thread) {
+        return 0;
+    }
+    if (w->marked != m->ordinal) {
+        if (!picked_has(p, m->ordinal)) {
+            return 0;
+        }
+        ret = end_line(w, job);
+        ret = ret ? ret : picked_mark(job, m->ordinal);
+        w->marked = m->ordinal;
+    }
+    return ret ? ret : on_mem(arg, job, m);
 }
 
-static int only_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
+static int picked_ordered(void *arg, const struct ctr_job *job, const void *data,
+                          size_t n)
 {
     const struct dump *d = arg;
 
-    return m->thread == d->opt->only ? on_mem(arg, job, m) : 0;
-}
-
-static int only_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
-{
-    const struct dump *d = arg;
-
-    return e->thread == d->opt->only ? on_os(arg, job, e) : 0;
+    (void)job;
+    return picked_take(d->opt->picked, data, n);
 }
 
 /* ----------------------------------------------------------------- replay */
@@ -444,11 +455,9 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     ops->mem = accesses || d->hide_mem ? on_mem : NULL;
     ops->reg = kinds & CTR_KIND_REG ? on_reg : NULL;
     ops->os = kinds & between ? on_os : NULL;
-    if (d->opt->only) { /* no caller wants registers then */
-        ops->exec = ops->exec ? only_exec : NULL;
-        ops->mem = ops->mem ? only_mem : NULL;
-        ops->reg = NULL;
-        ops->os = ops->os ? only_os : NULL;
+    if (d->opt->picked) { /* of accesses only */
+        ops->mem = picked_mem;
+        ops->ordered = picked_ordered;
     }
 }
 

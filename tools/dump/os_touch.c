@@ -4,7 +4,7 @@
 
 bool os_by_memory(const struct dump_options *opt)
 {
-    return opt->buffers && opt->filter.naddr && !opt->filter.npc && !opt->only &&
+    return opt->buffers && opt->filter.naddr && !opt->filter.npc && !opt->picked &&
            !(opt->annotator && opt->annotator->selects);
 }
 

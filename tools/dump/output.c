@@ -129,6 +129,8 @@ int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
         return TOOL_OK;
     case DUMP_STOP_EPIPE:
         return DUMP_CUT_SHORT;
+    case DUMP_STOP_FULL:
+        return DUMP_FULL;
     case DUMP_STOP_OUTPUT:
         tool_error(opt->prog, "%s: %s", opt->out ? opt->out : "standard output",
                    strerror(sys_errno));

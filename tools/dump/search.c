@@ -3,8 +3,8 @@
  * Finds the last or next access of every byte of a range; see search.h.
  *
  * Each thread of the process is searched for itself, away from the moment
- * (search_source.c).  Of what they find the closest is printed like any other event, its
- * bytes are taken out of the ranges, and so on.  Between threads times decide: which of
+ * (search_source.c).  Of what they find the closest is shown like any other event
+ * (search_print.c), its bytes are taken out of what is left, and so on.  Between threads times decide: which of
  * two accesses was first is known if a system call or the like is between them; a remark
  * says where it is not.  What is left when nothing more is found is searched in the parent,
  * backward from the fork.
@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "dump/search_print.h"
 #include "input/trace.h"
 #include "query/fork.h"
 #include "query/threads.h"
@@ -42,131 +43,44 @@ struct answer {
     uint32_t process; /* index */
     struct search_source *sources;
     uint32_t nr_sources;
-    struct tool_ranges all; /* of the moment's process, as of any process */
-    bool unsure;            /* that the order of threads is not known was said */
-    bool any;               /* an event was printed; the last one: */
-    uint32_t thread;
-    uint64_t ordinal;
-    bool system;
+    struct search_bytes all; /* of the moment's process */
+    struct search_print print;
+    bool unsure; /* that the order of threads is not known was said */
 };
 
-static int add_range(struct tool_ranges *list, uint64_t from, uint64_t to)
+/* Makes a hit a part of the answer; its bytes are not left.  Returns 0 or
+ * DUMP_STOP_NOMEM. */
+static int take(struct answer *a, const struct search_source *source,
+                const struct search_hit *h)
 {
-    struct ctr_range *v;
+    const struct search_event event = {.chunk = source->chunk.index,
+                                       .ordinal = h->ordinal,
+                                       .thread = source->thread,
+                                       .system = h->system};
+    int ret = search_print_add(&a->print, &event);
 
-    if (from >= to) {
-        return 0;
+    if (!ret && !search_bytes_remove(&a->search.left, h->addr, search_hit_end(h))) {
+        ret = DUMP_STOP_NOMEM;
     }
-    v = realloc(list->v, (list->n + 1) * sizeof(*v));
-    if (!v) {
-        return DUMP_STOP_NOMEM;
-    }
-    list->v = v;
-    v[list->n++] = (struct ctr_range){from, to, 0};
-    return 0;
-}
-
-/* Takes the bytes of an event out of what is left.  Returns 0 or DUMP_STOP_NOMEM. */
-static int take_out(struct search *s, const struct search_hit *h)
-{
-    struct tool_ranges after = {0};
-    uint64_t end = search_hit_end(h);
-    int ret = 0;
-
-    for (uint32_t i = 0; !ret && i < s->left.n; i++) {
-        const struct ctr_range *r = &s->left.v[i];
-        if (r->to <= h->addr || r->from >= end) {
-            ret = add_range(&after, r->from, r->to);
-            continue;
-        }
-        ret = add_range(&after, r->from, h->addr < r->to ? h->addr : r->to);
-        ret = ret ? ret : add_range(&after, end > r->from ? end : r->from, r->to);
-    }
-    free(s->left.v);
-    s->left = after;
     return ret;
-}
-
-/* Prints the event: an instruction with its accesses there, or an event of the system. */
-static int print_hit(struct answer *a, const struct search_source *source,
-                     const struct search_hit *h)
-{
-    const struct search *s = &a->search;
-    struct dump_options o = *s->opt;
-
-    /* An instruction's accesses may be in two chunks. */
-    if (a->any && a->thread == source->thread && a->ordinal == h->ordinal &&
-        a->system == h->system) {
-        return TOOL_OK;
-    }
-    a->any = true;
-    a->thread = source->thread;
-    a->ordinal = h->ordinal;
-    a->system = h->system;
-    o.only = ctr_trace_thread(s->tr, source->thread);
-    o.filter.pids = o.filter.tids = NULL;
-    o.filter.npid = o.filter.ntid = o.filter.nprocess = 0;
-    o.filter.threads = &source->thread;
-    o.filter.nthread = 1;
-    o.filter.addrs = a->all.v;
-    o.filter.naddr = a->all.n;
-    o.filter.from = h->ordinal;
-    o.filter.to = h->ordinal + 1;
-    o.filter.from_ns = o.filter.to_ns = 0;
-    o.filter.from_thread = o.filter.to_thread = 0;
-    o.kinds = s->request->kind;
-    if (h->system) {
-        o.kinds = CTR_KIND_SYS;
-        o.filter.npc = o.filter.naddr = 0;
-    }
-    return dump_events(s->tr, &o);
 }
 
 /* ---------------------------------------------------------------- several threads */
 
-/* Whether one thing may have happened after another one that began earlier. */
-static bool overlap(const struct search_span *a, const struct search_span *b)
-{
-    return a->from_ns < b->to_ns && b->from_ns < a->to_ns;
-}
-
 /* Whether another thread's access may be the closest to some bytes instead of the hit that
  * is printed for them.  Returns 1, 0 or an error. */
 static int may_be_closer(struct answer *a, struct search_source *other,
-                         const struct search_hit *h, const struct tool_ranges *bytes)
+                         const struct search_hit *h, const struct search_bytes *bytes)
 {
     struct search *s = &a->search;
-    struct search_span rest = {s->when.from_ns + 1, s->when.to_ns};
-    int ret;
+    int ret = search_near_touches(&other->near, other->v, other->n, &h->span, bytes);
 
-    for (size_t i = other->next; i < other->n; i++) {
-        if (overlap(&other->v[i].span, &h->span) && search_touches(bytes, &other->v[i])) {
-            return 1;
-        }
-    }
     /* What began after a moment that is known this well only. */
-    if (!s->request->back || other->thread == s->at.thread || other->none_near) {
-        return 0;
+    if (ret || !s->request->back || other->thread == s->at.thread) {
+        return ret;
     }
-    ret = search_source_within(other, s, &rest, &a->all);
-    other->none_near = !ret;
-    return ret == 1 ? search_source_within(other, s, &rest, bytes) : ret;
-}
-
-/* The bytes of a hit that are left; 0 or DUMP_STOP_NOMEM. */
-static int bytes_of(const struct search *s, const struct search_hit *h,
-                    struct tool_ranges *bytes)
-{
-    uint64_t end = search_hit_end(h);
-    int ret = 0;
-
-    for (uint32_t i = 0; !ret && i < s->left.n; i++) {
-        const struct ctr_range *r = &s->left.v[i];
-
-        ret = add_range(bytes, r->from > h->addr ? r->from : h->addr,
-                        r->to < end ? r->to : end);
-    }
-    return ret;
+    ret = search_source_rest(other, s, &a->all);
+    return search_bytes_meet(&other->rest, bytes) ? 1 : ret;
 }
 
 /* Says so, once, if another thread's access may be closer than a hit.  Returns 0 or an
@@ -176,20 +90,22 @@ static int check_order(struct answer *a, const struct search_source *source,
 {
     const struct search *s = &a->search;
     const char *done = s->request->kind == CTR_KIND_LOAD ? "read" : "wrote";
-    struct tool_ranges bytes = {0};
+    struct search_bytes bytes = {0};
     int ret = 0;
 
     if (a->unsure || s->opt->quiet || !s->timed) {
         return 0;
     }
-    if (source->thread != s->at.thread && overlap(&s->when, &h->span)) {
+    if (source->thread != s->at.thread && search_spans_overlap(&s->when, &h->span)) {
         tool_error(s->opt->prog,
                    "%s: thread %d %s there at about the time of the moment: which was "
                    "first is not recorded",
                    s->opt->path, ctr_trace_thread(s->tr, source->thread)->tid, done);
         a->unsure = true;
     }
-    ret = a->unsure ? 0 : bytes_of(s, h, &bytes);
+    if (!a->unsure && !search_bytes_part(&s->left, h->addr, search_hit_end(h), &bytes)) {
+        ret = DUMP_STOP_NOMEM;
+    }
     for (uint32_t i = 0; !ret && !a->unsure && i < a->nr_sources; i++) {
         struct search_source *other = &a->sources[i];
 
@@ -204,7 +120,7 @@ static int check_order(struct answer *a, const struct search_source *source,
             ret = 0;
         }
     }
-    free(bytes.v);
+    search_bytes_fini(&bytes);
     return ret;
 }
 
@@ -224,16 +140,32 @@ static bool is_closer(const struct search *s, const struct search_hit *h,
     return (x > y) == s->request->back;
 }
 
-/* The source with the closest hit.  Returns 1, 0 if there is none, or as
- * search_source_next. */
-static int choose(struct answer *a, struct search_source **chosen)
+/*
+ * Prints what waits before a chunk is searched for, as that may take long.  The chunks of
+ * several threads would be decoded again each time, so then there must be at least as much
+ * as was printed before.
+ */
+static int print_early(struct answer *a)
+{
+    bool due = a->nr_sources == 1 || search_print_is_half(&a->print);
+
+    return due ? search_print_flush(&a->print) : TOOL_OK;
+}
+
+/* The source with the closest hit.  Returns 1, 0 if there is none or *status is not
+ * TOOL_OK, or as search_source_next. */
+static int choose(struct answer *a, struct search_source **chosen, int *status)
 {
     *chosen = NULL;
     for (uint32_t i = 0; i < a->nr_sources; i++) {
         struct search_source *source = &a->sources[i];
-        int ret = search_source_next(source, &a->search);
+        int ret;
 
-        if (ret && ret != 1) {
+        if (!source->done && !search_source_has_next(source, &a->search)) {
+            *status = print_early(a);
+        }
+        ret = *status ? 0 : search_source_next(source, &a->search);
+        if (*status || (ret && ret != 1)) {
             return ret;
         }
         if (ret && (!*chosen || is_closer(&a->search, &source->v[source->next],
@@ -328,16 +260,18 @@ static int check(const struct search *s)
 static int begin_ranges(struct answer *a)
 {
     const struct ctr_filter *f = &a->search.opt->filter;
-    int ret = 0;
+    bool ok = true;
 
-    for (uint32_t i = 0; !ret && i < f->naddr; i++) {
+    for (uint32_t i = 0; ok && i < f->naddr; i++) {
         const struct ctr_range *r = &f->addrs[i];
         if (!r->process || r->process - 1 == a->process) {
-            ret = add_range(&a->all, r->from, r->to);
-            ret = ret ? ret : add_range(&a->search.left, r->from, r->to);
+            ok = search_bytes_append(&a->all, r->from, r->to) &&
+                 search_bytes_append(&a->search.left, r->from, r->to);
         }
     }
-    return ret;
+    search_bytes_merge(&a->all);
+    search_bytes_merge(&a->search.left);
+    return ok ? 0 : DUMP_STOP_NOMEM;
 }
 
 /* Searches one process from s->at on; *status is that of what was printed.  Returns 0, an
@@ -353,12 +287,14 @@ static int search_process(struct answer *a, int *status)
     s->filter.nprocess = 1;
     s->filter.npid = 0; /* it chose the moment's process */
     ret = begin_sources(a);
-    while (!*status && !ret && s->left.n && (ret = choose(a, &source)) == 1) {
+    while (!*status && !ret && s->left.n && (ret = choose(a, &source, status)) == 1) {
         const struct search_hit h = source->v[source->next];
 
         ret = check_order(a, source, &h);
-        *status = ret ? *status : print_hit(a, source, &h);
-        ret = ret ? ret : take_out(s, &h);
+        ret = ret ? ret : take(a, source, &h);
+        if (!ret && search_print_is_full(&a->print)) {
+            *status = search_print_flush(&a->print);
+        }
     }
     end_sources(a);
     return ret;
@@ -374,8 +310,9 @@ int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
                                   .diag = {.off = CTR_NO_OFF}},
                        .process = ctr_trace_thread(tr, at->thread)->process};
     struct search *s = &a.search;
-    int status = check(s), ret = begin_ranges(&a), forked = 1;
+    int status = check(s), ret = begin_ranges(&a), forked = 1, printed;
 
+    search_print_init(&a.print, tr, opt, request->kind, &a.all);
     for (unsigned depth = 0;
          !status && !ret && s->left.n && forked == 1 && depth < MAX_FORKS; depth++) {
         ret = search_process(&a, &status);
@@ -386,10 +323,13 @@ int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
         ret = forked < 0 ? forked : 0;
         a.process = ctr_trace_thread(tr, s->at.thread)->process;
     }
-    free(a.all.v);
-    free(s->left.v);
+    printed = status ? TOOL_OK : search_print_flush(&a.print);
+    status = status ? status : printed;
+    search_print_fini(&a.print);
+    search_bytes_fini(&a.all);
+    search_bytes_fini(&s->left);
     if (!status && ret) {
         return dump_replay_status(opt, ret, 0, &s->diag);
     }
-    return status || a.any ? status : nothing(s);
+    return status || a.print.found ? status : nothing(s);
 }

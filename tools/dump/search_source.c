@@ -75,18 +75,8 @@ int search_source_init(struct search_source *source, struct search *s,
 void search_source_fini(struct search_source *source)
 {
     free(source->v);
-}
-
-bool search_touches(const struct tool_ranges *ranges, const struct search_hit *h)
-{
-    uint64_t end = search_hit_end(h);
-
-    for (uint32_t i = 0; i < ranges->n; i++) {
-        if (ranges->v[i].to > h->addr && ranges->v[i].from < end) {
-            return true;
-        }
-    }
-    return false;
+    search_near_reset(&source->near);
+    search_bytes_fini(&source->rest);
 }
 
 /* Makes the bounds of the user's filter those of one thread. */
@@ -108,10 +98,9 @@ static void resolve_bounds(struct ctr_filter *f, uint32_t thread)
     f->from_thread = f->to_thread = 0;
 }
 
-/* What to look for in the thread, of some bytes and at any time. */
-static struct ctr_filter filter_bytes(const struct search_source *source,
-                                      const struct search *s,
-                                      const struct tool_ranges *bytes)
+struct ctr_filter search_source_filter(const struct search_source *source,
+                                       const struct search *s,
+                                       const struct search_bytes *bytes)
 {
     struct ctr_filter f = s->filter;
 
@@ -128,7 +117,7 @@ static struct ctr_filter filter_bytes(const struct search_source *source,
 static struct ctr_filter filter_of(const struct search_source *source,
                                    const struct search *s)
 {
-    struct ctr_filter f = filter_bytes(source, s, &s->left);
+    struct ctr_filter f = search_source_filter(source, s, &s->left);
 
     if (source->thread != s->at.thread && s->request->back) {
         uint64_t to = s->when.from_ns + 1;
@@ -174,14 +163,11 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
         r, (struct search_hit){.ordinal = m->ordinal, .addr = m->addr, .size = m->size});
 }
 
-/* Whether memory that the system used is what is searched. */
-static bool is_wanted(const struct reading *r, const struct ctr_os_event *e,
-                      struct ctr_usermem *m)
+bool search_wants(const struct search *s, const struct ctr_os_event *e,
+                  struct ctr_usermem *m)
 {
-    const struct search *s = r->s;
-
     return s->opt->kinds & CTR_KIND_SYS && !s->filter.npc && !ctr_parse_usermem(e, m) &&
-           m->size && is_side(r, e->ordinal, true) &&
+           m->size &&
            s->request->kind ==
                (m->flags & CTR_USERMEM_WRITE ? CTR_KIND_STORE : CTR_KIND_LOAD);
 }
@@ -201,7 +187,7 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
         }
         r->anchors[r->nr_anchors++] = (struct anchor){e->ordinal, e->time_ns};
     }
-    if (!is_wanted(r, e, &m)) {
+    if (!search_wants(r->s, e, &m) || !is_side(r, e->ordinal, true)) {
         return 0;
     }
     return add_hit(r, (struct search_hit){.ordinal = e->ordinal,
@@ -295,6 +281,7 @@ static int read_chunk(struct search_source *source, struct search *s)
     int ret;
 
     source->n = source->next = 0;
+    search_near_reset(&source->near);
     filter.kinds = s->request->kind;
     /* A chunk may begin with the rest of an instruction's accesses. */
     filter.from = first > filter.from ? first : filter.from;
@@ -350,7 +337,7 @@ static struct moment after_chunk(const struct search_source *source, bool back)
 }
 
 /* Whether one of the chunk's hits touches bytes that are left: source->next is the first. */
-static bool has_next(struct search_source *source, const struct search *s)
+bool search_source_has_next(struct search_source *source, const struct search *s)
 {
     while (source->next < source->n &&
            !search_touches(&s->left, &source->v[source->next])) {
@@ -363,7 +350,7 @@ int search_source_next(struct search_source *source, struct search *s)
 {
     int ret;
 
-    while (!has_next(source, s)) {
+    while (!search_source_has_next(source, s)) {
         if (source->done || !s->left.n) {
             return 0;
         }
@@ -380,23 +367,6 @@ int search_source_next(struct search_source *source, struct search *s)
         source->done = source->again > 2; /* a damaged chunk could be found for ever */
     }
     return 1;
-}
-
-int search_source_within(const struct search_source *source, struct search *s,
-                         const struct search_span *span, const struct tool_ranges *bytes)
-{
-    const struct ctr_thread *t = ctr_trace_thread(s->tr, source->thread);
-    struct ctr_filter filter = filter_bytes(source, s, bytes);
-    struct ctr_found found;
-
-    if (!t->insns || span->from_ns >= span->to_ns) {
-        return 0;
-    }
-    filter.from_ns = filter.from_ns < span->from_ns ? span->from_ns : filter.from_ns;
-    filter.to_ns =
-        filter.to_ns && filter.to_ns < span->to_ns ? filter.to_ns : span->to_ns;
-    return ctr_search(s->tr, &filter, source->thread, t->first, CTR_SEARCH_SYSTEM,
-                      s->opt->jobs, &found, &s->diag);
 }
 
 int search_moment_span(struct search *s)

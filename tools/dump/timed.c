@@ -128,7 +128,7 @@ int timed_choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *
 {
     const struct dump_options *opt = d->opt;
 
-    if (!ops->os || ops->exec || ops->mem || ops->reg || opt->group || opt->only) {
+    if (!ops->os || ops->exec || ops->mem || ops->reg || opt->group || opt->picked) {
         return 0;
     }
     d->timeless = !(d->info.events & CTR_HAS_TIME);
