@@ -136,11 +136,18 @@ static void run(long n)
 }
 int main(void)
 {
+    int ends[2];
+
     run(0);
     run(1);
     run(0);
     for (int i = 2; i < N; i += 3) {
         buffer[i] = 5;
+    }
+    pipe(ends);
+    for (int i = 1000; i < 1100; i += 2) {
+        write(ends[1], "x", 1);
+        read(ends[0], (void *)(buffer + i), 1);
     }
     for (int i = 0; i < N; i++) {
         seen = buffer[i];
@@ -177,9 +184,11 @@ for option, order in ("--last-write-before=crash", -1), ("--first-write-after=0/
         if not mine or (e["tid"] in last and (e["ordinal"] - last[e["tid"]]) * order <= 0):
             sys.exit(f"{option}: nothing new, or not in order: {e}, {last}")
         last[e["tid"]] = e["ordinal"]
-        if order < 0 and any(int(e["value"], 16) != values[b - base] for b in mine):
+        got = int(e["value"], 16) if e["kind"] == "store" else ord("x")
+        if order < 0 and any(got != values[b - base] for b in mine):
             sys.exit(f"{option}: the program read something else: {e}")
-    if left or len(found) != N:
-        sys.exit(f"{option}: {len(found)} events, {len(left)} bytes without one")
+    calls = sum(e["kind"] != "store" for e in found)
+    if left or len(found) != N or calls != (50 if order < 0 else 0):
+        sys.exit(f"{option}: {len(found)} events, {calls} calls, {len(left)} bytes without one")
 END
 finish

@@ -23,6 +23,7 @@ static inline bool search_spans_overlap(const struct search_span *a,
 struct search_hit {
     uint64_t ordinal, addr, size;
     struct search_span span; /* not known if there is one thread */
+    size_t after; /* the times of its chunk before it, if it is memory of the system */
     uint32_t seq;
     bool system;
 };

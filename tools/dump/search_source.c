@@ -193,15 +193,25 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     return add_hit(r, (struct search_hit){.ordinal = e->ordinal,
                                           .addr = m.addr,
                                           .size = m.size,
-                                          .span = {e->time_ns, e->time_ns},
+                                          .after = r->nr_anchors,
                                           .system = true});
+}
+
+/* The time from the last of some of the chunk's times to the next. */
+static struct search_span span_after(const struct reading *r, size_t n)
+{
+    const struct ctr_chunk *c = &r->source->chunk;
+    struct search_span span = {c->start_ns, c->end_ns};
+
+    span.from_ns = n ? r->anchors[n - 1].ns : span.from_ns;
+    span.to_ns = n < r->nr_anchors ? r->anchors[n].ns : span.to_ns;
+    span.to_ns = span.to_ns < span.from_ns ? span.from_ns : span.to_ns;
+    return span;
 }
 
 /* Between which times an instruction ran; events at its ordinal were before it. */
 static struct search_span span_of(const struct reading *r, uint64_t ordinal)
 {
-    const struct ctr_chunk *c = &r->source->chunk;
-    struct search_span span = {c->start_ns, c->end_ns};
     size_t low = 0, high = r->nr_anchors;
 
     while (low < high) { /* the first one after it */
@@ -213,10 +223,7 @@ static struct search_span span_of(const struct reading *r, uint64_t ordinal)
             high = mid;
         }
     }
-    span.from_ns = low ? r->anchors[low - 1].ns : span.from_ns;
-    span.to_ns = low < r->nr_anchors ? r->anchors[low].ns : span.to_ns;
-    span.to_ns = span.to_ns < span.from_ns ? span.from_ns : span.to_ns;
-    return span;
+    return span_after(r, low);
 }
 
 static int in_order(const void *a, const void *b)
@@ -260,7 +267,7 @@ static void set_spans(struct reading *r)
     for (size_t i = 0; i < r->source->n; i++) {
         struct search_hit h = r->source->v[i];
 
-        h.span = h.system ? h.span : span_of(r, h.ordinal);
+        h.span = h.system ? span_after(r, h.after) : span_of(r, h.ordinal);
         if (!drop || h.span.to_ns > s->when.from_ns ||
             h.span.from_ns == s->when.from_ns) {
             r->source->v[n++] = h;
