@@ -25,7 +25,8 @@ static void run(long n)
 
     value = -n;
     pthread_create(&t, NULL, worker, (void *)n);
-    pthread_join(t, NULL);
+    pthread_join(t, NULL); /* without a call if the thread has ended */
+    getppid();
     seen = value;
     seen = other;
 }
@@ -107,6 +108,44 @@ got=$(found --first-write-after=syscall:write value)
 run $((4 * (1 - $(wc -l <shown)))) "$dump" --no-pager -a value --from=syscall:write \
     --last-write-before=end run.ctr
 cmp shown stdout || fail "--from with a search"
+
+# ---- backward, too: the only write may have been before the moment
+cat >late.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+volatile long value, go, done;
+static void *worker(void *arg)
+{
+    while (!go) {
+    }
+    getppid();
+    value = 7;
+    done = 1;
+    for (;;) {
+        pause();
+    }
+    return arg;
+}
+int main(void)
+{
+    pthread_t t;
+
+    pthread_create(&t, NULL, worker, NULL);
+    write(1, "go\n", 3);
+    go = 1;
+    while (!done) {
+    }
+    *(volatile int *)0 = 0;
+}
+END
+gcc -O1 -g -pthread -static -o late late.c || fail "cc late"
+"$BIN/cannoli-record" -q -e all -o run.ctr -- ./late >out 2>err
+got=$(found --last-write-before=crash value)
+[ "$got" = "0x7 " ] || fail "the only write, at about the time of the crash: $got"
+grep -q 'at about the time of the moment: which was first is not recorded' stderr ||
+    fail "no remark: $(cat stderr)"
+run 4 "$dump" --no-pager -a value --last-write-before=syscall:write run.ctr
+grep -q 'no write there is recorded before it' stderr || fail "$(cat stderr)"
 
 # ---- a range with thousands of writers: all are shown, the closest to the moment first, and
 # no chunk is read again for each of them

@@ -4,10 +4,11 @@
  *
  * Each thread of the process is searched for itself, away from the moment
  * (search_source.c).  Of what they find the closest is shown like any other event
- * (search_print.c), its bytes are taken out of what is left, and so on.  Between threads times decide: which of
- * two accesses was first is known if a system call or the like is between them; a remark
- * says where it is not.  What is left when nothing more is found is searched in the parent,
- * backward from the fork.
+ * (search_print.c), its bytes are taken out of what is left, and so on.  Between threads
+ * times decide: which of two accesses was first is known if a system call or the like is
+ * between them; a remark says where it is not.  What is left when nothing more is found is
+ * searched in what other threads did at about the time of the moment, and then in the
+ * parent, backward from the fork.
  */
 #include "dump/search_priv.h"
 
@@ -206,7 +207,7 @@ static int begin_sources(struct answer *a)
         }
     }
     t = ctr_trace_thread(s->tr, s->at.thread);
-    if (is_source(a, t)) {
+    if (is_source(a, t) && !s->possible) {
         ret = search_source_init(&a->sources[a->nr_sources++], s, t);
     }
     for (uint32_t i = 0; !ret && (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
@@ -274,19 +275,14 @@ static int begin_ranges(struct answer *a)
     return ok ? 0 : DUMP_STOP_NOMEM;
 }
 
-/* Searches one process from s->at on; *status is that of what was printed.  Returns 0, an
- * enum dump_stop or an error. */
-static int search_process(struct answer *a, int *status)
+/* Searches the threads of one process from s->at on; *status is that of what was printed.
+ * Returns 0, an enum dump_stop or an error. */
+static int search_threads(struct answer *a, int *status)
 {
     struct search *s = &a->search;
     struct search_source *source;
-    int ret;
+    int ret = begin_sources(a);
 
-    s->filter = s->opt->filter;
-    s->filter.processes = &a->process;
-    s->filter.nprocess = 1;
-    s->filter.npid = 0; /* it chose the moment's process */
-    ret = begin_sources(a);
     while (!*status && !ret && s->left.n && (ret = choose(a, &source, status)) == 1) {
         const struct search_hit h = source->v[source->next];
 
@@ -297,6 +293,25 @@ static int search_process(struct answer *a, int *status)
         }
     }
     end_sources(a);
+    return ret;
+}
+
+/* As search_threads, of one process. */
+static int search_process(struct answer *a, int *status)
+{
+    struct search *s = &a->search;
+    int ret;
+
+    s->filter = s->opt->filter;
+    s->filter.processes = &a->process;
+    s->filter.nprocess = 1;
+    s->filter.npid = 0; /* it chose the moment's process */
+    ret = search_threads(a, status);
+    if (!ret && !*status && s->left.n && s->timed && s->request->back) {
+        s->possible = true;
+        ret = search_threads(a, status);
+        s->possible = false;
+    }
     return ret;
 }
 

@@ -53,6 +53,12 @@ static int find_time(struct search *s, const struct ctr_thread *t, uint64_t ns,
     return 0;
 }
 
+/* What another thread did later than this was after the moment. */
+static uint64_t latest_ns(const struct search *s)
+{
+    return s->possible ? s->when.to_ns : s->when.from_ns;
+}
+
 int search_source_init(struct search_source *source, struct search *s,
                        const struct ctr_thread *t)
 {
@@ -67,7 +73,7 @@ int search_source_init(struct search_source *source, struct search *s,
     }
     source->from = (struct moment){.thread = t->index, .ordinal = t->first + t->insns};
     source->flags |= back ? CTR_SEARCH_POINT : CTR_SEARCH_SYSTEM;
-    source->done = !t->insns || (back && t->start_ns > s->when.from_ns);
+    source->done = !t->insns || (back && t->start_ns > latest_ns(s));
     return back || source->done ? 0
                                 : find_time(s, t, s->when.from_ns, &source->from.ordinal);
 }
@@ -120,7 +126,7 @@ static struct ctr_filter filter_of(const struct search_source *source,
     struct ctr_filter f = search_source_filter(source, s, &s->left);
 
     if (source->thread != s->at.thread && s->request->back) {
-        uint64_t to = s->when.from_ns + 1;
+        uint64_t to = latest_ns(s) + 1;
 
         f.to_ns = !f.to_ns || f.to_ns > to ? to : f.to_ns;
     }
