@@ -107,6 +107,19 @@ const char *tool_state_name(enum ctr_state state)
     return (unsigned)state < 4 ? names[state] : "unknown";
 }
 
+bool tool_selected_by(const struct ctr_info *info, const char *option)
+{
+    size_t n = strlen(option);
+
+    for (const char *p = info->selection; (p = strstr(p, option)) != NULL; p += n) {
+        if ((p == info->selection || p[-1] == ' ') &&
+            (p[n] == ' ' || p[n] == '=' || !p[n])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void tool_note_part(const char *prog, const char *path, const struct ctr_trace *tr,
                     const char *meaning)
 {

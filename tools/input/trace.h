@@ -38,6 +38,9 @@ int tool_mappings_status(const char *prog, const char *path, const struct mappin
 int tool_trace_status(const char *prog, const char *path, const struct ctr_trace *tr,
                       bool quiet);
 
+/* Whether a part was recorded that an option of the recorder ("--once") selected. */
+bool tool_selected_by(const struct ctr_info *info, const char *option);
+
 /* Says on stderr if only a part was recorded or kept, and what that means for the answer:
  * "counts are of that". */
 void tool_note_part(const char *prog, const char *path, const struct ctr_trace *tr,

@@ -339,7 +339,7 @@ static int decide(struct lookup *l)
     l->flags = CTR_SEARCH_BACK;
     ret = search_line(l);
     ret = ret ? ret : search_parents(l);
-    if (!ret && m->at.ordinal) {
+    if (!ret && m->at.ordinal > ctr_trace_thread(m->tr, m->at.thread)->first) {
         /* What comes after the instruction before is what comes from the moment on. */
         l->pos = here;
         l->pos.ordinal--;

@@ -8,6 +8,7 @@
 
 #include "guest/dwarf_regs.h"
 #include "symbols/dwarf_expr.h"
+#include "symbols/symfile_frames.h"
 #include "symbols/symfile_vars.h"
 
 #define NEAR 64u /* bytes at the begin of a frame: a prologue writes there first */
@@ -66,16 +67,33 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, size_t n)
     return true;
 }
 
+/* The canonical frame address by the rules of the file, if it was read with them. */
+static bool unwind_cfa(const struct reader *r, uint64_t *value)
+{
+    const struct symfile *file = r->f->module->file;
+    const struct sym_frame_row *row = symfile_frame_row(file, r->f->vaddr);
+    struct sym_caller caller;
+
+    if (!row || !symfile_unwind(file, row, &r->env, NULL, NULL, &caller)) {
+        return false;
+    }
+    *value = caller.cfa;
+    return true;
+}
+
 static bool read_cfa(void *arg, uint64_t *value)
 {
     const struct reader *r = arg;
 
+    if (!r->f->has_entry) {
+        return unwind_cfa(r, value);
+    }
     *value = r->f->entry_sp +
              (uint64_t)dwarf_cfa_offset(r->info.elf_machine, r->info.addr_bits);
     if (r->info.addr_bits == 32) {
         *value &= UINT32_MAX;
     }
-    return r->f->has_entry;
+    return true;
 }
 
 static bool read_frame_base(void *arg, uint64_t *value)

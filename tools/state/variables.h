@@ -20,7 +20,7 @@ struct frame_state {
     struct call_state now;     /* registers of the frame, memory of the moment */
     const uint8_t *entry_regs; /* at the function's entry; NULL: not known */
     uint64_t entry_sp;         /* the stack pointer at the function's entry */
-    bool has_entry;            /* it is known */
+    bool has_entry;            /* it is known; else frames are by SYMFILE_FRAMES */
     /* Whether some of these bytes of the function's frame were written since its entry, with
      * now.arg; NULL: it is not known.  A variable in bytes that were not is "<not set yet>":
      * the code that sets it, or the prologue that stores a parameter, is still to come. */

@@ -161,19 +161,6 @@ static void note_ids(struct adding *a)
     c->longest_ns = ns > c->longest_ns ? ns : c->longest_ns;
 }
 
-/* Whether an option is among those of a selection, which spaces separate. */
-static bool has_option(const char *selection, const char *option)
-{
-    size_t n = strlen(option);
-
-    for (const char *p = selection; (p = strstr(p, option)) != NULL; p += n) {
-        if ((p == selection || p[-1] == ' ') && (p[n] == ' ' || !p[n])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* After the trace's counts were added: updates the properties of the sums. */
 static void note_added(struct adding *a)
 {
@@ -190,8 +177,8 @@ static void note_added(struct adding *a)
         c->branches = false;
         c->once = true;
     }
-    c->ran_only |= has_option(a->info.selection, "--once") ||
-                   has_option(a->info.selection, "--coverage");
+    c->ran_only |=
+        tool_selected_by(&a->info, "--once") || tool_selected_by(&a->info, "--coverage");
     c->traces++;
     if (!(a->info.events & CTR_HAS_MAP)) {
         c->unmapped_path = c->unmapped ? c->unmapped_path : a->path;

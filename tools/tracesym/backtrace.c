@@ -12,6 +12,7 @@
 #include "common/array.h"
 #include "call_list.h"
 #include "input/trace.h"
+#include "last_place.h"
 #include "state/call.h"
 #include "state/memory.h"
 #include "state/variables.h"
@@ -31,6 +32,7 @@ struct frame_at {
     struct instant opened; /* after the call */
     struct instant now;    /* the instruction that it is at: the call of the next frame */
     bool unseen;           /* the trace does not have that instruction */
+    bool midway, uncalled; /* as of struct call_span */
     /* states there, and at its begin */
     uint64_t pc;
     bool past; /* pc is that of the instruction before */
@@ -74,7 +76,9 @@ static int on_open(void *arg, const struct calltree *t, const struct call_span *
     }
     b->v[b->n++] = (struct frame_at){.function = s->function,
                                      .from = {s->from_thread, s->from},
-                                     .opened = {s->opened_thread, s->opened}};
+                                     .opened = {s->opened_thread, s->opened},
+                                     .midway = s->midway,
+                                     .uncalled = s->uncalled};
     return 0;
 }
 
@@ -86,7 +90,8 @@ static void find_now(struct backtracer *b, uint32_t i)
 
     if (!next) {
         f->now = (struct instant){b->opt->at->thread, b->opt->at->ordinal};
-    } else if (next->ordinal > ctr_trace_thread(b->tr, next->thread)->first) {
+    } else if (!b->v[i + 1].uncalled &&
+               next->ordinal > ctr_trace_thread(b->tr, next->thread)->first) {
         f->now = (struct instant){next->thread, next->ordinal - 1};
     } else {
         f->now = f->from;
@@ -173,7 +178,7 @@ static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
     } else if (!w->v[i].now) {
         f->entry_pc = s->pc;
         f->entry_ns = s->time_ns;
-        f->entry = copy_regs(b, s->values);
+        f->entry = f->midway ? NULL : copy_regs(b, s->values);
     }
     return b->no_memory ? STOP_NOMEM : 0;
 }
@@ -417,7 +422,7 @@ static bool put_line(struct backtracer *b, const struct frame_at *f, const struc
     }
     ok = ok && textbuf_printable(o, l->name, site_called_length(l->name)) &&
          textbuf_printf(o, " (");
-    if (ok && l->fn) {
+    if (ok && l->fn && (f->entry || !f->regs || l->scope == SYM_NONE)) {
         ok = put_arguments(b, f, l->fn);
     } else if (ok && f->regs && l->scope != SYM_NONE) {
         struct frame_state s = state_of(b, f, place, l->scope);
@@ -512,6 +517,28 @@ static void remark(const struct backtracer *b)
     }
 }
 
+/* Whether the thread has come to the moment in code that was recorded: TOOL_OK, or another
+ * status after a line on stderr. */
+static int check_end(struct backtracer *b)
+{
+    const struct ctr_thread *t = ctr_trace_thread(b->tr, b->opt->at->thread);
+    uint64_t pc;
+    int ret = 0;
+
+    if (b->info.selection[0] && b->opt->at->ordinal >= t->first + t->insns) {
+        ret = last_place_unseen(b->tr, t, &pc, &b->diag);
+    }
+    if (ret == 1) {
+        tool_error(PROG,
+                   "%s: the instruction at 0x%" PRIx64 " that the signal came at was not "
+                   "recorded (%s): who called it is not known; the last one recorded is "
+                   "%" PRIu64,
+                   b->dump->path, pc, b->info.selection, t->first + t->insns - 1);
+        return TOOL_NOTHING;
+    }
+    return ret ? dump_replay_status(b->dump, ret, 0, &b->diag) : TOOL_OK;
+}
+
 int backtrace(struct ctr_trace *tr, const struct places *places,
               const struct backtrace_options *opt)
 {
@@ -520,15 +547,16 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
                            .opt = opt,
                            .dump = opt->dump,
                            .diag = {.off = CTR_NO_OFF}};
-    int status;
+    int status = calls_are_known(tr, opt->dump->path);
 
-    if (!calls_are_known(tr, opt->dump->path)) {
-        return TOOL_FAILED;
+    if (status) {
+        return status;
     }
     ctr_trace_info(tr, &b.info);
     call_printer_init(&b.printer, tr, opt->dump->string_max, false);
     b.memory_at = *opt->at;
-    status = find_frames(&b);
+    status = check_end(&b);
+    status = status ? status : find_frames(&b);
     if (!status && !b.n) {
         tool_error(PROG, "%s: the thread is in no function yet", opt->dump->path);
         status = TOOL_NOTHING;

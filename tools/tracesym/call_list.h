@@ -26,9 +26,10 @@ struct call_list {
     size_t n;
 };
 
-/* Whether calls can be found: whether the instructions of the machine are known.  If not
- * there is a message on stderr. */
-bool calls_are_known(struct ctr_trace *tr, const char *path);
+/* Whether calls can be found: whether the instructions of the machine are known, and each
+ * one that ran was recorded, at least in some code.  TOOL_OK, or another status after a
+ * message on stderr. */
+int calls_are_known(struct ctr_trace *tr, const char *path);
 
 /*
  * Finds all calls whose function has a name that one of the patterns matches: NAME, a glob,

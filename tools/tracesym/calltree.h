@@ -146,6 +146,8 @@ struct call_span {
     uint32_t from_thread, opened_thread;
     bool uncalled; /* the call of it is not in the trace: who called is not known */
     bool running;  /* the same, and it was running already when the trace began */
+    bool midway;   /* `from' is not the function's first instruction: how it began is not
+                      in the trace, or it resumed there */
 };
 
 struct calltree_options {

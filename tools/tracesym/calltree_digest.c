@@ -156,7 +156,7 @@ static int emit_span(struct digest *d, const struct ev_frame *f, uint32_t depth)
                         d->now_ns,
                         f->opened,
                         depth,
-                        false};
+                        .midway = f->midway};
     uint8_t *p;
 
     if (d->ordinal - f->from < d->opt->span_min) {
@@ -196,6 +196,7 @@ static int call(struct digest *d, struct spot *to)
     f->ret = d->last->fall;
     f->node = child(d, d->cur, fn, site);
     f->twice = fn->twice;
+    f->midway = false;
     f->from = f->opened = d->ordinal;
     f->from_ns = d->now_ns;
     d->cur = f->node;
@@ -241,7 +242,8 @@ static int tail_call(struct digest *d, struct spot *to)
     f->node = child(d, parent, fn, site);
     f->twice |= fn->twice;
     d->cur = f->node;
-    d->nodes[d->cur].calls += to->start || fn->range->kind == FN_STRETCH;
+    f->midway = !to->start && fn->range->kind != FN_STRETCH;
+    d->nodes[d->cur].calls += !f->midway;
     return 0;
 }
 

@@ -85,6 +85,7 @@ static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
                                                   .fn = v->fn,
                                                   .node = v->global,
                                                   .twice = from->twice,
+                                                  .midway = from->midway,
                                                   .from = from->from,
                                                   .from_ns = from->from_ns,
                                                   .opened = from->opened,
@@ -430,7 +431,8 @@ static int report_open(struct fold *f, uint32_t thread)
                                  .from_thread = fr->from_thread,
                                  .opened_thread = fr->opened_thread,
                                  .uncalled = fr->uncalled,
-                                 .running = fr->running};
+                                 .running = fr->running,
+                                 .midway = fr->midway};
         if (!fold_number(f, fr->fn)) {
             return -CTR_E_NOMEM;
         }

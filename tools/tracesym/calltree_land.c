@@ -117,6 +117,7 @@ static int resume(struct fold *f, struct thread_state *t, const struct ev *e, bo
         fr->from = t->ordinal;
         fr->from_ns = t->time_ns;
         fr->from_thread = (uint32_t)(t - f->threads);
+        fr->midway = true;
         t->signals += fr->fn->kind == FN_SIGNAL;
     }
     if (!ret) {

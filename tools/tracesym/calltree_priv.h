@@ -251,7 +251,7 @@ struct ev_frame {
     uint64_t from, from_ns; /* when its function began */
     uint64_t opened;        /* when it was called */
     uint32_t node;
-    bool twice;
+    bool twice, midway;
 };
 
 /* EV_SPAN */
@@ -259,7 +259,7 @@ struct ev_span {
     struct fn *fn;
     uint64_t from, to, from_ns, to_ns, opened;
     uint32_t depth; /* above the stack's depth */
-    bool uncalled, running;
+    bool uncalled, running, midway;
 };
 
 struct ev_name {
@@ -308,7 +308,7 @@ struct frame {
     struct fn *fn;
     uint32_t node;
     bool twice;
-    bool uncalled, running; /* as of struct call_span */
+    bool uncalled, running, midway; /* as of struct call_span */
 };
 
 struct stack {

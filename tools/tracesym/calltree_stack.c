@@ -177,7 +177,8 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
                              .from_ns = s->from_ns,
                              .to_ns = s->to_ns,
                              .uncalled = s->uncalled,
-                             .running = s->running};
+                             .running = s->running,
+                             .midway = s->midway};
 
     span.from_thread = span.opened_thread = span.thread;
 
@@ -192,7 +193,7 @@ static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
 {
     const struct frame *fr = &t->stack.v[i];
     struct ev_span s = {fr->fn,     fr->from, t->ordinal,   fr->from_ns, t->time_ns,
-                        fr->opened, i - 1,    fr->uncalled, fr->running};
+                        fr->opened, i - 1,    fr->uncalled, fr->running, fr->midway};
     uint32_t thread = (uint32_t)(t - f->threads);
 
     if (fr->from_thread != thread) {
@@ -286,6 +287,7 @@ int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool ent
     fr->from = t->ordinal;
     fr->from_ns = t->time_ns;
     fr->from_thread = (uint32_t)(t - f->threads);
+    fr->midway = !entered;
     if (entered) {
         fr->running = false;
         count_call(f, fr->node, fn);
@@ -304,6 +306,7 @@ int fold_begin_uncalled(struct fold *f, struct thread_state *t, const struct ev 
     if (!ret) {
         t->stack.v[t->stack.n - 1].uncalled = true;
         t->stack.v[t->stack.n - 1].running = !e->start;
+        t->stack.v[t->stack.n - 1].midway = !e->start;
     }
     return ret;
 }

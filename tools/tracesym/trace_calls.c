@@ -445,10 +445,10 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
                        .diag = {.off = CTR_NO_OFF}};
     struct calltree_options tree = {
         .filter = opt->filter, .jobs = opt->dump->jobs, .quiet = opt->dump->quiet};
-    int status;
+    int status = calls_are_known(tr, t.dump->path);
 
-    if (!calls_are_known(tr, t.dump->path)) {
-        return TOOL_FAILED;
+    if (status) {
+        return status;
     }
     ctr_trace_info(tr, &t.info);
     t.partial = t.info.selection[0] != 0;

@@ -772,8 +772,14 @@ static int show_with_symbols(struct ctr_trace *tr, struct command_line *c)
     struct profile_older *older = &c->older;
     struct modset *modset = NULL;
     struct places *places = NULL;
-    int status = modset_open(&modset, &c->modset);
+    struct ctr_info info;
+    int status;
 
+    ctr_trace_info(tr, &info);
+    if (c->mode == MODE_BACKTRACE && (info.selection[0] || info.dropped_insns)) {
+        c->modset.flags |= SYMFILE_FRAMES; /* of functions that had begun before */
+    }
+    status = modset_open(&modset, &c->modset);
     if (!status) {
         status = places_load(&places, modset, tr, c->dump.opt.path);
     }

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+# Backtraces in recordings of a part: functions that began before it are shown as in a
+# recording of the whole, with variables where they are now, and nothing is invented.
+. "$SRC/tests/cli/librecord.sh"
+need_qemu x86_64 gcc
+export CANNOLI_QEMU_DIR=$qemu_dir
+sym="$BIN/tracesym --no-pager"
+
+cat >app.c <<'END'
+struct node { struct node *next; long v; };
+static struct node pool[4];
+volatile unsigned long noise;
+__attribute__((noinline)) long walk(struct node *n, int depth, long why)
+{
+    long s = why;
+    while (n) {
+        s += n->v + depth;
+        n = n->next;
+    }
+    return s;
+}
+__attribute__((noinline)) long work(struct node *n, int rounds, long why)
+{
+    unsigned long x = 88172645463325252u;
+    long t = 0;
+    for (int i = 0; i < rounds; i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        noise = x;
+        t += walk(n, i, why);
+        if (i == 79990) {
+            n->next->next = (struct node *)0x1230;
+        }
+    }
+    return t;
+}
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < 3; i++) {
+        pool[i] = (struct node){&pool[i + 1], i};
+    }
+    pool[3].v = argc;
+    return (int)work(pool, 80000, argv ? 77 : 0);
+}
+END
+
+# frames FILE: the two innermost frames of the crash, with variables
+frames() {
+    $sym -q --backtrace=crash --locals "$1" 2>err | sed '/^#2 /,$d'
+}
+
+# part CC QEMU FLAG...
+part() {
+    local cc=$1 qemu=$2 first
+    shift 2
+    "$cc" -g -static "$@" -o app app.c || { fail "$cc"; return; }
+    record() {
+        "$BIN/cannoli-record" -q -e all "$@" -- "$qemu" ./app 2>err
+    }
+    record -o full.ctr
+    frames full.ctr >want
+    grep -q '^#0 .* walk (n=0x[0-9a-f]*, depth=79991, why=77)' want &&
+        grep -q '^#1 .* work (n=0x[0-9a-f]*, rounds=80000, why=77)' want ||
+        fail "$*: the whole: $(cat want)"
+    for options in "--ring 1M" "--after-instructions=800007" "--start-at=walk"; do
+        # shellcheck disable=SC2086 # two words
+        record $options -o part.ctr
+        frames part.ctr >got
+        # What a parameter was is not known where the function began before: its value now.
+        cmp want got || fail "$* $options: $(diff want got; cat err)"
+    done
+    # No instruction of a ring is without a backtrace, the first one least of all.
+    record --ring 1M -o part.ctr
+    first=$("$BIN/tracedump" --no-pager --info part.ctr | sed -n 's/^dropped *\([0-9]*\) .*/\1/p')
+    [ -n "$first" ] || fail "$*: the ring has all"
+    for n in "$first" $((first + 1)) $((first + 1000)); do
+        run 0 $sym -q --backtrace="$n" --locals part.ctr
+        grep -q '^#0 ' stdout || fail "$* --backtrace=$n: $(cat stdout stderr)"
+    done
+    # The crash is in code that was not recorded.
+    record --function=work,main -o part.ctr
+    run 4 $sym -q --backtrace=crash part.ctr
+    grep -q 'that the signal came at was not recorded (--function=work,main)' stderr ||
+        fail "$* --function: $(cat stderr)"
+    record --once -o part.ctr
+    for question in --backtrace=crash --trace-calls=walk; do
+        run 4 $sym -q $question part.ctr
+        grep -q 'single instructions were recorded (--once): which calls' stderr ||
+            fail "$* --once $question: $(cat stderr)"
+    done
+}
+
+part gcc qemu-x86_64 -O0
+if [ -x "$qemu_dir/qemu-arm" ] && command -v arm-linux-gnueabihf-gcc >/dev/null; then
+    part arm-linux-gnueabihf-gcc qemu-arm -O0
+fi
+finish
