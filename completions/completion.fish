@@ -69,5 +69,9 @@ function __cannoli_command
             set -e words[1]
         end
     end
-    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
+    set -l line (string join ' ' -- (string escape -- $words) (commandline -ct))
+    # An option of ours, which fish completes itself, is no command.
+    if not string match -q -- '-*' $line
+        complete -C "$line"
+    end
 end

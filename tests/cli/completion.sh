@@ -199,9 +199,11 @@ for shell in zsh fish; do
         $shell -n $program.$shell || fail "$program: $shell does not read it"
     done
 done
-# fish_gives LINE WORD...: fish completes the last word of LINE to these
+# fish_gives LINE WORD...: fish completes the last word of LINE to these, and prints nothing
+# else into the terminal
 fish_gives() {
-    HOME=$PWD fish -N -c "source ${1%% *}.fish; complete -C '$1'" | cut -f1 | sort | tr '\n' ' ' >got
+    HOME=$PWD fish -N -c "source ${1%% *}.fish; complete -C '$1'" 2>fish.err | cut -f1 | sort | tr '\n' ' ' >got
+    [ ! -s fish.err ] || fail "fish: '$1': $(cat fish.err)"
     [ "$(cat got)" = "${*:2} " ] || fail "fish: '$1': '$(cat got)', not '${*:2}'"
 }
 if command -v fish >/dev/null; then
@@ -214,6 +216,9 @@ if command -v fish >/dev/null; then
     fish_gives 'tracedump system.ctr --from=syscall:ex' --from=syscall:{execve,exit_group}
     fish_gives 'tracedump system.ctr -p 4242,5' 4242,5000
     fish_gives 'tracedump chosen.ctr --to=mark:ro' --to=mark:round
+    # options of the recorder before the command
+    fish_gives 'cannoli-record --cove' --coverage
+    fish_gives 'cannoli-record -q --fo' --follow-exec --for-instructions
     # the command to record: a program, then its arguments
     : >only.data
     printf '#!/bin/sh\n' >onlyprogram
