@@ -23,6 +23,23 @@ printf 'hello, this is a text\n' >text
 refused "a text" 'trace' text
 head -c 70000 /dev/zero >zeros
 refused "zeros" 'trace' zeros
+# Whole sections and no chunk among them, as the file of a recording that has just begun
+cat >begun.py <<'PY'
+import struct
+data = open("good.ctr", "rb").read()
+at = data.index(b"SECT") - 8
+while struct.unpack_from("<H", data, at + 12)[0] != 5: # a chunk
+    size, = struct.unpack_from("<I", data, at + 4)
+    columns, = struct.unpack_from("<H", data, at + 20)
+    at += 8 + size + sum(struct.unpack_from("<I", data, at + 24 + 16 * i)[0] for i in range(columns))
+open("begun", "wb").write(data[:at])
+PY
+python3 begun.py || fail "begun.py"
+refused "just begun" \
+    '^tracedump: begun: there is no chunk in the file yet: its recording has just begun, or was cut short$' begun
+cp begun cut
+head -c 60 good.ctr | tail -c 20 >>cut
+refused "damaged before the first chunk" '(no section here|ends too early).* \(at offset [0-9]*\)$' cut
 if command -v zstd >/dev/null; then
     zstd -q -f text -o text.zst
     refused "another zstd file" 'trace' text.zst

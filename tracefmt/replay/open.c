@@ -137,8 +137,10 @@ static int open_file(struct ctr_trace *tr, unsigned flags, struct ctr_diag *diag
             }
             return -tr->damage.code;
         }
-        return ctr_fail(diag, CTR_E_TRUNCATED, tr->src.size, "chunk",
-                        "there is no whole chunk in the file");
+        /* Whole sections up to its end: nothing shows whether more will come. */
+        return ctr_fail(diag, CTR_E_TRUNCATED, CTR_NO_OFF, "chunk",
+                        "there is no chunk in the file yet: its recording has just "
+                        "begun, or was cut short");
     }
     return 0;
 }
