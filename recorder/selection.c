@@ -164,6 +164,9 @@ static int add_place(struct selection *sel, const char *prog, const char *option
                                 "0x1000-0x2000",
                                 option, item);
     }
+    if (item_malformed(item)) {
+        return tool_usage_error(prog, "%s: '%s' %s", option, item, item_malformed(item));
+    }
     if (names_add(&sel->names, option, item) || !add_builtin(sel, option + 2, item)) {
         return no_memory(prog);
     }

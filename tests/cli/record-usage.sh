@@ -59,6 +59,26 @@ usage --once --coverage -- qemu-arm x
 usage --coverage -e mem -- qemu-arm x
 usage --coverage -e reg -- qemu-arm x
 usage --start-at= -- qemu-arm x
+# places that no file can have: said before a program runs
+: >x
+malformed() {
+    for option in --start-at --stop-at --range --function; do
+        usage "$option=$1" -o malformed.ctr -- qemu-arm x
+        grep -qF -- "$option: '${1##*,}' $2. Try" stderr || fail "$option=$1: $(cat stderr)"
+        [ ! -e malformed.ctr ] || fail "$option=$1: a file was made"
+    done
+}
+malformed main+zz "has no number after its '+'"
+malformed main+0x "has no number after its '+'"
+malformed main+4+zz "has no number after its '+'"
+malformed main,leaf+ "has no number after its '+'"
+malformed +zz "has no name before its '+'"
+malformed main+4+0 'is empty'
+malformed main- "has no end after its '-'"
+malformed 'libc.so.6!' "has no name after its '!'"
+malformed parse.c: "has no line or name after its ':'"
+usage "--start-at='main" -- qemu-arm x
+usage '--stop-at=main,x[1' -- qemu-arm x
 usage --after-instructions=many -- qemu-arm x
 usage --after-instructions=-1 -- qemu-arm x
 usage --after-instructions=0xffffffffffffffff -- qemu-arm x

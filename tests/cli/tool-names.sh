@@ -467,7 +467,6 @@ nothing --pc laef "no function 'laef' (did you mean 'leaf'?)"
 nothing --pc app!laef "no function 'laef' (did you mean 'leaf'?)"
 nothing --pc leaf,laef "no function 'laef' (did you mean 'leaf'?)"
 nothing --pc nosuch!leaf "no program or library 'nosuch' ran"
-nothing --pc app! "'app!' has no name after it"
 nothing --pc nosuch.c:3 "no source file 'nosuch.c'"
 nothing --pc app.c:99999 "no code of app.c at line 99999"
 nothing --pc main-leaf "'main-leaf' is no range"
@@ -488,7 +487,8 @@ nothing --addr total+1000000+8 "there is no such event"
 for tool in tracedump tracesym; do
     is_usage $tool -a app+0x10 fixed.ctr
     grep -qF "write app!0x10 or app!app+0x10" stderr || fail "$(cat stderr)"
-    for bad in '' ',' 'leaf,' ',leaf' "'leaf" 'area(int' 'x[1' 5-5 6-5 '12,0x' leaf+1+0; do
+    for bad in '' ',' 'leaf,' ',leaf' "'leaf" 'area(int' 'x[1' 5-5 6-5 '12,0x' leaf+1+0 \
+        leaf+zz leaf+ leaf- app! app.c:; do
         is_usage $tool --pc="$bad" fixed.ctr
         is_usage $tool --addr="$bad" fixed.ctr
     done

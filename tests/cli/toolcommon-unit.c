@@ -14,6 +14,7 @@
 #include "guest/disas.h"
 #include "input/args.h"
 #include "input/idcache.h"
+#include "common/items.h"
 #include "common/options.h"
 #include "common/quantity.h"
 #include "common/textbuf.h"
@@ -141,6 +142,46 @@ static void test_quantities(void)
     }
     for (size_t i = 0; i < sizeof(bad_times) / sizeof(*bad_times); i++) {
         CHECK(!quantity_parse_seconds(bad_times[i], &v), "accepted '%s'", bad_times[i]);
+    }
+}
+
+/* Items of which some look like one that is malformed. */
+static void test_items(void)
+{
+    static const char *const good[] = {"main",
+                                       "main+4",
+                                       "main+0x10+8",
+                                       "app+0",
+                                       "c++filt!main",
+                                       "lib+x.so!f",
+                                       "a+b.c:12",
+                                       "libstdc++.so.6+0x10-libstdc++.so.6+0x20",
+                                       "f(int+x)",
+                                       "F<A+B>",
+                                       "operator+",
+                                       "Box::operator+",
+                                       "operator++",
+                                       "operator+++4",
+                                       "operator-",
+                                       "operator--",
+                                       "Box::operator+=",
+                                       "app!operator!",
+                                       "'main+zz'",
+                                       "'main-'",
+                                       "'parse.c'::f",
+                                       "main-leaf",
+                                       "+[Foo bar]",
+                                       "*+*"};
+    static const char *const bad[] = {"main+zz",  "main+",     "main+0x",  "main+4+zz",
+                                      "main+4+0", "'main'+zz", "f(int)+x", "F<A+B>+C",
+                                      "main-",    "app!",      "parse.c:", "+zz",
+                                      "+4",       "c++filt",   "libstdc++"};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        CHECK(!item_malformed(good[i]), "'%s' %s", good[i], item_malformed(good[i]));
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        CHECK(item_malformed(bad[i]), "'%s' is accepted", bad[i]);
     }
 }
 
@@ -401,6 +442,7 @@ int main(void)
     test_numbers();
     test_values();
     test_quantities();
+    test_items();
     test_json();
     test_markup();
     test_printable();

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/items.h"
 #include "symbols/symfile_data.h"
 
 /* ------------------------------------------------------------------- an item */
@@ -148,11 +149,11 @@ static int find_single(struct finder *f, const char *text, uint32_t len)
     uint32_t rest, inner;
     uint64_t number, offset;
 
-    if (!location_offset(text, len, &rest, &number)) {
+    if (!item_offset(text, len, &rest, &number)) {
         find_plain(f, text, len);
         return TOOL_OK;
     }
-    if (location_offset(text, rest, &inner, &offset)) {
+    if (item_offset(text, rest, &inner, &offset)) {
         return number ? find_offset(f, text, inner, offset, number)
                       : tool_usage_error(f->request->prog, "%s: '%s' is empty",
                                          f->request->option, text);

@@ -25,7 +25,8 @@ bool location_list_add(struct locations *list, const char *text)
             v[list->n].range = one.v[0];
         }
         free(one.v);
-        if (!v[list->n].numeric && item_looks_numeric(v[list->n].text)) {
+        if (!v[list->n].numeric &&
+            (item_looks_numeric(v[list->n].text) || item_malformed(v[list->n].text))) {
             free((char *)(uintptr_t)v[list->n].text);
             return false;
         }
@@ -54,24 +55,6 @@ bool location_list_named(const struct locations *list)
         }
     }
     return false;
-}
-
-bool location_offset(const char *text, uint32_t len, uint32_t *rest, uint64_t *number)
-{
-    char digits[24];
-    uint32_t at = len, n;
-
-    while (at && text[at - 1] != '+' && text[at - 1] != '\'') {
-        at--;
-    }
-    n = len - at;
-    if (at < 2 || text[at - 1] != '+' || !n || n >= sizeof(digits)) {
-        return false;
-    }
-    memcpy(digits, text + at, n);
-    digits[n] = 0;
-    *rest = at - 1;
-    return tool_parse_u64(digits, number);
 }
 
 uint32_t location_module(const char *text, uint32_t len)

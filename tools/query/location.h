@@ -47,12 +47,6 @@ bool location_list_named(const struct locations *list);
 
 /* ------------------------------------------------------------ parts of an item */
 
-/*
- * Splits "REST+NUMBER" at the last '+': *rest is the length of REST, which is not empty.
- * False if the item does not end so.
- */
-bool location_offset(const char *text, uint32_t len, uint32_t *rest, uint64_t *number);
-
 /* The position of the '!' after a module's name, or len if there is none. */
 uint32_t location_module(const char *text, uint32_t len);
 
