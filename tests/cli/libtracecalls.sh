@@ -6,19 +6,23 @@ sym=$BIN/tracesym
 sources=$SRC/tests/cli/calls
 events=mem,val,reg,sys,map,thr,time
 
-# compile TARGET PROGRAM FLAG...: out of the source of that name
-compile() {
-    local target=$1 program=$2 cc
-    shift 2
-    cc=$(python3 - "$target" <<'END'
+# compiler TARGET: the words of its command; fails if this machine cannot build for it or run it
+compiler() {
+    [ -x "$qemu_dir/$(qemu_of "$1")" ] && python3 - "$1" <<'END'
 import os, sys
 sys.path.insert(0, os.environ["SRC"] + "/tests/guests")
 import table
 t = table.TARGETS[sys.argv[1]]
-print("" if t.missing() else t.cc + " " + t.flags)
+print(t.cc + " " + t.flags)
+sys.exit(1 if t.missing() else 0)
 END
-    )
-    [ -n "$cc" ] && [ -x "$qemu_dir/$(qemu_of "$target")" ] || return 1
+}
+
+# compile TARGET PROGRAM FLAG...: out of the source of that name
+compile() {
+    local target=$1 program=$2 cc
+    shift 2
+    cc=$(compiler "$target") || return 1
     # shellcheck disable=SC2086 # several words
     $cc "$@" -static -w -o "$program" "$sources/$program.c" 2>cc.err ||
         { fail "$target: $(head -3 cc.err)"; return 1; }

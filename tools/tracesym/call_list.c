@@ -115,6 +115,8 @@ static bool extend(struct collector *c, const struct call_span *s, bool listed)
         struct call *before = w->call[i] ? &c->list->v[w->call[i] - 1] : NULL;
         if (before && before->depth == s->depth && before->to == s->from) {
             before->to = s->to;
+            before->open = s->open;
+            before->paused |= s->paused;
             before->gone |= listed && before->stub;
             stub |= before->stub;
         }
@@ -150,6 +152,8 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
                                  .from = s->from,
                                  .opened = s->opened,
                                  .uncalled = s->uncalled,
+                                 .open = s->open,
+                                 .paused = s->paused,
                                  .stub = call_is_stub(&t->functions[s->function]),
                                  .to = s->to,
                                  .from_ns = s->from_ns};

@@ -15,9 +15,9 @@ struct call {
     uint64_t to;     /* of the instruction after its last, or after that of the function
                           that it jumped to as its last act */
     uint64_t from_ns;
-    bool uncalled; /* as of struct call_span */
-    bool gone;     /* private */
-    bool stub;     /* a stub of the PLT, of a function that has another name */
+    bool uncalled, open, paused; /* as of struct call_span */
+    bool gone;                   /* private */
+    bool stub; /* a stub of the PLT, of a function that has another name */
 };
 
 struct call_list {

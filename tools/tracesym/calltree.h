@@ -148,6 +148,8 @@ struct call_span {
     bool running;  /* the same, and it was running already when the trace began */
     bool midway;   /* `from' is not the function's first instruction: how it began is not
                       in the trace, or it resumed there */
+    bool open;     /* it did not end before the selected part, or the trace, does */
+    bool paused;   /* recording was off for a while in it */
 };
 
 struct calltree_options {

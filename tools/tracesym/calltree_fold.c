@@ -332,6 +332,7 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         return on_sigreturn(f, t, e);
     case EV_GAP:
         t->last = (struct ev){.leave = LEAVE_LAND, .cond = true};
+        t->gap = t->ordinal;
         return 0;
     case EV_EXEC:
         ret = fold_pop_to(f, t, 1);
@@ -446,6 +447,7 @@ int fold_finish(struct fold *f)
 {
     int ret = 0;
 
+    f->ended = true;
     for (uint32_t i = 0; !ret && i < f->nr_threads; i++) {
         if (f->threads[i].begun) {
             ret = report_open(f, i);

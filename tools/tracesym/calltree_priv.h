@@ -259,7 +259,7 @@ struct ev_span {
     struct fn *fn;
     uint64_t from, to, from_ns, to_ns, opened;
     uint32_t depth; /* above the stack's depth */
-    bool uncalled, running, midway;
+    bool uncalled, running, midway, open, paused;
 };
 
 struct ev_name {
@@ -346,6 +346,7 @@ struct thread_state {
     uint64_t credit;  /* frames that unsuccessful searches may check */
     uint64_t ordinal, time_ns;
     uint64_t first, first_ns; /* the same when it began */
+    uint64_t gap;             /* the ordinal when recording was last switched on or off */
     bool begun;
 };
 
@@ -378,6 +379,7 @@ struct fold {
     uint32_t nr_roots;
     struct fork_stack *forks; /* the youngest first */
     uint64_t held;            /* frames that memory is allocated for, in all stacks */
+    bool ended;               /* only frames that are still open are left */
     int result;               /* returned by span */
 };
 

@@ -178,7 +178,9 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
                              .to_ns = s->to_ns,
                              .uncalled = s->uncalled,
                              .running = s->running,
-                             .midway = s->midway};
+                             .midway = s->midway,
+                             .open = s->open,
+                             .paused = s->paused};
 
     span.from_thread = span.opened_thread = span.thread;
 
@@ -200,6 +202,8 @@ static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
         s.from = t->first;
         s.from_ns = t->first_ns;
     }
+    s.open = f->ended;
+    s.paused = s.from < t->gap;
     s.opened = fr->opened_thread != thread ? t->first : s.opened;
     t->signals -= fr->fn->kind == FN_SIGNAL;
     return f->opt->span && i ? fold_span(f, t, fr->fn, &s) : 0;

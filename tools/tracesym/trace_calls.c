@@ -184,14 +184,16 @@ static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t or
 
 /*
  * Whether the function is called by the code before and after it, not by something in
- * between that a trace of a part does not have: that has moved the stack pointer.
+ * between that was not recorded, nor with calls of its own between them that are still
+ * open: that has moved the stack pointer.
  */
-static bool is_direct(const struct tracer *t, const struct call_points *p,
-                      const struct point *caller)
+static bool is_direct(const struct tracer *t, const struct call *c,
+                      const struct call_points *p, const struct point *caller)
 {
     uint64_t inside, outside, pushed;
 
-    if (!t->partial || !t->printer.abi || !caller->regs || !p->begin.regs) {
+    if (!(t->partial || c->open || c->paused) || !t->printer.abi || !caller->regs ||
+        !p->begin.regs) {
         return true;
     }
     pushed = (uint64_t)dwarf_cfa_offset(t->info.elf_machine,
@@ -200,18 +202,60 @@ static bool is_direct(const struct tracer *t, const struct call_points *p,
                          &inside) &&
            call_register(&t->printer, caller->regs, abi_stack_pointer(t->printer.abi), 0,
                          &outside) &&
-           outside - inside == pushed;
+           /* what returns may pop its arguments, too */
+           (outside - inside == pushed ||
+            (!t->partial && (int64_t)(outside - inside - pushed) > 0));
 }
 
 /*
  * Whether a call returned: whether the instruction after its end follows the one that
  * called, with its delay slot.
  */
-static bool returned(const struct tracer *t, const struct call_points *p)
+static bool returned(const struct tracer *t, const struct call *c,
+                     const struct call_points *p)
 {
     uint64_t after = p->end.pc - p->before.pc;
 
-    return p->before.pc && p->end.pc && after && after <= 16 && is_direct(t, p, &p->end);
+    return p->before.pc && p->end.pc && after && after <= 16 &&
+           is_direct(t, c, p, &p->end);
+}
+
+/* How a call ended. */
+enum outcome {
+    OUTCOME_RETURNED,
+    OUTCOME_NO_RETURN,
+    OUTCOME_NOT_SELECTED, /* what is selected ends before */
+    OUTCOME_NOT_RECORDED, /* so does the recording, or that instruction was left out */
+};
+
+static const char *const outcome_texts[] = {
+    [OUTCOME_NO_RETURN] = "no return",
+    [OUTCOME_NOT_SELECTED] = "return not selected",
+    [OUTCOME_NOT_RECORDED] = "return not recorded",
+};
+
+/* Whether the trace has all of a thread, up to its end. */
+static bool is_whole(const struct ctr_thread *th)
+{
+    return th->end_reason != CTR_END_UNKNOWN && th->end_reason != CTR_END_KILLED &&
+           !th->incomplete;
+}
+
+static enum outcome outcome_of(const struct tracer *t, const struct call *c,
+                               const struct call_points *p)
+{
+    const struct ctr_thread *th = ctr_trace_thread(t->tr, c->thread);
+
+    if (returned(t, c, p)) {
+        return OUTCOME_RETURNED;
+    }
+    if (c->open && c->to < th->first + th->insns) {
+        return OUTCOME_NOT_SELECTED;
+    }
+    if (t->partial || c->paused || (c->open && !is_whole(th))) {
+        return OUTCOME_NOT_RECORDED;
+    }
+    return OUTCOME_NO_RETURN;
 }
 
 static bool find_caller(struct tracer *t, const struct call *c,
@@ -221,8 +265,8 @@ static bool find_caller(struct tracer *t, const struct call *c,
     struct place place;
     uint64_t until, time_ns;
 
-    if (!p->before.pc || !is_direct(t, p, &p->before) ||
-        (c->uncalled && !returned(t, p)) ||
+    if (!p->before.pc || !is_direct(t, c, p, &p->before) ||
+        (c->uncalled && !returned(t, c, p)) ||
         ctr_trace_find(t->tr, c->thread, c->opened - 1, &chunk, &t->diag)) {
         return false;
     }
@@ -264,7 +308,8 @@ static bool put_arguments(struct tracer *t, const struct call *c,
 /* "malloc(24) = 0x4a12a0", the arguments and result in `args' and `result'. */
 struct call_text {
     struct textbuf args, result;
-    bool any_result, returned;
+    bool any_result;
+    enum outcome outcome;
 };
 
 static bool make_text(struct tracer *t, const struct call *c, const struct call_points *p,
@@ -276,9 +321,9 @@ static bool make_text(struct tracer *t, const struct call *c, const struct call_
 
     out->args.len = out->result.len = 0;
     out->any_result = false;
-    out->returned = returned(t, p);
+    out->outcome = outcome_of(t, c, p);
     ok = put_arguments(t, c, p, &out->args);
-    if (ok && out->returned && p->end.regs) {
+    if (ok && out->outcome == OUTCOME_RETURNED && p->end.regs) {
         s = state_at(t, c->thread, c->to, &p->end);
         s.entry_regs = p->begin.regs;
         ok = call_put_result(&out->result, &t->printer, f->module, f->symbol, &s,
@@ -306,8 +351,8 @@ static bool put_text(struct tracer *t, const struct call *c, const struct call_p
          textbuf_printable(b, f->name, site_called_length(f->name)) &&
          textbuf_printf(b, "(%.*s)", (int)text->args.len,
                         text->args.len ? text->args.data : "");
-    if (ok && !text->returned) {
-        ok = textbuf_printf(b, t->partial ? " <return not recorded>" : " <no return>");
+    if (ok && text->outcome != OUTCOME_RETURNED) {
+        ok = textbuf_printf(b, " <%s>", outcome_texts[text->outcome]);
     } else if (ok && text->any_result) {
         ok = textbuf_printf(b, " = %.*s", (int)text->result.len, text->result.data);
     }
@@ -316,6 +361,20 @@ static bool put_text(struct tracer *t, const struct call *c, const struct call_p
         ok = textbuf_printf(b, " from") && site_text(b, &site, t->opt->site);
     }
     return ok && textbuf_printf(b, "\n");
+}
+
+/* "returned": true, false, or null with the reason. */
+static bool put_json_outcome(struct textbuf *b, enum outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_RETURNED:
+    case OUTCOME_NO_RETURN:
+        return textbuf_printf(b, ",\"returned\":%s",
+                              outcome == OUTCOME_RETURNED ? "true" : "false");
+    default:
+        return textbuf_printf(b, ",\"returned\":null,\"return\":\"%s\"",
+                              outcome_texts[outcome] + strlen("return "));
+    }
 }
 
 static bool put_json(struct tracer *t, const struct call *c, const struct call_points *p,
@@ -344,11 +403,8 @@ static bool put_json(struct tracer *t, const struct call *c, const struct call_p
         ok = textbuf_printf(b, ",\"result\":") &&
              textbuf_json_string(b, text->result.data, text->result.len);
     }
-    ok = ok && textbuf_printf(b, ",\"returned\":%s,\"instructions\":%" PRIu64,
-                              text->returned ? "true"
-                              : t->partial   ? "null"
-                                             : "false",
-                              c->to - c->from);
+    ok = ok && put_json_outcome(b, text->outcome) &&
+         textbuf_printf(b, ",\"instructions\":%" PRIu64, c->to - c->from);
     if (ok && find_caller(t, c, p, &site)) {
         ok = textbuf_printf(b, ",\"caller\":{\"pc\":\"0x%" PRIx64 "\"", p->before.pc) &&
              site_json(b, &site, t->opt->site) && textbuf_printf(b, "}");
