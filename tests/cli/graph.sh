@@ -4,8 +4,9 @@
 . "$SRC/tests/cli/libtracedump.sh"
 
 "$TOOLS/mktrace" sample t.ctr || exit 1
-for kind in text loads pruned shallow functions folded callgrind json json-functions chrome \
-    inverted select select-functions diff diff-functions diff-folded; do
+for kind in text loads pruned shallow functions by-thread folded callgrind json json-functions \
+    chrome inverted select select-functions select-by-thread diff diff-functions diff-by-thread \
+    diff-folded; do
     run 0 "$TOOLS/mkgraph" $kind t.ctr
     silent $kind
     cp stdout graph.$kind
@@ -16,7 +17,7 @@ done
 for kind in svg inverted-pruned inverted-loads inverted-folded inverted-json inverted-svg \
     app-text app-json app-folded app-svg app-icicle app-percent select-json select-svg old-json \
     diff-pruned diff-json diff-json-functions diff-svg diff-inverted diff-inverted-folded \
-    diff-select same-folded same-text; do
+    diff-select by-thread-pruned by-thread-json same-folded same-text; do
     run 0 "$TOOLS/mkgraph" $kind t.ctr
     silent $kind
     cp stdout graph.$kind
@@ -54,6 +55,19 @@ flat = [json.loads(l) for l in open("graph.json-functions")]
 assert sum(f["self"] for f in flat) == TOTAL
 assert [f["self"] for f in flat] == sorted((f["self"] for f in flat), reverse=True)
 assert not any(f["function"] == "never" for f in flat)
+
+# by thread: together they have what the functions have
+apart = [json.loads(l) for l in open("graph.by-thread-json")]
+sums = collections.defaultdict(collections.Counter)
+for f in apart:
+    sums[f["function"]].update({k: v for k, v in f.items() if type(v) is int and k not in ("pid", "tid")})
+assert sums == {f["function"]: {k: v for k, v in f.items() if type(v) is int} for f in flat}
+assert [(f["thread"], f["self"]) for f in apart if f["function"] == "sum"] == \
+    [("thread 100/100", 7000), ("thread 100/101", 1385)]
+assert all({"pid", "tid"} <= set(f) for f in apart)
+threads = open("graph.by-thread-pruned", errors="replace").read().split("\n\n")
+assert len(threads) == 4 and "(5 more functions)" in threads[1] and \
+    threads[2].splitlines()[-1] == "          2385  23.9% in this thread", threads
 
 # trace events: nesting within a thread
 events = json.load(open("graph.chrome"))["traceEvents"]

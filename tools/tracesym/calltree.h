@@ -185,14 +185,16 @@ void cost_add(struct cost *to, const struct cost *c);
 /* Sets the inclusive costs of all nodes, and the totals.  Children have higher numbers than
  * their parents. */
 void calltree_sum_nodes(struct calltree *t);
-/* Adds the costs and calls of all nodes to their functions.  0 or -CTR_E_NOMEM. */
+/* Adds the costs and calls of all nodes below the roots to their functions.  0 or
+ * -CTR_E_NOMEM. */
 int calltree_sum_functions(struct calltree *t);
 /*
- * Calls `first' for each node whose item (of[node], below n; SYM_NONE: none) is on no node
- * between it and its root.  0 or -CTR_E_NOMEM.
+ * Calls `visit' for each node below the roots that has an item (of[node], below n; SYM_NONE:
+ * none; `of' NULL: its function).  first: the item is on no node between it and its root.
+ * 0 or -CTR_E_NOMEM.
  */
-int calltree_first_on_path(const struct calltree *t, const uint32_t *of, uint32_t n,
-                           void (*first)(void *arg, uint32_t node, uint32_t item),
-                           void *arg);
+int calltree_visit(const struct calltree *t, const uint32_t *of, uint32_t n,
+                   void (*visit)(void *arg, uint32_t node, uint32_t item, bool first),
+                   void *arg);
 
 #endif

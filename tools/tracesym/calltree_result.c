@@ -14,9 +14,9 @@ void cost_add(struct cost *to, const struct cost *c)
     to->stores += c->stores;
 }
 
-int calltree_first_on_path(const struct calltree *t, const uint32_t *of, uint32_t n,
-                           void (*first)(void *arg, uint32_t node, uint32_t item),
-                           void *arg)
+int calltree_visit(const struct calltree *t, const uint32_t *of, uint32_t n,
+                   void (*visit)(void *arg, uint32_t node, uint32_t item, bool first),
+                   void *arg)
 {
     uint32_t *depth = calloc(n + (size_t)1, sizeof(*depth)), at = 0;
     bool down = true;
@@ -29,15 +29,16 @@ int calltree_first_on_path(const struct calltree *t, const uint32_t *of, uint32_
         down = true;
         for (;;) {
             const struct call_node *v = &t->nodes[at];
+            uint32_t item = of ? of[at] : v->function;
 
-            if (down && of[at] != SYM_NONE && depth[of[at]]++ == 0) {
-                first(arg, at, of[at]);
+            if (down && item != SYM_NONE) {
+                visit(arg, at, item, depth[item]++ == 0);
             }
             if (down && v->first_child != SYM_NONE) {
                 at = v->first_child;
                 continue;
             }
-            depth[of[at] == SYM_NONE ? n : of[at]]--;
+            depth[item == SYM_NONE ? n : item]--;
             if (v->parent == SYM_NONE) {
                 break;
             }
@@ -49,39 +50,31 @@ int calltree_first_on_path(const struct calltree *t, const uint32_t *of, uint32_
     return 0;
 }
 
-static void add_function(void *arg, uint32_t node, uint32_t function)
+static void add_function(void *arg, uint32_t node, uint32_t function, bool first)
 {
     struct calltree *t = arg;
+    const struct call_node *v = &t->nodes[node];
+    struct call_function *f = &t->functions[function];
 
-    cost_add(&t->functions[function].inclusive, &t->nodes[node].inclusive);
+    f->calls += v->calls;
+    cost_add(&f->self, &v->self);
+    if (first) {
+        cost_add(&f->inclusive, &v->inclusive);
+    }
     if (t->older) {
-        cost_add(&t->older_functions[function].inclusive, &t->older[node].inclusive);
+        struct call_older *o = &t->older_functions[function];
+
+        o->calls += t->older[node].calls;
+        cost_add(&o->self, &t->older[node].self);
+        if (first) {
+            cost_add(&o->inclusive, &t->older[node].inclusive);
+        }
     }
 }
 
 int calltree_sum_functions(struct calltree *t)
 {
-    uint32_t *of = malloc((t->nr_nodes + (size_t)1) * sizeof(*of));
-    int ret;
-
-    if (!of) {
-        return -CTR_E_NOMEM;
-    }
-    for (uint32_t i = 0; i < t->nr_nodes; i++) {
-        struct call_node *v = &t->nodes[i];
-        struct call_function *fn = &t->functions[v->function];
-
-        of[i] = v->function;
-        fn->calls += v->calls;
-        cost_add(&fn->self, &v->self);
-        if (t->older) {
-            t->older_functions[v->function].calls += t->older[i].calls;
-            cost_add(&t->older_functions[v->function].self, &t->older[i].self);
-        }
-    }
-    ret = calltree_first_on_path(t, of, t->nr_functions, add_function, t);
-    free(of);
-    return ret;
+    return calltree_visit(t, NULL, t->nr_functions, add_function, t);
 }
 
 void calltree_sum_nodes(struct calltree *t)

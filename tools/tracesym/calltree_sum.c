@@ -32,11 +32,13 @@ static int by_edge(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static void add_edge(void *arg, uint32_t node, uint32_t i)
+static void add_edge(void *arg, uint32_t node, uint32_t i, bool first)
 {
     struct calltree *t = arg;
 
-    cost_add(&t->edges[i].inclusive, &t->nodes[node].inclusive);
+    if (first) {
+        cost_add(&t->edges[i].inclusive, &t->nodes[node].inclusive);
+    }
 }
 
 static int make_edges(struct fold *f)
@@ -76,7 +78,7 @@ static int make_edges(struct fold *f)
         e->calls += t->nodes[k[i].node].calls;
         of[k[i].node] = (uint32_t)(t->nr_edges - 1);
     }
-    ret = calltree_first_on_path(t, of, (uint32_t)t->nr_edges, add_edge, t);
+    ret = calltree_visit(t, of, (uint32_t)t->nr_edges, add_edge, t);
 out:
     free(k);
     free(of);

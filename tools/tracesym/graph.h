@@ -31,6 +31,7 @@ struct graph_options {
     bool functions; /* a flat profile */
     enum graph_cost cost;
     enum graph_sort sort;
+    bool by_thread;     /* flat profile: of each root by itself */
     const bool *wanted; /* flat profile: by function, those to show; NULL: all */
     bool inverted;      /* the tree is one of graph_invert */
     bool icicle;        /* svg: callers above their callees */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/textbuf.h"
 
@@ -70,25 +71,56 @@ static bool write_line(struct textbuf *b, FILE *out)
     return true;
 }
 
+/* "thread": the only root of the tree, and its ids if it is one thread. */
+static bool add_thread(struct textbuf *b, const struct calltree *t)
+{
+    const char *name = graph_thread_name(t, 0);
+    const struct ctr_thread *th =
+        t->older ? NULL : ctr_trace_thread(t->trace, t->threads[0].thread);
+    bool ok = textbuf_printf(b, "\"thread\": ") &&
+              textbuf_json_string(b, name, strlen(name)) && textbuf_printf(b, ", ");
+
+    return ok &&
+           (!th || textbuf_printf(b, "\"pid\": %d, \"tid\": %d, ", th->pid, th->tid));
+}
+
 static bool write_functions(const struct calltree *t, const struct graph_options *opt,
                             struct textbuf *b, FILE *out)
 {
     const struct call_function **list;
     size_t n;
-    bool ok;
+    bool ok = !graph_by_self(t, opt, &list, &n);
 
-    if (graph_by_self(t, opt, &list, &n)) {
+    if (!ok) {
         return false;
     }
-    ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = textbuf_printf(b, "{") && add_function(b, list[i]) &&
+        ok = textbuf_printf(b, "{") && (!opt->by_thread || add_thread(b, t)) &&
+             add_function(b, list[i]) &&
              add_costs(b, "", graph_has_accesses(t), list[i]->calls, &list[i]->self,
                        &list[i]->inclusive) &&
              add_older(b, t, t->older ? &t->older_functions[list[i]->index] : NULL) &&
              write_line(b, out);
     }
     free(list);
+    return ok;
+}
+
+/* The functions of each root by itself. */
+static bool write_threads(const struct calltree *t, const struct graph_options *opt,
+                          struct textbuf *b, FILE *out)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; ok && i < t->nr_threads; i++) {
+        struct calltree one;
+
+        ok = !graph_thread_init(&one, t, i);
+        if (ok) {
+            ok = write_functions(&one, opt, b, out);
+            graph_thread_fini(&one);
+        }
+    }
     return ok;
 }
 
@@ -116,8 +148,9 @@ static bool write_tree(const struct calltree *t, const struct graph_options *opt
 int graph_json(const struct calltree *t, const struct graph_options *opt, FILE *out)
 {
     struct textbuf b = {0};
-    bool ok =
-        opt->functions ? write_functions(t, opt, &b, out) : write_tree(t, opt, &b, out);
+    bool ok = !opt->functions  ? write_tree(t, opt, &b, out)
+              : opt->by_thread ? write_threads(t, opt, &b, out)
+                               : write_functions(t, opt, &b, out);
 
     textbuf_fini(&b);
     return ok ? graph_finish(out) : -ENOMEM;

@@ -123,6 +123,20 @@ uint32_t graph_walk_skip(struct graph_walk *w, enum graph_cost cost,
 /* Sorts t->threads by cost, descending, then by node.  Returns 0 or -ENOMEM. */
 int graph_sort_roots(struct calltree *t, enum graph_cost cost);
 
+/*
+ * *out is the tree t with root i of t->threads alone: functions have its costs and calls.
+ * The totals, of which percentages are, remain those of all; nodes and names remain t's,
+ * which must live as long.  Returns 0, or -ENOMEM and nothing to free.
+ */
+int graph_thread_init(struct calltree *out, const struct calltree *t, uint32_t i);
+void graph_thread_fini(struct calltree *t);
+
+/* The name of a root: of a thread, or of those of one name in two traces. */
+static inline const char *graph_thread_name(const struct calltree *t, uint32_t i)
+{
+    return t->functions[t->nodes[t->threads[i].root].function].name;
+}
+
 /* "instructions", "loads", "stores" */
 const char *graph_cost_word(enum graph_cost cost);
 

@@ -132,22 +132,26 @@ static void write_rest(struct graph_walk *w, const struct graph_options *opt,
     fprintf(out, "(%" PRIu32 " more)\n", count);
 }
 
+static void write_sum(const struct calltree *t, const struct graph_options *opt,
+                      struct graph_amount part, const char *what, FILE *out)
+{
+    if (t->older) {
+        write_change(part, out);
+        fprintf(out, "%s\n", what);
+    } else {
+        fprintf(out, "%14" PRIu64 " %5.1f%% %s\n", part.now,
+                graph_percent(part.now, graph_all(t, opt->cost).now), what);
+    }
+}
+
 /* What all is that the lines before are a part of. */
-static void write_sums(const struct calltree *t, const struct graph_options *opt,
-                       struct graph_amount part, const char *what, FILE *out)
+static void write_all(const struct calltree *t, const struct graph_options *opt,
+                      FILE *out)
 {
     struct graph_amount all = graph_all(t, opt->cost);
 
-    if (what && t->older) {
-        write_change(part, out);
-        fprintf(out, "%s\n", what);
-    } else if (what) {
-        fprintf(out, "%14" PRIu64 " %5.1f%% %s\n", part.now,
-                graph_percent(part.now, all.now), what);
-    }
     if (t->older) {
-        write_change(all, out);
-        fputs("in all\n", out);
+        write_sum(t, opt, all, "in all", out);
     } else {
         fprintf(out, "%14" PRIu64 " 100.0%% in all\n", all.now);
     }
@@ -175,9 +179,11 @@ int graph_text(const struct calltree *t, const struct graph_options *opt, FILE *
         }
     }
     graph_walk_fini(&w);
+    if (t->selected) {
+        write_sum(t, opt, graph_total(t, opt->cost), "in these calls", out);
+    }
     if (t->older || t->selected) {
-        write_sums(t, opt, graph_total(t, opt->cost),
-                   t->selected ? "in these calls" : NULL, out);
+        write_all(t, opt, out);
     }
     return graph_finish(out);
 }
@@ -220,20 +226,22 @@ static void write_function(const struct calltree *t, const struct call_function 
     write_name(f, opt, out);
 }
 
-/* The last lines. */
-static void write_functions_sums(const struct calltree *t,
-                                 const struct graph_options *opt,
-                                 struct graph_amount part, size_t shown_count, FILE *out)
+/* What the lines before have together, if functions were chosen. */
+static void write_chosen(const struct calltree *t, const struct graph_options *opt,
+                         struct graph_amount part, size_t shown_count, FILE *out)
 {
     uint32_t ran = 0;
     char what[80];
 
+    if (!opt->wanted) {
+        return;
+    }
     for (uint32_t i = 0; i < t->nr_functions; i++) {
         ran += graph_ran(t, i);
     }
     snprintf(what, sizeof(what), "in these %zu of %" PRIu32 " functions", shown_count,
              ran);
-    write_sums(t, opt, part, opt->wanted ? what : NULL, out);
+    write_sum(t, opt, part, what, out);
 }
 
 static void write_more_functions(const struct calltree *t, struct graph_amount rest,
@@ -247,37 +255,96 @@ static void write_more_functions(const struct calltree *t, struct graph_amount r
     fprintf(out, "(%" PRIu64 " more functions)\n", count);
 }
 
-int graph_functions(const struct calltree *t, const struct graph_options *opt, FILE *out)
+static void amount_add(struct graph_amount *to, struct graph_amount a)
+{
+    to->now += a.now;
+    to->older += a.older;
+    to->sum += a.sum;
+}
+
+/* Writes the lines of functions, and what they have together. */
+static void write_list(const struct calltree *t, const struct graph_options *opt,
+                       const struct call_function *const *list, size_t n, FILE *out)
 {
     uint64_t whole = graph_all(t, opt->cost).sum, count = 0;
     struct graph_amount rest = {0}, sum = {0};
-    const struct call_function **list;
-    size_t n;
-    int ret = graph_by_self(t, opt, &list, &n);
 
-    if (ret) {
-        return ret;
-    }
-    write_functions_head(t, opt, out);
     for (size_t i = 0; i < n; i++) {
         struct graph_amount a = graph_function_self(t, list[i], opt->cost);
 
-        sum.now += a.now;
-        sum.older += a.older;
+        amount_add(&sum, a);
         if (opt->min_percent && graph_percent(a.sum, whole) < opt->min_percent) {
-            rest.now += a.now;
-            rest.older += a.older;
-            rest.sum += a.sum;
+            amount_add(&rest, a);
             count++;
         } else {
             write_function(t, list[i], opt, whole, out);
         }
     }
-    free(list);
     if (count) {
         write_more_functions(t, rest, count, whole, out);
     }
-    sum.sum = sum.now + sum.older;
-    write_functions_sums(t, opt, sum, n, out);
+    write_chosen(t, opt, sum, n, out);
+}
+
+/* Writes the functions of all roots of the tree. */
+static int write_profile(const struct calltree *t, const struct graph_options *opt,
+                         FILE *out)
+{
+    const struct call_function **list;
+    size_t n;
+    int ret = graph_by_self(t, opt, &list, &n);
+
+    if (!ret) {
+        write_list(t, opt, list, n, out);
+        free(list);
+    }
+    return ret;
+}
+
+/* Writes the functions of one root under its name; nothing if there are none. */
+static int write_thread(const struct calltree *t, const struct graph_options *opt,
+                        uint32_t i, FILE *out)
+{
+    const struct call_function **list;
+    struct calltree one;
+    size_t n;
+    int ret = graph_thread_init(&one, t, i);
+
+    if (ret) {
+        return ret;
+    }
+    ret = graph_by_self(&one, opt, &list, &n);
+    if (!ret && n) {
+        fputc('\n', out);
+        graph_write_name(graph_thread_name(t, i), out);
+        fputs(":\n", out);
+        write_list(&one, opt, list, n, out);
+        write_sum(t, opt, graph_inclusive(t, t->threads[i].root, opt->cost),
+                  t->older ? "in threads of this name" : "in this thread", out);
+    }
+    if (!ret) {
+        free(list);
+    }
+    graph_thread_fini(&one);
+    return ret;
+}
+
+int graph_functions(const struct calltree *t, const struct graph_options *opt, FILE *out)
+{
+    int ret = 0;
+
+    write_functions_head(t, opt, out);
+    if (opt->by_thread) {
+        for (uint32_t i = 0; !ret && i < t->nr_threads; i++) {
+            ret = write_thread(t, opt, i, out);
+        }
+        fputc('\n', out);
+    } else {
+        ret = write_profile(t, opt, out);
+    }
+    if (ret) {
+        return ret;
+    }
+    write_all(t, opt, out);
     return graph_finish(out);
 }

@@ -506,6 +506,7 @@ static void finish_profile(struct command_line *c)
 
     p->path = c->dump.opt.path;
     p->graph.functions = c->mode == MODE_FUNCTIONS;
+    p->graph.by_thread = p->graph.functions && p->tree.separate_threads;
     p->graph.format = c->dump.opt.json ? GRAPH_JSON : p->graph.format;
     p->graph.max_depth = (uint32_t)c->depth;
     p->graph.color = c->dump.opt.color;
