@@ -15,6 +15,8 @@ static const struct {
 } known[] = {
     {"pid", NULL, COMPLETE_PROCESSES, true},
     {"thread", NULL, COMPLETE_THREADS, true},
+    {"diff-pid", NULL, COMPLETE_PROCESSES, true},
+    {"diff-thread", NULL, COMPLETE_THREADS, true},
     {"module", NULL, COMPLETE_MODULE, true},
     {"function", NULL, COMPLETE_FUNCTION, true},
     {"addr", NULL, COMPLETE_OBJECTS, true},

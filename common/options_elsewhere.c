@@ -23,6 +23,8 @@ static const struct {
     {"cost", "tracesym has"},
     {"depth", "tracesym has"},
     {"diff", "tracesym has"},
+    {"diff-pid", "tracesym has"},
+    {"diff-thread", "tracesym has"},
     {"disassembly", "tracesym and tracecov have"},
     {"events", "tracedump and tracesym have"},
     {"exclude", "tracecov has"},

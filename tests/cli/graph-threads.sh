@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Profiles of threads: --functions --by-thread has for each thread what --thread shows of it
-# alone.
+# alone, and --diff compares chosen ones.
 . "$SRC/tests/cli/librecord.sh"
 sym="$BIN/tracesym"
 qemu_dir=${CANNOLI_QEMU_DIR:-$BUILD/libexec/cannoli}
@@ -121,4 +121,50 @@ made own.json --functions --by-thread --function own --json 1000.ctr
 made own.text --functions --by-thread --function own 1000.ctr
 [ "$(grep ':$' own.text | sed 's/-.*//')" = long ] || fail "own: $(cat own.text)"
 grep -q 'in these 1 of [0-9]* functions$' own.text || fail "own: $(cat own.text)"
+
+# --diff of chosen threads.  The witness are the profiles of each alone.
+# compared WHAT OLD NEW OPTION...: what the functions had in OLD.json and in NEW.json
+compared() {
+    made diff.json --functions --json "${@:4}"
+    python3 - "$2" "$3" <<'PY' || fail "$1: $(head -5 diff.json)"
+import collections, json, sys
+want, got = collections.defaultdict(lambda: [0] * 4), {}
+for i, name in enumerate(sys.argv[1:]):
+    for f in map(json.loads, open(name + ".json")):
+        if f["kind"] == "function":
+            want[f["function"]][2 * i] += f["self"]
+            want[f["function"]][2 * i + 1] += f["calls"]
+for f in map(json.loads, open("diff.json")):
+    if f["kind"] == "function":
+        got[f["function"]] = [f["older_self"], f["older_calls"], f["self"], f["calls"]]
+assert got == dict(want), [(k, got.get(k), want.get(k)) for k in {*got, *want}
+                           if got.get(k) != want.get(k)]
+assert want["own"] != [0] * 4
+PY
+}
+for thread in long short; do
+    for n in 1000 3000; do
+        made $thread.$n.json --functions --json -t $thread $n.ctr
+    done
+done
+made 1000.json --functions --json 1000.ctr
+made 3000.json --functions --json 3000.ctr
+long=$(sed 's/.*"tid": \([0-9]*\),.*/\1/' own.json)
+compared "two threads" short.1000 long.1000 -t long --diff=1000.ctr --diff-thread=short 1000.ctr
+compared "by id" long.1000 long.3000 -t long --diff=1000.ctr --diff-thread="$long" 3000.ctr
+compared "in both" long.1000 long.3000 -t long --diff=1000.ctr 3000.ctr
+compared "all and a thread" short.1000 3000 --diff=1000.ctr --diff-thread=short 3000.ctr
+compared "a thread of a process" long.1000 3000 -p app --diff=1000.ctr --diff-thread=long 3000.ctr
+compared "a thread and a process" 1000 long.3000 -t long --diff=1000.ctr --diff-pid=app 3000.ctr
+# In a tree, too: the two are one root
+made diff.folded --calls -f folded --by-thread -t long --diff=1000.ctr --diff-thread=short 1000.ctr
+[ "$(sed 's/[; ].*//' diff.folded | sort -u)" = long ] || fail "roots: $(cat diff.folded)"
+[ "$(grep -c ';body;step [1-9][0-9]* [1-9][0-9]*$' diff.folded)" = 1 ] ||
+    fail "not in both: $(grep body diff.folded)"
+# What is not there
+run 4 "$sym" --functions -t long --diff=1000.ctr --diff-thread=none 3000.ctr
+one_line --diff-thread=none
+grep -q "1000.ctr: no thread 'none'" stderr || fail "$(cat stderr)"
+run 4 "$sym" --functions -t none --diff=1000.ctr --diff-thread=long 3000.ctr
+grep -q "3000.ctr: no thread 'none'" stderr || fail "$(cat stderr)"
 finish

@@ -38,8 +38,10 @@ usage --functions --inverted sample.ctr
 usage --calls --icicle sample.ctr
 usage --calls --diff= sample.ctr
 usage --calls --diff=- -
-usage --calls --diff=sample.ctr --pid=4242 sample.ctr
-usage --functions --diff=sample.ctr -t 4242 sample.ctr
+usage --functions --diff-pid=4242 sample.ctr
+usage --calls --diff-thread=4242 sample.ctr
+usage --diff=sample.ctr --diff-thread=4242 sample.ctr
+usage --functions --diff=sample.ctr --diff-thread=0 sample.ctr
 usage --calls --cost=loads --no-accesses sample.ctr
 usage --calls --pc=5 sample.ctr
 usage --bbv=10 --module=app sample.ctr

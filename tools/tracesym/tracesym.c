@@ -55,6 +55,8 @@ enum {
     OPT_INVERTED,
     OPT_ICICLE,
     OPT_DIFF,
+    OPT_DIFF_PID,
+    OPT_DIFF_THREAD,
 };
 
 static const struct tool_option option_table[] = {
@@ -103,6 +105,9 @@ static const struct tool_option option_table[] = {
     {OPT_SORT, "sort", "ORDER", "of --functions: self (default), inclusive or calls",
      &profile_sort_words},
     {OPT_DIFF, "diff", "OLD", "compare with the trace OLD"},
+    {OPT_DIFF_PID, "diff-pid", "LIST", "of OLD: these processes, not those of --pid"},
+    {OPT_DIFF_THREAD, "diff-thread", "LIST",
+     "of OLD: these threads, not those of --thread"},
     {OPT_INVERTED, "inverted", NULL, "--calls: by callee, with its callers below it"},
     {OPT_ICICLE, "icicle", NULL, "svg: with callers above what they call"},
     {OPT_MIN_PERCENT, "min-percent", "P", "put smaller shares together, in text and svg"},
@@ -137,7 +142,8 @@ enum mode {
 
 struct command_line {
     struct dump_choice dump;
-    struct filter_options filter;
+    struct filter_options filter, older_filter; /* for the trace of --diff */
+    struct thread_names older_pids, older_tids; /* of --diff-pid and --diff-thread */
     struct sym_options sym;
     struct modset_options modset;
     struct tool_words modules, functions, traced;
@@ -209,6 +215,10 @@ static bool parse_profile(struct command_line *c, int key, const char *arg)
     case OPT_DIFF:
         c->older.path = arg;
         return *arg;
+    case OPT_DIFF_PID:
+        return thread_names_add(&c->older_pids, arg);
+    case OPT_DIFF_THREAD:
+        return thread_names_add(&c->older_tids, arg);
     default:
         p->no_accesses = true;
         return true;
@@ -303,6 +313,8 @@ static void note_mode(struct command_line *c, int key)
     case OPT_INVERTED:
     case OPT_ICICLE:
     case OPT_DIFF:
+    case OPT_DIFF_PID:
+    case OPT_DIFF_THREAD:
         c->profile_key = key;
         break;
     case FILTER_OPT_PC:
@@ -333,6 +345,9 @@ static bool parse_option(void *to, int key, const char *arg)
     enum tool_parsed parsed = filter_options_parse(&c->filter, key, arg);
 
     note_mode(c, key);
+    if (parsed == TOOL_PARSED) { /* the same for both traces */
+        parsed = filter_options_parse(&c->older_filter, key, arg);
+    }
     if (parsed == TOOL_OTHER_GROUP) {
         parsed = dump_choice_parse(&c->dump, key, arg);
     }
@@ -373,9 +388,9 @@ static int check_derived(const struct command_line *c, struct tool_options *o,
     if (c->older.path && !strcmp(c->older.path, "-") && !strcmp(c->dump.opt.path, "-")) {
         return tool_usage_error(PROG, "standard input cannot be both traces");
     }
-    if (c->older.path && (c->filter.pids.n || c->filter.tids.n)) {
-        return tool_usage_error(PROG, "--diff and %s cannot be used together",
-                                c->filter.pids.n ? "--pid" : "--thread");
+    if (!c->older.path && (c->older_pids.n || c->older_tids.n)) {
+        return tool_usage_error(PROG, "%s needs --diff",
+                                c->older_pids.n ? "--diff-pid" : "--diff-thread");
     }
     return TOOL_OK;
 }
@@ -517,6 +532,21 @@ static void finish_profile(struct command_line *c)
                                               c->functions.n};
 }
 
+/* Selects threads of the older trace by options of its own, if there are any. */
+static void finish_older(struct command_line *c)
+{
+    struct filter_options *f = &c->older_filter;
+
+    if (!c->older_pids.n && !c->older_tids.n) {
+        return;
+    }
+    thread_names_free(&f->pids);
+    thread_names_free(&f->tids);
+    f->pids = c->older_pids;
+    f->tids = c->older_tids;
+    c->older_pids = c->older_tids = (struct thread_names){0};
+}
+
 /* The parts of symbol files that names and the mode need. */
 static unsigned symbols_of(const struct command_line *c)
 {
@@ -569,6 +599,7 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     status = dump_choice_finish(&c->dump, c->mode == MODE_SEARCH ? CTR_KIND_ALL : kinds);
     finish_print(c);
     finish_profile(c);
+    finish_older(c);
     c->modset.quiet = c->dump.opt.quiet;
     if (c->mode == MODE_PRINT) { /* calls depend on all of them */
         c->modset.modules = c->modules.v;
@@ -741,28 +772,26 @@ static int show(struct ctr_trace *tr, const struct modset *modset,
     }
 }
 
-/* Makes the filter for a trace. */
-static int resolve(struct ctr_trace *tr, const struct places *places, const char *path,
-                   struct command_line *c, struct ctr_filter *out)
-{
-    const struct locate_request request = {
-        .prog = PROG, .path = path, .trace = tr, .places = places};
-
-    return filter_options_resolve(&c->filter, &request, c->dump.opt.jobs, out);
-}
-
-/* The filters of the trace and of the older one, whose threads cannot be chosen. */
+/* Makes the filters for the trace and for the older one. */
 static int resolve_all(struct ctr_trace *tr, const struct places *places,
                        struct command_line *c)
 {
     struct profile_older *o = &c->older;
+    struct locate_request request = {
+        .prog = PROG, .path = o->path, .trace = o->trace, .places = o->places};
+    unsigned jobs = c->dump.opt.jobs;
     int status = TOOL_OK;
 
     if (o->trace) {
-        status = resolve(o->trace, o->places, o->path, c, &o->filter);
+        status = filter_options_resolve(&c->older_filter, &request, jobs, &o->filter);
     }
-    status =
-        status ? status : resolve(tr, places, c->dump.opt.path, c, &c->dump.opt.filter);
+    if (status) {
+        return status;
+    }
+    request.path = c->dump.opt.path;
+    request.trace = tr;
+    request.places = places;
+    status = filter_options_resolve(&c->filter, &request, jobs, &c->dump.opt.filter);
     c->profile.tree.filter = c->dump.opt.filter;
     return status;
 }
@@ -891,6 +920,9 @@ int main(int argc, char **argv)
     }
     tool_options_fini(&o);
     filter_options_fini(&c.filter);
+    filter_options_fini(&c.older_filter);
+    thread_names_free(&c.older_pids);
+    thread_names_free(&c.older_tids);
     sym_options_fini(&c.sym);
     free(c.modules.v);
     free(c.functions.v);
