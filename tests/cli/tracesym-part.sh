@@ -91,6 +91,38 @@ part() {
     done
 }
 
+# Memory that the program can write has its initial value in a recording of the whole only.
+cat >text.c <<'END'
+char title[16] = "initial";
+volatile char *p = title;
+static const char fixed[] = "constant";
+__attribute__((noinline, noipa)) int show(const char *a, const char *b)
+{
+    return a != b;
+}
+int main(void)
+{
+    int n = 0;
+    for (int i = 0; i < 3; i++) {
+        p[i] = (char)('A' + i);
+        n += show(title, fixed);
+    }
+    return n - 3;
+}
+END
+gcc -O1 -g -static -o text text.c || fail "cc text"
+# shown OPTION...: the arguments of the calls of show
+shown() {
+    "$BIN/cannoli-record" -q -e all -o text.ctr "$@" -- ./text || fail "$*"
+    $sym -q --trace-calls=show text.ctr | sed 's/.*show(\(.*\)) .*/\1/; s/0x[0-9a-f]*/ADDR/' | xargs -d '\n' echo
+}
+[ "$(shown)" = "$(echo 'a=Anitial, b=constant a=ABitial, b=constant a=ABCtial, b=constant' |
+    sed 's/=\([A-Za-z]*\)/="\1"/g')" ] || fail "text of the whole: $(shown)"
+for options in --start-at=show --function=show; do
+    [ "$(shown $options)" = 'a=ADDR, b="constant" a=ADDR, b="constant" a=ADDR, b="constant"' ] ||
+        fail "text with $options: $(shown $options)"
+done
+
 part gcc qemu-x86_64 -O0
 if [ -x "$qemu_dir/qemu-arm" ] && command -v arm-linux-gnueabihf-gcc >/dev/null; then
     part arm-linux-gnueabihf-gcc qemu-arm -O0

@@ -16,6 +16,7 @@
 enum byte_state {
     BYTE_OPEN,  /* not decided yet */
     BYTE_LATER, /* the same; stored without a value, only a later load shows it */
+    BYTE_FIRST, /* the first access to it is a later write: only its initial value counts */
     BYTE_KNOWN,
     BYTE_LOST, /* it was accessed, but its value is not in the trace */
 };
@@ -159,8 +160,8 @@ struct report {
 
 /*
  * Backward, an access says what the bytes are; if it wrote without a value, nothing before
- * it does.  Forward, a load says what they are, and a write ends the search
- * for them.  Of the events of one instruction, `fresh' marks what was decided by it: in a
+ * it does.  Forward, a load says what they are, and a write ends the search for them: before
+ * it they are what they were initially, if nothing was found backward.  Of the events of one instruction, `fresh' marks what was decided by it: in a
  * backward search later ones count more.
  */
 static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
@@ -177,7 +178,9 @@ static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
             l->line->state[i] = BYTE_KNOWN;
             fresh[i] = 1;
         } else if (r->write) {
-            l->line->state[i] = back ? BYTE_LATER : BYTE_LOST;
+            l->line->state[i] = back                             ? BYTE_LATER
+                                : l->line->state[i] == BYTE_OPEN ? BYTE_FIRST
+                                                                 : BYTE_LOST;
             fresh[i] = 1;
         }
     }
@@ -320,7 +323,7 @@ static int search_parents(struct lookup *l)
 static void read_initial(struct lookup *l)
 {
     for (unsigned i = l->begin; i < l->end; i++) {
-        if (l->line->state[i] == BYTE_OPEN &&
+        if ((l->line->state[i] == BYTE_OPEN || l->line->state[i] == BYTE_FIRST) &&
             memory_initial_byte(l->m->initial, l->m->process, l->m->at.time_ns,
                                 l->line->addr + i, &l->line->value[i])) {
             l->line->state[i] = BYTE_KNOWN;

@@ -5,8 +5,9 @@
  *   - if the last access to it before the moment has a value: a load, a store, or what
  *     the system read or wrote (a fork inherits its parent's memory);
  *   - else if the first access after it is a load with a value;
- *   - else if it was never stored and its mapping is of a program or library whose file
- *     is here, or is memory that begins as zeros.
+ *   - else if it was not written before and its mapping is of a program or library whose file
+ *     is here, or is memory that begins as zeros; of a recording of a part, only of a
+ *     segment that the program cannot write.
  *
  * Accesses of several threads are in recorded order.  The trace must have values (val)
  * for the first two.  Files only; one thread at a time.

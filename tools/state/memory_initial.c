@@ -180,6 +180,13 @@ int memory_initial_fork(struct memory_initial *m, uint32_t process, struct momen
 
 /* ------------------------------------------------------------------- contents */
 
+/* Whether memory may have been changed by what was not recorded. */
+static bool is_part(const struct memory_initial *m)
+{
+    return m->info.selection[0] || m->info.dropped_insns ||
+           !(m->info.events & CTR_HAS_MEM);
+}
+
 /* New memory of the program's own: zeros.  The stack and what was there at the start were
  * filled by the system. */
 static bool is_zeroed(const struct memory_initial *m, const struct ctr_mapping *c,
@@ -188,7 +195,7 @@ static bool is_zeroed(const struct memory_initial *m, const struct ctr_mapping *
     if (c->path[0] && strcmp(c->path, "[heap]")) {
         return false;
     }
-    return begin > ctr_trace_process(m->tr, process)->start_ns && !m->info.dropped_insns;
+    return begin > ctr_trace_process(m->tr, process)->start_ns && !is_part(m);
 }
 
 bool memory_initial_byte(struct memory_initial *m, uint32_t process, uint64_t time_ns,
@@ -203,7 +210,8 @@ bool memory_initial_byte(struct memory_initial *m, uint32_t process, uint64_t ti
         place.module->file) {
         bytes = symfile_bytes(place.module->file, place.vaddr, &n);
     }
-    if (bytes && n && !m->info.dropped_insns) {
+    if (bytes && n &&
+        (!is_part(m) || symfile_is_constant(place.module->file, place.vaddr))) {
         *value = *bytes;
         return true;
     }

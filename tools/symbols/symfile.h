@@ -115,6 +115,9 @@ bool symfile_offset(const struct symfile *f, uint64_t vaddr, uint64_t *offset,
  * segment; NULL if there are none. */
 const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n);
 
+/* Whether the program cannot write there: the segment is not writable. */
+bool symfile_is_constant(const struct symfile *f, uint64_t vaddr);
+
 /* Executable sections (or segments, if there are no sections), ascending. */
 struct sym_code {
     uint64_t addr, end;

@@ -65,6 +65,17 @@ const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n)
     return NULL;
 }
 
+bool symfile_is_constant(const struct symfile *f, uint64_t vaddr)
+{
+    for (uint32_t i = 0; i < f->nr_segments; i++) {
+        const struct segment *s = &f->segments[i];
+        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
+            return !(s->flags & PF_W);
+        }
+    }
+    return false;
+}
+
 uint32_t symfile_code(const struct symfile *f, const struct sym_code **v)
 {
     *v = f->code;
