@@ -123,6 +123,18 @@ for options in --start-at=show --function=show; do
         fail "text with $options: $(shown $options)"
 done
 
+# A part that is the whole: the same frames, down to those of ld.so, whose code after a call
+# is the start of another symbol.
+gcc -O1 -g -o dynamic text.c || fail "cc dynamic"
+names() {
+    "$BIN/cannoli-record" -q -e all -o dynamic.ctr "$@" -- ./dynamic || fail "$*"
+    $sym -q --backtrace=call:show dynamic.ctr | sed 's/^\(#[0-9]*\) .*0x[0-9a-f]* in \([^ ]*\) .*/\1 \2/'
+}
+names >whole
+grep -q '_start' whole || fail "no _start: $(cat whole)"
+names --after-instructions=0 >part
+cmp whole part || fail "--after-instructions=0: $(diff whole part)"
+
 part gcc qemu-x86_64 -O0
 if [ -x "$qemu_dir/qemu-arm" ] && command -v arm-linux-gnueabihf-gcc >/dev/null; then
     part arm-linux-gnueabihf-gcc qemu-arm -O0

@@ -210,21 +210,21 @@ static int forked(struct fold *f, struct thread_state *t, int32_t tid)
 static bool is_uncalled(const struct fold *f, const struct thread_state *t,
                         const struct ev *from, const struct ev *e)
 {
+    const struct frame *top = &t->stack.v[t->stack.n - 1];
     bool falls = e->pc == from->fall;
 
-    if (!e->start || t->stack.v[t->stack.n - 1].fn->kind == FN_SIGNAL) {
+    if (!e->start || top->fn->kind == FN_SIGNAL) {
         return false;
     }
     switch (from->leave) {
     case LEAVE_LAND:
         return from->cond; /* recording was off */
-    case LEAVE_RETURN:
-        return f->code->partial && !(from->cond && falls);
+    case LEAVE_RETURN:     /* code after a call may be the start of a function, too */
+        return f->code->partial && !(from->cond && falls) && top->ret != e->pc;
     case LEAVE_NONE:
         return f->code->partial && !falls;
     case LEAVE_INDIRECT:
-        return f->code->partial && !(from->cond && falls) &&
-               t->stack.v[t->stack.n - 1].fn->range == e->range;
+        return f->code->partial && !(from->cond && falls) && top->fn->range == e->range;
     default:
         return false;
     }
