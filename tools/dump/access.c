@@ -26,8 +26,11 @@ struct access_printer *access_printer_new(const struct ctr_info *info,
     }
     *p = (struct access_printer){.d = {.opt = opt, .info = *info, .places = opt->places}};
     p->w.texts = insntext_new(info, opt);
-    if (!p->w.texts) {
-        free(p);
+    if (p->w.texts && opt->annotator) {
+        p->w.annotator = opt->annotator->worker_new(opt->annotator->arg);
+    }
+    if (!p->w.texts || (opt->annotator && !p->w.annotator)) {
+        access_printer_free(p);
         return NULL;
     }
     return p;
@@ -37,6 +40,9 @@ void access_printer_free(struct access_printer *p)
 {
     if (p) {
         insntext_free(p->w.texts);
+        if (p->w.annotator) {
+            p->d.opt->annotator->worker_free(p->w.annotator);
+        }
         textbuf_fini(&p->w.module);
         textbuf_fini(&p->out);
         free(p);
@@ -96,7 +102,7 @@ const struct textbuf *access_printer_put(struct access_printer *p,
     size_t room = LINE_MAX_REST + PLACE_MAX;
     char *at;
 
-    if (!p->d.places) {
+    if (!p->d.places && !p->d.opt->annotator) {
         w->until = UINT64_MAX;
     } else if (m->ordinal >= w->until) {
         line_time(&p->d, w, m->ordinal);
@@ -105,6 +111,7 @@ const struct textbuf *access_printer_put(struct access_printer *p,
     if (!it) {
         return NULL;
     }
+    room += w->notes ? w->notes->insn[m->insn].len : 0;
     room += it->len + w->module.len + MODULE_WIDTH + it->pad +
             2 * (size_t)(p->d.opt->json ? m->size : MAX_TEXT_DATA);
     p->out.len = 0;

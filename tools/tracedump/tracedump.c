@@ -14,6 +14,7 @@
 #include "common/pager.h"
 #include "common/quantity.h"
 #include "dump/dump_options.h"
+#include "dump/find.h"
 #include "dump/search.h"
 #include "query/filter_options.h"
 #include "symbols/sym_options.h"
@@ -24,8 +25,6 @@ enum {
     OPT_STATE,
     OPT_HISTOGRAM,
     OPT_TOP,
-    OPT_FIND,
-    OPT_WITHIN,
 };
 
 static const struct tool_option option_table[] = {
@@ -39,11 +38,7 @@ static const struct tool_option option_table[] = {
     {0, NULL, NULL, "What to look for, with --addr"},
     SEARCH_OPTIONS,
     {0, NULL, NULL, "What values to look for"},
-    {OPT_FIND, "find", "WHAT",
-     "where WHAT was loaded, stored, read or written: bytes in\nhexadecimal as in memory, "
-     "a string in double quotes, or\nTYPE:NUMBER, such as u32:7, i16:-1, f64:0.5"},
-    {OPT_WITHIN, "within", "N",
-     "join pieces that are at most N instructions apart;\ndefault 65536"},
+    FIND_OPTIONS,
     {0, NULL, NULL, "How to show it"},
     {OPT_NO_DISAS, "no-disassembly", NULL, "do not disassemble"},
     {OPT_NO_MODULES, "no-modules", NULL, "no module+offset next to instructions"},
@@ -78,7 +73,6 @@ struct command_line {
     struct search_request search;
     struct hist_request hist;
     struct find_request find;
-    bool within;    /* was given */
     unsigned modes; /* number of chosen modes that print no events */
     bool info, summary, no_modules;
 };
@@ -100,6 +94,11 @@ static bool set_option(void *to, int key, const char *arg)
         parsed = search_parse(&c->search, key, arg);
         c->modes += first && parsed != TOOL_OTHER_GROUP;
     }
+    if (parsed == TOOL_OTHER_GROUP) {
+        bool first = !c->find.text;
+        parsed = find_option(&c->find, key, arg);
+        c->modes += first && c->find.text;
+    }
     if (parsed != TOOL_OTHER_GROUP) {
         return parsed == TOOL_PARSED;
     }
@@ -115,13 +114,6 @@ static bool set_option(void *to, int key, const char *arg)
         return hist_parse(&c->hist, arg);
     case OPT_TOP:
         return quantity_parse(arg, &c->hist.top) && c->hist.top;
-    case OPT_FIND:
-        c->modes += !c->find.text;
-        c->find.text = arg;
-        return true;
-    case OPT_WITHIN:
-        c->within = true;
-        return quantity_parse(arg, &c->find.within);
     case OPT_NO_DISAS:
         c->dump.opt.no_disas = true;
         return true;
@@ -136,23 +128,6 @@ static bool set_option(void *to, int key, const char *arg)
     default:
         return false;
     }
-}
-
-static int finish_find(struct command_line *c)
-{
-    const uint32_t kinds = CTR_KIND_LOAD | CTR_KIND_STORE | CTR_KIND_SYS;
-
-    if (!c->find.text) {
-        return c->within ? tool_usage_error(PROG, "--within needs --find") : TOOL_OK;
-    }
-    if (!(c->dump.opt.kinds & kinds)) {
-        return tool_usage_error(PROG,
-                                "--find needs load, store or sys among the --events");
-    }
-    c->find.within = !c->within                         ? FIND_WITHIN
-                     : c->find.within > FIND_WITHIN_MAX ? FIND_WITHIN_MAX
-                                                        : c->find.within;
-    return find_parse(&c->find);
 }
 
 /* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
@@ -187,7 +162,7 @@ static int finish_options(struct command_line *c)
     c->modset.flags = SYMFILE_HEADERS; /* addresses are enough: the first line is fast */
     c->modset.quiet = c->dump.opt.quiet;
     c->modset.missing_ok = true;
-    return status ? status : finish_find(c);
+    return status ? status : find_finish(&c->find, PROG, c->dump.opt.kinds);
 }
 
 /* The symbols that the command line needs; 0: none. */

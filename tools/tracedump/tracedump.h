@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of tracedump: tracedump.c parses the command line, info.c is --info, state.c
- * is --state, find*.c is --find, summary.c is --summary, hist.c
+ * is --state, summary.c is --summary, hist.c
  * and its parts are --histogram, places.c finds the files of modules.  dump/ prints
  * events.
  */
@@ -13,27 +13,7 @@
 
 #define PROG "tracedump"
 
-/* --find=WHAT: bytes in memory order, or in that of the target. */
-#define FIND_PATTERN_MAX 256u
-struct find_request {
-    const char *text;                /* WHAT; NULL: no search */
-    uint8_t bytes[FIND_PATTERN_MAX]; /* a number is little-endian */
-    uint32_t n;
-    bool number;     /* in the byte order of the target, */
-    bool ordered;    /* or in this one: */
-    bool big_endian; /* the bytes must be reversed */
-    uint64_t within; /* instructions from a piece of it to the next, at most */
-};
-#define FIND_WITHIN 65536u
-#define FIND_WITHIN_MAX (UINT64_C(1) << 62) /* more than a thread has */
-
-/* Parses request->text; TOOL_OK, or TOOL_USAGE after a line on stderr. */
-int find_parse(struct find_request *request);
-
-/* Each prints its output and returns the same as dump_events; dump_find returns
- * TOOL_NOTHING after a line on stderr if it finds nothing. */
-int dump_find(struct ctr_trace *tr, const struct dump_options *opt,
-              const struct find_request *request);
+/* Each prints its output and returns the same as dump_events. */
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
                const struct moment *at);

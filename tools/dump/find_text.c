@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* --find: the bytes, the string or the number that its argument names. */
-#include "find.h"
+#include "dump/find_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/options.h"
+#include "common/quantity.h"
+
+#define WITHIN 65536u
+#define WITHIN_MAX (UINT64_C(1) << 62) /* more than a thread has */
 
 /* "--find: REASON in 'WHAT'" */
 static int bad(const struct find_request *r, const char *why)
 {
-    return tool_usage_error(PROG, "--find: %s: '%s'", why, r->text);
+    return tool_usage_error(r->prog, "--find: %s: '%s'", why, r->text);
 }
 
 static int hex_digit(char c)
@@ -178,7 +181,7 @@ static int parse_number(struct find_request *r, const char *number)
     return TOOL_OK;
 }
 
-int find_parse(struct find_request *r)
+static int parse(struct find_request *r)
 {
     const char *colon = strchr(r->text, ':');
 
@@ -187,4 +190,36 @@ int find_parse(struct find_request *r)
         return parse_string(r);
     }
     return colon ? parse_number(r, colon + 1) : parse_bytes(r);
+}
+
+enum tool_parsed find_option(struct find_request *r, int key, const char *arg)
+{
+    switch (key) {
+    case FIND_OPT_FIND:
+        r->text = arg;
+        return TOOL_PARSED;
+    case FIND_OPT_WITHIN:
+        r->has_within = true;
+        return quantity_parse(arg, &r->within) ? TOOL_PARSED : TOOL_BAD_ARG;
+    default:
+        return TOOL_OTHER_GROUP;
+    }
+}
+
+int find_finish(struct find_request *r, const char *prog, uint32_t kinds)
+{
+    r->prog = prog;
+    if (!r->text) {
+        return r->has_within ? tool_usage_error(prog, "--within needs --find") : TOOL_OK;
+    }
+    if (!(kinds & (CTR_KIND_LOAD | CTR_KIND_STORE | CTR_KIND_SYS))) {
+        return tool_usage_error(prog,
+                                "--find needs load, store or sys among the --events");
+    }
+    if (!r->has_within) {
+        r->within = WITHIN;
+    } else if (r->within > WITHIN_MAX) {
+        r->within = WITHIN_MAX;
+    }
+    return parse(r);
 }

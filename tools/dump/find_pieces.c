@@ -11,7 +11,7 @@
  * A completed place stays, so that a program that accesses the last bytes again and again
  * does not begin a place with each of them.
  */
-#include "find.h"
+#include "dump/find_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

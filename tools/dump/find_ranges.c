@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --find: which accesses and places --addr and --pc select. */
-#include "find.h"
+#include "dump/find_priv.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of tracedump --find: find_pattern.c finds the pattern, and pieces of it, in the
+ * The parts of find.h: find_pattern.c finds the pattern, and pieces of it, in the
  * bytes of one access, find_text.c parses it, find.c does so for all accesses, find_pieces.c
  * joins pieces, find_answer.c prints what was found in order, find_ranges.c knows what --addr
  * selects.
@@ -8,10 +8,10 @@
  * A buffer that the system read or wrote counts as an access, too.  Loads, stores, reads
  * and writes of the system of each thread are four separate flows.
  */
-#ifndef TRACEDUMP_FIND_H
-#define TRACEDUMP_FIND_H
+#ifndef TOOLS_FIND_PRIV_H
+#define TOOLS_FIND_PRIV_H
 
-#include "tracedump.h"
+#include "dump/find.h"
 
 /* ----------------------------------------------------------------- pattern */
 

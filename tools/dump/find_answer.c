@@ -4,7 +4,7 @@
  * joins the pieces that they found: the workers hand over each access that can matter to a
  * piece, so that what is found does not depend on where chunks end.
  */
-#include "find.h"
+#include "dump/find_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

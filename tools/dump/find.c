@@ -8,7 +8,7 @@
  * piece of the chunk, and all of the first instructions of a chunk, because a worker does not
  * know what the chunk before has.
  */
-#include "find.h"
+#include "dump/find_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -503,7 +503,8 @@ static void report_nothing(const struct find *f, const struct find_worker *sum)
                             sum->cut);
     }
     if (ok) {
-        tool_error(PROG, "%s: not found in %.*s", f->opt->path, (int)b.len, b.data);
+        tool_error(f->opt->prog, "%s: not found in %.*s", f->opt->path, (int)b.len,
+                   b.data);
     }
     textbuf_fini(&b);
 }
@@ -516,17 +517,18 @@ static bool report_missing(const struct find *f)
     const bool buffers = f->flows[FLOW_SYS_READ] || f->flows[FLOW_SYS_WRITE];
 
     if (want && !val) {
-        tool_error(PROG,
+        tool_error(f->opt->prog,
                    "%s: values of accesses were not recorded (cannoli-record -e "
                    "val)%s",
                    f->opt->path, buffers ? "; searching buffers of the system" : "");
     } else if (!f->flows[FLOW_LOAD] && !f->flows[FLOW_STORE] && !buffers) {
-        tool_error(PROG, "%s: buffers of the system %s", f->opt->path,
+        tool_error(f->opt->prog, "%s: buffers of the system %s", f->opt->path,
                    f->opt->filter.npc ? "have no pc" : "were not recorded");
     }
     if (!f->pattern.joins && f->pattern.n > 1 && !f->opt->quiet) {
-        tool_error(PROG, "the pattern repeats itself: it is searched in single accesses "
-                         "only");
+        tool_error(f->opt->prog,
+                   "the pattern repeats itself: it is searched in single accesses "
+                   "only");
     }
     return f->flows[FLOW_LOAD] || f->flows[FLOW_STORE] || buffers;
 }
@@ -545,7 +547,7 @@ int dump_find(struct ctr_trace *tr, const struct dump_options *opt,
     if (!report_missing(&f)) {
         return TOOL_NOTHING;
     }
-    progress_init(&f.progress, PROG, opt->quiet);
+    progress_init(&f.progress, opt->prog, opt->quiet);
     ret = set_up(&f);
     if (!ret) {
         ret = replay_all(&f, &diag);

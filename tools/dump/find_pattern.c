@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --find: looks for the pattern, and for pieces of it, in the bytes of one access. */
-#include "find.h"
+#include "dump/find_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
