@@ -29,7 +29,7 @@ static const struct {
     {"events", "tracedump and tracesym have"},
     {"exclude", "tracecov has"},
     {"existing", "tracecov has"},
-    {"find", "tracedump has"},
+    {"find", "tracedump and tracesym have"},
     {"first-read-after", "tracedump and tracesym have"},
     {"first-write-after", "tracedump and tracesym have"},
     {"format", "tracesym and tracecov have"},
@@ -68,7 +68,7 @@ static const struct {
     {"top", "tracedump has"},
     {"trace-calls", "tracesym has"},
     {"traces-from", "tracecov has"},
-    {"within", "tracedump has"},
+    {"within", "tracedump and tracesym have"},
     {"writes", "tracedump and tracesym have"},
     /* clang-format on */
 };

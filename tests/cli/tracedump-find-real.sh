@@ -70,6 +70,28 @@ for line in sys.stdin:
     elif place != "other":
         print(e["kind"], name(int(e["pc"], 16), False), place)
 END
+# tracesym must find the same, with the function that the symbols name.
+cat >symbols.py <<'END'
+import json, subprocess, sys
+symbols = {}
+for line in subprocess.check_output(["nm", "-S", "guest"], text=True).splitlines():
+    field = line.split()
+    if len(field) == 4 and field[2] in "tTwWi":
+        symbols.setdefault(field[3], []).append((int(field[0], 16) & ~1, int(field[1], 16)))
+want, got = ([json.loads(line) for line in open(path)] for path in sys.argv[1:])
+def keys(events):
+    return [(e["kind"], e.get("ordinal"), e["tid"], e["found"]) for e in events]
+if keys(want) != keys(got):
+    sys.exit("tracesym finds other places")
+named = 0
+for e in got:
+    if e.get("function") in symbols:
+        named += 1
+        if not any(at <= int(e["pc"], 16) < at + size for at, size in symbols[e["function"]]):
+            sys.exit(f"{e} is not in this function")
+if not named or not any(e.get("function") == "copy_bytes" for e in got):
+    sys.exit(f"{named} places with functions")
+END
 has() { # REGEX
     grep -Eqx "$1" lines || fail "$target: no line $1 in: $(sort lines | uniq -c)"
 }
@@ -102,6 +124,11 @@ while read -r target compiler; do
     [ "$(grep -c "^store copy_bytes" lines)" -eq 1 ] || fail "$target: $(cat lines)"
     has_not "store (copy_bytes|copy_backward|main) (by_sprintf|by_memcpy)"
     cp stdout all
+    for how in -j1 -j3; do
+        run 0 "$BIN/tracesym" --json --find "\"$secret\"" $how run.ctr
+        silent "tracesym, $target"
+        python3 symbols.py all stdout || fail "$target: tracesym"
+    done
     # Only what is chosen; the same from a part as from all of it
     for how in -j1 -j3 --no-index; do
         run 0 "$dump" --json --find "\"$secret\"" $how run.ctr

@@ -260,3 +260,16 @@ int print_found(struct ctr_trace *tr, const struct places *places,
 
     return with_symbols(tr, places, opt, site, show_found, &r);
 }
+
+static int show_places(struct ctr_trace *tr, const struct dump_options *opt,
+                       const void *arg)
+{
+    return dump_find(tr, opt, arg);
+}
+
+int print_places(struct ctr_trace *tr, const struct places *places,
+                 const struct dump_options *opt, const struct site_options *site,
+                 const struct find_request *find)
+{
+    return with_symbols(tr, places, opt, site, show_places, find);
+}

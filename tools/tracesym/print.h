@@ -7,6 +7,7 @@
 #define TRACESYM_PRINT_H
 
 #include "dump/dump.h"
+#include "dump/find.h"
 #include "dump/search.h"
 #include "site.h"
 
@@ -18,5 +19,10 @@ int print_trace(struct ctr_trace *tr, const struct places *places,
 int print_found(struct ctr_trace *tr, const struct places *places,
                 const struct dump_options *opt, const struct site_options *site,
                 const struct search_request *search, const struct moment *at);
+
+/* The same for dump_find; site selects no modules or functions. */
+int print_places(struct ctr_trace *tr, const struct places *places,
+                 const struct dump_options *opt, const struct site_options *site,
+                 const struct find_request *find);
 
 #endif

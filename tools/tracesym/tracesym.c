@@ -74,6 +74,7 @@ static const struct tool_option option_table[] = {
      "the calls that a thread is in before ordinal N, at\ncrash, end, call:NAME/N ..."},
     {OPT_LOCALS, "locals", NULL, "with --backtrace: the variables of each frame"},
     SEARCH_OPTIONS,
+    FIND_OPTIONS,
     {OPT_LIST, "list", "WHAT",
      "names: functions, marks, modules, moments,\nobjects, processes, syscalls or threads",
      &list_words},
@@ -138,6 +139,7 @@ enum mode {
     MODE_BACKTRACE,
     MODE_CALL_COUNTS,
     MODE_SEARCH,
+    MODE_FIND,
 };
 
 struct command_line {
@@ -148,6 +150,7 @@ struct command_line {
     struct modset_options modset;
     struct tool_words modules, functions, traced;
     struct search_request search;
+    struct find_request find;
     struct moment_text backtrace;
     bool locals, callees;
     struct site_options site;
@@ -360,6 +363,12 @@ static bool parse_option(void *to, int key, const char *arg)
             set_mode(c, MODE_SEARCH);
         }
     }
+    if (parsed == TOOL_OTHER_GROUP) {
+        parsed = find_option(&c->find, key, arg);
+        if (key == FIND_OPT_FIND) {
+            set_mode(c, MODE_FIND);
+        }
+    }
     return parsed == TOOL_OTHER_GROUP ? parse_own(c, key, arg) : parsed == TOOL_PARSED;
 }
 
@@ -442,10 +451,16 @@ static int check_list(const struct command_line *c)
     return TOOL_OK;
 }
 
+/* Whether a mode prints what it finds among all events. */
+static bool searches(enum mode mode)
+{
+    return mode == MODE_SEARCH || mode == MODE_FIND;
+}
+
 /* Whether a mode uses the options of printing. */
 static bool prints(enum mode mode)
 {
-    return mode == MODE_PRINT || mode == MODE_SEARCH || mode == MODE_TRACE_CALLS ||
+    return mode == MODE_PRINT || searches(mode) || mode == MODE_TRACE_CALLS ||
            mode == MODE_BACKTRACE || mode == MODE_CALL_COUNTS;
 }
 
@@ -457,8 +472,8 @@ static int check_modes(struct command_line *c, struct tool_options *o)
 
     if (c->modes > 1) {
         return tool_usage_error(PROG, "more than one of --functions, --calls, --bbv, "
-                                      "--list, --trace-calls, --backtrace and the "
-                                      "searches");
+                                      "--list, --trace-calls, --backtrace, --find "
+                                      "and the other searches");
     }
     if (c->locals && c->mode != MODE_BACKTRACE) {
         return tool_usage_error(PROG, "--locals needs --backtrace");
@@ -474,6 +489,9 @@ static int check_modes(struct command_line *c, struct tool_options *o)
         return tool_usage_error(PROG, "%s and %s cannot be used together",
                                 tool_option_name(o, c->select_key),
                                 c->mode == MODE_BBV ? "--bbv" : "--backtrace");
+    }
+    if (c->select_key && c->mode == MODE_FIND) {
+        return tool_usage_error(PROG, "--find searches all code: --pc selects some");
     }
     if (c->profile_key && !profile) {
         return tool_usage_error(PROG, "%s is for --functions and --calls only",
@@ -559,7 +577,7 @@ static unsigned symbols_of(const struct command_line *c)
         flags |= SYMFILE_LINES | SYMFILE_NAMES | SYMFILE_LOCALS;
     } else if (c->mode == MODE_BACKTRACE) {
         flags |= SYMFILE_LINES | SYMFILE_LOCALS;
-    } else if (c->mode == MODE_SEARCH) {
+    } else if (searches(c->mode)) {
         flags |= SYMFILE_LINES;
     } else if (c->mode == MODE_LIST) {
         flags |= c->list == LIST_OBJECTS ? SYMFILE_DATA : SYMFILE_NAMES;
@@ -596,7 +614,8 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     } else {
         c->dump.opt.no_pager = true; /* it is for SimPoint */
     }
-    status = dump_choice_finish(&c->dump, c->mode == MODE_SEARCH ? CTR_KIND_ALL : kinds);
+    status = dump_choice_finish(&c->dump, searches(c->mode) ? CTR_KIND_ALL : kinds);
+    status = status ? status : find_finish(&c->find, PROG, c->dump.opt.kinds);
     finish_print(c);
     finish_profile(c);
     finish_older(c);
@@ -761,6 +780,8 @@ static int show(struct ctr_trace *tr, const struct modset *modset,
         return print_trace(tr, places, &c->dump.opt, &c->site);
     case MODE_SEARCH:
         return search(tr, places, c);
+    case MODE_FIND:
+        return print_places(tr, places, &c->dump.opt, &c->site, &c->find);
     case MODE_TRACE_CALLS:
         return list_calls(tr, places, c);
     case MODE_BACKTRACE:
