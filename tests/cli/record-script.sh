@@ -54,8 +54,9 @@ as_kernel ./five a
 PATH=$here/bin:$PATH as_kernel named a
 
 # what the trace says ran: the interpreter, with the arguments of the script
-"$dump" --info a.ctr >info || exit 1
-grep -q "interpreter -n $here/bin/named a" info || fail "no arguments: $(cat info)"
+"$dump" --info --json a.ctr >info || exit 1
+grep -q "\"argv\": *\[\"$here/interpreter\", *\"-n\", *\"$here/bin/named\", *\"a\"\]" info ||
+    fail "no arguments: $(cat info)"
 
 # what the kernel does not run, either
 script loop '#!./loop\n'
