@@ -200,7 +200,7 @@ static int begin_sources(struct answer *a)
         return DUMP_STOP_NOMEM;
     }
     s->timed = n > 1 || !is_source(a, ctr_trace_thread(s->tr, s->at.thread));
-    if (s->timed) {
+    if (s->timed && !s->possible) { /* else it is known */
         ret = search_moment_span(s);
         if (ret) {
             return ret;

@@ -38,42 +38,46 @@ bool symfile_vaddr(const struct symfile *f, uint64_t offset, uint64_t *vaddr)
     return found;
 }
 
-bool symfile_offset(const struct symfile *f, uint64_t vaddr, uint64_t *offset,
-                    uint64_t *n)
+/* The segment with these flags that has a byte from the file at vaddr, or NULL. */
+static const struct segment *segment_at(const struct symfile *f, uint64_t vaddr,
+                                        uint32_t flags)
 {
     for (uint32_t i = 0; i < f->nr_segments; i++) {
         const struct segment *s = &f->segments[i];
-        if (s->flags & PF_X && vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
-            *offset = s->offset + (vaddr - s->vaddr);
-            *n = s->filesz - (vaddr - s->vaddr);
-            return true;
+        if ((s->flags & flags) == flags && vaddr >= s->vaddr &&
+            vaddr - s->vaddr < s->filesz) {
+            return s;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool symfile_offset(const struct symfile *f, uint64_t vaddr, uint64_t *offset,
+                    uint64_t *n)
+{
+    const struct segment *s = segment_at(f, vaddr, PF_X);
+
+    if (!s) {
+        return false;
+    }
+    *offset = s->offset + (vaddr - s->vaddr);
+    *n = s->filesz - (vaddr - s->vaddr);
+    return true;
 }
 
 const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n)
 {
-    for (uint32_t i = 0; i < f->nr_segments; i++) {
-        const struct segment *s = &f->segments[i];
-        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
-            *n = (size_t)(s->filesz - (vaddr - s->vaddr));
-            return f->map + s->offset + (vaddr - s->vaddr);
-        }
-    }
-    *n = 0;
-    return NULL;
+    const struct segment *s = segment_at(f, vaddr, 0);
+
+    *n = s ? (size_t)(s->filesz - (vaddr - s->vaddr)) : 0;
+    return s ? f->map + s->offset + (vaddr - s->vaddr) : NULL;
 }
 
 bool symfile_is_constant(const struct symfile *f, uint64_t vaddr)
 {
-    for (uint32_t i = 0; i < f->nr_segments; i++) {
-        const struct segment *s = &f->segments[i];
-        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
-            return !(s->flags & PF_W);
-        }
-    }
-    return false;
+    const struct segment *s = segment_at(f, vaddr, 0);
+
+    return s && !(s->flags & PF_W);
 }
 
 uint32_t symfile_code(const struct symfile *f, const struct sym_code **v)
