@@ -308,9 +308,10 @@ int fold_begin_uncalled(struct fold *f, struct thread_state *t, const struct ev 
     /* What called the function before may go on where that one was to return to. */
     ret = ret ? ret : fold_push(f, t, fn, back, 0, e->start);
     if (!ret) {
-        t->stack.v[t->stack.n - 1].uncalled = true;
-        t->stack.v[t->stack.n - 1].running = !e->start;
-        t->stack.v[t->stack.n - 1].midway = !e->start;
+        struct frame *fr = &t->stack.v[t->stack.n - 1];
+
+        fr->uncalled = true;
+        fr->running = fr->midway = !e->start;
     }
     return ret;
 }
