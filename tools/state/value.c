@@ -15,10 +15,12 @@
 
 uint64_t value_integer(const struct value_options *o, const uint8_t *bytes, size_t n)
 {
+    const size_t used = n < 8 ? n : 8;
     uint64_t v = 0;
 
-    for (size_t i = 0; i < n && i < 8; i++) {
-        v |= (uint64_t)bytes[i] << 8 * (o->big_endian ? n - 1 - i : i);
+    bytes += o->big_endian ? n - used : 0;
+    for (size_t i = 0; i < used; i++) {
+        v |= (uint64_t)bytes[i] << 8 * (o->big_endian ? used - 1 - i : i);
     }
     return v;
 }

@@ -57,7 +57,7 @@ bool value_put_basic(struct textbuf *b, const struct value_options *o,
 /* The value of 10 bytes as the x87 has them: the integer bit is explicit. */
 long double value_x87(const uint8_t *bytes);
 
-/* An integer of n bytes, at most 8. */
+/* An integer of n bytes; of more than 8, its lowest 64 bits. */
 uint64_t value_integer(const struct value_options *o, const uint8_t *bytes, size_t n);
 
 #endif
