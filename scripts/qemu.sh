@@ -20,10 +20,12 @@ SUITE=trixie # the Debian release whose QEMU is 10.0.x
 help() {
     cat <<EOF
 Usage: scripts/qemu.sh [OPTION]... [TARGET]...
-Build the patched QEMU user-mode emulators that cannoli-record runs.
+Build the patched QEMU emulators that cannoli-record runs.
 
-  -t, --targets LIST    targets, separated by commas (default: arm); 'all' is
-                        every user-mode target that QEMU has
+  -t, --targets LIST    targets, separated by commas (default: arm): arm is the
+                        user-mode emulator qemu-arm, arm-softmmu the system
+                        emulator qemu-system-arm; 'all' is every user-mode
+                        target that QEMU has
   -s, --source PATH     QEMU 10.0.x as a release tarball or a source folder
                         (copied, never changed); default: Debian's, by apt
   -b, --build-dir DIR   the project's build folder (default: build); programs
@@ -76,7 +78,7 @@ read -r -a WANTED <<<"${TARGETS//,/ }"
 [ ${#WANTED[@]} -gt 0 ] || WANTED=(arm)
 for i in "${!WANTED[@]}"; do
     WANTED[i]=${WANTED[i]%-linux-user}
-    [[ ${WANTED[i]} =~ ^[a-z0-9_]+$ ]] || usage_error "not a target: '${WANTED[i]}'"
+    [[ ${WANTED[i]} =~ ^[a-z0-9_]+(-softmmu)?$ ]] || usage_error "not a target: '${WANTED[i]}'"
 done
 [ -z "$SOURCE" ] || [ -e "$SOURCE" ] || die "no such file or folder: $SOURCE"
 [ "$VARIANT" = plain ] || [ -r "$PATCH" ] || die "cannot read the patch: $PATCH"
@@ -146,6 +148,9 @@ check_tools() {
         pkg-config --exists glib-2.0 || need+=(libglib2.0-dev)
         pkg-config --exists zlib || need+=(zlib1g-dev)
     fi
+    case " ${WANTED[*]} " in
+    *-softmmu\ *) pkg-config --exists libfdt 2>/dev/null || need+=(libfdt-dev) ;;
+    esac
     $PYTHON -c 'import venv, ensurepip' 2>/dev/null || need+=(python3-venv)
     $PYTHON -c 'import distlib' 2>/dev/null || need+=(python3-distlib)
     [ ${#need[@]} = 0 ] ||
@@ -267,6 +272,16 @@ copy_tree() {
         die "cannot copy $TREE"
 }
 
+# Debian's source leaves out firmware images that QEMU's build wants to unpack.  They
+# are not among what is built here, but configuring system emulators needs the names.
+name_firmware() {
+    local image
+    sed -n "s/^ *'\(edk2-.*\.fd\)',$/\1.bz2/p" "$1/pc-bios/meson.build" |
+        while read -r image; do
+            [ -e "$1/pc-bios/$image" ] || touch "$1/pc-bios/$image"
+        done
+}
+
 # Makes SRC.  A file keeps its time unless its content changed.
 make_tree() {
     local key="$SOURCE_ID" new=$SRC.new
@@ -290,6 +305,7 @@ make_tree() {
     fi
     check_version "$new"
     say "QEMU $VERSION, $VARIANT"
+    name_firmware "$new"
     if [ "$VARIANT" != plain ]; then
         apply_patch "$new"
         add_files "$new"
@@ -381,12 +397,28 @@ EOF
 # A fixed hash seed makes what QEMU's generators write the same each time.
 in_env() { env PYTHONHASHSEED=0 "${MESON_ENV[@]}" "$@"; }
 
+# The program of a target, and how configure calls the target.
+program_of() {
+    case $1 in
+    *-softmmu) echo "qemu-system-${1%-softmmu}" ;;
+    *) echo "qemu-$1" ;;
+    esac
+}
+
+configured_name() {
+    case $1 in
+    *-softmmu) echo "$1" ;;
+    *) echo "$1-linux-user" ;;
+    esac
+}
+
 # Configures for the targets wanted and those configured before.
 configure() {
-    local args t list compiler key dir
+    local args t list names=() compiler key dir
     compiler=$(cc --version | head -n 1)
     args=(--python="$PYTHON" --disable-docs --disable-download --disable-install-blobs
-        --disable-system --disable-tools)
+        --disable-tools)
+    [ "$KIND" = system ] || args+=(--disable-system)
     [ "$VARIANT" = dev ] || args+=(--disable-debug-info)
     case $VARIANT in patched|dev) args+=("--with-cannoli=$ROOT/include") ;; esac
     # Another compiler means from scratch; other options or another configure
@@ -406,9 +438,9 @@ $(cd "$SRC" && sha256 configure scripts/meson-buildoptions.sh meson_options.txt)
     if [ "$(cat "$OBJ/.cannoli-key" 2>/dev/null)" != "$key" ] || [ ! -e "$OBJ/build.ninja" ]; then
         say "configuring for $list"
         rm -f "$OBJ/.cannoli-key"
+        for t in $list; do names+=("$(configured_name "$t")"); done
         (cd "$OBJ" && run "$WORK/log/configure-$VARIANT.log" "configuring QEMU" in_env \
-            "$SRC/configure" "${args[@]}" \
-            --target-list="$(sed 's/ /-linux-user,/g; s/$/-linux-user/' <<<"$list")") || exit 1
+            "$SRC/configure" "${args[@]}" --target-list="$(IFS=,; echo "${names[*]}")") || exit 1
         # a later ninja, without our environment, finds meson as well
         for dir in "$OBJ"/pyvenv/lib/python3*/site-packages; do
             [ ! -d "$dir" ] || [ ${#MESON_ENV[@]} = 0 ] ||
@@ -420,23 +452,24 @@ $(cd "$SRC" && sha256 configure scripts/meson-buildoptions.sh meson_options.txt)
 
 # Builds the programs wanted and puts them in place.
 compile() {
-    local goals=() t p out
-    for t in "${WANTED[@]}"; do goals+=("qemu-$t"); done
+    local goals=() t p out name
+    for t in "${WANTED[@]}"; do goals+=("$(program_of "$t")"); done
     [ -z "$PLUGINS" ] || goals+=(tests/tcg/plugins/libmem.so contrib/plugins/libexeclog.so)
     say "compiling: ${goals[*]}"
     run "$WORK/log/ninja-$VARIANT.log" "compiling QEMU" in_env \
         ninja -C "$OBJ" -j "$JOBS" "${goals[@]}"
     for t in "${WANTED[@]}"; do
-        out=$OUT/qemu-$t
+        name=$(program_of "$t")
+        out=$OUT/$name
         if [ "$VARIANT" = dev ]; then
             # one ninja is the whole cycle
-            ln -sf "$OBJ/qemu-$t" "$out" || exit 1
+            ln -sf "$OBJ/$name" "$out" || exit 1
             continue
         fi
-        cmp -s "$OBJ/qemu-$t" "$out" && continue
+        cmp -s "$OBJ/$name" "$out" && continue
         # a new file: the old one may be running
-        cp "$OBJ/qemu-$t" "$out.new" && "$out.new" --version >/dev/null &&
-            mv "$out.new" "$out" || die "qemu-$t cannot be put into $OUT"
+        cp "$OBJ/$name" "$out.new" && "$out.new" --version >/dev/null &&
+            mv "$out.new" "$out" || die "$name cannot be put into $OUT"
     done
     if [ -n "$PLUGINS" ]; then
         mkdir -p "$WORK/plugins"
@@ -459,9 +492,33 @@ up_to_date() {
     local t
     [ "$VARIANT" != dev ] && [ -z "$TREE" ] && [ -e "$BUILT" ] || return 1
     for t in "${WANTED[@]}"; do
-        [ -x "$OUT/qemu-$t" ] && grep -qx "$t $1" "$BUILT" || return 1
+        [ -x "$OUT/$(program_of "$t")" ] && grep -qx "$t $1" "$BUILT" || return 1
     done
     [ -z "$PLUGINS" ] || [ -e "$WORK/plugins/libexeclog.so" ]
+}
+
+# Builds the targets of one kind: user, system.  System emulators consist of a
+# thousand objects more, so they have an object folder of their own: whoever
+# adds one kind does not rebuild the other.
+build_kind() {
+    local t print
+    KIND=$1 OBJ=$2
+    shift 2
+    WANTED=("$@")
+    configure
+    [ -z "$CONFIGURE_ONLY" ] || return 0
+    print=$(fingerprint)
+    if up_to_date "$print"; then
+        say "up to date: ${WANTED[*]}"
+        return
+    fi
+    compile
+    touch "$BUILT"
+    for t in "${WANTED[@]}"; do
+        sed -i "/^$t /d" "$BUILT"
+        echo "$t $print" >>"$BUILT"
+    done
+    say "built in $OUT: ${WANTED[*]}"
 }
 
 check_tools
@@ -475,21 +532,14 @@ if [ "${WANTED[*]}" = all ]; then
     mapfile -t WANTED < <(cd "$SRC/configs/targets" && printf '%s\n' ./*-linux-user.mak |
         sed 's,^\./,,; s,-linux-user\.mak$,,')
 fi
+USER_TARGETS=() SYSTEM_TARGETS=()
 for t in "${WANTED[@]}"; do
-    [ -e "$SRC/configs/targets/$t-linux-user.mak" ] || usage_error "QEMU has no target '$t'"
+    [ -e "$SRC/configs/targets/$(configured_name "$t").mak" ] || usage_error "QEMU has no target '$t'"
+    case $t in
+    *-softmmu) SYSTEM_TARGETS+=("$t") ;;
+    *) USER_TARGETS+=("$t") ;;
+    esac
 done
 make_meson
-configure
-[ -z "$CONFIGURE_ONLY" ] || exit 0
-print=$(fingerprint)
-if up_to_date "$print"; then
-    say "up to date: ${WANTED[*]}"
-    exit 0
-fi
-compile
-touch "$BUILT"
-for t in "${WANTED[@]}"; do
-    sed -i "/^$t /d" "$BUILT"
-    echo "$t $print" >>"$BUILT"
-done
-say "built in $OUT: ${WANTED[*]}"
+[ ${#USER_TARGETS[@]} = 0 ] || build_kind user "$OBJ" "${USER_TARGETS[@]}"
+[ ${#SYSTEM_TARGETS[@]} = 0 ] || build_kind system "$OBJ-system" "${SYSTEM_TARGETS[@]}"
