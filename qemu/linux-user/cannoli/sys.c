@@ -451,28 +451,6 @@ void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo,
 
 /* ---- threads and processes ---- */
 
-/*
- * The arguments of the program as events have them, the same in forked
- * children.  A copy, because QEMU's own list of them is on the stack of a
- * thread that may have ended.
- */
-static char program_args[CTR_MAX_ARGS];
-static uint32_t program_bytes, program_argc;
-
-static void load_args(CPUState *cpu)
-{
-    struct linux_binprm *bprm = get_task_state(cpu)->bprm;
-
-    program_argc = bprm->argc;
-    for (uint32_t i = 0; i < program_argc; i++) {
-        uint32_t room = sizeof(program_args) - program_bytes;
-        uint32_t n = MIN(strlen(bprm->argv[i]) + 1, room);
-
-        memcpy(program_args + program_bytes, bprm->argv[i], n);
-        program_bytes += n;
-    }
-}
-
 /* QEMU's own name, which a thread has until the guest sets another. */
 static char qemu_comm[16];
 
@@ -480,7 +458,7 @@ static char qemu_comm[16];
  * The thread's name.  If the guest has set none, prctl returns QEMU's, which is
  * useless: use the program's then.
  */
-static void thread_name(char name[16])
+void cannoli_thread_name(CPUState *cpu, char name[16])
 {
     memset(name, 0, 16);
     prctl(PR_GET_NAME, name, 0, 0, 0);
@@ -491,52 +469,28 @@ static void thread_name(char name[16])
     }
 }
 
-void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
-                          int32_t status, const char *name)
+int cannoli_thread_id(CPUState *cpu)
 {
-    CannoliThread *t = cannoli_cpu(cpu)->thread;
-    uint32_t bytes;
-    bool program;
-    char own[16];
-    uint8_t *p;
+    return qemu_get_thread_id();
+}
 
-    if (!cannoli_thr || !t) {
-        return;
-    }
-    if (!name) {
-        thread_name(own);
-        name = own;
-    }
-    program =
-        program_bytes && (op == CTR_THREAD_EXEC ||
-                          (op == CTR_THREAD_START && t->pipe->is_process));
-    bytes = 7 * 4 + 2 + MIN(strlen(name), CANNOLI_MAX_STR);
-    bytes += program ? 2 + program_bytes : 0;
-    p = cannoli_event(cpu, CTR_EVENT_THREAD, bytes, cannoli_now());
-    if (!p) {
-        return;
-    }
-    cannoli_put32(&p, op);
-    cannoli_put32(&p, t->pipe->pid);
-    cannoli_put32(&p, t->pipe->tid);
-    cannoli_put32(&p, t->pipe->ppid);
-    cannoli_put32(&p, t->pipe->ptid);
-    cannoli_put32(&p, reason);
-    cannoli_put32(&p, program ? program_argc : status);
-    cannoli_put_str(&p, name, strlen(name));
-    if (program) {
-        cannoli_put_str(&p, program_args, program_bytes);
-    }
-    cannoli_event_end(cpu, bytes);
+/* Threads are attached where they begin. */
+bool cannoli_attach_late(CPUState *cpu)
+{
+    return false;
 }
 
 /* The program is loaded and starts. */
 void cannoli_program(CPUState *cpu)
 {
+    const struct linux_binprm *bprm = get_task_state(cpu)->bprm;
+
     if (cannoli_sys) {
         load_names();
     }
-    load_args(cpu);
+    for (int i = 0; i < bprm->argc; i++) {
+        cannoli_add_argument(bprm->argv[i]);
+    }
     prctl(PR_GET_NAME, qemu_comm, 0, 0, 0);
     cannoli_thread_event(cpu,
                          cannoli_execed ? CTR_THREAD_EXEC : CTR_THREAD_START, 0,

@@ -34,7 +34,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "cpu.h"
-#include "user/guest-base.h"
 #include "tcg/tcg.h"
 #include "tcg/tcg-internal.h"
 #include "pass.h"
@@ -334,7 +333,7 @@ static void find_root(CannoliPass *p, int slot, Value v)
         *d = (Derive){ .root = root->slot };
     }
     d->bits = v.bits;
-    d->flags = v.bits < width && guest_base ? CTR_DERIVE_SIGNED : 0;
+    d->flags = v.bits < width && CANNOLI_GUEST_BASE ? CTR_DERIVE_SIGNED : 0;
     d->delta = delta;
     p->nr_derived++;
     p->units -= sl->units;

@@ -69,31 +69,19 @@ uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
 
 void cannoli_gate_pause(CPUState *cpu, bool paused, bool process);
 
-/* ---- of the target (linux-user/cannoli/guest.c) ---- */
+/* ---- of the target: stack.c ---- */
 
-/*
- * Stack pointer and, at the first instruction of a function, its return
- * address.
- */
-uint64_t cannoli_stack_pointer(CPUState *cpu);
+/* At the first instruction of a function, its return address. */
 uint64_t cannoli_return_address(CPUState *cpu);
 /* Offset of the stack pointer in env; -1: it has no fixed one. */
 intptr_t cannoli_stack_pointer_off(void);
 /* The call that made a tree has returned, if the thread is now at pc. */
 bool cannoli_tree_over(CPUState *cpu, uint64_t pc);
-/*
- * The thread is on a signal stack, which may be anywhere, but the call is not.
- */
-bool cannoli_tree_elsewhere(CPUState *cpu, uint64_t tree_sp);
 /* A tree_sp that no stack pointer reaches. */
 #ifdef TARGET_HPPA
 #define CANNOLI_TREE_NEVER 0
 #else
 #define CANNOLI_TREE_NEVER UINT64_MAX
 #endif
-/* CTR_EVENT_MARK */
-void cannoli_put_mark(CPUState *cpu, uint32_t source, uint32_t number,
-                      uint64_t asked_ns, uint64_t value, const char *text,
-                      uint32_t len);
 
 #endif

@@ -10,6 +10,7 @@
 #include "cannoli/mempipe.h"
 #include "exec/cannoli.h"
 #include "gate.h"
+#include "os.h"
 
 /* The shared mapping; NULL while tracing is off. */
 extern const struct mempipe_ctl *cannoli_ctl;
@@ -25,6 +26,14 @@ static inline struct mempipe_shared *cannoli_shared(void)
 {
     return (void *)((uint8_t *)cannoli_ctl + cannoli_ctl->shared_off);
 }
+
+/* What is added to a guest address on the host; 0 with an MMU in between. */
+#ifdef CONFIG_USER_ONLY
+#include "user/guest-base.h"
+#define CANNOLI_GUEST_BASE guest_base
+#else
+#define CANNOLI_GUEST_BASE ((uintptr_t)0)
+#endif
 
 /* Width of an address, and of a unit of data. */
 #define CANNOLI_ADDR_BYTES (TARGET_LONG_BITS / 8)
@@ -69,20 +78,7 @@ extern int cannoli_nr_libraries;
 /* Are system calls with this number recorded? */
 bool cannoli_choose_syscall(int nr, const char *name);
 
-/*
- * For libraries (linux-user/cannoli/modules.c): what is mapped at an address,
- * kept up to date if it is on; guest memory; the file that runs.
- */
-struct cannoli_module;
-extern bool cannoli_modules_on;
-extern uint64_t cannoli_modules_generation;
-bool cannoli_module_at(uint64_t addr, struct cannoli_module *to);
-size_t cannoli_read_guest(void *to, uint64_t addr, size_t n);
-const char *cannoli_program_path(void);
-/* No thread begins meanwhile.  Before mmap_lock. */
-void cannoli_hold_threads(bool hold);
-
-/* What a thread's system calls need to remember (linux-user/cannoli-*.c). */
+/* What a thread's system calls need to remember (linux-user/cannoli). */
 typedef struct CannoliSys {
     uint32_t depth;          /* system calls under way */
     int next_lock;           /* CANNOLI_LOCK_*, for one lock_user */
@@ -283,16 +279,16 @@ void cannoli_event_end(CPUState *cpu, uint32_t n);
 
 /*
  * CTR_EVENT_THREAD; name NULL: the thread's own name.  The arguments of the
- * program are added where the event has them.
+ * program, once they were added, are in it where the event has them.
  */
 void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
                           int32_t status, const char *name);
+void cannoli_add_argument(const char *arg);
 
-/* The first thread's first events. */
-void cannoli_program(CPUState *cpu);
-
-/* The mappings of a process that begins; for a new program also its stack. */
-void cannoli_maps_initial(CPUState *cpu, bool new_program);
+/* CTR_EVENT_MARK */
+void cannoli_put_mark(CPUState *cpu, uint32_t source, uint32_t number,
+                      uint64_t asked_ns, uint64_t value, const char *text,
+                      uint32_t len);
 
 /* Buffers of the pool that this process has written to before */
 extern bool *cannoli_pool_known;
@@ -310,9 +306,6 @@ extern enum CannoliExeced {
     CANNOLI_EXECED, /* its environment is marked */
     CANNOLI_EXECED_BINFMT,
 } cannoli_execed;
-
-/* The machine in the ELF header of the program that runs. */
-extern unsigned cannoli_elf_machine;
 
 /*
  * Memory for CannoliCPU.jumps; old: the memory of a thread that ended, to be

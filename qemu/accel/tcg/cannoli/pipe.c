@@ -563,7 +563,7 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
         .tree_return = c->tree_return,
     };
     qatomic_set(&p->pid, getpid());
-    p->tid = qemu_get_thread_id();
+    p->tid = cannoli_thread_id(cpu);
     if (p->is_process) {
         process_serial = t->serial;
     }
@@ -668,7 +668,7 @@ void cannoli_start(CPUState *cpu)
     if (shared->addr_bytes == 0) {
         shared->big_endian = TARGET_BIG_ENDIAN;
         shared->elf_machine = cannoli_elf_machine;
-        pstrcpy(shared->target, sizeof(shared->target), TARGET_NAME);
+        pstrcpy(shared->target, sizeof(shared->target), CANNOLI_TARGET);
         pstrcpy(shared->qemu_version, sizeof(shared->qemu_version),
                 QEMU_VERSION);
         shared->addr_bytes = CANNOLI_ADDR_BYTES;

@@ -546,9 +546,10 @@ void cannoli_cpu_enter(CPUState *cpu)
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     bool was_open;
 
-    if (!t) {
+    if (!t && !cannoli_attach_late(cpu)) {
         return;
     }
+    t = cannoli_cpu(cpu)->thread;
     was_open = t->gate.open;
     if (cannoli_regs_on()) {
         t->regs->outside = false;

@@ -25,7 +25,6 @@
 #include "qemu/bitops.h"
 #include "qemu/cacheinfo.h"
 #include "cpu.h"
-#include "user/guest-base.h"
 #include "exec/translation-block.h"
 #include "regs.h"
 
@@ -144,7 +143,7 @@ static bool is_hit(const Insn *in, uint64_t addr, unsigned size, bool page)
 /* For four levels of page tables; with five, a hole follows, too. */
 static bool is_canonical(uint64_t addr, unsigned size)
 {
-    int64_t first = addr + guest_base, last = first + size - 1;
+    int64_t first = addr + CANNOLI_GUEST_BASE, last = first + size - 1;
 
     return first == sextract64(first, 0, 48) && last == sextract64(last, 0, 48);
 }

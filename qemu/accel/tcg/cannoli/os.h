@@ -1,0 +1,60 @@
+/*
+ * Execution tracing into shared memory: what surrounds the guest's code
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the files of this folder need of the emulation that the code runs in.
+ * linux-user/cannoli implements it for programs, system/cannoli for machines.
+ */
+#ifndef ACCEL_TCG_CANNOLI_OS_H
+#define ACCEL_TCG_CANNOLI_OS_H
+
+/* QEMU's name of the target. */
+#ifdef CONFIG_USER_ONLY
+#define CANNOLI_TARGET TARGET_NAME
+#else
+#define CANNOLI_TARGET TARGET_NAME "-softmmu"
+#endif
+
+/* The machine whose code runs, as e_machine of ELF headers has it. */
+extern unsigned cannoli_elf_machine;
+
+/* The first thread's first events. */
+void cannoli_program(CPUState *cpu);
+
+/*
+ * A thread enters translated code without a pipe: attach it, unless it is not
+ * recorded.  Returns whether it is attached.
+ */
+bool cannoli_attach_late(CPUState *cpu);
+
+/* The mappings of a process that begins; for a new program also its stack. */
+void cannoli_maps_initial(CPUState *cpu, bool new_program);
+
+/* As the guest knows the thread: for programs, what gettid(2) returns. */
+int cannoli_thread_id(CPUState *cpu);
+
+/* The thread's name, if the guest has not given it another in an event. */
+void cannoli_thread_name(CPUState *cpu, char name[16]);
+
+/*
+ * For libraries: what is mapped at an address, kept up to date if it is on;
+ * guest memory; the file that runs.
+ */
+struct cannoli_module;
+extern bool cannoli_modules_on;
+extern uint64_t cannoli_modules_generation;
+bool cannoli_module_at(uint64_t addr, struct cannoli_module *to);
+size_t cannoli_read_guest(void *to, uint64_t addr, size_t n);
+const char *cannoli_program_path(void);
+/* No thread begins meanwhile.  Before mmap_lock. */
+void cannoli_hold_threads(bool hold);
+
+uint64_t cannoli_stack_pointer(CPUState *cpu);
+/*
+ * The thread is on a signal stack, which may be anywhere, but the call is not.
+ */
+bool cannoli_tree_elsewhere(CPUState *cpu, uint64_t tree_sp);
+
+#endif
