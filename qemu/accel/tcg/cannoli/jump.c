@@ -161,6 +161,10 @@ static TCGHelperInfo info_jump = {
 
 bool cannoli_gen_jump(TCGv_ptr to)
 {
+#ifndef CONFIG_USER_ONLY
+    /* Where code is depends on the page tables, too. */
+    return false;
+#endif
     /* In user mode these stay as they were at the start. */
     if (!cannoli_on || qatomic_read(&one_insn_per_tb) ||
         qemu_loglevel_mask(CPU_LOG_EXEC | CPU_LOG_TB_CPU |

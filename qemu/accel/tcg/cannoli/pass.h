@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * pass.c finds what a block does and defines it; gen.c inserts the code that
- * records it.  Translation is serialised by mmap_lock in user mode, so the
- * state is static.
+ * records it.  Translation is serialised, by mmap_lock in user mode and by the
+ * one thread of all vCPUs in system emulation, so the state is static.
  */
 #ifndef ACCEL_TCG_CANNOLI_PASS_H
 #define ACCEL_TCG_CANNOLI_PASS_H

@@ -374,6 +374,9 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     if (unlikely(t->epoch != cannoli_epoch)) {
         cannoli_epoch_enter(cpu);
     }
+#ifndef CONFIG_USER_ONLY
+    cannoli_regs_inside(cpu);
+#endif
     c->unwound = NULL;
     c->fault_addr_valid = false;
     t->left = false;
@@ -414,8 +417,13 @@ void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
             t->placed >= CANNOLI_MAX_PLACED) {
             cannoli_hand_over(cpu);
         }
-        /* Make the main loop look for the block again. */
-        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
+        /*
+         * Make the main loop look for the block again.  With icount it does so
+         * anyway, after it has counted, which it must not be kept from.
+         */
+        if (!(tb_cflags(tb) & CF_USE_ICOUNT)) {
+            qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
+        }
     }
 }
 

@@ -522,6 +522,18 @@ void cannoli_regs_loop_exit(CPUState *cpu)
     }
 }
 
+/* A block is about to run: exceptions are delivered between blocks. */
+void cannoli_regs_inside(CPUState *cpu)
+{
+    CannoliThread *t = cannoli_cpu(cpu)->thread;
+
+    if (cannoli_regs_on() && t->regs->valid && t->gate.open &&
+        !cannoli_regs_shadow()) {
+        emit_difference(cpu);
+        t->regs->valid = false;
+    }
+}
+
 /* The last thing that cpu_exec does. */
 void cannoli_cpu_exit(CPUState *cpu)
 {

@@ -125,8 +125,12 @@ void cannoli_regs_outside(CPUState *cpu);
  */
 void cannoli_regs_left(CPUState *cpu, const CannoliBlock *b, int insn,
                        bool outside);
-/* An exit by longjmp: until the next cpu_exec, changes are from outside. */
+/*
+ * An exit by longjmp, or an interrupt of a machine: until the next cpu_exec,
+ * and for machines until the next block, changes are from outside.
+ */
 void cannoli_regs_loop_exit(CPUState *cpu);
+void cannoli_regs_inside(CPUState *cpu);
 /* All registers, for an instruction that left the block by shared code. */
 void cannoli_regs_all(CPUState *cpu, int insn);
 

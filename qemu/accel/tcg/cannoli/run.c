@@ -232,13 +232,27 @@ void cannoli_fault_addr(CPUState *cpu, uint64_t addr, bool known, bool write)
     c->fault_write = write;
 }
 
+/*
+ * Does the instruction that was left run again, as if it had not begun?  In
+ * system emulation EXCP_DEBUG from inside a block is a watchpoint that stops
+ * before the access.
+ */
+static bool starts_again(int exception)
+{
+#ifndef CONFIG_USER_ONLY
+    if (exception == EXCP_DEBUG) {
+        return true;
+    }
+#endif
+    return exception == EXCP_ATOMIC || exception == -1;
+}
+
 /* Every exit from translated code by longjmp passes here. */
 void cannoli_loop_exit(CPUState *cpu)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
     CannoliThread *t = c->thread;
-    bool restart = !c->partial && (cpu->exception_index == EXCP_ATOMIC ||
-                                   cpu->exception_index == -1);
+    bool restart = !c->partial && starts_again(cpu->exception_index);
     uint32_t insn = c->insn & CANNOLI_INSN_NUMBER;
     const CannoliBlock *b = c->block;
     int derived = -1;
@@ -319,11 +333,12 @@ void cannoli_fault(CPUState *cpu)
 /* ---- accesses made by helpers, after the fact ---- */
 
 /*
- * Guest memory that a helper has just accessed.  If another thread has unmapped
- * it meanwhile, zeros are recorded.
+ * Guest memory that a helper has just accessed; false: it cannot be known.  If
+ * another thread has unmapped it meanwhile, zeros are recorded.
  */
-static void read_guest(CPUState *cpu, void *to, uint64_t addr, uint32_t size)
+static bool read_guest(CPUState *cpu, void *to, uint64_t addr, uint32_t size)
 {
+#ifdef CONFIG_USER_ONLY
     CannoliCPU *c = cannoli_cpu(cpu);
     sigjmp_buf vanished;
 
@@ -336,6 +351,24 @@ static void read_guest(CPUState *cpu, void *to, uint64_t addr, uint32_t size)
         barrier();
     }
     c->vanished = NULL;
+#else
+    int idx = cpu_mmu_index(cpu, false);
+
+    while (size) {
+        uint32_t n = MIN(size, -(addr | TARGET_PAGE_MASK));
+        const void *host =
+            tlb_vaddr_to_host(cpu_env(cpu), addr, MMU_DATA_LOAD, idx);
+
+        if (!host) {
+            return false;
+        }
+        memcpy(to, host, n);
+        to = (uint8_t *)to + n;
+        addr += n;
+        size -= n;
+    }
+#endif
+    return true;
 }
 
 /* Translated code has raised a signal. */
@@ -403,7 +436,9 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
         uint32_t piece = MIN(size, CANNOLI_MAX_ACCESS);
 
         rec = begin_access(cpu, addr, piece, store);
-        read_guest(cpu, rec + 1, data, rec->p.n);
+        if (!read_guest(cpu, rec + 1, data, rec->p.n)) {
+            rec->p.n = 0;
+        }
         cannoli_side_commit(c->thread, rec->p.h.bytes);
         addr += piece;
         data += piece;

@@ -130,22 +130,34 @@ static bool contains(const Insn *in, uint64_t addr, uint64_t size)
 /*
  * May this access have faulted?  The host reports a byte of it, or one that an
  * aligned access of 16 bytes in its place would have touched, or only the page.
+ * An MMU of ours reports a byte of it.
  */
 static bool is_hit(const Insn *in, uint64_t addr, unsigned size, bool page)
 {
+#ifdef CONFIG_USER_ONLY
     unsigned align = page ? qemu_real_host_page_size() : 16;
 
     size += addr & (align - 1);
     return contains(in, addr & -(uint64_t)align,
                     page ? ROUND_UP(size, align) : size);
+#else
+    return contains(in, addr, size);
+#endif
 }
 
-/* For four levels of page tables; with five, a hole follows, too. */
+/*
+ * For four levels of page tables; with five, a hole follows, too.  An MMU of
+ * ours reports every address.
+ */
 static bool is_canonical(uint64_t addr, unsigned size)
 {
+#ifdef CONFIG_USER_ONLY
     int64_t first = addr + CANNOLI_GUEST_BASE, last = first + size - 1;
 
     return first == sextract64(first, 0, 48) && last == sextract64(last, 0, 48);
+#else
+    return true;
+#endif
 }
 
 /* The slot of the access that faulted, among those from `from' on. */

@@ -1,5 +1,5 @@
 /*
- * Execution tracing into shared memory: not for system emulation
+ * Execution tracing into shared memory: not for bsd-user
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later

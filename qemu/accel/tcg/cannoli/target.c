@@ -15,10 +15,13 @@
 #include "exec/cpu_ldst.h"
 #include "exec/cannoli.h"
 
-/* Without the tag, as translated code has it: see useronly_clean_ptr. */
+/*
+ * As translated code has it.  User-mode emulation removes the tag: see
+ * useronly_clean_ptr.
+ */
 static uint64_t clean(uint64_t addr)
 {
-#ifdef TARGET_AARCH64
+#if defined(TARGET_AARCH64) && defined(CONFIG_USER_ONLY)
     addr &= sextract64(addr, 0, 56);
 #endif
     return (target_ulong)addr;
