@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * QEMU runs as   qemu-ARCH -cannoli pipe=FD,FD,INODE <the rest of the user's command>
+ * A system emulator gets the same in its environment, as QEMU_CANNOLI.
  *
  * The descriptors are the pipe's memfds at numbers that the guest will hardly use; QEMU
  * maps and closes them before the guest starts.  The recorder recognizes its own QEMUs by
@@ -45,16 +46,20 @@ static int high_fd(int fd, const struct rlimit *limit)
     return high;
 }
 
-/* What QEMU is executed with; argv has room for the option that names the pipe. */
+/*
+ * What QEMU is executed with.  `pipe' is where the name of the pipe goes when it is known,
+ * in argv or envp; it has room for it, after what is there.
+ */
 struct execution {
     char **argv, **envp;
+    char **pipe;
+    char value[80];
 };
 
 static void child(const struct launch_plan *plan, const struct launch_env *env,
-                  const struct execution *x, int report, pid_t recorder)
+                  struct execution *x, int report, pid_t recorder)
 {
-    static char option[] = "-cannoli";
-    static char value[64];
+    const size_t at = strlen(x->value);
     int ctl, shared, err;
 
     /* Whatever ends the recorder ends the program, too. */
@@ -67,10 +72,9 @@ static void child(const struct launch_plan *plan, const struct launch_env *env,
     if (shared < 0) {
         goto fail;
     }
-    snprintf(value, sizeof(value), "pipe=%d,%d,%lu", ctl, shared,
+    snprintf(x->value + at, sizeof(x->value) - at, "pipe=%d,%d,%lu", ctl, shared,
              (unsigned long)env->host->ino);
-    x->argv[1] = option;
-    x->argv[2] = value;
+    *x->pipe = x->value;
     if (env->stdout_fd >= 0 && dup2(env->stdout_fd, STDOUT_FILENO) < 0) {
         goto fail;
     }
@@ -109,18 +113,28 @@ static int execution_make(struct execution *x, const struct launch_plan *plan,
                           bool no_aslr)
 {
     static char name[] = "MALLOC_ARENA_MAX", one[] = "MALLOC_ARENA_MAX=1", unset[] = "-U";
-    const bool one_arena = no_aslr && !getenv(name);
-    size_t n = 3, n_env = 0;
+    static char option[] = "-cannoli", variable[] = "QEMU_CANNOLI=";
+    const bool one_arena = no_aslr && !plan->system && !getenv(name);
+    size_t n = 1, n_env = 0;
 
     while (environ[n_env]) {
         n_env++;
     }
     x->argv = calloc((size_t)plan->argc + 5, sizeof(char *));
-    x->envp = calloc(n_env + 2, sizeof(char *));
+    x->envp = calloc(n_env + 3, sizeof(char *));
     if (!x->argv || !x->envp) {
         return -ENOMEM;
     }
-    memcpy(x->envp, environ, n_env * sizeof(char *));
+    memcpy(x->envp + plan->system, environ, n_env * sizeof(char *));
+    if (plan->system) {
+        /* Before another of that name. */
+        memcpy(x->value, variable, sizeof(variable));
+        x->pipe = x->envp;
+        n_env++;
+    } else {
+        x->argv[n++] = option;
+        x->pipe = &x->argv[n++];
+    }
     if (one_arena) {
         x->envp[n_env] = one;
         x->argv[n++] = unset;

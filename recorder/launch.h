@@ -18,6 +18,7 @@ struct launch_plan {
     char *qemu;  /* path of the QEMU to execute */
     char **argv; /* its arguments, with NULL at their end; the plan owns them */
     int argc;    /* without that NULL */
+    bool system; /* it emulates a machine, which has no program of ours */
     /* where they are known beforehand, else "": */
     const char *target;  /* QEMU's name of the machine */
     const char *program; /* what QEMU is to run */

@@ -121,9 +121,19 @@ static int check_qemu(const char *path)
     return 0;
 }
 
+#define QEMU "qemu-"
+#define QEMU_SYSTEM "qemu-system-"
+
+static bool is_system_name(const char *base)
+{
+    return !strncmp(base, QEMU_SYSTEM, strlen(QEMU_SYSTEM)) &&
+           elf_is_target(base + strlen(QEMU_SYSTEM));
+}
+
 static bool is_qemu_name(const char *base)
 {
-    return !strncmp(base, "qemu-", 5) && elf_is_target(base + 5);
+    return is_system_name(base) ||
+           (!strncmp(base, QEMU, strlen(QEMU)) && elf_is_target(base + strlen(QEMU)));
 }
 
 /* Options of qemu-user that have an argument of their own. */
@@ -271,7 +281,7 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
         }
     }
     err = check_qemu(plan->qemu);
-    return err ? err : check_guest(plan->argv, &plan->program);
+    return err || plan->system ? err : check_guest(plan->argv, &plan->program);
 }
 
 /* Where the program `name' is, as the shell looks for it; NULL after one line on stderr. */
@@ -430,6 +440,7 @@ static int plan_guest(struct launch_plan *plan, const char *qemu_dir)
 int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir)
 {
     const char *slash = strrchr(command[0], '/');
+    const char *base = slash ? slash + 1 : command[0];
     unsigned version;
     int status;
 
@@ -438,11 +449,12 @@ int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_
     if (status) {
         return status;
     }
-    if (is_qemu_name(slash ? slash + 1 : command[0])) {
-        plan->target = (slash ? slash + 1 : command[0]) + strlen("qemu-");
+    plan->system = is_system_name(base);
+    if (is_qemu_name(base)) {
+        plan->target = base + strlen(plan->system ? QEMU_SYSTEM : QEMU);
     }
     /* By its name, or, with a slash, by the note that a patched QEMU carries. */
-    if (is_qemu_name(slash ? slash + 1 : command[0]) ||
+    if (is_qemu_name(base) ||
         (slash && elf_cannoli_version(command[0], &version) == ELF_NOTE_FOUND)) {
         return plan_qemu(plan, command, qemu_dir);
     }

@@ -52,6 +52,7 @@ enum ending {
 
 struct session {
     const struct session_config *config;
+    unsigned events; /* CTR_EVENTS_* */
     struct mempipe_host host;
     struct guests guests;
     struct watchdog watchdog;
@@ -127,7 +128,7 @@ static struct jitter_target target_of(const struct session *s,
         .elf_machine = m.machine,
         .big_endian = m.big_endian,
         .addr_bytes = m.addr_bytes,
-        .events = s->config->events,
+        .events = s->events,
     };
 }
 
@@ -209,7 +210,7 @@ static int open_pipe(struct session *s, bool live)
         .nr_pipes = MAX_PIPES,
         .buffer_bytes = BUFFER_BYTES,
         .side_bytes = SIDE_BYTES,
-        .events = s->config->events,
+        .events = s->events,
         .data_limit = s->config->data_limit,
         .follow = s->config->follow,
         .epoch_blocks = epoch_blocks(),
@@ -696,7 +697,7 @@ static int record(struct session *s, const struct launch_plan *plan)
     int status = LAUNCH_FAILED, err;
 
     status_init(&s->status, shows_progress(s->config), s->start_ns);
-    if (ctr_dict_new(&s->dict, s->config->events) ||
+    if (ctr_dict_new(&s->dict, s->events) ||
         guests_open(&s->guests, &s->host, &s->watchdog.shared->attached)) {
         tool_error(PROG, "out of memory");
         goto out_dict;
@@ -754,6 +755,11 @@ int session_run(const struct session_config *config)
                          "are recorded");
         status = LAUNCH_FAILED;
         goto out_plan;
+    }
+    /* A machine has neither system calls nor mappings of its own. */
+    s.events = config->events;
+    if (plan.system) {
+        s.events &= ~(CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME);
     }
     status = check_libraries(&s, &plan);
     if (status) {
