@@ -149,7 +149,8 @@ check_tools() {
         pkg-config --exists zlib || need+=(zlib1g-dev)
     fi
     case " ${WANTED[*]} " in
-    *-softmmu\ *) pkg-config --exists libfdt 2>/dev/null || need+=(libfdt-dev) ;;
+    *-softmmu\ *)
+        echo '#include <libfdt.h>' | cc -E - >/dev/null 2>&1 || need+=(libfdt-dev) ;;
     esac
     $PYTHON -c 'import venv, ensurepip' 2>/dev/null || need+=(python3-venv)
     $PYTHON -c 'import distlib' 2>/dev/null || need+=(python3-distlib)

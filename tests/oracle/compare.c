@@ -21,6 +21,13 @@
  * With --values each access must have a value, which must be that of the witness.
  * Without it values are compared if both have them.
  *
+ * With --machine the witness is a system emulator: the plugin reports code that is mapped
+ * twice at the address where it was translated first, so that only the place in the page
+ * counts.
+ *
+ * With --until both must reach this pc, and nothing after it is compared: a machine that
+ * has switched itself off runs on until QEMU notices.
+ *
  * Rules for reading the witness (the summary counts the uses of each):
  *  stopped   "Stopped execution of TB chain before": the block named by the
  *            Trace line just before did not run.
@@ -73,6 +80,7 @@ struct rules {
     struct own_number own;
     struct counts *c;
     bool values, swapped_loads, big_endian;
+    uint64_t until; /* 0: the end */
 };
 
 static void print_insn(const char *label, const struct insn *in)
@@ -453,10 +461,12 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
                 drop_failed_store(r, a, b, a->cflags & CF_PARALLEL);
             }
         }
-        if (!a && !b) {
+        if (r->until ? a && b && a->pc == r->until && b->pc == r->until : !a && !b) {
             break;
         }
-        if (!a || !b) {
+        if (!a && !b) {
+            printf("neither comes to 0x%" PRIx64 "\n", r->until);
+        } else if (!a || !b) {
             printf("difference at instruction %" PRIu64 ": the %s ends here\n", n,
                    a ? "trace" : "witness");
         } else if (!same_place(&r->slide, a->pc, b->pc)) {
@@ -586,6 +596,8 @@ int main(int argc, char **argv)
         {"values", no_argument, NULL, 'v'},
         {"swapped-loads", no_argument, NULL, 'l'},
         {"big-endian", no_argument, NULL, 'b'},
+        {"machine", no_argument, NULL, 'm'},
+        {"until", required_argument, NULL, 'u'},
         {NULL, 0, NULL, 0},
     };
     const char *target = NULL, *wfile = NULL, *tfile = NULL;
@@ -593,7 +605,7 @@ int main(int argc, char **argv)
     struct rules r = {.c = &c};
     struct witness w;
     struct trace t;
-    bool twice = false, accesses = false;
+    bool twice = false, accesses = false, machine = false;
     int opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -625,6 +637,12 @@ int main(int argc, char **argv)
         case '2':
             twice = true;
             break;
+        case 'm':
+            machine = true;
+            break;
+        case 'u':
+            r.until = strtoull(optarg, NULL, 0);
+            break;
         default:
             return 2;
         }
@@ -638,6 +656,7 @@ int main(int argc, char **argv)
         return 2;
     }
     w.execute_twice = twice;
+    w.machine = machine;
     if (!(accesses ? compare_accesses : compare)(&w, &t, &r)) {
         return 1;
     }

@@ -14,6 +14,9 @@
 #define INSN_CODE_MAX 32
 #define INSN_TEXT_MAX 64
 
+/* What every machine's pages are a multiple of. */
+#define MACHINE_PAGE 4096
+
 /* cflags of a block: others may run beside it */
 #define CF_PARALLEL 0x8000u
 
@@ -59,6 +62,7 @@ struct witness {
     char target[16];
     struct counts *counts;
     bool execute_twice;
+    bool machine;        /* the plugin's pc may be of another page */
     struct insn ring[3]; /* returned, current, next */
     unsigned at;
     bool have_current, ended;

@@ -271,6 +271,9 @@ static bool read_access_line(struct witness *w, char *line, struct insn *in)
     if (!parse_access(line, &pc, &acc)) {
         return false;
     }
+    if (w->machine && pc % MACHINE_PAGE == in->pc % MACHINE_PAGE) {
+        pc = in->pc;
+    }
     if (pc != in->pc && (pc < in->pc || pc >= region_end(w, in))) {
         w->bad =
             "witness: an access belongs to another instruction than the one that runs";

@@ -23,6 +23,8 @@
  *
  * With --ignore the bits of MASK are not compared (0 in both).
  *
+ * --machine and --until are those of oracle-compare.
+ *
  * With --from the witness begins where the trace first executes PC, and its first
  * line has all registers.  --skip: a register that the trace does not have, or
  * whose meaning differs (a clock); a '*' matches any end of the name.
@@ -73,7 +75,8 @@ struct check {
     unsigned nskip;
     char *missing; /* names that only the witness has */
     struct own_number own;
-    bool steps;
+    bool steps, machine;
+    uint64_t until; /* 0: the end */
     uint64_t insns, changes, states, doubles;
 };
 
@@ -418,11 +421,14 @@ static void compare(struct check *c, struct lines *in, uint64_t limit)
         if (!trace_insn(c, &e)) {
             fail("difference: the trace ends here");
         }
-        if (e.pc != l->pc) {
+        if (c->machine ? (e.pc ^ l->pc) % MACHINE_PAGE : e.pc != l->pc) {
             printf("difference at ordinal %" PRIu64 ": pc 0x%" PRIx64
                    " instead of 0x%" PRIx64 " \"%s\"\n",
                    e.ordinal, e.pc, l->pc, l->text);
             exit(1);
+        }
+        if (c->until && e.pc == c->until) {
+            return;
         }
         have = witness_line(in, next);
         for (int i = 0; i < MAX_STEP && c->steps && have && c->have_ahead &&
@@ -440,6 +446,9 @@ static void compare(struct check *c, struct lines *in, uint64_t limit)
             check_state(c, c->ahead.exec.ordinal);
         }
     }
+    if (c->until) {
+        fail("difference: neither comes to the place of --until");
+    }
     if (c->insns < limit && c->have_ahead) {
         fail("difference: the witness ends here");
     }
@@ -454,6 +463,8 @@ int main(int argc, char **argv)
         {"limit", required_argument, NULL, 'l'},
         {"witness", required_argument, NULL, 'w'},
         {"ignore", required_argument, NULL, 'i'},
+        {"machine", no_argument, NULL, 'm'},
+        {"until", required_argument, NULL, 'u'},
         {NULL, 0, NULL, 0},
     };
     struct check c = {0};
@@ -467,6 +478,10 @@ int main(int argc, char **argv)
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (opt == 's' && c.nskip < MAX_SKIPS) {
             c.skip[c.nskip++] = optarg;
+        } else if (opt == 'm') {
+            c.machine = true;
+        } else if (opt == 'u') {
+            c.until = strtoull(optarg, NULL, 0);
         } else if (opt == 'd') {
             c.steps = true;
         } else if (opt == 'f') {

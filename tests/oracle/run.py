@@ -27,6 +27,7 @@ from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
 import choices
 import isa
+import machines
 import maps
 import props
 import realprogs
@@ -232,6 +233,8 @@ OTHERS = [
     ("pipeline", DEBIAN, ["busybox"], lambda j: scenarios.pipeline(j.tools, j.target)),
     ("calls", DEBIAN, strace.BUSYBOX, lambda j: strace.run_busybox(j.tools, j.target, j.name)),
     ("coverage", [t for t in DEBIAN if t not in common.SLIDE], ["sqlite3"], run_real_coverage),
+    ("machine", list(machines.MACHINES), machines.NAMES,
+     lambda j: machines.RUN[j.name](j.tools, j.target)),
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),
     *[("stress", [program[0]], [name], lambda j: stress.RUN[j.name](j.tools))
       for name, program in stress.PROGRAMS.items()],
@@ -258,7 +261,7 @@ def cases(args):
         label = "%s/%s/%s" % (kind, target, name)
         if args.target and target not in args.target:
             continue
-        if args.qemu and TARGETS[target].qemu not in args.qemu:
+        if args.qemu and (TARGETS[target].qemu if target in TARGETS else target) not in args.qemu:
             continue
         if args.case and not any(fnmatch.fnmatchcase(label, c) for c in args.case):
             continue
@@ -281,7 +284,7 @@ def outcome(tools, case, args):
 def main():
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--target", action="append", choices=TARGETS)
+    ap.add_argument("--target", action="append", choices=[*TARGETS, *machines.MACHINES])
     ap.add_argument("--qemu", action="append", help="all that runs under qemu-QEMU")
     ap.add_argument("--case", action="append", help="a pattern of KIND/TARGET/NAME")
     ap.add_argument("--full", action="store_true", help="more of each: steps, random programs, pauses")

@@ -51,6 +51,11 @@ print('\n'.join(sorted({t.qemu for t in table.TARGETS.values() if t.tier == $tie
         fail "scripts/targets and tests/guests/table.py name other targets"
     checks=$((checks + 1))
 done
+[ "$(tested_targets system | sort)" = "$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SRC/tests/oracle \
+    python3 -c "import machines
+print('\n'.join(sorted(machines.MACHINES)))")" ] ||
+    fail "scripts/targets and tests/oracle/machines.py name other machines"
+checks=$((checks + 1))
 # In time every target is in a sample, and the same text gives the same one.
 for seed in $(seq 60); do
     tested_targets 2 | sample "$seed" 1

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Start and vectors of the machine's program for aarch64, -M virt. */
+    .section .text.start, "ax"
+    .global _start
+_start:
+    ldr x0, =stack_top
+    mov sp, x0
+    ldr x0, =vectors
+    msr vbar_el1, x0
+    isb
+    bl machine_main
+    .global machine_off
+machine_off:                        /* PSCI SYSTEM_OFF */
+    ldr x0, =0x84000008
+    .global machine_ends
+machine_ends:
+    hvc #0
+1:  wfi
+    b 1b
+
+    .macro vector function
+    .balign 0x80
+    sub sp, sp, #256
+    stp x0, x1, [sp]
+    stp x2, x3, [sp, #16]
+    stp x4, x5, [sp, #32]
+    stp x6, x7, [sp, #48]
+    stp x8, x9, [sp, #64]
+    stp x10, x11, [sp, #80]
+    stp x12, x13, [sp, #96]
+    stp x14, x15, [sp, #112]
+    adr x0, \function
+    b enter
+    .endm
+    .macro stray
+    .balign 0x80
+    b machine_off
+    .endm
+
+enter:
+    stp x16, x17, [sp, #128]
+    stp x18, x29, [sp, #144]
+    str x30, [sp, #160]
+    mov x16, x0
+    mrs x0, esr_el1
+    mrs x1, far_el1
+    mrs x2, elr_el1
+    blr x16                         /* returns the pc to go on at */
+    msr elr_el1, x0
+    ldr x30, [sp, #160]
+    ldp x18, x29, [sp, #144]
+    ldp x16, x17, [sp, #128]
+    ldp x14, x15, [sp, #112]
+    ldp x12, x13, [sp, #96]
+    ldp x10, x11, [sp, #80]
+    ldp x8, x9, [sp, #64]
+    ldp x6, x7, [sp, #48]
+    ldp x4, x5, [sp, #32]
+    ldp x2, x3, [sp, #16]
+    ldp x0, x1, [sp]
+    add sp, sp, #256
+    eret
+
+    .balign 0x800
+vectors:
+    stray
+    stray
+    stray
+    stray
+    vector on_sync
+    vector on_irq
+    stray
+    stray
+    .rept 8
+    stray
+    .endr

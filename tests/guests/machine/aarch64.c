@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine's program for aarch64, -M virt: what only system emulation does.
+ * Interrupts in loops, faults in the middle of blocks, pages that are mapped
+ * twice, accesses that cross pages, code that changes itself, device registers
+ * in blocks, waiting for interrupts, atomics.
+ */
+#include "machine.h"
+
+#define GICD 0x08000000ul
+#define GICC 0x08010000ul
+#define TIMER_IRQ 27
+#define WINDOW 0x80000000ul /* 512 pages that the program maps as it likes */
+
+void machine_put(char c)
+{
+    while (*reg(0x09000018) & 0x20) {
+    }
+    *reg(0x09000000) = (uint8_t)c;
+}
+
+/* ---- exceptions ---- */
+
+static volatile uint64_t nr_irqs, nr_faults, nr_calls, nr_undefined;
+static uint64_t period;
+static uint64_t window_table[512] __attribute__((aligned(4096)));
+static uint8_t frames[8][4096] __attribute__((aligned(4096)));
+
+static void map(unsigned page, const void *frame)
+{
+    window_table[page] = (uint64_t)frame | 0x703; /* normal, read, write, execute */
+    __asm__ volatile("dsb ishst" ::: "memory");
+}
+
+static void unmap(unsigned page)
+{
+    window_table[page] = 0;
+    __asm__ volatile(
+        "dsb ishst\n tlbi vaae1is, %0\n dsb ish\n isb" ::"r"((WINDOW + page * PAGE) >> 12)
+        : "memory");
+}
+
+uint64_t on_sync(uint64_t esr, uint64_t far, uint64_t pc)
+{
+    switch (esr >> 26) {
+    case 0x15: /* SVC */
+        nr_calls++;
+        return pc;
+    case 0: /* undefined */
+        nr_undefined++;
+        return pc + 4;
+    case 0x21: /* fetch */
+    case 0x25: /* load, store */
+        nr_faults++;
+        map((far - WINDOW) / PAGE % 512, frames[(far - WINDOW) / PAGE % 8]);
+        return pc;
+    }
+    put_number("stray exception", esr >> 26);
+    __asm__ volatile("b machine_off");
+    return 0;
+}
+
+static void arm_timer(void)
+{
+    __asm__ volatile("msr cntv_tval_el0, %0\n isb" ::"r"(period));
+}
+
+uint64_t on_irq(uint64_t esr, uint64_t far, uint64_t pc)
+{
+    uint32_t nr = *reg(GICC + 0xc);
+
+    (void)esr, (void)far;
+    if ((nr & 0x3ff) == TIMER_IRQ) {
+        nr_irqs++;
+        arm_timer();
+    }
+    *reg(GICC + 0x10) = nr;
+    return pc;
+}
+
+/* ---- what is tried ---- */
+
+static uint64_t table[512] __attribute__((aligned(4096)));
+
+static void mmu_on(void)
+{
+    for (uint64_t i = 0; i < 4; i++) { /* 1 GiB each: devices, RAM, window */
+        table[i] = i * 0x40000000ul | (i ? 0x701 : 0x60000000000401ul | 0x4);
+    }
+    static uint64_t level2[512] __attribute__((aligned(4096)));
+    level2[0] = (uint64_t)window_table | 3;
+    table[2] = (uint64_t)level2 | 3;
+    __asm__ volatile("msr mair_el1, %0\n msr tcr_el1, %1\n msr ttbr0_el1, %2\n"
+                     "dsb sy\n isb\n tlbi vmalle1\n dsb sy\n isb\n"
+                     "mrs x9, sctlr_el1\n orr x9, x9, #1\n orr x9, x9, #4\n"
+                     "orr x9, x9, #0x1000\n msr sctlr_el1, x9\n isb" ::"r"(0x00fful),
+                     "r"(0x803519ul), "r"(table)
+                     : "x9", "memory");
+}
+
+static void interrupts(void)
+{
+    uint64_t loops = 0;
+
+    *reg(GICD) = 1;
+    *reg(GICD + 0x100) = 1u << TIMER_IRQ;
+    *reg(GICC + 4) = 0xff;
+    *reg(GICC) = 1;
+    period = 300; /* of 16 ns */
+    arm_timer();
+    __asm__ volatile("msr cntv_ctl_el0, %0\n msr daifclr, #2" ::"r"(1ul));
+    while (nr_irqs < 20) {
+        sum_loop(37);
+        loops++;
+    }
+    for (int i = 0; i < 5; i++) {
+        __asm__ volatile("wfi");
+    }
+    __asm__ volatile("msr daifset, #2\n msr cntv_ctl_el0, xzr");
+    put(loops ? "interrupts\n" : "no loop\n");
+}
+
+/* Pairs of which the second half faults, and others in the same block. */
+static uint64_t faults(void)
+{
+    uint64_t sum = 1, a, b;
+
+    for (unsigned page = 16; page < 80; page++) {
+        char *end = (char *)WINDOW + (page + 1) * PAGE;
+
+        __asm__ volatile("str %2, [%3, #-64]\n"
+                         "stp %2, %3, [%3, #-8]\n"
+                         "ldp %0, %1, [%3, #-8]\n"
+                         "str %1, [%3, #16]\n"
+                         "ldr %0, [%3, #-4]\n"
+                         "str w0, [%3, #-2]\n"
+                         "ldr %1, [%3, #-64]"
+                         : "=&r"(a), "=&r"(b)
+                         : "r"(sum), "r"(end)
+                         : "memory");
+        sum += a + b;
+        if (page % 3 == 0) {
+            unmap(page);
+        }
+        if (page % 5 == 0) {
+            unmap(page + 1);
+        }
+    }
+    return sum;
+}
+
+static uint64_t aliases(void)
+{
+    volatile uint64_t *one = (void *)(WINDOW + 100 * PAGE);
+    volatile uint64_t *two = (void *)(WINDOW + 101 * PAGE);
+    uint64_t sum = 0;
+
+    map(100, frames[0]);
+    map(101, frames[0]);
+    for (unsigned i = 0; i < 300; i++) {
+        one[i] = i * 3;
+        sum += two[i];
+    }
+    return sum;
+}
+
+/* The same code at two addresses, changed between calls. */
+static uint64_t modified(void)
+{
+    uint32_t *one = (void *)(WINDOW + 110 * PAGE), *two = (void *)(WINDOW + 111 * PAGE);
+    uint64_t (*f)(uint64_t, void *) = (void *)one, (*g)(uint64_t, void *) = (void *)two;
+    uint64_t sum = 0;
+
+    map(110, frames[1]);
+    map(111, frames[1]);
+    for (unsigned i = 0; i < 40; i++) {
+        one[0] = 0x91000400 + (i << 10); /* add x0, x0, #(1 + i) */
+        one[1] = 0xb9000c20;             /* str w0, [x1, #12] */
+        one[2] = 0x91000800;             /* add x0, x0, #2 */
+        one[3] = 0xd503201f;
+        one[4] = 0xd65f03c0; /* ret */
+        __asm__ volatile("dsb ish\n ic ialluis\n dsb ish\n isb" ::: "memory");
+        sum += f(i * 3, frames[2]);
+        sum += g(i, frames[2]);
+    }
+    return sum;
+}
+
+static uint64_t atomics(void)
+{
+    static uint64_t cell;
+    static uint64_t pair[2] __attribute__((aligned(16)));
+    uint64_t old, sum = 0;
+    uint32_t failed;
+
+    for (uint64_t i = 0; i < 50; i++) {
+        __asm__ volatile("1: ldxr %0, [%2]\n add %0, %0, %3\n stxr %w1, %0, [%2]\n"
+                         "cbnz %w1, 1b"
+                         : "=&r"(old), "=&r"(failed)
+                         : "r"(&cell), "r"(i)
+                         : "memory");
+        __asm__ volatile("1: ldxp %0, x9, [%2]\n add x9, x9, %3\n"
+                         "stxp %w1, %0, x9, [%2]\n cbnz %w1, 1b"
+                         : "=&r"(old), "=&r"(failed)
+                         : "r"(pair), "r"(i)
+                         : "x9", "memory");
+        __asm__ volatile(".arch_extension lse\n ldadd %2, %0, [%1]\n"
+                         "cas %0, %2, [%1]\n swp %2, %0, [%1]"
+                         : "=&r"(old)
+                         : "r"(&cell), "r"(i)
+                         : "memory");
+        sum += old;
+    }
+    return sum + cell + pair[1];
+}
+
+void machine_main(void)
+{
+    put_number("plain", sum_loop(300));
+    mmu_on();
+    put_number("mapped", sum_loop(300));
+    interrupts();
+    put_number("faults", faults());
+    put_number("nr", nr_faults);
+    put_number("aliases", aliases());
+    put_number("modified", modified());
+    put_number("atomics", atomics());
+    for (int i = 0; i < 10; i++) {
+        __asm__ volatile("svc #3\n .word 0" ::: "memory");
+    }
+    put_number("calls", nr_calls * 100 + nr_undefined);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine's program for riscv64, -M virt -bios none: as that for aarch64.
+ */
+#include "machine.h"
+
+#define WINDOW 0xc0000000ul /* 512 pages that the program maps as it likes */
+
+void machine_put(char c)
+{
+    while (!(*(volatile uint8_t *)0x10000005 & 0x20)) {
+    }
+    *(volatile uint8_t *)0x10000000 = (uint8_t)c;
+}
+
+/* ---- exceptions ---- */
+
+static volatile uint64_t nr_irqs, nr_faults, nr_calls, nr_illegal;
+static uint64_t period;
+static uint64_t window_table[512] __attribute__((aligned(4096)));
+static uint8_t frames[8][4096] __attribute__((aligned(4096)));
+
+static void map(unsigned page, const void *frame)
+{
+    window_table[page] = ((uint64_t)frame >> 12 << 10) | 0xcf;
+    __asm__ volatile("sfence.vma" ::: "memory");
+}
+
+static void unmap(unsigned page)
+{
+    window_table[page] = 0;
+    __asm__ volatile("sfence.vma %0, zero" ::"r"(WINDOW + page * PAGE) : "memory");
+}
+
+static void set_timer(void)
+{
+    uint64_t now;
+
+    __asm__ volatile("rdtime %0\n add %0, %0, %1\n csrw 0x14d, %0"
+                     : "=&r"(now)
+                     : "r"(period));
+}
+
+uint64_t on_trap(uint64_t cause, uint64_t addr, uint64_t pc)
+{
+    switch (cause) {
+    case 1ul << 63 | 5:
+        nr_irqs++;
+        set_timer();
+        return pc;
+    case 2:
+        nr_illegal++;
+        return pc + 4;
+    case 3:
+        nr_calls++;
+        return pc + 4;
+    case 12:
+    case 13:
+    case 15:
+        nr_faults++;
+        map((addr - WINDOW) / PAGE % 512, frames[(addr - WINDOW) / PAGE % 8]);
+        return pc;
+    }
+    put_number("stray trap", cause);
+    __asm__ volatile("j machine_off");
+    return 0;
+}
+
+/* ---- what is tried ---- */
+
+static uint64_t table[512] __attribute__((aligned(4096)));
+
+static void mmu_on(void)
+{
+    static uint64_t level2[512] __attribute__((aligned(4096)));
+
+    for (uint64_t i = 0; i < 3; i++) {
+        table[i] = i << 28 | 0xcf;
+    }
+    table[3] = ((uint64_t)level2 >> 12 << 10) | 1;
+    level2[0] = ((uint64_t)window_table >> 12 << 10) | 1;
+    __asm__ volatile("csrw satp, %0\n sfence.vma" ::"r"(8ul << 60 | (uint64_t)table >> 12)
+                     : "memory");
+}
+
+static void interrupts(void)
+{
+    uint64_t loops = 0;
+
+    period = 60; /* of 100 ns */
+    set_timer();
+    __asm__ volatile("csrs sie, %0\n csrsi sstatus, 2" ::"r"(1ul << 5));
+    while (nr_irqs < 20) {
+        sum_loop(37);
+        loops++;
+    }
+    for (int i = 0; i < 5; i++) {
+        __asm__ volatile("wfi");
+    }
+    __asm__ volatile("csrci sstatus, 2\n csrw sie, zero");
+    put(loops ? "interrupts\n" : "no loop\n");
+}
+
+/* Accesses that fault among others of the block, at the ends of pages and across. */
+static uint64_t faults(void)
+{
+    uint64_t sum = 1, a, b;
+
+    for (unsigned page = 16; page < 80; page++) {
+        char *end = (char *)WINDOW + (page + 1) * PAGE;
+
+        __asm__ volatile("sd %2, -64(%3)\n"
+                         "sd %2, -8(%3)\n"
+                         "sd %3, 0(%3)\n"
+                         "ld %0, -8(%3)\n"
+                         "ld %1, -4(%3)\n"
+                         "sw %1, -2(%3)\n"
+                         "ld %1, 16(%3)"
+                         : "=&r"(a), "=&r"(b)
+                         : "r"(sum), "r"(end)
+                         : "memory");
+        sum += a + b;
+        if (page % 3 == 0) {
+            unmap(page);
+        }
+        if (page % 5 == 0) {
+            unmap(page + 1);
+        }
+    }
+    return sum;
+}
+
+static uint64_t aliases(void)
+{
+    volatile uint64_t *one = (void *)(WINDOW + 100 * PAGE);
+    volatile uint64_t *two = (void *)(WINDOW + 101 * PAGE);
+    uint64_t sum = 0;
+
+    map(100, frames[0]);
+    map(101, frames[0]);
+    for (unsigned i = 0; i < 300; i++) {
+        one[i] = i * 3;
+        sum += two[i];
+    }
+    return sum;
+}
+
+/* The same code at two addresses, changed between calls. */
+static uint64_t modified(void)
+{
+    uint32_t *one = (void *)(WINDOW + 110 * PAGE), *two = (void *)(WINDOW + 111 * PAGE);
+    uint64_t (*f)(uint64_t, void *) = (void *)one, (*g)(uint64_t, void *) = (void *)two;
+    uint64_t sum = 0;
+
+    map(110, frames[1]);
+    map(111, frames[1]);
+    for (unsigned i = 0; i < 40; i++) {
+        one[0] = 0x00150513 + (i << 20); /* addi a0, a0, 1 + i */
+        one[1] = 0x00a5a623;             /* sw a0, 12(a1) */
+        one[2] = 0x00250513;             /* addi a0, a0, 2 */
+        one[3] = 0x00000013;             /* nop */
+        one[4] = 0x00008067;             /* ret */
+        __asm__ volatile("fence.i" ::: "memory");
+        sum += f(i * 3, frames[2]);
+        sum += g(i, frames[2]);
+    }
+    return sum;
+}
+
+static uint64_t atomics(void)
+{
+    static uint64_t cell;
+    uint64_t old, sum = 0, failed;
+
+    for (uint64_t i = 0; i < 50; i++) {
+        __asm__ volatile("1: lr.d %0, (%2)\n add %0, %0, %3\n sc.d %1, %0, (%2)\n"
+                         "bnez %1, 1b"
+                         : "=&r"(old), "=&r"(failed)
+                         : "r"(&cell), "r"(i)
+                         : "memory");
+        sum += old;
+        __asm__ volatile("amoadd.d %0, %2, (%1)\n amoswap.w zero, %0, (%1)\n"
+                         "amomaxu.d %0, %2, (%1)"
+                         : "=&r"(old)
+                         : "r"(&cell), "r"(i)
+                         : "memory");
+        sum += old;
+    }
+    return sum + cell;
+}
+
+void machine_main(void)
+{
+    put_number("plain", sum_loop(300));
+    mmu_on();
+    put_number("mapped", sum_loop(300));
+    interrupts();
+    put_number("faults", faults());
+    put_number("nr", nr_faults);
+    put_number("aliases", aliases());
+    put_number("modified", modified());
+    put_number("atomics", atomics());
+    for (int i = 0; i < 10; i++) {
+        __asm__ volatile(
+            ".option push\n .option norvc\n ebreak\n .word 0\n .option pop" ::
+                : "memory");
+    }
+    put_number("calls", nr_calls * 100 + nr_illegal);
+}

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of machines against witnesses.
+
+exact      instructions and accesses with their values: QEMU's log with -one-insn-per-tb,
+           and the plugin mem
+registers  registers after each instruction: QEMU's plugin execlog
+untouched  the machine does the same: its console, QEMU's log of exceptions, its end
+
+The machines are deterministic: their clock counts instructions (-icount).  QEMU knows the
+code of a page that is mapped twice by its physical address (CF_PCREL), so its plugins report the
+address at which such code was translated first: a witness's pc may be of another page.
+"""
+import collections
+import os
+import subprocess
+import tempfile
+
+import common
+from common import Failure, Skip
+
+FOLDER = os.path.join(common.GUESTS, "machine")
+Machine = collections.namedtuple("Machine", "qemu cc flags options")
+CFLAGS = ("-O1 -ffreestanding -fno-builtin -nostdlib -static -no-pie -fno-stack-protector "
+          "-Wl,--build-id=none,--no-warn-rwx-segments").split()
+CLOCK = "-icount shift=0,sleep=off -rtc clock=vm,base=2026-01-01 -nic none -nographic -no-reboot"
+MACHINES = {
+    "aarch64-softmmu": Machine(
+        "qemu-system-aarch64", "aarch64-linux-gnu-gcc",
+        "-mgeneral-regs-only -mno-outline-atomics -Wl,--defsym=BASE=0x40100000",
+        "-M virt,dtb-randomness=off -cpu cortex-a76 -m 128 " + CLOCK),
+    "riscv64-softmmu": Machine(
+        "qemu-system-riscv64", "riscv64-linux-gnu-gcc",
+        "-march=rv64ima_zicsr_zifencei -mabi=lp64 -mcmodel=medany -Wl,--defsym=BASE=0x80000000",
+        "-M virt -bios none -m 128 " + CLOCK),
+}
+NAMES = ["exact", "registers", "untouched"]
+# What the plugin reports and a recording does not have: the machine's own registers.
+NOT_RECORDED = {
+    "aarch64-softmmu": ["pc", "*_el0", "*_el1", "*_el2", "*_el3", "vbar*", "esr*", "far*", "elr*",
+                        "spsr*", "sctlr*", "ttbr*", "tcr*", "mair*", "par*"],
+    "riscv64-softmmu": ["pc"],
+}
+
+
+def program_of(tools, target):
+    """The machine's program, built."""
+    name = target.split("-")[0]
+    m = MACHINES[target]
+    folder = os.path.join(tools.guests, target)
+    out = os.path.join(folder, "machine")
+    sources = [os.path.join(FOLDER, name + end) for end in (".S", ".c")]
+    inputs = sources + [os.path.join(FOLDER, f) for f in ("machine.h", "machine.ld")]
+    if os.path.exists(out) and all(os.path.getmtime(f) < os.path.getmtime(out) for f in inputs):
+        return out
+    os.makedirs(folder, exist_ok=True)
+    part = "%s.%d" % (out, os.getpid())
+    try:
+        done = subprocess.run([m.cc, *CFLAGS, *m.flags.split(), "-T", inputs[-1], "-o", part, *sources],
+                              capture_output=True, text=True)
+    except FileNotFoundError:
+        raise Skip("no %s" % m.cc) from None
+    if done.returncode:
+        raise Failure("%s: %s" % (m.cc, done.stderr.strip()))
+    os.rename(part, out)
+    return out
+
+
+def end_of(tools, target):
+    """The instruction that switches the machine off: it runs on until QEMU notices."""
+    nm = MACHINES[target].cc.replace("gcc", "nm")
+    out = subprocess.run([nm, program_of(tools, target)], capture_output=True, text=True, check=True)
+    return ["--until", "0x" + next(line.split()[0] for line in out.stdout.splitlines()
+                                   if line.endswith(" machine_ends"))]
+
+
+def command_of(tools, target):
+    m = MACHINES[target]
+    qemu = os.path.join(tools.qemu_dir, m.qemu)
+    if not os.path.exists(qemu):
+        raise Skip("no %s" % qemu)
+    return [qemu, *m.options.split(), "-kernel", program_of(tools, target)]
+
+
+def record(tools, target, options, more=()):
+    trace = os.path.join(tools.work, "machine-%s.ctr" % target)
+    command = command_of(tools, target)
+    recorded = common.record(tools, trace, [*command, *more], options=options)
+    if recorded.status:
+        raise Failure("exit status %d: %s" % (recorded.status, recorded.stderr.strip()[-300:]))
+    if b"calls 1010" not in recorded.stdout:
+        raise Failure("the program did not end: %r" % recorded.stdout[-300:])
+    return trace, command, recorded
+
+
+def run_witness(command, options, log):
+    """Starts the witness, which writes `log'."""
+    return subprocess.Popen([*command, "-accel", "tcg,one-insn-per-tb=on", *options, "-D", log],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def same_console(witness, recorded):
+    seen = witness.stdout.read()
+    witness.wait()
+    if seen != recorded.stdout:
+        raise Failure("recorded it printed %r, unrecorded %r" % (recorded.stdout[-300:], seen[-300:]))
+
+
+def exact(tools, target):
+    trace, command, recorded = record(tools, target, ("--events", "exec,mem,val"))
+    log = trace + ".log"
+    witness = run_witness(command, ["-d", "in_asm,exec,nochain,plugin", "-plugin",
+                                    tools.plugin() + ",print-accesses=true"], log)
+    same_console(witness, recorded)
+    with common.dump(tools, trace) as dump:
+        done = subprocess.run([tools.compare, "--machine", *end_of(tools, target), "--values", "--target",
+                               target.split("-")[0], "--witness", log, "--trace", "/dev/fd/%d" % dump.stdout.fileno()],
+                              pass_fds=[dump.stdout.fileno()], capture_output=True, text=True,
+                              timeout=common.PATIENCE)
+    if done.returncode:
+        raise Failure(done.stdout.strip())
+    for path in (trace, log):
+        common.drop_file(path)
+    return done.stdout.strip()
+
+
+def registers(tools, target):
+    trace, command, recorded = record(tools, target, ("--events", "reg"))
+    log = trace + ".log"
+    witness = run_witness(command, ["-d", "plugin", "-plugin", tools.plugin("execlog") + ",reg=*"], log)
+    same_console(witness, recorded)
+    skips = [w for name in NOT_RECORDED[target] for w in ("--skip", name)]
+    done = subprocess.run([tools.registers, "--machine", *end_of(tools, target), *skips, "--witness",
+                           log, trace],
+                          capture_output=True, text=True, timeout=common.PATIENCE)
+    if done.returncode:
+        raise Failure(done.stdout.strip())
+    for path in (trace, log):
+        common.drop_file(path)
+    return done.stdout.strip()
+
+
+def untouched(tools, target):
+    """QEMU's log of exceptions and interrupts is the same, and what the machine prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        logs = [os.path.join(folder, name) for name in ("plain", "recorded")]
+        trace, command, recorded = record(tools, target, ("--events", "exec,mem"),
+                                          ["-d", "int", "-D", logs[1]])
+        done = subprocess.run([*command, "-d", "int", "-D", logs[0]], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=common.PATIENCE)
+        if (done.stdout, done.returncode) != (recorded.stdout, recorded.status):
+            raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
+                          % (recorded.stdout[-300:], recorded.status, done.stdout[-300:],
+                             done.returncode))
+        lines = []
+        for log in logs:
+            with open(log, encoding="ascii", errors="replace") as f:
+                lines.append(f.readlines())
+    if not lines[0] or lines[0] != lines[1]:
+        raise Failure("%d and %d lines of -d int" % (len(lines[0]), len(lines[1])))
+    common.drop_file(trace)
+    return "%d lines of -d int" % len(lines[0])
+
+
+RUN = {"exact": exact, "registers": registers, "untouched": untouched}
