@@ -112,8 +112,9 @@ def exact(tools, target):
                                     tools.plugin() + ",print-accesses=true"], log)
     same_console(witness, recorded)
     with common.dump(tools, trace) as dump:
-        done = subprocess.run([tools.compare, "--machine", *end_of(tools, target), "--values", "--target",
-                               target.split("-")[0], "--witness", log, "--trace", "/dev/fd/%d" % dump.stdout.fileno()],
+        done = subprocess.run([tools.compare, "--machine", *end_of(tools, target), "--values",
+                               "--target", target.split("-")[0], "--witness", log,
+                               "--trace", "/dev/fd/%d" % dump.stdout.fileno()],
                               pass_fds=[dump.stdout.fileno()], capture_output=True, text=True,
                               timeout=common.PATIENCE)
     if done.returncode:
