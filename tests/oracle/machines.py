@@ -158,8 +158,21 @@ def untouched(tools, target):
                 lines.append(f.readlines())
     if not lines[0] or lines[0] != lines[1]:
         raise Failure("%d and %d lines of -d int" % (len(lines[0]), len(lines[1])))
+    names_of_vcpus(tools, trace)
     common.drop_file(trace)
     return "%d lines of -d int" % len(lines[0])
+
+
+def names_of_vcpus(tools, trace):
+    """What text calls a vCPU is taken as the name of a thread, recorded (-e thr) or not."""
+    first = common.dump_text(tools, trace, "--events", "exec", "--to", "1")
+    if len(first) != 1 or first[0].split()[1] != "cpu0":
+        raise Failure("the first line is %r" % first)
+    for name, status in (("cpu0", 0), ("cpu1", common.NOTHING)):
+        done = subprocess.run([tools.program("tracedump"), "--summary", "--thread", name, trace],
+                              capture_output=True, text=True)
+        if done.returncode != status:
+            raise Failure("--thread %s: status %d: %s" % (name, done.returncode, done.stderr))
 
 
 RUN = {"exact": exact, "registers": registers, "untouched": untouched}

@@ -55,7 +55,7 @@ void access_printer_chunk(struct access_printer *p, const struct ctr_chunk *chun
     struct worker *w = &p->w;
 
     w->thread_len =
-        thread_label(w->thread, sizeof(w->thread), p->d.opt->json, t->pid, t->tid);
+        thread_label(w->thread, sizeof(w->thread), &p->d.info, p->d.opt->json, t);
     w->chunk = *chunk;
     w->process = t->process;
     w->block = NULL;

@@ -237,8 +237,9 @@ struct open_call;
 bool os_print_call(struct os_printer *p, const struct open_call *c,
                    const struct ctr_os_event *ret);
 
-/* "pid/tid" or its JSON members, as every line has them. */
-size_t thread_label(char *to, size_t size, bool json, int32_t pid, int32_t tid);
+/* The thread (tool_thread_text) or its JSON members, as every line has them. */
+size_t thread_label(char *to, size_t size, const struct ctr_info *info, bool json,
+                    const struct ctr_thread *t);
 
 /* "exit", "exit_group", ... of enum ctr_end. */
 const char *end_name(uint32_t reason);

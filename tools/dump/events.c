@@ -60,8 +60,7 @@ static int on_begin(void *arg, struct ctr_job *job)
     if (a && !w->annotator && !(w->annotator = a->worker_new(a->arg))) {
         return DUMP_STOP_NOMEM;
     }
-    w->thread_len =
-        thread_label(w->thread, sizeof(w->thread), d->opt->json, t->pid, t->tid);
+    w->thread_len = thread_label(w->thread, sizeof(w->thread), &d->info, d->opt->json, t);
     w->block = NULL;
     w->in_line = false;
     w->held = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How a line about the system begins, and words that several kinds of lines have. */
 #include "dump.h"
+#include "input/machine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,16 +38,16 @@ const char *end_name(uint32_t reason)
     return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "unknown";
 }
 
-size_t thread_label(char *to, size_t size, bool json, int32_t pid, int32_t tid)
+size_t thread_label(char *to, size_t size, const struct ctr_info *info, bool json,
+                    const struct ctr_thread *t)
 {
-    char id[32];
+    char id[THREAD_TEXT];
     int n;
 
     if (json) {
-        n = snprintf(to, size, ",\"pid\":%d,\"tid\":%d", pid, tid);
+        n = snprintf(to, size, ",\"pid\":%d,\"tid\":%d", t->pid, t->tid);
     } else {
-        snprintf(id, sizeof(id), "%d/%d", pid, tid);
-        n = snprintf(to, size, " %-13s ", id);
+        n = snprintf(to, size, " %-13s ", tool_thread_text(info, t->pid, t->tid, id));
     }
     return (size_t)n;
 }
@@ -57,7 +58,7 @@ bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_ev
     char label[64];
     bool ok;
 
-    thread_label(label, sizeof(label), opt->json, e->thread->pid, e->thread->tid);
+    thread_label(label, sizeof(label), &p->info, opt->json, e->thread);
     if (opt->json) {
         ok = textbuf_printf(&p->out, "{\"kind\":\"%s\",\"ordinal\":%" PRIu64 "%s", kind,
                             e->ordinal, label);

@@ -11,6 +11,7 @@
 #include "common/array.h"
 #include "cannoli/events.h"
 #include "common/options.h"
+#include "input/machine.h"
 #include "input/trace.h"
 #include "query/event_names.h"
 #include "query/moment_known.h"
@@ -106,19 +107,24 @@ static int find_ordinal(const struct finding *f)
     const struct ctr_thread *t;
     uint64_t n = f->text->value;
     int status = choose_thread(f, &t);
+    char name[THREAD_TEXT];
+    struct ctr_info info;
 
     if (status) {
         return status;
     }
+    ctr_trace_info(f->locate->trace, &info);
     if (n < t->first) {
         tool_error(f->locate->prog,
-                   "%s: events of thread %d/%d before ordinal %" PRIu64 " were dropped",
-                   f->locate->path, t->pid, t->tid, t->first);
+                   "%s: events of thread %s before ordinal %" PRIu64 " were dropped",
+                   f->locate->path, tool_thread_text(&info, t->pid, t->tid, name),
+                   t->first);
         return TOOL_NOTHING;
     }
     if (n - t->first > t->insns) {
-        tool_error(f->locate->prog, "%s: thread %d/%d has %" PRIu64 " instructions only",
-                   f->locate->path, t->pid, t->tid, t->first + t->insns);
+        tool_error(f->locate->prog, "%s: thread %s has %" PRIu64 " instructions only",
+                   f->locate->path, tool_thread_text(&info, t->pid, t->tid, name),
+                   t->first + t->insns);
         return TOOL_NOTHING;
     }
     return at_ordinal(f, t->index, n);

@@ -9,6 +9,7 @@
 
 #include "common/options.h"
 #include "input/comm.h"
+#include "input/machine.h"
 #include "input/trace.h"
 
 /* What a message lists of those that there are: bytes of the arguments of each, and of the
@@ -98,6 +99,7 @@ bool thread_names_ids(const struct thread_names *list, int32_t **ids)
 struct search {
     struct ctr_trace *tr;
     bool processes;
+    struct ctr_info info;
     const struct comm_table *names; /* NULL: not read */
     struct thread_choice *out;
     bool no_memory;
@@ -147,8 +149,13 @@ static bool args_match(struct search *s, const char *glob, const struct program 
 static bool has_name(struct search *s, const struct ctr_thread *t,
                      const struct thread_name *n, const char *glob)
 {
+    char cpu[THREAD_TEXT];
     struct comm c;
 
+    if (tool_is_machine(&s->info) && !s->processes && n->of != THREAD_NAME_ARGS &&
+        !fnmatch(glob, tool_thread_text(&s->info, t->pid, t->tid, cpu), 0)) {
+        return true;
+    }
     for (uint32_t at = 0; comm_next(s->names, t->index, &at, &c);) {
         const struct ctr_str base = args_base(&c.program);
         const bool args = c.program.args.n != 0;
@@ -230,6 +237,7 @@ static bool put_known_name(const struct search *s, const struct ctr_thread *t,
 static bool list_known(const struct search *s, struct textbuf *b)
 {
     const struct ctr_thread *t;
+    char cpu[THREAD_TEXT];
     bool ok = true;
 
     for (uint32_t i = 0; ok && (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
@@ -238,6 +246,11 @@ static bool list_known(const struct search *s, struct textbuf *b)
         }
         if (b->len > KNOWN_TEXT) {
             return textbuf_printf(b, ", ...");
+        }
+        if (tool_is_machine(&s->info) && !s->processes) {
+            ok = textbuf_printf(b, "%s%s", b->len ? ", " : "",
+                                tool_thread_text(&s->info, t->pid, t->tid, cpu));
+            continue;
         }
         ok = textbuf_printf(b, "%s%d", b->len ? ", " : "",
                             s->processes ? t->pid : t->tid) &&
@@ -252,10 +265,8 @@ static void say_unknown(struct search *s, const struct thread_name *n, const cha
     const char *what = s->processes ? "process" : "thread";
     const char *why = "";
     struct textbuf known = {0};
-    struct ctr_info info;
 
-    ctr_trace_info(s->tr, &info);
-    if (!n->id && !(info.events & CTR_HAS_THR)) {
+    if (!n->id && !(s->info.events & CTR_HAS_THR) && !tool_is_machine(&s->info)) {
         why = ": names were not recorded (-e thr)";
     }
     if (list_known(s, &known)) {
@@ -276,6 +287,7 @@ int threads_find(const struct thread_names *list, bool processes, struct ctr_tra
     int status = TOOL_OK;
     int ret = list->n ? comm_load(&names, tr, &diag) : 0;
 
+    ctr_trace_info(tr, &s.info);
     if (ret) {
         tool_trace_error(prog, path, ret, &diag);
         return TOOL_FAILED;

@@ -21,6 +21,7 @@
 #include "common/array.h"
 #include "common/options.h"
 #include "input/comm.h"
+#include "input/machine.h"
 #include "input/trace.h"
 
 /* Bytes of a process's arguments that text shows. */
@@ -346,6 +347,7 @@ static bool put_argv_text(struct textbuf *b, const struct facts *f, uint32_t pro
 static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct facts *f)
 {
     const struct ctr_info *in = &f->info;
+    char id[THREAD_TEXT];
     const struct ctr_process *p;
     const struct ctr_thread *t;
     bool ok = textbuf_printf(b, "command      ");
@@ -392,9 +394,10 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
     ok = ok && textbuf_printf(b, "threads       %u\n", in->threads);
     for (uint32_t i = 0; ok && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
         ok = textbuf_printf(b,
-                            "  %d/%d  %" PRIu64 " instructions, %" PRIu64
-                            " loads, %" PRIu64 " stores",
-                            t->pid, t->tid, t->insns, t->loads, t->stores) &&
+                            "  %s  %" PRIu64 " instructions, %" PRIu64 " loads, %" PRIu64
+                            " stores",
+                            tool_thread_text(in, t->pid, t->tid, id), t->insns, t->loads,
+                            t->stores) &&
              put_end(b, f, t->end_ns, t->end_reason, t->end_status) &&
              textbuf_printf(b, "%s", t->incomplete ? "  incomplete" : "");
         const char *name = comm_last(f->names, i);

@@ -12,6 +12,7 @@
 #include "cannoli/events.h"
 #include "guest/disas.h"
 #include "common/options.h"
+#include "input/machine.h"
 #include "input/mappings.h"
 #include "input/trace.h"
 
@@ -159,11 +160,12 @@ static bool put_text(struct state *s)
     struct textbuf *b = &s->out;
     const struct ctr_thread *t = s->thread;
     const struct ctr_reg *reg;
+    char id[THREAD_TEXT];
     bool ok =
         textbuf_printf(
-            b,
-            "thread     %d/%d\nplace      before ordinal %" PRIu64 " of %" PRIu64 "%s\n",
-            t->pid, t->tid, s->request->ordinal, t->first + t->insns,
+            b, "thread     %s\nplace      before ordinal %" PRIu64 " of %" PRIu64 "%s\n",
+            tool_thread_text(&s->info, t->pid, t->tid, id), s->request->ordinal,
+            t->first + t->insns,
             s->request->before_system ? " and the system call before it" : "") &&
         textbuf_printf(b, "time       %.6f s\n", seconds_of(&s->info, s->time_ns)) &&
         put_next_text(s) &&

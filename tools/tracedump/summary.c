@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "input/machine.h"
 
 struct count {
     uint64_t insns, loads, stores, runs;
@@ -96,9 +97,11 @@ static int on_progress(void *arg, const struct ctr_progress *p)
 /* ------------------------------------------------------------------ output */
 
 /* Prints one thread, or the total if t is NULL. */
-static bool put_count(struct textbuf *b, const struct dump_options *opt,
-                      const struct count *c, const struct ctr_thread *t)
+static bool put_count(struct textbuf *b, const struct ctr_info *info,
+                      const struct dump_options *opt, const struct count *c,
+                      const struct ctr_thread *t)
 {
+    char id[THREAD_TEXT];
     const bool in_runs = !opt->filter.npc && !opt->filter.naddr;
     bool ok = true;
 
@@ -116,8 +119,8 @@ static bool put_count(struct textbuf *b, const struct dump_options *opt,
     ok = textbuf_printf(b, "%16" PRIu64 " %16" PRIu64 " %16" PRIu64, c->insns, c->loads,
                         c->stores);
     ok = ok && (!in_runs || textbuf_printf(b, " %16" PRIu64, c->runs));
-    return ok && (t ? textbuf_printf(b, "  %d/%d\n", t->pid, t->tid)
-                    : textbuf_printf(b, "  total\n"));
+    return ok && textbuf_printf(b, "  %s\n",
+                                t ? tool_thread_text(info, t->pid, t->tid, id) : "total");
 }
 
 /* Leaves out threads of which nothing was selected. */
@@ -126,12 +129,14 @@ static bool put_summary(struct textbuf *b, const struct summary *s,
 {
     const struct dump_options *opt = s->opt;
     const struct ctr_thread *t;
+    struct ctr_info info;
     struct count all = {0};
     bool ok =
         opt->json ||
         textbuf_printf(b, "%16s %16s %16s%s  thread\n", "instructions", "loads", "stores",
                        opt->filter.npc || opt->filter.naddr ? "" : "             runs");
 
+    ctr_trace_info(tr, &info);
     for (uint32_t i = 0; ok && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
         struct count c = {0};
         for (unsigned k = 0; k < opt->jobs; k++) {
@@ -148,11 +153,11 @@ static bool put_summary(struct textbuf *b, const struct summary *s,
         all.stores += c.stores;
         all.runs += c.runs;
         if (c.insns || c.loads || c.stores) {
-            ok = put_count(b, opt, &c, t);
+            ok = put_count(b, &info, opt, &c, t);
         }
     }
     *any = all.insns || all.loads || all.stores;
-    return ok && put_count(b, opt, &all, NULL);
+    return ok && put_count(b, &info, opt, &all, NULL);
 }
 
 int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)

@@ -9,6 +9,7 @@
 
 #include "cannoli/isa.h"
 #include "guest/guest.h"
+#include "input/machine.h"
 
 static const char *kuser_name(const struct fold *f, uint64_t vaddr)
 {
@@ -46,9 +47,14 @@ static char *name_of(const struct fold *f, const struct fn *fn)
     case FN_THREAD:
         if (f->opt->separate_threads) {
             t = ctr_trace_thread(f->tree->trace, fn->number);
-            snprintf(text, sizeof(text), "%s-%d/%d",
-                     fn->name && *fn->name ? fn->name : "thread", t ? t->pid : 0,
-                     t ? t->tid : 0);
+            ctr_trace_info(f->tree->trace, &info);
+            if (tool_is_machine(&info)) {
+                tool_thread_text(&info, t ? t->pid : 0, t ? t->tid : 0, text);
+            } else {
+                snprintf(text, sizeof(text), "%s-%d/%d",
+                         fn->name && *fn->name ? fn->name : "thread", t ? t->pid : 0,
+                         t ? t->tid : 0);
+            }
         } else {
             p = ctr_trace_process(f->tree->trace, fn->number);
             snprintf(text, sizeof(text), "%s-%d",

@@ -342,7 +342,7 @@ static bool put_text(struct tracer *t, const struct call *c, const struct call_p
     char label[64];
     bool ok;
 
-    thread_label(label, sizeof(label), false, th->pid, th->tid);
+    thread_label(label, sizeof(label), &t->info, false, th);
     ok = textbuf_printf(b, "%10" PRIu64 "%s", c->from, label);
     if (ok && t->dump->times && p->begin.time_ns) {
         ok = textbuf_printf(b, "[%.6f] ", seconds_of(&t->info, p->begin.time_ns));

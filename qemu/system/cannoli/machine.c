@@ -148,7 +148,7 @@ void cannoli_program(CPUState *cpu)
 
 int cannoli_thread_id(CPUState *cpu)
 {
-    return cpu->cpu_index;
+    return getpid() + cpu->cpu_index;
 }
 
 void cannoli_thread_name(CPUState *cpu, char name[16])
