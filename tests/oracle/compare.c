@@ -25,6 +25,9 @@
  * twice at the address where it was translated first, so that only the place in the page
  * counts.
  *
+ * With --cpu only the witness's blocks of this vCPU count, with the accesses that follow
+ * them: one host thread runs all vCPUs.
+ *
  * With --until both must reach this pc, and nothing after it is compared: a machine that
  * has switched itself off runs on until QEMU notices.
  *
@@ -598,6 +601,7 @@ int main(int argc, char **argv)
         {"big-endian", no_argument, NULL, 'b'},
         {"machine", no_argument, NULL, 'm'},
         {"until", required_argument, NULL, 'u'},
+        {"cpu", required_argument, NULL, 'c'},
         {NULL, 0, NULL, 0},
     };
     const char *target = NULL, *wfile = NULL, *tfile = NULL;
@@ -606,6 +610,7 @@ int main(int argc, char **argv)
     struct witness w;
     struct trace t;
     bool twice = false, accesses = false, machine = false;
+    const char *cpu = NULL;
     int opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -640,6 +645,9 @@ int main(int argc, char **argv)
         case 'm':
             machine = true;
             break;
+        case 'c':
+            cpu = optarg;
+            break;
         case 'u':
             r.until = strtoull(optarg, NULL, 0);
             break;
@@ -657,6 +665,8 @@ int main(int argc, char **argv)
     }
     w.execute_twice = twice;
     w.machine = machine;
+    w.one_cpu = cpu != NULL;
+    w.cpu = cpu ? (unsigned)strtoul(cpu, NULL, 10) : 0;
     if (!(accesses ? compare_accesses : compare)(&w, &t, &r)) {
         return 1;
     }

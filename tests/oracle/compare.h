@@ -62,7 +62,10 @@ struct witness {
     char target[16];
     struct counts *counts;
     bool execute_twice;
-    bool machine;        /* the plugin's pc may be of another page */
+    bool machine; /* the plugin's pc may be of another page */
+    bool one_cpu; /* only the blocks of vCPU `cpu' count; */
+    unsigned cpu;
+    bool aside;          /* another one runs */
     struct insn ring[3]; /* returned, current, next */
     unsigned at;
     bool have_current, ended;

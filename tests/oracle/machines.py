@@ -4,6 +4,7 @@
 exact      instructions and accesses with their values: QEMU's log with -one-insn-per-tb,
            and the plugin mem
 registers  registers after each instruction: QEMU's plugin execlog
+vcpus      exact, for each of four vCPUs
 untouched  the machine does the same: its console, QEMU's log of exceptions, its end
 
 The machines are deterministic: their clock counts instructions (-icount).  QEMU knows the
@@ -33,7 +34,10 @@ MACHINES = {
         "-march=rv64ima_zicsr_zifencei -mabi=lp64 -mcmodel=medany -Wl,--defsym=BASE=0x80000000",
         "-M virt -bios none -m 128 " + CLOCK),
 }
-NAMES = ["exact", "registers", "untouched"]
+NAMES = {
+    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus"],
+    "riscv64-softmmu": ["exact", "registers", "untouched"],
+}
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
     "aarch64-softmmu": ["pc", "*_el0", "*_el1", "*_el2", "*_el3", "vbar*", "esr*", "far*", "elr*",
@@ -105,23 +109,39 @@ def same_console(witness, recorded):
         raise Failure("recorded it printed %r, unrecorded %r" % (recorded.stdout[-300:], seen[-300:]))
 
 
-def exact(tools, target):
-    trace, command, recorded = record(tools, target, ("--events", "exec,mem,val"))
-    log = trace + ".log"
-    witness = run_witness(command, ["-d", "in_asm,exec,nochain,plugin", "-plugin",
-                                    tools.plugin() + ",print-accesses=true"], log)
-    same_console(witness, recorded)
-    with common.dump(tools, trace) as dump:
-        done = subprocess.run([tools.compare, "--machine", *end_of(tools, target), "--values",
-                               "--target", target.split("-")[0], "--witness", log,
+def compare(tools, target, trace, log, options, dump_options=()):
+    with common.dump(tools, trace, *dump_options) as dump:
+        done = subprocess.run([tools.compare, "--machine", *options, "--values", "--target",
+                               target.split("-")[0], "--witness", log,
                                "--trace", "/dev/fd/%d" % dump.stdout.fileno()],
                               pass_fds=[dump.stdout.fileno()], capture_output=True, text=True,
                               timeout=common.PATIENCE)
     if done.returncode:
-        raise Failure(done.stdout.strip())
+        raise Failure(" ".join(options) + ": " + done.stdout.strip())
+    return done.stdout.strip()
+
+
+def exactly(tools, target, more, comparisons):
+    trace, command, recorded = record(tools, target, ("--events", "exec,mem,val"), more)
+    log = trace + ".log"
+    witness = run_witness([*command, *more], ["-d", "in_asm,exec,nochain,plugin", "-plugin",
+                                              tools.plugin() + ",print-accesses=true"], log)
+    same_console(witness, recorded)
+    said = [compare(tools, target, trace, log, *c) for c in comparisons]
     for path in (trace, log):
         common.drop_file(path)
-    return done.stdout.strip()
+    return "; ".join(said)
+
+
+def exact(tools, target):
+    return exactly(tools, target, [], [(end_of(tools, target),)])
+
+
+def vcpus(tools, target):
+    """The first one ends where it switches the machine off, the others switch themselves off."""
+    return exactly(tools, target, ["-smp", "4"], [
+        (["--cpu", str(i), *(end_of(tools, target) if i == 0 else [])],
+         ("--events", "exec,mem,val", "--thread", "cpu%d" % i)) for i in range(4)])
 
 
 def registers(tools, target):
@@ -175,4 +195,4 @@ def names_of_vcpus(tools, trace):
             raise Failure("--thread %s: status %d: %s" % (name, done.returncode, done.stderr))
 
 
-RUN = {"exact": exact, "registers": registers, "untouched": untouched}
+RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus}

@@ -366,10 +366,17 @@ struct insn *witness_next(struct witness *w)
                 read_code(w, line);
                 continue;
             }
+            if (*p == ',' && w->aside) {
+                continue;
+            }
             if (*p == ',' && w->have_current && read_access_line(w, line, cur)) {
                 continue;
             }
         } else if (strncmp(line, "Trace ", 6) == 0 && read_trace_line(line, next)) {
+            w->aside = w->one_cpu && strtoul(line + 6, NULL, 10) != w->cpu;
+            if (w->aside) {
+                continue;
+            }
             if (!w->have_current) {
                 /* becomes the current one below */
             } else if (is_atomic_rerun(cur, next)) {
@@ -395,6 +402,9 @@ struct insn *witness_next(struct witness *w)
             next = &w->ring[(w->at + 1) % 3];
             continue;
         } else if (strncmp(line, "Stopped execution of TB chain before", 36) == 0) {
+            if (w->aside) {
+                continue;
+            }
             w->counts->stopped++;
             w->have_current = false;
             w->number--;

@@ -233,8 +233,8 @@ OTHERS = [
     ("pipeline", DEBIAN, ["busybox"], lambda j: scenarios.pipeline(j.tools, j.target)),
     ("calls", DEBIAN, strace.BUSYBOX, lambda j: strace.run_busybox(j.tools, j.target, j.name)),
     ("coverage", [t for t in DEBIAN if t not in common.SLIDE], ["sqlite3"], run_real_coverage),
-    ("machine", list(machines.MACHINES), machines.NAMES,
-     lambda j: machines.RUN[j.name](j.tools, j.target)),
+    *[("machine", [target], names, lambda j: machines.RUN[j.name](j.tools, j.target))
+      for target, names in machines.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),
     *[("stress", [program[0]], [name], lambda j: stress.RUN[j.name](j.tools))
       for name, program in stress.PROGRAMS.items()],

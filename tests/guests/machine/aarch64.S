@@ -18,6 +18,19 @@ machine_ends:
 1:  wfi
     b 1b
 
+/* The other vCPUs begin here, with their number. */
+    .global secondary
+secondary:
+    ldr x1, =stacks
+    add x2, x0, #1
+    add x1, x1, x2, lsl #12
+    mov sp, x1
+    bl machine_secondary
+    ldr x0, =0x84000002             /* PSCI CPU_OFF */
+    hvc #0
+1:  wfi
+    b 1b
+
     .macro vector function
     .balign 0x80
     sub sp, sp, #256

@@ -214,6 +214,80 @@ static uint64_t atomics(void)
     return sum + cell + pair[1];
 }
 
+/* ---- other vCPUs: as many as there are ---- */
+
+#define MAX_VCPUS 4
+#define ROUNDS 300
+
+uint8_t stacks[MAX_VCPUS][4096] __attribute__((aligned(4096)));
+void secondary(void);
+
+static struct {
+    uint32_t lock;
+    uint64_t guarded, added, turns[MAX_VCPUS];
+    uint32_t waiting, done;
+} shared;
+
+/* Without exclusive monitors: their MMU is off. */
+static void take_lock(void)
+{
+    uint32_t old;
+
+    do {
+        __asm__ volatile(".arch_extension lse\n swpa %w0, %w0, [%1]"
+                         : "=r"(old)
+                         : "r"(&shared.lock), "0"(1)
+                         : "memory");
+        if (old) {
+            __asm__ volatile("yield");
+        }
+    } while (old);
+}
+
+static void work(uint64_t number)
+{
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        take_lock();
+        shared.guarded += number + 1;
+        shared.turns[number]++;
+        if (i % 7 == number) { /* the next one runs, and waits for the lock */
+            __asm__ volatile("yield");
+        }
+        __asm__ volatile("stlr wzr, [%0]" ::"r"(&shared.lock) : "memory");
+        __asm__ volatile(".arch_extension lse\n ldadd %0, xzr, [%1]" ::"r"(i),
+                         "r"(&shared.added)
+                         : "memory");
+    }
+    __asm__ volatile(".arch_extension lse\n ldadd %w0, wzr, [%1]" ::"r"(1),
+                     "r"(&shared.done)
+                     : "memory");
+}
+
+void machine_secondary(uint64_t number)
+{
+    work(number);
+}
+
+static uint64_t vcpus(void)
+{
+    uint64_t n = 1;
+
+    for (; n < MAX_VCPUS; n++) {
+        register uint64_t x0 __asm__("x0") = 0xc4000003; /* PSCI CPU_ON */
+        register uint64_t x1 __asm__("x1") = n;
+        register uint64_t x2 __asm__("x2") = (uint64_t)secondary;
+        register uint64_t x3 __asm__("x3") = n;
+        __asm__ volatile("hvc #0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3) : "memory");
+        if (x0) {
+            break;
+        }
+    }
+    work(0);
+    while (*(volatile uint32_t *)&shared.done < n) {
+    }
+    return shared.guarded * 1000 + shared.added % 1000;
+}
+
 void machine_main(void)
 {
     put_number("plain", sum_loop(300));
@@ -228,5 +302,6 @@ void machine_main(void)
     for (int i = 0; i < 10; i++) {
         __asm__ volatile("svc #3\n .word 0" ::: "memory");
     }
+    put_number("vcpus", vcpus());
     put_number("calls", nr_calls * 100 + nr_undefined);
 }
