@@ -33,17 +33,14 @@ void cannoli_open_machine(void);
 /* An exception or an interrupt may be delivered now. */
 void cannoli_interrupt(CPUState *cpu);
 
-/*
- * The machine stops for ever: all vCPUs are paused and hand over what they
- * have.
- */
-void cannoli_machine_end(int status);
+/* The vCPU is removed. */
+#define cannoli_vcpu_end(cpu) cannoli_thread_end(cpu)
 
 #else /* CONFIG_CANNOLI */
 
 #define cannoli_open_machine()
 #define cannoli_interrupt(cpu)
-#define cannoli_machine_end(status)
+#define cannoli_vcpu_end(cpu)
 
 #endif /* CONFIG_CANNOLI */
 

@@ -83,6 +83,30 @@ bool cannoli_refuse_mttcg(Error **errp)
     return cannoli_on;
 }
 
+/*
+ * QEMU ends.  If not all vCPUs stand still, the recorder saves what they have
+ * as it does of a process that was killed.
+ */
+static void end_machine(int status, void *pid)
+{
+    CPUState *cpu;
+
+    /* Not in a process that QEMU has forked */
+    if (getpid() != GPOINTER_TO_INT(pid)) {
+        return;
+    }
+    CPU_FOREACH (cpu) {
+        const CannoliThread *t = cannoli_cpu(cpu)->thread;
+
+        if (t && (t->running || !(current_cpu || cpu_is_stopped(cpu)))) {
+            return;
+        }
+    }
+    CPU_FOREACH (cpu) {
+        cannoli_process_end(cpu, status, false);
+    }
+}
+
 /* A vCPU runs for the first time. */
 bool cannoli_attach_late(CPUState *cpu)
 {
@@ -98,6 +122,7 @@ bool cannoli_attach_late(CPUState *cpu)
     } else {
         started = true;
         cannoli_start(cpu);
+        on_exit(end_machine, GINT_TO_POINTER(getpid()));
     }
     return true;
 }
@@ -106,23 +131,6 @@ void cannoli_interrupt(CPUState *cpu)
 {
     if (cannoli_cpu(cpu)->thread) {
         cannoli_regs_loop_exit(cpu);
-    }
-}
-
-static void end_vcpu(CPUState *cpu, run_on_cpu_data status)
-{
-    cannoli_process_end(cpu, status.host_int, false);
-}
-
-void cannoli_machine_end(int status)
-{
-    CPUState *cpu;
-
-    if (!cannoli_on) {
-        return;
-    }
-    CPU_FOREACH (cpu) {
-        end_vcpu(cpu, RUN_ON_CPU_HOST_INT(status));
     }
 }
 
