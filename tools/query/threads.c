@@ -145,6 +145,12 @@ static bool args_match(struct search *s, const char *glob, const struct program 
     return found;
 }
 
+/* Whether the threads have the names of vCPUs, recorded or not. */
+static bool are_vcpus(const struct search *s)
+{
+    return !s->processes && tool_is_machine(&s->info);
+}
+
 /* Whether a thread had a name at some time. */
 static bool has_name(struct search *s, const struct ctr_thread *t,
                      const struct thread_name *n, const char *glob)
@@ -152,7 +158,7 @@ static bool has_name(struct search *s, const struct ctr_thread *t,
     char cpu[THREAD_TEXT];
     struct comm c;
 
-    if (tool_is_machine(&s->info) && !s->processes && n->of != THREAD_NAME_ARGS &&
+    if (are_vcpus(s) && n->of != THREAD_NAME_ARGS &&
         !fnmatch(glob, tool_thread_text(&s->info, t->pid, t->tid, cpu), 0)) {
         return true;
     }
@@ -247,7 +253,7 @@ static bool list_known(const struct search *s, struct textbuf *b)
         if (b->len > KNOWN_TEXT) {
             return textbuf_printf(b, ", ...");
         }
-        if (tool_is_machine(&s->info) && !s->processes) {
+        if (are_vcpus(s)) {
             ok = textbuf_printf(b, "%s%s", b->len ? ", " : "",
                                 tool_thread_text(&s->info, t->pid, t->tid, cpu));
             continue;

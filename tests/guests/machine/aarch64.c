@@ -24,9 +24,9 @@ void machine_put(char c)
 static volatile uint64_t nr_irqs, nr_faults, nr_calls, nr_undefined;
 static uint64_t period;
 static uint64_t window_table[512] __attribute__((aligned(4096)));
-static uint8_t frames[8][4096] __attribute__((aligned(4096)));
+uint8_t frames[NR_FRAMES][PAGE] __attribute__((aligned(PAGE)));
 
-static void map(unsigned page, const void *frame)
+void map(unsigned page, const void *frame)
 {
     window_table[page] = (uint64_t)frame | 0x703; /* normal, read, write, execute */
     __asm__ volatile("dsb ishst" ::: "memory");
@@ -52,7 +52,7 @@ uint64_t on_sync(uint64_t esr, uint64_t far, uint64_t pc)
     case 0x21: /* fetch */
     case 0x25: /* load, store */
         nr_faults++;
-        map((far - WINDOW) / PAGE % 512, frames[(far - WINDOW) / PAGE % 8]);
+        map((far - WINDOW) / PAGE % 512, frames[(far - WINDOW) / PAGE % NR_FRAMES]);
         return pc;
     }
     put_number("stray exception", esr >> 26);
@@ -145,21 +145,6 @@ static uint64_t faults(void)
         if (page % 5 == 0) {
             unmap(page + 1);
         }
-    }
-    return sum;
-}
-
-static uint64_t aliases(void)
-{
-    volatile uint64_t *one = (void *)(WINDOW + 100 * PAGE);
-    volatile uint64_t *two = (void *)(WINDOW + 101 * PAGE);
-    uint64_t sum = 0;
-
-    map(100, frames[0]);
-    map(101, frames[0]);
-    for (unsigned i = 0; i < 300; i++) {
-        one[i] = i * 3;
-        sum += two[i];
     }
     return sum;
 }
@@ -296,7 +281,7 @@ void machine_main(void)
     interrupts();
     put_number("faults", faults());
     put_number("nr", nr_faults);
-    put_number("aliases", aliases());
+    put_number("aliases", aliases(WINDOW));
     put_number("modified", modified());
     put_number("atomics", atomics());
     for (int i = 0; i < 10; i++) {

@@ -5,10 +5,15 @@
 
 #include <stdint.h>
 
-#define PAGE 4096ul
+#define PAGE 4096
 
 /* Of the machine: one character for the console. */
 void machine_put(char c);
+
+/* Of the machine: pages that it maps as a test likes, and what it maps there. */
+#define NR_FRAMES 8
+extern uint8_t frames[NR_FRAMES][PAGE];
+void map(unsigned page, const void *frame);
 
 static inline volatile uint32_t *reg(uintptr_t at)
 {
@@ -46,6 +51,22 @@ static inline uint64_t sum_loop(uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         cells[i % 64] += i;
         sum += cells[(i * 7) % 64];
+    }
+    return sum;
+}
+
+/* One page of memory at two addresses. */
+static inline uint64_t aliases(uintptr_t window)
+{
+    volatile uint64_t *one = (void *)(window + 100 * PAGE);
+    volatile uint64_t *two = (void *)(window + 101 * PAGE);
+    uint64_t sum = 0;
+
+    map(100, frames[0]);
+    map(101, frames[0]);
+    for (unsigned i = 0; i < 300; i++) {
+        one[i] = i * 3;
+        sum += two[i];
     }
     return sum;
 }

@@ -18,9 +18,9 @@ void machine_put(char c)
 static volatile uint64_t nr_irqs, nr_faults, nr_calls, nr_illegal;
 static uint64_t period;
 static uint64_t window_table[512] __attribute__((aligned(4096)));
-static uint8_t frames[8][4096] __attribute__((aligned(4096)));
+uint8_t frames[NR_FRAMES][PAGE] __attribute__((aligned(PAGE)));
 
-static void map(unsigned page, const void *frame)
+void map(unsigned page, const void *frame)
 {
     window_table[page] = ((uint64_t)frame >> 12 << 10) | 0xcf;
     __asm__ volatile("sfence.vma" ::: "memory");
@@ -58,7 +58,7 @@ uint64_t on_trap(uint64_t cause, uint64_t addr, uint64_t pc)
     case 13:
     case 15:
         nr_faults++;
-        map((addr - WINDOW) / PAGE % 512, frames[(addr - WINDOW) / PAGE % 8]);
+        map((addr - WINDOW) / PAGE % 512, frames[(addr - WINDOW) / PAGE % NR_FRAMES]);
         return pc;
     }
     put_number("stray trap", cause);
@@ -130,21 +130,6 @@ static uint64_t faults(void)
     return sum;
 }
 
-static uint64_t aliases(void)
-{
-    volatile uint64_t *one = (void *)(WINDOW + 100 * PAGE);
-    volatile uint64_t *two = (void *)(WINDOW + 101 * PAGE);
-    uint64_t sum = 0;
-
-    map(100, frames[0]);
-    map(101, frames[0]);
-    for (unsigned i = 0; i < 300; i++) {
-        one[i] = i * 3;
-        sum += two[i];
-    }
-    return sum;
-}
-
 /* The same code at two addresses, changed between calls. */
 static uint64_t modified(void)
 {
@@ -197,7 +182,7 @@ void machine_main(void)
     interrupts();
     put_number("faults", faults());
     put_number("nr", nr_faults);
-    put_number("aliases", aliases());
+    put_number("aliases", aliases(WINDOW));
     put_number("modified", modified());
     put_number("atomics", atomics());
     for (int i = 0; i < 10; i++) {
