@@ -124,6 +124,12 @@ static bool *find_flag(struct filter_args *args, const char *key, bool negated)
     if (!strcmp(key, "branches")) {
         return negated ? &args->not_branches : &args->branches;
     }
+    if (!strcmp(key, "user")) {
+        return negated ? &args->not_user : &args->user;
+    }
+    if (!strcmp(key, "kernel")) {
+        return negated ? &args->not_kernel : &args->kernel;
+    }
     if (!strcmp(key, "callees") && !negated) {
         return &args->callees;
     }

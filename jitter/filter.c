@@ -2,8 +2,8 @@
 /*
  * The built-in filters of cannoli-record, as a jitter library like any other.
  *
- * Arguments of one kind (module, function, range, opcode, branches, and accesses: stores
- * and loads) are alternatives; an instruction is recorded if it matches every kind that
+ * Arguments of one kind (module, function, range, opcode, branches, accesses: stores
+ * and loads; privileges: user and kernel) are alternatives; an instruction is recorded if it matches every kind that
  * was given, and nothing that was negated.  start-at, stop-at and, with callees,
  * functions are places where a window begins or ends, whether they are recorded or not.
  */
@@ -11,6 +11,8 @@
 
 #include <elf.h>
 #include <stdlib.h>
+
+#include "cannoli/events.h"
 
 struct filter {
     struct filter_args args;
@@ -129,6 +131,16 @@ static bool is_access(const struct filter_args *a, uint32_t flags)
 static bool is_branch(const struct filter_args *a, uint32_t flags)
 {
     return flags & CANNOLI_INSN_BRANCH ? !a->not_branches : !a->branches;
+}
+
+/* All code of a machine that is no user code is the kernel's; a program's is neither. */
+static bool is_privilege(const struct filter_args *a, uint32_t privilege)
+{
+    bool user = CTR_PRIVILEGE_USERS >> privilege & 1;
+    bool kernel = privilege != CTR_PRIVILEGE_NONE && !user;
+
+    return ((!a->user && !a->kernel) || (a->user && user) || (a->kernel && kernel)) &&
+           !(a->not_user && user) && !(a->not_kernel && kernel);
 }
 
 static bool is_opcode(const struct filter *f, const struct cannoli_insn *insn,
@@ -273,7 +285,8 @@ static int hook_inst(void *state, const struct cannoli_insn *insn)
     answer = triggers_at(f, insn->pc, offset);
     if (is_range(f, insn->pc, offset) && is_access(&f->args, insn->flags) &&
         is_branch(&f->args, insn->flags) && is_module(f) &&
-        is_function(f, insn->pc, offset) && is_opcode(f, insn, condition)) {
+        is_privilege(&f->args, insn->privilege) && is_function(f, insn->pc, offset) &&
+        is_opcode(f, insn, condition)) {
         answer |= f->args.once ? CANNOLI_ONCE : CANNOLI_ALWAYS;
     }
     return answer;

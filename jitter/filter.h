@@ -105,6 +105,7 @@ struct filter_args {
     bool wants_range, wants_function; /* only instructions of these are recorded */
     bool stores, loads, not_stores, not_loads;
     bool branches, not_branches;
+    bool user, kernel, not_user, not_kernel;
     bool callees, once;
     bool starts_closed; /* recording begins with a window */
     char *report;       /* path of the report; NULL: none */

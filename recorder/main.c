@@ -47,6 +47,8 @@ static const struct {
     {"map", CTR_EVENTS_MAP},
     {"thr", CTR_EVENTS_THR},
     {"time", CTR_EVENTS_TIME},
+    {"int", CTR_EVENTS_INT},
+    {"ctx", CTR_EVENTS_CTX},
     {"all", CTR_EVENTS_ALL},
 };
 
@@ -57,8 +59,9 @@ static const struct tool_option table[] = {
      "write the trace to FILE; '-' is standard output\n"
      "(default " DEFAULT_OUTPUT ")"},
     {'e', "events", "LIST",
-     "what to record, beside exec: mem, val, reg, sys, map,\n"
-     "thr, time, all (default exec,mem,sys,map,thr,time)",
+     "what to record, beside exec: mem, val, reg, thr; of\n"
+     "programs sys, map, time; of machines int, ctx; all\n"
+     "(default: all but val and reg)",
      &event_words},
     {OPT_DATA_LIMIT, "data-limit", "SIZE",
      "keep SIZE bytes of each buffer that a system call\n"

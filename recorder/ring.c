@@ -101,7 +101,8 @@ int ring_thread_end(struct ring *r, uint32_t thread, uint64_t end_ns, uint32_t r
 static bool outlives(uint32_t type)
 {
     return type == CTR_EVENT_MAP || type == CTR_EVENT_THREAD || type == CTR_EVENT_LABEL ||
-           type == CTR_EVENT_GATE || type == CTR_EVENT_SELECT;
+           type == CTR_EVENT_GATE || type == CTR_EVENT_SELECT ||
+           type == CTR_EVENT_CONTEXT;
 }
 
 int ring_events_collect(struct ring_events *e, const void *side, uint32_t side_bytes)

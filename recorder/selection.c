@@ -270,6 +270,8 @@ static int accept_option(struct selection *sel, struct tool_options *o, int key)
         [SELECTION_STORES - SELECTION_OPT] = "stores",
         [SELECTION_LOADS - SELECTION_OPT] = "loads",
         [SELECTION_BRANCHES - SELECTION_OPT] = "branches",
+        [SELECTION_USER - SELECTION_OPT] = "user",
+        [SELECTION_KERNEL - SELECTION_OPT] = "kernel",
         [SELECTION_CALLEES - SELECTION_OPT] = "callees",
         [SELECTION_ONCE - SELECTION_OPT] = "once",
     };
@@ -293,7 +295,10 @@ static int accept_option(struct selection *sel, struct tool_options *o, int key)
     case SELECTION_STORES:
     case SELECTION_LOADS:
     case SELECTION_BRANCHES:
+    case SELECTION_USER:
+    case SELECTION_KERNEL:
     case SELECTION_ONCE:
+        sel->privilege |= key == SELECTION_USER || key == SELECTION_KERNEL;
         sel->callees |= key == SELECTION_CALLEES;
         sel->once |= key == SELECTION_ONCE;
         return add_builtin(sel, flags[key - SELECTION_OPT], "on") ? 0
@@ -326,7 +331,7 @@ static int accept_option(struct selection *sel, struct tool_options *o, int key)
 
 int selection_option(struct selection *sel, struct tool_options *o, int key)
 {
-    bool negatable = key >= SELECTION_MODULE && key <= SELECTION_BRANCHES;
+    bool negatable = key >= SELECTION_MODULE && key <= SELECTION_KERNEL;
     int status;
 
     if (sel->negated && !negatable) {

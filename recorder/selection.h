@@ -24,6 +24,8 @@ enum {
     SELECTION_STORES,
     SELECTION_LOADS,
     SELECTION_BRANCHES,
+    SELECTION_USER,
+    SELECTION_KERNEL,
     SELECTION_NOT,
     SELECTION_CALLEES,
     SELECTION_ONCE,
@@ -50,6 +52,8 @@ enum {
         {SELECTION_STORES, "stores", NULL, "instructions that store, and their stores"}, \
         {SELECTION_LOADS, "loads", NULL, "instructions that load, and their loads"},     \
         {SELECTION_BRANCHES, "branches", NULL, "jumps, calls and returns"},              \
+        {SELECTION_USER, "user", NULL, "of a machine: code without privileges"},         \
+        {SELECTION_KERNEL, "kernel", NULL, "of a machine: all other code"},              \
         {SELECTION_OPCODE, "opcode", "LIST", "instructions with these mnemonics"},       \
         {SELECTION_NOT, "not", NULL, "the next one of these is what is not recorded"},   \
         {SELECTION_ONCE, "once", NULL, "each instruction when it runs first, no more"},  \
@@ -76,6 +80,7 @@ struct selection {
     bool window; /* begins where a library says */
     bool coverage;
     bool functions;     /* some are chosen by name */
+    bool privilege;     /* --user or --kernel, of machines only */
     struct names names; /* of places */
     /* private */
     char *builtin; /* arguments of the library of built-in filters */

@@ -750,17 +750,18 @@ int session_run(const struct session_config *config)
     if (config->verbose) {
         tool_error(PROG, "QEMU: %s", plan.qemu);
     }
+    if (config->selection->privilege && !plan.system) {
+        tool_error(PROG, "--user and --kernel are for machines (qemu-system-ARCH)");
+        status = TOOL_USAGE;
+        goto out_plan;
+    }
     if (!attached_possible()) {
         tool_error(PROG, "/proc is not mounted: without it nobody knows which processes "
                          "are recorded");
         status = LAUNCH_FAILED;
         goto out_plan;
     }
-    /* A machine has neither system calls nor mappings of its own. */
-    s.events = config->events;
-    if (plan.system) {
-        s.events &= ~(CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME);
-    }
+    s.events = config->events & ~(plan.system ? CTR_EVENTS_PROGRAM : CTR_EVENTS_MACHINE);
     status = check_libraries(&s, &plan);
     if (status) {
         goto out_plan;

@@ -154,7 +154,7 @@
 #define CTR_BLOCKDEF_NINSN 28    /* u16 1..CTR_MAX_BLOCK_INSNS */
 #define CTR_BLOCKDEF_NSLOT 30    /* u16 0..CTR_MAX_BLOCK_SLOTS */
 #define CTR_BLOCKDEF_NGROUP 32   /* u16 groups are 1..ngroup */
-#define CTR_BLOCKDEF_MODE 34     /* u8  CTR_MODE_* of the guest machine */
+#define CTR_BLOCKDEF_MODE 34     /* u8  CTR_MODE_*, and CTR_PRIVILEGE_* << 4 */
 #define CTR_BLOCKDEF_FLAGS 35    /* u8  CTR_BLOCK_* */
 #define CTR_BLOCKDEF_CODELEN 36  /* u32 code_bytes, the sum of len[] */
 #define CTR_BLOCKDEF_FIXED 40
@@ -196,6 +196,30 @@
 #define CTR_MODE_X86_64 4u
 #define CTR_MODE_MIPS16 5u
 #define CTR_MODE_MICROMIPS 6u
+#define CTR_BLOCKDEF_MODE_OF(m) ((m) & 0xfu)
+#define CTR_BLOCKDEF_PRIVILEGE_OF(m) ((m) >> 4)
+
+/*
+ * What the code of a machine may do, from the least on.  Names of the machines are
+ * arm EL0 to EL3, riscv U, S, M, VU, VS; x86 rings 3 and 0, and SMM as MONITOR.
+ * others USER and KERNEL.
+ */
+#define CTR_PRIVILEGE_NONE 0u /* not known; a program's */
+#define CTR_PRIVILEGE_USER 1u
+#define CTR_PRIVILEGE_KERNEL 2u
+#define CTR_PRIVILEGE_HYPERVISOR 3u
+#define CTR_PRIVILEGE_MONITOR 4u      /* firmware above all others */
+#define CTR_PRIVILEGE_GUEST_USER 5u   /* of a virtual machine within the machine */
+#define CTR_PRIVILEGE_GUEST_KERNEL 6u /* the same */
+#define CTR_PRIVILEGE_RING2 7u        /* x86 */
+#define CTR_PRIVILEGE_RING1 8u        /* x86 */
+#define CTR_PRIVILEGE_M_USER 9u       /* Cortex-M: unprivileged ... */
+#define CTR_PRIVILEGE_M 10u           /* ... and privileged */
+#define CTR_PRIVILEGES 11u
+/* The least privileged ones, a mask of 1 << CTR_PRIVILEGE_* */
+#define CTR_PRIVILEGE_USERS                                                              \
+    (1u << CTR_PRIVILEGE_USER | 1u << CTR_PRIVILEGE_GUEST_USER |                         \
+     1u << CTR_PRIVILEGE_M_USER)
 
 /* What is recorded (bit mask; blocks are always part of a trace) */
 #define CTR_EVENTS_EXEC 0x01u
@@ -207,7 +231,12 @@
 #define CTR_EVENTS_THR 0x40u   /* threads and processes: start, end, name */
 #define CTR_EVENTS_TIME 0x80u  /* times of SYS events (others always have one) */
 #define CTR_EVENTS_MARK 0x100u /* marks, labels, gates; always on */
-#define CTR_EVENTS_ALL 0x1ffu
+#define CTR_EVENTS_INT 0x200u  /* exceptions and interrupts, of machines only */
+#define CTR_EVENTS_CTX 0x400u  /* address spaces, of machines only */
+#define CTR_EVENTS_ALL 0x7ffu
+/* Those of machines only, and of programs only */
+#define CTR_EVENTS_MACHINE (CTR_EVENTS_INT | CTR_EVENTS_CTX)
+#define CTR_EVENTS_PROGRAM (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME)
 
 /*
  * Registers.  A trace with CTR_EVENTS_REG has a table of registers, numbered
@@ -309,6 +338,39 @@ enum ctr_event_type {
      * follows it:  u32 generation, u32 zero, str text (the libraries, one a line)
      */
     CTR_EVENT_SELECT = 11,
+    /*
+     * A machine's processor took an exception or an interrupt:
+     *   u32 flags (CTR_INT_*), u32 number, u64 syndrome, u64 addr, u64 from, u64 to,
+     *   u32 old privilege, u32 new privilege (CTR_PRIVILEGE_*)
+     * from: the address at which the processor continues if the handler returns as it
+     * was called; to: the next instruction, of the handler.  The other numbers by machine:
+     *
+     *            number                       syndrome         addr, if CTR_INT_ADDR
+     *   arm      EC of the syndrome; ASYNC:   ESR              FAR
+     *            INTID at the interrupt
+     *            controller
+     *   Cortex-M (CTR_INT_VECTOR) exception   0                0
+     *            number
+     *   riscv    cause without its top bit    0                stval, mtval
+     *   x86      vector; CTR_INT_SYSCALL,     error code       CR2
+     *            CTR_INT_SYSENTER, CTR_INT_SMI
+     *   others   QEMU's exception_index;      0                0
+     *            ASYNC: CTR_INT_UNKNOWN
+     */
+    CTR_EVENT_INTERRUPT = 12,
+    /*
+     * An instruction returned from an exception or interrupt, or did what these
+     * instructions do (x86: SYSRET, SYSEXIT, RSM, too):
+     *   u64 pc (where the processor continues), u32 old privilege, u32 new privilege
+     */
+    CTR_EVENT_INTRET = 13,
+    /*
+     * From here on a machine's processor uses another address space:
+     *   u64 table, u64 asid, u64 id
+     * table: where the page table of user addresses is in physical memory, 0 if there is
+     * no translation; asid: arm and riscv ASID, x86 PCID; id: arm CONTEXTIDR, or 0.
+     */
+    CTR_EVENT_CONTEXT = 14,
 };
 
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
@@ -328,6 +390,20 @@ enum ctr_event_type {
 #define CTR_SIGNAL_HANDLER 0x1u   /* a handler runs */
 #define CTR_SIGNAL_FATAL 0x2u     /* it ends the process */
 #define CTR_SIGNAL_SYNC 0x4u      /* raised by the instruction at pc */
+
+#define CTR_INT_ASYNC 0x01u    /* an interrupt: not caused by an instruction */
+#define CTR_INT_TRAP 0x02u     /* requested by an instruction, which completed */
+#define CTR_INT_FETCH 0x04u    /* the instruction at `from' could not be fetched */
+#define CTR_INT_ADDR 0x08u     /* addr is the address that was accessed */
+#define CTR_INT_EMULATED 0x10u /* QEMU did it itself: no handler runs */
+#define CTR_INT_FAST 0x20u     /* arm: FIQ */
+#define CTR_INT_VECTOR 0x40u   /* arm: number is Cortex-M's exception number */
+#define CTR_INT_VIRTUAL 0x80u  /* for the virtual machine that runs within the machine */
+#define CTR_INT_ERROR 0x100u   /* arm: SError */
+#define CTR_INT_UNKNOWN 0xffffffffu /* number: none is known */
+#define CTR_INT_SYSCALL 0x100u      /* number, x86: the instructions SYSCALL, SYSENTER */
+#define CTR_INT_SYSENTER 0x101u
+#define CTR_INT_SMI 0x102u
 
 #define CTR_MAP_INITIAL 1u
 #define CTR_MAP_MMAP 2u

@@ -33,10 +33,10 @@ extern "C" {
 #endif
 
 /*
- * The version of this interface.  Libraries built for version 1, which had no
- * hook_range, work as before; those built for a newer one are refused.
+ * The version of this interface.  Libraries built for an earlier one work as before; those
+ * built for a newer one are refused.  Version 1 had no hook_range, 2 no privilege.
  */
-#define CANNOLI_JITTER_VERSION 2u
+#define CANNOLI_JITTER_VERSION 3u
 
 /*
  * What hook_inst returns: one of the first three, or'ed with flags.  Flags apply
@@ -89,9 +89,10 @@ struct cannoli_insn {
     uint32_t len;
     uint32_t flags; /* CANNOLI_INSN_* */
     uint32_t mode;
-    uint32_t index;    /* number in its translation block, from 0 */
-    uint64_t block_pc; /* of the first instruction of that block */
-    void *context;     /* for the functions of struct cannoli_host */
+    uint32_t index;     /* number in its translation block, from 0 */
+    uint64_t block_pc;  /* of the first instruction of that block */
+    void *context;      /* for the functions of struct cannoli_host */
+    uint32_t privilege; /* of a machine's code: CTR_PRIVILEGE_* of cannoli/events.h */
 };
 
 /* What is mapped at an address. */
@@ -205,7 +206,9 @@ static inline size_t cannoli_jitter_bytes(uint32_t version)
     if (version == 1) {
         return offsetof(struct cannoli_jitter, hook_range);
     }
-    return version == CANNOLI_JITTER_VERSION ? sizeof(struct cannoli_jitter) : 0;
+    return version == 2 || version == CANNOLI_JITTER_VERSION
+               ? sizeof(struct cannoli_jitter)
+               : 0;
 }
 
 #if defined(__GNUC__)

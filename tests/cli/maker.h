@@ -15,6 +15,9 @@
 #include "cannoli/mempipe.h"
 #include "ctr_write.h"
 
+/* All that a recording of a program can have. */
+#define PROGRAM_EVENTS (CTR_EVENTS_ALL & ~CTR_EVENTS_MACHINE)
+
 #define MAX_REGS 40u
 
 /* A trace being made: the writer's objects, and the segment being filled. */
@@ -124,6 +127,7 @@ void make_random(char **argv, bool all, bool few);
 
 /* mktrace_chosen.c */
 void make_chosen(const char *path);
+void make_machine(const char *name, const char *path);
 
 /* mktrace_generated.c */
 void make_generated(const char *path);

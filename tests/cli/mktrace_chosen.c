@@ -112,7 +112,7 @@ void make_chosen(const char *path)
     uint32_t process, thread;
 
     maker_open(&m, path, "arm", EM_ARM, false, 32,
-               CTR_EVENTS_ALL & ~(CTR_EVENTS_REG | CTR_EVENTS_MAP));
+               PROGRAM_EVENTS & ~(CTR_EVENTS_REG | CTR_EVENTS_MAP));
     make_block(&m, &b);
     process = add_process(&m, 4242, 4000);
     thread = add_thread(&m, process, 4242, 0);

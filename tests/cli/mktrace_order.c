@@ -209,7 +209,7 @@ void make_order(char **argv)
     memset(s.data, 'x', sizeof(s.data));
     s.bytes = s.bytes < sizeof(s.data) ? s.bytes : sizeof(s.data);
     s.actor = calloc(s.nr_actors, sizeof(*s.actor));
-    maker_open(&s.m, argv[5], "arm", EM_ARM, false, 32, CTR_EVENTS_ALL & ~left_out);
+    maker_open(&s.m, argv[5], "arm", EM_ARM, false, 32, PROGRAM_EVENTS & ~left_out);
     block_insn(&b, "\x00\x00\xa0\xe3", 4); /* mov r0, #0 */
     add_block(&s.m, &b);
     process = add_process(&s.m, 100, 1);

@@ -670,7 +670,7 @@ void make_random(char **argv, bool with_all, bool with_few)
     chunks = (unsigned)strtoul(argv[1], NULL, 0);
     runs = (unsigned)strtoul(argv[2], NULL, 0);
     maker_open(&m, argv[3], "arm", EM_ARM, false, 32,
-               all ? CTR_EVENTS_ALL : CTR_EVENTS_EXEC | CTR_EVENTS_MEM);
+               all ? PROGRAM_EVENTS : CTR_EVENTS_EXEC | CTR_EVENTS_MEM);
     if (all) {
         uint8_t table[NR_REGS * 16];
         size_t n = 0;

@@ -284,7 +284,7 @@ void make_system(const char *path)
     struct block app, libc;
     uint32_t p1, p2, t1, t2, t3;
 
-    maker_open(&m, path, "arm", EM_ARM, false, 32, CTR_EVENTS_ALL);
+    maker_open(&m, path, "arm", EM_ARM, false, 32, PROGRAM_EVENTS);
     make_registers(&m);
     make_blocks(&m, &app, &libc);
     p1 = add_process(&m, 4242, 4000);

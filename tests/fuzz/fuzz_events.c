@@ -103,7 +103,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
     struct payload p = {.n = 0};
     uint32_t type = CTR_EVENT_MAP;
     uint64_t page = 0x1000;
-    switch (random_below(rng, 12)) {
+    switch (random_below(rng, 15)) {
     case 0:
         type = i % 2 ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL;
         payload_syscall(&p, random_below(rng, 4), random_below(rng, 9), 8, "read");
@@ -156,6 +156,28 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u32(&p, random_below(rng, 9));
         put_u32(&p, 0);
         put_str(&p, "a.so,x=1\nb.so", random_below(rng, 14));
+        break;
+    case 8:
+        type = CTR_EVENT_INTERRUPT;
+        put_u32(&p, random_below(rng, 0x200));
+        put_u32(&p, random_below(rng, 40));
+        for (unsigned k = 0; k < 4; k++) {
+            put_u64(&p, page * random_below(rng, 9));
+        }
+        put_u32(&p, random_below(rng, CTR_PRIVILEGES));
+        put_u32(&p, random_below(rng, CTR_PRIVILEGES));
+        break;
+    case 9:
+        type = CTR_EVENT_INTRET;
+        put_u64(&p, page);
+        put_u32(&p, random_below(rng, CTR_PRIVILEGES));
+        put_u32(&p, random_below(rng, CTR_PRIVILEGES));
+        break;
+    case 10:
+        type = CTR_EVENT_CONTEXT;
+        put_u64(&p, page * random_below(rng, 9));
+        put_u64(&p, random_below(rng, 9));
+        put_u64(&p, random_below(rng, 9));
         break;
     default:
         payload_map(&p, 1 + random_below(rng, 8), random_below(rng, 8),

@@ -5,18 +5,24 @@ exact      instructions and accesses with their values: QEMU's log with -one-ins
            and the plugin mem
 registers  registers after each instruction: QEMU's plugin execlog
 vcpus      exact, for each of four vCPUs
-untouched  the machine does the same: its console, QEMU's log of exceptions, its end
+privileges code without privileges alone, recorded (--user) or shown, and all other code: the
+           log of what runs, with QEMU's log of exceptions or its flags of each block
+untouched  the machine does the same: its console, QEMU's log of exceptions, its end; and the
+           trace has these exceptions
 
 The machines are deterministic: their clock counts instructions (-icount).  QEMU knows the
 code of a page that is mapped twice by its physical address (CF_PCREL), so its plugins report the
 address at which such code was translated first: a witness's pc may be of another page.
 """
 import collections
+import json
 import os
+import re
 import subprocess
 import tempfile
 
 import common
+import exceptions
 from common import Failure, Skip
 
 FOLDER = os.path.join(common.GUESTS, "machine")
@@ -35,8 +41,8 @@ MACHINES = {
         "-M virt -bios none -m 128 " + CLOCK),
 }
 NAMES = {
-    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus"],
-    "riscv64-softmmu": ["exact", "registers", "untouched"],
+    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "privileges"],
+    "riscv64-softmmu": ["exact", "registers", "untouched", "privileges"],
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
@@ -164,7 +170,7 @@ def untouched(tools, target):
     """QEMU's log of exceptions and interrupts is the same, and what the machine prints."""
     with tempfile.TemporaryDirectory() as folder:
         logs = [os.path.join(folder, name) for name in ("plain", "recorded")]
-        trace, command, recorded = record(tools, target, ("--events", "exec,mem"),
+        trace, command, recorded = record(tools, target, ("--events", "exec,mem,int"),
                                           ["-d", "int", "-D", logs[1]])
         done = subprocess.run([*command, "-d", "int", "-D", logs[0]], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=common.PATIENCE)
@@ -178,9 +184,13 @@ def untouched(tools, target):
                 lines.append(f.readlines())
     if not lines[0] or lines[0] != lines[1]:
         raise Failure("%d and %d lines of -d int" % (len(lines[0]), len(lines[1])))
+    events = common.dump_lines(tools, trace, "--events", "int")
+    wrong, n = exceptions.difference(target, lines[0], events)
+    if wrong or not n:
+        raise Failure(wrong or "no exceptions in the trace")
     names_of_vcpus(tools, trace)
     common.drop_file(trace)
-    return "%d lines of -d int" % len(lines[0])
+    return "%d lines of -d int, %d exceptions" % (len(lines[0]), n)
 
 
 def names_of_vcpus(tools, trace):
@@ -195,4 +205,65 @@ def names_of_vcpus(tools, trace):
             raise Failure("--thread %s: status %d: %s" % (name, done.returncode, done.stderr))
 
 
-RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus}
+TRACE = re.compile(r"Trace \d+: \S+ \[\w+/(\w+)/(\w+)/")
+AARCH64_LEVEL = re.compile(r"\.\.\.to EL(\d) PC|Exception return from AArch64 EL\d to AArch64 EL(\d)")
+
+
+def user_of_log(target, lines, end):
+    """The pcs of user code, and how many other instructions ran up to `end', inclusive."""
+    user, others, level, last = [], 0, 1, None
+    for line in lines:
+        change = AARCH64_LEVEL.match(line)
+        ran = TRACE.match(line)
+        if change:
+            level = int(change[1] or change[2])
+        elif line.startswith("Stopped execution"):
+            if last:
+                user.pop()
+            else:
+                others -= 1
+        elif ran:
+            pc = int(ran[1], 16)
+            # riscv: TB_FLAGS.PRIV
+            last = level == 0 if target.startswith("aarch64") else not int(ran[2], 16) >> 22 & 3
+            if last:
+                user.append(pc)
+            else:
+                others += 1
+            if pc == end:
+                break
+    return user, others
+
+
+def pcs_of(tools, trace, *options):
+    return [int(json.loads(line)["pc"], 16)
+            for line in common.dump_lines(tools, trace, "--events", "exec", *options)]
+
+
+def privileges(tools, target):
+    end = int(end_of(tools, target)[1], 16)
+    trace, command, _ = record(tools, target, ("--events", "exec"))
+    log = trace + ".log"
+    run_witness(command, ["-d", "exec,int,nochain"], log).communicate(timeout=common.PATIENCE)
+    with open(log, encoding="ascii", errors="replace") as f:
+        user, others = user_of_log(target, f, end)
+    common.drop_file(log)
+    if len(user) < 1000 or others < 100000:
+        raise Failure("the log has %d and %d instructions" % (len(user), others))
+    seen = [pcs_of(tools, trace, "--user"), pcs_of(tools, trace, "--kernel")]
+    for option in ("--user", "--kernel"):
+        trace, _, _ = record(tools, target, ("--events", "exec", option))
+        seen.append(pcs_of(tools, trace))
+    common.drop_file(trace)
+    for option, i in (("shown", 0), ("recorded", 2)):
+        if seen[i] != user:
+            raise Failure("%s with --user: %d instructions, not the %d of the log"
+                          % (option, len(seen[i]), len(user)))
+        n = seen[i + 1].index(end) + 1
+        if n != others:
+            raise Failure("%s with --kernel: %d instructions, %d in the log" % (option, n, others))
+    return "%d instructions of user code, %d of other code" % (len(user), others)
+
+
+RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus,
+       "privileges": privileges}

@@ -644,12 +644,18 @@ static void between_runs(struct sim *s, struct sim_thread *t)
     t->between = t->ordinal;
     if (has(s, SIM_SYSTEM) && chance(s, 10)) {
         int signal = has(s, SIM_TINY) && chance(s, 70);
-        uint32_t n = signal ? 56 : 8;
+        int interrupt = signal && chance(s, 50);
+        uint32_t n = interrupt ? 48 : signal ? 56 : 8;
         struct mempipe_side_event *x = record(t, MEMPIPE_SIDE_EVENT, sizeof(*x), n);
         struct sim_event *e = event(t);
         x->time_ns = t->time += sim_random(s, 1000);
         cur(t)->end_ns = has(s, SIM_TINY) ? t->time : cur(t)->end_ns;
-        if (signal) {
+        if (interrupt) {
+            x->type = CTR_EVENT_INTERRUPT;
+            w64((uint8_t *)(x + 1), sim_random(s, 2) ? CTR_INT_TRAP : CTR_INT_ASYNC);
+            w64((uint8_t *)(x + 1) + 24,
+                chance(s, 50) ? t->next_pc : s->block[sim_random(s, s->nblock)].pc[0]);
+        } else if (signal) {
             x->type = CTR_EVENT_SIGNAL;
             w64((uint8_t *)(x + 1), 1 + sim_random(s, 60));
             w64((uint8_t *)(x + 1) + 32,

@@ -125,9 +125,10 @@ struct sim_thread {
 #define SIM_DERIVED 0x800u   /* accesses whose address is derived from another one's */
 #define SIM_CONSTANT 0x1000u /* with SIM_DERIVED: constant addresses only */
 #define SIM_ALL 0x8ffu
-#define SIM_SYSTEM 0x100u /* events between runs */
-#define SIM_TINY 0x400u   /* many segments, some without a run; signals; true times */
-#define SIM_PART 0x200u   /* left-out instructions, tags, accesses without a value */
+#define SIM_SYSTEM 0x100u   /* events between runs */
+#define SIM_TINY 0x400u     /* many segments, some without a run; signals; true times */
+#define SIM_PART 0x200u     /* left-out instructions, tags, accesses without a value */
+#define SIM_MACHINE 0x2000u /* the target is a whole machine */
 
 struct sim {
     uint64_t rng;

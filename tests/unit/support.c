@@ -17,7 +17,7 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
 {
     static const char *const argv[] = {"qemu-test", "./guest", "an argument", NULL};
     struct ctr_meta meta = {
-        .target = "test",
+        .target = r->sim.features & SIM_MACHINE ? "test-softmmu" : "test",
         .qemu_version = "10.0.13",
         .recorder = "unit test",
         .argc = 3,

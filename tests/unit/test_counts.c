@@ -54,11 +54,14 @@ static void next(struct tally *t, uint32_t thread, const uint64_t *pc)
 
 static void next_event(struct tally *t, uint32_t thread, const struct ctr_os_event *e)
 {
+    struct ctr_interrupt i;
     struct ctr_signal s;
     if (e->type == CTR_EVENT_GATE) {
         next(t, thread, NULL);
     } else if (ctr_parse_signal(e, &s) == 0) {
         next(t, thread, &s.pc);
+    } else if (ctr_parse_interrupt(e, &i) == 0) {
+        next(t, thread, i.flags & CTR_INT_TRAP ? NULL : &i.from);
     }
 }
 
@@ -185,7 +188,7 @@ static void compare(struct ctr_trace *tr, const struct ctr_filter *filter,
 static void test_ways(void **unused)
 {
     static const unsigned events[] = {
-        CTR_EVENTS_EXEC | CTR_EVENTS_SYS | CTR_EVENTS_MARK,
+        CTR_EVENTS_EXEC | CTR_EVENTS_SYS | CTR_EVENTS_MARK | CTR_EVENTS_INT,
         CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_SYS | CTR_EVENTS_MARK,
         CTR_EVENTS_ALL,
     };

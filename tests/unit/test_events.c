@@ -120,6 +120,25 @@ static void random_payload(struct payload *p, uint32_t type)
         put_u32(p, below(2));
         put_u32(p, 1 + below(6));
         break;
+    case CTR_EVENT_INTERRUPT:
+        put_u32(p, below(0x200));
+        put_u32(p, (uint32_t)number());
+        for (unsigned i = 0; i < 4; i++) {
+            put_u64(p, number());
+        }
+        put_u32(p, below(CTR_PRIVILEGES));
+        put_u32(p, below(CTR_PRIVILEGES));
+        break;
+    case CTR_EVENT_INTRET:
+        put_u64(p, number());
+        put_u32(p, below(CTR_PRIVILEGES));
+        put_u32(p, below(CTR_PRIVILEGES));
+        break;
+    case CTR_EVENT_CONTEXT:
+        for (unsigned i = 0; i < 3; i++) {
+            put_u64(p, number());
+        }
+        break;
     case CTR_EVENT_SELECT:
         put_u32(p, (uint32_t)number());
         put_u32(p, 0);
@@ -182,6 +201,8 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
+#define LAST_TYPE CTR_EVENT_CONTEXT
+
 enum { MANY = 3000 };
 struct event {
     uint64_t run, insns, time;
@@ -201,7 +222,7 @@ static void random_events(struct event *e, unsigned n)
         e[i].run = run;
         e[i].insns = insns;
         e[i].time = below(4) ? time : 0;
-        e[i].type = 1 + below(CTR_EVENT_SELECT);
+        e[i].type = 1 + below(LAST_TYPE);
         random_payload(&e[i].p, e[i].type);
     }
 }
@@ -226,10 +247,12 @@ static void test_roundtrip(void **unused)
             assert_int_equal(evenc_add(enc, e[i].run, e[i].insns, e[i].type, e[i].time,
                                        e[i].p.p, e[i].p.n, &diag),
                              0);
-            flags |= e[i].type == CTR_EVENT_MAP      ? CTR_CHUNK_MAPS
-                     : e[i].type == CTR_EVENT_THREAD ? CTR_CHUNK_THREADS
-                     : e[i].type >= CTR_EVENT_MARK   ? CTR_CHUNK_MARKS
-                                                     : CTR_CHUNK_SYSTEM;
+            flags |= e[i].type == CTR_EVENT_MAP         ? CTR_CHUNK_MAPS
+                     : e[i].type == CTR_EVENT_THREAD    ? CTR_CHUNK_THREADS
+                     : e[i].type == CTR_EVENT_CONTEXT   ? CTR_CHUNK_CONTEXTS
+                     : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
+                     : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
+                                                        : CTR_CHUNK_SYSTEM;
         }
         assert_int_equal(enc->count, n);
         assert_int_equal(enc->flags, flags);
@@ -345,7 +368,7 @@ static void test_payloads(void **unused)
     struct evenc *enc = calloc(1, sizeof(*enc));
     struct ctr_diag diag;
     struct payload p;
-    for (uint32_t type = 1; type <= CTR_EVENT_SELECT; type++) {
+    for (uint32_t type = 1; type <= LAST_TYPE; type++) {
         random_payload(&p, type);
         assert_null(payload_check(type, p.p, p.n));
         for (size_t n = 0; n < p.n; n++) {
@@ -360,7 +383,7 @@ static void test_payloads(void **unused)
         assert_int_equal(evenc_add(enc, 5, 4, type, 0, p.p, p.n, &diag), -CTR_E_CORRUPT);
     }
     assert_non_null(payload_check(0, p.p, p.n));
-    assert_non_null(payload_check(CTR_EVENT_SELECT + 1, p.p, p.n));
+    assert_non_null(payload_check(LAST_TYPE + 1, p.p, p.n));
     payload_map(&p, 9, 1, 0, 0, 0, 0, "");
     assert_non_null(payload_check(CTR_EVENT_MAP, p.p, p.n));
     payload_thread(&p, 0, 1, 1, "");
@@ -612,13 +635,74 @@ static void test_parse_own(void **unused)
     assert_memory_equal(s.text.p, "a.so\nb.so", 9);
 }
 
+/* What machines do. */
+static void test_parse_machine(void **unused)
+{
+    (void)unused;
+    struct payload p = {.n = 0};
+    struct ctr_interrupt i;
+    struct ctr_intret r;
+    struct ctr_context c;
+    uint64_t pc = 0;
+    put_u32(&p, CTR_INT_ASYNC);
+    put_u32(&p, 27);
+    for (uint64_t k = 1; k <= 4; k++) {
+        put_u64(&p, k << 40);
+    }
+    put_u32(&p, CTR_PRIVILEGE_USER);
+    put_u32(&p, CTR_PRIVILEGE_KERNEL);
+    struct ctr_os_event e = {
+        .type = CTR_EVENT_INTERRUPT, .payload = p.p, .size = (uint32_t)p.n};
+    assert_int_equal(ctr_parse_interrupt(&e, &i), 0);
+    assert_int_equal(i.flags, CTR_INT_ASYNC);
+    assert_int_equal(i.number, 27);
+    assert_int_equal(i.syndrome, 1ull << 40);
+    assert_int_equal(i.addr, 2ull << 40);
+    assert_int_equal(i.from, 3ull << 40);
+    assert_int_equal(i.to, 4ull << 40);
+    assert_int_equal(i.old_privilege, CTR_PRIVILEGE_USER);
+    assert_int_equal(i.privilege, CTR_PRIVILEGE_KERNEL);
+    assert_int_equal(ctr_parse_intret(&e, &r), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_context(&e, &c), -CTR_E_INVAL);
+    assert_int_equal(ctr_event_next(&e, &pc), CTR_NEXT_PC);
+    assert_int_equal(pc, 3ull << 40);
+    put32(p.p, CTR_INT_TRAP);
+    assert_int_equal(ctr_event_next(&e, &pc), CTR_NEXT_UNKNOWN);
+    put32(p.p + 44, CTR_PRIVILEGES);
+    assert_non_null(payload_check(CTR_EVENT_INTERRUPT, p.p, p.n));
+
+    p.n = 0;
+    put_u64(&p, 0xffff800010000000ull);
+    put_u32(&p, CTR_PRIVILEGE_KERNEL);
+    put_u32(&p, CTR_PRIVILEGE_USER);
+    e.type = CTR_EVENT_INTRET;
+    assert_int_equal(ctr_parse_intret(&e, &r), 0);
+    assert_int_equal(r.pc, 0xffff800010000000ull);
+    assert_int_equal(r.old_privilege, CTR_PRIVILEGE_KERNEL);
+    assert_int_equal(r.privilege, CTR_PRIVILEGE_USER);
+    assert_int_equal(ctr_event_next(&e, &pc), CTR_NEXT_LATER);
+    assert_int_equal(ctr_parse_interrupt(&e, &i), -CTR_E_INVAL);
+    put32(p.p + 8, CTR_PRIVILEGES);
+    assert_non_null(payload_check(CTR_EVENT_INTRET, p.p, p.n));
+
+    p.n = 0;
+    put_u64(&p, 0x40105000);
+    put_u64(&p, 26);
+    put_u64(&p, 126);
+    e.type = CTR_EVENT_CONTEXT;
+    assert_int_equal(ctr_parse_context(&e, &c), 0);
+    assert_int_equal(c.table, 0x40105000);
+    assert_int_equal(c.asid, 26);
+    assert_int_equal(c.id, 126);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roundtrip), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_payloads),
         cmocka_unit_test(test_args),      cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_parse_own),
+        cmocka_unit_test(test_parse_own), cmocka_unit_test(test_parse_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,6 +163,19 @@ static int query_once(const char *args, uint64_t pc, uint32_t flags)
     return answer;
 }
 
+static int query_privilege(const char *args, uint32_t privilege)
+{
+    struct cannoli_insn insn = {.pc = 8, .len = 4, .block_pc = 8, .privilege = privilege};
+    void *state = filter(args);
+    struct cannoli_range r;
+    int around = query_range(state, insn.pc, &r);
+    int answer = cannoli_jitter.hook_inst(state, &insn);
+
+    assert_true(is_within(answer, around));
+    cannoli_jitter.unload(state);
+    return answer;
+}
+
 static void map(uint64_t start, uint64_t size, uint64_t offset, uint64_t base,
                 const char *path)
 {
@@ -888,9 +901,37 @@ static void test_descriptors(void **unused)
     assert_int_equal(waitpid(-1, NULL, __WALL), -1);
 }
 
+static void test_privileges(void **unused)
+{
+    static const struct {
+        const char *args;
+        int user, kernel, none; /* answers */
+    } cases[] = {
+        {"user=on", ALWAYS, NEVER, NEVER},
+        {"kernel=on", NEVER, ALWAYS, NEVER},
+        {"user=on,kernel=on", ALWAYS, ALWAYS, NEVER},
+        {"not-user=on", NEVER, ALWAYS, ALWAYS},
+        {"not-kernel=on", ALWAYS, NEVER, ALWAYS},
+        {"user=on,range=8-9,once=on", CANNOLI_ONCE, NEVER, NEVER},
+        {"user=on,range=9-10", NEVER, NEVER, NEVER},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (uint32_t p = 0; p < CTR_PRIVILEGES; p++) {
+            int want = p == CTR_PRIVILEGE_NONE         ? cases[i].none
+                       : p == CTR_PRIVILEGE_USER       ? cases[i].user
+                       : p == CTR_PRIVILEGE_GUEST_USER ? cases[i].user
+                       : p == CTR_PRIVILEGE_M_USER     ? cases[i].user
+                                                       : cases[i].kernel;
+            assert_int_equal(query_privilege(cases[i].args, p), want);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_privileges, setup),
         cmocka_unit_test_setup(test_refused, setup),
         cmocka_unit_test_setup(test_ranges, setup),
         cmocka_unit_test_setup(test_modules, setup),

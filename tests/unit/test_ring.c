@@ -80,7 +80,13 @@ static uint32_t random_event(struct payload *p, unsigned thread)
 {
     char name[32];
     uint32_t op = below(2) ? CTR_LABEL_SET : CTR_LABEL_REMOVE;
-    switch (below(10)) {
+    switch (below(11)) {
+    case 10:
+        p->n = 0;
+        put_u64(p, (1 + below(1000)) * PAGE);
+        put_u64(p, below(100));
+        put_u64(p, 0);
+        return CTR_EVENT_CONTEXT;
     case 0:
         snprintf(name, sizeof(name), "name%u", below(1000));
         if (below(2)) {
@@ -253,12 +259,13 @@ struct last {
     char label[PROCESSES][LABELS][32];
     char name[ALL][32];
     char args[ALL][32];
+    uint64_t table[ALL];
 };
 
 static size_t read_last(struct ctr_trace *tr, struct last *l)
 {
-    const struct ctr_filter filter = {.kinds =
-                                          CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_MAP};
+    const struct ctr_filter filter = {.kinds = CTR_KIND_THR | CTR_KIND_MARK |
+                                               CTR_KIND_MAP | CTR_KIND_CTX};
     struct ctr_cursor *c;
     struct ctr_event ev;
     size_t n = 0;
@@ -266,6 +273,7 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
     assert_int_equal(ctr_cursor_open(&c, tr, &filter, NULL), 0);
     while (ctr_cursor_next(c, &ev, NULL) == 1) {
         struct ctr_thread_event t;
+        struct ctr_context context;
         struct ctr_label x;
         n++;
         if (ctr_parse_thread(&ev.os, &t) == 0) {
@@ -275,6 +283,8 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
                 memset(l->args[t.tid], 0, 32);
                 snprintf(l->args[t.tid], 32, "%s", t.args.p);
             }
+        } else if (ctr_parse_context(&ev.os, &context) == 0) {
+            l->table[ev.os.thread->tid] = context.table;
         } else if (ctr_parse_label(&ev.os, &x) == 0) {
             memset(l->label[ev.os.thread->process][x.start - 0x1000], 0, 32);
             snprintf(l->label[ev.os.thread->process][x.start - 0x1000], 32, "%.*s",

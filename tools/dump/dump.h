@@ -227,6 +227,8 @@ bool os_touches(const struct dump_options *opt, const struct ctr_thread *thread,
 bool os_print_event(struct os_printer *p, const struct ctr_os_event *e);
 /* The same for events about the recording itself. */
 bool os_print_own(struct os_printer *p, const struct ctr_os_event *e);
+/* And for those of machines. */
+bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e);
 
 /* Begins the line or object of an event. */
 bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_event *e);
@@ -236,6 +238,9 @@ bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_ev
 struct open_call;
 bool os_print_call(struct os_printer *p, const struct open_call *c,
                    const struct ctr_os_event *ret);
+
+/* Width of what a machine's line has of the privilege, after the thread. */
+#define PRIVILEGE_WIDTH 7
 
 /* The thread (tool_thread_text) or its JSON members, as every line has them. */
 size_t thread_label(char *to, size_t size, const struct ctr_info *info, bool json,

@@ -27,6 +27,8 @@ static const struct kind_name {
     {"map", CTR_KIND_MAP},
     {"thr", CTR_KIND_THR},
     {"mark", CTR_KIND_MARK},
+    {"int", CTR_KIND_INT},
+    {"ctx", CTR_KIND_CTX},
     {"time", 0, .times = true},
     {"all", CTR_KIND_ALL, .values = true, .times = true},
 };
@@ -57,18 +59,17 @@ static bool parse_kinds(const char *text, struct dump_options *opt)
 static void finish_kinds(struct dump_options *opt, uint32_t kinds)
 {
     const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;
-    const uint32_t timed = CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
 
     if (!opt->kinds && !opt->values && !opt->times) {
         opt->kinds = kinds;
         opt->values = kinds & accesses;
-        opt->times = kinds & timed;
+        opt->times = kinds & CTR_KIND_BETWEEN;
     }
     if (opt->values && !(opt->kinds & accesses)) {
         opt->kinds |= accesses;
     }
-    if (opt->times && !(opt->kinds & timed)) {
-        opt->kinds |= timed;
+    if (opt->times && !(opt->kinds & CTR_KIND_BETWEEN)) {
+        opt->kinds |= CTR_KIND_BETWEEN;
     }
 }
 

@@ -429,7 +429,6 @@ static bool has_buffers(struct dump *d)
 /* Chooses the callbacks, and the filter for the library. */
 static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *filter)
 {
-    const uint32_t between = CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
     uint32_t kinds = d->opt->kinds;
     bool accesses = kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
     bool execs = kinds & CTR_KIND_EXEC;
@@ -439,7 +438,7 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     kinds |= d->buffers ? CTR_KIND_SYS : 0;
     if (filter->npc || filter->naddr || d->selects) {
         /* Events between instructions have no address to select by. */
-        kinds &= ~(d->buffers ? between & ~CTR_KIND_SYS : between);
+        kinds &= ~(CTR_KIND_BETWEEN & ~(d->buffers ? CTR_KIND_SYS : 0u));
     }
     /* With --addr an access of a shown kind makes its instruction appear; if no kind
      * of access is shown, any access does. */
@@ -453,7 +452,7 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     ops->exec = execs ? on_exec : NULL;
     ops->mem = accesses || d->hide_mem ? on_mem : NULL;
     ops->reg = kinds & CTR_KIND_REG ? on_reg : NULL;
-    ops->os = kinds & between ? on_os : NULL;
+    ops->os = kinds & CTR_KIND_BETWEEN ? on_os : NULL;
     if (d->opt->picked) { /* of accesses only */
         ops->mem = picked_mem;
         ops->ordered = picked_ordered;

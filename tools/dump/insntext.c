@@ -14,6 +14,7 @@
 
 #include "cannoli/events.h"
 #include "guest/disas.h"
+#include "guest/guest.h"
 #include "input/idcache.h"
 
 /* Bytes of text at which a cache is emptied. */
@@ -28,7 +29,8 @@
 
 struct insntext {
     struct disas *disas; /* NULL with --no-disas */
-    bool json, color, bytes_shown;
+    struct guest guest;
+    bool json, color, bytes_shown, machine;
     unsigned pc_width, bytes_width;
     struct idcache cache; /* of struct block_text */
     struct textbuf scratch;
@@ -59,6 +61,8 @@ struct insntext *insntext_new(const struct ctr_info *info, const struct dump_opt
     if (!t) {
         return NULL;
     }
+    guest_init(&t->guest, info);
+    t->machine = info->machine;
     t->json = opt->json;
     t->color = opt->color;
     t->bytes_shown = !opt->no_bytes;
@@ -126,6 +130,19 @@ static char *json_tags(char *p, const struct ctr_block *b, unsigned insn,
     return any ? FMT_LIT(p, "]") : p;
 }
 
+/* "EL1   ", of machines */
+static char *text_privilege(const struct insntext *t, char *p, const struct ctr_block *b)
+{
+    const char *name = guest_privilege_name(&t->guest, b->privilege);
+
+    if (!t->machine) {
+        return p;
+    }
+    memset(p, ' ', PRIVILEGE_WIDTH);
+    fmt_mem(p, name, strlen(name));
+    return p + PRIVILEGE_WIDTH;
+}
+
 /* "0x00010400 00482de9 push {fp, lr}" */
 static char *text_form(struct insntext *t, char *p, const struct ctr_block *b, unsigned i,
                        struct insn_text *it)
@@ -133,6 +150,7 @@ static char *text_form(struct insntext *t, char *p, const struct ctr_block *b, u
     char *start = p, *column;
     unsigned width;
 
+    p = text_privilege(t, p, b);
     p = FMT_LIT(p, "0x");
     p = fmt_hex_width(p, ctr_block_pc(b, i), t->pc_width);
     it->pc_len = (uint16_t)(p - start);
@@ -173,8 +191,14 @@ static char *text_form(struct insntext *t, char *p, const struct ctr_block *b, u
 static char *json_form(struct insntext *t, char *p, const struct ctr_block *b, unsigned i,
                        struct insn_text *it)
 {
+    const char *privilege = guest_privilege_name(&t->guest, b->privilege);
     char *start = p;
 
+    if (*privilege) {
+        p = FMT_LIT(p, ",\"privilege\":\"");
+        p = fmt_mem(p, privilege, strlen(privilege));
+        *p++ = '"';
+    }
     p = FMT_LIT(p, ",\"pc\":\"0x");
     p = fmt_hex(p, ctr_block_pc(b, i));
     *p++ = '"';

@@ -164,7 +164,12 @@ static inline char *start_line(const struct dump *d, const struct worker *w, cha
 
 char *text_start(const struct dump *d, const struct worker *w, char *p, uint64_t ordinal)
 {
-    return start_line(d, w, p, ordinal);
+    p = start_line(d, w, p, ordinal);
+    if (d->info.machine) {
+        memset(p, ' ', PRIVILEGE_WIDTH);
+        p += PRIVILEGE_WIDTH;
+    }
+    return p;
 }
 
 /* The index of the instruction in the current block. */

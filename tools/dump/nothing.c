@@ -19,6 +19,8 @@ static const struct {
     {CTR_KIND_SYS, CTR_HAS_SYS, "system calls"},
     {CTR_KIND_MAP, CTR_HAS_MAP, "mappings"},
     {CTR_KIND_THR, CTR_HAS_THR, "threads"},
+    {CTR_KIND_INT, CTR_HAS_INT, "exceptions"},
+    {CTR_KIND_CTX, CTR_HAS_CTX, "address spaces"},
 };
 
 /* What of the kinds was not recorded, as a list; "" if some of it was. */
@@ -97,7 +99,7 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
                    "%s: no thread selected has more than %" PRIu64 " instructions",
                    opt->path, far);
     } else if (f->naddr || f->npc || f->from || f->to || f->from_ns || f->to_ns ||
-               f->npid || f->ntid || f->nprocess || f->nthread ||
+               f->npid || f->ntid || f->nprocess || f->nthread || f->privileges ||
                (opt->annotator && opt->annotator->selects)) {
         tool_error(opt->prog, "%s: there is no such event in what is selected",
                    opt->path);

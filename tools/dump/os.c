@@ -465,8 +465,9 @@ static bool print_thread(struct os_printer *p, const struct ctr_os_event *e,
     switch (t->op) {
     case CTR_THREAD_START:
         ok = ok &&
-             (t->tid != t->pid ? textbuf_printf(b, "thread started by %d", t->ptid)
-                               : textbuf_printf(b, "process started by %d", t->ppid));
+             (p->info.machine    ? textbuf_printf(b, "vCPU started")
+              : t->tid != t->pid ? textbuf_printf(b, "thread started by %d", t->ptid)
+                                 : textbuf_printf(b, "process started by %d", t->ppid));
         if (ok && t->name.n) {
             ok = textbuf_printf(b, ", named ") &&
                  syscall_put_quoted(b, (const uint8_t *)t->name.p, t->name.n, false);
@@ -517,6 +518,10 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
         return ctr_parse_map(e, &map) != 0 || print_map(p, e, &map);
     case CTR_EVENT_THREAD:
         return ctr_parse_thread(e, &thread) != 0 || print_thread(p, e, &thread);
+    case CTR_EVENT_INTERRUPT:
+    case CTR_EVENT_INTRET:
+    case CTR_EVENT_CONTEXT:
+        return os_print_machine(p, e);
     default:
         return os_print_own(p, e);
     }

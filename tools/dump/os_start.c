@@ -47,7 +47,8 @@ size_t thread_label(char *to, size_t size, const struct ctr_info *info, bool jso
     if (json) {
         n = snprintf(to, size, ",\"pid\":%d,\"tid\":%d", t->pid, t->tid);
     } else {
-        n = snprintf(to, size, " %-13s ", tool_thread_text(info, t->pid, t->tid, id));
+        n = snprintf(to, size, info->machine ? " %-7s " : " %-13s ",
+                     tool_thread_text(info, t->pid, t->tid, id));
     }
     return (size_t)n;
 }
@@ -68,8 +69,9 @@ bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_ev
         }
         return ok;
     }
-    ok = textbuf_printf(&p->out, "%s%10" PRIu64 "%s%s", opt->color ? FAINT : "",
-                        e->ordinal, label, opt->color ? PLAIN : "");
+    ok = textbuf_printf(&p->out, "%s%10" PRIu64 "%s%*s%s", opt->color ? FAINT : "",
+                        e->ordinal, label, p->info.machine ? PRIVILEGE_WIDTH : 0, "",
+                        opt->color ? PLAIN : "");
     if (ok && opt->times && e->time_ns) {
         ok = textbuf_printf(&p->out, "[%.6f] ", seconds_of(&p->info, e->time_ns));
     }

@@ -28,6 +28,7 @@ void search_print_init(struct search_print *p, struct ctr_trace *tr,
 {
     const struct ctr_filter filter = {.pcs = opt->filter.pcs,
                                       .npc = opt->filter.npc,
+                                      .privileges = opt->filter.privileges,
                                       .addrs = addrs->v,
                                       .naddr = addrs->n};
 

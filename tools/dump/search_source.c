@@ -12,9 +12,6 @@
 #include "common/array.h"
 #include "cannoli/events.h"
 
-/* All kinds of events that have times. */
-#define TIMED (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK)
-
 /* A time that is known before an instruction. */
 struct anchor {
     uint64_t ordinal, ns;
@@ -256,7 +253,7 @@ static int read_events(struct reading *r, struct ctr_filter filter, struct ctr_d
     const struct ctr_replay_ops ops = {.os = on_os};
     const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
 
-    filter.kinds = r->s->timed ? TIMED : CTR_KIND_SYS;
+    filter.kinds = r->s->timed ? CTR_KIND_BETWEEN : CTR_KIND_SYS;
     filter.npc = 0;
     filter.naddr = 0;
     return ctr_replay(r->s->tr, &ops, r, &opts, diag);

@@ -131,7 +131,8 @@ int timed_choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *
     if (!ops->os || ops->exec || ops->mem || ops->reg || opt->group || opt->picked) {
         return 0;
     }
-    d->timeless = !(d->info.events & CTR_HAS_TIME);
+    /* Of system calls times may be left out, other events have them. */
+    d->timeless = d->info.events & CTR_HAS_SYS && !(d->info.events & CTR_HAS_TIME);
     if (d->timeless) {
         return 0;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The differences between Linux ABIs: numbers of errors and signals, flags of open(2)
- * and mmap(2), the layout of structures.
+ * and mmap(2), the layout of structures; and what machines call their exceptions.
  */
 #ifndef TOOLS_GUEST_H
 #define TOOLS_GUEST_H
@@ -82,6 +82,17 @@ const char *guest_errno_text(const struct guest *g, unsigned number);
 const char *guest_signal_name(const struct guest *g, unsigned number, char *buf);
 /* "SEGV_MAPERR" and the like; NULL if there is no name. */
 const char *guest_signal_code(const struct guest *g, unsigned number, int code);
+
+/* Size of guest_interrupt_name's buffer. */
+#define GUEST_INTERRUPT_MAX 48
+/* "Data Abort", "IRQ 27 (virtual timer)", "#PF"; returns `buf' or a constant. */
+const char *guest_interrupt_name(const struct guest *g, const struct ctr_interrupt *i,
+                                 char *buf);
+/* What the machine calls the syndrome ("ESR"; NULL: it has none) and the address. */
+void guest_interrupt_registers(const struct guest *g, const char **syndrome,
+                               const char **addr);
+/* "EL0", "ring3"; "" if it is not known.  CTR_PRIVILEGE_*. */
+const char *guest_privilege_name(const struct guest *g, unsigned privilege);
 
 /* An integer of the guest, 1 to 8 bytes. */
 uint64_t guest_load(const struct guest *g, const uint8_t *p, unsigned bytes);

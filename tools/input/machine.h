@@ -6,12 +6,9 @@
 #ifndef TOOLS_MACHINE_H
 #define TOOLS_MACHINE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "ctr.h"
-
-bool tool_is_machine(const struct ctr_info *info);
 
 /* How text names a thread: "pid/tid", or "cpu0"; `to' has THREAD_TEXT bytes.  Returns it. */
 #define THREAD_TEXT 32u

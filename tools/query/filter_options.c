@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cannoli/events.h"
 #include "common/quantity.h"
 
 /* -------------------------------------------------------------------- parsing */
@@ -29,6 +30,10 @@ static bool set_option(struct filter_options *o, int key, const char *arg)
         return quantity_parse_seconds(arg, &o->from_ns);
     case FILTER_OPT_TO_TIME:
         return quantity_parse_seconds(arg, &o->to_ns) && o->to_ns;
+    case FILTER_OPT_USER:
+        return o->user = true;
+    case FILTER_OPT_KERNEL:
+        return o->kernel = true;
     default:
         return location_list_add(&o->addrs, arg);
     }
@@ -42,6 +47,8 @@ enum tool_parsed filter_options_parse(struct filter_options *o, int key, const c
     case FILTER_OPT_PC:
     case FILTER_OPT_FROM_TIME:
     case FILTER_OPT_TO_TIME:
+    case FILTER_OPT_USER:
+    case FILTER_OPT_KERNEL:
     case 'n':
     case 'p':
     case 't':
@@ -236,6 +243,25 @@ static int resolve_span(struct filter_options *o, const struct locate_request *r
     return TOOL_OK;
 }
 
+static int resolve_privileges(const struct filter_options *o,
+                              const struct locate_request *r, struct ctr_filter *out)
+{
+    struct ctr_info info;
+
+    if (!o->user && !o->kernel) {
+        return TOOL_OK;
+    }
+    ctr_trace_info(r->trace, &info);
+    if (!info.machine) {
+        tool_error(r->prog, "%s: %s: it is not the trace of a machine", r->path,
+                   o->user ? "--user" : "--kernel");
+        return TOOL_NOTHING;
+    }
+    out->privileges =
+        (o->user ? CTR_PRIVILEGE_USERS : 0) | (o->kernel ? ~CTR_PRIVILEGE_USERS : 0);
+    return TOOL_OK;
+}
+
 int filter_options_resolve(struct filter_options *o, const struct locate_request *r,
                            unsigned jobs, struct ctr_filter *out)
 {
@@ -259,7 +285,8 @@ int filter_options_resolve(struct filter_options *o, const struct locate_request
     out->npid = o->pid_list ? o->pids.n : 0;
     out->tids = o->tid_list;
     out->ntid = o->tid_list ? o->tids.n : 0;
-    status = resolve_places(o, r);
+    status = resolve_privileges(o, r, out);
+    status = status ? status : resolve_places(o, r);
     status = status ? status : resolve_span(o, r, jobs, out);
     out->pcs = o->pc_ranges.v;
     out->npc = o->pc_ranges.n;

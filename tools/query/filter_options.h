@@ -20,6 +20,8 @@ enum {
     FILTER_OPT_PC,
     FILTER_OPT_FROM_TIME,
     FILTER_OPT_TO_TIME,
+    FILTER_OPT_USER,
+    FILTER_OPT_KERNEL,
 };
 
 /* Rows of a table of struct tool_option. */
@@ -37,6 +39,9 @@ enum {
 #define FILTER_OPTIONS_THREADS                                                           \
     {'p', "pid", "LIST", "only these processes: 4242, 4242/2 (the second), NAME"},       \
         {'t', "thread", "LIST", "only these threads: 4242, 4242/2, NAME"}
+#define FILTER_OPTIONS_PRIVILEGES                                                        \
+    {FILTER_OPT_USER, "user", NULL, "of a machine: only code without privileges"},       \
+        {FILTER_OPT_KERNEL, "kernel", NULL, "of a machine: only all other code"}
 #define FILTER_OPTIONS_PLACES                                                            \
     {FILTER_OPT_PC, "pc", "PLACES",                                                      \
      "only instructions there: FUNCTION, parse.c:120,\nMODULE!FUNCTION, MODULE+0x1234, " \
@@ -53,6 +58,7 @@ struct filter_options {
     uint64_t count;
     uint64_t from_ns, to_ns; /* since the start of the recording; to_ns 0: no end */
     bool has_count;
+    bool user, kernel;
     bool ids_only; /* ids of processes and threads need not exist: for sums over traces */
     /* private: what filter_options_resolve found */
     struct thread_choice processes, threads;

@@ -148,7 +148,7 @@ static bool args_match(struct search *s, const char *glob, const struct program 
 /* Whether the threads have the names of vCPUs, recorded or not. */
 static bool are_vcpus(const struct search *s)
 {
-    return !s->processes && tool_is_machine(&s->info);
+    return !s->processes && s->info.machine;
 }
 
 /* Whether a thread had a name at some time. */
@@ -272,7 +272,7 @@ static void say_unknown(struct search *s, const struct thread_name *n, const cha
     const char *why = "";
     struct textbuf known = {0};
 
-    if (!n->id && !(s->info.events & CTR_HAS_THR) && !tool_is_machine(&s->info)) {
+    if (!n->id && !(s->info.events & CTR_HAS_THR) && !s->info.machine) {
         why = ": names were not recorded (-e thr)";
     }
     if (list_known(s, &known)) {

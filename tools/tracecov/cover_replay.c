@@ -260,18 +260,14 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
     struct replay *r = arg;
     struct worker *w = &r->workers[ctr_job_worker(job)];
-    struct ctr_signal s;
+    enum ctr_next next;
+    uint64_t pc = 0;
 
     if (e->time_ns) {
         set_time(w, e->time_ns);
     }
-    if (e->type == CTR_EVENT_GATE) {
-        return continue_at(r, w, job, false, 0);
-    }
-    if (e->type != CTR_EVENT_SIGNAL || ctr_parse_signal(e, &s)) {
-        return 0;
-    }
-    return continue_at(r, w, job, true, s.pc);
+    next = ctr_event_next(e, &pc);
+    return next == CTR_NEXT_LATER ? 0 : continue_at(r, w, job, next == CTR_NEXT_PC, pc);
 }
 
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
@@ -430,7 +426,7 @@ int adding_replay(struct adding *a, bool dependent)
                        .nr_threads = a->info.threads};
     int ret = -CTR_E_NOMEM;
 
-    filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MARK;
+    filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MARK | CTR_KIND_INT;
     r.workers = aligned_alloc(64, opts.workers * sizeof(*r.workers));
     r.threads = calloc(r.nr_threads + 1u, sizeof(*r.threads));
     if (r.workers && r.threads) {

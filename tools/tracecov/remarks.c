@@ -103,6 +103,8 @@ static int nothing_executed(const struct cover_filter *f, const struct cover *c)
                    c->most_insns);
     } else if (f->events.npid || f->events.ntid) {
         tool_error(PROG, "the chosen processes and threads executed no instruction");
+    } else if (f->events.privileges) {
+        tool_error(PROG, "no code of the chosen privilege was executed");
     } else {
         tool_error(PROG, "%s no instructions", these(c));
     }

@@ -2,8 +2,8 @@
 /*
  * tracedump --info: describes a recording, as text and as one JSON object.
  *
- * It reads only the tables of a file, the events of mappings and threads, and the index,
- * to check it for damage.  It reads a whole stream, as the totals are known at the
+ * It reads only the tables of a file, the events of mappings, threads and machines, and the
+ * index, to check it for damage.  It reads a whole stream, as the totals are known at the
  * end.  The mappings of a stream are not shown, since their history is kept for files
  * only.
  */
@@ -23,6 +23,7 @@
 #include "input/comm.h"
 #include "input/machine.h"
 #include "input/trace.h"
+#include "machine_facts.h"
 
 /* Bytes of a process's arguments that text shows. */
 #define ARGS_TEXT 120u
@@ -35,7 +36,8 @@ struct facts {
     struct comm_table *names; /* of the threads, and the arguments of processes */
     uint64_t *changes;        /* of mappings, per process */
     size_t nr_changes;
-    struct ctr_maps *maps;    /* NULL: not known */
+    struct ctr_maps *maps; /* NULL: not known */
+    struct machine_facts *machine;
     struct ctr_diag *damages; /* in parts that reading does not need: the first ones */
     uint32_t nr_damages;
     uint64_t damaged; /* number of all such damages */
@@ -44,21 +46,41 @@ struct facts {
 
 #define MAX_DAMAGES 16u
 
-/* What a worker passes on: of a change of a mapping NOTE_CHANGE, of an event of threads what
- * comm.h makes of it. */
-#define NOTE_CHANGE 0u
+/* Of these kinds it reads the events. */
+#define INFO_EVENTS (CTR_HAS_MAP | CTR_HAS_THR | CTR_HAS_INT | CTR_HAS_CTX)
+
+/* What a worker passes on: of a change of a mapping NOTE_CHANGE, of an event of a machine
+ * NOTE_MACHINE and what machine_facts.h makes of it (each of these after a 0), of an event
+ * of threads what comm.h does. */
+enum { NOTE_CHANGE = 1, NOTE_MACHINE = 2 };
+struct note {
+    uint32_t zero, what;
+};
+
+static bool put_note(struct ctr_job *job, uint32_t what)
+{
+    const struct note note = {.what = what};
+
+    return ctr_job_append(job, &note, sizeof(note)) == 0;
+}
 
 static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
-    static const uint32_t change = NOTE_CHANGE;
     struct ctr_map m;
+    bool ok;
 
     (void)arg;
-    if (e->type == CTR_EVENT_MAP && ctr_parse_map(e, &m) == 0 &&
-        m.op != CTR_MAP_INITIAL) {
-        return ctr_job_append(job, &change, sizeof(change)) ? DUMP_STOP_NOMEM : 0;
+    if (e->type == CTR_EVENT_MAP) {
+        ok = ctr_parse_map(e, &m) != 0 || m.op == CTR_MAP_INITIAL ||
+             put_note(job, NOTE_CHANGE);
+    } else if (e->type == CTR_EVENT_THREAD) {
+        ok = comm_take(job, e) == 0;
+    } else if (machine_event(e)) {
+        ok = put_note(job, NOTE_MACHINE) && machine_take(job, e) == 0;
+    } else {
+        ok = true;
     }
-    return comm_take(job, e) ? DUMP_STOP_NOMEM : 0;
+    return ok ? 0 : DUMP_STOP_NOMEM;
 }
 
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
@@ -69,21 +91,36 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
+static bool count_change(struct facts *f, uint32_t process)
+{
+    if (!array_reserve_zeroed(&f->changes, &f->nr_changes, process + (size_t)1,
+                              sizeof(*f->changes))) {
+        return false;
+    }
+    f->changes[process]++;
+    return true;
+}
+
 static int on_ordered(void *arg, const struct ctr_job *job, const void *data, size_t size)
 {
     const struct ctr_thread *t = ctr_job_thread(job);
     struct facts *f = arg;
-    uint32_t note;
+    struct note note;
     size_t n;
 
     for (const char *p = data; size >= sizeof(note); p += n, size -= n) {
         memcpy(&note, p, sizeof(note));
-        n = note == NOTE_CHANGE ? sizeof(note) : comm_put(f->names, t, p);
-        if (!n || !array_reserve_zeroed(&f->changes, &f->nr_changes,
-                                        t->process + (size_t)1, sizeof(*f->changes))) {
+        if (note.zero) {
+            n = comm_put(f->names, t, p);
+        } else if (note.what == NOTE_MACHINE) {
+            n = machine_put(f->machine, t, p + sizeof(note));
+            n += n ? sizeof(note) : 0;
+        } else {
+            n = count_change(f, t->process) ? sizeof(note) : 0;
+        }
+        if (!n) {
             return DUMP_STOP_NOMEM;
         }
-        f->changes[t->process] += note == NOTE_CHANGE;
     }
     return 0;
 }
@@ -104,20 +141,22 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
                       struct facts *f)
 {
     struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
-    struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR};
+    struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_INT |
+                                         CTR_KIND_CTX};
     struct ctr_replay_opts ropts = {.workers = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret = 0, status = TOOL_OK;
 
     f->names = comm_new();
-    if (!f->names) {
+    f->machine = machine_facts_new(&f->info);
+    if (!f->names || !f->machine) {
         return dump_replay_status(opt, DUMP_STOP_NOMEM, 0, NULL);
     }
     if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
         ret = ctr_maps_load(&f->maps, tr, &diag);
         status = dump_replay_status(opt, ret, 0, &diag);
     }
-    if (!ret && (!f->info.seekable || f->info.events & (CTR_HAS_MAP | CTR_HAS_THR))) {
+    if (!ret && (!f->info.seekable || f->info.events & INFO_EVENTS)) {
         if (f->info.seekable) {
             ropts.filter = &filter;
         } else {
@@ -130,7 +169,9 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
         status = dump_replay_status(opt, ret, 0, &diag);
     }
     ctr_trace_info(tr, &f->info);
-    return status;
+    return machine_facts_end(f->machine, tr)
+               ? status
+               : dump_replay_status(opt, DUMP_STOP_NOMEM, 0, NULL);
 }
 
 static int on_damage(void *arg, const struct ctr_diag *damage)
@@ -188,9 +229,10 @@ static const struct {
     uint32_t bit;
     const char *name;
 } event_names[] = {
-    {CTR_HAS_EXEC, "exec"}, {CTR_HAS_MEM, "mem"},   {CTR_HAS_VAL, "val"},
-    {CTR_HAS_REG, "reg"},   {CTR_HAS_SYS, "sys"},   {CTR_HAS_MAP, "map"},
-    {CTR_HAS_THR, "thr"},   {CTR_HAS_TIME, "time"},
+    {CTR_HAS_EXEC, "exec"}, {CTR_HAS_MEM, "mem"}, {CTR_HAS_VAL, "val"},
+    {CTR_HAS_REG, "reg"},   {CTR_HAS_SYS, "sys"}, {CTR_HAS_MAP, "map"},
+    {CTR_HAS_THR, "thr"},   {CTR_HAS_INT, "int"}, {CTR_HAS_CTX, "ctx"},
+    {CTR_HAS_TIME, "time"},
 };
 
 static bool put_events(struct textbuf *b, uint32_t events, const char *quote)
@@ -407,6 +449,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
         }
         ok = ok && textbuf_printf(b, "\n");
     }
+    ok = ok && machine_facts_text(b, f->machine);
     if (ok && in->events & CTR_HAS_REG) {
         ok = put_regs_text(b, tr);
     }
@@ -538,7 +581,7 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
             (!*comm_last(f->names, i) || put_member(b, "name", comm_last(f->names, i))) &&
             textbuf_printf(b, "}");
     }
-    ok = ok && textbuf_printf(b, "]");
+    ok = ok && textbuf_printf(b, "]") && machine_facts_json(b, f->machine);
     if (ok && in->events & CTR_HAS_REG) {
         ok = put_regs_json(b, tr);
     }
@@ -549,6 +592,7 @@ static void free_facts(struct facts *f)
 {
     ctr_maps_free(f->maps);
     comm_free(f->names);
+    machine_facts_free(f->machine);
     free(f->changes);
     free(f->damages);
 }

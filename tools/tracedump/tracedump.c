@@ -32,6 +32,7 @@ static const struct tool_option option_table[] = {
     FILTER_OPTIONS_ORDINALS,
     FILTER_OPTIONS_TIMES,
     FILTER_OPTIONS_THREADS,
+    FILTER_OPTIONS_PRIVILEGES,
     FILTER_OPTIONS_PLACES,
     DUMP_OPTION_EVENTS("all there is"),
     DUMP_OPTIONS_ACCESSES,

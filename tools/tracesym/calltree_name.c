@@ -48,7 +48,7 @@ static char *name_of(const struct fold *f, const struct fn *fn)
         if (f->opt->separate_threads) {
             t = ctr_trace_thread(f->tree->trace, fn->number);
             ctr_trace_info(f->tree->trace, &info);
-            if (tool_is_machine(&info)) {
+            if (info.machine) {
                 tool_thread_text(&info, t ? t->pid : 0, t ? t->tid : 0, text);
             } else {
                 snprintf(text, sizeof(text), "%s-%d/%d",

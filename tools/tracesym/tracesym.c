@@ -83,6 +83,7 @@ static const struct tool_option option_table[] = {
     FILTER_OPTIONS_ORDINALS,
     FILTER_OPTIONS_TIMES,
     FILTER_OPTIONS_THREADS,
+    FILTER_OPTIONS_PRIVILEGES,
     FILTER_OPTIONS_PLACES,
     {OPT_MODULE, "module", "GLOB", "only instructions of these programs and libraries"},
     {OPT_FUNCTION, "function", "GLOB",

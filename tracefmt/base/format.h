@@ -24,8 +24,9 @@
 #define FILE_OFF_MAGIC 8u
 #define FILE_OFF_VERSION 16u
 #define FILE_OFF_INCOMPAT 20u
-#define FILE_INCOMPAT_ARGS 0x1u /* THREAD events can have arguments of programs */
-#define FILE_INCOMPAT_KNOWN FILE_INCOMPAT_ARGS
+#define FILE_INCOMPAT_ARGS 0x1u    /* THREAD events can have arguments of programs */
+#define FILE_INCOMPAT_MACHINE 0x2u /* events, definitions of machines */
+#define FILE_INCOMPAT_KNOWN (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u
@@ -147,15 +148,19 @@ enum {
 #define CHUNK_ZERO 116u       /* u32 */
 #define CHUNK_NEXT 120u       /* u64 where the thread went first */
 #define CHUNK_BODY 128u
-#define CHUNK_F_RESUMES 0x1u /* has resumed runs */
-#define CHUNK_F_MAPS 0x2u    /* has CTR_EVENT_MAP */
-#define CHUNK_F_THREADS 0x4u /* has CTR_EVENT_THREAD */
-#define CHUNK_F_SYSTEM 0x8u  /* has other events */
-#define CHUNK_F_MARKS 0x10u  /* has marks, gates, labels, selections */
-#define CHUNK_F_GAP 0x20u    /* the thread's first; others before it were dropped */
-#define CHUNK_F_NEXT 0x40u   /* CHUNK_NEXT is valid */
-#define CHUNK_F_BREAK 0x80u  /* where the thread went first is not known */
-#define CHUNK_F_EVENTS (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS)
+#define CHUNK_F_RESUMES 0x1u      /* has resumed runs */
+#define CHUNK_F_MAPS 0x2u         /* has CTR_EVENT_MAP */
+#define CHUNK_F_THREADS 0x4u      /* has CTR_EVENT_THREAD */
+#define CHUNK_F_SYSTEM 0x8u       /* has other events */
+#define CHUNK_F_MARKS 0x10u       /* has marks, gates, labels, selections */
+#define CHUNK_F_GAP 0x20u         /* the thread's first; others before it were dropped */
+#define CHUNK_F_NEXT 0x40u        /* CHUNK_NEXT is valid */
+#define CHUNK_F_BREAK 0x80u       /* where the thread went first is not known */
+#define CHUNK_F_INTERRUPTS 0x100u /* has CTR_EVENT_INTERRUPT or _INTRET */
+#define CHUNK_F_CONTEXTS 0x200u   /* has CTR_EVENT_CONTEXT */
+#define CHUNK_F_EVENTS                                                                   \
+    (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS |                   \
+     CHUNK_F_INTERRUPTS | CHUNK_F_CONTEXTS)
 #define CHUNK_F_HAS (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP)
 #define CHUNK_F_ALL (CHUNK_F_HAS | CHUNK_F_NEXT | CHUNK_F_BREAK)
 enum {

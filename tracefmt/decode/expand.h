@@ -83,7 +83,7 @@ EXPAND_INLINE int expand_step(struct expand *x, const int regs)
             continue;
         }
         x->pc = ctr_block_pc(&r->block->pub, i);
-        if (!select_pc(sel, x->pc)) {
+        if (!select_block(sel, &r->block->pub) || !select_pc(sel, x->pc)) {
             continue;
         }
         x->exec = i >= r->first && (sel->kinds & CTR_KIND_EXEC);

@@ -132,6 +132,7 @@ void feed_selection(const struct feed *f, const struct ctr_thread *t,
                     struct selection *out)
 {
     out->kinds = f->kinds;
+    out->privileges = f->filter.privileges ? f->filter.privileges : UINT32_MAX;
     out->has_pcs = f->filter.npc != 0;
     out->has_addrs = f->filter.naddr != 0;
     out->pcs = range_lists_of(&f->pcs, t->process);
@@ -145,7 +146,9 @@ static uint32_t os_flags(const struct feed *f)
     return (f->os & CTR_KIND_SYS ? CHUNK_F_SYSTEM : 0) |
            (f->os & CTR_KIND_MAP ? CHUNK_F_MAPS : 0) |
            (f->os & CTR_KIND_THR ? CHUNK_F_THREADS : 0) |
-           (f->os & CTR_KIND_MARK ? CHUNK_F_MARKS : 0);
+           (f->os & CTR_KIND_MARK ? CHUNK_F_MARKS : 0) |
+           (f->os & CTR_KIND_INT ? CHUNK_F_INTERRUPTS : 0) |
+           (f->os & CTR_KIND_CTX ? CHUNK_F_CONTEXTS : 0);
 }
 
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)

@@ -65,6 +65,7 @@ int feed_thread(const struct feed *f, const struct ctr_thread *t);
 /* What the filter selects in a thread. */
 struct selection {
     uint32_t kinds;         /* CTR_KIND_*, not 0 */
+    uint32_t privileges;    /* a mask, not 0 */
     int has_pcs, has_addrs; /* there are such ranges, maybe none in this process */
     struct ranges pcs, addrs;
     uint64_t from, to;

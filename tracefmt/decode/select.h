@@ -9,9 +9,7 @@
 /* The system events that the filter selects: 0 if it is for instructions. */
 static inline uint32_t feed_os_kinds(const struct feed *f)
 {
-    return f->filter.npc || f->filter.naddr
-               ? 0
-               : f->kinds & (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK);
+    return f->filter.npc || f->filter.naddr ? 0 : f->kinds & CTR_KIND_BETWEEN;
 }
 
 /* Whether an access of this kind at this address is selected. */
@@ -27,6 +25,12 @@ static inline int select_access(const struct selection *s, const struct ctr_acce
     return in_ranges(&s->addrs, a->addr, last < a->addr ? UINT64_MAX : last);
 }
 
+/* Whether code of its privilege is. */
+static inline int select_block(const struct selection *s, const struct ctr_block *b)
+{
+    return s->privileges >> b->privilege & 1;
+}
+
 /* Whether an instruction at this address is. */
 static inline int select_pc(const struct selection *s, uint64_t pc)
 {
@@ -40,6 +44,9 @@ static inline int select_pc(const struct selection *s, uint64_t pc)
 static inline int select_run(const struct selection *s, const struct run *r)
 {
     const struct ctr_block *b = &r->block->pub;
+    if (!select_block(s, b)) {
+        return 0;
+    }
     if (s->has_addrs) {
         uint32_t a = 0;
         while (a < r->naccess && !select_access(s, &r->access[a])) {

@@ -140,7 +140,10 @@ int walk_out_selected(const struct walk *w)
     if (ordinal < w->lo || ordinal >= w->hi || w->sel.has_addrs) {
         return 0;
     }
-    return !w->sel.has_pcs || (w->last_block && select_pc(&w->sel, out_pc(w)));
+    if (!w->last_block) {
+        return !w->sel.has_pcs && w->sel.privileges == UINT32_MAX;
+    }
+    return select_block(&w->sel, &w->last_block->pub) && select_pc(&w->sel, out_pc(w));
 }
 
 void walk_out_event(const struct walk *w, uint32_t k, struct ctr_reg_change *c)

@@ -114,6 +114,8 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_THR 0x40u   /* thread and process events */
 #define CTR_HAS_TIME 0x80u  /* times of system calls and signals */
 #define CTR_HAS_MARK 0x100u /* marks, labels, gates */
+#define CTR_HAS_INT 0x200u  /* exceptions, interrupts */
+#define CTR_HAS_CTX 0x400u  /* address spaces */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -131,8 +133,9 @@ struct ctr_info {
     uint8_t addr_bits;    /* 32 or 64 */
     uint8_t has_index;    /* opened by its index */
     uint8_t seekable;     /* 0: a stream */
+    uint8_t machine;      /* 1: of a whole machine: its threads are vCPUs */
     enum ctr_state state;
-    const char *target; /* QEMU's name: "arm", "x86_64" */
+    const char *target; /* QEMU's name: "arm", "x86_64"; "arm-softmmu" */
     const char *qemu_version;
     const char *recorder; /* name and version of what wrote the file */
     int argc;             /* the command that was recorded */
@@ -247,6 +250,8 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_SYSTEM 0x8u  /* CTR_EVENT_SYSCALL to _SIGRETURN */
 #define CTR_CHUNK_MARKS 0x10u  /* CTR_EVENT_MARK, _GATE, _LABEL, _SELECT */
 #define CTR_CHUNK_GAP 0x20u    /* the thread's first; chunks before it were dropped */
+#define CTR_CHUNK_INTERRUPTS 0x100u /* CTR_EVENT_INTERRUPT, _INTRET */
+#define CTR_CHUNK_CONTEXTS 0x200u   /* CTR_EVENT_CONTEXT */
 
 /* A run of consecutive blocks of one thread, decodable by itself. */
 struct ctr_chunk {
@@ -330,8 +335,9 @@ struct ctr_block {
     uint16_t ninsn; /* 1..512 */
     uint16_t nslot;
     uint16_t ngroup;
-    uint8_t mode; /* enum ctr_mode */
-    uint8_t part; /* 1: instructions were left out when it was recorded */
+    uint8_t mode;      /* enum ctr_mode */
+    uint8_t privilege; /* CTR_PRIVILEGE_* of cannoli/events.h */
+    uint8_t part;      /* 1: instructions were left out when it was recorded */
     uint32_t ntag;
     uint64_t pc;      /* of the first instruction */
     uint64_t cs_base; /* QEMU's, distinguish translations of one pc */
@@ -556,6 +562,26 @@ struct ctr_select { /* CTR_EVENT_SELECT */
     uint32_t generation;
     struct ctr_str text;
 };
+struct ctr_interrupt { /* CTR_EVENT_INTERRUPT */
+    uint32_t flags;    /* CTR_INT_* */
+    uint32_t number;   /* as the machine calls it, see cannoli/events.h */
+    uint64_t syndrome;
+    uint64_t addr;
+    uint64_t from;
+    uint64_t to;
+    uint32_t old_privilege; /* CTR_PRIVILEGE_* */
+    uint32_t privilege;
+};
+struct ctr_intret { /* CTR_EVENT_INTRET */
+    uint64_t pc;
+    uint32_t old_privilege;
+    uint32_t privilege;
+};
+struct ctr_context { /* CTR_EVENT_CONTEXT */
+    uint64_t table;
+    uint64_t asid;
+    uint64_t id;
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -569,6 +595,18 @@ CTR_API int ctr_parse_mark(const struct ctr_os_event *e, struct ctr_mark *out);
 CTR_API int ctr_parse_gate(const struct ctr_os_event *e, struct ctr_gate *out);
 CTR_API int ctr_parse_label(const struct ctr_os_event *e, struct ctr_label *out);
 CTR_API int ctr_parse_select(const struct ctr_os_event *e, struct ctr_select *out);
+CTR_API int ctr_parse_interrupt(const struct ctr_os_event *e, struct ctr_interrupt *out);
+CTR_API int ctr_parse_intret(const struct ctr_os_event *e, struct ctr_intret *out);
+CTR_API int ctr_parse_context(const struct ctr_os_event *e, struct ctr_context *out);
+
+/* What an event says of where the run before it went, if that executed the last
+ * instruction of its block. */
+enum ctr_next {
+    CTR_NEXT_LATER = 0,   /* nothing: what follows does */
+    CTR_NEXT_PC = 1,      /* to *pc */
+    CTR_NEXT_UNKNOWN = 2, /* it is not known */
+};
+CTR_API enum ctr_next ctr_event_next(const struct ctr_os_event *e, uint64_t *pc);
 
 /* One run of a block: instructions first..end-1 of it were executed. */
 struct ctr_run {
@@ -729,7 +767,13 @@ struct ctr_range {
 #define CTR_KIND_MAP 0x20u
 #define CTR_KIND_THR 0x40u
 #define CTR_KIND_MARK 0x80u /* marks, labels, gates */
-#define CTR_KIND_ALL 0xffu
+#define CTR_KIND_INT 0x100u /* exceptions and interrupts, returns from them */
+#define CTR_KIND_CTX 0x200u /* address spaces */
+#define CTR_KIND_ALL 0x3ffu
+/* All kinds of events between instructions. */
+#define CTR_KIND_BETWEEN                                                                 \
+    (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT |         \
+     CTR_KIND_CTX)
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
@@ -751,11 +795,12 @@ struct ctr_range {
  *   addrs        accesses that touch at least one byte of a range.  With this
  *                given, exec events and register changes come only for
  *                instructions that have such an access
+ *   privileges   of the code, of machines: a mask of 1 << CTR_PRIVILEGE_*; 0: any
  *   kinds        CTR_KIND_*; 0 is CTR_KIND_ALL
  * With pcs or addrs given all events between instructions are left out, with addrs also
  * register changes from outside.
  * Chunks that cannot match are not read when there is an index.
- * run callbacks know only threads, from, to and times.
+ * run callbacks know only threads, from, to, times and privileges.
  */
 struct ctr_filter {
     uint64_t from;
@@ -765,6 +810,7 @@ struct ctr_filter {
     uint32_t ntid;
     uint32_t npc;
     uint32_t naddr;
+    uint32_t privileges;
     const int32_t *pids;
     const int32_t *tids;
     const struct ctr_range *pcs;

@@ -65,6 +65,9 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
                     CTR_BLOCK_HAS_DERIVED)) {
         return bad(diag, off, "flags");
     }
+    if (CTR_BLOCKDEF_PRIVILEGE_OF(p[CTR_BLOCKDEF_MODE]) >= CTR_PRIVILEGES) {
+        return bad(diag, off, "privilege");
+    }
     if (d.code_bytes > UINT16_MAX) {
         return bad(diag, off, "length of its code");
     }

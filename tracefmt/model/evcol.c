@@ -95,6 +95,10 @@ static uint32_t chunk_flag(uint32_t type)
         return CHUNK_F_THREADS;
     case CTR_KIND_MARK:
         return CHUNK_F_MARKS;
+    case CTR_KIND_INT:
+        return CHUNK_F_INTERRUPTS;
+    case CTR_KIND_CTX:
+        return CHUNK_F_CONTEXTS;
     default:
         return CHUNK_F_SYSTEM;
     }

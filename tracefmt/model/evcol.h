@@ -102,6 +102,11 @@ static inline uint32_t event_kind(uint32_t type)
     case CTR_EVENT_LABEL:
     case CTR_EVENT_SELECT:
         return CTR_KIND_MARK;
+    case CTR_EVENT_INTERRUPT:
+    case CTR_EVENT_INTRET:
+        return CTR_KIND_INT;
+    case CTR_EVENT_CONTEXT:
+        return CTR_KIND_CTX;
     default:
         return CTR_KIND_SYS;
     }

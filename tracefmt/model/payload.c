@@ -22,6 +22,9 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_GATE] = {2, 0, 0, 0, {4, 4}},
     [CTR_EVENT_LABEL] = {4, 0, 2, 0, {4, 4, 8, 8}},
     [CTR_EVENT_SELECT] = {2, 0, 1, 0, {4, 4}},
+    [CTR_EVENT_INTERRUPT] = {8, 0, 0, 0, {4, 4, 8, 8, 8, 8, 4, 4}},
+    [CTR_EVENT_INTRET] = {3, 0, 0, 0, {8, 4, 4}},
+    [CTR_EVENT_CONTEXT] = {3, 0, 0, 0, {8, 8, 8}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -52,6 +55,10 @@ static int known_kind(uint32_t type, const uint8_t *p)
         return le32(p) <= 1 && le32(p + 4) - 1u < CTR_GATE_START;
     case CTR_EVENT_LABEL:
         return le32(p) - 1u < CTR_LABEL_REMOVE;
+    case CTR_EVENT_INTERRUPT:
+        return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
+    case CTR_EVENT_INTRET:
+        return le32(p + 8) < CTR_PRIVILEGES && le32(p + 12) < CTR_PRIVILEGES;
     default:
         return 1;
     }
@@ -269,4 +276,63 @@ int ctr_parse_select(const struct ctr_os_event *e, struct ctr_select *out)
     out->generation = le32(p);
     get_str(p + 8, &out->text);
     return 0;
+}
+
+int ctr_parse_interrupt(const struct ctr_os_event *e, struct ctr_interrupt *out)
+{
+    if (not_it(e, CTR_EVENT_INTERRUPT)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->flags = le32(p);
+    out->number = le32(p + 4);
+    out->syndrome = le64(p + 8);
+    out->addr = le64(p + 16);
+    out->from = le64(p + 24);
+    out->to = le64(p + 32);
+    out->old_privilege = le32(p + 40);
+    out->privilege = le32(p + 44);
+    return 0;
+}
+
+int ctr_parse_intret(const struct ctr_os_event *e, struct ctr_intret *out)
+{
+    if (not_it(e, CTR_EVENT_INTRET)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->pc = le64(p);
+    out->old_privilege = le32(p + 8);
+    out->privilege = le32(p + 12);
+    return 0;
+}
+
+int ctr_parse_context(const struct ctr_os_event *e, struct ctr_context *out)
+{
+    if (not_it(e, CTR_EVENT_CONTEXT)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->table = le64(p);
+    out->asid = le64(p + 8);
+    out->id = le64(p + 16);
+    return 0;
+}
+
+enum ctr_next ctr_event_next(const struct ctr_os_event *e, uint64_t *pc)
+{
+    struct ctr_signal s;
+    struct ctr_interrupt i;
+    if (e->type == CTR_EVENT_GATE) {
+        return CTR_NEXT_UNKNOWN;
+    }
+    if (ctr_parse_signal(e, &s) == 0) {
+        *pc = s.pc;
+        return CTR_NEXT_PC;
+    }
+    if (ctr_parse_interrupt(e, &i)) {
+        return CTR_NEXT_LATER;
+    }
+    *pc = i.from;
+    return i.flags & CTR_INT_TRAP ? CTR_NEXT_UNKNOWN : CTR_NEXT_PC;
 }

@@ -151,11 +151,15 @@ static int from_index(struct feed *f, struct tally *t)
 
 static int take_event(struct tally *t, struct waiting *w, const struct ctr_os_event *e)
 {
-    struct ctr_signal s;
-    if (e->type == CTR_EVENT_GATE) {
+    uint64_t pc;
+    switch (ctr_event_next(e, &pc)) {
+    case CTR_NEXT_PC:
+        return next_pc(t, w, pc);
+    case CTR_NEXT_UNKNOWN:
         return next_unknown(t, w);
+    default:
+        return 0;
     }
-    return ctr_parse_signal(e, &s) ? 0 : next_pc(t, w, s.pc);
 }
 
 static int take_run(struct tally *t, struct waiting *w, const struct run *r)
@@ -207,7 +211,7 @@ static int from_chunks(struct feed *f, struct tally *t)
     if (walk_init(&w)) {
         return ctr_fail_nomem(t->diag);
     }
-    f->os = CTR_KIND_SYS | CTR_KIND_MARK;
+    f->os = CTR_KIND_SYS | CTR_KIND_MARK | CTR_KIND_INT;
     int ret;
     while ((ret = feed_next(f, &raw, t->diag)) == 1) {
         ret = walk_begin(&w, f, &raw, t->diag);
@@ -268,6 +272,7 @@ struct reporting {
     const struct tally *t;
     int (*fn)(void *arg, const struct ctr_count *count);
     void *arg;
+    uint32_t privileges; /* of blocks, a mask */
 };
 
 static int report_block(const struct reporting *to, uint32_t id, uint64_t key)
@@ -294,7 +299,9 @@ static int report_block(const struct reporting *to, uint32_t id, uint64_t key)
         }
     }
     limit_ways(&c);
-    ret = c.end <= b->pub.ninsn ? to->fn(to->arg, &c) : 0;
+    ret = c.end <= b->pub.ninsn && to->privileges >> b->pub.privilege & 1
+              ? to->fn(to->arg, &c)
+              : 0;
     blocktab_drop_one(t->tr->blocks, b);
     return ret;
 }
@@ -364,7 +371,8 @@ int ctr_trace_counts(struct ctr_trace *tr, const struct ctr_filter *filter,
         err = end_threads(&t);
     }
     if (!err) {
-        err = report_counts(&(struct reporting){&t, fn, arg});
+        err = report_counts(&(struct reporting){
+            &t, fn, arg, filter && filter->privileges ? filter->privileges : UINT32_MAX});
     }
     if (err < 0 && diag && why.code) {
         *diag = why;

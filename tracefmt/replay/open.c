@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include "base/le.h"
+#include "base/target.h"
 
 /* The first frame: checks that this is a trace, that it is whole, and its version. */
 static int read_file_head(struct ctr_trace *tr, struct ctr_diag *diag)
@@ -237,6 +238,7 @@ void ctr_trace_info(const struct ctr_trace *tr, struct ctr_info *out)
         .events = tr->events,
         .elf_machine = tr->elf_machine,
         .big_endian = tr->big_endian,
+        .machine = (uint8_t)target_is_machine(tr->target),
         .addr_bits = tr->addr_bits,
         .has_index = (uint8_t)tr->has_index,
         .seekable = (uint8_t)tr->src.seekable,

@@ -135,7 +135,7 @@ static int do_run(struct ctr_job *job)
     int here = r->ordinal < p->hi && r->ordinal + n > p->lo;
     int rest = rp->counts && r->first && r->naccess && r->access[0].insn < r->first &&
                r->ordinal > p->lo && r->ordinal <= p->hi;
-    if (ops->run && (here || rest)) {
+    if (ops->run && (here || rest) && select_block(&w->sel, &r->block->pub)) {
         unsigned skip = r->ordinal < p->lo ? (unsigned)(p->lo - r->ordinal) : 0;
         unsigned cut = r->ordinal + n > p->hi ? (unsigned)(r->ordinal + n - p->hi) : 0;
         struct ctr_run run = {

@@ -166,7 +166,8 @@ static int look_run(struct searcher *me)
         }
         uint64_t ordinal = r->ordinal + a->insn - r->first;
         uint64_t pc = ctr_block_pc(&r->block->pub, a->insn);
-        if (!is_side(me, ordinal) || !select_pc(&me->walk.sel, pc)) {
+        if (!is_side(me, ordinal) || !select_block(&me->walk.sel, &r->block->pub) ||
+            !select_pc(&me->walk.sel, pc)) {
             continue;
         }
         if (hit(me, &(struct ctr_found){

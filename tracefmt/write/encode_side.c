@@ -136,14 +136,16 @@ static int put_next(struct ctr_encoder *e, uint32_t type, const uint8_t *payload
                     struct ctr_diag *diag)
 {
     const struct ctr_os_event ev = {.type = type, .size = UINT32_MAX, .payload = payload};
-    struct ctr_signal s;
-    if (type == CTR_EVENT_GATE) {
+    uint64_t pc;
+    switch (ctr_event_next(&ev, &pc)) {
+    case CTR_NEXT_PC:
+        encode_next_pc(e, pc);
+        return 0;
+    case CTR_NEXT_UNKNOWN:
         return encode_next_unknown(e) ? ctr_fail_nomem(diag) : 0;
+    default:
+        return 0;
     }
-    if (type == CTR_EVENT_SIGNAL && ctr_parse_signal(&ev, &s) == 0) {
-        encode_next_pc(e, s.pc);
-    }
-    return 0;
 }
 
 static int put_between(struct ctr_encoder *e, const struct mempipe_side_place *p,

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include "base/le.h"
+#include "base/target.h"
 
 static int write_failed(struct ctr_writer *w, size_t done, struct ctr_diag *diag)
 {
@@ -171,14 +172,18 @@ int writer_compress(struct ctr_writer *w, const struct buf *raw, unsigned i,
     return 0;
 }
 
-int writer_file_head(struct ctr_writer *w, uint32_t events, struct ctr_diag *diag)
+int writer_file_head(struct ctr_writer *w, const struct ctr_meta *meta,
+                     struct ctr_diag *diag)
 {
     uint8_t head[FILE_HEAD] = {0};
     put32(head, FRAME_OURS);
     put32(head + 4, FILE_HEAD - FRAME_HEAD);
     memcpy(head + FILE_OFF_MAGIC, FILE_MAGIC, FILE_MAGIC_BYTES);
     put32(head + FILE_OFF_VERSION, FORMAT_VERSION);
-    put32(head + FILE_OFF_INCOMPAT, events & CTR_EVENTS_THR ? FILE_INCOMPAT_ARGS : 0);
+    put32(head + FILE_OFF_INCOMPAT,
+          (meta->events & CTR_EVENTS_THR ? FILE_INCOMPAT_ARGS : 0) |
+              (meta->target && target_is_machine(meta->target) ? FILE_INCOMPAT_MACHINE
+                                                               : 0));
     put32(head + FILE_OFF_COMPAT, FILE_COMPAT_PAGE_0);
     put64(head + FILE_OFF_HASH, XXH64(head, FILE_OFF_HASH, 0));
     struct iovec iov = {head, sizeof(head)};

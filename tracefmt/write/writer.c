@@ -98,7 +98,7 @@ int ctr_writer_new(struct ctr_writer **out, int fd, struct ctr_dict *dict,
         }
     }
     reserve_init(w);
-    err = writer_file_head(w, meta->events, diag);
+    err = writer_file_head(w, meta, diag);
     if (!err) {
         err = write_meta(w, meta, diag);
     }

@@ -117,7 +117,8 @@ uint32_t writer_section_head(uint8_t *head, unsigned type, unsigned flags, uint3
                              const struct out_frame *frames, unsigned nframes);
 
 /* Writes the head of the file; events: CTR_EVENTS_* that it can have. */
-int writer_file_head(struct ctr_writer *w, uint32_t events, struct ctr_diag *diag);
+int writer_file_head(struct ctr_writer *w, const struct ctr_meta *meta,
+                     struct ctr_diag *diag);
 
 /* Writes all of the pieces, or cuts the file back to w->off. */
 struct iovec;

@@ -84,6 +84,8 @@ typedef struct CannoliCPU {
     uint64_t tree_sp, tree_return;
     bool parent_paused;
     bool in_code; /* a block that counts is running */
+    /* What its last instruction did, for system/cannoli/interrupt.c */
+    uint16_t transition;
     /*
      * What most blocks use is last, close to env, where code for it is short.
      * Instruction of the running block, stored before calls; or'ed flag
@@ -133,7 +135,7 @@ extern bool cannoli_on;
 /* The values of accesses are recorded, too. */
 extern bool cannoli_values;
 /* Which events outside of translated code are recorded (CTR_EVENTS_*) */
-extern bool cannoli_sys, cannoli_map, cannoli_thr;
+extern bool cannoli_sys, cannoli_map, cannoli_thr, cannoli_int;
 
 /* Translation. */
 void cannoli_tcg_init(void *words, void *data);

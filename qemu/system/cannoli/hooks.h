@@ -24,14 +24,41 @@ bool cannoli_refuse_mttcg(Error **errp);
 
 #if defined(CONFIG_CANNOLI) && !defined(CONFIG_USER_ONLY)
 
+#include "cannoli/events.h"
+
 /*
  * QEMU_CANNOLI of the environment: map what the recorder has laid out.  Before
  * TCG is initialised.
  */
 void cannoli_open_machine(void);
 
-/* An exception or an interrupt may be delivered now. */
+/*
+ * An exception or an interrupt may be delivered now; it was delivered, by
+ * do_interrupt or cpu_exec_interrupt.
+ */
 void cannoli_interrupt(CPUState *cpu);
+void cannoli_interrupted(CPUState *cpu);
+
+/*
+ * i386: what is delivered.  next: the address of the next instruction, if an
+ * instruction requested it.
+ */
+void cannoli_interrupt_vector(CPUState *cpu, int number, bool requested,
+                              uint64_t error_code, uint64_t next,
+                              bool hardware);
+
+/*
+ * First and last in the helper of an instruction that returns from an
+ * exception, or that enters the kernel (number: CTR_INT_*; return_pc: where
+ * that returns to, 0 if the processor does not know).  It ends its block, and
+ * the block the chain of blocks.
+ */
+void cannoli_transition_begin(CPUState *cpu, uint64_t return_pc);
+#define cannoli_interrupt_return(cpu) \
+    ((cpu)->neg.cannoli.transition = CANNOLI_RETURN)
+#define cannoli_kernel_entry(cpu, number) \
+    ((cpu)->neg.cannoli.transition = (number))
+#define CANNOLI_RETURN 0xffff
 
 /* The vCPU is removed. */
 #define cannoli_vcpu_end(cpu) cannoli_thread_end(cpu)
@@ -40,6 +67,12 @@ void cannoli_interrupt(CPUState *cpu);
 
 #define cannoli_open_machine()
 #define cannoli_interrupt(cpu)
+#define cannoli_interrupted(cpu)
+#define cannoli_interrupt_vector(cpu, number, requested, error_code, next, \
+                                 hardware)
+#define cannoli_transition_begin(cpu, return_pc)
+#define cannoli_interrupt_return(cpu)
+#define cannoli_kernel_entry(cpu, number)
 #define cannoli_vcpu_end(cpu)
 
 #endif /* CONFIG_CANNOLI */

@@ -127,13 +127,6 @@ bool cannoli_attach_late(CPUState *cpu)
     return true;
 }
 
-void cannoli_interrupt(CPUState *cpu)
-{
-    if (cannoli_cpu(cpu)->thread) {
-        cannoli_regs_loop_exit(cpu);
-    }
-}
-
 /* ---- what accel/tcg/cannoli/os.h declares ---- */
 
 static void add_arguments(void)

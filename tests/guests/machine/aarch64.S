@@ -31,6 +31,30 @@ secondary:
 1:  wfi
     b 1b
 
+/* (code, end of its stack): runs the code at EL0 until it calls SVC with number 0. */
+    .global enter_user
+enter_user:
+    stp x29, x30, [sp, #-96]!
+    stp x19, x20, [sp, #16]
+    stp x21, x22, [sp, #32]
+    stp x23, x24, [sp, #48]
+    stp x25, x26, [sp, #64]
+    stp x27, x28, [sp, #80]
+    msr sp_el0, x1
+    msr elr_el1, x0
+    mov x2, #0x3c0
+    msr spsr_el1, x2
+    eret
+    .global user_left
+user_left:
+    ldp x19, x20, [sp, #16]
+    ldp x21, x22, [sp, #32]
+    ldp x23, x24, [sp, #48]
+    ldp x25, x26, [sp, #64]
+    ldp x27, x28, [sp, #80]
+    ldp x29, x30, [sp], #96
+    ret
+
     .macro vector function
     .balign 0x80
     sub sp, sp, #256
@@ -84,6 +108,8 @@ vectors:
     vector on_irq
     stray
     stray
-    .rept 8
+    vector on_sync                  /* from EL0 */
+    vector on_irq
+    .rept 6
     stray
     .endr

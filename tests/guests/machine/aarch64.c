@@ -40,10 +40,17 @@ static void unmap(unsigned page)
         : "memory");
 }
 
+void enter_user(void (*code)(void), void *stack);
+void user_left(void);
+
 uint64_t on_sync(uint64_t esr, uint64_t far, uint64_t pc)
 {
     switch (esr >> 26) {
     case 0x15: /* SVC */
+        if ((esr & 0xffff) == 0) {
+            __asm__ volatile("msr spsr_el1, %0" ::"r"(0x3c5ul)); /* go on at EL1 */
+            return (uint64_t)user_left;
+        }
         nr_calls++;
         return pc;
     case 0: /* undefined */
@@ -199,6 +206,30 @@ static uint64_t atomics(void)
     return sum + cell + pair[1];
 }
 
+/* ---- code without privileges ---- */
+
+static volatile uint64_t user_sum;
+
+static void user_main(void)
+{
+    for (uint64_t i = 0; i < 10; i++) {
+        user_sum += sum_loop(20);
+        __asm__ volatile("svc #7" ::: "memory");
+    }
+    __asm__ volatile("svc #0");
+}
+
+static uint64_t user(void)
+{
+    static uint8_t stack[PAGE] __attribute__((aligned(16)));
+    uint64_t calls;
+
+    enter_user(user_main, stack + sizeof(stack));
+    calls = nr_calls;
+    nr_calls = 0;
+    return user_sum + calls;
+}
+
 /* ---- other vCPUs: as many as there are ---- */
 
 #define MAX_VCPUS 4
@@ -276,6 +307,7 @@ static uint64_t vcpus(void)
 void machine_main(void)
 {
     put_number("plain", sum_loop(300));
+    put_number("user", user());
     mmu_on();
     put_number("mapped", sum_loop(300));
     interrupts();

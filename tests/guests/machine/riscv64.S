@@ -33,6 +33,48 @@ machine_ends:
 1:  wfi
     j 1b
 
+/* (code, end of its stack): runs the code in user mode until user_done is set. */
+    .global enter_user
+enter_user:
+    addi sp, sp, -112
+    sd ra, 0(sp)
+    sd s0, 8(sp)
+    sd s1, 16(sp)
+    sd s2, 24(sp)
+    sd s3, 32(sp)
+    sd s4, 40(sp)
+    sd s5, 48(sp)
+    sd s6, 56(sp)
+    sd s7, 64(sp)
+    sd s8, 72(sp)
+    sd s9, 80(sp)
+    sd s10, 88(sp)
+    sd s11, 96(sp)
+    csrw sscratch, sp
+    csrw sepc, a0
+    li t0, 0x100                    /* SPP */
+    csrc sstatus, t0
+    mv sp, a1
+    sret
+    .global user_left
+user_left:
+    csrr sp, sscratch
+    ld ra, 0(sp)
+    ld s0, 8(sp)
+    ld s1, 16(sp)
+    ld s2, 24(sp)
+    ld s3, 32(sp)
+    ld s4, 40(sp)
+    ld s5, 48(sp)
+    ld s6, 56(sp)
+    ld s7, 64(sp)
+    ld s8, 72(sp)
+    ld s9, 80(sp)
+    ld s10, 88(sp)
+    ld s11, 96(sp)
+    addi sp, sp, 112
+    ret
+
     .balign 4
 trap:
     addi sp, sp, -128

@@ -41,6 +41,10 @@ static void set_timer(void)
                      : "r"(period));
 }
 
+void enter_user(void (*code)(void), void *stack);
+void user_left(void);
+static volatile uint64_t user_calls, user_done, user_sum;
+
 uint64_t on_trap(uint64_t cause, uint64_t addr, uint64_t pc)
 {
     switch (cause) {
@@ -53,6 +57,13 @@ uint64_t on_trap(uint64_t cause, uint64_t addr, uint64_t pc)
         return pc + 4;
     case 3:
         nr_calls++;
+        return pc + 4;
+    case 8:
+        user_calls++;
+        if (user_done) {
+            __asm__ volatile("csrs sstatus, %0" ::"r"(0x100ul)); /* SPP */
+            return (uint64_t)user_left;
+        }
         return pc + 4;
     case 12:
     case 13:
@@ -174,9 +185,28 @@ static uint64_t atomics(void)
     return sum + cell;
 }
 
+static void user_main(void)
+{
+    for (uint64_t i = 0; i < 10; i++) {
+        user_sum += sum_loop(20);
+        __asm__ volatile("ecall" ::: "memory");
+    }
+    user_done = 1;
+    __asm__ volatile("ecall");
+}
+
+static uint64_t user(void)
+{
+    static uint8_t stack[PAGE] __attribute__((aligned(16)));
+
+    enter_user(user_main, stack + sizeof(stack));
+    return user_sum + user_calls;
+}
+
 void machine_main(void)
 {
     put_number("plain", sum_loop(300));
+    put_number("user", user());
     mmu_on();
     put_number("mapped", sum_loop(300));
     interrupts();

@@ -136,6 +136,7 @@ static uint32_t execute_bytes(vaddr pc, uint8_t *bytes)
 static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
 {
     uint32_t mode = cannoli_block_mode(cpu, db->tb);
+    uint32_t privilege = cannoli_privilege(cpu, db->tb->flags, db->tb->cs_base);
     uint8_t *q = code;
     bool store;
 
@@ -156,6 +157,7 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
             .index = i,
             .block_pc = db->pc_first,
             .context = &query,
+            .privilege = privilege,
         };
         in->flags = classify(p, db, in);
         if (db->fake_insn) {

@@ -114,7 +114,8 @@ CannoliBlock *cannoli_define(CannoliPass *p, CPUState *cpu,
     stw_le_p(d + CTR_BLOCKDEF_NINSN, p->nr_recorded);
     stw_le_p(d + CTR_BLOCKDEF_NSLOT, p->nr_slots);
     stw_le_p(d + CTR_BLOCKDEF_NGROUP, p->nr_groups);
-    d[CTR_BLOCKDEF_MODE] = cannoli_block_mode(cpu, tb);
+    d[CTR_BLOCKDEF_MODE] = cannoli_block_mode(cpu, tb) |
+                           cannoli_privilege(cpu, tb->flags, tb->cs_base) << 4;
     d[CTR_BLOCKDEF_FLAGS] = (has_pcs ? CTR_BLOCK_HAS_PCS : 0) |
                             (p->nr_tags ? CTR_BLOCK_HAS_TAGS : 0) |
                             (p->nr_derived ? CTR_BLOCK_HAS_DERIVED : 0) |

@@ -90,6 +90,11 @@ typedef struct CannoliSys {
     uint32_t quiet; /* bits of unrecorded calls, newest low */
 } CannoliSys;
 
+/* The address space of a machine's processor, see CTR_EVENT_CONTEXT. */
+typedef struct {
+    uint64_t table, asid, id;
+} CannoliContext;
+
 /* A guest thread's end of its pipe. */
 typedef struct CannoliThread {
     struct mempipe_pipe *pipe;
@@ -109,6 +114,7 @@ typedef struct CannoliThread {
     uint32_t epoch;           /* of the ids in the buffer */
     bool running;             /* inside translated code */
     bool left;                /* the last event is a LEFT word */
+    CannoliContext context;   /* as it was recorded last */
     struct CannoliRegs *regs; /* with CTR_EVENTS_REG */
     struct CannoliJump *jumps;
     struct CannoliThread *next_spare;
@@ -264,6 +270,9 @@ void cannoli_check_recorder(const CannoliThread *t);
 
 /* CLOCK_MONOTONIC */
 uint64_t cannoli_now(void);
+
+/* CTR_PRIVILEGE_* of code with these flags, which the vCPU runs or will run */
+unsigned cannoli_privilege(CPUState *cpu, uint32_t flags, uint64_t cs_base);
 
 /*
  * Room for an event of this thread (enum ctr_event_type) with up to n bytes of

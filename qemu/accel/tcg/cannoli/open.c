@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 
 const struct mempipe_ctl *cannoli_ctl;
-bool cannoli_values, cannoli_sys, cannoli_map, cannoli_thr;
+bool cannoli_values, cannoli_sys, cannoli_map, cannoli_thr, cannoli_int;
 enum CannoliExeced cannoli_execed;
 dev_t cannoli_pipe_dev;
 ino_t cannoli_pipe_ino;
@@ -178,6 +178,7 @@ void cannoli_parse(const char *arg)
     cannoli_sys = ctl.events & CTR_EVENTS_SYS;
     cannoli_map = ctl.events & CTR_EVENTS_MAP;
     cannoli_thr = ctl.events & CTR_EVENTS_THR;
+    cannoli_int = ctl.events & CTR_EVENTS_INT;
     cannoli_values = ctl.events & CTR_EVENTS_VAL;
     cannoli_on = true;
 }

@@ -51,6 +51,13 @@ const char *cannoli_program_path(void);
 /* No thread begins meanwhile.  Before mmap_lock. */
 void cannoli_hold_threads(bool hold);
 
+#ifndef CONFIG_USER_ONLY
+/* The block that has ended entered or left the kernel. */
+void cannoli_transition(CPUState *cpu);
+/* Records the address space if it is another one than before. */
+void cannoli_context(CPUState *cpu);
+#endif
+
 uint64_t cannoli_stack_pointer(CPUState *cpu);
 /*
  * The thread is on a signal stack, which may be anywhere, but the call is not.

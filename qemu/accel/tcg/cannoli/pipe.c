@@ -366,6 +366,11 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     if (!t) {
         return;
     }
+#ifndef CONFIG_USER_ONLY
+    if (cannoli_ctl->events & CTR_EVENTS_CTX) {
+        cannoli_context(cpu);
+    }
+#endif
     /* A block that ignores exit requests does not check by itself. */
     if (((tb_cflags(tb) & CF_NOIRQ) && cannoli_room(c) < CANNOLI_MAX_NEED) ||
         t->placed >= CANNOLI_MAX_PLACED) {
@@ -408,6 +413,11 @@ void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
     qatomic_set(&t->pipe->quiet_words, word_count(c));
     qatomic_set(&t->pipe->quiet_units, cannoli_unit_count(cpu));
     qatomic_store_release(&t->pipe->running, 0);
+#ifndef CONFIG_USER_ONLY
+    if (c->transition) {
+        cannoli_transition(cpu);
+    }
+#endif
     if (tb_exit == TB_EXIT_REQUESTED &&
         (tb_cflags(tb) & (CF_CANNOLI_TREE | CF_CANNOLI_COUNT))) {
         cannoli_gate_request(cpu, tb);

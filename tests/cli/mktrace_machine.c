@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `mktrace machine NAME FILE': a small trace of a machine: two vCPUs, code of each
+ * privilege that its name knows, exceptions and interrupts with each form of name, returns,
+ * address spaces.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "maker.h"
+
+#define LOAD8 3u
+
+static const struct machine {
+    const char *name;
+    const char *target;
+    unsigned machine, addr_bits, len;
+    const char *code;
+    uint32_t privileges; /* bits */
+    struct interrupt {
+        uint32_t flags, number;
+        uint64_t syndrome;
+    } interrupt[12];
+} machines[] = {
+    {"aarch64",
+     "aarch64-softmmu",
+     EM_AARCH64,
+     64,
+     4,
+     "\x1f\x20\x03\xd5", /* nop */
+     0x1e,
+     {{0, 0x24, 0x92000045},
+      {CTR_INT_ADDR, 0x25, 0x96000045},
+      {CTR_INT_ADDR | CTR_INT_FETCH, 0x20, 0x82000005},
+      {CTR_INT_TRAP, 0x15, 0x56000000},
+      {CTR_INT_TRAP | CTR_INT_EMULATED, 0x16, 0x5a000000},
+      {CTR_INT_ASYNC, 27, 0},
+      {CTR_INT_ASYNC, 33, 0},
+      {CTR_INT_ASYNC | CTR_INT_FAST, CTR_INT_UNKNOWN, 0},
+      {CTR_INT_ASYNC | CTR_INT_VIRTUAL, CTR_INT_UNKNOWN, 0},
+      {0, 0x3f, 0xfe000000}}},
+    {"m",
+     "arm-softmmu",
+     EM_ARM,
+     32,
+     2,
+     "\x00\xbf", /* nop */
+     0x600,
+     {{CTR_INT_VECTOR, 3, 0},
+      {CTR_INT_VECTOR | CTR_INT_TRAP, 11, 0},
+      {CTR_INT_VECTOR | CTR_INT_ASYNC, 15, 0},
+      {CTR_INT_VECTOR | CTR_INT_ASYNC, 16, 0},
+      {CTR_INT_VECTOR | CTR_INT_TRAP | CTR_INT_EMULATED, 0, 0}}},
+    {"riscv64",
+     "riscv64-softmmu",
+     EM_RISCV,
+     64,
+     4,
+     "\x13\x00\x00\x00", /* nop */
+     0x76,
+     {{CTR_INT_ADDR, 13, 0},
+      {CTR_INT_TRAP, 8, 0},
+      {CTR_INT_ASYNC, 5, 0},
+      {CTR_INT_ASYNC, 20, 0},
+      {0, 24, 0}}},
+    {"x86_64",
+     "x86_64-softmmu",
+     EM_X86_64,
+     64,
+     1,
+     "\x90", /* nop */
+     0x196,
+     {{CTR_INT_ADDR, 14, 6},
+      {0, 13, 0x18},
+      {CTR_INT_TRAP, 0x80, 0},
+      {CTR_INT_TRAP, 3, 0},
+      {CTR_INT_ASYNC, 2, 0},
+      {CTR_INT_ASYNC, 0xec, 0},
+      {CTR_INT_TRAP, CTR_INT_SYSCALL, 0},
+      {CTR_INT_TRAP, CTR_INT_SYSENTER, 0},
+      {CTR_INT_ASYNC, CTR_INT_SMI, 0}}},
+    {"sparc",
+     "sparc-softmmu",
+     EM_SPARC,
+     32,
+     4,
+     "\x01\x00\x00\x00", /* nop */
+     0x6,
+     {{0, 9, 0}, {CTR_INT_ASYNC, CTR_INT_UNKNOWN, 0}}},
+};
+
+/* The lowest privilege; an exception is taken to the next one. */
+static unsigned lowest(const struct machine *t)
+{
+    return (unsigned)__builtin_ctz(t->privileges);
+}
+
+static void interrupt(struct maker *m, const struct machine *t, const struct interrupt *i,
+                      uint64_t pc)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, i->flags, 4);
+    add(&o, i->number, 4);
+    add(&o, i->syndrome, 8);
+    add(&o, i->flags & CTR_INT_ADDR ? 0x40110008 : 0, 8);
+    add(&o, pc, 8);
+    add(&o, i->flags & CTR_INT_EMULATED ? pc : 0x40100a00, 8);
+    add(&o, lowest(t), 4);
+    add(&o, lowest(t) + !(i->flags & CTR_INT_EMULATED), 4);
+    put_event(m, CTR_EVENT_INTERRUPT, tick(m), o.p, o.n);
+}
+
+static void returns(struct maker *m, const struct machine *t, uint64_t pc)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, pc, 8);
+    add(&o, lowest(t) + 1, 4);
+    add(&o, lowest(t), 4);
+    put_event(m, CTR_EVENT_INTRET, tick(m), o.p, o.n);
+}
+
+static void context(struct maker *m, uint64_t table, uint64_t asid, uint64_t id)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, table, 8);
+    add(&o, asid, 8);
+    add(&o, id, 8);
+    put_event(m, CTR_EVENT_CONTEXT, tick(m), o.p, o.n);
+}
+
+/* A block for each privilege; returns their number. */
+static unsigned make_blocks(struct maker *m, const struct machine *t)
+{
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < CTR_PRIVILEGES; p++) {
+        struct block b = {.id = n + 1, .pc = 0x40100000u + 0x100u * n};
+        if (!(t->privileges & 1u << p)) {
+            continue;
+        }
+        b.mode = (t->len == 2 ? CTR_MODE_THUMB : 0) | p << 4;
+        block_insn(&b, t->code, t->len);
+        block_slot(&b, 0, LOAD8);
+        add_block(m, &b);
+        n++;
+    }
+    return n;
+}
+
+void make_machine(const char *name, const char *path)
+{
+    const struct machine *t = machines;
+    struct maker m = {0};
+    uint32_t process, thread[2], blocks;
+
+    while (strcmp(t->name, name) != 0) {
+        if (++t == machines + sizeof(machines) / sizeof(machines[0])) {
+            fprintf(stderr, "mktrace: no machine %s\n", name);
+            exit(2);
+        }
+    }
+    maker_open(&m, path, t->target, t->machine, false, t->addr_bits,
+               CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_THR | CTR_EVENTS_INT |
+                   CTR_EVENTS_CTX);
+    blocks = make_blocks(&m, t);
+    process = add_process(&m, 7, 1);
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        thread[cpu] = add_thread(&m, process, 7 + (int)cpu, cpu ? 7 : 0);
+        thread_event(&m, CTR_THREAD_START, 7, 7 + (int)cpu, 1, 0, 0, 0,
+                     cpu ? "cpu1" : "cpu0");
+        for (unsigned i = 0; i < blocks; i++) {
+            put_word(&m, i + 1);
+            put_addr(&m, 0x21000 + 8 * i);
+            if (i == 0) {
+                context(&m, 0x43186000, cpu + 5, cpu ? 0 : 126);
+            }
+        }
+        for (const struct interrupt *i = t->interrupt; !cpu && (i->flags || i->number);
+             i++) {
+            interrupt(&m, t, i, 0x40100104);
+            returns(&m, t, 0x40100104);
+        }
+        put_word(&m, 1);
+        put_addr(&m, 0x21800);
+        context(&m, 0, 0, 0);
+        flush_chunk(&m, thread[cpu], 0);
+    }
+    maker_close(&m, true);
+}

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Exceptions and interrupts of a machine: the events of a trace against QEMU's log (-d int).
+
+What the log of a machine says differs: aarch64 has all of an exception and its return,
+riscv no handler and no return, x86_64 neither, and nothing in real mode.
+"""
+import json
+import re
+
+AARCH64 = re.compile(
+    r"Taking exception (?P<index>\d+) \[(?P<name>[^]]*)\]|\.\.\.from EL(?P<old>\d) to EL(?P<new>\d)|"
+    r"\.\.\.with ESR 0x\w+/0x(?P<esr>\w+)|\.\.\.with FAR 0x(?P<far>\w+)|\.\.\.with ELR 0x(?P<elr>\w+)|"
+    r"\.\.\.to EL\d PC 0x(?P<pc>\w+)|(?P<call>\.\.\.handled as)|"
+    r"Exception return from AArch\d\d EL(?P<rold>\d) to AArch\d\d EL(?P<rnew>\d) PC 0x(?P<rpc>\w+)")
+RISCV = re.compile(r"riscv_cpu_do_interrupt: hart:\d+, async:(\d), cause:(\w+), epc:0x(\w+), "
+                   r"tval:0x(\w+), desc=")
+X86 = re.compile(r" *\d+: v=(\w\w) e=(\w{4}) i=(\d) cpl=(\d) IP=\w+:\w+ pc=(\w+) SP=\S+ (?:CR2=(\w+))?")
+ASYNCHRONOUS = {"IRQ", "FIQ"}
+RINGS = {"ring%d" % i: i for i in range(4)}
+
+
+def of_aarch64(lines):
+    """(take, name or None, from, to, syndrome, address, pc, handler), (return, from, to, pc)"""
+    taken = None
+    for line in lines:
+        m = AARCH64.match(line)
+        if not m:
+            continue
+        if m["index"]:
+            taken = {"name": m["name"]}
+        elif m["rpc"]:
+            yield ("return", "EL" + m["rold"], "EL" + m["rnew"], int(m["rpc"], 16))
+        elif m["call"]:
+            yield ("take", taken["name"], "EL" + taken["old"], None, None, None, None, None)
+        elif m["pc"]:
+            sync = taken["name"] not in ASYNCHRONOUS
+            yield ("take", None if sync else taken["name"], "EL" + taken["old"], "EL" + taken["new"],
+                   int(taken["esr"], 16) if sync else 0,
+                   int(taken["far"], 16) if "far" in taken and "Abort" in taken["name"] else None,
+                   int(taken["elr"], 16), int(m["pc"], 16))
+        else:
+            taken.update({k: v for k, v in m.groupdict().items() if v is not None})
+
+
+def event_of_aarch64(e):
+    if e["op"] == "return":
+        return ("return", e["from"], e["to"], int(e["pc"], 16))
+    if e.get("emulated"):
+        name = {"HVC": "Hypervisor Call", "SMC": "Secure Monitor Call"}.get(e["name"], e["name"])
+        return ("take", name, e["from"], None, None, None, None, None)
+    return ("take", e["name"].split()[0] if e.get("async") else None, e["from"], e["to"],
+            int(e.get("syndrome", "0"), 16), int(e["addr"], 16) if "addr" in e else None,
+            int(e["pc"], 16), int(e["handler"], 16))
+
+
+def of_riscv(lines):
+    for line in lines:
+        m = RISCV.match(line)
+        if m:
+            cause = int(m[2], 16)
+            has_addr = m[1] == "0" and cause in (0, 1, 4, 5, 6, 7, 12, 13, 15)
+            yield (m[1] == "1", cause, int(m[3], 16), int(m[4], 16) if has_addr else None)
+
+
+def event_of_riscv(e):
+    if e["op"] == "return":
+        return None
+    return (e.get("async", False), e["number"], int(e["pc"], 16),
+            int(e["addr"], 16) if "addr" in e else None)
+
+
+def of_x86(lines):
+    for line in lines:
+        m = X86.match(line)
+        if m:
+            requested = m[3] == "1"
+            yield (int(m[1], 16), int(m[2], 16), requested, int(m[4]),
+                   None if requested else int(m[5], 16), int(m[6], 16) if m[6] else None)
+
+
+def event_of_x86(e):
+    """Real mode is not in the log."""
+    if e["op"] == "return" or e["number"] >= 0x100 or int(e["handler"], 16) < 0x110000:
+        return None
+    requested = e.get("trap", False)
+    return (e["number"], int(e.get("syndrome", "0"), 16), requested, RINGS[e["from"]],
+            None if requested else int(e["pc"], 16), int(e["addr"], 16) if "addr" in e else None)
+
+
+READERS = {"aarch64-softmmu": (of_aarch64, event_of_aarch64),
+           "riscv64-softmmu": (of_riscv, event_of_riscv),
+           "x86_64-softmmu": (of_x86, event_of_x86)}
+
+
+def difference(target, log, dump):
+    """(a text or None, how many were compared).  log: lines; dump: lines of JSON."""
+    of_log, of_event = READERS[target]
+    logged = of_log(log)
+    n = 0
+    for line in dump:
+        event = of_event(json.loads(line))
+        if event is None:
+            continue
+        expected = next(logged, None)
+        if event != expected:
+            return "number %d: recorded %r, logged %r: %s" % (n, event, expected, line.strip()), n
+        n += 1
+    rest = next(logged, None)
+    return ("number %d: not recorded: %r" % (n, rest) if rest else None), n

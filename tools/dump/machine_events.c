@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events of machines, as text and as JSON: exceptions, interrupts, returns from them, and
+ * address spaces.
+ */
+#include "dump.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+
+/* ',"name":"EL0"', unless it is not known. */
+static bool put_privilege(struct os_printer *p, const char *name, uint32_t privilege)
+{
+    const char *text = guest_privilege_name(&p->guest, privilege);
+
+    return !*text || textbuf_printf(&p->out, ",\"%s\":\"%s\"", name, text);
+}
+
+static bool print_interrupt_json(struct os_printer *p, const struct ctr_interrupt *i,
+                                 const char *name)
+{
+    struct textbuf *b = &p->out;
+    bool ok = textbuf_printf(b, ",\"op\":\"take\",\"name\":") &&
+              textbuf_json_string(b, name, strlen(name));
+
+    if (ok && i->number != CTR_INT_UNKNOWN) {
+        ok = textbuf_printf(b, ",\"number\":%u", i->number);
+    }
+    if (ok && i->syndrome) {
+        ok = textbuf_printf(b, ",\"syndrome\":\"0x%" PRIx64 "\"", i->syndrome);
+    }
+    if (ok && i->flags & CTR_INT_ADDR) {
+        ok = textbuf_printf(b, ",\"addr\":\"0x%" PRIx64 "\"", i->addr);
+    }
+    ok = ok && textbuf_printf(b, ",\"pc\":\"0x%" PRIx64 "\"", i->from);
+    if (ok && !(i->flags & CTR_INT_EMULATED)) {
+        ok = textbuf_printf(b, ",\"handler\":\"0x%" PRIx64 "\"", i->to);
+    }
+    return ok && put_privilege(p, "from", i->old_privilege) &&
+           put_privilege(p, "to", i->privilege) &&
+           textbuf_printf(b, "%s%s%s}\n",
+                          i->flags & CTR_INT_ASYNC ? ",\"async\":true" : "",
+                          i->flags & CTR_INT_TRAP ? ",\"trap\":true" : "",
+                          i->flags & CTR_INT_EMULATED ? ",\"emulated\":true" : "");
+}
+
+/* " {ESR=0x..., FAR=0x...}" */
+static bool put_syndrome(struct os_printer *p, const struct ctr_interrupt *i)
+{
+    struct textbuf *b = &p->out;
+    const char *syndrome, *addr;
+    const char *open = " {";
+    bool ok = true;
+
+    guest_interrupt_registers(&p->guest, &syndrome, &addr);
+    if (syndrome && i->syndrome) {
+        ok = textbuf_printf(b, "%s%s=0x%" PRIx64, open, syndrome, i->syndrome);
+        open = ", ";
+    }
+    if (ok && i->flags & CTR_INT_ADDR) {
+        ok = textbuf_printf(b, "%s%s=0x%" PRIx64, open, addr, i->addr);
+        open = ", ";
+    }
+    return ok && (open[0] == ' ' || textbuf_printf(b, "}"));
+}
+
+/* ", EL0 to EL1", if the privilege changes and is known. */
+static bool put_change(struct os_printer *p, uint32_t from, uint32_t to)
+{
+    const char *old = guest_privilege_name(&p->guest, from);
+
+    return from == to || !*old ||
+           textbuf_printf(&p->out, ", %s to %s", old,
+                          guest_privilege_name(&p->guest, to));
+}
+
+static bool print_interrupt(struct os_printer *p, const struct ctr_os_event *e,
+                            const struct ctr_interrupt *i)
+{
+    struct textbuf *b = &p->out;
+    char buf[GUEST_INTERRUPT_MAX];
+    const char *name = guest_interrupt_name(&p->guest, i, buf);
+    bool ok = os_put_start(p, "interrupt", e);
+
+    if (!ok || p->opt->json) {
+        return ok && print_interrupt_json(p, i, name);
+    }
+    ok = textbuf_printf(b, "--- %s", name) && put_syndrome(p, i) &&
+         textbuf_printf(b, " at 0x%" PRIx64, i->from) &&
+         put_change(p, i->old_privilege, i->privilege);
+    if (ok && i->flags & CTR_INT_EMULATED) {
+        return textbuf_printf(b, ", done by QEMU ---\n");
+    }
+    return ok && textbuf_printf(b, ", handler 0x%" PRIx64 " ---\n", i->to);
+}
+
+static bool print_intret(struct os_printer *p, const struct ctr_os_event *e,
+                         const struct ctr_intret *r)
+{
+    struct textbuf *b = &p->out;
+    bool ok = os_put_start(p, "interrupt", e);
+
+    if (!ok || p->opt->json) {
+        return ok &&
+               textbuf_printf(b, ",\"op\":\"return\",\"pc\":\"0x%" PRIx64 "\"", r->pc) &&
+               put_privilege(p, "from", r->old_privilege) &&
+               put_privilege(p, "to", r->privilege) && textbuf_printf(b, "}\n");
+    }
+    return textbuf_printf(b, "--- returns to 0x%" PRIx64, r->pc) &&
+           put_change(p, r->old_privilege, r->privilege) && textbuf_printf(b, " ---\n");
+}
+
+static bool print_context(struct os_printer *p, const struct ctr_os_event *e,
+                          const struct ctr_context *c)
+{
+    struct textbuf *b = &p->out;
+    bool ok = os_put_start(p, "context", e);
+
+    if (!ok || p->opt->json) {
+        return ok && textbuf_printf(b,
+                                    ",\"table\":\"0x%" PRIx64 "\",\"asid\":%" PRIu64
+                                    ",\"id\":%" PRIu64 "}\n",
+                                    c->table, c->asid, c->id);
+    }
+    ok = c->table ? textbuf_printf(b, "+++ page table 0x%" PRIx64, c->table)
+                  : textbuf_printf(b, "+++ no page table");
+    if (ok && c->asid) {
+        ok = textbuf_printf(b, ", ASID %" PRIu64, c->asid);
+    }
+    if (ok && c->id) {
+        ok = textbuf_printf(b, ", context %" PRIu64, c->id);
+    }
+    return ok && textbuf_printf(b, " +++\n");
+}
+
+bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
+{
+    struct ctr_interrupt interrupt;
+    struct ctr_intret intret;
+    struct ctr_context context;
+
+    switch (e->type) {
+    case CTR_EVENT_INTERRUPT:
+        return ctr_parse_interrupt(e, &interrupt) != 0 ||
+               print_interrupt(p, e, &interrupt);
+    case CTR_EVENT_INTRET:
+        return ctr_parse_intret(e, &intret) != 0 || print_intret(p, e, &intret);
+    case CTR_EVENT_CONTEXT:
+        return ctr_parse_context(e, &context) != 0 || print_context(p, e, &context);
+    default:
+        return true; /* of a later version */
+    }
+}
