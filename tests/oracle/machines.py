@@ -5,6 +5,7 @@ exact      instructions and accesses with their values: QEMU's log with -one-ins
            and the plugin mem
 registers  registers after each instruction: QEMU's plugin execlog
 vcpus      exact, for each of four vCPUs
+calls      exceptions in the call tree, with all that their handlers executed: QEMU's log
 privileges code without privileges alone, recorded (--user) or shown, and all other code: the
            log of what runs, with QEMU's log of exceptions or its flags of each block
 untouched  the machine does the same: its console, QEMU's log of exceptions, its end; and the
@@ -41,7 +42,8 @@ MACHINES = {
         "-M virt -bios none -m 128 " + CLOCK),
 }
 NAMES = {
-    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "privileges"],
+    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "privileges",
+                        "calls"],
     "riscv64-softmmu": ["exact", "registers", "untouched", "privileges"],
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
@@ -265,5 +267,61 @@ def privileges(tools, target):
     return "%d instructions of user code, %d of other code" % (len(user), others)
 
 
+TAKEN = re.compile(r"Taking exception \d+ \[([^]]*)\]")
+NAME_OF_LOG = {"IRQ": "IRQ 27 (virtual timer)", "Hypervisor Call": "HVC"}
+
+
+def handlers_of_log(lines, end):
+    """By exception: how many, and the instructions from its handler's first to the return."""
+    total, stack, last = {}, [], None
+    for line in lines:
+        taken = TAKEN.match(line)
+        if taken:
+            name = NAME_OF_LOG.get(taken[1], taken[1])
+            stack.append(name)
+            total.setdefault(name, [0, 0])[0] += 1
+        elif line.startswith("...handled as"):
+            total.pop(stack.pop())
+        elif line.startswith("Exception return") and stack:  # else: it enters user code
+            stack.pop()
+        elif line.startswith("Stopped execution"):
+            for name in last:
+                total[name][1] -= 1
+        elif TRACE.match(line):
+            last = list(stack)
+            for name in last:
+                total[name][1] += 1
+            if int(TRACE.match(line)[1], 16) == end:
+                break
+    return total
+
+
+def calls(tools, target):
+    end = int(end_of(tools, target)[1], 16)
+    trace, command, _ = record(tools, target, ("--events", "exec,int"))
+    log = trace + ".log"
+    run_witness(command, ["-d", "exec,int,nochain"], log).communicate(timeout=common.PATIENCE)
+    with open(log, encoding="ascii", errors="replace") as f:
+        logged = handlers_of_log(f, end)
+    common.drop_file(log)
+    done = subprocess.run([tools.program("tracesym"), "--calls", "--format", "json", "--elf",
+                           program_of(tools, target), trace], capture_output=True, text=True,
+                          check=True)
+    shown, nodes = {}, [json.loads(line) for line in done.stdout.splitlines()]
+    for n in nodes:
+        if n["kind"] == "exception":
+            total = shown.setdefault(n["function"], [0, 0])
+            total[0] += n["calls"]
+            total[1] += n["inclusive"]
+    functions = {n["function"]: n for n in nodes}
+    common.drop_file(trace)
+    if shown != logged or len(shown) < 4:
+        raise Failure("%r, in the log %r" % (shown, logged))
+    if functions["user_main"]["calls"] or nodes[functions["SVC"]["parent"]]["function"] not in (
+            "user_main", "machine_main"):
+        raise Failure("no user code, or SVC elsewhere")
+    return "%d exceptions of %d names" % (sum(n for n, _ in shown.values()), len(shown))
+
+
 RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus,
-       "privileges": privileges}
+       "privileges": privileges, "calls": calls}

@@ -462,7 +462,7 @@ static bool put_frames(struct backtracer *b, const struct frame_at *f)
     uint32_t scope = innermost(found ? &place : NULL);
     unsigned last;
 
-    if (fn->kind == CALL_SIGNAL) {
+    if (fn->kind == CALL_SIGNAL || fn->kind == CALL_EXCEPTION) {
         return textbuf_printf(&b->out, "#%-2u <%s>\n", b->number++, fn->name);
     }
     site_find(&site, found ? &place : NULL);

@@ -51,8 +51,9 @@ struct cost {
 /* What a node of the tree represents. */
 enum call_kind {
     CALL_FUNCTION,
-    CALL_THREAD, /* the root of a thread */
-    CALL_SIGNAL, /* delivery of signal `number' */
+    CALL_THREAD,    /* the root of a thread */
+    CALL_SIGNAL,    /* delivery of signal `number' */
+    CALL_EXCEPTION, /* of an exception or interrupt of a machine */
 };
 
 struct call_function {

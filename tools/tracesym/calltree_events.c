@@ -47,6 +47,29 @@ static int on_signal(struct digest *d, const struct ctr_signal *s)
     return digest_emit(d, &e, &at, NULL, 0);
 }
 
+/* Only code of the selected privileges is in the tree. */
+static bool is_selected(const struct digest *d, uint32_t privilege)
+{
+    uint32_t mask = d->opt->filter.privileges;
+
+    return !mask || mask >> privilege & 1;
+}
+
+static int on_interrupt(struct digest *d, const struct ctr_interrupt *i)
+{
+    struct ev e = {.type = is_selected(d, i->old_privilege) ? EV_SIGNAL : EV_ENTRY,
+                   .number = INTERRUPT_NUMBER(i->flags, i->number)};
+    struct spot at;
+
+    if (d->ordinal >= d->until) {
+        digest_set_when(d, d->ordinal);
+    }
+    if (!code_locate(d->code, i->from, &d->when, &at)) {
+        return -CTR_E_NOMEM;
+    }
+    return digest_emit(d, &e, &at, NULL, 0);
+}
+
 static int on_sigreturn(struct digest *d, uint64_t pc)
 {
     struct ev e = {.type = EV_SIGRETURN};
@@ -59,6 +82,8 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
 {
     struct ctr_syscall call;
     struct ctr_thread_event thread;
+    struct ctr_interrupt interrupt;
+    struct ctr_intret intret;
     struct ctr_signal sig;
     uint64_t pc;
     int ret = 0;
@@ -85,6 +110,19 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
         break;
     case CTR_EVENT_SIGRETURN:
         ret = ctr_parse_sigreturn(e, &pc) ? 0 : on_sigreturn(d, pc);
+        break;
+    case CTR_EVENT_INTERRUPT:
+        if (ctr_parse_interrupt(e, &interrupt) || interrupt.flags & CTR_INT_EMULATED ||
+            !is_selected(d, interrupt.privilege)) {
+            return 0;
+        }
+        ret = on_interrupt(d, &interrupt);
+        break;
+    case CTR_EVENT_INTRET:
+        if (ctr_parse_intret(e, &intret) || !is_selected(d, intret.old_privilege)) {
+            return 0;
+        }
+        ret = on_sigreturn(d, intret.pc);
         break;
     case CTR_EVENT_GATE:
     case CTR_EVENT_SELECT:

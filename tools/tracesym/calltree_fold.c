@@ -276,7 +276,7 @@ static int go(struct fold *f, struct thread_state *t, const struct ev *e)
 static int on_signal(struct fold *f, struct thread_state *t, const struct ev *e)
 {
     struct fn *fn = code_numbered(f->code, FN_SIGNAL, e->number);
-    int ret = go(f, t, e);
+    int ret = e->type == EV_ENTRY ? 0 : go(f, t, e);
 
     if (!fn) {
         return -CTR_E_NOMEM;
@@ -327,6 +327,7 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
     case EV_FLUSH:
         return 0;
     case EV_SIGNAL:
+    case EV_ENTRY:
         return on_signal(f, t, e);
     case EV_SIGRETURN:
         return on_sigreturn(f, t, e);

@@ -29,6 +29,16 @@ static const char *kuser_name(const struct fold *f, uint64_t vaddr)
     return NULL;
 }
 
+static char *interrupt_name(const struct guest *g, uint32_t code)
+{
+    const uint32_t mask = (1u << INTERRUPT_BITS) - 1, number = code & mask;
+    const struct ctr_interrupt i = {.flags = code >> INTERRUPT_BITS & INTERRUPT_FLAGS,
+                                    .number = number == mask ? CTR_INT_UNKNOWN : number};
+    char buf[GUEST_INTERRUPT_MAX];
+
+    return strdup(guest_interrupt_name(g, &i, buf));
+}
+
 static char *name_of(const struct fold *f, const struct fn *fn)
 {
     char text[160], buf[GUEST_SIGNAL_MAX];
@@ -41,13 +51,16 @@ static char *name_of(const struct fold *f, const struct fn *fn)
     case FN_SIGNAL:
         ctr_trace_info(f->tree->trace, &info);
         guest_init(&guest, &info);
+        if (fn->number & INTERRUPT) {
+            return interrupt_name(&guest, fn->number);
+        }
         snprintf(text, sizeof(text), "signal %s",
                  guest_signal_name(&guest, fn->number, buf));
         break;
     case FN_THREAD:
+        ctr_trace_info(f->tree->trace, &info);
         if (f->opt->separate_threads) {
             t = ctr_trace_thread(f->tree->trace, fn->number);
-            ctr_trace_info(f->tree->trace, &info);
             if (info.machine) {
                 tool_thread_text(&info, t ? t->pid : 0, t ? t->tid : 0, text);
             } else {
@@ -55,6 +68,8 @@ static char *name_of(const struct fold *f, const struct fn *fn)
                          fn->name && *fn->name ? fn->name : "thread", t ? t->pid : 0,
                          t ? t->tid : 0);
             }
+        } else if (info.machine) {
+            return strdup("machine");
         } else {
             p = ctr_trace_process(f->tree->trace, fn->number);
             snprintf(text, sizeof(text), "%s-%d",

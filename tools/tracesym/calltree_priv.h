@@ -26,15 +26,26 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include "cannoli/events.h"
 
 /* ------------------------------------------------------------------- code */
 
 enum fn_kind {
     FN_CODE,    /* a symbol, or an address of code without symbols that was entered */
     FN_STRETCH, /* code without symbols, up to the next symbol: not a function */
-    FN_SIGNAL,
+    FN_SIGNAL,  /* or an exception or interrupt of a machine, see INTERRUPT_NUMBER */
     FN_THREAD,
 };
+
+/* fn.number of an interrupt: the flags and the number by which it is named. */
+#define INTERRUPT 0x80000000u
+#define INTERRUPT_BITS 20
+#define INTERRUPT_NUMBER(flags, number)                                                  \
+    (INTERRUPT | ((flags) & INTERRUPT_FLAGS) << INTERRUPT_BITS |                         \
+     ((number) & ((1u << INTERRUPT_BITS) - 1)))
+#define INTERRUPT_FLAGS                                                                  \
+    (CTR_INT_ASYNC | CTR_INT_TRAP | CTR_INT_FAST | CTR_INT_VECTOR | CTR_INT_VIRTUAL |    \
+     CTR_INT_ERROR)
 
 /* A function, or a stretch of code without symbols.  One object each. */
 struct fn {
@@ -206,6 +217,7 @@ enum ev_type {
     EV_FLUSH,  /* passes on the tree only */
     EV_END,    /* end of a piece, with how its last block was left */
     EV_SIGNAL, /* a transition to the interrupted code, then a handler */
+    EV_ENTRY,  /* a handler only: the interrupted code is not selected */
     EV_SIGRETURN,
     EV_EXEC,
     EV_NAME,

@@ -88,9 +88,10 @@ bool fold_number(struct fold *f, struct fn *fn)
     f->fns[fn->index] = fn;
     t->functions[fn->index] = (struct call_function){
         .index = fn->index,
-        .kind = fn->kind == FN_SIGNAL   ? CALL_SIGNAL
-                : fn->kind == FN_THREAD ? CALL_THREAD
-                                        : CALL_FUNCTION,
+        .kind = fn->kind == FN_THREAD    ? CALL_THREAD
+                : fn->kind != FN_SIGNAL  ? CALL_FUNCTION
+                : fn->number & INTERRUPT ? CALL_EXCEPTION
+                                         : CALL_SIGNAL,
         .module = fn->module,
         .vaddr = fn->vaddr,
         .end = fn->symbol ? fn->end : 0,

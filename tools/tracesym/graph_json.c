@@ -13,6 +13,7 @@ static const char *const kind_names[] = {
     [CALL_FUNCTION] = "function",
     [CALL_THREAD] = "thread",
     [CALL_SIGNAL] = "signal",
+    [CALL_EXCEPTION] = "exception",
 };
 
 /* "function": ..., "kind": ..., and its place. */

@@ -593,8 +593,7 @@ static unsigned symbols_of(const struct command_line *c)
 /* Completes the parsed options; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c, struct tool_options *o)
 {
-    const uint32_t kinds =
-        CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK;
+    const uint32_t kinds = CTR_KIND_EXEC | CTR_KIND_BETWEEN;
     int status = check_modes(c, o);
 
     status = status ? status : filter_options_check(&c->filter, PROG);
