@@ -80,7 +80,7 @@ def of_x86(lines):
 
 def event_of_x86(e):
     """Real mode is not in the log."""
-    if e["op"] == "return" or e["number"] >= 0x100 or int(e["handler"], 16) < 0x110000:
+    if e["op"] == "return" or e["number"] >= 0x100 or int(e["handler"], 16) < 0x100000:
         return None
     requested = e.get("trap", False)
     return (e["number"], int(e.get("syndrome", "0"), 16), requested, RINGS[e["from"]],

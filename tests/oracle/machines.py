@@ -27,30 +27,36 @@ import exceptions
 from common import Failure, Skip
 
 FOLDER = os.path.join(common.GUESTS, "machine")
-Machine = collections.namedtuple("Machine", "qemu cc flags options")
-CFLAGS = ("-O1 -ffreestanding -fno-builtin -nostdlib -static -no-pie -fno-stack-protector "
-          "-Wl,--build-id=none,--no-warn-rwx-segments").split()
+# script: the linker's; a program that is not loaded as a kernel is the machine's firmware
+Machine = collections.namedtuple("Machine", "qemu cc flags options script load")
+CFLAGS = ("-O1 -ffreestanding -fno-builtin -nostdlib -static -no-pie -fno-pie "
+          "-fno-stack-protector -Wl,--build-id=none,--no-warn-rwx-segments,-z,noexecstack").split()
 CLOCK = "-icount shift=0,sleep=off -rtc clock=vm,base=2026-01-01 -nic none -nographic -no-reboot"
 MACHINES = {
     "aarch64-softmmu": Machine(
         "qemu-system-aarch64", "aarch64-linux-gnu-gcc",
         "-mgeneral-regs-only -mno-outline-atomics -Wl,--defsym=BASE=0x40100000",
-        "-M virt,dtb-randomness=off -cpu cortex-a76 -m 128 " + CLOCK),
+        "-M virt,dtb-randomness=off -cpu cortex-a76 -m 128 " + CLOCK, "machine.ld", "-kernel"),
     "riscv64-softmmu": Machine(
         "qemu-system-riscv64", "riscv64-linux-gnu-gcc",
         "-march=rv64ima_zicsr_zifencei -mabi=lp64 -mcmodel=medany -Wl,--defsym=BASE=0x80000000",
-        "-M virt -bios none -m 128 " + CLOCK),
+        "-M virt -bios none -m 128 " + CLOCK, "machine.ld", "-kernel"),
+    "x86_64-softmmu": Machine(
+        "qemu-system-x86_64", "gcc", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none",
+        "-M pc,vmport=off -cpu qemu64,+cx16,-apic -vga none -m 128 " + CLOCK, "x86_64.ld", "-bios"),
 }
 NAMES = {
     "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "privileges",
                         "calls"],
     "riscv64-softmmu": ["exact", "registers", "untouched", "privileges"],
+    "x86_64-softmmu": ["exact", "registers", "untouched", "privileges"],
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
     "aarch64-softmmu": ["pc", "*_el0", "*_el1", "*_el2", "*_el3", "vbar*", "esr*", "far*", "elr*",
                         "spsr*", "sctlr*", "ttbr*", "tcr*", "mair*", "par*"],
     "riscv64-softmmu": ["pc"],
+    "x86_64-softmmu": ["eflags", "cs_base", "ds_base", "es_base", "ss_base"],
 }
 
 
@@ -61,7 +67,7 @@ def program_of(tools, target):
     folder = os.path.join(tools.guests, target)
     out = os.path.join(folder, "machine")
     sources = [os.path.join(FOLDER, name + end) for end in (".S", ".c")]
-    inputs = sources + [os.path.join(FOLDER, f) for f in ("machine.h", "machine.ld")]
+    inputs = sources + [os.path.join(FOLDER, f) for f in ("machine.h", m.script)]
     if os.path.exists(out) and all(os.path.getmtime(f) < os.path.getmtime(out) for f in inputs):
         return out
     os.makedirs(folder, exist_ok=True)
@@ -90,7 +96,13 @@ def command_of(tools, target):
     qemu = os.path.join(tools.qemu_dir, m.qemu)
     if not os.path.exists(qemu):
         raise Skip("no %s" % qemu)
-    return [qemu, *m.options.split(), "-kernel", program_of(tools, target)]
+    program = program_of(tools, target)
+    if m.load == "-bios":
+        image = "%s.%d.bin" % (program, os.getpid())
+        subprocess.run([m.cc.replace("gcc", "objcopy"), "-O", "binary", program, image], check=True)
+        os.rename(image, program + ".bin")
+        program += ".bin"
+    return [qemu, *m.options.split(), m.load, program]
 
 
 def record(tools, target, options, more=()):
@@ -211,6 +223,14 @@ TRACE = re.compile(r"Trace \d+: \S+ \[\w+/(\w+)/(\w+)/")
 AARCH64_LEVEL = re.compile(r"\.\.\.to EL(\d) PC|Exception return from AArch64 EL\d to AArch64 EL(\d)")
 
 
+# By QEMU's flags of the block: riscv's TB_FLAGS.PRIV, x86's HF_CPL
+USER = {
+    "aarch64-softmmu": lambda flags, level: level == 0,
+    "riscv64-softmmu": lambda flags, level: not flags >> 22 & 3,
+    "x86_64-softmmu": lambda flags, level: flags & 3 == 3,
+}
+
+
 def user_of_log(target, lines, end):
     """The pcs of user code, and how many other instructions ran up to `end', inclusive."""
     user, others, level, last = [], 0, 1, None
@@ -226,8 +246,7 @@ def user_of_log(target, lines, end):
                 others -= 1
         elif ran:
             pc = int(ran[1], 16)
-            # riscv: TB_FLAGS.PRIV
-            last = level == 0 if target.startswith("aarch64") else not int(ran[2], 16) >> 22 & 3
+            last = USER[target](int(ran[2], 16), level)
             if last:
                 user.append(pc)
             else:
