@@ -41,12 +41,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     CHECK(dump ? jit_parse_dump(&c, data, n) : jit_parse_perf_map(&c, data, n));
     query(&c);
     jit_code_fini(&c);
+    CHECK(jit_parse_kallsyms(&c, data, n));
+    query(&c);
+    jit_code_fini(&c);
     return 0;
 }
 
 uint8_t *fuzz_seed(unsigned i, size_t *n)
 {
     static const char map[] = "1000 10 f\n1008 10 py::g:/x y.py\n0x1000 4 h\n2000 8 i\n";
+    static const char kernel[] = "ffff800080000000 T _text\nffff800080000000 t alias\n"
+                                 "ffff800080000010 D data\n20 w g\t[module]\n";
     struct jitdump d = {.big = i & 1};
     const void *p = d.p;
     uint8_t *copy;
@@ -55,6 +60,9 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     if (i % 5 == 4) {
         p = map;
         *n = sizeof(map) - 1;
+    } else if (i % 5 == 3) {
+        p = kernel;
+        *n = sizeof(kernel) - 1;
     }
     copy = malloc(*n);
     CHECK(copy);

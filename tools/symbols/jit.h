@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that a program made at run time, as it named them for perf(1): perf maps
- * (perf-PID.map) and jitdump files (jit-PID.dump).
+ * (perf-PID.map) and jitdump files (jit-PID.dump); and functions of a machine's kernel, as
+ * its /proc/kallsyms has them.
  *
  *   jit_code.c      the list of functions, which both parsers fill in
  *   jit_perfmap.c   the parser of perf maps
  *   jit_dump.c      the parser of jitdump files
+ *   jit_kallsyms.c  the parser of /proc/kallsyms
  *   jit_layers.c    functions that do not overlap, and older ones at the same addresses
  *   jit_symfile.c   a layer as a struct symfile, for queries
  *   jit_file.c      reads a file
@@ -75,6 +77,8 @@ bool jit_is_dump(const uint8_t *p, size_t n);
 /* Parsers of a whole file, which must stay as long as c is used; false: no memory. */
 bool jit_parse_perf_map(struct jit_code *c, const uint8_t *p, size_t n);
 bool jit_parse_dump(struct jit_code *c, const uint8_t *p, size_t n);
+/* The same for a copy of a kernel's /proc/kallsyms. */
+bool jit_parse_kallsyms(struct jit_code *c, const uint8_t *p, size_t n);
 
 /* ------------------------------------------------------------------- layers */
 

@@ -136,6 +136,7 @@ struct loader {
     struct jit_trust trust;
     uint64_t start_ns, end_ns; /* of the recording, in the trace's time */
     bool used;                 /* a file was found */
+    bool kallsyms;             /* files are copies of /proc/kallsyms */
 };
 
 __attribute__((format(printf, 2, 3))) static void remark(const struct loader *l,
@@ -243,10 +244,12 @@ static bool add_modules(struct loader *l, struct jit_process *j, const char *pat
 static int use_file(struct loader *l, struct jit_process *j, const char *path,
                     struct jit_file *f)
 {
-    bool dump = jit_is_dump(f->p, f->n);
+    bool dump = !l->kallsyms && jit_is_dump(f->p, f->n);
     uint32_t first = j->nr_mods;
     struct jit_code c = {0};
-    bool ok = dump ? jit_parse_dump(&c, f->p, f->n) : jit_parse_perf_map(&c, f->p, f->n);
+    bool ok = l->kallsyms ? jit_parse_kallsyms(&c, f->p, f->n)
+              : dump      ? jit_parse_dump(&c, f->p, f->n)
+                          : jit_parse_perf_map(&c, f->p, f->n);
 
     c.timed = c.timed && c.begun_ns >= l->start_ns && c.begun_ns <= l->end_ns;
     ok = ok && add_modules(l, j, path, &c);
@@ -454,6 +457,49 @@ int places_jit_load(struct places *p, const struct ctr_trace *tr)
         if (p->jit[i].made || p->jit[i].dump) {
             status = load_found(&l, &p->jit[i]);
         }
+    }
+    return status;
+}
+
+/* --------------------------------------------------------- a machine's kernel */
+
+static bool add_range(struct places *p, struct mod *m)
+{
+    const struct sym_function *v;
+    size_t n = symfile_functions(m->pub.file, &v);
+    struct range r = {.mod = m, .fixed = true};
+
+    if (!n) {
+        return true;
+    }
+    r.start = r.offset = v[0].addr;
+    r.end = v[n - 1].end;
+    return ranges_add(&p->ranges, &r);
+}
+
+int places_kallsyms_load(struct places *p, const struct ctr_trace *tr)
+{
+    const struct modset_options *opt = &p->set->opt;
+    struct jit_process *j = p->jit;
+    struct ctr_info info;
+    struct loader l;
+    int status = TOOL_OK;
+
+    if (!opt->nr_kallsyms) {
+        return TOOL_OK;
+    }
+    ctr_trace_info(tr, &info);
+    init_loader(&l, p, tr);
+    l.kallsyms = l.trust.any = true;
+    if (!info.machine || !p->nr_jit) {
+        remark(&l, "--kallsyms: %s is not the trace of a machine", p->target.path);
+        return TOOL_OK;
+    }
+    for (unsigned i = 0; !status && i < opt->nr_kallsyms; i++) {
+        status = try_file(&l, j, opt->kallsyms[i], false);
+    }
+    for (uint32_t i = 0; !status && i < j->nr_mods; i++) {
+        status = add_range(p, j->mods[i]) ? TOOL_OK : no_memory(&l);
     }
     return status;
 }

@@ -207,6 +207,7 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
 {
     struct modset *s = p->set;
     bool rejected;
+    int status;
 
     p->files = calloc(s->opt.nr_elfs + 1, sizeof(*p->files));
     if (!p->files) {
@@ -236,7 +237,12 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
             }
         }
     }
-    if (!s->opt.nr_elfs && !s->opt.quiet && !s->opt.unmapped_quiet) {
+    status = places_kallsyms_load(p, tr);
+    if (status) {
+        return status;
+    }
+    if (!s->opt.nr_elfs && !s->opt.nr_kallsyms && !s->opt.quiet &&
+        !s->opt.unmapped_quiet) {
         tool_error(s->opt.prog,
                    "%s: %s: which programs and libraries ran is not known (--elf)",
                    p->target.path, why_unmapped(tr));
@@ -305,7 +311,7 @@ int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *
     int status = new_places(out, s, tr, path, reopen, open_flags);
     struct places *p = *out;
 
-    if (!status && !p->mappings && !s->opt.nr_elfs) {
+    if (!status && !p->mappings && !s->opt.nr_elfs && !s->opt.nr_kallsyms) {
         places_free(p);
         *out = NULL;
         return TOOL_OK;

@@ -175,6 +175,8 @@ void places_jit_fini(struct places *p);
 /* Call for all mappings, then load: TOOL_OK, or TOOL_FAILED after a message. */
 void places_jit_note(struct places *p, const struct ctr_mapping *m);
 int places_jit_load(struct places *p, const struct ctr_trace *tr);
+/* The kernel of a machine, by the options: adds its ranges. */
+int places_kallsyms_load(struct places *p, const struct ctr_trace *tr);
 /* Adds the ranges of executable memory of no module; false: no memory. */
 bool places_jit_add_ranges(struct places *p, const struct ctr_mapping *m);
 /* As places_find, in generated code. */

@@ -56,6 +56,9 @@ enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *a
     case SYM_OPT_PERF_MAP:
         ok = *arg && tool_words_add(&o->perf_maps, arg);
         break;
+    case SYM_OPT_KALLSYMS:
+        ok = *arg && tool_words_add(&o->kallsyms, arg);
+        break;
     case SYM_OPT_DEBUGINFOD:
         o->debuginfod = true;
         break;
@@ -63,6 +66,17 @@ enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *a
         return TOOL_OTHER_GROUP;
     }
     return ok ? TOOL_PARSED : TOOL_BAD_ARG;
+}
+
+static bool check_readable(const struct tool_words *files, const char *prog)
+{
+    for (unsigned i = 0; i < files->n; i++) {
+        if (access(files->v[i], R_OK)) {
+            tool_error(prog, "%s: %s", files->v[i], strerror(errno));
+            return false;
+        }
+    }
+    return true;
 }
 
 int sym_options_finish(const struct sym_options *o, const char *prog,
@@ -85,13 +99,11 @@ int sym_options_finish(const struct sym_options *o, const char *prog,
     out->debuginfod = o->debuginfod;
     out->perf_maps = o->perf_maps.v;
     out->nr_perf_maps = o->perf_maps.n;
-    for (unsigned i = 0; i < o->perf_maps.n; i++) {
-        if (access(o->perf_maps.v[i], R_OK)) {
-            tool_error(prog, "%s: %s", o->perf_maps.v[i], strerror(errno));
-            return TOOL_FAILED;
-        }
-    }
-    return TOOL_OK;
+    out->kallsyms = o->kallsyms.v;
+    out->nr_kallsyms = o->kallsyms.n;
+    return check_readable(&o->perf_maps, prog) && check_readable(&o->kallsyms, prog)
+               ? TOOL_OK
+               : TOOL_FAILED;
 }
 
 void sym_options_fini(struct sym_options *o)
@@ -102,6 +114,7 @@ void sym_options_fini(struct sym_options *o)
     free(o->elfs.v);
     free(o->debug_dirs.v);
     free(o->perf_maps.v);
+    free(o->kallsyms.v);
     free(o->substitute.v);
     *o = (struct sym_options){0};
 }

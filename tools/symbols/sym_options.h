@@ -18,6 +18,7 @@ enum {
     SYM_OPT_FORCE,
     SYM_OPT_PERF_MAP,
     SYM_OPT_DEBUGINFOD,
+    SYM_OPT_KALLSYMS,
 };
 
 /* Rows of a table of struct tool_option; SYM_OPTIONS_FILES for tools that show no source
@@ -33,6 +34,8 @@ enum {
          "query the servers of DEBUGINFOD_URLS for debug files that are not here"},      \
         {SYM_OPT_PERF_MAP, "perf-map", "FILE",                                           \
          "name code made at run time by a perf map or jitdump; may be repeated"},        \
+        {SYM_OPT_KALLSYMS, "kallsyms", "FILE",                                           \
+         "name a machine's kernel by its /proc/kallsyms; may be repeated"},              \
         {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
 #define SYM_OPTIONS                                                                      \
     SYM_OPTIONS_FILES, {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",           \
@@ -40,7 +43,7 @@ enum {
 
 /* The parsed options; must be zeroed first. */
 struct sym_options {
-    struct tool_words elfs, debug_dirs, perf_maps;
+    struct tool_words elfs, debug_dirs, perf_maps, kallsyms;
     struct tool_words substitute; /* FROM and TO, one after the other */
     const char *sysroot;
     bool only_elf, force, debuginfod;
