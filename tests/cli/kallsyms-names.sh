@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The functions of a machine's kernel, named by a copy of its /proc/kallsyms: all tools know
-# them; data symbols end functions, of several names at an address one counts, wrong lines
-# are reported once.
+# The functions of a machine's kernel, named by a copy of its /proc/kallsyms or by its image:
+# all tools know them; data symbols end functions, of several names at an address one counts,
+# wrong lines are reported once; where a kernel that moved itself runs is found by its code.
 . "$SRC/tests/cli/libtracedump.sh"
 sym=$BIN/tracesym
 need python3
@@ -74,4 +74,29 @@ is_usage tracesym --kallsyms= t.ctr
 "$TOOLS/mktrace" chosen program.ctr || exit 1
 run 0 "$sym" --functions --kallsyms=kallsyms program.ctr
 grep -q -- '--kallsyms: program.ctr is not the trace of a machine$' stderr || fail "$(cat stderr)"
+
+# A kernel's image, in each layout, where it is linked for and elsewhere.
+base=0xffff800080000000
+for layout in new old percpu; do
+    for slide in 0 0x1fe00000; do
+        "$TOOLS/mktrace" kernel $base $slide $layout image k.ctr || exit 1
+        run 0 "$sym" --functions --json --kallsyms=image k.ctr
+        silent "$layout $slide"
+        python3 - stdout <<'END' || fail "$layout $slide: $(cat stdout)"
+import json, sys
+got = {e["function"]: e["self"] for e in map(json.loads, open(sys.argv[1])) if e["module"]}
+sys.exit(got != {"fn_%03u" % i: 16 if i == 1 else 8 for i in range(300)} and repr(got))
+END
+    done
+done
+run 0 "$BIN/tracedump" --kallsyms=image -c --pc fn_001 k.ctr
+grep -Eq '^ +16 +0 +0  total$' stdout || fail "--pc fn_001: $(cat stdout)"
+# One that is not the trace's, a part of one.
+run 0 "$sym" --functions --kallsyms=image t.ctr
+one_line "another kernel"
+grep -q 'image: it is not the kernel of the trace$' stderr || fail "$(cat stderr)"
+head -c 24000 image >part
+run 0 "$sym" --functions --kallsyms=part k.ctr
+one_line "a part"
+grep -q 'part: it has no kallsyms that can be read$' stderr || fail "$(cat stderr)"
 finish

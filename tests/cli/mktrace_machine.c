@@ -2,13 +2,16 @@
 /*
  * `mktrace machine NAME FILE': a small trace of a machine: two vCPUs, code of each
  * privilege that its name knows, exceptions and interrupts with each form of name, returns,
- * address spaces.
+ * address spaces.  `mktrace kernel BASE SLIDE LAYOUT IMAGE FILE': the image of a kernel
+ * (mkkernel.h) that is linked for BASE, and a trace in which it runs SLIDE above it: each
+ * function once, fn_001 twice.
  */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "maker.h"
+#include "mkkernel.h"
 
 #define LOAD8 3u
 
@@ -189,5 +192,44 @@ void make_machine(const char *name, const char *path)
         context(&m, 0, 0, 0);
         flush_chunk(&m, thread[cpu], 0);
     }
+    maker_close(&m, true);
+}
+
+static void write_image(const char *path, const struct kernel_image *k)
+{
+    FILE *f = fopen(path, "wb");
+
+    if (!f || fwrite(k->p, 1, k->n, f) != k->n || fclose(f)) {
+        perror(path);
+        exit(1);
+    }
+}
+
+/* argv: BASE SLIDE LAYOUT IMAGE FILE; LAYOUT: "new", "old" or "percpu". */
+void make_kernel(char **argv)
+{
+    static struct kernel_image image;
+    const uint64_t base = strtoull(argv[0], NULL, 0), slide = strtoull(argv[1], NULL, 0);
+    struct maker m = {0};
+    uint32_t thread;
+
+    kernel_make(&image, base, !strcmp(argv[2], "old"), !strcmp(argv[2], "percpu"));
+    write_image(argv[3], &image);
+    maker_open(&m, argv[4], "aarch64-softmmu", EM_AARCH64, false, 64, CTR_EVENTS_EXEC);
+    for (unsigned f = 0; f < KERNEL_FUNCTIONS; f++) {
+        struct block b = {.id = f + 1,
+                          .pc = base + slide + KERNEL_CODE + 64 * f,
+                          .mode = CTR_PRIVILEGE_KERNEL << 4};
+        for (unsigned i = 0; i < 8; i++) {
+            block_insn(&b, image.p + KERNEL_CODE + 64 * f + 4 * i, 4);
+        }
+        add_block(&m, &b);
+    }
+    thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
+    for (unsigned f = 0; f < KERNEL_FUNCTIONS; f++) {
+        put_word(&m, f + 1);
+    }
+    put_word(&m, 2);
+    flush_chunk(&m, thread, 0);
     maker_close(&m, true);
 }

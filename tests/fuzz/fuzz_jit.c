@@ -8,7 +8,8 @@
 #include "fuzz.h"
 #include "fuzz_symbols.h"
 #include "jitdump.h"
-#include "symbols/jit.h"
+#include "cli/mkkernel.h"
+#include "symbols/jit_kernel.h"
 
 #define LAYERS 3u
 
@@ -44,6 +45,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     CHECK(jit_parse_kallsyms(&c, data, n));
     query(&c);
     jit_code_fini(&c);
+    if (jit_is_kernel(data, n)) {
+        struct jit_kernel k;
+        CHECK(jit_parse_kernel(&c, &k, data, n));
+        query(&c);
+        jit_kernel_fini(&k);
+        jit_code_fini(&c);
+    }
     return 0;
 }
 
@@ -60,6 +68,11 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     if (i % 5 == 4) {
         p = map;
         *n = sizeof(map) - 1;
+    } else if (i % 10 == 8) {
+        static struct kernel_image image;
+        kernel_make(&image, 0xffff800080000000, i % 20 == 8, i % 40 > 20);
+        p = image.p;
+        *n = image.n;
     } else if (i % 5 == 3) {
         p = kernel;
         *n = sizeof(kernel) - 1;

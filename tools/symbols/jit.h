@@ -8,6 +8,7 @@
  *   jit_perfmap.c   the parser of perf maps
  *   jit_dump.c      the parser of jitdump files
  *   jit_kallsyms.c  the parser of /proc/kallsyms
+ *   jit_kernel.c    the parser of kernel images (jit_kernel.h)
  *   jit_layers.c    functions that do not overlap, and older ones at the same addresses
  *   jit_symfile.c   a layer as a struct symfile, for queries
  *   jit_file.c      reads a file

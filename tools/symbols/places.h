@@ -48,7 +48,7 @@ struct modset_options {
     const char *const *perf_maps;
     unsigned nr_perf_maps;
     bool no_generated; /* no perf maps and jitdumps */
-    /* Copies of /proc/kallsyms, for the kernels of machines. */
+    /* Images or copies of /proc/kallsyms of machines' kernels. */
     const char *const *kallsyms;
     unsigned nr_kallsyms;
     /* Globs: only modules whose path or name matches get a file; 0: all. */

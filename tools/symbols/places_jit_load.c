@@ -19,7 +19,7 @@
 
 #include "common/array.h"
 #include "common/options.h"
-#include "symbols/jit.h"
+#include "symbols/jit_kernel.h"
 
 #define NO_PROCESS UINT32_MAX
 #define NS UINT64_C(1000000000)
@@ -136,7 +136,8 @@ struct loader {
     struct jit_trust trust;
     uint64_t start_ns, end_ns; /* of the recording, in the trace's time */
     bool used;                 /* a file was found */
-    bool kallsyms;             /* files are copies of /proc/kallsyms */
+    bool kallsyms;             /* files are of --kallsyms, for this trace */
+    struct ctr_trace *tr;
 };
 
 __attribute__((format(printf, 2, 3))) static void remark(const struct loader *l,
@@ -159,12 +160,18 @@ static int no_memory(const struct loader *l)
     return TOOL_FAILED;
 }
 
+enum format { FORMAT_LINES, FORMAT_DUMP, FORMAT_KERNEL };
+
 static void remark_damage(const struct loader *l, const char *path,
-                          const struct jit_code *c, bool dump, bool cut)
+                          const struct jit_code *c, enum format format, bool cut)
 {
+    const bool dump = format == FORMAT_DUMP;
+
     if (cut) {
         remark(l, "%s: larger than %u MiB; only its begin is used", path,
                (unsigned)(JIT_MAX_BYTES >> 20));
+    } else if (c->nr_bad && format == FORMAT_KERNEL) {
+        remark(l, "%s: %s", path, c->bad_why);
     } else if (c->nr_bad && dump) {
         remark(l, "%s: damaged at byte %" PRIu64 " (%s); %s is used", path, c->bad_at,
                c->bad_why,
@@ -241,20 +248,46 @@ static bool add_modules(struct loader *l, struct jit_process *j, const char *pat
     return ok;
 }
 
+/* Names by a kernel's image: of functions where the trace has them. */
+static bool parse_kernel(const struct loader *l, struct jit_code *c,
+                         const struct jit_file *f)
+{
+    struct jit_kernel k;
+    uint64_t slide = 0;
+    bool ok = jit_parse_kernel(c, &k, f->p, f->n);
+
+    if (ok && c->nr_functions && !kernel_slide(l->tr, &k, &slide)) {
+        jit_bad(c, 0, "it is not the kernel of the trace");
+        c->nr_functions = 0;
+    }
+    for (size_t i = 0; i < c->nr_functions; i++) {
+        c->functions[i].addr += slide;
+        c->functions[i].end += slide;
+    }
+    jit_kernel_fini(&k);
+    return ok;
+}
+
 static int use_file(struct loader *l, struct jit_process *j, const char *path,
                     struct jit_file *f)
 {
     bool dump = !l->kallsyms && jit_is_dump(f->p, f->n);
     uint32_t first = j->nr_mods;
     struct jit_code c = {0};
-    bool ok = l->kallsyms ? jit_parse_kallsyms(&c, f->p, f->n)
-              : dump      ? jit_parse_dump(&c, f->p, f->n)
-                          : jit_parse_perf_map(&c, f->p, f->n);
+    bool kernel = l->kallsyms && jit_is_kernel(f->p, f->n);
+    bool ok = kernel        ? parse_kernel(l, &c, f)
+              : l->kallsyms ? jit_parse_kallsyms(&c, f->p, f->n)
+              : dump        ? jit_parse_dump(&c, f->p, f->n)
+                            : jit_parse_perf_map(&c, f->p, f->n);
 
     c.timed = c.timed && c.begun_ns >= l->start_ns && c.begun_ns <= l->end_ns;
     ok = ok && add_modules(l, j, path, &c);
     if (ok) {
-        remark_damage(l, path, &c, dump, f->cut);
+        remark_damage(l, path, &c,
+                      kernel ? FORMAT_KERNEL
+                      : dump ? FORMAT_DUMP
+                             : FORMAT_LINES,
+                      f->cut);
     }
     jit_code_fini(&c);
     if (dump && j->nr_mods > first) { /* functions have their bytes there */
@@ -477,7 +510,7 @@ static bool add_range(struct places *p, struct mod *m)
     return ranges_add(&p->ranges, &r);
 }
 
-int places_kallsyms_load(struct places *p, const struct ctr_trace *tr)
+int places_kallsyms_load(struct places *p, struct ctr_trace *tr)
 {
     const struct modset_options *opt = &p->set->opt;
     struct jit_process *j = p->jit;
@@ -491,6 +524,7 @@ int places_kallsyms_load(struct places *p, const struct ctr_trace *tr)
     ctr_trace_info(tr, &info);
     init_loader(&l, p, tr);
     l.kallsyms = l.trust.any = true;
+    l.tr = tr;
     if (!info.machine || !p->nr_jit) {
         remark(&l, "--kallsyms: %s is not the trace of a machine", p->target.path);
         return TOOL_OK;

@@ -176,7 +176,14 @@ void places_jit_fini(struct places *p);
 void places_jit_note(struct places *p, const struct ctr_mapping *m);
 int places_jit_load(struct places *p, const struct ctr_trace *tr);
 /* The kernel of a machine, by the options: adds its ranges. */
-int places_kallsyms_load(struct places *p, const struct ctr_trace *tr);
+int places_kallsyms_load(struct places *p, struct ctr_trace *tr);
+
+/* --------------------------------------------------------- places_kernel.c */
+
+struct jit_kernel;
+/* What to add to the addresses of a kernel's image for those of the trace; false: the
+ * trace is not of that kernel. */
+bool kernel_slide(struct ctr_trace *tr, const struct jit_kernel *k, uint64_t *slide);
 /* Adds the ranges of executable memory of no module; false: no memory. */
 bool places_jit_add_ranges(struct places *p, const struct ctr_mapping *m);
 /* As places_find, in generated code. */

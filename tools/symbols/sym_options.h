@@ -35,7 +35,7 @@ enum {
         {SYM_OPT_PERF_MAP, "perf-map", "FILE",                                           \
          "name code made at run time by a perf map or jitdump; may be repeated"},        \
         {SYM_OPT_KALLSYMS, "kallsyms", "FILE",                                           \
-         "name a machine's kernel by its /proc/kallsyms; may be repeated"},              \
+         "name a machine's kernel by its image or /proc/kallsyms"},                      \
         {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
 #define SYM_OPTIONS                                                                      \
     SYM_OPTIONS_FILES, {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",           \
