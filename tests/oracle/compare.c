@@ -28,6 +28,7 @@
  * With --cpu only the witness's blocks of this vCPU count, with the accesses that follow
  * them: one host thread runs all vCPUs.
  *
+ * With --limit only so many instructions are compared, and both must have them.
  * With --until both must reach this pc, and nothing after it is compared: a machine that
  * has switched itself off runs on until QEMU notices.
  *
@@ -84,6 +85,7 @@ struct rules {
     struct counts *c;
     bool values, swapped_loads, big_endian;
     uint64_t until; /* 0: the end */
+    uint64_t limit; /* 0: none */
 };
 
 static void print_insn(const char *label, const struct insn *in)
@@ -464,6 +466,9 @@ static bool compare(struct witness *w, struct trace *t, struct rules *r)
                 drop_failed_store(r, a, b, a->cflags & CF_PARALLEL);
             }
         }
+        if (r->limit && n == r->limit && a && b) {
+            break;
+        }
         if (r->until ? a && b && a->pc == r->until && b->pc == r->until : !a && !b) {
             break;
         }
@@ -601,6 +606,7 @@ int main(int argc, char **argv)
         {"big-endian", no_argument, NULL, 'b'},
         {"machine", no_argument, NULL, 'm'},
         {"until", required_argument, NULL, 'u'},
+        {"limit", required_argument, NULL, 'n'},
         {"cpu", required_argument, NULL, 'c'},
         {NULL, 0, NULL, 0},
     };
@@ -650,6 +656,9 @@ int main(int argc, char **argv)
             break;
         case 'u':
             r.until = strtoull(optarg, NULL, 0);
+            break;
+        case 'n':
+            r.limit = strtoull(optarg, NULL, 0);
             break;
         default:
             return 2;

@@ -5,6 +5,7 @@ exact      instructions and accesses with their values: QEMU's log with -one-ins
            and the plugin mem
 registers  registers after each instruction: QEMU's plugin execlog
 vcpus      exact, for each of four vCPUs
+firmware   exact, for the first instructions of real firmware: SeaBIOS, EDK2, U-Boot ...
 calls      exceptions in the call tree, with all that their handlers executed: QEMU's log
 privileges code without privileges alone, recorded (--user) or shown, and all other code: the
            log of what runs, with QEMU's log of exceptions or its flags of each block
@@ -21,6 +22,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 
 import common
 import exceptions
@@ -45,11 +47,22 @@ MACHINES = {
         "qemu-system-x86_64", "gcc", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none",
         "-M pc,vmport=off -cpu qemu64,+cx16,-apic -vga none -m 128 " + CLOCK, "x86_64.ld", "-bios"),
 }
+# What a machine starts with, from packages.  The monitor ends it.
+CALM = CLOCK.replace("-nographic", "-display none -serial null -monitor stdio")
+FIRMWARE = {
+    "aarch64-softmmu": "-M virt,dtb-randomness=off -cpu cortex-a57 -m 256 "
+                       "-bios /usr/share/qemu-efi-aarch64/QEMU_EFI.fd",
+    "riscv64-softmmu": "-M virt -m 256 -bios "
+                       "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf "
+                       "-kernel /usr/lib/u-boot/qemu-riscv64_smode/uboot.elf",
+    "x86_64-softmmu": "-M pc,vmport=off -global apic.vapic=off -vga none -m 128 "
+                      "-bios /usr/share/seabios/bios-256k.bin",
+}
 NAMES = {
     "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "privileges",
-                        "calls"],
-    "riscv64-softmmu": ["exact", "registers", "untouched", "privileges"],
-    "x86_64-softmmu": ["exact", "registers", "untouched", "privileges"],
+                        "calls", "firmware"],
+    "riscv64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware"],
+    "x86_64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware"],
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
@@ -342,5 +355,43 @@ def calls(tools, target):
     return "%d exceptions of %d names" % (sum(n for n, _ in shown.values()), len(shown))
 
 
+def wait_for_end_of_window(tools, trace, recorder):
+    while recorder.poll() is None:
+        time.sleep(0.2)
+        done = subprocess.run([tools.program("cannoli-ctl"), "--socket", trace + ".ctl", "--json", "status"],
+                              capture_output=True, text=True)
+        if done.returncode == 0 and json.loads(done.stdout)["for_instructions"] == 0:
+            return
+
+
+def firmware(tools, target, insns=400000):
+    """The first instructions of a machine's firmware.  The monitor ends the machine."""
+    command = [os.path.join(tools.qemu_dir, "qemu-system-" + target.split("-")[0]),
+               *CALM.split(), *FIRMWARE[target].split()]
+    for path in (command[0], *(w for w in command if w.startswith("/usr/"))):
+        if not os.path.exists(path):
+            raise Skip("no " + path)
+    trace = os.path.join(tools.work, "firmware-%s.ctr" % target)
+    recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "--control", "--events",
+                                 "exec,mem,val", "--for-instructions", str(insns), "-o", trace, "--",
+                                 *command],
+                                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    wait_for_end_of_window(tools, trace, recorder)
+    _, error = recorder.communicate(b"quit\n", timeout=common.PATIENCE)
+    if recorder.returncode:
+        raise Failure("status %d: %s" % (recorder.returncode, error.decode()[-300:]))
+    log = trace + ".log"
+    os.mkfifo(log)
+    witness = run_witness(command, ["-d", "in_asm,exec,nochain,plugin", "-plugin",
+                                    tools.plugin() + ",print-accesses=true"], log)
+    try:
+        return compare(tools, target, trace, log, ["--limit", str(insns - 100)])
+    finally:
+        witness.kill()
+        witness.communicate()
+        os.unlink(log)
+        common.drop_file(trace)
+
+
 RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus,
-       "privileges": privileges, "calls": calls}
+       "privileges": privileges, "calls": calls, "firmware": firmware}
