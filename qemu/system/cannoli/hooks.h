@@ -60,6 +60,9 @@ void cannoli_transition_begin(CPUState *cpu, uint64_t return_pc);
     ((cpu)->neg.cannoli.transition = (number))
 #define CANNOLI_RETURN 0xffff
 
+/* The TLB forgets a page: so do indirect jumps (accel/tcg/cannoli/jump.c). */
+void cannoli_forget_page(CPUState *cpu, uint64_t page);
+
 /* The vCPU is removed. */
 #define cannoli_vcpu_end(cpu) cannoli_thread_end(cpu)
 
@@ -74,6 +77,7 @@ void cannoli_transition_begin(CPUState *cpu, uint64_t return_pc);
 #define cannoli_interrupt_return(cpu)
 #define cannoli_kernel_entry(cpu, number)
 #define cannoli_vcpu_end(cpu)
+#define cannoli_forget_page(cpu, page)
 
 #endif /* CONFIG_CANNOLI */
 

@@ -12,7 +12,8 @@
  * time as the events of blocks cost.
  *
  * Only the thread itself uses and fills its cache.  Code that invalidates a
- * block removes it from the caches of all threads, as from CPUJumpCache.
+ * block removes it from the caches of all threads, as from CPUJumpCache; and as
+ * there, what a machine's TLB forgets of a page is removed.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -27,6 +28,7 @@
 #include "tcg/helper-info.h"
 #include "exec/helper-head.h.inc"
 #include "pass.h"
+#include "system/cannoli/hooks.h"
 #include "accel/tcg/internal-common.h"
 #include "accel/tcg/tb-hash.h"
 
@@ -77,6 +79,39 @@ void cannoli_forget_jumps(CPUState *cpu)
         }
     }
 }
+
+#ifndef CONFIG_USER_ONLY
+void cannoli_forget_page(CPUState *cpu, uint64_t page)
+{
+    CannoliJump *jumps = cannoli_cpu(cpu)->jumps;
+
+    if (jumps) {
+        jumps += tb_jmp_cache_hash_page(page);
+        for (int i = 0; i < TB_JMP_PAGE_SIZE; i++) {
+            if (qatomic_read(&jumps[i].code)) {
+                qatomic_set(&jumps[i].code, NULL);
+            }
+        }
+    }
+}
+#endif
+
+/*
+ * Does QEMU do something at each block, or with one instruction at a time?  For
+ * a program that is as at its start, in a machine the monitor can change it.
+ */
+static bool watched(void)
+{
+    return qatomic_read(&one_insn_per_tb) ||
+           qemu_loglevel_mask(CPU_LOG_EXEC | CPU_LOG_TB_CPU |
+                              CPU_LOG_TB_NOCHAIN);
+}
+
+#ifdef CONFIG_USER_ONLY
+#define now_watched() false
+#else
+#define now_watched() watched()
+#endif
 
 static __attribute__((noinline)) const void *
 query_qemu(CPUArchState *env, vaddr pc, uint64_t cs_base, uint32_t flags)
@@ -145,7 +180,7 @@ static NO_GUARD NO_CLEARING const void *helper_cannoli_jump(CPUArchState *env)
         if (likely(code && j->pc == pc && j->cs_base == cs_base &&
                    j->flags == flags && j->cflags == cpu->tcg_cflags &&
                    !c->once && !cpu->singlestep_enabled &&
-                   QTAILQ_EMPTY(&cpu->breakpoints))) {
+                   QTAILQ_EMPTY(&cpu->breakpoints) && !now_watched())) {
             return code;
         }
     }
@@ -161,14 +196,7 @@ static TCGHelperInfo info_jump = {
 
 bool cannoli_gen_jump(TCGv_ptr to)
 {
-#ifndef CONFIG_USER_ONLY
-    /* Where code is depends on the page tables, too. */
-    return false;
-#endif
-    /* In user mode these stay as they were at the start. */
-    if (!cannoli_on || qatomic_read(&one_insn_per_tb) ||
-        qemu_loglevel_mask(CPU_LOG_EXEC | CPU_LOG_TB_CPU |
-                           CPU_LOG_TB_NOCHAIN)) {
+    if (!cannoli_on || watched()) {
         return false;
     }
     tcg_gen_call1(helper_cannoli_jump, &info_jump, tcgv_ptr_temp(to),

@@ -252,7 +252,8 @@ void cannoli_loop_exit(CPUState *cpu)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
     CannoliThread *t = c->thread;
-    bool restart = !c->partial && starts_again(cpu->exception_index);
+    bool restart =
+        !c->partial && !c->transition && starts_again(cpu->exception_index);
     uint32_t insn = c->insn & CANNOLI_INSN_NUMBER;
     const CannoliBlock *b = c->block;
     int derived = -1;
