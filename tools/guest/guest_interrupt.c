@@ -16,6 +16,7 @@
 #define FIRST_SHARED_INTID 32u /* below: of the processor itself */
 #define FIRST_M_IRQ 16u
 #define FIRST_USER_VECTOR 32u
+#define NMI_VECTOR 2u
 
 static const char *const arm_ec[64] = {
     [0x00] = "Undefined Instruction",
@@ -192,7 +193,9 @@ static const char *x86_name(const struct ctr_interrupt *i, char *buf)
     case CTR_INT_SMI:
         return "SMI";
     }
-    if (i->flags & CTR_INT_TRAP || !name) {
+    /* A controller that nobody set up sends the numbers of exceptions. */
+    if (i->flags & CTR_INT_TRAP || !name ||
+        (i->flags & CTR_INT_ASYNC && i->number != NMI_VECTOR)) {
         snprintf(buf, GUEST_INTERRUPT_MAX, "%s 0x%x",
                  i->flags & CTR_INT_TRAP ? "INT" : "IRQ", i->number);
         return buf;

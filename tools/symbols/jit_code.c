@@ -38,7 +38,7 @@ bool jit_add_string(struct jit_code *c, const void *text, size_t n, uint32_t *ou
     /* The first string is "". */
     size_t at = c->string_bytes ? c->string_bytes : 1;
 
-    /* Files are bounded, and so are the strings in them. */
+    /* Files are bounded, and so are the strings in them; jit_kernel.c bounds its own. */
     if (!array_reserve(&c->strings, &c->cap_strings, at + n + 1, 1)) {
         return false;
     }

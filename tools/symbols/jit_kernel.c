@@ -4,8 +4,8 @@
  * (kernel/kallsyms.c, scripts/kallsyms.c): names are packed with a table of 256 tokens,
  * which is found by the tokens of the ten digits, and everything else by its place beside
  * that table.  Images of 64-bit little-endian kernels with relative addresses
- * (CONFIG_KALLSYMS_BASE_RELATIVE, names of up to two length bytes: since Linux 6.1):
- * Image of arm64 and riscv, bzImage of x86 packed with zstd, ELF.
+ * (CONFIG_KALLSYMS_BASE_RELATIVE) of Linux 6.1, and since 6.4 (in between, other tables are
+ * among these): Image of arm64 and riscv, bzImage of x86 packed with zstd, ELF.
  */
 #include "symbols/jit_kernel.h"
 
@@ -112,7 +112,8 @@ struct tables {
     uint32_t nr_names;
     size_t offsets;
     uint64_t base;
-    bool percpu; /* negative offsets count from base - 1 downwards */
+    bool percpu;     /* negative offsets count from base - 1 downwards */
+    uint64_t budget; /* names that may still be looked at to find where they begin */
 };
 
 /* The table whose tokens of the digits are at `digits'; false: none is. */
@@ -133,7 +134,9 @@ static bool find_tokens(struct tables *t, size_t digits)
     t->tokens = end = at;
     t->index = 0;
     for (unsigned i = 0; i < TOKENS; i++) {
-        const uint8_t *zero = end < t->n ? memchr(t->p + end, 0, t->n - end) : NULL;
+        size_t most = end < t->n ? t->n - end : 0;
+        const uint8_t *zero =
+            memchr(t->p + end, 0, most < MAX_NAME + 1 ? most : MAX_NAME + 1);
         if (!zero || zero == t->p + end) {
             return false;
         }
@@ -187,20 +190,23 @@ static unsigned name_bytes(const struct tables *t, size_t *at)
     return n;
 }
 
-static bool names_fit(const struct tables *t, size_t names, uint32_t nr)
+static bool names_fit(struct tables *t, size_t names, uint32_t nr)
 {
     size_t at = names;
 
-    for (uint32_t i = 0; i < nr; i++) {
+    for (uint32_t i = 0; i < nr && t->budget; i++) {
+        unsigned len;
+        t->budget--;
         if (i % MARKED == 0 && le32(t->p + t->markers + 4 * (i / MARKED)) != at - names) {
             return false;
         }
-        at += name_bytes(t, &at);
+        len = name_bytes(t, &at);
+        at += len;
         if (at > t->markers) {
             return false;
         }
     }
-    return t->markers - at < 8;
+    return t->budget && t->markers - at < 8;
 }
 
 /* The names are before the markers, and their number is before them. */
@@ -253,7 +259,7 @@ static bool offsets_fit(struct tables *t, size_t at, size_t base)
     return before != 0;
 }
 
-/* After the tokens, since Linux 6.4, or before the number of names. */
+/* After the tokens, since Linux 6.4, or before the number of names, as in 6.1. */
 static bool find_offsets(struct tables *t)
 {
     size_t after = align8(t->index + 2 * TOKENS), bytes = align8(4 * (size_t)t->nr_names);
@@ -318,26 +324,34 @@ static bool add_functions(struct jit_code *c, const struct tables *t, uint64_t *
     char name[MAX_NAME + 1];
     size_t at = t->names;
     uint64_t taken = 0;
+    uint32_t next = 0; /* the first name of a higher address */
 
     *text = 0;
-    for (uint32_t i = 0; i < t->nr_names; i++) {
+    for (uint32_t i = 0; i < t->nr_names && c->nr_functions < JIT_MAX_FUNCTIONS; i++) {
         struct jit_function f = {.addr = address_of(t, i)};
         size_t len = unpack_name(t, &at, name);
-        uint32_t next = i + 1;
 
-        while (next < t->nr_names && address_of(t, next) == f.addr) {
+        for (next = next > i ? next : i + 1;
+             next < t->nr_names && address_of(t, next) == f.addr;) {
             next++;
         }
         f.end = next < t->nr_names ? address_of(t, next) : f.addr + MAX_FUNCTION_BYTES;
-        if (len < 2 || !is_code(name[0]) || f.end <= f.addr || f.addr + 1 == taken) {
+        if (len < 2 || !is_code(name[0])) {
+            continue;
+        }
+        if (!*text && ((len == 6 && !memcmp(name + 1, "_text", 5)) ||
+                       (len == 7 && !memcmp(name + 1, "_start", 6)))) {
+            *text = f.addr;
+        }
+        if (f.end <= f.addr || f.addr + 1 == taken) {
             continue;
         }
         if (f.end - f.addr > MAX_FUNCTION_BYTES) {
             f.end = f.addr + MAX_FUNCTION_BYTES;
         }
-        if (!*text && ((len == 6 && !memcmp(name + 1, "_text", 5)) ||
-                       (len == 7 && !memcmp(name + 1, "_start", 6)))) {
-            *text = f.addr;
+        if (c->string_bytes > JIT_MAX_BYTES) {
+            jit_bad(c, i, "its names are too long");
+            return true;
         }
         taken = f.addr + 1;
         if (!jit_add_string(c, name + 1, len - 1, &f.name) || !jit_add(c, &f, i)) {
@@ -386,7 +400,7 @@ bool jit_parse_kernel(struct jit_code *c, struct jit_kernel *k, const uint8_t *p
             return why != NULL;
         }
     }
-    t = (struct tables){.p = k->p, .n = k->n};
+    t = (struct tables){.p = k->p, .n = k->n, .budget = 4 * (uint64_t)k->n};
     if (!find_tables(&t)) {
         jit_bad(c, 0, "it has no kallsyms that can be read");
         return true;

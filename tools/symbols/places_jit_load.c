@@ -167,7 +167,7 @@ static void remark_damage(const struct loader *l, const char *path,
 {
     const bool dump = format == FORMAT_DUMP;
 
-    if (cut) {
+    if (cut && !(c->nr_bad && format == FORMAT_KERNEL)) {
         remark(l, "%s: larger than %u MiB; only its begin is used", path,
                (unsigned)(JIT_MAX_BYTES >> 20));
     } else if (c->nr_bad && format == FORMAT_KERNEL) {
@@ -254,16 +254,23 @@ static bool parse_kernel(const struct loader *l, struct jit_code *c,
 {
     struct jit_kernel k;
     uint64_t slide = 0;
+    size_t n = 0;
     bool ok = jit_parse_kernel(c, &k, f->p, f->n);
 
     if (ok && c->nr_functions && !kernel_slide(l->tr, &k, &slide)) {
+        c->nr_bad = 0; /* says more than what is wrong in it */
         jit_bad(c, 0, "it is not the kernel of the trace");
         c->nr_functions = 0;
     }
     for (size_t i = 0; i < c->nr_functions; i++) {
-        c->functions[i].addr += slide;
-        c->functions[i].end += slide;
+        struct jit_function moved = c->functions[i];
+        moved.addr += slide;
+        moved.end += slide;
+        if (moved.end > moved.addr) {
+            c->functions[n++] = moved;
+        }
     }
+    c->nr_functions = n;
     jit_kernel_fini(&k);
     return ok;
 }
@@ -312,12 +319,18 @@ static int try_file(struct loader *l, struct jit_process *j, const char *path,
     case JIT_NOMEM:
         return no_memory(l);
     case JIT_MISSING:
-        if (!missing_ok && !l->opt->missing_ok) {
+        if (l->kallsyms) {
+            remark(l, "%s: %s", path, why);
+        } else if (!missing_ok && !l->opt->missing_ok) {
             remark(l, "%s: %s; it may name code that process %d made", path, why,
                    (int)j->pid);
         }
         break;
     case JIT_REFUSED:
+        if (l->kallsyms) {
+            remark(l, "%s: %s", path, why);
+            break;
+        }
         remark(l, "%s: %s; it is not used to name the code that process %d made%s", path,
                why, (int)j->pid, l->trust.any ? "" : " (--perf-map uses it)");
         break;

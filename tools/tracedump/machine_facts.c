@@ -221,18 +221,22 @@ size_t machine_put(struct machine_facts *f, const struct ctr_thread *t, const vo
     return ok ? sizeof(head) + sizeof(e.ordinal) + e.size : 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
 /* Rows of one name become one. */
 static void join_names(struct table *t)
 {
     size_t n = 0;
 
+    if (t->n) {
+        qsort(t->row, t->n, sizeof(*t->row), by_name);
+    }
     for (size_t i = 0; i < t->n; i++) {
-        size_t k = 0;
-        while (k < n && strcmp(t->row[k].name, t->row[i].name) != 0) {
-            k++;
-        }
-        if (k < n) {
-            t->row[k].count += t->row[i].count;
+        if (n && !strcmp(t->row[n - 1].name, t->row[i].name)) {
+            t->row[n - 1].count += t->row[i].count;
         } else {
             t->row[n++] = t->row[i];
         }

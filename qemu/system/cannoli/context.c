@@ -59,8 +59,9 @@ static bool read_context(CPUState *cpu, CannoliContext *c)
 #elif defined(TARGET_I386)
     CPUX86State *env = cpu_env(cpu);
     bool on = env->cr[0] & CR0_PG_MASK;
+    bool pae = env->cr[4] & CR4_PAE_MASK && !(env->hflags & HF_LMA_MASK);
 
-    c->table = on ? env->cr[3] & ~0xfffull : 0;
+    c->table = on ? env->cr[3] & ~(pae ? 0x1full : 0xfffull) : 0;
     c->asid = on && env->cr[4] & CR4_PCIDE_MASK ? env->cr[3] & 0xfff : 0;
     c->id = 0;
     return true;

@@ -203,7 +203,8 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
         i->number = CTR_INT_SMI;
         i->flags = CTR_INT_ASYNC;
     }
-    if (i->number == EXCP0E_PAGE && !(i->flags & CTR_INT_TRAP)) {
+    if (i->number == EXCP0E_PAGE &&
+        !(i->flags & (CTR_INT_TRAP | CTR_INT_ASYNC))) {
         i->addr = env->cr[2];
         i->flags |= CTR_INT_ADDR;
         if (i->syndrome & PG_ERROR_I_D_MASK || i->addr == i->from) {
@@ -213,6 +214,17 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
 }
 
 #else
+/* The exception of the instruction that calls the system. */
+#if defined(TARGET_MIPS)
+#define CALL EXCP_SYSCALL
+#elif defined(TARGET_PPC)
+#define CALL POWERPC_EXCP_SYSCALL
+#elif defined(TARGET_S390X)
+#define CALL EXCP_SVC
+#else
+#define CALL -1 /* not known */
+#endif
+
 uint64_t cannoli_frame(CPUState *cpu)
 {
     return 0;
@@ -225,6 +237,7 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
         i->flags = CTR_INT_ASYNC;
     } else {
         i->number = before->index;
+        i->flags = before->index == CALL ? CTR_INT_TRAP : 0;
     }
 }
 #endif

@@ -55,6 +55,24 @@ unsigned cannoli_privilege(CPUState *cpu, uint32_t flags, uint64_t cs_base)
     return flags & HF_SMM_MASK ? CTR_PRIVILEGE_MONITOR
                                : rings[flags & HF_CPL_MASK];
 }
+#elif defined(TARGET_PPC)
+unsigned cannoli_privilege(CPUState *cpu, uint32_t flags, uint64_t cs_base)
+{
+    return flags >> HFLAGS_PR & 1 ? CTR_PRIVILEGE_USER : CTR_PRIVILEGE_KERNEL;
+}
+#elif defined(TARGET_S390X)
+unsigned cannoli_privilege(CPUState *cpu, uint32_t flags, uint64_t cs_base)
+{
+    return flags & FLAG_MASK_PSTATE ? CTR_PRIVILEGE_USER : CTR_PRIVILEGE_KERNEL;
+}
+#elif defined(TARGET_HPPA)
+unsigned cannoli_privilege(CPUState *cpu, uint32_t flags, uint64_t cs_base)
+{
+    int idx = cpu_mmu_index(cpu, false);
+
+    return idx == MMU_USER_IDX || idx == MMU_USER_P_IDX ? CTR_PRIVILEGE_USER
+                                                        : CTR_PRIVILEGE_KERNEL;
+}
 #elif !defined(MMU_USER_IDX)
 unsigned cannoli_privilege(CPUState *cpu, uint32_t flags, uint64_t cs_base)
 {
